@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * The npumem verifier: byte ownership.
+ *
+ * Pure C, compiled into the driver and into libnpuplan; env.h is the only file
+ * here that knows which. Nothing here trusts its input.
+ *
+ * Words. A *cell* is the set of bytes of one tensor that have the same writer
+ * and the same readers: the unit whose lifetime is enforced. Tiles that are cut
+ * differently for reading and writing overlap in cells. An update in place
+ * makes a new cell of the same bytes (a new version). A cell is EMPTY until its
+ * writer is submitted, LIVE until its last reader is, then RETIRED; cells that
+ * must survive the exit (outputs, state) are never RETIRED.
+ *
+ * Verification is enforcement run once in the order of the plan: the graph
+ * yields the cells and each step's cells; the plan maps cells to arena bytes;
+ * walking the schedule, an interval map of the arena says whose bytes a write
+ * takes, those owners must be RETIRED, and they are recorded as the written
+ * cell's *predecessors*. A run that lets a write go only when its predecessors
+ * are RETIRED, and a read only when its cells are LIVE, is safe in any order.
+ *
+ * Cost O(n log n) in chunks and in access-cell incidences; both are capped
+ * (struct npuv_limits) and memory is allocated only after they are known.
+ *
+ * Functions return 0 or a negative errno: -EBADMSG not well formed, -EINVAL a
+ * rule is broken, -E2BIG over a limit, -EOPNOTSUPP not verified by this
+ * version, -ENOMEM, -EINTR interrupted. On -EBADMSG, -EINVAL, -E2BIG and
+ * -EOPNOTSUPP the verdict and the log say where and why.
+ */
+#ifndef NPUMEM_VERIFY_H
+#define NPUMEM_VERIFY_H
+
+#include "env.h"
+
+#include "npumem_graph.h"
+#include "npumem_plan.h"
+
+/**
+ * struct npuv_limits - caps, checked before anything is allocated for them
+ * @max_blob: bytes of a blob
+ * @max_accesses: accesses of a graph (also caps steps, tiles, tensors, blocks,
+ *	placements, and positions)
+ * @max_chunks: contiguous chunks of all accesses together
+ * @max_visits: access-cell incidences, and segments visited to find them
+ */
+struct npuv_limits {
+	u64 max_blob;
+	u64 max_accesses;
+	u64 max_chunks;
+	u64 max_visits;
+};
+
+extern const struct npuv_limits npuv_default_limits;
+
+/**
+ * struct npuv_log - text sink of fixed size that also counts what did not fit
+ * @buf: NUL-terminated text, or NULL
+ * @size: bytes at @buf
+ * @used: bytes that the whole text would need, NUL excluded
+ * @level: 0 nothing, 1 refusals, 2 statistics too
+ */
+struct npuv_log {
+	char *buf;
+	u32 size;
+	u32 used;
+	u32 level;
+};
+
+void npuv_log_init(struct npuv_log *log, u32 level, char *buf, u32 size);
+__printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
+
+#define NPUV_EMPTY	0xffffffffu	/* value of a cell's state */
+#define NPUV_RETIRED	0u		/* any value between: LIVE, reads left */
+
+/**
+ * struct npuv_cell - bytes of one tensor with one writer and the same readers
+ * @tensor: index
+ * @writer: access that writes it, or NPUMEM_NONE if valid at entry
+ * @uses: reads (updates included) until it is RETIRED, plus one if it must
+ *	survive the exit
+ * @first_segment: of its consecutive segments, ascending; the segment's bytes
+ *	are relative to the tensor
+ * @segment_count: segments
+ */
+struct npuv_cell {
+	u32 tensor;
+	u32 writer;
+	u32 uses;
+	u32 first_segment;
+	u32 segment_count;
+};
+
+struct npuv_segment {
+	u64 first;
+	u64 length;
+};
+
+/* A section of a blob, checked: record i is at base + i * stride. */
+struct npuv_section {
+	const u8 *base;
+	u32 stride;
+	u32 count;
+};
+
+/**
+ * struct npuv_graph - graph blob, checked, and its cells
+ * @blob: as passed; stays the caller's and must outlive this
+ * @size: bytes
+ * @tensors, @tiles, @accesses, @steps, @blocks, @edges, @carries, @strings:
+ *	sections, use the accessors below
+ * @cells: @cell_count cells
+ * @segments: of all cells
+ * @read_start, @read_cells: cells that access a reads are
+ *	read_cells[read_start[a] .. read_start[a + 1]); likewise @write_start,
+ *	@write_cells. An update has both
+ * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know,
+ *	see npumem_drm.h
+ */
+struct npuv_graph {
+	const void *blob;
+	u64 size;
+	struct npuv_section tensors, tiles, accesses, steps, blocks, edges,
+		carries, strings;
+	struct npuv_cell *cells;
+	struct npuv_segment *segments;
+	u32 *read_start, *read_cells;
+	u32 *write_start, *write_cells;
+	u32 cell_count;
+	u32 segment_count;
+	u64 features;
+};
+
+/**
+ * npuv_graph_create() - check the structure of a graph blob and find its cells
+ * @blob: 8-byte aligned, must not change nor go before the graph does
+ * @size: bytes
+ * @limits: caps
+ * @log: may be NULL
+ * @verdict: cleared, and filled on refusal
+ * @out: the graph, npuv_graph_destroy() it
+ */
+int npuv_graph_create(const void *blob, u64 size,
+		      const struct npuv_limits *limits, struct npuv_log *log,
+		      struct npumem_verdict *verdict, struct npuv_graph **out);
+void npuv_graph_destroy(struct npuv_graph *graph);
+
+#define NPUV_ACCESSOR(name, type, member)				\
+static inline const struct type *npuv_##name(const struct npuv_graph *g, \
+					     u32 i)			\
+{									\
+	return (const struct type *)(g->member.base +			\
+				     (size_t)i * g->member.stride);	\
+}
+NPUV_ACCESSOR(tensor, npumem_tensor, tensors)
+NPUV_ACCESSOR(tile, npumem_tile, tiles)
+NPUV_ACCESSOR(access, npumem_access, accesses)
+NPUV_ACCESSOR(step, npumem_step, steps)
+NPUV_ACCESSOR(block, npumem_block, blocks)
+NPUV_ACCESSOR(edge, npumem_edge, edges)
+NPUV_ACCESSOR(carry, npumem_carry, carries)
+#undef NPUV_ACCESSOR
+
+/* Name from the strings section, or "" if it has none. */
+const char *npuv_name(const struct npuv_graph *graph, u32 name);
+
+/**
+ * struct npuv_plan - plan blob, verified against one graph
+ * @graph: the graph; must outlive this
+ * @blob: as passed; stays the caller's and must outlive this
+ * @size: bytes
+ * @info: in the blob
+ * @placements, @positions, @blocks, @entries, @edges: sections
+ * @pred_start, @pred_cells: cells whose bytes cell c overwrites are
+ *	pred_cells[pred_start[c] .. pred_start[c + 1])
+ * @step_position: position at which each step of the graph stands
+ */
+struct npuv_plan {
+	const struct npuv_graph *graph;
+	const void *blob;
+	u64 size;
+	const struct npumem_plan_info *info;
+	struct npuv_section placements, positions, blocks, entries, edges;
+	u32 *placement_order; /* by tensor, then first byte; see plan.c */
+	u32 *placement_start; /* per tensor, into placement_order */
+	u32 *pred_start, *pred_cells;
+	u32 *step_position;
+};
+
+static inline const struct npumem_placement *
+npuv_placement(const struct npuv_plan *p, u32 i)
+{
+	return (const struct npumem_placement *)(p->placements.base +
+						 (size_t)i * p->placements.stride);
+}
+
+static inline const struct npumem_position *
+npuv_position(const struct npuv_plan *p, u32 i)
+{
+	return (const struct npumem_position *)(p->positions.base +
+						(size_t)i * p->positions.stride);
+}
+
+/**
+ * npuv_plan_create() - verify a plan blob (rules V1 to V7, DESIGN: verifier)
+ * @graph: checked graph
+ * @blob: 8-byte aligned, must not change nor go before the plan does
+ * @size: bytes
+ * @limits: caps
+ * @log: may be NULL
+ * @verdict: cleared, and filled on refusal
+ * @out: the plan, npuv_plan_destroy() it
+ */
+int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
+		     const struct npuv_limits *limits, struct npuv_log *log,
+		     struct npumem_verdict *verdict, struct npuv_plan **out);
+void npuv_plan_destroy(struct npuv_plan *plan);
+
+/**
+ * struct npuv_range - contiguous arena bytes of an access
+ * @arena: first byte in the arena
+ * @length: bytes
+ * @linear: linear index within the tile of the first byte (npumem_region)
+ */
+struct npuv_range {
+	u64 arena;
+	u64 length;
+	u64 linear;
+};
+
+/**
+ * struct npuv_walk - iterator over the arena ranges of one access at a position
+ *
+ * Ranges come in linear index order, adjacent ones merged where cheap. A
+ * parameter without placement yields none. Never fails on a verified plan.
+ */
+struct npuv_walk {
+	const struct npuv_plan *plan;
+	const struct npumem_tile *tile;
+	u32 position;
+	u32 index[NPUMEM_REGION_DIMS];	/* of the current chunk of the tile */
+	u64 within;			/* bytes of it already given */
+	u64 linear;
+	bool done;
+};
+
+void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan,
+		     u32 position, u32 access);
+bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
+
+/**
+ * struct npuv_states - cell states of one run (DESIGN: enforcement)
+ * @plan: the plan; must outlive this
+ * @cells: per cell NPUV_EMPTY, or uses left (0 = NPUV_RETIRED)
+ * @submitted: bitmap of steps
+ *
+ * Not locked; no function but npuv_states_create() allocates.
+ */
+struct npuv_states {
+	const struct npuv_plan *plan;
+	u32 *cells;
+	unsigned long *submitted;
+};
+
+int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out);
+void npuv_states_destroy(struct npuv_states *states);
+/* Before the first step of an inference: all EMPTY but what is valid at entry. */
+void npuv_states_reset(struct npuv_states *states);
+
+/**
+ * npuv_states_submit() - let the step at a position of the schedule go
+ * @states: of the run
+ * @position: in the schedule
+ * @verdict: filled on refusal: NPUMEM_RULE_ENFORCE_*, step, tile, other
+ *
+ * 0, or -EPERM and nothing is changed. Cost: cells and predecessors of the
+ * step's accesses.
+ */
+int npuv_states_submit(struct npuv_states *states, u32 position,
+		       struct npumem_verdict *verdict);
+/* Take back the steps of positions submitted, latest first. */
+void npuv_states_undo(struct npuv_states *states, u32 position);
+
+#endif /* NPUMEM_VERIFY_H */

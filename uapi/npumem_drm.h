@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * npumem: ioctls of the npumem DRM driver.
+ *
+ * Device node: /dev/accel/accelN where the kernel has CONFIG_DRM_ACCEL, else
+ * /dev/dri/renderDN; drmGetVersion() names the driver "npumem".
+ *
+ * Rules. Structs have fixed-size types, explicit padding and sizes that are
+ * multiples of 8. Every flag that is not defined and every pad must be zero
+ * (EINVAL). Arrays carry their stride, so records can grow: a smaller stride
+ * than this header's is EINVAL, a larger one is accepted while the bytes
+ * beyond are zero (E2BIG otherwise). Handles belong to one open file. Times
+ * are absolute CLOCK_MONOTONIC nanoseconds.
+ *
+ * Errors, the same for all: ENOENT no such handle; EINVAL a rule is broken;
+ * EBADMSG a blob is not well formed; E2BIG over a limit of NPUMEM_QUERY_INFO;
+ * EFAULT memory not mapped; ENOSPC the carveout is full; ENOMEM system memory
+ * is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
+ * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was
+ * given up; EBUSY in use. Never EAGAIN: libdrm's drmIoctl() would spin on it.
+ *
+ * Structs are copied back on failure too, so a verdict comes with its errno.
+ */
+#ifndef NPUMEM_DRM_H
+#define NPUMEM_DRM_H
+
+#include "drm.h"
+
+#include "npumem_graph.h"
+#include "npumem_plan.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define NPUMEM_DRIVER_NAME	"npumem"
+#define NPUMEM_UAPI_MAJOR	1
+#define NPUMEM_UAPI_MINOR	0
+
+enum drm_npumem_ioctl {
+	DRM_NPUMEM_DEV_QUERY = 0x00,
+	DRM_NPUMEM_BO_CREATE = 0x01,
+	DRM_NPUMEM_BO_MMAP_OFFSET = 0x02,
+	DRM_NPUMEM_BO_WAIT = 0x03,
+	DRM_NPUMEM_GRAPH_CREATE = 0x04,
+	DRM_NPUMEM_GRAPH_DESTROY = 0x05,
+	DRM_NPUMEM_PLAN_REQUEST = 0x06,
+	DRM_NPUMEM_PLAN_LOAD = 0x07,
+	DRM_NPUMEM_PLAN_READ = 0x08,
+	DRM_NPUMEM_PLAN_DESTROY = 0x09,
+	DRM_NPUMEM_RUN_CREATE = 0x0a,
+	DRM_NPUMEM_RUN_BIND = 0x0b,
+	DRM_NPUMEM_RUN_RESET = 0x0c,
+	DRM_NPUMEM_RUN_DESTROY = 0x0d,
+	DRM_NPUMEM_SUBMIT = 0x0e,
+};
+
+/**
+ * struct drm_npumem_array - array in user memory whose records may grow
+ * @stride: bytes of one record, a multiple of 8
+ * @count: records
+ * @ptr: user address, 8-byte aligned; zero only if @count is zero
+ */
+struct drm_npumem_array {
+	__u32 stride;
+	__u32 count;
+	__u64 ptr;
+};
+
+/* ------------------------------------------------------------------ query */
+
+enum drm_npumem_query_type {
+	NPUMEM_QUERY_INFO = 1,		/* struct drm_npumem_info */
+	NPUMEM_QUERY_BANKS = 2,		/* array of struct drm_npumem_bank */
+	NPUMEM_QUERY_ENGINES = 3,	/* array of struct drm_npumem_engine */
+};
+
+/**
+ * struct drm_npumem_dev_query - DRM_IOCTL_NPUMEM_DEV_QUERY
+ * @type: enum drm_npumem_query_type
+ * @size: in: bytes at @ptr; out: bytes that the answer has. A shorter buffer
+ *	gets the first @size bytes
+ * @ptr: user address, or zero to be told the size only
+ */
+struct drm_npumem_dev_query {
+	__u32 type;
+	__u32 size;
+	__u64 ptr;
+};
+
+/* Features that verification and enforcement know, in drm_npumem_info. */
+#define NPUMEM_FEATURE_PIECES	(1ull << 0)	/* tensors placed in pieces, rings */
+#define NPUMEM_FEATURE_SPILL	(1ull << 1)	/* load, spill, fill, drop positions */
+#define NPUMEM_FEATURE_BLOCKS	(1ull << 2)	/* loops and branches */
+#define NPUMEM_FEATURE_ALIAS	(1ull << 3)
+#define NPUMEM_FEATURE_EXTERNAL	(1ull << 4)
+#define NPUMEM_FEATURE_INPLACE	(1ull << 5)	/* in-place writes and updates */
+
+/**
+ * struct drm_npumem_info - versions, features and limits
+ * @uapi_major, @uapi_minor: NPUMEM_UAPI_*
+ * @features: NPUMEM_FEATURE_*
+ * @max_blob_bytes: largest graph or plan blob
+ * @max_log_bytes: largest verifier log
+ * @max_accesses: tile accesses of one graph
+ * @max_chunks: contiguous chunks that all accesses of a graph may have together
+ * @max_jobs: jobs of one SUBMIT
+ * @max_syncs: in-syncs, and out-syncs, of one SUBMIT
+ * @max_requests: plan requests that may wait for the daemon
+ * @bank_count: carveout banks
+ * @engine_count: engines
+ * @daemon: 1 while a daemon is registered
+ */
+struct drm_npumem_info {
+	__u32 uapi_major;
+	__u32 uapi_minor;
+	__u64 features;
+	__u64 max_blob_bytes;
+	__u64 max_log_bytes;
+	__u64 max_accesses;
+	__u64 max_chunks;
+	__u32 max_jobs;
+	__u32 max_syncs;
+	__u32 max_requests;
+	__u32 bank_count;
+	__u32 engine_count;
+	__u32 daemon;
+};
+
+/**
+ * struct drm_npumem_bank - one carveout bank
+ * @size: bytes
+ * @free: bytes not allocated at this moment
+ * @largest_free: bytes of the largest contiguous free range at this moment
+ * @alignment: bytes; every arena and BO starts at a multiple of it
+ * @index: of the bank
+ * @name: NUL-terminated
+ */
+struct drm_npumem_bank {
+	__u64 size;
+	__u64 free;
+	__u64 largest_free;
+	__u32 alignment;
+	__u32 index;
+	char name[32];
+};
+
+enum drm_npumem_op {
+	NPUMEM_OP_NOP = 0,	/* touch no memory; tile states advance all the same */
+	NPUMEM_OP_COPY = 1,	/* write tiles take the bytes of read tiles */
+	NPUMEM_OP_FILL = 2,	/* every byte of the write tiles becomes the job's value */
+	NPUMEM_OP_MIX = 3,	/* npumem_mix.h: keyed function of all bytes read */
+	NPUMEM_OP_NATIVE = 4,	/* a command buffer of the engine's own format */
+};
+
+/**
+ * struct drm_npumem_engine - one engine
+ * @ops: bit mask of (1 << enum drm_npumem_op) that it runs
+ * @index: of the engine
+ * @pad: zero
+ * @name: NUL-terminated
+ */
+struct drm_npumem_engine {
+	__u64 ops;
+	__u32 index;
+	__u32 pad;
+	char name[32];
+};
+
+/* --------------------------------------------------------------- buffers */
+
+#define NPUMEM_BO_CARVEOUT	(1u << 0)	/* in carveout bank @bank */
+#define NPUMEM_BO_SYSTEM	(1u << 1)	/* in system memory */
+
+/**
+ * struct drm_npumem_bo_create - DRM_IOCTL_NPUMEM_BO_CREATE
+ * @size: bytes, > 0; out: rounded up to whole pages
+ * @flags: exactly one of NPUMEM_BO_*
+ * @bank: index if NPUMEM_BO_CARVEOUT, else zero
+ * @handle: out: GEM handle, closed with DRM_IOCTL_GEM_CLOSE
+ * @pad: zero
+ *
+ * The bytes are zero. ENOSPC: the bank has no such contiguous range free.
+ */
+struct drm_npumem_bo_create {
+	__u64 size;
+	__u32 flags;
+	__u32 bank;
+	__u32 handle;
+	__u32 pad;
+};
+
+/**
+ * struct drm_npumem_bo_mmap_offset - DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET
+ * @handle: GEM handle
+ * @pad: zero
+ * @offset: out: for mmap() on the device file
+ */
+struct drm_npumem_bo_mmap_offset {
+	__u32 handle;
+	__u32 pad;
+	__u64 offset;
+};
+
+/**
+ * struct drm_npumem_bo_wait - DRM_IOCTL_NPUMEM_BO_WAIT
+ * @handle: GEM handle
+ * @pad: zero
+ * @timeout_ns: absolute; a past time polls. ETIMEDOUT if jobs still use it
+ */
+struct drm_npumem_bo_wait {
+	__u32 handle;
+	__u32 pad;
+	__s64 timeout_ns;
+};
+
+/* ------------------------------------------------------------------- log */
+
+/**
+ * struct drm_npumem_log - verifier log, as in BPF
+ * @level: 0 none, 1 the reason of a refusal, 2 also statistics of success
+ * @size: bytes at @ptr, at most drm_npumem_info.max_log_bytes; zero if @level is
+ * @true_size: out: bytes that the whole log has, its NUL included
+ * @ptr: user address; holds a NUL-terminated text, cut short to @size
+ *
+ * A log cut short changes neither verdict nor errno.
+ */
+struct drm_npumem_log {
+	__u32 level;
+	__u32 size;
+	__u32 true_size;
+	__u32 pad;
+	__u64 ptr;
+};
+
+/* -------------------------------------------------------- graphs and plans */
+
+/**
+ * struct drm_npumem_graph_create - DRM_IOCTL_NPUMEM_GRAPH_CREATE
+ * @blob: user address of the graph blob; read once
+ * @size: bytes
+ * @handle: out
+ * @flags: none defined, zero
+ * @log: of the structure check
+ * @verdict: out
+ */
+struct drm_npumem_graph_create {
+	__u64 blob;
+	__u64 size;
+	__u32 handle;
+	__u32 flags;
+	struct drm_npumem_log log;
+	struct npumem_verdict verdict;
+};
+
+/**
+ * struct drm_npumem_handle - GRAPH_DESTROY, PLAN_DESTROY, RUN_RESET, RUN_DESTROY
+ * @handle: of the object's kind
+ * @pad: zero
+ *
+ * Plans keep their graph and runs their plan; handles can go in any order.
+ * RUN_RESET: next inference. Every tile is EMPTY again, inputs LIVE; EBUSY
+ * while jobs are in flight.
+ */
+struct drm_npumem_handle {
+	__u32 handle;
+	__u32 pad;
+};
+
+enum drm_npumem_objective {
+	NPUMEM_OBJECTIVE_ARENA = 0,	/* smallest arena */
+	NPUMEM_OBJECTIVE_TRAFFIC = 1,	/* least spill and fill within the budget */
+};
+
+/**
+ * struct drm_npumem_plan_request - DRM_IOCTL_NPUMEM_PLAN_REQUEST
+ * @graph: handle
+ * @objective: enum drm_npumem_objective
+ * @arena_budget: bytes the plan may need; zero = any
+ * @deadline_ns: absolute; the request ends with ETIMEDOUT when it passes
+ * @out_sync: syncobj signalled when the request is settled, or zero
+ * @flags: none defined, zero
+ * @out_point: of a timeline @out_sync, else zero
+ * @handle: out: plan handle, pending
+ * @pad: zero
+ * @planner: name, NUL-terminated; empty = the daemon's choice
+ *
+ * ENOTCONN: no daemon is registered. EBUSY: too many requests wait. A request
+ * is settled exactly once; PLAN_READ tells how.
+ */
+struct drm_npumem_plan_request {
+	__u32 graph;
+	__u32 objective;
+	__u64 arena_budget;
+	__s64 deadline_ns;
+	__u32 out_sync;
+	__u32 flags;
+	__u64 out_point;
+	__u32 handle;
+	__u32 pad;
+	char planner[32];
+};
+
+/**
+ * struct drm_npumem_plan_load - DRM_IOCTL_NPUMEM_PLAN_LOAD
+ * @graph: handle
+ * @flags: none defined, zero
+ * @blob: user address of the plan blob; read once
+ * @size: bytes
+ * @handle: out: plan handle, verified
+ * @pad: zero
+ * @log: of the verifier
+ * @verdict: out
+ *
+ * EINVAL with a verdict: a rule is broken. No daemon is needed.
+ */
+struct drm_npumem_plan_load {
+	__u32 graph;
+	__u32 flags;
+	__u64 blob;
+	__u64 size;
+	__u32 handle;
+	__u32 pad;
+	struct drm_npumem_log log;
+	struct npumem_verdict verdict;
+};
+
+enum drm_npumem_plan_state {
+	NPUMEM_PLAN_PENDING = 0,
+	NPUMEM_PLAN_READY = 1,
+	NPUMEM_PLAN_FAILED = 2,
+};
+
+/**
+ * struct drm_npumem_plan_read - DRM_IOCTL_NPUMEM_PLAN_READ
+ * @handle: of a plan
+ * @state: out: enum drm_npumem_plan_state
+ * @error: out: zero, or the positive errno that the request ended with
+ * @pad: zero
+ * @blob: user address for the plan blob, or zero to be told the size only
+ * @size: in: bytes at @blob; out: bytes of the plan blob, zero unless READY.
+ *	A shorter buffer gets the first @size bytes
+ * @message: user address for the daemon's or verifier's reason (UTF-8 text,
+ *	NUL-terminated), or zero
+ * @message_size: in: bytes at @message; out: bytes of the whole text with NUL
+ * @pad2: zero
+ * @arena_size, @host_size, @lower_bound: out: of the plan
+ * @tile_states: out: state cells that a run of it keeps
+ * @verify_ns: out: time that verification took
+ * @verdict: out: of a plan refused by the verifier
+ */
+struct drm_npumem_plan_read {
+	__u32 handle;
+	__u32 state;
+	__u32 error;
+	__u32 pad;
+	__u64 blob;
+	__u64 size;
+	__u64 message;
+	__u32 message_size;
+	__u32 pad2;
+	__u64 arena_size;
+	__u64 host_size;
+	__u64 lower_bound;
+	__u64 tile_states;
+	__u64 verify_ns;
+	struct npumem_verdict verdict;
+};
+
+/* ------------------------------------------------------------ runs and jobs */
+
+/**
+ * struct drm_npumem_run_create - DRM_IOCTL_NPUMEM_RUN_CREATE
+ * @plan: handle of a READY plan (EBUSY while pending, ENOEXEC if failed)
+ * @bank: carveout bank to take the arena from
+ * @flags: none defined, zero
+ * @share_group: zero; share groups are EOPNOTSUPP until a later version
+ * @handle: out: run handle
+ * @arena_bo: out: GEM handle of the arena, for mmap (inputs, outputs)
+ * @host_bo: in: GEM handle of a system BO of at least the plan's host_size, or
+ *	zero if that is zero
+ * @pad: zero
+ *
+ * The arena's bytes are zero. Inputs and state are LIVE.
+ */
+struct drm_npumem_run_create {
+	__u32 plan;
+	__u32 bank;
+	__u32 flags;
+	__u32 share_group;
+	__u32 handle;
+	__u32 arena_bo;
+	__u32 host_bo;
+	__u32 pad;
+};
+
+/**
+ * struct drm_npumem_run_bind - DRM_IOCTL_NPUMEM_RUN_BIND
+ * @run: handle
+ * @tensor: EXTERNAL tensor of the graph
+ * @bo: GEM handle, of an imported dma-buf too
+ * @flags: none defined, zero
+ * @offset: first byte within the BO
+ *
+ * EOPNOTSUPP until external tensors are verified.
+ */
+struct drm_npumem_run_bind {
+	__u32 run;
+	__u32 tensor;
+	__u32 bo;
+	__u32 flags;
+	__u64 offset;
+};
+
+/**
+ * struct drm_npumem_sync - syncobj and point
+ * @handle: of a syncobj
+ * @pad: zero
+ * @point: of a timeline, or zero for a binary syncobj
+ */
+struct drm_npumem_sync {
+	__u32 handle;
+	__u32 pad;
+	__u64 point;
+};
+
+/**
+ * struct drm_npumem_reloc - address of a tile into a native command buffer
+ * @access: of the step, by its number within it
+ * @pad: zero
+ * @cmd_offset: byte of the command buffer that receives the 64-bit address
+ */
+struct drm_npumem_reloc {
+	__u32 access;
+	__u32 pad;
+	__u64 cmd_offset;
+};
+
+/**
+ * struct drm_npumem_job - positions of the plan's schedule put on an engine
+ * @first_position: in the schedule
+ * @position_count: >= 1; a range runs in order
+ * @op: enum drm_npumem_op for its steps
+ * @engine: index
+ * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
+ * @cmd_bo: for NPUMEM_OP_NATIVE, else zero
+ * @flags: none defined, zero
+ * @cmd_offset, @cmd_size: of the command buffer, else zero
+ * @relocs: array of struct drm_npumem_reloc, else zero
+ */
+struct drm_npumem_job {
+	__u32 first_position;
+	__u32 position_count;
+	__u32 op;
+	__u32 engine;
+	__u64 value;
+	__u32 cmd_bo;
+	__u32 flags;
+	__u64 cmd_offset;
+	__u64 cmd_size;
+	struct drm_npumem_array relocs;
+};
+
+/**
+ * struct drm_npumem_submit - DRM_IOCTL_NPUMEM_SUBMIT
+ * @run: handle
+ * @flags: none defined, zero
+ * @jobs: array of struct drm_npumem_job
+ * @in_syncs: array of struct drm_npumem_sync waited for before the first job
+ * @out_syncs: array of struct drm_npumem_sync signalled after the last one
+ * @failed_job: out: number of the job refused, or NPUMEM_NONE
+ * @pad: zero
+ * @verdict: out: rule, step, tile of a job refused
+ *
+ * All jobs go or none does. EPERM: a tile's state forbids the access (the
+ * verdict says which). EIO: an earlier job of the run failed.
+ */
+struct drm_npumem_submit {
+	__u32 run;
+	__u32 flags;
+	struct drm_npumem_array jobs;
+	struct drm_npumem_array in_syncs;
+	struct drm_npumem_array out_syncs;
+	__u32 failed_job;
+	__u32 pad;
+	struct npumem_verdict verdict;
+};
+
+#define NPUMEM_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + DRM_NPUMEM_##nr, type)
+
+#define DRM_IOCTL_NPUMEM_DEV_QUERY	NPUMEM_IOWR(DEV_QUERY, struct drm_npumem_dev_query)
+#define DRM_IOCTL_NPUMEM_BO_CREATE	NPUMEM_IOWR(BO_CREATE, struct drm_npumem_bo_create)
+#define DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET	NPUMEM_IOWR(BO_MMAP_OFFSET, struct drm_npumem_bo_mmap_offset)
+#define DRM_IOCTL_NPUMEM_BO_WAIT	NPUMEM_IOWR(BO_WAIT, struct drm_npumem_bo_wait)
+#define DRM_IOCTL_NPUMEM_GRAPH_CREATE	NPUMEM_IOWR(GRAPH_CREATE, struct drm_npumem_graph_create)
+#define DRM_IOCTL_NPUMEM_GRAPH_DESTROY	NPUMEM_IOWR(GRAPH_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_PLAN_REQUEST	NPUMEM_IOWR(PLAN_REQUEST, struct drm_npumem_plan_request)
+#define DRM_IOCTL_NPUMEM_PLAN_LOAD	NPUMEM_IOWR(PLAN_LOAD, struct drm_npumem_plan_load)
+#define DRM_IOCTL_NPUMEM_PLAN_READ	NPUMEM_IOWR(PLAN_READ, struct drm_npumem_plan_read)
+#define DRM_IOCTL_NPUMEM_PLAN_DESTROY	NPUMEM_IOWR(PLAN_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_RUN_CREATE	NPUMEM_IOWR(RUN_CREATE, struct drm_npumem_run_create)
+#define DRM_IOCTL_NPUMEM_RUN_BIND	NPUMEM_IOWR(RUN_BIND, struct drm_npumem_run_bind)
+#define DRM_IOCTL_NPUMEM_RUN_RESET	NPUMEM_IOWR(RUN_RESET, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_RUN_DESTROY	NPUMEM_IOWR(RUN_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_SUBMIT		NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* NPUMEM_DRM_H */

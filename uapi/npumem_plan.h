@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * npumem plan blob: where every tensor of one graph lives, and when.
+ *
+ * A plan (the "offset map") is made by npumemd or offline, by
+ * `npumemctl plan`; the driver verifies it once against its graph and then
+ * enforces it at every job. The blob's framing is that of npumem_graph.h, with
+ * NPUMEM_PLAN_MAGIC.
+ */
+#ifndef NPUMEM_PLAN_H
+#define NPUMEM_PLAN_H
+
+#include "npumem_graph.h"
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+enum npumem_plan_section {
+	NPUMEM_PLAN_INFO = 1,		/* struct npumem_plan_info, exactly one */
+	NPUMEM_PLAN_PLACEMENTS = 2,	/* struct npumem_placement */
+	NPUMEM_PLAN_SCHEDULE = 3,	/* struct npumem_position */
+	NPUMEM_PLAN_BLOCKS = 4,		/* struct npumem_plan_block */
+	NPUMEM_PLAN_ENTRIES = 5,	/* struct npumem_entry; absent = none */
+	NPUMEM_PLAN_EDGES = 6,		/* struct npumem_plan_edge; absent = none */
+	NPUMEM_PLAN_VIEWS = 7,		/* struct npumem_view; absent = none */
+	NPUMEM_PLAN_VIEW_SLOTS = 8,	/* __u32 placement, or NPUMEM_VIEW_NESTED | view */
+	/* Opaque to the driver: notes of the planner, UTF-8 JSON. */
+	NPUMEM_PLAN_NOTES = NPUMEM_SECTION_OPAQUE + 1,
+};
+
+enum npumem_plan_status {
+	NPUMEM_PLAN_UNKNOWN = 0,
+	NPUMEM_PLAN_FEASIBLE = 1,
+	NPUMEM_PLAN_OPTIMAL = 2,	/* proved by the planner; not by the driver */
+	NPUMEM_PLAN_INFEASIBLE = 3,	/* an answer, never a plan that loads */
+};
+
+/**
+ * struct npumem_plan_info - the plan as a whole
+ * @arena_size: bytes of arena that the plan needs
+ * @host_size: bytes of system memory that its loads, spills and fills need
+ * @lower_bound: bytes that no plan for this schedule can go below; 0 = unknown
+ * @spill_bytes, @fill_bytes, @load_bytes: traffic of one inference
+ * @work: deterministic work units that planning took
+ * @alignment: power of two that every offset is a multiple of, >= 1
+ * @status: enum npumem_plan_status
+ * @planner: name, NUL-terminated and NUL-padded
+ *
+ * Only @arena_size and @host_size are relied on, and verified.
+ */
+struct npumem_plan_info {
+	__u64 arena_size;
+	__u64 host_size;
+	__u64 lower_bound;
+	__u64 spill_bytes;
+	__u64 fill_bytes;
+	__u64 load_bytes;
+	__u64 work;
+	__u32 alignment;
+	__u32 status;
+	char planner[32];
+};
+
+/**
+ * struct npumem_placement - piece of a tensor, span of the schedule, address
+ * @tensor: index
+ * @block: plan block whose positions @from and @to are
+ * @from: first position, counted in the whole schedule, at which it holds
+ * @to: last position, inclusive
+ * @offset: arena byte of the region's first byte; multiple of the tensor's
+ *	alignment
+ * @region: bytes of the tensor that the piece covers. All of it in the plain
+ *	case; rows x channels where tensors are placed in pieces
+ * @stride: arena bytes between repetitions, per dimension of @region; zero
+ *	where count is 1
+ * @ring: number of slots along dimension 2 of @region: repetition i lies at
+ *	offset + (i mod ring) * stride[2]; zero for no ring
+ * @flags: none defined, zero
+ *
+ * Bytes of a chunk stay contiguous. At one position no byte of a tensor may be
+ * covered by two placements where a step uses it.
+ */
+struct npumem_placement {
+	__u32 tensor;
+	__u32 block;
+	__u32 from;
+	__u32 to;
+	__u64 offset;
+	struct npumem_region region;
+	__u64 stride[NPUMEM_REGION_DIMS];
+	__u32 ring;
+	__u32 flags;
+};
+
+enum npumem_position_kind {
+	NPUMEM_POSITION_STEP = 0,	/* run a step of the graph */
+	NPUMEM_POSITION_LOAD = 1,	/* first transfer of an input or parameter */
+	NPUMEM_POSITION_SPILL = 2,	/* arena to host; the bytes are then free */
+	NPUMEM_POSITION_FILL = 3,	/* host to arena, what was spilled or loaded */
+	NPUMEM_POSITION_DROP = 4,	/* forget bytes whose host copy is valid */
+};
+
+/**
+ * struct npumem_position - one entry of the schedule
+ * @kind: enum npumem_position_kind
+ * @index: step of the graph for NPUMEM_POSITION_STEP, else tensor
+ * @placement: for transfers: the placement copied from or to; else NPUMEM_NONE
+ * @pad: zero
+ * @first: for transfers: first byte of the tensor moved; else zero
+ * @length: for transfers: bytes moved; else zero
+ * @host_offset: for transfers: byte in the run's host buffer; else zero
+ */
+struct npumem_position {
+	__u32 kind;
+	__u32 index;
+	__u32 placement;
+	__u32 pad;
+	__u64 first;
+	__u64 length;
+	__u64 host_offset;
+};
+
+/**
+ * struct npumem_plan_block - one instance of a block of the graph
+ * @block: of the graph; a loop unrolled R times has R instances in a ring
+ * @first_position: of this instance's consecutive positions
+ * @position_count: positions
+ * @first_entry: of its entry state
+ * @entry_count: records of its entry state
+ * @pad: zero
+ *
+ * The instances' position ranges are consecutive, in order, and cover the
+ * schedule; each holds every step of its graph block exactly once.
+ */
+struct npumem_plan_block {
+	__u32 block;
+	__u32 first_position;
+	__u32 position_count;
+	__u32 first_entry;
+	__u32 entry_count;
+	__u32 pad;
+};
+
+#define NPUMEM_ENTRY_RESIDENT	(1u << 0)	/* in the arena, at @placement */
+#define NPUMEM_ENTRY_HOST	(1u << 1)	/* a valid copy at @host_offset */
+
+/**
+ * struct npumem_entry - ownership that holds whenever its block is entered
+ * @tensor: index
+ * @placement: that holds its bytes, or NPUMEM_NONE
+ * @flags: NPUMEM_ENTRY_*
+ * @pad: zero
+ * @first: first byte of the tensor
+ * @length: bytes
+ * @host_offset: byte in the run's host buffer if NPUMEM_ENTRY_HOST, else zero
+ *
+ * As a JVM class file carries stack maps: each block is verified once, and
+ * each edge by comparing the exit state with the next entry state.
+ */
+struct npumem_entry {
+	__u32 tensor;
+	__u32 placement;
+	__u32 flags;
+	__u32 pad;
+	__u64 first;
+	__u64 length;
+	__u64 host_offset;
+};
+
+/**
+ * struct npumem_plan_edge - edge of the graph between two block instances
+ * @from: plan block
+ * @to: plan block, or NPUMEM_NONE for the exit
+ * @edge: of the graph, or NPUMEM_NONE for a graph of one block
+ * @pad: zero
+ */
+struct npumem_plan_edge {
+	__u32 from;
+	__u32 to;
+	__u32 edge;
+	__u32 pad;
+};
+
+/* A view slot that is itself a multi-view tensor: loops in loops. */
+#define NPUMEM_VIEW_NESTED	0x80000000u
+
+enum npumem_view_type {
+	NPUMEM_VIEW_CYCLIC = 1,		/* slot = counter % repeat */
+	NPUMEM_VIEW_FIRST_CYCLIC = 2,	/* slot 0 at counter 0, then 1 + (counter-1) % repeat */
+};
+
+/**
+ * struct npumem_view - multi-view tensor of an unrolled loop, for the runtime
+ * @tensor: index
+ * @type: enum npumem_view_type
+ * @repeat: unroll factor
+ * @loop: edge of the graph that closes the loop whose iterations are counted
+ * @first_slot: in the view-slot section
+ * @slot_count: repeat, or repeat + 1 for NPUMEM_VIEW_FIRST_CYCLIC
+ *
+ * Returned to the runtime; the driver relies on the blocks alone.
+ */
+struct npumem_view {
+	__u32 tensor;
+	__u32 type;
+	__u32 repeat;
+	__u32 loop;
+	__u32 first_slot;
+	__u32 slot_count;
+};
+
+enum npumem_rule {
+	NPUMEM_RULE_NONE = 0,
+	NPUMEM_RULE_V1_BOUNDS = 1,	/* placements in the arena, aligned, fixed */
+	NPUMEM_RULE_V2_ORDER = 2,	/* every step once, spills well formed */
+	NPUMEM_RULE_V3_READ = 3,	/* bytes read are owned by their tensor */
+	NPUMEM_RULE_V4_WRITE = 4,	/* bytes written are free, dead or updated */
+	NPUMEM_RULE_V5_SPILL = 5,
+	NPUMEM_RULE_V6_EDGE = 6,
+	NPUMEM_RULE_V7_EXIT = 7,	/* outputs intact at the exit */
+	NPUMEM_RULE_FORMAT = 8,		/* the blob itself; see the log */
+	NPUMEM_RULE_ENFORCE_READ = 16,	/* job reads a tile that is not LIVE */
+	NPUMEM_RULE_ENFORCE_WRITE = 17,	/* job overwrites a tile not yet RETIRED */
+	NPUMEM_RULE_ENFORCE_TWICE = 18,	/* job's step has been submitted already */
+	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
+};
+
+/**
+ * struct npumem_verdict - what is wrong, and where
+ * @rule: enum npumem_rule
+ * @position: in the plan's schedule, or NPUMEM_NONE
+ * @step: of the graph, or NPUMEM_NONE
+ * @tile: of the graph, or NPUMEM_NONE
+ * @tensor: that the access or placement is of, or NPUMEM_NONE
+ * @other_step: that wrote or still needs the bytes, or NPUMEM_NONE
+ * @other_tile: whose bytes they are, or NPUMEM_NONE
+ * @other_tensor: whose bytes they are, or NPUMEM_NONE
+ * @first: first offending byte, in the arena; in the blob for
+ *	NPUMEM_RULE_FORMAT
+ * @length: offending bytes
+ */
+struct npumem_verdict {
+	__u32 rule;
+	__u32 position;
+	__u32 step;
+	__u32 tile;
+	__u32 tensor;
+	__u32 other_step;
+	__u32 other_tile;
+	__u32 other_tensor;
+	__u64 first;
+	__u64 length;
+};
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* NPUMEM_PLAN_H */

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libnpuplan: memory planning for neural accelerators. Knows nothing of devices.
+ *
+ * Pipeline: graph -> tiling -> schedule -> atoms (bytes with one live range) ->
+ * forbidden displacements -> packing -> plan -> self-check by the kernel's own
+ * verifier -> plan blob or plan JSON.
+ *
+ * Conventions. Sizes and offsets are bytes. Indices are zero-based 32-bit;
+ * NPUMEM_NONE means none. Functions that can fail return 0 or a negative errno
+ * and, where they take one, fill a struct npuplan_error with a sentence that
+ * names the tensor, operator or step. Nothing is global; different graphs and
+ * plans may be used from different threads. Same input, same output bytes.
+ */
+#ifndef NPUPLAN_H
+#define NPUPLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "npumem_graph.h"
+#include "npumem_plan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NPUPLAN_EXPORT __attribute__((visibility("default")))
+#define NPUPLAN_MAX_DIMS 8
+#define NPUPLAN_MAX_SPATIAL 3
+
+/** struct npuplan_error - why a call failed; @text is a sentence, no newline */
+struct npuplan_error {
+	char text[512];
+};
+
+/**
+ * struct npuplan_tensor - bytes with a size, an alignment and a live range
+ * @name: owned, never NULL
+ * @size: bytes
+ * @fixed_offset: arena offset asked for, if flags has NPUMEM_TENSOR_FIXED
+ * @alias_offset: first byte in @alias_of, if flags has NPUMEM_TENSOR_ALIAS
+ * @align: power of two
+ * @kind: enum npumem_tensor_kind
+ * @flags: NPUMEM_TENSOR_*
+ * @alias_of: tensor, or NPUMEM_NONE
+ * @dim_count, @shape: elements per dimension; 0 if not known
+ * @elem_size: bytes of one element; 0 if not known
+ * @id: the tensor's id in the source file; plan JSON speaks of it
+ */
+struct npuplan_tensor {
+	char *name;
+	uint64_t size;
+	uint64_t fixed_offset;
+	uint64_t alias_offset;
+	uint32_t align;
+	uint32_t kind;
+	uint32_t flags;
+	uint32_t alias_of;
+	uint32_t dim_count;
+	uint32_t elem_size;
+	int64_t shape[NPUPLAN_MAX_DIMS];
+	int64_t id;
+};
+
+/**
+ * struct npuplan_attrs - what tiling needs to know of an operator
+ * @kernel, @stride, @dilation, @pad_begin, @pad_end: per spatial dimension,
+ *	outermost (depth or height) first; @spatial of them
+ * @spatial: spatial dimensions, 0 for operators without a window
+ * @groups: of a convolution
+ * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
+ * @transposed: transposed convolution
+ * @inplace: may overwrite its first input at displacement 0
+ * @layout: enum of the tensors' shapes
+ */
+struct npuplan_attrs {
+	int32_t kernel[NPUPLAN_MAX_SPATIAL];
+	int32_t stride[NPUPLAN_MAX_SPATIAL];
+	int32_t dilation[NPUPLAN_MAX_SPATIAL];
+	int32_t pad_begin[NPUPLAN_MAX_SPATIAL];
+	int32_t pad_end[NPUPLAN_MAX_SPATIAL];
+	uint32_t spatial;
+	int32_t groups;
+	int32_t axis;
+	bool transposed;
+	bool inplace;
+};
+
+/**
+ * struct npuplan_op - operator of the source model
+ * @name, @type: owned; @type as graph JSON names it ("conv2d", "add", "cat")
+ * @inputs, @outputs: tensors; parameters included
+ * @id: the operator's id in the source file; plan JSON speaks of it
+ */
+struct npuplan_op {
+	char *name;
+	char *type;
+	uint32_t *inputs;
+	uint32_t *outputs;
+	uint32_t input_count;
+	uint32_t output_count;
+	struct npuplan_attrs attrs;
+	int64_t id;
+};
+
+/**
+ * struct npuplan_step - npumem_step, and what it does of which operator
+ * @op: index, or NPUMEM_NONE if the source model is not known
+ * @tile_index: number of this step among its operator's, 0-based
+ * @name: owned, never NULL
+ */
+struct npuplan_step {
+	uint32_t first_access;
+	uint32_t access_count;
+	uint32_t flags;
+	uint32_t op;
+	uint32_t tile_index;
+	char *name;
+	uint64_t cookie;
+};
+
+/** enum npuplan_layout - order in which tensor shapes' bytes lie in memory */
+enum npuplan_layout {
+	NPUPLAN_NHWC = 0,
+	NPUPLAN_NCHW = 1,
+	NPUPLAN_NC32HW32 = 2,
+};
+
+/**
+ * struct npuplan_graph - the one graph type of all planners
+ *
+ * Arrays are owned; counts beside them. @ops may be empty (a graph that came as
+ * a blob). @steps, @accesses, @tiles are empty until a tiling makes them.
+ * Shapes are stored as the source has them: @source_layout says whether they
+ * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order.
+ */
+struct npuplan_graph {
+	char *name;
+	struct npuplan_tensor *tensors;
+	struct npuplan_op *ops;
+	struct npumem_tile *tiles;
+	struct npumem_access *accesses;
+	struct npuplan_step *steps;
+	struct npumem_block *blocks;
+	struct npumem_edge *edges;
+	struct npumem_carry *carries;
+	uint32_t tensor_count;
+	uint32_t op_count;
+	uint32_t tile_count;
+	uint32_t access_count;
+	uint32_t step_count;
+	uint32_t block_count;
+	uint32_t edge_count;
+	uint32_t carry_count;
+	enum npuplan_layout source_layout;
+	enum npuplan_layout layout;
+};
+
+NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
+NPUPLAN_EXPORT void npuplan_graph_free(struct npuplan_graph *graph);
+
+/* Append; return the index, or a negative errno. Names are copied. */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph,
+						const struct npuplan_tensor *tensor);
+NPUPLAN_EXPORT int64_t npuplan_graph_add_op(struct npuplan_graph *graph,
+					    const struct npuplan_op *op);
+NPUPLAN_EXPORT int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
+					      const struct npumem_region *region);
+/* @accesses: of tiles already added. The step goes to the last block. */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_step(struct npuplan_graph *graph,
+					      const struct npuplan_step *step,
+					      const struct npumem_access *accesses,
+					      uint32_t access_count);
+
+/** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
+ * @with_parameters: parameters are accessed, and so planned, too
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
+					    struct npuplan_error *error);
+/** npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
+ *
+ * Read ranges with halos from kernel, stride, dilation and padding; operators
+ * that need whole inputs (softmax over rows, matmul, mean, ...) read them whole.
+ * Steps are staged: a tile step loads, then stores.
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands,
+					    bool with_parameters, struct npuplan_error *error);
+
+/** npuplan_graph_write() - graph blob (npumem_graph.h); malloc'ed, free() it */
+NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob,
+				       size_t *size, struct npuplan_error *error);
+/** npuplan_graph_read() - from a graph blob; checked by the kernel's verifier */
+NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
+				      struct npuplan_error *error);
+
+/**
+ * struct npuplan_plan - the records of a plan blob, and what planning found
+ * @planner: name of what made it (also in @info)
+ * @peak_position: position at which most bytes are live
+ * @seconds: wall clock that planning took; not part of the blob
+ */
+struct npuplan_plan {
+	struct npumem_plan_info info;
+	struct npumem_placement *placements;
+	struct npumem_position *positions;
+	struct npumem_plan_block *blocks;
+	uint32_t placement_count;
+	uint32_t position_count;
+	uint32_t block_count;
+	uint32_t peak_position;
+	double seconds;
+};
+
+/**
+ * struct npuplan_options - what a planner is asked for; zero = default
+ * @planner: name, or NULL for "greedy"
+ * @arena_budget: bytes; 0 = any
+ * @alignment: of every offset, at least; 0 = 1
+ * @deadline_seconds: 0 = none
+ */
+struct npuplan_options {
+	const char *planner;
+	uint64_t arena_budget;
+	uint32_t alignment;
+	double deadline_seconds;
+};
+
+/** npuplan_plan() - plan a tiled graph
+ *
+ * -ENOSPC: no plan within the budget was found; the error says needed bytes,
+ * budget, lower bound and what makes the peak. -EOPNOTSUPP: unknown planner.
+ */
+NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
+				const struct npuplan_options *options,
+				struct npuplan_plan **out, struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
+
+/** npuplan_planner_name() - name of the i-th planner, NULL past the last */
+NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
+
+NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
+				      struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
+				     struct npuplan_error *error);
+
+/** npuplan_verify() - the kernel's own verifier, in this process
+ * @log: may be NULL; a NUL-terminated text of at most @log_size bytes
+ */
+NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size,
+				  const void *plan_blob, size_t plan_size,
+				  struct npumem_verdict *verdict, char *log, size_t log_size);
+
+/* Plan JSON (docs/formats.md). The graph gives ids and names. */
+NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
+					const struct npuplan_plan *plan, char **text,
+					struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text,
+					  size_t size, struct npuplan_plan **out,
+					  struct npuplan_error *error);
+
+/** npuplan_plan_print() - one line a step, in TFLM's PrintMemoryPlan style
+ * @columns: characters that the arena is drawn with, 1..512
+ */
+NPUPLAN_EXPORT int npuplan_plan_print(const struct npuplan_graph *graph,
+				      const struct npuplan_plan *plan, unsigned int columns,
+				      FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUPLAN_H */
