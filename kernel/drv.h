@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * npumem driver: the device, the open file, and what the files share.
+ *
+ * One concern a file: drv.c (probe, ioctl table), query.c, carveout.c (banks),
+ * bo.c, graph.c, plan.c, upcall.c (requests and generic netlink), run.c, job.c,
+ * engine.c, engine_sim.c, fault.c, debugfs.c. Each has a header with its types.
+ *
+ * Locking. Objects are reference counted; handles live in the file's xarrays,
+ * and a lookup takes a reference under the xarray's lock. A run's states are
+ * under run->lock. Lock order: run->lock, then dma_resv, then upcall's lock.
+ */
+#ifndef NPUMEM_DRV_H
+#define NPUMEM_DRV_H
+
+#include <linux/xarray.h>
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+
+#include "npumem_drm.h"
+#include "verify/verify.h"
+
+#define NPUMEM_MAX_BANKS	8
+#define NPUMEM_MAX_ENGINES	4
+#define NPUMEM_MAX_LOG		(1u << 20)
+#define NPUMEM_MAX_JOBS		1024
+#define NPUMEM_MAX_SYNCS	256
+#define NPUMEM_MAX_REQUESTS	64
+#define NPUMEM_MAX_HANDLES	65536	/* of each kind, per open file */
+#define NPUMEM_MAX_MESSAGE	4096
+
+struct npumem_bank;
+struct npumem_engine;
+
+/**
+ * struct npumem_device - one NPU and its carveout
+ * @drm: base
+ * @banks: carveout banks, @bank_count of them
+ * @engines: @engine_count of them, fixed after probe
+ * @next_run: number of the next run, for events and debugfs
+ */
+struct npumem_device {
+	struct drm_device drm;
+	struct npumem_bank *banks[NPUMEM_MAX_BANKS];
+	struct npumem_engine *engines[NPUMEM_MAX_ENGINES];
+	u32 bank_count;
+	u32 engine_count;
+	atomic64_t next_run;
+};
+
+static inline struct npumem_device *to_npumem(struct drm_device *drm)
+{
+	return container_of(drm, struct npumem_device, drm);
+}
+
+/**
+ * struct npumem_file - handles of one open file; nothing is shared but by PRIME
+ * @graphs: of struct npumem_graph
+ * @plans: of struct npumem_plan
+ * @runs: of struct npumem_run
+ */
+struct npumem_file {
+	struct npumem_device *dev;
+	struct xarray graphs;
+	struct xarray plans;
+	struct xarray runs;
+};
+
+/* uarray.c: arrays of user memory that carry their stride, and the log. */
+
+/* Copy count records of size bytes into a kvmalloc'ed array; see npumem_drm.h. */
+void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count);
+/* Copy a blob of user memory, once. ERR_PTR on error; kvfree() it. */
+void *npumem_blob_copy(u64 ptr, u64 size);
+
+/**
+ * struct npumem_log_user - verifier log on its way to user memory
+ *
+ * npumem_log_begin() checks the ioctl's log fields and allocates; npumem_log_end()
+ * copies the text out, sets true_size and frees. -EFAULT of the log never hides
+ * the verdict's errno.
+ */
+struct npumem_log_user {
+	struct drm_npumem_log *user;
+	struct npuv_log log;
+};
+
+int npumem_log_begin(struct npumem_log_user *log, struct drm_npumem_log *user);
+int npumem_log_end(struct npumem_log_user *log, int err);
+
+/* ioctls */
+int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif /* NPUMEM_DRV_H */

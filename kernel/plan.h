@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Graphs and plans: the checked blobs that runs are made from.
+ */
+#ifndef NPUMEM_PLAN_OBJECT_H
+#define NPUMEM_PLAN_OBJECT_H
+
+#include <linux/kref.h>
+#include <linux/mutex.h>
+
+#include "drv.h"
+
+/**
+ * struct npumem_graph - immutable, checked graph
+ * @ref: handles, plans and requests hold one each
+ * @blob: vmalloc_user()'ed copy, so that the daemon can map it; page-aligned
+ * @size: bytes of the blob
+ * @v: its checked form
+ */
+struct npumem_graph {
+	struct kref ref;
+	void *blob;
+	u64 size;
+	struct npuv_graph *v;
+};
+
+struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle);
+void npumem_graph_get(struct npumem_graph *graph);
+void npumem_graph_put(struct npumem_graph *graph);
+
+/**
+ * struct npumem_plan - plan, pending or settled
+ * @ref: handles, runs and the pending request hold one each
+ * @graph: it is a plan for
+ * @lock: guards what follows until @state is not PENDING; then all is constant
+ * @state: enum drm_npumem_plan_state
+ * @error: positive errno of a FAILED plan
+ * @blob: kvmalloc'ed copy, of a READY plan
+ * @size: bytes of the blob
+ * @v: its verified form, of a READY plan
+ * @verdict: of a plan refused
+ * @message: reason of a FAILED plan, NUL-terminated, or NULL
+ * @verify_ns: time that verification took
+ */
+struct npumem_plan {
+	struct kref ref;
+	struct npumem_graph *graph;
+	struct mutex lock;
+	u32 state;
+	u32 error;
+	void *blob;
+	u64 size;
+	struct npuv_plan *v;
+	struct npumem_verdict verdict;
+	char *message;
+	u64 verify_ns;
+};
+
+struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle);
+/* A PENDING plan with one reference, in no table. */
+struct npumem_plan *npumem_plan_new(struct npumem_graph *graph);
+void npumem_plan_get(struct npumem_plan *plan);
+void npumem_plan_put(struct npumem_plan *plan);
+
+/*
+ * Verify a blob and settle the plan with it: READY, or FAILED with the
+ * verifier's errno, verdict and log. Takes over the blob in any case. Settles
+ * at most once; returns -EALREADY (internal) if it had been settled before.
+ */
+int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log);
+/* Settle as FAILED; error is positive, message may be NULL (copied). */
+int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *message);
+
+#endif /* NPUMEM_PLAN_OBJECT_H */
