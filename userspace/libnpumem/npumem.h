@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libnpumem: client library of the npumem driver, for inference runtimes.
+ *
+ * One trip: open a device; build a graph of tensors, tiles and steps; give it
+ * to the driver; get a plan, from the daemon (npumem_plan_request()) or from a
+ * file (npumem_plan_load()); make a run of it; submit its positions as jobs.
+ * The library knows nothing of planning; it carries blobs.
+ *
+ * Conventions. Sizes and offsets are bytes, indices zero-based, NPUMEM_NONE
+ * means none. Times are absolute CLOCK_MONOTONIC nanoseconds, see
+ * npumem_deadline(). Functions that can fail return 0 or a negative errno, and
+ * take a struct npumem_error, which may be NULL, for the reason. Arguments that
+ * cannot be right (NULL objects, unknown flags) are -EINVAL with a reason and
+ * never reach the driver.
+ *
+ * Objects keep what they were made from: a run its plan, a plan its graph, all
+ * of them their device; they may be destroyed in any order, and destroying NULL
+ * does nothing.
+ *
+ * Threads. Nothing is global. A device may be used from several threads at once,
+ * different objects of it too. One builder, BO, plan or run may be used by one
+ * thread at a time; destroying an object that another thread uses is the
+ * caller's mistake. A device must not be used after fork() by both processes.
+ *
+ * Signals. Calls interrupted by a signal are restarted with their arguments as
+ * they were; see ioctl.c for which and why.
+ */
+#ifndef NPUMEM_H
+#define NPUMEM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_drm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NPUMEM_EXPORT __attribute__((visibility("default")))
+
+struct npumem_device;
+struct npumem_bo;
+struct npumem_builder;
+struct npumem_graph;
+struct npumem_plan;
+struct npumem_run;
+
+/**
+ * struct npumem_error - why a call failed
+ * @code: the negative errno that the call returned
+ * @verdict: rule, step, tile, bytes; @verdict.rule is NPUMEM_RULE_NONE unless a
+ *	graph, plan or job was refused
+ * @text: one or more sentences without final newline; says what was refused,
+ *	where, and where possible what to do
+ *
+ * Written by calls that fail, left alone by calls that succeed.
+ */
+struct npumem_error {
+	int code;
+	struct npumem_verdict verdict;
+	char text[1024];
+};
+
+/**
+ * struct npumem_log - verifier log wanted by the caller
+ * @text: receives NUL-terminated text, cut short to @size
+ * @size: bytes at @text
+ * @level: 1 the reason of a refusal, 2 also statistics of success
+ * @true_size: out: bytes that the whole log has, its NUL included
+ */
+struct npumem_log {
+	char *text;
+	uint32_t size;
+	uint32_t level;
+	uint32_t true_size;
+};
+
+/** npumem_version() - of the library, "major.minor.patch" */
+NPUMEM_EXPORT const char *npumem_version(void);
+
+/** npumem_rule_name() - "V4 write" and so on; "unknown rule" for others */
+NPUMEM_EXPORT const char *npumem_rule_name(uint32_t rule);
+
+/** npumem_deadline() - absolute time that many nanoseconds from now; saturates */
+NPUMEM_EXPORT int64_t npumem_deadline(int64_t nanoseconds);
+
+/* ---------------------------------------------------------------- devices */
+
+/**
+ * npumem_device_list() - paths of all npumem device nodes
+ * @paths: array of @count strings, one allocation: free() it. /dev/accel/accel*
+ *	first, then /dev/dri/renderD*, each by number. Nodes that may not be
+ *	opened are left out
+ *
+ * No device is not an error: @count is 0.
+ */
+NPUMEM_EXPORT int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *error);
+
+/**
+ * npumem_device_open() - open a device
+ * @path: of its node; NULL for the first of npumem_device_list()
+ *
+ * -ENOENT no such node; -ENODEV no npumem device (or not one at @path); -EACCES
+ * nodes are there but may not be opened; -EPROTONOSUPPORT the driver speaks
+ * another major version of the uapi.
+ */
+NPUMEM_EXPORT int npumem_device_open(const char *path, struct npumem_device **out,
+				     struct npumem_error *error);
+
+/**
+ * npumem_device_from_fd() - device of a file descriptor opened elsewhere
+ *
+ * The descriptor is the device's from then on, unless the call fails.
+ */
+NPUMEM_EXPORT int npumem_device_from_fd(int fd, struct npumem_device **out,
+					struct npumem_error *error);
+NPUMEM_EXPORT void npumem_device_close(struct npumem_device *device);
+NPUMEM_EXPORT int npumem_device_fd(const struct npumem_device *device);
+/* Path of the node, "" for a device made from a descriptor. */
+NPUMEM_EXPORT const char *npumem_device_path(const struct npumem_device *device);
+
+/** npumem_device_info() - versions, features, limits, as they are now */
+NPUMEM_EXPORT int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
+				     struct npumem_error *error);
+/** npumem_device_banks() - carveout banks, as they are now; free(@banks) */
+NPUMEM_EXPORT int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
+				      uint32_t *count, struct npumem_error *error);
+/** npumem_device_engines() - engines; free(@engines) */
+NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
+					struct drm_npumem_engine **engines, uint32_t *count,
+					struct npumem_error *error);
+
+/* ---------------------------------------------------------------- buffers */
+
+/**
+ * npumem_bo_create() - buffer of zero bytes
+ * @size: bytes, > 0; rounded up to whole pages, see npumem_bo_size()
+ * @flags: NPUMEM_BO_CARVEOUT or NPUMEM_BO_SYSTEM
+ * @bank: index, for NPUMEM_BO_CARVEOUT; else zero
+ *
+ * -ENOSPC: the bank has no such contiguous range free; the error says how much
+ * it has.
+ */
+NPUMEM_EXPORT int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags,
+				   uint32_t bank, struct npumem_bo **out,
+				   struct npumem_error *error);
+/* Unmaps it too. */
+NPUMEM_EXPORT void npumem_bo_destroy(struct npumem_bo *bo);
+NPUMEM_EXPORT uint32_t npumem_bo_handle(const struct npumem_bo *bo);
+NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
+/** npumem_bo_map() - map for reading and writing; same address every time */
+NPUMEM_EXPORT int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *error);
+/** npumem_bo_wait() - until no job uses it; -ETIMEDOUT if @deadline passes */
+NPUMEM_EXPORT int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline,
+				 struct npumem_error *error);
+
+/* ----------------------------------------------------------------- graphs */
+
+/**
+ * struct npumem_tensor_args - tensor to be added; zero = default
+ * @name: for people; may be NULL; copied
+ * @size: bytes, > 0
+ * @fixed_offset: arena offset asked for, with NPUMEM_TENSOR_FIXED
+ * @alias_offset: first byte in @alias_of, with NPUMEM_TENSOR_ALIAS
+ * @align: power of two up to 65536; 0 = 1
+ * @kind: enum npumem_tensor_kind
+ * @flags: NPUMEM_TENSOR_*
+ * @alias_of: tensor, with NPUMEM_TENSOR_ALIAS; ignored without
+ */
+struct npumem_tensor_args {
+	const char *name;
+	uint64_t size;
+	uint64_t fixed_offset;
+	uint64_t alias_offset;
+	uint32_t align;
+	uint32_t kind;
+	uint32_t flags;
+	uint32_t alias_of;
+};
+
+/** npumem_region_whole() - region of all bytes of a tensor */
+static inline struct npumem_region npumem_region_whole(uint64_t size)
+{
+	struct npumem_region region = { 0 };
+
+	region.length = size;
+	region.count[0] = 1;
+	region.count[1] = 1;
+	region.count[2] = 1;
+	return region;
+}
+
+NPUMEM_EXPORT struct npumem_builder *npumem_builder_new(void);
+NPUMEM_EXPORT void npumem_builder_free(struct npumem_builder *builder);
+
+/*
+ * Append; return the index (>= 0) or a negative errno with a reason. Indices
+ * must be of what was added before. Only what the driver's structure check
+ * cannot say better is checked here.
+ */
+NPUMEM_EXPORT int64_t npumem_builder_add_tensor(struct npumem_builder *builder,
+						const struct npumem_tensor_args *tensor,
+						struct npumem_error *error);
+NPUMEM_EXPORT int64_t npumem_builder_add_tile(struct npumem_builder *builder, uint32_t tensor,
+					      const struct npumem_region *region,
+					      struct npumem_error *error);
+/* A block starts here: steps added from now on are its. The first is implied. */
+NPUMEM_EXPORT int64_t npumem_builder_add_block(struct npumem_builder *builder, const char *name,
+					       struct npumem_error *error);
+/**
+ * npumem_builder_add_step() - append a step to the last block
+ * @name: for people; may be NULL
+ * @flags: NPUMEM_STEP_*
+ * @cookie: the runtime's own
+ * @accesses: copied; see struct npumem_access (@inplace is NPUMEM_NONE mostly)
+ * @access_count: >= 1
+ */
+NPUMEM_EXPORT int64_t npumem_builder_add_step(struct npumem_builder *builder, const char *name,
+					      uint32_t flags, uint64_t cookie,
+					      const struct npumem_access *accesses,
+					      uint32_t access_count, struct npumem_error *error);
+/* Blocks may be named before they are added; npumem_builder_finish() checks. */
+NPUMEM_EXPORT int64_t npumem_builder_add_edge(struct npumem_builder *builder, uint32_t from,
+					      uint32_t to, const struct npumem_carry *carries,
+					      uint32_t carry_count, struct npumem_error *error);
+/**
+ * npumem_builder_set_model() - attach the source model for planners (graph JSON)
+ *
+ * Carried to the daemon unread by the driver. Copied; replaces an earlier one.
+ */
+NPUMEM_EXPORT int npumem_builder_set_model(struct npumem_builder *builder, const void *text,
+					   size_t size, struct npumem_error *error);
+/**
+ * npumem_builder_finish() - write the graph blob (npumem_graph.h); free() it
+ *
+ * The builder stays as it was. Same calls, same bytes.
+ */
+NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, void **blob,
+					size_t *size, struct npumem_error *error);
+
+/**
+ * npumem_graph_create() - give a graph blob to the driver
+ * @log: or NULL; the error's text has the log's beginning in any case
+ *
+ * -EBADMSG not well formed, -EINVAL a rule of the format is broken, -E2BIG over
+ * the device's limits, -EOPNOTSUPP a feature that the driver does not verify.
+ */
+NPUMEM_EXPORT int npumem_graph_create(struct npumem_device *device, const void *blob, size_t size,
+				      struct npumem_log *log, struct npumem_graph **out,
+				      struct npumem_error *error);
+NPUMEM_EXPORT void npumem_graph_destroy(struct npumem_graph *graph);
+NPUMEM_EXPORT uint32_t npumem_graph_handle(const struct npumem_graph *graph);
+
+/* ------------------------------------------------------------------ plans */
+
+/**
+ * npumem_plan_load() - have a plan made elsewhere verified; no daemon is needed
+ * @log: or NULL; the error's text has the log's beginning in any case
+ *
+ * -EINVAL with @error->verdict: a rule is broken.
+ */
+NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
+				   struct npumem_log *log, struct npumem_plan **out,
+				   struct npumem_error *error);
+
+/**
+ * struct npumem_request - what to ask the daemon for; zero = default
+ * @planner: name of at most 31 bytes; NULL = the daemon's choice
+ * @objective: enum drm_npumem_objective
+ * @arena_budget: bytes that the plan may need; 0 = any
+ * @deadline: absolute; the request ends with -ETIMEDOUT then; must be > 0
+ */
+struct npumem_request {
+	const char *planner;
+	uint32_t objective;
+	uint64_t arena_budget;
+	int64_t deadline;
+};
+
+/**
+ * npumem_plan_request() - ask the daemon for a plan; returns at once
+ *
+ * The plan is pending: npumem_plan_wait() for it. -ENOTCONN no daemon is
+ * registered, -EBUSY too many requests wait.
+ */
+NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
+				      const struct npumem_request *request,
+				      struct npumem_plan **out, struct npumem_error *error);
+/**
+ * npumem_plan_wait() - until the request is settled
+ * @deadline: absolute
+ *
+ * 0: the plan is verified and ready. -EINPROGRESS: @deadline passed and the
+ * request is still pending. Else the errno that the request ended with, with
+ * the daemon's or the verifier's reason in @error. A loaded plan is ready.
+ */
+NPUMEM_EXPORT int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline,
+				   struct npumem_error *error);
+/* Syncobj signalled when the request is settled; 0 for a loaded plan. */
+NPUMEM_EXPORT uint32_t npumem_plan_sync(const struct npumem_plan *plan);
+
+/**
+ * struct npumem_plan_stats - what the driver knows of a plan
+ * @state: enum drm_npumem_plan_state
+ * @error: zero, or the positive errno that the request ended with
+ * @arena_size: bytes of arena that a run takes
+ * @host_size: bytes of system memory that a run needs (npumem_run_create())
+ * @lower_bound: bytes that no plan for its schedule can go below; 0 = unknown
+ * @tile_states: state cells that a run keeps
+ * @verify_ns: time that verification took
+ * @blob_size: bytes of the plan blob
+ */
+struct npumem_plan_stats {
+	uint32_t state;
+	uint32_t error;
+	uint64_t arena_size;
+	uint64_t host_size;
+	uint64_t lower_bound;
+	uint64_t tile_states;
+	uint64_t verify_ns;
+	uint64_t blob_size;
+};
+
+NPUMEM_EXPORT int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+				    struct npumem_error *error);
+/** npumem_plan_read() - plan blob (npumem_plan.h) of a ready plan; free() it
+ *
+ * -EBUSY while pending, -ENOEXEC if the request failed.
+ */
+NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
+				   struct npumem_error *error);
+/* A pending request is given up. */
+NPUMEM_EXPORT void npumem_plan_destroy(struct npumem_plan *plan);
+NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
+
+/* ----------------------------------------------------------- runs and jobs */
+
+/**
+ * npumem_run_create() - take an arena for a ready plan
+ * @bank: carveout bank
+ * @host: system BO of at least the plan's host_size; NULL if that is zero. Must
+ *	outlive the run's jobs
+ */
+NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank,
+				    struct npumem_bo *host, struct npumem_run **out,
+				    struct npumem_error *error);
+/* Its arena is unmapped too. Jobs in flight still finish. */
+NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
+NPUMEM_EXPORT uint32_t npumem_run_handle(const struct npumem_run *run);
+/* The arena, for npumem_bo_map() and npumem_bo_wait(); it is the run's. */
+NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
+/** npumem_run_bind() - put an external tensor into a BO; see the uapi */
+NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo,
+				  uint64_t offset, struct npumem_error *error);
+/** npumem_run_reset() - next inference; -EBUSY while jobs are in flight */
+NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *error);
+
+/**
+ * struct npumem_submit - jobs that go together, or not at all
+ * @jobs: @job_count of them, >= 1
+ * @in_syncs: @in_count syncobjs waited for before the first job
+ * @out_syncs: @out_count syncobjs signalled after the last one
+ * @failed_job: out: number of the job refused, or NPUMEM_NONE
+ */
+struct npumem_submit {
+	const struct drm_npumem_job *jobs;
+	const struct drm_npumem_sync *in_syncs;
+	const struct drm_npumem_sync *out_syncs;
+	uint32_t job_count;
+	uint32_t in_count;
+	uint32_t out_count;
+	uint32_t failed_job;
+};
+
+/**
+ * npumem_run_submit() - put positions of the plan's schedule on an engine
+ *
+ * -EPERM with @error->verdict: the state of a tile forbids an access; nothing
+ * was submitted. -EIO: an earlier job of the run failed.
+ */
+NPUMEM_EXPORT int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
+				    struct npumem_error *error);
+
+/* --------------------------------------------------------------- syncobjs */
+
+NPUMEM_EXPORT int npumem_sync_create(struct npumem_device *device, uint32_t *handle,
+				     struct npumem_error *error);
+NPUMEM_EXPORT void npumem_sync_destroy(struct npumem_device *device, uint32_t handle);
+/**
+ * npumem_sync_wait() - until all syncobjs are signalled
+ * @syncs: @count of them; those without a fence yet are waited for too
+ *
+ * -ETIMEDOUT if @deadline passes.
+ */
+NPUMEM_EXPORT int npumem_sync_wait(struct npumem_device *device,
+				   const struct drm_npumem_sync *syncs, uint32_t count,
+				   int64_t deadline, struct npumem_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUMEM_H */
