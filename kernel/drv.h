@@ -27,7 +27,6 @@
 #define NPUMEM_MAX_SYNCS	256
 #define NPUMEM_MAX_REQUESTS	64
 #define NPUMEM_MAX_HANDLES	65536	/* of each kind, per open file */
-#define NPUMEM_MAX_MESSAGE	4096
 
 struct npumem_bank;
 struct npumem_engine;

@@ -27,11 +27,14 @@ struct npumem_graph {
 struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle);
 void npumem_graph_get(struct npumem_graph *graph);
 void npumem_graph_put(struct npumem_graph *graph);
+/* The file is being closed: drop all graphs of it. */
+void npumem_graph_release_file(struct npumem_file *file);
 
 /**
  * struct npumem_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each
  * @graph: it is a plan for
+ * @arena_budget: bytes that the requester lets it need, or 0 for any; constant
  * @lock: guards what follows until @state is not PENDING; then all is constant
  * @state: enum drm_npumem_plan_state
  * @error: positive errno of a FAILED plan
@@ -45,6 +48,7 @@ void npumem_graph_put(struct npumem_graph *graph);
 struct npumem_plan {
 	struct kref ref;
 	struct npumem_graph *graph;
+	u64 arena_budget;
 	struct mutex lock;
 	u32 state;
 	u32 error;
@@ -61,11 +65,15 @@ struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle);
 struct npumem_plan *npumem_plan_new(struct npumem_graph *graph);
 void npumem_plan_get(struct npumem_plan *plan);
 void npumem_plan_put(struct npumem_plan *plan);
+/* The file is being closed: drop all plans of it, give up their requests. */
+void npumem_plan_release_file(struct npumem_file *file);
 
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the
- * verifier's errno, verdict and log. Takes over the blob in any case. Settles
- * at most once; returns -EALREADY (internal) if it had been settled before.
+ * verifier's errno, verdict and log (ENOSPC if it is sound but above
+ * arena_budget). Takes over the kvmalloc'ed blob in any case. Returns 0 or the
+ * errno that the plan failed with. Settles at most once: -EALREADY (internal)
+ * if it had been settled before. Sleeps for as long as verification takes.
  */
 int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log);
 /* Settle as FAILED; error is positive, message may be NULL (copied). */
