@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+#
+# Front door of npumem.  `make help` tells what there is.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+BUILD ?= build
+USER_BUILD := $(BUILD)/userspace
+MESON_FLAGS ?=
+
+export NPUMEM_BUILD := $(abspath $(BUILD))
+
+.PHONY: all check demo bench install module module-all guest format clean \
+	help deps
+.DEFAULT_GOAL := all
+
+# Userspace: needs no kernel, no QEMU and no cross compiler.
+all: $(USER_BUILD)/build.ninja
+	@ninja -C $(USER_BUILD)
+	@mkdir -p $(BUILD)/bin
+	@for p in userspace/npumemctl/npumemctl daemon/npumemd; do \
+		[ ! -x $(USER_BUILD)/$$p ] || ln -sfn ../userspace/$$p $(BUILD)/bin/; \
+	done
+
+$(USER_BUILD)/build.ninja:
+	@scripts/deps --check build >/dev/null || scripts/deps build
+	@meson setup --prefix $(PREFIX) $(MESON_FLAGS) $(USER_BUILD) .
+
+# One lane: make check LANES=unit
+check:
+	@scripts/deps build check guest
+	@scripts/check $(LANES)
+
+demo:
+	@scripts/deps build guest
+	@scripts/demo
+
+bench: all
+	@scripts/bench
+
+install: all
+	@meson configure $(USER_BUILD) -Dprefix=$(PREFIX)
+	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(USER_BUILD)
+
+module:
+	@scripts/deps guest check
+	@scripts/module-build stock-arm64
+
+module-all:
+	@scripts/deps guest check
+	@scripts/module-build all
+
+# A shell in the guest, with the driver loaded and everything installed.
+guest:
+	@scripts/deps build guest
+	@scripts/qemu-run --shell
+
+format:
+	@scripts/deps check
+	@scripts/format
+
+deps:
+	@scripts/deps all
+
+clean:
+	rm -rf $(BUILD)
+
+help:
+	@echo 'make               userspace: build/bin/npumemctl, build/bin/npumemd'
+	@echo 'make check         all tests; LANES="unit e2e" for some (scripts/check --list)'
+	@echo 'make demo          plan, verify and run a model in the guest'
+	@echo 'make bench         measure planners and driver'
+	@echo 'make install       PREFIX=/usr/local DESTDIR='
+	@echo 'make module        npumem.ko for Debian 6.12 arm64; module-all: all kernels'
+	@echo 'make guest         a shell in the QEMU guest'
+	@echo 'make format        put C files into style'
+	@echo 'make deps          install what all this needs (Debian 12, 13)'
+	@echo 'make clean         delete build/; downloads and kernels stay in the cache'
+	@echo 'Logs of tests are in build/logs/.  See docs/building.md.'
