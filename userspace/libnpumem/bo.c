@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <xf86drm.h>
+
+#include "device.h"
+
+struct npumem_bo {
+	struct npumem_device *device;
+	uint64_t size;
+	uint32_t handle;
+	void *map;
+};
+
+int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,
+		   struct npumem_bo **out, struct npumem_error *error)
+{
+	struct npumem_bo *bo = calloc(1, sizeof(*bo));
+
+	if (!bo) {
+		drmCloseBufferHandle(device->fd, handle);
+		return npumem_fail_errno(error, -ENOMEM, "make a BO");
+	}
+	bo->device = npumem_device_get(device);
+	bo->handle = handle;
+	bo->size = size;
+	*out = bo;
+	return 0;
+}
+
+/* The carveout is full: say how full, if the device still answers. */
+static int fail_full(struct npumem_device *device, uint64_t size, uint32_t bank,
+		     struct npumem_error *error)
+{
+	struct drm_npumem_bank *banks;
+	uint32_t count;
+
+	if (!npumem_device_banks(device, &banks, &count, NULL)) {
+		for (uint32_t i = 0; i < count; i++) {
+			if (banks[i].index != bank)
+				continue;
+			npumem_fail(error, -ENOSPC,
+				    "cannot create a BO of %llu bytes in bank %u: of %llu bytes "
+				    "%llu are free, the largest range %llu",
+				    (unsigned long long)size, bank,
+				    (unsigned long long)banks[i].size,
+				    (unsigned long long)banks[i].free,
+				    (unsigned long long)banks[i].largest_free);
+			free(banks);
+			return -ENOSPC;
+		}
+		free(banks);
+	}
+	return npumem_fail_errno(error, -ENOSPC, "create a BO of %llu bytes in bank %u",
+				 (unsigned long long)size, bank);
+}
+
+int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags, uint32_t bank,
+		     struct npumem_bo **out, struct npumem_error *error)
+{
+	struct drm_npumem_bo_create args = { .size = size, .flags = flags, .bank = bank };
+	int err;
+
+	if (!device || !out)
+		return npumem_fail(error, -EINVAL, "npumem_bo_create: NULL argument");
+	if (!size)
+		return npumem_fail(error, -EINVAL, "a BO must have at least one byte");
+	if (flags != NPUMEM_BO_CARVEOUT && flags != NPUMEM_BO_SYSTEM)
+		return npumem_fail(error, -EINVAL,
+				   "flags %#x of a BO are not one of NPUMEM_BO_CARVEOUT, "
+				   "NPUMEM_BO_SYSTEM", flags);
+	if (flags == NPUMEM_BO_SYSTEM && bank)
+		return npumem_fail(error, -EINVAL, "bank %u was given for a BO in system memory",
+				   bank);
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_BO_CREATE, &args);
+	if (err == -ENOSPC && flags == NPUMEM_BO_CARVEOUT)
+		return fail_full(device, size, bank, error);
+	if (err)
+		return npumem_fail_errno(error, err, "create a BO of %llu bytes",
+					 (unsigned long long)size);
+	return npumem_bo_wrap(device, args.handle, args.size, out, error);
+}
+
+void npumem_bo_destroy(struct npumem_bo *bo)
+{
+	if (!bo)
+		return;
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	drmCloseBufferHandle(bo->device->fd, bo->handle);
+	npumem_device_put(bo->device);
+	free(bo);
+}
+
+uint32_t npumem_bo_handle(const struct npumem_bo *bo)
+{
+	return bo->handle;
+}
+
+uint64_t npumem_bo_size(const struct npumem_bo *bo)
+{
+	return bo->size;
+}
+
+int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *error)
+{
+	struct drm_npumem_bo_mmap_offset args = { 0 };
+	void *map;
+	int err;
+
+	if (!bo || !address)
+		return npumem_fail(error, -EINVAL, "npumem_bo_map: NULL argument");
+	if (!bo->map) {
+		args.handle = bo->handle;
+		err = npumem_ioctl(bo->device, DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, &args);
+		if (err)
+			return npumem_fail_errno(error, err, "map a BO");
+		map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->device->fd,
+			   (off_t)args.offset);
+		if (map == MAP_FAILED) {
+			err = -errno;
+			return npumem_fail_errno(error, err, "map a BO of %llu bytes",
+						 (unsigned long long)bo->size);
+		}
+		bo->map = map;
+	}
+	*address = bo->map;
+	return 0;
+}
+
+int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline, struct npumem_error *error)
+{
+	struct drm_npumem_bo_wait args = { .timeout_ns = deadline };
+	int err;
+
+	if (!bo)
+		return npumem_fail(error, -EINVAL, "npumem_bo_wait: NULL argument");
+	args.handle = bo->handle;
+	err = npumem_ioctl(bo->device, DRM_IOCTL_NPUMEM_BO_WAIT, &args);
+	return err ? npumem_fail_errno(error, err, "wait for the jobs that use a BO") : 0;
+}

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Device nodes: found, opened, asked.
+ *
+ * libdrm 2.4.114 does not know /dev/accel, so nodes are looked for here and
+ * told apart by the driver's name alone.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "device.h"
+
+#define QUERY_TRIES 8	/* the answer's size may change between two calls */
+
+const char *npumem_version(void)
+{
+	return NPUMEM_PACKAGE_VERSION;
+}
+
+int64_t npumem_deadline(int64_t nanoseconds)
+{
+	struct timespec now;
+	int64_t at, sum;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	at = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+	if (__builtin_add_overflow(at, nanoseconds, &sum))
+		return nanoseconds < 0 ? 0 : INT64_MAX;
+	return sum < 0 ? 0 : sum;
+}
+
+/* ---------------------------------------------------------------- finding */
+
+static bool is_ours(int fd)
+{
+	drmVersionPtr version = drmGetVersion(fd);
+	bool ours;
+
+	if (!version)
+		return false;
+	ours = version->name && !strcmp(version->name, NPUMEM_DRIVER_NAME);
+	drmFreeVersion(version);
+	return ours;
+}
+
+struct node_list {
+	unsigned int *numbers;
+	size_t count;
+};
+
+static int by_number(const void *a, const void *b)
+{
+	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Numbers of the nodes called <prefix>N in a directory, ascending. */
+static int list_nodes(const char *dir, const char *prefix, struct node_list *list)
+{
+	size_t length = strlen(prefix), capacity = 0;
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+
+	*list = (struct node_list){ 0 };
+	if (!d)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	while ((entry = readdir(d))) {
+		unsigned int number;
+		char end;
+
+		if (strncmp(entry->d_name, prefix, length) ||
+		    sscanf(entry->d_name + length, "%9u%c", &number, &end) != 1)
+			continue;
+		if (list->count == capacity) {
+			unsigned int *numbers;
+
+			capacity = capacity ? 2 * capacity : 16;
+			numbers = reallocarray(list->numbers, capacity, sizeof(*numbers));
+			if (!numbers) {
+				free(list->numbers);
+				closedir(d);
+				return -ENOMEM;
+			}
+			list->numbers = numbers;
+		}
+		list->numbers[list->count++] = number;
+	}
+	closedir(d);
+	if (list->count)
+		qsort(list->numbers, list->count, sizeof(*list->numbers), by_number);
+	return 0;
+}
+
+/* Paths found so far, one after another, NUL-terminated. */
+struct path_list {
+	char *bytes;
+	size_t size;
+	uint32_t count;
+};
+
+static int add_path(struct path_list *paths, const char *path)
+{
+	size_t length = strlen(path) + 1;
+	char *bytes = realloc(paths->bytes, paths->size + length);
+
+	if (!bytes)
+		return -ENOMEM;
+	memcpy(bytes + paths->size, path, length);
+	paths->bytes = bytes;
+	paths->size += length;
+	paths->count++;
+	return 0;
+}
+
+static int scan_dir(const char *dev, const char *sub, const char *prefix, struct path_list *paths,
+		    uint32_t *denied)
+{
+	struct node_list nodes;
+	char path[PATH_MAX];
+	int err;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dev, sub) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	err = list_nodes(path, prefix, &nodes);
+	for (size_t i = 0; !err && i < nodes.count; i++) {
+		int fd;
+
+		if (snprintf(path, sizeof(path), "%s/%s/%s%u", dev, sub, prefix,
+			     nodes.numbers[i]) >= (int)sizeof(path)) {
+			err = -ENAMETOOLONG;
+			break;
+		}
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd < 0) {
+			*denied += errno == EACCES || errno == EPERM;
+			continue;
+		}
+		if (is_ours(fd))
+			err = add_path(paths, path);
+		close(fd);
+	}
+	free(nodes.numbers);
+	return err;
+}
+
+int npumem_device_scan(const char *dev, char ***paths, uint32_t *count, uint32_t *denied,
+		       struct npumem_error *error)
+{
+	struct path_list found = { 0 };
+	size_t table;
+	char *bytes;
+	int err;
+
+	*denied = 0;
+	err = scan_dir(dev, "accel", "accel", &found, denied);
+	if (!err)
+		err = scan_dir(dev, "dri", "renderD", &found, denied);
+	if (!err) {
+		table = ((size_t)found.count + 1) * sizeof(**paths);
+		*paths = malloc(table + found.size);
+		err = *paths ? 0 : -ENOMEM;
+	}
+	if (err) {
+		free(found.bytes);
+		return npumem_fail_errno(error, err, "look for devices below %s", dev);
+	}
+	bytes = (char *)*paths + table;
+	if (found.size)
+		memcpy(bytes, found.bytes, found.size);
+	for (uint32_t i = 0; i < found.count; i++, bytes += strlen(bytes) + 1)
+		(*paths)[i] = bytes;
+	(*paths)[found.count] = NULL;
+	*count = found.count;
+	free(found.bytes);
+	return 0;
+}
+
+int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *error)
+{
+	uint32_t denied;
+
+	if (!paths || !count)
+		return npumem_fail(error, -EINVAL, "npumem_device_list: NULL argument");
+	return npumem_device_scan("/dev", paths, count, &denied, error);
+}
+
+/* ---------------------------------------------------------------- opening */
+
+static int make_device(int fd, const char *path, struct npumem_device **out,
+		       struct npumem_error *error)
+{
+	struct drm_npumem_info info;
+	struct npumem_device *device;
+	int err;
+
+	if (!is_ours(fd))
+		return npumem_fail(error, -ENODEV, "%s is not an npumem device",
+				   *path ? path : "the file descriptor");
+	device = calloc(1, sizeof(*device) + strlen(path) + 1);
+	if (!device)
+		return npumem_fail_errno(error, -ENOMEM, "open a device");
+	atomic_init(&device->refs, 1);
+	device->fd = fd;
+	strcpy(device->path, path);
+	err = npumem_device_info(device, &info, error);
+	if (!err && info.uapi_major != NPUMEM_UAPI_MAJOR)
+		err = npumem_fail(error, -EPROTONOSUPPORT,
+				  "the driver speaks version %u.%u of its interface, this library "
+				  "%u.%u; install the library that comes with the driver",
+				  info.uapi_major, info.uapi_minor, NPUMEM_UAPI_MAJOR,
+				  NPUMEM_UAPI_MINOR);
+	if (err) {
+		free(device);
+		return err;
+	}
+	*out = device;
+	return 0;
+}
+
+static int open_path(const char *path, struct npumem_device **out, struct npumem_error *error)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), err;
+
+	if (fd < 0) {
+		err = -errno;
+		return npumem_fail_errno(error, err, "open %s", path);
+	}
+	err = make_device(fd, path, out, error);
+	if (err)
+		close(fd);
+	return err;
+}
+
+int npumem_device_open(const char *path, struct npumem_device **out, struct npumem_error *error)
+{
+	uint32_t count, denied;
+	char **paths;
+	int err;
+
+	if (!out)
+		return npumem_fail(error, -EINVAL, "npumem_device_open: NULL argument");
+	if (path)
+		return open_path(path, out, error);
+	err = npumem_device_scan("/dev", &paths, &count, &denied, error);
+	if (err)
+		return err;
+	if (count)
+		err = open_path(paths[0], out, error);
+	else if (denied)
+		err = npumem_fail(error, -EACCES,
+				  "no npumem device may be opened: %u device nodes below /dev are "
+				  "denied to this user (is it in the group that owns them?)",
+				  denied);
+	else
+		err = npumem_fail(error, -ENODEV,
+				  "there is no npumem device below /dev/accel or /dev/dri; is the "
+				  "module npumem loaded?");
+	free(paths);
+	return err;
+}
+
+int npumem_device_from_fd(int fd, struct npumem_device **out, struct npumem_error *error)
+{
+	if (fd < 0 || !out)
+		return npumem_fail(error, -EINVAL, "npumem_device_from_fd: bad argument");
+	return make_device(fd, "", out, error);
+}
+
+struct npumem_device *npumem_device_get(struct npumem_device *device)
+{
+	atomic_fetch_add(&device->refs, 1);
+	return device;
+}
+
+void npumem_device_put(struct npumem_device *device)
+{
+	if (atomic_fetch_sub(&device->refs, 1) != 1)
+		return;
+	close(device->fd);
+	free(device);
+}
+
+void npumem_device_close(struct npumem_device *device)
+{
+	if (device)
+		npumem_device_put(device);
+}
+
+int npumem_device_fd(const struct npumem_device *device)
+{
+	return device->fd;
+}
+
+const char *npumem_device_path(const struct npumem_device *device)
+{
+	return device->path;
+}
+
+/* ----------------------------------------------------------------- asking */
+
+int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *info,
+		       struct npumem_error *error)
+{
+	struct drm_npumem_dev_query query = {
+		.type = NPUMEM_QUERY_INFO,
+		.size = sizeof(*info),
+		.ptr = (uintptr_t)info,
+	};
+	int err;
+
+	if (!device || !info)
+		return npumem_fail(error, -EINVAL, "npumem_device_info: NULL argument");
+	/* An older driver answers with less: what it does not know is zero. */
+	memset(info, 0, sizeof(*info));
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
+	return err ? npumem_fail_errno(error, err, "ask the device for its limits") : 0;
+}
+
+static int query_array(struct npumem_device *device, uint32_t type, const char *what, size_t record,
+		       void **out, uint32_t *count, struct npumem_error *error)
+{
+	struct drm_npumem_dev_query query = { .type = type };
+	void *array = NULL;
+	uint32_t size = 0;
+
+	for (int i = 0; i < QUERY_TRIES; i++) {
+		int err;
+
+		query.size = size;
+		query.ptr = size ? (uintptr_t)array : 0;
+		err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
+		if (err) {
+			free(array);
+			return npumem_fail_errno(error, err, "ask the device for its %s", what);
+		}
+		if (query.size % record) {
+			free(array);
+			return npumem_fail(error, -EPROTO,
+					   "the driver's answer of %u bytes is not a list of %s",
+					   query.size, what);
+		}
+		if (query.size <= size || !query.size) {
+			*out = array;
+			*count = query.size / record;
+			return 0;
+		}
+		free(array);
+		size = query.size;
+		array = calloc(1, size);
+		if (!array)
+			return npumem_fail_errno(error, -ENOMEM, "ask the device for its %s", what);
+	}
+	free(array);
+	return npumem_fail(error, -EPROTO, "the device's list of %s keeps growing", what);
+}
+
+int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
+			uint32_t *count, struct npumem_error *error)
+{
+	void *array;
+	int err;
+
+	if (!device || !banks || !count)
+		return npumem_fail(error, -EINVAL, "npumem_device_banks: NULL argument");
+	err = query_array(device, NPUMEM_QUERY_BANKS, "banks", sizeof(**banks), &array, count,
+			  error);
+	if (!err)
+		*banks = array;
+	return err;
+}
+
+int npumem_device_engines(struct npumem_device *device, struct drm_npumem_engine **engines,
+			  uint32_t *count, struct npumem_error *error)
+{
+	void *array;
+	int err;
+
+	if (!device || !engines || !count)
+		return npumem_fail(error, -EINVAL, "npumem_device_engines: NULL argument");
+	err = query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), &array,
+			  count, error);
+	if (!err)
+		*engines = array;
+	return err;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of libnpumem share; not installed. */
+#ifndef NPUMEM_DEVICE_H
+#define NPUMEM_DEVICE_H
+
+#include <stdatomic.h>
+
+#include "npumem.h"
+
+/**
+ * struct npumem_device - open device node
+ * @refs: the caller's, and one of every object made from it; the descriptor is
+ *	closed with the last, so objects may outlive npumem_device_close()
+ * @fd: of the node
+ * @path: of the node, or ""
+ */
+struct npumem_device {
+	atomic_uint refs;
+	int fd;
+	char path[];
+};
+
+struct npumem_device *npumem_device_get(struct npumem_device *device);
+void npumem_device_put(struct npumem_device *device);
+
+/* npumem_device_list() below another directory than /dev; *denied counts EACCES. */
+int npumem_device_scan(const char *dev, char ***paths, uint32_t *count, uint32_t *denied,
+		       struct npumem_error *error);
+
+/* ioctl.c */
+int npumem_ioctl(const struct npumem_device *device, unsigned long request, void *argument);
+
+/* bo.c: for a GEM handle that the driver made, an arena's. Takes it over. */
+int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,
+		   struct npumem_bo **out, struct npumem_error *error);
+
+/* sync.c: wait for one binary syncobj; -ETIMEDOUT. */
+int npumem_sync_wait_one(const struct npumem_device *device, uint32_t handle, int64_t deadline);
+
+/* plan.c */
+struct npumem_device *npumem_plan_device(const struct npumem_plan *plan);
+
+/* error.c; all return @code. */
+
+/* The text is all there is to say. */
+__attribute__((format(printf, 3, 4)))
+int npumem_fail(struct npumem_error *error, int code, const char *format, ...);
+/* "cannot <what>: <the errno in words>", and what to do about it. */
+__attribute__((format(printf, 3, 4)))
+int npumem_fail_errno(struct npumem_error *error, int code, const char *format, ...);
+/*
+ * A graph, plan or job was refused. @what: "the plan", ... @log: the verifier's,
+ * or NULL. Falls back on npumem_fail_errno() if there is neither.
+ */
+int npumem_fail_verdict(struct npumem_error *error, int code, const char *what,
+			const struct npumem_verdict *verdict, const char *log);
+
+/* log.c */
+
+/**
+ * struct npumem_log_use - verifier log of one call
+ * @user: the caller's wish, or NULL
+ * @own: used when the caller wants none, so that the error can quote it
+ */
+struct npumem_log_use {
+	struct npumem_log *user;
+	char own[2048];
+};
+
+void npumem_log_begin(struct npumem_log_use *use, struct npumem_log *user,
+		      struct drm_npumem_log *log);
+/* Returns the text, never NULL. */
+const char *npumem_log_end(struct npumem_log_use *use, const struct drm_npumem_log *log);
+
+#endif /* NPUMEM_DEVICE_H */

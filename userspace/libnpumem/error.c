@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+/* Reasons: errno, verdict and log turned into sentences. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "device.h"
+
+const char *npumem_rule_name(uint32_t rule)
+{
+	switch (rule) {
+	case NPUMEM_RULE_NONE:
+		return "no rule";
+	case NPUMEM_RULE_V1_BOUNDS:
+		return "V1 bounds";
+	case NPUMEM_RULE_V2_ORDER:
+		return "V2 order";
+	case NPUMEM_RULE_V3_READ:
+		return "V3 read";
+	case NPUMEM_RULE_V4_WRITE:
+		return "V4 write";
+	case NPUMEM_RULE_V5_SPILL:
+		return "V5 spill";
+	case NPUMEM_RULE_V6_EDGE:
+		return "V6 edge";
+	case NPUMEM_RULE_V7_EXIT:
+		return "V7 exit";
+	case NPUMEM_RULE_FORMAT:
+		return "format";
+	case NPUMEM_RULE_ENFORCE_READ:
+		return "read of a tile that is not live";
+	case NPUMEM_RULE_ENFORCE_WRITE:
+		return "overwrite of a tile that is still needed";
+	case NPUMEM_RULE_ENFORCE_TWICE:
+		return "step submitted twice";
+	case NPUMEM_RULE_ENFORCE_LOST:
+		return "run has failed";
+	default:
+		return "unknown rule";
+	}
+}
+
+/* What a person can do about it, or NULL. */
+static const char *advice(int code)
+{
+	switch (code) {
+	case -ENOTCONN:
+		return "no planning daemon is registered; start npumemd, or load a plan made offline";
+	case -ENODEV:
+		return "the device is gone";
+	case -EOPNOTSUPP:
+		return "this version of the driver does not support it";
+	case -ENOSPC:
+		return "the carveout has no such range free";
+	case -ECANCELED:
+		return "the request was given up";
+	case -ETIMEDOUT:
+		return "the deadline passed";
+	case -EBADMSG:
+		return "it is not well formed";
+	case -E2BIG:
+		return "it is over a limit of the device, see npumem_device_info()";
+	case -EIO:
+		return "an earlier job of the run failed; reset the run";
+	default:
+		return NULL;
+	}
+}
+
+/* Sentence in the making; what does not fit is left out. */
+struct sentence {
+	char *text;
+	size_t size;
+	size_t used;
+};
+
+__attribute__((format(printf, 2, 0)))
+static void say_va(struct sentence *s, const char *format, va_list args)
+{
+	int n = vsnprintf(s->text + s->used, s->size - s->used, format, args);
+
+	if (n > 0)
+		s->used += (size_t)n < s->size - s->used ? (size_t)n : s->size - s->used - 1;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void say(struct sentence *s, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	say_va(s, format, args);
+	va_end(args);
+}
+
+static struct sentence begin(struct npumem_error *error, int code)
+{
+	memset(error, 0, sizeof(*error));
+	error->code = code;
+	return (struct sentence){ .text = error->text, .size = sizeof(error->text) };
+}
+
+int npumem_fail(struct npumem_error *error, int code, const char *format, ...)
+{
+	struct sentence s;
+	va_list args;
+
+	if (!error)
+		return code;
+	s = begin(error, code);
+	va_start(args, format);
+	say_va(&s, format, args);
+	va_end(args);
+	return code;
+}
+
+static void say_errno(struct sentence *s, int code)
+{
+	const char *words = strerrordesc_np(-code);
+
+	if (words)
+		say(s, ": %s", words);
+	else
+		say(s, ": error %d", -code);
+	if (advice(code))
+		say(s, " (%s)", advice(code));
+}
+
+int npumem_fail_errno(struct npumem_error *error, int code, const char *format, ...)
+{
+	struct sentence s;
+	va_list args;
+
+	if (!error)
+		return code;
+	s = begin(error, code);
+	say(&s, "cannot ");
+	va_start(args, format);
+	say_va(&s, format, args);
+	va_end(args);
+	say_errno(&s, code);
+	return code;
+}
+
+static void say_index(struct sentence *s, const char **separator, const char *what,
+		      uint32_t index)
+{
+	if (index == NPUMEM_NONE)
+		return;
+	say(s, "%s%s %u", *separator, what, index);
+	*separator = ", ";
+}
+
+static void say_verdict(struct sentence *s, const struct npumem_verdict *v)
+{
+	const char *separator = ", ";
+
+	say(s, ": rule \"%s\"", npumem_rule_name(v->rule));
+	say_index(s, &separator, "position", v->position);
+	say_index(s, &separator, "step", v->step);
+	say_index(s, &separator, "tile", v->tile);
+	say_index(s, &separator, "tensor", v->tensor);
+	if (v->length)
+		say(s, ", bytes [%llu, %llu) of the %s", (unsigned long long)v->first,
+		    (unsigned long long)(v->first + v->length),
+		    v->rule == NPUMEM_RULE_FORMAT ? "blob" : "arena");
+	separator = "; against ";
+	say_index(s, &separator, "tensor", v->other_tensor);
+	say_index(s, &separator, "tile", v->other_tile);
+	say_index(s, &separator, "step", v->other_step);
+}
+
+int npumem_fail_verdict(struct npumem_error *error, int code, const char *what,
+			const struct npumem_verdict *verdict, const char *log)
+{
+	struct sentence s;
+	size_t length;
+
+	if (verdict->rule == NPUMEM_RULE_NONE && !(log && *log))
+		return npumem_fail_errno(error, code, "accept %s", what);
+	if (!error)
+		return code;
+	s = begin(error, code);
+	error->verdict = *verdict;
+	say(&s, "%s was refused", what);
+	if (verdict->rule != NPUMEM_RULE_NONE)
+		say_verdict(&s, verdict);
+	if (log && *log)
+		say(&s, ". %s", log);
+	length = s.used;
+	while (length && s.text[length - 1] == '\n')
+		s.text[--length] = '\0';
+	return code;
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+/* Graphs and plans: blobs given to the driver, requests to the daemon. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+/* Text of one sentence or two; the driver keeps 4096 bytes at most. */
+#define MESSAGE_SIZE 4096
+
+struct npumem_graph {
+	struct npumem_device *device;
+	uint32_t handle;
+};
+
+struct npumem_plan {
+	struct npumem_device *device;
+	uint32_t handle;
+	uint32_t sync;
+};
+
+static void destroy_handle(struct npumem_device *device, unsigned long request, uint32_t handle)
+{
+	struct drm_npumem_handle args = { .handle = handle };
+
+	npumem_ioctl(device, request, &args);
+	npumem_device_put(device);
+}
+
+int npumem_graph_create(struct npumem_device *device, const void *blob, size_t size,
+			struct npumem_log *log, struct npumem_graph **out,
+			struct npumem_error *error)
+{
+	struct drm_npumem_graph_create args = { .blob = (uintptr_t)blob, .size = size };
+	struct npumem_log_use use;
+	struct npumem_graph *graph;
+	const char *text;
+	int err;
+
+	if (!device || !blob || !out)
+		return npumem_fail(error, -EINVAL, "npumem_graph_create: NULL argument");
+	graph = calloc(1, sizeof(*graph));
+	if (!graph)
+		return npumem_fail_errno(error, -ENOMEM, "create a graph");
+	npumem_log_begin(&use, log, &args.log);
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
+	text = npumem_log_end(&use, &args.log);
+	if (err) {
+		free(graph);
+		return npumem_fail_verdict(error, err, "the graph", &args.verdict, text);
+	}
+	graph->device = npumem_device_get(device);
+	graph->handle = args.handle;
+	*out = graph;
+	return 0;
+}
+
+void npumem_graph_destroy(struct npumem_graph *graph)
+{
+	if (!graph)
+		return;
+	destroy_handle(graph->device, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, graph->handle);
+	free(graph);
+}
+
+uint32_t npumem_graph_handle(const struct npumem_graph *graph)
+{
+	return graph->handle;
+}
+
+static struct npumem_plan *plan_new(struct npumem_device *device)
+{
+	struct npumem_plan *plan = calloc(1, sizeof(*plan));
+
+	if (plan)
+		plan->device = npumem_device_get(device);
+	return plan;
+}
+
+static void plan_free(struct npumem_plan *plan)
+{
+	if (plan->sync)
+		npumem_sync_destroy(plan->device, plan->sync);
+	npumem_device_put(plan->device);
+	free(plan);
+}
+
+int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
+		     struct npumem_log *log, struct npumem_plan **out, struct npumem_error *error)
+{
+	struct drm_npumem_plan_load args = { .blob = (uintptr_t)blob, .size = size };
+	struct npumem_log_use use;
+	struct npumem_plan *plan;
+	const char *text;
+	int err;
+
+	if (!graph || !blob || !out)
+		return npumem_fail(error, -EINVAL, "npumem_plan_load: NULL argument");
+	plan = plan_new(graph->device);
+	if (!plan)
+		return npumem_fail_errno(error, -ENOMEM, "load a plan");
+	args.graph = graph->handle;
+	npumem_log_begin(&use, log, &args.log);
+	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
+	text = npumem_log_end(&use, &args.log);
+	if (err) {
+		plan_free(plan);
+		return npumem_fail_verdict(error, err, "the plan", &args.verdict, text);
+	}
+	plan->handle = args.handle;
+	*out = plan;
+	return 0;
+}
+
+int npumem_plan_request(struct npumem_graph *graph, const struct npumem_request *request,
+			struct npumem_plan **out, struct npumem_error *error)
+{
+	struct drm_npumem_plan_request args = { 0 };
+	struct npumem_plan *plan;
+	int err;
+
+	if (!graph || !request || !out)
+		return npumem_fail(error, -EINVAL, "npumem_plan_request: NULL argument");
+	if (request->deadline <= 0)
+		return npumem_fail(error, -EINVAL, "a plan request needs a deadline");
+	if (request->planner && strlen(request->planner) >= sizeof(args.planner))
+		return npumem_fail(error, -EINVAL,
+				   "planner name \"%.64s\" is longer than %zu bytes",
+				   request->planner, sizeof(args.planner) - 1);
+	plan = plan_new(graph->device);
+	if (!plan)
+		return npumem_fail_errno(error, -ENOMEM, "request a plan");
+	err = npumem_sync_create(graph->device, &plan->sync, error);
+	if (err) {
+		plan_free(plan);
+		return err;
+	}
+	args.graph = graph->handle;
+	args.objective = request->objective;
+	args.arena_budget = request->arena_budget;
+	args.deadline_ns = request->deadline;
+	args.out_sync = plan->sync;
+	if (request->planner)
+		strcpy(args.planner, request->planner);
+	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
+	if (err) {
+		plan_free(plan);
+		return npumem_fail_errno(error, err, "request a plan");
+	}
+	plan->handle = args.handle;
+	*out = plan;
+	return 0;
+}
+
+int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_error *error)
+{
+	struct drm_npumem_plan_read args = { 0 };
+	char message[MESSAGE_SIZE] = "";
+	int err;
+
+	if (!plan)
+		return npumem_fail(error, -EINVAL, "npumem_plan_wait: NULL argument");
+	if (plan->sync) {
+		err = npumem_sync_wait_one(plan->device, plan->sync, deadline);
+		if (err == -ETIMEDOUT)
+			return npumem_fail(error, -EINPROGRESS, "the plan is still being made");
+		if (err)
+			return npumem_fail_errno(error, err, "wait for a plan");
+	}
+	args.handle = plan->handle;
+	args.message = (uintptr_t)message;
+	args.message_size = sizeof(message);
+	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	if (err)
+		return npumem_fail_errno(error, err, "read the state of a plan");
+	message[sizeof(message) - 1] = '\0';
+	switch (args.state) {
+	case NPUMEM_PLAN_READY:
+		return 0;
+	case NPUMEM_PLAN_FAILED:
+		err = args.error ? -(int)args.error : -EPROTO;
+		if (args.verdict.rule != NPUMEM_RULE_NONE)
+			return npumem_fail_verdict(error, err, "the daemon's plan", &args.verdict,
+						   message);
+		if (message[0])
+			return npumem_fail(error, err, "no plan was made: %s", message);
+		return npumem_fail_errno(error, err, "get a plan");
+	default:
+		return npumem_fail(error, -EPROTO,
+				   "the driver signalled a plan that it calls pending");
+	}
+}
+
+uint32_t npumem_plan_sync(const struct npumem_plan *plan)
+{
+	return plan->sync;
+}
+
+int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+		      struct npumem_error *error)
+{
+	struct drm_npumem_plan_read args = { 0 };
+	int err;
+
+	if (!plan || !stats)
+		return npumem_fail(error, -EINVAL, "npumem_plan_stats: NULL argument");
+	args.handle = plan->handle;
+	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	if (err)
+		return npumem_fail_errno(error, err, "read the state of a plan");
+	*stats = (struct npumem_plan_stats){
+		.state = args.state,
+		.error = args.error,
+		.arena_size = args.arena_size,
+		.host_size = args.host_size,
+		.lower_bound = args.lower_bound,
+		.tile_states = args.tile_states,
+		.verify_ns = args.verify_ns,
+		.blob_size = args.size,
+	};
+	return 0;
+}
+
+int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
+		     struct npumem_error *error)
+{
+	struct drm_npumem_plan_read args = { 0 };
+	struct npumem_plan_stats stats;
+	void *buffer;
+	int err;
+
+	if (!plan || !blob || !size)
+		return npumem_fail(error, -EINVAL, "npumem_plan_read: NULL argument");
+	err = npumem_plan_stats(plan, &stats, error);
+	if (err)
+		return err;
+	if (stats.state == NPUMEM_PLAN_PENDING)
+		return npumem_fail(error, -EBUSY, "the plan is still being made");
+	if (stats.state != NPUMEM_PLAN_READY)
+		return npumem_fail(error, -ENOEXEC, "the plan's request failed; it has no blob");
+	buffer = malloc(stats.blob_size);
+	if (!buffer)
+		return npumem_fail_errno(error, -ENOMEM, "read a plan");
+	args.handle = plan->handle;
+	args.blob = (uintptr_t)buffer;
+	args.size = stats.blob_size;
+	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	if (err) {
+		free(buffer);
+		return npumem_fail_errno(error, err, "read a plan");
+	}
+	if (args.size != stats.blob_size) {
+		free(buffer);
+		return npumem_fail(error, -EPROTO, "a ready plan changed its size");
+	}
+	*blob = buffer;
+	*size = stats.blob_size;
+	return 0;
+}
+
+void npumem_plan_destroy(struct npumem_plan *plan)
+{
+	struct drm_npumem_handle args = { 0 };
+
+	if (!plan)
+		return;
+	args.handle = plan->handle;
+	npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_DESTROY, &args);
+	plan_free(plan);
+}
+
+uint32_t npumem_plan_handle(const struct npumem_plan *plan)
+{
+	return plan->handle;
+}
+
+struct npumem_device *npumem_plan_device(const struct npumem_plan *plan)
+{
+	return plan->device;
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include "device.h"
+
+struct npumem_run {
+	struct npumem_device *device;
+	struct npumem_bo *arena;
+	uint32_t handle;
+};
+
+static void destroy_run_handle(struct npumem_device *device, uint32_t handle)
+{
+	struct drm_npumem_handle args = { .handle = handle };
+
+	npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, &args);
+}
+
+int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
+		      struct npumem_run **out, struct npumem_error *error)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct drm_npumem_run_create args = { .bank = bank };
+	struct npumem_plan_stats stats;
+	struct npumem_device *device;
+	struct npumem_run *run;
+	int err;
+
+	if (!plan || !out)
+		return npumem_fail(error, -EINVAL, "npumem_run_create: NULL argument");
+	device = npumem_plan_device(plan);
+	err = npumem_plan_stats(plan, &stats, error);
+	if (err)
+		return err;
+	if (host && !stats.host_size)
+		return npumem_fail(error, -EINVAL,
+				   "a host BO was given, but the plan needs no system memory");
+	if (stats.host_size && (!host || npumem_bo_size(host) < stats.host_size))
+		return npumem_fail(error, -EINVAL,
+				   "the plan needs a host BO of %llu bytes, %llu were given",
+				   (unsigned long long)stats.host_size,
+				   (unsigned long long)(host ? npumem_bo_size(host) : 0));
+	run = calloc(1, sizeof(*run));
+	if (!run)
+		return npumem_fail_errno(error, -ENOMEM, "create a run");
+	args.plan = npumem_plan_handle(plan);
+	args.host_bo = host ? npumem_bo_handle(host) : 0;
+	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_CREATE, &args);
+	if (err) {
+		free(run);
+		return npumem_fail_errno(error, err,
+					 "create a run with an arena of %llu bytes in bank %u",
+					 (unsigned long long)stats.arena_size, bank);
+	}
+	err = npumem_bo_wrap(device, args.arena_bo, (stats.arena_size + page - 1) & ~(page - 1),
+			     &run->arena, error);
+	if (err) {
+		destroy_run_handle(device, args.handle);
+		free(run);
+		return err;
+	}
+	run->device = npumem_device_get(device);
+	run->handle = args.handle;
+	*out = run;
+	return 0;
+}
+
+void npumem_run_destroy(struct npumem_run *run)
+{
+	if (!run)
+		return;
+	npumem_bo_destroy(run->arena);
+	destroy_run_handle(run->device, run->handle);
+	npumem_device_put(run->device);
+	free(run);
+}
+
+uint32_t npumem_run_handle(const struct npumem_run *run)
+{
+	return run->handle;
+}
+
+struct npumem_bo *npumem_run_arena(struct npumem_run *run)
+{
+	return run->arena;
+}
+
+int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo,
+		    uint64_t offset, struct npumem_error *error)
+{
+	struct drm_npumem_run_bind args = { .tensor = tensor, .offset = offset };
+	int err;
+
+	if (!run || !bo)
+		return npumem_fail(error, -EINVAL, "npumem_run_bind: NULL argument");
+	args.run = run->handle;
+	args.bo = npumem_bo_handle(bo);
+	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_BIND, &args);
+	return err ? npumem_fail_errno(error, err, "bind tensor %u", tensor) : 0;
+}
+
+int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
+{
+	struct drm_npumem_handle args = { 0 };
+	int err;
+
+	if (!run)
+		return npumem_fail(error, -EINVAL, "npumem_run_reset: NULL argument");
+	args.handle = run->handle;
+	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_RESET, &args);
+	return err ? npumem_fail_errno(error, err, "reset a run") : 0;
+}
+
+int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
+		      struct npumem_error *error)
+{
+	struct drm_npumem_submit args = { .failed_job = NPUMEM_NONE };
+	char what[32];
+	int err;
+
+	if (!run || !submit || !submit->jobs || (submit->in_count && !submit->in_syncs) ||
+	    (submit->out_count && !submit->out_syncs))
+		return npumem_fail(error, -EINVAL, "npumem_run_submit: NULL argument");
+	if (!submit->job_count)
+		return npumem_fail(error, -EINVAL, "no job was given to submit");
+	args.run = run->handle;
+	args.jobs.stride = sizeof(*submit->jobs);
+	args.jobs.count = submit->job_count;
+	args.jobs.ptr = (uintptr_t)submit->jobs;
+	if (submit->in_count) {
+		args.in_syncs.stride = sizeof(*submit->in_syncs);
+		args.in_syncs.count = submit->in_count;
+		args.in_syncs.ptr = (uintptr_t)submit->in_syncs;
+	}
+	if (submit->out_count) {
+		args.out_syncs.stride = sizeof(*submit->out_syncs);
+		args.out_syncs.count = submit->out_count;
+		args.out_syncs.ptr = (uintptr_t)submit->out_syncs;
+	}
+	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+	submit->failed_job = err ? args.failed_job : NPUMEM_NONE;
+	if (!err)
+		return 0;
+	if (args.failed_job == NPUMEM_NONE)
+		return npumem_fail_verdict(error, err, "the submission", &args.verdict, NULL);
+	snprintf(what, sizeof(what), "job %u", args.failed_job);
+	return npumem_fail_verdict(error, err, what, &args.verdict, NULL);
+}
