@@ -16,7 +16,10 @@ tap() {
 	else
 		TAP_FAILED=$((TAP_FAILED + 1))
 		echo "not ok $TAP_N - $name"
-		printf '%s\n' "$out" | sed 's/^/# /' | head -n "${TAP_LINES:-60}"
+		# The lines that say why, or the last ones.
+		{ grep -iE -A 6 'error|warning|FAILED' <<<"$out" ||
+			tail -n 40 <<<"$out"; } |
+			sed 's/^/# /' | head -n "${TAP_LINES:-60}"
 	fi
 }
 
