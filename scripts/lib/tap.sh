@@ -17,7 +17,7 @@ tap() {
 		TAP_FAILED=$((TAP_FAILED + 1))
 		echo "not ok $TAP_N - $name"
 		# The lines that say why, or the last ones.
-		{ grep -iE -A 6 'error|warning|FAILED' <<<"$out" ||
+		{ grep -E -A 6 '([Ee]rror|ERROR|warning|FAILED):' <<<"$out" ||
 			tail -n 40 <<<"$out"; } |
 			sed 's/^/# /' | head -n "${TAP_LINES:-60}"
 	fi
