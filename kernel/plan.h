@@ -13,7 +13,7 @@
 /**
  * struct npumem_graph - immutable, checked graph
  * @ref: handles, plans and requests hold one each
- * @blob: vmalloc_user()'ed copy, so that the daemon can map it; page-aligned
+ * @blob: __vmalloc()'ed copy in whole pages, zero past @size: the daemon maps it
  * @size: bytes of the blob
  * @v: its checked form
  */

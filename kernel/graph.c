@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Graphs: GRAPH_CREATE and GRAPH_DESTROY.
+ *
+ * A graph's blob is read from user memory once, into memory that the daemon can
+ * map, and checked there. Nothing of it changes afterwards, so a graph needs no
+ * lock: its handle, its plans and their requests hold a reference each.
+ */
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include <drm/drm_print.h>
+
+#include "plan.h"
+
+static void npumem_graph_release(struct kref *ref)
+{
+	struct npumem_graph *graph = container_of(ref, struct npumem_graph, ref);
+
+	npuv_graph_destroy(graph->v);
+	vfree(graph->blob);
+	kfree(graph);
+}
+
+void npumem_graph_get(struct npumem_graph *graph)
+{
+	kref_get(&graph->ref);
+}
+
+void npumem_graph_put(struct npumem_graph *graph)
+{
+	kref_put(&graph->ref, npumem_graph_release);
+}
+
+struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle)
+{
+	struct npumem_graph *graph;
+
+	xa_lock(&file->graphs);
+	graph = xa_load(&file->graphs, handle);
+	if (graph)
+		npumem_graph_get(graph);
+	xa_unlock(&file->graphs);
+	return graph;
+}
+
+void npumem_graph_release_file(struct npumem_file *file)
+{
+	struct npumem_graph *graph;
+	unsigned long handle;
+
+	xa_for_each(&file->graphs, handle, graph) {
+		xa_erase(&file->graphs, handle);
+		npumem_graph_put(graph);
+	}
+}
+
+/*
+ * Whole pages, so that a mapping of them shows nothing else. Not vmalloc_user():
+ * it cannot charge the caller's memory cgroup, and blobs are as large as users
+ * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
+ */
+static void *npumem_graph_blob(u64 ptr, u64 size)
+{
+	void *blob;
+
+	if (size > npuv_default_limits.max_blob)
+		return ERR_PTR(-E2BIG);
+	blob = __vmalloc(PAGE_ALIGN(max_t(u64, size, 1)), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!blob)
+		return ERR_PTR(-ENOMEM);
+	if (copy_from_user(blob, u64_to_user_ptr(ptr), size)) {
+		vfree(blob);
+		return ERR_PTR(-EFAULT);
+	}
+	return blob;
+}
+
+static struct npumem_graph *npumem_graph_new(struct drm_npumem_graph_create *args,
+					     struct npuv_log *log)
+{
+	struct npumem_graph *graph;
+	int err;
+
+	graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
+	if (!graph)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&graph->ref);
+	graph->size = args->size;
+	graph->blob = npumem_graph_blob(args->blob, args->size);
+	if (IS_ERR(graph->blob)) {
+		err = PTR_ERR(graph->blob);
+		kfree(graph);
+		return ERR_PTR(err);
+	}
+	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log,
+				&args->verdict, &graph->v);
+	if (err) {
+		vfree(graph->blob);
+		kfree(graph);
+		return ERR_PTR(err);
+	}
+	return graph;
+}
+
+int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_file *priv = file->driver_priv;
+	struct drm_npumem_graph_create *args = data;
+	struct npumem_graph *graph;
+	struct npumem_log_user log;
+	int err;
+
+	args->handle = 0;
+	memset(&args->verdict, 0, sizeof(args->verdict));
+	if (args->flags) {
+		drm_dbg(drm, "GRAPH_CREATE: unknown flags %#x\n", args->flags);
+		return -EINVAL;
+	}
+	err = npumem_log_begin(&log, &args->log);
+	if (err)
+		return err;
+	graph = npumem_graph_new(args, &log.log);
+	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(graph));
+	if (IS_ERR(graph)) {
+		drm_dbg(drm, "GRAPH_CREATE: %llu bytes refused: %d\n", args->size, err);
+		return err;
+	}
+	if (!err)
+		err = xa_alloc(&priv->graphs, &args->handle, graph,
+			       XA_LIMIT(1, NPUMEM_MAX_HANDLES), GFP_KERNEL_ACCOUNT);
+	if (err) {
+		args->handle = 0;
+		npumem_graph_put(graph);
+	}
+	return err;
+}
+
+int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_file *priv = file->driver_priv;
+	struct drm_npumem_handle *args = data;
+	struct npumem_graph *graph;
+
+	if (args->pad) {
+		drm_dbg(drm, "GRAPH_DESTROY: pad is not zero\n");
+		return -EINVAL;
+	}
+	graph = xa_erase(&priv->graphs, args->handle);
+	if (!graph) {
+		drm_dbg(drm, "GRAPH_DESTROY: no graph %u\n", args->handle);
+		return -ENOENT;
+	}
+	npumem_graph_put(graph);
+	return 0;
+}
