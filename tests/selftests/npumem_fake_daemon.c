@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+#include <stdbool.h>
+
+#include "npumem_fake_daemon.h"
+
+#include <errno.h>
+#include <linux/genetlink.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <netlink/genl/ctrl.h>
+#include <netlink/genl/genl.h>
+#include <netlink/netlink.h>
+
+#include "npumem_test.h"
+
+#define MAX_ATTRS 31
+
+/* libnl's receive calls turn kernel errors into its own: read messages raw. */
+
+/**
+ * struct reply - what one command was answered
+ * @attrs: of the answer, within @data; NULL if it was only acknowledged
+ */
+struct reply {
+	int err;
+	unsigned char *data;
+	struct nlattr *attrs[MAX_ATTRS + 1];
+};
+
+int fake_open(struct fake_daemon *daemon)
+{
+	int err;
+
+	memset(daemon, 0, sizeof(*daemon));
+	daemon->sock = nl_socket_alloc();
+	if (!daemon->sock)
+		return -ENOMEM;
+	nl_socket_disable_seq_check(daemon->sock);
+	err = genl_connect(daemon->sock);
+	if (!err) {
+		daemon->family = genl_ctrl_resolve(daemon->sock, NPUMEM_FAMILY_NAME);
+		if (daemon->family < 0)
+			err = -ENOENT;
+	}
+	if (err) {
+		nl_socket_free(daemon->sock);
+		daemon->sock = NULL;
+	}
+	return err ? -ENOENT : 0;
+}
+
+void fake_close(struct fake_daemon *daemon)
+{
+	if (daemon->sock)
+		nl_socket_free(daemon->sock);
+	daemon->sock = NULL;
+}
+
+int fake_join(struct fake_daemon *daemon, const char *group)
+{
+	int id = genl_ctrl_resolve_grp(daemon->sock, NPUMEM_FAMILY_NAME, group);
+	int fd = nl_socket_get_fd(daemon->sock);
+
+	if (id < 0)
+		return -ENOENT;
+	/* Not by libnl: the kernel's own errno is wanted. */
+	return setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &id, sizeof(id)) ? -errno : 0;
+}
+
+/* One datagram, as it comes; *data is malloc'ed. Its bytes, or an errno. */
+static int receive(struct fake_daemon *daemon, unsigned char **data)
+{
+	struct pollfd pfd = { .fd = nl_socket_get_fd(daemon->sock), .events = POLLIN };
+	size_t size = 65536;
+	ssize_t got;
+	int n;
+
+	n = poll(&pfd, 1, NPU_PATIENCE_NS / 1000000);
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	*data = malloc(size);
+	if (!*data)
+		return -ENOMEM;
+	got = recv(pfd.fd, *data, size, 0);
+	if (got < 0) {
+		n = -errno;
+		free(*data);
+		return n;
+	}
+	return got;
+}
+
+/* Send, and collect answer and acknowledgement. */
+static int command(struct fake_daemon *daemon, struct nl_msg *msg, struct reply *reply)
+{
+	struct nlmsghdr *hdr;
+	unsigned char *data;
+	bool acked = false;
+	uint32_t seq;
+	int left;
+
+	memset(reply, 0, sizeof(*reply));
+	nlmsg_hdr(msg)->nlmsg_flags |= NLM_F_ACK;
+	nl_complete_msg(daemon->sock, msg);
+	seq = nlmsg_hdr(msg)->nlmsg_seq;
+	left = nl_send(daemon->sock, msg);
+	nlmsg_free(msg);
+	if (left < 0)
+		return -EIO;
+
+	while (!acked) {
+		left = receive(daemon, &data);
+		if (left < 0)
+			return left;
+		for (hdr = (struct nlmsghdr *)data; nlmsg_ok(hdr, left);
+		     hdr = nlmsg_next(hdr, &left)) {
+			struct genlmsghdr *genl = nlmsg_data(hdr);
+
+			if (hdr->nlmsg_type == NLMSG_ERROR && hdr->nlmsg_seq == seq) {
+				reply->err = ((struct nlmsgerr *)nlmsg_data(hdr))->error;
+				acked = true;
+			} else if (hdr->nlmsg_type == daemon->family && hdr->nlmsg_seq == seq) {
+				nla_parse(reply->attrs, MAX_ATTRS,
+					  genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0),
+					  NULL);
+				reply->data = data;
+			} else if (hdr->nlmsg_type == daemon->family &&
+				   genl->cmd == NPUMEM_CMD_READY) {
+				daemon->ready++;
+			}
+		}
+		if (reply->data != data)
+			free(data);
+	}
+	return reply->err;
+}
+
+static struct nl_msg *message(struct fake_daemon *daemon, uint8_t cmd)
+{
+	struct nl_msg *msg = nlmsg_alloc();
+
+	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, daemon->family, 0, 0, cmd,
+				 NPUMEM_FAMILY_VERSION)) {
+		fprintf(stderr, "# no memory\n");
+		exit(1);
+	}
+	return msg;
+}
+
+int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name)
+{
+	struct nl_msg *msg = message(daemon, NPUMEM_CMD_REGISTER);
+	struct reply reply;
+	int err;
+
+	if (version)
+		nla_put_u32(msg, NPUMEM_A_DAEMON_VERSION, version);
+	if (name)
+		nla_put_string(msg, NPUMEM_A_DAEMON_NAME, name);
+	err = command(daemon, msg, &reply);
+	free(reply.data);
+	return err;
+}
+
+int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
+{
+	struct nlattr **attrs;
+	struct reply reply;
+	int err;
+
+	memset(request, 0, sizeof(*request));
+	request->fd = -1;
+	err = command(daemon, message(daemon, NPUMEM_CMD_ACCEPT), &reply);
+	attrs = reply.attrs;
+	if (!err && (!reply.data || !attrs[NPUMEM_A_REQUEST_ID] || !attrs[NPUMEM_A_REQUEST_FD] ||
+		     !attrs[NPUMEM_A_REQUEST_GRAPH_SIZE] || !attrs[NPUMEM_A_REQUEST_DEADLINE] ||
+		     !attrs[NPUMEM_A_REQUEST_OBJECTIVE] || !attrs[NPUMEM_A_REQUEST_ARENA_BUDGET]))
+		err = -EPROTO;
+	if (!err) {
+		request->id = nla_get_u64(attrs[NPUMEM_A_REQUEST_ID]);
+		request->fd = (int32_t)nla_get_u32(attrs[NPUMEM_A_REQUEST_FD]);
+		request->graph_size = nla_get_u64(attrs[NPUMEM_A_REQUEST_GRAPH_SIZE]);
+		request->objective = nla_get_u32(attrs[NPUMEM_A_REQUEST_OBJECTIVE]);
+		request->arena_budget = nla_get_u64(attrs[NPUMEM_A_REQUEST_ARENA_BUDGET]);
+		request->deadline = nla_get_u64(attrs[NPUMEM_A_REQUEST_DEADLINE]);
+		if (attrs[NPUMEM_A_REQUEST_PLANNER])
+			nla_strlcpy(request->planner, attrs[NPUMEM_A_REQUEST_PLANNER],
+				    sizeof(request->planner));
+	}
+	free(reply.data);
+	return err;
+}
+
+int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *text,
+	      struct fake_settled *settled)
+{
+	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
+	struct fake_settled ignored;
+	struct nlattr **attrs;
+	struct reply reply;
+	int err;
+
+	settled = settled ? settled : &ignored;
+	memset(settled, 0, sizeof(*settled));
+	nla_put_u64(msg, NPUMEM_A_REQUEST_ID, id);
+	nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, status);
+	if (text)
+		nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, text);
+	err = command(daemon, msg, &reply);
+	attrs = reply.attrs;
+	if (!err && (!reply.data || !attrs[NPUMEM_A_REQUEST_STATUS]))
+		err = -EPROTO;
+	if (!err) {
+		settled->status = nla_get_u32(attrs[NPUMEM_A_REQUEST_STATUS]);
+		if (attrs[NPUMEM_A_REQUEST_MESSAGE])
+			nla_strlcpy(settled->message, attrs[NPUMEM_A_REQUEST_MESSAGE],
+				    sizeof(settled->message));
+		if (attrs[NPUMEM_A_REQUEST_VERDICT] &&
+		    nla_len(attrs[NPUMEM_A_REQUEST_VERDICT]) == sizeof(settled->verdict)) {
+			settled->has_verdict = true;
+			memcpy(&settled->verdict, nla_data(attrs[NPUMEM_A_REQUEST_VERDICT]),
+			       sizeof(settled->verdict));
+		}
+	}
+	free(reply.data);
+	return err;
+}
+
+int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint32_t *status)
+{
+	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
+	struct reply reply;
+	int err;
+
+	if (id)
+		nla_put_u64(msg, NPUMEM_A_REQUEST_ID, *id);
+	if (status)
+		nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, *status);
+	err = command(daemon, msg, &reply);
+	free(reply.data);
+	return err;
+}
+
+int fake_wait_ready(struct fake_daemon *daemon)
+{
+	struct nlmsghdr *hdr;
+	unsigned char *data;
+	int left;
+
+	while (!daemon->ready) {
+		left = receive(daemon, &data);
+		if (left < 0)
+			return left;
+		for (hdr = (struct nlmsghdr *)data; nlmsg_ok(hdr, left);
+		     hdr = nlmsg_next(hdr, &left)) {
+			struct genlmsghdr *genl = nlmsg_data(hdr);
+
+			if (hdr->nlmsg_type == daemon->family && genl->cmd == NPUMEM_CMD_READY)
+				daemon->ready++;
+		}
+		free(data);
+	}
+	daemon->ready--;
+	return 0;
+}
+
+int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
+{
+	struct nlattr *attrs[MAX_ATTRS + 1], *verdict;
+	struct genlmsghdr *genl;
+	struct nlmsghdr *hdr;
+	unsigned char *data;
+	int left;
+
+	memset(event, 0, sizeof(*event));
+	while (!event->cmd) {
+		left = receive(daemon, &data);
+		if (left < 0)
+			return left;
+		hdr = (struct nlmsghdr *)data;
+		genl = nlmsg_data(hdr);
+		if (!nlmsg_ok(hdr, left) || hdr->nlmsg_type != daemon->family ||
+		    (genl->cmd != NPUMEM_CMD_VERDICT && genl->cmd != NPUMEM_CMD_FAULT)) {
+			free(data);
+			continue;
+		}
+		memset(attrs, 0, sizeof(attrs));
+		nla_parse(attrs, MAX_ATTRS, genlmsg_attrdata(genl, 0),
+			  genlmsg_attrlen(genl, 0), NULL);
+		verdict = attrs[NPUMEM_A_EVENT_VERDICT];
+		if (!verdict || nla_len(verdict) != sizeof(event->verdict) ||
+		    !attrs[NPUMEM_A_EVENT_PID]) {
+			free(data);
+			return -EPROTO;
+		}
+		event->cmd = genl->cmd;
+		event->pid = nla_get_u32(attrs[NPUMEM_A_EVENT_PID]);
+		if (attrs[NPUMEM_A_EVENT_RUN])
+			event->run = nla_get_u64(attrs[NPUMEM_A_EVENT_RUN]);
+		memcpy(&event->verdict, nla_data(verdict), sizeof(event->verdict));
+		free(data);
+	}
+	return 0;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A planning daemon that does exactly what a test tells it, right or wrong:
+ * one generic netlink socket, one call a command (uapi/npumem.yaml).
+ */
+#ifndef NPUMEM_FAKE_DAEMON_H
+#define NPUMEM_FAKE_DAEMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_drm.h"
+#include "npumem_netlink.h"
+
+struct nl_sock;
+
+/**
+ * struct fake_daemon - socket of the family npumem
+ * @ready: READY messages seen while waiting for other things
+ */
+struct fake_daemon {
+	struct nl_sock *sock;
+	int family;
+	unsigned int ready;
+};
+
+/**
+ * struct fake_request - what ACCEPT hands over
+ * @fd: the request's; -1 if none
+ * @planner: empty if the message had none
+ */
+struct fake_request {
+	uint64_t id;
+	int fd;
+	uint64_t graph_size;
+	uint64_t arena_budget;
+	int64_t deadline;
+	uint32_t objective;
+	char planner[32];
+};
+
+/**
+ * struct fake_settled - the answer to DONE
+ * @has_verdict: the answer had one
+ */
+struct fake_settled {
+	uint32_t status;
+	bool has_verdict;
+	struct npumem_verdict verdict;
+	char message[8192];
+};
+
+/**
+ * struct fake_event - message of the group "events"
+ * @cmd: NPUMEM_CMD_VERDICT or NPUMEM_CMD_FAULT
+ */
+struct fake_event {
+	uint8_t cmd;
+	uint32_t pid;
+	uint64_t run;
+	struct npumem_verdict verdict;
+};
+
+/* All: 0 or a negative errno, the kernel's own where it answered. */
+int fake_open(struct fake_daemon *daemon);
+void fake_close(struct fake_daemon *daemon);
+int fake_join(struct fake_daemon *daemon, const char *group);
+/* A version or a name that is missing: pass 0 or NULL. */
+int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name);
+int fake_accept(struct fake_daemon *daemon, struct fake_request *request);
+int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *message,
+	      struct fake_settled *settled);
+/* DONE with attributes as given, for what is malformed. */
+int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint32_t *status);
+/* Wait for one message of a group, NPU_PATIENCE_NS at most: -ETIMEDOUT. */
+int fake_wait_ready(struct fake_daemon *daemon);
+int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event);
+
+#endif /* NPUMEM_FAKE_DAEMON_H */

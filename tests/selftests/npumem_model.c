@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+#include "npumem_model.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "blob.h"
+
+/* Room for one more record: arrays grow when their count is a power of two. */
+static void *grow(void *array, uint32_t *count, size_t size)
+{
+	if (!(*count & (*count - 1)))
+		array = realloc(array, (*count ? *count * 2 : 1) * size);
+	if (!array) {
+		fprintf(stderr, "# no memory\n");
+		exit(1);
+	}
+	memset((uint8_t *)array + *count * size, 0, size);
+	(*count)++;
+	return array;
+}
+
+/* Append a zeroed record to the array @list, whose count is @count. */
+#define APPEND(list, count)                                                                        \
+	((list) = grow((list), &(count), sizeof(*(list))), &(list)[(count) - 1])
+
+uint32_t model_tensor(struct model *m, uint32_t kind, uint64_t size)
+{
+	struct npumem_tensor *tensor = APPEND(m->tensors, m->tensor_count);
+
+	*tensor = (struct npumem_tensor){
+		.size = size,
+		.align = 1,
+		.kind = kind,
+		.alias_of = NPUMEM_NONE,
+		.name = NPUMEM_NONE,
+	};
+	return m->tensor_count - 1;
+}
+
+uint32_t model_tile(struct model *m, uint32_t tensor, uint64_t offset, uint64_t length)
+{
+	struct npumem_tile *tile = APPEND(m->tiles, m->tile_count);
+
+	*tile = (struct npumem_tile){
+		.tensor = tensor,
+		.region = { .offset = offset, .length = length, .count = { 1, 1, 1 } },
+	};
+	return m->tile_count - 1;
+}
+
+uint32_t model_whole(struct model *m, uint32_t tensor)
+{
+	return model_tile(m, tensor, 0, m->tensors[tensor].size);
+}
+
+uint32_t model_step(struct model *m, uint32_t flags)
+{
+	struct npumem_step *step = APPEND(m->steps, m->step_count);
+
+	*step = (struct npumem_step){
+		.first_access = m->access_count,
+		.flags = flags,
+		.name = NPUMEM_NONE,
+	};
+	return m->step_count - 1;
+}
+
+uint32_t model_access(struct model *m, uint32_t tile, uint32_t mode)
+{
+	struct npumem_access *access = APPEND(m->accesses, m->access_count);
+
+	*access = (struct npumem_access){ .tile = tile, .mode = mode, .inplace = NPUMEM_NONE };
+	return m->steps[m->step_count - 1].access_count++;
+}
+
+uint32_t model_step_rw(struct model *m, uint32_t from, uint32_t to)
+{
+	uint32_t step = model_step(m, 0);
+
+	if (from != NPUMEM_NONE)
+		model_access(m, from, NPUMEM_ACCESS_READ);
+	model_access(m, to, NPUMEM_ACCESS_WRITE);
+	return step;
+}
+
+uint32_t model_place(struct model *m, uint32_t tensor, uint64_t offset)
+{
+	struct npumem_placement *placement = APPEND(m->placements, m->placement_count);
+	uint64_t size = m->tensors[tensor].size;
+
+	*placement = (struct npumem_placement){
+		.tensor = tensor,
+		.to = m->step_count ? m->step_count - 1 : 0,
+		.offset = offset,
+		.region = { .length = size, .count = { 1, 1, 1 } },
+	};
+	if (m->info.arena_size < offset + size)
+		m->info.arena_size = offset + size;
+	return m->placement_count - 1;
+}
+
+void model_schedule(struct model *m)
+{
+	struct npumem_position *position;
+	uint32_t i;
+
+	for (i = 0; i < m->step_count; i++) {
+		position = APPEND(m->positions, m->position_count);
+		*position = (struct npumem_position){
+			.kind = NPUMEM_POSITION_STEP,
+			.index = i,
+			.placement = NPUMEM_NONE,
+		};
+	}
+	m->block = (struct npumem_block){ .step_count = m->step_count, .name = NPUMEM_NONE };
+	m->plan_block = (struct npumem_plan_block){ .position_count = m->position_count };
+	m->info.alignment = 1;
+	m->info.status = NPUMEM_PLAN_FEASIBLE;
+	strcpy(m->info.planner, "test");
+}
+
+static struct blob write_blob(uint32_t magic, const struct npublob_section *sections,
+			      uint32_t count)
+{
+	struct blob blob;
+	void *data;
+
+	if (npublob_write(magic, sections, count, &data, &blob.size)) {
+		fprintf(stderr, "# blob cannot be written\n");
+		exit(1);
+	}
+	blob.data = data;
+	return blob;
+}
+
+#define SECTION(kind, records, n) { kind, sizeof((records)[0]), n, records }
+
+struct blob model_graph(const struct model *m)
+{
+	const struct npublob_section sections[] = {
+		SECTION(NPUMEM_GRAPH_TENSORS, m->tensors, m->tensor_count),
+		SECTION(NPUMEM_GRAPH_TILES, m->tiles, m->tile_count),
+		SECTION(NPUMEM_GRAPH_ACCESSES, m->accesses, m->access_count),
+		SECTION(NPUMEM_GRAPH_STEPS, m->steps, m->step_count),
+		SECTION(NPUMEM_GRAPH_BLOCKS, &m->block, 1),
+	};
+
+	return write_blob(NPUMEM_GRAPH_MAGIC, sections, 5);
+}
+
+struct blob model_plan(const struct model *m)
+{
+	const struct npublob_section sections[] = {
+		SECTION(NPUMEM_PLAN_INFO, &m->info, 1),
+		SECTION(NPUMEM_PLAN_PLACEMENTS, m->placements, m->placement_count),
+		SECTION(NPUMEM_PLAN_SCHEDULE, m->positions, m->position_count),
+		SECTION(NPUMEM_PLAN_BLOCKS, &m->plan_block, 1),
+	};
+
+	return write_blob(NPUMEM_PLAN_MAGIC, sections, 4);
+}
+
+void model_free(struct model *m)
+{
+	free(m->tensors);
+	free(m->tiles);
+	free(m->accesses);
+	free(m->steps);
+	free(m->placements);
+	free(m->positions);
+	memset(m, 0, sizeof(*m));
+}
+
+void blob_free(struct blob *blob)
+{
+	free(blob->data);
+	memset(blob, 0, sizeof(*blob));
+}
+
+struct npumem_blob_header *blob_header(const struct blob *blob)
+{
+	return (struct npumem_blob_header *)blob->data;
+}
+
+struct npumem_blob_section *blob_section(const struct blob *blob, uint32_t kind)
+{
+	struct npumem_blob_section *table = (struct npumem_blob_section *)(blob_header(blob) + 1);
+	uint32_t i;
+
+	for (i = 0; i < blob_header(blob)->section_count; i++)
+		if (table[i].kind == kind)
+			return &table[i];
+	fprintf(stderr, "# blob has no section %u\n", kind);
+	exit(1);
+}
+
+void *blob_records(const struct blob *blob, uint32_t kind)
+{
+	return blob->data + blob_section(blob, kind)->offset;
+}
+
+struct model model_chain(void)
+{
+	struct model m = { 0 };
+	uint32_t i;
+
+	model_tensor(&m, NPUMEM_TENSOR_INPUT, CHAIN_SIZE);
+	model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, CHAIN_SIZE);
+	model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, CHAIN_SIZE);
+	model_tensor(&m, NPUMEM_TENSOR_OUTPUT, CHAIN_SIZE);
+	for (i = 0; i < CHAIN_TENSORS; i++)
+		model_whole(&m, i);
+	for (i = 0; i < CHAIN_STEPS; i++)
+		model_step_rw(&m, i, i + 1);
+	for (i = 0; i < CHAIN_TENSORS; i++)
+		model_place(&m, i, i * CHAIN_SIZE);
+	model_schedule(&m);
+	return m;
+}

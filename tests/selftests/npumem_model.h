@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs and plans of the tests: arrays of the uapi's own records, which a test
+ * may spoil as it likes before they are written as blobs.
+ */
+#ifndef NPUMEM_MODEL_H
+#define NPUMEM_MODEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_graph.h"
+#include "npumem_plan.h"
+
+/**
+ * struct model - graph of one block, and a plan for it
+ *
+ * All arrays are malloc'ed; counts beside them. model_free() it.
+ */
+struct model {
+	struct npumem_tensor *tensors;
+	struct npumem_tile *tiles;
+	struct npumem_access *accesses;
+	struct npumem_step *steps;
+	struct npumem_block block;
+	struct npumem_plan_info info;
+	struct npumem_placement *placements;
+	struct npumem_position *positions;
+	struct npumem_plan_block plan_block;
+	uint32_t tensor_count;
+	uint32_t tile_count;
+	uint32_t access_count;
+	uint32_t step_count;
+	uint32_t placement_count;
+	uint32_t position_count;
+};
+
+/**
+ * struct blob - written blob
+ * @data: malloc'ed, 8-byte aligned; blob_free() it
+ */
+struct blob {
+	uint8_t *data;
+	size_t size;
+};
+
+/* Records are appended and their index returned; memory exhaustion exits. */
+uint32_t model_tensor(struct model *m, uint32_t kind, uint64_t size);
+uint32_t model_tile(struct model *m, uint32_t tensor, uint64_t offset, uint64_t length);
+uint32_t model_whole(struct model *m, uint32_t tensor); /* tile of all of it */
+uint32_t model_step(struct model *m, uint32_t flags);	/* with no access yet */
+uint32_t model_access(struct model *m, uint32_t tile, uint32_t mode); /* of the last step */
+/* Step that reads tile @from (unless NPUMEM_NONE) and writes tile @to. */
+uint32_t model_step_rw(struct model *m, uint32_t from, uint32_t to);
+
+/* All of a tensor at @offset over the whole schedule; extends the arena. */
+uint32_t model_place(struct model *m, uint32_t tensor, uint64_t offset);
+/* The schedule: the steps in their order. Call after the last step. */
+void model_schedule(struct model *m);
+
+struct blob model_graph(const struct model *m);
+struct blob model_plan(const struct model *m);
+void model_free(struct model *m);
+void blob_free(struct blob *blob);
+
+/* Header, table entry and first record of a section of a written blob. */
+struct npumem_blob_header *blob_header(const struct blob *blob);
+struct npumem_blob_section *blob_section(const struct blob *blob, uint32_t kind);
+void *blob_records(const struct blob *blob, uint32_t kind);
+
+/**
+ * enum chain - indices in model_chain()'s graph
+ *
+ *   X (input) --COPY--> A --MIX--> B --LAST--> Y (output)
+ *
+ * One step each, CHAIN_SIZE bytes each tensor, tile i is all of tensor i.
+ */
+enum chain {
+	CHAIN_X,
+	CHAIN_A,
+	CHAIN_B,
+	CHAIN_Y,
+	CHAIN_TENSORS,
+	CHAIN_COPY = 0,
+	CHAIN_MIX,
+	CHAIN_LAST,
+	CHAIN_STEPS,
+	CHAIN_SIZE = 256,
+};
+
+/* Placed without any overlap, tensor i at i * CHAIN_SIZE. */
+struct model model_chain(void);
+
+#endif /* NPUMEM_MODEL_H */

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+#include "npumem_test.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sync_file.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+static bool is_npumem(int fd)
+{
+	char name[32] = "";
+	struct drm_version version = { .name = name, .name_len = sizeof(name) - 1 };
+
+	return ioctl(fd, DRM_IOCTL_VERSION, &version) == 0 && !strcmp(name, NPUMEM_DRIVER_NAME);
+}
+
+static int open_in(const char *dir, const char *prefix)
+{
+	struct dirent *entry;
+	char path[300];
+	DIR *d = opendir(dir);
+	int fd = -1;
+
+	while (d && fd < 0 && (entry = readdir(d))) {
+		if (strncmp(entry->d_name, prefix, strlen(prefix)))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && !is_npumem(fd)) {
+			close(fd);
+			fd = -1;
+		}
+	}
+	if (d)
+		closedir(d);
+	return fd;
+}
+
+int npu_open(void)
+{
+	int fd = open_in("/dev/accel", "accel");
+
+	if (fd < 0)
+		fd = open_in("/dev/dri", "renderD");
+	if (fd < 0)
+		fprintf(stderr, "# no npumem device in /dev/accel and /dev/dri\n");
+	return fd;
+}
+
+int npu_ioctl(int fd, unsigned long request, void *arg)
+{
+	return ioctl(fd, request, arg) ? -errno : 0;
+}
+
+unsigned long npu_ioctl_resize(unsigned long request, size_t size)
+{
+	return _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), size);
+}
+
+int64_t npu_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+static int query(int fd, uint32_t type, void *out, uint32_t size)
+{
+	struct drm_npumem_dev_query args = { .type = type, .size = size, .ptr = (uintptr_t)out };
+
+	memset(out, 0, size);
+	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args);
+}
+
+int npu_info(int fd, struct drm_npumem_info *info)
+{
+	return query(fd, NPUMEM_QUERY_INFO, info, sizeof(*info));
+}
+
+int npu_bank(int fd, struct drm_npumem_bank *bank)
+{
+	return query(fd, NPUMEM_QUERY_BANKS, bank, sizeof(*bank));
+}
+
+int npu_bo_create(int fd, uint64_t size, uint32_t flags, uint32_t *handle)
+{
+	struct drm_npumem_bo_create args = { .size = size, .flags = flags };
+	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_BO_CREATE, &args);
+
+	*handle = err ? 0 : args.handle;
+	return err;
+}
+
+int npu_bo_close(int fd, uint32_t handle)
+{
+	struct drm_gem_close args = { .handle = handle };
+
+	return npu_ioctl(fd, DRM_IOCTL_GEM_CLOSE, &args);
+}
+
+void *npu_bo_map(int fd, uint32_t handle, size_t size)
+{
+	struct drm_npumem_bo_mmap_offset args = { .handle = handle };
+	void *mem;
+
+	if (npu_ioctl(fd, DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, &args))
+		return NULL;
+	mem = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, args.offset);
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+int npu_bo_wait(int fd, uint32_t handle, int64_t timeout_ns)
+{
+	struct drm_npumem_bo_wait args = { .handle = handle, .timeout_ns = timeout_ns };
+
+	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_BO_WAIT, &args);
+}
+
+bool npu_all_bytes(const void *mem, size_t size, uint8_t value)
+{
+	const uint8_t *p = mem;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		if (p[i] != value) {
+			printf("# byte %zu of %zu is %#x, not %#x\n", i, size, p[i], value);
+			return false;
+		}
+	}
+	return true;
+}
+
+uint32_t npu_syncobj(int fd)
+{
+	uint32_t handle = 0;
+
+	return drmSyncobjCreate(fd, 0, &handle) ? 0 : handle;
+}
+
+static int sync_wait(int fd, uint32_t handle, uint64_t point, int64_t until, uint32_t flags)
+{
+	struct drm_syncobj_timeline_wait args = {
+		.handles = (uintptr_t)&handle,
+		.points = (uintptr_t)&point,
+		.count_handles = 1,
+		.timeout_nsec = until,
+		.flags = flags,
+	};
+
+	return npu_ioctl(fd, DRM_IOCTL_SYNCOBJ_TIMELINE_WAIT, &args);
+}
+
+int npu_sync_wait(int fd, uint32_t handle, uint64_t point)
+{
+	return sync_wait(fd, handle, point, npu_now() + NPU_PATIENCE_NS,
+			 DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT);
+}
+
+int npu_sync_signalled(int fd, uint32_t handle, uint64_t point)
+{
+	int err = sync_wait(fd, handle, point, npu_now() + NPU_PATIENCE_NS,
+			    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT |
+				    DRM_SYNCOBJ_WAIT_FLAGS_WAIT_AVAILABLE);
+
+	if (err)
+		return err;
+	err = sync_wait(fd, handle, point, 0, 0);
+	if (err == -ETIME)
+		return 0;
+	return err ? err : 1;
+}
+
+int npu_sync_status(int fd, uint32_t handle)
+{
+	struct sync_fence_info fence = { 0 };
+	struct sync_file_info info = {
+		.num_fences = 1,
+		.sync_fence_info = (uintptr_t)&fence,
+	};
+	int file, err;
+
+	if (drmSyncobjExportSyncFile(fd, handle, &file))
+		return -ENOENT;
+	err = npu_ioctl(file, SYNC_IOC_FILE_INFO, &info);
+	close(file);
+	return err ? err : info.status;
+}
+
+struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level)
+{
+	memset(log->text, 0, sizeof(log->text));
+	return (struct drm_npumem_log){
+		.level = level,
+		.size = level ? sizeof(log->text) : 0,
+		.ptr = level ? (uintptr_t)log->text : 0,
+	};
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the npumem kselftests share: the device, ioctls with their errno, BOs,
+ * fences. Nothing here retries or hides an error: the tests are about errors.
+ */
+#ifndef NPUMEM_TEST_H
+#define NPUMEM_TEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_drm.h"
+
+/* An address that no process of the test has mapped. */
+#define NPU_UNMAPPED 0x1000ull
+/* Longer than anything here takes on a slow emulated machine. */
+#define NPU_PATIENCE_NS (20ll * 1000 * 1000 * 1000)
+
+/* Open the first npumem device; -1 and a sentence on stderr without one. */
+int npu_open(void);
+/* One ioctl, as it is: 0 or a negative errno. EINTR is not hidden. */
+int npu_ioctl(int fd, unsigned long request, void *arg);
+/* The ioctl number @request with another struct size. */
+unsigned long npu_ioctl_resize(unsigned long request, size_t size);
+
+int64_t npu_now(void); /* CLOCK_MONOTONIC, ns */
+
+int npu_info(int fd, struct drm_npumem_info *info);
+int npu_bank(int fd, struct drm_npumem_bank *bank); /* bank 0 */
+
+/* 0 or a negative errno. */
+int npu_bo_create(int fd, uint64_t size, uint32_t flags, uint32_t *handle);
+int npu_bo_close(int fd, uint32_t handle);
+/* Map a BO for reading and writing; NULL on error. */
+void *npu_bo_map(int fd, uint32_t handle, size_t size);
+int npu_bo_wait(int fd, uint32_t handle, int64_t timeout_ns);
+
+/* True if all bytes have that value; prints the first that has not. */
+bool npu_all_bytes(const void *mem, size_t size, uint8_t value);
+
+/* Syncobjs; the point is zero for a binary one. 0 or a negative errno. */
+uint32_t npu_syncobj(int fd);
+/* Wait until it is signalled, or NPU_PATIENCE_NS: -ETIME. */
+int npu_sync_wait(int fd, uint32_t handle, uint64_t point);
+/* Wait as long for it to have a fence at all, then say: 1 signalled, 0 not. */
+int npu_sync_signalled(int fd, uint32_t handle, uint64_t point);
+/*
+ * Status of the fence in a binary syncobj: 0 not signalled, 1 signalled,
+ * negative errno signalled with that error.
+ */
+int npu_sync_status(int fd, uint32_t handle);
+
+/* An array of user memory for an ioctl. */
+#define NPU_ARRAY(records, n)                                                  \
+	((struct drm_npumem_array){                                            \
+		.stride = sizeof((records)[0]),                                \
+		.count = (n),                                                  \
+		.ptr = (uintptr_t)(records),                                   \
+	})
+
+#define NPU_TEXT 4096
+
+/**
+ * struct npu_log - log buffer of a test, and its view for an ioctl
+ * @text: never unterminated
+ */
+struct npu_log {
+	char text[NPU_TEXT];
+};
+
+struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level);
+
+#endif /* NPUMEM_TEST_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a model to a run: one call a stage, for tests that are about the next.
+ */
+#ifndef NPUMEM_WORLD_H
+#define NPUMEM_WORLD_H
+
+#include "npumem_model.h"
+#include "npumem_test.h"
+
+/**
+ * struct world - graph, plan and run of one model, on one open file
+ * @arena: mapped, @arena_size bytes
+ * @engine: index of an engine that runs copy, fill and mix
+ */
+struct world {
+	int fd;
+	uint32_t graph;
+	uint32_t plan;
+	uint32_t run;
+	uint32_t arena_bo;
+	uint8_t *arena;
+	size_t arena_size;
+	uint32_t engine;
+};
+
+/* 0 or a negative errno; what the driver says goes to stdout if it refuses. */
+int world_graph(int fd, const struct blob *blob, uint32_t *handle);
+int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle);
+int world_open(struct world *w, int fd, const struct model *m);
+/* Give back everything but the file. */
+void world_close(struct world *w);
+
+int world_destroy(int fd, unsigned long request, uint32_t handle);
+int world_reset(struct world *w);
+
+/* A job of one position. */
+struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
+				uint64_t value);
+/* Submit without fences; args is filled, and so holds the verdict. */
+int world_submit(struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
+		 struct drm_npumem_submit *args);
+/* One position, one operator, no questions. */
+int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value);
+int world_wait(struct world *w); /* until the arena is idle */
+
+/**
+ * reference_step() - what a step must do, computed without an arena
+ * @tensors: the bytes of each tensor of the model, each in memory of its own
+ */
+void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t step, uint32_t op,
+		    uint64_t value);
+/* Zeroed memory for all tensors of a model; reference_free() it. */
+uint8_t **reference_new(const struct model *m);
+void reference_free(const struct model *m, uint8_t **tensors);
+
+#endif /* NPUMEM_WORLD_H */
