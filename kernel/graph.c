@@ -128,8 +128,7 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 		return err;
 	}
 	if (!err)
-		err = xa_alloc(&priv->graphs, &args->handle, graph,
-			       XA_LIMIT(1, NPUMEM_MAX_HANDLES), GFP_KERNEL_ACCOUNT);
+		err = npumem_handle_alloc(&priv->graphs, graph, &args->handle);
 	if (err) {
 		args->handle = 0;
 		npumem_graph_put(graph);

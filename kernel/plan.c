@@ -230,8 +230,7 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 		goto put_graph;
 	}
 	if (!err)
-		err = xa_alloc(&priv->plans, &args->handle, plan, XA_LIMIT(1, NPUMEM_MAX_HANDLES),
-			       GFP_KERNEL_ACCOUNT);
+		err = npumem_handle_alloc(&priv->plans, plan, &args->handle);
 	if (err) {
 		args->handle = 0;
 		npumem_plan_put(plan);
@@ -341,8 +340,7 @@ int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_fil
 		drm_dbg(drm, "PLAN_REQUEST: syncobj %u: %d\n", args->out_sync, err);
 		goto put_plan;
 	}
-	err = xa_alloc(&priv->plans, &handle, NULL, XA_LIMIT(1, NPUMEM_MAX_HANDLES),
-		       GFP_KERNEL_ACCOUNT);
+	err = npumem_handle_alloc(&priv->plans, NULL, &handle);
 	if (err)
 		goto finish_sync;
 

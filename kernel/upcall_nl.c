@@ -123,11 +123,12 @@ static int npumem_nl_check_daemon(struct genl_info *info)
 
 int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	const struct nlattr *name = info->attrs[NPUMEM_A_DAEMON_NAME];
+	const struct nlattr *name;
 	u32 version;
 	int err;
 
-	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_DAEMON_VERSION))
+	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_DAEMON_VERSION) ||
+	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_DAEMON_NAME))
 		return -EINVAL;
 	version = nla_get_u32(info->attrs[NPUMEM_A_DAEMON_VERSION]);
 	if (version != NPUMEM_VERSION) {
@@ -140,8 +141,8 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 		GENL_SET_ERR_MSG(info, "another daemon is registered");
 		return err;
 	}
-	pr_debug("npumem: daemon %*pE registered\n", name ? nla_len(name) - 1 : 0,
-		 name ? nla_data(name) : NULL);
+	name = info->attrs[NPUMEM_A_DAEMON_NAME];
+	pr_debug("npumem: daemon %*pE registered\n", (int)strlen(nla_data(name)), nla_data(name));
 	return 0;
 }
 
