@@ -74,7 +74,6 @@ struct npuplan_tensor {
  * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
  * @transposed: transposed convolution
  * @inplace: may overwrite its first input at displacement 0
- * @layout: enum of the tensors' shapes
  */
 struct npuplan_attrs {
 	int32_t kernel[NPUPLAN_MAX_SPATIAL];
@@ -135,7 +134,12 @@ enum npuplan_layout {
  * Arrays are owned; counts beside them. @ops may be empty (a graph that came as
  * a blob). @steps, @accesses, @tiles are empty until a tiling makes them.
  * Shapes are stored as the source has them: @source_layout says whether they
- * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order.
+ * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order. A new
+ * graph has one block, and both layouts are NPUPLAN_NHWC.
+ *
+ * @bands: what the tiling was: 0 none yet, or not known (a graph that came as a
+ *	blob); 1 whole operators; else the number of row bands asked for
+ * @with_parameters: whether the tiling accesses parameters
  */
 struct npuplan_graph {
 	char *name;
@@ -157,6 +161,8 @@ struct npuplan_graph {
 	uint32_t carry_count;
 	enum npuplan_layout source_layout;
 	enum npuplan_layout layout;
+	uint32_t bands;
+	bool with_parameters;
 };
 
 NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
@@ -198,8 +204,11 @@ NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npup
 
 /**
  * struct npuplan_plan - the records of a plan blob, and what planning found
- * @planner: name of what made it (also in @info)
- * @peak_position: position at which most bytes are live
+ *
+ * Sections in the order of the blob, @*_count records each; see npumem_plan.h.
+ *
+ * @peak_position: position at which most bytes are live; NPUMEM_NONE if not
+ *	known (a plan that was read). Not part of the blob
  * @seconds: wall clock that planning took; not part of the blob
  */
 struct npuplan_plan {
@@ -207,9 +216,17 @@ struct npuplan_plan {
 	struct npumem_placement *placements;
 	struct npumem_position *positions;
 	struct npumem_plan_block *blocks;
+	struct npumem_entry *entries;
+	struct npumem_plan_edge *edges;
+	struct npumem_view *views;
+	uint32_t *view_slots;
 	uint32_t placement_count;
 	uint32_t position_count;
 	uint32_t block_count;
+	uint32_t entry_count;
+	uint32_t edge_count;
+	uint32_t view_count;
+	uint32_t view_slot_count;
 	uint32_t peak_position;
 	double seconds;
 };
@@ -230,8 +247,13 @@ struct npuplan_options {
 
 /** npuplan_plan() - plan a tiled graph
  *
+ * The graph needs tiles and steps only: operators may be absent, as in a graph
+ * that came as a blob. The plan has passed the kernel's verifier.
+ *
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
- * budget, lower bound and what makes the peak. -EOPNOTSUPP: unknown planner.
+ * budget, lower bound and what makes the peak. -EOPNOTSUPP: unknown planner, or
+ * the graph has what no planner of this version plans. -EINVAL, -EBADMSG,
+ * -E2BIG: the graph is refused by the verifier, which the error quotes.
  */
 NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
 				const struct npuplan_options *options,
@@ -253,7 +275,28 @@ NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size,
 				  const void *plan_blob, size_t plan_size,
 				  struct npumem_verdict *verdict, char *log, size_t log_size);
 
-/* Plan JSON (docs/formats.md). The graph gives ids and names. */
+/**
+ * npuplan_verify_plan() - verify a plan that is not a blob yet
+ *
+ * As npuplan_verify(); the error quotes the verifier's log. @verdict may be NULL.
+ */
+NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
+				       const struct npuplan_plan *plan,
+				       struct npumem_verdict *verdict,
+				       struct npuplan_error *error);
+
+/** npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
+ * @bands: 0 if the plan does not say; 1 whole operators
+ */
+NPUPLAN_EXPORT int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands,
+				       bool *with_parameters, struct npuplan_error *error);
+
+/*
+ * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
+ * as the plan's was. The text is malloc'ed and NUL-terminated; free() it.
+ * -EBADMSG: not JSON, or a field is missing, unknown or of the wrong type;
+ * -EINVAL: it does not fit the graph; the error names the field.
+ */
 NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
 					const struct npuplan_plan *plan, char **text,
 					struct npuplan_error *error);

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* Which items are in each other's way, and at which displacements. */
+#include "conflicts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define MAX_PEERS ((size_t)1 << 29)
+
+struct event {
+	uint32_t instant;
+	uint32_t item;
+};
+
+static int by_instant(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+
+	if (a->instant != b->instant)
+		return a->instant < b->instant ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static int by_item(const void *left, const void *right)
+{
+	const struct npuplan_peer *a = left, *b = right;
+
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/*
+ * Go through the items by start and keep those that still live: each meets the
+ * newcomer. Called twice, first to count (@peers NULL), then to fill in.
+ */
+static void sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
+		  uint32_t *active, size_t *cursor, struct npuplan_peer *peers)
+{
+	uint32_t live = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t item = order[i].item, kept = 0;
+
+		for (uint32_t k = 0; k < live; k++)
+			if (items[active[k]].end >= items[item].start)
+				active[kept++] = active[k];
+		live = kept;
+		for (uint32_t k = 0; k < live; k++) {
+			size_t mine = cursor[item]++, other = cursor[active[k]]++;
+
+			if (!peers)
+				continue;
+			peers[mine] = (struct npuplan_peer){ .item = active[k] };
+			peers[other] = (struct npuplan_peer){ .item = item };
+		}
+		active[live++] = item;
+	}
+}
+
+int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_item *items, uint32_t item_count)
+{
+	size_t n = item_count;
+	struct event *order = calloc(n + 1, sizeof(*order));
+	uint32_t *active = malloc(n * sizeof(*active) + 1);
+	size_t *cursor = calloc(n + 1, sizeof(*cursor));
+	size_t total = 0;
+	int err = -ENOMEM;
+
+	*conflicts = (struct npuplan_conflicts){ .items = items, .item_count = item_count };
+	conflicts->peer_start = malloc((n + 1) * sizeof(*conflicts->peer_start));
+	if (!order || !active || !cursor || !conflicts->peer_start)
+		goto out;
+	for (uint32_t i = 0; i < item_count; i++)
+		order[i] = (struct event){ items[i].start, i };
+	if (n)
+		qsort(order, n, sizeof(*order), by_instant);
+
+	sweep(items, order, item_count, active, cursor, NULL);
+	for (uint32_t i = 0; i < item_count; i++) {
+		conflicts->peer_start[i] = total;
+		total += cursor[i];
+		cursor[i] = conflicts->peer_start[i];
+	}
+	conflicts->peer_start[item_count] = total;
+	err = -E2BIG;
+	if (total > MAX_PEERS)
+		goto out;
+	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
+	err = -ENOMEM;
+	if (!conflicts->peers)
+		goto out;
+	sweep(items, order, item_count, active, cursor, conflicts->peers);
+	for (uint32_t i = 0; i < item_count; i++) {
+		size_t first = conflicts->peer_start[i];
+		size_t count = conflicts->peer_start[i + 1] - first;
+
+		if (count)
+			qsort(conflicts->peers + first, count, sizeof(*conflicts->peers), by_item);
+	}
+	err = 0;
+out:
+	free(order);
+	free(active);
+	free(cursor);
+	if (err)
+		npuplan_conflicts_fini(conflicts);
+	return err;
+}
+
+void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts)
+{
+	free(conflicts->peer_start);
+	free(conflicts->peers);
+	free(conflicts->intervals);
+	*conflicts = (struct npuplan_conflicts){ 0 };
+}
+
+const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
+						 uint32_t item, const struct npuplan_peer *peer,
+						 struct npuplan_interval *whole, uint32_t *count)
+{
+	if (peer->interval_count) {
+		*count = peer->interval_count;
+		return &conflicts->intervals[peer->first_interval];
+	}
+	*whole = (struct npuplan_interval){
+		.low = -(int64_t)conflicts->items[item].size,
+		.high = conflicts->items[peer->item].size,
+	};
+	*count = 1;
+	return whole;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forbidden displacements: all that a packer needs to know.
+ *
+ * Two items A and B placed at addresses a and b are in each other's way or not
+ * by d = b - a alone. F(A, B) is the set of forbidden d, a union of open
+ * intervals; F(B, A) is its mirror image. Whole tensors that live together
+ * forbid (-size(B), +size(A)); those that do not forbid nothing and are no
+ * peers. Tiles forbid several intervals, an in-place operator takes a point out
+ * of one.
+ */
+#ifndef NPUPLAN_CONFLICTS_H
+#define NPUPLAN_CONFLICTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct npuplan_item - what is placed at one address
+ * @size: bytes, > 0
+ * @fixed_offset: its address, if @fixed
+ * @align: power of two
+ * @start, @end: instants between which it holds bytes, inclusive (liveness.h)
+ * @tensor: it stands for
+ */
+struct npuplan_item {
+	uint64_t size;
+	uint64_t fixed_offset;
+	uint32_t align;
+	uint32_t start;
+	uint32_t end;
+	uint32_t tensor;
+	bool fixed;
+};
+
+/** struct npuplan_interval - forbids d with low < d < high */
+struct npuplan_interval {
+	int64_t low;
+	int64_t high;
+};
+
+/**
+ * struct npuplan_peer - other item, and the displacements that it forbids
+ * @item: the peer
+ * @interval_count: intervals of F(peer, this): d is this one's address minus
+ *	the peer's. 0 is short for the one interval of two whole items
+ * @first_interval: in npuplan_conflicts.intervals
+ */
+struct npuplan_peer {
+	uint32_t item;
+	uint32_t interval_count;
+	size_t first_interval;
+};
+
+/**
+ * struct npuplan_conflicts - F of all pairs
+ * @items: not owned
+ * @peers: of item i peers[peer_start[i] .. peer_start[i + 1]), ascending
+ */
+struct npuplan_conflicts {
+	const struct npuplan_item *items;
+	size_t *peer_start;
+	struct npuplan_peer *peers;
+	struct npuplan_interval *intervals;
+	uint32_t item_count;
+};
+
+/** npuplan_conflicts_whole() - of items that hold all their bytes all the time
+ *
+ * Cost O(n log n + pairs). -E2BIG more than 2^28 pairs; -ENOMEM.
+ */
+int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_item *items, uint32_t item_count);
+void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
+
+/** npuplan_forbidden() - intervals of F(peer, item), in ascending order
+ * @whole: room for one, which is what is returned for two whole items
+ */
+const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
+						 uint32_t item,
+						 const struct npuplan_peer *peer,
+						 struct npuplan_interval *whole,
+						 uint32_t *count);
+
+#endif /* NPUPLAN_CONFLICTS_H */

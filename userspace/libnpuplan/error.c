@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+/* Errors as sentences, and the words they are made of. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
+{
+	va_list args;
+
+	if (!error)
+		return err;
+	va_start(args, format);
+	vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return err;
+}
+
+int npuplan_grow(void *array, uint32_t count, size_t size)
+{
+	void *items, *grown;
+	size_t bytes;
+
+	if (count & (count - 1))
+		return 0;
+	if (count >= 1u << 31 || __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
+		return -E2BIG;
+	memcpy(&items, array, sizeof(items));
+	grown = realloc(items, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(array, &grown, sizeof(grown));
+	return 0;
+}
+
+const char *npuplan_format_bytes(uint64_t bytes, char text[32])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
+	double value = bytes;
+	unsigned int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, 32, "%u B", (unsigned int)bytes);
+		return text;
+	}
+	value /= 1024;
+	while (value >= 1024 && unit < 3) {
+		value /= 1024;
+		unit++;
+	}
+	snprintf(text, 32, "%.1f %s", value, units[unit]);
+	return text;
+}
+
+const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor,
+				 char text[96])
+{
+	if (tensor < graph->tensor_count && graph->tensors[tensor].name[0])
+		snprintf(text, 96, "%s", graph->tensors[tensor].name);
+	else
+		snprintf(text, 96, "tensor %u", tensor);
+	return text;
+}
+
+const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96])
+{
+	if (step < graph->step_count && graph->steps[step].name[0])
+		snprintf(text, 96, "%s", graph->steps[step].name);
+	else
+		snprintf(text, 96, "step %u", step);
+	return text;
+}

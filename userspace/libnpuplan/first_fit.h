@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* First fit: each item at the lowest address that its placed peers allow. */
+#ifndef NPUPLAN_FIRST_FIT_H
+#define NPUPLAN_FIRST_FIT_H
+
+#include "conflicts.h"
+
+/**
+ * enum npuplan_order - order in which first fit places items
+ *
+ * Size, duration and peers are TAA's three (Tensor Allocation Algorithm), breadth
+ * is Pisarchyk & Lee's (arXiv 2001.03288, section 4). Ties: larger first, then
+ * earlier, then lower index.
+ */
+enum npuplan_order {
+	NPUPLAN_BY_SIZE,	/* largest first */
+	NPUPLAN_BY_DURATION,	/* longest live range first */
+	NPUPLAN_BY_PEERS,	/* most peers first */
+	NPUPLAN_BY_BREADTH,	/* of the instant with most bytes live first */
+	NPUPLAN_BY_START,	/* earliest first: the order of execution */
+	NPUPLAN_BY_AREA,	/* largest size times duration first */
+	NPUPLAN_ORDER_COUNT,
+};
+
+/** npuplan_order_items() - fill @order with the items' numbers */
+int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_order rule,
+			uint32_t *order);
+
+/** npuplan_first_fit() - place all items, those with a fixed offset first
+ * @order: permutation of the items
+ * @alignment: of every offset, besides the items' own; power of two
+ * @offsets: out: per item
+ * @top: out: first byte above all
+ * @work: intervals looked at are added
+ * @clash: out, on -EADDRINUSE: two items whose fixed offsets collide
+ *
+ * Sizes and fixed offsets may add up to at most 2^62. Cost O(peers log peers)
+ * an item. -ENOMEM.
+ */
+int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
+		      uint32_t clash[2]);
+
+#endif /* NPUPLAN_FIRST_FIT_H */

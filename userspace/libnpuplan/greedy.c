@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* Greedy planners: first fit by one order, or by several, the best kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "first_fit.h"
+#include "planners.h"
+
+static int fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
+		      struct npuplan_error *error)
+{
+	const struct npuplan_item *a = &problem->items[clash[0]];
+	const struct npuplan_item *b = &problem->items[clash[1]];
+	char name_a[96], name_b[96];
+
+	return npuplan_fail(error, -EINVAL,
+			    "fixed offsets collide: %s at %llu, %llu bytes, and %s at %llu, %llu bytes, are live at once",
+			    npuplan_tensor_label(problem->graph, a->tensor, name_a),
+			    (unsigned long long)a->fixed_offset, (unsigned long long)a->size,
+			    npuplan_tensor_label(problem->graph, b->tensor, name_b),
+			    (unsigned long long)b->fixed_offset, (unsigned long long)b->size);
+}
+
+int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
+			struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	size_t count = problem->item_count;
+	int first = only == NPUPLAN_ORDER_COUNT ? 0 : only;
+	int last = only == NPUPLAN_ORDER_COUNT ? NPUPLAN_ORDER_COUNT - 1 : only;
+	uint32_t *order = malloc(count * sizeof(*order) + 1);
+	uint64_t *offsets = malloc(count * sizeof(*offsets) + 1);
+	int err = order && offsets ? 0 : -ENOMEM;
+
+	packing->top = UINT64_MAX;
+	for (int rule = first; rule <= last && !err; rule++) {
+		uint32_t clash[2];
+		uint64_t top;
+
+		err = npuplan_order_items(&problem->conflicts, rule, order);
+		if (!err)
+			err = npuplan_first_fit(&problem->conflicts, order, problem->alignment,
+						offsets, &top, &packing->work, clash);
+		if (err == -EADDRINUSE) {
+			err = fail_clash(problem, clash, error);
+			goto out;
+		}
+		if (err)
+			break;
+		if (top < packing->top) {
+			packing->top = top;
+			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
+		}
+		if (packing->top <= problem->lower_bound)
+			break;
+		if (problem->deadline && npuplan_now() >= problem->deadline)
+			break;
+	}
+	if (err)
+		npuplan_fail(error, err, "greedy first fit: %s", strerror(-err));
+	else
+		packing->status = packing->top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+									 NPUMEM_PLAN_FEASIBLE;
+out:
+	free(order);
+	free(offsets);
+	return err;
+}

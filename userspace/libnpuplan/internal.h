@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of libnpuplan share: errors, growing arrays, the framed graph
+ * that planners work on.
+ */
+#ifndef NPUPLAN_INTERNAL_H
+#define NPUPLAN_INTERNAL_H
+
+#include <errno.h>
+
+#include "npuplan.h"
+
+#include "verify/verify.h"
+
+/** npuplan_fail() - fill @error (may be NULL) with a sentence; returns @err */
+__attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *error, int err,
+						       const char *format, ...);
+
+/** npuplan_grow() - make room for one more in an array whose capacity doubles
+ * @array: pointer to the array
+ * @count: elements in use; capacity is the next power of two (0 for none)
+ */
+int npuplan_grow(void *array, uint32_t count, size_t size);
+
+/** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
+const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
+
+/* Name of a tensor or step for messages: its own, or "tensor 3", "step 3". */
+const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor,
+				 char text[96]);
+const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96]);
+
+/* verify.c: the first line of the verifier's log is the error's text. */
+int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what,
+			 const char *log);
+
+/**
+ * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
+ * @blob: owned
+ * @cells: checked form of @blob
+ */
+struct npuplan_checked {
+	void *blob;
+	size_t size;
+	struct npuv_graph *cells;
+};
+
+int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
+			 struct npuplan_error *error);
+void npuplan_checked_fini(struct npuplan_checked *checked);
+
+#endif /* NPUPLAN_INTERNAL_H */

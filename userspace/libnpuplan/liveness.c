@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+/* Live ranges from the verifier's cells: bytes with one writer, the same readers. */
+#include "liveness.h"
+
+#include <stdlib.h>
+
+struct range {
+	uint32_t start;
+	uint32_t end;
+};
+
+static uint32_t load_instant(uint32_t position)
+{
+	return 2 * position + 1;
+}
+
+static uint32_t store_instant(uint32_t position)
+{
+	return 2 * position + 2;
+}
+
+static void extend(struct range *range, uint32_t instant)
+{
+	if (range->end < instant)
+		range->end = instant;
+}
+
+/* Live range of every cell: its writer's store to its last reader. */
+static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct range *ranges)
+{
+	for (uint32_t i = 0; i < graph->cell_count; i++) {
+		uint32_t kind = npuv_tensor(graph, graph->cells[i].tensor)->kind;
+
+		/* Valid at entry; a writer, below, says otherwise. */
+		ranges[i] = (struct range){ 0, 0 };
+		/*
+		 * A parameter in the arena is written once a run, not once an
+		 * inference, so it stays.
+		 */
+		if (kind == NPUMEM_TENSOR_OUTPUT || kind == NPUMEM_TENSOR_STATE ||
+		    kind == NPUMEM_TENSOR_PARAMETER)
+			ranges[i].end = exit;
+	}
+	for (uint32_t s = 0; s < graph->steps.count; s++) {
+		const struct npumem_step *step = npuv_step(graph, s);
+		bool staged = step->flags & NPUMEM_STEP_STAGED;
+		uint32_t end = step->first_access + step->access_count;
+
+		for (uint32_t a = step->first_access; a < end; a++) {
+			for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
+				extend(&ranges[graph->read_cells[k]],
+				       staged ? load_instant(s) : store_instant(s));
+			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1]; k++) {
+				ranges[graph->write_cells[k]].start = store_instant(s);
+				extend(&ranges[graph->write_cells[k]], store_instant(s));
+			}
+		}
+	}
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct npuplan_atom *a = left, *b = right;
+
+	if (a->tensor != b->tensor)
+		return a->tensor < b->tensor ? -1 : 1;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Join neighbours with equal ranges; the array is in order of place. */
+static void merge(struct npuplan_liveness *live)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < live->atom_count; i++) {
+		struct npuplan_atom *last = kept ? &live->atoms[kept - 1] : NULL;
+		const struct npuplan_atom *atom = &live->atoms[i];
+
+		if (last && last->tensor == atom->tensor && last->start == atom->start &&
+		    last->end == atom->end && last->first + last->length == atom->first)
+			last->length += atom->length;
+		else
+			live->atoms[kept++] = *atom;
+	}
+	live->atom_count = kept;
+}
+
+int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
+{
+	struct range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
+
+	*live = (struct npuplan_liveness){ .exit = 2 * graph->steps.count + 1 };
+	live->atoms = malloc((size_t)graph->segment_count * sizeof(*live->atoms) + 1);
+	if (!ranges || !live->atoms) {
+		free(ranges);
+		npuplan_liveness_fini(live);
+		return -ENOMEM;
+	}
+	cell_ranges(graph, live->exit, ranges);
+	for (uint32_t i = 0; i < graph->cell_count; i++) {
+		const struct npuv_cell *cell = &graph->cells[i];
+
+		if (npuv_tensor(graph, cell->tensor)->flags & NPUMEM_TENSOR_EXTERNAL)
+			continue;
+		for (uint32_t k = 0; k < cell->segment_count; k++) {
+			const struct npuv_segment *segment =
+				&graph->segments[cell->first_segment + k];
+
+			live->atoms[live->atom_count++] = (struct npuplan_atom){
+				.first = segment->first,
+				.length = segment->length,
+				.tensor = cell->tensor,
+				.start = ranges[i].start,
+				.end = ranges[i].end,
+			};
+		}
+	}
+	free(ranges);
+	if (live->atom_count)
+		qsort(live->atoms, live->atom_count, sizeof(*live->atoms), by_place);
+	merge(live);
+	return 0;
+}
+
+void npuplan_liveness_fini(struct npuplan_liveness *live)
+{
+	free(live->atoms);
+	live->atoms = NULL;
+	live->atom_count = 0;
+}

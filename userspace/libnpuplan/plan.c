@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/* Planning: graph -> live ranges -> conflicts -> packing -> plan -> self-check. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "planners.h"
+
+/* Addresses stay far from overflow if all that is placed adds up to this. */
+#define MAX_TOTAL ((uint64_t)1 << 62)
+#define MAX_ALIGN 65536u
+
+double npuplan_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* What the format has and planners of this version do not plan. */
+static int check_supported(const struct npuplan_graph *graph, struct npuplan_error *error)
+{
+	char label[96];
+
+	if (graph->block_count != 1 || graph->edge_count)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "loops and branches are not planned by this version");
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		uint32_t flags = graph->tensors[i].flags;
+
+		if (flags & NPUMEM_TENSOR_ALIAS)
+			return npuplan_fail(error, -EOPNOTSUPP,
+					    "%s: aliases are not planned by this version",
+					    npuplan_tensor_label(graph, i, label));
+		if (flags & NPUMEM_TENSOR_HOST)
+			return npuplan_fail(error, -EOPNOTSUPP,
+					    "%s: loads from host memory are not planned by this version",
+					    npuplan_tensor_label(graph, i, label));
+	}
+	return 0;
+}
+
+/* One item a tensor that lives in the arena. */
+static int make_items(struct npuplan_problem *problem, struct npuplan_error *error)
+{
+	const struct npuplan_graph *graph = problem->graph;
+	uint64_t total = 0;
+	char label[96];
+
+	problem->items = calloc((size_t)graph->tensor_count + 1, sizeof(*problem->items));
+	if (!problem->items)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < problem->live.atom_count; i++) {
+		const struct npuplan_atom *atom = &problem->live.atoms[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[atom->tensor];
+		struct npuplan_item *item = &problem->items[problem->item_count];
+
+		/* Atoms are in order of tensors. */
+		if (problem->item_count && item[-1].tensor == atom->tensor) {
+			item--;
+			if (item->start > atom->start)
+				item->start = atom->start;
+			if (item->end < atom->end)
+				item->end = atom->end;
+			continue;
+		}
+		*item = (struct npuplan_item){
+			.size = tensor->size,
+			.fixed_offset = tensor->fixed_offset,
+			.align = tensor->align,
+			.start = atom->start,
+			.end = atom->end,
+			.tensor = atom->tensor,
+			.fixed = tensor->flags & NPUMEM_TENSOR_FIXED,
+		};
+		problem->item_count++;
+		if (item->fixed && item->fixed_offset % problem->alignment)
+			return npuplan_fail(error, -EINVAL,
+					    "%s: fixed offset %llu is not a multiple of the alignment %u",
+					    npuplan_tensor_label(graph, item->tensor, label),
+					    (unsigned long long)item->fixed_offset,
+					    problem->alignment);
+		if (__builtin_add_overflow(total, item->size + MAX_ALIGN, &total) ||
+		    (item->fixed &&
+		     __builtin_add_overflow(total, item->fixed_offset, &total)) ||
+		    item->size > MAX_TOTAL || total > MAX_TOTAL)
+			return npuplan_fail(error, -E2BIG,
+					    "%s: sizes and fixed offsets add up to more than 2^62 bytes",
+					    npuplan_tensor_label(graph, item->tensor, label));
+	}
+	return 0;
+}
+
+static int problem_init(struct npuplan_problem *problem, const struct npuplan_graph *graph,
+			const struct npuv_graph *cells, const struct npuplan_options *options,
+			double started, struct npuplan_error *error)
+{
+	int err;
+
+	*problem = (struct npuplan_problem){
+		.graph = graph,
+		.alignment = options->alignment ? options->alignment : 1,
+		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
+	};
+	err = npuplan_liveness_init(&problem->live, cells);
+	if (err)
+		return npuplan_fail(error, err, "live ranges: %s", strerror(-err));
+	err = make_items(problem, error);
+	if (err)
+		return err;
+	err = npuplan_lower_bound(&problem->live, &problem->lower_bound, &problem->peak_instant);
+	if (err)
+		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+
+		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
+			problem->lower_bound = item->fixed_offset + item->size;
+	}
+	err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
+	if (err)
+		return npuplan_fail(error, err, "conflicts of %u tensors: %s",
+				    problem->item_count, strerror(-err));
+	return 0;
+}
+
+static void problem_fini(struct npuplan_problem *problem)
+{
+	npuplan_conflicts_fini(&problem->conflicts);
+	npuplan_liveness_fini(&problem->live);
+	free(problem->items);
+}
+
+static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
+				      const struct npuplan_packing *packing, const char *planner)
+{
+	uint32_t steps = problem->graph->step_count;
+	struct npuplan_plan *plan = calloc(1, sizeof(*plan));
+
+	if (!plan)
+		return NULL;
+	plan->placements = calloc((size_t)problem->item_count + 1, sizeof(*plan->placements));
+	plan->positions = calloc((size_t)steps + 1, sizeof(*plan->positions));
+	plan->blocks = calloc(1, sizeof(*plan->blocks));
+	if (!plan->placements || !plan->positions || !plan->blocks) {
+		npuplan_plan_free(plan);
+		return NULL;
+	}
+	plan->info = (struct npumem_plan_info){
+		.arena_size = packing->top,
+		.lower_bound = problem->lower_bound,
+		.work = packing->work,
+		.alignment = problem->alignment,
+		.status = packing->status,
+	};
+	snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner);
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+
+		plan->placements[i] = (struct npumem_placement){
+			.tensor = item->tensor,
+			.from = npuplan_instant_position(&problem->live, item->start),
+			.to = npuplan_instant_position(&problem->live, item->end),
+			.offset = packing->offsets[i],
+			.region = { .length = item->size, .count = { 1, 1, 1 } },
+		};
+	}
+	plan->placement_count = problem->item_count;
+	for (uint32_t i = 0; i < steps; i++)
+		plan->positions[i] = (struct npumem_position){
+			.kind = NPUMEM_POSITION_STEP,
+			.index = i,
+			.placement = NPUMEM_NONE,
+		};
+	plan->position_count = steps;
+	plan->blocks[0].position_count = steps;
+	plan->block_count = 1;
+	plan->peak_position = npuplan_instant_position(&problem->live, problem->peak_instant);
+	return plan;
+}
+
+/* Every plan passes the kernel's verifier before anybody sees it. */
+static int self_check(const struct npuv_graph *cells, const struct npuplan_plan *plan,
+		      struct npuplan_error *error)
+{
+	struct npumem_verdict verdict;
+	struct npuv_plan *verified;
+	struct npuv_log log;
+	char text[256] = "";
+	void *blob;
+	size_t size;
+	int err;
+
+	err = npuplan_plan_write(plan, &blob, &size, error);
+	if (err)
+		return err;
+	npuv_log_init(&log, 1, text, sizeof(text));
+	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log, &verdict,
+			       &verified);
+	if (err)
+		npuplan_fail_verdict(error, err, "the planner's own plan", text);
+	else
+		npuv_plan_destroy(verified);
+	free(blob);
+	return err;
+}
+
+static int pack(const struct npuplan_problem *problem, const struct npuplan_planner *planner,
+		const struct npuplan_options *options, struct npuplan_plan **plan,
+		struct npuplan_error *error)
+{
+	struct npuplan_packing packing = { 0 };
+	int err;
+
+	packing.offsets = calloc((size_t)problem->item_count + 1, sizeof(*packing.offsets));
+	if (!packing.offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	err = planner->pack(problem, planner->argument, &packing, error);
+	if (!err && options->arena_budget && packing.top > options->arena_budget)
+		err = npuplan_fail_budget(problem, packing.top, options->arena_budget, error);
+	if (!err) {
+		*plan = make_plan(problem, &packing, planner->name);
+		if (!*plan)
+			err = npuplan_fail(error, -ENOMEM, "out of memory");
+	}
+	free(packing.offsets);
+	return err;
+}
+
+int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options *options,
+		 struct npuplan_plan **out, struct npuplan_error *error)
+{
+	static const struct npuplan_options defaults;
+	const struct npuplan_planner *planner;
+	struct npuplan_problem problem;
+	struct npuplan_checked checked;
+	struct npuplan_plan *plan = NULL;
+	double started = npuplan_now();
+	int err;
+
+	if (!options)
+		options = &defaults;
+	planner = npuplan_planner_find(options->planner);
+	if (!planner)
+		return npuplan_fail(error, -EOPNOTSUPP, "unknown planner %s", options->planner);
+	if (options->alignment > MAX_ALIGN || (options->alignment & (options->alignment - 1)))
+		return npuplan_fail(error, -EINVAL,
+				    "alignment %u is not a power of two up to %u",
+				    options->alignment, MAX_ALIGN);
+	if (!graph->step_count)
+		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
+				    graph->name);
+	err = check_supported(graph, error);
+	if (!err)
+		err = npuplan_checked_init(&checked, graph, error);
+	if (err)
+		return err;
+	err = problem_init(&problem, graph, checked.cells, options, started, error);
+	if (!err)
+		err = pack(&problem, planner, options, &plan, error);
+	if (!err)
+		err = self_check(checked.cells, plan, error);
+	problem_fini(&problem);
+	npuplan_checked_fini(&checked);
+	if (err) {
+		npuplan_plan_free(plan);
+		return err;
+	}
+	plan->seconds = npuplan_now() - started;
+	*out = plan;
+	return 0;
+}
+
+void npuplan_plan_free(struct npuplan_plan *plan)
+{
+	if (!plan)
+		return;
+	free(plan->placements);
+	free(plan->positions);
+	free(plan->blocks);
+	free(plan->entries);
+	free(plan->edges);
+	free(plan->views);
+	free(plan->view_slots);
+	free(plan);
+}

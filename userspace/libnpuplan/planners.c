@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "planners.h"
+
+#include <string.h>
+
+#include "first_fit.h"
+
+static const struct npuplan_planner planners[] = {
+	{ "greedy", NPUPLAN_ORDER_COUNT, npuplan_pack_greedy },
+	{ "greedy-size", NPUPLAN_BY_SIZE, npuplan_pack_greedy },
+	{ "greedy-duration", NPUPLAN_BY_DURATION, npuplan_pack_greedy },
+	{ "greedy-peers", NPUPLAN_BY_PEERS, npuplan_pack_greedy },
+	{ "greedy-breadth", NPUPLAN_BY_BREADTH, npuplan_pack_greedy },
+	{ "greedy-start", NPUPLAN_BY_START, npuplan_pack_greedy },
+	{ "greedy-area", NPUPLAN_BY_AREA, npuplan_pack_greedy },
+};
+
+#define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))
+
+const struct npuplan_planner *npuplan_planner_find(const char *name)
+{
+	if (!name)
+		return &planners[0];
+	for (size_t i = 0; i < PLANNER_COUNT; i++)
+		if (!strcmp(planners[i].name, name))
+			return &planners[i];
+	return NULL;
+}
+
+const char *npuplan_planner_name(unsigned int i)
+{
+	return i < PLANNER_COUNT ? planners[i].name : NULL;
+}

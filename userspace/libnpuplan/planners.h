@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Planners by name: from a packing problem to addresses. */
+#ifndef NPUPLAN_PLANNERS_H
+#define NPUPLAN_PLANNERS_H
+
+#include "conflicts.h"
+#include "internal.h"
+#include "liveness.h"
+
+/**
+ * struct npuplan_problem - what there is to place
+ * @graph: for names in messages
+ * @lower_bound: bytes no packing goes below
+ * @alignment: of every offset, besides the items' own
+ * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ */
+struct npuplan_problem {
+	const struct npuplan_graph *graph;
+	struct npuplan_item *items;
+	struct npuplan_liveness live;
+	struct npuplan_conflicts conflicts;
+	uint64_t lower_bound;
+	uint32_t item_count;
+	uint32_t alignment;
+	uint32_t peak_instant;
+	double deadline;
+};
+
+/**
+ * struct npuplan_packing - where it goes
+ * @offsets: per item
+ * @top: first byte above all
+ * @work: deterministic work units
+ * @status: enum npumem_plan_status
+ */
+struct npuplan_packing {
+	uint64_t *offsets;
+	uint64_t top;
+	uint64_t work;
+	uint32_t status;
+};
+
+/**
+ * struct npuplan_planner - named planner
+ * @argument: for @pack; what tells planners of one function apart
+ * @pack: offsets is allocated. Fills @error if it fails
+ */
+struct npuplan_planner {
+	const char *name;
+	int argument;
+	int (*pack)(const struct npuplan_problem *problem, int argument,
+		    struct npuplan_packing *packing, struct npuplan_error *error);
+};
+
+/* NULL name: the default. NULL if there is none of that name. */
+const struct npuplan_planner *npuplan_planner_find(const char *name);
+
+/* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
+int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
+			struct npuplan_packing *packing, struct npuplan_error *error);
+
+/* report.c: -ENOSPC and the numbers. */
+int npuplan_fail_budget(const struct npuplan_problem *problem, uint64_t needed, uint64_t budget,
+			struct npuplan_error *error);
+
+/* Seconds of CLOCK_MONOTONIC. */
+double npuplan_now(void);
+
+#endif /* NPUPLAN_PLANNERS_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* Why a plan does not fit, in numbers and names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners.h"
+
+#define NAMED 4
+
+/* Bytes of one tensor that live at the peak. */
+struct share {
+	uint64_t bytes;
+	uint32_t tensor;
+};
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct share *a = left, *b = right;
+
+	if (a->bytes != b->bytes)
+		return a->bytes > b->bytes ? -1 : 1;
+	return a->tensor < b->tensor ? -1 : 1;
+}
+
+/* "conv3_2/out + add_7/in + 3 more": the tensors of the peak, largest first. */
+static void name_peak(const struct npuplan_problem *problem, char *text, size_t size)
+{
+	const struct npuplan_liveness *live = &problem->live;
+	struct share *shares = malloc((size_t)live->atom_count * sizeof(*shares) + 1);
+	uint32_t count = 0;
+	size_t used = 0;
+
+	snprintf(text, size, "nothing");
+	if (!shares)
+		return;
+	/* Atoms are in order of tensors. */
+	for (uint32_t i = 0; i < live->atom_count; i++) {
+		const struct npuplan_atom *atom = &live->atoms[i];
+
+		if (atom->start > problem->peak_instant || atom->end < problem->peak_instant)
+			continue;
+		if (!count || shares[count - 1].tensor != atom->tensor)
+			shares[count++] = (struct share){ .tensor = atom->tensor };
+		shares[count - 1].bytes += atom->length;
+	}
+	if (count)
+		qsort(shares, count, sizeof(*shares), by_bytes);
+	for (uint32_t i = 0; i < count && i < NAMED && used < size; i++) {
+		char label[96];
+
+		used += snprintf(text + used, size - used, "%s%s", i ? " + " : "",
+				 npuplan_tensor_label(problem->graph, shares[i].tensor, label));
+	}
+	if (count > NAMED && used < size)
+		snprintf(text + used, size - used, " + %u more", count - NAMED);
+	free(shares);
+}
+
+int npuplan_fail_budget(const struct npuplan_problem *problem, uint64_t needed, uint64_t budget,
+			struct npuplan_error *error)
+{
+	uint64_t bytes[3] = { needed, budget, problem->lower_bound };
+	char numbers[3][32], peak[300];
+
+	for (int i = 0; i < 3; i++)
+		npuplan_format_bytes(bytes[i], numbers[i]);
+	/* "needs 1.5 MiB, budget 1.5 MiB" would explain nothing. */
+	if (!strcmp(numbers[0], numbers[1]))
+		for (int i = 0; i < 3; i++)
+			snprintf(numbers[i], sizeof(numbers[i]), "%llu B",
+				 (unsigned long long)bytes[i]);
+	name_peak(problem, peak, sizeof(peak));
+	return npuplan_fail(error, -ENOSPC,
+			    "needs %s, budget %s, lower bound %s, peak at step %u: %s%s",
+			    numbers[0], numbers[1], numbers[2],
+			    npuplan_instant_position(&problem->live, problem->peak_instant), peak,
+			    problem->lower_bound > budget ? "; no plan in this order fits" : "");
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* Spatial tensors: rows and channels of a shape, and the bytes they are. */
+#ifndef NPUPLAN_SHAPE_H
+#define NPUPLAN_SHAPE_H
+
+#include "internal.h"
+#include "window.h"
+
+/**
+ * struct npuplan_spatial - tensor seen as batch x rows x row x channels
+ *
+ * Of a tensor of rank 4 (N,C,H,W or N,H,W,C) rows are H; of rank 5 (N,C,D,H,W
+ * or N,D,H,W,C) they are D. A row is what one row of one channel holds.
+ *
+ * @batch: N
+ * @rows: H, or D
+ * @row: elements of a row in one channel: W, or H x W
+ * @channels: C
+ * @elem: bytes of an element
+ * @layout: order of the bytes
+ */
+struct npuplan_spatial {
+	int64_t batch;
+	int64_t rows;
+	int64_t row;
+	int64_t channels;
+	int64_t elem;
+	enum npuplan_layout layout;
+};
+
+/** npuplan_spatial() - false if the tensor has no rows that could be cut
+ *
+ * That is: rank other than 4 and 5, shape or element size unknown, or the shape
+ * does not account for the tensor's bytes.
+ */
+bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
+		     struct npuplan_spatial *spatial);
+
+/** npuplan_rows_region() - bytes of a range of rows, all channels, all batches */
+struct npumem_region npuplan_rows_region(const struct npuplan_spatial *spatial,
+					 struct npuplan_rows rows);
+
+/** npuplan_region_rows() - rows that a region holds whole; false if it is not that */
+bool npuplan_region_rows(const struct npuplan_spatial *spatial,
+			 const struct npumem_region *region, struct npuplan_rows *rows);
+
+/* Index in the shape of the row and of the channel dimension. */
+uint32_t npuplan_row_axis(const struct npuplan_graph *graph);
+uint32_t npuplan_channel_axis(const struct npuplan_graph *graph, uint32_t dim_count);
+
+#endif /* NPUPLAN_SHAPE_H */

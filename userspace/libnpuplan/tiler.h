@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tilings share: making steps and tiles, equal tiles only once. */
+#ifndef NPUPLAN_TILER_H
+#define NPUPLAN_TILER_H
+
+#include "internal.h"
+
+/**
+ * struct npuplan_tiler - tiling in the making
+ * @tile_head: per tensor its latest tile, or NPUMEM_NONE
+ * @tile_next: per tile the one before it of the same tensor
+ * @accesses: of the step in the making
+ */
+struct npuplan_tiler {
+	struct npuplan_graph *graph;
+	bool with_parameters;
+	uint32_t *tile_head;
+	uint32_t *tile_next;
+	struct npumem_access *accesses;
+	uint32_t access_count;
+};
+
+/* -EINVAL if the graph has steps already. */
+int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
+		       bool with_parameters, struct npuplan_error *error);
+/* @err: of the tiling; if not zero the graph gets rid of all steps and tiles. */
+void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err);
+
+/** npuplan_tiler_access() - let the step in the making access a region
+ *
+ * Reading what is read already does nothing; reading and writing one tensor
+ * whole is an update in place. Parameters are skipped if not asked for.
+ */
+int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
+			 const struct npumem_region *region, uint32_t mode);
+
+/** npuplan_tiler_step() - end the step: it does tile @index of @count of @op
+ *
+ * -EINVAL if it accesses nothing.
+ */
+int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index, uint32_t count,
+		       uint32_t flags, struct npuplan_error *error);
+
+/** npuplan_whole() - region of a whole tensor */
+struct npumem_region npuplan_whole(const struct npuplan_tensor *tensor);
+
+#endif /* NPUPLAN_TILER_H */

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+/* The kernel's verifier in this process, and words for what it says. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
+		   size_t plan_size, struct npumem_verdict *verdict, char *log_text,
+		   size_t log_size)
+{
+	struct npumem_verdict own;
+	struct npuv_graph *graph;
+	struct npuv_plan *plan;
+	struct npuv_log log;
+	int err;
+
+	if (!verdict)
+		verdict = &own;
+	if (log_size > UINT32_MAX)
+		log_size = UINT32_MAX;
+	npuv_log_init(&log, log_text && log_size ? 1 : 0, log_text, log_text ? log_size : 0);
+	err = npuv_graph_create(graph_blob, graph_size, &npuv_default_limits, &log, verdict,
+				&graph);
+	if (err)
+		return err;
+	err = npuv_plan_create(graph, plan_blob, plan_size, &npuv_default_limits, &log, verdict,
+			       &plan);
+	if (!err)
+		npuv_plan_destroy(plan);
+	npuv_graph_destroy(graph);
+	return err;
+}
+
+int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			struct npumem_verdict *verdict, struct npuplan_error *error)
+{
+	struct npuplan_checked checked;
+	struct npumem_verdict own;
+	struct npuv_plan *verified;
+	struct npuv_log log;
+	char text[384] = "";
+	void *blob;
+	size_t size;
+	int err;
+
+	if (!verdict)
+		verdict = &own;
+	memset(verdict, 0, sizeof(*verdict));
+	err = npuplan_checked_init(&checked, graph, error);
+	if (err)
+		return err;
+	err = npuplan_plan_write(plan, &blob, &size, error);
+	if (!err) {
+		npuv_log_init(&log, 1, text, sizeof(text));
+		err = npuv_plan_create(checked.cells, blob, size, &npuv_default_limits, &log,
+				       verdict, &verified);
+		if (err)
+			npuplan_fail_verdict(error, err, "plan", text);
+		else
+			npuv_plan_destroy(verified);
+		free(blob);
+	}
+	npuplan_checked_fini(&checked);
+	return err;
+}
+
+int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log)
+{
+	int length = strcspn(log, "\n");
+
+	/* The verifier's first line names rule, step, tensors and bytes. */
+	if (length)
+		return npuplan_fail(error, err, "%s refused: %.*s", what, length, log);
+	return npuplan_fail(error, err, "%s refused: %s", what, strerror(-err));
+}
