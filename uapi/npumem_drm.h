@@ -88,18 +88,10 @@ struct drm_npumem_dev_query {
 	__u64 ptr;
 };
 
-/* Features that verification and enforcement know, in drm_npumem_info. */
-#define NPUMEM_FEATURE_PIECES	(1ull << 0)	/* tensors placed in pieces, rings */
-#define NPUMEM_FEATURE_SPILL	(1ull << 1)	/* load, spill, fill, drop positions */
-#define NPUMEM_FEATURE_BLOCKS	(1ull << 2)	/* loops and branches */
-#define NPUMEM_FEATURE_ALIAS	(1ull << 3)
-#define NPUMEM_FEATURE_EXTERNAL	(1ull << 4)
-#define NPUMEM_FEATURE_INPLACE	(1ull << 5)	/* in-place writes and updates */
-
 /**
  * struct drm_npumem_info - versions, features and limits
  * @uapi_major, @uapi_minor: NPUMEM_UAPI_*
- * @features: NPUMEM_FEATURE_*
+ * @features: NPUMEM_FEATURE_* (npumem_plan.h)
  * @max_blob_bytes: largest graph or plan blob
  * @max_log_bytes: largest verifier log
  * @max_accesses: tile accesses of one graph

@@ -78,8 +78,9 @@ struct npumem_plan_info {
  *	offset + (i mod ring) * stride[2]; zero for no ring
  * @flags: none defined, zero
  *
- * Bytes of a chunk stay contiguous. At one position no byte of a tensor may be
- * covered by two placements where a step uses it.
+ * Bytes of a chunk stay contiguous. From the position that writes a byte (the
+ * first one if it is valid at entry) to its last use (the last position if it
+ * must survive the exit) exactly one placement covers it, the same throughout.
  */
 struct npumem_placement {
 	__u32 tensor;
@@ -225,6 +226,14 @@ enum npumem_rule {
 	NPUMEM_RULE_ENFORCE_TWICE = 18,	/* job's step has been submitted already */
 	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
 };
+
+/* Features that verification and enforcement know, in drm_npumem_info. */
+#define NPUMEM_FEATURE_PIECES	(1ull << 0)	/* tensors placed in pieces, rings */
+#define NPUMEM_FEATURE_SPILL	(1ull << 1)	/* load, spill, fill, drop positions */
+#define NPUMEM_FEATURE_BLOCKS	(1ull << 2)	/* loops and branches */
+#define NPUMEM_FEATURE_ALIAS	(1ull << 3)
+#define NPUMEM_FEATURE_EXTERNAL	(1ull << 4)
+#define NPUMEM_FEATURE_INPLACE	(1ull << 5)	/* in-place writes and updates */
 
 /**
  * struct npumem_verdict - what is wrong, and where

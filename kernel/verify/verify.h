@@ -3,29 +3,57 @@
  * The npumem verifier: byte ownership.
  *
  * Pure C, compiled into the driver and into libnpuplan; env.h is the only file
- * here that knows which. Nothing here trusts its input.
+ * here that knows which.
+ *
+ * DOC: threat model. A graph comes from a client that may be hostile, a plan
+ * from a daemon or a file that may be wrong, and both blobs may be any bytes
+ * at all. Whatever they are, the verifier does not crash, does not read beyond
+ * them, and is bounded in time and memory (struct npuv_limits); and a plan
+ * that it accepts, run under npuv_states_submit(), never lets a step write
+ * outside the plan's arena, overwrite bytes that another step or the exit still
+ * needs, or read bytes other than those that its own graph put there. Blobs
+ * must not change while in use: the caller copies them out of reach first.
+ * What is not defended here: what a step computes, that an engine touches only
+ * the bytes of its accesses, and bytes valid at entry (inputs, parameters,
+ * state), which the client puts there itself.
  *
  * Words. A *cell* is the set of bytes of one tensor that have the same writer
  * and the same readers: the unit whose lifetime is enforced. Tiles that are cut
  * differently for reading and writing overlap in cells. An update in place
- * makes a new cell of the same bytes (a new version). A cell is EMPTY until its
- * writer is submitted, LIVE until its last reader is, then RETIRED; cells that
- * must survive the exit (outputs, state) are never RETIRED.
+ * makes a new cell of the same bytes (a new version), as does a write to a
+ * state tensor. A cell is EMPTY until its writer is submitted, LIVE until its
+ * last reader is, then RETIRED; cells that must survive the exit (outputs,
+ * state) are never RETIRED.
  *
  * Verification is enforcement run once in the order of the plan: the graph
  * yields the cells and each step's cells; the plan maps cells to arena bytes;
  * walking the schedule, an interval map of the arena says whose bytes a write
  * takes, those owners must be RETIRED, and they are recorded as the written
  * cell's *predecessors*. A run that lets a write go only when its predecessors
- * are RETIRED, and a read only when its cells are LIVE, is safe in any order.
+ * are RETIRED, and a read only when its cells are LIVE, is safe in any order:
+ * the owners of a byte form a chain, each the predecessor of the next, so no
+ * order but the plan's can be had for any one byte.
+ *
+ * Files. blob.c framing; graph.c records of a graph; region.c strided bytes;
+ * cells.c bytes into cells; plan.c records of a plan (V2); place.c cells to
+ * arena bytes (V1); owner.c the walk (V3, V4, V7); arena.c the interval map;
+ * states.c enforcement; walk.c ranges for engines; log.c, array.c helpers.
  *
  * Cost O(n log n) in chunks and in access-cell incidences; both are capped
- * (struct npuv_limits) and memory is allocated only after they are known.
+ * (struct npuv_limits) and memory is allocated only after they are known, or
+ * grows with them as they are counted.
  *
- * Functions return 0 or a negative errno: -EBADMSG not well formed, -EINVAL a
- * rule is broken, -E2BIG over a limit, -EOPNOTSUPP not verified by this
- * version, -ENOMEM, -EINTR interrupted. On -EBADMSG, -EINVAL, -E2BIG and
- * -EOPNOTSUPP the verdict and the log say where and why.
+ * Functions return 0 or a negative errno: -EBADMSG not well formed (framing:
+ * header, section table, padding between sections, bytes beyond a known
+ * record), -EINVAL a rule is broken (anything within the records), -E2BIG over
+ * a limit, -EOPNOTSUPP not verified by this version, -ENOMEM, -EINTR
+ * interrupted. On -EBADMSG, -EINVAL, -E2BIG and -EOPNOTSUPP the log says where
+ * and why, on the first two the verdict does too.
+ *
+ * Not verified by this version (struct npuv_graph.features beyond
+ * NPUV_FEATURES): such graphs are accepted with their structure checked,
+ * plans for them are refused with -EOPNOTSUPP. Graphs of several blocks or
+ * with aliases have no cells yet.
  */
 #ifndef NPUMEM_VERIFY_H
 #define NPUMEM_VERIFY_H
@@ -52,6 +80,9 @@ struct npuv_limits {
 
 extern const struct npuv_limits npuv_default_limits;
 
+/* NPUMEM_FEATURE_* that plans are verified with; updates in place are too. */
+#define NPUV_FEATURES NPUMEM_FEATURE_PIECES
+
 /**
  * struct npuv_log - text sink of fixed size that also counts what did not fit
  * @buf: NUL-terminated text, or NULL
@@ -66,11 +97,12 @@ struct npuv_log {
 	u32 level;
 };
 
+/* Each npuv_log() is one line; nothing is done if log is NULL or its level 0. */
 void npuv_log_init(struct npuv_log *log, u32 level, char *buf, u32 size);
 __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
 
-#define NPUV_EMPTY	0xffffffffu	/* value of a cell's state */
-#define NPUV_RETIRED	0u		/* any value between: LIVE, reads left */
+#define NPUV_EMPTY   0xffffffffu /* value of a cell's state */
+#define NPUV_RETIRED 0u		 /* any value between: LIVE, reads left */
 
 /**
  * struct npuv_cell - bytes of one tensor with one writer and the same readers
@@ -81,6 +113,9 @@ __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
  * @first_segment: of its consecutive segments, ascending; the segment's bytes
  *	are relative to the tensor
  * @segment_count: segments
+ * @survives: must survive the exit
+ *
+ * Versions of the same bytes have the same segments.
  */
 struct npuv_cell {
 	u32 tensor;
@@ -88,6 +123,7 @@ struct npuv_cell {
 	u32 uses;
 	u32 first_segment;
 	u32 segment_count;
+	u32 survives;
 };
 
 struct npuv_segment {
@@ -113,18 +149,18 @@ struct npuv_section {
  * @read_start, @read_cells: cells that access a reads are
  *	read_cells[read_start[a] .. read_start[a + 1]); likewise @write_start,
  *	@write_cells. An update has both
- * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know,
- *	see npumem_drm.h
+ * @access_step: step that access a belongs to
+ * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
  */
 struct npuv_graph {
 	const void *blob;
 	u64 size;
-	struct npuv_section tensors, tiles, accesses, steps, blocks, edges,
-		carries, strings;
+	struct npuv_section tensors, tiles, accesses, steps, blocks, edges, carries, strings;
 	struct npuv_cell *cells;
 	struct npuv_segment *segments;
 	u32 *read_start, *read_cells;
 	u32 *write_start, *write_cells;
+	u32 *access_step;
 	u32 cell_count;
 	u32 segment_count;
 	u64 features;
@@ -139,18 +175,16 @@ struct npuv_graph {
  * @verdict: cleared, and filled on refusal
  * @out: the graph, npuv_graph_destroy() it
  */
-int npuv_graph_create(const void *blob, u64 size,
-		      const struct npuv_limits *limits, struct npuv_log *log,
-		      struct npumem_verdict *verdict, struct npuv_graph **out);
+int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limits,
+		      struct npuv_log *log, struct npumem_verdict *verdict,
+		      struct npuv_graph **out);
 void npuv_graph_destroy(struct npuv_graph *graph);
 
-#define NPUV_ACCESSOR(name, type, member)				\
-static inline const struct type *npuv_##name(const struct npuv_graph *g, \
-					     u32 i)			\
-{									\
-	return (const struct type *)(g->member.base +			\
-				     (size_t)i * g->member.stride);	\
-}
+#define NPUV_ACCESSOR(name, type, member)                                                    \
+	static inline const struct type *npuv_##name(const struct npuv_graph *g, u32 i)      \
+	{                                                                                    \
+		return (const struct type *)(g->member.base + (size_t)i * g->member.stride); \
+	}
 NPUV_ACCESSOR(tensor, npumem_tensor, tensors)
 NPUV_ACCESSOR(tile, npumem_tile, tiles)
 NPUV_ACCESSOR(access, npumem_access, accesses)
@@ -164,14 +198,36 @@ NPUV_ACCESSOR(carry, npumem_carry, carries)
 const char *npuv_name(const struct npuv_graph *graph, u32 name);
 
 /**
+ * struct npuv_extent - contiguous bytes of a tensor and where they lie
+ * @first: byte of the tensor
+ * @length: bytes
+ * @arena: byte of the arena
+ * @placement: that puts them there, in force from its @from to its @to
+ * @used: some cell lives there
+ */
+struct npuv_extent {
+	u64 first;
+	u64 length;
+	u64 arena;
+	u32 placement;
+	u32 used;
+};
+
+/**
  * struct npuv_plan - plan blob, verified against one graph
  * @graph: the graph; must outlive this
  * @blob: as passed; stays the caller's and must outlive this
  * @size: bytes
  * @info: in the blob
- * @placements, @positions, @blocks, @entries, @edges: sections
+ * @placements, @positions, @blocks: sections
+ * @extents: of tensor t, extents[extent_start[t] .. extent_start[t + 1]), by
+ *	first byte; those that begin at the same byte are equally long and in
+ *	force at different positions
  * @pred_start, @pred_cells: cells whose bytes cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
+ * @last_use: last access in the order of the plan that reads cell c, or
+ *	NPUMEM_NONE
+ * @overwriter: a cell that overwrites bytes of cell c, or NPUMEM_NONE
  * @step_position: position at which each step of the graph stands
  */
 struct npuv_plan {
@@ -179,22 +235,22 @@ struct npuv_plan {
 	const void *blob;
 	u64 size;
 	const struct npumem_plan_info *info;
-	struct npuv_section placements, positions, blocks, entries, edges;
-	u32 *placement_order; /* by tensor, then first byte; see plan.c */
-	u32 *placement_start; /* per tensor, into placement_order */
+	struct npuv_section placements, positions, blocks;
+	struct npuv_extent *extents;
+	u32 *extent_start;
 	u32 *pred_start, *pred_cells;
+	u32 *last_use;
+	u32 *overwriter;
 	u32 *step_position;
 };
 
-static inline const struct npumem_placement *
-npuv_placement(const struct npuv_plan *p, u32 i)
+static inline const struct npumem_placement *npuv_placement(const struct npuv_plan *p, u32 i)
 {
 	return (const struct npumem_placement *)(p->placements.base +
 						 (size_t)i * p->placements.stride);
 }
 
-static inline const struct npumem_position *
-npuv_position(const struct npuv_plan *p, u32 i)
+static inline const struct npumem_position *npuv_position(const struct npuv_plan *p, u32 i)
 {
 	return (const struct npumem_position *)(p->positions.base +
 						(size_t)i * p->positions.stride);
@@ -228,23 +284,49 @@ struct npuv_range {
 };
 
 /**
- * struct npuv_walk - iterator over the arena ranges of one access at a position
- *
- * Ranges come in linear index order, adjacent ones merged where cheap. A
- * parameter without placement yields none. Never fails on a verified plan.
+ * struct npuv_chunks - iterator over the chunks of a region, see region.c
+ * @length: bytes of each chunk
+ * @first, @arena: of the first chunk in the tensor and in the arena
+ * @count, @stride, @arena_stride, @index: per dimension
+ * @ring: slots along dimension 2, or zero
+ * @done: no chunk is left
  */
-struct npuv_walk {
-	const struct npuv_plan *plan;
-	const struct npumem_tile *tile;
-	u32 position;
-	u32 index[NPUMEM_REGION_DIMS];	/* of the current chunk of the tile */
-	u64 within;			/* bytes of it already given */
-	u64 linear;
+struct npuv_chunks {
+	u64 length;
+	u64 first;
+	u64 arena;
+	u64 stride[NPUMEM_REGION_DIMS];
+	u64 arena_stride[NPUMEM_REGION_DIMS];
+	u32 count[NPUMEM_REGION_DIMS];
+	u32 index[NPUMEM_REGION_DIMS];
+	u32 ring;
 	bool done;
 };
 
-void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan,
-		     u32 position, u32 access);
+/**
+ * struct npuv_walk - iterator over the arena ranges of one access at a position
+ * @plan, @tensor, @position: walked
+ * @chunks: of the tile that are left
+ * @first: next byte of the tensor
+ * @left: bytes left of the current chunk
+ * @linear: index of the next byte
+ *
+ * Ranges come in linear index order, adjacent ones merged. A parameter without
+ * placement yields none. Never fails on a verified plan, if the position is
+ * the one at which the access' step stands.
+ */
+struct npuv_walk {
+	const struct npuv_plan *plan;
+	struct npuv_chunks chunks;
+	u32 tensor;
+	u32 position;
+	u64 first;
+	u64 left;
+	u64 linear;
+};
+
+void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position,
+		     u32 access);
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
 
 /**
@@ -269,14 +351,23 @@ void npuv_states_reset(struct npuv_states *states);
 /**
  * npuv_states_submit() - let the step at a position of the schedule go
  * @states: of the run
- * @position: in the schedule
- * @verdict: filled on refusal: NPUMEM_RULE_ENFORCE_*, step, tile, other
+ * @position: in the schedule, less than its length
+ * @verdict: filled on refusal
  *
  * 0, or -EPERM and nothing is changed. Cost: cells and predecessors of the
- * step's accesses.
+ * step's accesses. The verdict's rule is, in this order of precedence
+ *
+ * NPUMEM_RULE_ENFORCE_READ: a tile read is not LIVE. If it is EMPTY, other_*
+ * are the access that is to write it; if it is RETIRED (which needs the step
+ * to have been submitted before), the access that overwrites its bytes, or
+ * none if nothing does.
+ * NPUMEM_RULE_ENFORCE_TWICE: the step has been submitted already.
+ * NPUMEM_RULE_ENFORCE_WRITE: bytes written are not RETIRED. If they are EMPTY,
+ * other_* are the access that is to write them first; if LIVE, the last access
+ * in the order of the plan that is to read them, if that has not gone yet,
+ * else the one that wrote them.
  */
-int npuv_states_submit(struct npuv_states *states, u32 position,
-		       struct npumem_verdict *verdict);
+int npuv_states_submit(struct npuv_states *states, u32 position, struct npumem_verdict *verdict);
 /* Take back the steps of positions submitted, latest first. */
 void npuv_states_undo(struct npuv_states *states, u32 position);
 

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What the verifier needs of its surroundings: the only file here that knows
+ * whether it is built into the driver or into libnpuplan.
+ */
+#ifndef NPUMEM_VERIFY_ENV_H
+#define NPUMEM_VERIFY_ENV_H
+
+#ifdef __KERNEL__
+
+#include <linux/bits.h>
+#include <linux/bitops.h>
+#include <linux/build_bug.h>
+#include <linux/errno.h>
+#include <linux/limits.h>
+#include <linux/mm.h>
+#include <linux/overflow.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/sprintf.h>
+#include <linux/string.h>
+#include <linux/types.h>
+
+#ifdef __BIG_ENDIAN
+#error "blobs are little-endian and read as they are"
+#endif
+
+/*
+ * Zeroed array, charged to the caller's cgroup; NULL when it cannot be had.
+ * The size comes from a user: no warning for one that kvmalloc() never gives.
+ */
+static inline void *npuv_alloc_array(u64 count, size_t size)
+{
+	size_t bytes;
+
+	if (check_mul_overflow(count, (u64)size, &bytes) || bytes > INT_MAX)
+		return NULL;
+	return kvzalloc(bytes ? bytes : 1, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+}
+
+static inline void npuv_free(const void *p)
+{
+	kvfree(p);
+}
+
+/*
+ * Called every few thousand units of work. Only a fatal signal interrupts: a
+ * periodic one must not keep a long verification from ever ending.
+ */
+static inline int npuv_interrupted(void)
+{
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+static inline u32 npuv_lowest_bit(u64 word)
+{
+	return (u32)__ffs64(word);
+}
+
+static inline u32 npuv_highest_bit(u64 word)
+{
+	return (u32)fls64(word) - 1;
+}
+
+#else /* !__KERNEL__ */
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/types.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "blobs are little-endian and read as they are"
+#endif
+
+typedef __u8 u8;
+typedef __u32 u32;
+typedef __u64 u64; /* unsigned long long, as in the kernel: %llu prints it */
+
+#ifndef __printf
+#define __printf(fmt, args) __attribute__((format(printf, fmt, args)))
+#endif
+#ifndef U32_MAX
+#define U32_MAX ((u32)~0u)
+#endif
+#ifndef static_assert
+#define static_assert _Static_assert
+#endif
+
+#define check_add_overflow(a, b, out) __builtin_add_overflow(a, b, out)
+#define check_mul_overflow(a, b, out) __builtin_mul_overflow(a, b, out)
+
+/* Zeroed array; NULL when it cannot be had. The kernel's limit, to be alike. */
+static inline void *npuv_alloc_array(u64 count, size_t size)
+{
+	size_t bytes;
+
+	if (check_mul_overflow(count, size, &bytes) || bytes > INT_MAX)
+		return NULL;
+	return calloc(bytes ? bytes : 1, 1);
+}
+
+static inline void npuv_free(const void *p)
+{
+	free((void *)p);
+}
+
+/* A library's caller has no signal to give; tests put their own in place. */
+#ifdef NPUV_INTERRUPTED
+int NPUV_INTERRUPTED(void);
+#define npuv_interrupted() NPUV_INTERRUPTED()
+#else
+static inline int npuv_interrupted(void)
+{
+	return 0;
+}
+#endif
+
+static inline u32 npuv_lowest_bit(u64 word)
+{
+	return (u32)__builtin_ctzll(word);
+}
+
+static inline u32 npuv_highest_bit(u64 word)
+{
+	return 63u - (u32)__builtin_clzll(word);
+}
+
+#endif /* __KERNEL__ */
+
+#endif /* NPUMEM_VERIFY_ENV_H */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Enforcement: the states of a run's cells, at every submission.
+ *
+ * A step's reads are counted before its writes are looked at. Where the step is
+ * not staged that makes no difference: the verifier let no write of it take
+ * bytes that it reads, but by an update in place.
+ */
+#include "internal.h"
+
+#define NPUV_LONG_BITS (8 * sizeof(unsigned long))
+
+int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out)
+{
+	struct npuv_states *s = npuv_alloc_array(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->plan = plan;
+	s->cells = npuv_alloc_array(plan->graph->cell_count, sizeof(*s->cells));
+	s->submitted = npuv_alloc_array(plan->graph->steps.count / NPUV_LONG_BITS + 1,
+					sizeof(*s->submitted));
+	if (!s->cells || !s->submitted) {
+		npuv_states_destroy(s);
+		return -ENOMEM;
+	}
+	npuv_states_reset(s);
+	*out = s;
+	return 0;
+}
+
+void npuv_states_destroy(struct npuv_states *s)
+{
+	if (!s)
+		return;
+	npuv_free(s->cells);
+	npuv_free(s->submitted);
+	npuv_free(s);
+}
+
+void npuv_states_reset(struct npuv_states *s)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	u32 i;
+
+	for (i = 0; i < g->cell_count; i++)
+		s->cells[i] = g->cells[i].writer == NPUMEM_NONE ? g->cells[i].uses : NPUV_EMPTY;
+	memset(s->submitted, 0, (g->steps.count / NPUV_LONG_BITS + 1) * sizeof(*s->submitted));
+}
+
+static bool is_submitted(const struct npuv_states *s, u32 step)
+{
+	return s->submitted[step / NPUV_LONG_BITS] >> (step % NPUV_LONG_BITS) & 1;
+}
+
+static void set_other(const struct npuv_states *s, struct npumem_verdict *v, u32 access)
+{
+	const struct npuv_graph *g = s->plan->graph;
+
+	if (access == NPUMEM_NONE)
+		return;
+	v->other_step = g->access_step[access];
+	v->other_tile = npuv_access(g, access)->tile;
+	v->other_tensor = npuv_tile(g, v->other_tile)->tensor;
+}
+
+static void set_access(const struct npuv_states *s, struct npumem_verdict *v, u32 rule, u32 access)
+{
+	const struct npuv_graph *g = s->plan->graph;
+
+	v->rule = rule;
+	v->tile = npuv_access(g, access)->tile;
+	v->tensor = npuv_tile(g, v->tile)->tensor;
+}
+
+static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32 cell, u32 position)
+{
+	const struct npuv_cell *c = &s->plan->graph->cells[cell];
+	const struct npuv_segment *segment = &s->plan->graph->segments[c->first_segment];
+	const struct npuv_extent *e;
+
+	e = npuv_place_find_at(s->plan, c->tensor, segment->first, position);
+	if (!e)
+		return;
+	v->first = e->arena + (segment->first - e->first);
+	v->length = e->length - (segment->first - e->first);
+	if (v->length > segment->length)
+		v->length = segment->length;
+}
+
+static int refuse_read(const struct npuv_states *s, struct npumem_verdict *v, u32 access, u32 cell)
+{
+	const struct npuv_cell *c = &s->plan->graph->cells[cell];
+	u32 over = s->plan->overwriter[cell];
+
+	set_access(s, v, NPUMEM_RULE_ENFORCE_READ, access);
+	set_place(s, v, cell, v->position);
+	if (s->cells[cell] == NPUV_EMPTY)
+		set_other(s, v, c->writer);
+	else if (over != NPUMEM_NONE)
+		set_other(s, v, s->plan->graph->cells[over].writer);
+	return -EPERM;
+}
+
+static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u32 access, u32 cell,
+			u32 pred)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	const struct npuv_cell *c = &g->cells[pred];
+	u32 use = s->plan->last_use[pred];
+
+	set_access(s, v, NPUMEM_RULE_ENFORCE_WRITE, access);
+	set_place(s, v, cell, v->position);
+	v->other_tensor = c->tensor;
+	if (s->cells[pred] != NPUV_EMPTY && use != NPUMEM_NONE &&
+	    !is_submitted(s, g->access_step[use]))
+		set_other(s, v, use);
+	else
+		set_other(s, v, c->writer);
+	return -EPERM;
+}
+
+/* Count the uses of a step's reads, or take them back. */
+static void count_reads(struct npuv_states *s, const struct npumem_step *step, bool back)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	u32 i;
+
+	for (i = g->read_start[step->first_access];
+	     i < g->read_start[step->first_access + step->access_count]; i++)
+		s->cells[g->read_cells[i]] += back ? 1 : -1u;
+}
+
+static int check_reads(struct npuv_states *s, const struct npumem_step *step,
+		       struct npumem_verdict *v)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	u32 a, i;
+
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		for (i = g->read_start[a]; i < g->read_start[a + 1]; i++) {
+			u32 cell = g->read_cells[i];
+
+			if (s->cells[cell] == NPUV_EMPTY || s->cells[cell] == NPUV_RETIRED)
+				return refuse_read(s, v, a, cell);
+		}
+	}
+	return 0;
+}
+
+static int check_writes(struct npuv_states *s, const struct npumem_step *step,
+			struct npumem_verdict *v)
+{
+	const struct npuv_plan *p = s->plan;
+	const struct npuv_graph *g = p->graph;
+	u32 a, i, k;
+
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		for (i = g->write_start[a]; i < g->write_start[a + 1]; i++) {
+			u32 cell = g->write_cells[i];
+
+			for (k = p->pred_start[cell]; k < p->pred_start[cell + 1]; k++)
+				if (s->cells[p->pred_cells[k]] != NPUV_RETIRED)
+					return refuse_write(s, v, a, cell, p->pred_cells[k]);
+		}
+	}
+	return 0;
+}
+
+int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	u32 index = npuv_position(s->plan, position)->index;
+	const struct npumem_step *step = npuv_step(g, index);
+	u32 i;
+	int err;
+
+	npuv_verdict_clear(v);
+	v->position = position;
+	v->step = index;
+
+	err = check_reads(s, step, v);
+	if (err)
+		return err;
+	if (is_submitted(s, index)) {
+		v->rule = NPUMEM_RULE_ENFORCE_TWICE;
+		return -EPERM;
+	}
+	count_reads(s, step, false);
+	err = check_writes(s, step, v);
+	if (err) {
+		count_reads(s, step, true);
+		return err;
+	}
+	for (i = g->write_start[step->first_access];
+	     i < g->write_start[step->first_access + step->access_count]; i++)
+		s->cells[g->write_cells[i]] = g->cells[g->write_cells[i]].uses;
+	s->submitted[index / NPUV_LONG_BITS] |= 1ul << (index % NPUV_LONG_BITS);
+	return 0;
+}
+
+void npuv_states_undo(struct npuv_states *s, u32 position)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	u32 index = npuv_position(s->plan, position)->index;
+	const struct npumem_step *step = npuv_step(g, index);
+	u32 i;
+
+	for (i = g->write_start[step->first_access];
+	     i < g->write_start[step->first_access + step->access_count]; i++)
+		s->cells[g->write_cells[i]] = NPUV_EMPTY;
+	count_reads(s, step, true);
+	s->submitted[index / NPUV_LONG_BITS] &= ~(1ul << (index % NPUV_LONG_BITS));
+}
