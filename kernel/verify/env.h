@@ -39,7 +39,7 @@ static inline void *npuv_alloc_array(u64 count, size_t size)
 	return kvzalloc(bytes ? bytes : 1, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
 }
 
-static inline void npuv_free(const void *p)
+static inline void npuv_free(void *p)
 {
 	kvfree(p);
 }
@@ -108,9 +108,9 @@ static inline void *npuv_alloc_array(u64 count, size_t size)
 	return calloc(bytes ? bytes : 1, 1);
 }
 
-static inline void npuv_free(const void *p)
+static inline void npuv_free(void *p)
 {
-	free((void *)p);
+	free(p);
 }
 
 /* A library's caller has no signal to give; tests put their own in place. */
