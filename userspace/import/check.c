@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+int import_fail(struct npuplan_error *error, int err, const char *fmt, ...)
+{
+	va_list args;
+
+	if (!error)
+		return err;
+	va_start(args, fmt);
+	vsnprintf(error->text, sizeof(error->text), fmt, args);
+	va_end(args);
+	return err;
+}
+
+struct import_text import_tensor_text(const struct npuplan_tensor *tensor)
+{
+	struct import_text text;
+
+	snprintf(text.s, sizeof(text.s), "tensor %" PRId64 " '%.100s'", tensor->id, tensor->name);
+	return text;
+}
+
+struct import_text import_op_text(const struct npuplan_op *op)
+{
+	struct import_text text;
+
+	snprintf(text.s, sizeof(text.s), "operator %" PRId64 " '%.80s' (%.24s)", op->id, op->name,
+		 op->type);
+	return text;
+}
+
+/*
+ * @writer: per tensor the operator that writes it, @reader: the latest operator
+ * seen that reads it; NPUMEM_NONE to begin with.
+ */
+static int check_writes(const struct npuplan_graph *graph, uint32_t *writer, uint32_t *reader,
+			struct npuplan_error *error)
+{
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		const struct npuplan_op *op = &graph->ops[i];
+
+		if (!op->output_count)
+			return import_fail(error, -EINVAL, "%s writes no tensor",
+					   import_op_text(op).s);
+		for (uint32_t k = 0; k < op->input_count; k++)
+			reader[op->inputs[k]] = i;
+		for (uint32_t k = 0; k < op->output_count; k++) {
+			uint32_t t = op->outputs[k];
+			const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+			if (tensor->kind == NPUMEM_TENSOR_STATE && reader[t] != i)
+				return import_fail(
+					error, -EINVAL,
+					"%s writes %s, a state, without reading it: state is "
+					"updated in place, so it must be among the inputs too",
+					import_op_text(op).s, import_tensor_text(tensor).s);
+			if (tensor->kind == NPUMEM_TENSOR_INPUT ||
+			    tensor->kind == NPUMEM_TENSOR_PARAMETER)
+				return import_fail(error, -EINVAL, "%s writes %s, which is %s",
+						   import_op_text(op).s,
+						   import_tensor_text(tensor).s,
+						   tensor->kind == NPUMEM_TENSOR_INPUT ?
+							   "an input of the graph" :
+							   "a parameter");
+			/* Several operators may update a state, each of them once. */
+			if (writer[t] != NPUMEM_NONE &&
+			    (tensor->kind != NPUMEM_TENSOR_STATE || writer[t] == i))
+				return import_fail(error, -EINVAL,
+						   "%s is written by %s and again by %s",
+						   import_tensor_text(tensor).s,
+						   import_op_text(&graph->ops[writer[t]]).s,
+						   import_op_text(op).s);
+			writer[t] = i;
+		}
+	}
+	return 0;
+}
+
+static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer,
+		       struct npuplan_error *error)
+{
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		const struct npuplan_op *op = &graph->ops[i];
+
+		for (uint32_t k = 0; k < op->input_count; k++) {
+			uint32_t t = op->inputs[k];
+			const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+			/* The bytes of an alias come from the tensor it is part of. */
+			if (tensor->kind == NPUMEM_TENSOR_INPUT ||
+			    tensor->kind == NPUMEM_TENSOR_PARAMETER ||
+			    tensor->kind == NPUMEM_TENSOR_STATE ||
+			    (tensor->flags & NPUMEM_TENSOR_ALIAS))
+				continue;
+			if (writer[t] == NPUMEM_NONE)
+				return import_fail(error, -EINVAL,
+						   "%s reads %s, which nothing writes",
+						   import_op_text(op).s,
+						   import_tensor_text(tensor).s);
+			if (writer[t] == i)
+				return import_fail(error, -EINVAL,
+						   "%s reads %s, which it writes itself",
+						   import_op_text(op).s,
+						   import_tensor_text(tensor).s);
+			if (writer[t] > i)
+				return import_fail(
+					error, -EINVAL,
+					"%s reads %s, which %s writes only later: operators "
+					"must be in execution order",
+					import_op_text(op).s, import_tensor_text(tensor).s,
+					import_op_text(&graph->ops[writer[t]]).s);
+		}
+	}
+	return 0;
+}
+
+int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error)
+{
+	uint32_t *writer, *reader;
+	int err;
+
+	if (!graph->op_count)
+		return import_fail(error, -EINVAL, "the graph has no operators");
+	writer = malloc(((size_t)graph->tensor_count + 1) * 2 * sizeof(*writer));
+	if (!writer)
+		return import_fail(error, -ENOMEM, "out of memory");
+	reader = writer + graph->tensor_count;
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		writer[i] = reader[i] = NPUMEM_NONE;
+
+	err = check_writes(graph, writer, reader, error);
+	if (!err)
+		err = check_reads(graph, writer, error);
+	for (uint32_t i = 0; !err && i < graph->tensor_count; i++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[i];
+
+		if (tensor->kind == NPUMEM_TENSOR_OUTPUT && writer[i] == NPUMEM_NONE &&
+		    !(tensor->flags & NPUMEM_TENSOR_ALIAS))
+			err = import_fail(error, -EINVAL,
+					  "%s is an output of the graph, but nothing writes it",
+					  import_tensor_text(tensor).s);
+	}
+	free(writer);
+	return err;
+}
+
+int64_t import_window_size(const struct npuplan_attrs *attrs, uint32_t dim, int64_t in,
+			   bool ceil_mode)
+{
+	int64_t stride = attrs->stride[dim];
+	int64_t extent = (int64_t)(attrs->kernel[dim] - 1) * attrs->dilation[dim] + 1;
+	int64_t pads = (int64_t)attrs->pad_begin[dim] + attrs->pad_end[dim];
+	int64_t span, out;
+
+	if (attrs->transposed)
+		return (in - 1) * stride - pads + extent;
+	span = in + pads - extent;
+	if (span < 0)
+		return 0;
+	out = span / stride + 1;
+	/* PyTorch's rule: the window that ceil adds starts before the end padding. */
+	if (ceil_mode && span % stride && out * stride < in + attrs->pad_begin[dim])
+		out++;
+	return out;
+}

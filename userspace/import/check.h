@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Rules of graphs that all readers share. Internal to the importer. */
+#ifndef NPUMEM_IMPORT_CHECK_H
+#define NPUMEM_IMPORT_CHECK_H
+
+#include "npuplan.h"
+
+/** import_fail() - put a sentence into @error, return @err */
+__attribute__((format(printf, 3, 4))) int import_fail(struct npuplan_error *error, int err,
+						      const char *fmt, ...);
+
+/** import_tensor_text() - "tensor 7 'conv1/out'", cut short to fit @text */
+struct import_text {
+	char s[160];
+};
+struct import_text import_tensor_text(const struct npuplan_tensor *tensor);
+/** import_op_text() - "operator 3 'conv1' (conv2d)" */
+struct import_text import_op_text(const struct npuplan_op *op);
+
+/**
+ * import_check_graph() - every tensor is written once, before it is read, ...
+ *
+ * Inputs and parameters are never written; activations and outputs always are.
+ * State may be read, or updated: then it is an input and an output of its
+ * operator. -EINVAL with the operator and the tensor.
+ */
+int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error);
+
+/**
+ * import_window_size() - elements that a window gives along one dimension
+ * @in: elements of the input
+ * @ceil_mode: a last window may hang over the end, but must start inside the
+ *	input or its padding at the begin
+ *
+ * Negative or zero if the window does not fit.
+ */
+int64_t import_window_size(const struct npuplan_attrs *attrs, uint32_t dim, int64_t in,
+			   bool ceil_mode);
+
+/** import_spatial() - index in a shape of the first spatial dimension */
+static inline uint32_t import_spatial(enum npuplan_layout layout)
+{
+	return layout == NPUPLAN_NCHW ? 2 : 1;
+}
+
+#endif /* NPUMEM_IMPORT_CHECK_H */

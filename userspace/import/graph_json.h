@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the parts of the graph JSON reader. Internal to the importer. */
+#ifndef NPUMEM_IMPORT_GRAPH_JSON_H
+#define NPUMEM_IMPORT_GRAPH_JSON_H
+
+#include <jansson.h>
+
+#include "check.h"
+
+/* A place in the document: "$.ops[3].attrs". */
+struct json_path {
+	char s[96];
+};
+
+__attribute__((format(printf, 1, 2))) struct json_path json_path(const char *fmt, ...);
+
+/* id of the file -> index */
+struct json_id {
+	int64_t id;
+	uint32_t index;
+};
+
+/**
+ * struct graph_json_reader
+ * @graph: in the making
+ * @ids: of tensors, sorted by id
+ * @input_of: per tensor, the number of the latest operator that reads it
+ */
+struct graph_json_reader {
+	struct npuplan_graph *graph;
+	struct json_id *ids;
+	uint32_t *input_of;
+	uint32_t id_count;
+	struct npuplan_error *error;
+};
+
+/** json_fail() - "$.a.b: sentence", returns -EINVAL */
+__attribute__((format(printf, 4, 5))) int json_fail(struct graph_json_reader *reader,
+						    const char *path, const char *key,
+						    const char *fmt, ...);
+
+/*
+ * Members of an object, with their type and range checked. An absent member
+ * leaves *value alone and is an error only if @required.
+ */
+int json_get_int(struct graph_json_reader *reader, json_t *object, const char *path,
+		 const char *key, bool required, int64_t min, int64_t max, int64_t *value);
+int json_get_bool(struct graph_json_reader *reader, json_t *object, const char *path,
+		  const char *key, bool *value);
+int json_get_string(struct graph_json_reader *reader, json_t *object, const char *path,
+		    const char *key, bool required, const char **value);
+int json_get_array(struct graph_json_reader *reader, json_t *object, const char *path,
+		   const char *key, bool required, json_t **value);
+/** json_get_ints() - list of @min_count to @max_count integers; *count 0 if absent */
+int json_get_ints(struct graph_json_reader *reader, json_t *object, const char *path,
+		  const char *key, size_t min_count, size_t max_count, int64_t min, int64_t max,
+		  int64_t *values, size_t *count);
+/** json_only_keys() - no member but @keys (NULL-terminated) and "x_..." */
+int json_only_keys(struct graph_json_reader *reader, json_t *object, const char *path,
+		   const char *const *keys);
+
+/** json_tensor_of_id() - index, or NPUMEM_NONE */
+uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id);
+
+/** graph_json_attrs() - read the attributes of an operator
+ * @attrs: the object, or NULL if there is none
+ * @op: all else of it is filled in
+ */
+int graph_json_attrs(struct graph_json_reader *reader, json_t *attrs, const char *path,
+		     struct npuplan_op *op);
+
+#endif /* NPUMEM_IMPORT_GRAPH_JSON_H */

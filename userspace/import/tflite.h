@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Between the parts of the TFLite reader. Internal to the importer. */
+#ifndef NPUMEM_IMPORT_TFLITE_H
+#define NPUMEM_IMPORT_TFLITE_H
+
+#include "check.h"
+#include "flatbuf.h"
+#include "tflite_schema.h"
+
+/**
+ * struct tflite_reader
+ * @fb: the file
+ * @graph: in the making
+ * @index: per tensor of the file its index in @graph, or NPUMEM_NONE if it has
+ *	no bytes (an empty tensor) or is left out
+ * @data: per tensor of the file its constant data, if it is a parameter
+ * @writer: per tensor of @graph the latest operator that writes it
+ */
+struct tflite_reader {
+	struct flatbuf fb;
+	struct npuplan_graph *graph;
+	uint32_t *index;
+	struct flatbuf_vector *data;
+	uint32_t *writer;
+	uint32_t tensor_count;
+};
+
+/** tflite_builtin_name() - type as graph JSON has it, or NULL if not known */
+const char *tflite_builtin_name(int32_t builtin);
+/** tflite_builtin_inplace() - computes each element from that of its first input alone */
+bool tflite_builtin_inplace(int32_t builtin);
+
+/**
+ * tflite_attrs() - attributes from an operator's options and its tensors' shapes
+ * @table: the operator
+ * @sources: per input of @op the tensor's number in the file
+ * @op: all else of it is filled in; a transposed convolution's inputs are put
+ *	into the order of graph JSON, the data first
+ */
+int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
+		 uint32_t *sources, struct npuplan_op *op);
+
+#endif /* NPUMEM_IMPORT_TFLITE_H */

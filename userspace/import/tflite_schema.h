@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers of the TFLite FlatBuffers schema that the reader uses: identifiers of
+ * fields within their tables, and enumerations. Internal to the importer.
+ */
+#ifndef NPUMEM_IMPORT_TFLITE_SCHEMA_H
+#define NPUMEM_IMPORT_TFLITE_SCHEMA_H
+
+#define TFLITE_IDENTIFIER "TFL3"
+#define TFLITE_VERSION	  3
+
+enum tflite_model {
+	MODEL_VERSION = 0,
+	MODEL_OPERATOR_CODES = 1,
+	MODEL_SUBGRAPHS = 2,
+	MODEL_BUFFERS = 4,
+};
+
+enum tflite_operator_code {
+	CODE_DEPRECATED_BUILTIN = 0, /* int8; 127 if the code is larger */
+	CODE_CUSTOM = 1,
+	CODE_BUILTIN = 3, /* int32 */
+};
+
+enum tflite_subgraph {
+	SUBGRAPH_TENSORS = 0,
+	SUBGRAPH_INPUTS = 1,
+	SUBGRAPH_OUTPUTS = 2,
+	SUBGRAPH_OPERATORS = 3,
+	SUBGRAPH_NAME = 4,
+};
+
+enum tflite_tensor {
+	TENSOR_SHAPE = 0,
+	TENSOR_TYPE = 1,
+	TENSOR_BUFFER = 2,
+	TENSOR_NAME = 3,
+	TENSOR_IS_VARIABLE = 5,
+	TENSOR_SPARSITY = 6,
+};
+
+enum tflite_operator {
+	OPERATOR_CODE = 0,
+	OPERATOR_INPUTS = 1,
+	OPERATOR_OUTPUTS = 2,
+	OPERATOR_OPTIONS_TYPE = 3,
+	OPERATOR_OPTIONS = 4,
+};
+
+enum tflite_buffer {
+	BUFFER_DATA = 0,
+	BUFFER_OFFSET = 1, /* of data behind the FlatBuffer, from the file's start; <= 1: none */
+	BUFFER_SIZE = 2,
+};
+
+/* Types of the union OPERATOR_OPTIONS. */
+enum tflite_options {
+	OPTIONS_CONV_2D = 1,
+	OPTIONS_DEPTHWISE_CONV_2D = 2,
+	OPTIONS_POOL_2D = 5,
+	OPTIONS_CONCATENATION = 10,
+	OPTIONS_TRANSPOSE_CONV = 49,
+	OPTIONS_CONV_3D = 106,
+};
+
+enum tflite_conv_2d {
+	CONV_2D_PADDING = 0,
+	CONV_2D_STRIDE_W = 1,
+	CONV_2D_STRIDE_H = 2,
+	CONV_2D_DILATION_W = 4,
+	CONV_2D_DILATION_H = 5,
+};
+
+enum tflite_depthwise_conv_2d {
+	DEPTHWISE_PADDING = 0,
+	DEPTHWISE_STRIDE_W = 1,
+	DEPTHWISE_STRIDE_H = 2,
+	DEPTHWISE_DILATION_W = 5,
+	DEPTHWISE_DILATION_H = 6,
+};
+
+enum tflite_pool_2d {
+	POOL_2D_PADDING = 0,
+	POOL_2D_STRIDE_W = 1,
+	POOL_2D_STRIDE_H = 2,
+	POOL_2D_FILTER_WIDTH = 3,
+	POOL_2D_FILTER_HEIGHT = 4,
+};
+
+enum tflite_transpose_conv {
+	TRANSPOSE_CONV_PADDING = 0,
+	TRANSPOSE_CONV_STRIDE_W = 1,
+	TRANSPOSE_CONV_STRIDE_H = 2,
+};
+
+enum tflite_conv_3d {
+	CONV_3D_PADDING = 0,
+	CONV_3D_STRIDE_D = 1,
+	CONV_3D_STRIDE_W = 2,
+	CONV_3D_STRIDE_H = 3,
+	CONV_3D_DILATION_D = 5,
+	CONV_3D_DILATION_W = 6,
+	CONV_3D_DILATION_H = 7,
+};
+
+enum tflite_concatenation {
+	CONCATENATION_AXIS = 0,
+};
+
+enum tflite_padding {
+	PADDING_SAME = 0,
+	PADDING_VALID = 1,
+};
+
+/* Builtin operators that need more than a name. */
+enum tflite_builtin {
+	BUILTIN_AVERAGE_POOL_2D = 1,
+	BUILTIN_CONCATENATION = 2,
+	BUILTIN_CONV_2D = 3,
+	BUILTIN_DEPTHWISE_CONV_2D = 4,
+	BUILTIN_L2_POOL_2D = 12,
+	BUILTIN_MAX_POOL_2D = 17,
+	BUILTIN_SOFTMAX = 25,
+	BUILTIN_CALL = 31,
+	BUILTIN_CUSTOM = 32,
+	BUILTIN_PAD = 34,
+	BUILTIN_LOG_SOFTMAX = 50,
+	BUILTIN_PADV2 = 60,
+	BUILTIN_TRANSPOSE_CONV = 67,
+	BUILTIN_IF = 118,
+	BUILTIN_WHILE = 119,
+	BUILTIN_CALL_ONCE = 129,
+	BUILTIN_CONV_3D = 132,
+	BUILTIN_PLACEHOLDER = 127, /* in CODE_DEPRECATED_BUILTIN: see CODE_BUILTIN */
+};
+
+enum tflite_type {
+	TYPE_FLOAT32 = 0,
+	TYPE_FLOAT16 = 1,
+	TYPE_INT32 = 2,
+	TYPE_UINT8 = 3,
+	TYPE_INT64 = 4,
+	TYPE_STRING = 5,
+	TYPE_BOOL = 6,
+	TYPE_INT16 = 7,
+	TYPE_COMPLEX64 = 8,
+	TYPE_INT8 = 9,
+	TYPE_FLOAT64 = 10,
+	TYPE_COMPLEX128 = 11,
+	TYPE_UINT64 = 12,
+	TYPE_RESOURCE = 13,
+	TYPE_VARIANT = 14,
+	TYPE_UINT32 = 15,
+	TYPE_UINT16 = 16,
+	TYPE_INT4 = 17,
+	TYPE_BFLOAT16 = 18,
+};
+
+#endif /* NPUMEM_IMPORT_TFLITE_SCHEMA_H */
