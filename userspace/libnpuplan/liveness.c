@@ -37,8 +37,7 @@ static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct ra
 		 * A parameter in the arena is written once a run, not once an
 		 * inference, so it stays.
 		 */
-		if (kind == NPUMEM_TENSOR_OUTPUT || kind == NPUMEM_TENSOR_STATE ||
-		    kind == NPUMEM_TENSOR_PARAMETER)
+		if (graph->cells[i].survives || kind == NPUMEM_TENSOR_PARAMETER)
 			ranges[i].end = exit;
 	}
 	for (uint32_t s = 0; s < graph->steps.count; s++) {

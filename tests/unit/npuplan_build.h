@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* Small graphs for the tests of libnpuplan. */
+#ifndef NPUPLAN_BUILD_H
+#define NPUPLAN_BUILD_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "npuplan.h"
+
+#define ASSERT_TEXT(error, part) \
+	do { \
+		if (!strstr((error).text, (part))) \
+			fail_msg("\"%s\" does not say \"%s\"", (error).text, (part)); \
+	} while (0)
+
+static inline uint32_t build_tensor(struct npuplan_graph *graph, const char *name, uint32_t kind,
+				    uint64_t size)
+{
+	struct npuplan_tensor tensor = {
+		.name = (char *)(uintptr_t)name,
+		.size = size,
+		.align = 1,
+		.kind = kind,
+		.id = 100 + graph->tensor_count,
+	};
+	int64_t index = npuplan_graph_add_tensor(graph, &tensor);
+
+	assert_true(index >= 0);
+	return index;
+}
+
+/* Four dimensions of one-byte elements, in the graph's source layout. */
+static inline uint32_t build_spatial(struct npuplan_graph *graph, const char *name, uint32_t kind,
+				     int64_t a, int64_t b, int64_t c, int64_t d)
+{
+	uint32_t index = build_tensor(graph, name, kind, a * b * c * d);
+	struct npuplan_tensor *tensor = &graph->tensors[index];
+
+	tensor->dim_count = 4;
+	tensor->elem_size = 1;
+	tensor->shape[0] = a;
+	tensor->shape[1] = b;
+	tensor->shape[2] = c;
+	tensor->shape[3] = d;
+	return index;
+}
+
+/* Operator of up to three inputs (NPUMEM_NONE: no more) and one output. */
+static inline struct npuplan_op *build_op(struct npuplan_graph *graph, const char *type,
+					  uint32_t in0, uint32_t in1, uint32_t in2, uint32_t out)
+{
+	uint32_t inputs[3] = { in0, in1, in2 };
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)type,
+		.type = (char *)(uintptr_t)type,
+		.inputs = inputs,
+		.outputs = &out,
+		.output_count = 1,
+		.id = 1000 + graph->op_count,
+		.attrs.axis = -1,
+	};
+	int64_t index;
+
+	while (op.input_count < 3 && inputs[op.input_count] != NPUMEM_NONE)
+		op.input_count++;
+	index = npuplan_graph_add_op(graph, &op);
+	assert_true(index >= 0);
+	return &graph->ops[index];
+}
+
+/* The same window in both dimensions. */
+static inline void build_window(struct npuplan_op *op, int32_t kernel, int32_t stride,
+				int32_t dilation, int32_t pad)
+{
+	op->attrs.spatial = 2;
+	for (int d = 0; d < 2; d++) {
+		op->attrs.kernel[d] = kernel;
+		op->attrs.stride[d] = stride;
+		op->attrs.dilation[d] = dilation;
+		op->attrs.pad_begin[d] = pad;
+		op->attrs.pad_end[d] = pad;
+	}
+}
+
+/* Step of whole-tensor accesses: reads of @in0, @in1, write of @out. */
+static inline void build_step(struct npuplan_graph *graph, uint32_t flags, uint32_t in0,
+			      uint32_t in1, uint32_t out)
+{
+	uint32_t tensors[3] = { in0, in1, out };
+	struct npuplan_step step = { .flags = flags, .op = NPUMEM_NONE };
+	struct npumem_access accesses[3];
+	uint32_t count = 0;
+
+	for (int i = 0; i < 3; i++) {
+		struct npumem_region region = { .count = { 1, 1, 1 } };
+
+		if (tensors[i] == NPUMEM_NONE)
+			continue;
+		region.length = graph->tensors[tensors[i]].size;
+		accesses[count++] = (struct npumem_access){
+			.tile = npuplan_graph_add_tile(graph, tensors[i], &region),
+			.mode = i == 2 ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ,
+			.inplace = NPUMEM_NONE,
+		};
+	}
+	assert_true(npuplan_graph_add_step(graph, &step, accesses, count) >= 0);
+}
+
+/* input (4) -> a (10) -> b (6) -> output (2): a chain of three steps. */
+static inline struct npuplan_graph *build_chain(uint32_t flags)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 10);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+
+	build_step(graph, flags, in, NPUMEM_NONE, a);
+	build_step(graph, flags, a, NPUMEM_NONE, b);
+	build_step(graph, flags, b, NPUMEM_NONE, out);
+	return graph;
+}
+
+/* splitmix64, for seeded tests. */
+static inline uint64_t build_random(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+static inline uint32_t build_range(uint64_t *state, uint32_t low, uint32_t high)
+{
+	return low + build_random(state) % (high - low + 1);
+}
+
+#endif /* NPUPLAN_BUILD_H */
