@@ -86,14 +86,41 @@ static void merge(struct npuplan_liveness *live)
 	live->atom_count = kept;
 }
 
+/*
+ * Whether a tensor needs room. A parameter that no step accesses stays outside
+ * the arena; inputs, outputs and state get theirs in any case, for the runtime
+ * puts bytes there and takes them from there.
+ */
+static bool *tensors_in_arena(const struct npuv_graph *graph)
+{
+	bool *in_arena = calloc((size_t)graph->tensors.count + 1, sizeof(*in_arena));
+
+	if (!in_arena)
+		return NULL;
+	for (uint32_t i = 0; i < graph->accesses.count; i++)
+		in_arena[npuv_tile(graph, npuv_access(graph, i)->tile)->tensor] = true;
+	for (uint32_t i = 0; i < graph->tensors.count; i++) {
+		const struct npumem_tensor *tensor = npuv_tensor(graph, i);
+
+		if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+			in_arena[i] = false;
+		else if (tensor->kind != NPUMEM_TENSOR_PARAMETER)
+			in_arena[i] = true;
+	}
+	return in_arena;
+}
+
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
 {
 	struct range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
 
+	bool *in_arena = tensors_in_arena(graph);
+
 	*live = (struct npuplan_liveness){ .exit = 2 * graph->steps.count + 1 };
 	live->atoms = malloc((size_t)graph->segment_count * sizeof(*live->atoms) + 1);
-	if (!ranges || !live->atoms) {
+	if (!ranges || !live->atoms || !in_arena) {
 		free(ranges);
+		free(in_arena);
 		npuplan_liveness_fini(live);
 		return -ENOMEM;
 	}
@@ -101,7 +128,7 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		const struct npuv_cell *cell = &graph->cells[i];
 
-		if (npuv_tensor(graph, cell->tensor)->flags & NPUMEM_TENSOR_EXTERNAL)
+		if (!in_arena[cell->tensor])
 			continue;
 		for (uint32_t k = 0; k < cell->segment_count; k++) {
 			const struct npuv_segment *segment =
@@ -117,6 +144,7 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 		}
 	}
 	free(ranges);
+	free(in_arena);
 	if (live->atom_count)
 		qsort(live->atoms, live->atom_count, sizeof(*live->atoms), by_place);
 	merge(live);

@@ -37,7 +37,10 @@ struct npuplan_liveness {
 	uint32_t exit;
 };
 
-/* Tensors outside the arena (external) have no atoms. */
+/*
+ * Tensors outside the arena (external ones, parameters that no step accesses)
+ * have no atoms.
+ */
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph);
 void npuplan_liveness_fini(struct npuplan_liveness *live);
 

@@ -111,6 +111,11 @@ int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index,
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s accesses no tensor (parameters left out)",
 				    op_name);
+	if (tiler->graph->access_count + (uint64_t)tiler->access_count >
+	    npuv_default_limits.max_accesses)
+		return npuplan_fail(error, -E2BIG,
+				    "operator %s: the tiling has more than %llu accesses", op_name,
+				    (unsigned long long)npuv_default_limits.max_accesses);
 	if (count > 1) {
 		if (asprintf(&step.name, "%s[%u/%u]", op_name, index, count) < 0)
 			return npuplan_fail(error, -ENOMEM, "out of memory");

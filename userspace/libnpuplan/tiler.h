@@ -36,7 +36,8 @@ int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 
 /** npuplan_tiler_step() - end the step: it does tile @index of @count of @op
  *
- * -EINVAL if it accesses nothing.
+ * -EINVAL if it accesses nothing; -E2BIG if there are more accesses by now than
+ * the verifier takes.
  */
 int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index, uint32_t count,
 		       uint32_t flags, struct npuplan_error *error);
