@@ -2,17 +2,27 @@
 /*
  * npumem driver: the device, the open file, and what the files share.
  *
- * One concern a file: drv.c (probe, ioctl table), query.c, carveout.c (banks),
- * bo.c, graph.c, plan.c, upcall.c (requests and generic netlink), run.c, job.c,
- * engine.c, engine_sim.c, fault.c, debugfs.c. Each has a header with its types.
+ * One concern a file: drv.c (probe, ioctl table), query.c, uarray.c (arrays and
+ * blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
+ * (requests and generic netlink), run.c, job.c, engine.c, engine_sim.c, fence.c,
+ * fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states are
  * under run->lock. Lock order: run->lock, then dma_resv, then upcall's lock.
+ *
+ * Lifetimes. A run in flight keeps the DRM device; the DRM device keeps banks
+ * and engines (drmm); the platform device keeps what maps the carveout (devm),
+ * so bytes of it are touched between drm_dev_enter() and drm_dev_exit() only.
+ * Nothing of that pins the module once files are closed, so module exit waits
+ * for the last DRM device to go.
  */
 #ifndef NPUMEM_DRV_H
 #define NPUMEM_DRV_H
 
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/workqueue.h>
 #include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
@@ -30,13 +40,20 @@
 
 struct npumem_bank;
 struct npumem_engine;
+struct npumem_faults;
+
+/* Last references are dropped here where dropping may not wait. */
+extern struct workqueue_struct *npumem_wq;
+/* Number of the run created last, of all devices. */
+extern atomic64_t npumem_last_run;
 
 /**
  * struct npumem_device - one NPU and its carveout
  * @drm: base
  * @banks: carveout banks, @bank_count of them
  * @engines: @engine_count of them, fixed after probe
- * @next_run: number of the next run, for events and debugfs
+ * @runs: of struct npumem_run, for debugfs, under @runs_lock
+ * @faults: the last faults
  */
 struct npumem_device {
 	struct drm_device drm;
@@ -44,7 +61,9 @@ struct npumem_device {
 	struct npumem_engine *engines[NPUMEM_MAX_ENGINES];
 	u32 bank_count;
 	u32 engine_count;
-	atomic64_t next_run;
+	struct mutex runs_lock;
+	struct list_head runs;
+	struct npumem_faults *faults;
 };
 
 static inline struct npumem_device *to_npumem(struct drm_device *drm)
@@ -57,17 +76,51 @@ static inline struct npumem_device *to_npumem(struct drm_device *drm)
  * @graphs: of struct npumem_graph
  * @plans: of struct npumem_plan
  * @runs: of struct npumem_run
+ * @bo_handles: GEM handles
  */
 struct npumem_file {
 	struct npumem_device *dev;
 	struct xarray graphs;
 	struct xarray plans;
 	struct xarray runs;
+	atomic_t bo_handles;
 };
+
+/*
+ * A handle for an object, or a reserved one if the object is NULL. -EMFILE: the
+ * file has NPUMEM_MAX_HANDLES of this kind.
+ */
+static inline int npumem_handle_alloc(struct xarray *handles, void *object, u32 *handle)
+{
+	int err = xa_alloc(handles, handle, object, XA_LIMIT(1, NPUMEM_MAX_HANDLES),
+			   GFP_KERNEL_ACCOUNT);
+
+	return err == -EBUSY ? -EMFILE : err;
+}
+
+/*
+ * Take an object off its handle; NULL if there is none. Not xa_erase(), which
+ * would also take a handle that somebody has only reserved.
+ */
+static inline void *npumem_handle_remove(struct xarray *handles, u32 handle)
+{
+	void *object;
+
+	xa_lock(handles);
+	object = xa_load(handles, handle);
+	if (object)
+		__xa_erase(handles, handle);
+	xa_unlock(handles);
+	return object;
+}
 
 /* uarray.c: arrays of user memory that carry their stride, and the log. */
 
-/* Copy count records of size bytes into a kvmalloc'ed array; see npumem_drm.h. */
+/*
+ * Copy count records of size bytes into a kvmalloc'ed array; see npumem_drm.h.
+ * NULL if count is zero. -E2BIG: more than max_count, or an unknown tail that is
+ * not zero.
+ */
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count);
 /* Copy a blob of user memory, once. ERR_PTR on error; kvfree() it. */
 void *npumem_blob_copy(u64 ptr, u64 size);

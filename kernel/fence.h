@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The driver's own fences: of jobs on an engine, and of plan requests.
+ */
+#ifndef NPUMEM_FENCE_H
+#define NPUMEM_FENCE_H
+
+#include <linux/dma-fence.h>
+
+/*
+ * A new, unsignalled fence, or NULL. Its lock is its own and nothing of it is
+ * in the module once it has signalled, so it may outlive both device and module.
+ * Whoever makes one must signal it before the module goes.
+ */
+struct dma_fence *npumem_fence_create(u64 context, u64 seqno);
+
+/* Signal a fence of npumem_fence_create(), with an error (negative) or 0. */
+void npumem_fence_signal(struct dma_fence *fence, int error);
+
+#endif /* NPUMEM_FENCE_H */

@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Makes the tracepoints of trace.h. */
+#define CREATE_TRACE_POINTS
+#include "trace.h"
