@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: buffer objects
+ *
+ * Two kinds behind one GEM type. BOs in the carveout are ranges of a bank and
+ * what arenas are made of. BOs in system memory are those of the shmem helper;
+ * imported dma-bufs are too.
+ *
+ * Mappings. User space maps BOs through the device file only, so that unplug
+ * can find and zap every mapping there is; a fault after that is a SIGBUS.
+ * A mapping holds a reference on its BO, hence bytes never go to another owner
+ * while somebody still sees them.
+ *
+ * PRIME, as far as it goes:
+ *  - system BO: export, import elsewhere, mmap of the dma-buf: all work.
+ *  - foreign dma-buf: import works; the result is a system BO.
+ *  - carveout BO: export works, and import into another file of the same
+ *    device, which is how clients share an arena on purpose. mmap of the
+ *    dma-buf itself is EOPNOTSUPP (unplug could not zap it; import it and map
+ *    that) and so is attaching another device to it (the core says ENOSYS):
+ *    there are no struct pages behind a carveout to make an sg_table of.
+ */
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_prime.h>
+#include <drm/drm_print.h>
+#include <drm/drm_utils.h>
+
+#include "bo.h"
+#include "carveout.h"
+#include "compat.h"
+#include "drv.h"
+
+/* Handles are capped like those of all other kinds. */
+static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
+{
+	struct npumem_file *file = drm_file->driver_priv;
+
+	if (atomic_inc_return(&file->bo_handles) <= NPUMEM_MAX_HANDLES)
+		return 0;
+	atomic_dec(&file->bo_handles);
+	return -EMFILE;
+}
+
+static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
+{
+	struct npumem_file *file = drm_file->driver_priv;
+
+	atomic_dec(&file->bo_handles);
+}
+
+/* --------------------------------------------------------------- carveout */
+
+static vm_fault_t carveout_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct npumem_bo *bo = to_npumem_bo(vma->vm_private_data);
+	u64 offset = (u64)(vmf->pgoff - vma->vm_pgoff) << PAGE_SHIFT;
+
+	if (offset >= bo->shmem.base.size)
+		return VM_FAULT_SIGBUS;
+	return npumem_bank_fault(bo->bank, bo->node.start + offset, vmf);
+}
+
+static const struct vm_operations_struct carveout_vm_ops = {
+	.fault = carveout_fault,
+	.open = drm_gem_vm_open,
+	.close = drm_gem_vm_close,
+};
+
+static int carveout_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	if (vma->vm_file->f_mapping != obj->dev->anon_inode->i_mapping)
+		return -EOPNOTSUPP;
+	/* A private copy of device memory is nothing anybody wants. */
+	if (is_cow_mapping(vma->vm_flags))
+		return -EINVAL;
+	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
+	/* The same memory type as the kernel's own mapping. */
+	if (!to_npumem_bo(obj)->bank->software)
+		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
+	return 0;
+}
+
+static void carveout_free(struct drm_gem_object *obj)
+{
+	struct npumem_bo *bo = to_npumem_bo(obj);
+
+	npumem_bank_free(bo->bank, &bo->node);
+	drm_gem_object_release(obj);
+	kfree(bo);
+}
+
+static const struct drm_gem_object_funcs carveout_funcs = {
+	.free = carveout_free,
+	.open = bo_open,
+	.close = bo_close,
+	.mmap = carveout_mmap,
+	.vm_ops = &carveout_vm_ops,
+};
+
+struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size)
+{
+	struct npumem_bo *bo;
+	int err;
+
+	if (size > bank->size)
+		return ERR_PTR(-ENOSPC);
+	bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	size = PAGE_ALIGN(max_t(u64, size, 1));
+	err = npumem_bank_alloc(bank, &bo->node, size);
+	if (err) {
+		kfree(bo);
+		return ERR_PTR(err);
+	}
+	bo->bank = bank;
+	bo->shmem.base.funcs = &carveout_funcs;
+	drm_gem_private_object_init(&bank->dev->drm, &bo->shmem.base, size);
+	return bo;
+}
+
+void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset)
+{
+	return bo->bank->vaddr + bo->node.start + offset;
+}
+
+/* ---------------------------------------------------------- system memory */
+
+/* Those of the shmem helper, but for faults after unplug. */
+static struct vm_operations_struct system_vm_ops __ro_after_init;
+
+static vm_fault_t system_fault(struct vm_fault *vmf)
+{
+	struct drm_gem_object *obj = vmf->vma->vm_private_data;
+	vm_fault_t ret;
+	int idx;
+
+	if (!drm_dev_enter(obj->dev, &idx))
+		return VM_FAULT_SIGBUS;
+	ret = drm_gem_shmem_vm_ops.fault(vmf);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static const struct drm_gem_object_funcs system_funcs = {
+	.free = drm_gem_shmem_object_free,
+	.open = bo_open,
+	.close = bo_close,
+	.print_info = drm_gem_shmem_object_print_info,
+	.pin = drm_gem_shmem_object_pin,
+	.unpin = drm_gem_shmem_object_unpin,
+	.get_sg_table = drm_gem_shmem_object_get_sg_table,
+	.vmap = drm_gem_shmem_object_vmap,
+	.vunmap = drm_gem_shmem_object_vunmap,
+	.mmap = drm_gem_shmem_object_mmap,
+	.vm_ops = &system_vm_ops,
+};
+
+void __init npumem_bo_init(void)
+{
+	system_vm_ops = drm_gem_shmem_vm_ops;
+	system_vm_ops.fault = system_fault;
+	/* Optional: the core falls back to the above. */
+	system_vm_ops.huge_fault = NULL;
+	system_vm_ops.map_pages = NULL;
+}
+
+/* For the shmem helper: BOs of ours when it creates or imports one. */
+struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size)
+{
+	struct npumem_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->shmem.base.funcs = &system_funcs;
+	return &bo->shmem.base;
+}
+
+static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size)
+{
+	struct drm_gem_shmem_object *shmem;
+
+	/* More than there is can only fail later, at the first fault. */
+	if (size > (u64)totalram_pages() << PAGE_SHIFT)
+		return ERR_PTR(-ENOMEM);
+	shmem = drm_gem_shmem_create(&dev->drm, size);
+	if (IS_ERR(shmem))
+		return ERR_CAST(shmem);
+	return to_npumem_bo(&shmem->base);
+}
+
+/* ----------------------------------------------------------------- ioctls */
+
+int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_device *dev = to_npumem(drm);
+	struct drm_npumem_bo_create *args = data;
+	struct npumem_bank *bank;
+	struct npumem_bo *bo;
+	int err;
+
+	if (!args->size || args->pad)
+		return -EINVAL;
+	switch (args->flags) {
+	case NPUMEM_BO_CARVEOUT:
+		bank = npumem_bank_lookup(dev, args->bank);
+		if (!bank)
+			return -EINVAL;
+		bo = npumem_bo_create_carveout(bank, args->size);
+		break;
+	case NPUMEM_BO_SYSTEM:
+		if (args->bank)
+			return -EINVAL;
+		bo = bo_create_system(dev, args->size);
+		break;
+	default:
+		return -EINVAL;
+	}
+	if (IS_ERR(bo))
+		return PTR_ERR(bo);
+	args->size = bo->shmem.base.size;
+	err = drm_gem_handle_create(file, &bo->shmem.base, &args->handle);
+	npumem_bo_put(bo);
+	return err;
+}
+
+int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_bo_mmap_offset *args = data;
+	struct drm_gem_object *obj;
+	int err;
+
+	if (args->pad)
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, args->handle);
+	if (!obj)
+		return -ENOENT;
+	err = drm_gem_create_mmap_offset(obj);
+	if (!err)
+		args->offset = drm_vma_node_offset_addr(&obj->vma_node);
+	drm_gem_object_put(obj);
+	return err;
+}
+
+int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_bo_wait *args = data;
+	struct drm_gem_object *obj;
+	long ret;
+
+	if (args->pad)
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, args->handle);
+	if (!obj)
+		return -ENOENT;
+	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true,
+				    drm_timeout_abs_to_jiffies(args->timeout_ns));
+	drm_gem_object_put(obj);
+	if (ret < 0)
+		return ret;
+	return ret ? 0 : -ETIMEDOUT;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Buffer objects: GEM objects in a carveout bank or in system memory.
+ */
+#ifndef NPUMEM_BO_H
+#define NPUMEM_BO_H
+
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_mm.h>
+
+#include "drv.h"
+
+struct npumem_bank;
+
+/**
+ * struct npumem_bo - buffer object
+ * @shmem: base. For a BO in the carveout only its GEM object is used
+ * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
+ * @node: bytes of @bank, if there is one
+ */
+struct npumem_bo {
+	struct drm_gem_shmem_object shmem;
+	struct npumem_bank *bank;
+	struct drm_mm_node node;
+};
+
+static inline struct npumem_bo *to_npumem_bo(struct drm_gem_object *obj)
+{
+	return container_of(obj, struct npumem_bo, shmem.base);
+}
+
+void npumem_bo_init(void);	/* at module init */
+
+/* A zeroed BO of whole pages with one reference and no handle. */
+struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size);
+
+static inline void npumem_bo_put(struct npumem_bo *bo)
+{
+	if (bo)
+		drm_gem_object_put(&bo->shmem.base);
+}
+
+/*
+ * Kernel address of a carveout BO's byte. Only between drm_dev_enter() and
+ * drm_dev_exit().
+ */
+void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset);
+
+struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size);
+
+#endif /* NPUMEM_BO_H */

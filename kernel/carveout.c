@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: carveout banks
+ *
+ * A bank is a contiguous range of memory that nothing but this driver maps: a
+ * reserved-memory node with no-map, or, for development on machines that have
+ * none, vmalloc'ed memory. Arenas and carveout BOs are ranges of a bank.
+ *
+ * Isolation is decided here: a range is filled with zeroes *before* it is
+ * handed out, not after it came back. So it does not matter how its last owner
+ * went away, and a bank is clean even if the boot loader left something in it.
+ *
+ * The kernel mapping belongs to the platform device and goes at unbind, while
+ * BOs, and with them allocations, live on until the last file is closed. Hence
+ * bookkeeping is managed by the DRM device (drmm) and the mapping by the
+ * platform device (devm), and whoever touches bytes holds drm_dev_enter().
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/nospec.h>
+#include <linux/sched/signal.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/vmalloc.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "carveout.h"
+#include "compat.h"
+#include "drv.h"
+
+#define SCRUB_CHUNK	SZ_256K
+
+static void bank_takedown(struct drm_device *drm, void *ptr)
+{
+	struct npumem_bank *bank = ptr;
+
+	drm_mm_takedown(&bank->mm);
+	mutex_destroy(&bank->lock);
+}
+
+static struct npumem_bank *bank_create(struct npumem_device *dev, const char *name, u64 size)
+{
+	struct npumem_bank *bank;
+	int err;
+
+	if (dev->bank_count == NPUMEM_MAX_BANKS)
+		return ERR_PTR(-E2BIG);
+	size = round_down(size, NPUMEM_BANK_ALIGNMENT);
+	if (!size)
+		return ERR_PTR(-EINVAL);
+	bank = drmm_kzalloc(&dev->drm, sizeof(*bank), GFP_KERNEL);
+	if (!bank)
+		return ERR_PTR(-ENOMEM);
+	bank->dev = dev;
+	bank->index = dev->bank_count;
+	bank->size = size;
+	bank->free = size;
+	strscpy(bank->name, name, sizeof(bank->name));
+	mutex_init(&bank->lock);
+	drm_mm_init(&bank->mm, 0, size);
+	err = drmm_add_action_or_reset(&dev->drm, bank_takedown, bank);
+	if (err)
+		return ERR_PTR(err);
+	return bank;
+}
+
+static void bank_publish(struct npumem_bank *bank)
+{
+	bank->dev->banks[bank->dev->bank_count++] = bank;
+}
+
+static int bank_add_region(struct npumem_device *dev, unsigned int idx)
+{
+	struct device *parent = dev->drm.dev;
+	struct npumem_bank *bank;
+	struct resource res;
+	const char *name;
+	int err;
+
+	err = of_reserved_mem_region_to_resource(parent->of_node, idx, &res);
+	if (err)
+		return dev_err_probe(parent, err, "memory-region %u is not reserved memory\n", idx);
+	if (!IS_ALIGNED(res.start, NPUMEM_BANK_ALIGNMENT) ||
+	    resource_size(&res) < NPUMEM_BANK_ALIGNMENT)
+		return dev_err_probe(parent, -EINVAL,
+				     "memory-region %u: %pR does not start at, or have, a multiple of %u bytes\n",
+				     idx, &res, NPUMEM_BANK_ALIGNMENT);
+	if (of_property_read_string_index(parent->of_node, "memory-region-names", idx, &name))
+		name = res.name ?: "carveout";
+	bank = bank_create(dev, name, resource_size(&res));
+	if (IS_ERR(bank))
+		return PTR_ERR(bank);
+	bank->phys = res.start;
+	bank->vaddr = devm_memremap(parent, res.start, bank->size, MEMREMAP_WC);
+	if (IS_ERR_OR_NULL(bank->vaddr))
+		return dev_err_probe(parent, -ENOMEM,
+				     "memory-region %u: cannot map %pR; does its node say no-map?\n",
+				     idx, &res);
+	bank_publish(bank);
+	return 0;
+}
+
+int npumem_banks_add_regions(struct npumem_device *dev)
+{
+	struct device_node *np = dev->drm.dev->of_node;
+	int count = np ? of_reserved_mem_region_count(np) : 0;
+	int i, err;
+
+	for (i = 0; i < count; i++) {
+		err = bank_add_region(dev, i);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void software_free(void *vaddr)
+{
+	vfree(vaddr);
+}
+
+int npumem_bank_add_software(struct npumem_device *dev, u64 size)
+{
+	struct npumem_bank *bank;
+	char name[32];
+
+	snprintf(name, sizeof(name), "software%u", dev->bank_count);
+	bank = bank_create(dev, name, size);
+	if (IS_ERR(bank))
+		return PTR_ERR(bank);
+	bank->software = true;
+	/* Page by page in the end, so a bank may be large. */
+	bank->vaddr = vmalloc_user(bank->size);
+	if (!bank->vaddr)
+		return -ENOMEM;
+	bank_publish(bank);
+	return devm_add_action_or_reset(dev->drm.dev, software_free, bank->vaddr);
+}
+
+struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index)
+{
+	if (index >= dev->bank_count)
+		return NULL;
+	return dev->banks[array_index_nospec(index, dev->bank_count)];
+}
+
+/* Zeroes, in pieces: a bank may have gigabytes, and unbind waits for us. */
+static int bank_scrub(struct npumem_bank *bank, u64 start, u64 size)
+{
+	u64 done, step;
+	int idx;
+
+	for (done = 0; done < size; done += step) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		step = min_t(u64, size - done, SCRUB_CHUNK);
+		if (!drm_dev_enter(&bank->dev->drm, &idx))
+			return -ENODEV;
+		memset(bank->vaddr + start + done, 0, step);
+		drm_dev_exit(idx);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int bank_insert(struct npumem_bank *bank, struct drm_mm_node *node, u64 size)
+{
+	int err;
+
+	mutex_lock(&bank->lock);
+	err = drm_mm_insert_node_generic(&bank->mm, node, size, NPUMEM_BANK_ALIGNMENT, 0,
+					 DRM_MM_INSERT_BEST);
+	if (!err)
+		bank->free -= size;
+	mutex_unlock(&bank->lock);
+	return err;
+}
+
+int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 size)
+{
+	int err;
+
+	if (size > bank->size)
+		return -ENOSPC;
+	memset(node, 0, sizeof(*node));
+	err = bank_insert(bank, node, size);
+	if (err == -ENOSPC) {
+		/* A run whose last job has just ended may still be on its way out. */
+		flush_workqueue(npumem_wq);
+		err = bank_insert(bank, node, size);
+	}
+	if (err)
+		return err;
+	err = bank_scrub(bank, node->start, size);
+	if (err)
+		npumem_bank_free(bank, node);
+	return err;
+}
+
+void npumem_bank_free(struct npumem_bank *bank, struct drm_mm_node *node)
+{
+	mutex_lock(&bank->lock);
+	bank->free += node->size;
+	drm_mm_remove_node(node);
+	mutex_unlock(&bank->lock);
+}
+
+vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf)
+{
+	unsigned long pfn;
+	vm_fault_t ret;
+	int idx;
+
+	/* Once unplugged, mappings were zapped and none may come back. */
+	if (!drm_dev_enter(&bank->dev->drm, &idx))
+		return VM_FAULT_SIGBUS;
+	if (bank->software)
+		pfn = vmalloc_to_pfn(bank->vaddr + offset);
+	else
+		pfn = PHYS_PFN(bank->phys + offset);
+	ret = vmf_insert_pfn(vmf->vma, vmf->address, pfn);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info)
+{
+	struct drm_mm_node *hole;
+	u64 start, end;
+
+	memset(info, 0, sizeof(*info));
+	info->size = bank->size;
+	info->alignment = NPUMEM_BANK_ALIGNMENT;
+	info->index = bank->index;
+	strscpy(info->name, bank->name, sizeof(info->name));
+
+	mutex_lock(&bank->lock);
+	info->free = bank->free;
+	drm_mm_for_each_hole(hole, &bank->mm, start, end) {
+		/* Of a hole only what an allocation could have. */
+		start = round_up(start, NPUMEM_BANK_ALIGNMENT);
+		if (end > start)
+			info->largest_free = max(info->largest_free, end - start);
+	}
+	mutex_unlock(&bank->lock);
+}
+
+void npumem_bank_show(struct npumem_bank *bank, struct seq_file *m)
+{
+	struct drm_mm_node *node;
+
+	mutex_lock(&bank->lock);
+	seq_printf(m, "bank %u %s: %llu bytes, %llu free\n", bank->index, bank->name, bank->size,
+		   bank->free);
+	drm_mm_for_each_node(node, &bank->mm)
+		seq_printf(m, "  [%#010llx, %#010llx) %llu\n", node->start,
+			   node->start + node->size, node->size);
+	mutex_unlock(&bank->lock);
+}

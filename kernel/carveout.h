@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Carveout banks: the reserved memory that arenas and carveout BOs are cut from.
+ */
+#ifndef NPUMEM_CARVEOUT_H
+#define NPUMEM_CARVEOUT_H
+
+#include <linux/mutex.h>
+#include <drm/drm_mm.h>
+
+#include "drv.h"
+
+struct seq_file;
+struct vm_fault;
+
+/* Every arena and BO starts at a multiple of it: the largest tensor alignment. */
+#define NPUMEM_BANK_ALIGNMENT	65536u
+
+/**
+ * struct npumem_bank - one carveout bank
+ * @dev: whose it is
+ * @index: of it in &npumem_device.banks
+ * @name: NUL-terminated, as users see it
+ * @phys: first byte's physical address; unused if @software
+ * @size: bytes, a multiple of NPUMEM_BANK_ALIGNMENT
+ * @vaddr: kernel mapping. Gone once the device is unplugged, so use it between
+ *	drm_dev_enter() and drm_dev_exit() only
+ * @software: the bank is vmalloc'ed memory (see npumem_bank_add_software())
+ * @lock: guards @mm and @free
+ * @mm: what is allocated, by byte from the bank's start
+ * @free: bytes not allocated
+ */
+struct npumem_bank {
+	struct npumem_device *dev;
+	u32 index;
+	char name[32];
+	phys_addr_t phys;
+	u64 size;
+	void *vaddr;
+	bool software;
+	struct mutex lock;
+	struct drm_mm mm;
+	u64 free;
+};
+
+/* Banks of the device tree's memory-region phandles. At probe. */
+int npumem_banks_add_regions(struct npumem_device *dev);
+/* A bank of ordinary memory, for machines without device tree. At probe. */
+int npumem_bank_add_software(struct npumem_device *dev, u64 size);
+
+/* The bank of an index that user space named, or NULL. */
+struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index);
+
+/*
+ * Allocate a contiguous range, zeroed. -ENOSPC: there is none; -ENODEV: the
+ * device is gone; -EINTR: a fatal signal came while the range was scrubbed.
+ */
+int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 size);
+void npumem_bank_free(struct npumem_bank *bank, struct drm_mm_node *node);
+
+/* Map one page of the bank into a VM_PFNMAP vma; offset is in bytes. */
+vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf);
+
+void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info);
+void npumem_bank_show(struct npumem_bank *bank, struct seq_file *m);
+
+#endif /* NPUMEM_CARVEOUT_H */
