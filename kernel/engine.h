@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Engines: what executes jobs, and how a real NPU's driver brings one.
+ *
+ * A driver calls npumem_device_probe() from its own probe, with a description of
+ * each of its engines, and npumem_device_remove() from its remove. npumem's own
+ * platform driver does just that for engine "sim".
+ */
+#ifndef NPUMEM_ENGINE_H
+#define NPUMEM_ENGINE_H
+
+#include <drm/gpu_scheduler.h>
+
+#include "drv.h"
+
+struct dentry;
+struct npumem_engine;
+struct npumem_job;
+
+/**
+ * struct npumem_engine_ops - what an engine can do
+ * @init: optional; at probe. May set &npumem_engine.priv
+ * @fini: optional; undoes @init. When the last user of the device is gone, which
+ *	may be long after the device was unbound: it touches memory only
+ * @start: start a job and return without waiting for it. The engine calls
+ *	npumem_job_done() exactly once for each job started. There is never more
+ *	than one. In process context; must not allocate with GFP_KERNEL, for it
+ *	is what memory reclaim may wait for
+ * @drain: a job takes suspiciously long. Return when none is running any more,
+ *	having aborted one that makes no progress. From then on an aborted job
+ *	touches no memory. May sleep; @start is not called meanwhile
+ * @stop: the device is going: abort the running job, if any, and return when it
+ *	is done; @start is not called again. May sleep
+ * @debugfs: optional; files of this engine
+ */
+struct npumem_engine_ops {
+	int (*init)(struct npumem_engine *engine);
+	void (*fini)(struct npumem_engine *engine);
+	void (*start)(struct npumem_engine *engine, struct npumem_job *job);
+	void (*drain)(struct npumem_engine *engine);
+	void (*stop)(struct npumem_engine *engine);
+	void (*debugfs)(struct npumem_engine *engine, struct dentry *dir);
+};
+
+/**
+ * struct npumem_engine_desc - engine to be made
+ * @name: as users see it
+ * @ops: what it can do
+ * @operators: bit mask of (1 << enum drm_npumem_op) that it runs
+ */
+struct npumem_engine_desc {
+	const char *name;
+	const struct npumem_engine_ops *ops;
+	u64 operators;
+};
+
+/**
+ * struct npumem_engine - one engine
+ * @dev: whose it is
+ * @name: as described
+ * @ops: as described
+ * @operators: as described
+ * @index: of it in &npumem_device.engines
+ * @sched: one job at a time, in the order of its run
+ * @timeout_wq: where @sched looks after late jobs; not shared, as it may wait
+ * @lock: taken to start a job, guards @stopped
+ * @stopped: the device is gone, jobs end with -ENODEV
+ * @priv: the engine's own
+ */
+struct npumem_engine {
+	struct npumem_device *dev;
+	const char *name;
+	const struct npumem_engine_ops *ops;
+	u64 operators;
+	u32 index;
+	struct drm_gpu_scheduler sched;
+	struct workqueue_struct *timeout_wq;
+	struct mutex lock;
+	bool stopped;
+	void *priv;
+};
+
+int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc);
+void npumem_engine_stop(struct npumem_engine *engine);
+
+/* The engine of an index that user space named, or NULL. */
+struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index);
+
+/* For drivers of real NPUs, see above. The banks are those of the parent's memory-region. */
+int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
+			unsigned int count);
+void npumem_device_remove(struct device *parent);
+
+extern const struct npumem_engine_desc npumem_engine_sim;
+
+#endif /* NPUMEM_ENGINE_H */
