@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Faults: jobs refused by the tile states of their run, or failed on an engine.
+ */
+#ifndef NPUMEM_FAULT_H
+#define NPUMEM_FAULT_H
+
+#include "drv.h"
+
+struct seq_file;
+
+int npumem_faults_init(struct npumem_device *dev);	/* at probe */
+void npumem_faults_unplug(struct npumem_device *dev);
+
+/* All of a verdict but its rule is NPUMEM_NONE or zero. */
+void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule);
+
+/* A SUBMIT was refused: in the context of the caller. */
+void npumem_fault_refused(struct npumem_device *dev, u64 run, int error,
+			  const struct npumem_verdict *verdict);
+/* A job failed: in any context. */
+void npumem_fault_failed(struct npumem_device *dev, u64 run, int error,
+			 const struct npumem_verdict *verdict);
+
+void npumem_faults_show(struct npumem_device *dev, struct seq_file *m);
+
+#endif /* NPUMEM_FAULT_H */

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: runs
+ *
+ * A run is what jobs are submitted to: a verified plan, an arena to run it in,
+ * and one state per cell. Nothing of it is shared with other runs, so neither
+ * are locks.
+ *
+ * Failure. A job that fails leaves bytes that nobody can vouch for. The run is
+ * lost: its queued jobs are cancelled, SUBMIT says EIO, until RUN_RESET
+ * begins the next inference. Other runs do not notice.
+ *
+ * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
+ * the handle and lets queued jobs finish; closing the file cancels those that
+ * have not started. In both cases the arena goes back to its bank only after
+ * the last job has let go of it. Ordinarily that is at once, as no job is in
+ * flight; then the call itself cleans up, so the arena is free when it returns.
+ * The scheduler's callbacks must not destroy the scheduler, so a reference
+ * dropped from there leaves the rest to a work item.
+ */
+#include <linux/dma-fence.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/wait_bit.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "carveout.h"
+#include "compat.h"
+#include "engine.h"
+#include "run.h"
+
+static void run_release_work(struct work_struct *work)
+{
+	struct npumem_run *run = container_of(work, struct npumem_run, release);
+	struct npumem_device *dev = run->dev;
+	u32 i;
+
+	mutex_lock(&dev->runs_lock);
+	list_del(&run->node);
+	mutex_unlock(&dev->runs_lock);
+	for (i = 0; i < dev->engine_count; i++)
+		drm_sched_entity_fini(&run->entities[i]);
+	dma_fence_put(run->last);
+	npuv_states_destroy(run->states);
+	npumem_bo_put(run->host);
+	npumem_bo_put(run->arena);
+	npumem_plan_put(run->plan);
+	mutex_destroy(&run->lock);
+	kfree(run);
+	drm_dev_put(&dev->drm);
+}
+
+static void run_release(struct kref *ref)
+{
+	run_release_work(&container_of(ref, struct npumem_run, ref)->release);
+}
+
+static void run_release_async(struct kref *ref)
+{
+	queue_work(npumem_wq, &container_of(ref, struct npumem_run, ref)->release);
+}
+
+static void run_put(struct npumem_run *run, void (*release)(struct kref *ref))
+{
+	if (kref_put(&run->ref, release))
+		return;
+	/* run_drop() may be waiting. The run may be gone: only its address is used. */
+	smp_mb__after_atomic();
+	wake_up_var(&run->ref);
+}
+
+void npumem_run_put(struct npumem_run *run)
+{
+	run_put(run, run_release);
+}
+
+void npumem_run_put_async(struct npumem_run *run)
+{
+	run_put(run, run_release_async);
+}
+
+void npumem_run_fail(struct npumem_run *run, int error)
+{
+	cmpxchg(&run->error, 0, error);
+}
+
+struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
+{
+	struct npumem_run *run;
+
+	xa_lock(&file->runs);
+	run = xa_load(&file->runs, handle);
+	if (run)
+		kref_get(&run->ref);
+	xa_unlock(&file->runs);
+	return run;
+}
+
+/* Whether a job is in flight. A caller under run->lock can rely on "no". */
+static bool run_busy(struct npumem_run *run)
+{
+	return run->last && !dma_fence_is_signaled(run->last);
+}
+
+/*
+ * The handle's reference goes. A job that has finished holds the run for a
+ * moment more; wait for that, so that the arena is free on return.
+ */
+static void run_drop(struct npumem_run *run)
+{
+	bool busy;
+
+	mutex_lock(&run->lock);
+	busy = run_busy(run);
+	mutex_unlock(&run->lock);
+	if (!busy)
+		wait_var_event_timeout(&run->ref, kref_read(&run->ref) == 1, HZ);
+	npumem_run_put(run);
+}
+
+void npumem_run_release_file(struct npumem_file *file)
+{
+	struct npumem_run *run;
+	unsigned long handle;
+
+	xa_for_each(&file->runs, handle, run)
+		npumem_run_fail(run, -ECANCELED);
+	xa_for_each(&file->runs, handle, run) {
+		xa_erase(&file->runs, handle);
+		run_drop(run);
+	}
+}
+
+/* ----------------------------------------------------------------- create */
+
+/* Only a plan that the verifier let pass. */
+static int run_check_plan(struct npumem_plan *plan)
+{
+	u32 state;
+
+	mutex_lock(&plan->lock);
+	state = plan->state;
+	mutex_unlock(&plan->lock);
+	if (state == NPUMEM_PLAN_PENDING)
+		return -EBUSY;
+	return state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
+}
+
+/* The system BO that spills go to; NULL for a plan that has none. */
+static struct npumem_bo *run_host_bo(struct drm_file *file, u32 handle, u64 size)
+{
+	struct drm_gem_object *obj;
+
+	if (!size)
+		return handle ? ERR_PTR(-EINVAL) : NULL;
+	obj = drm_gem_object_lookup(file, handle);
+	if (!obj)
+		return ERR_PTR(-ENOENT);
+	if (to_npumem_bo(obj)->bank || obj->size < size) {
+		drm_gem_object_put(obj);
+		return ERR_PTR(-EINVAL);
+	}
+	return to_npumem_bo(obj);
+}
+
+static int run_init_entities(struct npumem_run *run)
+{
+	struct drm_gpu_scheduler *sched;
+	u32 i;
+	int err;
+
+	for (i = 0; i < run->dev->engine_count; i++) {
+		sched = &run->dev->engines[i]->sched;
+		err = drm_sched_entity_init(&run->entities[i], DRM_SCHED_PRIORITY_NORMAL, &sched, 1,
+					    NULL);
+		if (err)
+			goto err;
+	}
+	return 0;
+err:
+	while (i--)
+		drm_sched_entity_fini(&run->entities[i]);
+	return err;
+}
+
+/* Takes over the plan's and the host BO's reference if it succeeds. */
+static struct npumem_run *run_create(struct npumem_device *dev, struct npumem_plan *plan,
+				     struct npumem_bank *bank, struct npumem_bo *host)
+{
+	struct npumem_run *run;
+	int err;
+
+	run = kzalloc(sizeof(*run), GFP_KERNEL_ACCOUNT);
+	if (!run)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&run->ref);
+	mutex_init(&run->lock);
+	INIT_WORK(&run->release, run_release_work);
+	run->dev = dev;
+	run->plan = plan;
+	run->host = host;
+	run->pid = task_tgid_nr(current);
+	run->id = atomic64_inc_return(&npumem_last_run);
+	run->fence_context = dma_fence_context_alloc(1);
+
+	err = npuv_states_create(plan->v, &run->states);
+	if (err)
+		goto err_run;
+	npuv_states_reset(run->states);
+	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size);
+	if (IS_ERR(run->arena)) {
+		err = PTR_ERR(run->arena);
+		goto err_states;
+	}
+	err = run_init_entities(run);
+	if (err)
+		goto err_arena;
+
+	drm_dev_get(&dev->drm);
+	mutex_lock(&dev->runs_lock);
+	list_add_tail(&run->node, &dev->runs);
+	mutex_unlock(&dev->runs_lock);
+	return run;
+
+err_arena:
+	npumem_bo_put(run->arena);
+err_states:
+	npuv_states_destroy(run->states);
+err_run:
+	mutex_destroy(&run->lock);
+	kfree(run);
+	return ERR_PTR(err);
+}
+
+/* Both handles or none. The run's is reserved before the arena's is visible. */
+static int run_publish(struct npumem_run *run, struct drm_file *drm_file,
+		       struct drm_npumem_run_create *args)
+{
+	struct npumem_file *file = drm_file->driver_priv;
+	int err;
+
+	err = npumem_handle_alloc(&file->runs, NULL, &args->handle);
+	if (err)
+		return err;
+	err = drm_gem_handle_create(drm_file, &run->arena->shmem.base, &args->arena_bo);
+	if (err) {
+		xa_erase(&file->runs, args->handle);
+		return err;
+	}
+	xa_store(&file->runs, args->handle, run, GFP_KERNEL);
+	return 0;
+}
+
+int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_device *dev = to_npumem(drm);
+	struct drm_npumem_run_create *args = data;
+	struct npumem_bank *bank;
+	struct npumem_plan *plan;
+	struct npumem_bo *host;
+	struct npumem_run *run;
+	int err;
+
+	args->handle = 0;
+	args->arena_bo = 0;
+	if (args->flags || args->pad)
+		return -EINVAL;
+	if (args->share_group)
+		return -EOPNOTSUPP;
+	bank = npumem_bank_lookup(dev, args->bank);
+	if (!bank)
+		return -EINVAL;
+	plan = npumem_plan_lookup(file->driver_priv, args->plan);
+	if (!plan)
+		return -ENOENT;
+	err = run_check_plan(plan);
+	if (err)
+		goto err_plan;
+	host = run_host_bo(file, args->host_bo, plan->v->info->host_size);
+	if (IS_ERR(host)) {
+		err = PTR_ERR(host);
+		goto err_plan;
+	}
+	run = run_create(dev, plan, bank, host);
+	if (IS_ERR(run)) {
+		err = PTR_ERR(run);
+		goto err_host;
+	}
+	err = run_publish(run, file, args);
+	if (err) {
+		args->handle = 0;
+		npumem_run_put(run);
+	}
+	return err;
+
+err_host:
+	npumem_bo_put(host);
+err_plan:
+	npumem_plan_put(plan);
+	return err;
+}
+
+/* ----------------------------------------------------- bind, reset, destroy */
+
+int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_run_bind *args = data;
+
+	if (args->flags)
+		return -EINVAL;
+	return -EOPNOTSUPP;
+}
+
+int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_handle *args = data;
+	struct npumem_run *run;
+	int err = 0;
+
+	if (args->pad)
+		return -EINVAL;
+	run = npumem_run_lookup(file->driver_priv, args->handle);
+	if (!run)
+		return -ENOENT;
+	if (mutex_lock_interruptible(&run->lock)) {
+		err = -ERESTARTSYS;
+		goto out;
+	}
+	if (run_busy(run)) {
+		err = -EBUSY;
+	} else {
+		npuv_states_reset(run->states);
+		/* Its jobs have all ended, so nobody sets it again. */
+		WRITE_ONCE(run->error, 0);
+	}
+	mutex_unlock(&run->lock);
+out:
+	npumem_run_put(run);
+	return err;
+}
+
+int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_file *priv = file->driver_priv;
+	struct drm_npumem_handle *args = data;
+	struct npumem_run *run;
+
+	if (args->pad)
+		return -EINVAL;
+	run = npumem_handle_remove(&priv->runs, args->handle);
+	if (!run)
+		return -ENOENT;
+	run_drop(run);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- debugfs */
+
+void npumem_runs_show(struct npumem_device *dev, struct seq_file *m)
+{
+	struct npumem_run *run;
+	u32 i, empty, retired, cells;
+
+	mutex_lock(&dev->runs_lock);
+	list_for_each_entry(run, &dev->runs, node) {
+		empty = 0;
+		retired = 0;
+		cells = run->plan->graph->v->cell_count;
+		mutex_lock(&run->lock);
+		for (i = 0; i < cells; i++) {
+			empty += run->states->cells[i] == NPUV_EMPTY;
+			retired += run->states->cells[i] == NPUV_RETIRED;
+		}
+		seq_printf(m,
+			   "run=%llu pid=%d bank=%u arena=%#llx size=%zu cells=%u empty=%u live=%u retired=%u busy=%d error=%d\n",
+			   run->id, run->pid, run->arena->bank->index, run->arena->node.start,
+			   run->arena->shmem.base.size, cells, empty, cells - empty - retired,
+			   retired, run_busy(run), npumem_run_error(run));
+		mutex_unlock(&run->lock);
+	}
+	mutex_unlock(&dev->runs_lock);
+}

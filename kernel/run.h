@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Runs: a plan bound to an arena, with the states of its tiles.
+ */
+#ifndef NPUMEM_RUN_H
+#define NPUMEM_RUN_H
+
+#include <drm/gpu_scheduler.h>
+
+#include "bo.h"
+#include "plan.h"
+
+/**
+ * struct npumem_run - one plan in one arena
+ * @ref: its handle and each of its jobs hold one
+ * @id: unique while the module is loaded
+ * @pid: of the process that created it
+ * @dev: whose it is; referenced
+ * @plan: READY; referenced
+ * @arena: carveout BO of the plan's arena_size
+ * @host: system BO of the plan's host_size, or NULL
+ * @lock: guards @states, @last and the order of jobs in @entities
+ * @states: of the plan's cells
+ * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
+ * @last: finished fence of the job submitted last, or NULL
+ * @fence_context: of the jobs' own fences
+ * @fence_seqno: of the last of them
+ * @entities: queue of jobs for each of the device's engines
+ * @node: in &npumem_device.runs
+ * @release: drops what is left where that may sleep
+ */
+struct npumem_run {
+	struct kref ref;
+	u64 id;
+	pid_t pid;
+	struct npumem_device *dev;
+	struct npumem_plan *plan;
+	struct npumem_bo *arena;
+	struct npumem_bo *host;
+	struct mutex lock;
+	struct npuv_states *states;
+	int error;
+	struct dma_fence *last;
+	u64 fence_context;
+	atomic64_t fence_seqno;
+	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
+	struct list_head node;
+	struct work_struct release;
+};
+
+struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle);
+void npumem_run_put(struct npumem_run *run);
+/* The same from where nothing may sleep, or from within the scheduler. */
+void npumem_run_put_async(struct npumem_run *run);
+
+/* The first failure is what counts. Any context. */
+void npumem_run_fail(struct npumem_run *run, int error);
+
+static inline int npumem_run_error(const struct npumem_run *run)
+{
+	return READ_ONCE(run->error);
+}
+
+/* A file is closed: its queued jobs are not run any more. */
+void npumem_run_release_file(struct npumem_file *file);
+
+void npumem_runs_show(struct npumem_device *dev, struct seq_file *m);
+
+#endif /* NPUMEM_RUN_H */
