@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: debugfs
+ *
+ * In the device's folder: "carveout", the map of each bank; "runs", one line for
+ * each run with the counts of its cells' states; "faults", the last faults; and
+ * a folder for each engine. Not an interface: programs use DEV_QUERY and the
+ * netlink events.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <drm/drm_debugfs.h>
+
+#include "carveout.h"
+#include "debugfs.h"
+#include "engine.h"
+#include "fault.h"
+#include "run.h"
+
+static struct npumem_device *seq_to_npumem(struct seq_file *m)
+{
+	struct drm_debugfs_entry *entry = m->private;
+
+	return to_npumem(entry->dev);
+}
+
+static int carveout_show(struct seq_file *m, void *unused)
+{
+	struct npumem_device *dev = seq_to_npumem(m);
+	u32 i;
+
+	for (i = 0; i < dev->bank_count; i++)
+		npumem_bank_show(dev->banks[i], m);
+	return 0;
+}
+
+static int runs_show(struct seq_file *m, void *unused)
+{
+	npumem_runs_show(seq_to_npumem(m), m);
+	return 0;
+}
+
+static int faults_show(struct seq_file *m, void *unused)
+{
+	npumem_faults_show(seq_to_npumem(m), m);
+	return 0;
+}
+
+static const struct drm_debugfs_info files[] = {
+	{ "carveout", carveout_show },
+	{ "runs", runs_show },
+	{ "faults", faults_show },
+};
+
+void npumem_debugfs_init(struct npumem_device *dev)
+{
+	struct npumem_engine *engine;
+	u32 i;
+
+	drm_debugfs_add_files(&dev->drm, files, ARRAY_SIZE(files));
+	for (i = 0; i < dev->engine_count; i++) {
+		engine = dev->engines[i];
+		if (!engine->ops->debugfs)
+			continue;
+		engine->ops->debugfs(engine,
+				     debugfs_create_dir(engine->name, dev->drm.debugfs_root));
+	}
+}

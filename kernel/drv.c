@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: the device
+ *
+ * Probe makes the banks, then the engines, then lets user space in; remove goes
+ * the other way round: drm_dev_unplug() turns user space away, waits for ioctls
+ * that touch the carveout and zaps all mappings; plan requests are settled;
+ * engines are stopped, so that what is still queued ends with -ENODEV. What open
+ * files hold lives on until they are closed, see drv.h.
+ *
+ * Module exit. Files pin the module, but a job in flight, or a request, keeps
+ * its DRM device a moment longer than the file that made it. So after the last
+ * platform device is gone we wait for the last DRM device, which takes no
+ * longer than the fences that those jobs wait for.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/platform_device.h>
+#include <linux/rcupdate.h>
+#include <linux/sizes.h>
+#include <linux/wait.h>
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "bo.h"
+#include "carveout.h"
+#include "compat.h"
+#include "debugfs.h"
+#include "drv.h"
+#include "engine.h"
+#include "fault.h"
+#include "plan.h"
+#include "run.h"
+#include "upcall.h"
+
+struct workqueue_struct *npumem_wq;
+atomic64_t npumem_last_run = ATOMIC64_INIT(0);
+
+static atomic_t devices = ATOMIC_INIT(0);
+static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
+
+/* Development on machines without device tree; off unless root asks for it. */
+static unsigned int software_mib[NPUMEM_MAX_BANKS];
+static unsigned int software_count;
+module_param_array(software_mib, uint, &software_count, 0400);
+MODULE_PARM_DESC(software_mib,
+		 "MiB of each bank of a device without hardware, for development and tests (default: none)");
+
+/* ------------------------------------------------------------------- files */
+
+static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
+{
+	struct npumem_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+
+	if (!file)
+		return -ENOMEM;
+	file->dev = to_npumem(drm);
+	xa_init_flags(&file->graphs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&file->plans, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	xa_init_flags(&file->runs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
+	drm_file->driver_priv = file;
+	return 0;
+}
+
+/* GEM handles and syncobjs are gone already. */
+static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
+{
+	struct npumem_file *file = drm_file->driver_priv;
+
+	npumem_run_release_file(file);
+	npumem_plan_release_file(file);
+	npumem_graph_release_file(file);
+	xa_destroy(&file->runs);
+	xa_destroy(&file->plans);
+	xa_destroy(&file->graphs);
+	kfree(file);
+}
+
+static void memory_add(struct drm_memory_stats *stats, struct drm_gem_object *obj)
+{
+	if (drm_gem_object_is_shared_for_memory_stats(obj))
+		stats->shared += obj->size;
+	else
+		stats->private += obj->size;
+	/* A system BO has pages once it was touched. */
+	if (to_npumem_bo(obj)->bank || to_npumem_bo(obj)->shmem.pages)
+		stats->resident += obj->size;
+}
+
+static void memory_print(struct drm_printer *p, const struct drm_memory_stats *stats,
+			 const char *region)
+{
+	/* drm-memory- is the older name of what drm-resident- says now. */
+	drm_printf(p, "drm-memory-%s:\t%llu KiB\n", region, stats->resident >> 10);
+	drm_print_memory_stats(p, stats, DRM_GEM_OBJECT_RESIDENT, region);
+}
+
+static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct drm_memory_stats carveout = {}, system = {};
+	struct drm_gem_object *obj;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id)
+		memory_add(to_npumem_bo(obj)->bank ? &carveout : &system, obj);
+	spin_unlock(&file->table_lock);
+	memory_print(p, &carveout, "carveout");
+	memory_print(p, &system, "system");
+}
+
+/* ------------------------------------------------------------------ driver */
+
+static const struct drm_ioctl_desc npumem_ioctls[] = {
+#define NPUMEM_IOCTL(name, fn) DRM_IOCTL_DEF_DRV(NPUMEM_##name, npumem_ioctl_##fn, DRM_RENDER_ALLOW)
+	NPUMEM_IOCTL(DEV_QUERY, dev_query),
+	NPUMEM_IOCTL(BO_CREATE, bo_create),
+	NPUMEM_IOCTL(BO_MMAP_OFFSET, bo_mmap_offset),
+	NPUMEM_IOCTL(BO_WAIT, bo_wait),
+	NPUMEM_IOCTL(GRAPH_CREATE, graph_create),
+	NPUMEM_IOCTL(GRAPH_DESTROY, graph_destroy),
+	NPUMEM_IOCTL(PLAN_REQUEST, plan_request),
+	NPUMEM_IOCTL(PLAN_LOAD, plan_load),
+	NPUMEM_IOCTL(PLAN_READ, plan_read),
+	NPUMEM_IOCTL(PLAN_DESTROY, plan_destroy),
+	NPUMEM_IOCTL(RUN_CREATE, run_create),
+	NPUMEM_IOCTL(RUN_BIND, run_bind),
+	NPUMEM_IOCTL(RUN_RESET, run_reset),
+	NPUMEM_IOCTL(RUN_DESTROY, run_destroy),
+	NPUMEM_IOCTL(SUBMIT, submit),
+#undef NPUMEM_IOCTL
+};
+
+static const struct file_operations npumem_fops = {
+	.owner = THIS_MODULE,
+#if IS_ENABLED(CONFIG_DRM_ACCEL)
+	DRM_ACCEL_FOPS,
+#else
+	.open = drm_open,
+	.release = drm_release,
+	.unlocked_ioctl = drm_ioctl,
+	.compat_ioctl = drm_compat_ioctl,
+	.poll = drm_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+#endif
+	.show_fdinfo = drm_show_fdinfo,
+};
+
+static const struct drm_driver npumem_driver = {
+	.driver_features = (IS_ENABLED(CONFIG_DRM_ACCEL) ? DRIVER_COMPUTE_ACCEL : DRIVER_RENDER) |
+			   DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
+	.open = npumem_open,
+	.postclose = npumem_postclose,
+	.gem_create_object = npumem_gem_create_object,
+	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
+	.show_fdinfo = npumem_show_fdinfo,
+	.ioctls = npumem_ioctls,
+	.num_ioctls = ARRAY_SIZE(npumem_ioctls),
+	.fops = &npumem_fops,
+	.name = NPUMEM_DRIVER_NAME,
+	.desc = "Memory management for neural accelerators",
+	.major = NPUMEM_UAPI_MAJOR,
+	.minor = NPUMEM_UAPI_MINOR,
+};
+
+/* --------------------------------------------------------- probe and remove */
+
+static void device_gone(struct drm_device *drm, void *unused)
+{
+	if (atomic_dec_and_test(&devices))
+		wake_up_all(&devices_gone);
+}
+
+static int device_init(struct npumem_device *dev)
+{
+	int err;
+
+	atomic_inc(&devices);
+	err = drmm_add_action_or_reset(&dev->drm, device_gone, NULL);
+	if (err)
+		return err;
+	err = drmm_mutex_init(&dev->drm, &dev->runs_lock);
+	if (err)
+		return err;
+	INIT_LIST_HEAD(&dev->runs);
+	return npumem_faults_init(dev);
+}
+
+static int device_add_banks(struct npumem_device *dev)
+{
+	const unsigned int *mib = dev_get_platdata(dev->drm.dev);
+	unsigned int i;
+	int err;
+
+	err = npumem_banks_add_regions(dev);
+	for (i = 0; !err && mib && i < software_count; i++)
+		err = npumem_bank_add_software(dev, (u64)mib[i] * SZ_1M);
+	if (err)
+		return err;
+	if (!dev->bank_count)
+		return dev_err_probe(dev->drm.dev, -EINVAL, "no memory-region\n");
+	return 0;
+}
+
+int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
+			unsigned int count)
+{
+	struct npumem_device *dev;
+	unsigned int i;
+	int err;
+
+	dev = devm_drm_dev_alloc(parent, &npumem_driver, struct npumem_device, drm);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	dev_set_drvdata(parent, dev);
+	err = device_init(dev);
+	if (err)
+		return err;
+	/* To map the pages of dma-bufs imported from other devices. */
+	err = dma_coerce_mask_and_coherent(parent, DMA_BIT_MASK(64));
+	if (err)
+		return dev_err_probe(parent, err, "no DMA\n");
+	err = device_add_banks(dev);
+	if (err)
+		return err;
+	for (i = 0; i < count; i++) {
+		err = npumem_engine_add(dev, &engines[i]);
+		if (err)
+			return dev_err_probe(parent, err, "engine %s\n", engines[i].name);
+	}
+	npumem_debugfs_init(dev);
+	return drm_dev_register(&dev->drm, 0);
+}
+EXPORT_SYMBOL_GPL(npumem_device_probe);
+
+void npumem_device_remove(struct device *parent)
+{
+	struct npumem_device *dev = dev_get_drvdata(parent);
+	u32 i;
+
+	drm_dev_unplug(&dev->drm);
+	npumem_upcall_unplug(dev);
+	for (i = 0; i < dev->engine_count; i++)
+		npumem_engine_stop(dev->engines[i]);
+	npumem_faults_unplug(dev);
+}
+EXPORT_SYMBOL_GPL(npumem_device_remove);
+
+static int sim_probe(struct platform_device *pdev)
+{
+	return npumem_device_probe(&pdev->dev, &npumem_engine_sim, 1);
+}
+
+static void sim_remove(struct platform_device *pdev)
+{
+	npumem_device_remove(&pdev->dev);
+}
+
+static const struct of_device_id sim_of_match[] = {
+	{ .compatible = "npumem,sim-npu" },
+	{}
+};
+MODULE_DEVICE_TABLE(of, sim_of_match);
+
+static struct platform_driver sim_driver = {
+	.probe = sim_probe,
+	.remove = sim_remove,
+	.driver = {
+		.name = "npumem-sim",
+		.of_match_table = sim_of_match,
+	},
+};
+
+/* ------------------------------------------------------------------ module */
+
+static struct platform_device *software_device;
+
+/* The device that the module parameter asks for. */
+static int software_create(void)
+{
+	struct platform_device_info info = {
+		.name = "npumem-sim",
+		.id = PLATFORM_DEVID_NONE,
+		.data = software_mib,
+		.size_data = sizeof(software_mib),
+		.dma_mask = DMA_BIT_MASK(64),
+	};
+
+	if (!software_count)
+		return 0;
+	software_device = platform_device_register_full(&info);
+	return PTR_ERR_OR_ZERO(software_device);
+}
+
+static void devices_wait(void)
+{
+	wait_event(devices_gone, !atomic_read(&devices));
+	/* It may still be on its way out of the function that woke us. */
+	destroy_workqueue(npumem_wq);
+	/* Fences and xarrays that are freed after a grace period. */
+	rcu_barrier();
+}
+
+static int __init npumem_init(void)
+{
+	int err;
+
+	npumem_bo_init();
+	npumem_wq = alloc_workqueue("npumem", WQ_UNBOUND, 0);
+	if (!npumem_wq)
+		return -ENOMEM;
+	err = npumem_upcall_init();
+	if (err)
+		goto err_wq;
+	err = platform_driver_register(&sim_driver);
+	if (err)
+		goto err_upcall;
+	err = software_create();
+	if (err)
+		goto err_driver;
+	return 0;
+
+err_driver:
+	platform_driver_unregister(&sim_driver);
+err_upcall:
+	npumem_upcall_exit();
+err_wq:
+	devices_wait();
+	return err;
+}
+
+static void __exit npumem_exit(void)
+{
+	if (software_device)
+		platform_device_unregister(software_device);
+	platform_driver_unregister(&sim_driver);
+	npumem_upcall_exit();
+	devices_wait();
+}
+
+module_init(npumem_init);
+module_exit(npumem_exit);
+
+MODULE_DESCRIPTION("Memory management for neural accelerators");
+MODULE_AUTHOR("npumem maintainers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: DEV_QUERY
+ *
+ * One ioctl for all that a client may want to know, as {type, size, pointer}:
+ * new types and longer answers need no new ioctl. A null pointer asks for the
+ * size, a short buffer gets what fits, so old and new get along both ways.
+ */
+#include <linux/uaccess.h>
+
+#include "carveout.h"
+#include "drv.h"
+#include "engine.h"
+#include "upcall.h"
+
+/* What kernel/verify/ verifies; it refuses the rest with EOPNOTSUPP. */
+#define FEATURES	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_INPLACE)
+
+static int answer(struct drm_npumem_dev_query *args, const void *data, size_t size)
+{
+	size_t room = args->size;
+
+	args->size = size;
+	if (!args->ptr)
+		return 0;
+	if (copy_to_user(u64_to_user_ptr(args->ptr), data, min(room, size)))
+		return -EFAULT;
+	return 0;
+}
+
+static int query_info(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+{
+	struct drm_npumem_info info = {
+		.uapi_major = NPUMEM_UAPI_MAJOR,
+		.uapi_minor = NPUMEM_UAPI_MINOR,
+		.features = FEATURES,
+		.max_blob_bytes = npuv_default_limits.max_blob,
+		.max_log_bytes = NPUMEM_MAX_LOG,
+		.max_accesses = npuv_default_limits.max_accesses,
+		.max_chunks = npuv_default_limits.max_chunks,
+		.max_jobs = NPUMEM_MAX_JOBS,
+		.max_syncs = NPUMEM_MAX_SYNCS,
+		.max_requests = NPUMEM_MAX_REQUESTS,
+		.bank_count = dev->bank_count,
+		.engine_count = dev->engine_count,
+		.daemon = npumem_upcall_has_daemon(),
+	};
+
+	return answer(args, &info, sizeof(info));
+}
+
+static int query_banks(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+{
+	struct drm_npumem_bank banks[NPUMEM_MAX_BANKS];
+	u32 i;
+
+	for (i = 0; i < dev->bank_count; i++)
+		npumem_bank_info(dev->banks[i], &banks[i]);
+	return answer(args, banks, dev->bank_count * sizeof(*banks));
+}
+
+static int query_engines(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+{
+	struct drm_npumem_engine engines[NPUMEM_MAX_ENGINES];
+	u32 i;
+
+	memset(engines, 0, sizeof(engines));
+	for (i = 0; i < dev->engine_count; i++) {
+		engines[i].ops = dev->engines[i]->operators;
+		engines[i].index = i;
+		strscpy(engines[i].name, dev->engines[i]->name, sizeof(engines[i].name));
+	}
+	return answer(args, engines, dev->engine_count * sizeof(*engines));
+}
+
+int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_device *dev = to_npumem(drm);
+	struct drm_npumem_dev_query *args = data;
+
+	switch (args->type) {
+	case NPUMEM_QUERY_INFO:
+		return query_info(dev, args);
+	case NPUMEM_QUERY_BANKS:
+		return query_banks(dev, args);
+	case NPUMEM_QUERY_ENGINES:
+		return query_engines(dev, args);
+	default:
+		return -EINVAL;
+	}
+}
