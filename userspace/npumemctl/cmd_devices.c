@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "npumem.h"
+#include "npumemctl.h"
+
+struct arguments {
+	const char *device;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "device", 'd', "PATH", 0, "Only this device node", 0 },
+	{ "json", 'j', NULL, 0, "Print all as one JSON object", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+
+	switch (key) {
+	case 'd':
+		args->device = arg;
+		return 0;
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_error(state, "'%s': no argument is expected", arg);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "List npumem devices: versions, features, limits, carveout banks, engines.",
+};
+
+static const char *const features[] = {
+	"pieces", "spill", "blocks", "alias", "external", "inplace"
+};
+static const char *const ops[] = { "nop", "copy", "fill", "mix", "native" };
+
+/* All that one device says of itself. */
+struct device {
+	struct drm_npumem_info info;
+	struct drm_npumem_bank *banks;
+	struct drm_npumem_engine *engines;
+	uint32_t bank_count;
+	uint32_t engine_count;
+};
+
+static json_t *bits_json(uint64_t bits, const char *const *names, size_t count)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		json_array_append_new(list, i < count ? json_string(names[i]) :
+							json_sprintf("bit %zu", i));
+	}
+	return list;
+}
+
+static void print_bits(uint64_t bits, const char *const *names, size_t count)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < 64; i++) {
+		if (!(bits >> i & 1))
+			continue;
+		if (i < count)
+			printf("%s%s", any ? ", " : "", names[i]);
+		else
+			printf("%sbit %zu", any ? ", " : "", i);
+		any = true;
+	}
+	puts(any ? "" : "none");
+}
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static json_t *device_json(const char *path, const struct device *device)
+{
+	const struct drm_npumem_info *info = &device->info;
+	json_t *banks = json_array(), *engines = json_array();
+
+	for (uint32_t i = 0; i < device->bank_count; i++) {
+		const struct drm_npumem_bank *b = &device->banks[i];
+
+		json_array_append_new(banks,
+				      json_pack("{sI ss sI sI sI sI}", "index",
+						(json_int_t)b->index, "name", b->name, "size",
+						(json_int_t)b->size, "free", (json_int_t)b->free,
+						"largest_free", (json_int_t)b->largest_free,
+						"alignment", (json_int_t)b->alignment));
+	}
+	for (uint32_t i = 0; i < device->engine_count; i++) {
+		const struct drm_npumem_engine *e = &device->engines[i];
+
+		json_array_append_new(
+			engines, json_pack("{sI ss so}", "index", (json_int_t)e->index, "name",
+					   e->name, "ops", bits_json(e->ops, ops, COUNT(ops))));
+	}
+	return json_pack("{ss s[II] so sb so so s{sI sI sI sI sI sI sI}}", "path", path, "uapi",
+			 (json_int_t)info->uapi_major, (json_int_t)info->uapi_minor, "features",
+			 bits_json(info->features, features, COUNT(features)), "daemon",
+			 (int)!!info->daemon, "banks", banks, "engines", engines, "limits",
+			 "blob_bytes", (json_int_t)info->max_blob_bytes, "log_bytes",
+			 (json_int_t)info->max_log_bytes, "accesses",
+			 (json_int_t)info->max_accesses, "chunks", (json_int_t)info->max_chunks,
+			 "jobs", (json_int_t)info->max_jobs, "syncs", (json_int_t)info->max_syncs,
+			 "requests", (json_int_t)info->max_requests);
+}
+
+static void print_device(const char *path, const struct device *device)
+{
+	const struct drm_npumem_info *info = &device->info;
+
+	printf("%s\n", path);
+	printf("  uapi       %" PRIu32 ".%" PRIu32 "\n", info->uapi_major, info->uapi_minor);
+	printf("  daemon     %s\n", info->daemon ? "registered" : "none: plans must be loaded");
+	printf("  features   ");
+	print_bits(info->features, features, COUNT(features));
+	for (uint32_t i = 0; i < device->bank_count; i++) {
+		const struct drm_npumem_bank *b = &device->banks[i];
+
+		printf("  bank %-5" PRIu32 " %s: %s", b->index, b->name, size_text(b->size).s);
+		printf(", free %s", size_text(b->free).s);
+		printf(", largest piece %s, alignment %" PRIu32 "\n", size_text(b->largest_free).s,
+		       b->alignment);
+	}
+	for (uint32_t i = 0; i < device->engine_count; i++) {
+		printf("  engine %-3" PRIu32 " %s: ", device->engines[i].index,
+		       device->engines[i].name);
+		print_bits(device->engines[i].ops, ops, COUNT(ops));
+	}
+	printf("  limits     %" PRIu64 " accesses and %" PRIu64 " chunks a graph, %" PRIu32
+	       " jobs a submission, %" PRIu32 " waiting requests\n",
+	       (uint64_t)info->max_accesses, (uint64_t)info->max_chunks, info->max_jobs,
+	       info->max_requests);
+}
+
+static int query(const char *path, struct device *device)
+{
+	struct npumem_error error = { 0 };
+	struct npumem_device *open;
+	int err = npumem_device_open(path, &open, &error);
+
+	if (err)
+		return fail(path, "%s", error.text);
+	err = npumem_device_info(open, &device->info, &error);
+	if (!err)
+		err = npumem_device_banks(open, &device->banks, &device->bank_count, &error);
+	if (!err)
+		err = npumem_device_engines(open, &device->engines, &device->engine_count, &error);
+	npumem_device_close(open);
+	return err ? fail(path, "%s", error.text) : EXIT_OK;
+}
+
+/* @list: JSON array, or NULL to print. */
+static int show(const char *path, json_t *list)
+{
+	struct device device = { 0 };
+	int status = query(path, &device);
+
+	if (status == EXIT_OK && list)
+		json_array_append_new(list, device_json(path, &device));
+	else if (status == EXIT_OK)
+		print_device(path, &device);
+	free(device.banks);
+	free(device.engines);
+	return status;
+}
+
+int cmd_devices(int argc, char **argv)
+{
+	struct npumem_error error = { 0 };
+	struct arguments args = { 0 };
+	int status = EXIT_OK;
+	uint32_t count = 0;
+	char **paths = NULL;
+	json_t *list;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	list = args.json ? json_array() : NULL;
+	if (args.device) {
+		status = show(args.device, list);
+	} else {
+		if (npumem_device_list(&paths, &count, &error))
+			status = fail("devices", "%s", error.text);
+		else if (!count)
+			status = fail("devices", "no npumem device that may be opened: is the "
+						 "module npumem loaded, and may this user open "
+						 "/dev/accel/accel* or /dev/dri/renderD*?");
+		/* One that fails does not hide the others. */
+		for (uint32_t i = 0; i < count; i++) {
+			if (show(paths[i], list) != EXIT_OK)
+				status = EXIT_FAILED;
+		}
+		free(paths);
+	}
+	if (list && print_json(json_pack("{so}", "devices", list)) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+struct arguments {
+	const char *file;
+	const char *output;
+	bool json;
+};
+
+static const struct argp_option options[] = {
+	{ "output", 'o', "FILE", 0, "Write graph JSON to FILE (\"-\": standard output)", 0 },
+	{ "json", 'j', NULL, 0, "Print what was read as one JSON object", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+
+	switch (key) {
+	case 'o':
+		args->output = arg;
+		return 0;
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (args->file)
+			argp_error(state, "only one FILE can be read");
+		args->file = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->file)
+			argp_error(state, "which FILE?");
+		if (args->json && args->output && !strcmp(args->output, "-"))
+			argp_error(state, "-j and -o - both want standard output");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE",
+	.doc = "Read a model and write it as graph JSON.\n"
+	       "FILE is a TFLite model, graph JSON or a graph blob, told by its content; \"-\" is "
+	       "standard input.",
+};
+
+/* Bytes of all tensors of one kind. */
+static uint64_t bytes_of_kind(const struct npuplan_graph *graph, uint32_t kind)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		if (graph->tensors[i].kind == kind)
+			bytes += graph->tensors[i].size;
+	}
+	return bytes;
+}
+
+static int print(const struct model *model, bool json)
+{
+	static const struct {
+		const char *name;
+		uint32_t kind;
+	} kinds[] = {
+		{ "inputs", NPUMEM_TENSOR_INPUT },
+		{ "activations", NPUMEM_TENSOR_INTERMEDIATE },
+		{ "outputs", NPUMEM_TENSOR_OUTPUT },
+		{ "state", NPUMEM_TENSOR_STATE },
+		{ "parameters", NPUMEM_TENSOR_PARAMETER },
+	};
+	const struct npuplan_graph *graph = model->graph;
+	json_t *bytes = json_object();
+
+	if (json) {
+		for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+			json_object_set_new(
+				bytes, kinds[i].name,
+				json_integer((json_int_t)bytes_of_kind(graph, kinds[i].kind)));
+		return print_json(json_pack("{ss ss sI sI sI sI so}", "graph", graph->name,
+					    "format", npuimport_format_name(model->info.format),
+					    "subgraphs", (json_int_t)model->info.subgraphs,
+					    "operators", (json_int_t)graph->op_count, "tensors",
+					    (json_int_t)graph->tensor_count, "left_out",
+					    (json_int_t)model->info.left_out, "bytes", bytes));
+	}
+	json_decref(bytes);
+	printf("graph        %s (%s)\n", graph->name, npuimport_format_name(model->info.format));
+	printf("operators    %" PRIu32 "\n", graph->op_count);
+	printf("tensors      %" PRIu32, graph->tensor_count);
+	if (model->info.left_out)
+		printf(", and %" PRIu32 " without bytes left out", model->info.left_out);
+	putchar('\n');
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		printf("%-12s %s\n", kinds[i].name,
+		       size_text(bytes_of_kind(graph, kinds[i].kind)).s);
+	return EXIT_OK;
+}
+
+int cmd_import(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	struct npuplan_error error = { 0 };
+	struct model model = { 0 };
+	int status = EXIT_FAILED;
+	char *text = NULL;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	if (!model_import(&model, args.file))
+		goto out;
+	if (args.output) {
+		if (npuimport_graph_json_write(model.graph, &text, &error)) {
+			fail(model.path, "%s", error.text);
+			goto out;
+		}
+		status = write_file(args.output, text, strlen(text));
+	}
+	if (!args.output || (args.json && status == EXIT_OK))
+		status = print(&model, args.json);
+out:
+	free(text);
+	model_release(&model);
+	return status;
+}

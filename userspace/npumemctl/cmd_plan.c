@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+enum {
+	OPTION_PLANNER = 0x200,
+	OPTION_BUDGET,
+	OPTION_ALIGN,
+	OPTION_DEADLINE,
+	OPTION_BLOB,
+	OPTION_GRAPH_BLOB,
+	OPTION_LIST,
+};
+
+struct arguments {
+	struct tiling tiling;
+	struct npuplan_options plan;
+	const char *graph;
+	const char *output;
+	const char *blob;
+	const char *graph_blob;
+	bool json;
+	bool list;
+};
+
+static const struct argp_option options[] = {
+	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
+	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
+	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
+	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB)", 0 },
+	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
+	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
+	  "Stop improving the plan after this time; results may then differ between runs", 0 },
+	{ "output", 'o', "FILE", 0, "Write plan JSON to FILE (\"-\": standard output)", 0 },
+	{ "blob", OPTION_BLOB, "FILE", 0, "Write the plan as a blob for the driver", 0 },
+	{ "graph-blob", OPTION_GRAPH_BLOB, "FILE", 0,
+	  "Write the graph, cut into steps, as a blob for the driver", 0 },
+	{ "json", 'j', NULL, 0, "Print a summary as one JSON object", 0 },
+	{ 0 }
+};
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+	uint64_t value;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->tiling;
+		return 0;
+	case OPTION_PLANNER:
+		args->plan.planner = arg;
+		return 0;
+	case OPTION_LIST:
+		args->list = true;
+		return 0;
+	case OPTION_BUDGET:
+		args->plan.arena_budget = option_size(state, "--arena-budget", arg);
+		return 0;
+	case OPTION_ALIGN:
+		value = option_size(state, "--align", arg);
+		if (value > 65536 || (value & (value - 1)))
+			argp_error(state, "--align: %s is not a power of two up to 64KiB", arg);
+		args->plan.alignment = (uint32_t)value;
+		return 0;
+	case OPTION_DEADLINE:
+		args->plan.deadline_seconds = option_seconds(state, "--deadline", arg);
+		return 0;
+	case 'o':
+		args->output = arg;
+		return 0;
+	case OPTION_BLOB:
+		args->blob = arg;
+		return 0;
+	case OPTION_GRAPH_BLOB:
+		args->graph_blob = arg;
+		return 0;
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (args->graph)
+			argp_error(state, "only one GRAPH can be planned");
+		args->graph = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->graph && !args->list)
+			argp_error(state, "which GRAPH?");
+		if (args->json && args->output && !strcmp(args->output, "-"))
+			argp_error(state, "-j and -o - both want standard output");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "GRAPH",
+	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
+	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
+	       "plan is checked by the kernel's verifier before it is written.",
+	.children = children,
+};
+
+static int write_outputs(const struct arguments *args, const struct model *model,
+			 const struct npuplan_plan *plan)
+{
+	struct npuplan_error error = { 0 };
+	int status = EXIT_OK;
+	char *text = NULL;
+	void *blob = NULL;
+	size_t size;
+
+	if (args->output) {
+		if (npuplan_plan_to_json(model->graph, plan, &text, &error))
+			return fail(model->path, "%s", error.text);
+		status = write_file(args->output, text, strlen(text));
+		free(text);
+	}
+	if (status == EXIT_OK && args->blob) {
+		if (npuplan_plan_write(plan, &blob, &size, &error))
+			return fail(model->path, "%s", error.text);
+		status = write_file(args->blob, blob, size);
+		free(blob);
+	}
+	if (status == EXIT_OK && args->graph_blob)
+		status = write_file(args->graph_blob, model->blob, model->blob_size);
+	return status;
+}
+
+int cmd_plan(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	struct npuplan_error error = { 0 };
+	struct npuplan_plan *plan = NULL;
+	struct model model = { 0 };
+	int status = EXIT_FAILED;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	if (args.list) {
+		for (unsigned int i = 0; npuplan_planner_name(i); i++)
+			puts(npuplan_planner_name(i));
+		return EXIT_OK;
+	}
+	if (!model_import(&model, args.graph) || !model_tile(&model, &args.tiling))
+		goto out;
+	if (npuplan_plan(model.graph, &args.plan, &plan, &error)) {
+		fail(model.path, "%s", error.text);
+		goto out;
+	}
+	status = write_outputs(&args, &model, plan);
+	if (status == EXIT_OK && args.json)
+		status = print_json(plan_summary(model.graph, plan));
+	else if (status == EXIT_OK && !(args.output && !strcmp(args.output, "-")))
+		plan_summary_print(stdout, model.graph, plan);
+out:
+	npuplan_plan_free(plan);
+	model_release(&model);
+	return status;
+}

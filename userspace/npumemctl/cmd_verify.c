@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "npumemctl.h"
+
+#define LOG_BYTES 65536
+
+struct arguments {
+	struct tiling tiling;
+	const char *graph;
+	const char *plan;
+	bool json;
+};
+
+static const struct argp_option options[] = { { "json", 'j', NULL, 0,
+						"Print the verdict as one JSON object", 0 },
+					      { 0 } };
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->tiling;
+		return 0;
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (args->plan)
+			argp_error(state, "too many arguments");
+		if (args->graph)
+			args->plan = arg;
+		else
+			args->graph = arg;
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->plan)
+			argp_error(state, "a GRAPH and a PLAN are needed");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "GRAPH PLAN",
+	.doc = "Check a plan with the kernel's own verifier. No device is needed.\n"
+	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
+	       "for a blob give the --bands and --params that it was planned with.",
+	.children = children,
+};
+
+static void set_index(json_t *object, const char *key, uint32_t index)
+{
+	json_object_set_new(object, key, index == NPUMEM_NONE ? json_null() : json_integer(index));
+}
+
+static json_t *verdict_json(bool accepted, const struct npumem_verdict *verdict, const char *log)
+{
+	json_t *object = json_pack("{sbss}", "accepted", accepted, "log", log);
+
+	if (accepted || !object)
+		return object;
+	json_object_set_new(object, "rule", json_integer(verdict->rule));
+	set_index(object, "position", verdict->position);
+	set_index(object, "step", verdict->step);
+	set_index(object, "tile", verdict->tile);
+	set_index(object, "tensor", verdict->tensor);
+	set_index(object, "other_step", verdict->other_step);
+	set_index(object, "other_tile", verdict->other_tile);
+	set_index(object, "other_tensor", verdict->other_tensor);
+	json_object_set_new(object, "first", json_integer((json_int_t)verdict->first));
+	json_object_set_new(object, "length", json_integer((json_int_t)verdict->length));
+	return object;
+}
+
+static int verify(const struct arguments *args, const struct model *model,
+		  const struct plan_file *file)
+{
+	struct npumem_verdict verdict = { 0 };
+	char *log = calloc(1, LOG_BYTES);
+	int err, status;
+
+	if (!log)
+		return fail(file->path, "out of memory");
+	err = npuplan_verify(model->blob, model->blob_size, file->blob, file->blob_size, &verdict,
+			     log, LOG_BYTES);
+	status = err ? EXIT_FAILED : EXIT_OK;
+	if (args->json) {
+		if (print_json(verdict_json(!err, &verdict, log)) != EXIT_OK)
+			status = EXIT_FAILED;
+	} else if (err) {
+		fail(file->path, "refused by the verifier:\n%s", log);
+	} else {
+		printf("%s is a valid plan of %s: arena %s\n", file->path, model->graph->name,
+		       size_text(file->plan->info.arena_size).s);
+	}
+	free(log);
+	return status;
+}
+
+int cmd_verify(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	struct plan_file file = { 0 };
+	struct model model = { 0 };
+	int status = EXIT_FAILED;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	if (model_with_plan(&model, args.graph, &file, args.plan, &args.tiling))
+		status = verify(&args, &model, &file);
+	plan_file_release(&file);
+	model_release(&model);
+	return status;
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs and plans from files, ready for use. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+bool model_import(struct model *model, const char *path)
+{
+	struct npuplan_error error = { 0 };
+
+	model->path = strcmp(path, "-") ? path : "standard input";
+	if (npuimport_file(path, &model->graph, &model->info, &error)) {
+		fail(model->path, "%s", error.text);
+		return false;
+	}
+	if (model->info.subgraphs > 1)
+		fprintf(stderr,
+			"npumemctl: %s: note: the model has %u subgraphs; only the first is read\n",
+			model->path, model->info.subgraphs);
+	return true;
+}
+
+bool model_tile(struct model *model, const struct tiling *tiling)
+{
+	struct npuplan_error error = { 0 };
+	uint32_t bands = tiling->bands ? tiling->bands : 1;
+	int err = 0;
+
+	if (!model->graph->step_count) {
+		err = npuplan_graph_tile_bands(model->graph, bands, tiling->parameters, &error);
+	} else if (tiling->bands || tiling->parameters) {
+		fail(model->path, "a graph blob is cut into steps already: leave out --bands and "
+				  "--params");
+		return false;
+	}
+	if (!err)
+		err = npuplan_graph_write(model->graph, &model->blob, &model->blob_size, &error);
+	if (err)
+		fail(model->path, "%s", error.text);
+	return !err;
+}
+
+void model_release(struct model *model)
+{
+	npuplan_graph_free(model->graph);
+	free(model->blob);
+	*model = (struct model){ 0 };
+}
+
+uint64_t model_bytes(const struct npuplan_graph *graph)
+{
+	uint8_t *seen = calloc(graph->tensor_count + (size_t)1, 1);
+	uint64_t bytes = 0;
+
+	if (!seen)
+		abort();
+	for (uint32_t i = 0; i < graph->tile_count; i++) {
+		uint32_t t = graph->tiles[i].tensor;
+
+		if (!seen[t] && !(graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS))
+			bytes += graph->tensors[t].size;
+		seen[t] = 1;
+	}
+	free(seen);
+	return bytes;
+}
+
+static bool is_blob(const void *data, size_t size)
+{
+	static const uint8_t magic[] = { 'N', 'P', 'P', 'L' };
+
+	return size >= sizeof(magic) && !memcmp(data, magic, sizeof(magic));
+}
+
+static bool read_plan(struct model *model, struct plan_file *file, void *text, size_t size)
+{
+	struct npuplan_error error = { 0 };
+	int err;
+
+	if (is_blob(text, size)) {
+		file->blob = text;
+		file->blob_size = size;
+		err = npuplan_plan_read(text, size, &file->plan, &error);
+	} else {
+		err = npuplan_plan_from_json(model->graph, text, size, &file->plan, &error);
+		free(text);
+		if (!err)
+			err = npuplan_plan_write(file->plan, &file->blob, &file->blob_size, &error);
+	}
+	if (err)
+		fail(file->path, "%s", error.text);
+	return !err;
+}
+
+bool model_with_plan(struct model *model, const char *graph_path, struct plan_file *file,
+		     const char *plan_path, const struct tiling *tiling)
+{
+	struct tiling wanted = *tiling, said = { 0 };
+	struct npuplan_error error = { 0 };
+	void *text;
+	size_t size;
+
+	file->path = strcmp(plan_path, "-") ? plan_path : "standard input";
+	if (!strcmp(graph_path, "-") && !strcmp(plan_path, "-")) {
+		fail(file->path, "graph and plan cannot both come from there");
+		return false;
+	}
+	if (!model_import(model, graph_path))
+		return false;
+	if (npuimport_read_file(plan_path, &text, &size, &error)) {
+		fail(file->path, "%s", error.text);
+		return false;
+	}
+	if (!is_blob(text, size) &&
+	    npuplan_json_tiling(text, size, &said.bands, &said.parameters, &error)) {
+		fail(file->path, "%s", error.text);
+		free(text);
+		return false;
+	}
+	/* A graph blob has its steps; the plan's tiling says how they were made. */
+	if (!wanted.bands && !model->graph->step_count)
+		wanted.bands = said.bands;
+	if (!model->graph->step_count)
+		wanted.parameters |= said.parameters;
+	if (!model_tile(model, &wanted)) {
+		free(text);
+		return false;
+	}
+	return read_plan(model, file, text, size);
+}
+
+void plan_file_release(struct plan_file *file)
+{
+	npuplan_plan_free(file->plan);
+	free(file->blob);
+	*file = (struct plan_file){ 0 };
+}

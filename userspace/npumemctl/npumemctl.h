@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * npumemctl: one file a command (cmd_*.c); this is what they share.
+ *
+ * Every command parses its own arguments with argp and returns an exit code.
+ * Errors go to standard error as "npumemctl: WHERE: what is wrong"; with -j
+ * standard output has one JSON object and nothing else.
+ */
+#ifndef NPUMEMCTL_H
+#define NPUMEMCTL_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "import.h"
+#include "npuplan.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+/* Commands. @argv[0] is "npumemctl COMMAND". */
+int cmd_devices(int argc, char **argv);
+int cmd_import(int argc, char **argv);
+int cmd_plan(int argc, char **argv);
+int cmd_verify(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+
+/* ------------------------------------------------------------- messages.c */
+
+/** fail() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED */
+__attribute__((format(printf, 2, 3))) int fail(const char *where, const char *fmt, ...);
+
+/** struct size_text - "1505280 bytes (1.4 MiB)" */
+struct size_text {
+	char s[64];
+};
+struct size_text size_text(uint64_t bytes);
+
+/** print_json() - one object on standard output; takes the reference */
+int print_json(json_t *object);
+
+/** write_file() - all of @data into a file, "-" is standard output */
+int write_file(const char *path, const void *data, size_t size);
+
+/* -------------------------------------------------------------- options.c */
+
+/*
+ * Values of options. Wrong ones end the program with EXIT_USAGE and a message
+ * that names the option.
+ */
+uint64_t option_size(const struct argp_state *state, const char *option, const char *text);
+uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
+		       uint64_t min, uint64_t max);
+double option_seconds(const struct argp_state *state, const char *option, const char *text);
+
+/** parse_size() - "4096", "64KiB", "1.5 MiB"; false if it is no number of bytes */
+bool parse_size(const char *text, uint64_t *bytes);
+
+/* ---------------------------------------------------------------- model.c */
+
+/**
+ * struct tiling - how a graph is cut into steps
+ * @bands: row bands an operator; 0 = not said (the plan's, or whole operators)
+ * @parameters: access parameters too
+ */
+struct tiling {
+	uint32_t bands;
+	bool parameters;
+};
+
+/**
+ * struct model - a graph, tiled, and its blob
+ * @path: where it came from, for messages
+ */
+struct model {
+	const char *path;
+	struct npuplan_graph *graph;
+	struct npuimport_info info;
+	void *blob;
+	size_t blob_size;
+};
+
+/*
+ * These say what is wrong and return false if they fail. model_release() may be
+ * called at any time.
+ */
+bool model_import(struct model *model, const char *path);
+bool model_tile(struct model *model, const struct tiling *tiling);
+void model_release(struct model *model);
+
+/** model_bytes() - sum of the sizes of the tensors that steps access */
+uint64_t model_bytes(const struct npuplan_graph *graph);
+
+/**
+ * struct plan_file - a plan read from a file, JSON or blob
+ * @plan: NULL if the JSON could not be read
+ */
+struct plan_file {
+	const char *path;
+	struct npuplan_plan *plan;
+	void *blob;
+	size_t blob_size;
+};
+
+/** model_with_plan() - import a graph, tile it as the plan says, read the plan
+ * @tiling: overrides what the plan says
+ */
+bool model_with_plan(struct model *model, const char *graph_path, struct plan_file *file,
+		     const char *plan_path, const struct tiling *tiling);
+void plan_file_release(struct plan_file *file);
+
+/** plan_summary() - what there is to know of a plan, as a JSON object */
+json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
+/** plan_summary_print() - the same for people */
+void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
+			const struct npuplan_plan *plan);
+
+/* Common options of the commands that take a graph. */
+#define OPTION_BANDS  0x100
+#define OPTION_PARAMS 0x101
+extern const struct argp_option tiling_options[];
+extern const struct argp tiling_argp; /* a child; its input is a struct tiling */
+
+#endif /* NPUMEMCTL_H */

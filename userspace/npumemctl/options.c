@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Values of options. */
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+/* Largest size taken, in bytes: beyond it a double does not count single bytes. */
+#define MAX_SIZE (1ull << 53)
+
+bool parse_size(const char *text, uint64_t *bytes)
+{
+	static const char letters[] = "KMGT";
+	double value, unit = 1;
+	const char *letter;
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	/* strtod() would take 0x10, 1e3 and inf, too. */
+	if (text[strspn(text, "0123456789.")] == 'x' || text[strspn(text, "0123456789.")] == 'e')
+		return false;
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno)
+		return false;
+	while (*end == ' ')
+		end++;
+	letter = *end ? strchr(letters, toupper((unsigned char)*end)) : NULL;
+	if (letter) {
+		for (ptrdiff_t i = 0; i <= letter - letters; i++)
+			unit *= 1024;
+		end++;
+		if (*end == 'i')
+			end++;
+	}
+	if (*end == 'B')
+		end++;
+	value *= unit;
+	if (*end || value > (double)MAX_SIZE || value != (double)(uint64_t)value)
+		return false;
+	*bytes = (uint64_t)value;
+	return true;
+}
+
+uint64_t option_size(const struct argp_state *state, const char *option, const char *text)
+{
+	uint64_t bytes;
+
+	if (!parse_size(text, &bytes) || !bytes)
+		argp_error(state,
+			   "%s: '%s' is not a number of bytes; give one like 1572864 or 1.5MiB",
+			   option, text);
+	return bytes;
+}
+
+uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
+		       uint64_t min, uint64_t max)
+{
+	unsigned long long value;
+	char *end;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || value < min || value > max)
+		argp_error(state, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, option,
+			   text, min, max);
+	return value;
+}
+
+double option_seconds(const struct argp_state *state, const char *option, const char *text)
+{
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value > 0) || value > 1e6)
+		argp_error(state, "%s: '%s' is not a number of seconds up to 1000000", option,
+			   text);
+	return value;
+}
+
+const struct argp_option tiling_options[] = {
+	{ "bands", OPTION_BANDS, "N", 0, "Cut each operator into up to N row bands", 0 },
+	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
+	{ 0 }
+};
+
+static error_t parse_tiling(int key, char *arg, struct argp_state *state)
+{
+	struct tiling *tiling = state->input;
+
+	switch (key) {
+	case OPTION_BANDS:
+		tiling->bands = (uint32_t)option_number(state, "--bands", arg, 1, 65536);
+		return 0;
+	case OPTION_PARAMS:
+		tiling->parameters = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp tiling_argp = { .options = tiling_options, .parser = parse_tiling };

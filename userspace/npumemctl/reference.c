@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+#include "reference.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumem_mix.h"
+
+int reference_init(struct reference *ref, const struct npuplan_graph *graph,
+		   const struct npuplan_plan *plan)
+{
+	ref->graph = graph;
+	ref->bytes = calloc(graph->tensor_count + (size_t)1, sizeof(*ref->bytes));
+	if (!ref->bytes)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		uint32_t t = plan->placements[i].tensor;
+
+		if (t >= graph->tensor_count || ref->bytes[t])
+			continue;
+		ref->bytes[t] = calloc(graph->tensors[t].size, 1);
+		if (!ref->bytes[t])
+			return -ENOMEM;
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+		if ((tensor->flags & NPUMEM_TENSOR_ALIAS) && !ref->bytes[t] &&
+		    ref->bytes[tensor->alias_of])
+			ref->bytes[t] = ref->bytes[tensor->alias_of] + tensor->alias_offset;
+	}
+	return 0;
+}
+
+void reference_release(struct reference *ref)
+{
+	if (!ref->bytes)
+		return;
+	/* Shared ones first, while what they share is still there. */
+	for (uint32_t t = 0; t < ref->graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &ref->graph->tensors[t];
+
+		if ((tensor->flags & NPUMEM_TENSOR_ALIAS) && ref->bytes[tensor->alias_of] &&
+		    ref->bytes[t] == ref->bytes[tensor->alias_of] + tensor->alias_offset)
+			ref->bytes[t] = NULL;
+	}
+	for (uint32_t t = 0; t < ref->graph->tensor_count; t++)
+		free(ref->bytes[t]);
+	free(ref->bytes);
+	ref->bytes = NULL;
+}
+
+bool reference_valid_at_entry(const struct npuplan_tensor *tensor)
+{
+	return tensor->kind == NPUMEM_TENSOR_INPUT || tensor->kind == NPUMEM_TENSOR_STATE ||
+	       tensor->kind == NPUMEM_TENSOR_PARAMETER;
+}
+
+void reference_randomize(struct reference *ref, uint64_t seed, bool state)
+{
+	for (uint32_t t = 0; t < ref->graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &ref->graph->tensors[t];
+		uint64_t random = npumem_mix_begin(seed, t);
+
+		if (!ref->bytes[t] || !reference_valid_at_entry(tensor) ||
+		    (tensor->flags & NPUMEM_TENSOR_ALIAS) ||
+		    (tensor->kind == NPUMEM_TENSOR_STATE && !state))
+			continue;
+		for (uint64_t i = 0; i < tensor->size; i++)
+			ref->bytes[t][i] =
+				(uint8_t)(npumem_mix_write(random, 0, i / 8) >> (i % 8 * 8));
+	}
+}
+
+/* Offset in the tensor of repetition @i of a region, in linear index order. */
+static uint64_t chunk_offset(const struct npumem_region *region, uint64_t i)
+{
+	uint64_t offset = region->offset;
+
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		offset += i % region->count[d] * region->stride[d];
+		i /= region->count[d];
+	}
+	return offset;
+}
+
+static uint64_t chunk_count(const struct npumem_region *region)
+{
+	return (uint64_t)region->count[0] * region->count[1] * region->count[2];
+}
+
+static uint64_t read_tile(const uint8_t *bytes, const struct npumem_region *region, uint64_t digest)
+{
+	for (uint64_t c = 0; c < chunk_count(region); c++) {
+		const uint8_t *chunk = bytes + chunk_offset(region, c);
+
+		for (uint64_t i = 0; i < region->length; i++)
+			digest = npumem_mix_read(digest, chunk[i]);
+	}
+	return digest;
+}
+
+static void write_tile(uint8_t *bytes, const struct npumem_region *region, uint64_t digest,
+		       uint32_t access)
+{
+	uint64_t linear = 0, word = 0;
+
+	for (uint64_t c = 0; c < chunk_count(region); c++) {
+		uint8_t *chunk = bytes + chunk_offset(region, c);
+
+		for (uint64_t i = 0; i < region->length; i++, linear++) {
+			if (linear % 8 == 0)
+				word = npumem_mix_write(digest, access, linear / 8);
+			chunk[i] = (uint8_t)(word >> (linear % 8 * 8));
+		}
+	}
+}
+
+static void run_step(struct reference *ref, uint32_t index, uint64_t key)
+{
+	const struct npuplan_step *step = &ref->graph->steps[index];
+	uint64_t digest = npumem_mix_begin(key, index);
+
+	for (uint32_t i = 0; i < step->access_count; i++) {
+		const struct npumem_access *access = &ref->graph->accesses[step->first_access + i];
+		const struct npumem_tile *tile = &ref->graph->tiles[access->tile];
+
+		if (access->mode == NPUMEM_ACCESS_WRITE)
+			continue;
+		digest = npumem_mix_access(digest, i);
+		if (ref->bytes[tile->tensor])
+			digest = read_tile(ref->bytes[tile->tensor], &tile->region, digest);
+	}
+	for (uint32_t i = 0; i < step->access_count; i++) {
+		const struct npumem_access *access = &ref->graph->accesses[step->first_access + i];
+		const struct npumem_tile *tile = &ref->graph->tiles[access->tile];
+
+		if (access->mode != NPUMEM_ACCESS_READ && ref->bytes[tile->tensor])
+			write_tile(ref->bytes[tile->tensor], &tile->region, digest, i);
+	}
+}
+
+void reference_run(struct reference *ref, uint64_t key)
+{
+	for (uint32_t i = 0; i < ref->graph->step_count; i++)
+		run_step(ref, i, key);
+}
+
+int reference_copy(const struct npumem_placement *placement, uint8_t *tensor, uint64_t tensor_size,
+		   uint8_t *arena, uint64_t arena_size, bool to_arena)
+{
+	const struct npumem_region *region = &placement->region;
+
+	for (uint64_t c = 0; c < chunk_count(region); c++) {
+		uint64_t i[NPUMEM_REGION_DIMS] = {
+			c % region->count[0],
+			c / region->count[0] % region->count[1],
+			c / region->count[0] / region->count[1],
+		};
+		uint64_t at = chunk_offset(region, c), address = placement->offset;
+
+		if (placement->ring)
+			i[2] %= placement->ring;
+		for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
+			address += i[d] * placement->stride[d];
+		if (at > tensor_size || region->length > tensor_size - at || address > arena_size ||
+		    region->length > arena_size - address)
+			return -EINVAL;
+		if (to_arena)
+			memcpy(arena + address, tensor + at, region->length);
+		else
+			memcpy(tensor + at, arena + address, region->length);
+	}
+	return 0;
+}
