@@ -141,7 +141,8 @@ static int command(struct fake_daemon *daemon, struct nl_msg *msg, struct reply 
 
 static struct nl_msg *message(struct fake_daemon *daemon, uint8_t cmd)
 {
-	struct nl_msg *msg = nlmsg_alloc();
+	/* libnl's default is a page: no room for the longest message text. */
+	struct nl_msg *msg = nlmsg_alloc_size(4 * NPUMEM_MAX_MESSAGE);
 
 	if (!msg || !genlmsg_put(msg, NL_AUTO_PORT, NL_AUTO_SEQ, daemon->family, 0, 0, cmd,
 				 NPUMEM_FAMILY_VERSION)) {

@@ -152,8 +152,8 @@ TEST_F(upcall, register_bad_arguments)
 	EXPECT_EQ(-EINVAL, fake_register(&self->daemon, NPUMEM_VERSION, NULL));
 	EXPECT_EQ(-EPROTONOSUPPORT,
 		  fake_register(&self->daemon, NPUMEM_VERSION + 1, "from the future"));
-	/* Longer than 63 bytes. */
-	EXPECT_EQ(-ERANGE, fake_register(&self->daemon, NPUMEM_VERSION, name));
+	/* Longer than 63 bytes: no NUL where one must be. */
+	EXPECT_EQ(-EINVAL, fake_register(&self->daemon, NPUMEM_VERSION, name));
 	name[63] = '\0';
 	EXPECT_EQ(0, fake_register(&self->daemon, NPUMEM_VERSION, name));
 }
@@ -392,7 +392,7 @@ TEST_F(upcall, done_bad_arguments)
 	EXPECT_EQ(-EINVAL, fake_done_without(&self->daemon, &request.id, NULL));
 	EXPECT_EQ(-ERANGE, fake_done(&self->daemon, request.id, NPUMEM_MAX_STATUS + 1, NULL,
 				     NULL));
-	EXPECT_EQ(-ERANGE, fake_done(&self->daemon, request.id, ENOSPC, text, NULL));
+	EXPECT_EQ(-EINVAL, fake_done(&self->daemon, request.id, ENOSPC, text, NULL));
 	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, request.id + 1, ENOSPC, NULL, NULL));
 	/* The request has survived all that. */
 	EXPECT_EQ(0, npu_sync_signalled(self->fd, self->sync, 0));
