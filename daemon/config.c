@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+#include "config.h"
+
+#include <errno.h>
+#include <ini.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "log.h"
+#include "npumem_graph.h"
+#include "npuplan.h"
+
+#define MAX_SECONDS (30ull * 24 * 3600)
+
+void config_defaults(struct config *config)
+{
+	*config = (struct config){
+		.log_level = LOG_INFO,
+		.workers = 2,
+		.memory_limit = 512ull << 20,
+		.cpu_limit = 60,
+		.time_limit = 120,
+		.plan_limit = NPUMEM_BLOB_MAX_BYTES,
+		.seccomp = true,
+		.planner = "greedy",
+	};
+}
+
+/* Values. Each returns NULL, or what is wrong with the value. */
+
+static const char *parse_number(const char *value, uint64_t *out)
+{
+	unsigned long long number;
+	char *end;
+
+	if (*value < '0' || *value > '9')
+		return "is not a number";
+	errno = 0;
+	number = strtoull(value, &end, 10);
+	if (errno)
+		return "is too large";
+	if (*end)
+		return "is not a number";
+	*out = number;
+	return NULL;
+}
+
+/* Bytes, or a number of KiB, MiB or GiB as 16K, 16M, 16G. */
+static const char *parse_bytes(const char *value, uint64_t *out)
+{
+	size_t length = strlen(value);
+	unsigned int shift = 0;
+	char digits[32];
+	uint64_t number;
+	const char *wrong;
+
+	if (!length || length >= sizeof(digits))
+		return "is not a number of bytes";
+	memcpy(digits, value, length + 1);
+	switch (digits[length - 1]) {
+	case 'K':
+		shift = 10;
+		break;
+	case 'M':
+		shift = 20;
+		break;
+	case 'G':
+		shift = 30;
+		break;
+	}
+	if (shift)
+		digits[length - 1] = '\0';
+	wrong = parse_number(digits, &number);
+	if (wrong)
+		return shift ? "is not a number of bytes" : wrong;
+	if (number > UINT64_MAX >> shift)
+		return "is too large";
+	*out = number << shift;
+	return NULL;
+}
+
+static const char *set_log_level(struct config *config, const char *value)
+{
+	return log_level_parse(value, &config->log_level) ?
+		       "is not one of error, warning, notice, info, debug" : NULL;
+}
+
+static const char *set_workers(struct config *config, const char *value)
+{
+	uint64_t number;
+	const char *wrong = parse_number(value, &number);
+
+	if (!wrong && (number < 1 || number > 64))
+		wrong = "is not between 1 and 64";
+	if (!wrong)
+		config->workers = number;
+	return wrong;
+}
+
+/* Less cannot even start a worker; say so now and not at each request. */
+#define MIN_MEMORY (32ull << 20)
+
+static const char *set_memory_limit(struct config *config, const char *value)
+{
+	uint64_t bytes;
+	const char *wrong = parse_bytes(value, &bytes);
+
+	if (!wrong && bytes && bytes < MIN_MEMORY)
+		wrong = "is neither 0 (no limit) nor at least 32M";
+	if (!wrong)
+		config->memory_limit = bytes;
+	return wrong;
+}
+
+static const char *parse_seconds(const char *value, uint64_t *out)
+{
+	uint64_t seconds;
+	const char *wrong = parse_number(value, &seconds);
+
+	if (!wrong && seconds > MAX_SECONDS)
+		wrong = "is more than 30 days in seconds";
+	if (!wrong)
+		*out = seconds;
+	return wrong;
+}
+
+static const char *set_cpu_limit(struct config *config, const char *value)
+{
+	return parse_seconds(value, &config->cpu_limit);
+}
+
+static const char *set_time_limit(struct config *config, const char *value)
+{
+	return parse_seconds(value, &config->time_limit);
+}
+
+static const char *set_plan_limit(struct config *config, const char *value)
+{
+	uint64_t bytes;
+	const char *wrong = parse_bytes(value, &bytes);
+
+	if (!wrong && (bytes < 4096 || bytes > NPUMEM_BLOB_MAX_BYTES))
+		wrong = "is not between 4K and 64M";
+	if (!wrong)
+		config->plan_limit = bytes;
+	return wrong;
+}
+
+static const char *set_seccomp(struct config *config, const char *value)
+{
+	if (!strcmp(value, "yes"))
+		config->seccomp = true;
+	else if (!strcmp(value, "no"))
+		config->seccomp = false;
+	else
+		return "is not one of yes, no";
+	return NULL;
+}
+
+static const char *set_planner(struct config *config, const char *value)
+{
+	const char *name;
+
+	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
+		if (!strcmp(name, value) && strlen(name) < sizeof(config->planner)) {
+			strcpy(config->planner, name);
+			return NULL;
+		}
+	}
+	return "is not a planner of this npumemd";
+}
+
+static const struct key {
+	const char *section;
+	const char *name;
+	const char *(*set)(struct config *config, const char *value);
+} keys[] = {
+	{ "daemon", "log-level", set_log_level },
+	{ "daemon", "workers", set_workers },
+	{ "worker", "memory-limit", set_memory_limit },
+	{ "worker", "cpu-limit", set_cpu_limit },
+	{ "worker", "time-limit", set_time_limit },
+	{ "worker", "plan-size-limit", set_plan_limit },
+	{ "worker", "seccomp", set_seccomp },
+	{ "planner", "default", set_planner },
+};
+#define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+/**
+ * struct reading - one file being read
+ * @line: of the text given to inih last; it does not tell its handler
+ * @bad_line: of the first mistake, 0 for none yet
+ */
+struct reading {
+	FILE *file;
+	struct config config;
+	bool seen[KEY_COUNT];
+	int line;
+	int bad_line;
+	char wrong[256];
+};
+
+__attribute__((format(printf, 2, 3)))
+static void mistake(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+
+	if (reading->bad_line)
+		return;
+	reading->bad_line = reading->line;
+	va_start(args, format);
+	vsnprintf(reading->wrong, sizeof(reading->wrong), format, args);
+	va_end(args);
+}
+
+/* fgets() that counts; inih would take the rest of a long line for the next. */
+static char *read_line(char *text, int size, void *stream)
+{
+	struct reading *reading = stream;
+	size_t length;
+
+	if (!fgets(text, size, reading->file))
+		return NULL;
+	reading->line++;
+	length = strlen(text);
+	if (length + 1 == (size_t)size && text[length - 1] != '\n') {
+		int c;
+
+		mistake(reading, "the line is longer than %d bytes", size - 2);
+		while ((c = fgetc(reading->file)) != EOF && c != '\n')
+			;
+	}
+	return text;
+}
+
+static bool known_section(const char *section)
+{
+	for (size_t i = 0; i < KEY_COUNT; i++)
+		if (!strcmp(section, keys[i].section))
+			return true;
+	return false;
+}
+
+static int handle(void *user, const char *section, const char *name, const char *value)
+{
+	struct reading *reading = user;
+
+	for (size_t i = 0; i < KEY_COUNT; i++) {
+		const char *wrong;
+
+		if (strcmp(section, keys[i].section) || strcmp(name, keys[i].name))
+			continue;
+		if (reading->seen[i]) {
+			mistake(reading, "%s is given twice", name);
+			return 0;
+		}
+		reading->seen[i] = true;
+		wrong = keys[i].set(&reading->config, value);
+		if (wrong)
+			mistake(reading, "%s: \"%s\" %s", name, value, wrong);
+		return !wrong;
+	}
+	if (!*section)
+		mistake(reading, "%s stands in no section", name);
+	else if (!known_section(section))
+		mistake(reading, "unknown section [%s]", section);
+	else
+		mistake(reading, "unknown key \"%s\" in section [%s]", name, section);
+	return 0;
+}
+
+int config_read(const char *path, struct config *config, char *reason, size_t reason_size)
+{
+	struct reading reading = { 0 };
+	int line, err;
+
+	reading.file = fopen(path, "re");
+	if (!reading.file) {
+		err = -errno;
+		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
+		return err;
+	}
+	config_defaults(&reading.config);
+	line = ini_parse_stream(read_line, &reading, handle, &reading);
+	err = ferror(reading.file) ? -EIO : 0;
+	fclose(reading.file);
+	if (line < 0 || err) {
+		err = line == -2 ? -ENOMEM : -EIO;
+		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
+		return err;
+	}
+	/* What inih refuses itself never comes to the handler. */
+	if (line && (!reading.bad_line || line < reading.bad_line)) {
+		reading.bad_line = line;
+		strcpy(reading.wrong, "neither [section], key = value, nor a comment");
+	}
+	if (reading.bad_line) {
+		snprintf(reason, reason_size, "%s:%d: %s", path, reading.bad_line, reading.wrong);
+		return -EINVAL;
+	}
+	*config = reading.config;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Configuration file, npumemd.conf(5).
+ */
+#ifndef NPUMEMD_CONFIG_H
+#define NPUMEMD_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct config - what npumemd.conf says
+ * @log_level: LOG_ERR .. LOG_DEBUG
+ * @workers: planning processes at a time, 1 to 64
+ * @memory_limit: bytes of address space of a worker; 0 = no limit
+ * @cpu_limit: seconds of processor time of a worker; 0 = no limit
+ * @time_limit: seconds that a request may take, its own deadline aside; 0 = no
+ *	limit
+ * @plan_limit: bytes of a plan blob
+ * @seccomp: workers may make only the system calls that planning needs
+ * @planner: for requests that name none
+ */
+struct config {
+	int log_level;
+	unsigned int workers;
+	uint64_t memory_limit;
+	uint64_t cpu_limit;
+	uint64_t time_limit;
+	uint64_t plan_limit;
+	bool seccomp;
+	char planner[32];
+};
+
+/** config_defaults() - what holds when a file says nothing */
+void config_defaults(struct config *config);
+
+/**
+ * config_read() - read a file over the defaults
+ * @config: unchanged if that fails
+ * @reason: on failure "FILE:LINE: what is wrong", no newline
+ *
+ * -EINVAL for anything that is not documented in npumemd.conf(5): unknown
+ * sections and keys, keys given twice, values out of range. Else the errno of
+ * opening or reading the file.
+ */
+int config_read(const char *path, struct config *config, char *reason, size_t reason_size);
+
+#endif /* NPUMEMD_CONFIG_H */

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Log: to the journal with fields, or to stderr, one line a message.
+ *
+ * Text that comes from outside (graph names, workers) is printed with control
+ * characters replaced, so that no graph can forge a line.
+ */
+#ifndef NPUMEMD_LOG_H
+#define NPUMEMD_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h>
+
+/**
+ * struct log_fields - journal fields of a message about a plan request
+ * @request: NPUMEM_REQUEST=, its number
+ * @planner: NPUMEM_PLANNER=; NULL for none
+ * @status: ERRNO=, positive errno that it ended with
+ * @duration_us: NPUMEM_DURATION_USEC=, since it was accepted
+ */
+struct log_fields {
+	uint64_t request;
+	const char *planner;
+	uint32_t status;
+	uint64_t duration_us;
+};
+
+/**
+ * log_setup() - where to and how much
+ * @to_stderr: to stderr; else to the journal, or to stderr if there is none
+ *	(which is said there)
+ * @level: LOG_ERR .. LOG_DEBUG; less important messages are dropped
+ */
+void log_setup(bool to_stderr, int level);
+void log_set_level(int level);
+
+/** log_level_parse() - "error", "warning", "notice", "info", "debug"; -EINVAL */
+int log_level_parse(const char *name, int *level);
+const char *log_level_name(int level);
+
+__attribute__((format(printf, 2, 3)))
+void log_message(int level, const char *format, ...);
+__attribute__((format(printf, 3, 4)))
+void log_request(int level, const struct log_fields *fields, const char *format, ...);
+
+#define log_error(...) log_message(LOG_ERR, __VA_ARGS__)
+#define log_warning(...) log_message(LOG_WARNING, __VA_ARGS__)
+#define log_notice(...) log_message(LOG_NOTICE, __VA_ARGS__)
+#define log_info(...) log_message(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_message(LOG_DEBUG, __VA_ARGS__)
+
+#endif /* NPUMEMD_LOG_H */

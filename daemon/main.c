@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd: planning daemon of the npumem driver. Command line.
+ */
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config.h"
+#include "log.h"
+#include "server.h"
+
+const char *argp_program_version = "npumemd " NPUMEM_PACKAGE_VERSION;
+
+enum {
+	OPTION_CHECK_CONFIG = 256,
+	OPTION_LOG_LEVEL,
+};
+
+static const struct argp_option options[] = {
+	{ "foreground", 'f', NULL, 0, "Log to stderr instead of the journal", 0 },
+	{ "config", 'c', "FILE", 0, "Read FILE instead of " NPUMEMD_CONF, 0 },
+	{ "log-level", OPTION_LOG_LEVEL, "LEVEL", 0,
+	  "error, warning, notice, info or debug; stronger than the file's", 0 },
+	{ "check-config", OPTION_CHECK_CONFIG, NULL, 0,
+	  "Read the configuration, say what is wrong with it, and exit", 0 },
+	{ 0 },
+};
+
+struct command_line {
+	bool foreground;
+	bool check_config;
+	const char *config;
+	int log_level;
+};
+
+static error_t parse(int key, char *value, struct argp_state *state)
+{
+	struct command_line *line = state->input;
+
+	switch (key) {
+	case 'f':
+		line->foreground = true;
+		return 0;
+	case 'c':
+		line->config = value;
+		return 0;
+	case OPTION_CHECK_CONFIG:
+		line->check_config = true;
+		return 0;
+	case OPTION_LOG_LEVEL:
+		if (log_level_parse(value, &line->log_level))
+			argp_error(state,
+				   "log level \"%s\" is not one of error, warning, notice, info, "
+				   "debug", value);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.doc = "npumemd makes memory plans for graphs that programs give to the npumem driver."
+	       "\vIt stays in the foreground in any case; SIGHUP reads the configuration again, "
+	       "SIGTERM ends it. See npumemd(8) and npumemd.conf(5).",
+};
+
+/* Only a file that was asked for has to be there. */
+static int read_config(const struct command_line *line, struct server_args *args)
+{
+	const char *path = line->config ? line->config : NPUMEMD_CONF;
+	char reason[512];
+
+	config_defaults(&args->config);
+	if (!line->config && access(path, F_OK) && errno == ENOENT)
+		return 0;
+	args->config_path = path;
+	if (config_read(path, &args->config, reason, sizeof(reason))) {
+		fprintf(stderr, "npumemd: %s\n", reason);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct command_line line = { .log_level = -1 };
+	struct server_args args = { .log_level = -1 };
+	int code;
+
+	argp_err_exit_status = EXIT_USAGE;
+	if (argp_parse(&argp, argc, argv, 0, NULL, &line))
+		return EXIT_USAGE;
+	code = read_config(&line, &args);
+	if (code || line.check_config)
+		return code;
+	args.log_level = line.log_level;
+	log_setup(line.foreground,
+		  line.log_level >= 0 ? line.log_level : args.config.log_level);
+	return server_run(&args);
+}

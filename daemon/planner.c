@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+#include "planner.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "npumem_drm.h"
+#include "npuplan.h"
+
+static int out_of_memory(const struct planner_task *task, struct worker_answer *answer)
+{
+	if (task->memory_limit)
+		snprintf(answer->text, sizeof(answer->text),
+			 "planning needs more memory than %" PRIu64
+			 " bytes, the memory-limit of npumemd.conf", task->memory_limit);
+	else
+		snprintf(answer->text, sizeof(answer->text), "planning ran out of memory");
+	return -ENOMEM;
+}
+
+static int fail(const struct planner_task *task, int err, const char *what,
+		const struct npuplan_error *error, struct worker_answer *answer)
+{
+	if (err == -ENOMEM)
+		return out_of_memory(task, answer);
+	if (error->text[0])
+		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, error->text);
+	else
+		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, strerror(-err));
+	return err;
+}
+
+/* Nothing is freed: the process is about to end. */
+int planner_plan(const void *data, struct worker_answer *answer)
+{
+	const struct planner_task *task = data;
+	const struct npuplan_options options = {
+		.planner = task->planner,
+		.arena_budget = task->arena_budget,
+		.deadline_seconds = task->seconds,
+	};
+	struct npuplan_error error = { "" };
+	struct npuplan_graph *graph;
+	struct npuplan_plan *plan;
+	int err;
+
+	if (task->objective != NPUMEM_OBJECTIVE_ARENA) {
+		snprintf(answer->text, sizeof(answer->text),
+			 "objective %" PRIu32 " is not supported; this npumemd plans for the "
+			 "smallest arena (%d)", task->objective, NPUMEM_OBJECTIVE_ARENA);
+		return -EOPNOTSUPP;
+	}
+	err = npuplan_graph_read(task->graph, task->graph_size, &graph, &error);
+	if (err)
+		return fail(task, err, "graph", &error, answer);
+	err = npuplan_plan(graph, &options, &plan, &error);
+	if (err)
+		return fail(task, err, task->planner, &error, answer);
+	err = npuplan_plan_write(plan, &answer->data, &answer->size, &error);
+	if (err)
+		return fail(task, err, "plan", &error, answer);
+	snprintf(answer->text, sizeof(answer->text),
+		 "%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
+		 " bytes, lower bound %" PRIu64, graph->step_count, plan->placement_count,
+		 (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+	return 0;
+}
+
+int planner_check(const void *data, struct worker_answer *answer)
+{
+	const struct planner_check_task *task = data;
+	struct npumem_verdict verdict;
+	char log[1024] = "";
+	int err;
+
+	err = npuplan_verify(task->graph, task->graph_size, task->plan, task->plan_size, &verdict,
+			     log, sizeof(log));
+	if (err)
+		snprintf(answer->text, sizeof(answer->text), "%s", log[0] ? log : strerror(-err));
+	return err;
+}

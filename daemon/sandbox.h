@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a process that reads hostile graphs may still do: compute, get memory up
+ * to a limit, write to the descriptors it has, and end.
+ */
+#ifndef NPUMEMD_SANDBOX_H
+#define NPUMEMD_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct sandbox_limits - resource limits; 0 = none
+ * @memory: bytes of address space
+ * @cpu_seconds: processor time; SIGXCPU ends the process
+ * @file_bytes: size of a file written; SIGXFSZ ends the process
+ * @seccomp: system calls other than those of computing kill the process
+ */
+struct sandbox_limits {
+	uint64_t memory;
+	uint64_t cpu_seconds;
+	uint64_t file_bytes;
+	bool seccomp;
+};
+
+/**
+ * sandbox_enter() - give up everything; there is no way back
+ * @what: on failure the step that failed
+ *
+ * Returns 0 or a negative errno, after which the caller must exit.
+ */
+int sandbox_enter(const struct sandbox_limits *limits, const char **what);
+
+#endif /* NPUMEMD_SANDBOX_H */

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+#include "server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#include "log.h"
+#include "netlink.h"
+#include "request.h"
+#include "worker.h"
+
+#define MAX_WORKERS 64	/* of config.workers */
+
+/**
+ * struct server - the daemon
+ * @netlink: the driver, attached or not
+ * @requests: under way, @request_count of them
+ */
+struct server {
+	const struct server_args *args;
+	struct config config;
+	sd_event *event;
+	struct netlink *netlink;
+	struct transport transport;
+	struct request_env env;
+	struct request *requests[MAX_WORKERS];
+	unsigned int request_count;
+};
+
+/* ----------------------------------------------------------------- requests */
+
+/* Fill the free places. */
+static void accept_requests(struct server *server)
+{
+	while (server->request_count < server->config.workers) {
+		struct accepted accepted;
+		struct request *request;
+		int err = server->transport.ops->accept(server->transport.data, &accepted);
+
+		if (err == -ENOENT || err == -ENOTCONN)
+			return;
+		if (err) {
+			log_error("cannot accept a request: %s", strerror(-err));
+			return;
+		}
+		log_debug("request %llu: graph of %llu bytes", (unsigned long long)accepted.id,
+			  (unsigned long long)accepted.graph_size);
+		request = request_start(&server->env, &accepted);
+		if (request)
+			server->requests[server->request_count++] = request;
+	}
+}
+
+static int on_place_free(sd_event_source *source, void *data)
+{
+	accept_requests(data);
+	return 0;
+}
+
+static void on_ended(struct request *request, void *data)
+{
+	struct server *server = data;
+	int err;
+
+	for (unsigned int i = 0; i < server->request_count; i++) {
+		if (server->requests[i] == request) {
+			server->requests[i] = server->requests[--server->request_count];
+			break;
+		}
+	}
+	/* Not from within the request's own callback. */
+	err = sd_event_add_defer(server->event, NULL, on_place_free, server);
+	if (err < 0)
+		log_error("cannot go on accepting: %s", strerror(-err));
+}
+
+/* ------------------------------------------------------------------- driver */
+
+static void on_attached(void *data)
+{
+	struct server *server = data;
+
+	server->transport.data = server->netlink;
+	log_info("registered with the npumem driver");
+	sd_notify(0, "STATUS=Planning for the npumem driver.");
+	accept_requests(server);
+}
+
+static void on_ready(void *data)
+{
+	accept_requests(data);
+}
+
+static void on_detached(void *data)
+{
+	struct server *server = data;
+
+	log_notice("the npumem driver is gone, waiting for it");
+	sd_notify(0, "STATUS=Waiting for the npumem driver.");
+	while (server->request_count)
+		request_drop(server->requests[--server->request_count]);
+}
+
+static void on_refused(int err, void *data)
+{
+	struct server *server = data;
+	int code = EXIT_FAILURE;
+
+	switch (err) {
+	case -EBUSY:
+		log_error("another daemon is registered with the npumem driver; there can be one");
+		code = EXIT_SECOND;
+		break;
+	case -EPERM:
+		log_error("the npumem driver wants the capability CAP_NET_ADMIN of its daemon");
+		code = EXIT_PERMISSION;
+		break;
+	default:
+		log_error("the npumem driver speaks another version of the protocol than this "
+			  "npumemd (" NPUMEM_PACKAGE_VERSION "); install the one that comes with it");
+	}
+	sd_event_exit(server->event, code);
+}
+
+static const struct netlink_events netlink_events = {
+	.attached = on_attached,
+	.ready = on_ready,
+	.detached = on_detached,
+	.refused = on_refused,
+};
+
+/* ------------------------------------------------------------------ signals */
+
+static int on_terminate(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	struct server *server = data;
+
+	log_info("%s: shutting down, %u requests under way",
+		 info->ssi_signo == SIGTERM ? "SIGTERM" : "SIGINT", server->request_count);
+	sd_notify(0, "STOPPING=1");
+	while (server->request_count)
+		request_abort(server->requests[--server->request_count], ECANCELED,
+			      "npumemd is shutting down");
+	return sd_event_exit(server->event, EXIT_SUCCESS);
+}
+
+static void reload(struct server *server)
+{
+	struct config config;
+	char reason[512];
+
+	if (!server->args->config_path) {
+		log_notice("SIGHUP: there is no configuration file to read again");
+		return;
+	}
+	if (config_read(server->args->config_path, &config, reason, sizeof(reason))) {
+		log_error("the configuration stays as it was: %s", reason);
+		return;
+	}
+	server->config = config;
+	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
+	log_info("configuration read again from %s", server->args->config_path);
+	/* There may be more places now. */
+	accept_requests(server);
+}
+
+static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
+		   (unsigned long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	reload(data);
+	sd_notify(0, "READY=1");
+	return 0;
+}
+
+static int add_signals(struct server *server)
+{
+	sigset_t signals;
+	int err;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &signals, NULL))
+		return -errno;
+	/* A journal that goes away must not take the daemon with it. */
+	signal(SIGPIPE, SIG_IGN);
+	err = sd_event_add_signal(server->event, NULL, SIGTERM, on_terminate, server);
+	if (err >= 0)
+		err = sd_event_add_signal(server->event, NULL, SIGINT, on_terminate, server);
+	if (err >= 0)
+		err = sd_event_add_signal(server->event, NULL, SIGHUP, on_hangup, server);
+	return err < 0 ? err : 0;
+}
+
+/* -------------------------------------------------------------------- start */
+
+static int no_work(const void *task, struct worker_answer *answer)
+{
+	return 0;
+}
+
+static void on_tried(struct worker *worker, const struct worker_result *result, void *data)
+{
+	struct server *server = data;
+
+	if (result->status)
+		log_error("workers cannot run here: %s (see seccomp and memory-limit in "
+			  "npumemd.conf(5))", result->text);
+	worker_free(worker);
+	sd_event_exit(server->event, result->status ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+/*
+ * One worker that does nothing: a kernel without seccomp, or limits too small to
+ * start with, are found now and not by the first request.
+ */
+static int try_worker(struct server *server)
+{
+	const struct worker_args args = {
+		.limits = {
+			.memory = server->config.memory_limit,
+			.cpu_seconds = server->config.cpu_limit,
+			.seccomp = server->config.seccomp,
+		},
+		.result_limit = server->config.plan_limit,
+		.job = no_work,
+		.done = on_tried,
+		.userdata = server,
+	};
+	struct worker *worker;
+	sd_event *event = server->event;
+	int err;
+
+	/* In a loop of its own: the real one ends only once. */
+	err = sd_event_new(&server->event);
+	if (err >= 0)
+		err = worker_start(server->event, &args, &worker);
+	if (err >= 0)
+		err = sd_event_loop(server->event);
+	sd_event_unref(server->event);
+	server->event = event;
+	return err;
+}
+
+static int start(struct server *server)
+{
+	int err = sd_event_new(&server->event);
+
+	if (err >= 0)
+		err = add_signals(server);
+	if (err >= 0)
+		err = try_worker(server);
+	if (err > 0)
+		return err;
+	if (err >= 0)
+		err = sd_event_set_watchdog(server->event, true);
+	if (err < 0) {
+		log_error("cannot start: %s", strerror(-err));
+		return err;
+	}
+	server->env = (struct request_env){
+		.event = server->event,
+		.transport = &server->transport,
+		.config = &server->config,
+		.ended = on_ended,
+		.userdata = server,
+	};
+	return 0;
+}
+
+int server_run(const struct server_args *args)
+{
+	struct server server = { .args = args, .config = args->config };
+	int code;
+
+	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers", args->config.workers);
+	code = start(&server);
+	if (!code) {
+		sd_notify(0, "STATUS=Waiting for the npumem driver.");
+		server.transport.ops = &netlink_transport_ops;
+		code = netlink_open(server.event, &netlink_events, &server, &server.netlink);
+		if (code)
+			log_error("no netlink: %s", strerror(-code));
+	}
+	if (!code) {
+		/* Not if the driver refused this daemon at once. */
+		if (sd_event_get_exit_code(server.event, &code) == -ENODATA)
+			sd_notify(0, "READY=1");
+		code = sd_event_loop(server.event);
+		if (code < 0)
+			log_error("event loop: %s", strerror(-code));
+	}
+	netlink_close(server.netlink);
+	sd_event_unref(server.event);
+	return code < 0 ? EXIT_FAILURE : code;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's event loop: driver, requests, signals, service manager.
+ *
+ * Threads: one. Everything runs from one sd-event loop, so nothing is locked and
+ * callbacks never overlap. What takes long does not happen here: graphs are read
+ * and planned in child processes (worker.h). What does happen here is bounded:
+ * netlink commands are answered by the kernel within sendmsg(). The longest of
+ * these is DONE, in which the driver verifies the plan; that is near linear in
+ * the plan's size, which is capped.
+ *
+ * At most `workers` requests are under way. The others wait in the driver, which
+ * bounds its queue and enforces deadlines; they are accepted as places get free.
+ */
+#ifndef NPUMEMD_SERVER_H
+#define NPUMEMD_SERVER_H
+
+#include <stdbool.h>
+
+#include "config.h"
+
+/* Exit codes; npumemd(8) and npumemd.service know them. */
+#define EXIT_USAGE 2		/* command line or configuration */
+#define EXIT_SECOND 3		/* another daemon is registered */
+#define EXIT_PERMISSION 4	/* no CAP_NET_ADMIN */
+
+/**
+ * struct server_args - of server_run()
+ * @config: to begin with
+ * @config_path: read again at SIGHUP; NULL = there is no file, none is read
+ * @log_level: from the command line, stronger than the file's; negative = none
+ */
+struct server_args {
+	struct config config;
+	const char *config_path;
+	int log_level;
+};
+
+/** server_run() - until SIGTERM or SIGINT; returns the exit code */
+int server_run(const struct server_args *args);
+
+#endif /* NPUMEMD_SERVER_H */

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+#include "npumem_fake.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <xf86drm.h>
+
+#include <cmocka.h>
+
+#define BLOB "a plan blob"
+
+struct fake fake;
+
+int __wrap_ioctl(int fd, unsigned long request, ...);
+drmVersionPtr __wrap_drmGetVersion(int fd);
+int __wrap_drmCloseBufferHandle(int fd, uint32_t handle);
+int __wrap_drmSyncobjCreate(int fd, uint32_t flags, uint32_t *handle);
+int __wrap_drmSyncobjDestroy(int fd, uint32_t handle);
+int __wrap_drmSyncobjWait(int fd, uint32_t *handles, unsigned int count, int64_t deadline,
+			  unsigned int flags, uint32_t *first);
+int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, unsigned int count,
+				  int64_t deadline, unsigned int flags, uint32_t *first);
+
+static void answer(struct drm_npumem_dev_query *query, const void *data, uint32_t size)
+{
+	if (query->ptr)
+		memcpy((void *)(uintptr_t)query->ptr, data, query->size < size ? query->size : size);
+	query->size = size;
+}
+
+static int dev_query(struct drm_npumem_dev_query *query)
+{
+	static const struct drm_npumem_info info = {
+		.uapi_major = NPUMEM_UAPI_MAJOR, .bank_count = 1, .engine_count = 1,
+	};
+	static const struct drm_npumem_bank bank = {
+		.size = 1 << 20, .free = 8192, .largest_free = 4096, .alignment = 4096,
+		.name = "carveout",
+	};
+	static const struct drm_npumem_engine engine = { .ops = 0xf, .name = "sim" };
+
+	switch (query->type) {
+	case NPUMEM_QUERY_INFO:
+		answer(query, &info, sizeof(info));
+		return 0;
+	case NPUMEM_QUERY_BANKS:
+		answer(query, &bank, sizeof(bank));
+		return 0;
+	case NPUMEM_QUERY_ENGINES:
+		answer(query, &engine, sizeof(engine));
+		return 0;
+	default:
+		return EINVAL;
+	}
+}
+
+int fake_default(unsigned long request, void *argument)
+{
+	switch (request) {
+	case DRM_IOCTL_NPUMEM_DEV_QUERY:
+		return dev_query(argument);
+	case DRM_IOCTL_NPUMEM_BO_CREATE: {
+		struct drm_npumem_bo_create *args = argument;
+
+		args->size = (args->size + 4095) & ~4095ull;
+		args->handle = 5;
+		return 0;
+	}
+	case DRM_IOCTL_NPUMEM_GRAPH_CREATE:
+		((struct drm_npumem_graph_create *)argument)->handle = 7;
+		return 0;
+	case DRM_IOCTL_NPUMEM_PLAN_LOAD:
+		((struct drm_npumem_plan_load *)argument)->handle = 8;
+		return 0;
+	case DRM_IOCTL_NPUMEM_PLAN_REQUEST:
+		((struct drm_npumem_plan_request *)argument)->handle = 9;
+		return 0;
+	case DRM_IOCTL_NPUMEM_PLAN_READ: {
+		struct drm_npumem_plan_read *args = argument;
+
+		args->state = NPUMEM_PLAN_READY;
+		args->arena_size = 5000;
+		if (args->blob)
+			memcpy((void *)(uintptr_t)args->blob, BLOB, sizeof(BLOB));
+		args->size = sizeof(BLOB);
+		return 0;
+	}
+	case DRM_IOCTL_NPUMEM_RUN_CREATE: {
+		struct drm_npumem_run_create *args = argument;
+
+		args->handle = 10;
+		args->arena_bo = 11;
+		return 0;
+	}
+	case DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET:
+	case DRM_IOCTL_NPUMEM_BO_WAIT:
+	case DRM_IOCTL_NPUMEM_GRAPH_DESTROY:
+	case DRM_IOCTL_NPUMEM_PLAN_DESTROY:
+	case DRM_IOCTL_NPUMEM_RUN_RESET:
+	case DRM_IOCTL_NPUMEM_RUN_DESTROY:
+	case DRM_IOCTL_NPUMEM_SUBMIT:
+		return 0;
+	case DRM_IOCTL_NPUMEM_RUN_BIND:
+		return EOPNOTSUPP;
+	default:
+		return ENOTTY;
+	}
+}
+
+void fake_reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.name = NPUMEM_DRIVER_NAME;
+	fake.handler = fake_default;
+}
+
+struct npumem_device *fake_device(void)
+{
+	struct npumem_device *device;
+	int fd = memfd_create("fake", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 1 << 16), 0);
+	assert_int_equal(npumem_device_from_fd(fd, &device, NULL), 0);
+	return device;
+}
+
+int __wrap_ioctl(int fd, unsigned long request, ...)
+{
+	va_list args;
+	void *argument;
+	int err;
+
+	va_start(args, request);
+	argument = va_arg(args, void *);
+	va_end(args);
+	assert_true(_IOC_SIZE(request) <= sizeof(fake.before));
+	fake.calls++;
+	fake.request = request;
+	memcpy(fake.before, argument, _IOC_SIZE(request));
+	if (fake.interrupts) {
+		fake.interrupts--;
+		memset(argument, 0xa5, _IOC_SIZE(request));
+		errno = EINTR;
+		return -1;
+	}
+	err = fake.handler(request, argument);
+	errno = err;
+	return err ? -1 : 0;
+}
+
+drmVersionPtr __wrap_drmGetVersion(int fd)
+{
+	drmVersionPtr version;
+
+	if (!fake.name)
+		return NULL;
+	/* drmFreeVersion() is libdrm's own: it frees this and its strings. */
+	version = calloc(1, sizeof(*version));
+	assert_non_null(version);
+	version->name = strdup(fake.name);
+	return version;
+}
+
+int __wrap_drmCloseBufferHandle(int fd, uint32_t handle)
+{
+	fake.closed_handle = handle;
+	return 0;
+}
+
+int __wrap_drmSyncobjCreate(int fd, uint32_t flags, uint32_t *handle)
+{
+	if (fake.sync_error) {
+		errno = fake.sync_error;
+		return -1;
+	}
+	fake.syncs_made++;
+	*handle = 20 + fake.syncs_made;
+	return 0;
+}
+
+int __wrap_drmSyncobjDestroy(int fd, uint32_t handle)
+{
+	fake.syncs_gone++;
+	return 0;
+}
+
+int __wrap_drmSyncobjWait(int fd, uint32_t *handles, unsigned int count, int64_t deadline,
+			  unsigned int flags, uint32_t *first)
+{
+	assert_int_equal(count, 1);
+	fake.waited[0] = handles[0];
+	fake.wait_deadline = deadline;
+	fake.timeline = false;
+	return fake.wait_error;
+}
+
+int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, unsigned int count,
+				  int64_t deadline, unsigned int flags, uint32_t *first)
+{
+	assert_true(count <= 4);
+	memcpy(fake.waited, handles, count * sizeof(*handles));
+	memcpy(fake.wait_points, points, count * sizeof(*points));
+	fake.wait_deadline = deadline;
+	fake.timeline = true;
+	assert_true(flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL);
+	return fake.wait_error;
+}

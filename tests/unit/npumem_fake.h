@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stand-in for the driver below libnpumem: ioctl() and what libdrm would do are
+ * replaced at link time (--wrap). The device's descriptor is a memfd, so that
+ * mapping it works.
+ */
+#ifndef NPUMEM_FAKE_H
+#define NPUMEM_FAKE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem.h"
+
+/**
+ * struct fake - what the driver does, and what was asked of it
+ * @name: that drmGetVersion() reports; NULL: not a DRM device
+ * @handler: called for every ioctl of ours with the argument struct; returns 0
+ *	or a positive errno. NULL: fake_default()
+ * @interrupts: ioctls that end with EINTR before the next one goes through;
+ *	they spoil their argument, as the kernel may
+ * @calls: ioctls, interrupted ones included
+ * @request: of the last one
+ * @before: its argument struct, as it came in
+ * @closed_handle: GEM handle closed last
+ * @syncs_made, @syncs_gone: syncobjs created and destroyed
+ * @sync_error: errno of creating a syncobj, or 0
+ * @wait_error: negative errno that waiting for syncobjs returns, or 0
+ * @waited: syncobjs of the last wait, @wait_points their points
+ */
+struct fake {
+	const char *name;
+	int (*handler)(unsigned long request, void *argument);
+	unsigned int interrupts;
+	unsigned int calls;
+	unsigned long request;
+	unsigned char before[256];
+	uint32_t closed_handle;
+	unsigned int syncs_made;
+	unsigned int syncs_gone;
+	int sync_error;
+	int wait_error;
+	uint32_t waited[4];
+	uint64_t wait_points[4];
+	int64_t wait_deadline;
+	bool timeline;
+};
+
+extern struct fake fake;
+
+/* A well-behaved driver: one bank, one engine, handles 7 (graph), 8 (plan), ... */
+int fake_default(unsigned long request, void *argument);
+/* Forget everything; a well-behaved driver called "npumem". */
+void fake_reset(void);
+/* Device on a memfd of some pages. */
+struct npumem_device *fake_device(void);
+
+#endif /* NPUMEM_FAKE_H */

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: MIT
+/* libnpumem: devices, the ioctl wrapper, buffers, syncobjs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "device.h"
+#include "npumem_fake.h"
+
+static struct npumem_error error;
+
+static int setup(void **state)
+{
+	fake_reset();
+	memset(&error, 0, sizeof(error));
+	*state = fake_device();
+	fake.calls = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	npumem_device_close(*state);
+	return 0;
+}
+
+static void assert_error(int err, int expected, const char *text)
+{
+	assert_int_equal(err, expected);
+	assert_int_equal(error.code, expected);
+	assert_string_equal(error.text, text);
+}
+
+/* ----------------------------------------------------------------- devices */
+
+static int older_driver(unsigned long request, void *argument)
+{
+	int err = fake_default(request, argument);
+	struct drm_npumem_dev_query *query = argument;
+
+	if (request == DRM_IOCTL_NPUMEM_DEV_QUERY && query->type == NPUMEM_QUERY_INFO)
+		((struct drm_npumem_info *)(uintptr_t)query->ptr)->uapi_major = 2;
+	return err;
+}
+
+static void test_other_driver(void **state)
+{
+	struct npumem_device *device;
+
+	fake.name = "vc4";
+	assert_error(npumem_device_from_fd(0, &device, &error), -ENODEV,
+		     "the file descriptor is not an npumem device");
+	fake.name = NULL;
+	assert_error(npumem_device_open("/dev/null", &device, &error), -ENODEV,
+		     "/dev/null is not an npumem device");
+}
+
+static void test_other_version(void **state)
+{
+	struct npumem_device *device;
+
+	fake.handler = older_driver;
+	assert_error(npumem_device_open("/dev/null", &device, &error), -EPROTONOSUPPORT,
+		     "the driver speaks version 2.0 of its interface, this library 1.0; install "
+		     "the library that comes with the driver");
+}
+
+static void test_no_node(void **state)
+{
+	struct npumem_device *device;
+
+	assert_error(npumem_device_open("/nowhere/accel0", &device, &error), -ENOENT,
+		     "cannot open /nowhere/accel0: No such file or directory");
+	assert_error(npumem_device_open("/dev/null", NULL, &error), -EINVAL,
+		     "npumem_device_open: NULL argument");
+	assert_error(npumem_device_from_fd(-1, &device, &error), -EINVAL,
+		     "npumem_device_from_fd: bad argument");
+	/* The reason may be left out. */
+	assert_int_equal(npumem_device_open("/nowhere/accel0", &device, NULL), -ENOENT);
+}
+
+static void test_open_path(void **state)
+{
+	struct npumem_device *device;
+
+	assert_int_equal(npumem_device_open("/dev/null", &device, &error), 0);
+	assert_string_equal(npumem_device_path(device), "/dev/null");
+	assert_true(npumem_device_fd(device) >= 0);
+	npumem_device_close(device);
+	npumem_device_close(NULL);
+}
+
+static void touch(const char *dir, const char *path)
+{
+	char full[256];
+	int fd;
+
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	fd = open(full, O_CREAT | O_RDWR, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static void remove_all(const char *dir, const char *const *paths, size_t count)
+{
+	char full[256];
+
+	for (size_t i = 0; i < count; i++) {
+		snprintf(full, sizeof(full), "%s/%s", dir, paths[i]);
+		remove(full);
+	}
+	rmdir(dir);
+}
+
+static void test_scan(void **state)
+{
+	static const char *const nodes[] = {
+		"accel/accel10", "accel/accel2", "dri/renderD128", "accel/accelerate",
+		"accel/accel3x", "dri/card0",
+	};
+	static const char *const all[] = {
+		"accel/accel10", "accel/accel2", "dri/renderD128", "accel/accelerate",
+		"accel/accel3x", "dri/card0", "accel", "dri",
+	};
+	char dir[] = "/tmp/npumem-scan-XXXXXX", path[256], **paths;
+	uint32_t count, denied;
+
+	assert_non_null(mkdtemp(dir));
+	assert_int_equal(npumem_device_scan(dir, &paths, &count, &denied, &error), 0);
+	assert_int_equal(count, 0);
+	free(paths);
+	snprintf(path, sizeof(path), "%s/accel", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, sizeof(path), "%s/dri", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	for (size_t i = 0; i < sizeof(nodes) / sizeof(nodes[0]); i++)
+		touch(dir, nodes[i]);
+
+	assert_int_equal(npumem_device_scan(dir, &paths, &count, &denied, &error), 0);
+	assert_int_equal(count, 3);
+	assert_int_equal(denied, 0);
+	snprintf(path, sizeof(path), "%s/accel/accel2", dir);
+	assert_string_equal(paths[0], path);
+	snprintf(path, sizeof(path), "%s/accel/accel10", dir);
+	assert_string_equal(paths[1], path);
+	snprintf(path, sizeof(path), "%s/dri/renderD128", dir);
+	assert_string_equal(paths[2], path);
+	assert_null(paths[3]);
+	free(paths);
+
+	fake.name = "vc4";
+	assert_int_equal(npumem_device_scan(dir, &paths, &count, &denied, &error), 0);
+	assert_int_equal(count, 0);
+	free(paths);
+	remove_all(dir, all, sizeof(all) / sizeof(all[0]));
+}
+
+static void test_query(void **state)
+{
+	struct drm_npumem_engine *engines;
+	struct drm_npumem_info info;
+	struct drm_npumem_bank *banks;
+	uint32_t count;
+
+	assert_int_equal(npumem_device_info(*state, &info, &error), 0);
+	assert_int_equal(info.bank_count, 1);
+	assert_int_equal(npumem_device_banks(*state, &banks, &count, &error), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(banks[0].name, "carveout");
+	free(banks);
+	assert_int_equal(npumem_device_engines(*state, &engines, &count, &error), 0);
+	assert_int_equal(count, 1);
+	assert_string_equal(engines[0].name, "sim");
+	free(engines);
+	assert_error(npumem_device_info(*state, NULL, &error), -EINVAL,
+		     "npumem_device_info: NULL argument");
+	assert_error(npumem_device_banks(*state, NULL, &count, &error), -EINVAL,
+		     "npumem_device_banks: NULL argument");
+	assert_error(npumem_device_engines(*state, &engines, NULL, &error), -EINVAL,
+		     "npumem_device_engines: NULL argument");
+}
+
+static int odd_size(unsigned long request, void *argument)
+{
+	((struct drm_npumem_dev_query *)argument)->size = 13;
+	return 0;
+}
+
+static int growing(unsigned long request, void *argument)
+{
+	((struct drm_npumem_dev_query *)argument)->size += sizeof(struct drm_npumem_bank);
+	return 0;
+}
+
+static int unplugged(unsigned long request, void *argument)
+{
+	return ENODEV;
+}
+
+static void test_query_failures(void **state)
+{
+	struct drm_npumem_info info;
+	struct drm_npumem_bank *banks;
+	uint32_t count;
+
+	fake.handler = odd_size;
+	assert_error(npumem_device_banks(*state, &banks, &count, &error), -EPROTO,
+		     "the driver's answer of 13 bytes is not a list of banks");
+	fake.handler = growing;
+	assert_error(npumem_device_banks(*state, &banks, &count, &error), -EPROTO,
+		     "the device's list of banks keeps growing");
+	fake.handler = unplugged;
+	assert_error(npumem_device_info(*state, &info, &error), -ENODEV,
+		     "cannot ask the device for its limits: No such device (the device is gone)");
+	assert_error(npumem_device_banks(*state, &banks, &count, &error), -ENODEV,
+		     "cannot ask the device for its banks: No such device (the device is gone)");
+}
+
+/* ------------------------------------------------------------- restarting */
+
+static void test_restart(void **state)
+{
+	struct drm_npumem_bo_create *before = (void *)fake.before;
+	struct npumem_bo *bo;
+
+	fake.interrupts = 3;
+	assert_int_equal(npumem_bo_create(*state, 100, NPUMEM_BO_CARVEOUT, 0, &bo, &error), 0);
+	assert_int_equal(fake.calls, 4);
+	/* The arguments were put back each time. */
+	assert_int_equal(before->size, 100);
+	assert_int_equal(before->flags, NPUMEM_BO_CARVEOUT);
+	npumem_bo_destroy(bo);
+}
+
+static void test_no_restart_of_destroy(void **state)
+{
+	struct npumem_graph *graph;
+
+	assert_int_equal(npumem_graph_create(*state, "blob", 4, NULL, &graph, &error), 0);
+	fake.calls = 0;
+	fake.interrupts = 1;
+	npumem_graph_destroy(graph);
+	assert_int_equal(fake.calls, 1);
+	assert_int_equal(fake.interrupts, 0);
+}
+
+static int busy(unsigned long request, void *argument)
+{
+	return EAGAIN;
+}
+
+/* drmIoctl() would spin here. */
+static void test_eagain_is_an_error(void **state)
+{
+	struct drm_npumem_info info;
+
+	fake.handler = busy;
+	assert_int_equal(npumem_device_info(*state, &info, &error), -EAGAIN);
+	assert_int_equal(fake.calls, 1);
+}
+
+/* ----------------------------------------------------------------- buffers */
+
+static void test_bo(void **state)
+{
+	struct npumem_bo *bo;
+	void *map, *again;
+
+	assert_int_equal(npumem_bo_create(*state, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_size(bo), 8192);
+	assert_int_equal(npumem_bo_handle(bo), 5);
+	assert_int_equal(npumem_bo_map(bo, &map, &error), 0);
+	memset(map, 1, 8192);
+	assert_int_equal(npumem_bo_map(bo, &again, &error), 0);
+	assert_ptr_equal(map, again);
+	assert_int_equal(npumem_bo_wait(bo, 123, &error), 0);
+	assert_int_equal(((struct drm_npumem_bo_wait *)(void *)fake.before)->timeout_ns, 123);
+	npumem_bo_destroy(bo);
+	assert_int_equal(fake.closed_handle, 5);
+	npumem_bo_destroy(NULL);
+}
+
+/* Objects keep their device. */
+static void test_bo_outlives_device(void **state)
+{
+	struct npumem_device *device = fake_device();
+	struct npumem_bo *bo;
+	void *map;
+
+	assert_int_equal(npumem_bo_create(device, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	npumem_device_close(device);
+	assert_int_equal(npumem_bo_map(bo, &map, &error), 0);
+	npumem_bo_destroy(bo);
+}
+
+static void test_bo_arguments(void **state)
+{
+	struct npumem_bo *bo;
+	void *map;
+
+	assert_error(npumem_bo_create(*state, 0, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
+		     "a BO must have at least one byte");
+	assert_error(npumem_bo_create(*state, 1, 3, 0, &bo, &error), -EINVAL,
+		     "flags 0x3 of a BO are not one of NPUMEM_BO_CARVEOUT, NPUMEM_BO_SYSTEM");
+	assert_error(npumem_bo_create(*state, 1, NPUMEM_BO_SYSTEM, 2, &bo, &error), -EINVAL,
+		     "bank 2 was given for a BO in system memory");
+	assert_error(npumem_bo_create(NULL, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
+		     "npumem_bo_create: NULL argument");
+	assert_error(npumem_bo_map(NULL, &map, &error), -EINVAL, "npumem_bo_map: NULL argument");
+	assert_error(npumem_bo_wait(NULL, 0, &error), -EINVAL, "npumem_bo_wait: NULL argument");
+	assert_int_equal(fake.calls, 0);
+}
+
+static int full(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_BO_CREATE ? ENOSPC : fake_default(request, argument);
+}
+
+static int no_bank(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_BO_CREATE ? EINVAL : fake_default(request, argument);
+}
+
+static int in_use(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_BO_WAIT ? ETIMEDOUT : fake_default(request, argument);
+}
+
+static void test_bo_failures(void **state)
+{
+	struct npumem_bo *bo;
+	void *map;
+
+	fake.handler = full;
+	assert_error(npumem_bo_create(*state, 100000, NPUMEM_BO_CARVEOUT, 0, &bo, &error), -ENOSPC,
+		     "cannot create a BO of 100000 bytes in bank 0: of 1048576 bytes 8192 are "
+		     "free, the largest range 4096");
+	assert_error(npumem_bo_create(*state, 100000, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -ENOSPC,
+		     "cannot create a BO of 100000 bytes in bank 5: No space left on device (the "
+		     "carveout has no such range free)");
+	fake.handler = no_bank;
+	assert_error(npumem_bo_create(*state, 100, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -EINVAL,
+		     "cannot create a BO of 100 bytes: Invalid argument");
+	fake.handler = fake_default;
+	assert_int_equal(npumem_bo_create(*state, 100, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	fake.handler = in_use;
+	assert_error(npumem_bo_wait(bo, 0, &error), -ETIMEDOUT,
+		     "cannot wait for the jobs that use a BO: Connection timed out (the deadline "
+		     "passed)");
+	fake.handler = unplugged;
+	assert_error(npumem_bo_map(bo, &map, &error), -ENODEV,
+		     "cannot map a BO: No such device (the device is gone)");
+	npumem_bo_destroy(bo);
+}
+
+/* ---------------------------------------------------------------- syncobjs */
+
+static void test_sync(void **state)
+{
+	const struct drm_npumem_sync syncs[] = { { .handle = 21 }, { .handle = 22, .point = 7 } };
+	uint32_t handle;
+
+	assert_int_equal(npumem_sync_create(*state, &handle, &error), 0);
+	assert_int_equal(handle, 21);
+	npumem_sync_destroy(*state, handle);
+	assert_int_equal(fake.syncs_gone, 1);
+	npumem_sync_destroy(*state, 0);
+	assert_int_equal(fake.syncs_gone, 1);
+
+	assert_int_equal(npumem_sync_wait(*state, syncs, 2, 99, &error), 0);
+	assert_true(fake.timeline);
+	assert_int_equal(fake.waited[1], 22);
+	assert_int_equal(fake.wait_points[0], 0);
+	assert_int_equal(fake.wait_points[1], 7);
+	assert_int_equal(fake.wait_deadline, 99);
+	assert_int_equal(npumem_sync_wait(*state, NULL, 0, 99, &error), 0);
+}
+
+static void test_sync_failures(void **state)
+{
+	const struct drm_npumem_sync sync = { .handle = 21 };
+	uint32_t handle;
+
+	fake.sync_error = ENOMEM;
+	assert_error(npumem_sync_create(*state, &handle, &error), -ENOMEM,
+		     "cannot create a syncobj: Cannot allocate memory");
+	fake.wait_error = -ETIME;
+	assert_error(npumem_sync_wait(*state, &sync, 1, 0, &error), -ETIMEDOUT,
+		     "cannot wait for 1 syncobjs: Connection timed out (the deadline passed)");
+	assert_error(npumem_sync_create(*state, NULL, &error), -EINVAL,
+		     "npumem_sync_create: NULL argument");
+	assert_error(npumem_sync_wait(*state, NULL, 1, 0, &error), -EINVAL,
+		     "npumem_sync_wait: NULL argument");
+}
+
+static void test_deadline(void **state)
+{
+	int64_t now = npumem_deadline(0), later = npumem_deadline(1000000000);
+
+	assert_true(now > 0);
+	assert_true(later - now >= 1000000000);
+	assert_int_equal(npumem_deadline(INT64_MAX), INT64_MAX);
+	assert_int_equal(npumem_deadline(INT64_MIN), 0);
+}
+
+static void test_version(void **state)
+{
+	assert_string_equal(npumem_version(), NPUMEM_PACKAGE_VERSION);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(other_driver),	TEST(other_version),	      TEST(no_node),
+		TEST(open_path),	TEST(scan),		      TEST(query),
+		TEST(query_failures),	TEST(restart),		      TEST(no_restart_of_destroy),
+		TEST(eagain_is_an_error), TEST(bo),		      TEST(bo_outlives_device),
+		TEST(bo_arguments),	TEST(bo_failures),	      TEST(sync),
+		TEST(sync_failures),	TEST(deadline),		      TEST(version),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
