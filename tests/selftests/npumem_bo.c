@@ -50,13 +50,11 @@ FIXTURE_VARIANT(bo)
 	uint32_t flags;
 };
 
-FIXTURE_VARIANT_ADD(bo, carveout)
-{
+FIXTURE_VARIANT_ADD(bo, carveout){
 	.flags = NPUMEM_BO_CARVEOUT,
 };
 
-FIXTURE_VARIANT_ADD(bo, system)
-{
+FIXTURE_VARIANT_ADD(bo, system){
 	.flags = NPUMEM_BO_SYSTEM,
 };
 
@@ -129,7 +127,7 @@ TEST_F(bo, create_bad_arguments)
 		args = cases[i].args;
 		args.flags |= variant->flags;
 		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_BO_CREATE, &args))
-			TH_LOG("case: %s", cases[i].what);
+		TH_LOG("case: %s", cases[i].what);
 	}
 	args = (struct drm_npumem_bo_create){ .size = 1 };
 	EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_BO_CREATE, &args));
@@ -140,9 +138,9 @@ TEST_F(bo, create_bad_arguments)
 
 TEST_F(bo, output_handle_is_not_an_input)
 {
-	struct drm_npumem_bo_create args = {
-		.size = 1, .flags = variant->flags, .handle = 0xffffffff
-	};
+	struct drm_npumem_bo_create args = { .size = 1,
+					     .flags = variant->flags,
+					     .handle = 0xffffffff };
 
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_BO_CREATE, &args));
 	EXPECT_NE(0xffffffff, args.handle);
@@ -202,14 +200,14 @@ TEST_F(bo, mmap_stays_inside)
 	munmap(mem, size);
 
 	/* One page too many; starting inside; and an offset of nobody. */
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, size + self->page, PROT_READ, MAP_SHARED, self->fd,
-				   args.offset));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, size + self->page, PROT_READ, MAP_SHARED, self->fd, args.offset));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, size, PROT_READ, MAP_SHARED, self->fd,
-				   args.offset + self->page));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, size, PROT_READ, MAP_SHARED, self->fd, args.offset + self->page));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, size, PROT_READ, MAP_SHARED, self->fd,
-				   args.offset + (1ull << 40)));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, size, PROT_READ, MAP_SHARED, self->fd, args.offset + (1ull << 40)));
 	EXPECT_EQ(EINVAL, errno);
 }
 
@@ -304,8 +302,8 @@ TEST_F(carveout, full)
 	uint32_t first, handle;
 	int err;
 
-	EXPECT_EQ(-ENOSPC, npu_bo_create(self->fd, self->bank.size + 1, NPUMEM_BO_CARVEOUT,
-					 &handle));
+	EXPECT_EQ(-ENOSPC,
+		  npu_bo_create(self->fd, self->bank.size + 1, NPUMEM_BO_CARVEOUT, &handle));
 	EXPECT_EQ(-ENOSPC, npu_bo_create(self->fd, 1ull << 50, NPUMEM_BO_CARVEOUT, &handle));
 
 	ASSERT_EQ(0, npu_bo_create(self->fd, self->bank.size / 4, NPUMEM_BO_CARVEOUT, &first));
@@ -317,8 +315,8 @@ TEST_F(carveout, full)
 	/* One goes, another fits, and no second one. */
 	ASSERT_EQ(0, npu_bo_close(self->fd, first));
 	EXPECT_EQ(0, npu_bo_create(self->fd, self->bank.size / 4, NPUMEM_BO_CARVEOUT, &handle));
-	EXPECT_EQ(-ENOSPC, npu_bo_create(self->fd, self->bank.size / 4, NPUMEM_BO_CARVEOUT,
-					 &handle));
+	EXPECT_EQ(-ENOSPC,
+		  npu_bo_create(self->fd, self->bank.size / 4, NPUMEM_BO_CARVEOUT, &handle));
 }
 
 TEST_F(carveout, whole_bank_is_scrubbed_between_clients)

@@ -124,9 +124,8 @@ static int command(struct fake_daemon *daemon, struct nl_msg *msg, struct reply 
 				reply->err = ((struct nlmsgerr *)nlmsg_data(hdr))->error;
 				acked = true;
 			} else if (hdr->nlmsg_type == daemon->family && hdr->nlmsg_seq == seq) {
-				nla_parse(reply->attrs, MAX_ATTRS,
-					  genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0),
-					  NULL);
+				nla_parse(reply->attrs, MAX_ATTRS, genlmsg_attrdata(genl, 0),
+					  genlmsg_attrlen(genl, 0), NULL);
 				reply->data = data;
 			} else if (hdr->nlmsg_type == daemon->family &&
 				   genl->cmd == NPUMEM_CMD_READY) {
@@ -290,8 +289,8 @@ int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 			continue;
 		}
 		memset(attrs, 0, sizeof(attrs));
-		nla_parse(attrs, MAX_ATTRS, genlmsg_attrdata(genl, 0),
-			  genlmsg_attrlen(genl, 0), NULL);
+		nla_parse(attrs, MAX_ATTRS, genlmsg_attrdata(genl, 0), genlmsg_attrlen(genl, 0),
+			  NULL);
 		verdict = attrs[NPUMEM_A_EVENT_VERDICT];
 		if (!verdict || nla_len(verdict) != sizeof(event->verdict) ||
 		    !attrs[NPUMEM_A_EVENT_PID]) {

@@ -22,8 +22,7 @@ static void *grow(void *array, uint32_t *count, size_t size)
 }
 
 /* Append a zeroed record to the array @list, whose count is @count. */
-#define APPEND(list, count)                                                                        \
-	((list) = grow((list), &(count), sizeof(*(list))), &(list)[(count) - 1])
+#define APPEND(list, count) ((list) = grow((list), &(count), sizeof(*(list))), &(list)[(count) - 1])
 
 uint32_t model_tensor(struct model *m, uint32_t kind, uint64_t size)
 {
@@ -199,6 +198,17 @@ struct npumem_blob_section *blob_section(const struct blob *blob, uint32_t kind)
 void *blob_records(const struct blob *blob, uint32_t kind)
 {
 	return blob->data + blob_section(blob, kind)->offset;
+}
+
+void blob_apply(const struct blob *blob, const struct blob_edit *edit)
+{
+	uint8_t *record = blob->data;
+
+	if (edit->entry)
+		record = (uint8_t *)blob_section(blob, edit->section);
+	else if (edit->section)
+		record = blob_records(blob, edit->section);
+	memcpy(record + edit->offset, &edit->value, edit->size);
 }
 
 struct model model_chain(void)

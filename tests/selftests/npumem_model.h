@@ -6,6 +6,7 @@
 #ifndef NPUMEM_MODEL_H
 #define NPUMEM_MODEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -47,8 +48,8 @@ struct blob {
 /* Records are appended and their index returned; memory exhaustion exits. */
 uint32_t model_tensor(struct model *m, uint32_t kind, uint64_t size);
 uint32_t model_tile(struct model *m, uint32_t tensor, uint64_t offset, uint64_t length);
-uint32_t model_whole(struct model *m, uint32_t tensor); /* tile of all of it */
-uint32_t model_step(struct model *m, uint32_t flags);	/* with no access yet */
+uint32_t model_whole(struct model *m, uint32_t tensor);		      /* tile of all of it */
+uint32_t model_step(struct model *m, uint32_t flags);		      /* with no access yet */
 uint32_t model_access(struct model *m, uint32_t tile, uint32_t mode); /* of the last step */
 /* Step that reads tile @from (unless NPUMEM_NONE) and writes tile @to. */
 uint32_t model_step_rw(struct model *m, uint32_t from, uint32_t to);
@@ -67,6 +68,63 @@ void blob_free(struct blob *blob);
 struct npumem_blob_header *blob_header(const struct blob *blob);
 struct npumem_blob_section *blob_section(const struct blob *blob, uint32_t kind);
 void *blob_records(const struct blob *blob, uint32_t kind);
+
+/**
+ * struct blob_edit - one field of a written blob made wrong
+ * @what: for the test's output
+ * @section: kind of the section whose first records are meant; 0 the header
+ * @entry: the section's entry in the table is meant, not its records
+ * @offset: byte within the record, or from the first of several
+ * @size: bytes of the field, up to 8
+ * @value: new value
+ * @err: negative errno that the blob is refused with
+ * @rule: of the verdict
+ * @log: how the verifier's log begins
+ */
+struct blob_edit {
+	const char *what;
+	uint32_t section;
+	bool entry;
+	size_t offset;
+	size_t size;
+	uint64_t value;
+	int err;
+	uint32_t rule;
+	const char *log;
+};
+
+#define EDIT_HEADER(member, value, err, log)                \
+	{ "header." #member "=" #value,                     \
+	  0,                                                \
+	  false,                                            \
+	  offsetof(struct npumem_blob_header, member),      \
+	  sizeof(((struct npumem_blob_header *)0)->member), \
+	  value,                                            \
+	  err,                                              \
+	  NPUMEM_RULE_FORMAT,                               \
+	  log }
+#define EDIT_ENTRY(kind, member, value, err, rule, log)      \
+	{ #kind "." #member "=" #value,                      \
+	  kind,                                              \
+	  true,                                              \
+	  offsetof(struct npumem_blob_section, member),      \
+	  sizeof(((struct npumem_blob_section *)0)->member), \
+	  value,                                             \
+	  err,                                               \
+	  rule,                                              \
+	  log }
+#define EDIT(kind, type, index, member, value, err, rule, log)           \
+	{ #type "[" #index "]." #member "=" #value,                      \
+	  kind,                                                          \
+	  false,                                                         \
+	  (index) * sizeof(struct type) + offsetof(struct type, member), \
+	  sizeof(((struct type *)0)->member),                            \
+	  value,                                                         \
+	  err,                                                           \
+	  rule,                                                          \
+	  log }
+
+void blob_apply(const struct blob *blob, const struct blob_edit *edit);
 
 /**
  * enum chain - indices in model_chain()'s graph

@@ -59,12 +59,12 @@ FIXTURE_TEARDOWN(request_fd)
 	model_free(&self->model);
 }
 
-static int ask(FIXTURE_DATA(request_fd) *self)
+static int ask(FIXTURE_DATA(request_fd) * self)
 {
 	return npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &self->args);
 }
 
-static int ask_and_accept(FIXTURE_DATA(request_fd) *self)
+static int ask_and_accept(FIXTURE_DATA(request_fd) * self)
 {
 	int err = ask(self);
 
@@ -72,7 +72,7 @@ static int ask_and_accept(FIXTURE_DATA(request_fd) *self)
 }
 
 /* Write all of the plan; bytes written or a negative errno. */
-static ssize_t answer(FIXTURE_DATA(request_fd) *self)
+static ssize_t answer(FIXTURE_DATA(request_fd) * self)
 {
 	ssize_t n = write(self->request.fd, self->plan.data, self->plan.size);
 
@@ -80,7 +80,7 @@ static ssize_t answer(FIXTURE_DATA(request_fd) *self)
 }
 
 /* DONE with status zero; the status that comes back, or a negative errno. */
-static int settle(FIXTURE_DATA(request_fd) *self, struct fake_settled *settled)
+static int settle(FIXTURE_DATA(request_fd) * self, struct fake_settled *settled)
 {
 	int err = fake_done(&self->daemon, self->request.id, 0, NULL, settled);
 
@@ -124,13 +124,11 @@ TEST_F(request_fd, maps_nothing_beyond_the_graph)
 	size_t size = (self->graph.size + page - 1) / page * page;
 
 	ASSERT_EQ(0, ask_and_accept(self));
-	EXPECT_EQ(MAP_FAILED,
-		  mmap(NULL, size + page, PROT_READ, MAP_SHARED, self->request.fd, 0));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, size + page, PROT_READ, MAP_SHARED, self->request.fd, 0));
 	EXPECT_EQ(EINVAL, errno);
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ, MAP_SHARED, self->request.fd, size));
 	EXPECT_EQ(EINVAL, errno);
-	EXPECT_EQ(MAP_FAILED,
-		  mmap(NULL, page, PROT_READ, MAP_SHARED, self->request.fd, 1ll << 40));
+	EXPECT_EQ(MAP_FAILED, mmap(NULL, page, PROT_READ, MAP_SHARED, self->request.fd, 1ll << 40));
 	EXPECT_EQ(EINVAL, errno);
 }
 

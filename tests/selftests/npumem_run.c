@@ -118,7 +118,7 @@ TEST_F(run, create_bad_arguments)
 		args = cases[i].change;
 		args.plan = args.plan ?: self->w.plan;
 		EXPECT_EQ(cases[i].err, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args))
-			TH_LOG("case: %s", cases[i].what);
+		TH_LOG("case: %s", cases[i].what);
 	}
 	ASSERT_EQ(0, npu_bank(self->fd, &after));
 	EXPECT_EQ(before.free, after.free);
@@ -133,8 +133,8 @@ TEST_F(run, create_without_room)
 	/* All that is left, in one piece and then in pages. */
 	ASSERT_EQ(0, npu_bank(self->fd, &bank));
 	while (!npu_bank(self->fd, &bank) && bank.largest_free)
-		ASSERT_EQ(0, npu_bo_create(self->fd, bank.largest_free, NPUMEM_BO_CARVEOUT,
-					   &handle));
+		ASSERT_EQ(0,
+			  npu_bo_create(self->fd, bank.largest_free, NPUMEM_BO_CARVEOUT, &handle));
 	EXPECT_EQ(-ENOSPC, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, handle));
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
@@ -199,13 +199,15 @@ TEST_F(run, copy_fill_mix_whole_tensors)
 
 	set_input(&self->w, &self->model, self->reference, CHAIN_X, 1);
 	for (i = 0; i < CHAIN_STEPS; i++) {
-		ASSERT_EQ(0, world_step(&self->w, i, ops[i], KEY));
-		reference_step(&self->model, self->reference, i, ops[i], KEY);
+		uint64_t value = ops[i] == NPUMEM_OP_MIX ? KEY : 0;
+
+		ASSERT_EQ(0, world_step(&self->w, i, ops[i], value));
+		reference_step(&self->model, self->reference, i, ops[i], value);
 	}
 	ASSERT_EQ(0, world_wait(&self->w));
 	for (i = 0; i < CHAIN_TENSORS; i++)
 		EXPECT_TRUE(output_equals(&self->w, &self->model, self->reference, i))
-			TH_LOG("tensor %u", i);
+	TH_LOG("tensor %u", i);
 }
 
 TEST_F(run, mix_depends_on_key_step_and_every_byte)
@@ -345,6 +347,29 @@ TEST(copy_between_strides)
 	ASSERT_EQ(0, world_wait(&w));
 	EXPECT_TRUE(output_equals(&w, &m, ref, 1));
 	reference_free(&m, ref);
+	world_close(&w);
+	model_free(&m);
+	close(fd);
+}
+
+TEST(copy_needs_as_many_bytes_as_it_has)
+{
+	struct model m = { 0 };
+	struct world w;
+	int fd = npu_open();
+
+	ASSERT_GE(fd, 0);
+	model_tensor(&m, NPUMEM_TENSOR_INPUT, 64);
+	model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 65);
+	model_whole(&m, 0);
+	model_whole(&m, 1);
+	model_step_rw(&m, 0, 1);
+	model_place(&m, 0, 0);
+	model_place(&m, 1, 64);
+	model_schedule(&m);
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	EXPECT_EQ(-EINVAL, world_step(&w, 0, NPUMEM_OP_COPY, 0));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_MIX, 0));
 	world_close(&w);
 	model_free(&m);
 	close(fd);

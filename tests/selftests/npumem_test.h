@@ -13,7 +13,7 @@
 #include "npumem_drm.h"
 
 /* An address that no process of the test has mapped. */
-#define NPU_UNMAPPED 0x1000ull
+#define NPU_UNMAPPED	0x1000ull
 /* Longer than anything here takes on a slow emulated machine. */
 #define NPU_PATIENCE_NS (20ll * 1000 * 1000 * 1000)
 
@@ -52,11 +52,11 @@ int npu_sync_signalled(int fd, uint32_t handle, uint64_t point);
 int npu_sync_status(int fd, uint32_t handle);
 
 /* An array of user memory for an ioctl. */
-#define NPU_ARRAY(records, n)                                                  \
-	((struct drm_npumem_array){                                            \
-		.stride = sizeof((records)[0]),                                \
-		.count = (n),                                                  \
-		.ptr = (uintptr_t)(records),                                   \
+#define NPU_ARRAY(records, n)                   \
+	((struct drm_npumem_array){             \
+		.stride = sizeof((records)[0]), \
+		.count = (n),                   \
+		.ptr = (uintptr_t)(records),    \
 	})
 
 #define NPU_TEXT 4096

@@ -390,8 +390,7 @@ TEST_F(upcall, done_bad_arguments)
 	ASSERT_EQ(0, request_and_accept(self->fd, &self->daemon, &self->request, &request));
 	EXPECT_EQ(-EINVAL, fake_done_without(&self->daemon, NULL, &status));
 	EXPECT_EQ(-EINVAL, fake_done_without(&self->daemon, &request.id, NULL));
-	EXPECT_EQ(-ERANGE, fake_done(&self->daemon, request.id, NPUMEM_MAX_STATUS + 1, NULL,
-				     NULL));
+	EXPECT_EQ(-ERANGE, fake_done(&self->daemon, request.id, NPUMEM_MAX_STATUS + 1, NULL, NULL));
 	EXPECT_EQ(-EINVAL, fake_done(&self->daemon, request.id, ENOSPC, text, NULL));
 	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, request.id + 1, ENOSPC, NULL, NULL));
 	/* The request has survived all that. */
@@ -410,10 +409,10 @@ TEST_F(upcall, request_fd_does_what_it_should_and_no_more)
 	/* The graph is immutable, and ends where it ends. */
 	EXPECT_EQ(MAP_FAILED, mmap(NULL, request.graph_size, PROT_READ | PROT_WRITE, MAP_SHARED,
 				   request.fd, 0));
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, request.graph_size + 65536, PROT_READ, MAP_SHARED,
-				   request.fd, 0));
-	EXPECT_EQ(MAP_FAILED, mmap(NULL, request.graph_size, PROT_READ, MAP_SHARED, request.fd,
-				   1 << 20));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, request.graph_size + 65536, PROT_READ, MAP_SHARED, request.fd, 0));
+	EXPECT_EQ(MAP_FAILED,
+		  mmap(NULL, request.graph_size, PROT_READ, MAP_SHARED, request.fd, 1 << 20));
 	EXPECT_EQ(-1, read(request.fd, &byte, 1));
 	EXPECT_EQ(-1, write(request.fd, (void *)(uintptr_t)NPU_UNMAPPED, 64));
 	EXPECT_EQ(EFAULT, errno);
@@ -446,7 +445,7 @@ TEST_F(upcall, request_bad_arguments)
 		args.pad = cases[i].change.pad;
 		args.out_sync = cases[i].change.out_sync ?: args.out_sync;
 		EXPECT_EQ(cases[i].err, request_plan(self->fd, &args))
-			TH_LOG("case: %s", cases[i].what);
+		TH_LOG("case: %s", cases[i].what);
 	}
 	args = self->request;
 	memset(args.planner, 'p', sizeof(args.planner));

@@ -103,7 +103,7 @@ static bool hear(int pipe, char what)
 }
 
 /* Start it, request a plan, and kill it at its stage. */
-static void killed_at(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+static void killed_at(struct __test_metadata *_metadata, FIXTURE_DATA(death) * self,
 		      enum stage stage)
 {
 	int fds[2], status;
@@ -139,7 +139,7 @@ static struct drm_npumem_plan_read plan_state(int fd, uint32_t handle)
 	return read;
 }
 
-static void expect_lost(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self,
+static void expect_lost(struct __test_metadata *_metadata, FIXTURE_DATA(death) * self,
 			uint32_t error)
 {
 	struct drm_npumem_run_create run = { .plan = self->request.handle };
@@ -154,7 +154,7 @@ static void expect_lost(struct __test_metadata *_metadata, FIXTURE_DATA(death) *
 }
 
 /* The next daemon starts with a clean slate and serves the next request. */
-static void next_daemon_works(struct __test_metadata *_metadata, FIXTURE_DATA(death) *self)
+static void next_daemon_works(struct __test_metadata *_metadata, FIXTURE_DATA(death) * self)
 {
 	struct drm_npumem_plan_request again = self->request;
 	struct fake_request request;
@@ -336,8 +336,7 @@ TEST_F(living, requester_destroys_the_plan_before_accept)
 	struct fake_request request;
 
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &self->request));
-	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY,
-				   self->request.handle));
+	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, self->request.handle));
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->sync, 0));
 	EXPECT_EQ(-ECANCELED, npu_sync_status(self->fd, self->sync));
 	EXPECT_EQ(-ENOENT, fake_accept(&self->daemon, &request));
@@ -349,8 +348,7 @@ TEST_F(living, requester_destroys_the_plan_after_accept)
 
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &self->request));
 	ASSERT_EQ(0, fake_accept(&self->daemon, &request));
-	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY,
-				   self->request.handle));
+	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, self->request.handle));
 	EXPECT_EQ(-ECANCELED, npu_sync_status(self->fd, self->sync));
 	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, request.id, 0, NULL, NULL));
 	close(request.fd);

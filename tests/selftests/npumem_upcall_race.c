@@ -25,8 +25,8 @@
 
 #define SEED	   20261121u
 #define REQUESTERS 3
-#define ROUNDS	   60  /* requests that each of them has settled */
-#define LIVES	   12  /* requests that a daemon settles at most before it is killed */
+#define ROUNDS	   60 /* requests that each of them has settled */
+#define LIVES	   12 /* requests that a daemon settles at most before it is killed */
 
 /* xorshift32: small, and the same everywhere. */
 static uint32_t draw(uint32_t *state, uint32_t below)
@@ -99,8 +99,8 @@ static pid_t start_daemon(const struct blob *plan, uint32_t seed, int told)
 
 static bool possible(int status)
 {
-	static const int ends[] = { 1, -EBADMSG, -ENOSPC, -EOPNOTSUPP, -EINVAL, -ECONNRESET,
-				    -ENOTCONN, -ETIMEDOUT, -ECANCELED };
+	static const int ends[] = { 1,		 -EBADMSG,  -ENOSPC,	-EOPNOTSUPP, -EINVAL,
+				    -ECONNRESET, -ENOTCONN, -ETIMEDOUT, -ECANCELED };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -198,9 +198,7 @@ static void requester(const struct blob *graph_blob, uint32_t seed)
 	_exit(0);
 }
 
-FIXTURE(race)
-{
-};
+FIXTURE(race){};
 
 FIXTURE_SETUP(race)
 {
@@ -249,7 +247,8 @@ TEST_F_TIMEOUT(race, every_request_ends_once_whoever_ends_it, 180)
 			continue;
 		ASSERT_EQ(0, kill(daemon, SIGKILL));
 		ASSERT_EQ(daemon, waitpid(daemon, &status, 0));
-		ASSERT_TRUE(WIFSIGNALED(status)) {
+		ASSERT_TRUE(WIFSIGNALED(status))
+		{
 			TH_LOG("daemon %u exited with %d", daemons, WEXITSTATUS(status));
 		}
 		life = draw(&random, LIVES);

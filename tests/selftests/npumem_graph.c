@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT
+/*
+ * GRAPH_CREATE: blobs that are cut short, contradict themselves, count too much,
+ * or break a rule of the format, each with the errno, the rule and the words
+ * that say where. Each is a good blob but for one field.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "npumem_world.h"
+
+FIXTURE(graph)
+{
+	int fd;
+	struct model model;
+	struct npu_log log;
+	struct drm_npumem_graph_create args;
+};
+
+FIXTURE_SETUP(graph)
+{
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	self->model = model_chain();
+}
+
+FIXTURE_TEARDOWN(graph)
+{
+	model_free(&self->model);
+	close(self->fd);
+}
+
+static int create(FIXTURE_DATA(graph) * self, const struct blob *blob)
+{
+	self->args = (struct drm_npumem_graph_create){
+		.blob = (uintptr_t)blob->data,
+		.size = blob->size,
+		.log = npu_log(&self->log, 1),
+	};
+	return npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &self->args);
+}
+
+/* Refused as the edit says: errno, rule, words; and nothing is left. */
+static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self,
+			   const struct blob *blob, const struct blob_edit *edit)
+{
+	EXPECT_EQ(edit->err, create(self, blob))
+	TH_LOG("%s: %s", edit->what, self->log.text);
+	EXPECT_EQ(edit->rule, self->args.verdict.rule)
+	TH_LOG("%s", edit->what);
+	EXPECT_EQ(0, strncmp(edit->log, self->log.text, strlen(edit->log)))
+	TH_LOG("%s: log is: %s", edit->what, self->log.text);
+	EXPECT_EQ(strlen(self->log.text) + 1, self->args.log.true_size);
+	EXPECT_EQ(0, self->args.handle);
+}
+
+static void spoil(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self,
+		  const struct blob_edit *edits, unsigned int count)
+{
+	struct blob blob;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		blob = model_graph(&self->model);
+		ASSERT_EQ(0, create(self, &blob));
+		blob_apply(&blob, &edits[i]);
+		expect_refused(_metadata, self, &blob, &edits[i]);
+		blob_free(&blob);
+	}
+}
+
+/* Refused after a change of the model itself. */
+static void refused(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self, int err,
+		    uint32_t rule, const char *log)
+{
+	const struct blob_edit edit = { .what = "model", .err = err, .rule = rule, .log = log };
+	struct blob blob = model_graph(&self->model);
+
+	expect_refused(_metadata, self, &blob, &edit);
+	blob_free(&blob);
+}
+
+#define HUGE	 0x1000000000000000ull
+#define TENSORS	 NPUMEM_GRAPH_TENSORS
+#define TILES	 NPUMEM_GRAPH_TILES
+#define ACCESSES NPUMEM_GRAPH_ACCESSES
+#define STEPS	 NPUMEM_GRAPH_STEPS
+#define BLOCKS	 NPUMEM_GRAPH_BLOCKS
+#define FORMAT	 NPUMEM_RULE_FORMAT
+
+TEST_F(graph, framing)
+{
+	static const struct blob_edit edits[] = {
+		EDIT_HEADER(magic, NPUMEM_PLAN_MAGIC, -EBADMSG,
+			    "format: magic is 0x4c50504e, expected 0x5247504e\n"),
+		EDIT_HEADER(version, 2, -EOPNOTSUPP, "format: version 2, only 1 is known\n"),
+		EDIT_HEADER(total_size, 8, -EBADMSG, "format: total_size is 8, the blob has "),
+		EDIT_HEADER(total_size, UINT64_MAX, -EBADMSG,
+			    "format: total_size is 18446744073709551615, the blob has "),
+		EDIT_HEADER(section_count, 33, -EBADMSG, "format: 33 sections, at most 32\n"),
+		EDIT_HEADER(section_count, 0xffffffff, -EBADMSG,
+			    "format: 4294967295 sections, at most 32\n"),
+		EDIT_HEADER(section_count, 0, -EBADMSG, "format: "),
+		EDIT_HEADER(section_stride, 24, -EBADMSG, "format: section_stride is 24\n"),
+		EDIT_HEADER(section_stride, 36, -EBADMSG, "format: section_stride is 36\n"),
+		EDIT_HEADER(section_stride, 0xfffffff8, -EBADMSG,
+			    "format: section table of 21474836440 bytes ends beyond the blob\n"),
+		EDIT_HEADER(flags, 1, -EBADMSG, "format: header's flags or pad not zero\n"),
+		EDIT_HEADER(pad, 1, -EBADMSG, "format: header's flags or pad not zero\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(graph, section_table)
+{
+	static const struct blob_edit edits[] = {
+		EDIT_ENTRY(TILES, kind, 0, -EBADMSG, FORMAT,
+			   "format: section 1 is of unknown kind 0\n"),
+		EDIT_ENTRY(TILES, kind, 9, -EOPNOTSUPP, FORMAT,
+			   "format: section 1 is of unknown kind 9\n"),
+		EDIT_ENTRY(TILES, kind, TENSORS, -EBADMSG, FORMAT,
+			   "format: sections 0 and 1 are of the same kind 1\n"),
+		EDIT_ENTRY(TENSORS, kind, NPUMEM_SECTION_OPAQUE + 7, -EBADMSG, FORMAT, "format: "),
+		EDIT_ENTRY(TILES, stride, 56, -EBADMSG, FORMAT,
+			   "format: stride of section 1 (tiles) is 56, needs 64 or more, "
+			   "multiple of 8\n"),
+		EDIT_ENTRY(TILES, stride, 68, -EBADMSG, FORMAT,
+			   "format: stride of section 1 (tiles) is 68, needs 64 or more, "
+			   "multiple of 8\n"),
+		EDIT_ENTRY(TILES, offset, 32, -EBADMSG, FORMAT,
+			   "format: offset of section 1 (tiles) is 32\n"),
+		EDIT_ENTRY(TILES, offset, 196, -EBADMSG, FORMAT,
+			   "format: offset of section 1 (tiles) is 196\n"),
+		EDIT_ENTRY(TILES, offset, HUGE, -EBADMSG, FORMAT,
+			   "format: offset of section 1 (tiles) is 1152921504606846976\n"),
+		EDIT_ENTRY(TILES, offset, 192, -EBADMSG, FORMAT,
+			   "format: sections 0 and 1 overlap\n"),
+		EDIT_ENTRY(TILES, count, 1000, -EBADMSG, FORMAT,
+			   "format: section 1 (tiles) of 1000 records ends beyond the blob\n"),
+		EDIT_ENTRY(TILES, count, HUGE, -EBADMSG, FORMAT,
+			   "format: section 1 (tiles) of 1152921504606846976 records ends beyond "
+			   "the blob\n"),
+		EDIT_ENTRY(TILES, count, UINT64_MAX, -EBADMSG, FORMAT,
+			   "format: section 1 (tiles) of 18446744073709551615 records ends beyond "
+			   "the blob\n"),
+		EDIT_ENTRY(TILES, count, 0, -EBADMSG, FORMAT, "format: "),
+		EDIT_ENTRY(TILES, pad, 1, -EBADMSG, FORMAT,
+			   "format: padding of section 1 (tiles) not zero\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(graph, tensors)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(TENSORS, npumem_tensor, 1, size, 0, -EINVAL, FORMAT,
+		     "format: tensor 1: its size is zero\n"),
+		EDIT(TENSORS, npumem_tensor, 1, fixed_offset, 64, -EINVAL, FORMAT,
+		     "format: tensor 1: fixed_offset without FIXED\n"),
+		EDIT(TENSORS, npumem_tensor, 1, alias_offset, 8, -EINVAL, FORMAT,
+		     "format: tensor 1: alias_of or alias_offset without ALIAS\n"),
+		EDIT(TENSORS, npumem_tensor, 1, alias_of, 0, -EINVAL, FORMAT,
+		     "format: tensor 1: alias_of or alias_offset without ALIAS\n"),
+		EDIT(TENSORS, npumem_tensor, 1, align, 0, -EINVAL, FORMAT,
+		     "format: tensor 1: its align is not a power of two up to 65536\n"),
+		EDIT(TENSORS, npumem_tensor, 1, align, 3, -EINVAL, FORMAT,
+		     "format: tensor 1: its align is not a power of two up to 65536\n"),
+		EDIT(TENSORS, npumem_tensor, 1, align, 131072, -EINVAL, FORMAT,
+		     "format: tensor 1: its align is not a power of two up to 65536\n"),
+		EDIT(TENSORS, npumem_tensor, 1, kind, 5, -EINVAL, FORMAT,
+		     "format: tensor 1: its kind is unknown\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, 16, -EINVAL, FORMAT,
+		     "format: tensor 1: it has unknown flags\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_FIXED,
+		     -EINVAL, FORMAT, "format: tensor 1: EXTERNAL excludes FIXED and ALIAS\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_FIXED,
+		     -EINVAL, FORMAT, "format: tensor 1: ALIAS excludes FIXED\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_ALIAS, -EINVAL, FORMAT,
+		     "format: tensor 1: alias_of is not a tensor\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_HOST, -EINVAL, FORMAT,
+		     "format: tensor 1: HOST is for inputs and parameters\n"),
+		EDIT(TENSORS, npumem_tensor, 1, name, 0, -EINVAL, FORMAT,
+		     "format: tensor 1: its name lies outside section strings\n"),
+		EDIT(TENSORS, npumem_tensor, 1, pad, 1, -EINVAL, FORMAT,
+		     "format: tensor 1: its pad is not zero\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(graph, tiles)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(TILES, npumem_tile, 2, tensor, CHAIN_TENSORS, -EINVAL, FORMAT,
+		     "format: tile 2: tensor 4 is not there\n"),
+		EDIT(TILES, npumem_tile, 2, tensor, NPUMEM_NONE, -EINVAL, FORMAT,
+		     "format: tile 2: tensor 4294967295 is not there\n"),
+		EDIT(TILES, npumem_tile, 2, flags, 1, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: it has unknown flags\n"),
+		EDIT(TILES, npumem_tile, 2, region.offset, 1, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		EDIT(TILES, npumem_tile, 2, region.offset, UINT64_MAX, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		EDIT(TILES, npumem_tile, 2, region.length, 0, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: its length is zero\n"),
+		EDIT(TILES, npumem_tile, 2, region.length, CHAIN_SIZE + 1, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		EDIT(TILES, npumem_tile, 2, region.length, UINT64_MAX, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		EDIT(TILES, npumem_tile, 2, region.count[0], 0, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: a count is zero\n"),
+		EDIT(TILES, npumem_tile, 2, region.count[2], 0, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: a count is zero\n"),
+		EDIT(TILES, npumem_tile, 2, region.count[1], 0xffffffff, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n"),
+		EDIT(TILES, npumem_tile, 2, region.stride[0], 256, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: a stride is not zero where the count is 1\n"),
+		EDIT(TILES, npumem_tile, 2, region.pad, 1, -EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2: its pad is not zero\n"),
+	};
+	struct npumem_region *region = &self->model.tiles[2].region;
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+
+	/* Strides: overlapping, and beyond what 64 bits count. */
+	region->length = 8;
+	region->count[0] = 4;
+	region->stride[0] = 7;
+	refused(_metadata, self, -EINVAL, FORMAT,
+		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n");
+	region->stride[0] = UINT64_MAX;
+	refused(_metadata, self, -EINVAL, FORMAT,
+		"format: tile 2 of tensor 2: it ends beyond the tensor\n");
+	region->stride[0] = 8;
+	region->count[1] = 2;
+	region->stride[1] = 31;
+	refused(_metadata, self, -EINVAL, FORMAT,
+		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n");
+}
+
+TEST_F(graph, accesses)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(ACCESSES, npumem_access, 2, tile, CHAIN_TENSORS, -EINVAL, FORMAT,
+		     "format: access 0 of step 1: its tile is not there\n"),
+		EDIT(ACCESSES, npumem_access, 2, mode, 0, -EINVAL, FORMAT,
+		     "format: access 0 of step 1: its mode is unknown\n"),
+		EDIT(ACCESSES, npumem_access, 2, mode, 4, -EINVAL, FORMAT,
+		     "format: access 0 of step 1: its mode is unknown\n"),
+		EDIT(ACCESSES, npumem_access, 2, flags, 1, -EINVAL, FORMAT,
+		     "format: access 0 of step 1: it has unknown flags\n"),
+		EDIT(ACCESSES, npumem_access, 2, inplace, 1, -EINVAL, FORMAT,
+		     "format: access 0 of step 1: inplace is for writes\n"),
+		EDIT(ACCESSES, npumem_access, 3, inplace, 2, -EINVAL, FORMAT,
+		     "format: access 1 of step 1: inplace is not an access of its step\n"),
+		EDIT(ACCESSES, npumem_access, 3, inplace, 1, -EINVAL, FORMAT,
+		     "format: access 1 of step 1: inplace is not a read\n"),
+		EDIT(ACCESSES, npumem_access, 1, tile, CHAIN_X, -EINVAL, NPUMEM_RULE_V4_WRITE,
+		     "V4 write: step 0 writes tile 0 of tensor 0, an input\n"),
+		EDIT(ACCESSES, npumem_access, 0, mode, NPUMEM_ACCESS_UPDATE, -EINVAL,
+		     NPUMEM_RULE_V4_WRITE,
+		     "V4 write: step 0 writes tile 0 of tensor 0, an input\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	self->model.tensors[CHAIN_X].kind = NPUMEM_TENSOR_PARAMETER;
+	self->model.accesses[0].mode = NPUMEM_ACCESS_UPDATE;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V4_WRITE,
+		"V4 write: step 0 writes tile 0 of tensor 0, a parameter\n");
+}
+
+TEST_F(graph, steps_and_blocks)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(STEPS, npumem_step, 1, first_access, 3, -EINVAL, FORMAT,
+		     "format: step 1: its accesses do not follow those of the step before\n"),
+		EDIT(STEPS, npumem_step, 1, first_access, 1, -EINVAL, FORMAT,
+		     "format: step 1: its accesses do not follow those of the step before\n"),
+		EDIT(STEPS, npumem_step, 1, access_count, 0, -EINVAL, FORMAT,
+		     "format: step 1: it has no access\n"),
+		EDIT(STEPS, npumem_step, 2, access_count, 3, -EINVAL, FORMAT,
+		     "format: step 2: its accesses are not all there\n"),
+		EDIT(STEPS, npumem_step, 2, access_count, 0xffffffff, -EINVAL, FORMAT,
+		     "format: step 2: its accesses are not all there\n"),
+		EDIT(STEPS, npumem_step, 2, access_count, 1, -EINVAL, FORMAT,
+		     "format: access 5 belongs to no step\n"),
+		EDIT(STEPS, npumem_step, 1, flags, 2, -EINVAL, FORMAT,
+		     "format: step 1: it has unknown flags\n"),
+		EDIT(STEPS, npumem_step, 1, name, 0, -EINVAL, FORMAT,
+		     "format: step 1: its name lies outside section strings\n"),
+		EDIT(BLOCKS, npumem_block, 0, first_step, 1, -EINVAL, FORMAT,
+		     "format: block 0: its steps do not follow those of the block before\n"),
+		EDIT(BLOCKS, npumem_block, 0, step_count, 4, -EINVAL, FORMAT,
+		     "format: block 0: its steps are not all there\n"),
+		EDIT(BLOCKS, npumem_block, 0, step_count, 2, -EINVAL, FORMAT,
+		     "format: step 2 belongs to no block\n"),
+		EDIT(BLOCKS, npumem_block, 0, flags, 1, -EINVAL, FORMAT,
+		     "format: block 0: it has unknown flags\n"),
+		EDIT(BLOCKS, npumem_block, 0, name, 0, -EINVAL, FORMAT,
+		     "format: block 0: its name lies outside section strings\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(graph, not_topological)
+{
+	/* MIX reads B, which LAST has yet to write. */
+	self->model.accesses[2].tile = CHAIN_B;
+	self->model.accesses[3].tile = CHAIN_Y;
+	self->model.accesses[4].tile = CHAIN_A;
+	self->model.accesses[5].tile = CHAIN_B;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+		"V3 read: step 1 reads tile 2 of tensor 2, whose bytes [0, 256) no earlier step "
+		"writes\n");
+	EXPECT_EQ(1, self->args.verdict.step);
+	EXPECT_EQ(CHAIN_B, self->args.verdict.tensor);
+	EXPECT_EQ(CHAIN_B, self->args.verdict.tile);
+}
+
+TEST_F(graph, read_of_what_its_own_step_writes)
+{
+	self->model.accesses[2].tile = CHAIN_B;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+		"V3 read: step 1 reads tile 2 of "
+		"tensor 2, whose bytes [0, 256) no earlier step writes\n");
+}
+
+TEST_F(graph, read_of_what_is_written_in_part)
+{
+	self->model.tiles[CHAIN_A].region.length = 100;
+	self->model.accesses[2].tile = model_whole(&self->model, CHAIN_A);
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+		"V3 read: step 1 reads tile 4 of "
+		"tensor 1, whose bytes [100, 256) no earlier step writes\n");
+}
+
+TEST_F(graph, written_twice)
+{
+	self->model.accesses[3].tile = CHAIN_A;
+	self->model.accesses[4].tile = CHAIN_A;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V4_WRITE,
+		"V4 write: step 1 writes tile 1 of "
+		"tensor 1, whose bytes [0, 256) step 0 writes too\n");
+	EXPECT_EQ(0, self->args.verdict.other_step);
+}
+
+TEST_F(graph, output_with_a_hole)
+{
+	self->model.tiles[CHAIN_Y].region.length = 200;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V7_EXIT,
+		"V7 exit: bytes [200, 256) of output tensor 3 are never written\n");
+}
+
+TEST_F(graph, cut_short_anywhere)
+{
+	struct blob whole = model_graph(&self->model), cut = whole;
+	uint8_t *copy;
+
+	for (cut.size = 0; cut.size < whole.size; cut.size++) {
+		/* As it is, and with a header that says so. */
+		EXPECT_EQ(-EBADMSG, create(self, &cut)) TH_LOG("%zu bytes", cut.size);
+		if (cut.size < sizeof(struct npumem_blob_header))
+			continue;
+		copy = malloc(cut.size);
+		ASSERT_NE(NULL, copy);
+		memcpy(copy, whole.data, cut.size);
+		((struct npumem_blob_header *)copy)->total_size = cut.size;
+		cut.data = copy;
+		EXPECT_EQ(-EBADMSG, create(self, &cut)) TH_LOG("%zu bytes, and says so", cut.size);
+		cut.data = whole.data;
+		free(copy);
+	}
+	EXPECT_EQ(0, create(self, &whole));
+	blob_free(&whole);
+}
+
+TEST_F(graph, bytes_nobody_owns)
+{
+	struct blob blob = model_graph(&self->model);
+
+	/* A gap: the last section claims one record less. */
+	blob_section(&blob, STEPS)->count--;
+	EXPECT_EQ(-EBADMSG, create(self, &blob));
+	EXPECT_STREQ("format: bytes between sections not zero\n", self->log.text);
+	blob_free(&blob);
+}
+
+TEST_F(graph, wider_records_of_a_newer_writer)
+{
+	struct blob old = model_graph(&self->model), wide = { 0 };
+	struct npumem_blob_section *section;
+	uint64_t extra = CHAIN_TENSORS * 16ull;
+	uint8_t *to;
+	uint32_t i;
+
+	/* The tensors move to the end and get 16 bytes more each. */
+	wide.size = old.size + CHAIN_TENSORS * sizeof(struct npumem_tensor) + extra;
+	wide.data = calloc(1, wide.size);
+	ASSERT_NE(NULL, wide.data);
+	memcpy(wide.data, old.data, old.size);
+	memset(blob_records(&wide, TENSORS), 0, CHAIN_TENSORS * sizeof(struct npumem_tensor));
+	blob_header(&wide)->total_size = wide.size;
+	section = blob_section(&wide, TENSORS);
+	section->offset = old.size;
+	section->stride += 16;
+	to = wide.data + old.size;
+	for (i = 0; i < CHAIN_TENSORS; i++)
+		memcpy(to + i * section->stride, &self->model.tensors[i],
+		       sizeof(struct npumem_tensor));
+	EXPECT_EQ(0, create(self, &wide)) TH_LOG("%s", self->log.text);
+
+	to[2 * section->stride + section->stride - 1] = 1;
+	EXPECT_EQ(-EBADMSG, create(self, &wide));
+	EXPECT_STREQ("format: record 2 of section tensors has bytes beyond the 48 known that are "
+		     "not zero\n",
+		     self->log.text);
+	blob_free(&old);
+	blob_free(&wide);
+}
+
+/* Few bytes that mean much work: capped before memory is allocated for it. */
+TEST_F(graph, huge_counts_in_small_blobs)
+{
+	struct npumem_region *region;
+	struct drm_npumem_info info;
+	uint64_t tensor = 1ull << 40;
+
+	ASSERT_EQ(0, npu_info(self->fd, &info));
+	self->model.tensors[CHAIN_A].size = tensor;
+	region = &self->model.tiles[CHAIN_A].region;
+	region->length = 1;
+	region->count[0] = info.max_chunks + 1;
+	region->stride[0] = 2;
+	refused(_metadata, self, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
+	region->count[0] = 0xffffffff;
+	region->stride[0] = 2;
+	region->count[1] = 16;
+	region->stride[1] = 1ull << 34;
+	refused(_metadata, self, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
+}
+
+TEST_F(graph, log_levels_and_truncation)
+{
+	struct blob good = model_graph(&self->model), bad = model_graph(&self->model);
+	struct drm_npumem_graph_create args;
+	uint32_t size;
+
+	blob_header(&bad)->flags = 1;
+	/* Level 0: no log, the same verdict. */
+	args = (struct drm_npumem_graph_create){
+		.blob = (uintptr_t)bad.data,
+		.size = bad.size,
+		.log = npu_log(&self->log, 0),
+	};
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	EXPECT_EQ(NPUMEM_RULE_FORMAT, args.verdict.rule);
+	EXPECT_EQ(offsetof(struct npumem_blob_header, flags), args.verdict.first);
+
+	/* Level 1 says nothing of success; level 2 does. */
+	EXPECT_EQ(0, create(self, &good));
+	EXPECT_STREQ("", self->log.text);
+	EXPECT_EQ(1, self->args.log.true_size);
+	args = (struct drm_npumem_graph_create){
+		.blob = (uintptr_t)good.data,
+		.size = good.size,
+		.log = npu_log(&self->log, 2),
+	};
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	EXPECT_EQ(0,
+		  strncmp("graph: 4 tensors, 3 steps, 6 accesses, 4 cells, ", self->log.text, 48))
+	TH_LOG("%s", self->log.text);
+
+	/* Cut short at every size: terminated, and nothing is written beyond. */
+	EXPECT_EQ(-EBADMSG, create(self, &bad));
+	size = self->args.log.true_size;
+	for (args.log.size = 0; args.log.size <= size; args.log.size++) {
+		uint32_t room = args.log.size;
+
+		memset(self->log.text, 'x', sizeof(self->log.text));
+		args.blob = (uintptr_t)bad.data;
+		args.size = bad.size;
+		args.log.level = 1;
+		EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+		EXPECT_EQ(size, args.log.true_size);
+		EXPECT_EQ('x', self->log.text[room]);
+		if (room)
+			EXPECT_EQ(room - 1,
+				  strlen(self->log.text) < room ? strlen(self->log.text) : room);
+	}
+
+	/* Nowhere to write it: the reason of the refusal is not hidden. */
+	args.log.size = 64;
+	args.log.ptr = NPU_UNMAPPED;
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	blob_free(&good);
+	blob_free(&bad);
+}
+
+/* Formats of later features are kept, and told apart from nonsense. */
+TEST_F(graph, later_features_are_carried)
+{
+	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
+	struct blob blob;
+
+	x->flags = NPUMEM_TENSOR_HOST;
+	blob = model_graph(&self->model);
+	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
+	blob_free(&blob);
+	x->flags = NPUMEM_TENSOR_EXTERNAL;
+	blob = model_graph(&self->model);
+	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
+	blob_free(&blob);
+}
+
+TEST_HARNESS_MAIN

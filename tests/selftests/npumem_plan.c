@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+/*
+ * PLAN_LOAD: every rule of the verifier that a plan can break, with its verdict
+ * and its words, and the features that are refused until they are verified. The
+ * verifier itself is tested far harder on the host (tests/unit, tests/property);
+ * this is about what arrives in userspace.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "npumem_world.h"
+
+FIXTURE(plan)
+{
+	int fd;
+	struct model model;
+	struct npu_log log;
+	struct drm_npumem_plan_load args;
+};
+
+FIXTURE_SETUP(plan)
+{
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	self->model = model_chain();
+}
+
+FIXTURE_TEARDOWN(plan)
+{
+	model_free(&self->model);
+	close(self->fd);
+}
+
+/* Load a plan blob for the model's graph as it is now. */
+static int load(FIXTURE_DATA(plan) * self, const struct blob *plan)
+{
+	struct blob graph = model_graph(&self->model);
+	uint32_t handle;
+	int err = world_graph(self->fd, &graph, &handle);
+
+	blob_free(&graph);
+	if (err)
+		return -ENOTRECOVERABLE; /* of no PLAN_LOAD */
+	self->args = (struct drm_npumem_plan_load){
+		.graph = handle,
+		.blob = (uintptr_t)plan->data,
+		.size = plan->size,
+		.log = npu_log(&self->log, 1),
+	};
+	err = npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &self->args);
+	world_destroy(self->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, handle);
+	return err;
+}
+
+static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self,
+			   const struct blob *blob, const struct blob_edit *edit)
+{
+	EXPECT_EQ(edit->err, load(self, blob))
+	TH_LOG("%s: %s", edit->what, self->log.text);
+	EXPECT_EQ(edit->rule, self->args.verdict.rule)
+	TH_LOG("%s", edit->what);
+	EXPECT_EQ(0, strncmp(edit->log, self->log.text, strlen(edit->log)))
+	TH_LOG("%s: log is: %s", edit->what, self->log.text);
+	EXPECT_EQ(0, self->args.handle);
+}
+
+static void spoil(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self,
+		  const struct blob_edit *edits, unsigned int count)
+{
+	struct blob blob;
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		blob = model_plan(&self->model);
+		ASSERT_EQ(0, load(self, &blob));
+		blob_apply(&blob, &edits[i]);
+		expect_refused(_metadata, self, &blob, &edits[i]);
+		blob_free(&blob);
+	}
+}
+
+static const struct npumem_verdict *refused(struct __test_metadata *_metadata,
+					    FIXTURE_DATA(plan) * self, int err, uint32_t rule,
+					    const char *log)
+{
+	const struct blob_edit edit = { .what = "model", .err = err, .rule = rule, .log = log };
+	struct blob blob = model_plan(&self->model);
+
+	expect_refused(_metadata, self, &blob, &edit);
+	blob_free(&blob);
+	return &self->args.verdict;
+}
+
+static void accepted(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self)
+{
+	struct blob blob = model_plan(&self->model);
+
+	EXPECT_EQ(0, load(self, &blob)) TH_LOG("%s", self->log.text);
+	EXPECT_EQ(NPUMEM_RULE_NONE, self->args.verdict.rule);
+	EXPECT_NE(0, self->args.handle);
+	blob_free(&blob);
+}
+
+#define INFO	 NPUMEM_PLAN_INFO
+#define PLACES	 NPUMEM_PLAN_PLACEMENTS
+#define SCHEDULE NPUMEM_PLAN_SCHEDULE
+#define BLOCKS	 NPUMEM_PLAN_BLOCKS
+#define FORMAT	 NPUMEM_RULE_FORMAT
+#define V1	 NPUMEM_RULE_V1_BOUNDS
+#define V2	 NPUMEM_RULE_V2_ORDER
+#define V3	 NPUMEM_RULE_V3_READ
+#define V4	 NPUMEM_RULE_V4_WRITE
+
+TEST_F(plan, framing)
+{
+	static const struct blob_edit edits[] = {
+		EDIT_HEADER(magic, NPUMEM_GRAPH_MAGIC, -EBADMSG,
+			    "format: magic is 0x5247504e, expected 0x4c50504e\n"),
+		EDIT_HEADER(version, 0, -EOPNOTSUPP, "format: version 0, only 1 is known\n"),
+		EDIT_HEADER(total_size, 16, -EBADMSG, "format: total_size is 16, the blob has "),
+		EDIT_HEADER(section_count, 33, -EBADMSG, "format: 33 sections, at most 32\n"),
+		EDIT_HEADER(section_stride, 0, -EBADMSG, "format: section_stride is 0\n"),
+		EDIT_HEADER(flags, 1, -EBADMSG, "format: header's flags or pad not zero\n"),
+		EDIT_HEADER(pad, 1, -EBADMSG, "format: header's flags or pad not zero\n"),
+		EDIT_ENTRY(PLACES, kind, 9, -EOPNOTSUPP, FORMAT,
+			   "format: section 1 is of unknown kind 9\n"),
+		EDIT_ENTRY(PLACES, stride, 104, -EBADMSG, FORMAT,
+			   "format: stride of section 1 (placements) is 104, needs 112 or more, "
+			   "multiple of 8\n"),
+		EDIT_ENTRY(PLACES, count, UINT64_MAX, -EBADMSG, FORMAT,
+			   "format: section 1 (placements) of 18446744073709551615 records ends "
+			   "beyond the blob\n"),
+		EDIT_ENTRY(PLACES, pad, 1, -EBADMSG, FORMAT,
+			   "format: padding of section 1 (placements) not zero\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(plan, info)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(INFO, npumem_plan_info, 0, alignment, 0, -EINVAL, FORMAT,
+		     "format: info: alignment is not a power of two\n"),
+		EDIT(INFO, npumem_plan_info, 0, alignment, 48, -EINVAL, FORMAT,
+		     "format: info: alignment is not a power of two\n"),
+		EDIT(INFO, npumem_plan_info, 0, status, 4, -EINVAL, FORMAT,
+		     "format: info: status is unknown\n"),
+		EDIT(INFO, npumem_plan_info, 0, status, NPUMEM_PLAN_INFEASIBLE, -EINVAL, FORMAT,
+		     "format: info: status is INFEASIBLE, there is no plan\n"),
+		EDIT(INFO, npumem_plan_info, 0, planner[31], 'x', -EINVAL, FORMAT,
+		     "format: info: planner is not terminated and padded with NULs\n"),
+		EDIT(INFO, npumem_plan_info, 0, host_size, 4096, -EINVAL, FORMAT,
+		     "format: info: host_size is not zero, "),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(plan, v1_bounds)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(INFO, npumem_plan_info, 0, arena_size, 4 * CHAIN_SIZE - 1, -EINVAL, V1,
+		     "V1 bounds: placement 3 of tensor 3: it ends beyond the arena\n"),
+		EDIT(INFO, npumem_plan_info, 0, arena_size, 0, -EINVAL, V1,
+		     "V1 bounds: placement 0 of tensor 0: it ends beyond the arena\n"),
+		EDIT(PLACES, npumem_placement, 1, tensor, CHAIN_TENSORS, -EINVAL, V1,
+		     "V1 bounds: placement 1: tensor 4 is not there\n"),
+		EDIT(PLACES, npumem_placement, 1, block, 1, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its block is not in the plan\n"),
+		EDIT(PLACES, npumem_placement, 1, from, 3, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its span is not within the schedule\n"),
+		EDIT(PLACES, npumem_placement, 1, to, 3, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its span is not within the schedule\n"),
+		EDIT(PLACES, npumem_placement, 1, offset, 4 * CHAIN_SIZE, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: it ends beyond the arena\n"),
+		EDIT(PLACES, npumem_placement, 1, offset, UINT64_MAX, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: it ends beyond the arena\n"),
+		EDIT(PLACES, npumem_placement, 1, region.length, 0, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its length is zero\n"),
+		EDIT(PLACES, npumem_placement, 1, region.length, CHAIN_SIZE + 1, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: it ends beyond the tensor\n"),
+		EDIT(PLACES, npumem_placement, 1, region.pad, 1, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its pad is not zero\n"),
+		EDIT(PLACES, npumem_placement, 1, stride[0], 8, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: an arena stride is not zero where the "
+		     "count is 1\n"),
+		EDIT(PLACES, npumem_placement, 1, ring, 2, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: its ring has more slots than dimension "
+		     "2 repetitions\n"),
+		EDIT(PLACES, npumem_placement, 1, flags, 1, -EINVAL, V1,
+		     "V1 bounds: placement 1 of tensor 1: it has unknown flags\n"),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(plan, v1_alignment_and_fixed_offsets)
+{
+	struct npumem_tensor *a = &self->model.tensors[CHAIN_A];
+
+	a->align = 64;
+	accepted(_metadata, self);
+	self->model.placements[CHAIN_A].offset += 32;
+	refused(_metadata, self, -EINVAL, V1,
+		"V1 bounds: placement 1 of tensor 1: its offset is not a multiple of the tensor's "
+		"align\n");
+	self->model.placements[CHAIN_A].offset -= 32;
+	a->flags = NPUMEM_TENSOR_FIXED;
+	a->fixed_offset = CHAIN_A * CHAIN_SIZE;
+	accepted(_metadata, self);
+	a->fixed_offset += 64;
+	refused(_metadata, self, -EINVAL, V1,
+		"V1 bounds: placement 1 of tensor 1: it is not at the tensor's fixed offset\n");
+	EXPECT_EQ(CHAIN_A, self->args.verdict.tensor);
+}
+
+TEST_F(plan, v2_order)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(SCHEDULE, npumem_position, 1, kind, 5, -EINVAL, V2,
+		     "V2 order: position 1: its kind is unknown\n"),
+		EDIT(SCHEDULE, npumem_position, 1, index, CHAIN_STEPS, -EINVAL, V2,
+		     "V2 order: position 1: its step is not there\n"),
+		EDIT(SCHEDULE, npumem_position, 1, index, 0, -EINVAL, V2,
+		     "V2 order: position 1, step 0: the step stands at an earlier one too\n"),
+		EDIT(SCHEDULE, npumem_position, 1, placement, 0, -EINVAL, V2,
+		     "V2 order: position 1, step 1: fields of a transfer are not empty\n"),
+		EDIT(SCHEDULE, npumem_position, 1, pad, 1, -EINVAL, V2,
+		     "V2 order: position 1, step 1: fields of a transfer are not empty\n"),
+		EDIT(SCHEDULE, npumem_position, 1, length, 8, -EINVAL, V2,
+		     "V2 order: position 1, step 1: fields of a transfer are not empty\n"),
+		EDIT(BLOCKS, npumem_plan_block, 0, block, 1, -EINVAL, V2,
+		     "V2 order: block 0 of the plan is not the whole schedule of block 0, "),
+		EDIT(BLOCKS, npumem_plan_block, 0, first_position, 1, -EINVAL, V2,
+		     "V2 order: block 0 of the plan is not the whole schedule of block 0, "),
+		EDIT(BLOCKS, npumem_plan_block, 0, position_count, 2, -EINVAL, V2,
+		     "V2 order: block 0 of the plan is not the whole schedule of block 0, "),
+		EDIT(BLOCKS, npumem_plan_block, 0, pad, 1, -EINVAL, V2,
+		     "V2 order: block 0 of the plan is not the whole schedule of block 0, "),
+	};
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+}
+
+TEST_F(plan, v2_step_left_out)
+{
+	uint32_t i;
+
+	self->model.position_count--;
+	self->model.plan_block.position_count--;
+	for (i = 0; i < CHAIN_TENSORS; i++)
+		self->model.placements[i].to--;
+	refused(_metadata, self, -EINVAL, V2, "V2 order: step 2 is not in the schedule\n");
+	EXPECT_EQ(CHAIN_LAST, self->args.verdict.step);
+}
+
+TEST_F(plan, v3_schedule_against_the_data)
+{
+	const struct npumem_verdict *v;
+
+	self->model.positions[1].index = CHAIN_LAST;
+	self->model.positions[2].index = CHAIN_MIX;
+	v = refused(_metadata, self, -EINVAL, V3,
+		    "V3 read: step 2 reads tile 2 of tensor 2 before step 1 writes it\n");
+	EXPECT_EQ(1, v->position);
+	EXPECT_EQ(CHAIN_LAST, v->step);
+	EXPECT_EQ(CHAIN_B, v->tile);
+	EXPECT_EQ(CHAIN_MIX, v->other_step);
+}
+
+TEST_F(plan, v3_no_placement)
+{
+	self->model.placements[CHAIN_A] = self->model.placements[CHAIN_Y];
+	self->model.placement_count--;
+	refused(_metadata, self, -EINVAL, V3,
+		"V3 read: tensor 1 bytes [0, 256) have no placement at position 0, where step 0 "
+		"writes them\n");
+	EXPECT_EQ(CHAIN_A, self->args.verdict.tensor);
+}
+
+TEST_F(plan, v3_placement_ends_before_the_read)
+{
+	self->model.placements[CHAIN_A].to = 0;
+	refused(_metadata, self, -EINVAL, V3,
+		"V3 read: tensor 1 bytes [0, 256) are placed up to position 0 only, but step 1 "
+		"reads tile 1 of them at position 1\n");
+}
+
+TEST_F(plan, v3_two_homes)
+{
+	struct npumem_placement second = self->model.placements[CHAIN_A];
+
+	model_place(&self->model, CHAIN_A, 4 * CHAIN_SIZE);
+	self->model.placements[CHAIN_TENSORS].to = second.to;
+	refused(_metadata, self, -EINVAL, V3,
+		"V3 read: tensor 1 bytes [0, 256) are in both placement 1 and placement 4\n");
+}
+
+TEST_F(plan, v4_live_tensors_overlap)
+{
+	const struct npumem_verdict *v;
+
+	/* Y over B, which LAST reads to write Y: by its last byte. */
+	self->model.placements[CHAIN_Y].offset -= 1;
+	v = refused(_metadata, self, -EINVAL, V4,
+		    "V4 write: step 2 writes tensor 3 to bytes [767, 768) of the arena, where it "
+		    "reads tile 2 of tensor 2 itself and is not staged\n");
+	EXPECT_EQ(CHAIN_LAST, v->step);
+	EXPECT_EQ(2, v->position);
+	EXPECT_EQ(CHAIN_Y, v->tensor);
+	EXPECT_EQ(CHAIN_B, v->other_tensor);
+	EXPECT_EQ(CHAIN_LAST, v->other_step);
+	EXPECT_EQ(767, v->first);
+	EXPECT_EQ(1, v->length);
+
+	/* Staged, it reads all before it writes. */
+	self->model.steps[CHAIN_LAST].flags = NPUMEM_STEP_STAGED;
+	accepted(_metadata, self);
+}
+
+TEST_F(plan, v4_still_needed_by_a_later_step)
+{
+	const struct npumem_verdict *v;
+
+	/* LAST reads A too; B is written over it before. */
+	self->model.accesses[4].tile = CHAIN_A;
+	self->model.placements[CHAIN_B].offset = CHAIN_A * CHAIN_SIZE + 16;
+	self->model.steps[CHAIN_MIX].flags = NPUMEM_STEP_STAGED;
+	v = refused(_metadata, self, -EINVAL, V4,
+		    "V4 write: step 1 writes tensor 2 to bytes [272, 512) of the arena, still "
+		    "needed by step 2 which reads tile 1 of tensor 1\n");
+	EXPECT_EQ(CHAIN_MIX, v->step);
+	EXPECT_EQ(CHAIN_LAST, v->other_step);
+	EXPECT_EQ(272, v->first);
+	EXPECT_EQ(240, v->length);
+}
+
+TEST_F(plan, v4_inputs_overlap)
+{
+	uint32_t z = model_tensor(&self->model, NPUMEM_TENSOR_INPUT, 64);
+
+	model_place(&self->model, z, 32);
+	refused(_metadata, self, -EINVAL, V4,
+		"V4 write: tensor 4 and tensor 0 are both at bytes [32, 96) of the arena when the "
+		"schedule begins\n");
+}
+
+TEST_F(plan, v4_over_an_output)
+{
+	/* A second output, written first and then written over. */
+	self->model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
+	self->model.placements[CHAIN_Y].offset = CHAIN_A * CHAIN_SIZE;
+	refused(_metadata, self, -EINVAL, V4,
+		"V4 write: step 2 writes tensor 3 to bytes [256, 512) of the arena, where tensor 1 "
+		"must survive the exit\n");
+}
+
+TEST_F(plan, v4_reuse_of_dead_bytes_is_fine)
+{
+	/* Y where X was: X is dead by then. */
+	self->model.placements[CHAIN_Y].offset = 0;
+	self->model.info.arena_size = 3 * CHAIN_SIZE;
+	accepted(_metadata, self);
+}
+
+TEST_F(plan, v7_output_leaves_before_the_exit)
+{
+	self->model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
+	self->model.placements[CHAIN_A].to = 1;
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V7_EXIT,
+		"V7 exit: tensor 1 bytes [0, 256) are placed up to position 1 only, but must "
+		"survive the exit\n");
+}
+
+TEST_F(plan, later_features_are_refused_by_name)
+{
+	static const struct blob_edit edits[] = {
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_LOAD, -EOPNOTSUPP, 0,
+		     "not supported: load, at position 1\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_SPILL, -EOPNOTSUPP, 0,
+		     "not supported: spill, at position 1\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_FILL, -EOPNOTSUPP, 0,
+		     "not supported: fill, at position 1\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_DROP, -EOPNOTSUPP, 0,
+		     "not supported: drop, at position 1\n"),
+	};
+	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
+	struct drm_npumem_info info;
+
+	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	x->flags = NPUMEM_TENSOR_HOST;
+	refused(_metadata, self, -EOPNOTSUPP, 0, "not supported: HOST, at tensor 0\n");
+	x->flags = NPUMEM_TENSOR_EXTERNAL;
+	refused(_metadata, self, -EOPNOTSUPP, 0, "not supported: EXTERNAL, at tensor 0\n");
+	x->flags = 0;
+
+	/* The device says the same beforehand. */
+	ASSERT_EQ(0, npu_info(self->fd, &info));
+	EXPECT_EQ(0, info.features & (NPUMEM_FEATURE_SPILL | NPUMEM_FEATURE_EXTERNAL |
+				      NPUMEM_FEATURE_BLOCKS | NPUMEM_FEATURE_ALIAS));
+}
+
+TEST_F(plan, tensor_in_pieces_that_move)
+{
+	struct npumem_placement *a = &self->model.placements[CHAIN_A];
+	uint32_t second;
+
+	/* Two halves, swapped. */
+	second = model_place(&self->model, CHAIN_A, CHAIN_A * CHAIN_SIZE);
+	a = &self->model.placements[CHAIN_A];
+	a->region.length = CHAIN_SIZE / 2;
+	a->offset += CHAIN_SIZE / 2;
+	a = &self->model.placements[second];
+	a->region.offset = CHAIN_SIZE / 2;
+	a->region.length = CHAIN_SIZE / 2;
+	accepted(_metadata, self);
+	/* The second on top of the first. */
+	a->offset += CHAIN_SIZE / 2;
+	refused(_metadata, self, -EINVAL, V4,
+		"V4 write: step 0 writes both tensor 1 and tensor 1 to bytes [384, 512) of the "
+		"arena\n");
+}
+
+TEST_F(plan, log_of_success)
+{
+	struct blob graph = model_graph(&self->model), plan = model_plan(&self->model);
+	struct drm_npumem_plan_load args = {
+		.blob = (uintptr_t)plan.data,
+		.size = plan.size,
+		.log = npu_log(&self->log, 2),
+	};
+
+	ASSERT_EQ(0, world_graph(self->fd, &graph, &args.graph));
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_EQ(0, strncmp("plan: 3 positions, 4 placements, ", self->log.text, 33))
+	TH_LOG("%s", self->log.text);
+	EXPECT_EQ(strlen(self->log.text) + 1, args.log.true_size);
+	blob_free(&graph);
+	blob_free(&plan);
+}
+
+TEST_F(plan, of_another_graph)
+{
+	struct blob plan = model_plan(&self->model);
+
+	/* The same plan, for a graph whose A is one byte longer. */
+	self->model.tensors[CHAIN_A].size++;
+	self->model.tiles[CHAIN_A].region.length++;
+	EXPECT_EQ(-EINVAL, load(self, &plan));
+	EXPECT_EQ(V3, self->args.verdict.rule);
+	blob_free(&plan);
+}
+
+TEST_F(plan, cut_short_anywhere)
+{
+	struct blob whole = model_plan(&self->model), cut = whole;
+
+	for (cut.size = 0; cut.size < whole.size; cut.size++)
+		EXPECT_EQ(-EBADMSG, load(self, &cut)) TH_LOG("%zu bytes", cut.size);
+	EXPECT_EQ(0, load(self, &whole));
+	blob_free(&whole);
+}
+
+TEST_HARNESS_MAIN

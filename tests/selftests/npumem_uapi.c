@@ -1,0 +1,631 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The uapi as such: struct sizes, and for each ioctl one call that works and
+ * all that one wrong field can do to it.
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kselftest_harness.h"
+#include "npumem_world.h"
+
+#define ASSERT_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type)
+
+ASSERT_SIZE(drm_npumem_array, 16);
+ASSERT_SIZE(drm_npumem_dev_query, 16);
+ASSERT_SIZE(drm_npumem_info, 72);
+ASSERT_SIZE(drm_npumem_bank, 64);
+ASSERT_SIZE(drm_npumem_engine, 48);
+ASSERT_SIZE(drm_npumem_bo_create, 24);
+ASSERT_SIZE(drm_npumem_bo_mmap_offset, 16);
+ASSERT_SIZE(drm_npumem_bo_wait, 16);
+ASSERT_SIZE(drm_npumem_log, 24);
+ASSERT_SIZE(drm_npumem_graph_create, 96);
+ASSERT_SIZE(drm_npumem_handle, 8);
+ASSERT_SIZE(drm_npumem_plan_request, 80);
+ASSERT_SIZE(drm_npumem_plan_load, 104);
+ASSERT_SIZE(drm_npumem_plan_read, 136);
+ASSERT_SIZE(drm_npumem_run_create, 32);
+ASSERT_SIZE(drm_npumem_run_bind, 24);
+ASSERT_SIZE(drm_npumem_sync, 16);
+ASSERT_SIZE(drm_npumem_reloc, 16);
+ASSERT_SIZE(drm_npumem_job, 64);
+ASSERT_SIZE(drm_npumem_submit, 112);
+ASSERT_SIZE(npumem_verdict, 48);
+ASSERT_SIZE(npumem_blob_header, 32);
+ASSERT_SIZE(npumem_blob_section, 32);
+ASSERT_SIZE(npumem_region, 56);
+ASSERT_SIZE(npumem_tensor, 48);
+ASSERT_SIZE(npumem_tile, 64);
+ASSERT_SIZE(npumem_access, 16);
+ASSERT_SIZE(npumem_step, 24);
+ASSERT_SIZE(npumem_block, 16);
+ASSERT_SIZE(npumem_edge, 24);
+ASSERT_SIZE(npumem_carry, 8);
+ASSERT_SIZE(npumem_plan_info, 96);
+ASSERT_SIZE(npumem_placement, 112);
+ASSERT_SIZE(npumem_position, 40);
+ASSERT_SIZE(npumem_plan_block, 24);
+ASSERT_SIZE(npumem_entry, 40);
+ASSERT_SIZE(npumem_plan_edge, 16);
+ASSERT_SIZE(npumem_view, 24);
+
+FIXTURE(uapi)
+{
+	int fd;
+	struct model model;
+	struct blob graph_blob, plan_blob;
+	struct world w;
+	struct npu_log log;
+	uint8_t out[4096];
+	struct drm_npumem_job job;
+};
+
+FIXTURE_SETUP(uapi)
+{
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	self->model = model_chain();
+	self->graph_blob = model_graph(&self->model);
+	self->plan_blob = model_plan(&self->model);
+	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
+	self->job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+}
+
+FIXTURE_TEARDOWN(uapi)
+{
+	world_close(&self->w);
+	blob_free(&self->graph_blob);
+	blob_free(&self->plan_blob);
+	model_free(&self->model);
+	close(self->fd);
+}
+
+/**
+ * struct field - one field of otherwise valid arguments, made wrong
+ * @err: what the ioctl must say then
+ */
+struct field {
+	const char *name;
+	size_t offset;
+	size_t size;
+	uint64_t value;
+	int err;
+};
+
+#define FIELD(type, member, value, err)                                                          \
+	{ #member "=" #value, offsetof(struct type, member), sizeof(((struct type *)0)->member), \
+	  value, err }
+
+/*
+ * Spoil one field at a time. With no field spoilt the call works, before and
+ * after: what is refused is refused for that field, and leaves nothing behind.
+ */
+static void spoil_fields(struct __test_metadata *_metadata, int fd, unsigned long request,
+			 const void *valid, const struct field *fields, unsigned int count)
+{
+	size_t size = _IOC_SIZE(request);
+	uint8_t args[256];
+	unsigned int i;
+
+	ASSERT_LE(size, sizeof(args));
+	memcpy(args, valid, size);
+	ASSERT_EQ(0, npu_ioctl(fd, request, args));
+	for (i = 0; i < count; i++) {
+		memcpy(args, valid, size);
+		memcpy(args + fields[i].offset, &fields[i].value, fields[i].size);
+		EXPECT_EQ(fields[i].err, npu_ioctl(fd, request, args))
+		TH_LOG("field: %s", fields[i].name);
+	}
+	memcpy(args, valid, size);
+	EXPECT_EQ(0, npu_ioctl(fd, request, args));
+}
+
+TEST_F(uapi, driver_names_itself)
+{
+	drmVersionPtr version = drmGetVersion(self->fd);
+
+	ASSERT_NE(NULL, version);
+	EXPECT_STREQ(NPUMEM_DRIVER_NAME, version->name);
+	EXPECT_EQ(NPUMEM_UAPI_MAJOR, version->version_major);
+	EXPECT_EQ(NPUMEM_UAPI_MINOR, version->version_minor);
+	drmFreeVersion(version);
+}
+
+TEST_F(uapi, arguments_in_memory_that_is_not_mapped)
+{
+	static const unsigned long all[] = {
+		DRM_IOCTL_NPUMEM_DEV_QUERY,	 DRM_IOCTL_NPUMEM_BO_CREATE,
+		DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, DRM_IOCTL_NPUMEM_BO_WAIT,
+		DRM_IOCTL_NPUMEM_GRAPH_CREATE,	 DRM_IOCTL_NPUMEM_GRAPH_DESTROY,
+		DRM_IOCTL_NPUMEM_PLAN_REQUEST,	 DRM_IOCTL_NPUMEM_PLAN_LOAD,
+		DRM_IOCTL_NPUMEM_PLAN_READ,	 DRM_IOCTL_NPUMEM_PLAN_DESTROY,
+		DRM_IOCTL_NPUMEM_RUN_CREATE,	 DRM_IOCTL_NPUMEM_RUN_BIND,
+		DRM_IOCTL_NPUMEM_RUN_RESET,	 DRM_IOCTL_NPUMEM_RUN_DESTROY,
+		DRM_IOCTL_NPUMEM_SUBMIT,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, all[i], (void *)(uintptr_t)NPU_UNMAPPED))
+		TH_LOG("ioctl %#lx", all[i]);
+		EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, all[i], NULL))
+		TH_LOG("ioctl %#lx", all[i]);
+	}
+}
+
+TEST_F(uapi, ioctl_numbers_that_do_not_exist)
+{
+	uint64_t args[32] = { 0 };
+	unsigned int nr;
+
+	for (nr = DRM_NPUMEM_SUBMIT + 1; nr < DRM_COMMAND_END - DRM_COMMAND_BASE; nr++)
+		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd,
+					     _IOC(_IOC_READ | _IOC_WRITE, DRM_IOCTL_BASE,
+						  DRM_COMMAND_BASE + nr, 64),
+					     args))
+	TH_LOG("number %#x", nr);
+}
+
+/* Older and newer users: a struct cut short is as if the rest were zero. */
+TEST_F(uapi, shorter_and_longer_structs)
+{
+	struct {
+		struct drm_npumem_dev_query query;
+		uint64_t tail;
+	} args = { .query = { .type = NPUMEM_QUERY_INFO, .size = 4, .ptr = NPU_UNMAPPED } };
+	struct {
+		struct drm_npumem_submit submit;
+		uint64_t tail[2];
+	} submit = { .submit = { .run = self->w.run, .jobs = NPU_ARRAY(&self->job, 1) } };
+
+	/* The pointer, which is wrong, is cut off: "tell me the size". */
+	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, 8), &args));
+	EXPECT_EQ(sizeof(struct drm_npumem_info), args.query.size);
+	EXPECT_EQ(-EFAULT, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+
+	/* Nothing at all is all zeros, and those are no query. */
+	EXPECT_EQ(-EINVAL,
+		  npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, 0), &args));
+	EXPECT_EQ(-EINVAL,
+		  npu_ioctl(self->fd,
+			    _IOC(_IOC_READ, DRM_IOCTL_BASE, DRM_COMMAND_BASE + DRM_NPUMEM_DEV_QUERY,
+				 sizeof(args.query)),
+			    &args));
+
+	args.query.ptr = 0;
+	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, sizeof(args)),
+			       &args));
+
+	/* Without room for the verdict; then with more than there is. */
+	EXPECT_EQ(0, npu_ioctl(self->fd,
+			       npu_ioctl_resize(DRM_IOCTL_NPUMEM_SUBMIT,
+						offsetof(struct drm_npumem_submit, failed_job)),
+			       &submit));
+	self->job.first_position = 1;
+	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_SUBMIT, sizeof(submit)),
+			       &submit));
+	EXPECT_EQ(0, submit.tail[0]);
+}
+
+TEST_F(uapi, dev_query)
+{
+	static const uint32_t types[] = { NPUMEM_QUERY_INFO, NPUMEM_QUERY_BANKS,
+					  NPUMEM_QUERY_ENGINES };
+	static const uint32_t sizes[] = { sizeof(struct drm_npumem_info),
+					  sizeof(struct drm_npumem_bank),
+					  sizeof(struct drm_npumem_engine) };
+	struct drm_npumem_dev_query args;
+	uint8_t whole[1024];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		args = (struct drm_npumem_dev_query){ .type = types[i] };
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, args.size % sizes[i]);
+		EXPECT_NE(0, args.size);
+		ASSERT_LE(args.size, sizeof(whole));
+		args.ptr = (uintptr_t)whole;
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		/* A longer buffer gets what there is, a shorter one its beginning. */
+		memset(self->out, 0xff, sizeof(self->out));
+		args.ptr = (uintptr_t)self->out;
+		args.size = sizeof(self->out);
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, memcmp(self->out, whole, args.size));
+		EXPECT_EQ(0xff, self->out[args.size]);
+		memset(self->out, 0xff, sizeof(self->out));
+		args.size = 12;
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &args));
+		EXPECT_EQ(0, memcmp(self->out, whole, 12));
+		EXPECT_EQ(0xff, self->out[12]);
+		EXPECT_EQ(0, args.size % sizes[i]);
+	}
+}
+
+TEST_F(uapi, dev_query_fields)
+{
+	const struct drm_npumem_dev_query valid = {
+		.type = NPUMEM_QUERY_INFO,
+		.size = 64,
+		.ptr = (uintptr_t)self->out,
+	};
+	static const struct field fields[] = {
+		FIELD(drm_npumem_dev_query, type, 0, -EINVAL),
+		FIELD(drm_npumem_dev_query, type, 4, -EINVAL),
+		FIELD(drm_npumem_dev_query, type, 0xffffffff, -EINVAL),
+		FIELD(drm_npumem_dev_query, ptr, NPU_UNMAPPED, -EFAULT),
+	};
+
+	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &valid, fields,
+		     ARRAY_SIZE(fields));
+}
+
+TEST_F(uapi, info_is_what_the_header_says)
+{
+	struct drm_npumem_info info;
+
+	ASSERT_EQ(0, npu_info(self->fd, &info));
+	EXPECT_EQ(NPUMEM_UAPI_MAJOR, info.uapi_major);
+	EXPECT_EQ(NPUMEM_UAPI_MINOR, info.uapi_minor);
+	EXPECT_EQ(NPUMEM_BLOB_MAX_BYTES, info.max_blob_bytes);
+	EXPECT_LT(0, info.max_log_bytes);
+	EXPECT_LT(0, info.max_accesses);
+	EXPECT_LT(0, info.max_chunks);
+	EXPECT_LT(0, info.max_jobs);
+	EXPECT_LT(0, info.max_syncs);
+	EXPECT_LT(0, info.max_requests);
+	EXPECT_EQ(1, info.bank_count);
+	EXPECT_LE(1, info.engine_count);
+	EXPECT_EQ(0, info.daemon);
+}
+
+TEST_F(uapi, graph_create_fields)
+{
+	const struct drm_npumem_graph_create valid = {
+		.blob = (uintptr_t)self->graph_blob.data,
+		.size = self->graph_blob.size,
+		.log = npu_log(&self->log, 2),
+		/* Out only: whatever stands there is ignored. */
+		.handle = 0xffffffff,
+	};
+	static const struct field fields[] = {
+		FIELD(drm_npumem_graph_create, blob, 0, -EFAULT),
+		FIELD(drm_npumem_graph_create, blob, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_graph_create, size, 0, -EBADMSG),
+		FIELD(drm_npumem_graph_create, size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_graph_create, size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_graph_create, flags, 1, -EINVAL),
+		FIELD(drm_npumem_graph_create, log.level, 3, -EINVAL),
+		FIELD(drm_npumem_graph_create, log.level, 0, -EINVAL),
+		FIELD(drm_npumem_graph_create, log.pad, 1, -EINVAL),
+		FIELD(drm_npumem_graph_create, log.size, 0xffffffff, -E2BIG),
+		FIELD(drm_npumem_graph_create, log.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_graph_create, log.ptr, 0, -EFAULT),
+	};
+
+	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &valid, fields,
+		     ARRAY_SIZE(fields));
+}
+
+TEST_F(uapi, plan_load_fields)
+{
+	const struct drm_npumem_plan_load valid = {
+		.graph = self->w.graph,
+		.blob = (uintptr_t)self->plan_blob.data,
+		.size = self->plan_blob.size,
+		.log = npu_log(&self->log, 2),
+		.handle = 0xffffffff,
+	};
+	static const struct field fields[] = {
+		FIELD(drm_npumem_plan_load, graph, 0, -ENOENT),
+		FIELD(drm_npumem_plan_load, graph, 0x7fffffff, -ENOENT),
+		FIELD(drm_npumem_plan_load, flags, 1, -EINVAL),
+		FIELD(drm_npumem_plan_load, pad, 1, -EINVAL),
+		FIELD(drm_npumem_plan_load, blob, 0, -EFAULT),
+		FIELD(drm_npumem_plan_load, blob, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_load, size, 0, -EBADMSG),
+		FIELD(drm_npumem_plan_load, size, NPUMEM_BLOB_MAX_BYTES + 1, -E2BIG),
+		FIELD(drm_npumem_plan_load, size, UINT64_MAX, -E2BIG),
+		FIELD(drm_npumem_plan_load, log.level, 3, -EINVAL),
+		FIELD(drm_npumem_plan_load, log.level, 0, -EINVAL),
+		FIELD(drm_npumem_plan_load, log.pad, 1, -EINVAL),
+		FIELD(drm_npumem_plan_load, log.size, 0xffffffff, -E2BIG),
+		FIELD(drm_npumem_plan_load, log.ptr, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_load, log.ptr, 0, -EFAULT),
+	};
+
+	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &valid, fields,
+		     ARRAY_SIZE(fields));
+}
+
+TEST_F(uapi, plan_read)
+{
+	struct drm_npumem_plan_read args = { .handle = self->w.plan };
+
+	/* Sizes only. */
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
+	EXPECT_EQ(NPUMEM_PLAN_READY, args.state);
+	EXPECT_EQ(0, args.error);
+	EXPECT_EQ(self->plan_blob.size, args.size);
+	EXPECT_EQ(1, args.message_size);
+	EXPECT_EQ(self->model.info.arena_size, args.arena_size);
+	EXPECT_EQ(0, args.host_size);
+	EXPECT_EQ(self->model.info.lower_bound, args.lower_bound);
+	EXPECT_LE(CHAIN_TENSORS, args.tile_states);
+	EXPECT_NE(0, args.verify_ns);
+	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
+
+	/* The blob, whole and cut short. */
+	memset(self->out, 0xff, sizeof(self->out));
+	args.blob = (uintptr_t)self->out;
+	args.size = sizeof(self->out);
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
+	EXPECT_EQ(self->plan_blob.size, args.size);
+	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, args.size));
+	EXPECT_EQ(0xff, self->out[args.size]);
+	memset(self->out, 0xff, sizeof(self->out));
+	args.size = 16;
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
+	EXPECT_EQ(self->plan_blob.size, args.size);
+	EXPECT_EQ(0, memcmp(self->out, self->plan_blob.data, 16));
+	EXPECT_EQ(0xff, self->out[16]);
+}
+
+TEST_F(uapi, plan_read_fields)
+{
+	const struct drm_npumem_plan_read valid = {
+		.handle = self->w.plan,
+		.blob = (uintptr_t)self->out,
+		.size = sizeof(self->out),
+		.message = (uintptr_t)self->log.text,
+		.message_size = sizeof(self->log.text),
+	};
+	static const struct field fields[] = {
+		FIELD(drm_npumem_plan_read, handle, 0, -ENOENT),
+		FIELD(drm_npumem_plan_read, handle, 0x7fffffff, -ENOENT),
+		FIELD(drm_npumem_plan_read, pad, 1, -EINVAL),
+		FIELD(drm_npumem_plan_read, pad2, 1, -EINVAL),
+		FIELD(drm_npumem_plan_read, blob, NPU_UNMAPPED, -EFAULT),
+		FIELD(drm_npumem_plan_read, message, NPU_UNMAPPED, -EFAULT),
+	};
+
+	spoil_fields(_metadata, self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &valid, fields,
+		     ARRAY_SIZE(fields));
+}
+
+TEST_F(uapi, destroy_and_reset_fields)
+{
+	static const struct {
+		unsigned long request;
+		size_t handle; /* of the world */
+	} cases[] = {
+		{ DRM_IOCTL_NPUMEM_RUN_RESET, offsetof(struct world, run) },
+		{ DRM_IOCTL_NPUMEM_RUN_DESTROY, offsetof(struct world, run) },
+		{ DRM_IOCTL_NPUMEM_PLAN_DESTROY, offsetof(struct world, plan) },
+		{ DRM_IOCTL_NPUMEM_GRAPH_DESTROY, offsetof(struct world, graph) },
+	};
+	struct drm_npumem_handle args;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		memcpy(&args.handle, (uint8_t *)&self->w + cases[i].handle, sizeof(args.handle));
+		args.pad = 1;
+		EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, cases[i].request, &args));
+		args.pad = 0;
+		EXPECT_EQ(0, npu_ioctl(self->fd, cases[i].request, &args));
+		if (cases[i].request != DRM_IOCTL_NPUMEM_RUN_RESET)
+			EXPECT_EQ(-ENOENT, npu_ioctl(self->fd, cases[i].request, &args));
+		EXPECT_EQ(-ENOENT, world_destroy(self->fd, cases[i].request, 0));
+		EXPECT_EQ(-ENOENT, world_destroy(self->fd, cases[i].request, 0x7fffffff));
+	}
+}
+
+static int submit_one(int fd, uint32_t run, const struct drm_npumem_job *job)
+{
+	struct drm_npumem_submit args = { .run = run, .jobs = NPU_ARRAY(job, 1) };
+
+	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+}
+
+TEST_F(uapi, submit_fields)
+{
+	struct drm_npumem_submit args;
+	static const struct field fields[] = {
+		FIELD(drm_npumem_submit, run, 0, -ENOENT),
+		FIELD(drm_npumem_submit, run, 0x7fffffff, -ENOENT),
+		FIELD(drm_npumem_submit, flags, 1, -EINVAL),
+		FIELD(drm_npumem_submit, pad, 1, -EINVAL),
+		FIELD(drm_npumem_submit, jobs.count, 0, -EINVAL),
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		memset(&args, 0, sizeof(args));
+		args.run = self->w.run;
+		args.jobs = NPU_ARRAY(&self->job, 1);
+		memcpy((uint8_t *)&args + fields[i].offset, &fields[i].value, fields[i].size);
+		EXPECT_EQ(fields[i].err, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args))
+		TH_LOG("field: %s", fields[i].name);
+	}
+	EXPECT_EQ(0, submit_one(self->fd, self->w.run, &self->job));
+}
+
+TEST_F(uapi, job_fields)
+{
+	static const struct field fields[] = {
+		FIELD(drm_npumem_job, first_position, CHAIN_STEPS, -EINVAL),
+		FIELD(drm_npumem_job, first_position, 0xffffffff, -EINVAL),
+		FIELD(drm_npumem_job, position_count, 0, -EINVAL),
+		FIELD(drm_npumem_job, position_count, CHAIN_STEPS + 1, -EINVAL),
+		FIELD(drm_npumem_job, position_count, 0xffffffff, -EINVAL),
+		FIELD(drm_npumem_job, op, NPUMEM_OP_NATIVE, -EOPNOTSUPP),
+		FIELD(drm_npumem_job, op, NPUMEM_OP_NATIVE + 1, -EINVAL),
+		FIELD(drm_npumem_job, op, 64, -EINVAL),
+		FIELD(drm_npumem_job, op, 0xffffffff, -EINVAL),
+		FIELD(drm_npumem_job, engine, 0x7fffffff, -EINVAL),
+		FIELD(drm_npumem_job, cmd_bo, 1, -EINVAL),
+		FIELD(drm_npumem_job, flags, 1, -EINVAL),
+		FIELD(drm_npumem_job, cmd_offset, 8, -EINVAL),
+		FIELD(drm_npumem_job, cmd_size, 8, -EINVAL),
+		FIELD(drm_npumem_job, relocs.stride, 16, -EINVAL),
+		FIELD(drm_npumem_job, relocs.count, 1, -EINVAL),
+		FIELD(drm_npumem_job, relocs.ptr, 8, -EINVAL),
+	};
+	struct drm_npumem_job job;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fields); i++) {
+		job = self->job;
+		memcpy((uint8_t *)&job + fields[i].offset, &fields[i].value, fields[i].size);
+		EXPECT_EQ(fields[i].err, submit_one(self->fd, self->w.run, &job))
+		TH_LOG("field: %s", fields[i].name);
+	}
+	/* A fill's value is a byte; and of a job that needs none, zero. */
+	job = self->job;
+	job.op = NPUMEM_OP_FILL;
+	job.value = 256;
+	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	job.op = NPUMEM_OP_NOP;
+	job.value = 1;
+	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	EXPECT_EQ(0, submit_one(self->fd, self->w.run, &self->job));
+}
+
+/* The three arrays of SUBMIT, by the rules at the top of npumem_drm.h. */
+FIXTURE(array)
+{
+	int fd;
+	struct model model;
+	struct world w;
+	struct drm_npumem_info info;
+	struct drm_npumem_submit args;
+	struct drm_npumem_array *array; /* in @args, the one tested */
+	struct {
+		struct drm_npumem_job job;
+		uint64_t job_tail[8];
+		struct drm_npumem_sync sync;
+		uint64_t sync_tail[8];
+	} records;
+};
+
+FIXTURE_VARIANT(array)
+{
+	size_t offset; /* within struct drm_npumem_submit */
+	bool syncs;
+};
+
+FIXTURE_VARIANT_ADD(array, jobs){
+	.offset = offsetof(struct drm_npumem_submit, jobs),
+};
+
+FIXTURE_VARIANT_ADD(array, in_syncs){
+	.offset = offsetof(struct drm_npumem_submit, in_syncs),
+	.syncs = true,
+};
+
+FIXTURE_VARIANT_ADD(array, out_syncs){
+	.offset = offsetof(struct drm_npumem_submit, out_syncs),
+	.syncs = true,
+};
+
+FIXTURE_SETUP(array)
+{
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(0, npu_info(self->fd, &self->info));
+	self->model = model_chain();
+	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
+	ASSERT_EQ(0, drmSyncobjCreate(self->fd, DRM_SYNCOBJ_CREATE_SIGNALED,
+				      &self->records.sync.handle));
+	self->records.job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+	self->args = (struct drm_npumem_submit){
+		.run = self->w.run,
+		.jobs = NPU_ARRAY(&self->records.job, 1),
+	};
+	self->array = (void *)((uint8_t *)&self->args + variant->offset);
+	if (variant->syncs)
+		*self->array = NPU_ARRAY(&self->records.sync, 1);
+}
+
+FIXTURE_TEARDOWN(array)
+{
+	world_close(&self->w);
+	model_free(&self->model);
+	close(self->fd);
+}
+
+static int submit_array(int fd, const struct drm_npumem_submit *args)
+{
+	struct drm_npumem_submit copy = *args;
+
+	return npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &copy);
+}
+
+TEST_F(array, as_it_should_be)
+{
+	EXPECT_EQ(0, submit_array(self->fd, &self->args));
+}
+
+TEST_F(array, wrong_strides)
+{
+	uint32_t stride = self->array->stride;
+
+	self->array->stride = stride - 8;
+	EXPECT_EQ(-EINVAL, submit_array(self->fd, &self->args));
+	self->array->stride = 0;
+	EXPECT_EQ(-EINVAL, submit_array(self->fd, &self->args));
+	self->array->stride = stride + 4;
+	EXPECT_EQ(-EINVAL, submit_array(self->fd, &self->args));
+	self->array->stride = 0xfffffff8;
+	EXPECT_EQ(-E2BIG, submit_array(self->fd, &self->args));
+	self->array->stride = stride;
+	EXPECT_EQ(0, submit_array(self->fd, &self->args));
+}
+
+TEST_F(array, records_of_a_newer_user)
+{
+	uint64_t *tail = variant->syncs ? self->records.sync_tail : self->records.job_tail;
+
+	self->array->stride += 16;
+	tail[1] = 1;
+	EXPECT_EQ(-E2BIG, submit_array(self->fd, &self->args));
+	tail[1] = 0;
+	EXPECT_EQ(0, submit_array(self->fd, &self->args));
+}
+
+TEST_F(array, wrong_pointers)
+{
+	uint64_t ptr = self->array->ptr;
+
+	self->array->ptr = NPU_UNMAPPED;
+	EXPECT_EQ(-EFAULT, submit_array(self->fd, &self->args));
+	self->array->ptr = UINT64_MAX - 7;
+	EXPECT_EQ(-EFAULT, submit_array(self->fd, &self->args));
+	self->array->ptr = 0;
+	EXPECT_EQ(-EINVAL, submit_array(self->fd, &self->args));
+	self->array->ptr = ptr + 4;
+	EXPECT_EQ(-EINVAL, submit_array(self->fd, &self->args));
+	self->array->ptr = ptr;
+	EXPECT_EQ(0, submit_array(self->fd, &self->args));
+}
+
+TEST_F(array, huge_counts)
+{
+	uint32_t max = variant->syncs ? self->info.max_syncs : self->info.max_jobs;
+
+	self->array->count = max + 1;
+	EXPECT_EQ(-E2BIG, submit_array(self->fd, &self->args));
+	self->array->count = 0xffffffff;
+	EXPECT_EQ(-E2BIG, submit_array(self->fd, &self->args));
+	/* As many as may be, but they run into memory that is not mapped. */
+	self->array->count = max;
+	self->array->ptr = NPU_UNMAPPED;
+	EXPECT_EQ(-EFAULT, submit_array(self->fd, &self->args));
+}
+
+TEST_HARNESS_MAIN

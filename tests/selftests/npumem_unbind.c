@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device goes while everything is in flight: a job, a job behind it, a plan
+ * request, mappings. All of it ends with ENODEV or SIGBUS, and a new device is
+ * there, whole, after bind. Runs near the end: it takes the device from everybody.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "npumem_fake_daemon.h"
+#include "npumem_world.h"
+
+#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* Name of the platform device that the driver has. */
+static bool device_name(char *name, size_t size)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(DRIVER);
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		found = entry->d_type == DT_LNK && strcmp(entry->d_name, "module");
+		if (found)
+			snprintf(name, size, "%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static int pause_engine(const char *value)
+{
+	glob_t found;
+	int err;
+
+	if (glob("/sys/kernel/debug/{accel,dri}/*/sim/pause", GLOB_BRACE, NULL, &found))
+		return -ENOENT;
+	err = put(found.gl_pathv[0], value);
+	globfree(&found);
+	return err;
+}
+
+static sigjmp_buf bus_error;
+
+static void on_bus_error(int signal)
+{
+	siglongjmp(bus_error, 1);
+}
+
+static bool read_faults(const volatile uint8_t *byte)
+{
+	struct sigaction action = { .sa_handler = on_bus_error }, old;
+	bool faults = true;
+
+	sigaction(SIGBUS, &action, &old);
+	if (!sigsetjmp(bus_error, 1)) {
+		(void)*byte;
+		faults = false;
+	}
+	sigaction(SIGBUS, &old, NULL);
+	return faults;
+}
+
+FIXTURE(unbind)
+{
+	int fd;
+	char name[256];
+	struct model model;
+	struct world w;
+	struct fake_daemon daemon;
+};
+
+FIXTURE_SETUP(unbind)
+{
+	ASSERT_TRUE(device_name(self->name, sizeof(self->name)));
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	self->model = model_chain();
+	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
+	ASSERT_EQ(0, fake_open(&self->daemon));
+}
+
+/* However far the test came, the device is bound and whole at the end. */
+FIXTURE_TEARDOWN(unbind)
+{
+	struct drm_npumem_bank bank;
+	char name[256];
+	int fd;
+
+	fake_close(&self->daemon);
+	close(self->fd);
+	if (self->w.arena)
+		munmap(self->w.arena, self->w.arena_size);
+	model_free(&self->model);
+	if (!device_name(name, sizeof(name)))
+		EXPECT_EQ(0, put(DRIVER "bind", self->name));
+	fd = npu_open();
+	ASSERT_GE(fd, 0);
+	while (!npu_bank(fd, &bank) && bank.free != bank.size)
+		sched_yield();
+	EXPECT_EQ(bank.size, bank.free);
+	close(fd);
+}
+
+TEST_F(unbind, with_everything_in_flight)
+{
+	struct drm_npumem_plan_request request = { .deadline_ns = INT64_MAX };
+	struct drm_npumem_sync sync = { 0 };
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_submit args = {
+		.run = self->w.run,
+		.jobs = NPU_ARRAY(&job, 1),
+		.out_syncs = NPU_ARRAY(&sync, 1),
+	};
+	struct drm_npumem_info info;
+	struct fake_request accepted;
+	uint32_t out[2], handle;
+	uint8_t *system;
+	int i;
+
+	ASSERT_EQ(0, fake_register(&self->daemon, NPUMEM_VERSION, "unbind"));
+	request.graph = self->w.graph;
+	request.out_sync = npu_syncobj(self->fd);
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &request));
+	ASSERT_EQ(0, fake_accept(&self->daemon, &accepted));
+	ASSERT_EQ(0, npu_bo_create(self->fd, 4096, NPUMEM_BO_SYSTEM, &handle));
+	system = npu_bo_map(self->fd, handle, 4096);
+	ASSERT_NE(NULL, system);
+	EXPECT_FALSE(read_faults(system));
+	EXPECT_FALSE(read_faults(self->w.arena));
+
+	/* One job in the engine's hands, one behind it. */
+	ASSERT_EQ(0, pause_engine("1\n"));
+	for (i = 0; i < 2; i++) {
+		sync.handle = out[i] = npu_syncobj(self->fd);
+		job.first_position = i;
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+		EXPECT_EQ(0, npu_sync_signalled(self->fd, out[i], 0));
+	}
+
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+
+	EXPECT_EQ(-ENODEV, npu_info(self->fd, &info));
+	EXPECT_EQ(-ENODEV, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+	EXPECT_EQ(-ENODEV, npu_bo_create(self->fd, 4096, NPUMEM_BO_CARVEOUT, &handle));
+	EXPECT_TRUE(read_faults(self->w.arena));
+	EXPECT_TRUE(read_faults(system));
+	/* The request has ended: there is nobody left to be told. */
+	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, accepted.id, ENOSPC, NULL, NULL));
+	close(accepted.fd);
+	munmap(system, 4096);
+}
+
+TEST_F(unbind, new_device_works_while_the_old_file_is_open)
+{
+	struct world w;
+	uint32_t i;
+	int fd;
+
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, put(DRIVER "bind", self->name));
+	fd = npu_open();
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, world_open(&w, fd, &self->model));
+	for (i = 0; i < CHAIN_STEPS; i++)
+		EXPECT_EQ(0, world_step(&w, i, NPUMEM_OP_FILL, i + 1));
+	EXPECT_EQ(0, world_wait(&w));
+	EXPECT_TRUE(npu_all_bytes(w.arena + self->model.placements[CHAIN_Y].offset, CHAIN_SIZE,
+				  CHAIN_STEPS));
+	world_close(&w);
+	close(fd);
+}
+
+TEST_F(unbind, many_times)
+{
+	int i, fd;
+
+	for (i = 0; i < 10; i++) {
+		ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+		fd = npu_open();
+		EXPECT_EQ(-1, fd);
+		ASSERT_EQ(0, put(DRIVER "bind", self->name));
+		fd = npu_open();
+		ASSERT_GE(fd, 0);
+		close(fd);
+	}
+}
+
+TEST_HARNESS_MAIN
