@@ -184,6 +184,8 @@ int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 si
 
 	if (size > bank->size)
 		return -ENOSPC;
+	/* What is left of the last unit nobody could have: it is not free. */
+	size = round_up(size, NPUMEM_BANK_ALIGNMENT);
 	memset(node, 0, sizeof(*node));
 	err = bank_insert(bank, node, size);
 	if (err == -ENOSPC) {
@@ -239,10 +241,7 @@ void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info)
 	mutex_lock(&bank->lock);
 	info->free = bank->free;
 	drm_mm_for_each_hole(hole, &bank->mm, start, end) {
-		/* Of a hole only what an allocation could have. */
-		start = round_up(start, NPUMEM_BANK_ALIGNMENT);
-		if (end > start)
-			info->largest_free = max(info->largest_free, end - start);
+		info->largest_free = max(info->largest_free, end - start);
 	}
 	mutex_unlock(&bank->lock);
 }

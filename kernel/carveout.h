@@ -52,7 +52,7 @@ int npumem_bank_add_software(struct npumem_device *dev, u64 size);
 struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index);
 
 /*
- * Allocate a contiguous range, zeroed. -ENOSPC: there is none; -ENODEV: the
+ * Allocate a contiguous range, zeroed, of at least that many bytes. -ENOSPC: there is none; -ENODEV: the
  * device is gone; -EINTR: a fatal signal came while the range was scrubbed.
  */
 int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 size);

@@ -361,11 +361,11 @@ static void submit_fini(struct submit *submit)
 	for (i = 0; submit->jobs && i < submit->args->jobs.count; i++)
 		if (submit->jobs[i])
 			npumem_job_free(submit->jobs[i]);
-	for (i = 0; i < submit->args->out_syncs.count; i++) {
-		if (submit->syncobjs && submit->syncobjs[i])
+	/* A count that was refused has no arrays. */
+	for (i = 0; submit->syncobjs && submit->chains && i < submit->args->out_syncs.count; i++) {
+		if (submit->syncobjs[i])
 			drm_syncobj_put(submit->syncobjs[i]);
-		if (submit->chains && submit->chains[i])
-			dma_fence_chain_free(submit->chains[i]);
+		dma_fence_chain_free(submit->chains[i]);
 	}
 	kvfree(submit->chains);
 	kvfree(submit->syncobjs);

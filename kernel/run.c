@@ -306,9 +306,14 @@ err_plan:
 int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_run_bind *args = data;
+	struct npumem_run *run;
 
 	if (args->flags)
 		return -EINVAL;
+	run = npumem_run_lookup(file->driver_priv, args->run);
+	if (!run)
+		return -ENOENT;
+	npumem_run_put(run);
 	return -EOPNOTSUPP;
 }
 
