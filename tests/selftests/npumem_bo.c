@@ -88,6 +88,8 @@ TEST_F(bo, mappings_of_one_buffer_show_the_same_bytes)
 	EXPECT_TRUE(npu_all_bytes(b, size, PATTERN));
 	b[size - 1] = 1;
 	EXPECT_EQ(1, a[size - 1]);
+	munmap(a, size);
+	munmap(b, size);
 }
 
 TEST_F(bo, buffers_do_not_overlap)
@@ -106,6 +108,8 @@ TEST_F(bo, buffers_do_not_overlap)
 	memset(b, 2, self->page);
 	EXPECT_TRUE(npu_all_bytes(a, self->page, 1));
 	EXPECT_TRUE(npu_all_bytes(b, self->page, 2));
+	munmap(a, self->page);
+	munmap(b, self->page);
 }
 
 TEST_F(bo, create_bad_arguments)

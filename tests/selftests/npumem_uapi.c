@@ -197,7 +197,7 @@ TEST_F(uapi, shorter_and_longer_structs)
 				 sizeof(args.query)),
 			    &args));
 
-	args.query.ptr = 0;
+	args.query = (struct drm_npumem_dev_query){ .type = NPUMEM_QUERY_INFO };
 	EXPECT_EQ(0, npu_ioctl(self->fd, npu_ioctl_resize(DRM_IOCTL_NPUMEM_DEV_QUERY, sizeof(args)),
 			       &args));
 
