@@ -443,8 +443,12 @@ int netlink_open(sd_event *event, const struct netlink_events *events, void *use
 		return err;
 	}
 	*out = netlink;
-	attach(netlink);
 	return 0;
+}
+
+void netlink_start(struct netlink *netlink)
+{
+	attach(netlink);
 }
 
 void netlink_close(struct netlink *netlink)

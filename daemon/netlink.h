@@ -19,7 +19,7 @@
 #include "transport.h"
 
 /**
- * struct netlink_events - called from the event loop, or from netlink_open()
+ * struct netlink_events - called from the event loop, or from netlink_start()
  * @attached: registered with the driver; requests may already wait
  * @ready: requests wait to be accepted
  * @detached: the driver is gone, and all requests with it
@@ -35,13 +35,11 @@ struct netlink_events {
 
 struct netlink;
 
-/**
- * netlink_open() - sockets, and a first try to register
- *
- * 0 also if there is no driver yet. Negative errno if there is no netlink.
- */
+/** netlink_open() - sockets; a negative errno if there is no netlink */
 int netlink_open(sd_event *event, const struct netlink_events *events, void *userdata,
 		 struct netlink **out);
+/** netlink_start() - first try to register; if there is no driver yet, wait for it */
+void netlink_start(struct netlink *netlink);
 void netlink_close(struct netlink *netlink);
 
 /* accept and done; @data is the struct netlink. */

@@ -84,12 +84,9 @@ static void on_ended(struct request *request, void *data)
 
 static void on_attached(void *data)
 {
-	struct server *server = data;
-
-	server->transport.data = server->netlink;
 	log_info("registered with the npumem driver");
 	sd_notify(0, "STATUS=Planning for the npumem driver.");
-	accept_requests(server);
+	accept_requests(data);
 }
 
 static void on_ready(void *data)
@@ -218,8 +215,8 @@ static void on_tried(struct worker *worker, const struct worker_result *result, 
 	if (result->status)
 		log_error("workers cannot run here: %s (see seccomp and memory-limit in "
 			  "npumemd.conf(5))", result->text);
-	worker_free(worker);
 	sd_event_exit(server->event, result->status ? EXIT_FAILURE : EXIT_SUCCESS);
+	worker_free(worker);
 }
 
 /*
@@ -289,12 +286,14 @@ int server_run(const struct server_args *args)
 	code = start(&server);
 	if (!code) {
 		sd_notify(0, "STATUS=Waiting for the npumem driver.");
-		server.transport.ops = &netlink_transport_ops;
 		code = netlink_open(server.event, &netlink_events, &server, &server.netlink);
 		if (code)
 			log_error("no netlink: %s", strerror(-code));
 	}
 	if (!code) {
+		server.transport.ops = &netlink_transport_ops;
+		server.transport.data = server.netlink;
+		netlink_start(server.netlink);
 		/* Not if the driver refused this daemon at once. */
 		if (sd_event_get_exit_code(server.event, &code) == -ENODATA)
 			sd_notify(0, "READY=1");

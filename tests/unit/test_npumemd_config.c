@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: MIT
+/* npumemd: configuration file, log levels. Every rejection, with its line. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "config.h"
+#include "log.h"
+
+static char path[64];
+
+static int setup(void **state)
+{
+	int fd;
+
+	strcpy(path, "/tmp/npumemd-conf-XXXXXX");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return -1;
+	close(fd);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	return unlink(path);
+}
+
+static void write_file(const char *text)
+{
+	FILE *file = fopen(path, "w");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static struct config read_good(const char *text)
+{
+	struct config config;
+	char reason[512] = "";
+	int err;
+
+	write_file(text);
+	err = config_read(path, &config, reason, sizeof(reason));
+	if (err)
+		fail_msg("%s", reason);
+	return config;
+}
+
+/* @reason is what follows the file's name. */
+static void refuse(const char *text, const char *reason)
+{
+	struct config config, before;
+	char got[512];
+
+	memset(&config, 0x5a, sizeof(config));
+	before = config;
+	write_file(text);
+	assert_int_equal(config_read(path, &config, got, sizeof(got)), -EINVAL);
+	assert_memory_equal(got, path, strlen(path));
+	assert_string_equal(got + strlen(path), reason);
+	/* A file with a mistake changes nothing. */
+	assert_memory_equal(&config, &before, sizeof(config));
+}
+
+static void test_defaults(void **state)
+{
+	struct config config = read_good("");
+
+	assert_int_equal(config.log_level, LOG_INFO);
+	assert_int_equal(config.workers, 2);
+	assert_int_equal(config.memory_limit, 512 << 20);
+	assert_int_equal(config.cpu_limit, 60);
+	assert_int_equal(config.time_limit, 120);
+	assert_int_equal(config.plan_limit, 64 << 20);
+	assert_true(config.seccomp);
+	assert_string_equal(config.planner, "greedy");
+}
+
+static void test_every_key(void **state)
+{
+	struct config config = read_good("; comment\n"
+					 "[daemon]\n"
+					 "log-level = debug\n"
+					 "workers=64\n"
+					 "# comment\n"
+					 "[worker]\n"
+					 "memory-limit = 2G\n"
+					 "cpu-limit = 5\n"
+					 "time-limit = 0\n"
+					 "plan-size-limit = 4K\n"
+					 "seccomp = no\n"
+					 "[planner]\n"
+					 "default = greedy\n");
+
+	assert_int_equal(config.log_level, LOG_DEBUG);
+	assert_int_equal(config.workers, 64);
+	assert_int_equal(config.memory_limit, 2ull << 30);
+	assert_int_equal(config.cpu_limit, 5);
+	assert_int_equal(config.time_limit, 0);
+	assert_int_equal(config.plan_limit, 4096);
+	assert_false(config.seccomp);
+	assert_string_equal(config.planner, "greedy");
+}
+
+static void test_sizes(void **state)
+{
+	assert_int_equal(read_good("[worker]\nmemory-limit = 33554432\n").memory_limit, 32 << 20);
+	assert_int_equal(read_good("[worker]\nmemory-limit = 32768K\n").memory_limit, 32 << 20);
+	assert_int_equal(read_good("[worker]\nmemory-limit = 0\n").memory_limit, 0);
+	assert_int_equal(read_good("[worker]\nplan-size-limit = 64M\n").plan_limit, 64 << 20);
+}
+
+static void test_unknown(void **state)
+{
+	refuse("[daemon]\nworkers = 1\nwrokers = 2\n",
+	       ":3: unknown key \"wrokers\" in section [daemon]");
+	refuse("[deamon]\nworkers = 1\n", ":2: unknown section [deamon]");
+	refuse("workers = 1\n", ":1: workers stands in no section");
+	/* A key of another section. */
+	refuse("[worker]\nworkers = 1\n", ":2: unknown key \"workers\" in section [worker]");
+}
+
+static void test_syntax(void **state)
+{
+	char line[400];
+
+	refuse("[daemon]\n\nworkers\n", ":3: neither [section], key = value, nor a comment");
+	refuse("[daemon\n", ":1: neither [section], key = value, nor a comment");
+	refuse("[daemon]\nworkers = 1\n\nworkers = 2\n", ":4: workers is given twice");
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "[daemon]\nworkers = ", 19);
+	strcpy(line + sizeof(line) - 2, "\n");
+	refuse(line, ":2: the line is longer than 198 bytes");
+}
+
+/* The first mistake of several is the one named, whoever finds it. */
+static void test_first_mistake(void **state)
+{
+	refuse("[daemon]\nworkers\nworkers = 0\n",
+	       ":2: neither [section], key = value, nor a comment");
+	refuse("[daemon]\nworkers = 0\nworkers\n", ":2: workers: \"0\" is not between 1 and 64");
+}
+
+static void test_values(void **state)
+{
+	static const struct {
+		const char *text;
+		const char *reason;
+	} bad[] = {
+		{ "[daemon]\nlog-level = loud\n",
+		  ":2: log-level: \"loud\" is not one of error, warning, notice, info, debug" },
+		{ "[daemon]\nlog-level =\n",
+		  ":2: log-level: \"\" is not one of error, warning, notice, info, debug" },
+		{ "[daemon]\nworkers = 0\n", ":2: workers: \"0\" is not between 1 and 64" },
+		{ "[daemon]\nworkers = 65\n", ":2: workers: \"65\" is not between 1 and 64" },
+		{ "[daemon]\nworkers = -1\n", ":2: workers: \"-1\" is not a number" },
+		{ "[daemon]\nworkers = 2x\n", ":2: workers: \"2x\" is not a number" },
+		{ "[daemon]\nworkers = 99999999999999999999\n",
+		  ":2: workers: \"99999999999999999999\" is too large" },
+		{ "[worker]\nmemory-limit = 31M\n",
+		  ":2: memory-limit: \"31M\" is neither 0 (no limit) nor at least 32M" },
+		{ "[worker]\nmemory-limit = lots\n", ":2: memory-limit: \"lots\" is not a number" },
+		{ "[worker]\nmemory-limit =\n", ":2: memory-limit: \"\" is not a number of bytes" },
+		{ "[worker]\nmemory-limit = M\n", ":2: memory-limit: \"M\" is not a number of bytes" },
+		{ "[worker]\nmemory-limit = 17179869184G\n",
+		  ":2: memory-limit: \"17179869184G\" is too large" },
+		{ "[worker]\ncpu-limit = 1.5\n", ":2: cpu-limit: \"1.5\" is not a number" },
+		{ "[worker]\ncpu-limit = 2592001\n",
+		  ":2: cpu-limit: \"2592001\" is more than 30 days in seconds" },
+		{ "[worker]\ntime-limit = soon\n", ":2: time-limit: \"soon\" is not a number" },
+		{ "[worker]\ntime-limit = 2592001\n",
+		  ":2: time-limit: \"2592001\" is more than 30 days in seconds" },
+		{ "[worker]\nplan-size-limit = 4095\n",
+		  ":2: plan-size-limit: \"4095\" is not between 4K and 64M" },
+		{ "[worker]\nplan-size-limit = 65M\n",
+		  ":2: plan-size-limit: \"65M\" is not between 4K and 64M" },
+		{ "[worker]\nseccomp = maybe\n", ":2: seccomp: \"maybe\" is not one of yes, no" },
+		{ "[planner]\ndefault = magic\n",
+		  ":2: default: \"magic\" is not a planner of this npumemd" },
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		refuse(bad[i].text, bad[i].reason);
+}
+
+static void test_no_file(void **state)
+{
+	struct config config;
+	char reason[512];
+
+	assert_int_equal(config_read("/nowhere/npumemd.conf", &config, reason, sizeof(reason)),
+			 -ENOENT);
+	assert_string_equal(reason, "/nowhere/npumemd.conf: No such file or directory");
+	assert_int_equal(config_read("/", &config, reason, sizeof(reason)), -EIO);
+	assert_string_equal(reason, "/: Input/output error");
+}
+
+/* The example that is installed holds the defaults, commented out. */
+static void test_example(void **state)
+{
+	const char *example = getenv("NPUMEMD_EXAMPLE");
+	char reason[512] = "", line[256], text[8192] = "";
+	struct config config, defaults;
+	FILE *file;
+
+	assert_non_null(example);
+	config_defaults(&defaults);
+	if (config_read(example, &config, reason, sizeof(reason)))
+		fail_msg("%s", reason);
+	assert_memory_equal(&config, &defaults, sizeof(config));
+
+	/* With each "#key = value" made a line of its own. */
+	file = fopen(example, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file)) {
+		const char *from = line;
+
+		if (line[0] == '#' && line[1] >= 'a' && line[1] <= 'z')
+			from++;
+		assert_true(strlen(text) + strlen(from) < sizeof(text));
+		strcat(text, from);
+	}
+	fclose(file);
+	assert_non_null(strstr(text, "\nworkers = "));
+	config = read_good(text);
+	assert_memory_equal(&config, &defaults, sizeof(config));
+}
+
+static void test_log_levels(void **state)
+{
+	static const struct {
+		const char *name;
+		int level;
+	} good[] = {
+		{ "error", LOG_ERR },	{ "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
+		{ "info", LOG_INFO },	{ "debug", LOG_DEBUG },
+	};
+	int level = -1;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(log_level_parse(good[i].name, &level), 0);
+		assert_int_equal(level, good[i].level);
+		assert_string_equal(log_level_name(level), good[i].name);
+	}
+	assert_int_equal(log_level_parse("Info", &level), -EINVAL);
+	assert_int_equal(log_level_parse("", &level), -EINVAL);
+	assert_int_equal(level, LOG_DEBUG);
+	assert_string_equal(log_level_name(99), "unknown");
+}
+
+/* What the log writes to stderr while a function runs. */
+static void capture(void (*function)(void), char *text, size_t size)
+{
+	int pipes[2], saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_int_equal(pipe(pipes), 0);
+	assert_true(dup2(pipes[1], STDERR_FILENO) >= 0);
+	log_setup(true, LOG_INFO);
+	function();
+	assert_true(dup2(saved, STDERR_FILENO) >= 0);
+	close(saved);
+	close(pipes[1]);
+	n = read(pipes[0], text, size - 1);
+	assert_true(n >= 0);
+	text[n] = '\0';
+	close(pipes[0]);
+}
+
+static void log_some(void)
+{
+	const struct log_fields fields = { .request = 1 };
+
+	log_info("one\n<0>forged: \x1b[31mred");
+	log_debug("too much");
+	log_request(LOG_ERR, &fields, "request %d", 1);
+}
+
+static void test_log_lines(void **state)
+{
+	char text[512];
+
+	capture(log_some, text, sizeof(text));
+	assert_string_equal(text, "<6>npumemd: one <0>forged: ?[31mred\n<3>npumemd: request 1\n");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(defaults),	    TEST(every_key), TEST(sizes),   TEST(unknown),
+		TEST(syntax),	    TEST(first_mistake), TEST(values), TEST(no_file),
+		TEST(example),	    TEST(log_levels), TEST(log_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,554 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd: workers. Jobs that crash, run away, answer nonsense or too much, and
+ * what their sandbox forbids.
+ *
+ * Built twice: as it is, and as test_npumemd_limits without sanitizers, which
+ * need more address space than RLIMIT_AS leaves; the tests of memory are there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "worker.h"
+
+#define RESULT_LIMIT 65536
+
+/**
+ * struct outcome - result of the last worker, copied
+ * @done: how often it was called
+ */
+struct outcome {
+	struct worker_result result;
+	char data[64];
+	int done;
+	sd_event *event;
+};
+
+static uint64_t now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static void on_done(struct worker *worker, const struct worker_result *result, void *userdata)
+{
+	struct outcome *outcome = userdata;
+
+	outcome->result = *result;
+	if (result->size && result->size <= sizeof(outcome->data))
+		memcpy(outcome->data, result->data, result->size);
+	outcome->done++;
+	worker_free(worker);
+	sd_event_exit(outcome->event, 0);
+}
+
+static int setup(void **state)
+{
+	static struct outcome outcome;
+	sigset_t set;
+
+	memset(&outcome, 0, sizeof(outcome));
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	*state = &outcome;
+	return sd_event_new(&outcome.event) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	struct outcome *outcome = *state;
+
+	sd_event_unref(outcome->event);
+	/* No child and no zombie is left. */
+	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
+}
+
+static struct worker_args default_args(struct outcome *outcome, worker_job job)
+{
+	return (struct worker_args){
+		.limits = { .seccomp = true },
+		.result_limit = RESULT_LIMIT,
+		.job = job,
+		.done = on_done,
+		.userdata = outcome,
+	};
+}
+
+static const struct worker_result *run_args(struct outcome *outcome, const struct worker_args *args)
+{
+	struct worker *worker;
+
+	assert_int_equal(worker_start(outcome->event, args, &worker), 0);
+	assert_int_equal(sd_event_loop(outcome->event), 0);
+	assert_int_equal(outcome->done, 1);
+	return &outcome->result;
+}
+
+static const struct worker_result *run(struct outcome *outcome, worker_job job)
+{
+	const struct worker_args args = default_args(outcome, job);
+
+	return run_args(outcome, &args);
+}
+
+static void assert_result(const struct worker_result *result, uint32_t status, const char *text)
+{
+	assert_string_equal(result->text, text);
+	assert_int_equal(result->status, status);
+	if (status)
+		assert_int_equal(result->size, 0);
+}
+
+/* ------------------------------------------------------------ good behaviour */
+
+static int job_answer(const void *task, struct worker_answer *answer)
+{
+	answer->data = strdup(task);
+	answer->size = strlen(task) + 1;
+	strcpy(answer->text, "as you said");
+	return 0;
+}
+
+static void test_answer(void **state)
+{
+	struct worker_args args = default_args(*state, job_answer);
+	struct outcome *outcome = *state;
+
+	args.task = "hello";
+	assert_result(run_args(outcome, &args), 0, "as you said");
+	assert_int_equal(outcome->result.size, 6);
+	assert_string_equal(outcome->data, "hello");
+}
+
+static int job_nothing(const void *task, struct worker_answer *answer)
+{
+	return 0;
+}
+
+static void test_no_data(void **state)
+{
+	const struct worker_result *result = run(*state, job_nothing);
+
+	assert_result(result, 0, "");
+	assert_null(result->data);
+}
+
+static int job_refuse(const void *task, struct worker_answer *answer)
+{
+	answer->data = strdup("not looked at");
+	answer->size = 5;
+	strcpy(answer->text, "I would rather not");
+	return -ENOSPC;
+}
+
+static void test_failure(void **state)
+{
+	assert_result(run(*state, job_refuse), ENOSPC, "I would rather not");
+}
+
+static int job_large(const void *task, struct worker_answer *answer)
+{
+	answer->size = (size_t)(uintptr_t)task;
+	answer->data = calloc(1, answer->size);
+	return answer->data ? 0 : -ENOMEM;
+}
+
+static void test_largest_answer(void **state)
+{
+	struct worker_args args = default_args(*state, job_large);
+
+	args.task = (void *)(uintptr_t)RESULT_LIMIT;
+	assert_result(run_args(*state, &args), 0, "");
+}
+
+/* ------------------------------------------------------------- bad behaviour */
+
+static void test_answer_too_large(void **state)
+{
+	struct worker_args args = default_args(*state, job_large);
+
+	args.task = (void *)(uintptr_t)(RESULT_LIMIT + 1);
+	assert_result(run_args(*state, &args), EFBIG,
+		      "the plan is larger than 65536 bytes, the plan-size-limit of npumemd.conf");
+}
+
+static int job_die(const void *task, struct worker_answer *answer)
+{
+	signal((int)(uintptr_t)task, SIG_DFL);
+	syscall(SYS_tgkill, getpid(), gettid(), (int)(uintptr_t)task);
+	return 0;
+}
+
+static void test_crash(void **state)
+{
+	struct worker_args args = default_args(*state, job_die);
+
+	args.task = (void *)(uintptr_t)SIGSEGV;
+	assert_result(run_args(*state, &args), EIO,
+		      "the planning process was killed by signal 11 (Segmentation fault)");
+}
+
+static int job_exit_0(const void *task, struct worker_answer *answer)
+{
+	_exit(0);
+}
+
+static int job_exit_3(const void *task, struct worker_answer *answer)
+{
+	_exit(3);
+}
+
+static void test_exit_without_answer(void **state)
+{
+	assert_result(run(*state, job_exit_0), EIO, "the planning process gave no answer");
+}
+
+static void test_exit_code(void **state)
+{
+	assert_result(run(*state, job_exit_3), EIO,
+		      "the planning process ended with exit code 3");
+}
+
+static int job_spin(const void *task, struct worker_answer *answer)
+{
+	volatile bool forever = true;
+
+	while (forever)
+		;
+	return 0;
+}
+
+static void test_deadline(void **state)
+{
+	struct worker_args args = default_args(*state, job_spin);
+
+	args.deadline_us = now_us() + 20000;
+	assert_result(run_args(*state, &args), ETIMEDOUT, "planning was stopped at the deadline");
+}
+
+static void test_cpu_limit(void **state)
+{
+	struct worker_args args = default_args(*state, job_spin);
+
+	args.limits.cpu_seconds = 1;
+	assert_result(run_args(*state, &args), ETIMEDOUT,
+		      "planning was stopped after 1 s of processor time, the cpu-limit of "
+		      "npumemd.conf");
+}
+
+/* A hostile process may write anything: bytes of a real answer, one changed each. */
+static unsigned char answer_bytes[4096];
+static size_t answer_size;
+
+static int job_raw(const void *task, struct worker_answer *answer)
+{
+	if (write(WORKER_RESULT_FD, answer_bytes, answer_size) != (ssize_t)answer_size)
+		_exit(9);
+	_exit(0);
+}
+
+/* As in worker.c: magic, status, data_size, text. */
+static void good_bytes(uint32_t status, uint64_t data_size)
+{
+	const uint32_t magic = 0x72776e70;
+
+	memset(answer_bytes, 0, sizeof(answer_bytes));
+	memcpy(answer_bytes, &magic, 4);
+	memcpy(answer_bytes + 4, &status, 4);
+	memcpy(answer_bytes + 8, &data_size, 8);
+	strcpy((char *)answer_bytes + 16, "text");
+	answer_size = 16 + WORKER_TEXT_SIZE + data_size;
+}
+
+static void assert_nonsense(void **state)
+{
+	teardown(state);
+	setup(state);
+	assert_result(run(*state, job_raw), EIO,
+		      "the planning process gave an answer that makes no sense");
+}
+
+static void test_garbage(void **state)
+{
+	good_bytes(0, 8);
+	assert_result(run(*state, job_raw), 0, "text");
+
+	answer_bytes[0] ^= 1; /* magic */
+	assert_nonsense(state);
+	good_bytes(0, 8);
+	answer_size--; /* less data than said */
+	assert_nonsense(state);
+	good_bytes(0, 8);
+	answer_size++; /* more */
+	assert_nonsense(state);
+	good_bytes(4096, 0); /* not an errno */
+	assert_nonsense(state);
+	good_bytes(0x80000000, 0);
+	assert_nonsense(state);
+	good_bytes(EINVAL, 8); /* a failure with data */
+	assert_nonsense(state);
+	good_bytes(0, 8);
+	memset(answer_bytes + 16, 'x', WORKER_TEXT_SIZE); /* no end of the text */
+	assert_nonsense(state);
+	good_bytes(0, 8);
+	memset(answer_bytes + 8, 0xff, 8); /* size that overflows */
+	assert_nonsense(state);
+
+	good_bytes(0, 0);
+	answer_size = 16 + WORKER_TEXT_SIZE - 1; /* a header cut short */
+	teardown(state);
+	setup(state);
+	assert_result(run(*state, job_raw), EIO, "the planning process gave no answer");
+}
+
+/* ------------------------------------------------------------------- sandbox */
+
+#define FORBIDDEN "the planning process made a system call that its sandbox forbids"
+
+static int job_open(const void *task, struct worker_answer *answer)
+{
+	open("/etc/passwd", O_RDONLY);
+	return 0;
+}
+
+static int job_socket(const void *task, struct worker_answer *answer)
+{
+	socket(AF_UNIX, SOCK_STREAM, 0);
+	return 0;
+}
+
+static int job_fork(const void *task, struct worker_answer *answer)
+{
+	if (!fork())
+		_exit(0);
+	return 0;
+}
+
+static int job_exec(const void *task, struct worker_answer *answer)
+{
+	execl("/bin/true", "true", (char *)NULL);
+	return 0;
+}
+
+static int job_kill_parent(const void *task, struct worker_answer *answer)
+{
+	kill(getppid(), SIGTERM);
+	return 0;
+}
+
+static int job_tgkill_parent(const void *task, struct worker_answer *answer)
+{
+	pid_t parent = *(const pid_t *)task;
+
+	syscall(SYS_tgkill, parent, parent, SIGTERM);
+	return 0;
+}
+
+static int job_exec_memory(const void *task, struct worker_answer *answer)
+{
+	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return 0;
+}
+
+static int job_make_executable(const void *task, struct worker_answer *answer)
+{
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	return 0;
+}
+
+static int job_ioctl(const void *task, struct worker_answer *answer)
+{
+	syscall(SYS_ioctl, 2, 0, 0);
+	return 0;
+}
+
+static void test_forbidden_calls(void **state)
+{
+	static const worker_job jobs[] = {
+		job_open,	 job_socket,	    job_fork,		 job_exec,
+		job_kill_parent, job_exec_memory,   job_make_executable, job_ioctl,
+	};
+	struct worker_args args;
+	pid_t self = getpid();
+
+	for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
+		assert_result(run(*state, jobs[i]), EIO, FORBIDDEN);
+		teardown(state);
+		setup(state);
+	}
+	args = default_args(*state, job_tgkill_parent);
+	args.task = &self;
+	assert_result(run_args(*state, &args), EIO, FORBIDDEN);
+}
+
+/* What does not need seccomp, seen without it. */
+static int job_look(const void *task, struct worker_answer *answer)
+{
+	struct rlimit limit;
+
+	for (int fd = WORKER_RESULT_FD + 1; fd < 1024; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0) {
+			snprintf(answer->text, sizeof(answer->text), "descriptor %d is open", fd);
+			return -EPERM;
+		}
+	}
+	if (open("/etc/passwd", O_RDONLY) >= 0 || errno != EMFILE) {
+		strcpy(answer->text, "a file could be opened");
+		return -EPERM;
+	}
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)) {
+		strcpy(answer->text, "new privileges may be had");
+		return -EPERM;
+	}
+	if (getrlimit(RLIMIT_CORE, &limit) || limit.rlim_max) {
+		strcpy(answer->text, "a core may be dumped");
+		return -EPERM;
+	}
+	/* chroot() wants a capability that root has. */
+	if (!chroot("/") || errno != EPERM) {
+		strcpy(answer->text, "capabilities are left");
+		return -EPERM;
+	}
+	return 0;
+}
+
+static void test_given_up(void **state)
+{
+	struct worker_args args = default_args(*state, job_look);
+	int fd = open("/dev/null", O_RDONLY);
+
+	assert_true(fd > WORKER_RESULT_FD);
+	args.limits.seccomp = false;
+	assert_result(run_args(*state, &args), 0, "");
+	close(fd);
+}
+
+/* -------------------------------------------------------------------- freeing */
+
+static void test_free_while_running(void **state)
+{
+	struct worker_args args = default_args(*state, job_spin);
+	struct outcome *outcome = *state;
+	struct worker *worker;
+
+	assert_int_equal(worker_start(outcome->event, &args, &worker), 0);
+	worker_free(worker);
+	worker_free(NULL);
+	/* It is gone, and nobody was told. */
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(sd_event_run(outcome->event, 0), 0);
+	assert_int_equal(outcome->done, 0);
+}
+
+static void test_no_descriptor(void **state)
+{
+	const struct worker_args args = default_args(*state, job_nothing);
+	struct outcome *outcome = *state;
+	struct rlimit old, none;
+	struct worker *worker;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	none = (struct rlimit){ .rlim_cur = 0, .rlim_max = old.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(worker_start(outcome->event, &args, &worker), -EMFILE);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+}
+
+/* --------------------------------------------------------------------- memory */
+
+#ifdef WITH_MEMORY_LIMIT
+static int job_hog(const void *task, struct worker_answer *answer)
+{
+	size_t step = 1 << 20, total = 0;
+
+	while (total < (1u << 30)) {
+		char *memory = malloc(step);
+
+		if (!memory) {
+			snprintf(answer->text, sizeof(answer->text), "no more");
+			return -ENOMEM;
+		}
+		memset(memory, 1, step);
+		total += step;
+	}
+	return 0;
+}
+
+static void test_memory_limit(void **state)
+{
+	struct worker_args args = default_args(*state, job_hog);
+
+	args.limits.memory = 64 << 20;
+	assert_result(run_args(*state, &args), ENOMEM, "no more");
+}
+
+static int deep(unsigned int levels)
+{
+	volatile char frame[65536];
+
+	frame[levels % sizeof(frame)] = 1;
+	return levels ? deep(levels - 1) + frame[0] : 0;
+}
+
+static int job_deep(const void *task, struct worker_answer *answer)
+{
+	return deep(1u << 20) ? -EPERM : 0;
+}
+
+static void test_stack_overflow(void **state)
+{
+	assert_result(run(*state, job_deep), EIO,
+		      "the planning process was killed by signal 11 (Segmentation fault)");
+}
+#endif
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#ifdef WITH_MEMORY_LIMIT
+		TEST(memory_limit),
+		TEST(stack_overflow),
+#endif
+		TEST(answer),
+		TEST(no_data),
+		TEST(failure),
+		TEST(largest_answer),
+		TEST(answer_too_large),
+		TEST(crash),
+		TEST(exit_without_answer),
+		TEST(exit_code),
+		TEST(deadline),
+		TEST(cpu_limit),
+		TEST(garbage),
+		TEST(forbidden_calls),
+		TEST(given_up),
+		TEST(free_while_running),
+		TEST(no_descriptor),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
