@@ -117,7 +117,7 @@ static void test_against_brute_force(void **state)
 	uint64_t random = SEED;
 	uint32_t empty = 0;
 
-	print_message("seed %u\n", SEED);
+	print_message("# seed %u\n", SEED);
 	for (int i = 0; i < 20000; i++) {
 		struct npuplan_window w = {
 			.kernel = build_range(&random, 1, 9),

@@ -25,6 +25,23 @@ static void extend(struct range *range, uint32_t instant)
 		range->end = instant;
 }
 
+/*
+ * An update makes a new version of bytes that stay where they are: the old one
+ * ends where the new one begins, whatever else the step reads, so that no byte
+ * counts twice.
+ */
+static void end_updated(const struct npuv_graph *graph, uint32_t step, struct range *ranges)
+{
+	const struct npumem_step *s = npuv_step(graph, step);
+
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
+		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_UPDATE)
+			continue;
+		for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
+			ranges[graph->read_cells[k]].end = load_instant(step);
+	}
+}
+
 /* Live range of every cell: its writer's store to its last reader. */
 static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct range *ranges)
 {
@@ -54,6 +71,7 @@ static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct ra
 				extend(&ranges[graph->write_cells[k]], store_instant(s));
 			}
 		}
+		end_updated(graph, s, ranges);
 	}
 }
 
@@ -113,11 +131,14 @@ static bool *tensors_in_arena(const struct npuv_graph *graph)
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
 {
 	struct range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
-
 	bool *in_arena = tensors_in_arena(graph);
+	size_t count = 0;
 
 	*live = (struct npuplan_liveness){ .exit = 2 * graph->steps.count + 1 };
-	live->atoms = malloc((size_t)graph->segment_count * sizeof(*live->atoms) + 1);
+	/* Versions of the same bytes share their segments: there may be more atoms. */
+	for (uint32_t i = 0; i < graph->cell_count; i++)
+		count += graph->cells[i].segment_count;
+	live->atoms = malloc(count * sizeof(*live->atoms) + 1);
 	if (!ranges || !live->atoms || !in_arena) {
 		free(ranges);
 		free(in_arena);

@@ -59,10 +59,11 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 		(unsigned long long)((plan->info.arena_size + columns - 1) / columns));
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
+		long long id = graph->tensors[placement->tensor].id;
 		char label[96];
 
-		fprintf(out, "%c (id=%u): offset %llu, %llu bytes, positions %u to %u: %s\n",
-			symbol(placement->tensor), placement->tensor,
+		fprintf(out, "%c (id=%lld): offset %llu, %llu bytes, positions %u to %u: %s\n",
+			symbol(placement->tensor), id,
 			(unsigned long long)placement->offset,
 			(unsigned long long)extent(placement), placement->from, placement->to,
 			npuplan_tensor_label(graph, placement->tensor, label));

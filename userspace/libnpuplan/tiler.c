@@ -32,11 +32,6 @@ int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
 		return npuplan_fail(error, -EINVAL, "graph %s has no operators", graph->name);
 	tiler->graph = graph;
 	tiler->with_parameters = with_parameters;
-	tiler->tile_head = malloc(graph->tensor_count * sizeof(*tiler->tile_head) + 1);
-	if (!tiler->tile_head)
-		return npuplan_fail(error, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		tiler->tile_head[i] = NPUMEM_NONE;
 	return 0;
 }
 
@@ -44,30 +39,63 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err)
 {
 	if (err && tiler->graph)
 		clear_tiling(tiler->graph);
-	free(tiler->tile_head);
-	free(tiler->tile_next);
+	free(tiler->table);
 	free(tiler->accesses);
+}
+
+/* Slot of a tile, or the free one where it belongs (FNV-1a, linear probing). */
+static uint32_t find_slot(const struct npuplan_tiler *tiler, const struct npumem_tile *tile)
+{
+	const uint8_t *bytes = (const uint8_t *)tile;
+	uint64_t hash = 0xcbf29ce484222325ull;
+	uint32_t slot;
+
+	for (size_t i = 0; i < sizeof(*tile); i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
+	for (slot = hash ^ hash >> 32;; slot++) {
+		slot &= tiler->slots - 1;
+		if (tiler->table[slot] == NPUMEM_NONE ||
+		    !memcmp(&tiler->graph->tiles[tiler->table[slot]], tile, sizeof(*tile)))
+			return slot;
+	}
+}
+
+static int make_room(struct npuplan_tiler *tiler)
+{
+	uint32_t slots = tiler->slots ? 2 * tiler->slots : 64;
+	uint32_t *table;
+
+	if (tiler->graph->tile_count < tiler->slots / 2)
+		return 0;
+	table = malloc(slots * sizeof(*table));
+	if (!table)
+		return -ENOMEM;
+	memset(table, 0xff, slots * sizeof(*table));
+	free(tiler->table);
+	tiler->table = table;
+	tiler->slots = slots;
+	for (uint32_t i = 0; i < tiler->graph->tile_count; i++)
+		table[find_slot(tiler, &tiler->graph->tiles[i])] = i;
+	return 0;
 }
 
 static int64_t find_tile(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region)
 {
-	struct npuplan_graph *graph = tiler->graph;
-	int64_t tile;
-	int err;
+	struct npumem_tile tile = { .tensor = tensor, .region = *region };
+	int err = make_room(tiler);
+	uint32_t slot;
+	int64_t added;
 
-	for (uint32_t i = tiler->tile_head[tensor]; i != NPUMEM_NONE; i = tiler->tile_next[i])
-		if (!memcmp(&graph->tiles[i].region, region, sizeof(*region)))
-			return i;
-	err = npuplan_grow(&tiler->tile_next, graph->tile_count, sizeof(*tiler->tile_next));
 	if (err)
 		return err;
-	tile = npuplan_graph_add_tile(graph, tensor, region);
-	if (tile < 0)
-		return tile;
-	tiler->tile_next[tile] = tiler->tile_head[tensor];
-	tiler->tile_head[tensor] = tile;
-	return tile;
+	slot = find_slot(tiler, &tile);
+	if (tiler->table[slot] != NPUMEM_NONE)
+		return tiler->table[slot];
+	added = npuplan_graph_add_tile(tiler->graph, tensor, region);
+	if (added >= 0)
+		tiler->table[slot] = added;
+	return added;
 }
 
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,

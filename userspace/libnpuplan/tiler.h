@@ -7,15 +7,15 @@
 
 /**
  * struct npuplan_tiler - tiling in the making
- * @tile_head: per tensor its latest tile, or NPUMEM_NONE
- * @tile_next: per tile the one before it of the same tensor
+ * @table: tiles by hash of what they are, NPUMEM_NONE where free; @slots of
+ *	them, a power of two, at least twice as many as tiles
  * @accesses: of the step in the making
  */
 struct npuplan_tiler {
 	struct npuplan_graph *graph;
 	bool with_parameters;
-	uint32_t *tile_head;
-	uint32_t *tile_next;
+	uint32_t *table;
+	uint32_t slots;
 	struct npumem_access *accesses;
 	uint32_t access_count;
 };

@@ -1,0 +1,504 @@
+// SPDX-License-Identifier: MIT
+/* Plan JSON: the text by the byte, round trips, and every refusal. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#include "plan_json.h"
+
+/* conv 3x3 of 4 rows x 2 columns x 1 channel, then relu; ids 100.. and 1000.. */
+static struct npuplan_graph *model(uint32_t bands)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("model");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 4, 2, 1);
+	uint32_t mid = build_spatial(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 1, 4, 2, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 4, 2, 1);
+
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, mid), 3, 1, 1, 1);
+	build_op(graph, "relu", mid, NPUMEM_NONE, NPUMEM_NONE, out);
+	assert_int_equal(npuplan_graph_tile_bands(graph, bands, false, NULL), 0);
+	return graph;
+}
+
+static char *json_of(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	struct npuplan_error error;
+	char *text = NULL;
+	int err = npuplan_plan_to_json(graph, plan, &text, &error);
+
+	if (err)
+		fail_msg("writing failed: %s", error.text);
+	return text;
+}
+
+static struct npuplan_plan *planned(const struct npuplan_graph *graph)
+{
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan(graph, NULL, &plan, NULL), 0);
+	return plan;
+}
+
+static const char whole_text[] =
+	"{\n"
+	"\"graph\": \"model\",\n"
+	"\"planner\": \"greedy\",\n"
+	"\"status\": \"optimal\",\n"
+	"\"arena\": 16,\n"
+	"\"alignment\": 1,\n"
+	"\"lower_bound\": 16,\n"
+	"\"traffic\": {\"spill\":0,\"fill\":0,\"compulsory\":0,\"lower_bound\":0},\n"
+	"\"work\": 5,\n"
+	"\"tiling\": {\"bands\":1,\"parameters\":false},\n"
+	"\"schedule\": [\n"
+	"{\"op\":1000},\n"
+	"{\"op\":1001}\n"
+	"],\n"
+	"\"placements\": [\n"
+	"{\"tensor\":100,\"offset\":0,\"from\":0,\"to\":0},\n"
+	"{\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1},\n"
+	"{\"tensor\":102,\"offset\":0,\"from\":1,\"to\":1}\n"
+	"],\n"
+	"\"external\": []\n"
+	"}\n";
+
+static void test_text(void **state)
+{
+	struct npuplan_graph *graph = model(1);
+	struct npuplan_plan *plan = planned(graph);
+	char *text = json_of(graph, plan);
+
+	assert_string_equal(text, whole_text);
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Band 0 of two reads rows 0..2, band 1 rows 1..3. */
+static void test_bands_text(void **state)
+{
+	struct npuplan_graph *graph = model(2);
+	struct npuplan_plan *plan = planned(graph);
+	char *text = json_of(graph, plan);
+
+	assert_non_null(strstr(text, "\"tiling\": {\"bands\":2,\"parameters\":false}"));
+	assert_non_null(strstr(
+		text,
+		"{\"op\":1000,\"tile\":0,\"reads\":[{\"tensor\":100,\"rows\":[0,3]}],\"writes\":[{\"tensor\":101,\"rows\":[0,2]}]},\n"
+		"{\"op\":1000,\"tile\":1,\"reads\":[{\"tensor\":100,\"rows\":[1,3]}],\"writes\":[{\"tensor\":101,\"rows\":[2,2]}]},\n"));
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* A plan, its JSON read, and that written as a blob: the same bytes. */
+static void round_trip(const struct npuplan_graph *graph, struct npuplan_plan *plan)
+{
+	char *text = json_of(graph, plan), *again;
+	struct npuplan_plan *read = NULL;
+	struct npuplan_error error;
+	void *blobs[2];
+	size_t sizes[2];
+	int err;
+
+	err = npuplan_plan_from_json(graph, text, strlen(text), &read, &error);
+	if (err)
+		fail_msg("reading failed: %s\n%s", error.text, text);
+	again = json_of(graph, read);
+	assert_string_equal(again, text);
+	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], NULL), 0);
+	assert_int_equal(npuplan_plan_write(read, &blobs[1], &sizes[1], NULL), 0);
+	assert_int_equal(sizes[0], sizes[1]);
+	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
+	free(blobs[0]);
+	free(blobs[1]);
+	free(again);
+	free(text);
+	npuplan_plan_free(read);
+}
+
+static void test_round_trip(void **state)
+{
+	for (uint32_t bands = 1; bands < 5; bands++) {
+		struct npuplan_graph *graph = model(bands);
+		struct npuplan_plan *plan = planned(graph);
+
+		round_trip(graph, plan);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* Without operators steps are told by their number. */
+static void test_round_trip_of_blob_graph(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = planned(graph);
+	char *text = json_of(graph, plan);
+
+	assert_non_null(strstr(text, "{\"step\":2}"));
+	assert_null(strstr(text, "tiling"));
+	free(text);
+	round_trip(graph, plan);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Pieces, rings and transfers: the format has them before any planner does. */
+static void test_round_trip_of_pieces(void **state)
+{
+	struct npuplan_graph *graph = model(1);
+	struct npuplan_plan *plan = planned(graph);
+	struct npumem_placement *p = plan->placements;
+	struct npumem_position *positions = calloc(5, sizeof(*positions));
+	char *text;
+
+	/* Rows 1 and 2: 4 bytes from byte 2. */
+	p[0].region.offset = 2;
+	p[0].region.length = 4;
+	/* A ring of two rows, 3 apart. */
+	p[1].region.length = 2;
+	p[1].region.count[2] = 4;
+	p[1].region.stride[2] = 2;
+	p[1].stride[2] = 3;
+	p[1].ring = 2;
+	/* Three bytes, no rows at all. */
+	p[2].region.offset = 1;
+	p[2].region.length = 3;
+	memcpy(positions, plan->positions, sizeof(*positions));
+	for (uint32_t kind = 1; kind < 5; kind++)
+		positions[kind] = (struct npumem_position){
+			.kind = kind,
+			.index = 1,
+			.placement = kind == NPUMEM_POSITION_DROP ? NPUMEM_NONE : 1,
+			.first = 2,
+			.length = 4,
+			.host_offset = 64,
+		};
+	free(plan->positions);
+	plan->positions = positions;
+	plan->position_count = 5;
+	plan->blocks[0].position_count = 5;
+	plan->info.host_size = 68;
+	plan->info.spill_bytes = 4;
+	text = json_of(graph, plan);
+	assert_non_null(strstr(text, "\"rows\":[1,2]"));
+	assert_non_null(strstr(text, "\"rows\":[0,4],\"row_stride\":3,\"ring\":2"));
+	assert_non_null(strstr(text, "\"region\":{\"offset\":1,\"length\":3,"));
+	assert_non_null(strstr(
+		text, "{\"spill\":101,\"placement\":1,\"first\":2,\"length\":4,\"host_offset\":64}"));
+	free(text);
+	round_trip(graph, plan);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* {"spill": TENSOR} alone moves all of it, from where it is, to a place of its own. */
+static void test_transfer_defaults(void **state)
+{
+	static const char text[] =
+		"{\"graph\":\"model\",\"arena\":16,"
+		"\"schedule\":[{\"op\":1000},{\"spill\":101},{\"fill\":101},{\"spill\":102},{\"op\":1001}],"
+		"\"placements\":[{\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1},"
+		"{\"tensor\":101,\"offset\":0,\"from\":2,\"to\":4},"
+		"{\"tensor\":102,\"offset\":8,\"from\":3,\"to\":4}]}";
+	struct npuplan_graph *graph = model(1);
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan_from_json(graph, text, sizeof(text) - 1, &plan, NULL), 0);
+	assert_int_equal(plan->positions[1].kind, NPUMEM_POSITION_SPILL);
+	assert_int_equal(plan->positions[1].placement, 0);
+	assert_int_equal(plan->positions[1].length, 8);
+	assert_int_equal(plan->positions[2].placement, 1);
+	assert_int_equal(plan->positions[2].host_offset, 0);
+	assert_int_equal(plan->positions[3].host_offset, 64);
+	assert_int_equal(plan->info.host_size, 72);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_UNKNOWN);
+	assert_int_equal(plan->info.alignment, 1);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* The text with one part replaced is refused, and the error names the field. */
+static void refused(uint32_t bands, const char *from, const char *to, int want, const char *why)
+{
+	struct npuplan_graph *graph = model(bands);
+	struct npuplan_plan *plan = planned(graph), *read = NULL;
+	struct npuplan_error error = { "" };
+	char *text = json_of(graph, plan), *at = strstr(text, from), *changed;
+
+	assert_non_null(at);
+	assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to,
+			     at + strlen(from)) > 0);
+	assert_int_equal(npuplan_plan_from_json(graph, changed, strlen(changed), &read, &error),
+			 want);
+	assert_null(read);
+	ASSERT_TEXT(error, why);
+	free(changed);
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_refused_fields(void **state)
+{
+	refused(1, "{\n", "", -EBADMSG, "not JSON: line 1");
+	refused(1, "\"graph\"", "\"graf\"", -EBADMSG, "graf: unknown field");
+	refused(1, "\"work\"", "\"arena\"", -EBADMSG, "not JSON");
+	refused(1, "\"graph\": \"model\",", "", -EBADMSG, "graph: missing");
+	refused(1, "\"model\"", "7", -EBADMSG, "graph: expected a string");
+	refused(1, "\"model\"", "\"other\"", -EINVAL,
+		"graph: the plan is for other, the graph is model");
+	refused(1, "\"greedy\"", "\"a-name-of-more-than-thirty-one-bytes\"", -EBADMSG,
+		"planner: expected a string of at most 31 bytes");
+	refused(1, "\"optimal\"", "\"best\"", -EBADMSG, "status: expected optimal");
+	refused(1, "\"optimal\"", "1", -EBADMSG, "status: expected optimal");
+	refused(1, "\"arena\": 16,", "", -EBADMSG, "arena: missing");
+	refused(1, "\"arena\": 16", "\"arena\": -1", -EBADMSG,
+		"arena: expected an integer of 0 or more");
+	refused(1, "\"arena\": 16", "\"arena\": 1.5", -EBADMSG, "arena: expected an integer");
+	refused(1, "\"alignment\": 1", "\"alignment\": 3", -EINVAL,
+		"alignment: 3 is not a power of two");
+	refused(1, "\"alignment\": 1", "\"alignment\": 0", -EINVAL, "alignment: 0 is not");
+	refused(1, "\"alignment\": 1", "\"alignment\": 131072", -EINVAL,
+		"alignment: 131072 is more than 65536");
+	refused(1, "\"lower_bound\": 16", "\"lower_bound\": \"16\"", -EBADMSG, "lower_bound:");
+	refused(1, "\"work\": 5", "\"work\": null", -EBADMSG, "work: expected an integer");
+	refused(1, "\"spill\":0", "\"spil\":0", -EBADMSG, "traffic.spil: unknown field");
+	refused(1, "\"fill\":0", "\"fill\":-5", -EBADMSG, "traffic.fill: expected");
+	refused(1, "\"external\": []", "\"external\": 1", -EBADMSG, "external: expected an array");
+	refused(1, "\"external\": []", "\"external\": [100]", -EINVAL,
+		"external: graph model has 0 external tensors");
+	refused(1, "\"external\": []", "\"views\": [1]", -EOPNOTSUPP, "views: loops");
+	refused(1, "\"external\": []", "\"blocks\": [1]", -EOPNOTSUPP, "blocks: loops");
+	refused(1, "\"external\": []", "\"blocks\": {}", -EBADMSG, "blocks: expected an array");
+	refused(1, "\"external\": []", "\"seconds\": -1", -EBADMSG, "seconds: expected a number");
+	refused(1, "\"external\": []", "\"host\": \"x\"", -EBADMSG, "host: expected an integer");
+}
+
+static void test_refused_tiling(void **state)
+{
+	refused(2, "{\"bands\":2", "{\"bands\":3", -EINVAL,
+		"tiling: the plan is for 3 bands without parameters, the graph has 2 without");
+	refused(2, "\"parameters\":false", "\"parameters\":true", -EINVAL,
+		"tiling: the plan is for 2 bands with parameters");
+	refused(2, "\"parameters\":false", "\"parameters\":0", -EBADMSG,
+		"tiling.parameters: expected true or false");
+	refused(2, ",\"parameters\":false", "", -EBADMSG, "tiling.parameters: missing");
+	refused(2, "\"bands\":2,", "", -EBADMSG, "tiling.bands: missing");
+	refused(2, "{\"bands\":2,\"parameters\":false}", "7", -EBADMSG,
+		"tiling: expected an object");
+}
+
+static void test_refused_schedule(void **state)
+{
+	refused(1, "\"schedule\": [\n{\"op\":1000},\n{\"op\":1001}\n]", "\"schedule\": 1", -EBADMSG,
+		"schedule: expected an array");
+	refused(1, "{\"op\":1001}", "7", -EBADMSG, "schedule[1]: expected an object");
+	refused(1, "{\"op\":1001}", "{}", -EBADMSG, "schedule[1].step: missing");
+	refused(1, "{\"op\":1001}", "{\"op\":\"relu\"}", -EBADMSG,
+		"schedule[1].op: expected an operator's id");
+	refused(1, "{\"op\":1001}", "{\"op\":7}", -EINVAL,
+		"schedule[1].op: graph model has no tile 0 of an operator with id 7");
+	refused(1, "{\"op\":1001}", "{\"op\":1001,\"tile\":1}", -EINVAL,
+		"schedule[1].op: graph model has no tile 1");
+	refused(1, "{\"op\":1001}", "{\"op\":1001,\"tile\":-1}", -EBADMSG, "schedule[1].tile:");
+	refused(1, "{\"op\":1001}", "{\"op\":1001,\"row\":1}", -EBADMSG,
+		"schedule[1].row: unknown field");
+	refused(1, "{\"op\":1001}", "{\"step\":2}", -EINVAL,
+		"schedule[1].step: graph model has 2 steps");
+	refused(1, "{\"op\":1001}", "{\"step\":1,\"tile\":1}", -EBADMSG,
+		"schedule[1].tile: unknown field");
+	refused(2, "[{\"tensor\":100,\"rows\":[1,3]}]", "[{\"tensor\":100,\"rows\":[2,2]}]", -EINVAL,
+		"schedule[1].reads: not what the graph's step accesses");
+	refused(2, "[{\"tensor\":101,\"rows\":[2,2]}]", "[]", -EINVAL, "schedule[1].writes: not");
+}
+
+static void test_refused_transfers(void **state)
+{
+	const char *op = "{\"op\":1001}";
+
+	refused(1, op, "{\"load\":7}", -EINVAL,
+		"schedule[1].load: graph model has no tensor with id 7");
+	refused(1, op, "{\"load\":\"in\"}", -EBADMSG, "schedule[1].load: expected a tensor's id");
+	refused(1, op, "{\"spill\":101,\"size\":4}", -EBADMSG,
+		"schedule[1].size: unknown field");
+	refused(1, op, "{\"spill\":101,\"placement\":3}", -EINVAL,
+		"schedule[1].placement: expected one of the 3 placements, or -1");
+	refused(1, op, "{\"fill\":100}", -EINVAL,
+		"schedule[1].placement: missing, and none of the tensor holds at position 1");
+	refused(1, op, "{\"drop\":101,\"first\":-1}", -EBADMSG, "schedule[1].first:");
+	refused(1, op, "{\"drop\":101,\"length\":\"\"}", -EBADMSG, "schedule[1].length:");
+	refused(1, op, "{\"drop\":101,\"host_offset\":[]}", -EBADMSG, "schedule[1].host_offset:");
+	refused(1, op, "{\"drop\":101,\"host_offset\":9223372036854775807}", -EINVAL,
+		"schedule[1].host_offset: beyond 2^63 bytes");
+	refused(1, "{\"op\":1001}\n],",
+		"{\"spill\":101,\"host_offset\":64}\n],\"host\":71,", -EINVAL,
+		"host: transfers need 72 bytes");
+}
+
+static void test_refused_placements(void **state)
+{
+	const char *first = "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1";
+
+	refused(1, "\"placements\": [", "\"placements\": 5, \"views\": [", -EBADMSG,
+		"placements: expected an array");
+	refused(1, "{\"tensor\":100,\"offset\":0,\"from\":0,\"to\":0}", "[]", -EBADMSG,
+		"placements[0]: expected an object");
+	refused(1, first, "\"offset\":8,\"from\":0,\"to\":1", -EBADMSG,
+		"placements[1].tensor: missing");
+	refused(1, first, "\"tensor\":9,\"offset\":8,\"from\":0,\"to\":1", -EINVAL,
+		"placements[1].tensor: graph model has no tensor with id 9");
+	refused(1, first, "\"tensor\":101,\"from\":0,\"to\":1", -EBADMSG,
+		"placements[1].offset: missing");
+	refused(1, first, "\"tensor\":101,\"offset\":8,\"to\":1", -EBADMSG,
+		"placements[1].from: missing");
+	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0", -EBADMSG,
+		"placements[1].to: missing");
+	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":2", -EINVAL,
+		"placements[1].to: 2 is more than 1");
+	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":1,\"to\":0", -EINVAL,
+		"placements[1].from: 1 is after to, 0");
+	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1,\"size\":8", -EBADMSG,
+		"placements[1].size: unknown field");
+}
+
+static void test_refused_pieces(void **state)
+{
+	const char *first = "\"from\":0,\"to\":1";
+
+	refused(1, first, "\"from\":0,\"to\":1,\"rows\":[0]", -EBADMSG,
+		"placements[1].rows: expected an array of 2 integers");
+	refused(1, first, "\"from\":0,\"to\":1,\"rows\":[3,2]", -EINVAL,
+		"placements[1].rows: not in the tensor");
+	refused(1, first, "\"from\":0,\"to\":1,\"channels\":[0,2]", -EINVAL,
+		"placements[1].rows: not in the tensor");
+	refused(1, first, "\"from\":0,\"to\":1,\"rows\":[0,2],\"row_stride\":1", -EINVAL,
+		"row_stride is less than a row");
+	refused(1, first, "\"from\":0,\"to\":1,\"ring\":-2", -EBADMSG, "placements[1].ring:");
+	refused(1, first, "\"from\":0,\"to\":1,\"stride\":[0,0,0]", -EINVAL,
+		"placements[1].stride: without a region");
+	refused(1, first, "\"from\":0,\"to\":1,\"region\":{}", -EBADMSG, "placements[1].stride:");
+	refused(1, first, "\"from\":0,\"to\":1,\"stride\":[0,0,0],\"region\":{\"offset\":0}",
+		-EBADMSG, "placements[1].region.length: missing");
+	refused(1, first,
+		"\"from\":0,\"to\":1,\"stride\":[0,0,0],\"region\":{\"offset\":0,\"length\":1,\"count\":[1,1],\"stride\":[0,0,0]}",
+		-EBADMSG, "placements[1].region.count: expected an array of 3 integers");
+	refused(1, first,
+		"\"from\":0,\"to\":1,\"rows\":[0,1],\"stride\":[0,0,0],\"region\":{\"offset\":0,\"length\":1,\"count\":[1,1,1],\"stride\":[0,0,0]}",
+		-EINVAL, "placements[1].region: and rows or channels exclude each other");
+}
+
+static void test_tiling(void **state)
+{
+	struct npuplan_error error;
+	uint32_t bands = 9;
+	bool parameters = true;
+
+	assert_int_equal(npuplan_json_tiling(whole_text, sizeof(whole_text) - 1, &bands,
+					     &parameters, &error),
+			 0);
+	assert_int_equal(bands, 1);
+	assert_false(parameters);
+	assert_int_equal(npuplan_json_tiling("{}", 2, &bands, &parameters, &error), 0);
+	assert_int_equal(bands, 0);
+	assert_int_equal(npuplan_json_tiling("[]", 2, &bands, &parameters, &error), -EBADMSG);
+	ASSERT_TEXT(error, "expected an object");
+	assert_int_equal(npuplan_json_tiling("{", 1, &bands, &parameters, &error), -EBADMSG);
+	ASSERT_TEXT(error, "not JSON");
+	assert_int_equal(npuplan_json_tiling("{\"tiling\":{}}", 13, &bands, &parameters, &error),
+			 -EBADMSG);
+	ASSERT_TEXT(error, "tiling.bands: missing");
+}
+
+/* What cannot be written so that it could be read again. */
+static void test_writer_refusals(void **state)
+{
+	struct npuplan_graph *graph = model(1);
+	struct npuplan_plan *plan = planned(graph);
+	struct npuplan_error error;
+	char *text = NULL;
+
+	graph->tensors[1].id = graph->tensors[0].id;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "two tensors have id 100");
+	graph->tensors[1].id = 101;
+	graph->ops[1].id = graph->ops[0].id;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "two operators have id 1000");
+	graph->ops[1].id = 1001;
+	plan->positions[1].index = 2;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "schedule[1] does not fit graph model");
+	plan->positions[1].index = 1;
+	plan->placements[2].tensor = 3;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "placements[2] does not fit graph model");
+	plan->placements[2].tensor = 2;
+	plan->info.status = 4;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "status: 4");
+	plan->info.status = 1;
+	plan->block_count = 2;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, "blocks and views");
+	plan->block_count = 1;
+	graph->name[0] = (char)0xff;
+	assert_int_not_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
+	ASSERT_TEXT(error, "not UTF-8");
+	assert_null(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* No prefix of the text and no text with a byte changed does harm. */
+static void test_mutated(void **state)
+{
+	struct npuplan_graph *graph = model(2);
+	struct npuplan_plan *plan = planned(graph), *read;
+	struct npuplan_error error;
+	char *text = json_of(graph, plan);
+	size_t size = strlen(text);
+
+	for (size_t i = 0; i < size; i++) {
+		static const char changes[] = "09-\"[{x ";
+		char kept = text[i];
+
+		if (!npuplan_plan_from_json(graph, text, i, &read, &error))
+			npuplan_plan_free(read);
+		for (size_t c = 0; c < sizeof(changes) - 1; c++) {
+			text[i] = changes[c];
+			if (!npuplan_plan_from_json(graph, text, size, &read, &error))
+				npuplan_plan_free(read);
+			else
+				assert_true(error.text[0]);
+		}
+		text[i] = kept;
+	}
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_bands_text),
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_round_trip_of_blob_graph),
+		cmocka_unit_test(test_round_trip_of_pieces),
+		cmocka_unit_test(test_transfer_defaults),
+		cmocka_unit_test(test_refused_fields),
+		cmocka_unit_test(test_refused_tiling),
+		cmocka_unit_test(test_refused_schedule),
+		cmocka_unit_test(test_refused_transfers),
+		cmocka_unit_test(test_refused_placements),
+		cmocka_unit_test(test_refused_pieces),
+		cmocka_unit_test(test_tiling),
+		cmocka_unit_test(test_writer_refusals),
+		cmocka_unit_test(test_mutated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

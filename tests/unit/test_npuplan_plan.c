@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: MIT
+/* Planning from end to end: plans, refusals, blobs, print, verification. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+static struct npuplan_plan *plan_of(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options)
+{
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+	int err = npuplan_plan(graph, options, &plan, &error);
+
+	if (err)
+		fail_msg("planning failed: %s", error.text);
+	return plan;
+}
+
+static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
+		    int want, const char *text)
+{
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error = { "" };
+
+	assert_int_equal(npuplan_plan(graph, options, &plan, &error), want);
+	assert_null(plan);
+	ASSERT_TEXT(error, text);
+	/* Nobody is forced to ask why. */
+	assert_int_equal(npuplan_plan(graph, options, &plan, NULL), want);
+}
+
+/* The chain's peak is a and b, 16 bytes; by size: a at 0, b at 10, in at 10, out at 0. */
+static void test_chain(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+
+	assert_string_equal(plan->info.planner, "greedy");
+	assert_int_equal(plan->info.arena_size, 16);
+	assert_int_equal(plan->info.lower_bound, 16);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.alignment, 1);
+	assert_true(plan->info.work > 0);
+	assert_int_equal(plan->peak_position, 1);
+	assert_int_equal(plan->position_count, 3);
+	assert_int_equal(plan->placement_count, 4);
+	assert_int_equal(plan->placements[0].offset, 10);
+	assert_int_equal(plan->placements[0].from, 0);
+	assert_int_equal(plan->placements[0].to, 0);
+	assert_int_equal(plan->placements[1].offset, 0);
+	assert_int_equal(plan->placements[1].from, 0);
+	assert_int_equal(plan->placements[1].to, 1);
+	assert_int_equal(plan->placements[2].offset, 10);
+	assert_int_equal(plan->placements[3].offset, 0);
+	assert_int_equal(plan->placements[3].from, 2);
+	assert_int_equal(plan->placements[3].to, 2);
+	npuplan_plan_free(plan);
+	npuplan_plan_free(NULL);
+	npuplan_graph_free(graph);
+}
+
+/* Staged, each tensor may take the place of the one it is made from. */
+static void test_chain_staged(void **state)
+{
+	struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+
+	assert_int_equal(plan->info.arena_size, 10);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(plan->placements[i].offset, 0);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_planner_names(void **state)
+{
+	static const char *const names[] = { "greedy",	       "greedy-size",	"greedy-duration",
+					     "greedy-peers",   "greedy-breadth", "greedy-start",
+					     "greedy-area" };
+	struct npuplan_graph *graph = build_chain(0);
+
+	for (unsigned int i = 0; i < 7; i++) {
+		struct npuplan_options options = { .planner = names[i] };
+		struct npuplan_plan *plan = plan_of(graph, &options);
+
+		assert_string_equal(npuplan_planner_name(i), names[i]);
+		assert_string_equal(plan->info.planner, names[i]);
+		assert_in_range(plan->info.arena_size, 16, 22);
+		npuplan_plan_free(plan);
+	}
+	assert_null(npuplan_planner_name(7));
+	npuplan_graph_free(graph);
+}
+
+static void test_alignment_and_fixed(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_options options = { .alignment = 16 };
+	struct npuplan_plan *plan;
+
+	graph->tensors[2].align = 64;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[1].fixed_offset = 32;
+	plan = plan_of(graph, &options);
+	assert_int_equal(plan->info.alignment, 16);
+	assert_int_equal(plan->placements[1].offset, 32);
+	assert_int_equal(plan->placements[2].offset % 64, 0);
+	/* What is fixed bounds the arena from below: 32 + 10. */
+	assert_int_equal(plan->info.lower_bound, 42);
+	assert_int_equal(plan->info.arena_size, 42);
+	npuplan_plan_free(plan);
+	options.alignment = 64;
+	refused(graph, &options, -EINVAL, "a: fixed offset 32 is not a multiple of the alignment 64");
+	npuplan_graph_free(graph);
+}
+
+static void test_fixed_collide(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+
+	for (int i = 1; i < 3; i++)
+		graph->tensors[i].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].fixed_offset = 9;
+	refused(graph, NULL, -EINVAL,
+		"fixed offsets collide: a at 0, 10 bytes, and b at 9, 6 bytes");
+	graph->tensors[2].fixed_offset = 10;
+	npuplan_plan_free(plan_of(graph, NULL));
+	npuplan_graph_free(graph);
+}
+
+static void test_options_refused(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0), *empty = npuplan_graph_new("empty");
+	struct npuplan_options options = { .planner = "clever" };
+
+	refused(graph, &options, -EOPNOTSUPP, "unknown planner clever");
+	options = (struct npuplan_options){ .alignment = 48 };
+	refused(graph, &options, -EINVAL, "alignment 48 is not a power of two");
+	options.alignment = 131072;
+	refused(graph, &options, -EINVAL, "alignment 131072");
+	refused(empty, NULL, -EINVAL, "graph empty has no steps: tile it first");
+	npuplan_graph_free(empty);
+	npuplan_graph_free(graph);
+}
+
+static void test_not_planned_yet(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+
+	graph->tensors[0].flags = NPUMEM_TENSOR_HOST;
+	refused(graph, NULL, -EOPNOTSUPP, "in: loads from host memory are not planned");
+	graph->tensors[0].flags = 0;
+	graph->tensors[2].flags = NPUMEM_TENSOR_ALIAS;
+	graph->tensors[2].alias_of = 1;
+	refused(graph, NULL, -EOPNOTSUPP, "b: aliases are not planned");
+	graph->tensors[2].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[2].alias_of = NPUMEM_NONE;
+	refused(graph, NULL, -EOPNOTSUPP, "the planner's own plan refused:");
+	graph->tensors[2].flags = 0;
+	graph->block_count = 2;
+	refused(graph, NULL, -EOPNOTSUPP, "loops and branches are not planned");
+	graph->block_count = 1;
+	npuplan_plan_free(plan_of(graph, NULL));
+	npuplan_graph_free(graph);
+}
+
+static void test_huge_sizes(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("huge");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1ull << 61);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1ull << 62);
+
+	build_step(graph, 0, in, NPUMEM_NONE, out);
+	refused(graph, NULL, -E2BIG, "out: sizes and fixed offsets add up to more than 2^62");
+	npuplan_graph_free(graph);
+}
+
+/* A graph that the verifier refuses is refused in its words. */
+static void test_graph_refused(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+
+	graph->tiles[0].region.length = 5;
+	refused(graph, NULL, -EINVAL, "graph refused:");
+	npuplan_graph_free(graph);
+}
+
+static void test_budget(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_options options = { .arena_budget = 16 };
+
+	npuplan_plan_free(plan_of(graph, &options));
+	options.arena_budget = 15;
+	refused(graph, &options, -ENOSPC,
+		"needs 16 B, budget 15 B, lower bound 16 B, peak at step 1: a + b; no plan in this order fits");
+	npuplan_graph_free(graph);
+}
+
+/*
+ * In MiB: by start, y (6) lies at 0, x (4) at 6, s (1 byte) at 10; when z (8)
+ * comes x has gone, but its 4 are too few: z goes above s, to 18. The bound is
+ * y + z + s, 14. A budget between the two is not proved too small.
+ */
+static void test_budget_not_proved(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("gap");
+	struct npuplan_options options = { .planner = "greedy-start", .arena_budget = 17 };
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INPUT, 4 << 20);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INPUT, 6 << 20);
+	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_INTERMEDIATE, 8 << 20);
+	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t o = build_tensor(graph, "o", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_step(graph, 0, x, NPUMEM_NONE, s);
+	build_step(graph, 0, y, s, z);
+	build_step(graph, 0, z, NPUMEM_NONE, o);
+	options.arena_budget = 17 << 20;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	ASSERT_TEXT(error, "needs 18.0 MiB, budget 17.0 MiB, lower bound 14.0 MiB, peak at step 1: z + y + s");
+	assert_null(strstr(error.text, "no plan"));
+	/* Budgets that read alike are told to the byte. */
+	options.arena_budget = (18 << 20) - 1;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	ASSERT_TEXT(error, "needs 18874369 B, budget 18874367 B, lower bound 14680065 B");
+	/* All orders together find it. */
+	options.planner = "greedy";
+	options.arena_budget = 15 << 20;
+	npuplan_plan_free(plan_of(graph, &options));
+	npuplan_graph_free(graph);
+}
+
+/* More than four tensors at the peak are counted, not named. */
+static void test_budget_many(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("many");
+	struct npuplan_options options = { .arena_budget = 1 };
+
+	for (uint32_t i = 0; i < 6; i++)
+		build_tensor(graph, i ? "" : "first", NPUMEM_TENSOR_INPUT, 10 - i);
+	build_step(graph, 0, 0, NPUMEM_NONE, build_tensor(graph, "o", NPUMEM_TENSOR_OUTPUT, 1));
+	refused(graph, &options, -ENOSPC, "first + tensor 1 + tensor 2 + tensor 3 + 2 more");
+	npuplan_graph_free(graph);
+}
+
+/* A graph that came as a blob is planned to the same bytes; and so each time. */
+static void test_same_bytes(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0), *read;
+	struct npuplan_plan *plan = plan_of(graph, NULL), *other;
+	void *graph_blob, *blobs[2];
+	size_t graph_size, sizes[2];
+
+	assert_int_equal(npuplan_graph_write(graph, &graph_blob, &graph_size, NULL), 0);
+	assert_int_equal(npuplan_graph_read(graph_blob, graph_size, &read, NULL), 0);
+	other = plan_of(read, NULL);
+	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], NULL), 0);
+	assert_int_equal(npuplan_plan_write(other, &blobs[1], &sizes[1], NULL), 0);
+	assert_int_equal(sizes[0], sizes[1]);
+	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
+	free(graph_blob);
+	for (int i = 0; i < 2; i++)
+		free(blobs[i]);
+	npuplan_plan_free(plan);
+	npuplan_plan_free(other);
+	npuplan_graph_free(read);
+	npuplan_graph_free(graph);
+}
+
+static void test_blob_round_trip(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL), *read;
+	struct npuplan_error error;
+	void *blob, *again;
+	size_t size, again_size;
+
+	/* Sections that this version's planners leave empty. */
+	plan->entries = calloc(1, sizeof(*plan->entries));
+	plan->entries[0].tensor = 2;
+	plan->entry_count = 1;
+	plan->edges = calloc(1, sizeof(*plan->edges));
+	plan->edges[0].to = NPUMEM_NONE;
+	plan->edge_count = 1;
+	plan->views = calloc(1, sizeof(*plan->views));
+	plan->views[0].repeat = 2;
+	plan->view_count = 1;
+	plan->view_slots = calloc(3, sizeof(*plan->view_slots));
+	plan->view_slots[2] = 9;
+	plan->view_slot_count = 3;
+	assert_int_equal(npuplan_plan_write(plan, &blob, &size, &error), 0);
+	assert_int_equal(npuplan_plan_read(blob, size, &read, &error), 0);
+	assert_int_equal(read->info.arena_size, 16);
+	assert_int_equal(read->placement_count, 4);
+	assert_int_equal(read->entries[0].tensor, 2);
+	assert_int_equal(read->view_slots[2], 9);
+	assert_int_equal(read->peak_position, NPUMEM_NONE);
+	assert_int_equal(npuplan_plan_write(read, &again, &again_size, &error), 0);
+	assert_int_equal(again_size, size);
+	assert_memory_equal(again, blob, size);
+	npuplan_plan_free(read);
+	free(again);
+
+	assert_int_equal(npuplan_plan_read(blob, size - 8, &read, &error), -EBADMSG);
+	ASSERT_TEXT(error, "plan refused: format: total_size");
+	for (size_t i = 0; i < size; i++) {
+		((uint8_t *)blob)[i] ^= 0x10;
+		if (!npuplan_plan_read(blob, size, &read, &error))
+			npuplan_plan_free(read);
+		((uint8_t *)blob)[i] ^= 0x10;
+	}
+	free(blob);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_verify(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+	struct npumem_verdict verdict;
+	struct npuplan_error error;
+	void *graph_blob, *plan_blob;
+	size_t graph_size, plan_size;
+	char log[256] = "";
+
+	assert_int_equal(npuplan_verify_plan(graph, plan, &verdict, &error), 0);
+	/* b laid upon a, which step 1 still reads. */
+	plan->placements[2].offset = 4;
+	assert_int_equal(npuplan_verify_plan(graph, plan, &verdict, &error), -EINVAL);
+	ASSERT_TEXT(error, "plan refused:");
+	ASSERT_TEXT(error, "'b'");
+	assert_int_equal(verdict.rule, NPUMEM_RULE_V4_WRITE);
+	assert_int_equal(verdict.tensor, 2);
+	assert_int_equal(verdict.other_tensor, 1);
+	assert_int_equal(npuplan_verify_plan(graph, plan, NULL, NULL), -EINVAL);
+
+	assert_int_equal(npuplan_graph_write(graph, &graph_blob, &graph_size, NULL), 0);
+	assert_int_equal(npuplan_plan_write(plan, &plan_blob, &plan_size, NULL), 0);
+	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, &verdict, log,
+					sizeof(log)),
+			 -EINVAL);
+	assert_int_equal(verdict.rule, NPUMEM_RULE_V4_WRITE);
+	assert_non_null(strstr(log, "'b'"));
+	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0),
+			 -EINVAL);
+	assert_int_equal(npuplan_verify(graph_blob, 16, plan_blob, plan_size, &verdict, NULL, 0),
+			 -EBADMSG);
+	free(plan_blob);
+	plan->placements[2].offset = 10;
+	assert_int_equal(npuplan_plan_write(plan, &plan_blob, &plan_size, NULL), 0);
+	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0),
+			 0);
+	free(plan_blob);
+	free(graph_blob);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_print(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(npuplan_plan_print(graph, plan, 16, out), 0);
+	assert_int_equal(npuplan_plan_print(graph, plan, 0, out), -EINVAL);
+	assert_int_equal(npuplan_plan_print(graph, plan, 513, out), -EINVAL);
+	fclose(out);
+	assert_string_equal(
+		text,
+		"chain: planner greedy, arena 16 (16 B), lower bound 16 (16 B), 16 columns of 1 bytes\n"
+		"0 (id=100): offset 10, 4 bytes, positions 0 to 0: in\n"
+		"1 (id=101): offset 0, 10 bytes, positions 0 to 1: a\n"
+		"2 (id=102): offset 10, 6 bytes, positions 1 to 2: b\n"
+		"3 (id=103): offset 0, 2 bytes, positions 2 to 2: out\n"
+		"    0: 11111111110000.. (1k) step 0\n"
+		"    1: 1111111111222222 (1k) step 1\n"
+		"    2: 33........222222 (1k) step 2\n");
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_chain_staged),
+		cmocka_unit_test(test_planner_names),
+		cmocka_unit_test(test_alignment_and_fixed),
+		cmocka_unit_test(test_fixed_collide),
+		cmocka_unit_test(test_options_refused),
+		cmocka_unit_test(test_not_planned_yet),
+		cmocka_unit_test(test_huge_sizes),
+		cmocka_unit_test(test_graph_refused),
+		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_budget_not_proved),
+		cmocka_unit_test(test_budget_many),
+		cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_blob_round_trip),
+		cmocka_unit_test(test_verify),
+		cmocka_unit_test(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

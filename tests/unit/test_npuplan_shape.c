@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+/* Rows and channels as bytes, and pieces of tensors placed apart. */
+#include "npuplan_build.h"
+
+#include "piece.h"
+#include "shape.h"
+
+/* N,H,W,C = 1,4,3,2 as the source has it, with one-byte elements. */
+static struct npuplan_graph *small(enum npuplan_layout source, enum npuplan_layout layout)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("small");
+
+	graph->source_layout = source;
+	graph->layout = layout;
+	if (source == NPUPLAN_NHWC)
+		build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 4, 3, 2);
+	else
+		build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 2, 4, 3);
+	return graph;
+}
+
+static void assert_region(struct npumem_region region, uint64_t offset, uint64_t length,
+			  uint32_t count0, uint64_t stride0, uint32_t count1, uint64_t stride1)
+{
+	assert_int_equal(region.offset, offset);
+	assert_int_equal(region.length, length);
+	assert_int_equal(region.count[0], count0);
+	assert_int_equal(region.stride[0], stride0);
+	assert_int_equal(region.count[1], count1);
+	assert_int_equal(region.stride[1], stride1);
+	assert_int_equal(region.count[2], 1);
+	assert_int_equal(region.stride[2], 0);
+	assert_int_equal(region.pad, 0);
+}
+
+/* A row of NHWC is W x C = 6 bytes; rows follow one another. */
+static void test_rows_nhwc(void **state)
+{
+	static const enum npuplan_layout sources[] = { NPUPLAN_NHWC, NPUPLAN_NCHW };
+
+	for (int i = 0; i < 2; i++) {
+		struct npuplan_graph *graph = small(sources[i], NPUPLAN_NHWC);
+		struct npuplan_spatial s;
+
+		assert_true(npuplan_spatial(graph, 0, &s));
+		assert_int_equal(s.rows, 4);
+		assert_int_equal(s.row, 3);
+		assert_int_equal(s.channels, 2);
+		assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 1, 0,
+			      1, 0);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* In NCHW a row is W = 3 bytes in each of 2 planes of 12. */
+static void test_rows_nchw(void **state)
+{
+	struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NCHW);
+	struct npuplan_spatial s;
+
+	assert_true(npuplan_spatial(graph, 0, &s));
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 3, 6, 2, 12, 1, 0);
+	/* All rows are all bytes, in one run. */
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 0, 4 }), 0, 24, 1, 0, 1, 0);
+	npuplan_graph_free(graph);
+}
+
+/* Two batches of 24 bytes, elements of two bytes. */
+static void test_rows_batches(void **state)
+{
+	struct npuplan_spatial s = { .batch = 2, .rows = 4, .row = 3, .channels = 2, .elem = 2 };
+
+	s.layout = NPUPLAN_NHWC;
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 12, 24, 2, 48, 1, 0);
+	s.layout = NPUPLAN_NCHW;
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 2, 48);
+	s.channels = 1;
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 1, 0);
+}
+
+/* Rank 5: rows are the depth, a row is H x W x C. */
+static void test_rows_depth(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("depth");
+	struct npuplan_spatial s;
+	uint32_t t = build_tensor(graph, "t", NPUMEM_TENSOR_INPUT, 2 * 3 * 4 * 5);
+	static const int64_t shape[] = { 1, 2, 3, 4, 5 };
+
+	graph->source_layout = NPUPLAN_NCHW;
+	graph->tensors[t].dim_count = 5;
+	graph->tensors[t].elem_size = 1;
+	memcpy(graph->tensors[t].shape, shape, sizeof(shape));
+	assert_true(npuplan_spatial(graph, t, &s));
+	assert_int_equal(s.rows, 3);
+	assert_int_equal(s.row, 20);
+	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 2, 1 }), 80, 40, 1, 0, 1, 0);
+	npuplan_graph_free(graph);
+}
+
+static void test_not_spatial(void **state)
+{
+	struct npuplan_graph *graph = small(NPUPLAN_NHWC, NPUPLAN_NHWC);
+	struct npuplan_tensor *tensor = &graph->tensors[0];
+	struct npuplan_spatial s;
+
+	tensor->dim_count = 3;
+	assert_false(npuplan_spatial(graph, 0, &s));
+	tensor->dim_count = 4;
+	tensor->elem_size = 0;
+	assert_false(npuplan_spatial(graph, 0, &s));
+	tensor->elem_size = 2;
+	assert_false(npuplan_spatial(graph, 0, &s)); /* 48 bytes, not 24 */
+	tensor->elem_size = 1;
+	tensor->shape[3] = -2;
+	assert_false(npuplan_spatial(graph, 0, &s));
+	tensor->shape[3] = 2;
+	assert_true(npuplan_spatial(graph, 0, &s));
+	npuplan_graph_free(graph);
+}
+
+static void test_region_to_rows(void **state)
+{
+	for (int layout = 0; layout < 2; layout++)
+		for (int64_t batch = 1; batch < 3; batch++)
+			for (int64_t first = 0; first < 5; first++)
+				for (int64_t count = 1; count <= 5 - first; count++) {
+					struct npuplan_spatial s = { batch, 5, 3, 2, 4, layout };
+					struct npumem_region region = npuplan_rows_region(
+						&s, (struct npuplan_rows){ first, count });
+					struct npuplan_rows rows;
+
+					assert_true(npuplan_region_rows(&s, &region, &rows));
+					assert_int_equal(rows.first, first);
+					assert_int_equal(rows.count, count);
+					region.offset++;
+					assert_false(npuplan_region_rows(&s, &region, &rows));
+				}
+}
+
+static void assert_piece(const struct npuplan_spatial *s, struct npuplan_piece piece)
+{
+	struct npumem_placement placement = { .tensor = 1, .offset = 64 };
+	struct npuplan_piece again;
+
+	assert_int_equal(npuplan_piece_set(s, &piece, &placement), 0);
+	assert_true(npuplan_piece_get(s, &placement, &again));
+	assert_int_equal(again.rows.first, piece.rows.first);
+	assert_int_equal(again.rows.count, piece.rows.count);
+	assert_int_equal(again.channels.first, piece.channels.first);
+	assert_int_equal(again.channels.count, piece.channels.count);
+	assert_int_equal(again.ring, piece.ring);
+}
+
+/* Rows 1 and 2 of channel 1 alone: 2 x 3 single bytes, packed in the arena. */
+static void test_piece_channels(void **state)
+{
+	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
+	struct npuplan_piece piece = { .rows = { 1, 2 }, .channels = { 1, 1 } };
+	struct npumem_placement placement = { 0 };
+
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), 0);
+	assert_int_equal(placement.region.offset, 7);
+	assert_int_equal(placement.region.length, 1);
+	assert_int_equal(placement.region.count[0], 3);
+	assert_int_equal(placement.region.stride[0], 2);
+	assert_int_equal(placement.stride[0], 1);
+	assert_int_equal(placement.region.count[2], 2);
+	assert_int_equal(placement.region.stride[2], 6);
+	assert_int_equal(placement.stride[2], 3);
+}
+
+/* A ring of two rows of 6 bytes, 8 apart. */
+static void test_piece_ring(void **state)
+{
+	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
+	struct npuplan_piece piece = { { 0, 4 }, { 0, 2 }, 8, 2 };
+	struct npumem_placement placement = { 0 };
+
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), 0);
+	assert_int_equal(placement.region.length, 6);
+	assert_int_equal(placement.region.count[2], 4);
+	assert_int_equal(placement.region.stride[2], 6);
+	assert_int_equal(placement.stride[2], 8);
+	assert_int_equal(placement.ring, 2);
+}
+
+static void test_piece_round_trip(void **state)
+{
+	for (int layout = 0; layout < 2; layout++)
+		for (int64_t width = 1; width < 4; width++)
+			for (int64_t rows = 1; rows < 4; rows++)
+				for (int64_t channels = 1; channels < 4; channels++) {
+					struct npuplan_spatial s = { 1, 4, width, 3, 2, layout };
+					struct npuplan_piece piece = {
+						.rows = { 4 - rows, rows },
+						.channels = { 3 - channels, channels },
+					};
+
+					assert_piece(&s, piece);
+					if (layout == NPUPLAN_NHWC && rows > 1) {
+						piece.row_stride = 64;
+						assert_piece(&s, piece);
+						piece.ring = 2;
+						assert_piece(&s, piece);
+					}
+				}
+}
+
+static void test_piece_refusals(void **state)
+{
+	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
+	struct npumem_placement placement = { 0 };
+	struct npuplan_piece good = { { 1, 2 }, { 0, 2 }, 6, 0 };
+	struct npuplan_piece piece = good;
+
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), 0);
+	piece.rows.count = 4;
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), -EINVAL);
+	piece = good;
+	piece.channels.first = 1;
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), -EINVAL);
+	piece = good;
+	piece.row_stride = 5;
+	assert_int_equal(npuplan_piece_set(&s, &piece, &placement), -EINVAL);
+	s.layout = NPUPLAN_NCHW;
+	assert_int_equal(npuplan_piece_set(&s, &good, &placement), -EOPNOTSUPP);
+	s.layout = NPUPLAN_NHWC;
+	s.batch = 2;
+	assert_int_equal(npuplan_piece_set(&s, &good, &placement), -EOPNOTSUPP);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows_nhwc),
+		cmocka_unit_test(test_rows_nchw),
+		cmocka_unit_test(test_rows_batches),
+		cmocka_unit_test(test_rows_depth),
+		cmocka_unit_test(test_not_spatial),
+		cmocka_unit_test(test_region_to_rows),
+		cmocka_unit_test(test_piece_channels),
+		cmocka_unit_test(test_piece_ring),
+		cmocka_unit_test(test_piece_round_trip),
+		cmocka_unit_test(test_piece_refusals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
