@@ -18,6 +18,10 @@
 /* Of what is left until the deadline, the part that planning may use. */
 #define PLANNING_SHARE 0.8
 
+/* A worker's text with something before it. */
+#define MESSAGE_SIZE (WORKER_TEXT_SIZE + 128)
+_Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the protocol");
+
 /**
  * struct request - one plan request under way
  * @env: shared
@@ -65,20 +69,6 @@ static void request_free(struct request *request)
 
 /* ----------------------------------------------------------------- settling */
 
-/* Message for the requester: no longer than the protocol's, cut between characters. */
-static void cut_message(char *to, size_t size, const char *from)
-{
-	size_t length = strlen(from);
-
-	if (length >= size) {
-		length = size - 1;
-		while (length && ((unsigned char)from[length] & 0xc0) == 0x80)
-			length--;
-	}
-	memcpy(to, from, length);
-	to[length] = '\0';
-}
-
 static void log_outcome(const struct request *request, uint32_t status, const char *message)
 {
 	struct log_fields fields = {
@@ -100,16 +90,14 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 static void send_done(const struct request *request, uint32_t status, const char *message)
 {
 	const struct transport *transport = request->env->transport;
-	char text[TRANSPORT_MESSAGE_SIZE];
 	struct outcome outcome = { 0 };
 	int err;
 
 	/* The protocol takes no larger one; an unknown errno is still a failure. */
 	if (status > NPUMEM_MAX_STATUS)
 		status = EIO;
-	cut_message(text, sizeof(text), message);
 	err = transport->ops->done(transport->data, request->accepted.id, status,
-				   status ? text : NULL, &outcome);
+				   status ? message : NULL, &outcome);
 	if (err == -ENOENT)
 		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
 	else if (err)
@@ -121,7 +109,7 @@ static void send_done(const struct request *request, uint32_t status, const char
 			  "%s (%s)", request->accepted.id, strerror(outcome.status),
 			  outcome.message);
 	else
-		log_outcome(request, status, status ? text : request->summary);
+		log_outcome(request, status, status ? message : request->summary);
 }
 
 /* The end of every request that is not aborted. */
@@ -166,7 +154,7 @@ static int write_plan(const struct request *request)
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
-	char message[WORKER_TEXT_SIZE + 128];
+	char message[MESSAGE_SIZE];
 	int err;
 
 	if (result->status) {

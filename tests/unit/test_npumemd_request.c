@@ -1,0 +1,641 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd: requests from ACCEPT to DONE, with a stand-in for the driver. Real
+ * worker processes plan with the real planner; a test may put another job in
+ * its place (--wrap) to have workers that misbehave.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "log.h"
+#include "npumem.h"
+#include "npumem_netlink.h"
+#include "npuplan.h"
+#include "planner.h"
+#include "request.h"
+
+int __wrap_planner_plan(const void *task, struct worker_answer *answer);
+int __real_planner_plan(const void *task, struct worker_answer *answer);
+int __wrap_planner_check(const void *task, struct worker_answer *answer);
+int __real_planner_check(const void *task, struct worker_answer *answer);
+
+/**
+ * struct fixture - one request and what became of it
+ * @plan_job, @check_job: instead of the real ones, or NULL
+ * @done_error, @done_outcome: what the driver says to DONE
+ * @done, @status, @message: what it was told, and how often
+ * @ended: requests ended
+ * @graph, @graph_size: a good graph blob
+ * @fd: of the request, ours
+ */
+struct fixture {
+	sd_event *event;
+	struct transport transport;
+	struct config config;
+	struct request_env env;
+	worker_job plan_job;
+	worker_job check_job;
+	int done_error;
+	uint32_t done_outcome;
+	int done;
+	uint64_t id;
+	uint32_t status;
+	char message[TRANSPORT_MESSAGE_SIZE];
+	int ended;
+	void *graph;
+	size_t graph_size;
+	int fd;
+};
+
+static struct fixture f;
+
+int __wrap_planner_plan(const void *task, struct worker_answer *answer)
+{
+	return f.plan_job ? f.plan_job(task, answer) : __real_planner_plan(task, answer);
+}
+
+int __wrap_planner_check(const void *task, struct worker_answer *answer)
+{
+	return f.check_job ? f.check_job(task, answer) : __real_planner_check(task, answer);
+}
+
+static int fake_done(void *data, uint64_t id, uint32_t status, const char *message,
+		     struct outcome *outcome)
+{
+	f.done++;
+	f.id = id;
+	f.status = status;
+	snprintf(f.message, sizeof(f.message), "%s", message ? message : "");
+	/* A message comes with a failure, and only with one. */
+	assert_true(!!status == !!message);
+	outcome->status = f.done_outcome;
+	return f.done_error;
+}
+
+static const struct transport_ops fake_ops = { .done = fake_done };
+
+static void on_ended(struct request *request, void *userdata)
+{
+	f.ended++;
+	sd_event_exit(f.event, 0);
+}
+
+/* a -> step 0 -> b -> step 1 -> c: 300 bytes are live at step 0, 500 at step 1. */
+static void build_graph(void)
+{
+	static const struct {
+		const char *name;
+		uint64_t size;
+		uint32_t kind;
+	} tensors[] = {
+		{ "a", 100, NPUMEM_TENSOR_INPUT },
+		{ "b", 200, NPUMEM_TENSOR_INTERMEDIATE },
+		{ "c", 300, NPUMEM_TENSOR_OUTPUT },
+	};
+	struct npumem_builder *b = npumem_builder_new();
+
+	assert_non_null(b);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct npumem_tensor_args args = { .name = tensors[i].name,
+							 .size = tensors[i].size,
+							 .kind = tensors[i].kind };
+		const struct npumem_region whole = npumem_region_whole(tensors[i].size);
+
+		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
+		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct npumem_access accesses[] = {
+			{ i, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ i + 1, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
+		};
+
+		assert_int_equal(npumem_builder_add_step(b, NULL, 0, 0, accesses, 2, NULL), i);
+	}
+	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
+	npumem_builder_free(b);
+}
+
+static int setup(void **state)
+{
+	sigset_t set;
+
+	memset(&f, 0, sizeof(f));
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (sd_event_new(&f.event) < 0)
+		return -1;
+	config_defaults(&f.config);
+	f.config.memory_limit = 0; /* sanitizers */
+	f.transport.ops = &fake_ops;
+	f.env = (struct request_env){
+		.event = f.event, .transport = &f.transport, .config = &f.config,
+		.ended = on_ended,
+	};
+	build_graph();
+	log_setup(true, LOG_ERR);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close(f.fd);
+	free(f.graph);
+	sd_event_unref(f.event);
+	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
+}
+
+static int64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/*
+ * The driver's descriptor shows the graph and takes the plan; this one is a file
+ * that holds the graph, and gets the plan behind it.
+ */
+static struct accepted accept_graph(const void *graph, size_t size)
+{
+	struct accepted accepted = { .id = 77, .graph_size = size,
+				     .deadline_ns = now_ns() + 60000000000 };
+
+	accepted.fd = memfd_create("request", MFD_CLOEXEC);
+	assert_true(accepted.fd >= 0);
+	assert_int_equal(write(accepted.fd, graph, size), size);
+	f.fd = dup(accepted.fd);
+	return accepted;
+}
+
+static struct accepted accept_good(void)
+{
+	return accept_graph(f.graph, f.graph_size);
+}
+
+/* Begin it and see it to its end; the descriptor must be closed then. */
+static void run(const struct accepted *accepted)
+{
+	struct request *request = request_start(&f.env, accepted);
+
+	if (request) {
+		assert_int_equal(sd_event_loop(f.event), 0);
+		assert_int_equal(f.ended, 1);
+	} else {
+		assert_int_equal(f.ended, 0);
+	}
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.id, 77);
+	assert_int_equal(fcntl(accepted->fd, F_GETFD), -1);
+}
+
+static void assert_failed(uint32_t status, const char *message)
+{
+	assert_string_equal(f.message, message);
+	assert_int_equal(f.status, status);
+	/* No plan was written. */
+	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
+}
+
+static void assert_says(const char *part)
+{
+	if (!strstr(f.message, part))
+		fail_msg("\"%s\" does not say \"%s\"", f.message, part);
+}
+
+static size_t read_plan(void *plan, size_t size)
+{
+	ssize_t n = pread(f.fd, plan, size, f.graph_size);
+
+	assert_true(n > 0 && (size_t)n < size);
+	return n;
+}
+
+/* ---------------------------------------------------------------- real plans */
+
+static void test_planned(void **state)
+{
+	struct accepted accepted = accept_good();
+	struct npumem_verdict verdict;
+	struct npuplan_plan *plan;
+	uint64_t blob[1024];
+	char log[512];
+	size_t size;
+
+	run(&accepted);
+	assert_int_equal(f.status, 0);
+	size = read_plan(blob, sizeof(blob));
+	assert_int_equal(npuplan_verify(f.graph, f.graph_size, blob, size, &verdict, log,
+					sizeof(log)), 0);
+	assert_int_equal(npuplan_plan_read(blob, size, &plan, NULL), 0);
+	assert_int_equal(plan->info.arena_size, 500);
+	assert_int_equal(plan->info.lower_bound, 500);
+	assert_string_equal(plan->info.planner, "greedy");
+	npuplan_plan_free(plan);
+}
+
+static void test_planner_by_name(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	strcpy(accepted.planner, "greedy");
+	run(&accepted);
+	assert_int_equal(f.status, 0);
+}
+
+static void test_unknown_planner(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	strcpy(accepted.planner, "magic");
+	run(&accepted);
+	assert_int_equal(f.status, EOPNOTSUPP);
+	assert_says("magic");
+}
+
+static void test_unknown_objective(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	run(&accepted);
+	assert_failed(EOPNOTSUPP, "objective 1 is not supported; this npumemd plans for the "
+				  "smallest arena (0)");
+}
+
+static void test_budget(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.arena_budget = 500;
+	run(&accepted);
+	assert_int_equal(f.status, 0);
+}
+
+static void test_budget_too_small(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.arena_budget = 499;
+	run(&accepted);
+	assert_int_equal(f.status, ENOSPC);
+	/* Needed, budget, and between what the peak is. */
+	assert_says("500");
+	assert_says("499");
+	assert_says("b");
+	assert_says("c");
+	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
+}
+
+/* ---------------------------------------------------------------- bad graphs */
+
+static void test_garbage_graph(void **state)
+{
+	struct accepted accepted;
+
+	memset(f.graph, 0x5a, f.graph_size);
+	accepted = accept_graph(f.graph, f.graph_size);
+	run(&accepted);
+	assert_int_equal(f.status, EBADMSG);
+	assert_says("graph: ");
+}
+
+static void test_truncated_graph(void **state)
+{
+	struct accepted accepted;
+
+	f.graph_size -= 8;
+	accepted = accept_graph(f.graph, f.graph_size);
+	run(&accepted);
+	assert_int_equal(f.status, EBADMSG);
+	assert_says("graph: ");
+}
+
+static void test_empty_graph(void **state)
+{
+	struct accepted accepted;
+
+	f.graph_size = 0;
+	accepted = accept_graph(f.graph, 0);
+	run(&accepted);
+	assert_failed(EINVAL, "the graph of 0 bytes cannot be mapped: Invalid argument");
+}
+
+/* The driver said more than its mapping has: touching it is the worker's end. */
+static void test_graph_shorter_than_said(void **state)
+{
+	struct npumem_blob_header *header = f.graph;
+	struct npumem_blob_section *table = (void *)(header + 1);
+	struct accepted accepted;
+	size_t end;
+
+	/* Sections that lie behind the end of the file, and nothing before. */
+	header->total_size = 1 << 20;
+	for (uint32_t i = 0; i < header->section_count; i++)
+		table[i].offset = (1 << 19) + 65536 * i;
+	end = sizeof(*header) + header->section_count * sizeof(*table);
+	memset((char *)f.graph + end, 0, f.graph_size - end);
+	accepted = accept_good();
+	accepted.graph_size = 1 << 20;
+	run(&accepted);
+	assert_int_equal(f.status, EIO);
+	assert_says("the planning process ");
+}
+
+/* -------------------------------------------------------------- bad workers */
+
+static int plan_crash(const void *task, struct worker_answer *answer)
+{
+	signal(SIGABRT, SIG_DFL);
+	abort();
+}
+
+static int plan_spin(const void *task, struct worker_answer *answer)
+{
+	volatile bool forever = true;
+
+	while (forever)
+		;
+	return 0;
+}
+
+static int plan_nothing(const void *task, struct worker_answer *answer)
+{
+	return 0;
+}
+
+static int plan_garbage(const void *task, struct worker_answer *answer)
+{
+	answer->size = 64;
+	answer->data = calloc(1, answer->size);
+	return answer->data ? 0 : -ENOMEM;
+}
+
+/* A real plan, but all tensors lie at offset 0. */
+static int plan_overlap(const void *task, struct worker_answer *answer)
+{
+	struct npuplan_plan *plan;
+	int err = __real_planner_plan(task, answer);
+
+	if (!err)
+		err = npuplan_plan_read(answer->data, answer->size, &plan, NULL);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		plan->placements[i].offset = 0;
+	return npuplan_plan_write(plan, &answer->data, &answer->size, NULL);
+}
+
+static int plan_strange_errno(const void *task, struct worker_answer *answer)
+{
+	strcpy(answer->text, "strange");
+	return -(NPUMEM_MAX_STATUS + 1);
+}
+
+static void test_worker_crash(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_crash;
+	run(&accepted);
+	assert_failed(EIO, "the planning process was killed by signal 6 (Aborted)");
+}
+
+static void test_checker_crash(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.check_job = plan_crash;
+	run(&accepted);
+	assert_failed(EIO, "planner greedy made a plan that does not pass verification: the "
+			   "planning process was killed by signal 6 (Aborted)");
+}
+
+static void test_runaway(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_spin;
+	accepted.deadline_ns = now_ns() + 20000000;
+	run(&accepted);
+	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
+}
+
+/* The daemon's own limit, where the request would wait longer. */
+static void test_time_limit(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_spin;
+	f.config.time_limit = 1;
+	accepted.deadline_ns = now_ns() + 3600 * (int64_t)1000000000;
+	run(&accepted);
+	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
+}
+
+static void test_deadline_passed(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.deadline_ns = now_ns() - 1;
+	run(&accepted);
+	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
+}
+
+static void test_deadline_negative(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.deadline_ns = INT64_MIN;
+	run(&accepted);
+	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
+}
+
+static void test_no_plan(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_nothing;
+	run(&accepted);
+	assert_failed(EIO, "the planning process answered with no plan");
+}
+
+static void test_garbage_plan(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_garbage;
+	run(&accepted);
+	assert_int_equal(f.status, EBADMSG);
+	assert_says("planner greedy made a plan that does not pass verification: ");
+	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
+}
+
+static void test_overlapping_plan(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_overlap;
+	run(&accepted);
+	assert_int_equal(f.status, EINVAL);
+	assert_says("planner greedy made a plan that does not pass verification: ");
+	assert_says("V4");
+	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
+}
+
+static void test_plan_too_large(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.config.plan_limit = 64;
+	run(&accepted);
+	assert_failed(EFBIG, "the plan is larger than 64 bytes, the plan-size-limit of "
+			     "npumemd.conf");
+}
+
+/* An errno that the protocol does not take is still a failure. */
+static void test_strange_errno(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = plan_strange_errno;
+	run(&accepted);
+	assert_failed(EIO, "strange");
+}
+
+/* ---------------------------------------------------------------- bad driver */
+
+static void test_plan_not_taken(void **state)
+{
+	struct accepted accepted = accept_good();
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", accepted.fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	close(accepted.fd);
+	accepted.fd = fd;
+	run(&accepted);
+	assert_int_equal(f.status, EBADF);
+	assert_says("cannot be handed over: Bad file descriptor");
+}
+
+/* What DONE says changes nothing for the daemon: the request is over. */
+static void test_done_fails(void **state)
+{
+	static const int errors[] = { -ENOENT, -ENOTCONN, -ENOMEM };
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		struct accepted accepted = accept_good();
+
+		f.done_error = errors[i];
+		run(&accepted);
+		assert_int_equal(f.status, 0);
+		teardown(state);
+		setup(state);
+	}
+}
+
+static void test_done_refused(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.done_outcome = EINVAL;
+	run(&accepted);
+	assert_int_equal(f.status, 0);
+}
+
+/* ---------------------------------------------------------- abort, drop, two */
+
+static void test_abort(void **state)
+{
+	struct accepted accepted = accept_good();
+	struct request *request;
+
+	f.plan_job = plan_spin;
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	request_abort(request, ECANCELED, "npumemd is shutting down");
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.ended, 0);
+	assert_failed(ECANCELED, "npumemd is shutting down");
+}
+
+static void test_drop(void **state)
+{
+	struct accepted accepted = accept_good();
+	struct request *request;
+
+	f.plan_job = plan_spin;
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	request_drop(request);
+	assert_int_equal(f.done, 0);
+	assert_int_equal(f.ended, 0);
+	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
+}
+
+/* Reloading does not touch what is under way. */
+static void test_config_is_kept(void **state)
+{
+	struct accepted accepted = accept_good();
+	struct request *request = request_start(&f.env, &accepted);
+
+	assert_non_null(request);
+	f.config.plan_limit = 1;
+	f.config.time_limit = 1;
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.status, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(planned),
+		TEST(planner_by_name),
+		TEST(unknown_planner),
+		TEST(unknown_objective),
+		TEST(budget),
+		TEST(budget_too_small),
+		TEST(garbage_graph),
+		TEST(truncated_graph),
+		TEST(empty_graph),
+		TEST(graph_shorter_than_said),
+		TEST(worker_crash),
+		TEST(checker_crash),
+		TEST(runaway),
+		TEST(time_limit),
+		TEST(deadline_passed),
+		TEST(deadline_negative),
+		TEST(no_plan),
+		TEST(garbage_plan),
+		TEST(overlapping_plan),
+		TEST(plan_too_large),
+		TEST(strange_errno),
+		TEST(plan_not_taken),
+		TEST(done_fails),
+		TEST(done_refused),
+		TEST(abort),
+		TEST(drop),
+		TEST(config_is_kept),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
