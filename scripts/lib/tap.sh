@@ -16,10 +16,11 @@ tap() {
 	else
 		TAP_FAILED=$((TAP_FAILED + 1))
 		echo "not ok $TAP_N - $name"
-		# The lines that say why, or the last ones.
+		# The lines that say why, or the last ones.  head may end
+		# before they do: no error.
 		{ grep -E -A 6 '([Ee]rror|ERROR|warning|FAILED):' <<<"$out" ||
 			tail -n 40 <<<"$out"; } |
-			sed 's/^/# /' | head -n "${TAP_LINES:-60}"
+			sed 's/^/# /' | head -n "${TAP_LINES:-60}" || true
 	fi
 }
 
