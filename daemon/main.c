@@ -13,6 +13,8 @@
 #include "log.h"
 #include "server.h"
 
+/* glibc's variable, overridden: hidden, as all else here is, it would not be seen. */
+__attribute__((visibility("default")))
 const char *argp_program_version = "npumemd " NPUMEM_PACKAGE_VERSION;
 
 enum {

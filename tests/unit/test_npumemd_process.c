@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npumemd as a process, without a driver: command line, exit codes, signals, and
+ * what it tells the service manager. Everything waits for a message or the
+ * process's end; nothing sleeps.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define PATIENCE_MS 30000
+#define MAX_ARGS 8
+
+/**
+ * struct daemon - one npumemd
+ * @dir: with its configuration and its notify socket
+ * @notify: socket that it tells its state to
+ * @log: its stderr and stdout
+ */
+struct daemon {
+	char dir[64];
+	char config[96];
+	int notify;
+	int log;
+	pid_t pid;
+};
+
+static struct daemon d;
+
+static void write_config(const char *text)
+{
+	FILE *file = fopen(d.config, "w");
+
+	assert_non_null(file);
+	/* Sanitizers need address space. */
+	fprintf(file, "[worker]\nmemory-limit = 0\n%s", text);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int setup(void **state)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	strcpy(d.dir, "/tmp/npumemd-test-XXXXXX");
+	if (!mkdtemp(d.dir))
+		return -1;
+	snprintf(d.config, sizeof(d.config), "%s/npumemd.conf", d.dir);
+	snprintf(address.sun_path, sizeof(address.sun_path), "%s/notify", d.dir);
+	setenv("NOTIFY_SOCKET", address.sun_path, 1);
+	d.notify = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (d.notify < 0 || bind(d.notify, (struct sockaddr *)&address, sizeof(address)))
+		return -1;
+	write_config("");
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char path[96];
+
+	close(d.notify);
+	if (d.pid) {
+		kill(d.pid, SIGKILL);
+		waitpid(d.pid, NULL, 0);
+		d.pid = 0;
+	}
+	snprintf(path, sizeof(path), "%s/notify", d.dir);
+	unlink(path);
+	unlink(d.config);
+	return rmdir(d.dir);
+}
+
+static void start(const char *const *arguments)
+{
+	char *argv[MAX_ARGS + 2] = { strdup("npumemd") };
+	int pipes[2];
+
+	assert_non_null(getenv("NPUMEMD"));
+	for (int i = 0; arguments[i]; i++) {
+		assert_true(i < MAX_ARGS);
+		argv[i + 1] = strdup(arguments[i]);
+	}
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	d.pid = fork();
+	assert_true(d.pid >= 0);
+	if (!d.pid) {
+		dup2(pipes[1], STDOUT_FILENO);
+		dup2(pipes[1], STDERR_FILENO);
+		execv(getenv("NPUMEMD"), argv);
+		_exit(127);
+	}
+	close(pipes[1]);
+	d.log = pipes[0];
+	for (int i = 0; argv[i]; i++)
+		free(argv[i]);
+}
+
+/* Exit code, once it has ended; its output into @text. */
+static int finish(char *text, size_t size)
+{
+	size_t used = 0;
+	int status;
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = d.log, .events = POLLIN };
+		ssize_t n;
+
+		assert_int_equal(poll(&poll_fd, 1, PATIENCE_MS), 1);
+		n = read(d.log, text + used, size - 1 - used);
+		assert_true(n >= 0);
+		if (!n)
+			break;
+		used += n;
+	}
+	text[used] = '\0';
+	close(d.log);
+	assert_int_equal(waitpid(d.pid, &status, 0), d.pid);
+	d.pid = 0;
+	if (!WIFEXITED(status))
+		fail_msg("killed by signal %d: %s", WTERMSIG(status), text);
+	return WEXITSTATUS(status);
+}
+
+/* The next message that begins with @prefix; others (STATUS=) are passed over. */
+static void expect_notify(const char *prefix)
+{
+	char text[512];
+
+	for (;;) {
+		struct pollfd poll_fd = { .fd = d.notify, .events = POLLIN };
+		ssize_t n;
+
+		if (poll(&poll_fd, 1, PATIENCE_MS) != 1)
+			fail_msg("no %s", prefix);
+		n = recv(d.notify, text, sizeof(text) - 1, 0);
+		assert_true(n >= 0);
+		text[n] = '\0';
+		if (!strncmp(text, prefix, strlen(prefix)))
+			return;
+	}
+}
+
+static void run(const char *const *arguments, int code, const char *says)
+{
+	char text[16384];
+	int got;
+
+	start(arguments);
+	got = finish(text, sizeof(text));
+	if (!strstr(text, says))
+		fail_msg("\"%s\" does not say \"%s\"", text, says);
+	assert_int_equal(got, code);
+}
+
+#define RUN(code, says, ...) run((const char *const[]){ __VA_ARGS__, NULL }, code, says)
+
+static void test_version(void **state)
+{
+	RUN(0, "npumemd " NPUMEM_PACKAGE_VERSION "\n", "--version");
+}
+
+static void test_command_line(void **state)
+{
+	RUN(2, "unrecognized option", "--no-such-option");
+	RUN(2, "log level \"loud\" is not one of error, warning, notice, info, debug",
+	    "--log-level", "loud");
+	RUN(2, "Too many arguments", "surplus");
+}
+
+static void test_check_config(void **state)
+{
+	char reason[256];
+
+	RUN(0, "", "--check-config", "--config", d.config);
+	write_config("wrokers = 3\n");
+	snprintf(reason, sizeof(reason),
+		 "npumemd: %s:3: unknown key \"wrokers\" in section [worker]\n", d.config);
+	RUN(2, reason, "--check-config", "--config", d.config);
+	/* Nor does it start with it. */
+	RUN(2, reason, "--foreground", "--config", d.config);
+}
+
+static void test_config_missing(void **state)
+{
+	RUN(2, "npumemd: /nowhere/npumemd.conf: No such file or directory\n", "--config",
+	    "/nowhere/npumemd.conf");
+}
+
+static void test_life(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, "--log-level", "debug", NULL };
+	char text[16384];
+
+	start(arguments);
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	expect_notify("STOPPING=1");
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "<6>npumemd: SIGTERM: shutting down, 0 requests under way\n"));
+}
+
+static void test_sigint(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	start(arguments);
+	expect_notify("READY=1");
+	kill(d.pid, SIGINT);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "SIGINT: shutting down"));
+}
+
+static void test_reload(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384], reason[256];
+
+	start(arguments);
+	expect_notify("READY=1");
+	/* A mistake changes nothing, and does not end it. */
+	write_config("nonsense\n");
+	kill(d.pid, SIGHUP);
+	expect_notify("RELOADING=1\nMONOTONIC_USEC=");
+	expect_notify("READY=1");
+	write_config("[daemon]\nlog-level = warning\n");
+	kill(d.pid, SIGHUP);
+	expect_notify("RELOADING=1\nMONOTONIC_USEC=");
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	snprintf(reason, sizeof(reason),
+		 "<3>npumemd: the configuration stays as it was: %s:3: neither [section], key = "
+		 "value, nor a comment\n", d.config);
+	assert_non_null(strstr(text, reason));
+	/* The new level holds: these are less than warnings. */
+	assert_null(strstr(text, "configuration read again"));
+	assert_null(strstr(text, "shutting down"));
+}
+
+/* The command line's level outlives a reload. */
+static void test_reload_keeps_level(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, "--log-level", "info", NULL };
+	char text[16384];
+
+	start(arguments);
+	expect_notify("READY=1");
+	write_config("[daemon]\nlog-level = error\n");
+	kill(d.pid, SIGHUP);
+	expect_notify("RELOADING=1");
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_non_null(strstr(text, "configuration read again"));
+}
+
+static void test_watchdog(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	setenv("WATCHDOG_USEC", "200000", 1);
+	start(arguments);
+	unsetenv("WATCHDOG_USEC");
+	expect_notify("READY=1");
+	expect_notify("WATCHDOG=1");
+	expect_notify("WATCHDOG=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(version),	      TEST(command_line), TEST(check_config),
+		TEST(config_missing), TEST(life),	  TEST(sigint),
+		TEST(reload),	      TEST(reload_keeps_level), TEST(watchdog),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
