@@ -85,7 +85,8 @@ static const char *parse_bytes(const char *value, uint64_t *out)
 static const char *set_log_level(struct config *config, const char *value)
 {
 	return log_level_parse(value, &config->log_level) ?
-		       "is not one of error, warning, notice, info, debug" : NULL;
+		       "is not one of error, warning, notice, info, debug" :
+		       NULL;
 }
 
 static const char *set_workers(struct config *config, const char *value)
@@ -203,8 +204,8 @@ struct reading {
 	char wrong[256];
 };
 
-__attribute__((format(printf, 2, 3)))
-static void mistake(struct reading *reading, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void mistake(struct reading *reading,
+							  const char *format, ...)
 {
 	va_list args;
 

@@ -13,7 +13,7 @@
 #include <systemd/sd-journal.h>
 
 #define JOURNAL_SOCKET "/run/systemd/journal/socket"
-#define MESSAGE_SIZE 2048
+#define MESSAGE_SIZE   2048
 
 static struct {
 	bool journal;
@@ -25,8 +25,8 @@ static const struct {
 	const char *name;
 	int level;
 } levels[] = {
-	{ "error", LOG_ERR },	{ "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
-	{ "info", LOG_INFO },	{ "debug", LOG_DEBUG },
+	{ "error", LOG_ERR }, { "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
+	{ "info", LOG_INFO }, { "debug", LOG_DEBUG },
 };
 
 int log_level_parse(const char *name, int *level)
@@ -80,8 +80,8 @@ struct field_list {
 	int count;
 };
 
-__attribute__((format(printf, 2, 3)))
-static void add_field(struct field_list *list, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void add_field(struct field_list *list,
+							    const char *format, ...)
 {
 	char *text = list->text[list->count];
 	va_list args;
@@ -115,9 +115,8 @@ static void to_journal(int level, const struct log_fields *fields, char *message
 	sd_journal_sendv(list.vectors, list.count);
 }
 
-__attribute__((format(printf, 3, 0)))
-static void write_message(int level, const struct log_fields *fields, const char *format,
-			  va_list args)
+__attribute__((format(printf, 3, 0))) static void
+write_message(int level, const struct log_fields *fields, const char *format, va_list args)
 {
 	static const char key[] = "MESSAGE=";
 	char line[MESSAGE_SIZE] = "MESSAGE=";

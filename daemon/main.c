@@ -57,7 +57,8 @@ static error_t parse(int key, char *value, struct argp_state *state)
 		if (log_level_parse(value, &line->log_level))
 			argp_error(state,
 				   "log level \"%s\" is not one of error, warning, notice, info, "
-				   "debug", value);
+				   "debug",
+				   value);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -102,7 +103,6 @@ int main(int argc, char **argv)
 	if (code || line.check_config)
 		return code;
 	args.log_level = line.log_level;
-	log_setup(line.foreground,
-		  line.log_level >= 0 ? line.log_level : args.config.log_level);
+	log_setup(line.foreground, line.log_level >= 0 ? line.log_level : args.config.log_level);
 	return server_run(&args);
 }

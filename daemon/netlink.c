@@ -16,7 +16,7 @@
 #include "log.h"
 #include "npumem_netlink.h"
 
-#define RETRY_US 1000000
+#define RETRY_US    1000000
 /* Room for all attributes of a command but its text. */
 #define HEADER_ROOM 512
 #define DAEMON_NAME "npumemd " NPUMEM_PACKAGE_VERSION
@@ -109,8 +109,8 @@ static int on_reply(struct nl_msg *message, void *data)
 	struct call *call = data;
 
 	call->answered = true;
-	if (!call->parse || genlmsg_parse(nlmsg_hdr(message), 0, attributes, NPUMEM_A_REQUEST_MAX,
-					  policy) < 0)
+	if (!call->parse ||
+	    genlmsg_parse(nlmsg_hdr(message), 0, attributes, NPUMEM_A_REQUEST_MAX, policy) < 0)
 		call->err = -EPROTO;
 	else
 		call->err = call->parse(attributes, call->out);
@@ -259,8 +259,7 @@ static int try_attach(struct netlink *netlink)
 	family = genl_ctrl_resolve(netlink->command, NPUMEM_FAMILY_NAME);
 	if (family < 0)
 		return from_libnl(family);
-	group = genl_ctrl_resolve_grp(netlink->command, NPUMEM_FAMILY_NAME,
-				      NPUMEM_MCGRP_REQUESTS);
+	group = genl_ctrl_resolve_grp(netlink->command, NPUMEM_FAMILY_NAME, NPUMEM_MCGRP_REQUESTS);
 	if (group < 0)
 		return from_libnl(group);
 	/* Listen before registering: requests come only after that, none is missed. */

@@ -14,7 +14,8 @@ static int out_of_memory(const struct planner_task *task, struct worker_answer *
 	if (task->memory_limit)
 		snprintf(answer->text, sizeof(answer->text),
 			 "planning needs more memory than %" PRIu64
-			 " bytes, the memory-limit of npumemd.conf", task->memory_limit);
+			 " bytes, the memory-limit of npumemd.conf",
+			 task->memory_limit);
 	else
 		snprintf(answer->text, sizeof(answer->text), "planning ran out of memory");
 	return -ENOMEM;
@@ -49,7 +50,8 @@ int planner_plan(const void *data, struct worker_answer *answer)
 	if (task->objective != NPUMEM_OBJECTIVE_ARENA) {
 		snprintf(answer->text, sizeof(answer->text),
 			 "objective %" PRIu32 " is not supported; this npumemd plans for the "
-			 "smallest arena (%d)", task->objective, NPUMEM_OBJECTIVE_ARENA);
+			 "smallest arena (%d)",
+			 task->objective, NPUMEM_OBJECTIVE_ARENA);
 		return -EOPNOTSUPP;
 	}
 	err = npuplan_graph_read(task->graph, task->graph_size, &graph, &error);
@@ -63,8 +65,9 @@ int planner_plan(const void *data, struct worker_answer *answer)
 		return fail(task, err, "plan", &error, answer);
 	snprintf(answer->text, sizeof(answer->text),
 		 "%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
-		 " bytes, lower bound %" PRIu64, graph->step_count, plan->placement_count,
-		 (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+		 " bytes, lower bound %" PRIu64,
+		 graph->step_count, plan->placement_count, (uint64_t)plan->info.arena_size,
+		 (uint64_t)plan->info.lower_bound);
 	return 0;
 }
 

@@ -79,12 +79,13 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 	};
 
 	if (status)
-		log_request(LOG_WARNING, &fields, "request %" PRIu64 " failed after %" PRIu64
-			    " ms: %s", fields.request, fields.duration_us / 1000, message);
+		log_request(LOG_WARNING, &fields,
+			    "request %" PRIu64 " failed after %" PRIu64 " ms: %s", fields.request,
+			    fields.duration_us / 1000, message);
 	else
-		log_request(LOG_INFO, &fields, "request %" PRIu64 " planned by %s in %" PRIu64
-			    " ms: %s", fields.request, fields.planner, fields.duration_us / 1000,
-			    message);
+		log_request(LOG_INFO, &fields,
+			    "request %" PRIu64 " planned by %s in %" PRIu64 " ms: %s",
+			    fields.request, fields.planner, fields.duration_us / 1000, message);
 }
 
 static void send_done(const struct request *request, uint32_t status, const char *message)
@@ -106,8 +107,8 @@ static void send_done(const struct request *request, uint32_t status, const char
 	else if (!status && outcome.status)
 		/* Ours checked it and theirs refused it: the two have drifted apart. */
 		log_error("request %" PRIu64 ": the driver refused a plan that was checked here: "
-			  "%s (%s)", request->accepted.id, strerror(outcome.status),
-			  outcome.message);
+			  "%s (%s)",
+			  request->accepted.id, strerror(outcome.status), outcome.message);
 	else
 		log_outcome(request, status, status ? message : request->summary);
 }
@@ -166,16 +167,17 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	}
 	err = write_plan(request);
 	if (err) {
-		snprintf(message, sizeof(message), "the plan of %zu bytes cannot be handed over: %s",
-			 request->plan_size, strerror(-err));
+		snprintf(message, sizeof(message),
+			 "the plan of %zu bytes cannot be handed over: %s", request->plan_size,
+			 strerror(-err));
 		settle(request, -err, message);
 		return;
 	}
 	settle(request, 0, "");
 }
 
-static int start_worker(struct request *request, worker_job job, const void *task,
-			worker_done done, struct worker **out)
+static int start_worker(struct request *request, worker_job job, const void *task, worker_done done,
+			struct worker **out)
 {
 	const struct worker_args args = {
 		.limits = {
@@ -233,7 +235,8 @@ static void set_deadline(struct request *request)
 
 	request->started_us = now_us();
 	request->deadline_us = request->accepted.deadline_ns > 0 ?
-				       (uint64_t)request->accepted.deadline_ns / 1000 : 1;
+				       (uint64_t)request->accepted.deadline_ns / 1000 :
+				       1;
 	if (limit && request->deadline_us > request->started_us + limit)
 		request->deadline_us = request->started_us + limit;
 }

@@ -15,7 +15,7 @@
 #include "request.h"
 #include "worker.h"
 
-#define MAX_WORKERS 64	/* of config.workers */
+#define MAX_WORKERS 64 /* of config.workers */
 
 /**
  * struct server - the daemon
@@ -120,7 +120,8 @@ static void on_refused(int err, void *data)
 		break;
 	default:
 		log_error("the npumem driver speaks another version of the protocol than this "
-			  "npumemd (" NPUMEM_PACKAGE_VERSION "); install the one that comes with it");
+			  "npumemd (" NPUMEM_PACKAGE_VERSION
+			  "); install the one that comes with it");
 	}
 	sd_event_exit(server->event, code);
 }
@@ -214,7 +215,8 @@ static void on_tried(struct worker *worker, const struct worker_result *result, 
 
 	if (result->status)
 		log_error("workers cannot run here: %s (see seccomp and memory-limit in "
-			  "npumemd.conf(5))", result->text);
+			  "npumemd.conf(5))",
+			  result->text);
 	sd_event_exit(server->event, result->status ? EXIT_FAILURE : EXIT_SUCCESS);
 	worker_free(worker);
 }

@@ -20,9 +20,9 @@
 #include "config.h"
 
 /* Exit codes; npumemd(8) and npumemd.service know them. */
-#define EXIT_USAGE 2		/* command line or configuration */
-#define EXIT_SECOND 3		/* another daemon is registered */
-#define EXIT_PERMISSION 4	/* no CAP_NET_ADMIN */
+#define EXIT_USAGE	2 /* command line or configuration */
+#define EXIT_SECOND	3 /* another daemon is registered */
+#define EXIT_PERMISSION 4 /* no CAP_NET_ADMIN */
 
 /**
  * struct server_args - of server_run()

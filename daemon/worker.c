@@ -96,8 +96,7 @@ static int keep_result_only(int memfd)
 	return 0;
 }
 
-__attribute__((noreturn))
-static void child(const struct worker_args *args, int memfd, pid_t parent)
+__attribute__((noreturn)) static void child(const struct worker_args *args, int memfd, pid_t parent)
 {
 	struct sandbox_limits limits = args->limits;
 	struct worker_answer answer = { "" };
@@ -132,8 +131,8 @@ static void child(const struct worker_args *args, int memfd, pid_t parent)
 
 /* ------------------------------------------------------------ in the daemon */
 
-__attribute__((format(printf, 3, 4)))
-static void fail(struct worker *worker, uint32_t status, const char *format, ...)
+__attribute__((format(printf, 3, 4))) static void fail(struct worker *worker, uint32_t status,
+						       const char *format, ...)
 {
 	va_list args;
 
@@ -148,14 +147,18 @@ static void fail_signal(struct worker *worker, int number)
 	if (worker->timed_out)
 		fail(worker, ETIMEDOUT, "planning was stopped at the deadline");
 	else if (number == SIGXCPU)
-		fail(worker, ETIMEDOUT, "planning was stopped after %" PRIu64
+		fail(worker, ETIMEDOUT,
+		     "planning was stopped after %" PRIu64
 		     " s of processor time, the cpu-limit of npumemd.conf",
 		     worker->args.limits.cpu_seconds);
 	else if (number == SIGXFSZ)
-		fail(worker, EFBIG, "the plan is larger than %" PRIu64
-		     " bytes, the plan-size-limit of npumemd.conf", worker->args.result_limit);
+		fail(worker, EFBIG,
+		     "the plan is larger than %" PRIu64
+		     " bytes, the plan-size-limit of npumemd.conf",
+		     worker->args.result_limit);
 	else if (number == SIGSYS)
-		fail(worker, EIO, "the planning process made a system call that its sandbox forbids");
+		fail(worker, EIO,
+		     "the planning process made a system call that its sandbox forbids");
 	else
 		fail(worker, EIO, "the planning process was killed by signal %d (%s)", number,
 		     strsignal(number));

@@ -30,17 +30,23 @@ int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, u
 static void answer(struct drm_npumem_dev_query *query, const void *data, uint32_t size)
 {
 	if (query->ptr)
-		memcpy((void *)(uintptr_t)query->ptr, data, query->size < size ? query->size : size);
+		memcpy((void *)(uintptr_t)query->ptr, data,
+		       query->size < size ? query->size : size);
 	query->size = size;
 }
 
 static int dev_query(struct drm_npumem_dev_query *query)
 {
 	static const struct drm_npumem_info info = {
-		.uapi_major = NPUMEM_UAPI_MAJOR, .bank_count = 1, .engine_count = 1,
+		.uapi_major = NPUMEM_UAPI_MAJOR,
+		.bank_count = 1,
+		.engine_count = 1,
 	};
 	static const struct drm_npumem_bank bank = {
-		.size = 1 << 20, .free = 8192, .largest_free = 4096, .alignment = 4096,
+		.size = 1 << 20,
+		.free = 8192,
+		.largest_free = 4096,
+		.alignment = 4096,
 		.name = "carveout",
 	};
 	static const struct drm_npumem_engine engine = { .ops = 0xf, .name = "sim" };

@@ -36,8 +36,9 @@ static int teardown(void **state)
 
 static uint32_t add_tensor(struct npumem_builder *b, const char *name, uint64_t size, uint32_t kind)
 {
-	const struct npumem_tensor_args args = { .name = name, .size = size, .kind = kind,
-						 .align = 16 };
+	const struct npumem_tensor_args args = {
+		.name = name, .size = size, .kind = kind, .align = 16
+	};
 	const struct npumem_region whole = npumem_region_whole(size);
 	int64_t tensor = npumem_builder_add_tensor(b, &args, &error);
 
@@ -58,7 +59,8 @@ static void build(struct npumem_builder *b)
 	assert_int_equal(add_tensor(b, "in", 100, NPUMEM_TENSOR_INPUT), 0);
 	assert_int_equal(add_tensor(b, NULL, 200, NPUMEM_TENSOR_OUTPUT), 1);
 	assert_int_equal(npumem_builder_add_step(b, "double", NPUMEM_STEP_STAGED, 42, accesses, 2,
-						 &error), 0);
+						 &error),
+			 0);
 	assert_int_equal(npumem_builder_set_model(b, "{}", 2, &error), 0);
 }
 
@@ -71,8 +73,8 @@ static void test_accepted_by_verifier(void **state)
 
 	build(*state);
 	assert_int_equal(npumem_builder_finish(*state, &blob, &size, &error), 0);
-	assert_int_equal(npuv_graph_create(blob, size, &npuv_default_limits, NULL, &verdict,
-					   &graph), 0);
+	assert_int_equal(
+		npuv_graph_create(blob, size, &npuv_default_limits, NULL, &verdict, &graph), 0);
 	assert_int_equal(graph->tensors.count, 2);
 	assert_int_equal(graph->tiles.count, 2);
 	assert_int_equal(graph->accesses.count, 2);

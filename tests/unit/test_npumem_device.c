@@ -123,12 +123,12 @@ static void remove_all(const char *dir, const char *const *paths, size_t count)
 static void test_scan(void **state)
 {
 	static const char *const nodes[] = {
-		"accel/accel10", "accel/accel2", "dri/renderD128", "accel/accelerate",
-		"accel/accel3x", "dri/card0",
+		"accel/accel10",    "accel/accel2",  "dri/renderD128",
+		"accel/accelerate", "accel/accel3x", "dri/card0",
 	};
 	static const char *const all[] = {
 		"accel/accel10", "accel/accel2", "dri/renderD128", "accel/accelerate",
-		"accel/accel3x", "dri/card0", "accel", "dri",
+		"accel/accel3x", "dri/card0",	 "accel",	   "dri",
 	};
 	char dir[] = "/tmp/npumem-scan-XXXXXX", path[256], **paths;
 	uint32_t count, denied;
@@ -421,12 +421,24 @@ static void test_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(other_driver),	TEST(other_version),	      TEST(no_node),
-		TEST(open_path),	TEST(scan),		      TEST(query),
-		TEST(query_failures),	TEST(restart),		      TEST(no_restart_of_destroy),
-		TEST(eagain_is_an_error), TEST(bo),		      TEST(bo_outlives_device),
-		TEST(bo_arguments),	TEST(bo_failures),	      TEST(sync),
-		TEST(sync_failures),	TEST(deadline),		      TEST(version),
+		TEST(other_driver),
+		TEST(other_version),
+		TEST(no_node),
+		TEST(open_path),
+		TEST(scan),
+		TEST(query),
+		TEST(query_failures),
+		TEST(restart),
+		TEST(no_restart_of_destroy),
+		TEST(eagain_is_an_error),
+		TEST(bo),
+		TEST(bo_outlives_device),
+		TEST(bo_arguments),
+		TEST(bo_failures),
+		TEST(sync),
+		TEST(sync_failures),
+		TEST(deadline),
+		TEST(version),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

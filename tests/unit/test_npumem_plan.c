@@ -59,8 +59,13 @@ static void assert_error(int err, int expected, const char *text)
 /* ------------------------------------------------------------------- errors */
 
 static const struct npumem_verdict no_verdict = {
-	.position = NPUMEM_NONE, .step = NPUMEM_NONE, .tile = NPUMEM_NONE, .tensor = NPUMEM_NONE,
-	.other_step = NPUMEM_NONE, .other_tile = NPUMEM_NONE, .other_tensor = NPUMEM_NONE,
+	.position = NPUMEM_NONE,
+	.step = NPUMEM_NONE,
+	.tile = NPUMEM_NONE,
+	.tensor = NPUMEM_NONE,
+	.other_step = NPUMEM_NONE,
+	.other_tile = NPUMEM_NONE,
+	.other_tensor = NPUMEM_NONE,
 };
 
 static void test_verdict_text(void **state)
@@ -77,7 +82,8 @@ static void test_verdict_text(void **state)
 	v.other_tensor = 1;
 	v.other_step = 9;
 	assert_error(npumem_fail_verdict(&error, -EINVAL, "the plan", &v, "V4: a over b\n"),
-		     -EINVAL, "the plan was refused: rule \"V4 write\", position 12, step 5, "
+		     -EINVAL,
+		     "the plan was refused: rule \"V4 write\", position 12, step 5, "
 		     "tile 7, tensor 3, bytes [4096, 4352) of the arena; against tensor 1, step 9. "
 		     "V4: a over b");
 	assert_int_equal(error.verdict.rule, NPUMEM_RULE_V4_WRITE);
@@ -114,9 +120,9 @@ static void test_long_text(void **state)
 static void test_rule_names(void **state)
 {
 	static const uint32_t rules[] = {
-		NPUMEM_RULE_NONE, NPUMEM_RULE_V1_BOUNDS, NPUMEM_RULE_V2_ORDER,
-		NPUMEM_RULE_V3_READ, NPUMEM_RULE_V4_WRITE, NPUMEM_RULE_V5_SPILL,
-		NPUMEM_RULE_V6_EDGE, NPUMEM_RULE_V7_EXIT, NPUMEM_RULE_FORMAT,
+		NPUMEM_RULE_NONE,	  NPUMEM_RULE_V1_BOUNDS,     NPUMEM_RULE_V2_ORDER,
+		NPUMEM_RULE_V3_READ,	  NPUMEM_RULE_V4_WRITE,	     NPUMEM_RULE_V5_SPILL,
+		NPUMEM_RULE_V6_EDGE,	  NPUMEM_RULE_V7_EXIT,	     NPUMEM_RULE_FORMAT,
 		NPUMEM_RULE_ENFORCE_READ, NPUMEM_RULE_ENFORCE_WRITE, NPUMEM_RULE_ENFORCE_TWICE,
 		NPUMEM_RULE_ENFORCE_LOST,
 	};
@@ -237,8 +243,10 @@ static void test_arguments(void **state)
 static void test_request(void **state)
 {
 	const struct npumem_request request = {
-		.planner = "a-name-that-is-31-characters-ok", .objective = NPUMEM_OBJECTIVE_TRAFFIC,
-		.arena_budget = 4096, .deadline = 77,
+		.planner = "a-name-that-is-31-characters-ok",
+		.objective = NPUMEM_OBJECTIVE_TRAFFIC,
+		.arena_budget = 4096,
+		.deadline = 77,
 	};
 	struct drm_npumem_plan_request *args = (void *)fake.before;
 	struct objects *o = *state;
@@ -429,7 +437,11 @@ static void test_submit(void **state)
 	const struct drm_npumem_job jobs[2] = { { .position_count = 1 } };
 	const struct drm_npumem_sync in = { .handle = 1 }, out = { .handle = 2 };
 	struct npumem_submit submit = {
-		.jobs = jobs, .job_count = 2, .in_syncs = &in, .in_count = 1, .out_syncs = &out,
+		.jobs = jobs,
+		.job_count = 2,
+		.in_syncs = &in,
+		.in_count = 1,
+		.out_syncs = &out,
 		.out_count = 1,
 	};
 	struct drm_npumem_submit *args = (void *)fake.before;
@@ -505,10 +517,9 @@ static void test_submit_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(verdict_text), TEST(long_text),	    TEST(rule_names),
-		TEST(errno_text),   TEST(refused),	    TEST(arguments),
-		TEST(request),	    TEST(request_failures), TEST(loaded_plan),
-		TEST(run),	    TEST(run_failures),	    TEST(submit),
+		TEST(verdict_text),   TEST(long_text), TEST(rule_names),   TEST(errno_text),
+		TEST(refused),	      TEST(arguments), TEST(request),	   TEST(request_failures),
+		TEST(loaded_plan),    TEST(run),       TEST(run_failures), TEST(submit),
 		TEST(submit_refused),
 	};
 

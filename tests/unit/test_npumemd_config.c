@@ -170,7 +170,8 @@ static void test_values(void **state)
 		  ":2: memory-limit: \"31M\" is neither 0 (no limit) nor at least 32M" },
 		{ "[worker]\nmemory-limit = lots\n", ":2: memory-limit: \"lots\" is not a number" },
 		{ "[worker]\nmemory-limit =\n", ":2: memory-limit: \"\" is not a number of bytes" },
-		{ "[worker]\nmemory-limit = M\n", ":2: memory-limit: \"M\" is not a number of bytes" },
+		{ "[worker]\nmemory-limit = M\n",
+		  ":2: memory-limit: \"M\" is not a number of bytes" },
 		{ "[worker]\nmemory-limit = 17179869184G\n",
 		  ":2: memory-limit: \"17179869184G\" is too large" },
 		{ "[worker]\ncpu-limit = 1.5\n", ":2: cpu-limit: \"1.5\" is not a number" },
@@ -241,8 +242,8 @@ static void test_log_levels(void **state)
 		const char *name;
 		int level;
 	} good[] = {
-		{ "error", LOG_ERR },	{ "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
-		{ "info", LOG_INFO },	{ "debug", LOG_DEBUG },
+		{ "error", LOG_ERR }, { "warning", LOG_WARNING }, { "notice", LOG_NOTICE },
+		{ "info", LOG_INFO }, { "debug", LOG_DEBUG },
 	};
 	int level = -1;
 
@@ -298,9 +299,9 @@ static void test_log_lines(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(defaults),	    TEST(every_key), TEST(sizes),   TEST(unknown),
-		TEST(syntax),	    TEST(first_mistake), TEST(values), TEST(no_file),
-		TEST(example),	    TEST(log_levels), TEST(log_lines),
+		TEST(defaults), TEST(every_key),     TEST(sizes),     TEST(unknown),
+		TEST(syntax),	TEST(first_mistake), TEST(values),    TEST(no_file),
+		TEST(example),	TEST(log_levels),    TEST(log_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

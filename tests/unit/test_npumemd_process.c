@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #define PATIENCE_MS 30000
-#define MAX_ARGS 8
+#define MAX_ARGS    8
 
 /**
  * struct daemon - one npumemd
@@ -243,7 +243,8 @@ static void test_reload(void **state)
 	assert_int_equal(finish(text, sizeof(text)), 0);
 	snprintf(reason, sizeof(reason),
 		 "<3>npumemd: the configuration stays as it was: %s:3: neither [section], key = "
-		 "value, nor a comment\n", d.config);
+		 "value, nor a comment\n",
+		 d.config);
 	assert_non_null(strstr(text, reason));
 	/* The new level holds: these are less than warnings. */
 	assert_null(strstr(text, "configuration read again"));
@@ -287,9 +288,9 @@ static void test_watchdog(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version),	      TEST(command_line), TEST(check_config),
-		TEST(config_missing), TEST(life),	  TEST(sigint),
-		TEST(reload),	      TEST(reload_keeps_level), TEST(watchdog),
+		TEST(version),	TEST(command_line), TEST(check_config), TEST(config_missing),
+		TEST(life),	TEST(sigint),	    TEST(reload),	TEST(reload_keeps_level),
+		TEST(watchdog),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,9 @@ static int setup(void **state)
 	f.config.memory_limit = 0; /* sanitizers */
 	f.transport.ops = &fake_ops;
 	f.env = (struct request_env){
-		.event = f.event, .transport = &f.transport, .config = &f.config,
+		.event = f.event,
+		.transport = &f.transport,
+		.config = &f.config,
 		.ended = on_ended,
 	};
 	build_graph();
@@ -172,7 +174,8 @@ static int64_t now_ns(void)
  */
 static struct accepted accept_graph(const void *graph, size_t size)
 {
-	struct accepted accepted = { .id = 77, .graph_size = size,
+	struct accepted accepted = { .id = 77,
+				     .graph_size = size,
 				     .deadline_ns = now_ns() + 60000000000 };
 
 	accepted.fd = memfd_create("request", MFD_CLOEXEC);
@@ -239,8 +242,8 @@ static void test_planned(void **state)
 	run(&accepted);
 	assert_int_equal(f.status, 0);
 	size = read_plan(blob, sizeof(blob));
-	assert_int_equal(npuplan_verify(f.graph, f.graph_size, blob, size, &verdict, log,
-					sizeof(log)), 0);
+	assert_int_equal(
+		npuplan_verify(f.graph, f.graph_size, blob, size, &verdict, log, sizeof(log)), 0);
 	assert_int_equal(npuplan_plan_read(blob, size, &plan, NULL), 0);
 	assert_int_equal(plan->info.arena_size, 500);
 	assert_int_equal(plan->info.lower_bound, 500);

@@ -225,8 +225,7 @@ static void test_exit_without_answer(void **state)
 
 static void test_exit_code(void **state)
 {
-	assert_result(run(*state, job_exit_3), EIO,
-		      "the planning process ended with exit code 3");
+	assert_result(run(*state, job_exit_3), EIO, "the planning process ended with exit code 3");
 }
 
 static int job_spin(const void *task, struct worker_answer *answer)
@@ -387,8 +386,8 @@ static int job_ioctl(const void *task, struct worker_answer *answer)
 static void test_forbidden_calls(void **state)
 {
 	static const worker_job jobs[] = {
-		job_open,	 job_socket,	    job_fork,		 job_exec,
-		job_kill_parent, job_exec_memory,   job_make_executable, job_ioctl,
+		job_open,	 job_socket,	      job_fork,	 job_exec, job_kill_parent,
+		job_exec_memory, job_make_executable, job_ioctl,
 	};
 	struct worker_args args;
 	pid_t self = getpid();

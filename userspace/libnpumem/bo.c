@@ -69,7 +69,8 @@ int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags
 	if (flags != NPUMEM_BO_CARVEOUT && flags != NPUMEM_BO_SYSTEM)
 		return npumem_fail(error, -EINVAL,
 				   "flags %#x of a BO are not one of NPUMEM_BO_CARVEOUT, "
-				   "NPUMEM_BO_SYSTEM", flags);
+				   "NPUMEM_BO_SYSTEM",
+				   flags);
 	if (flags == NPUMEM_BO_SYSTEM && bank)
 		return npumem_fail(error, -EINVAL, "bank %u was given for a BO in system memory",
 				   bank);

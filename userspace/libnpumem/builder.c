@@ -173,7 +173,8 @@ int64_t npumem_builder_add_step(struct npumem_builder *b, const char *name, uint
 		if (accesses[i].tile >= b->tiles.count)
 			return npumem_fail(error, -EINVAL,
 					   "access %u of step %u is of tile %u, which has not "
-					   "been added", i, b->steps.count, accesses[i].tile);
+					   "been added",
+					   i, b->steps.count, accesses[i].tile);
 	if (!b->blocks.count) {
 		err = npumem_builder_add_block(b, NULL, error);
 		if (err < 0)
@@ -214,8 +215,9 @@ int64_t npumem_builder_add_edge(struct npumem_builder *b, uint32_t from, uint32_
 		if (carries[i].from >= b->tensors.count || carries[i].to >= b->tensors.count)
 			return npumem_fail(error, -EINVAL,
 					   "carry %u of edge %u is from tensor %u to tensor %u, of "
-					   "%u added", i, b->edges.count, carries[i].from,
-					   carries[i].to, b->tensors.count);
+					   "%u added",
+					   i, b->edges.count, carries[i].from, carries[i].to,
+					   b->tensors.count);
 	edge = append(&b->edges, sizeof(*edge), 1);
 	if (!edge)
 		return no_memory(error);

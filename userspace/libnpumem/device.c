@@ -18,7 +18,7 @@
 
 #include "device.h"
 
-#define QUERY_TRIES 8	/* the answer's size may change between two calls */
+#define QUERY_TRIES 8 /* the answer's size may change between two calls */
 
 const char *npumem_version(void)
 {
@@ -386,8 +386,8 @@ int npumem_device_engines(struct npumem_device *device, struct drm_npumem_engine
 
 	if (!device || !engines || !count)
 		return npumem_fail(error, -EINVAL, "npumem_device_engines: NULL argument");
-	err = query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), &array,
-			  count, error);
+	err = query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), &array, count,
+			  error);
 	if (!err)
 		*engines = array;
 	return err;

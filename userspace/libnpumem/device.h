@@ -43,11 +43,11 @@ struct npumem_device *npumem_plan_device(const struct npumem_plan *plan);
 /* error.c; all return @code. */
 
 /* The text is all there is to say. */
-__attribute__((format(printf, 3, 4)))
-int npumem_fail(struct npumem_error *error, int code, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int npumem_fail(struct npumem_error *error, int code,
+						      const char *format, ...);
 /* "cannot <what>: <the errno in words>", and what to do about it. */
-__attribute__((format(printf, 3, 4)))
-int npumem_fail_errno(struct npumem_error *error, int code, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int npumem_fail_errno(struct npumem_error *error, int code,
+							    const char *format, ...);
 /*
  * A graph, plan or job was refused. @what: "the plan", ... @log: the verifier's,
  * or NULL. Falls back on npumem_fail_errno() if there is neither.

@@ -75,8 +75,8 @@ struct sentence {
 	size_t used;
 };
 
-__attribute__((format(printf, 2, 0)))
-static void say_va(struct sentence *s, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void say_va(struct sentence *s, const char *format,
+							 va_list args)
 {
 	int n = vsnprintf(s->text + s->used, s->size - s->used, format, args);
 
@@ -84,8 +84,7 @@ static void say_va(struct sentence *s, const char *format, va_list args)
 		s->used += (size_t)n < s->size - s->used ? (size_t)n : s->size - s->used - 1;
 }
 
-__attribute__((format(printf, 2, 3)))
-static void say(struct sentence *s, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const char *format, ...)
 {
 	va_list args;
 
@@ -143,8 +142,7 @@ int npumem_fail_errno(struct npumem_error *error, int code, const char *format, 
 	return code;
 }
 
-static void say_index(struct sentence *s, const char **separator, const char *what,
-		      uint32_t index)
+static void say_index(struct sentence *s, const char **separator, const char *what, uint32_t index)
 {
 	if (index == NPUMEM_NONE)
 		return;

@@ -39,8 +39,8 @@ int npumem_ioctl(const struct npumem_device *device, unsigned long request, void
 	size_t size = _IOC_SIZE(request);
 
 	_Static_assert(sizeof(struct drm_npumem_plan_read) <= sizeof(before) &&
-		       sizeof(struct drm_npumem_submit) <= sizeof(before) &&
-		       sizeof(struct drm_npumem_plan_load) <= sizeof(before),
+			       sizeof(struct drm_npumem_submit) <= sizeof(before) &&
+			       sizeof(struct drm_npumem_plan_load) <= sizeof(before),
 		       "argument structs fit the copy");
 	if (size > sizeof(before))
 		return -EINVAL;

@@ -344,9 +344,8 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  * @host: system BO of at least the plan's host_size; NULL if that is zero. Must
  *	outlive the run's jobs
  */
-NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank,
-				    struct npumem_bo *host, struct npumem_run **out,
-				    struct npumem_error *error);
+NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
+				    struct npumem_run **out, struct npumem_error *error);
 /* Its arena is unmapped too. Jobs in flight still finish. */
 NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
 NPUMEM_EXPORT uint32_t npumem_run_handle(const struct npumem_run *run);

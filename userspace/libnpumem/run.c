@@ -89,8 +89,8 @@ struct npumem_bo *npumem_run_arena(struct npumem_run *run)
 	return run->arena;
 }
 
-int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo,
-		    uint64_t offset, struct npumem_error *error)
+int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo, uint64_t offset,
+		    struct npumem_error *error)
 {
 	struct drm_npumem_run_bind args = { .tensor = tensor, .offset = offset };
 	int err;

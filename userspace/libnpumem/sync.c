@@ -34,10 +34,9 @@ static int timed_out(int err)
 
 int npumem_sync_wait_one(const struct npumem_device *device, uint32_t handle, int64_t deadline)
 {
-	return timed_out(drmSyncobjWait(device->fd, &handle, 1, deadline,
-					DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL |
-						DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT,
-					NULL));
+	return timed_out(drmSyncobjWait(
+		device->fd, &handle, 1, deadline,
+		DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL | DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT, NULL));
 }
 
 int npumem_sync_wait(struct npumem_device *device, const struct drm_npumem_sync *syncs,
