@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random graphs, every planner: the plan passes the kernel's verifier and an
+ * independent check that moves bytes one by one, honours fixed offsets and
+ * alignments, needs no less than the lower bound, and is the same each time.
+ *
+ * usage: prop_plan [SEED [GRAPHS]]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npuplan.h"
+
+#define MAX_TENSORS 24
+#define MAX_BYTES 24
+
+static uint64_t random_state, graph_seed;
+
+static uint32_t draw(uint32_t low, uint32_t high)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return low + (z ^ z >> 31) % (high - low + 1);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nthis graph again: prop_plan %" PRIu64 " 1\n", graph_seed);
+	exit(1);
+}
+
+/* --------------------------------------------------------- random graphs */
+
+/**
+ * struct world - random graph in the making
+ * @written: bytes of each tensor that have been written, from its first on
+ */
+struct world {
+	struct npuplan_graph *graph;
+	uint64_t written[MAX_TENSORS];
+};
+
+static void add_tensor(struct world *w, uint32_t kind)
+{
+	struct npuplan_tensor tensor = {
+		.size = draw(1, MAX_BYTES),
+		.align = 1u << draw(0, 3),
+		.kind = kind,
+		.id = w->graph->tensor_count,
+	};
+	int64_t index = npuplan_graph_add_tensor(w->graph, &tensor);
+
+	if (index < 0)
+		fail("add_tensor: %" PRId64, index);
+	w->written[index] = kind == NPUMEM_TENSOR_INTERMEDIATE || kind == NPUMEM_TENSOR_OUTPUT ?
+		0 : tensor.size;
+}
+
+/* A run of bytes, or two bytes apart from each other where there is room. */
+static uint32_t add_tile(struct world *w, uint32_t tensor, uint64_t first, uint64_t length)
+{
+	struct npumem_region region = { first, length, { 1, 1, 1 }, 0, { 0 } };
+	int64_t tile;
+
+	if (length >= 3 && !draw(0, 3)) {
+		region.length = 1;
+		region.count[0] = 2;
+		region.stride[0] = length - 1;
+	}
+	tile = npuplan_graph_add_tile(w->graph, tensor, &region);
+	if (tile < 0)
+		fail("add_tile: %" PRId64, tile);
+	return tile;
+}
+
+/* A step that reads up to three ranges of what was written, and writes the next. */
+static void add_step(struct world *w, uint32_t target, uint64_t length)
+{
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_access accesses[4];
+	uint32_t count = 0, reads = draw(0, 3);
+	struct npumem_region region = { w->written[target], length, { 1, 1, 1 }, 0, { 0 } };
+
+	step.flags = draw(0, 1) ? NPUMEM_STEP_STAGED : 0;
+	for (uint32_t i = 0; i < reads; i++) {
+		uint32_t tensor = draw(0, w->graph->tensor_count - 1);
+		uint64_t first;
+
+		if (!w->written[tensor] || tensor == target)
+			continue;
+		first = draw(0, w->written[tensor] - 1);
+		accesses[count++] = (struct npumem_access){
+			.tile = add_tile(w, tensor, first, draw(1, w->written[tensor] - first)),
+			.mode = NPUMEM_ACCESS_READ,
+			.inplace = NPUMEM_NONE,
+		};
+	}
+	accesses[count++] = (struct npumem_access){
+		.tile = npuplan_graph_add_tile(w->graph, target, &region),
+		.mode = NPUMEM_ACCESS_WRITE,
+		.inplace = NPUMEM_NONE,
+	};
+	w->written[target] += length;
+	if (npuplan_graph_add_step(w->graph, &step, accesses, count) < 0)
+		fail("add_step");
+}
+
+static void add_update(struct world *w, uint32_t tensor)
+{
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_region region = { 0, w->graph->tensors[tensor].size, { 1, 1, 1 }, 0, { 0 } };
+	struct npumem_access access = {
+		.tile = npuplan_graph_add_tile(w->graph, tensor, &region),
+		.mode = NPUMEM_ACCESS_UPDATE,
+		.inplace = NPUMEM_NONE,
+	};
+
+	if (npuplan_graph_add_step(w->graph, &step, &access, 1) < 0)
+		fail("add_update");
+}
+
+static struct npuplan_graph *random_graph(void)
+{
+	struct world w = { .graph = npuplan_graph_new("random") };
+	uint32_t count = draw(2, MAX_TENSORS);
+
+	add_tensor(&w, NPUMEM_TENSOR_INPUT);
+	/* One that has to be written, so that there is a step. */
+	add_tensor(&w, NPUMEM_TENSOR_INTERMEDIATE);
+	for (uint32_t i = 2; i < count; i++) {
+		uint32_t die = draw(0, 15);
+
+		add_tensor(&w, die == 0 ? NPUMEM_TENSOR_INPUT :
+			       die == 1 ? NPUMEM_TENSOR_STATE :
+			       die == 2 ? NPUMEM_TENSOR_PARAMETER :
+			       die <= 4 ? NPUMEM_TENSOR_OUTPUT :
+					  NPUMEM_TENSOR_INTERMEDIATE);
+	}
+	/* Tensors in parts, their parts interleaved, until all are whole. */
+	for (uint32_t left = count; left;) {
+		uint32_t tensor = draw(0, count - 1);
+		uint64_t rest = w.graph->tensors[tensor].size - w.written[tensor];
+
+		if (rest)
+			add_step(&w, tensor, draw(0, 1) ? rest : draw(1, rest));
+		else if (w.graph->tensors[tensor].kind == NPUMEM_TENSOR_STATE && !draw(0, 3))
+			add_update(&w, tensor);
+		left = 0;
+		for (uint32_t i = 0; i < count; i++)
+			left += w.written[i] < w.graph->tensors[i].size;
+	}
+	return w.graph;
+}
+
+/* ------------------------------------------------------- independent check */
+
+struct bytes {
+	uint32_t tensor, byte;
+};
+
+static uint32_t list_bytes(const struct npuplan_graph *graph, uint32_t access, struct bytes *list)
+{
+	const struct npumem_tile *tile = &graph->tiles[graph->accesses[access].tile];
+	uint32_t count = 0;
+
+	for (uint32_t c = 0; c < tile->region.count[0]; c++)
+		for (uint32_t i = 0; i < tile->region.length; i++)
+			list[count++] = (struct bytes){
+				tile->tensor,
+				tile->region.offset + c * tile->region.stride[0] + i,
+			};
+	return count;
+}
+
+static const struct npumem_placement *placement_of(const struct npuplan_plan *plan, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		if (plan->placements[i].tensor == tensor)
+			return &plan->placements[i];
+	return NULL;
+}
+
+/**
+ * struct oracle - memory as a run would leave it
+ * @owner: per arena byte who wrote it last; tensor NPUMEM_NONE: nobody
+ */
+struct oracle {
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	struct bytes *owner;
+};
+
+static uint64_t address(const struct oracle *o, struct bytes byte, uint32_t position)
+{
+	const struct npumem_placement *placement = placement_of(o->plan, byte.tensor);
+
+	if (!placement || placement->from > position || placement->to < position)
+		fail("tensor %u has no place at position %u", byte.tensor, position);
+	if (placement->offset + byte.byte >= o->plan->info.arena_size)
+		fail("tensor %u lies beyond the arena", byte.tensor);
+	return placement->offset + byte.byte;
+}
+
+static void store(struct oracle *o, struct bytes byte, uint32_t position)
+{
+	o->owner[address(o, byte, position)] = byte;
+}
+
+static void expect(const struct oracle *o, struct bytes byte, uint32_t position, const char *when)
+{
+	const struct bytes *owner = &o->owner[address(o, byte, position)];
+
+	if (owner->tensor != byte.tensor || owner->byte != byte.byte)
+		fail("%s %u: tensor %u byte %u is gone, tensor %u byte %u lies there", when, position,
+		     byte.tensor, byte.byte, owner->tensor, owner->byte);
+}
+
+static void run_step(struct oracle *o, uint32_t position, uint32_t mode)
+{
+	const struct npuplan_step *step = &o->graph->steps[o->plan->positions[position].index];
+	struct bytes list[MAX_BYTES];
+
+	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++) {
+		uint32_t count;
+
+		if (!(o->graph->accesses[a].mode & mode))
+			continue;
+		count = list_bytes(o->graph, a, list);
+		for (uint32_t i = 0; i < count; i++)
+			mode == NPUMEM_ACCESS_READ ? expect(o, list[i], position, "read at") :
+						     store(o, list[i], position);
+	}
+}
+
+static bool is_update(const struct npuplan_graph *graph, const struct npuplan_step *step)
+{
+	return graph->accesses[step->first_access].mode == NPUMEM_ACCESS_UPDATE;
+}
+
+/* Whole tensors of the kinds given, at the first or at the last position. */
+static void all_bytes(struct oracle *o, uint32_t kinds, uint32_t position, bool put)
+{
+	for (uint32_t t = 0; t < o->graph->tensor_count; t++) {
+		if (!(kinds >> o->graph->tensors[t].kind & 1) || !placement_of(o->plan, t))
+			continue;
+		for (uint32_t b = 0; b < o->graph->tensors[t].size; b++) {
+			if (put)
+				store(o, (struct bytes){ t, b }, position);
+			else
+				expect(o, (struct bytes){ t, b }, position, "exit at");
+		}
+	}
+}
+
+/*
+ * Play the plan: reads must find their own bytes. A step that is not staged may
+ * read while it writes, so its reads are looked for after its writes, too. Only
+ * our planners keep parameters for the next inference; the verifier leaves that
+ * to whoever made the plan.
+ */
+static void check_by_bytes(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			   bool keep_parameters)
+{
+	struct oracle o = { graph, plan, calloc(plan->info.arena_size + 1, sizeof(*o.owner)) };
+	uint32_t last = plan->position_count - 1;
+
+	if (!o.owner)
+		fail("out of memory");
+	memset(o.owner, 0xff, (plan->info.arena_size + 1) * sizeof(*o.owner));
+	all_bytes(&o, 1u << NPUMEM_TENSOR_INPUT | 1u << NPUMEM_TENSOR_STATE |
+			      1u << NPUMEM_TENSOR_PARAMETER, 0, true);
+	for (uint32_t p = 0; p < plan->position_count; p++) {
+		const struct npuplan_step *step = &graph->steps[plan->positions[p].index];
+
+		run_step(&o, p, NPUMEM_ACCESS_READ);
+		run_step(&o, p, NPUMEM_ACCESS_WRITE);
+		if (!(step->flags & NPUMEM_STEP_STAGED) && !is_update(graph, step))
+			run_step(&o, p, NPUMEM_ACCESS_READ);
+	}
+	all_bytes(&o, 1u << NPUMEM_TENSOR_OUTPUT | 1u << NPUMEM_TENSOR_STATE |
+			      (keep_parameters ? 1u << NPUMEM_TENSOR_PARAMETER : 0),
+		  last, false);
+	free(o.owner);
+}
+
+/* ------------------------------------------------------------- properties */
+
+struct tally {
+	uint32_t plans, optimal, refused, caught;
+};
+
+static void check_rules(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			uint32_t alignment)
+{
+	uint64_t top = 0;
+
+	if (plan->info.arena_size < plan->info.lower_bound)
+		fail("arena %" PRIu64 " is below the lower bound %" PRIu64,
+		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
+
+		if (p->offset % tensor->align || p->offset % alignment)
+			fail("tensor %u is not aligned", p->tensor);
+		if (tensor->flags & NPUMEM_TENSOR_FIXED && p->offset != tensor->fixed_offset)
+			fail("tensor %u is not at its fixed offset", p->tensor);
+		if (top < p->offset + tensor->size)
+			top = p->offset + tensor->size;
+	}
+	if (top != plan->info.arena_size)
+		fail("arena is %" PRIu64 ", placements end at %" PRIu64,
+		     (uint64_t)plan->info.arena_size, top);
+}
+
+static void write_plan(const struct npuplan_plan *plan, void **blob, size_t *size)
+{
+	if (npuplan_plan_write(plan, blob, size, NULL))
+		fail("plan_write");
+}
+
+/* Lay one tensor on another: the verifier must say no whenever bytes get lost. */
+static void mutate(const struct npuplan_graph *graph, struct npuplan_plan *plan, struct tally *tally)
+{
+	struct npumem_placement *p = &plan->placements[draw(0, plan->placement_count - 1)];
+	uint64_t kept = p->offset;
+	struct npumem_verdict verdict;
+
+	p->offset = plan->placements[draw(0, plan->placement_count - 1)].offset;
+	if (!npuplan_verify_plan(graph, plan, &verdict, NULL))
+		check_by_bytes(graph, plan, false);
+	else
+		tally->caught++;
+	p->offset = kept;
+}
+
+static void check_planner(const struct npuplan_graph *graph, const char *name, uint32_t alignment,
+			  struct tally *tally)
+{
+	struct npuplan_options options = { .planner = name, .alignment = alignment };
+	struct npuplan_plan *plan, *again;
+	struct npumem_verdict verdict;
+	struct npuplan_error error;
+	void *blobs[2];
+	size_t sizes[2];
+	int err;
+
+	err = npuplan_plan(graph, &options, &plan, &error);
+	if (err == -EINVAL && strstr(error.text, "fixed offsets collide")) {
+		tally->refused++;
+		return;
+	}
+	if (err)
+		fail("%s: %s", name, error.text);
+	if (npuplan_verify_plan(graph, plan, &verdict, &error))
+		fail("%s: %s", name, error.text);
+	check_rules(graph, plan, alignment);
+	check_by_bytes(graph, plan, true);
+	if (npuplan_plan(graph, &options, &again, &error))
+		fail("%s, once more: %s", name, error.text);
+	write_plan(plan, &blobs[0], &sizes[0]);
+	write_plan(again, &blobs[1], &sizes[1]);
+	if (sizes[0] != sizes[1] || memcmp(blobs[0], blobs[1], sizes[0]))
+		fail("%s: not the same bytes twice", name);
+	tally->plans++;
+	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	mutate(graph, plan, tally);
+	free(blobs[0]);
+	free(blobs[1]);
+	npuplan_plan_free(again);
+	npuplan_plan_free(plan);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20260404;
+	uint32_t graphs = argc > 2 ? strtoul(argv[2], NULL, 0) : 1000;
+	struct tally tally = { 0 };
+
+	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
+	fflush(stdout);
+	for (uint32_t i = 0; i < graphs; i++) {
+		struct npuplan_graph *graph;
+		const char *name;
+
+		random_state = graph_seed = seed + i;
+		graph = random_graph();
+		for (uint32_t t = 0; t < graph->tensor_count && !draw(0, 2); t++) {
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FIXED;
+			graph->tensors[t].fixed_offset = 16 * draw(0, 10);
+		}
+		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
+			check_planner(graph, name, 1u << draw(0, 4), &tally);
+		npuplan_graph_free(graph);
+	}
+	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused\n",
+	       tally.plans, tally.optimal, tally.refused, tally.caught);
+	/* A draw that reaches nothing proves nothing. */
+	if (tally.plans < graphs || (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught)))
+		fail("too few of some kind");
+	return 0;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+/* Real networks (tests/graphs), in whole operators and in bands: plans and bounds. */
+#include "npuplan_build.h"
+
+#include "import.h"
+
+static const struct {
+	const char *name;
+	uint64_t arena;
+	uint64_t bound;
+} models[] = {
+	/* First fit of whole tensors; MobileNetV2's bound is reached. */
+	{ "fsrcnn_s_x2_512.fused", 9961472, 9699328 },
+	{ "mobilenet_v1.fused", 1204224, 1204224 },
+	{ "mobilenet_v2.fused", 1505280, 1505280 },
+	{ "squeezenet1_1.fused", 982144, 982144 },
+	{ "transformer_coarse_dropout", 3112960, 3112960 },
+};
+
+static struct npuplan_graph *import(const char *name)
+{
+	struct npuplan_graph *graph;
+	struct npuplan_error error;
+	char *path;
+	int err;
+
+	assert_true(asprintf(&path, "%s/%s.json", getenv("NPUMEM_GRAPHS"), name) > 0);
+	err = npuimport_file(path, &graph, NULL, &error);
+	free(path);
+	if (err)
+		fail_msg("%s", error.text);
+	return graph;
+}
+
+static struct npuplan_plan *planned(const struct npuplan_graph *graph)
+{
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	if (npuplan_plan(graph, NULL, &plan, &error))
+		fail_msg("%s: %s", graph->name, error.text);
+	return plan;
+}
+
+static void test_whole(void **state)
+{
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+		struct npuplan_graph *graph = import(models[i].name);
+		struct npuplan_plan *plan;
+
+		assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+		plan = planned(graph);
+		assert_int_equal(plan->info.arena_size, models[i].arena);
+		assert_int_equal(plan->info.lower_bound, models[i].bound);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* Bands never need more than whole operators; and the JSON comes back alike. */
+static void test_bands(void **state)
+{
+	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
+		struct npuplan_graph *graph = import(models[i].name);
+		struct npuplan_plan *plan, *read;
+		struct npuplan_error error;
+		char *text, *again;
+
+		assert_int_equal(npuplan_graph_tile_bands(graph, 8, false, NULL), 0);
+		plan = planned(graph);
+		assert_true(plan->info.arena_size <= models[i].arena);
+		assert_true(plan->info.lower_bound <= models[i].bound);
+		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
+		if (npuplan_plan_from_json(graph, text, strlen(text), &read, &error))
+			fail_msg("%s: %s", graph->name, error.text);
+		assert_int_equal(npuplan_verify_plan(graph, read, NULL, NULL), 0);
+		assert_int_equal(npuplan_plan_to_json(graph, read, &again, NULL), 0);
+		assert_string_equal(again, text);
+		free(text);
+		free(again);
+		npuplan_plan_free(read);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* With parameters the arena holds them all, besides the rest. */
+static void test_parameters(void **state)
+{
+	struct npuplan_graph *graph = import("mobilenet_v2.fused");
+	struct npuplan_plan *plan;
+	uint64_t weights = 0;
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].kind == NPUMEM_TENSOR_PARAMETER)
+			weights += graph->tensors[i].size;
+	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	plan = planned(graph);
+	assert_int_equal(plan->info.lower_bound, weights + 1505280);
+	assert_true(plan->info.arena_size >= plan->info.lower_bound);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_bands),
+		cmocka_unit_test(test_parameters),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
