@@ -123,30 +123,23 @@ static bool window_of(const struct npuplan_graph *graph, const struct npuplan_op
 	       window->kernel >= 1 && window->stride >= 1 && window->dilation >= 1;
 }
 
-/* Output rows that are the concatenation's @input-th piece along the rows. */
-static struct npuplan_rows concat_rows(const struct npuplan_graph *graph,
-				       const struct npuplan_op *op, uint32_t input,
-				       struct npuplan_rows out)
+/* Rows that a band needs of one of several inputs joined along the rows. */
+static struct npuplan_rows joined_rows(int64_t start, int64_t rows, struct npuplan_rows out)
 {
-	struct npuplan_spatial spatial;
-	int64_t start = 0, first, last;
+	int64_t first = out.first > start ? out.first - start : 0;
+	int64_t last = out.first + out.count - start;
 
-	for (uint32_t i = 0; i <= input; i++) {
-		if (!npuplan_spatial(graph, op->inputs[i], &spatial))
-			return (struct npuplan_rows){ 0, -1 };
-		if (i < input)
-			start += spatial.rows;
-	}
-	first = out.first > start ? out.first - start : 0;
-	last = out.first + out.count - start;
-	if (last > spatial.rows)
-		last = spatial.rows;
+	if (last > rows)
+		last = rows;
 	return (struct npuplan_rows){ first, last > first ? last - first : 0 };
 }
 
-/* Rows of one input that a band needs; count -1 for the whole tensor. */
+/*
+ * Rows of one input that a band needs; count -1 for the whole tensor. @start:
+ * rows of the inputs before it, added up.
+ */
 static struct npuplan_rows input_rows(const struct npuplan_graph *graph,
-				      const struct npuplan_op *op, uint32_t input,
+				      const struct npuplan_op *op, uint32_t input, int64_t start,
 				      const struct npuplan_spatial *output,
 				      struct npuplan_rows out)
 {
@@ -183,7 +176,7 @@ static struct npuplan_rows input_rows(const struct npuplan_graph *graph,
 		return spatial.rows == output->rows ? out : whole;
 	case CONCAT:
 		if (op->attrs.axis == (int32_t)npuplan_row_axis(graph))
-			return concat_rows(graph, op, input, out);
+			return joined_rows(start, spatial.rows, out);
 		if (op->attrs.axis == (int32_t)npuplan_channel_axis(graph, dims))
 			return spatial.rows == output->rows ? out : whole;
 		return whole;
@@ -205,25 +198,22 @@ static bool has_rows(const struct npuplan_graph *graph, const struct npuplan_op 
 
 	if (!op->output_count || !npuplan_spatial(graph, op->outputs[0], output))
 		return false;
-	for (uint32_t i = 1; i < op->output_count; i++)
-		if (!npuplan_spatial(graph, op->outputs[i], &other) ||
+	for (uint32_t i = 0; i < op->output_count; i++)
+		/* A state that is read and rewritten is one update of the whole. */
+		if (graph->tensors[op->outputs[i]].kind == NPUMEM_TENSOR_STATE ||
+		    !npuplan_spatial(graph, op->outputs[i], &other) ||
 		    other.rows != output->rows)
 			return false;
-	/* A state that is read and rewritten is one update of the whole. */
-	for (uint32_t i = 0; i < op->output_count; i++)
-		for (uint32_t k = 0; k < op->input_count; k++)
-			if (op->inputs[k] == op->outputs[i])
-				return false;
 	return true;
 }
 
 /* Region of an input that a band needs; length 0 if it needs none of it. */
 static struct npumem_region input_region(const struct npuplan_graph *graph,
-					 const struct npuplan_op *op, uint32_t input,
+					 const struct npuplan_op *op, uint32_t input, int64_t start,
 					 const struct npuplan_spatial *output,
 					 struct npuplan_rows out)
 {
-	struct npuplan_rows rows = input_rows(graph, op, input, output, out);
+	struct npuplan_rows rows = input_rows(graph, op, input, start, output, out);
 	struct npuplan_spatial spatial;
 
 	/* Made of padding alone. */
@@ -247,10 +237,14 @@ static int tile_op(struct npuplan_tiler *tiler, uint32_t index, uint32_t bands,
 	for (uint32_t band = 0; band < count && !err; band++) {
 		struct npuplan_rows out = npuplan_band(output.rows, band, count);
 		struct npumem_region region;
+		int64_t start = 0;
 
 		for (uint32_t i = 0; i < op->input_count && !err; i++) {
-			region = cut ? input_region(graph, op, i, &output, out) :
+			region = cut ? input_region(graph, op, i, start, &output, out) :
 				       npuplan_whole(&graph->tensors[op->inputs[i]]);
+			if (npuplan_spatial(graph, op->inputs[i], &spatial) &&
+			    __builtin_add_overflow(start, spatial.rows, &start))
+				start = INT64_MAX;
 			if (region.length)
 				err = npuplan_tiler_access(tiler, op->inputs[i], &region,
 							   NPUMEM_ACCESS_READ);

@@ -41,6 +41,7 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err)
 		clear_tiling(tiler->graph);
 	free(tiler->table);
 	free(tiler->accesses);
+	free(tiler->place);
 }
 
 /* Slot of a tile, or the free one where it belongs (FNV-1a, linear probing). */
@@ -92,15 +93,21 @@ static int64_t find_tile(struct npuplan_tiler *tiler, uint32_t tensor,
 	slot = find_slot(tiler, &tile);
 	if (tiler->table[slot] != NPUMEM_NONE)
 		return tiler->table[slot];
+	err = npuplan_grow(&tiler->place, tiler->graph->tile_count, sizeof(*tiler->place));
+	if (err)
+		return err;
 	added = npuplan_graph_add_tile(tiler->graph, tensor, region);
-	if (added >= 0)
+	if (added >= 0) {
 		tiler->table[slot] = added;
+		tiler->place[added] = 0;
+	}
 	return added;
 }
 
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region, uint32_t mode)
 {
+	uint32_t place;
 	int64_t tile;
 	int err;
 
@@ -110,16 +117,16 @@ int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 	tile = find_tile(tiler, tensor, region);
 	if (tile < 0)
 		return tile;
-	for (uint32_t i = 0; i < tiler->access_count; i++) {
-		if (tiler->accesses[i].tile == tile) {
-			if (tiler->accesses[i].mode != mode)
-				tiler->accesses[i].mode = NPUMEM_ACCESS_UPDATE;
-			return 0;
-		}
+	place = tiler->place[tile];
+	if (place < tiler->access_count && tiler->accesses[place].tile == tile) {
+		if (tiler->accesses[place].mode != mode)
+			tiler->accesses[place].mode = NPUMEM_ACCESS_UPDATE;
+		return 0;
 	}
 	err = npuplan_grow(&tiler->accesses, tiler->access_count, sizeof(*tiler->accesses));
 	if (err)
 		return err;
+	tiler->place[tile] = tiler->access_count;
 	tiler->accesses[tiler->access_count++] = (struct npumem_access){
 		.tile = tile,
 		.mode = mode,

@@ -10,6 +10,7 @@
  * @table: tiles by hash of what they are, NPUMEM_NONE where free; @slots of
  *	them, a power of two, at least twice as many as tiles
  * @accesses: of the step in the making
+ * @place: per tile the last access of it: of this step, if it is in @accesses
  */
 struct npuplan_tiler {
 	struct npuplan_graph *graph;
@@ -17,6 +18,7 @@ struct npuplan_tiler {
 	uint32_t *table;
 	uint32_t slots;
 	struct npumem_access *accesses;
+	uint32_t *place;
 	uint32_t access_count;
 };
 
