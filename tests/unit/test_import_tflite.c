@@ -670,6 +670,11 @@ static void test_concat(void **state)
 	refuse(&model, -EINVAL, "operator 0 'c' (cat): axis -5 of 4 dimensions");
 	model.ops[0].options_type = 0;
 	refuse(&model, -EINVAL, "operator 0 'c' (cat): its options have type 0, expected 10");
+	model.ops[0].options_type = OPTIONS_CONCATENATION;
+	model.ops[0].options[0] = 1;
+	model.tensors[0] = (struct tb_tensor){ "in", TYPE_INT8, 1, { 192 }, 0, 0, 0 };
+	refuse(&model, -EINVAL,
+	       "operator 0 'c' (cat): its input, tensor 0 'in', has 1 dimensions, must have 4");
 }
 
 static void test_pad(void **state)

@@ -312,7 +312,12 @@ static int concat_attrs(struct tflite_reader *reader, const struct flatbuf_table
 				   "%s: axis %" PRId32 " of %" PRId32 " dimensions",
 				   import_op_text(op).s, axis, rank);
 	op->attrs.axis = axis < 0 ? axis + rank : axis;
-	return 0;
+	/* Empty inputs have fallen away. */
+	if (!op->input_count)
+		op->attrs.axis = -1;
+	else
+		err = tensor_of_rank(reader, op, op->inputs[0], (uint32_t)rank, "input");
+	return err;
 }
 
 /* Paddings are the second input, [rank, 2] of int32 or int64, if constant. */
@@ -404,7 +409,8 @@ int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table
 		break;
 	case BUILTIN_SOFTMAX:
 	case BUILTIN_LOG_SOFTMAX:
-		op->attrs.axis = (int32_t)tensors[op->outputs[0]].dim_count - 1;
+		if (op->input_count)
+			op->attrs.axis = (int32_t)tensors[op->inputs[0]].dim_count - 1;
 		break;
 	}
 	return err;

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* TFLite models. */
+#include "fuzz_check.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_error error = { 0 };
+	int err = npuimport_tflite(data, size, "fuzz", &graph, NULL, &error);
+
+	if (err)
+		fuzz_check_refusal(err, graph, &error);
+	else
+		fuzz_check_graph(graph);
+	npuplan_graph_free(graph);
+	return 0;
+}
