@@ -313,6 +313,7 @@ static int refuse_write(struct walk *k, u32 cell, u32 owner, u64 first, u64 end)
 	u32 tensor = k->g->cells[cell].tensor, other = k->g->cells[owner].tensor;
 	struct npumem_verdict *v = k->w->verdict;
 	struct npuv_text step, mine, theirs, reader;
+	bool staged;
 	u32 now;
 
 	npuv_text_tensor(k->g, tensor, &mine);
@@ -338,7 +339,9 @@ static int refuse_write(struct walk *k, u32 cell, u32 owner, u64 first, u64 end)
 				   "the arena",
 				   step.s, mine.s, theirs.s, first, end);
 	}
-	if (use == NPUMEM_NONE || position_of(k, use) < now)
+	/* Of a staged step's own reads none is left. */
+	staged = npuv_step(k->g, v->step)->flags & NPUMEM_STEP_STAGED;
+	if (use == NPUMEM_NONE || position_of(k, use) < now + staged)
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 				   "V4 write: %s writes %s to bytes [%llu, %llu) of the arena, "
 				   "where %s must survive the exit",

@@ -112,7 +112,7 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 	set_access(s, v, NPUMEM_RULE_ENFORCE_WRITE, access);
 	set_place(s, v, cell, v->position);
 	v->other_tensor = c->tensor;
-	if (s->cells[pred] != NPUV_EMPTY && use != NPUMEM_NONE &&
+	if (s->cells[pred] != NPUV_EMPTY && use != NPUMEM_NONE && g->access_step[use] != v->step &&
 	    !is_submitted(s, g->access_step[use]))
 		set_other(s, v, use);
 	else

@@ -364,8 +364,8 @@ void npuv_states_reset(struct npuv_states *states);
  * NPUMEM_RULE_ENFORCE_TWICE: the step has been submitted already.
  * NPUMEM_RULE_ENFORCE_WRITE: bytes written are not RETIRED. If they are EMPTY,
  * other_* are the access that is to write them first; if LIVE, the last access
- * in the order of the plan that is to read them, if that has not gone yet,
- * else the one that wrote them.
+ * in the order of the plan that is to read them, if that is another step's and
+ * has not gone yet, else the one that wrote them.
  */
 int npuv_states_submit(struct npuv_states *states, u32 position, struct npumem_verdict *verdict);
 /* Take back the steps of positions submitted, latest first. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Random small graphs with plans, mostly valid, and ways to spoil them.
+ */
+#ifndef RANDOM_CASE_H
+#define RANDOM_CASE_H
+
+#include "../unit/blob_build.h"
+
+/** struct rng - splitmix64: the same numbers everywhere */
+struct rng {
+	uint64_t state;
+};
+
+uint64_t rng_next(struct rng *r);
+/* Uniform in [0, n). */
+uint32_t rng_below(struct rng *r, uint32_t n);
+/* True in percent of the cases. */
+int rng_chance(struct rng *r, uint32_t percent);
+
+/* A case within the oracle's limits. */
+void random_case(struct rng *r, struct build *b);
+/* Change some field of some record so that the case stays within them. */
+void mutate_case(struct rng *r, struct build *b);
+/* Change some bytes of a blob. */
+void mutate_bytes(struct rng *r, struct build_blob *blob);
+
+#endif /* RANDOM_CASE_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs and plans for tests, as arrays of the uapi's records: a test builds a
+ * valid one in a few lines, spoils what it likes, and writes the blobs.
+ * Whatever a test asks for is written, nothing is checked. Lack of memory aborts.
+ */
+#ifndef BLOB_BUILD_H
+#define BLOB_BUILD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_graph.h"
+#include "npumem_plan.h"
+
+/** struct build_array - records that grow; cast data to their type */
+struct build_array {
+	void *data;
+	uint32_t count;
+	uint32_t capacity;
+	uint32_t size;
+};
+
+/**
+ * struct build - a graph and a plan for it
+ * @tensors to @carries: records of the graph
+ * @strings: bytes of its names
+ * @info to @views: records of the plan; @slots are __u32
+ */
+struct build {
+	struct build_array tensors, tiles, accesses, steps, blocks, edges, carries, strings;
+	struct npumem_plan_info info;
+	struct build_array placements, positions, plan_blocks, entries, plan_edges, views, slots;
+};
+
+/** struct build_blob - written blob; free() the data, which is 8-byte aligned */
+struct build_blob {
+	void *data;
+	size_t size;
+};
+
+void build_init(struct build *b);
+void build_free(struct build *b);
+/* Append n records, zeroed. */
+void *build_add(struct build_array *array, uint32_t n);
+
+#define BUILD_AT(b, member, type, i) (&((struct type *)(b)->member.data)[i])
+#define build_tensor_at(b, i)	     BUILD_AT(b, tensors, npumem_tensor, i)
+#define build_tile_at(b, i)	     BUILD_AT(b, tiles, npumem_tile, i)
+#define build_access_at(b, i)	     BUILD_AT(b, accesses, npumem_access, i)
+#define build_step_at(b, i)	     BUILD_AT(b, steps, npumem_step, i)
+#define build_block_at(b, i)	     BUILD_AT(b, blocks, npumem_block, i)
+#define build_edge_at(b, i)	     BUILD_AT(b, edges, npumem_edge, i)
+#define build_carry_at(b, i)	     BUILD_AT(b, carries, npumem_carry, i)
+#define build_placement_at(b, i)     BUILD_AT(b, placements, npumem_placement, i)
+#define build_position_at(b, i)	     BUILD_AT(b, positions, npumem_position, i)
+#define build_plan_block_at(b, i)    BUILD_AT(b, plan_blocks, npumem_plan_block, i)
+#define build_plan_edge_at(b, i)     BUILD_AT(b, plan_edges, npumem_plan_edge, i)
+
+/* length bytes from offset on, in one chunk */
+struct npumem_region build_region(uint64_t offset, uint64_t length);
+/* count chunks of length bytes, stride bytes apart */
+struct npumem_region build_strided(uint64_t offset, uint64_t length, uint32_t count,
+				   uint64_t stride);
+
+/* Append a record; returns its index. A name may be NULL. align is 1. */
+uint32_t build_tensor(struct build *b, uint32_t kind, uint64_t size, const char *name);
+uint32_t build_tile(struct build *b, uint32_t tensor, struct npumem_region region);
+uint32_t build_whole(struct build *b, uint32_t tensor);
+uint32_t build_step(struct build *b, uint32_t flags, const char *name);
+/* Access of the last step. */
+uint32_t build_access(struct build *b, uint32_t tile, uint32_t mode);
+/* One block of all steps, and a schedule of them in their order. After the steps. */
+void build_finish(struct build *b);
+/* After build_finish(): over the whole schedule; the arena grows to hold it. */
+uint32_t build_place(struct build *b, uint32_t tensor, uint64_t offset);
+uint32_t build_place_region(struct build *b, uint32_t tensor, uint32_t from, uint32_t to,
+			    uint64_t offset, struct npumem_region region);
+
+struct build_blob build_graph(const struct build *b);
+struct build_blob build_plan(const struct build *b);
+
+/* Entry of the section table, NULL if there is none of the kind. */
+struct npumem_blob_section *build_section(struct build_blob blob, uint32_t kind);
+
+#endif /* BLOB_BUILD_H */

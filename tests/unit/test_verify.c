@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "test_verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void chain(struct build *b)
+{
+	build_init(b);
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "a"));
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
+	build_step(b, 0, "copy");
+	build_access(b, X, NPUMEM_ACCESS_READ);
+	build_access(b, A, NPUMEM_ACCESS_WRITE);
+	build_step(b, 0, "mix");
+	build_access(b, A, NPUMEM_ACCESS_READ);
+	build_access(b, Y, NPUMEM_ACCESS_WRITE);
+	build_finish(b);
+	build_place(b, X, 0);
+	build_place(b, A, 8);
+	build_place(b, Y, 16);
+}
+
+static void check(int got, const struct npumem_verdict *verdict, const char *log, int err,
+		  uint32_t rule, const char *text)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "%s\n", text);
+	assert_string_equal(log, line);
+	assert_int_equal(got, -err);
+	assert_int_equal(verdict->rule, rule);
+}
+
+struct npumem_verdict refuse_graph_blob(struct build_blob blob, int err, uint32_t rule,
+					const char *text)
+{
+	struct npuv_graph *graph = NULL;
+	struct npumem_verdict verdict;
+	struct npuv_log log;
+	char buf[1024];
+	int got;
+
+	npuv_log_init(&log, 1, buf, sizeof(buf));
+	got = npuv_graph_create(blob.data, blob.size, &npuv_default_limits, &log, &verdict, &graph);
+	check(got, &verdict, buf, err, rule, text);
+	assert_null(graph);
+	free(blob.data);
+	return verdict;
+}
+
+static struct npuv_graph *accept_graph(struct build_blob blob)
+{
+	struct npuv_graph *graph = NULL;
+	struct npumem_verdict verdict;
+	struct npuv_log log;
+	char buf[1024];
+	int err;
+
+	npuv_log_init(&log, 1, buf, sizeof(buf));
+	err = npuv_graph_create(blob.data, blob.size, &npuv_default_limits, &log, &verdict, &graph);
+	assert_string_equal(buf, "");
+	assert_int_equal(err, 0);
+	assert_int_equal(verdict.rule, NPUMEM_RULE_NONE);
+	return graph;
+}
+
+struct npuv_plan *accept_plan(struct build *b)
+{
+	struct npuv_graph *graph = accept_graph(build_graph(b));
+	struct build_blob blob = build_plan(b);
+	struct npuv_plan *plan = NULL;
+	struct npumem_verdict verdict;
+	struct npuv_log log;
+	char buf[1024];
+	int err;
+
+	npuv_log_init(&log, 1, buf, sizeof(buf));
+	err = npuv_plan_create(graph, blob.data, blob.size, &npuv_default_limits, &log, &verdict,
+			       &plan);
+	assert_string_equal(buf, "");
+	assert_int_equal(err, 0);
+	assert_int_equal(verdict.rule, NPUMEM_RULE_NONE);
+	return plan;
+}
+
+void free_plan(struct npuv_plan *plan)
+{
+	struct npuv_graph *graph = (struct npuv_graph *)(uintptr_t)plan->graph;
+	void *blob = (void *)(uintptr_t)plan->blob;
+
+	npuv_plan_destroy(plan);
+	free(blob);
+	blob = (void *)(uintptr_t)graph->blob;
+	npuv_graph_destroy(graph);
+	free(blob);
+}
+
+struct npumem_verdict refuse_plan_blob(const struct build *b, struct build_blob blob, int err,
+				       uint32_t rule, const char *text)
+{
+	struct build_blob graph_blob = build_graph(b);
+	struct npuv_graph *graph = accept_graph(graph_blob);
+	struct npuv_plan *plan = NULL;
+	struct npumem_verdict verdict;
+	struct npuv_log log;
+	char buf[1024];
+	int got;
+
+	npuv_log_init(&log, 1, buf, sizeof(buf));
+	got = npuv_plan_create(graph, blob.data, blob.size, &npuv_default_limits, &log, &verdict,
+			       &plan);
+	check(got, &verdict, buf, err, rule, text);
+	assert_null(plan);
+	npuv_graph_destroy(graph);
+	free(graph_blob.data);
+	free(blob.data);
+	return verdict;
+}
+
+struct npumem_verdict refuse_graph(struct build *b, int err, uint32_t rule, const char *text)
+{
+	struct npumem_verdict verdict = refuse_graph_blob(build_graph(b), err, rule, text);
+
+	build_free(b);
+	return verdict;
+}
+
+struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const char *text)
+{
+	struct npumem_verdict verdict = refuse_plan_blob(b, build_plan(b), err, rule, text);
+
+	build_free(b);
+	return verdict;
+}

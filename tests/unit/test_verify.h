@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the verifier's unit tests share: a small valid graph and plan to spoil,
+ * and checks of the whole refusal: errno, rule, log line.
+ */
+#ifndef TEST_VERIFY_H
+#define TEST_VERIFY_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "blob_build.h"
+#include "verify/verify.h"
+
+/* Tensors, steps and tiles of chain(): tile i is all of tensor i. */
+enum { X, A, Y };
+enum { COPY, MIX };
+
+/*
+ * x (input) --copy--> a --mix--> y (output), 8 bytes each, one after another in
+ * an arena of 24 bytes.
+ */
+void chain(struct build *b);
+
+/* Both blobs are accepted; the plan and its graph are left for free_plan(). */
+struct npuv_plan *accept_plan(struct build *b);
+void free_plan(struct npuv_plan *plan);
+
+/* The blob is refused with just this; blobs are freed. text without newline. */
+struct npumem_verdict refuse_graph_blob(struct build_blob blob, int err, uint32_t rule,
+					const char *text);
+struct npumem_verdict refuse_plan_blob(const struct build *b, struct build_blob blob, int err,
+				       uint32_t rule, const char *text);
+/* The same with the blobs of a build, which is freed. */
+struct npumem_verdict refuse_graph(struct build *b, int err, uint32_t rule, const char *text);
+struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const char *text);
+
+/* Spoil a chain b by statements, then the graph or plan is refused. */
+#define REFUSE_GRAPH(spoil, err, rule, text)       \
+	do {                                       \
+		struct build b;                    \
+		chain(&b);                         \
+		spoil;                             \
+		refuse_graph(&b, err, rule, text); \
+	} while (0)
+#define REFUSE_PLAN(spoil, err, rule, text)       \
+	do {                                      \
+		struct build b;                   \
+		chain(&b);                        \
+		spoil;                            \
+		refuse_plan(&b, err, rule, text); \
+	} while (0)
+
+#endif /* TEST_VERIFY_H */

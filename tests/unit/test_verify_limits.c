@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Limits, interruption and lack of memory: refused, and nothing leaks. Built
+ * with the verifier's own sources, NPUV_INTERRUPTED=test_interrupted, and
+ * calloc() wrapped.
+ */
+#include "test_verify.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Calls that succeed before one fails; negative: none fails. */
+static int calls_left = -1;
+static int interrupts_left = -1;
+
+void *__real_calloc(size_t count, size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+int test_interrupted(void);
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return calls_left-- ? __real_calloc(count, size) : NULL;
+}
+
+int test_interrupted(void)
+{
+	return interrupts_left-- ? 0 : -EINTR;
+}
+
+/* A graph of n steps in a row on one tensor each, all read by the last one. */
+static void fan(struct build *b, uint32_t n)
+{
+	uint32_t i;
+
+	build_init(b);
+	for (i = 0; i < n; i++) {
+		build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 4, NULL));
+		build_step(b, 0, NULL);
+		build_access(b, i, NPUMEM_ACCESS_WRITE);
+	}
+	build_step(b, 0, NULL);
+	for (i = 0; i < n; i++)
+		build_access(b, i, NPUMEM_ACCESS_READ);
+	build_finish(b);
+	for (i = 0; i < n; i++)
+		build_place(b, i, 4 * i);
+}
+
+struct attempt {
+	struct build_blob graph, plan;
+	struct npumem_verdict verdict;
+	char text[256];
+	bool planned; /* the graph was accepted */
+};
+
+static int try(struct attempt *t, const struct npuv_limits *limits, bool with_states)
+{
+	struct npuv_graph *graph = NULL;
+	struct npuv_plan *plan = NULL;
+	struct npuv_states *states = NULL;
+	struct npuv_log log;
+	int err;
+
+	npuv_log_init(&log, 1, t->text, sizeof(t->text));
+	err = npuv_graph_create(t->graph.data, t->graph.size, limits, &log, &t->verdict, &graph);
+	t->planned = !err;
+	if (!err)
+		err = npuv_plan_create(graph, t->plan.data, t->plan.size, limits, &log, &t->verdict,
+				       &plan);
+	if (!err && with_states)
+		err = npuv_states_create(plan, &states);
+	npuv_states_destroy(states);
+	npuv_plan_destroy(plan);
+	npuv_graph_destroy(graph);
+	return err;
+}
+
+static void begin(struct attempt *t, uint32_t n)
+{
+	struct build b;
+
+	fan(&b, n);
+	t->graph = build_graph(&b);
+	t->plan = build_plan(&b);
+	build_free(&b);
+}
+
+static void end(struct attempt *t)
+{
+	free(t->graph.data);
+	free(t->plan.data);
+}
+
+/* The graph of three, refused by limits with a text; in the plan if planned. */
+static void refuse(struct npuv_limits limits, bool planned, const char *text)
+{
+	struct attempt t;
+
+	begin(&t, 3);
+	assert_int_equal(try(&t, &limits, false), -E2BIG);
+	assert_string_equal(t.text, text);
+	assert_int_equal(t.planned, planned);
+	assert_int_equal(t.verdict.rule, NPUMEM_RULE_NONE);
+	end(&t);
+}
+
+static void test_limits(void **state)
+{
+	struct npuv_limits l = npuv_default_limits;
+
+	(void)state;
+	l.max_blob = 100;
+	refuse(l, false, "limit: blob has 736 bytes, at most 100 are taken\n");
+	l = npuv_default_limits;
+	l.max_accesses = 5;
+	refuse(l, false, "limit: section 2 (accesses) has 6 records, at most 5 are taken\n");
+	l = npuv_default_limits;
+	l.max_chunks = 5;
+	refuse(l, false, "limit: more than 5 chunks of tiles, at tensor 2\n");
+	l = npuv_default_limits;
+	l.max_visits = 20;
+	refuse(l, false, "limit: more than 20 visits of chunks and cells\n");
+}
+
+/* The graph has six chunks; the plan of many small pieces has more. */
+static void test_plan_limits(void **state)
+{
+	struct npuv_limits l = npuv_default_limits;
+	struct attempt t;
+	struct build b;
+
+	(void)state;
+	l.max_chunks = 6;
+	fan(&b, 3);
+	build_placement_at(&b, 1)->region = build_strided(0, 1, 4, 1);
+	build_placement_at(&b, 1)->stride[0] = 2;
+	build_placement_at(&b, 1)->offset = 16;
+	b.info.arena_size = 64;
+	build_place(&b, 0, 30);
+	t.graph = build_graph(&b);
+	t.plan = build_plan(&b);
+	assert_int_equal(try(&t, &l, false), -E2BIG);
+	assert_string_equal(t.text, "limit: more than 6 chunks of placements, at tensor 2\n");
+	assert_true(t.planned);
+	end(&t);
+	/* Five chunks of one tensor that cut each other into more extents. */
+	b.placements.count = 2;
+	build_placement_at(&b, 1)->tensor = 0;
+	build_placement_at(&b, 1)->from = 3;
+	t.graph = build_graph(&b);
+	t.plan = build_plan(&b);
+	assert_int_equal(try(&t, &l, false), -E2BIG);
+	assert_string_equal(t.text, "limit: more than 6 extents of placements, at tensor 0\n");
+	end(&t);
+	build_free(&b);
+}
+
+/* Each call for memory fails once. */
+static void test_no_memory(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin(&t, 3);
+	for (n = 0;; n++) {
+		calls_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		calls_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -ENOMEM);
+		assert_string_equal(t.text, "");
+	}
+	assert_true(n > 30);
+	end(&t);
+}
+
+/* A fatal signal at each of the places where one is looked for. */
+static void test_interrupt(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin(&t, 3000);
+	for (n = 0;; n++) {
+		interrupts_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		interrupts_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -EINTR);
+	}
+	assert_true(n > 10);
+	end(&t);
+}
+
+static void test_log(void **state)
+{
+	struct attempt t;
+	struct npuv_graph *graph = NULL;
+	struct npuv_plan *plan = NULL;
+	struct npuv_log log;
+	char small[8];
+
+	(void)state;
+	begin(&t, 3);
+	/* Statistics at level 2. */
+	npuv_log_init(&log, 2, t.text, sizeof(t.text));
+	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, &log,
+					   &t.verdict, &graph),
+			 0);
+	assert_int_equal(npuv_plan_create(graph, t.plan.data, t.plan.size, &npuv_default_limits,
+					  &log, &t.verdict, &plan),
+			 0);
+	assert_non_null(strstr(t.text, "graph: 3 tensors, 4 steps, 6 accesses, 3 cells, "));
+	assert_non_null(strstr(t.text, "plan: 4 positions, 3 placements, 3 extents, 0 predecessors "
+				       "of 3 cells, arena of 12 bytes, "));
+	assert_int_equal(log.used, strlen(t.text));
+	npuv_plan_destroy(plan);
+	npuv_graph_destroy(graph);
+	/* What does not fit is counted. */
+	((struct npumem_blob_header *)t.graph.data)->version = 9;
+	npuv_log_init(&log, 1, small, sizeof(small));
+	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, &log,
+					   &t.verdict, &graph),
+			 -EOPNOTSUPP);
+	assert_string_equal(small, "format:");
+	assert_int_equal(log.used, strlen("format: version 9, only 1 is known\n"));
+	/* Level 0, and no buffer. */
+	npuv_log_init(&log, 0, t.text, sizeof(t.text));
+	npuv_log(&log, "%d", 1);
+	assert_string_equal(t.text, "");
+	npuv_log_init(&log, 1, NULL, 77);
+	npuv_log(&log, "%d", 123);
+	assert_int_equal(log.used, 4);
+	npuv_log(NULL, "nobody listens");
+	end(&t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits),	  cmocka_unit_test(test_plan_limits),
+		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_log),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
