@@ -94,8 +94,8 @@ static struct npumem_graph *npumem_graph_new(struct drm_npumem_graph_create *arg
 		kfree(graph);
 		return ERR_PTR(err);
 	}
-	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log,
-				&args->verdict, &graph->v);
+	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, &args->verdict,
+				&graph->v);
 	if (err) {
 		vfree(graph->blob);
 		kfree(graph);

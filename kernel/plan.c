@@ -23,6 +23,7 @@
 #include <drm/drm_syncobj.h>
 
 #include "npumem_netlink.h"
+#include "trace.h"
 #include "upcall.h"
 
 static void npumem_plan_release(struct kref *ref)
@@ -129,9 +130,9 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	int err;
 
 	start = ktime_get_ns();
-	err = npuv_plan_create(plan->graph->v, blob, size, &npuv_default_limits, log, &verdict,
-			       &v);
+	err = npuv_plan_create(plan->graph->v, blob, size, &npuv_default_limits, log, &verdict, &v);
 	ns = ktime_get_ns() - start;
+	trace_npumem_verify(size, ns, err, verdict.rule);
 	if (err == -EINTR) {
 		kvfree(blob);
 		return err;
@@ -173,8 +174,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 
 /* Verify the blob of a PLAN_LOAD; the plan is READY, or there is none. */
 static struct npumem_plan *npumem_plan_load(struct npumem_device *dev, struct npumem_graph *graph,
-					    struct drm_npumem_plan_load *args,
-					    struct npuv_log *log)
+					    struct drm_npumem_plan_load *args, struct npuv_log *log)
 {
 	struct npumem_plan *plan;
 	void *blob;
@@ -365,16 +365,16 @@ put_plan:
 	return err;
 }
 
-static int npumem_plan_read_blob(const struct npumem_plan *plan,
-				 struct drm_npumem_plan_read *args)
+static int npumem_plan_read_blob(const struct npumem_plan *plan, struct drm_npumem_plan_read *args)
 {
 	u64 room = args->size;
 
 	args->size = plan->size;
 	if (!args->blob || !plan->size)
 		return 0;
-	return copy_to_user(u64_to_user_ptr(args->blob), plan->blob, min(room, plan->size)) ?
-		       -EFAULT : 0;
+	if (copy_to_user(u64_to_user_ptr(args->blob), plan->blob, min(room, plan->size)))
+		return -EFAULT;
+	return 0;
 }
 
 /* The text cut short is NUL-terminated too. */

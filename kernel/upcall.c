@@ -45,15 +45,16 @@
 #include <drm/drm_drv.h>
 
 #include "fence.h"
+#include "trace.h"
 #include "upcall_request.h"
 
 static struct {
 	struct mutex lock;
-	struct list_head requests;	/* not claimed, oldest first */
-	u32 count;			/* of them */
-	u32 portid;			/* of the daemon's socket, or zero */
+	struct list_head requests; /* not claimed, oldest first */
+	u32 count;		   /* of them */
+	u32 portid;		   /* of the daemon's socket, or zero */
 	u64 next_id;
-	struct workqueue_struct *wq;	/* deadlines */
+	struct workqueue_struct *wq; /* deadlines */
 } upcall = {
 	.lock = __MUTEX_INITIALIZER(upcall.lock),
 	.requests = LIST_HEAD_INIT(upcall.requests),
@@ -95,6 +96,7 @@ static void npumem_request_claim(struct npumem_request *req, u32 error)
 /* The plan has been settled: tell the requester, let go. By the claimer. */
 static void npumem_request_finish(struct npumem_request *req)
 {
+	trace_npumem_settle(req->id, -(int)req->error);
 	npumem_fence_signal(req->fence, -(int)req->error);
 	if (cancel_delayed_work(&req->expiry))
 		npumem_request_put(req);
@@ -178,8 +180,8 @@ static u32 npumem_is_request(const struct npumem_request *req, const void *arg)
 
 static void npumem_request_expire(struct work_struct *work)
 {
-	struct npumem_request *req = container_of(to_delayed_work(work), struct npumem_request,
-						  expiry);
+	struct npumem_request *req =
+		container_of(to_delayed_work(work), struct npumem_request, expiry);
 	bool claimed;
 
 	if (ktime_get_ns() < req->deadline_ns) {
@@ -244,6 +246,7 @@ static int npumem_request_queue(struct npumem_request *req, struct npumem_device
 	upcall.count++;
 	npumem_request_get(req);
 	npumem_request_arm(req);
+	trace_npumem_request(req->id, req->graph->size, req->planner, req->deadline_ns);
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 
 #include "upcall_request.h"
 
-#define NPUMEM_ANSWER_MIN_ROOM	PAGE_SIZE
+#define NPUMEM_ANSWER_MIN_ROOM PAGE_SIZE
 
 /* Room for the answer to grow to size bytes. */
 static int npumem_answer_reserve(struct npumem_request *req, u64 size)

@@ -72,7 +72,8 @@ static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 ru
 	if (!genl_has_listeners(&npumem_nl_family, &init_net, NPUMEM_NLGRP_EVENTS))
 		return;
 	msg = genlmsg_new(2 * nla_total_size(sizeof(u32)) + nla_total_size_64bit(sizeof(u64)) +
-			  nla_total_size(sizeof(*verdict)), GFP_KERNEL);
+				  nla_total_size(sizeof(*verdict)),
+			  GFP_KERNEL);
 	if (!msg)
 		return;
 	header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, command);
@@ -224,8 +225,7 @@ static int npumem_nl_put_outcome(struct sk_buff *msg, const struct npumem_outcom
 {
 	if (nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, outcome->error))
 		return -EMSGSIZE;
-	if (outcome->message[0] &&
-	    nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, outcome->message))
+	if (outcome->message[0] && nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, outcome->message))
 		return -EMSGSIZE;
 	if (outcome->verdict.rule &&
 	    nla_put(msg, NPUMEM_A_REQUEST_VERDICT, sizeof(outcome->verdict), &outcome->verdict))
@@ -254,7 +254,8 @@ int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 		return -ENOMEM;
 	err = -ENOMEM;
 	msg = genlmsg_new(nla_total_size(sizeof(u32)) + nla_total_size(sizeof(outcome->message)) +
-			  nla_total_size(sizeof(outcome->verdict)), GFP_KERNEL);
+				  nla_total_size(sizeof(outcome->verdict)),
+			  GFP_KERNEL);
 	if (!msg)
 		goto free_outcome;
 	err = -EMSGSIZE;

@@ -15,9 +15,9 @@
 #include "upcall.h"
 
 enum npumem_request_state {
-	NPUMEM_REQUEST_WAITING,		/* for the daemon to accept it */
+	NPUMEM_REQUEST_WAITING, /* for the daemon to accept it */
 	NPUMEM_REQUEST_ACCEPTED,
-	NPUMEM_REQUEST_CLAIMED,		/* somebody settles it, or has */
+	NPUMEM_REQUEST_CLAIMED, /* somebody settles it, or has */
 };
 
 /**
