@@ -17,6 +17,8 @@
 
 struct fake fake;
 
+int __wrap_open64(const char *path, int flags, ...);
+int __real_open64(const char *path, int flags, ...);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 drmVersionPtr __wrap_drmGetVersion(int fd);
 int __wrap_drmCloseBufferHandle(int fd, uint32_t handle);
@@ -135,6 +137,16 @@ struct npumem_device *fake_device(void)
 	assert_int_equal(ftruncate(fd, 1 << 16), 0);
 	assert_int_equal(npumem_device_from_fd(fd, &device, NULL), 0);
 	return device;
+}
+
+/* What open() is called under _FILE_OFFSET_BITS=64; the library creates no file. */
+int __wrap_open64(const char *path, int flags, ...)
+{
+	if (fake.open_error) {
+		errno = fake.open_error;
+		return -1;
+	}
+	return __real_open64(path, flags, 0600);
 }
 
 int __wrap_ioctl(int fd, unsigned long request, ...)

@@ -25,6 +25,7 @@
  * @before: its argument struct, as it came in
  * @closed_handle: GEM handle closed last
  * @syncs_made, @syncs_gone: syncobjs created and destroyed
+ * @open_error: errno of open(), or 0
  * @sync_error: errno of creating a syncobj, or 0
  * @wait_error: negative errno that waiting for syncobjs returns, or 0
  * @waited: syncobjs of the last wait, @wait_points their points
@@ -39,6 +40,7 @@ struct fake {
 	uint32_t closed_handle;
 	unsigned int syncs_made;
 	unsigned int syncs_gone;
+	int open_error;
 	int sync_error;
 	int wait_error;
 	uint32_t waited[4];

@@ -130,7 +130,8 @@ static void test_scan(void **state)
 		"accel/accel10", "accel/accel2", "dri/renderD128", "accel/accelerate",
 		"accel/accel3x", "dri/card0",	 "accel",	   "dri",
 	};
-	char dir[] = "/tmp/npumem-scan-XXXXXX", path[256], **paths;
+	char dir[] = "/tmp/npumem-scan-XXXXXX", path[256], text[512], **paths;
+	struct npumem_device *device;
 	uint32_t count, denied;
 
 	assert_non_null(mkdtemp(dir));
@@ -156,10 +157,27 @@ static void test_scan(void **state)
 	assert_null(paths[3]);
 	free(paths);
 
+	assert_int_equal(npumem_device_open_first(dir, &device, &error), 0);
+	snprintf(path, sizeof(path), "%s/accel/accel2", dir);
+	assert_string_equal(npumem_device_path(device), path);
+	npumem_device_close(device);
+
+	fake.open_error = EACCES;
+	snprintf(text, sizeof(text),
+		 "no npumem device may be opened: 3 device nodes below %s are denied to this user "
+		 "(is it in the group that owns them?)",
+		 dir);
+	assert_error(npumem_device_open_first(dir, &device, &error), -EACCES, text);
+	fake.open_error = 0;
+
 	fake.name = "vc4";
 	assert_int_equal(npumem_device_scan(dir, &paths, &count, &denied, &error), 0);
 	assert_int_equal(count, 0);
 	free(paths);
+	snprintf(text, sizeof(text),
+		 "there is no npumem device below %s/accel or %s/dri; is the module npumem loaded?",
+		 dir, dir);
+	assert_error(npumem_device_open_first(dir, &device, &error), -ENODEV, text);
 	remove_all(dir, all, sizeof(all) / sizeof(all[0]));
 }
 

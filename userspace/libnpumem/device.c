@@ -240,32 +240,37 @@ static int open_path(const char *path, struct npumem_device **out, struct npumem
 	return err;
 }
 
-int npumem_device_open(const char *path, struct npumem_device **out, struct npumem_error *error)
+int npumem_device_open_first(const char *dev, struct npumem_device **out,
+			     struct npumem_error *error)
 {
 	uint32_t count, denied;
 	char **paths;
 	int err;
 
-	if (!out)
-		return npumem_fail(error, -EINVAL, "npumem_device_open: NULL argument");
-	if (path)
-		return open_path(path, out, error);
-	err = npumem_device_scan("/dev", &paths, &count, &denied, error);
+	err = npumem_device_scan(dev, &paths, &count, &denied, error);
 	if (err)
 		return err;
 	if (count)
 		err = open_path(paths[0], out, error);
 	else if (denied)
 		err = npumem_fail(error, -EACCES,
-				  "no npumem device may be opened: %u device nodes below /dev are "
+				  "no npumem device may be opened: %u device nodes below %s are "
 				  "denied to this user (is it in the group that owns them?)",
-				  denied);
+				  denied, dev);
 	else
 		err = npumem_fail(error, -ENODEV,
-				  "there is no npumem device below /dev/accel or /dev/dri; is the "
-				  "module npumem loaded?");
+				  "there is no npumem device below %s/accel or %s/dri; is the "
+				  "module npumem loaded?",
+				  dev, dev);
 	free(paths);
 	return err;
+}
+
+int npumem_device_open(const char *path, struct npumem_device **out, struct npumem_error *error)
+{
+	if (!out)
+		return npumem_fail(error, -EINVAL, "npumem_device_open: NULL argument");
+	return path ? open_path(path, out, error) : npumem_device_open_first("/dev", out, error);
 }
 
 int npumem_device_from_fd(int fd, struct npumem_device **out, struct npumem_error *error)

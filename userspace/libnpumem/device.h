@@ -27,6 +27,10 @@ void npumem_device_put(struct npumem_device *device);
 int npumem_device_scan(const char *dev, char ***paths, uint32_t *count, uint32_t *denied,
 		       struct npumem_error *error);
 
+/* npumem_device_open(NULL) below another directory than /dev. */
+int npumem_device_open_first(const char *dev, struct npumem_device **out,
+			     struct npumem_error *error);
+
 /* ioctl.c */
 int npumem_ioctl(const struct npumem_device *device, unsigned long request, void *argument);
 
