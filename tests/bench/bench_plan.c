@@ -57,8 +57,8 @@ static int bench(char *path, uint32_t bands, const char *planner, struct totals 
 	       (unsigned long long)sum, 1e3 * plan->seconds);
 	totals->models++;
 	totals->at_bound += plan->info.arena_size == plan->info.lower_bound;
-	totals->log_ratio += __builtin_log((double)plan->info.arena_size /
-					   (double)plan->info.lower_bound);
+	totals->log_ratio +=
+		__builtin_log((double)plan->info.arena_size / (double)plan->info.lower_bound);
 	totals->tile += tiled - started;
 	totals->plan += plan->seconds;
 out:

@@ -15,7 +15,7 @@
 #include "npuplan.h"
 
 #define MAX_TENSORS 24
-#define MAX_BYTES 24
+#define MAX_BYTES   24
 
 static uint64_t random_state, graph_seed;
 
@@ -63,7 +63,8 @@ static void add_tensor(struct world *w, uint32_t kind)
 	if (index < 0)
 		fail("add_tensor: %" PRId64, index);
 	w->written[index] = kind == NPUMEM_TENSOR_INTERMEDIATE || kind == NPUMEM_TENSOR_OUTPUT ?
-		0 : tensor.size;
+				    0 :
+				    tensor.size;
 }
 
 /* A run of bytes, or two bytes apart from each other where there is room. */
@@ -221,8 +222,8 @@ static void expect(const struct oracle *o, struct bytes byte, uint32_t position,
 	const struct bytes *owner = &o->owner[address(o, byte, position)];
 
 	if (owner->tensor != byte.tensor || owner->byte != byte.byte)
-		fail("%s %u: tensor %u byte %u is gone, tensor %u byte %u lies there", when, position,
-		     byte.tensor, byte.byte, owner->tensor, owner->byte);
+		fail("%s %u: tensor %u byte %u is gone, tensor %u byte %u lies there", when,
+		     position, byte.tensor, byte.byte, owner->tensor, owner->byte);
 }
 
 static void run_step(struct oracle *o, uint32_t position, uint32_t mode)
@@ -277,8 +278,10 @@ static void check_by_bytes(const struct npuplan_graph *graph, const struct npupl
 	if (!o.owner)
 		fail("out of memory");
 	memset(o.owner, 0xff, (plan->info.arena_size + 1) * sizeof(*o.owner));
-	all_bytes(&o, 1u << NPUMEM_TENSOR_INPUT | 1u << NPUMEM_TENSOR_STATE |
-			      1u << NPUMEM_TENSOR_PARAMETER, 0, true);
+	all_bytes(&o,
+		  1u << NPUMEM_TENSOR_INPUT | 1u << NPUMEM_TENSOR_STATE |
+			  1u << NPUMEM_TENSOR_PARAMETER,
+		  0, true);
 	for (uint32_t p = 0; p < plan->position_count; p++) {
 		const struct npuplan_step *step = &graph->steps[plan->positions[p].index];
 
@@ -287,8 +290,9 @@ static void check_by_bytes(const struct npuplan_graph *graph, const struct npupl
 		if (!(step->flags & NPUMEM_STEP_STAGED) && !is_update(graph, step))
 			run_step(&o, p, NPUMEM_ACCESS_READ);
 	}
-	all_bytes(&o, 1u << NPUMEM_TENSOR_OUTPUT | 1u << NPUMEM_TENSOR_STATE |
-			      (keep_parameters ? 1u << NPUMEM_TENSOR_PARAMETER : 0),
+	all_bytes(&o,
+		  1u << NPUMEM_TENSOR_OUTPUT | 1u << NPUMEM_TENSOR_STATE |
+			  (keep_parameters ? 1u << NPUMEM_TENSOR_PARAMETER : 0),
 		  last, false);
 	free(o.owner);
 }
@@ -330,7 +334,8 @@ static void write_plan(const struct npuplan_plan *plan, void **blob, size_t *siz
 }
 
 /* Lay one tensor on another: the verifier must say no whenever bytes get lost. */
-static void mutate(const struct npuplan_graph *graph, struct npuplan_plan *plan, struct tally *tally)
+static void mutate(const struct npuplan_graph *graph, struct npuplan_plan *plan,
+		   struct tally *tally)
 {
 	struct npumem_placement *p = &plan->placements[draw(0, plan->placement_count - 1)];
 	uint64_t kept = p->offset;
@@ -406,7 +411,8 @@ int main(int argc, char **argv)
 	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused\n",
 	       tally.plans, tally.optimal, tally.refused, tally.caught);
 	/* A draw that reaches nothing proves nothing. */
-	if (tally.plans < graphs || (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught)))
+	if (tally.plans < graphs ||
+	    (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught)))
 		fail("too few of some kind");
 	return 0;
 }

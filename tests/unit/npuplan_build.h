@@ -14,9 +14,9 @@
 
 #include "npuplan.h"
 
-#define ASSERT_TEXT(error, part) \
-	do { \
-		if (!strstr((error).text, (part))) \
+#define ASSERT_TEXT(error, part)                                                      \
+	do {                                                                          \
+		if (!strstr((error).text, (part)))                                    \
 			fail_msg("\"%s\" does not say \"%s\"", (error).text, (part)); \
 	} while (0)
 

@@ -23,10 +23,10 @@ static void test_tensor_refusals(void **state)
 	assert_int_equal(npuplan_graph_add_tensor(graph, &good), 0);
 	assert_string_equal(graph->tensors[0].name, "");
 	assert_int_equal(graph->tensors[0].alias_of, NPUMEM_NONE);
-#define REFUSED(FIELD, VALUE) \
-	do { \
-		bad = good; \
-		bad.FIELD = (VALUE); \
+#define REFUSED(FIELD, VALUE)                                                     \
+	do {                                                                      \
+		bad = good;                                                       \
+		bad.FIELD = (VALUE);                                              \
 		assert_int_equal(npuplan_graph_add_tensor(graph, &bad), -EINVAL); \
 	} while (0)
 	REFUSED(size, 0);
@@ -65,7 +65,9 @@ static void test_step_refusals(void **state)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("g");
 	struct npumem_region region = { .length = 4, .count = { 1, 1, 1 } };
-	struct npumem_access access = { .tile = 0, .mode = NPUMEM_ACCESS_READ, .inplace = NPUMEM_NONE };
+	struct npumem_access access = { .tile = 0,
+					.mode = NPUMEM_ACCESS_READ,
+					.inplace = NPUMEM_NONE };
 	struct npuplan_step step = { .op = NPUMEM_NONE };
 
 	build_tensor(graph, "t", NPUMEM_TENSOR_INPUT, 4);

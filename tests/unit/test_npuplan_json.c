@@ -186,7 +186,8 @@ static void test_round_trip_of_pieces(void **state)
 	assert_non_null(strstr(text, "\"rows\":[0,4],\"row_stride\":3,\"ring\":2"));
 	assert_non_null(strstr(text, "\"region\":{\"offset\":1,\"length\":3,"));
 	assert_non_null(strstr(
-		text, "{\"spill\":101,\"placement\":1,\"first\":2,\"length\":4,\"host_offset\":64}"));
+		text,
+		"{\"spill\":101,\"placement\":1,\"first\":2,\"length\":4,\"host_offset\":64}"));
 	free(text);
 	round_trip(graph, plan);
 	npuplan_plan_free(plan);
@@ -228,8 +229,8 @@ static void refused(uint32_t bands, const char *from, const char *to, int want, 
 	char *text = json_of(graph, plan), *at = strstr(text, from), *changed;
 
 	assert_non_null(at);
-	assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to,
-			     at + strlen(from)) > 0);
+	assert_true(asprintf(&changed, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from)) >
+		    0);
 	assert_int_equal(npuplan_plan_from_json(graph, changed, strlen(changed), &read, &error),
 			 want);
 	assert_null(read);
@@ -309,8 +310,8 @@ static void test_refused_schedule(void **state)
 		"schedule[1].step: graph model has 2 steps");
 	refused(1, "{\"op\":1001}", "{\"step\":1,\"tile\":1}", -EBADMSG,
 		"schedule[1].tile: unknown field");
-	refused(2, "[{\"tensor\":100,\"rows\":[1,3]}]", "[{\"tensor\":100,\"rows\":[2,2]}]", -EINVAL,
-		"schedule[1].reads: not what the graph's step accesses");
+	refused(2, "[{\"tensor\":100,\"rows\":[1,3]}]", "[{\"tensor\":100,\"rows\":[2,2]}]",
+		-EINVAL, "schedule[1].reads: not what the graph's step accesses");
 	refused(2, "[{\"tensor\":101,\"rows\":[2,2]}]", "[]", -EINVAL, "schedule[1].writes: not");
 }
 
@@ -321,8 +322,7 @@ static void test_refused_transfers(void **state)
 	refused(1, op, "{\"load\":7}", -EINVAL,
 		"schedule[1].load: graph model has no tensor with id 7");
 	refused(1, op, "{\"load\":\"in\"}", -EBADMSG, "schedule[1].load: expected a tensor's id");
-	refused(1, op, "{\"spill\":101,\"size\":4}", -EBADMSG,
-		"schedule[1].size: unknown field");
+	refused(1, op, "{\"spill\":101,\"size\":4}", -EBADMSG, "schedule[1].size: unknown field");
 	refused(1, op, "{\"spill\":101,\"placement\":3}", -EINVAL,
 		"schedule[1].placement: expected one of the 3 placements, or -1");
 	refused(1, op, "{\"fill\":100}", -EINVAL,
@@ -332,9 +332,8 @@ static void test_refused_transfers(void **state)
 	refused(1, op, "{\"drop\":101,\"host_offset\":[]}", -EBADMSG, "schedule[1].host_offset:");
 	refused(1, op, "{\"drop\":101,\"host_offset\":9223372036854775807}", -EINVAL,
 		"schedule[1].host_offset: beyond 2^63 bytes");
-	refused(1, "{\"op\":1001}\n],",
-		"{\"spill\":101,\"host_offset\":64}\n],\"host\":71,", -EINVAL,
-		"host: transfers need 72 bytes");
+	refused(1, "{\"op\":1001}\n],", "{\"spill\":101,\"host_offset\":64}\n],\"host\":71,",
+		-EINVAL, "host: transfers need 72 bytes");
 }
 
 static void test_refused_placements(void **state)

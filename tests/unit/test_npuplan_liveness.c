@@ -99,7 +99,8 @@ static void test_tiles_make_atoms(void **state)
 		struct npumem_region part = { offsets[i], lengths[i], { 1, 1, 1 }, 0, { 0 } };
 		struct npumem_region whole = { 0, 1, { 1, 1, 1 }, 0, { 0 } };
 		struct npumem_access accesses[2] = {
-			{ npuplan_graph_add_tile(graph, t, &part), NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ npuplan_graph_add_tile(graph, t, &part), NPUMEM_ACCESS_READ, NPUMEM_NONE,
+			  0 },
 			{ npuplan_graph_add_tile(graph, out[i], &whole), NPUMEM_ACCESS_WRITE,
 			  NPUMEM_NONE, 0 },
 		};

@@ -199,8 +199,7 @@ static void test_fixed_clash(void **state)
 	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash), 0);
 	assert_int_equal(top, 8);
 	items[1].fixed_offset = 3;
-	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash),
-			 -EADDRINUSE);
+	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash), -EADDRINUSE);
 	assert_int_equal(clash[0], 0);
 	assert_int_equal(clash[1], 1);
 	npuplan_conflicts_fini(&c);
@@ -285,14 +284,34 @@ static void test_against_brute_force(void **state)
 	}
 }
 
+/* 12000 items that all live at once are 72 million pairs; 2^26 are taken. */
+static void test_too_many_pairs(void **state)
+{
+	struct npuplan_item *items = calloc(12000, sizeof(*items));
+	struct npuplan_conflicts c;
+
+	for (int i = 0; i < 12000; i++)
+		items[i] = item(1, 0, 5);
+	assert_int_equal(npuplan_conflicts_whole(&c, items, 12000), -E2BIG);
+	assert_null(c.peers);
+	assert_int_equal(npuplan_conflicts_whole(&c, items, 2000), 0);
+	npuplan_conflicts_fini(&c);
+	free(items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conflicts),    cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_orders_differ), cmocka_unit_test(test_first_fit),
-		cmocka_unit_test(test_gaps),	     cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_fixed_clash),  cmocka_unit_test(test_interval_sets),
+		cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_orders),
+		cmocka_unit_test(test_orders_differ),
+		cmocka_unit_test(test_first_fit),
+		cmocka_unit_test(test_gaps),
+		cmocka_unit_test(test_alignment),
+		cmocka_unit_test(test_fixed_clash),
+		cmocka_unit_test(test_interval_sets),
 		cmocka_unit_test(test_against_brute_force),
+		cmocka_unit_test(test_too_many_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,8 +74,8 @@ static void test_chain_staged(void **state)
 
 static void test_planner_names(void **state)
 {
-	static const char *const names[] = { "greedy",	       "greedy-size",	"greedy-duration",
-					     "greedy-peers",   "greedy-breadth", "greedy-start",
+	static const char *const names[] = { "greedy",	     "greedy-size",    "greedy-duration",
+					     "greedy-peers", "greedy-breadth", "greedy-start",
 					     "greedy-area" };
 	struct npuplan_graph *graph = build_chain(0);
 
@@ -110,7 +110,8 @@ static void test_alignment_and_fixed(void **state)
 	assert_int_equal(plan->info.arena_size, 42);
 	npuplan_plan_free(plan);
 	options.alignment = 64;
-	refused(graph, &options, -EINVAL, "a: fixed offset 32 is not a multiple of the alignment 64");
+	refused(graph, &options, -EINVAL,
+		"a: fixed offset 32 is not a multiple of the alignment 64");
 	npuplan_graph_free(graph);
 }
 
@@ -219,7 +220,9 @@ static void test_budget_not_proved(void **state)
 	build_step(graph, 0, z, NPUMEM_NONE, o);
 	options.arena_budget = 17 << 20;
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
-	ASSERT_TEXT(error, "needs 18.0 MiB, budget 17.0 MiB, lower bound 14.0 MiB, peak at step 1: z + y + s");
+	ASSERT_TEXT(
+		error,
+		"needs 18.0 MiB, budget 17.0 MiB, lower bound 14.0 MiB, peak at step 1: z + y + s");
 	assert_null(strstr(error.text, "no plan"));
 	/* Budgets that read alike are told to the byte. */
 	options.arena_budget = (18 << 20) - 1;
@@ -344,15 +347,16 @@ static void test_verify(void **state)
 			 -EINVAL);
 	assert_int_equal(verdict.rule, NPUMEM_RULE_V4_WRITE);
 	assert_non_null(strstr(log, "'b'"));
-	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0),
+	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL,
+					0),
 			 -EINVAL);
 	assert_int_equal(npuplan_verify(graph_blob, 16, plan_blob, plan_size, &verdict, NULL, 0),
 			 -EBADMSG);
 	free(plan_blob);
 	plan->placements[2].offset = 10;
 	assert_int_equal(npuplan_plan_write(plan, &plan_blob, &plan_size, NULL), 0);
-	assert_int_equal(npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0),
-			 0);
+	assert_int_equal(
+		npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0), 0);
 	free(plan_blob);
 	free(graph_blob);
 	npuplan_plan_free(plan);

@@ -232,16 +232,11 @@ static void test_piece_refusals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_nhwc),
-		cmocka_unit_test(test_rows_nchw),
-		cmocka_unit_test(test_rows_batches),
-		cmocka_unit_test(test_rows_depth),
-		cmocka_unit_test(test_not_spatial),
-		cmocka_unit_test(test_region_to_rows),
-		cmocka_unit_test(test_piece_channels),
-		cmocka_unit_test(test_piece_ring),
-		cmocka_unit_test(test_piece_round_trip),
-		cmocka_unit_test(test_piece_refusals),
+		cmocka_unit_test(test_rows_nhwc),	 cmocka_unit_test(test_rows_nchw),
+		cmocka_unit_test(test_rows_batches),	 cmocka_unit_test(test_rows_depth),
+		cmocka_unit_test(test_not_spatial),	 cmocka_unit_test(test_region_to_rows),
+		cmocka_unit_test(test_piece_channels),	 cmocka_unit_test(test_piece_ring),
+		cmocka_unit_test(test_piece_round_trip), cmocka_unit_test(test_piece_refusals),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -100,16 +100,19 @@ static struct npuplan_rows brute(const struct npuplan_window *w, struct npuplan_
 	for (int64_t o = out.first; o < out.first + out.count; o++)
 		for (int64_t i = 0; i < height; i++)
 			for (int64_t k = 0; k < w->kernel; k++) {
-				bool needs = w->transposed ?
-					i * w->stride - w->pad_begin + k * w->dilation == o :
-					o * w->stride - w->pad_begin + k * w->dilation == i;
+				bool needs =
+					w->transposed ?
+						i * w->stride - w->pad_begin + k * w->dilation ==
+							o :
+						o * w->stride - w->pad_begin + k * w->dilation == i;
 
 				if (needs && i < min)
 					min = i;
 				if (needs && i > max)
 					max = i;
 			}
-	return max < 0 ? (struct npuplan_rows){ 0, 0 } : (struct npuplan_rows){ min, max - min + 1 };
+	return max < 0 ? (struct npuplan_rows){ 0, 0 } :
+			 (struct npuplan_rows){ min, max - min + 1 };
 }
 
 static void test_against_brute_force(void **state)
@@ -127,7 +130,8 @@ static void test_against_brute_force(void **state)
 			.transposed = build_range(&random, 0, 1),
 		};
 		int64_t height = build_range(&random, 1, 24);
-		struct npuplan_rows out = { build_range(&random, 0, 30), build_range(&random, 1, 9) };
+		struct npuplan_rows out = { build_range(&random, 0, 30),
+					    build_range(&random, 1, 9) };
 		struct npuplan_rows want = brute(&w, out, height);
 
 		check(&w, out.first, out.count, height, want.first, want.count);

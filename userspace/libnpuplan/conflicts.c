@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_PEERS ((size_t)1 << 29)
+#define MAX_PEERS ((size_t)1 << 27)
 
 struct event {
 	uint32_t instant;
@@ -30,11 +30,13 @@ static int by_item(const void *left, const void *right)
 
 /*
  * Go through the items by start and keep those that still live: each meets the
- * newcomer. Called twice, first to count (@peers NULL), then to fill in.
+ * newcomer. Called twice, first to count (@peers NULL), then to fill in. False
+ * as soon as there are too many.
  */
-static void sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
+static bool sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
 		  uint32_t *active, size_t *cursor, struct npuplan_peer *peers)
 {
+	size_t total = 0;
 	uint32_t live = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -44,6 +46,9 @@ static void sweep(const struct npuplan_item *items, const struct event *order, u
 			if (items[active[k]].end >= items[item].start)
 				active[kept++] = active[k];
 		live = kept;
+		total += 2 * (size_t)live;
+		if (total > MAX_PEERS)
+			return false;
 		for (uint32_t k = 0; k < live; k++) {
 			size_t mine = cursor[item]++, other = cursor[active[k]]++;
 
@@ -54,10 +59,11 @@ static void sweep(const struct npuplan_item *items, const struct event *order, u
 		}
 		active[live++] = item;
 	}
+	return true;
 }
 
-int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts,
-			    const struct npuplan_item *items, uint32_t item_count)
+int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			    uint32_t item_count)
 {
 	size_t n = item_count;
 	struct event *order = calloc(n + 1, sizeof(*order));
@@ -75,18 +81,17 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts,
 	if (n)
 		qsort(order, n, sizeof(*order), by_instant);
 
-	sweep(items, order, item_count, active, cursor, NULL);
+	err = -E2BIG;
+	if (!sweep(items, order, item_count, active, cursor, NULL))
+		goto out;
+	err = -ENOMEM;
 	for (uint32_t i = 0; i < item_count; i++) {
 		conflicts->peer_start[i] = total;
 		total += cursor[i];
 		cursor[i] = conflicts->peer_start[i];
 	}
 	conflicts->peer_start[item_count] = total;
-	err = -E2BIG;
-	if (total > MAX_PEERS)
-		goto out;
 	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
-	err = -ENOMEM;
 	if (!conflicts->peers)
 		goto out;
 	sweep(items, order, item_count, active, cursor, conflicts->peers);

@@ -68,19 +68,17 @@ struct npuplan_conflicts {
 
 /** npuplan_conflicts_whole() - of items that hold all their bytes all the time
  *
- * Cost O(n log n + pairs). -E2BIG more than 2^28 pairs; -ENOMEM.
+ * Cost O(n log n + pairs). -E2BIG more than 2^26 pairs (2 GiB); -ENOMEM.
  */
-int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts,
-			    const struct npuplan_item *items, uint32_t item_count);
+int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			    uint32_t item_count);
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
 /** npuplan_forbidden() - intervals of F(peer, item), in ascending order
  * @whole: room for one, which is what is returned for two whole items
  */
 const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
-						 uint32_t item,
-						 const struct npuplan_peer *peer,
-						 struct npuplan_interval *whole,
-						 uint32_t *count);
+						 uint32_t item, const struct npuplan_peer *peer,
+						 struct npuplan_interval *whole, uint32_t *count);
 
 #endif /* NPUPLAN_CONFLICTS_H */

@@ -25,7 +25,8 @@ int npuplan_grow(void *array, uint32_t count, size_t size)
 
 	if (count & (count - 1))
 		return 0;
-	if (count >= 1u << 31 || __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
+	if (count >= 1u << 31 ||
+	    __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
 		return -E2BIG;
 	memcpy(&items, array, sizeof(items));
 	grown = realloc(items, bytes);
@@ -54,8 +55,7 @@ const char *npuplan_format_bytes(uint64_t bytes, char text[32])
 	return text;
 }
 
-const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor,
-				 char text[96])
+const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor, char text[96])
 {
 	if (tensor < graph->tensor_count && graph->tensors[tensor].name[0])
 		snprintf(text, 96, "%s", graph->tensors[tensor].name);

@@ -13,12 +13,12 @@
  * earlier, then lower index.
  */
 enum npuplan_order {
-	NPUPLAN_BY_SIZE,	/* largest first */
-	NPUPLAN_BY_DURATION,	/* longest live range first */
-	NPUPLAN_BY_PEERS,	/* most peers first */
-	NPUPLAN_BY_BREADTH,	/* of the instant with most bytes live first */
-	NPUPLAN_BY_START,	/* earliest first: the order of execution */
-	NPUPLAN_BY_AREA,	/* largest size times duration first */
+	NPUPLAN_BY_SIZE,     /* largest first */
+	NPUPLAN_BY_DURATION, /* longest live range first */
+	NPUPLAN_BY_PEERS,    /* most peers first */
+	NPUPLAN_BY_BREADTH,  /* of the instant with most bytes live first */
+	NPUPLAN_BY_START,    /* earliest first: the order of execution */
+	NPUPLAN_BY_AREA,     /* largest size times duration first */
 	NPUPLAN_ORDER_COUNT,
 };
 

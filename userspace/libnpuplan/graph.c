@@ -103,8 +103,7 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 	copy.type = strdup(op->type ? op->type : "");
 	err = copy.name && copy.type ? 0 : -ENOMEM;
 	if (!err)
-		err = copy_indices(&copy.inputs, op->inputs, op->input_count,
-				   graph->tensor_count);
+		err = copy_indices(&copy.inputs, op->inputs, op->input_count, graph->tensor_count);
 	if (!err)
 		err = copy_indices(&copy.outputs, op->outputs, op->output_count,
 				   graph->tensor_count);
@@ -150,8 +149,7 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 			return -EINVAL;
 	err = npuplan_grow(&graph->steps, graph->step_count, sizeof(*graph->steps));
 	for (uint32_t i = 0; i < access_count && !err; i++) {
-		err = npuplan_grow(&graph->accesses, graph->access_count,
-				   sizeof(*graph->accesses));
+		err = npuplan_grow(&graph->accesses, graph->access_count, sizeof(*graph->accesses));
 		if (!err)
 			graph->accesses[graph->access_count++] = accesses[i];
 	}

@@ -205,8 +205,8 @@ int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out
 	err = npuv_graph_create(blob, size, &npuv_default_limits, &log, &verdict, &checked);
 	if (err)
 		return npuplan_fail_verdict(error, err, "graph", text);
-	graph = npuplan_graph_new(checked->blocks.count ?
-				  npuv_name(checked, npuv_block(checked, 0)->name) : "");
+	graph = npuplan_graph_new(
+		checked->blocks.count ? npuv_name(checked, npuv_block(checked, 0)->name) : "");
 	err = graph ? read_tensors(graph, checked) : -ENOMEM;
 	if (!err)
 		err = read_steps(graph, checked);
@@ -234,8 +234,8 @@ int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_g
 	if (err)
 		return err;
 	npuv_log_init(&log, 1, text, sizeof(text));
-	err = npuv_graph_create(checked->blob, checked->size, &npuv_default_limits, &log,
-				&verdict, &checked->cells);
+	err = npuv_graph_create(checked->blob, checked->size, &npuv_default_limits, &log, &verdict,
+				&checked->cells);
 	if (err) {
 		npuplan_fail_verdict(error, err, "graph", text);
 		npuplan_checked_fini(checked);

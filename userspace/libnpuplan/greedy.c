@@ -13,12 +13,13 @@ static int fail_clash(const struct npuplan_problem *problem, const uint32_t clas
 	const struct npuplan_item *b = &problem->items[clash[1]];
 	char name_a[96], name_b[96];
 
-	return npuplan_fail(error, -EINVAL,
-			    "fixed offsets collide: %s at %llu, %llu bytes, and %s at %llu, %llu bytes, are live at once",
-			    npuplan_tensor_label(problem->graph, a->tensor, name_a),
-			    (unsigned long long)a->fixed_offset, (unsigned long long)a->size,
-			    npuplan_tensor_label(problem->graph, b->tensor, name_b),
-			    (unsigned long long)b->fixed_offset, (unsigned long long)b->size);
+	return npuplan_fail(
+		error, -EINVAL,
+		"fixed offsets collide: %s at %llu, %llu bytes, and %s at %llu, %llu bytes, are live at once",
+		npuplan_tensor_label(problem->graph, a->tensor, name_a),
+		(unsigned long long)a->fixed_offset, (unsigned long long)a->size,
+		npuplan_tensor_label(problem->graph, b->tensor, name_b),
+		(unsigned long long)b->fixed_offset, (unsigned long long)b->size);
 }
 
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,

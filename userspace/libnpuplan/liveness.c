@@ -66,7 +66,8 @@ static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct ra
 			for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
 				extend(&ranges[graph->read_cells[k]],
 				       staged ? load_instant(s) : store_instant(s));
-			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1]; k++) {
+			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1];
+			     k++) {
 				ranges[graph->write_cells[k]].start = store_instant(s);
 				extend(&ranges[graph->write_cells[k]], store_instant(s));
 			}

@@ -49,8 +49,7 @@ void npuplan_liveness_fini(struct npuplan_liveness *live);
  *
  * No plan for this schedule needs less, whatever it places where.
  */
-int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes,
-			uint32_t *instant);
+int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, uint32_t *instant);
 
 /* Position of an instant, clamped to the schedule. */
 static inline uint32_t npuplan_instant_position(const struct npuplan_liveness *live,

@@ -27,8 +27,8 @@
 extern "C" {
 #endif
 
-#define NPUPLAN_EXPORT __attribute__((visibility("default")))
-#define NPUPLAN_MAX_DIMS 8
+#define NPUPLAN_EXPORT	    __attribute__((visibility("default")))
+#define NPUPLAN_MAX_DIMS    8
 #define NPUPLAN_MAX_SPATIAL 3
 
 /** struct npuplan_error - why a call failed; @text is a sentence, no newline */
@@ -196,8 +196,8 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
 					    bool with_parameters, struct npuplan_error *error);
 
 /** npuplan_graph_write() - graph blob (npumem_graph.h); malloc'ed, free() it */
-NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob,
-				       size_t *size, struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
+				       struct npuplan_error *error);
 /** npuplan_graph_read() - from a graph blob; checked by the kernel's verifier */
 NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
 				      struct npuplan_error *error);
@@ -256,8 +256,8 @@ struct npuplan_options {
  * -E2BIG: the graph is refused by the verifier, which the error quotes.
  */
 NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
-				const struct npuplan_options *options,
-				struct npuplan_plan **out, struct npuplan_error *error);
+				const struct npuplan_options *options, struct npuplan_plan **out,
+				struct npuplan_error *error);
 NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
 
 /** npuplan_planner_name() - name of the i-th planner, NULL past the last */
@@ -271,9 +271,9 @@ NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npupl
 /** npuplan_verify() - the kernel's own verifier, in this process
  * @log: may be NULL; a NUL-terminated text of at most @log_size bytes
  */
-NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size,
-				  const void *plan_blob, size_t plan_size,
-				  struct npumem_verdict *verdict, char *log, size_t log_size);
+NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
+				  size_t plan_size, struct npumem_verdict *verdict, char *log,
+				  size_t log_size);
 
 /**
  * npuplan_verify_plan() - verify a plan that is not a blob yet
@@ -282,8 +282,7 @@ NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size,
  */
 NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 				       const struct npuplan_plan *plan,
-				       struct npumem_verdict *verdict,
-				       struct npuplan_error *error);
+				       struct npumem_verdict *verdict, struct npuplan_error *error);
 
 /** npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
  * @bands: 0 if the plan does not say; 1 whole operators

@@ -26,54 +26,50 @@ static int by_key(const void *left, const void *right)
 	return a->item < b->item ? -1 : 1;
 }
 
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
 /*
- * Most bytes live at one instant of each item's life. Instants are cut at all
- * starts and ends; a sparse table answers each item's range maximum.
+ * Most bytes live at one instant of each item's life: a segment tree of maxima
+ * over the instants, leaves at width + instant, node i above 2i and 2i + 1.
  */
 static int breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
 {
-	uint32_t exit = 0, levels = 1;
-	uint64_t *table, now = 0;
-	size_t width;
+	uint64_t *tree, now = 0;
+	size_t width = 2;
 
 	for (uint32_t i = 0; i < c->item_count; i++)
-		if (c->items[i].end > exit)
-			exit = c->items[i].end;
-	width = (size_t)exit + 2;
-	while ((width >> levels) > 0)
-		levels++;
-	table = calloc(width * levels, sizeof(*table));
-	if (!table)
+		if (width < (size_t)c->items[i].end + 2)
+			width = (size_t)c->items[i].end + 2;
+	tree = calloc(2 * width, sizeof(*tree));
+	if (!tree)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < c->item_count; i++) {
 		/* Unsigned wrap-around is meant: the running sum is never negative. */
-		table[c->items[i].start] += c->items[i].size;
-		table[c->items[i].end + 1] -= c->items[i].size;
+		tree[width + c->items[i].start] += c->items[i].size;
+		tree[width + c->items[i].end + 1] -= c->items[i].size;
 	}
-	for (size_t i = 0; i < width; i++)
-		table[i] = now += table[i];
-	for (uint32_t level = 1; level < levels; level++) {
-		const uint64_t *below = table + (level - 1) * width;
-		size_t half = (size_t)1 << (level - 1);
-
-		for (size_t i = 0; i + 2 * half <= width; i++)
-			table[level * width + i] =
-				below[i] > below[i + half] ? below[i] : below[i + half];
-	}
+	for (size_t i = width; i < 2 * width; i++)
+		tree[i] = now += tree[i];
+	for (size_t i = width - 1; i > 0; i--)
+		tree[i] = larger(tree[2 * i], tree[2 * i + 1]);
 	for (uint32_t i = 0; i < c->item_count; i++) {
-		size_t start = c->items[i].start, length = c->items[i].end - start + 1;
-		uint32_t level = 63 - __builtin_clzll(length);
-		uint64_t left = table[level * width + start];
-		uint64_t right = table[level * width + start + length - ((size_t)1 << level)];
+		size_t low = width + c->items[i].start, high = width + c->items[i].end + 1;
 
-		breadth[i] = left > right ? left : right;
+		for (breadth[i] = 0; low < high; low /= 2, high /= 2) {
+			if (low & 1)
+				breadth[i] = larger(breadth[i], tree[low++]);
+			if (high & 1)
+				breadth[i] = larger(breadth[i], tree[--high]);
+		}
 	}
-	free(table);
+	free(tree);
 	return 0;
 }
 
-int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule,
-			uint32_t *order)
+int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
 	struct key *keys = malloc((size_t)c->item_count * sizeof(*keys) + 1);
 	uint64_t *breadth = malloc((size_t)c->item_count * sizeof(*breadth) + 1);

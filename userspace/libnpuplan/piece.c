@@ -67,8 +67,8 @@ bool npuplan_piece_get(const struct npuplan_spatial *s, const struct npumem_plac
 	*piece = (struct npuplan_piece){ .ring = placement->ring };
 	if (s->layout == NPUPLAN_NCHW) {
 		piece->channels = (struct npuplan_rows){ region->offset / plane, region->count[0] };
-		piece->rows = (struct npuplan_rows){ region->offset % plane / row,
-						     region->length / row };
+		piece->rows =
+			(struct npuplan_rows){ region->offset % plane / row, region->length / row };
 	} else {
 		row *= s->channels;
 		piece->rows.first = region->offset / row;
@@ -79,7 +79,7 @@ bool npuplan_piece_get(const struct npuplan_spatial *s, const struct npumem_plac
 		} else {
 			piece->channels.count = s->channels;
 			piece->rows.count = region->count[2] > 1 ? region->count[2] :
-								    region->length / row;
+								   region->length / row;
 		}
 		if (region->count[2] > 1 &&
 		    (placement->ring || region->count[0] == 1 ||

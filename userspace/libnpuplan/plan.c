@@ -34,9 +34,10 @@ static int check_supported(const struct npuplan_graph *graph, struct npuplan_err
 					    "%s: aliases are not planned by this version",
 					    npuplan_tensor_label(graph, i, label));
 		if (flags & NPUMEM_TENSOR_HOST)
-			return npuplan_fail(error, -EOPNOTSUPP,
-					    "%s: loads from host memory are not planned by this version",
-					    npuplan_tensor_label(graph, i, label));
+			return npuplan_fail(
+				error, -EOPNOTSUPP,
+				"%s: loads from host memory are not planned by this version",
+				npuplan_tensor_label(graph, i, label));
 	}
 	return 0;
 }
@@ -76,18 +77,18 @@ static int make_items(struct npuplan_problem *problem, struct npuplan_error *err
 		};
 		problem->item_count++;
 		if (item->fixed && item->fixed_offset % problem->alignment)
-			return npuplan_fail(error, -EINVAL,
-					    "%s: fixed offset %llu is not a multiple of the alignment %u",
-					    npuplan_tensor_label(graph, item->tensor, label),
-					    (unsigned long long)item->fixed_offset,
-					    problem->alignment);
+			return npuplan_fail(
+				error, -EINVAL,
+				"%s: fixed offset %llu is not a multiple of the alignment %u",
+				npuplan_tensor_label(graph, item->tensor, label),
+				(unsigned long long)item->fixed_offset, problem->alignment);
 		if (__builtin_add_overflow(total, item->size + MAX_ALIGN, &total) ||
-		    (item->fixed &&
-		     __builtin_add_overflow(total, item->fixed_offset, &total)) ||
+		    (item->fixed && __builtin_add_overflow(total, item->fixed_offset, &total)) ||
 		    item->size > MAX_TOTAL || total > MAX_TOTAL)
-			return npuplan_fail(error, -E2BIG,
-					    "%s: sizes and fixed offsets add up to more than 2^62 bytes",
-					    npuplan_tensor_label(graph, item->tensor, label));
+			return npuplan_fail(
+				error, -E2BIG,
+				"%s: sizes and fixed offsets add up to more than 2^62 bytes",
+				npuplan_tensor_label(graph, item->tensor, label));
 	}
 	return 0;
 }
@@ -120,8 +121,8 @@ static int problem_init(struct npuplan_problem *problem, const struct npuplan_gr
 	}
 	err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
 	if (err)
-		return npuplan_fail(error, err, "conflicts of %u tensors: %s",
-				    problem->item_count, strerror(-err));
+		return npuplan_fail(error, err, "conflicts of %u tensors: %s", problem->item_count,
+				    strerror(-err));
 	return 0;
 }
 
@@ -196,8 +197,7 @@ static int self_check(const struct npuv_graph *cells, const struct npuplan_plan 
 	if (err)
 		return err;
 	npuv_log_init(&log, 1, text, sizeof(text));
-	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log, &verdict,
-			       &verified);
+	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log, &verdict, &verified);
 	if (err)
 		npuplan_fail_verdict(error, err, "the planner's own plan", text);
 	else
@@ -245,8 +245,7 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 	if (!planner)
 		return npuplan_fail(error, -EOPNOTSUPP, "unknown planner %s", options->planner);
 	if (options->alignment > MAX_ALIGN || (options->alignment & (options->alignment - 1)))
-		return npuplan_fail(error, -EINVAL,
-				    "alignment %u is not a power of two up to %u",
+		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two up to %u",
 				    options->alignment, MAX_ALIGN);
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",

@@ -84,8 +84,8 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 	err = npuv_blob_check(&work, size, NPUMEM_PLAN_MAGIC, rules,
 			      sizeof(rules) / sizeof(rules[0]));
 	if (!err && sections[INFO].count != 1)
-		err = npuv_refuse_at(&work, -EBADMSG, sections[INFO].base,
-				     sections[INFO].stride, "format: %u records of info, expected 1",
+		err = npuv_refuse_at(&work, -EBADMSG, sections[INFO].base, sections[INFO].stride,
+				     "format: %u records of info, expected 1",
 				     sections[INFO].count);
 	if (err)
 		return npuplan_fail_verdict(error, err, "plan", text);
@@ -95,9 +95,10 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	memcpy(&plan->info, sections[INFO].base, sizeof(plan->info));
 	plan->peak_position = NPUMEM_NONE;
-#define COPY(INDEX, FIELD, COUNT) \
-	(err = err ? err : copy_section(&sections[INDEX], sizeof(*plan->FIELD), &plan->FIELD, \
-					&plan->COUNT))
+#define COPY(INDEX, FIELD, COUNT)                                                       \
+	(err = err ? err :                                                              \
+		     copy_section(&sections[INDEX], sizeof(*plan->FIELD), &plan->FIELD, \
+				  &plan->COUNT))
 	COPY(PLACEMENTS, placements, placement_count);
 	COPY(SCHEDULE, positions, position_count);
 	COPY(BLOCKS, blocks, block_count);

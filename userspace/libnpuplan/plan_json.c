@@ -73,8 +73,8 @@ void npuplan_ids_fini(struct npuplan_ids *ids)
 static uint32_t find(const struct npuplan_id *ids, uint32_t count, int64_t id, uint32_t tile)
 {
 	struct npuplan_id key = { .id = id, .tile = tile };
-	const struct npuplan_id *found =
-		count ? bsearch(&key, ids, count, sizeof(*ids), by_id) : NULL;
+	const struct npuplan_id *found = count ? bsearch(&key, ids, count, sizeof(*ids), by_id) :
+						 NULL;
 
 	return found ? found->index : NPUMEM_NONE;
 }
@@ -120,7 +120,8 @@ json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, 
 						    json_pack("[II]", (json_int_t)rows.first,
 							      (json_int_t)rows.count));
 			else
-				json_object_set_new(entry, "region", npuplan_json_region(&tile->region));
+				json_object_set_new(entry, "region",
+						    npuplan_json_region(&tile->region));
 		}
 		json_array_append_new(list, entry);
 	}

@@ -26,8 +26,8 @@ struct reader {
 	char path[48];
 };
 
-__attribute__((format(printf, 4, 5))) static int fail(struct reader *r, int err,
-						      const char *field, const char *format, ...)
+__attribute__((format(printf, 4, 5))) static int fail(struct reader *r, int err, const char *field,
+						      const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -155,9 +155,9 @@ static int read_step(struct reader *r, const json_t *entry, struct npumem_positi
 		return fail(r, -EBADMSG, "op", "expected an operator's id");
 	position->index = npuplan_ids_step(&r->ids, json_integer_value(op), tile);
 	if (position->index == NPUMEM_NONE)
-		return fail(r, -EINVAL, "op", "graph %s has no tile %llu of an operator with id %lld",
-			    r->graph->name, (unsigned long long)tile,
-			    (long long)json_integer_value(op));
+		return fail(r, -EINVAL, "op",
+			    "graph %s has no tile %llu of an operator with id %lld", r->graph->name,
+			    (unsigned long long)tile, (long long)json_integer_value(op));
 	err = check_accesses(r, entry, "reads", position->index, NPUMEM_ACCESS_READ);
 	if (!err)
 		err = check_accesses(r, entry, "writes", position->index, NPUMEM_ACCESS_WRITE);
@@ -183,8 +183,9 @@ static int default_placement(struct reader *r, uint32_t index, uint32_t tensor, 
 static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, uint32_t kind,
 			 struct npumem_position *position)
 {
-	const char *const known[] = { npuplan_transfer_names[kind], "placement", "first", "length",
-				      "host_offset", NULL };
+	const char *const known[] = {
+		npuplan_transfer_names[kind], "placement", "first", "length", "host_offset", NULL
+	};
 	uint64_t first = 0, length, host, end;
 	const json_t *placement = json_object_get(entry, "placement");
 	int err;
@@ -194,8 +195,9 @@ static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, 
 	err = check_fields(r, entry, known);
 	if (!err)
 		err = get_tensor(r, entry, known[0], &position->index);
-	if (!err && placement && (!json_is_integer(placement) || json_integer_value(placement) < -1 ||
-				  json_integer_value(placement) >= r->plan->placement_count))
+	if (!err && placement &&
+	    (!json_is_integer(placement) || json_integer_value(placement) < -1 ||
+	     json_integer_value(placement) >= r->plan->placement_count))
 		err = fail(r, -EINVAL, "placement", "expected one of the %u placements, or -1",
 			   r->plan->placement_count);
 	if (err)
@@ -215,8 +217,7 @@ static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, 
 		return err;
 	host = r->host[position->index];
 	if (host == UINT64_MAX) {
-		host = (r->plan->info.host_size + HOST_SLOT_ALIGN - 1) &
-		       -(uint64_t)HOST_SLOT_ALIGN;
+		host = (r->plan->info.host_size + HOST_SLOT_ALIGN - 1) & -(uint64_t)HOST_SLOT_ALIGN;
 		r->host[position->index] = host;
 	}
 	host += first;
@@ -326,7 +327,8 @@ static int read_piece(struct reader *r, const json_t *entry, struct npumem_place
 	if (err == -EOPNOTSUPP)
 		return fail(r, err, "rows",
 			    "not one placement in this layout; say it as region and stride");
-	return err ? fail(r, err, "rows", "not in the tensor, or row_stride is less than a row") : 0;
+	return err ? fail(r, err, "rows", "not in the tensor, or row_stride is less than a row") :
+		     0;
 }
 
 static int read_placement(struct reader *r, const json_t *entry, size_t positions,
@@ -366,7 +368,8 @@ static int read_placement(struct reader *r, const json_t *entry, size_t position
 	};
 	if (json_object_get(entry, "region")) {
 		if (rows)
-			return fail(r, -EINVAL, "region", "and rows or channels exclude each other");
+			return fail(r, -EINVAL, "region",
+				    "and rows or channels exclude each other");
 		return read_region(r, entry, placement);
 	}
 	if (json_object_get(entry, "stride"))
@@ -425,8 +428,8 @@ static int read_info(struct reader *r, const json_t *root)
 	if (strcmp(json_string_value(name), r->graph->name))
 		return fail(r, -EINVAL, "graph", "the plan is for %s, the graph is %s",
 			    json_string_value(name), r->graph->name);
-	if (planner && (!json_is_string(planner) ||
-			json_string_length(planner) >= sizeof(info->planner)))
+	if (planner &&
+	    (!json_is_string(planner) || json_string_length(planner) >= sizeof(info->planner)))
 		return fail(r, -EBADMSG, "planner", "expected a string of at most %zu bytes",
 			    sizeof(info->planner) - 1);
 	if (planner)
@@ -491,8 +494,8 @@ static int read_rest(struct reader *r, const json_t *root)
 	for (size_t i = 0; i < json_array_size(external); i++) {
 		const json_t *id = json_array_get(external, i);
 
-		tensor = json_is_integer(id) ?
-			npuplan_ids_tensor(&r->ids, json_integer_value(id)) : NPUMEM_NONE;
+		tensor = json_is_integer(id) ? npuplan_ids_tensor(&r->ids, json_integer_value(id)) :
+					       NPUMEM_NONE;
 		if (tensor == NPUMEM_NONE ||
 		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL))
 			return fail(r, -EINVAL, "external", "entry %zu is no external tensor", i);
@@ -530,9 +533,9 @@ static int read_tiling(struct reader *r, const json_t *root, uint64_t *bands, bo
 static int read_root(struct reader *r, const json_t *root)
 {
 	static const char *const known[] = {
-		"graph",      "planner", "status", "arena",  "alignment", "lower_bound",
-		"traffic",    "work",	 "host",   "tiling", "schedule",  "placements",
-		"external",   "views",	 "blocks", "seconds", NULL,
+		"graph",    "planner", "status", "arena",   "alignment", "lower_bound",
+		"traffic",  "work",    "host",	 "tiling",  "schedule",	 "placements",
+		"external", "views",   "blocks", "seconds", NULL,
 	};
 	const json_t *schedule = json_object_get(root, "schedule");
 	const json_t *placements = json_object_get(root, "placements");
@@ -556,7 +559,8 @@ static int read_root(struct reader *r, const json_t *root)
 	if (!json_is_array(schedule))
 		return fail(r, -EBADMSG, "schedule", schedule ? "expected an array" : "missing");
 	if (!json_is_array(placements))
-		return fail(r, -EBADMSG, "placements", placements ? "expected an array" : "missing");
+		return fail(r, -EBADMSG, "placements",
+			    placements ? "expected an array" : "missing");
 	/* Placements first: transfers speak of them. */
 	err = read_placements(r, placements, json_array_size(schedule));
 	if (!err)

@@ -36,7 +36,8 @@ static json_t *position_json(const struct npuplan_graph *graph, const struct npu
 		return json_pack("{sIsIsIsIsI}", npuplan_transfer_names[position->kind],
 				 (json_int_t)graph->tensors[position->index].id, "placement",
 				 position->placement == NPUMEM_NONE ?
-					 (json_int_t)-1 : (json_int_t)position->placement,
+					 (json_int_t)-1 :
+					 (json_int_t)position->placement,
 				 "first", (json_int_t)position->first, "length",
 				 (json_int_t)position->length, "host_offset",
 				 (json_int_t)position->host_offset);
@@ -57,8 +58,8 @@ static json_t *position_json(const struct npuplan_graph *graph, const struct npu
 }
 
 /* The part of a placement that a whole tensor at one offset does without. */
-static void add_piece(const struct npuplan_graph *graph,
-		      const struct npumem_placement *placement, json_t *entry)
+static void add_piece(const struct npuplan_graph *graph, const struct npumem_placement *placement,
+		      json_t *entry)
 {
 	const struct npumem_region *region = &placement->region;
 	struct npuplan_spatial spatial;
@@ -129,8 +130,8 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 		PUT(put_field(out, "host", json_integer(info->host_size)));
 	if (graph->bands)
 		PUT(put_field(out, "tiling",
-			      json_pack("{sIsb}", "bands", (json_int_t)graph->bands,
-					"parameters", graph->with_parameters)));
+			      json_pack("{sIsb}", "bands", (json_int_t)graph->bands, "parameters",
+					graph->with_parameters)));
 	fputs(",\n\"schedule\": [", out);
 	for (uint32_t i = 0; i < plan->position_count && !err; i++) {
 		fputs(i ? ",\n" : "\n", out);
@@ -163,14 +164,13 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_pla
 
 		if (position->kind > NPUMEM_POSITION_DROP ||
 		    position->index >= (step ? graph->step_count : graph->tensor_count))
-			return npuplan_fail(error, -EINVAL,
-					    "schedule[%u] does not fit graph %s", i, graph->name);
+			return npuplan_fail(error, -EINVAL, "schedule[%u] does not fit graph %s", i,
+					    graph->name);
 	}
 	for (uint32_t i = 0; i < plan->placement_count; i++)
 		if (plan->placements[i].tensor >= graph->tensor_count)
-			return npuplan_fail(error, -EINVAL,
-					    "placements[%u] does not fit graph %s", i,
-					    graph->name);
+			return npuplan_fail(error, -EINVAL, "placements[%u] does not fit graph %s",
+					    i, graph->name);
 	return 0;
 }
 
@@ -199,8 +199,9 @@ int npuplan_plan_to_json(const struct npuplan_graph *graph, const struct npuplan
 	if (fclose(out) || err) {
 		free(buffer);
 		/* The one thing that fails but memory: a name that is not UTF-8. */
-		return npuplan_fail(error, err ? err : -ENOMEM,
-				    "cannot write plan JSON: out of memory, or the graph's name is not UTF-8");
+		return npuplan_fail(
+			error, err ? err : -ENOMEM,
+			"cannot write plan JSON: out of memory, or the graph's name is not UTF-8");
 	}
 	*text = buffer;
 	return 0;

@@ -53,7 +53,8 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 
 	npuplan_format_bytes(plan->info.arena_size, arena);
 	npuplan_format_bytes(plan->info.lower_bound, bound);
-	fprintf(out, "%s: planner %s, arena %llu (%s), lower bound %llu (%s), %u columns of %llu bytes\n",
+	fprintf(out,
+		"%s: planner %s, arena %llu (%s), lower bound %llu (%s), %u columns of %llu bytes\n",
 		graph->name, plan->info.planner, (unsigned long long)plan->info.arena_size, arena,
 		(unsigned long long)plan->info.lower_bound, bound, columns,
 		(unsigned long long)((plan->info.arena_size + columns - 1) / columns));
@@ -63,8 +64,7 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 		char label[96];
 
 		fprintf(out, "%c (id=%lld): offset %llu, %llu bytes, positions %u to %u: %s\n",
-			symbol(placement->tensor), id,
-			(unsigned long long)placement->offset,
+			symbol(placement->tensor), id, (unsigned long long)placement->offset,
 			(unsigned long long)extent(placement), placement->from, placement->to,
 			npuplan_tensor_label(graph, placement->tensor, label));
 	}

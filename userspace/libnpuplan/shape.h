@@ -41,8 +41,8 @@ struct npumem_region npuplan_rows_region(const struct npuplan_spatial *spatial,
 					 struct npuplan_rows rows);
 
 /** npuplan_region_rows() - rows that a region holds whole; false if it is not that */
-bool npuplan_region_rows(const struct npuplan_spatial *spatial,
-			 const struct npumem_region *region, struct npuplan_rows *rows);
+bool npuplan_region_rows(const struct npuplan_spatial *spatial, const struct npumem_region *region,
+			 struct npuplan_rows *rows);
 
 /* Index in the shape of the row and of the channel dimension. */
 uint32_t npuplan_row_axis(const struct npuplan_graph *graph);

@@ -13,14 +13,14 @@
 #include "tiler.h"
 
 enum pattern {
-	WHOLE,		/* all of every input */
-	WINDOW,		/* sliding window over the first input; the others whole */
-	TRANSPOSED,	/* likewise, transposed convolution */
-	SAME,		/* the same rows; an input of one row is broadcast */
-	CONCAT,		/* inputs joined along an axis */
-	PAD,		/* rows added or cropped before and after */
-	SOFTMAX,	/* the same rows if the axis is channels */
-	UPSAMPLE,	/* interpolated between neighbouring rows */
+	WHOLE,	    /* all of every input */
+	WINDOW,	    /* sliding window over the first input; the others whole */
+	TRANSPOSED, /* likewise, transposed convolution */
+	SAME,	    /* the same rows; an input of one row is broadcast */
+	CONCAT,	    /* inputs joined along an axis */
+	PAD,	    /* rows added or cropped before and after */
+	SOFTMAX,    /* the same rows if the axis is channels */
+	UPSAMPLE,   /* interpolated between neighbouring rows */
 };
 
 static const struct {
@@ -102,7 +102,8 @@ static enum pattern pattern_of(const struct npuplan_op *op)
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++)
 		if (!strcmp(op->type, patterns[i].type))
 			return patterns[i].pattern == WINDOW && op->attrs.transposed ?
-				       TRANSPOSED : patterns[i].pattern;
+				       TRANSPOSED :
+				       patterns[i].pattern;
 	return WHOLE;
 }
 
@@ -140,8 +141,7 @@ static struct npuplan_rows joined_rows(int64_t start, int64_t rows, struct npupl
  */
 static struct npuplan_rows input_rows(const struct npuplan_graph *graph,
 				      const struct npuplan_op *op, uint32_t input, int64_t start,
-				      const struct npuplan_spatial *output,
-				      struct npuplan_rows out)
+				      const struct npuplan_spatial *output, struct npuplan_rows out)
 {
 	static const struct npuplan_rows whole = { 0, -1 };
 	uint32_t tensor = op->inputs[input], dims = graph->tensors[op->outputs[0]].dim_count;
@@ -151,8 +151,8 @@ static struct npuplan_rows input_rows(const struct npuplan_graph *graph,
 
 	/* Weights and the like; and what would be cut along other dimensions. */
 	if (graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER ||
-	    !npuplan_spatial(graph, tensor, &spatial) ||
-	    graph->tensors[tensor].dim_count != dims || spatial.batch != output->batch)
+	    !npuplan_spatial(graph, tensor, &spatial) || graph->tensors[tensor].dim_count != dims ||
+	    spatial.batch != output->batch)
 		return whole;
 	switch (pattern) {
 	case WINDOW:
@@ -162,7 +162,9 @@ static struct npuplan_rows input_rows(const struct npuplan_graph *graph,
 		return npuplan_window_rows(&window, out, spatial.rows);
 	case PAD:
 		window = (struct npuplan_window){
-			.kernel = 1, .stride = 1, .dilation = 1,
+			.kernel = 1,
+			.stride = 1,
+			.dilation = 1,
 			.pad_begin = op->attrs.pad_begin[0],
 		};
 		if (input || dims != op->attrs.spatial + 2)
@@ -201,8 +203,7 @@ static bool has_rows(const struct npuplan_graph *graph, const struct npuplan_op 
 	for (uint32_t i = 0; i < op->output_count; i++)
 		/* A state that is read and rewritten is one update of the whole. */
 		if (graph->tensors[op->outputs[i]].kind == NPUMEM_TENSOR_STATE ||
-		    !npuplan_spatial(graph, op->outputs[i], &other) ||
-		    other.rows != output->rows)
+		    !npuplan_spatial(graph, op->outputs[i], &other) || other.rows != output->rows)
 			return false;
 	return true;
 }

@@ -30,8 +30,8 @@ struct npuplan_rows npuplan_band(int64_t height, uint32_t k, uint32_t n)
 }
 
 /* Input rows i = o * stride + shift that lie in [0, height), o in [first, last]. */
-static bool strided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift,
-			 int64_t height, int64_t *lo, int64_t *hi)
+static bool strided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift, int64_t height,
+			 int64_t *lo, int64_t *hi)
 {
 	first = max64(first, ceil_div(-shift, stride));
 	last = min64(last, floor_div(height - 1 - shift, stride));
@@ -41,8 +41,8 @@ static bool strided_rows(int64_t first, int64_t last, int64_t stride, int64_t sh
 }
 
 /* Input rows i in [0, height) with i * stride = o + shift, o in [first, last]. */
-static bool divided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift,
-			 int64_t height, int64_t *lo, int64_t *hi)
+static bool divided_rows(int64_t first, int64_t last, int64_t stride, int64_t shift, int64_t height,
+			 int64_t *lo, int64_t *hi)
 {
 	*lo = max64(0, ceil_div(first + shift, stride));
 	*hi = min64(height - 1, floor_div(last + shift, stride));
@@ -63,8 +63,8 @@ struct npuplan_rows npuplan_window_rows(const struct npuplan_window *w, struct n
 	for (int64_t k = 0; k < w->kernel; k++) {
 		int64_t shift = k * w->dilation - w->pad_begin, lo, hi;
 		bool any = w->transposed ?
-			divided_rows(first, last, w->stride, -shift, height, &lo, &hi) :
-			strided_rows(first, last, w->stride, shift, height, &lo, &hi);
+				   divided_rows(first, last, w->stride, -shift, height, &lo, &hi) :
+				   strided_rows(first, last, w->stride, shift, height, &lo, &hi);
 
 		if (any) {
 			min = min64(min, lo);
