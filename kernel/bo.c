@@ -205,24 +205,27 @@ int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *
 	int err;
 
 	if (!args->size || args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "BO_CREATE: size %llu, pad %u", args->size,
+				     args->pad);
 	switch (args->flags) {
 	case NPUMEM_BO_CARVEOUT:
 		bank = npumem_bank_lookup(dev, args->bank);
 		if (!bank)
-			return -EINVAL;
+			return npumem_refuse(drm, -EINVAL, "BO_CREATE: no bank %u", args->bank);
 		bo = npumem_bo_create_carveout(bank, args->size);
 		break;
 	case NPUMEM_BO_SYSTEM:
 		if (args->bank)
-			return -EINVAL;
+			return npumem_refuse(drm, -EINVAL, "BO_CREATE: bank %u of a system BO",
+					     args->bank);
 		bo = bo_create_system(dev, args->size);
 		break;
 	default:
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "BO_CREATE: flags %#x", args->flags);
 	}
 	if (IS_ERR(bo))
-		return PTR_ERR(bo);
+		return npumem_refuse(drm, (int)PTR_ERR(bo), "BO_CREATE: %llu bytes, flags %#x",
+				     args->size, args->flags);
 	args->size = bo->shmem.base.size;
 	err = drm_gem_handle_create(file, &bo->shmem.base, &args->handle);
 	npumem_bo_put(bo);
@@ -236,10 +239,10 @@ int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_f
 	int err;
 
 	if (args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "BO_MMAP_OFFSET: pad is not zero");
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "BO_MMAP_OFFSET: no BO %u", args->handle);
 	err = drm_gem_create_mmap_offset(obj);
 	if (!err)
 		args->offset = drm_vma_node_offset_addr(&obj->vma_node);
@@ -254,10 +257,10 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 	long ret;
 
 	if (args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "BO_WAIT: pad is not zero");
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "BO_WAIT: no BO %u", args->handle);
 	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true,
 				    drm_timeout_abs_to_jiffies(args->timeout_ns));
 	drm_gem_object_put(obj);

@@ -29,7 +29,7 @@ static inline struct npumem_bo *to_npumem_bo(struct drm_gem_object *obj)
 	return container_of(obj, struct npumem_bo, shmem.base);
 }
 
-void npumem_bo_init(void);	/* at module init */
+void npumem_bo_init(void); /* at module init */
 
 /* A zeroed BO of whole pages with one reference and no handle. */
 struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size);

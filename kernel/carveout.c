@@ -30,7 +30,7 @@
 #include "compat.h"
 #include "drv.h"
 
-#define SCRUB_CHUNK	SZ_256K
+#define SCRUB_CHUNK SZ_256K
 
 static void bank_takedown(struct drm_device *drm, void *ptr)
 {
@@ -84,9 +84,10 @@ static int bank_add_region(struct npumem_device *dev, unsigned int idx)
 		return dev_err_probe(parent, err, "memory-region %u is not reserved memory\n", idx);
 	if (!IS_ALIGNED(res.start, NPUMEM_BANK_ALIGNMENT) ||
 	    resource_size(&res) < NPUMEM_BANK_ALIGNMENT)
-		return dev_err_probe(parent, -EINVAL,
-				     "memory-region %u: %pR does not start at, or have, a multiple of %u bytes\n",
-				     idx, &res, NPUMEM_BANK_ALIGNMENT);
+		return dev_err_probe(
+			parent, -EINVAL,
+			"memory-region %u: %pR does not start at, or have, a multiple of %u bytes\n",
+			idx, &res, NPUMEM_BANK_ALIGNMENT);
 	if (of_property_read_string_index(parent->of_node, "memory-region-names", idx, &name))
 		name = res.name ?: "carveout";
 	bank = bank_create(dev, name, resource_size(&res));
@@ -95,9 +96,9 @@ static int bank_add_region(struct npumem_device *dev, unsigned int idx)
 	bank->phys = res.start;
 	bank->vaddr = devm_memremap(parent, res.start, bank->size, MEMREMAP_WC);
 	if (IS_ERR_OR_NULL(bank->vaddr))
-		return dev_err_probe(parent, -ENOMEM,
-				     "memory-region %u: cannot map %pR; does its node say no-map?\n",
-				     idx, &res);
+		return dev_err_probe(
+			parent, -ENOMEM,
+			"memory-region %u: cannot map %pR; does its node say no-map?\n", idx, &res);
 	bank_publish(bank);
 	return 0;
 }

@@ -14,7 +14,7 @@ struct seq_file;
 struct vm_fault;
 
 /* Every arena and BO starts at a multiple of it: the largest tensor alignment. */
-#define NPUMEM_BANK_ALIGNMENT	65536u
+#define NPUMEM_BANK_ALIGNMENT 65536u
 
 /**
  * struct npumem_bank - one carveout bank

@@ -8,9 +8,11 @@
 #include "drv.h"
 
 #ifdef CONFIG_DEBUG_FS
-void npumem_debugfs_init(struct npumem_device *dev);	/* at probe */
+void npumem_debugfs_init(struct npumem_device *dev); /* at probe */
 #else
-static inline void npumem_debugfs_init(struct npumem_device *dev) {}
+static inline void npumem_debugfs_init(struct npumem_device *dev)
+{
+}
 #endif
 
 #endif /* NPUMEM_DEBUGFS_H */

@@ -50,7 +50,7 @@ static unsigned int software_mib[NPUMEM_MAX_BANKS];
 static unsigned int software_count;
 module_param_array(software_mib, uint, &software_count, 0400);
 MODULE_PARM_DESC(software_mib,
-		 "MiB of each bank of a device without hardware, for development and tests (default: none)");
+		 "MiB of each bank of a software carveout, for tests (default: none)");
 
 /* ------------------------------------------------------------------- files */
 
@@ -195,11 +195,17 @@ static int device_init(struct npumem_device *dev)
 	return npumem_faults_init(dev);
 }
 
+static struct platform_driver sim_driver;
+
 static int device_add_banks(struct npumem_device *dev)
 {
-	const unsigned int *mib = dev_get_platdata(dev->drm.dev);
+	const unsigned int *mib = NULL;
 	unsigned int i;
 	int err;
+
+	/* Other drivers' platform data are theirs. */
+	if (dev->drm.dev->driver == &sim_driver.driver)
+		mib = dev_get_platdata(dev->drm.dev);
 
 	err = npumem_banks_add_regions(dev);
 	for (i = 0; !err && mib && i < software_count; i++)
@@ -225,10 +231,6 @@ int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *
 	err = device_init(dev);
 	if (err)
 		return err;
-	/* To map the pages of dma-bufs imported from other devices. */
-	err = dma_coerce_mask_and_coherent(parent, DMA_BIT_MASK(64));
-	if (err)
-		return dev_err_probe(parent, err, "no DMA\n");
 	err = device_add_banks(dev);
 	if (err)
 		return err;
@@ -257,6 +259,12 @@ EXPORT_SYMBOL_GPL(npumem_device_remove);
 
 static int sim_probe(struct platform_device *pdev)
 {
+	int err;
+
+	/* No DMA of its own, but the mask has a say in importing dma-bufs. */
+	err = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
+	if (err)
+		return dev_err_probe(&pdev->dev, err, "no DMA\n");
 	return npumem_device_probe(&pdev->dev, &npumem_engine_sim, 1);
 }
 
@@ -267,7 +275,7 @@ static void sim_remove(struct platform_device *pdev)
 
 static const struct of_device_id sim_of_match[] = {
 	{ .compatible = "npumem,sim-npu" },
-	{}
+	{},
 };
 MODULE_DEVICE_TABLE(of, sim_of_match);
 

@@ -26,17 +26,18 @@
 #include <linux/xarray.h>
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
+#include <drm/drm_print.h>
 
 #include "npumem_drm.h"
 #include "verify/verify.h"
 
-#define NPUMEM_MAX_BANKS	8
-#define NPUMEM_MAX_ENGINES	4
-#define NPUMEM_MAX_LOG		(1u << 20)
-#define NPUMEM_MAX_JOBS		1024
-#define NPUMEM_MAX_SYNCS	256
-#define NPUMEM_MAX_REQUESTS	64
-#define NPUMEM_MAX_HANDLES	65536	/* of each kind, per open file */
+#define NPUMEM_MAX_BANKS    8
+#define NPUMEM_MAX_ENGINES  4
+#define NPUMEM_MAX_LOG	    (1u << 20)
+#define NPUMEM_MAX_JOBS	    1024
+#define NPUMEM_MAX_SYNCS    256
+#define NPUMEM_MAX_REQUESTS 64
+#define NPUMEM_MAX_HANDLES  65536 /* of each kind, per open file */
 
 struct npumem_bank;
 struct npumem_engine;
@@ -85,6 +86,16 @@ struct npumem_file {
 	struct xarray runs;
 	atomic_t bo_handles;
 };
+
+/*
+ * The errno of a mistake that user space made, with a line for who debugs it.
+ * Never louder: any client could fill the log.
+ */
+#define npumem_refuse(drm, error, fmt, ...)                         \
+	({                                                          \
+		drm_dbg(drm, fmt ": %d\n", ##__VA_ARGS__, (error)); \
+		(error);                                            \
+	})
 
 /*
  * A handle for an object, or a reserved one if the object is NULL. -EMFILE: the

@@ -28,7 +28,7 @@
 #include "run.h"
 
 /* How often late jobs are looked at. What is too late is up to the engine. */
-#define LATE_MS		500
+#define LATE_MS 500
 
 static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 {

@@ -27,9 +27,9 @@
 #include "job.h"
 #include "npumem_mix.h"
 
-#define SIM_CHUNK	SZ_64K
-#define JOB_MAX_MS	60000
-#define HANG_MS		5000
+#define SIM_CHUNK  SZ_64K
+#define JOB_MAX_MS 60000
+#define HANG_MS	   5000
 
 /**
  * struct sim - state of the engine
@@ -73,9 +73,9 @@ struct sim {
 struct sim_op {
 	struct sim *sim;
 	struct npumem_job *job;
-	u64 digest;		/* mix */
-	u32 access;		/* number within the step */
-	u64 copied;		/* copy: bytes moved to, or from, the bounce buffer */
+	u64 digest; /* mix */
+	u32 access; /* number within the step */
+	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
 };
 
 typedef void (*sim_chunk_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);

@@ -22,7 +22,7 @@
 #include "trace.h"
 #include "upcall.h"
 
-#define RING	64
+#define RING 64
 
 /**
  * struct fault - one fault
@@ -172,11 +172,12 @@ void npumem_faults_show(struct npumem_device *dev, struct seq_file *m)
 		spin_lock_irq(&faults->lock);
 		fault = faults->ring[i % RING];
 		spin_unlock_irq(&faults->lock);
-		seq_printf(m,
-			   "time=%llu run=%llu pid=%d error=%d rule=%u position=%d step=%d tile=%d tensor=%d other_step=%d other_tile=%d other_tensor=%d\n",
-			   fault.time, fault.run, fault.pid, fault.error, fault.verdict.rule,
-			   fault.verdict.position, fault.verdict.step, fault.verdict.tile,
-			   fault.verdict.tensor, fault.verdict.other_step,
-			   fault.verdict.other_tile, fault.verdict.other_tensor);
+		seq_printf(
+			m,
+			"time=%llu run=%llu pid=%d error=%d rule=%u position=%d step=%d tile=%d tensor=%d other_step=%d other_tile=%d other_tensor=%d\n",
+			fault.time, fault.run, fault.pid, fault.error, fault.verdict.rule,
+			fault.verdict.position, fault.verdict.step, fault.verdict.tile,
+			fault.verdict.tensor, fault.verdict.other_step, fault.verdict.other_tile,
+			fault.verdict.other_tensor);
 	}
 }

@@ -9,7 +9,7 @@
 
 struct seq_file;
 
-int npumem_faults_init(struct npumem_device *dev);	/* at probe */
+int npumem_faults_init(struct npumem_device *dev); /* at probe */
 void npumem_faults_unplug(struct npumem_device *dev);
 
 /* All of a verdict but its rule is NPUMEM_NONE or zero. */

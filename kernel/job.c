@@ -172,8 +172,7 @@ static int check_spec(const struct npuv_plan *plan, const struct drm_npumem_job 
 {
 	int err;
 
-	if (spec->flags || !spec->position_count ||
-	    spec->first_position >= plan->positions.count ||
+	if (spec->flags || !spec->position_count || spec->first_position >= plan->positions.count ||
 	    spec->position_count > plan->positions.count - spec->first_position)
 		return -EINVAL;
 	err = check_value(spec);
@@ -229,7 +228,8 @@ static struct npumem_job *job_create(struct submit *submit, const struct drm_npu
 			goto err_job;
 		}
 	}
-	job->fence = npumem_fence_create(run->fence_context, atomic64_inc_return(&run->fence_seqno));
+	job->fence =
+		npumem_fence_create(run->fence_context, atomic64_inc_return(&run->fence_seqno));
 	if (!job->fence) {
 		err = -ENOMEM;
 		goto err_bounce;
@@ -262,20 +262,23 @@ static int submit_create_jobs(struct submit *submit)
 		job = job_create(submit, &submit->specs[i]);
 		if (IS_ERR(job)) {
 			submit->args->failed_job = i;
-			return PTR_ERR(job);
+			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
+					     "SUBMIT: job %u (positions %u + %u, op %u)", i,
+					     submit->specs[i].first_position,
+					     submit->specs[i].position_count, submit->specs[i].op);
 		}
 		submit->jobs[i] = job;
 	}
 	return 0;
 }
 
-static int submit_check_syncs(const struct drm_npumem_sync *syncs, u32 count)
+static int submit_check_syncs(struct submit *submit, const struct drm_npumem_sync *syncs, u32 count)
 {
 	u32 i;
 
 	for (i = 0; i < count; i++)
 		if (syncs[i].pad)
-			return -EINVAL;
+			return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: pad of sync %u", i);
 	return 0;
 }
 
@@ -297,7 +300,7 @@ static int submit_copy(struct submit *submit)
 	int err;
 
 	if (!args->jobs.count)
-		return -EINVAL;
+		return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: no jobs");
 	err = submit_copy_array(&args->jobs, sizeof(*submit->specs), NPUMEM_MAX_JOBS,
 				(void **)&submit->specs);
 	if (!err)
@@ -306,10 +309,12 @@ static int submit_copy(struct submit *submit)
 	if (!err)
 		err = submit_copy_array(&args->out_syncs, sizeof(*submit->out), NPUMEM_MAX_SYNCS,
 					(void **)&submit->out);
+	if (err)
+		drm_dbg(submit->drm, "SUBMIT: array of jobs or syncs: %d\n", err);
 	if (!err)
-		err = submit_check_syncs(submit->in, args->in_syncs.count);
+		err = submit_check_syncs(submit, submit->in, args->in_syncs.count);
 	if (!err)
-		err = submit_check_syncs(submit->out, args->out_syncs.count);
+		err = submit_check_syncs(submit, submit->out, args->out_syncs.count);
 	return err;
 }
 
@@ -326,7 +331,9 @@ static int submit_find_out(struct submit *submit)
 	for (i = 0; i < count; i++) {
 		submit->syncobjs[i] = drm_syncobj_find(submit->file, submit->out[i].handle);
 		if (!submit->syncobjs[i])
-			return -ENOENT;
+			return npumem_refuse(submit->drm, -ENOENT,
+					     "SUBMIT: out-sync %u: no syncobj %u", i,
+					     submit->out[i].handle);
 		if (!submit->out[i].point)
 			continue;
 		submit->chains[i] = dma_fence_chain_alloc();
@@ -349,7 +356,9 @@ static int submit_add_in(struct submit *submit)
 		if (!err)
 			err = drm_sched_job_add_dependency(&submit->jobs[0]->base, fence);
 		if (err)
-			return err;
+			return npumem_refuse(submit->drm, err,
+					     "SUBMIT: in-sync %u: syncobj %u, point %llu", i,
+					     submit->in[i].handle, submit->in[i].point);
 	}
 	return 0;
 }
@@ -480,11 +489,11 @@ static int submit_locked(struct submit *submit)
 static int submit_do(struct submit *submit)
 {
 	struct npumem_run *run;
-	int err;
+	int err, idx;
 
 	run = npumem_run_lookup(submit->file->driver_priv, submit->args->run);
 	if (!run)
-		return -ENOENT;
+		return npumem_refuse(submit->drm, -ENOENT, "SUBMIT: no run %u", submit->args->run);
 	submit->run = run;
 	err = submit_copy(submit);
 	if (!err)
@@ -497,7 +506,12 @@ static int submit_do(struct submit *submit)
 		return err;
 	if (mutex_lock_interruptible(&run->lock))
 		return -ERESTARTSYS;
-	err = submit_locked(submit);
+	/* Only now: unplug waits for us, but never for a page fault of the caller's. */
+	err = -ENODEV;
+	if (drm_dev_enter(submit->drm, &idx)) {
+		err = submit_locked(submit);
+		drm_dev_exit(idx);
+	}
 	mutex_unlock(&run->lock);
 	if (err == -EPERM)
 		npumem_fault_refused(run->dev, run->id, err, &submit->args->verdict);
@@ -509,17 +523,14 @@ int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *fil
 {
 	struct drm_npumem_submit *args = data;
 	struct submit submit = { .drm = drm, .file = file, .args = args };
-	int err, idx;
+	int err;
 
 	args->failed_job = NPUMEM_NONE;
 	memset(&args->verdict, 0, sizeof(args->verdict));
 	if (args->flags || args->pad)
-		return -EINVAL;
-	/* Jobs are pushed to engines that unplug has not stopped yet. */
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
+		return npumem_refuse(drm, -EINVAL, "SUBMIT: flags %#x, pad %u", args->flags,
+				     args->pad);
 	err = submit_do(&submit);
 	submit_fini(&submit);
-	drm_dev_exit(idx);
 	return err;
 }

@@ -14,7 +14,7 @@
 #include "upcall.h"
 
 /* What kernel/verify/ verifies; it refuses the rest with EOPNOTSUPP. */
-#define FEATURES	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_INPLACE)
+#define FEATURES (NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_INPLACE)
 
 static int answer(struct drm_npumem_dev_query *args, const void *data, size_t size)
 {
@@ -86,6 +86,6 @@ int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *
 	case NPUMEM_QUERY_ENGINES:
 		return query_engines(dev, args);
 	default:
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "DEV_QUERY: no type %u", args->type);
 	}
 }

@@ -265,21 +265,26 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 	args->handle = 0;
 	args->arena_bo = 0;
 	if (args->flags || args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x, pad %u", args->flags,
+				     args->pad);
 	if (args->share_group)
-		return -EOPNOTSUPP;
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_CREATE: share groups");
 	bank = npumem_bank_lookup(dev, args->bank);
 	if (!bank)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: no bank %u", args->bank);
 	plan = npumem_plan_lookup(file->driver_priv, args->plan);
 	if (!plan)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "RUN_CREATE: no plan %u", args->plan);
 	err = run_check_plan(plan);
-	if (err)
+	if (err) {
+		drm_dbg(drm, "RUN_CREATE: plan %u is not ready: %d\n", args->plan, err);
 		goto err_plan;
+	}
 	host = run_host_bo(file, args->host_bo, plan->v->info->host_size);
 	if (IS_ERR(host)) {
 		err = PTR_ERR(host);
+		drm_dbg(drm, "RUN_CREATE: host BO %u, %llu bytes wanted: %d\n", args->host_bo,
+			plan->v->info->host_size, err);
 		goto err_plan;
 	}
 	run = run_create(dev, plan, bank, host);
@@ -309,12 +314,12 @@ int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *f
 	struct npumem_run *run;
 
 	if (args->flags)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: flags %#x", args->flags);
 	run = npumem_run_lookup(file->driver_priv, args->run);
 	if (!run)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no run %u", args->run);
 	npumem_run_put(run);
-	return -EOPNOTSUPP;
+	return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: external tensors");
 }
 
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
@@ -324,10 +329,10 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 	int err = 0;
 
 	if (args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "RUN_RESET: pad is not zero");
 	run = npumem_run_lookup(file->driver_priv, args->handle);
 	if (!run)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "RUN_RESET: no run %u", args->handle);
 	if (mutex_lock_interruptible(&run->lock)) {
 		err = -ERESTARTSYS;
 		goto out;
@@ -352,10 +357,10 @@ int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file
 	struct npumem_run *run;
 
 	if (args->pad)
-		return -EINVAL;
+		return npumem_refuse(drm, -EINVAL, "RUN_DESTROY: pad is not zero");
 	run = npumem_handle_remove(&priv->runs, args->handle);
 	if (!run)
-		return -ENOENT;
+		return npumem_refuse(drm, -ENOENT, "RUN_DESTROY: no run %u", args->handle);
 	run_drop(run);
 	return 0;
 }
@@ -377,11 +382,12 @@ void npumem_runs_show(struct npumem_device *dev, struct seq_file *m)
 			empty += run->states->cells[i] == NPUV_EMPTY;
 			retired += run->states->cells[i] == NPUV_RETIRED;
 		}
-		seq_printf(m,
-			   "run=%llu pid=%d bank=%u arena=%#llx size=%zu cells=%u empty=%u live=%u retired=%u busy=%d error=%d\n",
-			   run->id, run->pid, run->arena->bank->index, run->arena->node.start,
-			   run->arena->shmem.base.size, cells, empty, cells - empty - retired,
-			   retired, run_busy(run), npumem_run_error(run));
+		seq_printf(
+			m,
+			"run=%llu pid=%d bank=%u arena=%#llx size=%zu cells=%u empty=%u live=%u retired=%u busy=%d error=%d\n",
+			run->id, run->pid, run->arena->bank->index, run->arena->node.start,
+			run->arena->shmem.base.size, cells, empty, cells - empty - retired, retired,
+			run_busy(run), npumem_run_error(run));
 		mutex_unlock(&run->lock);
 	}
 	mutex_unlock(&dev->runs_lock);

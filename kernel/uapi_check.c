@@ -9,8 +9,8 @@
 
 #include "npumem_drm.h"
 
-#define CHECK_SIZE(type, size)					\
-	static_assert(sizeof(struct type) == (size));		\
+#define CHECK_SIZE(type, size)                        \
+	static_assert(sizeof(struct type) == (size)); \
 	static_assert((size) % 8 == 0)
 
 CHECK_SIZE(drm_npumem_array, 16);

@@ -14,7 +14,7 @@
 #include "drv.h"
 
 /* The largest record a newer user may have. */
-#define MAX_STRIDE	PAGE_SIZE
+#define MAX_STRIDE PAGE_SIZE
 
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count)
 {
