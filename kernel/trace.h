@@ -12,6 +12,8 @@
 
 #include "npumem_plan.h"
 
+/* clang-format off: these macros are no C. */
+
 /* A plan request on its way to the daemon; settled with error 0 or negative. */
 TRACE_EVENT(npumem_request,
 	TP_PROTO(u64 id, u64 graph_size, const char *planner, s64 deadline),
@@ -138,6 +140,8 @@ TRACE_EVENT(npumem_fault,
 		  __entry->run, __entry->error, __entry->rule, __entry->position,
 		  __entry->step, __entry->tile, __entry->other_tile)
 );
+
+/* clang-format on */
 
 #endif /* NPUMEM_TRACE_H */
 
