@@ -154,14 +154,14 @@ static int query(const char *path, struct device *device)
 	int err = npumem_device_open(path, &open, &error);
 
 	if (err)
-		return fail(path, "%s", error.text);
+		return failure(path, "%s", error.text);
 	err = npumem_device_info(open, &device->info, &error);
 	if (!err)
 		err = npumem_device_banks(open, &device->banks, &device->bank_count, &error);
 	if (!err)
 		err = npumem_device_engines(open, &device->engines, &device->engine_count, &error);
 	npumem_device_close(open);
-	return err ? fail(path, "%s", error.text) : EXIT_OK;
+	return err ? failure(path, "%s", error.text) : EXIT_OK;
 }
 
 /* @list: JSON array, or NULL to print. */
@@ -194,11 +194,11 @@ int cmd_devices(int argc, char **argv)
 		status = show(args.device, list);
 	} else {
 		if (npumem_device_list(&paths, &count, &error))
-			status = fail("devices", "%s", error.text);
+			status = failure("devices", "%s", error.text);
 		else if (!count)
-			status = fail("devices", "no npumem device that may be opened: is the "
-						 "module npumem loaded, and may this user open "
-						 "/dev/accel/accel* or /dev/dri/renderD*?");
+			status = failure("devices", "no npumem device that may be opened: is the "
+						    "module npumem loaded, and may this user open "
+						    "/dev/accel/accel* or /dev/dri/renderD*?");
 		/* One that fails does not hide the others. */
 		for (uint32_t i = 0; i < count; i++) {
 			if (show(paths[i], list) != EXIT_OK)

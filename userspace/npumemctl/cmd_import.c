@@ -118,7 +118,7 @@ int cmd_import(int argc, char **argv)
 		goto out;
 	if (args.output) {
 		if (npuimport_graph_json_write(model.graph, &text, &error)) {
-			fail(model.path, "%s", error.text);
+			failure(model.path, "%s", error.text);
 			goto out;
 		}
 		status = write_file(args.output, text, strlen(text));

@@ -119,13 +119,13 @@ static int write_outputs(const struct arguments *args, const struct model *model
 
 	if (args->output) {
 		if (npuplan_plan_to_json(model->graph, plan, &text, &error))
-			return fail(model->path, "%s", error.text);
+			return failure(model->path, "%s", error.text);
 		status = write_file(args->output, text, strlen(text));
 		free(text);
 	}
 	if (status == EXIT_OK && args->blob) {
 		if (npuplan_plan_write(plan, &blob, &size, &error))
-			return fail(model->path, "%s", error.text);
+			return failure(model->path, "%s", error.text);
 		status = write_file(args->blob, blob, size);
 		free(blob);
 	}
@@ -151,7 +151,7 @@ int cmd_plan(int argc, char **argv)
 	if (!model_import(&model, args.graph) || !model_tile(&model, &args.tiling))
 		goto out;
 	if (npuplan_plan(model.graph, &args.plan, &plan, &error)) {
-		fail(model.path, "%s", error.text);
+		failure(model.path, "%s", error.text);
 		goto out;
 	}
 	status = write_outputs(&args, &model, plan);

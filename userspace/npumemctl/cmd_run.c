@@ -165,7 +165,7 @@ static int open_device(struct session *s)
 	if (npumem_device_open(s->args->device, &s->device, &error) ||
 	    npumem_device_info(s->device, &s->info, &error) ||
 	    npumem_device_engines(s->device, &engines, &count, &error))
-		return fail(device_path(s), "%s", error.text);
+		return failure(device_path(s), "%s", error.text);
 	s->engine = NPUMEM_NONE;
 	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++) {
 		if (engines[i].ops >> NPUMEM_OP_MIX & 1)
@@ -173,7 +173,7 @@ static int open_device(struct session *s)
 	}
 	free(engines);
 	if (s->engine == NPUMEM_NONE)
-		return fail(device_path(s), "none of its engines runs the operator \"mix\"");
+		return failure(device_path(s), "none of its engines runs the operator \"mix\"");
 	return EXIT_OK;
 }
 
@@ -191,19 +191,20 @@ static int request_plan(struct session *s)
 
 	err = npumem_plan_request(s->graph, &request, &s->plan, &error);
 	if (err == -ENOTCONN)
-		return fail(device_path(s),
-			    "%s (start npumemd, or plan with \"npumemctl plan -o FILE\" and give "
-			    "--plan FILE)",
-			    error.text);
+		return failure(
+			device_path(s),
+			"%s (start npumemd, or plan with \"npumemctl plan -o FILE\" and give "
+			"--plan FILE)",
+			error.text);
 	/* The driver ends it at the deadline, so that much and a little more. */
 	if (!err)
 		err = npumem_plan_wait(s->plan, npumem_deadline(INT64_MAX), &error);
 	if (!err)
 		err = npumem_plan_read(s->plan, &s->file.blob, &s->file.blob_size, &error);
 	if (err)
-		return fail(s->model.path, "%s", error.text);
+		return failure(s->model.path, "%s", error.text);
 	if (npuplan_plan_read(s->file.blob, s->file.blob_size, &s->file.plan, &plan_error))
-		return fail(s->model.path, "the daemon's plan: %s", plan_error.text);
+		return failure(s->model.path, "the daemon's plan: %s", plan_error.text);
 	return EXIT_OK;
 }
 
@@ -215,15 +216,15 @@ static int get_plan(struct session *s)
 
 	if (npumem_graph_create(s->device, s->model.blob, s->model.blob_size, NULL, &s->graph,
 				&error))
-		return fail(s->model.path, "%s", error.text);
+		return failure(s->model.path, "%s", error.text);
 	if (!s->file.plan)
 		status = request_plan(s);
 	else if (npumem_plan_load(s->graph, s->file.blob, s->file.blob_size, NULL, &s->plan,
 				  &error))
-		status = fail(s->file.path, "%s", error.text);
+		status = failure(s->file.path, "%s", error.text);
 	s->plan_seconds = now() - start;
 	if (status == EXIT_OK && npumem_plan_stats(s->plan, &s->stats, &error))
-		status = fail(device_path(s), "%s", error.text);
+		status = failure(device_path(s), "%s", error.text);
 	return status;
 }
 
@@ -234,15 +235,15 @@ static int start_run(struct session *s)
 
 	if (s->stats.host_size &&
 	    npumem_bo_create(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM, 0, &s->host, &error))
-		return fail(device_path(s), "%s", error.text);
+		return failure(device_path(s), "%s", error.text);
 	if (npumem_run_create(s->plan, 0, s->host, &s->run, &error) ||
 	    npumem_bo_map(npumem_run_arena(s->run), &arena, &error) ||
 	    npumem_sync_create(s->device, &s->sync, &error))
-		return fail(device_path(s), "%s", error.text);
+		return failure(device_path(s), "%s", error.text);
 	s->arena = arena;
 	if (reference_init(&s->ref, s->model.graph, s->file.plan))
-		return fail(s->model.path, "out of memory for the reference: it needs %s",
-			    size_text(model_bytes(s->model.graph)).s);
+		return failure(s->model.path, "out of memory for the reference: it needs %s",
+			       size_text(model_bytes(s->model.graph)).s);
 	return EXIT_OK;
 }
 
@@ -263,8 +264,8 @@ static int copy_in(struct session *s)
 			continue;
 		if (reference_copy(p, s->ref.bytes[p->tensor], tensor->size, s->arena,
 				   s->stats.arena_size, true))
-			return fail(s->model.path, "tensor '%s' is not inside the arena",
-				    tensor->name);
+			return failure(s->model.path, "tensor '%s' is not inside the arena",
+				       tensor->name);
 	}
 	return EXIT_OK;
 }
@@ -279,8 +280,8 @@ static int copy_out(struct session *s, uint32_t tensor, uint8_t *bytes)
 
 		if (p->tensor == tensor && p->to + 1 == plan->position_count &&
 		    reference_copy(p, bytes, size, s->arena, s->stats.arena_size, false))
-			return fail(s->model.path, "tensor '%s' is not inside the arena",
-				    s->model.graph->tensors[tensor].name);
+			return failure(s->model.path, "tensor '%s' is not inside the arena",
+				       s->model.graph->tensors[tensor].name);
 	}
 	return EXIT_OK;
 }
@@ -298,7 +299,7 @@ static int submit_all(struct session *s, uint64_t key)
 		most = 1;
 	jobs = calloc(most, sizeof(*jobs));
 	if (!jobs)
-		return fail(s->model.path, "out of memory");
+		return failure(s->model.path, "out of memory");
 	for (uint32_t first = 0; !err && first < positions; first += most) {
 		uint32_t count = positions - first < most ? positions - first : most;
 		struct npumem_submit submit = { .jobs = jobs, .job_count = count };
@@ -317,17 +318,17 @@ static int submit_all(struct session *s, uint64_t key)
 		}
 		err = npumem_run_submit(s->run, &submit, &error);
 		if (err && submit.failed_job != NPUMEM_NONE)
-			fail(device_path(s), "position %" PRIu32 " was refused: %s",
-			     first + submit.failed_job, error.text);
+			failure(device_path(s), "position %" PRIu32 " was refused: %s",
+				first + submit.failed_job, error.text);
 		else if (err)
-			fail(device_path(s), "%s", error.text);
+			failure(device_path(s), "%s", error.text);
 	}
 	free(jobs);
 	if (err)
 		return EXIT_FAILED;
 	if (npumem_sync_wait(s->device, &sync, 1, deadline(s), &error) ||
 	    npumem_bo_wait(npumem_run_arena(s->run), deadline(s), &error))
-		return fail(device_path(s), "%s", error.text);
+		return failure(device_path(s), "%s", error.text);
 	return EXIT_OK;
 }
 
@@ -351,7 +352,7 @@ static int compare(struct session *s, uint64_t inference, json_t *results, uint3
 			continue;
 		bytes = calloc(tensor->size, 1);
 		if (!bytes)
-			return fail(s->model.path, "out of memory");
+			return failure(s->model.path, "out of memory");
 		if (copy_out(s, t, bytes) != EXIT_OK) {
 			free(bytes);
 			return EXIT_FAILED;
@@ -359,12 +360,12 @@ static int compare(struct session *s, uint64_t inference, json_t *results, uint3
 		while (i < tensor->size && bytes[i] == s->ref.bytes[t][i])
 			i++;
 		if (i < tensor->size)
-			status = fail(s->model.path,
-				      "inference %" PRIu64 ": tensor %" PRId64
-				      " '%s' differs from the reference from byte %" PRIu64
-				      " of %" PRIu64 " on (0x%02x, reference 0x%02x)",
-				      inference, tensor->id, tensor->name, i, tensor->size,
-				      bytes[i], s->ref.bytes[t][i]);
+			status = failure(s->model.path,
+					 "inference %" PRIu64 ": tensor %" PRId64
+					 " '%s' differs from the reference from byte %" PRIu64
+					 " of %" PRIu64 " on (0x%02x, reference 0x%02x)",
+					 inference, tensor->id, tensor->name, i, tensor->size,
+					 bytes[i], s->ref.bytes[t][i]);
 		json_array_append_new(
 			results,
 			json_pack("{sI sI ss sI sb so}", "inference", (json_int_t)inference, "id",
@@ -398,10 +399,10 @@ static int run_all(struct session *s, json_t *results, uint32_t *compared)
 		status = compare(s, i, results, compared);
 		if (status == EXIT_OK && i + 1 < s->args->repeat &&
 		    npumem_run_reset(s->run, &error))
-			status = fail(device_path(s), "%s", error.text);
+			status = failure(device_path(s), "%s", error.text);
 	}
 	if (status == EXIT_OK && !*compared)
-		status = fail(s->model.path, "the model has no output to compare");
+		status = failure(s->model.path, "the model has no output to compare");
 	return status;
 }
 
@@ -450,7 +451,7 @@ static int write_plan(struct session *s)
 	if (!s->args->output)
 		return EXIT_OK;
 	if (npuplan_plan_to_json(s->model.graph, s->file.plan, &text, &error))
-		return fail(s->model.path, "%s", error.text);
+		return failure(s->model.path, "%s", error.text);
 	status = write_file(s->args->output, text, strlen(text));
 	free(text);
 	return status;
@@ -467,8 +468,8 @@ static int load_model(struct session *s)
 		return EXIT_FAILED;
 	}
 	if (s->model.graph->block_count != 1)
-		return fail(s->model.path, "it has loops or branches, which the reference does "
-					   "not compute");
+		return failure(s->model.path, "it has loops or branches, which the reference does "
+					      "not compute");
 	return EXIT_OK;
 }
 

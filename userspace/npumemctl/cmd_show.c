@@ -71,7 +71,7 @@ int cmd_show(int argc, char **argv)
 	if (model_with_plan(&model, args.graph, &file, args.plan, &args.tiling)) {
 		int err = npuplan_plan_print(model.graph, file.plan, args.columns, stdout);
 
-		status = err ? fail(file.path, "cannot be drawn: it does not fit its graph") :
+		status = err ? failure(file.path, "cannot be drawn: it does not fit its graph") :
 			       EXIT_OK;
 	}
 	plan_file_release(&file);

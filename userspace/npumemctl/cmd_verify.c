@@ -89,7 +89,7 @@ static int verify(const struct arguments *args, const struct model *model,
 	int err, status;
 
 	if (!log)
-		return fail(file->path, "out of memory");
+		return failure(file->path, "out of memory");
 	err = npuplan_verify(model->blob, model->blob_size, file->blob, file->blob_size, &verdict,
 			     log, LOG_BYTES);
 	status = err ? EXIT_FAILED : EXIT_OK;
@@ -97,7 +97,7 @@ static int verify(const struct arguments *args, const struct model *model,
 		if (print_json(verdict_json(!err, &verdict, log)) != EXIT_OK)
 			status = EXIT_FAILED;
 	} else if (err) {
-		fail(file->path, "refused by the verifier:\n%s", log);
+		failure(file->path, "refused by the verifier:\n%s", log);
 	} else {
 		printf("%s is a valid plan of %s: arena %s\n", file->path, model->graph->name,
 		       size_text(file->plan->info.arena_size).s);

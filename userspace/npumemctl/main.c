@@ -47,7 +47,7 @@ static void print_version(FILE *out, struct argp_state *state)
 static int finish(int status)
 {
 	if (fflush(stdout) || ferror(stdout))
-		return fail("standard output", "%s", strerror(errno));
+		return failure("standard output", "%s", strerror(errno));
 	return status;
 }
 

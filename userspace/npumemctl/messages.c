@@ -8,7 +8,7 @@
 
 #include "npumemctl.h"
 
-int fail(const char *where, const char *fmt, ...)
+int failure(const char *where, const char *fmt, ...)
 {
 	va_list args;
 
@@ -47,7 +47,7 @@ int print_json(json_t *object)
 
 	json_decref(object);
 	if (err)
-		return fail("JSON", "cannot be written: a name is not UTF-8, or out of memory");
+		return failure("JSON", "cannot be written: a name is not UTF-8, or out of memory");
 	putchar('\n');
 	return EXIT_OK;
 }
@@ -58,8 +58,8 @@ int write_file(const char *path, const void *data, size_t size)
 	bool bad;
 
 	if (!file)
-		return fail(path, "%s", strerror(errno));
+		return failure(path, "%s", strerror(errno));
 	bad = fwrite(data, 1, size, file) != size;
 	bad |= (file == stdout ? fflush(file) : fclose(file)) != 0;
-	return bad ? fail(path, "%s", strerror(errno)) : EXIT_OK;
+	return bad ? failure(path, "%s", strerror(errno)) : EXIT_OK;
 }

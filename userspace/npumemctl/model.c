@@ -11,7 +11,7 @@ bool model_import(struct model *model, const char *path)
 
 	model->path = strcmp(path, "-") ? path : "standard input";
 	if (npuimport_file(path, &model->graph, &model->info, &error)) {
-		fail(model->path, "%s", error.text);
+		failure(model->path, "%s", error.text);
 		return false;
 	}
 	if (model->info.subgraphs > 1)
@@ -30,14 +30,15 @@ bool model_tile(struct model *model, const struct tiling *tiling)
 	if (!model->graph->step_count) {
 		err = npuplan_graph_tile_bands(model->graph, bands, tiling->parameters, &error);
 	} else if (tiling->bands || tiling->parameters) {
-		fail(model->path, "a graph blob is cut into steps already: leave out --bands and "
-				  "--params");
+		failure(model->path,
+			"a graph blob is cut into steps already: leave out --bands and "
+			"--params");
 		return false;
 	}
 	if (!err)
 		err = npuplan_graph_write(model->graph, &model->blob, &model->blob_size, &error);
 	if (err)
-		fail(model->path, "%s", error.text);
+		failure(model->path, "%s", error.text);
 	return !err;
 }
 
@@ -89,7 +90,7 @@ static bool read_plan(struct model *model, struct plan_file *file, void *text, s
 			err = npuplan_plan_write(file->plan, &file->blob, &file->blob_size, &error);
 	}
 	if (err)
-		fail(file->path, "%s", error.text);
+		failure(file->path, "%s", error.text);
 	return !err;
 }
 
@@ -103,18 +104,18 @@ bool model_with_plan(struct model *model, const char *graph_path, struct plan_fi
 
 	file->path = strcmp(plan_path, "-") ? plan_path : "standard input";
 	if (!strcmp(graph_path, "-") && !strcmp(plan_path, "-")) {
-		fail(file->path, "graph and plan cannot both come from there");
+		failure(file->path, "graph and plan cannot both come from there");
 		return false;
 	}
 	if (!model_import(model, graph_path))
 		return false;
 	if (npuimport_read_file(plan_path, &text, &size, &error)) {
-		fail(file->path, "%s", error.text);
+		failure(file->path, "%s", error.text);
 		return false;
 	}
 	if (!is_blob(text, size) &&
 	    npuplan_json_tiling(text, size, &said.bands, &said.parameters, &error)) {
-		fail(file->path, "%s", error.text);
+		failure(file->path, "%s", error.text);
 		free(text);
 		return false;
 	}

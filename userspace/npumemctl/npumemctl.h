@@ -33,8 +33,8 @@ int cmd_show(int argc, char **argv);
 
 /* ------------------------------------------------------------- messages.c */
 
-/** fail() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED */
-__attribute__((format(printf, 2, 3))) int fail(const char *where, const char *fmt, ...);
+/** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED */
+__attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
 
 /** struct size_text - "1505280 bytes (1.4 MiB)" */
 struct size_text {

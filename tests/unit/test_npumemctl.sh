@@ -1,0 +1,220 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl.sh - the command line tool, all that needs no device.
+#
+# usage: test_npumemctl.sh NPUMEMCTL GRAPHS_FOLDER
+#
+# TAP. Every message and exit status of a refusal is compared as a whole.
+set -uo pipefail
+
+ctl=$1 graphs=$2
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+# Looked for by the name of a model that does not exist, and so on.
+cd "$tmp" || exit 1
+
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$tmp/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# says STATUS TEXT COMMAND...: exit status and all of standard error
+says() {
+	local status=$1 text=$2 got err
+	shift 2
+	err=$("$@" 2>&1 >/dev/null </dev/null)
+	got=$?
+	[ $got = "$status" ] && [ "$err" = "$text" ] && return
+	echo "status $got, expected $status; standard error:"
+	echo "$err"
+	echo "expected:"
+	echo "$text"
+	return 1
+}
+
+# usage_says TEXT COMMAND...: exit status 2, and the first line
+usage_says() {
+	local text=$1 got err
+	shift
+	err=$("$@" 2>&1 >/dev/null </dev/null)
+	got=$?
+	[ $got = 2 ] && [ "${err%%$'\n'*}" = "$text" ] && return
+	echo "status $got: $err"
+	return 1
+}
+
+prints() { # prints TEXT COMMAND...: status 0, and standard output has the text
+	local text=$1 out
+	shift
+	out=$("$@") || return 1
+	[[ $out == *"$text"* ]] && return
+	echo "$out"
+	return 1
+}
+
+round_trip() { # graph bands
+	"$ctl" plan --bands "$2" "$1" -o plan.json &&
+		"$ctl" plan --bands "$2" "$1" -o again.json --blob plan.bin --graph-blob graph.bin &&
+		cmp plan.json again.json &&
+		"$ctl" verify "$1" plan.json &&
+		"$ctl" verify --bands "$2" "$1" plan.bin &&
+		"$ctl" verify graph.bin plan.bin &&
+		"$ctl" show --graph "$1" plan.json >drawn &&
+		[ -s drawn ] &&
+		"$ctl" show --graph "$1" --columns 40 - <plan.json >/dev/null
+}
+for graph in "$graphs"/*.json; do
+	for bands in 1 8; do
+		check "plan, verify, show: $(basename "$graph" .json), bands $bands" \
+			round_trip "$graph" $bands
+	done
+done
+
+net=$graphs/mobilenet_v2.fused.json
+"$ctl" plan "$net" -o plan.json >/dev/null || exit 1
+
+imported() {
+	"$ctl" import "$net" -o one.json && "$ctl" import one.json -o two.json &&
+		cmp one.json two.json && "$ctl" import - -o - <one.json | cmp - one.json &&
+		"$ctl" plan one.json -o of_one.json && "$ctl" verify "$net" of_one.json
+}
+check 'import writes what it reads' imported
+check 'import says what is in a file' prints 'operators    64' "$ctl" import "$net"
+check 'import -j' prints '"format":"graph JSON","subgraphs":1,"operators":64,' \
+	"$ctl" import -j "$net"
+check 'plan -j' prints '"planner":"greedy"' "$ctl" plan -j "$net"
+check 'plan -j: one object' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output([sys.argv[1], "plan", "-j", sys.argv[2]]))
+assert r["arena"] >= r["lower_bound"] > 0, r
+assert r["tensor_bytes"] == 7047304 and r["steps"] == 64 and r["bands"] == 1, r
+assert sum(t["bytes"] for t in r["peak"]["tensors"]) == r["lower_bound"], r
+' "$ctl" "$net"
+plan_to_stdout() { "$ctl" plan "$net" -o - | cmp - plan.json; }
+check 'plan -o -' plan_to_stdout
+check 'plan --align' prints '"alignment":64' "$ctl" plan -j --align 64 "$net"
+check 'plan --params plans weights' python3 -c '
+import json, subprocess, sys
+run = lambda *a: json.loads(subprocess.check_output([sys.argv[1], "plan", "-j", *a, sys.argv[2]]))
+assert run("--params")["placements"] > run()["placements"]
+' "$ctl" "$net"
+check 'plan --list-planners' prints greedy "$ctl" plan --list-planners
+
+# --------------------------------------------------------------- refusals
+check 'budget too small' says 1 \
+	"npumemctl: $net: needs 1.4 MiB, budget 1.0 MiB, lower bound 1.4 MiB, peak at step 4: \
+features.2.conv.0.0.conv2d + features.2.conv.1.0.conv2d; no plan in this order fits" \
+	"$ctl" plan --arena-budget 1MiB "$net"
+check 'no such file' says 1 'npumemctl: missing.json: No such file or directory' \
+	"$ctl" plan missing.json
+echo hello >text
+check 'not a model' says 1 \
+	'npumemctl: text: neither graph JSON nor a TFLite model nor a graph blob' "$ctl" import text
+check 'a full disk' says 1 'npumemctl: /dev/full: No space left on device' \
+	"$ctl" plan "$net" -o /dev/full
+list_to_full() { "$ctl" plan --list-planners >/dev/full; }
+full_stdout() {
+	local err
+	err=$(list_to_full 2>&1) && return 1
+	[ "$err" = 'npumemctl: standard output: No space left on device' ]
+}
+check 'standard output is full' full_stdout
+check 'both from standard input' says 1 \
+	'npumemctl: standard input: graph and plan cannot both come from there' "$ctl" verify - -
+
+# Two live tensors at one address: valid JSON, refused by the verifier.
+overlap() {
+	python3 - plan.json bad.json <<-'EOF'
+		import json, sys
+		plan = json.load(open(sys.argv[1]))
+		of = {p["tensor"]: p for p in plan["placements"]}
+		of[6]["offset"] = of[3]["offset"]
+		json.dump(plan, open(sys.argv[2], "w"))
+	EOF
+	"$ctl" verify "$net" bad.json >out 2>err
+	[ $? = 1 ] && [ ! -s out ] && grep -q '^npumemctl: bad.json: refused by the verifier:$' err &&
+		grep -q V4 err && grep -q 'features.1.conv.0.0.conv2d' err || { cat err; return 1; }
+	"$ctl" verify -j "$net" bad.json >out 2>err
+	[ $? = 1 ] && python3 -c '
+import json, sys
+r = json.load(open("out"))
+assert r["accepted"] is False and r["rule"] == 4 and r["length"] > 0 and r["log"], r
+'
+}
+check 'verify names two live tensors that overlap' overlap
+check 'verify -j of a good plan' prints '"accepted":true' "$ctl" verify -j "$net" plan.json
+truncated() {
+	head -c 1000 plan.json >cut.json
+	"$ctl" verify "$net" cut.json 2>err
+	[ $? = 1 ] && grep -q '^npumemctl: cut.json: ' err
+}
+check 'a truncated plan' truncated
+cut_blob() {
+	"$ctl" plan "$net" --blob whole.bin >/dev/null && head -c 500 whole.bin >cut.bin &&
+		! "$ctl" verify "$net" cut.bin 2>err && grep -q '^npumemctl: cut.bin: ' err
+}
+check 'a truncated plan blob' cut_blob
+other_graph() {
+	! "$ctl" verify "$graphs/mobilenet_v1.fused.json" plan.json 2>err &&
+		grep -q '^npumemctl: plan.json: ' err
+}
+check 'a plan of another graph' other_graph
+tiled_twice() {
+	"$ctl" plan "$net" --graph-blob graph.bin >/dev/null &&
+		says 1 'npumemctl: graph.bin: a graph blob is cut into steps already: leave out --bands and --params' \
+			"$ctl" plan --bands 2 graph.bin
+}
+check 'bands of a graph blob' tiled_twice
+blob_as_json() {
+	says 1 "npumemctl: graph.bin: graph 'mobilenet_v2.fused' has no operators, so graph JSON cannot hold it" \
+		"$ctl" import graph.bin -o x.json
+}
+check 'a graph blob has no operators' blob_as_json
+
+# ------------------------------------------------------------------ usage
+check 'no command' usage_says 'Usage: npumemctl COMMAND [OPTION...] [ARGUMENT...]' "$ctl"
+check 'unknown command' usage_says \
+	"npumemctl: no command 'frobnicate'; see npumemctl --help" "$ctl" frobnicate
+check 'no graph' usage_says 'npumemctl plan: which GRAPH?' "$ctl" plan
+check 'two graphs' usage_says 'npumemctl plan: only one GRAPH can be planned' "$ctl" plan a b
+check 'bad size' usage_says \
+	"npumemctl plan: --arena-budget: '1.5x' is not a number of bytes; give one like 1572864 or 1.5MiB" \
+	"$ctl" plan --arena-budget 1.5x "$net"
+check 'bad alignment' usage_says 'npumemctl plan: --align: 48 is not a power of two up to 64KiB' \
+	"$ctl" plan --align 48 "$net"
+check 'bad number' usage_says "npumemctl plan: --bands: '0' is not a number from 1 to 65536" \
+	"$ctl" plan --bands 0 "$net"
+check 'bad seconds' usage_says \
+	"npumemctl plan: --deadline: 'soon' is not a number of seconds up to 1000000" \
+	"$ctl" plan --deadline soon "$net"
+check '-j and -o -' usage_says 'npumemctl plan: -j and -o - both want standard output' \
+	"$ctl" plan -j -o - "$net"
+check 'verify without plan' usage_says 'npumemctl verify: a GRAPH and a PLAN are needed' \
+	"$ctl" verify "$net"
+check 'show without graph' usage_says \
+	'npumemctl show: --graph is needed: a plan alone has no names and sizes' "$ctl" show plan.json
+check 'run with plan and planner' usage_says \
+	'npumemctl run: --plan loads a plan; --planner and --arena-budget ask for one' \
+	"$ctl" run --plan plan.json --planner greedy "$net"
+check 'devices takes no argument' usage_says \
+	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
+for command in devices import plan verify run show; do
+	check "$command --help" prints "Usage: npumemctl $command" "$ctl" $command --help
+	check "$command --version" prints 'npumemctl ' "$ctl" $command --version
+done
+check '--version' prints 'npumemctl ' "$ctl" --version
+check '--help' prints 'Exit status: 0 all is well, 1 failure, 2 wrong usage.' "$ctl" --help
+
+echo "1..$count"
+[ $failed = 0 ]
