@@ -3,12 +3,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define UNPLACED UINT64_MAX
 
 /**
  * struct fit - one run of first fit
  * @taken: forbidden addresses of the item at hand; grows as needed
+ * @placed: items by address, @placed_count of them
+ * @marked: per item, whether it is a peer of the item at hand
  */
 struct fit {
 	const struct npuplan_conflicts *conflicts;
@@ -16,6 +19,9 @@ struct fit {
 	struct npuplan_interval *taken;
 	size_t taken_count;
 	size_t capacity;
+	uint32_t *placed;
+	size_t placed_count;
+	bool *marked;
 };
 
 static int by_low(const void *left, const void *right)
@@ -27,46 +33,117 @@ static int by_low(const void *left, const void *right)
 	return a->high < b->high ? -1 : a->high > b->high;
 }
 
-/* Collect addr(B) + F(B, A) over the placed peers B of item A. */
+static int make_room(struct fit *fit, size_t count)
+{
+	size_t capacity = 2 * (fit->taken_count + count);
+	void *grown;
+
+	if (fit->taken_count + count <= fit->capacity)
+		return 0;
+	grown = realloc(fit->taken, capacity * sizeof(*fit->taken));
+	if (!grown)
+		return -ENOMEM;
+	fit->taken = grown;
+	fit->capacity = capacity;
+	return 0;
+}
+
+static void take(struct fit *fit, uint64_t base, const struct npuplan_interval *forbidden,
+		 uint32_t count)
+{
+	for (uint32_t k = 0; k < count; k++)
+		fit->taken[fit->taken_count++] = (struct npuplan_interval){
+			.low = (int64_t)base + forbidden[k].low,
+			.high = (int64_t)base + forbidden[k].high,
+		};
+}
+
+/*
+ * An item with many peers, all whole: going through all that is placed, in the
+ * order of addresses, is cheaper than sorting. Peers of one item forbid
+ * intervals whose lower ends are in the order of the peers' addresses.
+ */
+static int collect_in_order(struct fit *fit, uint32_t item)
+{
+	const struct npuplan_conflicts *c = fit->conflicts;
+	size_t begin = c->peer_start[item], end = c->peer_start[item + 1];
+	int err = make_room(fit, end - begin);
+
+	if (err)
+		return err;
+	for (size_t p = begin; p < end; p++)
+		fit->marked[c->peers[p].item] = true;
+	for (size_t i = 0; i < fit->placed_count; i++) {
+		struct npuplan_peer peer = { .item = fit->placed[i] };
+		const struct npuplan_interval *forbidden;
+		struct npuplan_interval whole;
+		uint32_t count;
+
+		if (!fit->marked[peer.item])
+			continue;
+		forbidden = npuplan_forbidden(c, item, &peer, &whole, &count);
+		take(fit, fit->offsets[peer.item], forbidden, count);
+	}
+	for (size_t p = begin; p < end; p++)
+		fit->marked[c->peers[p].item] = false;
+	return 0;
+}
+
+/* Collect addr(B) + F(B, A) over the placed peers B of item A, in ascending order. */
 static int collect(struct fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
+	bool in_order = c->peer_start[item + 1] - c->peer_start[item] > fit->placed_count / 8;
 
 	fit->taken_count = 0;
+	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1] && in_order; p++)
+		in_order = !c->peers[p].interval_count;
+	if (in_order)
+		return collect_in_order(fit, item);
 	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++) {
 		uint64_t base = fit->offsets[c->peers[p].item];
 		const struct npuplan_interval *forbidden;
 		struct npuplan_interval whole;
 		uint32_t count;
+		int err;
 
 		if (base == UNPLACED)
 			continue;
 		forbidden = npuplan_forbidden(c, item, &c->peers[p], &whole, &count);
-		if (fit->taken_count + count > fit->capacity) {
-			size_t capacity = 2 * (fit->taken_count + count);
-			void *grown = realloc(fit->taken, capacity * sizeof(*fit->taken));
-
-			if (!grown)
-				return -ENOMEM;
-			fit->taken = grown;
-			fit->capacity = capacity;
-		}
-		for (uint32_t k = 0; k < count; k++)
-			fit->taken[fit->taken_count++] = (struct npuplan_interval){
-				.low = (int64_t)base + forbidden[k].low,
-				.high = (int64_t)base + forbidden[k].high,
-			};
+		err = make_room(fit, count);
+		if (err)
+			return err;
+		take(fit, base, forbidden, count);
 	}
+	if (fit->taken_count)
+		qsort(fit->taken, fit->taken_count, sizeof(*fit->taken), by_low);
 	return 0;
 }
 
-/* Lowest multiple of @align that is in no taken interval; they get sorted. */
-static int64_t lowest(struct fit *fit, uint32_t align)
+static void put(struct fit *fit, uint32_t item, uint64_t offset)
+{
+	size_t low = 0, high = fit->placed_count;
+
+	fit->offsets[item] = offset;
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (fit->offsets[fit->placed[middle]] <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	memmove(fit->placed + low + 1, fit->placed + low,
+		(fit->placed_count - low) * sizeof(*fit->placed));
+	fit->placed[low] = item;
+	fit->placed_count++;
+}
+
+/* Lowest multiple of @align that is in no taken interval. */
+static int64_t lowest(const struct fit *fit, uint32_t align)
 {
 	int64_t address = 0;
 
-	if (fit->taken_count)
-		qsort(fit->taken, fit->taken_count, sizeof(*fit->taken), by_low);
 	for (size_t i = 0; i < fit->taken_count; i++) {
 		/* Intervals are open: at low itself there is room. */
 		if (fit->taken[i].low >= address)
@@ -100,7 +177,7 @@ static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
 			}
 		}
 	}
-	fit->offsets[item] = address;
+	put(fit, item, address);
 	return 0;
 }
 
@@ -109,8 +186,11 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 		      uint32_t clash[2])
 {
 	struct fit fit = { .conflicts = conflicts, .offsets = offsets };
-	int err = 0;
+	int err;
 
+	fit.placed = malloc((size_t)conflicts->item_count * sizeof(*fit.placed) + 1);
+	fit.marked = calloc((size_t)conflicts->item_count + 1, sizeof(*fit.marked));
+	err = fit.placed && fit.marked ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < conflicts->item_count; i++)
 		offsets[i] = UNPLACED;
 	for (uint32_t i = 0; i < conflicts->item_count && !err; i++)
@@ -125,12 +205,14 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 			if (err)
 				break;
 			*work += fit.taken_count + 1;
-			offsets[order[i]] =
-				lowest(&fit, item->align > alignment ? item->align : alignment);
+			put(&fit, order[i],
+			    lowest(&fit, item->align > alignment ? item->align : alignment));
 		}
 		if (*top < offsets[order[i]] + item->size)
 			*top = offsets[order[i]] + item->size;
 	}
 	free(fit.taken);
+	free(fit.placed);
+	free(fit.marked);
 	return err;
 }
