@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+/*
+ * bench_driver - what the driver costs, in the machine it runs on.
+ *
+ *   submit  SUBMIT of a job with 1, 16 and 256 tile accesses, as ratios to a null
+ *           ioctl (DRM_IOCTL_VERSION). The job is a NOP: no engine's time is in it
+ *   verify  PLAN_LOAD of plans with 1k, 10k and 100k tile accesses: the time
+ *           that the driver says verification took, per access
+ *
+ * Absolute times of an emulated machine mean little; ratios in one run do. Each
+ * figure is a median, and what is compared is measured in turns.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "npumem_world.h"
+
+#define STEPS  256 /* jobs of one inference */
+#define ROUNDS 8   /* inferences: STEPS * ROUNDS samples of each */
+#define TILE   64
+
+static void fail(const char *what, int err)
+{
+	fprintf(stderr, "bench_driver: %s: %s\n", what, strerror(-err));
+	exit(1);
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(int64_t *samples, unsigned int count)
+{
+	qsort(samples, count, sizeof(*samples), compare);
+	return samples[count / 2];
+}
+
+/*
+ * @steps steps with @accesses tile accesses each: one write of its own tile of
+ * the output, and reads of as many tiles of the input as are left.
+ */
+static struct model fan_in(uint32_t steps, uint32_t accesses)
+{
+	struct model m = { 0 };
+	uint32_t reads = accesses - 1, step, i;
+
+	if (reads)
+		model_tensor(&m, NPUMEM_TENSOR_INPUT, (uint64_t)reads * TILE);
+	model_tensor(&m, NPUMEM_TENSOR_OUTPUT, (uint64_t)steps * TILE);
+	for (i = 0; i < reads; i++)
+		model_tile(&m, 0, (uint64_t)i * TILE, TILE);
+	for (step = 0; step < steps; step++) {
+		model_step(&m, 0);
+		for (i = 0; i < reads; i++)
+			model_access(&m, i, NPUMEM_ACCESS_READ);
+		model_access(&m, model_tile(&m, !!reads, (uint64_t)step * TILE, TILE),
+			     NPUMEM_ACCESS_WRITE);
+	}
+	if (reads)
+		model_place(&m, 0, 0);
+	model_place(&m, !!reads, (uint64_t)reads * TILE);
+	model_schedule(&m);
+	return m;
+}
+
+static int64_t time_null(int fd)
+{
+	struct drm_version version = { 0 };
+	int64_t start = npu_now();
+
+	if (ioctl(fd, DRM_IOCTL_VERSION, &version))
+		fail("DRM_IOCTL_VERSION", -errno);
+	return npu_now() - start;
+}
+
+static int64_t time_submit(struct world *w, uint32_t position)
+{
+	struct drm_npumem_job job = world_job(w, position, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_submit args = { .run = w->run, .jobs = NPU_ARRAY(&job, 1) };
+	int64_t start = npu_now();
+	int err = npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+
+	start = npu_now() - start;
+	if (err)
+		fail("SUBMIT", err);
+	/* What the engine does afterwards is not the next call's time. */
+	if (world_wait(w))
+		fail("BO_WAIT", -ETIMEDOUT);
+	return start;
+}
+
+static void bench_submit(int fd)
+{
+	static const uint32_t accesses[] = { 1, 16, 256 };
+	static int64_t null[ROUNDS * STEPS], submit[3][ROUNDS * STEPS];
+	uint32_t k, round, step, n = 0;
+	double base, first = 0, time;
+	struct world w[3];
+	int err;
+
+	for (k = 0; k < 3; k++) {
+		struct model m = fan_in(STEPS, accesses[k]);
+
+		err = world_open(&w[k], fd, &m);
+		if (err)
+			fail("run", err);
+		model_free(&m);
+	}
+	for (round = 0; round < ROUNDS; round++) {
+		for (step = 0; step < STEPS; step++, n++) {
+			null[n] = time_null(fd);
+			for (k = 0; k < 3; k++)
+				submit[k][n] = time_submit(&w[k], step);
+		}
+		for (k = 0; k < 3; k++) {
+			err = world_reset(&w[k]);
+			if (err)
+				fail("RUN_RESET", err);
+		}
+	}
+	base = median(null, n);
+	printf("SUBMIT of one job against a null ioctl (%u samples each, medians)\n", n);
+	printf("%-28s %12s %10s %12s\n", "call", "ns", "ratio", "ns/access");
+	printf("%-28s %12.0f %10.1f\n", "DRM_IOCTL_VERSION", base, 1.0);
+	for (k = 0; k < 3; k++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "SUBMIT, %u accesses", accesses[k]);
+		time = median(submit[k], n);
+		printf("%-28s %12.0f %10.1f", name, time, time / base);
+		if (k)
+			printf(" %12.1f", (time - first) / (accesses[k] - accesses[0]));
+		else
+			first = time;
+		printf("\n");
+		world_close(&w[k]);
+	}
+	printf("\n");
+}
+
+/*
+ * A chain of tensors, each cut into 8 tiles, each step reading two of them and
+ * writing one; two arenas' worth of bytes used in turns, so that every write
+ * takes another tensor's bytes.
+ */
+static struct model chain(uint32_t accesses)
+{
+	enum { TILES = 8 };
+	struct model m = { 0 };
+	uint32_t layers = accesses / (3 * TILES) + 1, layer, i;
+
+	for (layer = 0; layer <= layers; layer++) {
+		model_tensor(&m,
+			     layer == 0	     ? NPUMEM_TENSOR_INPUT :
+			     layer == layers ? NPUMEM_TENSOR_OUTPUT :
+					       NPUMEM_TENSOR_INTERMEDIATE,
+			     TILES * TILE);
+		for (i = 0; i < TILES; i++)
+			model_tile(&m, layer, i * TILE, TILE);
+	}
+	for (layer = 0; layer < layers; layer++) {
+		for (i = 0; i < TILES; i++) {
+			model_step(&m, 0);
+			model_access(&m, layer * TILES + i, NPUMEM_ACCESS_READ);
+			model_access(&m, layer * TILES + (i + 1) % TILES, NPUMEM_ACCESS_READ);
+			model_access(&m, (layer + 1) * TILES + i, NPUMEM_ACCESS_WRITE);
+		}
+	}
+	for (layer = 0; layer <= layers; layer++)
+		model_place(&m, layer, layer % 2 * TILES * TILE);
+	model_schedule(&m);
+	/* At home while they live only: there are two of them at any time. */
+	for (layer = 0; layer <= layers; layer++) {
+		m.placements[layer].from = layer ? (layer - 1) * TILES : 0;
+		m.placements[layer].to = layer == layers ? m.position_count - 1 :
+							   (layer + 1) * TILES - 1;
+	}
+	return m;
+}
+
+static void bench_verify(int fd)
+{
+	static const uint32_t accesses[] = { 1000, 10000, 100000 };
+	struct drm_npumem_plan_read read;
+	uint32_t k, i, graph, plan;
+	double time, first = 0;
+	int64_t samples[9];
+	int err;
+
+	printf("PLAN_LOAD: verification (%zu samples each, medians)\n",
+	       sizeof(samples) / sizeof(samples[0]));
+	printf("%-28s %12s %10s %12s\n", "accesses", "ms", "ratio", "ns/access");
+	for (k = 0; k < 3; k++) {
+		struct model m = chain(accesses[k]);
+		struct blob g = model_graph(&m), p = model_plan(&m);
+
+		err = world_graph(fd, &g, &graph);
+		if (err)
+			fail("GRAPH_CREATE", err);
+		for (i = 0; i < sizeof(samples) / sizeof(samples[0]); i++) {
+			err = world_plan(fd, graph, &p, &plan);
+			if (err)
+				fail("PLAN_LOAD", err);
+			memset(&read, 0, sizeof(read));
+			read.handle = plan;
+			err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read);
+			if (err)
+				fail("PLAN_READ", err);
+			samples[i] = read.verify_ns;
+			world_destroy(fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, plan);
+		}
+		time = median(samples, sizeof(samples) / sizeof(samples[0])) / m.access_count;
+		first = k ? first : time;
+		printf("%-28u %12.3f %10.2f %12.1f\n", m.access_count, time * m.access_count / 1e6,
+		       time / first, time);
+		world_destroy(fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, graph);
+		blob_free(&g);
+		blob_free(&p);
+		model_free(&m);
+	}
+	printf("\n");
+}
+
+int main(int argc, char **argv)
+{
+	int fd = npu_open();
+
+	if (fd < 0)
+		return 1;
+	if (argc < 2 || !strcmp(argv[1], "submit"))
+		bench_submit(fd);
+	if (argc < 2 || !strcmp(argv[1], "verify"))
+		bench_verify(fd);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,83 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The demo: one whole trip, told as it goes, every claim of it a test.
+# Functions are called by name, through check.
+# shellcheck disable=SC2317,SC2119,SC2086
+# shellcheck source=tests/e2e/lib.sh
+. /opt/npumem/e2e/lib.sh
+
+say() { echo "# $*"; }
+title() {
+	echo '#'
+	echo "# === $* ==="
+}
+mib() { awk "BEGIN { printf \"%.2f MiB\", $1 / 1048576 }"; }
+
+# run_model NAME BANDS FILE: the daemon plans, the driver verifies, jobs run.
+run_model() {
+	npumemctl run -j --bands "$2" "$3" >run.json || return 1
+	equal run.json || return 1
+	[ "$(field plan_from run.json)" = daemon ] || return 1
+	arena=$(field arena run.json) sum=$(field tensor_bytes run.json)
+	bound=$(field lower_bound run.json)
+	echo "planned by npumemd ($(field planner run.json)), verified by the driver in" \
+		"$(($(field verify_ns run.json) / 1000)) us"
+	echo "$(field steps run.json) jobs run, $(field tile_states run.json) cells with a state;" \
+		"outputs equal to a reference without memory reuse"
+	echo "arena $arena bytes ($(mib "$arena")) of $sum ($(mib "$sum")) that its tensors have;" \
+		"lower bound $bound"
+	[ "$arena" -ge "$bound" ] && [ "$arena" -lt "$sum" ]
+}
+
+trip() {
+	shown "$1, whole operators: outputs equal" run_model "$1" 1 "$2"
+	shown "$1, in 8 row bands: outputs equal" run_model "$1" 8 "$2"
+}
+
+make_blobs() {
+	npumemctl plan --bands "$1" "$MOBILENET" -o plan.json --blob plan.blob \
+		--graph-blob graph.blob
+}
+
+survives() {
+	rm -f plan.json
+	npumemctl run -j --repeat 4 -o plan.json "$MOBILENET" >run.json &
+	run=$!
+	until_true 60 test -s plan.json || return 1
+	kill_daemon || return 1
+	kill -0 $run || { echo "it had ended before the daemon did"; return 1; }
+	echo "npumemd killed with SIGKILL; the driver knows of no daemon"
+	wait $run || return 1
+	equal run.json || return 1
+	echo "$(field inferences run.json) inferences finished all the same, all outputs equal"
+}
+
+title "the device"
+say "Linux $(uname -r) on $(uname -m), npumem.ko loaded"
+shown "npumem has a device" npumemctl devices
+
+title "the daemon"
+check "npumemd starts and registers with the driver" start_daemon
+
+title "a model, planned by the daemon, verified by the driver, run job by job"
+trip MobileNetV2 "$MOBILENET"
+for model in "$MODELS"/*.tflite; do
+	[ -e "$model" ] || { say "(no TFLite model here: that part is left out)"; continue; }
+	trip "$(basename "$model" .tflite) (TFLite)" "$model"
+done
+
+title "attack 1: a plan in which two tensors that are live together overlap"
+make_blobs 1
+shown "refused by the verifier: V4" "$ATTACK" overlap graph.blob plan.blob
+title "attack 2: a job that reads a tile whose bytes have been given away"
+make_blobs 8
+shown "refused at submission: the tile is RETIRED" "$ATTACK" retired graph.blob plan.blob
+title "attack 3: jobs out of order"
+shown "refused at submission: what it reads is not written" "$ATTACK" order graph.blob plan.blob
+shown "refused at submission: what it overwrites is still needed" \
+	"$ATTACK" overwrite graph.blob plan.blob
+
+title "the daemon dies"
+shown "a verified plan goes on running" survives
+finish
