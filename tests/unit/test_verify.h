@@ -39,17 +39,15 @@ struct npumem_verdict refuse_plan_blob(const struct build *b, struct build_blob 
 struct npumem_verdict refuse_graph(struct build *b, int err, uint32_t rule, const char *text);
 struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const char *text);
 
-/* Spoil a chain b by statements, then the graph or plan is refused. */
+/* Make struct build b a chain, spoil it by statements: the graph or plan is refused. */
 #define REFUSE_GRAPH(spoil, err, rule, text)       \
 	do {                                       \
-		struct build b;                    \
 		chain(&b);                         \
 		spoil;                             \
 		refuse_graph(&b, err, rule, text); \
 	} while (0)
 #define REFUSE_PLAN(spoil, err, rule, text)       \
 	do {                                      \
-		struct build b;                   \
 		chain(&b);                        \
 		spoil;                            \
 		refuse_plan(&b, err, rule, text); \

@@ -56,6 +56,8 @@ static void test_chain(void **state)
 
 static void test_tensors(void **state)
 {
+	struct build b;
+
 	(void)state;
 	TENSOR(t->size = 0, "its size is zero");
 	TENSOR(t->align = 0, "its align is not a power of two up to 65536");
@@ -107,6 +109,8 @@ static void test_tensor_verdict(void **state)
 
 static void test_tiles(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_GRAPH(build_tile_at(&b, A)->tensor = 3, EINVAL, FORMAT,
 		     "format: tile 1: tensor 3 is not there");
@@ -129,6 +133,8 @@ static void test_tiles(void **state)
 
 static void test_accesses(void **state)
 {
+	struct build b;
+
 	(void)state;
 	ACCESS(a->tile = 3, "its tile is not there");
 	ACCESS(a->mode = 0, "its mode is unknown");
@@ -144,6 +150,8 @@ static void test_accesses(void **state)
 
 static void test_steps(void **state)
 {
+	struct build b;
+
 	(void)state;
 	STEP(s->first_access = 1, "its accesses do not follow those of the step before");
 	STEP(s->access_count = 0, "it has no access");
@@ -155,6 +163,8 @@ static void test_steps(void **state)
 
 static void test_leftovers(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_GRAPH(build_step_at(&b, MIX)->access_count = 1, EINVAL, FORMAT,
 		     "format: access 3 belongs to no step");
@@ -166,6 +176,8 @@ static void test_leftovers(void **state)
 
 static void test_blocks(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_GRAPH(build_block_at(&b, 0)->first_step = 1, EINVAL, FORMAT,
 		     "format: block 0: its steps do not follow those of the block before");
@@ -192,6 +204,8 @@ static struct npumem_edge *edge(struct build *b)
 
 static void test_edges(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_GRAPH(edge(&b)->from = 1, EINVAL, FORMAT, "format: edge 0: from is not a block");
 	REFUSE_GRAPH(edge(&b)->to = 1, EINVAL, FORMAT, "format: edge 0: to is not a block");
@@ -313,6 +327,8 @@ static void test_double_writes(void **state)
 /* Names are any bytes: the log stays one line of text. */
 static void test_odd_names(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_GRAPH(memcpy((char *)b.strings.data + build_tensor_at(&b, A)->name, "\n", 1);
 		     build_tensor_at(&b, A)->size = 0, EINVAL, FORMAT,

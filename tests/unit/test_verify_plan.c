@@ -37,6 +37,8 @@ static void test_chain(void **state)
 
 static void test_info(void **state)
 {
+	struct build b;
+
 	(void)state;
 	INFO(b.info.alignment = 0, "alignment is not a power of two");
 	INFO(b.info.alignment = 12, "alignment is not a power of two");
@@ -82,6 +84,8 @@ static void test_number_of_infos(void **state)
 
 static void test_blocks(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_PLAN(build_add(&b.plan_blocks, 1), EINVAL, V2,
 		    "V2 order: plan has 2 blocks, its graph has 1 and no loop");
@@ -145,6 +149,7 @@ static void test_schedule(void **state)
 
 static void test_transfers(void **state)
 {
+	struct build b;
 	static const char *const names[] = { "", "load", "spill", "fill", "drop" };
 	char text[64];
 	uint32_t kind;
@@ -161,6 +166,8 @@ static void test_transfers(void **state)
 
 static void test_unsupported(void **state)
 {
+	struct build b;
+
 	(void)state;
 	REFUSE_PLAN(build_add(&b.entries, 1), EOPNOTSUPP, FORMAT,
 		    "not supported: entry states, at entry 0");
