@@ -390,6 +390,29 @@ static void test_print(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Columns of four bytes: who has most of one, or comes first, is drawn; bytes had twice are '!'. */
+static void test_print_columns(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+	char *text;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(npuplan_plan_print(graph, plan, 4, out), 0);
+	fflush(out);
+	/* Step 0: tensor 1 has bytes [0, 10), tensor 0 [10, 14). */
+	assert_non_null(strstr(text, "    0: 1100 (1k) step 0\n"));
+	assert_non_null(strstr(text, "    1: 1112 (1k) step 1\n"));
+	plan->placements[0].offset = 8;
+	assert_int_equal(npuplan_plan_print(graph, plan, 4, out), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "    0: 11!. (1k) step 0\n"));
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -409,6 +432,7 @@ int main(void)
 		cmocka_unit_test(test_blob_round_trip),
 		cmocka_unit_test(test_verify),
 		cmocka_unit_test(test_print),
+		cmocka_unit_test(test_print_columns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

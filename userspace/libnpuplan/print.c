@@ -34,16 +34,60 @@ static uint64_t extent(const struct npumem_placement *placement)
 	return bytes;
 }
 
-static void draw(char *line, unsigned int columns, uint64_t arena,
+/**
+ * struct column - one character of the arena's picture at one position
+ * @most: bytes of it that the tensor drawn has, 0 if nobody has any
+ * @taken: bytes of it that all tensors have; above its width two overlap
+ * @symbol: of the tensor that has most of it
+ */
+struct column {
+	uint64_t most;
+	uint64_t taken;
+	char symbol;
+};
+
+/* Column c shows bytes [c * arena / columns, (c + 1) * arena / columns), at least one. */
+static uint64_t column_begin(uint64_t arena, unsigned int columns, unsigned int c)
+{
+	return (unsigned __int128)arena * c / columns;
+}
+
+static uint64_t column_end(uint64_t arena, unsigned int columns, unsigned int c)
+{
+	uint64_t begin = column_begin(arena, columns, c), end = column_begin(arena, columns, c + 1);
+
+	return end > begin ? end : begin + 1;
+}
+
+static void draw(struct column *line, unsigned int columns, uint64_t arena,
 		 const struct npumem_placement *placement)
 {
-	uint64_t end = placement->offset + extent(placement);
-	/* A column is marked if any byte of it is taken. */
-	unsigned int first = (unsigned __int128)placement->offset * columns / arena;
-	unsigned int last = ((unsigned __int128)end * columns + arena - 1) / arena;
+	uint64_t begin = placement->offset, end = begin + extent(placement);
 
-	for (unsigned int c = first; c < last && c < columns; c++)
-		line[c] = line[c] == '.' ? symbol(placement->tensor) : '!';
+	for (unsigned int c = 0; c < columns; c++) {
+		uint64_t first = column_begin(arena, columns, c);
+		uint64_t last = column_end(arena, columns, c);
+		uint64_t from = begin > first ? begin : first;
+		uint64_t to = end < last ? end : last;
+
+		if (from >= to)
+			continue;
+		line[c].taken += to - from;
+		if (to - from <= line[c].most)
+			continue;
+		line[c].most = to - from;
+		line[c].symbol = symbol(placement->tensor);
+	}
+}
+
+/* '.' for nobody, '!' for bytes that two tensors have, as TFLM prints them. */
+static void print_line(const struct column *line, unsigned int columns, uint64_t arena, FILE *out)
+{
+	for (unsigned int c = 0; c < columns; c++) {
+		uint64_t width = column_end(arena, columns, c) - column_begin(arena, columns, c);
+
+		fputc(!line[c].taken ? '.' : line[c].taken > width ? '!' : line[c].symbol, out);
+	}
 }
 
 static void print_head(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -86,7 +130,7 @@ static void print_position(const struct npuplan_graph *graph,
 int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       unsigned int columns, FILE *out)
 {
-	char line[MAX_COLUMNS + 1];
+	struct column line[MAX_COLUMNS];
 
 	if (!columns || columns > MAX_COLUMNS)
 		return -EINVAL;
@@ -94,18 +138,18 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 	for (uint32_t p = 0; p < plan->position_count; p++) {
 		uint64_t live = 0;
 
-		memset(line, '.', columns);
-		line[columns] = '\0';
+		memset(line, 0, sizeof(line));
 		for (uint32_t i = 0; i < plan->placement_count; i++) {
 			const struct npumem_placement *placement = &plan->placements[i];
 
 			if (placement->from > p || placement->to < p)
 				continue;
 			live += extent(placement);
-			if (plan->info.arena_size)
-				draw(line, columns, plan->info.arena_size, placement);
+			draw(line, columns, plan->info.arena_size, placement);
 		}
-		fprintf(out, "%5u: %s (%lluk) ", p, line, (unsigned long long)(live + 1023) / 1024);
+		fprintf(out, "%5u: ", p);
+		print_line(line, columns, plan->info.arena_size, out);
+		fprintf(out, " (%lluk) ", (unsigned long long)(live + 1023) / 1024);
 		print_position(graph, &plan->positions[p], out);
 		fputc('\n', out);
 	}
