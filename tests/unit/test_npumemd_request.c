@@ -92,31 +92,27 @@ static void on_ended(struct request *request, void *userdata)
 	sd_event_exit(f.event, 0);
 }
 
-/* a -> step 0 -> b -> step 1 -> c: 300 bytes are live at step 0, 500 at step 1. */
-static void build_graph(void)
+/* Tensor 0 -> step 0 -> tensor 1 -> step 1 -> ...; names "a", "b", ... */
+static void build_chain(const uint64_t *sizes, uint32_t count)
 {
-	static const struct {
-		const char *name;
-		uint64_t size;
-		uint32_t kind;
-	} tensors[] = {
-		{ "a", 100, NPUMEM_TENSOR_INPUT },
-		{ "b", 200, NPUMEM_TENSOR_INTERMEDIATE },
-		{ "c", 300, NPUMEM_TENSOR_OUTPUT },
-	};
 	struct npumem_builder *b = npumem_builder_new();
 
 	assert_non_null(b);
-	for (uint32_t i = 0; i < 3; i++) {
-		const struct npumem_tensor_args args = { .name = tensors[i].name,
-							 .size = tensors[i].size,
-							 .kind = tensors[i].kind };
-		const struct npumem_region whole = npumem_region_whole(tensors[i].size);
+	for (uint32_t i = 0; i < count; i++) {
+		const char name[] = { (char)('a' + i % 26), '\0' };
+		const struct npumem_tensor_args args = {
+			.name = name,
+			.size = sizes[i],
+			.kind = !i	       ? NPUMEM_TENSOR_INPUT :
+				i == count - 1 ? NPUMEM_TENSOR_OUTPUT :
+						 NPUMEM_TENSOR_INTERMEDIATE,
+		};
+		const struct npumem_region whole = npumem_region_whole(sizes[i]);
 
 		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
 		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
 	}
-	for (uint32_t i = 0; i < 2; i++) {
+	for (uint32_t i = 0; i + 1 < count; i++) {
 		const struct npumem_access accesses[] = {
 			{ i, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
 			{ i + 1, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
@@ -124,8 +120,17 @@ static void build_graph(void)
 
 		assert_int_equal(npumem_builder_add_step(b, NULL, 0, 0, accesses, 2, NULL), i);
 	}
+	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
 	npumem_builder_free(b);
+}
+
+/* 300 bytes are live at step 0, 500 at step 1. */
+static void build_graph(void)
+{
+	static const uint64_t sizes[] = { 100, 200, 300 };
+
+	build_chain(sizes, 3);
 }
 
 static int setup(void **state)
@@ -249,6 +254,21 @@ static void test_planned(void **state)
 	assert_int_equal(plan->info.lower_bound, 500);
 	assert_string_equal(plan->info.planner, "greedy");
 	npuplan_plan_free(plan);
+}
+
+/* Large enough for what small graphs do not reach: qsort() and malloc() at size. */
+static void test_large_graph(void **state)
+{
+	static uint64_t sizes[3000];
+	struct accepted accepted;
+
+	for (uint32_t i = 0; i < 3000; i++)
+		sizes[i] = 64 + i * 7919 % 4096;
+	build_chain(sizes, 3000);
+	accepted = accept_good();
+	run(&accepted);
+	assert_string_equal(f.message, "");
+	assert_int_equal(f.status, 0);
 }
 
 static void test_planner_by_name(void **state)
@@ -612,6 +632,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(planned),
+		TEST(large_graph),
 		TEST(planner_by_name),
 		TEST(unknown_planner),
 		TEST(unknown_objective),
