@@ -12,7 +12,8 @@
 
 #include "npumem_plan.h"
 
-/* clang-format off: these macros are no C. */
+/* These macros are no C. */
+/* clang-format off */
 
 /* A plan request on its way to the daemon; settled with error 0 or negative. */
 TRACE_EVENT(npumem_request,
