@@ -250,16 +250,36 @@ static int order(struct victim *v)
 	return 0;
 }
 
+/* The tensor that the step at a position writes. */
+static uint32_t written(const struct victim *v, uint32_t position)
+{
+	const struct npumem_access *access;
+	const struct npumem_step *step;
+	uint32_t a;
+
+	step = RECORD(v->steps, npumem_step,
+		      RECORD(v->positions, npumem_position, position)->index);
+	for (a = 0; a < step->access_count; a++) {
+		access = RECORD(v->accesses, npumem_access, step->first_access + a);
+		if (access->mode != NPUMEM_ACCESS_READ)
+			return RECORD(v->tiles, npumem_tile, access->tile)->tensor;
+	}
+	return NPUMEM_NONE;
+}
+
 static int overwrite(struct victim *v)
 {
 	uint32_t p, ahead, went = 0;
 	char what[128];
 	int err;
 
-	/* Before each job try some later ones: those that respect the states go. */
+	/*
+	 * Before each job try some of the next operators': those that respect the
+	 * states go.
+	 */
 	for (p = 0; p < v->positions.count; p++) {
 		for (ahead = p + 1; ahead < v->positions.count && ahead <= p + 16; ahead++) {
-			if (v->submitted[ahead])
+			if (v->submitted[ahead] || written(v, ahead) == written(v, p))
 				continue;
 			err = submit(v, ahead);
 			if (!err) {

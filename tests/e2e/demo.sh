@@ -68,10 +68,10 @@ for model in "$MODELS"/*.tflite; do
 done
 
 title "attack 1: a plan in which two tensors that are live together overlap"
-make_blobs 1
+check "npumemctl plans MobileNetV2 offline" make_blobs 1
 shown "refused by the verifier: V4" "$ATTACK" overlap graph.blob plan.blob
 title "attack 2: a job that reads a tile whose bytes have been given away"
-make_blobs 8
+check "and again in 8 bands" make_blobs 8
 shown "refused at submission: the tile is RETIRED" "$ATTACK" retired graph.blob plan.blob
 title "attack 3: jobs out of order"
 shown "refused at submission: what it reads is not written" "$ATTACK" order graph.blob plan.blob
