@@ -92,7 +92,7 @@ typedef __u64 u64; /* unsigned long long, as in the kernel: %llu prints it */
 #define U32_MAX ((u32)~0u)
 #endif
 #ifndef static_assert
-#define static_assert _Static_assert
+#define static_assert(expr) _Static_assert(expr, #expr)
 #endif
 
 #define check_add_overflow(a, b, out) __builtin_add_overflow(a, b, out)

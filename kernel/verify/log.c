@@ -4,9 +4,6 @@
  */
 #include "internal.h"
 
-/* How often npuv_interrupted() is asked, in units of work. */
-#define NPUV_TICKS 8192
-
 const struct npuv_limits npuv_default_limits = {
 	.max_blob = NPUMEM_BLOB_MAX_BYTES,
 	.max_accesses = 1u << 20,

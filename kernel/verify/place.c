@@ -37,7 +37,7 @@ static bool reach(const struct npumem_placement *p, u64 *bytes)
 	for (d = 0; d < NPUMEM_REGION_DIMS; d++) {
 		u64 slots = p->region.count[d];
 
-		if (d == 2 && p->ring && p->ring < slots)
+		if (d == 2 && p->ring)
 			slots = p->ring;
 		if (check_mul_overflow(p->stride[d], slots - 1, &span) ||
 		    check_add_overflow(*bytes, span, bytes))

@@ -185,7 +185,7 @@ static void test_interrupt(void **state)
 	int n, err;
 
 	(void)state;
-	begin(&t, 3000);
+	begin(&t, 10000);
 	for (n = 0;; n++) {
 		interrupts_left = n;
 		err = try(&t, &npuv_default_limits, true);
