@@ -48,7 +48,8 @@ static inline int npumem_compat_sched_init(struct drm_gpu_scheduler *sched,
 #define drm_sched_init npumem_compat_sched_init
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+/* No version tells: stable kernels took the change as a fix. Kbuild looks. */
+#ifndef NPUMEM_HAVE_DRM_CLIENT_ID
 static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 					       struct drm_sched_entity *entity, u32 credits,
 					       void *owner, u64 client_id)
@@ -56,7 +57,9 @@ static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 	return drm_sched_job_init(job, entity, credits, owner);
 }
 #define drm_sched_job_init npumem_compat_sched_job_init
+#endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
 
 static inline int of_reserved_mem_region_to_resource(const struct device_node *np, unsigned int idx,
