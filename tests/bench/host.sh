@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# host.sh - measure the planners on this machine (scripts/bench runs it).
+# host.sh - measure the planners and the verifier on this machine (scripts/bench runs it).
 #
 # All graphs of $NPUMEM_SHARED/graphs (default: ../shared beside the
 # repository), in whole operators and in 8 bands.  Where that folder is absent,
@@ -23,3 +23,5 @@ for planner in size duration peers breadth start area; do
 	echo "== greedy-$planner, whole operators"
 	"$bench_plan" -p "greedy-$planner" "$graphs"/*.json | tail -n 1
 done
+echo "== verifier"
+"$(dirname "$bench_plan")/bench_verify"
