@@ -104,7 +104,7 @@ static void fault_work(struct work_struct *work)
 	struct fault fault;
 
 	while (fault_next(faults, &fault))
-		npumem_upcall_event_fault(faults->dev, fault.run, &fault.verdict);
+		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, &fault.verdict);
 }
 
 int npumem_faults_init(struct npumem_device *dev)
@@ -140,7 +140,7 @@ void npumem_fault_refused(struct npumem_device *dev, u64 run, int error,
 	drm_dbg(&dev->drm, "run %llu: rule %u refuses step %d, tile %d: %d\n", run, verdict->rule,
 		verdict->step, verdict->tile, error);
 	fault_record(dev->faults, &fault);
-	npumem_upcall_event_fault(dev, run, verdict);
+	npumem_upcall_event_fault(dev, run, fault.pid, verdict);
 }
 
 void npumem_fault_failed(struct npumem_device *dev, u64 run, int error,

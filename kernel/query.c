@@ -13,9 +13,6 @@
 #include "engine.h"
 #include "upcall.h"
 
-/* What kernel/verify/ verifies; it refuses the rest with EOPNOTSUPP. */
-#define FEATURES (NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_INPLACE)
-
 static int answer(struct drm_npumem_dev_query *args, const void *data, size_t size)
 {
 	size_t room = args->size;
@@ -33,7 +30,7 @@ static int query_info(struct npumem_device *dev, struct drm_npumem_dev_query *ar
 	struct drm_npumem_info info = {
 		.uapi_major = NPUMEM_UAPI_MAJOR,
 		.uapi_minor = NPUMEM_UAPI_MINOR,
-		.features = FEATURES,
+		.features = NPUV_FEATURES,
 		.max_blob_bytes = npuv_default_limits.max_blob,
 		.max_log_bytes = NPUMEM_MAX_LOG,
 		.max_accesses = npuv_default_limits.max_accesses,

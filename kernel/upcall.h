@@ -35,7 +35,7 @@ void npumem_upcall_unplug(struct npumem_device *dev);
  * They may sleep. An event that nobody can be told of is lost.
  */
 void npumem_upcall_event_verdict(struct npumem_device *dev, const struct npumem_verdict *verdict);
-void npumem_upcall_event_fault(struct npumem_device *dev, u64 run,
+void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict);
 
 #endif /* NPUMEM_UPCALL_H */

@@ -63,7 +63,7 @@ static u32 npumem_minor(const struct npumem_device *dev)
 	return dev->drm.accel ? dev->drm.accel->index : dev->drm.render->index;
 }
 
-static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 run,
+static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 run, pid_t pid,
 				   const struct npumem_verdict *verdict)
 {
 	struct sk_buff *msg;
@@ -80,7 +80,7 @@ static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 ru
 	if (!header)
 		goto free;
 	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, npumem_minor(dev)) ||
-	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, task_tgid_nr(current)) ||
+	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) ||
 	    nla_put(msg, NPUMEM_A_EVENT_VERDICT, sizeof(*verdict), verdict))
 		goto free;
 	if (command == NPUMEM_CMD_FAULT &&
@@ -95,13 +95,13 @@ free:
 
 void npumem_upcall_event_verdict(struct npumem_device *dev, const struct npumem_verdict *verdict)
 {
-	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, verdict);
+	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, task_tgid_nr(current), verdict);
 }
 
-void npumem_upcall_event_fault(struct npumem_device *dev, u64 run,
+void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict)
 {
-	npumem_upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, verdict);
+	npumem_upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
 }
 
 /* ---------------------------------------------------------------- commands */
