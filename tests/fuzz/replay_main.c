@@ -181,7 +181,8 @@ static void digits(uint8_t *data, size_t *size)
 	if (end == at || *size + length > INPUT_BYTES)
 		return;
 	memmove(data + at + length, data + end, *size - end);
-	memcpy(data + at, text, length);
+	for (size_t i = 0; i < length; i++)
+		data[at + i] = (uint8_t)text[i];
 	*size += length - (end - at);
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,11 +40,8 @@ static char *edit(const char *text, const char *find, const char *with)
 	char *out;
 
 	assert_non_null(at);
-	out = malloc(strlen(text) + strlen(with) + 1);
-	assert_non_null(out);
-	memcpy(out, text, (size_t)(at - text));
-	strcpy(out + (at - text), with);
-	strcat(out, at + strlen(find));
+	assert_true(asprintf(&out, "%.*s%s%s", (int)(at - text), text, with, at + strlen(find)) >
+		    0);
 	return out;
 }
 

@@ -89,16 +89,21 @@ static void test_tflite(void **state)
 {
 	char *path = path_of("models/", "MANIFEST.tsv");
 	FILE *manifest = fopen(path, "r");
-	char line[1024], name[256];
+	char *line = NULL, name[256];
+	size_t capacity = 0;
 	unsigned int models = 0, ops, tensors;
 
-	assert_non_null(manifest);
-	assert_non_null(fgets(line, sizeof(line), manifest));
-	while (fgets(line, sizeof(line), manifest)) {
+	if (!manifest) {
+		fail_msg("%s: %s", path, strerror(errno));
+		return;
+	}
+	while (getline(&line, &capacity, manifest) > 0) {
 		struct npuimport_info info;
 		struct npuplan_graph *graph;
 		char *model;
 
+		if (!strncmp(line, "file\t", 5))
+			continue;
 		assert_int_equal(sscanf(line,
 					"%255[^\t]\t%*[^\t]\t%*[^\t]\t%*[^\t]\t%*[^\t]\t"
 					"%*[^\t]\t%u\t%u",
@@ -118,6 +123,7 @@ static void test_tflite(void **state)
 	}
 	assert_int_equal(models, 11);
 	fclose(manifest);
+	free(line);
 	free(path);
 }
 

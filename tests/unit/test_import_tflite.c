@@ -116,12 +116,11 @@ static void test_truncated(void **state)
 	refuse_file(file, 40, -EBADMSG, "table at byte 36 has a bad size of 100 bytes");
 	/* Every cut is noticed, or cuts off what nothing looks at. */
 	for (size_t size = 0; size < file->size; size++) {
-		void *exact = malloc(size + 1);
+		void *exact = malloc(size ? size : 1);
 		int err;
 
 		assert_non_null(exact);
 		memcpy(exact, file->bytes, size);
-		exact = realloc(exact, size ? size : 1);
 		err = npuimport_tflite(exact, size, "x", &graph, NULL, &error);
 		if (!err)
 			npuplan_graph_free(graph);
@@ -288,16 +287,16 @@ static void test_shapes(void **state)
 static void test_types(void **state)
 {
 	static const struct {
-		uint8_t type;
 		uint64_t size; /* of 192 elements */
 		uint32_t elem;
+		uint8_t type;
 	} types[] = {
-		{ TYPE_FLOAT32, 768, 4 },  { TYPE_FLOAT16, 384, 2 }, { TYPE_INT32, 768, 4 },
-		{ TYPE_UINT8, 192, 1 },	   { TYPE_INT64, 1536, 8 },  { TYPE_BOOL, 192, 1 },
-		{ TYPE_INT16, 384, 2 },	   { TYPE_INT8, 192, 1 },    { TYPE_COMPLEX64, 1536, 8 },
-		{ TYPE_FLOAT64, 1536, 8 }, { TYPE_UINT64, 1536, 8 }, { TYPE_COMPLEX128, 3072, 16 },
-		{ TYPE_UINT32, 768, 4 },   { TYPE_UINT16, 384, 2 },  { TYPE_INT4, 96, 0 },
-		{ TYPE_BFLOAT16, 384, 2 },
+		{ 768, 4, TYPE_FLOAT32 },  { 384, 2, TYPE_FLOAT16 }, { 768, 4, TYPE_INT32 },
+		{ 192, 1, TYPE_UINT8 },	   { 1536, 8, TYPE_INT64 },  { 192, 1, TYPE_BOOL },
+		{ 384, 2, TYPE_INT16 },	   { 192, 1, TYPE_INT8 },    { 1536, 8, TYPE_COMPLEX64 },
+		{ 1536, 8, TYPE_FLOAT64 }, { 1536, 8, TYPE_UINT64 }, { 3072, 16, TYPE_COMPLEX128 },
+		{ 768, 4, TYPE_UINT32 },   { 384, 2, TYPE_UINT16 },  { 96, 0, TYPE_INT4 },
+		{ 384, 2, TYPE_BFLOAT16 },
 	};
 	struct tb_model model = tb_valid();
 

@@ -85,7 +85,7 @@ int flatbuf_root(struct flatbuf *fb, const char *identifier, struct flatbuf_tabl
 	if (!inside(fb, 0, 8))
 		return import_fail(fb->error, -EBADMSG, "the file has only %" PRIu64 " bytes",
 				   fb->size);
-	if (memcmp(fb->data + 4, identifier, 4))
+	if (memcmp(fb->data + 4, identifier, 4) != 0)
 		return import_fail(fb->error, -EBADMSG, "the file has no identifier '%s' at byte 4",
 				   identifier);
 	return follow_table(fb, 0, root);

@@ -263,7 +263,7 @@ static int read_references(struct graph_json_reader *reader, json_t *object, con
 		return json_fail(reader, path, key, "has more than %u entries",
 				 NPUIMPORT_MAX_REFERENCES);
 	*count = (uint32_t)json_array_size(list);
-	*indices = malloc((*count + (size_t)1) * sizeof(**indices));
+	*indices = calloc(*count + (size_t)1, sizeof(**indices));
 	if (!*indices)
 		return import_fail(reader->error, -ENOMEM, "out of memory");
 	json_array_foreach(list, i, item) {
@@ -364,10 +364,10 @@ static int read_layout(struct graph_json_reader *reader, json_t *root)
 
 	if (err)
 		return err;
-	if (strcmp(layout, "NCHW") && strcmp(layout, "NHWC"))
+	if (strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
 		return json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
 				 layout);
-	reader->graph->source_layout = strcmp(layout, "NCHW") ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	reader->graph->source_layout = strcmp(layout, "NCHW") == 0 ? NPUPLAN_NCHW : NPUPLAN_NHWC;
 	/* What accelerators compute in; the caller may ask for another. */
 	reader->graph->layout = NPUPLAN_NHWC;
 	return 0;

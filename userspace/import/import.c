@@ -67,9 +67,9 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 	}
 	if (!is_stdin)
 		close(fd);
-	if (err) {
+	if (err || !bytes) {
 		free(bytes);
-		return err;
+		return err ? err : -EIO;
 	}
 	bytes[used] = '\0';
 	*data = bytes;
@@ -80,12 +80,13 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 /* "models/kws.tflite" -> "kws"; malloc'ed */
 static char *base_name(const char *path)
 {
-	const char *name = strrchr(path, '/');
-	const char *dot;
+	const char *slash = strrchr(path, '/');
+	char *name = strdup(slash ? slash + 1 : path);
+	char *dot = name ? strrchr(name, '.') : NULL;
 
-	name = name ? name + 1 : path;
-	dot = strrchr(name, '.');
-	return strndup(name, dot && dot != name ? (size_t)(dot - name) : strlen(name));
+	if (dot && dot != name)
+		*dot = '\0';
+	return name;
 }
 
 static enum npuimport_format format_of(const uint8_t *bytes, size_t size)
@@ -97,7 +98,7 @@ static enum npuimport_format format_of(const uint8_t *bytes, size_t size)
 		return NPUIMPORT_TFLITE;
 	if (size >= 4 && !memcmp(bytes, blob_magic, 4))
 		return NPUIMPORT_BLOB;
-	while (i < size && memchr(" \t\r\n", bytes[i], 4))
+	while (i < size && bytes[i] && strchr(" \t\r\n", bytes[i]))
 		i++;
 	return i < size && bytes[i] == '{' ? NPUIMPORT_GRAPH_JSON : NPUIMPORT_UNKNOWN;
 }

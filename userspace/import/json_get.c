@@ -131,9 +131,9 @@ int json_only_keys(struct graph_json_reader *reader, json_t *object, const char 
 	json_object_foreach(object, key, value) {
 		size_t i = 0;
 
-		while (keys[i] && strcmp(keys[i], key))
+		while (keys[i] && strcmp(keys[i], key) != 0)
 			i++;
-		if (!keys[i] && strncmp(key, "x_", 2))
+		if (!keys[i] && strncmp(key, "x_", 2) != 0)
 			return json_fail(reader, path, NULL,
 					 "\"%.60s\" is not known here (names that begin with "
 					 "\"x_\" are ignored)",

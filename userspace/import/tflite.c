@@ -305,6 +305,7 @@ static int read_type(struct tflite_reader *reader, const struct model *model,
 	struct flatbuf_table code;
 	uint8_t deprecated;
 	uint32_t index;
+	int32_t old;
 	int err = flatbuf_u32(&reader->fb, table, OPERATOR_CODE, 0, &index);
 
 	if (err)
@@ -321,9 +322,10 @@ static int read_type(struct tflite_reader *reader, const struct model *model,
 		err = flatbuf_i32(&reader->fb, &code, CODE_BUILTIN, 0, builtin);
 	if (err)
 		return err;
-	/* Old files have but the deprecated field, new ones both. */
-	if ((int8_t)deprecated > *builtin)
-		*builtin = (int8_t)deprecated;
+	/* Old files have but the deprecated field, a signed byte; new ones both. */
+	old = deprecated <= INT8_MAX ? deprecated : -1;
+	if (old > *builtin)
+		*builtin = old;
 	if (*builtin == BUILTIN_CUSTOM) {
 		err = read_name(&reader->fb, &code, CODE_CUSTOM, type);
 		if (!err && !type->s[0])
@@ -341,7 +343,7 @@ static int read_type(struct tflite_reader *reader, const struct model *model,
 				   "operator %" PRIu32 " has builtin code %" PRId32, number,
 				   *builtin);
 	if (tflite_builtin_name(*builtin))
-		strcpy(type->s, tflite_builtin_name(*builtin));
+		snprintf(type->s, sizeof(type->s), "%s", tflite_builtin_name(*builtin));
 	else
 		snprintf(type->s, sizeof(type->s), "builtin_%" PRId32, *builtin);
 	return 0;
@@ -400,12 +402,12 @@ static void add_updates(struct tflite_reader *reader, struct npuplan_op *op)
 
 static int read_operator(struct tflite_reader *reader, const struct model *model, uint32_t number)
 {
-	struct flatbuf_vector inputs, outputs;
+	struct flatbuf_vector inputs = { 0 }, outputs = { 0 };
 	struct flatbuf_table table;
 	struct npuplan_op op = { .id = number };
 	uint32_t *memory = NULL, *sources;
 	struct name type, name;
-	int32_t builtin;
+	int32_t builtin = 0;
 	int64_t index;
 	int err;
 
@@ -525,7 +527,7 @@ static int count_uses(struct tflite_reader *reader, struct model *model)
 static int read_model(struct tflite_reader *reader, struct model *model)
 {
 	struct flatbuf *fb = &reader->fb;
-	struct flatbuf_vector subgraphs;
+	struct flatbuf_vector subgraphs = { 0 };
 	struct flatbuf_table root;
 	uint32_t version;
 	int err = flatbuf_root(fb, TFLITE_IDENTIFIER, &root);

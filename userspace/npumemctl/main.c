@@ -71,7 +71,7 @@ int main(int argc, char **argv)
 		return finish(EXIT_OK);
 	}
 	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(commands[i].name, argv[1]))
+		if (strcmp(commands[i].name, argv[1]) != 0)
 			continue;
 		/* argp takes the name for usage texts from here. */
 		snprintf(name, sizeof(name), "npumemctl %s", commands[i].name);

@@ -48,7 +48,7 @@ bool parse_size(const char *text, uint64_t *bytes)
 
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text)
 {
-	uint64_t bytes;
+	uint64_t bytes = 0;
 
 	if (!parse_size(text, &bytes) || !bytes)
 		argp_error(state,
