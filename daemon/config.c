@@ -167,7 +167,7 @@ static const char *set_planner(struct config *config, const char *value)
 
 	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
 		if (!strcmp(name, value) && strlen(name) < sizeof(config->planner)) {
-			strcpy(config->planner, name);
+			snprintf(config->planner, sizeof(config->planner), "%s", name);
 			return NULL;
 		}
 	}
@@ -252,7 +252,7 @@ static int handle(void *user, const char *section, const char *name, const char 
 	for (size_t i = 0; i < KEY_COUNT; i++) {
 		const char *wrong;
 
-		if (strcmp(section, keys[i].section) || strcmp(name, keys[i].name))
+		if (strcmp(section, keys[i].section) != 0 || strcmp(name, keys[i].name) != 0)
 			continue;
 		if (reading->seen[i]) {
 			mistake(reading, "%s is given twice", name);

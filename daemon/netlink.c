@@ -337,7 +337,7 @@ static void on_family(struct netlink *netlink, struct nl_msg *message)
 
 	if (genlmsg_parse(nlmsg_hdr(message), 0, attributes, CTRL_ATTR_MAX, policy) < 0 ||
 	    !attributes[CTRL_ATTR_FAMILY_NAME] ||
-	    strcmp(nla_get_string(attributes[CTRL_ATTR_FAMILY_NAME]), NPUMEM_FAMILY_NAME))
+	    strcmp(nla_get_string(attributes[CTRL_ATTR_FAMILY_NAME]), NPUMEM_FAMILY_NAME) != 0)
 		return;
 	if (header->cmd == CTRL_CMD_NEWFAMILY && !netlink->family)
 		attach(netlink);

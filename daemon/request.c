@@ -213,7 +213,7 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	}
 	request->plan = result->data;
 	request->plan_size = result->size;
-	strcpy(request->summary, result->text);
+	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
 	task = (struct planner_check_task){
 		.graph = request->graph,
 		.graph_size = request->accepted.graph_size,
@@ -291,7 +291,8 @@ struct request *request_start(const struct request_env *env, const struct accept
 	request->accepted = *accepted;
 	request->config = *env->config;
 	if (!request->accepted.planner[0])
-		strcpy(request->accepted.planner, request->config.planner);
+		snprintf(request->accepted.planner, sizeof(request->accepted.planner), "%s",
+			 request->config.planner);
 	set_deadline(request);
 	err = start_planning(request, message, sizeof(message));
 	if (!err)

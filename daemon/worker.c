@@ -195,7 +195,7 @@ static void read_answer(struct worker *worker)
 		return;
 	}
 	result->status = header->status;
-	strcpy(result->text, header->text);
+	snprintf(result->text, sizeof(result->text), "%s", header->text);
 	result->data = rest ? header + 1 : NULL;
 	result->size = rest;
 }

@@ -34,9 +34,9 @@
 extern "C" {
 #endif
 
-#define NPUMEM_DRIVER_NAME	"npumem"
-#define NPUMEM_UAPI_MAJOR	1
-#define NPUMEM_UAPI_MINOR	0
+#define NPUMEM_DRIVER_NAME "npumem"
+#define NPUMEM_UAPI_MAJOR  1
+#define NPUMEM_UAPI_MINOR  0
 
 enum drm_npumem_ioctl {
 	DRM_NPUMEM_DEV_QUERY = 0x00,
@@ -71,9 +71,9 @@ struct drm_npumem_array {
 /* ------------------------------------------------------------------ query */
 
 enum drm_npumem_query_type {
-	NPUMEM_QUERY_INFO = 1,		/* struct drm_npumem_info */
-	NPUMEM_QUERY_BANKS = 2,		/* array of struct drm_npumem_bank */
-	NPUMEM_QUERY_ENGINES = 3,	/* array of struct drm_npumem_engine */
+	NPUMEM_QUERY_INFO = 1,	  /* struct drm_npumem_info */
+	NPUMEM_QUERY_BANKS = 2,	  /* array of struct drm_npumem_bank */
+	NPUMEM_QUERY_ENGINES = 3, /* array of struct drm_npumem_engine */
 };
 
 /**
@@ -139,11 +139,11 @@ struct drm_npumem_bank {
 };
 
 enum drm_npumem_op {
-	NPUMEM_OP_NOP = 0,	/* touch no memory; tile states advance all the same */
-	NPUMEM_OP_COPY = 1,	/* write tiles take the bytes of read tiles */
-	NPUMEM_OP_FILL = 2,	/* every byte of the write tiles becomes the job's value */
-	NPUMEM_OP_MIX = 3,	/* npumem_mix.h: keyed function of all bytes read */
-	NPUMEM_OP_NATIVE = 4,	/* a command buffer of the engine's own format */
+	NPUMEM_OP_NOP = 0,    /* touch no memory; tile states advance all the same */
+	NPUMEM_OP_COPY = 1,   /* write tiles take the bytes of read tiles */
+	NPUMEM_OP_FILL = 2,   /* every byte of the write tiles becomes the job's value */
+	NPUMEM_OP_MIX = 3,    /* npumem_mix.h: keyed function of all bytes read */
+	NPUMEM_OP_NATIVE = 4, /* a command buffer of the engine's own format */
 };
 
 /**
@@ -162,8 +162,8 @@ struct drm_npumem_engine {
 
 /* --------------------------------------------------------------- buffers */
 
-#define NPUMEM_BO_CARVEOUT	(1u << 0)	/* in carveout bank @bank */
-#define NPUMEM_BO_SYSTEM	(1u << 1)	/* in system memory */
+#define NPUMEM_BO_CARVEOUT (1u << 0) /* in carveout bank @bank */
+#define NPUMEM_BO_SYSTEM   (1u << 1) /* in system memory */
 
 /**
  * struct drm_npumem_bo_create - DRM_IOCTL_NPUMEM_BO_CREATE
@@ -261,8 +261,8 @@ struct drm_npumem_handle {
 };
 
 enum drm_npumem_objective {
-	NPUMEM_OBJECTIVE_ARENA = 0,	/* smallest arena */
-	NPUMEM_OBJECTIVE_TRAFFIC = 1,	/* least spill and fill within the budget */
+	NPUMEM_OBJECTIVE_ARENA = 0,   /* smallest arena */
+	NPUMEM_OBJECTIVE_TRAFFIC = 1, /* least spill and fill within the budget */
 };
 
 /**
@@ -481,21 +481,22 @@ struct drm_npumem_submit {
 
 #define NPUMEM_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + DRM_NPUMEM_##nr, type)
 
-#define DRM_IOCTL_NPUMEM_DEV_QUERY	NPUMEM_IOWR(DEV_QUERY, struct drm_npumem_dev_query)
-#define DRM_IOCTL_NPUMEM_BO_CREATE	NPUMEM_IOWR(BO_CREATE, struct drm_npumem_bo_create)
-#define DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET	NPUMEM_IOWR(BO_MMAP_OFFSET, struct drm_npumem_bo_mmap_offset)
-#define DRM_IOCTL_NPUMEM_BO_WAIT	NPUMEM_IOWR(BO_WAIT, struct drm_npumem_bo_wait)
-#define DRM_IOCTL_NPUMEM_GRAPH_CREATE	NPUMEM_IOWR(GRAPH_CREATE, struct drm_npumem_graph_create)
-#define DRM_IOCTL_NPUMEM_GRAPH_DESTROY	NPUMEM_IOWR(GRAPH_DESTROY, struct drm_npumem_handle)
-#define DRM_IOCTL_NPUMEM_PLAN_REQUEST	NPUMEM_IOWR(PLAN_REQUEST, struct drm_npumem_plan_request)
-#define DRM_IOCTL_NPUMEM_PLAN_LOAD	NPUMEM_IOWR(PLAN_LOAD, struct drm_npumem_plan_load)
-#define DRM_IOCTL_NPUMEM_PLAN_READ	NPUMEM_IOWR(PLAN_READ, struct drm_npumem_plan_read)
-#define DRM_IOCTL_NPUMEM_PLAN_DESTROY	NPUMEM_IOWR(PLAN_DESTROY, struct drm_npumem_handle)
-#define DRM_IOCTL_NPUMEM_RUN_CREATE	NPUMEM_IOWR(RUN_CREATE, struct drm_npumem_run_create)
-#define DRM_IOCTL_NPUMEM_RUN_BIND	NPUMEM_IOWR(RUN_BIND, struct drm_npumem_run_bind)
-#define DRM_IOCTL_NPUMEM_RUN_RESET	NPUMEM_IOWR(RUN_RESET, struct drm_npumem_handle)
-#define DRM_IOCTL_NPUMEM_RUN_DESTROY	NPUMEM_IOWR(RUN_DESTROY, struct drm_npumem_handle)
-#define DRM_IOCTL_NPUMEM_SUBMIT		NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
+#define DRM_IOCTL_NPUMEM_DEV_QUERY NPUMEM_IOWR(DEV_QUERY, struct drm_npumem_dev_query)
+#define DRM_IOCTL_NPUMEM_BO_CREATE NPUMEM_IOWR(BO_CREATE, struct drm_npumem_bo_create)
+#define DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET \
+	NPUMEM_IOWR(BO_MMAP_OFFSET, struct drm_npumem_bo_mmap_offset)
+#define DRM_IOCTL_NPUMEM_BO_WAIT       NPUMEM_IOWR(BO_WAIT, struct drm_npumem_bo_wait)
+#define DRM_IOCTL_NPUMEM_GRAPH_CREATE  NPUMEM_IOWR(GRAPH_CREATE, struct drm_npumem_graph_create)
+#define DRM_IOCTL_NPUMEM_GRAPH_DESTROY NPUMEM_IOWR(GRAPH_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_PLAN_REQUEST  NPUMEM_IOWR(PLAN_REQUEST, struct drm_npumem_plan_request)
+#define DRM_IOCTL_NPUMEM_PLAN_LOAD     NPUMEM_IOWR(PLAN_LOAD, struct drm_npumem_plan_load)
+#define DRM_IOCTL_NPUMEM_PLAN_READ     NPUMEM_IOWR(PLAN_READ, struct drm_npumem_plan_read)
+#define DRM_IOCTL_NPUMEM_PLAN_DESTROY  NPUMEM_IOWR(PLAN_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_RUN_CREATE    NPUMEM_IOWR(RUN_CREATE, struct drm_npumem_run_create)
+#define DRM_IOCTL_NPUMEM_RUN_BIND      NPUMEM_IOWR(RUN_BIND, struct drm_npumem_run_bind)
+#define DRM_IOCTL_NPUMEM_RUN_RESET     NPUMEM_IOWR(RUN_RESET, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_RUN_DESTROY   NPUMEM_IOWR(RUN_DESTROY, struct drm_npumem_handle)
+#define DRM_IOCTL_NPUMEM_SUBMIT	       NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
 
 #if defined(__cplusplus)
 }

@@ -30,12 +30,12 @@ extern "C" {
 #endif
 
 /* "NPGR" and "NPPL" read as little-endian words. */
-#define NPUMEM_GRAPH_MAGIC	0x5247504eu
-#define NPUMEM_PLAN_MAGIC	0x4c50504eu
-#define NPUMEM_BLOB_VERSION	1
+#define NPUMEM_GRAPH_MAGIC  0x5247504eu
+#define NPUMEM_PLAN_MAGIC   0x4c50504eu
+#define NPUMEM_BLOB_VERSION 1
 
-#define NPUMEM_NONE		0xffffffffu
-#define NPUMEM_BLOB_MAX_BYTES	(64ull << 20)
+#define NPUMEM_NONE		 0xffffffffu
+#define NPUMEM_BLOB_MAX_BYTES	 (64ull << 20)
 #define NPUMEM_BLOB_MAX_SECTIONS 32
 
 /**
@@ -79,22 +79,22 @@ struct npumem_blob_section {
 	__u64 pad;
 };
 
-#define NPUMEM_SECTION_OPAQUE	0x8000u
+#define NPUMEM_SECTION_OPAQUE 0x8000u
 
 enum npumem_graph_section {
-	NPUMEM_GRAPH_TENSORS = 1,	/* struct npumem_tensor */
-	NPUMEM_GRAPH_TILES = 2,		/* struct npumem_tile */
-	NPUMEM_GRAPH_ACCESSES = 3,	/* struct npumem_access */
-	NPUMEM_GRAPH_STEPS = 4,		/* struct npumem_step */
-	NPUMEM_GRAPH_BLOCKS = 5,	/* struct npumem_block */
-	NPUMEM_GRAPH_EDGES = 6,		/* struct npumem_edge; absent = none */
-	NPUMEM_GRAPH_CARRIES = 7,	/* struct npumem_carry; absent = none */
-	NPUMEM_GRAPH_STRINGS = 8,	/* bytes, NUL-terminated names; absent = none */
+	NPUMEM_GRAPH_TENSORS = 1,  /* struct npumem_tensor */
+	NPUMEM_GRAPH_TILES = 2,	   /* struct npumem_tile */
+	NPUMEM_GRAPH_ACCESSES = 3, /* struct npumem_access */
+	NPUMEM_GRAPH_STEPS = 4,	   /* struct npumem_step */
+	NPUMEM_GRAPH_BLOCKS = 5,   /* struct npumem_block */
+	NPUMEM_GRAPH_EDGES = 6,	   /* struct npumem_edge; absent = none */
+	NPUMEM_GRAPH_CARRIES = 7,  /* struct npumem_carry; absent = none */
+	NPUMEM_GRAPH_STRINGS = 8,  /* bytes, NUL-terminated names; absent = none */
 	/* Opaque to the driver: the source model as graph JSON, for planners. */
 	NPUMEM_GRAPH_MODEL = NPUMEM_SECTION_OPAQUE + 1,
 };
 
-#define NPUMEM_REGION_DIMS	3
+#define NPUMEM_REGION_DIMS 3
 
 /**
  * struct npumem_region - strided set of bytes within one tensor
@@ -125,21 +125,21 @@ struct npumem_region {
 
 enum npumem_tensor_kind {
 	NPUMEM_TENSOR_INTERMEDIATE = 0,
-	NPUMEM_TENSOR_INPUT = 1,	/* whole and valid before the first step */
-	NPUMEM_TENSOR_OUTPUT = 2,	/* whole and intact at the exit */
-	NPUMEM_TENSOR_PARAMETER = 3,	/* read only; outside the arena unless planned */
-	NPUMEM_TENSOR_STATE = 4,	/* valid at entry and at exit (variable) */
+	NPUMEM_TENSOR_INPUT = 1,     /* whole and valid before the first step */
+	NPUMEM_TENSOR_OUTPUT = 2,    /* whole and intact at the exit */
+	NPUMEM_TENSOR_PARAMETER = 3, /* read only; outside the arena unless planned */
+	NPUMEM_TENSOR_STATE = 4,     /* valid at entry and at exit (variable) */
 };
 
 /* The tensor's offset in the arena is given: fixed_offset. */
-#define NPUMEM_TENSOR_FIXED	(1u << 0)
+#define NPUMEM_TENSOR_FIXED    (1u << 0)
 /* Bound at run time to a buffer outside the arena; excludes FIXED and ALIAS. */
-#define NPUMEM_TENSOR_EXTERNAL	(1u << 1)
+#define NPUMEM_TENSOR_EXTERNAL (1u << 1)
 /* A range of another tensor's bytes: alias_of, alias_offset. Excludes FIXED. */
-#define NPUMEM_TENSOR_ALIAS	(1u << 2)
+#define NPUMEM_TENSOR_ALIAS    (1u << 2)
 /* Starts in host memory and must be loaded by the plan (inputs, parameters). */
-#define NPUMEM_TENSOR_HOST	(1u << 3)
-#define NPUMEM_TENSOR_FLAGS	0xfu
+#define NPUMEM_TENSOR_HOST     (1u << 3)
+#define NPUMEM_TENSOR_FLAGS    0xfu
 
 /**
  * struct npumem_tensor - bytes with a size and an alignment, written once
@@ -183,7 +183,7 @@ struct npumem_tile {
 enum npumem_access_mode {
 	NPUMEM_ACCESS_READ = 1,
 	NPUMEM_ACCESS_WRITE = 2,
-	NPUMEM_ACCESS_UPDATE = 3,	/* read and rewritten in place */
+	NPUMEM_ACCESS_UPDATE = 3, /* read and rewritten in place */
 };
 
 /**
@@ -207,8 +207,8 @@ struct npumem_access {
  * do: its own last reads free their bytes for its writes. Without the flag
  * reads and writes of a step count as simultaneous.
  */
-#define NPUMEM_STEP_STAGED	(1u << 0)
-#define NPUMEM_STEP_FLAGS	0x1u
+#define NPUMEM_STEP_STAGED (1u << 0)
+#define NPUMEM_STEP_FLAGS  0x1u
 
 /**
  * struct npumem_step - one unit of accelerator work

@@ -14,7 +14,7 @@
 
 #include <linux/types.h>
 
-#define NPUMEM_MIX_PRIME	0x9e3779b97f4a7c15ull
+#define NPUMEM_MIX_PRIME 0x9e3779b97f4a7c15ull
 
 static inline __u64 npumem_mix_scramble(__u64 x)
 {

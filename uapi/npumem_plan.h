@@ -17,14 +17,14 @@ extern "C" {
 #endif
 
 enum npumem_plan_section {
-	NPUMEM_PLAN_INFO = 1,		/* struct npumem_plan_info, exactly one */
-	NPUMEM_PLAN_PLACEMENTS = 2,	/* struct npumem_placement */
-	NPUMEM_PLAN_SCHEDULE = 3,	/* struct npumem_position */
-	NPUMEM_PLAN_BLOCKS = 4,		/* struct npumem_plan_block */
-	NPUMEM_PLAN_ENTRIES = 5,	/* struct npumem_entry; absent = none */
-	NPUMEM_PLAN_EDGES = 6,		/* struct npumem_plan_edge; absent = none */
-	NPUMEM_PLAN_VIEWS = 7,		/* struct npumem_view; absent = none */
-	NPUMEM_PLAN_VIEW_SLOTS = 8,	/* __u32 placement, or NPUMEM_VIEW_NESTED | view */
+	NPUMEM_PLAN_INFO = 1,	    /* struct npumem_plan_info, exactly one */
+	NPUMEM_PLAN_PLACEMENTS = 2, /* struct npumem_placement */
+	NPUMEM_PLAN_SCHEDULE = 3,   /* struct npumem_position */
+	NPUMEM_PLAN_BLOCKS = 4,	    /* struct npumem_plan_block */
+	NPUMEM_PLAN_ENTRIES = 5,    /* struct npumem_entry; absent = none */
+	NPUMEM_PLAN_EDGES = 6,	    /* struct npumem_plan_edge; absent = none */
+	NPUMEM_PLAN_VIEWS = 7,	    /* struct npumem_view; absent = none */
+	NPUMEM_PLAN_VIEW_SLOTS = 8, /* __u32 placement, or NPUMEM_VIEW_NESTED | view */
 	/* Opaque to the driver: notes of the planner, UTF-8 JSON. */
 	NPUMEM_PLAN_NOTES = NPUMEM_SECTION_OPAQUE + 1,
 };
@@ -32,8 +32,8 @@ enum npumem_plan_section {
 enum npumem_plan_status {
 	NPUMEM_PLAN_UNKNOWN = 0,
 	NPUMEM_PLAN_FEASIBLE = 1,
-	NPUMEM_PLAN_OPTIMAL = 2,	/* proved by the planner; not by the driver */
-	NPUMEM_PLAN_INFEASIBLE = 3,	/* an answer, never a plan that loads */
+	NPUMEM_PLAN_OPTIMAL = 2,    /* proved by the planner; not by the driver */
+	NPUMEM_PLAN_INFEASIBLE = 3, /* an answer, never a plan that loads */
 };
 
 /**
@@ -95,11 +95,11 @@ struct npumem_placement {
 };
 
 enum npumem_position_kind {
-	NPUMEM_POSITION_STEP = 0,	/* run a step of the graph */
-	NPUMEM_POSITION_LOAD = 1,	/* first transfer of an input or parameter */
-	NPUMEM_POSITION_SPILL = 2,	/* arena to host; the bytes are then free */
-	NPUMEM_POSITION_FILL = 3,	/* host to arena, what was spilled or loaded */
-	NPUMEM_POSITION_DROP = 4,	/* forget bytes whose host copy is valid */
+	NPUMEM_POSITION_STEP = 0,  /* run a step of the graph */
+	NPUMEM_POSITION_LOAD = 1,  /* first transfer of an input or parameter */
+	NPUMEM_POSITION_SPILL = 2, /* arena to host; the bytes are then free */
+	NPUMEM_POSITION_FILL = 3,  /* host to arena, what was spilled or loaded */
+	NPUMEM_POSITION_DROP = 4,  /* forget bytes whose host copy is valid */
 };
 
 /**
@@ -143,8 +143,8 @@ struct npumem_plan_block {
 	__u32 pad;
 };
 
-#define NPUMEM_ENTRY_RESIDENT	(1u << 0)	/* in the arena, at @placement */
-#define NPUMEM_ENTRY_HOST	(1u << 1)	/* a valid copy at @host_offset */
+#define NPUMEM_ENTRY_RESIDENT (1u << 0) /* in the arena, at @placement */
+#define NPUMEM_ENTRY_HOST     (1u << 1) /* a valid copy at @host_offset */
 
 /**
  * struct npumem_entry - ownership that holds whenever its block is entered
@@ -184,11 +184,11 @@ struct npumem_plan_edge {
 };
 
 /* A view slot that is itself a multi-view tensor: loops in loops. */
-#define NPUMEM_VIEW_NESTED	0x80000000u
+#define NPUMEM_VIEW_NESTED 0x80000000u
 
 enum npumem_view_type {
-	NPUMEM_VIEW_CYCLIC = 1,		/* slot = counter % repeat */
-	NPUMEM_VIEW_FIRST_CYCLIC = 2,	/* slot 0 at counter 0, then 1 + (counter-1) % repeat */
+	NPUMEM_VIEW_CYCLIC = 1,	      /* slot = counter % repeat */
+	NPUMEM_VIEW_FIRST_CYCLIC = 2, /* slot 0 at counter 0, then 1 + (counter-1) % repeat */
 };
 
 /**
@@ -213,27 +213,27 @@ struct npumem_view {
 
 enum npumem_rule {
 	NPUMEM_RULE_NONE = 0,
-	NPUMEM_RULE_V1_BOUNDS = 1,	/* placements in the arena, aligned, fixed */
-	NPUMEM_RULE_V2_ORDER = 2,	/* every step once, spills well formed */
-	NPUMEM_RULE_V3_READ = 3,	/* bytes read are owned by their tensor */
-	NPUMEM_RULE_V4_WRITE = 4,	/* bytes written are free, dead or updated */
+	NPUMEM_RULE_V1_BOUNDS = 1, /* placements in the arena, aligned, fixed */
+	NPUMEM_RULE_V2_ORDER = 2,  /* every step once, spills well formed */
+	NPUMEM_RULE_V3_READ = 3,   /* bytes read are owned by their tensor */
+	NPUMEM_RULE_V4_WRITE = 4,  /* bytes written are free, dead or updated */
 	NPUMEM_RULE_V5_SPILL = 5,
 	NPUMEM_RULE_V6_EDGE = 6,
 	NPUMEM_RULE_V7_EXIT = 7,	/* outputs intact at the exit */
 	NPUMEM_RULE_FORMAT = 8,		/* the blob itself; see the log */
 	NPUMEM_RULE_ENFORCE_READ = 16,	/* job reads a tile that is not LIVE */
-	NPUMEM_RULE_ENFORCE_WRITE = 17,	/* job overwrites a tile not yet RETIRED */
-	NPUMEM_RULE_ENFORCE_TWICE = 18,	/* job's step has been submitted already */
+	NPUMEM_RULE_ENFORCE_WRITE = 17, /* job overwrites a tile not yet RETIRED */
+	NPUMEM_RULE_ENFORCE_TWICE = 18, /* job's step has been submitted already */
 	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
 };
 
 /* Features that verification and enforcement know, in drm_npumem_info. */
-#define NPUMEM_FEATURE_PIECES	(1ull << 0)	/* tensors placed in pieces, rings */
-#define NPUMEM_FEATURE_SPILL	(1ull << 1)	/* load, spill, fill, drop positions */
-#define NPUMEM_FEATURE_BLOCKS	(1ull << 2)	/* loops and branches */
+#define NPUMEM_FEATURE_PIECES	(1ull << 0) /* tensors placed in pieces, rings */
+#define NPUMEM_FEATURE_SPILL	(1ull << 1) /* load, spill, fill, drop positions */
+#define NPUMEM_FEATURE_BLOCKS	(1ull << 2) /* loops and branches */
 #define NPUMEM_FEATURE_ALIAS	(1ull << 3)
-#define NPUMEM_FEATURE_EXTERNAL	(1ull << 4)
-#define NPUMEM_FEATURE_INPLACE	(1ull << 5)	/* in-place writes and updates */
+#define NPUMEM_FEATURE_EXTERNAL (1ull << 4)
+#define NPUMEM_FEATURE_INPLACE	(1ull << 5) /* in-place writes and updates */
 
 /**
  * struct npumem_verdict - what is wrong, and where

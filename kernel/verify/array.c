@@ -89,7 +89,7 @@ static bool vector_resize(struct npuv_vector *v, u32 capacity)
 
 	if (!data)
 		return false;
-	if (v->count)
+	if (v->data)
 		memcpy(data, v->data, (size_t)v->count * v->size);
 	npuv_free(v->data);
 	v->data = data;

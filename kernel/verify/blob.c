@@ -131,6 +131,16 @@ static int check_tails(struct npuv_work *w, const struct npuv_section_rule *rule
 	return 0;
 }
 
+static int check_gap(struct npuv_work *w, u64 begin, u64 end)
+{
+	const u8 *at = (const u8 *)w->blob + begin;
+
+	if (is_zero(at, end - begin))
+		return 0;
+	return npuv_refuse_at(w, -EBADMSG, at, end - begin,
+			      "format: bytes between sections not zero");
+}
+
 /* Sections apart from each other, and zeros between them. */
 static int check_gaps(struct npuv_work *w)
 {
@@ -139,6 +149,7 @@ static int check_gaps(struct npuv_work *w)
 	u32 order[NPUMEM_BLOB_MAX_SECTIONS];
 	const struct npumem_blob_section *s;
 	u32 i, j, n = 0;
+	int err;
 
 	for (i = 0; i < h->section_count; i++) {
 		s = entry(w, i);
@@ -148,20 +159,19 @@ static int check_gaps(struct npuv_work *w)
 			order[j] = order[j - 1];
 		order[j] = i;
 	}
-	for (i = 0; i <= n; i++) {
-		u64 begin = i < n ? entry(w, order[i])->offset : h->total_size;
-
-		if (begin < end)
-			return npuv_refuse_at(w, -EBADMSG, (const u8 *)w->blob + begin, end - begin,
-					      "format: sections %u and %u overlap", order[i - 1],
-					      order[i]);
-		if (!is_zero((const u8 *)w->blob + end, begin - end))
-			return npuv_refuse_at(w, -EBADMSG, (const u8 *)w->blob + end, begin - end,
-					      "format: bytes between sections not zero");
-		if (i < n)
-			end = begin + entry(w, order[i])->count * entry(w, order[i])->stride;
+	for (i = 0; i < n; i++) {
+		s = entry(w, order[i]);
+		/* The first one was seen to begin after the table. */
+		if (i && s->offset < end)
+			return npuv_refuse_at(w, -EBADMSG, (const u8 *)w->blob + s->offset,
+					      end - s->offset, "format: sections %u and %u overlap",
+					      order[i - 1], order[i]);
+		err = check_gap(w, end, s->offset);
+		if (err)
+			return err;
+		end = s->offset + s->count * s->stride;
 	}
-	return 0;
+	return check_gap(w, end, h->total_size);
 }
 
 static int check_required(struct npuv_work *w, const struct npuv_section_rule *rule)
