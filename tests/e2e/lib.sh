@@ -3,23 +3,22 @@
 #
 # lib.sh - what the end-to-end tests share: TAP, the daemon, numbers out of
 # npumemctl's JSON. Source it; end with "finish".
-here=$(dirname "$0")
 GRAPHS=${GRAPHS:-/opt/npumem/graphs}
 MODELS=${MODELS:-/opt/npumem/models}
 MOBILENET=$GRAPHS/mobilenet_v2.fused.json
 ATTACK=${ATTACK:-/opt/npumem/selftests/npumem/npumem_attack}
-: "$MODELS" "$MOBILENET" "$ATTACK" "$here"
+: "$MODELS" "$MOBILENET" "$ATTACK"
 
 N=0 FAILED=0
 # check NAME COMMAND...: one test; what the command says if it fails.
 check() {
-	name=$1
+	what=$1
 	shift
 	N=$((N + 1))
 	if "$@" >check.out 2>&1; then
-		echo "ok $N - $name"
+		echo "ok $N - $what"
 	else
-		echo "not ok $N - $name"
+		echo "not ok $N - $what"
 		sed 's/^/# /' check.out
 		FAILED=$((FAILED + 1))
 	fi
@@ -97,4 +96,32 @@ kill_daemon() {
 # equal FILE: the JSON of npumemctl run says that all outputs were as computed.
 equal() {
 	[ "$(field equal "$1")" = true ] || { cat "$1"; return 1; }
+}
+
+# whole_trip [OPTION...]: MobileNetV2, planned by the daemon, run, compared.
+whole_trip() {
+	npumemctl run -j "$@" "$MOBILENET" >run.json || return 1
+	equal run.json || return 1
+	[ "$(field plan_from run.json)" = daemon ] || return 1
+	[ "$(field arena run.json)" -ge "$(field lower_bound run.json)" ] || return 1
+	[ "$(field arena run.json)" -lt "$(field tensor_bytes run.json)" ]
+}
+
+# offline_trip GRAPH BANDS: planned here, verified here, loaded, run, compared.
+# Leaves graph.blob and plan.blob.
+offline_trip() {
+	npumemctl plan --bands "$2" "$1" -o plan.json --blob plan.blob --graph-blob graph.blob &&
+		npumemctl verify "$1" plan.json && npumemctl run -j --plan plan.json "$1" >run.json &&
+		equal run.json && [ "$(field plan_from run.json)" = file ]
+}
+
+# offline_trips BANDS: all graphs that fit into the guest's carveout.
+offline_trips() {
+	for graph in "$GRAPHS"/*.json; do
+		case $graph in
+		*/fsrcnn_*) continue ;;
+		esac
+		check "$(basename "$graph" .json): planned, verified, run, equal" \
+			offline_trip "$graph" "$1"
+	done
 }
