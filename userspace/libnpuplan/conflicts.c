@@ -112,6 +112,99 @@ out:
 	return err;
 }
 
+void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
+			       const struct npuplan_item *items, uint32_t item_count)
+{
+	*conflicts = (struct npuplan_conflicts){ .items = items, .item_count = item_count };
+}
+
+static bool pair_is_sane(const struct npuplan_pair *pair, uint32_t item_count,
+			 const struct npuplan_interval *intervals)
+{
+	if (pair->a >= item_count || pair->b >= item_count || pair->a == pair->b)
+		return false;
+	for (size_t k = 0; k < pair->interval_count; k++) {
+		const struct npuplan_interval *at = &intervals[pair->first_interval + k];
+
+		if (at->low >= at->high || (k && at->low < at[-1].high))
+			return false;
+	}
+	return true;
+}
+
+/* List @pair for both, its intervals once as they are and once mirrored. */
+static void put_pair(struct npuplan_conflicts *c, size_t *cursor, const struct npuplan_pair *pair,
+		     const struct npuplan_interval *intervals, size_t *used)
+{
+	struct npuplan_peer *of_b = &c->peers[cursor[pair->b]++];
+	struct npuplan_peer *of_a = &c->peers[cursor[pair->a]++];
+	uint32_t count = pair->interval_count;
+
+	*of_b = (struct npuplan_peer){ pair->a, count, *used };
+	*of_a = (struct npuplan_peer){ pair->b, count, *used + count };
+	for (uint32_t k = 0; k < count; k++) {
+		const struct npuplan_interval *at = &intervals[pair->first_interval + k];
+
+		c->intervals[of_b->first_interval + k] = *at;
+		c->intervals[of_a->first_interval + count - 1 - k] =
+			(struct npuplan_interval){ -at->high, -at->low };
+	}
+	*used += 2 * (size_t)count;
+}
+
+int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			    uint32_t item_count, const struct npuplan_pair *pairs,
+			    size_t pair_count, const struct npuplan_interval *intervals)
+{
+	size_t n = item_count, total = 0, used = 0;
+	size_t *cursor = calloc(n + 1, sizeof(*cursor));
+	int err = -ENOMEM;
+
+	npuplan_conflicts_overlap(conflicts, items, item_count);
+	conflicts->peer_start = malloc((n + 1) * sizeof(*conflicts->peer_start));
+	if (!cursor || !conflicts->peer_start)
+		goto out;
+	err = -EINVAL;
+	for (size_t p = 0; p < pair_count; p++) {
+		if (!pair_is_sane(&pairs[p], item_count, intervals))
+			goto out;
+		cursor[pairs[p].a]++;
+		cursor[pairs[p].b]++;
+		used += 2 * (size_t)pairs[p].interval_count;
+	}
+	for (uint32_t i = 0; i < item_count; i++) {
+		conflicts->peer_start[i] = total;
+		total += cursor[i];
+		cursor[i] = conflicts->peer_start[i];
+	}
+	conflicts->peer_start[n] = total;
+	err = -ENOMEM;
+	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
+	conflicts->intervals = malloc(used * sizeof(*conflicts->intervals) + 1);
+	if (!conflicts->peers || !conflicts->intervals)
+		goto out;
+	used = 0;
+	for (size_t p = 0; p < pair_count; p++)
+		put_pair(conflicts, cursor, &pairs[p], intervals, &used);
+	err = -EINVAL;
+	for (uint32_t i = 0; i < item_count; i++) {
+		struct npuplan_peer *peers = conflicts->peers + conflicts->peer_start[i];
+		size_t count = conflicts->peer_start[i + 1] - conflicts->peer_start[i];
+
+		if (count)
+			qsort(peers, count, sizeof(*peers), by_item);
+		for (size_t p = 1; p < count; p++)
+			if (peers[p - 1].item == peers[p].item)
+				goto out;
+	}
+	err = 0;
+out:
+	free(cursor);
+	if (err)
+		npuplan_conflicts_fini(conflicts);
+	return err;
+}
+
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts)
 {
 	free(conflicts->peer_start);

@@ -16,23 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
- * struct npuplan_item - what is placed at one address
- * @size: bytes, > 0
- * @fixed_offset: its address, if @fixed
- * @align: power of two
- * @start, @end: instants between which it holds bytes, inclusive (liveness.h)
- * @tensor: it stands for
- */
-struct npuplan_item {
-	uint64_t size;
-	uint64_t fixed_offset;
-	uint32_t align;
-	uint32_t start;
-	uint32_t end;
-	uint32_t tensor;
-	bool fixed;
-};
+#include "npuplan.h"
 
 /** struct npuplan_interval - forbids d with low < d < high */
 struct npuplan_interval {
@@ -55,6 +39,11 @@ struct npuplan_peer {
 
 /**
  * struct npuplan_conflicts - F of all pairs
+ *
+ * Listed pair by pair, or, if @peer_start is NULL, not listed: two items are
+ * peers if their live ranges overlap, and both are whole. Ten thousands of items
+ * that live long have more pairs than memory holds.
+ *
  * @items: not owned
  * @peers: of item i peers[peer_start[i] .. peer_start[i + 1]), ascending
  */
@@ -72,6 +61,30 @@ struct npuplan_conflicts {
  */
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count);
+/** npuplan_conflicts_overlap() - the same, not listed; for first fit alone */
+void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
+			       const struct npuplan_item *items, uint32_t item_count);
+
+/**
+ * struct npuplan_pair - two items with intervals of F(@a, @b)
+ * @b: another item than @a; d is its address minus @a's
+ * @interval_count: 0: both are whole
+ */
+struct npuplan_pair {
+	uint32_t a;
+	uint32_t b;
+	uint32_t interval_count;
+	size_t first_interval;
+};
+
+/** npuplan_conflicts_pairs() - of pairs in any order, each once
+ * @intervals: those of a pair ascending, disjoint, none empty
+ *
+ * -EINVAL: not so; -ENOMEM.
+ */
+int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			    uint32_t item_count, const struct npuplan_pair *pairs,
+			    size_t pair_count, const struct npuplan_interval *intervals);
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
 /** npuplan_forbidden() - intervals of F(peer, item), in ascending order

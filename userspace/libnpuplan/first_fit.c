@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack/occupancy.h"
+
 #define UNPLACED UINT64_MAX
 
 /**
@@ -12,6 +14,8 @@
  * @taken: forbidden addresses of the item at hand; grows as needed
  * @placed: items by address, @placed_count of them
  * @marked: per item, whether it is a peer of the item at hand
+ * @occupancy: instead of all these, if peers are not listed
+ * @best: best fit
  */
 struct fit {
 	const struct npuplan_conflicts *conflicts;
@@ -22,6 +26,8 @@ struct fit {
 	uint32_t *placed;
 	size_t placed_count;
 	bool *marked;
+	struct npuplan_occupancy *occupancy;
+	bool best;
 };
 
 static int by_low(const void *left, const void *right)
@@ -120,11 +126,14 @@ static int collect(struct fit *fit, uint32_t item)
 	return 0;
 }
 
-static void put(struct fit *fit, uint32_t item, uint64_t offset)
+static int put(struct fit *fit, uint32_t item, uint64_t offset)
 {
 	size_t low = 0, high = fit->placed_count;
 
 	fit->offsets[item] = offset;
+	if (fit->occupancy)
+		return npuplan_occupancy_put(fit->occupancy, item, offset,
+					     fit->conflicts->items[item].size);
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
@@ -137,21 +146,52 @@ static void put(struct fit *fit, uint32_t item, uint64_t offset)
 		(fit->placed_count - low) * sizeof(*fit->placed));
 	fit->placed[low] = item;
 	fit->placed_count++;
+	return 0;
 }
 
-/* Lowest multiple of @align that is in no taken interval. */
+/*
+ * Lowest multiple of @align that is in no taken interval, or, for best fit, the
+ * lowest in the smallest gap between two of them that has one.
+ */
 static int64_t lowest(const struct fit *fit, uint32_t align)
 {
-	int64_t address = 0;
+	int64_t address = 0, smallest = INT64_MAX, found = -1;
 
 	for (size_t i = 0; i < fit->taken_count; i++) {
 		/* Intervals are open: at low itself there is room. */
-		if (fit->taken[i].low >= address)
-			break;
+		if (fit->taken[i].low >= address) {
+			if (!fit->best)
+				return address;
+			if (fit->taken[i].low - address < smallest) {
+				smallest = fit->taken[i].low - address;
+				found = address;
+			}
+		}
 		if (fit->taken[i].high > address)
 			address = (fit->taken[i].high + align - 1) & -(int64_t)align;
 	}
-	return address;
+	return found < 0 ? address : found;
+}
+
+/* Peers are not listed: find the fixed item that is in the way. */
+static int place_fixed_unlisted(struct fit *fit, uint32_t item, uint32_t clash[2])
+{
+	const struct npuplan_item *items = fit->conflicts->items, *mine = &items[item];
+	uint64_t address = mine->fixed_offset, work = 0;
+
+	if (npuplan_occupancy_lowest(fit->occupancy, item, mine->size, 1, address, false, &work) ==
+	    address)
+		return put(fit, item, address);
+	for (uint32_t i = 0; i < item; i++) {
+		if (items[i].fixed && items[i].start <= mine->end && mine->start <= items[i].end &&
+		    items[i].fixed_offset < address + mine->size &&
+		    address < items[i].fixed_offset + items[i].size) {
+			clash[0] = i;
+			break;
+		}
+	}
+	clash[1] = item;
+	return -EADDRINUSE;
 }
 
 static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
@@ -159,6 +199,8 @@ static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
 	const struct npuplan_conflicts *c = fit->conflicts;
 	int64_t address = c->items[item].fixed_offset;
 
+	if (fit->occupancy)
+		return place_fixed_unlisted(fit, item, clash);
 	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++) {
 		uint64_t base = fit->offsets[c->peers[p].item];
 		const struct npuplan_interval *forbidden;
@@ -177,8 +219,73 @@ static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
 			}
 		}
 	}
-	put(fit, item, address);
-	return 0;
+	return put(fit, item, address);
+}
+
+static int place(struct fit *fit, uint32_t item, uint32_t align, uint64_t *work)
+{
+	const struct npuplan_item *mine = &fit->conflicts->items[item];
+	int err;
+
+	if (fit->occupancy)
+		return put(fit, item,
+			   npuplan_occupancy_lowest(fit->occupancy, item, mine->size, align, 0,
+						    fit->best, work));
+	err = collect(fit, item);
+	if (err)
+		return err;
+	*work += fit->taken_count + 1;
+	return put(fit, item, lowest(fit, align));
+}
+
+static int place_all(struct fit *fit, const uint32_t *order, uint32_t alignment, uint64_t *top,
+		     uint64_t *work, uint32_t clash[2])
+{
+	const struct npuplan_conflicts *c = fit->conflicts;
+	int err = 0;
+
+	for (uint32_t i = 0; i < c->item_count; i++)
+		fit->offsets[i] = UNPLACED;
+	for (uint32_t i = 0; i < c->item_count && !err; i++)
+		if (c->items[i].fixed)
+			err = place_fixed(fit, i, clash);
+	*top = 0;
+	for (uint32_t i = 0; i < c->item_count && !err; i++) {
+		const struct npuplan_item *item = &c->items[order[i]];
+
+		if (!item->fixed)
+			err = place(fit, order[i],
+				    item->align > alignment ? item->align : alignment, work);
+		if (!err && *top < fit->offsets[order[i]] + item->size)
+			*top = fit->offsets[order[i]] + item->size;
+	}
+	return err;
+}
+
+static int run(struct fit *fit, const uint32_t *order, uint32_t alignment, uint64_t *top,
+	       uint64_t *work, uint32_t clash[2])
+{
+	const struct npuplan_conflicts *c = fit->conflicts;
+	struct npuplan_occupancy occupancy;
+	int err;
+
+	if (!c->peer_start) {
+		err = npuplan_occupancy_init(&occupancy, c->items, c->item_count);
+		if (err)
+			return err;
+		fit->occupancy = &occupancy;
+		err = place_all(fit, order, alignment, top, work, clash);
+		npuplan_occupancy_fini(&occupancy);
+		return err;
+	}
+	fit->placed = malloc((size_t)c->item_count * sizeof(*fit->placed) + 1);
+	fit->marked = calloc((size_t)c->item_count + 1, sizeof(*fit->marked));
+	err = fit->placed && fit->marked ? place_all(fit, order, alignment, top, work, clash) :
+					   -ENOMEM;
+	free(fit->taken);
+	free(fit->placed);
+	free(fit->marked);
+	return err;
 }
 
 int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
@@ -186,33 +293,15 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 		      uint32_t clash[2])
 {
 	struct fit fit = { .conflicts = conflicts, .offsets = offsets };
-	int err;
 
-	fit.placed = malloc((size_t)conflicts->item_count * sizeof(*fit.placed) + 1);
-	fit.marked = calloc((size_t)conflicts->item_count + 1, sizeof(*fit.marked));
-	err = fit.placed && fit.marked ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < conflicts->item_count; i++)
-		offsets[i] = UNPLACED;
-	for (uint32_t i = 0; i < conflicts->item_count && !err; i++)
-		if (conflicts->items[i].fixed)
-			err = place_fixed(&fit, i, clash);
-	*top = 0;
-	for (uint32_t i = 0; i < conflicts->item_count && !err; i++) {
-		const struct npuplan_item *item = &conflicts->items[order[i]];
+	return run(&fit, order, alignment, top, work, clash);
+}
 
-		if (!item->fixed) {
-			err = collect(&fit, order[i]);
-			if (err)
-				break;
-			*work += fit.taken_count + 1;
-			put(&fit, order[i],
-			    lowest(&fit, item->align > alignment ? item->align : alignment));
-		}
-		if (*top < offsets[order[i]] + item->size)
-			*top = offsets[order[i]] + item->size;
-	}
-	free(fit.taken);
-	free(fit.placed);
-	free(fit.marked);
-	return err;
+int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
+		     uint32_t clash[2])
+{
+	struct fit fit = { .conflicts = conflicts, .offsets = offsets, .best = true };
+
+	return run(&fit, order, alignment, top, work, clash);
 }

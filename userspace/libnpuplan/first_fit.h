@@ -13,13 +13,16 @@
  * earlier, then lower index.
  */
 enum npuplan_order {
-	NPUPLAN_BY_SIZE,     /* largest first */
-	NPUPLAN_BY_DURATION, /* longest live range first */
-	NPUPLAN_BY_PEERS,    /* most peers first */
-	NPUPLAN_BY_BREADTH,  /* of the instant with most bytes live first */
-	NPUPLAN_BY_START,    /* earliest first: the order of execution */
-	NPUPLAN_BY_AREA,     /* largest size times duration first */
+	NPUPLAN_BY_SIZE,      /* largest first */
+	NPUPLAN_BY_DURATION,  /* longest live range first */
+	NPUPLAN_BY_PEERS,     /* most peers first */
+	NPUPLAN_BY_BREADTH,   /* of the instant with most bytes live first */
+	NPUPLAN_BY_START,     /* earliest first: the order of execution */
+	NPUPLAN_BY_AREA,      /* largest size times duration first */
+	NPUPLAN_BY_CONFLICTS, /* most bytes of peers first */
 	NPUPLAN_ORDER_COUNT,
+	/* Largest first, ties by lower index alone, as TFLM's greedy planner has it. */
+	NPUPLAN_BY_SIZE_ALONE,
 };
 
 /** npuplan_order_items() - fill @order with the items' numbers */
@@ -40,5 +43,14 @@ int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_
 int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		      uint32_t clash[2]);
+
+/** npuplan_best_fit() - the same, each in the smallest gap that holds it
+ *
+ * Above everything only if no gap does. As TFLite's arena does it, if the order
+ * is by size.
+ */
+int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
+		     uint32_t clash[2]);
 
 #endif /* NPUPLAN_FIRST_FIT_H */

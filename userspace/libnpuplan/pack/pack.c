@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* Packing: check what is asked for, run a packer, check what it found. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "../planners.h"
+#include "pack.h"
+#include "sections.h"
+
+#define MAX_BYTES (1ull << 62)
+
+static int check_problem(const struct npuplan_pack_problem *problem, struct npuplan_error *error)
+{
+	uint32_t alignment = problem->alignment;
+	uint64_t sum = 0;
+
+	if (alignment & (alignment - 1))
+		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two",
+				    alignment);
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+		uint32_t align = item->align > alignment ? item->align : alignment;
+		uint64_t padded = item->fixed ? item->fixed_offset : align;
+
+		if (!item->size)
+			return npuplan_fail(error, -EINVAL, "item %u has no size", i);
+		if (!item->align || item->align & (item->align - 1))
+			return npuplan_fail(error, -EINVAL,
+					    "item %u: alignment %u is not a power of two", i,
+					    item->align);
+		if (item->start > item->end)
+			return npuplan_fail(error, -EINVAL, "item %u ends before it starts", i);
+		if (item->fixed && align && item->fixed_offset % align)
+			return npuplan_fail(error, -EINVAL,
+					    "item %u: fixed offset %llu is not a multiple of %u", i,
+					    (unsigned long long)item->fixed_offset, align);
+		if (__builtin_add_overflow(sum, item->size, &sum) ||
+		    __builtin_add_overflow(sum, padded, &sum) || sum > MAX_BYTES)
+			return npuplan_fail(error, -EINVAL,
+					    "sizes and offsets up to item %u exceed 2^62", i);
+	}
+	return 0;
+}
+
+static void report(struct npuplan_pack *run)
+{
+	struct npuplan_pack_progress progress = {
+		.top = run->top,
+		.lower_bound = run->lower_bound,
+		.work = run->work,
+	};
+
+	if (!run->options->progress || run->stopped)
+		return;
+	if (run->top != UINT64_MAX && run->lower_bound)
+		progress.gap = (double)(run->top - run->lower_bound) / (double)run->lower_bound;
+	progress.seconds = npuplan_now() - run->started;
+	run->stopped = run->options->progress(run->options->context, &progress) != 0;
+}
+
+void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top)
+{
+	if (top >= run->top)
+		return;
+	run->top = top;
+	memcpy(run->offsets, offsets, run->problem->item_count * sizeof(*offsets));
+	report(run);
+}
+
+void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound)
+{
+	if (bound <= run->lower_bound)
+		return;
+	run->lower_bound = bound;
+	report(run);
+}
+
+bool npuplan_pack_over(struct npuplan_pack *run)
+{
+	uint64_t capacity = run->problem->capacity;
+
+	if (run->infeasible || run->top <= run->goal || run->top <= run->lower_bound)
+		return true;
+	if (capacity && run->lower_bound > capacity)
+		return true;
+	if (run->work >= run->work_limit || (run->deadline && npuplan_now() >= run->deadline))
+		run->stopped = true;
+	if (!run->stopped)
+		report(run);
+	return run->stopped;
+}
+
+/* Most bytes live at once, and the highest end of any fixed item. */
+static int first_bound(struct npuplan_pack *run)
+{
+	const struct npuplan_pack_problem *problem = run->problem;
+	uint64_t bound = problem->lower_bound, now = 0, *change;
+	struct npuplan_sections sections;
+	int err;
+
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+		uint64_t end = item->size + (item->fixed ? item->fixed_offset : 0);
+
+		bound = end > bound ? end : bound;
+	}
+	run->lower_bound = bound;
+	/* Listed conflicts may let items share bytes though they live together. */
+	if (problem->conflicts)
+		return 0;
+	err = npuplan_sections_init(&sections, problem->items, problem->item_count);
+	if (err)
+		return err;
+	change = calloc((size_t)sections.count + 1, sizeof(*change));
+	for (uint32_t i = 0; i < problem->item_count && change; i++) {
+		change[sections.first[i]] += problem->items[i].size;
+		change[sections.end[i]] -= problem->items[i].size;
+	}
+	for (uint32_t s = 0; s < sections.count && change; s++) {
+		now += change[s];
+		bound = now > bound ? now : bound;
+	}
+	run->lower_bound = bound;
+	err = change ? 0 : -ENOMEM;
+	free(change);
+	npuplan_sections_fini(&sections);
+	return err;
+}
+
+static int start(struct npuplan_pack *run)
+{
+	const struct npuplan_pack_problem *problem = run->problem;
+	size_t n = problem->item_count;
+
+	run->offsets = malloc(n * sizeof(*run->offsets) + 1);
+	run->alignments = malloc(n * sizeof(*run->alignments) + 1);
+	if (!run->offsets || !run->alignments)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		run->alignments[i] = problem->items[i].align > problem->alignment ?
+					     problem->items[i].align :
+					     problem->alignment;
+	if (problem->conflicts)
+		run->conflicts = *problem->conflicts;
+	else
+		npuplan_conflicts_overlap(&run->conflicts, problem->items, problem->item_count);
+	return first_bound(run);
+}
+
+static uint32_t verdict(const struct npuplan_pack *run)
+{
+	uint64_t capacity = run->problem->capacity;
+
+	if (run->infeasible || (capacity && run->lower_bound > capacity))
+		return NPUPLAN_PACK_INFEASIBLE;
+	if (run->top == UINT64_MAX || (capacity && run->top > capacity))
+		return NPUPLAN_PACK_UNKNOWN;
+	return run->top <= run->lower_bound ? NPUPLAN_PACK_OPTIMAL : NPUPLAN_PACK_FEASIBLE;
+}
+
+static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pack_result *result,
+		  struct npuplan_error *error)
+{
+	struct npuplan_error wrong;
+	uint64_t top = 0;
+	int err;
+
+	*result = (struct npuplan_pack_result){
+		.lower_bound = run->lower_bound,
+		.work = run->work,
+		.status = verdict(run),
+		.seconds = npuplan_now() - run->started,
+	};
+	if (run->top == UINT64_MAX)
+		return 0;
+	memcpy(offsets, run->offsets, run->problem->item_count * sizeof(*offsets));
+	err = npuplan_pack_check(run->problem, offsets, &top, &wrong);
+	if (err || top != run->top || top < run->lower_bound)
+		return npuplan_fail(error, -ENOTRECOVERABLE,
+				    "defect of the packer: top %llu of %llu, lower bound %llu%s%s",
+				    (unsigned long long)run->top, (unsigned long long)top,
+				    (unsigned long long)run->lower_bound, err ? "; " : "",
+				    err ? wrong.text : "");
+	result->top = top;
+	return 0;
+}
+
+int npuplan_pack(const struct npuplan_pack_problem *problem,
+		 const struct npuplan_pack_options *options, uint64_t *offsets,
+		 struct npuplan_pack_result *result, struct npuplan_error *error)
+{
+	static const struct npuplan_pack_options defaults;
+	struct npuplan_pack run = { .problem = problem, .top = UINT64_MAX };
+	const struct npuplan_packer *packer;
+	int err = check_problem(problem, error);
+
+	if (err)
+		return err;
+	run.options = options ? options : &defaults;
+	run.started = npuplan_now();
+	run.goal = problem->capacity;
+	run.work_limit = run.options->work_limit ? run.options->work_limit : NPUPLAN_PACK_WORK;
+	if (run.options->deadline_seconds > 0)
+		run.deadline = run.started + run.options->deadline_seconds;
+	packer = npuplan_packer_find(run.options->packer ? run.options->packer : "exact");
+	if (!packer)
+		return npuplan_fail(error, -EOPNOTSUPP, "there is no packer '%s'",
+				    run.options->packer);
+	err = start(&run);
+	if (!err)
+		err = packer->pack(&run, packer->argument);
+	if (err == -EOPNOTSUPP)
+		npuplan_fail(error, err,
+			     "packer '%s' takes no fixed offsets and no listed conflicts",
+			     packer->name);
+	else if (err)
+		npuplan_fail(error, err, "packer '%s': %s", packer->name, strerror(-err));
+	else
+		err = finish(&run, offsets, result, error);
+	free(run.offsets);
+	free(run.alignments);
+	return err;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: MIT
+#include "search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "search_state.h"
+
+/* Decisions between two looks at the clock. */
+#define LOOK_EVERY 256
+
+/**
+ * struct frame - a decision: who lies on the floor of a valley
+ * @choices: candidates, search->choices from first_choice on; then waste
+ * @next: the next one to try; @choices: waste; more: nothing is left
+ * @placed: by the alternative that is being tried; NPUMEM_NONE: waste
+ * @moved, @refloored: how much of these was there before it
+ * @blamed: whether the reason of this depth holds anything yet
+ */
+struct frame {
+	size_t first_choice;
+	uint32_t choices;
+	uint32_t next;
+	uint32_t placed;
+	bool blamed;
+	size_t moved;
+	size_t refloored;
+};
+
+/**
+ * struct npuplan_search - kept for many runs
+ * @frames: path of decisions
+ * @reasons: per depth, set of ranks; allocated when first needed
+ * @choices: of all frames
+ */
+struct npuplan_search {
+	struct npuplan_state state;
+	const struct npuplan_strategy *strategy;
+	struct frame *frames;
+	uint64_t **reasons;
+	size_t depth;
+	size_t capacity;
+	uint32_t *choices;
+	size_t choice_count;
+	size_t choice_capacity;
+};
+
+int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units)
+{
+	int err;
+
+	*search = calloc(1, sizeof(**search));
+	if (!*search)
+		return -ENOMEM;
+	err = npuplan_state_init(&(*search)->state, units);
+	if (err) {
+		free(*search);
+		*search = NULL;
+	}
+	return err;
+}
+
+void npuplan_search_free(struct npuplan_search *search)
+{
+	if (!search)
+		return;
+	for (size_t i = 0; i < search->capacity; i++)
+		free(search->reasons[i]);
+	free(search->reasons);
+	free(search->frames);
+	free(search->choices);
+	npuplan_state_fini(&search->state);
+	free(search);
+}
+
+/* The lower the better; see enum npuplan_section_rule. */
+static double score(const struct npuplan_state *state, uint8_t rule, uint32_t s)
+{
+	double floor = (double)state->floor[s];
+	double slack = (double)(state->capacity - state->floor[s] - state->total[s]);
+	double count = state->count[s], open = count + (slack > 0);
+
+	switch ((enum npuplan_section_rule)rule) {
+	case NPUPLAN_SECTION_FLOOR:
+		return floor * 1e3 + s;
+	case NPUPLAN_SECTION_COUNT:
+		return open * 1e6 + slack;
+	case NPUPLAN_SECTION_SLACK:
+		return slack * 1e3 + count;
+	case NPUPLAN_SECTION_WEIGHT:
+		return open / state->weight[s];
+	case NPUPLAN_SECTION_FLOOR_COUNT:
+		return floor * 1e6 + open * 1e3 + slack * 0.1;
+	case NPUPLAN_SECTION_PRODUCT_WEIGHT:
+		return (slack + 1) * count / state->weight[s];
+	case NPUPLAN_SECTION_FLOOR_SLACK:
+		return floor * 1e6 + slack * 1e3 + count;
+	case NPUPLAN_SECTION_PRODUCT_WEIGHT1:
+		return open * (1 + slack) / state->weight[s];
+	case NPUPLAN_SECTION_RULES:
+		break;
+	}
+	return 0;
+}
+
+/* A section of a valley, and the valley's sections [begin, end). */
+static uint32_t choose_section(struct npuplan_search *search, uint32_t *begin, uint32_t *end)
+{
+	struct npuplan_state *state = &search->state;
+	const int64_t *floor = state->floor;
+	uint32_t best = NPUMEM_NONE, count = state->section_count;
+	double least = 0;
+
+	for (uint32_t from = 0, to; from < count; from = to) {
+		for (to = from + 1; to < count && floor[to] == floor[from]; to++)
+			;
+		if (floor[from] == NPUPLAN_NOWHERE || (from && floor[from - 1] < floor[from]) ||
+		    (to < count && floor[to] < floor[from]))
+			continue;
+		for (uint32_t s = from; s < to; s++) {
+			double this = score(state, search->strategy->section_rule, s);
+
+			if (best == NPUMEM_NONE || this < least) {
+				least = this;
+				best = s;
+				*begin = from;
+				*end = to;
+			}
+		}
+	}
+	state->work += count;
+	return best;
+}
+
+/* How well a candidate fits the valley [begin, end) between walls. */
+static int fitness(const struct npuplan_search *search, uint32_t rank, uint32_t begin, uint32_t end)
+{
+	const struct npuplan_state *state = &search->state;
+	int64_t top = state->low[rank] + state->size[rank], left, right;
+	bool at_left = state->first[rank] == begin, at_right = state->end[rank] == end;
+	bool level_left, level_right;
+
+	left = begin && state->floor[begin - 1] != NPUPLAN_NOWHERE ? state->floor[begin - 1] :
+								     state->capacity;
+	right = end < state->section_count && state->floor[end] != NPUPLAN_NOWHERE ?
+			state->floor[end] :
+			state->capacity;
+	level_left = at_left && top == left;
+	level_right = at_right && top == right;
+	switch ((enum npuplan_value_rule)search->strategy->value_rule) {
+	case NPUPLAN_VALUE_FLUSH:
+		return at_left + at_right + level_left + level_right;
+	case NPUPLAN_VALUE_EXACT:
+		return 2 * (level_left + level_right) + (at_left && at_right);
+	case NPUPLAN_VALUE_SIDES:
+		return at_left + at_right;
+	case NPUPLAN_VALUE_LEVEL:
+		return level_left + level_right;
+	case NPUPLAN_VALUE_RANK:
+		break;
+	}
+	return 0;
+}
+
+/* Insert @rank: fitter first, then lower rank. */
+static void insert(struct npuplan_search *search, struct frame *frame, uint32_t rank, int fit,
+		   uint32_t begin, uint32_t end)
+{
+	uint32_t *choices = &search->choices[frame->first_choice];
+	uint32_t at = frame->choices++;
+
+	for (; at; at--) {
+		int other = search->strategy->value_rule ?
+				    fitness(search, choices[at - 1], begin, end) :
+				    0;
+
+		if (other > fit || (other == fit && choices[at - 1] < rank))
+			break;
+		choices[at] = choices[at - 1];
+	}
+	choices[at] = rank;
+}
+
+static int grow(struct npuplan_search *search, uint32_t choices)
+{
+	void *grown;
+
+	if (search->depth == search->capacity) {
+		size_t capacity = search->capacity ? 2 * search->capacity : 256;
+
+		grown = realloc(search->frames, capacity * sizeof(*search->frames));
+		if (!grown)
+			return -ENOMEM;
+		search->frames = grown;
+		grown = realloc(search->reasons, capacity * sizeof(*search->reasons));
+		if (!grown)
+			return -ENOMEM;
+		search->reasons = grown;
+		memset(search->reasons + search->capacity, 0,
+		       (capacity - search->capacity) * sizeof(*search->reasons));
+		search->capacity = capacity;
+	}
+	if (search->choice_count + choices > search->choice_capacity) {
+		size_t capacity = 2 * (search->choice_count + choices);
+
+		grown = realloc(search->choices, capacity * sizeof(*search->choices));
+		if (!grown)
+			return -ENOMEM;
+		search->choices = grown;
+		search->choice_capacity = capacity;
+	}
+	return 0;
+}
+
+static int open_frame(struct npuplan_search *search)
+{
+	struct npuplan_state *state = &search->state;
+	uint32_t begin = 0, end = 0, section = choose_section(search, &begin, &end);
+	const uint32_t *members = &state->members[state->section_start[section]];
+	int err = grow(search, state->count[section]);
+	struct frame *frame;
+
+	if (err)
+		return err;
+	frame = &search->frames[search->depth++];
+	*frame = (struct frame){ .first_choice = search->choice_count, .placed = NPUMEM_NONE };
+	for (uint32_t m = 0; m < state->active[section]; m++)
+		if (state->low[members[m]] == state->floor[section])
+			insert(search, frame, members[m],
+			       search->strategy->value_rule ?
+				       fitness(search, members[m], begin, end) :
+				       0,
+			       begin, end);
+	search->choice_count += frame->choices;
+	state->work += state->active[section];
+	return 0;
+}
+
+/* Set of items that the failure of the frame's alternatives so far rests on. */
+static uint64_t *reason_of(struct npuplan_search *search)
+{
+	struct frame *frame = &search->frames[search->depth - 1];
+	uint64_t **reason = &search->reasons[search->depth - 1];
+
+	if (!*reason)
+		*reason = malloc(search->state.words * sizeof(**reason));
+	if (*reason && !frame->blamed) {
+		memset(*reason, 0, search->state.words * sizeof(**reason));
+		frame->blamed = true;
+	}
+	if (!*reason)
+		search->state.out_of_memory = true;
+	return *reason;
+}
+
+static bool same(const struct npuplan_state *state, uint32_t a, uint32_t b)
+{
+	return state->size[a] == state->size[b] && state->first[a] == state->first[b] &&
+	       state->end[a] == state->end[b] && state->align[a] == state->align[b] &&
+	       state->limit[a] == state->limit[b];
+}
+
+static bool tried(const struct npuplan_search *search, const struct frame *frame, uint32_t at)
+{
+	const uint32_t *choices = &search->choices[frame->first_choice];
+
+	for (uint32_t i = 0; i < at; i++)
+		if (same(&search->state, choices[i], choices[at]))
+			return true;
+	return false;
+}
+
+enum outcome { ENTERED, FAILED, EXHAUSTED };
+
+/* Try the next alternative of the last frame. */
+static enum outcome advance(struct npuplan_search *search)
+{
+	struct npuplan_state *state = &search->state;
+	struct frame *frame = &search->frames[search->depth - 1];
+	const uint32_t *choices = &search->choices[frame->first_choice];
+	bool entered;
+
+	while (frame->next < frame->choices && tried(search, frame, frame->next)) {
+		uint64_t *reason = reason_of(search);
+
+		/* It would fail as its equal did. */
+		if (reason)
+			npuplan_set_add(reason, choices[frame->next]);
+		frame->next++;
+	}
+	if (frame->next > frame->choices)
+		return EXHAUSTED;
+	frame->moved = state->moved_count;
+	frame->refloored = state->refloored_count;
+	if (frame->next < frame->choices) {
+		frame->placed = choices[frame->next];
+		entered = npuplan_state_place(state, frame->placed);
+	} else {
+		frame->placed = NPUMEM_NONE;
+		entered = npuplan_state_waste(state, choices, frame->choices);
+	}
+	frame->next++;
+	return entered ? ENTERED : FAILED;
+}
+
+/*
+ * The last frame's alternative failed, for state->why. False: so do all others,
+ * for the same reason.
+ */
+static bool take_back(struct npuplan_search *search)
+{
+	struct npuplan_state *state = &search->state;
+	struct frame *frame = &search->frames[search->depth - 1];
+	bool to_blame = false;
+	uint64_t *reason;
+
+	for (size_t i = frame->moved; i < state->moved_count && !to_blame; i++)
+		to_blame = npuplan_set_has(state->why, state->moved[i].item);
+	state->work += state->moved_count - frame->moved;
+	npuplan_state_undo(state, frame->moved, frame->refloored, frame->placed);
+	if (!to_blame)
+		return false;
+	reason = reason_of(search);
+	for (size_t w = 0; reason && w < state->words; w++)
+		reason[w] |= state->why[w];
+	if (reason && frame->placed != NPUMEM_NONE)
+		npuplan_set_add(reason, frame->placed);
+	state->work += state->words;
+	return true;
+}
+
+static void close_frame(struct npuplan_search *search)
+{
+	search->choice_count = search->frames[--search->depth].first_choice;
+}
+
+/* Go back to the last decision that is to blame; false: there is none. */
+static bool backjump(struct npuplan_search *search)
+{
+	while (search->depth) {
+		if (take_back(search))
+			return true;
+		close_frame(search);
+	}
+	return false;
+}
+
+/* All alternatives of the last frame have failed: why, for the one before. */
+static bool fail_frame(struct npuplan_search *search)
+{
+	struct npuplan_state *state = &search->state;
+	uint64_t *reason = reason_of(search);
+
+	if (reason)
+		memcpy(state->why, reason, state->words * sizeof(*state->why));
+	close_frame(search);
+	return backjump(search);
+}
+
+static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan_pack *run)
+{
+	struct npuplan_state *state = &search->state;
+	enum outcome outcome = ENTERED;
+
+	for (;;) {
+		if (outcome == ENTERED) {
+			if (!state->left)
+				return 1;
+			if (!nodes--)
+				return -EAGAIN;
+			if (nodes % LOOK_EVERY == 0) {
+				run->work += state->work;
+				state->work = 0;
+				if (npuplan_pack_over(run))
+					return -EAGAIN;
+			}
+			if (open_frame(search))
+				return -ENOMEM;
+		} else if (outcome == FAILED ? !backjump(search) : !fail_frame(search)) {
+			return state->out_of_memory ? -ENOMEM : 0;
+		}
+		outcome = advance(search);
+		if (state->out_of_memory)
+			return -ENOMEM;
+	}
+}
+
+int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
+		       uint64_t top, const uint64_t *guide, uint64_t nodes, int64_t *at,
+		       struct npuplan_pack *run)
+{
+	struct npuplan_state *state = &search->state;
+	int result = npuplan_rank(state, strategy, guide);
+
+	if (result)
+		return result;
+	search->strategy = strategy;
+	search->depth = 0;
+	search->choice_count = 0;
+	if (npuplan_state_reset(state, top))
+		result = explore(search, nodes, run);
+	run->work += state->work;
+	state->work = 0;
+	for (uint32_t r = 0; r < state->n && result == 1; r++)
+		at[state->item[r]] = state->place[r];
+	return result;
+}
