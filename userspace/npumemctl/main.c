@@ -18,6 +18,7 @@ static const struct {
 	{ "verify", cmd_verify, "check a plan with the kernel's verifier; no device is needed" },
 	{ "run", cmd_run, "run a planned model on a device and compare its outputs" },
 	{ "show", cmd_show, "draw a plan: one line a step" },
+	{ "bench", cmd_bench, "pack: pack buffers of CSV files; no device is needed" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))

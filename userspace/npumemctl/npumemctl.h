@@ -30,6 +30,7 @@ int cmd_plan(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
+int cmd_bench(int argc, char **argv);
 
 /* ------------------------------------------------------------- messages.c */
 

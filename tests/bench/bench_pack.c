@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The packing core on MiniMalloc's instances and on synthetic ones.
+ *
+ * usage: bench_pack fit CAPACITY FILE...     time to a packing within CAPACITY
+ *        bench_pack minimise SECONDS FILE... best packing, proof, anytime curve
+ *        bench_pack greedy FILE...           every other packer against the bound
+ *        bench_pack grow                     1000 to 100,000 synthetic items
+ */
+#include <inttypes.h>
+#include <libgen.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack_csv.h"
+
+/* Seconds at which the anytime curve is read. */
+static const double instants[] = { 0.001, 0.01, 0.1, 1 };
+#define INSTANTS (sizeof(instants) / sizeof(instants[0]))
+
+/**
+ * struct curve - best top at each instant
+ * @best_at: seconds at which the last better packing came
+ */
+struct curve {
+	uint64_t top[INSTANTS];
+	uint64_t last;
+	double best_at;
+};
+
+static int follow(void *context, const struct npuplan_pack_progress *progress)
+{
+	struct curve *curve = context;
+
+	if (progress->top == curve->last)
+		return 0;
+	for (size_t i = 0; i < INSTANTS; i++)
+		if (progress->seconds <= instants[i] || !curve->top[i])
+			curve->top[i] = progress->top;
+	curve->last = progress->top;
+	curve->best_at = progress->seconds;
+	return 0;
+}
+
+static const char *status_name(uint32_t status)
+{
+	static const char *const names[] = {
+		[NPUPLAN_PACK_UNKNOWN] = "unknown",
+		[NPUPLAN_PACK_FEASIBLE] = "feasible",
+		[NPUPLAN_PACK_OPTIMAL] = "optimal",
+		[NPUPLAN_PACK_INFEASIBLE] = "infeasible",
+	};
+
+	return names[status];
+}
+
+static bool load(struct pack_csv *csv, const char *path)
+{
+	FILE *in = fopen(path, "r");
+	struct npuplan_error error;
+	int err = -1;
+
+	if (!in) {
+		perror(path);
+		return false;
+	}
+	err = pack_csv_read(csv, in, &error);
+	fclose(in);
+	if (err)
+		fprintf(stderr, "bench_pack: %s: %s\n", path, error.text);
+	return !err;
+}
+
+static bool pack(const struct npuplan_pack_problem *problem,
+		 const struct npuplan_pack_options *options, struct npuplan_pack_result *result)
+{
+	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	struct npuplan_error error;
+	int err = offsets ? npuplan_pack(problem, options, offsets, result, &error) : -1;
+
+	if (err)
+		fprintf(stderr, "bench_pack: %s\n", offsets ? error.text : "out of memory");
+	free(offsets);
+	return !err;
+}
+
+/* The shortest of three runs: what else the machine does only adds to it. */
+static int fit(uint64_t capacity, char **paths)
+{
+	double total = 0;
+	int failed = 0;
+
+	for (; *paths; paths++) {
+		struct npuplan_pack_result result = { 0 };
+		struct pack_csv csv = { 0 };
+		double seconds = 0;
+		bool ok = load(&csv, *paths);
+
+		for (int run = 0; run < 3 && ok; run++) {
+			struct npuplan_pack_problem problem = {
+				.items = csv.items,
+				.item_count = csv.count,
+				.capacity = capacity,
+			};
+
+			ok = pack(&problem, NULL, &result);
+			if (!run || result.seconds < seconds)
+				seconds = result.seconds;
+		}
+		if (ok)
+			printf("%-16s %6u top %9" PRIu64 " %-10s %9.6f s work %12" PRIu64 "\n",
+			       basename(*paths), csv.count, result.top, status_name(result.status),
+			       seconds, result.work);
+		failed |= !ok || !result.top || result.top > capacity;
+		total += seconds;
+		pack_csv_release(&csv);
+	}
+	printf("within %" PRIu64 ", total %40.6f s\n", capacity, total);
+	return failed;
+}
+
+static int minimise(double seconds, char **paths)
+{
+	double logs[INSTANTS] = { 0 };
+	unsigned int files = 0, optimal = 0;
+	int failed = 0;
+
+	for (; *paths; paths++) {
+		struct npuplan_pack_result result = { 0 };
+		struct curve curve = { .last = UINT64_MAX };
+		struct npuplan_pack_options options = {
+			.deadline_seconds = seconds,
+			.work_limit = UINT64_MAX,
+			.progress = follow,
+			.context = &curve,
+		};
+		struct npuplan_pack_problem problem;
+		struct pack_csv csv = { 0 };
+		bool ok = load(&csv, *paths);
+
+		problem = (struct npuplan_pack_problem){
+			.items = csv.items,
+			.item_count = csv.count,
+		};
+		ok = ok && pack(&problem, &options, &result);
+		failed |= !ok;
+		for (size_t i = 0; i < INSTANTS && ok; i++)
+			logs[i] += log((double)curve.top[i] / (double)result.lower_bound);
+		if (ok) {
+			printf("%-16s %6u bound %9" PRIu64 " top %9" PRIu64
+			       " %-10s best at %9.6f s, ended at %9.6f s, work %12" PRIu64 "\n",
+			       basename(*paths), csv.count, result.lower_bound, result.top,
+			       status_name(result.status), curve.best_at, result.seconds,
+			       result.work);
+			files++;
+			optimal += result.status == NPUPLAN_PACK_OPTIMAL;
+		}
+		pack_csv_release(&csv);
+	}
+	printf("proved optimal: %u of %u\ngeometric mean of top / bound:", optimal, files);
+	for (size_t i = 0; i < INSTANTS && files; i++)
+		printf(" %.5f at %g s%s", exp(logs[i] / files), instants[i],
+		       i + 1 < INSTANTS ? "," : "\n");
+	return failed;
+}
+
+static int greedy(char **paths)
+{
+	int failed = 0;
+
+	for (unsigned int p = 0; npuplan_packer_name(p); p++) {
+		struct npuplan_pack_options options = { .packer = npuplan_packer_name(p) };
+		double logs = 0, seconds = 0;
+		unsigned int files = 0;
+
+		for (char **path = paths; *path && strcmp(options.packer, "exact"); path++) {
+			struct npuplan_pack_result result = { 0 };
+			struct pack_csv csv = { 0 };
+			bool ok = load(&csv, *path);
+			struct npuplan_pack_problem problem = {
+				.items = csv.items,
+				.item_count = csv.count,
+			};
+
+			ok = ok && pack(&problem, &options, &result);
+			failed |= !ok;
+			if (ok) {
+				logs += log((double)result.top / (double)result.lower_bound);
+				seconds += result.seconds;
+				files++;
+			}
+			pack_csv_release(&csv);
+		}
+		if (files)
+			printf("%-22s geometric mean of top / bound %.4f, %9.6f s in all\n",
+			       options.packer, exp(logs / files), seconds);
+	}
+	return failed;
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void add(struct npuplan_item *items, uint32_t *count, uint32_t max, uint64_t start,
+		uint64_t steps, uint64_t size)
+{
+	if (*count < max)
+		items[(*count)++] = (struct npuplan_item){
+			.size = 1024 * size,
+			.align = 1,
+			.start = (uint32_t)start,
+			.end = (uint32_t)(start + steps - 1),
+		};
+}
+
+/* A network, layer by layer: outputs, residuals, workspaces, long skips. */
+static void layered(struct npuplan_item *items, uint32_t count)
+{
+	uint64_t random = 20260303, step = 0;
+
+	for (uint32_t n = 0; n < count; step++) {
+		add(items, &n, count, step, 2, 64 + next_random(&random) % 1024);
+		if (step % 3 == 0)
+			add(items, &n, count, step, 4, 64 + next_random(&random) % 512);
+		if (next_random(&random) % 2)
+			add(items, &n, count, step, 1, 1 + next_random(&random) % 2048);
+		if (next_random(&random) % 50 == 0)
+			add(items, &n, count, step, 100 + next_random(&random) % 400,
+			    1 + next_random(&random) % 256);
+	}
+}
+
+/* Live ranges of random lengths, long ones as likely as short ones. */
+static void scattered(struct npuplan_item *items, uint32_t count)
+{
+	uint64_t random = 20260304;
+
+	for (uint32_t n = 0; n < count;) {
+		uint64_t start = next_random(&random) % count;
+		uint64_t length = 1ull << next_random(&random) % 11;
+
+		length *= 1 + next_random(&random) % 3;
+		add(items, &n, count, start, length + 1, 1 + next_random(&random) % 256);
+	}
+}
+
+static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32_t), uint32_t count)
+{
+	static const double limits[] = { 0.1, 1, 5 };
+	struct npuplan_item *items = calloc(count, sizeof(*items));
+	static const char *const others[] = { "valley", "size", "greedy" };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = count };
+	struct npuplan_pack_result result = { 0 };
+	bool ok = items != NULL;
+
+	if (ok)
+		make(items, count);
+	printf("%-8s %6u", name, count);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]) && ok; i++) {
+		struct npuplan_pack_options options = { .packer = others[i] };
+
+		ok = pack(&problem, &options, &result);
+		printf("  %s %.5f %.3f s", others[i],
+		       (double)result.top / (double)result.lower_bound, result.seconds);
+	}
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && ok; i++) {
+		struct npuplan_pack_options options = { .deadline_seconds = limits[i] };
+
+		ok = pack(&problem, &options, &result);
+		printf("  exact %.5f %.3f s %s", (double)result.top / (double)result.lower_bound,
+		       result.seconds, status_name(result.status));
+		if (result.status == NPUPLAN_PACK_OPTIMAL)
+			break;
+	}
+	putchar('\n');
+	free(items);
+	return !ok;
+}
+
+static int grow(void)
+{
+	int failed = 0;
+
+	for (uint32_t count = 1000; count <= 100000; count *= 10) {
+		failed |= grow_one("layered", layered, count);
+		failed |= grow_one("random", scattered, count);
+	}
+	return failed;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 3 && !strcmp(argv[1], "fit"))
+		return fit(strtoull(argv[2], NULL, 10), argv + 3);
+	if (argc > 3 && !strcmp(argv[1], "minimise"))
+		return minimise(strtod(argv[2], NULL), argv + 3);
+	if (argc > 2 && !strcmp(argv[1], "greedy"))
+		return greedy(argv + 2);
+	if (argc == 2 && !strcmp(argv[1], "grow"))
+		return grow();
+	fprintf(stderr, "usage: bench_pack fit CAPACITY FILE... | minimise SECONDS FILE... | "
+			"greedy FILE... | grow\n");
+	return 2;
+}

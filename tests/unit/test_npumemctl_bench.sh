@@ -1,0 +1,76 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_bench.sh - npumemctl bench pack: output, files, exit statuses.
+#
+# usage: test_npumemctl_bench.sh NPUMEMCTL
+#
+# TAP. Messages and outputs are compared as a whole.
+set -uo pipefail
+
+ctl=$(realpath "$1")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+cd "$tmp" || exit 1
+
+# gives NAME STATUS OUTPUT ERRORS COMMAND...: one test; times are not compared
+gives() {
+	local name=$1 status=$2 output=$3 errors=$4 got
+	shift 4
+	count=$((count + 1))
+	"$@" >out 2>err </dev/null
+	got=$?
+	sed -i -E 's/[0-9]+\.[0-9]{6} s/T s/; s/"seconds":[^,]*/"seconds":T/' out
+	if [ $got = "$status" ] && [ "$(cat out)" = "$output" ] && [ "$(cat err)" = "$errors" ]
+	then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' out err
+		echo "# status $got, expected $status"
+		failed=$((failed + 1))
+	fi
+}
+
+printf 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n' >five.csv
+printf 'id,lower,upper,size\nb1,0,3,0\n' >bad.csv
+usage="Try \`npumemctl bench pack --help' or \`npumemctl bench pack --usage' for more
+information."
+
+gives 'a line a file' 0 \
+	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' '' \
+	"$ctl" bench pack five.csv
+# shellcheck disable=SC2016 # the inner shell expands it
+gives 'offsets are appended' 0 '' '' \
+	sh -c '"$1" bench pack -o packed.csv five.csv >/dev/null && cut -d, -f1-4 packed.csv |
+		cmp - five.csv && head -n 1 packed.csv | grep -q ",offset$"' sh "$ctl"
+gives 'what is packed is a problem with fixed offsets' 0 \
+	'packed.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 0' '' \
+	"$ctl" bench pack packed.csv
+gives 'JSON' 0 '{"files":[{"name":"five.csv","n":5,"lower_bound":12,"top":12,'\
+'"status":"optimal","seconds":T,"work":14}]}' '' "$ctl" bench pack -j five.csv
+gives 'a capacity that is too small' 1 \
+	'five.csv: 5 buffers, lower bound 12, infeasible, T s, work 0' '' \
+	"$ctl" bench pack --capacity 11 five.csv
+gives 'no packer of that name' 1 '' "npumemctl: five.csv: there is no packer 'none'" \
+	"$ctl" bench pack --packer none five.csv
+gives 'a malformed file' 1 '' 'npumemctl: bad.csv: line 2: size is 0' "$ctl" bench pack bad.csv
+gives 'a file that is not there' 1 '' 'npumemctl: absent.csv: No such file or directory' \
+	"$ctl" bench pack absent.csv
+gives 'no file' 2 '' "npumemctl bench pack: a FILE is needed
+$usage" "$ctl" bench pack
+gives 'one output for two files' 2 '' "npumemctl bench pack: --output takes one FILE, not 2
+$usage" "$ctl" bench pack -o packed.csv five.csv five.csv
+gives 'two outputs' 2 '' "npumemctl bench pack: --output - and --json both need standard output
+$usage" "$ctl" bench pack -j -o - five.csv
+gives 'an alignment of 3' 2 '' "npumemctl bench pack: --align: 3 is not a power of two
+$usage" "$ctl" bench pack --align 3 five.csv
+gives 'an output that cannot be written' 1 \
+	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' \
+	'npumemctl: nowhere/packed.csv: No such file or directory' \
+	"$ctl" bench pack -o nowhere/packed.csv five.csv
+gives 'bench of nothing' 2 '' 'Usage: npumemctl bench pack [OPTION...] FILE.csv...
+See npumemctl bench pack --help.' "$ctl" bench
+echo "1..$count"
+[ $failed = 0 ]

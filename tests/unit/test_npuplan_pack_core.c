@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: MIT
+/* The packing core by its one call: statuses, limits, refusals, small packings by hand. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#include "conflicts.h"
+
+static struct npuplan_item item(uint64_t size, uint32_t start, uint32_t end)
+{
+	return (struct npuplan_item){ .size = size, .align = 1, .start = start, .end = end };
+}
+
+static struct npuplan_pack_result pack(const struct npuplan_pack_problem *problem,
+				       const char *packer, uint64_t *offsets)
+{
+	struct npuplan_pack_options options = { .packer = packer };
+	struct npuplan_pack_result result;
+	struct npuplan_error error = { "" };
+
+	if (npuplan_pack(problem, &options, offsets, &result, &error))
+		fail_msg("%s", error.text);
+	return result;
+}
+
+static void refused(const struct npuplan_pack_problem *problem, const char *packer, int err,
+		    const char *why)
+{
+	struct npuplan_pack_options options = { .packer = packer };
+	struct npuplan_pack_result result;
+	struct npuplan_error error = { "" };
+	uint64_t offsets[4];
+
+	assert_int_equal(npuplan_pack(problem, &options, offsets, &result, &error), err);
+	assert_string_equal(error.text, why);
+}
+
+static void test_refusals(void **state)
+{
+	struct npuplan_item items[2] = { item(4, 0, 5), item(4, 2, 3) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
+	struct npuplan_conflicts conflicts;
+
+	refused(&problem, "none", -EOPNOTSUPP, "there is no packer 'none'");
+	problem.alignment = 3;
+	refused(&problem, NULL, -EINVAL, "alignment 3 is not a power of two");
+	problem.alignment = 8;
+	items[1].fixed = true;
+	items[1].fixed_offset = 4;
+	refused(&problem, NULL, -EINVAL, "item 1: fixed offset 4 is not a multiple of 8");
+	items[1].fixed_offset = 1ull << 62;
+	refused(&problem, NULL, -EINVAL, "sizes and offsets up to item 1 exceed 2^62");
+	items[1].fixed_offset = 8;
+	refused(&problem, "valley", -EOPNOTSUPP,
+		"packer 'valley' takes no fixed offsets and no listed conflicts");
+	refused(&problem, "shared-size", -EOPNOTSUPP,
+		"packer 'shared-size' takes no fixed offsets and no listed conflicts");
+	items[1] = item(0, 2, 3);
+	refused(&problem, NULL, -EINVAL, "item 1 has no size");
+	items[1] = item(4, 2, 1);
+	refused(&problem, NULL, -EINVAL, "item 1 ends before it starts");
+	items[1] = item(4, 2, 3);
+	items[1].align = 6;
+	refused(&problem, NULL, -EINVAL, "item 1: alignment 6 is not a power of two");
+	items[1].align = 0;
+	refused(&problem, NULL, -EINVAL, "item 1: alignment 0 is not a power of two");
+	items[1].align = 1;
+	assert_int_equal(npuplan_conflicts_whole(&conflicts, items, 2), 0);
+	problem.conflicts = &conflicts;
+	refused(&problem, "valley-area", -EOPNOTSUPP,
+		"packer 'valley-area' takes no fixed offsets and no listed conflicts");
+	npuplan_conflicts_fini(&conflicts);
+}
+
+static void wrong(const struct npuplan_pack_problem *problem, uint64_t a, uint64_t b,
+		  const char *why)
+{
+	struct npuplan_error error = { "" };
+	uint64_t offsets[2] = { a, b };
+
+	assert_int_equal(npuplan_pack_check(problem, offsets, NULL, &error), -EINVAL);
+	assert_string_equal(error.text, why);
+}
+
+static void test_check(void **state)
+{
+	struct npuplan_item items[2] = { item(4, 0, 5), item(6, 5, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
+	uint64_t offsets[2] = { 6, 0 }, top;
+	struct npuplan_conflicts conflicts;
+
+	assert_int_equal(npuplan_pack_check(&problem, offsets, &top, NULL), 0);
+	assert_int_equal(top, 10);
+	wrong(&problem, 5, 0, "items 0 at 5 and 1 at 0 collide");
+	wrong(&problem, 0, 3, "items 0 at 0 and 1 at 3 collide");
+	assert_int_equal(npuplan_conflicts_whole(&conflicts, items, 2), 0);
+	problem.conflicts = &conflicts;
+	wrong(&problem, 5, 0, "items 1 at 0 and 0 at 5 collide");
+	problem.conflicts = NULL;
+	npuplan_conflicts_fini(&conflicts);
+	items[1].start = 6;
+	assert_int_equal(npuplan_pack_check(&problem, (uint64_t[]){ 5, 0 }, &top, NULL), 0);
+	items[0].fixed = true;
+	wrong(&problem, 1, 0, "item 0 is at 1, but fixed at 0");
+	items[1].align = 4;
+	wrong(&problem, 0, 6, "item 1 is at 6, which is not a multiple of 4");
+	problem.alignment = 8;
+	wrong(&problem, 0, 4, "item 1 is at 4, which is not a multiple of 8");
+}
+
+static void test_statuses(void **state)
+{
+	/* Two of three live at once, pairwise: 12 at once, but 13 are needed for 5, 4, 4... */
+	struct npuplan_item items[3] = { item(4, 0, 5), item(6, 4, 9), item(2, 0, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 3 };
+	struct npuplan_pack_result result;
+	uint64_t offsets[3];
+
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 12);
+	assert_int_equal(result.lower_bound, 12);
+	problem.capacity = 20;
+	result = pack(&problem, NULL, offsets);
+	assert_true(result.top <= 20);
+	problem.capacity = 11;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_true(result.lower_bound > 11);
+	/* Two fixed ones in each other's way: nothing at all can be done. */
+	items[0].fixed = items[1].fixed = true;
+	problem.capacity = 0;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	assert_int_equal(result.top, 0);
+	problem.item_count = 0;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 0);
+}
+
+/*
+ * A (3) and B (3) do not meet, C (4) meets both, D (2) only A, E (2) only B, and so
+ * 9 live at once; a fixed F (1, with all) at 4 leaves 4 below it for C alone:
+ * 5 + 3 + 2 = 10 is the least, which the bound of 10 meets only with F counted.
+ */
+static void test_fixed(void **state)
+{
+	struct npuplan_item items[6] = { item(3, 0, 4), item(3, 5, 9), item(4, 0, 9),
+					 item(2, 0, 4), item(2, 5, 9), item(1, 0, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 6 };
+	struct npuplan_pack_result result;
+	uint64_t offsets[6];
+
+	items[5].fixed = true;
+	items[5].fixed_offset = 4;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 10);
+	assert_int_equal(offsets[2], 0);
+	/* At 3 it leaves 3 below, for A and B; 4 + 2 above: still 10. */
+	items[5].fixed_offset = 3;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.top, 10);
+	assert_int_equal(offsets[0], 0);
+	assert_int_equal(offsets[1], 0);
+	/* At 1 it leaves 1 that nobody wants: 11, and the proof that 10 cannot be. */
+	items[5].fixed_offset = 1;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 11);
+	problem.capacity = 10;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+}
+
+/* Rounded up to 64, sizes 60, 10 and 100 take 64 + 64 + 100 with 100 on top. */
+static void test_alignment(void **state)
+{
+	struct npuplan_item items[3] = { item(60, 0, 1), item(10, 0, 1), item(100, 0, 1) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 3, .alignment = 64 };
+	struct npuplan_pack_result result;
+	uint64_t offsets[3];
+
+	/* Above 64 + 128: 10 bytes. */
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 64 + 128 + 10);
+}
+
+/*
+ * B may lie on A at displacement 0 only, and C on neither: an in-place operator. As
+ * intervals of F(A, B): (-4, 0) and (0, 4).
+ */
+static void test_displacements(void **state)
+{
+	static const struct npuplan_interval intervals[2] = { { -4, 0 }, { 0, 4 } };
+	static const struct npuplan_pair pairs[3] = { { 0, 1, 2, 0 },
+						      { 0, 2, 0, 0 },
+						      { 2, 1, 0, 0 } };
+	struct npuplan_item items[3] = { item(4, 0, 1), item(4, 1, 2), item(3, 0, 2) };
+	struct npuplan_conflicts conflicts;
+	struct npuplan_pack_problem problem = { .items = items,
+						.item_count = 3,
+						.conflicts = &conflicts };
+	struct npuplan_pack_result result;
+	uint64_t offsets[3];
+
+	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 3, pairs, 3, intervals), 0);
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 7);
+	assert_int_equal(offsets[0], offsets[1]);
+	problem.capacity = 6;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+	npuplan_conflicts_fini(&conflicts);
+}
+
+static void test_bad_pairs(void **state)
+{
+	static const struct npuplan_interval intervals[3] = { { -4, 0 }, { -1, 4 }, { 2, 2 } };
+	struct npuplan_item items[2] = { item(4, 0, 1), item(4, 1, 2) };
+	static const struct npuplan_pair bad[][2] = {
+		{ { 0, 2, 0, 0 } },		    /* no such item */
+		{ { 0, 0, 0, 0 } },		    /* itself */
+		{ { 0, 1, 2, 0 } },		    /* intervals overlap */
+		{ { 0, 1, 1, 2 } },		    /* empty interval */
+		{ { 0, 1, 0, 0 }, { 1, 0, 0, 0 } }, /* twice */
+	};
+	struct npuplan_conflicts conflicts;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 2, bad[i],
+							 i == 4 ? 2 : 1, intervals),
+				 -EINVAL);
+	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 2, bad[4], 1, intervals), 0);
+	npuplan_conflicts_fini(&conflicts);
+}
+
+/* Buffers 8 (A, C) and 6 (B): by size A, B, C; C goes to the smallest that is free. */
+static void test_shared_objects(void **state)
+{
+	struct npuplan_item items[3] = { item(8, 0, 1), item(6, 1, 2), item(4, 3, 4) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 3 };
+	struct npuplan_pack_result result;
+	uint64_t offsets[3];
+
+	result = pack(&problem, "shared-size", offsets);
+	assert_int_equal(result.top, 14);
+	assert_int_equal(offsets[2], offsets[1]);
+	result = pack(&problem, "shared-breadth", offsets);
+	assert_int_equal(result.top, 14);
+	/* Improved: C follows B at once, A two instants later. */
+	result = pack(&problem, "shared-size-improved", offsets);
+	assert_int_equal(result.top, 14);
+	assert_int_equal(offsets[2], offsets[1]);
+}
+
+/* First fit takes the first gap, TFLite's best fit the smallest. */
+static void test_gaps(void **state)
+{
+	/* Fixed ones leave [0, 4) and [5, 8) free for the last item, of 3. */
+	struct npuplan_item items[3] = { item(1, 0, 9), item(2, 0, 9), item(3, 0, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 3 };
+	uint64_t offsets[3];
+
+	items[0].fixed = items[1].fixed = true;
+	items[0].fixed_offset = 4;
+	items[1].fixed_offset = 8;
+	pack(&problem, "size", offsets);
+	assert_int_equal(offsets[2], 0);
+	pack(&problem, "tflm", offsets);
+	assert_int_equal(offsets[2], 0);
+	pack(&problem, "tflite", offsets);
+	assert_int_equal(offsets[2], 5);
+}
+
+/* Pseudo-random items that no valley and no greedy packer packs to the bound. */
+static void hard(struct npuplan_item *items, uint32_t count)
+{
+	uint32_t random = 7;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t start, length, size;
+
+		random = random * 1664525 + 1013904223;
+		start = (random >> 16) % 20;
+		random = random * 1664525 + 1013904223;
+		length = (random >> 16) % 6;
+		random = random * 1664525 + 1013904223;
+		size = 1 + (random >> 16) % 30;
+		items[i] = item(size, start, start + length);
+	}
+}
+
+struct watch {
+	unsigned int calls;
+	unsigned int cancel_at;
+	uint64_t top;
+	uint64_t bound;
+};
+
+static int watch(void *context, const struct npuplan_pack_progress *progress)
+{
+	struct watch *seen = context;
+
+	assert_true(progress->top <= seen->top);
+	assert_true(progress->lower_bound >= seen->bound);
+	assert_true(progress->top == UINT64_MAX || progress->gap >= 0);
+	seen->top = progress->top;
+	seen->bound = progress->lower_bound;
+	return ++seen->calls == seen->cancel_at;
+}
+
+static void test_progress(void **state)
+{
+	struct npuplan_item items[80];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 80 };
+	struct watch seen = { .top = UINT64_MAX };
+	struct npuplan_pack_options options = { .progress = watch, .context = &seen };
+	struct npuplan_pack_result result;
+	uint64_t offsets[80];
+
+	hard(items, 80);
+	options.work_limit = 3000000;
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+	assert_true(seen.calls > 1);
+	assert_int_equal(seen.top, result.top);
+	/* Cancelled at once there is one packing, and it is a packing. */
+	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 2 };
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+	assert_int_equal(seen.calls, 2);
+	assert_int_equal(result.status, NPUPLAN_PACK_FEASIBLE);
+	/* Before there is anything. */
+	seen = (struct watch){ .top = UINT64_MAX, .cancel_at = 1 };
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+	assert_int_equal(result.status, NPUPLAN_PACK_UNKNOWN);
+	assert_int_equal(result.top, 0);
+}
+
+/* More work never makes it worse, and the same work gives the same. */
+static void test_work_limit(void **state)
+{
+	struct npuplan_item items[80];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 80 };
+	uint64_t offsets[80], again[80], last = UINT64_MAX;
+
+	hard(items, 80);
+	for (uint64_t limit = 500; limit < 5000000; limit *= 10) {
+		struct npuplan_pack_options options = { .work_limit = limit };
+		struct npuplan_pack_result result, second;
+
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(npuplan_pack(&problem, &options, again, &second, NULL), 0);
+		assert_int_equal(result.work, second.work);
+		assert_memory_equal(offsets, again, sizeof(offsets));
+		assert_true(result.top <= last);
+		last = result.top;
+	}
+}
+
+static void test_names(void **state)
+{
+	struct npuplan_item items[2] = { item(4, 0, 5), item(6, 5, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
+	unsigned int count = 0;
+	uint64_t offsets[2];
+
+	assert_string_equal(npuplan_packer_name(0), "exact");
+	for (; npuplan_packer_name(count); count++)
+		assert_int_equal(pack(&problem, npuplan_packer_name(count), offsets).top, 10);
+	assert_int_equal(count, 20);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_check),
+		cmocka_unit_test(test_statuses),   cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_alignment),  cmocka_unit_test(test_displacements),
+		cmocka_unit_test(test_bad_pairs),  cmocka_unit_test(test_shared_objects),
+		cmocka_unit_test(test_gaps),	   cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_work_limit), cmocka_unit_test(test_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

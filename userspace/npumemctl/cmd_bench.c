@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/* npumemctl bench pack: the packing core on files of buffers. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+#include "pack_csv.h"
+
+#define OPTION_CAPACITY 0x100
+#define OPTION_LIST	0x101
+#define OPTION_PACKER	0x102
+#define OPTION_ALIGN	0x103
+#define OPTION_DEADLINE 0x104
+#define OPTION_WORK	0x105
+
+struct arguments {
+	uint64_t capacity;
+	const char *output;
+	const char *packer;
+	uint32_t alignment;
+	double deadline;
+	uint64_t work;
+	bool json;
+	char **files;
+	int file_count;
+};
+
+static const struct argp_option options[] = {
+	{ "capacity", OPTION_CAPACITY, "BYTES", 0,
+	  "Stop at the first packing within BYTES; without it, find the lowest", 0 },
+	{ "output", 'o', "OUT.csv", 0,
+	  "Write the buffers with their offsets; for one FILE. - is standard output", 0 },
+	{ "packer", OPTION_PACKER, "NAME", 0, "Which packer (default: exact)", 0 },
+	{ "list-packers", OPTION_LIST, NULL, 0, "Print the names of the packers and exit", 0 },
+	{ "align", OPTION_ALIGN, "BYTES", 0, "Least alignment of every offset", 0 },
+	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
+	  "Take the best packing found within SECONDS of each FILE", 0 },
+	{ "work", OPTION_WORK, "UNITS", 0,
+	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
+	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
+	{ 0 },
+};
+
+static void list_packers(void)
+{
+	for (unsigned int i = 0; npuplan_packer_name(i); i++)
+		puts(npuplan_packer_name(i));
+	exit(EXIT_OK);
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct arguments *args = state->input;
+
+	switch (key) {
+	case OPTION_CAPACITY:
+		args->capacity = option_size(state, "--capacity", arg);
+		return 0;
+	case 'o':
+		args->output = arg;
+		return 0;
+	case OPTION_PACKER:
+		args->packer = arg;
+		return 0;
+	case OPTION_LIST:
+		list_packers();
+		return 0;
+	case OPTION_ALIGN:
+		args->alignment = (uint32_t)option_number(state, "--align", arg, 1, 1u << 31);
+		if (args->alignment & (args->alignment - 1))
+			argp_error(state, "--align: %s is not a power of two", arg);
+		return 0;
+	case OPTION_DEADLINE:
+		args->deadline = option_seconds(state, "--deadline", arg);
+		return 0;
+	case OPTION_WORK:
+		args->work = option_number(state, "--work", arg, 1, UINT64_MAX - 1);
+		return 0;
+	case 'j':
+		args->json = true;
+		return 0;
+	case ARGP_KEY_ARGS:
+		args->files = state->argv + state->next;
+		args->file_count = state->argc - state->next;
+		return 0;
+	case ARGP_KEY_END:
+		if (!args->file_count)
+			argp_error(state, "a FILE is needed");
+		if (args->output && args->file_count > 1)
+			argp_error(state, "--output takes one FILE, not %d", args->file_count);
+		if (args->output && !strcmp(args->output, "-") && args->json)
+			argp_error(state, "--output - and --json both need standard output");
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp argp = {
+	.options = options,
+	.parser = parse,
+	.args_doc = "FILE.csv...",
+	.doc = "Pack buffers into one arena. No device is needed.\n"
+	       "FILE has a header line that names its columns and one buffer a line: lower and "
+	       "upper (instants; the upper one is exclusive), size, and perhaps id, alignment "
+	       "and offset (fixed, if not empty). With --capacity, exit status 1 says that a FILE "
+	       "was not packed within it.",
+};
+
+static const char *status_name(uint32_t status)
+{
+	switch ((enum npuplan_pack_status)status) {
+	case NPUPLAN_PACK_OPTIMAL:
+		return "optimal";
+	case NPUPLAN_PACK_FEASIBLE:
+		return "feasible";
+	case NPUPLAN_PACK_INFEASIBLE:
+		return "infeasible";
+	case NPUPLAN_PACK_UNKNOWN:
+		break;
+	}
+	return "unknown";
+}
+
+static bool read_file(const char *path, struct pack_csv *csv)
+{
+	struct npuplan_error error;
+	FILE *in = fopen(path, "r");
+	int err;
+
+	if (!in) {
+		failure(path, "%s", strerror(errno));
+		return false;
+	}
+	err = pack_csv_read(csv, in, &error);
+	fclose(in);
+	if (err)
+		failure(path, "%s", error.text);
+	return !err;
+}
+
+static bool write_offsets(const char *path, const struct pack_csv *csv, const uint64_t *offsets)
+{
+	bool standard = !strcmp(path, "-");
+	FILE *out = standard ? stdout : fopen(path, "w");
+	int err = out ? pack_csv_write(csv, offsets, out) : -errno;
+
+	if (out && !standard && fclose(out) && !err)
+		err = -errno;
+	if (err)
+		failure(path, "%s", strerror(-err));
+	return !err;
+}
+
+static void print(const struct arguments *args, const char *path, uint32_t count,
+		  const struct npuplan_pack_result *result)
+{
+	FILE *out = args->output && !strcmp(args->output, "-") ? stderr : stdout;
+
+	fprintf(out, "%s: %u buffers, lower bound %" PRIu64, path, count, result->lower_bound);
+	if (result->top)
+		fprintf(out, ", top %" PRIu64, result->top);
+	if (result->top && result->lower_bound)
+		fprintf(out, " (%.4f)", (double)result->top / (double)result->lower_bound);
+	fprintf(out, ", %s, %.6f s, work %" PRIu64 "\n", status_name(result->status),
+		result->seconds, result->work);
+}
+
+static json_t *result_json(const char *path, uint32_t count,
+			   const struct npuplan_pack_result *result)
+{
+	json_t *object = json_pack("{sssIsI}", "name", path, "n", (json_int_t)count, "lower_bound",
+				   (json_int_t)result->lower_bound);
+
+	if (!object)
+		return NULL;
+	json_object_set_new(object, "top",
+			    result->top ? json_integer((json_int_t)result->top) : json_null());
+	json_object_set_new(object, "status", json_string(status_name(result->status)));
+	json_object_set_new(object, "seconds", json_real(result->seconds));
+	json_object_set_new(object, "work", json_integer((json_int_t)result->work));
+	return object;
+}
+
+/* What was found is held against the file once more, whoever found it. */
+static bool check(const char *path, const struct npuplan_pack_problem *problem,
+		  const uint64_t *offsets, const struct npuplan_pack_result *result)
+{
+	struct npuplan_error error;
+	uint64_t top;
+
+	if (npuplan_pack_check(problem, offsets, &top, &error)) {
+		failure(path, "the packing found is wrong: %s", error.text);
+		return false;
+	}
+	if (top != result->top) {
+		failure(path, "the packing found ends at %" PRIu64 ", not at %" PRIu64, top,
+			result->top);
+		return false;
+	}
+	return true;
+}
+
+/* @results: array to add to, or NULL to print a line. */
+static bool pack_file(const struct arguments *args, const char *path, json_t *results)
+{
+	struct npuplan_pack_options pack_options = {
+		.packer = args->packer,
+		.work_limit = args->work,
+		.deadline_seconds = args->deadline,
+	};
+	struct npuplan_pack_problem problem = {
+		.capacity = args->capacity,
+		.alignment = args->alignment,
+	};
+	struct npuplan_pack_result result;
+	struct npuplan_error error = { "out of memory" };
+	struct pack_csv csv = { 0 };
+	uint64_t *offsets = NULL;
+	bool ok = read_file(path, &csv);
+
+	if (!ok)
+		goto out;
+	problem.items = csv.items;
+	problem.item_count = csv.count;
+	offsets = calloc((size_t)csv.count + 1, sizeof(*offsets));
+	ok = offsets && !npuplan_pack(&problem, &pack_options, offsets, &result, &error);
+	if (!ok) {
+		failure(path, "%s", error.text);
+		goto out;
+	}
+	if (result.top)
+		ok = check(path, &problem, offsets, &result);
+	if (ok && result.top && args->output)
+		ok = write_offsets(args->output, &csv, offsets);
+	if (results)
+		json_array_append_new(results, result_json(path, csv.count, &result));
+	else
+		print(args, path, csv.count, &result);
+	if (result.status != NPUPLAN_PACK_OPTIMAL && result.status != NPUPLAN_PACK_FEASIBLE)
+		ok = false;
+out:
+	free(offsets);
+	pack_csv_release(&csv);
+	return ok;
+}
+
+static int bench_pack(int argc, char **argv)
+{
+	struct arguments args = { 0 };
+	json_t *results = NULL;
+	int status = EXIT_OK;
+
+	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	if (args.json) {
+		results = json_array();
+		if (!results)
+			return failure("bench pack", "out of memory");
+	}
+	for (int i = 0; i < args.file_count; i++)
+		if (!pack_file(&args, args.files[i], results))
+			status = EXIT_FAILED;
+	if (results && print_json(json_pack("{so}", "files", results)) != EXIT_OK)
+		status = EXIT_FAILED;
+	return status;
+}
+
+int cmd_bench(int argc, char **argv)
+{
+	char name[64];
+
+	if (argc > 1 && !strcmp(argv[1], "pack")) {
+		/* argp takes the name for usage texts from here. */
+		snprintf(name, sizeof(name), "%s pack", argv[0]);
+		argv[1] = name;
+		return bench_pack(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "Usage: npumemctl bench pack [OPTION...] FILE.csv...\n"
+			"See npumemctl bench pack --help.\n");
+	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) ? EXIT_OK :
+										    EXIT_USAGE;
+}

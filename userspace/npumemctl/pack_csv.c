@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+#include "pack_csv.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BYTES   (1ull << 60)
+#define MAX_COLUMNS 16
+
+enum column { ID, LOWER, UPPER, SIZE, ALIGNMENT, OFFSET, COLUMN_COUNT };
+
+static const char *const column_names[COLUMN_COUNT] = {
+	[ID] = "id",	 [LOWER] = "lower",	    [UPPER] = "upper",
+	[SIZE] = "size", [ALIGNMENT] = "alignment", [OFFSET] = "offset",
+};
+
+/**
+ * struct reader - reading one file
+ * @columns: which column each field of a line is
+ * @lower, @upper: per buffer, as the file has them
+ */
+struct reader {
+	struct pack_csv *csv;
+	struct npuplan_error *error;
+	unsigned long line;
+	enum column columns[COLUMN_COUNT];
+	unsigned int column_count;
+	uint64_t *lower;
+	uint64_t *upper;
+	uint32_t capacity;
+};
+
+__attribute__((format(printf, 2, 3))) static int bad(const struct reader *reader,
+						     const char *format, ...)
+{
+	size_t room = sizeof(reader->error->text);
+	va_list args;
+	int used;
+
+	used = snprintf(reader->error->text, room, "line %lu: ", reader->line);
+	va_start(args, format);
+	vsnprintf(reader->error->text + used, room - (size_t)used, format, args);
+	va_end(args);
+	return -EBADMSG;
+}
+
+static char *trim(char *text)
+{
+	size_t length;
+
+	while (*text == ' ' || *text == '\t')
+		text++;
+	length = strlen(text);
+	while (length && strchr(" \t\r\n", text[length - 1]))
+		text[--length] = '\0';
+	return text;
+}
+
+/* Cut @line at its commas; the number of fields, which may exceed MAX_COLUMNS. */
+static unsigned int cut(char *line, char *fields[MAX_COLUMNS])
+{
+	unsigned int count = 0;
+
+	for (char *at = line; at;) {
+		char *comma = strchr(at, ',');
+
+		if (comma)
+			*comma++ = '\0';
+		if (count < MAX_COLUMNS)
+			fields[count] = trim(at);
+		count++;
+		at = comma;
+	}
+	return count;
+}
+
+/* The fields but the offset, joined again. */
+static char *without_offset(const struct reader *reader, char *const fields[MAX_COLUMNS])
+{
+	size_t size = 1;
+	char *text, *end;
+
+	for (unsigned int i = 0; i < reader->column_count; i++)
+		size += strlen(fields[i]) + 1;
+	text = end = malloc(size);
+	if (!text)
+		return NULL;
+	*end = '\0';
+	for (unsigned int i = 0; i < reader->column_count; i++) {
+		if (reader->columns[i] == OFFSET)
+			continue;
+		if (end != text)
+			*end++ = ',';
+		end = stpcpy(end, fields[i]);
+	}
+	return text;
+}
+
+static int read_header(struct reader *reader, char *line)
+{
+	bool seen[COLUMN_COUNT] = { false };
+	char *fields[MAX_COLUMNS];
+	unsigned int count = cut(line, fields);
+
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int c = 0;
+
+		while (i < MAX_COLUMNS && c < COLUMN_COUNT && strcmp(fields[i], column_names[c]))
+			c++;
+		if (i >= MAX_COLUMNS || c == COLUMN_COUNT)
+			return bad(
+				reader,
+				"column '%s' is not known; known are id, lower, upper, size, alignment and offset",
+				i < MAX_COLUMNS ? fields[i] : "...");
+		if (seen[c])
+			return bad(reader, "column '%s' stands there twice", fields[i]);
+		seen[c] = true;
+		reader->columns[reader->column_count++] = c;
+	}
+	for (int c = LOWER; c <= SIZE; c++)
+		if (!seen[c])
+			return bad(reader, "there is no column '%s'", column_names[c]);
+	reader->csv->header = without_offset(reader, fields);
+	return reader->csv->header ? 0 : -ENOMEM;
+}
+
+static int number(const struct reader *reader, enum column column, const char *text, uint64_t max,
+		  uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || *value > max)
+		return bad(reader, "%s: '%s' is not a whole number from 0 to %" PRIu64,
+			   column_names[column], text, max);
+	return 0;
+}
+
+static int read_field(const struct reader *reader, enum column column, const char *text,
+		      struct npuplan_item *item, uint64_t *lower, uint64_t *upper)
+{
+	uint64_t value;
+	int err = 0;
+
+	switch (column) {
+	case LOWER:
+		return number(reader, column, text, INT64_MAX, lower);
+	case UPPER:
+		return number(reader, column, text, INT64_MAX, upper);
+	case SIZE:
+		err = number(reader, column, text, MAX_BYTES, &item->size);
+		if (!err && !item->size)
+			return bad(reader, "size is 0");
+		return err;
+	case ALIGNMENT:
+		err = number(reader, column, text, 1u << 31, &value);
+		if (err)
+			return err;
+		if (!value || value & (value - 1))
+			return bad(reader, "alignment %" PRIu64 " is not a power of two", value);
+		item->align = (uint32_t)value;
+		return 0;
+	case OFFSET:
+		item->fixed = text[0] != '\0';
+		return item->fixed ? number(reader, column, text, MAX_BYTES, &item->fixed_offset) :
+				     0;
+	case ID:
+	case COLUMN_COUNT:
+		break;
+	}
+	return 0;
+}
+
+static int grow(struct reader *reader)
+{
+	struct pack_csv *csv = reader->csv;
+	size_t capacity = reader->capacity ? 2 * (size_t)reader->capacity : 64;
+	void *items, *rows, *lower, *upper;
+
+	if (csv->count < reader->capacity)
+		return 0;
+	if (capacity > UINT32_MAX / 2)
+		return bad(reader, "there are too many buffers");
+	items = realloc(csv->items, capacity * sizeof(*csv->items));
+	csv->items = items ? items : csv->items;
+	rows = realloc(csv->rows, capacity * sizeof(*csv->rows));
+	csv->rows = rows ? rows : csv->rows;
+	lower = realloc(reader->lower, capacity * sizeof(*reader->lower));
+	reader->lower = lower ? lower : reader->lower;
+	upper = realloc(reader->upper, capacity * sizeof(*reader->upper));
+	reader->upper = upper ? upper : reader->upper;
+	if (!items || !rows || !lower || !upper)
+		return -ENOMEM;
+	reader->capacity = (uint32_t)capacity;
+	return 0;
+}
+
+static int read_row(struct reader *reader, char *line)
+{
+	struct npuplan_item item = { .align = 1 };
+	struct pack_csv *csv = reader->csv;
+	char *fields[MAX_COLUMNS];
+	unsigned int count = cut(line, fields);
+	uint64_t lower = 0, upper = 0;
+	int err;
+
+	if (count != reader->column_count)
+		return bad(reader, "%u fields, but the header has %u", count, reader->column_count);
+	for (unsigned int i = 0; i < count; i++) {
+		err = read_field(reader, reader->columns[i], fields[i], &item, &lower, &upper);
+		if (err)
+			return err;
+	}
+	if (upper <= lower)
+		return bad(reader, "upper %" PRIu64 " is not above lower %" PRIu64, upper, lower);
+	if (item.fixed && item.fixed_offset % item.align)
+		return bad(reader, "offset %" PRIu64 " is not a multiple of the alignment %u",
+			   item.fixed_offset, item.align);
+	err = grow(reader);
+	if (err)
+		return err;
+	item.tensor = csv->count;
+	csv->items[csv->count] = item;
+	reader->lower[csv->count] = lower;
+	reader->upper[csv->count] = upper;
+	csv->rows[csv->count] = without_offset(reader, fields);
+	if (!csv->rows[csv->count])
+		return -ENOMEM;
+	csv->count++;
+	return 0;
+}
+
+static int by_value(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return *a < *b ? -1 : *a > *b;
+}
+
+static uint32_t rank_of(const uint64_t *values, size_t count, uint64_t value)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (values[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return (uint32_t)low;
+}
+
+/* Live ranges from the file's instants: the differences, or, if too long, ranks. */
+static int set_times(struct reader *reader)
+{
+	struct pack_csv *csv = reader->csv;
+	uint64_t first = UINT64_MAX, last = 0, *values;
+
+	for (uint32_t i = 0; i < csv->count; i++) {
+		first = reader->lower[i] < first ? reader->lower[i] : first;
+		last = reader->upper[i] > last ? reader->upper[i] : last;
+	}
+	if (last <= first || last - first < UINT32_MAX) {
+		for (uint32_t i = 0; i < csv->count; i++) {
+			csv->items[i].start = (uint32_t)(reader->lower[i] - first);
+			csv->items[i].end = (uint32_t)(reader->upper[i] - first - 1);
+		}
+		return 0;
+	}
+	values = malloc(2 * (size_t)csv->count * sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	for (size_t i = 0; i < csv->count; i++) {
+		values[2 * i] = reader->lower[i];
+		values[2 * i + 1] = reader->upper[i];
+	}
+	qsort(values, 2 * (size_t)csv->count, sizeof(*values), by_value);
+	for (uint32_t i = 0; i < csv->count; i++) {
+		csv->items[i].start = rank_of(values, 2 * (size_t)csv->count, reader->lower[i]);
+		csv->items[i].end = rank_of(values, 2 * (size_t)csv->count, reader->upper[i]) - 1;
+	}
+	free(values);
+	return 0;
+}
+
+int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error)
+{
+	struct reader reader = { .csv = csv, .error = error };
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
+	int err = 0;
+
+	*csv = (struct pack_csv){ 0 };
+	snprintf(error->text, sizeof(error->text), "out of memory");
+	errno = 0;
+	while (!err && (length = getline(&line, &room, in)) >= 0) {
+		reader.line++;
+		if (strlen(line) != (size_t)length)
+			err = bad(&reader, "there is a NUL character");
+		else if (strchr(line, '"'))
+			err = bad(&reader, "quotes are not supported");
+		else if (!*trim(line))
+			continue;
+		else
+			err = csv->header ? read_row(&reader, line) : read_header(&reader, line);
+	}
+	if (!err && ferror(in)) {
+		reader.line++;
+		err = bad(&reader, "%s", strerror(errno));
+	}
+	if (!err && !csv->header) {
+		reader.line = 1;
+		err = bad(&reader, "there is no header");
+	}
+	if (!err)
+		err = set_times(&reader);
+	free(line);
+	free(reader.lower);
+	free(reader.upper);
+	return err;
+}
+
+void pack_csv_release(struct pack_csv *csv)
+{
+	for (uint32_t i = 0; i < csv->count; i++)
+		free(csv->rows[i]);
+	free(csv->rows);
+	free(csv->items);
+	free(csv->header);
+	*csv = (struct pack_csv){ 0 };
+}
+
+int pack_csv_write(const struct pack_csv *csv, const uint64_t *offsets, FILE *out)
+{
+	fprintf(out, "%s,offset\n", csv->header);
+	for (uint32_t i = 0; i < csv->count; i++)
+		fprintf(out, "%s,%" PRIu64 "\n", csv->rows[i], offsets[i]);
+	return fflush(out) || ferror(out) ? -errno : 0;
+}
