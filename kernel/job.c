@@ -96,19 +96,6 @@ void npumem_job_free(struct npumem_job *job)
 
 /* ------------------------------------------------------------------- checks */
 
-/* Bytes that an access has in the arena, at a position. */
-static u64 access_bytes(const struct npuv_plan *plan, u32 position, u32 access)
-{
-	struct npuv_range range;
-	struct npuv_walk walk;
-	u64 bytes = 0;
-
-	npuv_walk_begin(&walk, plan, position, access);
-	while (npuv_walk_next(&walk, &range))
-		bytes += range.length;
-	return bytes;
-}
-
 /* A copy needs as many bytes as it has, and no more than an arena can have. */
 static int check_copy(const struct npuv_plan *plan, u32 position, u64 *bounce)
 {
@@ -121,7 +108,7 @@ static int check_copy(const struct npuv_plan *plan, u32 position, u64 *bounce)
 		return 0;
 	step = npuv_step(graph, npuv_position(plan, position)->index);
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-		bytes = access_bytes(plan, position, a);
+		bytes = npuv_access_bytes(plan, a);
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_WRITE)
 			read += bytes;
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_READ)

@@ -133,7 +133,7 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g);
 int npuv_place_check(struct npuv_work *w, struct npuv_plan *p);
 /* First extent that holds a byte, NULL if none does. More may follow. */
 const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, u32 tensor, u64 byte);
-/* The extent that holds a byte at a position, NULL if none does. */
+/* After npuv_place_compact(): the extent that holds a byte at a position, NULL if none does. */
 const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p, u32 tensor, u64 byte,
 					     u32 position);
 /* First byte after one that no extent holds that one does hold; U64 max if none. */

@@ -13,7 +13,7 @@ static_assert(sizeof(struct npumem_placement) == 112);
 /*
  * struct cutting - of all tensors' placements into extents
  * @w, @p: under way
- * @start, @order: placements of tensor t
+ * @start, @order: placements of tensor t, by their first position
  * @bounds: of all tensors; those of one, sorted and unique, from 2 times the
  *	number of chunks of the tensors before it
  * @spare: room to sort one tensor's
@@ -118,22 +118,32 @@ static int check_placements(struct npuv_work *w, struct npuv_plan *plan)
 	return 0;
 }
 
+/* Of each tensor, in the order in which they come into force. */
 static int group_placements(struct cutting *c)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
 	const struct npuv_plan *p = c->p;
+	u32 i, count = p->placements.count;
 	struct npuv_pair *pair;
-	u32 i;
-	int err;
+	u64 *keys, *spare;
+	int err = -ENOMEM;
 
-	pair = npuv_vector_add(&pairs, p->placements.count);
-	if (!pair)
-		return -ENOMEM;
-	for (i = 0; i < p->placements.count; i++) {
-		pair[i].key = npuv_placement(p, i)->tensor;
-		pair[i].value = i;
+	pair = npuv_vector_add(&pairs, count);
+	keys = npuv_alloc_array(count, sizeof(u64));
+	spare = npuv_alloc_array(count, sizeof(u64));
+	if (pair && keys && spare) {
+		for (i = 0; i < count; i++)
+			keys[i] = (u64)npuv_placement(p, i)->from << 32 | i;
+		err = npuv_sort(keys, spare, count);
 	}
-	err = npuv_group(c->w, &pairs, p->graph->tensors.count, &c->start, &c->order);
+	for (i = 0; !err && i < count; i++) {
+		pair[i].value = (u32)keys[i];
+		pair[i].key = npuv_placement(p, pair[i].value)->tensor;
+	}
+	npuv_free(keys);
+	npuv_free(spare);
+	if (!err)
+		err = npuv_group(c->w, &pairs, p->graph->tensors.count, &c->start, &c->order);
 	npuv_free(pairs.data);
 	return err;
 }
@@ -338,20 +348,32 @@ u64 npuv_place_next(const struct npuv_plan *p, u32 tensor, u64 byte)
 	return i < p->extent_start[tensor + 1] ? p->extents[i].first : ~0ull;
 }
 
+/*
+ * The last of them that is in force by then, or none. For an extent in force
+ * with another one that came later and went before would have been refused: it
+ * is some cell's home (@used), and that cell would have had two.
+ */
 const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p, u32 tensor, u64 byte,
 					     u32 position)
 {
 	const struct npuv_extent *e = npuv_place_find(p, tensor, byte);
-	const struct npuv_extent *end = p->extents + p->extent_start[tensor + 1];
-	u64 first = e ? e->first : 0;
+	u32 lo, hi = p->extent_start[tensor + 1];
 
-	for (; e && e < end && e->first == first; e++) {
-		const struct npumem_placement *placement = npuv_placement(p, e->placement);
+	if (!e || npuv_placement(p, e->placement)->from > position)
+		return NULL;
+	/* Of [lo, hi) the first one holds the byte and has begun. */
+	lo = (u32)(e - p->extents);
+	while (hi - lo > 1) {
+		u32 mid = lo + (hi - lo) / 2;
 
-		if (placement->from <= position && position <= placement->to)
-			return e;
+		if (p->extents[mid].first == e->first &&
+		    npuv_placement(p, p->extents[mid].placement)->from <= position)
+			lo = mid;
+		else
+			hi = mid;
 	}
-	return NULL;
+	e = &p->extents[lo];
+	return position <= npuv_placement(p, e->placement)->to ? e : NULL;
 }
 
 void npuv_place_compact(struct npuv_plan *p)

@@ -221,8 +221,8 @@ struct npuv_extent {
  * @info: in the blob
  * @placements, @positions, @blocks: sections
  * @extents: of tensor t, extents[extent_start[t] .. extent_start[t + 1]), by
- *	first byte; those that begin at the same byte are equally long and in
- *	force at different positions
+ *	first byte; those that begin at the same byte are equally long, in the
+ *	order in which they come into force
  * @pred_start, @pred_cells: cells whose bytes cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
  * @last_use: last access in the order of the plan that reads cell c, or
@@ -328,6 +328,8 @@ struct npuv_walk {
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position,
 		     u32 access);
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
+/* Bytes of all ranges of an access together, without walking them. */
+u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
 
 /**
  * struct npuv_states - cell states of one run (DESIGN: enforcement)

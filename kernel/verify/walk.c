@@ -48,3 +48,14 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 	}
 	return range->length > 0;
 }
+
+u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access)
+{
+	const struct npumem_tile *tile =
+		npuv_tile(plan->graph, npuv_access(plan->graph, access)->tile);
+
+	/* What is accessed has a home, but for a parameter without any placement. */
+	if (plan->extent_start[tile->tensor] == plan->extent_start[tile->tensor + 1])
+		return 0;
+	return npuv_region_bytes(&tile->region);
+}

@@ -2,15 +2,17 @@
 /* Arena ranges of accesses: whole, strided, in pieces, in rings. */
 #include "test_verify.h"
 
-/* Ranges as {arena, length, linear}, ended by a length of zero. */
+/* Ranges as {arena, length, linear}, ended by a length of zero; and their sum. */
 static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t access,
 		       const struct npuv_range *expected)
 {
 	struct npuv_range range;
 	struct npuv_walk walk;
+	uint64_t bytes = 0;
 
 	npuv_walk_begin(&walk, plan, position, access);
 	for (; expected->length; expected++) {
+		bytes += expected->length;
 		assert_true(npuv_walk_next(&walk, &range));
 		assert_int_equal(range.arena, expected->arena);
 		assert_int_equal(range.length, expected->length);
@@ -18,6 +20,7 @@ static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t
 	}
 	assert_false(npuv_walk_next(&walk, &range));
 	assert_false(npuv_walk_next(&walk, &range));
+	assert_int_equal(npuv_access_bytes(plan, access), bytes);
 }
 
 #define WALK(plan, position, access, ...) \
@@ -148,6 +151,40 @@ static void test_ring(void **state)
 	free_plan(plan);
 }
 
+/*
+ * Each byte is written, then read, then gone; each time all of the tensor lies
+ * elsewhere, so all its placements cover the same bytes. They come in any order.
+ */
+static void test_many_places(void **state)
+{
+	const uint32_t count = 50;
+	struct npuv_plan *plan;
+	struct build b;
+	uint32_t i;
+
+	(void)state;
+	build_init(&b);
+	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, count, "t");
+	for (i = 0; i < count; i++) {
+		build_step(&b, 0, NULL);
+		build_access(&b, build_tile(&b, 0, build_region(i, 1)), NPUMEM_ACCESS_WRITE);
+		build_step(&b, 0, NULL);
+		build_access(&b, i, NPUMEM_ACCESS_READ);
+	}
+	build_finish(&b);
+	for (i = 0; i < count; i++) {
+		uint32_t k = 7 * i % count;
+
+		build_place_region(&b, 0, 2 * k, 2 * k + 1, 3 * k, build_region(0, count));
+	}
+	plan = start(&b);
+	for (i = 0; i < count; i++) {
+		WALK(plan, 2 * i, 2 * i, { 4 * i, 1, 0 });
+		WALK(plan, 2 * i + 1, 2 * i + 1, { 4 * i, 1, 0 });
+	}
+	free_plan(plan);
+}
+
 /* The same bytes in two places, one after the other: state before and after. */
 static void test_versions(void **state)
 {
@@ -191,13 +228,10 @@ static void test_parameter_outside(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_strided_tile),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_neighbours),
-		cmocka_unit_test(test_ring),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_parameter_outside),
+		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_strided_tile),
+		cmocka_unit_test(test_pieces),	 cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_many_places),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_parameter_outside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
