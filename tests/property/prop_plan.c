@@ -25,7 +25,7 @@ static uint32_t draw(uint32_t low, uint32_t high)
 
 	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
 	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return low + (z ^ z >> 31) % (high - low + 1);
+	return low + (z ^ z >> 31) % ((uint64_t)high - low + 1);
 }
 
 __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
