@@ -385,8 +385,8 @@ struct npuplan_pack_options {
 	void *context;
 };
 
-/* Default limit of work, which takes some ten seconds. */
-#define NPUPLAN_PACK_WORK 10000000000ull
+/* Default limit of work, which takes some seconds. */
+#define NPUPLAN_PACK_WORK 2000000000ull
 
 /**
  * struct npuplan_pack_result - what a packer found

@@ -12,6 +12,8 @@
 /* Nodes of a slice of the first round, at least; and its growth, in percent. */
 #define SLICE_NODES  1024
 #define SLICE_GROWTH 125
+/* Work of polishing, from the second round on, to that of the rounds. */
+#define POLISH_SHARE 3
 
 static const struct npuplan_strategy strategies[] = {
 	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_RANK, 0, 0 },
@@ -35,6 +37,8 @@ static const struct npuplan_strategy strategies[] = {
 /**
  * struct portfolio - one run
  * @tick: slices so far
+ * @random: of the polishing
+ * @polished: work of polishing
  * @at, @offsets: scratch pads for a packing
  */
 struct portfolio {
@@ -42,6 +46,8 @@ struct portfolio {
 	struct npuplan_units units;
 	struct npuplan_search *search;
 	uint64_t tick;
+	uint64_t random;
+	uint64_t polished;
 	int64_t *at;
 	uint64_t *offsets;
 };
@@ -81,6 +87,15 @@ static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t 
 	return strategy;
 }
 
+/* xorshift64 */
+static uint64_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
 static int slice(struct portfolio *portfolio, const struct npuplan_strategy *strategy,
 		 uint64_t target, uint64_t nodes)
 {
@@ -97,10 +112,49 @@ static int slice(struct portfolio *portfolio, const struct npuplan_strategy *str
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
+static struct npuplan_strategy pick_polish(struct portfolio *portfolio, uint64_t *nodes)
+{
+	static const uint8_t ranks[3] = { NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_RANK_TOTAL,
+					  NPUPLAN_RANK_AREA };
+	static const uint8_t values[2] = { NPUPLAN_VALUE_FLUSH, NPUPLAN_VALUE_LEVEL };
+	uint64_t random = next_random(&portfolio->random);
+	struct npuplan_strategy strategy = {
+		.section_rule = NPUPLAN_SECTION_FLOOR_COUNT,
+		.rank_rule = ranks[random % 3],
+		.value_rule = values[random / 3 % 2],
+		.seed = (uint32_t)(random >> 32) | 1,
+	};
+
+	/* Twice to thirty times the items, small ones as likely as large ones. */
+	*nodes = 2 * (uint64_t)portfolio->run->problem->item_count << random / 6 % 5;
+	return strategy;
+}
+
+/*
+ * Many short, blurred searches for anything better than the best packing at all:
+ * these still move where long ones are stuck.
+ */
+static int polish(struct portfolio *portfolio, uint64_t work)
+{
+	struct npuplan_pack *run = portfolio->run;
+	int err = 0;
+
+	while (portfolio->polished < work && !err && !npuplan_pack_over(run)) {
+		uint64_t nodes, before = run->work;
+		struct npuplan_strategy strategy = pick_polish(portfolio, &nodes);
+
+		err = slice(portfolio, &strategy,
+			    npuplan_units_top_to(&portfolio->units, run->top - 1), nodes);
+		portfolio->polished += run->work - before;
+	}
+	return err;
+}
+
 static int rounds(struct portfolio *portfolio)
 {
 	struct npuplan_pack *run = portfolio->run;
 	uint64_t nodes = SLICE_NODES;
+	uint64_t searched = 0;
 	int err = 0;
 
 	if (nodes < 2 * (uint64_t)run->problem->item_count)
@@ -109,10 +163,15 @@ static int rounds(struct portfolio *portfolio)
 		for (uint32_t k = 0; k < STRATEGY_COUNT && !err; k++, portfolio->tick++) {
 			struct npuplan_strategy strategy = pick(portfolio, round, k);
 
+			uint64_t before = run->work;
+
 			if (npuplan_pack_over(run))
 				return 0;
 			err = slice(portfolio, &strategy, aim(portfolio, portfolio->tick + round),
 				    nodes);
+			searched += run->work - before;
+			if (!err && round)
+				err = polish(portfolio, searched * POLISH_SHARE);
 		}
 		nodes += nodes * (SLICE_GROWTH - 100) / 100;
 	}
@@ -121,7 +180,7 @@ static int rounds(struct portfolio *portfolio)
 
 int npuplan_pack_portfolio(struct npuplan_pack *run)
 {
-	struct portfolio portfolio = { .run = run };
+	struct portfolio portfolio = { .run = run, .random = 88172645463325252 };
 	size_t n = run->problem->item_count;
 	uint64_t bound;
 	int err = npuplan_units_init(&portfolio.units, run);
