@@ -74,12 +74,12 @@ static void test_chain_staged(void **state)
 
 static void test_planner_names(void **state)
 {
-	static const char *const names[] = { "greedy",	     "greedy-size",    "greedy-duration",
-					     "greedy-peers", "greedy-breadth", "greedy-start",
-					     "greedy-area" };
+	static const char *const names[] = { "greedy",	     "greedy-size",	"greedy-duration",
+					     "greedy-peers", "greedy-breadth",	"greedy-start",
+					     "greedy-area",  "greedy-conflicts" };
 	struct npuplan_graph *graph = build_chain(0);
 
-	for (unsigned int i = 0; i < 7; i++) {
+	for (unsigned int i = 0; i < 8; i++) {
 		struct npuplan_options options = { .planner = names[i] };
 		struct npuplan_plan *plan = plan_of(graph, &options);
 
@@ -88,7 +88,7 @@ static void test_planner_names(void **state)
 		assert_in_range(plan->info.arena_size, 16, 22);
 		npuplan_plan_free(plan);
 	}
-	assert_null(npuplan_planner_name(7));
+	assert_null(npuplan_planner_name(8));
 	npuplan_graph_free(graph);
 }
 

@@ -13,6 +13,7 @@ static const struct npuplan_planner planners[] = {
 	{ "greedy-breadth", NPUPLAN_BY_BREADTH, npuplan_pack_greedy },
 	{ "greedy-start", NPUPLAN_BY_START, npuplan_pack_greedy },
 	{ "greedy-area", NPUPLAN_BY_AREA, npuplan_pack_greedy },
+	{ "greedy-conflicts", NPUPLAN_BY_CONFLICTS, npuplan_pack_greedy },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))
