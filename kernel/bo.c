@@ -51,17 +51,26 @@ static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
 	atomic_dec(&file->bo_handles);
 }
 
+/*
+ * Page of a BO that a fault is for. Not counted from the mapping's begin: a
+ * mapping that is unmapped or protected in part becomes several, and each begins
+ * at the page where it was cut.
+ */
+static pgoff_t fault_page(const struct vm_fault *vmf, struct drm_gem_object *obj)
+{
+	return vmf->pgoff - drm_vma_node_start(&obj->vma_node);
+}
+
 /* --------------------------------------------------------------- carveout */
 
 static vm_fault_t carveout_fault(struct vm_fault *vmf)
 {
-	struct vm_area_struct *vma = vmf->vma;
-	struct npumem_bo *bo = to_npumem_bo(vma->vm_private_data);
-	u64 offset = (u64)(vmf->pgoff - vma->vm_pgoff) << PAGE_SHIFT;
+	struct npumem_bo *bo = to_npumem_bo(vmf->vma->vm_private_data);
+	pgoff_t page = fault_page(vmf, &bo->shmem.base);
 
-	if (offset >= bo->shmem.base.size)
+	if (page >= bo->shmem.base.size >> PAGE_SHIFT)
 		return VM_FAULT_SIGBUS;
-	return npumem_bank_fault(bo->bank, bo->node.start + offset, vmf);
+	return npumem_bank_fault(bo->bank, bo->node.start + ((u64)page << PAGE_SHIFT), vmf);
 }
 
 static const struct vm_operations_struct carveout_vm_ops = {
@@ -131,18 +140,30 @@ void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset)
 
 /* ---------------------------------------------------------- system memory */
 
-/* Those of the shmem helper, but for faults after unplug. */
+/*
+ * Those of the shmem helper, but for faults: its own neither know of unplug nor
+ * find the right page in a mapping cut in pieces.
+ */
 static struct vm_operations_struct system_vm_ops __ro_after_init;
 
 static vm_fault_t system_fault(struct vm_fault *vmf)
 {
 	struct drm_gem_object *obj = vmf->vma->vm_private_data;
-	vm_fault_t ret;
+	struct drm_gem_shmem_object *shmem = to_drm_gem_shmem_obj(obj);
+	pgoff_t page = fault_page(vmf, obj);
+	vm_fault_t ret = VM_FAULT_SIGBUS;
 	int idx;
 
 	if (!drm_dev_enter(obj->dev, &idx))
 		return VM_FAULT_SIGBUS;
-	ret = drm_gem_shmem_vm_ops.fault(vmf);
+	dma_resv_lock(obj->resv, NULL);
+	/* The mapping itself keeps the pages. */
+	if (page < obj->size >> PAGE_SHIFT && shmem->pages) {
+		/* They may be written to from now on, and nobody tells. */
+		shmem->pages_mark_dirty_on_put = true;
+		ret = vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(shmem->pages[page]));
+	}
+	dma_resv_unlock(obj->resv);
 	drm_dev_exit(idx);
 	return ret;
 }
@@ -168,6 +189,8 @@ void __init npumem_bo_init(void)
 	/* Optional: the core falls back to the above. */
 	system_vm_ops.huge_fault = NULL;
 	system_vm_ops.map_pages = NULL;
+	/* Newer helpers' note of the page that was written to: as above, a wrong one. */
+	system_vm_ops.pfn_mkwrite = NULL;
 }
 
 /* For the shmem helper: BOs of ours when it creates or imports one. */

@@ -92,6 +92,32 @@ TEST_F(bo, mappings_of_one_buffer_show_the_same_bytes)
 	munmap(b, size);
 }
 
+/* No page of it is there yet when a mapping falls into pieces. */
+TEST_F(bo, pieces_of_a_mapping_show_their_own_bytes)
+{
+	uint64_t i, pages = 5, size = pages * self->page;
+	uint8_t *a, *b;
+	uint32_t handle;
+
+	ASSERT_EQ(0, npu_bo_create(self->fd, size, variant->flags, &handle));
+	a = npu_bo_map(self->fd, handle, size);
+	b = npu_bo_map(self->fd, handle, size);
+	ASSERT_NE(NULL, a);
+	ASSERT_NE(NULL, b);
+	for (i = 0; i < pages; i++)
+		memset(b + i * self->page, i + 1, self->page);
+	ASSERT_EQ(0, munmap(a, self->page));
+	ASSERT_EQ(0, mprotect(a + 3 * self->page, self->page, PROT_READ));
+	for (i = 1; i < pages; i++) {
+		EXPECT_TRUE(npu_all_bytes(a + i * self->page, self->page, i + 1))
+		{
+			TH_LOG("page %u", (unsigned int)i);
+		}
+	}
+	munmap(a + self->page, size - self->page);
+	munmap(b, size);
+}
+
 TEST_F(bo, buffers_do_not_overlap)
 {
 	uint8_t *a, *b;
