@@ -12,11 +12,13 @@
  *
  * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
  * the handle and lets queued jobs finish; closing the file cancels those that
- * have not started. In both cases the arena goes back to its bank only after
- * the last job has let go of it. Ordinarily that is at once, as no job is in
- * flight; then the call itself cleans up, so the arena is free when it returns.
- * The scheduler's callbacks must not destroy the scheduler, so a reference
- * dropped from there leaves the rest to a work item.
+ * have not started, of runs destroyed before, too: hours of work may be queued,
+ * and a process that died shall not keep engine and arenas. In both cases the
+ * arena goes back to its bank only after the last job has let go of it.
+ * Ordinarily that is at once, as no job is in flight; then the call itself
+ * cleans up, so the arena is free when it returns. The scheduler's callbacks
+ * must not destroy the scheduler, so a reference dropped from there leaves the
+ * rest to a work item.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -124,8 +126,12 @@ void npumem_run_release_file(struct npumem_file *file)
 	struct npumem_run *run;
 	unsigned long handle;
 
-	xa_for_each(&file->runs, handle, run)
-		npumem_run_fail(run, -ECANCELED);
+	/* Not by their handles: those destroyed have none. */
+	mutex_lock(&file->dev->runs_lock);
+	list_for_each_entry(run, &file->dev->runs, node)
+		if (run->file == file)
+			npumem_run_fail(run, -ECANCELED);
+	mutex_unlock(&file->dev->runs_lock);
 	xa_for_each(&file->runs, handle, run) {
 		xa_erase(&file->runs, handle);
 		run_drop(run);
@@ -185,9 +191,10 @@ err:
 }
 
 /* Takes over the plan's and the host BO's reference if it succeeds. */
-static struct npumem_run *run_create(struct npumem_device *dev, struct npumem_plan *plan,
+static struct npumem_run *run_create(struct npumem_file *file, struct npumem_plan *plan,
 				     struct npumem_bank *bank, struct npumem_bo *host)
 {
+	struct npumem_device *dev = file->dev;
 	struct npumem_run *run;
 	int err;
 
@@ -197,6 +204,7 @@ static struct npumem_run *run_create(struct npumem_device *dev, struct npumem_pl
 	kref_init(&run->ref);
 	mutex_init(&run->lock);
 	INIT_WORK(&run->release, run_release_work);
+	run->file = file;
 	run->dev = dev;
 	run->plan = plan;
 	run->host = host;
@@ -287,7 +295,7 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 			plan->v->info->host_size, err);
 		goto err_plan;
 	}
-	run = run_create(dev, plan, bank, host);
+	run = run_create(file->driver_priv, plan, bank, host);
 	if (IS_ERR(run)) {
 		err = PTR_ERR(run);
 		goto err_host;

@@ -15,6 +15,7 @@
  * @ref: its handle and each of its jobs hold one
  * @id: unique while the module is loaded
  * @pid: of the process that created it
+ * @file: it was created on, to know it by: it may be gone
  * @dev: whose it is; referenced
  * @plan: READY; referenced
  * @arena: carveout BO of the plan's arena_size
@@ -33,6 +34,7 @@ struct npumem_run {
 	struct kref ref;
 	u64 id;
 	pid_t pid;
+	const struct npumem_file *file;
 	struct npumem_device *dev;
 	struct npumem_plan *plan;
 	struct npumem_bo *arena;

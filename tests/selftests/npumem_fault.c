@@ -13,6 +13,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <xf86drm.h>
+
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
@@ -223,6 +225,37 @@ TEST_F(fault, file_closed_while_the_engine_is_paused)
 	close(self->fd);
 	ASSERT_EQ(0, knob("pause", 0));
 	/* The arenas come back; how soon is the scheduler's affair. */
+	while (!npu_bank(fd, &bank) && bank.free != bank.size)
+		sched_yield();
+	EXPECT_EQ(bank.size, bank.free);
+	self->fd = fd;
+}
+
+/* The engine has begun COPY; what waits behind it must not outlive its owner. */
+TEST_F(fault, queue_of_a_destroyed_run_goes_with_the_file)
+{
+	struct drm_npumem_submit args;
+	struct drm_npumem_bank bank;
+	int fd = npu_open(), sync;
+	uint32_t last;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, drmSyncobjHandleToFD(self->fd, self->out[CHAIN_LAST], &sync));
+	ASSERT_EQ(0, drmSyncobjFDToHandle(fd, sync, &last));
+	close(sync);
+	ASSERT_EQ(0, knob("pause", 1));
+	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
+	ASSERT_EQ(0, submit(self, &self->w, CHAIN_MIX, &args));
+	ASSERT_EQ(0, submit(self, &self->w, CHAIN_LAST, &args));
+	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, self->w.run));
+	EXPECT_EQ(0, npu_sync_signalled(fd, last, 0));
+	munmap(self->w.arena, self->w.arena_size);
+	munmap(self->other.arena, self->other.arena_size);
+	self->w.arena = self->other.arena = NULL;
+	close(self->fd);
+	ASSERT_EQ(0, knob("pause", 0));
+	EXPECT_EQ(0, npu_sync_wait(fd, last, 0));
+	EXPECT_EQ(-ECANCELED, npu_sync_status(fd, last));
 	while (!npu_bank(fd, &bank) && bank.free != bank.size)
 		sched_yield();
 	EXPECT_EQ(bank.size, bank.free);
