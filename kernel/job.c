@@ -19,6 +19,7 @@
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
@@ -173,7 +174,7 @@ static int check_spec(const struct npuv_plan *plan, const struct drm_npumem_job 
 
 /* --------------------------------------------------------------------- make */
 
-static struct npumem_job *job_create(struct submit *submit, const struct drm_npumem_job *spec)
+static struct npumem_job *job_create(struct submit *submit, struct drm_npumem_job *spec)
 {
 	struct npumem_run *run = submit->run;
 	struct npumem_engine *engine;
@@ -184,6 +185,9 @@ static struct npumem_job *job_create(struct submit *submit, const struct drm_npu
 	err = check_spec(run->plan->v, spec);
 	if (err)
 		return ERR_PTR(err);
+	/* Records found by it tell where to find others. */
+	spec->first_position =
+		array_index_nospec(spec->first_position, run->plan->v->positions.count);
 	engine = npumem_engine_lookup(run->dev, spec->engine);
 	if (!engine)
 		return ERR_PTR(-EINVAL);
