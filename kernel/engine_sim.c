@@ -99,13 +99,13 @@ static void sim_fill(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
 
 static void sim_copy_read(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
 {
-	memcpy(op->job->bounce + op->copied, bytes, length);
+	memcpy(op->job->bounce->data + op->copied, bytes, length);
 	op->copied += length;
 }
 
 static void sim_copy_write(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
 {
-	memcpy(bytes, op->job->bounce + op->copied, length);
+	memcpy(bytes, op->job->bounce->data + op->copied, length);
 	op->copied += length;
 }
 

@@ -90,7 +90,7 @@ void npumem_job_free(struct npumem_job *job)
 
 	drm_sched_job_cleanup(&job->base);
 	dma_fence_put(job->fence);
-	kvfree(job->bounce);
+	npumem_bounce_put(job->bounce);
 	kfree(job);
 	npumem_run_put_async(run);
 }
@@ -211,11 +211,10 @@ static struct npumem_job *job_create(struct submit *submit, struct drm_npumem_jo
 	job->count = spec->position_count;
 	job->op = spec->op;
 	job->value = spec->value;
-	job->bounce_size = bounce;
 	if (bounce) {
-		job->bounce = kvmalloc(bounce, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-		if (!job->bounce) {
-			err = -ENOMEM;
+		job->bounce = npumem_run_bounce(run, bounce);
+		if (IS_ERR(job->bounce)) {
+			err = PTR_ERR(job->bounce);
 			goto err_job;
 		}
 	}
@@ -235,7 +234,7 @@ static struct npumem_job *job_create(struct submit *submit, struct drm_npumem_jo
 err_fence:
 	dma_fence_put(job->fence);
 err_bounce:
-	kvfree(job->bounce);
+	npumem_bounce_put(job->bounce);
 err_job:
 	kfree(job);
 	return ERR_PTR(err);

@@ -21,8 +21,8 @@
  * @op: enum drm_npumem_op
  * @value: of the operator
  * @bounce: for NPUMEM_OP_COPY: the bytes of one step, since a step may read and
- *	write the same bytes. Allocated at submit: nothing is allocated later
- * @bounce_size: bytes
+ *	write the same bytes. The run's, found at submit: nothing is allocated
+ *	later. Referenced, or NULL
  *
  * Not changed after submission, so there is no lock.
  */
@@ -35,8 +35,7 @@ struct npumem_job {
 	u32 count;
 	u32 op;
 	u64 value;
-	void *bounce;
-	u64 bounce_size;
+	struct npumem_bounce *bounce;
 };
 
 static inline struct npumem_job *to_npumem_job(struct drm_sched_job *base)

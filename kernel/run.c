@@ -44,6 +44,7 @@ static void run_release_work(struct work_struct *work)
 	for (i = 0; i < dev->engine_count; i++)
 		drm_sched_entity_fini(&run->entities[i]);
 	dma_fence_put(run->last);
+	npumem_bounce_put(run->bounce);
 	npuv_states_destroy(run->states);
 	npumem_bo_put(run->host);
 	npumem_bo_put(run->arena);
@@ -136,6 +137,63 @@ void npumem_run_release_file(struct npumem_file *file)
 		xa_erase(&file->runs, handle);
 		run_drop(run);
 	}
+}
+
+/* ----------------------------------------------------------------- bounce */
+
+static void bounce_free(struct kref *ref)
+{
+	struct npumem_bounce *bounce = container_of(ref, struct npumem_bounce, ref);
+
+	kvfree(bounce->data);
+	kfree(bounce);
+}
+
+void npumem_bounce_put(struct npumem_bounce *bounce)
+{
+	if (bounce)
+		kref_put(&bounce->ref, bounce_free);
+}
+
+static struct npumem_bounce *bounce_create(u64 size)
+{
+	struct npumem_bounce *bounce = kmalloc(sizeof(*bounce), GFP_KERNEL_ACCOUNT);
+
+	if (!bounce)
+		return NULL;
+	kref_init(&bounce->ref);
+	bounce->size = size;
+	bounce->data = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!bounce->data) {
+		kfree(bounce);
+		return NULL;
+	}
+	return bounce;
+}
+
+struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
+{
+	struct npumem_bounce *bounce;
+
+	if (mutex_lock_interruptible(&run->lock))
+		return ERR_PTR(-ERESTARTSYS);
+	bounce = run->bounce;
+	if (!bounce || bounce->size < size) {
+		/* Jobs in flight keep those before; all of them together are as large. */
+		if (bounce)
+			size = max(size, min3(2 * bounce->size, run->plan->v->info->arena_size,
+					      (u64)INT_MAX));
+		bounce = bounce_create(size);
+		if (!bounce) {
+			mutex_unlock(&run->lock);
+			return ERR_PTR(-ENOMEM);
+		}
+		npumem_bounce_put(run->bounce);
+		run->bounce = bounce;
+	}
+	kref_get(&bounce->ref);
+	mutex_unlock(&run->lock);
+	return bounce;
 }
 
 /* ----------------------------------------------------------------- create */

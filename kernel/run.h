@@ -11,6 +11,18 @@
 #include "plan.h"
 
 /**
+ * struct npumem_bounce - room for the bytes of one step of a copy
+ * @ref: the run and each of its jobs that copy hold one
+ * @size: bytes
+ * @data: kvmalloc'ed
+ */
+struct npumem_bounce {
+	struct kref ref;
+	u64 size;
+	void *data;
+};
+
+/**
  * struct npumem_run - one plan in one arena
  * @ref: its handle and each of its jobs hold one
  * @id: unique while the module is loaded
@@ -20,10 +32,11 @@
  * @plan: READY; referenced
  * @arena: carveout BO of the plan's arena_size
  * @host: system BO of the plan's host_size, or NULL
- * @lock: guards @states, @last and the order of jobs in @entities
+ * @lock: guards @states, @last, @bounce and the order of jobs in @entities
  * @states: of the plan's cells
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
  * @last: finished fence of the job submitted last, or NULL
+ * @bounce: the largest one yet, or NULL
  * @fence_context: of the jobs' own fences
  * @fence_seqno: of the last of them
  * @entities: queue of jobs for each of the device's engines
@@ -43,6 +56,7 @@ struct npumem_run {
 	struct npuv_states *states;
 	int error;
 	struct dma_fence *last;
+	struct npumem_bounce *bounce;
 	u64 fence_context;
 	atomic64_t fence_seqno;
 	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
@@ -54,6 +68,14 @@ struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle);
 void npumem_run_put(struct npumem_run *run);
 /* The same from where nothing may sleep, or from within the scheduler. */
 void npumem_run_put_async(struct npumem_run *run);
+
+/*
+ * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM,
+ * -ERESTARTSYS. Shared by the run's jobs, as they execute one after another: a
+ * queue of copies, however long, costs a few times its largest step.
+ */
+struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size);
+void npumem_bounce_put(struct npumem_bounce *bounce); /* or NULL */
 
 /* The first failure is what counts. Any context. */
 void npumem_run_fail(struct npumem_run *run, int error);

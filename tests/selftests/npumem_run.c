@@ -352,6 +352,47 @@ TEST(copy_between_strides)
 	close(fd);
 }
 
+/* Jobs of one call, each with more to copy than those before. */
+TEST(copies_of_growing_size)
+{
+	static const uint64_t sizes[] = { 64, 5000, 40000, 41000 };
+	struct drm_npumem_job jobs[ARRAY_SIZE(sizes)];
+	struct drm_npumem_submit args;
+	struct model m = { 0 };
+	uint64_t offset = 0;
+	struct world w;
+	uint8_t **ref;
+	uint32_t i;
+	int fd = npu_open();
+
+	ASSERT_GE(fd, 0);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		model_tensor(&m, NPUMEM_TENSOR_INPUT, sizes[i]);
+		model_tensor(&m, NPUMEM_TENSOR_OUTPUT, sizes[i]);
+		model_step_rw(&m, model_whole(&m, 2 * i), model_whole(&m, 2 * i + 1));
+	}
+	for (i = 0; i < 2 * ARRAY_SIZE(sizes); i++) {
+		model_place(&m, i, offset);
+		offset += (sizes[i / 2] + 63) / 64 * 64;
+	}
+	model_schedule(&m);
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	ref = reference_new(&m);
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		set_input(&w, &m, ref, 2 * i, i + 1);
+		reference_step(&m, ref, i, NPUMEM_OP_COPY, 0);
+		jobs[i] = world_job(&w, i, NPUMEM_OP_COPY, 0);
+	}
+	ASSERT_EQ(0, world_submit(&w, jobs, ARRAY_SIZE(sizes), &args));
+	ASSERT_EQ(0, world_wait(&w));
+	for (i = 0; i < ARRAY_SIZE(sizes); i++)
+		EXPECT_TRUE(output_equals(&w, &m, ref, 2 * i + 1));
+	reference_free(&m, ref);
+	world_close(&w);
+	model_free(&m);
+	close(fd);
+}
+
 TEST(copy_needs_as_many_bytes_as_it_has)
 {
 	struct model m = { 0 };
