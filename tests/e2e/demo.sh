@@ -35,11 +35,6 @@ trip() {
 	shown "$1, in 8 row bands: outputs equal" run_model "$1" 8 "$2"
 }
 
-make_blobs() {
-	npumemctl plan --bands "$1" "$MOBILENET" -o plan.json --blob plan.blob \
-		--graph-blob graph.blob
-}
-
 survives() {
 	rm -f plan.json
 	npumemctl run -j --repeat 4 -o plan.json "$MOBILENET" >run.json &
@@ -68,10 +63,10 @@ for model in "$MODELS"/*.tflite; do
 done
 
 title "attack 1: a plan in which two tensors that are live together overlap"
-check "npumemctl plans MobileNetV2 offline" make_blobs 1
+check "npumemctl plans MobileNetV2 offline" offline_blobs "$MOBILENET" 1
 shown "refused by the verifier: V4" "$ATTACK" overlap graph.blob plan.blob
 title "attack 2: a job that reads a tile whose bytes have been given away"
-check "and again in 8 bands" make_blobs 8
+check "and again in 8 bands" offline_blobs "$MOBILENET" 8
 shown "refused at submission: the tile is RETIRED" "$ATTACK" retired graph.blob plan.blob
 title "attack 3: jobs out of order"
 shown "refused at submission: what it reads is not written" "$ATTACK" order graph.blob plan.blob

@@ -107,10 +107,14 @@ whole_trip() {
 	[ "$(field arena run.json)" -lt "$(field tensor_bytes run.json)" ]
 }
 
+# offline_blobs GRAPH BANDS: planned here: plan.json, plan.blob and graph.blob.
+offline_blobs() {
+	npumemctl plan --bands "$2" "$1" -o plan.json --blob plan.blob --graph-blob graph.blob
+}
+
 # offline_trip GRAPH BANDS: planned here, verified here, loaded, run, compared.
-# Leaves graph.blob and plan.blob.
 offline_trip() {
-	npumemctl plan --bands "$2" "$1" -o plan.json --blob plan.blob --graph-blob graph.blob &&
+	offline_blobs "$1" "$2" &&
 		npumemctl verify "$1" plan.json && npumemctl run -j --plan plan.json "$1" >run.json &&
 		equal run.json && [ "$(field plan_from run.json)" = file ]
 }

@@ -9,9 +9,9 @@
 . /opt/npumem/e2e/lib.sh
 
 two_at_once() {
-	npumemctl run -j --seed 11 --repeat 2 "$MOBILENET" >one.json &
+	npumemctl run -j --seed 11 "$MOBILENET" >one.json &
 	one=$!
-	npumemctl run -j --seed 22 --repeat 2 --bands 4 "$MOBILENET" >two.json
+	npumemctl run -j --seed 22 --bands 4 "$MOBILENET" >two.json
 	rc=$?
 	wait $one && [ $rc = 0 ] && equal one.json && equal two.json
 }
