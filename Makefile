@@ -4,7 +4,7 @@
 
 PREFIX ?= /usr/local
 DESTDIR ?=
-BUILD ?= build
+BUILD ?= $(or $(NPUMEM_BUILD),build)
 USER_BUILD := $(BUILD)/userspace
 MESON_FLAGS ?=
 
