@@ -163,7 +163,8 @@ static struct npumem_bounce *bounce_create(u64 size)
 		return NULL;
 	kref_init(&bounce->ref);
 	bounce->size = size;
-	bounce->data = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	/* A large wish of one client is no reason to kill another. */
+	bounce->data = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!bounce->data) {
 		kfree(bounce);
 		return NULL;

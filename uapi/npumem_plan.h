@@ -233,7 +233,7 @@ enum npumem_rule {
 #define NPUMEM_FEATURE_BLOCKS	(1ull << 2) /* loops and branches */
 #define NPUMEM_FEATURE_ALIAS	(1ull << 3)
 #define NPUMEM_FEATURE_EXTERNAL (1ull << 4)
-#define NPUMEM_FEATURE_INPLACE	(1ull << 5) /* in-place writes and updates */
+#define NPUMEM_FEATURE_INPLACE	(1ull << 5) /* npumem_access.inplace; updates need none */
 
 /**
  * struct npumem_verdict - what is wrong, and where

@@ -116,6 +116,9 @@ static void test_sections(void **state)
 		       "the blob");
 	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->count = 4, EBADMSG, FORMAT,
 		       "format: sections 0 and 1 overlap");
+	/* By the least that aligned sections can. */
+	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->offset -= 8, EBADMSG, FORMAT,
+		       "format: sections 0 and 1 overlap");
 	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, s->count -= 2, EBADMSG, FORMAT,
 		       "format: bytes between sections not zero");
 	REFUSE_SECTION(NPUMEM_GRAPH_BLOCKS, s->kind = NPUMEM_GRAPH_MODEL; s->stride = 1;
