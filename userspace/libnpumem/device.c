@@ -198,7 +198,7 @@ int npumem_device_list(char ***paths, uint32_t *count, struct npumem_error *erro
 static int make_device(int fd, const char *path, struct npumem_device **out,
 		       struct npumem_error *error)
 {
-	struct drm_npumem_info info;
+	struct drm_npumem_info info = { 0 };
 	struct npumem_device *device;
 	int err;
 
