@@ -210,7 +210,7 @@ static int make_device(int fd, const char *path, struct npumem_device **out,
 		return npumem_fail_errno(error, -ENOMEM, "open a device");
 	atomic_init(&device->refs, 1);
 	device->fd = fd;
-	strcpy(device->path, path);
+	memcpy(device->path, path, strlen(path) + 1);
 	err = npumem_device_info(device, &info, error);
 	if (!err && info.uapi_major != NPUMEM_UAPI_MAJOR)
 		err = npumem_fail(error, -EPROTONOSUPPORT,
@@ -243,8 +243,8 @@ static int open_path(const char *path, struct npumem_device **out, struct npumem
 int npumem_device_open_first(const char *dev, struct npumem_device **out,
 			     struct npumem_error *error)
 {
-	uint32_t count, denied;
-	char **paths;
+	uint32_t count = 0, denied = 0;
+	char **paths = NULL;
 	int err;
 
 	err = npumem_device_scan(dev, &paths, &count, &denied, error);
@@ -371,7 +371,7 @@ static int query_array(struct npumem_device *device, uint32_t type, const char *
 int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
 			uint32_t *count, struct npumem_error *error)
 {
-	void *array;
+	void *array = NULL;
 	int err;
 
 	if (!device || !banks || !count)
@@ -386,7 +386,7 @@ int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **b
 int npumem_device_engines(struct npumem_device *device, struct drm_npumem_engine **engines,
 			  uint32_t *count, struct npumem_error *error)
 {
-	void *array;
+	void *array = NULL;
 	int err;
 
 	if (!device || !engines || !count)

@@ -142,7 +142,7 @@ int npumem_plan_request(struct npumem_graph *graph, const struct npumem_request 
 	args.deadline_ns = request->deadline;
 	args.out_sync = plan->sync;
 	if (request->planner)
-		strcpy(args.planner, request->planner);
+		memcpy(args.planner, request->planner, strlen(request->planner) + 1);
 	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
 	if (err) {
 		plan_free(plan);

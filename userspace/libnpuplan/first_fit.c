@@ -276,6 +276,7 @@ static int run(struct fit *fit, const uint32_t *order, uint32_t alignment, uint6
 		fit->occupancy = &occupancy;
 		err = place_all(fit, order, alignment, top, work, clash);
 		npuplan_occupancy_fini(&occupancy);
+		fit->occupancy = NULL;
 		return err;
 	}
 	fit->placed = malloc((size_t)c->item_count * sizeof(*fit->placed) + 1);

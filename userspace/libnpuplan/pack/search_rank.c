@@ -48,12 +48,15 @@ static int totals(const struct npuplan_state *state, double *most)
 		tree[i] = tree[2 * i] > tree[2 * i + 1] ? tree[2 * i] : tree[2 * i + 1];
 	for (uint32_t i = 0; i < state->n; i++) {
 		size_t low = width + sections->first[i], high = width + sections->end[i];
+		bool had_last;
 
 		for (most[i] = 0; low < high; low /= 2, high /= 2) {
 			if (low & 1 && tree[low] > most[i])
 				most[i] = tree[low];
 			low += low & 1;
-			if (high & 1 && tree[--high] > most[i])
+			had_last = high & 1;
+			high -= high & 1;
+			if (had_last && tree[high] > most[i])
 				most[i] = tree[high];
 		}
 	}
