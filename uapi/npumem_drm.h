@@ -17,8 +17,8 @@
  * EFAULT memory not mapped; ENOSPC the carveout is full; ENOMEM system memory
  * is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was
- * given up; EBUSY in use; EMFILE too many handles of one kind; EPERM and EIO
- * of SUBMIT as said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
+ * given up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too
+ * many handles of one kind; EPERM and EIO of SUBMIT as said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
  *
  * Structs are copied back on failure too, so a verdict comes with its errno.
  */
