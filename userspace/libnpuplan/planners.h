@@ -55,6 +55,12 @@ struct npuplan_planner {
 /* NULL name: the default. NULL if there is none of that name. */
 const struct npuplan_planner *npuplan_planner_find(const char *name);
 
+/** npuplan_make_items() - fill in problem->items from its live ranges (items.c)
+ *
+ * -EINVAL: a fixed offset is not aligned; -E2BIG: sizes add up to too much.
+ */
+int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
+
 /* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
