@@ -231,18 +231,40 @@ struct npuplan_plan {
 	double seconds;
 };
 
+/** struct npuplan_pack_progress - what a packer or planner has got so far
+ * @top: of the best packing; UINT64_MAX if there is none yet
+ * @gap: (top - lower_bound) / lower_bound
+ * @seconds: since it began
+ */
+struct npuplan_pack_progress {
+	uint64_t top;
+	uint64_t lower_bound;
+	uint64_t work;
+	double gap;
+	double seconds;
+};
+
 /**
  * struct npuplan_options - what a planner is asked for; zero = default
  * @planner: name, or NULL for "greedy"
  * @arena_budget: bytes; 0 = any
+ * @work_limit: deterministic work units that planners which search may spend;
+ *	0 = the planner's own. The same input then gives the same plan everywhere
  * @alignment: of every offset, at least; 0 = 1
- * @deadline_seconds: 0 = none
+ * @deadline_seconds: 0 = none. Where it cuts in depends on the machine. One
+ *	packing is always made, however long that takes
+ * @progress: called on each better packing and bound, and now and then; anything
+ *	but 0 ends the search, and the plan is the best found so far. May be NULL
+ * @context: for @progress
  */
 struct npuplan_options {
 	const char *planner;
 	uint64_t arena_budget;
+	uint64_t work_limit;
 	uint32_t alignment;
 	double deadline_seconds;
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
+	void *context;
 };
 
 /** npuplan_plan() - plan a tiled graph
@@ -355,18 +377,6 @@ struct npuplan_pack_problem {
 	uint64_t lower_bound;
 	uint32_t item_count;
 	uint32_t alignment;
-};
-
-/** struct npuplan_pack_progress - what a packer has got so far
- * @top: of the best packing; UINT64_MAX if there is none yet
- * @gap: (top - lower_bound) / lower_bound
- */
-struct npuplan_pack_progress {
-	uint64_t top;
-	uint64_t lower_bound;
-	uint64_t work;
-	double gap;
-	double seconds;
 };
 
 /**

@@ -48,7 +48,9 @@ static int problem_init(struct npuplan_problem *problem, const struct npuplan_gr
 
 	*problem = (struct npuplan_problem){
 		.graph = graph,
+		.options = options,
 		.alignment = options->alignment ? options->alignment : 1,
+		.started = started,
 		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
 	};
 	err = npuplan_liveness_init(&problem->live, cells);
@@ -97,7 +99,7 @@ static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 	}
 	plan->info = (struct npumem_plan_info){
 		.arena_size = packing->top,
-		.lower_bound = problem->lower_bound,
+		.lower_bound = packing->lower_bound,
 		.work = packing->work,
 		.alignment = problem->alignment,
 		.status = packing->status,
@@ -157,7 +159,7 @@ static int pack(const struct npuplan_problem *problem, const struct npuplan_plan
 		const struct npuplan_options *options, struct npuplan_plan **plan,
 		struct npuplan_error *error)
 {
-	struct npuplan_packing packing = { 0 };
+	struct npuplan_packing packing = { .lower_bound = problem->lower_bound };
 	int err;
 
 	packing.offsets = calloc((size_t)problem->item_count + 1, sizeof(*packing.offsets));
@@ -165,7 +167,7 @@ static int pack(const struct npuplan_problem *problem, const struct npuplan_plan
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	err = planner->pack(problem, planner->argument, &packing, error);
 	if (!err && options->arena_budget && packing.top > options->arena_budget)
-		err = npuplan_fail_budget(problem, packing.top, options->arena_budget, error);
+		err = npuplan_fail_budget(problem, &packing, error);
 	if (!err) {
 		*plan = make_plan(problem, &packing, planner->name);
 		if (!*plan)

@@ -10,12 +10,14 @@
 /**
  * struct npuplan_problem - what there is to place
  * @graph: for names in messages
+ * @options: what was asked for: budget, work limit, progress
  * @lower_bound: bytes no packing goes below
  * @alignment: of every offset, besides the items' own
- * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ * @started, @deadline: CLOCK_MONOTONIC seconds; deadline 0 for none
  */
 struct npuplan_problem {
 	const struct npuplan_graph *graph;
+	const struct npuplan_options *options;
 	struct npuplan_item *items;
 	struct npuplan_liveness live;
 	struct npuplan_conflicts conflicts;
@@ -23,6 +25,7 @@ struct npuplan_problem {
 	uint32_t item_count;
 	uint32_t alignment;
 	uint32_t peak_instant;
+	double started;
 	double deadline;
 };
 
@@ -30,12 +33,14 @@ struct npuplan_problem {
  * struct npuplan_packing - where it goes
  * @offsets: per item
  * @top: first byte above all
+ * @lower_bound: the problem's, or more if the planner has proved more
  * @work: deterministic work units
  * @status: enum npumem_plan_status
  */
 struct npuplan_packing {
 	uint64_t *offsets;
 	uint64_t top;
+	uint64_t lower_bound;
 	uint64_t work;
 	uint32_t status;
 };
@@ -43,7 +48,7 @@ struct npuplan_packing {
 /**
  * struct npuplan_planner - named planner
  * @argument: for @pack; what tells planners of one function apart
- * @pack: offsets is allocated. Fills @error if it fails
+ * @pack: offsets is allocated, lower_bound the problem's. Fills @error if it fails
  */
 struct npuplan_planner {
 	const char *name;
@@ -66,8 +71,8 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
 /* report.c: -ENOSPC and the numbers. */
-int npuplan_fail_budget(const struct npuplan_problem *problem, uint64_t needed, uint64_t budget,
-			struct npuplan_error *error);
+int npuplan_fail_budget(const struct npuplan_problem *problem,
+			const struct npuplan_packing *packing, struct npuplan_error *error);
 
 /* Seconds of CLOCK_MONOTONIC. */
 double npuplan_now(void);

@@ -56,10 +56,11 @@ static void name_peak(const struct npuplan_problem *problem, char *text, size_t 
 	free(shares);
 }
 
-int npuplan_fail_budget(const struct npuplan_problem *problem, uint64_t needed, uint64_t budget,
-			struct npuplan_error *error)
+int npuplan_fail_budget(const struct npuplan_problem *problem,
+			const struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	uint64_t bytes[3] = { needed, budget, problem->lower_bound };
+	uint64_t budget = problem->options->arena_budget;
+	uint64_t bytes[3] = { packing->top, budget, packing->lower_bound };
 	char numbers[3][32], peak[300];
 
 	for (int i = 0; i < 3; i++)
@@ -74,5 +75,5 @@ int npuplan_fail_budget(const struct npuplan_problem *problem, uint64_t needed, 
 			    "needs %s, budget %s, lower bound %s, peak at step %u: %s%s",
 			    numbers[0], numbers[1], numbers[2],
 			    npuplan_instant_position(&problem->live, problem->peak_instant), peak,
-			    problem->lower_bound > budget ? "; no plan in this order fits" : "");
+			    packing->lower_bound > budget ? "; no plan in this order fits" : "");
 }
