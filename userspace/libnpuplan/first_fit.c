@@ -10,14 +10,14 @@
 #define UNPLACED UINT64_MAX
 
 /**
- * struct fit - one run of first fit
+ * struct npuplan_fit - what is placed, and where there is room
  * @taken: forbidden addresses of the item at hand; grows as needed
  * @placed: items by address, @placed_count of them
  * @marked: per item, whether it is a peer of the item at hand
- * @occupancy: instead of all these, if peers are not listed
+ * @occupancy: instead of all these, if peers are not @listed
  * @best: best fit
  */
-struct fit {
+struct npuplan_fit {
 	const struct npuplan_conflicts *conflicts;
 	uint64_t *offsets;
 	struct npuplan_interval *taken;
@@ -26,7 +26,8 @@ struct fit {
 	uint32_t *placed;
 	size_t placed_count;
 	bool *marked;
-	struct npuplan_occupancy *occupancy;
+	struct npuplan_occupancy occupancy;
+	bool listed;
 	bool best;
 };
 
@@ -39,7 +40,7 @@ static int by_low(const void *left, const void *right)
 	return a->high < b->high ? -1 : a->high > b->high;
 }
 
-static int make_room(struct fit *fit, size_t count)
+static int make_room(struct npuplan_fit *fit, size_t count)
 {
 	size_t capacity = 2 * (fit->taken_count + count);
 	void *grown;
@@ -54,7 +55,7 @@ static int make_room(struct fit *fit, size_t count)
 	return 0;
 }
 
-static void take(struct fit *fit, uint64_t base, const struct npuplan_interval *forbidden,
+static void take(struct npuplan_fit *fit, uint64_t base, const struct npuplan_interval *forbidden,
 		 uint32_t count)
 {
 	for (uint32_t k = 0; k < count; k++)
@@ -69,7 +70,7 @@ static void take(struct fit *fit, uint64_t base, const struct npuplan_interval *
  * order of addresses, is cheaper than sorting. Peers of one item forbid
  * intervals whose lower ends are in the order of the peers' addresses.
  */
-static int collect_in_order(struct fit *fit, uint32_t item)
+static int collect_in_order(struct npuplan_fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	size_t begin = c->peer_start[item], end = c->peer_start[item + 1];
@@ -96,7 +97,7 @@ static int collect_in_order(struct fit *fit, uint32_t item)
 }
 
 /* Collect addr(B) + F(B, A) over the placed peers B of item A, in ascending order. */
-static int collect(struct fit *fit, uint32_t item)
+static int collect(struct npuplan_fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	bool in_order = c->peer_start[item + 1] - c->peer_start[item] > fit->placed_count / 8;
@@ -126,13 +127,13 @@ static int collect(struct fit *fit, uint32_t item)
 	return 0;
 }
 
-static int put(struct fit *fit, uint32_t item, uint64_t offset)
+int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset)
 {
 	size_t low = 0, high = fit->placed_count;
 
 	fit->offsets[item] = offset;
-	if (fit->occupancy)
-		return npuplan_occupancy_put(fit->occupancy, item, offset,
+	if (!fit->listed)
+		return npuplan_occupancy_put(&fit->occupancy, item, offset,
 					     fit->conflicts->items[item].size);
 	while (low < high) {
 		size_t middle = (low + high) / 2;
@@ -150,12 +151,13 @@ static int put(struct fit *fit, uint32_t item, uint64_t offset)
 }
 
 /*
- * Lowest multiple of @align that is in no taken interval, or, for best fit, the
- * lowest in the smallest gap between two of them that has one.
+ * Lowest multiple of @align, no less than @from, which is one, that is in no taken
+ * interval, or, for best fit, the lowest in the smallest gap between two of them
+ * that has one.
  */
-static int64_t lowest(const struct fit *fit, uint32_t align)
+static int64_t lowest(const struct npuplan_fit *fit, uint32_t align, int64_t from)
 {
-	int64_t address = 0, smallest = INT64_MAX, found = -1;
+	int64_t address = from, smallest = INT64_MAX, found = -1;
 
 	for (size_t i = 0; i < fit->taken_count; i++) {
 		/* Intervals are open: at low itself there is room. */
@@ -174,14 +176,14 @@ static int64_t lowest(const struct fit *fit, uint32_t align)
 }
 
 /* Peers are not listed: find the fixed item that is in the way. */
-static int place_fixed_unlisted(struct fit *fit, uint32_t item, uint32_t clash[2])
+static int place_fixed_unlisted(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2])
 {
 	const struct npuplan_item *items = fit->conflicts->items, *mine = &items[item];
 	uint64_t address = mine->fixed_offset, work = 0;
 
-	if (npuplan_occupancy_lowest(fit->occupancy, item, mine->size, 1, address, false, &work) ==
+	if (npuplan_occupancy_lowest(&fit->occupancy, item, mine->size, 1, address, false, &work) ==
 	    address)
-		return put(fit, item, address);
+		return npuplan_fit_put(fit, item, address);
 	for (uint32_t i = 0; i < item; i++) {
 		if (items[i].fixed && items[i].start <= mine->end && mine->start <= items[i].end &&
 		    items[i].fixed_offset < address + mine->size &&
@@ -194,12 +196,12 @@ static int place_fixed_unlisted(struct fit *fit, uint32_t item, uint32_t clash[2
 	return -EADDRINUSE;
 }
 
-static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
+int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2])
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	int64_t address = c->items[item].fixed_offset;
 
-	if (fit->occupancy)
+	if (!fit->listed)
 		return place_fixed_unlisted(fit, item, clash);
 	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++) {
 		uint64_t base = fit->offsets[c->peers[p].item];
@@ -219,73 +221,112 @@ static int place_fixed(struct fit *fit, uint32_t item, uint32_t clash[2])
 			}
 		}
 	}
-	return put(fit, item, address);
+	return npuplan_fit_put(fit, item, address);
 }
 
-static int place(struct fit *fit, uint32_t item, uint32_t align, uint64_t *work)
+int npuplan_fit_lowest(struct npuplan_fit *fit, uint32_t item, uint32_t align, uint64_t from,
+		       uint64_t *address, uint64_t *work)
 {
-	const struct npuplan_item *mine = &fit->conflicts->items[item];
 	int err;
 
-	if (fit->occupancy)
-		return put(fit, item,
-			   npuplan_occupancy_lowest(fit->occupancy, item, mine->size, align, 0,
-						    fit->best, work));
+	from = (from + align - 1) & -(uint64_t)align;
+	if (!fit->listed) {
+		*address = npuplan_occupancy_lowest(&fit->occupancy, item,
+						    fit->conflicts->items[item].size, align, from,
+						    fit->best, work);
+		return 0;
+	}
 	err = collect(fit, item);
 	if (err)
 		return err;
 	*work += fit->taken_count + 1;
-	return put(fit, item, lowest(fit, align));
+	*address = (uint64_t)lowest(fit, align, (int64_t)from);
+	return 0;
 }
 
-static int place_all(struct fit *fit, const uint32_t *order, uint32_t alignment, uint64_t *top,
-		     uint64_t *work, uint32_t clash[2])
+static int place_all(struct npuplan_fit *fit, const uint32_t *order, uint32_t alignment,
+		     uint64_t *top, uint64_t *work, uint32_t clash[2])
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	int err = 0;
 
-	for (uint32_t i = 0; i < c->item_count; i++)
-		fit->offsets[i] = UNPLACED;
 	for (uint32_t i = 0; i < c->item_count && !err; i++)
 		if (c->items[i].fixed)
-			err = place_fixed(fit, i, clash);
+			err = npuplan_fit_put_fixed(fit, i, clash);
 	*top = 0;
 	for (uint32_t i = 0; i < c->item_count && !err; i++) {
 		const struct npuplan_item *item = &c->items[order[i]];
+		uint64_t address;
 
-		if (!item->fixed)
-			err = place(fit, order[i],
-				    item->align > alignment ? item->align : alignment, work);
+		if (!item->fixed) {
+			err = npuplan_fit_lowest(fit, order[i],
+						 item->align > alignment ? item->align : alignment,
+						 0, &address, work);
+			if (!err)
+				err = npuplan_fit_put(fit, order[i], address);
+		}
 		if (!err && *top < fit->offsets[order[i]] + item->size)
 			*top = fit->offsets[order[i]] + item->size;
 	}
 	return err;
 }
 
-static int run(struct fit *fit, const uint32_t *order, uint32_t alignment, uint64_t *top,
-	       uint64_t *work, uint32_t clash[2])
+int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *conflicts,
+		    uint64_t *offsets)
 {
-	const struct npuplan_conflicts *c = fit->conflicts;
-	struct npuplan_occupancy occupancy;
-	int err;
+	size_t n = conflicts->item_count;
+	struct npuplan_fit *fit = calloc(1, sizeof(*fit));
+	int err = 0;
 
-	if (!c->peer_start) {
-		err = npuplan_occupancy_init(&occupancy, c->items, c->item_count);
-		if (err)
-			return err;
-		fit->occupancy = &occupancy;
-		err = place_all(fit, order, alignment, top, work, clash);
-		npuplan_occupancy_fini(&occupancy);
-		fit->occupancy = NULL;
+	if (!fit)
+		return -ENOMEM;
+	fit->conflicts = conflicts;
+	fit->offsets = offsets;
+	fit->listed = conflicts->peer_start;
+	for (size_t i = 0; i < n; i++)
+		offsets[i] = UNPLACED;
+	if (fit->listed) {
+		fit->placed = malloc(n * sizeof(*fit->placed) + 1);
+		fit->marked = calloc(n + 1, sizeof(*fit->marked));
+		err = fit->placed && fit->marked ? 0 : -ENOMEM;
+	} else {
+		err = npuplan_occupancy_init(&fit->occupancy, conflicts->items,
+					     conflicts->item_count);
+	}
+	if (err) {
+		/* Of the occupancy nothing is left to be freed. */
+		fit->listed = true;
+		npuplan_fit_free(fit);
 		return err;
 	}
-	fit->placed = malloc((size_t)c->item_count * sizeof(*fit->placed) + 1);
-	fit->marked = calloc((size_t)c->item_count + 1, sizeof(*fit->marked));
-	err = fit->placed && fit->marked ? place_all(fit, order, alignment, top, work, clash) :
-					   -ENOMEM;
+	*out = fit;
+	return 0;
+}
+
+void npuplan_fit_free(struct npuplan_fit *fit)
+{
+	if (!fit)
+		return;
+	if (!fit->listed)
+		npuplan_occupancy_fini(&fit->occupancy);
 	free(fit->taken);
 	free(fit->placed);
 	free(fit->marked);
+	free(fit);
+}
+
+static int run(const struct npuplan_conflicts *conflicts, bool best, const uint32_t *order,
+	       uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
+	       uint32_t clash[2])
+{
+	struct npuplan_fit *fit;
+	int err = npuplan_fit_new(&fit, conflicts, offsets);
+
+	if (err)
+		return err;
+	fit->best = best;
+	err = place_all(fit, order, alignment, top, work, clash);
+	npuplan_fit_free(fit);
 	return err;
 }
 
@@ -293,16 +334,12 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		      uint32_t clash[2])
 {
-	struct fit fit = { .conflicts = conflicts, .offsets = offsets };
-
-	return run(&fit, order, alignment, top, work, clash);
+	return run(conflicts, false, order, alignment, offsets, top, work, clash);
 }
 
 int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		     uint32_t clash[2])
 {
-	struct fit fit = { .conflicts = conflicts, .offsets = offsets, .best = true };
-
-	return run(&fit, order, alignment, top, work, clash);
+	return run(conflicts, true, order, alignment, offsets, top, work, clash);
 }

@@ -29,6 +29,9 @@ enum npuplan_order {
 int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_order rule,
 			uint32_t *order);
 
+/* Peers of each item, without listing them if they are not. -ENOMEM. */
+int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *counts);
+
 /** npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
  * @alignment: of every offset, besides the items' own; power of two
@@ -52,5 +55,40 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		     uint32_t clash[2]);
+
+/*
+ * The same, step by step, for planners that choose the next item by what is
+ * placed already.
+ */
+struct npuplan_fit;
+
+/** npuplan_fit_new() - nothing is placed
+ * @offsets: per item; not owned; filled in as items are placed
+ *
+ * -ENOMEM
+ */
+int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *conflicts,
+		    uint64_t *offsets);
+void npuplan_fit_free(struct npuplan_fit *fit);
+
+/** npuplan_fit_lowest() - lowest address that the placed peers allow
+ * @align: power of two
+ * @from: no lower than that
+ * @work: intervals looked at are added
+ *
+ * Cost O(peers log peers). -ENOMEM.
+ */
+int npuplan_fit_lowest(struct npuplan_fit *fit, uint32_t item, uint32_t align, uint64_t from,
+		       uint64_t *address, uint64_t *work);
+
+/* Place an item that is not placed, at an address that its placed peers allow. -ENOMEM. */
+int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset);
+
+/** npuplan_fit_put_fixed() - place an item of fixed offset
+ * @clash: out, on -EADDRINUSE: two items whose fixed offsets collide
+ *
+ * Before all others, in ascending order. -ENOMEM.
+ */
+int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2]);
 
 #endif /* NPUPLAN_FIRST_FIT_H */

@@ -146,19 +146,26 @@ static void listed_peers(const struct npuplan_conflicts *c, uint64_t *sums)
 		sums[i] = c->peer_start[i + 1] - c->peer_start[i];
 }
 
+int npuplan_count_peers(const struct npuplan_conflicts *c, uint64_t *counts)
+{
+	if (!c->peer_start)
+		return overlaps(c, false, counts);
+	listed_peers(c, counts);
+	return 0;
+}
+
 /* What the rule needs to know of each item beyond the item itself. */
 static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, uint64_t *sums)
 {
 	if (rule == NPUPLAN_BY_BREADTH)
 		return breadths(c, sums);
-	if (rule != NPUPLAN_BY_PEERS && rule != NPUPLAN_BY_CONFLICTS)
+	if (rule == NPUPLAN_BY_PEERS)
+		return npuplan_count_peers(c, sums);
+	if (rule != NPUPLAN_BY_CONFLICTS)
 		return 0;
 	if (!c->peer_start)
-		return overlaps(c, rule == NPUPLAN_BY_CONFLICTS, sums);
-	if (rule == NPUPLAN_BY_PEERS)
-		listed_peers(c, sums);
-	else
-		listed_bytes(c, sums);
+		return overlaps(c, true, sums);
+	listed_bytes(c, sums);
 	return 0;
 }
 
