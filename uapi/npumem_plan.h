@@ -67,7 +67,8 @@ struct npumem_plan_info {
  * @tensor: index
  * @block: plan block whose positions @from and @to are
  * @from: first position, counted in the whole schedule, at which it holds
- * @to: last position, inclusive
+ * @to: last position, inclusive; both are the first position of a plan block
+ *	that has no positions
  * @offset: arena byte of the region's first byte; multiple of the tensor's
  *	alignment
  * @region: bytes of the tensor that the piece covers. All of it in the plain
@@ -127,12 +128,14 @@ struct npumem_position {
  * @block: of the graph; a loop unrolled R times has R instances in a ring
  * @first_position: of this instance's consecutive positions
  * @position_count: positions
- * @first_entry: of its entry state
+ * @first_entry: of this instance's consecutive records of its entry state
  * @entry_count: records of its entry state
  * @pad: zero
  *
  * The instances' position ranges are consecutive, in order, and cover the
- * schedule; each holds every step of its graph block exactly once.
+ * schedule; each holds every step of its graph block exactly once. Their entry
+ * ranges are consecutive, in order, and cover the entry section. Instance 0 is
+ * of block 0, and is where an inference begins.
  */
 struct npumem_plan_block {
 	__u32 block;
@@ -148,16 +151,26 @@ struct npumem_plan_block {
 
 /**
  * struct npumem_entry - ownership that holds whenever its block is entered
- * @tensor: index
- * @placement: that holds its bytes, or NPUMEM_NONE
- * @flags: NPUMEM_ENTRY_*
+ * @tensor: index; not an alias
+ * @placement: of the same instance, in force at its first position, that holds
+ *	all these bytes; NPUMEM_NONE for an EXTERNAL tensor
+ * @flags: NPUMEM_ENTRY_*: RESIDENT, or none for an EXTERNAL tensor
  * @pad: zero
  * @first: first byte of the tensor
  * @length: bytes
  * @host_offset: byte in the run's host buffer if NPUMEM_ENTRY_HOST, else zero
  *
  * As a JVM class file carries stack maps: each block is verified once, and
- * each edge by comparing the exit state with the next entry state.
+ * each edge by comparing the exit state with the next entry state. Whatever a
+ * block, or one after it, reads without having written it must be listed: also
+ * inputs, parameters planned in the arena and state. Instance 0 lists only
+ * these, as an inference begins with nothing else. Not listed are parameters
+ * outside the arena, and EXTERNAL tensors that are inputs, parameters or state.
+ * A graph of one block without edges has no entry records: what is valid when
+ * it begins lies at the placements in force at position 0.
+ *
+ * No byte of a tensor is listed twice for an instance. Two tensors may be at
+ * the same arena bytes, two names for one value, but not in instance 0.
  */
 struct npumem_entry {
 	__u32 tensor;
@@ -175,6 +188,10 @@ struct npumem_entry {
  * @to: plan block, or NPUMEM_NONE for the exit
  * @edge: of the graph, or NPUMEM_NONE for a graph of one block
  * @pad: zero
+ *
+ * Each instance has exactly one plan edge for each edge of the graph from its
+ * block, to an instance of the block that one leads to: the program may take
+ * any path. A graph of one block without edges needs none.
  */
 struct npumem_plan_edge {
 	__u32 from;
@@ -183,7 +200,7 @@ struct npumem_plan_edge {
 	__u32 pad;
 };
 
-/* A view slot that is itself a multi-view tensor: loops in loops. */
+/* A view slot that is itself a multi-view tensor: loops in loops, never in itself. */
 #define NPUMEM_VIEW_NESTED 0x80000000u
 
 enum npumem_view_type {
@@ -200,7 +217,8 @@ enum npumem_view_type {
  * @first_slot: in the view-slot section
  * @slot_count: repeat, or repeat + 1 for NPUMEM_VIEW_FIRST_CYCLIC
  *
- * Returned to the runtime; the driver relies on the blocks alone.
+ * A slot is a placement of this tensor, or another view of it. Returned to the
+ * runtime; the driver relies on the blocks alone.
  */
 struct npumem_view {
 	__u32 tensor;
@@ -225,6 +243,7 @@ enum npumem_rule {
 	NPUMEM_RULE_ENFORCE_WRITE = 17, /* job overwrites a tile not yet RETIRED */
 	NPUMEM_RULE_ENFORCE_TWICE = 18, /* job's step has been submitted already */
 	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
+	NPUMEM_RULE_ENFORCE_EDGE = 20,	/* job of a block that the run is not in */
 };
 
 /* Features that verification and enforcement know, in drm_npumem_info. */

@@ -336,7 +336,7 @@ static int read_cells(struct refinement *r, u32 access)
 
 		if (r->cell[c] == NPUMEM_NONE)
 			return refuse_access(r, access, c, true);
-		cell_at(r, r->cell[c])->uses++;
+		cell_at(r, r->cell[c])->reads++;
 		err = add_pair(&r->reads, access, r->cell[c]);
 	}
 	return err;
@@ -424,7 +424,6 @@ static int end_classes(struct refinement *r, u32 tensor)
 					   npuv_text_tensor(r->g, tensor, &text));
 		}
 		cell = cell_at(r, r->cell[c]);
-		cell->uses++;
 		cell->survives = 1;
 	}
 	return 0;
@@ -475,6 +474,10 @@ static int find(struct refinement *r)
 				 &g->write_cells);
 	if (err)
 		return err;
+	g->cell_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
+	if (!g->cell_start)
+		return -ENOMEM;
+	g->cell_start[1] = r->cells.count;
 	g->cell_count = r->cells.count;
 	g->segment_count = r->segments.count;
 	g->cells = npuv_vector_take(&r->cells);

@@ -426,5 +426,6 @@ void npuv_graph_destroy(struct npuv_graph *g)
 	npuv_free(g->write_start);
 	npuv_free(g->write_cells);
 	npuv_free(g->access_step);
+	npuv_free(g->cell_start);
 	npuv_free(g);
 }

@@ -224,7 +224,7 @@ static bool needs_home(const struct walk *k, u32 cell)
 	if (npuv_tensor(k->g, c->tensor)->kind == NPUMEM_TENSOR_PARAMETER &&
 	    k->p->extent_start[c->tensor] == k->p->extent_start[c->tensor + 1])
 		return false;
-	return c->writer != NPUMEM_NONE || c->uses;
+	return c->writer != NPUMEM_NONE || c->reads || c->survives;
 }
 
 /* The one extent that holds a piece of a cell all its life; into bounds. */
@@ -419,7 +419,7 @@ static int write_cell(struct walk *k, u32 cell)
 		if (err)
 			return err;
 	}
-	k->left[cell] = k->g->cells[cell].uses;
+	k->left[cell] = k->p->uses[cell];
 	return 0;
 }
 
@@ -522,15 +522,20 @@ static int check_exit(struct walk *k)
 
 static int check(struct walk *k)
 {
-	u32 cells = k->g->cell_count;
+	u32 cells = k->g->cell_count, i;
 	int err;
 
+	k->p->cell_base = npuv_alloc_array(1, sizeof(u32));
+	k->p->uses = npuv_alloc_array(cells, sizeof(u32));
 	k->p->last_use = npuv_alloc_array(cells, sizeof(u32));
 	k->p->overwriter = npuv_alloc_array(cells, sizeof(u32));
 	k->left = npuv_alloc_array(cells, sizeof(u32));
 	k->stamp = npuv_alloc_array(cells, sizeof(u32));
-	if (!k->p->last_use || !k->p->overwriter || !k->left || !k->stamp)
+	if (!k->p->cell_base || !k->p->uses || !k->p->last_use || !k->p->overwriter || !k->left ||
+	    !k->stamp)
 		return -ENOMEM;
+	for (i = 0; i < cells; i++)
+		k->p->uses[i] = k->g->cells[i].reads + k->g->cells[i].survives;
 	err = check_order(k);
 	if (!err)
 		err = find_homes(k);

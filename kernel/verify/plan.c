@@ -14,7 +14,7 @@ static_assert(sizeof(struct npumem_view) == 24);
 
 /* Sections that are looked at, but not kept. */
 struct unkept {
-	struct npuv_section info, entries, edges, views, slots;
+	struct npuv_section info;
 };
 
 static int check_features(struct npuv_work *w, const struct npuv_graph *g)
@@ -65,11 +65,11 @@ static int check_sections(struct npuv_work *w, struct npuv_plan *p, struct unkep
 		{ NPUMEM_PLAN_BLOCKS, sizeof(struct npumem_plan_block), 8, true, "blocks",
 		  &p->blocks },
 		{ NPUMEM_PLAN_ENTRIES, sizeof(struct npumem_entry), 8, false, "entries",
-		  &s->entries },
+		  &p->entries },
 		{ NPUMEM_PLAN_EDGES, sizeof(struct npumem_plan_edge), 8, false, "edges",
-		  &s->edges },
-		{ NPUMEM_PLAN_VIEWS, sizeof(struct npumem_view), 8, false, "views", &s->views },
-		{ NPUMEM_PLAN_VIEW_SLOTS, sizeof(u32), 4, false, "view slots", &s->slots },
+		  &p->edges },
+		{ NPUMEM_PLAN_VIEWS, sizeof(struct npumem_view), 8, false, "views", &p->views },
+		{ NPUMEM_PLAN_VIEW_SLOTS, sizeof(u32), 4, false, "view slots", &p->slots },
 	};
 	int err;
 
@@ -77,13 +77,13 @@ static int check_sections(struct npuv_work *w, struct npuv_plan *p, struct unkep
 			      sizeof(rules) / sizeof(rules[0]));
 	if (err)
 		return err;
-	if (s->entries.count)
-		return npuv_refuse_at(w, -EOPNOTSUPP, s->entries.base, s->entries.stride,
+	if (p->entries.count)
+		return npuv_refuse_at(w, -EOPNOTSUPP, p->entries.base, p->entries.stride,
 				      "not supported: entry states, at entry 0");
-	if (s->views.count || s->slots.count)
+	if (p->views.count || p->slots.count)
 		return npuv_refuse_at(w, -EOPNOTSUPP,
-				      s->views.count ? s->views.base : s->slots.base,
-				      s->views.count ? s->views.stride : s->slots.stride,
+				      p->views.count ? p->views.base : p->slots.base,
+				      p->views.count ? p->views.stride : p->slots.stride,
 				      "not supported: views, at view 0");
 	return 0;
 }
@@ -117,11 +117,10 @@ static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npu
 }
 
 /* One block has one instance, and its end is the exit. */
-static int check_blocks(struct npuv_work *w, const struct npuv_plan *p,
-			const struct npuv_section *edges)
+static int check_blocks(struct npuv_work *w, const struct npuv_plan *p)
 {
 	const struct npumem_plan_block *b = (const void *)p->blocks.base;
-	const struct npumem_plan_edge *e = (const void *)edges->base;
+	const struct npumem_plan_edge *e = (const void *)p->edges.base;
 
 	if (p->blocks.count != 1)
 		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER,
@@ -132,8 +131,8 @@ static int check_blocks(struct npuv_work *w, const struct npuv_plan *p,
 		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER,
 				   "V2 order: block 0 of the plan is not the whole schedule of "
 				   "block 0, without entries");
-	if (edges->count && (edges->count > 1 || e->from || e->to != NPUMEM_NONE ||
-			     e->edge != NPUMEM_NONE || e->pad))
+	if (p->edges.count && (p->edges.count > 1 || e->from || e->to != NPUMEM_NONE ||
+			       e->edge != NPUMEM_NONE || e->pad))
 		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE,
 				   "V6 edge: edge 0 of the plan is not the one from block 0 to "
 				   "the exit");
@@ -218,7 +217,7 @@ static int verify(struct npuv_work *w, struct npuv_plan *p)
 	if (!err)
 		err = check_info(w, p, &sections.info);
 	if (!err)
-		err = check_blocks(w, p, &sections.edges);
+		err = check_blocks(w, p);
 	if (!err)
 		err = check_schedule(w, p);
 	if (!err)
@@ -265,6 +264,8 @@ void npuv_plan_destroy(struct npuv_plan *p)
 		return;
 	npuv_free(p->extents);
 	npuv_free(p->extent_start);
+	npuv_free(p->cell_base);
+	npuv_free(p->uses);
 	npuv_free(p->pred_start);
 	npuv_free(p->pred_cells);
 	npuv_free(p->last_use);

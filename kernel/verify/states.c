@@ -38,19 +38,51 @@ void npuv_states_destroy(struct npuv_states *s)
 	npuv_free(s);
 }
 
-void npuv_states_reset(struct npuv_states *s)
-{
-	const struct npuv_graph *g = s->plan->graph;
-	u32 i;
-
-	for (i = 0; i < g->cell_count; i++)
-		s->cells[i] = g->cells[i].writer == NPUMEM_NONE ? g->cells[i].uses : NPUV_EMPTY;
-	memset(s->submitted, 0, (g->steps.count / NPUV_LONG_BITS + 1) * sizeof(*s->submitted));
-}
-
 static bool is_submitted(const struct npuv_states *s, u32 step)
 {
 	return s->submitted[step / NPUV_LONG_BITS] >> (step % NPUV_LONG_BITS) & 1;
+}
+
+static void set_submitted(struct npuv_states *s, u32 step, bool on)
+{
+	unsigned long bit = 1ul << (step % NPUV_LONG_BITS);
+
+	if (on)
+		s->submitted[step / NPUV_LONG_BITS] |= bit;
+	else
+		s->submitted[step / NPUV_LONG_BITS] &= ~bit;
+}
+
+/* Make an instance current, all its steps submitted or none. */
+static void enter(struct npuv_states *s, u32 instance, bool all)
+{
+	const struct npuv_plan *p = s->plan;
+	const struct npuv_graph *g = p->graph;
+	u32 b = npuv_plan_block(p, instance)->block;
+	const struct npumem_block *block = npuv_block(g, b);
+	u32 c, i;
+
+	s->block = instance;
+	s->left = all ? 0 : block->step_count;
+	for (i = 0; i < block->step_count; i++)
+		set_submitted(s, block->first_step + i, all);
+	for (c = g->cell_start[b]; c < g->cell_start[b + 1]; c++) {
+		u32 uses = p->uses[npuv_plan_cell(p, instance, c)];
+
+		if (all)
+			s->cells[c] = uses - g->cells[c].reads;
+		else
+			s->cells[c] = g->cells[c].writer == NPUMEM_NONE ? uses : NPUV_EMPTY;
+	}
+}
+
+void npuv_states_reset(struct npuv_states *s)
+{
+	u32 i;
+
+	for (i = 0; i < s->plan->graph->cell_count; i++)
+		s->cells[i] = NPUV_EMPTY;
+	enter(s, 0, false);
 }
 
 static void set_other(const struct npuv_states *s, struct npumem_verdict *v, u32 access)
@@ -91,7 +123,7 @@ static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32
 static int refuse_read(const struct npuv_states *s, struct npumem_verdict *v, u32 access, u32 cell)
 {
 	const struct npuv_cell *c = &s->plan->graph->cells[cell];
-	u32 over = s->plan->overwriter[cell];
+	u32 over = s->plan->overwriter[npuv_plan_cell(s->plan, s->block, cell)];
 
 	set_access(s, v, NPUMEM_RULE_ENFORCE_READ, access);
 	set_place(s, v, cell, v->position);
@@ -107,7 +139,7 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 {
 	const struct npuv_graph *g = s->plan->graph;
 	const struct npuv_cell *c = &g->cells[pred];
-	u32 use = s->plan->last_use[pred];
+	u32 use = s->plan->last_use[npuv_plan_cell(s->plan, s->block, pred)];
 
 	set_access(s, v, NPUMEM_RULE_ENFORCE_WRITE, access);
 	set_place(s, v, cell, v->position);
@@ -158,13 +190,25 @@ static int check_writes(struct npuv_states *s, const struct npumem_step *step,
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
 		for (i = g->write_start[a]; i < g->write_start[a + 1]; i++) {
 			u32 cell = g->write_cells[i];
+			u32 c = npuv_plan_cell(p, s->block, cell);
 
-			for (k = p->pred_start[cell]; k < p->pred_start[cell + 1]; k++)
+			for (k = p->pred_start[c]; k < p->pred_start[c + 1]; k++)
 				if (s->cells[p->pred_cells[k]] != NPUV_RETIRED)
 					return refuse_write(s, v, a, cell, p->pred_cells[k]);
 		}
 	}
 	return 0;
+}
+
+/* Position of the current instance? */
+static bool is_here(const struct npuv_states *s, u32 position)
+{
+	const struct npumem_plan_block *b;
+
+	if (s->block == NPUMEM_NONE)
+		return false;
+	b = npuv_plan_block(s->plan, s->block);
+	return position >= b->first_position && position - b->first_position < b->position_count;
 }
 
 int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
@@ -179,6 +223,10 @@ int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdic
 	v->position = position;
 	v->step = index;
 
+	if (!is_here(s, position)) {
+		v->rule = NPUMEM_RULE_ENFORCE_EDGE;
+		return -EPERM;
+	}
 	err = check_reads(s, step, v);
 	if (err)
 		return err;
@@ -193,9 +241,13 @@ int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdic
 		return err;
 	}
 	for (i = g->write_start[step->first_access];
-	     i < g->write_start[step->first_access + step->access_count]; i++)
-		s->cells[g->write_cells[i]] = g->cells[g->write_cells[i]].uses;
-	s->submitted[index / NPUV_LONG_BITS] |= 1ul << (index % NPUV_LONG_BITS);
+	     i < g->write_start[step->first_access + step->access_count]; i++) {
+		u32 cell = g->write_cells[i];
+
+		s->cells[cell] = s->plan->uses[npuv_plan_cell(s->plan, s->block, cell)];
+	}
+	set_submitted(s, index, true);
+	s->left--;
 	return 0;
 }
 
@@ -210,5 +262,37 @@ void npuv_states_undo(struct npuv_states *s, u32 position)
 	     i < g->write_start[step->first_access + step->access_count]; i++)
 		s->cells[g->write_cells[i]] = NPUV_EMPTY;
 	count_reads(s, step, true);
-	s->submitted[index / NPUV_LONG_BITS] &= ~(1ul << (index % NPUV_LONG_BITS));
+	set_submitted(s, index, false);
+	s->left++;
+}
+
+int npuv_states_cross(struct npuv_states *s, u32 plan_edge, struct npumem_verdict *v)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	const struct npumem_plan_edge *e = npuv_plan_edge(s->plan, plan_edge);
+	const struct npumem_block *block;
+	u32 i;
+
+	npuv_verdict_clear(v);
+	v->rule = NPUMEM_RULE_ENFORCE_EDGE;
+	if (!g->edges.count || e->from != s->block)
+		return -EPERM;
+	if (s->left) {
+		block = npuv_block(g, npuv_plan_block(s->plan, s->block)->block);
+		for (i = 0; is_submitted(s, block->first_step + i); i++)
+			;
+		v->other_step = block->first_step + i;
+		return -EPERM;
+	}
+	v->rule = NPUMEM_RULE_NONE;
+	if (e->to == NPUMEM_NONE)
+		s->block = NPUMEM_NONE;
+	else
+		enter(s, e->to, false);
+	return 0;
+}
+
+void npuv_states_uncross(struct npuv_states *s, u32 plan_edge)
+{
+	enter(s, npuv_plan_edge(s->plan, plan_edge)->from, true);
 }

@@ -108,8 +108,7 @@ __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
  * struct npuv_cell - bytes of one tensor with one writer and the same readers
  * @tensor: index
  * @writer: access that writes it, or NPUMEM_NONE if valid at entry
- * @uses: reads (updates included) until it is RETIRED, plus one if it must
- *	survive the exit
+ * @reads: accesses that read it, updates included
  * @first_segment: of its consecutive segments, ascending; the segment's bytes
  *	are relative to the tensor
  * @segment_count: segments
@@ -120,7 +119,7 @@ __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
 struct npuv_cell {
 	u32 tensor;
 	u32 writer;
-	u32 uses;
+	u32 reads;
 	u32 first_segment;
 	u32 segment_count;
 	u32 survives;
@@ -150,6 +149,7 @@ struct npuv_section {
  *	read_cells[read_start[a] .. read_start[a + 1]); likewise @write_start,
  *	@write_cells. An update has both
  * @access_step: step that access a belongs to
+ * @cell_start: cells of block b are cells[cell_start[b] .. cell_start[b + 1])
  * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
  */
 struct npuv_graph {
@@ -161,6 +161,7 @@ struct npuv_graph {
 	u32 *read_start, *read_cells;
 	u32 *write_start, *write_cells;
 	u32 *access_step;
+	u32 *cell_start;
 	u32 cell_count;
 	u32 segment_count;
 	u64 features;
@@ -219,15 +220,19 @@ struct npuv_extent {
  * @blob: as passed; stays the caller's and must outlive this
  * @size: bytes
  * @info: in the blob
- * @placements, @positions, @blocks: sections
+ * @placements, @positions, @blocks, @entries, @edges, @views, @slots: sections,
+ *	use the accessors below
+ * @cell_base: of instance i (plan block), see npuv_plan_cell()
  * @extents: of tensor t, extents[extent_start[t] .. extent_start[t + 1]), by
  *	first byte; those that begin at the same byte are equally long, in the
  *	order in which they come into force
- * @pred_start, @pred_cells: cells whose bytes cell c overwrites are
+ * @pred_start, @pred_cells: cells whose bytes instance cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
- * @last_use: last access in the order of the plan that reads cell c, or
- *	NPUMEM_NONE
- * @overwriter: a cell that overwrites bytes of cell c, or NPUMEM_NONE
+ * @uses: of instance cell c: reads until it is RETIRED, plus one if it must
+ *	survive the instance's end
+ * @last_use: last access in the order of the plan that reads instance cell c,
+ *	or NPUMEM_NONE
+ * @overwriter: a cell that overwrites bytes of instance cell c, or NPUMEM_NONE
  * @step_position: position at which each step of the graph stands
  */
 struct npuv_plan {
@@ -235,25 +240,41 @@ struct npuv_plan {
 	const void *blob;
 	u64 size;
 	const struct npumem_plan_info *info;
-	struct npuv_section placements, positions, blocks;
+	struct npuv_section placements, positions, blocks, entries, edges, views, slots;
 	struct npuv_extent *extents;
 	u32 *extent_start;
+	u32 *cell_base;
 	u32 *pred_start, *pred_cells;
+	u32 *uses;
 	u32 *last_use;
 	u32 *overwriter;
 	u32 *step_position;
 };
 
-static inline const struct npumem_placement *npuv_placement(const struct npuv_plan *p, u32 i)
+#define NPUV_ACCESSOR(name, type, member)                                                    \
+	static inline const struct type *npuv_##name(const struct npuv_plan *p, u32 i)       \
+	{                                                                                    \
+		return (const struct type *)(p->member.base + (size_t)i * p->member.stride); \
+	}
+NPUV_ACCESSOR(placement, npumem_placement, placements)
+NPUV_ACCESSOR(position, npumem_position, positions)
+NPUV_ACCESSOR(plan_block, npumem_plan_block, blocks)
+NPUV_ACCESSOR(entry, npumem_entry, entries)
+NPUV_ACCESSOR(plan_edge, npumem_plan_edge, edges)
+NPUV_ACCESSOR(view, npumem_view, views)
+#undef NPUV_ACCESSOR
+
+/* Placement, or NPUMEM_VIEW_NESTED | view. */
+static inline u32 npuv_view_slot(const struct npuv_plan *p, u32 i)
 {
-	return (const struct npumem_placement *)(p->placements.base +
-						 (size_t)i * p->placements.stride);
+	return *(const u32 *)(p->slots.base + (size_t)i * p->slots.stride);
 }
 
-static inline const struct npumem_position *npuv_position(const struct npuv_plan *p, u32 i)
+/* Index of a cell of the instance's block into the arrays per instance and cell. */
+static inline u32 npuv_plan_cell(const struct npuv_plan *p, u32 instance, u32 cell)
 {
-	return (const struct npumem_position *)(p->positions.base +
-						(size_t)i * p->positions.stride);
+	return p->cell_base[instance] + cell -
+	       p->graph->cell_start[npuv_plan_block(p, instance)->block];
 }
 
 /**
@@ -272,15 +293,18 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 void npuv_plan_destroy(struct npuv_plan *plan);
 
 /**
- * struct npuv_range - contiguous arena bytes of an access
- * @arena: first byte in the arena
+ * struct npuv_range - contiguous bytes of an access, in the arena or in a binding
+ * @arena: first byte in the arena, or in the binding of @external
  * @length: bytes
  * @linear: linear index within the tile of the first byte (npumem_region)
+ * @external: EXTERNAL tensor in whose binding the range is, and whose byte
+ *	@arena is; NPUMEM_NONE for the arena. An alias' base, never an alias
  */
 struct npuv_range {
 	u64 arena;
 	u64 length;
 	u64 linear;
+	u32 external;
 };
 
 /**
@@ -334,8 +358,11 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
 /**
  * struct npuv_states - cell states of one run (DESIGN: enforcement)
  * @plan: the plan; must outlive this
- * @cells: per cell NPUV_EMPTY, or uses left (0 = NPUV_RETIRED)
- * @submitted: bitmap of steps
+ * @cells: per cell of the graph NPUV_EMPTY, or uses left (0 = NPUV_RETIRED). Only
+ *	those of the current instance's block mean anything
+ * @submitted: bitmap of steps, likewise
+ * @block: plan block (instance) that the run is in; NPUMEM_NONE after the exit
+ * @left: steps of that instance that have not been submitted
  *
  * Not locked; no function but npuv_states_create() allocates.
  */
@@ -343,11 +370,16 @@ struct npuv_states {
 	const struct npuv_plan *plan;
 	u32 *cells;
 	unsigned long *submitted;
+	u32 block;
+	u32 left;
 };
 
 int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out);
 void npuv_states_destroy(struct npuv_states *states);
-/* Before the first step of an inference: all EMPTY but what is valid at entry. */
+/*
+ * Before the first step of an inference: in instance 0, all EMPTY but what is
+ * valid at entry.
+ */
 void npuv_states_reset(struct npuv_states *states);
 
 /**
@@ -359,6 +391,7 @@ void npuv_states_reset(struct npuv_states *states);
  * 0, or -EPERM and nothing is changed. Cost: cells and predecessors of the
  * step's accesses. The verdict's rule is, in this order of precedence
  *
+ * NPUMEM_RULE_ENFORCE_EDGE: the position is not of the current instance.
  * NPUMEM_RULE_ENFORCE_READ: a tile read is not LIVE. If it is EMPTY, other_*
  * are the access that is to write it; if it is RETIRED (which needs the step
  * to have been submitted before), the access that overwrites its bytes, or
@@ -370,7 +403,22 @@ void npuv_states_reset(struct npuv_states *states);
  * has not gone yet, else the one that wrote them.
  */
 int npuv_states_submit(struct npuv_states *states, u32 position, struct npumem_verdict *verdict);
-/* Take back the steps of positions submitted, latest first. */
+/* Take back the steps of positions submitted, and edges crossed, latest first. */
 void npuv_states_undo(struct npuv_states *states, u32 position);
+
+/**
+ * npuv_states_cross() - pass along an edge of the plan
+ * @states: of the run
+ * @plan_edge: index, less than the plan's number of edges
+ * @verdict: filled on refusal
+ *
+ * 0, or -EPERM with NPUMEM_RULE_ENFORCE_EDGE and nothing is changed: the edge is
+ * not from the current instance (there is none after the exit), or a step of
+ * that, other_step, has not been submitted; or the graph is one block without
+ * edges, whose end is the exit. Cost: steps and cells of the instance entered.
+ */
+int npuv_states_cross(struct npuv_states *states, u32 plan_edge, struct npumem_verdict *verdict);
+/* Take back an edge crossed, as npuv_states_undo() does a step. */
+void npuv_states_uncross(struct npuv_states *states, u32 plan_edge);
 
 #endif /* NPUMEM_VERIFY_H */

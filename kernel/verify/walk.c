@@ -21,6 +21,7 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 	u64 arena;
 
 	range->length = 0;
+	range->external = NPUMEM_NONE;
 	for (;;) {
 		const struct npuv_extent *e;
 		u64 skip, n;

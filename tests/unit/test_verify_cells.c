@@ -62,10 +62,10 @@ static void test_chain(void **state)
 	chain(&b);
 	g = start(&b);
 	assert_int_equal(g->cell_count, 3);
-	assert_int_equal(cell_of(g, X, 0, NPUMEM_NONE)->uses, 1);
-	assert_int_equal(cell_of(g, A, 0, 1)->uses, 1);
+	assert_int_equal(cell_of(g, X, 0, NPUMEM_NONE)->reads, 1);
+	assert_int_equal(cell_of(g, A, 0, 1)->reads, 1);
 	assert_int_equal(cell_of(g, A, 0, 1)->survives, 0);
-	assert_int_equal(cell_of(g, Y, 0, 3)->uses, 1);
+	assert_int_equal(cell_of(g, Y, 0, 3)->reads, 0);
 	assert_int_equal(cell_of(g, Y, 0, 3)->survives, 1);
 	stop(g);
 }
@@ -92,9 +92,9 @@ static void test_overlap(void **state)
 	assert_ptr_equal(cell_of(g, 0, 8, 0), middle);
 	assert_ptr_equal(cell_of(g, 0, 4, 0), outer);
 	assert_ptr_equal(cell_of(g, 0, 11, 0), outer);
-	assert_int_equal(outer->uses, 1);
+	assert_int_equal(outer->reads, 1);
 	assert_int_equal(outer->segment_count, 3);
-	assert_int_equal(middle->uses, 2);
+	assert_int_equal(middle->reads, 2);
 	assert_int_equal(middle->segment_count, 2);
 	assert_int_equal(g->read_start[2] - g->read_start[1], 2);
 	assert_int_equal(g->read_start[3] - g->read_start[2], 1);
@@ -121,13 +121,13 @@ static void test_versions(void **state)
 	old = cell_of(g, 0, 0, NPUMEM_NONE);
 	new = cell_of(g, 0, 0, 0);
 	assert_int_equal(old->first_segment, new->first_segment);
-	assert_int_equal(old->uses, 1);
+	assert_int_equal(old->reads, 1);
 	assert_int_equal(old->survives, 0);
-	assert_int_equal(new->uses, 0);
+	assert_int_equal(new->reads, 0);
 	assert_int_equal(cell_of(g, 0, 0, 1)->survives, 1);
 	/* The half that no step touches must survive as it is. */
 	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->survives, 1);
-	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->uses, 1);
+	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->reads, 0);
 	stop(g);
 }
 
@@ -141,8 +141,8 @@ static void test_unread_input(void **state)
 	chain(&b);
 	build_tile_at(&b, X)->region.length = 3;
 	g = start(&b);
-	assert_int_equal(cell_of(g, X, 0, NPUMEM_NONE)->uses, 1);
-	assert_int_equal(cell_of(g, X, 3, NPUMEM_NONE)->uses, 0);
+	assert_int_equal(cell_of(g, X, 0, NPUMEM_NONE)->reads, 1);
+	assert_int_equal(cell_of(g, X, 3, NPUMEM_NONE)->reads, 0);
 	stop(g);
 }
 

@@ -36,6 +36,8 @@ const char *npumem_rule_name(uint32_t rule)
 		return "step submitted twice";
 	case NPUMEM_RULE_ENFORCE_LOST:
 		return "run has failed";
+	case NPUMEM_RULE_ENFORCE_EDGE:
+		return "block that the run is not in";
 	default:
 		return "unknown rule";
 	}
