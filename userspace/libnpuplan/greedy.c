@@ -6,22 +6,6 @@
 #include "first_fit.h"
 #include "planners.h"
 
-static int fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
-		      struct npuplan_error *error)
-{
-	const struct npuplan_item *a = &problem->items[clash[0]];
-	const struct npuplan_item *b = &problem->items[clash[1]];
-	char name_a[96], name_b[96];
-
-	return npuplan_fail(
-		error, -EINVAL,
-		"fixed offsets collide: %s at %llu, %llu bytes, and %s at %llu, %llu bytes, are live at once",
-		npuplan_tensor_label(problem->graph, a->tensor, name_a),
-		(unsigned long long)a->fixed_offset, (unsigned long long)a->size,
-		npuplan_tensor_label(problem->graph, b->tensor, name_b),
-		(unsigned long long)b->fixed_offset, (unsigned long long)b->size);
-}
-
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			struct npuplan_packing *packing, struct npuplan_error *error)
 {
@@ -42,7 +26,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			err = npuplan_first_fit(&problem->conflicts, order, problem->alignment,
 						offsets, &top, &packing->work, clash);
 		if (err == -EADDRINUSE) {
-			err = fail_clash(problem, clash, error);
+			err = npuplan_fail_clash(problem, clash, error);
 			goto out;
 		}
 		if (err)

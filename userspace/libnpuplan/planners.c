@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "first_fit.h"
+#include "nnc.h"
 
 static const struct npuplan_planner planners[] = {
 	{ "greedy", NPUPLAN_ORDER_COUNT, npuplan_pack_greedy },
@@ -14,6 +15,8 @@ static const struct npuplan_planner planners[] = {
 	{ "greedy-start", NPUPLAN_BY_START, npuplan_pack_greedy },
 	{ "greedy-area", NPUPLAN_BY_AREA, npuplan_pack_greedy },
 	{ "greedy-conflicts", NPUPLAN_BY_CONFLICTS, npuplan_pack_greedy },
+	{ "nnc", NPUPLAN_NNC_EXTENDED, npuplan_pack_nnc },
+	{ "nnc-published", NPUPLAN_NNC_PUBLISHED, npuplan_pack_nnc },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))

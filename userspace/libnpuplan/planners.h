@@ -70,7 +70,14 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* report.c: -ENOSPC and the numbers. */
+/* nnc_planner.c: enum npuplan_nnc_form. */
+int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
+		     struct npuplan_packing *packing, struct npuplan_error *error);
+
+/* report.c: -EINVAL: two items whose fixed offsets collide. */
+int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
+		       struct npuplan_error *error);
+/* -ENOSPC and the numbers. */
 int npuplan_fail_budget(const struct npuplan_problem *problem,
 			const struct npuplan_packing *packing, struct npuplan_error *error);
 

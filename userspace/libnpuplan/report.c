@@ -77,3 +77,19 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 			    npuplan_instant_position(&problem->live, problem->peak_instant), peak,
 			    packing->lower_bound > budget ? "; no plan in this order fits" : "");
 }
+
+int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
+		       struct npuplan_error *error)
+{
+	const struct npuplan_item *a = &problem->items[clash[0]];
+	const struct npuplan_item *b = &problem->items[clash[1]];
+	char name_a[96], name_b[96];
+
+	return npuplan_fail(
+		error, -EINVAL,
+		"fixed offsets collide: %s at %llu, %llu bytes, and %s at %llu, %llu bytes, are live at once",
+		npuplan_tensor_label(problem->graph, a->tensor, name_a),
+		(unsigned long long)a->fixed_offset, (unsigned long long)a->size,
+		npuplan_tensor_label(problem->graph, b->tensor, name_b),
+		(unsigned long long)b->fixed_offset, (unsigned long long)b->size);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* NNC: which items to insert next (nnc.h says by which rules). */
+#ifndef NPUPLAN_NNC_CANDIDATES_H
+#define NPUPLAN_NNC_CANDIDATES_H
+
+#include "nnc.h"
+
+/**
+ * struct npuplan_nnc_candidates - items not inserted, and tuples of them
+ *
+ * @rank: per item, place in the order of access
+ * @edges: per item, edges in the interference graph
+ * @by_edges: items, most edges first, of these the largest, the earliest accessed
+ * @set, @set_count: set 1 is by_edges[set .. set + set_count)
+ * @rest: first of by_edges after it with fewer edges
+ * @head, @next, @previous: items, the largest first, of these that with most edges,
+ *	the earliest accessed; NPUPLAN_NNC_SINK ends the list
+ * @inserted: per item
+ * @second, @third: per item, its companions, if @known and not inserted meanwhile
+ */
+struct npuplan_nnc_candidates {
+	const struct npuplan_conflicts *conflicts;
+	const uint32_t *rank;
+	uint64_t *edges;
+	uint32_t *by_edges;
+	uint32_t set;
+	uint32_t set_count;
+	uint32_t rest;
+	uint32_t head;
+	uint32_t *next;
+	uint32_t *previous;
+	bool *inserted;
+	bool *known;
+	uint32_t *second;
+	uint32_t *third;
+};
+
+/* Cost O(n log n). -ENOMEM. */
+int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *candidates,
+				const struct npuplan_conflicts *conflicts, const uint32_t *rank);
+void npuplan_nnc_candidates_fini(struct npuplan_nnc_candidates *candidates);
+
+void npuplan_nnc_candidates_remove(struct npuplan_nnc_candidates *candidates, uint32_t item);
+
+/** npuplan_nnc_candidates_next() - bring set 1 up to date; false: all are inserted */
+bool npuplan_nnc_candidates_next(struct npuplan_nnc_candidates *candidates);
+
+/** npuplan_nnc_candidates_tuple() - candidate of an item of set 1 and @count - 1 others
+ *
+ * False: there are not that many.
+ */
+bool npuplan_nnc_candidates_tuple(struct npuplan_nnc_candidates *candidates, uint32_t lead,
+				  uint32_t count, struct npuplan_nnc_tuple *tuple);
+
+/** npuplan_nnc_tuple_before() - whether candidate @a is tried before @b */
+bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *candidates,
+			      const struct npuplan_nnc_tuple *a, const struct npuplan_nnc_tuple *b);
+
+/** npuplan_nnc_interfere() - whether two items must not be at displacement d
+ * @d: address of @b minus that of @a
+ */
+bool npuplan_nnc_interfere(const struct npuplan_conflicts *conflicts, uint32_t a, uint32_t b,
+			   int64_t d);
+
+#endif /* NPUPLAN_NNC_CANDIDATES_H */
