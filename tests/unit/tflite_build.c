@@ -195,6 +195,14 @@ void tb_build(const struct tb_model *model, struct tb_file *file)
 			set(file, item, BUFFER_SIZE, buffer->offset_size, 8);
 		}
 	}
+	if (model->metadata_count)
+		list = vector(file, at, MODEL_METADATA, model->metadata_count, 4);
+	for (uint32_t i = 0; i < model->metadata_count; i++) {
+		refer_table(file, list + 4 * i);
+		item = table(file);
+		text(file, item, METADATA_NAME, model->metadata[i].name);
+		set(file, item, METADATA_BUFFER, model->metadata[i].buffer, 4);
+	}
 	list = vector(file, at, MODEL_SUBGRAPHS, model->subgraphs, 4);
 	for (uint32_t i = 0; i < model->subgraphs; i++) {
 		refer_table(file, list + 4 * i);

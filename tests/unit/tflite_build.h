@@ -47,6 +47,11 @@ struct tb_buffer {
 	uint64_t offset_size;
 };
 
+struct tb_metadata {
+	const char *name;
+	uint32_t buffer;
+};
+
 struct tb_model {
 	uint32_t version;
 	uint32_t subgraphs;
@@ -60,6 +65,8 @@ struct tb_model {
 	struct tb_code codes[TB_MAX];
 	struct tb_op ops[TB_MAX];
 	struct tb_buffer buffers[TB_MAX];
+	uint32_t metadata_count;
+	struct tb_metadata metadata[4];
 	int32_t inputs[TB_MAX];
 	int32_t outputs[TB_MAX];
 };

@@ -59,9 +59,8 @@ static int follow_table(struct flatbuf *fb, uint64_t pos, struct flatbuf_table *
 	return 0;
 }
 
-/* Position of a field of @bytes, or 0 if it is absent. */
-static int field_pos(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		     unsigned int bytes, uint64_t *pos)
+int flatbuf_field(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		  unsigned int bytes, uint64_t *pos)
 {
 	uint64_t offset;
 
@@ -95,7 +94,7 @@ static int scalar(struct flatbuf *fb, const struct flatbuf_table *table, unsigne
 		  unsigned int bytes, uint64_t absent, uint64_t *value)
 {
 	uint64_t pos;
-	int err = field_pos(fb, table, field, bytes, &pos);
+	int err = flatbuf_field(fb, table, field, bytes, &pos);
 
 	*value = pos ? load(fb, pos, bytes) : absent;
 	return err;
@@ -141,7 +140,7 @@ int flatbuf_vector(struct flatbuf *fb, const struct flatbuf_table *table, unsign
 		   uint32_t stride, struct flatbuf_vector *vector)
 {
 	uint64_t pos;
-	int err = field_pos(fb, table, field, 4, &pos);
+	int err = flatbuf_field(fb, table, field, 4, &pos);
 
 	*vector = (struct flatbuf_vector){ 0 };
 	if (err || !pos)
@@ -164,7 +163,7 @@ int flatbuf_table(struct flatbuf *fb, const struct flatbuf_table *table, unsigne
 		  struct flatbuf_table *out)
 {
 	uint64_t pos;
-	int err = field_pos(fb, table, field, 4, &pos);
+	int err = flatbuf_field(fb, table, field, 4, &pos);
 
 	*out = (struct flatbuf_table){ 0 };
 	if (err || !pos)
@@ -189,4 +188,10 @@ int64_t flatbuf_vector_i64(const struct flatbuf *fb, const struct flatbuf_vector
 			   uint32_t index)
 {
 	return (int64_t)load(fb, vector->pos + 8 * (uint64_t)index, 8);
+}
+
+int flatbuf_target(struct flatbuf *fb, uint64_t pos, uint64_t *target)
+{
+	*target = pos + load(fb, pos, 4);
+	return inside(fb, *target, 4) ? 0 : outside(fb, "what an offset leads to", *target);
 }

@@ -60,6 +60,12 @@ struct flatbuf_vector {
 /** flatbuf_root() - root table; @identifier: four characters at byte 4 */
 int flatbuf_root(struct flatbuf *fb, const char *identifier, struct flatbuf_table *root);
 
+/** flatbuf_field() - where a field of @bytes stands; *pos is 0 if it is absent */
+int flatbuf_field(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		  unsigned int bytes, uint64_t *pos);
+/** flatbuf_target() - where the offset at @pos leads; @pos: of four bytes in the buffer */
+int flatbuf_target(struct flatbuf *fb, uint64_t pos, uint64_t *target);
+
 /* Scalars of a table. */
 int flatbuf_u8(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
 	       uint8_t absent, uint8_t *value);

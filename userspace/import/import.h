@@ -108,4 +108,20 @@ int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 int npuimport_tflite(const void *data, size_t size, const char *name, struct npuplan_graph **out,
 		     struct npuimport_info *info, struct npuplan_error *error);
 
+/**
+ * npuimport_tflite_emit() - TFLite model with an offline memory plan
+ * @data: model of one subgraph, @size bytes
+ * @offsets: per tensor of the model its arena offset, a multiple of 16; -1 for
+ *	tensors that TensorFlow Lite Micro shall place itself, and for constants
+ * @count: must be the model's number of tensors
+ * @out: out: malloc'ed, @out_size bytes; free() it
+ *
+ * Adds metadata OfflineMemoryAllocation, or replaces its numbers; all else stays
+ * as it is, and is read again to make sure. -EINVAL: an offset is none, or the
+ * model has something in the way; -EOPNOTSUPP: several subgraphs (TFLM would
+ * apply the offsets to each), or a model newer than is known here.
+ */
+int npuimport_tflite_emit(const void *data, size_t size, const int32_t *offsets, uint32_t count,
+			  void **out, size_t *out_size, struct npuplan_error *error);
+
 #endif /* NPUMEM_IMPORT_H */

@@ -33,6 +33,7 @@ struct name {
 
 /* The model's tables and vectors that are looked into again and again. */
 struct model {
+	struct flatbuf_table root;
 	struct flatbuf_vector codes;
 	struct flatbuf_vector buffers;
 	struct flatbuf_table subgraph;
@@ -188,13 +189,40 @@ static int read_shape(struct tflite_reader *reader, const struct flatbuf_table *
 	return 0;
 }
 
-/* Constant data of a tensor: in its buffer, or behind the FlatBuffer. */
+int tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers, uint32_t index,
+		  struct flatbuf_vector *data)
+{
+	struct flatbuf_table buffer;
+	uint64_t offset, size;
+	int err = flatbuf_vector_table(fb, buffers, index, &buffer);
+
+	*data = (struct flatbuf_vector){ 0 };
+	if (!err)
+		err = flatbuf_vector(fb, &buffer, BUFFER_DATA, 1, data);
+	if (!err)
+		err = flatbuf_u64(fb, &buffer, BUFFER_OFFSET, 0, &offset);
+	if (!err)
+		err = flatbuf_u64(fb, &buffer, BUFFER_SIZE, 0, &size);
+	if (err || data->count || offset <= 1)
+		return err;
+	if (offset > fb->size || size > fb->size - offset || size > UINT32_MAX)
+		return import_fail(fb->error, -EBADMSG,
+				   "buffer %" PRIu32 " has %" PRIu64 " bytes at byte %" PRIu64
+				   ", outside the file of %" PRIu64 " bytes",
+				   index, size, offset, fb->size);
+	*data = (struct flatbuf_vector){
+		.pos = offset,
+		.count = (uint32_t)size,
+		.present = true,
+	};
+	return 0;
+}
+
+/* Constant data of a tensor. */
 static int read_data(struct tflite_reader *reader, const struct model *model,
 		     const struct flatbuf_table *table, const struct npuplan_tensor *tensor,
 		     struct flatbuf_vector *data)
 {
-	struct flatbuf_table buffer;
-	uint64_t offset, size;
 	uint32_t index;
 	int err = flatbuf_u32(&reader->fb, table, TENSOR_BUFFER, 0, &index);
 
@@ -206,26 +234,7 @@ static int read_data(struct tflite_reader *reader, const struct model *model,
 		return import_fail(reader->fb.error, -EINVAL,
 				   "%s is in buffer %" PRIu32 ", but there are only %" PRIu32,
 				   import_tensor_text(tensor).s, index, model->buffers.count);
-	err = flatbuf_vector_table(&reader->fb, &model->buffers, index, &buffer);
-	if (!err)
-		err = flatbuf_vector(&reader->fb, &buffer, BUFFER_DATA, 1, data);
-	if (!err)
-		err = flatbuf_u64(&reader->fb, &buffer, BUFFER_OFFSET, 0, &offset);
-	if (!err)
-		err = flatbuf_u64(&reader->fb, &buffer, BUFFER_SIZE, 0, &size);
-	if (err || data->count || offset <= 1)
-		return err;
-	if (offset > reader->fb.size || size > reader->fb.size - offset || size > UINT32_MAX)
-		return import_fail(reader->fb.error, -EBADMSG,
-				   "buffer %" PRIu32 " has %" PRIu64 " bytes at byte %" PRIu64
-				   ", outside the file of %" PRIu64 " bytes",
-				   index, size, offset, reader->fb.size);
-	*data = (struct flatbuf_vector){
-		.pos = offset,
-		.count = (uint32_t)size,
-		.present = true,
-	};
-	return 0;
+	return tflite_buffer(&reader->fb, &model->buffers, index, data);
 }
 
 /* Kind by use; a tensor that is an input and an output passes through. */
@@ -528,22 +537,21 @@ static int read_model(struct tflite_reader *reader, struct model *model)
 {
 	struct flatbuf *fb = &reader->fb;
 	struct flatbuf_vector subgraphs = { 0 };
-	struct flatbuf_table root;
 	uint32_t version;
-	int err = flatbuf_root(fb, TFLITE_IDENTIFIER, &root);
+	int err = flatbuf_root(fb, TFLITE_IDENTIFIER, &model->root);
 
 	if (!err)
-		err = flatbuf_u32(fb, &root, MODEL_VERSION, 0, &version);
+		err = flatbuf_u32(fb, &model->root, MODEL_VERSION, 0, &version);
 	if (!err && version != TFLITE_VERSION)
 		return import_fail(fb->error, -EOPNOTSUPP,
 				   "the model has schema version %" PRIu32 ", only %d is read",
 				   version, TFLITE_VERSION);
 	if (!err)
-		err = flatbuf_vector(fb, &root, MODEL_OPERATOR_CODES, 4, &model->codes);
+		err = flatbuf_vector(fb, &model->root, MODEL_OPERATOR_CODES, 4, &model->codes);
 	if (!err)
-		err = flatbuf_vector(fb, &root, MODEL_BUFFERS, 4, &model->buffers);
+		err = flatbuf_vector(fb, &model->root, MODEL_BUFFERS, 4, &model->buffers);
 	if (!err)
-		err = flatbuf_vector(fb, &root, MODEL_SUBGRAPHS, 4, &subgraphs);
+		err = flatbuf_vector(fb, &model->root, MODEL_SUBGRAPHS, 4, &subgraphs);
 	if (!err && !subgraphs.count)
 		return import_fail(fb->error, -EINVAL, "the model has no subgraph");
 	if (!err)
@@ -577,6 +585,8 @@ static int read_subgraph(struct tflite_reader *reader, struct model *model)
 	err = count_uses(reader, model);
 	for (uint32_t i = 0; !err && i < model->tensors.count; i++)
 		err = read_tensor(reader, model, i);
+	if (!err)
+		err = tflite_offline(reader, &model->root);
 	for (uint32_t i = 0; !err && i < model->operators.count; i++)
 		err = read_operator(reader, model, i);
 	if (!err)

@@ -9,11 +9,25 @@
 #define TFLITE_IDENTIFIER "TFL3"
 #define TFLITE_VERSION	  3
 
+/* Offline memory plan: metadata of this name; 32-bit integers before the offsets. */
+#define TFLITE_OFFLINE_NAME	 "OfflineMemoryAllocation"
+#define TFLITE_OFFLINE_HEAD	 3
+#define TFLITE_OFFLINE_UNPLANNED (-1)
+/* TFLM's arena: every offset is a multiple of this. */
+#define TFLITE_OFFLINE_ALIGN	 16
+
 enum tflite_model {
 	MODEL_VERSION = 0,
 	MODEL_OPERATOR_CODES = 1,
 	MODEL_SUBGRAPHS = 2,
 	MODEL_BUFFERS = 4,
+	MODEL_METADATA = 6,
+	MODEL_FIELDS = 8, /* known; all but MODEL_VERSION are offsets */
+};
+
+enum tflite_metadata {
+	METADATA_NAME = 0,
+	METADATA_BUFFER = 1,
 };
 
 enum tflite_operator_code {
@@ -45,6 +59,7 @@ enum tflite_operator {
 	OPERATOR_OUTPUTS = 2,
 	OPERATOR_OPTIONS_TYPE = 3,
 	OPERATOR_OPTIONS = 4,
+	OPERATOR_LARGE_OFFSET = 9, /* as BUFFER_OFFSET */
 };
 
 enum tflite_buffer {
