@@ -16,11 +16,13 @@ struct npumem_bank;
  * struct npumem_bo - buffer object
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
+ * @arena: of a run, for ever
  * @node: bytes of @bank, if there is one
  */
 struct npumem_bo {
 	struct drm_gem_shmem_object shmem;
 	struct npumem_bank *bank;
+	bool arena;
 	struct drm_mm_node node;
 };
 

@@ -59,6 +59,12 @@ static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 #define drm_sched_job_init npumem_compat_sched_job_init
 #endif
 
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+/* The names without a suffix were those of the functions that want the lock held. */
+#define drm_gem_vmap   drm_gem_vmap_unlocked
+#define drm_gem_vunmap drm_gem_vunmap_unlocked
+#endif
+
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
 #define DRM_GPU_SCHED_STAT_RESET DRM_GPU_SCHED_STAT_NOMINAL
 

@@ -3,7 +3,8 @@
  * DOC: debugfs
  *
  * In the device's folder: "carveout", the map of each bank; "runs", one line for
- * each run with the counts of its cells' states; "faults", the last faults; and
+ * each run with the plan block that it is in (-1 after the exit) and the counts of
+ * its cells' states; "faults", the last faults; and
  * a folder for each engine. Not an interface: programs use DEV_QUERY and the
  * netlink events.
  */

@@ -4,12 +4,13 @@
  *
  * One concern a file: drv.c (probe, ioctl table), query.c, uarray.c (arrays and
  * blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
- * (requests and generic netlink), run.c, job.c, engine.c, engine_sim.c, fence.c,
- * fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
+ * (requests and generic netlink), run.c, bind.c (external tensors), job.c,
+ * submit.c, engine.c, engine_sim.c, fence.c, fault.c, debugfs.c, uapi_check.c. Each has a
+ * header with its types.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
- * and a lookup takes a reference under the xarray's lock. A run's states are
- * under run->lock. Lock order: run->lock, then dma_resv, then upcall's lock.
+ * and a lookup takes a reference under the xarray's lock. A run's states and
+ * bindings are under run->lock. Lock order: run->lock, then dma_resv, then upcall's lock.
  *
  * Lifetimes. A run in flight keeps the DRM device; the DRM device keeps banks
  * and engines (drmm); the platform device keeps what maps the carveout (devm),

@@ -45,6 +45,11 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 		mutex_unlock(&engine->lock);
 		return ERR_PTR(-ENODEV);
 	}
+	/* It was there to wait its turn, and that is now. */
+	if (!job->count) {
+		mutex_unlock(&engine->lock);
+		return NULL;
+	}
 	/* Ours until the job is done, the scheduler's from its return on. */
 	fence = dma_fence_get(job->fence);
 	npumem_job_begin(job);

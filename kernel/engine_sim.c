@@ -2,8 +2,8 @@
 /**
  * DOC: engine "sim"
  *
- * The reference engine: executes operators on the CPU, in the carveout, as a
- * real NPU would by DMA. One work item executes the job in flight, position by
+ * The reference engine: executes operators on the CPU, in the carveout and in
+ * what external tensors are bound to, as a real NPU would by DMA. One work item executes the job in flight, position by
  * position, in chunks. Between chunks it looks whether it was aborted, and
  * notes that it made progress; each chunk is touched under drm_dev_enter(), so
  * that unplug never waits for more than a chunk.
@@ -150,21 +150,42 @@ static int sim_delay(struct sim *sim, u64 bytes)
 	return 0;
 }
 
-static int sim_chunk(struct sim_op *op, u64 offset, u64 linear, size_t length, sim_chunk_fn fn)
+/*
+ * Where bytes of a range are. The verifier, and RUN_BIND, have seen to it that
+ * they are somewhere; an engine checks all the same.
+ */
+static void *sim_vaddr(const struct npumem_run *run, const struct npuv_range *range, u64 done,
+		       size_t length)
 {
-	struct npumem_bo *arena = op->job->run->arena;
+	const struct npumem_external *external;
+	u64 first = range->arena + done;
+
+	if (range->external == NPUMEM_NONE) {
+		if (first + length > run->arena->shmem.base.size)
+			return NULL;
+		return npumem_bo_vaddr(run->arena, first);
+	}
+	external = npumem_external_find(run->externals, range->external);
+	return external ? npumem_external_vaddr(external, first, length) : NULL;
+}
+
+static int sim_chunk(struct sim_op *op, const struct npuv_range *range, u64 done, size_t length,
+		     sim_chunk_fn fn)
+{
 	struct sim *sim = op->sim;
+	void *bytes;
 	int idx;
 
 	if (sim_ended(sim))
 		return sim_end_error(sim);
-	/* The verifier has seen to it; an engine checks all the same. */
-	if (WARN_ON_ONCE(offset + length > arena->shmem.base.size))
-		return -EFAULT;
 	if (!drm_dev_enter(&sim->engine->dev->drm, &idx))
 		return -ENODEV;
-	fn(op, npumem_bo_vaddr(arena, offset), linear, length);
+	bytes = sim_vaddr(op->job->run, range, done, length);
+	if (bytes)
+		fn(op, bytes, range->linear + done, length);
 	drm_dev_exit(idx);
+	if (WARN_ON_ONCE(!bytes))
+		return -EFAULT;
 	WRITE_ONCE(sim->progress_at, jiffies);
 	cond_resched();
 	return sim_delay(sim, length);
@@ -182,7 +203,7 @@ static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn 
 	while (npuv_walk_next(&walk, &range)) {
 		for (done = 0; done < range.length; done += length) {
 			length = min_t(u64, range.length - done, SIM_CHUNK);
-			err = sim_chunk(op, range.arena + done, range.linear + done, length, fn);
+			err = sim_chunk(op, &range, done, length, fn);
 			if (err)
 				return err;
 		}

@@ -17,7 +17,7 @@
  * @engine: what executes it
  * @fence: signalled by npumem_job_done(); referenced
  * @first: position in the schedule
- * @count: positions, executed in order
+ * @count: positions, executed in order; zero for a job that only waits its turn
  * @op: enum drm_npumem_op
  * @value: of the operator
  * @bounce: for NPUMEM_OP_COPY: the bytes of one step, since a step may read and
@@ -42,6 +42,22 @@ static inline struct npumem_job *to_npumem_job(struct drm_sched_job *base)
 {
 	return container_of(base, struct npumem_job, base);
 }
+
+/* What stands in a SUBMIT's array is an edge of the plan, no work for an engine. */
+static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
+{
+	return spec->flags & NPUMEM_JOB_EDGE;
+}
+
+/*
+ * By SUBMIT: look at what a caller asks for, and make its index safe to use; then
+ * make a job of positions, or one of nothing. -EINVAL, -EOPNOTSUPP; ERR_PTR
+ * -EINVAL (what is to be copied does not fit), -ENOMEM, -ERESTARTSYS.
+ */
+int npumem_job_check(const struct npumem_run *run, struct drm_npumem_job *spec);
+struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
+				     struct drm_file *file);
+struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_file *file);
 
 /* By the engine core: the job starts; the job's memory goes. */
 void npumem_job_begin(struct npumem_job *job);

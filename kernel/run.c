@@ -46,6 +46,7 @@ static void run_release_work(struct work_struct *work)
 	dma_fence_put(run->last);
 	npumem_bounce_put(run->bounce);
 	npuv_states_destroy(run->states);
+	npumem_externals_destroy(run->externals);
 	npumem_bo_put(run->host);
 	npumem_bo_put(run->arena);
 	npumem_plan_put(run->plan);
@@ -100,8 +101,7 @@ struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
 	return run;
 }
 
-/* Whether a job is in flight. A caller under run->lock can rely on "no". */
-static bool run_busy(struct npumem_run *run)
+bool npumem_run_busy(struct npumem_run *run)
 {
 	return run->last && !dma_fence_is_signaled(run->last);
 }
@@ -115,7 +115,7 @@ static void run_drop(struct npumem_run *run)
 	bool busy;
 
 	mutex_lock(&run->lock);
-	busy = run_busy(run);
+	busy = npumem_run_busy(run);
 	mutex_unlock(&run->lock);
 	if (!busy)
 		wait_var_event_timeout(&run->ref, kref_read(&run->ref) == 1, HZ);
@@ -182,8 +182,8 @@ struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
 	if (!bounce || bounce->size < size) {
 		/* Jobs in flight keep those before; all of them together are as large. */
 		if (bounce)
-			size = max(size, min3(2 * bounce->size, run->plan->v->info->arena_size,
-					      (u64)INT_MAX));
+			size = max(size,
+				   min3(2 * bounce->size, npumem_run_bytes(run), (u64)INT_MAX));
 		bounce = bounce_create(size);
 		if (!bounce) {
 			mutex_unlock(&run->lock);
@@ -280,9 +280,15 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 		err = PTR_ERR(run->arena);
 		goto err_states;
 	}
+	run->arena->arena = true;
+	run->externals = npumem_externals_create(plan->graph->v, run->arena);
+	if (IS_ERR(run->externals)) {
+		err = PTR_ERR(run->externals);
+		goto err_arena;
+	}
 	err = run_init_entities(run);
 	if (err)
-		goto err_arena;
+		goto err_externals;
 
 	drm_dev_get(&dev->drm);
 	mutex_lock(&dev->runs_lock);
@@ -290,6 +296,8 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	mutex_unlock(&dev->runs_lock);
 	return run;
 
+err_externals:
+	npumem_externals_destroy(run->externals);
 err_arena:
 	npumem_bo_put(run->arena);
 err_states:
@@ -373,21 +381,7 @@ err_plan:
 	return err;
 }
 
-/* ----------------------------------------------------- bind, reset, destroy */
-
-int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_npumem_run_bind *args = data;
-	struct npumem_run *run;
-
-	if (args->flags)
-		return npumem_refuse(drm, -EINVAL, "RUN_BIND: flags %#x", args->flags);
-	run = npumem_run_lookup(file->driver_priv, args->run);
-	if (!run)
-		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no run %u", args->run);
-	npumem_run_put(run);
-	return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: external tensors");
-}
+/* ---------------------------------------------------------- reset, destroy */
 
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
 {
@@ -404,7 +398,7 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 		err = -ERESTARTSYS;
 		goto out;
 	}
-	if (run_busy(run)) {
+	if (npumem_run_busy(run)) {
 		err = -EBUSY;
 	} else {
 		npuv_states_reset(run->states);
@@ -434,27 +428,38 @@ int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file
 
 /* ---------------------------------------------------------------- debugfs */
 
+/* Cells are those of the block that the run is in: no others mean anything. */
+static void run_show(struct npumem_run *run, struct seq_file *m)
+{
+	const struct npuv_graph *graph = run->plan->graph->v;
+	u32 i, cells = 0, empty = 0, retired = 0;
+	u32 instance = run->states->block, block;
+
+	if (instance != NPUMEM_NONE) {
+		block = npuv_plan_block(run->plan->v, instance)->block;
+		for (i = graph->cell_start[block]; i < graph->cell_start[block + 1]; i++) {
+			empty += run->states->cells[i] == NPUV_EMPTY;
+			retired += run->states->cells[i] == NPUV_RETIRED;
+			cells++;
+		}
+	}
+	seq_printf(
+		m,
+		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u busy=%d error=%d\n",
+		run->id, run->pid, run->arena->bank->index, run->arena->node.start,
+		run->arena->shmem.base.size, instance, cells, empty, cells - empty - retired,
+		retired, run->externals->count, run->externals->missing, npumem_run_busy(run),
+		npumem_run_error(run));
+}
+
 void npumem_runs_show(struct npumem_device *dev, struct seq_file *m)
 {
 	struct npumem_run *run;
-	u32 i, empty, retired, cells;
 
 	mutex_lock(&dev->runs_lock);
 	list_for_each_entry(run, &dev->runs, node) {
-		empty = 0;
-		retired = 0;
-		cells = run->plan->graph->v->cell_count;
 		mutex_lock(&run->lock);
-		for (i = 0; i < cells; i++) {
-			empty += run->states->cells[i] == NPUV_EMPTY;
-			retired += run->states->cells[i] == NPUV_RETIRED;
-		}
-		seq_printf(
-			m,
-			"run=%llu pid=%d bank=%u arena=%#llx size=%zu cells=%u empty=%u live=%u retired=%u busy=%d error=%d\n",
-			run->id, run->pid, run->arena->bank->index, run->arena->node.start,
-			run->arena->shmem.base.size, cells, empty, cells - empty - retired, retired,
-			run_busy(run), npumem_run_error(run));
+		run_show(run, m);
 		mutex_unlock(&run->lock);
 	}
 	mutex_unlock(&dev->runs_lock);

@@ -7,6 +7,7 @@
 
 #include <drm/gpu_scheduler.h>
 
+#include "bind.h"
 #include "bo.h"
 #include "plan.h"
 
@@ -32,7 +33,9 @@ struct npumem_bounce {
  * @plan: READY; referenced
  * @arena: carveout BO of the plan's arena_size
  * @host: system BO of the plan's host_size, or NULL
- * @lock: guards @states, @last, @bounce and the order of jobs in @entities
+ * @externals: external tensors of the graph and what they are bound to
+ * @lock: guards @states, @externals, @last, @bounce and the order of jobs in
+ *	@entities
  * @states: of the plan's cells
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
  * @last: finished fence of the job submitted last, or NULL
@@ -52,6 +55,7 @@ struct npumem_run {
 	struct npumem_plan *plan;
 	struct npumem_bo *arena;
 	struct npumem_bo *host;
+	struct npumem_externals *externals;
 	struct mutex lock;
 	struct npuv_states *states;
 	int error;
@@ -68,6 +72,15 @@ struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle);
 void npumem_run_put(struct npumem_run *run);
 /* The same from where nothing may sleep, or from within the scheduler. */
 void npumem_run_put_async(struct npumem_run *run);
+
+/* Whether a job is in flight. A caller under run->lock can rely on "no". */
+bool npumem_run_busy(struct npumem_run *run);
+
+/* Bytes that steps can reach: those of the arena and of what is bound. */
+static inline u64 npumem_run_bytes(const struct npumem_run *run)
+{
+	return run->plan->v->info->arena_size + READ_ONCE(run->externals->bytes);
+}
 
 /*
  * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM,

@@ -18,7 +18,8 @@
  * is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was
  * given up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too
- * many handles of one kind; EPERM and EIO of SUBMIT as said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
+ * many handles of one kind; EACCES of RUN_BIND, EPERM, ENXIO and EIO of SUBMIT as
+ * said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
  *
  * Structs are copied back on failure too, so a verdict comes with its errno.
  */
@@ -36,7 +37,7 @@ extern "C" {
 
 #define NPUMEM_DRIVER_NAME "npumem"
 #define NPUMEM_UAPI_MAJOR  1
-#define NPUMEM_UAPI_MINOR  0
+#define NPUMEM_UAPI_MINOR  1 /* 1: NPUMEM_JOB_EDGE, RUN_BIND */
 
 enum drm_npumem_ioctl {
 	DRM_NPUMEM_DEV_QUERY = 0x00,
@@ -252,8 +253,8 @@ struct drm_npumem_graph_create {
  * @pad: zero
  *
  * Plans keep their graph and runs their plan; handles can go in any order.
- * RUN_RESET: next inference. Every tile is EMPTY again, inputs LIVE; EBUSY
- * while jobs are in flight.
+ * RUN_RESET: next inference. The run is at plan block 0 again, every tile EMPTY,
+ * inputs LIVE; what is bound stays bound. EBUSY while jobs are in flight.
  */
 struct drm_npumem_handle {
 	__u32 handle;
@@ -391,11 +392,22 @@ struct drm_npumem_run_create {
  * struct drm_npumem_run_bind - DRM_IOCTL_NPUMEM_RUN_BIND
  * @run: handle
  * @tensor: EXTERNAL tensor of the graph
- * @bo: GEM handle, of an imported dma-buf too
+ * @bo: GEM handle, of an imported dma-buf too; zero to bind to nothing
  * @flags: none defined, zero
- * @offset: first byte within the BO
+ * @offset: first byte within the BO, a multiple of the tensor's alignment; zero
+ *	if @bo is
  *
- * EOPNOTSUPP until external tensors are verified.
+ * From then on steps find the tensor's bytes there. Takes the place of an earlier
+ * binding. The BO is kept while it is bound, whether or not its handle is closed.
+ * While it is, every SUBMIT of the run waits for the fences of the BO (those of
+ * its writers only, if no step writes the tensor) and adds its own: implicit
+ * synchronisation with whoever shares the buffer.
+ *
+ * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
+ * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap
+ * those of another tensor of the run and steps write one of the two. EACCES:
+ * steps write the tensor and its dma-buf is open for reading only. EBUSY: jobs of
+ * the run are in flight. EOPNOTSUPP: the engines cannot reach such a dma-buf.
  */
 struct drm_npumem_run_bind {
 	__u32 run;
@@ -429,17 +441,27 @@ struct drm_npumem_reloc {
 	__u64 cmd_offset;
 };
 
+/* The job is no work but a step of control flow: an edge of the plan is crossed. */
+#define NPUMEM_JOB_EDGE (1u << 0)
+
 /**
  * struct drm_npumem_job - positions of the plan's schedule put on an engine
- * @first_position: in the schedule
- * @position_count: >= 1; a range runs in order
+ * @first_position: in the schedule; with NPUMEM_JOB_EDGE: number of a plan edge
+ * @position_count: >= 1; a range runs in order; with NPUMEM_JOB_EDGE: zero
  * @op: enum drm_npumem_op for its steps
  * @engine: index
  * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
  * @cmd_bo: for NPUMEM_OP_NATIVE, else zero
- * @flags: none defined, zero
+ * @flags: NPUMEM_JOB_EDGE
  * @cmd_offset, @cmd_size: of the command buffer, else zero
  * @relocs: array of struct drm_npumem_reloc, else zero
+ *
+ * A run is in one block of its plan at a time: in plan block 0 at first. Positions
+ * of others are refused. Once all steps of its block have been submitted, a job
+ * with NPUMEM_JOB_EDGE, all of whose other fields are zero, takes it to the block
+ * that the edge leads to, or past the exit, where there is nothing more to submit
+ * until RUN_RESET. The client decides which edge it is: the plan has room for any
+ * path. A graph of one block without edges has none to cross.
  */
 struct drm_npumem_job {
 	__u32 first_position;
@@ -465,8 +487,12 @@ struct drm_npumem_job {
  * @pad: zero
  * @verdict: out: rule, step, tile of a job refused
  *
- * All jobs go or none does. EPERM: a tile's state forbids the access (the
- * verdict says which). EIO: an earlier job of the run failed.
+ * All jobs go or none does, edges included. EPERM: a tile's state forbids the
+ * access, or the run is not in the job's block (the verdict says which). ENXIO: a
+ * job accesses an external tensor that is bound to nothing: @failed_job and the
+ * verdict (NPUMEM_RULE_ENFORCE_BIND) say which. EIO: an earlier job of the run
+ * failed. @out_syncs of a SUBMIT of edges alone are signalled when @in_syncs and
+ * all earlier jobs of the run are.
  */
 struct drm_npumem_submit {
 	__u32 run;

@@ -244,6 +244,7 @@ enum npumem_rule {
 	NPUMEM_RULE_ENFORCE_TWICE = 18, /* job's step has been submitted already */
 	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
 	NPUMEM_RULE_ENFORCE_EDGE = 20,	/* job of a block that the run is not in */
+	NPUMEM_RULE_ENFORCE_BIND = 21,	/* job accesses an external tensor not bound */
 };
 
 /* Features that verification and enforcement know, in drm_npumem_info. */

@@ -26,40 +26,6 @@ FIXTURE(fault)
 	uint32_t out[CHAIN_STEPS];
 };
 
-/* Open a knob of engine "sim"; -1 without. */
-static int knob_open(const char *name)
-{
-	char pattern[128];
-	glob_t found;
-	int fd = -1;
-
-	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/*/sim/%s", name);
-	if (!glob(pattern, GLOB_BRACE, NULL, &found)) {
-		fd = open(found.gl_pathv[0], O_WRONLY | O_CLOEXEC);
-		globfree(&found);
-	}
-	return fd;
-}
-
-static int knob_set(int fd, unsigned long value)
-{
-	char text[24];
-	int len = snprintf(text, sizeof(text), "%lu\n", value);
-
-	return write(fd, text, len) == len ? 0 : -errno;
-}
-
-static int knob(const char *name, unsigned long value)
-{
-	int fd = knob_open(name), err = -ENOENT;
-
-	if (fd >= 0) {
-		err = knob_set(fd, value);
-		close(fd);
-	}
-	return err;
-}
-
 FIXTURE_SETUP(fault)
 {
 	int i;
@@ -71,19 +37,19 @@ FIXTURE_SETUP(fault)
 	ASSERT_EQ(0, world_open(&self->other, self->fd, &self->model));
 	for (i = 0; i < CHAIN_STEPS; i++)
 		self->out[i] = npu_syncobj(self->fd);
-	ASSERT_EQ(0, knob("pause", 0));
-	ASSERT_EQ(0, knob("fail_next", 0));
-	ASSERT_EQ(0, knob("hang_next", 0));
-	ASSERT_EQ(0, knob("ns_per_byte", 0));
-	ASSERT_EQ(0, knob("hang_ms", 5000));
+	ASSERT_EQ(0, npu_knob("pause", 0));
+	ASSERT_EQ(0, npu_knob("fail_next", 0));
+	ASSERT_EQ(0, npu_knob("hang_next", 0));
+	ASSERT_EQ(0, npu_knob("ns_per_byte", 0));
+	ASSERT_EQ(0, npu_knob("hang_ms", 5000));
 }
 
 FIXTURE_TEARDOWN(fault)
 {
-	EXPECT_EQ(0, knob("pause", 0));
-	EXPECT_EQ(0, knob("fail_next", 0));
-	EXPECT_EQ(0, knob("hang_next", 0));
-	EXPECT_EQ(0, knob("hang_ms", 5000));
+	EXPECT_EQ(0, npu_knob("pause", 0));
+	EXPECT_EQ(0, npu_knob("fail_next", 0));
+	EXPECT_EQ(0, npu_knob("hang_next", 0));
+	EXPECT_EQ(0, npu_knob("hang_ms", 5000));
 	world_close(&self->w);
 	world_close(&self->other);
 	model_free(&self->model);
@@ -138,7 +104,7 @@ TEST_F(fault, job_fails)
 {
 	struct drm_npumem_submit args;
 
-	ASSERT_EQ(0, knob("fail_next", 1));
+	ASSERT_EQ(0, npu_knob("fail_next", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->out[CHAIN_COPY], 0));
 	EXPECT_EQ(-EIO, npu_sync_status(self->fd, self->out[CHAIN_COPY]));
@@ -151,13 +117,13 @@ TEST_F(fault, jobs_queued_behind_a_failure_do_not_run)
 	struct drm_npumem_submit args;
 	uint32_t i;
 
-	ASSERT_EQ(0, knob("pause", 1));
-	ASSERT_EQ(0, knob("fail_next", 1));
+	ASSERT_EQ(0, npu_knob("pause", 1));
+	ASSERT_EQ(0, npu_knob("fail_next", 1));
 	for (i = 0; i < CHAIN_STEPS; i++)
 		ASSERT_EQ(0, submit(self, &self->w, i, &args));
 	for (i = 0; i < CHAIN_STEPS; i++)
 		EXPECT_EQ(0, npu_sync_signalled(self->fd, self->out[i], 0));
-	ASSERT_EQ(0, knob("pause", 0));
+	ASSERT_EQ(0, npu_knob("pause", 0));
 	for (i = 0; i < CHAIN_STEPS; i++) {
 		EXPECT_EQ(0, npu_sync_wait(self->fd, self->out[i], 0));
 		EXPECT_GT(0, npu_sync_status(self->fd, self->out[i])) TH_LOG("step %u", i);
@@ -171,8 +137,8 @@ TEST_F(fault, job_hangs)
 {
 	struct drm_npumem_submit args;
 
-	ASSERT_EQ(0, knob("hang_ms", 300));
-	ASSERT_EQ(0, knob("hang_next", 1));
+	ASSERT_EQ(0, npu_knob("hang_ms", 300));
+	ASSERT_EQ(0, npu_knob("hang_next", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->out[CHAIN_COPY], 0));
 	EXPECT_EQ(-ETIMEDOUT, npu_sync_status(self->fd, self->out[CHAIN_COPY]));
@@ -185,8 +151,8 @@ TEST_F(fault, others_wait_for_a_hang_but_do_not_fail_by_it)
 	struct drm_npumem_submit args;
 	uint32_t theirs;
 
-	ASSERT_EQ(0, knob("hang_ms", 300));
-	ASSERT_EQ(0, knob("hang_next", 1));
+	ASSERT_EQ(0, npu_knob("hang_ms", 300));
+	ASSERT_EQ(0, npu_knob("hang_next", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	ASSERT_EQ(0, submit(self, &self->other, CHAIN_COPY, &args));
 	theirs = self->out[CHAIN_COPY];
@@ -200,11 +166,11 @@ TEST_F(fault, paused_engine_is_busy_and_no_failure)
 {
 	struct drm_npumem_submit args;
 
-	ASSERT_EQ(0, knob("pause", 1));
+	ASSERT_EQ(0, npu_knob("pause", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd, self->w.arena_bo, npu_now() + 20 * 1000000));
 	EXPECT_EQ(-EBUSY, world_reset(&self->w));
-	ASSERT_EQ(0, knob("pause", 0));
+	ASSERT_EQ(0, npu_knob("pause", 0));
 	EXPECT_EQ(0, world_wait(&self->w));
 	EXPECT_EQ(1, npu_sync_status(self->fd, self->out[CHAIN_COPY]));
 }
@@ -216,14 +182,14 @@ TEST_F(fault, file_closed_while_the_engine_is_paused)
 	int fd = npu_open();
 
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(0, knob("pause", 1));
+	ASSERT_EQ(0, npu_knob("pause", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_MIX, &args));
 	munmap(self->w.arena, self->w.arena_size);
 	munmap(self->other.arena, self->other.arena_size);
 	self->w.arena = self->other.arena = NULL;
 	close(self->fd);
-	ASSERT_EQ(0, knob("pause", 0));
+	ASSERT_EQ(0, npu_knob("pause", 0));
 	/* The arenas come back; how soon is the scheduler's affair. */
 	while (!npu_bank(fd, &bank) && bank.free != bank.size)
 		sched_yield();
@@ -243,7 +209,7 @@ TEST_F(fault, queue_of_a_destroyed_run_goes_with_the_file)
 	ASSERT_EQ(0, drmSyncobjHandleToFD(self->fd, self->out[CHAIN_LAST], &sync));
 	ASSERT_EQ(0, drmSyncobjFDToHandle(fd, sync, &last));
 	close(sync);
-	ASSERT_EQ(0, knob("pause", 1));
+	ASSERT_EQ(0, npu_knob("pause", 1));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_COPY, &args));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_MIX, &args));
 	ASSERT_EQ(0, submit(self, &self->w, CHAIN_LAST, &args));
@@ -253,7 +219,7 @@ TEST_F(fault, queue_of_a_destroyed_run_goes_with_the_file)
 	munmap(self->other.arena, self->other.arena_size);
 	self->w.arena = self->other.arena = NULL;
 	close(self->fd);
-	ASSERT_EQ(0, knob("pause", 0));
+	ASSERT_EQ(0, npu_knob("pause", 0));
 	EXPECT_EQ(0, npu_sync_wait(fd, last, 0));
 	EXPECT_EQ(-ECANCELED, npu_sync_status(fd, last));
 	while (!npu_bank(fd, &bank) && bank.free != bank.size)
@@ -264,7 +230,7 @@ TEST_F(fault, queue_of_a_destroyed_run_goes_with_the_file)
 
 TEST_F(fault, knobs_are_the_administrators)
 {
-	int status, fd = knob_open("fail_next");
+	int status, fd = npu_knob_open("fail_next");
 	pid_t pid;
 
 	/* Even who is handed an open one may not write it. */
@@ -272,11 +238,11 @@ TEST_F(fault, knobs_are_the_administrators)
 	pid = fork();
 	ASSERT_GE(pid, 0);
 	if (!pid)
-		_exit(setresuid(65534, 65534, 65534) || knob_set(fd, 1) != -EPERM);
+		_exit(setresuid(65534, 65534, 65534) || npu_knob_set(fd, 1) != -EPERM);
 	close(fd);
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	EXPECT_EQ(0, status);
-	EXPECT_EQ(0, knob("fail_next", 0));
+	EXPECT_EQ(0, npu_knob("fail_next", 0));
 }
 
 TEST_HARNESS_MAIN

@@ -14,7 +14,8 @@
 #include "npumem_plan.h"
 
 /**
- * struct model - graph of one block, and a plan for it
+ * struct model - graph, and a plan for it
+ * @instances: plan blocks
  *
  * All arrays are malloc'ed; counts beside them. model_free() it.
  */
@@ -23,17 +24,27 @@ struct model {
 	struct npumem_tile *tiles;
 	struct npumem_access *accesses;
 	struct npumem_step *steps;
-	struct npumem_block block;
+	struct npumem_block *blocks;
+	struct npumem_edge *edges;
+	struct npumem_carry *carries;
 	struct npumem_plan_info info;
 	struct npumem_placement *placements;
 	struct npumem_position *positions;
-	struct npumem_plan_block plan_block;
+	struct npumem_plan_block *instances;
+	struct npumem_entry *entries;
+	struct npumem_plan_edge *plan_edges;
 	uint32_t tensor_count;
 	uint32_t tile_count;
 	uint32_t access_count;
 	uint32_t step_count;
+	uint32_t block_count;
+	uint32_t edge_count;
+	uint32_t carry_count;
 	uint32_t placement_count;
 	uint32_t position_count;
+	uint32_t instance_count;
+	uint32_t entry_count;
+	uint32_t plan_edge_count;
 };
 
 /**
@@ -56,8 +67,22 @@ uint32_t model_step_rw(struct model *m, uint32_t from, uint32_t to);
 
 /* All of a tensor at @offset over the whole schedule; extends the arena. */
 uint32_t model_place(struct model *m, uint32_t tensor, uint64_t offset);
-/* The schedule: the steps in their order. Call after the last step. */
+/* One block, and its schedule: the steps in their order. Call after the last step. */
 void model_schedule(struct model *m);
+
+/* Control flow: steps added from now on are in this block. Instead of model_schedule(): */
+uint32_t model_block(struct model *m);
+uint32_t model_edge(struct model *m, uint32_t from, uint32_t to);
+void model_carry(struct model *m, uint32_t from, uint32_t to); /* of the last edge */
+/*
+ * An instance of a block that is complete, its steps in their order; in it a
+ * placement of all of a tensor, and the same valid at the instance's entry.
+ * Placements and entries of an instance come before the next instance.
+ */
+uint32_t model_instance(struct model *m, uint32_t block);
+uint32_t model_place_in(struct model *m, uint32_t instance, uint32_t tensor, uint64_t offset);
+void model_enter(struct model *m, uint32_t instance, uint32_t tensor, uint64_t offset);
+uint32_t model_plan_edge(struct model *m, uint32_t from, uint32_t to, uint32_t edge);
 
 struct blob model_graph(const struct model *m);
 struct blob model_plan(const struct model *m);
@@ -148,5 +173,30 @@ enum chain {
 
 /* Placed without any overlap, tensor i at i * CHAIN_SIZE. */
 struct model model_chain(void);
+
+/**
+ * enum external - indices in model_external()'s graph
+ *
+ *   X (input), P (parameter) --LOAD--> A --MIX--> E --STORE--> Y (output)
+ *
+ * All but A are external. EXTERNAL_SIZE bytes each tensor, tile i is all of
+ * tensor i; Y wants to be aligned to EXTERNAL_ALIGN.
+ */
+enum external {
+	EXTERNAL_X,
+	EXTERNAL_P,
+	EXTERNAL_A,
+	EXTERNAL_E,
+	EXTERNAL_Y,
+	EXTERNAL_TENSORS,
+	EXTERNAL_LOAD = 0,
+	EXTERNAL_MIX,
+	EXTERNAL_STORE,
+	EXTERNAL_STEPS,
+	EXTERNAL_SIZE = 256,
+	EXTERNAL_ALIGN = 64,
+};
+
+struct model model_external(void);
 
 #endif /* NPUMEM_MODEL_H */

@@ -251,7 +251,7 @@ TEST_F(plan, v2_step_left_out)
 	uint32_t i;
 
 	self->model.position_count--;
-	self->model.plan_block.position_count--;
+	self->model.instances[0].position_count--;
 	for (i = 0; i < CHAIN_TENSORS; i++)
 		self->model.placements[i].to--;
 	refused(_metadata, self, -EINVAL, V2, "V2 order: step 2 is not in the schedule\n");

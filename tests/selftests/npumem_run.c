@@ -151,22 +151,6 @@ TEST_F(run, outlives_its_plan_and_graph)
 	EXPECT_TRUE(npu_all_bytes(arena_of(&self->w, &self->model, CHAIN_A), CHAIN_SIZE, 3));
 }
 
-TEST_F(run, bind_is_not_there_yet)
-{
-	struct drm_npumem_run_bind args = {
-		.run = self->w.run,
-		.tensor = CHAIN_X,
-		.bo = self->w.arena_bo,
-	};
-
-	EXPECT_EQ(-EOPNOTSUPP, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_BIND, &args));
-	args.run = 0x7fffffff;
-	EXPECT_EQ(-ENOENT, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_BIND, &args));
-	args.run = self->w.run;
-	args.flags = 1;
-	EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_BIND, &args));
-}
-
 TEST_F(run, reset_starts_the_next_inference)
 {
 	uint32_t i;

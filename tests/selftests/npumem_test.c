@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <linux/sync_file.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,4 +205,50 @@ struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level)
 		.size = level ? sizeof(log->text) : 0,
 		.ptr = level ? (uintptr_t)log->text : 0,
 	};
+}
+
+/* Whatever the accel and the DRM minor are called. */
+static int find_knobs(const char *name, glob_t *found)
+{
+	char pattern[128];
+
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/*/sim/%s", name);
+	return glob(pattern, GLOB_BRACE, NULL, found) ? -ENOENT : 0;
+}
+
+int npu_knob_open(const char *name)
+{
+	glob_t found;
+	int fd;
+
+	if (find_knobs(name, &found))
+		return -1;
+	fd = open(found.gl_pathv[0], O_WRONLY | O_CLOEXEC);
+	globfree(&found);
+	return fd;
+}
+
+int npu_knob_set(int fd, unsigned long value)
+{
+	char text[24];
+	int len = snprintf(text, sizeof(text), "%lu\n", value);
+
+	return write(fd, text, len) == len ? 0 : -errno;
+}
+
+int npu_knob(const char *name, unsigned long value)
+{
+	glob_t found;
+	int fd, err = find_knobs(name, &found);
+	size_t i;
+
+	for (i = 0; !err && i < found.gl_pathc; i++) {
+		fd = open(found.gl_pathv[i], O_WRONLY | O_CLOEXEC);
+		err = fd < 0 ? -errno : npu_knob_set(fd, value);
+		if (fd >= 0)
+			close(fd);
+	}
+	if (err != -ENOENT)
+		globfree(&found);
+	return err;
 }

@@ -71,4 +71,12 @@ struct npu_log {
 
 struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level);
 
+/*
+ * A knob of engine "sim" in debugfs, opened for writing (-1: there is none), and
+ * set. npu_knob() sets it on all devices.
+ */
+int npu_knob_open(const char *name);
+int npu_knob_set(int fd, unsigned long value);
+int npu_knob(const char *name, unsigned long value);
+
 #endif /* NPUMEM_TEST_H */

@@ -469,7 +469,9 @@ TEST_F(uapi, job_fields)
 		FIELD(drm_npumem_job, op, 0xffffffff, -EINVAL),
 		FIELD(drm_npumem_job, engine, 0x7fffffff, -EINVAL),
 		FIELD(drm_npumem_job, cmd_bo, 1, -EINVAL),
-		FIELD(drm_npumem_job, flags, 1, -EINVAL),
+		/* An edge has no positions, and this plan no edges. */
+		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE, -EINVAL),
+		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE << 1, -EINVAL),
 		FIELD(drm_npumem_job, cmd_offset, 8, -EINVAL),
 		FIELD(drm_npumem_job, cmd_size, 8, -EINVAL),
 		FIELD(drm_npumem_job, relocs.stride, 16, -EINVAL),

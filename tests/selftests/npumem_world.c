@@ -119,6 +119,23 @@ int world_reset(struct world *w)
 	return world_destroy(w->fd, DRM_IOCTL_NPUMEM_RUN_RESET, w->run);
 }
 
+int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset)
+{
+	struct drm_npumem_run_bind args = {
+		.run = w->run,
+		.tensor = tensor,
+		.bo = bo,
+		.offset = offset,
+	};
+
+	return npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_RUN_BIND, &args);
+}
+
+struct drm_npumem_job world_edge(uint32_t plan_edge)
+{
+	return (struct drm_npumem_job){ .first_position = plan_edge, .flags = NPUMEM_JOB_EDGE };
+}
+
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value)
 {

@@ -33,6 +33,8 @@ void world_close(struct world *w);
 
 int world_destroy(int fd, unsigned long request, uint32_t handle);
 int world_reset(struct world *w);
+/* RUN_BIND. */
+int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset);
 
 /* A job of one position. */
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
@@ -40,6 +42,8 @@ struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32
 /* Submit without fences; args is filled, and so holds the verdict. */
 int world_submit(struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args);
+/* A job that crosses an edge of the plan. */
+struct drm_npumem_job world_edge(uint32_t plan_edge);
 /* One position, one operator, no questions. */
 int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value);
 int world_wait(struct world *w); /* until the arena is idle */

@@ -38,6 +38,8 @@ const char *npumem_rule_name(uint32_t rule)
 		return "run has failed";
 	case NPUMEM_RULE_ENFORCE_EDGE:
 		return "block that the run is not in";
+	case NPUMEM_RULE_ENFORCE_BIND:
+		return "external tensor that is not bound";
 	default:
 		return "unknown rule";
 	}

@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: RUN_BIND
+ *
+ * An external tensor's bytes are not in the arena but in a BO that the client
+ * names: one in the carveout, one in system memory, or an imported dma-buf. The
+ * verifier knows such a tensor's tiles and their states; where the bytes are is
+ * the run's affair.
+ *
+ * Isolation. The handle is looked up in the caller's own file, so a client binds
+ * only what it can map anyway. The range is checked against the BO's size here
+ * and once more whenever an engine asks for an address. Arenas are not bound:
+ * their bytes have owners, and those owners' states know nothing of a tensor
+ * that comes in from outside. Two tensors share bytes of a BO only if no step
+ * writes either of them, for the same reason.
+ *
+ * Life. A binding holds its BO, whatever becomes of the handle, and changes only
+ * while none of the run's jobs is in flight; jobs hold the run. Memory that may
+ * sleep or fail to be had is mapped here, so that an engine never has to.
+ *
+ * Implicit synchronisation. While a BO is bound, each SUBMIT of the run waits for
+ * the BO's fences (for all of them if a step writes the tensor, else for those of
+ * writers), and leaves its own there, for this driver's other clients and for
+ * whoever shares the dma-buf.
+ *
+ * Caches. Engine "sim" is the CPU, which sees through kernel mappings what other
+ * CPUs and coherent devices wrote. Imported buffers are attached and mapped for
+ * DMA as long as they are imported (see drm_gem_prime_import()), as they would
+ * have to be for an engine that does DMA.
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "compat.h"
+#include "bind.h"
+#include "run.h"
+
+/* ---------------------------------------------------------------- the list */
+
+static u32 count_externals(const struct npuv_graph *graph)
+{
+	u32 i, count = 0;
+
+	if (!(graph->features & NPUMEM_FEATURE_EXTERNAL))
+		return 0;
+	for (i = 0; i < graph->tensors.count; i++)
+		count += !!(npuv_tensor(graph, i)->flags & NPUMEM_TENSOR_EXTERNAL);
+	return count;
+}
+
+static void list_externals(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	const struct npumem_tensor *tensor;
+	u32 i, n = 0;
+
+	for (i = 0; n < externals->count; i++) {
+		tensor = npuv_tensor(graph, i);
+		if (!(tensor->flags & NPUMEM_TENSOR_EXTERNAL))
+			continue;
+		externals->list[n].tensor = i;
+		externals->list[n].size = tensor->size;
+		n++;
+	}
+}
+
+/* Which of them steps access, under their own name or that of an alias. */
+static void mark_accesses(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	struct npumem_external *external;
+	const struct npumem_access *access;
+	u32 i;
+
+	for (i = 0; i < graph->accesses.count; i++) {
+		access = npuv_access(graph, i);
+		external = npumem_external_of(externals, graph,
+					      npuv_tile(graph, access->tile)->tensor);
+		if (external) {
+			externals->missing += !external->accessed;
+			external->accessed = true;
+			external->written |= access->mode != NPUMEM_ACCESS_READ;
+		}
+		if (i % 4096 == 4095)
+			cond_resched();
+	}
+}
+
+struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
+						 struct npumem_bo *arena)
+{
+	struct npumem_externals *externals;
+	u32 count = count_externals(graph);
+
+	externals = kvzalloc(struct_size(externals, list, count), GFP_KERNEL_ACCOUNT);
+	if (!externals)
+		return ERR_PTR(-ENOMEM);
+	externals->count = count;
+	/* All may be bound to BOs with nothing in common. */
+	externals->objs = kvcalloc(count + 1, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
+	externals->resvs = kvcalloc(count + 1, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
+	if (!externals->objs || !externals->resvs) {
+		npumem_externals_destroy(externals);
+		return ERR_PTR(-ENOMEM);
+	}
+	externals->objs[0] = &arena->shmem.base;
+	externals->resvs[0] = (struct npumem_resv){ .bindings = 1, .writers = 1 };
+	externals->resv_count = 1;
+	if (count) {
+		list_externals(externals, graph);
+		mark_accesses(externals, graph);
+	}
+	return externals;
+}
+
+/* Let go of a BO and its mapping, as binding_prepare() took them. */
+static void binding_release(struct npumem_external *binding)
+{
+	if (!binding->bo)
+		return;
+	if (!iosys_map_is_null(&binding->map))
+		drm_gem_vunmap(&binding->bo->shmem.base, &binding->map);
+	npumem_bo_put(binding->bo);
+}
+
+void npumem_externals_destroy(struct npumem_externals *externals)
+{
+	u32 i;
+
+	for (i = 0; i < externals->count; i++)
+		binding_release(&externals->list[i]);
+	for (i = 1; i < externals->resv_count; i++)
+		drm_gem_object_put(externals->objs[i]);
+	kvfree(externals->objs);
+	kvfree(externals->resvs);
+	kvfree(externals);
+}
+
+struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor)
+{
+	u32 low = 0, high = externals->count, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (externals->list[middle].tensor < tensor)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == externals->count || externals->list[low].tensor != tensor)
+		return NULL;
+	return &externals->list[low];
+}
+
+struct npumem_external *npumem_external_of(struct npumem_externals *externals,
+					   const struct npuv_graph *graph, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
+
+	return npumem_external_find(externals,
+				    t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor);
+}
+
+void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u64 length)
+{
+	if (!external->bo || first > external->size || length > external->size - first)
+		return NULL;
+	if (external->bo->bank)
+		return npumem_bo_vaddr(external->bo, external->offset + first);
+	return external->map.vaddr + external->offset + first;
+}
+
+/* ------------------------------------------------------------------ binding */
+
+/* The exporter's file, if the BO is a foreign dma-buf; there it says who may write. */
+static bool read_only(const struct npumem_bo *bo)
+{
+	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
+
+	return attach && !(attach->dmabuf->file->f_mode & FMODE_WRITE);
+}
+
+/* Whether two BOs are the same bytes: one, or two imports of one dma-buf. */
+static bool same_memory(const struct npumem_bo *a, const struct npumem_bo *b)
+{
+	const struct dma_buf_attachment *from = a->shmem.base.import_attach;
+	const struct dma_buf_attachment *to = b->shmem.base.import_attach;
+
+	return a == b || (from && to && from->dmabuf == to->dmabuf);
+}
+
+static int binding_check(struct drm_device *drm, const struct npumem_run *run,
+			 const struct npumem_external *binding)
+{
+	const struct npumem_tensor *tensor = npuv_tensor(run->plan->graph->v, binding->tensor);
+	const struct npumem_bo *bo = binding->bo;
+	u64 size = bo->shmem.base.size;
+
+	if (bo->arena || bo == run->host)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: the BO is %s",
+				     binding->tensor, bo->arena ? "an arena" : "the run's host BO");
+	if (binding->offset > size || binding->size > size - binding->offset)
+		return npumem_refuse(drm, -EINVAL,
+				     "RUN_BIND: tensor %u: %llu bytes at %llu of a BO of %llu",
+				     binding->tensor, binding->size, binding->offset, size);
+	if (binding->offset & (tensor->align - 1))
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: offset %llu, alignment %u",
+				     binding->tensor, binding->offset, tensor->align);
+	if (binding->written && read_only(bo))
+		return npumem_refuse(drm, -EACCES,
+				     "RUN_BIND: tensor %u is written, the dma-buf is read-only",
+				     binding->tensor);
+	return 0;
+}
+
+/* A binding that holds all it needs, for the run to take over. May sleep. */
+static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 handle,
+			   const struct npumem_run *run, struct npumem_external *binding)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
+	int err;
+
+	if (!obj)
+		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no BO %u", handle);
+	binding->bo = to_npumem_bo(obj);
+	err = binding_check(drm, run, binding);
+	if (!err && !binding->bo->bank)
+		err = drm_gem_vmap(obj, &binding->map);
+	/* Engine "sim" reads and writes as memory is read and written. */
+	if (!err && binding->map.is_iomem)
+		err = npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: BO %u is I/O memory", handle);
+	if (err)
+		binding_release(binding);
+	return err;
+}
+
+/* Whether bytes of a new binding would have another owner too. */
+static bool overlaps(const struct npumem_externals *externals,
+		     const struct npumem_external *binding)
+{
+	const struct npumem_external *other;
+	u32 i;
+
+	for (i = 0; i < externals->count; i++) {
+		other = &externals->list[i];
+		if (!other->bo || other->tensor == binding->tensor ||
+		    (!other->written && !binding->written) || !same_memory(other->bo, binding->bo))
+			continue;
+		if (other->offset < binding->offset + binding->size &&
+		    binding->offset < other->offset + other->size)
+			return true;
+	}
+	return false;
+}
+
+static u32 resv_find(const struct npumem_externals *externals, const struct npumem_bo *bo)
+{
+	u32 i;
+
+	for (i = 0; i < externals->resv_count; i++)
+		if (externals->objs[i]->resv == bo->shmem.base.resv)
+			break;
+	return i;
+}
+
+static void resv_add(struct npumem_externals *externals, const struct npumem_external *binding)
+{
+	u32 i = resv_find(externals, binding->bo);
+
+	if (i == externals->resv_count) {
+		drm_gem_object_get(&binding->bo->shmem.base);
+		externals->objs[i] = &binding->bo->shmem.base;
+		externals->resvs[i] = (struct npumem_resv){};
+		externals->resv_count++;
+	}
+	externals->resvs[i].bindings++;
+	externals->resvs[i].writers += binding->written;
+}
+
+static void resv_remove(struct npumem_externals *externals, const struct npumem_external *binding)
+{
+	u32 last, i = resv_find(externals, binding->bo);
+
+	externals->resvs[i].writers -= binding->written;
+	if (--externals->resvs[i].bindings)
+		return;
+	drm_gem_object_put(externals->objs[i]);
+	last = --externals->resv_count;
+	externals->objs[i] = externals->objs[last];
+	externals->resvs[i] = externals->resvs[last];
+}
+
+/* Exchange a tensor's binding for another one, which may be none. */
+static void bind_swap(struct npumem_externals *externals, struct npumem_external *external,
+		      struct npumem_external *binding)
+{
+	if (external->bo) {
+		resv_remove(externals, external);
+		externals->missing += external->accessed;
+		externals->bytes -= external->size;
+	}
+	if (binding->bo) {
+		resv_add(externals, binding);
+		externals->missing -= external->accessed;
+		externals->bytes += external->size;
+	}
+	swap(external->bo, binding->bo);
+	swap(external->map, binding->map);
+	swap(external->offset, binding->offset);
+}
+
+static int bind_locked(struct drm_device *drm, struct npumem_run *run,
+		       struct npumem_external *external, struct npumem_external *binding)
+{
+	if (npumem_run_busy(run))
+		return npumem_refuse(drm, -EBUSY, "RUN_BIND: jobs of the run are in flight");
+	if (binding->bo && overlaps(run->externals, binding))
+		return npumem_refuse(drm, -EINVAL,
+				     "RUN_BIND: tensor %u: its bytes of the BO are bound already",
+				     binding->tensor);
+	bind_swap(run->externals, external, binding);
+	return 0;
+}
+
+static int run_bind(struct drm_device *drm, struct drm_file *file, struct npumem_run *run,
+		    const struct drm_npumem_run_bind *args)
+{
+	struct npumem_external *external = npumem_external_find(run->externals, args->tensor);
+	struct npumem_external binding;
+	int err;
+
+	if (!external)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u is not external",
+				     args->tensor);
+	binding = (struct npumem_external){
+		.offset = args->offset,
+		.size = external->size,
+		.tensor = external->tensor,
+		.accessed = external->accessed,
+		.written = external->written,
+	};
+	if (args->bo) {
+		err = binding_prepare(drm, file, args->bo, run, &binding);
+		if (err)
+			return err;
+	} else if (args->offset) {
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: an offset without a BO");
+	}
+	if (mutex_lock_interruptible(&run->lock)) {
+		err = -ERESTARTSYS;
+	} else {
+		err = bind_locked(drm, run, external, &binding);
+		mutex_unlock(&run->lock);
+	}
+	/* What was bound before, or what could not be. */
+	binding_release(&binding);
+	return err;
+}
+
+int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_run_bind *args = data;
+	struct npumem_run *run;
+	int err;
+
+	if (args->flags)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: flags %#x", args->flags);
+	run = npumem_run_lookup(file->driver_priv, args->run);
+	if (!run)
+		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no run %u", args->run);
+	err = run_bind(drm, file, run, args);
+	npumem_run_put(run);
+	return err;
+}

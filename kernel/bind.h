@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * External tensors of a run, and the BOs that they are bound to.
+ */
+#ifndef NPUMEM_BIND_H
+#define NPUMEM_BIND_H
+
+#include <linux/iosys-map.h>
+
+#include "bo.h"
+
+/**
+ * struct npumem_external - external tensor of a run's graph
+ * @bo: what it is bound to, referenced, or NULL
+ * @map: kernel mapping of all of @bo, if that is not in the carveout
+ * @offset: of the tensor's first byte in @bo
+ * @size: bytes of the tensor
+ * @tensor: index in the graph
+ * @accessed: by some step
+ * @written: by some step
+ */
+struct npumem_external {
+	struct npumem_bo *bo;
+	struct iosys_map map;
+	u64 offset;
+	u64 size;
+	u32 tensor;
+	bool accessed;
+	bool written;
+};
+
+/**
+ * struct npumem_resv - reservation object that jobs of a run take part in
+ * @bindings: external tensors bound to BOs that have it
+ * @writers: those of them that steps write
+ */
+struct npumem_resv {
+	u32 bindings;
+	u32 writers;
+};
+
+/**
+ * struct npumem_externals - external tensors of a run
+ * @missing: those that steps access and that are bound to nothing
+ * @bytes: of those that are bound, together
+ * @resv_count: reservation objects that every SUBMIT locks
+ * @objs: a BO of each of them, no two with the same one, as
+ *	drm_gem_lock_reservations() has it. The first is the arena, which the run
+ *	holds; the others are referenced
+ * @resvs: what there is to know of each
+ * @count: external tensors
+ * @list: all of them, by tensor
+ *
+ * Under run->lock. A binding changes only while none of the run's jobs is in
+ * flight, so an engine reads it without.
+ */
+struct npumem_externals {
+	u32 missing;
+	u64 bytes;
+	u32 resv_count;
+	struct drm_gem_object **objs;
+	struct npumem_resv *resvs;
+	u32 count;
+	struct npumem_external list[] __counted_by(count);
+};
+
+/* ERR_PTR: -ENOMEM. The arena stays the caller's. */
+struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
+						 struct npumem_bo *arena);
+void npumem_externals_destroy(struct npumem_externals *externals);
+
+/* That of a tensor, or NULL if the tensor is not external. */
+struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor);
+
+/* That whose bytes a tensor's are, under its own name or as an alias; or NULL. */
+struct npumem_external *npumem_external_of(struct npumem_externals *externals,
+					   const struct npuv_graph *graph, u32 tensor);
+
+/*
+ * Kernel address of bytes [first, first + length) of a tensor that is bound;
+ * NULL if they are not all there. Only between drm_dev_enter() and
+ * drm_dev_exit().
+ */
+void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u64 length);
+
+#endif /* NPUMEM_BIND_H */

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: SUBMIT
+ *
+ * All jobs of a call go or none does, so everything that can fail comes first:
+ * copy the arguments, find the syncobjs, create the jobs, then, under the locks,
+ * collect dependencies, and last of all ask the tile states, which are the only
+ * thing to be undone. From the first drm_sched_job_arm() on nothing fails.
+ *
+ * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
+ * on what the arena's reservation object holds, which includes the last job of
+ * the previous SUBMIT. So the tile states, which advance at submission, are in
+ * step with what the engine will do: by the time that a job executes, all that
+ * was submitted before it has been executed.
+ *
+ * Edges. Crossing an edge of the plan is a matter of the states alone: nothing is
+ * moved, so the scheduler hears nothing of it. A SUBMIT of edges alone still
+ * waits for its in-syncs and signals its out-syncs after all earlier work of the
+ * run; an empty job sees to that.
+ *
+ * Locks: run->lock, then the dma_resv of the arena and of all BOs bound. Jobs are
+ * armed and pushed under all of them, in their order.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+#include <drm/drm_syncobj.h>
+
+#include "compat.h"
+#include "fault.h"
+#include "job.h"
+#include "trace.h"
+
+/**
+ * struct submit - one call on its way
+ * @drm: device
+ * @file: caller
+ * @args: of the ioctl
+ * @run: referenced
+ * @specs: what the caller asked for, @args->jobs.count of them
+ * @jobs: jobs made of those that are positions, or one empty job if none is;
+ *	those that are NULL are the scheduler's already
+ * @job_count: jobs
+ * @in: syncs to wait for
+ * @out: syncs to signal
+ * @syncobjs: of @out, referenced
+ * @chains: of those in @out that are timelines
+ */
+struct submit {
+	struct drm_device *drm;
+	struct drm_file *file;
+	struct drm_npumem_submit *args;
+	struct npumem_run *run;
+	struct drm_npumem_job *specs;
+	struct npumem_job **jobs;
+	u32 job_count;
+	struct drm_npumem_sync *in;
+	struct drm_npumem_sync *out;
+	struct drm_syncobj **syncobjs;
+	struct dma_fence_chain **chains;
+};
+
+/* ---------------------------------------------------- check and make the jobs */
+
+static int submit_check_jobs(struct submit *submit)
+{
+	const struct drm_npumem_job *first = NULL;
+	struct drm_npumem_job *spec;
+	u32 i;
+	int err;
+
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		err = npumem_job_check(submit->run, spec);
+		if (!err && !npumem_job_is_edge(spec)) {
+			first = first ?: spec;
+			/* The order of jobs on several engines would need fences in between. */
+			if (spec->engine != first->engine)
+				err = -EOPNOTSUPP;
+		}
+		if (err) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, err,
+					     "SUBMIT: job %u (%s %u + %u, op %u, flags %#x)", i,
+					     npumem_job_is_edge(spec) ? "edge" : "positions",
+					     spec->first_position, spec->position_count, spec->op,
+					     spec->flags);
+		}
+	}
+	return 0;
+}
+
+static int submit_create_jobs(struct submit *submit)
+{
+	u32 i, count = submit->args->jobs.count;
+	struct npumem_job *job;
+
+	submit->jobs = kvcalloc(count, sizeof(*submit->jobs), GFP_KERNEL_ACCOUNT);
+	if (!submit->jobs)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if (npumem_job_is_edge(&submit->specs[i]))
+			continue;
+		job = npumem_job_create(submit->run, &submit->specs[i], submit->file);
+		if (IS_ERR(job)) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
+					     "SUBMIT: job %u (positions %u + %u, op %u)", i,
+					     submit->specs[i].first_position,
+					     submit->specs[i].position_count, submit->specs[i].op);
+		}
+		submit->jobs[submit->job_count++] = job;
+	}
+	if (submit->job_count)
+		return 0;
+	job = npumem_job_create_empty(submit->run, submit->file);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	submit->jobs[submit->job_count++] = job;
+	return 0;
+}
+
+/* The first external tensor of a step that is bound to nothing, if there is one. */
+static bool step_is_bound(const struct npumem_run *run, u32 position,
+			  struct npumem_verdict *verdict)
+{
+	const struct npuv_graph *graph = run->plan->graph->v;
+	const struct npumem_position *p = npuv_position(run->plan->v, position);
+	const struct npumem_external *external;
+	const struct npumem_step *step;
+	u32 a, tile;
+
+	if (p->kind != NPUMEM_POSITION_STEP)
+		return true;
+	step = npuv_step(graph, p->index);
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		tile = npuv_access(graph, a)->tile;
+		external =
+			npumem_external_of(run->externals, graph, npuv_tile(graph, tile)->tensor);
+		if (!external || external->bo)
+			continue;
+		npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BIND);
+		verdict->position = position;
+		verdict->step = p->index;
+		verdict->tile = tile;
+		verdict->tensor = external->tensor;
+		return false;
+	}
+	return true;
+}
+
+/* Whether all that jobs access has bytes. Under run->lock. */
+static int submit_check_bound(struct submit *submit)
+{
+	const struct drm_npumem_job *spec;
+	u32 i, p;
+
+	if (!submit->run->externals->missing)
+		return 0;
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		for (p = 0; p < spec->position_count; p++) {
+			if (p % 256 == 255 && signal_pending(current))
+				return -ERESTARTSYS;
+			if (!step_is_bound(submit->run, spec->first_position + p,
+					   &submit->args->verdict)) {
+				submit->args->failed_job = i;
+				return -ENXIO;
+			}
+		}
+	}
+	return 0;
+}
+
+/* What is wrong with the jobs as such. The bindings may change until we have the lock. */
+static int submit_check(struct submit *submit)
+{
+	int err = submit_check_jobs(submit);
+
+	if (err)
+		return err;
+	if (mutex_lock_interruptible(&submit->run->lock))
+		return -ERESTARTSYS;
+	err = submit_check_bound(submit);
+	mutex_unlock(&submit->run->lock);
+	return err;
+}
+
+/* ------------------------------------------------------------ arrays and syncs */
+
+static int submit_check_syncs(struct submit *submit, const struct drm_npumem_sync *syncs, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (syncs[i].pad)
+			return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: pad of sync %u", i);
+	return 0;
+}
+
+/* As npumem_array_copy(), but leaves nothing to free behind if it fails. */
+static int submit_copy_array(const struct drm_npumem_array *array, size_t size, u32 max_count,
+			     void **copy)
+{
+	void *p = npumem_array_copy(array, size, max_count);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	*copy = p;
+	return 0;
+}
+
+static int submit_copy(struct submit *submit)
+{
+	struct drm_npumem_submit *args = submit->args;
+	int err;
+
+	if (!args->jobs.count)
+		return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: no jobs");
+	err = submit_copy_array(&args->jobs, sizeof(*submit->specs), NPUMEM_MAX_JOBS,
+				(void **)&submit->specs);
+	if (!err)
+		err = submit_copy_array(&args->in_syncs, sizeof(*submit->in), NPUMEM_MAX_SYNCS,
+					(void **)&submit->in);
+	if (!err)
+		err = submit_copy_array(&args->out_syncs, sizeof(*submit->out), NPUMEM_MAX_SYNCS,
+					(void **)&submit->out);
+	if (err)
+		drm_dbg(submit->drm, "SUBMIT: array of jobs or syncs: %d\n", err);
+	if (!err)
+		err = submit_check_syncs(submit, submit->in, args->in_syncs.count);
+	if (!err)
+		err = submit_check_syncs(submit, submit->out, args->out_syncs.count);
+	return err;
+}
+
+static int submit_find_out(struct submit *submit)
+{
+	u32 i, count = submit->args->out_syncs.count;
+
+	if (!count)
+		return 0;
+	submit->syncobjs = kvcalloc(count, sizeof(*submit->syncobjs), GFP_KERNEL_ACCOUNT);
+	submit->chains = kvcalloc(count, sizeof(*submit->chains), GFP_KERNEL_ACCOUNT);
+	if (!submit->syncobjs || !submit->chains)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		submit->syncobjs[i] = drm_syncobj_find(submit->file, submit->out[i].handle);
+		if (!submit->syncobjs[i])
+			return npumem_refuse(submit->drm, -ENOENT,
+					     "SUBMIT: out-sync %u: no syncobj %u", i,
+					     submit->out[i].handle);
+		if (!submit->out[i].point)
+			continue;
+		submit->chains[i] = dma_fence_chain_alloc();
+		if (!submit->chains[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* What the first job waits for, and so all of them. */
+static int submit_add_in(struct submit *submit)
+{
+	u32 i, count = submit->args->in_syncs.count;
+	struct dma_fence *fence;
+	int err;
+
+	for (i = 0; i < count; i++) {
+		err = drm_syncobj_find_fence(submit->file, submit->in[i].handle,
+					     submit->in[i].point, 0, &fence);
+		if (!err)
+			err = drm_sched_job_add_dependency(&submit->jobs[0]->base, fence);
+		if (err)
+			return npumem_refuse(submit->drm, err,
+					     "SUBMIT: in-sync %u: syncobj %u, point %llu", i,
+					     submit->in[i].handle, submit->in[i].point);
+	}
+	return 0;
+}
+
+static void submit_fini(struct submit *submit)
+{
+	u32 i;
+
+	for (i = 0; i < submit->job_count; i++)
+		if (submit->jobs[i])
+			npumem_job_free(submit->jobs[i]);
+	/* A count that was refused has no arrays. */
+	for (i = 0; submit->syncobjs && submit->chains && i < submit->args->out_syncs.count; i++) {
+		if (submit->syncobjs[i])
+			drm_syncobj_put(submit->syncobjs[i]);
+		dma_fence_chain_free(submit->chains[i]);
+	}
+	kvfree(submit->chains);
+	kvfree(submit->syncobjs);
+	kvfree(submit->jobs);
+	kvfree(submit->out);
+	kvfree(submit->in);
+	kvfree(submit->specs);
+	if (submit->run)
+		npumem_run_put(submit->run);
+}
+
+/* ----------------------------------------------------------------- let it go */
+
+/* What of a job the states are asked for one by one. */
+static u32 spec_units(const struct drm_npumem_job *spec)
+{
+	return npumem_job_is_edge(spec) ? 1 : spec->position_count;
+}
+
+/* Take back what submit_states() let go before a unit of a job. */
+static void submit_undo(struct submit *submit, u32 job, u32 unit)
+{
+	struct npuv_states *states = submit->run->states;
+	const struct drm_npumem_job *spec;
+
+	for (;;) {
+		spec = &submit->specs[job];
+		while (unit--) {
+			if (npumem_job_is_edge(spec))
+				npuv_states_uncross(states, spec->first_position);
+			else
+				npuv_states_undo(states, spec->first_position + unit);
+		}
+		if (!job--)
+			return;
+		unit = spec_units(&submit->specs[job]);
+	}
+}
+
+/* Ask the tile states for all positions and edges of all jobs. Under run->lock. */
+static int submit_states(struct submit *submit)
+{
+	struct npuv_states *states = submit->run->states;
+	struct drm_npumem_submit *args = submit->args;
+	const struct drm_npumem_job *spec;
+	u32 i, u, done = 0;
+	int err;
+
+	for (i = 0; i < args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		for (u = 0; u < spec_units(spec); u++) {
+			if (npumem_job_is_edge(spec))
+				err = npuv_states_cross(states, spec->first_position,
+							&args->verdict);
+			else
+				err = npuv_states_submit(states, spec->first_position + u,
+							 &args->verdict);
+			/* Thousands of positions take a while, and so do edges to large blocks. */
+			if (!err && ++done % 64 == 0 && signal_pending(current)) {
+				u++;
+				err = -ERESTARTSYS;
+			}
+			if (err) {
+				submit_undo(submit, i, u);
+				if (err == -EPERM)
+					args->failed_job = i;
+				return err;
+			}
+		}
+	}
+	return 0;
+}
+
+/* What the first job, and so all of them, waits for besides the in-syncs. */
+static int submit_add_implicit(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	u32 i;
+	int err;
+
+	for (i = 0; i < externals->resv_count; i++) {
+		err = dma_resv_reserve_fences(externals->objs[i]->resv, 1);
+		if (!err)
+			err = drm_sched_job_add_implicit_dependencies(&submit->jobs[0]->base,
+								      externals->objs[i],
+								      externals->resvs[i].writers);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Nothing fails any more. Under run->lock and all dma_resvs. */
+static void submit_push(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct npumem_run *run = submit->run;
+	struct dma_fence *last = NULL;
+	struct npumem_job *job;
+	u32 i;
+
+	for (i = 0; i < submit->job_count; i++) {
+		job = submit->jobs[i];
+		drm_sched_job_arm(&job->base);
+		dma_fence_put(last);
+		last = dma_fence_get(&job->base.s_fence->finished);
+		/* The scheduler's from here on. */
+		submit->jobs[i] = NULL;
+		drm_sched_entity_push_job(&job->base);
+	}
+	/* Jobs end in order: who waits for the last one waits for all. */
+	for (i = 0; i < externals->resv_count; i++)
+		dma_resv_add_fence(externals->objs[i]->resv, last,
+				   externals->resvs[i].writers ? DMA_RESV_USAGE_WRITE :
+								 DMA_RESV_USAGE_READ);
+	for (i = 0; i < submit->args->out_syncs.count; i++) {
+		if (submit->chains[i]) {
+			drm_syncobj_add_point(submit->syncobjs[i], submit->chains[i], last,
+					      submit->out[i].point);
+			submit->chains[i] = NULL;
+		} else {
+			drm_syncobj_replace_fence(submit->syncobjs[i], last);
+		}
+	}
+	dma_fence_put(run->last);
+	run->last = last;
+}
+
+static int submit_locked(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct ww_acquire_ctx ctx;
+	int err;
+
+	if (npumem_run_error(submit->run)) {
+		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
+		return -EIO;
+	}
+	err = submit_check_bound(submit);
+	if (err)
+		return err;
+	err = drm_gem_lock_reservations(externals->objs, externals->resv_count, &ctx);
+	if (err)
+		return err == -EINTR ? -ERESTARTSYS : err;
+	err = submit_add_implicit(submit);
+	if (!err)
+		err = submit_states(submit);
+	if (!err)
+		submit_push(submit);
+	drm_gem_unlock_reservations(externals->objs, externals->resv_count, &ctx);
+	return err;
+}
+
+static int submit_do(struct submit *submit)
+{
+	struct npumem_run *run;
+	int err, idx;
+
+	run = npumem_run_lookup(submit->file->driver_priv, submit->args->run);
+	if (!run)
+		return npumem_refuse(submit->drm, -ENOENT, "SUBMIT: no run %u", submit->args->run);
+	submit->run = run;
+	err = submit_copy(submit);
+	if (!err)
+		err = submit_check(submit);
+	if (!err)
+		err = submit_create_jobs(submit);
+	if (!err)
+		err = submit_find_out(submit);
+	if (!err)
+		err = submit_add_in(submit);
+	if (err)
+		goto out;
+	if (mutex_lock_interruptible(&run->lock))
+		return -ERESTARTSYS;
+	/* Only now: unplug waits for us, but never for a page fault of the caller's. */
+	err = -ENODEV;
+	if (drm_dev_enter(submit->drm, &idx)) {
+		err = submit_locked(submit);
+		drm_dev_exit(idx);
+	}
+	mutex_unlock(&run->lock);
+out:
+	if (err == -EPERM || err == -ENXIO)
+		npumem_fault_refused(run->dev, run->id, err, &submit->args->verdict);
+	trace_npumem_submit(run->id, submit->args->jobs.count, err);
+	return err;
+}
+
+int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_submit *args = data;
+	struct submit submit = { .drm = drm, .file = file, .args = args };
+	int err;
+
+	args->failed_job = NPUMEM_NONE;
+	memset(&args->verdict, 0, sizeof(args->verdict));
+	if (args->flags || args->pad)
+		return npumem_refuse(drm, -EINVAL, "SUBMIT: flags %#x, pad %u", args->flags,
+				     args->pad);
+	err = submit_do(&submit);
+	submit_fini(&submit);
+	return err;
+}
