@@ -28,6 +28,8 @@ int __wrap_drmSyncobjWait(int fd, uint32_t *handles, unsigned int count, int64_t
 			  unsigned int flags, uint32_t *first);
 int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, unsigned int count,
 				  int64_t deadline, unsigned int flags, uint32_t *first);
+int __wrap_drmPrimeFDToHandle(int fd, int prime, uint32_t *handle);
+int __wrap_drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prime);
 
 static void answer(struct drm_npumem_dev_query *query, const void *data, uint32_t size)
 {
@@ -112,10 +114,9 @@ int fake_default(unsigned long request, void *argument)
 	case DRM_IOCTL_NPUMEM_PLAN_DESTROY:
 	case DRM_IOCTL_NPUMEM_RUN_RESET:
 	case DRM_IOCTL_NPUMEM_RUN_DESTROY:
+	case DRM_IOCTL_NPUMEM_RUN_BIND:
 	case DRM_IOCTL_NPUMEM_SUBMIT:
 		return 0;
-	case DRM_IOCTL_NPUMEM_RUN_BIND:
-		return EOPNOTSUPP;
 	default:
 		return ENOTTY;
 	}
@@ -229,4 +230,25 @@ int __wrap_drmSyncobjTimelineWait(int fd, uint32_t *handles, uint64_t *points, u
 	fake.timeline = true;
 	assert_true(flags & DRM_SYNCOBJ_WAIT_FLAGS_WAIT_ALL);
 	return fake.wait_error;
+}
+
+int __wrap_drmPrimeFDToHandle(int fd, int prime, uint32_t *handle)
+{
+	if (fake.prime_error) {
+		errno = fake.prime_error;
+		return -1;
+	}
+	*handle = 30;
+	return 0;
+}
+
+int __wrap_drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prime)
+{
+	if (fake.prime_error) {
+		errno = fake.prime_error;
+		return -1;
+	}
+	fake.prime_flags = flags;
+	*prime = 31;
+	return 0;
 }

@@ -28,6 +28,8 @@
  * @open_error: errno of open(), or 0
  * @sync_error: errno of creating a syncobj, or 0
  * @wait_error: negative errno that waiting for syncobjs returns, or 0
+ * @prime_error: errno of importing and exporting dma-bufs, or 0
+ * @prime_flags: of the last export
  * @waited: syncobjs of the last wait, @wait_points their points
  */
 struct fake {
@@ -43,6 +45,8 @@ struct fake {
 	int open_error;
 	int sync_error;
 	int wait_error;
+	int prime_error;
+	uint32_t prime_flags;
 	uint32_t waited[4];
 	uint64_t wait_points[4];
 	int64_t wait_deadline;

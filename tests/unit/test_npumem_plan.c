@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* libnpumem: graphs, plans, runs, jobs, and reasons made of verdicts and logs. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+#include <xf86drm.h>
 
 #include <cmocka.h>
 
@@ -221,7 +224,7 @@ static void test_arguments(void **state)
 		     "npumem_run_create: NULL argument");
 	assert_error(npumem_run_create(NULL, 0, NULL, &run, &error), -EINVAL,
 		     "npumem_run_create: NULL argument");
-	assert_error(npumem_run_bind(o->run, 0, NULL, 0, &error), -EINVAL,
+	assert_error(npumem_run_bind(NULL, 0, NULL, 0, &error), -EINVAL,
 		     "npumem_run_bind: NULL argument");
 	assert_error(npumem_run_reset(NULL, &error), -EINVAL, "npumem_run_reset: NULL argument");
 	assert_error(npumem_run_submit(o->run, NULL, &error), -EINVAL,
@@ -387,9 +390,90 @@ static void test_run(void **state)
 	assert_int_equal(npumem_bo_size(arena), 8192);
 	assert_int_equal(npumem_bo_map(arena, &map, &error), 0);
 	assert_int_equal(npumem_run_reset(o->run, &error), 0);
-	assert_error(npumem_run_bind(o->run, 3, arena, 0, &error), -EOPNOTSUPP,
-		     "cannot bind tensor 3: Operation not supported (this version of the driver "
-		     "does not support it)");
+}
+
+static int refuses_binding(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_RUN_BIND ? EBUSY : fake_default(request, argument);
+}
+
+static void test_bind(void **state)
+{
+	struct drm_npumem_run_bind *args = (void *)fake.before;
+	struct objects *o = *state;
+	struct npumem_bo *bo;
+
+	assert_int_equal(npumem_bo_create(o->device, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_run_bind(o->run, 3, bo, 64, &error), 0);
+	assert_int_equal(args->run, 10);
+	assert_int_equal(args->tensor, 3);
+	assert_int_equal(args->bo, 5);
+	assert_int_equal(args->flags, 0);
+	assert_int_equal(args->offset, 64);
+	assert_int_equal(npumem_run_bind(o->run, 3, NULL, 0, &error), 0);
+	assert_int_equal(args->bo, 0);
+	fake.handler = refuses_binding;
+	assert_error(npumem_run_bind(o->run, 3, bo, 64, &error), -EBUSY,
+		     "cannot bind tensor 3 to bytes from 64 of a BO of 8192: Device or resource "
+		     "busy (jobs or requests are under way; wait for them)");
+	assert_error(npumem_run_bind(o->run, 3, NULL, 0, &error), -EBUSY,
+		     "cannot bind tensor 3 to nothing: Device or resource busy (jobs or requests "
+		     "are under way; wait for them)");
+	npumem_bo_destroy(bo);
+}
+
+static void test_dmabuf(void **state)
+{
+	struct objects *o = *state;
+	struct npumem_bo *bo;
+	FILE *file = tmpfile();
+	int fd;
+
+	assert_non_null(file);
+	assert_int_equal(ftruncate(fileno(file), 12288), 0);
+	assert_int_equal(npumem_bo_import(o->device, fileno(file), &bo, &error), 0);
+	assert_int_equal(npumem_bo_handle(bo), 30);
+	assert_int_equal(npumem_bo_size(bo), 12288);
+	assert_int_equal(npumem_bo_export(bo, false, &fd, &error), 0);
+	assert_int_equal(fd, 31);
+	assert_int_equal(fake.prime_flags, DRM_CLOEXEC);
+	assert_int_equal(npumem_bo_export(bo, true, &fd, &error), 0);
+	assert_int_equal(fake.prime_flags, DRM_CLOEXEC | DRM_RDWR);
+	fake.prime_error = ENOSYS;
+	assert_error(npumem_bo_export(bo, true, &fd, &error), -ENOSYS,
+		     "cannot export a BO as a dma-buf: Function not implemented");
+	npumem_bo_destroy(bo);
+	assert_int_equal(fake.closed_handle, 30);
+	assert_error(npumem_bo_import(o->device, 77, &bo, &error), -ENOSYS,
+		     "cannot import descriptor 77 as a dma-buf: Function not implemented");
+	/* Its size cannot be told: the handle is given back. */
+	fake.prime_error = 0;
+	fake.closed_handle = 0;
+	assert_error(npumem_bo_import(o->device, -1, &bo, &error), -EBADF,
+		     "cannot tell the size of dma-buf -1: Bad file descriptor");
+	assert_int_equal(fake.closed_handle, 30);
+	assert_error(npumem_bo_import(NULL, 0, &bo, &error), -EINVAL,
+		     "npumem_bo_import: NULL argument");
+	assert_error(npumem_bo_export(NULL, false, &fd, &error), -EINVAL,
+		     "npumem_bo_export: NULL argument");
+	fclose(file);
+}
+
+static void test_jobs(void **state)
+{
+	struct drm_npumem_job expected = {
+		.first_position = 4,
+		.position_count = 2,
+		.op = NPUMEM_OP_FILL,
+		.engine = 1,
+		.value = 9,
+	};
+	struct drm_npumem_job job = npumem_job_positions(1, 4, 2, NPUMEM_OP_FILL, 9);
+
+	assert_memory_equal(&job, &expected, sizeof(job));
+	expected = (struct drm_npumem_job){ .first_position = 6, .flags = NPUMEM_JOB_EDGE };
+	job = npumem_job_edge(6);
+	assert_memory_equal(&job, &expected, sizeof(job));
 }
 
 static int full(unsigned long request, void *argument)
@@ -489,6 +573,19 @@ static int retired(unsigned long request, void *argument)
 	return EPERM;
 }
 
+static int unbound(unsigned long request, void *argument)
+{
+	struct drm_npumem_submit *args = argument;
+
+	if (request != DRM_IOCTL_NPUMEM_SUBMIT)
+		return fake_default(request, argument);
+	args->failed_job = 1;
+	args->verdict = no_verdict;
+	args->verdict.rule = NPUMEM_RULE_ENFORCE_BIND;
+	args->verdict.tensor = 3;
+	return ENXIO;
+}
+
 static int lost(unsigned long request, void *argument)
 {
 	return request == DRM_IOCTL_NPUMEM_SUBMIT ? EIO : fake_default(request, argument);
@@ -505,6 +602,9 @@ static void test_submit_refused(void **state)
 		     "job 1 was refused: rule \"read of a tile that is not live\", step 4, tile 2");
 	assert_int_equal(submit.failed_job, 1);
 	assert_int_equal(error.verdict.step, 4);
+	fake.handler = unbound;
+	assert_error(npumem_run_submit(o->run, &submit, &error), -ENXIO,
+		     "job 1 was refused: rule \"external tensor that is not bound\", tensor 3");
 	fake.handler = lost;
 	assert_error(npumem_run_submit(o->run, &submit, &error), -EIO,
 		     "cannot accept the submission: Input/output error (an earlier job of the run "
@@ -520,7 +620,7 @@ int main(void)
 		TEST(verdict_text),   TEST(long_text), TEST(rule_names),   TEST(errno_text),
 		TEST(refused),	      TEST(arguments), TEST(request),	   TEST(request_failures),
 		TEST(loaded_plan),    TEST(run),       TEST(run_failures), TEST(submit),
-		TEST(submit_refused),
+		TEST(submit_refused), TEST(bind),      TEST(dmabuf),	   TEST(jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

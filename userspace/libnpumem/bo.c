@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 #include <xf86drm.h>
 
 #include "device.h"
@@ -81,6 +83,42 @@ int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags
 		return npumem_fail_errno(error, err, "create a BO of %llu bytes",
 					 (unsigned long long)size);
 	return npumem_bo_wrap(device, args.handle, args.size, out, error);
+}
+
+int npumem_bo_import(struct npumem_device *device, int fd, struct npumem_bo **out,
+		     struct npumem_error *error)
+{
+	uint32_t handle;
+	off_t size;
+	int err;
+
+	if (!device || !out)
+		return npumem_fail(error, -EINVAL, "npumem_bo_import: NULL argument");
+	if (drmPrimeFDToHandle(device->fd, fd, &handle)) {
+		err = -errno;
+		return npumem_fail_errno(error, err, "import descriptor %d as a dma-buf", fd);
+	}
+	size = lseek(fd, 0, SEEK_END);
+	if (size < 0) {
+		err = -errno;
+		drmCloseBufferHandle(device->fd, handle);
+		return npumem_fail_errno(error, err, "tell the size of dma-buf %d", fd);
+	}
+	return npumem_bo_wrap(device, handle, (uint64_t)size, out, error);
+}
+
+int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd, struct npumem_error *error)
+{
+	int err;
+
+	if (!bo || !fd)
+		return npumem_fail(error, -EINVAL, "npumem_bo_export: NULL argument");
+	if (drmPrimeHandleToFD(bo->device->fd, bo->handle, DRM_CLOEXEC | (writable ? DRM_RDWR : 0),
+			       fd)) {
+		err = -errno;
+		return npumem_fail_errno(error, err, "export a BO as a dma-buf");
+	}
+	return 0;
 }
 
 void npumem_bo_destroy(struct npumem_bo *bo)

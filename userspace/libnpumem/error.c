@@ -65,6 +65,8 @@ static const char *advice(int code)
 		return "it is not well formed";
 	case -E2BIG:
 		return "it is over a limit of the device, see npumem_device_info()";
+	case -EBUSY:
+		return "jobs or requests are under way; wait for them";
 	case -EIO:
 		return "an earlier job of the run failed; reset the run";
 	default:

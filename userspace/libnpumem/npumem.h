@@ -151,6 +151,25 @@ NPUMEM_EXPORT int npumem_bo_create(struct npumem_device *device, uint64_t size, 
 NPUMEM_EXPORT void npumem_bo_destroy(struct npumem_bo *bo);
 NPUMEM_EXPORT uint32_t npumem_bo_handle(const struct npumem_bo *bo);
 NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
+/**
+ * npumem_bo_import() - buffer that a dma-buf is, of another device or process
+ * @fd: dma-buf file descriptor; stays the caller's and may be closed
+ *
+ * The same dma-buf again is the same buffer to the driver, with one handle, so
+ * import it once at a time. -EINVAL: not a dma-buf. -ENOSYS: of a device whose
+ * memory this one cannot reach.
+ */
+NPUMEM_EXPORT int npumem_bo_import(struct npumem_device *device, int fd, struct npumem_bo **out,
+				   struct npumem_error *error);
+/**
+ * npumem_bo_export() - dma-buf of a buffer, for another device or process
+ * @writable: whether its holder may map it, or have a device write it
+ * @fd: out: descriptor, close-on-exec; close() it
+ *
+ * The first export decides about @writable as long as the dma-buf lives.
+ */
+NPUMEM_EXPORT int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd,
+				   struct npumem_error *error);
 /** npumem_bo_map() - map for reading and writing; same address every time */
 NPUMEM_EXPORT int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *error);
 /** npumem_bo_wait() - until no job uses it; -ETIMEDOUT if @deadline passes */
@@ -351,11 +370,65 @@ NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
 NPUMEM_EXPORT uint32_t npumem_run_handle(const struct npumem_run *run);
 /* The arena, for npumem_bo_map() and npumem_bo_wait(); it is the run's. */
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
-/** npumem_run_bind() - put an external tensor into a BO; see the uapi */
+/**
+ * npumem_run_bind() - put an external tensor into a BO
+ * @tensor: index in the graph
+ * @bo: any but an arena; imported ones too. NULL: bind it to nothing. May be
+ *	destroyed while it is bound: the driver keeps the memory
+ * @offset: first byte in @bo, a multiple of the tensor's alignment
+ *
+ * Replaces an earlier binding; lasts until the run is destroyed. While it lasts,
+ * the run's jobs wait for the fences of the BO and add theirs. -EINVAL: not an
+ * external tensor; outside the BO; misaligned; or bytes of another bound tensor,
+ * and one of the two is written. -EACCES: a tensor that is written, a dma-buf
+ * open for reading only. -EBUSY: jobs of the run are in flight.
+ */
 NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo,
 				  uint64_t offset, struct npumem_error *error);
-/** npumem_run_reset() - next inference; -EBUSY while jobs are in flight */
+/**
+ * npumem_run_reset() - next inference, from plan block 0; bindings stay
+ *
+ * -EBUSY while jobs are in flight.
+ */
 NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *error);
+
+/**
+ * npumem_job_positions() - job that runs positions of the plan's schedule
+ * @first: position
+ * @count: >= 1, all of one plan block
+ * @op: enum drm_npumem_op
+ * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
+ */
+static inline struct drm_npumem_job
+npumem_job_positions(uint32_t engine, uint32_t first, uint32_t count, uint32_t op, uint64_t value)
+{
+	struct drm_npumem_job job = { 0 };
+
+	job.first_position = first;
+	job.position_count = count;
+	job.op = op;
+	job.engine = engine;
+	job.value = value;
+	return job;
+}
+
+/**
+ * npumem_job_edge() - job that takes the run along an edge of the plan
+ * @plan_edge: number in the plan blob's edge section (struct npumem_plan_edge)
+ *
+ * Loops and branches: a run is in one plan block at a time, at first in block 0.
+ * When all positions of it have been submitted, an edge from it leads to the next
+ * one, or past the exit. Which edge is the caller's decision. May stand between
+ * jobs of the two blocks in one submission.
+ */
+static inline struct drm_npumem_job npumem_job_edge(uint32_t plan_edge)
+{
+	struct drm_npumem_job job = { 0 };
+
+	job.first_position = plan_edge;
+	job.flags = NPUMEM_JOB_EDGE;
+	return job;
+}
 
 /**
  * struct npumem_submit - jobs that go together, or not at all
@@ -377,8 +450,10 @@ struct npumem_submit {
 /**
  * npumem_run_submit() - put positions of the plan's schedule on an engine
  *
- * -EPERM with @error->verdict: the state of a tile forbids an access; nothing
- * was submitted. -EIO: an earlier job of the run failed.
+ * -EPERM with @error->verdict: the state of a tile forbids an access, or the run
+ * is not in the job's block; -ENXIO with @error->verdict: a job accesses an
+ * external tensor that is bound to nothing. Nothing was submitted then. -EIO: an
+ * earlier job of the run failed.
  */
 NPUMEM_EXPORT int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
 				    struct npumem_error *error);

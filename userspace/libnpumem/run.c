@@ -95,12 +95,18 @@ int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *b
 	struct drm_npumem_run_bind args = { .tensor = tensor, .offset = offset };
 	int err;
 
-	if (!run || !bo)
+	if (!run)
 		return npumem_fail(error, -EINVAL, "npumem_run_bind: NULL argument");
 	args.run = run->handle;
-	args.bo = npumem_bo_handle(bo);
+	args.bo = bo ? npumem_bo_handle(bo) : 0;
 	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_BIND, &args);
-	return err ? npumem_fail_errno(error, err, "bind tensor %u", tensor) : 0;
+	if (!err)
+		return 0;
+	if (!bo)
+		return npumem_fail_errno(error, err, "bind tensor %u to nothing", tensor);
+	return npumem_fail_errno(error, err, "bind tensor %u to bytes from %llu of a BO of %llu",
+				 tensor, (unsigned long long)offset,
+				 (unsigned long long)npumem_bo_size(bo));
 }
 
 int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
