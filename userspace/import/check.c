@@ -82,8 +82,30 @@ static int check_writes(const struct npuplan_graph *graph, uint32_t *writer, uin
 	return 0;
 }
 
+/* Values come along edges: nothing else gives @to any. */
+static int check_carries(const struct npuplan_graph *graph, const uint32_t *writer, bool *carried,
+			 struct npuplan_error *error)
+{
+	for (uint32_t i = 0; i < graph->carry_count; i++) {
+		uint32_t to = graph->carries[i].to;
+
+		if (writer[to] != NPUMEM_NONE)
+			return import_fail(
+				error, -EINVAL,
+				"%s is written by %s, and a loop or branch carries values to it",
+				import_tensor_text(&graph->tensors[to]).s,
+				import_op_text(&graph->ops[writer[to]]).s);
+		carried[to] = true;
+	}
+	return 0;
+}
+
+/*
+ * Order within a block. Across blocks it depends on the path: readers of models
+ * see to that as they make the blocks, and planning does.
+ */
 static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer,
-		       struct npuplan_error *error)
+		       const bool *carried, struct npuplan_error *error)
 {
 	for (uint32_t i = 0; i < graph->op_count; i++) {
 		const struct npuplan_op *op = &graph->ops[i];
@@ -96,7 +118,7 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 			if (tensor->kind == NPUMEM_TENSOR_INPUT ||
 			    tensor->kind == NPUMEM_TENSOR_PARAMETER ||
 			    tensor->kind == NPUMEM_TENSOR_STATE ||
-			    (tensor->flags & NPUMEM_TENSOR_ALIAS))
+			    (tensor->flags & NPUMEM_TENSOR_ALIAS) || carried[t])
 				continue;
 			if (writer[t] == NPUMEM_NONE)
 				return import_fail(error, -EINVAL,
@@ -108,7 +130,7 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 						   "%s reads %s, which it writes itself",
 						   import_op_text(op).s,
 						   import_tensor_text(tensor).s);
-			if (writer[t] > i)
+			if (writer[t] > i && graph->ops[writer[t]].block == op->block)
 				return import_fail(
 					error, -EINVAL,
 					"%s reads %s, which %s writes only later: operators "
@@ -123,30 +145,38 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error)
 {
 	uint32_t *writer, *reader;
+	bool *carried;
 	int err;
 
 	if (!graph->op_count)
 		return import_fail(error, -EINVAL, "the graph has no operators");
 	writer = malloc(((size_t)graph->tensor_count + 1) * 2 * sizeof(*writer));
-	if (!writer)
+	carried = calloc((size_t)graph->tensor_count + 1, sizeof(*carried));
+	if (!writer || !carried) {
+		free(writer);
+		free(carried);
 		return import_fail(error, -ENOMEM, "out of memory");
+	}
 	reader = writer + graph->tensor_count;
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		writer[i] = reader[i] = NPUMEM_NONE;
 
 	err = check_writes(graph, writer, reader, error);
 	if (!err)
-		err = check_reads(graph, writer, error);
+		err = check_carries(graph, writer, carried, error);
+	if (!err)
+		err = check_reads(graph, writer, carried, error);
 	for (uint32_t i = 0; !err && i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT && writer[i] == NPUMEM_NONE &&
-		    !(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		    !carried[i] && !(tensor->flags & NPUMEM_TENSOR_ALIAS))
 			err = import_fail(error, -EINVAL,
 					  "%s is an output of the graph, but nothing writes it",
 					  import_tensor_text(tensor).s);
 	}
 	free(writer);
+	free(carried);
 	return err;
 }
 

@@ -9,7 +9,8 @@
 #include "import.h"
 
 static const char *const graph_keys[] = { "name",   "source",  "dtype_bytes", "model_params",
-					  "layout", "tensors", "ops",	      NULL };
+					  "layout", "tensors", "ops",	      "blocks",
+					  "edges",  NULL };
 static const char *const tensor_keys[] = { "id",       "name",	      "shape",	  "bytes",
 					   "kind",     "dtype_bytes", "align",	  "fixed_offset",
 					   "external", "host",	      "alias_of", "alias_offset",
@@ -43,9 +44,8 @@ uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id)
 	return found ? found->index : NPUMEM_NONE;
 }
 
-/* Sort; no id may come twice. @what: "tensors" or "ops" */
-static int sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_t count,
-		    const char *what)
+int json_sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_t count,
+		  const char *what)
 {
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	for (uint32_t i = 1; i < count; i++) {
@@ -245,13 +245,12 @@ static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t 
 			return err;
 	}
 	reader->id_count = (uint32_t)count;
-	err = sort_ids(reader, reader->ids, reader->id_count, "tensors");
+	err = json_sort_ids(reader, reader->ids, reader->id_count, "tensors");
 	return err ? err : resolve_aliases(reader, list);
 }
 
-/* Lists of tensor ids -> malloc'ed list of indices. */
-static int read_references(struct graph_json_reader *reader, json_t *object, const char *path,
-			   const char *key, uint32_t **indices, uint32_t *count)
+int json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
+		     const char *key, uint32_t **indices, uint32_t *count)
 {
 	json_t *list = NULL, *item;
 	size_t i;
@@ -304,12 +303,12 @@ static int read_op(struct graph_json_reader *reader, json_t *object, const char 
 	op->type = strdup(type);
 	if (!op->name || !op->type)
 		return import_fail(reader->error, -ENOMEM, "out of memory");
-	err = read_references(reader, object, path, "inputs", &op->inputs, &op->input_count);
+	err = json_get_tensors(reader, object, path, "inputs", &op->inputs, &op->input_count);
 	for (uint32_t i = 0; !err && i < op->input_count; i++)
 		reader->input_of[op->inputs[i]] = reader->graph->op_count;
 	if (!err)
-		err = read_references(reader, object, path, "outputs", &op->outputs,
-				      &op->output_count);
+		err = json_get_tensors(reader, object, path, "outputs", &op->outputs,
+				       &op->output_count);
 	if (err)
 		return err;
 	if (!op->output_count)
@@ -328,32 +327,18 @@ static void op_release(struct npuplan_op *op)
 	free(op->outputs);
 }
 
-static int read_ops(struct graph_json_reader *reader, json_t *list)
+int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *path,
+		  uint32_t block)
 {
-	size_t count = json_array_size(list), i;
-	struct json_id *ids = calloc(count + 1, sizeof(*ids));
-	json_t *object;
-	int err = 0;
+	struct npuplan_op op = { .block = block };
+	int64_t index;
+	int err;
 
-	if (!ids)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
-	json_array_foreach(list, i, object) {
-		struct npuplan_op op = { 0 };
-		int64_t index;
-
-		err = read_op(reader, object, json_path("$.ops[%zu]", i).s, &op);
-		index = err ? err : npuplan_graph_add_op(reader->graph, &op);
-		if (!err && index < 0)
-			err = import_fail(reader->error, (int)index, "$.ops[%zu]: %s", i,
-					  strerror((int)-index));
-		ids[i] = (struct json_id){ .id = op.id, .index = (uint32_t)i };
-		op_release(&op);
-		if (err)
-			break;
-	}
-	if (!err)
-		err = sort_ids(reader, ids, (uint32_t)count, "ops");
-	free(ids);
+	err = read_op(reader, object, path, &op);
+	index = err ? err : npuplan_graph_add_op(reader->graph, &op);
+	if (!err && index < 0)
+		err = import_fail(reader->error, (int)index, "%s: %s", path, strerror((int)-index));
+	op_release(&op);
 	return err;
 }
 
@@ -405,7 +390,7 @@ static int read_graph(struct graph_json_reader *reader, json_t *root)
 	if (!err)
 		err = read_tensors(reader, tensors, dtype_bytes);
 	if (!err)
-		err = read_ops(reader, ops);
+		err = graph_json_ops(reader, root, ops);
 	if (!err)
 		err = import_check_graph(reader->graph, reader->error);
 	return err;

@@ -62,6 +62,25 @@ int json_only_keys(struct graph_json_reader *reader, json_t *object, const char 
 /** json_tensor_of_id() - index, or NPUMEM_NONE */
 uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id);
 
+/** json_get_tensors() - list of ids of tensors -> malloc'ed list of indices */
+int json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
+		     const char *key, uint32_t **indices, uint32_t *count);
+/** json_sort_ids() - sort; no id may come twice
+ * @what: "tensors" or "ops"
+ */
+int json_sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_t count,
+		  const char *what);
+
+/** graph_json_op() - read an operator that is no loop or branch, add it to @block */
+int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *path,
+		  uint32_t block);
+/** graph_json_ops() - operators, loops and branches -> blocks and edges
+ * @list: "ops" of the file
+ *
+ * Block 0 has no edge that leads to it.
+ */
+int graph_json_ops(struct graph_json_reader *reader, json_t *root, json_t *list);
+
 /** graph_json_attrs() - read the attributes of an operator
  * @attrs: the object, or NULL if there is none
  * @op: all else of it is filled in

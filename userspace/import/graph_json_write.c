@@ -137,6 +137,53 @@ static json_t *op_json(const struct npuplan_graph *graph, const struct npuplan_o
 	return object;
 }
 
+/* Loops and branches have become blocks and edges, and are written as such. */
+static json_t *blocks_json(const struct npuplan_graph *graph)
+{
+	json_t *list = json_array();
+	uint32_t op = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < graph->block_count; i++) {
+		uint32_t first = op;
+
+		while (op < graph->op_count && graph->ops[op].block == i)
+			op++;
+		err |= json_array_append_new(list, json_integer(op - first));
+	}
+	if (err) {
+		json_decref(list);
+		return NULL;
+	}
+	return list;
+}
+
+static json_t *edge_json(const struct npuplan_graph *graph, const struct npumem_edge *edge)
+{
+	json_t *object = json_object(), *carries = json_array();
+	int err = 0;
+
+	for (uint32_t i = 0; i < edge->carry_count; i++) {
+		const struct npumem_carry *carry = &graph->carries[edge->first_carry + i];
+
+		err |= json_array_append_new(
+			carries,
+			json_pack("{sIsI}", "from", (json_int_t)graph->tensors[carry->from].id,
+				  "to", (json_int_t)graph->tensors[carry->to].id));
+	}
+	err |= json_object_set_new(object, "from", json_integer(edge->from));
+	if (edge->to != NPUMEM_NONE)
+		err |= json_object_set_new(object, "to", json_integer(edge->to));
+	if (edge->carry_count)
+		err |= json_object_set(object, "carries", carries);
+	json_decref(carries);
+	if (err) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}
+
 /* @json is given up. */
 static int write_line(FILE *out, json_t *json, bool last)
 {
@@ -145,6 +192,27 @@ static int write_line(FILE *out, json_t *json, bool last)
 	json_decref(json);
 	fputs(last ? "\n" : ",\n", out);
 	return err;
+}
+
+static int write_flow(FILE *out, const struct npuplan_graph *graph, struct npuplan_error *error)
+{
+	json_t *blocks;
+	int err;
+
+	if (!graph->edge_count) {
+		fputs("]}\n", out);
+		return 0;
+	}
+	fputs("],\n\"blocks\":", out);
+	blocks = blocks_json(graph);
+	err = blocks ? json_dumpf(blocks, out, JSON_COMPACT) : -1;
+	json_decref(blocks);
+	fputs(",\n\"edges\":[\n", out);
+	for (uint32_t i = 0; i < graph->edge_count && !err; i++)
+		err = write_line(out, edge_json(graph, &graph->edges[i]),
+				 i + 1 == graph->edge_count);
+	fputs("]}\n", out);
+	return err ? import_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
 static int write_graph(FILE *out, const struct npuplan_graph *graph, struct npuplan_error *error)
@@ -177,8 +245,7 @@ static int write_graph(FILE *out, const struct npuplan_graph *graph, struct npup
 					   "operator %" PRId64 ": its name or type is not UTF-8",
 					   graph->ops[i].id);
 	}
-	fputs("]}\n", out);
-	return 0;
+	return write_flow(out, graph, error);
 }
 
 int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,

@@ -92,7 +92,8 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 	struct npuplan_op copy = *op;
 	int err;
 
-	if (op->attrs.spatial > NPUPLAN_MAX_SPATIAL)
+	if (op->attrs.spatial > NPUPLAN_MAX_SPATIAL || op->block >= graph->block_count ||
+	    (graph->op_count && op->block < graph->ops[graph->op_count - 1].block))
 		return -EINVAL;
 	err = npuplan_grow(&graph->ops, graph->op_count, sizeof(*graph->ops));
 	if (err)
@@ -135,14 +136,23 @@ int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
 	return graph->tile_count++;
 }
 
+static uint32_t block_of(const struct npuplan_graph *graph, uint32_t op)
+{
+	return op == NPUMEM_NONE ? graph->block_count - 1 : graph->ops[op].block;
+}
+
 int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan_step *step,
 			       const struct npumem_access *accesses, uint32_t access_count)
 {
 	struct npuplan_step copy = *step;
 	uint32_t old = graph->access_count;
+	struct npumem_block *block;
 	int err;
 
 	if (!access_count || (step->op != NPUMEM_NONE && step->op >= graph->op_count))
+		return -EINVAL;
+	if (graph->step_count &&
+	    block_of(graph, step->op) < block_of(graph, graph->steps[graph->step_count - 1].op))
 		return -EINVAL;
 	for (uint32_t i = 0; i < access_count; i++)
 		if (accesses[i].tile >= graph->tile_count)
@@ -161,6 +171,52 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 	copy.first_access = old;
 	copy.access_count = access_count;
 	graph->steps[graph->step_count] = copy;
-	graph->blocks[graph->block_count - 1].step_count++;
+	block = &graph->blocks[block_of(graph, step->op)];
+	if (!block->step_count++)
+		block->first_step = graph->step_count;
 	return graph->step_count++;
+}
+
+int64_t npuplan_graph_add_block(struct npuplan_graph *graph)
+{
+	int err = npuplan_grow(&graph->blocks, graph->block_count, sizeof(*graph->blocks));
+
+	if (err)
+		return err;
+	graph->blocks[graph->block_count] = (struct npumem_block){
+		.first_step = graph->step_count,
+		.name = NPUMEM_NONE,
+	};
+	return graph->block_count++;
+}
+
+int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from, uint32_t to,
+			       const struct npumem_carry *carries, uint32_t carry_count)
+{
+	uint32_t first = graph->carry_count;
+	int err;
+
+	if (from >= graph->block_count || (to >= graph->block_count && to != NPUMEM_NONE))
+		return -EINVAL;
+	for (uint32_t i = 0; i < carry_count; i++)
+		if (carries[i].from >= graph->tensor_count ||
+		    carries[i].to >= graph->tensor_count ||
+		    graph->tensors[carries[i].from].size != graph->tensors[carries[i].to].size)
+			return -EINVAL;
+	err = npuplan_grow(&graph->edges, graph->edge_count, sizeof(*graph->edges));
+	for (uint32_t i = 0; i < carry_count && !err; i++) {
+		err = npuplan_grow(&graph->carries, first + i, sizeof(*graph->carries));
+		if (!err)
+			graph->carries[first + i] = carries[i];
+	}
+	if (err)
+		return err;
+	graph->carry_count += carry_count;
+	graph->edges[graph->edge_count] = (struct npumem_edge){
+		.from = from,
+		.to = to,
+		.first_carry = first,
+		.carry_count = carry_count,
+	};
+	return graph->edge_count++;
 }

@@ -92,6 +92,7 @@ struct npuplan_attrs {
  * struct npuplan_op - operator of the source model
  * @name, @type: owned; @type as graph JSON names it ("conv2d", "add", "cat")
  * @inputs, @outputs: tensors; parameters included
+ * @block: of the graph, that the operator's steps go to
  * @id: the operator's id in the source file; plan JSON speaks of it
  */
 struct npuplan_op {
@@ -101,6 +102,7 @@ struct npuplan_op {
 	uint32_t *outputs;
 	uint32_t input_count;
 	uint32_t output_count;
+	uint32_t block;
 	struct npuplan_attrs attrs;
 	int64_t id;
 };
@@ -168,18 +170,33 @@ struct npuplan_graph {
 NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
 NPUPLAN_EXPORT void npuplan_graph_free(struct npuplan_graph *graph);
 
-/* Append; return the index, or a negative errno. Names are copied. */
+/*
+ * Append; return the index, or a negative errno. Names are copied. Operators stand
+ * block by block, so no operator's block is below that of the one before.
+ */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph,
 						const struct npuplan_tensor *tensor);
 NPUPLAN_EXPORT int64_t npuplan_graph_add_op(struct npuplan_graph *graph,
 					    const struct npuplan_op *op);
 NPUPLAN_EXPORT int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
 					      const struct npumem_region *region);
-/* @accesses: of tiles already added. The step goes to the last block. */
+/*
+ * @accesses: of tiles already added. The step goes to its operator's block; without
+ * an operator, to the last one. Steps, too, stand block by block.
+ */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_step(struct npuplan_graph *graph,
 					      const struct npuplan_step *step,
 					      const struct npumem_access *accesses,
 					      uint32_t access_count);
+/* Block without steps; a new graph has one, its entry. */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
+/** npuplan_graph_add_edge() - let control pass from the end of a block to another
+ * @to: block, or NPUMEM_NONE for the exit
+ * @carries: parallel assignments along the edge, of tensors of equal size
+ */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from,
+					      uint32_t to, const struct npumem_carry *carries,
+					      uint32_t carry_count);
 
 /** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
  * @with_parameters: parameters are accessed, and so planned, too

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "planners.h"
+#include "flow.h"
 
 #define MAX_ALIGN 65536u
 
@@ -21,9 +21,6 @@ static int check_supported(const struct npuplan_graph *graph, struct npuplan_err
 {
 	char label[96];
 
-	if (graph->block_count != 1 || graph->edge_count)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "loops and branches are not planned by this version");
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
@@ -40,19 +37,11 @@ static int check_supported(const struct npuplan_graph *graph, struct npuplan_err
 	return 0;
 }
 
-static int problem_init(struct npuplan_problem *problem, const struct npuplan_graph *graph,
-			const struct npuv_graph *cells, const struct npuplan_options *options,
-			double started, struct npuplan_error *error)
+static int problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
+			struct npuplan_error *error)
 {
 	int err;
 
-	*problem = (struct npuplan_problem){
-		.graph = graph,
-		.options = options,
-		.alignment = options->alignment ? options->alignment : 1,
-		.started = started,
-		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
-	};
 	err = npuplan_liveness_init(&problem->live, cells);
 	if (err)
 		return npuplan_fail(error, err, "live ranges: %s", strerror(-err));
@@ -177,6 +166,15 @@ static int pack(const struct npuplan_problem *problem, const struct npuplan_plan
 	return err;
 }
 
+static int plan_straight(struct npuplan_problem *problem, const struct npuv_graph *cells,
+			 const struct npuplan_planner *planner, struct npuplan_plan **plan,
+			 struct npuplan_error *error)
+{
+	int err = problem_init(problem, cells, error);
+
+	return err ? err : pack(problem, planner, problem->options, plan, error);
+}
+
 int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options *options,
 		 struct npuplan_plan **out, struct npuplan_error *error)
 {
@@ -204,9 +202,17 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;
-	err = problem_init(&problem, graph, checked.cells, options, started, error);
-	if (!err)
-		err = pack(&problem, planner, options, &plan, error);
+	problem = (struct npuplan_problem){
+		.graph = graph,
+		.options = options,
+		.alignment = options->alignment ? options->alignment : 1,
+		.started = started,
+		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
+	};
+	if (graph->edge_count || graph->block_count != 1)
+		err = npuplan_flow_plan(&problem, planner, &plan, error);
+	else
+		err = plan_straight(&problem, checked.cells, planner, &plan, error);
 	if (!err)
 		err = self_check(checked.cells, plan, error);
 	problem_fini(&problem);

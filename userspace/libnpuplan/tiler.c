@@ -17,7 +17,8 @@ static void clear_tiling(struct npuplan_graph *graph)
 	graph->step_count = 0;
 	graph->access_count = 0;
 	graph->tile_count = 0;
-	graph->blocks[0].step_count = 0;
+	for (uint32_t i = 0; i < graph->block_count; i++)
+		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
 	graph->bands = 0;
 	graph->with_parameters = false;
 }
@@ -37,8 +38,14 @@ int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
 
 void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err)
 {
-	if (err && tiler->graph)
-		clear_tiling(tiler->graph);
+	struct npuplan_graph *graph = tiler->graph;
+
+	if (err && graph)
+		clear_tiling(graph);
+	/* Blocks without steps stand between those that have some. */
+	for (uint32_t i = 1; graph && i < graph->block_count; i++)
+		graph->blocks[i].first_step =
+			graph->blocks[i - 1].first_step + graph->blocks[i - 1].step_count;
 	free(tiler->table);
 	free(tiler->accesses);
 	free(tiler->place);

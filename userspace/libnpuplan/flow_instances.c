@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Instances of blocks: assign names to places around the loops until nothing new
+ * comes up.
+ *
+ * Within a group (names joined by carries, all of one size) places are numbered.
+ * An instance is a block and the place of each name that is live on its entry.
+ * Its new values take places that are free; the edges that leave it then say
+ * which instances follow. Like register allocation that has no moves, and
+ * duplicates code instead.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+/* Ways to place an instance's new values that are compared. */
+#define MAX_TRIES    64
+/* New values of more than so many groups' members get the first place that will do. */
+#define MAX_SEARCHED 64
+/* Places that are tried for one value, the lowest free one included. */
+#define MAX_CHOICES  8
+
+/**
+ * struct search - where the new values of one instance go
+ * @instance: under way
+ * @slots: per name of its block, NPUMEM_NONE for names that never leave it
+ * @best: of the best choice so far, which leads to @score known instances
+ * @fresh: names that are to be placed, by start; @fresh_count of them
+ * @alone: per tensor: no carry joins it to another, so it has one place
+ * @last_of: per block its latest instance, and @before: per instance the one
+ *	before it of the same block; NPUMEM_NONE ends the list
+ */
+struct search {
+	struct npuplan_flow *flow;
+	struct npuplan_error *error;
+	uint32_t *slots;
+	uint32_t *best;
+	uint32_t *fresh;
+	uint32_t *key;
+	uint32_t *last_of;
+	uint32_t *before;
+	uint32_t *in_count;
+	bool *alone;
+	uint32_t instance;
+	uint32_t fresh_count;
+	uint32_t score;
+	uint32_t tries;
+};
+
+static uint32_t group_of(const struct npuplan_flow *flow, uint32_t name)
+{
+	return flow->groups[flow->names[name].tensor];
+}
+
+/* Whether @to may take the bytes of @from in an operator that works in place. */
+static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t from, uint32_t to)
+{
+	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++)
+		if (flow->reuses[i].read == from && flow->reuses[i].write == to)
+			return true;
+	return false;
+}
+
+static bool is_free(const struct search *s, uint32_t block, uint32_t name, uint32_t slot)
+{
+	const struct npuplan_flow *flow = s->flow;
+	const struct npuplan_name *mine = &flow->names[name];
+	uint32_t first = flow->first_name[block];
+
+	for (uint32_t i = first; i < flow->first_name[block + 1]; i++) {
+		const struct npuplan_name *other = &flow->names[i];
+
+		if (i == name || s->slots[i - first] != slot ||
+		    group_of(flow, i) != group_of(flow, name) || other->end < mine->start ||
+		    other->start > mine->end)
+			continue;
+		if (other->end == mine->start && may_reuse(flow, block, i, name))
+			continue;
+		return false;
+	}
+	return true;
+}
+
+/*
+ * State that an edge hands on to block @to: per name live on its entry the place
+ * of the value that it takes. False if a new value's place is not chosen yet.
+ */
+static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_t *key)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block, count = 0;
+
+	for (uint32_t i = flow->first_name[to]; i < flow->first_name[to + 1]; i++) {
+		uint32_t from;
+
+		if (!flow->names[i].live_in)
+			continue;
+		from = npuplan_name_of(flow, block,
+				       npuplan_carried(flow, edge, flow->names[i].tensor));
+		key[count] = s->slots[from - flow->first_name[block]];
+		if (key[count++] == NPUMEM_NONE)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t find_instance(const struct search *s, uint32_t block, const uint32_t *key)
+{
+	for (uint32_t i = s->last_of[block]; i != NPUMEM_NONE; i = s->before[i])
+		if (!memcmp(s->flow->instances[i].slots, key, s->in_count[block] * sizeof(*key)))
+			return i;
+	return NPUMEM_NONE;
+}
+
+/* How many edges lead to instances that are there already, or to the exit. */
+static uint32_t count_known(const struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block, known = 0;
+
+	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
+		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to;
+
+		known += to == NPUMEM_NONE || (edge_key(s, edge, to, s->key) &&
+					       find_instance(s, to, s->key) != NPUMEM_NONE);
+	}
+	return known;
+}
+
+static void add_choice(const struct search *s, uint32_t block, uint32_t name, uint32_t slot,
+		       uint32_t *choices, uint32_t *count)
+{
+	for (uint32_t i = 0; i < *count; i++)
+		if (choices[i] == slot)
+			return;
+	if (is_free(s, block, name, slot))
+		choices[(*count)++] = slot;
+}
+
+/* Places in which instances that may follow expect a value; then the lowest. */
+static uint32_t list_choices(const struct search *s, uint32_t name, uint32_t *choices)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block, count = 0, slot = 0;
+
+	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
+		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to, at = 0;
+
+		if (to == NPUMEM_NONE)
+			continue;
+		for (uint32_t i = flow->first_name[to]; i < flow->first_name[to + 1]; i++) {
+			if (!flow->names[i].live_in)
+				continue;
+			if (npuplan_carried(flow, edge, flow->names[i].tensor) ==
+			    flow->names[name].tensor)
+				for (uint32_t p = s->last_of[to];
+				     p != NPUMEM_NONE && count < MAX_CHOICES - 1; p = s->before[p])
+					add_choice(s, block, name, flow->instances[p].slots[at],
+						   choices, &count);
+			at++;
+		}
+	}
+	while (!is_free(s, block, name, slot))
+		slot++;
+	add_choice(s, block, name, slot, choices, &count);
+	return count;
+}
+
+static void place(struct search *s, uint32_t at)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block;
+	uint32_t choices[MAX_CHOICES], count, known;
+	uint32_t *slot;
+
+	if (s->score == npuplan_out_count(flow, block) || s->tries >= MAX_TRIES)
+		return;
+	if (at == s->fresh_count) {
+		s->tries++;
+		known = count_known(s);
+		if (s->score == UINT32_MAX || known > s->score) {
+			s->score = known;
+			memcpy(s->best, s->slots,
+			       (flow->first_name[block + 1] - flow->first_name[block]) *
+				       sizeof(*s->best));
+		}
+		return;
+	}
+	slot = &s->slots[s->fresh[at] - flow->first_name[block]];
+	count = list_choices(s, s->fresh[at], choices);
+	for (uint32_t i = 0; i < count; i++) {
+		*slot = choices[i];
+		place(s, at + 1);
+	}
+	*slot = NPUMEM_NONE;
+}
+
+static void place_first(struct search *s)
+{
+	uint32_t first = s->flow->first_name[s->flow->instances[s->instance].block];
+	uint32_t choices[MAX_CHOICES];
+
+	for (uint32_t i = 0; i < s->fresh_count; i++) {
+		list_choices(s, s->fresh[i], choices);
+		s->slots[s->fresh[i] - first] = choices[0];
+	}
+}
+
+/*
+ * Two names of one value, one of them updated in place: both are gone but one
+ * is still needed.
+ */
+static int check_updates(const struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	const struct npuplan_graph *graph = flow->graph;
+	uint32_t block = flow->instances[s->instance].block, first = flow->first_name[block];
+	uint32_t end = flow->first_name[block + 1];
+	char label[96], other[96], where[128];
+
+	for (uint32_t i = first; i < end; i++) {
+		uint32_t update = flow->names[i].update;
+
+		if (update == UINT32_MAX || s->slots[i - first] == NPUMEM_NONE ||
+		    s->alone[flow->names[i].tensor])
+			continue;
+		for (uint32_t k = first; k < end; k++)
+			if (k != i && s->slots[k - first] == s->slots[i - first] &&
+			    group_of(flow, k) == group_of(flow, i) &&
+			    flow->names[k].start <= update && flow->names[k].end > update)
+				return npuplan_fail(
+					s->error, -EOPNOTSUPP,
+					"%s is updated in place in %s while %s, which has the same value there, is still needed: that takes a copy",
+					npuplan_tensor_label(graph, flow->names[i].tensor, label),
+					npuplan_block_label(graph, block, where),
+					npuplan_tensor_label(graph, flow->names[k].tensor, other));
+	}
+	return 0;
+}
+
+/* A state must be found by the next inference where this one found it. */
+static int check_states(const struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block, at = 0;
+	char label[96], where[128];
+
+	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++) {
+		uint32_t tensor = flow->names[i].tensor, now;
+
+		if (!flow->names[i].live_in)
+			continue;
+		now = flow->instances[0].slots[at++];
+		if (flow->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE)
+			continue;
+		if (s->slots[npuplan_name_of(flow, block, tensor) - flow->first_name[block]] != now)
+			return npuplan_fail(
+				s->error, -EOPNOTSUPP,
+				"state %s leaves %s in other bytes than those it began in: without a copy the next inference would not find it",
+				npuplan_tensor_label(flow->graph, tensor, label),
+				npuplan_block_label(flow->graph, block, where));
+	}
+	return 0;
+}
+
+/* "x, y, z": members of groups of several, for the message below. */
+static int fail_instances(struct search *s, uint32_t block)
+{
+	const struct npuplan_flow *flow = s->flow;
+	char names[200] = "", label[96], where[128];
+	uint32_t named = 0;
+	size_t used = 0;
+
+	for (uint32_t i = flow->first_name[block]; i < flow->first_name[block + 1] && named < 4;
+	     i++) {
+		uint32_t tensor = flow->names[i].tensor;
+
+		if (!flow->names[i].live_in || used >= sizeof(names) - 100)
+			continue;
+		for (uint32_t k = 0; k < flow->graph->carry_count; k++) {
+			if (flow->carries[k].to != tensor)
+				continue;
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%.40s",
+						 named++ ? ", " : "",
+						 npuplan_tensor_label(flow->graph, tensor, label));
+			break;
+		}
+	}
+	return npuplan_fail(
+		s->error, -E2BIG,
+		"%s: its carried tensors (%s) rotate through more places than %u instances of blocks, or %u positions, can tell apart",
+		npuplan_block_label(flow->graph, block, where), names, NPUPLAN_MAX_INSTANCES,
+		NPUPLAN_MAX_POSITIONS);
+}
+
+static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
+{
+	struct npuplan_flow *flow = s->flow;
+	uint32_t count = flow->instance_count;
+	uint32_t names = flow->first_name[block + 1] - flow->first_name[block];
+	struct npuplan_instance *added;
+	int err;
+
+	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
+	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
+		return fail_instances(s, block);
+	err = npuplan_grow(&flow->instances, count, sizeof(*flow->instances));
+	if (!err)
+		err = npuplan_grow(&s->before, count, sizeof(*s->before));
+	if (err)
+		return err;
+	added = &flow->instances[count];
+	*added = (struct npuplan_instance){
+		.slots = malloc(s->in_count[block] * sizeof(*key) + 1),
+		.block = block,
+		.first_node = flow->node_count,
+		.first_position = flow->position_count,
+		.first_edge = flow->edge_count,
+	};
+	if (!added->slots)
+		return -ENOMEM;
+	memcpy(added->slots, key, s->in_count[block] * sizeof(*key));
+	flow->instance_count++;
+	flow->node_count += names;
+	flow->position_count += flow->graph->blocks[block].step_count;
+	flow->edge_count += npuplan_out_count(flow, block);
+	s->before[count] = s->last_of[block];
+	s->last_of[block] = count;
+	return 0;
+}
+
+static int compare_start(const struct npuplan_flow *flow, uint32_t a, uint32_t b)
+{
+	if (flow->names[a].start != flow->names[b].start)
+		return flow->names[a].start < flow->names[b].start ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+/* Names that come in have their places; those that go out must get theirs. */
+static void list_fresh(struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	const struct npuplan_instance *instance = &flow->instances[s->instance];
+	uint32_t first = flow->first_name[instance->block], at = 0;
+
+	s->fresh_count = 0;
+	for (uint32_t i = first; i < flow->first_name[instance->block + 1]; i++) {
+		s->slots[i - first] = NPUMEM_NONE;
+		if (flow->names[i].live_in) {
+			s->slots[i - first] = instance->slots[at++];
+		} else if (flow->names[i].live_out && s->alone[flow->names[i].tensor]) {
+			s->slots[i - first] = 0;
+		} else if (flow->names[i].live_out) {
+			uint32_t k = s->fresh_count++;
+
+			while (k && compare_start(flow, i, s->fresh[k - 1]) < 0) {
+				s->fresh[k] = s->fresh[k - 1];
+				k--;
+			}
+			s->fresh[k] = i;
+		}
+	}
+}
+
+static int follow_edges(struct search *s)
+{
+	struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block;
+	uint32_t next = flow->instances[s->instance].first_edge;
+	int err = 0;
+
+	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1] && !err; k++) {
+		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to;
+		uint32_t successor = NPUMEM_NONE;
+
+		if (to == NPUMEM_NONE) {
+			err = check_states(s);
+		} else {
+			edge_key(s, edge, to, s->key);
+			successor = find_instance(s, to, s->key);
+			if (successor == NPUMEM_NONE) {
+				successor = flow->instance_count;
+				err = add_instance(s, to, s->key);
+			}
+		}
+		if (!err)
+			err = npuplan_grow(&flow->successors, next, sizeof(*flow->successors));
+		if (!err)
+			flow->successors[next++] = successor;
+	}
+	return err;
+}
+
+static int settle(struct search *s)
+{
+	struct npuplan_flow *flow = s->flow;
+	uint32_t block = flow->instances[s->instance].block;
+	uint32_t names = flow->first_name[block + 1] - flow->first_name[block];
+	uint32_t node = flow->instances[s->instance].first_node;
+	int err;
+
+	list_fresh(s);
+	if (s->fresh_count <= MAX_SEARCHED) {
+		s->score = UINT32_MAX;
+		s->tries = 0;
+		place(s, 0);
+		memcpy(s->slots, s->best, names * sizeof(*s->slots));
+	} else {
+		place_first(s);
+	}
+	err = check_updates(s);
+	for (uint32_t i = 0; i < names && !err; i++) {
+		err = npuplan_grow(&flow->node_slots, node + i, sizeof(*flow->node_slots));
+		if (!err)
+			flow->node_slots[node + i] = s->slots[i];
+	}
+	return err ? err : follow_edges(s);
+}
+
+/* The run starts with each value in a place of its own. */
+static int add_first(struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t *used = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
+	uint32_t count = 0;
+
+	if (!used)
+		return -ENOMEM;
+	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++)
+		if (flow->names[i].live_in)
+			s->key[count++] = used[group_of(flow, i)]++;
+	free(used);
+	return add_instance(s, 0, s->key);
+}
+
+static int allocate(struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t blocks = flow->graph->block_count, most = 0;
+
+	s->in_count = calloc((size_t)blocks + 1, sizeof(*s->in_count));
+	s->last_of = malloc((size_t)blocks * sizeof(*s->last_of) + 1);
+	s->alone = malloc((size_t)flow->graph->tensor_count * sizeof(*s->alone) + 1);
+	if (!s->in_count || !s->last_of || !s->alone)
+		return -ENOMEM;
+	memset(s->alone, true, flow->graph->tensor_count);
+	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
+		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t names = flow->first_name[i + 1] - flow->first_name[i];
+
+		s->last_of[i] = NPUMEM_NONE;
+		most = names > most ? names : most;
+		for (uint32_t k = flow->first_name[i]; k < flow->first_name[i + 1]; k++)
+			s->in_count[i] += flow->names[k].live_in;
+	}
+	s->slots = calloc((size_t)most + 1, sizeof(*s->slots));
+	s->best = calloc((size_t)most + 1, sizeof(*s->best));
+	s->fresh = calloc((size_t)most + 1, sizeof(*s->fresh));
+	s->key = calloc((size_t)most + 1, sizeof(*s->key));
+	return s->slots && s->best && s->fresh && s->key ? 0 : -ENOMEM;
+}
+
+int npuplan_flow_instances(struct npuplan_flow *flow, struct npuplan_error *error)
+{
+	struct search s = { .flow = flow, .error = error };
+	int err = allocate(&s);
+
+	if (!err)
+		err = add_first(&s);
+	for (; !err && s.instance < flow->instance_count; s.instance++)
+		err = settle(&s);
+	free(s.slots);
+	free(s.best);
+	free(s.fresh);
+	free(s.key);
+	free(s.last_of);
+	free(s.before);
+	free(s.in_count);
+	free(s.alone);
+	if (err == -ENOMEM)
+		npuplan_fail(error, err, "out of memory");
+	return err;
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+/* Graphs with edges: webs packed by any planner, and the plan put together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+/**
+ * struct flow_packing - best packing so far, and what it is of
+ */
+struct flow_packing {
+	struct npuplan_webs webs;
+	struct npuplan_packing packing;
+};
+
+static void packing_fini(struct flow_packing *found)
+{
+	npuplan_webs_fini(&found->webs);
+	free(found->packing.offsets);
+	*found = (struct flow_packing){ 0 };
+}
+
+/* Report what lives at the peak: the atoms of that instance, at that instant. */
+static int note_peak(const struct npuplan_flow *flow, struct npuplan_problem *problem,
+		     uint32_t instance, uint32_t instant)
+{
+	const struct npuplan_instance *at = &flow->instances[instance];
+	uint32_t first = flow->first_name[at->block], end = flow->first_name[at->block + 1];
+
+	problem->live.exit = 2 * flow->position_count + 1;
+	problem->peak_instant = 2 * at->first_position + instant;
+	problem->live.atoms = malloc((size_t)(end - first) * sizeof(*problem->live.atoms) + 1);
+	if (!problem->live.atoms)
+		return -ENOMEM;
+	for (uint32_t i = first; i < end; i++) {
+		const struct npuplan_name *name = &flow->names[i];
+
+		if (name->sure_start > instant || name->sure_end < instant)
+			continue;
+		problem->live.atoms[problem->live.atom_count++] = (struct npuplan_atom){
+			.length = problem->graph->tensors[name->tensor].size,
+			.tensor = name->tensor,
+			.start = problem->peak_instant,
+			.end = problem->peak_instant,
+		};
+	}
+	return 0;
+}
+
+static int find_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
+		      struct npuplan_problem *problem)
+{
+	uint32_t instance, instant;
+	int err = npuplan_flow_bound(flow, webs, &problem->lower_bound, &instance, &instant);
+
+	if (!err)
+		err = note_peak(flow, problem, instance, instant);
+	for (uint32_t i = 0; i < webs->web_count && !err; i++) {
+		const struct npuplan_item *item = &webs->items[i];
+
+		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
+			problem->lower_bound = item->fixed_offset + item->size;
+	}
+	return err;
+}
+
+/* Pack with the names merged in one way; keep it if it is better. */
+static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flow *flow,
+		       enum npuplan_web_merge merge, const struct npuplan_planner *planner,
+		       struct flow_packing *best, struct npuplan_error *error)
+{
+	struct flow_packing now = { 0 };
+	uint64_t work = best->packing.work;
+	int err;
+
+	err = npuplan_webs_init(&now.webs, flow, merge, error);
+	if (err)
+		goto out;
+	if (!problem->live.atoms) {
+		err = find_bound(flow, &now.webs, problem);
+		if (err) {
+			npuplan_fail(error, err, "lower bound: %s", strerror(-err));
+			goto out;
+		}
+	}
+	problem->items = now.webs.items;
+	problem->item_count = now.webs.web_count;
+	problem->conflicts = now.webs.conflicts;
+	now.packing.lower_bound = problem->lower_bound;
+	now.packing.offsets = calloc((size_t)now.webs.web_count + 1, sizeof(uint64_t));
+	if (!now.packing.offsets) {
+		err = npuplan_fail(error, -ENOMEM, "out of memory");
+		goto out;
+	}
+	err = planner->pack(problem, planner->argument, &now.packing, error);
+	if (err)
+		goto out;
+	/* What a planner has proved of these webs is not proved of others. */
+	now.packing.lower_bound = problem->lower_bound;
+	now.packing.status = now.packing.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+								       NPUMEM_PLAN_FEASIBLE;
+	work += now.packing.work;
+	if (!best->packing.offsets || now.packing.top < best->packing.top) {
+		packing_fini(best);
+		*best = now;
+		now = (struct flow_packing){ 0 };
+	}
+	best->packing.work = work;
+out:
+	packing_fini(&now);
+	return err;
+}
+
+static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow,
+		const struct npuplan_planner *planner, struct flow_packing *best,
+		struct npuplan_error *error)
+{
+	int err = 0;
+
+	for (int merge = 0; merge < NPUPLAN_WEBS_COUNT && !err; merge++) {
+		err = pack_merged(problem, flow, merge, planner, best, error);
+		if (err || best->packing.top <= problem->lower_bound)
+			break;
+		if (problem->deadline && npuplan_now() >= problem->deadline)
+			break;
+	}
+	if (!err) {
+		problem->items = best->webs.items;
+		problem->item_count = best->webs.web_count;
+		problem->conflicts = best->webs.conflicts;
+	}
+	if (!err && problem->options->arena_budget &&
+	    best->packing.top > problem->options->arena_budget)
+		err = npuplan_fail_budget(problem, &best->packing, error);
+	return err;
+}
+
+/* ---------------------------------------------------------------- the plan */
+
+/* Position of an instant of a block, counted in the schedule. */
+static uint32_t position_at(const struct npuplan_flow *flow, const struct npuplan_instance *at,
+			    uint32_t instant)
+{
+	uint32_t count = flow->graph->blocks[at->block].step_count;
+	uint32_t position = instant ? (instant - 1) / 2 : 0;
+
+	if (position >= count)
+		position = count ? count - 1 : 0;
+	return at->first_position + position;
+}
+
+static void put_instance(const struct npuplan_flow *flow, uint32_t instance,
+			 const struct flow_packing *found, struct npuplan_plan *plan)
+{
+	const struct npuplan_instance *at = &flow->instances[instance];
+	const struct npumem_block *block = &flow->graph->blocks[at->block];
+	struct npumem_plan_block *record = &plan->blocks[instance];
+
+	*record = (struct npumem_plan_block){
+		.block = at->block,
+		.first_position = at->first_position,
+		.position_count = block->step_count,
+		.first_entry = plan->entry_count,
+	};
+	for (uint32_t i = flow->first_name[at->block]; i < flow->first_name[at->block + 1]; i++) {
+		const struct npuplan_name *name = &flow->names[i];
+		uint64_t size = flow->graph->tensors[name->tensor].size;
+		uint32_t node = npuplan_node(flow, instance, i);
+
+		if (name->live_in)
+			plan->entries[plan->entry_count++] = (struct npumem_entry){
+				.tensor = name->tensor,
+				.placement = plan->placement_count,
+				.flags = NPUMEM_ENTRY_RESIDENT,
+				.length = size,
+			};
+		plan->placements[plan->placement_count++] = (struct npumem_placement){
+			.tensor = name->tensor,
+			.block = instance,
+			.from = position_at(flow, at, name->start),
+			.to = position_at(flow, at, name->end),
+			.offset = found->packing.offsets[found->webs.web_of[node]],
+			.region = { .length = size, .count = { 1, 1, 1 } },
+		};
+	}
+	record->entry_count = plan->entry_count - record->first_entry;
+	for (uint32_t i = 0; i < block->step_count; i++)
+		plan->positions[at->first_position + i] = (struct npumem_position){
+			.kind = NPUMEM_POSITION_STEP,
+			.index = block->first_step + i,
+			.placement = NPUMEM_NONE,
+		};
+	for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++)
+		plan->edges[at->first_edge + k] = (struct npumem_plan_edge){
+			.from = instance,
+			.to = flow->successors[at->first_edge + k],
+			.edge = flow->out_edges[flow->first_out[at->block] + k],
+		};
+}
+
+static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
+				      const struct npuplan_flow *flow,
+				      const struct flow_packing *found, const char *planner)
+{
+	struct npuplan_plan *plan = calloc(1, sizeof(*plan));
+
+	if (!plan)
+		return NULL;
+	plan->placements = calloc((size_t)flow->node_count + 1, sizeof(*plan->placements));
+	plan->entries = calloc((size_t)flow->node_count + 1, sizeof(*plan->entries));
+	plan->positions = calloc((size_t)flow->position_count + 1, sizeof(*plan->positions));
+	plan->blocks = calloc((size_t)flow->instance_count + 1, sizeof(*plan->blocks));
+	plan->edges = calloc((size_t)flow->edge_count + 1, sizeof(*plan->edges));
+	if (!plan->placements || !plan->entries || !plan->positions || !plan->blocks ||
+	    !plan->edges) {
+		npuplan_plan_free(plan);
+		return NULL;
+	}
+	plan->info = (struct npumem_plan_info){
+		.arena_size = found->packing.top,
+		.lower_bound = found->packing.lower_bound,
+		.work = found->packing.work,
+		.alignment = problem->alignment,
+		.status = found->packing.status,
+	};
+	snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner);
+	for (uint32_t i = 0; i < flow->instance_count; i++)
+		put_instance(flow, i, found, plan);
+	plan->block_count = flow->instance_count;
+	plan->position_count = flow->position_count;
+	plan->edge_count = flow->edge_count;
+	plan->peak_position = npuplan_instant_position(&problem->live, problem->peak_instant);
+	return plan;
+}
+
+int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_planner *planner,
+		      struct npuplan_plan **plan, struct npuplan_error *error)
+{
+	struct flow_packing found = { 0 };
+	struct npuplan_flow flow;
+	int err;
+
+	err = npuplan_flow_names(&flow, problem->graph, error);
+	if (!err)
+		err = npuplan_flow_instances(&flow, error);
+	if (!err)
+		err = pack(problem, &flow, planner, &found, error);
+	if (!err) {
+		*plan = make_plan(problem, &flow, &found, planner->name);
+		if (!*plan)
+			err = npuplan_fail(error, -ENOMEM, "out of memory");
+	}
+	/* They are the webs'. */
+	problem->items = NULL;
+	problem->conflicts = (struct npuplan_conflicts){ 0 };
+	packing_fini(&found);
+	npuplan_flow_fini(&flow);
+	return err;
+}

@@ -1,0 +1,497 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Webs: nodes (names of instances) that share an address, as in register
+ * allocation. No copy is made, so what an edge joins has one; webs conflict if
+ * both have values in some instance at one time.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+#define MAX_PAIRS ((size_t)1 << 26)
+
+/**
+ * struct tie - pair of webs in each other's way
+ * @apart: they may share their address all the same, if it is exactly one
+ */
+struct tie {
+	uint32_t a;
+	uint32_t b;
+	bool apart;
+};
+
+struct ties {
+	struct tie *list;
+	size_t count;
+	size_t room;
+};
+
+static uint32_t find(uint32_t *parents, uint32_t i)
+{
+	while (parents[i] != i)
+		i = parents[i] = parents[parents[i]];
+	return i;
+}
+
+static void join(uint32_t *parents, uint32_t a, uint32_t b)
+{
+	a = find(parents, a);
+	b = find(parents, b);
+	parents[a > b ? a : b] = a < b ? a : b;
+}
+
+static const struct npuplan_name *name_at(const struct npuplan_flow *flow, uint32_t instance,
+					  uint32_t node)
+{
+	const struct npuplan_instance *at = &flow->instances[instance];
+
+	return &flow->names[flow->first_name[at->block] + node - at->first_node];
+}
+
+static uint32_t node_count(const struct npuplan_flow *flow, uint32_t instance)
+{
+	uint32_t block = flow->instances[instance].block;
+
+	return flow->first_name[block + 1] - flow->first_name[block];
+}
+
+static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
+{
+	for (uint32_t p = 0; p < flow->instance_count; p++) {
+		const struct npuplan_instance *from = &flow->instances[p];
+		uint32_t edges = npuplan_out_count(flow, from->block);
+
+		for (uint32_t k = 0; k < edges; k++) {
+			uint32_t edge = flow->out_edges[flow->first_out[from->block] + k];
+			uint32_t q = flow->successors[from->first_edge + k], to;
+
+			if (q == NPUMEM_NONE)
+				continue;
+			to = flow->instances[q].block;
+			for (uint32_t i = flow->first_name[to]; i < flow->first_name[to + 1]; i++) {
+				uint32_t tensor = flow->names[i].tensor;
+
+				if (!flow->names[i].live_in)
+					continue;
+				tensor = npuplan_carried(flow, edge, tensor);
+				join(parents, npuplan_node(flow, q, i),
+				     npuplan_node(flow, p,
+						  npuplan_name_of(flow, from->block, tensor)));
+			}
+		}
+	}
+}
+
+/* struct key - nodes of equal keys are joined by @merge */
+struct key {
+	uint64_t of;
+	uint32_t slot;
+	uint32_t node;
+};
+
+static int by_key(const void *left, const void *right)
+{
+	const struct key *a = left, *b = right;
+
+	if (a->of != b->of)
+		return a->of < b->of ? -1 : 1;
+	if (a->slot != b->slot)
+		return a->slot < b->slot ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/*
+ * Values in one place of a group, and the same local tensor of several
+ * instances, are never in each other's way. Groups with a fixed tensor are left
+ * alone: only that one has to be there.
+ */
+static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge merge,
+		     uint32_t *parents)
+{
+	const struct npuplan_graph *graph = flow->graph;
+	struct key *keys = malloc((size_t)flow->node_count * sizeof(*keys) + 1);
+	bool *fixed = calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
+	size_t count = 0;
+
+	if (!keys || !fixed) {
+		free(keys);
+		free(fixed);
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FIXED);
+	for (uint32_t p = 0; p < flow->instance_count; p++) {
+		uint32_t first = flow->instances[p].first_node;
+
+		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
+			uint32_t tensor = name_at(flow, p, node)->tensor;
+			uint32_t slot = flow->node_slots[node];
+			bool local = slot == NPUMEM_NONE;
+
+			if (local ? merge != NPUPLAN_WEBS_TENSORS : fixed[flow->groups[tensor]])
+				continue;
+			keys[count++] = (struct key){
+				.of = local ? tensor : flow->groups[tensor],
+				.slot = slot,
+				.node = node,
+			};
+		}
+	}
+	if (count)
+		qsort(keys, count, sizeof(*keys), by_key);
+	for (size_t i = 1; i < count; i++)
+		if (keys[i].of == keys[i - 1].of && keys[i].slot == keys[i - 1].slot)
+			join(parents, keys[i].node, keys[i - 1].node);
+	free(keys);
+	free(fixed);
+	return 0;
+}
+
+/* Number the webs by their first nodes. */
+static void number_webs(struct npuplan_webs *webs, const struct npuplan_flow *flow)
+{
+	for (uint32_t i = 0; i < flow->node_count; i++) {
+		uint32_t root = find(webs->web_of, i);
+
+		webs->items[i].tensor = root == i ? webs->web_count++ : webs->items[root].tensor;
+	}
+	for (uint32_t i = 0; i < flow->node_count; i++)
+		webs->web_of[i] = webs->items[i].tensor;
+	memset(webs->items, 0, (size_t)flow->node_count * sizeof(*webs->items));
+}
+
+static int fix(struct npuplan_item *item, const struct npuplan_graph *graph, uint32_t tensor,
+	       struct npuplan_error *error)
+{
+	const struct npuplan_tensor *t = &graph->tensors[tensor];
+	char label[96], other[96];
+
+	if (!(t->flags & NPUMEM_TENSOR_FIXED))
+		return 0;
+	if (item->fixed && item->fixed_offset != t->fixed_offset)
+		return npuplan_fail(
+			error, -EINVAL,
+			"fixed offsets collide: %s at %llu and %s at %llu are carried to each other, so without a copy they share their bytes",
+			npuplan_tensor_label(graph, item->tensor, label),
+			(unsigned long long)item->fixed_offset,
+			npuplan_tensor_label(graph, tensor, other),
+			(unsigned long long)t->fixed_offset);
+	item->fixed = true;
+	item->fixed_offset = t->fixed_offset;
+	/* Messages speak of the tensor that is fixed. */
+	item->tensor = tensor;
+	return 0;
+}
+
+static int make_items(struct npuplan_webs *webs, const struct npuplan_flow *flow,
+		      struct npuplan_error *error)
+{
+	const struct npuplan_graph *graph = flow->graph;
+
+	for (uint32_t p = 0; p < flow->instance_count; p++) {
+		uint32_t first = flow->instances[p].first_node;
+		/* The entry of an instance is the instant of the exit before it. */
+		uint32_t origin = 2 * flow->instances[p].first_position;
+
+		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
+			const struct npuplan_name *name = name_at(flow, p, node);
+			const struct npuplan_tensor *tensor = &graph->tensors[name->tensor];
+			struct npuplan_item *item = &webs->items[webs->web_of[node]];
+			int err;
+
+			if (!item->size)
+				*item = (struct npuplan_item){
+					.size = tensor->size,
+					.align = tensor->align,
+					.start = origin + name->start,
+					.end = origin + name->end,
+					.tensor = name->tensor,
+				};
+			if (item->align < tensor->align)
+				item->align = tensor->align;
+			if (item->start > origin + name->start)
+				item->start = origin + name->start;
+			if (item->end < origin + name->end)
+				item->end = origin + name->end;
+			err = fix(item, graph, name->tensor, error);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------- conflicts */
+
+static int by_start(const void *left, const void *right, void *context)
+{
+	const struct npuplan_name *names = context;
+	const uint32_t *a = left, *b = right;
+
+	if (names[*a].start != names[*b].start)
+		return names[*a].start < names[*b].start ? -1 : 1;
+	return *a < *b ? -1 : *a > *b;
+}
+
+static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
+{
+	struct tie *list;
+
+	if (ties->count == ties->room) {
+		size_t room = ties->room ? 2 * ties->room : 1024;
+
+		if (room > MAX_PAIRS)
+			return -E2BIG;
+		list = realloc(ties->list, room * sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		ties->list = list;
+		ties->room = room;
+	}
+	ties->list[ties->count++] = (struct tie){ a < b ? a : b, a < b ? b : a, apart };
+	return 0;
+}
+
+static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t a, uint32_t b)
+{
+	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++)
+		if ((flow->reuses[i].read == a && flow->reuses[i].write == b) ||
+		    (flow->reuses[i].read == b && flow->reuses[i].write == a))
+			return true;
+	return false;
+}
+
+/*
+ * Pairs of names of a block that live together, as ties between names; the
+ * sweep is that of npuplan_conflicts_whole().
+ */
+static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
+{
+	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
+	uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
+	uint32_t *active = malloc((size_t)count * sizeof(*active) + 1);
+	uint32_t live = 0;
+	int err = order && active ? 0 : -ENOMEM;
+
+	pairs->count = 0;
+	for (uint32_t i = 0; i < count && !err; i++)
+		order[i] = first + i;
+	if (!err && count)
+		qsort_r(order, count, sizeof(*order), by_start, flow->names);
+	for (uint32_t i = 0; i < count && !err; i++) {
+		const struct npuplan_name *name = &flow->names[order[i]];
+		uint32_t kept = 0;
+
+		for (uint32_t k = 0; k < live; k++)
+			if (flow->names[active[k]].end >= name->start)
+				active[kept++] = active[k];
+		live = kept;
+		for (uint32_t k = 0; k < live && !err; k++) {
+			bool apart = flow->names[active[k]].end == name->start &&
+				     may_reuse(flow, block, active[k], order[i]);
+
+			err = add_tie(pairs, active[k], order[i], apart);
+		}
+		active[live++] = order[i];
+	}
+	free(order);
+	free(active);
+	return err;
+}
+
+/* Pairs of names -> pairs of webs, in each instance of the block. */
+static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow *flow,
+		     uint32_t block, struct ties *pairs, struct ties *ties)
+{
+	int err = pair_names(flow, block, pairs);
+
+	for (uint32_t p = 0; p < flow->instance_count && !err; p++) {
+		if (flow->instances[p].block != block)
+			continue;
+		for (size_t i = 0; i < pairs->count && !err; i++) {
+			const struct tie *pair = &pairs->list[i];
+			uint32_t a = webs->web_of[npuplan_node(flow, p, pair->a)];
+			uint32_t b = webs->web_of[npuplan_node(flow, p, pair->b)];
+
+			if (a != b)
+				err = add_tie(ties, a, b, pair->apart);
+		}
+	}
+	return err;
+}
+
+static int by_webs(const void *left, const void *right)
+{
+	const struct tie *a = left, *b = right;
+
+	if (a->a != b->a)
+		return a->a < b->a ? -1 : 1;
+	if (a->b != b->b)
+		return a->b < b->b ? -1 : 1;
+	return a->apart - b->apart;
+}
+
+/* Each pair once; one instance that needs them disjoint is enough. */
+static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
+{
+	struct npuplan_pair *pairs = malloc(ties->count * sizeof(*pairs) + 1);
+	struct npuplan_interval *intervals = malloc(2 * ties->count * sizeof(*intervals) + 1);
+	size_t count = 0, used = 0;
+	int err = -ENOMEM;
+
+	if (!pairs || !intervals)
+		goto out;
+	if (ties->count)
+		qsort(ties->list, ties->count, sizeof(*ties->list), by_webs);
+	for (size_t i = 0; i < ties->count; i++) {
+		const struct tie *tie = &ties->list[i];
+
+		if (i && tie[-1].a == tie->a && tie[-1].b == tie->b)
+			continue;
+		pairs[count++] = (struct npuplan_pair){
+			.a = tie->a,
+			.b = tie->b,
+			.interval_count = tie->apart ? 2 : 0,
+			.first_interval = used,
+		};
+		if (!tie->apart)
+			continue;
+		intervals[used++] =
+			(struct npuplan_interval){ -(int64_t)webs->items[tie->b].size, 0 };
+		intervals[used++] =
+			(struct npuplan_interval){ 0, (int64_t)webs->items[tie->a].size };
+	}
+	err = npuplan_conflicts_pairs(&webs->conflicts, webs->items, webs->web_count, pairs, count,
+				      intervals);
+out:
+	free(pairs);
+	free(intervals);
+	return err;
+}
+
+int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
+		      enum npuplan_web_merge merge, struct npuplan_error *error)
+{
+	struct ties pairs = { 0 }, ties = { 0 };
+	int err = 0;
+
+	if (error)
+		error->text[0] = '\0';
+	*webs = (struct npuplan_webs){
+		.web_of = malloc((size_t)flow->node_count * sizeof(*webs->web_of) + 1),
+		.items = calloc((size_t)flow->node_count + 1, sizeof(*webs->items)),
+	};
+	if (!webs->web_of || !webs->items)
+		err = -ENOMEM;
+	for (uint32_t i = 0; i < flow->node_count && !err; i++)
+		webs->web_of[i] = i;
+	if (!err) {
+		join_edges(flow, webs->web_of);
+		if (merge != NPUPLAN_WEBS_FINE)
+			err = join_more(flow, merge, webs->web_of);
+	}
+	if (!err) {
+		number_webs(webs, flow);
+		err = make_items(webs, flow, error);
+	}
+	for (uint32_t i = 0; i < flow->graph->block_count && !err; i++)
+		err = tie_block(webs, flow, i, &pairs, &ties);
+	if (!err)
+		err = list_conflicts(webs, &ties);
+	free(pairs.list);
+	free(ties.list);
+	if (err == -ENOMEM)
+		npuplan_fail(error, err, "out of memory");
+	else if (err == -E2BIG)
+		npuplan_fail(error, err, "more than %zu pairs of tensors live together", MAX_PAIRS);
+	return err;
+}
+
+void npuplan_webs_fini(struct npuplan_webs *webs)
+{
+	npuplan_conflicts_fini(&webs->conflicts);
+	free(webs->web_of);
+	free(webs->items);
+	*webs = (struct npuplan_webs){ 0 };
+}
+
+/* ------------------------------------------------------------- lower bound */
+
+struct change {
+	uint32_t instant;
+	bool begins;
+	uint32_t node;
+};
+
+static int by_instant(const void *left, const void *right)
+{
+	const struct change *a = left, *b = right;
+
+	if (a->instant != b->instant)
+		return a->instant < b->instant ? -1 : 1;
+	if (a->begins != b->begins)
+		return a->begins ? -1 : 1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+/* Bytes that operators of a block save at an instant by working in place. */
+static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t instant)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++) {
+		const struct npuplan_name *write = &flow->names[flow->reuses[i].write];
+
+		if (write->start == instant)
+			bytes += flow->graph->tensors[write->tensor].size;
+	}
+	return bytes;
+}
+
+int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
+		       uint64_t *bytes, uint32_t *instance, uint32_t *instant)
+{
+	struct change *changes = malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
+	uint32_t *live = calloc((size_t)webs->web_count + 1, sizeof(*live));
+
+	*bytes = 0;
+	*instance = 0;
+	*instant = 0;
+	for (uint32_t p = 0; p < flow->instance_count && changes && live; p++) {
+		uint32_t first = flow->instances[p].first_node;
+		uint64_t now = 0;
+		size_t count = 0;
+
+		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
+			const struct npuplan_name *name = name_at(flow, p, node);
+
+			if (name->sure_start > name->sure_end)
+				continue;
+			changes[count++] = (struct change){ name->sure_start, true, node };
+			changes[count++] = (struct change){ name->sure_end, false, node };
+		}
+		if (count)
+			qsort(changes, count, sizeof(*changes), by_instant);
+		for (size_t i = 0; i < count; i++) {
+			uint32_t web = webs->web_of[changes[i].node];
+			uint64_t less, size = webs->items[web].size;
+
+			/* Names of one value share their bytes. */
+			if (!changes[i].begins) {
+				now -= --live[web] ? 0 : size;
+				continue;
+			}
+			now += live[web]++ ? 0 : size;
+			less = saved(flow, flow->instances[p].block, changes[i].instant);
+			if (now > less && now - less > *bytes) {
+				*bytes = now - less;
+				*instance = p;
+				*instant = changes[i].instant;
+			}
+		}
+	}
+	free(changes);
+	free(live);
+	return changes && live ? 0 : -ENOMEM;
+}
