@@ -84,10 +84,11 @@ static bool is_listed(const char *name)
 
 static void test_planner_names(void **state)
 {
-	static const char *const names[] = { "greedy",	     "greedy-size",	 "greedy-duration",
-					     "greedy-peers", "greedy-breadth",	 "greedy-start",
-					     "greedy-area",  "greedy-conflicts", "nnc",
-					     "nnc-published" };
+	static const char *const names[] = { "greedy",	      "greedy-size",	  "greedy-duration",
+					     "greedy-peers",  "greedy-breadth",	  "greedy-start",
+					     "greedy-area",   "greedy-conflicts", "nnc",
+					     "nnc-published", "shared-objects",	  "taa",
+					     "taa-paper" };
 	struct npuplan_graph *graph = build_chain(0);
 	const char *name;
 
@@ -100,7 +101,8 @@ static void test_planner_names(void **state)
 		struct npuplan_plan *plan = plan_of(graph, &options);
 
 		assert_string_equal(plan->info.planner, name);
-		assert_in_range(plan->info.arena_size, 16, 22);
+		/* The paper's shifts leave gaps. */
+		assert_in_range(plan->info.arena_size, 16, strcmp(name, "taa-paper") ? 22 : 24);
 		npuplan_plan_free(plan);
 	}
 	npuplan_graph_free(graph);

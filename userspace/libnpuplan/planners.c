@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "planners.h"
+#include "taa/taa.h"
 
 #include <string.h>
 
@@ -17,6 +18,9 @@ static const struct npuplan_planner planners[] = {
 	{ "greedy-conflicts", NPUPLAN_BY_CONFLICTS, npuplan_pack_greedy },
 	{ "nnc", NPUPLAN_NNC_EXTENDED, npuplan_pack_nnc },
 	{ "nnc-published", NPUPLAN_NNC_PUBLISHED, npuplan_pack_nnc },
+	{ "shared-objects", 0, npuplan_pack_best_shared },
+	{ "taa", NPUPLAN_TAA_EXACT, npuplan_pack_taa },
+	{ "taa-paper", NPUPLAN_TAA_PAPER, npuplan_pack_taa },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+/*
+ * TAA's exact form on random small tensors, against all displacements tried one
+ * by one and byte by byte; and on random chains of tiled operators, where every
+ * plan passes the kernel's verifier, is never above the paper's engine and never
+ * below the most bytes that live at once.
+ *
+ * usage: prop_taa [SEED [CASES]]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "taa/displacements.h"
+
+#define MAX_BYTES    96
+#define MAX_VERSIONS 3
+#define MAX_ATOMS    (MAX_BYTES * MAX_VERSIONS)
+
+static uint64_t random_state, case_seed;
+
+static uint32_t draw(uint32_t low, uint32_t high)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return low + (z ^ z >> 31) % ((uint64_t)high - low + 1);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\nthis case again: prop_taa %" PRIu64 " 1\n", case_seed);
+	exit(1);
+}
+
+/* ------------------------------------------------------ random live ranges */
+
+struct range {
+	uint32_t start, end;
+};
+
+/**
+ * struct bytes - tensor by the byte
+ * @lives: of each byte, @count of them; disjoint
+ */
+struct bytes {
+	struct range lives[MAX_BYTES][MAX_VERSIONS];
+	uint32_t count[MAX_BYTES];
+	uint32_t size;
+};
+
+/* Rows x channels written and read band by band, in one of three layouts. */
+static void random_layout(struct bytes *tensor)
+{
+	uint32_t rows = draw(1, 6), width = draw(1, 3), groups = draw(1, 4);
+	uint32_t layout = draw(0, 2), block = draw(1, groups), wild = !draw(0, 3), at = draw(0, 6);
+	struct range life[6][4];
+
+	for (uint32_t y = 0; y < rows; y++) {
+		for (uint32_t c = 0; c < groups; c++) {
+			struct range *l = &life[y][c];
+
+			l->start = wild ? draw(0, 12) : at + y * draw(0, 2);
+			l->end = l->start + draw(0, 6);
+			if (!wild && y && l->start < life[y - 1][c].start)
+				l->start = life[y - 1][c].start;
+			if (!wild && y && l->end < life[y - 1][c].end)
+				l->end = life[y - 1][c].end;
+			if (!wild && c && draw(0, 2))
+				*l = life[y][c - 1];
+		}
+	}
+	tensor->size = 0;
+	if (layout == 0)
+		block = groups;
+	else if (layout == 1)
+		block = 1;
+	/* NHWC is one block of all channels, NCHW blocks of one, NC/32HW32 between. */
+	for (uint32_t b = 0; b < groups; b += block)
+		for (uint32_t y = 0; y < rows; y++)
+			for (uint32_t x = 0; x < width; x++)
+				for (uint32_t c = b; c < b + block && c < groups; c++) {
+					tensor->lives[tensor->size][0] = life[y][c];
+					tensor->count[tensor->size++] = 1;
+				}
+}
+
+/* Any bytes, some never live, some with several versions. */
+static void random_versions(struct bytes *tensor)
+{
+	uint32_t stretch = draw(1, 9);
+
+	tensor->size = draw(1, MAX_BYTES);
+	for (uint32_t i = 0; i < tensor->size; i++) {
+		uint32_t start = draw(0, 6);
+
+		if (i && draw(0, stretch)) {
+			tensor->count[i] = tensor->count[i - 1];
+			memcpy(tensor->lives[i], tensor->lives[i - 1], sizeof(tensor->lives[i]));
+			continue;
+		}
+		tensor->count[i] = draw(0, MAX_VERSIONS);
+		for (uint32_t v = 0; v < tensor->count[i]; v++) {
+			tensor->lives[i][v].start = start;
+			tensor->lives[i][v].end = start + draw(0, 3);
+			start = tensor->lives[i][v].end + draw(1, 4);
+		}
+	}
+}
+
+static int by_place(const void *left, const void *right)
+{
+	const struct npuplan_atom *a = left, *b = right;
+
+	if (a->tensor != b->tensor)
+		return a->tensor < b->tensor ? -1 : 1;
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Bytes in a row with a life in common make an atom, of at most @longest bytes. */
+static void add_atoms(struct npuplan_liveness *live, uint32_t index, const struct bytes *tensor)
+{
+	uint32_t longest = draw(0, 3) ? MAX_BYTES : draw(1, 4), begin = live->atom_count;
+
+	for (uint32_t i = 0; i < tensor->size; i++) {
+		for (uint32_t v = 0; v < tensor->count[i]; v++) {
+			struct range life = tensor->lives[i][v];
+			struct npuplan_atom *into = NULL;
+
+			for (uint32_t k = begin; k < live->atom_count; k++) {
+				struct npuplan_atom *atom = &live->atoms[k];
+
+				if (atom->first + atom->length == i && atom->start == life.start &&
+				    atom->end == life.end && atom->length < longest)
+					into = atom;
+			}
+			if (into)
+				into->length++;
+			else
+				live->atoms[live->atom_count++] =
+					(struct npuplan_atom){ i, 1, index, life.start, life.end };
+		}
+	}
+	qsort(live->atoms + begin, live->atom_count - begin, sizeof(*live->atoms), by_place);
+}
+
+static bool share(const struct bytes *a, const struct bytes *b, int64_t d)
+{
+	for (int64_t i = 0; i < b->size; i++) {
+		int64_t at = i + d;
+
+		if (at < 0 || at >= a->size)
+			continue;
+		for (uint32_t v = 0; v < a->count[at]; v++)
+			for (uint32_t w = 0; w < b->count[i]; w++)
+				if (a->lives[at][v].start <= b->lives[i][w].end &&
+				    b->lives[i][w].start <= a->lives[at][v].end)
+					return true;
+	}
+	return false;
+}
+
+static void check_displacements(uint64_t *intervals)
+{
+	struct npuplan_atom atoms[2 * MAX_ATOMS];
+	struct npuplan_liveness live = { .atoms = atoms };
+	struct npuplan_item items[2] = { { .tensor = 0 }, { .tensor = 1 } };
+	struct npuplan_intervals list = { 0 };
+	struct bytes tensors[2];
+	struct npuplan_runs runs;
+
+	for (uint32_t i = 0; i < 2; i++) {
+		draw(0, 1) ? random_layout(&tensors[i]) : random_versions(&tensors[i]);
+		add_atoms(&live, i, &tensors[i]);
+	}
+	if (npuplan_runs_init(&runs, &live, items, 2) || npuplan_displacements(&runs, 0, 1, &list))
+		fail("out of memory");
+	for (int64_t d = -(int64_t)tensors[1].size - 1; d <= (int64_t)tensors[0].size + 1; d++) {
+		bool forbidden = false;
+
+		for (size_t k = 0; k < list.count; k++)
+			forbidden |= d > list.at[k].low && d < list.at[k].high;
+		if (forbidden != share(&tensors[0], &tensors[1], d))
+			fail("displacement %" PRId64 " is %sforbidden", d, forbidden ? "" : "not ");
+	}
+	for (size_t k = 1; k < list.count; k++)
+		if (list.at[k].low < list.at[k - 1].high)
+			fail("intervals %zu and %zu overlap", k - 1, k);
+	*intervals += list.count;
+	free(list.at);
+	npuplan_runs_fini(&runs);
+}
+
+/* --------------------------------------------------------- random tiled chains */
+
+static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, int64_t rows, int64_t width,
+			   int64_t channels)
+{
+	struct npuplan_tensor tensor = {
+		.size = rows * width * channels,
+		.align = 1u << draw(0, 2),
+		.kind = kind,
+		.dim_count = 4,
+		.elem_size = 1,
+		.shape = { 1, rows, width, channels },
+		.id = graph->tensor_count,
+	};
+	int64_t index = npuplan_graph_add_tensor(graph, &tensor);
+
+	if (index < 0)
+		fail("add_tensor");
+	return index;
+}
+
+/* Convolutions, additions and concatenations of what there is so far. */
+static struct npuplan_graph *random_chain(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t ops = draw(1, 8);
+
+	graph->source_layout = NPUPLAN_NHWC;
+	graph->layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	add_tensor(graph, NPUMEM_TENSOR_INPUT, draw(4, 16), draw(1, 3), draw(1, 4));
+	for (uint32_t i = 0; i < ops; i++) {
+		uint32_t from = draw(0, 2) ? graph->tensor_count - 1 :
+					     draw(0, graph->tensor_count - 1);
+		const int64_t *shape = graph->tensors[from].shape;
+		int64_t rows = shape[1], width = shape[2], channels = shape[3];
+		uint32_t inputs[2] = { from, 0 }, kind = draw(0, 2), output;
+		struct npuplan_op op = {
+			.inputs = inputs,
+			.input_count = 1,
+			.outputs = &output,
+			.output_count = 1,
+			.id = i,
+			.attrs = { .axis = kind == 1 ? 3 : -1 },
+		};
+		static char types[3][8] = { "conv2d", "cat", "add" };
+
+		op.type = types[kind];
+		if (kind == 0) {
+			op.attrs.spatial = 2;
+			for (int k = 0; k < 2; k++) {
+				op.attrs.kernel[k] = 3;
+				op.attrs.dilation[k] = 1;
+				op.attrs.pad_begin[k] = op.attrs.pad_end[k] = 1;
+				op.attrs.stride[k] = 1;
+			}
+			op.attrs.stride[0] = (int32_t)draw(1, 2);
+			rows = (rows - 1) / op.attrs.stride[0] + 1;
+			channels = draw(1, 6);
+		} else {
+			for (uint32_t t = 0; t < graph->tensor_count; t++) {
+				const int64_t *other = graph->tensors[t].shape;
+
+				if (t != from && other[1] == rows && other[2] == width &&
+				    (kind == 1 || other[3] == channels)) {
+					inputs[op.input_count++] = t;
+					channels += kind == 1 ? other[3] : 0;
+					break;
+				}
+			}
+		}
+		output = add_tensor(
+			graph, i + 1 == ops ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE,
+			rows, width, channels);
+		if (npuplan_graph_add_op(graph, &op) < 0)
+			fail("add_op");
+	}
+	return graph;
+}
+
+static uint64_t plan_arena(const struct npuplan_graph *graph, const char *planner, uint64_t *bound)
+{
+	struct npuplan_options options = { .planner = planner };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+	uint64_t arena;
+
+	if (npuplan_plan(graph, &options, &plan, &error) ||
+	    npuplan_verify_plan(graph, plan, NULL, &error))
+		fail("%s: %s", planner, error.text);
+	arena = plan->info.arena_size;
+	*bound = plan->info.lower_bound;
+	npuplan_plan_free(plan);
+	return arena;
+}
+
+static void check_chain(uint32_t *at_bound)
+{
+	struct npuplan_graph *graph = random_chain();
+	uint64_t exact, paper, shared, greedy, bound, other;
+	struct npuplan_error error = { "" };
+
+	if (npuplan_graph_tile_bands(graph, draw(1, 17), false, &error))
+		fail("%s", error.text);
+	exact = plan_arena(graph, "taa", &bound);
+	paper = plan_arena(graph, "taa-paper", &other);
+	shared = plan_arena(graph, "shared-objects", &other);
+	greedy = plan_arena(graph, "greedy", &other);
+	if (exact > paper || exact < bound || exact > greedy)
+		fail("bound %" PRIu64 ", exact %" PRIu64 ", paper %" PRIu64 ", greedy %" PRIu64
+		     ", shared objects %" PRIu64,
+		     bound, exact, paper, greedy, shared);
+	*at_bound += exact == bound;
+	npuplan_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
+	uint32_t cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 4000;
+	uint32_t chains = 0, at_bound = 0;
+	uint64_t intervals = 0;
+
+	printf("seed %" PRIu64 ", %u cases\n", seed, cases);
+	fflush(stdout);
+	for (uint32_t i = 0; i < cases; i++) {
+		random_state = case_seed = seed + i;
+		check_displacements(&intervals);
+		if (i % 20)
+			continue;
+		check_chain(&at_bound);
+		chains++;
+	}
+	printf("%u pairs, %.2f intervals each; %u chains, %u at the lower bound\n", cases,
+	       (double)intervals / cases, chains, at_bound);
+	/* A draw that reaches nothing proves nothing. */
+	if (cases >= 1000 && (intervals < cases || at_bound < chains / 2))
+		fail("too few of some kind");
+	return 0;
+}

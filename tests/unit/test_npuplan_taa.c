@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+/* TAA as published: its three algorithms by the paper's examples, and the planners. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#include "taa/interval_tree.h"
+#include "taa/taa.h"
+#include "taa/tensor_allocate.h"
+
+/* A 4x64x128 tile of a 4x128x128 tensor in CHW order (section III-C1). */
+static const struct npuplan_tile_shape upper_half = {
+	.dims = 3,
+	.elem = 1,
+	.size = { 4, 64, 128 },
+	.stride = { 16384, 128, 1 },
+};
+
+static struct npuplan_chunks render(const struct npuplan_tile_shape *shape)
+{
+	struct npuplan_chunks chunks = { 0 };
+
+	assert_int_equal(npuplan_render_chunks(shape, 0, 0, &chunks), 0);
+	return chunks;
+}
+
+static void test_render_chunks(void **state)
+{
+	static const uint64_t offsets[] = { 0, 16384, 32768, 49152 };
+	struct npuplan_chunks chunks = render(&upper_half);
+
+	assert_int_equal(chunks.count, 4);
+	for (int i = 0; i < 4; i++) {
+		assert_int_equal(chunks.offsets[i], offsets[i]);
+		assert_int_equal(chunks.sizes[i], 8192);
+	}
+	npuplan_chunks_fini(&chunks);
+}
+
+static void test_render_shapes(void **state)
+{
+	struct npuplan_tile_shape whole = {
+		.dims = 3, .elem = 2, .size = { 4, 8, 16 }, .stride = { 256, 32, 2 }
+	};
+	struct npuplan_tile_shape apart = {
+		.dims = 2, .elem = 2, .size = { 2, 3 }, .stride = { 100, 4 }
+	};
+	struct npuplan_chunks chunks = render(&whole);
+
+	assert_int_equal(chunks.count, 1);
+	assert_int_equal(chunks.sizes[0], 1024);
+	npuplan_chunks_fini(&chunks);
+	/* No dimension is contiguous: element by element. */
+	chunks = render(&apart);
+	assert_int_equal(chunks.count, 6);
+	assert_int_equal(chunks.offsets[2], 8);
+	assert_int_equal(chunks.offsets[3], 100);
+	assert_int_equal(chunks.sizes[5], 2);
+	npuplan_chunks_fini(&chunks);
+}
+
+static void test_regions(void **state)
+{
+	struct npumem_region region = { 7, 8192, { 4, 1, 3 }, 0, { 16384, 0, 70000 } };
+	struct npuplan_tile_shape shape = npuplan_region_shape(&region);
+	struct npuplan_chunks chunks = render(&shape);
+
+	assert_int_equal(shape.dims, 3);
+	assert_int_equal(chunks.count, 12);
+	assert_int_equal(chunks.offsets[5], 70000 + 16384);
+	assert_int_equal(chunks.sizes[5], 8192);
+	npuplan_chunks_fini(&chunks);
+}
+
+static void test_memo(void **state)
+{
+	struct npuplan_chunk_memo memo = { 0 };
+	struct npuplan_tile_shape shape = { .dims = 1, .elem = 1, .stride = { 1 } };
+
+	/* More than the table begins with. */
+	for (uint32_t round = 0; round < 2; round++) {
+		for (uint32_t i = 0; i < 200; i++) {
+			shape.size[0] = i + 1;
+			assert_int_equal(npuplan_memo_chunks(&memo, &shape), i);
+		}
+	}
+	assert_int_equal(memo.count, 200);
+	assert_int_equal(memo.chunks[99].sizes[0], 100);
+	npuplan_chunk_memo_fini(&memo);
+}
+
+/* Section III-C2, and what lies beside each other or between each other. */
+static void test_collision_size(void **state)
+{
+	struct npuplan_chunks half = render(&upper_half);
+	uint64_t work = 0;
+
+	assert_int_equal(npuplan_collision_size(&half, 0, &half, 128, &work), 8064);
+	assert_int_equal(npuplan_collision_size(&half, 128, &half, 0, &work), 128 + 8192);
+	/* The lower half lies in the gaps of the upper half. */
+	assert_int_equal(npuplan_collision_size(&half, 0, &half, 8192, &work), 0);
+	assert_int_equal(npuplan_collision_size(&half, 8192, &half, 0, &work), 0);
+	assert_int_equal(npuplan_collision_size(&half, 0, &half, 8193, &work), 16384 + 8192 - 8193);
+	/* Completely to the left and to the right. */
+	assert_int_equal(npuplan_collision_size(&half, 0, &half, 57344, &work), 0);
+	assert_int_equal(npuplan_collision_size(&half, 57344, &half, 0, &work), 0);
+	npuplan_chunks_fini(&half);
+}
+
+/*
+ * Section III-C3: an element-wise layer turns I into O in four tiles. I is whole
+ * at 0 and its tiles live until they are loaded, at 1 to 4; those of O live from
+ * 2, 3, 4, 5 on until O is whole at 5. (The text says that the tiles are 4x64x128,
+ * but that the second one begins at 16384: a quarter of the tensor each.)
+ */
+static void example(struct npuplan_taa *taa, struct npuplan_taa_tensor tensors[2],
+		    struct npuplan_taa_tile tiles[8])
+{
+	struct npuplan_tile_shape quarter = {
+		.dims = 3, .elem = 1, .size = { 1, 128, 128 }, .stride = { 16384, 128, 1 }
+	};
+	int64_t chunks;
+
+	*taa = (struct npuplan_taa){
+		.tensors = tensors, .tiles = tiles, .tensor_count = 2, .tile_count = 8
+	};
+	chunks = npuplan_memo_chunks(&taa->memo, &quarter);
+	assert_int_equal(chunks, 0);
+	for (uint32_t k = 0; k < 4; k++) {
+		tiles[k] = (struct npuplan_taa_tile){ 16384 * k, 0, 0, 0, k + 1 };
+		tiles[4 + k] = (struct npuplan_taa_tile){ 16384 * k, 1, 0, k + 2, 5 };
+	}
+	tensors[0] = (struct npuplan_taa_tensor){ 65536, 1, 0, 0, 0, 4 };
+	tensors[1] = (struct npuplan_taa_tensor){ 65536, 1, 5, 5, 4, 4 };
+}
+
+static void test_tensor_allocate(void **state)
+{
+	static const uint32_t order[] = { 0, 1 };
+	struct npuplan_taa_tensor tensors[2];
+	struct npuplan_taa_tile tiles[8];
+	uint64_t offsets[2] = { 77, 77 }, work = 0;
+	struct npuplan_taa taa;
+
+	example(&taa, tensors, tiles);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(offsets[0], 0);
+	assert_int_equal(offsets[1], 0);
+
+	/* First and last tile change places: O goes up, a tile a shift, until its first meets I's last. */
+	tiles[0].last = 4;
+	tiles[3].last = 1;
+	offsets[1] = 77;
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(offsets[1], 49152);
+
+	/* Both live as wholes: O goes behind I, aligned. */
+	tensors[1].last = tensors[1].first = 0;
+	tensors[0].size = 65535;
+	tensors[1].align = 4096;
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(offsets[1], 65536);
+	npuplan_chunk_memo_fini(&taa.memo);
+}
+
+static void test_allocate_errors(void **state)
+{
+	static const uint32_t order[] = { 0, 1 };
+	struct npuplan_taa_tensor tensors[2];
+	struct npuplan_taa_tile tiles[8];
+	uint64_t offsets[2] = { 0, 0 }, work = 0;
+	struct npuplan_taa taa;
+
+	example(&taa, tensors, tiles);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, 3), -E2BIG);
+	/* Placed already: at 0 they share bytes, but never at once; one byte on they do. */
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX), 0);
+	offsets[1] = 1;
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX),
+			 -EADDRINUSE);
+	npuplan_chunk_memo_fini(&taa.memo);
+}
+
+struct seen {
+	bool is[64];
+	uint32_t left;
+};
+
+static bool see(void *context, uint32_t interval)
+{
+	struct seen *seen = context;
+
+	assert_false(seen->is[interval]);
+	seen->is[interval] = true;
+	return seen->left-- > 0;
+}
+
+static void test_interval_tree(void **state)
+{
+	uint64_t random = 20261121;
+
+	for (int round = 0; round < 300; round++) {
+		uint32_t n = build_range(&random, 0, 40), starts[40], ends[40];
+		struct npuplan_interval_tree tree;
+		bool in[40] = { 0 };
+
+		for (uint32_t i = 0; i < n; i++) {
+			starts[i] = build_range(&random, 0, 30);
+			ends[i] = starts[i] + build_range(&random, 0, 9);
+		}
+		assert_int_equal(npuplan_interval_tree_init(&tree, starts, ends, n), 0);
+		for (uint32_t i = 0; i <= n; i++) {
+			uint32_t first = build_range(&random, 0, 35);
+			uint32_t last = first + build_range(&random, 0, 9);
+			struct seen seen = { .left = 100 };
+
+			assert_true(npuplan_interval_tree_visit(&tree, first, last, see, &seen));
+			for (uint32_t k = 0; k < n; k++)
+				assert_int_equal(seen.is[k],
+						 in[k] && starts[k] <= last && ends[k] >= first);
+			if (i < n) {
+				npuplan_interval_tree_insert(&tree, i);
+				in[i] = true;
+			}
+		}
+		npuplan_interval_tree_fini(&tree);
+	}
+}
+
+static void test_interval_tree_stops(void **state)
+{
+	static const uint32_t starts[] = { 3, 1, 2 }, ends[] = { 9, 9, 9 };
+	struct npuplan_interval_tree tree;
+	struct seen seen = { .left = 1 };
+
+	assert_int_equal(npuplan_interval_tree_init(&tree, starts, ends, 3), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		npuplan_interval_tree_insert(&tree, i);
+	assert_false(npuplan_interval_tree_visit(&tree, 0, 9, see, &seen));
+	/* In order of start. */
+	assert_true(seen.is[1] && seen.is[2] && !seen.is[0]);
+	npuplan_interval_tree_fini(&tree);
+}
+
+/* ---------------------------------------------------------------------- planners */
+
+/* input -> a -> output, all 8 rows of 4 bytes, element-wise in @bands. */
+static struct npuplan_graph *element_wise(uint32_t bands)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("element-wise");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 2, 2);
+	uint32_t a = build_spatial(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 2, 2);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 8, 2, 2);
+	struct npuplan_error error;
+
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "relu", a, NPUMEM_NONE, NPUMEM_NONE, out);
+	assert_int_equal(npuplan_graph_tile_bands(graph, bands, false, &error), 0);
+	return graph;
+}
+
+static struct npuplan_plan *plan_with(const struct npuplan_graph *graph, const char *planner)
+{
+	struct npuplan_options options = { .planner = planner };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail_msg("%s: %s", planner, error.text);
+	assert_string_equal(plan->info.planner, planner);
+	return plan;
+}
+
+static void test_planners(void **state)
+{
+	static const struct {
+		const char *planner;
+		uint32_t bands;
+		uint64_t arena;
+		uint32_t status;
+	} cases[] = {
+		/* Whole operators: each beside its input. */
+		{ "shared-objects", 1, 64, NPUMEM_PLAN_OPTIMAL },
+		{ "taa-paper", 1, 64, NPUMEM_PLAN_OPTIMAL },
+		{ "taa", 1, 64, NPUMEM_PLAN_OPTIMAL },
+		/* In bands each takes its input's place as that is read. */
+		{ "shared-objects", 8, 64, NPUMEM_PLAN_FEASIBLE },
+		{ "taa-paper", 8, 32, NPUMEM_PLAN_OPTIMAL },
+		{ "taa", 8, 32, NPUMEM_PLAN_OPTIMAL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct npuplan_graph *graph = element_wise(cases[i].bands);
+		struct npuplan_plan *plan = plan_with(graph, cases[i].planner);
+
+		assert_int_equal(plan->info.arena_size, cases[i].arena);
+		assert_int_equal(plan->info.status, cases[i].status);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+static void refused(const struct npuplan_graph *graph, const char *planner, int err,
+		    const char *why)
+{
+	struct npuplan_options options = { .planner = planner };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), err);
+	ASSERT_TEXT(error, why);
+}
+
+static void test_fixed(void **state)
+{
+	struct npuplan_graph *graph = element_wise(8);
+	struct npuplan_plan *plan;
+
+	for (int i = 0; i < 2; i++) {
+		graph->tensors[i].flags |= NPUMEM_TENSOR_FIXED;
+		graph->tensors[i].fixed_offset = 32;
+	}
+	/* Tile by tile they do not collide, as whole tensors they would. */
+	refused(graph, "greedy", -EINVAL, "fixed offsets collide");
+	refused(graph, "shared-objects", -EOPNOTSUPP, "takes no fixed offsets");
+	for (int i = 0; i < 2; i++) {
+		plan = plan_with(graph, i ? "taa" : "taa-paper");
+		assert_int_equal(plan->info.arena_size, 64);
+		npuplan_plan_free(plan);
+	}
+	graph->tensors[1].fixed_offset = 36;
+	refused(graph, "taa", -EINVAL, "fixed offsets collide: two tensors of element-wise");
+	refused(graph, "taa-paper", -EINVAL, "fixed offsets collide: two tensors of element-wise");
+	npuplan_graph_free(graph);
+}
+
+static void test_blocks(void **state)
+{
+	struct npuplan_graph *graph = element_wise(2);
+	struct npuplan_problem problem = { .graph = graph };
+	struct npuplan_packing packing = { 0 };
+	struct npuplan_error error = { "" };
+
+	graph->block_count = 2;
+	assert_int_equal(npuplan_pack_taa(&problem, NPUPLAN_TAA_EXACT, &packing, &error),
+			 -EOPNOTSUPP);
+	assert_string_equal(error.text, "element-wise: this planner plans no loops and branches");
+	error.text[0] = 0;
+	assert_int_equal(npuplan_pack_best_shared(&problem, 0, &packing, &error), -EOPNOTSUPP);
+	assert_string_equal(error.text, "element-wise: this planner plans no loops and branches");
+	graph->block_count = 1;
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_render_chunks),
+		cmocka_unit_test(test_render_shapes),
+		cmocka_unit_test(test_regions),
+		cmocka_unit_test(test_memo),
+		cmocka_unit_test(test_collision_size),
+		cmocka_unit_test(test_tensor_allocate),
+		cmocka_unit_test(test_allocate_errors),
+		cmocka_unit_test(test_interval_tree),
+		cmocka_unit_test(test_interval_tree_stops),
+		cmocka_unit_test(test_planners),
+		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_blocks),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

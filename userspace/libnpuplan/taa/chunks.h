@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Contiguous chunks of tiles, and where two tiles collide: algorithms 3
+ * (RenderChunks) and 2 (CollisionSize) of TAA, "Off-Chip Memory Allocation for
+ * Neural Processing Units", IEEE Access 12, 2024.
+ */
+#ifndef NPUPLAN_TAA_CHUNKS_H
+#define NPUPLAN_TAA_CHUNKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npumem_graph.h"
+
+#define NPUPLAN_TILE_DIMS (NPUMEM_REGION_DIMS + 1)
+
+/**
+ * struct npuplan_tile_shape - sizes and strides of a tile, outermost first
+ * @dims: 1..NPUPLAN_TILE_DIMS; those beyond are zero
+ * @elem: bytes of an element
+ * @size: elements per dimension
+ * @stride: bytes from one to the next
+ */
+struct npuplan_tile_shape {
+	uint32_t dims;
+	uint32_t elem;
+	uint64_t size[NPUPLAN_TILE_DIMS];
+	uint64_t stride[NPUPLAN_TILE_DIMS];
+};
+
+/** npuplan_region_shape() - shape of a region, in elements of one byte */
+struct npuplan_tile_shape npuplan_region_shape(const struct npumem_region *region);
+
+/**
+ * struct npuplan_chunks - contiguous parts of a tile, ascending
+ * @offsets, @sizes: bytes, from the tile's first byte; @count of each
+ */
+struct npuplan_chunks {
+	uint64_t *offsets;
+	uint64_t *sizes;
+	uint32_t count;
+};
+
+/** npuplan_render_chunks() - RenderChunks(shape, offset, axis), section III-C1
+ * @chunks: what is found is appended
+ *
+ * -ENOMEM.
+ */
+int npuplan_render_chunks(const struct npuplan_tile_shape *shape, uint64_t offset, uint32_t axis,
+			  struct npuplan_chunks *chunks);
+void npuplan_chunks_fini(struct npuplan_chunks *chunks);
+
+/**
+ * struct npuplan_chunk_memo - chunks of the shapes seen so far
+ * @shapes, @chunks: @count of each
+ * @table: number of a shape by hash, NPUMEM_NONE where free; @slots, a power of two
+ */
+struct npuplan_chunk_memo {
+	struct npuplan_tile_shape *shapes;
+	struct npuplan_chunks *chunks;
+	uint32_t *table;
+	uint32_t count;
+	uint32_t slots;
+};
+
+/** npuplan_memo_chunks() - number in @memo of the chunks of a shape, or -ENOMEM */
+int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo,
+			    const struct npuplan_tile_shape *shape);
+void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo);
+
+/**
+ * npuplan_collision_size() - CollisionSize(t1, t2, t1base, t2base), section III-C2
+ * @start1, @start2: address of each tile's first byte: off(t) + base
+ * @work: steps are added
+ *
+ * 0 if they share no byte; else t1end - t2start of the first chunks that do.
+ */
+uint64_t npuplan_collision_size(const struct npuplan_chunks *chunks1, uint64_t start1,
+				const struct npuplan_chunks *chunks2, uint64_t start2,
+				uint64_t *work);
+
+#endif /* NPUPLAN_TAA_CHUNKS_H */

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+#include "displacements.h"
+
+#include <stdlib.h>
+
+#define MAX_OF_PAIR  ((size_t)1 << 24)
+#define MAX_OF_GRAPH ((size_t)1 << 26)
+
+static int append(struct npuplan_intervals *list, int64_t low, int64_t high)
+{
+	if (list->count == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
+		void *grown = realloc(list->at, capacity * sizeof(*list->at));
+
+		if (!grown)
+			return -ENOMEM;
+		list->at = grown;
+		list->capacity = capacity;
+	}
+	list->at[list->count++] = (struct npuplan_interval){ low, high };
+	return 0;
+}
+
+/* Whether no integer lies between two open intervals. */
+static bool touch(const struct npuplan_interval *a, int64_t low, int64_t high)
+{
+	return low < a->high && a->low < high;
+}
+
+/*
+ * Two runs, each once. An atom of b lives at once with consecutive atoms of a,
+ * because starts and ends both rise along a; and as these lie one after another,
+ * what they forbid together is one interval. Along b the first and the last of
+ * them only move on.
+ */
+static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
+		const struct npuplan_run *b, struct npuplan_intervals *list)
+{
+	const struct npuplan_atom *x = &runs->atoms[a->first_atom];
+	const struct npuplan_atom *y = &runs->atoms[b->first_atom];
+	size_t from = list->count;
+	uint32_t first = 0, end = 0;
+
+	for (uint32_t k = 0; k < b->atom_count; k++) {
+		int64_t low, high;
+		int err;
+
+		while (first < a->atom_count && x[first].end < y[k].start)
+			first++;
+		while (end < a->atom_count && x[end].start <= y[k].end)
+			end++;
+		if (first >= end)
+			continue;
+		low = (int64_t)(x[first].first - y[k].first - y[k].length);
+		high = (int64_t)(x[end - 1].first + x[end - 1].length - y[k].first);
+		if (list->count > from && touch(&list->at[list->count - 1], low, high)) {
+			struct npuplan_interval *last = &list->at[list->count - 1];
+
+			last->low = low < last->low ? low : last->low;
+			last->high = high > last->high ? high : last->high;
+			continue;
+		}
+		err = append(list, low, high);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The same, @repeat times at @stride from each other, upwards. */
+static int repeat(struct npuplan_intervals *list, size_t from, int64_t stride, uint32_t repeat)
+{
+	size_t end = list->count;
+
+	for (size_t i = from; i < end && repeat > 1; i++) {
+		struct npuplan_interval base = list->at[i];
+
+		if (touch(&base, base.low + stride, base.high + stride)) {
+			list->at[i].high += (repeat - 1) * stride;
+			continue;
+		}
+		if (list->count - from + repeat > MAX_OF_PAIR)
+			return -E2BIG;
+		for (uint32_t k = 1; k < repeat; k++) {
+			int err = append(list, base.low + k * stride, base.high + k * stride);
+
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+static void shift(struct npuplan_intervals *list, size_t from, int64_t by)
+{
+	for (size_t i = from; i < list->count; i++) {
+		list->at[i].low += by;
+		list->at[i].high += by;
+	}
+}
+
+/* Repetition i of a and j of b are i * stride(a) - j * stride(b) further apart. */
+static int repeat_both(const struct npuplan_run *a, const struct npuplan_run *b,
+		       struct npuplan_intervals *list, size_t from)
+{
+	int64_t stride_a = (int64_t)a->stride, stride_b = (int64_t)b->stride;
+	int err;
+
+	shift(list, from, -(int64_t)(b->repeat - 1) * stride_b);
+	if (stride_a == stride_b)
+		return repeat(list, from, stride_a, a->repeat + b->repeat - 1);
+	/* The narrower first: what merges there may merge in the wider steps, too. */
+	if (stride_a < stride_b) {
+		err = repeat(list, from, stride_a, a->repeat);
+		return err ? err : repeat(list, from, stride_b, b->repeat);
+	}
+	err = repeat(list, from, stride_b, b->repeat);
+	return err ? err : repeat(list, from, stride_a, a->repeat);
+}
+
+static int by_low(const void *left, const void *right)
+{
+	const struct npuplan_interval *a = left, *b = right;
+
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
+	return a->high < b->high ? -1 : a->high > b->high;
+}
+
+static void normalise(struct npuplan_intervals *list, size_t from)
+{
+	size_t kept = from;
+
+	if (list->count - from < 2)
+		return;
+	qsort(list->at + from, list->count - from, sizeof(*list->at), by_low);
+	for (size_t i = from; i < list->count; i++) {
+		struct npuplan_interval *last = &list->at[kept - 1], now = list->at[i];
+
+		if (kept > from && now.low < last->high)
+			last->high = now.high > last->high ? now.high : last->high;
+		else
+			list->at[kept++] = now;
+	}
+	list->count = kept;
+}
+
+/* Ends of a run's life: its atoms' starts and ends rise. */
+static bool apart(const struct npuplan_runs *runs, const struct npuplan_run *a,
+		  const struct npuplan_run *b)
+{
+	return runs->atoms[a->first_atom + a->atom_count - 1].end <
+		       runs->atoms[b->first_atom].start ||
+	       runs->atoms[b->first_atom + b->atom_count - 1].end <
+		       runs->atoms[a->first_atom].start;
+}
+
+int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+			  struct npuplan_intervals *list)
+{
+	size_t before = list->count;
+	int err = 0;
+
+	for (uint32_t i = runs->run_start[a]; i < runs->run_start[a + 1]; i++) {
+		for (uint32_t k = runs->run_start[b]; k < runs->run_start[b + 1] && !err; k++) {
+			size_t from = list->count;
+
+			if (apart(runs, &runs->runs[i], &runs->runs[k]))
+				continue;
+			err = walk(runs, &runs->runs[i], &runs->runs[k], list);
+			if (!err)
+				err = repeat_both(&runs->runs[i], &runs->runs[k], list, from);
+			if (!err && list->count - before > MAX_OF_PAIR)
+				err = -E2BIG;
+		}
+	}
+	normalise(list, before);
+	return err;
+}
+
+/* F of a pair, unless it is empty; one interval that is that of whole tensors is not listed. */
+static int add_pair(const struct npuplan_runs *runs, const struct npuplan_item *items, uint32_t a,
+		    uint32_t b, struct npuplan_intervals *list, struct npuplan_pair *pairs,
+		    size_t *pair_count)
+{
+	struct npuplan_pair pair = { .a = a, .b = b, .first_interval = list->count };
+	int err = npuplan_displacements(runs, a, b, list);
+
+	if (err)
+		return err;
+	if (list->count > MAX_OF_GRAPH)
+		return -E2BIG;
+	if (list->count == pair.first_interval)
+		return 0;
+	pair.interval_count = list->count - pair.first_interval;
+	if (pair.interval_count == 1 &&
+	    list->at[pair.first_interval].low == -(int64_t)items[b].size &&
+	    list->at[pair.first_interval].high == (int64_t)items[a].size) {
+		list->count--;
+		pair.interval_count = 0;
+	}
+	pairs[(*pair_count)++] = pair;
+	return 0;
+}
+
+int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
+				   const struct npuplan_liveness *live,
+				   const struct npuplan_item *items, uint32_t item_count)
+{
+	struct npuplan_intervals list = { 0 };
+	struct npuplan_pair *pairs = NULL;
+	struct npuplan_conflicts whole;
+	struct npuplan_runs runs;
+	size_t pair_count = 0;
+	int err;
+
+	err = npuplan_conflicts_whole(&whole, items, item_count);
+	if (err)
+		return err;
+	err = npuplan_runs_init(&runs, live, items, item_count);
+	if (err)
+		goto out;
+	/* Those that never live at once forbid nothing. Each pair is listed twice there. */
+	pairs = malloc(whole.peer_start[item_count] / 2 * sizeof(*pairs) + 1);
+	if (!pairs)
+		err = -ENOMEM;
+	for (uint32_t b = 0; b < item_count && !err; b++)
+		for (size_t p = whole.peer_start[b];
+		     p < whole.peer_start[b + 1] && whole.peers[p].item < b && !err; p++)
+			err = add_pair(&runs, items, whole.peers[p].item, b, &list, pairs,
+				       &pair_count);
+	if (!err)
+		err = npuplan_conflicts_pairs(conflicts, items, item_count, pairs, pair_count,
+					      list.at);
+	npuplan_runs_fini(&runs);
+out:
+	npuplan_conflicts_fini(&whole);
+	free(pairs);
+	free(list.at);
+	return err;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Forbidden displacements from byte-level live ranges: TAA's exact form.
+ *
+ * Two atoms that live at once forbid the displacements at which they share a
+ * byte: an open interval. F of two tensors is the union over all their pairs of
+ * atoms; it says at once what Algorithm 1 of the paper (tensor_allocate.h) looks
+ * for by shifting.
+ */
+#ifndef NPUPLAN_TAA_DISPLACEMENTS_H
+#define NPUPLAN_TAA_DISPLACEMENTS_H
+
+#include "runs.h"
+
+/**
+ * struct npuplan_intervals - growing list
+ */
+struct npuplan_intervals {
+	struct npuplan_interval *at;
+	size_t count;
+	size_t capacity;
+};
+
+/** npuplan_displacements() - append F(a, b), d being b's address minus a's
+ *
+ * Ascending, disjoint, none empty. Nothing if they are never in each other's way.
+ * Two monotone runs take O(atoms of both); times their repetitions where these
+ * do not merge. -ENOMEM; -E2BIG more than 2^24 intervals of one pair.
+ */
+int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+			  struct npuplan_intervals *list);
+
+/** npuplan_displacement_conflicts() - F of all pairs of items
+ * @live: as npuplan_runs_init() takes it
+ * @items: ascending by tensor; start and end hold those of their atoms
+ *
+ * -ENOMEM; -E2BIG too many pairs (conflicts.h), or 2^26 intervals in all.
+ */
+int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
+				   const struct npuplan_liveness *live,
+				   const struct npuplan_item *items, uint32_t item_count);
+
+#endif /* NPUPLAN_TAA_DISPLACEMENTS_H */

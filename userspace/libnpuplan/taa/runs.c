@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "runs.h"
+
+#include <stdlib.h>
+
+#define NONE UINT32_MAX
+
+/**
+ * struct builder - runs in the making
+ * @next: per atom of the tensor at hand the one after it in its run, or NONE
+ * @heads: whether an atom begins a run
+ * @by_end: atoms of the tensor at hand by the byte after them, then by start
+ */
+struct builder {
+	struct npuplan_runs *runs;
+	uint32_t *next;
+	bool *heads;
+	uint32_t *by_end;
+	const struct npuplan_atom *atoms;
+};
+
+static uint64_t after(const struct npuplan_atom *atom)
+{
+	return atom->first + atom->length;
+}
+
+static int compare_ends(const void *left, const void *right, void *context)
+{
+	const struct npuplan_atom *atoms = context;
+	const struct npuplan_atom *a = &atoms[*(const uint32_t *)left];
+	const struct npuplan_atom *b = &atoms[*(const uint32_t *)right];
+
+	if (after(a) != after(b))
+		return after(a) < after(b) ? -1 : 1;
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	return a < b ? -1 : a > b;
+}
+
+static void sort_by_end(struct builder *builder, uint32_t count)
+{
+	bool sorted = true;
+
+	for (uint32_t i = 0; i < count; i++) {
+		builder->by_end[i] = i;
+		if (i && after(&builder->atoms[i]) < after(&builder->atoms[i - 1]))
+			sorted = false;
+	}
+	/* Atoms of a tensor without versions are in order already. */
+	if (!sorted)
+		qsort_r(builder->by_end, count, sizeof(*builder->by_end), compare_ends,
+			(void *)(uintptr_t)builder->atoms);
+}
+
+/*
+ * Let each atom follow one that ends where it begins and is not later in start
+ * or end. Both sides of one address are gone through by start: versions of the
+ * same bytes follow each other in time, so what does not fit at its turn fits
+ * nobody after it, or costs a run more at worst.
+ */
+static void link_atoms(struct builder *builder, uint32_t count)
+{
+	uint32_t k = 0;
+
+	sort_by_end(builder, count);
+	for (uint32_t i = 0; i < count; i++) {
+		builder->next[i] = NONE;
+		builder->heads[i] = true;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		const struct npuplan_atom *atom = &builder->atoms[i];
+
+		while (k < count) {
+			const struct npuplan_atom *before = &builder->atoms[builder->by_end[k]];
+
+			if (after(before) > atom->first ||
+			    (after(before) == atom->first && before->start > atom->start))
+				break;
+			k++;
+			if (after(before) == atom->first && before->end <= atom->end) {
+				builder->next[builder->by_end[k - 1]] = i;
+				builder->heads[i] = false;
+				break;
+			}
+		}
+	}
+}
+
+static bool same_shape(const struct npuplan_runs *runs, const struct npuplan_run *a,
+		       const struct npuplan_run *b)
+{
+	if (a->atom_count != b->atom_count)
+		return false;
+	for (uint32_t i = 0; i < a->atom_count; i++) {
+		const struct npuplan_atom *x = &runs->atoms[a->first_atom + i];
+		const struct npuplan_atom *y = &runs->atoms[b->first_atom + i];
+
+		if (x->length != y->length || x->start != y->start || x->end != y->end)
+			return false;
+	}
+	return true;
+}
+
+/* Join the last run to the one before it if it is the same, one stride further. */
+static void fold(struct npuplan_runs *runs, uint32_t first_run)
+{
+	struct npuplan_run *last = &runs->runs[runs->run_count - 1], *before = last - 1;
+	uint64_t distance;
+
+	if (runs->run_count - first_run < 2 || !same_shape(runs, before, last))
+		return;
+	distance = runs->atoms[last->first_atom].first - runs->atoms[before->first_atom].first -
+		   (before->repeat - 1) * before->stride;
+	if (!distance || (before->repeat > 1 && distance != before->stride))
+		return;
+	before->stride = distance;
+	before->repeat++;
+	runs->atom_count = last->first_atom;
+	runs->run_count--;
+}
+
+static void cut_tensor(struct builder *builder, uint32_t count)
+{
+	struct npuplan_runs *runs = builder->runs;
+	uint32_t first_run = runs->run_count;
+
+	link_atoms(builder, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct npuplan_run *run = &runs->runs[runs->run_count];
+
+		if (!builder->heads[i])
+			continue;
+		*run = (struct npuplan_run){ .first_atom = runs->atom_count, .repeat = 1 };
+		for (uint32_t k = i; k != NONE; k = builder->next[k])
+			runs->atoms[runs->atom_count++] = builder->atoms[k];
+		run->atom_count = runs->atom_count - run->first_atom;
+		runs->run_count++;
+		fold(runs, first_run);
+	}
+}
+
+int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *live,
+		      const struct npuplan_item *items, uint32_t item_count)
+{
+	size_t n = live->atom_count;
+	struct builder builder = {
+		.runs = runs,
+		.next = malloc(n * sizeof(*builder.next) + 1),
+		.heads = malloc(n * sizeof(*builder.heads) + 1),
+		.by_end = malloc(n * sizeof(*builder.by_end) + 1),
+	};
+	uint32_t begin = 0, end;
+	int err = -ENOMEM;
+
+	*runs = (struct npuplan_runs){
+		.atoms = malloc(n * sizeof(*runs->atoms) + 1),
+		.runs = malloc(n * sizeof(*runs->runs) + 1),
+		.run_start = malloc(((size_t)item_count + 1) * sizeof(*runs->run_start)),
+	};
+	if (!builder.next || !builder.heads || !builder.by_end || !runs->atoms || !runs->runs ||
+	    !runs->run_start)
+		goto out;
+	for (uint32_t i = 0; i < item_count; i++) {
+		while (begin < n && live->atoms[begin].tensor < items[i].tensor)
+			begin++;
+		for (end = begin; end < n && live->atoms[end].tensor == items[i].tensor;)
+			end++;
+		runs->run_start[i] = runs->run_count;
+		builder.atoms = live->atoms + begin;
+		cut_tensor(&builder, end - begin);
+		begin = end;
+	}
+	runs->run_start[item_count] = runs->run_count;
+	err = 0;
+out:
+	free(builder.next);
+	free(builder.heads);
+	free(builder.by_end);
+	if (err)
+		npuplan_runs_fini(runs);
+	return err;
+}
+
+void npuplan_runs_fini(struct npuplan_runs *runs)
+{
+	free(runs->atoms);
+	free(runs->runs);
+	free(runs->run_start);
+	*runs = (struct npuplan_runs){ 0 };
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+#include "taa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../first_fit.h"
+#include "displacements.h"
+#include "tiles.h"
+
+/* Steps of algorithm 1 before it is given up: some seconds. */
+#define PAPER_WORK  2000000000ull
+/* What the search adds to first fit where that misses the bound: milliseconds. */
+#define SEARCH_WORK 2000000ull
+
+static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
+		 uint32_t item_count)
+{
+	if (packing->top && packing->top <= top)
+		return;
+	packing->top = top;
+	memcpy(packing->offsets, offsets, item_count * sizeof(*offsets));
+}
+
+static double seconds_left(const struct npuplan_problem *problem)
+{
+	double left = problem->deadline - npuplan_now();
+
+	if (!problem->deadline)
+		return 0;
+	/* 0 would be none. */
+	return left > 1e-6 ? left : 1e-6;
+}
+
+/* ----------------------------------------------------------------- paper engine */
+
+/* Those with fixed offsets first: they are placed before all others. */
+static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *order,
+			    uint64_t *offsets)
+{
+	uint32_t fixed = 0;
+
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		uint32_t item = order[i];
+
+		if (!problem->items[item].fixed)
+			continue;
+		offsets[item] = problem->items[item].fixed_offset;
+		memmove(&order[fixed + 1], &order[fixed], (i - fixed) * sizeof(*order));
+		order[fixed++] = item;
+	}
+	return fixed;
+}
+
+static int run_paper(const struct npuplan_problem *problem, struct npuplan_packing *packing)
+{
+	/* Section III-A: size, lifetime, number of peers. */
+	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
+						    NPUPLAN_BY_PEERS };
+	size_t n = problem->item_count;
+	uint32_t *order = malloc(n * sizeof(*order) + 1);
+	uint64_t *offsets = calloc(n + 1, sizeof(*offsets)), work = 0;
+	struct npuplan_conflicts overlap;
+	struct npuplan_taa taa;
+	int err = npuplan_taa_init(&taa, problem);
+
+	if (!order || !offsets)
+		err = err ? err : -ENOMEM;
+	npuplan_conflicts_overlap(&overlap, problem->items, problem->item_count);
+	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]) && !err; r++) {
+		uint64_t top = 0;
+
+		err = npuplan_order_items(&overlap, rules[r], order);
+		if (!err)
+			err = npuplan_taa_allocate(&taa, order,
+						   fixed_first(problem, order, offsets), offsets,
+						   &work, PAPER_WORK);
+		if (err)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			if (offsets[i] + problem->items[i].size > top)
+				top = offsets[i] + problem->items[i].size;
+		keep(packing, offsets, top, problem->item_count);
+		if (problem->deadline && npuplan_now() >= problem->deadline)
+			break;
+	}
+	packing->work += work;
+	npuplan_taa_fini(&taa);
+	free(order);
+	free(offsets);
+	return err;
+}
+
+/* ----------------------------------------------------------------- exact engine */
+
+static int run_exact(const struct npuplan_problem *problem, struct npuplan_packing *packing,
+		     struct npuplan_error *error)
+{
+	struct npuplan_pack_problem pack = {
+		.items = problem->items,
+		.item_count = problem->item_count,
+		.lower_bound = problem->lower_bound,
+		.alignment = problem->alignment,
+	};
+	struct npuplan_pack_options options = {
+		.work_limit = SEARCH_WORK,
+		.deadline_seconds = seconds_left(problem),
+	};
+	struct npuplan_pack_result result;
+	struct npuplan_conflicts conflicts;
+	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	int err;
+
+	if (!offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	err = npuplan_displacement_conflicts(&conflicts, &problem->live, problem->items,
+					     problem->item_count);
+	if (err) {
+		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
+			     problem->item_count, strerror(-err));
+		goto out;
+	}
+	pack.conflicts = &conflicts;
+	err = npuplan_pack(&pack, &options, offsets, &result, error);
+	if (!err && result.top)
+		keep(packing, offsets, result.top, problem->item_count);
+	else if (!err && problem->item_count)
+		err = -EADDRINUSE;
+	if (!err && result.lower_bound > packing->lower_bound)
+		packing->lower_bound = result.lower_bound;
+	packing->work += result.work;
+	npuplan_conflicts_fini(&conflicts);
+out:
+	free(offsets);
+	return err;
+}
+
+/* ---------------------------------------------------------------------- planners */
+
+/* Instants are of one straight schedule. */
+static int check_straight(const struct npuplan_problem *problem, struct npuplan_error *error)
+{
+	const struct npuplan_graph *graph = problem->graph;
+
+	if (graph->block_count == 1 && !graph->edge_count)
+		return 0;
+	return npuplan_fail(error, -EOPNOTSUPP, "%s: this planner plans no loops and branches",
+			    graph->name);
+}
+
+static int finish(const struct npuplan_problem *problem, struct npuplan_packing *packing, int err,
+		  struct npuplan_error *error)
+{
+	if (err == -EADDRINUSE)
+		return npuplan_fail(
+			error, -EINVAL,
+			"fixed offsets collide: two tensors of %s would share bytes that live at once",
+			problem->graph->name);
+	if (!err)
+		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+									 NPUMEM_PLAN_FEASIBLE;
+	return err;
+}
+
+int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
+		     struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	int err = check_straight(problem, error);
+
+	if (err)
+		return err;
+	packing->top = 0;
+	if (engine == NPUPLAN_TAA_PAPER) {
+		err = run_paper(problem, packing);
+		if (err == -E2BIG)
+			return npuplan_fail(
+				error, err,
+				"%s: too many tiles for TAA's paper engine (%llu steps)",
+				problem->graph->name, PAPER_WORK);
+		if (err && err != -EADDRINUSE)
+			return npuplan_fail(error, err, "TAA's paper engine: %s", strerror(-err));
+		return finish(problem, packing, err, error);
+	}
+	err = run_exact(problem, packing, error);
+	if (!err && packing->top > packing->lower_bound) {
+		/* Another order may do better, by luck: never above the paper's engine. */
+		int paper = run_paper(problem, packing);
+
+		if (paper == -ENOMEM)
+			err = npuplan_fail(error, paper, "TAA's paper engine: %s",
+					   strerror(-paper));
+	}
+	return finish(problem, packing, err, error);
+}
+
+int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
+			     struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	static const char *const strategies[] = { "shared-breadth", "shared-size",
+						  "shared-size-improved" };
+	struct npuplan_pack_problem pack = {
+		.items = problem->items,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+	int err = check_straight(problem, error);
+	uint64_t *offsets;
+
+	if (err)
+		return err;
+	offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	if (!offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	packing->top = 0;
+	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
+		struct npuplan_pack_options options = { .packer = strategies[i] };
+		struct npuplan_pack_result result;
+
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		if (!err) {
+			keep(packing, offsets, result.top, problem->item_count);
+			packing->work += result.work;
+		}
+	}
+	free(offsets);
+	return finish(problem, packing, err, error);
+}
