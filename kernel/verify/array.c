@@ -126,6 +126,24 @@ void *npuv_vector_take(struct npuv_vector *v)
 	return data;
 }
 
+void npuv_vector_clear(struct npuv_vector *v)
+{
+	if (v->count)
+		memset(v->data, 0, (size_t)v->count * v->size);
+	v->count = 0;
+}
+
+int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value)
+{
+	struct npuv_pair *pair = npuv_vector_add(pairs, 1);
+
+	if (!pair)
+		return -ENOMEM;
+	pair->key = key;
+	pair->value = value;
+	return 0;
+}
+
 int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
 	       u32 **values)
 {

@@ -2,517 +2,559 @@
 /*
  * Cells: the bytes of each tensor that have the same writer and readers.
  *
- * Tensor by tensor. The ends of all chunks of all accesses cut the tensor into
- * *segments*. Segments are then divided into *classes* by partition refinement:
- * each access splits the classes that it covers in part, so in the end an
- * access covers whole classes only. At last the accesses are gone through step
- * by step; each write gives the classes that it covers a new cell, each read
- * is a use of the cell that the class has just then.
+ * Block by block and tensor by tensor. Once classes.c has divided the tensor's
+ * bytes, the block's accesses are gone through step by step; each write gives
+ * the classes that it covers a new cell, each read is a use of the cell that
+ * the class has just then.
+ *
+ * In a graph of one block without edges, tensors that are valid at the entry
+ * begin with a cell. In others any tensor may hold something when a block is
+ * entered: whoever reads a class first gives it a cell without a writer, and the
+ * plan's entry states have to account for it.
  */
-#include "internal.h"
+#include "classes.h"
+
+/* What a class' bytes are, by the tensor's kind or by that of aliases. */
+#define ROLE_VALID     (1u << 0) /* before the first step */
+#define ROLE_OUTPUT    (1u << 1)
+#define ROLE_STATE     (1u << 2)
+#define ROLE_READ_ONLY (1u << 3)
 
 /*
- * struct refinement - of one tensor, arrays reused for the next
+ * struct finding - of the cells of a graph, block by block and tensor by tensor
  * @w, @g: under way
- * @access_start, @accesses: accesses of tensor t, in order of the graph
- * @bounds: of @segment_count segments: bounds[i] .. bounds[i + 1]
- * @spare: room to sort @bounds
- * @class_of: per segment
- * @class_count: classes; class 0 holds the segments that no access touches
- * @members: per class, segments
- * @hits: per class, segments that the current access covers
- * @stamp: per class, equals @now if @hits and @split are current
- * @split: per class, class that the covered segments go to
+ * @classes: of the current tensor in the current block
+ * @order: accesses by block and base tensor
  * @cell: per class, current cell or NPUMEM_NONE
+ * @entry: per class, cell that it had at the block's entry or NPUMEM_NONE
  * @write: per class, the access of mode WRITE that wrote it or NPUMEM_NONE
- * @touched: classes that the current access covers, @touched_count of them
- * @cells, @segments: found, of all tensors
+ * @roles: per class, ROLE_*
+ * @cells: found, of all blocks
+ * @touches, @spans: found, of all blocks of a graph with edges
  * @reads, @writes: (access, cell) pairs found
  */
-struct refinement {
+struct finding {
 	struct npuv_work *w;
 	struct npuv_graph *g;
-	u32 *access_start, *accesses;
-	u64 *bounds, *spare;
-	u32 *class_of, *members, *hits, *stamp, *split, *cell, *write, *touched;
-	u32 *class_first;
-	u32 segment_count, class_count, touched_count, now;
-	struct npuv_vector cells, segments, reads, writes;
+	struct npuv_classes classes;
+	u32 *order, *cell, *entry, *write, *roles;
+	struct npuv_vector cells, touches, spans, reads, writes;
 };
 
-static const struct npumem_tile *tile_of(const struct npuv_graph *g, u32 access)
+/* Accesses of block b: [first, end). */
+static void block_accesses(const struct npuv_graph *g, u32 b, u32 *first, u32 *end)
 {
-	return npuv_tile(g, npuv_access(g, access)->tile);
+	const struct npumem_block *block = npuv_block(g, b);
+	const struct npumem_step *s;
+
+	*first = *end = 0;
+	if (!block->step_count)
+		return;
+	*first = npuv_step(g, block->first_step)->first_access;
+	s = npuv_step(g, block->first_step + block->step_count - 1);
+	*end = s->first_access + s->access_count;
 }
 
-static int group_accesses(struct refinement *r)
+static int sort_accesses(struct finding *f)
 {
-	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
-	const struct npuv_graph *g = r->g;
-	struct npuv_pair *pair;
-	u32 i;
-	int err;
+	const struct npuv_graph *g = f->g;
+	u64 *keys = npuv_alloc_array(g->accesses.count, sizeof(u64));
+	u64 *spare = npuv_alloc_array(g->accesses.count, sizeof(u64));
+	struct npumem_region region;
+	u32 b, i, first, end;
+	int err = 0;
 
-	pair = npuv_vector_add(&pairs, g->accesses.count);
-	if (!pair)
-		return -ENOMEM;
-	for (i = 0; i < g->accesses.count; i++) {
-		pair[i].key = tile_of(g, i)->tensor;
-		pair[i].value = i;
+	f->order = npuv_alloc_array(g->accesses.count, sizeof(u32));
+	if (!keys || !spare || !f->order)
+		err = -ENOMEM;
+	for (b = 0; !err && b < g->blocks.count; b++) {
+		block_accesses(g, b, &first, &end);
+		for (i = first; i < end; i++)
+			keys[i] = (u64)npuv_access_region(g, i, &region) << 32 | i;
+		err = npuv_sort(keys + first, spare, end - first);
+		for (i = first; !err && i < end; i++)
+			f->order[i] = (u32)keys[i];
+		if (!err)
+			err = npuv_visit(f->w, 1 + end - first);
 	}
-	err = npuv_group(r->w, &pairs, g->tensors.count, &r->access_start, &r->accesses);
-	npuv_free(pairs.data);
+	npuv_free(keys);
+	npuv_free(spare);
 	return err;
+}
+
+/* From i on, accesses of one tensor; where they end, and the tensor. */
+static u32 run_end(const struct finding *f, u32 i, u32 end, u32 *tensor)
+{
+	struct npumem_region region;
+	u32 k = i;
+
+	*tensor = npuv_access_region(f->g, f->order[i], &region);
+	while (k < end && npuv_access_region(f->g, f->order[k], &region) == *tensor)
+		k++;
+	return k;
+}
+
+static void tensor_aliases(struct npuv_classes *c, u32 tensor)
+{
+	const struct npuv_graph *g = c->g;
+
+	c->alias_count = 0;
+	if (!(g->features & NPUMEM_FEATURE_ALIAS))
+		return;
+	c->aliases = g->aliases + g->alias_start[tensor];
+	c->alias_count = g->alias_start[tensor + 1] - g->alias_start[tensor];
 }
 
 /* Count all chunks before there is memory for any; allocate for the worst tensor. */
-static int allocate(struct refinement *r)
+static int allocate(struct finding *f)
 {
-	const struct npuv_graph *g = r->g;
-	u64 total = 0, most = 0, bounds;
+	const struct npuv_graph *g = f->g;
+	u64 total = 0, most = 0, limit = f->w->limits->max_chunks;
+	u32 b, i, k, first, end, tensor;
+	struct npumem_region region;
 	struct npuv_chunks chunks;
-	u32 t, i;
+	struct npuv_text text;
 
-	for (t = 0; t < g->tensors.count; t++) {
-		u64 count = 0;
+	for (b = 0; b < g->blocks.count; b++) {
+		block_accesses(g, b, &first, &end);
+		for (i = first; i < end; i = k) {
+			u64 count;
 
-		for (i = r->access_start[t]; i < r->access_start[t + 1]; i++) {
-			npuv_chunks_begin(&chunks, &tile_of(g, r->accesses[i])->region);
-			if (check_add_overflow(count, npuv_chunks_count(&chunks), &count) ||
-			    count > r->w->limits->max_chunks)
-				break;
-		}
-		if (i < r->access_start[t + 1] || (total += count) > r->w->limits->max_chunks) {
-			struct npuv_text text;
-
-			r->w->verdict->tensor = t;
-			return npuv_refuse(r->w, -E2BIG, NPUMEM_RULE_NONE,
-					   "limit: more than %llu chunks of tiles, at %s",
-					   r->w->limits->max_chunks, npuv_text_tensor(g, t, &text));
-		}
-		most = count > most ? count : most;
-	}
-	bounds = 2 * most + 2;
-	r->bounds = npuv_alloc_array(bounds, sizeof(u64));
-	r->spare = npuv_alloc_array(bounds, sizeof(u64));
-	/* There is never more than a class a segment, and class 0. */
-	r->class_of = npuv_alloc_array(bounds, sizeof(u32));
-	r->members = npuv_alloc_array(bounds, sizeof(u32));
-	r->hits = npuv_alloc_array(bounds, sizeof(u32));
-	r->stamp = npuv_alloc_array(bounds, sizeof(u32));
-	r->split = npuv_alloc_array(bounds, sizeof(u32));
-	r->cell = npuv_alloc_array(bounds, sizeof(u32));
-	r->write = npuv_alloc_array(bounds, sizeof(u32));
-	r->touched = npuv_alloc_array(bounds, sizeof(u32));
-	r->class_first = npuv_alloc_array(bounds + 1, sizeof(u32));
-	if (!r->bounds || !r->spare || !r->class_of || !r->members || !r->hits || !r->stamp ||
-	    !r->split || !r->cell || !r->write || !r->touched || !r->class_first)
-		return -ENOMEM;
-	return 0;
-}
-
-static int cut(struct refinement *r, u32 tensor)
-{
-	struct npuv_chunks chunks;
-	u64 first, arena;
-	u32 i, n = 0;
-	int err;
-
-	r->bounds[n++] = 0;
-	for (i = r->access_start[tensor]; i < r->access_start[tensor + 1]; i++) {
-		npuv_chunks_begin(&chunks, &tile_of(r->g, r->accesses[i])->region);
-		while (npuv_chunks_next(&chunks, &first, &arena)) {
-			r->bounds[n++] = first;
-			r->bounds[n++] = first + chunks.length;
-			err = npuv_visit(r->w, 1);
-			if (err)
-				return err;
-		}
-	}
-	r->bounds[n++] = npuv_tensor(r->g, tensor)->size;
-	err = npuv_sort(r->bounds, r->spare, n);
-	if (err)
-		return err;
-	r->segment_count = npuv_unique(r->bounds, n) - 1;
-	return 0;
-}
-
-/* Segments [lo, hi) of a chunk. */
-static void covered(const struct refinement *r, u64 first, u64 length, u32 *lo, u32 *hi)
-{
-	*lo = npuv_upper_bound(r->bounds, r->segment_count + 1, first) - 1;
-	*hi = *lo;
-	while (*hi < r->segment_count && r->bounds[*hi] < first + length)
-		++*hi;
-}
-
-/* The classes that an access covers, into touched, with the segments of each. */
-static int touch(struct refinement *r, u32 access)
-{
-	struct npuv_chunks chunks;
-	u64 first, arena;
-	u32 lo, hi;
-	int err;
-
-	r->now++;
-	r->touched_count = 0;
-	npuv_chunks_begin(&chunks, &tile_of(r->g, access)->region);
-	while (npuv_chunks_next(&chunks, &first, &arena)) {
-		covered(r, first, chunks.length, &lo, &hi);
-		err = npuv_visit(r->w, hi - lo);
-		if (err)
-			return err;
-		for (; lo < hi; lo++) {
-			u32 c = r->class_of[lo];
-
-			if (r->stamp[c] != r->now) {
-				r->stamp[c] = r->now;
-				r->hits[c] = 0;
-				r->touched[r->touched_count++] = c;
+			k = run_end(f, i, end, &tensor);
+			tensor_aliases(&f->classes, tensor);
+			count = f->classes.alias_count;
+			for (; i < k; i++) {
+				npuv_access_region(g, f->order[i], &region);
+				npuv_chunks_begin(&chunks, &region);
+				if (check_add_overflow(count, npuv_chunks_count(&chunks), &count) ||
+				    count > limit)
+					break;
 			}
-			r->hits[c]++;
+			if (i < k || (total += count) > limit) {
+				f->w->verdict->tensor = tensor;
+				return npuv_refuse(f->w, -E2BIG, NPUMEM_RULE_NONE,
+						   "limit: more than %llu chunks of tiles, at %s",
+						   limit, npuv_text_tensor(g, tensor, &text));
+			}
+			most = count > most ? count : most;
 		}
 	}
-	return 0;
-}
-
-/* Split the classes that an access covers in part, and take it out of class 0. */
-static int refine(struct refinement *r, u32 access)
-{
-	struct npuv_chunks chunks;
-	u64 first, arena;
-	bool whole = true;
-	u32 i, lo, hi;
-	int err;
-
-	err = touch(r, access);
-	if (err)
-		return err;
-	for (i = 0; i < r->touched_count; i++) {
-		u32 c = r->touched[i];
-
-		r->split[c] = c;
-		if (c && r->hits[c] == r->members[c])
-			continue;
-		whole = false;
-		r->split[c] = r->class_count++;
-		r->members[r->split[c]] = r->hits[c];
-		r->members[c] -= r->hits[c];
+	/* Tensors that no step accesses have classes, too, if there is but one block. */
+	for (i = 0; npuv_is_flat(g) && i < g->tensors.count; i++) {
+		tensor_aliases(&f->classes, i);
+		most = f->classes.alias_count > most ? f->classes.alias_count : most;
 	}
-	if (whole)
-		return 0;
-	npuv_chunks_begin(&chunks, &tile_of(r->g, access)->region);
-	while (npuv_chunks_next(&chunks, &first, &arena)) {
-		covered(r, first, chunks.length, &lo, &hi);
-		err = npuv_visit(r->w, hi - lo);
-		if (err)
-			return err;
-		for (; lo < hi; lo++)
-			r->class_of[lo] = r->split[r->class_of[lo]];
-	}
-	return 0;
-}
-
-/* Does segment i go on what the one before it in its class began? */
-static bool continues(const struct refinement *r, u32 i)
-{
-	return i && r->class_of[i] == r->class_of[i - 1];
-}
-
-/* The segments of each class, neighbours merged, in the order of the classes. */
-static int collect(struct refinement *r)
-{
-	struct npuv_segment *out;
-	u32 *next = r->hits; /* free by now */
-	u32 i, c, used = 0;
-
-	memset(r->members, 0, (size_t)r->class_count * sizeof(u32));
-	for (i = 0; i < r->segment_count; i++)
-		r->members[r->class_of[i]] += !continues(r, i);
-	for (c = 0; c < r->class_count; c++) {
-		next[c] = used;
-		r->class_first[c] = r->segments.count + used;
-		used += r->members[c];
-	}
-	out = npuv_vector_add(&r->segments, used);
-	if (!out)
+	f->cell = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	f->entry = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	f->write = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	f->roles = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	if (!f->cell || !f->entry || !f->write || !f->roles)
 		return -ENOMEM;
-	for (i = 0; i < r->segment_count; i++) {
-		c = r->class_of[i];
-		if (!continues(r, i))
-			out[next[c]++].first = r->bounds[i];
-		out[next[c] - 1].length += r->bounds[i + 1] - r->bounds[i];
-	}
-	return npuv_visit(r->w, r->segment_count);
+	return npuv_classes_init(&f->classes, most);
 }
 
-static struct npuv_cell *cell_at(const struct refinement *r, u32 cell)
+static struct npuv_cell *cell_at(const struct finding *f, u32 cell)
 {
-	return (struct npuv_cell *)r->cells.data + cell;
+	return (struct npuv_cell *)f->cells.data + cell;
 }
 
-static int new_cell(struct refinement *r, u32 tensor, u32 class, u32 writer)
+static int new_cell(struct finding *f, u32 class, u32 writer)
 {
-	struct npuv_cell *cell = npuv_vector_add(&r->cells, 1);
+	struct npuv_cell *cell = npuv_vector_add(&f->cells, 1);
 
 	if (!cell)
 		return -ENOMEM;
-	cell->tensor = tensor;
+	cell->tensor = f->classes.tensor;
 	cell->writer = writer;
-	cell->first_segment = r->class_first[class];
-	cell->segment_count = r->members[class];
-	r->cell[class] = r->cells.count - 1;
+	cell->first_segment = f->classes.class_first[class];
+	cell->segment_count = f->classes.members[class];
+	f->cell[class] = f->cells.count - 1;
+	if (writer == NPUMEM_NONE)
+		f->entry[class] = f->cell[class];
 	return 0;
-}
-
-static const struct npuv_segment *segment_of(const struct refinement *r, u32 class)
-{
-	return (const struct npuv_segment *)r->segments.data + r->class_first[class];
 }
 
 /* Does a step write the class' current cell? */
-static bool written_by_step(const struct refinement *r, u32 class, u32 step)
+static bool written_by_step(const struct finding *f, u32 class, u32 step)
 {
 	u32 writer;
 
-	if (r->cell[class] == NPUMEM_NONE)
+	if (f->cell[class] == NPUMEM_NONE)
 		return false;
-	writer = cell_at(r, r->cell[class])->writer;
-	return writer != NPUMEM_NONE && r->g->access_step[writer] == step;
+	writer = cell_at(f, f->cell[class])->writer;
+	return writer != NPUMEM_NONE && f->g->access_step[writer] == step;
 }
 
-static int refuse_access(struct refinement *r, u32 access, u32 class, bool read)
+static u32 roles_of(u32 kind)
 {
-	const struct npuv_segment *s = segment_of(r, class);
-	u32 step = r->g->access_step[access];
-	u32 tile = npuv_access(r->g, access)->tile;
-	u32 tensor = npuv_tile(r->g, tile)->tensor;
-	u32 other;
-	struct npuv_text step_text, tensor_text, other_text;
-	struct npumem_verdict *v = r->w->verdict;
+	switch (kind) {
+	case NPUMEM_TENSOR_INPUT:
+	case NPUMEM_TENSOR_PARAMETER:
+		return ROLE_VALID | ROLE_READ_ONLY;
+	case NPUMEM_TENSOR_OUTPUT:
+		return ROLE_OUTPUT;
+	case NPUMEM_TENSOR_STATE:
+		return ROLE_VALID | ROLE_STATE;
+	default:
+		return 0;
+	}
+}
 
-	v->step = step;
-	v->tile = tile;
-	v->tensor = tensor;
-	npuv_text_step(r->g, step, &step_text);
-	npuv_text_tensor(r->g, tensor, &tensor_text);
-	if (read)
-		return npuv_refuse(r->w, -EINVAL, NPUMEM_RULE_V3_READ,
-				   "V3 read: %s reads tile %u of %s, whose bytes [%llu, %llu) no "
-				   "earlier step writes",
-				   step_text.s, tile, tensor_text.s, s->first,
-				   s->first + s->length);
-	other = written_by_step(r, class, step) ? cell_at(r, r->cell[class])->writer :
-						  r->write[class];
-	v->other_step = r->g->access_step[other];
-	v->other_tile = npuv_access(r->g, other)->tile;
-	v->other_tensor = tensor;
-	return npuv_refuse(r->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
+/* Who gives a class a role: the tensor itself or an alias. */
+static u32 tensor_with_role(const struct finding *f, u32 class, u32 role)
+{
+	const struct npuv_classes *c = &f->classes;
+	u64 byte = npuv_class_segment(c, class)->first;
+	u32 i;
+
+	for (i = 0; i < c->alias_count; i++) {
+		const struct npumem_tensor *t = npuv_tensor(f->g, c->aliases[i]);
+
+		if (roles_of(t->kind) & role && byte >= t->alias_offset &&
+		    byte - t->alias_offset < t->size)
+			return c->aliases[i];
+	}
+	return c->tensor;
+}
+
+static void set_access(struct finding *f, u32 access)
+{
+	struct npumem_verdict *v = f->w->verdict;
+
+	v->step = f->g->access_step[access];
+	v->tile = npuv_access(f->g, access)->tile;
+	v->tensor = npuv_tile(f->g, v->tile)->tensor;
+}
+
+static int refuse_unwritten(struct finding *f, u32 access, u32 class)
+{
+	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
+	struct npumem_verdict *v = f->w->verdict;
+	struct npuv_text step, tensor;
+
+	set_access(f, access);
+	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V3_READ,
+			   "V3 read: %s reads tile %u of %s, whose bytes [%llu, %llu) no earlier "
+			   "step writes",
+			   npuv_text_step(f->g, v->step, &step), v->tile,
+			   npuv_text_tensor(f->g, v->tensor, &tensor), s->first,
+			   s->first + s->length);
+}
+
+static int refuse_twice(struct finding *f, u32 access, u32 class)
+{
+	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
+	struct npumem_verdict *v = f->w->verdict;
+	struct npuv_text step, tensor, other_step;
+	u32 other = f->write[class];
+
+	set_access(f, access);
+	if (written_by_step(f, class, v->step))
+		other = cell_at(f, f->cell[class])->writer;
+	v->other_step = f->g->access_step[other];
+	v->other_tile = npuv_access(f->g, other)->tile;
+	v->other_tensor = npuv_tile(f->g, v->other_tile)->tensor;
+	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 			   "V4 write: %s writes tile %u of %s, whose bytes [%llu, %llu) %s writes "
 			   "too",
-			   step_text.s, tile, tensor_text.s, s->first, s->first + s->length,
-			   npuv_text_step(r->g, v->other_step, &other_text));
+			   npuv_text_step(f->g, v->step, &step), v->tile,
+			   npuv_text_tensor(f->g, v->tensor, &tensor), s->first,
+			   s->first + s->length, npuv_text_step(f->g, v->other_step, &other_step));
 }
 
-static int add_pair(struct npuv_vector *pairs, u32 access, u32 cell)
+static int refuse_read_only(struct finding *f, u32 access, u32 class)
 {
-	struct npuv_pair *pair = npuv_vector_add(pairs, 1);
+	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
+	struct npumem_verdict *v = f->w->verdict;
+	struct npuv_text step, tensor, other;
 
-	if (!pair)
-		return -ENOMEM;
-	pair->key = access;
-	pair->value = cell;
-	return 0;
+	set_access(f, access);
+	v->other_tensor = tensor_with_role(f, class, ROLE_READ_ONLY);
+	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
+			   "V4 write: %s writes tile %u of %s, whose bytes [%llu, %llu) are those "
+			   "of %s, %s",
+			   npuv_text_step(f->g, v->step, &step), v->tile,
+			   npuv_text_tensor(f->g, v->tensor, &tensor), s->first,
+			   s->first + s->length, npuv_text_tensor(f->g, v->other_tensor, &other),
+			   npuv_tensor(f->g, v->other_tensor)->kind == NPUMEM_TENSOR_INPUT ?
+				   "an input" :
+				   "a parameter");
 }
 
-static int read_cells(struct refinement *r, u32 access)
+static int touch(struct finding *f, u32 access)
+{
+	struct npumem_region region;
+
+	npuv_access_region(f->g, access, &region);
+	return npuv_classes_touch(&f->classes, &region);
+}
+
+static int read_cells(struct finding *f, u32 access)
 {
 	u32 i;
 	int err;
 
-	err = touch(r, access);
-	for (i = 0; !err && i < r->touched_count; i++) {
-		u32 c = r->touched[i];
+	err = touch(f, access);
+	for (i = 0; !err && i < f->classes.touched_count; i++) {
+		u32 c = f->classes.touched[i];
 
-		if (r->cell[c] == NPUMEM_NONE)
-			return refuse_access(r, access, c, true);
-		cell_at(r, r->cell[c])->reads++;
-		err = add_pair(&r->reads, access, r->cell[c]);
+		if (f->cell[c] == NPUMEM_NONE) {
+			if (npuv_is_flat(f->g))
+				return refuse_unwritten(f, access, c);
+			err = new_cell(f, c, NPUMEM_NONE);
+			if (err)
+				return err;
+		}
+		cell_at(f, f->cell[c])->reads++;
+		err = npuv_pair_add(&f->reads, access, f->cell[c]);
 	}
 	return err;
 }
 
-static int write_cells(struct refinement *r, u32 tensor, u32 access)
+static int write_cells(struct finding *f, u32 access)
 {
-	bool once = npuv_access(r->g, access)->mode == NPUMEM_ACCESS_WRITE;
+	bool once = npuv_access(f->g, access)->mode == NPUMEM_ACCESS_WRITE;
 	u32 i;
 	int err;
 
-	err = touch(r, access);
-	for (i = 0; !err && i < r->touched_count; i++) {
-		u32 c = r->touched[i];
+	err = touch(f, access);
+	for (i = 0; !err && i < f->classes.touched_count; i++) {
+		u32 c = f->classes.touched[i];
 
-		if (written_by_step(r, c, r->g->access_step[access]) ||
-		    (once && r->write[c] != NPUMEM_NONE))
-			return refuse_access(r, access, c, false);
+		if (f->roles[c] & ROLE_READ_ONLY)
+			return refuse_read_only(f, access, c);
+		if (written_by_step(f, c, f->g->access_step[access]) ||
+		    (once && f->write[c] != NPUMEM_NONE))
+			return refuse_twice(f, access, c);
 		if (once)
-			r->write[c] = access;
-		err = new_cell(r, tensor, c, access);
+			f->write[c] = access;
+		err = new_cell(f, c, access);
 		if (!err)
-			err = add_pair(&r->writes, access, r->cell[c]);
+			err = npuv_pair_add(&f->writes, access, f->cell[c]);
 	}
 	return err;
 }
 
 /* Reads of a step see what was there before it, so they come first. */
-static int go_through(struct refinement *r, u32 tensor)
+static int go_through(struct finding *f)
 {
-	u32 i, k, end = r->access_start[tensor + 1];
+	const u32 *accesses = f->classes.accesses;
+	const struct npuv_graph *g = f->g;
+	u32 i, k, end = f->classes.access_count;
 	int err = 0;
 
-	for (i = r->access_start[tensor]; !err && i < end; i = k) {
-		u32 step = r->g->access_step[r->accesses[i]];
+	for (i = 0; !err && i < end; i = k) {
+		u32 step = g->access_step[accesses[i]];
 
-		for (k = i; !err && k < end && r->g->access_step[r->accesses[k]] == step; k++)
-			if (npuv_access(r->g, r->accesses[k])->mode != NPUMEM_ACCESS_WRITE)
-				err = read_cells(r, r->accesses[k]);
-		for (k = i; !err && k < end && r->g->access_step[r->accesses[k]] == step; k++)
-			if (npuv_access(r->g, r->accesses[k])->mode != NPUMEM_ACCESS_READ)
-				err = write_cells(r, tensor, r->accesses[k]);
+		for (k = i; !err && k < end && g->access_step[accesses[k]] == step; k++)
+			if (npuv_access(g, accesses[k])->mode != NPUMEM_ACCESS_WRITE)
+				err = read_cells(f, accesses[k]);
+		for (k = i; !err && k < end && g->access_step[accesses[k]] == step; k++)
+			if (npuv_access(g, accesses[k])->mode != NPUMEM_ACCESS_READ)
+				err = write_cells(f, accesses[k]);
 	}
 	return err;
 }
 
-static int begin_classes(struct refinement *r, u32 tensor)
+static int begin_classes(struct finding *f)
 {
-	u32 kind = npuv_tensor(r->g, tensor)->kind;
-	bool valid = kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
-		     kind == NPUMEM_TENSOR_STATE;
-	u32 c;
+	struct npuv_classes *classes = &f->classes;
+	u32 own = roles_of(npuv_tensor(f->g, classes->tensor)->kind);
+	struct npumem_region region;
+	u32 c, i;
 	int err = 0;
 
-	for (c = 0; c < r->class_count; c++) {
-		r->cell[c] = NPUMEM_NONE;
-		r->write[c] = NPUMEM_NONE;
-		if (!err && valid && r->members[c])
-			err = new_cell(r, tensor, c, NPUMEM_NONE);
+	for (c = 0; c < classes->class_count; c++) {
+		f->cell[c] = NPUMEM_NONE;
+		f->entry[c] = NPUMEM_NONE;
+		f->write[c] = NPUMEM_NONE;
+		f->roles[c] = own;
 	}
+	for (i = 0; i < classes->alias_count; i++) {
+		npuv_alias_region(f->g, classes->aliases[i], &region);
+		err = npuv_classes_touch(classes, &region);
+		if (err)
+			return err;
+		for (c = 0; c < classes->touched_count; c++)
+			f->roles[classes->touched[c]] |=
+				roles_of(npuv_tensor(f->g, classes->aliases[i])->kind);
+	}
+	for (c = 0; !err && npuv_is_flat(f->g) && c < classes->class_count; c++)
+		if (f->roles[c] & ROLE_VALID && classes->members[c])
+			err = new_cell(f, c, NPUMEM_NONE);
 	return err;
 }
 
-/* The last version of an output or a state must survive the exit. */
-static int end_classes(struct refinement *r, u32 tensor)
+/* In one block, the last version of an output or a state must survive the exit. */
+static int end_flat(struct finding *f)
 {
-	u32 kind = npuv_tensor(r->g, tensor)->kind;
 	struct npuv_text text;
 	u32 c;
 
-	if (kind != NPUMEM_TENSOR_OUTPUT && kind != NPUMEM_TENSOR_STATE)
-		return 0;
-	for (c = 0; c < r->class_count; c++) {
-		const struct npuv_segment *s = segment_of(r, c);
-		struct npuv_cell *cell;
+	for (c = 0; c < f->classes.class_count; c++) {
+		const struct npuv_segment *s = npuv_class_segment(&f->classes, c);
+		u32 roles = f->roles[c];
 
-		if (!r->members[c])
+		if (!(roles & (ROLE_OUTPUT | ROLE_STATE)) || !f->classes.members[c])
 			continue;
-		if (r->cell[c] == NPUMEM_NONE) {
-			r->w->verdict->tensor = tensor;
-			return npuv_refuse(r->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
+		if (f->cell[c] == NPUMEM_NONE) {
+			u32 tensor = tensor_with_role(f, c, ROLE_OUTPUT);
+
+			f->w->verdict->tensor = tensor;
+			return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
 					   "V7 exit: bytes [%llu, %llu) of output %s are never "
 					   "written",
 					   s->first, s->first + s->length,
-					   npuv_text_tensor(r->g, tensor, &text));
+					   npuv_text_tensor(f->g, tensor, &text));
 		}
-		cell = cell_at(r, r->cell[c]);
-		cell->survives = 1;
+		cell_at(f, f->cell[c])->survives =
+			(roles & ROLE_OUTPUT ? NPUV_SURVIVES_OUTPUT : 0) |
+			(roles & ROLE_STATE ? NPUV_SURVIVES_STATE : 0);
 	}
 	return 0;
 }
 
-static int find_in_tensor(struct refinement *r, u32 tensor)
+/* In others, remember what the tensor is at the block's entry and at its end. */
+static int end_touch(struct finding *f)
 {
-	u32 i;
+	const struct npuv_classes *classes = &f->classes;
+	struct npuv_touch *touch = npuv_vector_add(&f->touches, 1);
+	struct npuv_span *span = NULL;
+	u32 i, last = 0;
+
+	if (!touch)
+		return -ENOMEM;
+	touch->tensor = classes->tensor;
+	touch->first_span = f->spans.count;
+	for (i = 0; i < classes->segment_count; i++) {
+		u32 c = classes->class_of[i];
+
+		if (f->cell[c] == NPUMEM_NONE) {
+			span = NULL;
+			continue;
+		}
+		if (!span || c != last) {
+			span = npuv_vector_add(&f->spans, 1);
+			if (!span)
+				return -ENOMEM;
+			span->first = classes->bounds[i];
+			span->entry = f->entry[c];
+			span->last = f->cell[c];
+			last = c;
+		}
+		span->length += classes->bounds[i + 1] - classes->bounds[i];
+	}
+	return npuv_visit(f->w, classes->segment_count);
+}
+
+static int find_in_tensor(struct finding *f, u32 tensor, u32 first, u32 end)
+{
+	struct npuv_classes *c = &f->classes;
 	int err;
 
-	err = cut(r, tensor);
+	c->tensor = tensor;
+	c->accesses = f->order + first;
+	c->access_count = end - first;
+	tensor_aliases(c, tensor);
+	err = npuv_classes_find(c);
+	if (!err)
+		err = begin_classes(f);
+	if (!err)
+		err = go_through(f);
 	if (err)
 		return err;
-	memset(r->class_of, 0, (size_t)r->segment_count * sizeof(u32));
-	r->class_count = 1;
-	r->members[0] = r->segment_count;
-	for (i = r->access_start[tensor]; i < r->access_start[tensor + 1]; i++) {
-		err = refine(r, r->accesses[i]);
-		if (err)
-			return err;
+	return npuv_is_flat(f->g) ? end_flat(f) : end_touch(f);
+}
+
+static int find_in_block(struct finding *f, u32 block)
+{
+	const struct npuv_graph *g = f->g;
+	u32 i, end, tensor, next = 0;
+	int err = 0;
+
+	block_accesses(g, block, &i, &end);
+	while (!err && i < end) {
+		u32 first = i;
+
+		i = run_end(f, first, end, &tensor);
+		for (; !err && npuv_is_flat(g) && next < tensor; next++)
+			if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
+				err = find_in_tensor(f, next, first, first);
+		if (!err)
+			err = find_in_tensor(f, tensor, first, i);
+		next = tensor + 1;
 	}
-	err = collect(r);
-	if (!err)
-		err = begin_classes(r, tensor);
-	if (!err)
-		err = go_through(r, tensor);
-	if (!err)
-		err = end_classes(r, tensor);
+	for (; !err && npuv_is_flat(g) && next < g->tensors.count; next++)
+		if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
+			err = find_in_tensor(f, next, end, end);
 	return err;
 }
 
-static int find(struct refinement *r)
+static int find(struct finding *f)
 {
-	struct npuv_graph *g = r->g;
-	u32 t;
+	struct npuv_graph *g = f->g;
+	struct npuv_touch *end;
+	u32 b;
 	int err;
 
-	err = group_accesses(r);
+	g->cell_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
+	g->touch_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
+	if (!g->cell_start || !g->touch_start)
+		return -ENOMEM;
+	err = sort_accesses(f);
 	if (!err)
-		err = allocate(r);
-	for (t = 0; !err && t < g->tensors.count; t++)
-		err = find_in_tensor(r, t);
+		err = allocate(f);
+	for (b = 0; !err && b < g->blocks.count; b++) {
+		err = find_in_block(f, b);
+		g->cell_start[b + 1] = f->cells.count;
+		g->touch_start[b + 1] = f->touches.count;
+	}
 	if (!err)
-		err = npuv_group(r->w, &r->reads, g->accesses.count, &g->read_start,
+		err = npuv_group(f->w, &f->reads, g->accesses.count, &g->read_start,
 				 &g->read_cells);
 	if (!err)
-		err = npuv_group(r->w, &r->writes, g->accesses.count, &g->write_start,
+		err = npuv_group(f->w, &f->writes, g->accesses.count, &g->write_start,
 				 &g->write_cells);
 	if (err)
 		return err;
-	g->cell_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
-	if (!g->cell_start)
+	end = npuv_vector_add(&f->touches, 1);
+	if (!end)
 		return -ENOMEM;
-	g->cell_start[1] = r->cells.count;
-	g->cell_count = r->cells.count;
-	g->segment_count = r->segments.count;
-	g->cells = npuv_vector_take(&r->cells);
-	g->segments = npuv_vector_take(&r->segments);
-	return g->cells && g->segments ? 0 : -ENOMEM;
+	end->tensor = NPUMEM_NONE;
+	end->first_span = f->spans.count;
+	g->cell_count = f->cells.count;
+	g->segment_count = f->classes.segments.count;
+	g->cells = npuv_vector_take(&f->cells);
+	g->segments = npuv_vector_take(&f->classes.segments);
+	g->touches = npuv_vector_take(&f->touches);
+	g->spans = npuv_vector_take(&f->spans);
+	return g->cells && g->segments && g->touches && g->spans ? 0 : -ENOMEM;
 }
 
 int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g)
 {
-	struct refinement r = {
+	struct finding f = {
 		.w = w,
 		.g = g,
+		.classes = { .w = w, .g = g },
 		.cells = { .size = sizeof(struct npuv_cell) },
-		.segments = { .size = sizeof(struct npuv_segment) },
+		.touches = { .size = sizeof(struct npuv_touch) },
+		.spans = { .size = sizeof(struct npuv_span) },
 		.reads = { .size = sizeof(struct npuv_pair) },
 		.writes = { .size = sizeof(struct npuv_pair) },
 	};
-	int err = find(&r);
+	int err = find(&f);
 
-	npuv_free(r.access_start);
-	npuv_free(r.accesses);
-	npuv_free(r.bounds);
-	npuv_free(r.spare);
-	npuv_free(r.class_of);
-	npuv_free(r.members);
-	npuv_free(r.hits);
-	npuv_free(r.stamp);
-	npuv_free(r.split);
-	npuv_free(r.cell);
-	npuv_free(r.write);
-	npuv_free(r.touched);
-	npuv_free(r.class_first);
-	npuv_free(r.cells.data);
-	npuv_free(r.segments.data);
-	npuv_free(r.reads.data);
-	npuv_free(r.writes.data);
+	npuv_classes_fini(&f.classes);
+	npuv_free(f.order);
+	npuv_free(f.cell);
+	npuv_free(f.entry);
+	npuv_free(f.write);
+	npuv_free(f.roles);
+	npuv_free(f.cells.data);
+	npuv_free(f.touches.data);
+	npuv_free(f.spans.data);
+	npuv_free(f.reads.data);
+	npuv_free(f.writes.data);
 	return err;
 }

@@ -123,6 +123,25 @@ static int check_tensors(struct npuv_work *w, struct npuv_graph *g)
 	return 0;
 }
 
+/* Those that say more of their bytes than the tensor does whose bytes they are. */
+static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
+{
+	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
+	int err = 0;
+	u32 i;
+
+	for (i = 0; !err && i < g->tensors.count; i++) {
+		const struct npumem_tensor *t = npuv_tensor(g, i);
+
+		if (t->flags & NPUMEM_TENSOR_ALIAS && t->kind != NPUMEM_TENSOR_INTERMEDIATE)
+			err = npuv_pair_add(&pairs, t->alias_of, i);
+	}
+	if (!err)
+		err = npuv_group(w, &pairs, g->tensors.count, &g->alias_start, &g->aliases);
+	npuv_free(pairs.data);
+	return err;
+}
+
 static int check_tiles(struct npuv_work *w, struct npuv_graph *g)
 {
 	u32 i;
@@ -187,6 +206,11 @@ static const char *access_flaw(const struct npuv_graph *g, const struct npumem_s
 	return a->inplace == NPUMEM_NONE ? NULL : inplace_flaw(g, s, a);
 }
 
+static bool read_only(u32 kind)
+{
+	return kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER;
+}
+
 /* A write to what is read only breaks a rule of bytes, not of the format. */
 static int check_writable(struct npuv_work *w, const struct npuv_graph *g, u32 step,
 			  const struct npumem_access *a)
@@ -195,8 +219,10 @@ static int check_writable(struct npuv_work *w, const struct npuv_graph *g, u32 s
 	u32 kind = npuv_tensor(g, tensor)->kind;
 	struct npuv_text step_text, tensor_text;
 
-	if (a->mode == NPUMEM_ACCESS_READ ||
-	    (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_PARAMETER))
+	/* An alias for bytes that are read only; cells.c sees the other way round. */
+	if (!read_only(kind) && npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_ALIAS)
+		kind = npuv_tensor(g, npuv_tensor(g, tensor)->alias_of)->kind;
+	if (a->mode == NPUMEM_ACCESS_READ || !read_only(kind))
 		return 0;
 	w->verdict->step = step;
 	w->verdict->tile = a->tile;
@@ -340,29 +366,6 @@ static int check_edges(struct npuv_work *w, struct npuv_graph *g)
 	return 0;
 }
 
-static int check_carries(struct npuv_work *w, struct npuv_graph *g)
-{
-	u32 i;
-	int err;
-
-	for (i = 0; i < g->carries.count; i++) {
-		const struct npumem_carry *c = npuv_carry(g, i);
-		const char *flaw = NULL;
-
-		if (c->from >= g->tensors.count || c->to >= g->tensors.count)
-			flaw = "its tensors are not there";
-		else if (npuv_tensor(g, c->from)->size != npuv_tensor(g, c->to)->size)
-			flaw = "its tensors differ in size";
-		if (flaw)
-			return npuv_refuse_at(w, -EINVAL, c, sizeof(*c), "format: carry %u: %s", i,
-					      flaw);
-		err = npuv_visit(w, 1);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
 static int check_records(struct npuv_work *w, struct npuv_graph *g)
 {
 	int err;
@@ -374,6 +377,8 @@ static int check_records(struct npuv_work *w, struct npuv_graph *g)
 	if (!g->access_step)
 		return -ENOMEM;
 	err = check_tensors(w, g);
+	if (!err && g->features & NPUMEM_FEATURE_ALIAS)
+		err = group_aliases(w, g);
 	if (!err)
 		err = check_tiles(w, g);
 	if (!err)
@@ -383,7 +388,7 @@ static int check_records(struct npuv_work *w, struct npuv_graph *g)
 	if (!err)
 		err = check_edges(w, g);
 	if (!err)
-		err = check_carries(w, g);
+		err = npuv_flow_check(w, g);
 	return err;
 }
 
@@ -401,7 +406,7 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 	g->blob = blob;
 	g->size = size;
 	err = check_records(&w, g);
-	if (!err && !(g->features & (NPUMEM_FEATURE_BLOCKS | NPUMEM_FEATURE_ALIAS)))
+	if (!err)
 		err = npuv_cells_find(&w, g);
 	if (err) {
 		npuv_graph_destroy(g);
@@ -427,5 +432,12 @@ void npuv_graph_destroy(struct npuv_graph *g)
 	npuv_free(g->write_cells);
 	npuv_free(g->access_step);
 	npuv_free(g->cell_start);
+	npuv_free(g->touch_start);
+	npuv_free(g->touches);
+	npuv_free(g->spans);
+	npuv_free(g->out_start);
+	npuv_free(g->out_edges);
+	npuv_free(g->alias_start);
+	npuv_free(g->aliases);
 	npuv_free(g);
 }

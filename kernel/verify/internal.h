@@ -39,12 +39,14 @@ int npuv_visit(struct npuv_work *w, u64 n);
 
 /* "step 12 'conv_3'", "tensor 5 'conv_3/out'", "block 0": short, printable. */
 struct npuv_text {
-	char s[80];
+	char s[112];
 };
 
 const char *npuv_text_step(const struct npuv_graph *g, u32 step, struct npuv_text *text);
 const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv_text *text);
 const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_text *text);
+/* "block 2 of the plan (block 1 'body')"; "the exit" for NPUMEM_NONE. */
+const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *text);
 
 /* array.c */
 
@@ -68,6 +70,8 @@ struct npuv_vector {
 
 /* Append n records, zeroed: the first one, or NULL for lack of memory. */
 void *npuv_vector_add(struct npuv_vector *v, u32 n);
+/* Forget all records, keep their memory. */
+void npuv_vector_clear(struct npuv_vector *v);
 /* The records in memory of just their size, NULL for lack of it; empties v. */
 void *npuv_vector_take(struct npuv_vector *v);
 
@@ -77,6 +81,8 @@ struct npuv_pair {
 	u32 value;
 };
 
+/* Append a pair to a vector of them: 0 or -ENOMEM. */
+int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value);
 /* start[0..keys], values: arrays of start[key + 1] - start[key] values each. */
 int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
 	       u32 **values);
@@ -114,6 +120,12 @@ static inline const void *npuv_record(const struct npuv_section *section, u32 i)
 /* NULL, or what is wrong with a region of a tensor of size bytes. */
 const char *npuv_region_check(const struct npumem_region *region, u64 size);
 u64 npuv_region_bytes(const struct npumem_region *region);
+/* The bytes of an access, as those of its tensor's base, which is returned. */
+u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_region *region);
+/* Linear index of a byte of a region; left: bytes of its chunk from there on. */
+u64 npuv_region_linear(const struct npumem_region *region, u64 byte, u64 *left);
+/* The byte at a linear index, and what is left of its chunk. */
+u64 npuv_region_byte(const struct npumem_region *region, u64 linear, u64 *left);
 /* Chunks left to come of a layout just begun. */
 u64 npuv_chunks_count(const struct npuv_chunks *chunks);
 /* The chunks of a checked region; where they lie in the arena is not asked. */
@@ -123,23 +135,62 @@ void npuv_chunks_begin_placed(struct npuv_chunks *chunks, const struct npumem_pl
 /* Next chunk: its first byte in the tensor and in the arena; false at the end. */
 bool npuv_chunks_next(struct npuv_chunks *chunks, u64 *first, u64 *arena);
 
+/* flow.c */
+
+/* Carries, and that every block is on a way from block 0 to the exit. */
+int npuv_flow_check(struct npuv_work *w, struct npuv_graph *g);
+static inline bool npuv_is_flat(const struct npuv_graph *g)
+{
+	return !(g->features & NPUMEM_FEATURE_BLOCKS);
+}
+
 /* cells.c */
 
 int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g);
 
+/* instance.c */
+
+/* V2: the instances of blocks, and that each holds the steps of its block. */
+int npuv_instances_check(struct npuv_work *w, struct npuv_plan *p);
+/* Last position of an instance; its first position if it has none. */
+u32 npuv_instance_last(const struct npuv_plan *p, u32 instance);
+/* Instance that a position is of. */
+u32 npuv_instance_at(const struct npuv_plan *p, u32 position);
+
+/* entry.c */
+
+/* Records of entry states; order: by instance and tensor, for the caller to free. */
+int npuv_entries_check(struct npuv_work *w, struct npuv_plan *p, u32 **order);
+
+/* view.c */
+
+int npuv_views_check(struct npuv_work *w, const struct npuv_plan *p);
+
 /* place.c */
 
-/* V1, and the extents of all placements. */
+/* V1 */
 int npuv_place_check(struct npuv_work *w, struct npuv_plan *p);
-/* First extent that holds a byte, NULL if none does. More may follow. */
-const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, u32 tensor, u64 byte);
-/* After npuv_place_compact(): the extent that holds a byte at a position, NULL if none does. */
-const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p, u32 tensor, u64 byte,
+
+/* extent.c */
+
+/* Places and extents of all placements; entries in the order of npuv_entries_check(). */
+int npuv_extents_cut(struct npuv_work *w, struct npuv_plan *p, const u32 *entries);
+/* Where a tensor lies in an instance; NULL if it has no place there. */
+const struct npuv_place *npuv_place_of(const struct npuv_plan *p, u32 instance, u32 tensor);
+/* First and last position at which an extent is in force. */
+u32 npuv_extent_from(const struct npuv_plan *p, const struct npuv_extent *e);
+u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e);
+/* First extent that holds a byte, NULL if none does. More may follow. Place may be NULL. */
+const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, const struct npuv_place *place,
+					  u64 byte);
+/* After npuv_places_compact(): the extent that holds a byte at a position, NULL if none does. */
+const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p,
+					     const struct npuv_place *place, u64 byte,
 					     u32 position);
 /* First byte after one that no extent holds that one does hold; U64 max if none. */
-u64 npuv_place_next(const struct npuv_plan *p, u32 tensor, u64 byte);
-/* Forget the extents that hold no cell. */
-void npuv_place_compact(struct npuv_plan *p);
+u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u64 byte);
+/* Forget the extents of an instance that are not used. */
+void npuv_places_compact(struct npuv_plan *p, u32 instance);
 
 /* arena.c */
 
@@ -176,9 +227,22 @@ u32 npuv_arena_next(const struct npuv_arena *map, u32 i);
 /* Bounds lo (inclusive) to hi (exclusive) become one range. */
 void npuv_arena_paint(struct npuv_arena *map, u32 lo, u32 hi, u32 owner);
 
+/* Number of cells of all instances together. */
+static inline u32 npuv_cell_count(const struct npuv_plan *p)
+{
+	return p->cell_base[p->blocks.count];
+}
+
+/* edge.c */
+
+/* V6, the records: one edge of the plan for each way out of each instance. */
+int npuv_edges_check(struct npuv_work *w, struct npuv_plan *p);
+/* By instance, its edges, for the caller to free; after npuv_edges_check(). */
+int npuv_edges_group(struct npuv_work *w, const struct npuv_plan *p, u32 **start, u32 **edges);
+
 /* owner.c */
 
-/* V3, V4, V7: walk the schedule and find every cell's predecessors. */
+/* V3, V4, V6, V7: walk every instance and find every cell's predecessors. */
 int npuv_owner_check(struct npuv_work *w, struct npuv_plan *p);
 
 #endif /* NPUMEM_VERIFY_INTERNAL_H */

@@ -143,3 +143,15 @@ const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_t
 {
 	return text(g, "block", block, npuv_block(g, block)->name, out);
 }
+
+const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *out)
+{
+	struct npuv_text block;
+
+	if (instance == NPUMEM_NONE)
+		snprintf(out->s, sizeof(out->s), "the exit");
+	else
+		snprintf(out->s, sizeof(out->s), "block %u of the plan (%.80s)", instance,
+			 npuv_text_block(p->graph, npuv_plan_block(p, instance)->block, &block));
+	return out->s;
+}

@@ -40,6 +40,54 @@ u64 npuv_region_bytes(const struct npumem_region *r)
 	return r->length * r->count[0] * r->count[1] * r->count[2];
 }
 
+u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_region *region)
+{
+	const struct npumem_tile *tile = npuv_tile(g, npuv_access(g, access)->tile);
+	const struct npumem_tensor *tensor = npuv_tensor(g, tile->tensor);
+
+	*region = tile->region;
+	if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		return tile->tensor;
+	region->offset += tensor->alias_offset;
+	return tensor->alias_of;
+}
+
+/*
+ * Dimensions are nested and ascending: the outermost index whose repetition
+ * begins at or before the byte is the right one, and so on inwards.
+ */
+u64 npuv_region_linear(const struct npumem_region *r, u64 byte, u64 *left)
+{
+	u64 rest = byte - r->offset, linear = 0, index;
+	u32 d;
+
+	for (d = NPUMEM_REGION_DIMS; d--;) {
+		index = 0;
+		if (r->count[d] > 1) {
+			index = rest / r->stride[d];
+			if (index >= r->count[d])
+				index = r->count[d] - 1;
+			rest -= index * r->stride[d];
+		}
+		linear = linear * r->count[d] + index;
+	}
+	*left = r->length - rest;
+	return linear * r->length + rest;
+}
+
+u64 npuv_region_byte(const struct npumem_region *r, u64 linear, u64 *left)
+{
+	u64 chunk = linear / r->length, rest = linear % r->length, byte = r->offset + rest;
+	u32 d;
+
+	for (d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		byte += chunk % r->count[d] * r->stride[d];
+		chunk /= r->count[d];
+	}
+	*left = r->length - rest;
+	return byte;
+}
+
 /* Chunks that follow each other both in tensor and arena become one. */
 static void fold(struct npuv_chunks *c)
 {

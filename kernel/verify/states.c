@@ -111,7 +111,8 @@ static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32
 	const struct npuv_segment *segment = &s->plan->graph->segments[c->first_segment];
 	const struct npuv_extent *e;
 
-	e = npuv_place_find_at(s->plan, c->tensor, segment->first, position);
+	e = npuv_place_find_at(s->plan, npuv_place_of(s->plan, s->block, c->tensor), segment->first,
+			       position);
 	if (!e)
 		return;
 	v->first = e->arena + (segment->first - e->first);

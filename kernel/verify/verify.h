@@ -81,7 +81,9 @@ struct npuv_limits {
 extern const struct npuv_limits npuv_default_limits;
 
 /* NPUMEM_FEATURE_* that plans are verified with; updates in place are too. */
-#define NPUV_FEATURES NPUMEM_FEATURE_PIECES
+#define NPUV_FEATURES                                                           \
+	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_BLOCKS | NPUMEM_FEATURE_ALIAS | \
+	 NPUMEM_FEATURE_EXTERNAL | NPUMEM_FEATURE_INPLACE)
 
 /**
  * struct npuv_log - text sink of fixed size that also counts what did not fit
@@ -104,15 +106,20 @@ __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
 #define NPUV_EMPTY   0xffffffffu /* value of a cell's state */
 #define NPUV_RETIRED 0u		 /* any value between: LIVE, reads left */
 
+/* Why a cell must survive the exit. */
+#define NPUV_SURVIVES_OUTPUT (1u << 0)
+#define NPUV_SURVIVES_STATE  (1u << 1)
+
 /**
  * struct npuv_cell - bytes of one tensor with one writer and the same readers
- * @tensor: index
+ * @tensor: index; never an alias
  * @writer: access that writes it, or NPUMEM_NONE if valid at entry
  * @reads: accesses that read it, updates included
  * @first_segment: of its consecutive segments, ascending; the segment's bytes
  *	are relative to the tensor
  * @segment_count: segments
- * @survives: must survive the exit
+ * @survives: NPUV_SURVIVES_* in a graph of one block without edges. In others
+ *	the edges of a plan say what survives
  *
  * Versions of the same bytes have the same segments.
  */
@@ -128,6 +135,31 @@ struct npuv_cell {
 struct npuv_segment {
 	u64 first;
 	u64 length;
+};
+
+/**
+ * struct npuv_span - bytes of one tensor in one block of a graph with edges
+ * @first: byte of the tensor
+ * @length: bytes
+ * @entry: cell that holds them when the block is entered, NPUMEM_NONE if it does
+ *	not read what was there
+ * @last: cell that holds them at its end
+ */
+struct npuv_span {
+	u64 first;
+	u64 length;
+	u32 entry;
+	u32 last;
+};
+
+/**
+ * struct npuv_touch - a tensor that a block accesses
+ * @tensor: index
+ * @first_span: its spans, ascending, end where those of the next touch begin
+ */
+struct npuv_touch {
+	u32 tensor;
+	u32 first_span;
 };
 
 /* A section of a blob, checked: record i is at base + i * stride. */
@@ -150,6 +182,14 @@ struct npuv_section {
  *	@write_cells. An update has both
  * @access_step: step that access a belongs to
  * @cell_start: cells of block b are cells[cell_start[b] .. cell_start[b + 1])
+ * @touch_start, @touches: tensors that block b accesses, ascending, are
+ *	touches[touch_start[b] .. touch_start[b + 1]); one touch more ends the
+ *	spans of the last. As what follows, only if @features has BLOCKS
+ * @spans: of all touches
+ * @out_start, @out_edges: edges from block b are
+ *	out_edges[out_start[b] .. out_start[b + 1]), ascending
+ * @alias_start, @aliases: aliases of tensor t that are not INTERMEDIATE; only if
+ *	@features has ALIAS
  * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
  */
 struct npuv_graph {
@@ -162,6 +202,11 @@ struct npuv_graph {
 	u32 *write_start, *write_cells;
 	u32 *access_step;
 	u32 *cell_start;
+	u32 *touch_start;
+	struct npuv_touch *touches;
+	struct npuv_span *spans;
+	u32 *out_start, *out_edges;
+	u32 *alias_start, *aliases;
 	u32 cell_count;
 	u32 segment_count;
 	u64 features;
@@ -198,20 +243,38 @@ NPUV_ACCESSOR(carry, npumem_carry, carries)
 /* Name from the strings section, or "" if it has none. */
 const char *npuv_name(const struct npuv_graph *graph, u32 name);
 
+#define NPUV_EXTENT_USED  (1u << 0) /* bytes that are needed live there */
+#define NPUV_EXTENT_ENTRY (1u << 1) /* part of the instance's entry state */
+
 /**
  * struct npuv_extent - contiguous bytes of a tensor and where they lie
  * @first: byte of the tensor
  * @length: bytes
- * @arena: byte of the arena
- * @placement: that puts them there, in force from its @from to its @to
- * @used: some cell lives there
+ * @arena: byte of the arena. Those of EXTERNAL tensors come after the arena,
+ *	one after another, where no placement can be
+ * @placement: that puts them there, in force from its @from to its @to;
+ *	NPUMEM_NONE for an EXTERNAL tensor
+ * @flags: NPUV_EXTENT_*
  */
 struct npuv_extent {
 	u64 first;
 	u64 length;
 	u64 arena;
 	u32 placement;
-	u32 used;
+	u32 flags;
+};
+
+/**
+ * struct npuv_place - where the bytes of one tensor lie in one instance
+ * @tensor: index
+ * @first: of its consecutive extents, by first byte; those that begin at the
+ *	same byte are equally long, in the order in which they come into force
+ * @count: extents
+ */
+struct npuv_place {
+	u32 tensor;
+	u32 first;
+	u32 count;
 };
 
 /**
@@ -222,10 +285,13 @@ struct npuv_extent {
  * @info: in the blob
  * @placements, @positions, @blocks, @entries, @edges, @views, @slots: sections,
  *	use the accessors below
- * @cell_base: of instance i (plan block), see npuv_plan_cell()
- * @extents: of tensor t, extents[extent_start[t] .. extent_start[t + 1]), by
- *	first byte; those that begin at the same byte are equally long, in the
- *	order in which they come into force
+ * @cell_base: of instance i (plan block), see npuv_plan_cell(); one more is the
+ *	number of instance cells
+ * @place_start, @places: of instance i, ascending by tensor,
+ *	places[place_start[i] .. place_start[i + 1]); those after the last
+ *	instance's are of EXTERNAL tensors, wherever an instance has none
+ * @extents: of all places
+ * @placed: per tensor, it has a placement or is EXTERNAL
  * @pred_start, @pred_cells: cells whose bytes instance cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
  * @uses: of instance cell c: reads until it is RETIRED, plus one if it must
@@ -233,7 +299,6 @@ struct npuv_extent {
  * @last_use: last access in the order of the plan that reads instance cell c,
  *	or NPUMEM_NONE
  * @overwriter: a cell that overwrites bytes of instance cell c, or NPUMEM_NONE
- * @step_position: position at which each step of the graph stands
  */
 struct npuv_plan {
 	const struct npuv_graph *graph;
@@ -241,14 +306,15 @@ struct npuv_plan {
 	u64 size;
 	const struct npumem_plan_info *info;
 	struct npuv_section placements, positions, blocks, entries, edges, views, slots;
+	u32 *place_start;
+	struct npuv_place *places;
 	struct npuv_extent *extents;
-	u32 *extent_start;
+	u8 *placed;
 	u32 *cell_base;
 	u32 *pred_start, *pred_cells;
 	u32 *uses;
 	u32 *last_use;
 	u32 *overwriter;
-	u32 *step_position;
 };
 
 #define NPUV_ACCESSOR(name, type, member)                                                    \
@@ -328,8 +394,8 @@ struct npuv_chunks {
 };
 
 /**
- * struct npuv_walk - iterator over the arena ranges of one access at a position
- * @plan, @tensor, @position: walked
+ * struct npuv_walk - iterator over the ranges of one access at a position
+ * @plan, @place, @position: walked
  * @chunks: of the tile that are left
  * @first: next byte of the tensor
  * @left: bytes left of the current chunk
@@ -341,8 +407,8 @@ struct npuv_chunks {
  */
 struct npuv_walk {
 	const struct npuv_plan *plan;
+	const struct npuv_place *place;
 	struct npuv_chunks chunks;
-	u32 tensor;
 	u32 position;
 	u64 first;
 	u64 left;

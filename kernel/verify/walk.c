@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The arena ranges of an access, for engines.
+ * The ranges of an access in the arena or in a binding, for engines.
  */
 #include "internal.h"
 
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position, u32 access)
 {
-	const struct npuv_graph *g = plan->graph;
-	const struct npumem_tile *tile = npuv_tile(g, npuv_access(g, access)->tile);
+	struct npumem_region region;
+	u32 tensor;
 
 	memset(walk, 0, sizeof(*walk));
+	tensor = npuv_access_region(plan->graph, access, &region);
 	walk->plan = plan;
-	walk->tensor = tile->tensor;
+	walk->place = npuv_place_of(plan, npuv_instance_at(plan, position), tensor);
 	walk->position = position;
-	npuv_chunks_begin(&walk->chunks, &tile->region);
+	npuv_chunks_begin(&walk->chunks, &region);
 }
 
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
@@ -24,22 +25,25 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 	range->external = NPUMEM_NONE;
 	for (;;) {
 		const struct npuv_extent *e;
-		u64 skip, n;
+		u64 skip, n, at;
 
 		if (!walk->left) {
 			if (!npuv_chunks_next(&walk->chunks, &walk->first, &arena))
 				break;
 			walk->left = walk->chunks.length;
 		}
-		e = npuv_place_find_at(walk->plan, walk->tensor, walk->first, walk->position);
+		e = npuv_place_find_at(walk->plan, walk->place, walk->first, walk->position);
 		if (!e)
 			break;
 		skip = walk->first - e->first;
 		n = e->length - skip < walk->left ? e->length - skip : walk->left;
+		at = e->placement == NPUMEM_NONE ? walk->first : e->arena + skip;
 		if (!range->length) {
-			range->arena = e->arena + skip;
+			range->arena = at;
 			range->linear = walk->linear;
-		} else if (range->arena + range->length != e->arena + skip) {
+			if (e->placement == NPUMEM_NONE)
+				range->external = walk->place->tensor;
+		} else if (range->arena + range->length != at) {
 			break;
 		}
 		range->length += n;
@@ -52,11 +56,10 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 
 u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access)
 {
-	const struct npumem_tile *tile =
-		npuv_tile(plan->graph, npuv_access(plan->graph, access)->tile);
+	struct npumem_region region;
 
 	/* What is accessed has a home, but for a parameter without any placement. */
-	if (plan->extent_start[tile->tensor] == plan->extent_start[tile->tensor + 1])
+	if (!plan->placed[npuv_access_region(plan->graph, access, &region)])
 		return 0;
-	return npuv_region_bytes(&tile->region);
+	return npuv_region_bytes(&region);
 }

@@ -181,6 +181,96 @@ uint32_t build_place(struct build *b, uint32_t tensor, uint64_t offset)
 				  build_region(0, build_tensor_at(b, tensor)->size));
 }
 
+uint32_t build_block(struct build *b, const char *name)
+{
+	uint32_t first = 0;
+	struct npumem_block *block;
+
+	if (b->blocks.count) {
+		block = build_block_at(b, b->blocks.count - 1);
+		first = block->first_step + block->step_count;
+	}
+	block = build_add(&b->blocks, 1);
+	block->first_step = first;
+	block->step_count = b->steps.count - first;
+	block->name = add_name(b, name);
+	return b->blocks.count - 1;
+}
+
+uint32_t build_edge(struct build *b, uint32_t from, uint32_t to)
+{
+	struct npumem_edge *e = build_add(&b->edges, 1);
+
+	e->from = from;
+	e->to = to;
+	e->first_carry = b->carries.count;
+	return b->edges.count - 1;
+}
+
+uint32_t build_carry(struct build *b, uint32_t from, uint32_t to)
+{
+	struct npumem_carry *c = build_add(&b->carries, 1);
+
+	c->from = from;
+	c->to = to;
+	build_edge_at(b, b->edges.count - 1)->carry_count++;
+	return b->carries.count - 1;
+}
+
+uint32_t build_instance(struct build *b, uint32_t block)
+{
+	const struct npumem_block *of = build_block_at(b, block);
+	struct npumem_plan_block *instance = build_add(&b->plan_blocks, 1);
+	struct npumem_position *p;
+	uint32_t i;
+
+	instance->block = block;
+	instance->first_position = b->positions.count;
+	instance->position_count = of->step_count;
+	instance->first_entry = b->entries.count;
+	p = build_add(&b->positions, of->step_count);
+	for (i = 0; i < of->step_count; i++) {
+		p[i].index = of->first_step + i;
+		p[i].placement = NPUMEM_NONE;
+	}
+	return b->plan_blocks.count - 1;
+}
+
+uint32_t build_place_here(struct build *b, uint32_t tensor, uint64_t offset)
+{
+	uint32_t here = b->plan_blocks.count - 1, p;
+	const struct npumem_plan_block *i = build_plan_block_at(b, here);
+
+	p = build_place_region(b, tensor, i->first_position,
+			       i->first_position + i->position_count - !!i->position_count, offset,
+			       build_region(0, build_tensor_at(b, tensor)->size));
+	build_placement_at(b, p)->block = here;
+	return p;
+}
+
+uint32_t build_enter(struct build *b, uint32_t tensor, uint64_t offset)
+{
+	uint32_t p = build_place_here(b, tensor, offset);
+	struct npumem_entry *e = build_add(&b->entries, 1);
+
+	e->tensor = tensor;
+	e->placement = p;
+	e->flags = NPUMEM_ENTRY_RESIDENT;
+	e->length = build_tensor_at(b, tensor)->size;
+	build_plan_block_at(b, b->plan_blocks.count - 1)->entry_count++;
+	return p;
+}
+
+uint32_t build_plan_edge(struct build *b, uint32_t from, uint32_t to, uint32_t edge)
+{
+	struct npumem_plan_edge *e = build_add(&b->plan_edges, 1);
+
+	e->from = from;
+	e->to = to;
+	e->edge = edge;
+	return b->plan_edges.count - 1;
+}
+
 static struct npublob_section section(uint32_t kind, const struct build_array *a)
 {
 	struct npublob_section s = {

@@ -55,7 +55,9 @@ void *build_add(struct build_array *array, uint32_t n);
 #define build_placement_at(b, i)     BUILD_AT(b, placements, npumem_placement, i)
 #define build_position_at(b, i)	     BUILD_AT(b, positions, npumem_position, i)
 #define build_plan_block_at(b, i)    BUILD_AT(b, plan_blocks, npumem_plan_block, i)
+#define build_entry_at(b, i)	     BUILD_AT(b, entries, npumem_entry, i)
 #define build_plan_edge_at(b, i)     BUILD_AT(b, plan_edges, npumem_plan_edge, i)
+#define build_view_at(b, i)	     BUILD_AT(b, views, npumem_view, i)
 
 /* length bytes from offset on, in one chunk */
 struct npumem_region build_region(uint64_t offset, uint64_t length);
@@ -76,6 +78,21 @@ void build_finish(struct build *b);
 uint32_t build_place(struct build *b, uint32_t tensor, uint64_t offset);
 uint32_t build_place_region(struct build *b, uint32_t tensor, uint32_t from, uint32_t to,
 			    uint64_t offset, struct npumem_region region);
+
+/*
+ * Graphs of several blocks: instead of build_finish(), a block of the steps since
+ * the last one, and edges with the carries that follow each.
+ */
+uint32_t build_block(struct build *b, const char *name);
+uint32_t build_edge(struct build *b, uint32_t from, uint32_t to);
+uint32_t build_carry(struct build *b, uint32_t from, uint32_t to);
+/* An instance of a block, with its steps in their order and no entries. */
+uint32_t build_instance(struct build *b, uint32_t block);
+/* Over the last instance. */
+uint32_t build_place_here(struct build *b, uint32_t tensor, uint64_t offset);
+/* The same, and all of it is in the entry state; returns the placement. */
+uint32_t build_enter(struct build *b, uint32_t tensor, uint64_t offset);
+uint32_t build_plan_edge(struct build *b, uint32_t from, uint32_t to, uint32_t edge);
 
 struct build_blob build_graph(const struct build *b);
 struct build_blob build_plan(const struct build *b);

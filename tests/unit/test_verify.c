@@ -24,6 +24,56 @@ void chain(struct build *b)
 	build_place(b, Y, 16);
 }
 
+void loop(struct build *b)
+{
+	build_init(b);
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 8, "x"));
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "h"));
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 8, "t"));
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
+	build_step(b, 0, "init");
+	build_access(b, LX, NPUMEM_ACCESS_READ);
+	build_access(b, LH, NPUMEM_ACCESS_WRITE);
+	build_block(b, "head");
+	build_step(b, 0, "body");
+	build_access(b, LH, NPUMEM_ACCESS_READ);
+	build_access(b, LT, NPUMEM_ACCESS_WRITE);
+	build_block(b, "body");
+	build_step(b, 0, "out");
+	build_access(b, LH, NPUMEM_ACCESS_READ);
+	build_access(b, LY, NPUMEM_ACCESS_WRITE);
+	build_block(b, "tail");
+	build_edge(b, 0, 1);
+	build_edge(b, 1, 1);
+	build_carry(b, LT, LH);
+	build_edge(b, 1, 2);
+	build_carry(b, LT, LH);
+	build_edge(b, 2, NPUMEM_NONE);
+
+	build_instance(b, 0);
+	build_enter(b, LX, 0);
+	build_place_here(b, LH, 8);
+	build_instance(b, 1);
+	build_enter(b, LH, 8);
+	build_place_here(b, LT, 16);
+	build_instance(b, 1);
+	build_enter(b, LH, 16);
+	build_place_here(b, LT, 8);
+	build_instance(b, 2);
+	build_enter(b, LH, 16);
+	build_place_here(b, LY, 0);
+	build_instance(b, 2);
+	build_enter(b, LH, 8);
+	build_place_here(b, LY, 0);
+	build_plan_edge(b, HEAD0, BODY_A, 0);
+	build_plan_edge(b, BODY_A, BODY_B, 1);
+	build_plan_edge(b, BODY_A, TAIL_A, 2);
+	build_plan_edge(b, BODY_B, BODY_A, 1);
+	build_plan_edge(b, BODY_B, TAIL_B, 2);
+	build_plan_edge(b, TAIL_A, NPUMEM_NONE, 3);
+	build_plan_edge(b, TAIL_B, NPUMEM_NONE, 3);
+}
+
 static void check(int got, const struct npumem_verdict *verdict, const char *log, int err,
 		  uint32_t rule, const char *text)
 {

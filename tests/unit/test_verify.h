@@ -26,6 +26,24 @@ enum { COPY, MIX };
  */
 void chain(struct build *b);
 
+/*
+ * A loop: tensors and steps, instances and plan edges of loop().
+ */
+enum { LX, LH, LT, LY };
+enum { INIT, BODY, OUT };
+enum { HEAD0, BODY_A, BODY_B, TAIL_A, TAIL_B };
+enum { INTO, A_TO_B, A_OUT, B_TO_A, B_OUT, EXIT_A, EXIT_B };
+
+/*
+ * x (input) --init--> h; then as often as one likes h --body--> t, and t is the
+ * next h; then h --out--> y (output). 8 bytes each. Graph edges: 0 head to body,
+ * 1 body to body with t -> h, 2 body to tail with t -> h, 3 tail to the exit.
+ *
+ * Unrolled twice, h and t take turns at bytes 8 and 16: t is at 16 in body A and
+ * at 8 in body B; x is at 0 and y is at 0. Tile i is all of tensor i.
+ */
+void loop(struct build *b);
+
 /* Both blobs are accepted; the plan and its graph are left for free_plan(). */
 struct npuv_plan *accept_plan(struct build *b);
 void free_plan(struct npuv_plan *plan);
@@ -49,6 +67,14 @@ struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const
 #define REFUSE_PLAN(spoil, err, rule, text)       \
 	do {                                      \
 		chain(&b);                        \
+		spoil;                            \
+		refuse_plan(&b, err, rule, text); \
+	} while (0)
+
+/* The same with a loop. */
+#define REFUSE_LOOP(spoil, err, rule, text)       \
+	do {                                      \
+		loop(&b);                         \
 		spoil;                            \
 		refuse_plan(&b, err, rule, text); \
 	} while (0)

@@ -66,7 +66,7 @@ static void test_chain(void **state)
 	assert_int_equal(cell_of(g, A, 0, 1)->reads, 1);
 	assert_int_equal(cell_of(g, A, 0, 1)->survives, 0);
 	assert_int_equal(cell_of(g, Y, 0, 3)->reads, 0);
-	assert_int_equal(cell_of(g, Y, 0, 3)->survives, 1);
+	assert_int_equal(cell_of(g, Y, 0, 3)->survives, NPUV_SURVIVES_OUTPUT);
 	stop(g);
 }
 
@@ -124,9 +124,9 @@ static void test_versions(void **state)
 	assert_int_equal(old->reads, 1);
 	assert_int_equal(old->survives, 0);
 	assert_int_equal(new->reads, 0);
-	assert_int_equal(cell_of(g, 0, 0, 1)->survives, 1);
+	assert_int_equal(cell_of(g, 0, 0, 1)->survives, NPUV_SURVIVES_STATE);
 	/* The half that no step touches must survive as it is. */
-	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->survives, 1);
+	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->survives, NPUV_SURVIVES_STATE);
 	assert_int_equal(cell_of(g, 0, 4, NPUMEM_NONE)->reads, 0);
 	stop(g);
 }

@@ -223,7 +223,9 @@ static void test_edges(void **state)
 			       "format: carry 0: its tensors are not there");
 	REFUSE_GRAPH(edge(&b); build_carry_at(&b, 0)->to =
 				       build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 9, NULL),
-			       EINVAL, FORMAT, "format: carry 0: its tensors differ in size");
+			       EINVAL, FORMAT,
+			       "format: carry 0, from tensor 0 'x' to tensor 3: its tensors differ "
+			       "in size");
 }
 
 static void test_features(void **state)
@@ -238,10 +240,12 @@ static void test_features(void **state)
 	build_block_at(&b, 0)->step_count = 1;
 	build_add(&b.blocks, 1);
 	*build_block_at(&b, 1) = (struct npumem_block){ 1, 1, 0, NPUMEM_NONE };
+	build_edge(&b, 0, 1);
+	build_edge(&b, 1, NPUMEM_NONE);
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_BLOCKS);
 	chain(&b);
-	build_tensor_at(&b, A)->flags = NPUMEM_TENSOR_ALIAS;
-	build_tensor_at(&b, A)->alias_of = X;
+	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, X)->alias_of = build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, NULL);
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_ALIAS);
 	chain(&b);
 	build_tensor_at(&b, A)->flags = NPUMEM_TENSOR_EXTERNAL;

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * Verification of a plan, instance by instance: what its parts share.
+ */
+#ifndef NPUMEM_VERIFY_CHECK_H
+#define NPUMEM_VERIFY_CHECK_H
+
+#include "internal.h"
+
+/* Owners of arena bytes: a cell, or one of these with an index. */
+#define NPUV_OWNER_PASS 0x40000000u /* bytes that pass through, see npuv_pass */
+#define NPUV_OWNER_SET	0x80000000u /* several owners, see npuv_check.set_start */
+
+/**
+ * struct npuv_pass - bytes that a block does not touch, but an edge from it needs
+ * @first: byte of the tensor
+ * @length: bytes
+ * @tensor: index
+ * @edge: of the plan
+ */
+struct npuv_pass {
+	u64 first;
+	u64 length;
+	u32 tensor;
+	u32 edge;
+};
+
+/**
+ * struct npuv_initial - where something lies when the current instance is entered
+ * @arena: first byte
+ * @length: bytes
+ * @owner: cell, or NPUV_OWNER_PASS | index
+ */
+struct npuv_initial {
+	u64 arena;
+	u64 length;
+	u32 owner;
+};
+
+/**
+ * struct npuv_check - verification under way
+ * @w, @p, @g: of it
+ * @instance: under verification
+ * @block: of the graph that it is an instance of
+ * @first, @last: its first and its last position
+ * @edge_start, @edges: edges of the plan by the instance that they come from
+ * @position: per step, where it stands in the instance
+ * @demand: per cell, edge of the plan that needs it at the instance's end, or
+ *	NPUMEM_NONE
+ * @source: per tensor, the one whose value it takes along the current edge, or
+ *	NPUMEM_NONE if it keeps its own
+ * @left: per cell NPUV_EMPTY or uses left
+ * @stamp: per cell, last cell + 1 of which it was found a predecessor
+ * @replaced: per cell, last access + 1 that may write over it in place
+ * @map: of the arena: which cell was written to these bytes last
+ * @bounds: arena addresses where pieces of cells begin and end
+ * @passes: bytes that pass through
+ * @initial: pieces of what is there when the instance is entered
+ * @set_start, @set_owners: members of NPUV_OWNER_SET | i are
+ *	set_owners[set_start[i] .. set_start[i + 1])
+ * @preds: (instance cell, predecessor) pairs
+ */
+struct npuv_check {
+	struct npuv_work *w;
+	struct npuv_plan *p;
+	const struct npuv_graph *g;
+	u32 instance, block, first, last;
+	u32 *edge_start, *edges;
+	u32 *position, *demand, *source;
+	u32 *left, *stamp, *replaced;
+	struct npuv_arena map;
+	struct npuv_vector bounds, passes, initial, preds;
+	u32 *set_start, *set_owners;
+};
+
+static inline u32 npuv_position_of(const struct npuv_check *k, u32 access)
+{
+	return k->position[k->g->access_step[access]];
+}
+
+/* Position at which a cell of the current instance comes into being. */
+static inline u32 npuv_birth_of(const struct npuv_check *k, u32 cell)
+{
+	u32 writer = k->g->cells[cell].writer;
+
+	return writer == NPUMEM_NONE ? k->first : npuv_position_of(k, writer);
+}
+
+/* Index into the plan's arrays per instance and cell. */
+static inline u32 npuv_current(const struct npuv_check *k, u32 cell)
+{
+	return k->p->cell_base[k->instance] + cell - k->g->cell_start[k->block];
+}
+
+/* Must it survive the instance's end? */
+static inline bool npuv_survives(const struct npuv_check *k, u32 cell)
+{
+	return k->g->cells[cell].survives || k->demand[cell] != NPUMEM_NONE;
+}
+
+/* Verdict: the access, or the other one. */
+void npuv_set_access(const struct npuv_check *k, u32 access);
+void npuv_set_other(const struct npuv_check *k, u32 access);
+
+/* demand.c */
+
+/* V6, V7: what the instance's edges need is there at its end: marks cells and passes. */
+int npuv_demand_mark(struct npuv_check *k);
+/* V6, V7: after all instances, it is where the next entry state says. */
+int npuv_demand_check(struct npuv_check *k);
+
+/* home.c */
+
+/**
+ * struct npuv_pieces - iterator over segments of a tensor, cut where extents begin
+ * @first, @length: bytes of the tensor
+ * @extent: first extent that holds them, NULL if none does
+ * @count: extents that hold them
+ * The rest is private.
+ */
+struct npuv_pieces {
+	u64 first, length;
+	const struct npuv_extent *extent;
+	u32 count;
+	const struct npuv_plan *plan;
+	const struct npuv_place *place;
+	const struct npuv_segment *segments;
+	u32 segment_count;
+	u64 left;
+};
+
+/* Segments of a tensor in an instance. */
+void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 instance, u32 tensor,
+		       const struct npuv_segment *segments, u32 count);
+bool npuv_pieces_next(struct npuv_pieces *it);
+/* Those of a cell in the current instance. */
+void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 cell);
+
+/* V3: the one extent for all the life of each piece; fills bounds and initial. */
+int npuv_homes_find(struct npuv_check *k);
+
+/* initial.c */
+
+/* Paint what is there when the instance is entered, where several are in sets. */
+int npuv_initial_paint(struct npuv_check *k);
+
+/* inplace.c */
+
+/* Note what an access may write over in place. */
+int npuv_inplace_begin(struct npuv_check *k, u32 access);
+/*
+ * May a cell take arena bytes [first, end) in place from an owner that its step
+ * reads? tensor_first is the tensor's byte at first. 1, 0 or an error.
+ */
+int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first, u64 first,
+		     u64 end);
+
+/* refuse.c: refusals with all that there is to say */
+
+int npuv_refuse_order(struct npuv_check *k, u32 access, u32 writer);
+/* cell: that none of its bytes [first, end) has a home when it needs one. */
+int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end);
+/* The home of a piece ends before the cell's life does. */
+int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_pieces *it,
+			const struct npuv_extent *home);
+/* A cell takes arena bytes [first, end) that an owner still needs. */
+int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 end);
+
+#endif /* NPUMEM_VERIFY_CHECK_H */
