@@ -273,8 +273,9 @@ static void test_refused_fields(void **state)
 	refused(1, "\"external\": []", "\"external\": 1", -EBADMSG, "external: expected an array");
 	refused(1, "\"external\": []", "\"external\": [100]", -EINVAL,
 		"external: graph model has 0 external tensors");
-	refused(1, "\"external\": []", "\"views\": [1]", -EOPNOTSUPP, "views: loops");
-	refused(1, "\"external\": []", "\"blocks\": [1]", -EOPNOTSUPP, "blocks: loops");
+	refused(1, "\"external\": []", "\"views\": [1]", -EBADMSG, "views[0]: expected an object");
+	refused(1, "\"external\": []", "\"blocks\": [1]", -EBADMSG,
+		"blocks[0]: expected an object");
 	refused(1, "\"external\": []", "\"blocks\": {}", -EBADMSG, "blocks: expected an array");
 	refused(1, "\"external\": []", "\"seconds\": -1", -EBADMSG, "seconds: expected a number");
 	refused(1, "\"external\": []", "\"host\": \"x\"", -EBADMSG, "host: expected an integer");
@@ -441,10 +442,10 @@ static void test_writer_refusals(void **state)
 	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
 	ASSERT_TEXT(error, "status: 4");
 	plan->info.status = 1;
-	plan->block_count = 2;
-	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EOPNOTSUPP);
-	ASSERT_TEXT(error, "blocks and views");
-	plan->block_count = 1;
+	plan->blocks[0].block = 1;
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), -EINVAL);
+	ASSERT_TEXT(error, "blocks[0] does not fit graph model");
+	plan->blocks[0].block = 0;
 	graph->name[0] = (char)0xff;
 	assert_int_not_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
 	ASSERT_TEXT(error, "not UTF-8");

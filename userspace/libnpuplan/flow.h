@@ -38,6 +38,7 @@
  * @update: instant at which it is first updated in place; UINT32_MAX for never
  * @live_in: it has its value on entry
  * @live_out: somebody needs the value after the block
+ * @accessed: by a step of the block
  */
 struct npuplan_name {
 	uint32_t tensor;
@@ -48,6 +49,7 @@ struct npuplan_name {
 	uint32_t update;
 	bool live_in;
 	bool live_out;
+	bool accessed;
 };
 
 /** struct npuplan_reuse - @write may take the bytes of @read, at equal addresses

@@ -444,6 +444,7 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 		if (!b->in_arena[tensor])
 			continue;
 		name = &b->flow->names[b->touched[tensor].name];
+		name->accessed = true;
 		if (mode != NPUMEM_ACCESS_WRITE) {
 			if (name->end < last)
 				name->end = last;

@@ -247,8 +247,11 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 		err = pack(problem, &flow, planner, &found, error);
 	if (!err) {
 		*plan = make_plan(problem, &flow, &found, planner->name);
-		if (!*plan)
+		if (!*plan || npuplan_flow_views(&flow, *plan)) {
+			npuplan_plan_free(*plan);
+			*plan = NULL;
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
+		}
 	}
 	/* They are the webs'. */
 	problem->items = NULL;

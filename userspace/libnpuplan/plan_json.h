@@ -40,4 +40,13 @@ json_t *npuplan_json_region(const struct npumem_region *region);
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);
 
+/* plan_json_flow.c: -EINVAL or -EOPNOTSUPP if the writers below cannot write it. */
+int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			 struct npuplan_error *error);
+/* @next_edge: first of the plan's edges that is not written yet; moved on */
+json_t *plan_json_block(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			uint32_t block, uint32_t *next_edge);
+json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		       const struct npumem_view *view);
+
 #endif /* NPUPLAN_PLAN_JSON_H */

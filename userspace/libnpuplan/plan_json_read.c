@@ -3,117 +3,17 @@
  * Plan JSON, read. Every field is checked by name: one that is missing, unknown,
  * of the wrong type or beyond its range is an error that names it.
  */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "piece.h"
-#include "plan_json.h"
+#include "plan_json_get.h"
 
 #define HOST_SLOT_ALIGN 64
 
-/**
- * struct reader - plan in the reading
- * @path: of the object at hand, for messages: "schedule[3]"; "" for the file
- * @host: per tensor the place of its host copy, UINT64_MAX if it has none yet
- */
-struct reader {
-	const struct npuplan_graph *graph;
-	struct npuplan_plan *plan;
-	struct npuplan_error *error;
-	struct npuplan_ids ids;
-	uint64_t *host;
-	char path[48];
-};
-
-__attribute__((format(printf, 4, 5))) static int fail(struct reader *r, int err, const char *field,
-						      const char *format, ...)
-{
-	char text[256];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return npuplan_fail(r->error, err, "%s%s%s: %s", r->path, r->path[0] && *field ? "." : "",
-			    field, text);
-}
-
-/* Fields of an object that are known; NULL ends the list. */
-static int check_fields(struct reader *r, const json_t *object, const char *const *known)
-{
-	const char *name;
-	json_t *value;
-
-	if (!json_is_object(object))
-		return fail(r, -EBADMSG, "", "expected an object");
-	/* Iterating does not change it; jansson has no const iterator. */
-	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
-		size_t i = 0;
-
-		while (known[i] && strcmp(known[i], name))
-			i++;
-		if (!known[i])
-			return fail(r, -EBADMSG, name, "unknown field");
-	}
-	return 0;
-}
-
-static int integer(struct reader *r, const char *field, const json_t *value, uint64_t limit,
-		   uint64_t *out)
-{
-	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return fail(r, -EBADMSG, field, "expected an integer of 0 or more");
-	*out = json_integer_value(value);
-	if (*out > limit)
-		return fail(r, -EINVAL, field, "%llu is more than %llu", (unsigned long long)*out,
-			    (unsigned long long)limit);
-	return 0;
-}
-
-/* Field of an object; absent, it keeps its value if it is optional. */
-static int get(struct reader *r, const json_t *object, const char *field, bool required,
-	       uint64_t limit, uint64_t *out)
-{
-	const json_t *value = json_object_get(object, field);
-
-	if (!value)
-		return required ? fail(r, -EBADMSG, field, "missing") : 0;
-	return integer(r, field, value, limit, out);
-}
-
-/* Array of exactly @count integers. */
-static int get_list(struct reader *r, const json_t *object, const char *field, size_t count,
-		    uint64_t limit, uint64_t *out)
-{
-	const json_t *list = json_object_get(object, field);
-	int err = 0;
-
-	if (!json_is_array(list) || json_array_size(list) != count)
-		return fail(r, -EBADMSG, field, "expected an array of %zu integers", count);
-	for (size_t i = 0; i < count && !err; i++)
-		err = integer(r, field, json_array_get(list, i), limit, &out[i]);
-	return err;
-}
-
-static int get_tensor(struct reader *r, const json_t *object, const char *field, uint32_t *tensor)
-{
-	const json_t *value = json_object_get(object, field);
-
-	if (!value)
-		return fail(r, -EBADMSG, field, "missing");
-	if (!json_is_integer(value))
-		return fail(r, -EBADMSG, field, "expected a tensor's id");
-	*tensor = npuplan_ids_tensor(&r->ids, json_integer_value(value));
-	if (*tensor == NPUMEM_NONE)
-		return fail(r, -EINVAL, field, "graph %s has no tensor with id %lld",
-			    r->graph->name, (long long)json_integer_value(value));
-	return 0;
-}
-
 /* What the schedule says of a step's accesses must be what the graph says. */
-static int check_accesses(struct reader *r, const json_t *entry, const char *field, uint32_t step,
-			  uint32_t mode)
+static int check_accesses(struct plan_json_reader *r, const json_t *entry, const char *field,
+			  uint32_t step, uint32_t mode)
 {
 	json_t *said = json_object_get(entry, field), *expected;
 	bool same;
@@ -123,10 +23,11 @@ static int check_accesses(struct reader *r, const json_t *entry, const char *fie
 	expected = npuplan_json_accesses(r->graph, step, mode);
 	same = json_equal(said, expected);
 	json_decref(expected);
-	return same ? 0 : fail(r, -EINVAL, field, "not what the graph's step accesses");
+	return same ? 0 : plan_json_fail(r, -EINVAL, field, "not what the graph's step accesses");
 }
 
-static int read_step(struct reader *r, const json_t *entry, struct npumem_position *position)
+static int read_step(struct plan_json_reader *r, const json_t *entry,
+		     struct npumem_position *position)
 {
 	static const char *const op_fields[] = { "op", "tile", "reads", "writes", NULL };
 	static const char *const step_fields[] = { "step", NULL };
@@ -137,27 +38,28 @@ static int read_step(struct reader *r, const json_t *entry, struct npumem_positi
 	position->kind = NPUMEM_POSITION_STEP;
 	position->placement = NPUMEM_NONE;
 	if (!op) {
-		err = check_fields(r, entry, step_fields);
+		err = plan_json_fields(r, entry, step_fields);
 		if (!err)
-			err = get(r, entry, "step", true, UINT32_MAX, &index);
+			err = plan_json_get(r, entry, "step", true, UINT32_MAX, &index);
 		if (!err && index >= r->graph->step_count)
-			err = fail(r, -EINVAL, "step", "graph %s has %u steps", r->graph->name,
-				   r->graph->step_count);
+			err = plan_json_fail(r, -EINVAL, "step", "graph %s has %u steps",
+					     r->graph->name, r->graph->step_count);
 		position->index = err ? 0 : index;
 		return err;
 	}
-	err = check_fields(r, entry, op_fields);
+	err = plan_json_fields(r, entry, op_fields);
 	if (!err)
-		err = get(r, entry, "tile", false, UINT32_MAX, &tile);
+		err = plan_json_get(r, entry, "tile", false, UINT32_MAX, &tile);
 	if (err)
 		return err;
 	if (!json_is_integer(op))
-		return fail(r, -EBADMSG, "op", "expected an operator's id");
+		return plan_json_fail(r, -EBADMSG, "op", "expected an operator's id");
 	position->index = npuplan_ids_step(&r->ids, json_integer_value(op), tile);
 	if (position->index == NPUMEM_NONE)
-		return fail(r, -EINVAL, "op",
-			    "graph %s has no tile %llu of an operator with id %lld", r->graph->name,
-			    (unsigned long long)tile, (long long)json_integer_value(op));
+		return plan_json_fail(r, -EINVAL, "op",
+				      "graph %s has no tile %llu of an operator with id %lld",
+				      r->graph->name, (unsigned long long)tile,
+				      (long long)json_integer_value(op));
 	err = check_accesses(r, entry, "reads", position->index, NPUMEM_ACCESS_READ);
 	if (!err)
 		err = check_accesses(r, entry, "writes", position->index, NPUMEM_ACCESS_WRITE);
@@ -165,7 +67,8 @@ static int read_step(struct reader *r, const json_t *entry, struct npumem_positi
 }
 
 /* Placement of a transfer that does not name it: the one valid at its position. */
-static int default_placement(struct reader *r, uint32_t index, uint32_t tensor, uint32_t *out)
+static int default_placement(struct plan_json_reader *r, uint32_t index, uint32_t tensor,
+			     uint32_t *out)
 {
 	for (uint32_t i = 0; i < r->plan->placement_count; i++) {
 		const struct npumem_placement *placement = &r->plan->placements[i];
@@ -176,12 +79,12 @@ static int default_placement(struct reader *r, uint32_t index, uint32_t tensor, 
 			return 0;
 		}
 	}
-	return fail(r, -EINVAL, "placement", "missing, and none of the tensor holds at position %u",
-		    index);
+	return plan_json_fail(r, -EINVAL, "placement",
+			      "missing, and none of the tensor holds at position %u", index);
 }
 
-static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, uint32_t kind,
-			 struct npumem_position *position)
+static int read_transfer(struct plan_json_reader *r, const json_t *entry, uint32_t index,
+			 uint32_t kind, struct npumem_position *position)
 {
 	const char *const known[] = {
 		npuplan_transfer_names[kind], "placement", "first", "length", "host_offset", NULL
@@ -192,14 +95,15 @@ static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, 
 
 	position->kind = kind;
 	position->placement = NPUMEM_NONE;
-	err = check_fields(r, entry, known);
+	err = plan_json_fields(r, entry, known);
 	if (!err)
-		err = get_tensor(r, entry, known[0], &position->index);
+		err = plan_json_tensor(r, entry, known[0], &position->index);
 	if (!err && placement &&
 	    (!json_is_integer(placement) || json_integer_value(placement) < -1 ||
 	     json_integer_value(placement) >= r->plan->placement_count))
-		err = fail(r, -EINVAL, "placement", "expected one of the %u placements, or -1",
-			   r->plan->placement_count);
+		err = plan_json_fail(r, -EINVAL, "placement",
+				     "expected one of the %u placements, or -1",
+				     r->plan->placement_count);
 	if (err)
 		return err;
 	if (!placement && kind != NPUMEM_POSITION_DROP)
@@ -207,12 +111,12 @@ static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, 
 	else if (placement && json_integer_value(placement) >= 0)
 		position->placement = json_integer_value(placement);
 	if (!err)
-		err = get(r, entry, "first", false, INT64_MAX, &first);
+		err = plan_json_get(r, entry, "first", false, INT64_MAX, &first);
 	if (err)
 		return err;
 	length = r->graph->tensors[position->index].size;
 	length = first < length ? length - first : 0;
-	err = get(r, entry, "length", false, INT64_MAX, &length);
+	err = plan_json_get(r, entry, "length", false, INT64_MAX, &length);
 	if (err)
 		return err;
 	host = r->host[position->index];
@@ -221,20 +125,20 @@ static int read_transfer(struct reader *r, const json_t *entry, uint32_t index, 
 		r->host[position->index] = host;
 	}
 	host += first;
-	err = get(r, entry, "host_offset", false, INT64_MAX, &host);
+	err = plan_json_get(r, entry, "host_offset", false, INT64_MAX, &host);
 	if (err)
 		return err;
 	position->first = first;
 	position->length = length;
 	position->host_offset = host;
 	if (__builtin_add_overflow(host, length, &end) || end > INT64_MAX)
-		return fail(r, -EINVAL, "host_offset", "beyond 2^63 bytes");
+		return plan_json_fail(r, -EINVAL, "host_offset", "beyond 2^63 bytes");
 	if (r->plan->info.host_size < end)
 		r->plan->info.host_size = end;
 	return 0;
 }
 
-static int read_schedule(struct reader *r, const json_t *list)
+static int read_schedule(struct plan_json_reader *r, const json_t *list)
 {
 	size_t count = json_array_size(list);
 	int err = 0;
@@ -261,7 +165,8 @@ static int read_schedule(struct reader *r, const json_t *list)
 	return err;
 }
 
-static int read_region(struct reader *r, const json_t *entry, struct npumem_placement *placement)
+static int read_region(struct plan_json_reader *r, const json_t *entry,
+		       struct npumem_placement *placement)
 {
 	static const char *const known[] = { "offset", "length", "count", "stride", NULL };
 	const json_t *object = json_object_get(entry, "region");
@@ -269,22 +174,22 @@ static int read_region(struct reader *r, const json_t *entry, struct npumem_plac
 	char path[sizeof(r->path)];
 	int err;
 
-	err = get_list(r, entry, "stride", NPUMEM_REGION_DIMS, INT64_MAX, stride);
+	err = plan_json_list(r, entry, "stride", NPUMEM_REGION_DIMS, INT64_MAX, stride);
 	if (err)
 		return err;
 	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
 		placement->stride[d] = stride[d];
 	memcpy(path, r->path, sizeof(path));
 	snprintf(r->path, sizeof(r->path), "%.36s.region", path);
-	err = check_fields(r, object, known);
+	err = plan_json_fields(r, object, known);
 	if (!err)
-		err = get(r, object, "offset", true, INT64_MAX, &offset);
+		err = plan_json_get(r, object, "offset", true, INT64_MAX, &offset);
 	if (!err)
-		err = get(r, object, "length", true, INT64_MAX, &length);
+		err = plan_json_get(r, object, "length", true, INT64_MAX, &length);
 	if (!err)
-		err = get_list(r, object, "count", NPUMEM_REGION_DIMS, UINT32_MAX, count);
+		err = plan_json_list(r, object, "count", NPUMEM_REGION_DIMS, UINT32_MAX, count);
 	if (!err)
-		err = get_list(r, object, "stride", NPUMEM_REGION_DIMS, INT64_MAX, stride);
+		err = plan_json_list(r, object, "stride", NPUMEM_REGION_DIMS, INT64_MAX, stride);
 	memcpy(r->path, path, sizeof(path));
 	if (err)
 		return err;
@@ -297,7 +202,8 @@ static int read_region(struct reader *r, const json_t *entry, struct npumem_plac
 	return 0;
 }
 
-static int read_piece(struct reader *r, const json_t *entry, struct npumem_placement *placement)
+static int read_piece(struct plan_json_reader *r, const json_t *entry,
+		      struct npumem_placement *placement)
 {
 	uint64_t rows[2], channels[2], row_stride = 0, ring = placement->ring;
 	struct npuplan_spatial spatial;
@@ -305,16 +211,18 @@ static int read_piece(struct reader *r, const json_t *entry, struct npumem_place
 	int err;
 
 	if (!npuplan_spatial(r->graph, placement->tensor, &spatial))
-		return fail(r, -EINVAL, "rows", "the tensor's shape has no rows");
+		return plan_json_fail(r, -EINVAL, "rows", "the tensor's shape has no rows");
 	channels[0] = 0;
 	channels[1] = spatial.channels;
 	rows[0] = 0;
 	rows[1] = spatial.rows;
-	err = json_object_get(entry, "rows") ? get_list(r, entry, "rows", 2, INT64_MAX, rows) : 0;
+	err = json_object_get(entry, "rows") ?
+		      plan_json_list(r, entry, "rows", 2, INT64_MAX, rows) :
+		      0;
 	if (!err && json_object_get(entry, "channels"))
-		err = get_list(r, entry, "channels", 2, INT64_MAX, channels);
+		err = plan_json_list(r, entry, "channels", 2, INT64_MAX, channels);
 	if (!err)
-		err = get(r, entry, "row_stride", false, INT64_MAX, &row_stride);
+		err = plan_json_get(r, entry, "row_stride", false, INT64_MAX, &row_stride);
 	if (err)
 		return err;
 	piece = (struct npuplan_piece){
@@ -325,61 +233,70 @@ static int read_piece(struct reader *r, const json_t *entry, struct npumem_place
 	};
 	err = npuplan_piece_set(&spatial, &piece, placement);
 	if (err == -EOPNOTSUPP)
-		return fail(r, err, "rows",
-			    "not one placement in this layout; say it as region and stride");
-	return err ? fail(r, err, "rows", "not in the tensor, or row_stride is less than a row") :
+		return plan_json_fail(
+			r, err, "rows",
+			"not one placement in this layout; say it as region and stride");
+	return err ? plan_json_fail(r, err, "rows",
+				    "not in the tensor, or row_stride is less than a row") :
 		     0;
 }
 
-static int read_placement(struct reader *r, const json_t *entry, size_t positions,
-			  struct npumem_placement *placement)
+/* @last: position; @blocks: instances of blocks */
+static int read_placement(struct plan_json_reader *r, const json_t *entry, uint64_t last,
+			  uint64_t blocks, struct npumem_placement *placement)
 {
 	static const char *const known[] = { "tensor", "offset",   "from",	 "to",
 					     "rows",   "channels", "row_stride", "ring",
-					     "region", "stride",   NULL };
+					     "region", "stride",   "block",	 NULL };
 	bool rows = json_object_get(entry, "rows") || json_object_get(entry, "channels") ||
 		    json_object_get(entry, "row_stride");
-	uint64_t offset, from, to, ring = 0, last = positions ? positions - 1 : 0;
+	uint64_t offset, from, to, ring = 0, block = 0;
 	int err;
 
-	err = check_fields(r, entry, known);
+	err = plan_json_fields(r, entry, known);
 	if (!err)
-		err = get_tensor(r, entry, "tensor", &placement->tensor);
+		err = plan_json_tensor(r, entry, "tensor", &placement->tensor);
 	if (!err)
-		err = get(r, entry, "offset", true, INT64_MAX, &offset);
+		err = plan_json_get(r, entry, "offset", true, INT64_MAX, &offset);
 	if (!err)
-		err = get(r, entry, "from", true, last, &from);
+		err = plan_json_get(r, entry, "from", true, last, &from);
 	if (!err)
-		err = get(r, entry, "to", true, last, &to);
+		err = plan_json_get(r, entry, "to", true, last, &to);
 	if (!err && from > to)
-		err = fail(r, -EINVAL, "from", "%llu is after to, %llu", (unsigned long long)from,
-			   (unsigned long long)to);
+		err = plan_json_fail(r, -EINVAL, "from", "%llu is after to, %llu",
+				     (unsigned long long)from, (unsigned long long)to);
 	if (!err)
-		err = get(r, entry, "ring", false, UINT32_MAX, &ring);
+		err = plan_json_get(r, entry, "ring", false, UINT32_MAX, &ring);
+	if (!err)
+		err = plan_json_get(r, entry, "block", false, blocks ? blocks - 1 : 0, &block);
 	if (err)
 		return err;
 	placement->offset = offset;
 	placement->from = from;
 	placement->to = to;
 	placement->ring = ring;
+	placement->block = block;
 	placement->region = (struct npumem_region){
 		.length = r->graph->tensors[placement->tensor].size,
 		.count = { 1, 1, 1 },
 	};
 	if (json_object_get(entry, "region")) {
 		if (rows)
-			return fail(r, -EINVAL, "region",
-				    "and rows or channels exclude each other");
+			return plan_json_fail(r, -EINVAL, "region",
+					      "and rows or channels exclude each other");
 		return read_region(r, entry, placement);
 	}
 	if (json_object_get(entry, "stride"))
-		return fail(r, -EINVAL, "stride", "without a region");
+		return plan_json_fail(r, -EINVAL, "stride", "without a region");
 	return rows || ring ? read_piece(r, entry, placement) : 0;
 }
 
-static int read_placements(struct reader *r, const json_t *list, size_t positions)
+static int read_placements(struct plan_json_reader *r, const json_t *list, size_t positions,
+			   const json_t *blocks)
 {
 	size_t count = json_array_size(list);
+	/* An instance without positions, the last one, stands behind all of them. */
+	uint64_t last = positions && !json_array_size(blocks) ? positions - 1 : positions;
 	int err = 0;
 
 	r->plan->placements = calloc(count + 1, sizeof(*r->plan->placements));
@@ -387,14 +304,14 @@ static int read_placements(struct reader *r, const json_t *list, size_t position
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < count && !err; i++) {
 		snprintf(r->path, sizeof(r->path), "placements[%zu]", i);
-		err = read_placement(r, json_array_get(list, i), positions,
+		err = read_placement(r, json_array_get(list, i), last, json_array_size(blocks),
 				     &r->plan->placements[i]);
 		r->plan->placement_count = i + 1;
 	}
 	return err;
 }
 
-static int read_traffic(struct reader *r, const json_t *object)
+static int read_traffic(struct plan_json_reader *r, const json_t *object)
 {
 	static const char *const known[] = { "spill", "fill", "compulsory", "lower_bound", NULL };
 	struct npumem_plan_info *info = &r->plan->info;
@@ -404,9 +321,9 @@ static int read_traffic(struct reader *r, const json_t *object)
 	if (!object)
 		return 0;
 	snprintf(r->path, sizeof(r->path), "traffic");
-	err = check_fields(r, object, known);
+	err = plan_json_fields(r, object, known);
 	for (int i = 0; i < 4 && !err; i++)
-		err = get(r, object, known[i], false, INT64_MAX, &numbers[i]);
+		err = plan_json_get(r, object, known[i], false, INT64_MAX, &numbers[i]);
 	r->path[0] = '\0';
 	info->spill_bytes = numbers[0];
 	info->fill_bytes = numbers[1];
@@ -414,7 +331,7 @@ static int read_traffic(struct reader *r, const json_t *object)
 	return err;
 }
 
-static int read_info(struct reader *r, const json_t *root)
+static int read_info(struct plan_json_reader *r, const json_t *root)
 {
 	struct npumem_plan_info *info = &r->plan->info;
 	const json_t *name = json_object_get(root, "graph");
@@ -424,14 +341,15 @@ static int read_info(struct reader *r, const json_t *root)
 	int err;
 
 	if (!json_is_string(name))
-		return fail(r, -EBADMSG, "graph", name ? "expected a string" : "missing");
+		return plan_json_fail(r, -EBADMSG, "graph", name ? "expected a string" : "missing");
 	if (strcmp(json_string_value(name), r->graph->name))
-		return fail(r, -EINVAL, "graph", "the plan is for %s, the graph is %s",
-			    json_string_value(name), r->graph->name);
+		return plan_json_fail(r, -EINVAL, "graph", "the plan is for %s, the graph is %s",
+				      json_string_value(name), r->graph->name);
 	if (planner &&
 	    (!json_is_string(planner) || json_string_length(planner) >= sizeof(info->planner)))
-		return fail(r, -EBADMSG, "planner", "expected a string of at most %zu bytes",
-			    sizeof(info->planner) - 1);
+		return plan_json_fail(r, -EBADMSG, "planner",
+				      "expected a string of at most %zu bytes",
+				      sizeof(info->planner) - 1);
 	if (planner)
 		snprintf(info->planner, sizeof(info->planner), "%s", json_string_value(planner));
 	if (status) {
@@ -441,19 +359,19 @@ static int read_info(struct reader *r, const json_t *root)
 		while (text && info->status < 4 && strcmp(text, npuplan_status_names[info->status]))
 			info->status++;
 		if (!text || info->status == 4)
-			return fail(r, -EBADMSG, "status",
-				    "expected optimal, feasible, infeasible or unknown");
+			return plan_json_fail(r, -EBADMSG, "status",
+					      "expected optimal, feasible, infeasible or unknown");
 	}
-	err = get(r, root, "arena", true, INT64_MAX, &arena);
+	err = plan_json_get(r, root, "arena", true, INT64_MAX, &arena);
 	if (!err)
-		err = get(r, root, "alignment", false, 65536, &alignment);
+		err = plan_json_get(r, root, "alignment", false, 65536, &alignment);
 	if (!err && (!alignment || (alignment & (alignment - 1))))
-		err = fail(r, -EINVAL, "alignment", "%llu is not a power of two",
-			   (unsigned long long)alignment);
+		err = plan_json_fail(r, -EINVAL, "alignment", "%llu is not a power of two",
+				     (unsigned long long)alignment);
 	if (!err)
-		err = get(r, root, "lower_bound", false, INT64_MAX, &bound);
+		err = plan_json_get(r, root, "lower_bound", false, INT64_MAX, &bound);
 	if (!err)
-		err = get(r, root, "work", false, INT64_MAX, &work);
+		err = plan_json_get(r, root, "work", false, INT64_MAX, &work);
 	if (err)
 		return err;
 	info->arena_size = arena;
@@ -463,34 +381,24 @@ static int read_info(struct reader *r, const json_t *root)
 	return read_traffic(r, json_object_get(root, "traffic"));
 }
 
-/* What the plan says of the graph must be so; what is not there yet is refused. */
-static int read_rest(struct reader *r, const json_t *root)
+/* What the plan says of the graph must be so. */
+static int read_rest(struct plan_json_reader *r, const json_t *root)
 {
-	static const char *const later[] = { "views", "blocks" };
 	const json_t *external = json_object_get(root, "external");
 	const json_t *seconds = json_object_get(root, "seconds");
 	uint64_t host = r->plan->info.host_size;
 	uint32_t count = 0, tensor;
 	int err;
 
-	for (int i = 0; i < 2; i++) {
-		const json_t *list = json_object_get(root, later[i]);
-
-		if (list && !json_is_array(list))
-			return fail(r, -EBADMSG, later[i], "expected an array");
-		if (json_array_size(list))
-			return fail(r, -EOPNOTSUPP, later[i],
-				    "loops and branches are not read by this version");
-	}
 	if (seconds && (!json_is_number(seconds) || json_number_value(seconds) < 0))
-		return fail(r, -EBADMSG, "seconds", "expected a number of 0 or more");
+		return plan_json_fail(r, -EBADMSG, "seconds", "expected a number of 0 or more");
 	if (external && !json_is_array(external))
-		return fail(r, -EBADMSG, "external", "expected an array");
+		return plan_json_fail(r, -EBADMSG, "external", "expected an array");
 	for (uint32_t i = 0; external && i < r->graph->tensor_count; i++)
 		count += !!(r->graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL);
 	if (external && json_array_size(external) != count)
-		return fail(r, -EINVAL, "external", "graph %s has %u external tensors",
-			    r->graph->name, count);
+		return plan_json_fail(r, -EINVAL, "external", "graph %s has %u external tensors",
+				      r->graph->name, count);
 	for (size_t i = 0; i < json_array_size(external); i++) {
 		const json_t *id = json_array_get(external, i);
 
@@ -498,17 +406,19 @@ static int read_rest(struct reader *r, const json_t *root)
 					       NPUMEM_NONE;
 		if (tensor == NPUMEM_NONE ||
 		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL))
-			return fail(r, -EINVAL, "external", "entry %zu is no external tensor", i);
+			return plan_json_fail(r, -EINVAL, "external",
+					      "entry %zu is no external tensor", i);
 	}
-	err = get(r, root, "host", false, INT64_MAX, &host);
+	err = plan_json_get(r, root, "host", false, INT64_MAX, &host);
 	if (!err && host < r->plan->info.host_size)
-		err = fail(r, -EINVAL, "host", "transfers need %llu bytes",
-			   (unsigned long long)r->plan->info.host_size);
+		err = plan_json_fail(r, -EINVAL, "host", "transfers need %llu bytes",
+				     (unsigned long long)r->plan->info.host_size);
 	r->plan->info.host_size = host;
 	return err;
 }
 
-static int read_tiling(struct reader *r, const json_t *root, uint64_t *bands, bool *parameters)
+static int read_tiling(struct plan_json_reader *r, const json_t *root, uint64_t *bands,
+		       bool *parameters)
 {
 	static const char *const known[] = { "bands", "parameters", NULL };
 	const json_t *object = json_object_get(root, "tiling"), *flag;
@@ -520,17 +430,18 @@ static int read_tiling(struct reader *r, const json_t *root, uint64_t *bands, bo
 		return 0;
 	snprintf(r->path, sizeof(r->path), "tiling");
 	flag = json_object_get(object, "parameters");
-	err = check_fields(r, object, known);
+	err = plan_json_fields(r, object, known);
 	if (!err)
-		err = get(r, object, "bands", true, UINT32_MAX, bands);
+		err = plan_json_get(r, object, "bands", true, UINT32_MAX, bands);
 	if (!err && !json_is_boolean(flag))
-		err = fail(r, -EBADMSG, "parameters", flag ? "expected true or false" : "missing");
+		err = plan_json_fail(r, -EBADMSG, "parameters",
+				     flag ? "expected true or false" : "missing");
 	*parameters = json_is_true(flag);
 	r->path[0] = '\0';
 	return err;
 }
 
-static int read_root(struct reader *r, const json_t *root)
+static int read_root(struct plan_json_reader *r, const json_t *root)
 {
 	static const char *const known[] = {
 		"graph",    "planner", "status", "arena",   "alignment", "lower_bound",
@@ -543,7 +454,7 @@ static int read_root(struct reader *r, const json_t *root)
 	bool parameters;
 	int err;
 
-	err = check_fields(r, root, known);
+	err = plan_json_fields(r, root, known);
 	if (!err)
 		err = read_info(r, root);
 	if (!err)
@@ -552,20 +463,25 @@ static int read_root(struct reader *r, const json_t *root)
 		return err;
 	if (bands && r->graph->bands &&
 	    (bands != r->graph->bands || parameters != r->graph->with_parameters))
-		return fail(r, -EINVAL, "tiling",
-			    "the plan is for %llu bands %s parameters, the graph has %u %s",
-			    (unsigned long long)bands, parameters ? "with" : "without",
-			    r->graph->bands, r->graph->with_parameters ? "with" : "without");
+		return plan_json_fail(
+			r, -EINVAL, "tiling",
+			"the plan is for %llu bands %s parameters, the graph has %u %s",
+			(unsigned long long)bands, parameters ? "with" : "without", r->graph->bands,
+			r->graph->with_parameters ? "with" : "without");
 	if (!json_is_array(schedule))
-		return fail(r, -EBADMSG, "schedule", schedule ? "expected an array" : "missing");
+		return plan_json_fail(r, -EBADMSG, "schedule",
+				      schedule ? "expected an array" : "missing");
 	if (!json_is_array(placements))
-		return fail(r, -EBADMSG, "placements",
-			    placements ? "expected an array" : "missing");
+		return plan_json_fail(r, -EBADMSG, "placements",
+				      placements ? "expected an array" : "missing");
 	/* Placements first: transfers speak of them. */
-	err = read_placements(r, placements, json_array_size(schedule));
+	err = read_placements(r, placements, json_array_size(schedule),
+			      json_object_get(root, "blocks"));
 	if (!err)
 		err = read_schedule(r, schedule);
 	r->path[0] = '\0';
+	if (!err)
+		err = plan_json_read_flow(r, root);
 	return err ? err : read_rest(r, root);
 }
 
@@ -583,7 +499,7 @@ static json_t *load(const char *text, size_t size, struct npuplan_error *error)
 int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands, bool *with_parameters,
 			struct npuplan_error *error)
 {
-	struct reader r = { .error = error };
+	struct plan_json_reader r = { .error = error };
 	json_t *root = load(text, size, error);
 	uint64_t number;
 	int err;
@@ -601,7 +517,7 @@ int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands, bool *wi
 int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text, size_t size,
 			   struct npuplan_plan **out, struct npuplan_error *error)
 {
-	struct reader r = { .graph = graph, .error = error };
+	struct plan_json_reader r = { .graph = graph, .error = error };
 	json_t *root = load(text, size, error);
 	int err;
 
@@ -610,9 +526,7 @@ int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text, 
 	err = npuplan_ids_init(&r.ids, graph, error);
 	if (!err) {
 		r.plan = calloc(1, sizeof(*r.plan));
-		if (r.plan)
-			r.plan->blocks = calloc(1, sizeof(*r.plan->blocks));
-		if (!r.plan || !r.plan->blocks)
+		if (!r.plan)
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 	}
 	if (!err)
@@ -624,8 +538,6 @@ int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text, 
 		npuplan_plan_free(r.plan);
 		return err;
 	}
-	r.plan->blocks[0].position_count = r.plan->position_count;
-	r.plan->block_count = 1;
 	r.plan->peak_position = NPUMEM_NONE;
 	*out = r.plan;
 	return 0;

@@ -90,7 +90,13 @@ static void add_piece(const struct npuplan_graph *graph, const struct npumem_pla
 		json_object_set_new(entry, "ring", json_integer(placement->ring));
 }
 
-static json_t *placement_json(const struct npuplan_graph *graph,
+/* Whether the plan is more than one straight run. */
+static bool has_flow(const struct npuplan_plan *plan)
+{
+	return plan->block_count > 1 || plan->edge_count || plan->entry_count;
+}
+
+static json_t *placement_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			      const struct npumem_placement *placement)
 {
 	json_t *entry = json_pack("{sIsIsIsI}", "tensor",
@@ -98,6 +104,8 @@ static json_t *placement_json(const struct npuplan_graph *graph,
 				  (json_int_t)placement->offset, "from",
 				  (json_int_t)placement->from, "to", (json_int_t)placement->to);
 
+	if (entry && has_flow(plan))
+		json_object_set_new(entry, "block", json_integer(placement->block));
 	if (entry)
 		add_piece(graph, placement, entry);
 	return entry;
@@ -140,10 +148,23 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	fputs("\n],\n\"placements\": [", out);
 	for (uint32_t i = 0; i < plan->placement_count && !err; i++) {
 		fputs(i ? ",\n" : "\n", out);
-		PUT(put(out, placement_json(graph, &plan->placements[i])));
+		PUT(put(out, placement_json(graph, plan, &plan->placements[i])));
 	}
 	fputs("\n]", out);
 	PUT(put_field(out, "external", external));
+	if (has_flow(plan)) {
+		fputs(",\n\"blocks\": [", out);
+		for (uint32_t i = 0, edge = 0; i < plan->block_count && !err; i++) {
+			fputs(i ? ",\n" : "\n", out);
+			PUT(put(out, plan_json_block(graph, plan, i, &edge)));
+		}
+		fputs("\n],\n\"views\": [", out);
+		for (uint32_t i = 0; i < plan->view_count && !err; i++) {
+			fputs(i ? ",\n" : "\n", out);
+			PUT(put(out, plan_json_view(graph, plan, &plan->views[i])));
+		}
+		fputs("\n]", out);
+	}
 #undef PUT
 	fputs("\n}\n", out);
 	return err;
@@ -153,9 +174,6 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 static int check_fit(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		     struct npuplan_error *error)
 {
-	if (plan->block_count > 1 || plan->edge_count || plan->entry_count || plan->view_count)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "blocks and views are not written as JSON by this version");
 	if (plan->info.status >= sizeof(npuplan_status_names) / sizeof(npuplan_status_names[0]))
 		return npuplan_fail(error, -EINVAL, "status: %u is none", plan->info.status);
 	for (uint32_t i = 0; i < plan->position_count; i++) {
@@ -171,7 +189,7 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_pla
 		if (plan->placements[i].tensor >= graph->tensor_count)
 			return npuplan_fail(error, -EINVAL, "placements[%u] does not fit graph %s",
 					    i, graph->name);
-	return 0;
+	return plan_json_check_flow(graph, plan, error);
 }
 
 int npuplan_plan_to_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,

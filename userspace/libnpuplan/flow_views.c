@@ -1,0 +1,524 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Multi-view tensors (NNC): where a tensor lies, told by the counters of loops.
+ *
+ * The instances of a loop's head that its iterations begin in form a tail and a
+ * ring. Without a tail slot = counter % ring (type I); a tail of one is a first
+ * iteration of its own (type II). Longer tails, and iterations whose successor
+ * depends on the path within, have no such table: there the plan's edges say
+ * where a tensor lies, as they do everywhere.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "flow.h"
+
+/* Tails and rings together; longer ones get no view. */
+#define MAX_ITERATIONS 1024
+/* Loops with views, and how deep they are nested; others get none. */
+#define MAX_LOOPS      256
+#define MAX_NESTED     64
+
+/**
+ * struct loop - natural loop
+ * @head: block that it is entered by
+ * @edge: the first of its edges back to the head
+ * @parent: smallest loop around it, or NPUMEM_NONE
+ * @size: blocks
+ * @inside: per block
+ */
+struct loop {
+	uint32_t head;
+	uint32_t edge;
+	uint32_t parent;
+	uint32_t size;
+	bool *inside;
+};
+
+/**
+ * struct views - in the making
+ * @inner: per block the smallest loop that it is in, or NPUMEM_NONE
+ * @seen: per instance, the iteration that it was last met in
+ * @met: instances of the iteration at hand; the first one is its head
+ * @next: head's instance of the next iteration; NONE: no edge back, or several
+ */
+struct views {
+	const struct npuplan_flow *flow;
+	struct npuplan_plan *plan;
+	struct loop *loops;
+	uint32_t *inner;
+	uint32_t *seen;
+	uint32_t *met;
+	uint32_t *order;
+	uint32_t *dominator;
+	uint32_t loop_count;
+	uint32_t met_count;
+	uint32_t round;
+	uint32_t next;
+};
+
+/* ------------------------------------------------------------------- loops */
+
+static uint32_t edge_to(const struct views *v, uint32_t k)
+{
+	return v->flow->graph->edges[v->flow->out_edges[k]].to;
+}
+
+/* Number blocks so that each comes before those that it dominates. */
+static int number_blocks(struct views *v)
+{
+	const struct npuplan_flow *flow = v->flow;
+	uint32_t blocks = flow->graph->block_count, depth = 0, number = blocks;
+	uint32_t *stack = malloc((size_t)blocks * sizeof(*stack) + 1);
+	uint32_t *next = malloc((size_t)blocks * sizeof(*next) + 1);
+
+	if (!stack || !next) {
+		free(stack);
+		free(next);
+		return -ENOMEM;
+	}
+	memset(v->order, 0xff, blocks * sizeof(*v->order));
+	memcpy(next, flow->first_out, blocks * sizeof(*next));
+	stack[depth++] = 0;
+	v->order[0] = 0;
+	while (depth) {
+		uint32_t block = stack[depth - 1], to;
+
+		if (next[block] == flow->first_out[block + 1]) {
+			v->order[block] = --number;
+			depth--;
+			continue;
+		}
+		to = edge_to(v, next[block]++);
+		if (to != NPUMEM_NONE && v->order[to] == NPUMEM_NONE) {
+			v->order[to] = 0;
+			stack[depth++] = to;
+		}
+	}
+	free(stack);
+	free(next);
+	return 0;
+}
+
+static uint32_t meet(const struct views *v, uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		while (v->order[a] > v->order[b])
+			a = v->dominator[a];
+		while (v->order[b] > v->order[a])
+			b = v->dominator[b];
+	}
+	return a;
+}
+
+/* Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm". */
+static void find_dominators(struct views *v)
+{
+	const struct npuplan_graph *graph = v->flow->graph;
+	bool changed = true;
+
+	memset(v->dominator, 0xff, graph->block_count * sizeof(*v->dominator));
+	v->dominator[0] = 0;
+	while (changed) {
+		changed = false;
+		for (uint32_t e = 0; e < graph->edge_count; e++) {
+			uint32_t from = graph->edges[e].from, to = graph->edges[e].to, was;
+
+			if (to == NPUMEM_NONE || !to || v->dominator[from] == NPUMEM_NONE)
+				continue;
+			was = v->dominator[to];
+			v->dominator[to] = was == NPUMEM_NONE ? from : meet(v, was, from);
+			changed |= v->dominator[to] != was;
+		}
+	}
+}
+
+static bool dominates(const struct views *v, uint32_t above, uint32_t block)
+{
+	while (block != above && block)
+		block = v->dominator[block];
+	return block == above;
+}
+
+/* Blocks that reach the end of an edge back to the head without passing it. */
+static void add_tail(const struct views *v, struct loop *loop, uint32_t from)
+{
+	const struct npuplan_graph *graph = v->flow->graph;
+	bool changed = true;
+
+	if (!loop->inside[from]) {
+		loop->inside[from] = true;
+		loop->size++;
+	}
+	while (changed) {
+		changed = false;
+		for (uint32_t e = graph->edge_count; e-- > 0;) {
+			uint32_t to = graph->edges[e].to, at = graph->edges[e].from;
+
+			if (to == NPUMEM_NONE || to == loop->head || !loop->inside[to] ||
+			    loop->inside[at])
+				continue;
+			loop->inside[at] = true;
+			loop->size++;
+			changed = true;
+		}
+	}
+}
+
+static int add_loop(struct views *v, uint32_t edge)
+{
+	const struct npumem_edge *e = &v->flow->graph->edges[edge];
+	uint32_t i = 0;
+
+	while (i < v->loop_count && v->loops[i].head != e->to)
+		i++;
+	if (i == v->loop_count) {
+		if (i == MAX_LOOPS)
+			return 0;
+		if (npuplan_grow(&v->loops, i, sizeof(*v->loops)))
+			return -ENOMEM;
+		v->loops[i] = (struct loop){
+			.head = e->to,
+			.edge = edge,
+			.parent = NPUMEM_NONE,
+			.inside = calloc(v->flow->graph->block_count, sizeof(bool)),
+			.size = 1,
+		};
+		v->loop_count++;
+		if (!v->loops[i].inside)
+			return -ENOMEM;
+		v->loops[i].inside[e->to] = true;
+	}
+	add_tail(v, &v->loops[i], e->from);
+	return 0;
+}
+
+static int find_loops(struct views *v)
+{
+	const struct npuplan_graph *graph = v->flow->graph;
+	int err = number_blocks(v);
+
+	if (err)
+		return err;
+	find_dominators(v);
+	for (uint32_t e = 0; e < graph->edge_count && !err; e++)
+		if (graph->edges[e].to != NPUMEM_NONE &&
+		    dominates(v, graph->edges[e].to, graph->edges[e].from))
+			err = add_loop(v, e);
+	memset(v->inner, 0xff, graph->block_count * sizeof(*v->inner));
+	for (uint32_t i = 0; i < v->loop_count && !err; i++) {
+		struct loop *loop = &v->loops[i];
+
+		for (uint32_t b = 0; b < graph->block_count; b++)
+			if (loop->inside[b] &&
+			    (v->inner[b] == NPUMEM_NONE || v->loops[v->inner[b]].size > loop->size))
+				v->inner[b] = i;
+		for (uint32_t k = 0; k < v->loop_count; k++)
+			if (k != i && v->loops[k].inside[loop->head] &&
+			    v->loops[k].size > loop->size &&
+			    (loop->parent == NPUMEM_NONE ||
+			     v->loops[loop->parent].size > v->loops[k].size))
+				loop->parent = k;
+	}
+	return err;
+}
+
+/* -------------------------------------------------------------- iterations */
+
+/* All instances that one iteration may go through, and where the next begins. */
+static void walk_iteration(struct views *v, const struct loop *loop, uint32_t head)
+{
+	const struct npuplan_flow *flow = v->flow;
+	bool several = false;
+
+	v->round++;
+	v->met_count = 0;
+	v->next = NPUMEM_NONE;
+	v->seen[head] = v->round;
+	v->met[v->met_count++] = head;
+	for (uint32_t i = 0; i < v->met_count; i++) {
+		const struct npuplan_instance *at = &flow->instances[v->met[i]];
+
+		for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++) {
+			uint32_t to = flow->successors[at->first_edge + k];
+
+			if (to == NPUMEM_NONE || !loop->inside[flow->instances[to].block])
+				continue;
+			if (flow->instances[to].block == loop->head) {
+				several |= v->next != NPUMEM_NONE && v->next != to;
+				v->next = to;
+			} else if (v->seen[to] != v->round) {
+				v->seen[to] = v->round;
+				v->met[v->met_count++] = to;
+			}
+		}
+	}
+	if (several)
+		v->next = NPUMEM_NONE;
+}
+
+/* The one instance of a block among those met; NONE if there are several. */
+static uint32_t met_once(const struct views *v, uint32_t block)
+{
+	uint32_t found = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < v->met_count; i++) {
+		if (v->flow->instances[v->met[i]].block != block)
+			continue;
+		if (found != NPUMEM_NONE)
+			return NPUMEM_NONE;
+		found = v->met[i];
+	}
+	return found;
+}
+
+/*
+ * Instance of an inner loop's head that an iteration enters it by: of those met
+ * the one that is reached from outside the inner loop.
+ */
+static uint32_t entered_by(const struct views *v, const struct loop *inner)
+{
+	const struct npuplan_flow *flow = v->flow;
+	uint32_t found = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < v->met_count; i++) {
+		const struct npuplan_instance *at = &flow->instances[v->met[i]];
+
+		if (inner->inside[at->block])
+			continue;
+		for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++) {
+			uint32_t to = flow->successors[at->first_edge + k];
+
+			if (to == NPUMEM_NONE || flow->instances[to].block != inner->head ||
+			    to == found)
+				continue;
+			if (found != NPUMEM_NONE)
+				return NPUMEM_NONE;
+			found = to;
+		}
+	}
+	/* The outer loop may begin with the inner one. */
+	return found == NPUMEM_NONE ? met_once(v, inner->head) : found;
+}
+
+/* ------------------------------------------------------------------- views */
+
+/* Whether two slots say the same address, whatever the counters. */
+static bool same_slot(const struct npuplan_plan *plan, uint32_t a, uint32_t b)
+{
+	const struct npumem_view *x, *y;
+
+	if (a == b)
+		return true;
+	if ((a | b) & NPUMEM_VIEW_NESTED) {
+		if (!(a & b & NPUMEM_VIEW_NESTED))
+			return false;
+		x = &plan->views[a & ~NPUMEM_VIEW_NESTED];
+		y = &plan->views[b & ~NPUMEM_VIEW_NESTED];
+		if (x->type != y->type || x->loop != y->loop || x->slot_count != y->slot_count)
+			return false;
+		for (uint32_t i = 0; i < x->slot_count; i++)
+			if (!same_slot(plan, plan->view_slots[x->first_slot + i],
+				       plan->view_slots[y->first_slot + i]))
+				return false;
+		return true;
+	}
+	return plan->placements[a].offset == plan->placements[b].offset;
+}
+
+static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, uint32_t tail,
+		    const uint32_t *slots, uint32_t count, uint32_t *slot)
+{
+	int err = npuplan_grow(&plan->views, plan->view_count, sizeof(*plan->views));
+
+	if (err)
+		return err;
+	plan->views[plan->view_count] = (struct npumem_view){
+		.tensor = tensor,
+		.type = tail ? NPUMEM_VIEW_FIRST_CYCLIC : NPUMEM_VIEW_CYCLIC,
+		.repeat = count - tail,
+		.loop = loop,
+		.first_slot = plan->view_slot_count,
+		.slot_count = count,
+	};
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = npuplan_grow(&plan->view_slots, plan->view_slot_count,
+				   sizeof(*plan->view_slots));
+		if (!err)
+			plan->view_slots[plan->view_slot_count++] = slots[i];
+	}
+	*slot = plan->view_count++ | NPUMEM_VIEW_NESTED;
+	return err;
+}
+
+/* Slot of a tensor in the iteration that was walked last. */
+static uint32_t slot_here(const struct views *v, uint32_t loop, uint32_t tensor)
+{
+	uint32_t slot = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < v->met_count; i++) {
+		uint32_t block = v->flow->instances[v->met[i]].block;
+		uint32_t at = npuplan_name_of(v->flow, block, tensor);
+
+		if (v->inner[block] != loop || at == NPUMEM_NONE || !v->flow->names[at].accessed)
+			continue;
+		/* Placements stand in the order of nodes: flow_plan.c. */
+		at = npuplan_node(v->flow, v->met[i], at);
+		if (slot != NPUMEM_NONE && !same_slot(v->plan, slot, at))
+			return NPUMEM_NONE;
+		slot = slot == NPUMEM_NONE ? at : slot;
+	}
+	return slot;
+}
+
+/*
+ * View of @tensor as it is accessed in chain[0], the innermost loop, seen from
+ * chain[depth]; @entry is the head's instance of its first iteration. *slot: a
+ * placement if one address does, NONE if no table does.
+ */
+static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint32_t entry,
+		   uint32_t tensor, uint32_t *slot)
+{
+	const struct loop *loop = &v->loops[chain[depth]];
+	uint32_t *heads = malloc(MAX_ITERATIONS * sizeof(*heads));
+	uint32_t *slots = malloc(MAX_ITERATIONS * sizeof(*slots));
+	uint32_t count = 0, tail = 0, head = entry;
+	bool same = true;
+	int err = heads && slots ? 0 : -ENOMEM;
+
+	*slot = NPUMEM_NONE;
+	while (!err) {
+		uint32_t next, at;
+
+		for (tail = 0; tail < count && heads[tail] != head; tail++)
+			;
+		if (tail < count)
+			break;
+		if (count == MAX_ITERATIONS)
+			goto out;
+		walk_iteration(v, loop, head);
+		next = v->next;
+		if (next == NPUMEM_NONE)
+			goto out;
+		if (depth) {
+			uint32_t inner = entered_by(v, &v->loops[chain[depth - 1]]);
+
+			if (inner == NPUMEM_NONE)
+				goto out;
+			err = view_of(v, chain, depth - 1, inner, tensor, &at);
+			if (err)
+				break;
+		} else {
+			at = slot_here(v, chain[0], tensor);
+		}
+		if (at == NPUMEM_NONE)
+			goto out;
+		heads[count] = head;
+		slots[count++] = at;
+		same = same && same_slot(v->plan, slots[0], at);
+		head = next;
+	}
+	if (!err && same)
+		*slot = slots[0];
+	else if (!err && tail <= 1)
+		err = add_view(v->plan, tensor, loop->edge, tail, slots, count, slot);
+out:
+	free(heads);
+	free(slots);
+	return err;
+}
+
+/* The head's instance that the run enters an outermost loop by. */
+static uint32_t entry_of(const struct views *v, const struct loop *loop)
+{
+	const struct npuplan_flow *flow = v->flow;
+	uint32_t found = NPUMEM_NONE;
+
+	for (uint32_t p = 0; p < flow->instance_count; p++) {
+		const struct npuplan_instance *at = &flow->instances[p];
+
+		if (loop->inside[at->block])
+			continue;
+		for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++) {
+			uint32_t to = flow->successors[at->first_edge + k];
+
+			if (to == NPUMEM_NONE || flow->instances[to].block != loop->head ||
+			    to == found)
+				continue;
+			if (found != NPUMEM_NONE)
+				return NPUMEM_NONE;
+			found = to;
+		}
+	}
+	return found;
+}
+
+/* Views of all tensors that the blocks of one loop, not of one within, access. */
+static int view_loop(struct views *v, uint32_t loop)
+{
+	const struct npuplan_flow *flow = v->flow;
+	uint32_t chain[MAX_NESTED], depth = 0, entry;
+	bool *done;
+	int err = 0;
+
+	for (chain[0] = loop; v->loops[chain[depth]].parent != NPUMEM_NONE; depth++) {
+		if (depth + 1 == MAX_NESTED)
+			return 0;
+		chain[depth + 1] = v->loops[chain[depth]].parent;
+	}
+	entry = entry_of(v, &v->loops[chain[depth]]);
+	if (entry == NPUMEM_NONE)
+		return 0;
+	done = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*done));
+	if (!done)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < flow->graph->block_count && !err; b++) {
+		if (v->inner[b] != loop)
+			continue;
+		for (uint32_t i = flow->first_name[b]; i < flow->first_name[b + 1] && !err; i++) {
+			uint32_t tensor = flow->names[i].tensor, views = v->plan->view_count;
+			uint32_t slots = v->plan->view_slot_count, slot;
+
+			if (done[tensor] || !flow->names[i].accessed)
+				continue;
+			done[tensor] = true;
+			err = view_of(v, chain, depth, entry, tensor, &slot);
+			/* Inner tables are of no use if there is none around them. */
+			if (!err && slot == NPUMEM_NONE) {
+				v->plan->view_count = views;
+				v->plan->view_slot_count = slots;
+			}
+		}
+	}
+	free(done);
+	return err;
+}
+
+int npuplan_flow_views(const struct npuplan_flow *flow, struct npuplan_plan *plan)
+{
+	size_t blocks = flow->graph->block_count, instances = flow->instance_count;
+	struct views v = {
+		.flow = flow,
+		.plan = plan,
+		.inner = malloc(blocks * sizeof(uint32_t) + 1),
+		.order = malloc(blocks * sizeof(uint32_t) + 1),
+		.dominator = malloc(blocks * sizeof(uint32_t) + 1),
+		.seen = calloc(instances + 1, sizeof(uint32_t)),
+		.met = malloc(instances * sizeof(uint32_t) + 1),
+	};
+	int err = -ENOMEM;
+
+	if (v.inner && v.order && v.dominator && v.seen && v.met)
+		err = find_loops(&v);
+	for (uint32_t i = 0; i < v.loop_count && !err; i++)
+		err = view_loop(&v, i);
+	for (uint32_t i = 0; i < v.loop_count; i++)
+		free(v.loops[i].inside);
+	free(v.loops);
+	free(v.inner);
+	free(v.order);
+	free(v.dominator);
+	free(v.seen);
+	free(v.met);
+	return err;
+}
