@@ -10,26 +10,29 @@
 #include "search.h"
 
 /* Nodes of a slice of the first round, at least; and its growth, in percent. */
-#define SLICE_NODES  1024
-#define SLICE_GROWTH 125
-/* Work of polishing, from the second round on, to that of the rounds. */
-#define POLISH_SHARE 3
+#define SLICE_NODES   1024
+#define SLICE_GROWTH  125
+/* Work of restarts, from the second round on, to that of the rounds. */
+#define RESTART_SHARE 3
+/* Restarts without a better packing before they aim at other tops, too. */
+#define PATIENCE      16
 
-static const struct npuplan_strategy strategies[] = {
-	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_RANK, 0, 0 },
-	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT, 0, 0 },
-	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_START, NPUPLAN_VALUE_RANK, 0, 0 },
-	{ NPUPLAN_SECTION_PRODUCT_WEIGHT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT, 0, 0 },
-	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_END, NPUPLAN_VALUE_RANK, 0, 0 },
-	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_VALUE_FLUSH, 0, 0 },
-	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_START, NPUPLAN_VALUE_EXACT, 0, 0 },
-	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT, 0, 0 },
-	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_END, NPUPLAN_VALUE_RANK, 0, 0 },
-	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_LEVEL, 0, 0 },
-	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_TOTAL, NPUPLAN_VALUE_EXACT, 0, 0 },
-	{ NPUPLAN_SECTION_PRODUCT_WEIGHT, NPUPLAN_RANK_START, NPUPLAN_VALUE_FLUSH, 0, 0 },
-	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_WIDTH, NPUPLAN_VALUE_RANK, 0, 0 },
-	{ NPUPLAN_SECTION_SLACK, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT, 0, 0 },
+/* Section, rank and value rule. */
+static const uint8_t strategies[][3] = {
+	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_RANK },
+	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT },
+	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_START, NPUPLAN_VALUE_RANK },
+	{ NPUPLAN_SECTION_PRODUCT_WEIGHT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT },
+	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_END, NPUPLAN_VALUE_RANK },
+	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_VALUE_FLUSH },
+	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_START, NPUPLAN_VALUE_EXACT },
+	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT },
+	{ NPUPLAN_SECTION_FLOOR_COUNT, NPUPLAN_RANK_END, NPUPLAN_VALUE_RANK },
+	{ NPUPLAN_SECTION_COUNT, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_LEVEL },
+	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_TOTAL, NPUPLAN_VALUE_EXACT },
+	{ NPUPLAN_SECTION_PRODUCT_WEIGHT, NPUPLAN_RANK_START, NPUPLAN_VALUE_FLUSH },
+	{ NPUPLAN_SECTION_WEIGHT, NPUPLAN_RANK_WIDTH, NPUPLAN_VALUE_RANK },
+	{ NPUPLAN_SECTION_SLACK, NPUPLAN_RANK_SIZE, NPUPLAN_VALUE_EXACT },
 };
 
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
@@ -37,8 +40,9 @@ static const struct npuplan_strategy strategies[] = {
 /**
  * struct portfolio - one run
  * @tick: slices so far
- * @random: of the polishing
- * @polished: work of polishing
+ * @random: of the restarts
+ * @restarts: since the best packing was @top
+ * @restarted: their work
  * @at, @offsets: scratch pads for a packing
  */
 struct portfolio {
@@ -47,16 +51,15 @@ struct portfolio {
 	struct npuplan_search *search;
 	uint64_t tick;
 	uint64_t random;
-	uint64_t polished;
+	uint64_t restarts;
+	uint64_t restarted;
+	uint64_t top;
 	int64_t *at;
 	uint64_t *offsets;
 };
 
-/*
- * What to aim at: one slice in six at the lower bound, the others a third of the
- * way up to the best packing. Not above the capacity, if there is one.
- */
-static uint64_t aim(const struct portfolio *portfolio, uint64_t tick)
+/* What to aim at: @part / @of of the way from the lower bound to the best packing. */
+static uint64_t aim(const struct portfolio *portfolio, unsigned int part, unsigned int of)
 {
 	const struct npuplan_pack *run = portfolio->run;
 	uint64_t best = npuplan_units_top_to(&portfolio->units, run->top - 1);
@@ -65,22 +68,26 @@ static uint64_t aim(const struct portfolio *portfolio, uint64_t tick)
 	/* A capacity is all that is asked for: nothing below it is of use. */
 	if (goal > least)
 		least = goal < best ? npuplan_units_top_to(&portfolio->units, goal) : best;
-	if (least >= best || tick % 6 == 0)
-		return least < best ? least : best;
-	return npuplan_units_top_to(&portfolio->units, least + (best - least) / 3);
+	if (least >= best)
+		return best;
+	return npuplan_units_top_to(&portfolio->units, least + (best - least) / of * part);
 }
 
 static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t round, uint32_t k)
 {
 	static const double noises[4] = { 0.02, 0.1, 0.4, 1 };
-	struct npuplan_strategy strategy = strategies[k];
+	struct npuplan_strategy strategy = {
+		.section_rule = strategies[k][0],
+		.rank_rule = strategies[k][1],
+		.value_rule = strategies[k][2],
+	};
 	uint64_t tick = portfolio->tick;
 
 	strategy.seed = round;
 	/* From the second round on, every third slice stays near the best packing. */
 	if (round && tick % 3 == 0) {
 		strategy.rank_rule = NPUPLAN_RANK_GUIDE;
-		strategy.section_rule = (tick * 7 + round) % NPUPLAN_SECTION_RULES;
+		strategy.section_rule = (tick * 7 + round) % NPUPLAN_SECTION_BLEND;
 		strategy.value_rule = (tick / 4 + round) % 3;
 		strategy.noise = (double)portfolio->run->top * noises[tick / 3 % 4];
 	}
@@ -112,40 +119,64 @@ static int slice(struct portfolio *portfolio, const struct npuplan_strategy *str
 	return found < 0 && found != -EAGAIN ? found : 0;
 }
 
-static struct npuplan_strategy pick_polish(struct portfolio *portfolio, uint64_t *nodes)
+static struct npuplan_strategy pick_restart(struct portfolio *portfolio, uint64_t *nodes)
 {
-	static const uint8_t ranks[3] = { NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_RANK_TOTAL,
-					  NPUPLAN_RANK_AREA };
-	static const uint8_t values[2] = { NPUPLAN_VALUE_FLUSH, NPUPLAN_VALUE_LEVEL };
-	uint64_t random = next_random(&portfolio->random);
+	static const uint8_t ranks[3] = { NPUPLAN_RANK_TOTAL_AREA, NPUPLAN_RANK_AREA,
+					  NPUPLAN_RANK_WIDTH };
+	static const uint8_t values[2] = { NPUPLAN_VALUE_FLUSH, NPUPLAN_VALUE_EXACT };
+	static const double slack_weights[4] = { 0.1, 0.3, 1, 2 };
+	static const double count_weights[4] = { 0.001, 0.002, 0.005, 0.01 };
+	uint64_t random = next_random(&portfolio->random) >> 8;
 	struct npuplan_strategy strategy = {
-		.section_rule = NPUPLAN_SECTION_FLOOR_COUNT,
+		.section_rule = NPUPLAN_SECTION_BLEND,
 		.rank_rule = ranks[random % 3],
 		.value_rule = values[random / 3 % 2],
-		.seed = (uint32_t)(random >> 32) | 1,
+		.seed = (uint32_t)(random >> 24) | 1,
+		.slack_weight = slack_weights[random / 6 % 4],
+		.count_weight = count_weights[random / 24 % 4],
 	};
 
-	/* Twice to thirty times the items, small ones as likely as large ones. */
-	*nodes = 2 * (uint64_t)portfolio->run->problem->item_count << random / 6 % 5;
+	/* Two to eight times the items. */
+	*nodes = (2 * (uint64_t)portfolio->run->problem->item_count) << random / 96 % 3;
 	return strategy;
 }
 
 /*
- * Many short, blurred searches for anything better than the best packing at all:
- * these still move where long ones are stuck.
+ * Half way to the bound at first; where that has failed for a while, at the bound,
+ * too, and at anything better than the best packing at all.
  */
-static int polish(struct portfolio *portfolio, uint64_t work)
+static uint64_t aim_restart(struct portfolio *portfolio)
+{
+	if (portfolio->top != portfolio->run->top)
+		portfolio->restarts = 0;
+	portfolio->top = portfolio->run->top;
+	if (portfolio->restarts++ < PATIENCE)
+		return aim(portfolio, 1, 2);
+	switch (portfolio->restarts % 4) {
+	case 0:
+		return aim(portfolio, 0, 1);
+	case 1:
+		return aim(portfolio, 1, 1);
+	default:
+		return aim(portfolio, 1, 2);
+	}
+}
+
+/*
+ * Short, blurred searches, started again and again, between the longer ones: the
+ * lower the aim, the more of them fail, but those that get there do so at once.
+ */
+static int restarts(struct portfolio *portfolio, uint64_t work)
 {
 	struct npuplan_pack *run = portfolio->run;
 	int err = 0;
 
-	while (portfolio->polished < work && !err && !npuplan_pack_over(run)) {
+	while (portfolio->restarted < work && !err && !npuplan_pack_over(run)) {
 		uint64_t nodes, before = run->work;
-		struct npuplan_strategy strategy = pick_polish(portfolio, &nodes);
+		struct npuplan_strategy strategy = pick_restart(portfolio, &nodes);
 
-		err = slice(portfolio, &strategy,
-			    npuplan_units_top_to(&portfolio->units, run->top - 1), nodes);
-		portfolio->polished += run->work - before;
+		err = slice(portfolio, &strategy, aim_restart(portfolio), nodes);
+		portfolio->restarted += run->work - before;
 	}
 	return err;
 }
@@ -162,16 +193,15 @@ static int rounds(struct portfolio *portfolio)
 	for (uint32_t round = 0; !err; round++) {
 		for (uint32_t k = 0; k < STRATEGY_COUNT && !err; k++, portfolio->tick++) {
 			struct npuplan_strategy strategy = pick(portfolio, round, k);
-
+			unsigned int part = (portfolio->tick + round) % 6 ? 1 : 0;
 			uint64_t before = run->work;
 
 			if (npuplan_pack_over(run))
 				return 0;
-			err = slice(portfolio, &strategy, aim(portfolio, portfolio->tick + round),
-				    nodes);
+			err = slice(portfolio, &strategy, aim(portfolio, part, 3), nodes);
 			searched += run->work - before;
 			if (!err && round)
-				err = polish(portfolio, searched * POLISH_SHARE);
+				err = restarts(portfolio, searched * RESTART_SHARE);
 		}
 		nodes += nodes * (SLICE_GROWTH - 100) / 100;
 	}
@@ -201,6 +231,9 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		err = npuplan_search_new(&portfolio.search, &portfolio.units);
 	if (!err && portfolio.search)
 		err = rounds(&portfolio);
+	/* Beyond what can be searched: what there is remains. */
+	if (err == -E2BIG)
+		err = 0;
 	npuplan_search_free(portfolio.search);
 	npuplan_units_fini(&portfolio.units);
 	free(portfolio.at);

@@ -14,7 +14,7 @@
  * @choices: candidates, search->choices from first_choice on; then waste
  * @next: the next one to try; @choices: waste; more: nothing is left
  * @placed: by the alternative that is being tried; NPUMEM_NONE: waste
- * @moved, @refloored: how much of these was there before it
+ * @moved, @floors: how much of these was there before it
  * @blamed: whether the reason of this depth holds anything yet
  */
 struct frame {
@@ -24,14 +24,17 @@ struct frame {
 	uint32_t placed;
 	bool blamed;
 	size_t moved;
-	size_t refloored;
+	size_t floors;
 };
 
 /**
  * struct npuplan_search - kept for many runs
  * @frames: path of decisions
- * @reasons: per depth, set of ranks; allocated when first needed
+ * @reasons: per depth, set of items; allocated when first needed
  * @choices: of all frames
+ * @fit: per item, how well it fitted when it was last a candidate
+ * @counts: scratch pad, per section
+ * @at_floor: items at the floor of the section chosen
  */
 struct npuplan_search {
 	struct npuplan_state state;
@@ -43,6 +46,9 @@ struct npuplan_search {
 	uint32_t *choices;
 	size_t choice_count;
 	size_t choice_capacity;
+	int *fit;
+	int32_t *counts;
+	uint32_t at_floor;
 };
 
 int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units)
@@ -53,8 +59,12 @@ int npuplan_search_new(struct npuplan_search **search, const struct npuplan_unit
 	if (!*search)
 		return -ENOMEM;
 	err = npuplan_state_init(&(*search)->state, units);
+	(*search)->fit = malloc((size_t)units->problem->item_count * sizeof(int) + 1);
+	(*search)->counts = npuplan_aligned_array(units->sections.count);
+	if (!err && (!(*search)->fit || !(*search)->counts))
+		err = -ENOMEM;
 	if (err) {
-		free(*search);
+		npuplan_search_free(*search);
 		*search = NULL;
 	}
 	return err;
@@ -69,20 +79,22 @@ void npuplan_search_free(struct npuplan_search *search)
 	free(search->reasons);
 	free(search->frames);
 	free(search->choices);
+	free(search->fit);
+	free(search->counts);
 	npuplan_state_fini(&search->state);
 	free(search);
 }
 
 /* The lower the better; see enum npuplan_section_rule. */
-static double score(const struct npuplan_state *state, uint8_t rule, uint32_t s)
+static double score(const struct npuplan_state *state, const struct npuplan_strategy *strategy,
+		    uint32_t s, uint32_t at_floor)
 {
-	double floor = (double)state->floor[s];
 	double slack = (double)(state->capacity - state->floor[s] - state->total[s]);
-	double count = state->count[s], open = count + (slack > 0);
+	double count = at_floor, open = count + (slack > 0);
 
-	switch ((enum npuplan_section_rule)rule) {
+	switch ((enum npuplan_section_rule)strategy->section_rule) {
 	case NPUPLAN_SECTION_FLOOR:
-		return floor * 1e3 + s;
+		return s;
 	case NPUPLAN_SECTION_COUNT:
 		return open * 1e6 + slack;
 	case NPUPLAN_SECTION_SLACK:
@@ -90,54 +102,76 @@ static double score(const struct npuplan_state *state, uint8_t rule, uint32_t s)
 	case NPUPLAN_SECTION_WEIGHT:
 		return open / state->weight[s];
 	case NPUPLAN_SECTION_FLOOR_COUNT:
-		return floor * 1e6 + open * 1e3 + slack * 0.1;
+		return open * 1e3 + slack * 0.1;
 	case NPUPLAN_SECTION_PRODUCT_WEIGHT:
 		return (slack + 1) * count / state->weight[s];
 	case NPUPLAN_SECTION_FLOOR_SLACK:
-		return floor * 1e6 + slack * 1e3 + count;
+		return slack * 1e3 + count;
 	case NPUPLAN_SECTION_PRODUCT_WEIGHT1:
 		return open * (1 + slack) / state->weight[s];
+	case NPUPLAN_SECTION_BLEND:
+		return state->floor[s] + strategy->slack_weight * slack +
+		       strategy->count_weight * (double)state->capacity * open;
 	case NPUPLAN_SECTION_RULES:
 		break;
 	}
 	return 0;
 }
 
+/* The rules that look for the lowest floor first look at no others. */
+static int32_t highest_floor(const struct npuplan_search *search)
+{
+	const struct npuplan_state *state = &search->state;
+	uint8_t rule = search->strategy->section_rule;
+	int32_t least = NPUPLAN_NOWHERE;
+
+	if (rule != NPUPLAN_SECTION_FLOOR && rule != NPUPLAN_SECTION_FLOOR_COUNT &&
+	    rule != NPUPLAN_SECTION_FLOOR_SLACK)
+		return NPUPLAN_NOWHERE - 1;
+	for (uint32_t s = 0; s < state->section_count; s++)
+		least = state->floor[s] < least ? state->floor[s] : least;
+	return least;
+}
+
 /* A section of a valley, and the valley's sections [begin, end). */
 static uint32_t choose_section(struct npuplan_search *search, uint32_t *begin, uint32_t *end)
 {
 	struct npuplan_state *state = &search->state;
-	const int64_t *floor = state->floor;
+	const int32_t *floor = state->floor;
+	int32_t highest = highest_floor(search);
 	uint32_t best = NPUMEM_NONE, count = state->section_count;
 	double least = 0;
 
 	for (uint32_t from = 0, to; from < count; from = to) {
 		for (to = from + 1; to < count && floor[to] == floor[from]; to++)
 			;
-		if (floor[from] == NPUPLAN_NOWHERE || (from && floor[from - 1] < floor[from]) ||
+		if (floor[from] > highest || (from && floor[from - 1] < floor[from]) ||
 		    (to < count && floor[to] < floor[from]))
 			continue;
+		npuplan_state_count(state, from, to, search->counts);
 		for (uint32_t s = from; s < to; s++) {
-			double this = score(state, search->strategy->section_rule, s);
+			double this =
+				score(state, search->strategy, s, (uint32_t)search->counts[s]);
 
 			if (best == NPUMEM_NONE || this < least) {
 				least = this;
 				best = s;
 				*begin = from;
 				*end = to;
+				search->at_floor = (uint32_t)search->counts[s];
 			}
 		}
 	}
-	state->work += count;
+	state->work += count / 2;
 	return best;
 }
 
 /* How well a candidate fits the valley [begin, end) between walls. */
-static int fitness(const struct npuplan_search *search, uint32_t rank, uint32_t begin, uint32_t end)
+static int fitness(const struct npuplan_search *search, uint32_t item, uint32_t begin, uint32_t end)
 {
 	const struct npuplan_state *state = &search->state;
-	int64_t top = state->low[rank] + state->size[rank], left, right;
-	bool at_left = state->first[rank] == begin, at_right = state->end[rank] == end;
+	int64_t top = state->low[item] + state->size[item], left, right;
+	bool at_left = state->first[item] == begin, at_right = state->end[item] == end;
 	bool level_left, level_right;
 
 	left = begin && state->floor[begin - 1] != NPUPLAN_NOWHERE ? state->floor[begin - 1] :
@@ -162,23 +196,23 @@ static int fitness(const struct npuplan_search *search, uint32_t rank, uint32_t 
 	return 0;
 }
 
-/* Insert @rank: fitter first, then lower rank. */
-static void insert(struct npuplan_search *search, struct frame *frame, uint32_t rank, int fit,
-		   uint32_t begin, uint32_t end)
+/* Insert a candidate: fitter first, then by rank. */
+static void insert(struct npuplan_search *search, struct frame *frame, uint32_t item, int fit)
 {
+	const uint32_t *rank = search->state.rank;
 	uint32_t *choices = &search->choices[frame->first_choice];
 	uint32_t at = frame->choices++;
 
 	for (; at; at--) {
-		int other = search->strategy->value_rule ?
-				    fitness(search, choices[at - 1], begin, end) :
-				    0;
+		uint32_t other = choices[at - 1];
 
-		if (other > fit || (other == fit && choices[at - 1] < rank))
+		if (search->fit[other] > fit ||
+		    (search->fit[other] == fit && rank[other] < rank[item]))
 			break;
-		choices[at] = choices[at - 1];
+		choices[at] = other;
 	}
-	choices[at] = rank;
+	choices[at] = item;
+	search->fit[item] = fit;
 }
 
 static int grow(struct npuplan_search *search, uint32_t choices)
@@ -216,23 +250,20 @@ static int open_frame(struct npuplan_search *search)
 {
 	struct npuplan_state *state = &search->state;
 	uint32_t begin = 0, end = 0, section = choose_section(search, &begin, &end);
-	const uint32_t *members = &state->members[state->section_start[section]];
-	int err = grow(search, state->count[section]);
+	const uint32_t *members = &state->members[state->member_start[section]];
+	size_t slots = state->member_start[section + 1] - state->member_start[section];
+	int err = grow(search, search->at_floor);
 	struct frame *frame;
 
 	if (err)
 		return err;
 	frame = &search->frames[search->depth++];
 	*frame = (struct frame){ .first_choice = search->choice_count, .placed = NPUMEM_NONE };
-	for (uint32_t m = 0; m < state->active[section]; m++)
+	for (size_t m = 0; m < slots; m++)
 		if (state->low[members[m]] == state->floor[section])
-			insert(search, frame, members[m],
-			       search->strategy->value_rule ?
-				       fitness(search, members[m], begin, end) :
-				       0,
-			       begin, end);
+			insert(search, frame, members[m], fitness(search, members[m], begin, end));
 	search->choice_count += frame->choices;
-	state->work += state->active[section];
+	state->work += slots / 4;
 	return 0;
 }
 
@@ -291,7 +322,7 @@ static enum outcome advance(struct npuplan_search *search)
 	if (frame->next > frame->choices)
 		return EXHAUSTED;
 	frame->moved = state->moved_count;
-	frame->refloored = state->refloored_count;
+	frame->floors = state->floors_count;
 	if (frame->next < frame->choices) {
 		frame->placed = choices[frame->next];
 		entered = npuplan_state_place(state, frame->placed);
@@ -317,7 +348,7 @@ static bool take_back(struct npuplan_search *search)
 	for (size_t i = frame->moved; i < state->moved_count && !to_blame; i++)
 		to_blame = npuplan_set_has(state->why, state->moved[i].item);
 	state->work += state->moved_count - frame->moved;
-	npuplan_state_undo(state, frame->moved, frame->refloored, frame->placed);
+	npuplan_state_undo(state, frame->moved, frame->floors, frame->placed);
 	if (!to_blame)
 		return false;
 	reason = reason_of(search);
@@ -390,8 +421,12 @@ int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strat
 		       struct npuplan_pack *run)
 {
 	struct npuplan_state *state = &search->state;
-	int result = npuplan_rank(state, strategy, guide);
+	uint64_t units = (top + state->units->padding) / state->units->unit;
+	int result;
 
+	if (units > (uint64_t)NPUPLAN_MAX_UNITS)
+		return -EAGAIN;
+	result = npuplan_rank(state, strategy, guide);
 	if (result)
 		return result;
 	search->strategy = strategy;
@@ -401,7 +436,7 @@ int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strat
 		result = explore(search, nodes, run);
 	run->work += state->work;
 	state->work = 0;
-	for (uint32_t r = 0; r < state->n && result == 1; r++)
-		at[state->item[r]] = state->place[r];
+	for (uint32_t i = 0; i < state->n && result == 1; i++)
+		at[i] = state->place[i];
 	return result;
 }

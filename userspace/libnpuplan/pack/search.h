@@ -9,7 +9,9 @@
  * the floor of a section is the least of these over its unplaced items. In a
  * valley (a run of sections of equal floor, both neighbours higher) either one of
  * the items whose lowest address is the floor lies there, or nobody does and
- * each of these items lies on another unplaced one: "waste".
+ * each of these items lies on another unplaced one, or on a fixed one: "waste". Fixed
+ * items are obstacles: lowest addresses leap over them, and a section's room is
+ * what they leave.
  *
  * When a subtree fails, the search knows a set of items whose lowest addresses
  * alone make it fail. If the last decision moved none of these it is not to
@@ -30,6 +32,7 @@ enum npuplan_section_rule {
 	NPUPLAN_SECTION_PRODUCT_WEIGHT,	 /* slack x items / past failures */
 	NPUPLAN_SECTION_FLOOR_SLACK,	 /* floor, slack, items at the floor */
 	NPUPLAN_SECTION_PRODUCT_WEIGHT1, /* the same, a full section counts one less */
+	NPUPLAN_SECTION_BLEND,		 /* floor, slack and items at the floor, weighted */
 	NPUPLAN_SECTION_RULES,
 };
 
@@ -58,6 +61,8 @@ enum npuplan_value_rule {
  * struct npuplan_strategy - one way to search
  * @seed: 0, or else rules are blurred: keys times 1 +- 0.2, differently for each
  * @noise: of NPUPLAN_RANK_GUIDE, in bytes
+ * @slack_weight, @count_weight: of NPUPLAN_SECTION_BLEND: of slack to the floor; of
+ *	an item at the floor to the whole capacity
  */
 struct npuplan_strategy {
 	uint8_t section_rule;
@@ -65,11 +70,13 @@ struct npuplan_strategy {
 	uint8_t value_rule;
 	uint32_t seed;
 	double noise;
+	double slack_weight;
+	double count_weight;
 };
 
 struct npuplan_search;
 
-/* -ENOMEM */
+/* -ENOMEM; -E2BIG: beyond what can be searched */
 int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units);
 void npuplan_search_free(struct npuplan_search *search);
 

@@ -132,8 +132,8 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	}
 	if (!err && state->n)
 		qsort(keys, state->n, sizeof(*keys), by_key);
-	for (uint32_t i = 0; i < state->n && !err; i++)
-		state->item[i] = keys[i].item;
+	for (uint32_t r = 0; r < state->n && !err; r++)
+		state->rank[keys[r].item] = r;
 	state->work += 8 * (uint64_t)state->n;
 	free(keys);
 	free(total);
