@@ -26,6 +26,23 @@ done
 echo "== verifier"
 "$(dirname "$bench_plan")/bench_verify"
 
+# TAA, on the networks of its paper: intermediate tensors, layer order.
+bench_taa=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_taa
+taa_models=
+for model in inception_v3 inception_v4 mobilenet_v1 mobilenet_v2 resnetv2_101 \
+	resnetv2_101_slim_299 squeezenet1_0 mnasnet1_3 fsrcnn_x2_512 fsrcnn_s_x2_512; do
+	[ ! -e "$graphs/$model.fused.json" ] || taa_models="$taa_models $graphs/$model.fused.json"
+done
+for bytes in 262144 524288 1048576; do
+	for layout in nhwc nc32; do
+		echo "== TAA, $bytes bytes on chip, $layout"
+		# shellcheck disable=SC2086 # a list of files
+		"$bench_taa" -m $bytes -l $layout $taa_models
+	done
+done
+echo "== TAA: growth"
+"$bench_taa" -g
+
 # Packing alone, on the instances of MiniMalloc.
 bench_pack=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_pack
 instances=${NPUMEM_SHARED:-$top/../shared}/bench/minimalloc

@@ -2,6 +2,8 @@
 /* Rows and channels as bytes, and pieces of tensors placed apart. */
 #include "npuplan_build.h"
 
+#include <errno.h>
+
 #include "piece.h"
 #include "shape.h"
 
@@ -76,6 +78,59 @@ static void test_rows_batches(void **state)
 	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 2, 48);
 	s.channels = 1;
 	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 1, 0);
+}
+
+/* Channels in blocks of 32, the last one padded: 40 channels take two. */
+static void test_rows_blocks(void **state)
+{
+	struct npuplan_spatial s = { .batch = 2, .rows = 4, .row = 3, .channels = 40, .elem = 2 };
+	struct npuplan_rows rows = { 1, 2 }, back;
+	struct npumem_region region;
+
+	s.layout = NPUPLAN_NC32HW32;
+	region = npuplan_rows_region(&s, rows);
+	assert_region(region, 192, 384, 2, 768, 2, 1536);
+	assert_true(npuplan_region_rows(&s, &region, &back));
+	assert_int_equal(back.first, 1);
+	assert_int_equal(back.count, 2);
+	assert_int_equal(npuplan_spatial_bytes(&s), 2 * 2 * 768);
+	/* One block. */
+	s.channels = 7;
+	s.batch = 1;
+	assert_region(npuplan_rows_region(&s, rows), 192, 384, 1, 0, 1, 0);
+	/* One place: as it is. */
+	s.rows = s.row = 1;
+	assert_int_equal(npuplan_spatial_bytes(&s), 14);
+}
+
+static void test_set_layout(void **state)
+{
+	struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NHWC);
+	struct npuplan_error error;
+	struct npuplan_spatial s;
+
+	build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 1, 2, 4, 3);
+	build_tensor(graph, "flat", NPUMEM_TENSOR_INTERMEDIATE, 24);
+	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NC32HW32, &error), 0);
+	assert_int_equal(graph->layout, NPUPLAN_NC32HW32);
+	assert_int_equal(graph->tensors[0].size, 4 * 3 * 32);
+	assert_true(npuplan_spatial(graph, 0, &s));
+	assert_int_equal(graph->tensors[1].size, 24);
+	assert_int_equal(graph->tensors[2].size, 24);
+	/* And back. */
+	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NCHW, &error), 0);
+	assert_int_equal(graph->tensors[0].size, 24);
+
+	assert_int_equal(npuplan_graph_set_layout(graph, 3, &error), -EINVAL);
+	ASSERT_TEXT(error, "there is no layout 3");
+	graph->tensors[2].flags |= NPUMEM_TENSOR_ALIAS;
+	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NC32HW32, &error), -EOPNOTSUPP);
+	ASSERT_TEXT(error, "flat: a range of another tensor has no NC/32HWC32");
+	graph->tensors[2].flags = 0;
+	build_step(graph, 0, 0, NPUMEM_NONE, 2);
+	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NHWC, &error), -EINVAL);
+	ASSERT_TEXT(error, "graph small is tiled already");
+	npuplan_graph_free(graph);
 }
 
 /* Rank 5: rows are the depth, a row is H x W x C. */
@@ -234,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_nhwc),	 cmocka_unit_test(test_rows_nchw),
 		cmocka_unit_test(test_rows_batches),	 cmocka_unit_test(test_rows_depth),
+		cmocka_unit_test(test_rows_blocks),	 cmocka_unit_test(test_set_layout),
 		cmocka_unit_test(test_not_spatial),	 cmocka_unit_test(test_region_to_rows),
 		cmocka_unit_test(test_piece_channels),	 cmocka_unit_test(test_piece_ring),
 		cmocka_unit_test(test_piece_round_trip), cmocka_unit_test(test_piece_refusals),

@@ -145,15 +145,28 @@ static void test_versions(void **state)
 
 static void test_too_many(void **state)
 {
-	/* 5000 times 5000 repetitions at distances without a common measure. */
+	/* 3000 times 3000 repetitions at distances without a common measure. */
 	struct npuplan_atom atoms[] = { { 0, 1, 0, 0, 1 }, { 0, 1, 1, 0, 1 } };
-	struct npuplan_run run[] = { { 0, 1, 5000, 1000003 }, { 1, 1, 5000, 1000033 } };
+	struct npuplan_run run[] = { { 0, 1, 3000, 1000003 }, { 1, 1, 3000, 1000033 } };
 	uint32_t start[] = { 0, 1, 2 };
 	struct npuplan_runs runs = { atoms, run, start, 2, 2 };
 	struct npuplan_intervals list = { 0 };
 
 	assert_int_equal(npuplan_displacements(&runs, 0, 1, &list), -E2BIG);
 	free(list.at);
+}
+
+static int conflicts_of(const struct fixture *f, struct npuplan_conflicts *conflicts)
+{
+	struct npuplan_conflicts whole;
+	bool covered = true;
+	int err;
+
+	assert_int_equal(npuplan_conflicts_whole(&whole, f->items, 2), 0);
+	err = npuplan_displacement_conflicts(conflicts, &whole, &f->live, &covered);
+	assert_false(covered);
+	npuplan_conflicts_fini(&whole);
+	return err;
 }
 
 static void test_conflicts(void **state)
@@ -165,7 +178,7 @@ static void test_conflicts(void **state)
 	put(&f, 0, 4, 4, 0, 3);
 	put(&f, 1, 0, 8, 2, 5);
 	cut(&f);
-	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &f.live, f.items, 2), 0);
+	assert_int_equal(conflicts_of(&f, &conflicts), 0);
 	assert_int_equal(conflicts.peer_start[2], 2);
 	assert_int_equal(conflicts.peers[0].interval_count, 1);
 	assert_int_equal(conflicts.intervals[conflicts.peers[1].first_interval].low, -4);
@@ -174,7 +187,7 @@ static void test_conflicts(void **state)
 
 	/* All of both together: said as whole tensors. */
 	f.atoms[0].end = 3;
-	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &f.live, f.items, 2), 0);
+	assert_int_equal(conflicts_of(&f, &conflicts), 0);
 	assert_int_equal(conflicts.peer_start[2], 2);
 	assert_int_equal(conflicts.peers[0].interval_count, 0);
 	npuplan_conflicts_fini(&conflicts);
@@ -183,10 +196,38 @@ static void test_conflicts(void **state)
 	f.atoms[0] = (struct npuplan_atom){ 0, 4, 0, 0, 1 };
 	f.atoms[1] = (struct npuplan_atom){ 4, 4, 0, 6, 7 };
 	f.items[0].end = 7;
-	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &f.live, f.items, 2), 0);
+	assert_int_equal(conflicts_of(&f, &conflicts), 0);
 	assert_int_equal(conflicts.peer_start[2], 0);
 	npuplan_conflicts_fini(&conflicts);
 	npuplan_runs_fini(&f.runs);
+}
+
+/* More intervals than are listed: the pair is taken as whole tensors. */
+static void test_covered(void **state)
+{
+	enum { ATOMS = 3000 };
+	struct npuplan_atom *atoms = calloc(2 * ATOMS, sizeof(*atoms));
+	struct npuplan_liveness live = { .atoms = atoms, .atom_count = 2 * ATOMS };
+	struct npuplan_item items[2] = {
+		{ .size = 1000003ull * ATOMS, .align = 1, .tensor = 0, .end = 1 },
+		{ .size = 1000033ull * ATOMS, .align = 1, .tensor = 1, .end = 1 },
+	};
+	struct npuplan_conflicts whole, conflicts;
+	bool covered = false;
+
+	assert_non_null(atoms);
+	for (uint32_t i = 0; i < ATOMS; i++) {
+		atoms[i] = (struct npuplan_atom){ 1000003ull * i, 1, 0, 0, 1 };
+		atoms[ATOMS + i] = (struct npuplan_atom){ 1000033ull * i, 1, 1, 0, 1 };
+	}
+	assert_int_equal(npuplan_conflicts_whole(&whole, items, 2), 0);
+	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &whole, &live, &covered), 0);
+	assert_true(covered);
+	assert_int_equal(conflicts.peer_start[2], 2);
+	assert_int_equal(conflicts.peers[0].interval_count, 0);
+	npuplan_conflicts_fini(&conflicts);
+	npuplan_conflicts_fini(&whole);
+	free(atoms);
 }
 
 int main(void)
@@ -195,7 +236,7 @@ int main(void)
 		cmocka_unit_test(test_whole),	  cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_gap),	  cmocka_unit_test(test_repeated),
 		cmocka_unit_test(test_versions),  cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_conflicts),
+		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_covered),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

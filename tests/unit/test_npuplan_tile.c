@@ -149,12 +149,6 @@ static void test_refusals(void **state)
 	assert_int_equal(graph->blocks[0].step_count, 0);
 	assert_int_equal(npuplan_graph_tile_whole(graph, true, &error), 0);
 	npuplan_graph_free(graph);
-
-	graph = new_graph();
-	graph->layout = NPUPLAN_NC32HW32;
-	assert_int_equal(npuplan_graph_tile_bands(graph, 2, false, &error), -EOPNOTSUPP);
-	ASSERT_TEXT(error, "NC/32HW32");
-	npuplan_graph_free(graph);
 }
 
 /* 2^20 accesses are the verifier's limit: 101 a band pass it in band 10382. */

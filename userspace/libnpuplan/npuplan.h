@@ -127,7 +127,7 @@ struct npuplan_step {
 enum npuplan_layout {
 	NPUPLAN_NHWC = 0,
 	NPUPLAN_NCHW = 1,
-	NPUPLAN_NC32HW32 = 2,
+	NPUPLAN_NC32HW32 = 2, /* NC/32HWC32: blocks of 32 channels, the last one padded */
 };
 
 /**
@@ -197,6 +197,16 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
 NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from,
 					      uint32_t to, const struct npumem_carry *carries,
 					      uint32_t carry_count);
+
+/** npuplan_graph_set_layout() - say how the tensors' bytes lie, before tiling
+ *
+ * Sizes of tensors with rows change with it: NC/32HWC32 pads their channels.
+ * Parameters, and tensors of one row of one element, stay as they are.
+ * -EINVAL: unknown layout, or the graph is tiled already. -EOPNOTSUPP:
+ * NC/32HWC32 of aliases.
+ */
+NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,
+					    struct npuplan_error *error);
 
 /** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
  * @with_parameters: parameters are accessed, and so planned, too

@@ -28,6 +28,9 @@ struct npuplan_spatial {
 	enum npuplan_layout layout;
 };
 
+/* Channels of a block of NC/32HWC32. */
+#define NPUPLAN_BLOCK 32
+
 /** npuplan_spatial() - false if the tensor has no rows that could be cut
  *
  * That is: rank other than 4 and 5, shape or element size unknown, or the shape
@@ -35,6 +38,9 @@ struct npuplan_spatial {
  */
 bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 		     struct npuplan_spatial *spatial);
+
+/** npuplan_spatial_bytes() - size of such a tensor, channels padded as its layout has it */
+uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *spatial);
 
 /** npuplan_rows_region() - bytes of a range of rows, all channels, all batches */
 struct npumem_region npuplan_rows_region(const struct npuplan_spatial *spatial,

@@ -275,9 +275,6 @@ int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands, bool w
 
 	if (!bands)
 		return npuplan_fail(error, -EINVAL, "bands: 0 is not a number of bands");
-	if (graph->layout == NPUPLAN_NC32HW32)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "layout NC/32HW32 is not cut into bands by this version");
 	if (bands == 1)
 		return npuplan_graph_tile_whole(graph, with_parameters, error);
 	err = npuplan_tiler_init(&tiler, graph, with_parameters, error);

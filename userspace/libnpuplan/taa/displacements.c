@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-#define MAX_OF_PAIR  ((size_t)1 << 24)
-#define MAX_OF_GRAPH ((size_t)1 << 26)
+/* Before intervals that overlap are joined; some seconds in all. */
+#define MAX_OF_PAIR  ((size_t)1 << 20)
+#define MAX_OF_GRAPH ((size_t)1 << 24)
 
 static int append(struct npuplan_intervals *list, int64_t low, int64_t high)
 {
@@ -155,8 +156,9 @@ static bool apart(const struct npuplan_runs *runs, const struct npuplan_run *a,
 		       runs->atoms[a->first_atom].start;
 }
 
-int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
-			  struct npuplan_intervals *list)
+/* @listed: out: intervals before those that overlap are joined */
+static int collect(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+		   struct npuplan_intervals *list, size_t *listed)
 {
 	size_t before = list->count;
 	int err = 0;
@@ -174,68 +176,91 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 				err = -E2BIG;
 		}
 	}
-	normalise(list, before);
+	*listed = list->count - before;
+	if (!err)
+		normalise(list, before);
 	return err;
 }
 
-/* F of a pair, unless it is empty; one interval that is that of whole tensors is not listed. */
-static int add_pair(const struct npuplan_runs *runs, const struct npuplan_item *items, uint32_t a,
-		    uint32_t b, struct npuplan_intervals *list, struct npuplan_pair *pairs,
-		    size_t *pair_count)
+int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+			  struct npuplan_intervals *list)
 {
-	struct npuplan_pair pair = { .a = a, .b = b, .first_interval = list->count };
-	int err = npuplan_displacements(runs, a, b, list);
+	size_t listed;
 
-	if (err)
-		return err;
-	if (list->count > MAX_OF_GRAPH)
-		return -E2BIG;
-	if (list->count == pair.first_interval)
+	return collect(runs, a, b, list, &listed);
+}
+
+/**
+ * struct collection - F of all pairs in the making
+ * @listed: intervals of all pairs, before those that overlap were joined
+ * @covered: some pair is taken as whole tensors, for F would be too many intervals
+ */
+struct collection {
+	const struct npuplan_runs *runs;
+	const struct npuplan_item *items;
+	struct npuplan_intervals list;
+	struct npuplan_pair *pairs;
+	size_t pair_count;
+	size_t listed;
+	bool covered;
+};
+
+/* Nothing if F is empty; no interval if it is that of whole tensors. */
+static int add_pair(struct collection *c, uint32_t a, uint32_t b)
+{
+	struct npuplan_intervals *list = &c->list;
+	struct npuplan_pair pair = { .a = a, .b = b, .first_interval = list->count };
+	size_t listed = 0;
+	int err = -E2BIG;
+
+	if (c->listed < MAX_OF_GRAPH)
+		err = collect(c->runs, a, b, list, &listed);
+	c->listed += listed;
+	if (err == -E2BIG) {
+		list->count = pair.first_interval;
+		c->covered = true;
+		c->pairs[c->pair_count++] = pair;
 		return 0;
+	}
+	if (err || list->count == pair.first_interval)
+		return err;
 	pair.interval_count = list->count - pair.first_interval;
 	if (pair.interval_count == 1 &&
-	    list->at[pair.first_interval].low == -(int64_t)items[b].size &&
-	    list->at[pair.first_interval].high == (int64_t)items[a].size) {
+	    list->at[pair.first_interval].low == -(int64_t)c->items[b].size &&
+	    list->at[pair.first_interval].high == (int64_t)c->items[a].size) {
 		list->count--;
 		pair.interval_count = 0;
 	}
-	pairs[(*pair_count)++] = pair;
+	c->pairs[c->pair_count++] = pair;
 	return 0;
 }
 
 int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
-				   const struct npuplan_liveness *live,
-				   const struct npuplan_item *items, uint32_t item_count)
+				   const struct npuplan_conflicts *whole,
+				   const struct npuplan_liveness *live, bool *covered)
 {
-	struct npuplan_intervals list = { 0 };
-	struct npuplan_pair *pairs = NULL;
-	struct npuplan_conflicts whole;
+	uint32_t item_count = whole->item_count;
 	struct npuplan_runs runs;
-	size_t pair_count = 0;
+	struct collection c = { .runs = &runs, .items = whole->items };
 	int err;
 
-	err = npuplan_conflicts_whole(&whole, items, item_count);
+	err = npuplan_runs_init(&runs, live, whole->items, item_count);
 	if (err)
 		return err;
-	err = npuplan_runs_init(&runs, live, items, item_count);
-	if (err)
-		goto out;
 	/* Those that never live at once forbid nothing. Each pair is listed twice there. */
-	pairs = malloc(whole.peer_start[item_count] / 2 * sizeof(*pairs) + 1);
-	if (!pairs)
+	c.pairs = malloc(whole->peer_start[item_count] / 2 * sizeof(*c.pairs) + 1);
+	if (!c.pairs)
 		err = -ENOMEM;
 	for (uint32_t b = 0; b < item_count && !err; b++)
-		for (size_t p = whole.peer_start[b];
-		     p < whole.peer_start[b + 1] && whole.peers[p].item < b && !err; p++)
-			err = add_pair(&runs, items, whole.peers[p].item, b, &list, pairs,
-				       &pair_count);
+		for (size_t p = whole->peer_start[b];
+		     p < whole->peer_start[b + 1] && whole->peers[p].item < b && !err; p++)
+			err = add_pair(&c, whole->peers[p].item, b);
 	if (!err)
-		err = npuplan_conflicts_pairs(conflicts, items, item_count, pairs, pair_count,
-					      list.at);
+		err = npuplan_conflicts_pairs(conflicts, whole->items, item_count, c.pairs,
+					      c.pair_count, c.list.at);
+	*covered = c.covered;
 	npuplan_runs_fini(&runs);
-out:
-	npuplan_conflicts_fini(&whole);
-	free(pairs);
-	free(list.at);
+	free(c.pairs);
+	free(c.list.at);
 	return err;
 }

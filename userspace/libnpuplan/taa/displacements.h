@@ -25,19 +25,21 @@ struct npuplan_intervals {
  *
  * Ascending, disjoint, none empty. Nothing if they are never in each other's way.
  * Two monotone runs take O(atoms of both); times their repetitions where these
- * do not merge. -ENOMEM; -E2BIG more than 2^24 intervals of one pair.
+ * do not merge. -ENOMEM; -E2BIG more than 2^20 intervals of one pair.
  */
 int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
 			  struct npuplan_intervals *list);
 
 /** npuplan_displacement_conflicts() - F of all pairs of items
+ * @whole: conflicts of @items as whole tensors, listed
  * @live: as npuplan_runs_init() takes it
- * @items: ascending by tensor; start and end hold those of their atoms
+ * @covered: out: pairs of too many intervals are listed as whole tensors, which
+ *	is safe; but what packs lower than these conflicts allow may exist
  *
- * -ENOMEM; -E2BIG too many pairs (conflicts.h), or 2^26 intervals in all.
+ * Too many are 2^20 of a pair, 2^24 in all. -ENOMEM.
  */
 int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
-				   const struct npuplan_liveness *live,
-				   const struct npuplan_item *items, uint32_t item_count);
+				   const struct npuplan_conflicts *whole,
+				   const struct npuplan_liveness *live, bool *covered);
 
 #endif /* NPUPLAN_TAA_DISPLACEMENTS_H */

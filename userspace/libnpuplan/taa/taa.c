@@ -8,8 +8,9 @@
 #include "displacements.h"
 #include "tiles.h"
 
-/* Steps of algorithm 1 before it is given up: some seconds. */
+/* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
 #define PAPER_WORK  2000000000ull
+#define BESIDE_WORK 20000000ull
 /* What the search adds to first fit where that misses the bound: milliseconds. */
 #define SEARCH_WORK 2000000ull
 
@@ -52,7 +53,8 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 	return fixed;
 }
 
-static int run_paper(const struct npuplan_problem *problem, struct npuplan_packing *packing)
+static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
+		     struct npuplan_packing *packing)
 {
 	/* Section III-A: size, lifetime, number of peers. */
 	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
@@ -74,7 +76,7 @@ static int run_paper(const struct npuplan_problem *problem, struct npuplan_packi
 		if (!err)
 			err = npuplan_taa_allocate(&taa, order,
 						   fixed_first(problem, order, offsets), offsets,
-						   &work, PAPER_WORK);
+						   &work, limit);
 		if (err)
 			break;
 		for (uint32_t i = 0; i < n; i++)
@@ -109,12 +111,13 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;
 	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	bool covered;
 	int err;
 
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	err = npuplan_displacement_conflicts(&conflicts, &problem->live, problem->items,
-					     problem->item_count);
+	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
+					     &covered);
 	if (err) {
 		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
 			     problem->item_count, strerror(-err));
@@ -126,7 +129,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		keep(packing, offsets, result.top, problem->item_count);
 	else if (!err && problem->item_count)
 		err = -EADDRINUSE;
-	if (!err && result.lower_bound > packing->lower_bound)
+	if (!err && !covered && result.lower_bound > packing->lower_bound)
 		packing->lower_bound = result.lower_bound;
 	packing->work += result.work;
 	npuplan_conflicts_fini(&conflicts);
@@ -171,7 +174,7 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		return err;
 	packing->top = 0;
 	if (engine == NPUPLAN_TAA_PAPER) {
-		err = run_paper(problem, packing);
+		err = run_paper(problem, PAPER_WORK, packing);
 		if (err == -E2BIG)
 			return npuplan_fail(
 				error, err,
@@ -183,8 +186,8 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 	}
 	err = run_exact(problem, packing, error);
 	if (!err && packing->top > packing->lower_bound) {
-		/* Another order may do better, by luck: never above the paper's engine. */
-		int paper = run_paper(problem, packing);
+		/* Another order may do better, by luck: never above the paper's engine, if that is quick. */
+		int paper = run_paper(problem, BESIDE_WORK, packing);
 
 		if (paper == -ENOMEM)
 			err = npuplan_fail(error, paper, "TAA's paper engine: %s",

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: MIT
+/*
+ * TAA against what it is compared with: bytes of intermediate tensors in layer
+ * order, each model cut into the fewest row bands whose steps fit on chip. Times
+ * are of allocation alone: from live ranges to addresses that have been checked;
+ * the least of several runs.
+ *
+ * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32] MODEL...
+ *        bench_taa -g		growth, on chains of convolutions
+ */
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "import.h"
+#include "taa/taa.h"
+
+#define MAX_BANDS 1024
+#define RUNS	  5
+
+struct settings {
+	uint64_t on_chip;
+	uint32_t bands;
+	enum npuplan_layout layout;
+};
+
+/** struct outcome - what one planner needs, and how long it takes; bytes 0: gave up */
+struct outcome {
+	uint64_t bytes;
+	double seconds;
+};
+
+/* Most bytes that one step reads and writes. */
+static uint64_t largest_step(const struct npuplan_graph *graph)
+{
+	uint64_t most = 0;
+
+	for (uint32_t s = 0; s < graph->step_count; s++) {
+		const struct npuplan_step *step = &graph->steps[s];
+		uint64_t bytes = 0;
+
+		for (uint32_t a = 0; a < step->access_count; a++) {
+			const struct npumem_access *access =
+				&graph->accesses[step->first_access + a];
+			const struct npumem_region *region = &graph->tiles[access->tile].region;
+
+			bytes += region->length * region->count[0] * region->count[1] *
+				 region->count[2];
+		}
+		most = bytes > most ? bytes : most;
+	}
+	return most;
+}
+
+static int load(const char *path, const struct settings *settings, uint32_t bands,
+		struct npuplan_graph **graph, struct npuplan_error *error)
+{
+	int err = npuimport_file(path, graph, NULL, error);
+
+	if (!err)
+		err = npuplan_graph_set_layout(*graph, settings->layout, error);
+	if (!err)
+		err = npuplan_graph_tile_bands(*graph, bands, false, error);
+	return err;
+}
+
+/* The fewest bands, doubled each time, that fit; a row each if nothing does. */
+static int load_fitting(const char *path, const struct settings *settings,
+			struct npuplan_graph **graph, struct npuplan_error *error)
+{
+	uint32_t bands = settings->bands ? settings->bands : 1;
+
+	for (;;) {
+		int err = load(path, settings, bands, graph, error);
+
+		if (err || settings->bands || bands >= MAX_BANDS ||
+		    largest_step(*graph) <= settings->on_chip)
+			return err;
+		npuplan_graph_free(*graph);
+		*graph = NULL;
+		bands *= 2;
+	}
+}
+
+/* What the paper counts: intermediate tensors. */
+static int problem_of(struct npuplan_problem *problem, const struct npuv_graph *cells,
+		      struct npuplan_error *error)
+{
+	struct npuplan_liveness *live = &problem->live;
+	uint32_t kept = 0;
+	int err = npuplan_liveness_init(live, cells);
+
+	if (err)
+		return npuplan_fail(error, err, "live ranges: %s", strerror(-err));
+	for (uint32_t i = 0; i < live->atom_count; i++)
+		if (problem->graph->tensors[live->atoms[i].tensor].kind ==
+		    NPUMEM_TENSOR_INTERMEDIATE)
+			live->atoms[kept++] = live->atoms[i];
+	live->atom_count = kept;
+	err = npuplan_make_items(problem, error);
+	if (!err)
+		err = npuplan_lower_bound(live, &problem->lower_bound, &problem->peak_instant);
+	if (!err)
+		err = npuplan_conflicts_whole(&problem->conflicts, problem->items,
+					      problem->item_count);
+	return err;
+}
+
+/* The kernel's verifier takes the addresses, inputs and outputs above them all. */
+static int verify(const struct npuplan_problem *problem, const struct npuplan_plan *whole,
+		  const struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	uint64_t top = packing->top;
+	struct npuplan_plan plan = *whole;
+	int err;
+
+	plan.placements = malloc(whole->placement_count * sizeof(*plan.placements) + 1);
+	if (!plan.placements)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	memcpy(plan.placements, whole->placements,
+	       whole->placement_count * sizeof(*plan.placements));
+	for (uint32_t i = 0, item = 0; i < plan.placement_count; i++) {
+		struct npumem_placement *p = &plan.placements[i];
+		const struct npuplan_tensor *tensor = &problem->graph->tensors[p->tensor];
+
+		if (item < problem->item_count && problem->items[item].tensor == p->tensor) {
+			p->offset = packing->offsets[item++];
+			continue;
+		}
+		p->offset = (top + tensor->align - 1) & -(uint64_t)tensor->align;
+		top = p->offset + tensor->size;
+	}
+	plan.info.arena_size = top;
+	err = npuplan_verify_plan(problem->graph, &plan, NULL, error);
+	free(plan.placements);
+	return err;
+}
+
+static int measure(const struct npuplan_problem *problem, const struct npuplan_plan *whole,
+		   const char *name, struct outcome *outcome, struct npuplan_error *error)
+{
+	const struct npuplan_planner *planner = npuplan_planner_find(name);
+	int err = 0;
+
+	*outcome = (struct outcome){ .seconds = 1e9 };
+	for (int run = 0; run < RUNS && !err; run++) {
+		struct npuplan_packing packing = {
+			.offsets = calloc((size_t)problem->item_count + 1, sizeof(uint64_t)),
+			.lower_bound = problem->lower_bound,
+		};
+		double started = npuplan_now(), seconds;
+
+		if (!packing.offsets)
+			return npuplan_fail(error, -ENOMEM, "out of memory");
+		err = planner->pack(problem, planner->argument, &packing, error);
+		seconds = npuplan_now() - started;
+		if (seconds < outcome->seconds)
+			outcome->seconds = seconds;
+		if (!err)
+			outcome->bytes = packing.top;
+		if (!err && !run)
+			err = verify(problem, whole, &packing, error);
+		free(packing.offsets);
+		/* Long enough to be told from noise. */
+		if (seconds > 0.5)
+			break;
+	}
+	if (err == -E2BIG) {
+		fprintf(stderr, "bench_taa: %s\n", error->text);
+		outcome->bytes = 0;
+		err = 0;
+	}
+	return err;
+}
+
+static void print(char *path, const struct npuplan_problem *problem,
+		  const struct outcome outcomes[4])
+{
+	const struct outcome *shared = &outcomes[0], *fit = &outcomes[1], *paper = &outcomes[2];
+	const struct outcome *exact = &outcomes[3];
+
+	printf("%-30s %5u %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f\n",
+	       basename(path), problem->graph->bands, problem->graph->step_count,
+	       (unsigned long long)shared->bytes, (unsigned long long)fit->bytes,
+	       (unsigned long long)paper->bytes, (unsigned long long)exact->bytes,
+	       (unsigned long long)problem->lower_bound,
+	       /* 0 bytes: it gave up. */
+	       paper->bytes ? 100 - 100 * (double)paper->bytes / (double)shared->bytes : 0,
+	       100 - 100 * (double)exact->bytes / (double)shared->bytes,
+	       100 - 100 * (double)exact->bytes / (double)fit->bytes, 1e3 * shared->seconds,
+	       1e3 * paper->seconds, 1e3 * exact->seconds, exact->seconds / shared->seconds);
+}
+
+static int bench(char *path, const struct settings *settings)
+{
+	static const char *const planners[] = { "shared-objects", "greedy", "taa-paper", "taa" };
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_problem problem = { .alignment = 1 };
+	struct npuplan_checked checked = { 0 };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *whole = NULL;
+	struct outcome outcomes[4];
+	int err = load_fitting(path, settings, &graph, &error);
+
+	problem.graph = graph;
+	if (!err)
+		err = npuplan_plan(graph, NULL, &whole, &error);
+	if (!err)
+		err = npuplan_checked_init(&checked, graph, &error);
+	if (!err)
+		err = problem_of(&problem, checked.cells, &error);
+	for (int i = 0; i < 4 && !err; i++)
+		err = measure(&problem, whole, planners[i], &outcomes[i], &error);
+	if (!err)
+		print(path, &problem, outcomes);
+	else
+		fprintf(stderr, "bench_taa: %s: %s\n", path, error.text);
+	npuplan_conflicts_fini(&problem.conflicts);
+	npuplan_liveness_fini(&problem.live);
+	free(problem.items);
+	npuplan_checked_fini(&checked);
+	npuplan_plan_free(whole);
+	npuplan_graph_free(graph);
+	return err;
+}
+
+/* Convolutions 3x3, one after another, each of @rows rows and one step a row. */
+static struct npuplan_graph *chain(uint32_t ops, uint32_t rows, struct npuplan_error *error)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	int64_t err = graph ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i <= ops && err >= 0; i++) {
+		struct npuplan_tensor tensor = {
+			.kind = !i	 ? NPUMEM_TENSOR_INPUT :
+				i == ops ? NPUMEM_TENSOR_OUTPUT :
+					   NPUMEM_TENSOR_INTERMEDIATE,
+			.align = 1,
+			.elem_size = 1,
+			.dim_count = 4,
+			.shape = { 1, rows, 64, 8 + i % 3 * 4 },
+			.id = i,
+		};
+		static char type[] = "conv2d";
+		uint32_t input = i ? i - 1 : 0, output = i;
+		struct npuplan_op op = {
+			.type = type,
+			.inputs = &input,
+			.outputs = &output,
+			.input_count = 1,
+			.output_count = 1,
+			.id = i,
+			.attrs = { { 3, 3 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, { 1, 1 }, 2, 1, -1 },
+		};
+
+		tensor.size = (uint64_t)(rows * tensor.shape[2] * tensor.shape[3]);
+		err = npuplan_graph_add_tensor(graph, &tensor);
+		if (err >= 0 && i)
+			err = npuplan_graph_add_op(graph, &op);
+	}
+	if (err < 0)
+		npuplan_fail(error, (int)err, "chain: %s", strerror((int)-err));
+	else if (!npuplan_graph_tile_bands(graph, rows, false, error))
+		return graph;
+	npuplan_graph_free(graph);
+	return NULL;
+}
+
+static int growth(void)
+{
+	static const uint32_t ops[] = { 1, 10, 49, 98 };
+
+	printf("%8s %8s %8s %12s %12s %10s %10s %10s\n", "steps", "tiles", "tensors", "TAA exact",
+	       "bound", "seconds", "in all", "MiB");
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		struct npuplan_options options = { .planner = "taa" };
+		struct npuplan_error error = { "" };
+		struct npuplan_graph *graph = chain(ops[i], 1024, &error);
+		struct npuplan_problem problem = { .graph = graph, .alignment = 1 };
+		struct npuplan_checked checked = { 0 };
+		struct npuplan_plan *plan = NULL;
+		struct outcome outcome = { 0 };
+		struct rusage usage;
+		int err = !graph;
+
+		if (!err)
+			err = npuplan_plan(graph, &options, &plan, &error);
+		if (!err)
+			err = npuplan_checked_init(&checked, graph, &error);
+		if (!err)
+			err = problem_of(&problem, checked.cells, &error);
+		if (!err && problem.item_count)
+			err = measure(&problem, plan, "taa", &outcome, &error);
+		getrusage(RUSAGE_SELF, &usage);
+		if (!err)
+			printf("%8u %8u %8u %12llu %12llu %10.4f %10.3f %10.1f\n",
+			       graph->step_count, graph->tile_count, graph->tensor_count,
+			       (unsigned long long)plan->info.arena_size,
+			       (unsigned long long)plan->info.lower_bound, outcome.seconds,
+			       plan->seconds, (double)usage.ru_maxrss / 1024);
+		else
+			fprintf(stderr, "bench_taa: %s\n", error.text);
+		npuplan_conflicts_fini(&problem.conflicts);
+		npuplan_liveness_fini(&problem.live);
+		free(problem.items);
+		npuplan_checked_fini(&checked);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+		if (err)
+			return 1;
+	}
+	return 0;
+}
+
+static int usage(void)
+{
+	fprintf(stderr,
+		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32] MODEL...\n"
+		"       bench_taa -g\n");
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	static const char *const layouts[] = { "nhwc", "nchw", "nc32" };
+	struct settings settings = { .on_chip = 512 * 1024 };
+	int option, failed = 0, layout;
+
+	while ((option = getopt(argc, argv, "gm:b:l:")) != -1) {
+		switch (option) {
+		case 'g':
+			return growth();
+		case 'm':
+			settings.on_chip = strtoull(optarg, NULL, 0);
+			break;
+		case 'b':
+			settings.bands = strtoul(optarg, NULL, 0);
+			break;
+		case 'l':
+			for (layout = 0; layout < 3 && strcmp(layouts[layout], optarg); layout++)
+				;
+			if (layout == 3)
+				return usage();
+			settings.layout = layout;
+			break;
+		default:
+			return usage();
+		}
+	}
+	if (optind == argc)
+		return usage();
+	printf("%-30s %5s %6s %10s %10s %10s %10s %10s  %6s %6s %6s  %8s %8s %8s %6s\n", "model",
+	       "bands", "steps", "shared", "first fit", "TAA paper", "TAA exact", "bound", "-paper",
+	       "-exact", "-%fit", "shared", "paper ms", "exact ms", "x");
+	for (int i = optind; i < argc; i++)
+		failed += !!bench(argv[i], &settings);
+	return failed ? 1 : 0;
+}
