@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: MIT
+/* Trying everything, cheapest first (Dijkstra over states with addresses). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cosma_exhaustive.h"
+
+#define OFF	 255
+#define MAX_COST 4096
+/* Positions that are remembered, at most: some seconds. */
+#define MAX_SEEN 400000
+
+/**
+ * struct position - all that decides what can come
+ * @at: per tensor its address, or OFF
+ * @ran, @host, @loaded: bits
+ */
+struct position {
+	uint8_t at[EXHAUSTIVE_TENSORS];
+	uint32_t ran;
+	uint32_t host;
+	uint32_t loaded;
+};
+
+/** struct bag - positions of one cost */
+struct bag {
+	struct position *position;
+	size_t count;
+	size_t room;
+};
+
+/**
+ * struct exhaustive
+ * @reads, @writes: per operator, bits of tensors
+ * @alone: per operator, parameters that only it reads
+ */
+struct exhaustive {
+	const struct npuplan_graph *graph;
+	const struct npuplan_cosma_options *options;
+	bool addresses;
+	uint32_t reads[EXHAUSTIVE_OPS];
+	uint32_t writes[EXHAUSTIVE_OPS];
+	uint32_t alone[EXHAUSTIVE_OPS];
+	uint32_t outputs;
+	struct bag *bag;
+	struct position *seen;
+	size_t seen_count;
+	size_t seen_room;
+};
+
+static void *must(void *memory)
+{
+	if (!memory) {
+		fputs("out of memory\n", stderr);
+		exit(2);
+	}
+	return memory;
+}
+
+static uint64_t hash_of(const struct position *position)
+{
+	const uint8_t *bytes = (const uint8_t *)position;
+	uint64_t hash = 14695981039346656037ull;
+
+	for (size_t i = 0; i < sizeof(*position); i++)
+		hash = (hash ^ bytes[i]) * 1099511628211ull;
+	return hash ^ hash >> 29;
+}
+
+static bool see(struct exhaustive *all, const struct position *position);
+
+static void grow_seen(struct exhaustive *all)
+{
+	struct position *old = all->seen;
+	size_t room = all->seen_room;
+
+	all->seen_room = room ? room * 2 : 1024;
+	all->seen = must(malloc(all->seen_room * sizeof(*all->seen)));
+	memset(all->seen, 0xff, all->seen_room * sizeof(*all->seen));
+	all->seen_count = 0;
+	for (size_t i = 0; i < room; i++)
+		if (old[i].ran != UINT32_MAX)
+			see(all, &old[i]);
+	free(old);
+}
+
+/* Whether the position is new; it is not any more. */
+static bool see(struct exhaustive *all, const struct position *position)
+{
+	size_t at;
+
+	if (2 * all->seen_count >= all->seen_room)
+		grow_seen(all);
+	at = hash_of(position) & (all->seen_room - 1);
+	while (all->seen[at].ran != UINT32_MAX) {
+		if (!memcmp(&all->seen[at], position, sizeof(*position)))
+			return false;
+		at = (at + 1) & (all->seen_room - 1);
+	}
+	all->seen[at] = *position;
+	all->seen_count++;
+	return true;
+}
+
+static void put(struct exhaustive *all, const struct position *position, uint64_t cost)
+{
+	struct bag *bag;
+
+	if (cost >= MAX_COST) {
+		fputs("cost out of range\n", stderr);
+		exit(2);
+	}
+	bag = &all->bag[cost];
+	if (bag->count == bag->room) {
+		bag->room = bag->room ? 2 * bag->room : 64;
+		bag->position = must(realloc(bag->position, bag->room * sizeof(*bag->position)));
+	}
+	bag->position[bag->count++] = *position;
+}
+
+static uint64_t size_of(const struct exhaustive *all, uint32_t t)
+{
+	return all->graph->tensors[t].size;
+}
+
+static uint64_t bytes_of(const struct exhaustive *all, uint32_t tensors)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t t = 0; t < all->graph->tensor_count; t++)
+		bytes += tensors >> t & 1 ? size_of(all, t) : 0;
+	return bytes;
+}
+
+static uint32_t on_chip(const struct exhaustive *all, const struct position *position)
+{
+	uint32_t on = 0;
+
+	for (uint32_t t = 0; t < all->graph->tensor_count; t++)
+		on |= position->at[t] != OFF ? 1u << t : 0;
+	return on;
+}
+
+/* The operator has run: the dead go, what is an output is with the host. */
+static void finish(struct exhaustive *all, struct position *position, uint32_t v, uint64_t cost)
+{
+	uint32_t wanted = 0;
+
+	position->ran |= 1u << v;
+	position->loaded |= all->writes[v] | all->reads[v];
+	position->host |= all->writes[v] & all->outputs;
+	for (uint32_t u = 0; u < all->graph->op_count; u++)
+		if (!(position->ran >> u & 1))
+			wanted |= all->reads[u];
+	for (uint32_t t = 0; t < all->graph->tensor_count; t++) {
+		if (wanted >> t & 1)
+			continue;
+		position->at[t] = OFF;
+		position->host &= ~(1u << t);
+	}
+	put(all, position, cost);
+}
+
+/* Every address for every tensor that comes; @temporary ones leave at once. */
+static void place(struct exhaustive *all, struct position *position, uint32_t v, uint32_t coming,
+		  uint64_t cost)
+{
+	uint32_t t, align;
+
+	if (!coming) {
+		struct position next = *position;
+
+		for (t = 0; t < all->graph->tensor_count; t++)
+			if (all->alone[v] >> t & 1)
+				next.at[t] = OFF;
+		finish(all, &next, v, cost);
+		return;
+	}
+	t = (uint32_t)__builtin_ctz(coming) & (EXHAUSTIVE_TENSORS - 1);
+	coming &= ~(1u << t);
+	align = all->graph->tensors[t].align;
+	if (all->options->alignment > align)
+		align = all->options->alignment;
+	for (uint64_t at = 0; at + size_of(all, t) <= all->options->budget; at += align) {
+		bool clash = false;
+
+		for (uint32_t u = 0; u < all->graph->tensor_count && all->addresses; u++)
+			clash |= position->at[u] != OFF && position->at[u] < at + size_of(all, t) &&
+				 at < position->at[u] + size_of(all, u);
+		if (clash)
+			continue;
+		position->at[t] = (uint8_t)at;
+		place(all, position, v, coming, cost);
+		position->at[t] = OFF;
+		if (!all->addresses)
+			return;
+	}
+}
+
+/* Everything that can be done before @v runs: throw out any set of tensors. */
+static void run(struct exhaustive *all, const struct position *from, uint32_t v, uint64_t cost)
+{
+	uint32_t on = on_chip(all, from), needed = all->reads[v] | all->writes[v];
+
+	for (uint32_t out = on;; out = (out - 1) & on) {
+		struct position position = *from;
+		uint64_t price = cost + bytes_of(all, out & ~position.host);
+		uint32_t coming = needed & ~(on & ~out);
+		uint32_t filled = coming & from->loaded;
+
+		position.host |= out;
+		for (uint32_t t = 0; t < all->graph->tensor_count; t++)
+			if (out >> t & 1)
+				position.at[t] = OFF;
+		price += bytes_of(all, filled);
+		if (bytes_of(all, (on & ~out) | needed | all->alone[v]) <= all->options->budget)
+			place(all, &position, v, coming | all->alone[v], price);
+		if (!out)
+			break;
+	}
+}
+
+static bool may_run(const struct exhaustive *all, const struct position *position, uint32_t v)
+{
+	if (position->ran >> v & 1)
+		return false;
+	for (uint32_t u = 0; u < all->graph->op_count; u++)
+		if (!(position->ran >> u & 1)) {
+			if (all->writes[u] & all->reads[v])
+				return false;
+			if (all->options->fixed_schedule && u < v)
+				return false;
+		}
+	return true;
+}
+
+static void describe(struct exhaustive *all)
+{
+	const struct npuplan_graph *graph = all->graph;
+	uint32_t uses[EXHAUSTIVE_TENSORS] = { 0 };
+
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		const struct npuplan_op *op = &graph->ops[v];
+
+		for (uint32_t k = 0; k < op->input_count; k++)
+			all->reads[v] |= 1u << op->inputs[k];
+		for (uint32_t k = 0; k < op->output_count; k++)
+			all->writes[v] |= 1u << op->outputs[k];
+		for (uint32_t t = 0; t < graph->tensor_count; t++)
+			uses[t] += all->reads[v] >> t & 1;
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT)
+			all->outputs |= 1u << t;
+		for (uint32_t v = 0; v < graph->op_count; v++) {
+			uint32_t bit = all->reads[v] & 1u << t;
+
+			if (graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER)
+				continue;
+			if (!all->options->with_parameters || uses[t] == 1)
+				all->reads[v] &= ~bit;
+			if (all->options->with_parameters && uses[t] == 1)
+				all->alone[v] |= bit;
+		}
+	}
+}
+
+/* Entry tensors at every address. */
+static void start(struct exhaustive *all, struct position *position, uint32_t t)
+{
+	const struct npuplan_graph *graph = all->graph;
+	uint32_t align, wanted = 0;
+
+	if (t == graph->tensor_count) {
+		if (bytes_of(all, on_chip(all, position)) <= all->options->budget)
+			put(all, position, 0);
+		return;
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		wanted |= all->reads[v];
+	if (graph->tensors[t].kind != NPUMEM_TENSOR_INPUT || !all->options->inputs_resident ||
+	    !(wanted >> t & 1)) {
+		start(all, position, t + 1);
+		return;
+	}
+	position->loaded |= 1u << t;
+	align = graph->tensors[t].align;
+	if (all->options->alignment > align)
+		align = all->options->alignment;
+	for (uint64_t at = 0; at + size_of(all, t) <= all->options->budget; at += align) {
+		bool clash = false;
+
+		for (uint32_t u = 0; u < t && all->addresses; u++)
+			clash |= position->at[u] != OFF && position->at[u] < at + size_of(all, t) &&
+				 at < position->at[u] + size_of(all, u);
+		if (clash)
+			continue;
+		position->at[t] = (uint8_t)at;
+		start(all, position, t + 1);
+		position->at[t] = OFF;
+		if (!all->addresses)
+			return;
+	}
+}
+
+uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options, bool addresses)
+{
+	struct exhaustive all = { .graph = graph, .options = options, .addresses = addresses };
+	uint32_t everything = (1u << graph->op_count) - 1;
+	uint64_t best = EXHAUSTIVE_NONE;
+	struct position first, position;
+
+	if (graph->tensor_count > EXHAUSTIVE_TENSORS || graph->op_count > EXHAUSTIVE_OPS ||
+	    options->budget >= OFF) {
+		fputs("too large to try everything\n", stderr);
+		exit(2);
+	}
+	describe(&all);
+	all.bag = must(calloc(MAX_COST, sizeof(*all.bag)));
+	memset(&first, 0, sizeof(first));
+	memset(first.at, OFF, sizeof(first.at));
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT ||
+		    graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER)
+			first.host |= 1u << t;
+	start(&all, &first, 0);
+	for (uint64_t cost = 0; cost < MAX_COST && best == EXHAUSTIVE_NONE; cost++)
+		while (all.bag[cost].count && best == EXHAUSTIVE_NONE) {
+			position = all.bag[cost].position[--all.bag[cost].count];
+			if (!see(&all, &position))
+				continue;
+			if (position.ran == everything)
+				best = cost;
+			else if (all.seen_count > MAX_SEEN)
+				best = EXHAUSTIVE_TOO_LARGE;
+			for (uint32_t v = 0; v < graph->op_count; v++)
+				if (best == EXHAUSTIVE_NONE && may_run(&all, &position, v))
+					run(&all, &position, v, cost);
+		}
+	for (uint64_t cost = 0; cost < MAX_COST; cost++)
+		free(all.bag[cost].position);
+	free(all.bag);
+	free(all.seen);
+	return best;
+}
+
+/* Bytes on chip while @v runs, if those in @ran have run. */
+static uint64_t footprint(const struct exhaustive *all, uint32_t ran, uint32_t v)
+{
+	const struct npuplan_graph *graph = all->graph;
+	uint32_t there = all->reads[v] | all->writes[v] | all->alone[v], written = 0, read = 0;
+	uint32_t wanted = 0;
+
+	for (uint32_t u = 0; u < graph->op_count; u++) {
+		if (!(ran >> u & 1)) {
+			wanted |= all->reads[u];
+			continue;
+		}
+		written |= all->writes[u];
+		read |= all->reads[u];
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && all->options->inputs_resident)
+			written |= 1u << t;
+	return bytes_of(all, there | ((written | read) & wanted));
+}
+
+uint64_t exhaustive_peak(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options)
+{
+	struct exhaustive all = { .graph = graph, .options = options };
+	uint32_t everything = (1u << graph->op_count) - 1;
+	uint64_t *best = must(malloc((everything + 1ull) * sizeof(*best))), result, entry = 0;
+
+	describe(&all);
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		bool used = false;
+
+		for (uint32_t v = 0; v < graph->op_count; v++)
+			used |= all.reads[v] >> t & 1;
+		if (used && graph->tensors[t].kind == NPUMEM_TENSOR_INPUT &&
+		    options->inputs_resident)
+			entry += size_of(&all, t);
+	}
+	for (uint32_t set = 0; set <= everything; set++)
+		best[set] = set ? EXHAUSTIVE_NONE : entry;
+	for (uint32_t set = 0; set < everything; set++) {
+		struct position position = { .ran = set };
+
+		for (uint32_t v = 0; v < graph->op_count && best[set] != EXHAUSTIVE_NONE; v++) {
+			uint64_t bytes;
+
+			if (!may_run(&all, &position, v))
+				continue;
+			bytes = footprint(&all, set, v);
+			bytes = bytes > best[set] ? bytes : best[set];
+			if (bytes < best[set | 1u << v])
+				best[set | 1u << v] = bytes;
+		}
+	}
+	result = best[everything];
+	free(best);
+	return result;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The least traffic of a small graph by trying everything: every order, every set
+ * of tensors to throw out before every operator, and every address. No bounds, no
+ * dominance, no laziness; only states that were seen before are not seen again.
+ */
+#ifndef COSMA_EXHAUSTIVE_H
+#define COSMA_EXHAUSTIVE_H
+
+#include "cosma/cosma.h"
+
+#define EXHAUSTIVE_TENSORS   16
+#define EXHAUSTIVE_OPS	     10
+#define EXHAUSTIVE_NONE	     UINT64_MAX
+#define EXHAUSTIVE_TOO_LARGE (UINT64_MAX - 1)
+
+/** exhaustive_traffic() - least spills and fills
+ * @addresses: with addresses; else only the number of bytes counts
+ *
+ * EXHAUSTIVE_NONE if no plan exists, EXHAUSTIVE_TOO_LARGE if that is not known
+ * after hundreds of thousands of states. Sizes and budget below 255.
+ */
+uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options, bool addresses);
+
+/* Least peak footprint of any order, nothing thrown out. */
+uint64_t exhaustive_peak(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options);
+
+#endif /* COSMA_EXHAUSTIVE_H */

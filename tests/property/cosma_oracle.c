@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: MIT
+/* Executing plans of npuplan_cosma(). */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cosma_oracle.h"
+
+/**
+ * struct world - while the plan runs
+ * @at: per tensor, the residency that holds it now, or NPUMEM_NONE
+ * @valid: per tensor: its bytes on chip are its bytes
+ * @host: per tensor: the host has them
+ * @loaded: per tensor: it has been on chip before
+ * @ran: per operator
+ * @active: residencies now
+ */
+struct world {
+	const struct npuplan_graph *graph;
+	const struct npuplan_cosma_options *options;
+	const struct npuplan_cosma_plan *plan;
+	struct cosma_oracle *oracle;
+	uint32_t *at;
+	bool *valid;
+	bool *host;
+	bool *loaded;
+	bool *ran;
+	uint32_t *active;
+	uint32_t active_count;
+	uint32_t done;
+};
+
+__attribute__((format(printf, 2, 3))) static bool fail(struct world *world, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(world->oracle->why, sizeof(world->oracle->why), format, args);
+	va_end(args);
+	return false;
+}
+
+static uint64_t size_of(const struct world *world, uint32_t residency)
+{
+	return world->graph->tensors[world->plan->residencies[residency].tensor].size;
+}
+
+/* A residency begins: it is in nobody's way. */
+static bool begin(struct world *world, uint32_t p, uint32_t i)
+{
+	const struct npuplan_cosma_residency *it = &world->plan->residencies[i];
+	uint64_t end = it->offset + size_of(world, i);
+	uint32_t align = world->graph->tensors[it->tensor].align;
+
+	if (it->to < it->from)
+		return fail(world, "residency %u ends before it begins", i);
+	if (it->offset % align || it->offset % (world->options->alignment ?: 1))
+		return fail(world, "residency %u: %" PRIu64 " is not aligned", i, it->offset);
+	if (world->options->objective == NPUPLAN_COSMA_TRAFFIC && end > world->options->budget)
+		return fail(world, "residency %u ends at %" PRIu64 ", beyond the budget", i, end);
+	if (world->at[it->tensor] != NPUMEM_NONE)
+		return fail(world, "position %u: tensor %u is on chip twice", p, it->tensor);
+	for (uint32_t k = 0; k < world->active_count; k++) {
+		const struct npuplan_cosma_residency *other =
+			&world->plan->residencies[world->active[k]];
+
+		if (it->offset < other->offset + size_of(world, world->active[k]) &&
+		    other->offset < end)
+			return fail(world, "position %u: tensors %u and %u overlap", p, it->tensor,
+				    other->tensor);
+	}
+	world->active[world->active_count++] = i;
+	world->at[it->tensor] = i;
+	world->valid[it->tensor] = false;
+	world->oracle->top = end > world->oracle->top ? end : world->oracle->top;
+	return true;
+}
+
+static void end(struct world *world, uint32_t p)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t k = 0; k < world->active_count; k++) {
+		uint32_t i = world->active[k];
+
+		if (world->plan->residencies[i].to == p) {
+			world->at[world->plan->residencies[i].tensor] = NPUMEM_NONE;
+			world->valid[world->plan->residencies[i].tensor] = false;
+		} else {
+			world->active[kept++] = i;
+		}
+	}
+	world->active_count = kept;
+}
+
+static bool run_op(struct world *world, uint32_t p, uint32_t v)
+{
+	const struct npuplan_graph *graph = world->graph;
+	const struct npuplan_op *op;
+
+	if (v >= graph->op_count || world->ran[v])
+		return fail(world, "position %u: operator %u runs twice, or there is none", p, v);
+	if (world->options->order && world->options->order[world->done] != v)
+		return fail(world, "position %u: operator %u is not the one asked for", p, v);
+	if (world->options->fixed_schedule && !world->options->order && world->done != v)
+		return fail(world, "position %u: operator %u is not the next", p, v);
+	op = &graph->ops[v];
+	for (uint32_t k = 0; k < op->input_count; k++) {
+		uint32_t t = op->inputs[k];
+
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER &&
+		    !world->options->with_parameters)
+			continue;
+		if (world->at[t] == NPUMEM_NONE || !world->valid[t])
+			return fail(world, "position %u: input %u of operator %u is not there", p,
+				    t, v);
+	}
+	for (uint32_t k = 0; k < op->output_count; k++) {
+		uint32_t t = op->outputs[k];
+
+		if (world->at[t] == NPUMEM_NONE || world->plan->residencies[world->at[t]].from > p)
+			return fail(world, "position %u: output %u has no place", p, t);
+		if (world->loaded[t])
+			return fail(world, "position %u: output %u was there before", p, t);
+		world->valid[t] = true;
+		world->loaded[t] = true;
+	}
+	world->ran[v] = true;
+	world->done++;
+	return true;
+}
+
+static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_step *step)
+{
+	const struct npuplan_graph *graph = world->graph;
+	struct cosma_oracle *oracle = world->oracle;
+	uint32_t t = step->index, i;
+	uint64_t size;
+
+	if (t >= graph->tensor_count || world->at[t] == NPUMEM_NONE)
+		return fail(world, "position %u: tensor %u is not on chip", p, t);
+	i = world->at[t];
+	size = graph->tensors[t].size;
+	switch (step->kind) {
+	case NPUPLAN_COSMA_LOAD:
+		if (world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
+			return fail(world, "position %u: load of tensor %u", p, t);
+		oracle->compulsory += size;
+		world->valid[t] = true;
+		world->loaded[t] = true;
+		return true;
+	case NPUPLAN_COSMA_FILL:
+		if (!world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
+			return fail(world, "position %u: fill of tensor %u", p, t);
+		oracle->fill += size;
+		world->valid[t] = true;
+		return true;
+	case NPUPLAN_COSMA_STORE:
+		if (!world->valid[t] || world->host[t] ||
+		    graph->tensors[t].kind != NPUMEM_TENSOR_OUTPUT)
+			return fail(world, "position %u: store of tensor %u", p, t);
+		oracle->compulsory += size;
+		world->host[t] = true;
+		return true;
+	case NPUPLAN_COSMA_SPILL:
+		if (!world->valid[t] || world->host[t] || world->plan->residencies[i].to != p)
+			return fail(world, "position %u: spill of tensor %u", p, t);
+		oracle->spill += size;
+		world->host[t] = true;
+		return true;
+	case NPUPLAN_COSMA_DROP:
+		if (!world->host[t] || world->plan->residencies[i].to != p)
+			return fail(world, "position %u: drop of tensor %u", p, t);
+		return true;
+	default:
+		return fail(world, "position %u: unknown kind", p);
+	}
+}
+
+static bool execute(struct world *world)
+{
+	const struct npuplan_cosma_plan *plan = world->plan;
+
+	for (uint32_t p = 0; p < plan->step_count; p++) {
+		uint64_t bytes = 0;
+
+		for (uint32_t i = 0; i < plan->residency_count; i++)
+			if (plan->residencies[i].from == p && !begin(world, p, i))
+				return false;
+		for (uint32_t k = 0; k < world->active_count; k++) {
+			uint32_t t = plan->residencies[world->active[k]].tensor;
+
+			bytes += size_of(world, world->active[k]);
+			if (p || !world->options->inputs_resident ||
+			    world->graph->tensors[t].kind != NPUMEM_TENSOR_INPUT)
+				continue;
+			world->valid[t] = true;
+			world->loaded[t] = true;
+		}
+		world->oracle->peak = bytes > world->oracle->peak ? bytes : world->oracle->peak;
+		if (plan->steps[p].kind == NPUPLAN_COSMA_RUN ?
+			    !run_op(world, p, plan->steps[p].index) :
+			    !move(world, p, &plan->steps[p]))
+			return false;
+		end(world, p);
+	}
+	return true;
+}
+
+static bool compare(struct world *world)
+{
+	const struct npuplan_cosma_plan *plan = world->plan;
+	const struct cosma_oracle *oracle = world->oracle;
+
+	if (world->done != world->graph->op_count)
+		return fail(world, "%u operators ran", world->done);
+	if (world->active_count)
+		return fail(world, "residencies go on behind the last position");
+	for (uint32_t t = 0; t < world->graph->tensor_count; t++)
+		if (world->graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT && !world->host[t])
+			return fail(world, "output %u did not reach the host", t);
+	if (oracle->spill != plan->spill || oracle->fill != plan->fill ||
+	    oracle->compulsory != plan->compulsory || oracle->peak != plan->peak ||
+	    oracle->top != plan->top)
+		return fail(world,
+			    "moved %" PRIu64 " %" PRIu64 " %" PRIu64 " peak %" PRIu64
+			    " top %" PRIu64 ", not %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+			    " %" PRIu64,
+			    oracle->spill, oracle->fill, oracle->compulsory, oracle->peak,
+			    oracle->top, plan->spill, plan->fill, plan->compulsory, plan->peak,
+			    plan->top);
+	if (world->options->objective == NPUPLAN_COSMA_PEAK ?
+		    plan->peak < plan->lower_bound || plan->spill + plan->fill :
+		    plan->spill + plan->fill < plan->lower_bound)
+		return fail(world, "below the lower bound");
+	return true;
+}
+
+bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
+		      const struct npuplan_cosma_options *options,
+		      const struct npuplan_cosma_plan *plan)
+{
+	size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
+	struct world world = {
+		.graph = graph,
+		.options = options,
+		.plan = plan,
+		.oracle = oracle,
+		.at = malloc(tensors * sizeof(uint32_t)),
+		.valid = calloc(tensors, sizeof(bool)),
+		.host = calloc(tensors, sizeof(bool)),
+		.loaded = calloc(tensors, sizeof(bool)),
+		.ran = calloc(ops, sizeof(bool)),
+		.active = malloc(((size_t)plan->residency_count + 1) * sizeof(uint32_t)),
+	};
+	bool ok = world.at && world.valid && world.host && world.loaded && world.ran &&
+		  world.active;
+
+	memset(oracle, 0, sizeof(*oracle));
+	for (uint32_t t = 0; t < graph->tensor_count && ok; t++) {
+		world.at[t] = NPUMEM_NONE;
+		world.host[t] = graph->tensors[t].kind == NPUMEM_TENSOR_INPUT ||
+				graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER;
+	}
+	ok = ok ? execute(&world) && compare(&world) : fail(&world, "out of memory");
+	free(world.at);
+	free(world.valid);
+	free(world.host);
+	free(world.loaded);
+	free(world.ran);
+	free(world.active);
+	return ok;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executes a plan of npuplan_cosma(), position by position, knowing nothing of how
+ * it was found: what is on chip and where, what the host has, what moves.
+ */
+#ifndef COSMA_ORACLE_H
+#define COSMA_ORACLE_H
+
+#include "cosma/cosma.h"
+
+/** struct cosma_oracle - what executing the plan came to; bytes */
+struct cosma_oracle {
+	uint64_t spill;
+	uint64_t fill;
+	uint64_t compulsory;
+	uint64_t peak;
+	uint64_t top;
+	char why[256];
+};
+
+/** cosma_oracle_run() - true if every position can be executed
+ *
+ * Else oracle->why says which cannot, and why. Also compares with the plan's own
+ * figures, the budget (unless the objective is the peak) and the order asked for.
+ */
+bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
+		      const struct npuplan_cosma_options *options,
+		      const struct npuplan_cosma_plan *plan);
+
+#endif /* COSMA_ORACLE_H */

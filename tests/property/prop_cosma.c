@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npuplan_cosma() on random small graphs, against an exhaustive search: same least
+ * traffic, with and without addresses, any order or a fixed one; same least peak;
+ * every plan can be executed; the baselines are never better; a fixed order is
+ * never better than a free one; same input, same output.
+ *
+ * usage: prop_cosma [SEED [CASES]]
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cosma_exhaustive.h"
+#include "cosma_oracle.h"
+
+static uint64_t seed, state;
+static unsigned long number;
+
+/* What the cases were like. */
+static struct {
+	unsigned long spilled, apart, infeasible, resident, parameters, aligned, too_large;
+} seen;
+
+static uint32_t range(uint32_t low, uint32_t high)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return low + (uint32_t)(state >> 11) % (high - low + 1);
+}
+
+__attribute__((format(printf, 3, 4), noreturn)) static void
+fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+     const char *format, ...)
+{
+	va_list args;
+
+	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n# budget %" PRIu64 "%s%s%s alignment %u\n", options->budget,
+	       options->fixed_schedule ? " fixed" : "",
+	       options->with_parameters ? " with parameters" : "",
+	       options->inputs_resident ? " inputs resident" : "", options->alignment);
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		printf("# tensor %u: size %" PRIu64 " align %u kind %u\n", t,
+		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind);
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		printf("# operator %u:", v);
+		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
+			printf(" %u", graph->ops[v].inputs[k]);
+		printf(" ->");
+		for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
+			printf(" %u", graph->ops[v].outputs[k]);
+		printf("\n");
+	}
+	exit(1);
+}
+
+static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t most, bool align)
+{
+	struct npuplan_tensor tensor = {
+		.size = range(1, most),
+		.align = align && !range(0, 3) ? 2 : 1,
+		.kind = kind,
+		.id = graph->tensor_count,
+	};
+
+	return (uint32_t)npuplan_graph_add_tensor(graph, &tensor);
+}
+
+static struct npuplan_graph *random_graph(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	uint32_t ops = range(2, 6), first = range(1, 2), most = range(1, 6), params = range(0, 2);
+	bool align = !range(0, 4);
+
+	for (uint32_t t = 0; t < first; t++)
+		add_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
+	for (uint32_t t = 0; t < params; t++)
+		add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
+	for (uint32_t v = 0; v < ops; v++) {
+		uint32_t inputs[3], outputs[2], made = graph->tensor_count;
+		struct npuplan_op op = {
+			.inputs = inputs,
+			.outputs = outputs,
+			.input_count = range(1, 3),
+			.output_count = range(0, 5) ? 1 : 2,
+			.id = v,
+		};
+
+		/* Mostly from what was made lately. */
+		for (uint32_t k = 0; k < op.input_count; k++)
+			inputs[k] = range(0, 2) ? range(made > 4 ? made - 4 : 0, made - 1) :
+						  range(0, made - 1);
+		for (uint32_t k = 0; k < op.output_count; k++)
+			outputs[k] = add_tensor(graph,
+						v + 1 == ops || !range(0, 7) ?
+							NPUMEM_TENSOR_OUTPUT :
+							NPUMEM_TENSOR_INTERMEDIATE,
+						most, align);
+		npuplan_graph_add_op(graph, &op);
+	}
+	return graph;
+}
+
+static void check_plan(const struct npuplan_graph *graph,
+		       const struct npuplan_cosma_options *options,
+		       const struct npuplan_cosma_plan *plan, const char *what)
+{
+	struct cosma_oracle oracle;
+
+	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+		fail(graph, options, "%s: %s", what, oracle.why);
+}
+
+static uint64_t check_traffic(const struct npuplan_graph *graph,
+			      const struct npuplan_cosma_options *options)
+{
+	struct npuplan_cosma_plan plan, again;
+	struct npuplan_error error;
+	uint64_t least, cost;
+
+	if (npuplan_cosma(graph, options, &plan, &error))
+		fail(graph, options, "%s", error.text);
+	check_plan(graph, options, &plan, "plan");
+	if (plan.status == NPUMEM_PLAN_INFEASIBLE) {
+		if (plan.needed <= options->budget || plan.step_count)
+			fail(graph, options, "infeasible, though only %" PRIu64 " are needed",
+			     plan.needed);
+		least = exhaustive_traffic(graph, options, true);
+		if (least < EXHAUSTIVE_TOO_LARGE)
+			fail(graph, options, "infeasible, but there is a plan");
+		seen.too_large += least == EXHAUSTIVE_TOO_LARGE;
+		seen.infeasible++;
+		npuplan_cosma_plan_free(&plan);
+		return EXHAUSTIVE_NONE;
+	}
+	cost = plan.spill + plan.fill;
+	least = exhaustive_traffic(graph, options, false);
+	if (least == EXHAUSTIVE_TOO_LARGE) {
+		seen.too_large++;
+		npuplan_cosma_plan_free(&plan);
+		return cost;
+	}
+	if (plan.relaxed_bound != least && plan.relaxed_bound + cost)
+		fail(graph, options, "without addresses %" PRIu64 ", but the least is %" PRIu64,
+		     plan.relaxed_bound, least);
+	if (plan.status != NPUMEM_PLAN_OPTIMAL || cost != least) {
+		seen.apart++;
+		least = exhaustive_traffic(graph, options, true);
+		if (least == EXHAUSTIVE_TOO_LARGE)
+			seen.too_large++;
+		else if (least == EXHAUSTIVE_NONE ?
+				 plan.status != NPUMEM_PLAN_INFEASIBLE :
+				 plan.status != NPUMEM_PLAN_OPTIMAL || cost != least)
+			fail(graph, options,
+			     "status %u cost %" PRIu64 ", but the least is %" PRIu64, plan.status,
+			     cost, least);
+	}
+	seen.spilled += cost > 0;
+	if (npuplan_cosma(graph, options, &again, &error) || again.step_count != plan.step_count ||
+	    again.work != plan.work || again.residency_count != plan.residency_count ||
+	    (plan.step_count &&
+	     (memcmp(again.steps, plan.steps, plan.step_count * sizeof(*plan.steps)) ||
+	      memcmp(again.residencies, plan.residencies,
+		     plan.residency_count * sizeof(*plan.residencies)))))
+		fail(graph, options, "not the same plan again");
+	npuplan_cosma_plan_free(&again);
+	npuplan_cosma_plan_free(&plan);
+	return cost;
+}
+
+static void check_baselines(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options, uint64_t least)
+{
+	for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
+		struct npuplan_cosma_plan plan;
+		struct npuplan_error error;
+
+		if (npuplan_cosma_baseline(graph, options, policy, &plan, &error))
+			fail(graph, options, "baseline %d: %s", policy, error.text);
+		check_plan(graph, options, &plan, "baseline");
+		if (plan.step_count && plan.spill + plan.fill < least)
+			fail(graph, options, "baseline %d: %" PRIu64 " is less than %" PRIu64,
+			     policy, plan.spill + plan.fill, least);
+		npuplan_cosma_plan_free(&plan);
+	}
+}
+
+static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_options options)
+{
+	struct npuplan_cosma_plan plan;
+	struct npuplan_error error;
+	uint64_t least = exhaustive_peak(graph, &options);
+
+	options.objective = NPUPLAN_COSMA_PEAK;
+	if (npuplan_cosma(graph, &options, &plan, &error))
+		fail(graph, &options, "%s", error.text);
+	check_plan(graph, &options, &plan, "peak");
+	if (plan.status != NPUMEM_PLAN_OPTIMAL || plan.peak != least)
+		fail(graph, &options, "status %u peak %" PRIu64 ", but the least is %" PRIu64,
+		     plan.status, plan.peak, least);
+	npuplan_cosma_plan_free(&plan);
+}
+
+static void check_case(void)
+{
+	struct npuplan_graph *graph = random_graph();
+	struct npuplan_cosma_options options = {
+		.with_parameters = range(0, 1),
+		.inputs_resident = !range(0, 3),
+		.alignment = range(0, 9) ? 0 : 2,
+	};
+	struct npuplan_cosma_budgets budgets;
+	struct npuplan_error error;
+	uint64_t free_order, fixed, peak;
+
+	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
+		fail(graph, &options, "%s", error.text);
+	/* Where alignments make an operator need more than its bytes, M_P is that. */
+	peak = exhaustive_peak(graph, &options);
+	if (!budgets.proved || budgets.peak != (peak > budgets.needed ? peak : budgets.needed))
+		fail(graph, &options, "M_R %" PRIu64 " M_P %" PRIu64, budgets.needed, budgets.peak);
+	options.budget = range(0, 9) ? range(0, 2) ? budgets.needed : budgets.middle :
+				       budgets.needed - 1;
+	if (options.budget < budgets.needed)
+		options.budget = budgets.needed - range(0, 1);
+	seen.resident += options.inputs_resident;
+	seen.parameters += options.with_parameters;
+	seen.aligned += options.alignment == 2;
+	free_order = check_traffic(graph, &options);
+	options.fixed_schedule = true;
+	fixed = check_traffic(graph, &options);
+	if (free_order > fixed)
+		fail(graph, &options, "%" PRIu64 " fixed, %" PRIu64 " free", fixed, free_order);
+	if (fixed != EXHAUSTIVE_NONE)
+		check_baselines(graph, &options, fixed);
+	check_peak(graph, options);
+	options.fixed_schedule = false;
+	check_peak(graph, options);
+	npuplan_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 2500;
+
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
+	state = seed * 0x9e3779b97f4a7c15ull + 1;
+	for (number = 0; number < cases; number++)
+		check_case();
+	printf("ok - seed %" PRIu64 ": %lu graphs, each in a free and a fixed order; %lu spill, "
+	       "%lu where addresses cost, %lu infeasible, %lu with parameters, %lu with resident "
+	       "inputs, %lu aligned, %lu too large to try everything\n",
+	       seed, cases, seen.spilled, seen.apart, seen.infeasible, seen.parameters,
+	       seen.resident, seen.aligned, seen.too_large);
+	if (20 * seen.too_large > cases || !seen.apart || !seen.spilled) {
+		puts("not ok - too few cases were compared");
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: MIT
+/* npuplan_cosma(): small graphs with known answers, limits, and what is refused. */
+#include <errno.h>
+#include <math.h>
+
+#include "npuplan_build.h"
+
+#include "cosma/cosma.h"
+#include "cosma_oracle.h"
+
+/*
+ * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
+ * 14 bytes; each operator needs 12 at most.
+ */
+static struct npuplan_graph *diamond(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("diamond");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
+	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "join", b, c, NPUMEM_NONE, out);
+	return graph;
+}
+
+static void plan_ok(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+		    struct npuplan_cosma_plan *plan)
+{
+	struct cosma_oracle oracle;
+	struct npuplan_error error;
+
+	if (npuplan_cosma(graph, options, plan, &error))
+		fail_msg("%s", error.text);
+	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+		fail_msg("%s", oracle.why);
+}
+
+static void refused(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+		    int err, const char *part)
+{
+	struct npuplan_cosma_plan plan;
+	struct npuplan_error error = { "" };
+
+	assert_int_equal(npuplan_cosma(graph, options, &plan, &error), err);
+	ASSERT_TEXT(error, part);
+	assert_null(plan.steps);
+	assert_null(plan.residencies);
+}
+
+static void test_budgets(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { 0 };
+	struct npuplan_cosma_budgets budgets;
+
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	assert_int_equal(budgets.needed, 12);
+	assert_int_equal(budgets.needed_op, 1);
+	assert_int_equal(budgets.peak, 14);
+	assert_int_equal(budgets.middle, 13);
+	assert_true(budgets.proved);
+	/* With addresses multiples of 8: 4 at 0, 4 at 8, 4 at 16. */
+	options.alignment = 8;
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	assert_int_equal(budgets.needed, 20);
+	npuplan_graph_free(graph);
+}
+
+static void test_spill(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_plan plan;
+
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	assert_int_equal(plan.compulsory, 4 + 1);
+	npuplan_cosma_plan_free(&plan);
+	/* b leaves and comes back. */
+	options.budget = 12;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill, 4);
+	assert_int_equal(plan.fill, 4);
+	assert_int_equal(plan.lower_bound, 8);
+	assert_int_equal(plan.step_count, 4 + 1 + 1 + 2);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_infeasible(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { .budget = 11 };
+	struct npuplan_cosma_plan plan;
+
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.needed, 12);
+	assert_int_equal(plan.needed_op, 1);
+	assert_int_equal(plan.step_count, 0);
+	npuplan_cosma_plan_free(&plan);
+	options.budget = 0;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_peak(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { .objective = NPUPLAN_COSMA_PEAK };
+	struct npuplan_cosma_plan plan;
+
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.peak, 14);
+	assert_int_equal(plan.lower_bound, 14);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+/* A parameter that two operators read is kept, or dropped and filled: never spilled. */
+static void test_parameters(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("parameters");
+	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 5);
+	uint32_t u = build_tensor(graph, "u", NPUMEM_TENSOR_PARAMETER, 3);
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+	struct npuplan_cosma_options options = { .budget = 11, .with_parameters = true };
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "first", in, w, NPUMEM_NONE, a);
+	build_op(graph, "second", a, u, NPUMEM_NONE, b);
+	build_op(graph, "third", b, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "fourth", c, w, NPUMEM_NONE, out);
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill, 0);
+	assert_int_equal(plan.fill, 5);
+	assert_int_equal(plan.compulsory, 5 + 3 + 2 + 2);
+	npuplan_cosma_plan_free(&plan);
+	options.with_parameters = false;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	assert_int_equal(plan.compulsory, 2 + 2);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+/* Resident inputs take room from the start; one that is not needed yet may go. */
+static void test_resident(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("resident");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+	uint32_t late = build_tensor(graph, "late", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 5);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+	struct npuplan_cosma_options options = { .budget = 7 };
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "first", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "second", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "third", b, late, NPUMEM_NONE, out);
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	npuplan_cosma_plan_free(&plan);
+	options.inputs_resident = true;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill, 0);
+	assert_int_equal(plan.fill, 4);
+	npuplan_cosma_plan_free(&plan);
+	options.budget = 5;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.needed, 7);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_fixed_order(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("two chains");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t d = build_tensor(graph, "d", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	static const uint32_t order[] = { 0, 2, 1, 3, 4 }, wrong[] = { 2, 0, 1, 3, 4 };
+	static const uint32_t twice[] = { 0, 0, 1, 3, 4 };
+	struct npuplan_cosma_options options = { .budget = 6, .fixed_schedule = true };
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "b", in, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "c", a, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "d", b, NPUMEM_NONE, NPUMEM_NONE, d);
+	build_op(graph, "out", c, d, NPUMEM_NONE, out);
+	/* As it comes, a is in the way of b, and then b of c. */
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 16);
+	npuplan_cosma_plan_free(&plan);
+	options.order = order;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	npuplan_cosma_plan_free(&plan);
+	options.order = wrong;
+	refused(graph, &options, -EINVAL, "before what it needs");
+	options.order = twice;
+	refused(graph, &options, -EINVAL, "operator 0 twice");
+	npuplan_graph_free(graph);
+}
+
+/* The packing core must find more than room: 3 + 3 of 7 free bytes in two pieces. */
+static void test_addresses_cost(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("aligned");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	struct npuplan_cosma_options options = { .budget = 10, .alignment = 4 };
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "out", a, c, NPUMEM_NONE, out);
+	/* Nine bytes fit in ten, but 0, 4 and 8 do not: a leaves while c is made. */
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.relaxed_bound, 0);
+	assert_int_equal(plan.lower_bound, 6);
+	assert_int_equal(plan.spill + plan.fill, 6);
+	npuplan_cosma_plan_free(&plan);
+	options.budget = 11;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_baselines(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { .budget = 12 };
+	struct npuplan_cosma_plan plan;
+	struct cosma_oracle oracle;
+
+	for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
+		options.budget = 12;
+		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
+		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_true(cosma_oracle_run(&oracle, graph, &options, &plan));
+		assert_true(plan.spill + plan.fill >= 8);
+		npuplan_cosma_plan_free(&plan);
+		options.budget = 11;
+		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
+		assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+		npuplan_cosma_plan_free(&plan);
+	}
+	npuplan_graph_free(graph);
+}
+
+/* A ladder: many orders, and room for few of its tensors. */
+static struct npuplan_graph *ladder(uint32_t rungs)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("ladder");
+	uint32_t made[64], count = 0;
+
+	made[count++] = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 7);
+	for (uint32_t i = 0; i < rungs; i++) {
+		uint32_t a = made[count - 1], b = made[count / 2], c = made[count / 3];
+
+		made[count] = build_tensor(graph, "t",
+					   i + 1 == rungs ? NPUMEM_TENSOR_OUTPUT :
+							    NPUMEM_TENSOR_INTERMEDIATE,
+					   3 + i * 5 % 11);
+		build_op(graph, "rung", i % 3 ? a : b, b == a ? NPUMEM_NONE : b,
+			 b == a || c == b ? NPUMEM_NONE : c, made[count]);
+		count++;
+	}
+	return graph;
+}
+
+static int stop(void *context, const struct npuplan_cosma_progress *progress)
+{
+	unsigned int *calls = context;
+
+	assert_true(progress->gap >= 0 && progress->gap <= 1);
+	assert_true(progress->incumbent >= progress->lower_bound);
+	return ++*calls >= 1;
+}
+
+static void test_limits(void **state)
+{
+	struct npuplan_graph *graph = ladder(18);
+	struct npuplan_cosma_options options = { 0 };
+	struct npuplan_cosma_budgets budgets;
+	struct npuplan_cosma_plan plan;
+	uint64_t best;
+	unsigned int calls = 0;
+
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	options.budget = budgets.needed;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	best = plan.spill + plan.fill;
+	npuplan_cosma_plan_free(&plan);
+	/* Whatever ends it, there is a plan, and the bound is none too high. */
+	options.work_limit = 1;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
+	npuplan_cosma_plan_free(&plan);
+	options.work_limit = 0;
+	options.memory_limit = 1;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
+	npuplan_cosma_plan_free(&plan);
+	options.memory_limit = 0;
+	options.progress = stop;
+	options.context = &calls;
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(calls, 1);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_options_refused(void **state)
+{
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_options options = { .budget = 14, .alignment = 3 };
+
+	refused(graph, &options, -EINVAL, "alignment 3 is not a power of two");
+	options.alignment = 0;
+	options.deadline_seconds = -1;
+	refused(graph, &options, -EINVAL, "deadline of -1 seconds");
+	options.deadline_seconds = NAN;
+	refused(graph, &options, -EINVAL, "deadline of");
+	options.deadline_seconds = 0;
+	options.budget = UINT64_MAX;
+	refused(graph, &options, -EINVAL, "is too large");
+	options.budget = 14;
+	options.objective = 7;
+	refused(graph, &options, -EINVAL, "unknown objective 7");
+	npuplan_graph_free(graph);
+}
+
+static void test_graphs_refused(void **state)
+{
+	struct npuplan_cosma_options options = { .budget = 100 };
+	struct npuplan_graph *graph = npuplan_graph_new("empty");
+	struct npuplan_op op = { .name = NULL };
+
+	refused(graph, &options, -EINVAL, "no operators");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	npuplan_graph_add_op(graph, &op);
+	refused(graph, &options, -EINVAL, "'operator 4' has no outputs");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	build_op(graph, "again", 0, NPUMEM_NONE, NPUMEM_NONE, 1);
+	refused(graph, &options, -EINVAL, "'again' writes 'a', which was written before");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	build_op(graph, "backwards", 1, NPUMEM_NONE, NPUMEM_NONE, 0);
+	refused(graph, &options, -EINVAL, "'backwards' writes 'in', which is never written");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	build_tensor(graph, "nowhere", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	build_tensor(graph, "more", NPUMEM_TENSOR_OUTPUT, 4);
+	build_op(graph, "reader", 5, NPUMEM_NONE, NPUMEM_NONE, 6);
+	refused(graph, &options, -EINVAL, "'reader' reads 'nowhere', which nothing writes");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	graph->ops[0].inputs[0] = 3;
+	refused(graph, &options, -EINVAL, "'make_a' is on a cycle");
+	npuplan_graph_free(graph);
+
+	graph = diamond();
+	graph->tensors[1].size = 1ull << 58;
+	refused(graph, &options, -EINVAL, "exceed 2^60");
+	npuplan_graph_free(graph);
+}
+
+static void test_unsupported(void **state)
+{
+	static const struct {
+		uint32_t flag;
+		const char *text;
+	} flags[] = {
+		{ NPUMEM_TENSOR_ALIAS, "tensor 'a': cosma plans no aliases" },
+		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
+		{ NPUMEM_TENSOR_EXTERNAL, "tensor 'a': cosma plans no external tensors" },
+	};
+	struct npuplan_cosma_options options = { .budget = 100 };
+	struct npuplan_graph *graph = diamond();
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
+		graph->tensors[1].flags = flags[i].flag;
+		refused(graph, &options, -EOPNOTSUPP, flags[i].text);
+	}
+	graph->tensors[1].flags = 0;
+	graph->tensors[1].kind = NPUMEM_TENSOR_STATE;
+	refused(graph, &options, -EOPNOTSUPP, "tensor 'a': cosma plans no state");
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_budgets),		cmocka_unit_test(test_spill),
+		cmocka_unit_test(test_infeasible),	cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_parameters),	cmocka_unit_test(test_resident),
+		cmocka_unit_test(test_fixed_order),	cmocka_unit_test(test_addresses_cost),
+		cmocka_unit_test(test_baselines),	cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_options_refused), cmocka_unit_test(test_graphs_refused),
+		cmocka_unit_test(test_unsupported),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

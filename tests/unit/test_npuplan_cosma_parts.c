@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: MIT
+/* Parts of the planner cosma alone: covers, cuts, evictions, critical operators. */
+#include <errno.h>
+
+#include "npuplan_build.h"
+
+#include "cosma/critical.h"
+#include "cosma/cuts.h"
+#include "cosma/evict.h"
+#include "cosma/nogoods.h"
+
+static uint32_t next_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return (uint32_t)(*state >> 11);
+}
+
+/* All subsets. */
+static int64_t cover_all(const struct cosma_cover_item *items, uint32_t count, int64_t excess)
+{
+	int64_t best = COSMA_NEVER;
+
+	for (uint32_t set = 0; set < 1u << count; set++) {
+		int64_t bytes = 0, cost = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			if (set >> i & 1) {
+				bytes += items[i].size;
+				cost += items[i].unit * items[i].size;
+			}
+		if (bytes >= excess && cost < best)
+			best = cost;
+	}
+	return best;
+}
+
+static void test_cover(void **state)
+{
+	uint64_t random = 88172645463325252ull, work = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		struct cosma_cover_item items[9];
+		uint32_t count = next_random(&random) % 10;
+		int64_t excess = next_random(&random) % 40 - 3, expected;
+
+		for (uint32_t k = 0; k < count; k++)
+			items[k] = (struct cosma_cover_item){
+				.size = 1 + next_random(&random) % 9,
+				.unit = 1 + next_random(&random) % 2,
+			};
+		expected = cover_all(items, count, excess);
+		assert_int_equal(cosma_cover(items, count, excess, &work), expected);
+	}
+}
+
+/* Where it would take long the answer is a bound, never above the least. */
+static void test_cover_many(void **state)
+{
+	struct cosma_cover_item items[20];
+	uint64_t random = 12345, work = 0;
+
+	for (int i = 0; i < 20; i++) {
+		int64_t excess = 40000 + i * 1000, expected, found;
+
+		for (uint32_t k = 0; k < 20; k++)
+			items[k] = (struct cosma_cover_item){
+				.size = 3000 + next_random(&random) % 3000,
+				.unit = 1 + next_random(&random) % 2,
+			};
+		expected = cover_all(items, 20, excess);
+		found = cosma_cover(items, 20, excess, &work);
+		assert_true(found <= expected);
+		assert_true(found >= excess);
+	}
+}
+
+/* in -> a -> b -> (c, d) -> e, all of one size; @skip: and (e, a) -> f. */
+static struct npuplan_graph *build(bool skip)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("parts");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t d = build_tensor(graph, "d", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t e = build_tensor(graph, "e", NPUMEM_TENSOR_INTERMEDIATE, 8);
+
+	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "d", b, NPUMEM_NONE, NPUMEM_NONE, d);
+	build_op(graph, "e", c, d, NPUMEM_NONE, e);
+	if (skip)
+		build_op(graph, "f", e, a, NPUMEM_NONE,
+			 build_tensor(graph, "f", NPUMEM_TENSOR_OUTPUT, 8));
+	return graph;
+}
+
+static void model_of(struct cosma_model *model, const struct npuplan_graph *graph)
+{
+	struct npuplan_cosma_options options = { .budget = 100 };
+	struct npuplan_error error;
+
+	if (cosma_model_init(model, graph, &options, &error))
+		fail_msg("%s", error.text);
+}
+
+static void test_cuts(void **state)
+{
+	static const uint32_t first[] = { 0, 1, 2, 5 };
+	struct npuplan_graph *graph = build(false);
+	struct cosma_segments segments;
+	struct cosma_model model;
+
+	/* c and d are not comparable; in front of them are two cuts. */
+	model_of(&model, graph);
+	assert_int_equal(cosma_segments_init(&segments, &model), 0);
+	assert_int_equal(segments.count, 3);
+	for (uint32_t i = 0; i <= segments.count; i++)
+		assert_int_equal(segments.first[i], first[i]);
+	for (uint32_t v = 0; v < 5; v++)
+		assert_int_equal(segments.ops[v], v);
+	cosma_segments_fini(&segments);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+
+	/* a crosses b, so only a's own operator is a cut. */
+	graph = build(true);
+	model_of(&model, graph);
+	assert_int_equal(cosma_segments_init(&segments, &model), 0);
+	assert_int_equal(segments.count, 2);
+	assert_int_equal(segments.first[1], 1);
+	cosma_segments_fini(&segments);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+static void test_part(void **state)
+{
+	static const uint32_t ops[] = { 2, 3, 4 };
+	struct npuplan_graph *graph = build(true);
+	struct cosma_model model, part;
+
+	model_of(&model, graph);
+	assert_int_equal(cosma_model_part(&part, &model, ops, 3, NULL), 0);
+	assert_int_equal(part.op_count, 3);
+	assert_int_equal(part.tensor_count, 4);
+	for (uint32_t x = 0; x < part.tensor_count; x++) {
+		bool from_outside = part.tensor_of[x] == 2;
+
+		assert_int_equal(part.producer[x] == NPUMEM_NONE, from_outside);
+		assert_int_equal(!!(part.flags[x] & COSMA_ENTRY), from_outside);
+	}
+	assert_true(cosma_before(&part, 0, 2));
+	assert_true(cosma_before(&part, 1, 2));
+	assert_false(cosma_before(&part, 0, 1));
+	assert_int_equal(part.need[2], 24);
+	cosma_model_fini(&part);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_fronts *fronts,
+			const struct cosma_board *board)
+{
+	uint64_t masks[2] = { 0 }, bytes = 0;
+	int64_t bound;
+	uint32_t front;
+
+	assert_int_equal(cosma_fronts_of(fronts, board, &front), 0);
+	cosma_board_pack(board, &fronts->front[front], masks);
+	assert_int_equal(cosma_bounds_of(bounds, &fronts->front[front], masks, &bound, &bytes), 0);
+	return bound;
+}
+
+static void test_critical(void **state)
+{
+	struct npuplan_graph *graph = build(true);
+	struct cosma_bounds bounds;
+	struct cosma_fronts fronts;
+	struct cosma_board board;
+	struct cosma_model model;
+
+	model_of(&model, graph);
+	assert_int_equal(cosma_relation_of(&model, 1, 2), COSMA_MEMBER);
+	assert_int_equal(cosma_relation_of(&model, 1, 1), COSMA_APART);
+	assert_int_equal(cosma_relation_of(&model, 3, 3), COSMA_ADDER);
+	assert_int_equal(cosma_relation_of(&model, 0, 3), COSMA_APART);
+	assert_int_equal(cosma_bounds_init(&bounds, &model, 24), 0);
+	assert_int_equal(cosma_fronts_init(&fronts, &model), 0);
+	assert_int_equal(cosma_board_init(&board, &model), 0);
+	cosma_board_start(&board);
+	/* c, d and e fill the chip, so a has to be away then. */
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	for (uint32_t v = 0; v < 3; v++)
+		cosma_board_run(&board, v);
+	/* While d runs c is on chip, too: there, a or c. */
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	cosma_board_evict(&board, 3);
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	cosma_board_evict(&board, 1);
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 0);
+	cosma_board_fini(&board);
+	cosma_fronts_fini(&fronts);
+	cosma_bounds_fini(&bounds);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+struct sets {
+	uint32_t count;
+	uint32_t sizes[8];
+	int64_t costs[8];
+};
+
+static int collect(void *context, const uint32_t *tensors, uint32_t count, int64_t cost)
+{
+	struct sets *sets = context;
+
+	assert_true(sets->count < 8);
+	sets->sizes[sets->count] = count;
+	sets->costs[sets->count++] = cost;
+	return 0;
+}
+
+static void test_evict(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("evict");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), t[4], join[3], out;
+	static const uint64_t sizes[] = { 3, 3, 5, 1 };
+	struct cosma_model model;
+	struct cosma_board board;
+	struct sets sets = { 0 };
+	struct cosma_eviction eviction = {
+		.limit = INT64_MAX,
+		.node_limit = 1000,
+		.found = collect,
+		.context = &sets,
+	};
+
+	for (int i = 0; i < 4; i++) {
+		t[i] = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, sizes[i]);
+		build_op(graph, "t", in, NPUMEM_NONE, NPUMEM_NONE, t[i]);
+	}
+	join[0] = build_tensor(graph, "j", NPUMEM_TENSOR_OUTPUT, 4);
+	build_op(graph, "join", in, NPUMEM_NONE, NPUMEM_NONE, join[0]);
+	join[1] = build_tensor(graph, "j", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	build_op(graph, "join", t[0], t[1], t[2], join[1]);
+	out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	build_op(graph, "out", join[1], t[3], NPUMEM_NONE, out);
+	model_of(&model, graph);
+	assert_int_equal(cosma_board_init(&board, &model), 0);
+	cosma_board_start(&board);
+	for (uint32_t v = 0; v < 4; v++)
+		cosma_board_run(&board, v);
+	eviction.board = &board;
+	eviction.op = 4;
+	/* 4 of {5, 3, 3, 1}: 5 alone, 3 + 3 or 3 + 1; the threes are alike. */
+	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_int_equal(sets.count, 3);
+	assert_int_equal(sets.costs[0], 10);
+	assert_int_equal(sets.costs[1], 12);
+	assert_int_equal(sets.costs[2], 8);
+	assert_false(eviction.cut);
+	/* No more than 10. */
+	sets.count = 0;
+	eviction.limit = 10;
+	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_int_equal(sets.count, 2);
+	/* A set is left out, and it says so. */
+	sets.count = 0;
+	eviction.nodes = 0;
+	eviction.node_limit = 1;
+	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_true(eviction.cut);
+	cosma_board_fini(&board);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+static void test_nogoods(void **state)
+{
+	struct npuplan_graph *graph = build(true);
+	struct cosma_nogoods nogoods = { 0 };
+	struct cosma_history history;
+	struct cosma_model model;
+	uint64_t work = 0;
+
+	model_of(&model, graph);
+	assert_int_equal(cosma_history_init(&history, &model), 0);
+	for (uint32_t p = 0; p < 5; p++) {
+		history.on[p] = 0x10 + p;
+		history.op[p] = NPUMEM_NONE;
+	}
+	assert_int_equal(cosma_nogoods_add(&nogoods, &history, 1, 3), 0);
+	assert_true(cosma_nogoods_match(&nogoods, &history, 3, &work));
+	assert_false(cosma_nogoods_match(&nogoods, &history, 4, &work));
+	assert_false(cosma_nogoods_match(&nogoods, &history, 1, &work));
+	/* What moved before the window does not matter, within it it does. */
+	history.moved[1] = 1;
+	assert_true(cosma_nogoods_match(&nogoods, &history, 3, &work));
+	history.moved[2] = 1;
+	assert_false(cosma_nogoods_match(&nogoods, &history, 3, &work));
+	history.moved[2] = 0;
+	history.op[2] = 2;
+	assert_false(cosma_nogoods_match(&nogoods, &history, 3, &work));
+	cosma_nogoods_fini(&nogoods);
+	cosma_history_fini(&history);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cover),	 cmocka_unit_test(test_cover_many),
+		cmocka_unit_test(test_cuts),	 cmocka_unit_test(test_part),
+		cmocka_unit_test(test_critical), cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_nogoods),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The paper's baselines: TFLite's SimpleMemoryArena (best fit among what is
+ * placed now), and who goes when nothing fits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "baselines.h"
+
+/**
+ * struct block - placed bytes
+ * @tensor: of the model; NPUMEM_NONE for a parameter of the operator that runs
+ * @pinned: the operator that runs needs it
+ */
+struct block {
+	uint64_t offset;
+	uint64_t size;
+	uint32_t tensor;
+	bool pinned;
+};
+
+/** struct placed - start of a stay: where */
+struct placed {
+	uint32_t tensor;
+	uint64_t offset;
+};
+
+/**
+ * struct linear - the arena while operators run
+ * @block: by offset
+ * @stay_at: offsets of model tensors' stays, in the order they begin
+ * @parameter_at: of parameters, in the order they are placed
+ * @next: per tensor, the number of its next use (index of schedule->uses)
+ */
+struct linear {
+	const struct npuplan_graph *graph;
+	const struct cosma_model *model;
+	struct cosma_schedule *schedule;
+	enum npuplan_cosma_policy policy;
+	uint64_t budget;
+	uint32_t alignment;
+	struct block *block;
+	struct placed *stay_at;
+	uint64_t *parameter_at;
+	uint32_t *next;
+	bool *host;
+	uint32_t block_count;
+	uint32_t stay_count;
+	uint32_t parameter_count;
+};
+
+static uint64_t round_up(uint64_t offset, uint32_t align)
+{
+	return (offset + align - 1) / align * align;
+}
+
+/*
+ * Smallest gap between blocks that holds the bytes, first of several; behind all
+ * blocks if there is none; UINT64_MAX if that is beyond the budget.
+ */
+static uint64_t best_fit(const struct linear *linear, uint64_t size, uint32_t align)
+{
+	uint64_t end = 0, best = UINT64_MAX, waste = UINT64_MAX;
+
+	for (uint32_t i = 0; i < linear->block_count; i++) {
+		uint64_t limit = linear->block[i].offset, at = round_up(end, align);
+
+		if (limit >= at && limit - at >= size && limit - end - size < waste) {
+			best = at;
+			waste = limit - end - size;
+		}
+		end = linear->block[i].offset + linear->block[i].size;
+	}
+	if (best == UINT64_MAX && round_up(end, align) + size <= linear->budget)
+		best = round_up(end, align);
+	return best;
+}
+
+static int put(struct linear *linear, struct block block)
+{
+	uint32_t at = linear->block_count;
+
+	if (npuplan_grow(&linear->block, at, sizeof(*linear->block)))
+		return -ENOMEM;
+	for (; at && linear->block[at - 1].offset > block.offset; at--)
+		linear->block[at] = linear->block[at - 1];
+	linear->block[at] = block;
+	linear->block_count++;
+	return 0;
+}
+
+static void take(struct linear *linear, uint32_t at)
+{
+	linear->block_count--;
+	memmove(&linear->block[at], &linear->block[at + 1],
+		(linear->block_count - at) * sizeof(*linear->block));
+}
+
+/* It leaves the chip, and comes back for its next use. */
+static void evict(struct linear *linear, uint32_t at)
+{
+	uint32_t x = linear->block[at].tensor;
+
+	linear->schedule->away[linear->next[x]] = true;
+	linear->host[x] = true;
+	take(linear, at);
+}
+
+/* Position of a tensor's next use. */
+static uint32_t next_use(const struct linear *linear, uint32_t x)
+{
+	return linear->schedule->position[linear->schedule->uses[linear->next[x]]];
+}
+
+/* Belady: the tensor used furthest in the future. False if there is none. */
+static bool evict_furthest(struct linear *linear)
+{
+	uint32_t worst = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < linear->block_count; i++)
+		if (!linear->block[i].pinned &&
+		    (worst == NPUMEM_NONE || next_use(linear, linear->block[i].tensor) >
+						     next_use(linear, linear->block[worst].tensor)))
+			worst = i;
+	if (worst != NPUMEM_NONE)
+		evict(linear, worst);
+	return worst != NPUMEM_NONE;
+}
+
+/* What it costs to clear [at, at + size); UINT64_MAX if something pinned is there. */
+static uint64_t price_of(const struct linear *linear, uint64_t at, uint64_t size)
+{
+	uint64_t price = 0;
+
+	for (uint32_t i = 0; i < linear->block_count; i++) {
+		const struct block *block = &linear->block[i];
+
+		if (block->offset >= at + size || block->offset + block->size <= at)
+			continue;
+		if (block->pinned)
+			return UINT64_MAX;
+		price += linear->host[block->tensor] ? block->size : 2 * block->size;
+	}
+	return price;
+}
+
+/* A gap that costs less to clear than the best so far, or as much but is lower. */
+static void consider(const struct linear *linear, uint64_t at, uint64_t size, uint64_t *best,
+		     uint64_t *best_at)
+{
+	uint64_t price;
+
+	if (at + size > linear->budget)
+		return;
+	price = price_of(linear, at, size);
+	if (price < *best || (price == *best && price != UINT64_MAX && at < *best_at)) {
+		*best = price;
+		*best_at = at;
+	}
+}
+
+/*
+ * The least traffic that makes one gap. The gap may be taken to start at the end
+ * of a block that stays, or to end at the start of one.
+ */
+static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
+{
+	uint64_t best = UINT64_MAX, best_at = 0;
+
+	consider(linear, 0, size, &best, &best_at);
+	for (uint32_t i = 0; i < linear->block_count; i++) {
+		const struct block *block = &linear->block[i];
+
+		consider(linear, round_up(block->offset + block->size, align), size, &best,
+			 &best_at);
+		if (block->offset >= size)
+			consider(linear, (block->offset - size) / align * align, size, &best,
+				 &best_at);
+	}
+	if (linear->budget >= size)
+		consider(linear, (linear->budget - size) / align * align, size, &best, &best_at);
+	if (best == UINT64_MAX)
+		return false;
+	for (uint32_t i = linear->block_count; i-- > 0;)
+		if (linear->block[i].offset < best_at + size &&
+		    linear->block[i].offset + linear->block[i].size > best_at)
+			evict(linear, i);
+	return true;
+}
+
+/* Place bytes for the operator that runs. -ENOSPC: what is pinned is in the way. */
+static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
+{
+	struct block block = { .size = size, .tensor = tensor, .pinned = true };
+
+	align = align > linear->alignment ? align : linear->alignment;
+	block.offset = best_fit(linear, size, align);
+	while (block.offset == UINT64_MAX) {
+		bool more = linear->policy == NPUPLAN_COSMA_BELADY ?
+				    evict_furthest(linear) :
+				    evict_cheapest(linear, size, align);
+
+		if (!more)
+			return -ENOSPC;
+		block.offset = best_fit(linear, size, align);
+	}
+	if (put(linear, block))
+		return -ENOMEM;
+	if (tensor == NPUMEM_NONE) {
+		if (npuplan_grow(&linear->parameter_at, linear->parameter_count,
+				 sizeof(*linear->parameter_at)))
+			return -ENOMEM;
+		linear->parameter_at[linear->parameter_count++] = block.offset;
+		return 0;
+	}
+	if (npuplan_grow(&linear->stay_at, linear->stay_count, sizeof(*linear->stay_at)))
+		return -ENOMEM;
+	linear->stay_at[linear->stay_count++] =
+		(struct placed){ .tensor = tensor, .offset = block.offset };
+	return 0;
+}
+
+static int place_tensor(struct linear *linear, uint32_t x)
+{
+	const struct npuplan_tensor *tensor = &linear->graph->tensors[linear->model->tensor_of[x]];
+
+	return place(linear, x, tensor->size, tensor->align);
+}
+
+static uint32_t find(const struct linear *linear, uint32_t x)
+{
+	for (uint32_t i = 0; i < linear->block_count; i++)
+		if (linear->block[i].tensor == x)
+			return i;
+	return NPUMEM_NONE;
+}
+
+/* Inputs that are away, parameters, outputs. */
+static int place_all(struct linear *linear, uint32_t v)
+{
+	const struct cosma_model *model = linear->model;
+	const struct npuplan_op *op = &linear->graph->ops[model->op_of[v]];
+	int err = 0;
+
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t at = find(linear, model->inputs.item[k]);
+
+			if (at != NPUMEM_NONE)
+				linear->block[at].pinned = true;
+		}
+	for
+		cosma_each(k, model->inputs,
+			   v) if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
+			err = place_tensor(linear, model->inputs.item[k]);
+	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
+		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
+		bool known = tensor->kind != NPUMEM_TENSOR_PARAMETER;
+
+		for (uint32_t j = 0; j < k && !known; j++)
+			known = op->inputs[j] == op->inputs[k];
+		for
+			cosma_each(j, model->inputs, v)
+				known |= model->tensor_of[model->inputs.item[j]] == op->inputs[k];
+		if (!known)
+			err = place(linear, NPUMEM_NONE, tensor->size, tensor->align);
+	}
+	for
+		cosma_each(k, model->outputs, v)
+			err = err ? err : place_tensor(linear, model->outputs.item[k]);
+	return err;
+}
+
+/* Start the operator over: everything leaves, its own come back packed. */
+static int repack(struct linear *linear, uint32_t v, uint32_t stays, uint32_t parameters,
+		  const struct block *before, uint32_t count)
+{
+	linear->stay_count = stays;
+	linear->parameter_count = parameters;
+	linear->block_count = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t x = before[i].tensor;
+
+		linear->schedule->away[linear->next[x]] = true;
+		linear->host[x] = true;
+	}
+	return place_all(linear, v);
+}
+
+static int run(struct linear *linear, uint32_t v)
+{
+	const struct cosma_model *model = linear->model;
+	uint32_t stays = linear->stay_count, parameters = linear->parameter_count;
+	uint32_t count = linear->block_count;
+	struct block *before = malloc(((size_t)count + 1) * sizeof(*before));
+	int err;
+
+	if (!before)
+		return -ENOMEM;
+	if (count)
+		memcpy(before, linear->block, count * sizeof(*before));
+	err = place_all(linear, v);
+	if (err == -ENOSPC)
+		err = repack(linear, v, stays, parameters, before, count);
+	free(before);
+	for (uint32_t i = linear->block_count; i-- > 0 && !err;) {
+		uint32_t x = linear->block[i].tensor;
+
+		if (x != NPUMEM_NONE && cosma_listed(&model->inputs, v, x))
+			linear->next[x]++;
+		if (x == NPUMEM_NONE || linear->next[x] == model->consumers.first[x + 1]) {
+			take(linear, i);
+			continue;
+		}
+		linear->block[i].pinned = false;
+		if (model->flags[x] & COSMA_OUTPUT)
+			linear->host[x] = true;
+	}
+	return err;
+}
+
+/* Stays come by tensor, what was placed by time. */
+static int collect(struct linear *linear, struct cosma_stays *stays, uint64_t **offsets)
+{
+	uint32_t parameter = 0;
+	int err = cosma_stays_init(stays, linear->schedule, linear->graph);
+
+	if (err)
+		return err;
+	*offsets = malloc(((size_t)stays->count + 1) * sizeof(**offsets));
+	if (!*offsets) {
+		cosma_stays_fini(stays);
+		return -ENOMEM;
+	}
+	for (uint32_t x = 0; x <= linear->model->tensor_count; x++)
+		linear->next[x] = NPUMEM_NONE;
+	for (uint32_t i = stays->count; i-- > 0;)
+		if (!stays->stay[i].parameter)
+			linear->next[stays->stay[i].tensor] = i;
+	for (uint32_t i = 0; i < linear->stay_count; i++)
+		(*offsets)[linear->next[linear->stay_at[i].tensor]++] = linear->stay_at[i].offset;
+	for (uint32_t i = 0; i < stays->count; i++)
+		if (stays->stay[i].parameter)
+			(*offsets)[i] = linear->parameter_at[parameter++];
+	return 0;
+}
+
+int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
+		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
+		 struct cosma_stays *stays, uint64_t **offsets)
+{
+	const struct cosma_model *model = schedule->model;
+	struct linear linear = {
+		.graph = graph,
+		.model = model,
+		.schedule = schedule,
+		.policy = policy,
+		.budget = budget,
+		.alignment = alignment ? alignment : 1,
+		.next = malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
+		.host = calloc((size_t)model->tensor_count + 1, sizeof(bool)),
+	};
+	int err = linear.next && linear.host ? 0 : -ENOMEM;
+
+	cosma_schedule_order(schedule);
+	for (uint32_t x = 0; x < model->tensor_count && !err; x++) {
+		linear.next[x] = model->consumers.first[x];
+		linear.host[x] = model->flags[x] & COSMA_HOST;
+		if (model->flags[x] & COSMA_ENTRY)
+			err = place_tensor(&linear, x);
+	}
+	for (uint32_t i = 0; i < linear.block_count; i++)
+		linear.block[i].pinned = false;
+	for (uint32_t p = 0; p < model->op_count && !err; p++)
+		err = run(&linear, schedule->order[p]);
+	if (!err)
+		err = collect(&linear, stays, offsets);
+	free(linear.block);
+	free(linear.stay_at);
+	free(linear.parameter_at);
+	free(linear.next);
+	free(linear.host);
+	return err;
+}

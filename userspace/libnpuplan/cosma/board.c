@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+/* A state of the search to play on: evict, run, close. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
+{
+	memset(board, 0, sizeof(*board));
+	board->model = model;
+	board->tensor_words = (model->tensor_count + 63) / 64;
+	board->executed = calloc(model->words + 1, sizeof(*board->executed));
+	board->on = calloc(board->tensor_words + 1, sizeof(*board->on));
+	board->host = calloc(board->tensor_words + 1, sizeof(*board->host));
+	board->ready = calloc(model->op_count + 1, sizeof(*board->ready));
+	return board->executed && board->on && board->host && board->ready ? 0 : -ENOMEM;
+}
+
+void cosma_board_fini(struct cosma_board *board)
+{
+	free(board->executed);
+	free(board->on);
+	free(board->host);
+	free(board->ready);
+	memset(board, 0, sizeof(*board));
+}
+
+static bool is_ready(const struct cosma_board *board, uint32_t v)
+{
+	for
+		cosma_each(k, board->model->before,
+			   v) if (!cosma_bit(board->executed,
+					     board->model->before.item[k])) return false;
+	return true;
+}
+
+static void blank(struct cosma_board *board)
+{
+	memset(board->executed, 0, board->model->words * sizeof(*board->executed));
+	memset(board->on, 0, board->tensor_words * sizeof(*board->on));
+	memset(board->host, 0, board->tensor_words * sizeof(*board->host));
+	board->ready_count = 0;
+	board->done = 0;
+	board->on_bytes = 0;
+}
+
+void cosma_board_start(struct cosma_board *board)
+{
+	const struct cosma_model *model = board->model;
+
+	blank(board);
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		if (model->consumers.first[x] == model->consumers.first[x + 1])
+			continue;
+		if (model->flags[x] & COSMA_HOST)
+			cosma_set(board->host, x);
+		if (!(model->flags[x] & COSMA_ENTRY))
+			continue;
+		cosma_set(board->on, x);
+		board->on_bytes += model->size[x];
+	}
+	for (uint32_t v = 0; v < model->op_count; v++)
+		if (is_ready(board, v))
+			board->ready[board->ready_count++] = v;
+}
+
+void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from)
+{
+	memcpy(to->executed, from->executed, from->model->words * sizeof(*to->executed));
+	memcpy(to->on, from->on, from->tensor_words * sizeof(*to->on));
+	memcpy(to->host, from->host, from->tensor_words * sizeof(*to->host));
+	memcpy(to->ready, from->ready, from->ready_count * sizeof(*to->ready));
+	to->ready_count = from->ready_count;
+	to->done = from->done;
+	to->on_bytes = from->on_bytes;
+}
+
+void cosma_board_unpack(struct cosma_board *board, const struct cosma_front *front,
+			const uint64_t *masks)
+{
+	blank(board);
+	memcpy(board->executed, front->executed, board->model->words * sizeof(*board->executed));
+	for (uint32_t i = 0; i < front->live_count; i++) {
+		uint32_t x = front->live[i];
+
+		if (cosma_bit(masks, i)) {
+			cosma_set(board->on, x);
+			board->on_bytes += board->model->size[x];
+		}
+		if (cosma_bit(masks + front->words, i))
+			cosma_set(board->host, x);
+	}
+	memcpy(board->ready, front->ready, front->ready_count * sizeof(*board->ready));
+	board->ready_count = front->ready_count;
+	board->done = front->done;
+}
+
+void cosma_board_pack(const struct cosma_board *board, const struct cosma_front *front,
+		      uint64_t *masks)
+{
+	memset(masks, 0, 2 * (size_t)front->words * sizeof(*masks));
+	for (uint32_t i = 0; i < front->live_count; i++) {
+		if (cosma_bit(board->on, front->live[i]))
+			cosma_set(masks, i);
+		if (cosma_bit(board->host, front->live[i]))
+			cosma_set(masks + front->words, i);
+	}
+}
+
+int64_t cosma_board_extra(const struct cosma_board *board, uint32_t v)
+{
+	const struct cosma_model *model = board->model;
+	int64_t extra = model->need[v];
+
+	for
+		cosma_each(k, model->inputs, v) if (cosma_bit(board->on, model->inputs.item[k]))
+			extra -= model->size[model->inputs.item[k]];
+	return extra;
+}
+
+bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v)
+{
+	const struct cosma_model *model = board->model;
+
+	for
+		cosma_each(k, model->consumers, x)
+		{
+			uint32_t user = model->consumers.item[k];
+
+			if (user != v && !cosma_bit(board->executed, user))
+				return false;
+		}
+	return true;
+}
+
+void cosma_board_evict(struct cosma_board *board, uint32_t x)
+{
+	cosma_clear(board->on, x);
+	cosma_set(board->host, x);
+	board->on_bytes -= board->model->size[x];
+}
+
+void cosma_board_run(struct cosma_board *board, uint32_t v)
+{
+	const struct cosma_model *model = board->model;
+	uint32_t kept = 0;
+
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k];
+
+			if (!cosma_bit(board->on, x)) {
+				cosma_set(board->on, x);
+				board->on_bytes += model->size[x];
+			}
+		}
+	cosma_set(board->executed, v);
+	board->done++;
+	for (uint32_t i = 0; i < board->ready_count; i++)
+		if (board->ready[i] != v)
+			board->ready[kept++] = board->ready[i];
+	board->ready_count = kept;
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k];
+
+			if (!cosma_board_dying(board, x, v))
+				continue;
+			cosma_clear(board->on, x);
+			cosma_clear(board->host, x);
+			board->on_bytes -= model->size[x];
+		}
+	for
+		cosma_each(k, model->outputs, v)
+		{
+			uint32_t x = model->outputs.item[k];
+
+			if (model->consumers.first[x] == model->consumers.first[x + 1])
+				continue;
+			cosma_set(board->on, x);
+			board->on_bytes += model->size[x];
+			if (model->flags[x] & COSMA_OUTPUT)
+				cosma_set(board->host, x);
+		}
+	for
+		cosma_each(k, model->after, v)
+		{
+			uint32_t next = model->after.item[k];
+
+			if (is_ready(board, next))
+				board->ready[board->ready_count++] = next;
+		}
+}
+
+/* ------------------------------------------------------------------ closure */
+
+/*
+ * Whether running @v now loses nothing. Let a plan run it later. If its outputs
+ * are no larger than an input that dies with it, they may take that input's place
+ * from now on: whenever the plan evicts the input, evict the outputs. That costs
+ * no more if the input has no host copy, or is twice as large.
+ */
+static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget, bool peak)
+{
+	const struct cosma_model *model = board->model;
+	int64_t born = 0, dying = 0;
+
+	for
+		cosma_each(k, model->inputs,
+			   v) if (!cosma_bit(board->on, model->inputs.item[k])) return false;
+	if (board->on_bytes + cosma_board_extra(board, v) > budget)
+		return false;
+	for
+		cosma_each(k, model->outputs, v)
+		{
+			uint32_t x = model->outputs.item[k];
+
+			if (model->consumers.first[x] != model->consumers.first[x + 1])
+				born += model->size[x];
+		}
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k];
+			int64_t room = model->size[x];
+
+			if (!cosma_board_dying(board, x, v))
+				continue;
+			if (!peak && cosma_bit(board->host, x))
+				room /= 2;
+			dying = peak ? dying + room : room > dying ? room : dying;
+		}
+	return born <= dying;
+}
+
+void cosma_board_close(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
+		       uint32_t *path_count)
+{
+	for (uint32_t i = 0; i < board->ready_count;) {
+		uint32_t v = board->ready[i];
+
+		if (!is_safe(board, v, budget, peak)) {
+			i++;
+			continue;
+		}
+		cosma_board_run(board, v);
+		path[(*path_count)++] = v;
+		i = 0;
+	}
+}

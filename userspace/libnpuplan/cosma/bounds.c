@@ -1,0 +1,428 @@
+// SPDX-License-Identifier: MIT
+/* Bounds of a state: which critical operators ask for how much. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "critical.h"
+
+/* How an item of a front's critical operator changes with the state. */
+enum item_kind {
+	UNPRODUCED, /* member, not produced yet: pays @unit */
+	RETURNING,  /* member, to be used before the operator: if away, comes back: pays 1 */
+	RESTING,    /* member, not used before it: if away, stays away for nothing */
+	HELD,	    /* adder: counts only while on chip */
+};
+
+/**
+ * struct front_item
+ * @at: in the front's live list; NPUMEM_NONE if not live
+ * @free: no group counts the tensor, so one of them may count it as an adder
+ */
+struct front_item {
+	int64_t size;
+	uint32_t at;
+	uint8_t kind;
+	uint8_t unit;
+	bool has_copy;
+	bool free;
+};
+
+/** struct front_critical - critical operator that the state has a say in */
+struct front_critical {
+	int64_t excess;
+	uint32_t group;
+	uint32_t first;
+	uint32_t end;
+};
+
+/**
+ * struct cosma_front_bound - a front's critical operators, by group
+ * @base: sum of what groups ask for that the state has no say in
+ * @alone: most that any single one of these asks for
+ * @floor: per group, most of those without a say
+ */
+struct cosma_front_bound {
+	int64_t base;
+	int64_t alone;
+	uint32_t critical_count;
+	uint32_t group_count;
+	struct front_critical *critical;
+	int64_t *floor;
+	struct front_item *item;
+};
+
+/* Room to work in; grown when needed. */
+struct cosma_scratch {
+	struct front_critical *critical;
+	struct front_item *item;
+	struct cosma_cover_item *cover;
+	uint32_t *at;	 /* per tensor: in the live list */
+	bool *touched;	 /* per critical operator */
+	int64_t *floor;	 /* per group */
+	bool *spoken;	 /* per group */
+	uint32_t *slot;	 /* per group: number at the front */
+	uint32_t *used;	 /* per live tensor: stamp of the state whose group took it */
+	uint32_t *taken; /* live tensors that the best of a group takes */
+	uint32_t stamp;
+};
+
+void cosma_bounds_fini(struct cosma_bounds *bounds)
+{
+	struct cosma_scratch *scratch = bounds->scratch;
+
+	for (uint32_t i = 0; i < bounds->critical_count; i++) {
+		free(bounds->critical[i].member);
+		free(bounds->critical[i].unit);
+	}
+	free(bounds->critical);
+	free(bounds->of_member.first);
+	free(bounds->of_member.item);
+	free(bounds->of_adder.first);
+	free(bounds->of_adder.item);
+	free(bounds->charged);
+	if (scratch) {
+		free(scratch->critical);
+		free(scratch->item);
+		free(scratch->cover);
+		free(scratch->at);
+		free(scratch->touched);
+		free(scratch->floor);
+		free(scratch->spoken);
+		free(scratch->slot);
+		free(scratch->used);
+		free(scratch->taken);
+	}
+	free(scratch);
+	memset(bounds, 0, sizeof(*bounds));
+}
+
+static int scratch_init(struct cosma_bounds *bounds)
+{
+	size_t tensors = (size_t)bounds->model->tensor_count + 1;
+	size_t criticals = (size_t)bounds->critical_count + 1;
+	size_t groups = (size_t)bounds->group_count + 1;
+	struct cosma_scratch *scratch = calloc(1, sizeof(*scratch));
+
+	bounds->scratch = scratch;
+	if (!scratch)
+		return -ENOMEM;
+	scratch->critical = malloc(criticals * sizeof(*scratch->critical));
+	scratch->cover = malloc(tensors * sizeof(*scratch->cover));
+	scratch->at = malloc(tensors * sizeof(*scratch->at));
+	scratch->touched = calloc(criticals, sizeof(*scratch->touched));
+	scratch->floor = calloc(groups, sizeof(*scratch->floor));
+	scratch->spoken = calloc(groups, sizeof(*scratch->spoken));
+	scratch->slot = calloc(groups, sizeof(*scratch->slot));
+	scratch->used = calloc(tensors, sizeof(*scratch->used));
+	scratch->taken = malloc(tensors * sizeof(*scratch->taken));
+	if (!scratch->critical || !scratch->cover || !scratch->at || !scratch->touched ||
+	    !scratch->floor || !scratch->spoken || !scratch->slot || !scratch->used ||
+	    !scratch->taken)
+		return -ENOMEM;
+	for (uint32_t x = 0; x < bounds->model->tensor_count; x++)
+		scratch->at[x] = NPUMEM_NONE;
+	return 0;
+}
+
+/* What a critical operator asks for while none of its members is produced. */
+static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critical)
+{
+	const struct cosma_model *model = bounds->model;
+	struct cosma_cover_item *cover = bounds->scratch->cover;
+
+	for (uint32_t k = 0; k < critical->member_count; k++)
+		cover[k] = (struct cosma_cover_item){
+			.size = model->size[critical->member[k]],
+			.unit = critical->unit[k],
+		};
+	critical->grouped =
+		cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
+	for (uint32_t k = 0; k < critical->member_count; k++) {
+		uint32_t x = critical->member[k];
+
+		cover[k] = (struct cosma_cover_item){
+			.size = model->size[x],
+			.unit = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT) ? 1 : 2,
+		};
+	}
+	critical->alone =
+		cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
+}
+
+int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget)
+{
+	int err;
+
+	memset(bounds, 0, sizeof(*bounds));
+	bounds->model = model;
+	bounds->budget = budget;
+	err = cosma_critical_find(bounds);
+	err = err ? err : cosma_critical_group(bounds);
+	err = err ? err : scratch_init(bounds);
+	for (uint32_t i = 0; i < bounds->critical_count && !err; i++)
+		ask_early(bounds, &bounds->critical[i]);
+	return err;
+}
+
+/* ------------------------------------------------------------------- a front */
+
+/* Whether a user of @x that runs before @v is still to run. */
+static bool is_returning(const struct cosma_model *model, const struct cosma_front *front,
+			 uint32_t x, uint32_t v)
+{
+	for
+		cosma_each(k, model->consumers, x)
+		{
+			uint32_t user = model->consumers.item[k];
+
+			if (!cosma_bit(front->executed, user) && cosma_before(model, user, v))
+				return true;
+		}
+	return false;
+}
+
+static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct front_item item)
+{
+	if (npuplan_grow(&scratch->item, *count, sizeof(*scratch->item)))
+		return -ENOMEM;
+	scratch->item[(*count)++] = item;
+	return 0;
+}
+
+static int list_items(struct cosma_bounds *bounds, const struct cosma_front *front,
+		      const struct cosma_critical *critical, uint32_t *count)
+{
+	const struct cosma_model *model = bounds->model;
+	struct cosma_scratch *scratch = bounds->scratch;
+	uint32_t number = (uint32_t)(critical - bounds->critical);
+	int err = 0;
+
+	for (uint32_t k = 0; k < critical->member_count && !err; k++) {
+		uint32_t x = critical->member[k], at = scratch->at[x];
+		struct front_item item = {
+			.size = model->size[x],
+			.at = at,
+			.unit = critical->unit[k],
+			.kind = UNPRODUCED,
+			.has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT),
+		};
+
+		if (at != NPUMEM_NONE)
+			item.kind = is_returning(model, front, x, critical->op) ? RETURNING :
+										  RESTING;
+		err = add_item(scratch, count, item);
+	}
+	for (uint32_t i = 0; i < front->live_count && !err; i++) {
+		uint32_t x = front->live[i];
+
+		if (!cosma_listed(&bounds->of_adder, x, number))
+			continue;
+		err = add_item(scratch, count,
+			       (struct front_item){
+				       .size = model->size[x],
+				       .at = i,
+				       .unit = 2,
+				       .kind = HELD,
+				       .free = !bounds->charged[x],
+			       });
+	}
+	return err;
+}
+
+/* Everything in one block, so that one free() ends it. */
+static int store(struct cosma_front *front, const struct cosma_scratch *scratch,
+		 const struct cosma_front_bound *made, uint32_t items, uint64_t *bytes)
+{
+	size_t size = sizeof(*made) + made->critical_count * sizeof(*made->critical) +
+		      made->group_count * sizeof(*made->floor) + items * sizeof(*made->item);
+	struct cosma_front_bound *bound = malloc(size);
+
+	if (!bound)
+		return -ENOMEM;
+	*bound = *made;
+	bound->item = (struct front_item *)(bound + 1);
+	bound->floor = (int64_t *)(bound->item + items);
+	bound->critical = (struct front_critical *)(bound->floor + made->group_count);
+	if (items)
+		memcpy(bound->item, scratch->item, items * sizeof(*bound->item));
+	memcpy(bound->critical, scratch->critical, made->critical_count * sizeof(*bound->critical));
+	for (uint32_t i = 0; i < made->critical_count; i++) {
+		uint32_t group = bound->critical[i].group;
+
+		if (group == NPUMEM_NONE)
+			continue;
+		bound->critical[i].group = scratch->slot[group];
+		bound->floor[scratch->slot[group]] = scratch->floor[group];
+	}
+	front->bound = bound;
+	*bytes += size;
+	return 0;
+}
+
+static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint64_t *bytes)
+{
+	struct cosma_scratch *scratch = bounds->scratch;
+	struct cosma_front_bound made = { 0 };
+	uint32_t items = 0;
+	int err = 0;
+
+	memset(scratch->touched, 0, bounds->critical_count * sizeof(*scratch->touched));
+	memset(scratch->floor, 0, bounds->group_count * sizeof(*scratch->floor));
+	memset(scratch->spoken, 0, bounds->group_count * sizeof(*scratch->spoken));
+	for (uint32_t i = 0; i < front->live_count; i++) {
+		uint32_t x = front->live[i];
+
+		scratch->at[x] = i;
+		for
+			cosma_each(k, bounds->of_member, x)
+				scratch->touched[bounds->of_member.item[k]] = true;
+		for
+			cosma_each(k, bounds->of_adder, x)
+				scratch->touched[bounds->of_adder.item[k]] = true;
+	}
+	for (uint32_t i = 0; i < bounds->critical_count && !err; i++) {
+		const struct cosma_critical *critical = &bounds->critical[i];
+		uint32_t group = critical->group;
+		struct front_critical entry = { critical->excess, group, items, items };
+
+		if (cosma_bit(front->executed, critical->op))
+			continue;
+		if (!scratch->touched[i]) {
+			if (critical->alone > made.alone)
+				made.alone = critical->alone;
+			if (group != NPUMEM_NONE && critical->grouped > scratch->floor[group])
+				scratch->floor[group] = critical->grouped;
+			continue;
+		}
+		err = list_items(bounds, front, critical, &items);
+		entry.end = items;
+		scratch->critical[made.critical_count++] = entry;
+		if (group != NPUMEM_NONE && !scratch->spoken[group]) {
+			scratch->spoken[group] = true;
+			scratch->slot[group] = made.group_count++;
+		}
+	}
+	for (uint32_t g = 0; g < bounds->group_count; g++)
+		if (!scratch->spoken[g])
+			made.base += scratch->floor[g];
+	for (uint32_t i = 0; i < front->live_count; i++)
+		scratch->at[front->live[i]] = NPUMEM_NONE;
+	bounds->work += bounds->critical_count + items;
+	return err ? err : store(front, scratch, &made, items, bytes);
+}
+
+/* ------------------------------------------------------------------- a state */
+
+/* How a critical operator is asked. */
+enum asking {
+	GROUP,	      /* at its group's prices, members only */
+	GROUP_ADDERS, /* and with adders that no group has taken */
+	ALONE,	      /* at full prices, everything */
+};
+
+/**
+ * ask() - what a critical operator asks for in a state
+ * @taken: out: live tensors that count as adders; @taken_count of them
+ */
+static int64_t ask(struct cosma_bounds *bounds, const struct cosma_front *front,
+		   const uint64_t *masks, const struct front_critical *critical, enum asking how,
+		   uint32_t *taken_count)
+{
+	const struct cosma_front_bound *bound = front->bound;
+	struct cosma_scratch *scratch = bounds->scratch;
+	int64_t excess = critical->excess;
+	uint32_t count = 0;
+
+	*taken_count = 0;
+	for (uint32_t k = critical->first; k < critical->end; k++) {
+		const struct front_item *item = &bound->item[k];
+		uint32_t unit = how == ALONE ? 2 : item->unit;
+		bool on = item->at != NPUMEM_NONE && cosma_bit(masks, item->at);
+		bool host = item->at != NPUMEM_NONE ? cosma_bit(masks + front->words, item->at) :
+						      item->has_copy;
+
+		if (item->kind == HELD) {
+			if (!on || how == GROUP ||
+			    (how == GROUP_ADDERS &&
+			     (!item->free || scratch->used[item->at] == scratch->stamp)))
+				continue;
+			excess += item->size;
+			scratch->taken[(*taken_count)++] = item->at;
+		} else if (item->kind == RESTING && !on) {
+			excess -= item->size;
+			continue;
+		}
+		scratch->cover[count++] = (struct cosma_cover_item){
+			.size = item->size,
+			.unit = host ? 1 : unit,
+		};
+	}
+	bounds->work += critical->end - critical->first;
+	return cosma_cover(scratch->cover, count, excess, &bounds->work);
+}
+
+int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_front *front, const uint64_t *masks,
+		    int64_t *out, uint64_t *bytes)
+{
+	struct cosma_scratch *scratch = bounds->scratch;
+	int64_t sum, alone, most = 0;
+	uint32_t taken = 0;
+	int err = 0;
+
+	if (!front->bound)
+		err = prepare(bounds, front, bytes);
+	if (err)
+		return err;
+	sum = front->bound->base;
+	alone = front->bound->alone;
+	scratch->stamp++;
+	for (uint32_t g = 0; g < front->bound->group_count; g++) {
+		uint32_t best_from = 0, best_count = 0;
+
+		most = front->bound->floor[g];
+		for (uint32_t i = 0; i < front->bound->critical_count; i++) {
+			const struct front_critical *critical = &front->bound->critical[i];
+			int64_t asked;
+
+			if (critical->group != g)
+				continue;
+			asked = ask(bounds, front, masks, critical, GROUP, &taken);
+			most = asked > most ? asked : most;
+			if (most == COSMA_NEVER)
+				break;
+		}
+		for (uint32_t i = 0; i < front->bound->critical_count; i++) {
+			const struct front_critical *critical = &front->bound->critical[i];
+			int64_t asked;
+
+			if (critical->group != g || most == COSMA_NEVER)
+				continue;
+			asked = ask(bounds, front, masks, critical, GROUP_ADDERS, &taken);
+			if (asked <= most)
+				continue;
+			most = asked;
+			best_from = i + 1;
+			best_count = taken;
+		}
+		if (most == COSMA_NEVER) {
+			*out = COSMA_NEVER;
+			return 0;
+		}
+		sum += most;
+		if (!best_count)
+			continue;
+		/* Once more, to know whom it took. */
+		ask(bounds, front, masks, &front->bound->critical[best_from - 1], GROUP_ADDERS,
+		    &taken);
+		for (uint32_t i = 0; i < taken; i++)
+			scratch->used[scratch->taken[i]] = scratch->stamp;
+	}
+	for (uint32_t i = 0; i < front->bound->critical_count && alone != COSMA_NEVER; i++) {
+		int64_t asked =
+			ask(bounds, front, masks, &front->bound->critical[i], ALONE, &taken);
+
+		alone = asked > alone ? asked : alone;
+	}
+	*out = sum > alone ? sum : alone;
+	return 0;
+}

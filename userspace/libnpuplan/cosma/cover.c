@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+/* Minimum-cost cover: which bytes to have away. */
+#include <stdlib.h>
+
+#include "critical.h"
+
+#define MAX_NODES 512
+
+/**
+ * struct covering - branch and bound over items, cheap and large ones first
+ * @rest: bytes of all items from here on; @cheap: of those with unit 1
+ */
+struct covering {
+	const struct cosma_cover_item *items;
+	uint32_t count;
+	uint32_t nodes;
+	int64_t best;
+};
+
+static int by_price(const void *a, const void *b)
+{
+	const struct cosma_cover_item *x = a, *y = b;
+
+	if (x->unit != y->unit)
+		return x->unit < y->unit ? -1 : 1;
+	return (x->size < y->size) - (x->size > y->size);
+}
+
+/* The same with parts of items. */
+static int64_t fraction(int64_t cheap, int64_t excess)
+{
+	return excess <= cheap ? excess : cheap + 2 * (excess - cheap);
+}
+
+static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_t cost,
+		   int64_t rest, int64_t cheap)
+{
+	const struct cosma_cover_item *items = covering->items;
+	uint32_t same = i;
+
+	if (excess <= 0) {
+		if (cost < covering->best)
+			covering->best = cost;
+		return;
+	}
+	if (rest < excess || cost + fraction(cheap, excess) >= covering->best ||
+	    ++covering->nodes > MAX_NODES)
+		return;
+	branch(covering, i + 1, excess - items[i].size, cost + items[i].unit * items[i].size,
+	       rest - items[i].size, items[i].unit == 1 ? cheap - items[i].size : cheap);
+	/* Leaving one of several equal items out, leave all of them out. */
+	while (same < covering->count && items[same].size == items[i].size &&
+	       items[same].unit == items[i].unit) {
+		rest -= items[same].size;
+		cheap -= items[same].unit == 1 ? items[same].size : 0;
+		same++;
+	}
+	branch(covering, same, excess, cost, rest, cheap);
+}
+
+int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t excess, uint64_t *work)
+{
+	struct covering covering = { .items = items, .count = count, .best = COSMA_NEVER };
+	int64_t rest = 0, cheap = 0;
+
+	if (excess <= 0)
+		return 0;
+	for (uint32_t i = 0; i < count; i++) {
+		rest += items[i].size;
+		cheap += items[i].unit == 1 ? items[i].size : 0;
+	}
+	if (rest < excess)
+		return COSMA_NEVER;
+	qsort(items, count, sizeof(*items), by_price);
+	branch(&covering, 0, excess, 0, rest, cheap);
+	*work += count + covering.nodes;
+	return covering.nodes > MAX_NODES ? fraction(cheap, excess) : covering.best;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Finding critical operators, grouping them, covering an excess. */
+#ifndef NPUPLAN_COSMA_CRITICAL_H
+#define NPUPLAN_COSMA_CRITICAL_H
+
+#include "bounds.h"
+
+/** enum cosma_relation - how a tensor stands to an operator that does not touch it */
+enum cosma_relation {
+	COSMA_APART,  /* touched by it, or not used after it */
+	COSMA_MEMBER, /* produced before it and used after it, in every order */
+	COSMA_ADDER,  /* used after it; whether it exists before depends on the order */
+};
+
+enum cosma_relation cosma_relation_of(const struct cosma_model *model, uint32_t x, uint32_t v);
+
+/** struct cosma_cover_item - bytes that may be away, for @unit a byte (1 or 2) */
+struct cosma_cover_item {
+	int64_t size;
+	uint32_t unit;
+};
+
+/** cosma_cover() - cheapest set of items of at least @excess bytes
+ *
+ * Items are reordered. COSMA_NEVER if all of them are not enough. Where the exact
+ * answer would take long, a bound below it.
+ */
+int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t excess, uint64_t *work);
+
+/* critical.c: fills critical, of_member, of_adder; no groups yet. */
+int cosma_critical_find(struct cosma_bounds *bounds);
+/* groups.c: fills group_count, group, unit, charged. */
+int cosma_critical_group(struct cosma_bounds *bounds);
+
+#endif /* NPUPLAN_COSMA_CRITICAL_H */

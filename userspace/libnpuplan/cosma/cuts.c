@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+/* Where a model falls apart into segments. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuts.h"
+
+/* Operators before @v, if every other one is before or after it; else NPUMEM_NONE. */
+static uint32_t rank_of(const struct cosma_model *model, uint32_t v)
+{
+	const uint64_t *row = model->ancestors + (size_t)v * model->words;
+	uint32_t before = 0;
+
+	for (uint32_t w = 0; w < model->words; w++)
+		before += (uint32_t)__builtin_popcountll(row[w]);
+	/* The order is topological, so nothing after @v has a smaller number. */
+	for (uint32_t u = 0; u < model->op_count; u++)
+		if (u != v && !cosma_before(model, u, v) && !cosma_before(model, v, u))
+			return NPUMEM_NONE;
+	return before;
+}
+
+/* Whether nothing but outputs of @v is alive once @v and all before it have run. */
+static bool nothing_crosses(const struct cosma_model *model, uint32_t v)
+{
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		uint32_t producer = model->producer[x];
+		bool touched = model->flags[x] & COSMA_ENTRY, later = false;
+
+		if (producer == v)
+			continue;
+		if (producer != NPUMEM_NONE) {
+			if (!cosma_before(model, producer, v))
+				continue;
+			touched = true;
+		}
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				uint32_t user = model->consumers.item[k];
+
+				touched |= user == v || cosma_before(model, user, v);
+				later |= cosma_before(model, v, user);
+			}
+		if (touched && later)
+			return false;
+	}
+	return true;
+}
+
+int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model)
+{
+	uint32_t n = model->op_count, filled = 0, *cut_at = calloc((size_t)n + 1, sizeof(*cut_at));
+	bool *taken = calloc((size_t)n + 1, sizeof(*taken));
+
+	memset(segments, 0, sizeof(*segments));
+	segments->first = calloc((size_t)n + 2, sizeof(*segments->first));
+	segments->ops = malloc(((size_t)n + 1) * sizeof(*segments->ops));
+	if (!cut_at || !taken || !segments->first || !segments->ops) {
+		free(cut_at);
+		free(taken);
+		cosma_segments_fini(segments);
+		return -ENOMEM;
+	}
+	/* Cuts by the number of operators before them: their order. */
+	for (uint32_t v = 0; v < n; v++) {
+		uint32_t rank = rank_of(model, v);
+
+		if (rank != NPUMEM_NONE && nothing_crosses(model, v))
+			cut_at[rank] = v + 1;
+	}
+	for (uint32_t rank = 0; rank < n; rank++) {
+		uint32_t cut = cut_at[rank] - 1;
+
+		if (!cut_at[rank])
+			continue;
+		for (uint32_t u = 0; u < n; u++) {
+			if (taken[u] || (u != cut && !cosma_before(model, u, cut)))
+				continue;
+			taken[u] = true;
+			segments->ops[filled++] = u;
+		}
+		segments->first[++segments->count] = filled;
+	}
+	if (filled < n) {
+		for (uint32_t u = 0; u < n; u++)
+			if (!taken[u])
+				segments->ops[filled++] = u;
+		segments->first[++segments->count] = filled;
+	}
+	free(cut_at);
+	free(taken);
+	return 0;
+}
+
+void cosma_segments_fini(struct cosma_segments *segments)
+{
+	free(segments->first);
+	free(segments->ops);
+	memset(segments, 0, sizeof(*segments));
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Cuts: operators that every other one runs before or after, and after which
+ * nothing but their own outputs is alive. What comes before a cut and what comes
+ * after it can be planned apart, and costs add up.
+ */
+#ifndef NPUPLAN_COSMA_CUTS_H
+#define NPUPLAN_COSMA_CUTS_H
+
+#include "model.h"
+
+/** struct cosma_segments - operators between cuts: that of i are
+ * ops[first[i]..first[i + 1]), ascending
+ */
+struct cosma_segments {
+	uint32_t *first;
+	uint32_t *ops;
+	uint32_t count;
+};
+
+/* -ENOMEM */
+int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model);
+void cosma_segments_fini(struct cosma_segments *segments);
+
+#endif /* NPUPLAN_COSMA_CUTS_H */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/* Inclusion-minimal evictions. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "evict.h"
+
+/** struct alike - tensors that are as good as each other */
+struct alike {
+	int64_t size;
+	int64_t price;
+	uint32_t first; /* in the list of tensors */
+	uint32_t count;
+	uint32_t take;
+};
+
+/**
+ * struct evicting - the enumeration
+ * @rest: per class, bytes of it and those behind it
+ */
+struct evicting {
+	struct cosma_eviction *eviction;
+	struct alike *alike;
+	uint32_t *tensor;
+	uint32_t *chosen;
+	int64_t *rest;
+	uint32_t alike_count;
+	uint32_t count;
+};
+
+/* Order of tensors: large first; those alike are neighbours. */
+static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
+{
+	const struct cosma_model *model = board->model;
+	uint32_t i = model->consumers.first[a], k = model->consumers.first[b];
+	uint32_t i_end = model->consumers.first[a + 1], k_end = model->consumers.first[b + 1];
+	int host_a = cosma_bit(board->host, a), host_b = cosma_bit(board->host, b);
+
+	if (model->size[a] != model->size[b])
+		return model->size[a] > model->size[b] ? -1 : 1;
+	if (host_a != host_b)
+		return host_b - host_a;
+	for (;; i++, k++) {
+		while (i < i_end && cosma_bit(board->executed, model->consumers.item[i]))
+			i++;
+		while (k < k_end && cosma_bit(board->executed, model->consumers.item[k]))
+			k++;
+		if (i == i_end || k == k_end)
+			return (i < i_end) - (k < k_end);
+		if (model->consumers.item[i] != model->consumers.item[k])
+			return model->consumers.item[i] < model->consumers.item[k] ? -1 : 1;
+	}
+}
+
+static void list_tensors(struct evicting *evicting)
+{
+	const struct cosma_board *board = evicting->eviction->board;
+	const struct cosma_model *model = board->model;
+
+	for (uint32_t w = 0; w < board->tensor_words; w++)
+		for (uint64_t bits = board->on[w]; bits; bits &= bits - 1) {
+			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits), at;
+
+			if (cosma_listed(&model->inputs, evicting->eviction->op, x))
+				continue;
+			for (at = evicting->count++; at; at--) {
+				if (compare(board, evicting->tensor[at - 1], x) <= 0)
+					break;
+				evicting->tensor[at] = evicting->tensor[at - 1];
+			}
+			evicting->tensor[at] = x;
+		}
+	for (uint32_t i = 0; i < evicting->count; i++) {
+		struct alike *alike = &evicting->alike[evicting->alike_count];
+
+		if (i && !compare(board, evicting->tensor[i - 1], evicting->tensor[i])) {
+			alike[-1].count++;
+			continue;
+		}
+		*alike = (struct alike){
+			.size = model->size[evicting->tensor[i]],
+			.price = cosma_board_price(board, evicting->tensor[i]),
+			.first = i,
+			.count = 1,
+		};
+		evicting->alike_count++;
+	}
+	evicting->rest[evicting->alike_count] = 0;
+	for (uint32_t i = evicting->alike_count; i-- > 0;)
+		evicting->rest[i] =
+			evicting->rest[i + 1] + evicting->alike[i].count * evicting->alike[i].size;
+}
+
+static int report(struct evicting *evicting, int64_t cost)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < evicting->alike_count; i++)
+		for (uint32_t k = 0; k < evicting->alike[i].take; k++)
+			evicting->chosen[count++] = evicting->tensor[evicting->alike[i].first + k];
+	return evicting->eviction->found(evicting->eviction->context, evicting->chosen, count,
+					 cost);
+}
+
+/*
+ * Classes come by falling size, so a set is minimal if its last, smallest tensor
+ * is needed; and as soon as nothing is in excess, the set is complete.
+ */
+static int choose(struct evicting *evicting, uint32_t i, int64_t excess, int64_t cost)
+{
+	struct cosma_eviction *eviction = evicting->eviction;
+	struct alike *alike = &evicting->alike[i];
+	int err = 0;
+
+	if (excess <= 0)
+		return report(evicting, cost);
+	if (i == evicting->alike_count || evicting->rest[i] < excess)
+		return 0;
+	if (++eviction->nodes > eviction->node_limit) {
+		eviction->cut = true;
+		return 0;
+	}
+	for (uint32_t take = alike->count + 1; take-- > 0 && !err;) {
+		int64_t freed = take * alike->size, price = cost + take * alike->price;
+
+		if ((take && freed - alike->size >= excess) || price > eviction->limit)
+			continue;
+		alike->take = take;
+		err = choose(evicting, i + 1, excess - freed, price);
+	}
+	alike->take = 0;
+	return err;
+}
+
+int cosma_evict(struct cosma_eviction *eviction, int64_t excess)
+{
+	size_t most = 0;
+	struct evicting evicting = { .eviction = eviction };
+	int err = -ENOMEM;
+
+	for (uint32_t w = 0; w < eviction->board->tensor_words; w++)
+		most += (size_t)__builtin_popcountll(eviction->board->on[w]);
+	evicting.alike = calloc(most + 1, sizeof(*evicting.alike));
+	evicting.tensor = malloc((most + 1) * sizeof(*evicting.tensor));
+	evicting.chosen = malloc((most + 1) * sizeof(*evicting.chosen));
+	evicting.rest = malloc((most + 1) * sizeof(*evicting.rest));
+	if (evicting.alike && evicting.tensor && evicting.chosen && evicting.rest) {
+		list_tensors(&evicting);
+		err = choose(&evicting, 0, excess, 0);
+	}
+	free(evicting.alike);
+	free(evicting.tensor);
+	free(evicting.chosen);
+	free(evicting.rest);
+	return err;
+}

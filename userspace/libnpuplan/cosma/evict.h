@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Ways to make room: sets of tensors to evict, none larger than need be. */
+#ifndef NPUPLAN_COSMA_EVICT_H
+#define NPUPLAN_COSMA_EVICT_H
+
+#include "front.h"
+
+/**
+ * struct cosma_eviction - makes room on a board for an operator
+ * @limit: only sets that cost no more
+ * @node_limit: choices looked at, at most; @cut says whether that left sets out
+ * @found: called with each set; anything but 0 ends it
+ */
+struct cosma_eviction {
+	const struct cosma_board *board;
+	uint32_t op;
+	int64_t limit;
+	uint64_t node_limit;
+	uint64_t nodes;
+	bool cut;
+	int (*found)(void *context, const uint32_t *tensors, uint32_t count, int64_t cost);
+	void *context;
+};
+
+/** cosma_evict() - all inclusion-minimal sets of tensors that free @excess bytes
+ *
+ * Of tensors that differ in nothing that matters (size, host copy, users to come)
+ * only the first ones are taken. Returns what @found returned, or -ENOMEM.
+ */
+int cosma_evict(struct cosma_eviction *eviction, int64_t excess);
+
+#endif /* NPUPLAN_COSMA_EVICT_H */

@@ -1,0 +1,536 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Search with addresses. All schedules of a level of cost are enumerated, without
+ * the reductions that only keep the cost: a schedule is an order, and for each gap
+ * between two uses of a tensor whether it is away. Each one is given to the packing
+ * core. What is proved not to fit is cut down to the few operators over which it
+ * does not, and never looked at again. When a level is empty, the next one is the
+ * least cost that was cut off.
+ *
+ * Whether a tensor is away in a gap is decided at the gap's begin, so that each
+ * schedule is met once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "addresses.h"
+#include "bounds.h"
+#include "nogoods.h"
+#include "solve.h"
+
+/* Work of the packing core: on a schedule, and on a piece of one. */
+#define PLACE_WORK 20000000ull
+#define PIECE_WORK 2000000ull
+/* Tensors that one operator touches and that stay, at most; more are never moved. */
+#define MAX_FREED  16
+
+/** struct dead - state from which no schedule within @slack is complete */
+struct dead {
+	uint64_t hash;
+	int64_t slack;
+	uint32_t front;
+	uint32_t last;
+	uint64_t *masks;
+};
+
+/**
+ * struct exact - the enumeration
+ * @board: per position, before its operator runs
+ * @cost: per position, paid so far
+ * @schedule: the order so far, and who leaves before which position:
+ *	@left[first_left[p]..first_left[p + 1])
+ * @rank: per operator, what is tried first
+ * @level: cost allowed; @next: least cost that was cut off
+ * @back: position to go back to after a conflict
+ * @complete: nothing was left out
+ */
+struct exact {
+	struct cosma_solve *solve;
+	const struct cosma_model *model;
+	struct cosma_fronts fronts;
+	struct cosma_bounds bounds;
+	struct cosma_history history;
+	struct cosma_nogoods nogoods;
+	struct cosma_board *board;
+	struct cosma_schedule schedule;
+	const struct cosma_schedule *guide;
+	uint64_t *packed;
+	int64_t *cost;
+	uint32_t *first_left;
+	uint32_t *left;
+	struct dead *dead;
+	uint32_t dead_count;
+	uint32_t dead_room;
+	uint32_t left_room;
+	uint64_t work_end;
+	uint64_t held;
+	int64_t level;
+	int64_t next;
+	uint32_t back;
+	uint32_t leaves;
+	bool complete;
+	bool found;
+};
+
+static bool is_over(struct exact *exact)
+{
+	return exact->solve->run.work >= exact->work_end || cosma_run_over(&exact->solve->run);
+}
+
+/* --------------------------------------------------------- states that are dead */
+
+static uint64_t hash_of(uint32_t front, uint32_t last, const uint64_t *masks, uint32_t words)
+{
+	uint64_t hash = (uint64_t)front << 32 | last;
+
+	for (uint32_t w = 0; w < words; w++) {
+		hash = (hash ^ masks[w]) * 0xff51afd7ed558ccdull;
+		hash ^= hash >> 32;
+	}
+	return hash ^ hash >> 17;
+}
+
+static struct dead *find_dead(struct exact *exact, uint32_t front, uint32_t last,
+			      const uint64_t *masks, uint32_t words, uint64_t hash)
+{
+	uint32_t at = (uint32_t)hash & (exact->dead_room - 1);
+
+	while (exact->dead[at].masks) {
+		const struct dead *dead = &exact->dead[at];
+
+		if (dead->hash == hash && dead->front == front && dead->last == last &&
+		    !memcmp(dead->masks, masks, words * sizeof(*masks)))
+			break;
+		at = (at + 1) & (exact->dead_room - 1);
+	}
+	return &exact->dead[at];
+}
+
+static void forget_dead(struct exact *exact)
+{
+	for (uint32_t i = 0; i < exact->dead_room; i++)
+		free(exact->dead[i].masks);
+	memset(exact->dead, 0, exact->dead_room * sizeof(*exact->dead));
+	exact->dead_count = 0;
+}
+
+static int grow_dead(struct exact *exact)
+{
+	uint32_t room = exact->dead_room;
+	struct dead *old = exact->dead, *grown;
+
+	if (room && 2 * exact->dead_count < room)
+		return 0;
+	grown = calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	exact->dead = grown;
+	exact->dead_room = room ? 2 * room : 256;
+	for (uint32_t i = 0; i < room; i++) {
+		uint32_t at = (uint32_t)old[i].hash & (exact->dead_room - 1);
+
+		if (!old[i].masks)
+			continue;
+		while (grown[at].masks)
+			at = (at + 1) & (exact->dead_room - 1);
+		grown[at] = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+static int note_dead(struct exact *exact, uint32_t front, uint32_t last, const uint64_t *masks,
+		     uint32_t words, int64_t slack)
+{
+	uint64_t hash = hash_of(front, last, masks, words);
+	struct dead *dead;
+
+	if (grow_dead(exact))
+		return -ENOMEM;
+	dead = find_dead(exact, front, last, masks, words, hash);
+	if (!dead->masks) {
+		dead->masks = malloc((words + 1) * sizeof(*masks));
+		if (!dead->masks)
+			return -ENOMEM;
+		memcpy(dead->masks, masks, words * sizeof(*masks));
+		dead->hash = hash;
+		dead->front = front;
+		dead->last = last;
+		exact->dead_count++;
+		exact->held += sizeof(*dead) * 2 + words * sizeof(*masks);
+	}
+	dead->slack = slack > dead->slack ? slack : dead->slack;
+	return 0;
+}
+
+/* ------------------------------------------------------------------- conflicts */
+
+/* Whether positions @first..@last alone do not fit. */
+static int is_piece_infeasible(struct exact *exact, const struct cosma_stays *stays, uint32_t first,
+			       uint32_t last, bool *infeasible)
+{
+	uint32_t status;
+	int err = cosma_addresses(exact->solve->graph, exact->model, stays,
+				  exact->solve->options->budget, first + 1, last + 1, PIECE_WORK,
+				  &exact->solve->run, NULL, NULL, &status);
+
+	*infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
+	return err;
+}
+
+/* The schedule does not fit: learn where. @back is the position to blame. */
+static int learn(struct exact *exact, const struct cosma_stays *stays)
+{
+	uint32_t low = 0, high = exact->model->op_count - 1, last;
+	bool infeasible;
+	int err = 0;
+
+	/* Shortest beginning that does not fit. */
+	while (low < high && !err) {
+		uint32_t middle = low + (high - low) / 2;
+
+		err = is_piece_infeasible(exact, stays, 0, middle, &infeasible);
+		if (infeasible)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	last = high;
+	low = 0;
+	/* Shortest end of that. */
+	while (low < high && !err) {
+		uint32_t middle = low + (high - low + 1) / 2;
+
+		err = is_piece_infeasible(exact, stays, middle, last, &infeasible);
+		if (infeasible)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	exact->back = last;
+	return err ? err : cosma_nogoods_add(&exact->nogoods, &exact->history, low, last);
+}
+
+static int try_schedule(struct exact *exact)
+{
+	struct cosma_schedule *schedule = &exact->schedule;
+	uint32_t status, n = exact->model->op_count;
+	struct cosma_stays stays;
+	int err;
+
+	exact->leaves++;
+	cosma_schedule_order(schedule);
+	for (uint32_t p = 0; p < n; p++)
+		for (uint32_t k = exact->first_left[p]; k < exact->first_left[p + 1]; k++)
+			cosma_schedule_evict(schedule, exact->left[k], p);
+	err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
+	if (err)
+		return err;
+	exact->found = status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
+	if (exact->found)
+		return 0;
+	if (status != NPUPLAN_PACK_INFEASIBLE) {
+		/* Neither found nor refuted: this level cannot be proved empty. */
+		exact->complete = false;
+		return 0;
+	}
+	err = cosma_stays_init(&stays, schedule, exact->solve->graph);
+	err = err ? err : learn(exact, &stays);
+	cosma_stays_fini(&stays);
+	return err;
+}
+
+/* ----------------------------------------------------------------- enumeration */
+
+static int visit(struct exact *exact, uint32_t p);
+
+/* Tensors that the operator before touched and that are on chip. */
+static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
+{
+	const struct cosma_model *model = exact->model;
+	const struct cosma_board *board = &exact->board[p];
+	uint32_t count = 0, v;
+
+	v = p ? exact->schedule.order[p - 1] : 0;
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		if (!cosma_bit(board->on, x) ||
+		    (p && model->producer[x] != v && !cosma_listed(&model->inputs, v, x)))
+			continue;
+		if (count < MAX_FREED)
+			freed[count++] = x;
+		else
+			exact->complete = false;
+	}
+	return count;
+}
+
+/* Who is on chip while @v runs, for the no-goods. */
+static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cosma_board *board,
+		   const uint32_t *left, uint32_t count)
+{
+	const struct cosma_model *model = exact->model;
+	uint32_t words = exact->history.words;
+	uint64_t *on = exact->history.on + (size_t)p * words;
+	uint64_t *moved = exact->history.moved + (size_t)p * words;
+
+	memcpy(on, board->on, words * sizeof(*on));
+	memset(moved, 0, words * sizeof(*moved));
+	for (uint32_t i = 0; i < count; i++)
+		if (cosma_listed(&model->inputs, v, left[i]))
+			cosma_set(moved, left[i]);
+	for
+		cosma_each(k, model->inputs, v) cosma_set(on, model->inputs.item[k]);
+	for
+		cosma_each(k, model->outputs, v) cosma_set(on, model->outputs.item[k]);
+	exact->history.op[p] = model->work[v] ? v : NPUMEM_NONE;
+}
+
+/* The operator runs at @p after tensors @left have left; then the rest. */
+static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *left,
+		   uint32_t count)
+{
+	struct cosma_board *board = &exact->board[p + 1];
+	struct cosma_run *run = &exact->solve->run;
+	uint64_t before = exact->bounds.work;
+	int64_t price = 0, bound;
+	uint32_t front_id;
+	struct cosma_front *front;
+	int err;
+
+	cosma_board_copy(board, &exact->board[p]);
+	for (uint32_t i = 0; i < count; i++) {
+		price += cosma_board_price(board, left[i]);
+		cosma_board_evict(board, left[i]);
+	}
+	run->work += exact->model->words + board->tensor_words + 8;
+	if (board->on_bytes + cosma_board_extra(board, v) > (int64_t)exact->solve->options->budget)
+		return 0;
+	record(exact, p, v, board, left, count);
+	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &run->work)) {
+		exact->leaves++;
+		return 0;
+	}
+	cosma_board_run(board, v);
+	exact->cost[p + 1] = exact->cost[p] + price;
+	err = cosma_fronts_of(&exact->fronts, board, &front_id);
+	if (err)
+		return err;
+	front = &exact->fronts.front[front_id];
+	cosma_board_pack(board, front, exact->packed);
+	err = cosma_bounds_of(&exact->bounds, front, exact->packed, &bound, &exact->fronts.bytes);
+	run->work += exact->bounds.work - before;
+	if (err || bound == COSMA_NEVER)
+		return err;
+	if (exact->cost[p + 1] + bound > exact->level) {
+		if (exact->cost[p + 1] + bound < exact->next)
+			exact->next = exact->cost[p + 1] + bound;
+		return 0;
+	}
+	if (exact->first_left[p] + count > exact->left_room)
+		return -E2BIG;
+	if (count)
+		memcpy(exact->left + exact->first_left[p], left, count * sizeof(*left));
+	exact->first_left[p + 1] = exact->first_left[p] + count;
+	exact->schedule.order[p] = v;
+	return visit(exact, p + 1);
+}
+
+/* Whether the guide has the tensor leave at position @p. */
+static bool guide_leaves(const struct exact *exact, uint32_t p, uint32_t x)
+{
+	const struct cosma_schedule *guide = exact->guide;
+
+	for
+		cosma_each(k, exact->model->consumers, x)
+		{
+			uint32_t at = guide->position[guide->uses[k]];
+
+			if (at >= p)
+				return guide->away[k];
+		}
+	return false;
+}
+
+static int try_op(struct exact *exact, uint32_t p, uint32_t v)
+{
+	uint32_t freed[MAX_FREED], left[MAX_FREED], count = list_freed(exact, p, freed);
+	uint32_t guided = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		guided |= guide_leaves(exact, p, freed[i]) ? 1u << i : 0;
+	/* The guide's choice first, then all others. */
+	for (uint32_t choice = 0; choice < 1u << count; choice++) {
+		uint32_t set = choice ^ guided, leaving = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			if (set >> i & 1)
+				left[leaving++] = freed[i];
+		err = advance(exact, p, v, left, leaving);
+		if (err || exact->found || exact->back < p || is_over(exact))
+			break;
+		exact->back = NPUMEM_NONE;
+	}
+	return err;
+}
+
+/* Ready operators at @p in the guide's order. */
+static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
+{
+	const struct cosma_board *board = &exact->board[p];
+	uint32_t *ready = malloc((board->ready_count + 1) * sizeof(*ready));
+
+	for (uint32_t i = 0; i < board->ready_count && ready; i++) {
+		uint32_t at = i;
+
+		for (; at && exact->guide->position[ready[at - 1]] >
+				     exact->guide->position[board->ready[i]];
+		     at--)
+			ready[at] = ready[at - 1];
+		ready[at] = board->ready[i];
+	}
+	return ready;
+}
+
+/* @p operators have run: all ways to go on. */
+static int visit(struct exact *exact, uint32_t p)
+{
+	uint32_t leaves = exact->leaves, last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE;
+	uint32_t front_id, words, *ready;
+	uint64_t *masks;
+	int64_t slack = exact->level - exact->cost[p];
+	const struct dead *dead;
+	int err;
+
+	if (p == exact->model->op_count)
+		return try_schedule(exact);
+	if (is_over(exact)) {
+		exact->complete = false;
+		return 0;
+	}
+	err = cosma_fronts_of(&exact->fronts, &exact->board[p], &front_id);
+	err = err ? err : grow_dead(exact);
+	if (err)
+		return err;
+	words = 2 * exact->fronts.front[front_id].words;
+	masks = malloc((words + 1) * sizeof(*masks));
+	ready = sort_ready(exact, p);
+	if (!masks || !ready) {
+		free(masks);
+		free(ready);
+		return -ENOMEM;
+	}
+	cosma_board_pack(&exact->board[p], &exact->fronts.front[front_id], masks);
+	dead = find_dead(exact, front_id, last, masks, words,
+			 hash_of(front_id, last, masks, words));
+	for (uint32_t i = 0; i < exact->board[p].ready_count; i++) {
+		if (dead->masks && dead->slack >= slack)
+			break;
+		err = try_op(exact, p, ready[i]);
+		/* A fixed schedule leaves no other choice. */
+		if (err || exact->found || exact->back < p || exact->solve->rank)
+			break;
+		if (is_over(exact)) {
+			exact->complete = false;
+			break;
+		}
+	}
+	if (!err && exact->leaves == leaves && exact->complete)
+		err = note_dead(exact, front_id, last, masks, words, slack);
+	free(masks);
+	free(ready);
+	return err;
+}
+
+/* -------------------------------------------------------------------- levels */
+
+static void exact_fini(struct exact *exact)
+{
+	for (uint32_t p = 0; exact->board && p <= exact->model->op_count; p++)
+		cosma_board_fini(&exact->board[p]);
+	free(exact->board);
+	for (uint32_t i = 0; i < exact->dead_room; i++)
+		free(exact->dead[i].masks);
+	free(exact->dead);
+	free(exact->packed);
+	free(exact->cost);
+	free(exact->first_left);
+	free(exact->left);
+	cosma_schedule_fini(&exact->schedule);
+	cosma_history_fini(&exact->history);
+	cosma_nogoods_fini(&exact->nogoods);
+	cosma_bounds_fini(&exact->bounds);
+	cosma_fronts_fini(&exact->fronts);
+}
+
+static int exact_init(struct exact *exact)
+{
+	const struct cosma_model *model = exact->model;
+	size_t n = (size_t)model->op_count + 2;
+	int err = cosma_fronts_init(&exact->fronts, model);
+
+	exact->left_room = model->tensor_count + model->consumers.first[model->tensor_count];
+	exact->board = calloc(n, sizeof(*exact->board));
+	exact->packed = malloc(2 * ((size_t)model->tensor_count / 64 + 2) * sizeof(uint64_t));
+	exact->cost = calloc(n, sizeof(*exact->cost));
+	exact->first_left = calloc(n, sizeof(*exact->first_left));
+	exact->left = malloc(((size_t)exact->left_room + 1) * sizeof(*exact->left));
+	if (!exact->board || !exact->packed || !exact->cost || !exact->first_left || !exact->left)
+		return -ENOMEM;
+	for (uint32_t p = 0; p <= model->op_count && !err; p++)
+		err = cosma_board_init(&exact->board[p], model);
+	err = err ? err :
+		    cosma_bounds_init(&exact->bounds, model,
+				      (int64_t)exact->solve->options->budget);
+	err = err ? err : cosma_history_init(&exact->history, model);
+	return err ? err : cosma_schedule_init(&exact->schedule, model);
+}
+
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide, uint64_t work_limit,
+		int64_t *level)
+{
+	struct exact exact = {
+		.solve = solve,
+		.model = &solve->model,
+		.guide = guide,
+		.level = *level,
+		.work_end = solve->run.work + work_limit,
+		.complete = true,
+	};
+	int outcome = exact_init(&exact);
+
+	while (!outcome) {
+		if (solve->found && (uint64_t)exact.level >= solve->run.incumbent) {
+			outcome = COSMA_SOLVED;
+			break;
+		}
+		exact.next = COSMA_NEVER;
+		exact.back = NPUMEM_NONE;
+		cosma_board_start(&exact.board[0]);
+		outcome = visit(&exact, 0);
+		if (outcome)
+			break;
+		if (!exact.complete && !exact.found) {
+			outcome = COSMA_STOPPED;
+			break;
+		}
+		if (exact.found) {
+			outcome = COSMA_SOLVED;
+			break;
+		}
+		if (exact.next == COSMA_NEVER) {
+			outcome = solve->found ? COSMA_SOLVED : COSMA_EXHAUSTED;
+			exact.level = solve->found ? (int64_t)solve->run.incumbent : exact.level;
+			break;
+		}
+		exact.level = exact.next;
+		*level = exact.level;
+		solve->run.lower_bound = (uint64_t)exact.level;
+		if (exact.dead_room)
+			forget_dead(&exact);
+	}
+	if (outcome == COSMA_SOLVED)
+		*level = exact.level;
+	exact_fini(&exact);
+	return outcome;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/* Groups of critical operators whose charges may be added up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "critical.h"
+
+/* Comparisons of members, at most; what comes later is in no group. */
+#define MAX_WORK 50000000ull
+
+/* Whether a use of @x lies between @first and @last in every order. */
+static bool used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
+{
+	for
+		cosma_each(k, model->consumers, x)
+		{
+			uint32_t user = model->consumers.item[k];
+
+			if (cosma_before(model, first, user) && cosma_before(model, user, last))
+				return true;
+		}
+	return false;
+}
+
+/* Whether one stay away from the chip might serve both. */
+static bool share(const struct cosma_model *model, const struct cosma_critical *a,
+		  const struct cosma_critical *b)
+{
+	const struct cosma_critical *first = a, *last = b;
+
+	/* Numbers are topological. */
+	if (first->op > last->op) {
+		first = b;
+		last = a;
+	}
+	for (uint32_t i = 0, k = 0; i < a->member_count && k < b->member_count;) {
+		if (a->member[i] != b->member[k]) {
+			if (a->member[i] < b->member[k])
+				i++;
+			else
+				k++;
+			continue;
+		}
+		if (!cosma_before(model, first->op, last->op) ||
+		    !used_between(model, a->member[i], first->op, last->op))
+			return true;
+		i++;
+		k++;
+	}
+	return false;
+}
+
+/* Critical operators by falling excess, ties by number. */
+static uint32_t *by_excess(const struct cosma_bounds *bounds, uint32_t *count)
+{
+	uint32_t *order = malloc((bounds->critical_count + 1) * sizeof(*order)), n = 0;
+
+	if (!order)
+		return NULL;
+	for (uint32_t i = 0; i < bounds->critical_count; i++) {
+		uint32_t at = n;
+
+		if (bounds->critical[i].excess <= 0)
+			continue;
+		for (; at && bounds->critical[order[at - 1]].excess < bounds->critical[i].excess;
+		     at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+		n++;
+	}
+	*count = n;
+	return order;
+}
+
+/* The only group it shares with; NPUMEM_NONE for a new one; -1 for several. */
+static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const uint32_t *order,
+			 uint32_t before)
+{
+	const struct cosma_critical *critical = &bounds->critical[i];
+	int64_t group = NPUMEM_NONE;
+
+	for (uint32_t k = 0; k < before; k++) {
+		const struct cosma_critical *other = &bounds->critical[order[k]];
+
+		if (other->group == NPUMEM_NONE || other->group == group)
+			continue;
+		bounds->work += critical->member_count + other->member_count + 1;
+		if (!share(bounds->model, critical, other))
+			continue;
+		if (group != NPUMEM_NONE)
+			return -1;
+		group = other->group;
+	}
+	return group;
+}
+
+/* Each tensor's first spill goes to the group that has the first of its operators. */
+static int charge(struct cosma_bounds *bounds)
+{
+	const struct cosma_model *model = bounds->model;
+	uint32_t *owner = malloc((model->tensor_count + 1) * sizeof(*owner));
+
+	if (!owner)
+		return -ENOMEM;
+	for (uint32_t x = 0; x < model->tensor_count; x++)
+		owner[x] = NPUMEM_NONE;
+	for (uint32_t i = 0; i < bounds->critical_count; i++) {
+		struct cosma_critical *critical = &bounds->critical[i];
+
+		for (uint32_t k = 0; k < critical->member_count; k++) {
+			uint32_t x = critical->member[k];
+			bool has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+
+			critical->unit[k] = 1;
+			if (critical->group == NPUMEM_NONE)
+				continue;
+			bounds->charged[x] = true;
+			if (owner[x] == NPUMEM_NONE)
+				owner[x] = critical->group;
+			if (owner[x] == critical->group && !has_copy)
+				critical->unit[k] = 2;
+		}
+	}
+	free(owner);
+	return 0;
+}
+
+int cosma_critical_group(struct cosma_bounds *bounds)
+{
+	uint32_t count = 0, *order = by_excess(bounds, &count);
+	uint64_t limit = bounds->work + MAX_WORK;
+
+	bounds->charged = calloc((size_t)bounds->model->tensor_count + 1, sizeof(*bounds->charged));
+	if (!order || !bounds->charged) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (uint32_t n = 0; n < count && bounds->work < limit; n++) {
+		int64_t group = group_for(bounds, order[n], order, n);
+
+		if (group < 0)
+			continue;
+		bounds->critical[order[n]].group = group == NPUMEM_NONE ? bounds->group_count++ :
+									  (uint32_t)group;
+	}
+	free(order);
+	return charge(bounds);
+}

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: MIT
+/* From a graph to the model that COSMA searches, and parts of models. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model.h"
+
+/* Sizes times uses up to this: costs and their sums stay far from overflow. */
+#define MAX_TRAFFIC (1ull << 60)
+
+bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value)
+{
+	for (uint32_t k = list->first[i]; k < list->first[i + 1]; k++)
+		if (list->item[k] == value)
+			return true;
+	return false;
+}
+
+void cosma_model_fini(struct cosma_model *model)
+{
+	struct cosma_list *lists[] = { &model->inputs, &model->outputs, &model->consumers,
+				       &model->before, &model->after };
+
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		free(lists[i]->first);
+		free(lists[i]->item);
+	}
+	free(model->size);
+	free(model->flags);
+	free(model->producer);
+	free(model->tensor_of);
+	free(model->op_of);
+	free(model->work);
+	free(model->need);
+	free(model->ancestors);
+	memset(model, 0, sizeof(*model));
+}
+
+static int list_alloc(struct cosma_list *list, uint32_t count, size_t items)
+{
+	list->first = calloc((size_t)count + 1, sizeof(*list->first));
+	list->item = malloc((items + 1) * sizeof(*list->item));
+	return list->first && list->item ? 0 : -ENOMEM;
+}
+
+/* Arrays for so many operators, tensors, inputs and outputs. */
+static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors, size_t inputs,
+		       size_t outputs)
+{
+	memset(model, 0, sizeof(*model));
+	model->words = (ops + 63) / 64;
+	model->size = calloc((size_t)tensors + 1, sizeof(*model->size));
+	model->flags = calloc((size_t)tensors + 1, sizeof(*model->flags));
+	model->producer = calloc((size_t)tensors + 1, sizeof(*model->producer));
+	model->tensor_of = calloc((size_t)tensors + 1, sizeof(*model->tensor_of));
+	model->op_of = calloc((size_t)ops + 1, sizeof(*model->op_of));
+	model->work = calloc((size_t)ops + 1, sizeof(*model->work));
+	model->need = calloc((size_t)ops + 1, sizeof(*model->need));
+	model->ancestors = calloc((size_t)ops * model->words + 1, sizeof(*model->ancestors));
+	if (!model->size || !model->flags || !model->producer || !model->tensor_of ||
+	    !model->op_of || !model->work || !model->need || !model->ancestors ||
+	    list_alloc(&model->inputs, ops, inputs) || list_alloc(&model->outputs, ops, outputs) ||
+	    list_alloc(&model->consumers, tensors, inputs))
+		return -ENOMEM;
+	return 0;
+}
+
+/* Consumers, producers and needs, from inputs and outputs. */
+static void derive_lists(struct cosma_model *model)
+{
+	struct cosma_list *consumers = &model->consumers;
+
+	for (uint32_t x = 0; x < model->tensor_count; x++)
+		model->producer[x] = NPUMEM_NONE;
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		model->need[v] = model->work[v];
+		for
+			cosma_each(k, model->inputs, v)
+			{
+				consumers->first[model->inputs.item[k] + 1]++;
+				model->need[v] += model->size[model->inputs.item[k]];
+			}
+		for
+			cosma_each(k, model->outputs, v)
+			{
+				model->producer[model->outputs.item[k]] = v;
+				model->need[v] += model->size[model->outputs.item[k]];
+			}
+	}
+	for (uint32_t x = 0; x < model->tensor_count; x++)
+		consumers->first[x + 1] += consumers->first[x];
+	/* Filled from the back, so that first[] ends up where it was. */
+	for (uint32_t v = model->op_count; v-- > 0;)
+		for
+			cosma_each(k, model->inputs, v)
+				consumers->item[--consumers->first[model->inputs.item[k] + 1]] = v;
+	for (uint32_t x = 0; x < model->tensor_count; x++)
+		consumers->first[x] = consumers->first[x + 1];
+	consumers->first[model->tensor_count] =
+		model->op_count ? model->inputs.first[model->op_count] : 0;
+}
+
+/* What must have run directly before each: the producers of its inputs. */
+static int derive_before(struct cosma_model *model)
+{
+	struct cosma_list *before = &model->before;
+	uint32_t count = 0;
+
+	if (list_alloc(before, model->op_count, model->inputs.first[model->op_count]))
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		for
+			cosma_each(k, model->inputs, v)
+			{
+				uint32_t from = model->producer[model->inputs.item[k]];
+				bool known = from == NPUMEM_NONE;
+
+				for (uint32_t j = before->first[v]; j < count && !known; j++)
+					known = before->item[j] == from;
+				if (!known)
+					before->item[count++] = from;
+			}
+		before->first[v + 1] = count;
+	}
+	return 0;
+}
+
+static int derive_after(struct cosma_model *model)
+{
+	const struct cosma_list *before = &model->before;
+	struct cosma_list *after = &model->after;
+	uint32_t n = model->op_count;
+
+	if (list_alloc(after, n, before->first[n]))
+		return -ENOMEM;
+	for (uint32_t k = 0; k < before->first[n]; k++)
+		after->first[before->item[k] + 1]++;
+	for (uint32_t v = 0; v < n; v++)
+		after->first[v + 1] += after->first[v];
+	for (uint32_t v = n; v-- > 0;)
+		for
+			cosma_each(k, *before, v)
+				after->item[--after->first[before->item[k] + 1]] = v;
+	for (uint32_t v = 0; v < n; v++)
+		after->first[v] = after->first[v + 1];
+	after->first[n] = before->first[n];
+	return 0;
+}
+
+static void derive_ancestors(struct cosma_model *model)
+{
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		uint64_t *row = model->ancestors + (size_t)v * model->words;
+
+		for
+			cosma_each(k, model->before, v)
+			{
+				uint32_t from = model->before.item[k];
+				const uint64_t *other =
+					model->ancestors + (size_t)from * model->words;
+
+				for (uint32_t w = 0; w < model->words; w++)
+					row[w] |= other[w];
+				cosma_set(row, from);
+			}
+	}
+}
+
+/* -------------------------------------------------------------- from a graph */
+
+/* What reading a graph needs besides the model. */
+struct reading {
+	const struct npuplan_graph *graph;
+	const struct npuplan_cosma_options *options;
+	struct npuplan_error *error;
+	uint32_t *writer;   /* per tensor */
+	uint32_t *uses;	    /* distinct operators that read it, per tensor */
+	uint32_t *last;	    /* operator that touched it last, per tensor */
+	uint32_t *model_of; /* per tensor */
+	uint32_t *order;    /* of operators */
+	uint32_t *waiting;  /* inputs not yet produced, per operator */
+};
+
+static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char text[96])
+{
+	if (graph->ops[op].name[0])
+		snprintf(text, 96, "%s", graph->ops[op].name);
+	else
+		snprintf(text, 96, "operator %u", op);
+	return text;
+}
+
+static int check_tensor(struct reading *reading, uint32_t i)
+{
+	const struct npuplan_tensor *tensor = &reading->graph->tensors[i];
+	uint32_t wrong = NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS;
+	char text[96];
+
+	if (tensor->flags & wrong || tensor->kind == NPUMEM_TENSOR_STATE)
+		return npuplan_fail(reading->error, -EOPNOTSUPP, "tensor '%s': cosma plans no %s",
+				    npuplan_tensor_label(reading->graph, i, text),
+				    tensor->flags & NPUMEM_TENSOR_ALIAS	   ? "aliases" :
+				    tensor->flags & NPUMEM_TENSOR_EXTERNAL ? "external tensors" :
+				    tensor->flags & NPUMEM_TENSOR_FIXED	   ? "fixed offsets" :
+									     "state");
+	return 0;
+}
+
+/* Who writes and who reads; an operator may list a tensor several times. */
+static int count_uses(struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	char name[96], other[96];
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		reading->writer[i] = NPUMEM_NONE;
+		reading->last[i] = NPUMEM_NONE;
+		reading->model_of[i] = NPUMEM_NONE;
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		const struct npuplan_op *op = &graph->ops[v];
+
+		if (!op->output_count)
+			return npuplan_fail(reading->error, -EINVAL, "'%s' has no outputs",
+					    op_label(graph, v, name));
+		for (uint32_t k = 0; k < op->output_count; k++) {
+			uint32_t t = op->outputs[k], kind = graph->tensors[t].kind;
+
+			if (reading->writer[t] != NPUMEM_NONE || kind == NPUMEM_TENSOR_INPUT ||
+			    kind == NPUMEM_TENSOR_PARAMETER)
+				return npuplan_fail(reading->error, -EINVAL,
+						    "'%s' writes '%s', which %s",
+						    op_label(graph, v, name),
+						    npuplan_tensor_label(graph, t, other),
+						    reading->writer[t] != NPUMEM_NONE ?
+							    "was written before" :
+							    "is never written");
+			reading->writer[t] = v;
+		}
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		for (uint32_t k = 0; k < graph->ops[v].input_count; k++) {
+			uint32_t t = graph->ops[v].inputs[k], kind = graph->tensors[t].kind;
+
+			if (reading->last[t] == v)
+				continue;
+			reading->last[t] = v;
+			reading->uses[t]++;
+			if (reading->writer[t] != NPUMEM_NONE)
+				reading->waiting[v]++;
+			else if (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_PARAMETER)
+				return npuplan_fail(reading->error, -EINVAL,
+						    "'%s' reads '%s', which nothing writes",
+						    op_label(graph, v, name),
+						    npuplan_tensor_label(graph, t, other));
+		}
+	return 0;
+}
+
+/* The graph's own order if it is one, else the topological order nearest to it. */
+static int find_order(struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	uint32_t count = 0;
+	char name[96];
+
+	for (bool moved = true; moved;) {
+		moved = false;
+		for (uint32_t v = 0; v < graph->op_count; v++) {
+			if (reading->waiting[v])
+				continue;
+			reading->waiting[v] = NPUMEM_NONE;
+			reading->order[count++] = v;
+			moved = true;
+			for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
+				reading->last[graph->ops[v].outputs[k]] = NPUMEM_NONE;
+			for (uint32_t u = 0; u < graph->op_count; u++)
+				for (uint32_t k = 0; k < graph->ops[u].input_count; k++) {
+					uint32_t t = graph->ops[u].inputs[k];
+
+					if (reading->writer[t] != v || reading->last[t] == u)
+						continue;
+					reading->last[t] = u;
+					reading->waiting[u]--;
+				}
+		}
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		if (reading->waiting[v] != NPUMEM_NONE)
+			return npuplan_fail(reading->error, -EINVAL,
+					    "'%s' is on a cycle, or behind one",
+					    op_label(graph, v, name));
+	return 0;
+}
+
+/* Whether the tensor is searched for a place of its own. */
+static bool is_placed(const struct reading *reading, uint32_t t)
+{
+	uint32_t kind = reading->graph->tensors[t].kind;
+
+	if (kind == NPUMEM_TENSOR_PARAMETER)
+		return reading->options->with_parameters && reading->uses[t] > 1;
+	return kind != NPUMEM_TENSOR_INPUT || reading->uses[t];
+}
+
+static int check_sizes(struct reading *reading)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t t = 0; t < reading->graph->tensor_count; t++) {
+		uint64_t bytes = reading->graph->tensors[t].size;
+
+		if (__builtin_mul_overflow(bytes, reading->uses[t] + 2ull, &bytes) ||
+		    __builtin_add_overflow(sum, bytes, &sum) || sum > MAX_TRAFFIC)
+			return npuplan_fail(reading->error, -EINVAL,
+					    "sizes up to tensor %u, times their uses, exceed 2^60",
+					    t);
+	}
+	return 0;
+}
+
+static void fill_op(struct cosma_model *model, struct reading *reading, uint32_t v, uint32_t *in,
+		    uint32_t *out)
+{
+	const struct npuplan_op *op = &reading->graph->ops[reading->order[v]];
+
+	model->op_of[v] = reading->order[v];
+	for (uint32_t k = 0; k < op->input_count; k++) {
+		uint32_t t = op->inputs[k], x = reading->model_of[t];
+		bool again = false;
+
+		for (uint32_t j = 0; j < k && !again; j++)
+			again = op->inputs[j] == t;
+		if (again)
+			continue;
+		if (x != NPUMEM_NONE)
+			model->inputs.item[(*in)++] = x;
+		else if (reading->options->with_parameters)
+			model->work[v] += reading->graph->tensors[t].size;
+	}
+	for (uint32_t k = 0; k < op->output_count; k++)
+		model->outputs.item[(*out)++] = reading->model_of[op->outputs[k]];
+	model->inputs.first[v + 1] = *in;
+	model->outputs.first[v + 1] = *out;
+}
+
+static int fill_model(struct cosma_model *model, struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	size_t inputs = 0, outputs = 0;
+	uint32_t in = 0, out = 0;
+
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		inputs += graph->ops[v].input_count;
+		outputs += graph->ops[v].output_count;
+	}
+	if (model_alloc(model, graph->op_count, graph->tensor_count, inputs, outputs))
+		return -ENOMEM;
+	model->op_count = graph->op_count;
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		uint32_t kind = graph->tensors[t].kind, x = model->tensor_count;
+
+		if (!is_placed(reading, t) ||
+		    (!reading->uses[t] && reading->writer[t] == NPUMEM_NONE))
+			continue;
+		reading->model_of[t] = x;
+		model->tensor_of[x] = t;
+		model->size[x] = (int64_t)graph->tensors[t].size;
+		if (kind == NPUMEM_TENSOR_OUTPUT)
+			model->flags[x] = COSMA_OUTPUT;
+		else if (kind == NPUMEM_TENSOR_PARAMETER)
+			model->flags[x] = COSMA_HOST;
+		else if (kind == NPUMEM_TENSOR_INPUT)
+			model->flags[x] = COSMA_HOST |
+					  (reading->options->inputs_resident ? COSMA_ENTRY : 0);
+		model->tensor_count++;
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		fill_op(model, reading, v, &in, &out);
+	derive_lists(model);
+	if (derive_before(model) || derive_after(model))
+		return -ENOMEM;
+	derive_ancestors(model);
+	return 0;
+}
+
+int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
+		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
+{
+	size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
+	struct reading reading = {
+		.graph = graph,
+		.options = options,
+		.error = error,
+		.writer = calloc(tensors, sizeof(uint32_t)),
+		.uses = calloc(tensors, sizeof(uint32_t)),
+		.last = calloc(tensors, sizeof(uint32_t)),
+		.model_of = calloc(tensors, sizeof(uint32_t)),
+		.order = calloc(ops, sizeof(uint32_t)),
+		.waiting = calloc(ops, sizeof(uint32_t)),
+	};
+	int err = 0;
+
+	memset(model, 0, sizeof(*model));
+	if (!reading.writer || !reading.uses || !reading.last || !reading.model_of ||
+	    !reading.order || !reading.waiting)
+		err = npuplan_fail(error, -ENOMEM, "out of memory");
+	if (!err && !graph->op_count)
+		err = npuplan_fail(error, -EINVAL, "the graph has no operators");
+	for (uint32_t t = 0; t < graph->tensor_count && !err; t++)
+		err = check_tensor(&reading, t);
+	err = err ? err : count_uses(&reading);
+	err = err ? err : check_sizes(&reading);
+	err = err ? err : find_order(&reading);
+	if (!err && fill_model(model, &reading))
+		err = npuplan_fail(error, -ENOMEM, "out of memory");
+	free(reading.writer);
+	free(reading.uses);
+	free(reading.last);
+	free(reading.model_of);
+	free(reading.order);
+	free(reading.waiting);
+	if (err)
+		cosma_model_fini(model);
+	return err;
+}
+
+/* ------------------------------------------------------------ part of a model */
+
+static uint32_t part_tensor(struct cosma_model *part, const struct cosma_model *whole, uint32_t x,
+			    uint32_t *part_of)
+{
+	if (part_of[x] == NPUMEM_NONE) {
+		part_of[x] = part->tensor_count;
+		part->tensor_of[part->tensor_count] = x;
+		part->size[part->tensor_count] = whole->size[x];
+		part->flags[part->tensor_count++] = whole->flags[x];
+	}
+	return part_of[x];
+}
+
+static int part_order(struct cosma_model *part, const struct cosma_model *whole)
+{
+	struct cosma_list *before = &part->before;
+	uint32_t count = 0;
+
+	before->first = calloc((size_t)part->op_count + 1, sizeof(*before->first));
+	if (!before->first)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < part->op_count; v++) {
+		uint64_t *row = part->ancestors + (size_t)v * part->words;
+
+		for (uint32_t u = 0; u < v; u++)
+			if (cosma_before(whole, part->op_of[u], part->op_of[v]))
+				cosma_set(row, u);
+		for (uint32_t u = v; u-- > 0;) {
+			bool implied = !cosma_bit(row, u);
+
+			/* Only those that no other one implies. */
+			for (uint32_t k = before->first[v]; k < count && !implied; k++)
+				implied = cosma_before(part, u, before->item[k]);
+			if (implied)
+				continue;
+			if (npuplan_grow(&before->item, count, sizeof(*before->item)))
+				return -ENOMEM;
+			before->item[count++] = u;
+		}
+		before->first[v + 1] = count;
+	}
+	return derive_after(part);
+}
+
+int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, const uint32_t *ops,
+		     uint32_t op_count, const bool *keep)
+{
+	uint32_t *part_of = malloc(((size_t)whole->tensor_count + 1) * sizeof(*part_of));
+	uint32_t in = 0, out = 0;
+	size_t inputs = 0, outputs = 0;
+	int err;
+
+	for (uint32_t i = 0; i < op_count; i++) {
+		inputs += whole->inputs.first[ops[i] + 1] - whole->inputs.first[ops[i]];
+		outputs += whole->outputs.first[ops[i] + 1] - whole->outputs.first[ops[i]];
+	}
+	err = model_alloc(part, op_count, (uint32_t)(inputs + outputs), inputs, outputs);
+	if (!part_of || err) {
+		free(part_of);
+		cosma_model_fini(part);
+		return -ENOMEM;
+	}
+	for (uint32_t x = 0; x < whole->tensor_count; x++)
+		part_of[x] = NPUMEM_NONE;
+	part->op_count = op_count;
+	for (uint32_t i = 0; i < op_count; i++) {
+		uint32_t v = ops[i];
+
+		part->op_of[i] = v;
+		part->work[i] = whole->work[v];
+		for
+			cosma_each(k, whole->inputs, v)
+			{
+				uint32_t x = whole->inputs.item[k];
+
+				if (keep && !keep[x])
+					part->work[i] += whole->size[x];
+				else
+					part->inputs.item[in++] =
+						part_tensor(part, whole, x, part_of);
+			}
+		for
+			cosma_each(k, whole->outputs, v)
+			{
+				uint32_t x = whole->outputs.item[k];
+
+				if (keep && !keep[x])
+					part->work[i] += whole->size[x];
+				else
+					part->outputs.item[out++] =
+						part_tensor(part, whole, x, part_of);
+			}
+		part->inputs.first[i + 1] = in;
+		part->outputs.first[i + 1] = out;
+	}
+	derive_lists(part);
+	for (uint32_t x = 0; x < part->tensor_count; x++) {
+		if (part->producer[x] != NPUMEM_NONE ||
+		    whole->producer[part->tensor_of[x]] == NPUMEM_NONE)
+			continue;
+		part->flags[x] |= COSMA_ENTRY;
+		if (part->flags[x] & COSMA_OUTPUT)
+			part->flags[x] |= COSMA_HOST;
+	}
+	err = part_order(part, whole);
+	free(part_of);
+	if (err)
+		cosma_model_fini(part);
+	return err;
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* Limits, and what the caller is told. */
+#include "../planners.h"
+#include "run.h"
+
+/* Work units between two looks at the clock. */
+#define LOOK_EVERY 200000
+
+void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options)
+{
+	*run = (struct cosma_run){
+		.options = options,
+		.work_limit = options->work_limit ? options->work_limit : NPUPLAN_COSMA_WORK,
+		.memory_limit = options->memory_limit ? options->memory_limit :
+							NPUPLAN_COSMA_MEMORY,
+		.incumbent = UINT64_MAX,
+		.started = npuplan_now(),
+	};
+	if (options->deadline_seconds > 0)
+		run->deadline = run->started + options->deadline_seconds;
+}
+
+void cosma_run_report(struct cosma_run *run)
+{
+	struct npuplan_cosma_progress progress = {
+		.incumbent = run->incumbent,
+		.lower_bound = run->lower_bound,
+		.work = run->work,
+		.memory = run->memory,
+		.gap = 1,
+	};
+
+	run->told_at = run->work;
+	if (!run->options->progress || run->stopped)
+		return;
+	if (!run->incumbent || run->incumbent == run->lower_bound)
+		progress.gap = 0;
+	else if (run->incumbent != UINT64_MAX)
+		progress.gap = (double)(run->incumbent - run->lower_bound) / (double)run->incumbent;
+	progress.seconds = npuplan_now() - run->started;
+	run->stopped = run->options->progress(run->options->context, &progress) != 0;
+}
+
+bool cosma_run_over(struct cosma_run *run)
+{
+	if (run->work >= run->work_limit)
+		run->stopped = true;
+	if (run->stopped || run->work - run->told_at < LOOK_EVERY)
+		return run->stopped;
+	if (run->deadline && npuplan_now() >= run->deadline)
+		run->stopped = true;
+	cosma_run_report(run);
+	return run->stopped;
+}
+
+double cosma_run_left(const struct cosma_run *run)
+{
+	double left = run->deadline - npuplan_now();
+
+	if (!run->deadline)
+		return 0;
+	return left > 1e-6 ? left : 1e-6;
+}
+
+bool cosma_run_hold(struct cosma_run *run, int64_t bytes)
+{
+	run->memory += (uint64_t)bytes;
+	if (run->memory > run->peak_memory)
+		run->peak_memory = run->memory;
+	return run->memory <= run->memory_limit;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/* Schedules, what they cost, and when each tensor is on chip. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stays.h"
+
+void cosma_schedule_fini(struct cosma_schedule *schedule)
+{
+	free(schedule->order);
+	free(schedule->position);
+	free(schedule->uses);
+	free(schedule->away);
+	memset(schedule, 0, sizeof(*schedule));
+}
+
+int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model)
+{
+	size_t ops = (size_t)model->op_count + 1;
+	size_t uses = (size_t)model->consumers.first[model->tensor_count] + 1;
+
+	memset(schedule, 0, sizeof(*schedule));
+	schedule->model = model;
+	schedule->order = calloc(ops, sizeof(*schedule->order));
+	schedule->position = calloc(ops, sizeof(*schedule->position));
+	schedule->uses = calloc(uses, sizeof(*schedule->uses));
+	schedule->away = calloc(uses, sizeof(*schedule->away));
+	if (schedule->order && schedule->position && schedule->uses && schedule->away)
+		return 0;
+	cosma_schedule_fini(schedule);
+	return -ENOMEM;
+}
+
+void cosma_schedule_copy(struct cosma_schedule *to, const struct cosma_schedule *from)
+{
+	const struct cosma_model *model = from->model;
+	size_t uses = model->consumers.first[model->tensor_count];
+
+	memcpy(to->order, from->order, model->op_count * sizeof(*to->order));
+	memcpy(to->position, from->position, model->op_count * sizeof(*to->position));
+	memcpy(to->uses, from->uses, uses * sizeof(*to->uses));
+	memcpy(to->away, from->away, uses * sizeof(*to->away));
+}
+
+void cosma_schedule_order(struct cosma_schedule *schedule)
+{
+	const struct cosma_model *model = schedule->model;
+	uint32_t *filled = schedule->position;
+
+	/* Consumers by position: each tensor's list is filled as its users run. */
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				schedule->uses[k] = NPUMEM_NONE;
+				schedule->away[k] = false;
+			}
+	}
+	for (uint32_t p = 0; p < model->op_count; p++) {
+		uint32_t v = schedule->order[p];
+
+		for
+			cosma_each(k, model->inputs, v)
+			{
+				uint32_t at = model->consumers.first[model->inputs.item[k]];
+
+				while (schedule->uses[at] != NPUMEM_NONE)
+					at++;
+				schedule->uses[at] = v;
+			}
+	}
+	for (uint32_t p = 0; p < model->op_count; p++)
+		filled[schedule->order[p]] = p;
+}
+
+void cosma_schedule_part(struct cosma_schedule *schedule, const struct cosma_model *part,
+			 const struct cosma_path *path, uint32_t at)
+{
+	for (uint32_t p = 0; p < path->op_count; p++)
+		schedule->order[at + p] = part->op_of[path->order[p]];
+}
+
+void cosma_schedule_evict(struct cosma_schedule *schedule, uint32_t tensor, uint32_t position)
+{
+	for
+		cosma_each(k, schedule->model->consumers,
+			   tensor) if (schedule->position[schedule->uses[k]] >= position)
+		{
+			schedule->away[k] = true;
+			return;
+		}
+}
+
+void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, int64_t *fill)
+{
+	const struct cosma_model *model = schedule->model;
+
+	*spill = 0;
+	*fill = 0;
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				if (!schedule->away[k])
+					continue;
+				*fill += model->size[x];
+				*spill += host ? 0 : model->size[x];
+				host = true;
+			}
+	}
+}
+
+void cosma_stays_fini(struct cosma_stays *stays)
+{
+	free(stays->stay);
+	memset(stays, 0, sizeof(*stays));
+}
+
+static int add(struct cosma_stays *stays, struct cosma_stay stay)
+{
+	if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
+		return -ENOMEM;
+	stays->stay[stays->count++] = stay;
+	return 0;
+}
+
+static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *schedule, uint32_t x)
+{
+	const struct cosma_model *model = schedule->model;
+	uint32_t first = model->consumers.first[x], end = model->consumers.first[x + 1];
+	struct cosma_stay stay = { .tensor = x };
+	int err = 0;
+
+	if (model->producer[x] != NPUMEM_NONE)
+		stay.from = schedule->position[model->producer[x]] + 1;
+	else if (!(model->flags[x] & COSMA_ENTRY))
+		stay.from = schedule->position[schedule->uses[first]] + 1;
+	stay.to = stay.from;
+	for (uint32_t k = first; k < end && !err; k++) {
+		uint32_t at = schedule->position[schedule->uses[k]] + 1;
+
+		if (schedule->away[k]) {
+			err = add(stays, stay);
+			stay.from = at;
+		}
+		stay.to = at;
+	}
+	return err ? err : add(stays, stay);
+}
+
+/* Parameters that only this operator uses. */
+static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule *schedule,
+			  const struct npuplan_graph *graph, uint32_t position)
+{
+	const struct cosma_model *model = schedule->model;
+	uint32_t v = schedule->order[position];
+	const struct npuplan_op *op = &graph->ops[model->op_of[v]];
+	int err = 0;
+
+	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
+		uint32_t t = op->inputs[k];
+		bool known = graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER;
+
+		for (uint32_t j = 0; j < k && !known; j++)
+			known = op->inputs[j] == t;
+		for
+			cosma_each(j, model->inputs, v)
+				known |= model->tensor_of[model->inputs.item[j]] == t;
+		if (!known)
+			err = add(stays, (struct cosma_stay){
+						 .tensor = t,
+						 .from = position + 1,
+						 .to = position + 1,
+						 .parameter = true,
+					 });
+	}
+	return err;
+}
+
+int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,
+		     const struct npuplan_graph *graph)
+{
+	const struct cosma_model *model = schedule->model;
+	int err = 0;
+
+	memset(stays, 0, sizeof(*stays));
+	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
+		err = add_tensor(stays, schedule, x);
+	for (uint32_t p = 0; p < model->op_count && graph && !err; p++)
+		err = add_parameters(stays, schedule, graph, p);
+	if (err)
+		cosma_stays_fini(stays);
+	return err;
+}

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/* From stays to positions: loads, stores, spills, drops and fills between operators. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "addresses.h"
+
+/**
+ * struct writing - the plan in the making
+ * @begin, @end: stays by the instant they begin and end at
+ * @placed: residency of each stay
+ */
+struct writing {
+	const struct npuplan_graph *graph;
+	const struct cosma_schedule *schedule;
+	const struct cosma_stays *stays;
+	struct npuplan_cosma_plan *plan;
+	struct cosma_list begin;
+	struct cosma_list end;
+};
+
+static uint32_t graph_tensor(const struct writing *writing, uint32_t stay)
+{
+	const struct cosma_stay *at = &writing->stays->stay[stay];
+
+	return at->parameter ? at->tensor : writing->schedule->model->tensor_of[at->tensor];
+}
+
+static int add_step(struct writing *writing, enum npuplan_cosma_kind kind, uint32_t index)
+{
+	struct npuplan_cosma_plan *plan = writing->plan;
+
+	if (npuplan_grow(&plan->steps, plan->step_count, sizeof(*plan->steps)))
+		return -ENOMEM;
+	plan->steps[plan->step_count++] =
+		(struct npuplan_cosma_step){ .kind = kind, .index = index };
+	return 0;
+}
+
+/* Whether the tensor of a stay has another one behind, or before it. */
+static bool has_next(const struct cosma_stays *stays, uint32_t i)
+{
+	return i + 1 < stays->count && stays->stay[i + 1].tensor == stays->stay[i].tensor &&
+	       !stays->stay[i + 1].parameter;
+}
+
+static bool has_previous(const struct cosma_stays *stays, uint32_t i)
+{
+	return i && stays->stay[i - 1].tensor == stays->stay[i].tensor &&
+	       !stays->stay[i - 1].parameter;
+}
+
+/* What happens between two operators, first of all: who is stored or leaves. */
+static int leave(struct writing *writing, uint32_t instant)
+{
+	const struct cosma_model *model = writing->schedule->model;
+	struct npuplan_cosma_plan *plan = writing->plan;
+	int err = 0;
+
+	for
+		cosma_each(k, writing->begin, instant)
+		{
+			uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
+			const struct cosma_stay *stay = &writing->stays->stay[i];
+
+			if (err || stay->parameter || has_previous(writing->stays, i) ||
+			    !(model->flags[stay->tensor] & COSMA_OUTPUT))
+				continue;
+			if (stay->to == instant)
+				plan->residencies[i].to = plan->step_count;
+			plan->compulsory += writing->graph->tensors[t].size;
+			err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+		}
+	for
+		cosma_each(k, writing->end, instant)
+		{
+			uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
+			const struct cosma_stay *stay = &writing->stays->stay[i];
+			bool spill;
+
+			if (err || stay->parameter || !has_next(writing->stays, i))
+				continue;
+			spill = !has_previous(writing->stays, i) &&
+				!(model->flags[stay->tensor] & (COSMA_HOST | COSMA_OUTPUT));
+			plan->residencies[i].to = plan->step_count;
+			plan->spill += spill ? writing->graph->tensors[t].size : 0;
+			err = add_step(writing, spill ? NPUPLAN_COSMA_SPILL : NPUPLAN_COSMA_DROP,
+				       t);
+		}
+	return err;
+}
+
+/* And then who comes, for the operator at @instant. */
+static int come(struct writing *writing, uint32_t instant)
+{
+	const struct cosma_model *model = writing->schedule->model;
+	struct npuplan_cosma_plan *plan = writing->plan;
+	int err = 0;
+
+	for
+		cosma_each(k, writing->begin, instant)
+		{
+			uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
+			const struct cosma_stay *stay = &writing->stays->stay[i];
+			bool again = !stay->parameter && has_previous(writing->stays, i);
+			uint64_t size = writing->graph->tensors[t].size;
+
+			plan->residencies[i].from = plan->step_count;
+			if (err || (!stay->parameter && !again &&
+				    model->producer[stay->tensor] != NPUMEM_NONE))
+				continue;
+			if (again)
+				plan->fill += size;
+			else
+				plan->compulsory += size;
+			err = add_step(writing, again ? NPUPLAN_COSMA_FILL : NPUPLAN_COSMA_LOAD, t);
+		}
+	/* What the operator produces is there when it starts. */
+	for
+		cosma_each(k, writing->begin, instant)
+		{
+			uint32_t i = writing->begin.item[k];
+			const struct cosma_stay *stay = &writing->stays->stay[i];
+
+			if (!stay->parameter && !has_previous(writing->stays, i) &&
+			    model->producer[stay->tensor] != NPUMEM_NONE)
+				plan->residencies[i].from = plan->step_count;
+		}
+	return err;
+}
+
+static int by_instant(struct cosma_list *list, const struct cosma_stays *stays, uint32_t instants,
+		      bool end)
+{
+	list->first = calloc((size_t)instants + 2, sizeof(*list->first));
+	list->item = malloc(((size_t)stays->count + 1) * sizeof(*list->item));
+	if (!list->first || !list->item)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stays->count; i++)
+		list->first[(end ? stays->stay[i].to : stays->stay[i].from) + 1]++;
+	for (uint32_t t = 0; t < instants; t++)
+		list->first[t + 1] += list->first[t];
+	for (uint32_t i = stays->count; i-- > 0;)
+		list->item[--list->first[(end ? stays->stay[i].to : stays->stay[i].from) + 1]] = i;
+	for (uint32_t t = 0; t < instants; t++)
+		list->first[t] = list->first[t + 1];
+	list->first[instants] = stays->count;
+	return 0;
+}
+
+static void find_peak(const struct writing *writing, const uint64_t *offsets)
+{
+	uint32_t instants = writing->schedule->model->op_count + 1;
+	struct npuplan_cosma_plan *plan = writing->plan;
+	uint64_t now = 0;
+
+	for (uint32_t t = 0; t < instants; t++) {
+		for
+			cosma_each(k, writing->begin, t) now +=
+				writing->graph
+					->tensors[graph_tensor(writing, writing->begin.item[k])]
+					.size;
+		plan->peak = now > plan->peak ? now : plan->peak;
+		for
+			cosma_each(k, writing->end, t) now -=
+				writing->graph->tensors[graph_tensor(writing, writing->end.item[k])]
+					.size;
+	}
+	for (uint32_t i = 0; i < writing->stays->count; i++) {
+		uint64_t end = offsets[i] + writing->graph->tensors[graph_tensor(writing, i)].size;
+
+		plan->top = end > plan->top ? end : plan->top;
+	}
+}
+
+static int write_steps(struct writing *writing, const uint64_t *offsets)
+{
+	const struct cosma_schedule *schedule = writing->schedule;
+	const struct cosma_model *model = schedule->model;
+	struct npuplan_cosma_plan *plan = writing->plan;
+	int err = 0;
+
+	for (uint32_t i = 0; i < writing->stays->count; i++)
+		plan->residencies[i] = (struct npuplan_cosma_residency){
+			.tensor = graph_tensor(writing, i),
+			.offset = offsets[i],
+		};
+	for (uint32_t instant = 0; instant <= model->op_count && !err; instant++) {
+		uint32_t v;
+
+		if (!instant) {
+			err = leave(writing, 0);
+			continue;
+		}
+		v = schedule->order[instant - 1];
+		err = come(writing, instant);
+		for
+			cosma_each(k, writing->end, instant) plan->residencies[writing->end.item[k]]
+				.to = plan->step_count;
+		err = err ? err : add_step(writing, NPUPLAN_COSMA_RUN, model->op_of[v]);
+		err = err ? err : leave(writing, instant);
+	}
+	return err;
+}
+
+int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
+		const struct cosma_stays *stays, const uint64_t *offsets,
+		struct npuplan_cosma_plan *plan)
+{
+	struct writing writing = {
+		.graph = graph,
+		.schedule = schedule,
+		.stays = stays,
+		.plan = plan,
+	};
+	uint32_t instants = schedule->model->op_count + 1;
+	int err = by_instant(&writing.begin, stays, instants, false);
+
+	err = err ? err : by_instant(&writing.end, stays, instants, true);
+	plan->residencies = calloc((size_t)stays->count + 1, sizeof(*plan->residencies));
+	plan->residency_count = stays->count;
+	if (!plan->residencies)
+		err = -ENOMEM;
+	if (!err) {
+		find_peak(&writing, offsets);
+		err = write_steps(&writing, offsets);
+	}
+	free(writing.begin.first);
+	free(writing.begin.item);
+	free(writing.end.first);
+	free(writing.end.item);
+	return err;
+}
