@@ -209,6 +209,13 @@ check 'show without graph' usage_says \
 check 'run with plan and planner' usage_says \
 	'npumemctl run: --plan loads a plan; --planner and --arena-budget ask for one' \
 	"$ctl" run --plan plan.json --planner greedy "$net"
+check 'run with a path that is none' usage_says \
+	'npumemctl run: --path 1*x: not of the form EDGE[*COUNT],...' "$ctl" run --path '1*x' "$net"
+check 'run with two ways to choose a path' usage_says \
+	'npumemctl run: --path is not random; --max-iterations is for random' \
+	"$ctl" run --max-iterations 3 --path 0 "$net"
+check 'run with an unknown kind of buffer' usage_says \
+	'npumemctl run: --external heap: "system" or "carveout"' "$ctl" run --external heap "$net"
 check 'devices takes no argument' usage_says \
 	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
 for command in devices import plan verify run show; do

@@ -167,7 +167,7 @@ static unsigned int infer(struct npuplan_graph *graph, struct npuplan_plan *plan
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *p = &plan->placements[i];
 
-		if (reference_valid_at_entry(&graph->tensors[p->tensor]))
+		if (ref.entry[p->tensor])
 			assert_int_equal(reference_copy(p, ref.bytes[p->tensor],
 							graph->tensors[p->tensor].size, arena,
 							plan->info.arena_size, true),
@@ -177,7 +177,7 @@ static unsigned int infer(struct npuplan_graph *graph, struct npuplan_plan *plan
 	if (spoil)
 		arena[plan->placements[0].offset] ^= 1;
 	engine_run(verified, arena, KEY);
-	reference_run(&ref, KEY);
+	reference_block(&ref, 0, KEY);
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *p = &plan->placements[i];
 		const struct npuplan_tensor *t = &graph->tensors[p->tensor];
@@ -239,8 +239,8 @@ static void test_seed(void **state)
 	assert_memory_equal(one.bytes[3], two.bytes[3], graph->tensors[3].size);
 	/* The key matters, and every result depends on it. */
 	reference_randomize(&two, 5, true);
-	reference_run(&one, 1);
-	reference_run(&two, 2);
+	reference_block(&one, 0, 1);
+	reference_block(&two, 0, 2);
 	assert_memory_not_equal(one.bytes[5], two.bytes[5], graph->tensors[5].size);
 	assert_memory_not_equal(one.bytes[3], two.bytes[3], graph->tensors[3].size);
 	reference_release(&one);
@@ -271,12 +271,122 @@ static void test_copy_pieces(void **state)
 	assert_int_equal(reference_copy(&ring, tensor_bytes, 12, arena, 8, true), -EINVAL);
 }
 
+/* Tensors of one size, all of them placed, side by side. */
+static struct npuplan_plan place_all(const struct npuplan_graph *graph,
+				     struct npumem_placement *placements, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		placements[i] = (struct npumem_placement){
+			.tensor = i,
+			.offset = i * 8,
+			.region = { .length = graph->tensors[i].size, .count = { 1, 1, 1 } },
+		};
+	return (struct npuplan_plan){ .placements = placements, .placement_count = count };
+}
+
+static uint32_t plain(struct npuplan_graph *graph, uint32_t kind, uint32_t flags)
+{
+	struct npuplan_tensor t = {
+		.name = (char *)(uintptr_t)"t",
+		.size = 8,
+		.align = 1,
+		.kind = kind,
+		.flags = flags,
+		.alias_of = NPUMEM_NONE,
+	};
+	int64_t index = npuplan_graph_add_tensor(graph, &t);
+
+	assert_true(index >= 0);
+	return (uint32_t)index;
+}
+
+/* Carries are one assignment: two tensors that change places. */
+static void test_edge(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("carries");
+	struct npumem_carry carries[] = { { 0, 2 }, { 0, 1 }, { 1, 0 } };
+	struct npumem_edge edges[] = { { .carry_count = 1 },
+				       { .first_carry = 1, .carry_count = 2 } };
+	struct npumem_placement placements[3];
+	struct reference ref = { 0 };
+	struct npuplan_graph with;
+	struct npuplan_plan plan;
+
+	for (int i = 0; i < 4; i++)
+		plain(graph, NPUMEM_TENSOR_INTERMEDIATE, 0);
+	plan = place_all(graph, placements, 3);
+	with = *graph;
+	with.edges = edges;
+	with.edge_count = 2;
+	with.carries = carries;
+	with.carry_count = 3;
+	assert_int_equal(reference_init(&ref, &with, &plan), 0);
+	for (int i = 0; i < 3; i++)
+		memset(ref.bytes[i], i + 1, 8);
+	reference_edge(&ref, 1);
+	assert_int_equal(ref.bytes[0][0], 2);
+	assert_int_equal(ref.bytes[1][7], 1);
+	assert_int_equal(ref.bytes[2][7], 3);
+	reference_edge(&ref, 0);
+	assert_int_equal(ref.bytes[2][7], 2);
+	assert_int_equal(ref.bytes[0][7], 2);
+	/* Tensors that nothing places have no bytes to carry. */
+	assert_null(ref.bytes[3]);
+	carries[0].to = 3;
+	reference_edge(&ref, 0);
+	carries[0] = (struct npumem_carry){ 3, 2 };
+	reference_edge(&ref, 0);
+	assert_int_equal(ref.bytes[2][0], 2);
+	reference_release(&ref);
+	npuplan_graph_free(graph);
+}
+
+/* What aliases and external tensors have for bytes, and when. */
+static void test_buffers(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("aliases");
+	struct npuplan_plan plan = { 0 };
+	struct reference ref = { 0 };
+	struct npumem_region whole = { .length = 8, .count = { 1, 1, 1 } };
+	struct npumem_placement placement;
+	uint32_t base, alias, external, idle, input;
+
+	base = plain(graph, NPUMEM_TENSOR_INTERMEDIATE, 0);
+	alias = plain(graph, NPUMEM_TENSOR_INPUT, NPUMEM_TENSOR_ALIAS);
+	graph->tensors[alias].alias_of = base;
+	graph->tensors[alias].alias_offset = 4;
+	graph->tensors[alias].size = 4;
+	external = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_EXTERNAL);
+	idle = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_EXTERNAL);
+	input = plain(graph, NPUMEM_TENSOR_PARAMETER, 0);
+	assert_true(npuplan_graph_add_tile(graph, external, &whole) >= 0);
+	plan = place_all(graph, &placement, 1);
+	assert_int_equal(reference_init(&ref, graph, &plan), 0);
+	assert_ptr_equal(ref.bytes[alias], ref.bytes[base] + 4);
+	assert_non_null(ref.bytes[external]);
+	assert_null(ref.bytes[idle]);
+	assert_null(ref.bytes[input]);
+	/* Part of it is valid at entry, under the alias' name. */
+	assert_true(ref.entry[base]);
+	assert_true(ref.entry[alias]);
+	assert_false(ref.entry[external]);
+	reference_randomize(&ref, 3, true);
+	assert_memory_equal(ref.bytes[base], "\0\0\0\0", 4);
+	assert_memory_not_equal(ref.bytes[alias], "\0\0\0\0", 4);
+	reference_release(&ref);
+	/* An alias that is placed itself: no plan has that, but it leaks nothing. */
+	placement.tensor = alias;
+	assert_int_equal(reference_init(&ref, graph, &plan), 0);
+	reference_release(&ref);
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal),
-		cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_copy_pieces),
+		cmocka_unit_test(test_equal),	    cmocka_unit_test(test_seed),
+		cmocka_unit_test(test_copy_pieces), cmocka_unit_test(test_edge),
+		cmocka_unit_test(test_buffers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

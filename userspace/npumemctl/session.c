@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+#include "session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* SUBMITs that may be under way before the next one waits: jobs take kernel memory. */
+#define MAX_QUEUED 16
+
+/* Room between external tensors, so that a byte too many is seen by none of them. */
+#define EXTERNAL_ALIGN 64
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int64_t deadline(const struct session *s)
+{
+	return npumem_deadline((int64_t)(s->args->timeout * 1e9));
+}
+
+const char *session_device(const struct session *s)
+{
+	return s->device       ? npumem_device_path(s->device) :
+	       s->args->device ? s->args->device :
+				 "device";
+}
+
+/* --------------------------------------------------------------- device, plan */
+
+static int open_device(struct session *s)
+{
+	struct drm_npumem_engine *engines = NULL;
+	struct npumem_error error = { 0 };
+	uint32_t count = 0;
+
+	if (npumem_device_open(s->args->device, &s->device, &error) ||
+	    npumem_device_info(s->device, &s->info, &error) ||
+	    npumem_device_engines(s->device, &engines, &count, &error))
+		return failure(session_device(s), "%s", error.text);
+	s->engine = NPUMEM_NONE;
+	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++) {
+		if (engines[i].ops >> NPUMEM_OP_MIX & 1)
+			s->engine = engines[i].index;
+	}
+	free(engines);
+	if (s->engine == NPUMEM_NONE)
+		return failure(session_device(s), "none of its engines runs the operator \"mix\"");
+	return EXIT_OK;
+}
+
+/* Ask the daemon; the answer is read back as a blob. */
+static int request_plan(struct session *s)
+{
+	struct npumem_request request = {
+		.planner = s->args->planner,
+		.arena_budget = s->args->budget,
+		.deadline = deadline(s),
+	};
+	struct npuplan_error plan_error = { 0 };
+	struct npumem_error error = { 0 };
+	int err;
+
+	err = npumem_plan_request(s->graph, &request, &s->plan, &error);
+	if (err == -ENOTCONN)
+		return failure(
+			session_device(s),
+			"%s (start npumemd, or plan with \"npumemctl plan -o FILE\" and give "
+			"--plan FILE)",
+			error.text);
+	/* The driver ends it at the deadline, so that much and a little more. */
+	if (!err)
+		err = npumem_plan_wait(s->plan, npumem_deadline(INT64_MAX), &error);
+	if (!err)
+		err = npumem_plan_read(s->plan, &s->file.blob, &s->file.blob_size, &error);
+	if (err)
+		return failure(s->model.path, "%s", error.text);
+	if (npuplan_plan_read(s->file.blob, s->file.blob_size, &s->file.plan, &plan_error))
+		return failure(s->model.path, "the daemon's plan: %s", plan_error.text);
+	return EXIT_OK;
+}
+
+static int get_plan(struct session *s)
+{
+	struct npumem_error error = { 0 };
+	double start = now();
+	int status = EXIT_OK;
+
+	if (npumem_graph_create(s->device, s->model.blob, s->model.blob_size, NULL, &s->graph,
+				&error))
+		return failure(s->model.path, "%s", error.text);
+	if (!s->file.plan)
+		status = request_plan(s);
+	else if (npumem_plan_load(s->graph, s->file.blob, s->file.blob_size, NULL, &s->plan,
+				  &error))
+		status = failure(s->file.path, "%s", error.text);
+	s->plan_seconds = now() - start;
+	if (status == EXIT_OK && npumem_plan_stats(s->plan, &s->stats, &error))
+		status = failure(session_device(s), "%s", error.text);
+	return status;
+}
+
+int session_open(struct session *s)
+{
+	int status = open_device(s);
+
+	return status == EXIT_OK ? get_plan(s) : status;
+}
+
+/* ------------------------------------------------------------------------ run */
+
+static bool is_external(const struct session *s, uint32_t t)
+{
+	return (s->model.graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL) && s->ref.bytes[t];
+}
+
+/* One BO for all external tensors, side by side. */
+static int bind_externals(struct session *s)
+{
+	const struct npuplan_graph *graph = s->model.graph;
+	struct npumem_error error = { 0 };
+	uint64_t size = 0;
+	void *bytes;
+
+	s->external_offset = calloc(graph->tensor_count + (size_t)1, sizeof(*s->external_offset));
+	if (!s->external_offset)
+		return failure(s->model.path, "out of memory");
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		uint64_t align = graph->tensors[t].align;
+
+		if (!is_external(s, t))
+			continue;
+		if (align < EXTERNAL_ALIGN)
+			align = EXTERNAL_ALIGN;
+		size = (size + align - 1) & ~(align - 1);
+		s->external_offset[t] = size;
+		size += graph->tensors[t].size;
+	}
+	if (!size)
+		return EXIT_OK;
+	if (npumem_bo_create(s->device, size,
+			     s->args->carveout ? NPUMEM_BO_CARVEOUT : NPUMEM_BO_SYSTEM, 0,
+			     &s->external, &error) ||
+	    npumem_bo_map(s->external, &bytes, &error))
+		return failure(session_device(s), "%s", error.text);
+	s->external_bytes = bytes;
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (is_external(s, t) &&
+		    npumem_run_bind(s->run, t, s->external, s->external_offset[t], &error))
+			return failure(session_device(s), "tensor '%s': %s", graph->tensors[t].name,
+				       error.text);
+	return EXIT_OK;
+}
+
+int session_start(struct session *s)
+{
+	struct npumem_error error = { 0 };
+	void *arena;
+
+	if (s->stats.host_size &&
+	    npumem_bo_create(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM, 0, &s->host, &error))
+		return failure(session_device(s), "%s", error.text);
+	if (npumem_run_create(s->plan, 0, s->host, &s->run, &error) ||
+	    npumem_bo_map(npumem_run_arena(s->run), &arena, &error) ||
+	    npumem_sync_create(s->device, &s->sync, &error))
+		return failure(session_device(s), "%s", error.text);
+	s->arena = arena;
+	if (reference_init(&s->ref, s->model.graph, s->file.plan))
+		return failure(s->model.path, "out of memory for the reference: it needs %s",
+			       size_text(model_bytes(s->model.graph)).s);
+	return bind_externals(s);
+}
+
+int session_reset(struct session *s)
+{
+	struct npumem_error error = { 0 };
+
+	if (npumem_run_reset(s->run, &error))
+		return failure(session_device(s), "%s", error.text);
+	return EXIT_OK;
+}
+
+void session_release(struct session *s)
+{
+	reference_release(&s->ref);
+	free(s->external_offset);
+	npumem_run_destroy(s->run);
+	npumem_bo_destroy(s->external);
+	npumem_bo_destroy(s->host);
+	npumem_plan_destroy(s->plan);
+	npumem_graph_destroy(s->graph);
+	if (s->sync)
+		npumem_sync_destroy(s->device, s->sync);
+	npumem_device_close(s->device);
+	plan_file_release(&s->file);
+	model_release(&s->model);
+	*s = (struct session){ .args = s->args };
+}
+
+/* ----------------------------------------------------------------- inferences */
+
+/* What is valid at entry goes in, by the placements that hold it first. */
+static int copy_in(struct session *s)
+{
+	const struct npuplan_graph *graph = s->model.graph;
+	const struct npuplan_plan *plan = s->file.plan;
+
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[p->tensor];
+
+		if (!s->ref.entry[p->tensor] || p->block ||
+		    p->from != plan->blocks[0].first_position ||
+		    (tensor->flags & NPUMEM_TENSOR_HOST))
+			continue;
+		if (reference_copy(p, s->ref.bytes[p->tensor], tensor->size, s->arena,
+				   s->stats.arena_size, true))
+			return failure(s->model.path, "tensor '%s' is not inside the arena",
+				       tensor->name);
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (is_external(s, t) && s->ref.entry[t])
+			memcpy(s->external_bytes + s->external_offset[t], s->ref.bytes[t],
+			       graph->tensors[t].size);
+	return EXIT_OK;
+}
+
+static uint32_t last_position(const struct npumem_plan_block *block)
+{
+	return block->first_position + (block->position_count ? block->position_count - 1 : 0);
+}
+
+/* All bytes of a tensor that is no alias, from where it is when the path ends. */
+static int copy_out(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
+{
+	const struct npuplan_tensor *t = &s->model.graph->tensors[tensor];
+	uint32_t instance = path->steps[path->count - 1].instance;
+	const struct npuplan_plan *plan = s->file.plan;
+
+	if (is_external(s, tensor))
+		memcpy(bytes, s->external_bytes + s->external_offset[tensor], t->size);
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+
+		if (p->tensor == tensor && p->block == instance &&
+		    p->to == last_position(&plan->blocks[instance]) &&
+		    reference_copy(p, bytes, t->size, s->arena, s->stats.arena_size, false))
+			return failure(s->model.path, "tensor '%s' is not inside the arena",
+				       t->name);
+	}
+	return EXIT_OK;
+}
+
+int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
+{
+	const struct npuplan_tensor *t = &s->model.graph->tensors[tensor];
+	uint8_t *base;
+	int status;
+
+	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
+		return copy_out(s, path, tensor, bytes);
+	base = calloc(s->model.graph->tensors[t->alias_of].size, 1);
+	if (!base)
+		return failure(s->model.path, "out of memory");
+	status = copy_out(s, path, t->alias_of, base);
+	memcpy(bytes, base + t->alias_offset, t->size);
+	free(base);
+	return status;
+}
+
+/**
+ * struct batch - jobs of one SUBMIT in the making
+ * @jobs: @most of them have room
+ * @queued: SUBMITs since the last wait
+ */
+struct batch {
+	struct drm_npumem_job *jobs;
+	uint32_t count;
+	uint32_t most;
+	uint32_t queued;
+};
+
+static int wait_idle(struct session *s)
+{
+	struct npumem_error error = { 0 };
+
+	if (npumem_bo_wait(npumem_run_arena(s->run), deadline(s), &error))
+		return failure(session_device(s), "%s", error.text);
+	return EXIT_OK;
+}
+
+/* Submit what there is; @last: and have the syncobj signalled after it. */
+static int flush(struct session *s, struct batch *batch, bool last)
+{
+	struct drm_npumem_sync sync = { .handle = s->sync };
+	struct npumem_submit submit = { .jobs = batch->jobs, .job_count = batch->count };
+	struct npumem_error error = { 0 };
+
+	if (last) {
+		submit.out_syncs = &sync;
+		submit.out_count = 1;
+	}
+	if (npumem_run_submit(s->run, &submit, &error)) {
+		if (submit.failed_job == NPUMEM_NONE)
+			return failure(session_device(s), "%s", error.text);
+		return failure(session_device(s), "%s %" PRIu32 " was refused: %s",
+			       batch->jobs[submit.failed_job].flags & NPUMEM_JOB_EDGE ?
+				       "plan edge" :
+				       "position",
+			       batch->jobs[submit.failed_job].first_position, error.text);
+	}
+	s->jobs += batch->count;
+	batch->count = 0;
+	if (++batch->queued < MAX_QUEUED)
+		return EXIT_OK;
+	batch->queued = 0;
+	return wait_idle(s);
+}
+
+static int add_job(struct session *s, struct batch *batch, struct drm_npumem_job job)
+{
+	int status = batch->count == batch->most ? flush(s, batch, false) : EXIT_OK;
+
+	if (status == EXIT_OK)
+		batch->jobs[batch->count++] = job;
+	return status;
+}
+
+/* Every position and edge of the path, each a job of its own. */
+static int submit_path(struct session *s, struct batch *batch, const struct path *path,
+		       uint64_t key)
+{
+	int status = EXIT_OK;
+
+	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
+		const struct npumem_plan_block *block =
+			&s->file.plan->blocks[path->steps[i].instance];
+
+		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count; p++)
+			status = add_job(s, batch,
+					 npumem_job_positions(s->engine, block->first_position + p,
+							      1, NPUMEM_OP_MIX, key));
+		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
+			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));
+		s->blocks++;
+	}
+	return status == EXIT_OK && batch->count ? flush(s, batch, true) : status;
+}
+
+static int execute(struct session *s, const struct path *path, uint64_t key)
+{
+	struct drm_npumem_sync sync = { .handle = s->sync };
+	struct batch batch = { .most = s->info.max_jobs ? s->info.max_jobs : 1 };
+	struct npumem_error error = { 0 };
+	uint64_t before = s->jobs;
+	int status;
+
+	batch.jobs = calloc(batch.most, sizeof(*batch.jobs));
+	if (!batch.jobs)
+		return failure(s->model.path, "out of memory");
+	status = submit_path(s, &batch, path, key);
+	free(batch.jobs);
+	if (status == EXIT_OK && s->jobs != before &&
+	    npumem_sync_wait(s->device, &sync, 1, deadline(s), &error))
+		status = failure(session_device(s), "%s", error.text);
+	return status == EXIT_OK ? wait_idle(s) : status;
+}
+
+int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first)
+{
+	double start;
+	int status;
+
+	reference_randomize(&s->ref, seed, first);
+	status = copy_in(s);
+	if (status != EXIT_OK)
+		return status;
+	start = now();
+	status = execute(s, path, seed);
+	s->run_seconds += now() - start;
+	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
+		const struct path_step *step = &path->steps[i];
+
+		reference_block(&s->ref, s->file.plan->blocks[step->instance].block, seed);
+		if (step->edge != NPUMEM_NONE)
+			reference_edge(&s->ref, s->file.plan->edges[step->edge].edge);
+	}
+	return status;
+}

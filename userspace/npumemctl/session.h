@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One model on one device: a graph, its plan, and a run of it that executes
+ * inferences with operator "mix" beside the reference.
+ */
+#ifndef NPUMEMCTL_SESSION_H
+#define NPUMEMCTL_SESSION_H
+
+#include "npumem.h"
+#include "npumemctl.h"
+#include "path.h"
+#include "reference.h"
+
+/**
+ * struct session_args - how to run
+ * @device: node, or NULL for the first npumem device
+ * @planner, @budget: for npumemd; NULL and 0: as it likes
+ * @timeout: seconds, for planning and for each inference
+ * @carveout: external tensors are bound to a BO in the carveout, not in system memory
+ */
+struct session_args {
+	const char *device;
+	const char *planner;
+	uint64_t budget;
+	double timeout;
+	bool carveout;
+};
+
+/**
+ * struct session
+ * @args: the caller's
+ * @model, @file: the caller loads them; @file.plan is NULL until the daemon made one
+ * @external: BO that all external tensors are bound to, or NULL without any
+ * @external_offset: per tensor where it is in @external
+ * @arena, @external_bytes: both mapped
+ * @jobs, @blocks: submitted, and plan blocks executed, so far
+ */
+struct session {
+	const struct session_args *args;
+	struct model model;
+	struct plan_file file;
+	struct npumem_device *device;
+	struct drm_npumem_info info;
+	struct npumem_graph *graph;
+	struct npumem_plan *plan;
+	struct npumem_plan_stats stats;
+	struct npumem_bo *host;
+	struct npumem_bo *external;
+	uint64_t *external_offset;
+	struct npumem_run *run;
+	struct reference ref;
+	uint8_t *arena;
+	uint8_t *external_bytes;
+	uint32_t engine;
+	uint32_t sync;
+	double plan_seconds;
+	double run_seconds;
+	uint64_t jobs;
+	uint64_t blocks;
+};
+
+/* All of these say what is wrong and return an exit code; in this order. */
+
+/** session_open() - the device, and on it the plan: @file's, or the daemon's */
+int session_open(struct session *s);
+/** session_start() - arena, bindings, and buffers of the reference */
+int session_start(struct session *s);
+/**
+ * session_infer() - one inference, on the device and of the reference
+ * @seed: of the inputs' bytes, and key of the operator
+ * @first: of the first one: state has to be made up, too
+ */
+int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first);
+/** session_result() - bytes of a tensor after it
+ * @bytes: as many as the tensor has
+ */
+int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes);
+/** session_reset() - before another one */
+int session_reset(struct session *s);
+
+/* For messages: the device as far as it is known. */
+const char *session_device(const struct session *s);
+/* At any time, and more than once. */
+void session_release(struct session *s);
+
+#endif /* NPUMEMCTL_SESSION_H */
