@@ -406,8 +406,8 @@ struct drm_npumem_run_create {
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
  * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap
  * those of another tensor of the run and steps write one of the two. EACCES:
- * steps write the tensor and its dma-buf is open for reading only. EBUSY: jobs of
- * the run are in flight. EOPNOTSUPP: the engines cannot reach such a dma-buf.
+ * steps write the tensor, and the BO is a dma-buf of another device that is open
+ * for reading only. EBUSY: jobs of the run are in flight. EOPNOTSUPP: the engines cannot reach such a dma-buf.
  */
 struct drm_npumem_run_bind {
 	__u32 run;

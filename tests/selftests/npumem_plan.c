@@ -394,14 +394,11 @@ TEST_F(plan, later_features_are_refused_by_name)
 	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
 	x->flags = NPUMEM_TENSOR_HOST;
 	refused(_metadata, self, -EOPNOTSUPP, 0, "not supported: HOST, at tensor 0\n");
-	x->flags = NPUMEM_TENSOR_EXTERNAL;
-	refused(_metadata, self, -EOPNOTSUPP, 0, "not supported: EXTERNAL, at tensor 0\n");
 	x->flags = 0;
 
 	/* The device says the same beforehand. */
 	ASSERT_EQ(0, npu_info(self->fd, &info));
-	EXPECT_EQ(0, info.features & (NPUMEM_FEATURE_SPILL | NPUMEM_FEATURE_EXTERNAL |
-				      NPUMEM_FEATURE_BLOCKS | NPUMEM_FEATURE_ALIAS));
+	EXPECT_EQ(0, info.features & NPUMEM_FEATURE_SPILL);
 }
 
 TEST_F(plan, tensor_in_pieces_that_move)

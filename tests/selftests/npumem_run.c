@@ -302,6 +302,66 @@ TEST(strided_tiles_against_the_reference)
 	close(fd);
 }
 
+/*
+ * An operator that works in place: what it writes lies where it read, byte by byte;
+ * and a tensor of which half is written under another name.
+ */
+TEST(in_place_and_under_another_name)
+{
+	enum { X, A, B, Y, HALF, SIZE = 512 };
+	struct model m = { 0 };
+	struct world w;
+	uint8_t **ref;
+	uint32_t s;
+	int fd = npu_open();
+
+	ASSERT_GE(fd, 0);
+	for (s = X; s <= Y; s++) {
+		model_tensor(&m,
+			     s == X ? NPUMEM_TENSOR_INPUT :
+			     s == Y ? NPUMEM_TENSOR_OUTPUT :
+				      NPUMEM_TENSOR_INTERMEDIATE,
+			     SIZE);
+		model_whole(&m, s);
+	}
+	model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, SIZE / 2);
+	m.tensors[HALF].flags = NPUMEM_TENSOR_ALIAS;
+	m.tensors[HALF].alias_of = A;
+	m.tensors[HALF].alias_offset = SIZE / 2;
+	model_whole(&m, HALF);
+	/* A, by halves; then B in the place of A, then Y in the place of B. */
+	model_step_rw(&m, X, HALF);
+	model_step_rw(&m, X, model_tile(&m, A, 0, SIZE / 2));
+	model_step_rw(&m, A, B);
+	m.accesses[m.access_count - 1].inplace = 0;
+	model_step_rw(&m, B, Y);
+	m.accesses[m.access_count - 1].inplace = 0;
+	model_place(&m, X, 0);
+	for (s = A; s <= Y; s++)
+		model_place(&m, s, SIZE);
+	m.placements[A].to = 2;
+	m.placements[B].from = 2;
+	m.placements[B].to = 3;
+	m.placements[Y].from = 3;
+	model_schedule(&m);
+
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	ref = reference_new(&m);
+	set_input(&w, &m, ref, X, 5);
+	for (s = 0; s < m.step_count; s++) {
+		ASSERT_EQ(0, world_step(&w, s, NPUMEM_OP_MIX, KEY));
+		reference_step(&m, ref, s, NPUMEM_OP_MIX, KEY);
+		if (!s)
+			memcpy(ref[A] + SIZE / 2, ref[HALF], SIZE / 2);
+	}
+	ASSERT_EQ(0, world_wait(&w));
+	EXPECT_TRUE(output_equals(&w, &m, ref, Y));
+	reference_free(&m, ref);
+	world_close(&w);
+	model_free(&m);
+	close(fd);
+}
+
 /* Transpose: copy between regions of different strides, equal linear order. */
 TEST(copy_between_strides)
 {

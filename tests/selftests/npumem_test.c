@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "npumem_test.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -24,34 +23,29 @@ static bool is_npumem(int fd)
 	return ioctl(fd, DRM_IOCTL_VERSION, &version) == 0 && !strcmp(name, NPUMEM_DRIVER_NAME);
 }
 
-static int open_in(const char *dir, const char *prefix)
+int npu_open_nth(unsigned int n)
 {
-	struct dirent *entry;
-	char path[300];
-	DIR *d = opendir(dir);
+	glob_t nodes;
 	int fd = -1;
+	size_t i;
 
-	while (d && fd < 0 && (entry = readdir(d))) {
-		if (strncmp(entry->d_name, prefix, strlen(prefix)))
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, entry->d_name);
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd >= 0 && !is_npumem(fd)) {
+	if (glob("/dev/{accel/accel,dri/renderD}*", GLOB_BRACE, NULL, &nodes))
+		return -1;
+	for (i = 0; fd < 0 && i < nodes.gl_pathc; i++) {
+		fd = open(nodes.gl_pathv[i], O_RDWR | O_CLOEXEC);
+		if (fd >= 0 && (!is_npumem(fd) || n--)) {
 			close(fd);
 			fd = -1;
 		}
 	}
-	if (d)
-		closedir(d);
+	globfree(&nodes);
 	return fd;
 }
 
 int npu_open(void)
 {
-	int fd = open_in("/dev/accel", "accel");
+	int fd = npu_open_nth(0);
 
-	if (fd < 0)
-		fd = open_in("/dev/dri", "renderD");
 	if (fd < 0)
 		fprintf(stderr, "# no npumem device in /dev/accel and /dev/dri\n");
 	return fd;

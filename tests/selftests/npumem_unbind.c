@@ -172,6 +172,40 @@ TEST_F(unbind, with_everything_in_flight)
 	munmap(system, 4096);
 }
 
+/* What a run is bound to outlives the device as the run does, and is let go with it. */
+TEST_F(unbind, with_tensors_bound)
+{
+	struct model m = model_external();
+	struct drm_npumem_job jobs[2];
+	struct drm_npumem_submit args;
+	uint32_t system, carveout, t;
+	uint8_t *mapped;
+	struct world w;
+
+	ASSERT_EQ(0, world_open(&w, self->fd, &m));
+	ASSERT_EQ(0, npu_bo_create(self->fd, 8192, NPUMEM_BO_SYSTEM, &system));
+	ASSERT_EQ(0, npu_bo_create(self->fd, 8192, NPUMEM_BO_CARVEOUT, &carveout));
+	mapped = npu_bo_map(self->fd, carveout, 8192);
+	ASSERT_NE(NULL, mapped);
+	for (t = 0; t < EXTERNAL_TENSORS; t++)
+		if (t != EXTERNAL_A)
+			ASSERT_EQ(0,
+				  world_bind(&w, t, t % 2 ? system : carveout, t * EXTERNAL_SIZE));
+	ASSERT_EQ(0, pause_engine("1\n"));
+	jobs[0] = world_job(&w, EXTERNAL_LOAD, NPUMEM_OP_MIX, 1);
+	jobs[1] = world_job(&w, EXTERNAL_MIX, NPUMEM_OP_MIX, 1);
+	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
+	ASSERT_EQ(0, npu_bo_close(self->fd, system));
+
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+
+	EXPECT_EQ(-ENODEV, world_bind(&w, EXTERNAL_Y, 0, 0));
+	EXPECT_TRUE(read_faults(mapped));
+	munmap(mapped, 8192);
+	munmap(w.arena, w.arena_size);
+	model_free(&m);
+}
+
 TEST_F(unbind, new_device_works_while_the_old_file_is_open)
 {
 	struct world w;

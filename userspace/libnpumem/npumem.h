@@ -381,7 +381,7 @@ NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
  * the run's jobs wait for the fences of the BO and add theirs. -EINVAL: not an
  * external tensor; outside the BO; misaligned; or bytes of another bound tensor,
  * and one of the two is written. -EACCES: a tensor that is written, a dma-buf
- * open for reading only. -EBUSY: jobs of the run are in flight.
+ * of another device that is open for reading only. -EBUSY: jobs of the run are in flight.
  */
 NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *bo,
 				  uint64_t offset, struct npumem_error *error);
