@@ -16,6 +16,8 @@
 
 #define MAX_TENSORS 24
 #define MAX_BYTES   24
+/* Of planners that search: they need not prove anything here. */
+#define WORK_LIMIT  200000
 
 static uint64_t random_state, graph_seed;
 
@@ -299,6 +301,15 @@ static void check_by_bytes(const struct npuplan_graph *graph, const struct npupl
 
 /* ------------------------------------------------------------- properties */
 
+/**
+ * struct results - of one graph at one alignment
+ * @automatic: arena of auto, which comes first
+ * @proved: lower bound that auto has proved
+ */
+struct results {
+	uint64_t automatic, proved;
+};
+
 struct tally {
 	uint32_t plans, optimal, refused, caught;
 };
@@ -349,10 +360,48 @@ static void mutate(const struct npuplan_graph *graph, struct npuplan_plan *plan,
 	p->offset = kept;
 }
 
-static void check_planner(const struct npuplan_graph *graph, const char *name, uint32_t alignment,
-			  struct tally *tally)
+static bool starts_with(const char *name, const char *start)
 {
-	struct npuplan_options options = { .planner = name, .alignment = alignment };
+	return !strncmp(name, start, strlen(start));
+}
+
+/*
+ * What planners promise about each other: auto is no worse than any greedy one; none
+ * is below what exact or auto has proved. Planners that know of tiles (taa) have
+ * other conflicts.
+ */
+static void compare(struct results *results, const char *name, const struct npuplan_plan *plan)
+{
+	uint64_t arena = plan->info.arena_size;
+
+	if (starts_with(name, "taa") || starts_with(name, "shared"))
+		return;
+	if (!strcmp(name, "auto")) {
+		results->automatic = arena;
+		results->proved = plan->info.lower_bound;
+	} else if (starts_with(name, "greedy") && arena < results->automatic) {
+		fail("auto needs %" PRIu64 ", %s %" PRIu64, results->automatic, name, arena);
+	} else if (!strcmp(name, "exact") && plan->info.status == NPUMEM_PLAN_OPTIMAL &&
+		   results->automatic < arena) {
+		fail("exact says that %" PRIu64 " is optimal, auto needs %" PRIu64, arena,
+		     results->automatic);
+	}
+	if (arena < results->proved)
+		fail("auto has proved %" PRIu64 ", %s needs %" PRIu64, results->proved, name,
+		     arena);
+	if (plan->info.status == NPUMEM_PLAN_OPTIMAL && plan->info.lower_bound != arena)
+		fail("%s: optimal at %" PRIu64 ", but the bound is %" PRIu64, name, arena,
+		     (uint64_t)plan->info.lower_bound);
+}
+
+static void check_planner(const struct npuplan_graph *graph, const char *name, uint32_t alignment,
+			  struct results *results, struct tally *tally)
+{
+	struct npuplan_options options = {
+		.planner = name,
+		.alignment = alignment,
+		.work_limit = WORK_LIMIT,
+	};
 	struct npuplan_plan *plan, *again;
 	struct npumem_verdict verdict;
 	struct npuplan_error error;
@@ -374,6 +423,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 		fail("%s: %s", name, error.text);
 	check_rules(graph, plan, alignment);
 	check_by_bytes(graph, plan, true);
+	compare(results, name, plan);
 	if (npuplan_plan(graph, &options, &again, &error))
 		fail("%s, once more: %s", name, error.text);
 	write_plan(plan, &blobs[0], &sizes[0]);
@@ -398,7 +448,9 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
 	fflush(stdout);
 	for (uint32_t i = 0; i < graphs; i++) {
+		struct results results = { 0 };
 		struct npuplan_graph *graph;
+		uint32_t alignment;
 		const char *name;
 
 		random_state = graph_seed = seed + i;
@@ -407,8 +459,9 @@ int main(int argc, char **argv)
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FIXED;
 			graph->tensors[t].fixed_offset = 16 * draw(0, 10);
 		}
+		alignment = 1u << draw(0, 4);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
-			check_planner(graph, name, 1u << draw(0, 4), &tally);
+			check_planner(graph, name, alignment, &results, &tally);
 		npuplan_graph_free(graph);
 	}
 	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused\n",

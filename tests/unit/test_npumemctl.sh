@@ -93,7 +93,7 @@ check 'import writes what it reads' imported
 check 'import says what is in a file' prints 'operators    64' "$ctl" import "$net"
 check 'import -j' prints '"format":"graph JSON","subgraphs":1,"operators":64,' \
 	"$ctl" import -j "$net"
-check 'plan -j' prints '"planner":"greedy"' "$ctl" plan -j "$net"
+check 'plan -j' prints '"planner":"auto"' "$ctl" plan -j "$net"
 check 'plan -j: one object' python3 -c '
 import json, subprocess, sys
 r = json.loads(subprocess.check_output([sys.argv[1], "plan", "-j", sys.argv[2]]))

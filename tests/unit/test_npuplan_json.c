@@ -44,7 +44,7 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph)
 static const char whole_text[] =
 	"{\n"
 	"\"graph\": \"model\",\n"
-	"\"planner\": \"greedy\",\n"
+	"\"planner\": \"auto\",\n"
 	"\"status\": \"optimal\",\n"
 	"\"arena\": 16,\n"
 	"\"alignment\": 1,\n"
@@ -253,7 +253,7 @@ static void test_refused_fields(void **state)
 	refused(1, "\"model\"", "7", -EBADMSG, "graph: expected a string");
 	refused(1, "\"model\"", "\"other\"", -EINVAL,
 		"graph: the plan is for other, the graph is model");
-	refused(1, "\"greedy\"", "\"a-name-of-more-than-thirty-one-bytes\"", -EBADMSG,
+	refused(1, "\"auto\"", "\"a-name-of-more-than-thirty-one-bytes\"", -EBADMSG,
 		"planner: expected a string of at most 31 bytes");
 	refused(1, "\"optimal\"", "\"best\"", -EBADMSG, "status: expected optimal");
 	refused(1, "\"optimal\"", "1", -EBADMSG, "status: expected optimal");

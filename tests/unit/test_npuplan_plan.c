@@ -35,7 +35,7 @@ static void test_chain(void **state)
 	struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan = plan_of(graph, NULL);
 
-	assert_string_equal(plan->info.planner, "greedy");
+	assert_string_equal(plan->info.planner, "auto");
 	assert_int_equal(plan->info.arena_size, 16);
 	assert_int_equal(plan->info.lower_bound, 16);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
@@ -84,10 +84,20 @@ static bool is_listed(const char *name)
 
 static void test_planner_names(void **state)
 {
-	static const char *const names[] = { "greedy",	      "greedy-size",	  "greedy-duration",
-					     "greedy-peers",  "greedy-breadth",	  "greedy-start",
-					     "greedy-area",   "greedy-conflicts", "nnc",
-					     "nnc-published", "shared-objects",	  "taa",
+	static const char *const names[] = { "auto",
+					     "exact",
+					     "greedy",
+					     "greedy-size",
+					     "greedy-duration",
+					     "greedy-peers",
+					     "greedy-breadth",
+					     "greedy-start",
+					     "greedy-area",
+					     "greedy-conflicts",
+					     "nnc",
+					     "nnc-published",
+					     "shared-objects",
+					     "taa",
 					     "taa-paper" };
 	struct npuplan_graph *graph = build_chain(0);
 	const char *name;
@@ -390,7 +400,7 @@ static void test_print(void **state)
 	fclose(out);
 	assert_string_equal(
 		text,
-		"chain: planner greedy, arena 16 (16 B), lower bound 16 (16 B), 16 columns of 1 bytes\n"
+		"chain: planner auto, arena 16 (16 B), lower bound 16 (16 B), 16 columns of 1 bytes\n"
 		"0 (id=100): offset 10, 4 bytes, positions 0 to 0: in\n"
 		"1 (id=101): offset 0, 10 bytes, positions 0 to 1: a\n"
 		"2 (id=102): offset 10, 6 bytes, positions 1 to 2: b\n"

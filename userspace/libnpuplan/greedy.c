@@ -35,15 +35,17 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			packing->top = top;
 			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
 		}
-		if (packing->top <= problem->lower_bound)
+		if (packing->top <= packing->lower_bound)
 			break;
 		if (problem->deadline && npuplan_now() >= problem->deadline)
+			break;
+		if (npuplan_tell(problem, packing->top, packing->lower_bound, packing->work))
 			break;
 	}
 	if (err)
 		npuplan_fail(error, err, "greedy first fit: %s", strerror(-err));
 	else
-		packing->status = packing->top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
 									 NPUMEM_PLAN_FEASIBLE;
 out:
 	free(order);

@@ -51,6 +51,10 @@
  * - In the end all items are moved down as far as they go, in the order of their
  *   offsets. With whole conflicts the top does not rise by that; otherwise, if it
  *   did, they stay.
+ * - If the top is above the goal (the lower bound), it is all done again, up to the
+ *   limit of work: items that ended above the goal count as having as many more edges as
+ *   any item has, and so come first. The best is kept. With small graphs the first
+ *   dozen of these rounds finds most of what there is to be found.
  */
 #ifndef NPUPLAN_NNC_H
 #define NPUPLAN_NNC_H
@@ -99,17 +103,28 @@ struct npuplan_nnc_insertion {
 /**
  * struct npuplan_nnc_options - zero = default
  * @alignment: of every offset, besides the items' own: power of two; 0 = 1
+ * @goal: a top that is low enough; 0: one round is all
+ * @work_limit: no round begins after so much work; 0 = NPUPLAN_NNC_WORK
  * @deadline: CLOCK_MONOTONIC seconds, 0 for none. What is not inserted by then is
  *	placed first fit, largest first
+ * @stop: asked now and then: true is as if the deadline were past; may be NULL
+ * @improved: called on each better packing; may be NULL
  * @inserted: called after each insertion, fixed items aside; may be NULL
  */
 struct npuplan_nnc_options {
 	enum npuplan_nnc_form form;
 	uint32_t alignment;
+	uint64_t goal;
+	uint64_t work_limit;
 	double deadline;
+	bool (*stop)(void *context);
+	void (*improved)(void *context, uint64_t top);
 	void (*inserted)(void *context, const struct npuplan_nnc_insertion *insertion);
 	void *context;
 };
+
+/* Default limit of work: about a second. */
+#define NPUPLAN_NNC_WORK 100000000ull
 
 /** npuplan_nnc() - place all items
  * @offsets: out: per item

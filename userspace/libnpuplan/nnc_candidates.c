@@ -58,7 +58,8 @@ static int sort(struct npuplan_nnc_candidates *c)
 }
 
 int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *c,
-				const struct npuplan_conflicts *conflicts, const uint32_t *rank)
+				const struct npuplan_conflicts *conflicts, const uint32_t *rank,
+				const uint64_t *promoted)
 {
 	size_t n = conflicts->item_count;
 	int err = -ENOMEM;
@@ -78,6 +79,8 @@ int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *c,
 	if (c->edges && c->by_edges && c->next && c->previous && c->inserted && c->known &&
 	    c->second && c->third)
 		err = npuplan_count_peers(conflicts, c->edges);
+	for (size_t i = 0; i < n && !err && promoted; i++)
+		c->edges[i] += promoted[i];
 	if (!err)
 		err = sort(c);
 	if (err)

@@ -9,7 +9,7 @@
  * struct npuplan_nnc_candidates - items not inserted, and tuples of them
  *
  * @rank: per item, place in the order of access
- * @edges: per item, edges in the interference graph
+ * @edges: per item, edges in the interference graph, and what it is promoted by
  * @by_edges: items, most edges first, of these the largest, the earliest accessed
  * @set, @set_count: set 1 is by_edges[set .. set + set_count)
  * @rest: first of by_edges after it with fewer edges
@@ -37,7 +37,8 @@ struct npuplan_nnc_candidates {
 
 /* Cost O(n log n). -ENOMEM. */
 int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *candidates,
-				const struct npuplan_conflicts *conflicts, const uint32_t *rank);
+				const struct npuplan_conflicts *conflicts, const uint32_t *rank,
+				const uint64_t *promoted);
 void npuplan_nnc_candidates_fini(struct npuplan_nnc_candidates *candidates);
 
 void npuplan_nnc_candidates_remove(struct npuplan_nnc_candidates *candidates, uint32_t item);

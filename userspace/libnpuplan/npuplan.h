@@ -273,7 +273,7 @@ struct npuplan_pack_progress {
 
 /**
  * struct npuplan_options - what a planner is asked for; zero = default
- * @planner: name, or NULL for "greedy"
+ * @planner: name, or NULL for "auto"
  * @arena_budget: bytes; 0 = any
  * @work_limit: deterministic work units that planners which search may spend;
  *	0 = the planner's own. The same input then gives the same plan everywhere

@@ -8,6 +8,7 @@
 #include "nnc.h"
 
 static const struct npuplan_planner planners[] = {
+	{ "auto", 0, npuplan_pack_auto },
 	{ "greedy", NPUPLAN_ORDER_COUNT, npuplan_pack_greedy },
 	{ "greedy-size", NPUPLAN_BY_SIZE, npuplan_pack_greedy },
 	{ "greedy-duration", NPUPLAN_BY_DURATION, npuplan_pack_greedy },
@@ -16,6 +17,7 @@ static const struct npuplan_planner planners[] = {
 	{ "greedy-start", NPUPLAN_BY_START, npuplan_pack_greedy },
 	{ "greedy-area", NPUPLAN_BY_AREA, npuplan_pack_greedy },
 	{ "greedy-conflicts", NPUPLAN_BY_CONFLICTS, npuplan_pack_greedy },
+	{ "exact", 0, npuplan_pack_searched },
 	{ "nnc", NPUPLAN_NNC_EXTENDED, npuplan_pack_nnc },
 	{ "nnc-published", NPUPLAN_NNC_PUBLISHED, npuplan_pack_nnc },
 	{ "shared-objects", 0, npuplan_pack_best_shared },

@@ -70,6 +70,14 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
+/* exact_planner.c: the packing core's exact packer. */
+int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
+			  struct npuplan_packing *packing, struct npuplan_error *error);
+
+/* auto.c: the best of greedy, NNC and exact. */
+int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
+		      struct npuplan_packing *packing, struct npuplan_error *error);
+
 /* nnc_planner.c: enum npuplan_nnc_form. */
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
@@ -80,6 +88,14 @@ int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t cla
 /* -ENOSPC and the numbers. */
 int npuplan_fail_budget(const struct npuplan_problem *problem,
 			const struct npuplan_packing *packing, struct npuplan_error *error);
+
+/** npuplan_tell() - call options->progress, if there is one (progress.c)
+ * @top: of the best packing; UINT64_MAX: none yet
+ *
+ * True: planning is to end, with what there is.
+ */
+bool npuplan_tell(const struct npuplan_problem *problem, uint64_t top, uint64_t lower_bound,
+		  uint64_t work);
 
 /* Seconds of CLOCK_MONOTONIC. */
 double npuplan_now(void);
