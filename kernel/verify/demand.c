@@ -348,13 +348,17 @@ static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u
 			   first, end);
 }
 
+static u32 base_of(const struct npuv_check *k, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(k->g, tensor);
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+}
+
 /* Compare where the bytes of a need are with where their entry state has them. */
 static int compare(struct npuv_check *k, const struct need *n)
 {
 	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
-	u32 base = npuv_tensor(k->g, n->tensor)->alias_of == NPUMEM_NONE ?
-			   n->tensor :
-			   npuv_tensor(k->g, n->tensor)->alias_of;
 	/* Whatever has been in the entry state may begin the next inference. */
 	u32 into = e->to == NPUMEM_NONE ? 0 : e->to;
 	const struct npuv_place *from, *to;
@@ -362,7 +366,7 @@ static int compare(struct npuv_check *k, const struct need *n)
 	int err;
 
 	from = npuv_place_of(k->p, e->from, n->source);
-	to = npuv_place_of(k->p, into, base);
+	to = npuv_place_of(k->p, into, base_of(k, n->tensor));
 	while (first < n->end) {
 		const struct npuv_extent *want = npuv_place_find(k->p, to, first);
 		const struct npuv_extent *have;
@@ -392,10 +396,12 @@ static int compare(struct npuv_check *k, const struct need *n)
 
 static int check_place(struct npuv_check *k, const struct need *n)
 {
-	/* Outputs may be anywhere. */
-	if (npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE &&
-	    (npuv_tensor(k->g, n->tensor)->kind != NPUMEM_TENSOR_STATE ||
-	     is_constant(k, n->source)))
+	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
+
+	/* Outputs may be anywhere, and what is never elsewhere does not move. */
+	if (exit && npuv_tensor(k->g, n->tensor)->kind != NPUMEM_TENSOR_STATE)
+		return 0;
+	if (exit && n->source == base_of(k, n->tensor) && is_constant(k, n->source))
 		return 0;
 	return compare(k, n);
 }

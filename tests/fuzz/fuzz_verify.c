@@ -20,31 +20,70 @@ static void check_refusal(int err, const struct npuv_log *log)
 		abort();
 }
 
+static void check_ranges(const struct npuv_plan *plan, uint32_t position)
+{
+	const struct npumem_step *step =
+		npuv_step(plan->graph, npuv_position(plan, position)->index);
+	uint32_t a;
+
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		struct npuv_range range;
+		struct npuv_walk walk;
+
+		npuv_walk_begin(&walk, plan, position, a);
+		while (npuv_walk_next(&walk, &range)) {
+			uint64_t end = range.external == NPUMEM_NONE ?
+					       plan->info->arena_size :
+					       npuv_tensor(plan->graph, range.external)->size;
+
+			if (range.arena + range.length > end)
+				abort();
+		}
+	}
+}
+
+/* The edge from an instance that comes next after one, going round. */
+static uint32_t next_edge(const struct npuv_plan *plan, uint32_t instance, uint32_t after)
+{
+	uint32_t i, edge;
+
+	for (i = 1; i <= plan->edges.count; i++) {
+		edge = (uint32_t)(((uint64_t)after + i) % plan->edges.count);
+		if (npuv_plan_edge(plan, edge)->from == instance)
+			return edge;
+	}
+	return NPUMEM_NONE;
+}
+
+/* In the order of the plan every step goes, once; then along some edges. */
 static void check_run(const struct npuv_plan *plan)
 {
 	struct npumem_verdict verdict;
 	struct npuv_states *states;
-	uint32_t i, a;
+	uint32_t i, crossed, edge = 0;
 
 	if (npuv_states_create(plan, &states))
 		abort();
-	for (i = 0; i < plan->positions.count; i++) {
-		const struct npumem_step *step =
-			npuv_step(plan->graph, npuv_position(plan, i)->index);
+	for (crossed = 0; crossed < 32; crossed++) {
+		const struct npumem_plan_block *b = npuv_plan_block(plan, states->block);
 
-		if (npuv_states_submit(states, i, &verdict))
-			abort();
-		if (!npuv_states_submit(states, i, &verdict))
-			abort();
-		for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-			struct npuv_range range;
-			struct npuv_walk walk;
-
-			npuv_walk_begin(&walk, plan, i, a);
-			while (npuv_walk_next(&walk, &range))
-				if (range.arena + range.length > plan->info->arena_size)
-					abort();
+		for (i = b->first_position; i < b->first_position + b->position_count; i++) {
+			if (npuv_states_submit(states, i, &verdict))
+				abort();
+			if (!npuv_states_submit(states, i, &verdict))
+				abort();
+			check_ranges(plan, i);
 		}
+		if (!plan->graph->edges.count)
+			break;
+		edge = next_edge(plan, states->block, edge);
+		if (edge == NPUMEM_NONE || npuv_states_cross(states, edge, &verdict))
+			abort();
+		if (states->block == NPUMEM_NONE)
+			npuv_states_uncross(states, edge);
+		if (states->block == npuv_plan_edge(plan, edge)->from &&
+		    npuv_plan_edge(plan, edge)->to == NPUMEM_NONE)
+			npuv_states_reset(states);
 	}
 	npuv_states_destroy(states);
 }

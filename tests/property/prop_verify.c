@@ -4,10 +4,11 @@
  *
  * usage: prop_verify [SEED [COUNT]]
  *
- * Both must accept the same plans. What is accepted is then run in random other
- * orders that npuv_states_submit() lets go, and every read must see the right
- * bytes. Blobs with random bytes changed must do no harm; if they are accepted,
- * the oracle must agree.
+ * Both must accept the same plans. What is accepted is then executed along
+ * random paths, several iterations and inferences long, each block's steps in
+ * some order that npuv_states_submit() lets go, and every read must see the
+ * right bytes. Blobs with random bytes changed must do no harm; if they are
+ * accepted, the oracle must agree.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,8 +22,12 @@
 #define DEFAULT_SEED  20261121
 #define DEFAULT_COUNT 100000
 
+/* Crossings after which a path makes for the exit. */
+#define PATH 24
+
 struct counts {
-	uint64_t accepted, refused, orders, refused_jobs, raw_accepted, raw_refused;
+	uint64_t accepted, refused, paths, crossings, refused_jobs, raw_accepted, raw_refused;
+	uint64_t flow_accepted, flow_refused, instances;
 	uint64_t rules[32];
 };
 
@@ -36,100 +41,266 @@ static void fail(uint64_t seed, const char *what, const char *other)
 	exit(1);
 }
 
+static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t a, uint64_t seed)
+{
+	uint32_t n = 0, t = oracle.tensor_of[a];
+	struct npuv_range range;
+	struct npuv_walk walk;
+	unsigned int at;
+
+	npuv_walk_begin(&walk, plan, position, a);
+	while (npuv_walk_next(&walk, &range)) {
+		bool external = build_tensor_at(oracle.b, t)->flags & NPUMEM_TENSOR_EXTERNAL;
+		uint64_t base = external ? ORACLE_ARENA + t * ORACLE_BYTES : 0;
+		uint64_t end = external ? build_tensor_at(oracle.b, t)->size :
+					  oracle.b->info.arena_size;
+
+		if (range.linear != n || !range.length || range.arena + range.length > end ||
+		    range.external != (external ? t : NPUMEM_NONE))
+			fail(seed, "walk", "order of ranges");
+		for (; n < range.linear + range.length; n++)
+			if (n >= oracle.byte_count[a] ||
+			    !oracle_address(&oracle, t, oracle.bytes[a][n], position, &at) ||
+			    at != base + range.arena + (n - range.linear))
+				fail(seed, "walk", "address");
+	}
+	if (n != npuv_access_bytes(plan, a) || (n && n != oracle.byte_count[a]))
+		fail(seed, "walk", "length");
+	if (!n &&
+	    (oracle.placed[t] || build_tensor_at(oracle.b, t)->kind != NPUMEM_TENSOR_PARAMETER))
+		fail(seed, "walk", "nothing");
+}
+
 static void check_walks(const struct npuv_plan *plan, uint64_t seed)
 {
-	uint32_t a, n;
+	uint32_t p, a;
 
-	for (a = 0; a < oracle.b->accesses.count; a++) {
-		uint32_t t = build_tile_at(oracle.b, build_access_at(oracle.b, a)->tile)->tensor;
-		uint32_t position = oracle.position_of[oracle.step_of[a]];
-		struct npuv_range range;
-		struct npuv_walk walk;
+	for (p = 0; p < oracle.b->positions.count; p++) {
+		const struct npumem_step *s =
+			build_step_at(oracle.b, build_position_at(oracle.b, p)->index);
 
-		n = 0;
-		npuv_walk_begin(&walk, plan, position, a);
-		while (npuv_walk_next(&walk, &range)) {
-			if (range.linear != n || !range.length ||
-			    range.arena + range.length > oracle.b->info.arena_size)
-				fail(seed, "walk", "order of ranges");
-			for (; n < range.linear + range.length; n++)
-				if (n >= oracle.byte_count[a] ||
-				    oracle.home[t][oracle.bytes[a][n]][position].address !=
-					    range.arena + (n - range.linear))
-					fail(seed, "walk", "address");
-		}
-		if (n != oracle.byte_count[a] && oracle.placed[t])
-			fail(seed, "walk", "length");
+		for (a = s->first_access; a < s->first_access + s->access_count; a++)
+			check_walk(plan, p, a, seed);
 	}
 }
 
-/* Submit in random order until all has gone, now and then taking steps back. */
-static void check_orders(struct rng *r, const struct npuv_plan *plan, uint64_t seed,
-			 struct counts *counts)
-{
-	uint32_t positions = plan->positions.count, cells = plan->graph->cell_count;
-	uint32_t order[ORACLE_STEPS], gone = 0, i;
-	struct npumem_verdict verdict;
+/* What was let go: positions, and edges crossed (EDGE | index). */
+#define EDGE 0x80000000u
+
+struct path {
+	const struct npuv_plan *plan;
 	struct npuv_states *s;
+	struct counts *counts;
+	uint64_t seed;
+	uint32_t log[2048];
+	uint32_t gone;
 	uint32_t *before;
+	uint32_t before_block;
+};
+
+/* Cells of the current instance: all that counts. */
+static void remember(struct path *p)
+{
+	memcpy(p->before, p->s->cells, p->plan->graph->cell_count * sizeof(*p->before));
+	p->before_block = p->s->block;
+}
+
+static void compare(const struct path *p, const char *what)
+{
+	const struct npuv_graph *g = p->plan->graph;
+	uint32_t b;
+
+	if (p->s->block != p->before_block)
+		fail(p->seed, "states", what);
+	if (p->s->block == NPUMEM_NONE)
+		return;
+	b = npuv_plan_block(p->plan, p->s->block)->block;
+	if (memcmp(p->before + g->cell_start[b], p->s->cells + g->cell_start[b],
+		   (g->cell_start[b + 1] - g->cell_start[b]) * sizeof(*p->before)))
+		fail(p->seed, "states", what);
+}
+
+static int redo(struct path *p, uint32_t what)
+{
+	struct npumem_verdict verdict;
+
+	if (what & EDGE)
+		return npuv_states_cross(p->s, what & ~EDGE, &verdict);
+	return npuv_states_submit(p->s, what, &verdict);
+}
+
+static void undo(struct path *p, uint32_t what)
+{
+	if (what & EDGE)
+		npuv_states_uncross(p->s, what & ~EDGE);
+	else
+		npuv_states_undo(p->s, what);
+}
+
+/* Take some back, across edges too, and let them go again. */
+static void undo_some(struct rng *r, struct path *p)
+{
+	uint32_t back = p->gone - rng_below(r, p->gone < 12 ? p->gone + 1 : 12), i;
+
+	remember(p);
+	for (i = p->gone; i-- > back;)
+		undo(p, p->log[i]);
+	for (i = back; i < p->gone; i++)
+		if (redo(p, p->log[i]))
+			fail(p->seed, "states", "lost by undo");
+	compare(p, "undo and redo differ");
+}
+
+/* All steps of the current instance, in random order until all have gone. */
+static void run_instance(struct rng *r, struct path *p)
+{
+	const struct npumem_plan_block *block = npuv_plan_block(p->plan, p->s->block);
+	struct npumem_verdict verdict;
+	uint32_t left = block->position_count, i;
 	const char *flaw;
 
-	if (npuv_states_create(plan, &s))
-		abort();
-	before = malloc(cells * sizeof(*before) + 1);
-	oracle_begin(&oracle);
-	while (gone < positions) {
-		uint32_t at = rng_below(r, positions), back;
+	while (left) {
+		uint32_t at = block->first_position + rng_below(r, block->position_count);
 
-		memcpy(before, s->cells, cells * sizeof(*before));
-		if (npuv_states_submit(s, at, &verdict)) {
-			counts->refused_jobs++;
-			if (memcmp(before, s->cells, cells * sizeof(*before)))
-				fail(seed, "states", "a refusal changed them");
-			for (i = 0; i < gone && order[i] != at; i++)
+		remember(p);
+		if (npuv_states_submit(p->s, at, &verdict)) {
+			p->counts->refused_jobs++;
+			compare(p, "a refusal changed them");
+			for (i = p->gone; i-- > 0 && p->log[i] != at && !(p->log[i] & EDGE);)
 				;
-			if (verdict.rule == NPUMEM_RULE_ENFORCE_TWICE && i == gone)
-				fail(seed, "states", "not twice");
+			if (verdict.rule == NPUMEM_RULE_ENFORCE_TWICE &&
+			    (i == ~0u || p->log[i] != at))
+				fail(p->seed, "states", "not twice");
+			if (verdict.rule == NPUMEM_RULE_ENFORCE_EDGE)
+				fail(p->seed, "states", "not of this block");
 			continue;
 		}
 		if (rng_chance(r, 10)) {
-			/* Take it back, and some before it; then let them go again. */
-			back = rng_below(r, gone + 1);
-			npuv_states_undo(s, at);
-			if (memcmp(before, s->cells, cells * sizeof(*before)))
-				fail(seed, "states", "undo is not exact");
-			for (i = gone; i-- > back;)
-				npuv_states_undo(s, order[i]);
-			for (i = back; i < gone; i++)
-				if (npuv_states_submit(s, order[i], &verdict))
-					fail(seed, "states", "lost by undo");
-			if (memcmp(before, s->cells, cells * sizeof(*before)))
-				fail(seed, "states", "undo and redo differ");
+			npuv_states_undo(p->s, at);
+			compare(p, "undo is not exact");
+			undo_some(r, p);
 			continue;
 		}
-		order[gone++] = at;
+		if (p->plan->blocks.count > 1 && rng_chance(r, 10)) {
+			uint32_t other = rng_below(r, p->plan->positions.count);
+
+			if ((other < block->first_position ||
+			     other - block->first_position >= block->position_count) &&
+			    (!npuv_states_submit(p->s, other, &verdict) ||
+			     verdict.rule != NPUMEM_RULE_ENFORCE_EDGE))
+				fail(p->seed, "states", "a step of another block");
+		}
+		p->log[p->gone++] = at;
+		left--;
 		flaw = oracle_step(&oracle, at);
 		if (flaw)
-			fail(seed, "a job in another order", flaw);
+			fail(p->seed, "a job in another order", flaw);
 	}
-	flaw = oracle_end(&oracle);
+}
+
+/* Blocks left to the exit, by breadth. */
+static uint32_t distance(const struct npuv_graph *g, uint32_t block)
+{
+	uint32_t far[ORACLE_BLOCKS], i, round;
+
+	memset(far, 0xff, sizeof(far));
+	for (round = 0; round < g->blocks.count; round++) {
+		for (i = 0; i < g->edges.count; i++) {
+			const struct npumem_edge *e = npuv_edge(g, i);
+			uint32_t from = e->to == NPUMEM_NONE ? 0 : far[e->to];
+
+			if (from != NPUMEM_NONE && from + 1 < far[e->from])
+				far[e->from] = from + 1;
+		}
+	}
+	return block == NPUMEM_NONE ? 0 : far[block];
+}
+
+/* Some edge from here; once the path is long, one towards the exit. */
+static uint32_t choose_edge(struct rng *r, const struct path *p, uint32_t crossings)
+{
+	const struct npuv_graph *g = p->plan->graph;
+	uint32_t i, chosen = NPUMEM_NONE, n = 0;
+
+	for (i = 0; i < p->plan->edges.count; i++) {
+		const struct npumem_plan_edge *e = npuv_plan_edge(p->plan, i);
+		const struct npumem_edge *of = npuv_edge(g, e->edge);
+
+		if (e->from != p->s->block ||
+		    (crossings > PATH && distance(g, of->to) >= distance(g, of->from)))
+			continue;
+		if (!rng_below(r, ++n))
+			chosen = i;
+	}
+	if (chosen == NPUMEM_NONE)
+		fail(p->seed, "path", "no way on");
+	return chosen;
+}
+
+/* One inference. */
+static void run_path(struct rng *r, struct path *p)
+{
+	struct npumem_verdict verdict;
+	uint32_t crossings = 0, edge;
+	const char *flaw;
+
+	p->gone = 0;
+	npuv_states_reset(p->s);
+	for (;;) {
+		run_instance(r, p);
+		if (oracle.flat) {
+			flaw = oracle_end(&oracle);
+			break;
+		}
+		edge = choose_edge(r, p, crossings++);
+		if (npuv_states_cross(p->s, edge, &verdict))
+			fail(p->seed, "states", "an edge is refused");
+		p->log[p->gone++] = EDGE | edge;
+		p->counts->crossings++;
+		flaw = oracle_cross(&oracle, edge);
+		if (rng_chance(r, 20))
+			undo_some(r, p);
+		if (flaw || p->s->block == NPUMEM_NONE)
+			break;
+	}
 	if (flaw)
-		fail(seed, "all jobs in another order", flaw);
-	npuv_states_reset(s);
-	for (i = 0; i < positions; i++)
-		if (npuv_states_submit(s, i, &verdict))
-			fail(seed, "states", "the plan's own order is refused");
-	counts->orders++;
-	free(before);
-	npuv_states_destroy(s);
+		fail(p->seed, "a path", flaw);
+	p->counts->paths++;
+}
+
+/* In the order of the plan everything goes, whatever the instance. */
+static void check_own_order(struct path *p)
+{
+	struct npumem_verdict verdict;
+	uint32_t i;
+
+	npuv_states_reset(p->s);
+	for (i = 0; i < npuv_plan_block(p->plan, 0)->position_count; i++)
+		if (npuv_states_submit(p->s, i, &verdict))
+			fail(p->seed, "states", "the plan's own order is refused");
 }
 
 static void check_accepted(struct rng *r, const struct npuv_plan *plan, uint64_t seed,
 			   struct counts *counts)
 {
+	static struct path p;
+	uint32_t i;
+
 	check_walks(plan, seed);
-	check_orders(r, plan, seed, counts);
-	check_orders(r, plan, seed, counts);
+	p.plan = plan;
+	p.counts = counts;
+	p.seed = seed;
+	p.before = malloc(plan->graph->cell_count * sizeof(*p.before) + 1);
+	if (npuv_states_create(plan, &p.s) || !p.before)
+		abort();
+	for (i = 0; i < 3; i++) {
+		/* The second inference finds what the first one left. */
+		oracle_begin(&oracle, i == 1);
+		run_path(r, &p);
+	}
+	check_own_order(&p);
+	free(p.before);
+	npuv_states_destroy(p.s);
 }
 
 static int verify(struct build_blob g, struct build_blob p, struct npuv_graph **graph,
@@ -167,7 +338,10 @@ static bool read_back(const struct npuv_graph *g, const struct npuv_plan *p, str
 	uint32_t i;
 
 	if (g->tensors.count > ORACLE_TENSORS || g->accesses.count > ORACLE_ACCESSES ||
-	    g->steps.count > ORACLE_STEPS || p->info->arena_size > ORACLE_ARENA)
+	    g->steps.count > ORACLE_STEPS || p->info->arena_size > ORACLE_ARENA ||
+	    g->blocks.count > ORACLE_BLOCKS || p->blocks.count > ORACLE_INSTANCES ||
+	    p->edges.count > ORACLE_EDGES ||
+	    p->positions.count + p->blocks.count > ORACLE_POSITIONS)
 		return false;
 	for (i = 0; i < g->tensors.count; i++)
 		if (npuv_tensor(g, i)->size > ORACLE_BYTES)
@@ -176,8 +350,14 @@ static bool read_back(const struct npuv_graph *g, const struct npuv_plan *p, str
 	copy(&b->tiles, &g->tiles);
 	copy(&b->accesses, &g->accesses);
 	copy(&b->steps, &g->steps);
+	copy(&b->blocks, &g->blocks);
+	copy(&b->edges, &g->edges);
+	copy(&b->carries, &g->carries);
 	copy(&b->placements, &p->placements);
 	copy(&b->positions, &p->positions);
+	copy(&b->plan_blocks, &p->blocks);
+	copy(&b->entries, &p->entries);
+	copy(&b->plan_edges, &p->edges);
 	b->info = *p->info;
 	return true;
 }
@@ -226,7 +406,7 @@ static void one_case(uint64_t seed, struct counts *counts)
 
 	build_init(&b);
 	random_case(&r, &b);
-	for (spoilt = rng_chance(&r, 60) ? 1 + rng_below(&r, 3) : 0; spoilt; spoilt--)
+	for (spoilt = rng_chance(&r, 50) ? 1 + rng_below(&r, 3) : 0; spoilt; spoilt--)
 		mutate_case(&r, &b);
 	g = build_graph(&b);
 	p = build_plan(&b);
@@ -239,6 +419,11 @@ static void one_case(uint64_t seed, struct counts *counts)
 		fail(seed, err ? "verifier refuses" : "verifier accepts", flaw);
 	counts->accepted += !err;
 	counts->refused += !!err;
+	if (!oracle.flat) {
+		counts->flow_accepted += !err;
+		counts->flow_refused += !!err;
+		counts->instances += err ? 0 : b.plan_blocks.count;
+	}
 	counts->rules[verdict.rule % 32]++;
 	if (!err)
 		check_accepted(&r, plan, seed, counts);
@@ -269,12 +454,18 @@ int main(int argc, char **argv)
 	       counts.accepted, counts.refused);
 	for (i = 1; i <= NPUMEM_RULE_FORMAT; i++)
 		printf("  %-9s %" PRIu64 "\n", names[i], counts.rules[i]);
-	printf("orders run %" PRIu64 ", jobs refused on the way %" PRIu64 "\n", counts.orders,
-	       counts.refused_jobs);
+	printf("of these with several blocks: accepted %" PRIu64 " (%" PRIu64
+	       " instances), refused %" PRIu64 "\n",
+	       counts.flow_accepted, counts.instances, counts.flow_refused);
+	printf("paths run %" PRIu64 ", edges crossed %" PRIu64 ", jobs refused on the way %" PRIu64
+	       "\n",
+	       counts.paths, counts.crossings, counts.refused_jobs);
 	printf("blobs with bytes changed: accepted %" PRIu64 ", refused %" PRIu64 "\n",
 	       counts.raw_accepted, counts.raw_refused);
 	/* A generator that makes only good or only bad plans proves nothing. */
-	if (count >= 1000 && (counts.accepted < count / 5 || counts.refused < count / 5)) {
+	if (count >= 1000 &&
+	    (counts.accepted < count / 5 || counts.refused < count / 5 ||
+	     counts.flow_accepted < count / 10 || counts.flow_refused < count / 10)) {
 		printf("FAILED: less than a fifth of the plans on one side\n");
 		return 1;
 	}

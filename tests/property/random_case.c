@@ -27,8 +27,7 @@ int rng_chance(struct rng *r, uint32_t percent)
 	return rng_below(r, 100) < percent;
 }
 
-/* Any region of a tensor: all, a range, or strided in one to three dimensions. */
-static struct npumem_region random_region(struct rng *r, uint32_t size)
+struct npumem_region random_region(struct rng *r, uint32_t size)
 {
 	struct npumem_region region = build_region(0, size);
 	uint32_t d, extent;
@@ -190,7 +189,7 @@ static void ring_graph(struct rng *r, struct build *b)
 /* First and last position that a tensor is needed at. */
 static void span_of(const struct build *b, uint32_t tensor, uint32_t *from, uint32_t *to)
 {
-	uint32_t kind = build_tensor_at(b, tensor)->kind, i, a;
+	uint32_t kind = build_tensor_at(b, tensor)->kind, i, a, t;
 
 	*from = ~0u;
 	*to = 0;
@@ -198,7 +197,8 @@ static void span_of(const struct build *b, uint32_t tensor, uint32_t *from, uint
 		const struct npumem_step *s = build_step_at(b, build_position_at(b, i)->index);
 
 		for (a = s->first_access; a < s->first_access + s->access_count; a++) {
-			if (build_tile_at(b, build_access_at(b, a)->tile)->tensor != tensor)
+			t = build_tile_at(b, build_access_at(b, a)->tile)->tensor;
+			if (t != tensor && build_tensor_at(b, t)->alias_of != tensor)
 				continue;
 			*from = i < *from ? i : *from;
 			*to = i > *to ? i : *to;
@@ -211,12 +211,11 @@ static void span_of(const struct build *b, uint32_t tensor, uint32_t *from, uint
 		*to = b->positions.count - 1;
 }
 
-/* Lowest or some address apart from the placements alive at the same time. */
-static uint64_t find_place(struct rng *r, const struct build *b, uint32_t from, uint32_t to,
-			   uint64_t extent, uint32_t align)
+uint64_t random_place(struct rng *r, const struct build *b, uint32_t from, uint32_t to,
+		      uint64_t extent, uint32_t align)
 {
 	/* Staged steps may write over what they read: try it at times. */
-	uint32_t touch = rng_chance(r, 30);
+	uint32_t touch = rng_chance(r, 20);
 	uint64_t at = rng_chance(r, 10) ? rng_below(r, 64) / align * align : 0;
 	uint32_t i;
 
@@ -252,7 +251,7 @@ static void place_piece(struct rng *r, struct build *b, uint32_t tensor,
 		extent += (region.count[d] - 1) * region.stride[d];
 	p = build_place_region(
 		b, tensor, from, to,
-		find_place(r, b, from, to, extent, build_tensor_at(b, tensor)->align), region);
+		random_place(r, b, from, to, extent, build_tensor_at(b, tensor)->align), region);
 	if (region.count[0] > 1 && rng_chance(r, 50)) {
 		/* Packed: columns become neighbours. */
 		struct npumem_placement *placement = build_placement_at(b, p);
@@ -285,6 +284,8 @@ static void random_plan(struct rng *r, struct build *b)
 
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER && rng_chance(r, 50))
 			continue;
+		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+			continue;
 		span_of(b, t, &from, &to);
 		if (rng_chance(r, 20))
 			to = b->positions.count - 1;
@@ -306,13 +307,71 @@ static void random_plan(struct rng *r, struct build *b)
 	}
 }
 
+/* A write of as many bytes as a read has: may take its bytes. */
+static void take_in_place(struct build *b, uint32_t read, uint32_t write, uint32_t number)
+{
+	const struct npumem_tile *from = build_tile_at(b, build_access_at(b, read)->tile);
+	struct npumem_tile *to = build_tile_at(b, build_access_at(b, write)->tile);
+	const struct npumem_region *x = &from->region, *y = &to->region;
+
+	if (x->length * x->count[0] * x->count[1] * x->count[2] ==
+	    y->length * y->count[0] * y->count[1] * y->count[2])
+		build_access_at(b, write)->inplace = number;
+}
+
+/* Some tensors are external, some writes in place, and some tensors an alias of others. */
+static void decorate(struct rng *r, struct build *b)
+{
+	uint32_t i, k, t;
+
+	for (i = 0; i < b->tensors.count; i++)
+		if (rng_chance(r, 5))
+			build_tensor_at(b, i)->flags = NPUMEM_TENSOR_EXTERNAL;
+	for (i = 0; i < b->steps.count; i++) {
+		const struct npumem_step *s = build_step_at(b, i);
+
+		for (k = 0; k < s->access_count; k++) {
+			uint32_t with = rng_below(r, s->access_count);
+			struct npumem_access *a = build_access_at(b, s->first_access + k);
+
+			if (a->mode == NPUMEM_ACCESS_WRITE && rng_chance(r, 50) &&
+			    build_access_at(b, s->first_access + with)->mode == NPUMEM_ACCESS_READ)
+				take_in_place(b, s->first_access + with, s->first_access + k, with);
+		}
+	}
+	if (b->tensors.count >= 12 || rng_chance(r, 80))
+		return;
+	/* Read through an alias, and perhaps demand its bytes. */
+	t = rng_below(r, b->tensors.count);
+	if (build_tensor_at(b, t)->size < 2 || build_tensor_at(b, t)->flags)
+		return;
+	k = rng_below(r, (uint32_t)build_tensor_at(b, t)->size - 1);
+	i = build_tensor(b, rng_chance(r, 50) ? NPUMEM_TENSOR_INTERMEDIATE : rng_below(r, 5),
+			 1 + rng_below(r, (uint32_t)build_tensor_at(b, t)->size - k), NULL);
+	build_tensor_at(b, i)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(b, i)->alias_of = t;
+	build_tensor_at(b, i)->alias_offset = k;
+	if (b->steps.count < MAX_TENSOR_STEPS) {
+		build_step(b, step_flags(r), NULL);
+		build_access(b,
+			     build_tile(b, i,
+					random_region(r, (uint32_t)build_tensor_at(b, i)->size)),
+			     rng_chance(r, 60) ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_UPDATE);
+	}
+}
+
 void random_case(struct rng *r, struct build *b)
 {
+	if (rng_chance(r, 50)) {
+		random_flow(r, b);
+		return;
+	}
 	if (rng_chance(r, 15)) {
 		ring_graph(r, b);
 		return;
 	}
 	random_graph(r, b);
+	decorate(r, b);
 	build_finish(b);
 	random_plan(r, b);
 }
@@ -401,6 +460,86 @@ static void mutate_placement(struct rng *r, struct build *b)
 	}
 }
 
+static void mutate_entry(struct rng *r, struct build *b)
+{
+	struct npumem_plan_block *p;
+	struct npumem_entry *e;
+	uint32_t i;
+
+	if (!b->entries.count)
+		return;
+	i = rng_below(r, b->entries.count);
+	e = build_entry_at(b, i);
+	switch (rng_below(r, 7)) {
+	case 0:
+		e->tensor = rng_below(r, b->tensors.count);
+		break;
+	case 1:
+		e->placement = rng_below(r, b->placements.count + 1);
+		break;
+	case 2:
+		e->first = nudge(r, e->first);
+		break;
+	case 3:
+		e->length = nudge(r, e->length);
+		break;
+	case 4:
+		e->flags = rng_chance(r, 50) ? 0 : NPUMEM_ENTRY_RESIDENT;
+		break;
+	default:
+		/* One less: the last one of the entries moves up within its instance. */
+		for (i = 0; i < b->plan_blocks.count; i++) {
+			p = build_plan_block_at(b, i);
+			if (e >= build_entry_at(b, p->first_entry) &&
+			    e < build_entry_at(b, p->first_entry + p->entry_count))
+				break;
+		}
+		if (i == b->plan_blocks.count)
+			break;
+		memmove(e, e + 1,
+			(size_t)(build_entry_at(b, b->entries.count) - (e + 1)) * sizeof(*e));
+		b->entries.count--;
+		build_plan_block_at(b, i)->entry_count--;
+		while (++i < b->plan_blocks.count)
+			build_plan_block_at(b, i)->first_entry--;
+		break;
+	}
+}
+
+static void mutate_flow(struct rng *r, struct build *b)
+{
+	struct npumem_carry *c;
+	struct npumem_plan_edge *e;
+	uint32_t n = b->plan_edges.count;
+
+	switch (rng_below(r, 6)) {
+	case 0:
+		if (!b->carries.count)
+			break;
+		c = build_carry_at(b, rng_below(r, b->carries.count));
+		if (rng_chance(r, 50))
+			c->from = rng_below(r, b->tensors.count);
+		else
+			c->to = rng_below(r, b->tensors.count);
+		break;
+	case 1:
+		if (b->edges.count && rng_chance(r, 20))
+			build_edge_at(b, rng_below(r, b->edges.count))->to =
+				rng_below(r, b->blocks.count);
+		break;
+	case 2:
+		if (!n)
+			break;
+		/* To another instance. */
+		e = build_plan_edge_at(b, rng_below(r, n));
+		e->to = rng_below(r, b->plan_blocks.count);
+		break;
+	default:
+		mutate_entry(r, b);
+		break;
+	}
+}
+
 static void mutate_graph(struct rng *r, struct build *b)
 {
 	struct npumem_access *a = build_access_at(b, rng_below(r, b->accesses.count));
@@ -432,6 +571,10 @@ void mutate_case(struct rng *r, struct build *b)
 {
 	uint32_t i, k;
 
+	if (b->blocks.count > 1 && rng_chance(r, 50)) {
+		mutate_flow(r, b);
+		return;
+	}
 	switch (rng_below(r, 10)) {
 	case 0:
 	case 1:

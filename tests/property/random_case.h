@@ -18,8 +18,15 @@ uint32_t rng_below(struct rng *r, uint32_t n);
 /* True in percent of the cases. */
 int rng_chance(struct rng *r, uint32_t percent);
 
-/* A case within the oracle's limits. */
+/* A case within the oracle's limits: one block, or several. */
 void random_case(struct rng *r, struct build *b);
+/* Several blocks: branches, loops, unrolled as needed; see random_flow.c. */
+void random_flow(struct rng *r, struct build *b);
+/* Any region of a tensor: all, a range, or strided in one to three dimensions. */
+struct npumem_region random_region(struct rng *r, uint32_t size);
+/* Lowest or some address apart from the placements alive at the same time. */
+uint64_t random_place(struct rng *r, const struct build *b, uint32_t from, uint32_t to,
+		      uint64_t extent, uint32_t align);
 /* Change some field of some record so that the case stays within them. */
 void mutate_case(struct rng *r, struct build *b);
 /* Change some bytes of a blob. */

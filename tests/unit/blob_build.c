@@ -60,7 +60,8 @@ void *build_add(struct build_array *a, uint32_t n)
 			abort();
 	}
 	record = (char *)a->data + (size_t)a->count * a->size;
-	memset(record, 0, (size_t)n * a->size);
+	if (n)
+		memset(record, 0, (size_t)n * a->size);
 	a->count += n;
 	return record;
 }
