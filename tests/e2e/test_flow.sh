@@ -1,0 +1,92 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Loops, branches, aliases, in-place operators and external tensors: planned here,
+# verified and enforced by the driver on many paths, and each output compared with
+# what comes out if no memory is ever used twice.
+# Functions are called by name, through check.
+# shellcheck disable=SC2317,SC2119,SC2086
+# shellcheck source=tests/e2e/lib.sh
+. /opt/npumem/e2e/lib.sh
+
+FLOW=${FLOW:-/opt/npumem/e2e/flow}
+PLANS=${PLANS:-/opt/npumem/e2e/flow_plans}
+SEEDS=${SEEDS:-8}
+
+# planned GRAPH OPTION...: plan.json and plan.blob, verified here.
+planned() {
+	graph=$1
+	shift
+	npumemctl plan "$@" "$graph" -o plan.json --blob plan.blob || return 1
+	npumemctl verify "$graph" plan.json
+}
+
+# runs GRAPH OPTION...: with the plan there is; in run.json.
+runs() {
+	graph=$1
+	shift
+	npumemctl run -j --plan plan.json "$@" "$graph" >run.json && equal run.json
+}
+
+# random_paths GRAPH: as many, each in a run of its own, then all in one run.
+random_paths() {
+	i=1
+	while [ $i -le "$SEEDS" ]; do
+		runs "$1" --seed $i || return 1
+		i=$((i + 1))
+	done
+	runs "$1" --repeat "$SEEDS" --seed 100 --max-iterations 7
+}
+
+for graph in "$FLOW"/*.json; do
+	name=$(basename "$graph" .json)
+	check "$name: planned and verified" planned "$graph"
+	check "$name: random paths, all outputs equal" random_paths "$graph"
+	check "$name: planned in row bands" planned "$graph" --bands 3
+	check "$name: random paths in bands, all outputs equal" random_paths "$graph"
+done
+
+# Choice 0 at the end of the loop is another iteration.
+long_loop() {
+	planned "$FLOW/loop.json" && runs "$FLOW/loop.json" --path '0*499,1' || return 1
+	[ "$(field blocks_run run.json)" -ge 500 ]
+}
+check "loop: 500 iterations" long_loop
+
+every_arm() {
+	planned "$FLOW/branch.json" || return 1
+	for arm in 0 1 2; do
+		runs "$FLOW/branch.json" --path $arm || return 1
+	done
+	fails 1 'choice 3 at block' \
+		npumemctl run --plan plan.json --path 3 "$FLOW/branch.json"
+}
+check "branch: every arm, and none that is not there" every_arm
+
+# in KIND: external tensors in a buffer of that kind, over several inferences.
+external() {
+	planned "$FLOW/external.json" &&
+		runs "$FLOW/external.json" --external "$1" --repeat 3
+}
+check "external tensors in system memory" external system
+check "external tensors in the carveout" external carveout
+
+# A plan made by hand: parts of a tensor read under other names.
+aliases() {
+	cp "$PLANS/alias.plan.json" plan.json &&
+		npumemctl verify "$PLANS/alias.json" plan.json && runs "$PLANS/alias.json" --repeat 3
+}
+check "aliases: verified, run, equal" aliases
+
+# With the daemon, who is given the graph as a blob.
+by_daemon() {
+	start_daemon || return 1
+	for graph in loop branch external; do
+		npumemctl run -j "$FLOW/$graph.json" >run.json && equal run.json || return 1
+		[ "$(field plan_from run.json)" = daemon ] || return 1
+	done
+	stop_daemon
+}
+check "planned by the daemon" by_daemon
+
+finish
