@@ -382,7 +382,7 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 	const struct loop *loop = &v->loops[chain[depth]];
 	uint32_t *heads = malloc(MAX_ITERATIONS * sizeof(*heads));
 	uint32_t *slots = malloc(MAX_ITERATIONS * sizeof(*slots));
-	uint32_t count = 0, tail = 0, head = entry;
+	uint32_t count = 0, tail = 0, head = entry, views = 0, view_slots = 0;
 	bool same = true;
 	int err = heads && slots ? 0 : -ENOMEM;
 
@@ -415,13 +415,21 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 			goto out;
 		heads[count] = head;
 		slots[count++] = at;
+		if (count == 1) {
+			views = v->plan->view_count;
+			view_slots = v->plan->view_slot_count;
+		}
 		same = same && same_slot(v->plan, slots[0], at);
 		head = next;
 	}
-	if (!err && same)
+	if (!err && same) {
+		/* The first iteration's table does for all. */
 		*slot = slots[0];
-	else if (!err && tail <= 1)
+		v->plan->view_count = views;
+		v->plan->view_slot_count = view_slots;
+	} else if (!err && tail <= 1) {
 		err = add_view(v->plan, tensor, loop->edge, tail, slots, count, slot);
+	}
 out:
 	free(heads);
 	free(slots);

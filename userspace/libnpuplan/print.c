@@ -127,22 +127,71 @@ static void print_position(const struct npuplan_graph *graph,
 			npuplan_tensor_label(graph, position->index, label));
 }
 
-int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		       unsigned int columns, FILE *out)
+/* "instance 2 of block 1: then 1 or the exit"; nothing for a straight plan. */
+static void print_instance(const struct npuplan_plan *plan, uint32_t instance, FILE *out)
 {
+	const char *separator = ": then ";
+
+	if (!plan->edge_count)
+		return;
+	fprintf(out, "instance %u of block %u", instance, plan->blocks[instance].block);
+	for (uint32_t i = 0; i < plan->edge_count; i++) {
+		if (plan->edges[i].from != instance)
+			continue;
+		if (plan->edges[i].to == NPUMEM_NONE)
+			fprintf(out, "%sthe exit", separator);
+		else
+			fprintf(out, "%s%u", separator, plan->edges[i].to);
+		separator = " or ";
+	}
+	fputc('\n', out);
+}
+
+/*
+ * Names that come into a block with one value may share its bytes: those are
+ * drawn once. Per placement whether it holds such a name.
+ */
+static bool *list_entered(const struct npuplan_plan *plan)
+{
+	bool *entered = calloc((size_t)plan->placement_count + 1, sizeof(*entered));
+
+	for (uint32_t i = 0; i < plan->entry_count && entered; i++)
+		if (plan->entries[i].placement < plan->placement_count)
+			entered[plan->entries[i].placement] = true;
+	return entered;
+}
+
+static bool is_drawn(const struct npuplan_plan *plan, const bool *entered, uint32_t placement,
+		     uint32_t position)
+{
+	const struct npumem_placement *at = &plan->placements[placement];
+
+	for (uint32_t i = 0; i < placement && entered[placement]; i++) {
+		const struct npumem_placement *other = &plan->placements[i];
+
+		if (entered[i] && other->from <= position && other->to >= position &&
+		    other->offset == at->offset && extent(other) == extent(at))
+			return true;
+	}
+	return false;
+}
+
+static void print_positions(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			    uint32_t instance, const bool *entered, unsigned int columns, FILE *out)
+{
+	const struct npumem_plan_block *block = &plan->blocks[instance];
 	struct column line[MAX_COLUMNS];
 
-	if (!columns || columns > MAX_COLUMNS)
-		return -EINVAL;
-	print_head(graph, plan, columns, out);
-	for (uint32_t p = 0; p < plan->position_count; p++) {
+	for (uint32_t p = block->first_position;
+	     p < block->first_position + block->position_count && p < plan->position_count; p++) {
 		uint64_t live = 0;
 
 		memset(line, 0, sizeof(line));
 		for (uint32_t i = 0; i < plan->placement_count; i++) {
 			const struct npumem_placement *placement = &plan->placements[i];
 
-			if (placement->from > p || placement->to < p)
+			if (placement->block != instance || placement->from > p ||
+			    placement->to < p || is_drawn(plan, entered, i, p))
 				continue;
 			live += extent(placement);
 			draw(line, columns, plan->info.arena_size, placement);
@@ -153,5 +202,23 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 		print_position(graph, &plan->positions[p], out);
 		fputc('\n', out);
 	}
+}
+
+int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		       unsigned int columns, FILE *out)
+{
+	bool *entered;
+
+	if (!columns || columns > MAX_COLUMNS)
+		return -EINVAL;
+	entered = list_entered(plan);
+	if (!entered)
+		return -ENOMEM;
+	print_head(graph, plan, columns, out);
+	for (uint32_t i = 0; i < plan->block_count; i++) {
+		print_instance(plan, i, out);
+		print_positions(graph, plan, i, entered, columns, out);
+	}
+	free(entered);
 	return ferror(out) ? -EIO : 0;
 }

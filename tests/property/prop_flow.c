@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random programs with loops, branches, swaps, carries over several iterations
+ * and values that go to several names, every planner: the plan passes the
+ * kernel's verifier, and played byte by byte along random paths it does what the
+ * graph means. It has no copies, is no smaller than its lower bound, comes back
+ * from JSON, and is the same each time.
+ *
+ * usage: prop_flow [SEED [PROGRAMS]]
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/flow_run.h"
+
+#define MAX_TENSORS 200
+#define MAX_DEPTH   3
+#define SIZES	    3
+#define WORK	    20000 /* the planners that search would go on for seconds */
+
+static uint64_t random_state, program_seed;
+
+static uint32_t draw(uint32_t low, uint32_t high)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return low + (z ^ z >> 31) % ((uint64_t)high - low + 1);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fprintf(stderr, "\nthis program again: prop_flow %" PRIu64 " 1\n", program_seed);
+	exit(1);
+}
+
+/* -------------------------------------------------------- random programs */
+
+/**
+ * struct world - program in the making
+ * @block: that steps go to
+ * @defined: tensors that have a value here, whatever path was taken
+ * @left: operators to go
+ */
+struct world {
+	struct npuplan_graph *graph;
+	uint32_t defined[MAX_TENSORS];
+	uint32_t defined_count;
+	uint32_t left;
+};
+
+static const uint64_t sizes[SIZES] = { 8, 12, 20 };
+
+static uint32_t add_tensor(struct world *w, uint32_t kind, uint64_t size)
+{
+	struct npuplan_tensor tensor = {
+		.size = size,
+		.align = 1u << draw(0, 2),
+		.kind = kind,
+		.id = w->graph->tensor_count,
+	};
+	int64_t index = npuplan_graph_add_tensor(w->graph, &tensor);
+
+	if (index < 0 || index >= MAX_TENSORS)
+		fail("add_tensor: %" PRId64, index);
+	return index;
+}
+
+static void define(struct world *w, uint32_t tensor)
+{
+	w->defined[w->defined_count++] = tensor;
+}
+
+static uint32_t any_defined(const struct world *w)
+{
+	return w->defined[draw(0, w->defined_count - 1)];
+}
+
+/* Defined tensor of a size; NONE if there is none. Late ones rather than early. */
+static uint32_t defined_of(const struct world *w, uint64_t size)
+{
+	uint32_t found = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < w->defined_count; i++)
+		if (w->graph->tensors[w->defined[i]].size == size &&
+		    (found == NPUMEM_NONE || draw(0, 2)))
+			found = w->defined[i];
+	return found;
+}
+
+static uint32_t last_block(const struct world *w)
+{
+	return w->graph->block_count - 1;
+}
+
+static uint32_t add_block(struct world *w)
+{
+	int64_t block = npuplan_graph_add_block(w->graph);
+
+	if (block < 0)
+		fail("add_block");
+	return block;
+}
+
+static uint32_t add_edge(struct world *w, uint32_t from, uint32_t to,
+			 const struct npumem_carry *carries, uint32_t count)
+{
+	int64_t edge = npuplan_graph_add_edge(w->graph, from, to, carries, count);
+
+	if (edge < 0)
+		fail("add_edge");
+	return edge;
+}
+
+static uint32_t whole_tile(struct world *w, uint32_t tensor)
+{
+	struct npumem_region region = {
+		.length = w->graph->tensors[tensor].size,
+		.count = { 1, 1, 1 },
+	};
+
+	return npuplan_graph_add_tile(w->graph, tensor, &region);
+}
+
+/* Reads up to three tensors, writes @target; maybe in place of one of them. */
+static void add_step(struct world *w, uint32_t target)
+{
+	struct npuplan_step step = {
+		.op = NPUMEM_NONE,
+		.flags = draw(0, 2) ? 0 : NPUMEM_STEP_STAGED,
+	};
+	struct npumem_access accesses[4];
+	uint32_t count = 0;
+
+	for (uint32_t reads = draw(1, 3); count < reads;) {
+		uint32_t tensor = any_defined(w);
+		bool twice = false;
+
+		for (uint32_t i = 0; i < count; i++)
+			twice |= w->graph->tiles[accesses[i].tile].tensor == tensor;
+		if (twice)
+			break;
+		accesses[count++] = (struct npumem_access){
+			.tile = whole_tile(w, tensor),
+			.mode = NPUMEM_ACCESS_READ,
+			.inplace = NPUMEM_NONE,
+		};
+	}
+	accesses[count] = (struct npumem_access){
+		.tile = whole_tile(w, target),
+		.mode = NPUMEM_ACCESS_WRITE,
+		.inplace = NPUMEM_NONE,
+	};
+	if (!draw(0, 3) && w->graph->tensors[w->graph->tiles[accesses[0].tile].tensor].size ==
+				   w->graph->tensors[target].size)
+		accesses[count].inplace = 0;
+	if (npuplan_graph_add_step(w->graph, &step, accesses, count + 1) < 0)
+		fail("add_step");
+	define(w, target);
+}
+
+static void add_update(struct world *w, uint32_t tensor)
+{
+	struct npuplan_step step = { .op = NPUMEM_NONE };
+	struct npumem_access access = {
+		.tile = whole_tile(w, tensor),
+		.mode = NPUMEM_ACCESS_UPDATE,
+		.inplace = NPUMEM_NONE,
+	};
+
+	if (npuplan_graph_add_step(w->graph, &step, &access, 1) < 0)
+		fail("add_update");
+}
+
+static void add_ops(struct world *w, uint32_t depth);
+
+/* Names that take over values: of one size, all new. */
+static uint32_t draw_carries(struct world *w, struct npumem_carry *carries)
+{
+	uint64_t size = sizes[draw(0, SIZES - 1)];
+	uint32_t count = 0;
+
+	for (uint32_t wanted = draw(0, 3); count < wanted; count++) {
+		uint32_t from = defined_of(w, size);
+
+		if (from == NPUMEM_NONE || w->graph->tensor_count + 4 >= MAX_TENSORS)
+			break;
+		carries[count].from = from;
+		carries[count].to = add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE, size);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		define(w, carries[i].to);
+	return count;
+}
+
+/*
+ * The loop: its carried names take new values, each other's (swaps, chains) or
+ * two of them the same.
+ */
+static void add_loop(struct world *w, uint32_t depth)
+{
+	bool top = draw(0, 1);
+	struct npumem_carry carries[4];
+	uint32_t from = last_block(w), count = draw_carries(w, carries), head, test, mark, end;
+
+	head = add_block(w);
+	add_edge(w, from, head, carries, count);
+	if (top && draw(0, 1))
+		add_step(w, add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE, sizes[0]));
+	mark = w->defined_count;
+	test = last_block(w);
+	if (top)
+		add_edge(w, test, add_block(w), NULL, 0);
+	add_ops(w, depth + 1);
+	end = last_block(w);
+	for (uint32_t i = 0; i < count; i++)
+		carries[i].from = defined_of(w, w->graph->tensors[carries[i].to].size);
+	add_edge(w, end, head, carries, count);
+	if (top)
+		w->defined_count = mark;
+	add_edge(w, top ? test : end, add_block(w), NULL, 0);
+}
+
+static void add_branch(struct world *w, uint32_t depth)
+{
+	struct npumem_carry carries[3][4], outs[4];
+	uint32_t arms = draw(1, 3), from = last_block(w), mark = w->defined_count, ends[3], join;
+	uint32_t count = draw_carries(w, outs);
+
+	for (uint32_t a = 0; a < arms; a++) {
+		w->defined_count = mark;
+		ends[a] = from;
+		/* An arm may be empty. */
+		if (draw(0, 3)) {
+			add_edge(w, from, add_block(w), NULL, 0);
+			add_ops(w, depth + 1);
+			ends[a] = last_block(w);
+		}
+		for (uint32_t i = 0; i < count; i++) {
+			carries[a][i].to = outs[i].to;
+			carries[a][i].from = defined_of(w, w->graph->tensors[outs[i].to].size);
+		}
+	}
+	join = add_block(w);
+	for (uint32_t a = 0; a < arms; a++)
+		add_edge(w, ends[a], join, carries[a], count);
+	w->defined_count = mark;
+	for (uint32_t i = 0; i < count; i++)
+		define(w, outs[i].to);
+}
+
+static void add_ops(struct world *w, uint32_t depth)
+{
+	for (uint32_t count = draw(1, 4); count && w->left; count--, w->left--) {
+		uint32_t die = draw(0, 11);
+
+		if (w->graph->tensor_count + 8 >= MAX_TENSORS)
+			return;
+		if (die < 2 && depth < MAX_DEPTH)
+			add_loop(w, depth);
+		else if (die < 4 && depth < MAX_DEPTH)
+			add_branch(w, depth);
+		else if (die == 4 && w->graph->tensors[w->defined[0]].kind == NPUMEM_TENSOR_STATE)
+			add_update(w, w->defined[0]);
+		else
+			add_step(w, add_tensor(w, NPUMEM_TENSOR_INTERMEDIATE,
+					       sizes[draw(0, SIZES - 1)]));
+	}
+}
+
+static struct npuplan_graph *random_program(void)
+{
+	struct world w = { .graph = npuplan_graph_new("random"), .left = draw(4, 16) };
+
+	if (draw(0, 1))
+		define(&w, add_tensor(&w, NPUMEM_TENSOR_STATE, sizes[draw(0, SIZES - 1)]));
+	for (uint32_t i = 0; i < SIZES; i++)
+		define(&w, add_tensor(&w, NPUMEM_TENSOR_INPUT, sizes[i]));
+	if (draw(0, 1))
+		define(&w, add_tensor(&w, NPUMEM_TENSOR_PARAMETER, sizes[draw(0, SIZES - 1)]));
+	add_ops(&w, 0);
+	for (uint32_t i = draw(1, 2); i; i--)
+		add_step(&w, add_tensor(&w, NPUMEM_TENSOR_OUTPUT, sizes[draw(0, SIZES - 1)]));
+	if (w.graph->block_count > 1)
+		add_edge(&w, last_block(&w), NPUMEM_NONE, NULL, 0);
+	return w.graph;
+}
+
+/* ------------------------------------------------------------- properties */
+
+struct tally {
+	uint32_t plans, optimal, unrolled, copies, large, crossed, views;
+};
+
+static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b, const char *how)
+{
+	void *blobs[2];
+	size_t bytes[2];
+
+	if (npuplan_plan_write(a, &blobs[0], &bytes[0], NULL) ||
+	    npuplan_plan_write(b, &blobs[1], &bytes[1], NULL))
+		fail("plan_write");
+	if (bytes[0] != bytes[1] || memcmp(blobs[0], blobs[1], bytes[0]))
+		fail("%s: not the same plan", how);
+	free(blobs[0]);
+	free(blobs[1]);
+}
+
+static void check_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	struct npuplan_plan *again;
+	struct npuplan_error error;
+	char *text;
+
+	if (npuplan_plan_to_json(graph, plan, &text, &error) ||
+	    npuplan_plan_from_json(graph, text, strlen(text), &again, &error))
+		fail("JSON: %s", error.text);
+	same_plan(plan, again, "JSON");
+	npuplan_plan_free(again);
+	free(text);
+}
+
+/* A slot of a view must be where some instance of its loop has the tensor. */
+static void check_views(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			struct tally *tally)
+{
+	for (uint32_t i = 0; i < plan->view_count; i++) {
+		const struct npumem_view *view = &plan->views[i];
+
+		if (view->loop >= graph->edge_count || !view->repeat)
+			fail("view %u is malformed", i);
+		for (uint32_t k = 0; k < view->slot_count; k++) {
+			uint32_t slot = plan->view_slots[view->first_slot + k];
+
+			if (slot & NPUMEM_VIEW_NESTED ?
+				    (slot & ~NPUMEM_VIEW_NESTED) >= i :
+				    plan->placements[slot].tensor != view->tensor)
+				fail("view %u, slot %u: of another tensor", i, k);
+		}
+		tally->views++;
+	}
+}
+
+/* False if the program cannot be planned without a copy, or not in so few instances. */
+static bool check_planner(const struct npuplan_graph *graph, const char *name, struct tally *tally)
+{
+	struct npuplan_options options = {
+		.planner = name,
+		.alignment = 1u << draw(0, 4),
+		.work_limit = WORK,
+	};
+	struct npuplan_plan *plan, *again;
+	struct npuplan_error error;
+	int err;
+
+	err = npuplan_plan(graph, &options, &plan, &error);
+	if (err == -EOPNOTSUPP && strstr(error.text, "takes a copy")) {
+		tally->copies++;
+		return false;
+	}
+	if (err == -E2BIG && strstr(error.text, "rotate through more places")) {
+		tally->large++;
+		return false;
+	}
+	if (err)
+		fail("%s: %s", name, error.text);
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		fail("%s: %s", name, error.text);
+	if (plan->info.arena_size < plan->info.lower_bound)
+		fail("%s: arena %" PRIu64 " is below the lower bound %" PRIu64, name,
+		     (uint64_t)plan->info.arena_size, (uint64_t)plan->info.lower_bound);
+	for (uint32_t i = 0; i < plan->position_count; i++)
+		if (plan->positions[i].kind != NPUMEM_POSITION_STEP)
+			fail("%s: position %u is no step", name, i);
+	for (uint32_t i = 0; i < 4 && graph->edge_count; i++) {
+		struct flow_run run = {
+			.seed = program_seed + i,
+			.edges = 12 * i,
+			.inferences = 2,
+		};
+
+		if (!flow_run(graph, plan, &run))
+			fail("%s: %s", name, run.text);
+		tally->crossed += run.crossed;
+	}
+	if (npuplan_plan(graph, &options, &again, &error))
+		fail("%s, once more: %s", name, error.text);
+	same_plan(plan, again, name);
+	check_json(graph, plan);
+	check_views(graph, plan, tally);
+	tally->plans++;
+	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	tally->unrolled += plan->block_count > graph->block_count;
+	npuplan_plan_free(again);
+	npuplan_plan_free(plan);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
+	uint32_t programs = argc > 2 ? strtoul(argv[2], NULL, 0) : 400;
+	struct tally tally = { 0 };
+
+	printf("seed %" PRIu64 ", %u programs\n", seed, programs);
+	fflush(stdout);
+	for (uint32_t i = 0; i < programs; i++) {
+		struct npuplan_graph *graph;
+		const char *name;
+
+		random_state = program_seed = seed + i;
+		graph = random_program();
+		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
+			if (flow_planner(name) && !check_planner(graph, name, &tally))
+				break;
+		npuplan_graph_free(graph);
+	}
+	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need a copy, %u too many instances\n",
+	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.copies,
+	       tally.large);
+	/* A draw that reaches nothing proves nothing. */
+	if (programs >= 100 && (tally.plans < programs || !tally.optimal || !tally.unrolled ||
+				!tally.copies || !tally.views))
+		fail("too few of some kind");
+	return 0;
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#include "flow_run.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* struct byte - what a byte of the arena holds; value 0: nothing */
+struct byte {
+	uint32_t value;
+	uint32_t index;
+};
+
+/**
+ * struct player
+ * @arena: arena_size bytes
+ * @values: per tensor the value that it has; 0: none
+ * @next: values by now
+ * @away: per block how many edges the exit is away
+ */
+struct player {
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	struct flow_run *run;
+	struct byte *arena;
+	uint32_t *values;
+	uint32_t *scratch;
+	uint32_t *away;
+	uint32_t next;
+	uint32_t block;
+	uint64_t state;
+};
+
+__attribute__((format(printf, 2, 3))) static bool wrong(struct player *p, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(p->run->text, sizeof(p->run->text), format, args);
+	va_end(args);
+	return false;
+}
+
+static uint32_t draw(struct player *p, uint32_t count)
+{
+	uint64_t z = p->state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return (uint32_t)((z ^ z >> 31) % count);
+}
+
+/* Placement of a tensor in the current instance that holds at @position. */
+static const struct npumem_placement *placed(const struct player *p, uint32_t tensor,
+					     uint32_t position)
+{
+	for (uint32_t i = 0; i < p->plan->placement_count; i++) {
+		const struct npumem_placement *at = &p->plan->placements[i];
+
+		if (at->tensor == tensor && at->block == p->block && at->from <= position &&
+		    at->to >= position)
+			return at;
+	}
+	return NULL;
+}
+
+/* Tensor whose bytes those of @tensor are; *first: where they begin in it. */
+static uint32_t base_of(const struct player *p, uint32_t tensor, uint64_t *first)
+{
+	const struct npuplan_tensor *t = &p->graph->tensors[tensor];
+
+	*first = 0;
+	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
+		return tensor;
+	*first = t->alias_offset;
+	return t->alias_of;
+}
+
+/* Byte @index of @tensor must be that of its value, at @at. */
+static bool look(struct player *p, const struct npumem_placement *at, uint64_t index,
+		 const char *when)
+{
+	uint32_t tensor = at->tensor;
+	const struct byte *byte;
+
+	if (at->offset + index >= p->plan->info.arena_size)
+		return wrong(p, "%s: tensor %u lies beyond the arena", when, tensor);
+	byte = &p->arena[at->offset + index];
+	if (!p->values[tensor])
+		return wrong(p, "%s: tensor %u has no value", when, tensor);
+	if (byte->value != p->values[tensor] || byte->index != index)
+		return wrong(p, "%s: tensor %u byte %u has value %u, the arena holds byte %u of %u",
+			     when, tensor, (unsigned int)index, p->values[tensor], byte->index,
+			     byte->value);
+	return true;
+}
+
+static bool put(struct player *p, const struct npumem_placement *at, uint64_t index,
+		const char *when)
+{
+	if (at->offset + index >= p->plan->info.arena_size)
+		return wrong(p, "%s: tensor %u lies beyond the arena", when, at->tensor);
+	p->arena[at->offset + index] = (struct byte){ p->values[at->tensor], (uint32_t)index };
+	return true;
+}
+
+static bool whole(struct player *p, uint32_t tensor, uint32_t position, bool store,
+		  const char *when)
+{
+	const struct npumem_placement *at = placed(p, tensor, position);
+
+	if (!at)
+		return wrong(p, "%s: tensor %u has no place at position %u", when, tensor,
+			     position);
+	for (uint64_t i = 0; i < p->graph->tensors[tensor].size; i++)
+		if (!(store ? put(p, at, i, when) : look(p, at, i, when)))
+			return false;
+	return true;
+}
+
+/* Reads (@store false) or writes of one access. */
+static bool run_access(struct player *p, uint32_t access, uint32_t position, bool store)
+{
+	const struct npumem_tile *tile = &p->graph->tiles[p->graph->accesses[access].tile];
+	const struct npumem_region *r = &tile->region;
+	const struct npumem_placement *at;
+	uint64_t first;
+	uint32_t tensor = base_of(p, tile->tensor, &first);
+
+	if (p->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL)
+		return true;
+	at = placed(p, tensor, position);
+	if (!at)
+		return wrong(p, "tensor %u has no place at position %u", tensor, position);
+	for (uint32_t z = 0; z < r->count[2]; z++)
+		for (uint32_t y = 0; y < r->count[1]; y++)
+			for (uint32_t x = 0; x < r->count[0]; x++)
+				for (uint64_t i = 0; i < r->length; i++) {
+					uint64_t index = first + r->offset + x * r->stride[0] +
+							 y * r->stride[1] + z * r->stride[2] + i;
+
+					if (!(store ? put(p, at, index, "write") :
+						      look(p, at, index, "read")))
+						return false;
+				}
+	return true;
+}
+
+/*
+ * Reads first. A step that is not staged may go on reading while it stores, but
+ * what it overwrites by leave: updates, and reads that a write is in place of.
+ */
+static bool run_step(struct player *p, uint32_t position)
+{
+	const struct npuplan_step *s = &p->graph->steps[p->plan->positions[position].index];
+	const struct npumem_access *accesses = &p->graph->accesses[s->first_access];
+
+	p->run->steps++;
+	for (uint32_t a = 0; a < s->access_count; a++)
+		if (accesses[a].mode != NPUMEM_ACCESS_WRITE &&
+		    !run_access(p, s->first_access + a, position, false))
+			return false;
+	for (uint32_t a = 0; a < s->access_count; a++) {
+		const struct npumem_tile *tile = &p->graph->tiles[accesses[a].tile];
+		uint64_t first;
+		uint32_t tensor = base_of(p, tile->tensor, &first);
+
+		if (accesses[a].mode == NPUMEM_ACCESS_READ)
+			continue;
+		/* Tensors that are written tile by tile keep one value. */
+		if (tile->region.length == p->graph->tensors[tensor].size || !p->values[tensor])
+			p->values[tensor] = ++p->next;
+		if (!run_access(p, s->first_access + a, position, true))
+			return false;
+	}
+	for (uint32_t a = 0; a < s->access_count && !(s->flags & NPUMEM_STEP_STAGED); a++) {
+		bool replaced = accesses[a].mode != NPUMEM_ACCESS_READ;
+
+		for (uint32_t k = 0; k < s->access_count; k++)
+			replaced |= accesses[k].mode == NPUMEM_ACCESS_WRITE &&
+				    accesses[k].inplace == a;
+		if (!replaced && !run_access(p, s->first_access + a, position, false))
+			return false;
+	}
+	return true;
+}
+
+static bool run_block(struct player *p)
+{
+	const struct npumem_plan_block *block = &p->plan->blocks[p->block];
+
+	for (uint32_t i = block->first_entry; i < block->first_entry + block->entry_count; i++) {
+		const struct npumem_entry *entry = &p->plan->entries[i];
+		const struct npumem_placement *at = &p->plan->placements[entry->placement];
+
+		if (at->tensor != entry->tensor || at->block != p->block)
+			return wrong(p, "entry %u names another's placement", i);
+		for (uint64_t b = entry->first; b < entry->first + entry->length; b++)
+			if (!look(p, at, b, "entry"))
+				return false;
+	}
+	for (uint32_t i = 0; i < block->position_count; i++)
+		if (!run_step(p, block->first_position + i))
+			return false;
+	return true;
+}
+
+/* Plan edge to cross: at random, or the shortest way out. NONE: there is none. */
+static uint32_t choose_edge(struct player *p, bool hurry)
+{
+	uint32_t chosen = NPUMEM_NONE, count = 0, best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < p->plan->edge_count; i++) {
+		const struct npumem_plan_edge *e = &p->plan->edges[i];
+		uint32_t to = p->graph->edges[e->edge].to;
+		uint32_t away = to == NPUMEM_NONE ? 0 : p->away[to] + 1;
+
+		if (e->from != p->block)
+			continue;
+		if (hurry ? away < best : !draw(p, ++count))
+			chosen = i;
+		best = away < best ? away : best;
+	}
+	return chosen;
+}
+
+static bool check_edges(struct player *p)
+{
+	for (uint32_t b = 0; b < p->plan->block_count; b++)
+		for (uint32_t e = 0; e < p->graph->edge_count; e++) {
+			uint32_t found = 0;
+
+			for (uint32_t i = 0; i < p->plan->edge_count; i++) {
+				const struct npumem_plan_edge *at = &p->plan->edges[i];
+				uint32_t to = p->graph->edges[e].to;
+
+				if (at->from != b || at->edge != e)
+					continue;
+				found++;
+				if (to == NPUMEM_NONE ? at->to != NPUMEM_NONE :
+							p->plan->blocks[at->to].block != to)
+					return wrong(p, "plan edge %u leads elsewhere", i);
+			}
+			if (found != (p->graph->edges[e].from == p->plan->blocks[b].block))
+				return wrong(p, "instance %u has %u edges for edge %u", b, found,
+					     e);
+		}
+	return true;
+}
+
+static void cross(struct player *p, uint32_t edge)
+{
+	const struct npumem_edge *e = &p->graph->edges[p->plan->edges[edge].edge];
+
+	memcpy(p->scratch, p->values, p->graph->tensor_count * sizeof(*p->values));
+	for (uint32_t i = 0; i < e->carry_count; i++) {
+		const struct npumem_carry *carry = &p->graph->carries[e->first_carry + i];
+
+		p->values[carry->to] = p->scratch[carry->from];
+	}
+	p->block = p->plan->edges[edge].to;
+	p->run->crossed++;
+}
+
+static uint32_t first_position(const struct player *p)
+{
+	return p->plan->blocks[p->block].first_position;
+}
+
+static uint32_t last_position(const struct player *p)
+{
+	const struct npumem_plan_block *block = &p->plan->blocks[p->block];
+
+	return block->first_position + (block->position_count ? block->position_count - 1 : 0);
+}
+
+/* Inputs anew; parameters and state the first time. */
+static bool enter(struct player *p, bool first)
+{
+	p->block = 0;
+	for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
+		uint32_t kind = p->graph->tensors[t].kind;
+
+		if (kind == NPUMEM_TENSOR_INTERMEDIATE || kind == NPUMEM_TENSOR_OUTPUT)
+			p->values[t] = 0;
+		else if (!placed(p, t, first_position(p)))
+			continue;
+		else if (kind == NPUMEM_TENSOR_INPUT || first)
+			p->values[t] = ++p->next;
+		else if (!whole(p, t, first_position(p), false, "next inference"))
+			return false;
+	}
+	for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
+		uint32_t kind = p->graph->tensors[t].kind;
+
+		if (placed(p, t, first_position(p)) &&
+		    (kind == NPUMEM_TENSOR_INPUT ||
+		     (first && (kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE))) &&
+		    !whole(p, t, first_position(p), true, "start"))
+			return false;
+	}
+	return true;
+}
+
+static bool leave(struct player *p, uint32_t block)
+{
+	p->block = block;
+	for (uint32_t t = 0; t < p->graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &p->graph->tensors[t];
+
+		if (tensor->kind == NPUMEM_TENSOR_OUTPUT &&
+		    !(tensor->flags & (NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS)) &&
+		    !whole(p, t, last_position(p), false, "exit"))
+			return false;
+	}
+	return true;
+}
+
+static bool infer(struct player *p, bool first)
+{
+	uint32_t crossed = 0;
+
+	if (!enter(p, first))
+		return false;
+	for (;;) {
+		uint32_t edge, from = p->block;
+
+		if (!run_block(p))
+			return false;
+		edge = choose_edge(p, crossed++ >= p->run->edges);
+		if (edge == NPUMEM_NONE)
+			return wrong(p, "instance %u has no edge to cross", p->block);
+		if (p->plan->edges[edge].to == NPUMEM_NONE)
+			return leave(p, from);
+		cross(p, edge);
+	}
+}
+
+static void measure(struct player *p)
+{
+	bool changed = true;
+
+	memset(p->away, 0x3f, p->graph->block_count * sizeof(*p->away));
+	while (changed) {
+		changed = false;
+		for (uint32_t e = 0; e < p->graph->edge_count; e++) {
+			const struct npumem_edge *edge = &p->graph->edges[e];
+			uint32_t away = edge->to == NPUMEM_NONE ? 0 : p->away[edge->to] + 1;
+
+			if (away < p->away[edge->from]) {
+				p->away[edge->from] = away;
+				changed = true;
+			}
+		}
+	}
+}
+
+bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+	      struct flow_run *run)
+{
+	struct player p = {
+		.graph = graph,
+		.plan = plan,
+		.run = run,
+		.arena = calloc(plan->info.arena_size + 1, sizeof(*p.arena)),
+		.values = calloc((size_t)graph->tensor_count + 1, sizeof(*p.values)),
+		.scratch = calloc((size_t)graph->tensor_count + 1, sizeof(*p.scratch)),
+		.away = calloc((size_t)graph->block_count + 1, sizeof(*p.away)),
+		.state = run->seed,
+	};
+	bool good = p.arena && p.values && p.scratch && p.away;
+
+	run->text[0] = '\0';
+	run->crossed = run->steps = 0;
+	if (!good)
+		wrong(&p, "out of memory");
+	if (good) {
+		measure(&p);
+		good = check_edges(&p);
+	}
+	for (uint32_t i = 0; i < run->inferences && good; i++)
+		good = infer(&p, !i);
+	free(p.arena);
+	free(p.values);
+	free(p.scratch);
+	free(p.away);
+	return good;
+}
+
+bool flow_planner(const char *name)
+{
+	return strcmp(name, "shared-objects") && strncmp(name, "taa", 3);
+}

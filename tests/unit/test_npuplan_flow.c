@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Loops and branches (tests/graphs): the arenas of NNC's programs, the shapes of
+ * what is unrolled, multi-view tensors, and that plans do what graphs mean.
+ */
+#include "npuplan_build.h"
+
+#include "flow_run.h"
+#include "import.h"
+
+#define ALIGN 64
+
+/*
+ * Whole arena, w and b included, of the library that NNC is from, every tensor
+ * rounded up to 64 bytes. None may be missed; @reached is what it takes here.
+ */
+static const struct {
+	const char *name;
+	uint64_t nnc;
+	uint64_t reached;
+} facts[] = {
+	/* y = conv(x), z = pool(y), x <- z: x and z share, nothing is unrolled. */
+	{ "loop_pool", 1536, 1536 },
+	/* y = conv(x), x <- y: two places in turn. */
+	{ "loop_conv", 1536, 1536 },
+	/* z = x0 + y after it: x0 stays, so the first iteration is one of its own. */
+	{ "loop_conv_after", 1984, 1984 },
+	/* All of that in a loop, x0 <- z. */
+	{ "loop_nested", 2432, 1984 },
+	/* Carries over two and three iterations. */
+	{ "loop_carry2", 2432, 2432 },
+	{ "loop_carry3", 3776, 3328 },
+	/* x^5 y; z x^5 y + z; one of four arms; a loop around such a branch. */
+	{ "scalar_power", 192, 192 },
+	{ "scalar_power_sum", 256, 256 },
+	{ "case_of", 128, 128 },
+	{ "while_case_of", 320, 128 },
+};
+
+static const char *const others[] = { "while_swap", "loop_views" };
+
+static struct npuplan_graph *import(const char *name)
+{
+	struct npuplan_graph *graph;
+	struct npuplan_error error;
+	char *path;
+	int err;
+
+	assert_true(asprintf(&path, "%s/%s.json", getenv("NPUMEM_GRAPHS"), name) > 0);
+	err = npuimport_file(path, &graph, NULL, &error);
+	free(path);
+	if (err)
+		fail_msg("%s", error.text);
+	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
+	return graph;
+}
+
+static struct npuplan_plan *planned(const struct npuplan_graph *graph, const char *planner,
+				    uint32_t alignment)
+{
+	struct npuplan_options options = { .planner = planner, .alignment = alignment };
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail_msg("%s, %s: %s", graph->name, planner ? planner : "default", error.text);
+	return plan;
+}
+
+static void play(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	for (uint32_t edges = 0; edges < 40; edges += 3) {
+		struct flow_run run = { .seed = edges, .edges = edges, .inferences = 3 };
+
+		if (!flow_run(graph, plan, &run))
+			fail_msg("%s, %s: %s", graph->name, plan->info.planner, run.text);
+		assert_true(run.crossed && run.steps);
+	}
+}
+
+/* ---------------------------------------------------------------- the facts */
+
+static void test_facts(void **state)
+{
+	static const char *const planners[] = { NULL, "nnc" };
+
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		struct npuplan_graph *graph = import(facts[i].name);
+
+		for (size_t k = 0; k < 2; k++) {
+			struct npuplan_plan *plan = planned(graph, planners[k], ALIGN);
+			uint64_t arena = (plan->info.arena_size + ALIGN - 1) & -(uint64_t)ALIGN;
+
+			if (arena != facts[i].reached)
+				fail_msg("%s: %llu bytes", facts[i].name,
+					 (unsigned long long)arena);
+			assert_true(arena <= facts[i].nnc);
+			/* No copies: nothing but the graph's own steps. */
+			for (uint32_t p = 0; p < plan->position_count; p++)
+				assert_int_equal(plan->positions[p].kind, NPUMEM_POSITION_STEP);
+			npuplan_plan_free(plan);
+		}
+		npuplan_graph_free(graph);
+	}
+}
+
+/* Without rounding, the most bytes live at once are what it takes. */
+static void test_bounds(void **state)
+{
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		struct npuplan_graph *graph = import(facts[i].name);
+		struct npuplan_plan *plan = planned(graph, NULL, 0);
+
+		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
+		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+static void test_every_planner(void **state)
+{
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) + 2; i++) {
+		size_t count = sizeof(facts) / sizeof(facts[0]);
+		struct npuplan_graph *graph = import(i < count ? facts[i].name : others[i - count]);
+		const char *name;
+
+		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++) {
+			struct npuplan_plan *plan;
+
+			if (!flow_planner(name))
+				continue;
+			plan = planned(graph, name, 16);
+			play(graph, plan);
+			npuplan_plan_free(plan);
+		}
+		npuplan_graph_free(graph);
+	}
+}
+
+/* ------------------------------------------------------------ what is unrolled */
+
+/* Instances of the block that operator @op is in. */
+static uint32_t instances_of(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			     const char *op)
+{
+	uint32_t count = 0, block = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		if (!strcmp(graph->ops[i].name, op))
+			block = graph->ops[i].block;
+	assert_int_not_equal(block, NPUMEM_NONE);
+	for (uint32_t i = 0; i < plan->block_count; i++)
+		count += plan->blocks[i].block == block;
+	return count;
+}
+
+static void test_instances(void **state)
+{
+	static const struct {
+		const char *name;
+		const char *op;
+		uint32_t count;
+	} cases[] = {
+		{ "loop_pool", "conv2d1", 1 },	     /* x and z co-allocated */
+		{ "loop_conv", "conv2d1", 2 },	     /* a ring of two */
+		{ "loop_conv_after", "conv2d1", 3 }, /* a first one, and two in turn */
+		{ "loop_conv_after", "add3", 2 },    /* y comes in two ways */
+		{ "loop_carry2", "conv2d1", 3 },     /* longest chain of carries + 1 */
+		{ "loop_carry3", "conv2d1", 4 },     { "while_case_of", "scale1", 1 },
+		{ "while_case_of", "scale6", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct npuplan_graph *graph = import(cases[i].name);
+		struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+
+		if (instances_of(graph, plan, cases[i].op) != cases[i].count)
+			fail_msg("%s: %s has %u instances", cases[i].name, cases[i].op,
+				 instances_of(graph, plan, cases[i].op));
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+static const struct npumem_view *view_of(const struct npuplan_graph *graph,
+					 const struct npuplan_plan *plan, const char *tensor)
+{
+	/* An outer table comes after those that it holds. */
+	for (uint32_t i = plan->view_count; i-- > 0;)
+		if (!strcmp(graph->tensors[plan->views[i].tensor].name, tensor))
+			return &plan->views[i];
+	return NULL;
+}
+
+static uint64_t slot_offset(const struct npuplan_plan *plan, const struct npumem_view *view,
+			    uint32_t slot)
+{
+	uint32_t at = plan->view_slots[view->first_slot + slot];
+
+	assert_true(slot < view->slot_count && at < plan->placement_count);
+	assert_int_equal(plan->placements[at].tensor, view->tensor);
+	return plan->placements[at].offset;
+}
+
+/* Type I: x and y change places. */
+static void test_view_cyclic(void **state)
+{
+	struct npuplan_graph *graph = import("loop_conv");
+	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	const struct npumem_view *x = view_of(graph, plan, "x"), *y = view_of(graph, plan, "y");
+
+	assert_int_equal(plan->view_count, 2);
+	assert_int_equal(x->type, NPUMEM_VIEW_CYCLIC);
+	assert_int_equal(x->repeat, 2);
+	assert_int_equal(x->slot_count, 2);
+	/* The edge that closes the loop. */
+	assert_int_equal(graph->edges[x->loop].from, graph->edges[x->loop].to);
+	assert_int_equal(slot_offset(plan, x, 0), slot_offset(plan, y, 1));
+	assert_int_equal(slot_offset(plan, x, 1), slot_offset(plan, y, 0));
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Type II: the first iteration reads x0, which stays. */
+static void test_view_first_cyclic(void **state)
+{
+	struct npuplan_graph *graph = import("loop_conv_after");
+	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	const struct npumem_view *x = view_of(graph, plan, "x"), *y = view_of(graph, plan, "y");
+
+	assert_int_equal(plan->view_count, 2);
+	assert_int_equal(x->type, NPUMEM_VIEW_FIRST_CYCLIC);
+	assert_int_equal(x->repeat, 2);
+	assert_int_equal(x->slot_count, 3);
+	/* Iteration 1 reads what 0 wrote, 2 what 1 wrote, 3 what 2 wrote. */
+	assert_int_equal(slot_offset(plan, x, 1), slot_offset(plan, y, 0));
+	assert_int_equal(slot_offset(plan, x, 2), slot_offset(plan, y, 1));
+	assert_int_equal(slot_offset(plan, x, 1), slot_offset(plan, y, 2));
+	assert_int_not_equal(slot_offset(plan, x, 0), slot_offset(plan, x, 1));
+	assert_int_not_equal(slot_offset(plan, x, 0), slot_offset(plan, x, 2));
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* p and q swap in the outer loop; the inner one begins with p. */
+static void test_view_nested(void **state)
+{
+	struct npuplan_graph *graph = import("loop_views");
+	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	const struct npumem_view *x = view_of(graph, plan, "x"), *inner[2];
+
+	assert_non_null(x);
+	assert_int_equal(x->type, NPUMEM_VIEW_CYCLIC);
+	assert_int_equal(x->repeat, 2);
+	for (int i = 0; i < 2; i++) {
+		uint32_t slot = plan->view_slots[x->first_slot + i];
+
+		assert_true(slot & NPUMEM_VIEW_NESTED);
+		inner[i] = &plan->views[slot & ~NPUMEM_VIEW_NESTED];
+		assert_int_equal(inner[i]->type, NPUMEM_VIEW_FIRST_CYCLIC);
+		assert_int_equal(inner[i]->repeat, 2);
+		assert_int_not_equal(inner[i]->loop, x->loop);
+	}
+	assert_int_not_equal(slot_offset(plan, inner[0], 0), slot_offset(plan, inner[1], 0));
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* ------------------------------------------------------------------- formats */
+
+static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b)
+{
+	void *blob_a, *blob_b;
+	size_t size_a, size_b;
+
+	assert_int_equal(npuplan_plan_write(a, &blob_a, &size_a, NULL), 0);
+	assert_int_equal(npuplan_plan_write(b, &blob_b, &size_b, NULL), 0);
+	assert_int_equal(size_a, size_b);
+	assert_memory_equal(blob_a, blob_b, size_a);
+	free(blob_a);
+	free(blob_b);
+}
+
+/* Plan -> JSON -> plan, plan -> blob -> plan, and a graph that came as a blob. */
+static void test_formats(void **state)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct npuplan_graph *graph = import(others[i]), *read;
+		struct npuplan_plan *plan = planned(graph, NULL, ALIGN), *again;
+		struct npuplan_error error;
+		size_t size;
+		void *blob;
+		char *text;
+
+		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
+		if (npuplan_plan_from_json(graph, text, strlen(text), &again, &error))
+			fail_msg("%s", error.text);
+		same_plan(plan, again);
+		npuplan_plan_free(again);
+		free(text);
+
+		assert_int_equal(npuplan_plan_write(plan, &blob, &size, NULL), 0);
+		assert_int_equal(npuplan_plan_read(blob, size, &again, NULL), 0);
+		same_plan(plan, again);
+		npuplan_plan_free(again);
+		free(blob);
+
+		assert_int_equal(npuplan_graph_write(graph, &blob, &size, NULL), 0);
+		assert_int_equal(npuplan_graph_read(blob, size, &read, NULL), 0);
+		again = planned(read, NULL, ALIGN);
+		same_plan(plan, again);
+		npuplan_plan_free(again);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(read);
+		npuplan_graph_free(graph);
+		free(blob);
+	}
+}
+
+/* Graph JSON holds blocks and edges as they are, and comes back the same. */
+static void test_graph_json(void **state)
+{
+	for (size_t i = 0; i < 2; i++) {
+		struct npuplan_graph *graph = import(others[i]), *again;
+		struct npuplan_plan *plan = planned(graph, NULL, ALIGN), *other;
+		struct npuplan_error error;
+		char *text, *twice;
+
+		assert_int_equal(npuimport_graph_json_write(graph, &text, &error), 0);
+		if (npuimport_graph_json(text, strlen(text), &again, NULL, &error))
+			fail_msg("%s", error.text);
+		assert_int_equal(npuimport_graph_json_write(again, &twice, &error), 0);
+		assert_string_equal(text, twice);
+		assert_int_equal(npuplan_graph_tile_whole(again, true, NULL), 0);
+		other = planned(again, NULL, ALIGN);
+		same_plan(plan, other);
+		npuplan_plan_free(plan);
+		npuplan_plan_free(other);
+		npuplan_graph_free(graph);
+		npuplan_graph_free(again);
+		free(text);
+		free(twice);
+	}
+}
+
+/* What npumemctl show prints: each instance, where it may go on. */
+static void test_print(void **state)
+{
+	struct npuplan_graph *graph = import("loop_conv");
+	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_int_equal(npuplan_plan_print(graph, plan, 20, out), 0);
+	fclose(out);
+	assert_non_null(strstr(text, "instance 0 of block 0: then 1\n"));
+	assert_non_null(strstr(text, "instance 1 of block 1: then 2 or the exit\n"));
+	assert_non_null(strstr(text, "instance 2 of block 1: then 1 or the exit\n"));
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_facts),	      cmocka_unit_test(test_bounds),
+		cmocka_unit_test(test_every_planner), cmocka_unit_test(test_instances),
+		cmocka_unit_test(test_view_cyclic),   cmocka_unit_test(test_view_first_cyclic),
+		cmocka_unit_test(test_view_nested),   cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_graph_json),    cmocka_unit_test(test_print),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
