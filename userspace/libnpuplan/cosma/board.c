@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A state of the search to play on: evict, run, close. */
+/* A state of the search to play on: evict, run. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -193,61 +193,4 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 			if (is_ready(board, next))
 				board->ready[board->ready_count++] = next;
 		}
-}
-
-/* ------------------------------------------------------------------ closure */
-
-/*
- * Whether running @v now loses nothing. Let a plan run it later. If its outputs
- * are no larger than an input that dies with it, they may take that input's place
- * from now on: whenever the plan evicts the input, evict the outputs. That costs
- * no more if the input has no host copy, or is twice as large.
- */
-static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget, bool peak)
-{
-	const struct cosma_model *model = board->model;
-	int64_t born = 0, dying = 0;
-
-	for
-		cosma_each(k, model->inputs,
-			   v) if (!cosma_bit(board->on, model->inputs.item[k])) return false;
-	if (board->on_bytes + cosma_board_extra(board, v) > budget)
-		return false;
-	for
-		cosma_each(k, model->outputs, v)
-		{
-			uint32_t x = model->outputs.item[k];
-
-			if (model->consumers.first[x] != model->consumers.first[x + 1])
-				born += model->size[x];
-		}
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
-			int64_t room = model->size[x];
-
-			if (!cosma_board_dying(board, x, v))
-				continue;
-			if (!peak && cosma_bit(board->host, x))
-				room /= 2;
-			dying = peak ? dying + room : room > dying ? room : dying;
-		}
-	return born <= dying;
-}
-
-void cosma_board_close(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
-		       uint32_t *path_count)
-{
-	for (uint32_t i = 0; i < board->ready_count;) {
-		uint32_t v = board->ready[i];
-
-		if (!is_safe(board, v, budget, peak)) {
-			i++;
-			continue;
-		}
-		cosma_board_run(board, v);
-		path[(*path_count)++] = v;
-		i = 0;
-	}
 }

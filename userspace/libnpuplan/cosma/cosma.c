@@ -174,41 +174,45 @@ static void default_order(const struct cosma_solve *solve, struct cosma_schedule
 		schedule->order[solve->place[v]] = v;
 }
 
+/*
+ * First a plan to have, then the least traffic without addresses, and addresses for
+ * that. If there are none, something near it, and the search with addresses.
+ */
 static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
 {
+	struct cosma_run *run = &solve->run;
 	struct cosma_schedule schedule;
-	int64_t bound = 0, level;
 	uint32_t status = NPUPLAN_PACK_UNKNOWN;
 	int err = cosma_schedule_init(&schedule, &solve->model), outcome = COSMA_STOPPED;
+	int64_t level = 0;
 
 	if (err)
 		return err;
 	default_order(solve, &schedule);
 	err = solve_linear(solve, &schedule);
-	if (!err && solve->run.incumbent)
-		outcome = cosma_relaxed(solve, &schedule, &bound);
-	if (outcome < 0)
-		err = outcome;
-	level = bound;
-	plan->relaxed_bound = (uint64_t)bound;
-	solve->run.lower_bound = (uint64_t)bound;
-	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND))
+	if (!err && run->incumbent)
+		outcome = cosma_relaxed(solve, &schedule, &level);
+	plan->relaxed_bound = (uint64_t)level;
+	run->lower_bound = (uint64_t)level;
+	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND)) {
 		err = cosma_solve_place(solve, &schedule, PLACE_WORK, &status);
-	if (!err && outcome == COSMA_SOLVED && solve->run.incumbent > (uint64_t)bound) {
-		err = solve_linear(solve, &schedule);
-		outcome = err ? err : cosma_exact(solve, &schedule, EXACT_WORK, &level);
-		err = outcome < 0 ? outcome : 0;
+		if (!err && status != NPUPLAN_PACK_FEASIBLE && status != NPUPLAN_PACK_OPTIMAL) {
+			err = solve_linear(solve, &schedule);
+			err = err ? err : cosma_repair(solve, &schedule);
+		}
 	}
-	solve->run.lower_bound = (uint64_t)level;
+	if (!err && outcome == COSMA_SOLVED && run->incumbent > (uint64_t)level)
+		outcome = cosma_exact(solve, &schedule, EXACT_WORK, &level);
+	if (!err && outcome < 0)
+		err = outcome;
+	run->lower_bound = (uint64_t)level;
 	plan->lower_bound = (uint64_t)level;
 	cosma_schedule_fini(&schedule);
-	if (err)
-		return err;
-	plan->status = outcome == COSMA_EXHAUSTED	       ? NPUMEM_PLAN_INFEASIBLE :
-		       !solve->found			       ? NPUMEM_PLAN_UNKNOWN :
-		       solve->run.incumbent <= (uint64_t)level ? NPUMEM_PLAN_OPTIMAL :
-								 NPUMEM_PLAN_FEASIBLE;
-	return 0;
+	plan->status = outcome == COSMA_EXHAUSTED	 ? NPUMEM_PLAN_INFEASIBLE :
+		       !solve->found			 ? NPUMEM_PLAN_UNKNOWN :
+		       run->incumbent <= (uint64_t)level ? NPUMEM_PLAN_OPTIMAL :
+							   NPUMEM_PLAN_FEASIBLE;
+	return err;
 }
 
 static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)

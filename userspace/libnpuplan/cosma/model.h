@@ -36,6 +36,8 @@ struct cosma_list {
  * @inputs, @outputs: distinct tensors, per operator; @consumers, per tensor
  * @before: operators that must have run; at least the producers of @inputs.
  *	@after: the same, seen from the other side
+ * @closing: per tensor, the operator that uses it last in every order, if its
+ *	outputs are no larger than the tensor; else NPUMEM_NONE
  * @ancestors: bit matrix: row v has all that must run before v
  * @words: of a row
  */
@@ -55,6 +57,7 @@ struct cosma_model {
 	struct cosma_list consumers;
 	struct cosma_list before;
 	struct cosma_list after;
+	uint32_t *closing;
 	uint64_t *ancestors;
 };
 

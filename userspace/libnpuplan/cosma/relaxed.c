@@ -5,6 +5,15 @@
 
 #include "mpmf.h"
 #include "solve.h"
+#include "windows.h"
+
+/* Work of the first attempt, which is enough for most networks. */
+#define FIRST_WORK    3000000ull
+/* Work of one staged search. */
+#define STAGED_WORK   20000000ull
+/* Windows: states of each one's search; segments below this have none. */
+#define WINDOW_STATES 20000
+#define WINDOW_LEAST  16
 
 /* Ranks of a part's operators. */
 static int part_rank(const uint32_t *rank, const struct cosma_model *part, uint32_t **out)
@@ -43,18 +52,111 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 	return 0;
 }
 
-/** cosma_relaxed_segment() - one segment's best path, by whatever it takes */
-static int solve_segment(struct cosma_solve *solve, const struct cosma_model *part,
-			 const uint32_t *rank, struct cosma_path *path, int64_t *lower_bound)
-{
-	struct cosma_query query = {
-		.model = part,
-		.budget = (int64_t)solve->options->budget,
-		.upper = INT64_MAX / 2,
-		.rank = rank,
-	};
+/**
+ * struct segment - a segment while it is solved
+ * @path: the best so far, if its cost is below @upper at the start
+ * @bound: proved
+ */
+struct segment {
+	struct cosma_solve *solve;
+	struct cosma_query query;
+	struct cosma_path path;
+	int64_t bound;
+	bool found;
+};
 
-	return cosma_search(&query, &solve->run, path, lower_bound);
+/* Run the query as it stands, and keep what it finds. Returns its outcome. */
+static int attempt(struct segment *segment)
+{
+	struct cosma_path path = { 0 };
+	int64_t bound;
+	int outcome = cosma_search(&segment->query, &segment->solve->run, &path, &bound);
+
+	if (!segment->query.stage && bound > segment->bound)
+		segment->bound = bound;
+	if (outcome != COSMA_SOLVED && outcome != COSMA_FOUND)
+		return outcome;
+	cosma_path_fini(&segment->path);
+	segment->path = path;
+	segment->query.upper = path.cost;
+	segment->found = true;
+	return outcome;
+}
+
+/* Plans by stages of several widths; each has to beat the one before. */
+static int attempt_stages(struct segment *segment)
+{
+	static const uint32_t widths[] = { 5, 10 };
+	const struct cosma_model *model = segment->query.model;
+	uint32_t *stage = malloc(((size_t)model->op_count + 1) * sizeof(*stage)), count;
+	int outcome = stage ? 0 : -ENOMEM;
+
+	segment->query.stage = stage;
+	segment->query.stage_goals = 20;
+	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
+		if (segment->solve->run.stopped || segment->query.upper <= segment->bound)
+			break;
+		cosma_run_slice(&segment->solve->run, STAGED_WORK, 0.3);
+		outcome = cosma_windows_cut(model, widths[i], 2 * widths[i], stage, &count);
+		outcome = outcome ? outcome : attempt(segment);
+	}
+	segment->query.stage = NULL;
+	free(stage);
+	return outcome < 0 ? outcome : 0;
+}
+
+/* Bounds from windows of several widths. */
+static int attempt_windows(struct segment *segment)
+{
+	const struct cosma_model *model = segment->query.model;
+	uint32_t *window = malloc(((size_t)model->op_count + 1) * sizeof(*window)), count;
+	int err = window ? 0 : -ENOMEM;
+
+	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
+		int64_t bound = 0;
+
+		if (segment->solve->run.stopped)
+			break;
+		cosma_run_slice(&segment->solve->run, 0, 0.3);
+		err = cosma_windows_cut(model, width, 2 * width, window, &count);
+		err = err ? err :
+			    cosma_windows_bound(model, segment->query.budget, window, count,
+						segment->query.rank, WINDOW_STATES,
+						&segment->solve->run, &bound);
+		segment->bound = bound > segment->bound ? bound : segment->bound;
+	}
+	free(window);
+	return err;
+}
+
+/*
+ * The search alone if that is quick; else first a plan from stages, which leaves
+ * the search less to do, and then what windows prove.
+ */
+static int solve_segment(struct segment *segment)
+{
+	struct cosma_run *run = &segment->solve->run;
+	bool divide = segment->query.model->op_count >= WINDOW_LEAST;
+	int outcome, err = 0;
+
+	cosma_run_slice(run, divide ? FIRST_WORK : 0, 0.3);
+	outcome = attempt(segment);
+	if (outcome == COSMA_STOPPED && divide) {
+		err = attempt_stages(segment);
+		if (!err && segment->query.upper > segment->bound && !run->stopped) {
+			cosma_run_slice(run, 0, 0.7);
+			outcome = attempt(segment);
+		}
+		if (!err && outcome == COSMA_STOPPED)
+			err = attempt_windows(segment);
+	}
+	cosma_run_slice(run, 0, 1);
+	if (err || outcome < 0)
+		return err ? err : outcome;
+	/* Nothing is below the upper bound: what gave it is the best. */
+	if (segment->found && segment->query.upper <= segment->bound)
+		return COSMA_SOLVED;
+	return segment->found ? COSMA_FOUND : COSMA_STOPPED;
 }
 
 int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound)
@@ -66,23 +168,30 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 	*lower_bound = 0;
 	for (uint32_t i = 0; i < segments->count && outcome >= 0; i++) {
 		uint32_t at = segments->first[i], *rank = NULL;
-		struct cosma_path path = { 0 };
 		struct cosma_model part = { 0 };
-		int64_t bound = 0;
+		struct segment segment = {
+			.solve = solve,
+			.query = {
+				.model = &part,
+				.budget = (int64_t)solve->options->budget,
+				.upper = INT64_MAX / 2,
+			},
+		};
 		int found = cosma_model_part(&part, &solve->model, segments->ops + at,
 					     segments->first[i + 1] - at, NULL);
 
 		found = found ? found : part_rank(solve->rank, &part, &rank);
-		found = found ? found : solve_segment(solve, &part, rank, &path, &bound);
-		*lower_bound += bound;
+		segment.query.rank = rank;
+		found = found ? found : solve_segment(&segment);
+		*lower_bound += segment.bound;
 		if (found == COSMA_SOLVED || found == COSMA_FOUND) {
-			cosma_schedule_part(schedule, &part, &path, at);
-			if (note(&evictions, &part, &path, at))
+			cosma_schedule_part(schedule, &part, &segment.path, at);
+			if (note(&evictions, &part, &segment.path, at))
 				found = -ENOMEM;
 		}
 		if (found < 0 || outcome == COSMA_SOLVED || found == COSMA_STOPPED)
 			outcome = found;
-		cosma_path_fini(&path);
+		cosma_path_fini(&segment.path);
 		cosma_model_fini(&part);
 		free(rank);
 	}

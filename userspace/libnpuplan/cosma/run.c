@@ -14,6 +14,7 @@ void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *
 		.memory_limit = options->memory_limit ? options->memory_limit :
 							NPUPLAN_COSMA_MEMORY,
 		.incumbent = UINT64_MAX,
+		.slice_work = UINT64_MAX,
 		.started = npuplan_now(),
 	};
 	if (options->deadline_seconds > 0)
@@ -41,16 +42,31 @@ void cosma_run_report(struct cosma_run *run)
 	run->stopped = run->options->progress(run->options->context, &progress) != 0;
 }
 
+void cosma_run_slice(struct cosma_run *run, uint64_t work, double share)
+{
+	double now = npuplan_now();
+
+	run->slice_work = work ? run->work + work : UINT64_MAX;
+	run->slice_deadline = run->deadline ? now + share * (run->deadline - now) : 0;
+}
+
 bool cosma_run_over(struct cosma_run *run)
 {
+	double now;
+
 	if (run->work >= run->work_limit)
 		run->stopped = true;
-	if (run->stopped || run->work - run->told_at < LOOK_EVERY)
-		return run->stopped;
-	if (run->deadline && npuplan_now() >= run->deadline)
+	if (run->stopped || run->work >= run->slice_work)
+		return true;
+	if (run->work - run->told_at < LOOK_EVERY)
+		return false;
+	now = run->deadline ? npuplan_now() : 0;
+	if (run->deadline && now >= run->deadline)
 		run->stopped = true;
 	cosma_run_report(run);
-	return run->stopped;
+	if (run->slice_deadline && now >= run->slice_deadline)
+		run->slice_work = run->work;
+	return run->stopped || run->work >= run->slice_work;
 }
 
 double cosma_run_left(const struct cosma_run *run)

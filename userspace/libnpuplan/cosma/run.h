@@ -12,6 +12,8 @@
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
  * @lower_bound: proved
  * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ * @slice_work, @slice_deadline: where the part that runs now has to stop, though
+ *	the call goes on; UINT64_MAX and 0 for nowhere
  * @stopped: by limit, deadline or cancellation
  */
 struct cosma_run {
@@ -26,12 +28,21 @@ struct cosma_run {
 	uint64_t told_at;
 	double started;
 	double deadline;
+	uint64_t slice_work;
+	double slice_deadline;
 	bool stopped;
 };
 
 void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options);
 /* Whether to stop now. Looks at the clock, and reports, now and then. */
 bool cosma_run_over(struct cosma_run *run);
+/** cosma_run_slice() - a part of what is left, for what runs next
+ * @work: units, at most; 0 = all
+ * @share: of the time that is left, 0..1
+ *
+ * Ended by the next one, or by cosma_run_slice(run, 0, 1).
+ */
+void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
 /* Seconds that are left; 0 if there is no deadline. */

@@ -218,6 +218,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	struct cosma_front *front;
 	struct state *state;
 	uint64_t before = search->bounds.work;
+	bool hopeless = false;
 	int64_t bound;
 	int err = cosma_fronts_of(&search->fronts, &search->child, &front_id);
 
@@ -233,8 +234,11 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	search->run->work += search->bounds.work - before;
 	if (err)
 		return err;
+	/* It leads nowhere, but what it dominates does not either: remember it. */
 	if (bound == COSMA_NEVER || cost + bound >= search->query->upper)
-		return 0;
+		hopeless = true;
+	if (hopeless)
+		evicted = count = 0;
 	if (npuplan_grow(&search->state, id, sizeof(*search->state)) ||
 	    reserve(&search->masks, &search->masks_room, search->masks_used + 2 * front->words,
 		    sizeof(*search->masks)) ||
@@ -251,7 +255,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 		.path = search->pool_used,
 		.masks = search->masks_used,
 		.cost = cost,
-		.bound = cost + bound,
+		.bound = hopeless ? COSMA_NEVER : cost + bound,
 	};
 	/* A child is never below its parent. */
 	if (parent != NPUMEM_NONE && search->state[parent].bound > state->bound)
@@ -265,7 +269,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	search->pool_used += evicted + count;
 	front->states = id;
 	search->state_count++;
-	return heap_push(search, id);
+	return hopeless ? 0 : heap_push(search, id);
 }
 
 /* The operator runs on a copy of the board, once @tensors are evicted. */

@@ -55,6 +55,9 @@ int cosma_least_peak(const struct cosma_model *model, const struct cosma_segment
 int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
 	       uint32_t alignment, uint64_t *need, uint32_t *op);
 
+/** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
+int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
+
 /** cosma_exact() - search with addresses, level by level of cost (exact.c)
  * @level: no schedule costs less; raised as levels are proved empty
  *

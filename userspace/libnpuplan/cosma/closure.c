@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/* What a state may run at once, without losing anything. */
+#include "front.h"
+
+/* Operators of a block, at most. */
+#define MAX_BLOCK 32
+
+/*
+ * Whether running @v now loses nothing. Let a plan run it later. If its outputs
+ * are no larger than an input that dies with it, they may take that input's place
+ * from now on: whenever the plan evicts the input, evict the outputs. That costs
+ * no more if the input has no host copy, or is twice as large.
+ */
+static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget, bool peak)
+{
+	const struct cosma_model *model = board->model;
+	int64_t born = 0, dying = 0;
+
+	for
+		cosma_each(k, model->inputs,
+			   v) if (!cosma_bit(board->on, model->inputs.item[k])) return false;
+	if (board->on_bytes + cosma_board_extra(board, v) > budget)
+		return false;
+	for
+		cosma_each(k, model->outputs, v)
+		{
+			uint32_t x = model->outputs.item[k];
+
+			if (model->consumers.first[x] != model->consumers.first[x + 1])
+				born += model->size[x];
+		}
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k];
+			int64_t room = model->size[x];
+
+			if (!cosma_board_dying(board, x, v))
+				continue;
+			if (!peak && cosma_bit(board->host, x))
+				room /= 2;
+			dying = peak ? dying + room : room > dying ? room : dying;
+		}
+	return born <= dying;
+}
+
+/**
+ * struct block - operators up to one that uses a tensor last
+ * @op: ascending, so in a topological order
+ */
+struct block {
+	uint32_t op[MAX_BLOCK];
+	uint32_t count;
+};
+
+static bool is_in(const struct block *block, uint32_t count, uint32_t v)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (block->op[i] == v)
+			return true;
+	return false;
+}
+
+/* @last, and all before it that are still to run. False if they are too many. */
+static bool collect(const struct cosma_board *board, uint32_t last, struct block *block)
+{
+	block->op[0] = last;
+	block->count = 1;
+	for (uint32_t i = 0; i < block->count; i++)
+		for
+			cosma_each(k, board->model->before, block->op[i])
+			{
+				uint32_t v = board->model->before.item[k];
+
+				if (cosma_bit(board->executed, v) || is_in(block, block->count, v))
+					continue;
+				if (block->count == MAX_BLOCK)
+					return false;
+				block->op[block->count++] = v;
+			}
+	for (uint32_t i = 1; i < block->count; i++) {
+		uint32_t v = block->op[i], at = i;
+
+		for (; at && block->op[at - 1] > v; at--)
+			block->op[at] = block->op[at - 1];
+		block->op[at] = v;
+	}
+	return true;
+}
+
+/* Whether all users of @x have run, or are among the first @count of a block. */
+static bool is_done(const struct cosma_board *board, const struct block *block, uint32_t count,
+		    uint32_t x)
+{
+	for
+		cosma_each(k, board->model->consumers, x)
+		{
+			uint32_t user = board->model->consumers.item[k];
+
+			if (!cosma_bit(board->executed, user) && !is_in(block, count, user))
+				return false;
+		}
+	return true;
+}
+
+/* Whether the block runs as it stands: all inputs there, nothing evicted. */
+static bool block_fits(const struct cosma_board *board, const struct block *block, int64_t budget)
+{
+	const struct cosma_model *model = board->model;
+	int64_t bytes = board->on_bytes;
+
+	for (uint32_t i = 0; i < block->count; i++) {
+		uint32_t v = block->op[i];
+		int64_t made = 0;
+
+		for
+			cosma_each(k, model->inputs, v)
+			{
+				uint32_t x = model->inputs.item[k];
+
+				if (!cosma_bit(board->on, x) &&
+				    (model->producer[x] == NPUMEM_NONE ||
+				     !is_in(block, i, model->producer[x])))
+					return false;
+			}
+		for
+			cosma_each(k, model->outputs, v)
+				made += model->size[model->outputs.item[k]];
+		if (bytes + model->work[v] + made > budget)
+			return false;
+		for
+			cosma_each(k, model->outputs, v)
+			{
+				uint32_t x = model->outputs.item[k];
+
+				if (model->consumers.first[x] != model->consumers.first[x + 1])
+					bytes += model->size[x];
+				/* Within the block but for its last operator. */
+				if (i + 1 < block->count && !is_done(board, block, block->count, x))
+					return false;
+			}
+		for
+			cosma_each(k, model->inputs,
+				   v) if (is_done(board, block, i + 1, model->inputs.item[k]))
+				bytes -= model->size[model->inputs.item[k]];
+	}
+	return true;
+}
+
+/*
+ * The same for a block: everything up to the operator that uses @x last, if nothing
+ * else of the block survives it. In any plan @x is there until that operator runs,
+ * on chip or paid for; its outputs take that place from now on.
+ */
+static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t budget, bool peak,
+			  struct block *block)
+{
+	const struct cosma_model *model = board->model;
+	uint32_t last = model->closing[x];
+	int64_t room = model->size[x];
+
+	if (last == NPUMEM_NONE)
+		return false;
+	if (!peak && cosma_bit(board->host, x)) {
+		room /= 2;
+		for
+			cosma_each(k, model->outputs, last)
+			{
+				uint32_t y = model->outputs.item[k];
+
+				if (model->consumers.first[y] != model->consumers.first[y + 1])
+					room -= model->size[y];
+			}
+		if (room < 0)
+			return false;
+	}
+	return collect(board, last, block) && block_fits(board, block, budget);
+}
+
+static bool run_safe_op(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
+			uint32_t *path_count)
+{
+	for (uint32_t i = 0; i < board->ready_count; i++) {
+		uint32_t v = board->ready[i];
+
+		if (!is_safe(board, v, budget, peak))
+			continue;
+		cosma_board_run(board, v);
+		path[(*path_count)++] = v;
+		return true;
+	}
+	return false;
+}
+
+static bool run_safe_block(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
+			   uint32_t *path_count)
+{
+	struct block block;
+
+	for (uint32_t w = 0; w < board->tensor_words; w++)
+		for (uint64_t bits = board->on[w]; bits; bits &= bits - 1) {
+			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			if (!is_safe_block(board, x, budget, peak, &block))
+				continue;
+			for (uint32_t i = 0; i < block.count; i++) {
+				cosma_board_run(board, block.op[i]);
+				path[(*path_count)++] = block.op[i];
+			}
+			return true;
+		}
+	return false;
+}
+
+void cosma_board_close(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
+		       uint32_t *path_count)
+{
+	while (run_safe_op(board, budget, peak, path, path_count) ||
+	       run_safe_block(board, budget, peak, path, path_count))
+		;
+}

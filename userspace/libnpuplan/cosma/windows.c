@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+/* Windows of a model's order, and the bound that they give. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "windows.h"
+
+/* Bytes alive between each operator of the order and the next. */
+static void find_crossing(const struct cosma_model *model, int64_t *crossing)
+{
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		uint32_t first = model->producer[x], last = 0, users = 0;
+
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				uint32_t user = model->consumers.item[k];
+
+				/* Users are listed in the order's order. */
+				if (!users++ && first == NPUMEM_NONE)
+					first = model->flags[x] & COSMA_ENTRY ? 0 : user;
+				last = user;
+			}
+		for (uint32_t p = first; users && p < last; p++)
+			crossing[p + 1] += model->size[x];
+	}
+}
+
+int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t high,
+		      uint32_t *window, uint32_t *count)
+{
+	uint32_t n = model->op_count, *from = calloc((size_t)n + 1, sizeof(*from)), at = 0;
+	int64_t *crossing = calloc((size_t)n + 2, sizeof(*crossing));
+	int64_t *best = malloc(((size_t)n + 1) * sizeof(*best));
+
+	if (!from || !crossing || !best) {
+		free(from);
+		free(crossing);
+		free(best);
+		return -ENOMEM;
+	}
+	find_crossing(model, crossing);
+	best[0] = 0;
+	for (uint32_t end = 1; end <= n; end++) {
+		best[end] = INT64_MAX;
+		for (uint32_t begin = end > high ? end - high : 0; begin < end; begin++) {
+			bool wide = end - begin >= low || end == n;
+
+			if (!wide || best[begin] == INT64_MAX ||
+			    best[begin] + crossing[end] + 1 >= best[end])
+				continue;
+			best[end] = best[begin] + crossing[end] + 1;
+			from[end] = begin;
+		}
+	}
+	/* Number the windows from the last one, then turn the numbers round. */
+	for (uint32_t end = n; end; end = from[end], at++)
+		for (uint32_t p = from[end]; p < end; p++)
+			window[p] = at;
+	for (uint32_t p = 0; p < n; p++)
+		window[p] = at - 1 - window[p];
+	*count = at;
+	free(from);
+	free(crossing);
+	free(best);
+	return 0;
+}
+
+/* Per tensor the window that uses it most; the first of several. */
+static int find_owners(const struct cosma_model *model, const uint32_t *window, uint32_t count,
+		       uint32_t *owner)
+{
+	uint32_t *uses = calloc((size_t)count + 1, sizeof(*uses));
+
+	if (!uses)
+		return -ENOMEM;
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		uint32_t best = NPUMEM_NONE;
+
+		if (model->producer[x] != NPUMEM_NONE)
+			uses[window[model->producer[x]]]++;
+		for
+			cosma_each(k, model->consumers, x) uses[window[model->consumers.item[k]]]++;
+		if (model->producer[x] != NPUMEM_NONE)
+			best = window[model->producer[x]];
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				uint32_t w = window[model->consumers.item[k]];
+
+				if (best == NPUMEM_NONE || uses[w] > uses[best])
+					best = w;
+			}
+		/* One use in the window leaves no gap. */
+		owner[x] = best != NPUMEM_NONE && uses[best] > 1 ? best : NPUMEM_NONE;
+		if (model->producer[x] != NPUMEM_NONE)
+			uses[window[model->producer[x]]] = 0;
+		for
+			cosma_each(k, model->consumers, x)
+				uses[window[model->consumers.item[k]]] = 0;
+	}
+	free(uses);
+	return 0;
+}
+
+static int bound_window(const struct cosma_model *model, int64_t budget, const uint32_t *ops,
+			uint32_t count, const bool *keep, const uint32_t *rank,
+			uint32_t state_limit, struct cosma_run *run, int64_t *bound)
+{
+	uint32_t *ranks = malloc(((size_t)count + 1) * sizeof(*ranks));
+	struct cosma_path path = { 0 };
+	struct cosma_query query;
+	struct cosma_model part;
+	int outcome = ranks ? cosma_model_part(&part, model, ops, count, keep) : -ENOMEM;
+
+	if (outcome) {
+		free(ranks);
+		return outcome;
+	}
+	/* What comes from outside may come from the host, for nothing. */
+	for (uint32_t x = 0; x < part.tensor_count; x++)
+		if (part.producer[x] == NPUMEM_NONE)
+			part.flags[x] = COSMA_HOST;
+	for (uint32_t v = 0; v < count && rank; v++)
+		ranks[v] = rank[part.op_of[v]];
+	query = (struct cosma_query){
+		.model = &part,
+		.budget = budget,
+		.upper = INT64_MAX / 2,
+		.rank = rank ? ranks : NULL,
+		.state_limit = state_limit,
+	};
+	outcome = cosma_search(&query, run, &path, bound);
+	if (outcome == COSMA_EXHAUSTED)
+		*bound = 0;
+	cosma_path_fini(&path);
+	cosma_model_fini(&part);
+	free(ranks);
+	return outcome < 0 ? outcome : 0;
+}
+
+int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
+			uint32_t count, const uint32_t *rank, uint32_t state_limit,
+			struct cosma_run *run, int64_t *bound)
+{
+	uint32_t *owner = malloc(((size_t)model->tensor_count + 1) * sizeof(*owner));
+	uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops));
+	bool *keep = calloc((size_t)model->tensor_count + 1, sizeof(*keep));
+	int err = owner && ops && keep ? find_owners(model, window, count, owner) : -ENOMEM;
+
+	*bound = 0;
+	for (uint32_t w = 0, v = 0; w < count && !err && !cosma_run_over(run); w++) {
+		uint32_t number = 0;
+		int64_t more = 0;
+
+		for (; v < model->op_count && window[v] == w; v++)
+			ops[number++] = v;
+		for (uint32_t x = 0; x < model->tensor_count; x++)
+			keep[x] = owner[x] == w;
+		err = bound_window(model, budget, ops, number, keep, rank, state_limit, run, &more);
+		*bound += more;
+	}
+	free(owner);
+	free(ops);
+	free(keep);
+	return err;
+}

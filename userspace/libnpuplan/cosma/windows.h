@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Windows: consecutive pieces of a model's order, cut where few bytes cross. As
+ * stages of a staged search they give plans (divide and conquer with break points
+ * that nobody chose by hand); solved one by one and added up they give a bound.
+ */
+#ifndef NPUPLAN_COSMA_WINDOWS_H
+#define NPUPLAN_COSMA_WINDOWS_H
+
+#include "search.h"
+
+/** cosma_windows_cut() - pieces of @low to @high operators each (the last may be smaller)
+ * @window: out: per operator, its window; non-decreasing
+ * @count: out: windows
+ */
+int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t high,
+		      uint32_t *window, uint32_t *count);
+
+/** cosma_windows_bound() - sum of what each window must move
+ *
+ * A tensor counts in the window that uses it most, and there only; in others it
+ * takes room while an operator uses it. Whatever the whole does, restricted to a
+ * window it is a way to run the window, and moves no less.
+ *
+ * @rank: fixed schedule, or NULL
+ * @state_limit: of each window's search; where it ends one, its bound counts
+ */
+int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
+			uint32_t count, const uint32_t *rank, uint32_t state_limit,
+			struct cosma_run *run, int64_t *bound);
+
+#endif /* NPUPLAN_COSMA_WINDOWS_H */
