@@ -339,7 +339,8 @@ static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u
 
 	set_verdict(k, n);
 	if (at) {
-		k->w->verdict->first = at->arena + (first - at->first);
+		k->w->verdict->first =
+			at->placement == NPUMEM_NONE ? first : at->arena + (first - at->first);
 		k->w->verdict->length = end - first;
 	}
 	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V7_EXIT,

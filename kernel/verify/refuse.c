@@ -122,21 +122,42 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_piece
 			   text.s, it->first, it->first + it->length, to);
 }
 
+/* "bytes [0, 8) of the arena", or "of its binding" */
+struct where_text {
+	char s[80];
+};
+
+/*
+ * Where a piece of a tensor lies: text and verdict. Addresses of EXTERNAL tensors
+ * beyond the arena mean nothing to anybody: their own bytes do.
+ */
+static void set_where(struct npuv_check *k, u32 tensor, u64 first, u64 end, struct where_text *out)
+{
+	const struct npuv_place *place = npuv_place_of(k->p, k->instance, tensor);
+	const struct npuv_extent *e = &k->p->extents[place->first];
+	bool external = e->placement == NPUMEM_NONE;
+	u64 base = external ? e->arena - e->first : 0;
+
+	k->w->verdict->first = first - base;
+	k->w->verdict->length = end - first;
+	snprintf(out->s, sizeof(out->s), "bytes [%llu, %llu) of %s", first - base, end - base,
+		 external ? "its binding" : "the arena");
+}
+
 /* Written over although it has to last: for the exit, or for an edge. */
-static int refuse_lasting(struct npuv_check *k, u32 edge, u64 first, u64 end, const char *step,
+static int refuse_lasting(struct npuv_check *k, u32 edge, const char *where, const char *step,
 			  const char *mine, const char *theirs)
 {
 	struct npuv_text into;
 
 	if (npuv_is_flat(k->g))
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes %s to bytes [%llu, %llu) of the arena, "
-				   "where %s must survive the exit",
-				   step, mine, first, end, theirs);
+				   "V4 write: %s writes %s to %s, where %s must survive the exit",
+				   step, mine, where, theirs);
 	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-			   "V4 write: %s writes %s to bytes [%llu, %llu) of the arena, where %s "
-			   "must survive for edge %u of the plan, to %s",
-			   step, mine, first, end, theirs, edge,
+			   "V4 write: %s writes %s to %s, where %s must survive for edge %u of the "
+			   "plan, to %s",
+			   step, mine, where, theirs, edge,
 			   npuv_text_instance(k->p, npuv_plan_edge(k->p, edge)->to, &into));
 }
 
@@ -149,6 +170,7 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	u32 other = passes ? pass->tensor : k->g->cells[owner].tensor;
 	u32 use = passes ? NPUMEM_NONE : k->p->last_use[npuv_current(k, owner)];
 	struct npuv_text step, mine, theirs, reader;
+	struct where_text where;
 	struct npumem_verdict *v = k->w->verdict;
 	bool staged;
 	u32 now;
@@ -157,41 +179,37 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	npuv_text_tensor(k->g, other, &theirs);
 	v->tensor = tensor;
 	v->other_tensor = other;
-	v->first = first;
-	v->length = end - first;
+	set_where(k, tensor, first, end, &where);
 	if (writer == NPUMEM_NONE) {
 		v->position = k->first;
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s and %s are both at bytes [%llu, %llu) of the "
-				   "arena when the schedule begins",
-				   mine.s, theirs.s, first, end);
+				   "V4 write: %s and %s are both at %s when the schedule begins",
+				   mine.s, theirs.s, where.s);
 	}
 	npuv_set_access(k, writer);
 	now = v->position;
 	npuv_text_step(k->g, v->step, &step);
 	if (passes)
-		return refuse_lasting(k, pass->edge, first, end, step.s, mine.s, theirs.s);
+		return refuse_lasting(k, pass->edge, where.s, step.s, mine.s, theirs.s);
 	if (k->g->cells[owner].writer != NPUMEM_NONE && npuv_birth_of(k, owner) == now) {
 		npuv_set_other(k, k->g->cells[owner].writer);
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes both %s and %s to bytes [%llu, %llu) of "
-				   "the arena",
-				   step.s, mine.s, theirs.s, first, end);
+				   "V4 write: %s writes both %s and %s to %s", step.s, mine.s,
+				   theirs.s, where.s);
 	}
 	/* Of a staged step's own reads none is left. */
 	staged = npuv_step(k->g, v->step)->flags & NPUMEM_STEP_STAGED;
 	if (use == NPUMEM_NONE || npuv_position_of(k, use) < now + staged)
-		return refuse_lasting(k, k->demand[owner], first, end, step.s, mine.s, theirs.s);
+		return refuse_lasting(k, k->demand[owner], where.s, step.s, mine.s, theirs.s);
 	npuv_set_other(k, use);
 	if (npuv_position_of(k, use) == now)
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes %s to bytes [%llu, %llu) of the arena, "
-				   "where it reads tile %u of %s itself and is not staged",
-				   step.s, mine.s, first, end, v->other_tile, theirs.s);
+				   "V4 write: %s writes %s to %s, where it reads tile %u of %s "
+				   "itself and is not staged",
+				   step.s, mine.s, where.s, v->other_tile, theirs.s);
 	return npuv_refuse(
 		k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-		"V4 write: %s writes %s to bytes [%llu, %llu) of the arena, still needed "
-		"by %s which reads tile %u of %s",
-		step.s, mine.s, first, end, npuv_text_step(k->g, v->other_step, &reader),
+		"V4 write: %s writes %s to %s, still needed by %s which reads tile %u of %s",
+		step.s, mine.s, where.s, npuv_text_step(k->g, v->other_step, &reader),
 		v->other_tile, theirs.s);
 }

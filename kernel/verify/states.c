@@ -115,7 +115,8 @@ static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32
 			       position);
 	if (!e)
 		return;
-	v->first = e->arena + (segment->first - e->first);
+	v->first = e->placement == NPUMEM_NONE ? segment->first :
+						 e->arena + (segment->first - e->first);
 	v->length = e->length - (segment->first - e->first);
 	if (v->length > segment->length)
 		v->length = segment->length;

@@ -594,7 +594,7 @@ void mutate_case(struct rng *r, struct build *b)
 		}
 		break;
 	case 4:
-		b->info.arena_size -= b->info.arena_size ? rng_below(r, 3) : 0;
+		b->info.arena_size -= b->info.arena_size > 2 ? rng_below(r, 3) : 0;
 		break;
 	default:
 		mutate_placement(r, b);
