@@ -16,6 +16,7 @@
 
 #include "conflicts.h"
 #include "first_fit.h"
+#include "planners.h"
 
 #define MAX_ITEMS     6
 #define MAX_INTERVALS 3
@@ -321,6 +322,78 @@ static void check_others(const struct random_case *c, uint64_t lowest)
 	}
 }
 
+/* Those that take any items and conflicts; the others know of tiles or of buffers. */
+static bool takes_any(const char *planner)
+{
+	return !strcmp(planner, "auto") || !strcmp(planner, "exact") ||
+	       !strncmp(planner, "greedy", 6) || !strncmp(planner, "nnc", 3);
+}
+
+/*
+ * Planners on the bare problem: each makes a packing, none is below the lowest, exact and
+ * auto are at it and say so; auto is no worse than any. @lowest NO_TOP: all refuse it.
+ */
+static void check_planners(struct random_case *c, uint64_t lowest)
+{
+	static const struct npuplan_options options;
+	struct npuplan_problem problem = {
+		.options = &options,
+		.items = c->items,
+		.item_count = c->problem.item_count,
+		.alignment = c->problem.alignment ? c->problem.alignment : 1,
+	};
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	const char *name;
+
+	if (c->listed)
+		problem.conflicts = c->conflicts;
+	else
+		npuplan_conflicts_overlap(&problem.conflicts, c->items, c->problem.item_count);
+	problem.graph = graph;
+	/* Items stand for the first tensor, for messages. */
+	if (!graph ||
+	    npuplan_graph_add_tensor(graph, &(struct npuplan_tensor){ .size = 1, .align = 1 }) < 0)
+		fail(c, "out of memory");
+	for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++) {
+		const struct npuplan_planner *planner = npuplan_planner_find(name);
+		uint64_t at[MAX_ITEMS], top = 0;
+		struct npuplan_packing packing = { .offsets = at };
+		struct npuplan_error error = { "" };
+		int err;
+
+		if (!takes_any(name))
+			continue;
+		err = planner->pack(&problem, planner->argument, &packing, &error);
+		if (lowest == NO_TOP) {
+			if (err != -EINVAL || !strstr(error.text, "fixed offsets collide"))
+				fail(c, "planner %s: %d %s", name, err, error.text);
+			continue;
+		}
+		if (err)
+			fail(c, "planner %s: %s", name, error.text);
+		for (uint32_t i = 0; i < c->problem.item_count; i++) {
+			if (!allowed(c, at, i) || at[i] % problem.alignment ||
+			    at[i] % c->items[i].align ||
+			    (c->items[i].fixed && at[i] != c->items[i].fixed_offset))
+				fail(c, "planner %s: item %u is misplaced at %" PRIu64, name, i,
+				     at[i]);
+			if (top < at[i] + c->items[i].size)
+				top = at[i] + c->items[i].size;
+		}
+		if (top != packing.top || top < lowest || packing.lower_bound > lowest)
+			fail(c,
+			     "planner %s: top %" PRIu64 " of %" PRIu64 ", bound %" PRIu64
+			     ", but the lowest is %" PRIu64,
+			     name, packing.top, top, packing.lower_bound, lowest);
+		if ((packing.status == NPUMEM_PLAN_OPTIMAL && top != lowest) ||
+		    ((!strcmp(name, "exact") || !strcmp(name, "auto")) &&
+		     packing.status != NPUMEM_PLAN_OPTIMAL))
+			fail(c, "planner %s: status %u at %" PRIu64 ", the lowest is %" PRIu64,
+			     name, packing.status, top, lowest);
+	}
+	npuplan_graph_free(graph);
+}
+
 /* First fit and best fit do the same whether peers are listed or not. */
 static void check_listed_fit(const struct random_case *c)
 {
@@ -390,6 +463,7 @@ static void check(struct random_case *c)
 		check_listed_fit(c);
 		check_searches_agree(c, lowest);
 	}
+	check_planners(c, lowest);
 	if (lowest != NO_TOP) {
 		check_capacities(c, lowest);
 		check_others(c, lowest);

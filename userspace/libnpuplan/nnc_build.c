@@ -334,12 +334,16 @@ static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, u
 	return 0;
 }
 
-/* Ours: the lowest address that all of the tuple may have. */
-static int lowest_base(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t *base)
+/*
+ * The lowest address from @from on that all of the tuple may have. New bytes are
+ * free, but displacements may be forbidden to items that are apart.
+ */
+static int lowest_base(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t from,
+		       uint64_t *base)
 {
 	uint32_t alignment = tuple_alignment(nnc, tuple), agreed = 0;
 
-	*base = 0;
+	*base = from;
 	for (uint32_t i = 0; agreed < tuple->count; i = (i + 1) % tuple->count) {
 		uint64_t address;
 		int err = npuplan_fit_lowest(nnc->fit, tuple->items[i], alignment, *base, &address,
@@ -436,10 +440,8 @@ static int insert_next(struct nnc *nnc)
 	}
 	if (!result) {
 		select_first(nnc, &tuple);
-		if (published)
-			place.base = align_up(nnc->allocation.size, tuple_alignment(nnc, &tuple));
-		else
-			result = lowest_base(nnc, &tuple, &place.base);
+		result =
+			lowest_base(nnc, &tuple, published ? nnc->allocation.size : 0, &place.base);
 	}
 	return result < 0 ? result : insert(nnc, &tuple, place.base, place.edge);
 }
