@@ -198,6 +198,120 @@ static void test_interrupt(void **state)
 	end(&t);
 }
 
+/*
+ * loop() with its body unrolled into n instances, n even, in a ring; with views,
+ * an alias and an external tensor.
+ */
+static void ring(struct build *b, uint32_t n)
+{
+	uint32_t i, *slots;
+	struct npumem_view *view;
+
+	loop(b);
+	build_tensor(b, NPUMEM_TENSOR_INPUT, 4, "seen");
+	build_tensor_at(b, 4)->flags = NPUMEM_TENSOR_EXTERNAL;
+	build_tensor(b, NPUMEM_TENSOR_OUTPUT, 4, "view");
+	build_tensor_at(b, 5)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(b, 5)->alias_of = LY;
+	build_access_at(b, 5)->inplace = 0;
+	b->placements.count = 2;
+	b->entries.count = 1;
+	b->positions.count = 1;
+	b->plan_blocks.count = 1;
+	b->plan_edges.count = 1;
+	view = build_add(&b->views, 1);
+	view->tensor = LH;
+	view->type = NPUMEM_VIEW_CYCLIC;
+	view->repeat = n;
+	view->loop = 1;
+	view->slot_count = n;
+	slots = build_add(&b->slots, n);
+	for (i = 0; i < n; i++) {
+		build_instance(b, 1);
+		slots[i] = build_enter(b, LH, i % 2 ? 16 : 8);
+		build_place_here(b, LT, i % 2 ? 8 : 16);
+		build_plan_edge(b, 1 + i, 1 + (i + 1) % n, 1);
+		build_plan_edge(b, 1 + i, n + 1 + i % 2, 2);
+	}
+	for (i = 0; i < 2; i++) {
+		build_instance(b, 2);
+		build_enter(b, LH, i ? 8 : 16);
+		build_place_here(b, LY, i ? 8 : 16);
+		build_plan_edge(b, n + 1 + i, NPUMEM_NONE, 3);
+	}
+}
+
+static void begin_ring(struct attempt *t, uint32_t n)
+{
+	struct build b;
+
+	ring(&b, n);
+	t->graph = build_graph(&b);
+	t->plan = build_plan(&b);
+	build_free(&b);
+}
+
+static void test_ring_no_memory(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin_ring(&t, 4);
+	for (n = 0;; n++) {
+		calls_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		calls_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -ENOMEM);
+		assert_string_equal(t.text, "");
+	}
+	assert_true(n > 150);
+	end(&t);
+}
+
+static void test_ring_interrupt(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin_ring(&t, 2000);
+	for (n = 0;; n++) {
+		interrupts_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		interrupts_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -EINTR);
+	}
+	assert_true(n > 10);
+	end(&t);
+}
+
+/* Instances and cells are counted before there is memory for both together. */
+static void test_ring_limits(void **state)
+{
+	struct npuv_limits l = npuv_default_limits;
+	struct attempt t;
+
+	(void)state;
+	begin_ring(&t, 1000);
+	l.max_accesses = 1000;
+	assert_int_equal(try(&t, &l, false), -E2BIG);
+	assert_string_equal(t.text,
+			    "limit: section 1 (placements) has 2006 records, at most 1000 are "
+			    "taken\n");
+	l = npuv_default_limits;
+	l.max_visits = 20000;
+	assert_int_equal(try(&t, &l, false), -E2BIG);
+	assert_string_equal(t.text, "limit: more than 20000 visits of chunks and cells\n");
+	assert_true(t.planned);
+	assert_int_equal(t.verdict.rule, NPUMEM_RULE_NONE);
+	end(&t);
+}
+
 static void test_log(void **state)
 {
 	struct attempt t;
@@ -244,9 +358,10 @@ static void test_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),	  cmocka_unit_test(test_plan_limits),
-		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_interrupt),
-		cmocka_unit_test(test_log),
+		cmocka_unit_test(test_limits),	       cmocka_unit_test(test_plan_limits),
+		cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_ring_no_memory), cmocka_unit_test(test_ring_interrupt),
+		cmocka_unit_test(test_ring_limits),    cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
