@@ -12,6 +12,7 @@ enum {
 	OPTION_BLOB,
 	OPTION_GRAPH_BLOB,
 	OPTION_LIST,
+	OPTION_ENGINE,
 };
 
 struct arguments {
@@ -21,12 +22,15 @@ struct arguments {
 	const char *output;
 	const char *blob;
 	const char *graph_blob;
+	const char *engine;
 	bool json;
 	bool list;
 };
 
 static const struct argp_option options[] = {
 	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
+	{ "engine", OPTION_ENGINE, "NAME", 0,
+	  "Engine of the planner: \"taa\" has \"paper\", which is planner \"taa-paper\"", 0 },
 	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
 	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB)", 0 },
@@ -52,6 +56,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_PLANNER:
 		args->plan.planner = arg;
+		return 0;
+	case OPTION_ENGINE:
+		args->engine = arg;
 		return 0;
 	case OPTION_LIST:
 		args->list = true;
@@ -86,6 +93,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->graph = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (args->engine && !args->plan.planner)
+			argp_error(state, "--engine is of a planner: --planner is needed");
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
 		if (args->json && args->output && !strcmp(args->output, "-"))
@@ -140,6 +149,7 @@ int cmd_plan(int argc, char **argv)
 	struct npuplan_error error = { 0 };
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };
+	char *engine = NULL;
 	int status = EXIT_FAILED;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
@@ -147,6 +157,11 @@ int cmd_plan(int argc, char **argv)
 		for (unsigned int i = 0; npuplan_planner_name(i); i++)
 			puts(npuplan_planner_name(i));
 		return EXIT_OK;
+	}
+	if (args.engine) {
+		if (asprintf(&engine, "%s-%s", args.plan.planner, args.engine) < 0)
+			return failure(args.engine, "out of memory");
+		args.plan.planner = engine;
 	}
 	if (!model_import(&model, args.graph) || !model_tile(&model, &args.tiling))
 		goto out;
@@ -160,6 +175,7 @@ int cmd_plan(int argc, char **argv)
 	else if (status == EXIT_OK && !(args.output && !strcmp(args.output, "-")))
 		plan_summary_print(stdout, model.graph, plan);
 out:
+	free(engine);
 	npuplan_plan_free(plan);
 	model_release(&model);
 	return status;

@@ -1,21 +1,38 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "npumemctl.h"
+#include "picture.h"
+
+#define MAX_PLANS 2
 
 enum {
 	OPTION_GRAPH = 0x200,
 	OPTION_COLUMNS,
+	OPTION_HTML,
+	OPTION_SVG,
 };
 
 struct arguments {
 	struct tiling tiling;
 	const char *graph;
-	const char *plan;
+	const char *html;
+	const char *svg;
+	const char *plans[MAX_PLANS];
+	unsigned int plan_count;
 	unsigned int columns;
 };
 
 static const struct argp_option options[] = {
 	{ "graph", OPTION_GRAPH, "FILE", 0, "The graph that the plan is of (needed)", 0 },
 	{ "columns", OPTION_COLUMNS, "N", 0, "Draw the arena with N characters (80)", 0 },
+	{ "html", OPTION_HTML, "FILE", 0,
+	  "Write a page with a picture of the plan, or of two side by side (\"-\": standard output)",
+	  0 },
+	{ "svg", OPTION_SVG, "FILE", 0, "Write the picture alone, for papers", 0 },
 	{ 0 }
 };
 
@@ -33,14 +50,24 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_COLUMNS:
 		args->columns = (unsigned int)option_number(state, "--columns", arg, 1, 512);
 		return 0;
+	case OPTION_HTML:
+		args->html = arg;
+		return 0;
+	case OPTION_SVG:
+		args->svg = arg;
+		return 0;
 	case ARGP_KEY_ARG:
-		if (args->plan)
-			argp_error(state, "only one PLAN can be shown");
-		args->plan = arg;
+		if (args->plan_count == MAX_PLANS)
+			argp_error(state, "only two PLANs can be shown side by side");
+		args->plans[args->plan_count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (!args->plan)
+		if (!args->plan_count)
 			argp_error(state, "which PLAN?");
+		if (args->plan_count > 1 && !args->html && !args->svg)
+			argp_error(state, "two PLANs need --html or --svg");
+		if (args->html && args->svg && !strcmp(args->html, args->svg))
+			argp_error(state, "--html and --svg both want %s", args->html);
 		if (!args->graph)
 			argp_error(state, "--graph is needed: a plan alone has no names and sizes");
 		return 0;
@@ -54,27 +81,83 @@ static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
-	.args_doc = "PLAN",
+	.args_doc = "PLAN [PLAN]",
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
-	       "digit for each tensor that lives there.",
+	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
+	       "offset up, a box for each tensor and for each range of bytes that lives as long.",
 	.children = children,
 };
+
+/** struct shown - a plan, the graph it is of, tiled as it says, and its picture */
+struct shown {
+	struct model model;
+	struct plan_file file;
+	struct picture picture;
+};
+
+static int write_picture(const char *path, struct picture *pictures, unsigned int count,
+			 void (*write)(FILE *out, struct picture *pictures, unsigned int count))
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	int status;
+
+	if (!out)
+		return failure(path, "%s", strerror(errno));
+	write(out, pictures, count);
+	status = fclose(out) ? failure(path, "%s", strerror(errno)) : write_file(path, text, size);
+	free(text);
+	return status;
+}
+
+static int draw(const struct arguments *args, struct shown *shown)
+{
+	struct picture pictures[MAX_PLANS];
+	int status = EXIT_OK;
+
+	if (!args->html && !args->svg) {
+		int err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns,
+					     stdout);
+
+		return err ? failure(shown->file.path,
+				     "cannot be drawn: it does not fit its graph") :
+			     EXIT_OK;
+	}
+	for (unsigned int i = 0; i < args->plan_count; i++) {
+		int err = picture_init(&shown[i].picture, shown[i].file.path, shown[i].model.graph,
+				       shown[i].file.plan);
+
+		if (err)
+			return failure(shown[i].file.path, "cannot be drawn: %s",
+				       err == -EINVAL ? "it does not fit its graph" :
+							strerror(-err));
+		pictures[i] = shown[i].picture;
+	}
+	if (args->html)
+		status = write_picture(args->html, pictures, args->plan_count, picture_write_html);
+	if (status == EXIT_OK && args->svg)
+		status = write_picture(args->svg, pictures, args->plan_count, picture_write_svg);
+	return status;
+}
 
 int cmd_show(int argc, char **argv)
 {
 	struct arguments args = { .columns = 80 };
-	struct plan_file file = { 0 };
-	struct model model = { 0 };
-	int status = EXIT_FAILED;
+	struct shown shown[MAX_PLANS] = { 0 };
+	int status = EXIT_OK;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
-	if (model_with_plan(&model, args.graph, &file, args.plan, &args.tiling)) {
-		int err = npuplan_plan_print(model.graph, file.plan, args.columns, stdout);
-
-		status = err ? failure(file.path, "cannot be drawn: it does not fit its graph") :
-			       EXIT_OK;
+	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++)
+		if (!model_with_plan(&shown[i].model, args.graph, &shown[i].file, args.plans[i],
+				     &args.tiling))
+			status = EXIT_FAILED;
+	if (status == EXIT_OK)
+		status = draw(&args, shown);
+	for (unsigned int i = 0; i < args.plan_count; i++) {
+		picture_fini(&shown[i].picture);
+		plan_file_release(&shown[i].file);
+		model_release(&shown[i].model);
 	}
-	plan_file_release(&file);
-	model_release(&model);
 	return status;
 }

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/* Pictures of plans: which boxes there are, where the peak is, and what is written. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#include "picture.h"
+
+/* input -> a -> output, 8 rows of 4 bytes each, element-wise in @bands. */
+static struct npuplan_graph *element_wise(const char *name, uint32_t bands)
+{
+	struct npuplan_graph *graph = npuplan_graph_new(name);
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 2, 2);
+	uint32_t a = build_spatial(graph, "a<b&\"c\"", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 2, 2);
+	uint32_t out = build_spatial(graph, "", NPUMEM_TENSOR_OUTPUT, 1, 8, 2, 2);
+	struct npuplan_error error;
+
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "relu", a, NPUMEM_NONE, NPUMEM_NONE, out);
+	assert_int_equal(npuplan_graph_tile_bands(graph, bands, false, &error), 0);
+	return graph;
+}
+
+static struct npuplan_plan *plan_of(const struct npuplan_graph *graph, const char *planner)
+{
+	struct npuplan_options options = { .planner = planner };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail_msg("%s", error.text);
+	return plan;
+}
+
+static unsigned int count_of(const char *text, const char *part)
+{
+	unsigned int count = 0;
+
+	for (; (text = strstr(text, part)); text++)
+		count++;
+	return count;
+}
+
+static char *written(struct picture *pictures, unsigned int count,
+		     void (*write)(FILE *, struct picture *, unsigned int))
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	assert_non_null(out);
+	write(out, pictures, count);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+/* Four bands of each: step k of the first operator is position k, of the second 4 + k. */
+static void test_boxes(void **state)
+{
+	struct npuplan_graph *graph = element_wise("rows", 4);
+	struct npuplan_plan *plan = plan_of(graph, "taa");
+	struct picture picture;
+
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(plan->info.arena_size, 32);
+	assert_int_equal(picture.height, 32);
+	assert_int_equal(picture.place_count, 3);
+	assert_int_equal(picture.box_count, 12);
+	for (uint32_t t = 0; t < 3; t++) {
+		const struct picture_place *place = &picture.places[t];
+
+		assert_int_equal(place->tensor, t);
+		assert_int_equal(place->box_count, 4);
+		for (uint32_t k = 0; k < 4; k++) {
+			const struct picture_box *box = &picture.boxes[place->first_box + k];
+
+			assert_int_equal(box->first, place->hull.first + 8 * k);
+			assert_int_equal(box->length, 8);
+			/* Stored in the second half of a step, last loaded in the first. */
+			assert_int_equal(box->start, t == 0 ? 0 : t == 1 ? 2 * k + 1 : 9 + 2 * k);
+			assert_int_equal(box->end, t == 0 ? 2 * k : t == 1 ? 8 + 2 * k : 15);
+		}
+	}
+	assert_int_equal(picture.peak, 0);
+	assert_int_equal(picture.peak_bytes, 32);
+	assert_int_equal(picture.places[0].peak_bytes, 32);
+	assert_int_equal(picture.places[1].peak_bytes, 0);
+	assert_int_equal(picture.places[2].peak_bytes, 0);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_whole(void **state)
+{
+	struct npuplan_graph *graph = element_wise("whole", 1);
+	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	struct picture picture;
+
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.box_count, 3);
+	/* Not staged: loads last until the stores are done. */
+	assert_int_equal(picture.boxes[0].end, 1);
+	assert_int_equal(picture.boxes[1].start, 1);
+	assert_int_equal(picture.boxes[1].end, 3);
+	assert_int_equal(picture.peak_bytes, 64);
+	picture_fini(&picture);
+
+	/* A ring is drawn from end to end. */
+	plan->placements[1].region = (struct npumem_region){ 0, 4, { 1, 1, 8 }, 0, { 0, 0, 4 } };
+	plan->placements[1].stride[2] = 4;
+	plan->placements[1].ring = 2;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.places[1].hull.length, 8);
+	assert_int_equal(picture.places[1].box_count, 1);
+	picture_fini(&picture);
+
+	/* What does not fit its graph. */
+	plan->placements[1].to = 2;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
+	plan->placements[1].to = 1;
+	plan->placements[1].tensor = 3;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
+	plan->placements[1].tensor = 1;
+	plan->positions[0].index = 2;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_svg(void **state)
+{
+	struct npuplan_graph *graph = element_wise("two > one", 4);
+	struct npuplan_plan *plan = plan_of(graph, "taa");
+	struct picture picture;
+	char *text, *again;
+
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	text = written(&picture, 1, picture_write_svg);
+	assert_int_equal(strncmp(text, "<svg ", 5), 0);
+	assert_int_equal(count_of(text, "class=\"hull\""), 3);
+	assert_int_equal(count_of(text, "class=\"tile\""), 12);
+	/* In the first half of eight steps, at the bottom: 8 of 32 bytes. */
+	assert_non_null(strstr(text,
+			       "<rect class=\"tile\" x=\"90.00\" y=\"425.00\" width=\"55.62\" "
+			       "height=\"125.00\">"));
+	assert_non_null(strstr(text, "two &gt; one, taa"));
+	assert_non_null(strstr(text, "<title>a&lt;b&amp;&quot;c&quot;\n"
+				     "intermediate, 1 x 8 x 2 x 2, 32 bytes\noffset 0 to 32\n"
+				     "from step 0 relu[0/4]\nto step 7 relu[3/4]</title>"));
+	assert_non_null(strstr(text, "<title>tensor 2\noutput"));
+	assert_non_null(strstr(text, "peak: 32 bytes live at step 0 relu[0/4]"));
+	/* Nothing is fetched. */
+	assert_int_equal(count_of(text, "http"), 1);
+	assert_null(strstr(text, "url("));
+	again = written(&picture, 1, picture_write_svg);
+	assert_string_equal(text, again);
+	free(text);
+	free(again);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_html(void **state)
+{
+	struct npuplan_graph *graphs[2] = { element_wise("net", 4), element_wise("net", 1) };
+	struct npuplan_plan *plans[2];
+	struct picture pictures[2];
+	char *text;
+
+	for (int i = 0; i < 2; i++) {
+		plans[i] = plan_of(graphs[i], i ? "shared-objects" : "taa");
+		assert_int_equal(picture_init(&pictures[i], i ? "second" : "first.json", graphs[i],
+					      plans[i]),
+				 0);
+	}
+	text = written(pictures, 2, picture_write_html);
+	/* One scale of bytes: the second needs 64. */
+	assert_int_equal(pictures[0].height, 64);
+	assert_int_equal(count_of(text, "<svg "), 2);
+	assert_int_equal(count_of(text, "class=\"hull\""), 6);
+	assert_int_equal(count_of(text, "class=\"tile\""), 15);
+	assert_int_equal(count_of(text, "class=\"peak-table\""), 2);
+	assert_non_null(strstr(text, "<h2>first.json</h2>"));
+	assert_non_null(strstr(text,
+			       "<tr><td>32</td><td>in</td></tr>\n"
+			       "<tr><td>32</td><td>a&lt;b&amp;&quot;c&quot;</td></tr>\n</tbody>"));
+	assert_non_null(strstr(text, "prefers-color-scheme: dark"));
+	/* Only names of formats: nothing is fetched. */
+	assert_int_equal(count_of(text, "http"),
+			 count_of(text, "http://www.w3.org/2000/svg") +
+				 count_of(text, "http://www.w3.org/1999/xhtml"));
+	assert_null(strstr(text, "src="));
+	assert_null(strstr(text, "@import"));
+	free(text);
+	for (int i = 0; i < 2; i++) {
+		picture_fini(&pictures[i]);
+		npuplan_plan_free(plans[i]);
+		npuplan_graph_free(graphs[i]);
+	}
+}
+
+/* 3 x 20000 ranges: two neighbours a box, none lost. */
+static void test_many(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("many");
+	uint32_t tensors[3], none = NPUMEM_NONE;
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+	struct picture picture;
+	uint64_t bytes = 0;
+	char *text;
+
+	for (int t = 0; t < 3; t++)
+		tensors[t] = build_spatial(graph, "t",
+					   t == 0 ? NPUMEM_TENSOR_INPUT :
+					   t == 1 ? NPUMEM_TENSOR_INTERMEDIATE :
+						    NPUMEM_TENSOR_OUTPUT,
+					   1, 20000, 1, 1);
+	build_op(graph, "relu", tensors[0], none, none, tensors[1]);
+	build_op(graph, "relu", tensors[1], none, none, tensors[2]);
+	assert_int_equal(npuplan_graph_tile_bands(graph, 20000, false, &error), 0);
+	plan = plan_of(graph, "taa");
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.box_total, 60000);
+	assert_int_equal(picture.box_count, 30000);
+	for (uint32_t b = 0; b < picture.box_count; b++)
+		bytes += picture.boxes[b].length;
+	assert_int_equal(bytes, 60000);
+	assert_int_equal(picture.peak_bytes, 20000);
+	text = written(&picture, 1, picture_write_html);
+	assert_non_null(strstr(text, "60000 ranges of bytes with one live range, neighbours joined "
+				     "to 30000 boxes"));
+	free(text);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_boxes), cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_svg),   cmocka_unit_test(test_html),
+		cmocka_unit_test(test_many),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Pictures of real plans: well-formed, self-contained, with the boxes expected, and
+# drawn by a browser, if there is one.
+#
+# usage: test_npumemctl_show.sh NPUMEMCTL GRAPHS
+set -u
+
+ctl=$1
+graph=$2/squeezenet1_1.fused.json
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+n=0 failed=0
+
+check() { # what, command...
+	n=$((n + 1))
+	what=$1
+	shift
+	if "$@" >out 2>err; then
+		echo "ok $n - $what"
+	else
+		echo "not ok $n - $what"
+		sed 's/^/# /' out err
+		failed=1
+	fi
+}
+
+usage_says() { # words, command...
+	words=$1
+	shift
+	"$@" >usage 2>&1
+	[ $? = 2 ] && grep -qF -e "$words" usage
+}
+
+plans() {
+	"$ctl" plan --planner taa --bands 16 -o taa.json "$graph" &&
+		"$ctl" plan --planner shared-objects --bands 16 -o shared.json "$graph" &&
+		"$ctl" plan --planner greedy -o whole.json "$graph"
+}
+
+# Rectangles of a class, after a parse as XML.
+boxes() { # file, class
+	python3 - "$1" "$2" <<-'PYTHON'
+	import sys, xml.dom.minidom
+	page = xml.dom.minidom.parse(sys.argv[1])
+	print(sum(r.getAttribute("class") == sys.argv[2] for r in page.getElementsByTagName("rect")))
+	PYTHON
+}
+
+# A hull for each placement of the plans, and a tile at least.
+has_boxes() { # picture, plans...
+	picture=$1
+	shift
+	placements=$(cat "$@" | grep -c '"offset":')
+	[ "$placements" -gt 0 ] && [ "$(boxes "$picture" hull)" = "$placements" ] &&
+		[ "$(boxes "$picture" tile)" -ge "$placements" ]
+}
+
+same_twice() {
+	"$ctl" show --graph "$graph" --html again.html taa.json && cmp one.html again.html
+}
+
+# The engine's plan is the one of the planner of that name.
+engines() {
+	"$ctl" plan --planner taa --engine paper --bands 4 -o engine.json "$graph" &&
+		"$ctl" plan --planner taa-paper --bands 4 -o planner.json "$graph" &&
+		cmp engine.json planner.json
+}
+
+check 'plans to draw' plans
+check 'engine of a planner' engines
+check 'engine without planner' usage_says '--engine is of a planner: --planner is needed' \
+	"$ctl" plan --engine paper "$graph"
+check 'page of one plan' "$ctl" show --graph "$graph" --html one.html taa.json
+check 'page of one plan: well-formed, all boxes' has_boxes one.html taa.json
+check 'the same bytes twice' same_twice
+check 'page of two plans' "$ctl" show --graph "$graph" --html two.html --svg two.svg \
+	taa.json shared.json
+check 'page of two plans: well-formed, all boxes' has_boxes two.html taa.json shared.json
+check 'picture of two plans: well-formed, all boxes' has_boxes two.svg taa.json shared.json
+check 'plans that are cut differently' "$ctl" show --graph "$graph" --svg both.svg taa.json \
+	whole.json
+check 'both of these: all boxes' has_boxes both.svg taa.json whole.json
+check 'three plans' usage_says 'only two PLANs can be shown side by side' \
+	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
+check 'two plans as text' usage_says 'two PLANs need --html or --svg' \
+	"$ctl" show --graph "$graph" taa.json shared.json
+check 'two files of one name' usage_says '--html and --svg both want x' \
+	"$ctl" show --graph "$graph" --html x --svg x taa.json
+
+# How much of a screenshot is each of the colours that the picture's boxes have: all of
+# those that cover much of the plan must be there, on a background that is not theirs.
+drawn() { # png, page, background
+	python3 - "$@" <<-'PYTHON'
+	import collections, struct, sys, xml.dom.minidom, zlib
+
+	data, at, pixels = open(sys.argv[1], "rb").read(), 8, b""
+	while at < len(data):
+	    length, kind = struct.unpack(">I4s", data[at:at + 8])
+	    body = data[at + 8:at + 8 + length]
+	    if kind == b"IHDR":
+	        width, height, depth, colour = struct.unpack(">IIBB", body[:10])
+	    elif kind == b"IDAT":
+	        pixels += body
+	    at += 12 + length
+	assert depth == 8 and colour in (2, 6)
+	size = 3 if colour == 2 else 4
+	raw, row, before = zlib.decompress(pixels), bytearray(), bytearray(width * size)
+	seen = collections.Counter()
+	for y in range(height):
+	    line = bytearray(raw[y * (width * size + 1) + 1:(y + 1) * (width * size + 1)])
+	    how = raw[y * (width * size + 1)]
+	    for x in range(len(line)):
+	        left = line[x - size] if x >= size else 0
+	        up, corner = before[x], before[x - size] if x >= size else 0
+	        if how == 1:
+	            line[x] = (line[x] + left) & 255
+	        elif how == 2:
+	            line[x] = (line[x] + up) & 255
+	        elif how == 3:
+	            line[x] = (line[x] + (left + up) // 2) & 255
+	        elif how == 4:
+	            guess = left + up - corner
+	            best = min((left, up, corner), key=lambda v: abs(guess - v))
+	            line[x] = (line[x] + best) & 255
+	    before = line
+	    for x in range(0, len(line), size):
+	        seen["#%02x%02x%02x" % tuple(line[x:x + 3])] += 1
+	assert seen.most_common(1)[0][0] == sys.argv[3], seen.most_common(3)
+	area = collections.Counter()
+	for box in xml.dom.minidom.parse(sys.argv[2]).getElementsByTagName("rect"):
+	    if box.getAttribute("class") == "tile":
+	        area[box.parentNode.getAttribute("fill")] += (
+	            float(box.getAttribute("width")) * float(box.getAttribute("height")))
+	large = [colour for colour, size in area.items() if size > 2000]
+	assert len(large) >= 5, area
+	missing = [colour for colour in large if seen[colour] < area[colour] / 20]
+	assert not missing, (missing, [(c, area[c], seen[c]) for c in missing])
+	PYTHON
+}
+
+screenshot() { # png, page, options...
+	png=$1 page=$2
+	shift 2
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+		--user-data-dir="$dir/profile" --window-size=1400,1000 "$@" \
+		--screenshot="$png" "file://$dir/$page" && [ -s "$png" ]
+}
+
+# Tab reaches a tensor and the page says what it is; the theme changes; zooming does.
+keys_work() {
+	cat >driver.html <<-'HTML'
+	<!DOCTYPE html><meta charset="utf-8"><title>driver</title><iframe id="f" src="one.html"></iframe>
+	<pre id="said">nothing</pre><script>
+	const f = document.getElementById('f');
+	f.onload = () => {
+	  const d = f.contentDocument, w = f.contentWindow, said = [];
+	  const key = k => w.dispatchEvent(new w.KeyboardEvent('keydown', { key: k }));
+	  const svg = d.querySelector('svg.plan'), home = svg.getAttribute('viewBox');
+	  key('n');
+	  said.push('focus ' + d.activeElement.getAttribute('aria-label'));
+	  d.activeElement.dispatchEvent(new w.FocusEvent('focusin', { bubbles: true }));
+	  said.push('info ' + d.getElementById('info').textContent.split('\n')[0]);
+	  key('+'); said.push('zoomed ' + (svg.getAttribute('viewBox') !== home));
+	  key('0'); said.push('whole ' + (svg.getAttribute('viewBox') === home));
+	  const back = () => w.getComputedStyle(d.body).backgroundColor, was = back();
+	  key('t'); said.push('theme ' + (back() !== was));
+	  document.getElementById('said').textContent = said.join('; ');
+	};
+	</script>
+	HTML
+	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
+		--user-data-dir="$dir/profile" --virtual-time-budget=5000 --dump-dom \
+		"file://$dir/driver.html" >dom && grep -q \
+		'focus input; info input; zoomed true; whole true; theme true' dom
+}
+
+browser=$(command -v chromium || command -v chromium-browser || true)
+if [ -n "$browser" ]; then
+	check 'screenshot, light' screenshot light.png one.html
+	check 'screenshot, light: the boxes are there' drawn light.png one.html '#ffffff'
+	check 'screenshot, dark' screenshot dark.png one.html \
+		--blink-settings=preferredColorScheme=0
+	check 'screenshot, dark: the boxes are there' drawn dark.png one.html '#16181c'
+	check 'keyboard' keys_work
+else
+	for what in 'screenshot, light' 'screenshot, light: the boxes are there' \
+		'screenshot, dark' 'screenshot, dark: the boxes are there' keyboard; do
+		n=$((n + 1))
+		echo "ok $n - $what # SKIP no chromium"
+	done
+fi
+echo "1..$n"
+[ $failed = 0 ]

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Pictures of plans: time across, offset up, a box for each tensor's place and in
+ * it one for each range of bytes with one live range.
+ */
+#ifndef PICTURE_H
+#define PICTURE_H
+
+#include <stdio.h>
+
+#include "npuplan.h"
+
+/* Most boxes drawn; beyond it neighbours share one. */
+#define PICTURE_BOXES 40000
+
+/**
+ * struct picture_box - bytes of the arena that live at the same time
+ * @first, @length: arena bytes
+ * @start, @end: halves of positions of the schedule, inclusive: position p loads
+ *	in half 2p and stores in 2p + 1
+ */
+struct picture_box {
+	uint64_t first;
+	uint64_t length;
+	uint32_t start;
+	uint32_t end;
+};
+
+/**
+ * struct picture_place - place of a tensor, or of a piece of one
+ * @hull: all of it
+ * @first_box, @box_count: in picture.boxes; in order of bytes
+ * @peak_bytes: that live at the peak
+ */
+struct picture_place {
+	struct picture_box hull;
+	uint32_t tensor;
+	uint32_t first_box;
+	uint32_t box_count;
+	uint64_t peak_bytes;
+};
+
+/**
+ * struct picture - a plan, ready to be drawn
+ * @name: where the plan came from
+ * @box_total: boxes before neighbours were joined
+ * @peak: half of a position in which most bytes live, @peak_bytes of them
+ * @height: bytes that the vertical axis shows, >= 1
+ */
+struct picture {
+	const char *name;
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	struct picture_place *places;
+	struct picture_box *boxes;
+	uint32_t place_count;
+	uint32_t box_count;
+	uint32_t box_total;
+	uint32_t peak;
+	uint64_t peak_bytes;
+	uint64_t height;
+};
+
+/** picture_init() - find the boxes of a plan that fits its graph
+ * @name: not copied; nor are the graph and the plan
+ *
+ * A piece that is not contiguous in the arena, or a ring, is one box. 0 or -ENOMEM;
+ * -EINVAL: the plan does not fit.
+ */
+int picture_init(struct picture *picture, const char *name, const struct npuplan_graph *graph,
+		 const struct npuplan_plan *plan);
+void picture_fini(struct picture *picture);
+
+/* Where there are several, they stand side by side, at one scale of bytes. */
+
+/** picture_write_svg() - a document of its own (picture_svg.c) */
+void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
+/** picture_write_html() - one self-contained page (picture_html.c) */
+void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
+
+/* picture_svg.c, for the page: one picture as an svg element; text escaped. */
+void picture_write_panel(FILE *out, const struct picture *picture);
+void picture_write_text(FILE *out, const char *text);
+/* Name of the step at a position, or what else is done there. */
+void picture_write_position(FILE *out, const struct picture *picture, uint32_t position);
+void picture_write_tensor(FILE *out, const struct picture *picture, uint32_t tensor);
+/* Show as many bytes as the highest. */
+void picture_same_height(struct picture *pictures, unsigned int count);
+
+#endif /* PICTURE_H */

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Drawing: SVG that needs nothing but itself. Coordinates are whole hundredths of
+ * a unit, so that the same plan gives the same bytes everywhere.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+
+/* Units of one picture, and of the part of it where the arena is. */
+#define WIDTH  1000
+#define HEIGHT 600
+#define LEFT   90
+#define TOP    50
+#define PLOT_W 890
+#define PLOT_H 500
+#define BOTTOM (TOP + PLOT_H)
+
+static void write_hundredths(FILE *out, const char *name, uint64_t value)
+{
+	fprintf(out, " %s=\"%" PRIu64 ".%02" PRIu64 "\"", name, value / 100, value % 100);
+}
+
+/* Left edge of half a position. */
+static uint64_t x_of(const struct picture *picture, uint64_t half)
+{
+	uint64_t positions = picture->plan->position_count ? picture->plan->position_count : 1;
+
+	return (uint64_t)LEFT * 100 + (uint64_t)PLOT_W * 100 * half / (2 * positions);
+}
+
+/* Of an arena byte; addresses go up. */
+static uint64_t y_of(const struct picture *picture, uint64_t byte)
+{
+	return (uint64_t)BOTTOM * 100 -
+	       (uint64_t)((unsigned __int128)PLOT_H * 100 * byte / picture->height);
+}
+
+void picture_write_text(FILE *out, const char *text)
+{
+	for (; *text; text++) {
+		switch (*text) {
+		case '&':
+			fputs("&amp;", out);
+			break;
+		case '<':
+			fputs("&lt;", out);
+			break;
+		case '>':
+			fputs("&gt;", out);
+			break;
+		case '"':
+			fputs("&quot;", out);
+			break;
+		default:
+			/* XML has no way to say the other control characters. */
+			fputc((unsigned char)*text < 0x20 ? ' ' : *text, out);
+		}
+	}
+}
+
+static void write_bytes(FILE *out, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	unsigned int unit = 0;
+	uint64_t tenths = 10 * bytes;
+
+	if (bytes > UINT64_MAX / 16) {
+		fprintf(out, "%" PRIu64 " B", bytes);
+		return;
+	}
+	while (tenths >= 10240 && unit < 4) {
+		tenths = (tenths + 512) / 1024;
+		unit++;
+	}
+	if (tenths % 10 && unit)
+		fprintf(out, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[unit]);
+	else
+		fprintf(out, "%" PRIu64 " %s", tenths / 10, units[unit]);
+}
+
+void picture_write_position(FILE *out, const struct picture *picture, uint32_t position)
+{
+	static const char *const kinds[] = { "", "load ", "spill ", "fill ", "drop " };
+	const struct npumem_position *p = &picture->plan->positions[position];
+
+	fprintf(out, "%" PRIu32, position);
+	if (p->kind == NPUMEM_POSITION_STEP && *picture->graph->steps[p->index].name) {
+		fputc(' ', out);
+		picture_write_text(out, picture->graph->steps[p->index].name);
+	} else if (p->kind != NPUMEM_POSITION_STEP && p->kind < 5) {
+		fprintf(out, " %s", kinds[p->kind]);
+		picture_write_tensor(out, picture, p->index);
+	}
+}
+
+void picture_write_tensor(FILE *out, const struct picture *picture, uint32_t tensor)
+{
+	const char *name = picture->graph->tensors[tensor].name;
+
+	if (*name)
+		picture_write_text(out, name);
+	else
+		fprintf(out, "tensor %" PRIu32, tensor);
+}
+
+/* What hovering says: name, shape, size, place, live range. */
+static void write_title(FILE *out, const struct picture *picture, const struct picture_place *place)
+{
+	const struct npuplan_tensor *tensor = &picture->graph->tensors[place->tensor];
+	static const char *const kinds[] = { "intermediate", "input", "output", "parameter",
+					     "state" };
+
+	fputs("<title>", out);
+	picture_write_tensor(out, picture, place->tensor);
+	fprintf(out, "\n%s", tensor->kind < 5 ? kinds[tensor->kind] : "tensor");
+	for (uint32_t d = 0; d < tensor->dim_count; d++)
+		fprintf(out, "%s%" PRId64, d ? " x " : ", ", tensor->shape[d]);
+	fprintf(out, ", %" PRIu64 " bytes", place->hull.length);
+	fprintf(out, "\noffset %" PRIu64 " to %" PRIu64, place->hull.first,
+		place->hull.first + place->hull.length);
+	fputs("\nfrom step ", out);
+	picture_write_position(out, picture, place->hull.start / 2);
+	fputs("\nto step ", out);
+	picture_write_position(out, picture, place->hull.end / 2);
+	fputs("</title>", out);
+}
+
+/* Hues a golden angle apart, of a lightness that shows on white and on black. */
+static void write_colour(FILE *out, uint32_t tensor)
+{
+	uint32_t hue = tensor * 137 % 360, sector = hue / 60, part = hue % 60;
+	uint32_t high = 205, low = 95, rise = low + (high - low) * part / 60;
+	uint32_t fall = high - (high - low) * part / 60;
+	const uint32_t rgb[6][3] = {
+		{ high, rise, low }, { fall, high, low }, { low, high, rise },
+		{ low, fall, high }, { rise, low, high }, { high, low, fall },
+	};
+
+	fprintf(out, " fill=\"#%02x%02x%02x\"", rgb[sector][0], rgb[sector][1], rgb[sector][2]);
+}
+
+static void write_rect(FILE *out, const struct picture *picture, const char *class,
+		       const struct picture_box *box)
+{
+	uint64_t x = x_of(picture, box->start), y = y_of(picture, box->first + box->length);
+
+	fprintf(out, "<rect class=\"%s\"", class);
+	write_hundredths(out, "x", x);
+	write_hundredths(out, "y", y);
+	write_hundredths(out, "width", x_of(picture, (uint64_t)box->end + 1) - x);
+	write_hundredths(out, "height", y_of(picture, box->first) - y);
+}
+
+static void write_place(FILE *out, const struct picture *picture, const struct picture_place *place)
+{
+	fprintf(out, "<g class=\"tensor%s\" tabindex=\"0\" role=\"img\"",
+		place->peak_bytes ? " peak" : "");
+	write_colour(out, place->tensor);
+	fputs(" aria-label=\"", out);
+	picture_write_tensor(out, picture, place->tensor);
+	fputs("\">", out);
+	write_title(out, picture, place);
+	fputc('\n', out);
+	write_rect(out, picture, "hull", &place->hull);
+	fputs("/>\n", out);
+	for (uint32_t b = 0; b < place->box_count; b++) {
+		const struct picture_box *box = &picture->boxes[place->first_box + b];
+
+		write_rect(out, picture, "tile", box);
+		if (place->box_count == 1) {
+			fputs("/>\n", out);
+			continue;
+		}
+		fputs("><title>", out);
+		picture_write_tensor(out, picture, place->tensor);
+		fprintf(out,
+			"\nbytes %" PRIu64 " to %" PRIu64 ", offset %" PRIu64 "\nsteps %" PRIu32
+			" to %" PRIu32 "</title></rect>\n",
+			box->first - place->hull.first,
+			box->first - place->hull.first + box->length, box->first, box->start / 2,
+			box->end / 2);
+	}
+	fputs("</g>\n", out);
+}
+
+/* A power of two that gives few ticks. */
+static uint64_t tick(uint64_t range, uint64_t most)
+{
+	uint64_t step = 1;
+
+	while (range / step > most)
+		step *= 2;
+	return step;
+}
+
+static void write_axes(FILE *out, const struct picture *picture)
+{
+	uint64_t bytes = tick(picture->height, 8);
+	uint64_t steps = tick(picture->plan->position_count, 12);
+
+	for (uint64_t b = 0; b <= picture->height; b += bytes) {
+		fputs("<path class=\"grid\" d=\"", out);
+		fprintf(out, "M%d %" PRIu64 ".%02" PRIu64 "h%d\"/><text class=\"y\" x=\"%d\"", LEFT,
+			y_of(picture, b) / 100, y_of(picture, b) % 100, PLOT_W, LEFT - 6);
+		write_hundredths(out, "y", y_of(picture, b) + 400);
+		fputc('>', out);
+		write_bytes(out, b);
+		fputs("</text>\n", out);
+	}
+	for (uint64_t p = 0; p < picture->plan->position_count; p += steps) {
+		fputs("<text class=\"x\"", out);
+		write_hundredths(out, "x", x_of(picture, 2 * p));
+		fprintf(out, " y=\"%d\">%" PRIu64 "</text>\n", BOTTOM + 16, p);
+	}
+	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">step</text>\n", LEFT + PLOT_W / 2,
+		BOTTOM + 34);
+}
+
+/* Top of the arena, lower bound, and the step at which most bytes live. */
+static void write_peak(FILE *out, const struct picture *picture)
+{
+	const struct npumem_plan_info *info = &picture->plan->info;
+	struct picture_box column = { 0, picture->height, picture->peak, picture->peak };
+	uint64_t top = y_of(picture, info->arena_size);
+
+	if (!picture->plan->position_count)
+		return;
+	write_rect(out, picture, "peak-step", &column);
+	fputs("><title>peak: ", out);
+	fprintf(out, "%" PRIu64 " bytes live at step ", picture->peak_bytes);
+	picture_write_position(out, picture, picture->peak / 2);
+	fputs("</title></rect>\n", out);
+	fprintf(out, "<path class=\"arena\" d=\"M%d %" PRIu64 ".%02" PRIu64 "h%d\"/>\n", LEFT,
+		top / 100, top % 100, PLOT_W);
+	if (info->lower_bound && info->lower_bound < info->arena_size) {
+		uint64_t bound = y_of(picture, info->lower_bound);
+
+		fprintf(out, "<path class=\"bound\" d=\"M%d %" PRIu64 ".%02" PRIu64 "h%d\"/>\n",
+			LEFT, bound / 100, bound % 100, PLOT_W);
+	}
+}
+
+static void write_heading(FILE *out, const struct picture *picture)
+{
+	const struct npumem_plan_info *info = &picture->plan->info;
+
+	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"20\">", LEFT);
+	picture_write_text(out, picture->graph->name);
+	fputs(", ", out);
+	picture_write_text(out, info->planner);
+	fputs("</text>\n", out);
+	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"40\">arena %" PRIu64 " bytes (", LEFT,
+		(uint64_t)info->arena_size);
+	write_bytes(out, info->arena_size);
+	fprintf(out, "), lower bound %" PRIu64 "; %" PRIu64 " live at step ",
+		(uint64_t)info->lower_bound, picture->peak_bytes);
+	if (picture->plan->position_count)
+		picture_write_position(out, picture, picture->peak / 2);
+	fputs("</text>\n", out);
+}
+
+static void write_contents(FILE *out, const struct picture *picture)
+{
+	fprintf(out, "<rect class=\"plot\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT,
+		TOP, PLOT_W, PLOT_H);
+	write_axes(out, picture);
+	fputs("<g class=\"boxes\">\n", out);
+	for (uint32_t i = 0; i < picture->place_count; i++)
+		write_place(out, picture, &picture->places[i]);
+	fputs("</g>\n", out);
+	write_peak(out, picture);
+	write_heading(out, picture);
+}
+
+void picture_write_panel(FILE *out, const struct picture *picture)
+{
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"",
+		WIDTH, HEIGHT);
+	picture_write_text(out, picture->name);
+	fputs("\">\n", out);
+	write_contents(out, picture);
+	fputs("</svg>\n", out);
+}
+
+void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count)
+{
+	picture_same_height(pictures, count);
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
+		"<style>\n"
+		"svg { --back: #fff; --ink: #222; --faint: #ddd; }\n"
+		"@media (prefers-color-scheme: dark) { svg { --back: #16181c; --ink: #ddd; --faint: #333; } }\n"
+		".back, .plot { fill: var(--back, #fff); }\n"
+		".plot { stroke: var(--ink, #222); }\n"
+		"text { fill: var(--ink, #222); }\n"
+		".y { text-anchor: end; } .x { text-anchor: middle; } .heading { font-weight: bold; }\n"
+		".grid { stroke: var(--faint, #ddd); }\n"
+		".hull { fill-opacity: .15; stroke: var(--ink, #222); stroke-width: .4; }\n"
+		".tile { stroke: var(--back, #fff); stroke-width: .15; }\n"
+		".arena { stroke: #a020c0; stroke-width: 1.5; stroke-dasharray: 3 3; }\n"
+		".bound { stroke: #d07000; stroke-dasharray: 8 4; }\n"
+		".peak-step { fill: #a020c0; fill-opacity: .3; }\n"
+		"</style>\n",
+		WIDTH * count, HEIGHT);
+	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", WIDTH * count, HEIGHT);
+	for (unsigned int i = 0; i < count; i++) {
+		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n", WIDTH * i);
+		write_contents(out, &pictures[i]);
+		fputs("</g>\n", out);
+	}
+	fputs("</svg>\n", out);
+}
