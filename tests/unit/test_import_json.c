@@ -187,33 +187,6 @@ static void test_tensor(void **state)
 	       "$.tensors[2].host: is for inputs and parameters only");
 }
 
-static void test_alias(void **state)
-{
-	const char *find = "\"bytes\":32,\"kind\":\"activation\"},\n{\"id\":15";
-	struct npuplan_graph *graph;
-	char *text;
-
-	refuse(find, "\"bytes\":32,\"kind\":\"activation\",\"alias_of\":99},\n{\"id\":15",
-	       "$.tensors[4].alias_of: no tensor has id 99");
-	refuse(find, "\"bytes\":32,\"kind\":\"activation\",\"alias_of\":14},\n{\"id\":15",
-	       "$.tensors[4].alias_of: tensor 14 'a' is an alias itself");
-	refuse(find,
-	       "\"bytes\":32,\"kind\":\"activation\",\"alias_of\":15,\"alias_offset\":19},\n"
-	       "{\"id\":15",
-	       "$.tensors[4].alias_of: bytes 19 to 50 are not inside tensor 15 'out' of 50 bytes");
-	refuse(find, "\"bytes\":32,\"kind\":\"activation\",\"alias_offset\":1},\n{\"id\":15",
-	       "$.tensors[4].alias_offset: needs \"alias_of\" beside it");
-	text = edit(valid, find,
-		    "\"bytes\":32,\"kind\":\"activation\",\"alias_of\":15,\"alias_offset\":18},\n"
-		    "{\"id\":15");
-	graph = accept(text);
-	assert_int_equal(graph->tensors[4].flags, NPUMEM_TENSOR_ALIAS);
-	assert_int_equal(graph->tensors[4].alias_of, 5);
-	assert_int_equal(graph->tensors[4].alias_offset, 18);
-	npuplan_graph_free(graph);
-	free(text);
-}
-
 static void test_op(void **state)
 {
 	refuse("{\"id\":3,\"name\":\"border\",\"type\":\"pad\",\"inputs\":[14],\"outputs\":[15],"
@@ -534,14 +507,13 @@ static void test_blob(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_valid),	      cmocka_unit_test(test_not_json),
-		cmocka_unit_test(test_root),	      cmocka_unit_test(test_tensor),
-		cmocka_unit_test(test_alias),	      cmocka_unit_test(test_op),
-		cmocka_unit_test(test_attrs),	      cmocka_unit_test(test_order),
-		cmocka_unit_test(test_never_written), cmocka_unit_test(test_window_forms),
-		cmocka_unit_test(test_transposed),    cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_write_refused), cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_blob),
+		cmocka_unit_test(test_valid),	     cmocka_unit_test(test_not_json),
+		cmocka_unit_test(test_root),	     cmocka_unit_test(test_tensor),
+		cmocka_unit_test(test_op),	     cmocka_unit_test(test_attrs),
+		cmocka_unit_test(test_order),	     cmocka_unit_test(test_never_written),
+		cmocka_unit_test(test_window_forms), cmocka_unit_test(test_transposed),
+		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_write_refused),
+		cmocka_unit_test(test_formats),	     cmocka_unit_test(test_blob),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

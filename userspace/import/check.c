@@ -35,6 +35,14 @@ struct import_text import_op_text(const struct npuplan_op *op)
 	return text;
 }
 
+/* Kind of the tensor that has the bytes. */
+static uint32_t kind_of_bytes(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &graph->tensors[tensor];
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? graph->tensors[t->alias_of].kind : t->kind;
+}
+
 /*
  * @writer: per tensor the operator that writes it, @reader: the latest operator
  * seen that reads it; NPUMEM_NONE to begin with.
@@ -53,6 +61,7 @@ static int check_writes(const struct npuplan_graph *graph, uint32_t *writer, uin
 		for (uint32_t k = 0; k < op->output_count; k++) {
 			uint32_t t = op->outputs[k];
 			const struct npuplan_tensor *tensor = &graph->tensors[t];
+			uint32_t kind = kind_of_bytes(graph, t);
 
 			if (tensor->kind == NPUMEM_TENSOR_STATE && reader[t] != i)
 				return import_fail(
@@ -60,12 +69,12 @@ static int check_writes(const struct npuplan_graph *graph, uint32_t *writer, uin
 					"%s writes %s, a state, without reading it: state is "
 					"updated in place, so it must be among the inputs too",
 					import_op_text(op).s, import_tensor_text(tensor).s);
-			if (tensor->kind == NPUMEM_TENSOR_INPUT ||
-			    tensor->kind == NPUMEM_TENSOR_PARAMETER)
-				return import_fail(error, -EINVAL, "%s writes %s, which is %s",
+			if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER)
+				return import_fail(error, -EINVAL, "%s writes %s, which is %s%s",
 						   import_op_text(op).s,
 						   import_tensor_text(tensor).s,
-						   tensor->kind == NPUMEM_TENSOR_INPUT ?
+						   tensor->kind == kind ? "" : "part of ",
+						   kind == NPUMEM_TENSOR_INPUT ?
 							   "an input of the graph" :
 							   "a parameter");
 			/* Several operators may update a state, each of them once. */
@@ -83,7 +92,7 @@ static int check_writes(const struct npuplan_graph *graph, uint32_t *writer, uin
 }
 
 /* Values come along edges: nothing else gives @to any. */
-static int check_carries(const struct npuplan_graph *graph, const uint32_t *writer, bool *carried,
+static int check_carries(const struct npuplan_graph *graph, const uint32_t *writer, bool *elsewhere,
 			 struct npuplan_error *error)
 {
 	for (uint32_t i = 0; i < graph->carry_count; i++) {
@@ -95,17 +104,20 @@ static int check_carries(const struct npuplan_graph *graph, const uint32_t *writ
 				"%s is written by %s, and a loop or branch carries values to it",
 				import_tensor_text(&graph->tensors[to]).s,
 				import_op_text(&graph->ops[writer[to]]).s);
-		carried[to] = true;
+		elsewhere[to] = true;
 	}
 	return 0;
 }
 
 /*
  * Order within a block. Across blocks it depends on the path: readers of models
- * see to that as they make the blocks, and planning does.
+ * see to that as they make the blocks, and planning does. @elsewhere: per tensor,
+ * whether it has values that no operator writes to it: carried to it, or written
+ * under another name of its bytes. Of bytes that have several names the verifier
+ * sees to it that they are written before they are read.
  */
 static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer,
-		       const bool *carried, struct npuplan_error *error)
+		       const bool *elsewhere, struct npuplan_error *error)
 {
 	for (uint32_t i = 0; i < graph->op_count; i++) {
 		const struct npuplan_op *op = &graph->ops[i];
@@ -114,11 +126,9 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 			uint32_t t = op->inputs[k];
 			const struct npuplan_tensor *tensor = &graph->tensors[t];
 
-			/* The bytes of an alias come from the tensor it is part of. */
 			if (tensor->kind == NPUMEM_TENSOR_INPUT ||
 			    tensor->kind == NPUMEM_TENSOR_PARAMETER ||
-			    tensor->kind == NPUMEM_TENSOR_STATE ||
-			    (tensor->flags & NPUMEM_TENSOR_ALIAS) || carried[t])
+			    tensor->kind == NPUMEM_TENSOR_STATE || elsewhere[t])
 				continue;
 			if (writer[t] == NPUMEM_NONE)
 				return import_fail(error, -EINVAL,
@@ -145,38 +155,41 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error)
 {
 	uint32_t *writer, *reader;
-	bool *carried;
+	bool *elsewhere;
 	int err;
 
 	if (!graph->op_count)
 		return import_fail(error, -EINVAL, "the graph has no operators");
 	writer = malloc(((size_t)graph->tensor_count + 1) * 2 * sizeof(*writer));
-	carried = calloc((size_t)graph->tensor_count + 1, sizeof(*carried));
-	if (!writer || !carried) {
+	elsewhere = calloc((size_t)graph->tensor_count + 1, sizeof(*elsewhere));
+	if (!writer || !elsewhere) {
 		free(writer);
-		free(carried);
+		free(elsewhere);
 		return import_fail(error, -ENOMEM, "out of memory");
 	}
 	reader = writer + graph->tensor_count;
-	for (uint32_t i = 0; i < graph->tensor_count; i++)
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		writer[i] = reader[i] = NPUMEM_NONE;
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+			elsewhere[i] = elsewhere[graph->tensors[i].alias_of] = true;
+	}
 
 	err = check_writes(graph, writer, reader, error);
 	if (!err)
-		err = check_carries(graph, writer, carried, error);
+		err = check_carries(graph, writer, elsewhere, error);
 	if (!err)
-		err = check_reads(graph, writer, carried, error);
+		err = check_reads(graph, writer, elsewhere, error);
 	for (uint32_t i = 0; !err && i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT && writer[i] == NPUMEM_NONE &&
-		    !carried[i] && !(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		    !elsewhere[i])
 			err = import_fail(error, -EINVAL,
 					  "%s is an output of the graph, but nothing writes it",
 					  import_tensor_text(tensor).s);
 	}
 	free(writer);
-	free(carried);
+	free(elsewhere);
 	return err;
 }
 

@@ -22,7 +22,8 @@ struct import_text import_op_text(const struct npuplan_op *op);
  *
  * Inputs and parameters are never written; activations and outputs always are.
  * State may be read, or updated: then it is an input and an output of its
- * operator. -EINVAL with the operator and the tensor.
+ * operator. Bytes that aliases share may be written under any of their names:
+ * whether they are before they are read is left to the verifier. -EINVAL with the operator and the tensor.
  */
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error);
 

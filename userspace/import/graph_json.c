@@ -122,6 +122,9 @@ static int read_placing(struct graph_json_reader *reader, json_t *object, const 
 				 "may be given");
 	if (alias_offset >= 0 && alias < 0)
 		return json_fail(reader, path, "alias_offset", "needs \"alias_of\" beside it");
+	if (host && alias >= 0)
+		return json_fail(reader, path, "host",
+				 "is for the tensor that \"alias_of\" leads to");
 	if (fixed >= 0 && fixed % align)
 		return json_fail(reader, path, "fixed_offset",
 				 "must be a multiple of the alignment, %" PRId64, align);
@@ -182,40 +185,6 @@ static int read_tensor(struct graph_json_reader *reader, json_t *object, const c
 	return err;
 }
 
-/* Aliases name tensors by id, which may stand later: so in a second pass. */
-static int resolve_aliases(struct graph_json_reader *reader, json_t *list)
-{
-	json_t *object;
-	size_t i;
-
-	json_array_foreach(list, i, object) {
-		struct npuplan_tensor *tensor = &reader->graph->tensors[i];
-		struct json_path path = json_path("$.tensors[%zu]", i);
-		const struct npuplan_tensor *whole;
-		int64_t id;
-
-		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
-			continue;
-		id = json_integer_value(json_object_get(object, "alias_of"));
-		tensor->alias_of = json_tensor_of_id(reader, id);
-		if (tensor->alias_of == NPUMEM_NONE)
-			return json_fail(reader, path.s, "alias_of", "no tensor has id %" PRId64,
-					 id);
-		whole = &reader->graph->tensors[tensor->alias_of];
-		if (whole->flags & NPUMEM_TENSOR_ALIAS)
-			return json_fail(reader, path.s, "alias_of", "%s is an alias itself",
-					 import_tensor_text(whole).s);
-		if (tensor->alias_offset + tensor->size > whole->size)
-			return json_fail(reader, path.s, "alias_of",
-					 "bytes %" PRIu64 " to %" PRIu64 " are not inside %s of "
-					 "%" PRIu64 " bytes",
-					 tensor->alias_offset,
-					 tensor->alias_offset + tensor->size - 1,
-					 import_tensor_text(whole).s, whole->size);
-	}
-	return 0;
-}
-
 static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t dtype_bytes)
 {
 	size_t count = json_array_size(list), i;
@@ -246,7 +215,7 @@ static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t 
 	}
 	reader->id_count = (uint32_t)count;
 	err = json_sort_ids(reader, reader->ids, reader->id_count, "tensors");
-	return err ? err : resolve_aliases(reader, list);
+	return err ? err : graph_json_aliases(reader, list);
 }
 
 int json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,

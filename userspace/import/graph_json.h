@@ -81,6 +81,14 @@ int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *
  */
 int graph_json_ops(struct graph_json_reader *reader, json_t *root, json_t *list);
 
+/** graph_json_aliases() - "alias_of" of all tensors, chains made short
+ * @list: of the tensors, all else of which is read
+ *
+ * Refuses ranges that are not inside, chains that go in a circle, addresses that
+ * break the alignment, and kinds that the base does not give.
+ */
+int graph_json_aliases(struct graph_json_reader *reader, json_t *list);
+
 /** graph_json_attrs() - read the attributes of an operator
  * @attrs: the object, or NULL if there is none
  * @op: all else of it is filled in

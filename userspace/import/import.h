@@ -10,8 +10,9 @@
  * -ENOMEM; npuimport_file() also what open() and read() give.
  *
  * What all readers promise of a graph they return: operators are in an order
- * in which every tensor is written before it is read, each tensor is written
- * at most once, sizes are 1 byte to NPUIMPORT_MAX_BYTES, ids are unique. There
+ * in which every tensor is written before it is read (tensors with aliases:
+ * see the verifier), each tensor is written at most once, aliases lead to their
+ * bases and are inside them, sizes are 1 byte to NPUIMPORT_MAX_BYTES, ids are unique. There
  * are no steps yet (but in a graph read from a blob): see
  * npuplan_graph_tile_whole() and npuplan_graph_tile_bands().
  */
