@@ -205,6 +205,102 @@ out:
 	return err;
 }
 
+/* -1, 0, 1 */
+static int compare(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_pair(const void *left, const void *right)
+{
+	const struct npuplan_permit *a = left, *b = right;
+	int order = compare(a->a, b->a);
+
+	if (!order)
+		order = compare(a->b, b->b);
+	return order ? order : compare(a->d, b->d);
+}
+
+static struct npuplan_peer *find_peer(const struct npuplan_conflicts *c, uint32_t item,
+				      uint32_t peer)
+{
+	size_t low = c->peer_start[item], high = c->peer_start[item + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (c->peers[middle].item < peer)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < c->peer_start[item + 1] && c->peers[low].item == peer ? &c->peers[low] : NULL;
+}
+
+/*
+ * Intervals of F(a, b) between the permitted displacements of one pair, and
+ * mirrored for the other way round. @used: intervals there are already.
+ */
+static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permits, size_t count,
+		size_t *used)
+{
+	uint32_t a = permits[0].a, b = permits[0].b, found = 0;
+	struct npuplan_peer *of_a = find_peer(c, a, b), *of_b = find_peer(c, b, a);
+	int64_t low = -(int64_t)c->items[b].size, high = (int64_t)c->items[a].size;
+	struct npuplan_interval *first = &c->intervals[*used];
+
+	if (!of_a || !of_b)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (permits[i].d <= low || permits[i].d >= high)
+			continue;
+		first[found++] = (struct npuplan_interval){ low, permits[i].d };
+		low = permits[i].d;
+	}
+	/* Nothing cut: whole, as it was. */
+	if (!found)
+		return;
+	first[found++] = (struct npuplan_interval){ low, high };
+	for (uint32_t i = 0; i < found; i++)
+		first[2 * found - 1 - i] =
+			(struct npuplan_interval){ -first[i].high, -first[i].low };
+	of_b->interval_count = of_a->interval_count = found;
+	of_b->first_interval = *used;
+	of_a->first_interval = *used + found;
+	*used += 2 * (size_t)found;
+}
+
+int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
+			     size_t count)
+{
+	size_t used = 0, first = 0;
+
+	if (!conflicts->peer_start || conflicts->intervals)
+		return -EINVAL;
+	for (size_t i = 0; i < count; i++) {
+		struct npuplan_permit *p = &permits[i];
+
+		if (p->a >= conflicts->item_count || p->b >= conflicts->item_count || p->a == p->b)
+			return -EINVAL;
+		if (p->a > p->b)
+			*p = (struct npuplan_permit){ p->b, p->a, -p->d };
+	}
+	/* A pair's cuts make one interval more than there are cuts, for both. */
+	conflicts->intervals = malloc(4 * count * sizeof(*conflicts->intervals) + 1);
+	if (!conflicts->intervals)
+		return -ENOMEM;
+	if (count)
+		qsort(permits, count, sizeof(*permits), by_pair);
+	for (size_t i = 0; i < count; i++) {
+		if (i + 1 < count && permits[i + 1].a == permits[first].a &&
+		    permits[i + 1].b == permits[first].b)
+			continue;
+		cut(conflicts, permits + first, i + 1 - first, &used);
+		first = i + 1;
+	}
+	return 0;
+}
+
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts)
 {
 	free(conflicts->peer_start);

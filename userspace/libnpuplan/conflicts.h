@@ -85,6 +85,25 @@ struct npuplan_pair {
 int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count, const struct npuplan_pair *pairs,
 			    size_t pair_count, const struct npuplan_interval *intervals);
+
+/** struct npuplan_permit - a displacement that is not forbidden after all
+ * @d: address of @b minus that of @a
+ */
+struct npuplan_permit {
+	uint32_t a;
+	uint32_t b;
+	int64_t d;
+};
+
+/** npuplan_conflicts_permit() - take points out of what whole items forbid
+ * @permits: put into order. Pairs that are no peers, and displacements at which
+ *	the items do not meet, are passed over
+ *
+ * -EINVAL: conflicts are not listed, or have intervals already; -ENOMEM.
+ */
+int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
+			     size_t count);
+
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
 /** npuplan_forbidden() - intervals of F(peer, item), in ascending order

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What is to be placed: one item a tensor that lives in the arena. */
+/* What is to be placed, one item a tensor that lives in the arena; who is in whose way. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,16 +9,78 @@
 #define MAX_TOTAL ((uint64_t)1 << 62)
 #define MAX_ALIGN 65536u
 
+/*
+ * Alignment of each tensor, aliases in it included: their addresses go by its.
+ * NULL with *err set if it cannot be.
+ */
+static uint32_t *find_alignments(const struct npuplan_graph *graph, int *err,
+				 struct npuplan_error *error)
+{
+	uint32_t *aligns = malloc(graph->tensor_count * sizeof(*aligns) + 1);
+	char label[96], base[96];
+
+	if (!aligns) {
+		*err = npuplan_fail(error, -ENOMEM, "out of memory");
+		return NULL;
+	}
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		aligns[i] = graph->tensors[i].align;
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[i];
+
+		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+			continue;
+		if (tensor->alias_offset % tensor->align) {
+			*err = npuplan_fail(
+				error, -EINVAL,
+				"%s: byte %llu of %s is not at a multiple of its alignment %u",
+				npuplan_tensor_label(graph, i, label),
+				(unsigned long long)tensor->alias_offset,
+				npuplan_tensor_label(graph, tensor->alias_of, base), tensor->align);
+			free(aligns);
+			return NULL;
+		}
+		if (aligns[tensor->alias_of] < tensor->align)
+			aligns[tensor->alias_of] = tensor->align;
+	}
+	return aligns;
+}
+
+/* What is asked of a fixed offset, besides that it keeps clear of others. */
+static int check_fixed(const struct npuplan_problem *problem, const struct npuplan_item *item,
+		       struct npuplan_error *error)
+{
+	uint32_t align = item->align > problem->alignment ? item->align : problem->alignment;
+	uint64_t budget = problem->options->arena_budget;
+	char label[96];
+
+	npuplan_tensor_label(problem->graph, item->tensor, label);
+	if (item->fixed_offset % align)
+		return npuplan_fail(error, -EINVAL,
+				    "%s: fixed offset %llu is not a multiple of the alignment %u",
+				    label, (unsigned long long)item->fixed_offset, align);
+	if (budget && (item->fixed_offset > budget || item->size > budget - item->fixed_offset))
+		return npuplan_fail(
+			error, -ENOSPC,
+			"%s: %llu bytes at fixed offset %llu are beyond the budget of %llu bytes",
+			label, (unsigned long long)item->size,
+			(unsigned long long)item->fixed_offset, (unsigned long long)budget);
+	return 0;
+}
+
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error)
 {
 	const struct npuplan_graph *graph = problem->graph;
 	uint64_t total = 0;
+	uint32_t *aligns;
 	char label[96];
+	int err = 0;
 
 	problem->items = calloc((size_t)graph->tensor_count + 1, sizeof(*problem->items));
 	if (!problem->items)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; i < problem->live.atom_count; i++) {
+	aligns = find_alignments(graph, &err, error);
+	for (uint32_t i = 0; aligns && i < problem->live.atom_count; i++) {
 		const struct npuplan_atom *atom = &problem->live.atoms[i];
 		const struct npuplan_tensor *tensor = &graph->tensors[atom->tensor];
 		struct npuplan_item *item = &problem->items[problem->item_count];
@@ -35,26 +97,45 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 		*item = (struct npuplan_item){
 			.size = tensor->size,
 			.fixed_offset = tensor->fixed_offset,
-			.align = tensor->align,
+			.align = aligns[atom->tensor],
 			.start = atom->start,
 			.end = atom->end,
 			.tensor = atom->tensor,
 			.fixed = tensor->flags & NPUMEM_TENSOR_FIXED,
 		};
 		problem->item_count++;
-		if (item->fixed && item->fixed_offset % problem->alignment)
-			return npuplan_fail(
-				error, -EINVAL,
-				"%s: fixed offset %llu is not a multiple of the alignment %u",
-				npuplan_tensor_label(graph, item->tensor, label),
-				(unsigned long long)item->fixed_offset, problem->alignment);
+		err = item->fixed ? check_fixed(problem, item, error) : 0;
+		if (err)
+			break;
 		if (__builtin_add_overflow(total, item->size + MAX_ALIGN, &total) ||
 		    (item->fixed && __builtin_add_overflow(total, item->fixed_offset, &total)) ||
-		    item->size > MAX_TOTAL || total > MAX_TOTAL)
-			return npuplan_fail(
+		    item->size > MAX_TOTAL || total > MAX_TOTAL) {
+			err = npuplan_fail(
 				error, -E2BIG,
 				"%s: sizes and fixed offsets add up to more than 2^62 bytes",
 				npuplan_tensor_label(graph, item->tensor, label));
+			break;
+		}
 	}
+	free(aligns);
+	return err;
+}
+
+int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error)
+{
+	struct npuplan_permit *permits = NULL;
+	size_t count = 0;
+	int err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
+
+	if (!err)
+		err = npuplan_permits_find(&problem->live, problem->items, problem->item_count,
+					   &permits, &count);
+	if (!err && count)
+		err = npuplan_conflicts_permit(&problem->conflicts, permits, count);
+	free(permits);
+	problem->in_place = count > 0;
+	if (err)
+		return npuplan_fail(error, err, "conflicts of %u tensors: %s", problem->item_count,
+				    strerror(-err));
 	return 0;
 }

@@ -4,22 +4,7 @@
 
 #include <stdlib.h>
 
-struct range {
-	uint32_t start;
-	uint32_t end;
-};
-
-static uint32_t load_instant(uint32_t position)
-{
-	return 2 * position + 1;
-}
-
-static uint32_t store_instant(uint32_t position)
-{
-	return 2 * position + 2;
-}
-
-static void extend(struct range *range, uint32_t instant)
+static void extend(struct npuplan_live_range *range, uint32_t instant)
 {
 	if (range->end < instant)
 		range->end = instant;
@@ -30,7 +15,8 @@ static void extend(struct range *range, uint32_t instant)
  * ends where the new one begins, whatever else the step reads, so that no byte
  * counts twice.
  */
-static void end_updated(const struct npuv_graph *graph, uint32_t step, struct range *ranges)
+static void end_updated(const struct npuv_graph *graph, uint32_t step,
+			struct npuplan_live_range *ranges)
 {
 	const struct npumem_step *s = npuv_step(graph, step);
 
@@ -38,18 +24,19 @@ static void end_updated(const struct npuv_graph *graph, uint32_t step, struct ra
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_UPDATE)
 			continue;
 		for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
-			ranges[graph->read_cells[k]].end = load_instant(step);
+			ranges[graph->read_cells[k]].end = npuplan_load_instant(step);
 	}
 }
 
 /* Live range of every cell: its writer's store to its last reader. */
-static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct range *ranges)
+static void cell_ranges(const struct npuv_graph *graph, uint32_t exit,
+			struct npuplan_live_range *ranges)
 {
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		uint32_t kind = npuv_tensor(graph, graph->cells[i].tensor)->kind;
 
 		/* Valid at entry; a writer, below, says otherwise. */
-		ranges[i] = (struct range){ 0, 0 };
+		ranges[i] = (struct npuplan_live_range){ 0, 0 };
 		/*
 		 * A parameter in the arena is written once a run, not once an
 		 * inference, so it stays.
@@ -65,11 +52,11 @@ static void cell_ranges(const struct npuv_graph *graph, uint32_t exit, struct ra
 		for (uint32_t a = step->first_access; a < end; a++) {
 			for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
 				extend(&ranges[graph->read_cells[k]],
-				       staged ? load_instant(s) : store_instant(s));
+				       staged ? npuplan_load_instant(s) : npuplan_store_instant(s));
 			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1];
 			     k++) {
-				ranges[graph->write_cells[k]].start = store_instant(s);
-				extend(&ranges[graph->write_cells[k]], store_instant(s));
+				ranges[graph->write_cells[k]].start = npuplan_store_instant(s);
+				extend(&ranges[graph->write_cells[k]], npuplan_store_instant(s));
 			}
 		}
 		end_updated(graph, s, ranges);
@@ -116,12 +103,16 @@ static bool *tensors_in_arena(const struct npuv_graph *graph)
 
 	if (!in_arena)
 		return NULL;
-	for (uint32_t i = 0; i < graph->accesses.count; i++)
-		in_arena[npuv_tile(graph, npuv_access(graph, i)->tile)->tensor] = true;
+	for (uint32_t i = 0; i < graph->accesses.count; i++) {
+		uint32_t tensor = npuv_tile(graph, npuv_access(graph, i)->tile)->tensor;
+		uint64_t offset;
+
+		in_arena[npuplan_base(graph, tensor, &offset)] = true;
+	}
 	for (uint32_t i = 0; i < graph->tensors.count; i++) {
 		const struct npumem_tensor *tensor = npuv_tensor(graph, i);
 
-		if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+		if (tensor->flags & (NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS))
 			in_arena[i] = false;
 		else if (tensor->kind != NPUMEM_TENSOR_PARAMETER)
 			in_arena[i] = true;
@@ -131,9 +122,10 @@ static bool *tensors_in_arena(const struct npuv_graph *graph)
 
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
 {
-	struct range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
+	struct npuplan_live_range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
 	bool *in_arena = tensors_in_arena(graph);
 	size_t count = 0;
+	int err;
 
 	*live = (struct npuplan_liveness){ .exit = 2 * graph->steps.count + 1 };
 	/* Versions of the same bytes share their segments: there may be more atoms. */
@@ -165,17 +157,23 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 			};
 		}
 	}
-	free(ranges);
-	free(in_arena);
 	if (live->atom_count)
 		qsort(live->atoms, live->atom_count, sizeof(*live->atoms), by_place);
 	merge(live);
-	return 0;
+	err = npuplan_takeovers_find(live, graph, ranges, in_arena);
+	free(ranges);
+	free(in_arena);
+	if (err)
+		npuplan_liveness_fini(live);
+	return err;
 }
 
 void npuplan_liveness_fini(struct npuplan_liveness *live)
 {
 	free(live->atoms);
+	free(live->takeovers);
 	live->atoms = NULL;
+	live->takeovers = NULL;
 	live->atom_count = 0;
+	live->takeover_count = 0;
 }

@@ -27,13 +27,37 @@ struct npuplan_atom {
 };
 
 /**
+ * struct npuplan_takeover - bytes that a step's write may take from its read
+ * @instant: at which the step stores
+ * @from, @to: tensors read and written, never aliases
+ * @shift: byte b of @from is taken by byte b - @shift of @to; so it is the
+ *	displacement, address of @to minus that of @from
+ * @first, @length: bytes of @from whose last use this is. 0 if the step is
+ *	staged: its reads are over before it stores anyway
+ * @aligned: read and write are cut alike, so that one @shift is right for all
+ *	of their bytes; otherwise @shift means nothing
+ */
+struct npuplan_takeover {
+	uint32_t instant;
+	uint32_t from;
+	uint32_t to;
+	int64_t shift;
+	uint64_t first;
+	uint64_t length;
+	bool aligned;
+};
+
+/**
  * struct npuplan_liveness - of a graph, its steps in the order of the graph
  * @atoms: by tensor, then by first byte, then by start
+ * @takeovers: of in-place operators, by from, to, shift, instant, first byte
  * @exit: instant of the exit
  */
 struct npuplan_liveness {
 	struct npuplan_atom *atoms;
+	struct npuplan_takeover *takeovers;
 	uint32_t atom_count;
+	uint32_t takeover_count;
 	uint32_t exit;
 };
 
@@ -47,9 +71,42 @@ void npuplan_liveness_fini(struct npuplan_liveness *live);
 /** npuplan_lower_bound() - most bytes live at one instant (lower_bound.c)
  * @instant: out: the first such instant
  *
- * No plan for this schedule needs less, whatever it places where.
+ * No plan for this schedule needs less, whatever it places where: bytes that a
+ * write may take from its step's read count once.
  */
 int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, uint32_t *instant);
+
+/** struct npuplan_live_range - instants, inclusive */
+struct npuplan_live_range {
+	uint32_t start;
+	uint32_t end;
+};
+
+/* inplace.c; for npuplan_liveness_init(). @ranges: per cell */
+int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
+			   const struct npuplan_live_range *ranges, const bool *in_arena);
+
+/* Tensor whose bytes these are; @offset: out: where in it the tensor begins. */
+static inline uint32_t npuplan_base(const struct npuv_graph *graph, uint32_t tensor,
+				    uint64_t *offset)
+{
+	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
+	bool alias = t->flags & NPUMEM_TENSOR_ALIAS;
+
+	*offset = alias ? t->alias_offset : 0;
+	return alias ? t->alias_of : tensor;
+}
+
+/* Instants at which a position of the schedule loads and stores. */
+static inline uint32_t npuplan_load_instant(uint32_t position)
+{
+	return 2 * position + 1;
+}
+
+static inline uint32_t npuplan_store_instant(uint32_t position)
+{
+	return 2 * position + 2;
+}
 
 /* Position of an instant, clamped to the schedule. */
 static inline uint32_t npuplan_instant_position(const struct npuplan_liveness *live,

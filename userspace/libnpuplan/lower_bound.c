@@ -21,6 +21,13 @@ int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, ui
 		change[atom->start] += atom->length;
 		change[atom->end + 1] -= atom->length;
 	}
+	/* At most so many bytes are taken over: what writes take they have themselves. */
+	for (uint32_t i = 0; i < live->takeover_count; i++) {
+		const struct npuplan_takeover *taken = &live->takeovers[i];
+
+		change[taken->instant] -= taken->length;
+		change[taken->instant + 1] += taken->length;
+	}
 	for (uint32_t i = 0; i <= live->exit; i++) {
 		now += change[i];
 		if (now > *bytes) {

@@ -309,6 +309,41 @@ NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
 				struct npuplan_error *error);
 NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
 
+/**
+ * struct npuplan_peak_tensor - one of those that make the peak
+ * @tensor: index
+ * @bytes: of it that have a place at the peak's position
+ * @bindable: the graph can be planned with this tensor external; then
+ *	@arena_without and @lower_bound_without are those of the same planner's plan
+ */
+struct npuplan_peak_tensor {
+	uint32_t tensor;
+	bool bindable;
+	uint64_t bytes;
+	uint64_t arena_without;
+	uint64_t lower_bound_without;
+};
+
+/** struct npuplan_peak - what makes a plan as large as it is; @tensors: largest first */
+struct npuplan_peak {
+	struct npuplan_peak_tensor *tensors;
+	uint32_t count;
+	uint32_t position;
+};
+
+/** npuplan_peak_find() - which tensors make the peak
+ * @options: those of the plan: what binding each of the tensors externally would
+ *	save is found by planning once more without it, at their costs and within
+ *	their deadline. NULL: is not asked for
+ *
+ * -EINVAL: the plan was read, and so does not know where its peak is.
+ */
+NPUPLAN_EXPORT int npuplan_peak_find(const struct npuplan_graph *graph,
+				     const struct npuplan_options *options,
+				     const struct npuplan_plan *plan, struct npuplan_peak **out,
+				     struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
+
 /** npuplan_planner_name() - name of the i-th planner, NULL past the last */
 NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
 

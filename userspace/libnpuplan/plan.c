@@ -57,11 +57,7 @@ static int problem_init(struct npuplan_problem *problem, const struct npuv_graph
 		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
 			problem->lower_bound = item->fixed_offset + item->size;
 	}
-	err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
-	if (err)
-		return npuplan_fail(error, err, "conflicts of %u tensors: %s", problem->item_count,
-				    strerror(-err));
-	return 0;
+	return npuplan_make_conflicts(problem, error);
 }
 
 static void problem_fini(struct npuplan_problem *problem)

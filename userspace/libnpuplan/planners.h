@@ -25,6 +25,7 @@ struct npuplan_problem {
 	uint32_t item_count;
 	uint32_t alignment;
 	uint32_t peak_instant;
+	bool in_place;
 	double started;
 	double deadline;
 };
@@ -62,9 +63,21 @@ const struct npuplan_planner *npuplan_planner_find(const char *name);
 
 /** npuplan_make_items() - fill in problem->items from its live ranges (items.c)
  *
- * -EINVAL: a fixed offset is not aligned; -E2BIG: sizes add up to too much.
+ * -EINVAL: a fixed offset or an alias is not aligned; -ENOSPC: a fixed offset is
+ * beyond the budget; -E2BIG: sizes add up to too much. The error names the tensor.
  */
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
+/** npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
+ *
+ * problem->in_place says whether any pair has intervals of its own; if not, the
+ * conflicts are those by overlap of live ranges.
+ */
+int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error);
+/** npuplan_permits_find() - displacements at which in-place operators work (inplace.c)
+ * @permits: out: malloc'ed, @count of them
+ */
+int npuplan_permits_find(const struct npuplan_liveness *live, const struct npuplan_item *items,
+			 uint32_t item_count, struct npuplan_permit **permits, size_t *count);
 
 /* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
