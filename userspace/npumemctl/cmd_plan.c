@@ -13,6 +13,16 @@ enum {
 	OPTION_GRAPH_BLOB,
 	OPTION_LIST,
 	OPTION_ENGINE,
+	OPTION_EXTERNAL,
+	OPTION_FIX,
+	OPTION_EMIT,
+	OPTION_REPORT,
+};
+
+/* Values of an option that may be given again and again. */
+struct names {
+	const char **names;
+	size_t count;
 };
 
 struct arguments {
@@ -23,8 +33,12 @@ struct arguments {
 	const char *blob;
 	const char *graph_blob;
 	const char *engine;
+	const char *tflite;
+	struct names external;
+	struct names fixed;
 	bool json;
 	bool list;
+	bool report;
 };
 
 static const struct argp_option options[] = {
@@ -37,6 +51,15 @@ static const struct argp_option options[] = {
 	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
+	{ "external", OPTION_EXTERNAL, "NAME", 0,
+	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
+	  "for more tensors",
+	  0 },
+	{ "fix", OPTION_FIX, "NAME=OFFSET", 0, "Place this tensor at this offset of the arena", 0 },
+	{ "report", OPTION_REPORT, NULL, 0,
+	  "Say what each tensor of the peak would save if it were external", 0 },
+	{ "emit-tflite", OPTION_EMIT, "FILE", 0,
+	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it", 0 },
 	{ "output", 'o', "FILE", 0, "Write plan JSON to FILE (\"-\": standard output)", 0 },
 	{ "blob", OPTION_BLOB, "FILE", 0, "Write the plan as a blob for the driver", 0 },
 	{ "graph-blob", OPTION_GRAPH_BLOB, "FILE", 0,
@@ -44,6 +67,16 @@ static const struct argp_option options[] = {
 	{ "json", 'j', NULL, 0, "Print a summary as one JSON object", 0 },
 	{ 0 }
 };
+
+static void add_name(struct names *names, const char *name)
+{
+	const char **grown = realloc(names->names, (names->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		abort();
+	names->names = grown;
+	names->names[names->count++] = name;
+}
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
@@ -74,6 +107,18 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_DEADLINE:
 		args->plan.deadline_seconds = option_seconds(state, "--deadline", arg);
+		return 0;
+	case OPTION_EXTERNAL:
+		add_name(&args->external, arg);
+		return 0;
+	case OPTION_FIX:
+		add_name(&args->fixed, arg);
+		return 0;
+	case OPTION_EMIT:
+		args->tflite = arg;
+		return 0;
+	case OPTION_REPORT:
+		args->report = true;
 		return 0;
 	case 'o':
 		args->output = arg;
@@ -140,7 +185,21 @@ static int write_outputs(const struct arguments *args, const struct model *model
 	}
 	if (status == EXIT_OK && args->graph_blob)
 		status = write_file(args->graph_blob, model->blob, model->blob_size);
+	if (status == EXIT_OK && args->tflite)
+		status = emit_tflite(model, plan, args->tflite);
 	return status;
+}
+
+/* What the command line says of single tensors, and what is written asks of the plan. */
+static bool mark_tensors(struct arguments *args, struct model *model)
+{
+	for (size_t i = 0; i < args->external.count; i++)
+		if (!mark_external(model, args->external.names[i]))
+			return false;
+	for (size_t i = 0; i < args->fixed.count; i++)
+		if (!mark_fixed(model, args->fixed.names[i], args->tiling.parameters))
+			return false;
+	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
 }
 
 int cmd_plan(int argc, char **argv)
@@ -163,7 +222,8 @@ int cmd_plan(int argc, char **argv)
 			return failure(args.engine, "out of memory");
 		args.plan.planner = engine;
 	}
-	if (!model_import(&model, args.graph) || !model_tile(&model, &args.tiling))
+	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
+	    !model_tile(&model, &args.tiling))
 		goto out;
 	if (npuplan_plan(model.graph, &args.plan, &plan, &error)) {
 		failure(model.path, "%s", error.text);
@@ -171,12 +231,15 @@ int cmd_plan(int argc, char **argv)
 	}
 	status = write_outputs(&args, &model, plan);
 	if (status == EXIT_OK && args.json)
-		status = print_json(plan_summary(model.graph, plan));
+		status =
+			print_json(plan_report(model.graph, plan, args.report ? &args.plan : NULL));
 	else if (status == EXIT_OK && !(args.output && !strcmp(args.output, "-")))
-		plan_summary_print(stdout, model.graph, plan);
+		plan_report_print(stdout, model.graph, plan, args.report ? &args.plan : NULL);
 out:
 	free(engine);
 	npuplan_plan_free(plan);
 	model_release(&model);
+	free(args.external.names);
+	free(args.fixed.names);
 	return status;
 }

@@ -10,7 +10,9 @@ bool model_import(struct model *model, const char *path)
 	struct npuplan_error error = { 0 };
 
 	model->path = strcmp(path, "-") ? path : "standard input";
-	if (npuimport_file(path, &model->graph, &model->info, &error)) {
+	if (npuimport_read_file(path, &model->data, &model->data_size, &error) ||
+	    npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
+			     &model->graph, &model->info, &error)) {
 		failure(model->path, "%s", error.text);
 		return false;
 	}
@@ -46,6 +48,7 @@ void model_release(struct model *model)
 {
 	npuplan_graph_free(model->graph);
 	free(model->blob);
+	free(model->data);
 	*model = (struct model){ 0 };
 }
 

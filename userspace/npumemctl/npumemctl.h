@@ -78,9 +78,12 @@ struct tiling {
 /**
  * struct model - a graph, tiled, and its blob
  * @path: where it came from, for messages
+ * @data: the file, as it was read
  */
 struct model {
 	const char *path;
+	void *data;
+	size_t data_size;
 	struct npuplan_graph *graph;
 	struct npuimport_info info;
 	void *blob;
@@ -121,6 +124,33 @@ json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_pla
 /** plan_summary_print() - the same for people */
 void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
 			const struct npuplan_plan *plan);
+
+/*
+ * The same, and what each tensor of the peak would save if it were bound outside
+ * the arena. @options: those of the plan.
+ */
+json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		    const struct npuplan_options *options);
+void plan_report_print(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan, const struct npuplan_options *options);
+
+/* ---------------------------------------------------------------- marks.c */
+
+/*
+ * Mark a tensor of a graph that is not tiled yet as external, or give it a fixed
+ * offset ("NAME=OFFSET"; @parameters: whether these are placed). They say what is
+ * wrong and return false if they fail.
+ */
+bool mark_external(struct model *model, const char *name);
+bool mark_fixed(struct model *model, const char *text, bool parameters);
+
+/* ---------------------------------------------------------- emit_tflite.c */
+
+/** emit_prepare() - before planning: what TensorFlow Lite Micro asks of a plan */
+bool emit_prepare(struct model *model, const struct tiling *tiling,
+		  struct npuplan_options *options);
+/** emit_tflite() - write the model with the plan in its metadata */
+int emit_tflite(const struct model *model, const struct npuplan_plan *plan, const char *path);
 
 /* Common options of the commands that take a graph. */
 #define OPTION_BANDS  0x100

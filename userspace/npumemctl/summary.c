@@ -23,29 +23,6 @@ static const char *status_name(uint32_t status)
 	}
 }
 
-/* Tensors that a placement holds at a position, each once; malloc'ed. */
-static uint32_t *tensors_at(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-			    uint32_t position, uint32_t *count)
-{
-	uint32_t *tensors = malloc((graph->tensor_count + (size_t)1) * sizeof(*tensors));
-	uint8_t *seen = calloc(graph->tensor_count + (size_t)1, 1);
-
-	if (!tensors || !seen)
-		abort();
-	*count = 0;
-	for (uint32_t i = 0; i < plan->placement_count; i++) {
-		const struct npumem_placement *p = &plan->placements[i];
-
-		if (position < p->from || position > p->to || p->tensor >= graph->tensor_count ||
-		    seen[p->tensor])
-			continue;
-		seen[p->tensor] = 1;
-		tensors[(*count)++] = p->tensor;
-	}
-	free(seen);
-	return tensors;
-}
-
 /* Name of the step at a position of the schedule, or "" */
 static const char *step_at(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			   uint32_t position)
@@ -60,26 +37,40 @@ static const char *step_at(const struct npuplan_graph *graph, const struct npupl
 		       "";
 }
 
-static json_t *peak_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+static json_t *peak_tensor_json(const struct npuplan_graph *graph,
+				const struct npuplan_peak_tensor *found)
+{
+	const struct npuplan_tensor *tensor = &graph->tensors[found->tensor];
+	json_t *object = json_pack("{sIsssI}", "id", (json_int_t)tensor->id, "name", tensor->name,
+				   "bytes", (json_int_t)found->bytes);
+
+	if (found->bindable)
+		json_object_set_new(object, "if_external",
+				    json_pack("{sIsI}", "arena", (json_int_t)found->arena_without,
+					      "lower_bound",
+					      (json_int_t)found->lower_bound_without));
+	return object;
+}
+
+static json_t *peak_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			 const struct npuplan_options *options)
 {
 	json_t *list = json_array();
-	uint32_t *tensors, count;
+	struct npuplan_peak *peak;
 
-	if (plan->peak_position == NPUMEM_NONE)
+	if (npuplan_peak_find(graph, options, plan, &peak, NULL)) {
+		json_decref(list);
 		return json_null();
-	tensors = tensors_at(graph, plan, plan->peak_position, &count);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct npuplan_tensor *t = &graph->tensors[tensors[i]];
-
-		json_array_append_new(list, json_pack("{sIsssI}", "id", (json_int_t)t->id, "name",
-						      t->name, "bytes", (json_int_t)t->size));
 	}
-	free(tensors);
+	for (uint32_t i = 0; i < peak->count; i++)
+		json_array_append_new(list, peak_tensor_json(graph, &peak->tensors[i]));
+	npuplan_peak_free(peak);
 	return json_pack("{sIssso}", "position", (json_int_t)plan->peak_position, "step",
 			 step_at(graph, plan, plan->peak_position), "tensors", list);
 }
 
-json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		    const struct npuplan_options *options)
 {
 	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so sf sI}", "graph", graph->name,
 			 "planner", plan->info.planner,
@@ -89,30 +80,74 @@ json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_pla
 			 (json_int_t)model_bytes(graph), "alignment",
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->bands,
 			 "steps", (json_int_t)graph->step_count, "placements",
-			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan),
+			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
 			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
 }
 
-static void print_peak(FILE *out, const struct npuplan_graph *graph,
-		       const struct npuplan_plan *plan)
+/* Bytes less than @before; nothing is ever said to be gained by more. */
+static void print_saving(FILE *out, const char *what, uint64_t before, uint64_t after)
 {
-	uint32_t *tensors, count;
-
-	if (plan->peak_position == NPUMEM_NONE)
-		return;
-	tensors = tensors_at(graph, plan, plan->peak_position, &count);
-	fprintf(out, "peak         position %" PRIu32 " (%s): ", plan->peak_position,
-		step_at(graph, plan, plan->peak_position));
-	for (uint32_t i = 0; i < count && i < PEAK_NAMES; i++)
-		fprintf(out, "%s%s", i ? " + " : "", graph->tensors[tensors[i]].name);
-	if (count > PEAK_NAMES)
-		fprintf(out, " and %" PRIu32 " more", count - PEAK_NAMES);
-	fputc('\n', out);
-	free(tensors);
+	if (after < before)
+		fprintf(out, ", %s %s less", what, size_text(before - after).s);
+	else
+		fprintf(out, ", %s as large", what);
 }
 
-void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
-			const struct npuplan_plan *plan)
+/* One line a tensor, with what it would save. */
+static void print_savings(FILE *out, const struct npuplan_graph *graph,
+			  const struct npuplan_plan *plan, const struct npuplan_peak *peak)
+{
+	for (uint32_t i = 0; i < peak->count; i++) {
+		const struct npuplan_peak_tensor *found = &peak->tensors[i];
+
+		fprintf(out, "  if external  %s: ", graph->tensors[found->tensor].name);
+		if (!found->bindable) {
+			fprintf(out, "cannot be bound outside the arena\n");
+			continue;
+		}
+		fprintf(out, "arena %s", size_text(found->arena_without).s);
+		print_saving(out, "arena", plan->info.arena_size, found->arena_without);
+		print_saving(out, "lower bound", plan->info.lower_bound,
+			     found->lower_bound_without);
+		fputc('\n', out);
+	}
+}
+
+static void print_peak(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan, const struct npuplan_options *options)
+{
+	struct npuplan_peak *peak;
+
+	if (npuplan_peak_find(graph, options, plan, &peak, NULL))
+		return;
+	fprintf(out, "peak         position %" PRIu32 " (%s): ", peak->position,
+		step_at(graph, plan, peak->position));
+	for (uint32_t i = 0; i < peak->count && i < PEAK_NAMES; i++)
+		fprintf(out, "%s%s %" PRIu64, i ? " + " : "",
+			graph->tensors[peak->tensors[i].tensor].name, peak->tensors[i].bytes);
+	if (peak->count > PEAK_NAMES)
+		fprintf(out, " and %" PRIu32 " more", peak->count - PEAK_NAMES);
+	fprintf(out, " bytes\n");
+	if (options)
+		print_savings(out, graph, plan, peak);
+	npuplan_peak_free(peak);
+}
+
+/* Names of the tensors that are bound at run time. */
+static void print_external(FILE *out, const struct npuplan_graph *graph)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL)
+			fprintf(out, "%s%s", count++ ? ", " : "external     ",
+				graph->tensors[i].name);
+	if (count)
+		fputc('\n', out);
+}
+
+void plan_report_print(FILE *out, const struct npuplan_graph *graph,
+		       const struct npuplan_plan *plan, const struct npuplan_options *options)
 {
 	uint64_t sum = model_bytes(graph);
 
@@ -128,5 +163,17 @@ void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
 	if (plan->info.arena_size)
 		fprintf(out, "all tensors  %s: %.2f times the arena\n", size_text(sum).s,
 			(double)sum / (double)plan->info.arena_size);
-	print_peak(out, graph, plan);
+	print_external(out, graph);
+	print_peak(out, graph, plan, options);
+}
+
+json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	return plan_report(graph, plan, NULL);
+}
+
+void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
+			const struct npuplan_plan *plan)
+{
+	plan_report_print(out, graph, plan, NULL);
 }

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Tensors that the command line names: bound outside the arena, or at an address. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+/* By name; a number that is no name is an id. NPUMEM_NONE after saying what is wrong. */
+static uint32_t find_tensor(const struct model *model, const char *option, const char *name)
+{
+	const struct npuplan_graph *graph = model->graph;
+	uint32_t found = NPUMEM_NONE;
+	long long id;
+	char *end;
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		if (strcmp(graph->tensors[i].name, name) != 0)
+			continue;
+		if (found != NPUMEM_NONE) {
+			failure(model->path,
+				"%s: tensors %" PRId64 " and %" PRId64
+				" are both named '%s': give the id",
+				option, graph->tensors[found].id, graph->tensors[i].id, name);
+			return NPUMEM_NONE;
+		}
+		found = i;
+	}
+	id = strtoll(name, &end, 10);
+	for (uint32_t i = 0; i < graph->tensor_count && found == NPUMEM_NONE && !*end && *name; i++)
+		if (graph->tensors[i].id == id)
+			found = i;
+	if (found == NPUMEM_NONE)
+		failure(model->path, "%s: no tensor has the name or id '%s'", option, name);
+	return found;
+}
+
+/* @other: the flag that excludes the one to be set. */
+static bool may_mark(const struct model *model, const char *option, uint32_t index, uint32_t other)
+{
+	const struct npuplan_tensor *tensor = &model->graph->tensors[index];
+
+	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+		failure(model->path, "%s: '%s' is part of '%s', which has the bytes", option,
+			tensor->name, model->graph->tensors[tensor->alias_of].name);
+		return false;
+	}
+	if (tensor->flags & other) {
+		failure(model->path,
+			"%s: '%s' cannot be both external and at a fixed offset of the arena",
+			option, tensor->name);
+		return false;
+	}
+	return true;
+}
+
+bool mark_external(struct model *model, const char *name)
+{
+	uint32_t index = find_tensor(model, "--external", name);
+
+	if (index == NPUMEM_NONE || !may_mark(model, "--external", index, NPUMEM_TENSOR_FIXED))
+		return false;
+	model->graph->tensors[index].flags |= NPUMEM_TENSOR_EXTERNAL;
+	return true;
+}
+
+bool mark_fixed(struct model *model, const char *text, bool parameters)
+{
+	const char *equals = strrchr(text, '=');
+	struct npuplan_tensor *tensor;
+	uint64_t offset;
+	uint32_t index;
+	char *name;
+
+	if (!equals || !parse_size(equals + 1, &offset)) {
+		failure(model->path, "--fix: '%s' is not NAME=OFFSET", text);
+		return false;
+	}
+	name = strndup(text, (size_t)(equals - text));
+	if (!name)
+		abort();
+	index = find_tensor(model, "--fix", name);
+	free(name);
+	if (index == NPUMEM_NONE || !may_mark(model, "--fix", index, NPUMEM_TENSOR_EXTERNAL))
+		return false;
+	tensor = &model->graph->tensors[index];
+	if (tensor->kind == NPUMEM_TENSOR_PARAMETER && !parameters) {
+		failure(model->path, "--fix: '%s' is a parameter, which only --params places",
+			tensor->name);
+		return false;
+	}
+	if (offset % tensor->align) {
+		failure(model->path,
+			"--fix: %" PRIu64 " is not a multiple of the alignment of '%s', %" PRIu32,
+			offset, tensor->name, tensor->align);
+		return false;
+	}
+	if ((tensor->flags & NPUMEM_TENSOR_FIXED) && tensor->fixed_offset != offset) {
+		failure(model->path,
+			"--fix: '%s' has fixed offset %" PRIu64 " already, not %" PRIu64,
+			tensor->name, tensor->fixed_offset, offset);
+		return false;
+	}
+	tensor->flags |= NPUMEM_TENSOR_FIXED;
+	tensor->fixed_offset = offset;
+	return true;
+}
