@@ -237,7 +237,7 @@ static int tile_op(struct npuplan_tiler *tiler, uint32_t index, uint32_t bands,
 
 	for (uint32_t band = 0; band < count && !err; band++) {
 		struct npuplan_rows out = npuplan_band(output.rows, band, count);
-		struct npumem_region region;
+		struct npumem_region region, first = { 0 };
 		int64_t start = 0;
 
 		for (uint32_t i = 0; i < op->input_count && !err; i++) {
@@ -246,6 +246,8 @@ static int tile_op(struct npuplan_tiler *tiler, uint32_t index, uint32_t bands,
 			if (npuplan_spatial(graph, op->inputs[i], &spatial) &&
 			    __builtin_add_overflow(start, spatial.rows, &start))
 				start = INT64_MAX;
+			if (!i)
+				first = region;
 			if (region.length)
 				err = npuplan_tiler_access(tiler, op->inputs[i], &region,
 							   NPUMEM_ACCESS_READ);
@@ -257,6 +259,9 @@ static int tile_op(struct npuplan_tiler *tiler, uint32_t index, uint32_t bands,
 				region = npuplan_whole(&graph->tensors[op->outputs[i]]);
 			err = npuplan_tiler_access(tiler, op->outputs[i], &region,
 						   NPUMEM_ACCESS_WRITE);
+			if (!err && !i && op->attrs.inplace && first.length)
+				npuplan_tiler_inplace(tiler, op->inputs[0], &first, op->outputs[0],
+						      &region);
 		}
 		if (err)
 			npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));

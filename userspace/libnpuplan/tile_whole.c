@@ -11,6 +11,18 @@ static int whole_access(struct npuplan_tiler *tiler, uint32_t tensor, uint32_t m
 	return npuplan_tiler_access(tiler, tensor, &region, mode);
 }
 
+/* The first output may take the first input's bytes. */
+static void whole_inplace(struct npuplan_tiler *tiler, const struct npuplan_op *op)
+{
+	struct npumem_region read, write;
+
+	if (!op->attrs.inplace || !op->input_count || !op->output_count)
+		return;
+	read = npuplan_whole(&tiler->graph->tensors[op->inputs[0]]);
+	write = npuplan_whole(&tiler->graph->tensors[op->outputs[0]]);
+	npuplan_tiler_inplace(tiler, op->inputs[0], &read, op->outputs[0], &write);
+}
+
 int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 			     struct npuplan_error *error)
 {
@@ -27,6 +39,8 @@ int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 			err = whole_access(&tiler, op->inputs[k], NPUMEM_ACCESS_READ);
 		for (uint32_t k = 0; k < op->output_count && !err; k++)
 			err = whole_access(&tiler, op->outputs[k], NPUMEM_ACCESS_WRITE);
+		if (!err)
+			whole_inplace(&tiler, op);
 		if (err)
 			npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));
 		else

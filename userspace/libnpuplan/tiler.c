@@ -111,6 +111,14 @@ static int64_t find_tile(struct npuplan_tiler *tiler, uint32_t tensor,
 	return added;
 }
 
+/* Whose bytes a tensor's are: its own, or those of the one that it is part of. */
+static const struct npuplan_tensor *base_of(const struct npuplan_tiler *tiler, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &tiler->graph->tensors[tensor];
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? &tiler->graph->tensors[t->alias_of] : t;
+}
+
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region, uint32_t mode)
 {
@@ -118,8 +126,7 @@ int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 	int64_t tile;
 	int err;
 
-	if (tiler->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER &&
-	    !tiler->with_parameters)
+	if (base_of(tiler, tensor)->kind == NPUMEM_TENSOR_PARAMETER && !tiler->with_parameters)
 		return 0;
 	tile = find_tile(tiler, tensor, region);
 	if (tile < 0)
@@ -140,6 +147,44 @@ int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 		.inplace = NPUMEM_NONE,
 	};
 	return 0;
+}
+
+/* The access of a region in the step in the making; NULL if there is none. */
+static struct npumem_access *find_access(struct npuplan_tiler *tiler, uint32_t tensor,
+					 const struct npumem_region *region, uint32_t mode)
+{
+	int64_t tile = find_tile(tiler, tensor, region);
+	uint32_t place;
+
+	if (tile < 0)
+		return NULL;
+	place = tiler->place[tile];
+	if (place >= tiler->access_count || tiler->accesses[place].tile != tile ||
+	    tiler->accesses[place].mode != mode)
+		return NULL;
+	return &tiler->accesses[place];
+}
+
+static uint64_t region_bytes(const struct npumem_region *region)
+{
+	return region->length * region->count[0] * region->count[1] * region->count[2];
+}
+
+void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
+			   const struct npumem_region *read_region, uint32_t write,
+			   const struct npumem_region *write_region)
+{
+	struct npumem_access *source, *target;
+
+	/* Parameters are read again in the next inference. */
+	if (base_of(tiler, read)->kind == NPUMEM_TENSOR_PARAMETER ||
+	    base_of(tiler, read) == base_of(tiler, write) ||
+	    region_bytes(read_region) != region_bytes(write_region))
+		return;
+	source = find_access(tiler, read, read_region, NPUMEM_ACCESS_READ);
+	target = find_access(tiler, write, write_region, NPUMEM_ACCESS_WRITE);
+	if (source && target)
+		target->inplace = (uint32_t)(source - tiler->accesses);
 }
 
 int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index, uint32_t count,

@@ -36,6 +36,16 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err);
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region, uint32_t mode);
 
+/** npuplan_tiler_inplace() - the write of one region may take the bytes read of another
+ *
+ * Both are accesses of the step in the making. Nothing is done unless they are a
+ * read and a write of as many bytes: what is updated, or skipped as a parameter,
+ * is not taken.
+ */
+void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
+			   const struct npumem_region *read_region, uint32_t write,
+			   const struct npumem_region *write_region);
+
 /** npuplan_tiler_step() - end the step: it does tile @index of @count of @op
  *
  * -EINVAL if it accesses nothing; -E2BIG if there are more accesses by now than
