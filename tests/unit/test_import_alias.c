@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/import/graph_json_alias.c. */
+/* userspace/import/graph_json_alias.c, and aliases that TFLite models come to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +13,8 @@
 #include <errno.h>
 
 #include "import.h"
+#include "tflite_build.h"
+#include "tflite_schema.h"
 
 /* --------------------------------------------------------------- graph JSON */
 
@@ -147,12 +149,217 @@ static void test_refused(void **state)
 	       "graph");
 }
 
+/* ------------------------------------------------------------------- TFLite */
+
+/* in 1x4x4x2 -> relu a -> @view b -> softmax out. */
+static struct tb_model viewed(int32_t view)
+{
+	return (struct tb_model){
+		.version = TFLITE_VERSION,
+		.subgraphs = 1,
+		.tensor_count = 5,
+		.code_count = 3,
+		.op_count = 3,
+		.buffer_count = 2,
+		.input_count = 1,
+		.output_count = 1,
+		.tensors = {
+			{ "in", TYPE_INT8, 4, { 1, 4, 4, 2 }, 0, 0, 0 },
+			{ "a", TYPE_INT8, 4, { 1, 4, 4, 2 }, 0, 0, 0 },
+			{ "shape", TYPE_INT32, 1, { 2 }, 1, 0, 0 },
+			{ "b", TYPE_INT8, 2, { 1, 32 }, 0, 0, 0 },
+			{ "out", TYPE_INT8, 2, { 1, 32 }, 0, 0, 0 },
+		},
+		.codes = {
+			{ 19, 19, NULL },
+			{ (uint8_t)view, view, NULL },
+			{ BUILTIN_SOFTMAX, BUILTIN_SOFTMAX, NULL },
+		},
+		.ops = {
+			{ .code = 0, .input_count = 1, .output_count = 1, .inputs = { 0 },
+			  .outputs = { 1 } },
+			{ .code = 1, .input_count = 2, .output_count = 1, .inputs = { 1, 2 },
+			  .outputs = { 3 } },
+			{ .code = 2, .input_count = 1, .output_count = 1, .inputs = { 3 },
+			  .outputs = { 4 } },
+		},
+		.buffers = { { 0 }, { .size = 8 } },
+		.inputs = { 0 },
+		.outputs = { 4 },
+	};
+}
+
+static struct npuplan_graph *read_model(const struct tb_model *model, struct npuimport_info *info)
+{
+	struct tb_file *file = malloc(sizeof(*file));
+	struct npuplan_error error = { 0 };
+	struct npuplan_graph *graph = NULL;
+
+	assert_non_null(file);
+	tb_build(model, file);
+	if (npuimport_tflite(file->bytes, file->size, "x", &graph, info, &error))
+		fail_msg("refused: %s", error.text);
+	free(file);
+	return graph;
+}
+
+static void test_views(void **state)
+{
+	static const int32_t views[] = { BUILTIN_RESHAPE, BUILTIN_SQUEEZE, BUILTIN_EXPAND_DIMS };
+
+	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
+		struct tb_model model = viewed(views[i]);
+		struct npuimport_info info;
+		struct npuplan_graph *graph = read_model(&model, &info);
+
+		assert_int_equal(graph->op_count, 2);
+		assert_int_equal(info.operators, 3);
+		assert_int_equal(info.views, 1);
+		assert_alias(graph, 3, 1, 0);
+		/* Ids are the file's. */
+		assert_int_equal(graph->ops[1].id, 2);
+		assert_int_equal(graph->ops[1].inputs[0], 3);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* A view of a view is one of the base; an output may be one. */
+static void test_view_chain(void **state)
+{
+	struct tb_model model = viewed(BUILTIN_RESHAPE);
+	struct npuplan_graph *graph;
+
+	model.ops[2].code = 1;
+	graph = read_model(&model, NULL);
+	assert_int_equal(graph->op_count, 1);
+	assert_alias(graph, 3, 1, 0);
+	assert_alias(graph, 4, 1, 0);
+	assert_int_equal(graph->tensors[4].kind, NPUMEM_TENSOR_OUTPUT);
+	npuplan_graph_free(graph);
+}
+
+/* Operators that stay, since the bytes are others. */
+static void is_kept(const struct tb_model *model)
+{
+	struct npuimport_info info;
+	struct npuplan_graph *graph = read_model(model, &info);
+
+	assert_int_equal(info.views, 0);
+	assert_int_equal(graph->op_count, model->op_count);
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		assert_false(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS);
+	npuplan_graph_free(graph);
+}
+
+static void test_no_views(void **state)
+{
+	struct tb_model model = viewed(28); /* tanh */
+
+	is_kept(&model);
+	/* The input itself would be an output. */
+	model = viewed(BUILTIN_RESHAPE);
+	model.op_count = 1;
+	model.ops[0] = model.ops[1];
+	model.ops[0].inputs[0] = 0;
+	model.outputs[0] = 3;
+	is_kept(&model);
+	/* State is written again. */
+	model = viewed(BUILTIN_RESHAPE);
+	model.tensors[1].variable = 1;
+	model.ops[0].outputs[0] = 4;
+	model.op_count = 2;
+	model.outputs[0] = 3;
+	is_kept(&model);
+	/* Constants are not in the arena. */
+	model = viewed(BUILTIN_RESHAPE);
+	model.tensors[1].buffer = 1;
+	model.buffers[1].size = 32;
+	model.tensors[2] = (struct tb_tensor){ "c", TYPE_INT8, 1, { 32 }, 0, 0, 0 };
+	model.ops[0].outputs[0] = 2;
+	model.ops[1].input_count = 1;
+	is_kept(&model);
+	/* Nobody reads it. */
+	model = viewed(BUILTIN_RESHAPE);
+	model.ops[2].inputs[0] = 1;
+	is_kept(&model);
+	/* Other elements: what the operator does is not known. */
+	model = viewed(BUILTIN_RESHAPE);
+	model.tensors[3] = (struct tb_tensor){ "b", TYPE_INT16, 1, { 16 }, 0, 0, 0 };
+	is_kept(&model);
+}
+
+/* An offline plan may put both at one place, or not. */
+static void test_planned_views(void **state)
+{
+	struct {
+		int32_t numbers[TFLITE_OFFLINE_HEAD + 5];
+	} plan = { { 0, 1, 5, -1, 64, -1, 64, -1 } };
+	struct tb_model model = viewed(BUILTIN_RESHAPE);
+	struct npuplan_graph *graph;
+
+	model.buffer_count = 3;
+	model.buffers[2] = (struct tb_buffer){ .size = sizeof(plan), .data = &plan };
+	model.metadata_count = 1;
+	model.metadata[0] = (struct tb_metadata){ TFLITE_OFFLINE_NAME, 2 };
+	graph = read_model(&model, NULL);
+	assert_alias(graph, 3, 1, 0);
+	assert_int_equal(graph->tensors[1].fixed_offset, 64);
+	npuplan_graph_free(graph);
+	plan.numbers[3 + 3] = 128;
+	graph = read_model(&model, NULL);
+	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->op_count, 3);
+	npuplan_graph_free(graph);
+	plan.numbers[3 + 1] = -1;
+	graph = read_model(&model, NULL);
+	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FIXED);
+	npuplan_graph_free(graph);
+}
+
+static void refuse_model(const struct tb_model *model, const char *message)
+{
+	struct tb_file *file = malloc(sizeof(*file));
+	struct npuplan_error error = { 0 };
+	struct npuplan_graph *graph = NULL;
+
+	assert_non_null(file);
+	tb_build(model, file);
+	assert_int_equal(npuimport_tflite(file->bytes, file->size, "x", &graph, NULL, &error),
+			 -EINVAL);
+	assert_string_equal(error.text, message);
+	free(file);
+}
+
+/* What was refused as long as views were operators still is. */
+static void test_views_out_of_order(void **state)
+{
+	struct tb_model model = viewed(BUILTIN_RESHAPE);
+	struct tb_op first = model.ops[0];
+
+	model.ops[0] = model.ops[1];
+	model.ops[1] = first;
+	refuse_model(&model, "operator 0 'b' (reshape) reads tensor 1 'a', which operator 1 'a' "
+			     "(relu) writes only later: operators must be in execution order");
+	model = viewed(BUILTIN_RESHAPE);
+	first = model.ops[1];
+	model.ops[1] = model.ops[2];
+	model.ops[2] = first;
+	refuse_model(&model, "operator 1 'out' (softmax) reads tensor 3 'b', which operator 2 'b' "
+			     "(reshape) writes only later: operators must be in execution order");
+	model = viewed(BUILTIN_RESHAPE);
+	model.ops[0].output_count = 2;
+	model.ops[0].outputs[1] = 3;
+	refuse_model(&model, "tensor 3 'b' is written by operator 0 'a' (relu) and again by "
+			     "operator 1 'b' (reshape)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_halves),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_halves),	      cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_views),
+		cmocka_unit_test(test_view_chain),    cmocka_unit_test(test_no_views),
+		cmocka_unit_test(test_planned_views), cmocka_unit_test(test_views_out_of_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,8 @@ enum npuimport_format {
  * @subgraphs: of the model; only the first is imported
  * @operators: of the first subgraph
  * @tensors: of the first subgraph
+ * @views: operators that only give bytes another shape: not in the graph, their
+ *	outputs are aliases
  * @left_out: tensors that are not in the graph, since nothing uses them and
  *	they have no size that is known
  */
@@ -58,6 +60,7 @@ struct npuimport_info {
 	uint32_t operators;
 	uint32_t tensors;
 	uint32_t left_out;
+	uint32_t views;
 };
 
 /** npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown" */

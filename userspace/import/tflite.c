@@ -3,9 +3,10 @@
  * TFLite model, subgraph 0 -> struct npuplan_graph.
  *
  * A tensor whose buffer has data is a parameter; variable tensors are state,
- * and an operator that reads one updates it in place. What takes no part: fused
- * activations, quantization, other subgraphs; tensors that nothing uses and
- * that have no bytes.
+ * and an operator that reads one updates it in place. Operators that only give
+ * bytes another shape are no operators here: their outputs are aliases. What
+ * takes no part: fused activations, quantization, other subgraphs; tensors that
+ * nothing uses and that have no bytes.
  */
 #include "tflite.h"
 
@@ -25,6 +26,7 @@ enum {
 	USE_READ = 4,	 /* by an operator */
 	USE_WRITTEN = 8, /* by an operator */
 	USE_VARIABLE = 16,
+	USE_READ_YET = 32, /* by an operator that has been taken over */
 };
 
 struct name {
@@ -409,15 +411,82 @@ static void add_updates(struct tflite_reader *reader, struct npuplan_op *op)
 	}
 }
 
+/* Where the metadata wants both they must want the same place. */
+static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_tensor *view)
+{
+	if (!(view->flags & NPUMEM_TENSOR_FIXED))
+		return true;
+	return (base->flags & NPUMEM_TENSOR_FIXED) && base->fixed_offset == view->fixed_offset;
+}
+
+/*
+ * Whether an operator only gives its first input's bytes another shape, and the
+ * output can be those bytes: nobody writes them again (as state is), and they
+ * are in the arena (constants are not). An input that is handed out as an
+ * output is copied.
+ * @target: number of the output in the file
+ */
+static bool is_view(const struct tflite_reader *reader, const struct model *model, int32_t builtin,
+		    const struct npuplan_op *op, uint32_t target)
+{
+	const struct npuplan_tensor *tensors = reader->graph->tensors, *in, *out, *base;
+
+	if ((builtin != BUILTIN_RESHAPE && builtin != BUILTIN_SQUEEZE &&
+	     builtin != BUILTIN_EXPAND_DIMS) ||
+	    !op->input_count || op->output_count != 1 || op->inputs[0] == op->outputs[0])
+		return false;
+	in = &tensors[op->inputs[0]];
+	out = &tensors[op->outputs[0]];
+	base = in->flags & NPUMEM_TENSOR_ALIAS ? &tensors[in->alias_of] : in;
+	if (in->size != out->size || in->elem_size != out->elem_size || !fixed_alike(base, out))
+		return false;
+	if (base->kind == NPUMEM_TENSOR_PARAMETER || base->kind == NPUMEM_TENSOR_STATE ||
+	    (out->kind != NPUMEM_TENSOR_INTERMEDIATE && out->kind != NPUMEM_TENSOR_OUTPUT) ||
+	    (base->kind == NPUMEM_TENSOR_INPUT && out->kind == NPUMEM_TENSOR_OUTPUT))
+		return false;
+	/* Out of order, or for nobody: import_check_graph() shall see the operator. */
+	if (base->kind != NPUMEM_TENSOR_INPUT && base == in &&
+	    reader->writer[op->inputs[0]] == NPUMEM_NONE)
+		return false;
+	return !(out->flags & NPUMEM_TENSOR_ALIAS) &&
+	       reader->writer[op->outputs[0]] == NPUMEM_NONE &&
+	       !(model->uses[target] & USE_READ_YET) &&
+	       (model->uses[target] & (USE_READ | USE_OUTPUT));
+}
+
+static void make_view(struct tflite_reader *reader, const struct npuplan_op *op)
+{
+	struct npuplan_tensor *in = &reader->graph->tensors[op->inputs[0]];
+	struct npuplan_tensor *out = &reader->graph->tensors[op->outputs[0]];
+	bool chained = in->flags & NPUMEM_TENSOR_ALIAS;
+
+	out->flags = NPUMEM_TENSOR_ALIAS;
+	out->fixed_offset = 0;
+	out->alias_of = chained ? in->alias_of : op->inputs[0];
+	out->alias_offset = chained ? in->alias_offset : 0;
+	reader->views++;
+}
+
+static int add_operator(struct tflite_reader *reader, struct npuplan_op *op)
+{
+	int64_t index;
+
+	add_updates(reader, op);
+	index = npuplan_graph_add_op(reader->graph, op);
+	if (index >= 0)
+		return 0;
+	return import_fail(reader->fb.error, (int)index, "%s: %s", import_op_text(op).s,
+			   strerror((int)-index));
+}
+
 static int read_operator(struct tflite_reader *reader, const struct model *model, uint32_t number)
 {
 	struct flatbuf_vector inputs = { 0 }, outputs = { 0 };
 	struct flatbuf_table table;
 	struct npuplan_op op = { .id = number };
-	uint32_t *memory = NULL, *sources;
+	uint32_t *memory = NULL, *sources, target = 0;
 	struct name type, name;
 	int32_t builtin = 0;
-	int64_t index;
 	int err;
 
 	err = flatbuf_vector_table(&reader->fb, &model->operators, number, &table);
@@ -440,6 +509,8 @@ static int read_operator(struct tflite_reader *reader, const struct model *model
 	op.outputs = sources + inputs.count + outputs.count;
 	op.type = type.s;
 	read_references(reader, &outputs, op.outputs, sources, &op.output_count);
+	if (op.output_count)
+		target = sources[0];
 	read_references(reader, &inputs, op.inputs, sources, &op.input_count);
 	/* Operators have no names of their own: that of what they write. */
 	if (op.output_count && *reader->graph->tensors[op.outputs[0]].name)
@@ -452,13 +523,12 @@ static int read_operator(struct tflite_reader *reader, const struct model *model
 				  import_op_text(&op).s);
 	if (!err)
 		err = tflite_attrs(reader, &table, builtin, sources, &op);
-	if (!err) {
-		add_updates(reader, &op);
-		index = npuplan_graph_add_op(reader->graph, &op);
-		if (index < 0)
-			err = import_fail(reader->fb.error, (int)index, "%s: %s",
-					  import_op_text(&op).s, strerror((int)-index));
-	}
+	for (uint32_t i = 0; !err && i < op.input_count; i++)
+		model->uses[sources[i]] |= USE_READ_YET;
+	if (!err && is_view(reader, model, builtin, &op, target))
+		make_view(reader, &op);
+	else if (!err)
+		err = add_operator(reader, &op);
 	free(memory);
 	return err;
 }
@@ -628,6 +698,7 @@ int npuimport_tflite(const void *data, size_t size, const char *name, struct npu
 			.operators = model.operators.count,
 			.tensors = model.tensors.count,
 			.left_out = model.tensors.count - reader.graph->tensor_count,
+			.views = reader.views,
 		};
 	*out = reader.graph;
 	return 0;

@@ -15,6 +15,7 @@
  *	no bytes (an empty tensor) or is left out
  * @data: per tensor of the file its constant data, if it is a parameter
  * @writer: per tensor of @graph the latest operator that writes it
+ * @views: operators that became aliases
  */
 struct tflite_reader {
 	struct flatbuf fb;
@@ -23,6 +24,7 @@ struct tflite_reader {
 	struct flatbuf_vector *data;
 	uint32_t *writer;
 	uint32_t tensor_count;
+	uint32_t views;
 };
 
 /** tflite_builtin_name() - type as graph JSON has it, or NULL if not known */

@@ -53,13 +53,14 @@ static const struct argp argp = {
 	       "standard input.",
 };
 
-/* Bytes of all tensors of one kind. */
+/* Bytes of all tensors of one kind; those of an alias count with its base. */
 static uint64_t bytes_of_kind(const struct npuplan_graph *graph, uint32_t kind)
 {
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
-		if (graph->tensors[i].kind == kind)
+		if (graph->tensors[i].kind == kind &&
+		    !(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS))
 			bytes += graph->tensors[i].size;
 	}
 	return bytes;
@@ -85,7 +86,7 @@ static int print(const struct model *model, bool json)
 			json_object_set_new(
 				bytes, kinds[i].name,
 				json_integer((json_int_t)bytes_of_kind(graph, kinds[i].kind)));
-		return print_json(json_pack("{ss ss sI sI sI sI so}", "graph", graph->name,
+		return print_json(json_pack("{ss ss sI sI sI sI sI so}", "graph", graph->name,
 					    "format", npuimport_format_name(model->info.format),
 					    "subgraphs", (json_int_t)model->info.subgraphs,
 					    "operators", (json_int_t)graph->op_count, "tensors",
@@ -94,7 +95,10 @@ static int print(const struct model *model, bool json)
 	}
 	json_decref(bytes);
 	printf("graph        %s (%s)\n", graph->name, npuimport_format_name(model->info.format));
-	printf("operators    %" PRIu32 "\n", graph->op_count);
+	printf("operators    %" PRIu32, graph->op_count);
+	if (model->info.views)
+		printf(", and %" PRIu32 " that only give bytes another shape", model->info.views);
+	putchar('\n');
 	printf("tensors      %" PRIu32, graph->tensor_count);
 	if (model->info.left_out)
 		printf(", and %" PRIu32 " without bytes left out", model->info.left_out);
