@@ -237,33 +237,76 @@ static struct npuplan_peer *find_peer(const struct npuplan_conflicts *c, uint32_
 	return low < c->peer_start[item + 1] && c->peers[low].item == peer ? &c->peers[low] : NULL;
 }
 
+/* Pairs of the same two follow each other. */
+static size_t end_of_pair(const struct npuplan_permit *permits, size_t count, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < count && permits[end].a == permits[first].a &&
+	       permits[end].b == permits[first].b)
+		end++;
+	return end;
+}
+
+/* Room for what cutting makes of the pairs' intervals, behind all others. */
+static int make_room(struct npuplan_conflicts *c, const struct npuplan_permit *permits,
+		     size_t count, size_t *used)
+{
+	struct npuplan_interval *grown;
+	size_t more = 0;
+
+	*used = 0;
+	for (size_t p = 0; p < c->peer_start[c->item_count]; p++)
+		if (c->peers[p].interval_count &&
+		    *used < c->peers[p].first_interval + c->peers[p].interval_count)
+			*used = c->peers[p].first_interval + c->peers[p].interval_count;
+	for (size_t first = 0; first < count; first = end_of_pair(permits, count, first)) {
+		const struct npuplan_peer *peer = find_peer(c, permits[first].a, permits[first].b);
+
+		if (peer)
+			more += 2 * ((size_t)peer->interval_count + 1 +
+				     end_of_pair(permits, count, first) - first);
+	}
+	grown = realloc(c->intervals, (*used + more) * sizeof(*grown) + 1);
+	if (!grown)
+		return -ENOMEM;
+	c->intervals = grown;
+	return 0;
+}
+
 /*
- * Intervals of F(a, b) between the permitted displacements of one pair, and
- * mirrored for the other way round. @used: intervals there are already.
+ * Intervals of F(a, b) without the permitted displacements of one pair, and
+ * mirrored for the other way round.
  */
 static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permits, size_t count,
 		size_t *used)
 {
-	uint32_t a = permits[0].a, b = permits[0].b, found = 0;
+	uint32_t a = permits[0].a, b = permits[0].b, found = 0, old_count;
 	struct npuplan_peer *of_a = find_peer(c, a, b), *of_b = find_peer(c, b, a);
-	int64_t low = -(int64_t)c->items[b].size, high = (int64_t)c->items[a].size;
-	struct npuplan_interval *first = &c->intervals[*used];
+	struct npuplan_interval *first = &c->intervals[*used], whole;
+	const struct npuplan_interval *old;
+	size_t i = 0;
 
 	if (!of_a || !of_b)
 		return;
-	for (size_t i = 0; i < count; i++) {
-		if (permits[i].d <= low || permits[i].d >= high)
-			continue;
-		first[found++] = (struct npuplan_interval){ low, permits[i].d };
-		low = permits[i].d;
+	old = npuplan_forbidden(c, b, of_b, &whole, &old_count);
+	for (uint32_t k = 0; k < old_count; k++) {
+		int64_t low = old[k].low;
+
+		for (; i < count && permits[i].d < old[k].high; i++) {
+			if (permits[i].d <= low)
+				continue;
+			first[found++] = (struct npuplan_interval){ low, permits[i].d };
+			low = permits[i].d;
+		}
+		first[found++] = (struct npuplan_interval){ low, old[k].high };
 	}
-	/* Nothing cut: whole, as it was. */
-	if (!found)
+	/* Nothing cut: as it was. */
+	if (found == old_count)
 		return;
-	first[found++] = (struct npuplan_interval){ low, high };
-	for (uint32_t i = 0; i < found; i++)
-		first[2 * found - 1 - i] =
-			(struct npuplan_interval){ -first[i].high, -first[i].low };
+	for (uint32_t k = 0; k < found; k++)
+		first[2 * found - 1 - k] =
+			(struct npuplan_interval){ -first[k].high, -first[k].low };
 	of_b->interval_count = of_a->interval_count = found;
 	of_b->first_interval = *used;
 	of_a->first_interval = *used + found;
@@ -273,9 +316,10 @@ static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permit
 int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
 			     size_t count)
 {
-	size_t used = 0, first = 0;
+	size_t used;
+	int err;
 
-	if (!conflicts->peer_start || conflicts->intervals)
+	if (!conflicts->peer_start)
 		return -EINVAL;
 	for (size_t i = 0; i < count; i++) {
 		struct npuplan_permit *p = &permits[i];
@@ -285,20 +329,17 @@ int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan
 		if (p->a > p->b)
 			*p = (struct npuplan_permit){ p->b, p->a, -p->d };
 	}
-	/* A pair's cuts make one interval more than there are cuts, for both. */
-	conflicts->intervals = malloc(4 * count * sizeof(*conflicts->intervals) + 1);
-	if (!conflicts->intervals)
-		return -ENOMEM;
-	if (count)
-		qsort(permits, count, sizeof(*permits), by_pair);
-	for (size_t i = 0; i < count; i++) {
-		if (i + 1 < count && permits[i + 1].a == permits[first].a &&
-		    permits[i + 1].b == permits[first].b)
-			continue;
-		cut(conflicts, permits + first, i + 1 - first, &used);
-		first = i + 1;
+	if (!count)
+		return 0;
+	qsort(permits, count, sizeof(*permits), by_pair);
+	err = make_room(conflicts, permits, count, &used);
+	for (size_t first = 0; first < count && !err;) {
+		size_t end = end_of_pair(permits, count, first);
+
+		cut(conflicts, permits + first, end - first, &used);
+		first = end;
 	}
-	return 0;
+	return err;
 }
 
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts)

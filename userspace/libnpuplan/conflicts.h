@@ -95,11 +95,11 @@ struct npuplan_permit {
 	int64_t d;
 };
 
-/** npuplan_conflicts_permit() - take points out of what whole items forbid
+/** npuplan_conflicts_permit() - take points out of what is forbidden
  * @permits: put into order. Pairs that are no peers, and displacements at which
  *	the items do not meet, are passed over
  *
- * -EINVAL: conflicts are not listed, or have intervals already; -ENOMEM.
+ * -EINVAL: conflicts are not listed, or an item is none; -ENOMEM.
  */
 int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
 			     size_t count);

@@ -222,8 +222,8 @@ static bool same_shift(const struct npuplan_takeover *a, const struct npuplan_ta
 	       a->aligned == b->aligned;
 }
 
-int npuplan_permits_find(const struct npuplan_liveness *live, const struct npuplan_item *items,
-			 uint32_t item_count, struct npuplan_permit **permits, size_t *count)
+static int find_permits(const struct npuplan_liveness *live, const struct npuplan_item *items,
+			uint32_t item_count, struct npuplan_permit **permits, size_t *count)
 {
 	uint32_t *item_of, tensors = 0, first = 0;
 	uint64_t looks = 0;
@@ -258,4 +258,19 @@ int npuplan_permits_find(const struct npuplan_liveness *live, const struct npupl
 	}
 	free(item_of);
 	return 0;
+}
+
+int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_liveness *live, bool *any)
+{
+	struct npuplan_permit *permits = NULL;
+	size_t count = 0;
+	int err = find_permits(live, conflicts->items, conflicts->item_count, &permits, &count);
+
+	if (!err)
+		err = npuplan_conflicts_permit(conflicts, permits, count);
+	free(permits);
+	if (any)
+		*any = count > 0;
+	return err;
 }

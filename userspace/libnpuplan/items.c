@@ -123,17 +123,11 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 
 int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error)
 {
-	struct npuplan_permit *permits = NULL;
-	size_t count = 0;
 	int err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
 
 	if (!err)
-		err = npuplan_permits_find(&problem->live, problem->items, problem->item_count,
-					   &permits, &count);
-	if (!err && count)
-		err = npuplan_conflicts_permit(&problem->conflicts, permits, count);
-	free(permits);
-	problem->in_place = count > 0;
+		err = npuplan_permit_in_place(&problem->conflicts, &problem->live,
+					      &problem->in_place);
 	if (err)
 		return npuplan_fail(error, err, "conflicts of %u tensors: %s", problem->item_count,
 				    strerror(-err));

@@ -24,10 +24,6 @@ static int check_supported(const struct npuplan_graph *graph, struct npuplan_err
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
-		if (flags & NPUMEM_TENSOR_ALIAS)
-			return npuplan_fail(error, -EOPNOTSUPP,
-					    "%s: aliases are not planned by this version",
-					    npuplan_tensor_label(graph, i, label));
 		if (flags & NPUMEM_TENSOR_HOST)
 			return npuplan_fail(
 				error, -EOPNOTSUPP,

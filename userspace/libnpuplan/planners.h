@@ -73,11 +73,12 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
  * conflicts are those by overlap of live ranges.
  */
 int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error);
-/** npuplan_permits_find() - displacements at which in-place operators work (inplace.c)
- * @permits: out: malloc'ed, @count of them
+/** npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
+ * @conflicts: listed, of one item a tensor, whole or by atoms
+ * @any: out: some pair may; may be NULL
  */
-int npuplan_permits_find(const struct npuplan_liveness *live, const struct npuplan_item *items,
-			 uint32_t item_count, struct npuplan_permit **permits, size_t *count);
+int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_liveness *live, bool *any);
 
 /* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,

@@ -114,6 +114,27 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 	}
 }
 
+/* What has no place of its own. */
+static void print_others(const struct npuplan_graph *graph, FILE *out)
+{
+	char label[96], base[96];
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[i];
+
+		if (tensor->flags & NPUMEM_TENSOR_ALIAS)
+			fprintf(out, "  (id=%lld): bytes %llu to %llu of %s: %s\n",
+				(long long)tensor->id, (unsigned long long)tensor->alias_offset,
+				(unsigned long long)(tensor->alias_offset + tensor->size - 1),
+				npuplan_tensor_label(graph, tensor->alias_of, base),
+				npuplan_tensor_label(graph, i, label));
+		else if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+			fprintf(out, "  (id=%lld): external, %llu bytes: %s\n",
+				(long long)tensor->id, (unsigned long long)tensor->size,
+				npuplan_tensor_label(graph, i, label));
+	}
+}
+
 static void print_position(const struct npuplan_graph *graph,
 			   const struct npumem_position *position, FILE *out)
 {
@@ -215,6 +236,7 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 	if (!entered)
 		return -ENOMEM;
 	print_head(graph, plan, columns, out);
+	print_others(graph, out);
 	for (uint32_t i = 0; i < plan->block_count; i++) {
 		print_instance(plan, i, out);
 		print_positions(graph, plan, i, entered, columns, out);

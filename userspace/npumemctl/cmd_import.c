@@ -89,7 +89,8 @@ static int print(const struct model *model, bool json)
 		return print_json(json_pack("{ss ss sI sI sI sI sI so}", "graph", graph->name,
 					    "format", npuimport_format_name(model->info.format),
 					    "subgraphs", (json_int_t)model->info.subgraphs,
-					    "operators", (json_int_t)graph->op_count, "tensors",
+					    "operators", (json_int_t)graph->op_count, "views",
+					    (json_int_t)model->info.views, "tensors",
 					    (json_int_t)graph->tensor_count, "left_out",
 					    (json_int_t)model->info.left_out, "bytes", bytes));
 	}

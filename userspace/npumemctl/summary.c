@@ -84,13 +84,14 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
 }
 
-/* Bytes less than @before; nothing is ever said to be gained by more. */
-static void print_saving(FILE *out, const char *what, uint64_t before, uint64_t after)
+/* What is saved; "none" if nothing is, or another plan happened to be larger. */
+static struct size_text less(uint64_t before, uint64_t after)
 {
+	struct size_text text = { "none" };
+
 	if (after < before)
-		fprintf(out, ", %s %s less", what, size_text(before - after).s);
-	else
-		fprintf(out, ", %s as large", what);
+		text = size_text(before - after);
+	return text;
 }
 
 /* One line a tensor, with what it would save. */
@@ -105,11 +106,10 @@ static void print_savings(FILE *out, const struct npuplan_graph *graph,
 			fprintf(out, "cannot be bound outside the arena\n");
 			continue;
 		}
-		fprintf(out, "arena %s", size_text(found->arena_without).s);
-		print_saving(out, "arena", plan->info.arena_size, found->arena_without);
-		print_saving(out, "lower bound", plan->info.lower_bound,
-			     found->lower_bound_without);
-		fputc('\n', out);
+		fprintf(out, "arena %s, %s less; lower bound %s less\n",
+			size_text(found->arena_without).s,
+			less(plan->info.arena_size, found->arena_without).s,
+			less(plan->info.lower_bound, found->lower_bound_without).s);
 	}
 }
 

@@ -124,7 +124,11 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		goto out;
 	}
 	pack.conflicts = &conflicts;
-	err = npuplan_pack(&pack, &options, offsets, &result, error);
+	err = npuplan_permit_in_place(&conflicts, &problem->live, NULL);
+	if (err)
+		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
+	else
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
 	if (!err && result.top)
 		keep(packing, offsets, result.top, problem->item_count);
 	else if (!err && problem->item_count)

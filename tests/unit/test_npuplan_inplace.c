@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+/* In-place operators and aliases: takeovers, bound, permitted displacements, plans; by hand. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#include "planners.h"
+
+/* Step that reads @in0 and @in1, writes @out, which may take the bytes of @in0. */
+static void inplace_step(struct npuplan_graph *graph, uint32_t flags, uint32_t in0, uint32_t in1,
+			 uint32_t out)
+{
+	build_step(graph, flags, in0, in1, out);
+	graph->accesses[graph->access_count - 1].inplace = 0;
+}
+
+static uint32_t build_alias(struct npuplan_graph *graph, const char *name, uint32_t kind,
+			    uint32_t base, uint64_t offset, uint64_t size)
+{
+	uint32_t index = build_tensor(graph, name, kind, size);
+
+	graph->tensors[index].flags = NPUMEM_TENSOR_ALIAS;
+	graph->tensors[index].alias_of = base;
+	graph->tensors[index].alias_offset = offset;
+	return index;
+}
+
+static struct npuplan_plan *plan_of(const struct npuplan_graph *graph, const char *planner)
+{
+	struct npuplan_options options = { .planner = planner };
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail_msg("%s: %s", planner ? planner : "greedy", error.text);
+	return plan;
+}
+
+static uint64_t offset_of(const struct npuplan_plan *plan, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		if (plan->placements[i].tensor == tensor)
+			return plan->placements[i].offset;
+	fail_msg("tensor %u has no place", tensor);
+	return 0;
+}
+
+static void assert_planner(const struct npuplan_graph *graph, const char *planner, uint64_t arena,
+			   uint64_t bound)
+{
+	struct npuplan_plan *plan = plan_of(graph, planner);
+
+	assert_int_equal(plan->info.arena_size, arena);
+	assert_int_equal(plan->info.lower_bound, bound);
+	npuplan_plan_free(plan);
+}
+
+/* Of whole tensors, and by atoms: the same. */
+static void assert_plan(const struct npuplan_graph *graph, uint64_t arena, uint64_t bound)
+{
+	assert_planner(graph, "greedy", arena, bound);
+	assert_planner(graph, "taa", arena, bound);
+}
+
+/*
+ * in 8 -> x 8 -> relu y 8 -> add(y, x2) z 8. In place x, y, z are one place of 8;
+ * the most is live at the first step, where in and x are: 16.
+ */
+static void test_chain(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 8);
+	struct npuplan_plan *plan;
+
+	build_step(graph, 0, in, NPUMEM_NONE, x);
+	inplace_step(graph, 0, x, NPUMEM_NONE, y);
+	inplace_step(graph, 0, y, in, z);
+	assert_plan(graph, 16, 16);
+	plan = plan_of(graph, NULL);
+	assert_int_equal(offset_of(plan, x), offset_of(plan, y));
+	assert_int_equal(offset_of(plan, y), offset_of(plan, z));
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* An input may be overwritten: 8 bytes are enough. Not if a later step reads it. */
+static void test_last_use(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("last");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t z;
+
+	inplace_step(graph, 0, in, NPUMEM_NONE, y);
+	assert_plan(graph, 8, 8);
+	z = build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 2);
+	build_step(graph, 0, y, NPUMEM_NONE, z);
+	assert_plan(graph, 10, 10);
+	npuplan_graph_free(graph);
+
+	graph = npuplan_graph_new("needed");
+	in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	z = build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 2);
+	inplace_step(graph, 0, in, NPUMEM_NONE, y);
+	build_step(graph, 0, y, in, z);
+	assert_plan(graph, 18, 18);
+	npuplan_graph_free(graph);
+}
+
+/* Another read of the same bytes by the same step may come at any time. */
+static void test_read_twice(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("twice");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t half = build_alias(graph, "half", NPUMEM_TENSOR_INTERMEDIATE, in, 4, 4);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
+
+	inplace_step(graph, 0, in, half, y);
+	/* Half of the bytes is no use if each has one offset; in pieces 12 might do. */
+	assert_planner(graph, "greedy", 16, 12);
+	assert_planner(graph, "taa", 16, 16);
+	npuplan_graph_free(graph);
+}
+
+/* State survives, so that nobody may take its bytes. */
+static void test_survivor(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("state");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_STATE, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
+
+	inplace_step(graph, 0, in, NPUMEM_NONE, y);
+	assert_plan(graph, 16, 16);
+	npuplan_graph_free(graph);
+}
+
+/*
+ * The second half of in is overwritten in place: y lies 4 bytes above in, and
+ * nowhere else may it overlap.
+ */
+static void test_part(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("part");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t half = build_alias(graph, "half", NPUMEM_TENSOR_INTERMEDIATE, in, 4, 4);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 4);
+	struct npuplan_plan *plan;
+
+	inplace_step(graph, 0, half, NPUMEM_NONE, y);
+	assert_plan(graph, 8, 8);
+	plan = plan_of(graph, NULL);
+	assert_int_equal(offset_of(plan, y), offset_of(plan, in) + 4);
+	/* An alias has no place of its own. */
+	assert_int_equal(plan->placement_count, 2);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Halves written apart, read as one, in place: a concat without a copy. */
+static void test_concat(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("concat");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t both = build_tensor(graph, "both", NPUMEM_TENSOR_INTERMEDIATE, 16);
+	uint32_t left = build_alias(graph, "left", NPUMEM_TENSOR_INTERMEDIATE, both, 0, 8);
+	uint32_t right = build_alias(graph, "right", NPUMEM_TENSOR_INTERMEDIATE, both, 8, 8);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 16);
+
+	build_step(graph, 0, in, NPUMEM_NONE, left);
+	build_step(graph, 0, in, NPUMEM_NONE, right);
+	inplace_step(graph, 0, both, NPUMEM_NONE, out);
+	assert_plan(graph, 20, 20);
+	npuplan_graph_free(graph);
+}
+
+/* The bytes of an output alias survive, and those of an alias are read after the base. */
+static void test_alias_lives(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("lives");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t base = build_tensor(graph, "base", NPUMEM_TENSOR_INTERMEDIATE, 16);
+	uint32_t mid = build_tensor(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 16);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 16);
+
+	build_alias(graph, "kept", NPUMEM_TENSOR_OUTPUT, base, 8, 8);
+	build_step(graph, 0, in, NPUMEM_NONE, base);
+	build_step(graph, 0, in, NPUMEM_NONE, mid);
+	build_step(graph, 0, mid, NPUMEM_NONE, out);
+	/* mid, out, and of base the 8 bytes that survive; whole tensors: 48. */
+	assert_planner(graph, "greedy", 48, 40);
+	assert_planner(graph, "taa", 40, 40);
+	npuplan_graph_free(graph);
+}
+
+/* Staged, reads are over: the place is free with the mark and without. */
+static void test_staged(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("staged");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
+
+	inplace_step(graph, NPUMEM_STEP_STAGED, in, NPUMEM_NONE, y);
+	assert_plan(graph, 8, 8);
+	npuplan_graph_free(graph);
+}
+
+/* External tensors have no bytes of the arena to take. */
+static void test_external(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("external");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
+
+	graph->tensors[in].flags = NPUMEM_TENSOR_EXTERNAL;
+	inplace_step(graph, 0, in, NPUMEM_NONE, y);
+	assert_plan(graph, 8, 8);
+	npuplan_graph_free(graph);
+}
+
+/* Row bands of an in-place operator: each row's place is free as it is written. */
+static void test_bands(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("bands");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 4, 2);
+	uint32_t y = build_spatial(graph, "y", NPUMEM_TENSOR_OUTPUT, 1, 8, 4, 2);
+	struct npuplan_op *op = build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, y);
+	struct npuplan_error error;
+	uint32_t marked = 0;
+
+	op->attrs.inplace = true;
+	assert_int_equal(npuplan_graph_tile_bands(graph, 4, false, &error), 0);
+	for (uint32_t i = 0; i < graph->access_count; i++)
+		marked += graph->accesses[i].inplace != NPUMEM_NONE;
+	assert_int_equal(marked, 4);
+	assert_plan(graph, 64, 64);
+	npuplan_graph_free(graph);
+}
+
+/* Whole operators: marked where both have as many bytes, and the input is no parameter. */
+static void test_marks(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("marks");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 8);
+	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_STATE, 8);
+	uint32_t y[4];
+	struct npuplan_error error;
+
+	for (int i = 0; i < 4; i++)
+		y[i] = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, i == 1 ? 16 : 8);
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, y[0])->attrs.inplace = true;
+	build_op(graph, "cast", in, NPUMEM_NONE, NPUMEM_NONE, y[1])->attrs.inplace = true;
+	build_op(graph, "relu", w, NPUMEM_NONE, NPUMEM_NONE, y[2])->attrs.inplace = true;
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, y[3]);
+	build_op(graph, "relu", s, NPUMEM_NONE, NPUMEM_NONE, s)->attrs.inplace = true;
+	assert_int_equal(npuplan_graph_tile_whole(graph, true, &error), 0);
+	assert_int_equal(graph->accesses[1].inplace, 0);
+	for (uint32_t i = 2; i < graph->access_count; i++)
+		assert_int_equal(graph->accesses[i].inplace, NPUMEM_NONE);
+	assert_int_equal(graph->accesses[graph->access_count - 1].mode, NPUMEM_ACCESS_UPDATE);
+	npuplan_graph_free(graph);
+}
+
+/* --------------------------------------------------------------- conflicts */
+
+static const struct npuplan_item items[] = {
+	{ .size = 8, .align = 1, .end = 4 },
+	{ .size = 6, .align = 1, .start = 4, .end = 8 },
+	{ .size = 5, .align = 1, .start = 9, .end = 9 },
+};
+
+static void assert_forbidden(const struct npuplan_conflicts *c, uint32_t item, uint32_t count,
+			     const int64_t *bounds)
+{
+	struct npuplan_interval whole;
+	const struct npuplan_interval *at;
+	uint32_t found;
+
+	assert_int_equal(c->peer_start[item + 1] - c->peer_start[item], 1);
+	at = npuplan_forbidden(c, item, &c->peers[c->peer_start[item]], &whole, &found);
+	assert_int_equal(found, count);
+	for (uint32_t i = 0; i < count; i++) {
+		assert_int_equal(at[i].low, bounds[2 * i]);
+		assert_int_equal(at[i].high, bounds[2 * i + 1]);
+	}
+}
+
+/* F(0, 1) is (-6, 8); without 0 and 3 three intervals; F(1, 0) is its mirror image. */
+static void test_permit(void **state)
+{
+	static const int64_t of_1[] = { -6, 0, 0, 3, 3, 8 }, of_0[] = { -8, -3, -3, 0, 0, 6 };
+	static const int64_t again[] = { -6, -1, -1, 0, 0, 3, 3, 8 };
+	struct npuplan_permit permits[] = {
+		{ 1, 0, -3 }, { 0, 1, 0 }, { 0, 1, 8 }, { 0, 1, -6 }, { 0, 2, 0 },
+	};
+	struct npuplan_conflicts c;
+
+	assert_int_equal(npuplan_conflicts_whole(&c, items, 3), 0);
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 5), 0);
+	assert_forbidden(&c, 1, 3, of_1);
+	assert_forbidden(&c, 0, 3, of_0);
+	/* More of them, once there are intervals already; one of them twice. */
+	permits[0] = (struct npuplan_permit){ 0, 1, -1 };
+	permits[1] = (struct npuplan_permit){ 0, 1, 0 };
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 2), 0);
+	assert_forbidden(&c, 1, 4, again);
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 0), 0);
+	permits[0].b = 3;
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 1), -EINVAL);
+	permits[0].b = permits[0].a;
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 1), -EINVAL);
+	npuplan_conflicts_fini(&c);
+	npuplan_conflicts_overlap(&c, items, 3);
+	assert_int_equal(npuplan_conflicts_permit(&c, permits, 0), -EINVAL);
+}
+
+/* ------------------------------------------------------------------- fixed */
+
+static void refused(const struct npuplan_graph *graph, uint64_t budget, int want, const char *text)
+{
+	struct npuplan_options options = { .arena_budget = budget };
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error = { "" };
+
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), want);
+	assert_null(plan);
+	assert_string_equal(error.text, text);
+}
+
+static void test_fixed(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan;
+
+	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[1].fixed_offset = 40;
+	plan = plan_of(graph, NULL);
+	assert_int_equal(offset_of(plan, 1), 40);
+	assert_int_equal(plan->info.lower_bound, 50);
+	npuplan_plan_free(plan);
+	refused(graph, 49, -ENOSPC,
+		"a: 10 bytes at fixed offset 40 are beyond the budget of 49 bytes");
+	refused(graph, 39, -ENOSPC,
+		"a: 10 bytes at fixed offset 40 are beyond the budget of 39 bytes");
+	/* b is live with a. */
+	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].fixed_offset = 49;
+	refused(graph, 0, -EINVAL,
+		"fixed offsets collide: a at 40, 10 bytes, and b at 49, 6 bytes, are live at once");
+	graph->tensors[2].fixed_offset = 50;
+	npuplan_plan_free(plan_of(graph, NULL));
+	npuplan_graph_free(graph);
+}
+
+/* An alias asks for its alignment by that of its base. */
+static void test_alias_alignment(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	uint32_t part = build_alias(graph, "part", NPUMEM_TENSOR_INTERMEDIATE, 2, 4, 2);
+	struct npuplan_plan *plan;
+
+	graph->tensors[part].align = 4;
+	plan = plan_of(graph, NULL);
+	assert_int_equal(offset_of(plan, 2) % 4, 0);
+	npuplan_plan_free(plan);
+	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].fixed_offset = 6;
+	refused(graph, 0, -EINVAL, "b: fixed offset 6 is not a multiple of the alignment 4");
+	graph->tensors[2].flags = 0;
+	graph->tensors[2].fixed_offset = 0;
+	graph->tensors[part].alias_offset = 3;
+	refused(graph, 0, -EINVAL, "part: byte 3 of b is not at a multiple of its alignment 4");
+	npuplan_graph_free(graph);
+}
+
+/* -------------------------------------------------------------------- peak */
+
+/* a and b make the peak of the chain: 16. Without a: b and out, 8; without b: in and a, 14. */
+static void test_peak(void **state)
+{
+	static const struct npuplan_options options;
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_plan *plan = plan_of(graph, NULL);
+	struct npuplan_error error;
+	struct npuplan_peak *peak;
+
+	assert_int_equal(npuplan_peak_find(graph, &options, plan, &peak, &error), 0);
+	assert_int_equal(peak->position, 1);
+	assert_int_equal(peak->count, 2);
+	assert_int_equal(peak->tensors[0].tensor, 1);
+	assert_int_equal(peak->tensors[0].bytes, 10);
+	assert_true(peak->tensors[0].bindable);
+	assert_int_equal(peak->tensors[0].arena_without, 8);
+	assert_int_equal(peak->tensors[0].lower_bound_without, 8);
+	assert_int_equal(peak->tensors[1].tensor, 2);
+	assert_int_equal(peak->tensors[1].bytes, 6);
+	assert_int_equal(peak->tensors[1].arena_without, 14);
+	assert_int_equal(peak->tensors[1].lower_bound_without, 14);
+	/* The graph itself is as it was. */
+	assert_int_equal(graph->tensors[1].flags, 0);
+	npuplan_peak_free(peak);
+	assert_int_equal(npuplan_peak_find(graph, NULL, plan, &peak, &error), 0);
+	assert_int_equal(peak->count, 2);
+	assert_false(peak->tensors[0].bindable);
+	npuplan_peak_free(peak);
+	npuplan_peak_free(NULL);
+	plan->peak_position = NPUMEM_NONE;
+	assert_int_equal(npuplan_peak_find(graph, NULL, plan, &peak, &error), -EINVAL);
+	assert_string_equal(error.text, "the plan does not say where its peak is");
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chain),	    cmocka_unit_test(test_last_use),
+		cmocka_unit_test(test_read_twice),  cmocka_unit_test(test_survivor),
+		cmocka_unit_test(test_part),	    cmocka_unit_test(test_concat),
+		cmocka_unit_test(test_alias_lives), cmocka_unit_test(test_staged),
+		cmocka_unit_test(test_external),    cmocka_unit_test(test_bands),
+		cmocka_unit_test(test_marks),	    cmocka_unit_test(test_permit),
+		cmocka_unit_test(test_fixed),	    cmocka_unit_test(test_alias_alignment),
+		cmocka_unit_test(test_peak),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
