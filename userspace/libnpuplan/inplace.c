@@ -261,7 +261,7 @@ static int find_permits(const struct npuplan_liveness *live, const struct npupla
 }
 
 int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
-			    const struct npuplan_liveness *live, bool *any)
+			    const struct npuplan_liveness *live)
 {
 	struct npuplan_permit *permits = NULL;
 	size_t count = 0;
@@ -270,7 +270,5 @@ int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
 	if (!err)
 		err = npuplan_conflicts_permit(conflicts, permits, count);
 	free(permits);
-	if (any)
-		*any = count > 0;
 	return err;
 }

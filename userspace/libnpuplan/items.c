@@ -126,8 +126,7 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error
 	int err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
 
 	if (!err)
-		err = npuplan_permit_in_place(&problem->conflicts, &problem->live,
-					      &problem->in_place);
+		err = npuplan_permit_in_place(&problem->conflicts, &problem->live);
 	if (err)
 		return npuplan_fail(error, err, "conflicts of %u tensors: %s", problem->item_count,
 				    strerror(-err));

@@ -25,7 +25,6 @@ struct npuplan_problem {
 	uint32_t item_count;
 	uint32_t alignment;
 	uint32_t peak_instant;
-	bool in_place;
 	double started;
 	double deadline;
 };
@@ -67,18 +66,13 @@ const struct npuplan_planner *npuplan_planner_find(const char *name);
  * beyond the budget; -E2BIG: sizes add up to too much. The error names the tensor.
  */
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
-/** npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
- *
- * problem->in_place says whether any pair has intervals of its own; if not, the
- * conflicts are those by overlap of live ranges.
- */
+/* Fill in problem->conflicts: whole items, but in-place operators. */
 int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error);
 /** npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
  * @conflicts: listed, of one item a tensor, whole or by atoms
- * @any: out: some pair may; may be NULL
  */
 int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
-			    const struct npuplan_liveness *live, bool *any);
+			    const struct npuplan_liveness *live);
 
 /* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,

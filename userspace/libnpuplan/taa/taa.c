@@ -124,7 +124,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		goto out;
 	}
 	pack.conflicts = &conflicts;
-	err = npuplan_permit_in_place(&conflicts, &problem->live, NULL);
+	err = npuplan_permit_in_place(&conflicts, &problem->live);
 	if (err)
 		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
 	else
