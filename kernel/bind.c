@@ -296,16 +296,21 @@ static void resv_remove(struct npumem_externals *externals, const struct npumem_
 static void bind_swap(struct npumem_externals *externals, struct npumem_external *external,
 		      struct npumem_external *binding)
 {
+	u32 missing = externals->missing;
+	u64 bytes = externals->bytes;
+
 	if (external->bo) {
 		resv_remove(externals, external);
-		externals->missing += external->accessed;
-		externals->bytes -= external->size;
+		missing += external->accessed;
+		bytes -= external->size;
 	}
 	if (binding->bo) {
 		resv_add(externals, binding);
-		externals->missing -= external->accessed;
-		externals->bytes += external->size;
+		missing -= external->accessed;
+		bytes += external->size;
 	}
+	WRITE_ONCE(externals->missing, missing);
+	WRITE_ONCE(externals->bytes, bytes);
 	swap(external->bo, binding->bo);
 	swap(external->map, binding->map);
 	swap(external->offset, binding->offset);

@@ -42,7 +42,8 @@ struct npumem_resv {
 /**
  * struct npumem_externals - external tensors of a run
  * @missing: those that steps access and that are bound to nothing
- * @bytes: of those that are bound, together
+ * @bytes: of those that are bound, together. Both are read without the lock, too,
+ *	by who looks again under it or wants but a bound
  * @resv_count: reservation objects that every SUBMIT locks
  * @objs: a BO of each of them, no two with the same one, as
  *	drm_gem_lock_reservations() has it. The first is the arena, which the run

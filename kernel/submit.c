@@ -176,12 +176,16 @@ static int submit_check_bound(struct submit *submit)
 	return 0;
 }
 
-/* What is wrong with the jobs as such. The bindings may change until we have the lock. */
+/*
+ * What is wrong with the jobs as such, before anything is made of them: how much a
+ * copy needs is known only once all is bound. The bindings may change until we have
+ * the lock for good, so submit_locked() looks again.
+ */
 static int submit_check(struct submit *submit)
 {
 	int err = submit_check_jobs(submit);
 
-	if (err)
+	if (err || !READ_ONCE(submit->run->externals->missing))
 		return err;
 	if (mutex_lock_interruptible(&submit->run->lock))
 		return -ERESTARTSYS;

@@ -6,10 +6,12 @@
  */
 #include <errno.h>
 #include <glob.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
@@ -17,7 +19,9 @@
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
-#define KEY 77
+#define KEY  77
+/* For what takes thousands of jobs, on a slow machine. */
+#define LONG 240
 
 /*
  *   block 0:  X --INIT--> A            A is carried to S
@@ -293,7 +297,7 @@ TEST_F(loop, once)
 	EXPECT_TRUE(runs(&self->w, &self->model, 1, 1));
 }
 
-TEST_F(loop, hundreds_of_iterations)
+TEST_F_TIMEOUT(loop, hundreds_of_iterations, LONG)
 {
 	EXPECT_TRUE(runs(&self->w, &self->model, 400, 1000));
 	ASSERT_EQ(0, world_reset(&self->w));
@@ -302,7 +306,7 @@ TEST_F(loop, hundreds_of_iterations)
 	EXPECT_TRUE(runs(&self->w, &self->model, 150, 1));
 }
 
-TEST_F(loop, every_batch)
+TEST_F_TIMEOUT(loop, every_batch, LONG)
 {
 	uint32_t batch;
 
@@ -523,7 +527,7 @@ TEST_F(loop, refusal_is_in_the_faults)
  * Prefixes of an inference are submitted, then what is left of it with a last job
  * that is wrong: every state is as it was, and the inference goes on from there.
  */
-TEST_F(loop, undo_across_edges)
+TEST_F_TIMEOUT(loop, undo_across_edges, LONG)
 {
 	char before[512], after[512];
 	struct drm_npumem_submit args;
@@ -586,7 +590,7 @@ TEST_F(loop, undo_of_a_refused_edge)
 }
 
 /* Hundreds of iterations taken back. */
-TEST_F(loop, undo_of_hundreds_of_iterations)
+TEST_F_TIMEOUT(loop, undo_of_hundreds_of_iterations, LONG)
 {
 	struct drm_npumem_submit args;
 	struct drm_npumem_job *jobs;
@@ -600,6 +604,34 @@ TEST_F(loop, undo_of_hundreds_of_iterations)
 	free(jobs);
 	EXPECT_TRUE(in_block(0));
 	EXPECT_TRUE(runs(&self->w, &self->model, 400, 1000));
+}
+
+static volatile sig_atomic_t alarms;
+
+static void on_alarm(int signal)
+{
+	alarms++;
+}
+
+/* A signal anywhere in a long SUBMIT takes it back, and it is begun again. */
+TEST_F_TIMEOUT(loop, undo_by_a_signal, LONG)
+{
+	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
+	struct itimerval once = { 0 };
+	int i, gone = 0;
+
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	for (i = 0; i < 30; i++) {
+		once.it_value.tv_usec = 20 + i * i * 20;
+		alarms = 0;
+		ASSERT_EQ(0, setitimer(ITIMER_REAL, &once, NULL));
+		EXPECT_TRUE(runs(&self->w, &self->model, 200 + i % 2, 1000));
+		gone += alarms;
+		ASSERT_EQ(0, world_reset(&self->w));
+	}
+	memset(&once, 0, sizeof(once));
+	ASSERT_EQ(0, setitimer(ITIMER_REAL, &once, NULL));
+	EXPECT_LT(0, gone);
 }
 
 /* ------------------------------------------------------------------- fences */
