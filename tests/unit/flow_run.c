@@ -17,6 +17,8 @@ struct byte {
  * @values: per tensor the value that it has; 0: none
  * @next: values by now
  * @away: per block how many edges the exit is away
+ * @placements: those of instance b are placements[first_placement[b] ..)
+ * @edges: plan edges that leave instance b are edges[first_edge[b] ..)
  */
 struct player {
 	const struct npuplan_graph *graph;
@@ -26,6 +28,10 @@ struct player {
 	uint32_t *values;
 	uint32_t *scratch;
 	uint32_t *away;
+	uint32_t *placements;
+	uint32_t *first_placement;
+	uint32_t *edges;
+	uint32_t *first_edge;
 	uint32_t next;
 	uint32_t block;
 	uint64_t state;
@@ -54,11 +60,10 @@ static uint32_t draw(struct player *p, uint32_t count)
 static const struct npumem_placement *placed(const struct player *p, uint32_t tensor,
 					     uint32_t position)
 {
-	for (uint32_t i = 0; i < p->plan->placement_count; i++) {
-		const struct npumem_placement *at = &p->plan->placements[i];
+	for (uint32_t i = p->first_placement[p->block]; i < p->first_placement[p->block + 1]; i++) {
+		const struct npumem_placement *at = &p->plan->placements[p->placements[i]];
 
-		if (at->tensor == tensor && at->block == p->block && at->from <= position &&
-		    at->to >= position)
+		if (at->tensor == tensor && at->from <= position && at->to >= position)
 			return at;
 	}
 	return NULL;
@@ -210,36 +215,35 @@ static uint32_t choose_edge(struct player *p, bool hurry)
 {
 	uint32_t chosen = NPUMEM_NONE, count = 0, best = UINT32_MAX;
 
-	for (uint32_t i = 0; i < p->plan->edge_count; i++) {
-		const struct npumem_plan_edge *e = &p->plan->edges[i];
-		uint32_t to = p->graph->edges[e->edge].to;
+	for (uint32_t i = p->first_edge[p->block]; i < p->first_edge[p->block + 1]; i++) {
+		uint32_t to = p->graph->edges[p->plan->edges[p->edges[i]].edge].to;
 		uint32_t away = to == NPUMEM_NONE ? 0 : p->away[to] + 1;
 
-		if (e->from != p->block)
-			continue;
 		if (hurry ? away < best : !draw(p, ++count))
-			chosen = i;
+			chosen = p->edges[i];
 		best = away < best ? away : best;
 	}
 	return chosen;
 }
 
+/* Each instance goes on by each edge of its block, once. */
 static bool check_edges(struct player *p)
 {
 	for (uint32_t b = 0; b < p->plan->block_count; b++)
 		for (uint32_t e = 0; e < p->graph->edge_count; e++) {
 			uint32_t found = 0;
 
-			for (uint32_t i = 0; i < p->plan->edge_count; i++) {
-				const struct npumem_plan_edge *at = &p->plan->edges[i];
+			for (uint32_t i = p->first_edge[b]; i < p->first_edge[b + 1]; i++) {
+				const struct npumem_plan_edge *at = &p->plan->edges[p->edges[i]];
 				uint32_t to = p->graph->edges[e].to;
 
-				if (at->from != b || at->edge != e)
+				if (at->edge != e)
 					continue;
 				found++;
 				if (to == NPUMEM_NONE ? at->to != NPUMEM_NONE :
 							p->plan->blocks[at->to].block != to)
-					return wrong(p, "plan edge %u leads elsewhere", i);
+					return wrong(p, "plan edge %u leads elsewhere",
+						     p->edges[i]);
 			}
 			if (found != (p->graph->edges[e].from == p->plan->blocks[b].block))
 				return wrong(p, "instance %u has %u edges for edge %u", b, found,
@@ -355,6 +359,38 @@ static void measure(struct player *p)
 	}
 }
 
+/* Sort @count records into instances; @owner gives a record's instance. */
+static bool index_records(const struct player *p, uint32_t count,
+			  uint32_t (*owner)(const struct npuplan_plan *plan, uint32_t record),
+			  uint32_t **list, uint32_t **first)
+{
+	uint32_t blocks = p->plan->block_count;
+	uint32_t *next = calloc((size_t)blocks + 1, sizeof(*next));
+
+	*list = calloc((size_t)count + 1, sizeof(**list));
+	*first = calloc((size_t)blocks + 1, sizeof(**first));
+	for (uint32_t i = 0; i < count && next && *list && *first; i++)
+		(*first)[owner(p->plan, i) + 1]++;
+	for (uint32_t b = 0; b < blocks && next && *list && *first; b++) {
+		(*first)[b + 1] += (*first)[b];
+		next[b] = (*first)[b];
+	}
+	for (uint32_t i = 0; i < count && next && *list && *first; i++)
+		(*list)[next[owner(p->plan, i)]++] = i;
+	free(next);
+	return next && *list && *first;
+}
+
+static uint32_t placement_owner(const struct npuplan_plan *plan, uint32_t placement)
+{
+	return plan->placements[placement].block;
+}
+
+static uint32_t edge_owner(const struct npuplan_plan *plan, uint32_t edge)
+{
+	return plan->edges[edge].from;
+}
+
 bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 	      struct flow_run *run)
 {
@@ -368,7 +404,10 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 		.away = calloc((size_t)graph->block_count + 1, sizeof(*p.away)),
 		.state = run->seed,
 	};
-	bool good = p.arena && p.values && p.scratch && p.away;
+	bool good = p.arena && p.values && p.scratch && p.away &&
+		    index_records(&p, plan->placement_count, placement_owner, &p.placements,
+				  &p.first_placement) &&
+		    index_records(&p, plan->edge_count, edge_owner, &p.edges, &p.first_edge);
 
 	run->text[0] = '\0';
 	run->crossed = run->steps = 0;
@@ -384,6 +423,10 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 	free(p.values);
 	free(p.scratch);
 	free(p.away);
+	free(p.placements);
+	free(p.first_placement);
+	free(p.edges);
+	free(p.first_edge);
 	return good;
 }
 

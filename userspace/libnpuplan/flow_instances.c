@@ -20,6 +20,8 @@
 #define MAX_SEARCHED 64
 /* Places that are tried for one value, the lowest free one included. */
 #define MAX_CHOICES  8
+/* Of the hash table of instances. */
+#define BUCKETS	     8192u
 
 /**
  * struct search - where the new values of one instance go
@@ -30,6 +32,7 @@
  * @alone: per tensor: no carry joins it to another, so it has one place
  * @last_of: per block its latest instance, and @before: per instance the one
  *	before it of the same block; NPUMEM_NONE ends the list
+ * @buckets: latest instance of each hash, @chain: per instance the one before it
  */
 struct search {
 	struct npuplan_flow *flow;
@@ -40,6 +43,8 @@ struct search {
 	uint32_t *key;
 	uint32_t *last_of;
 	uint32_t *before;
+	uint32_t *buckets;
+	uint32_t *chain;
 	uint32_t *in_count;
 	bool *alone;
 	uint32_t instance;
@@ -105,12 +110,25 @@ static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_
 	return true;
 }
 
+/* FNV-1a, over words. */
+static uint32_t bucket_of(const struct search *s, uint32_t block, const uint32_t *key)
+{
+	uint64_t hash = 0xcbf29ce484222325ull ^ block;
+
+	for (uint32_t i = 0; i < s->in_count[block]; i++)
+		hash = (hash ^ key[i]) * 0x100000001b3ull;
+	return (hash ^ hash >> 32) % BUCKETS;
+}
+
 static uint32_t find_instance(const struct search *s, uint32_t block, const uint32_t *key)
 {
-	for (uint32_t i = s->last_of[block]; i != NPUMEM_NONE; i = s->before[i])
-		if (!memcmp(s->flow->instances[i].slots, key, s->in_count[block] * sizeof(*key)))
-			return i;
-	return NPUMEM_NONE;
+	uint32_t i = s->buckets[bucket_of(s, block, key)];
+
+	while (i != NPUMEM_NONE &&
+	       (s->flow->instances[i].block != block ||
+		memcmp(s->flow->instances[i].slots, key, s->in_count[block] * sizeof(*key))))
+		i = s->chain[i];
+	return i;
 }
 
 /* How many edges lead to instances that are there already, or to the exit. */
@@ -128,12 +146,13 @@ static uint32_t count_known(const struct search *s)
 	return known;
 }
 
+/* @tried: bit set of places that have been looked at */
 static void add_choice(const struct search *s, uint32_t block, uint32_t name, uint32_t slot,
-		       uint32_t *choices, uint32_t *count)
+		       uint64_t *tried, uint32_t *choices, uint32_t *count)
 {
-	for (uint32_t i = 0; i < *count; i++)
-		if (choices[i] == slot)
-			return;
+	if (slot >= 64 || *tried >> slot & 1)
+		return;
+	*tried |= 1ull << slot;
 	if (is_free(s, block, name, slot))
 		choices[(*count)++] = slot;
 }
@@ -143,6 +162,7 @@ static uint32_t list_choices(const struct search *s, uint32_t name, uint32_t *ch
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t block = flow->instances[s->instance].block, count = 0, slot = 0;
+	uint64_t tried = 0;
 
 	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
 		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to, at = 0;
@@ -157,13 +177,16 @@ static uint32_t list_choices(const struct search *s, uint32_t name, uint32_t *ch
 				for (uint32_t p = s->last_of[to];
 				     p != NPUMEM_NONE && count < MAX_CHOICES - 1; p = s->before[p])
 					add_choice(s, block, name, flow->instances[p].slots[at],
-						   choices, &count);
+						   &tried, choices, &count);
 			at++;
 		}
 	}
 	while (!is_free(s, block, name, slot))
 		slot++;
-	add_choice(s, block, name, slot, choices, &count);
+	for (uint32_t i = 0; i < count; i++)
+		if (choices[i] == slot)
+			return count;
+	choices[count++] = slot;
 	return count;
 }
 
@@ -300,6 +323,7 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	uint32_t count = flow->instance_count;
 	uint32_t names = flow->first_name[block + 1] - flow->first_name[block];
 	struct npuplan_instance *added;
+	uint32_t *bucket;
 	int err;
 
 	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
@@ -308,6 +332,8 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	err = npuplan_grow(&flow->instances, count, sizeof(*flow->instances));
 	if (!err)
 		err = npuplan_grow(&s->before, count, sizeof(*s->before));
+	if (!err)
+		err = npuplan_grow(&s->chain, count, sizeof(*s->chain));
 	if (err)
 		return err;
 	added = &flow->instances[count];
@@ -327,6 +353,9 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	flow->edge_count += npuplan_out_count(flow, block);
 	s->before[count] = s->last_of[block];
 	s->last_of[block] = count;
+	bucket = &s->buckets[bucket_of(s, block, key)];
+	s->chain[count] = *bucket;
+	*bucket = count;
 	return 0;
 }
 
@@ -442,8 +471,10 @@ static int allocate(struct search *s)
 	s->in_count = calloc((size_t)blocks + 1, sizeof(*s->in_count));
 	s->last_of = malloc((size_t)blocks * sizeof(*s->last_of) + 1);
 	s->alone = malloc((size_t)flow->graph->tensor_count * sizeof(*s->alone) + 1);
-	if (!s->in_count || !s->last_of || !s->alone)
+	s->buckets = malloc(BUCKETS * sizeof(*s->buckets));
+	if (!s->in_count || !s->last_of || !s->alone || !s->buckets)
 		return -ENOMEM;
+	memset(s->buckets, 0xff, BUCKETS * sizeof(*s->buckets));
 	memset(s->alone, true, flow->graph->tensor_count);
 	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
 		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
@@ -477,6 +508,8 @@ int npuplan_flow_instances(struct npuplan_flow *flow, struct npuplan_error *erro
 	free(s.key);
 	free(s.last_of);
 	free(s.before);
+	free(s.buckets);
+	free(s.chain);
 	free(s.in_count);
 	free(s.alone);
 	if (err == -ENOMEM)
