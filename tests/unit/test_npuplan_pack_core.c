@@ -360,6 +360,73 @@ static void test_work_limit(void **state)
 	}
 }
 
+#define MANY 6000
+
+/* Live ranges of random lengths, long ones as likely as short ones. */
+static void scatter(struct npuplan_item *items)
+{
+	uint64_t random = 20261121;
+
+	for (uint32_t i = 0; i < MANY; i++) {
+		uint32_t start;
+
+		random ^= random << 13;
+		random ^= random >> 7;
+		random ^= random << 17;
+		start = random % MANY;
+		items[i] =
+			item(1 + (random >> 20) % 256, start, start + (1u << (random >> 32) % 11));
+	}
+}
+
+/* No packer goes far beyond its limit, and none past a call to cancel. */
+static void test_limits_are_kept(void **state)
+{
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
+
+	scatter(items);
+	for (unsigned int p = 0; npuplan_packer_name(p); p++) {
+		struct npuplan_pack_options options = {
+			.packer = npuplan_packer_name(p),
+			.work_limit = 50000,
+		};
+		struct watch seen = { .top = UINT64_MAX, .cancel_at = 1 };
+		struct npuplan_pack_result result;
+
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_true(result.work < 100000);
+		options.work_limit = 0;
+		options.progress = watch;
+		options.context = &seen;
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(seen.calls, 1);
+		assert_true(result.work < 50000);
+	}
+}
+
+/* Beyond what is searched from scratch: neighbourhoods, and first fit again and again. */
+static void test_many(void **state)
+{
+	static struct npuplan_item items[MANY];
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
+	struct npuplan_pack_options options = { .work_limit = 60000000 };
+	struct npuplan_pack_result result;
+	uint64_t greedy;
+
+	scatter(items);
+	greedy = pack(&problem, "size-duration", offsets).top;
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+	assert_true(result.top <= greedy);
+	assert_true(result.top * 10 <= result.lower_bound * 11);
+	/* A network, layer by layer. */
+	for (uint32_t i = 0; i < MANY; i++)
+		items[i] = item(10 + i % 7, i / 3, i / 3 + i % 3);
+	assert_int_equal(pack(&problem, NULL, offsets).status, NPUPLAN_PACK_OPTIMAL);
+}
+
 static void test_names(void **state)
 {
 	struct npuplan_item items[2] = { item(4, 0, 5), item(6, 5, 9) };
@@ -370,7 +437,7 @@ static void test_names(void **state)
 	assert_string_equal(npuplan_packer_name(0), "exact");
 	for (; npuplan_packer_name(count); count++)
 		assert_int_equal(pack(&problem, npuplan_packer_name(count), offsets).top, 10);
-	assert_int_equal(count, 20);
+	assert_int_equal(count, 22);
 }
 
 int main(void)
@@ -381,7 +448,8 @@ int main(void)
 		cmocka_unit_test(test_alignment),  cmocka_unit_test(test_displacements),
 		cmocka_unit_test(test_bad_pairs),  cmocka_unit_test(test_shared_objects),
 		cmocka_unit_test(test_gaps),	   cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_work_limit), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_work_limit), cmocka_unit_test(test_limits_are_kept),
+		cmocka_unit_test(test_many),	   cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

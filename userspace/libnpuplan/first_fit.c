@@ -7,7 +7,9 @@
 
 #include "pack/occupancy.h"
 
-#define UNPLACED UINT64_MAX
+#define UNPLACED  UINT64_MAX
+/* Work between two questions whether to give up. */
+#define ASK_EVERY 20000
 
 /**
  * struct npuplan_fit - what is placed, and where there is room
@@ -245,9 +247,11 @@ int npuplan_fit_lowest(struct npuplan_fit *fit, uint32_t item, uint32_t align, u
 }
 
 static int place_all(struct npuplan_fit *fit, const uint32_t *order, uint32_t alignment,
-		     uint64_t *top, uint64_t *work, uint32_t clash[2])
+		     const struct npuplan_until *until, uint64_t *top, uint64_t *work,
+		     uint32_t clash[2])
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
+	uint64_t asked = *work;
 	int err = 0;
 
 	for (uint32_t i = 0; i < c->item_count && !err; i++)
@@ -258,6 +262,11 @@ static int place_all(struct npuplan_fit *fit, const uint32_t *order, uint32_t al
 		const struct npuplan_item *item = &c->items[order[i]];
 		uint64_t address;
 
+		if (until && *work - asked >= ASK_EVERY) {
+			asked = *work;
+			if (until->over(until->context))
+				return -EINTR;
+		}
 		if (!item->fixed) {
 			err = npuplan_fit_lowest(fit, order[i],
 						 item->align > alignment ? item->align : alignment,
@@ -315,9 +324,9 @@ void npuplan_fit_free(struct npuplan_fit *fit)
 	free(fit);
 }
 
-static int run(const struct npuplan_conflicts *conflicts, bool best, const uint32_t *order,
-	       uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
-	       uint32_t clash[2])
+int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+		      uint32_t alignment, bool best, const struct npuplan_until *until,
+		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2])
 {
 	struct npuplan_fit *fit;
 	int err = npuplan_fit_new(&fit, conflicts, offsets);
@@ -325,7 +334,7 @@ static int run(const struct npuplan_conflicts *conflicts, bool best, const uint3
 	if (err)
 		return err;
 	fit->best = best;
-	err = place_all(fit, order, alignment, top, work, clash);
+	err = place_all(fit, order, alignment, until, top, work, clash);
 	npuplan_fit_free(fit);
 	return err;
 }
@@ -334,12 +343,14 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		      uint32_t clash[2])
 {
-	return run(conflicts, false, order, alignment, offsets, top, work, clash);
+	return npuplan_fit_until(conflicts, order, alignment, false, NULL, offsets, top, work,
+				 clash);
 }
 
 int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		     uint32_t clash[2])
 {
-	return run(conflicts, true, order, alignment, offsets, top, work, clash);
+	return npuplan_fit_until(conflicts, order, alignment, true, NULL, offsets, top, work,
+				 clash);
 }

@@ -23,6 +23,8 @@ enum npuplan_order {
 	NPUPLAN_ORDER_COUNT,
 	/* Largest first, ties by lower index alone, as TFLM's greedy planner has it. */
 	NPUPLAN_BY_SIZE_ALONE,
+	/* Largest size times the fourth root of duration first: best for ten thousands. */
+	NPUPLAN_BY_SIZE_DURATION,
 };
 
 /** npuplan_order_items() - fill @order with the items' numbers */
@@ -31,6 +33,15 @@ int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_
 
 /* Peers of each item, without listing them if they are not. -ENOMEM. */
 int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *counts);
+
+/**
+ * struct npuplan_until - when to give up
+ * @over: asked now and then
+ */
+struct npuplan_until {
+	bool (*over)(void *context);
+	void *context;
+};
 
 /** npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
@@ -90,5 +101,14 @@ int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset);
  * Before all others, in ascending order. -ENOMEM.
  */
 int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2]);
+
+/** npuplan_fit_until() - first fit, or @best fit, that may be given up
+ * @until: may be NULL
+ *
+ * As the two above; -EINTR: given up, and there is no packing.
+ */
+int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+		      uint32_t alignment, bool best, const struct npuplan_until *until,
+		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2]);
 
 #endif /* NPUPLAN_FIRST_FIT_H */

@@ -169,6 +169,24 @@ static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, ui
 	return 0;
 }
 
+/* Fourth root of @duration, in 1/256. */
+static uint64_t root(uint64_t duration)
+{
+	uint64_t low = 256, high = 256ull << 9;
+
+	/* In whole numbers, so that no machine's rounding decides. */
+	while (low + 1 < high) {
+		uint64_t middle = (low + high) / 2;
+		unsigned __int128 square = (unsigned __int128)middle * middle;
+
+		if (square * square <= (unsigned __int128)duration << 32)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
 	struct key *keys = malloc((size_t)c->item_count * sizeof(*keys) + 1);
@@ -202,6 +220,9 @@ int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order ru
 			break;
 		case NPUPLAN_BY_AREA:
 			keys[i].value = (unsigned __int128)item->size * duration;
+			break;
+		case NPUPLAN_BY_SIZE_DURATION:
+			keys[i].value = (unsigned __int128)item->size * root(duration);
 			break;
 		case NPUPLAN_ORDER_COUNT:
 			err = -EINVAL;

@@ -4,13 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* struct fixed - an item and where it is, for sorting */
+struct fixed {
+	int64_t low;
+	uint32_t item;
+};
+
 static int by_low(const void *left, const void *right)
 {
-	const struct npuplan_obstacle *a = left, *b = right;
+	const struct fixed *a = left, *b = right;
 
 	if (a->low != b->low)
 		return a->low < b->low ? -1 : 1;
-	return a->high < b->high ? -1 : a->high > b->high;
+	return a->item < b->item ? -1 : a->item > b->item;
 }
 
 static int push(struct npuplan_obstacles *obstacles, int64_t low, int64_t high)
@@ -29,18 +35,14 @@ static int push(struct npuplan_obstacles *obstacles, int64_t low, int64_t high)
 	return 0;
 }
 
-/* Merge what has been pushed since @begin. */
+/* Merge what has been pushed since @begin, in ascending order. */
 static void merge(struct npuplan_obstacles *obstacles, size_t begin)
 {
 	struct npuplan_obstacle *spans = obstacles->spans;
 	size_t end = begin;
 	int64_t above = 0;
 
-	if (obstacles->span_count - begin < 2)
-		end = obstacles->span_count;
-	else
-		qsort(spans + begin, obstacles->span_count - begin, sizeof(*spans), by_low);
-	for (size_t i = end; i < obstacles->span_count; i++) {
+	for (size_t i = begin; i < obstacles->span_count; i++) {
 		if (end > begin && spans[i].low <= spans[end - 1].high) {
 			if (spans[i].high > spans[end - 1].high)
 				spans[end - 1].high = spans[i].high;
@@ -53,82 +55,82 @@ static void merge(struct npuplan_obstacles *obstacles, size_t begin)
 		spans[end].above = above += spans[end].high - spans[end].low;
 }
 
-/* Fixed items of each section, one list after the other. */
-static int list_sections(struct npuplan_obstacles *obstacles, const struct npuplan_units *units)
+/* Fixed items, by address. */
+static int sort_fixed(const struct npuplan_units *units, struct fixed **out, size_t *count)
+{
+	uint32_t n = units->problem->item_count;
+	struct fixed *fixed = malloc((size_t)n * sizeof(*fixed) + 1);
+
+	if (!fixed)
+		return -ENOMEM;
+	*count = 0;
+	for (uint32_t i = 0; i < n; i++)
+		if (units->fixed[i] >= 0)
+			fixed[(*count)++] = (struct fixed){ units->fixed[i], i };
+	qsort(fixed, *count, sizeof(*fixed), by_low);
+	*out = fixed;
+	return 0;
+}
+
+/* What is taken, at one time or another, in sections [first, end). */
+static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
+		const struct fixed *fixed, size_t count, uint32_t first, uint32_t end)
 {
 	const struct npuplan_sections *sections = &units->sections;
-	uint32_t n = units->problem->item_count;
-	size_t *cursor = calloc((size_t)sections->count + 2, sizeof(*cursor)), total = 0;
-	uint32_t *members;
+	size_t begin = obstacles->span_count;
 	int err = 0;
 
-	if (!cursor)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
-		for (uint32_t s = sections->first[i]; s < sections->end[i]; s++)
-			if (units->fixed[i] >= 0)
-				cursor[s + 2]++;
-	for (uint32_t s = 0; s < sections->count; s++)
-		cursor[s + 2] += cursor[s + 1];
-	total = cursor[sections->count + 1];
-	members = malloc(total * sizeof(*members) + 1);
-	for (uint32_t i = 0; i < n && members; i++)
-		for (uint32_t s = sections->first[i]; s < sections->end[i]; s++)
-			if (units->fixed[i] >= 0)
-				members[cursor[s + 1]++] = i;
-	err = members ? 0 : -ENOMEM;
-	for (uint32_t s = 0; s < sections->count && !err; s++) {
-		obstacles->of_section[s] = obstacles->span_count;
-		for (size_t m = cursor[s]; m < cursor[s + 1] && !err; m++)
-			err = push(obstacles, units->fixed[members[m]],
-				   units->fixed[members[m]] + units->size[members[m]]);
-		merge(obstacles, obstacles->of_section[s]);
+	for (size_t k = 0; k < count && !err; k++) {
+		uint32_t item = fixed[k].item;
+
+		if (sections->first[item] < end && first < sections->end[item])
+			err = push(obstacles, fixed[k].low, fixed[k].low + units->size[item]);
 	}
-	obstacles->of_section[sections->count] = obstacles->span_count;
-	free(members);
-	free(cursor);
+	merge(obstacles, begin);
 	return err;
 }
 
-/* What an item meets is what its sections hold, taken together. */
-static int list_items(struct npuplan_obstacles *obstacles, const struct npuplan_units *units)
+static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
+		    const struct fixed *fixed, size_t count)
 {
 	const struct npuplan_sections *sections = &units->sections;
 	uint32_t n = units->problem->item_count;
 	int err = 0;
 
+	for (uint32_t s = 0; s < sections->count && !err; s++) {
+		obstacles->of_section[s] = obstacles->span_count;
+		err = list(obstacles, units, fixed, count, s, s + 1);
+	}
+	obstacles->of_section[sections->count] = obstacles->span_count;
 	for (uint32_t i = 0; i < n && !err; i++) {
-		size_t begin = obstacles->of_item[i] = obstacles->span_count;
-		size_t to = obstacles->of_section[sections->end[i]];
-
-		for (size_t k = obstacles->of_section[sections->first[i]];
-		     units->fixed[i] < 0 && k < to && !err; k++)
-			err = push(obstacles, obstacles->spans[k].low, obstacles->spans[k].high);
-		merge(obstacles, begin);
+		obstacles->of_item[i] = obstacles->span_count;
+		if (units->fixed[i] < 0)
+			err = list(obstacles, units, fixed, count, sections->first[i],
+				   sections->end[i]);
 	}
 	obstacles->of_item[n] = obstacles->span_count;
+	obstacles->work = count * (sections->count + (uint64_t)n);
 	return err;
 }
 
 int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units)
 {
-	size_t n = units->problem->item_count;
-	int err = 0;
+	size_t n = units->problem->item_count, count = 0;
+	struct fixed *fixed = NULL;
+	int err;
 
 	*obstacles = (struct npuplan_obstacles){ 0 };
-	for (size_t i = 0; i < n; i++)
-		obstacles->any |= units->fixed[i] >= 0;
-	if (!obstacles->any)
-		return 0;
-	obstacles->of_section =
-		malloc(((size_t)units->sections.count + 1) * sizeof(*obstacles->of_section));
-	obstacles->of_item = malloc((n + 1) * sizeof(*obstacles->of_item));
-	if (!obstacles->of_section || !obstacles->of_item)
-		err = -ENOMEM;
-	if (!err)
-		err = list_sections(obstacles, units);
-	if (!err)
-		err = list_items(obstacles, units);
+	err = sort_fixed(units, &fixed, &count);
+	obstacles->any = count;
+	if (!err && count) {
+		obstacles->of_section = malloc(((size_t)units->sections.count + 1) *
+					       sizeof(*obstacles->of_section));
+		obstacles->of_item = malloc((n + 1) * sizeof(*obstacles->of_item));
+		err = obstacles->of_section && obstacles->of_item ?
+			      list_all(obstacles, units, fixed, count) :
+			      -ENOMEM;
+	}
+	free(fixed);
 	if (err)
 		npuplan_obstacles_fini(obstacles);
 	return err;

@@ -17,6 +17,7 @@ struct npuplan_obstacle {
 
 /**
  * struct npuplan_obstacles - what fixed items take, merged and ascending
+ * @work: of finding them
  * @any: there is one
  * @of_section: per section, those in spans[of_section[s] .. of_section[s + 1])
  * @of_item: per item that is not fixed, those it meets in any of its sections
@@ -27,10 +28,11 @@ struct npuplan_obstacles {
 	size_t *of_item;
 	size_t span_count;
 	size_t capacity;
+	uint64_t work;
 	bool any;
 };
 
-/* -ENOMEM */
+/* Cost: fixed items times all items and sections. -ENOMEM */
 int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units);
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles);
 

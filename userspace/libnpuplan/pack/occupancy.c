@@ -42,11 +42,10 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 	*occupancy = (struct npuplan_occupancy){ 0 };
 }
 
-/* First span, from number @from on, that ends above @address. */
-static uint32_t first_above(const struct npuplan_spans *spans, uint32_t from, uint64_t address)
+/* First of the spans [@low, @high) that ends above @address; @high: none does. */
+static uint32_t first_above(const struct npuplan_spans *spans, uint32_t low, uint32_t high,
+			    uint64_t address)
 {
-	uint32_t low = from, high = spans->count;
-
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
@@ -60,7 +59,7 @@ static uint32_t first_above(const struct npuplan_spans *spans, uint32_t from, ui
 
 static int add(struct npuplan_spans *spans, uint64_t low, uint64_t high)
 {
-	uint32_t begin = first_above(spans, 0, low), end;
+	uint32_t begin = first_above(spans, 0, spans->count, low), end;
 
 	if (begin && spans->at[begin - 1].high == low)
 		begin--;
@@ -111,17 +110,50 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 	return err;
 }
 
+/**
+ * struct lists - spans that an item meets, from an address on
+ * @cursor: per list, the first span that ends above the address
+ * @low, @high: that span; UINT64_MAX: there is none
+ */
 struct lists {
 	const struct npuplan_spans *at[MAX_LISTS];
 	uint32_t cursor[MAX_LISTS];
+	uint64_t low[MAX_LISTS];
+	uint64_t high[MAX_LISTS];
 	uint32_t count;
 };
+
+static void set_cursor(struct lists *lists, uint32_t list, uint32_t cursor)
+{
+	const struct npuplan_spans *spans = lists->at[list];
+	bool end = cursor == spans->count;
+
+	lists->cursor[list] = cursor;
+	lists->low[list] = end ? UINT64_MAX : spans->at[cursor].low;
+	lists->high[list] = end ? UINT64_MAX : spans->at[cursor].high;
+}
+
+/* To the first span that ends above @address: near ones are found soon. */
+static void advance(struct lists *lists, uint32_t list, uint64_t address)
+{
+	const struct npuplan_spans *spans = lists->at[list];
+	uint32_t from = lists->cursor[list] + 1, step = 1;
+
+	while (from + step <= spans->count && spans->at[from + step - 1].high <= address) {
+		from += step;
+		step *= 2;
+	}
+	if (from + step < spans->count)
+		set_cursor(lists, list, first_above(spans, from, from + step, address));
+	else
+		set_cursor(lists, list, first_above(spans, from, spans->count, address));
+}
 
 static void list(struct lists *lists, const struct npuplan_spans *spans)
 {
 	if (spans->count) {
-		lists->cursor[lists->count] = 0;
-		lists->at[lists->count++] = spans;
+		lists->at[lists->count] = spans;
+		set_cursor(lists, lists->count++, 0);
 	}
 }
 
@@ -166,25 +198,20 @@ static uint64_t room(struct lists *lists, uint64_t size, uint32_t align, uint64_
 	address = (address + align - 1) & -(uint64_t)align;
 	/* Round and round until no list has moved the address. */
 	while (quiet < lists->count) {
-		const struct npuplan_spans *spans = lists->at[i];
-		uint32_t at = first_above(spans, lists->cursor[i], address);
-
-		lists->cursor[i] = at;
 		++*work;
-		if (at < spans->count && spans->at[at].low < address + size) {
-			address = (spans->at[at].high + align - 1) & -(uint64_t)align;
+		if (lists->high[i] <= address)
+			advance(lists, i, address);
+		if (lists->low[i] < address + size) {
+			address = (lists->high[i] + align - 1) & -(uint64_t)align;
 			quiet = 0;
 		} else {
 			quiet++;
 		}
 		i = i + 1 == lists->count ? 0 : i + 1;
 	}
-	for (i = 0; end && i < lists->count; i++) {
-		uint32_t at = first_above(lists->at[i], lists->cursor[i], address);
-
-		if (at < lists->at[i]->count && lists->at[i]->at[at].low < next)
-			next = lists->at[i]->at[at].low;
-	}
+	for (i = 0; end && i < lists->count; i++)
+		if (lists->low[i] < next)
+			next = lists->low[i];
 	if (end)
 		*end = next;
 	return address;

@@ -75,6 +75,15 @@ void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound)
 	report(run);
 }
 
+bool npuplan_pack_stopped(struct npuplan_pack *run)
+{
+	if (run->work >= run->work_limit || (run->deadline && npuplan_now() >= run->deadline))
+		run->stopped = true;
+	if (!run->stopped)
+		report(run);
+	return run->stopped;
+}
+
 bool npuplan_pack_over(struct npuplan_pack *run)
 {
 	uint64_t capacity = run->problem->capacity;
@@ -83,11 +92,7 @@ bool npuplan_pack_over(struct npuplan_pack *run)
 		return true;
 	if (capacity && run->lower_bound > capacity)
 		return true;
-	if (run->work >= run->work_limit || (run->deadline && npuplan_now() >= run->deadline))
-		run->stopped = true;
-	if (!run->stopped)
-		report(run);
-	return run->stopped;
+	return npuplan_pack_stopped(run);
 }
 
 /* Most bytes live at once, and the highest end of any fixed item. */

@@ -45,6 +45,8 @@ void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint6
 void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
 /* Nothing more is to be done, or may be done. Looks at the clock. */
 bool npuplan_pack_over(struct npuplan_pack *run);
+/* Nothing more may be done: limit, deadline, cancellation. Looks at the clock. */
+bool npuplan_pack_stopped(struct npuplan_pack *run);
 
 /** struct npuplan_packer - named packer; @argument tells those of one function apart */
 struct npuplan_packer {
@@ -60,6 +62,9 @@ const struct npuplan_packer *npuplan_packer_find(const char *name);
 int npuplan_pack_first_fit(struct npuplan_pack *run, int order);
 int npuplan_pack_best_fit(struct npuplan_pack *run, int unused);
 int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused);
+/* One first fit (or best fit) in a given order. */
+int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets,
+		     uint64_t *top);
 
 /** enum npuplan_sharing - Pisarchyk & Lee's strategies for Shared Objects */
 enum npuplan_sharing {
@@ -68,10 +73,14 @@ enum npuplan_sharing {
 	NPUPLAN_SHARE_BY_SIZE_IMPROVED,
 };
 
+/* squeaky.c: first fit again and again, @rounds times; a few rounds in a row may be no better. */
+int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds);
+
 /* shared_objects.c; items without fixed offsets and whole conflicts only: -EOPNOTSUPP. */
 int npuplan_pack_shared_objects(struct npuplan_pack *run, int sharing);
 
 /* valley.c: the better of all modes if @mode is NPUPLAN_VALLEY_MODES; no fixed offsets. */
+#define NPUPLAN_VALLEY_AREA  4
 #define NPUPLAN_VALLEY_MODES 5
 int npuplan_pack_valley(struct npuplan_pack *run, int mode);
 
@@ -79,6 +88,8 @@ int npuplan_pack_valley(struct npuplan_pack *run, int mode);
 int npuplan_pack_exact(struct npuplan_pack *run, int unused);
 /* portfolio.c: search.h by overlap of live ranges. */
 int npuplan_pack_portfolio(struct npuplan_pack *run);
+/* large.c: from a packing by overlap, for more items than a search of all can deal with. */
+int npuplan_pack_large(struct npuplan_pack *run);
 /* disjunctive.c: any conflicts. */
 int npuplan_pack_disjunctive(struct npuplan_pack *run);
 

@@ -188,6 +188,7 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 		err = assign_rows(state);
 	if (!err)
 		err = list_peers(state);
+	state->work += units->sections.memberships + state->obstacles.work / 4 + 16 * n;
 	if (err)
 		npuplan_state_fini(state);
 	return err;

@@ -10,7 +10,9 @@
 #include "../first_fit.h"
 #include "pack.h"
 
-#define NONE UINT32_MAX
+#define NONE	  UINT32_MAX
+/* Work between two looks at the clock. */
+#define ASK_EVERY 20000
 
 /**
  * struct object - buffer
@@ -26,6 +28,8 @@ struct sharing {
 	const struct npuplan_item *items;
 	struct object *objects;
 	uint32_t object_count;
+	struct npuplan_pack *run;
+	uint64_t asked;
 	uint64_t work;
 };
 
@@ -74,6 +78,12 @@ static int assign(struct sharing *sharing, uint32_t object, uint32_t item)
 	struct object *into;
 	uint32_t at;
 
+	if (sharing->work - sharing->asked >= ASK_EVERY) {
+		sharing->run->work += sharing->work - sharing->asked;
+		sharing->asked = sharing->work;
+		if (npuplan_pack_stopped(sharing->run))
+			return -EINTR;
+	}
 	if (object == NONE) {
 		if (npuplan_grow(&sharing->objects, sharing->object_count,
 				 sizeof(*sharing->objects)))
@@ -253,7 +263,7 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 {
 	const struct npuplan_pack_problem *problem = run->problem;
 	size_t n = problem->item_count;
-	struct sharing sharing = { .items = problem->items };
+	struct sharing sharing = { .items = problem->items, .run = run };
 	uint32_t *order, maximum_count = 0;
 	uint64_t *offsets;
 	int err = -ENOMEM;
@@ -280,12 +290,12 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 		err = one_by_one(&sharing, order, problem->item_count);
 	if (!err)
 		stack(run, &sharing, offsets);
-	run->work += sharing.work;
+	run->work += sharing.work - sharing.asked;
 out:
 	for (uint32_t o = 0; o < sharing.object_count; o++)
 		free(sharing.objects[o].items);
 	free(sharing.objects);
 	free(order);
 	free(offsets);
-	return err;
+	return err == -EINTR ? 0 : err;
 }

@@ -9,7 +9,9 @@
 
 #include "units.h"
 
-#define NONE UINT32_MAX
+#define NONE	  UINT32_MAX
+/* Work between two looks at the clock. */
+#define ASK_EVERY 4096
 
 /**
  * struct ranked - unplaced items in an order, to find the first or last that fits
@@ -49,6 +51,7 @@ struct candidate {
  * @starts: items by start: finds those flush with a segment's left side
  * @ends: items by end: those flush with its right side
  * @heap: lowest segment first; entries whose version is past are skipped
+ * @asked: work when @run was asked last whether to stop
  */
 struct valley {
 	const struct npuplan_units *units;
@@ -59,6 +62,8 @@ struct valley {
 	size_t heap_count;
 	size_t heap_capacity;
 	int64_t *at;
+	struct npuplan_pack *run;
+	uint64_t asked;
 	uint64_t work;
 };
 
@@ -373,6 +378,12 @@ static int fill(struct valley *valley, int mode)
 
 		if (!segment->alive || segment->version != lowest.version)
 			continue;
+		if (valley->work - valley->asked > ASK_EVERY) {
+			valley->run->work += valley->work - valley->asked;
+			valley->asked = valley->work;
+			if (npuplan_pack_stopped(valley->run))
+				return -EINTR;
+		}
 		item = choose(valley, lowest.start, segment->end, mode);
 		if (item == NONE) {
 			err = raise_segment(valley, lowest.start);
@@ -395,7 +406,7 @@ static void release(struct ranked *ranked)
 static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int mode)
 {
 	size_t n = run->problem->item_count;
-	struct valley valley = { .units = units };
+	struct valley valley = { .units = units, .run = run };
 	struct key *keys = malloc(n * sizeof(*keys) + 1);
 	uint64_t *offsets = malloc(n * sizeof(*offsets) + 1);
 	int err;
@@ -411,7 +422,7 @@ static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int
 		err = fill(&valley, mode);
 	if (!err)
 		npuplan_pack_offer(run, offsets, npuplan_units_to_bytes(units, valley.at, offsets));
-	run->work += valley.work + n;
+	run->work += valley.work - valley.asked + n;
 	release(&valley.starts);
 	release(&valley.ends);
 	free(valley.segments);
@@ -438,5 +449,5 @@ int npuplan_pack_valley(struct npuplan_pack *run, int mode)
 	for (int m = first; m <= last && !err && !npuplan_pack_over(run); m++)
 		err = pack(run, &units, m);
 	npuplan_units_fini(&units);
-	return err;
+	return err == -EINTR ? 0 : err;
 }
