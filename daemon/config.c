@@ -25,7 +25,7 @@ void config_defaults(struct config *config)
 		.time_limit = 120,
 		.plan_limit = NPUMEM_BLOB_MAX_BYTES,
 		.seccomp = true,
-		.planner = "greedy",
+		.planner = "auto",
 	};
 }
 

@@ -89,6 +89,10 @@ imported() {
 		cmp one.json two.json && "$ctl" import - -o - <two.json | cmp - one.json &&
 		"$ctl" plan one.json -o of_one.json && "$ctl" verify "$net" of_one.json
 }
+same_work() {
+	"$ctl" plan --work 100000 -o one.json "$net" && "$ctl" plan --work 100000 -o two.json "$net" &&
+		cmp <(grep -v '"seconds"' one.json) <(grep -v '"seconds"' two.json)
+}
 check 'import writes what it reads' imported
 check 'import says what is in a file' prints 'operators    64' "$ctl" import "$net"
 check 'import -j' prints '"format":"graph JSON","subgraphs":1,"operators":64,' \
@@ -112,6 +116,23 @@ assert run("--params")["placements"] > run()["placements"]
 check 'plan --list-planners' prints greedy "$ctl" plan --list-planners
 
 # --------------------------------------------------------------- refusals
+# Progress is for people: on a terminal, and only there.
+on_terminal() { # on_terminal TEXT COMMAND...: standard error, a terminal, has the text
+	local text=$1 out
+	shift
+	out=$(script -qec "$(printf '%q ' "$@") >/dev/null" /dev/null </dev/null) || return 1
+	grep -qF "$text" <<<"$out"
+}
+check 'plan shows progress on a terminal' on_terminal ', gap 0.00 %, ' \
+	"$ctl" plan --planner greedy "$net"
+check 'plan says how much time is left' on_terminal ' s left' \
+	"$ctl" plan --planner greedy --deadline 60 "$net"
+check 'plan shows no progress elsewhere' says 0 '' "$ctl" plan "$net"
+check 'plan --work: the same bytes' same_work
+check 'plan --work 0' usage_says \
+	"npumemctl plan: --work: '0' is not a number from 1 to 18446744073709551614" \
+	"$ctl" plan --work 0 "$net"
+
 check 'budget too small' says 1 \
 	"npumemctl: $net: needs 1.4 MiB, budget 1.0 MiB, lower bound 1.4 MiB, peak at step 4: \
 features.2.conv.0.0.conv2d + features.2.conv.1.0.conv2d; no plan in this order fits" \

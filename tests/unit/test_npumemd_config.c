@@ -82,7 +82,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.time_limit, 120);
 	assert_int_equal(config.plan_limit, 64 << 20);
 	assert_true(config.seccomp);
-	assert_string_equal(config.planner, "greedy");
+	assert_string_equal(config.planner, "auto");
 }
 
 static void test_every_key(void **state)

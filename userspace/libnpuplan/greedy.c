@@ -35,11 +35,11 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			packing->top = top;
 			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
 		}
+		if (npuplan_tell(problem, packing->top, packing->lower_bound, packing->work))
+			break;
 		if (packing->top <= packing->lower_bound)
 			break;
 		if (problem->deadline && npuplan_now() >= problem->deadline)
-			break;
-		if (npuplan_tell(problem, packing->top, packing->lower_bound, packing->work))
 			break;
 	}
 	if (err)

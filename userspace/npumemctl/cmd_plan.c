@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "npumemctl.h"
+#include "progress.h"
 
 enum {
 	OPTION_PLANNER = 0x200,
@@ -13,6 +14,7 @@ enum {
 	OPTION_GRAPH_BLOB,
 	OPTION_LIST,
 	OPTION_ENGINE,
+	OPTION_WORK,
 	OPTION_EXTERNAL,
 	OPTION_FIX,
 	OPTION_EMIT,
@@ -51,6 +53,8 @@ static const struct argp_option options[] = {
 	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
+	{ "work", OPTION_WORK, "UNITS", 0,
+	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
 	{ "external", OPTION_EXTERNAL, "NAME", 0,
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
@@ -107,6 +111,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_DEADLINE:
 		args->plan.deadline_seconds = option_seconds(state, "--deadline", arg);
+		return 0;
+	case OPTION_WORK:
+		args->plan.work_limit = option_number(state, "--work", arg, 1, UINT64_MAX - 1);
 		return 0;
 	case OPTION_EXTERNAL:
 		add_name(&args->external, arg);
@@ -209,7 +216,8 @@ int cmd_plan(int argc, char **argv)
 	struct npuplan_plan *plan = NULL;
 	struct model model = { 0 };
 	char *engine = NULL;
-	int status = EXIT_FAILED;
+	struct progress progress;
+	int err, status = EXIT_FAILED;
 
 	argp_parse(&argp, argc, argv, 0, NULL, &args);
 	if (args.list) {
@@ -225,7 +233,14 @@ int cmd_plan(int argc, char **argv)
 	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
 	    !model_tile(&model, &args.tiling))
 		goto out;
-	if (npuplan_plan(model.graph, &args.plan, &plan, &error)) {
+	progress_begin(&progress, args.plan.deadline_seconds);
+	args.plan.progress = progress_show;
+	args.plan.context = &progress;
+	err = npuplan_plan(model.graph, &args.plan, &plan, &error);
+	progress_end(&progress);
+	/* What plan_report() plans once more is not shown. */
+	args.plan.progress = NULL;
+	if (err) {
 		failure(model.path, "%s", error.text);
 		goto out;
 	}

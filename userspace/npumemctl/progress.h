@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far long planning has come: one line on standard error, if that is a
+ * terminal, drawn anew some times a second and wiped at the end. Interrupt (^C)
+ * ends the search, not the program; a second one ends that, too.
+ */
+#ifndef NPUMEMCTL_PROGRESS_H
+#define NPUMEMCTL_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "npuplan.h"
+
+/**
+ * struct progress - line on a terminal
+ * @out: NULL: not a terminal: nothing is shown
+ * @limit: seconds that planning may take; 0: not known
+ * @drawn: when, in seconds since planning began; < 0: not yet
+ */
+struct progress {
+	FILE *out;
+	double limit;
+	double drawn;
+};
+
+void progress_begin(struct progress *progress, double limit);
+/* For npuplan_options.progress, the struct progress as context. */
+int progress_show(void *context, const struct npuplan_pack_progress *now);
+void progress_end(struct progress *progress);
+
+/** progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s, at most 3.8 s left" */
+void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);
+
+#endif /* NPUMEMCTL_PROGRESS_H */
