@@ -49,25 +49,14 @@ instances=${NPUMEM_SHARED:-$top/../shared}/bench/minimalloc
 if [ -d "$instances" ]; then
 	echo "== packing core: first packing within 1048576"
 	"$bench_pack" fit 1048576 "$instances"/[A-K].1048576.csv
-	echo "== packing core: lowest packing, 10 seconds each"
+	echo "== packing core: lowest packing, 10 seconds of CPU time each at most"
 	"$bench_pack" minimise 10 "$instances"/[A-K].1048576.csv
 	echo "== packing core: the other packers"
 	"$bench_pack" greedy "$instances"/[A-K].1048576.csv
 	if [ -n "${MINIMALLOC-}" ]; then
 		echo "== MiniMalloc and npumemctl bench pack in turn, seconds of the whole process"
-		for file in "$instances"/[A-K].1048576.csv; do
-			begin=$(date +%s.%N)
-			"$MINIMALLOC" --capacity=1048576 --input="$file" \
-				--output="${NPUMEM_BENCH_OUT:-.}/minimalloc.csv" >/dev/null
-			middle=$(date +%s.%N)
-			npumemctl bench pack --capacity 1048576 "$file" >/dev/null
-			end=$(date +%s.%N)
-			echo "$(basename "$file") $begin $middle $end"
-		done | awk '{ theirs += $3 - $2; ours += $4 - $3
-			printf "%-16s %10.4f %10.4f %8.1f\n", $1, $3 - $2, $4 - $3,
-				($3 - $2) / ($4 - $3) }
-			END { printf "%-16s %10.4f %10.4f %8.1f\n", "total", theirs, ours,
-				theirs / ours }'
+		sh "$top/tests/bench/minimalloc.sh" "$MINIMALLOC" npumemctl 1048576 \
+			"$instances"/[A-K].1048576.csv
 	fi
 else
 	echo "WARNING: no $instances, so the packing core is measured on synthetic items only" >&2
