@@ -89,45 +89,57 @@ static const char *entry_flaw(const struct npuv_plan *p, u32 instance, const str
 	return placement_flaw(p, instance, e);
 }
 
+static int refuse_entry(struct npuv_work *w, const struct npuv_plan *p, u32 instance, u32 index,
+			const char *flaw)
+{
+	const struct npumem_entry *e = npuv_entry(p, index);
+	struct npuv_text where, tensor;
+
+	w->verdict->tensor = e->tensor;
+	return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE, "V6 edge: entry %u of %s, %s: %s",
+			   index, npuv_text_instance(p, instance, &where),
+			   npuv_text_tensor(p->graph, e->tensor, &tensor), flaw);
+}
+
+/* When an inference begins, nothing else is there than what its client put there. */
+static int check_beginning(struct npuv_work *w, const struct npuv_plan *p, u32 index)
+{
+	const struct npumem_entry *e = npuv_entry(p, index);
+	u64 first = e->first, end = e->first + e->length;
+	char flaw[80];
+	int err;
+
+	err = find_invalid(w, p->graph, e->tensor, &first, end);
+	if (err || first == end)
+		return err;
+	snprintf(flaw, sizeof(flaw), "byte %llu is not there when an inference begins", first);
+	return refuse_entry(w, p, 0, index, flaw);
+}
+
 static int check_entry(struct npuv_work *w, const struct npuv_plan *p, u32 instance, u32 index)
 {
 	const struct npumem_entry *e = npuv_entry(p, index);
 	struct npuv_text where, tensor;
 	const char *flaw;
-	u64 first, end;
 	int err;
 
-	npuv_text_instance(p, instance, &where);
 	if (e->tensor >= p->graph->tensors.count)
 		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE,
 				   "V6 edge: entry %u of %s: tensor %u is not there", index,
-				   where.s, e->tensor);
-	w->verdict->tensor = e->tensor;
-	npuv_text_tensor(p->graph, e->tensor, &tensor);
-	if (e->flags & NPUMEM_ENTRY_HOST)
-		return npuv_refuse(
-			w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
-			"not supported: entry state in host memory, at entry %u of %s, %s", index,
-			where.s, tensor.s);
+				   npuv_text_instance(p, instance, &where), e->tensor);
+	if (e->flags & NPUMEM_ENTRY_HOST) {
+		w->verdict->tensor = e->tensor;
+		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
+				   "not supported: entry state in host memory, at entry %u of %s, "
+				   "%s",
+				   index, npuv_text_instance(p, instance, &where),
+				   npuv_text_tensor(p->graph, e->tensor, &tensor));
+	}
 	flaw = entry_flaw(p, instance, e);
 	if (flaw)
-		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE,
-				   "V6 edge: entry %u of %s, %s: %s", index, where.s, tensor.s,
-				   flaw);
-	if (!instance) {
-		first = e->first;
-		end = e->first + e->length;
-		err = find_invalid(w, p->graph, e->tensor, &first, end);
-		if (err)
-			return err;
-		if (first < end)
-			return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE,
-					   "V6 edge: entry %u of %s, %s: byte %llu is not there "
-					   "when an inference begins",
-					   index, where.s, tensor.s, first);
-	}
-	w->verdict->tensor = NPUMEM_NONE;
-	return npuv_visit(w, 1);
+		return refuse_entry(w, p, instance, index, flaw);
+	err = instance ? 0 : check_beginning(w, p, index);
+	return err ? err : npuv_visit(w, 1);
 }
 
 /* By instance and tensor; the instances' ranges follow each other already. */

@@ -9,39 +9,66 @@
  * from a daemon or a file that may be wrong, and both blobs may be any bytes
  * at all. Whatever they are, the verifier does not crash, does not read beyond
  * them, and is bounded in time and memory (struct npuv_limits); and a plan
- * that it accepts, run under npuv_states_submit(), never lets a step write
- * outside the plan's arena, overwrite bytes that another step or the exit still
- * needs, or read bytes other than those that its own graph put there. Blobs
- * must not change while in use: the caller copies them out of reach first.
- * What is not defended here: what a step computes, that an engine touches only
- * the bytes of its accesses, and bytes valid at entry (inputs, parameters,
- * state), which the client puts there itself.
+ * that it accepts, run under npuv_states_submit() and npuv_states_cross(), never
+ * lets a step write outside the plan's arena or the bindings of its external
+ * tensors, overwrite bytes that another step, a later block or the exit still
+ * needs, or read bytes other than those that its own graph put there, whatever
+ * path the program takes. Blobs must not change while in use: the caller copies
+ * them out of reach first. What is not defended here: what a step computes,
+ * which edge the client chooses, that an engine touches only the bytes of its
+ * accesses and one job ends before another that depends on it begins, that
+ * bindings of external tensors are large enough and apart, and bytes valid at
+ * entry (inputs, parameters, state), which the client puts there itself.
  *
  * Words. A *cell* is the set of bytes of one tensor that have the same writer
- * and the same readers: the unit whose lifetime is enforced. Tiles that are cut
- * differently for reading and writing overlap in cells. An update in place
- * makes a new cell of the same bytes (a new version), as does a write to a
- * state tensor. A cell is EMPTY until its writer is submitted, LIVE until its
- * last reader is, then RETIRED; cells that must survive the exit (outputs,
- * state) are never RETIRED.
+ * and the same readers in one block: the unit whose lifetime is enforced. Tiles
+ * that are cut differently for reading and writing overlap in cells; those of an
+ * alias are bytes of the tensor that it is an alias of. An update in place makes
+ * a new cell of the same bytes (a new version), as does a write to what a block
+ * has found there. A cell is EMPTY until its writer is submitted, LIVE until its
+ * last reader is, then RETIRED; cells that must survive the block (outputs,
+ * state, whatever an edge passes on) are never RETIRED.
+ * An *instance* is a block of the plan: its graph may have a block once, its plan
+ * as often as it likes, with other addresses each time. An *entry state* says
+ * which bytes of which tensors lie where whenever an instance is entered.
  *
  * Verification is enforcement run once in the order of the plan: the graph
  * yields the cells and each step's cells; the plan maps cells to arena bytes;
- * walking the schedule, an interval map of the arena says whose bytes a write
- * takes, those owners must be RETIRED, and they are recorded as the written
- * cell's *predecessors*. A run that lets a write go only when its predecessors
- * are RETIRED, and a read only when its cells are LIVE, is safe in any order:
- * the owners of a byte form a chain, each the predecessor of the next, so no
- * order but the plan's can be had for any one byte.
+ * walking an instance's positions, an interval map of the arena says whose bytes
+ * a write takes, those owners must be RETIRED, and they are recorded as the
+ * written cell's *predecessors*. A run that lets a write go only when its
+ * predecessors are RETIRED, and a read only when its cells are LIVE, is safe in
+ * any order: the owners of a byte form a chain, each the predecessor of the
+ * next, so no order but the plan's can be had for any one byte.
  *
- * Files. blob.c framing; graph.c records of a graph; region.c strided bytes;
- * cells.c bytes into cells; plan.c records of a plan (V2); place.c cells to
- * arena bytes (V1); owner.c the walk (V3, V4, V7); arena.c the interval map;
- * states.c enforcement; walk.c ranges for engines; log.c, array.c helpers.
+ * Instances are verified one by one, each from its entry state, whoever comes
+ * in. Then for each edge: what its first instance leaves, carried along it, is
+ * the entry state of the second, byte by byte at the same addresses; the exit
+ * needs whole outputs, and state where it began. By induction over any path the
+ * entry states hold, and there is no fixpoint to find. What is needed at an
+ * instance's end is marked before it is walked, so that writing over it is
+ * refused. Two tensors may enter at the same bytes: each edge proves that both
+ * have that value, and a write there waits for both.
  *
- * Cost O(n log n) in chunks and in access-cell incidences; both are capped
- * (struct npuv_limits) and memory is allocated only after they are known, or
- * grows with them as they are counted.
+ * EXTERNAL tensors are taken to lie beyond the arena, where no placement can be:
+ * their versions are chained as all others. A write in place of a read may take
+ * its bytes only where both tiles have the same linear index, if that read is
+ * their last use.
+ *
+ * Files. blob.c framing. The graph: graph.c its records, flow.c edges and
+ * carries, region.c strided bytes, classes.c and cells.c bytes into cells. The
+ * plan: plan.c its records, instance.c blocks and schedule (V2), edge.c ways out
+ * (V6), entry.c entry states (V6), view.c views, place.c placements (V1),
+ * extent.c placements cut into extents; owner.c the walk (V3, V4, V7) with
+ * home.c where cells live, initial.c what is there at first, inplace.c writes in
+ * place, demand.c what edges and the exit need (V6, V7), refuse.c words, arena.c
+ * the interval map. states.c enforcement; walk.c ranges for engines; log.c,
+ * array.c helpers.
+ *
+ * Cost O(n log n) in chunks, in access-cell incidences of all instances, and in
+ * entry records times edges to their instance; all are counted (struct
+ * npuv_limits) and memory is allocated only after they are known, or grows with
+ * them as they are counted.
  *
  * Functions return 0 or a negative errno: -EBADMSG not well formed (framing:
  * header, section table, padding between sections, bytes beyond a known
@@ -52,8 +79,7 @@
  *
  * Not verified by this version (struct npuv_graph.features beyond
  * NPUV_FEATURES): such graphs are accepted with their structure checked,
- * plans for them are refused with -EOPNOTSUPP. Graphs of several blocks or
- * with aliases have no cells yet.
+ * plans for them are refused with -EOPNOTSUPP.
  */
 #ifndef NPUMEM_VERIFY_H
 #define NPUMEM_VERIFY_H
@@ -67,9 +93,12 @@
  * struct npuv_limits - caps, checked before anything is allocated for them
  * @max_blob: bytes of a blob
  * @max_accesses: accesses of a graph (also caps steps, tiles, tensors, blocks,
- *	placements, and positions)
- * @max_chunks: contiguous chunks of all accesses together
- * @max_visits: access-cell incidences, and segments visited to find them
+ *	edges, carries, and a plan's placements, positions, instances, edges,
+ *	entries, views, and view slots)
+ * @max_chunks: contiguous chunks of all accesses together; of all placements
+ *	together; extents that these are cut into
+ * @max_visits: units of work: access-cell incidences, segments visited to find
+ *	them, cells of all instances, bytes compared along edges in pieces
  */
 struct npuv_limits {
 	u64 max_blob;
