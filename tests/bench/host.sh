@@ -63,3 +63,25 @@ else
 fi
 echo "== packing core: growth"
 "$bench_pack" grow
+
+# Order, addresses and spilling together; exits with an error if a known optimum is missed.
+bench_cosma=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_cosma
+if [ "$graphs" != "$top/tests/graphs" ]; then
+	set --
+	for name in resnet50 resnext50_32x4d fcn_resnet50 s3d lraspp_mobilenet_v3_large \
+		deeplabv3_resnet50 densenet121 r2plus1d_18 vit_b_16 transformer; do
+		set -- "$@" "$graphs/$name.json"
+	done
+	echo "== cosma: ten networks, activations"
+	"$bench_cosma" "$@"
+	echo "== cosma: ten networks, with parameters"
+	"$bench_cosma" -p "$@"
+	set --
+	for name in pnasnet5large nasnetalarge amoebanetd_18_256 darts_imagenet; do
+		set -- "$@" "$graphs/$name.fused.json" "$graphs/$name.json"
+	done
+	echo "== cosma: networks found by search, fused and not"
+	"$bench_cosma" "$@"
+else
+	echo "WARNING: no shared graphs, so cosma is not measured" >&2
+fi

@@ -153,7 +153,7 @@ static void finish(struct exhaustive *all, struct position *position, uint32_t v
 	for (uint32_t u = 0; u < all->graph->op_count; u++)
 		if (!(position->ran >> u & 1))
 			wanted |= all->reads[u];
-	for (uint32_t t = 0; t < all->graph->tensor_count; t++) {
+	for (uint32_t t = 0; t < EXHAUSTIVE_TENSORS; t++) {
 		if (wanted >> t & 1)
 			continue;
 		position->at[t] = OFF;

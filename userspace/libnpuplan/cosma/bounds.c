@@ -39,6 +39,8 @@ struct front_critical {
  * struct cosma_front_bound - a front's critical operators, by group
  * @base: sum of what groups ask for that the state has no say in
  * @alone: most that any single one of these asks for
+ * @first: per group, its first one in @critical; behind the last group come those
+ *	of no group
  * @floor: per group, most of those without a say
  */
 struct cosma_front_bound {
@@ -49,6 +51,7 @@ struct cosma_front_bound {
 	struct front_critical *critical;
 	int64_t *floor;
 	struct front_item *item;
+	uint32_t *first;
 };
 
 /* Room to work in; grown when needed. */
@@ -229,12 +232,34 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_front *fro
 	return err;
 }
 
+/* Critical operators by group, in the order they were found. */
+static void sort_critical(struct cosma_front_bound *bound, const struct cosma_scratch *scratch)
+{
+	uint32_t groups = bound->group_count, filled = 0;
+
+	for (uint32_t g = 0; g <= groups; g++) {
+		bound->first[g] = filled;
+		for (uint32_t i = 0; i < bound->critical_count; i++) {
+			const struct front_critical *critical = &scratch->critical[i];
+			bool grouped = critical->group != NPUMEM_NONE;
+
+			if ((grouped ? scratch->slot[critical->group] : groups) != g)
+				continue;
+			bound->critical[filled++] = *critical;
+			if (grouped)
+				bound->floor[g] = scratch->floor[critical->group];
+		}
+	}
+}
+
 /* Everything in one block, so that one free() ends it. */
 static int store(struct cosma_front *front, const struct cosma_scratch *scratch,
 		 const struct cosma_front_bound *made, uint32_t items, uint64_t *bytes)
 {
-	size_t size = sizeof(*made) + made->critical_count * sizeof(*made->critical) +
-		      made->group_count * sizeof(*made->floor) + items * sizeof(*made->item);
+	size_t size = sizeof(*made) + items * sizeof(*made->item) +
+		      made->group_count * sizeof(*made->floor) +
+		      made->critical_count * sizeof(*made->critical) +
+		      (made->group_count + 1) * sizeof(*made->first);
 	struct cosma_front_bound *bound = malloc(size);
 
 	if (!bound)
@@ -243,17 +268,10 @@ static int store(struct cosma_front *front, const struct cosma_scratch *scratch,
 	bound->item = (struct front_item *)(bound + 1);
 	bound->floor = (int64_t *)(bound->item + items);
 	bound->critical = (struct front_critical *)(bound->floor + made->group_count);
+	bound->first = (uint32_t *)(bound->critical + made->critical_count);
 	if (items)
 		memcpy(bound->item, scratch->item, items * sizeof(*bound->item));
-	memcpy(bound->critical, scratch->critical, made->critical_count * sizeof(*bound->critical));
-	for (uint32_t i = 0; i < made->critical_count; i++) {
-		uint32_t group = bound->critical[i].group;
-
-		if (group == NPUMEM_NONE)
-			continue;
-		bound->critical[i].group = scratch->slot[group];
-		bound->floor[scratch->slot[group]] = scratch->floor[group];
-	}
+	sort_critical(bound, scratch);
 	front->bound = bound;
 	*bytes += size;
 	return 0;
@@ -361,61 +379,55 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_front *front,
 	return cosma_cover(scratch->cover, count, excess, &bounds->work);
 }
 
+/* What a group asks for: the most that one of it does. */
+static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_front *front,
+			 const uint64_t *masks, uint32_t group)
+{
+	const struct cosma_front_bound *bound = front->bound;
+	const struct front_critical *best = NULL;
+	struct cosma_scratch *scratch = bounds->scratch;
+	int64_t most = bound->floor[group], asked;
+	uint32_t first = bound->first[group], end = bound->first[group + 1], taken;
+
+	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
+		asked = ask(bounds, front, masks, &bound->critical[i], GROUP, &taken);
+		most = asked > most ? asked : most;
+	}
+	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
+		asked = ask(bounds, front, masks, &bound->critical[i], GROUP_ADDERS, &taken);
+		if (asked <= most)
+			continue;
+		most = asked;
+		best = &bound->critical[i];
+	}
+	if (!best || most == COSMA_NEVER)
+		return most;
+	/* Once more, to know whom it took. */
+	ask(bounds, front, masks, best, GROUP_ADDERS, &taken);
+	for (uint32_t i = 0; i < taken; i++)
+		scratch->used[scratch->taken[i]] = scratch->stamp;
+	return most;
+}
+
 int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_front *front, const uint64_t *masks,
 		    int64_t *out, uint64_t *bytes)
 {
-	struct cosma_scratch *scratch = bounds->scratch;
-	int64_t sum, alone, most = 0;
-	uint32_t taken = 0;
-	int err = 0;
+	int64_t sum, alone;
+	uint32_t taken;
+	int err = front->bound ? 0 : prepare(bounds, front, bytes);
 
-	if (!front->bound)
-		err = prepare(bounds, front, bytes);
 	if (err)
 		return err;
+	*out = COSMA_NEVER;
 	sum = front->bound->base;
 	alone = front->bound->alone;
-	scratch->stamp++;
+	bounds->scratch->stamp++;
 	for (uint32_t g = 0; g < front->bound->group_count; g++) {
-		uint32_t best_from = 0, best_count = 0;
+		int64_t most = ask_group(bounds, front, masks, g);
 
-		most = front->bound->floor[g];
-		for (uint32_t i = 0; i < front->bound->critical_count; i++) {
-			const struct front_critical *critical = &front->bound->critical[i];
-			int64_t asked;
-
-			if (critical->group != g)
-				continue;
-			asked = ask(bounds, front, masks, critical, GROUP, &taken);
-			most = asked > most ? asked : most;
-			if (most == COSMA_NEVER)
-				break;
-		}
-		for (uint32_t i = 0; i < front->bound->critical_count; i++) {
-			const struct front_critical *critical = &front->bound->critical[i];
-			int64_t asked;
-
-			if (critical->group != g || most == COSMA_NEVER)
-				continue;
-			asked = ask(bounds, front, masks, critical, GROUP_ADDERS, &taken);
-			if (asked <= most)
-				continue;
-			most = asked;
-			best_from = i + 1;
-			best_count = taken;
-		}
-		if (most == COSMA_NEVER) {
-			*out = COSMA_NEVER;
+		if (most == COSMA_NEVER)
 			return 0;
-		}
 		sum += most;
-		if (!best_count)
-			continue;
-		/* Once more, to know whom it took. */
-		ask(bounds, front, masks, &front->bound->critical[best_from - 1], GROUP_ADDERS,
-		    &taken);
-		for (uint32_t i = 0; i < taken; i++)
-			scratch->used[scratch->taken[i]] = scratch->stamp;
 	}
 	for (uint32_t i = 0; i < front->bound->critical_count && alone != COSMA_NEVER; i++) {
 		int64_t asked =

@@ -80,12 +80,16 @@ static bool is_live(const struct cosma_model *model, const uint64_t *executed, u
 static int front_fill(struct cosma_front *front, const struct cosma_board *board)
 {
 	const struct cosma_model *model = board->model;
+	uint32_t *live = malloc((model->tensor_count + 1) * sizeof(*live)), *smaller;
 	uint32_t count = 0;
 
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		count += is_live(model, board->executed, x);
+	for (uint32_t x = 0; x < model->tensor_count && live; x++)
+		if (is_live(model, board->executed, x))
+			live[count++] = x;
+	smaller = live ? realloc(live, (count + 1) * sizeof(*live)) : NULL;
+	front->live = smaller ? smaller : live;
+	front->live_count = count;
 	front->executed = malloc((model->words + 1) * sizeof(*front->executed));
-	front->live = malloc((count + 1) * sizeof(*front->live));
 	front->ready = malloc((board->ready_count + 1) * sizeof(*front->ready));
 	if (!front->executed || !front->live || !front->ready) {
 		free(front->executed);
@@ -94,9 +98,6 @@ static int front_fill(struct cosma_front *front, const struct cosma_board *board
 		return -ENOMEM;
 	}
 	memcpy(front->executed, board->executed, model->words * sizeof(*front->executed));
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		if (is_live(model, board->executed, x))
-			front->live[front->live_count++] = x;
 	front->words = (count + 63) / 64;
 	/* Ascending, so that what is tried first does not depend on the way here. */
 	for (uint32_t i = 0; i < board->ready_count; i++) {
