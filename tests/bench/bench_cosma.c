@@ -6,7 +6,7 @@
  * if an optimal value known for the network is missed.
  *
  * usage: bench_cosma [-p] [-d SECONDS] GRAPH.json...
- *	-p  with parameters; -d  deadline for each plan, 10 by default
+ *	-p  with parameters; -d  deadline for each plan, 60 by default
  */
 #include <inttypes.h>
 #include <libgen.h>
@@ -221,7 +221,7 @@ int main(int argc, char **argv)
 {
 	static const char *const names[SCHEMES] = { "default x Belady", "default x greedy",
 						    "MPMF x Belady", "MPMF x greedy" };
-	struct npuplan_cosma_options options = { .deadline_seconds = 10 };
+	struct npuplan_cosma_options options = { .deadline_seconds = 60 };
 	struct totals totals = { 0 };
 	double mean = 0;
 	int c;

@@ -23,6 +23,8 @@
 #define PIECE_WORK 2000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */
 #define MAX_FREED  16
+/* Operators of a graph that is searched at all. */
+#define MAX_OPS	   2048
 
 /** struct dead - state from which no schedule within @slack is complete */
 struct dead {
@@ -41,6 +43,7 @@ struct dead {
  *	@left[first_left[p]..first_left[p + 1])
  * @rank: per operator, what is tried first
  * @level: cost allowed; @next: least cost that was cut off
+ * @held: bytes, without the fronts', @base of them from the start on; @told: bytes the run knows of
  * @back: position to go back to after a conflict
  * @complete: nothing was left out
  */
@@ -64,6 +67,8 @@ struct exact {
 	uint32_t left_room;
 	uint64_t work_end;
 	uint64_t held;
+	uint64_t base;
+	uint64_t told;
 	int64_t level;
 	int64_t next;
 	uint32_t back;
@@ -74,7 +79,12 @@ struct exact {
 
 static bool is_over(struct exact *exact)
 {
-	return exact->solve->run.work >= exact->work_end || cosma_run_over(&exact->solve->run);
+	struct cosma_run *run = &exact->solve->run;
+	uint64_t now = exact->held + exact->fronts.bytes;
+	bool within = cosma_run_hold(run, (int64_t)(now - exact->told));
+
+	exact->told = now;
+	return !within || run->work >= exact->work_end || cosma_run_over(run);
 }
 
 /* --------------------------------------------------------- states that are dead */
@@ -112,6 +122,7 @@ static void forget_dead(struct exact *exact)
 		free(exact->dead[i].masks);
 	memset(exact->dead, 0, exact->dead_room * sizeof(*exact->dead));
 	exact->dead_count = 0;
+	exact->held = exact->base;
 }
 
 static int grow_dead(struct exact *exact)
@@ -479,6 +490,9 @@ static int exact_init(struct exact *exact)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);
+	exact->base =
+		n * (n * sizeof(uint32_t) + (model->words + model->tensor_count / 32 + 2) * 8);
+	exact->held = exact->base;
 	err = err ? err :
 		    cosma_bounds_init(&exact->bounds, model,
 				      (int64_t)exact->solve->options->budget);
@@ -497,8 +511,12 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide, u
 		.work_end = solve->run.work + work_limit,
 		.complete = true,
 	};
-	int outcome = exact_init(&exact);
+	int outcome;
 
+	/* It calls itself once an operator, and has a board for each. */
+	if (solve->model.op_count > MAX_OPS)
+		return COSMA_STOPPED;
+	outcome = exact_init(&exact);
 	while (!outcome) {
 		if (solve->found && (uint64_t)exact.level >= solve->run.incumbent) {
 			outcome = COSMA_SOLVED;
@@ -531,6 +549,7 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide, u
 	}
 	if (outcome == COSMA_SOLVED)
 		*level = exact.level;
+	cosma_run_hold(&solve->run, -(int64_t)exact.told);
 	exact_fini(&exact);
 	return outcome;
 }

@@ -260,8 +260,9 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	/* A child is never below its parent. */
 	if (parent != NPUMEM_NONE && search->state[parent].bound > state->bound)
 		state->bound = search->state[parent].bound;
-	memcpy(search->masks + search->masks_used, search->packed,
-	       2 * front->words * sizeof(*search->packed));
+	if (front->words)
+		memcpy(search->masks + search->masks_used, search->packed,
+		       2 * front->words * sizeof(*search->packed));
 	search->masks_used += 2 * front->words;
 	if (evicted + count)
 		memcpy(search->pool + search->pool_used, path,
