@@ -83,6 +83,26 @@ shown() {
 }
 check 'show says where an alias is' shown
 
+# in 4 -> x 8 -> relu, in place: y 8
+cat >relu.json <<'EOF'
+{"name": "relu", "tensors": [
+ {"id": 0, "name": "in", "shape": [], "bytes": 4, "kind": "input"},
+ {"id": 1, "name": "x", "shape": [], "bytes": 8, "kind": "activation"},
+ {"id": 2, "name": "y", "shape": [], "bytes": 8, "kind": "output"}],
+"ops": [
+ {"id": 0, "name": "f", "type": "f", "inputs": [0], "outputs": [1]},
+ {"id": 1, "name": "g", "type": "relu", "inputs": [1], "outputs": [2],
+  "attrs": {"inplace": true}}]}
+EOF
+check 'an operator works in place' is 'at[1] == at[2] and s["arena"] == 12 == s["lower_bound"]' relu.json
+# Of the two of them one has the bytes: no "!" for bytes that two tensors have.
+drawn() {
+	"$ctl" plan relu.json -o p.json && "$ctl" verify relu.json p.json &&
+		"$ctl" show --graph relu.json --columns 8 p.json >text && cat text &&
+		grep -q '^    1: .*2222.* (1k) g$' text && ! grep -q '!' text
+}
+check 'show draws what works in place' drawn
+
 # --------------------------------------------------------------- external
 check '--external leaves tensors out' \
 	is 'at.keys() == {2, 3} and s["arena"] == 8 and p["external"] == [0, 1]' \

@@ -197,6 +197,48 @@ static bool is_drawn(const struct npuplan_plan *plan, const bool *entered, uint3
 	return false;
 }
 
+static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
+{
+	const struct npuplan_tensor *tensor = &graph->tensors[graph->tiles[tile].tensor];
+
+	return tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_of : graph->tiles[tile].tensor;
+}
+
+/*
+ * Whether a placement's bytes are taken, at its last position, by an in-place
+ * operator: they are the writer's then, and nobody is in anybody's way.
+ */
+static bool is_taken(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		     uint32_t placement, uint32_t position)
+{
+	const struct npumem_placement *at = &plan->placements[placement];
+	const struct npumem_position *entry = &plan->positions[position];
+	const struct npuplan_step *step;
+
+	if (at->to != position || entry->kind != NPUMEM_POSITION_STEP ||
+	    entry->index >= graph->step_count)
+		return false;
+	step = &graph->steps[entry->index];
+	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++) {
+		const struct npumem_access *write = &graph->accesses[a];
+
+		if (write->inplace == NPUMEM_NONE ||
+		    base_tensor(graph, graph->accesses[step->first_access + write->inplace].tile) !=
+			    at->tensor)
+			continue;
+		for (uint32_t i = 0; i < plan->placement_count; i++) {
+			const struct npumem_placement *other = &plan->placements[i];
+
+			if (other->tensor == base_tensor(graph, write->tile) &&
+			    other->from <= position && other->to >= position &&
+			    other->offset < at->offset + extent(at) &&
+			    at->offset < other->offset + extent(other))
+				return true;
+		}
+	}
+	return false;
+}
+
 static void print_positions(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			    uint32_t instance, const bool *entered, unsigned int columns, FILE *out)
 {
@@ -212,7 +254,8 @@ static void print_positions(const struct npuplan_graph *graph, const struct npup
 			const struct npumem_placement *placement = &plan->placements[i];
 
 			if (placement->block != instance || placement->from > p ||
-			    placement->to < p || is_drawn(plan, entered, i, p))
+			    placement->to < p || is_drawn(plan, entered, i, p) ||
+			    is_taken(graph, plan, i, p))
 				continue;
 			live += extent(placement);
 			draw(line, columns, plan->info.arena_size, placement);

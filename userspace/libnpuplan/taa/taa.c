@@ -53,6 +53,15 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 	return fixed;
 }
 
+/* The paper's tiles are of one tensor: it knows no bytes that have several names. */
+static bool has_aliases(const struct npuplan_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+			return true;
+	return false;
+}
+
 static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 		     struct npuplan_packing *packing)
 {
@@ -63,8 +72,8 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	uint32_t *order = malloc(n * sizeof(*order) + 1);
 	uint64_t *offsets = calloc(n + 1, sizeof(*offsets)), work = 0;
 	struct npuplan_conflicts overlap;
-	struct npuplan_taa taa;
-	int err = npuplan_taa_init(&taa, problem);
+	struct npuplan_taa taa = { 0 };
+	int err = has_aliases(problem->graph) ? -EOPNOTSUPP : npuplan_taa_init(&taa, problem);
 
 	if (!order || !offsets)
 		err = err ? err : -ENOMEM;
@@ -184,6 +193,9 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 				error, err,
 				"%s: too many tiles for TAA's paper engine (%llu steps)",
 				problem->graph->name, PAPER_WORK);
+		if (err == -EOPNOTSUPP)
+			return npuplan_fail(error, err, "%s: this planner plans no aliases",
+					    problem->graph->name);
 		if (err && err != -EADDRINUSE)
 			return npuplan_fail(error, err, "TAA's paper engine: %s", strerror(-err));
 		return finish(problem, packing, err, error);
