@@ -105,6 +105,7 @@ int npuplan_peak_find(const struct npuplan_graph *graph, const struct npuplan_op
 		tensors = malloc(graph->tensor_count * sizeof(*tensors) + 1);
 		err = tensors ? 0 : -ENOMEM;
 		again.arena_budget = 0;
+		again.progress = NULL;
 		if (peak->count)
 			again.deadline_seconds /= peak->count;
 	}
