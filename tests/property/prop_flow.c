@@ -414,7 +414,7 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	uint32_t programs = argc > 2 ? strtoul(argv[2], NULL, 0) : 400;
+	uint32_t programs = argc > 2 ? strtoul(argv[2], NULL, 0) : 150;
 	struct tally tally = { 0 };
 	unsigned int planners = 0;
 

@@ -452,15 +452,18 @@ static int add_first(struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t *used = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
+	uint32_t *key = malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
+	int err = used && key ? 0 : -ENOMEM;
 	uint32_t count = 0;
 
-	if (!used)
-		return -ENOMEM;
-	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++)
+	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1] && !err; i++)
 		if (flow->names[i].live_in)
-			s->key[count++] = used[group_of(flow, i)]++;
+			key[count++] = used[group_of(flow, i)]++;
+	if (!err)
+		err = add_instance(s, 0, key);
 	free(used);
-	return add_instance(s, 0, s->key);
+	free(key);
+	return err;
 }
 
 static int allocate(struct search *s)

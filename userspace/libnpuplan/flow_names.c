@@ -297,6 +297,21 @@ static int note_uses(struct builder *b)
 	return err;
 }
 
+/* Outputs and state; an output alias keeps the bytes of its base. */
+static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
+{
+	memset(out, 0, b->sets.words * sizeof(*out));
+	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
+		const struct npuplan_tensor *tensor = &b->graph->tensors[i];
+		uint32_t base = b->flow->bases[i];
+
+		if (tensor->kind != NPUMEM_TENSOR_OUTPUT && tensor->kind != NPUMEM_TENSOR_STATE)
+			continue;
+		if (b->in_arena[base] && (!whole || tensor->size == b->graph->tensors[base].size))
+			add(out, base);
+	}
+}
+
 /* What an edge needs of the block that it leaves; @out: room for a set. */
 static void edge_needs(const struct builder *b, const uint64_t *live, uint32_t edge, uint64_t *out)
 {
@@ -305,11 +320,7 @@ static void edge_needs(const struct builder *b, const uint64_t *live, uint32_t e
 	const uint64_t *in;
 
 	if (e->to == NPUMEM_NONE) {
-		memset(out, 0, b->sets.words * sizeof(*out));
-		for (uint32_t i = 0; i < b->graph->tensor_count; i++)
-			if (b->in_arena[i] && (b->graph->tensors[i].kind == NPUMEM_TENSOR_OUTPUT ||
-					       b->graph->tensors[i].kind == NPUMEM_TENSOR_STATE))
-				add(out, i);
+		exit_needs(b, live == b->sets.whole_live, out);
 		return;
 	}
 	in = live + (size_t)e->to * b->sets.words;

@@ -295,15 +295,18 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 		     struct npumem_view *view)
 {
 	static const char *const known[] = { "tensor", "type", "loop", "repeat", "slots", NULL };
-	const char *type = json_string_value(json_object_get(object, "type"));
+	const char *name = json_string_value(json_object_get(object, "type"));
+	uint32_t type = NPUMEM_VIEW_FIRST_CYCLIC;
 	const json_t *slots = NULL;
 	uint64_t loop = 0, repeat = 0;
 	int err;
 
+	while (type && (!name || strcmp(name, view_types[type])))
+		type--;
 	err = plan_json_fields(r, object, known);
 	if (!err)
 		err = plan_json_tensor(r, object, "tensor", &view->tensor);
-	if (!err && (!type || (strcmp(type, view_types[1]) && strcmp(type, view_types[2]))))
+	if (!err && !type)
 		err = plan_json_fail(r, -EBADMSG, "type", "expected cyclic or first_cyclic");
 	if (!err && !r->graph->edge_count)
 		err = plan_json_fail(r, -EINVAL, "loop", "graph %s has no edges", r->graph->name);
@@ -315,7 +318,7 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 		err = get_array(r, object, "slots", true, &slots);
 	if (err)
 		return err;
-	view->type = strcmp(type, view_types[1]) ? NPUMEM_VIEW_FIRST_CYCLIC : NPUMEM_VIEW_CYCLIC;
+	view->type = type;
 	view->loop = loop;
 	view->repeat = repeat;
 	view->first_slot = r->plan->view_slot_count;
