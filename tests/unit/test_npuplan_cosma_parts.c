@@ -8,6 +8,7 @@
 #include "cosma/cuts.h"
 #include "cosma/evict.h"
 #include "cosma/nogoods.h"
+#include "cosma/windows.h"
 
 static uint32_t next_random(uint64_t *state)
 {
@@ -312,13 +313,115 @@ static void test_nogoods(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Residual blocks: t -> a -> b, (t, b) -> the next t. */
+static struct npuplan_graph *residual(uint32_t blocks)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("residual");
+	uint32_t t = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+
+	for (uint32_t i = 0; i < blocks; i++) {
+		uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 10 + i % 3);
+		uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 8);
+		uint32_t next = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 8);
+
+		build_op(graph, "a", t, NPUMEM_NONE, NPUMEM_NONE, a);
+		build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+		build_op(graph, "add", t, b, NPUMEM_NONE, next);
+		t = next;
+	}
+	build_op(graph, "out", t, NPUMEM_NONE, NPUMEM_NONE,
+		 build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 8));
+	return graph;
+}
+
+static void test_windows(void **state)
+{
+	struct npuplan_graph *graph = residual(8);
+	struct npuplan_cosma_options options = { .budget = 24 };
+	uint32_t window[25], count, size[25] = { 0 };
+	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .stage_goals = 4 };
+	struct cosma_path path;
+	struct cosma_model model;
+	struct cosma_run run;
+	int64_t least, bound, unused;
+
+	model_of(&model, graph);
+	cosma_run_start(&run, &options);
+	query.model = &model;
+	assert_int_equal(cosma_search(&query, &run, &path, &bound), COSMA_SOLVED);
+	least = path.cost;
+	assert_int_equal(bound, least);
+	/* In each block but the first, whose t has a host copy, t is away while b is made. */
+	assert_true(least > 0);
+	cosma_path_fini(&path);
+	for (uint32_t low = 2; low <= 12; low++) {
+		assert_int_equal(cosma_windows_cut(&model, low, 2 * low, window, &count), 0);
+		memset(size, 0, sizeof(size));
+		for (uint32_t v = 0; v < model.op_count; v++) {
+			assert_true(window[v] < count);
+			assert_true(!v || window[v] >= window[v - 1]);
+			size[window[v]]++;
+		}
+		for (uint32_t w = 0; w < count; w++)
+			assert_true(size[w] <= 2 * low && (size[w] >= low || w + 1 == count));
+		assert_int_equal(cosma_windows_bound(&model, 24, window, count, NULL, 1000, &run,
+						     &bound),
+				 0);
+		assert_true(bound <= least);
+		query.stage = window;
+		assert_int_equal(cosma_search(&query, &run, &path, &unused), COSMA_FOUND);
+		assert_true(path.cost >= least);
+		cosma_path_fini(&path);
+	}
+	/* One window is the whole. */
+	memset(window, 0, sizeof(window));
+	assert_int_equal(cosma_windows_bound(&model, 24, window, 1, NULL, 0, &run, &bound), 0);
+	assert_int_equal(bound, least);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
+/* With room enough residual blocks run at once, all of them; else nothing does. */
+static void test_closure(void **state)
+{
+	struct npuplan_graph *graph = residual(3);
+	uint32_t path[10], count = 0;
+	struct cosma_board board;
+	struct cosma_model model;
+
+	model_of(&model, graph);
+	assert_int_equal(cosma_board_init(&board, &model), 0);
+	cosma_board_start(&board);
+	/* Where the input comes from the host, it is not on chip yet. */
+	cosma_board_close(&board, 100, false, path, &count);
+	assert_int_equal(count, 0);
+	cosma_board_run(&board, 0);
+	cosma_board_run(&board, 1);
+	cosma_board_run(&board, 2);
+	/* The second block needs 27 bytes, the third 28. */
+	cosma_board_close(&board, 26, false, path, &count);
+	assert_int_equal(count, 0);
+	cosma_board_close(&board, 27, false, path, &count);
+	assert_int_equal(count, 3);
+	for (uint32_t i = 0; i < count; i++)
+		assert_int_equal(path[i], 3 + i);
+	assert_int_equal(board.on_bytes, 8);
+	cosma_board_close(&board, 28, false, path, &count);
+	assert_int_equal(count, 7);
+	assert_int_equal(board.done, model.op_count);
+	cosma_board_fini(&board);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cover),	 cmocka_unit_test(test_cover_many),
 		cmocka_unit_test(test_cuts),	 cmocka_unit_test(test_part),
 		cmocka_unit_test(test_critical), cmocka_unit_test(test_evict),
-		cmocka_unit_test(test_nogoods),
+		cmocka_unit_test(test_nogoods),	 cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_closure),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
