@@ -197,7 +197,8 @@ static int bench(char *path, const struct settings *settings)
 {
 	static const char *const planners[] = { "shared-objects", "greedy", "taa-paper", "taa" };
 	struct npuplan_graph *graph = NULL;
-	struct npuplan_problem problem = { .alignment = 1 };
+	static const struct npuplan_options asked;
+	struct npuplan_problem problem = { .options = &asked, .alignment = 1 };
 	struct npuplan_checked checked = { 0 };
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *whole = NULL;
@@ -278,7 +279,9 @@ static int growth(void)
 		struct npuplan_options options = { .planner = "taa" };
 		struct npuplan_error error = { "" };
 		struct npuplan_graph *graph = chain(ops[i], 1024, &error);
-		struct npuplan_problem problem = { .graph = graph, .alignment = 1 };
+		struct npuplan_problem problem = { .graph = graph,
+						   .options = &options,
+						   .alignment = 1 };
 		struct npuplan_checked checked = { 0 };
 		struct npuplan_plan *plan = NULL;
 		struct outcome outcome = { 0 };

@@ -287,6 +287,10 @@ static void test_planners(void **state)
 		{ "shared-objects", 8, 64, NPUMEM_PLAN_FEASIBLE },
 		{ "taa-paper", 8, 32, NPUMEM_PLAN_OPTIMAL },
 		{ "taa", 8, 32, NPUMEM_PLAN_OPTIMAL },
+		/* Proofs about whole tensors are none about tiles; the default knows tiles. */
+		{ "exact", 1, 64, NPUMEM_PLAN_OPTIMAL },
+		{ "exact", 8, 64, NPUMEM_PLAN_FEASIBLE },
+		{ "auto", 8, 32, NPUMEM_PLAN_OPTIMAL },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -295,6 +299,7 @@ static void test_planners(void **state)
 
 		assert_int_equal(plan->info.arena_size, cases[i].arena);
 		assert_int_equal(plan->info.status, cases[i].status);
+		assert_int_equal(plan->info.lower_bound, cases[i].bands == 1 ? 64 : 32);
 		npuplan_plan_free(plan);
 		npuplan_graph_free(graph);
 	}

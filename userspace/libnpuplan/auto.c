@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Portfolio: the greedy planners, NNC, then the exact search, until one is at the
+ * Portfolio: the greedy planners, TAA, NNC, then the exact search, until one is at the
  * lower bound or the limit of work or time is reached. Never worse than the best of
  * the greedy ones that there was time for, since it runs them all and keeps the
  * best.
@@ -10,6 +10,7 @@
 
 #include "first_fit.h"
 #include "planners.h"
+#include "taa/taa.h"
 
 /*
  * Work if no limit is asked for, of NNC and of the search: some tenths of a second
@@ -23,6 +24,7 @@
  * @problem: as it was given, with what its lower bound has become
  * @best: best packing so far; top UINT64_MAX: none yet
  * @options: what members are given
+ * @whole: what members prove of whole tensors is true of plans
  * @stopped: the caller wants no more
  */
 struct portfolio {
@@ -30,6 +32,7 @@ struct portfolio {
 	const struct npuplan_problem *asked;
 	struct npuplan_packing *best;
 	struct npuplan_options options;
+	bool whole;
 	bool stopped;
 };
 
@@ -40,7 +43,7 @@ static int on_progress(void *context, const struct npuplan_pack_progress *member
 	struct npuplan_packing *best = portfolio->best;
 	uint64_t top = member->top < best->top ? member->top : best->top;
 
-	if (best->lower_bound < member->lower_bound)
+	if (portfolio->whole && best->lower_bound < member->lower_bound)
 		best->lower_bound = member->lower_bound;
 	if (!portfolio->stopped)
 		portfolio->stopped = npuplan_tell(portfolio->asked, top, best->lower_bound,
@@ -72,12 +75,14 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 		.lower_bound = best->lower_bound,
 	};
 	struct npuplan_error why = { "" };
-	int err;
+	int err = -ENOMEM;
 
 	portfolio->options.work_limit = work_limit;
 	portfolio->problem.lower_bound = best->lower_bound;
-	err = found.offsets ? pack(&portfolio->problem, argument, &found, &why) :
-			      npuplan_fail(&why, -ENOMEM, "out of memory");
+	if (found.offsets)
+		err = pack(&portfolio->problem, argument, &found, &why);
+	else
+		npuplan_fail(&why, err, "out of memory");
 	if (err == -ENOMEM && best->top != UINT64_MAX) {
 		/* Searching takes more memory than what has a packing already. */
 		portfolio->stopped = true;
@@ -116,6 +121,7 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		.asked = problem,
 		.best = packing,
 		.options = *problem->options,
+		.whole = npuplan_lives_whole(problem),
 	};
 	uint64_t n = problem->item_count, limit;
 	int err = 0;
@@ -126,6 +132,11 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	portfolio.problem.options = &portfolio.options;
 	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
+	/* Where tensors live part by part, part by part; the others place them whole. */
+	limit = share(&portfolio, NPUPLAN_TAA_WORK);
+	if (!err && !is_over(&portfolio) && problem->graph->block_count == 1 &&
+	    !problem->graph->edge_count && !portfolio.whole)
+		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
 	/* One round of NNC may take n^2. */
 	limit = share(&portfolio, NNC_WORK);
 	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK)

@@ -86,7 +86,12 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		return npuplan_pack_greedy(problem, NPUPLAN_BY_SIZE, packing, error);
 	packing->top = result.top;
 	packing->work += result.work;
-	packing->lower_bound = result.lower_bound;
-	packing->status = result.status;
+	if (npuplan_lives_whole(problem)) {
+		packing->lower_bound = result.lower_bound;
+		packing->status = result.status;
+	} else {
+		packing->status = result.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+								       NPUMEM_PLAN_FEASIBLE;
+	}
 	return 0;
 }

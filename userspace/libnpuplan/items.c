@@ -132,3 +132,16 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error
 				    strerror(-err));
 	return 0;
 }
+
+bool npuplan_lives_whole(const struct npuplan_problem *problem)
+{
+	/* Of a graph with loops and branches the items have live ranges of their own. */
+	if (!problem->live.atom_count)
+		return true;
+	if (problem->live.atom_count != problem->item_count)
+		return false;
+	for (uint32_t i = 0; i < problem->item_count; i++)
+		if (problem->live.atoms[i].length != problem->items[i].size)
+			return false;
+	return true;
+}

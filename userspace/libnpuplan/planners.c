@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "planners.h"
-#include "taa/taa.h"
 
 #include <string.h>
 
 #include "first_fit.h"
 #include "nnc.h"
+#include "taa/taa.h"
 
 static const struct npuplan_planner planners[] = {
 	{ "auto", 0, npuplan_pack_auto },

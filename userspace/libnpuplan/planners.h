@@ -74,6 +74,13 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error
 int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
 			    const struct npuplan_liveness *live);
 
+/** npuplan_lives_whole() - each tensor's bytes all live from its start to its end
+ *
+ * If not, tiles may go below what whole tensors need (taa/taa.h), and a proof about
+ * whole tensors is none about plans.
+ */
+bool npuplan_lives_whole(const struct npuplan_problem *problem);
+
 /* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);

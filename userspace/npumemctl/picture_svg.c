@@ -65,20 +65,21 @@ static void write_bytes(FILE *out, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	unsigned int unit = 0;
-	uint64_t tenths = 10 * bytes;
+	uint64_t hundredths = 100 * bytes;
 
-	if (bytes > UINT64_MAX / 16) {
+	if (bytes > UINT64_MAX / 128) {
 		fprintf(out, "%" PRIu64 " B", bytes);
 		return;
 	}
-	while (tenths >= 10240 && unit < 4) {
-		tenths = (tenths + 512) / 1024;
+	while (hundredths >= 102400 && unit < 4) {
+		hundredths = (hundredths + 512) / 1024;
 		unit++;
 	}
-	if (tenths % 10 && unit)
-		fprintf(out, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, units[unit]);
-	else
-		fprintf(out, "%" PRIu64 " %s", tenths / 10, units[unit]);
+	fprintf(out, "%" PRIu64, hundredths / 100);
+	if (hundredths % 100)
+		fprintf(out, hundredths % 10 ? ".%02" PRIu64 : ".%" PRIu64,
+			hundredths % 10 ? hundredths % 100 : hundredths % 100 / 10);
+	fprintf(out, " %s", units[unit]);
 }
 
 void picture_write_position(FILE *out, const struct picture *picture, uint32_t position)

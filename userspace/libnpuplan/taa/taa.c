@@ -11,9 +11,6 @@
 /* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
 #define PAPER_WORK  2000000000ull
 #define BESIDE_WORK 20000000ull
-/* What the search adds to first fit where that misses the bound: milliseconds. */
-#define SEARCH_WORK 2000000ull
-
 static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
 		 uint32_t item_count)
 {
@@ -113,9 +110,12 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		.lower_bound = problem->lower_bound,
 		.alignment = problem->alignment,
 	};
+	const struct npuplan_options *asked = problem->options;
 	struct npuplan_pack_options options = {
-		.work_limit = SEARCH_WORK,
+		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
 		.deadline_seconds = seconds_left(problem),
+		.progress = asked->progress,
+		.context = asked->context,
 	};
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;

@@ -14,6 +14,12 @@ enum npuplan_taa_engine {
 	NPUPLAN_TAA_PAPER, /* tensor_allocate.h: three sort orders, the best kept */
 };
 
+/*
+ * Units of work of the exact engine, if none are asked for: what search adds where
+ * first fit misses the lower bound. Milliseconds.
+ */
+#define NPUPLAN_TAA_WORK 2000000ull
+
 /* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
