@@ -330,10 +330,6 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
 		return fail_instances(s, block);
 	err = npuplan_grow(&flow->instances, count, sizeof(*flow->instances));
-	if (!err)
-		err = npuplan_grow(&s->before, count, sizeof(*s->before));
-	if (!err)
-		err = npuplan_grow(&s->chain, count, sizeof(*s->chain));
 	if (err)
 		return err;
 	added = &flow->instances[count];
@@ -475,7 +471,9 @@ static int allocate(struct search *s)
 	s->last_of = malloc((size_t)blocks * sizeof(*s->last_of) + 1);
 	s->alone = malloc((size_t)flow->graph->tensor_count * sizeof(*s->alone) + 1);
 	s->buckets = malloc(BUCKETS * sizeof(*s->buckets));
-	if (!s->in_count || !s->last_of || !s->alone || !s->buckets)
+	s->before = malloc(NPUPLAN_MAX_INSTANCES * sizeof(*s->before));
+	s->chain = malloc(NPUPLAN_MAX_INSTANCES * sizeof(*s->chain));
+	if (!s->in_count || !s->last_of || !s->alone || !s->buckets || !s->before || !s->chain)
 		return -ENOMEM;
 	memset(s->buckets, 0xff, BUCKETS * sizeof(*s->buckets));
 	memset(s->alone, true, flow->graph->tensor_count);

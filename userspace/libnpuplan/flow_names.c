@@ -15,6 +15,7 @@
  * @def: written by the block, so that no earlier value is needed
  * @live, @whole_live: needed on entry
  * @always: one set: in the arena for good (parameters)
+ * @out, @scratch: one set each, for a block at hand
  * @words: of a set
  */
 struct sets {
@@ -25,6 +26,7 @@ struct sets {
 	uint64_t *whole_live;
 	uint64_t *out;
 	uint64_t *always;
+	uint64_t *scratch;
 	uint32_t words;
 	uint32_t blocks;
 };
@@ -584,15 +586,7 @@ static int allocate(struct builder *b)
 {
 	size_t tensors = b->graph->tensor_count, blocks = b->graph->block_count;
 	struct npuplan_flow *flow = b->flow;
-	struct sets *sets = &b->sets;
-	size_t words;
 
-	sets->words = (uint32_t)(tensors + 63) / 64;
-	sets->blocks = (uint32_t)blocks;
-	words = sets->words * blocks + 1;
-	if ((uint64_t)words * 64 > MAX_BITS)
-		return npuplan_fail(b->error, -E2BIG, "%zu blocks and %zu tensors: too many",
-				    blocks, tensors);
 	flow->carries = calloc((size_t)b->graph->carry_count + 1, sizeof(*flow->carries));
 	flow->bases = calloc(tensors + 1, sizeof(*flow->bases));
 	flow->groups = calloc(tensors + 1, sizeof(*flow->groups));
@@ -602,38 +596,37 @@ static int allocate(struct builder *b)
 	flow->out_edges = calloc((size_t)b->graph->edge_count + 1, sizeof(*flow->out_edges));
 	b->touched = malloc((tensors + 1) * sizeof(*b->touched));
 	b->in_arena = calloc(tensors + 1, sizeof(*b->in_arena));
-	sets->use = calloc(words, sizeof(*sets->use));
-	sets->whole = calloc(words, sizeof(*sets->whole));
-	sets->def = calloc(words, sizeof(*sets->def));
-	sets->live = calloc(words, sizeof(*sets->live));
-	sets->whole_live = calloc(words, sizeof(*sets->whole_live));
-	sets->out = calloc(sets->words + 1, sizeof(*sets->out));
-	sets->always = calloc(sets->words + 1, sizeof(*sets->always));
 	if (!flow->carries || !flow->bases || !flow->groups || !flow->first_name ||
 	    !flow->first_reuse || !flow->first_out || !flow->out_edges || !b->touched ||
-	    !b->in_arena || !sets->use || !sets->whole || !sets->def || !sets->live ||
-	    !sets->whole_live || !sets->out || !sets->always)
+	    !b->in_arena)
 		return -ENOMEM;
 	for (size_t i = 0; i < tensors; i++)
 		b->touched[i] = (struct touched){ .block = NPUMEM_NONE };
 	return 0;
 }
 
-static void release(struct builder *b)
+/* All sets in one piece: five of them a block, three alone; NULL if out of memory. */
+static uint64_t *allocate_sets(struct sets *sets)
 {
-	free(b->sets.use);
-	free(b->sets.whole);
-	free(b->sets.def);
-	free(b->sets.live);
-	free(b->sets.whole_live);
-	free(b->sets.out);
-	free(b->sets.always);
-	free(b->touched);
-	free(b->in_arena);
+	size_t words = (size_t)sets->words * sets->blocks;
+	uint64_t *memory = calloc(5 * words + 3 * (size_t)sets->words + 1, sizeof(*memory));
+
+	if (!memory)
+		return NULL;
+	sets->use = memory;
+	sets->whole = sets->use + words;
+	sets->def = sets->whole + words;
+	sets->live = sets->def + words;
+	sets->whole_live = sets->live + words;
+	sets->out = sets->whole_live + words;
+	sets->always = sets->out + sets->words;
+	sets->scratch = sets->always + sets->words;
+	return memory;
 }
 
-static int build(struct builder *b, uint64_t *scratch)
+static int build(struct builder *b)
 {
+	uint64_t *scratch = b->sets.scratch;
 	int err;
 
 	find_bases(b);
@@ -656,20 +649,25 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 		       struct npuplan_error *error)
 {
 	struct builder b = { .flow = flow, .graph = graph, .error = error };
-	uint64_t *scratch;
+	uint64_t *memory = NULL;
 	int err;
 
 	if (error)
 		error->text[0] = '\0';
 	*flow = (struct npuplan_flow){ .graph = graph };
+	b.sets.words = (uint32_t)(((uint64_t)graph->tensor_count + 63) / 64);
+	b.sets.blocks = graph->block_count;
+	if ((uint64_t)b.sets.words * graph->block_count > MAX_BITS / 64)
+		return npuplan_fail(error, -E2BIG, "%u blocks and %u tensors: too many",
+				    graph->block_count, graph->tensor_count);
 	err = allocate(&b);
-	scratch = calloc((size_t)b.sets.words + 1, sizeof(*scratch));
-	if (!err && !scratch)
-		err = -ENOMEM;
-	if (!err)
-		err = build(&b, scratch);
-	free(scratch);
-	release(&b);
+	if (!err) {
+		memory = allocate_sets(&b.sets);
+		err = memory ? build(&b) : -ENOMEM;
+	}
+	free(memory);
+	free(b.touched);
+	free(b.in_arena);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	return err;
