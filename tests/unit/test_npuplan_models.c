@@ -6,13 +6,16 @@
 
 static const struct {
 	const char *name;
-	uint64_t arena;
+	uint64_t greedy;
 	uint64_t bound;
 } models[] = {
-	/* The default planner reaches all bounds. */
-	{ "fsrcnn_s_x2_512.fused", 9699328, 9699328 },
+	/* The best of first fit, and the bound, of whole tensors. */
+	{ "densenet121.fused", 2107392, 2107392 },
+	{ "fsrcnn_s_x2_512.fused", 9961472, 9699328 },
+	{ "inception_v3.fused", 2074464, 2074464 },
 	{ "mobilenet_v1.fused", 1204224, 1204224 },
 	{ "mobilenet_v2.fused", 1505280, 1505280 },
+	{ "resnet50", 1806336, 1806336 },
 	{ "squeezenet1_1.fused", 982144, 982144 },
 	{ "transformer_coarse_dropout", 3112960, 3112960 },
 };
@@ -32,27 +35,37 @@ static struct npuplan_graph *import(const char *name)
 	return graph;
 }
 
-static struct npuplan_plan *planned(const struct npuplan_graph *graph)
+static struct npuplan_plan *planned(const struct npuplan_graph *graph, const char *planner)
 {
+	struct npuplan_options options = { .planner = planner };
 	struct npuplan_error error;
 	struct npuplan_plan *plan;
 
-	if (npuplan_plan(graph, NULL, &plan, &error))
+	if (npuplan_plan(graph, &options, &plan, &error))
 		fail_msg("%s: %s", graph->name, error.text);
 	return plan;
 }
 
+/* NNC, the exact search and auto reach every bound. */
 static void test_whole(void **state)
 {
+	static const char *const planners[] = { "nnc", "exact", "auto" };
+
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
 		struct npuplan_graph *graph = import(models[i].name);
 		struct npuplan_plan *plan;
 
 		assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
-		plan = planned(graph);
-		assert_int_equal(plan->info.arena_size, models[i].arena);
-		assert_int_equal(plan->info.lower_bound, models[i].bound);
+		plan = planned(graph, "greedy");
+		assert_int_equal(plan->info.arena_size, models[i].greedy);
 		npuplan_plan_free(plan);
+		for (size_t k = 0; k < sizeof(planners) / sizeof(planners[0]); k++) {
+			plan = planned(graph, planners[k]);
+			assert_int_equal(plan->info.lower_bound, models[i].bound);
+			assert_int_equal(plan->info.arena_size, models[i].bound);
+			assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+			npuplan_plan_free(plan);
+		}
 		npuplan_graph_free(graph);
 	}
 }
@@ -67,8 +80,8 @@ static void test_bands(void **state)
 		char *text, *again;
 
 		assert_int_equal(npuplan_graph_tile_bands(graph, 8, false, NULL), 0);
-		plan = planned(graph);
-		assert_true(plan->info.arena_size <= models[i].arena);
+		plan = planned(graph, "greedy");
+		assert_true(plan->info.arena_size <= models[i].greedy);
 		assert_true(plan->info.lower_bound <= models[i].bound);
 		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
 		if (npuplan_plan_from_json(graph, text, strlen(text), &read, &error))
@@ -95,7 +108,7 @@ static void test_parameters(void **state)
 		if (graph->tensors[i].kind == NPUMEM_TENSOR_PARAMETER)
 			weights += graph->tensors[i].size;
 	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
-	plan = planned(graph);
+	plan = planned(graph, NULL);
 	assert_int_equal(plan->info.lower_bound, weights + 1505280);
 	assert_true(plan->info.arena_size >= plan->info.lower_bound);
 	npuplan_plan_free(plan);
