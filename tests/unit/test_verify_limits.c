@@ -277,7 +277,7 @@ static void test_ring_interrupt(void **state)
 	int n, err;
 
 	(void)state;
-	begin_ring(&t, 2000);
+	begin_ring(&t, 400);
 	for (n = 0;; n++) {
 		interrupts_left = n;
 		err = try(&t, &npuv_default_limits, true);
