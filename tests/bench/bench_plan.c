@@ -4,6 +4,7 @@
  * time against the fastest.
  *
  * usage: bench_plan [-b BANDS] [-p PLANNER] MODEL...
+ *        bench_plan -c MODEL...   greedy, nnc and auto beside each other
  */
 #include <libgen.h>
 #include <stdlib.h>
@@ -69,23 +70,95 @@ out:
 	return err;
 }
 
+/* Planners of the comparison; what they reach of each model, in all. */
+static const char *const compared[] = { "greedy", "nnc", "auto" };
+
+#define COMPARED (sizeof(compared) / sizeof(compared[0]))
+
+struct comparison {
+	unsigned int models, proved, at_bound[COMPARED];
+	double seconds[COMPARED];
+};
+
+static const char *status_name(uint32_t status)
+{
+	return status == NPUMEM_PLAN_OPTIMAL ? "optimal" : "feasible";
+}
+
+static int compare(char *path, struct comparison *comparison)
+{
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_error error = { "" };
+	int err = npuimport_file(path, &graph, NULL, &error);
+
+	if (!err)
+		err = npuplan_graph_tile_whole(graph, false, &error);
+	if (!err)
+		printf("%-36s", basename(path));
+	for (size_t i = 0; i < COMPARED && !err; i++) {
+		struct npuplan_options options = { .planner = compared[i] };
+		struct npuplan_plan *plan;
+
+		err = npuplan_plan(graph, &options, &plan, &error);
+		if (err)
+			break;
+		printf(" %11llu", (unsigned long long)plan->info.arena_size);
+		comparison->at_bound[i] += plan->info.arena_size == plan->info.lower_bound;
+		comparison->seconds[i] += plan->seconds;
+		/* The last is auto. */
+		if (i + 1 == COMPARED) {
+			printf(" %11llu %s\n", (unsigned long long)plan->info.lower_bound,
+			       status_name(plan->info.status));
+			comparison->proved += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+			comparison->models++;
+		}
+		npuplan_plan_free(plan);
+	}
+	if (err)
+		fprintf(stderr, "bench_plan: %s: %s\n", path, error.text);
+	npuplan_graph_free(graph);
+	return err;
+}
+
+static int compare_all(char **paths, int count)
+{
+	struct comparison comparison = { 0 };
+	int failed = 0;
+
+	printf("%-36s %11s %11s %11s %11s auto is\n", "model", "greedy", "nnc", "auto", "bound");
+	for (int i = 0; i < count; i++)
+		failed += !!compare(paths[i], &comparison);
+	printf("%u models, %u proved optimal, %d failed;", comparison.models, comparison.proved,
+	       failed);
+	for (size_t i = 0; i < COMPARED; i++)
+		printf(" %s: %u at the bound, %.1f ms%s", compared[i], comparison.at_bound[i],
+		       1e3 * comparison.seconds[i], i + 1 < COMPARED ? ";" : "\n");
+	return failed || !comparison.models;
+}
+
 int main(int argc, char **argv)
 {
+	bool comparing = false;
 	const char *planner = NULL;
 	struct totals totals = { 0 };
 	unsigned long bands = 1;
 	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "b:p:")) != -1) {
+	while ((option = getopt(argc, argv, "b:cp:")) != -1) {
 		if (option == 'b') {
 			bands = strtoul(optarg, NULL, 10);
+		} else if (option == 'c') {
+			comparing = true;
 		} else if (option == 'p') {
 			planner = optarg;
 		} else {
-			fprintf(stderr, "usage: bench_plan [-b BANDS] [-p PLANNER] MODEL...\n");
+			fprintf(stderr,
+				"usage: bench_plan [-b BANDS] [-p PLANNER] MODEL... | -c MODEL...\n");
 			return 2;
 		}
 	}
+	if (comparing)
+		return compare_all(argv + optind, argc - optind);
 	printf("%-34s %6s %11s %11s %7s %12s %9s\n", "model", "steps", "arena", "bound", "ratio",
 	       "tensors", "plan ms");
 	for (int i = optind; i < argc; i++)

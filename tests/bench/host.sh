@@ -17,6 +17,7 @@ if [ ! -d "$graphs" ]; then
 fi
 echo "== greedy, whole operators"
 "$bench_plan" "$graphs"/*.json
+"$bench_plan" -c "$graphs"/*.json
 echo "== greedy, 8 row bands an operator"
 "$bench_plan" -b 8 "$graphs"/*.json | tail -n 1
 for planner in size duration peers breadth start area; do
