@@ -303,7 +303,7 @@ TEST_F_TIMEOUT(loop, hundreds_of_iterations, LONG)
 	ASSERT_EQ(0, world_reset(&self->w));
 	EXPECT_TRUE(runs(&self->w, &self->model, 401, 64));
 	ASSERT_EQ(0, world_reset(&self->w));
-	EXPECT_TRUE(runs(&self->w, &self->model, 150, 1));
+	EXPECT_TRUE(runs(&self->w, &self->model, 60, 1));
 }
 
 TEST_F_TIMEOUT(loop, every_batch, LONG)
@@ -536,7 +536,7 @@ TEST_F_TIMEOUT(loop, undo_across_edges, LONG)
 	uint32_t count, done, last;
 
 	for (last = 0;; last++) {
-		jobs = inference(&self->w, 3, &count);
+		jobs = inference(&self->w, 2, &count);
 		if (last > count)
 			break;
 		/* A position that no state allows after so many jobs: INIT goes once only. */
@@ -547,7 +547,6 @@ TEST_F_TIMEOUT(loop, undo_across_edges, LONG)
 			set_input(&self->w, 3);
 			if (done)
 				ASSERT_EQ(0, world_submit(&self->w, jobs, done, &args));
-			states(before, sizeof(before));
 			memcpy(all, jobs + done, (last - done) * sizeof(*jobs));
 			all[last - done] = bad;
 			/* What runs must not be in our way when states are compared. */
@@ -563,14 +562,14 @@ TEST_F_TIMEOUT(loop, undo_across_edges, LONG)
 			TH_LOG("%u jobs done, %u taken back: rule %u", done, last - done,
 			       args.verdict.rule);
 			ASSERT_EQ(0, world_wait(&self->w));
-			expected(&self->model, 3, 3, y);
+			expected(&self->model, 3, 2, y);
 			EXPECT_EQ(0, memcmp(self->w.arena, y, SIZE));
 			ASSERT_EQ(0, world_reset(&self->w));
 		}
 		free(jobs);
 	}
 	free(jobs);
-	EXPECT_LT(8, count);
+	EXPECT_EQ(8, count);
 }
 
 TEST_F(loop, undo_of_a_refused_edge)
@@ -621,8 +620,8 @@ TEST_F_TIMEOUT(loop, undo_by_a_signal, LONG)
 	int i, gone = 0;
 
 	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
-	for (i = 0; i < 30; i++) {
-		once.it_value.tv_usec = 20 + i * i * 20;
+	for (i = 0; i < 16; i++) {
+		once.it_value.tv_usec = 20 + i * i * 60;
 		alarms = 0;
 		ASSERT_EQ(0, setitimer(ITIMER_REAL, &once, NULL));
 		EXPECT_TRUE(runs(&self->w, &self->model, 200 + i % 2, 1000));
