@@ -360,6 +360,44 @@ static void test_work_limit(void **state)
 	}
 }
 
+/*
+ * Listed pairs bound the top by what lies one above the other: A, B, C, all whole,
+ * 12; D only meets A. E and F may be at one address, or side by side.
+ */
+static void test_clique_bound(void **state)
+{
+	static const struct npuplan_interval inplace[2] = { { -4, 0 }, { 0, 4 } };
+	static const struct npuplan_pair pairs[] = {
+		{ 0, 1, 0, 0 }, { 0, 2, 0, 0 }, { 1, 2, 0, 0 }, { 3, 0, 0, 0 }, { 4, 5, 2, 0 },
+	};
+	struct npuplan_item items[6] = { item(3, 0, 1), item(4, 3, 3), item(5, 6, 7),
+					 item(8, 0, 9), item(4, 0, 9), item(4, 0, 9) };
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 6 };
+	struct npuplan_pack_result result;
+	struct npuplan_conflicts conflicts;
+	uint64_t offsets[6];
+
+	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 6, pairs, 5, inplace), 0);
+	problem.conflicts = &conflicts;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 12);
+	/* Too little for a packing that low is proved to be too little. */
+	problem.capacity = 11;
+	assert_int_equal(pack(&problem, NULL, offsets).status, NPUPLAN_PACK_INFEASIBLE);
+	problem.capacity = 0;
+	npuplan_conflicts_fini(&conflicts);
+	/* E and F alone share all their bytes. */
+	assert_int_equal(npuplan_conflicts_pairs(&conflicts, items, 6, pairs + 4, 1, inplace), 0);
+	items[3].size = 1;
+	items[2].size = 1;
+	result = pack(&problem, NULL, offsets);
+	assert_int_equal(result.status, NPUPLAN_PACK_OPTIMAL);
+	assert_int_equal(result.top, 4);
+	assert_int_equal(offsets[4], offsets[5]);
+	npuplan_conflicts_fini(&conflicts);
+}
+
 #define MANY 6000
 
 /* Live ranges of random lengths, long ones as likely as short ones. */
@@ -449,7 +487,8 @@ int main(void)
 		cmocka_unit_test(test_bad_pairs),  cmocka_unit_test(test_shared_objects),
 		cmocka_unit_test(test_gaps),	   cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_work_limit), cmocka_unit_test(test_limits_are_kept),
-		cmocka_unit_test(test_many),	   cmocka_unit_test(test_names),
+		cmocka_unit_test(test_many),	   cmocka_unit_test(test_clique_bound),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

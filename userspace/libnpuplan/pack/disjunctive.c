@@ -16,6 +16,8 @@
 #include "pack.h"
 
 #define NONE UINT32_MAX
+/* Work between two looks at the clock. */
+#define ASK_EVERY 20000
 
 /* addr(@to) >= addr(of whom it is listed) + @distance */
 struct bound {
@@ -43,6 +45,7 @@ struct decision {
  * @low, @limit: per item, least and greatest address
  * @head: per item, index of its last bound, NONE: none; chained by next
  * @queue: items whose bounds are to be looked at; a ring of item_count
+ * @asked: work when the clock was last looked at
  */
 struct disjunctive {
 	struct npuplan_pack *run;
@@ -60,6 +63,7 @@ struct disjunctive {
 	uint32_t raised_count;
 	struct decision *decisions;
 	uint32_t decision_count;
+	uint64_t asked;
 };
 
 static int64_t aligned(int64_t address, int64_t align)
@@ -106,9 +110,12 @@ static int propagate(struct disjunctive *search)
 			result = raise(search, bound->to, search->low[item] + bound->distance);
 			search->run->work++;
 		}
-		/* Bounds in a circle rise step by step up to the limit. */
-		if (search->run->work >= search->run->work_limit)
-			result = -EAGAIN;
+		/* Bounds in a circle rise step by step up to the limit, which may take long. */
+		if (search->run->work - search->asked >= ASK_EVERY) {
+			search->asked = search->run->work;
+			if (npuplan_pack_stopped(search->run))
+				result = -EAGAIN;
+		}
 	}
 	while (search->queue_count) {
 		search->queued[search->queue[search->queue_first]] = false;

@@ -5,6 +5,8 @@
 
 /* More items than this: no search of all of them from scratch. */
 #define LARGE 4096
+/* First fit again and again before the search, with listed conflicts. */
+#define SQUEAKY_ROUNDS 16
 
 static bool has_fixed(const struct npuplan_pack_problem *problem)
 {
@@ -20,7 +22,9 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 	int err = 0;
 
 	/* Of many items one quick packing of each kind, and what comes of these, first. */
-	if (!run->problem->conflicts && !has_fixed(run->problem))
+	if (run->problem->conflicts)
+		err = npuplan_pack_clique_bound(run);
+	else if (!has_fixed(run->problem))
 		err = npuplan_pack_valley(run, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
 	if (large && !err && !npuplan_pack_over(run))
 		err = npuplan_pack_first_fit(run, NPUPLAN_BY_SIZE_DURATION);
@@ -30,6 +34,8 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 		err = npuplan_pack_best_greedy(run, 0);
 	if (err || npuplan_pack_over(run))
 		return err;
-	return run->problem->conflicts ? npuplan_pack_disjunctive(run) :
-					 npuplan_pack_portfolio(run);
+	if (!run->problem->conflicts)
+		return npuplan_pack_portfolio(run);
+	err = npuplan_pack_squeaky(run, SQUEAKY_ROUNDS);
+	return err || npuplan_pack_over(run) ? err : npuplan_pack_disjunctive(run);
 }

@@ -90,6 +90,8 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused);
 int npuplan_pack_portfolio(struct npuplan_pack *run);
 /* large.c: from a packing by overlap, for more items than a search of all can deal with. */
 int npuplan_pack_large(struct npuplan_pack *run);
+/* clique.c: a lower bound from listed conflicts. */
+int npuplan_pack_clique_bound(struct npuplan_pack *run);
 /* disjunctive.c: any conflicts. */
 int npuplan_pack_disjunctive(struct npuplan_pack *run);
 
