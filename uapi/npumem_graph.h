@@ -146,7 +146,8 @@ enum npumem_tensor_kind {
  * @size: bytes, > 0
  * @fixed_offset: arena offset asked for if NPUMEM_TENSOR_FIXED, else zero
  * @alias_offset: first byte within @alias_of if NPUMEM_TENSOR_ALIAS, else zero
- * @align: power of two that every placement's offset is a multiple of, 1..65536
+ * @align: power of two that every placement's offset is a multiple of, 1..65536;
+ *	an alias has no placement, so its own says nothing
  * @kind: enum npumem_tensor_kind
  * @flags: NPUMEM_TENSOR_*
  * @alias_of: tensor whose bytes these are, not itself an alias; else NPUMEM_NONE
@@ -191,8 +192,9 @@ enum npumem_access_mode {
  * @tile: index
  * @mode: enum npumem_access_mode
  * @inplace: for a write that may take the bytes of one of its step's reads at
- *	equal linear index (an in-place operator): that access's number within
- *	the step; otherwise NPUMEM_NONE
+ *	equal linear index (an in-place operator), if that is their last use:
+ *	that access's number within the step; otherwise NPUMEM_NONE. Staged
+ *	steps may do so without
  * @flags: none defined, zero
  */
 struct npumem_access {
@@ -255,7 +257,9 @@ struct npumem_block {
  * @pad: zero
  *
  * A graph of one block needs no edges: its end is the exit. Loops are edges to
- * an earlier block, branches several edges from one block.
+ * an earlier block, branches several edges from one block; there may be several
+ * between the same two. Every block can be reached from block 0, and the exit
+ * from every block.
  */
 struct npumem_edge {
 	__u32 from;
@@ -271,7 +275,10 @@ struct npumem_edge {
  * @from: tensor, defined at the end of the edge's first block
  * @to: tensor of the same size
  *
- * No copy is meant: a plan gives both the same bytes.
+ * The carries of an edge are one parallel assignment: no two are to the same
+ * tensor. A tensor without one keeps its value. No copy is meant: a plan gives
+ * both the same bytes. Neither is an alias, nor EXTERNAL unless both are the same
+ * tensor; @to is neither input nor parameter.
  */
 struct npumem_carry {
 	__u32 from;
