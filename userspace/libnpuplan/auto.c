@@ -134,8 +134,8 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
 	/* Where tensors live part by part, part by part; the others place them whole. */
 	limit = share(&portfolio, NPUPLAN_TAA_WORK);
-	if (!err && !is_over(&portfolio) && problem->graph->block_count == 1 &&
-	    !problem->graph->edge_count && !portfolio.whole)
+	if (!err && !is_over(&portfolio) && !portfolio.whole && problem->graph->block_count == 1 &&
+	    !problem->graph->edge_count)
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
 	/* One round of NNC may take n^2. */
 	limit = share(&portfolio, NNC_WORK);
