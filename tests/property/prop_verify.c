@@ -158,6 +158,7 @@ static void run_instance(struct rng *r, struct path *p)
 	struct npumem_verdict verdict;
 	uint32_t left = block->position_count, i;
 	const char *flaw;
+	bool went;
 
 	while (left) {
 		uint32_t at = block->first_position + rng_below(r, block->position_count);
@@ -166,10 +167,10 @@ static void run_instance(struct rng *r, struct path *p)
 		if (npuv_states_submit(p->s, at, &verdict)) {
 			p->counts->refused_jobs++;
 			compare(p, "a refusal changed them");
-			for (i = p->gone; i-- > 0 && p->log[i] != at && !(p->log[i] & EDGE);)
-				;
-			if (verdict.rule == NPUMEM_RULE_ENFORCE_TWICE &&
-			    (i == ~0u || p->log[i] != at))
+			went = false;
+			for (i = p->gone; i && !(p->log[i - 1] & EDGE); i--)
+				went |= p->log[i - 1] == at;
+			if (verdict.rule == NPUMEM_RULE_ENFORCE_TWICE && !went)
 				fail(p->seed, "states", "not twice");
 			if (verdict.rule == NPUMEM_RULE_ENFORCE_EDGE)
 				fail(p->seed, "states", "not of this block");
