@@ -4,7 +4,7 @@
 #include "pack.h"
 
 /* More items than this: no search of all of them from scratch. */
-#define LARGE 4096
+#define LARGE	       4096
 /* First fit again and again before the search, with listed conflicts. */
 #define SQUEAKY_ROUNDS 16
 
