@@ -239,8 +239,10 @@ check 'run with an unknown kind of buffer' usage_says \
 	'npumemctl run: --external heap: "system" or "carveout"' "$ctl" run --external heap "$net"
 check 'devices takes no argument' usage_says \
 	"npumemctl devices: 'x': no argument is expected" "$ctl" devices x
-for command in devices import plan verify run show; do
+for command in devices import plan verify run show 'bench pack'; do
+	# shellcheck disable=SC2086 # two words are two words
 	check "$command --help" prints "Usage: npumemctl $command" "$ctl" $command --help
+	# shellcheck disable=SC2086
 	check "$command --version" prints 'npumemctl ' "$ctl" $command --version
 done
 check '--version' prints 'npumemctl ' "$ctl" --version
