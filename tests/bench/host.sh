@@ -15,10 +15,10 @@ if [ ! -d "$graphs" ]; then
 	echo "WARNING: no $graphs, so only the few graphs of tests/graphs are measured" >&2
 	graphs=$top/tests/graphs
 fi
-echo "== greedy, whole operators"
+echo "== auto, whole operators; then beside the best greedy and nnc"
 "$bench_plan" "$graphs"/*.json
 "$bench_plan" -c "$graphs"/*.json
-echo "== greedy, 8 row bands an operator"
+echo "== auto, 8 row bands an operator"
 "$bench_plan" -b 8 "$graphs"/*.json | tail -n 1
 for planner in size duration peers breadth start area; do
 	echo "== greedy-$planner, whole operators"
