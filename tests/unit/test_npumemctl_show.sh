@@ -7,8 +7,8 @@
 # usage: test_npumemctl_show.sh NPUMEMCTL GRAPHS
 set -u
 
-ctl=$1
-graph=$2/squeezenet1_1.fused.json
+ctl=$(realpath "$1")
+graph=$(realpath "$2")/squeezenet1_1.fused.json
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

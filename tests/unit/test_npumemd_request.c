@@ -252,7 +252,7 @@ static void test_planned(void **state)
 	assert_int_equal(npuplan_plan_read(blob, size, &plan, NULL), 0);
 	assert_int_equal(plan->info.arena_size, 500);
 	assert_int_equal(plan->info.lower_bound, 500);
-	assert_string_equal(plan->info.planner, "greedy");
+	assert_string_equal(plan->info.planner, "auto");
 	npuplan_plan_free(plan);
 }
 
@@ -444,7 +444,7 @@ static void test_checker_crash(void **state)
 
 	f.check_job = plan_crash;
 	run(&accepted);
-	assert_failed(EIO, "planner greedy made a plan that does not pass verification: the "
+	assert_failed(EIO, "planner auto made a plan that does not pass verification: the "
 			   "planning process was killed by signal 6 (Aborted)");
 }
 
@@ -504,7 +504,7 @@ static void test_garbage_plan(void **state)
 	f.plan_job = plan_garbage;
 	run(&accepted);
 	assert_int_equal(f.status, EBADMSG);
-	assert_says("planner greedy made a plan that does not pass verification: ");
+	assert_says("planner auto made a plan that does not pass verification: ");
 	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
 }
 
@@ -515,7 +515,7 @@ static void test_overlapping_plan(void **state)
 	f.plan_job = plan_overlap;
 	run(&accepted);
 	assert_int_equal(f.status, EINVAL);
-	assert_says("planner greedy made a plan that does not pass verification: ");
+	assert_says("planner auto made a plan that does not pass verification: ");
 	assert_says("V4");
 	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
 }
