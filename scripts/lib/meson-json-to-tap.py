@@ -12,7 +12,8 @@ import json
 import re
 import sys
 
-RESULT = re.compile(r"^(not ok|ok)\b\s*(\d*)\s*-?\s*(.*)$")
+# A number is asked for: "ok: 3000 cases" is a sentence, not a result.
+RESULT = re.compile(r"^(not ok|ok) +(\d+)\b\s*-?\s*(.*)$")
 SKIP = re.compile(r"^(.*?)\s*#\s*SKIP\s*(.*)$", re.IGNORECASE)
 PLAN = re.compile(r"^1\.\.(\d+)")
 
