@@ -190,8 +190,10 @@ static bool is_drawn(const struct npuplan_plan *plan, const bool *entered, uint3
 	for (uint32_t i = 0; i < placement && entered[placement]; i++) {
 		const struct npumem_placement *other = &plan->placements[i];
 
-		if (entered[i] && other->from <= position && other->to >= position &&
-		    other->offset == at->offset && extent(other) == extent(at))
+		/* A block without positions has placements at the next one's first. */
+		if (entered[i] && other->block == at->block && other->from <= position &&
+		    other->to >= position && other->offset == at->offset &&
+		    extent(other) == extent(at))
 			return true;
 	}
 	return false;
