@@ -240,7 +240,7 @@ static void test_fixed(void **state)
 }
 
 /* Loops of 2, 3, 5, 7, 11 and 13 places in turn: 30030 instances. */
-static void test_too_many(void **state)
+static struct program rings_program(void)
 {
 	static const uint32_t rings[] = { 2, 3, 5, 7, 11, 13 };
 	struct npuplan_graph *graph = npuplan_graph_new("rings");
@@ -273,8 +273,34 @@ static void test_too_many(void **state)
 	assert_true(npuplan_graph_add_edge(graph, 0, 1, enter, count) >= 0);
 	assert_true(npuplan_graph_add_edge(graph, 1, 1, again, count) >= 0);
 	assert_true(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0) >= 0);
+	return p;
+}
+
+static void test_too_many(void **state)
+{
+	struct program p = rings_program();
+
 	refused(&p, -E2BIG,
 		"block 1 (from step 0): its carried tensors (x0.0, x0.1, x1.0, x1.1) rotate through more places than 4096 instances");
+}
+
+/* A deadline ends that search, too; few instances have time even so. */
+static void test_deadline(void **state)
+{
+	struct npuplan_options options = { .deadline_seconds = 1e-9 };
+	struct program p = rings_program();
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	assert_int_equal(npuplan_plan(p.graph, &options, &plan, &error), -ETIMEDOUT);
+	ASSERT_TEXT(error, "the deadline has passed with 16 instances of blocks settled");
+	assert_null(plan);
+	npuplan_graph_free(p.graph);
+
+	p = program();
+	assert_int_equal(npuplan_plan(p.graph, &options, &plan, &error), 0);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(p.graph);
 }
 
 static void test_budget(void **state)
@@ -316,12 +342,12 @@ static void test_irreducible(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),    cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_undefined),   cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_external),    cmocka_unit_test(test_updated),
-		cmocka_unit_test(test_state),	    cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_too_many),    cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_irreducible),
+		cmocka_unit_test(test_accepted),  cmocka_unit_test(test_graph),
+		cmocka_unit_test(test_undefined), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_external),  cmocka_unit_test(test_updated),
+		cmocka_unit_test(test_state),	  cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_too_many),  cmocka_unit_test(test_deadline),
+		cmocka_unit_test(test_budget),	  cmocka_unit_test(test_irreducible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,7 +26,7 @@
 
 /* More instances, or names of all instances together, are refused. */
 #define NPUPLAN_MAX_INSTANCES 4096u
-#define NPUPLAN_MAX_NODES     (1u << 22)
+#define NPUPLAN_MAX_NODES     (1u << 18)
 /* Positions of the schedule: the verifier's limit. */
 #define NPUPLAN_MAX_POSITIONS (1u << 20)
 
@@ -125,11 +125,14 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
  * so that rings close soon; else the lowest that is free. As many places as
  * values of the group live at once are enough.
  *
- * -E2BIG: more than NPUPLAN_MAX_INSTANCES. -EOPNOTSUPP: only a copy would do: a
+ * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ *
+ * -E2BIG: more than NPUPLAN_MAX_INSTANCES, _POSITIONS or _NODES. -ETIMEDOUT: the
+ * deadline passed before there was anything to pack. -EOPNOTSUPP: only a copy would do: a
  * value is updated in place while another name of it is needed, or a state ends
  * in other bytes than those it began in.
  */
-int npuplan_flow_instances(struct npuplan_flow *flow, struct npuplan_error *error);
+int npuplan_flow_instances(struct npuplan_flow *flow, double deadline, struct npuplan_error *error);
 
 /** enum npuplan_web_merge - names that get one address though they need not
  * @NPUPLAN_WEBS_FINE: only what must; the packer has all freedom

@@ -29,6 +29,7 @@
  * @slots: per name of its block, NPUMEM_NONE for names that never leave it
  * @best: of the best choice so far, which leads to @score known instances
  * @fresh: names that are to be placed, by start; @fresh_count of them
+ * @taken: per place, @now if it is not free for the name under way
  * @alone: per tensor: no carry joins it to another, so it has one place
  * @last_of: per block its latest instance, and @before: per instance the one
  *	before it of the same block; NPUMEM_NONE ends the list
@@ -46,6 +47,8 @@ struct search {
 	uint32_t *buckets;
 	uint32_t *chain;
 	uint32_t *in_count;
+	uint64_t *taken;
+	uint64_t now;
 	bool *alone;
 	uint32_t instance;
 	uint32_t fresh_count;
@@ -67,24 +70,29 @@ static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 	return false;
 }
 
-static bool is_free(const struct search *s, uint32_t block, uint32_t name, uint32_t slot)
+/* Mark the places that a name cannot have: never more than there are names. */
+static void mark_taken(struct search *s, uint32_t block, uint32_t name)
 {
 	const struct npuplan_flow *flow = s->flow;
 	const struct npuplan_name *mine = &flow->names[name];
-	uint32_t first = flow->first_name[block];
+	uint32_t first = flow->first_name[block], group = group_of(flow, name);
 
+	s->now++;
 	for (uint32_t i = first; i < flow->first_name[block + 1]; i++) {
 		const struct npuplan_name *other = &flow->names[i];
 
-		if (i == name || s->slots[i - first] != slot ||
-		    group_of(flow, i) != group_of(flow, name) || other->end < mine->start ||
-		    other->start > mine->end)
+		if (i == name || s->slots[i - first] == NPUMEM_NONE || group_of(flow, i) != group ||
+		    other->end < mine->start || other->start > mine->end)
 			continue;
 		if (other->end == mine->start && may_reuse(flow, block, i, name))
 			continue;
-		return false;
+		s->taken[s->slots[i - first]] = s->now;
 	}
-	return true;
+}
+
+static bool is_free(const struct search *s, uint32_t slot)
+{
+	return s->taken[slot] != s->now;
 }
 
 /*
@@ -147,23 +155,24 @@ static uint32_t count_known(const struct search *s)
 }
 
 /* @tried: bit set of places that have been looked at */
-static void add_choice(const struct search *s, uint32_t block, uint32_t name, uint32_t slot,
-		       uint64_t *tried, uint32_t *choices, uint32_t *count)
+static void add_choice(const struct search *s, uint32_t slot, uint64_t *tried, uint32_t *choices,
+		       uint32_t *count)
 {
 	if (slot >= 64 || *tried >> slot & 1)
 		return;
 	*tried |= 1ull << slot;
-	if (is_free(s, block, name, slot))
+	if (is_free(s, slot))
 		choices[(*count)++] = slot;
 }
 
 /* Places in which instances that may follow expect a value; then the lowest. */
-static uint32_t list_choices(const struct search *s, uint32_t name, uint32_t *choices)
+static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 {
 	const struct npuplan_flow *flow = s->flow;
 	uint32_t block = flow->instances[s->instance].block, count = 0, slot = 0;
 	uint64_t tried = 0;
 
+	mark_taken(s, block, name);
 	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
 		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to, at = 0;
 
@@ -176,12 +185,12 @@ static uint32_t list_choices(const struct search *s, uint32_t name, uint32_t *ch
 			    flow->names[name].tensor)
 				for (uint32_t p = s->last_of[to];
 				     p != NPUMEM_NONE && count < MAX_CHOICES - 1; p = s->before[p])
-					add_choice(s, block, name, flow->instances[p].slots[at],
-						   &tried, choices, &count);
+					add_choice(s, flow->instances[p].slots[at], &tried, choices,
+						   &count);
 			at++;
 		}
 	}
-	while (!is_free(s, block, name, slot))
+	while (!is_free(s, slot))
 		slot++;
 	for (uint32_t i = 0; i < count; i++)
 		if (choices[i] == slot)
@@ -312,9 +321,9 @@ static int fail_instances(struct search *s, uint32_t block)
 	}
 	return npuplan_fail(
 		s->error, -E2BIG,
-		"%s: its carried tensors (%s) rotate through more places than %u instances of blocks, or %u positions, can tell apart",
+		"%s: its carried tensors (%s) rotate through more places than %u instances of blocks, or %u positions, or %u tensors of all instances, can tell apart",
 		npuplan_block_label(flow->graph, block, where), names, NPUPLAN_MAX_INSTANCES,
-		NPUPLAN_MAX_POSITIONS);
+		NPUPLAN_MAX_POSITIONS, NPUPLAN_MAX_NODES);
 }
 
 static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
@@ -487,22 +496,32 @@ static int allocate(struct search *s)
 		for (uint32_t k = flow->first_name[i]; k < flow->first_name[i + 1]; k++)
 			s->in_count[i] += flow->names[k].live_in;
 	}
+	/* A place is numbered no higher than there are tensors: each name takes one. */
+	s->taken = calloc((size_t)flow->graph->tensor_count + most + 64, sizeof(*s->taken));
 	s->slots = calloc((size_t)most + 1, sizeof(*s->slots));
 	s->best = calloc((size_t)most + 1, sizeof(*s->best));
 	s->fresh = calloc((size_t)most + 1, sizeof(*s->fresh));
 	s->key = calloc((size_t)most + 1, sizeof(*s->key));
-	return s->slots && s->best && s->fresh && s->key ? 0 : -ENOMEM;
+	return s->taken && s->slots && s->best && s->fresh && s->key ? 0 : -ENOMEM;
 }
 
-int npuplan_flow_instances(struct npuplan_flow *flow, struct npuplan_error *error)
+int npuplan_flow_instances(struct npuplan_flow *flow, double deadline, struct npuplan_error *error)
 {
 	struct search s = { .flow = flow, .error = error };
 	int err = allocate(&s);
 
 	if (!err)
 		err = add_first(&s);
-	for (; !err && s.instance < flow->instance_count; s.instance++)
+	for (; !err && s.instance < flow->instance_count; s.instance++) {
 		err = settle(&s);
+		if (!err && deadline && s.instance % 16 == 15 && npuplan_now() >= deadline &&
+		    s.instance + 1 < flow->instance_count)
+			err = npuplan_fail(
+				error, -ETIMEDOUT,
+				"the deadline has passed with %u instances of blocks settled: tensors that loops carry rotate through too many places",
+				s.instance + 1);
+	}
+	free(s.taken);
 	free(s.slots);
 	free(s.best);
 	free(s.fresh);

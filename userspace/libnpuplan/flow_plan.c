@@ -242,7 +242,7 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 
 	err = npuplan_flow_names(&flow, problem->graph, error);
 	if (!err)
-		err = npuplan_flow_instances(&flow, error);
+		err = npuplan_flow_instances(&flow, problem->deadline, error);
 	if (!err)
 		err = pack(problem, &flow, planner, &found, error);
 	if (!err) {
