@@ -18,6 +18,8 @@
  */
 #define NNC_WORK    20000000ull
 #define SEARCH_WORK 50000000ull
+/* Listed conflicts, both ways, that NNC goes through in reasonable time a round. */
+#define NNC_PEERS   (1u << 20)
 
 /**
  * struct portfolio - one run
@@ -123,7 +125,9 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		.options = *problem->options,
 		.whole = npuplan_lives_whole(problem),
 	};
+	const size_t *peer_start = problem->conflicts.peer_start;
 	uint64_t n = problem->item_count, limit;
+	uint64_t peers = peer_start ? peer_start[n] : 0;
 	int err = 0;
 
 	packing->top = UINT64_MAX;
@@ -137,9 +141,9 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	if (!err && !is_over(&portfolio) && !portfolio.whole && problem->graph->block_count == 1 &&
 	    !problem->graph->edge_count)
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
-	/* One round of NNC may take n^2. */
+	/* One round of NNC may take n^2, and a look at all peers for each item. */
 	limit = share(&portfolio, NNC_WORK);
-	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK)
+	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peers <= NNC_PEERS)
 		err = run_member(&portfolio, npuplan_pack_nnc, 0, limit, error);
 	limit = share(&portfolio, SEARCH_WORK);
 	if (!err && !is_over(&portfolio))
