@@ -115,6 +115,12 @@ external_blob() {
 		"$ctl" verify g.bin p.bin
 }
 check 'external tensors in blobs' external_blob
+# The plan says what is external, so it fits the model that does not say it.
+external_json() {
+	"$ctl" plan --external a chain.json -o e.json && "$ctl" verify chain.json e.json &&
+		"$ctl" show --graph chain.json e.json >shown && grep -q 'external.*: a$' shown
+}
+check 'external tensors in plan JSON' external_json
 check 'external and fixed' says \
 	"chain.json: --fix: 'a' cannot be both external and at a fixed offset of the arena" \
 	"$ctl" plan --external a --fix a=0 chain.json

@@ -299,6 +299,7 @@ struct npuplan_options {
  * The graph needs tiles and steps only: operators may be absent, as in a graph
  * that came as a blob. The plan has passed the kernel's verifier.
  *
+ * -ETIMEDOUT: the deadline passed before a loop's instances were settled.
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
  * budget, lower bound and what makes the peak. -EOPNOTSUPP: unknown planner, or
  * the graph has what no planner of this version plans. -EINVAL, -EBADMSG,
@@ -374,9 +375,21 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 NPUPLAN_EXPORT int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands,
 				       bool *with_parameters, struct npuplan_error *error);
 
+/** npuplan_json_external() - mark the tensors that a plan JSON has external
+ *
+ * Of a graph that is not tiled yet, so that a plan made with tensors bound
+ * outside fits the model it was made of. What cannot be external (aliases, fixed
+ * tensors, ids that are not there) is left as it is: npuplan_plan_from_json()
+ * then says that the plan does not fit.
+ *
+ * -EBADMSG: not JSON; -EINVAL: two tensors of the graph have one id; -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t size,
+					 struct npuplan_error *error);
+
 /*
  * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
- * as the plan's was. The text is malloc'ed and NUL-terminated; free() it.
+ * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated; free() it.
  * -EBADMSG: not JSON, or a field is missing, unknown or of the wrong type;
  * -EINVAL: it does not fit the graph; the error names the field.
  */

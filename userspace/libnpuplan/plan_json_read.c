@@ -514,6 +514,32 @@ int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands, bool *wi
 	return err;
 }
 
+int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t size,
+			  struct npuplan_error *error)
+{
+	json_t *root = load(text, size, error);
+	const json_t *external = json_object_get(root, "external");
+	struct npuplan_ids ids;
+	int err;
+
+	if (!root)
+		return -EBADMSG;
+	err = npuplan_ids_init(&ids, graph, error);
+	for (size_t i = 0; !err && i < json_array_size(external); i++) {
+		const json_t *id = json_array_get(external, i);
+		uint32_t tensor = NPUMEM_NONE;
+
+		if (json_is_integer(id))
+			tensor = npuplan_ids_tensor(&ids, json_integer_value(id));
+		if (tensor != NPUMEM_NONE &&
+		    !(graph->tensors[tensor].flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_FIXED)))
+			graph->tensors[tensor].flags |= NPUMEM_TENSOR_EXTERNAL;
+	}
+	npuplan_ids_fini(&ids);
+	json_decref(root);
+	return err;
+}
+
 int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text, size_t size,
 			   struct npuplan_plan **out, struct npuplan_error *error)
 {

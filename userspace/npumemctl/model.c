@@ -117,7 +117,9 @@ bool model_with_plan(struct model *model, const char *graph_path, struct plan_fi
 		return false;
 	}
 	if (!is_blob(text, size) &&
-	    npuplan_json_tiling(text, size, &said.bands, &said.parameters, &error)) {
+	    (npuplan_json_tiling(text, size, &said.bands, &said.parameters, &error) ||
+	     (!model->graph->step_count &&
+	      npuplan_json_external(model->graph, text, size, &error)))) {
 		failure(file->path, "%s", error.text);
 		free(text);
 		return false;
