@@ -8,7 +8,8 @@
 set -u
 
 ctl=$(realpath "$1")
-graph=$(realpath "$2")/squeezenet1_1.fused.json
+graphs=$(realpath "$2")
+graph=$graphs/squeezenet1_1.fused.json
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -83,6 +84,12 @@ check 'picture of two plans: well-formed, all boxes' has_boxes two.svg taa.json 
 check 'plans that are cut differently' "$ctl" show --graph "$graph" --svg both.svg taa.json \
 	whole.json
 check 'both of these: all boxes' has_boxes both.svg taa.json whole.json
+# Blocks without positions place what passes through them, at no time to be drawn.
+flow() {
+	"$ctl" plan -o flow.json "$graphs/case_of.json" &&
+		"$ctl" show --graph "$graphs/case_of.json" --svg flow.svg --html flow.html flow.json
+}
+check 'loops and branches' flow
 check 'three plans' usage_says 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
 check 'two plans as text' usage_says 'two PLANs need --html or --svg' \

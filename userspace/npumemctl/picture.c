@@ -338,8 +338,13 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 	struct picture_place *place = &picture->places[picture->place_count];
 
 	if (placement->tensor >= picture->graph->tensor_count || placement->from > placement->to ||
-	    placement->to >= picture->plan->position_count ||
+	    placement->block >= picture->plan->block_count ||
 	    picture->plan->position_count > UINT32_MAX / 2)
+		return -EINVAL;
+	/* It passes through a block without positions: there is no time to draw it at. */
+	if (!picture->plan->blocks[placement->block].position_count)
+		return 0;
+	if (placement->to >= picture->plan->position_count)
 		return -EINVAL;
 	*place = (struct picture_place){
 		.hull = { placement->offset, extent(placement), 2 * placement->from,
