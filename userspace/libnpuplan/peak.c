@@ -32,15 +32,21 @@ static uint64_t placed_bytes(const struct npumem_placement *placement)
 /* Tensors with a place at the peak, each once, those with most bytes first. */
 static int find_tensors(struct npuplan_peak *peak, const struct npuplan_plan *plan)
 {
-	uint32_t count = 0;
+	uint32_t count = 0, instance = 0;
 
+	/* A block without positions places what passes through it at the next one's first. */
+	while (instance + 1 < plan->block_count &&
+	       plan->blocks[instance].first_position + plan->blocks[instance].position_count <=
+		       peak->position)
+		instance++;
 	peak->tensors = calloc((size_t)plan->placement_count + 1, sizeof(*peak->tensors));
 	if (!peak->tensors)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
 
-		if (placement->from <= peak->position && placement->to >= peak->position)
+		if (placement->block == instance && placement->from <= peak->position &&
+		    placement->to >= peak->position)
 			peak->tensors[count++] = (struct npuplan_peak_tensor){
 				.tensor = placement->tensor,
 				.bytes = placed_bytes(placement),
