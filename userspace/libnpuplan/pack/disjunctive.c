@@ -15,7 +15,7 @@
 
 #include "pack.h"
 
-#define NONE UINT32_MAX
+#define NONE	  UINT32_MAX
 /* Work between two looks at the clock. */
 #define ASK_EVERY 20000
 
