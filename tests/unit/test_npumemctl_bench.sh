@@ -70,6 +70,13 @@ gives 'an output that cannot be written' 1 \
 	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' \
 	'npumemctl: nowhere/packed.csv: No such file or directory' \
 	"$ctl" bench pack -o nowhere/packed.csv five.csv
+# shellcheck disable=SC2016 # the inner shell expands it
+gives 'standard input' 0 \
+	'-: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' '' \
+	sh -c '"$1" bench pack - <five.csv' sh "$ctl"
+# shellcheck disable=SC2016
+gives 'malformed standard input' 1 '' 'npumemctl: standard input: line 2: size is 0' \
+	sh -c '"$1" bench pack - <bad.csv' sh "$ctl"
 gives 'bench of nothing' 2 '' 'Usage: npumemctl bench pack [OPTION...] FILE.csv...
 See npumemctl bench pack --help.' "$ctl" bench
 echo "1..$count"

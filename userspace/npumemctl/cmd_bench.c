@@ -126,8 +126,9 @@ static const char *status_name(uint32_t status)
 
 static bool read_file(const char *path, struct pack_csv *csv)
 {
+	bool standard = !strcmp(path, "-");
+	FILE *in = standard ? stdin : fopen(path, "r");
 	struct npuplan_error error;
-	FILE *in = fopen(path, "r");
 	int err;
 
 	if (!in) {
@@ -135,9 +136,10 @@ static bool read_file(const char *path, struct pack_csv *csv)
 		return false;
 	}
 	err = pack_csv_read(csv, in, &error);
-	fclose(in);
+	if (!standard)
+		fclose(in);
 	if (err)
-		failure(path, "%s", error.text);
+		failure(standard ? "standard input" : path, "%s", error.text);
 	return !err;
 }
 
