@@ -69,7 +69,7 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 	return err;
 }
 
-static void solve_fini(struct cosma_solve *solve)
+void cosma_solve_fini(struct cosma_solve *solve)
 {
 	cosma_model_fini(&solve->model);
 	cosma_segments_fini(&solve->segments);
@@ -79,8 +79,8 @@ static void solve_fini(struct cosma_solve *solve)
 	free(solve->place);
 }
 
-static int solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options, struct npuplan_error *error)
+int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
+		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
 {
 	int err = check_options(options, error);
 
@@ -100,7 +100,7 @@ static int solve_init(struct cosma_solve *solve, const struct npuplan_graph *gra
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	if (err)
-		solve_fini(solve);
+		cosma_solve_fini(solve);
 	return err;
 }
 
@@ -168,7 +168,7 @@ static int solve_linear(struct cosma_solve *solve, const struct cosma_schedule *
 	return err == -ENOSPC ? 0 : err;
 }
 
-static void default_order(const struct cosma_solve *solve, struct cosma_schedule *schedule)
+void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule)
 {
 	for (uint32_t v = 0; v < solve->model.op_count; v++)
 		schedule->order[solve->place[v]] = v;
@@ -188,7 +188,7 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 
 	if (err)
 		return err;
-	default_order(solve, &schedule);
+	cosma_solve_order(solve, &schedule);
 	err = solve_linear(solve, &schedule);
 	if (!err && run->incumbent)
 		outcome = cosma_relaxed(solve, &schedule, &level);
@@ -230,7 +230,7 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 	plan->relaxed_bound = (uint64_t)bound;
 	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
 	if (outcome == COSMA_STOPPED) {
-		default_order(solve, &schedule);
+		cosma_solve_order(solve, &schedule);
 		cosma_schedule_order(&schedule);
 	}
 	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &schedule, solve->graph);
@@ -262,7 +262,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = solve_init(&solve, graph, options, error);
+	err = cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
 	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
@@ -277,7 +277,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	if (!err && solve.found)
 		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
 	finish(&solve, plan);
-	solve_fini(&solve);
+	cosma_solve_fini(&solve);
 	if (!err)
 		return 0;
 	npuplan_cosma_plan_free(plan);
@@ -297,7 +297,7 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 {
 	struct cosma_solve solve;
 	int64_t peak = 0, bound = 0;
-	int err = solve_init(&solve, graph, options, error), outcome;
+	int err = cosma_solve_init(&solve, graph, options, error), outcome;
 
 	memset(budgets, 0, sizeof(*budgets));
 	if (err)
@@ -309,7 +309,7 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 					 &solve.best, &peak, &bound);
 	if (outcome == COSMA_STOPPED) {
 		/* Not proved: what the graph's own order needs. */
-		default_order(&solve, &solve.best);
+		cosma_solve_order(&solve, &solve.best);
 		solve.run.stopped = false;
 		solve.run.work_limit = UINT64_MAX;
 		solve.run.deadline = 0;
@@ -321,7 +321,7 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	}
 	budgets->peak = (uint64_t)peak > budgets->needed ? (uint64_t)peak : budgets->needed;
 	budgets->middle = (budgets->needed + budgets->peak) / 2;
-	solve_fini(&solve);
+	cosma_solve_fini(&solve);
 	if (outcome < 0)
 		return npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome));
 	return 0;
@@ -336,7 +336,7 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = solve_init(&solve, graph, options, error);
+	err = cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
 	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
@@ -345,7 +345,7 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 	} else if (plan->needed > options->budget) {
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	} else {
-		default_order(&solve, &solve.best);
+		cosma_solve_order(&solve, &solve.best);
 		err = cosma_linear(graph, &solve.best, options->budget, options->alignment, policy,
 				   &solve.stays, &solve.offsets);
 		plan->status = err ? NPUMEM_PLAN_UNKNOWN : NPUMEM_PLAN_FEASIBLE;
@@ -355,7 +355,7 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 			err = 0;
 	}
 	finish(&solve, plan);
-	solve_fini(&solve);
+	cosma_solve_fini(&solve);
 	if (!err)
 		return 0;
 	npuplan_cosma_plan_free(plan);

@@ -26,6 +26,17 @@ struct cosma_solve {
 	bool found;
 };
 
+/** cosma_solve_init() - options checked, model and segments made, nothing solved
+ *
+ * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
+ */
+int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
+		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
+void cosma_solve_fini(struct cosma_solve *solve);
+
+/* The order that was given; the rest of @schedule is untouched. */
+void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule);
+
 /* A plan: kept if it costs less than the best. Takes @stays and @offsets over. */
 int cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
 		      struct cosma_stays *stays, uint64_t *offsets);
