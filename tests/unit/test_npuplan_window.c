@@ -171,7 +171,7 @@ static void expect_row(struct npuplan_rows rows, int64_t row, int64_t in)
 	assert_in_range(row, rows.first, rows.first + rows.count - 1);
 }
 
-/* Rows of nearest and of bilinear, in both conventions, are all covered. */
+/* Rows of nearest and of bilinear, in all three conventions, are all covered. */
 static void test_upsample_covers(void **state)
 {
 	for (int64_t in = 1; in < 12; in++)
@@ -183,7 +183,10 @@ static void test_upsample_covers(void **state)
 
 				assert_true(rows.first >= 0 && rows.count >= 1);
 				assert_true(rows.first + rows.count <= in);
+				/* Nearest, and bilinear from o * in / out, as TFLite has it. */
 				expect_row(rows, o * in / out, in);
+				if (o * in % out)
+					expect_row(rows, o * in / out + 1, in);
 				expect_row(rows, half, in);
 				if (((2 * o + 1) * in - out) % (2 * out))
 					expect_row(rows, half + 1, in);

@@ -86,8 +86,8 @@ struct npuplan_rows npuplan_upsample_rows(struct npuplan_rows out, int64_t out_h
 	/* Half-pixel centres start lowest: (o + 1/2) * in / out - 1/2. */
 	lo = floor_div((2 * first + 1) * in_height - out_height, 2 * out_height);
 	hi = ceil_div((2 * last + 1) * in_height - out_height, 2 * out_height);
-	/* Nearest ends highest of the floors, rounded at half for some models. */
-	hi = max64(hi, floor_div(last * in_height, out_height));
+	/* Neither, TFLite's default, ends highest: o * in / out. */
+	hi = max64(hi, ceil_div(last * in_height, out_height));
 	/* Aligned corners: o * (in - 1) / (out - 1). */
 	lo = min64(lo, floor_div(first * (in_height - 1), out_height - 1));
 	hi = max64(hi, ceil_div(last * (in_height - 1), out_height - 1));

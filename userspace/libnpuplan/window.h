@@ -45,8 +45,8 @@ struct npuplan_rows npuplan_window_rows(const struct npuplan_window *window,
 
 /** npuplan_upsample_rows() - input rows of an upsampled band
  *
- * Covers nearest, and bilinear with aligned corners or half-pixel centres alike:
- * a model file does not always say which. Whole input if it is not enlarged.
+ * Covers nearest, and bilinear with aligned corners, half-pixel centres or neither
+ * alike: a model file does not always say which. Whole input if it is not enlarged.
  */
 struct npuplan_rows npuplan_upsample_rows(struct npuplan_rows out, int64_t out_height,
 					  int64_t in_height);

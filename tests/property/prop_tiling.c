@@ -1,0 +1,506 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Tilings in real int8 arithmetic: random operators of every type that is cut, in
+ * every layout, each step computed from the bytes that it reads alone, and the same
+ * through the arena of a plan. See int8_run.h.
+ *
+ * usage: prop_tiling [SEED [CASES]]
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../unit/int8_run.h"
+
+static uint64_t random_state, case_seed;
+
+static uint32_t draw(uint32_t low, uint32_t high)
+{
+	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return low + (z ^ z >> 31) % ((uint64_t)high - low + 1);
+}
+
+__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\nthis case again: prop_tiling %" PRIu64 " 1\n", case_seed);
+	exit(1);
+}
+
+/* ------------------------------------------------------------------ random operators */
+
+/**
+ * struct shape - batch, channels, and rows, width (depth, rows, width)
+ */
+struct shape {
+	int64_t batch;
+	int64_t channels;
+	int64_t space[NPUPLAN_MAX_SPATIAL];
+	uint32_t spatial;
+};
+
+static struct npuplan_graph *graph;
+static enum int8_resize resize;
+
+static uint32_t add(uint32_t kind, uint32_t rank, const int64_t *shape)
+{
+	struct npuplan_tensor tensor = {
+		.name = (char *)(uintptr_t)(kind == NPUMEM_TENSOR_INPUT	    ? "input" :
+					    kind == NPUMEM_TENSOR_PARAMETER ? "parameter" :
+									      "output"),
+		.size = 1,
+		.align = 1,
+		.kind = kind,
+		.elem_size = 1,
+		.dim_count = rank,
+		.id = graph->tensor_count,
+	};
+	int64_t index;
+
+	for (uint32_t d = 0; d < rank; d++) {
+		tensor.shape[d] = shape[d];
+		tensor.size *= shape[d];
+	}
+	index = npuplan_graph_add_tensor(graph, &tensor);
+	if (index < 0)
+		fail("no tensor added");
+	return index;
+}
+
+static uint32_t axis_of_space(uint32_t d)
+{
+	return graph->source_layout == NPUPLAN_NHWC ? 1 + d : 2 + d;
+}
+
+static uint32_t axis_of_channels(const struct shape *s)
+{
+	return graph->source_layout == NPUPLAN_NHWC ? s->spatial + 1 : 1;
+}
+
+static uint32_t add_spatial(uint32_t kind, const struct shape *s)
+{
+	int64_t shape[NPUPLAN_MAX_DIMS];
+
+	shape[0] = s->batch;
+	shape[axis_of_channels(s)] = s->channels;
+	for (uint32_t d = 0; d < s->spatial; d++)
+		shape[axis_of_space(d)] = s->space[d];
+	return add(kind, s->spatial + 2, shape);
+}
+
+static struct shape random_shape(uint32_t spatial)
+{
+	bool many = !draw(0, 3);
+	struct shape s = {
+		.batch = draw(0, 3) || many ? 1 : 2,
+		.channels = many ? draw(20, 70) : draw(1, 6),
+		.spatial = spatial,
+	};
+
+	s.space[0] = draw(1, many ? 6 : 14);
+	for (uint32_t d = 1; d < spatial; d++)
+		s.space[d] = draw(1, many ? 3 : 5);
+	return s;
+}
+
+static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t input_count,
+				 uint32_t output)
+{
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)type,
+		.type = (char *)(uintptr_t)type,
+		.inputs = (uint32_t *)(uintptr_t)inputs,
+		.outputs = &output,
+		.input_count = input_count,
+		.output_count = 1,
+		.attrs = { .axis = -1, .groups = 1 },
+		.id = graph->op_count,
+	};
+	int64_t index = npuplan_graph_add_op(graph, &op);
+
+	if (index < 0)
+		fail("no operator added");
+	return &graph->ops[index];
+}
+
+static void random_window(struct npuplan_attrs *attrs, uint32_t spatial, bool dilated)
+{
+	attrs->spatial = spatial;
+	for (uint32_t d = 0; d < spatial; d++) {
+		attrs->kernel[d] = draw(1, spatial > 2 ? 3 : 5);
+		attrs->stride[d] = draw(1, 4);
+		attrs->dilation[d] = dilated ? draw(1, 3) : 1;
+		attrs->pad_begin[d] = draw(0, 4);
+		attrs->pad_end[d] = draw(0, 4);
+	}
+}
+
+/* Size of the output along dimension @d; < 1: none. */
+static int64_t windows(const struct npuplan_attrs *attrs, uint32_t d, int64_t in)
+{
+	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
+	int64_t pads = attrs->pad_begin[d] + attrs->pad_end[d];
+
+	if (attrs->transposed)
+		return (in - 1) * attrs->stride[d] + extent - pads;
+	return in + pads < extent ? 0 : (in + pads - extent) / attrs->stride[d] + 1;
+}
+
+/* A window that makes @out, some elements at least, of @in. */
+static void find_window(struct npuplan_attrs *attrs, bool dilated, const struct shape *in,
+			struct shape *out)
+{
+	bool good;
+
+	*out = *in;
+	do {
+		random_window(attrs, in->spatial, dilated);
+		good = true;
+		for (uint32_t d = 0; d < in->spatial; d++) {
+			out->space[d] = windows(attrs, d, in->space[d]);
+			good &= out->space[d] >= 1 && out->space[d] <= 40;
+		}
+	} while (!good);
+}
+
+static uint32_t add_weights(const struct npuplan_attrs *attrs, const struct shape *in,
+			    const struct shape *out)
+{
+	int64_t ins = in->channels / attrs->groups, outs = out->channels / attrs->groups;
+	bool nhwc = graph->source_layout == NPUPLAN_NHWC;
+	bool depthwise = nhwc && attrs->groups == in->channels && attrs->groups > 1 && draw(0, 1);
+	int64_t shape[NPUPLAN_MAX_DIMS];
+
+	shape[0] = depthwise ? 1 : !nhwc && attrs->transposed ? in->channels : out->channels;
+	shape[nhwc ? in->spatial + 1 : 1] = depthwise		       ? out->channels :
+					    !nhwc && attrs->transposed ? outs :
+									 ins;
+	for (uint32_t d = 0; d < in->spatial; d++)
+		shape[axis_of_space(d)] = attrs->kernel[d];
+	return add(NPUMEM_TENSOR_PARAMETER, in->spatial + 2, shape);
+}
+
+static void random_conv(bool transposed)
+{
+	static const char *const names[2][2] = { { "conv2d", "conv3d" },
+						 { "conv_transpose2d", "conv_transpose3d" } };
+	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out;
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .transposed = transposed };
+	uint32_t inputs[3], group = draw(1, 3), bias = draw(0, 1);
+	const char *type = names[transposed][in.spatial == 3];
+	int64_t channels = draw(1, 5);
+
+	if (transposed && in.spatial == 2 && draw(0, 1))
+		type = "conv2d";
+	find_window(&attrs, true, &in, &out);
+	if (!draw(0, 2)) {
+		/* Depthwise; sometimes with several outputs a channel. */
+		attrs.groups = (int32_t)in.channels;
+		channels = in.channels * (draw(0, 3) ? 1 : 2);
+		if (!transposed && in.spatial == 2 && draw(0, 1))
+			type = "depthwise_conv2d";
+	} else if (!draw(0, 2)) {
+		attrs.groups = (int32_t)group;
+		in.channels = group * draw(1, 4);
+		channels = group * draw(1, 12);
+	} else if (!draw(0, 3)) {
+		channels = draw(20, 70);
+		in.channels = in.channels > 8 ? 8 : in.channels;
+	}
+	out.channels = channels;
+	inputs[0] = add_spatial(NPUMEM_TENSOR_INPUT, &in);
+	inputs[1] = add_weights(&attrs, &in, &out);
+	inputs[2] = add(NPUMEM_TENSOR_PARAMETER, 1, &channels);
+	add_op(type, inputs, 2 + bias, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs = attrs;
+}
+
+static void conv(void)
+{
+	random_conv(false);
+}
+
+static void transposed_conv(void)
+{
+	random_conv(true);
+}
+
+static void pool(void)
+{
+	static const char *const types[] = { "maxpool", "avgpool", "l2_pool" };
+	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out;
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1 };
+	uint32_t input;
+
+	find_window(&attrs, draw(0, 1), &in, &out);
+	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
+	add_op(types[draw(0, 2)], &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs =
+		attrs;
+}
+
+/* Operands of the same shape, of one element in some dimensions, of fewer dimensions. */
+static uint32_t operand(const struct shape *out)
+{
+	struct shape s = *out;
+	int64_t channels[2] = { out->channels, out->space[out->spatial - 1] };
+	int64_t last = graph->source_layout == NPUPLAN_NHWC ? channels[0] : channels[1];
+
+	switch (draw(0, 9)) {
+	case 0:
+		return add(NPUMEM_TENSOR_PARAMETER, 1, channels);
+	case 1:
+		return add(NPUMEM_TENSOR_INPUT, 1, &last);
+	case 2:
+	case 3:
+		s.channels = draw(0, 1) ? s.channels : 1;
+		s.batch = draw(0, 1) ? s.batch : 1;
+		for (uint32_t d = 0; d < s.spatial; d++)
+			s.space[d] = draw(0, 1) ? s.space[d] : 1;
+	}
+	return add_spatial(draw(0, 4) ? NPUMEM_TENSOR_INPUT : NPUMEM_TENSOR_PARAMETER, &s);
+}
+
+static void elementwise(void)
+{
+	uint32_t types = 0, inputs[3], count;
+	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
+	struct npuplan_op *op;
+	const char *type;
+
+	while (int8_elementwise(types, &count))
+		types++;
+	type = int8_elementwise(draw(0, types - 1), &count);
+	inputs[0] = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	for (uint32_t i = 1; i < count; i++)
+		inputs[i] = draw(0, 9) ? operand(&shape) : inputs[0];
+	op = add_op(type, inputs, count, add_spatial(NPUMEM_TENSOR_OUTPUT, &shape));
+	op->attrs.inplace = draw(0, 1);
+}
+
+static void concat(void)
+{
+	struct shape out = random_shape(draw(0, 3) ? 2 : 3), in = out;
+	uint32_t inputs[4], count = draw(1, 4), axis = draw(0, out.spatial + 1);
+	int64_t *extent = axis == 0 ? &in.batch : axis == 1 ? &in.channels : &in.space[axis - 2];
+	int64_t *sum = axis == 0 ? &out.batch : axis == 1 ? &out.channels : &out.space[axis - 2];
+
+	*sum = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		bool again = i && !draw(0, 5);
+
+		if (!again)
+			*extent = draw(1, axis == 1 && !draw(0, 2) ? 40 : 4);
+		*sum += *extent;
+		inputs[i] = again ? inputs[i - 1] : add_spatial(NPUMEM_TENSOR_INPUT, &in);
+	}
+	add_op(draw(0, 1) ? "cat" : "concat", inputs, count,
+	       add_spatial(NPUMEM_TENSOR_OUTPUT, &out))
+		->attrs.axis = axis == 0 ? 0 :
+			       axis == 1 ? (int32_t)axis_of_channels(&out) :
+					   (int32_t)axis_of_space(axis - 2);
+}
+
+static void pad(void)
+{
+	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out = in;
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .spatial = in.spatial };
+	uint32_t input;
+
+	for (uint32_t d = 0; d < in.spatial; d++) {
+		attrs.kernel[d] = attrs.stride[d] = attrs.dilation[d] = 1;
+		do {
+			attrs.pad_begin[d] = (int32_t)draw(0, 6) - 2;
+			attrs.pad_end[d] = (int32_t)draw(0, 6) - 2;
+			out.space[d] = in.space[d] + attrs.pad_begin[d] + attrs.pad_end[d];
+		} while (out.space[d] < 1);
+	}
+	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
+	add_op("pad", &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs = attrs;
+}
+
+static void softmax(void)
+{
+	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
+	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	uint32_t axis = draw(0, 1) ? axis_of_channels(&shape) : draw(1, shape.spatial + 1);
+
+	add_op(draw(0, 3) ? "softmax" : "log_softmax", &input, 1,
+	       add_spatial(NPUMEM_TENSOR_OUTPUT, &shape))
+		->attrs.axis = (int32_t)axis;
+}
+
+static void reduction(void)
+{
+	static const char *const types[] = { "mean", "sum", "reduce_max" };
+	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out = in;
+	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &in), axis = NPUMEM_NONE;
+	int64_t *extents[] = { &out.channels, &out.space[0], &out.space[1], &out.space[2] };
+	uint32_t which = draw(1, (2u << in.spatial) - 1);
+
+	for (uint32_t i = 0; i <= in.spatial; i++) {
+		uint32_t at = i ? axis_of_space(i - 1) : axis_of_channels(&in);
+
+		if (!(which >> i & 1))
+			continue;
+		*extents[i] = 1;
+		axis = at < axis ? at : axis;
+	}
+	/* The outermost of several, as the importers have it. */
+	add_op(types[draw(0, 2)], &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs.axis =
+		(int32_t)axis;
+}
+
+/* Of two to five dimensions; the last is what is summed over. */
+static void linear(void)
+{
+	uint32_t rank = draw(2, 5), inputs[3], kind = NPUMEM_TENSOR_INPUT;
+	int64_t shape[NPUPLAN_MAX_DIMS], weights[2];
+
+	for (uint32_t d = 0; d < rank; d++)
+		shape[d] = draw(1, 5);
+	weights[0] = draw(1, 8);
+	weights[1] = shape[rank - 1] = draw(1, 40);
+	inputs[0] = add(kind, rank, shape);
+	inputs[1] = add(NPUMEM_TENSOR_PARAMETER, 2, weights);
+	inputs[2] = add(NPUMEM_TENSOR_PARAMETER, 1, weights);
+	shape[rank - 1] = weights[0];
+	add_op("linear", inputs, draw(2, 3), add(NPUMEM_TENSOR_OUTPUT, rank, shape));
+}
+
+static void matmul(void)
+{
+	uint32_t rank = draw(2, 5), inputs[2];
+	int64_t shape[NPUPLAN_MAX_DIMS], inner = draw(1, 8), left = draw(1, 7), right = draw(1, 7);
+
+	for (uint32_t d = 0; d < rank; d++)
+		shape[d] = draw(1, 4);
+	shape[rank - 2] = left;
+	shape[rank - 1] = inner;
+	inputs[0] = add(NPUMEM_TENSOR_INPUT, rank, shape);
+	shape[rank - 2] = inner;
+	shape[rank - 1] = right;
+	inputs[1] = add(NPUMEM_TENSOR_INPUT, rank, shape);
+	shape[rank - 2] = left;
+	add_op("matmul", inputs, 2, add(NPUMEM_TENSOR_OUTPUT, rank, shape));
+}
+
+static void normalisation(void)
+{
+	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
+	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+
+	add_op(draw(0, 1) ? "layernorm" : "local_response_normalization", &input, 1,
+	       add_spatial(NPUMEM_TENSOR_OUTPUT, &shape));
+}
+
+static void resizing(void)
+{
+	struct shape in = random_shape(2), out = in;
+	const char *type = "upsample";
+	uint32_t input;
+
+	for (uint32_t d = 0; d < in.spatial; d++)
+		out.space[d] = draw(0, 2) ? in.space[d] * draw(1, 4) : draw(1, 40);
+	resize = draw(0, INT8_RESIZES - 1);
+	if (draw(0, 1))
+		type = resize < INT8_BILINEAR ? "resize_nearest" : "resize_bilinear";
+	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
+	add_op(type, &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out));
+}
+
+static const struct {
+	const char *name;
+	void (*make)(void);
+} kinds[] = {
+	{ "convolution", conv },
+	{ "transposed", transposed_conv },
+	{ "pooling", pool },
+	{ "element-wise", elementwise },
+	{ "concat", concat },
+	{ "pad", pad },
+	{ "softmax", softmax },
+	{ "reduction", reduction },
+	{ "linear", linear },
+	{ "matmul", matmul },
+	{ "normalisation", normalisation },
+	{ "resize", resizing },
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* ------------------------------------------------------------------------- one case */
+
+/* struct count - of all cases of a kind: how many, steps, bytes that they read and need */
+struct count {
+	uint32_t cases;
+	uint64_t steps;
+	uint64_t read;
+	uint64_t loaded;
+};
+
+static void tile(struct npuplan_error *error)
+{
+	if (npuplan_graph_set_layout(graph, draw(0, 2), error) ||
+	    npuplan_graph_tile_bands(graph, draw(1, 16), draw(0, 1), error))
+		fail("%s", error->text);
+}
+
+static void check_plan(struct int8_net *net, const char *planner, struct npuplan_error *error)
+{
+	struct npuplan_options options = { .planner = planner, .work_limit = 100000 };
+	struct npuplan_plan *plan = NULL;
+
+	if (npuplan_plan(graph, &options, &plan, error))
+		fail("%s: %s", planner, error->text);
+	if (!int8_run_plan(net, plan))
+		fail("%s: %s", planner, net->text);
+	npuplan_plan_free(plan);
+}
+
+static void run_case(uint64_t seed, struct count *count)
+{
+	static const char *const planners[] = { "taa", "taa-paper", "greedy", "shared-objects" };
+	struct npuplan_error error = { "" };
+	struct int8_net net;
+
+	case_seed = random_state = seed;
+	graph = npuplan_graph_new("random");
+	if (!graph)
+		fail("out of memory");
+	graph->source_layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	kinds[seed % KINDS].make();
+	tile(&error);
+	if (!int8_net_init(&net, graph, resize, seed))
+		fail("%s", net.text);
+	if (!int8_check_tiles(&net, &count->loaded, &count->read))
+		fail("%s: %s", kinds[seed % KINDS].name, net.text);
+	check_plan(&net, planners[draw(0, 3)], &error);
+	count->cases++;
+	count->steps += graph->step_count;
+	int8_net_fini(&net);
+	npuplan_graph_free(graph);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
+	uint32_t cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 600;
+	struct count counts[KINDS] = { 0 };
+
+	printf("prop_tiling %" PRIu64 " %u\n", seed, cases);
+	for (uint32_t i = 0; i < cases; i++)
+		run_case(seed + i, &counts[(seed + i) % KINDS]);
+	for (size_t k = 0; k < KINDS; k++)
+		printf("%-14s %5u operators, %6" PRIu64 " steps, %9" PRIu64 " bytes read, %9" PRIu64
+		       " needed\n",
+		       kinds[k].name, counts[k].cases, counts[k].steps, counts[k].read,
+		       counts[k].loaded);
+	return 0;
+}

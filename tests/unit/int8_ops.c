@@ -1,0 +1,778 @@
+// SPDX-License-Identifier: MIT
+#include "int8_ops.h"
+
+#include <math.h>
+#include <string.h>
+
+#define BLOCK 32
+
+/* ------------------------------------------------------------ where elements lie */
+
+static uint32_t channel_axis(const struct npuplan_graph *graph, uint32_t rank)
+{
+	return graph->source_layout == NPUPLAN_NHWC ? rank - 1 : 1;
+}
+
+static uint32_t space_axis(const struct npuplan_graph *graph, uint32_t d)
+{
+	return graph->source_layout == NPUPLAN_NHWC ? 1 + d : 2 + d;
+}
+
+uint64_t int8_byte(const struct npuplan_graph *graph, uint32_t tensor, const int64_t *at)
+{
+	const struct npuplan_tensor *t = &graph->tensors[tensor];
+	uint32_t rank = t->dim_count, channel = channel_axis(graph, rank);
+	uint64_t byte = 0, place = 0, places = 1, channels, blocks;
+
+	if ((rank != 4 && rank != 5) || t->kind == NPUMEM_TENSOR_PARAMETER) {
+		for (uint32_t d = 0; d < rank; d++)
+			byte = byte * t->shape[d] + at[d];
+		return byte;
+	}
+	for (uint32_t d = 0; d + 2 < rank; d++) {
+		place = place * t->shape[space_axis(graph, d)] + at[space_axis(graph, d)];
+		places *= t->shape[space_axis(graph, d)];
+	}
+	channels = t->shape[channel];
+	blocks = (channels + BLOCK - 1) / BLOCK;
+	if (graph->layout == NPUPLAN_NCHW)
+		return (at[0] * channels + at[channel]) * places + place;
+	if (graph->layout == NPUPLAN_NHWC || places == 1)
+		return (at[0] * places + place) * channels + at[channel];
+	return ((at[0] * blocks + at[channel] / BLOCK) * places + place) * BLOCK +
+	       at[channel] % BLOCK;
+}
+
+bool int8_next(const struct npuplan_tensor *tensor, int64_t *at)
+{
+	for (uint32_t d = tensor->dim_count; d-- > 0;) {
+		if (++at[d] < tensor->shape[d])
+			return true;
+		at[d] = 0;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------------- arithmetic */
+
+static const struct npuplan_tensor *input_of(const struct int8_op *k, uint32_t input)
+{
+	return &k->graph->tensors[k->op->inputs[input]];
+}
+
+static const struct npuplan_tensor *output_of(const struct int8_op *k)
+{
+	return &k->graph->tensors[k->op->outputs[0]];
+}
+
+static int load(const struct int8_op *k, uint32_t input, const int64_t *at)
+{
+	return k->load(k->context, input, int8_byte(k->graph, k->op->inputs[input], at));
+}
+
+static int8_t clamp(int64_t value)
+{
+	return value < INT8_MIN ? INT8_MIN : value > INT8_MAX ? INT8_MAX : (int8_t)value;
+}
+
+/* An int8 is sixteenths. */
+static int8_t from_real(double value)
+{
+	return isfinite(value) ? clamp((int64_t)fmax(-1e3, fmin(1e3, nearbyint(value * 16)))) :
+				 INT8_MIN;
+}
+
+/* Sum of @terms products of two int8, back to about the range of one. */
+static int8_t requantise(int64_t sum, int64_t terms)
+{
+	double scale = 32 * sqrt((double)(terms > 0 ? terms : 1));
+
+	return clamp((int64_t)nearbyint((double)sum / scale));
+}
+
+/* ------------------------------------------------------------------------- windows */
+
+/**
+ * struct window - the window of one element of the output
+ * @at: element of the input, for the taps' places to be filled in
+ * @tap: kernel element
+ */
+struct window {
+	const struct int8_op *k;
+	const int64_t *out;
+	int64_t at[NPUPLAN_MAX_DIMS];
+	int64_t tap[NPUPLAN_MAX_SPATIAL];
+};
+
+static bool transposed(const struct int8_op *k)
+{
+	return k->op->attrs.transposed || !strncmp(k->op->type, "conv_transpose", 14);
+}
+
+/* Where the current tap lies in the input; false in the padding. */
+static bool place_tap(struct window *w)
+{
+	const struct npuplan_attrs *attrs = &w->k->op->attrs;
+	const struct npuplan_tensor *in = input_of(w->k, 0);
+
+	for (uint32_t d = 0; d < attrs->spatial; d++) {
+		uint32_t axis = space_axis(w->k->graph, d);
+		int64_t at = w->out[axis], shift = w->tap[d] * attrs->dilation[d];
+
+		if (transposed(w->k)) {
+			at += attrs->pad_begin[d] - shift;
+			if (at % attrs->stride[d])
+				return false;
+			at /= attrs->stride[d];
+		} else {
+			at = at * attrs->stride[d] - attrs->pad_begin[d] + shift;
+		}
+		if (at < 0 || at >= in->shape[axis])
+			return false;
+		w->at[axis] = at;
+	}
+	return true;
+}
+
+static bool next_tap(struct window *w)
+{
+	const struct npuplan_attrs *attrs = &w->k->op->attrs;
+
+	for (uint32_t d = attrs->spatial; d-- > 0;) {
+		if (++w->tap[d] < attrs->kernel[d])
+			return true;
+		w->tap[d] = 0;
+	}
+	return false;
+}
+
+/* Weight of input channel @in of the group's, output channel @out of all. */
+static int weight(const struct window *w, int64_t in, int64_t out, int64_t outs_a_group)
+{
+	const struct int8_op *k = w->k;
+	const struct npuplan_tensor *weights = input_of(k, 1);
+	uint32_t spatial = k->op->attrs.spatial, first;
+	int64_t ins =
+		input_of(k, 0)->shape[channel_axis(k->graph, spatial + 2)] / k->op->attrs.groups;
+	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
+
+	if (k->graph->source_layout == NPUPLAN_NCHW) {
+		at[0] = transposed(k) ? out / outs_a_group * ins + in : out;
+		at[1] = transposed(k) ? out % outs_a_group : in;
+		first = 2;
+	} else {
+		bool depthwise = weights->shape[0] == 1 && k->op->attrs.groups > 1;
+
+		at[0] = depthwise ? 0 : out;
+		at[spatial + 1] = depthwise ? out : in;
+		first = 1;
+	}
+	memcpy(at + first, w->tap, spatial * sizeof(*at));
+	return load(k, 1, at);
+}
+
+static int8_t convolution(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t axis = channel_axis(k->graph, output_of(k)->dim_count);
+	int64_t ins = input_of(k, 0)->shape[axis] / k->op->attrs.groups;
+	int64_t outs = output_of(k)->shape[axis] / k->op->attrs.groups;
+	int64_t first = out[axis] / outs * ins, sum = 0, terms = 0;
+	struct window w = { .k = k, .out = out };
+
+	w.at[0] = out[0];
+	do {
+		if (!place_tap(&w))
+			continue;
+		for (int64_t i = 0; i < ins; i++) {
+			w.at[axis] = first + i;
+			sum += load(k, 0, w.at) * weight(&w, i, out[axis], outs);
+			terms++;
+		}
+	} while (next_tap(&w));
+	if (k->op->input_count > 2)
+		sum += load(k, 2, &out[axis]) * INT64_C(16);
+	return requantise(sum, terms);
+}
+
+static int8_t pool(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t axis = channel_axis(k->graph, output_of(k)->dim_count);
+	int64_t sum = 0, squares = 0, count = 0, most = INT8_MIN;
+	struct window w = { .k = k, .out = out };
+
+	w.at[0] = out[0];
+	w.at[axis] = out[axis];
+	do {
+		int value;
+
+		if (!place_tap(&w))
+			continue;
+		value = load(k, 0, w.at);
+		sum += value;
+		squares += value * value;
+		most = value > most ? value : most;
+		count++;
+	} while (next_tap(&w));
+	if (!count)
+		return INT8_MIN;
+	if (!strcmp(k->op->type, "maxpool"))
+		return clamp(most);
+	if (!strcmp(k->op->type, "l2_pool"))
+		return clamp((int64_t)nearbyint(sqrt((double)squares / (double)count)));
+	return clamp((int64_t)nearbyint((double)sum / (double)count));
+}
+
+static int8_t pad(const struct int8_op *k, const int64_t *out)
+{
+	struct window w = { .k = k, .out = out };
+
+	memcpy(w.at, out, output_of(k)->dim_count * sizeof(*out));
+	return place_tap(&w) ? clamp(load(k, 0, w.at)) : 0;
+}
+
+/* ------------------------------------------------------------- along an axis, or two */
+
+static int8_t concat(const struct int8_op *k, const int64_t *out)
+{
+	int64_t at[NPUPLAN_MAX_DIMS];
+	uint32_t input = 0;
+
+	memcpy(at, out, output_of(k)->dim_count * sizeof(*at));
+	while (at[k->op->attrs.axis] >= input_of(k, input)->shape[k->op->attrs.axis])
+		at[k->op->attrs.axis] -= input_of(k, input++)->shape[k->op->attrs.axis];
+	return clamp(load(k, input, at));
+}
+
+static int8_t softmax(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t axis = k->op->attrs.axis;
+	double sum = 0, own = load(k, 0, out) / 16.0;
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	memcpy(at, out, output_of(k)->dim_count * sizeof(*at));
+	for (at[axis] = 0; at[axis] < input_of(k, 0)->shape[axis]; at[axis]++)
+		sum += exp(load(k, 0, at) / 16.0);
+	if (!strcmp(k->op->type, "log_softmax"))
+		return from_real(own - log(sum));
+	return clamp((int64_t)nearbyint(256 * exp(own) / sum) - 128);
+}
+
+/* Over the dimensions in which the output has one element. */
+static int8_t reduce(const struct int8_op *k, const int64_t *out)
+{
+	const struct npuplan_tensor *in = input_of(k, 0), *to = output_of(k);
+	struct npuplan_tensor space = *in;
+	int64_t sum = 0, count = 0, most = INT8_MIN, step[NPUPLAN_MAX_DIMS] = { 0 };
+	int64_t at[NPUPLAN_MAX_DIMS];
+
+	for (uint32_t d = 0; d < in->dim_count; d++)
+		space.shape[d] = in->shape[d] == to->shape[d] ? 1 : in->shape[d];
+	do {
+		int value;
+
+		for (uint32_t d = 0; d < in->dim_count; d++)
+			at[d] = out[d] + step[d];
+		value = load(k, 0, at);
+		sum += value;
+		most = value > most ? value : most;
+		count++;
+	} while (int8_next(&space, step));
+	if (!strcmp(k->op->type, "reduce_max"))
+		return clamp(most);
+	if (!strcmp(k->op->type, "sum"))
+		return clamp(sum / 4);
+	return clamp((int64_t)nearbyint((double)sum / (double)count));
+}
+
+/* The last dimension of the source's order, whatever it is. */
+static int8_t linear(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t last = output_of(k)->dim_count - 1;
+	int64_t at[NPUPLAN_MAX_DIMS], weights[2] = { out[last] }, sum = 0;
+
+	memcpy(at, out, sizeof(*at) * last);
+	for (at[last] = 0; at[last] < input_of(k, 0)->shape[last]; at[last]++) {
+		weights[1] = at[last];
+		sum += load(k, 0, at) * load(k, 1, weights);
+	}
+	if (k->op->input_count > 2)
+		sum += load(k, 2, &out[last]) * INT64_C(16);
+	return requantise(sum, input_of(k, 0)->shape[last]);
+}
+
+static int8_t matmul(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t last = output_of(k)->dim_count - 1;
+	int64_t left[NPUPLAN_MAX_DIMS], right[NPUPLAN_MAX_DIMS], sum = 0;
+
+	memcpy(left, out, sizeof(*left) * (last + 1));
+	memcpy(right, out, sizeof(*right) * (last + 1));
+	for (int64_t i = 0; i < input_of(k, 0)->shape[last]; i++) {
+		left[last] = right[last - 1] = i;
+		sum += load(k, 0, left) * load(k, 1, right);
+	}
+	return requantise(sum, input_of(k, 0)->shape[last]);
+}
+
+/* Mean and deviation of the last dimension. */
+static int8_t layernorm(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t last = output_of(k)->dim_count - 1;
+	int64_t at[NPUPLAN_MAX_DIMS], n = output_of(k)->shape[last];
+	double sum = 0, squares = 0, own = load(k, 0, out);
+
+	memcpy(at, out, sizeof(*at) * last);
+	for (at[last] = 0; at[last] < n; at[last]++) {
+		int value = load(k, 0, at);
+
+		sum += value;
+		squares += value * value;
+	}
+	sum /= (double)n;
+	return from_real((own - sum) / sqrt(squares / (double)n - sum * sum + 1));
+}
+
+/* Over five neighbouring channels. */
+static int8_t response(const struct int8_op *k, const int64_t *out)
+{
+	uint32_t rank = output_of(k)->dim_count, axis = channel_axis(k->graph, rank);
+	int64_t at[NPUPLAN_MAX_DIMS];
+	double squares = 0;
+
+	memcpy(at, out, rank * sizeof(*at));
+	for (at[axis] = out[axis] - 2; at[axis] <= out[axis] + 2; at[axis]++)
+		if (at[axis] >= 0 && at[axis] < output_of(k)->shape[axis])
+			squares += pow(load(k, 0, at) / 16.0, 2);
+	return from_real(load(k, 0, out) / 16.0 * pow(2 + squares, -0.5));
+}
+
+/* ----------------------------------------------------------------------- resizing */
+
+/* Place in the input, and for bilinear how far on the way to the next; 0 if whole. */
+static int64_t look(enum int8_resize resize, int64_t o, int64_t n, int64_t m, double *on)
+{
+	double at = (double)(o * m) / (double)n;
+
+	*on = 0;
+	switch (resize) {
+	case INT8_NEAREST:
+		return o * m / n;
+	case INT8_NEAREST_HALF_PIXEL:
+		return (2 * o + 1) * m / (2 * n);
+	case INT8_NEAREST_ALIGNED:
+		return n > 1 ? (2 * o * (m - 1) + (n - 1)) / (2 * (n - 1)) : 0;
+	case INT8_BILINEAR_HALF_PIXEL:
+		at = ((double)o + 0.5) * (double)m / (double)n - 0.5;
+		break;
+	case INT8_BILINEAR_ALIGNED:
+		/* Whole quotients must come out whole: no byte is read to be weighed 0. */
+		at = n > 1 ? (double)(o * (m - 1)) / (double)(n - 1) : 0;
+		break;
+	case INT8_BILINEAR:
+	case INT8_RESIZES:
+		break;
+	}
+	at = fmin(fmax(at, 0), (double)(m - 1));
+	*on = at - floor(at);
+	return (int64_t)floor(at);
+}
+
+/* Between 2^spatial neighbours, those of no weight left out. */
+static int8_t resize(const struct int8_op *k, const int64_t *out)
+{
+	const struct npuplan_tensor *in = input_of(k, 0);
+	uint32_t spatial = in->dim_count - 2;
+	int64_t low[NPUPLAN_MAX_SPATIAL], at[NPUPLAN_MAX_DIMS];
+	double on[NPUPLAN_MAX_SPATIAL], sum = 0;
+
+	for (uint32_t d = 0; d < spatial; d++) {
+		uint32_t axis = space_axis(k->graph, d);
+
+		low[d] = look(k->resize, out[axis], output_of(k)->shape[axis], in->shape[axis],
+			      &on[d]);
+	}
+	memcpy(at, out, in->dim_count * sizeof(*at));
+	for (uint32_t corner = 0; corner < 1u << spatial; corner++) {
+		double share = 1;
+
+		for (uint32_t d = 0; d < spatial; d++) {
+			at[space_axis(k->graph, d)] = low[d] + (corner >> d & 1);
+			share *= corner >> d & 1 ? on[d] : 1 - on[d];
+		}
+		if (share > 0)
+			sum += share * load(k, 0, at);
+	}
+	return clamp((int64_t)nearbyint(sum));
+}
+
+/* ------------------------------------------------------------- element by element */
+
+static double f_same(const double *x)
+{
+	return x[0];
+}
+
+static double f_abs(const double *x)
+{
+	return fabs(x[0]);
+}
+
+static double f_neg(const double *x)
+{
+	return -x[0];
+}
+
+static double f_relu(const double *x)
+{
+	return fmax(x[0], 0);
+}
+
+static double f_relu6(const double *x)
+{
+	return fmin(fmax(x[0], 0), 6);
+}
+
+static double f_clamp(const double *x)
+{
+	return fmin(fmax(x[0], -1), 1);
+}
+
+static double f_square(const double *x)
+{
+	return x[0] * x[0];
+}
+
+static double f_sqrt(const double *x)
+{
+	return sqrt(fabs(x[0]));
+}
+
+static double f_rsqrt(const double *x)
+{
+	return 1 / sqrt(fabs(x[0]) + 1);
+}
+
+static double f_log(const double *x)
+{
+	return log(fabs(x[0]) + 1);
+}
+
+static double f_sigmoid(const double *x)
+{
+	return 4 / (1 + exp(-x[0]));
+}
+
+static double f_elu(const double *x)
+{
+	return x[0] < 0 ? exp(x[0]) - 1 : x[0];
+}
+
+static double f_gelu(const double *x)
+{
+	return x[0] / (1 + exp(-1.702 * x[0]));
+}
+
+static double f_hardsigmoid(const double *x)
+{
+	return fmin(fmax(x[0] + 3, 0), 6) / 6;
+}
+
+static double f_hardswish(const double *x)
+{
+	return x[0] * f_hardsigmoid(x);
+}
+
+static double f_leaky(const double *x)
+{
+	return x[0] < 0 ? x[0] / 4 : x[0];
+}
+
+static double f_not(const double *x)
+{
+	return x[0] == 0;
+}
+
+static double f_floor(const double *x)
+{
+	return floor(x[0]);
+}
+
+static double f_ceil(const double *x)
+{
+	return ceil(x[0]);
+}
+
+static double f_round(const double *x)
+{
+	return nearbyint(x[0]);
+}
+
+static double f_cos(const double *x)
+{
+	return 4 * cos(x[0]);
+}
+
+static double f_sin(const double *x)
+{
+	return 4 * sin(x[0]);
+}
+
+static double f_exp(const double *x)
+{
+	return exp(x[0] / 4);
+}
+
+static double f_tanh(const double *x)
+{
+	return 4 * tanh(x[0]);
+}
+
+static double f_add(const double *x)
+{
+	return x[0] + x[1];
+}
+
+static double f_sub(const double *x)
+{
+	return x[0] - x[1];
+}
+
+static double f_mul(const double *x)
+{
+	return x[0] * x[1] / 4;
+}
+
+static double f_div(const double *x)
+{
+	return x[1] == 0 ? 0 : x[0] / x[1];
+}
+
+static double f_floor_div(const double *x)
+{
+	return floor(f_div(x));
+}
+
+static double f_mod(const double *x)
+{
+	return x[1] == 0 ? 0 : fmod(x[0], x[1]);
+}
+
+static double f_pow(const double *x)
+{
+	return pow(fabs(x[0]), x[1] / 4);
+}
+
+static double f_max(const double *x)
+{
+	return fmax(x[0], x[1]);
+}
+
+static double f_min(const double *x)
+{
+	return fmin(x[0], x[1]);
+}
+
+static double f_equal(const double *x)
+{
+	return x[0] == x[1];
+}
+
+static double f_unequal(const double *x)
+{
+	return x[0] != x[1];
+}
+
+static double f_greater(const double *x)
+{
+	return x[0] > x[1];
+}
+
+static double f_less(const double *x)
+{
+	return x[0] < x[1];
+}
+
+static double f_and(const double *x)
+{
+	return x[0] != 0 && x[1] != 0;
+}
+
+static double f_or(const double *x)
+{
+	return x[0] != 0 || x[1] != 0;
+}
+
+static double f_difference(const double *x)
+{
+	return (x[0] - x[1]) * (x[0] - x[1]) / 4;
+}
+
+static double f_prelu(const double *x)
+{
+	return x[0] < 0 ? x[0] * x[1] / 4 : x[0];
+}
+
+static double f_scale(const double *x)
+{
+	return x[0] * x[1] / 4 + x[2];
+}
+
+static double f_select(const double *x)
+{
+	return x[0] > 0 ? x[1] : x[2];
+}
+
+static double f_sum(const double *x)
+{
+	return x[0] + x[1] + x[2];
+}
+
+/* Inputs of the same element, of one element for all, or one for a channel. */
+static const struct {
+	const char *type;
+	uint32_t inputs;
+	double (*f)(const double *x);
+} elementwise[] = {
+	{ "abs", 1, f_abs },
+	{ "add", 2, f_add },
+	{ "add_n", 3, f_sum },
+	{ "batchnorm", 3, f_scale },
+	{ "cast", 1, f_same },
+	{ "ceil", 1, f_ceil },
+	{ "clamp", 1, f_clamp },
+	{ "cos", 1, f_cos },
+	{ "dequantize", 1, f_same },
+	{ "div", 2, f_div },
+	{ "dropout", 1, f_same },
+	{ "elu", 1, f_elu },
+	{ "equal", 2, f_equal },
+	{ "exp", 1, f_exp },
+	{ "fake_quant", 1, f_round },
+	{ "floor", 1, f_floor },
+	{ "floor_div", 2, f_floor_div },
+	{ "floor_mod", 2, f_mod },
+	{ "gelu", 1, f_gelu },
+	{ "greater", 2, f_greater },
+	{ "greater_equal", 2, f_greater },
+	{ "hardsigmoid", 1, f_hardsigmoid },
+	{ "hardswish", 1, f_hardswish },
+	{ "leaky_relu", 1, f_leaky },
+	{ "less", 2, f_less },
+	{ "less_equal", 2, f_less },
+	{ "log", 1, f_log },
+	{ "logical_and", 2, f_and },
+	{ "logical_not", 1, f_not },
+	{ "logical_or", 2, f_or },
+	{ "maximum", 2, f_max },
+	{ "minimum", 2, f_min },
+	{ "mul", 2, f_mul },
+	{ "neg", 1, f_neg },
+	{ "not_equal", 2, f_unequal },
+	{ "pow", 2, f_pow },
+	{ "prelu", 2, f_prelu },
+	{ "quantize", 1, f_same },
+	{ "relu", 1, f_relu },
+	{ "relu6", 1, f_relu6 },
+	{ "relu_n1_to_1", 1, f_clamp },
+	{ "round", 1, f_round },
+	{ "rsqrt", 1, f_rsqrt },
+	{ "select", 3, f_select },
+	{ "sigmoid", 1, f_sigmoid },
+	{ "sin", 1, f_sin },
+	{ "sqrt", 1, f_sqrt },
+	{ "square", 1, f_square },
+	{ "squared_difference", 2, f_difference },
+	{ "sub", 2, f_sub },
+	{ "tanh", 1, f_tanh },
+};
+
+#define ELEMENTWISE (sizeof(elementwise) / sizeof(elementwise[0]))
+
+const char *int8_elementwise(uint32_t i, uint32_t *inputs)
+{
+	if (i >= ELEMENTWISE)
+		return NULL;
+	*inputs = elementwise[i].inputs;
+	return elementwise[i].type;
+}
+
+static size_t find_elementwise(const char *type)
+{
+	size_t i = 0;
+
+	while (i < ELEMENTWISE && strcmp(elementwise[i].type, type))
+		i++;
+	return i;
+}
+
+/* Dimensions are matched from the last; a parameter of one goes by the channel. */
+static int operand(const struct int8_op *k, uint32_t input, const int64_t *out)
+{
+	const struct npuplan_tensor *in = input_of(k, input);
+	uint32_t rank = output_of(k)->dim_count;
+	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
+
+	if (in->dim_count == 1 && in->kind == NPUMEM_TENSOR_PARAMETER)
+		return load(k, input, in->shape[0] == 1 ? at : &out[channel_axis(k->graph, rank)]);
+	for (uint32_t d = 0; d < in->dim_count; d++)
+		at[d] = in->shape[d] == 1 ? 0 : out[d + rank - in->dim_count];
+	return load(k, input, at);
+}
+
+static int8_t each(const struct int8_op *k, const int64_t *out)
+{
+	double x[3] = { 0 };
+
+	for (uint32_t i = 0; i < k->op->input_count && i < 3; i++)
+		x[i] = operand(k, i, out) / 16.0;
+	return from_real(elementwise[find_elementwise(k->op->type)].f(x));
+}
+
+/* ---------------------------------------------------------------------- all of them */
+
+static const struct {
+	const char *type;
+	int8_t (*element)(const struct int8_op *k, const int64_t *out);
+} kernels[] = {
+	{ "conv2d", convolution },
+	{ "conv3d", convolution },
+	{ "depthwise_conv2d", convolution },
+	{ "conv_transpose2d", convolution },
+	{ "conv_transpose3d", convolution },
+	{ "avgpool", pool },
+	{ "maxpool", pool },
+	{ "l2_pool", pool },
+	{ "cat", concat },
+	{ "concat", concat },
+	{ "pad", pad },
+	{ "softmax", softmax },
+	{ "log_softmax", softmax },
+	{ "mean", reduce },
+	{ "sum", reduce },
+	{ "reduce_max", reduce },
+	{ "linear", linear },
+	{ "matmul", matmul },
+	{ "layernorm", layernorm },
+	{ "local_response_normalization", response },
+	{ "upsample", resize },
+	{ "resize_bilinear", resize },
+	{ "resize_nearest", resize },
+};
+
+#define KERNELS (sizeof(kernels) / sizeof(kernels[0]))
+
+bool int8_knows(const char *type)
+{
+	for (size_t i = 0; i < KERNELS; i++)
+		if (!strcmp(kernels[i].type, type))
+			return true;
+	return find_elementwise(type) < ELEMENTWISE;
+}
+
+int8_t int8_element(const struct int8_op *k, const int64_t *at)
+{
+	for (size_t i = 0; i < KERNELS; i++)
+		if (!strcmp(kernels[i].type, k->op->type))
+			return kernels[i].element(k, at);
+	return each(k, at);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Operators of a graph in real int8 arithmetic, one element of the output at a
+ * time, to see what a tiling lets them read. Written from docs/formats.md: where
+ * elements lie, and what operators mean, is told here once more on purpose,
+ * without a line of libnpuplan's.
+ *
+ * Tensors have elements of one byte. Weights are in the order of the source:
+ * out, in / groups, kernel (in, out / groups, kernel of a transposed convolution)
+ * of N,C,H,W; out, kernel, in / groups (1, kernel, out if it is depthwise) of
+ * N,H,W,C.
+ */
+#ifndef INT8_OPS_H
+#define INT8_OPS_H
+
+#include "npuplan.h"
+
+/** enum int8_resize - where row o of n looks among m rows of the input */
+enum int8_resize {
+	INT8_NEAREST,		  /* floor(o m / n) */
+	INT8_NEAREST_HALF_PIXEL,  /* floor((o + 1/2) m / n) */
+	INT8_NEAREST_ALIGNED,	  /* round(o (m - 1) / (n - 1)) */
+	INT8_BILINEAR,		  /* around o m / n */
+	INT8_BILINEAR_HALF_PIXEL, /* around (o + 1/2) m / n - 1/2 */
+	INT8_BILINEAR_ALIGNED,	  /* around o (m - 1) / (n - 1) */
+	INT8_RESIZES,
+};
+
+/**
+ * struct int8_op - an operator, and where its inputs' bytes come from
+ * @op: with one output
+ * @resize: what the graph does not say
+ * @load: byte of the operator's k-th input
+ */
+struct int8_op {
+	const struct npuplan_graph *graph;
+	const struct npuplan_op *op;
+	enum int8_resize resize;
+	int8_t (*load)(void *context, uint32_t input, uint64_t byte);
+	void *context;
+};
+
+/** int8_byte() - where in its tensor an element lies; @at: in the source's order */
+uint64_t int8_byte(const struct npuplan_graph *graph, uint32_t tensor, const int64_t *at);
+
+/** int8_next() - the next element in the source's order; false after the last */
+bool int8_next(const struct npuplan_tensor *tensor, int64_t *at);
+
+/** int8_element() - one element of the operator's output, from its inputs */
+int8_t int8_element(const struct int8_op *k, const int64_t *at);
+
+/** int8_knows() - whether there is an operator of that type here */
+bool int8_knows(const char *type);
+
+/** int8_elementwise() - name of the i-th element-wise type, NULL past the last
+ * @inputs: out: how many it takes
+ */
+const char *int8_elementwise(uint32_t i, uint32_t *inputs);
+
+#endif /* INT8_OPS_H */

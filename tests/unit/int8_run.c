@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: MIT
+#include "int8_run.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of a tensor that is none. */
+static int8_t nothing;
+
+__attribute__((format(printf, 2, 3))) static bool wrong(struct int8_net *net, const char *format,
+							...)
+{
+	va_list args;
+
+	/* The first is told. */
+	if (net->text[0])
+		return false;
+	va_start(args, format);
+	vsnprintf(net->text, sizeof(net->text), format, args);
+	va_end(args);
+	return false;
+}
+
+static uint64_t draw(uint64_t *state)
+{
+	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+	return z ^ z >> 31;
+}
+
+/* ----------------------------------------------------------------------- all at once */
+
+static void unravel(const struct npuplan_tensor *tensor, int64_t element, int64_t *at)
+{
+	for (uint32_t d = tensor->dim_count; d-- > 0; element /= tensor->shape[d])
+		at[d] = element % tensor->shape[d];
+}
+
+static bool map_elements(struct int8_net *net, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &net->graph->tensors[tensor];
+	int64_t at[NPUPLAN_MAX_DIMS] = { 0 }, element = 0;
+
+	for (uint64_t b = 0; b < t->size; b++)
+		net->element[tensor][b] = -1;
+	do {
+		uint64_t byte = int8_byte(net->graph, tensor, at);
+
+		if (byte >= t->size || net->element[tensor][byte] >= 0)
+			return wrong(net, "tensor %s: its shape is not that of its bytes", t->name);
+		net->element[tensor][byte] = element++;
+	} while (int8_next(t, at));
+	return true;
+}
+
+/* struct values - of the tensors of an operator that is computed whole */
+struct values {
+	const struct int8_net *net;
+	const struct npuplan_op *op;
+};
+
+static int8_t load_value(void *context, uint32_t input, uint64_t byte)
+{
+	const struct values *from = context;
+
+	return from->net->bytes[from->op->inputs[input]][byte];
+}
+
+static bool compute(struct int8_net *net, const struct npuplan_op *op)
+{
+	struct values from = { net, op };
+	struct int8_op k = { net->graph, op, net->resize, load_value, &from };
+	const struct npuplan_tensor *out;
+	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
+
+	if (op->output_count != 1 || !int8_knows(op->type))
+		return wrong(net, "operator %s: no arithmetic for type %s, %u outputs", op->name,
+			     op->type, op->output_count);
+	out = &net->graph->tensors[op->outputs[0]];
+	memset(net->bytes[op->outputs[0]], 0, out->size);
+	do
+		net->bytes[op->outputs[0]][int8_byte(net->graph, op->outputs[0], at)] =
+			int8_element(&k, at);
+	while (int8_next(out, at));
+	return true;
+}
+
+bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum int8_resize resize,
+		   uint64_t seed)
+{
+	bool good;
+
+	*net = (struct int8_net){
+		.graph = graph,
+		.resize = resize,
+		.bytes = calloc((size_t)graph->tensor_count + 1, sizeof(*net->bytes)),
+		.element = calloc((size_t)graph->tensor_count + 1, sizeof(*net->element)),
+	};
+	good = net->bytes && net->element;
+	for (uint32_t t = 0; t < graph->tensor_count && good; t++) {
+		uint64_t size = graph->tensors[t].size;
+
+		net->bytes[t] = malloc(size + 1);
+		net->element[t] = malloc((size + 1) * sizeof(**net->element));
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+			return wrong(net, "tensor %s is an alias", graph->tensors[t].name);
+		good = net->bytes[t] && net->element[t] && map_elements(net, t);
+		for (uint64_t b = 0; b < size && good; b++)
+			net->bytes[t][b] = (int8_t)draw(&seed);
+	}
+	for (uint32_t i = 0; i < graph->op_count && good; i++)
+		good = compute(net, &graph->ops[i]);
+	return good || wrong(net, "out of memory");
+}
+
+void int8_net_fini(struct int8_net *net)
+{
+	for (uint32_t t = 0; t < net->graph->tensor_count; t++) {
+		if (net->bytes)
+			free(net->bytes[t]);
+		if (net->element)
+			free(net->element[t]);
+	}
+	free(net->bytes);
+	free(net->element);
+}
+
+/* --------------------------------------------------------------------- step by step */
+
+/* First bytes of a region's chunks, in turn; false after the last. */
+static bool next_chunk(const struct npumem_region *region, uint32_t index[3], uint64_t *first)
+{
+	if (index[2] >= region->count[2])
+		return false;
+	*first = region->offset;
+	for (int d = 0; d < 3; d++)
+		*first += index[d] * region->stride[d];
+	for (int d = 0; d < 3; d++) {
+		if (++index[d] < region->count[d] || d == 2)
+			break;
+		index[d] = 0;
+	}
+	return true;
+}
+
+/**
+ * struct run - of steps, in an order
+ * @plan: in whose arena, or NULL: the inputs' values are those of the net
+ * @seen: per tensor and byte the last step that reads it, counted from 1
+ * @used: likewise, the last step that did
+ * @written: per tensor and byte how often it has been written
+ * @taken: of a staged step: per tensor what it has read
+ * @memory: @arena_size bytes of arena, then @host_size
+ * @places: of tensor t are places[first_place[t] ..)
+ * @step, @op, @tile, @position: at work
+ */
+struct run {
+	struct int8_net *net;
+	const struct npuplan_plan *plan;
+	uint32_t **seen;
+	uint32_t **used;
+	uint8_t **written;
+	int8_t **taken;
+	int8_t *memory;
+	uint32_t *places;
+	uint32_t *first_place;
+	const struct npuplan_op *op;
+	uint64_t loaded;
+	uint64_t read;
+	uint32_t step;
+	uint32_t tile;
+	uint32_t position;
+	bool staged;
+	bool with_parameters;
+};
+
+/* Where in the placement byte @byte of its tensor lies; false: it doesn't. */
+static bool within(const struct npumem_placement *at, uint64_t byte, uint64_t *address)
+{
+	const struct npumem_region *r = &at->region;
+
+	if (byte < r->offset)
+		return false;
+	byte -= r->offset;
+	*address = at->offset;
+	for (int d = 2; d >= 0; d--) {
+		uint64_t i = r->count[d] > 1 ? byte / r->stride[d] : 0;
+
+		if (i >= r->count[d])
+			return false;
+		byte -= i * r->stride[d];
+		if (d == 2 && at->ring)
+			i %= at->ring;
+		*address += i * at->stride[d];
+	}
+	*address += byte;
+	return byte < r->length;
+}
+
+static int8_t *lost(struct run *run, uint32_t tensor, uint64_t byte, const char *why)
+{
+	wrong(run->net, "position %u: byte %" PRIu64 " of tensor %s %s", run->position, byte,
+	      run->net->graph->tensors[tensor].name, why);
+	return &nothing;
+}
+
+/* The byte's place in the arena at the current position. */
+static int8_t *place_of(struct run *run, uint32_t tensor, uint64_t byte)
+{
+	uint64_t address, found = 0;
+	uint32_t places = 0;
+
+	for (uint32_t i = run->first_place[tensor]; i < run->first_place[tensor + 1]; i++) {
+		const struct npumem_placement *at = &run->plan->placements[run->places[i]];
+
+		if (at->from > run->position || at->to < run->position ||
+		    !within(at, byte, &address))
+			continue;
+		found = address;
+		places++;
+	}
+	if (places != 1)
+		return lost(run, tensor, byte, places ? "has two places" : "has no place");
+	if (found >= run->plan->info.arena_size)
+		return lost(run, tensor, byte, "lies beyond the arena");
+	return &run->memory[found];
+}
+
+/* Whether the tiling accesses parameters: all of them, or none. */
+static bool with_parameters(const struct npuplan_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->tile_count; i++)
+		if (graph->tensors[graph->tiles[i].tensor].kind == NPUMEM_TENSOR_PARAMETER)
+			return true;
+	return false;
+}
+
+/* What is not planned is read where the net has it. */
+static bool outside(const struct run *run, uint32_t tensor)
+{
+	const struct npuplan_tensor *t = &run->net->graph->tensors[tensor];
+
+	return (t->kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters) ||
+	       t->flags & NPUMEM_TENSOR_EXTERNAL;
+}
+
+static int8_t load_read(void *context, uint32_t input, uint64_t byte)
+{
+	struct run *run = context;
+	const struct npuplan_graph *graph = run->net->graph;
+	uint32_t tensor = run->op->inputs[input];
+
+	if (graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters)
+		return run->net->bytes[tensor][byte];
+	if (run->seen[tensor][byte] != run->step + 1) {
+		wrong(run->net,
+		      "operator %s, step %u %s, tile %u: needs byte %" PRIu64 " (element %" PRId64
+		      ") of tensor %s, which the step does not read",
+		      run->op->name, run->step, graph->steps[run->step].name, run->tile, byte,
+		      run->net->element[tensor][byte], graph->tensors[tensor].name);
+		return 0;
+	}
+	run->loaded += run->used[tensor][byte] != run->step + 1;
+	run->used[tensor][byte] = run->step + 1;
+	if (!run->plan || outside(run, tensor))
+		return run->net->bytes[tensor][byte];
+	return run->staged ? run->taken[tensor][byte] : *place_of(run, tensor, byte);
+}
+
+/* What the step reads, from its tiles. */
+static void take(struct run *run, const struct npumem_tile *tile)
+{
+	uint32_t index[3] = { 0 };
+	uint64_t first;
+
+	while (next_chunk(&tile->region, index, &first))
+		for (uint64_t b = first; b < first + tile->region.length; b++) {
+			run->read += run->seen[tile->tensor][b] != run->step + 1;
+			run->seen[tile->tensor][b] = run->step + 1;
+			if (run->plan && run->staged && !outside(run, tile->tensor))
+				run->taken[tile->tensor][b] = *place_of(run, tile->tensor, b);
+		}
+}
+
+static bool store(struct run *run, uint32_t tensor, uint64_t byte)
+{
+	struct int8_op k = { run->net->graph, run->op, run->net->resize, load_read, run };
+	const struct npuplan_tensor *t = &run->net->graph->tensors[tensor];
+	int64_t at[NPUPLAN_MAX_DIMS], element = run->net->element[tensor][byte];
+	int8_t value = 0;
+
+	/* Channels that only fill up a block. */
+	if (element >= 0) {
+		unravel(t, element, at);
+		value = int8_element(&k, at);
+	}
+	if (run->plan && !outside(run, tensor))
+		*place_of(run, tensor, byte) = value;
+	if (run->net->text[0])
+		return false;
+	if (value != run->net->bytes[tensor][byte])
+		return wrong(run->net,
+			     "operator %s, step %u %s, tile %u: byte %" PRIu64 " (element %" PRId64
+			     ") of tensor %s is %d, must be %d",
+			     run->op->name, run->step, run->net->graph->steps[run->step].name,
+			     run->tile, byte, element, t->name, value,
+			     run->net->bytes[tensor][byte]);
+	if (run->written[tensor][byte]++)
+		return wrong(run->net,
+			     "operator %s, step %u %s, tile %u: byte %" PRIu64
+			     " of tensor %s is written again",
+			     run->op->name, run->step, run->net->graph->steps[run->step].name,
+			     run->tile, byte, t->name);
+	return true;
+}
+
+static bool run_step(struct run *run, uint32_t step)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+	const struct npuplan_step *s = &graph->steps[step];
+	bool good = true;
+
+	run->step = step;
+	run->staged = s->flags & NPUMEM_STEP_STAGED;
+	run->op = &graph->ops[s->op];
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++)
+		if (graph->accesses[a].mode != NPUMEM_ACCESS_WRITE)
+			take(run, &graph->tiles[graph->accesses[a].tile]);
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count && good; a++) {
+		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
+		uint32_t index[3] = { 0 };
+		uint64_t first;
+
+		run->tile = graph->accesses[a].tile;
+		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ)
+			continue;
+		if (tile->tensor != run->op->outputs[0])
+			return wrong(run->net,
+				     "operator %s, step %u: writes tensor %s, not its own",
+				     run->op->name, step, graph->tensors[tile->tensor].name);
+		while (good && next_chunk(&tile->region, index, &first))
+			for (uint64_t b = first; b < first + tile->region.length && good; b++)
+				good = store(run, tile->tensor, b);
+	}
+	return good && !run->net->text[0];
+}
+
+/* All of each output, once. */
+static bool all_written(struct run *run)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		uint32_t tensor = graph->ops[i].outputs[0];
+
+		for (uint64_t b = 0; b < graph->tensors[tensor].size; b++)
+			if (!run->written[tensor][b] && run->net->element[tensor][b] >= 0)
+				return wrong(run->net,
+					     "operator %s: byte %" PRIu64
+					     " of tensor %s is never written",
+					     graph->ops[i].name, b, graph->tensors[tensor].name);
+	}
+	return true;
+}
+
+static void run_fini(struct run *run)
+{
+	void **each[] = { (void **)run->seen, (void **)run->used, (void **)run->written,
+			  (void **)run->taken };
+
+	for (int i = 0; i < 4; i++) {
+		for (uint32_t t = 0; each[i] && t < run->net->graph->tensor_count; t++)
+			free(each[i][t]);
+		free(each[i]);
+	}
+	free(run->memory);
+	free(run->places);
+	free(run->first_place);
+}
+
+static bool run_init(struct run *run)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+	size_t tensors = (size_t)graph->tensor_count + 1;
+
+	run->with_parameters = with_parameters(graph);
+	run->seen = calloc(tensors, sizeof(*run->seen));
+	run->used = calloc(tensors, sizeof(*run->used));
+	run->written = calloc(tensors, sizeof(*run->written));
+	run->taken = calloc(tensors, sizeof(*run->taken));
+	if (!run->seen || !run->used || !run->written || !run->taken)
+		return wrong(run->net, "out of memory");
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		uint64_t size = graph->tensors[t].size;
+
+		run->seen[t] = calloc(size, sizeof(**run->seen));
+		run->used[t] = calloc(size, sizeof(**run->used));
+		run->written[t] = calloc(size, sizeof(**run->written));
+		run->taken[t] = calloc(size, sizeof(**run->taken));
+		if (!run->seen[t] || !run->used[t] || !run->written[t] || !run->taken[t])
+			return wrong(run->net, "out of memory");
+	}
+	return true;
+}
+
+bool int8_check_tiles(struct int8_net *net, uint64_t *loaded, uint64_t *read)
+{
+	struct run run = { .net = net };
+	bool good = run_init(&run);
+
+	for (uint32_t s = 0; s < net->graph->step_count && good; s++)
+		good = run_step(&run, s);
+	if (good)
+		good = all_written(&run);
+	if (loaded)
+		*loaded += run.loaded;
+	if (read)
+		*read += run.read;
+	run_fini(&run);
+	return good;
+}
+
+/* -------------------------------------------------------------------- through a plan */
+
+static bool index_places(struct run *run)
+{
+	const struct npuplan_plan *plan = run->plan;
+	uint32_t count = 0;
+
+	run->places = calloc((size_t)plan->placement_count + 1, sizeof(*run->places));
+	run->first_place =
+		calloc((size_t)run->net->graph->tensor_count + 1, sizeof(*run->first_place));
+	if (!run->places || !run->first_place)
+		return wrong(run->net, "out of memory");
+	for (uint32_t t = 0; t < run->net->graph->tensor_count; t++) {
+		run->first_place[t] = count;
+		for (uint32_t i = 0; i < plan->placement_count; i++)
+			if (plan->placements[i].tensor == t)
+				run->places[count++] = i;
+	}
+	run->first_place[run->net->graph->tensor_count] = count;
+	return true;
+}
+
+/* What an inference finds: at its first position, or in the host buffer. */
+static void begin(struct run *run)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	run->position = 0;
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+
+		if (tensor->kind == NPUMEM_TENSOR_INTERMEDIATE ||
+		    tensor->kind == NPUMEM_TENSOR_OUTPUT || outside(run, t) ||
+		    tensor->flags & NPUMEM_TENSOR_HOST)
+			continue;
+		/* A parameter or input that no step accesses may have no place. */
+		for (uint64_t b = 0;
+		     run->first_place[t] < run->first_place[t + 1] && b < tensor->size; b++)
+			*place_of(run, t, b) = run->net->bytes[t][b];
+	}
+	for (uint32_t p = 0; p < run->plan->position_count; p++) {
+		const struct npumem_position *at = &run->plan->positions[p];
+
+		if (at->kind == NPUMEM_POSITION_LOAD)
+			memcpy(&run->memory[run->plan->info.arena_size + at->host_offset],
+			       &run->net->bytes[at->index][at->first], at->length);
+	}
+}
+
+static void transfer(struct run *run, const struct npumem_position *at)
+{
+	int8_t *host = &run->memory[run->plan->info.arena_size + at->host_offset];
+	bool in = at->kind == NPUMEM_POSITION_LOAD || at->kind == NPUMEM_POSITION_FILL;
+
+	if (at->kind == NPUMEM_POSITION_DROP)
+		return;
+	for (uint64_t b = 0; b < at->length; b++) {
+		int8_t *place = place_of(run, at->index, at->first + b);
+
+		*(in ? place : &host[b]) = *(in ? &host[b] : place);
+	}
+}
+
+/* Where the bytes of an output are in the end: in the arena, or where they were stored. */
+static int8_t *final_place(struct run *run, uint32_t tensor, uint64_t byte)
+{
+	for (uint32_t p = run->plan->position_count; p-- > 0;) {
+		const struct npumem_position *at = &run->plan->positions[p];
+
+		if (at->kind != NPUMEM_POSITION_STEP && at->index == tensor &&
+		    at->kind != NPUMEM_POSITION_DROP && byte - at->first < at->length)
+			return &run->memory[run->plan->info.arena_size + at->host_offset + byte -
+					    at->first];
+	}
+	return place_of(run, tensor, byte);
+}
+
+static bool compare_outputs(struct run *run)
+{
+	const struct npuplan_graph *graph = run->net->graph;
+
+	run->position = run->plan->position_count - 1;
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		if (graph->tensors[t].kind != NPUMEM_TENSOR_OUTPUT || outside(run, t))
+			continue;
+		for (uint64_t b = 0; b < graph->tensors[t].size; b++) {
+			int8_t value;
+
+			if (run->net->element[t][b] < 0)
+				continue;
+			value = *final_place(run, t, b);
+			if (run->net->text[0])
+				return false;
+			if (value != run->net->bytes[t][b])
+				return wrong(run->net,
+					     "output %s: byte %" PRIu64 " is %d, must be %d",
+					     graph->tensors[t].name, b, value,
+					     run->net->bytes[t][b]);
+		}
+	}
+	return true;
+}
+
+bool int8_run_plan(struct int8_net *net, const struct npuplan_plan *plan)
+{
+	struct run run = { .net = net, .plan = plan };
+	uint64_t size = plan->info.arena_size + plan->info.host_size, seed = 1;
+	bool good = run_init(&run) && index_places(&run);
+
+	run.memory = malloc(size + 1);
+	if (!run.memory)
+		good = wrong(net, "out of memory");
+	for (uint64_t b = 0; b < size && good; b++)
+		run.memory[b] = (int8_t)draw(&seed);
+	if (good) {
+		begin(&run);
+		good = !net->text[0];
+	}
+	for (uint32_t p = 0; p < plan->position_count && good; p++) {
+		run.position = p;
+		if (plan->positions[p].kind == NPUMEM_POSITION_STEP)
+			good = run_step(&run, plan->positions[p].index);
+		else
+			transfer(&run, &plan->positions[p]);
+		good = good && !net->text[0];
+	}
+	if (good)
+		good = all_written(&run) && compare_outputs(&run);
+	run_fini(&run);
+	return good;
+}
