@@ -182,7 +182,7 @@ static void print(char *path, const struct npuplan_problem *problem,
 	const struct outcome *exact = &outcomes[3];
 
 	printf("%-30s %5u %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f\n",
-	       basename(path), problem->graph->bands, problem->graph->step_count,
+	       basename(path), problem->graph->tiling.bands, problem->graph->step_count,
 	       (unsigned long long)shared->bytes, (unsigned long long)fit->bytes,
 	       (unsigned long long)paper->bytes, (unsigned long long)exact->bytes,
 	       (unsigned long long)problem->lower_bound,

@@ -64,14 +64,27 @@ out:
 	free(blob);
 }
 
+/* What a plan says of its tiling can be done, or is refused with a reason. */
+static void check_tiling(const char *text, size_t size)
+{
+	struct npuplan_error error = { 0 };
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_tiling tiling;
+
+	FUZZ_ASSERT(!npuimport_graph_json(graph_text, strlen(graph_text), &graph, NULL, &error),
+		    error.text);
+	if (npuplan_json_tiling(graph, text, size, &tiling, &error) ||
+	    npuplan_graph_tile(graph, &tiling, &error))
+		FUZZ_ASSERT(error.text[0], "a refusal has a reason");
+	npuplan_tiling_fini(&tiling);
+	npuplan_graph_free(graph);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	uint32_t said = 0;
-	bool parameters = false;
 	struct npuplan_error error = { 0 };
 
-	if (npuplan_json_tiling((const char *)data, size, &said, &parameters, &error))
-		FUZZ_ASSERT(error.text[0], "a refusal has a reason");
+	check_tiling((const char *)data, size);
 	for (uint32_t bands = 1; bands <= 2; bands++) {
 		struct npuplan_graph *graph = tiled(bands);
 		struct npuplan_plan *plan = NULL;

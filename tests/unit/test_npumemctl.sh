@@ -195,7 +195,7 @@ other_graph() {
 check 'a plan of another graph' other_graph
 tiled_twice() {
 	"$ctl" plan "$net" --graph-blob graph.bin >/dev/null &&
-		says 1 'npumemctl: graph.bin: a graph blob is cut into steps already: leave out --bands and --params' \
+		says 1 'npumemctl: graph.bin: a graph blob is cut into steps already: leave out --params and what says how to cut' \
 			"$ctl" plan --bands 2 graph.bin
 }
 check 'bands of a graph blob' tiled_twice

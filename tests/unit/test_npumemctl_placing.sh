@@ -220,7 +220,7 @@ check 'external tensors are left to TensorFlow Lite Micro' external_tflite
 check '--emit-tflite of graph JSON' says \
 	'chain.json: --emit-tflite: this is graph JSON, not a TFLite model' \
 	"$ctl" plan chain.json --emit-tflite x.tflite
-whole_only='--emit-tflite: TensorFlow Lite Micro runs whole operators and keeps parameters outside the arena: leave out --bands and --params'
+whole_only='--emit-tflite: TensorFlow Lite Micro runs whole operators and keeps parameters outside the arena: leave out --params and what says how to cut'
 check '--emit-tflite with bands' says "bare.tflite: $whole_only" \
 	"$ctl" plan bare.tflite --bands 2 --emit-tflite x.tflite
 check '--emit-tflite with parameters' says "bare.tflite: $whole_only" \

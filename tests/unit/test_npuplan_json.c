@@ -394,23 +394,23 @@ static void test_refused_pieces(void **state)
 
 static void test_tiling(void **state)
 {
+	struct npuplan_graph *graph = model(1);
+	struct npuplan_tiling tiling;
 	struct npuplan_error error;
-	uint32_t bands = 9;
-	bool parameters = true;
 
-	assert_int_equal(npuplan_json_tiling(whole_text, sizeof(whole_text) - 1, &bands,
-					     &parameters, &error),
-			 0);
-	assert_int_equal(bands, 1);
-	assert_false(parameters);
-	assert_int_equal(npuplan_json_tiling("{}", 2, &bands, &parameters, &error), 0);
-	assert_int_equal(bands, 0);
-	assert_int_equal(npuplan_json_tiling("[]", 2, &bands, &parameters, &error), -EBADMSG);
+	assert_int_equal(
+		npuplan_json_tiling(graph, whole_text, sizeof(whole_text) - 1, &tiling, &error), 0);
+	assert_int_equal(tiling.bands, 1);
+	assert_false(tiling.with_parameters);
+	assert_int_equal(npuplan_json_tiling(graph, "{}", 2, &tiling, &error), 0);
+	assert_int_equal(tiling.bands, 0);
+	assert_int_equal(npuplan_json_tiling(graph, "[]", 2, &tiling, &error), -EBADMSG);
 	ASSERT_TEXT(error, "expected an object");
-	assert_int_equal(npuplan_json_tiling("{", 1, &bands, &parameters, &error), -EBADMSG);
+	assert_int_equal(npuplan_json_tiling(graph, "{", 1, &tiling, &error), -EBADMSG);
 	ASSERT_TEXT(error, "not JSON");
-	assert_int_equal(npuplan_json_tiling("{\"tiling\":{}}", 13, &bands, &parameters, &error),
+	assert_int_equal(npuplan_json_tiling(graph, "{\"tiling\":{}}", 13, &tiling, &error),
 			 -EBADMSG);
+	npuplan_graph_free(graph);
 	ASSERT_TEXT(error, "tiling.bands: missing");
 }
 

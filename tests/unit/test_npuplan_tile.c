@@ -78,7 +78,7 @@ static void test_whole(void **state)
 
 	build_op(graph, "linear", in, weights, NPUMEM_NONE, out);
 	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), 0);
-	assert_int_equal(graph->bands, 1);
+	assert_int_equal(graph->tiling.bands, 1);
 	assert_int_equal(graph->step_count, 1);
 	assert_int_equal(graph->steps[0].op, 0);
 	assert_int_equal(graph->steps[0].flags, 0);
@@ -102,7 +102,7 @@ static void test_whole_with_parameters(void **state)
 
 	build_op(graph, "linear", in, weights, NPUMEM_NONE, out);
 	assert_int_equal(npuplan_graph_tile_whole(graph, true, NULL), 0);
-	assert_true(graph->with_parameters);
+	assert_true(graph->tiling.with_parameters);
 	assert_int_equal(graph->access_count, 3);
 	assert_int_equal(graph->tiles[graph->accesses[1].tile].tensor, weights);
 	npuplan_graph_free(graph);
@@ -184,7 +184,7 @@ static void test_conv(void **state)
 
 	build_window(build_op(graph, "conv2d", in, weights, NPUMEM_NONE, out), 3, 1, 1, 1);
 	tile(graph, 2);
-	assert_int_equal(graph->bands, 2);
+	assert_int_equal(graph->tiling.bands, 2);
 	assert_int_equal(graph->step_count, 2);
 	assert_string_equal(graph->steps[1].name, "conv2d[1/2]");
 	assert_int_equal(graph->steps[1].tile_index, 1);
@@ -341,7 +341,7 @@ static void test_one_band(void **state)
 
 	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, out);
 	tile(graph, 1);
-	assert_int_equal(graph->bands, 1);
+	assert_int_equal(graph->tiling.bands, 1);
 	assert_int_equal(graph->steps[0].flags, 0);
 	npuplan_graph_free(graph);
 }

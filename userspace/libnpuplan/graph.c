@@ -39,6 +39,7 @@ void npuplan_graph_free(struct npuplan_graph *graph)
 	}
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		free(graph->steps[i].name);
+	npuplan_tiling_fini(&graph->tiling);
 	free(graph->name);
 	free(graph->tensors);
 	free(graph->ops);

@@ -130,6 +130,54 @@ enum npuplan_layout {
 	NPUPLAN_NC32HW32 = 2, /* NC/32HWC32: blocks of 32 channels, the last one padded */
 };
 
+/** enum npuplan_tile_order - which tiles of an operator that is cut both ways come first */
+enum npuplan_tile_order {
+	NPUPLAN_ROWS_OUTER = 0,	    /* all channels of some rows, then the next rows */
+	NPUPLAN_CHANNELS_OUTER = 1, /* all rows of some channels, then the next channels */
+};
+
+/**
+ * struct npuplan_tile_choice - how one operator is cut
+ * @op: index
+ * @rows: output rows a tile, the last one having what is left; 0 for all
+ * @channels: output channels a tile, likewise; 0 for all
+ * @order: enum npuplan_tile_order
+ */
+struct npuplan_tile_choice {
+	uint32_t op;
+	uint32_t rows;
+	uint32_t channels;
+	uint32_t order;
+};
+
+/**
+ * struct npuplan_tiling - how a graph is cut into steps (docs/tiling.md)
+ * @layout: how the tensors' bytes lie
+ * @bands: row bands an operator; 1 for whole operators
+ * @rows: output rows a tile, of each operator that has rows
+ * @onchip: bytes of on-chip memory that each step has to fit into; the tiler
+ *	chooses the tiling of each operator that moves the least data
+ * @double_buffer: tiles are loaded while others are computed: what changes from
+ *	step to step is on chip twice. Needs @onchip
+ * @with_parameters: steps access parameters too, so that they are planned. They
+ *	count on chip either way
+ * @ops: what is said of single operators, by index, ascending; owned where it is
+ *	a graph's. With @onchip a graph has one of each operator
+ *
+ * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
+ * @ops does not speak of. All 0: not known, or, in asking, whole operators.
+ */
+struct npuplan_tiling {
+	enum npuplan_layout layout;
+	uint32_t bands;
+	uint32_t rows;
+	uint64_t onchip;
+	bool double_buffer;
+	bool with_parameters;
+	struct npuplan_tile_choice *ops;
+	uint32_t op_count;
+};
+
 /**
  * struct npuplan_graph - the one graph type of all planners
  *
@@ -139,9 +187,8 @@ enum npuplan_layout {
  * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order. A new
  * graph has one block, and both layouts are NPUPLAN_NHWC.
  *
- * @bands: what the tiling was: 0 none yet, or not known (a graph that came as a
- *	blob); 1 whole operators; else the number of row bands asked for
- * @with_parameters: whether the tiling accesses parameters
+ * @tiling: how it was cut; all 0 but its layout if it is not, or not known how (a
+ *	graph that came as a blob)
  */
 struct npuplan_graph {
 	char *name;
@@ -163,8 +210,7 @@ struct npuplan_graph {
 	uint32_t carry_count;
 	enum npuplan_layout source_layout;
 	enum npuplan_layout layout;
-	uint32_t bands;
-	bool with_parameters;
+	struct npuplan_tiling tiling;
 };
 
 NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
@@ -245,6 +291,29 @@ struct npuplan_plan {
 	struct npumem_plan_block *blocks;
 	struct npumem_entry *entries;
 	struct npumem_plan_edge *edges;
+/** npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+ *
+ * Each tile is a staged step that reads what it needs of each input, halos
+ * included, and writes its tile of each output; but whole operators, and nothing
+ * said of any, are as npuplan_graph_tile_whole() makes them. graph->tiling then
+ * says all of it, what the tiler chose included: tiling a graph like it by that
+ * gives the same steps.
+ *
+ * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
+ * error names the operator. -ENOSPC: a step does not fit on chip, however small;
+ * the error names the operator, its largest tensor, the step, and bytes needed and
+ * given. -EOPNOTSUPP: see npuplan_graph_set_layout(). -E2BIG: more accesses than
+ * the verifier takes. The graph is then as it was.
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
+				      const struct npuplan_tiling *tiling,
+				      struct npuplan_error *error);
+/* Frees what a tiling owns, and zeroes it. */
+NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
+
+/** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
+NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
+
 	struct npumem_view *views;
 	uint32_t *view_slots;
 	uint32_t placement_count;
@@ -370,10 +439,14 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 				       struct npumem_verdict *verdict, struct npuplan_error *error);
 
 /** npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
- * @bands: 0 if the plan does not say; 1 whole operators
+ * @graph: the plan is for; gives the operators' ids
+ * @tiling: out: all 0 if the plan does not say; npuplan_tiling_fini() it
+ *
+ * -EBADMSG: not JSON, or the field is malformed; -EINVAL: it does not fit the graph.
  */
-NPUPLAN_EXPORT int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands,
-				       bool *with_parameters, struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_json_tiling(const struct npuplan_graph *graph, const char *text,
+				       size_t size, struct npuplan_tiling *tiling,
+				       struct npuplan_error *error);
 
 /** npuplan_json_external() - mark the tensors that a plan JSON has external
  *

@@ -107,21 +107,28 @@ json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, 
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[i].tile];
 		const struct npuplan_tensor *tensor = &graph->tensors[tile->tensor];
 		struct npuplan_spatial spatial;
-		struct npuplan_rows rows;
+		struct npuplan_part part;
 		json_t *entry;
 
 		if (!(graph->accesses[i].mode & mode))
 			continue;
 		entry = json_pack("{sI}", "tensor", (json_int_t)tensor->id);
-		if (tile->region.offset || tile->region.length != tensor->size) {
-			if (npuplan_spatial(graph, tile->tensor, &spatial) &&
-			    npuplan_region_rows(&spatial, &tile->region, &rows))
-				json_object_set_new(entry, "rows",
-						    json_pack("[II]", (json_int_t)rows.first,
-							      (json_int_t)rows.count));
-			else
-				json_object_set_new(entry, "region",
-						    npuplan_json_region(&tile->region));
+		if (!tile->region.offset && tile->region.length == tensor->size) {
+			json_array_append_new(list, entry);
+			continue;
+		}
+		if (npuplan_spatial(graph, tile->tensor, &spatial) &&
+		    npuplan_region_part(&spatial, &tile->region, &part)) {
+			json_object_set_new(entry, "rows",
+					    json_pack("[II]", (json_int_t)part.rows.first,
+						      (json_int_t)part.rows.count));
+			if (part.channels.count != spatial.channels)
+				json_object_set_new(entry, "channels",
+						    json_pack("[II]",
+							      (json_int_t)part.channels.first,
+							      (json_int_t)part.channels.count));
+		} else {
+			json_object_set_new(entry, "region", npuplan_json_region(&tile->region));
 		}
 		json_array_append_new(list, entry);
 	}

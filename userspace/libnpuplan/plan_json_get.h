@@ -40,6 +40,16 @@ int plan_json_list(struct plan_json_reader *r, const json_t *object, const char 
 int plan_json_tensor(struct plan_json_reader *r, const json_t *object, const char *field,
 		     uint32_t *tensor);
 
+/** plan_json_read_tiling() - "tiling" of @root; all 0 if it is absent
+ *
+ * Of a graph without operators the choices are checked, and left out.
+ */
+int plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
+			  struct npuplan_tiling *tiling);
+
+/* plan_json_check_tiling() - -EINVAL if the graph is known to be tiled otherwise */
+int plan_json_check_tiling(struct plan_json_reader *r, const json_t *root);
+
 /** plan_json_read_flow() - "blocks" and "views"; all else is read
  *
  * Without blocks the plan has one, of all positions.

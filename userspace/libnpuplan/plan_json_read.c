@@ -417,30 +417,6 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 	return err;
 }
 
-static int read_tiling(struct plan_json_reader *r, const json_t *root, uint64_t *bands,
-		       bool *parameters)
-{
-	static const char *const known[] = { "bands", "parameters", NULL };
-	const json_t *object = json_object_get(root, "tiling"), *flag;
-	int err;
-
-	*bands = 0;
-	*parameters = false;
-	if (!object)
-		return 0;
-	snprintf(r->path, sizeof(r->path), "tiling");
-	flag = json_object_get(object, "parameters");
-	err = plan_json_fields(r, object, known);
-	if (!err)
-		err = plan_json_get(r, object, "bands", true, UINT32_MAX, bands);
-	if (!err && !json_is_boolean(flag))
-		err = plan_json_fail(r, -EBADMSG, "parameters",
-				     flag ? "expected true or false" : "missing");
-	*parameters = json_is_true(flag);
-	r->path[0] = '\0';
-	return err;
-}
-
 static int read_root(struct plan_json_reader *r, const json_t *root)
 {
 	static const char *const known[] = {
@@ -450,24 +426,15 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 	};
 	const json_t *schedule = json_object_get(root, "schedule");
 	const json_t *placements = json_object_get(root, "placements");
-	uint64_t bands;
-	bool parameters;
 	int err;
 
 	err = plan_json_fields(r, root, known);
 	if (!err)
 		err = read_info(r, root);
 	if (!err)
-		err = read_tiling(r, root, &bands, &parameters);
+		err = plan_json_check_tiling(r, root);
 	if (err)
 		return err;
-	if (bands && r->graph->bands &&
-	    (bands != r->graph->bands || parameters != r->graph->with_parameters))
-		return plan_json_fail(
-			r, -EINVAL, "tiling",
-			"the plan is for %llu bands %s parameters, the graph has %u %s",
-			(unsigned long long)bands, parameters ? "with" : "without", r->graph->bands,
-			r->graph->with_parameters ? "with" : "without");
 	if (!json_is_array(schedule))
 		return plan_json_fail(r, -EBADMSG, "schedule",
 				      schedule ? "expected an array" : "missing");
@@ -496,21 +463,19 @@ static json_t *load(const char *text, size_t size, struct npuplan_error *error)
 	return root;
 }
 
-int npuplan_json_tiling(const char *text, size_t size, uint32_t *bands, bool *with_parameters,
-			struct npuplan_error *error)
+int npuplan_json_tiling(const struct npuplan_graph *graph, const char *text, size_t size,
+			struct npuplan_tiling *tiling, struct npuplan_error *error)
 {
-	struct plan_json_reader r = { .error = error };
+	struct plan_json_reader r = { .graph = graph, .error = error };
 	json_t *root = load(text, size, error);
-	uint64_t number;
 	int err;
 
+	*tiling = (struct npuplan_tiling){ 0 };
 	if (!root)
 		return -EBADMSG;
-	err = json_is_object(root) ? read_tiling(&r, root, &number, with_parameters) :
+	err = json_is_object(root) ? plan_json_read_tiling(&r, root, tiling) :
 				     npuplan_fail(error, -EBADMSG, "expected an object");
 	json_decref(root);
-	if (!err)
-		*bands = number;
 	return err;
 }
 

@@ -20,6 +20,15 @@ static int put(FILE *out, json_t *value)
 	return err ? -ENOMEM : 0;
 }
 
+/* Text of a value, malloc'ed; takes the reference. */
+static char *json_dumps_owned(json_t *value)
+{
+	char *text = value ? json_dumps(value, TEXT_FLAGS) : NULL;
+
+	json_decref(value);
+	return text;
+}
+
 static int put_field(FILE *out, const char *name, json_t *value)
 {
 	fprintf(out, ",\n\"%s\": ", name);
@@ -45,7 +54,7 @@ static json_t *position_json(const struct npuplan_graph *graph, const struct npu
 	if (step->op >= graph->op_count)
 		return json_pack("{sI}", "step", (json_int_t)position->index);
 	entry = json_pack("{sI}", "op", (json_int_t)graph->ops[step->op].id);
-	if (graph->bands != 1) {
+	if (graph->tiling.bands != 1 || graph->tiling.op_count) {
 		json_object_set_new(entry, "tile", json_integer(step->tile_index));
 		json_object_set_new(entry, "reads",
 				    npuplan_json_accesses(graph, position->index,
@@ -111,6 +120,31 @@ static json_t *placement_json(const struct npuplan_graph *graph, const struct np
 	return entry;
 }
 
+/* The choices one a line, within the object. */
+static int put_tiling(FILE *out, const struct npuplan_graph *graph)
+{
+	const struct npuplan_tiling *tiling = &graph->tiling;
+	char *text;
+	int err = 0;
+
+	if (!tiling->bands && !tiling->rows && !tiling->onchip)
+		return 0;
+	if (!tiling->op_count)
+		return put_field(out, "tiling", plan_json_tiling(graph));
+	text = json_dumps_owned(plan_json_tiling(graph));
+	if (!text)
+		return -ENOMEM;
+	/* Without its closing brace. */
+	fprintf(out, ",\n\"tiling\": %.*s,\"ops\":[", (int)strlen(text) - 1, text);
+	free(text);
+	for (uint32_t i = 0; i < tiling->op_count && !err; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		err = put(out, plan_json_choice(graph, &tiling->ops[i]));
+	}
+	fputs("\n]}", out);
+	return err;
+}
+
 static int write_text(const struct npuplan_graph *graph, const struct npuplan_plan *plan, FILE *out)
 {
 	const struct npumem_plan_info *info = &plan->info;
@@ -136,10 +170,7 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	PUT(put_field(out, "work", json_integer(info->work)));
 	if (info->host_size)
 		PUT(put_field(out, "host", json_integer(info->host_size)));
-	if (graph->bands)
-		PUT(put_field(out, "tiling",
-			      json_pack("{sIsb}", "bands", (json_int_t)graph->bands, "parameters",
-					graph->with_parameters)));
+	PUT(put_tiling(out, graph));
 	fputs(",\n\"schedule\": [", out);
 	for (uint32_t i = 0; i < plan->position_count && !err; i++) {
 		fputs(i ? ",\n" : "\n", out);

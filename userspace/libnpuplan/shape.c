@@ -76,44 +76,157 @@ bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 	       npuplan_spatial_bytes(spatial) == graph->tensors[tensor].size;
 }
 
+bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npuplan_spatial *view)
+{
+	const struct npuplan_tensor *t = &graph->tensors[tensor];
+	uint64_t bytes = t->elem_size;
+
+	if (t->dim_count > 3)
+		return npuplan_spatial(graph, tensor, view);
+	if (!t->dim_count || !t->elem_size)
+		return false;
+	*view = (struct npuplan_spatial){
+		.batch = 1,
+		.rows = 1,
+		.row = 1,
+		.channels = t->shape[t->dim_count - 1],
+		.elem = t->elem_size,
+		.layout = NPUPLAN_NHWC,
+	};
+	for (uint32_t i = 0; i < t->dim_count; i++) {
+		if (t->shape[i] < 1 || __builtin_mul_overflow(bytes, t->shape[i], &bytes))
+			return false;
+		if (i + 1 < t->dim_count)
+			view->rows *= t->shape[i];
+	}
+	/* Counts of a region are 32-bit. */
+	return bytes == t->size && bytes <= INT64_MAX && view->rows <= UINT32_MAX;
+}
+
+int64_t npuplan_granule(const struct npuplan_spatial *s)
+{
+	return s->layout == NPUPLAN_NC32HW32 && interleaved(s) == NPUPLAN_BLOCK ? NPUPLAN_BLOCK : 1;
+}
+
 struct npumem_region npuplan_rows_region(const struct npuplan_spatial *s, struct npuplan_rows rows)
 {
+	struct npuplan_part part = { rows, { 0, s->channels } };
+
+	return npuplan_part_region(s, &part);
+}
+
+/* Some of the channels that lie side by side: they repeat from place to place. */
+static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
+						const struct npuplan_part *part)
+{
 	struct npumem_region region = { .count = { 1, 1, 1 } };
-	/* A row of a block of channels, and how often such rows repeat. */
-	uint64_t row = s->row * interleaved(s) * s->elem;
-	int64_t blocks = channel_blocks(s);
+	uint64_t place = s->channels * s->elem;
+	uint64_t batches = s->batch, places = part->rows.count * s->row;
 	uint32_t dim = 0;
 
-	region.offset = rows.first * row;
-	region.length = rows.count * row;
-	/* All rows are one run, whatever repeats. */
-	if (rows.count == s->rows) {
-		region.length = npuplan_spatial_bytes(s);
-		return region;
+	/* All rows are one run of places, from batch to batch. */
+	if (part->rows.count == s->rows) {
+		places *= batches;
+		batches = 1;
 	}
-	if (blocks > 1) {
-		region.count[dim] = blocks;
-		region.stride[dim++] = s->rows * row;
+	region.offset = part->rows.first * s->row * place + part->channels.first * s->elem;
+	region.length = part->channels.count * s->elem;
+	if (places > 1) {
+		region.count[dim] = places;
+		region.stride[dim++] = place;
 	}
-	if (s->batch > 1) {
-		region.count[dim] = s->batch;
-		region.stride[dim] = s->rows * row * blocks;
+	if (batches > 1) {
+		region.count[dim] = batches;
+		region.stride[dim] = s->rows * s->row * place;
 	}
 	return region;
+}
+
+struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
+					 const struct npuplan_part *part)
+{
+	struct npumem_region region = { .count = { 1, 1, 1 } };
+	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
+	int64_t first = part->channels.first / side_by_side;
+	int64_t count = (part->channels.count + side_by_side - 1) / side_by_side;
+	/* A row of a block of channels, and all its rows. */
+	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
+	uint64_t batches = s->batch;
+	uint32_t dim = 0;
+
+	if (blocks == 1 && part->channels.count < s->channels)
+		return side_by_side_region(s, part);
+	region.offset = first * plane + part->rows.first * row;
+	region.length = part->rows.count * row;
+	/* All rows of blocks are one run, and so are all blocks of batches. */
+	if (part->rows.count == s->rows) {
+		region.length = count * plane;
+		if (count == blocks) {
+			region.length *= batches;
+			batches = 1;
+		}
+		count = 1;
+	}
+	if (count > 1) {
+		region.count[dim] = count;
+		region.stride[dim++] = plane;
+	}
+	if (batches > 1) {
+		region.count[dim] = batches;
+		region.stride[dim] = plane * blocks;
+	}
+	return region;
+}
+
+bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_region *region,
+			 struct npuplan_part *part)
+{
+	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
+	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
+	uint64_t place = side_by_side * s->elem, left = region->offset % plane;
+	uint64_t bytes = region->length * region->count[0] * region->count[1] * region->count[2];
+	struct npumem_region again;
+	uint64_t width;
+
+	*part = (struct npuplan_part){ { left / row, 0 }, { 0, s->channels } };
+	if (!bytes || bytes % s->batch)
+		return false;
+	bytes /= s->batch;
+	if (blocks == 1 && region->length < place) {
+		/* Some channels of each place. */
+		part->channels.first = region->offset % place / s->elem;
+		part->channels.count = region->length / s->elem;
+		width = s->row * region->length;
+	} else if (region->length >= plane) {
+		part->channels.first = region->offset / plane * side_by_side;
+		part->channels.count = bytes / plane * side_by_side;
+		width = bytes / s->rows;
+	} else {
+		part->channels.first = region->offset / plane * side_by_side;
+		part->channels.count = bytes / region->length * side_by_side;
+		width = bytes / region->length * row;
+	}
+	if (!width)
+		return false;
+	part->rows.count = bytes / width;
+	if (part->channels.first + part->channels.count > s->channels)
+		part->channels.count = s->channels - part->channels.first;
+	if (part->rows.count < 1 || part->rows.first + part->rows.count > s->rows ||
+	    part->channels.count < 1)
+		return false;
+	/* Whatever was guessed above counts only if it says the same. */
+	again = npuplan_part_region(s, part);
+	return !memcmp(&again, region, sizeof(again));
 }
 
 bool npuplan_region_rows(const struct npuplan_spatial *s, const struct npumem_region *region,
 			 struct npuplan_rows *rows)
 {
-	uint64_t row = s->row * interleaved(s) * s->elem;
-	struct npumem_region again;
+	struct npuplan_part part;
+	bool found = npuplan_region_part(s, region, &part) && part.channels.count == s->channels;
 
-	rows->first = region->offset / row;
-	rows->count = region->length / row;
-	if (!region->offset && region->length == npuplan_spatial_bytes(s))
-		rows->count = s->rows;
-	again = npuplan_rows_region(s, *rows);
-	return !memcmp(&again, region, sizeof(again));
+	*rows = part.rows;
+	return found;
 }
 
 int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,

@@ -39,12 +39,43 @@ struct npuplan_spatial {
 bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 		     struct npuplan_spatial *spatial);
 
+/** npuplan_view() - the same, and tensors of rank 1 to 3 as matrices
+ *
+ * Their rows are all dimensions but the last, row-major whatever the layout is;
+ * their channels are the last one.
+ */
+bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npuplan_spatial *view);
+
 /** npuplan_spatial_bytes() - size of such a tensor, channels padded as its layout has it */
 uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *spatial);
 
 /** npuplan_rows_region() - bytes of a range of rows, all channels, all batches */
 struct npumem_region npuplan_rows_region(const struct npuplan_spatial *spatial,
 					 struct npuplan_rows rows);
+
+/**
+ * struct npuplan_part - rows x channels of a tensor, all batches
+ * @rows: of the tensor
+ * @channels: of the tensor
+ */
+struct npuplan_part {
+	struct npuplan_rows rows;
+	struct npuplan_rows channels;
+};
+
+/** npuplan_granule() - channels of which a part has to have whole ones
+ *
+ * Parts begin at a multiple of so many channels and end at one, or at the last channel.
+ */
+int64_t npuplan_granule(const struct npuplan_spatial *spatial);
+
+/** npuplan_part_region() - bytes of a part; its channels as npuplan_granule() asks */
+struct npumem_region npuplan_part_region(const struct npuplan_spatial *spatial,
+					 const struct npuplan_part *part);
+
+/** npuplan_region_part() - the part that a region is; false if it is none */
+bool npuplan_region_part(const struct npuplan_spatial *spatial, const struct npumem_region *region,
+			 struct npuplan_part *part);
 
 /** npuplan_region_rows() - rows that a region holds whole; false if it is not that */
 bool npuplan_region_rows(const struct npuplan_spatial *spatial, const struct npumem_region *region,

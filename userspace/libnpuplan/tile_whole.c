@@ -2,7 +2,7 @@
 /* Whole operators: one step each, whole tensors as tiles. */
 #include <string.h>
 
-#include "tiler.h"
+#include "tile.h"
 
 static int whole_access(struct npuplan_tiler *tiler, uint32_t tensor, uint32_t mode)
 {
@@ -23,8 +23,8 @@ static void whole_inplace(struct npuplan_tiler *tiler, const struct npuplan_op *
 	npuplan_tiler_inplace(tiler, op->inputs[0], &read, op->outputs[0], &write);
 }
 
-int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
-			     struct npuplan_error *error)
+int npuplan_tile_whole(struct npuplan_graph *graph, bool with_parameters,
+		       struct npuplan_error *error)
 {
 	struct npuplan_tiler tiler;
 	int err;
@@ -45,10 +45,6 @@ int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 			npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));
 		else
 			err = npuplan_tiler_step(&tiler, i, 0, 1, 0, error);
-	}
-	if (!err) {
-		graph->bands = 1;
-		graph->with_parameters = with_parameters;
 	}
 	npuplan_tiler_fini(&tiler, err);
 	return err;

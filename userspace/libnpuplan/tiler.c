@@ -19,8 +19,6 @@ static void clear_tiling(struct npuplan_graph *graph)
 	graph->tile_count = 0;
 	for (uint32_t i = 0; i < graph->block_count; i++)
 		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
-	graph->bands = 0;
-	graph->with_parameters = false;
 }
 
 int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
@@ -165,7 +163,7 @@ static struct npumem_access *find_access(struct npuplan_tiler *tiler, uint32_t t
 	return &tiler->accesses[place];
 }
 
-static uint64_t region_bytes(const struct npumem_region *region)
+uint64_t npuplan_region_bytes(const struct npumem_region *region)
 {
 	return region->length * region->count[0] * region->count[1] * region->count[2];
 }
@@ -179,7 +177,7 @@ void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
 	/* Parameters are read again in the next inference. */
 	if (base_of(tiler, read)->kind == NPUMEM_TENSOR_PARAMETER ||
 	    base_of(tiler, read) == base_of(tiler, write) ||
-	    region_bytes(read_region) != region_bytes(write_region))
+	    npuplan_region_bytes(read_region) != npuplan_region_bytes(write_region))
 		return;
 	source = find_access(tiler, read, read_region, NPUMEM_ACCESS_READ);
 	target = find_access(tiler, write, write_region, NPUMEM_ACCESS_WRITE);

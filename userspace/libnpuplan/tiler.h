@@ -56,5 +56,7 @@ int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index,
 
 /** npuplan_whole() - region of a whole tensor */
 struct npumem_region npuplan_whole(const struct npuplan_tensor *tensor);
+/** npuplan_region_bytes() - that it holds */
+uint64_t npuplan_region_bytes(const struct npumem_region *region);
 
 #endif /* NPUPLAN_TILER_H */

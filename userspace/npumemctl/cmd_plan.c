@@ -204,7 +204,7 @@ static bool mark_tensors(struct arguments *args, struct model *model)
 		if (!mark_external(model, args->external.names[i]))
 			return false;
 	for (size_t i = 0; i < args->fixed.count; i++)
-		if (!mark_fixed(model, args->fixed.names[i], args->tiling.parameters))
+		if (!mark_fixed(model, args->fixed.names[i], args->tiling.asked.with_parameters))
 			return false;
 	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
 }
@@ -254,6 +254,7 @@ out:
 	free(engine);
 	npuplan_plan_free(plan);
 	model_release(&model);
+	tiling_release(&args.tiling);
 	free(args.external.names);
 	free(args.fixed.names);
 	return status;

@@ -339,3 +339,4 @@ int cmd_run(int argc, char **argv)
 	free(args.choices);
 	return status;
 }
+	tiling_release(&args.tiling);

@@ -159,5 +159,6 @@ int cmd_show(int argc, char **argv)
 		plan_file_release(&shown[i].file);
 		model_release(&shown[i].model);
 	}
+	tiling_release(&args.tiling);
 	return status;
 }

@@ -53,7 +53,7 @@ static const struct argp argp = {
 	.args_doc = "GRAPH PLAN",
 	.doc = "Check a plan with the kernel's own verifier. No device is needed.\n"
 	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
-	       "for a blob give the --bands and --params that it was planned with.",
+	       "for a blob give the options that it was planned with.",
 	.children = children,
 };
 
@@ -118,5 +118,6 @@ int cmd_verify(int argc, char **argv)
 		status = verify(&args, &model, &file);
 	plan_file_release(&file);
 	model_release(&model);
+	tiling_release(&args.tiling);
 	return status;
 }

@@ -16,10 +16,12 @@ bool emit_prepare(struct model *model, const struct tiling *tiling, struct npupl
 			npuimport_format_name(model->info.format));
 		return false;
 	}
-	if (tiling->bands > 1 || tiling->parameters) {
+	if (tiling->asked.bands > 1 || tiling->asked.rows || tiling->asked.onchip ||
+	    tiling->asked.layout != NPUPLAN_NHWC || tiling->tile_count ||
+	    tiling->asked.with_parameters) {
 		failure(model->path,
 			"--emit-tflite: TensorFlow Lite Micro runs whole operators and keeps "
-			"parameters outside the arena: leave out --bands and --params");
+			"parameters outside the arena: leave out --params and what says how to cut");
 		return false;
 	}
 	if (options->alignment < TFLM_ALIGN)

@@ -23,18 +23,21 @@ bool model_import(struct model *model, const char *path)
 	return true;
 }
 
-bool model_tile(struct model *model, const struct tiling *tiling)
+static bool tile_as(struct model *model, const struct tiling *tiling, struct npuplan_tiling *plan)
 {
 	struct npuplan_error error = { 0 };
-	uint32_t bands = tiling->bands ? tiling->bands : 1;
+	struct npuplan_tiling asked = { 0 };
 	int err = 0;
 
 	if (!model->graph->step_count) {
-		err = npuplan_graph_tile_bands(model->graph, bands, tiling->parameters, &error);
-	} else if (tiling->bands || tiling->parameters) {
+		if (!tiling_of(tiling, model->path, model->graph, plan, &asked))
+			return false;
+		err = npuplan_graph_tile(model->graph, &asked, &error);
+		npuplan_tiling_fini(&asked);
+	} else if (tiling->is_said || tiling->asked.with_parameters) {
 		failure(model->path,
-			"a graph blob is cut into steps already: leave out --bands and "
-			"--params");
+			"a graph blob is cut into steps already: leave out --params and what says "
+			"how to cut");
 		return false;
 	}
 	if (!err)
@@ -42,6 +45,11 @@ bool model_tile(struct model *model, const struct tiling *tiling)
 	if (err)
 		failure(model->path, "%s", error.text);
 	return !err;
+}
+
+bool model_tile(struct model *model, const struct tiling *tiling)
+{
+	return tile_as(model, tiling, NULL);
 }
 
 void model_release(struct model *model)
@@ -100,7 +108,7 @@ static bool read_plan(struct model *model, struct plan_file *file, void *text, s
 bool model_with_plan(struct model *model, const char *graph_path, struct plan_file *file,
 		     const char *plan_path, const struct tiling *tiling)
 {
-	struct tiling wanted = *tiling, said = { 0 };
+	struct npuplan_tiling said = { 0 };
 	struct npuplan_error error = { 0 };
 	void *text;
 	size_t size;
@@ -116,23 +124,20 @@ bool model_with_plan(struct model *model, const char *graph_path, struct plan_fi
 		failure(file->path, "%s", error.text);
 		return false;
 	}
-	if (!is_blob(text, size) &&
-	    (npuplan_json_tiling(text, size, &said.bands, &said.parameters, &error) ||
-	     (!model->graph->step_count &&
-	      npuplan_json_external(model->graph, text, size, &error)))) {
+	if (!is_blob(text, size) && (npuplan_json_tiling(model->graph, text, size, &said, &error) ||
+				     (!model->graph->step_count &&
+				      npuplan_json_external(model->graph, text, size, &error)))) {
 		failure(file->path, "%s", error.text);
+		npuplan_tiling_fini(&said);
 		free(text);
 		return false;
 	}
-	/* A graph blob has its steps; the plan's tiling says how they were made. */
-	if (!wanted.bands && !model->graph->step_count)
-		wanted.bands = said.bands;
-	if (!model->graph->step_count)
-		wanted.parameters |= said.parameters;
-	if (!model_tile(model, &wanted)) {
+	if (!tile_as(model, tiling, &said)) {
+		npuplan_tiling_fini(&said);
 		free(text);
 		return false;
 	}
+	npuplan_tiling_fini(&said);
 	return read_plan(model, file, text, size);
 }
 

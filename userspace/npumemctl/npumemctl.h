@@ -63,17 +63,36 @@ double option_seconds(const struct argp_state *state, const char *option, const 
 /** parse_size() - "4096", "64KiB", "1.5 MiB"; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);
 
-/* ---------------------------------------------------------------- model.c */
+/* --------------------------------------------------------------- tiling.c */
 
 /**
- * struct tiling - how a graph is cut into steps
- * @bands: row bands an operator; 0 = not said (the plan's, or whole operators)
- * @parameters: access parameters too
+ * struct tiling - what the command line says of how a graph is cut into steps
+ * @asked: without what is said of single operators; all 0: nothing
+ * @tiles: values of --tile, in order
+ * @is_said: any option but --params was given
  */
 struct tiling {
-	uint32_t bands;
-	bool parameters;
+	struct npuplan_tiling asked;
+	const char **tiles;
+	size_t tile_count;
+	bool is_said;
 };
+
+/* Options of the commands that take a graph: a child, whose input is a struct tiling. */
+extern const struct argp tiling_argp;
+
+/** tiling_of() - what was said, of a graph that is not tiled yet
+ * @plan: what the plan at hand says, for where the command line says nothing; may
+ *	be NULL. Taken over
+ * @out: npuplan_tiling_fini() it
+ *
+ * Says what is wrong and returns false if an operator is unknown.
+ */
+bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
+	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
+void tiling_release(struct tiling *tiling);
+
+/* ---------------------------------------------------------------- model.c */
 
 /**
  * struct model - a graph, tiled, and its blob
@@ -151,11 +170,5 @@ bool emit_prepare(struct model *model, const struct tiling *tiling,
 		  struct npuplan_options *options);
 /** emit_tflite() - write the model with the plan in its metadata */
 int emit_tflite(const struct model *model, const struct npuplan_plan *plan, const char *path);
-
-/* Common options of the commands that take a graph. */
-#define OPTION_BANDS  0x100
-#define OPTION_PARAMS 0x101
-extern const struct argp_option tiling_options[];
-extern const struct argp tiling_argp; /* a child; its input is a struct tiling */
 
 #endif /* NPUMEMCTL_H */

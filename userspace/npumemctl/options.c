@@ -83,27 +83,3 @@ double option_seconds(const struct argp_state *state, const char *option, const 
 			   text);
 	return value;
 }
-
-const struct argp_option tiling_options[] = {
-	{ "bands", OPTION_BANDS, "N", 0, "Cut each operator into up to N row bands", 0 },
-	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
-	{ 0 }
-};
-
-static error_t parse_tiling(int key, char *arg, struct argp_state *state)
-{
-	struct tiling *tiling = state->input;
-
-	switch (key) {
-	case OPTION_BANDS:
-		tiling->bands = (uint32_t)option_number(state, "--bands", arg, 1, 65536);
-		return 0;
-	case OPTION_PARAMS:
-		tiling->parameters = true;
-		return 0;
-	default:
-		return ARGP_ERR_UNKNOWN;
-	}
-}
-
-const struct argp tiling_argp = { .options = tiling_options, .parser = parse_tiling };

@@ -78,7 +78,7 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 status_name(plan->info.status), "arena", (json_int_t)plan->info.arena_size,
 			 "lower_bound", (json_int_t)plan->info.lower_bound, "tensor_bytes",
 			 (json_int_t)model_bytes(graph), "alignment",
-			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->bands,
+			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
 			 "steps", (json_int_t)graph->step_count, "placements",
 			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
 			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);

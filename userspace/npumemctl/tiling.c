@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/* Options that say how a graph is cut into steps. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+enum {
+	OPTION_BANDS = 0x100,
+	OPTION_PARAMS,
+	OPTION_ROWS,
+	OPTION_ONCHIP,
+	OPTION_LAYOUT,
+	OPTION_DOUBLE,
+	OPTION_TILE,
+};
+
+/* As on the kernel's side: more bands or rows than this no tensor is cut into. */
+#define MAX_BANDS 65536
+#define MAX_ROWS  UINT32_MAX
+
+static const struct argp_option options[] = {
+	{ "bands", OPTION_BANDS, "N", 0, "Cut each operator into up to N row bands", 0 },
+	{ "rows", OPTION_ROWS, "N", 0, "Cut each operator into tiles of N rows", 0 },
+	{ "onchip", OPTION_ONCHIP, "BYTES", 0,
+	  "Cut each operator so that its steps fit into on-chip memory of this size, weights "
+	  "included, and move the least data",
+	  0 },
+	{ "double-buffer", OPTION_DOUBLE, NULL, 0,
+	  "With --onchip: what changes from step to step has to fit twice", 0 },
+	{ "layout", OPTION_LAYOUT, "LAYOUT", 0,
+	  "Order of the tensors' bytes: nhwc (default), nchw, nc32hw", 0 },
+	{ "tile", OPTION_TILE, "OP=ROWS[xCHANNELS][,channels]", 0,
+	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
+	  "all channels of some rows first, or all rows of some channels. Again for more operators",
+	  0 },
+	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
+	{ 0 }
+};
+
+static void add_tile(struct tiling *tiling, const char *text)
+{
+	size_t bytes = (tiling->tile_count + 1) * sizeof(*tiling->tiles);
+	const char **more = realloc(tiling->tiles, bytes);
+
+	if (!more)
+		abort();
+	tiling->tiles = more;
+	tiling->tiles[tiling->tile_count++] = text;
+}
+
+/* One of @limit..: "all" is 0. Ends before @end or at the end of the text. */
+static bool parse_extent(const char **text, uint32_t *out)
+{
+	unsigned long long value;
+	char *end;
+
+	if (!strncmp(*text, "all", 3)) {
+		*text += 3;
+		*out = 0;
+		return true;
+	}
+	errno = 0;
+	value = strtoull(*text, &end, 10);
+	if (!isdigit((unsigned char)**text) || errno || value < 1 || value > UINT32_MAX)
+		return false;
+	*text = end;
+	*out = (uint32_t)value;
+	return true;
+}
+
+/* "OP=ROWS[xCHANNELS][,channels|,rows]": the choice without its operator. */
+static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
+{
+	const char *at = strrchr(text, '=');
+
+	*choice = (struct npuplan_tile_choice){ 0 };
+	if (!at || at == text)
+		return false;
+	at++;
+	if (!parse_extent(&at, &choice->rows))
+		return false;
+	if (*at == 'x') {
+		at++;
+		if (!parse_extent(&at, &choice->channels))
+			return false;
+	}
+	if (!strcmp(at, ",channels"))
+		choice->order = NPUPLAN_CHANNELS_OUTER;
+	else if (*at && strcmp(at, ",rows") != 0)
+		return false;
+	return true;
+}
+
+static void check_together(const struct argp_state *state, const struct npuplan_tiling *asked)
+{
+	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
+		argp_error(state, "--bands, --rows and --onchip exclude each other");
+	if (asked->double_buffer && !asked->onchip)
+		argp_error(state, "--double-buffer needs --onchip");
+}
+
+static error_t parse(int key, char *arg, struct argp_state *state)
+{
+	struct tiling *tiling = state->input;
+	struct npuplan_tiling *asked = &tiling->asked;
+	struct npuplan_tile_choice choice;
+	unsigned int layout = 0;
+
+	switch (key) {
+	case OPTION_BANDS:
+		asked->bands = (uint32_t)option_number(state, "--bands", arg, 1, MAX_BANDS);
+		break;
+	case OPTION_ROWS:
+		asked->rows = (uint32_t)option_number(state, "--rows", arg, 1, MAX_ROWS);
+		break;
+	case OPTION_ONCHIP:
+		asked->onchip = option_size(state, "--onchip", arg);
+		break;
+	case OPTION_DOUBLE:
+		asked->double_buffer = true;
+		break;
+	case OPTION_LAYOUT:
+		while (npuplan_layout_name(layout) && strcmp(npuplan_layout_name(layout), arg) != 0)
+			layout++;
+		if (!npuplan_layout_name(layout))
+			argp_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
+		asked->layout = layout;
+		break;
+	case OPTION_TILE:
+		if (!parse_tile(arg, &choice))
+			argp_error(state,
+				   "--tile: '%s' is not OP=ROWS[xCHANNELS][,channels], each a "
+				   "number or all",
+				   arg);
+		add_tile(tiling, arg);
+		break;
+	case OPTION_PARAMS:
+		asked->with_parameters = true;
+		return 0;
+	case ARGP_KEY_END:
+		check_together(state, asked);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+	tiling->is_said = true;
+	return 0;
+}
+
+const struct argp tiling_argp = { .options = options, .parser = parse };
+
+/* By name first, then by id; a name that is there twice is none. */
+static uint32_t find_op(const struct npuplan_graph *graph, const char *text, size_t length,
+			uint32_t *count)
+{
+	uint32_t found = NPUMEM_NONE;
+	char *end = NULL;
+	long long id;
+
+	*count = 0;
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		if (strlen(graph->ops[i].name) == length &&
+		    !strncmp(graph->ops[i].name, text, length)) {
+			found = i;
+			++*count;
+		}
+	if (*count)
+		return found;
+	id = strtoll(text, &end, 10);
+	for (uint32_t i = 0; i < graph->op_count && end == text + length; i++)
+		if (graph->ops[i].id == id) {
+			found = i;
+			++*count;
+		}
+	return found;
+}
+
+static int by_op(const void *left, const void *right)
+{
+	const struct npuplan_tile_choice *a = left, *b = right;
+
+	return a->op < b->op ? -1 : a->op > b->op;
+}
+
+bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
+	       struct npuplan_tiling *plan, struct npuplan_tiling *out)
+{
+	if (plan && !tiling->is_said) {
+		*out = *plan;
+		*plan = (struct npuplan_tiling){ 0 };
+		out->with_parameters |= tiling->asked.with_parameters;
+		return true;
+	}
+	*out = tiling->asked;
+	out->with_parameters |= plan && plan->with_parameters;
+	out->ops = calloc(tiling->tile_count + 1, sizeof(*out->ops));
+	if (!out->ops)
+		abort();
+	for (size_t i = 0; i < tiling->tile_count; i++) {
+		const char *text = tiling->tiles[i];
+		int length = (int)(strrchr(text, '=') - text);
+		struct npuplan_tile_choice choice;
+		uint32_t count;
+
+		parse_tile(text, &choice);
+		choice.op = find_op(graph, text, (size_t)length, &count);
+		if (count != 1) {
+			failure(path, "--tile %s: %s operator '%.*s'", text,
+				count ? "more than one" : "there is no", length, text);
+			npuplan_tiling_fini(out);
+			return false;
+		}
+		out->ops[out->op_count++] = choice;
+	}
+	qsort(out->ops, out->op_count, sizeof(*out->ops), by_op);
+	return true;
+}
+
+void tiling_release(struct tiling *tiling)
+{
+	free(tiling->tiles);
+	*tiling = (struct tiling){ 0 };
+}
