@@ -254,6 +254,29 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint3
 NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,
 					    struct npuplan_error *error);
 
+/**
+ * struct npuplan_clone - an operator that runs once more, for some of its readers
+ * @op: id of the operator
+ * @readers: ids of the operators that take what the clone makes; at least one
+ */
+struct npuplan_clone {
+	int64_t op;
+	int64_t *readers;
+	uint32_t reader_count;
+};
+
+/** npuplan_graph_clone_op() - the graph with one operator twice (clone.c)
+ *
+ * The clone stands right before the first of its readers and has the largest id
+ * of all operators, plus one; so have its outputs among the tensors. They are
+ * intermediates, whatever the first ones are.
+ * -EINVAL: the graph is tiled, an id is not known, or a reader reads nothing of the
+ * operator. -EOPNOTSUPP: loops and branches, state, aliases.
+ */
+NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
+					  const struct npuplan_clone *clone,
+					  struct npuplan_graph **out, struct npuplan_error *error);
+
 /** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
  * @with_parameters: parameters are accessed, and so planned, too
  */
@@ -267,6 +290,29 @@ NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool wi
  */
 NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands,
 					    bool with_parameters, struct npuplan_error *error);
+
+/** npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+ *
+ * Each tile is a staged step that reads what it needs of each input, halos
+ * included, and writes its tile of each output; but whole operators, and nothing
+ * said of any, are as npuplan_graph_tile_whole() makes them. graph->tiling then
+ * says all of it, what the tiler chose included: tiling a graph like it by that
+ * gives the same steps.
+ *
+ * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
+ * error names the operator. -ENOSPC: a step does not fit on chip, however small;
+ * the error names the operator, its largest tensor, the step, and bytes needed and
+ * given. -EOPNOTSUPP: see npuplan_graph_set_layout(). -E2BIG: more accesses than
+ * the verifier takes. The graph is then as it was.
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
+				      const struct npuplan_tiling *tiling,
+				      struct npuplan_error *error);
+/* Frees what a tiling owns, and zeroes it. */
+NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
+
+/** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
+NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
 
 /** npuplan_graph_write() - graph blob (npumem_graph.h); malloc'ed, free() it */
 NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
@@ -291,29 +337,6 @@ struct npuplan_plan {
 	struct npumem_plan_block *blocks;
 	struct npumem_entry *entries;
 	struct npumem_plan_edge *edges;
-/** npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
- *
- * Each tile is a staged step that reads what it needs of each input, halos
- * included, and writes its tile of each output; but whole operators, and nothing
- * said of any, are as npuplan_graph_tile_whole() makes them. graph->tiling then
- * says all of it, what the tiler chose included: tiling a graph like it by that
- * gives the same steps.
- *
- * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
- * error names the operator. -ENOSPC: a step does not fit on chip, however small;
- * the error names the operator, its largest tensor, the step, and bytes needed and
- * given. -EOPNOTSUPP: see npuplan_graph_set_layout(). -E2BIG: more accesses than
- * the verifier takes. The graph is then as it was.
- */
-NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
-				      const struct npuplan_tiling *tiling,
-				      struct npuplan_error *error);
-/* Frees what a tiling owns, and zeroes it. */
-NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
-
-/** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
-NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
-
 	struct npumem_view *views;
 	uint32_t *view_slots;
 	uint32_t placement_count;

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npuplan_cosma_recompute() on random small graphs: every plan can be executed, never
+ * costs more than without, nor less than the least of an exhaustive search in which
+ * any operator may run any number of times; applying the clones to the graph gives
+ * the graph that was planned; same input, same output.
+ *
+ * The search is greedy: how often it reaches the least is printed, and must be most
+ * of the times.
+ *
+ * usage: prop_recompute [SEED [CASES]]
+ */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cosma/recompute.h"
+#include "cosma_oracle.h"
+
+#define SLOTS	  (1u << 20)
+#define MAX_COST  256
+#define NONE	  UINT64_MAX
+#define TOO_LARGE (UINT64_MAX - 1)
+
+static uint64_t seed, state;
+static unsigned long number;
+
+static uint32_t range(uint32_t low, uint32_t high)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return low + (uint32_t)(state >> 11) % (high - low + 1);
+}
+
+__attribute__((format(printf, 3, 4), noreturn)) static void
+fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+     const char *format, ...)
+{
+	va_list args;
+
+	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	printf("\n# budget %" PRIu64 "\n", options->budget);
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		printf("# tensor %u: size %" PRIu64 " kind %u\n", t, graph->tensors[t].size,
+		       graph->tensors[t].kind);
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		printf("# operator %u:", v);
+		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
+			printf(" %u", graph->ops[v].inputs[k]);
+		printf(" -> %u\n", graph->ops[v].outputs[0]);
+	}
+	exit(1);
+}
+
+static struct npuplan_graph *random_graph(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	uint32_t ops = range(4, 7);
+
+	for (uint32_t v = 0; v <= ops; v++) {
+		struct npuplan_tensor tensor = {
+			.size = v ? range(1, 6) : range(1, 2),
+			.align = 1,
+			.kind = !v	 ? NPUMEM_TENSOR_INPUT :
+				v == ops ? NPUMEM_TENSOR_OUTPUT :
+					   NPUMEM_TENSOR_INTERMEDIATE,
+			.id = v,
+		};
+		uint32_t inputs[3], output = v;
+		struct npuplan_op op = {
+			.inputs = inputs,
+			.outputs = &output,
+			.input_count = range(1, v > 2 ? 3 : 1),
+			.output_count = 1,
+			.id = v,
+		};
+
+		/* Nobody reads it later: it is an output. */
+		if (v && v < ops && !range(0, 9))
+			tensor.kind = NPUMEM_TENSOR_OUTPUT;
+		npuplan_graph_add_tensor(graph, &tensor);
+		if (!v)
+			continue;
+		/* The one before, and shortcuts. */
+		for (uint32_t k = 0; k < op.input_count; k++)
+			inputs[k] = k ? range(0, v - 1) : v - 1;
+		npuplan_graph_add_op(graph, &op);
+	}
+	return graph;
+}
+
+/* ------------------------------------------------------- exhaustive search */
+
+/* On chip, in host memory (16 bits each), what has run, whether the input was loaded. */
+static uint64_t *seen;
+static uint8_t *seen_cost;
+static uint64_t *queue[MAX_COST];
+static uint32_t queued[MAX_COST], room[MAX_COST], held;
+
+static void push(uint64_t key, uint64_t cost)
+{
+	uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 44);
+
+	if (cost >= MAX_COST || held > SLOTS / 2)
+		return;
+	for (; seen[slot] && seen[slot] != key + 1; slot = (slot + 1) % SLOTS)
+		;
+	if (seen[slot] && seen_cost[slot] <= cost)
+		return;
+	held += !seen[slot];
+	seen[slot] = key + 1;
+	seen_cost[slot] = (uint8_t)cost;
+	if (queued[cost] == room[cost]) {
+		room[cost] = room[cost] ? 2 * room[cost] : 256;
+		queue[cost] = realloc(queue[cost], room[cost] * sizeof(*queue[cost]));
+		if (!queue[cost])
+			abort();
+	}
+	queue[cost][queued[cost]++] = key;
+}
+
+static bool is_stale(uint64_t key, uint64_t cost)
+{
+	uint32_t slot = (uint32_t)(key * 0x9e3779b97f4a7c15ull >> 44);
+
+	for (; seen[slot] != key + 1; slot = (slot + 1) % SLOTS)
+		;
+	return seen_cost[slot] < cost;
+}
+
+static uint64_t bytes_of(const struct npuplan_graph *graph, uint32_t set)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		bytes += set >> t & 1 ? graph->tensors[t].size : 0;
+	return bytes;
+}
+
+static void expand(const struct npuplan_graph *graph, uint64_t budget, uint64_t key, uint64_t cost)
+{
+	uint32_t chip = key & 0xffff, host = key >> 16 & 0xffff, done = key >> 32 & 0xffff;
+	uint64_t loaded = key >> 48;
+	uint64_t used = bytes_of(graph, chip);
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		uint64_t rest = (uint64_t)done << 32 | loaded << 48, size = graph->tensors[t].size;
+		uint32_t bit = 1u << t;
+
+		if (chip & bit) {
+			push(rest | host << 16 | (chip & ~bit), cost);
+			if (!(host & bit))
+				push(rest | (uint64_t)(host | bit) << 16 | (chip & ~bit),
+				     cost + size);
+		} else if (host & bit && used + size <= budget) {
+			if (!t)
+				rest |= 1ull << 48;
+			push(rest | (uint64_t)host << 16 | chip | bit,
+			     cost + (!t && !loaded ? 0 : size));
+		}
+	}
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		const struct npuplan_op *op = &graph->ops[v];
+		uint32_t out = 1u << op->outputs[0], in = 0;
+
+		for (uint32_t k = 0; k < op->input_count; k++)
+			in |= 1u << op->inputs[k];
+		if ((chip & in) != in || chip & out || bytes_of(graph, chip | out) > budget)
+			continue;
+		push(loaded << 48 | (uint64_t)(done | 1u << v) << 32 |
+			     (uint64_t)(host | (graph->tensors[op->outputs[0]].kind ==
+								NPUMEM_TENSOR_OUTPUT ?
+							out :
+							0))
+				     << 16 |
+			     chip | out,
+		     cost);
+	}
+}
+
+static uint64_t exhaustive(const struct npuplan_graph *graph, uint64_t budget)
+{
+	memset(seen, 0, SLOTS * sizeof(*seen));
+	memset(queued, 0, sizeof(queued));
+	held = 0;
+	push(1ull << 16, 0);
+	for (uint64_t cost = 0; cost < MAX_COST; cost++)
+		for (uint32_t i = 0; i < queued[cost]; i++) {
+			uint64_t key = queue[cost][i];
+
+			if (held > SLOTS / 2)
+				return TOO_LARGE;
+			if (is_stale(key, cost))
+				continue;
+			if ((key >> 32 & 0xffff) == (1u << graph->op_count) - 1)
+				return cost;
+			expand(graph, budget, key, cost);
+		}
+	return NONE;
+}
+
+/* ------------------------------------------------------------------- cases */
+
+static void check_clones(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options,
+			 const struct npuplan_recomputation *found)
+{
+	struct npuplan_graph *now = NULL, *next;
+	void *blob[2];
+	size_t size[2];
+	struct npuplan_error error;
+
+	for (uint32_t i = 0; i < found->clone_count; i++) {
+		if (npuplan_graph_clone_op(now ? now : graph, &found->clones[i], &next, &error))
+			fail(graph, options, "clone %u: %s", i, error.text);
+		npuplan_graph_free(now);
+		now = next;
+	}
+	if (!now != !found->graph)
+		fail(graph, options, "clones without a graph, or the other way round");
+	if (!now)
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct npuplan_graph *g = i ? found->graph : now;
+
+		if (npuplan_graph_tile_whole(g, false, &error) ||
+		    npuplan_graph_write(g, &blob[i], &size[i], &error))
+			fail(graph, options, "%s", error.text);
+	}
+	if (size[0] != size[1] || memcmp(blob[0], blob[1], size[0]))
+		fail(graph, options, "the clones do not give the graph that was planned");
+	free(blob[0]);
+	free(blob[1]);
+	npuplan_graph_free(now);
+}
+
+static void check_again(const struct npuplan_graph *graph,
+			const struct npuplan_cosma_options *options,
+			const struct npuplan_recomputation *found)
+{
+	struct npuplan_recomputation again;
+	struct npuplan_error error;
+
+	if (npuplan_cosma_recompute(graph, options, 0, &again, &error))
+		fail(graph, options, "%s", error.text);
+	if (again.clone_count != found->clone_count || again.work != found->work ||
+	    again.plan.step_count != found->plan.step_count ||
+	    (found->plan.step_count &&
+	     memcmp(again.plan.residencies, found->plan.residencies,
+		    found->plan.residency_count * sizeof(*found->plan.residencies))))
+		fail(graph, options, "not the same the second time");
+	npuplan_recomputation_free(&again);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 600;
+	unsigned long helps = 0, helped = 0, least = 0, planned = 0, too_large = 0;
+
+	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20241;
+	seen = malloc(SLOTS * sizeof(*seen));
+	seen_cost = malloc(SLOTS);
+	if (!seen || !seen_cost)
+		abort();
+	for (number = 0; number < cases; number++) {
+		struct npuplan_cosma_options options = { 0 };
+		struct npuplan_recomputation found;
+		struct npuplan_cosma_budgets budgets;
+		struct cosma_oracle oracle;
+		struct npuplan_graph *graph;
+		struct npuplan_error error;
+		uint64_t best, cost;
+
+		state = (seed + 1) * 0x9e3779b97f4a7c15ull + number * 0xd1342543de82ef95ull;
+		state |= !state;
+		graph = random_graph();
+		if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
+			fail(graph, &options, "%s", error.text);
+		options.budget = budgets.needed + range(0, 2);
+		if (npuplan_cosma_recompute(graph, &options, 0, &found, &error))
+			fail(graph, &options, "%s", error.text);
+		if (found.plan.step_count &&
+		    !cosma_oracle_run(&oracle, found.graph ? found.graph : graph, &options,
+				      &found.plan))
+			fail(graph, &options, "%s", oracle.why);
+		check_clones(graph, &options, &found);
+		check_again(graph, &options, &found);
+		best = exhaustive(graph, options.budget);
+		cost = found.plan.spill + found.plan.fill;
+		too_large += best == TOO_LARGE;
+		if (found.plan.step_count && best < TOO_LARGE) {
+			planned++;
+			if (cost > found.traffic_without)
+				fail(graph, &options, "%" PRIu64 " bytes, %" PRIu64 " without",
+				     cost, found.traffic_without);
+			if (cost < best)
+				fail(graph, &options, "%" PRIu64 " bytes, the least is %" PRIu64,
+				     cost, best);
+			helps += best < found.traffic_without;
+			helped += cost < found.traffic_without;
+			least += best < found.traffic_without && cost == best;
+		}
+		npuplan_recomputation_free(&found);
+		npuplan_graph_free(graph);
+	}
+	for (uint32_t i = 0; i < MAX_COST; i++)
+		free(queue[i]);
+	free(seen);
+	free(seen_cost);
+	if (cases >= 300 && (helps < cases / 20 || 10 * least < 7 * helps)) {
+		printf("not ok - seed %" PRIu64 ": running again helps in %lu cases of %lu; the "
+		       "least was found in %lu\n",
+		       seed, helps, cases, least);
+		return 1;
+	}
+	printf("ok - seed %" PRIu64 ": %lu graphs, %lu planned; running operators again helps in "
+	       "%lu, did in %lu, and came to the least in %lu; %lu too large to tell\n",
+	       seed, cases, planned, helps, helped, least, too_large);
+	return 0;
+}

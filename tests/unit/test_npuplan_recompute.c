@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: MIT
+/* Operators that run again: npuplan_graph_clone_op(), npuplan_cosma_recompute(). */
+#include <errno.h>
+
+#include "npuplan_build.h"
+
+#include "cosma/recompute.h"
+#include "cosma_oracle.h"
+
+/*
+ * in (1) -> big (8) -> m (2) -> n (8) -> k (2); big, k -> out (1). At 12 bytes n
+ * and big do not fit together; to make big again takes in alone.
+ */
+static struct npuplan_graph *shortcut(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("shortcut");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t big = build_tensor(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t m = build_tensor(graph, "m", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t n = build_tensor(graph, "n", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "make_big", in, NPUMEM_NONE, NPUMEM_NONE, big);
+	build_op(graph, "make_m", big, NPUMEM_NONE, NPUMEM_NONE, m);
+	build_op(graph, "make_n", m, NPUMEM_NONE, NPUMEM_NONE, n);
+	build_op(graph, "make_k", n, NPUMEM_NONE, NPUMEM_NONE, k);
+	build_op(graph, "join", big, k, NPUMEM_NONE, out);
+	return graph;
+}
+
+static void test_clone(void **state)
+{
+	struct npuplan_graph *graph = shortcut(), *twice;
+	int64_t readers[] = { graph->ops[4].id };
+	struct npuplan_clone clone = {
+		.op = graph->ops[0].id,
+		.readers = readers,
+		.reader_count = 1,
+	};
+
+	assert_int_equal(npuplan_graph_clone_op(graph, &clone, &twice, NULL), 0);
+	assert_int_equal(twice->op_count, 6);
+	assert_int_equal(twice->tensor_count, 7);
+	/* Before its reader, with a name and an id of its own, of the same type and input. */
+	assert_string_equal(twice->ops[4].name, "make_big#1005");
+	assert_string_equal(twice->ops[4].type, graph->ops[0].type);
+	assert_int_equal(twice->ops[4].id, 1005);
+	assert_int_equal(twice->ops[4].inputs[0], 0);
+	assert_int_equal(twice->ops[4].outputs[0], 6);
+	assert_string_equal(twice->tensors[6].name, "big#106");
+	assert_int_equal(twice->tensors[6].size, 8);
+	assert_int_equal(twice->tensors[6].id, 106);
+	/* Its reader takes the clone's; others the first one's. */
+	assert_int_equal(twice->ops[5].inputs[0], 6);
+	assert_int_equal(twice->ops[5].inputs[1], 4);
+	assert_int_equal(twice->ops[1].inputs[0], 1);
+	npuplan_graph_free(twice);
+	npuplan_graph_free(graph);
+}
+
+/* A clone of what makes an output is none. */
+static void test_clone_of_output(void **state)
+{
+	struct npuplan_graph *graph = shortcut(), *twice;
+	int64_t readers[] = { graph->ops[1].id };
+	struct npuplan_clone clone = {
+		.op = graph->ops[0].id,
+		.readers = readers,
+		.reader_count = 1,
+	};
+
+	graph->tensors[1].kind = NPUMEM_TENSOR_OUTPUT;
+	graph->tensors[1].flags = NPUMEM_TENSOR_EXTERNAL;
+	assert_int_equal(npuplan_graph_clone_op(graph, &clone, &twice, NULL), 0);
+	assert_int_equal(twice->tensors[6].kind, NPUMEM_TENSOR_INTERMEDIATE);
+	assert_int_equal(twice->tensors[6].flags, 0);
+	assert_int_equal(twice->tensors[1].kind, NPUMEM_TENSOR_OUTPUT);
+	npuplan_graph_free(twice);
+	npuplan_graph_free(graph);
+}
+
+static void clone_refused(const struct npuplan_graph *graph, int64_t op, int64_t reader,
+			  uint32_t readers, int err, const char *text)
+{
+	struct npuplan_clone clone = { .op = op, .readers = &reader, .reader_count = readers };
+	struct npuplan_graph *twice;
+	struct npuplan_error error;
+
+	assert_int_equal(npuplan_graph_clone_op(graph, &clone, &twice, &error), err);
+	assert_null(twice);
+	assert_string_equal(error.text, text);
+}
+
+static void test_clone_refused(void **state)
+{
+	struct npuplan_graph *graph = shortcut();
+
+	clone_refused(graph, 17, 1004, 1, -EINVAL, "there is no operator 17");
+	clone_refused(graph, 1000, 1004, 0, -EINVAL, "operator 1000 is to run again for nobody");
+	clone_refused(graph, 1000, 1003, 1, -EINVAL,
+		      "operator 1003 reads nothing of operator 1000");
+	clone_refused(graph, 1000, 17, 1, -EINVAL, "operator 17 reads nothing of operator 1000");
+	graph->tensors[0].kind = NPUMEM_TENSOR_STATE;
+	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
+		      "operator 'make_big' cannot run again: 'in' is state");
+	graph->tensors[0].kind = NPUMEM_TENSOR_INPUT;
+	graph->tensors[1].flags = NPUMEM_TENSOR_ALIAS;
+	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
+		      "operator 'make_big' cannot run again: 'big' is an alias");
+	graph->tensors[1].flags = 0;
+	assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
+	clone_refused(graph, 1000, 1004, 1, -EINVAL,
+		      "operators run again only in a graph that is not tiled yet");
+	npuplan_graph_free(graph);
+	graph = shortcut();
+	assert_true(npuplan_graph_add_edge(graph, 0, NPUMEM_NONE, NULL, 0) >= 0);
+	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
+		      "operators run again only in a graph without loops and branches");
+	npuplan_graph_free(graph);
+}
+
+static void recompute_ok(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options, uint32_t limit,
+			 struct npuplan_recomputation *found)
+{
+	const struct npuplan_graph *planned;
+	struct cosma_oracle oracle;
+	struct npuplan_error error;
+
+	if (npuplan_cosma_recompute(graph, options, limit, found, &error))
+		fail_msg("%s", error.text);
+	planned = found->graph ? found->graph : graph;
+	if (found->plan.step_count && !cosma_oracle_run(&oracle, planned, options, &found->plan))
+		fail_msg("%s", oracle.why);
+}
+
+static void test_recompute(void **state)
+{
+	struct npuplan_graph *graph = shortcut();
+	struct npuplan_cosma_options options = { .budget = 12 };
+	struct npuplan_recomputation found;
+
+	recompute_ok(graph, &options, 0, &found);
+	assert_int_equal(found.traffic_without, 16);
+	assert_int_equal(found.plan.spill + found.plan.fill, 0);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(found.clone_count, 1);
+	assert_int_equal(found.clones[0].op, 1000);
+	assert_int_equal(found.clones[0].reader_count, 1);
+	assert_int_equal(found.clones[0].readers[0], 1004);
+	/* Elements written, as these operators do not multiply. */
+	assert_int_equal(found.operations, 8 + 2 + 8 + 2 + 1);
+	assert_int_equal(found.operations_again, 8);
+	npuplan_recomputation_free(&found);
+	/* Nothing to save. */
+	options.budget = 18;
+	recompute_ok(graph, &options, 0, &found);
+	assert_int_equal(found.clone_count, 0);
+	assert_null(found.graph);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
+	npuplan_recomputation_free(&found);
+	/* No plan at all. */
+	options.budget = 9;
+	recompute_ok(graph, &options, 0, &found);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(found.clone_count, 0);
+	npuplan_recomputation_free(&found);
+	npuplan_graph_free(graph);
+}
+
+/* in -> c (8) -> big (8): to have big again, c is wanted again, too. */
+static void test_chain(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 7);
+	uint32_t big = build_tensor(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t n = build_tensor(graph, "n", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	struct npuplan_cosma_options options = { .budget = 17 };
+	struct npuplan_recomputation found;
+
+	build_op(graph, "make_c", in, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "make_big", c, NPUMEM_NONE, NPUMEM_NONE, big);
+	build_op(graph, "make_n", big, NPUMEM_NONE, NPUMEM_NONE, n);
+	build_op(graph, "make_k", n, c, NPUMEM_NONE, k);
+	build_op(graph, "join", big, k, NPUMEM_NONE, out);
+	recompute_ok(graph, &options, 0, &found);
+	assert_true(found.traffic_without > 0);
+	assert_int_equal(found.plan.spill + found.plan.fill, 0);
+	npuplan_recomputation_free(&found);
+	/* As many clones as asked for, at most. */
+	options.budget = 16;
+	recompute_ok(graph, &options, 1, &found);
+	assert_true(found.clone_count <= 1);
+	npuplan_recomputation_free(&found);
+	npuplan_graph_free(graph);
+}
+
+static int stop(void *context, const struct npuplan_cosma_progress *progress)
+{
+	return ++*(uint32_t *)context > 0;
+}
+
+static void test_limits(void **state)
+{
+	struct npuplan_graph *graph = shortcut();
+	uint32_t calls = 0, order[] = { 0, 1, 2, 3, 4 };
+	struct npuplan_cosma_options options = {
+		.budget = 12,
+		.progress = stop,
+		.context = &calls,
+	};
+	struct npuplan_recomputation found;
+	struct npuplan_error error;
+
+	/* Cancelled at once: a plan all the same. */
+	recompute_ok(graph, &options, 0, &found);
+	assert_true(calls > 0);
+	assert_true(found.plan.step_count > 0);
+	npuplan_recomputation_free(&found);
+	options = (struct npuplan_cosma_options){ .budget = 12, .order = order };
+	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
+	ASSERT_TEXT(error, "for less traffic only");
+	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_COSMA_PEAK };
+	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
+	ASSERT_TEXT(error, "for less traffic only");
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clone),	      cmocka_unit_test(test_clone_of_output),
+		cmocka_unit_test(test_clone_refused), cmocka_unit_test(test_recompute),
+		cmocka_unit_test(test_chain),	      cmocka_unit_test(test_limits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
