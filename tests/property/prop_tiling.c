@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Tilings in real int8 arithmetic: random operators of every type that is cut, in
- * every layout, each step computed from the bytes that it reads alone, and the same
- * through the arena of a plan. See int8_run.h.
+ * Tilings in real int8 arithmetic: random operators of every type that is cut, and
+ * networks of some of them, in every layout, each step computed from the bytes that it
+ * reads alone, and the same through the arena of a plan. See int8_run.h.
  *
  * usage: prop_tiling [SEED [CASES]]
  */
@@ -49,6 +49,21 @@ struct shape {
 
 static struct npuplan_graph *graph;
 static enum int8_resize resize;
+
+/* Most tensors of a network that are read on, most channels of one. */
+#define LAYERS	 12
+#define CHANNELS 40
+
+/*
+ * Tensors of the network in the making, @known_count of them, for the next operators
+ * to read. No network: each operator reads inputs of its own.
+ */
+static struct {
+	struct shape shape;
+	uint32_t tensor;
+} known[LAYERS];
+static uint32_t known_count;
+static bool network;
 
 static uint32_t add(uint32_t kind, uint32_t rank, const int64_t *shape)
 {
@@ -111,6 +126,50 @@ static struct shape random_shape(uint32_t spatial)
 	return s;
 }
 
+/* The first input of an operator, and its shape. */
+static uint32_t source(struct shape *shape, uint32_t spatial)
+{
+	if (network) {
+		uint32_t which = draw(0, 2) ? known_count - 1 : draw(0, known_count - 1);
+
+		*shape = known[which].shape;
+		return known[which].tensor;
+	}
+	*shape = random_shape(spatial);
+	return add_spatial(NPUMEM_TENSOR_INPUT, shape);
+}
+
+/* Another one, of this shape: a known tensor, if there is one of it. */
+static uint32_t another(const struct shape *shape)
+{
+	uint32_t start = known_count ? draw(0, known_count - 1) : 0;
+
+	for (uint32_t i = 0; i < known_count; i++) {
+		uint32_t which = (start + i) % known_count;
+
+		if (!memcmp(&known[which].shape, shape, sizeof(*shape)))
+			return known[which].tensor;
+	}
+	return add_spatial(NPUMEM_TENSOR_INPUT, shape);
+}
+
+/* What an operator writes; of a network it is read on. */
+static uint32_t result(const struct shape *shape)
+{
+	uint32_t tensor = add_spatial(NPUMEM_TENSOR_OUTPUT, shape);
+
+	if (network) {
+		known[known_count].shape = *shape;
+		known[known_count++].tensor = tensor;
+	}
+	return tensor;
+}
+
+static uint32_t spatial_dims(void)
+{
+	return draw(0, 3) ? 2 : 3;
+}
+
 static struct npuplan_op *add_op(const char *type, const uint32_t *inputs, uint32_t input_count,
 				 uint32_t output)
 {
@@ -166,7 +225,7 @@ static void find_window(struct npuplan_attrs *attrs, bool dilated, const struct 
 		good = true;
 		for (uint32_t d = 0; d < in->spatial; d++) {
 			out->space[d] = windows(attrs, d, in->space[d]);
-			good &= out->space[d] >= 1 && out->space[d] <= 40;
+			good &= out->space[d] >= 1 && out->space[d] <= (network ? 16 : 40);
 		}
 	} while (!good);
 }
@@ -192,9 +251,9 @@ static void random_conv(bool transposed)
 {
 	static const char *const names[2][2] = { { "conv2d", "conv3d" },
 						 { "conv_transpose2d", "conv_transpose3d" } };
-	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out;
 	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .transposed = transposed };
-	uint32_t inputs[3], group = draw(1, 3), bias = draw(0, 1);
+	struct shape in, out;
+	uint32_t inputs[3] = { source(&in, spatial_dims()) }, group = draw(2, 3), bias = draw(0, 1);
 	const char *type = names[transposed][in.spatial == 3];
 	int64_t channels = draw(1, 5);
 
@@ -204,22 +263,19 @@ static void random_conv(bool transposed)
 	if (!draw(0, 2)) {
 		/* Depthwise; sometimes with several outputs a channel. */
 		attrs.groups = (int32_t)in.channels;
-		channels = in.channels * (draw(0, 3) ? 1 : 2);
+		channels = in.channels * (draw(0, 3) || network ? 1 : 2);
 		if (!transposed && in.spatial == 2 && draw(0, 1))
 			type = "depthwise_conv2d";
-	} else if (!draw(0, 2)) {
+	} else if (in.channels % group == 0) {
 		attrs.groups = (int32_t)group;
-		in.channels = group * draw(1, 4);
-		channels = group * draw(1, 12);
-	} else if (!draw(0, 3)) {
+		channels = group * draw(1, network ? 2 : 12);
+	} else if (!draw(0, 3) && in.channels < 10 && !network) {
 		channels = draw(20, 70);
-		in.channels = in.channels > 8 ? 8 : in.channels;
 	}
 	out.channels = channels;
-	inputs[0] = add_spatial(NPUMEM_TENSOR_INPUT, &in);
 	inputs[1] = add_weights(&attrs, &in, &out);
 	inputs[2] = add(NPUMEM_TENSOR_PARAMETER, 1, &channels);
-	add_op(type, inputs, 2 + bias, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs = attrs;
+	add_op(type, inputs, 2 + bias, result(&out))->attrs = attrs;
 }
 
 static void conv(void)
@@ -235,14 +291,12 @@ static void transposed_conv(void)
 static void pool(void)
 {
 	static const char *const types[] = { "maxpool", "avgpool", "l2_pool" };
-	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out;
 	struct npuplan_attrs attrs = { .axis = -1, .groups = 1 };
-	uint32_t input;
+	struct shape in, out;
+	uint32_t input = source(&in, spatial_dims());
 
 	find_window(&attrs, draw(0, 1), &in, &out);
-	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
-	add_op(types[draw(0, 2)], &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs =
-		attrs;
+	add_op(types[draw(0, 2)], &input, 1, result(&out))->attrs = attrs;
 }
 
 /* Operands of the same shape, of one element in some dimensions, of fewer dimensions. */
@@ -264,55 +318,58 @@ static uint32_t operand(const struct shape *out)
 		for (uint32_t d = 0; d < s.spatial; d++)
 			s.space[d] = draw(0, 1) ? s.space[d] : 1;
 	}
-	return add_spatial(draw(0, 4) ? NPUMEM_TENSOR_INPUT : NPUMEM_TENSOR_PARAMETER, &s);
+	return draw(0, 4) ? another(&s) : add_spatial(NPUMEM_TENSOR_PARAMETER, &s);
 }
 
 static void elementwise(void)
 {
 	uint32_t types = 0, inputs[3], count;
-	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
 	struct npuplan_op *op;
+	struct shape shape;
 	const char *type;
 
 	while (int8_elementwise(types, &count))
 		types++;
 	type = int8_elementwise(draw(0, types - 1), &count);
-	inputs[0] = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	inputs[0] = source(&shape, spatial_dims());
 	for (uint32_t i = 1; i < count; i++)
 		inputs[i] = draw(0, 9) ? operand(&shape) : inputs[0];
-	op = add_op(type, inputs, count, add_spatial(NPUMEM_TENSOR_OUTPUT, &shape));
+	op = add_op(type, inputs, count, result(&shape));
 	op->attrs.inplace = draw(0, 1);
 }
 
 static void concat(void)
 {
-	struct shape out = random_shape(draw(0, 3) ? 2 : 3), in = out;
-	uint32_t inputs[4], count = draw(1, 4), axis = draw(0, out.spatial + 1);
+	struct shape in, out;
+	uint32_t inputs[4] = { source(&in, spatial_dims()) }, count = draw(1, network ? 2 : 4);
+	uint32_t axis = network ? 1 : draw(0, in.spatial + 1);
 	int64_t *extent = axis == 0 ? &in.batch : axis == 1 ? &in.channels : &in.space[axis - 2];
-	int64_t *sum = axis == 0 ? &out.batch : axis == 1 ? &out.channels : &out.space[axis - 2];
+	int64_t sum = *extent;
 
-	*sum = 0;
-	for (uint32_t i = 0; i < count; i++) {
-		bool again = i && !draw(0, 5);
+	for (uint32_t i = 1; i < count; i++) {
+		bool again = !draw(0, 5);
 
-		if (!again)
+		if (!again && !network)
 			*extent = draw(1, axis == 1 && !draw(0, 2) ? 40 : 4);
-		*sum += *extent;
-		inputs[i] = again ? inputs[i - 1] : add_spatial(NPUMEM_TENSOR_INPUT, &in);
+		sum += *extent;
+		inputs[i] = again ? inputs[i - 1] : another(&in);
 	}
-	add_op(draw(0, 1) ? "cat" : "concat", inputs, count,
-	       add_spatial(NPUMEM_TENSOR_OUTPUT, &out))
-		->attrs.axis = axis == 0 ? 0 :
-			       axis == 1 ? (int32_t)axis_of_channels(&out) :
-					   (int32_t)axis_of_space(axis - 2);
+	out = in;
+	*(axis == 0 ? &out.batch : axis == 1 ? &out.channels : &out.space[axis - 2]) = sum;
+	add_op(draw(0, 1) ? "cat" : "concat", inputs, count, result(&out))->attrs.axis =
+		axis == 0 ? 0 :
+		axis == 1 ? (int32_t)axis_of_channels(&out) :
+			    (int32_t)axis_of_space(axis - 2);
 }
 
 static void pad(void)
 {
-	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out = in;
-	struct npuplan_attrs attrs = { .axis = -1, .groups = 1, .spatial = in.spatial };
-	uint32_t input;
+	struct npuplan_attrs attrs = { .axis = -1, .groups = 1 };
+	struct shape in, out;
+	uint32_t input = source(&in, spatial_dims());
 
+	out = in;
+	attrs.spatial = in.spatial;
 	for (uint32_t d = 0; d < in.spatial; d++) {
 		attrs.kernel[d] = attrs.stride[d] = attrs.dilation[d] = 1;
 		do {
@@ -321,29 +378,28 @@ static void pad(void)
 			out.space[d] = in.space[d] + attrs.pad_begin[d] + attrs.pad_end[d];
 		} while (out.space[d] < 1);
 	}
-	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
-	add_op("pad", &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs = attrs;
+	add_op("pad", &input, 1, result(&out))->attrs = attrs;
 }
 
 static void softmax(void)
 {
-	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
-	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	struct shape shape;
+	uint32_t input = source(&shape, spatial_dims());
 	uint32_t axis = draw(0, 1) ? axis_of_channels(&shape) : draw(1, shape.spatial + 1);
 
-	add_op(draw(0, 3) ? "softmax" : "log_softmax", &input, 1,
-	       add_spatial(NPUMEM_TENSOR_OUTPUT, &shape))
-		->attrs.axis = (int32_t)axis;
+	add_op(draw(0, 3) ? "softmax" : "log_softmax", &input, 1, result(&shape))->attrs.axis =
+		(int32_t)axis;
 }
 
 static void reduction(void)
 {
 	static const char *const types[] = { "mean", "sum", "reduce_max" };
-	struct shape in = random_shape(draw(0, 3) ? 2 : 3), out = in;
-	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &in), axis = NPUMEM_NONE;
+	struct shape in, out;
+	uint32_t input = source(&in, spatial_dims()), axis = NPUMEM_NONE;
 	int64_t *extents[] = { &out.channels, &out.space[0], &out.space[1], &out.space[2] };
 	uint32_t which = draw(1, (2u << in.spatial) - 1);
 
+	out = in;
 	for (uint32_t i = 0; i <= in.spatial; i++) {
 		uint32_t at = i ? axis_of_space(i - 1) : axis_of_channels(&in);
 
@@ -353,8 +409,7 @@ static void reduction(void)
 		axis = at < axis ? at : axis;
 	}
 	/* The outermost of several, as the importers have it. */
-	add_op(types[draw(0, 2)], &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out))->attrs.axis =
-		(int32_t)axis;
+	add_op(types[draw(0, 2)], &input, 1, result(&out))->attrs.axis = (int32_t)axis;
 }
 
 /* Of two to five dimensions; the last is what is summed over. */
@@ -393,26 +448,56 @@ static void matmul(void)
 
 static void normalisation(void)
 {
-	struct shape shape = random_shape(draw(0, 3) ? 2 : 3);
-	uint32_t input = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	struct shape shape;
+	uint32_t input = source(&shape, spatial_dims());
 
 	add_op(draw(0, 1) ? "layernorm" : "local_response_normalization", &input, 1,
-	       add_spatial(NPUMEM_TENSOR_OUTPUT, &shape));
+	       result(&shape));
 }
 
 static void resizing(void)
 {
-	struct shape in = random_shape(2), out = in;
 	const char *type = "upsample";
-	uint32_t input;
+	struct shape in, out;
+	uint32_t input = source(&in, 2);
 
-	for (uint32_t d = 0; d < in.spatial; d++)
+	out = in;
+	for (uint32_t d = 0; d < in.spatial; d++) {
 		out.space[d] = draw(0, 2) ? in.space[d] * draw(1, 4) : draw(1, 40);
-	resize = draw(0, INT8_RESIZES - 1);
+		if (network && out.space[d] > 16)
+			out.space[d] = draw(1, 16);
+	}
 	if (draw(0, 1))
 		type = resize < INT8_BILINEAR ? "resize_nearest" : "resize_bilinear";
-	input = add_spatial(NPUMEM_TENSOR_INPUT, &in);
-	add_op(type, &input, 1, add_spatial(NPUMEM_TENSOR_OUTPUT, &out));
+	add_op(type, &input, 1, result(&out));
+}
+
+/* Layers on earlier ones' outputs: chains, branches, residuals. */
+static void layers(void)
+{
+	static void (*const makers[])(void) = { conv,	conv, transposed_conv, pool,	elementwise,
+						concat, pad,  softmax,	       resizing };
+	struct shape shape = random_shape(2);
+	uint32_t count = draw(2, LAYERS - 1);
+
+	if (shape.channels > 8)
+		shape.channels = draw(1, 8);
+	network = true;
+	known_count = 0;
+	known[known_count].shape = shape;
+	known[known_count++].tensor = add_spatial(NPUMEM_TENSOR_INPUT, &shape);
+	for (uint32_t i = 0; i < count && known[known_count - 1].shape.channels < CHANNELS; i++)
+		makers[draw(0, sizeof(makers) / sizeof(makers[0]) - 1)]();
+	/* What is read on is no output. */
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		for (uint32_t k = 0; k < graph->ops[i].input_count; k++) {
+			struct npuplan_tensor *t = &graph->tensors[graph->ops[i].inputs[k]];
+
+			if (t->kind == NPUMEM_TENSOR_OUTPUT)
+				t->kind = NPUMEM_TENSOR_INTERMEDIATE;
+		}
+	network = false;
+	known_count = 0;
 }
 
 static const struct {
@@ -431,6 +516,7 @@ static const struct {
 	{ "matmul", matmul },
 	{ "normalisation", normalisation },
 	{ "resize", resizing },
+	{ "network", layers },
 };
 
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -475,6 +561,7 @@ static void run_case(uint64_t seed, struct count *count)
 	if (!graph)
 		fail("out of memory");
 	graph->source_layout = draw(0, 1) ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	resize = draw(0, INT8_RESIZES - 1);
 	kinds[seed % KINDS].make();
 	tile(&error);
 	if (!int8_net_init(&net, graph, resize, seed))

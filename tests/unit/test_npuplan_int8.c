@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A network in int8, cut and planned in many ways: the same bytes come out. And the
+ * judges themselves (int8_ops.h, int8_run.h): arithmetic done by hand, a halo that is a
+ * row short, a plan that is wrong. Random operators: tests/property/prop_tiling.c.
+ */
+#include "npuplan_build.h"
+
+#include "int8_run.h"
+
+#define SEED 20261121u
+
+/* ------------------------------------------------------------------- arithmetic by hand */
+
+/* struct values - of up to three inputs, as they lie in memory */
+struct values {
+	const int8_t *inputs[3];
+};
+
+static int8_t load_value(void *context, uint32_t input, uint64_t byte)
+{
+	return ((struct values *)context)->inputs[input][byte];
+}
+
+/* The output of the graph's only operator, in the order of the source. */
+static void compute(const struct npuplan_graph *graph, enum int8_resize resize,
+		    struct values values, int8_t *out)
+{
+	struct int8_op k = { graph, &graph->ops[0], resize, load_value, &values };
+	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
+
+	do
+		*out++ = int8_element(&k, at);
+	while (int8_next(&graph->tensors[graph->ops[0].outputs[0]], at));
+}
+
+/* Rows of one pixel of one channel: input and output of the windows below. */
+static struct npuplan_op *column(struct npuplan_graph *graph, const char *type, int64_t in,
+				 int64_t weights, int64_t out)
+{
+	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, in, 1, 1);
+	uint32_t with =
+		!weights ? NPUMEM_NONE :
+			   build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 1, weights, 1, 1);
+	struct npuplan_op *op =
+		build_op(graph, type, from, with, NPUMEM_NONE,
+			 build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, out, 1, 1));
+
+	op->attrs.groups = 1;
+	return op;
+}
+
+/* Kernel, stride, dilation and padding of the rows alone. */
+static void rows_window(struct npuplan_op *op, int32_t kernel, int32_t stride, int32_t dilation,
+			int32_t pad)
+{
+	build_window(op, 1, 1, 1, 0);
+	op->attrs.kernel[0] = kernel;
+	op->attrs.stride[0] = stride;
+	op->attrs.dilation[0] = dilation;
+	op->attrs.pad_begin[0] = op->attrs.pad_end[0] = pad;
+}
+
+#define EXPECT(graph, resize, values, ...)                                          \
+	do {                                                                        \
+		static const int8_t expected[] = { __VA_ARGS__ };                   \
+		int8_t got[sizeof(expected)];                                       \
+                                                                                    \
+		assert_int_equal((graph)->tensors[(graph)->ops[0].outputs[0]].size, \
+				 sizeof(expected));                                 \
+		compute(graph, resize, values, got);                                \
+		assert_memory_equal(got, expected, sizeof(expected));               \
+		npuplan_graph_free(graph);                                          \
+	} while (0)
+
+static void test_arithmetic(void **state)
+{
+	static const int8_t ramp[] = { 1, 2, 3, 4, 5, 6 }, weights[] = { 32, 64, 96 };
+	const struct values both = { { ramp, weights } };
+	struct npuplan_graph *graph;
+
+	(void)state;
+	/* One tap: 64 / 32 times the row before. */
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "conv2d", 6, 1, 6), 1, 1, 1, 0);
+	EXPECT(graph, 0, ((struct values){ { ramp, weights + 1 } }), 2, 4, 6, 8, 10, 12);
+	/* Two taps two rows apart, every other row: 1 x + 2 x, by the root of two. */
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "conv2d", 6, 2, 2), 2, 2, 2, 0);
+	EXPECT(graph, 0, both, 5, 9);
+	/* Alone at the edge: the padding is no term. */
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "conv2d", 6, 2, 7), 2, 1, 1, 1);
+	EXPECT(graph, 0, both, 2, 4, 6, 8, 10, 12, 6);
+	/* Row 2 i + k takes row i by tap k; two of them meet where the kernel is three. */
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "conv_transpose2d", 3, 3, 7), 3, 2, 1, 0);
+	EXPECT(graph, 0, both, 1, 2, 4, 4, 6, 6, 9);
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "maxpool", 6, 0, 3), 3, 2, 1, 1);
+	EXPECT(graph, 0, both, 2, 4, 6);
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "avgpool", 6, 0, 2), 3, 3, 1, 0);
+	EXPECT(graph, 0, both, 2, 5);
+	graph = npuplan_graph_new("g");
+	rows_window(column(graph, "pad", 6, 0, 8), 1, 1, 1, 1);
+	EXPECT(graph, 0, both, 0, 1, 2, 3, 4, 5, 6, 0);
+	graph = npuplan_graph_new("g");
+	column(graph, "resize_nearest", 3, 0, 6);
+	EXPECT(graph, INT8_NEAREST, both, 1, 1, 2, 2, 3, 3);
+	graph = npuplan_graph_new("g");
+	column(graph, "resize_bilinear", 2, 0, 3);
+	EXPECT(graph, INT8_BILINEAR_ALIGNED, ((struct values){ { weights } }), 32, 48, 64);
+	graph = npuplan_graph_new("g");
+	column(graph, "resize_bilinear", 2, 0, 4);
+	EXPECT(graph, INT8_BILINEAR_HALF_PIXEL, ((struct values){ { weights } }), 32, 40, 56, 64);
+	graph = npuplan_graph_new("g");
+	column(graph, "resize_bilinear", 2, 0, 4);
+	EXPECT(graph, INT8_BILINEAR, ((struct values){ { weights } }), 32, 48, 64, 64);
+	graph = npuplan_graph_new("g");
+	column(graph, "mean", 6, 0, 1);
+	EXPECT(graph, 0, ((struct values){ { ramp } }), 4);
+	graph = npuplan_graph_new("g");
+	column(graph, "cat", 3, 3, 6)->attrs.axis = 1;
+	EXPECT(graph, 0, both, 1, 2, 3, 32, 64, 96);
+	/* exp(1/16) and the like, in 256ths. */
+	graph = npuplan_graph_new("g");
+	column(graph, "softmax", 2, 0, 2)->attrs.axis = 1;
+	EXPECT(graph, 0, both, -4, 4);
+	graph = npuplan_graph_new("g");
+	column(graph, "add", 3, 3, 3);
+	EXPECT(graph, 0, both, 33, 66, 99);
+}
+
+/* Where elements lie, in the three layouts: 1 x 2 x 2 x 34 in N,H,W,C. */
+static void test_layouts(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("g");
+	uint32_t tensor = build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 2, 2, 34);
+	const int64_t at[] = { 0, 1, 0, 33 };
+
+	(void)state;
+	assert_int_equal(int8_byte(graph, tensor, at), 2 * 34 + 33);
+	graph->layout = NPUPLAN_NCHW;
+	assert_int_equal(int8_byte(graph, tensor, at), 33 * 4 + 2);
+	graph->layout = NPUPLAN_NC32HW32;
+	assert_int_equal(int8_byte(graph, tensor, at), 4 * 32 + 2 * 32 + 1);
+	npuplan_graph_free(graph);
+}
+
+/* ------------------------------------------------------------------------- the network */
+
+enum {
+	IN, /* 13 x 4 x 6, of rows, pixels, channels */
+	STEM,
+	DEPTH,
+	POINT,
+	SUM, /* residual */
+	POOL,
+	LEFT,
+	RIGHT,
+	BOTH, /* of POOL's two branches */
+	UP,
+	FINE,
+	PROBABLE,
+	MEAN,
+};
+
+static uint32_t weights(struct npuplan_graph *graph, int64_t out, int64_t kernel, int64_t in)
+{
+	return build_spatial(graph, "weights", NPUMEM_TENSOR_PARAMETER, out, kernel, kernel, in);
+}
+
+static void window(struct npuplan_op *op, int32_t kernel, int32_t stride, int32_t dilation,
+		   int32_t pad)
+{
+	build_window(op, kernel, stride, dilation, pad);
+	op->attrs.groups = 1;
+}
+
+/* N,H,W,C. Stem, inverted residual, pool, two branches, transposed, resized, softmax, mean. */
+static struct npuplan_graph *network(void)
+{
+	static const int64_t shapes[][3] = {
+		[IN] = { 13, 4, 6 },	[STEM] = { 13, 4, 34 }, [DEPTH] = { 13, 4, 34 },
+		[POINT] = { 13, 4, 6 }, [SUM] = { 13, 4, 6 },	[POOL] = { 7, 2, 6 },
+		[LEFT] = { 7, 2, 3 },	[RIGHT] = { 7, 2, 5 },	[BOTH] = { 7, 2, 8 },
+		[UP] = { 15, 5, 4 },	[FINE] = { 23, 7, 4 },	[PROBABLE] = { 23, 7, 4 },
+		[MEAN] = { 1, 1, 8 },
+	};
+	static const char *const names[] = {
+		[IN] = "in",	 [STEM] = "stem", [DEPTH] = "depth", [POINT] = "point",
+		[SUM] = "sum",	 [POOL] = "pool", [LEFT] = "left",   [RIGHT] = "right",
+		[BOTH] = "both", [UP] = "up",	  [FINE] = "fine",   [PROBABLE] = "probable",
+		[MEAN] = "mean",
+	};
+	struct npuplan_graph *graph = npuplan_graph_new("network");
+	struct npuplan_op *op;
+
+	for (uint32_t t = IN; t <= MEAN; t++)
+		build_spatial(graph, names[t],
+			      t == IN			 ? NPUMEM_TENSOR_INPUT :
+			      t == PROBABLE || t == MEAN ? NPUMEM_TENSOR_OUTPUT :
+							   NPUMEM_TENSOR_INTERMEDIATE,
+			      1, shapes[t][0], shapes[t][1], shapes[t][2]);
+	window(build_op(graph, "conv2d", IN, weights(graph, 34, 3, 6), NPUMEM_NONE, STEM), 3, 1, 1,
+	       1);
+	op = build_op(graph, "depthwise_conv2d", STEM, weights(graph, 1, 3, 34), NPUMEM_NONE,
+		      DEPTH);
+	window(op, 3, 1, 2, 2);
+	op->attrs.groups = 34;
+	window(build_op(graph, "conv2d", DEPTH, weights(graph, 6, 1, 34), NPUMEM_NONE, POINT), 1, 1,
+	       1, 0);
+	build_op(graph, "add", POINT, IN, NPUMEM_NONE, SUM)->attrs.inplace = true;
+	window(build_op(graph, "maxpool", SUM, NPUMEM_NONE, NPUMEM_NONE, POOL), 3, 2, 1, 1);
+	window(build_op(graph, "conv2d", POOL, weights(graph, 3, 1, 6), NPUMEM_NONE, LEFT), 1, 1, 1,
+	       0);
+	window(build_op(graph, "conv2d", POOL, weights(graph, 5, 3, 6), NPUMEM_NONE, RIGHT), 3, 1,
+	       1, 1);
+	build_op(graph, "cat", LEFT, RIGHT, NPUMEM_NONE, BOTH)->attrs.axis = 3;
+	op = build_op(graph, "conv_transpose2d", BOTH, weights(graph, 4, 5, 8), NPUMEM_NONE, UP);
+	window(op, 5, 2, 1, 1);
+	op->attrs.transposed = true;
+	build_op(graph, "resize_bilinear", UP, NPUMEM_NONE, NPUMEM_NONE, FINE);
+	build_op(graph, "softmax", FINE, NPUMEM_NONE, NPUMEM_NONE, PROBABLE)->attrs.axis = 3;
+	build_op(graph, "mean", BOTH, NPUMEM_NONE, NPUMEM_NONE, MEAN)->attrs.axis = 1;
+	return graph;
+}
+
+static struct npuplan_graph *tiled(enum npuplan_layout layout, uint32_t bands, bool parameters)
+{
+	struct npuplan_graph *graph = network();
+	struct npuplan_error error;
+
+	if (npuplan_graph_set_layout(graph, layout, &error) ||
+	    npuplan_graph_tile_bands(graph, bands, parameters, &error))
+		fail_msg("%s", error.text);
+	return graph;
+}
+
+/* All planners, layouts and numbers of bands. */
+static void test_planners(void **state)
+{
+	static const uint32_t bands[] = { 1, 2, 64 };
+	unsigned int plans = 0;
+
+	(void)state;
+	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++)
+		for (uint32_t b = 0; b < sizeof(bands) / sizeof(bands[0]); b++) {
+			struct npuplan_graph *graph = tiled(layout, bands[b], b & 1);
+			const char *name;
+			struct int8_net net;
+
+			if (!int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED) ||
+			    !int8_check_tiles(&net, NULL, NULL))
+				fail_msg("%u bands: %s", bands[b], net.text);
+			for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
+				struct npuplan_options options = { .planner = name,
+								   .work_limit = 20000 };
+				struct npuplan_error error = { "" };
+				struct npuplan_plan *plan;
+
+				if (npuplan_plan(graph, &options, &plan, &error))
+					fail_msg("%s, %u bands: %s", name, bands[b], error.text);
+				if (!int8_run_plan(&net, plan))
+					fail_msg("%s, %u bands: %s", name, bands[b], net.text);
+				npuplan_plan_free(plan);
+				plans++;
+			}
+			int8_net_fini(&net);
+			npuplan_graph_free(graph);
+		}
+	print_message("# %u plans, seed %u\n", plans, SEED);
+}
+
+/* ---------------------------------------------------------------------- what is wrong */
+
+/* The tile that a step accesses of a tensor. */
+static struct npumem_region *region_of(struct npuplan_graph *graph, uint32_t step, uint32_t tensor)
+{
+	const struct npuplan_step *s = &graph->steps[step];
+
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++)
+		if (graph->tiles[graph->accesses[a].tile].tensor == tensor)
+			return &graph->tiles[graph->accesses[a].tile].region;
+	fail_msg("step %u does not access tensor %u", step, tensor);
+	return NULL;
+}
+
+#define REFUSE(graph, check, words)                                                      \
+	do {                                                                             \
+		struct int8_net net;                                                     \
+                                                                                         \
+		assert_true(int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED)); \
+		assert_false(check);                                                     \
+		assert_string_equal(net.text, words);                                    \
+		int8_net_fini(&net);                                                     \
+		npuplan_graph_free(graph);                                               \
+	} while (0)
+
+/* Two bands of 6 and 7 rows. The stem's window reaches one row beyond, depth's two. */
+static void test_short_halos(void **state)
+{
+	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
+	struct npumem_region *region = region_of(graph, 0, IN);
+
+	(void)state;
+	assert_int_equal(region->length, 7 * 4 * 6);
+	region->length -= 4 * 6;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 0 conv2d[0/2], tile 1: needs byte 144 (element 144) of "
+	       "tensor in, which the step does not read");
+
+	graph = tiled(NPUPLAN_NHWC, 2, false);
+	region = region_of(graph, 3, STEM);
+	assert_int_equal(region->offset, 4 * 4 * 34);
+	region->offset += 4 * 34;
+	region->length -= 4 * 34;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator depthwise_conv2d, step 3 depthwise_conv2d[1/2], tile 7: needs byte 544 "
+	       "(element 544) of tensor stem, which the step does not read");
+
+	/* One pixel of one row. */
+	graph = tiled(NPUPLAN_NCHW, 2, false);
+	region = region_of(graph, 0, IN);
+	region->length--;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 0 conv2d[0/2], tile 1: needs byte 27 (element 162) of "
+	       "tensor in, which the step does not read");
+
+	/* Weights, where they are planned. */
+	graph = tiled(NPUPLAN_NHWC, 2, true);
+	region_of(graph, 0, MEAN + 1)->length--;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 0 conv2d[0/2], tile 2: needs byte 1835 (element 1835) of "
+	       "tensor weights, which the step does not read");
+}
+
+static void test_wrong_writes(void **state)
+{
+	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
+
+	(void)state;
+	region_of(graph, 1, STEM)->length--;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d: byte 1767 of tensor stem is never written");
+
+	/* A row further up, for which it has the input, too. */
+	graph = tiled(NPUPLAN_NHWC, 2, false);
+	region_of(graph, 1, STEM)->offset -= 4 * 34;
+	region_of(graph, 1, IN)->offset -= 4 * 6;
+	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
+	       "operator conv2d, step 1 conv2d[1/2], tile 3: byte 680 of tensor "
+	       "stem is written again");
+}
+
+static struct npuplan_plan *plan_of(const struct npuplan_graph *graph)
+{
+	struct npuplan_options options = { .planner = "greedy" };
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+
+	if (npuplan_plan(graph, &options, &plan, &error))
+		fail_msg("%s", error.text);
+	return plan;
+}
+
+static struct npumem_placement *placement_of(struct npuplan_plan *plan, uint32_t tensor)
+{
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		if (plan->placements[i].tensor == tensor)
+			return &plan->placements[i];
+	fail_msg("tensor %u has no placement", tensor);
+	return NULL;
+}
+
+/* Plans that the verifier would refuse. */
+static void test_wrong_plans(void **state)
+{
+	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 1, false);
+	struct npuplan_plan *plan = plan_of(graph);
+	struct npumem_placement *at;
+
+	(void)state;
+	/* The residual's second operand is overwritten. */
+	placement_of(plan, STEM)->offset = placement_of(plan, IN)->offset;
+	placement_of(plan, DEPTH)->offset = plan->info.arena_size;
+	placement_of(plan, POINT)->offset = plan->info.arena_size + 13 * 4 * 34;
+	plan->info.arena_size += 13 * 4 * 40;
+	{
+		struct int8_net net;
+
+		assert_true(int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED));
+		assert_false(int8_run_plan(&net, plan));
+		ASSERT_TEXT(net, "operator conv2d, step 0 conv2d, tile 1: byte");
+		int8_net_fini(&net);
+	}
+	npuplan_plan_free(plan);
+
+	plan = plan_of(graph);
+	placement_of(plan, SUM)->to--;
+	REFUSE(graph, int8_run_plan(&net, plan), "position 4: byte 0 of tensor sum has no place");
+	npuplan_plan_free(plan);
+
+	graph = tiled(NPUPLAN_NHWC, 1, false);
+	plan = plan_of(graph);
+	at = placement_of(plan, SUM);
+	at->region.length--;
+	REFUSE(graph, int8_run_plan(&net, plan), "position 3: byte 311 of tensor sum has no place");
+	npuplan_plan_free(plan);
+}
+
+/* The sum in a ring of as many rows as two steps need; one row less, and it is found. */
+static void test_ring(void **state)
+{
+	(void)state;
+	for (uint32_t rows = 13; rows >= 12; rows--) {
+		struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 64, false);
+		struct npuplan_plan *plan = plan_of(graph);
+		struct npumem_placement *at = placement_of(plan, SUM);
+		struct int8_net net;
+
+		at->region = (struct npumem_region){ 0, 4 * 6, { 1, 1, 13 }, 0, { 0, 0, 4 * 6 } };
+		at->stride[2] = 4 * 6;
+		at->ring = rows;
+		at->offset = plan->info.arena_size;
+		plan->info.arena_size += 13 * 4 * 6;
+		assert_true(int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED));
+		assert_int_equal(int8_run_plan(&net, plan), rows == 13);
+		if (rows == 12)
+			ASSERT_TEXT(net, "operator maxpool, step 52 maxpool[0/7], tile ");
+		int8_net_fini(&net);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_arithmetic),   cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_planners),     cmocka_unit_test(test_short_halos),
+		cmocka_unit_test(test_wrong_writes), cmocka_unit_test(test_wrong_plans),
+		cmocka_unit_test(test_ring),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
