@@ -139,6 +139,12 @@ static uint32_t source(struct shape *shape, uint32_t spatial)
 	return add_spatial(NPUMEM_TENSOR_INPUT, shape);
 }
 
+static bool same_shape(const struct shape *a, const struct shape *b)
+{
+	return a->batch == b->batch && a->channels == b->channels && a->spatial == b->spatial &&
+	       !memcmp(a->space, b->space, a->spatial * sizeof(*a->space));
+}
+
 /* Another one, of this shape: a known tensor, if there is one of it. */
 static uint32_t another(const struct shape *shape)
 {
@@ -147,7 +153,7 @@ static uint32_t another(const struct shape *shape)
 	for (uint32_t i = 0; i < known_count; i++) {
 		uint32_t which = (start + i) % known_count;
 
-		if (!memcmp(&known[which].shape, shape, sizeof(*shape)))
+		if (same_shape(&known[which].shape, shape))
 			return known[which].tensor;
 	}
 	return add_spatial(NPUMEM_TENSOR_INPUT, shape);
