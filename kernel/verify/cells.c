@@ -11,35 +11,11 @@
  * begin with a cell. In others any tensor may hold something when a block is
  * entered: whoever reads a class first gives it a cell without a writer, and the
  * plan's entry states have to account for it.
+ *
+ * In a graph with the transfers of a plan the accesses of a tensor are gone
+ * through in the order of the plan, and its transfers among them (residency.c).
  */
-#include "classes.h"
-
-/* What a class' bytes are, by the tensor's kind or by that of aliases. */
-#define ROLE_VALID     (1u << 0) /* before the first step */
-#define ROLE_OUTPUT    (1u << 1)
-#define ROLE_STATE     (1u << 2)
-#define ROLE_READ_ONLY (1u << 3)
-
-/*
- * struct finding - of the cells of a graph, block by block and tensor by tensor
- * @w, @g: under way
- * @classes: of the current tensor in the current block
- * @order: accesses by block and base tensor
- * @cell: per class, current cell or NPUMEM_NONE
- * @entry: per class, cell that it had at the block's entry or NPUMEM_NONE
- * @write: per class, the access of mode WRITE that wrote it or NPUMEM_NONE
- * @roles: per class, ROLE_*
- * @cells: found, of all blocks
- * @touches, @spans: found, of all blocks of a graph with edges
- * @reads, @writes: (access, cell) pairs found
- */
-struct finding {
-	struct npuv_work *w;
-	struct npuv_graph *g;
-	struct npuv_classes classes;
-	u32 *order, *cell, *entry, *write, *roles;
-	struct npuv_vector cells, touches, spans, reads, writes;
-};
+#include "cells.h"
 
 /* Accesses of block b: [first, end). */
 static void block_accesses(const struct npuv_graph *g, u32 b, u32 *first, u32 *end)
@@ -48,14 +24,17 @@ static void block_accesses(const struct npuv_graph *g, u32 b, u32 *first, u32 *e
 	const struct npumem_step *s;
 
 	*first = *end = 0;
-	if (!block->step_count)
+	/* Drops have accesses that are no steps'. */
+	if (g->source)
+		*end = g->accesses.count;
+	if (g->source || !block->step_count)
 		return;
 	*first = npuv_step(g, block->first_step)->first_access;
 	s = npuv_step(g, block->first_step + block->step_count - 1);
 	*end = s->first_access + s->access_count;
 }
 
-static int sort_accesses(struct finding *f)
+static int sort_accesses(struct npuv_finding *f)
 {
 	const struct npuv_graph *g = f->g;
 	u64 *keys = npuv_alloc_array(g->accesses.count, sizeof(u64));
@@ -82,8 +61,34 @@ static int sort_accesses(struct finding *f)
 	return err;
 }
 
+/* By base tensor, and for each in the order of the plan. */
+static int sort_planned(struct npuv_finding *f)
+{
+	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
+	const struct npuv_graph *g = f->g;
+	struct npumem_region region;
+	u32 *start = NULL, i, a;
+	int err = 0;
+
+	for (i = 0; !err && i < f->p->positions.count; i++) {
+		const struct npumem_step *s = npuv_step(g, npuv_step_at(f->p, i));
+		/* A drop's one follows although it is not counted. */
+		u32 end = s->first_access + (s->access_count ? s->access_count : 1);
+
+		for (a = s->first_access; !err && a < end; a++)
+			err = npuv_pair_add(&pairs, npuv_access_region(g, a, &region), a);
+		if (!err)
+			err = npuv_visit(f->w, 1 + s->access_count);
+	}
+	if (!err)
+		err = npuv_group(f->w, &pairs, g->tensors.count, &start, &f->order);
+	npuv_free(start);
+	npuv_free(pairs.data);
+	return err;
+}
+
 /* From i on, accesses of one tensor; where they end, and the tensor. */
-static u32 run_end(const struct finding *f, u32 i, u32 end, u32 *tensor)
+static u32 run_end(const struct npuv_finding *f, u32 i, u32 end, u32 *tensor)
 {
 	struct npumem_region region;
 	u32 k = i;
@@ -99,14 +104,14 @@ static void tensor_aliases(struct npuv_classes *c, u32 tensor)
 	const struct npuv_graph *g = c->g;
 
 	c->alias_count = 0;
-	if (!(g->features & NPUMEM_FEATURE_ALIAS))
+	if (!(g->features & NPUMEM_FEATURE_ALIAS) || npuv_is_host_copy(g, tensor))
 		return;
 	c->aliases = g->aliases + g->alias_start[tensor];
 	c->alias_count = g->alias_start[tensor + 1] - g->alias_start[tensor];
 }
 
 /* Count all chunks before there is memory for any; allocate for the worst tensor. */
-static int allocate(struct finding *f)
+static int allocate(struct npuv_finding *f)
 {
 	const struct npuv_graph *g = f->g;
 	u64 total = 0, most = 0, limit = f->w->limits->max_chunks;
@@ -148,40 +153,55 @@ static int allocate(struct finding *f)
 	f->entry = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->write = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->roles = npuv_alloc_array(2 * most + 2, sizeof(u32));
-	if (!f->cell || !f->entry || !f->write || !f->roles)
+	if (f->p) {
+		f->host = npuv_alloc_array(2 * most + 2, sizeof(u32));
+		f->evictor = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	}
+	if (!f->cell || !f->entry || !f->write || !f->roles || (f->p && (!f->host || !f->evictor)))
 		return -ENOMEM;
 	return npuv_classes_init(&f->classes, most);
 }
 
-static struct npuv_cell *cell_at(const struct finding *f, u32 cell)
-{
-	return (struct npuv_cell *)f->cells.data + cell;
-}
-
-static int new_cell(struct finding *f, u32 class, u32 writer)
+int npuv_cell_add(struct npuv_finding *f, u32 class, u32 tensor, u32 writer, u32 *out)
 {
 	struct npuv_cell *cell = npuv_vector_add(&f->cells, 1);
 
 	if (!cell)
 		return -ENOMEM;
-	cell->tensor = f->classes.tensor;
+	cell->tensor = tensor;
 	cell->writer = writer;
 	cell->first_segment = f->classes.class_first[class];
 	cell->segment_count = f->classes.members[class];
-	f->cell[class] = f->cells.count - 1;
+	*out = f->cells.count - 1;
 	if (writer == NPUMEM_NONE)
+		return 0;
+	return npuv_pair_add(&f->writes, writer, *out);
+}
+
+int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell)
+{
+	npuv_cell_at(f, cell)->reads++;
+	return npuv_pair_add(&f->reads, access, cell);
+}
+
+/* The class has a new cell. */
+static int new_cell(struct npuv_finding *f, u32 class, u32 writer)
+{
+	int err = npuv_cell_add(f, class, f->classes.tensor, writer, &f->cell[class]);
+
+	if (!err && writer == NPUMEM_NONE)
 		f->entry[class] = f->cell[class];
-	return 0;
+	return err;
 }
 
 /* Does a step write the class' current cell? */
-static bool written_by_step(const struct finding *f, u32 class, u32 step)
+static bool written_by_step(const struct npuv_finding *f, u32 class, u32 step)
 {
 	u32 writer;
 
 	if (f->cell[class] == NPUMEM_NONE)
 		return false;
-	writer = cell_at(f, f->cell[class])->writer;
+	writer = npuv_cell_at(f, f->cell[class])->writer;
 	return writer != NPUMEM_NONE && f->g->access_step[writer] == step;
 }
 
@@ -190,18 +210,18 @@ static u32 roles_of(u32 kind)
 	switch (kind) {
 	case NPUMEM_TENSOR_INPUT:
 	case NPUMEM_TENSOR_PARAMETER:
-		return ROLE_VALID | ROLE_READ_ONLY;
+		return NPUV_ROLE_VALID | NPUV_ROLE_READ_ONLY;
 	case NPUMEM_TENSOR_OUTPUT:
-		return ROLE_OUTPUT;
+		return NPUV_ROLE_OUTPUT;
 	case NPUMEM_TENSOR_STATE:
-		return ROLE_VALID | ROLE_STATE;
+		return NPUV_ROLE_VALID | NPUV_ROLE_STATE;
 	default:
 		return 0;
 	}
 }
 
 /* Who gives a class a role: the tensor itself or an alias. */
-static u32 tensor_with_role(const struct finding *f, u32 class, u32 role)
+static u32 tensor_with_role(const struct npuv_finding *f, u32 class, u32 role)
 {
 	const struct npuv_classes *c = &f->classes;
 	u64 byte = npuv_class_segment(c, class)->first;
@@ -217,7 +237,7 @@ static u32 tensor_with_role(const struct finding *f, u32 class, u32 role)
 	return c->tensor;
 }
 
-static void set_access(struct finding *f, u32 access)
+static void set_access(struct npuv_finding *f, u32 access)
 {
 	struct npumem_verdict *v = f->w->verdict;
 
@@ -226,7 +246,7 @@ static void set_access(struct finding *f, u32 access)
 	v->tensor = npuv_tile(f->g, v->tile)->tensor;
 }
 
-static int refuse_unwritten(struct finding *f, u32 access, u32 class)
+static int refuse_unwritten(struct npuv_finding *f, u32 access, u32 class)
 {
 	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
 	struct npumem_verdict *v = f->w->verdict;
@@ -241,7 +261,7 @@ static int refuse_unwritten(struct finding *f, u32 access, u32 class)
 			   s->first + s->length);
 }
 
-static int refuse_twice(struct finding *f, u32 access, u32 class)
+static int refuse_twice(struct npuv_finding *f, u32 access, u32 class)
 {
 	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
 	struct npumem_verdict *v = f->w->verdict;
@@ -250,7 +270,7 @@ static int refuse_twice(struct finding *f, u32 access, u32 class)
 
 	set_access(f, access);
 	if (written_by_step(f, class, v->step))
-		other = cell_at(f, f->cell[class])->writer;
+		other = npuv_cell_at(f, f->cell[class])->writer;
 	v->other_step = f->g->access_step[other];
 	v->other_tile = npuv_access(f->g, other)->tile;
 	v->other_tensor = npuv_tile(f->g, v->other_tile)->tensor;
@@ -262,14 +282,14 @@ static int refuse_twice(struct finding *f, u32 access, u32 class)
 			   s->first + s->length, npuv_text_step(f->g, v->other_step, &other_step));
 }
 
-static int refuse_read_only(struct finding *f, u32 access, u32 class)
+static int refuse_read_only(struct npuv_finding *f, u32 access, u32 class)
 {
 	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
 	struct npumem_verdict *v = f->w->verdict;
 	struct npuv_text step, tensor, other;
 
 	set_access(f, access);
-	v->other_tensor = tensor_with_role(f, class, ROLE_READ_ONLY);
+	v->other_tensor = tensor_with_role(f, class, NPUV_ROLE_READ_ONLY);
 	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 			   "V4 write: %s writes tile %u of %s, whose bytes [%llu, %llu) are those "
 			   "of %s, %s",
@@ -281,7 +301,7 @@ static int refuse_read_only(struct finding *f, u32 access, u32 class)
 				   "a parameter");
 }
 
-static int touch(struct finding *f, u32 access)
+static int touch(struct npuv_finding *f, u32 access)
 {
 	struct npumem_region region;
 
@@ -289,7 +309,7 @@ static int touch(struct finding *f, u32 access)
 	return npuv_classes_touch(&f->classes, &region);
 }
 
-static int read_cells(struct finding *f, u32 access)
+static int read_cells(struct npuv_finding *f, u32 access)
 {
 	u32 i;
 	int err;
@@ -299,19 +319,20 @@ static int read_cells(struct finding *f, u32 access)
 		u32 c = f->classes.touched[i];
 
 		if (f->cell[c] == NPUMEM_NONE) {
+			if (f->p)
+				return npuv_refuse_evicted_read(f, access, c);
 			if (npuv_is_flat(f->g))
 				return refuse_unwritten(f, access, c);
 			err = new_cell(f, c, NPUMEM_NONE);
 			if (err)
 				return err;
 		}
-		cell_at(f, f->cell[c])->reads++;
-		err = npuv_pair_add(&f->reads, access, f->cell[c]);
+		err = npuv_cell_read(f, access, f->cell[c]);
 	}
 	return err;
 }
 
-static int write_cells(struct finding *f, u32 access)
+static int write_cells(struct npuv_finding *f, u32 access)
 {
 	bool once = npuv_access(f->g, access)->mode == NPUMEM_ACCESS_WRITE;
 	u32 i;
@@ -321,22 +342,22 @@ static int write_cells(struct finding *f, u32 access)
 	for (i = 0; !err && i < f->classes.touched_count; i++) {
 		u32 c = f->classes.touched[i];
 
-		if (f->roles[c] & ROLE_READ_ONLY)
+		if (f->roles[c] & NPUV_ROLE_READ_ONLY)
 			return refuse_read_only(f, access, c);
 		if (written_by_step(f, c, f->g->access_step[access]) ||
 		    (once && f->write[c] != NPUMEM_NONE))
 			return refuse_twice(f, access, c);
 		if (once)
 			f->write[c] = access;
+		if (f->p)
+			f->host[c] = NPUMEM_NONE;
 		err = new_cell(f, c, access);
-		if (!err)
-			err = npuv_pair_add(&f->writes, access, f->cell[c]);
 	}
 	return err;
 }
 
 /* Reads of a step see what was there before it, so they come first. */
-static int go_through(struct finding *f)
+static int go_through(struct npuv_finding *f)
 {
 	const u32 *accesses = f->classes.accesses;
 	const struct npuv_graph *g = f->g;
@@ -346,6 +367,11 @@ static int go_through(struct finding *f)
 	for (i = 0; !err && i < end; i = k) {
 		u32 step = g->access_step[accesses[i]];
 
+		if (npuv_is_transfer(g, step)) {
+			k = i + 1;
+			err = npuv_residency_transfer(f, accesses[i]);
+			continue;
+		}
 		for (k = i; !err && k < end && g->access_step[accesses[k]] == step; k++)
 			if (npuv_access(g, accesses[k])->mode != NPUMEM_ACCESS_WRITE)
 				err = read_cells(f, accesses[k]);
@@ -356,7 +382,7 @@ static int go_through(struct finding *f)
 	return err;
 }
 
-static int begin_classes(struct finding *f)
+static int begin_classes(struct npuv_finding *f)
 {
 	struct npuv_classes *classes = &f->classes;
 	u32 own = roles_of(npuv_tensor(f->g, classes->tensor)->kind);
@@ -379,26 +405,30 @@ static int begin_classes(struct finding *f)
 			f->roles[classes->touched[c]] |=
 				roles_of(npuv_tensor(f->g, classes->aliases[i])->kind);
 	}
+	if (!err && f->p)
+		return npuv_residency_begin(f);
 	for (c = 0; !err && npuv_is_flat(f->g) && c < classes->class_count; c++)
-		if (f->roles[c] & ROLE_VALID && classes->members[c])
+		if (f->roles[c] & NPUV_ROLE_VALID && classes->members[c])
 			err = new_cell(f, c, NPUMEM_NONE);
 	return err;
 }
 
 /* In one block, the last version of an output or a state must survive the exit. */
-static int end_flat(struct finding *f)
+static int end_flat(struct npuv_finding *f)
 {
 	struct npuv_text text;
 	u32 c;
 
 	for (c = 0; c < f->classes.class_count; c++) {
 		const struct npuv_segment *s = npuv_class_segment(&f->classes, c);
-		u32 roles = f->roles[c];
+		u32 roles = f->roles[c], last = f->cell[c];
 
-		if (!(roles & (ROLE_OUTPUT | ROLE_STATE)) || !f->classes.members[c])
+		if (!(roles & (NPUV_ROLE_OUTPUT | NPUV_ROLE_STATE)) || !f->classes.members[c])
 			continue;
-		if (f->cell[c] == NPUMEM_NONE) {
-			u32 tensor = tensor_with_role(f, c, ROLE_OUTPUT);
+		if (f->p && f->host[c] != NPUMEM_NONE)
+			last = f->host[c];
+		if (last == NPUMEM_NONE) {
+			u32 tensor = tensor_with_role(f, c, NPUV_ROLE_OUTPUT);
 
 			f->w->verdict->tensor = tensor;
 			return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
@@ -407,15 +437,15 @@ static int end_flat(struct finding *f)
 					   s->first, s->first + s->length,
 					   npuv_text_tensor(f->g, tensor, &text));
 		}
-		cell_at(f, f->cell[c])->survives =
-			(roles & ROLE_OUTPUT ? NPUV_SURVIVES_OUTPUT : 0) |
-			(roles & ROLE_STATE ? NPUV_SURVIVES_STATE : 0);
+		npuv_cell_at(f, last)->survives =
+			(roles & NPUV_ROLE_OUTPUT ? NPUV_SURVIVES_OUTPUT : 0) |
+			(roles & NPUV_ROLE_STATE ? NPUV_SURVIVES_STATE : 0);
 	}
 	return 0;
 }
 
 /* In others, remember what the tensor is at the block's entry and at its end. */
-static int end_touch(struct finding *f)
+static int end_touch(struct npuv_finding *f)
 {
 	const struct npuv_classes *classes = &f->classes;
 	struct npuv_touch *touch = npuv_vector_add(&f->touches, 1);
@@ -447,7 +477,7 @@ static int end_touch(struct finding *f)
 	return npuv_visit(f->w, classes->segment_count);
 }
 
-static int find_in_tensor(struct finding *f, u32 tensor, u32 first, u32 end)
+static int find_in_tensor(struct npuv_finding *f, u32 tensor, u32 first, u32 end)
 {
 	struct npuv_classes *c = &f->classes;
 	int err;
@@ -466,9 +496,10 @@ static int find_in_tensor(struct finding *f, u32 tensor, u32 first, u32 end)
 	return npuv_is_flat(f->g) ? end_flat(f) : end_touch(f);
 }
 
-static int find_in_block(struct finding *f, u32 block)
+static int find_in_block(struct npuv_finding *f, u32 block)
 {
 	const struct npuv_graph *g = f->g;
+	u32 tensors = g->source ? g->source->tensors.count : g->tensors.count;
 	u32 i, end, tensor, next = 0;
 	int err = 0;
 
@@ -477,6 +508,9 @@ static int find_in_block(struct finding *f, u32 block)
 		u32 first = i;
 
 		i = run_end(f, first, end, &tensor);
+		/* The cells of host copies are found with those of their tensors. */
+		if (npuv_is_host_copy(g, tensor))
+			break;
 		for (; !err && npuv_is_flat(g) && next < tensor; next++)
 			if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
 				err = find_in_tensor(f, next, first, first);
@@ -484,13 +518,13 @@ static int find_in_block(struct finding *f, u32 block)
 			err = find_in_tensor(f, tensor, first, i);
 		next = tensor + 1;
 	}
-	for (; !err && npuv_is_flat(g) && next < g->tensors.count; next++)
+	for (; !err && npuv_is_flat(g) && next < tensors; next++)
 		if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
 			err = find_in_tensor(f, next, end, end);
 	return err;
 }
 
-static int find(struct finding *f)
+static int find(struct npuv_finding *f)
 {
 	struct npuv_graph *g = f->g;
 	struct npuv_touch *end;
@@ -501,7 +535,7 @@ static int find(struct finding *f)
 	g->touch_start = npuv_alloc_array((u64)g->blocks.count + 1, sizeof(u32));
 	if (!g->cell_start || !g->touch_start)
 		return -ENOMEM;
-	err = sort_accesses(f);
+	err = f->p ? sort_planned(f) : sort_accesses(f);
 	if (!err)
 		err = allocate(f);
 	for (b = 0; !err && b < g->blocks.count; b++) {
@@ -531,11 +565,12 @@ static int find(struct finding *f)
 	return g->cells && g->segments && g->touches && g->spans ? 0 : -ENOMEM;
 }
 
-int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g)
+int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv_plan *p)
 {
-	struct finding f = {
+	struct npuv_finding f = {
 		.w = w,
 		.g = g,
+		.p = p,
 		.classes = { .w = w, .g = g },
 		.cells = { .size = sizeof(struct npuv_cell) },
 		.touches = { .size = sizeof(struct npuv_touch) },
@@ -551,6 +586,8 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g)
 	npuv_free(f.entry);
 	npuv_free(f.write);
 	npuv_free(f.roles);
+	npuv_free(f.host);
+	npuv_free(f.evictor);
 	npuv_free(f.cells.data);
 	npuv_free(f.touches.data);
 	npuv_free(f.spans.data);

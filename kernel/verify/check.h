@@ -139,6 +139,11 @@ void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 ce
 /* V3: the one extent for all the life of each piece; fills bounds and initial. */
 int npuv_homes_find(struct npuv_check *k);
 
+/* transfer.c */
+
+/* V2: what transfers move lies in the placements that they name. */
+int npuv_transfers_placed(struct npuv_check *k);
+
 /* initial.c */
 
 /* Paint what is there when the instance is entered, where several are in sets. */

@@ -46,13 +46,8 @@ void npuv_classes_fini(struct npuv_classes *c)
 void npuv_alias_region(const struct npuv_graph *g, u32 alias, struct npumem_region *region)
 {
 	const struct npumem_tensor *t = npuv_tensor(g, alias);
-	u32 d;
 
-	memset(region, 0, sizeof(*region));
-	region->offset = t->alias_offset;
-	region->length = t->size;
-	for (d = 0; d < NPUMEM_REGION_DIMS; d++)
-		region->count[d] = 1;
+	npuv_region_range(region, t->alias_offset, t->size);
 }
 
 /* Regions that divide the tensor: accesses, then aliases. */

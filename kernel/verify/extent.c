@@ -8,7 +8,7 @@
  * none in common, and are part of the entry state as a whole or not at all.
  *
  * An EXTERNAL tensor is taken as one placement that is always in force, at
- * addresses beyond the arena that no other tensor has.
+ * addresses beyond arena and host memory that no other tensor has.
  */
 #include "internal.h"
 
@@ -71,7 +71,7 @@ static bool is_external(const struct cutting *c, u32 tensor)
 static int add_external(struct cutting *c)
 {
 	const struct npuv_graph *g = c->p->graph;
-	u64 end = c->p->info->arena_size;
+	u64 end = c->p->info->arena_size + c->p->info->host_size;
 	struct npuv_text text;
 	u32 i, k, t;
 	int err = 0;

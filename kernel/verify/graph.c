@@ -407,7 +407,7 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 	g->size = size;
 	err = check_records(&w, g);
 	if (!err)
-		err = npuv_cells_find(&w, g);
+		err = npuv_cells_find(&w, g, NULL);
 	if (err) {
 		npuv_graph_destroy(g);
 		return err;
@@ -422,6 +422,8 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 
 void npuv_graph_destroy(struct npuv_graph *g)
 {
+	u32 i;
+
 	if (!g)
 		return;
 	npuv_free(g->cells);
@@ -437,7 +439,14 @@ void npuv_graph_destroy(struct npuv_graph *g)
 	npuv_free(g->spans);
 	npuv_free(g->out_start);
 	npuv_free(g->out_edges);
-	npuv_free(g->alias_start);
-	npuv_free(g->aliases);
+	if (g->source) {
+		for (i = 0; i < NPUV_OWN_SECTIONS; i++)
+			npuv_free(g->own[i]);
+		npuv_free(g->host_of);
+		npuv_free(g->host_copy);
+	} else {
+		npuv_free(g->alias_start);
+		npuv_free(g->aliases);
+	}
 	npuv_free(g);
 }

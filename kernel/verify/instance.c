@@ -110,20 +110,23 @@ static int refuse_position(struct npuv_work *w, const struct npuv_plan *p, u32 p
 }
 
 /* seen: per step, last instance + 1 that holds it. */
-static int check_position(struct npuv_work *w, const struct npuv_plan *p, u32 instance, u32 i,
-			  u32 *seen)
+static int check_position(struct npuv_work *w, struct npuv_plan *p, u32 instance, u32 i, u32 *seen)
 {
-	static const char *const transfers[] = { "", "load", "spill", "fill", "drop" };
 	const struct npumem_block *block =
 		npuv_block(p->graph, npuv_plan_block(p, instance)->block);
 	const struct npumem_position *at = npuv_position(p, i);
 
-	if (at->kind > NPUMEM_POSITION_DROP)
+	if (at->kind > NPUMEM_POSITION_STORE)
 		return refuse_position(w, p, i, "its kind is unknown");
+	if (at->kind != NPUMEM_POSITION_STEP && npuv_is_flat(p->graph)) {
+		p->transfers++; /* transfer.c looks at it */
+		return 0;
+	}
 	if (at->kind != NPUMEM_POSITION_STEP) {
 		w->verdict->position = i;
 		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
-				   "not supported: %s, at position %u", transfers[at->kind], i);
+				   "not supported: %s in a graph with edges, at position %u",
+				   npuv_kind_name(at->kind), i);
 	}
 	if (at->index >= p->graph->steps.count)
 		return refuse_position(w, p, i, "its step is not there");
@@ -154,7 +157,7 @@ static int refuse_missing(struct npuv_work *w, const struct npuv_plan *p, u32 in
 			   npuv_text_instance(p, instance, &where));
 }
 
-static int check_steps(struct npuv_work *w, const struct npuv_plan *p, u32 *seen)
+static int check_steps(struct npuv_work *w, struct npuv_plan *p, u32 *seen)
 {
 	u32 i, k;
 	int err;
@@ -170,7 +173,7 @@ static int check_steps(struct npuv_work *w, const struct npuv_plan *p, u32 *seen
 				return err;
 		}
 		/* None is there twice, so all are if there are as many. */
-		if (b->position_count < npuv_block(p->graph, b->block)->step_count)
+		if (b->position_count - p->transfers < npuv_block(p->graph, b->block)->step_count)
 			return refuse_missing(w, p, i, seen);
 	}
 	return 0;

@@ -29,6 +29,8 @@ struct npuv_work {
 /* log.c */
 
 void npuv_verdict_clear(struct npumem_verdict *verdict);
+/* A graph with transfers: the verdict in words of the client's graph. */
+void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict);
 /* Refuse: log the line, name the rule, return err. Other fields are set before. */
 __printf(4, 5) int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...);
 /* Refuse a blob for the size bytes at a place in it. */
@@ -37,7 +39,13 @@ __printf(5, 6) int npuv_refuse_at(struct npuv_work *w, int err, const void *at, 
 /* Count n units of work: 0, -E2BIG or -EINTR. */
 int npuv_visit(struct npuv_work *w, u64 n);
 
-/* "step 12 'conv_3'", "tensor 5 'conv_3/out'", "block 0": short, printable. */
+/* "load", "spill", "fill", "drop" or "store", for enum npumem_position_kind. */
+const char *npuv_kind_name(u32 kind);
+
+/*
+ * "step 12 'conv_3'", "tensor 5 'conv_3/out'", "block 0": short, printable. In a
+ * graph with transfers also "fill at position 4", "the host copy of tensor 5".
+ */
 struct npuv_text {
 	char s[112];
 };
@@ -120,6 +128,8 @@ static inline const void *npuv_record(const struct npuv_section *section, u32 i)
 /* NULL, or what is wrong with a region of a tensor of size bytes. */
 const char *npuv_region_check(const struct npumem_region *region, u64 size);
 u64 npuv_region_bytes(const struct npumem_region *region);
+/* The region that is a range of bytes. */
+void npuv_region_range(struct npumem_region *region, u64 first, u64 length);
 /* The bytes of an access, as those of its tensor's base, which is returned. */
 u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_region *region);
 /* Linear index of a byte of a region; left: bytes of its chunk from there on. */
@@ -146,7 +156,8 @@ static inline bool npuv_is_flat(const struct npuv_graph *g)
 
 /* cells.c */
 
-int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g);
+/* Of a client's graph (p is NULL), or of one with the transfers of p. */
+int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv_plan *p);
 
 /* instance.c */
 
@@ -156,6 +167,21 @@ int npuv_instances_check(struct npuv_work *w, struct npuv_plan *p);
 u32 npuv_instance_last(const struct npuv_plan *p, u32 instance);
 /* Instance that a position is of. */
 u32 npuv_instance_at(const struct npuv_plan *p, u32 position);
+
+/* transfer.c */
+
+/* V2, V5: the records of transfers; p gets its graph and placements with them. */
+int npuv_transfers_check(struct npuv_work *w, struct npuv_plan *p);
+/* The cookie of a transfer's step is its kind and its position. */
+static inline u32 npuv_transfer_kind(const struct npuv_graph *g, u32 step)
+{
+	return (u32)(npuv_step(g, step)->cookie >> 32);
+}
+
+static inline u32 npuv_transfer_position(const struct npuv_graph *g, u32 step)
+{
+	return (u32)npuv_step(g, step)->cookie;
+}
 
 /* entry.c */
 

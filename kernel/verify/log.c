@@ -68,6 +68,24 @@ void npuv_verdict_clear(struct npumem_verdict *verdict)
 	verdict->other_tensor = NPUMEM_NONE;
 }
 
+static void map_step(const struct npuv_graph *g, u32 *step, u32 *tile)
+{
+	if (*step == NPUMEM_NONE || !npuv_is_transfer(g, *step))
+		return;
+	*step = NPUMEM_NONE;
+	*tile = NPUMEM_NONE;
+}
+
+void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict)
+{
+	map_step(g, &verdict->step, &verdict->tile);
+	map_step(g, &verdict->other_step, &verdict->other_tile);
+	if (verdict->tensor != NPUMEM_NONE)
+		verdict->tensor = npuv_base_tensor(g, verdict->tensor);
+	if (verdict->other_tensor != NPUMEM_NONE)
+		verdict->other_tensor = npuv_base_tensor(g, verdict->other_tensor);
+}
+
 int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...)
 {
 	va_list args;
@@ -129,13 +147,29 @@ static const char *text(const struct npuv_graph *g, const char *what, u32 index,
 	return out->s;
 }
 
+const char *npuv_kind_name(u32 kind)
+{
+	static const char *const names[] = { "step", "load", "spill", "fill", "drop", "store" };
+
+	return names[kind];
+}
+
 const char *npuv_text_step(const struct npuv_graph *g, u32 step, struct npuv_text *out)
 {
+	if (npuv_is_transfer(g, step)) {
+		snprintf(out->s, sizeof(out->s), "%s at position %u",
+			 npuv_kind_name(npuv_transfer_kind(g, step)),
+			 npuv_transfer_position(g, step));
+		return out->s;
+	}
 	return text(g, "step", step, npuv_step(g, step)->name, out);
 }
 
 const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv_text *out)
 {
+	if (npuv_is_host_copy(g, tensor))
+		return text(g, "the host copy of tensor", npuv_base_tensor(g, tensor),
+			    npuv_tensor(g, tensor)->name, out);
 	return text(g, "tensor", tensor, npuv_tensor(g, tensor)->name, out);
 }
 

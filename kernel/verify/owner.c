@@ -18,7 +18,7 @@ static int check_order(struct npuv_check *k)
 	int err;
 
 	for (i = k->first; i < k->first + npuv_block(g, k->block)->step_count; i++) {
-		const struct npumem_step *s = npuv_step(g, npuv_position(k->p, i)->index);
+		const struct npumem_step *s = npuv_step(g, npuv_step_at(k->p, i));
 
 		for (a = s->first_access; a < s->first_access + s->access_count; a++) {
 			for (n = g->read_start[a]; n < g->read_start[a + 1]; n++) {
@@ -211,7 +211,7 @@ static int run_schedule(struct npuv_check *k)
 	if (err)
 		return err;
 	for (i = k->first; i < k->first + npuv_block(k->g, k->block)->step_count; i++) {
-		err = run_step(k, npuv_step(k->g, npuv_position(k->p, i)->index));
+		err = run_step(k, npuv_step(k->g, npuv_step_at(k->p, i)));
 		if (err)
 			return err;
 	}
@@ -265,7 +265,7 @@ static void begin_instance(struct npuv_check *k, u32 instance)
 	k->first = b->first_position;
 	k->last = npuv_instance_last(k->p, instance);
 	for (i = 0; i < b->position_count; i++)
-		k->position[npuv_position(k->p, k->first + i)->index] = k->first + i;
+		k->position[npuv_step_at(k->p, k->first + i)] = k->first + i;
 	for (i = k->g->cell_start[k->block]; i < k->g->cell_start[k->block + 1]; i++) {
 		k->demand[i] = NPUMEM_NONE;
 		k->left[i] = NPUV_EMPTY;
@@ -301,6 +301,8 @@ static int check_instance(struct npuv_check *k, u32 instance)
 		k->p->uses[npuv_current(k, i)] = k->g->cells[i].reads + npuv_survives(k, i);
 	if (!err)
 		err = npuv_homes_find(k);
+	if (!err && k->p->transfers)
+		err = npuv_transfers_placed(k);
 	if (!err)
 		err = begin_map(k);
 	if (!err)

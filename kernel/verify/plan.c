@@ -17,10 +17,22 @@ static int check_features(struct npuv_work *w, const struct npuv_graph *g)
 	u32 i;
 
 	for (i = 0; g->features & NPUMEM_FEATURE_SPILL && i < g->tensors.count; i++) {
-		if (!(npuv_tensor(g, i)->flags & NPUMEM_TENSOR_HOST))
+		u32 flags = npuv_tensor(g, i)->flags;
+		const char *what = NULL;
+
+		if (!(flags & NPUMEM_TENSOR_HOST))
+			continue;
+		if (!npuv_is_flat(g))
+			what = "in a graph with edges";
+		else if (flags & NPUMEM_TENSOR_ALIAS)
+			what = "of an alias";
+		else if (flags & NPUMEM_TENSOR_EXTERNAL)
+			what = "of an external tensor";
+		if (!what)
 			continue;
 		w->verdict->tensor = i;
-		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE, "not supported: HOST, at %s",
+		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
+				   "not supported: HOST %s, at %s", what,
 				   npuv_text_tensor(g, i, &text));
 	}
 	return 0;
@@ -68,12 +80,22 @@ static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npu
 		flaw = "status is unknown";
 	else if (info->status == NPUMEM_PLAN_INFEASIBLE)
 		flaw = "status is INFEASIBLE, there is no plan";
-	else if (info->host_size)
-		flaw = "host_size is not zero, but nothing is moved to host memory";
 	if (flaw)
 		return npuv_refuse_at(w, -EINVAL, info, sizeof(*info), "format: info: %s", flaw);
 	p->info = info;
 	return 0;
+}
+
+/* Transfers, and what has to be loaded. */
+static int check_transfers(struct npuv_work *w, struct npuv_plan *p)
+{
+	if (!p->transfers && p->info->host_size)
+		return npuv_refuse_at(w, -EINVAL, p->info, sizeof(*p->info),
+				      "format: info: host_size is not zero, but nothing is moved "
+				      "to host memory");
+	if (!p->transfers && !(p->graph->features & NPUMEM_FEATURE_SPILL))
+		return 0;
+	return npuv_transfers_check(w, p);
 }
 
 static int verify(struct npuv_work *w, struct npuv_plan *p)
@@ -93,6 +115,8 @@ static int verify(struct npuv_work *w, struct npuv_plan *p)
 		err = npuv_edges_check(w, p);
 	if (!err)
 		err = npuv_place_check(w, p);
+	if (!err)
+		err = check_transfers(w, p);
 	if (!err)
 		err = npuv_entries_check(w, p, &entries);
 	if (!err)
@@ -131,6 +155,7 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 	p->size = size;
 	err = verify(&w, p);
 	if (err) {
+		npuv_verdict_map(p->graph, verdict);
 		npuv_plan_destroy(p);
 		return err;
 	}
@@ -159,5 +184,8 @@ void npuv_plan_destroy(struct npuv_plan *p)
 	npuv_free(p->pred_cells);
 	npuv_free(p->last_use);
 	npuv_free(p->overwriter);
+	npuv_free(p->step_at);
+	npuv_free(p->own_placements);
+	npuv_graph_destroy(p->own_graph);
 	npuv_free(p);
 }

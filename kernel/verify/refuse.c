@@ -107,6 +107,12 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_piece
 	npuv_text_tensor(k->g, tensor, &text);
 	if (use != NPUMEM_NONE && npuv_position_of(k, use) > to) {
 		npuv_set_access(k, use);
+		if (npuv_is_transfer(k->g, v->step))
+			return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
+					   "V3 read: %s bytes [%llu, %llu) are placed up to "
+					   "position %u only, but there is a %s",
+					   text.s, it->first, it->first + it->length, to,
+					   npuv_text_step(k->g, v->step, &step));
 		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
 				   "V3 read: %s bytes [%llu, %llu) are placed up to position %u "
 				   "only, but %s reads tile %u of them at position %u",
@@ -122,7 +128,22 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_piece
 			   text.s, it->first, it->first + it->length, to);
 }
 
-/* "bytes [0, 8) of the arena", or "of its binding" */
+/* "tile 3 of tensor 2 'x'"; of a transfer "tensor 2 'x'" */
+struct tile_text {
+	char s[144];
+};
+
+static const char *text_tile(const struct npuv_check *k, u32 step, u32 tile, const char *tensor,
+			     struct tile_text *out)
+{
+	if (npuv_is_transfer(k->g, step))
+		snprintf(out->s, sizeof(out->s), "%s", tensor);
+	else
+		snprintf(out->s, sizeof(out->s), "tile %u of %s", tile, tensor);
+	return out->s;
+}
+
+/* "bytes [0, 8) of the arena", "of host memory", or "of its binding" */
 struct where_text {
 	char s[80];
 };
@@ -135,29 +156,37 @@ static void set_where(struct npuv_check *k, u32 tensor, u64 first, u64 end, stru
 {
 	const struct npuv_place *place = npuv_place_of(k->p, k->instance, tensor);
 	const struct npuv_extent *e = &k->p->extents[place->first];
-	bool external = e->placement == NPUMEM_NONE;
-	u64 base = external ? e->arena - e->first : 0;
+	bool external = e->placement == NPUMEM_NONE, host = npuv_is_host_copy(k->g, tensor);
+	u64 base = host ? k->p->info->arena_size : external ? e->arena - e->first : 0;
 
 	k->w->verdict->first = first - base;
 	k->w->verdict->length = end - first;
 	snprintf(out->s, sizeof(out->s), "bytes [%llu, %llu) of %s", first - base, end - base,
-		 external ? "its binding" : "the arena");
+		 external ? "its binding" :
+		 host	  ? "host memory" :
+			    "the arena");
+}
+
+/* Host memory that is still needed is a matter of V5. */
+static const char *rule_name(u32 rule)
+{
+	return rule == NPUMEM_RULE_V5_SPILL ? "V5 spill" : "V4 write";
 }
 
 /* Written over although it has to last: for the exit, or for an edge. */
-static int refuse_lasting(struct npuv_check *k, u32 edge, const char *where, const char *step,
-			  const char *mine, const char *theirs)
+static int refuse_lasting(struct npuv_check *k, u32 rule, u32 edge, const char *where,
+			  const char *step, const char *mine, const char *theirs)
 {
 	struct npuv_text into;
 
 	if (npuv_is_flat(k->g))
-		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes %s to %s, where %s must survive the exit",
-				   step, mine, where, theirs);
-	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-			   "V4 write: %s writes %s to %s, where %s must survive for edge %u of the "
+		return npuv_refuse(k->w, -EINVAL, rule,
+				   "%s: %s writes %s to %s, where %s must survive the exit",
+				   rule_name(rule), step, mine, where, theirs);
+	return npuv_refuse(k->w, -EINVAL, rule,
+			   "%s: %s writes %s to %s, where %s must survive for edge %u of the "
 			   "plan, to %s",
-			   step, mine, where, theirs, edge,
+			   rule_name(rule), step, mine, where, theirs, edge,
 			   npuv_text_instance(k->p, npuv_plan_edge(k->p, edge)->to, &into));
 }
 
@@ -172,6 +201,8 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	struct npuv_text step, mine, theirs, reader;
 	struct where_text where;
 	struct npumem_verdict *v = k->w->verdict;
+	u32 rule = npuv_is_host_copy(k->g, tensor) ? NPUMEM_RULE_V5_SPILL : NPUMEM_RULE_V4_WRITE;
+	struct tile_text tile;
 	bool staged;
 	u32 now;
 
@@ -182,34 +213,34 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	set_where(k, tensor, first, end, &where);
 	if (writer == NPUMEM_NONE) {
 		v->position = k->first;
-		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s and %s are both at %s when the schedule begins",
-				   mine.s, theirs.s, where.s);
+		return npuv_refuse(k->w, -EINVAL, rule,
+				   "%s: %s and %s are both at %s when the schedule begins",
+				   rule_name(rule), mine.s, theirs.s, where.s);
 	}
 	npuv_set_access(k, writer);
 	now = v->position;
 	npuv_text_step(k->g, v->step, &step);
 	if (passes)
-		return refuse_lasting(k, pass->edge, where.s, step.s, mine.s, theirs.s);
+		return refuse_lasting(k, rule, pass->edge, where.s, step.s, mine.s, theirs.s);
 	if (k->g->cells[owner].writer != NPUMEM_NONE && npuv_birth_of(k, owner) == now) {
 		npuv_set_other(k, k->g->cells[owner].writer);
-		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes both %s and %s to %s", step.s, mine.s,
-				   theirs.s, where.s);
+		return npuv_refuse(k->w, -EINVAL, rule, "%s: %s writes both %s and %s to %s",
+				   rule_name(rule), step.s, mine.s, theirs.s, where.s);
 	}
 	/* Of a staged step's own reads none is left. */
 	staged = npuv_step(k->g, v->step)->flags & NPUMEM_STEP_STAGED;
 	if (use == NPUMEM_NONE || npuv_position_of(k, use) < now + staged)
-		return refuse_lasting(k, k->demand[owner], where.s, step.s, mine.s, theirs.s);
+		return refuse_lasting(k, rule, k->demand[owner], where.s, step.s, mine.s, theirs.s);
 	npuv_set_other(k, use);
 	if (npuv_position_of(k, use) == now)
-		return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-				   "V4 write: %s writes %s to %s, where it reads tile %u of %s "
+		return npuv_refuse(k->w, -EINVAL, rule,
+				   "%s: %s writes %s to %s, where it reads tile %u of %s "
 				   "itself and is not staged",
-				   step.s, mine.s, where.s, v->other_tile, theirs.s);
-	return npuv_refuse(
-		k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-		"V4 write: %s writes %s to %s, still needed by %s which reads tile %u of %s",
-		step.s, mine.s, where.s, npuv_text_step(k->g, v->other_step, &reader),
-		v->other_tile, theirs.s);
+				   rule_name(rule), step.s, mine.s, where.s, v->other_tile,
+				   theirs.s);
+	return npuv_refuse(k->w, -EINVAL, rule,
+			   "%s: %s writes %s to %s, still needed by %s which reads %s",
+			   rule_name(rule), step.s, mine.s, where.s,
+			   npuv_text_step(k->g, v->other_step, &reader),
+			   text_tile(k, v->other_step, v->other_tile, theirs.s, &tile));
 }

@@ -34,6 +34,17 @@ const char *npuv_region_check(const struct npumem_region *r, u64 size)
 	return NULL;
 }
 
+void npuv_region_range(struct npumem_region *r, u64 first, u64 length)
+{
+	u32 d;
+
+	memset(r, 0, sizeof(*r));
+	r->offset = first;
+	r->length = length;
+	for (d = 0; d < NPUMEM_REGION_DIMS; d++)
+		r->count[d] = 1;
+}
+
 u64 npuv_region_bytes(const struct npumem_region *r)
 {
 	/* No overflow: the bytes are all different ones of one tensor. */

@@ -117,6 +117,8 @@ static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32
 		return;
 	v->first = e->placement == NPUMEM_NONE ? segment->first :
 						 e->arena + (segment->first - e->first);
+	if (npuv_is_host_copy(s->plan->graph, c->tensor))
+		v->first -= s->plan->info->arena_size;
 	v->length = e->length - (segment->first - e->first);
 	if (v->length > segment->length)
 		v->length = segment->length;
@@ -213,10 +215,10 @@ static bool is_here(const struct npuv_states *s, u32 position)
 	return position >= b->first_position && position - b->first_position < b->position_count;
 }
 
-int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
+static int submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
 {
 	const struct npuv_graph *g = s->plan->graph;
-	u32 index = npuv_position(s->plan, position)->index;
+	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
 	u32 i;
 	int err;
@@ -253,10 +255,18 @@ int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdic
 	return 0;
 }
 
+int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
+{
+	int err = submit(s, position, v);
+
+	npuv_verdict_map(s->plan->graph, v);
+	return err;
+}
+
 void npuv_states_undo(struct npuv_states *s, u32 position)
 {
 	const struct npuv_graph *g = s->plan->graph;
-	u32 index = npuv_position(s->plan, position)->index;
+	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
 	u32 i;
 

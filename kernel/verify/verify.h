@@ -50,6 +50,17 @@
  * refused. Two tensors may enter at the same bytes: each edge proves that both
  * have that value, and a write there waits for both.
  *
+ * Transfers are steps that copy. A plan that has any is verified against its own
+ * *graph with transfers*: the client's graph, its steps in the order of the
+ * plan, with a step more for each transfer, and a tensor more, the *host copy*,
+ * for each one that is moved. A load or fill reads cells of the host copy and
+ * writes new cells of the tensor, a store or spill the other way round; so
+ * whatever is written, moved away and brought back is a new cell each time, with
+ * a home of its own, and all other rules are as they were. Host memory has
+ * addresses after the arena's. What is in the arena or has a valid copy when is
+ * settled while the cells are found (V5). The graph's own order is checked first:
+ * each access finds the version that it finds in the client's graph.
+ *
  * EXTERNAL tensors are taken to lie beyond the arena, where no placement can be:
  * their versions are chained as all others. A write in place of a read may take
  * its bytes only where both tiles have the same linear index, if that read is
@@ -57,8 +68,9 @@
  *
  * Files. blob.c framing. The graph: graph.c its records, flow.c edges and
  * carries, region.c strided bytes, classes.c and cells.c bytes into cells. The
- * plan: plan.c its records, instance.c blocks and schedule (V2), edge.c ways out
- * (V6), entry.c entry states (V6), view.c views, place.c placements (V1),
+ * plan: plan.c its records, instance.c blocks and schedule (V2), transfer.c
+ * transfers (V2, V5) and the graph with them, residency.c what they do to its
+ * cells (V5), edge.c ways out (V6), entry.c entry states (V6), view.c views, place.c placements (V1),
  * extent.c placements cut into extents; owner.c the walk (V3, V4, V7) with
  * home.c where cells live, initial.c what is there at first, inplace.c writes in
  * place, demand.c what edges and the exit need (V6, V7), refuse.c words, arena.c
@@ -77,9 +89,10 @@
  * interrupted. On -EBADMSG, -EINVAL, -E2BIG and -EOPNOTSUPP the log says where
  * and why, on the first two the verdict does too.
  *
- * Not verified by this version (struct npuv_graph.features beyond
- * NPUV_FEATURES): such graphs are accepted with their structure checked,
- * plans for them are refused with -EOPNOTSUPP.
+ * Not verified by this version: transfers and HOST tensors in graphs with edges,
+ * transfers of state, aliases and EXTERNAL tensors that are HOST. Such graphs
+ * are accepted with their structure checked, plans for them are refused with
+ * -EOPNOTSUPP.
  */
 #ifndef NPUMEM_VERIFY_H
 #define NPUMEM_VERIFY_H
@@ -111,8 +124,8 @@ extern const struct npuv_limits npuv_default_limits;
 
 /* NPUMEM_FEATURE_* that plans are verified with; updates in place are too. */
 #define NPUV_FEATURES                                                           \
-	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_BLOCKS | NPUMEM_FEATURE_ALIAS | \
-	 NPUMEM_FEATURE_EXTERNAL | NPUMEM_FEATURE_INPLACE)
+	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_SPILL | NPUMEM_FEATURE_BLOCKS | \
+	 NPUMEM_FEATURE_ALIAS | NPUMEM_FEATURE_EXTERNAL | NPUMEM_FEATURE_INPLACE)
 
 /**
  * struct npuv_log - text sink of fixed size that also counts what did not fit
@@ -198,6 +211,8 @@ struct npuv_section {
 	u32 count;
 };
 
+#define NPUV_OWN_SECTIONS 5
+
 /**
  * struct npuv_graph - graph blob, checked, and its cells
  * @blob: as passed; stays the caller's and must outlive this
@@ -220,6 +235,12 @@ struct npuv_section {
  * @alias_start, @aliases: aliases of tensor t that are not INTERMEDIATE; only if
  *	@features has ALIAS
  * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
+ * @source: the graph that this one is with the transfers of a plan, NULL if it is
+ *	a client's own. Its own records come first, under the same numbers; @blob
+ *	and @strings are its
+ * @host_of: tensor whose host copy tensor @source->tensors.count + i is
+ * @host_copy: per tensor of @source, its host copy or NPUMEM_NONE
+ * @own: records of those sections that are not @source's
  */
 struct npuv_graph {
 	const void *blob;
@@ -239,6 +260,9 @@ struct npuv_graph {
 	u32 cell_count;
 	u32 segment_count;
 	u64 features;
+	const struct npuv_graph *source;
+	u32 *host_of, *host_copy;
+	void *own[NPUV_OWN_SECTIONS];
 };
 
 /**
@@ -269,6 +293,25 @@ NPUV_ACCESSOR(edge, npumem_edge, edges)
 NPUV_ACCESSOR(carry, npumem_carry, carries)
 #undef NPUV_ACCESSOR
 
+/* Is a tensor the host copy of one? */
+static inline bool npuv_is_host_copy(const struct npuv_graph *g, u32 tensor)
+{
+	return g->source && tensor >= g->source->tensors.count;
+}
+
+/* The tensor that one is the host copy of, or itself. */
+static inline u32 npuv_base_tensor(const struct npuv_graph *g, u32 tensor)
+{
+	return npuv_is_host_copy(g, tensor) ? g->host_of[tensor - g->source->tensors.count] :
+					      tensor;
+}
+
+/* Is a step a transfer? */
+static inline bool npuv_is_transfer(const struct npuv_graph *g, u32 step)
+{
+	return g->source && step >= g->source->steps.count;
+}
+
 /* Name from the strings section, or "" if it has none. */
 const char *npuv_name(const struct npuv_graph *graph, u32 name);
 
@@ -279,8 +322,9 @@ const char *npuv_name(const struct npuv_graph *graph, u32 name);
  * struct npuv_extent - contiguous bytes of a tensor and where they lie
  * @first: byte of the tensor
  * @length: bytes
- * @arena: byte of the arena. Those of EXTERNAL tensors come after the arena,
- *	one after another, where no placement can be
+ * @arena: byte of the arena. Byte h of host memory is byte arena_size + h here;
+ *	those of EXTERNAL tensors come after both, one after another, where no
+ *	placement can be
  * @placement: that puts them there, in force from its @from to its @to;
  *	NPUMEM_NONE for an EXTERNAL tensor
  * @flags: NPUV_EXTENT_*
@@ -308,11 +352,16 @@ struct npuv_place {
 
 /**
  * struct npuv_plan - plan blob, verified against one graph
- * @graph: the graph; must outlive this
+ * @graph: the graph that cells are of; with transfers this plan's own, see
+ *	npuv_graph.source, else the one that it was created for, which must
+ *	outlive this
  * @blob: as passed; stays the caller's and must outlive this
  * @size: bytes
  * @info: in the blob
- * @placements, @positions, @blocks, @entries, @edges, @views, @slots: sections,
+ * @transfers: number of positions that are transfers
+ * @step_at: per position, step of @graph; NULL if @graph is the client's own
+ * @placements: section; of host copies, too, after those of the blob
+ * @positions, @blocks, @entries, @edges, @views, @slots: sections,
  *	use the accessors below
  * @cell_base: of instance i (plan block), see npuv_plan_cell(); one more is the
  *	number of instance cells
@@ -328,12 +377,15 @@ struct npuv_place {
  * @last_use: last access in the order of the plan that reads instance cell c,
  *	or NPUMEM_NONE
  * @overwriter: a cell that overwrites bytes of instance cell c, or NPUMEM_NONE
+ * @own_graph, @own_placements: what is this plan's own, or NULL
  */
 struct npuv_plan {
 	const struct npuv_graph *graph;
 	const void *blob;
 	u64 size;
 	const struct npumem_plan_info *info;
+	u32 transfers;
+	u32 *step_at;
 	struct npuv_section placements, positions, blocks, entries, edges, views, slots;
 	u32 *place_start;
 	struct npuv_place *places;
@@ -344,6 +396,8 @@ struct npuv_plan {
 	u32 *uses;
 	u32 *last_use;
 	u32 *overwriter;
+	struct npuv_graph *own_graph;
+	struct npumem_placement *own_placements;
 };
 
 #define NPUV_ACCESSOR(name, type, member)                                                    \
@@ -358,6 +412,12 @@ NPUV_ACCESSOR(entry, npumem_entry, entries)
 NPUV_ACCESSOR(plan_edge, npumem_plan_edge, edges)
 NPUV_ACCESSOR(view, npumem_view, views)
 #undef NPUV_ACCESSOR
+
+/* Step of the plan's graph (not of the client's, if it is a transfer) at a position. */
+static inline u32 npuv_step_at(const struct npuv_plan *p, u32 position)
+{
+	return p->step_at ? p->step_at[position] : npuv_position(p, position)->index;
+}
 
 /* Placement, or NPUMEM_VIEW_NESTED | view. */
 static inline u32 npuv_view_slot(const struct npuv_plan *p, u32 i)
@@ -387,13 +447,17 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 		     struct npumem_verdict *verdict, struct npuv_plan **out);
 void npuv_plan_destroy(struct npuv_plan *plan);
 
+#define NPUV_HOST 0xfffffffeu /* npuv_range.external: the run's host buffer */
+
 /**
- * struct npuv_range - contiguous bytes of an access, in the arena or in a binding
- * @arena: first byte in the arena, or in the binding of @external
+ * struct npuv_range - contiguous bytes of an access: of arena, host buffer, or binding
+ * @arena: first byte in the arena, in the run's host buffer, or in the binding of
+ *	@external
  * @length: bytes
  * @linear: linear index within the tile of the first byte (npumem_region)
- * @external: EXTERNAL tensor in whose binding the range is, and whose byte
- *	@arena is; NPUMEM_NONE for the arena. An alias' base, never an alias
+ * @external: NPUMEM_NONE for the arena, NPUV_HOST for the run's host buffer, or
+ *	the EXTERNAL tensor in whose binding the range is, and whose byte @arena
+ *	is. An alias' base, never an alias
  */
 struct npuv_range {
 	u64 arena;
@@ -433,6 +497,11 @@ struct npuv_chunks {
  * Ranges come in linear index order, adjacent ones merged. A parameter without
  * placement yields none. Never fails on a verified plan, if the position is
  * the one at which the access' step stands.
+ *
+ * Accesses of steps are those of the client's graph. A transfer has two: 0, which
+ * it reads, and 1, which it writes; the linear index is counted from the
+ * transfer's first byte, and all of a load's or fill's reads and of a store's or
+ * spill's writes are NPUV_HOST, the others the arena. A drop has none.
  */
 struct npuv_walk {
 	const struct npuv_plan *plan;
@@ -444,18 +513,19 @@ struct npuv_walk {
 	u64 linear;
 };
 
+/* access: of the client's graph; of a transfer's position 0 or 1. */
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position,
 		     u32 access);
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
-/* Bytes of all ranges of an access together, without walking them. */
+/* Bytes of all ranges of a step's access together, without walking them. */
 u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
 
 /**
  * struct npuv_states - cell states of one run (DESIGN: enforcement)
  * @plan: the plan; must outlive this
- * @cells: per cell of the graph NPUV_EMPTY, or uses left (0 = NPUV_RETIRED). Only
- *	those of the current instance's block mean anything
- * @submitted: bitmap of steps, likewise
+ * @cells: per cell of the plan's graph NPUV_EMPTY, or uses left (0 =
+ *	NPUV_RETIRED). Only those of the current instance's block mean anything
+ * @submitted: bitmap of steps of the plan's graph, likewise
  * @block: plan block (instance) that the run is in; NPUMEM_NONE after the exit
  * @left: steps of that instance that have not been submitted
  *
@@ -478,13 +548,16 @@ void npuv_states_destroy(struct npuv_states *states);
 void npuv_states_reset(struct npuv_states *states);
 
 /**
- * npuv_states_submit() - let the step at a position of the schedule go
+ * npuv_states_submit() - let the step or transfer at a position of the schedule go
  * @states: of the run
  * @position: in the schedule, less than its length
  * @verdict: filled on refusal
  *
  * 0, or -EPERM and nothing is changed. Cost: cells and predecessors of the
- * step's accesses. The verdict's rule is, in this order of precedence
+ * step's accesses. The verdict of a transfer names its position and its tensor,
+ * and neither step nor tile; bytes of host memory are counted from its beginning.
+ * So is what a verdict has of another transfer, but without a position. The
+ * verdict's rule is, in this order of precedence
  *
  * NPUMEM_RULE_ENFORCE_EDGE: the position is not of the current instance.
  * NPUMEM_RULE_ENFORCE_READ: a tile read is not LIVE. If it is EMPTY, other_*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The ranges of an access in the arena or in a binding, for engines.
+ * The ranges of an access in arena, host buffer, or binding, for engines.
  */
 #include "internal.h"
 
@@ -9,6 +9,8 @@ void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 p
 	struct npumem_region region;
 	u32 tensor;
 
+	if (npuv_position(plan, position)->kind != NPUMEM_POSITION_STEP)
+		access += npuv_step(plan->graph, npuv_step_at(plan, position))->first_access;
 	memset(walk, 0, sizeof(*walk));
 	tensor = npuv_access_region(plan->graph, access, &region);
 	walk->plan = plan;
@@ -38,11 +40,15 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 		skip = walk->first - e->first;
 		n = e->length - skip < walk->left ? e->length - skip : walk->left;
 		at = e->placement == NPUMEM_NONE ? walk->first : e->arena + skip;
+		if (npuv_is_host_copy(walk->plan->graph, walk->place->tensor))
+			at -= walk->plan->info->arena_size;
 		if (!range->length) {
 			range->arena = at;
 			range->linear = walk->linear;
 			if (e->placement == NPUMEM_NONE)
 				range->external = walk->place->tensor;
+			else if (npuv_is_host_copy(walk->plan->graph, walk->place->tensor))
+				range->external = NPUV_HOST;
 		} else if (range->arena + range->length != at) {
 			break;
 		}

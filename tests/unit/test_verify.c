@@ -139,7 +139,8 @@ struct npuv_plan *accept_plan(struct build *b)
 
 void free_plan(struct npuv_plan *plan)
 {
-	struct npuv_graph *graph = (struct npuv_graph *)(uintptr_t)plan->graph;
+	const struct npuv_graph *source = plan->graph->source;
+	struct npuv_graph *graph = (struct npuv_graph *)(uintptr_t)(source ? source : plan->graph);
 	void *blob = (void *)(uintptr_t)plan->blob;
 
 	npuv_plan_destroy(plan);

@@ -133,7 +133,7 @@ static void test_schedule(void **state)
 	POSITION(p->first = 1, "fields of a transfer are not empty");
 	POSITION(p->length = 1, "fields of a transfer are not empty");
 	POSITION(p->host_offset = 1, "fields of a transfer are not empty");
-	REFUSE_PLAN(build_position_at(&b, 1)->kind = 5, EINVAL, V2,
+	REFUSE_PLAN(build_position_at(&b, 1)->kind = 6, EINVAL, V2,
 		    "V2 order: position 1: its kind is unknown");
 	REFUSE_PLAN(build_position_at(&b, 1)->index = 2, EINVAL, V2,
 		    "V2 order: position 1: its step is not there");
@@ -145,32 +145,6 @@ static void test_schedule(void **state)
 	v = refuse_plan(&b, EINVAL, V2, "V2 order: step 1 'mix' is not in the schedule");
 	assert_int_equal(v.step, MIX);
 	assert_int_equal(v.position, NPUMEM_NONE);
-}
-
-static void test_transfers(void **state)
-{
-	struct build b;
-	static const char *const names[] = { "", "load", "spill", "fill", "drop" };
-	char text[64];
-	uint32_t kind;
-
-	(void)state;
-	for (kind = NPUMEM_POSITION_LOAD; kind <= NPUMEM_POSITION_DROP; kind++) {
-		strcpy(text, "not supported: ");
-		strcat(text, names[kind]);
-		strcat(text, ", at position 1");
-		REFUSE_PLAN(build_position_at(&b, 1)->kind = kind, EOPNOTSUPP, NPUMEM_RULE_NONE,
-			    text);
-	}
-}
-
-static void test_unsupported(void **state)
-{
-	struct build b;
-
-	(void)state;
-	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_HOST, EOPNOTSUPP,
-		    NPUMEM_RULE_NONE, "not supported: HOST, at tensor 0 'x'");
 }
 
 static void test_v1(void **state)
@@ -655,8 +629,6 @@ int main(void)
 		cmocka_unit_test(test_blocks),
 		cmocka_unit_test(test_edges),
 		cmocka_unit_test(test_schedule),
-		cmocka_unit_test(test_transfers),
-		cmocka_unit_test(test_unsupported),
 		cmocka_unit_test(test_v1),
 		cmocka_unit_test(test_v1_fixed),
 		cmocka_unit_test(test_v3_order),
