@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
  * TAA against what it is compared with: bytes of intermediate tensors in layer
- * order, each model cut into the fewest row bands whose steps fit on chip. Times
+ * order, each model cut by the tiler for so much on-chip memory (docs/tiling.md). Times
  * are of allocation alone: from live ranges to addresses that have been checked;
  * the least of several runs.
  *
- * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32] MODEL...
+ * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] MODEL...
  *        bench_taa -g		growth, on chains of convolutions
  */
 #include <libgen.h>
@@ -17,13 +17,13 @@
 #include "import.h"
 #include "taa/taa.h"
 
-#define MAX_BANDS 1024
-#define RUNS	  5
+#define RUNS 5
 
 struct settings {
 	uint64_t on_chip;
 	uint32_t bands;
 	enum npuplan_layout layout;
+	bool double_buffer;
 };
 
 /** struct outcome - what one planner needs, and how long it takes; bytes 0: gave up */
@@ -32,56 +32,19 @@ struct outcome {
 	double seconds;
 };
 
-/* Most bytes that one step reads and writes. */
-static uint64_t largest_step(const struct npuplan_graph *graph)
+/* Cut by the tiler for what is on chip, or into bands if these are asked for. */
+static int load(const char *path, const struct settings *settings, struct npuplan_graph **graph,
+		struct npuplan_error *error)
 {
-	uint64_t most = 0;
-
-	for (uint32_t s = 0; s < graph->step_count; s++) {
-		const struct npuplan_step *step = &graph->steps[s];
-		uint64_t bytes = 0;
-
-		for (uint32_t a = 0; a < step->access_count; a++) {
-			const struct npumem_access *access =
-				&graph->accesses[step->first_access + a];
-			const struct npumem_region *region = &graph->tiles[access->tile].region;
-
-			bytes += region->length * region->count[0] * region->count[1] *
-				 region->count[2];
-		}
-		most = bytes > most ? bytes : most;
-	}
-	return most;
-}
-
-static int load(const char *path, const struct settings *settings, uint32_t bands,
-		struct npuplan_graph **graph, struct npuplan_error *error)
-{
+	struct npuplan_tiling tiling = {
+		.layout = settings->layout,
+		.bands = settings->bands,
+		.onchip = settings->bands ? 0 : settings->on_chip,
+		.double_buffer = settings->double_buffer,
+	};
 	int err = npuimport_file(path, graph, NULL, error);
 
-	if (!err)
-		err = npuplan_graph_set_layout(*graph, settings->layout, error);
-	if (!err)
-		err = npuplan_graph_tile_bands(*graph, bands, false, error);
-	return err;
-}
-
-/* The fewest bands, doubled each time, that fit; a row each if nothing does. */
-static int load_fitting(const char *path, const struct settings *settings,
-			struct npuplan_graph **graph, struct npuplan_error *error)
-{
-	uint32_t bands = settings->bands ? settings->bands : 1;
-
-	for (;;) {
-		int err = load(path, settings, bands, graph, error);
-
-		if (err || settings->bands || bands >= MAX_BANDS ||
-		    largest_step(*graph) <= settings->on_chip)
-			return err;
-		npuplan_graph_free(*graph);
-		*graph = NULL;
-		bands *= 2;
-	}
+	return err ? err : npuplan_graph_tile(*graph, &tiling, error);
 }
 
 /* What the paper counts: intermediate tensors. */
@@ -181,11 +144,10 @@ static void print(char *path, const struct npuplan_problem *problem,
 	const struct outcome *shared = &outcomes[0], *fit = &outcomes[1], *paper = &outcomes[2];
 	const struct outcome *exact = &outcomes[3];
 
-	printf("%-30s %5u %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f\n",
-	       basename(path), problem->graph->tiling.bands, problem->graph->step_count,
-	       (unsigned long long)shared->bytes, (unsigned long long)fit->bytes,
-	       (unsigned long long)paper->bytes, (unsigned long long)exact->bytes,
-	       (unsigned long long)problem->lower_bound,
+	printf("%-30s %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f\n",
+	       basename(path), problem->graph->step_count, (unsigned long long)shared->bytes,
+	       (unsigned long long)fit->bytes, (unsigned long long)paper->bytes,
+	       (unsigned long long)exact->bytes, (unsigned long long)problem->lower_bound,
 	       /* 0 bytes: it gave up. */
 	       paper->bytes ? 100 - 100 * (double)paper->bytes / (double)shared->bytes : 0,
 	       100 - 100 * (double)exact->bytes / (double)shared->bytes,
@@ -203,7 +165,7 @@ static int bench(char *path, const struct settings *settings)
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *whole = NULL;
 	struct outcome outcomes[4];
-	int err = load_fitting(path, settings, &graph, &error);
+	int err = load(path, settings, &graph, &error);
 
 	problem.graph = graph;
 	if (!err)
@@ -320,18 +282,18 @@ static int growth(void)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32] MODEL...\n"
+		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] MODEL...\n"
 		"       bench_taa -g\n");
 	return 2;
 }
 
 int main(int argc, char **argv)
 {
-	static const char *const layouts[] = { "nhwc", "nchw", "nc32" };
 	struct settings settings = { .on_chip = 512 * 1024 };
-	int option, failed = 0, layout;
+	unsigned int layout = 0;
+	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "gm:b:l:")) != -1) {
+	while ((option = getopt(argc, argv, "gm:b:dl:")) != -1) {
 		switch (option) {
 		case 'g':
 			return growth();
@@ -341,10 +303,14 @@ int main(int argc, char **argv)
 		case 'b':
 			settings.bands = strtoul(optarg, NULL, 0);
 			break;
+		case 'd':
+			settings.double_buffer = true;
+			break;
 		case 'l':
-			for (layout = 0; layout < 3 && strcmp(layouts[layout], optarg); layout++)
-				;
-			if (layout == 3)
+			while (npuplan_layout_name(layout) &&
+			       strcmp(npuplan_layout_name(layout), optarg) != 0)
+				layout++;
+			if (!npuplan_layout_name(layout))
 				return usage();
 			settings.layout = layout;
 			break;
@@ -354,8 +320,8 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage();
-	printf("%-30s %5s %6s %10s %10s %10s %10s %10s  %6s %6s %6s  %8s %8s %8s %6s\n", "model",
-	       "bands", "steps", "shared", "first fit", "TAA paper", "TAA exact", "bound", "-paper",
+	printf("%-30s %6s %10s %10s %10s %10s %10s  %6s %6s %6s  %8s %8s %8s %6s\n", "model",
+	       "steps", "shared", "first fit", "TAA paper", "TAA exact", "bound", "-paper",
 	       "-exact", "-%fit", "shared", "paper ms", "exact ms", "x");
 	for (int i = optind; i < argc; i++)
 		failed += !!bench(argv[i], &settings);

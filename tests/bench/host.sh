@@ -35,7 +35,7 @@ for model in inception_v3 inception_v4 mobilenet_v1 mobilenet_v2 resnetv2_101 \
 	[ ! -e "$graphs/$model.fused.json" ] || taa_models="$taa_models $graphs/$model.fused.json"
 done
 for bytes in 262144 524288 1048576; do
-	for layout in nhwc nc32; do
+	for layout in nhwc nc32hw; do
 		echo "== TAA, $bytes bytes on chip, $layout"
 		# shellcheck disable=SC2086 # a list of files
 		"$bench_taa" -m $bytes -l $layout $taa_models

@@ -22,7 +22,7 @@
  * struct profile - an operator cut by rows alone, or by channels alone
  * @size: rows, or channels, of a tile
  * @tiles: how many
- * @sum: per operand bytes of all tiles
+ * @sum: per operand cost of moving all tiles of it
  * @changed: likewise of those tiles only that differ from the tile before
  * @varies: per operand whether not all tiles have the same bytes of it
  * @needs: @need_count times per operand its bytes: those of tiles that differ in them
@@ -150,6 +150,13 @@ static int add_need(struct chooser *c, struct profile *profile)
 	return 0;
 }
 
+static uint64_t transfer_cost(const struct chooser *c, uint32_t operand)
+{
+	uint32_t kind = c->graph->tensors[tensor_of(c, operand)].kind;
+
+	return npuplan_transfer_cost(&c->regions[operand], kind == NPUMEM_TENSOR_PARAMETER);
+}
+
 /* Cut by rows or by channels into tiles of profile->size. */
 static int cut_by(struct chooser *c, bool rows, struct profile *profile)
 {
@@ -173,12 +180,12 @@ static int cut_by(struct chooser *c, bool rows, struct profile *profile)
 
 		set_regions(c, &tile);
 		for (uint32_t i = 0; i < c->operands; i++) {
-			uint64_t bytes = npuplan_region_bytes(&c->regions[i]);
+			uint64_t cost = transfer_cost(c, i);
 			bool is_new = !k || memcmp(&c->regions[i], &c->before[i],
 						   sizeof(c->before[i])) != 0;
 
-			profile->sum[i] += bytes;
-			profile->changed[i] += is_new ? bytes : 0;
+			profile->sum[i] += cost;
+			profile->changed[i] += is_new ? cost : 0;
 			profile->varies[i] |= k && is_new;
 		}
 		memcpy(c->before, c->regions, c->operands * sizeof(*c->before));
@@ -258,7 +265,7 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
 }
 
 /*
- * Bytes moved. Along the inner dimension an input whose part stays the same stays on
+ * Cost of what is moved. Along the inner dimension an input whose part stays the same stays on
  * chip; one whose part changes is read again for each tile of the outer dimension.
  */
 static uint64_t traffic_of(const struct chooser *c, const struct candidate *candidate)

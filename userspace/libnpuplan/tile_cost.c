@@ -4,6 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+uint64_t npuplan_transfer_cost(const struct npumem_region *region, bool parameter)
+{
+	uint64_t bytes = npuplan_region_bytes(region), chunks = 1;
+
+	if (!bytes)
+		return 0;
+	if (!parameter)
+		chunks = bytes / region->length;
+	bytes /= chunks;
+	return chunks * ((bytes + NPUPLAN_BURST - 1) / NPUPLAN_BURST + 1) * NPUPLAN_BURST;
+}
+
 /**
  * struct operands - regions of one step: inputs first, then outputs
  * @streamed: per operand whether its region is not the same in all steps
@@ -62,18 +74,18 @@ static void count_step(struct operands *o, uint64_t step, bool double_buffer,
 		uint64_t bytes = npuplan_region_bytes(&o->now[i]);
 		bool output = i >= o->op->input_count;
 		uint32_t tensor = tensor_of(o, i);
+		bool parameter = o->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER;
+		bool is_new = !step || !same(&o->now[i], &o->before[i]);
 
 		/* What is read and rewritten is on chip once, and moved twice. */
+		if (output || (o->counted[i] && is_new))
+			cost->transfers += npuplan_transfer_cost(&o->now[i], parameter);
 		if (output)
 			cost->outputs += bytes;
 		if (!o->counted[i])
 			continue;
-		if (!output && (!step || !same(&o->now[i], &o->before[i]))) {
-			if (o->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER)
-				cost->weights += bytes;
-			else
-				cost->inputs += bytes;
-		}
+		if (!output && is_new)
+			*(parameter ? &cost->weights : &cost->inputs) += bytes;
 		bytes *= double_buffer && o->streamed[i] ? 2 : 1;
 		onchip += bytes;
 		if (bytes > most) {

@@ -5,6 +5,12 @@
 
 #include "tile.h"
 
+/*
+ * Memory is read and written in bursts of so many bytes, and each chunk of consecutive
+ * bytes costs one more to begin with.
+ */
+#define NPUPLAN_BURST 64
+
 /**
  * struct npuplan_tile_cost - of all steps of one operator
  * @steps: how many
@@ -15,6 +21,7 @@
  *	of it
  * @inputs, @weights, @outputs: bytes moved, to and from the chip. What the step
  *	before had, the same bytes of the same tensor, is there already
+ * @transfers: what moving them costs, in bytes: see npuplan_transfer_cost()
  */
 struct npuplan_tile_cost {
 	uint64_t steps;
@@ -25,7 +32,13 @@ struct npuplan_tile_cost {
 	uint64_t inputs;
 	uint64_t weights;
 	uint64_t outputs;
+	uint64_t transfers;
 };
+
+/** npuplan_transfer_cost() - bytes of whole bursts that moving a region takes
+ * @parameter: of one; these are constant, so a compiler lays out each tile in one chunk
+ */
+uint64_t npuplan_transfer_cost(const struct npumem_region *region, bool parameter);
 
 static inline uint64_t npuplan_tile_traffic(const struct npuplan_tile_cost *cost)
 {
