@@ -88,8 +88,17 @@ static void mark_accesses(struct npumem_externals *externals, const struct npuv_
 	}
 }
 
+/* Of the run's own: always there, always written. */
+static void resv_own(struct npumem_externals *externals, struct npumem_bo *bo)
+{
+	externals->objs[externals->resv_count] = &bo->shmem.base;
+	externals->resvs[externals->resv_count] =
+		(struct npumem_resv){ .bindings = 1, .writers = 1 };
+	externals->resv_count++;
+}
+
 struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
-						 struct npumem_bo *arena)
+						 struct npumem_bo *arena, struct npumem_bo *host)
 {
 	struct npumem_externals *externals;
 	u32 count = count_externals(graph);
@@ -99,15 +108,16 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 		return ERR_PTR(-ENOMEM);
 	externals->count = count;
 	/* All may be bound to BOs with nothing in common. */
-	externals->objs = kvcalloc(count + 1, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
-	externals->resvs = kvcalloc(count + 1, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
+	externals->objs = kvcalloc(count + 2, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
+	externals->resvs = kvcalloc(count + 2, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
 	if (!externals->objs || !externals->resvs) {
 		npumem_externals_destroy(externals);
 		return ERR_PTR(-ENOMEM);
 	}
-	externals->objs[0] = &arena->shmem.base;
-	externals->resvs[0] = (struct npumem_resv){ .bindings = 1, .writers = 1 };
-	externals->resv_count = 1;
+	resv_own(externals, arena);
+	if (host)
+		resv_own(externals, host);
+	externals->own_count = externals->resv_count;
 	if (count) {
 		list_externals(externals, graph);
 		mark_accesses(externals, graph);
@@ -131,7 +141,7 @@ void npumem_externals_destroy(struct npumem_externals *externals)
 
 	for (i = 0; i < externals->count; i++)
 		binding_release(&externals->list[i]);
-	for (i = 1; i < externals->resv_count; i++)
+	for (i = externals->own_count; i < externals->resv_count; i++)
 		drm_gem_object_put(externals->objs[i]);
 	kvfree(externals->objs);
 	kvfree(externals->resvs);
@@ -198,7 +208,7 @@ static int binding_check(struct drm_device *drm, const struct npumem_run *run,
 	const struct npumem_bo *bo = binding->bo;
 	u64 size = bo->shmem.base.size;
 
-	if (bo->arena || bo == run->host)
+	if (bo->arena || bo == run->transfers.bo)
 		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: the BO is %s",
 				     binding->tensor, bo->arena ? "an arena" : "the run's host BO");
 	if (binding->offset > size || binding->size > size - binding->offset)

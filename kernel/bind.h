@@ -31,8 +31,9 @@ struct npumem_external {
 
 /**
  * struct npumem_resv - reservation object that jobs of a run take part in
- * @bindings: external tensors bound to BOs that have it
- * @writers: those of them that steps write
+ * @bindings: external tensors bound to BOs that have it; arena and host BO count as
+ *	one each
+ * @writers: those of them that steps write, or transfers
  */
 struct npumem_resv {
 	u32 bindings;
@@ -45,9 +46,10 @@ struct npumem_resv {
  * @bytes: of those that are bound, together. Both are read without the lock, too,
  *	by who looks again under it or wants but a bound
  * @resv_count: reservation objects that every SUBMIT locks
+ * @own_count: those of them that are the run's own
  * @objs: a BO of each of them, no two with the same one, as
- *	drm_gem_lock_reservations() has it. The first is the arena, which the run
- *	holds; the others are referenced
+ *	drm_gem_lock_reservations() has it. The first is the arena, the second the
+ *	host BO if there is one, which the run holds; the others are referenced
  * @resvs: what there is to know of each
  * @count: external tensors
  * @list: all of them, by tensor
@@ -59,15 +61,16 @@ struct npumem_externals {
 	u32 missing;
 	u64 bytes;
 	u32 resv_count;
+	u32 own_count;
 	struct drm_gem_object **objs;
 	struct npumem_resv *resvs;
 	u32 count;
 	struct npumem_external list[] __counted_by(count);
 };
 
-/* ERR_PTR: -ENOMEM. The arena stays the caller's. */
+/* ERR_PTR: -ENOMEM. The arena, and the host BO or NULL, stay the caller's. */
 struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
-						 struct npumem_bo *arena);
+						 struct npumem_bo *arena, struct npumem_bo *host);
 void npumem_externals_destroy(struct npumem_externals *externals);
 
 /* That of a tensor, or NULL if the tensor is not external. */

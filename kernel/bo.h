@@ -17,12 +17,14 @@ struct npumem_bank;
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
  * @arena: of a run, for ever
+ * @host: 1 while it is a run's host BO
  * @node: bytes of @bank, if there is one
  */
 struct npumem_bo {
 	struct drm_gem_shmem_object shmem;
 	struct npumem_bank *bank;
 	bool arena;
+	atomic_t host;
 	struct drm_mm_node node;
 };
 

@@ -134,6 +134,7 @@ static const struct drm_ioctl_desc npumem_ioctls[] = {
 	NPUMEM_IOCTL(RUN_RESET, run_reset),
 	NPUMEM_IOCTL(RUN_DESTROY, run_destroy),
 	NPUMEM_IOCTL(SUBMIT, submit),
+	NPUMEM_IOCTL(RUN_QUERY, run_query),
 #undef NPUMEM_IOCTL
 };
 

@@ -4,9 +4,9 @@
  *
  * One concern a file: drv.c (probe, ioctl table), query.c, uarray.c (arrays and
  * blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
- * (requests and generic netlink), run.c, bind.c (external tensors), job.c,
- * submit.c, engine.c, engine_sim.c, fence.c, fault.c, debugfs.c, uapi_check.c. Each has a
- * header with its types.
+ * (requests and generic netlink), run.c, bind.c (external tensors), transfer.c (the
+ * host BO and what goes there and back), job.c, submit.c, engine.c, engine_sim.c,
+ * fence.c, fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -168,5 +168,6 @@ int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *f
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file);
 int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* NPUMEM_DRV_H */

@@ -23,8 +23,9 @@ struct npumem_job;
  * @fini: optional; undoes @init. When the last user of the device is gone, which
  *	may be long after the device was unbound: it touches memory only
  * @start: start a job and return without waiting for it. The engine calls
- *	npumem_job_done() exactly once for each job started. There is never more
- *	than one. In process context; must not allocate with GFP_KERNEL, for it
+ *	npumem_job_done() exactly once for each job started, and before that
+ *	npumem_job_transferred() for each transfer among its positions. There is
+ *	never more than one job. In process context; must not allocate with GFP_KERNEL, for it
  *	is what memory reclaim may wait for
  * @drain: a job takes suspiciously long. Return when none is running any more,
  *	having aborted one that makes no progress. From then on an aborted job
@@ -46,7 +47,8 @@ struct npumem_engine_ops {
  * struct npumem_engine_desc - engine to be made
  * @name: as users see it
  * @ops: what it can do
- * @operators: bit mask of (1 << enum drm_npumem_op) that it runs
+ * @operators: bit mask of (1 << enum drm_npumem_op) that it runs. Without
+ *	NPUMEM_OP_COPY it gets no jobs of runs that have transfers
  */
 struct npumem_engine_desc {
 	const char *name;

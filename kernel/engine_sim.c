@@ -3,8 +3,9 @@
  * DOC: engine "sim"
  *
  * The reference engine: executes operators on the CPU, in the carveout and in
- * what external tensors are bound to, as a real NPU would by DMA. One work item executes the job in flight, position by
- * position, in chunks. Between chunks it looks whether it was aborted, and
+ * what external tensors are bound to, as a real NPU would by DMA; transfers between
+ * the arena and the run's host BO. One work item executes the job in flight,
+ * position by position, in chunks. Between chunks it looks whether it was aborted, and
  * notes that it made progress; each chunk is touched under drm_dev_enter(), so
  * that unplug never waits for more than a chunk.
  *
@@ -76,6 +77,7 @@ struct sim_op {
 	u64 digest; /* mix */
 	u32 access; /* number within the step */
 	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
+	u8 *host;   /* transfer: its first byte in the host BO */
 };
 
 typedef void (*sim_chunk_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);
@@ -129,6 +131,16 @@ static void sim_mix_write(struct sim_op *op, u8 *bytes, u64 linear, size_t lengt
 			word = npumem_mix_write(op->digest, op->access, linear / 8);
 		bytes[i] = word >> (linear % 8 * 8);
 	}
+}
+
+static void sim_to_host(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(op->host + linear, bytes, length);
+}
+
+static void sim_from_host(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(bytes, op->host + linear, length);
 }
 
 /* ---------------------------------------------------------------- execution */
@@ -257,6 +269,39 @@ static int sim_step(struct sim_op *op, u32 position, u32 index)
 	return 0;
 }
 
+/*
+ * Between the arena and the host BO, which never share a byte: no bounce buffer. In
+ * the host BO the bytes of a transfer lie one after another, by linear index.
+ */
+static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_position *p)
+{
+	bool out = p->kind == NPUMEM_POSITION_SPILL || p->kind == NPUMEM_POSITION_STORE;
+	int err;
+
+	op->host = npumem_transfers_vaddr(&op->job->run->transfers, p->host_offset, p->length);
+	if (WARN_ON_ONCE(!op->host))
+		return -EFAULT;
+	/* Of a transfer's two accesses that which is of the arena. */
+	err = sim_access(op, position, out ? 0 : 1, out ? sim_to_host : sim_from_host);
+	if (!err)
+		npumem_job_transferred(op->job, position);
+	return err;
+}
+
+static int sim_position(struct sim_op *op, u32 position)
+{
+	const struct npumem_position *p = npuv_position(op->job->run->plan->v, position);
+
+	switch (p->kind) {
+	case NPUMEM_POSITION_STEP:
+		return sim_step(op, position, p->index);
+	case NPUMEM_POSITION_DROP:
+		return 0;
+	default:
+		return sim_transfer(op, position, p);
+	}
+}
+
 static bool sim_spoil(atomic_t *jobs)
 {
 	return atomic_dec_if_positive(jobs) >= 0;
@@ -265,8 +310,6 @@ static bool sim_spoil(atomic_t *jobs)
 static int sim_execute(struct sim *sim, struct npumem_job *job)
 {
 	struct sim_op op = { .sim = sim, .job = job };
-	const struct npuv_plan *plan = job->run->plan->v;
-	const struct npumem_position *position;
 	bool hang;
 	u32 p;
 	int err;
@@ -284,11 +327,7 @@ static int sim_execute(struct sim *sim, struct npumem_job *job)
 	WRITE_ONCE(sim->started_at, jiffies);
 
 	for (p = job->first; p < job->first + job->count; p++) {
-		position = npuv_position(plan, p);
-		/* Transfers are not verified yet, so no plan has them. */
-		if (WARN_ON_ONCE(position->kind != NPUMEM_POSITION_STEP))
-			return -EOPNOTSUPP;
-		err = sim_step(&op, p, position->index);
+		err = sim_position(&op, p);
 		if (err)
 			return err;
 	}

@@ -138,6 +138,9 @@ static int check_positions(const struct npumem_run *run, struct drm_npumem_job *
 		return -EINVAL;
 	if (!(engine->operators & BIT_ULL(spec->op)))
 		return -EOPNOTSUPP;
+	/* Transfers are copies, too. */
+	if (run->transfers.bo && !(engine->operators & BIT_ULL(NPUMEM_OP_COPY)))
+		return -EOPNOTSUPP;
 	/* Records found by it tell where to find others. */
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;

@@ -436,7 +436,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 		args->arena_size = info->arena_size;
 		args->host_size = info->host_size;
 		args->lower_bound = info->lower_bound;
-		args->tile_states = plan->graph->v->cell_count;
+		args->tile_states = plan->v->graph->cell_count;
 	}
 	err = npumem_plan_read_blob(plan, args);
 	if (!err)

@@ -47,7 +47,7 @@ static void run_release_work(struct work_struct *work)
 	npumem_bounce_put(run->bounce);
 	npuv_states_destroy(run->states);
 	npumem_externals_destroy(run->externals);
-	npumem_bo_put(run->host);
+	npumem_transfers_release(&run->transfers);
 	npumem_bo_put(run->arena);
 	npumem_plan_put(run->plan);
 	mutex_destroy(&run->lock);
@@ -212,23 +212,6 @@ static int run_check_plan(struct npumem_plan *plan)
 	return state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
 }
 
-/* The system BO that spills go to; NULL for a plan that has none. */
-static struct npumem_bo *run_host_bo(struct drm_file *file, u32 handle, u64 size)
-{
-	struct drm_gem_object *obj;
-
-	if (!size)
-		return handle ? ERR_PTR(-EINVAL) : NULL;
-	obj = drm_gem_object_lookup(file, handle);
-	if (!obj)
-		return ERR_PTR(-ENOENT);
-	if (to_npumem_bo(obj)->bank || obj->size < size) {
-		drm_gem_object_put(obj);
-		return ERR_PTR(-EINVAL);
-	}
-	return to_npumem_bo(obj);
-}
-
 static int run_init_entities(struct npumem_run *run)
 {
 	struct drm_gpu_scheduler *sched;
@@ -249,9 +232,10 @@ err:
 	return err;
 }
 
-/* Takes over the plan's and the host BO's reference if it succeeds. */
+/* Takes over the plan's reference and the host BO if it succeeds. */
 static struct npumem_run *run_create(struct npumem_file *file, struct npumem_plan *plan,
-				     struct npumem_bank *bank, struct npumem_bo *host)
+				     struct npumem_bank *bank,
+				     const struct npumem_transfers *transfers)
 {
 	struct npumem_device *dev = file->dev;
 	struct npumem_run *run;
@@ -266,7 +250,7 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	run->file = file;
 	run->dev = dev;
 	run->plan = plan;
-	run->host = host;
+	run->transfers = *transfers;
 	run->pid = task_tgid_nr(current);
 	run->id = atomic64_inc_return(&npumem_last_run);
 	run->fence_context = dma_fence_context_alloc(1);
@@ -281,7 +265,7 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 		goto err_states;
 	}
 	run->arena->arena = true;
-	run->externals = npumem_externals_create(plan->graph->v, run->arena);
+	run->externals = npumem_externals_create(plan->graph->v, run->arena, transfers->bo);
 	if (IS_ERR(run->externals)) {
 		err = PTR_ERR(run->externals);
 		goto err_arena;
@@ -331,9 +315,9 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 {
 	struct npumem_device *dev = to_npumem(drm);
 	struct drm_npumem_run_create *args = data;
+	struct npumem_transfers transfers;
 	struct npumem_bank *bank;
 	struct npumem_plan *plan;
-	struct npumem_bo *host;
 	struct npumem_run *run;
 	int err;
 
@@ -355,14 +339,10 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 		drm_dbg(drm, "RUN_CREATE: plan %u is not ready: %d\n", args->plan, err);
 		goto err_plan;
 	}
-	host = run_host_bo(file, args->host_bo, plan->v->info->host_size);
-	if (IS_ERR(host)) {
-		err = PTR_ERR(host);
-		drm_dbg(drm, "RUN_CREATE: host BO %u, %llu bytes wanted: %d\n", args->host_bo,
-			plan->v->info->host_size, err);
+	err = npumem_transfers_init(&transfers, drm, file, args->host_bo, plan->v->info->host_size);
+	if (err)
 		goto err_plan;
-	}
-	run = run_create(file->driver_priv, plan, bank, host);
+	run = run_create(file->driver_priv, plan, bank, &transfers);
 	if (IS_ERR(run)) {
 		err = PTR_ERR(run);
 		goto err_host;
@@ -375,7 +355,7 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 	return err;
 
 err_host:
-	npumem_bo_put(host);
+	npumem_transfers_release(&transfers);
 err_plan:
 	npumem_plan_put(plan);
 	return err;
@@ -402,6 +382,8 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 		err = -EBUSY;
 	} else {
 		npuv_states_reset(run->states);
+		run->submitted = 0;
+		npumem_transfers_reset(&run->transfers);
 		/* Its jobs have all ended, so nobody sets it again. */
 		WRITE_ONCE(run->error, 0);
 	}
@@ -431,7 +413,7 @@ int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file
 /* Cells are those of the block that the run is in: no others mean anything. */
 static void run_show(struct npumem_run *run, struct seq_file *m)
 {
-	const struct npuv_graph *graph = run->plan->graph->v;
+	const struct npuv_graph *graph = run->plan->v->graph;
 	u32 i, cells = 0, empty = 0, retired = 0;
 	u32 instance = run->states->block, block;
 
@@ -445,10 +427,15 @@ static void run_show(struct npumem_run *run, struct seq_file *m)
 	}
 	seq_printf(
 		m,
-		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u busy=%d error=%d\n",
+		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u submitted=%llu host=%llu load=%lld spill=%lld store=%lld fill=%lld busy=%d error=%d\n",
 		run->id, run->pid, run->arena->bank->index, run->arena->node.start,
 		run->arena->shmem.base.size, instance, cells, empty, cells - empty - retired,
-		retired, run->externals->count, run->externals->missing, npumem_run_busy(run),
+		retired, run->externals->count, run->externals->missing, run->submitted,
+		run->plan->v->info->host_size,
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_LOAD),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_SPILL),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_STORE),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_FILL), npumem_run_busy(run),
 		npumem_run_error(run));
 }
 

@@ -10,6 +10,7 @@
 #include "bind.h"
 #include "bo.h"
 #include "plan.h"
+#include "transfer.h"
 
 /**
  * struct npumem_bounce - room for the bytes of one step of a copy
@@ -32,11 +33,12 @@ struct npumem_bounce {
  * @dev: whose it is; referenced
  * @plan: READY; referenced
  * @arena: carveout BO of the plan's arena_size
- * @host: system BO of the plan's host_size, or NULL
+ * @transfers: host BO, and what went there and back
  * @externals: external tensors of the graph and what they are bound to
- * @lock: guards @states, @externals, @last, @bounce and the order of jobs in
- *	@entities
+ * @lock: guards @states, @submitted, @externals, @last, @bounce and the order of
+ *	jobs in @entities
  * @states: of the plan's cells
+ * @submitted: positions since the inference began
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
  * @last: finished fence of the job submitted last, or NULL
  * @bounce: the largest one yet, or NULL
@@ -54,10 +56,11 @@ struct npumem_run {
 	struct npumem_device *dev;
 	struct npumem_plan *plan;
 	struct npumem_bo *arena;
-	struct npumem_bo *host;
+	struct npumem_transfers transfers;
 	struct npumem_externals *externals;
 	struct mutex lock;
 	struct npuv_states *states;
+	u64 submitted;
 	int error;
 	struct dma_fence *last;
 	struct npumem_bounce *bounce;

@@ -18,7 +18,7 @@
  * waits for its in-syncs and signals its out-syncs after all earlier work of the
  * run; an empty job sees to that.
  *
- * Locks: run->lock, then the dma_resv of the arena and of all BOs bound. Jobs are
+ * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound. Jobs are
  * armed and pushed under all of them, in their order.
  */
 #include <linux/dma-fence-chain.h>
@@ -402,6 +402,7 @@ static void submit_push(struct submit *submit)
 
 	for (i = 0; i < submit->job_count; i++) {
 		job = submit->jobs[i];
+		run->submitted += job->count;
 		drm_sched_job_arm(&job->base);
 		dma_fence_put(last);
 		last = dma_fence_get(&job->base.s_fence->finished);

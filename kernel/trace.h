@@ -69,6 +69,33 @@ TRACE_EVENT(npumem_verify,
 		  __entry->error, __entry->rule)
 );
 
+/* Bytes have been moved between arena and host BO. */
+TRACE_EVENT(npumem_transfer,
+	TP_PROTO(u64 run, u32 position, const struct npumem_position *p),
+	TP_ARGS(run, position, p),
+	TP_STRUCT__entry(
+		__field(u64, run)
+		__field(u64, first)
+		__field(u64, length)
+		__field(u64, host_offset)
+		__field(u32, position)
+		__field(u32, kind)
+		__field(u32, tensor)
+	),
+	TP_fast_assign(
+		__entry->run = run;
+		__entry->first = p->first;
+		__entry->length = p->length;
+		__entry->host_offset = p->host_offset;
+		__entry->position = position;
+		__entry->kind = p->kind;
+		__entry->tensor = p->index;
+	),
+	TP_printk("run=%llu position=%u kind=%u tensor=%u first=%llu length=%llu host_offset=%llu",
+		  __entry->run, __entry->position, __entry->kind, __entry->tensor,
+		  __entry->first, __entry->length, __entry->host_offset)
+);
+
 /* A SUBMIT let go, or refused as a whole. */
 TRACE_EVENT(npumem_submit,
 	TP_PROTO(u64 run, u32 jobs, int error),

@@ -33,6 +33,7 @@ CHECK_SIZE(drm_npumem_sync, 16);
 CHECK_SIZE(drm_npumem_reloc, 16);
 CHECK_SIZE(drm_npumem_job, 64);
 CHECK_SIZE(drm_npumem_submit, 112);
+CHECK_SIZE(drm_npumem_run_query, 56);
 
 CHECK_SIZE(npumem_blob_header, 32);
 CHECK_SIZE(npumem_blob_section, 32);

@@ -37,7 +37,7 @@ extern "C" {
 
 #define NPUMEM_DRIVER_NAME "npumem"
 #define NPUMEM_UAPI_MAJOR  1
-#define NPUMEM_UAPI_MINOR  1 /* 1: NPUMEM_JOB_EDGE, RUN_BIND */
+#define NPUMEM_UAPI_MINOR  2 /* 1: NPUMEM_JOB_EDGE, RUN_BIND; 2: transfers, RUN_QUERY */
 
 enum drm_npumem_ioctl {
 	DRM_NPUMEM_DEV_QUERY = 0x00,
@@ -55,6 +55,7 @@ enum drm_npumem_ioctl {
 	DRM_NPUMEM_RUN_RESET = 0x0c,
 	DRM_NPUMEM_RUN_DESTROY = 0x0d,
 	DRM_NPUMEM_SUBMIT = 0x0e,
+	DRM_NPUMEM_RUN_QUERY = 0x0f,
 };
 
 /**
@@ -254,7 +255,8 @@ struct drm_npumem_graph_create {
  *
  * Plans keep their graph and runs their plan; handles can go in any order.
  * RUN_RESET: next inference. The run is at plan block 0 again, every tile EMPTY,
- * inputs LIVE; what is bound stays bound. EBUSY while jobs are in flight.
+ * inputs LIVE; what is bound stays bound; RUN_QUERY counts from zero. Bytes of arena
+ * and host BO stay as they are. EBUSY while jobs are in flight.
  */
 struct drm_npumem_handle {
 	__u32 handle;
@@ -376,6 +378,17 @@ struct drm_npumem_plan_read {
  * @pad: zero
  *
  * The arena's bytes are zero. Inputs and state are LIVE.
+ *
+ * Transfers of the plan go between the arena and the host BO. The client writes
+ * tensors that start in host memory (NPUMEM_TENSOR_HOST) there, where the plan's
+ * loads take them from, before it submits these, and finds outputs that the plan
+ * stores there after the last job. The BO is kept while the run lives, whether or
+ * not its handle is closed. Every SUBMIT of the run waits for the fences of the BO
+ * and adds its own, so that BO_WAIT on it waits for the copies.
+ *
+ * EINVAL, of @host_bo: smaller than host_size, or zero; in the carveout; imported
+ * from another device; or a BO for a plan without transfers. EBUSY: it is the host
+ * BO of another run, which would overwrite the copies.
  */
 struct drm_npumem_run_create {
 	__u32 plan;
@@ -448,7 +461,8 @@ struct drm_npumem_reloc {
  * struct drm_npumem_job - positions of the plan's schedule put on an engine
  * @first_position: in the schedule; with NPUMEM_JOB_EDGE: number of a plan edge
  * @position_count: >= 1; a range runs in order; with NPUMEM_JOB_EDGE: zero
- * @op: enum drm_npumem_op for its steps
+ * @op: enum drm_npumem_op for its steps. Transfers among the positions are
+ *	carried out by the engine's copy whatever @op is; a drop touches no memory
  * @engine: index
  * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
  * @cmd_bo: for NPUMEM_OP_NATIVE, else zero
@@ -505,6 +519,31 @@ struct drm_npumem_submit {
 	struct npumem_verdict verdict;
 };
 
+/**
+ * struct drm_npumem_run_query - DRM_IOCTL_NPUMEM_RUN_QUERY
+ * @run: handle
+ * @flags: none defined, zero
+ * @block: out: plan block that the run is in, NPUMEM_NONE after the exit
+ * @error: out: positive errno that the run was lost with, or zero
+ * @submitted: out: positions submitted
+ * @load_bytes, @spill_bytes, @store_bytes, @fill_bytes: out: bytes of the transfers of
+ *	each kind that engines have carried out to their ends
+ *
+ * Counted from RUN_CREATE or the last RUN_RESET on: an inference's traffic is there
+ * once its last job is done. While jobs are in flight it says how far they are.
+ */
+struct drm_npumem_run_query {
+	__u32 run;
+	__u32 flags;
+	__u32 block;
+	__u32 error;
+	__u64 submitted;
+	__u64 load_bytes;
+	__u64 spill_bytes;
+	__u64 store_bytes;
+	__u64 fill_bytes;
+};
+
 #define NPUMEM_IOWR(nr, type) DRM_IOWR(DRM_COMMAND_BASE + DRM_NPUMEM_##nr, type)
 
 #define DRM_IOCTL_NPUMEM_DEV_QUERY NPUMEM_IOWR(DEV_QUERY, struct drm_npumem_dev_query)
@@ -523,6 +562,7 @@ struct drm_npumem_submit {
 #define DRM_IOCTL_NPUMEM_RUN_RESET     NPUMEM_IOWR(RUN_RESET, struct drm_npumem_handle)
 #define DRM_IOCTL_NPUMEM_RUN_DESTROY   NPUMEM_IOWR(RUN_DESTROY, struct drm_npumem_handle)
 #define DRM_IOCTL_NPUMEM_SUBMIT	       NPUMEM_IOWR(SUBMIT, struct drm_npumem_submit)
+#define DRM_IOCTL_NPUMEM_RUN_QUERY     NPUMEM_IOWR(RUN_QUERY, struct drm_npumem_run_query)
 
 #if defined(__cplusplus)
 }
