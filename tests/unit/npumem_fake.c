@@ -108,6 +108,18 @@ int fake_default(unsigned long request, void *argument)
 		args->arena_bo = 11;
 		return 0;
 	}
+	case DRM_IOCTL_NPUMEM_RUN_QUERY: {
+		struct drm_npumem_run_query *args = argument;
+
+		args->block = NPUMEM_NONE;
+		args->error = EIO;
+		args->submitted = 12;
+		args->load_bytes = 1;
+		args->spill_bytes = 2;
+		args->store_bytes = 3;
+		args->fill_bytes = 4;
+		return 0;
+	}
 	case DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET:
 	case DRM_IOCTL_NPUMEM_BO_WAIT:
 	case DRM_IOCTL_NPUMEM_GRAPH_DESTROY:

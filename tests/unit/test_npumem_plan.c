@@ -204,6 +204,7 @@ static void test_arguments(void **state)
 {
 	struct objects *o = *state;
 	struct npumem_request request = { .deadline = 1 };
+	struct npumem_run_stats stats;
 	struct npumem_graph *graph;
 	struct npumem_plan *plan;
 	struct npumem_run *run;
@@ -227,6 +228,10 @@ static void test_arguments(void **state)
 	assert_error(npumem_run_bind(NULL, 0, NULL, 0, &error), -EINVAL,
 		     "npumem_run_bind: NULL argument");
 	assert_error(npumem_run_reset(NULL, &error), -EINVAL, "npumem_run_reset: NULL argument");
+	assert_error(npumem_run_stats(o->run, NULL, &error), -EINVAL,
+		     "npumem_run_stats: NULL argument");
+	assert_error(npumem_run_stats(NULL, &stats, &error), -EINVAL,
+		     "npumem_run_stats: NULL argument");
 	assert_error(npumem_run_submit(o->run, NULL, &error), -EINVAL,
 		     "npumem_run_submit: NULL argument");
 
@@ -390,6 +395,33 @@ static void test_run(void **state)
 	assert_int_equal(npumem_bo_size(arena), 8192);
 	assert_int_equal(npumem_bo_map(arena, &map, &error), 0);
 	assert_int_equal(npumem_run_reset(o->run, &error), 0);
+}
+
+static int refuses_query(unsigned long request, void *argument)
+{
+	return request == DRM_IOCTL_NPUMEM_RUN_QUERY ? ENOENT : fake_default(request, argument);
+}
+
+static void test_run_stats(void **state)
+{
+	const struct drm_npumem_run_query *args = (const void *)fake.before;
+	struct npumem_run_stats stats;
+	struct objects *o = *state;
+
+	fake.interrupts = 1;
+	assert_int_equal(npumem_run_stats(o->run, &stats, &error), 0);
+	assert_int_equal(args->run, 10);
+	assert_int_equal(args->flags, 0);
+	assert_int_equal(stats.block, NPUMEM_NONE);
+	assert_int_equal(stats.error, EIO);
+	assert_int_equal(stats.submitted, 12);
+	assert_int_equal(stats.load_bytes, 1);
+	assert_int_equal(stats.spill_bytes, 2);
+	assert_int_equal(stats.store_bytes, 3);
+	assert_int_equal(stats.fill_bytes, 4);
+	fake.handler = refuses_query;
+	assert_error(npumem_run_stats(o->run, &stats, &error), -ENOENT,
+		     "cannot query a run: No such file or directory");
 }
 
 static int refuses_binding(unsigned long request, void *argument)
@@ -621,6 +653,7 @@ int main(void)
 		TEST(refused),	      TEST(arguments), TEST(request),	   TEST(request_failures),
 		TEST(loaded_plan),    TEST(run),       TEST(run_failures), TEST(submit),
 		TEST(submit_refused), TEST(bind),      TEST(dmabuf),	   TEST(jobs),
+		TEST(run_stats),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

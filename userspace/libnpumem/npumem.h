@@ -360,8 +360,13 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
 /**
  * npumem_run_create() - take an arena for a ready plan
  * @bank: carveout bank
- * @host: system BO of at least the plan's host_size; NULL if that is zero. Must
- *	outlive the run's jobs
+ * @host: system BO of at least the plan's host_size; NULL if that is zero. The
+ *	driver keeps its memory as long as the run lives
+ *
+ * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_HOST)
+ * into @host where the plan's loads take them from, before these are submitted; find
+ * stored outputs there. npumem_bo_wait() for it waits for the copies. -EINVAL: too
+ * small, in the carveout, or imported; -EBUSY: the host BO of another run.
  */
 NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 				    struct npumem_run **out, struct npumem_error *error);
@@ -388,9 +393,31 @@ NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struc
 /**
  * npumem_run_reset() - next inference, from plan block 0; bindings stay
  *
- * -EBUSY while jobs are in flight.
+ * npumem_run_stats() counts from zero. -EBUSY while jobs are in flight.
  */
 NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *error);
+
+/**
+ * struct npumem_run_stats - how far an inference is, and what it has moved
+ * @block: plan block that the run is in, NPUMEM_NONE after the exit
+ * @error: positive errno that the run was lost with, or zero
+ * @submitted: positions submitted
+ * @load_bytes, @spill_bytes, @store_bytes, @fill_bytes: of the transfers of each kind
+ *	that engines have carried out
+ */
+struct npumem_run_stats {
+	uint32_t block;
+	uint32_t error;
+	uint64_t submitted;
+	uint64_t load_bytes;
+	uint64_t spill_bytes;
+	uint64_t store_bytes;
+	uint64_t fill_bytes;
+};
+
+/** npumem_run_stats() - what the driver has counted since the inference began */
+NPUMEM_EXPORT int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
+				   struct npumem_error *error);
 
 /**
  * npumem_job_positions() - job that runs positions of the plan's schedule

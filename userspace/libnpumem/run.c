@@ -121,6 +121,30 @@ int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
 	return err ? npumem_fail_errno(error, err, "reset a run") : 0;
 }
 
+int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
+		     struct npumem_error *error)
+{
+	struct drm_npumem_run_query args = { 0 };
+	int err;
+
+	if (!run || !stats)
+		return npumem_fail(error, -EINVAL, "npumem_run_stats: NULL argument");
+	args.run = run->handle;
+	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_QUERY, &args);
+	if (err)
+		return npumem_fail_errno(error, err, "query a run");
+	*stats = (struct npumem_run_stats){
+		.block = args.block,
+		.error = args.error,
+		.submitted = args.submitted,
+		.load_bytes = args.load_bytes,
+		.spill_bytes = args.spill_bytes,
+		.store_bytes = args.store_bytes,
+		.fill_bytes = args.fill_bytes,
+	};
+	return 0;
+}
+
 int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
 		      struct npumem_error *error)
 {

@@ -240,6 +240,14 @@ static int run_all(struct session *s, const struct arguments *args, json_t *resu
 	return status;
 }
 
+/* Bytes that the driver has moved in an inference, by kind of transfer. */
+static json_t *moved_json(const struct session *s)
+{
+	return json_pack("{sI sI sI sI}", "load", (json_int_t)s->traffic.load, "spill",
+			 (json_int_t)s->traffic.spill, "store", (json_int_t)s->traffic.store,
+			 "fill", (json_int_t)s->traffic.fill);
+}
+
 static int print_result(struct session *s, const struct arguments *args, json_t *results,
 			uint32_t compared, bool equal)
 {
@@ -262,6 +270,8 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 			json_object_set_new(object, "jobs", json_integer((json_int_t)s->jobs));
 			json_object_set_new(object, "blocks_run",
 					    json_integer((json_int_t)s->blocks));
+			if (s->host)
+				json_object_set_new(object, "moved", moved_json(s));
 			json_object_set_new(object, "seed", json_integer((json_int_t)args->seed));
 			json_object_set_new(object, "equal", json_boolean(equal));
 			json_object_set(object, "outputs", results);
@@ -275,6 +285,11 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 	printf("run          %" PRIu64 " inferences, %" PRIu64 " jobs in %" PRIu64
 	       " blocks on %s in %.3f s\n",
 	       args->repeat, s->jobs, s->blocks, session_device(s), s->run_seconds);
+	if (s->host)
+		printf("moved        %" PRIu64 " bytes by loads, %" PRIu64 " by spills, %" PRIu64
+		       " by stores, %" PRIu64 " by fills in each: counted by the driver, as "
+		       "planned\n",
+		       s->traffic.load, s->traffic.spill, s->traffic.store, s->traffic.fill);
 	printf("outputs      %" PRIu32 " compared with the reference (seed %" PRIu64 "): %s\n",
 	       compared, args->seed, equal ? "equal" : "NOT EQUAL");
 	return EXIT_OK;
@@ -337,6 +352,6 @@ int cmd_run(int argc, char **argv)
 	json_decref(results);
 	session_release(&s);
 	free(args.choices);
+	tiling_release(&args.tiling);
 	return status;
 }
-	tiling_release(&args.tiling);

@@ -162,16 +162,18 @@ static int bind_externals(struct session *s)
 int session_start(struct session *s)
 {
 	struct npumem_error error = { 0 };
-	void *arena;
+	void *arena, *host = NULL;
 
-	if (s->stats.host_size &&
-	    npumem_bo_create(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM, 0, &s->host, &error))
+	if (s->stats.host_size && (npumem_bo_create(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM,
+						    0, &s->host, &error) ||
+				   npumem_bo_map(s->host, &host, &error)))
 		return failure(session_device(s), "%s", error.text);
 	if (npumem_run_create(s->plan, 0, s->host, &s->run, &error) ||
 	    npumem_bo_map(npumem_run_arena(s->run), &arena, &error) ||
 	    npumem_sync_create(s->device, &s->sync, &error))
 		return failure(session_device(s), "%s", error.text);
 	s->arena = arena;
+	s->host_bytes = host;
 	if (reference_init(&s->ref, s->model.graph, s->file.plan))
 		return failure(s->model.path, "out of memory for the reference: it needs %s",
 			       size_text(model_bytes(s->model.graph)).s);
@@ -225,6 +227,8 @@ static int copy_in(struct session *s)
 			return failure(s->model.path, "tensor '%s' is not inside the arena",
 				       tensor->name);
 	}
+	if (s->host && transfers_put(graph, plan, s->ref.bytes, s->host_bytes, s->stats.host_size))
+		return failure(s->model.path, "a load is not inside its tensor and host memory");
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (is_external(s, t) && s->ref.entry[t])
 			memcpy(s->external_bytes + s->external_offset[t], s->ref.bytes[t],
@@ -237,7 +241,10 @@ static uint32_t last_position(const struct npumem_plan_block *block)
 	return block->first_position + (block->position_count ? block->position_count - 1 : 0);
 }
 
-/* All bytes of a tensor that is no alias, from where it is when the path ends. */
+/*
+ * All bytes of a tensor that is no alias, from where it is when the path ends: stored
+ * in host memory, or else in the arena.
+ */
 static int copy_out(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes)
 {
 	const struct npuplan_tensor *t = &s->model.graph->tensors[tensor];
@@ -255,6 +262,10 @@ static int copy_out(struct session *s, const struct path *path, uint32_t tensor,
 			return failure(s->model.path, "tensor '%s' is not inside the arena",
 				       t->name);
 	}
+	if (s->host &&
+	    transfers_get(s->model.graph, plan, tensor, bytes, s->host_bytes, s->stats.host_size))
+		return failure(s->model.path, "tensor '%s' cannot be had from host memory",
+			       t->name);
 	return EXIT_OK;
 }
 
@@ -296,6 +307,18 @@ static int wait_idle(struct session *s)
 	return EXIT_OK;
 }
 
+static int job_refused(const struct session *s, const struct drm_npumem_job *job, const char *why)
+{
+	if (job->flags & NPUMEM_JOB_EDGE)
+		return failure(session_device(s), "plan edge %" PRIu32 " was refused: %s",
+			       job->first_position, why);
+	if (job->position_count == 1)
+		return failure(session_device(s), "position %" PRIu32 " was refused: %s",
+			       job->first_position, why);
+	return failure(session_device(s), "positions %" PRIu32 " to %" PRIu32 " were refused: %s",
+		       job->first_position, job->first_position + job->position_count - 1, why);
+}
+
 /* Submit what there is; @last: and have the syncobj signalled after it. */
 static int flush(struct session *s, struct batch *batch, bool last)
 {
@@ -310,11 +333,7 @@ static int flush(struct session *s, struct batch *batch, bool last)
 	if (npumem_run_submit(s->run, &submit, &error)) {
 		if (submit.failed_job == NPUMEM_NONE)
 			return failure(session_device(s), "%s", error.text);
-		return failure(session_device(s), "%s %" PRIu32 " was refused: %s",
-			       batch->jobs[submit.failed_job].flags & NPUMEM_JOB_EDGE ?
-				       "plan edge" :
-				       "position",
-			       batch->jobs[submit.failed_job].first_position, error.text);
+		return job_refused(s, &batch->jobs[submit.failed_job], error.text);
 	}
 	s->jobs += batch->count;
 	batch->count = 0;
@@ -333,7 +352,11 @@ static int add_job(struct session *s, struct batch *batch, struct drm_npumem_job
 	return status;
 }
 
-/* Every position and edge of the path, each a job of its own. */
+/*
+ * Every position and edge of the path, each a job of its own; but blocks of more
+ * positions than one SUBMIT takes in jobs of several: a job costs as much as a
+ * hundred small steps.
+ */
 static int submit_path(struct session *s, struct batch *batch, const struct path *path,
 		       uint64_t key)
 {
@@ -343,10 +366,16 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 		const struct npumem_plan_block *block =
 			&s->file.plan->blocks[path->steps[i].instance];
 
-		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count; p++)
+		uint32_t many = block->position_count / batch->most + 1;
+
+		for (uint32_t p = 0; status == EXIT_OK && p < block->position_count; p += many) {
+			uint32_t left = block->position_count - p;
+
 			status = add_job(s, batch,
 					 npumem_job_positions(s->engine, block->first_position + p,
-							      1, NPUMEM_OP_MIX, key));
+							      left < many ? left : many,
+							      NPUMEM_OP_MIX, key));
+		}
 		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
 			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));
 		s->blocks++;
@@ -373,6 +402,28 @@ static int execute(struct session *s, const struct path *path, uint64_t key)
 	return status == EXIT_OK ? wait_idle(s) : status;
 }
 
+/* What the driver has moved is what the plan says. */
+static int check_traffic(struct session *s)
+{
+	struct npuplan_error plan_error = { 0 };
+	struct npumem_error error = { 0 };
+	struct npumem_run_stats stats;
+
+	if (!s->host)
+		return EXIT_OK;
+	if (npumem_run_stats(s->run, &stats, &error))
+		return failure(session_device(s), "%s", error.text);
+	s->traffic = (struct traffic){
+		.load = stats.load_bytes,
+		.spill = stats.spill_bytes,
+		.store = stats.store_bytes,
+		.fill = stats.fill_bytes,
+	};
+	if (transfers_check(s->file.plan, &s->traffic, &plan_error))
+		return failure(s->model.path, "%s", plan_error.text);
+	return EXIT_OK;
+}
+
 int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first)
 {
 	double start;
@@ -385,6 +436,8 @@ int session_infer(struct session *s, const struct path *path, uint64_t seed, boo
 	start = now();
 	status = execute(s, path, seed);
 	s->run_seconds += now() - start;
+	if (status == EXIT_OK)
+		status = check_traffic(s);
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct path_step *step = &path->steps[i];
 

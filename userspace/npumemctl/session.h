@@ -10,6 +10,7 @@
 #include "npumemctl.h"
 #include "path.h"
 #include "reference.h"
+#include "transfers.h"
 
 /**
  * struct session_args - how to run
@@ -32,8 +33,9 @@ struct session_args {
  * @model, @file: the caller loads them; @file.plan is NULL until the daemon made one
  * @external: BO that all external tensors are bound to, or NULL without any
  * @external_offset: per tensor where it is in @external
- * @arena, @external_bytes: both mapped
+ * @arena, @host_bytes, @external_bytes: all mapped
  * @jobs, @blocks: submitted, and plan blocks executed, so far
+ * @traffic: of the last inference, counted by the driver
  */
 struct session {
 	const struct session_args *args;
@@ -50,6 +52,7 @@ struct session {
 	struct npumem_run *run;
 	struct reference ref;
 	uint8_t *arena;
+	uint8_t *host_bytes;
 	uint8_t *external_bytes;
 	uint32_t engine;
 	uint32_t sync;
@@ -57,18 +60,21 @@ struct session {
 	double run_seconds;
 	uint64_t jobs;
 	uint64_t blocks;
+	struct traffic traffic;
 };
 
 /* All of these say what is wrong and return an exit code; in this order. */
 
 /** session_open() - the device, and on it the plan: @file's, or the daemon's */
 int session_open(struct session *s);
-/** session_start() - arena, bindings, and buffers of the reference */
+/** session_start() - arena, host memory, bindings, and buffers of the reference */
 int session_start(struct session *s);
 /**
  * session_infer() - one inference, on the device and of the reference
  * @seed: of the inputs' bytes, and key of the operator
  * @first: of the first one: state has to be made up, too
+ *
+ * Fails, too, if the driver has moved other than what the plan says it would.
  */
 int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first);
 /** session_result() - bytes of a tensor after it
