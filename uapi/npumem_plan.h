@@ -39,9 +39,13 @@ enum npumem_plan_status {
 /**
  * struct npumem_plan_info - the plan as a whole
  * @arena_size: bytes of arena that the plan needs
- * @host_size: bytes of system memory that its loads, spills and fills need
+ * @host_size: bytes of system memory that its loads, stores and fills need; zero
+ *	if it has none
  * @lower_bound: bytes that no plan for this schedule can go below; 0 = unknown
- * @spill_bytes, @fill_bytes, @load_bytes: traffic of one inference
+ * @spill_bytes: of spills and stores of one inference, but not of the first
+ *	store of an output's bytes
+ * @fill_bytes: of fills
+ * @load_bytes: compulsory ones: of loads, and of first stores of outputs
  * @work: deterministic work units that planning took
  * @alignment: power of two that every offset is a multiple of, >= 1
  * @status: enum npumem_plan_status
@@ -97,21 +101,40 @@ struct npumem_placement {
 
 enum npumem_position_kind {
 	NPUMEM_POSITION_STEP = 0,  /* run a step of the graph */
-	NPUMEM_POSITION_LOAD = 1,  /* first transfer of an input or parameter */
+	NPUMEM_POSITION_LOAD = 1,  /* host to arena, first arrival of a HOST tensor's bytes */
 	NPUMEM_POSITION_SPILL = 2, /* arena to host; the bytes are then free */
-	NPUMEM_POSITION_FILL = 3,  /* host to arena, what was spilled or loaded */
+	NPUMEM_POSITION_FILL = 3,  /* host to arena, bytes that were there before */
 	NPUMEM_POSITION_DROP = 4,  /* forget bytes whose host copy is valid */
+	NPUMEM_POSITION_STORE = 5, /* arena to host; the bytes stay where they are, too */
 };
 
 /**
  * struct npumem_position - one entry of the schedule
  * @kind: enum npumem_position_kind
- * @index: step of the graph for NPUMEM_POSITION_STEP, else tensor
- * @placement: for transfers: the placement copied from or to; else NPUMEM_NONE
+ * @index: step of the graph for NPUMEM_POSITION_STEP, else tensor; neither an
+ *	alias nor EXTERNAL nor state
+ * @placement: for transfers: the placement copied from or to, which holds all
+ *	these bytes at this position; NPUMEM_NONE for steps and drops
  * @pad: zero
  * @first: for transfers: first byte of the tensor moved; else zero
  * @length: for transfers: bytes moved; else zero
- * @host_offset: for transfers: byte in the run's host buffer; else zero
+ * @host_offset: for transfers but drops: byte in the run's host buffer where the
+ *	first one's copy is; else zero
+ *
+ * A tensor's bytes come to the arena when a step writes them, or by a load or
+ * fill, and stay until a spill or drop. Each such stay has a placement of its
+ * own, in force from the position that begins it to its last use. Transfers may
+ * move any range of a tensor. A byte's copy has one address in host memory in
+ * all the plan; bytes of other tensors may be there before and after it is needed.
+ *
+ * A copy is valid from the store or spill that made it, or from the beginning
+ * for HOST tensors, until a step writes the bytes again. HOST tensors are not in
+ * the arena before they are loaded, and the runtime puts their bytes into the
+ * host buffer where the loads say before it submits anything. Bytes of an output
+ * that have a valid copy at the end of the schedule are found there, and the
+ * copy is kept until then; others are found in the arena.
+ *
+ * Graphs with edges have no transfers.
  */
 struct npumem_position {
 	__u32 kind;
@@ -235,7 +258,7 @@ enum npumem_rule {
 	NPUMEM_RULE_V2_ORDER = 2,  /* every step once, spills well formed */
 	NPUMEM_RULE_V3_READ = 3,   /* bytes read are owned by their tensor */
 	NPUMEM_RULE_V4_WRITE = 4,  /* bytes written are free, dead or updated */
-	NPUMEM_RULE_V5_SPILL = 5,
+	NPUMEM_RULE_V5_SPILL = 5,  /* what is filled or evicted has a valid copy */
 	NPUMEM_RULE_V6_EDGE = 6,
 	NPUMEM_RULE_V7_EXIT = 7,	/* outputs intact at the exit */
 	NPUMEM_RULE_FORMAT = 8,		/* the blob itself; see the log */
@@ -249,7 +272,7 @@ enum npumem_rule {
 
 /* Features that verification and enforcement know, in drm_npumem_info. */
 #define NPUMEM_FEATURE_PIECES	(1ull << 0) /* tensors placed in pieces, rings */
-#define NPUMEM_FEATURE_SPILL	(1ull << 1) /* load, spill, fill, drop positions */
+#define NPUMEM_FEATURE_SPILL	(1ull << 1) /* transfers, HOST tensors; not with BLOCKS */
 #define NPUMEM_FEATURE_BLOCKS	(1ull << 2) /* loops and branches */
 #define NPUMEM_FEATURE_ALIAS	(1ull << 3)
 #define NPUMEM_FEATURE_EXTERNAL (1ull << 4)
