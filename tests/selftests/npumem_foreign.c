@@ -2,7 +2,7 @@
 /*
  * External tensors in dma-bufs of another device: a second one of this driver,
  * which npumem_foreign.sh makes. To the first one its buffers are as foreign as
- * anybody's.
+ * anybody's. And none of them is a run's host BO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -213,6 +213,28 @@ static int put(const char *path, const char *text)
 	if (fd >= 0)
 		close(fd);
 	return err;
+}
+
+/* Its exporter may do with it as it likes: no place for copies that a plan relies on. */
+TEST_F(foreign, is_no_host_bo)
+{
+	struct drm_npumem_run_create args = { 0 };
+	struct model m = model_spill();
+	uint32_t far, own;
+	struct world w;
+	int err;
+
+	ASSERT_EQ(0, world_open(&w, self->fd, &m));
+	ASSERT_EQ(0, npu_bo_create(self->far, SPILL_HOST_SIZE, NPUMEM_BO_SYSTEM, &far));
+	args.plan = w.plan;
+	args.host_bo = import(self, far, DRM_CLOEXEC | DRM_RDWR, &err);
+	ASSERT_EQ(0, err);
+	EXPECT_EQ(-EINVAL, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
+	ASSERT_EQ(0, npu_bo_create(self->fd, SPILL_HOST_SIZE, NPUMEM_BO_SYSTEM, &own));
+	args.host_bo = own;
+	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &args));
+	world_close(&w);
+	model_free(&m);
 }
 
 /* The exporter goes, its memory stays with who uses it. The last test: it is gone then. */

@@ -345,3 +345,104 @@ struct model model_external(void)
 	model_schedule(&m);
 	return m;
 }
+
+/* --------------------------------------------------------------------- spill */
+
+const uint64_t spill_host[SPILL_TENSORS] = {
+	[SPILL_X] = 16,
+	[SPILL_P] = 6000,
+	[SPILL_A] = 12000,
+	[SPILL_Y] = SPILL_HOST_SIZE - SPILL_SIZE,
+};
+
+static uint32_t place_span(struct model *m, uint32_t tensor, uint64_t offset, uint32_t from,
+			   uint32_t to)
+{
+	uint32_t i = model_place(m, tensor, offset);
+
+	m->placements[i].from = from;
+	m->placements[i].to = to;
+	return i;
+}
+
+static void at_step(struct model *m, uint32_t step)
+{
+	struct npumem_position *position = APPEND(m->positions, m->position_count);
+
+	*position = (struct npumem_position){ .index = step, .placement = NPUMEM_NONE };
+}
+
+static void at_transfer(struct model *m, uint32_t kind, uint32_t tensor, uint32_t placement,
+			uint64_t first, uint64_t length)
+{
+	struct npumem_position *position = APPEND(m->positions, m->position_count);
+
+	*position = (struct npumem_position){
+		.kind = kind,
+		.index = tensor,
+		.placement = placement,
+		.first = first,
+		.length = length,
+		.host_offset = placement == NPUMEM_NONE ? 0 : spill_host[tensor] + first,
+	};
+}
+
+/* Step Y has all that is there; the others read a tensor and write one. */
+static void spill_graph(struct model *m)
+{
+	static const uint32_t kinds[SPILL_TENSORS] = {
+		[SPILL_X] = NPUMEM_TENSOR_INPUT,	[SPILL_P] = NPUMEM_TENSOR_PARAMETER,
+		[SPILL_A] = NPUMEM_TENSOR_INTERMEDIATE, [SPILL_B] = NPUMEM_TENSOR_INTERMEDIATE,
+		[SPILL_C] = NPUMEM_TENSOR_INTERMEDIATE, [SPILL_Y] = NPUMEM_TENSOR_OUTPUT,
+	};
+	uint32_t i;
+
+	for (i = 0; i < SPILL_TENSORS; i++)
+		model_whole(m, model_tensor(m, kinds[i], SPILL_SIZE));
+	m->tensors[SPILL_X].flags = NPUMEM_TENSOR_HOST;
+	m->tensors[SPILL_P].flags = NPUMEM_TENSOR_HOST;
+	model_step_rw(m, SPILL_X, SPILL_A);
+	model_step_rw(m, SPILL_P, SPILL_B);
+	model_step_rw(m, SPILL_B, SPILL_C);
+	model_step(m, 0);
+	model_access(m, SPILL_A, NPUMEM_ACCESS_READ);
+	model_access(m, SPILL_C, NPUMEM_ACCESS_READ);
+	model_access(m, SPILL_P, NPUMEM_ACCESS_READ);
+	model_access(m, SPILL_Y, NPUMEM_ACCESS_WRITE);
+	model_schedule(m);
+}
+
+struct model model_spill(void)
+{
+	const uint64_t slot[] = { 0, SPILL_SIZE, 2 * SPILL_SIZE, 3 * SPILL_SIZE };
+	const uint32_t rest = SPILL_SIZE - SPILL_CUT;
+	struct model m = { 0 };
+	uint32_t a, p;
+
+	spill_graph(&m);
+	place_span(&m, SPILL_X, slot[0], SPILL_AT_LOAD_X, SPILL_AT_A);
+	place_span(&m, SPILL_P, slot[0], SPILL_AT_LOAD_P, SPILL_AT_B);
+	place_span(&m, SPILL_A, slot[1], SPILL_AT_A, SPILL_AT_SPILL_2);
+	place_span(&m, SPILL_B, slot[1], SPILL_AT_B, SPILL_AT_C);
+	place_span(&m, SPILL_C, slot[2], SPILL_AT_C, SPILL_AT_Y);
+	place_span(&m, SPILL_Y, slot[3], SPILL_AT_Y, SPILL_AT_STORE_Y);
+	a = place_span(&m, SPILL_A, slot[0], SPILL_AT_FILL_A, SPILL_AT_Y);
+	p = place_span(&m, SPILL_P, slot[1], SPILL_AT_FILL_P, SPILL_AT_Y);
+
+	m.position_count = 0;
+	at_transfer(&m, NPUMEM_POSITION_LOAD, SPILL_X, SPILL_X, 0, SPILL_SIZE);
+	at_step(&m, SPILL_STEP_A);
+	at_transfer(&m, NPUMEM_POSITION_SPILL, SPILL_A, SPILL_A, 0, SPILL_CUT);
+	at_transfer(&m, NPUMEM_POSITION_SPILL, SPILL_A, SPILL_A, SPILL_CUT, rest);
+	at_transfer(&m, NPUMEM_POSITION_LOAD, SPILL_P, SPILL_P, 0, SPILL_SIZE);
+	at_step(&m, SPILL_STEP_B);
+	at_step(&m, SPILL_STEP_C);
+	at_transfer(&m, NPUMEM_POSITION_DROP, SPILL_P, NPUMEM_NONE, 0, SPILL_SIZE);
+	at_transfer(&m, NPUMEM_POSITION_FILL, SPILL_A, a, 0, SPILL_SIZE);
+	at_transfer(&m, NPUMEM_POSITION_FILL, SPILL_P, p, 0, SPILL_SIZE);
+	at_step(&m, SPILL_STEP_Y);
+	at_transfer(&m, NPUMEM_POSITION_STORE, SPILL_Y, SPILL_Y, 0, SPILL_SIZE);
+	m.instances[0].position_count = m.position_count;
+	m.info.host_size = SPILL_HOST_SIZE;
+	return m;
+}

@@ -199,4 +199,51 @@ enum external {
 
 struct model model_external(void);
 
+/**
+ * enum spill - indices in model_spill()'s graph, and positions of its plan
+ *
+ *   X --A--> A ---------.
+ *   P --B--> B --C--> C -+--Y--> Y (output)
+ *    `-------------------'
+ *
+ * SPILL_SIZE bytes each tensor, tile i is all of tensor i. X (input) and P
+ * (parameter) start in host memory. The arena has room for four tensors: A is
+ * spilled in two pieces and filled in one, P dropped and filled again; Y is stored.
+ * Copies are from spill_host[tensor] on. Placement i is tensor i's first.
+ */
+enum spill {
+	SPILL_X,
+	SPILL_P,
+	SPILL_A,
+	SPILL_B,
+	SPILL_C,
+	SPILL_Y,
+	SPILL_TENSORS,
+	SPILL_STEP_A = 0,
+	SPILL_STEP_B,
+	SPILL_STEP_C,
+	SPILL_STEP_Y,
+	SPILL_STEPS,
+	SPILL_AT_LOAD_X = 0,
+	SPILL_AT_A,
+	SPILL_AT_SPILL_1,
+	SPILL_AT_SPILL_2,
+	SPILL_AT_LOAD_P,
+	SPILL_AT_B,
+	SPILL_AT_C,
+	SPILL_AT_DROP_P,
+	SPILL_AT_FILL_A,
+	SPILL_AT_FILL_P,
+	SPILL_AT_Y,
+	SPILL_AT_STORE_Y,
+	SPILL_POSITIONS,
+	SPILL_SIZE = 5000,
+	SPILL_CUT = 1777, /* between the pieces of A */
+	SPILL_HOST_SIZE = 23001,
+};
+
+extern const uint64_t spill_host[SPILL_TENSORS];
+
+struct model model_spill(void);
+
 #endif /* NPUMEM_MODEL_H */

@@ -49,16 +49,29 @@ static bool device_name(char *name, size_t size)
 	return found;
 }
 
-static int pause_engine(const char *value)
+/* A knob of the one engine there is. */
+static int set_engine(const char *knob, const char *value)
 {
+	char pattern[64];
 	glob_t found;
 	int err;
 
-	if (glob("/sys/kernel/debug/{accel,dri}/*/sim/pause", GLOB_BRACE, NULL, &found))
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/*/sim/%s", knob);
+	if (glob(pattern, GLOB_BRACE, NULL, &found))
 		return -ENOENT;
 	err = put(found.gl_pathv[0], value);
 	globfree(&found);
 	return err;
+}
+
+static int pause_engine(const char *value)
+{
+	return set_engine("pause", value);
+}
+
+static int slow_engine(const char *ns_per_byte)
+{
+	return set_engine("ns_per_byte", ns_per_byte);
 }
 
 static sigjmp_buf bus_error;
@@ -202,6 +215,35 @@ TEST_F(unbind, with_tensors_bound)
 	EXPECT_EQ(-ENODEV, world_bind(&w, EXTERNAL_Y, 0, 0));
 	EXPECT_TRUE(read_faults(mapped));
 	munmap(mapped, 8192);
+	munmap(w.arena, w.arena_size);
+	model_free(&m);
+}
+
+/* Loads, spills and fills end as all jobs do; host memory stays until the run goes. */
+TEST_F(unbind, with_copies_in_flight)
+{
+	struct drm_npumem_run_query query;
+	struct model m = model_spill();
+	struct drm_npumem_submit args;
+	struct drm_npumem_job jobs[2];
+	struct world w;
+
+	ASSERT_EQ(0, world_open(&w, self->fd, &m));
+	EXPECT_FALSE(read_faults(w.host));
+	jobs[0] = world_job(&w, 0, NPUMEM_OP_MIX, 1);
+	jobs[0].position_count = SPILL_AT_FILL_A;
+	jobs[1] = world_job(&w, SPILL_AT_FILL_A, NPUMEM_OP_MIX, 1);
+	jobs[1].position_count = SPILL_POSITIONS - SPILL_AT_FILL_A;
+	/* The first one is under way, and takes its time. */
+	ASSERT_EQ(0, slow_engine("100000\n"));
+	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
+	ASSERT_EQ(0, npu_bo_close(self->fd, w.host_bo));
+
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+
+	EXPECT_EQ(-ENODEV, world_query(&w, &query));
+	EXPECT_TRUE(read_faults(w.host));
+	munmap(w.host, w.host_size);
 	munmap(w.arena, w.arena_size);
 	model_free(&m);
 }

@@ -86,7 +86,17 @@ int world_open(struct world *w, int fd, const struct model *m)
 	if (err)
 		return err;
 
+	w->host_size = m->info.host_size;
+	if (w->host_size) {
+		err = npu_bo_create(fd, w->host_size, NPUMEM_BO_SYSTEM, &w->host_bo);
+		if (err)
+			return err;
+		w->host = npu_bo_map(fd, w->host_bo, w->host_size);
+		if (!w->host)
+			return -ENXIO;
+	}
 	run.plan = w->plan;
+	run.host_bo = w->host_bo;
 	err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run);
 	if (err)
 		return err;
@@ -108,6 +118,10 @@ void world_close(struct world *w)
 	if (w->arena)
 		munmap(w->arena, w->arena_size);
 	npu_bo_close(w->fd, w->arena_bo);
+	if (w->host)
+		munmap(w->host, w->host_size);
+	if (w->host_bo)
+		npu_bo_close(w->fd, w->host_bo);
 	world_destroy(w->fd, DRM_IOCTL_NPUMEM_RUN_DESTROY, w->run);
 	world_destroy(w->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, w->plan);
 	world_destroy(w->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, w->graph);
@@ -117,6 +131,12 @@ void world_close(struct world *w)
 int world_reset(struct world *w)
 {
 	return world_destroy(w->fd, DRM_IOCTL_NPUMEM_RUN_RESET, w->run);
+}
+
+int world_query(const struct world *w, struct drm_npumem_run_query *query)
+{
+	*query = (struct drm_npumem_run_query){ .run = w->run };
+	return npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_RUN_QUERY, query);
 }
 
 int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset)

@@ -11,6 +11,7 @@
 /**
  * struct world - graph, plan and run of one model, on one open file
  * @arena: mapped, @arena_size bytes
+ * @host: mapped, @host_size bytes of @host_bo; NULL and 0 if the plan has no transfers
  * @engine: index of an engine that runs copy, fill and mix
  */
 struct world {
@@ -21,6 +22,9 @@ struct world {
 	uint32_t arena_bo;
 	uint8_t *arena;
 	size_t arena_size;
+	uint32_t host_bo;
+	uint8_t *host;
+	size_t host_size;
 	uint32_t engine;
 };
 
@@ -33,6 +37,8 @@ void world_close(struct world *w);
 
 int world_destroy(int fd, unsigned long request, uint32_t handle);
 int world_reset(struct world *w);
+/* RUN_QUERY. */
+int world_query(const struct world *w, struct drm_npumem_run_query *query);
 /* RUN_BIND. */
 int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset);
 
