@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "npuplan.h"
+#include "place_byte.h"
 
 #define MAX_BASES   10
 #define MAX_ALIASES 6
@@ -250,19 +251,18 @@ struct machine {
 
 static uint64_t *byte_at(struct machine *m, uint32_t tensor, uint64_t byte, uint32_t position)
 {
-	uint64_t offset;
-	uint32_t base = base_of(m->graph, tensor, &offset);
+	uint64_t offset, arena;
+	uint32_t base = base_of(m->graph, tensor, &offset), places;
 
 	byte += offset;
 	if (!m->plan || (m->graph->tensors[base].flags & NPUMEM_TENSOR_EXTERNAL))
 		return &m->own[base][byte];
-	for (uint32_t i = 0; i < m->plan->placement_count; i++) {
-		const struct npumem_placement *p = &m->plan->placements[i];
-
-		if (p->tensor == base && p->from <= position && p->to >= position &&
-		    p->region.offset <= byte && byte < p->region.offset + p->region.length)
-			return &m->arena[p->offset + byte - p->region.offset];
-	}
+	places = place_byte(m->plan, base, byte, position, &arena);
+	if (places == 1)
+		return &m->arena[arena];
+	if (places)
+		fail("byte %" PRIu64 " of tensor %u has %u places at position %u", byte, base,
+		     places, position);
 	/* A parameter that nobody reads is not planned. */
 	if (m->graph->tensors[base].kind == NPUMEM_TENSOR_PARAMETER)
 		return &m->own[base][byte];

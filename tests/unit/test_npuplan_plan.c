@@ -98,7 +98,9 @@ static void test_planner_names(void **state)
 					     "nnc-published",
 					     "shared-objects",
 					     "taa",
-					     "taa-paper" };
+					     "taa-paper",
+					     "tile-scheduled",
+					     "tile-scheduled-rings" };
 	struct npuplan_graph *graph = build_chain(0);
 	const char *name;
 

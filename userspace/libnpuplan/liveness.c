@@ -15,7 +15,7 @@ static void extend(struct npuplan_live_range *range, uint32_t instant)
  * ends where the new one begins, whatever else the step reads, so that no byte
  * counts twice.
  */
-static void end_updated(const struct npuv_graph *graph, uint32_t step,
+static void end_updated(const struct npuv_graph *graph, uint32_t step, uint32_t position,
 			struct npuplan_live_range *ranges)
 {
 	const struct npumem_step *s = npuv_step(graph, step);
@@ -24,14 +24,15 @@ static void end_updated(const struct npuv_graph *graph, uint32_t step,
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_UPDATE)
 			continue;
 		for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
-			ranges[graph->read_cells[k]].end = npuplan_load_instant(step);
+			ranges[graph->read_cells[k]].end = npuplan_load_instant(position);
 	}
 }
 
-/* Live range of every cell: its writer's store to its last reader. */
-static void cell_ranges(const struct npuv_graph *graph, uint32_t exit,
-			struct npuplan_live_range *ranges)
+void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positions,
+			 struct npuplan_live_range *ranges)
 {
+	uint32_t exit = 2 * graph->steps.count + 1;
+
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		uint32_t kind = npuv_tensor(graph, graph->cells[i].tensor)->kind;
 
@@ -48,18 +49,19 @@ static void cell_ranges(const struct npuv_graph *graph, uint32_t exit,
 		const struct npumem_step *step = npuv_step(graph, s);
 		bool staged = step->flags & NPUMEM_STEP_STAGED;
 		uint32_t end = step->first_access + step->access_count;
+		uint32_t p = positions ? positions[s] : s;
 
 		for (uint32_t a = step->first_access; a < end; a++) {
 			for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
 				extend(&ranges[graph->read_cells[k]],
-				       staged ? npuplan_load_instant(s) : npuplan_store_instant(s));
+				       staged ? npuplan_load_instant(p) : npuplan_store_instant(p));
 			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1];
 			     k++) {
-				ranges[graph->write_cells[k]].start = npuplan_store_instant(s);
-				extend(&ranges[graph->write_cells[k]], npuplan_store_instant(s));
+				ranges[graph->write_cells[k]].start = npuplan_store_instant(p);
+				extend(&ranges[graph->write_cells[k]], npuplan_store_instant(p));
 			}
 		}
-		end_updated(graph, s, ranges);
+		end_updated(graph, s, p, ranges);
 	}
 }
 
@@ -92,12 +94,7 @@ static void merge(struct npuplan_liveness *live)
 	live->atom_count = kept;
 }
 
-/*
- * Whether a tensor needs room. A parameter that no step accesses stays outside
- * the arena; inputs, outputs and state get theirs in any case, for the runtime
- * puts bytes there and takes them from there.
- */
-static bool *tensors_in_arena(const struct npuv_graph *graph)
+bool *npuplan_tensors_in_arena(const struct npuv_graph *graph)
 {
 	bool *in_arena = calloc((size_t)graph->tensors.count + 1, sizeof(*in_arena));
 
@@ -123,7 +120,7 @@ static bool *tensors_in_arena(const struct npuv_graph *graph)
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
 {
 	struct npuplan_live_range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
-	bool *in_arena = tensors_in_arena(graph);
+	bool *in_arena = npuplan_tensors_in_arena(graph);
 	size_t count = 0;
 	int err;
 
@@ -138,7 +135,7 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 		npuplan_liveness_fini(live);
 		return -ENOMEM;
 	}
-	cell_ranges(graph, live->exit, ranges);
+	npuplan_cell_ranges(graph, NULL, ranges);
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		const struct npuv_cell *cell = &graph->cells[i];
 

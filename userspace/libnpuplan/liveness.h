@@ -82,6 +82,23 @@ struct npuplan_live_range {
 	uint32_t end;
 };
 
+/** npuplan_cell_ranges() - from each cell's writer to its last reader
+ * @positions: of each step of the graph in the schedule, a permutation that no
+ *	read minds; NULL: the order of the graph
+ * @ranges: out: per cell. Of those that no schedule moves: inputs and what is
+ *	valid at entry begin at 0; what survives, and parameters, end at the exit
+ */
+void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positions,
+			 struct npuplan_live_range *ranges);
+
+/** npuplan_tensors_in_arena() - per tensor, whether it needs room; free() it
+ *
+ * A parameter that no step accesses stays outside the arena; inputs, outputs and
+ * state get theirs in any case, for the runtime puts bytes there and takes them
+ * from there. Aliases and external tensors have none. NULL: out of memory.
+ */
+bool *npuplan_tensors_in_arena(const struct npuv_graph *graph);
+
 /* inplace.c; for npuplan_liveness_init(). @ranges: per cell */
 int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
 			   const struct npuplan_live_range *ranges, const bool *in_arena);

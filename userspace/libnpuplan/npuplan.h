@@ -322,12 +322,32 @@ NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npup
 				      struct npuplan_error *error);
 
 /**
+ * struct npuplan_schedule_point - what an order of steps costs
+ *
+ * An operator fetches its weights, and reads anew what it shares with its step
+ * before (halos), whenever it goes on after another one has run.
+ *
+ * @peak: most bytes of the arena that live at once
+ * @weights: bytes of parameters fetched
+ * @halos: bytes of activations read again
+ */
+struct npuplan_schedule_point {
+	uint64_t peak;
+	uint64_t weights;
+	uint64_t halos;
+};
+
+/**
  * struct npuplan_plan - the records of a plan blob, and what planning found
  *
  * Sections in the order of the blob, @*_count records each; see npumem_plan.h.
  *
  * @peak_position: position at which most bytes are live; NPUMEM_NONE if not
  *	known (a plan that was read). Not part of the blob
+ * @scheduled: of a planner that chooses the order of steps, what that costs; zero
+ *	of others. Not part of the blob, nor are:
+ * @all_weights: bytes of parameters, each operator's once
+ * @all_reads: bytes of activations that steps read, if halos are read each time
  * @seconds: wall clock that planning took; not part of the blob
  */
 struct npuplan_plan {
@@ -347,6 +367,9 @@ struct npuplan_plan {
 	uint32_t view_count;
 	uint32_t view_slot_count;
 	uint32_t peak_position;
+	struct npuplan_schedule_point scheduled;
+	uint64_t all_weights;
+	uint64_t all_reads;
 	double seconds;
 };
 
@@ -372,6 +395,10 @@ struct npuplan_pack_progress {
  * @alignment: of every offset, at least; 0 = 1
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine. One
  *	packing is always made, however long that takes
+ * @weights_on_chip: of planners that choose the order of steps: bytes of weights
+ *	that stay on chip while operators run interleaved; 0 = the planner's own
+ * @traffic_factor: of the same: fetch at most so many times all weights, if the
+ *	order can; 0 = the lowest peak whatever it takes
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, and the plan is the best found so far. May be NULL
  * @context: for @progress
@@ -380,6 +407,8 @@ struct npuplan_options {
 	const char *planner;
 	uint64_t arena_budget;
 	uint64_t work_limit;
+	uint64_t weights_on_chip;
+	double traffic_factor;
 	uint32_t alignment;
 	double deadline_seconds;
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
@@ -436,6 +465,32 @@ NPUPLAN_EXPORT int npuplan_peak_find(const struct npuplan_graph *graph,
 				     const struct npuplan_plan *plan, struct npuplan_peak **out,
 				     struct npuplan_error *error);
 NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
+
+/**
+ * struct npuplan_front - orders of steps that none beats in both peak and traffic
+ * @points: from the lowest peak on; weights and halos together are the traffic
+ * @all_weights, @all_reads: as in struct npuplan_plan
+ * @left_out: the limit of work, or the caller, ended the search: there may be better
+ */
+struct npuplan_front {
+	struct npuplan_schedule_point *points;
+	uint32_t count;
+	uint64_t all_weights;
+	uint64_t all_reads;
+	uint64_t work;
+	bool left_out;
+};
+
+/** npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
+ * @options: work limit, deadline, weights on chip; may be NULL
+ *
+ * Peaks are before placing: what an arena cannot be below. -EINVAL: the graph is not
+ * tiled. -EOPNOTSUPP: loops and branches.
+ */
+NPUPLAN_EXPORT int npuplan_front_find(const struct npuplan_graph *graph,
+				      const struct npuplan_options *options,
+				      struct npuplan_front **out, struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_front_free(struct npuplan_front *front);
 
 /** npuplan_planner_name() - name of the i-th planner, NULL past the last */
 NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);

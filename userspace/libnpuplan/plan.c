@@ -164,7 +164,14 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 {
 	int err = problem_init(problem, cells, error);
 
-	return err ? err : pack(problem, planner, problem->options, plan, error);
+	if (err)
+		return err;
+	if (!planner->plan)
+		return pack(problem, planner, problem->options, plan, error);
+	err = planner->plan(problem, cells, planner->argument, plan, error);
+	if (!err)
+		snprintf((*plan)->info.planner, sizeof((*plan)->info.planner), "%s", planner->name);
+	return err;
 }
 
 int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options *options,
@@ -201,7 +208,10 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		.started = started,
 		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
 	};
-	if (graph->edge_count || graph->block_count != 1)
+	if ((graph->edge_count || graph->block_count != 1) && planner->plan)
+		err = npuplan_fail(error, -EOPNOTSUPP,
+				   "%s: this planner plans no loops and branches", graph->name);
+	else if (graph->edge_count || graph->block_count != 1)
 		err = npuplan_flow_plan(&problem, planner, &plan, error);
 	else
 		err = plan_straight(&problem, checked.cells, planner, &plan, error);

@@ -6,6 +6,7 @@
 #include "first_fit.h"
 #include "nnc.h"
 #include "taa/taa.h"
+#include "tilesched/tilesched.h"
 
 static const struct npuplan_planner planners[] = {
 	{ "auto", 0, npuplan_pack_auto },
@@ -23,6 +24,8 @@ static const struct npuplan_planner planners[] = {
 	{ "shared-objects", 0, npuplan_pack_best_shared },
 	{ "taa", NPUPLAN_TAA_EXACT, npuplan_pack_taa },
 	{ "taa-paper", NPUPLAN_TAA_PAPER, npuplan_pack_taa },
+	{ "tile-scheduled", NPUPLAN_TILESCHED_PIECES, NULL, npuplan_plan_tilesched },
+	{ "tile-scheduled-rings", NPUPLAN_TILESCHED_RINGS, NULL, npuplan_plan_tilesched },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))

@@ -49,12 +49,16 @@ struct npuplan_packing {
  * struct npuplan_planner - named planner
  * @argument: for @pack; what tells planners of one function apart
  * @pack: offsets is allocated, lower_bound the problem's. Fills @error if it fails
+ * @plan: instead of @pack: makes the whole plan, its schedule too. Of straight graphs
+ *	only; @problem has been filled in for the order of the graph
  */
 struct npuplan_planner {
 	const char *name;
 	int argument;
 	int (*pack)(const struct npuplan_problem *problem, int argument,
 		    struct npuplan_packing *packing, struct npuplan_error *error);
+	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,
+		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
 };
 
 /* NULL name: the default. NULL if there is none of that name. */

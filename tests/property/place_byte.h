@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* Where a plan puts a byte of a tensor, straight from the words of npumem_plan.h. */
+#ifndef PLACE_BYTE_H
+#define PLACE_BYTE_H
+
+#include "npuplan.h"
+
+/* Arena byte of a tensor's byte in a placement's piece; false if that does not hold it. */
+static inline bool place_byte_in(const struct npumem_placement *p, uint64_t byte, uint64_t *arena)
+{
+	const struct npumem_region *r = &p->region;
+
+	for (uint32_t k = 0; k < r->count[2]; k++)
+		for (uint32_t j = 0; j < r->count[1]; j++)
+			for (uint32_t i = 0; i < r->count[0]; i++) {
+				uint64_t first = r->offset + i * r->stride[0] + j * r->stride[1] +
+						 k * r->stride[2];
+
+				if (byte < first || byte - first >= r->length)
+					continue;
+				*arena = p->offset + i * p->stride[0] + j * p->stride[1] +
+					 (p->ring ? k % p->ring : k) * p->stride[2] + byte - first;
+				return true;
+			}
+	return false;
+}
+
+/* How many placements hold a byte at a position of a plan of one block; where the last is. */
+static inline uint32_t place_byte(const struct npuplan_plan *plan, uint32_t tensor, uint64_t byte,
+				  uint32_t position, uint64_t *arena)
+{
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *p = &plan->placements[i];
+
+		if (p->tensor == tensor && p->from <= position && p->to >= position)
+			found += place_byte_in(p, byte, arena);
+	}
+	return found;
+}
+
+/* First byte of the arena above all that a placement reaches. */
+static inline uint64_t place_end(const struct npumem_placement *p)
+{
+	const struct npumem_region *r = &p->region;
+	uint32_t slots = p->ring ? p->ring : r->count[2];
+
+	return p->offset + r->length + (r->count[0] - 1) * p->stride[0] +
+	       (r->count[1] - 1) * p->stride[1] + (slots - 1) * p->stride[2];
+}
+
+#endif /* PLACE_BYTE_H */

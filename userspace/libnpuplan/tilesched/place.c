@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+/* When each unit lives in a schedule, and where. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tilesched.h"
+
+static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint32_t unit)
+{
+	return &model->cells->cells[model->units[unit].cell];
+}
+
+/* ------------------------------------------------------------------- live ranges */
+
+/* All versions of the same bytes are where the first one is. */
+static int find_ranges(struct tilesched_placing *placing)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	const struct npuv_graph *cells = model->cells;
+	struct npuplan_live_range *ranges = malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
+
+	placing->ranges = malloc((size_t)model->unit_count * sizeof(*placing->ranges) + 1);
+	if (!ranges || !placing->ranges) {
+		free(ranges);
+		return -ENOMEM;
+	}
+	npuplan_cell_ranges(cells, placing->schedule->positions, ranges);
+	for (uint32_t u = 0; u < model->unit_count; u++)
+		placing->ranges[u] = (struct npuplan_live_range){ UINT32_MAX, 0 };
+	for (uint32_t i = 0; i < cells->cell_count; i++) {
+		struct npuplan_live_range *range;
+
+		if (model->unit_of[i] == NPUMEM_NONE)
+			continue;
+		range = &placing->ranges[model->unit_of[i]];
+		if (ranges[i].start < range->start)
+			range->start = ranges[i].start;
+		if (ranges[i].end > range->end)
+			range->end = ranges[i].end;
+	}
+	free(ranges);
+	return 0;
+}
+
+static bool works_in_place(const struct npuv_graph *cells, uint32_t step)
+{
+	const struct npumem_step *record = npuv_step(cells, step);
+
+	for (uint32_t a = 0; a < record->access_count; a++)
+		if (npuv_access(cells, record->first_access + a)->inplace != NPUMEM_NONE)
+			return true;
+	return false;
+}
+
+/*
+ * Most bytes that live at once. Of a step that works in place what it reads for the
+ * last time counts as gone when it stores: no more can be taken.
+ */
+static int find_bound(struct tilesched_placing *placing)
+{
+	const struct tilesched_schedule *schedule = placing->schedule;
+	const struct tilesched_model *model = schedule->model;
+	uint32_t exit = 2 * model->step_count + 1;
+	uint64_t *change = calloc((size_t)exit + 2, sizeof(*change)), now = 0;
+
+	if (!change)
+		return -ENOMEM;
+	for (uint32_t u = 0; u < model->unit_count; u++) {
+		change[placing->ranges[u].start] += model->units[u].bytes;
+		change[placing->ranges[u].end + 1] -= model->units[u].bytes;
+	}
+	for (uint32_t p = 0; p < model->step_count; p++) {
+		const struct tilesched_step *step = &model->steps[schedule->order[p]];
+		uint32_t stores = npuplan_store_instant(p);
+
+		for (uint32_t k = step->first_late; k < step[1].first_read; k++) {
+			uint32_t unit = model->reads[k];
+
+			if (placing->ranges[unit].end != stores ||
+			    !works_in_place(model->cells, step->step))
+				continue;
+			change[stores] -= model->units[unit].bytes;
+			change[stores + 1] += model->units[unit].bytes;
+		}
+	}
+	for (uint32_t i = 0; i <= exit; i++) {
+		now += change[i];
+		if (now > placing->lower_bound) {
+			placing->lower_bound = now;
+			placing->peak_instant = i;
+		}
+	}
+	free(change);
+	return 0;
+}
+
+/* What is read, or written, by one step is there at once; so is what enters and leaves. */
+static void find_least(struct tilesched_placing *placing)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	uint32_t exit = 2 * model->step_count + 1;
+	uint64_t entry = 0, left = 0, least;
+
+	for (uint32_t u = 0; u < model->unit_count; u++) {
+		entry += placing->ranges[u].start ? 0 : model->units[u].bytes;
+		left += placing->ranges[u].end == exit ? model->units[u].bytes : 0;
+	}
+	least = entry > left ? entry : left;
+	for (uint32_t i = 0; i < model->step_count; i++) {
+		const struct tilesched_step *step = &model->steps[i];
+		uint64_t read = 0, written = 0;
+
+		for (uint32_t k = step->first_read; k < step[1].first_read; k++)
+			read += model->units[model->reads[k]].bytes;
+		for (uint32_t k = step->first_write; k < step[1].first_write; k++)
+			written += model->units[model->writes[k]].bytes;
+		least = read > least ? read : least;
+		least = written > least ? written : least;
+	}
+	placing->least = least;
+}
+
+/* ------------------------------------------------------------------------- items */
+
+/** struct place - a unit by tensor and first byte; for sorting */
+struct place {
+	uint32_t tensor;
+	uint32_t unit;
+	uint64_t first;
+};
+
+static int by_place(const void *left, const void *right)
+{
+	const struct place *a = left, *b = right;
+
+	if (a->tensor != b->tensor)
+		return a->tensor < b->tensor ? -1 : 1;
+	return a->first < b->first ? -1 : a->first > b->first;
+}
+
+static int sort_units(struct tilesched_placing *placing)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	size_t n = model->unit_count;
+	struct place *places = malloc(n * sizeof(*places) + 1);
+
+	placing->units = malloc(n * sizeof(*placing->units) + 1);
+	if (!places || !placing->units) {
+		free(places);
+		return -ENOMEM;
+	}
+	for (uint32_t u = 0; u < n; u++)
+		places[u] = (struct place){
+			.tensor = cell_of(model, u)->tensor,
+			.unit = u,
+			.first = model->cells->segments[cell_of(model, u)->first_segment].first,
+		};
+	if (n)
+		qsort(places, n, sizeof(*places), by_place);
+	for (size_t i = 0; i < n; i++)
+		placing->units[i] = places[i].unit;
+	free(places);
+	return 0;
+}
+
+static int add_item(struct tilesched_placing *placing, const struct npuplan_item *tensor,
+		    const struct tilesched_item *of, uint64_t size)
+{
+	struct npuplan_item *item;
+
+	if (npuplan_grow(&placing->items, placing->item_count, sizeof(*placing->items)) ||
+	    npuplan_grow(&placing->of, placing->item_count, sizeof(*placing->of)))
+		return -ENOMEM;
+	item = &placing->items[placing->item_count];
+	*item = *tensor;
+	item->size = size;
+	item->start = UINT32_MAX;
+	item->end = 0;
+	for (uint32_t i = of->first_unit; i < of->first_unit + of->unit_count; i++) {
+		const struct npuplan_live_range *range = &placing->ranges[placing->units[i]];
+
+		item->start = range->start < item->start ? range->start : item->start;
+		item->end = range->end > item->end ? range->end : item->end;
+	}
+	placing->of[placing->item_count++] = *of;
+	return 0;
+}
+
+/* A unit, in as few items as runs of chunks allow: each is a placement of its own. */
+static int add_unit(struct tilesched_placing *placing, const struct npuplan_item *tensor,
+		    uint32_t index)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	const struct npuv_cell *cell = cell_of(model, placing->units[index]);
+	const struct npuv_segment *chunks = &model->cells->segments[cell->first_segment];
+	struct tilesched_item item = { .first_unit = index, .unit_count = 1 };
+	int err = 0;
+
+	while (item.first_chunk < cell->segment_count && !err) {
+		const struct npuv_segment *first = &chunks[item.first_chunk];
+
+		tilesched_even_chunks(first, cell->segment_count - item.first_chunk, &item.run,
+				      &item.runs);
+		err = add_item(placing, tensor, &item, first->length * item.run * item.runs);
+		item.first_chunk += item.run * item.runs;
+	}
+	return err;
+}
+
+/* Units of equal size, one chunk each, one after another in the tensor. */
+static bool is_even(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	const struct npuv_cell *cell = cell_of(model, placing->units[first]);
+	struct npuv_segment at = model->cells->segments[cell->first_segment];
+
+	for (uint32_t i = first; i < first + count; i++, at.first += at.length) {
+		const struct npuv_segment *segment;
+
+		cell = cell_of(model, placing->units[i]);
+		segment = &model->cells->segments[cell->first_segment];
+		if (cell->segment_count != 1 || segment->first != at.first ||
+		    segment->length != at.length)
+			return false;
+	}
+	return true;
+}
+
+/* Is each unit begun after the end of all that are @slots and more before it? */
+static bool ring_holds(const struct tilesched_placing *placing, uint32_t first, uint32_t count,
+		       uint32_t slots)
+{
+	uint32_t end = 0;
+
+	for (uint32_t i = first + slots; i < first + count; i++) {
+		const struct npuplan_live_range *old = &placing->ranges[placing->units[i - slots]];
+
+		end = old->end > end ? old->end : end;
+		if (placing->ranges[placing->units[i]].start <= end)
+			return false;
+	}
+	return true;
+}
+
+/* Least slots of a ring that holds a tensor's units; 0: no fewer than there are units. */
+static uint32_t ring_slots(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
+{
+	uint32_t low = 1, high = count;
+
+	if (!count || !is_even(placing, first, count))
+		return 0;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (ring_holds(placing, first, count, middle))
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < count ? low : 0;
+}
+
+static int add_tensor(struct tilesched_placing *placing, const struct npuplan_item *tensor,
+		      uint32_t first, uint32_t count, int form)
+{
+	const struct tilesched_model *model = placing->schedule->model;
+	struct tilesched_item whole = { .first_unit = first, .unit_count = count };
+	int err = 0;
+
+	if (tensor->fixed)
+		return add_item(placing, tensor, &whole, tensor->size);
+	if (form == NPUPLAN_TILESCHED_RINGS)
+		whole.ring = ring_slots(placing, first, count);
+	if (whole.ring)
+		return add_item(placing, tensor, &whole,
+				whole.ring * model->units[placing->units[first]].bytes);
+	for (uint32_t i = first; i < first + count && !err; i++)
+		err = add_unit(placing, tensor, i);
+	return err;
+}
+
+/* Of each tensor that npuplan_make_items() has: alignment, fixed offset. */
+static int make_items(struct tilesched_placing *placing, int form)
+{
+	const struct npuplan_problem *problem = placing->problem;
+	const struct tilesched_model *model = placing->schedule->model;
+	uint32_t first = 0;
+	int err = 0;
+
+	for (uint32_t t = 0; t < problem->item_count && !err; t++) {
+		uint32_t end = first;
+
+		while (end < model->unit_count &&
+		       cell_of(model, placing->units[end])->tensor == problem->items[t].tensor)
+			end++;
+		err = add_tensor(placing, &problem->items[t], first, end - first, form);
+		first = end;
+	}
+	placing->offsets = calloc((size_t)placing->item_count + 1, sizeof(*placing->offsets));
+	return placing->offsets ? err : -ENOMEM;
+}
+
+/* ----------------------------------------------------------------------- addresses */
+
+static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
+{
+	const struct npuplan_problem *problem = placing->problem;
+	const struct npuplan_options *asked = problem->options;
+	struct npuplan_pack_problem pack = {
+		.items = placing->items,
+		.item_count = placing->item_count,
+		.alignment = problem->alignment,
+	};
+	struct npuplan_pack_options options = {
+		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TILESCHED_PACK_WORK,
+		.progress = asked->progress,
+		.context = asked->context,
+	};
+	int err;
+
+	if (problem->deadline) {
+		double left = problem->deadline - npuplan_now();
+
+		/* 0 would be none. */
+		options.deadline_seconds = left > 1e-6 ? left : 1e-6;
+	}
+	err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
+	if (!err && !placing->result.top && placing->item_count)
+		err = npuplan_fail(
+			error, -EINVAL,
+			"fixed offsets collide: two tensors of %s would share bytes that live at once",
+			problem->graph->name);
+	return err;
+}
+
+int tilesched_place(struct tilesched_placing *placing, const struct npuplan_problem *problem,
+		    const struct tilesched_schedule *schedule, int form,
+		    struct npuplan_error *error)
+{
+	int err;
+
+	*placing = (struct tilesched_placing){ .problem = problem, .schedule = schedule };
+	err = find_ranges(placing);
+	if (!err)
+		err = find_bound(placing);
+	if (!err)
+		err = sort_units(placing);
+	if (!err)
+		err = make_items(placing, form);
+	if (err) {
+		npuplan_fail(error, err, "pieces of tensors: %s", strerror(-err));
+	} else {
+		find_least(placing);
+		err = pack(placing, error);
+	}
+	if (err)
+		tilesched_placing_fini(placing);
+	return err;
+}
+
+void tilesched_placing_fini(struct tilesched_placing *placing)
+{
+	free(placing->ranges);
+	free(placing->units);
+	free(placing->items);
+	free(placing->of);
+	free(placing->offsets);
+	*placing = (struct tilesched_placing){ 0 };
+}

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+#include "segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Ways to run a segment of several operators, most useful first. */
+static const struct tilesched_way ways[] = {
+	{ TILESCHED_DEMAND, 1 },  { TILESCHED_REVERSE, 1 }, { TILESCHED_EAGER, 1 },
+	{ TILESCHED_DEMAND, 2 },  { TILESCHED_DEMAND, 4 },  { TILESCHED_DEMAND, 8 },
+	{ TILESCHED_DEMAND, 16 },
+};
+
+/**
+ * struct maker - the table in the making
+ * @layers: per operator, its peak in layer order
+ */
+struct maker {
+	struct tilesched_table *table;
+	struct tilesched_sim *sim;
+	uint64_t *layers;
+	uint64_t work_limit;
+	bool (*over)(void *context, uint64_t work);
+	void *context;
+};
+
+static bool beats(const struct tilesched_cost *a, const struct tilesched_cost *b)
+{
+	return a->peak <= b->peak && tilesched_traffic(a) <= tilesched_traffic(b);
+}
+
+/* Those of one @begin are the last of their end's, from @first on. */
+static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
+		const struct tilesched_segment *found)
+{
+	struct tilesched_segment *list = table->at[end];
+	uint32_t kept = first;
+
+	for (uint32_t i = first; i < table->count[end]; i++)
+		if (beats(&list[i].cost, &found->cost))
+			return 0;
+	for (uint32_t i = first; i < table->count[end]; i++)
+		if (!beats(&found->cost, &list[i].cost))
+			list[kept++] = list[i];
+	table->count[end] = kept;
+	if (npuplan_grow(&table->at[end], kept, sizeof(**table->at)))
+		return -ENOMEM;
+	table->at[end][table->count[end]++] = *found;
+	return 0;
+}
+
+/* Operators of the segment that take from several: only then does the order of asking matter. */
+static bool has_branches(const struct tilesched_model *model, uint32_t begin, uint32_t end)
+{
+	for (uint32_t o = begin; o < end; o++)
+		if (model->ops[o].branches)
+			return true;
+	return false;
+}
+
+static int play_segment(struct maker *m, uint32_t end)
+{
+	const struct tilesched_model *model = m->sim->model;
+	uint32_t begin = m->sim->next, first = m->table->count[end], most = 0;
+	struct tilesched_segment found = { .begin = begin };
+	bool branches = has_branches(model, begin, end);
+	uint64_t limit = 0;
+	int err = 0;
+
+	for (uint32_t o = begin; o < end; o++) {
+		most = model->ops[o].count > most ? model->ops[o].count : most;
+		limit = m->layers[o] > limit ? m->layers[o] : limit;
+	}
+	/* Nothing has less traffic than layer order, so what peaks as high is of no use. */
+	if (!limit--)
+		return 0;
+	for (size_t w = 0; w < sizeof(ways) / sizeof(ways[0]) && !err; w++) {
+		if ((ways[w].rule == TILESCHED_REVERSE && !branches) || ways[w].quantum > most)
+			continue;
+		found.way = ways[w];
+		if (tilesched_sim_segment(m->sim, end, found.way, limit, &found.cost))
+			err = keep(m->table, end, first, &found);
+	}
+	return err;
+}
+
+/* Operator by operator: what is always there, and the peaks that all else has to beat. */
+static int play_singles(struct maker *m)
+{
+	struct tilesched_segment found = { .way = { TILESCHED_LAYERS, 1 } };
+	int err = 0;
+
+	tilesched_sim_rewind(m->sim);
+	for (uint32_t o = 0; o < m->table->op_count && !err; o++) {
+		found.begin = o;
+		tilesched_sim_segment(m->sim, o + 1, found.way, UINT64_MAX, &found.cost);
+		m->layers[o] = found.cost.peak;
+		err = keep(m->table, o + 1, m->table->count[o + 1], &found);
+		tilesched_sim_advance(m->sim, o + 1);
+	}
+	return err;
+}
+
+static bool is_over(struct maker *m)
+{
+	return m->sim->work >= m->work_limit || m->over(m->context, m->sim->work);
+}
+
+int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *sim,
+			 uint64_t work_limit, bool (*over)(void *context, uint64_t work),
+			 void *context)
+{
+	uint32_t n = sim->model->op_count;
+	struct maker m = { table, sim, NULL, work_limit, over, context };
+	int err;
+
+	*table = (struct tilesched_table){ .op_count = n };
+	table->at = calloc((size_t)n + 1, sizeof(*table->at));
+	table->count = calloc((size_t)n + 1, sizeof(*table->count));
+	m.layers = calloc((size_t)n + 1, sizeof(*m.layers));
+	err = table->at && table->count && m.layers ? play_singles(&m) : -ENOMEM;
+	sim->work = 0;
+	tilesched_sim_rewind(sim);
+	if (!err && n > 1 && !is_over(&m))
+		err = play_segment(&m, n);
+	for (uint32_t length = 2; length < n && !err && !table->left_out; length++) {
+		tilesched_sim_rewind(sim);
+		for (uint32_t begin = 0; begin + length <= n && !err; begin++) {
+			if (is_over(&m)) {
+				table->left_out = true;
+				break;
+			}
+			err = play_segment(&m, begin + length);
+			tilesched_sim_advance(sim, begin + 1);
+		}
+	}
+	table->work = sim->work;
+	free(m.layers);
+	if (err)
+		tilesched_table_fini(table);
+	return err;
+}
+
+void tilesched_table_fini(struct tilesched_table *table)
+{
+	for (uint32_t e = 0; table->at && e <= table->op_count; e++)
+		free(table->at[e]);
+	free(table->at);
+	free(table->count);
+	*table = (struct tilesched_table){ 0 };
+}
+
+/* ---------------------------------------------------------------------------- paths */
+
+/**
+ * struct node - the best way to have operators [0, e) done
+ * @segments: that it is made of; 0: there is none
+ * @taken: the last one, of table->at[e]
+ */
+struct node {
+	struct tilesched_cost cost;
+	uint32_t segments;
+	uint32_t taken;
+};
+
+/* Less traffic; then the lower peak; then fewer operators that are interleaved. */
+static bool is_better(const struct node *a, const struct node *b)
+{
+	uint64_t left = tilesched_traffic(&a->cost), right = tilesched_traffic(&b->cost);
+
+	if (!b->segments || left != right)
+		return !b->segments || left < right;
+	if (a->cost.peak != b->cost.peak)
+		return a->cost.peak < b->cost.peak;
+	return a->segments > b->segments;
+}
+
+/* NULL: out of memory. */
+static struct node *find_nodes(const struct tilesched_table *table, uint64_t limit)
+{
+	struct node *nodes = calloc((size_t)table->op_count + 1, sizeof(*nodes));
+
+	for (uint32_t e = 1; nodes && e <= table->op_count; e++) {
+		for (uint32_t i = 0; i < table->count[e]; i++) {
+			const struct tilesched_segment *s = &table->at[e][i];
+			const struct node *from = &nodes[s->begin];
+			struct node to = { from->cost, from->segments + 1, i };
+
+			if (s->cost.peak > limit || (s->begin && !from->segments))
+				continue;
+			to.cost.weights += s->cost.weights;
+			to.cost.halos += s->cost.halos;
+			if (s->cost.peak > to.cost.peak)
+				to.cost.peak = s->cost.peak;
+			if (is_better(&to, &nodes[e]))
+				nodes[e] = to;
+		}
+	}
+	return nodes;
+}
+
+int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
+			struct tilesched_path *path)
+{
+	struct node *nodes = find_nodes(table, limit);
+	const struct node *last = nodes ? &nodes[table->op_count] : NULL;
+	uint32_t at = table->op_count;
+
+	*path = (struct tilesched_path){ 0 };
+	if (!nodes || (table->op_count && !last->segments)) {
+		free(nodes);
+		return nodes ? -ENOENT : -ENOMEM;
+	}
+	path->cost = last->cost;
+	path->count = last->segments;
+	path->segments = malloc((size_t)path->count * sizeof(*path->segments) + 1);
+	for (uint32_t i = path->count; i-- > 0 && path->segments;) {
+		path->segments[i] = table->at[at][nodes[at].taken];
+		at = path->segments[i].begin;
+	}
+	free(nodes);
+	return path->segments ? 0 : -ENOMEM;
+}
+
+void tilesched_path_fini(struct tilesched_path *path)
+{
+	free(path->segments);
+	*path = (struct tilesched_path){ 0 };
+}
+
+int tilesched_front(const struct tilesched_table *table, struct tilesched_cost **costs,
+		    uint32_t *count)
+{
+	struct tilesched_cost *list = NULL, swap;
+	uint64_t limit = UINT64_MAX;
+	uint32_t n = 0;
+
+	/* From the least traffic down to the least peak. */
+	for (;;) {
+		struct node *nodes = find_nodes(table, limit);
+		struct tilesched_cost cost;
+		bool found;
+
+		if (!nodes) {
+			free(list);
+			return -ENOMEM;
+		}
+		cost = nodes[table->op_count].cost;
+		found = nodes[table->op_count].segments;
+		free(nodes);
+		if (!found)
+			break;
+		/* No more traffic, and a lower peak: the point before it was none. */
+		if (n && tilesched_traffic(&list[n - 1]) >= tilesched_traffic(&cost))
+			n--;
+		if (npuplan_grow(&list, n, sizeof(*list))) {
+			free(list);
+			return -ENOMEM;
+		}
+		list[n++] = cost;
+		if (!cost.peak)
+			break;
+		limit = cost.peak - 1;
+	}
+	for (uint32_t i = 0; i < n / 2; i++) {
+		swap = list[i];
+		list[i] = list[n - 1 - i];
+		list[n - 1 - i] = swap;
+	}
+	*costs = list;
+	*count = n;
+	return 0;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: MIT
+#include "simulate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * struct run - of a segment
+ * @begin, @end: its operators
+ * @over: the peak is above @limit
+ * @last: operator that ran last
+ */
+struct run {
+	struct tilesched_sim *sim;
+	uint32_t begin;
+	uint32_t end;
+	uint64_t limit;
+	uint64_t fetched;
+	uint64_t halos;
+	uint64_t peak;
+	uint32_t last;
+	bool over;
+};
+
+/* Operators that need each operator, for eager(). */
+static int list_consumers(struct tilesched_sim *sim)
+{
+	const struct tilesched_model *model = sim->model;
+	uint32_t needs = model->steps[model->step_count].first_need;
+	uint32_t *start = calloc((size_t)model->op_count + 3, sizeof(*start));
+	uint32_t *last = malloc((size_t)model->op_count * sizeof(*last) + 1);
+
+	sim->consumer_start = start;
+	sim->consumers = malloc((size_t)needs * sizeof(*sim->consumers) + 1);
+	if (!start || !last || !sim->consumers) {
+		free(last);
+		return -ENOMEM;
+	}
+	/* Once to count, once to fill in: start[o + 1] is where the next of o goes. */
+	for (int pass = 0; pass < 2; pass++) {
+		memset(last, 0xff, (size_t)model->op_count * sizeof(*last) + 1);
+		for (uint32_t o = 0; o < model->op_count; o++) {
+			const struct tilesched_op *op = &model->ops[o];
+			uint32_t end = model->steps[op->first + op->count].first_need;
+
+			for (uint32_t k = model->steps[op->first].first_need; k < end; k++) {
+				uint32_t of = model->needs[k].op;
+
+				if (last[of] == o)
+					continue;
+				last[of] = o;
+				if (pass)
+					sim->consumers[start[of + 1]++] = o;
+				else
+					start[of + 2]++;
+			}
+		}
+		for (uint32_t o = 0; o < model->op_count && !pass; o++)
+			start[o + 2] += start[o + 1];
+	}
+	free(last);
+	return 0;
+}
+
+int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *model,
+		       uint64_t resident)
+{
+	size_t ops = model->op_count;
+
+	*sim = (struct tilesched_sim){ .model = model, .resident = resident };
+	sim->left = malloc((size_t)model->unit_count * sizeof(*sim->left) + 1);
+	sim->done = calloc(ops + 1, sizeof(*sim->done));
+	sim->order = malloc((size_t)model->step_count * sizeof(*sim->order) + 1);
+	sim->ready = calloc(ops / 64 + 1, sizeof(*sim->ready));
+	sim->stack = malloc((ops + 1) * sizeof(*sim->stack));
+	if (!sim->left || !sim->done || !sim->order || !sim->ready || !sim->stack ||
+	    list_consumers(sim)) {
+		tilesched_sim_fini(sim);
+		return -ENOMEM;
+	}
+	tilesched_sim_rewind(sim);
+	return 0;
+}
+
+void tilesched_sim_fini(struct tilesched_sim *sim)
+{
+	free(sim->left);
+	free(sim->done);
+	free(sim->order);
+	free(sim->ready);
+	free(sim->stack);
+	free(sim->consumer_start);
+	free(sim->consumers);
+	*sim = (struct tilesched_sim){ 0 };
+}
+
+void tilesched_sim_rewind(struct tilesched_sim *sim)
+{
+	const struct tilesched_model *model = sim->model;
+
+	sim->next = 0;
+	sim->live = 0;
+	sim->entry = 0;
+	memset(sim->done, 0, (size_t)model->op_count * sizeof(*sim->done));
+	for (uint32_t i = 0; i < model->unit_count; i++) {
+		const struct tilesched_unit *unit = &model->units[i];
+
+		sim->left[i] = unit->reads;
+		if (!unit->at_entry)
+			continue;
+		sim->entry += unit->bytes;
+		sim->live += unit->reads ? unit->bytes : 0;
+	}
+}
+
+/* ----------------------------------------------------------------------- one step */
+
+static void read_units(struct tilesched_sim *sim, uint32_t first, uint32_t end)
+{
+	const struct tilesched_model *model = sim->model;
+
+	for (uint32_t k = first; k < end; k++)
+		if (!--sim->left[model->reads[k]])
+			sim->live -= model->units[model->reads[k]].bytes;
+}
+
+static uint64_t play(struct tilesched_sim *sim, const struct tilesched_step *step)
+{
+	const struct tilesched_model *model = sim->model;
+	uint64_t unread = 0, peak;
+
+	read_units(sim, step->first_read, step->first_late);
+	for (uint32_t k = step->first_write; k < step[1].first_write; k++) {
+		uint32_t unit = model->writes[k];
+
+		sim->live += model->units[unit].bytes;
+		if (!sim->left[unit])
+			unread += model->units[unit].bytes;
+	}
+	peak = sim->live;
+	read_units(sim, step->first_late, step[1].first_read);
+	sim->live -= unread;
+	sim->work +=
+		1 + step[1].first_read - step->first_read + step[1].first_write - step->first_write;
+	return peak;
+}
+
+static void run_step(struct run *run, uint32_t op)
+{
+	struct tilesched_sim *sim = run->sim;
+	const struct tilesched_model *model = sim->model;
+	uint32_t number = model->ops[op].first + sim->done[op];
+	const struct tilesched_step *step = &model->steps[number];
+	uint64_t peak;
+
+	peak = play(sim, step);
+	sim->done[op]++;
+	sim->order[sim->order_count++] = number;
+	if (run->last != op) {
+		run->fetched += model->ops[op].weights;
+		run->halos += step->kept;
+		run->last = op;
+	}
+	if (peak > run->peak)
+		run->peak = peak;
+	run->over |= peak > run->limit;
+}
+
+/* ---------------------------------------------------------------------- by demand */
+
+/* A need of the next @count steps of @op that is not met yet; false if all are. */
+static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
+		  struct tilesched_need *found)
+{
+	struct tilesched_sim *sim = run->sim;
+	const struct tilesched_model *model = sim->model;
+	uint32_t first = model->ops[op].first + sim->done[op];
+
+	for (uint32_t s = first + count; s-- > first;) {
+		uint32_t begin = model->steps[s].first_need, end = model->steps[s + 1].first_need;
+
+		sim->work += end - begin;
+		for (uint32_t k = 0; k < end - begin; k++) {
+			const struct tilesched_need *need =
+				&model->needs[reverse ? end - 1 - k : begin + k];
+
+			if (need->op >= run->begin && sim->done[need->op] < need->count) {
+				*found = *need;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Run @op until @count of its steps are done, and all that these need. */
+static void demand(struct run *run, uint32_t op, uint32_t count, struct tilesched_way way)
+{
+	struct tilesched_sim *sim = run->sim;
+	const struct tilesched_model *model = sim->model;
+	/* Needs are of earlier operators: the stack is never deeper than there are. */
+	uint32_t depth = 0;
+
+	sim->stack[depth++] = (struct tilesched_need){ op, count };
+	while (depth && !run->over) {
+		const struct tilesched_need *top = &sim->stack[depth - 1];
+		uint32_t done = sim->done[top->op], steps;
+		struct tilesched_need need;
+
+		if (done >= top->count) {
+			depth--;
+			continue;
+		}
+		/* Quanta begin at multiples, so that all ways cut an operator alike. */
+		steps = way.quantum - done % way.quantum;
+		if (steps > model->ops[top->op].count - done)
+			steps = model->ops[top->op].count - done;
+		if (unmet(run, top->op, steps, way.rule == TILESCHED_REVERSE, &need)) {
+			sim->stack[depth++] = need;
+			continue;
+		}
+		for (uint32_t i = 0; i < steps && !run->over; i++)
+			run_step(run, top->op);
+	}
+}
+
+/* ------------------------------------------------------------------------- eagerly */
+
+static void set_ready(struct run *run, uint32_t op)
+{
+	struct tilesched_sim *sim = run->sim;
+	struct tilesched_need need;
+	uint64_t bit = 1ull << op % 64;
+	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(run, op, 1, false, &need);
+
+	if (ready)
+		sim->ready[op / 64] |= bit;
+	else
+		sim->ready[op / 64] &= ~bit;
+}
+
+static void eager(struct run *run)
+{
+	struct tilesched_sim *sim = run->sim;
+	uint32_t first = run->begin / 64, words = (run->end - 1) / 64 + 1;
+
+	memset(sim->ready + first, 0, (words - first) * sizeof(*sim->ready));
+	for (uint32_t o = run->begin; o < run->end; o++)
+		set_ready(run, o);
+	while (!run->over) {
+		uint32_t w = words, op;
+
+		while (w > first && !sim->ready[w - 1])
+			w--;
+		if (w == first)
+			return;
+		op = 64 * w - 1 - (uint32_t)__builtin_clzll(sim->ready[w - 1]);
+		run_step(run, op);
+		set_ready(run, op);
+		for (uint32_t k = sim->consumer_start[op]; k < sim->consumer_start[op + 1]; k++)
+			if (sim->consumers[k] < run->end)
+				set_ready(run, sim->consumers[k]);
+	}
+}
+
+/* ------------------------------------------------------------------------ segments */
+
+static void undo(struct tilesched_sim *sim, uint32_t begin, uint32_t end, uint64_t live)
+{
+	const struct tilesched_model *model = sim->model;
+
+	for (uint32_t i = 0; i < sim->order_count; i++) {
+		const struct tilesched_step *step = &model->steps[sim->order[i]];
+
+		for (uint32_t k = step->first_read; k < step[1].first_read; k++)
+			sim->left[model->reads[k]]++;
+	}
+	memset(sim->done + begin, 0, (end - begin) * sizeof(*sim->done));
+	sim->live = live;
+}
+
+bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
+			   uint64_t limit, struct tilesched_cost *cost)
+{
+	const struct tilesched_model *model = sim->model;
+	struct run run = {
+		.sim = sim,
+		.begin = sim->next,
+		.end = end,
+		.limit = limit,
+		.peak = sim->next ? sim->live : sim->entry,
+		.last = NPUMEM_NONE,
+	};
+	uint64_t live = sim->live, weights = 0;
+
+	run.over = run.peak > limit;
+	sim->order_count = 0;
+	if (way.rule == TILESCHED_EAGER) {
+		eager(&run);
+	} else if (way.rule == TILESCHED_LAYERS) {
+		for (uint32_t o = run.begin; o < end; o++)
+			for (uint32_t s = 0; s < model->ops[o].count && !run.over; s++)
+				run_step(&run, o);
+	} else {
+		/* Later operators ask first; what they leave over, earlier ones do. */
+		for (uint32_t o = end; o-- > run.begin && !run.over;)
+			demand(&run, o, model->ops[o].count, way);
+	}
+	undo(sim, run.begin, end, live);
+	for (uint32_t o = run.begin; o < end; o++)
+		weights += model->ops[o].weights;
+	cost->peak = run.peak;
+	cost->halos = run.halos;
+	cost->weights = weights <= sim->resident ? weights : run.fetched;
+	return !run.over;
+}
+
+void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end)
+{
+	const struct tilesched_model *model = sim->model;
+
+	for (; sim->next < end; sim->next++) {
+		const struct tilesched_op *op = &model->ops[sim->next];
+
+		for (uint32_t s = op->first; s < op->first + op->count; s++)
+			play(sim, &model->steps[s]);
+		sim->done[sim->next] = op->count;
+	}
+}
