@@ -4,6 +4,7 @@
  * a 32-bit little-endian word (what a hostile client and a wrong daemon hand the
  * driver). Whatever is accepted must run: in the plan's order every step goes.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,19 +23,22 @@ static void check_refusal(int err, const struct npuv_log *log)
 
 static void check_ranges(const struct npuv_plan *plan, uint32_t position)
 {
-	const struct npumem_step *step =
-		npuv_step(plan->graph, npuv_position(plan, position)->index);
-	uint32_t a;
+	bool transfer = npuv_position(plan, position)->kind != NPUMEM_POSITION_STEP;
+	const struct npumem_step *step = npuv_step(plan->graph, npuv_step_at(plan, position));
+	uint32_t first = transfer ? 0 : step->first_access, a;
 
-	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+	for (a = first; a < first + step->access_count; a++) {
 		struct npuv_range range;
 		struct npuv_walk walk;
 
 		npuv_walk_begin(&walk, plan, position, a);
 		while (npuv_walk_next(&walk, &range)) {
-			uint64_t end = range.external == NPUMEM_NONE ?
-					       plan->info->arena_size :
-					       npuv_tensor(plan->graph, range.external)->size;
+			uint64_t end = plan->info->arena_size;
+
+			if (range.external == NPUV_HOST)
+				end = plan->info->host_size;
+			else if (range.external != NPUMEM_NONE)
+				end = npuv_tensor(plan->graph, range.external)->size;
 
 			if (range.arena + range.length > end)
 				abort();

@@ -22,6 +22,7 @@ static const char *judge_instances(struct oracle *o)
 		const struct npumem_plan_block *p = instance_at(o, i);
 		bool seen[ORACLE_STEPS] = { 0 };
 		const struct npumem_block *block;
+		uint32_t steps = 0;
 
 		if (p->block >= b->blocks.count || p->first_position != positions ||
 		    p->first_entry != entries || p->pad ||
@@ -29,17 +30,28 @@ static const char *judge_instances(struct oracle *o)
 		    p->entry_count > b->entries.count - entries)
 			return "instances";
 		block = build_block_at(b, p->block);
-		if (p->position_count != block->step_count)
-			return "schedule";
 		for (k = 0; k < p->position_count; k++) {
-			uint32_t step = build_position_at(b, positions + k)->index;
+			const struct npumem_position *at = build_position_at(b, positions + k);
+			uint32_t step = at->index;
 
+			o->instance_of[positions + k] = (unsigned char)i;
+			if (at->kind != NPUMEM_POSITION_STEP) {
+				o->moving = true;
+				if (!o->flat || at->kind > NPUMEM_POSITION_STORE)
+					return "schedule";
+				continue;
+			}
+			if (at->placement != NPUMEM_NONE || at->pad || at->first || at->length ||
+			    at->host_offset)
+				return "schedule";
+			steps++;
 			if (step < block->first_step ||
 			    step >= block->first_step + block->step_count || seen[step])
 				return "schedule";
 			seen[step] = true;
-			o->instance_of[positions + k] = (unsigned char)i;
 		}
+		if (steps != block->step_count)
+			return "schedule";
 		o->first[i] = (unsigned char)(k ? positions : b->positions.count + i);
 		o->last[i] = (unsigned char)(k ? positions + k - 1 : o->first[i]);
 		positions += k;
@@ -203,7 +215,7 @@ static const char *judge_entries(struct oracle *o, uint32_t instance)
 			const struct oracle_home *h = &o->home[t][i][0];
 
 			/* Without records: what is valid lies where it is placed. */
-			if (o->flat && oracle_starts(o, t, i) &&
+			if (o->flat && oracle_starts(o, t, i) && !oracle_hosted(o, t) &&
 			    (oracle_external(o, t) || h->holders))
 				o->entered[0][t][i] = true;
 			if (oracle_external(o, t) && oracle_constant(o, t))
@@ -218,7 +230,7 @@ static const char *judge_entries(struct oracle *o, uint32_t instance)
 static bool defined(const struct oracle *o, uint32_t instance, uint32_t t, uint32_t byte)
 {
 	return o->last_version[instance_at(o, instance)->block][t][byte] ||
-	       o->entered[instance][t][byte] || oracle_constant(o, t);
+	       o->entered[instance][t][byte] || oracle_constant(o, t) || oracle_hosted(o, t);
 }
 
 static const char *need(struct oracle *o, uint32_t instance, uint32_t t, uint32_t byte)
@@ -404,6 +416,12 @@ static void begin_anyhow(struct oracle *o, uint32_t instance)
 				o->tags[t][i][0] = ++o->next_tag;
 				continue;
 			}
+			if (oracle_hosted(o, t)) {
+				o->tags[t][i][0] = ++o->next_tag;
+				if (o->host_at[t][i] >= 0)
+					o->memory[ORACLE_HOST_AT + o->host_at[t][i]] = o->next_tag;
+				continue;
+			}
 			if (!o->entered[instance][t][i])
 				continue;
 			oracle_address(o, t, i, o->first[instance], &at);
@@ -424,8 +442,7 @@ static const char *check_needed(const struct oracle *o)
 		for (i = 0; i < build_tensor_at(o->b, t)->size; i++) {
 			if (!o->needed[o->instance][t][i] || oracle_constant(o, t))
 				continue;
-			if (!oracle_address(o, t, i, o->last[o->instance], &at) ||
-			    o->memory[at] != oracle_value(o, t, i))
+			if (!oracle_final(o, t, i, &at) || o->memory[at] != oracle_value(o, t, i))
 				return "overwritten before the end";
 		}
 	}
@@ -439,7 +456,7 @@ static const char *judge_instance(struct oracle *o, uint32_t instance)
 	uint32_t i;
 
 	need_cells(o, instance);
-	flaw = judge_lives(o, instance);
+	flaw = o->moving ? oracle_transfers(o) : judge_lives(o, instance);
 	if (flaw)
 		return flaw;
 	begin_anyhow(o, instance);
@@ -465,7 +482,19 @@ const char *oracle_plan(struct oracle *o)
 	memset(o->placed, 0, sizeof(o->placed));
 	memset(o->entered, 0, sizeof(o->entered));
 	memset(o->needed, 0, sizeof(o->needed));
+	memset(o->stored, 0, sizeof(o->stored));
+	o->moving = false;
 	flaw = judge_instances(o);
+	if (!flaw && b->info.host_size && !o->moving)
+		return "host memory";
+	for (i = 0; !flaw && i < b->tensors.count; i++) {
+		if (!(build_tensor_at(b, i)->flags & NPUMEM_TENSOR_HOST))
+			continue;
+		if (!o->flat ||
+		    build_tensor_at(b, i)->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+			return "host";
+		o->moving = true;
+	}
 	if (!flaw)
 		flaw = judge_edges(o);
 	for (i = 0; !flaw && i < b->placements.count; i++)

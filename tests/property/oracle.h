@@ -31,8 +31,10 @@
 #define ORACLE_EDGES	 64 /* of a plan */
 #define ORACLE_POSITIONS 96
 #define ORACLE_ARENA	 2048
-/* External tensors lie beyond the arena. */
-#define ORACLE_MEMORY	 (ORACLE_ARENA + ORACLE_TENSORS * ORACLE_BYTES)
+#define ORACLE_HOST	 2048
+/* External tensors lie beyond the arena, and host memory beyond them. */
+#define ORACLE_HOST_AT	 (ORACLE_ARENA + ORACLE_TENSORS * ORACLE_BYTES)
+#define ORACLE_MEMORY	 (ORACLE_HOST_AT + ORACLE_HOST)
 
 /** struct oracle_home - where a byte lies at a position */
 struct oracle_home {
@@ -63,6 +65,13 @@ struct oracle {
 	unsigned char instance_of[ORACLE_POSITIONS];
 	struct oracle_home home[ORACLE_TENSORS][ORACLE_BYTES][ORACLE_POSITIONS];
 	bool placed[ORACLE_TENSORS];
+	/* There are transfers, or tensors that begin in host memory. */
+	bool moving;
+	/* Where a byte's copy is, -1 for none; the version that a transfer moves. */
+	short host_at[ORACLE_TENSORS][ORACLE_BYTES];
+	unsigned char moved[ORACLE_POSITIONS][ORACLE_BYTES];
+	/* Bytes of outputs that end in host memory. */
+	bool stored[ORACLE_TENSORS][ORACLE_BYTES];
 	/* Entry states, and the bytes that must outlive the instance. */
 	bool entered[ORACLE_INSTANCES][ORACLE_TENSORS][ORACLE_BYTES];
 	bool needed[ORACLE_INSTANCES][ORACLE_TENSORS][ORACLE_BYTES];
@@ -84,7 +93,7 @@ const char *oracle_plan(struct oracle *o);
  * before left, if again.
  */
 void oracle_begin(struct oracle *o, bool again);
-/* A step of the current instance, in any order. */
+/* A step of the current instance, or a transfer, in any order. */
 const char *oracle_step(struct oracle *o, unsigned int position);
 /* An edge of the plan, after all steps of the current instance. */
 const char *oracle_cross(struct oracle *o, unsigned int edge);

@@ -89,6 +89,9 @@ static const char *judge_alias(const struct build *b, const struct npumem_tensor
 {
 	const struct npumem_tensor *of;
 
+	if (t->flags & NPUMEM_TENSOR_HOST && t->kind != NPUMEM_TENSOR_INPUT &&
+	    t->kind != NPUMEM_TENSOR_PARAMETER)
+		return "host";
 	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
 		return t->alias_of != NPUMEM_NONE || t->alias_offset ? "alias" : NULL;
 	if (t->alias_of >= b->tensors.count)

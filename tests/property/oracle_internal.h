@@ -26,4 +26,15 @@ unsigned int oracle_value(const struct oracle *o, uint32_t t, uint32_t byte);
 /* What an edge promises, held against the memory at the current instance's end. */
 const char *oracle_edge(const struct oracle *o, uint32_t edge);
 
+/* oracle_transfer.c */
+
+/* Does it begin in host memory, to be loaded? */
+bool oracle_hosted(const struct oracle *o, uint32_t t);
+/* Transfers, and where every byte is in between. Instead of judge_lives(). */
+const char *oracle_transfers(struct oracle *o);
+/* A transfer is carried out. */
+const char *oracle_move(struct oracle *o, uint32_t position);
+/* Where a byte is at the end of the current instance; false for nowhere. */
+bool oracle_final(const struct oracle *o, uint32_t t, uint32_t byte, unsigned int *at);
+
 #endif /* ORACLE_INTERNAL_H */

@@ -62,7 +62,7 @@ static const char *check_byte(const struct oracle *o, uint32_t t, uint32_t byte)
 		return NULL;
 	if (!oracle_value(o, t, byte))
 		return "needed at the end, but not defined";
-	if (!oracle_address(o, t, byte, o->last[o->instance], &at))
+	if (!oracle_final(o, t, byte, &at))
 		return "needed at the end, but nowhere";
 	if (o->memory[at] != oracle_value(o, t, byte))
 		return "overwritten before the end";
@@ -148,6 +148,11 @@ void oracle_begin(struct oracle *o, bool again)
 			if (kept || !oracle_starts(o, t, i))
 				continue;
 			values[t][i] = ++o->next_tag;
+			if (oracle_hosted(o, t)) {
+				if (o->host_at[t][i] >= 0)
+					o->memory[ORACLE_HOST_AT + o->host_at[t][i]] = values[t][i];
+				continue;
+			}
 			if (oracle_outside(o, t) ||
 			    (!o->entered[0][t][i] && !oracle_external(o, t)))
 				continue;
@@ -244,6 +249,8 @@ const char *oracle_step(struct oracle *o, unsigned int position)
 	const char *flaw;
 	unsigned int at;
 
+	if (build_position_at(b, position)->kind != NPUMEM_POSITION_STEP)
+		return oracle_move(o, position);
 	memset(readers, 0, sizeof(readers));
 	memset(written, 0, sizeof(written));
 	flaw = read_all(o, step, position, readers);

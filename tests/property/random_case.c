@@ -263,12 +263,12 @@ static void place_piece(struct rng *r, struct build *b, uint32_t tensor,
 	}
 }
 
-static void random_plan(struct rng *r, struct build *b)
+/* Some other order, often one that the graph does not allow. */
+static void shuffle(struct rng *r, struct build *b, uint32_t percent)
 {
-	uint32_t t, i, from, to;
+	uint32_t i;
 
-	for (i = 0; i + 1 < b->positions.count && rng_chance(r, 30); i++) {
-		/* Some other order, often one that the graph does not allow. */
+	for (i = 0; i + 1 < b->positions.count && rng_chance(r, percent); i++) {
 		struct npumem_position *p =
 			build_position_at(b, rng_below(r, b->positions.count - 1));
 		struct npumem_position swap = p[0];
@@ -276,6 +276,12 @@ static void random_plan(struct rng *r, struct build *b)
 		p[0] = p[1];
 		p[1] = swap;
 	}
+}
+
+static void random_plan(struct rng *r, struct build *b)
+{
+	uint32_t t, i, from, to;
+
 	for (t = 0; t < b->tensors.count; t++) {
 		struct npumem_tensor *tensor = build_tensor_at(b, t);
 		uint32_t size = (uint32_t)tensor->size;
@@ -373,6 +379,12 @@ void random_case(struct rng *r, struct build *b)
 	random_graph(r, b);
 	decorate(r, b);
 	build_finish(b);
+	if (rng_chance(r, 60)) {
+		shuffle(r, b, 15);
+		random_transfers(r, b);
+		return;
+	}
+	shuffle(r, b, 30);
 	random_plan(r, b);
 }
 
@@ -571,6 +583,10 @@ void mutate_case(struct rng *r, struct build *b)
 {
 	uint32_t i, k;
 
+	if (b->info.host_size && rng_chance(r, 50)) {
+		mutate_transfer(r, b);
+		return;
+	}
 	if (b->blocks.count > 1 && rng_chance(r, 50)) {
 		mutate_flow(r, b);
 		return;

@@ -22,6 +22,10 @@ int rng_chance(struct rng *r, uint32_t percent);
 void random_case(struct rng *r, struct build *b);
 /* Several blocks: branches, loops, unrolled as needed; see random_flow.c. */
 void random_flow(struct rng *r, struct build *b);
+/* A plan with transfers for a graph of one block, whose schedule is there; see random_transfer.c. */
+void random_transfers(struct rng *r, struct build *b);
+/* Change some field of a transfer, or of what begins in host memory. */
+void mutate_transfer(struct rng *r, struct build *b);
 /* Any region of a tensor: all, a range, or strided in one to three dimensions. */
 struct npumem_region random_region(struct rng *r, uint32_t size);
 /* Lowest or some address apart from the placements alive at the same time. */
