@@ -22,7 +22,7 @@ void npuplan_banked_free(struct npuplan_banked *banked)
 
 /**
  * struct dividing - depth first: each stay to the one bank, then to the other
- * @order: of the stays: most touched, then largest, first
+ * @order: of the stays, by @rule
  * @rest: per place in @order: bytes accessed from there on
  * @load: per bank and position: bytes
  * @next: bank to try, per place in @order
@@ -44,6 +44,7 @@ struct dividing {
 	uint64_t bound;
 	uint64_t work;
 	uint64_t work_limit;
+	int rule;
 	bool found;
 	bool unknown; /* a packing was given up: nothing is proved any more */
 	int err;
@@ -54,17 +55,36 @@ static uint64_t value(const struct cosma_banking_stay *stay)
 	return (uint64_t)stay->touches * stay->size;
 }
 
-static int by_touches(const void *a, const void *b, void *context)
-{
-	const struct cosma_banking *banking = ((const struct dividing *)context)->banking;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	const struct cosma_banking_stay *x = &banking->stays[i], *y = &banking->stays[j];
+/* Orders to try: what is touched most; most while it takes room; the largest. */
+enum order { BY_TOUCHES, BY_RATE, BY_SIZE, ORDERS };
 
-	if (x->touches != y->touches)
-		return x->touches > y->touches ? -1 : 1;
-	if (x->size != y->size)
-		return x->size > y->size ? -1 : 1;
-	return i < j ? -1 : i > j;
+/* Less than 0: @x is first. */
+static int compare(const struct cosma_banking_stay *x, const struct cosma_banking_stay *y,
+		   enum order order)
+{
+	uint64_t left = x->touches, right = y->touches;
+
+	if (order == BY_RATE) {
+		left *= (uint64_t)y->to - y->from + 1;
+		right *= (uint64_t)x->to - x->from + 1;
+	} else if (order == BY_SIZE) {
+		left = x->size;
+		right = y->size;
+	}
+	if (left == right) {
+		left = x->size;
+		right = y->size;
+	}
+	return left > right ? -1 : left < right;
+}
+
+static int by_order(const void *a, const void *b, void *context)
+{
+	const struct dividing *d = context;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	int order = compare(&d->banking->stays[i], &d->banking->stays[j], d->rule);
+
+	return order ? order : i < j ? -1 : i > j;
 }
 
 static bool put(struct dividing *d, uint32_t i, uint8_t bank)
@@ -188,12 +208,21 @@ static int dividing_init(struct dividing *d)
 	if (!d->items || !d->places || !d->order || !d->rest || !d->next || !d->bank ||
 	    !d->offsets || !d->load[0] || !d->load[1])
 		return -ENOMEM;
+	return cosma_banking_bound(banking, &d->bound);
+}
+
+static void sort(struct dividing *d)
+{
+	const struct cosma_banking *banking = d->banking;
+
 	for (uint32_t i = 0; i < banking->count; i++)
 		d->order[i] = i;
-	qsort_r(d->order, banking->count, sizeof(*d->order), by_touches, d);
+	qsort_r(d->order, banking->count, sizeof(*d->order), by_order, d);
 	for (uint32_t k = banking->count; k-- > 0;)
 		d->rest[k] = d->rest[k + 1] + value(&banking->stays[d->order[k]]);
-	return cosma_banking_bound(banking, &d->bound);
+	for (int b = 0; b < NPUPLAN_BANKS; b++)
+		memset(d->load[b], 0, (size_t)banking->positions * sizeof(*d->load[b]));
+	d->next[0] = 0;
 }
 
 static void dividing_fini(struct dividing *d)
@@ -216,18 +245,21 @@ int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit
 		.banking = banking,
 		.best_bank = bank,
 		.best_offsets = offsets,
-		.work_limit = work_limit,
 	};
 	int err = dividing_init(&d);
+	bool all = false;
 
-	if (!err) {
+	for (d.rule = 0; d.rule < ORDERS && !err && !all; d.rule++) {
+		d.work_limit = work_limit / ORDERS * (uint64_t)(d.rule + 1);
+		sort(&d);
 		divide(&d);
 		err = d.err;
+		/* Everything was looked at, or nothing can be better. */
+		all = (d.found && d.best >= d.bound) || d.work < d.work_limit;
 	}
 	*accessed = d.best;
 	*work = d.work;
-	/* Everything was looked at; or nothing can be better. */
-	*optimal = !err && ((d.found && d.best >= d.bound) || (d.work < work_limit && !d.unknown));
+	*optimal = !err && ((d.found && d.best >= d.bound) || (all && !d.unknown));
 	dividing_fini(&d);
 	return err ? err : d.found ? 0 : -ENOENT;
 }
