@@ -152,7 +152,7 @@ static void test_round_trip_of_pieces(void **state)
 	struct npuplan_graph *graph = model(1);
 	struct npuplan_plan *plan = planned(graph);
 	struct npumem_placement *p = plan->placements;
-	struct npumem_position *positions = calloc(5, sizeof(*positions));
+	struct npumem_position *positions = calloc(NPUMEM_POSITION_STORE + 1, sizeof(*positions));
 	char *text;
 
 	/* Rows 1 and 2: 4 bytes from byte 2. */
@@ -168,7 +168,7 @@ static void test_round_trip_of_pieces(void **state)
 	p[2].region.offset = 1;
 	p[2].region.length = 3;
 	memcpy(positions, plan->positions, sizeof(*positions));
-	for (uint32_t kind = 1; kind < 5; kind++)
+	for (uint32_t kind = 1; kind <= NPUMEM_POSITION_STORE; kind++)
 		positions[kind] = (struct npumem_position){
 			.kind = kind,
 			.index = 1,
@@ -179,8 +179,8 @@ static void test_round_trip_of_pieces(void **state)
 		};
 	free(plan->positions);
 	plan->positions = positions;
-	plan->position_count = 5;
-	plan->blocks[0].position_count = 5;
+	plan->position_count = NPUMEM_POSITION_STORE + 1;
+	plan->blocks[0].position_count = plan->position_count;
 	plan->info.host_size = 68;
 	plan->info.spill_bytes = 4;
 	text = json_of(graph, plan);
@@ -190,6 +190,7 @@ static void test_round_trip_of_pieces(void **state)
 	assert_non_null(strstr(
 		text,
 		"{\"spill\":101,\"placement\":1,\"first\":2,\"length\":4,\"host_offset\":64}"));
+	assert_non_null(strstr(text, "{\"store\":101,\"placement\":1,"));
 	free(text);
 	round_trip(graph, plan);
 	npuplan_plan_free(plan);
@@ -201,7 +202,8 @@ static void test_transfer_defaults(void **state)
 {
 	static const char text[] =
 		"{\"graph\":\"model\",\"arena\":16,"
-		"\"schedule\":[{\"op\":1000},{\"spill\":101},{\"fill\":101},{\"spill\":102},{\"op\":1001}],"
+		"\"schedule\":[{\"op\":1000},{\"spill\":101},{\"fill\":101},{\"store\":102},{\"op\":1001},"
+		"{\"drop\":101,\"first\":2}],"
 		"\"placements\":[{\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1},"
 		"{\"tensor\":101,\"offset\":0,\"from\":2,\"to\":4},"
 		"{\"tensor\":102,\"offset\":8,\"from\":3,\"to\":4}]}";
@@ -214,7 +216,13 @@ static void test_transfer_defaults(void **state)
 	assert_int_equal(plan->positions[1].length, 8);
 	assert_int_equal(plan->positions[2].placement, 1);
 	assert_int_equal(plan->positions[2].host_offset, 0);
+	assert_int_equal(plan->positions[3].kind, NPUMEM_POSITION_STORE);
 	assert_int_equal(plan->positions[3].host_offset, 64);
+	assert_int_equal(plan->positions[5].kind, NPUMEM_POSITION_DROP);
+	assert_int_equal(plan->positions[5].placement, NPUMEM_NONE);
+	assert_int_equal(plan->positions[5].first, 2);
+	assert_int_equal(plan->positions[5].length, 6);
+	assert_int_equal(plan->positions[5].host_offset, 0);
 	assert_int_equal(plan->info.host_size, 72);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_UNKNOWN);
 	assert_int_equal(plan->info.alignment, 1);

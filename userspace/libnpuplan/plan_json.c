@@ -6,7 +6,8 @@
 #include "shape.h"
 
 const char *const npuplan_status_names[4] = { "unknown", "feasible", "optimal", "infeasible" };
-const char *const npuplan_transfer_names[5] = { NULL, "load", "spill", "fill", "drop" };
+const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
+									"fill", "drop", "store" };
 
 static int by_id(const void *left, const void *right)
 {

@@ -32,7 +32,7 @@ uint32_t npuplan_ids_step(const struct npuplan_ids *ids, int64_t op, uint32_t ti
 
 /* Names of enum npumem_plan_status and npumem_position_kind, by value. */
 extern const char *const npuplan_status_names[4];
-extern const char *const npuplan_transfer_names[5];
+extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];
 
 /* {"offset", "length", "count": [3], "stride": [3]} */
 json_t *npuplan_json_region(const struct npumem_region *region);

@@ -119,12 +119,14 @@ static int read_transfer(struct plan_json_reader *r, const json_t *entry, uint32
 	err = plan_json_get(r, entry, "length", false, INT64_MAX, &length);
 	if (err)
 		return err;
-	host = r->host[position->index];
+	/* What is dropped goes nowhere. */
+	host = kind == NPUMEM_POSITION_DROP ? 0 : r->host[position->index];
 	if (host == UINT64_MAX) {
 		host = (r->plan->info.host_size + HOST_SLOT_ALIGN - 1) & -(uint64_t)HOST_SLOT_ALIGN;
 		r->host[position->index] = host;
 	}
-	host += first;
+	if (kind != NPUMEM_POSITION_DROP)
+		host += first;
 	err = plan_json_get(r, entry, "host_offset", false, INT64_MAX, &host);
 	if (err)
 		return err;
@@ -133,7 +135,7 @@ static int read_transfer(struct plan_json_reader *r, const json_t *entry, uint32
 	position->host_offset = host;
 	if (__builtin_add_overflow(host, length, &end) || end > INT64_MAX)
 		return plan_json_fail(r, -EINVAL, "host_offset", "beyond 2^63 bytes");
-	if (r->plan->info.host_size < end)
+	if (kind != NPUMEM_POSITION_DROP && r->plan->info.host_size < end)
 		r->plan->info.host_size = end;
 	return 0;
 }
@@ -151,7 +153,7 @@ static int read_schedule(struct plan_json_reader *r, const json_t *list)
 		r->host[i] = UINT64_MAX;
 	for (size_t i = 0; i < count && !err; i++) {
 		const json_t *entry = json_array_get(list, i);
-		uint32_t kind = NPUMEM_POSITION_DROP;
+		uint32_t kind = NPUMEM_POSITION_STORE;
 
 		snprintf(r->path, sizeof(r->path), "schedule[%zu]", i);
 		while (kind && !json_object_get(entry, npuplan_transfer_names[kind]))

@@ -211,7 +211,7 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_pla
 		const struct npumem_position *position = &plan->positions[i];
 		bool step = position->kind == NPUMEM_POSITION_STEP;
 
-		if (position->kind > NPUMEM_POSITION_DROP ||
+		if (position->kind > NPUMEM_POSITION_STORE ||
 		    position->index >= (step ? graph->step_count : graph->tensor_count))
 			return npuplan_fail(error, -EINVAL, "schedule[%u] does not fit graph %s", i,
 					    graph->name);

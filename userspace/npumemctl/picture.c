@@ -57,16 +57,18 @@ static int visit(const struct npuplan_graph *graph, const struct npuplan_plan *p
 			if (position->kind == NPUMEM_POSITION_DROP)
 				continue;
 			if (uses)
-				uses[cursor[position->index]] =
-					(struct use){ { position->first,
-							position->length,
-							{ 1, 1, 1 },
-							0,
-							{ 0 } },
-						      p,
-						      position->kind == NPUMEM_POSITION_SPILL ?
-							      NPUMEM_ACCESS_READ :
-							      NPUMEM_ACCESS_WRITE };
+				uses[cursor[position->index]] = (struct use){
+					{ position->first,
+					  position->length,
+					  { 1, 1, 1 },
+					  0,
+					  { 0 } },
+					p,
+					position->kind == NPUMEM_POSITION_SPILL ||
+							position->kind == NPUMEM_POSITION_STORE ?
+						NPUMEM_ACCESS_READ :
+						NPUMEM_ACCESS_WRITE
+				};
 			cursor[position->index]++;
 			continue;
 		}
