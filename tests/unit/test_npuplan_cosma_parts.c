@@ -7,6 +7,7 @@
 #include "cosma/critical.h"
 #include "cosma/cuts.h"
 #include "cosma/evict.h"
+#include "cosma/grid.h"
 #include "cosma/nogoods.h"
 #include "cosma/windows.h"
 
@@ -414,14 +415,150 @@ static void test_closure(void **state)
 	npuplan_graph_free(graph);
 }
 
+/*
+ * An operator that waits for its only user: relu and pad of a branch. Not if what it
+ * makes is smaller than what it takes, if its user makes less than it takes, or if
+ * somebody else uses it, too.
+ */
+static void test_follower(void **state)
+{
+	for (int i = 0; i < 4; i++) {
+		struct npuplan_graph *graph = npuplan_graph_new("branch");
+		uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+		uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, i == 1 ? 7 : 8);
+		uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, i == 2 ? 7 : 9);
+		struct cosma_model model;
+		bool follows = !i;
+
+		build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, a);
+		build_op(graph, "pad", a, NPUMEM_NONE, NPUMEM_NONE, b);
+		build_op(graph, "conv", b, in, i == 3 ? a : NPUMEM_NONE,
+			 build_tensor(graph, "c", NPUMEM_TENSOR_OUTPUT, 2));
+		model_of(&model, graph);
+		assert_int_equal(model.follower[0], follows ? 1 : NPUMEM_NONE);
+		assert_int_equal(model.leader[1], follows ? 0 : NPUMEM_NONE);
+		assert_int_equal(model.follower[1], NPUMEM_NONE);
+		cosma_model_fini(&model);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* Along a path that gets wider first, a tensor's place is taken where it is narrow. */
+static void test_closing(void **state)
+{
+	for (int i = 0; i < 2; i++) {
+		struct npuplan_graph *graph = npuplan_graph_new("chain");
+		uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+		uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 12);
+		uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, i ? 3 : 6);
+		uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 5);
+		struct cosma_model model;
+
+		build_op(graph, "wide", in, NPUMEM_NONE, NPUMEM_NONE, a);
+		build_op(graph, "b", a, NPUMEM_NONE, NPUMEM_NONE, b);
+		build_op(graph, "c", a, b, NPUMEM_NONE, c);
+		build_op(graph, "end", c, NPUMEM_NONE, NPUMEM_NONE,
+			 build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1));
+		model_of(&model, graph);
+		/* "c" ends both: what it makes is smaller than each of in, a. */
+		assert_int_equal(model.closing[0], 2);
+		assert_int_equal(model.closing[1], 2);
+		/* If b is smaller than c, only what comes behind takes its place. */
+		assert_int_equal(model.closing[2], i ? 3 : 2);
+		cosma_model_fini(&model);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* Refuted is what the packing core proves infeasible, at any addresses. */
+static void test_grid(void **state)
+{
+	uint64_t random = 20261121;
+	int refuted_count = 0;
+
+	for (int i = 0; i < 1500; i++) {
+		uint32_t count = 3 + next_random(&random) % 9;
+		uint64_t capacity = 6 + next_random(&random) % 8, offsets[12], work = 0;
+		bool same = next_random(&random) % 2, refuted;
+		struct cosma_grid_item items[12];
+		struct npuplan_item packed[12];
+		struct npuplan_pack_problem problem = {
+			.items = packed,
+			.item_count = count,
+			.capacity = same ? 10 * capacity + next_random(&random) % 10 : capacity,
+		};
+		struct npuplan_pack_options options = { 0 };
+		struct npuplan_pack_result result;
+
+		for (uint32_t k = 0; k < count; k++) {
+			uint32_t from = next_random(&random) % 8;
+
+			items[k] = (struct cosma_grid_item){
+				.size = (1 + next_random(&random) % 4) * (same ? 10 : 1),
+				.from = from,
+				.to = from + next_random(&random) % 4,
+			};
+			/* One unit for all. */
+			if (!k)
+				items[k].size = same ? 10 : 1;
+			packed[k] = (struct npuplan_item){
+				.size = (uint64_t)items[k].size,
+				.align = 1,
+				.start = items[k].from,
+				.end = items[k].to,
+			};
+		}
+		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
+		assert_int_equal(cosma_grid_refute(items, count, (int64_t)problem.capacity, 1000000,
+						   &work, &refuted),
+				 0);
+		if (refuted)
+			assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
+		refuted_count += refuted;
+	}
+	assert_in_range(refuted_count, 100, 1400);
+}
+
+/*
+ * A cell, again and again: six small tensors become a large one, and the large one of
+ * the cell before goes. Where both and the small ones fill the budget there are three
+ * slots, and each time what is behind the next cell has to be at an end: two cells fit
+ * in a row, three do not. Sizes of NASNet-A's normal cells, in its default order.
+ */
+static void test_grid_cells(void **state)
+{
+	static const struct cosma_grid_item cell[] = {
+		{ 60, 0, 44 },	{ 60, 1, 2 },	{ 10, 2, 43 },	{ 60, 3, 4 },	{ 10, 4, 42 },
+		{ 10, 17, 43 }, { 10, 30, 43 }, { 10, 32, 43 }, { 10, 35, 43 }, { 10, 42, 43 },
+	};
+
+	for (uint32_t cells = 1; cells <= 3; cells++) {
+		struct cosma_grid_item items[31];
+		uint32_t count = 0;
+		uint64_t work = 0;
+		bool refuted;
+
+		for (uint32_t i = 0; i < cells * 10; i++) {
+			items[count] = cell[i % 10];
+			items[count].from += i / 10 * 43;
+			items[count++].to += i / 10 * 43;
+		}
+		items[count++] = (struct cosma_grid_item){ 60, cells * 43, cells * 43 };
+		assert_int_equal(cosma_grid_refute(items, count, 189, 1000000, &work, &refuted), 0);
+		assert_int_equal(refuted, cells == 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cover),	 cmocka_unit_test(test_cover_many),
-		cmocka_unit_test(test_cuts),	 cmocka_unit_test(test_part),
-		cmocka_unit_test(test_critical), cmocka_unit_test(test_evict),
-		cmocka_unit_test(test_nogoods),	 cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_closure),
+		cmocka_unit_test(test_cover),	   cmocka_unit_test(test_cover_many),
+		cmocka_unit_test(test_cuts),	   cmocka_unit_test(test_part),
+		cmocka_unit_test(test_critical),   cmocka_unit_test(test_evict),
+		cmocka_unit_test(test_nogoods),	   cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_closure),	   cmocka_unit_test(test_follower),
+		cmocka_unit_test(test_closing),	   cmocka_unit_test(test_grid),
+		cmocka_unit_test(test_grid_cells),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

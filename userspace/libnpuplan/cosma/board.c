@@ -194,3 +194,35 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 				board->ready[board->ready_count++] = next;
 		}
 }
+
+uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank)
+{
+	uint32_t best = NPUMEM_NONE;
+
+	for (uint32_t i = 0; i < board->ready_count; i++) {
+		uint32_t v = board->ready[i], leader = board->model->leader[v];
+
+		if (rank && (best == NPUMEM_NONE || rank[v] < rank[best]))
+			best = v;
+		if (!rank && leader != NPUMEM_NONE && cosma_bit(board->executed, leader))
+			best = v;
+	}
+	return best;
+}
+
+bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t *end)
+{
+	const struct cosma_model *model = board->model;
+
+	for (uint32_t next; next = model->follower[v], next != NPUMEM_NONE; v = next)
+		for
+			cosma_each(k, model->before, next)
+			{
+				uint32_t u = model->before.item[k];
+
+				if (u != v && !cosma_bit(board->executed, u))
+					return false;
+			}
+	*end = v;
+	return true;
+}

@@ -16,6 +16,9 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 	const struct cosma_model *model = board->model;
 	int64_t born = 0, dying = 0;
 
+	/* Right before its follower is as good. */
+	if (model->follower[v] != NPUMEM_NONE)
+		return false;
 	for
 		cosma_each(k, model->inputs,
 			   v) if (!cosma_bit(board->on, model->inputs.item[k])) return false;
@@ -46,45 +49,38 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 
 /**
  * struct block - operators up to one that uses a tensor last
- * @op: ascending, so in a topological order
+ * @op: ascending, so in a topological order; the last one has all others as ancestors
  */
 struct block {
+	const struct cosma_board *board;
+	const uint64_t *ancestors;
 	uint32_t op[MAX_BLOCK];
 	uint32_t count;
 };
 
+/* Whether @v is among the first @count. */
 static bool is_in(const struct block *block, uint32_t count, uint32_t v)
 {
-	for (uint32_t i = 0; i < count; i++)
-		if (block->op[i] == v)
-			return true;
-	return false;
+	return count && v <= block->op[count - 1] && !cosma_bit(block->board->executed, v) &&
+	       (v == block->op[block->count - 1] || cosma_bit(block->ancestors, v));
 }
 
 /* @last, and all before it that are still to run. False if they are too many. */
 static bool collect(const struct cosma_board *board, uint32_t last, struct block *block)
 {
-	block->op[0] = last;
-	block->count = 1;
-	for (uint32_t i = 0; i < block->count; i++)
-		for
-			cosma_each(k, board->model->before, block->op[i])
-			{
-				uint32_t v = board->model->before.item[k];
+	const struct cosma_model *model = board->model;
 
-				if (cosma_bit(board->executed, v) || is_in(block, block->count, v))
-					continue;
-				if (block->count == MAX_BLOCK)
-					return false;
-				block->op[block->count++] = v;
-			}
-	for (uint32_t i = 1; i < block->count; i++) {
-		uint32_t v = block->op[i], at = i;
-
-		for (; at && block->op[at - 1] > v; at--)
-			block->op[at] = block->op[at - 1];
-		block->op[at] = v;
-	}
+	block->board = board;
+	block->ancestors = model->ancestors + (size_t)last * model->words;
+	block->count = 0;
+	for (uint32_t w = 0; w <= last / 64; w++)
+		for (uint64_t bits = block->ancestors[w] & ~board->executed[w]; bits;
+		     bits &= bits - 1) {
+			if (block->count == MAX_BLOCK - 1)
+				return false;
+			block->op[block->count++] = w * 64 + (uint32_t)__builtin_ctzll(bits);
+		}
+	block->op[block->count++] = last;
 	return true;
 }
 

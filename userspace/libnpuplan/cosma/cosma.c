@@ -10,7 +10,7 @@
 #include "solve.h"
 
 /* Work of the packing core on one schedule. */
-#define PLACE_WORK 100000000ull
+#define PLACE_WORK 20000000ull
 /* Work of the search with addresses, if the first schedule has none. */
 #define EXACT_WORK 2000000000ull
 
@@ -202,7 +202,7 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 		}
 	}
 	if (!err && outcome == COSMA_SOLVED && run->incumbent > (uint64_t)level)
-		outcome = cosma_exact(solve, &schedule, EXACT_WORK, &level);
+		outcome = cosma_exact(solve, &schedule, status, EXACT_WORK, &level);
 	if (!err && outcome < 0)
 		err = outcome;
 	run->lower_bound = (uint64_t)level;

@@ -15,12 +15,15 @@
 
 #include "addresses.h"
 #include "bounds.h"
+#include "grid.h"
 #include "nogoods.h"
 #include "solve.h"
 
 /* Work of the packing core: on a schedule, and on a piece of one. */
 #define PLACE_WORK 20000000ull
 #define PIECE_WORK 2000000ull
+/* Work of the grid on a piece. */
+#define GRID_WORK  4000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */
 #define MAX_FREED  16
 /* Operators of a graph that is searched at all. */
@@ -57,6 +60,7 @@ struct exact {
 	struct cosma_board *board;
 	struct cosma_schedule schedule;
 	const struct cosma_schedule *guide;
+	uint32_t guide_status;
 	uint64_t *packed;
 	int64_t *cost;
 	uint32_t *first_left;
@@ -176,50 +180,124 @@ static int note_dead(struct exact *exact, uint32_t front, uint32_t last, const u
 
 /* ------------------------------------------------------------------- conflicts */
 
-/* Whether positions @first..@last alone do not fit. */
-static int is_piece_infeasible(struct exact *exact, const struct cosma_stays *stays, uint32_t first,
-			       uint32_t last, bool *infeasible)
+/** struct piece - positions of a schedule, alone; what is known of their addresses */
+struct piece {
+	const struct cosma_stays *stays;
+	uint32_t first;
+	uint32_t last;
+	bool fits;
+	bool infeasible;
+};
+
+/* The packing core's answer. */
+static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, uint32_t last)
 {
 	uint32_t status;
-	int err = cosma_addresses(exact->solve->graph, exact->model, stays,
+	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
 				  exact->solve->options->budget, first + 1, last + 1, PIECE_WORK,
 				  &exact->solve->run, NULL, NULL, &status);
 
-	*infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
+	piece->fits = !err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL);
+	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
 	return err;
 }
 
-/* The schedule does not fit: learn where. @back is the position to blame. */
-static int learn(struct exact *exact, const struct cosma_stays *stays)
+/*
+ * Make the piece shorter while it does not fit: the shortest beginning, and the
+ * shortest end of that. @proved: it has to be proved each time; else that nothing
+ * was found is enough.
+ */
+static int narrow(struct exact *exact, struct piece *piece, bool proved)
 {
-	uint32_t low = 0, high = exact->model->op_count - 1, last;
-	bool infeasible;
+	uint32_t low = 0, high = exact->model->op_count - 1;
 	int err = 0;
 
-	/* Shortest beginning that does not fit. */
 	while (low < high && !err) {
 		uint32_t middle = low + (high - low) / 2;
 
-		err = is_piece_infeasible(exact, stays, 0, middle, &infeasible);
-		if (infeasible)
+		err = try_piece(exact, piece, 0, middle);
+		if (proved ? piece->infeasible : !piece->fits)
 			high = middle;
 		else
 			low = middle + 1;
 	}
-	last = high;
+	piece->last = high;
 	low = 0;
-	/* Shortest end of that. */
 	while (low < high && !err) {
 		uint32_t middle = low + (high - low + 1) / 2;
 
-		err = is_piece_infeasible(exact, stays, middle, last, &infeasible);
-		if (infeasible)
+		err = try_piece(exact, piece, middle, piece->last);
+		if (proved ? piece->infeasible : !piece->fits)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	exact->back = last;
-	return err ? err : cosma_nogoods_add(&exact->nogoods, &exact->history, low, last);
+	piece->first = low;
+	return err;
+}
+
+/* What the packing core could not decide, as a grid. */
+static int refute(struct exact *exact, struct piece *piece)
+{
+	const struct cosma_stays *stays = piece->stays;
+	struct cosma_grid_item *items = malloc(((size_t)stays->count + 1) * sizeof(*items));
+	uint32_t count = 0, first = piece->first + 1, last = piece->last + 1;
+	int err;
+
+	if (!items)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stays->count; i++) {
+		const struct cosma_stay *stay = &stays->stay[i];
+		uint32_t t = stay->parameter ? stay->tensor : exact->model->tensor_of[stay->tensor];
+
+		if (stay->from > last || stay->to < first)
+			continue;
+		items[count++] = (struct cosma_grid_item){
+			.size = (int64_t)exact->solve->graph->tensors[t].size,
+			.from = stay->from > first ? stay->from : first,
+			.to = stay->to < last ? stay->to : last,
+		};
+	}
+	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->budget, GRID_WORK,
+				&exact->solve->run.work, &piece->infeasible);
+	free(items);
+	return err;
+}
+
+/*
+ * No addresses were found for the schedule: learn where it does not fit, if that can
+ * be proved. @back is the position to blame. @proved: that of the whole is.
+ */
+static int learn(struct exact *exact, const struct cosma_stays *stays, bool proved)
+{
+	struct piece piece = { .stays = stays };
+	int err = narrow(exact, &piece, false);
+
+	err = err ? err : try_piece(exact, &piece, piece.first, piece.last);
+	if (!err && !piece.infeasible && !piece.fits)
+		err = refute(exact, &piece);
+	if (!err && !piece.infeasible && proved) {
+		err = narrow(exact, &piece, true);
+		piece.infeasible = true;
+	}
+	if (err || !piece.infeasible) {
+		/* Neither found nor refuted: this level cannot be proved empty. */
+		exact->complete = false;
+		return err;
+	}
+	exact->back = piece.last;
+	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
+}
+
+static bool is_guide(const struct exact *exact)
+{
+	const struct cosma_model *model = exact->model;
+	size_t uses = model->consumers.first[model->tensor_count];
+
+	return !memcmp(exact->schedule.order, exact->guide->order,
+		       model->op_count * sizeof(*exact->guide->order)) &&
+	       !memcmp(exact->schedule.away, exact->guide->away,
+		       uses * sizeof(*exact->guide->away));
 }
 
 static int try_schedule(struct exact *exact)
@@ -227,26 +305,24 @@ static int try_schedule(struct exact *exact)
 	struct cosma_schedule *schedule = &exact->schedule;
 	uint32_t status, n = exact->model->op_count;
 	struct cosma_stays stays;
-	int err;
+	int err = 0;
 
 	exact->leaves++;
 	cosma_schedule_order(schedule);
 	for (uint32_t p = 0; p < n; p++)
 		for (uint32_t k = exact->first_left[p]; k < exact->first_left[p + 1]; k++)
 			cosma_schedule_evict(schedule, exact->left[k], p);
-	err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
+	/* The guide itself has been tried. */
+	status = exact->guide_status;
+	if (!is_guide(exact))
+		err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
 	if (err)
 		return err;
 	exact->found = status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
 	if (exact->found)
 		return 0;
-	if (status != NPUPLAN_PACK_INFEASIBLE) {
-		/* Neither found nor refuted: this level cannot be proved empty. */
-		exact->complete = false;
-		return 0;
-	}
 	err = cosma_stays_init(&stays, schedule, exact->solve->graph);
-	err = err ? err : learn(exact, &stays);
+	err = err ? err : learn(exact, &stays, status == NPUPLAN_PACK_INFEASIBLE);
 	cosma_stays_fini(&stays);
 	return err;
 }
@@ -500,13 +576,14 @@ static int exact_init(struct exact *exact)
 	return err ? err : cosma_schedule_init(&exact->schedule, model);
 }
 
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide, uint64_t work_limit,
-		int64_t *level)
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
+		uint32_t guide_status, uint64_t work_limit, int64_t *level)
 {
 	struct exact exact = {
 		.solve = solve,
 		.model = &solve->model,
 		.guide = guide,
+		.guide_status = guide_status,
 		.level = *level,
 		.work_end = solve->run.work + work_limit,
 		.complete = true,

@@ -89,6 +89,15 @@ void cosma_board_evict(struct cosma_board *board, uint32_t x);
 /* Its inputs come to the chip, it runs, the dead go. */
 void cosma_board_run(struct cosma_board *board, uint32_t v);
 
+/** cosma_board_only() - the only operator that has to be tried; else NPUMEM_NONE
+ * @rank: fixed schedule, or NULL: then one whose leader has just run
+ */
+uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank);
+/** cosma_board_may_start() - whether @v, and what follows it at once, can run
+ * @end: out: the last of these
+ */
+bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t *end);
+
 /** cosma_fronts_of() - front of a board's executed operators, made if new
  * @id: out
  */

@@ -34,6 +34,8 @@ void cosma_model_fini(struct cosma_model *model)
 	free(model->need);
 	free(model->ancestors);
 	free(model->closing);
+	free(model->follower);
+	free(model->leader);
 	memset(model, 0, sizeof(*model));
 }
 
@@ -56,13 +58,15 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->tensor_of = calloc((size_t)tensors + 1, sizeof(*model->tensor_of));
 	model->op_of = calloc((size_t)ops + 1, sizeof(*model->op_of));
 	model->closing = calloc((size_t)tensors + 1, sizeof(*model->closing));
+	model->follower = calloc((size_t)ops + 1, sizeof(*model->follower));
+	model->leader = calloc((size_t)ops + 1, sizeof(*model->leader));
 	model->work = calloc((size_t)ops + 1, sizeof(*model->work));
 	model->need = calloc((size_t)ops + 1, sizeof(*model->need));
 	model->ancestors = calloc((size_t)ops * model->words + 1, sizeof(*model->ancestors));
-	if (!model->closing || !model->size || !model->flags || !model->producer ||
-	    !model->tensor_of || !model->op_of || !model->work || !model->need ||
-	    !model->ancestors || list_alloc(&model->inputs, ops, inputs) ||
-	    list_alloc(&model->outputs, ops, outputs) ||
+	if (!model->closing || !model->follower || !model->leader || !model->size ||
+	    !model->flags || !model->producer || !model->tensor_of || !model->op_of ||
+	    !model->work || !model->need || !model->ancestors ||
+	    list_alloc(&model->inputs, ops, inputs) || list_alloc(&model->outputs, ops, outputs) ||
 	    list_alloc(&model->consumers, tensors, inputs))
 		return -ENOMEM;
 	return 0;
@@ -166,38 +170,6 @@ static void derive_ancestors(struct cosma_model *model)
 					row[w] |= other[w];
 				cosma_set(row, from);
 			}
-	}
-}
-
-/* Bytes of an operator's outputs that somebody uses. */
-static int64_t born(const struct cosma_model *model, uint32_t v)
-{
-	int64_t bytes = 0;
-
-	for
-		cosma_each(k, model->outputs, v)
-		{
-			uint32_t x = model->outputs.item[k];
-
-			if (model->consumers.first[x] != model->consumers.first[x + 1])
-				bytes += model->size[x];
-		}
-	return bytes;
-}
-
-static void derive_closing(struct cosma_model *model)
-{
-	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		uint32_t first = model->consumers.first[x], end = model->consumers.first[x + 1];
-		bool last = end > first;
-
-		/* Consumers ascend, and numbers are topological. */
-		for (uint32_t k = first; k + 1 < end && last; k++)
-			last = cosma_before(model, model->consumers.item[k],
-					    model->consumers.item[end - 1]);
-		if (last)
-			last = born(model, model->consumers.item[end - 1]) <= model->size[x];
-		model->closing[x] = last ? model->consumers.item[end - 1] : NPUMEM_NONE;
 	}
 }
 
@@ -416,7 +388,7 @@ static int fill_model(struct cosma_model *model, struct reading *reading)
 	if (derive_before(model) || derive_after(model))
 		return -ENOMEM;
 	derive_ancestors(model);
-	derive_closing(model);
+	cosma_model_chains(model);
 	return 0;
 }
 
@@ -571,6 +543,6 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 	if (err)
 		cosma_model_fini(part);
 	else
-		derive_closing(part);
+		cosma_model_chains(part);
 	return err;
 }

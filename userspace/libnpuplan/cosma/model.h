@@ -36,8 +36,10 @@ struct cosma_list {
  * @inputs, @outputs: distinct tensors, per operator; @consumers, per tensor
  * @before: operators that must have run; at least the producers of @inputs.
  *	@after: the same, seen from the other side
- * @closing: per tensor, the operator that uses it last in every order, if its
- *	outputs are no larger than the tensor; else NPUMEM_NONE
+ * @closing: per tensor, an operator that runs after all others that use it, and whose
+ *	outputs are no larger than what is alive of it until then; else NPUMEM_NONE
+ * @follower: per operator, the one that may run right after it without loss, so that
+ *	nothing else has to be tried; else NPUMEM_NONE. @leader: the same, backwards
  * @ancestors: bit matrix: row v has all that must run before v
  * @words: of a row
  */
@@ -58,6 +60,8 @@ struct cosma_model {
 	struct cosma_list before;
 	struct cosma_list after;
 	uint32_t *closing;
+	uint32_t *follower;
+	uint32_t *leader;
 	uint64_t *ancestors;
 };
 
@@ -103,5 +107,8 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		     uint32_t op_count, const bool *keep);
 
 void cosma_model_fini(struct cosma_model *model);
+
+/* chains.c: fills closing, follower and leader. */
+void cosma_model_chains(struct cosma_model *model);
 
 #endif /* NPUPLAN_COSMA_MODEL_H */

@@ -213,20 +213,18 @@ static void unpack(struct peak_search *search, const struct cosma_front *front)
 
 static int expand(struct peak_search *search, uint32_t id)
 {
-	uint32_t best = NPUMEM_NONE;
+	uint32_t only, end;
 	int err = 0;
 
 	unpack(search, &search->fronts.front[search->state[id].front]);
-	for (uint32_t i = 0; search->rank && i < search->board.ready_count; i++)
-		if (best == NPUMEM_NONE ||
-		    search->rank[search->board.ready[i]] < search->rank[best])
-			best = search->board.ready[i];
+	only = cosma_board_only(&search->board, search->rank);
 	for (uint32_t i = 0; i < search->board.ready_count && !err; i++) {
 		uint32_t v = search->board.ready[i], count = 1;
 		int64_t peak = search->board.on_bytes + cosma_board_extra(&search->board, v);
 		int64_t reached = search->state[id].bound;
 
-		if (search->rank && v != best)
+		if (only != NPUMEM_NONE ? v != only :
+					  !cosma_board_may_start(&search->board, v, &end))
 			continue;
 		cosma_board_copy(&search->child, &search->board);
 		cosma_board_run(&search->child, v);

@@ -305,21 +305,25 @@ static bool is_allowed(const struct search *search, uint32_t v)
 static int expand(struct search *search, uint32_t id)
 {
 	const struct cosma_query *query = search->query;
-	uint32_t front_id = search->state[id].front, best = NPUMEM_NONE, count;
+	uint32_t front_id = search->state[id].front, only, count;
 	int err = 0;
 
 	cosma_board_unpack(&search->board, &search->fronts.front[front_id],
 			   search->masks + search->state[id].masks);
 	count = search->board.ready_count;
-	for (uint32_t i = 0; query->rank && i < count; i++)
-		if (best == NPUMEM_NONE || query->rank[search->board.ready[i]] < query->rank[best])
-			best = search->board.ready[i];
+	only = cosma_board_only(&search->board, query->rank);
 	search->parent = id;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		int64_t excess;
+		uint32_t end;
 
 		search->op = search->board.ready[i];
-		if ((query->rank && search->op != best) || !is_allowed(search, search->op))
+		if ((only != NPUMEM_NONE && search->op != only) || !is_allowed(search, search->op))
+			continue;
+		/* A chain that has to stop half-way waits for the next stage. */
+		if (only == NPUMEM_NONE &&
+		    (!cosma_board_may_start(&search->board, search->op, &end) ||
+		     !is_allowed(search, end)))
 			continue;
 		excess = search->board.on_bytes + cosma_board_extra(&search->board, search->op) -
 			 query->budget;

@@ -70,12 +70,13 @@ int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *mode
 int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
 
 /** cosma_exact() - search with addresses, level by level of cost (exact.c)
+ * @guide: a schedule of that cost; @guide_status: what the packing core says of it
  * @level: no schedule costs less; raised as levels are proved empty
  *
  * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
  * best is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: by a limit.
  */
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide, uint64_t work_limit,
-		int64_t *level);
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
+		uint32_t guide_status, uint64_t work_limit, int64_t *level);
 
 #endif /* NPUPLAN_COSMA_SOLVE_H */
