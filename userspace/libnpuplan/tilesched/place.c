@@ -325,6 +325,10 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 		options.deadline_seconds = left > 1e-6 ? left : 1e-6;
 	}
 	err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
+	/* One packing is always made, however soon it has to end. */
+	options = (struct npuplan_pack_options){ .packer = "size-duration" };
+	if (!err && !placing->result.top && placing->item_count)
+		err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
 	if (!err && !placing->result.top && placing->item_count)
 		err = npuplan_fail(
 			error, -EINVAL,

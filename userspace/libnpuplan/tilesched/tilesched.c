@@ -234,13 +234,13 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 		err = choose(&run, form, &schedule, &placing, error);
 	if (!err && problem->options->arena_budget &&
 	    placing.result.top > problem->options->arena_budget) {
-		struct npuplan_packing packing = {
-			.top = placing.result.top,
-			.lower_bound = placing.lower_bound,
-			.status = NPUMEM_PLAN_FEASIBLE,
-		};
-
-		err = npuplan_fail_budget(problem, &packing, error);
+		err = npuplan_fail(
+			error, -ENOSPC,
+			"needs %llu bytes, budget %llu, lower bound %llu; that is the order of tiles with the lowest peak%s",
+			(unsigned long long)placing.result.top,
+			(unsigned long long)problem->options->arena_budget,
+			(unsigned long long)placing.lower_bound,
+			problem->options->traffic_factor > 0 ? " within the traffic factor" : "");
 	}
 	if (!err) {
 		*plan = make_plan(&run, &placing);

@@ -12,8 +12,8 @@
 /* Bytes of weights that stay on chip while a segment runs, if none are asked for. */
 #define NPUPLAN_TILESCHED_RESIDENT  262144ull
 /* Units of work of playing segments, and of packing, if none are asked for: seconds. */
-#define NPUPLAN_TILESCHED_WORK	    1000000000ull
-#define NPUPLAN_TILESCHED_PACK_WORK 200000000ull
+#define NPUPLAN_TILESCHED_WORK	    200000000ull
+#define NPUPLAN_TILESCHED_PACK_WORK 100000000ull
 
 /** enum npuplan_tilesched_form - how tensors are placed */
 enum npuplan_tilesched_form {

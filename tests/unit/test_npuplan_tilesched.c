@@ -1,0 +1,550 @@
+// SPDX-License-Identifier: MIT
+/* Tile scheduling: orders against all orders, traffic, pieces, rings, refusals. */
+#include "npuplan_build.h"
+
+#include <errno.h>
+
+#define ROWS_TILING  (&(struct npuplan_tiling){ .rows = 1 })
+#define MAX_EXPLORED 16
+
+static struct npuplan_plan *plan_with(const struct npuplan_graph *graph,
+				      const struct npuplan_options *options)
+{
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan = NULL;
+
+	if (npuplan_plan(graph, options, &plan, &error))
+		fail_msg("%s: %s", options->planner, error.text);
+	assert_string_equal(plan->info.planner, options->planner);
+	assert_int_equal(npuplan_verify_plan(graph, plan, NULL, &error), 0);
+	return plan;
+}
+
+static const struct npuplan_options pieces = { .planner = "tile-scheduled" };
+
+/**
+ * A chain of windows: input and output external, @rows rows of @width bytes each.
+ * @kernels: of each operator, 1 or 3, up to the first 0
+ */
+static struct npuplan_graph *chain(int64_t rows, int64_t width, const int32_t *kernels)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, width, 1);
+
+	graph->tensors[from].flags = NPUMEM_TENSOR_EXTERNAL;
+	for (uint32_t i = 0; kernels[i]; i++) {
+		bool last = !kernels[i + 1];
+		uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 10 + i);
+		uint32_t to =
+			build_spatial(graph, last ? "out" : "mid",
+				      last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE, 1,
+				      rows, width, 1);
+
+		if (last)
+			graph->tensors[to].flags = NPUMEM_TENSOR_EXTERNAL;
+		build_window(build_op(graph, "conv2d", from, weights, NPUMEM_NONE, to), kernels[i],
+			     1, 1, kernels[i] / 2);
+		from = to;
+	}
+	return graph;
+}
+
+static void tile(struct npuplan_graph *graph)
+{
+	struct npuplan_error error;
+
+	if (npuplan_graph_tile(graph, ROWS_TILING, &error))
+		fail_msg("%s", error.text);
+}
+
+/* --------------------------------------------------- every order, on small graphs */
+
+/**
+ * struct bytes - of intermediate tensors: who writes it, who reads it (bits of steps)
+ */
+struct bytes {
+	uint32_t writer;
+	uint32_t readers;
+};
+
+static uint32_t list_bytes(const struct npuplan_graph *graph, struct bytes *list)
+{
+	uint32_t first[32], count = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		first[t] = count;
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_INTERMEDIATE)
+			count += graph->tensors[t].size;
+	}
+	memset(list, 0, count * sizeof(*list));
+	for (uint32_t s = 0; s < graph->step_count; s++) {
+		const struct npuplan_step *step = &graph->steps[s];
+
+		for (uint32_t a = 0; a < step->access_count; a++) {
+			const struct npumem_access *access =
+				&graph->accesses[step->first_access + a];
+			const struct npumem_tile *part = &graph->tiles[access->tile];
+
+			if (graph->tensors[part->tensor].kind != NPUMEM_TENSOR_INTERMEDIATE)
+				continue;
+			for (uint64_t i = 0; i < part->region.length; i++) {
+				struct bytes *byte =
+					&list[first[part->tensor] + part->region.offset + i];
+
+				if (access->mode == NPUMEM_ACCESS_WRITE)
+					byte->writer = 1u << s;
+				else
+					byte->readers |= 1u << s;
+			}
+		}
+	}
+	return count;
+}
+
+/* Least peak of all topological orders of the steps: shortest bottleneck over sets of steps. */
+static uint64_t least_peak(const struct npuplan_graph *graph)
+{
+	static uint64_t best[1u << MAX_EXPLORED];
+	static struct bytes list[4096];
+	uint32_t count = list_bytes(graph, list), full = (1u << graph->step_count) - 1;
+
+	assert_true(graph->step_count <= MAX_EXPLORED);
+	best[full] = 0;
+	for (uint32_t done = full; done-- > 0;) {
+		best[done] = UINT64_MAX;
+		for (uint32_t s = 0; s < graph->step_count; s++) {
+			uint32_t after = done | 1u << s;
+			uint64_t live = 0, peak;
+			bool ready = after != done;
+
+			for (uint32_t i = 0; i < count && ready; i++) {
+				if (list[i].readers & 1u << s && !(list[i].writer & done))
+					ready = false;
+				if (list[i].writer & after &&
+				    (list[i].readers & ~after || list[i].writer == 1u << s))
+					live++;
+			}
+			peak = live > best[after] ? live : best[after];
+			if (ready && peak < best[done])
+				best[done] = peak;
+		}
+	}
+	return best[0];
+}
+
+static void test_chains_are_optimal(void **state)
+{
+	static const int32_t kernels[][4] = {
+		{ 1, 1 }, { 3, 3 }, { 3, 1, 3 }, { 1, 3, 3 }, { 3, 3, 3 }, { 3, 3, 1 },
+	};
+
+	for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
+		for (int64_t rows = 1; rows <= 5; rows++) {
+			struct npuplan_graph *graph = chain(rows, 3, kernels[k]);
+			struct npuplan_plan *plan;
+
+			tile(graph);
+			plan = plan_with(graph, &pieces);
+			assert_int_equal(plan->scheduled.peak, least_peak(graph));
+			assert_int_equal(plan->info.lower_bound, plan->scheduled.peak);
+			npuplan_plan_free(plan);
+			npuplan_graph_free(graph);
+		}
+	}
+}
+
+/* Random graphs of three to four operators over a few rows, with joins and fan-out. */
+static struct npuplan_graph *random_graph(uint64_t *random)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	uint32_t ops = build_range(random, 3, 4), rows = build_range(random, 2, 16 / ops);
+	uint32_t made[8], count = 0;
+
+	made[count++] = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, 2, 1);
+	graph->tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
+	for (uint32_t i = 0; i < ops; i++) {
+		bool last = i + 1 == ops, add = count > 1 && build_range(random, 0, 1);
+		uint32_t to =
+			build_spatial(graph, last ? "out" : "mid",
+				      last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE, 1,
+				      rows, 2, build_range(random, 1, 3));
+
+		if (last)
+			graph->tensors[to].flags = NPUMEM_TENSOR_EXTERNAL;
+		if (add)
+			build_op(graph, "add", made[count - 1],
+				 made[build_range(random, 0, count - 2)], NPUMEM_NONE, to);
+		else
+			build_window(build_op(graph, "conv2d",
+					      made[build_range(random, count > 1, count - 1)],
+					      NPUMEM_NONE, NPUMEM_NONE, to),
+				     build_range(random, 0, 1) ? 3 : 1, 1, 1, 0);
+		if (!add) {
+			struct npuplan_attrs *attrs = &graph->ops[graph->op_count - 1].attrs;
+
+			for (int d = 0; d < 2; d++)
+				attrs->pad_begin[d] = attrs->pad_end[d] = attrs->kernel[d] / 2;
+		}
+		made[count++] = to;
+	}
+	return graph;
+}
+
+/* Never below what any order needs; how often above it is what the docs say. */
+static void test_gap(void **state)
+{
+	uint64_t random = 20261121;
+	uint32_t optimal = 0, total = 150;
+
+	print_message("seed %llu\n", (unsigned long long)random);
+	for (uint32_t i = 0; i < total; i++) {
+		struct npuplan_graph *graph = random_graph(&random);
+		struct npuplan_plan *plan;
+		uint64_t least;
+
+		tile(graph);
+		least = least_peak(graph);
+		plan = plan_with(graph, &pieces);
+		assert_true(plan->scheduled.peak >= least);
+		optimal += plan->scheduled.peak == least;
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+	print_message("%u of %u at the least peak of all orders\n", optimal, total);
+	assert_true(optimal >= total * 9 / 10);
+}
+
+/* ---------------------------------------------------------------- peak and traffic */
+
+/* What row r of the first needs is there when r is asked for: three rows, and the next. */
+static void test_known_peak(void **state)
+{
+	static const int32_t kernels[] = { 1, 3, 0 };
+	struct npuplan_graph *graph = chain(20, 7, kernels);
+	struct npuplan_plan *plan;
+
+	tile(graph);
+	plan = plan_with(graph, &pieces);
+	assert_int_equal(plan->scheduled.peak, 3 * 7);
+	assert_int_equal(plan->info.arena_size, 3 * 7);
+	/* A step of the second reads so much at once: nothing can need less. */
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->position_count, 40);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_traffic(void **state)
+{
+	static const int32_t kernels[] = { 3, 3, 3, 0 };
+	struct npuplan_graph *graph = chain(12, 5, kernels);
+	/* Weights of 10, 11 and 12 bytes never stay. */
+	struct npuplan_options options = { .planner = "tile-scheduled", .weights_on_chip = 1 };
+	struct npuplan_plan *low, *once;
+	struct npuplan_front *front;
+	struct npuplan_error error;
+
+	tile(graph);
+	low = plan_with(graph, &options);
+	assert_int_equal(low->all_weights, 33);
+	assert_true(low->scheduled.weights > 33);
+	/* Rows of 5 bytes: 2 x 2 + 10 x 3 of them for each of three operators. */
+	assert_int_equal(low->all_reads, 3 * 34 * 5);
+	assert_true(low->scheduled.halos > 0);
+
+	/* In order of layers: each weight once, no halo twice, a tensor and a row's reach. */
+	options.traffic_factor = 1;
+	once = plan_with(graph, &options);
+	assert_int_equal(once->scheduled.weights, 33);
+	assert_true(once->scheduled.peak > low->scheduled.peak);
+
+	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), 0);
+	assert_true(front->count >= 3);
+	assert_false(front->left_out);
+	assert_int_equal(front->all_weights, 33);
+	assert_int_equal(front->all_reads, low->all_reads);
+	assert_int_equal(front->points[0].peak, low->scheduled.peak);
+	assert_int_equal(front->points[front->count - 1].halos, 0);
+	assert_int_equal(front->points[front->count - 1].weights, 33);
+	for (uint32_t i = 1; i < front->count; i++) {
+		assert_true(front->points[i].peak > front->points[i - 1].peak);
+		assert_true(front->points[i].weights + front->points[i].halos <
+			    front->points[i - 1].weights + front->points[i - 1].halos);
+	}
+	/* Each point is what a budget of its peak gets. */
+	for (uint32_t i = 0; i < front->count; i++) {
+		struct npuplan_options within = { .planner = "tile-scheduled",
+						  .weights_on_chip = 1,
+						  .arena_budget = front->points[i].peak };
+		struct npuplan_plan *plan = plan_with(graph, &within);
+
+		assert_true(plan->info.arena_size <= front->points[i].peak);
+		assert_int_equal(plan->scheduled.weights + plan->scheduled.halos,
+				 front->points[i].weights + front->points[i].halos);
+		npuplan_plan_free(plan);
+	}
+	/* Weights that stay are fetched once, whatever the order. */
+	options = (struct npuplan_options){ .planner = "tile-scheduled", .weights_on_chip = 33 };
+	npuplan_plan_free(low);
+	low = plan_with(graph, &options);
+	assert_int_equal(low->scheduled.weights, 33);
+	npuplan_front_free(front);
+	npuplan_plan_free(once);
+	npuplan_plan_free(low);
+	npuplan_graph_free(graph);
+}
+
+/* --------------------------------------------------------------- pieces and rings */
+
+static void check_round_trip(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	struct npuplan_plan *again;
+	struct npuplan_error error;
+	void *blobs[2];
+	size_t sizes[2];
+	char *text;
+
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
+	if (npuplan_plan_from_json(graph, text, strlen(text), &again, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], &error), 0);
+	assert_int_equal(npuplan_plan_write(again, &blobs[1], &sizes[1], &error), 0);
+	assert_int_equal(sizes[0], sizes[1]);
+	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
+	free(blobs[0]);
+	free(blobs[1]);
+	free(text);
+	npuplan_plan_free(again);
+}
+
+static void test_pieces(void **state)
+{
+	static const int32_t kernels[] = { 3, 3, 3, 0 };
+
+	for (unsigned int layout = 0; layout < 3; layout++) {
+		struct npuplan_graph *graph = chain(9, 4, kernels);
+		struct npuplan_tiling tiling = { .layout = layout, .rows = 1 };
+		struct npuplan_plan *plan;
+		struct npuplan_error error;
+
+		assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
+		plan = plan_with(graph, &pieces);
+		assert_true(plan->placement_count > 2);
+		check_round_trip(graph, plan);
+		npuplan_plan_free(plan);
+		npuplan_graph_free(graph);
+	}
+}
+
+static void test_rings(void **state)
+{
+	static const int32_t kernels[] = { 1, 3, 3, 0 };
+	struct npuplan_options options = { .planner = "tile-scheduled-rings" };
+	struct npuplan_graph *graph = chain(10, 6, kernels);
+	struct npuplan_plan *plan;
+
+	tile(graph);
+	plan = plan_with(graph, &options);
+	/* One placement a tensor: rows r, r - 1 and r - 2 are read while r + 1 is not there yet. */
+	assert_int_equal(plan->placement_count, 2);
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		assert_int_equal(plan->placements[i].ring, 3);
+		assert_int_equal(plan->placements[i].region.count[2], 10);
+		assert_int_equal(plan->placements[i].stride[2], 6);
+	}
+	assert_int_equal(plan->info.arena_size, 2 * 3 * 6);
+	check_round_trip(graph, plan);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* As the daemon has it: a blob, without operators. Weights are then not known. */
+static void test_blob(void **state)
+{
+	static const int32_t kernels[] = { 3, 3, 3, 0 };
+	struct npuplan_graph *graph = chain(9, 4, kernels), *read;
+	struct npuplan_plan *plan, *blind;
+	struct npuplan_error error;
+	void *blob;
+	size_t size;
+
+	tile(graph);
+	assert_int_equal(npuplan_graph_write(graph, &blob, &size, &error), 0);
+	assert_int_equal(npuplan_graph_read(blob, size, &read, &error), 0);
+	plan = plan_with(graph, &pieces);
+	blind = plan_with(read, &pieces);
+	assert_int_equal(blind->info.arena_size, plan->info.arena_size);
+	assert_int_equal(blind->all_weights, 0);
+	assert_int_equal(blind->all_reads, plan->all_reads);
+	npuplan_plan_free(plan);
+	npuplan_plan_free(blind);
+	npuplan_graph_free(read);
+	npuplan_graph_free(graph);
+	free(blob);
+}
+
+/* Steps of two tensors that need each other in turns go as one operator. */
+static void test_entangled(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("entangled");
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 4);
+	struct npuplan_step step = { .flags = NPUMEM_STEP_STAGED, .op = NPUMEM_NONE };
+	struct npuplan_plan *plan;
+
+	/* a[0], b[0] of a[0], a[1] of b[0], b[1] of a[1], ... */
+	for (uint32_t i = 0; i < 8; i++) {
+		struct npumem_region write = { i / 2, 1, { 1, 1, 1 }, 0, { 0 } };
+		struct npumem_region read = { i ? (i - 1) / 2 : 0, 1, { 1, 1, 1 }, 0, { 0 } };
+		struct npumem_access accesses[2] = {
+			{ 0, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ 0, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
+		};
+
+		accesses[1].tile = npuplan_graph_add_tile(graph, i % 2 ? b : a, &write);
+		if (i)
+			accesses[0].tile = npuplan_graph_add_tile(graph, i % 2 ? a : b, &read);
+		assert_true(npuplan_graph_add_step(graph, &step, accesses + !i, 2 - !i) >= 0);
+	}
+	plan = plan_with(graph, &pieces);
+	for (uint32_t i = 0; i < 8; i++)
+		assert_int_equal(plan->positions[i].index, i);
+	assert_int_equal(plan->info.arena_size, 4);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* ----------------------------------------------------------------- limits, refusals */
+
+static int stop(void *context, const struct npuplan_pack_progress *progress)
+{
+	++*(uint32_t *)context;
+	return 1;
+}
+
+static void test_limits(void **state)
+{
+	static const int32_t kernels[] = { 3, 3, 3, 0 };
+	struct npuplan_graph *graph = chain(300, 4, kernels);
+	struct npuplan_options options = { .planner = "tile-scheduled", .deadline_seconds = 1e-9 };
+	struct npuplan_front *front;
+	struct npuplan_plan *plan;
+	struct npuplan_error error;
+	uint32_t calls = 0;
+
+	tile(graph);
+	npuplan_plan_free(plan_with(graph, &options));
+	options = (struct npuplan_options){
+		.planner = "tile-scheduled",
+		.progress = stop,
+		.context = &calls,
+	};
+	npuplan_plan_free(plan_with(graph, &options));
+	assert_true(calls > 0);
+	/* One unit of work is the whole graph, and nothing else: layers are always there. */
+	options = (struct npuplan_options){ .planner = "tile-scheduled", .work_limit = 1 };
+	plan = plan_with(graph, &options);
+	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), 0);
+	assert_true(front->left_out);
+	assert_int_equal(front->points[0].peak, plan->scheduled.peak);
+	npuplan_front_free(front);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
+		    int err, const char *text)
+{
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error = { "" };
+
+	assert_int_equal(npuplan_plan(graph, options, &plan, &error), err);
+	assert_string_equal(error.text, text);
+	assert_null(plan);
+}
+
+static void test_refused(void **state)
+{
+	static const int32_t kernels[] = { 1, 3, 0 };
+	struct npuplan_options options = pieces;
+	struct npuplan_graph *graph = chain(20, 7, kernels);
+	struct npuplan_front *front = NULL;
+	struct npuplan_plan *plan;
+	struct npuplan_error error = { "" };
+
+	refused(graph, &options, -EINVAL, "graph chain has no steps: tile it first");
+	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EINVAL);
+	assert_string_equal(error.text, "graph chain has no steps: tile it first");
+
+	tile(graph);
+	options.arena_budget = 20;
+	refused(graph, &options, -ENOSPC,
+		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak");
+	options.traffic_factor = 1;
+	refused(graph, &options, -ENOSPC,
+		"needs 21 bytes, budget 20, lower bound 21; that is the order of tiles with the lowest peak within the traffic factor");
+	options.traffic_factor = 0;
+	options.arena_budget = 21;
+	npuplan_plan_free(plan_with(graph, &options));
+
+	/* A tensor with a place of its own is not cut. */
+	options.arena_budget = 0;
+	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].fixed_offset = 7;
+	plan = plan_with(graph, &options);
+	assert_int_equal(plan->placement_count, 1);
+	assert_int_equal(plan->placements[0].offset, 7);
+	assert_int_equal(plan->info.arena_size, 7 + 20 * 7);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+
+	graph = npuplan_graph_new("two");
+	for (int i = 0; i < 2; i++) {
+		uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 8);
+
+		graph->tensors[out].flags = NPUMEM_TENSOR_FIXED;
+		graph->tensors[out].fixed_offset = 4 * i;
+		build_step(graph, 0, NPUMEM_NONE, NPUMEM_NONE, out);
+	}
+	refused(graph, &options, -EINVAL,
+		"fixed offsets collide: two tensors of two would share bytes that live at once");
+	npuplan_graph_free(graph);
+}
+
+static void test_flow_refused(void **state)
+{
+	struct npuplan_graph *graph = build_chain(0);
+	struct npuplan_options options = pieces;
+	struct npuplan_front *front = NULL;
+	struct npuplan_error error = { "" };
+
+	assert_true(npuplan_graph_add_block(graph) == 1);
+	build_step(graph, 0, 2, NPUMEM_NONE, build_tensor(graph, "more", NPUMEM_TENSOR_OUTPUT, 3));
+	assert_int_equal(npuplan_graph_add_edge(graph, 0, 1, NULL, 0), 0);
+	assert_int_equal(npuplan_graph_add_edge(graph, 1, NPUMEM_NONE, NULL, 0), 1);
+	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
+	options.planner = "tile-scheduled-rings";
+	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
+	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EOPNOTSUPP);
+	assert_string_equal(error.text, "chain: this planner plans no loops and branches");
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_chains_are_optimal),
+		cmocka_unit_test(test_gap),
+		cmocka_unit_test(test_known_peak),
+		cmocka_unit_test(test_traffic),
+		cmocka_unit_test(test_pieces),
+		cmocka_unit_test(test_rings),
+		cmocka_unit_test(test_blob),
+		cmocka_unit_test(test_entangled),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_flow_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
