@@ -5,10 +5,16 @@
 #include "npumemctl.h"
 #include "progress.h"
 
+/* Planners that choose the order of tiles; without a tiling they get one row a tile. */
+#define TILE_SCHEDULED "tile-scheduled"
+
 enum {
 	OPTION_PLANNER = 0x200,
 	OPTION_BUDGET,
 	OPTION_ALIGN,
+	OPTION_PARETO,
+	OPTION_TRAFFIC,
+	OPTION_WEIGHTS,
 	OPTION_DEADLINE,
 	OPTION_BLOB,
 	OPTION_GRAPH_BLOB,
@@ -16,6 +22,7 @@ enum {
 	OPTION_ENGINE,
 	OPTION_WORK,
 	OPTION_EXTERNAL,
+	OPTION_EXTERNAL_IO,
 	OPTION_FIX,
 	OPTION_EMIT,
 	OPTION_REPORT,
@@ -38,6 +45,8 @@ struct arguments {
 	const char *tflite;
 	struct names external;
 	struct names fixed;
+	bool pareto;
+	bool external_io;
 	bool json;
 	bool list;
 	bool report;
@@ -55,10 +64,23 @@ static const struct argp_option options[] = {
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
 	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
+	{ "pareto", OPTION_PARETO, NULL, 0,
+	  "Make no plan: list what orders of tiles there are, peak against traffic (planner "
+	  "\"" TILE_SCHEDULED "\")",
+	  0 },
+	{ "traffic-factor", OPTION_TRAFFIC, "FACTOR", 0,
+	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
+	  "default is the lowest peak",
+	  0 },
+	{ "weights-on-chip", OPTION_WEIGHTS, "BYTES", 0,
+	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
+	  0 },
 	{ "external", OPTION_EXTERNAL, "NAME", 0,
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
 	  0 },
+	{ "external-io", OPTION_EXTERNAL_IO, NULL, 0,
+	  "The same of all inputs and outputs of the model", 0 },
 	{ "fix", OPTION_FIX, "NAME=OFFSET", 0, "Place this tensor at this offset of the arena", 0 },
 	{ "report", OPTION_REPORT, NULL, 0,
 	  "Say what each tensor of the peak would save if it were external", 0 },
@@ -80,6 +102,12 @@ static void add_name(struct names *names, const char *name)
 		abort();
 	names->names = grown;
 	names->names[names->count++] = name;
+}
+
+static bool is_tile_scheduled(const struct arguments *args)
+{
+	return args->plan.planner &&
+	       !strncmp(args->plan.planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -109,6 +137,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--align: %s is not a power of two up to 64KiB", arg);
 		args->plan.alignment = (uint32_t)value;
 		return 0;
+	case OPTION_PARETO:
+		args->pareto = true;
+		return 0;
+	case OPTION_TRAFFIC:
+		args->plan.traffic_factor = option_factor(state, "--traffic-factor", arg);
+		return 0;
+	case OPTION_WEIGHTS:
+		args->plan.weights_on_chip = option_size(state, "--weights-on-chip", arg);
+		return 0;
 	case OPTION_DEADLINE:
 		args->plan.deadline_seconds = option_seconds(state, "--deadline", arg);
 		return 0;
@@ -117,6 +154,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_EXTERNAL:
 		add_name(&args->external, arg);
+		return 0;
+	case OPTION_EXTERNAL_IO:
+		args->external_io = true;
 		return 0;
 	case OPTION_FIX:
 		add_name(&args->fixed, arg);
@@ -149,6 +189,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--engine is of a planner: --planner is needed");
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
+		if (!is_tile_scheduled(args) &&
+		    (args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip))
+			argp_error(
+				state,
+				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
+		if (args->pareto &&
+		    (args->output || args->blob || args->graph_blob || args->tflite))
+			argp_error(state, "--pareto makes no plan to write");
 		if (args->json && args->output && !strcmp(args->output, "-"))
 			argp_error(state, "-j and -o - both want standard output");
 		return 0;
@@ -197,9 +245,37 @@ static int write_outputs(const struct arguments *args, const struct model *model
 	return status;
 }
 
+/* Rows are what is interleaved: the smaller the tiles, the lower the peak. */
+static void one_row(struct tiling *tiling)
+{
+	struct npuplan_tiling *asked = &tiling->asked;
+
+	if (!asked->bands && !asked->rows && !asked->onchip)
+		asked->rows = 1;
+}
+
+/* What orders of tiles there are, instead of a plan. */
+static int list_front(const struct arguments *args, const struct model *model)
+{
+	struct npuplan_error error = { 0 };
+	struct npuplan_front *front;
+	int status = EXIT_OK;
+
+	if (npuplan_front_find(model->graph, &args->plan, &front, &error))
+		return failure(model->path, "%s", error.text);
+	if (args->json)
+		status = print_json(front_report(model->graph, front));
+	else
+		front_print(stdout, model->graph, front);
+	npuplan_front_free(front);
+	return status;
+}
+
 /* What the command line says of single tensors, and what is written asks of the plan. */
 static bool mark_tensors(struct arguments *args, struct model *model)
 {
+	if (args->external_io && !mark_external_io(model))
+		return false;
 	for (size_t i = 0; i < args->external.count; i++)
 		if (!mark_external(model, args->external.names[i]))
 			return false;
@@ -230,9 +306,16 @@ int cmd_plan(int argc, char **argv)
 			return failure(args.engine, "out of memory");
 		args.plan.planner = engine;
 	}
-	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
-	    !model_tile(&model, &args.tiling))
+	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model))
 		goto out;
+	if (is_tile_scheduled(&args) && !model.graph->step_count)
+		one_row(&args.tiling);
+	if (!model_tile(&model, &args.tiling))
+		goto out;
+	if (args.pareto) {
+		status = list_front(&args, &model);
+		goto out;
+	}
 	progress_begin(&progress, args.plan.deadline_seconds);
 	args.plan.progress = progress_show;
 	args.plan.context = &progress;

@@ -64,6 +64,22 @@ bool mark_external(struct model *model, const char *name)
 	return true;
 }
 
+bool mark_external_io(struct model *model)
+{
+	const struct npuplan_graph *graph = model->graph;
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		uint32_t kind = graph->tensors[i].kind;
+
+		if (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_OUTPUT)
+			continue;
+		if (!may_mark(model, "--external-io", i, NPUMEM_TENSOR_FIXED))
+			return false;
+		graph->tensors[i].flags |= NPUMEM_TENSOR_EXTERNAL;
+	}
+	return true;
+}
+
 bool mark_fixed(struct model *model, const char *text, bool parameters)
 {
 	const char *equals = strrchr(text, '=');

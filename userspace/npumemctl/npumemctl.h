@@ -59,6 +59,7 @@ uint64_t option_size(const struct argp_state *state, const char *option, const c
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);
 double option_seconds(const struct argp_state *state, const char *option, const char *text);
+double option_factor(const struct argp_state *state, const char *option, const char *text);
 
 /** parse_size() - "4096", "64KiB", "1.5 MiB"; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);
@@ -153,6 +154,13 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_plan *plan, const struct npuplan_options *options);
 
+/* ---------------------------------------------------------------- front.c */
+
+/** front_report() - orders of tiles, peak against traffic, as a JSON object */
+json_t *front_report(const struct npuplan_graph *graph, const struct npuplan_front *front);
+/** front_print() - the same for people */
+void front_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_front *front);
+
 /* ---------------------------------------------------------------- marks.c */
 
 /*
@@ -161,6 +169,8 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
  * wrong and return false if they fail.
  */
 bool mark_external(struct model *model, const char *name);
+/* All inputs and outputs of the graph. */
+bool mark_external_io(struct model *model);
 bool mark_fixed(struct model *model, const char *text, bool parameters);
 
 /* ---------------------------------------------------------- emit_tflite.c */

@@ -71,6 +71,18 @@ uint64_t option_number(const struct argp_state *state, const char *option, const
 	return value;
 }
 
+double option_factor(const struct argp_state *state, const char *option, const char *text)
+{
+	double value;
+	char *end;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value >= 1) || value > 1e6)
+		argp_error(state, "%s: '%s' is not a factor from 1 to 1000000", option, text);
+	return value;
+}
+
 double option_seconds(const struct argp_state *state, const char *option, const char *text)
 {
 	double value;

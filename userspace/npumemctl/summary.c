@@ -69,10 +69,34 @@ static json_t *peak_json(const struct npuplan_graph *graph, const struct npuplan
 			 step_at(graph, plan, plan->peak_position), "tensors", list);
 }
 
+/* What the order of the tiles costs, of a planner that has chosen it. */
+static json_t *traffic_json(const struct npuplan_plan *plan)
+{
+	if (!plan->all_reads)
+		return json_null();
+	return json_pack("{sIsIsIsI}", "weight_bytes", (json_int_t)plan->scheduled.weights,
+			 "weight_bytes_once", (json_int_t)plan->all_weights, "halo_bytes",
+			 (json_int_t)plan->scheduled.halos, "read_bytes",
+			 (json_int_t)plan->all_reads);
+}
+
+static void print_traffic(FILE *out, const struct npuplan_plan *plan)
+{
+	const struct npuplan_schedule_point *cost = &plan->scheduled;
+
+	if (!plan->all_reads)
+		return;
+	fprintf(out, "traffic      weights %" PRIu64 " bytes (%.3f times all), halos read again ",
+		cost->weights,
+		plan->all_weights ? (double)cost->weights / (double)plan->all_weights : 1);
+	fprintf(out, "%" PRIu64 " bytes (%.1f %% of reads)\n", cost->halos,
+		100 * (double)cost->halos / (double)plan->all_reads);
+}
+
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		    const struct npuplan_options *options)
 {
-	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so sf sI}", "graph", graph->name,
+	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so sf sI}", "graph", graph->name,
 			 "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
 			 status_name(plan->info.status), "arena", (json_int_t)plan->info.arena_size,
@@ -81,7 +105,8 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
 			 "steps", (json_int_t)graph->step_count, "placements",
 			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
-			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
+			 "traffic", traffic_json(plan), "seconds", plan->seconds, "work",
+			 (json_int_t)plan->info.work);
 }
 
 /* What is saved; "none" if nothing is, or another plan happened to be larger. */
@@ -163,6 +188,7 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 	if (plan->info.arena_size)
 		fprintf(out, "all tensors  %s: %.2f times the arena\n", size_text(sum).s,
 			(double)sum / (double)plan->info.arena_size);
+	print_traffic(out, plan);
 	print_external(out, graph);
 	print_peak(out, graph, plan, options);
 }
