@@ -308,6 +308,38 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
 NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 				      const struct npuplan_tiling *tiling,
 				      struct npuplan_error *error);
+/**
+ * struct npuplan_tile_report - how one operator is cut, and what that takes
+ * @op: index
+ * @rows, @channels: of its outputs, a tile; 0 if it cannot be cut. Of bands those
+ *	of the largest
+ * @order: enum npuplan_tile_order
+ * @steps: tiles
+ * @onchip: bytes of the step that has most on chip (docs/tiling.md)
+ * @inputs, @weights, @outputs: bytes moved in all steps
+ * @least: bytes that are moved if the operator is one step
+ */
+struct npuplan_tile_report {
+	uint32_t op;
+	uint32_t order;
+	int64_t rows;
+	int64_t channels;
+	uint64_t steps;
+	uint64_t onchip;
+	uint64_t inputs;
+	uint64_t weights;
+	uint64_t outputs;
+	uint64_t least;
+};
+
+/** npuplan_tiling_report() - of each operator of a tiled graph
+ * @reports: out: graph->op_count of them; free() it
+ *
+ * -EINVAL: it is not tiled, or came as a blob.
+ */
+NPUPLAN_EXPORT int npuplan_tiling_report(const struct npuplan_graph *graph,
+					 struct npuplan_tile_report **reports,
+					 struct npuplan_error *error);
 /* Frees what a tiling owns, and zeroes it. */
 NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
 

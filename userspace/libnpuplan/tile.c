@@ -32,6 +32,12 @@ void npuplan_grid_init(struct npuplan_grid *grid, const struct npuplan_cut *cut,
 	grid->channel_tiles = (output->channels + grid->channels - 1) / grid->channels;
 }
 
+void npuplan_grid_bands(struct npuplan_grid *grid, uint32_t bands)
+{
+	grid->bands = grid->output.rows < bands ? (uint32_t)grid->output.rows : bands;
+	grid->rows = (grid->output.rows + grid->bands - 1) / grid->bands;
+}
+
 static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
 {
 	int64_t first = index * each;
@@ -199,8 +205,7 @@ static int tile_op(struct npuplan_tiler *tiler, const struct npuplan_tiling *til
 		return emit_op(tiler, &cut, index, NULL, error);
 	npuplan_grid_init(&grid, &cut, &choice);
 	if (bands)
-		grid.bands = cut.output.rows < tiling->bands ? (uint32_t)cut.output.rows :
-							       tiling->bands;
+		npuplan_grid_bands(&grid, tiling->bands);
 	return emit_op(tiler, &cut, index, &grid, error);
 }
 

@@ -25,6 +25,9 @@ struct npuplan_grid {
 void npuplan_grid_init(struct npuplan_grid *grid, const struct npuplan_cut *cut,
 		       const struct npuplan_tile_choice *choice);
 
+/* Up to so many bands of rows instead of tiles of as many rows. */
+void npuplan_grid_bands(struct npuplan_grid *grid, uint32_t bands);
+
 static inline uint64_t npuplan_grid_tiles(const struct npuplan_grid *grid)
 {
 	return grid->bands ? grid->bands : (uint64_t)grid->row_tiles * grid->channel_tiles;

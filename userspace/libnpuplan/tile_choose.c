@@ -18,6 +18,9 @@
 /* Channels that hardware works on at once: so many a tile are taken if it is all the same. */
 #define LANES 32
 
+/* So many of the best are gone through step by step: bursts do not multiply out exactly. */
+#define FINALISTS 8
+
 /**
  * struct profile - an operator cut by rows alone, or by channels alone
  * @size: rows, or channels, of a tile
@@ -60,13 +63,13 @@ struct chooser {
 	uint32_t channel_count;
 };
 
-/** struct candidate - a tiling, and what it takes and moves */
+/** struct candidate - a tiling, what it has on chip, and what moving its tiles costs */
 struct candidate {
 	const struct profile *rows;
 	const struct profile *channels;
 	uint32_t order;
 	uint64_t onchip;
-	uint64_t traffic;
+	uint64_t cost;
 	uint64_t steps;
 };
 
@@ -268,7 +271,7 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
  * Cost of what is moved. Along the inner dimension an input whose part stays the same stays on
  * chip; one whose part changes is read again for each tile of the outer dimension.
  */
-static uint64_t traffic_of(const struct chooser *c, const struct candidate *candidate)
+static uint64_t cost_of(const struct chooser *c, const struct candidate *candidate)
 {
 	bool rows_outer = candidate->order == NPUPLAN_ROWS_OUTER;
 	const struct profile *outer = rows_outer ? candidate->rows : candidate->channels;
@@ -292,8 +295,8 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 
 	if (!b->rows)
 		return true;
-	if (a->traffic != b->traffic)
-		return a->traffic < b->traffic;
+	if (a->cost != b->cost)
+		return a->cost < b->cost;
 	if (a->steps != b->steps)
 		return a->steps < b->steps;
 	lanes_a = a->channels->size % LANES == 0;
@@ -301,7 +304,21 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
 	return lanes_a > lanes_b;
 }
 
-/* The best that fits, in @best; what takes the least on chip, in @least. */
+/* Keep a candidate among the best of FINALISTS, best first. */
+static void enter(struct candidate *best, struct candidate candidate)
+{
+	for (int i = 0; i < FINALISTS; i++)
+		if (is_better(&candidate, &best[i])) {
+			struct candidate other = best[i];
+
+			best[i] = candidate;
+			if (!other.rows)
+				return;
+			candidate = other;
+		}
+}
+
+/* The best that fit, in @best; what takes the least on chip, in @least. */
 static void search(const struct chooser *c, uint64_t onchip, struct candidate *best,
 		   struct candidate *least)
 {
@@ -318,15 +335,13 @@ static void search(const struct chooser *c, uint64_t onchip, struct candidate *b
 				*least = candidate;
 			if (candidate.onchip > onchip)
 				continue;
-			candidate.traffic = traffic_of(c, &candidate);
-			if (is_better(&candidate, best))
-				*best = candidate;
+			candidate.cost = cost_of(c, &candidate);
+			enter(best, candidate);
 			if (candidate.rows->tiles == 1 || candidate.channels->tiles == 1)
 				continue;
 			candidate.order = NPUPLAN_CHANNELS_OUTER;
-			candidate.traffic = traffic_of(c, &candidate);
-			if (is_better(&candidate, best))
-				*best = candidate;
+			candidate.cost = cost_of(c, &candidate);
+			enter(best, candidate);
 		}
 }
 
@@ -338,11 +353,30 @@ static void set_choice(const struct chooser *c, const struct candidate *candidat
 	choice->order = candidate->order;
 }
 
+/* The best of those that fit, by their steps; NULL if there is none. */
+static const struct candidate *pick(const struct chooser *c, const struct npuplan_tiling *tiling,
+				    struct npuplan_tile_choice *choice, struct candidate *best)
+{
+	const struct candidate *first = NULL;
+	struct npuplan_tile_cost cost;
+
+	for (int i = 0; i < FINALISTS && best[i].rows; i++) {
+		set_choice(c, &best[i], choice);
+		if (npuplan_choice_cost(c->graph, tiling, choice, &cost))
+			return NULL;
+		best[i].cost = cost.transfers;
+		if (!first || is_better(&best[i], first))
+			first = &best[i];
+	}
+	return first;
+}
+
 /* @choice: its op is set; becomes the best that fits, else what takes the least. */
 static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		  struct npuplan_tile_choice *choice)
 {
-	struct candidate best = { 0 }, least = { 0 };
+	struct candidate best[FINALISTS] = { 0 }, least = { 0 };
+	const struct candidate *chosen;
 	struct chooser c = {
 		.graph = graph,
 		.op = &graph->ops[choice->op],
@@ -358,8 +392,9 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 	if (!err)
 		err = add_profiles(&c, false);
 	if (!err) {
-		search(&c, tiling->onchip, &best, &least);
-		set_choice(&c, best.rows ? &best : &least, choice);
+		search(&c, tiling->onchip, best, &least);
+		chosen = pick(&c, tiling, choice, best);
+		set_choice(&c, chosen ? chosen : &least, choice);
 	}
 	chooser_fini(&c);
 	return err;

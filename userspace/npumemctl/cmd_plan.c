@@ -26,6 +26,7 @@ enum {
 	OPTION_FIX,
 	OPTION_EMIT,
 	OPTION_REPORT,
+	OPTION_TILES,
 };
 
 /* Values of an option that may be given again and again. */
@@ -50,6 +51,7 @@ struct arguments {
 	bool json;
 	bool list;
 	bool report;
+	bool tiles;
 };
 
 static const struct argp_option options[] = {
@@ -84,6 +86,8 @@ static const struct argp_option options[] = {
 	{ "fix", OPTION_FIX, "NAME=OFFSET", 0, "Place this tensor at this offset of the arena", 0 },
 	{ "report", OPTION_REPORT, NULL, 0,
 	  "Say what each tensor of the peak would save if it were external", 0 },
+	{ "tiles", OPTION_TILES, NULL, 0,
+	  "Say how each operator is cut, and what it has on chip and moves", 0 },
 	{ "emit-tflite", OPTION_EMIT, "FILE", 0,
 	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it", 0 },
 	{ "output", 'o', "FILE", 0, "Write plan JSON to FILE (\"-\": standard output)", 0 },
@@ -166,6 +170,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_REPORT:
 		args->report = true;
+		return 0;
+	case OPTION_TILES:
+		args->tiles = true;
 		return 0;
 	case 'o':
 		args->output = arg;
@@ -285,6 +292,32 @@ static bool mark_tensors(struct arguments *args, struct model *model)
 	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
 }
 
+/* What is said on standard output. */
+static int report(const struct arguments *args, const struct model *model,
+		  const struct npuplan_plan *plan)
+{
+	const struct npuplan_options *asked = args->report ? &args->plan : NULL;
+	json_t *object, *tiles = NULL;
+
+	if (args->json) {
+		if (args->tiles) {
+			tiles = tiling_table_json(model->path, model->graph);
+			if (!tiles)
+				return EXIT_FAILED;
+		}
+		object = plan_report(model->graph, plan, asked);
+		if (tiles)
+			json_object_set_new(object, "tiles", tiles);
+		return print_json(object);
+	}
+	if (args->output && !strcmp(args->output, "-"))
+		return EXIT_OK;
+	if (args->tiles && !tiling_table_print(stdout, model->path, model->graph))
+		return EXIT_FAILED;
+	plan_report_print(stdout, model->graph, plan, asked);
+	return EXIT_OK;
+}
+
 int cmd_plan(int argc, char **argv)
 {
 	struct arguments args = { 0 };
@@ -328,11 +361,8 @@ int cmd_plan(int argc, char **argv)
 		goto out;
 	}
 	status = write_outputs(&args, &model, plan);
-	if (status == EXIT_OK && args.json)
-		status =
-			print_json(plan_report(model.graph, plan, args.report ? &args.plan : NULL));
-	else if (status == EXIT_OK && !(args.output && !strcmp(args.output, "-")))
-		plan_report_print(stdout, model.graph, plan, args.report ? &args.plan : NULL);
+	if (status == EXIT_OK)
+		status = report(&args, &model, plan);
 out:
 	free(engine);
 	npuplan_plan_free(plan);

@@ -93,6 +93,18 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
 void tiling_release(struct tiling *tiling);
 
+/* ----------------------------------------------------------- tiling_table.c */
+
+/*
+ * How each operator of a tiled graph is cut and what it moves: a table, or an array
+ * of JSON objects; false, or NULL, with a message, if that cannot be said.
+ */
+bool tiling_table_print(FILE *out, const char *path, const struct npuplan_graph *graph);
+json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph);
+
+/* "tiling" line of a summary, if the graph is cut other than into bands. */
+void tiling_summary_print(FILE *out, const struct npuplan_graph *graph);
+
 /* ---------------------------------------------------------------- model.c */
 
 /**

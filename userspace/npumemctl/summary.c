@@ -178,6 +178,7 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 
 	fprintf(out, "graph        %s: %" PRIu32 " steps, %" PRIu32 " tensors placed\n",
 		graph->name, graph->step_count, plan->placement_count);
+	tiling_summary_print(out, graph);
 	fprintf(out, "planner      %.32s, %s\n", plan->info.planner,
 		status_name(plan->info.status));
 	fprintf(out, "arena        %s\n", size_text(plan->info.arena_size).s);
