@@ -12,6 +12,8 @@
 /* Work of one plan, as a multiple of the first one's, and at least. */
 #define TRY_FACTOR 4
 #define TRY_WORK   20000000ull
+/* Work of all of it, unless the caller says. */
+#define ALL_WORK   2000000000ull
 
 /** struct candidate - clones to add together; each one's readers are owned */
 struct candidate {
@@ -376,7 +378,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 		.options = options,
 		.best = out,
 		.graph = graph,
-		.work_limit = options->work_limit ? options->work_limit : NPUPLAN_COSMA_WORK,
+		.work_limit = options->work_limit ? options->work_limit : ALL_WORK,
 		.started = npuplan_now(),
 	};
 	int err;

@@ -33,7 +33,8 @@ struct npuplan_recomputation {
 };
 
 /** npuplan_cosma_recompute() - least traffic found if operators may run again
- * @options: objective traffic; @order must be NULL. Limits are for all of it
+ * @options: objective traffic; @order must be NULL. Limits are for all of it; without
+ *	one, work ends in some seconds
  * @limit: clones at most; 0 = any number
  *
  * Greedy: as long as one helps, the clone (or short chain of clones) that saves most
