@@ -160,6 +160,11 @@ static int weight(const struct window *w, int64_t in, int64_t out, int64_t outs_
 		at[0] = transposed(k) ? out / outs_a_group * ins + in : out;
 		at[1] = transposed(k) ? out % outs_a_group : in;
 		first = 2;
+	} else if (spatial == 3) {
+		/* Kernel, in, out; or kernel, out, in. */
+		at[3] = transposed(k) ? out : in;
+		at[4] = transposed(k) ? in : out;
+		first = 0;
 	} else {
 		bool depthwise = weights->shape[0] == 1 && k->op->attrs.groups > 1;
 
@@ -257,21 +262,31 @@ static int8_t softmax(const struct int8_op *k, const int64_t *out)
 	return clamp((int64_t)nearbyint(256 * exp(own) / sum) - 128);
 }
 
-/* Over the dimensions in which the output has one element. */
+/* Over the dimensions in which the output has one element, or that it has not. */
 static int8_t reduce(const struct int8_op *k, const int64_t *out)
 {
 	const struct npuplan_tensor *in = input_of(k, 0), *to = output_of(k);
-	struct npuplan_tensor space = *in;
 	int64_t sum = 0, count = 0, most = INT8_MIN, step[NPUPLAN_MAX_DIMS] = { 0 };
-	int64_t at[NPUPLAN_MAX_DIMS];
+	int64_t at[NPUPLAN_MAX_DIMS], first[NPUPLAN_MAX_DIMS] = { out[0] };
+	bool flat = to->dim_count < in->dim_count;
+	struct npuplan_tensor space = *in;
 
-	for (uint32_t d = 0; d < in->dim_count; d++)
-		space.shape[d] = in->shape[d] == to->shape[d] ? 1 : in->shape[d];
+	/* Of batch and channels alone: over all rows and pixels. */
+	if (flat)
+		first[channel_axis(k->graph, in->dim_count)] = out[1];
+	else
+		memcpy(first, out, in->dim_count * sizeof(*first));
+	for (uint32_t d = 0; d < in->dim_count; d++) {
+		bool kept = flat ? !d || d == channel_axis(k->graph, in->dim_count) :
+				   in->shape[d] == to->shape[d];
+
+		space.shape[d] = kept ? 1 : in->shape[d];
+	}
 	do {
 		int value;
 
 		for (uint32_t d = 0; d < in->dim_count; d++)
-			at[d] = out[d] + step[d];
+			at[d] = first[d] + step[d];
 		value = load(k, 0, at);
 		sum += value;
 		most = value > most ? value : most;
@@ -284,20 +299,28 @@ static int8_t reduce(const struct int8_op *k, const int64_t *out)
 	return clamp((int64_t)nearbyint((double)sum / (double)count));
 }
 
-/* The last dimension of the source's order, whatever it is. */
+/* The last dimension of the source's order, whatever it is; or the last ones together. */
 static int8_t linear(const struct int8_op *k, const int64_t *out)
 {
-	uint32_t last = output_of(k)->dim_count - 1;
-	int64_t at[NPUPLAN_MAX_DIMS], weights[2] = { out[last] }, sum = 0;
+	const struct npuplan_tensor *in = input_of(k, 0), *to = output_of(k);
+	uint32_t last = to->dim_count - 1, summed = k->graph->source_layout == NPUPLAN_NHWC;
+	int64_t at[NPUPLAN_MAX_DIMS], weights[2], row = 0, terms, sum = 0;
 
-	memcpy(at, out, sizeof(*at) * last);
-	for (at[last] = 0; at[last] < input_of(k, 0)->shape[last]; at[last]++) {
-		weights[1] = at[last];
+	for (uint32_t d = 0; d < last; d++)
+		row = row * to->shape[d] + out[d];
+	terms = input_of(k, 1)->shape[summed];
+	weights[!summed] = out[last];
+	for (int64_t i = 0; i < terms; i++) {
+		int64_t element = row * terms + i;
+
+		for (uint32_t d = in->dim_count; d-- > 0; element /= in->shape[d])
+			at[d] = element % in->shape[d];
+		weights[summed] = i;
 		sum += load(k, 0, at) * load(k, 1, weights);
 	}
 	if (k->op->input_count > 2)
 		sum += load(k, 2, &out[last]) * INT64_C(16);
-	return requantise(sum, input_of(k, 0)->shape[last]);
+	return requantise(sum, terms);
 }
 
 static int8_t matmul(const struct int8_op *k, const int64_t *out)
@@ -705,14 +728,19 @@ static size_t find_elementwise(const char *type)
 	return i;
 }
 
-/* Dimensions are matched from the last; a parameter of one goes by the channel. */
+bool int8_by_channel(const char *type)
+{
+	return !strcmp(type, "prelu") || !strcmp(type, "batchnorm");
+}
+
+/* Dimensions are matched from the last; one alone may be that of the channels. */
 static int operand(const struct int8_op *k, uint32_t input, const int64_t *out)
 {
 	const struct npuplan_tensor *in = input_of(k, input);
 	uint32_t rank = output_of(k)->dim_count;
 	int64_t at[NPUPLAN_MAX_DIMS] = { 0 };
 
-	if (in->dim_count == 1 && in->kind == NPUMEM_TENSOR_PARAMETER)
+	if (in->dim_count == 1 && int8_by_channel(k->op->type))
 		return load(k, input, in->shape[0] == 1 ? at : &out[channel_axis(k->graph, rank)]);
 	for (uint32_t d = 0; d < in->dim_count; d++)
 		at[d] = in->shape[d] == 1 ? 0 : out[d + rank - in->dim_count];

@@ -8,7 +8,8 @@
  * Tensors have elements of one byte. Weights are in the order of the source:
  * out, in / groups, kernel (in, out / groups, kernel of a transposed convolution)
  * of N,C,H,W; out, kernel, in / groups (1, kernel, out if it is depthwise) of
- * N,H,W,C.
+ * N,H,W,C (kernel, in, out, or kernel, out, in, in three dimensions); of linear in,
+ * out of N,C,H,W, out, in of N,H,W,C.
  */
 #ifndef INT8_OPS_H
 #define INT8_OPS_H
@@ -56,5 +57,8 @@ bool int8_knows(const char *type);
  * @inputs: out: how many it takes
  */
 const char *int8_elementwise(uint32_t i, uint32_t *inputs);
+
+/** int8_by_channel() - whether operands of one dimension have one element a channel */
+bool int8_by_channel(const char *type);
 
 #endif /* INT8_OPS_H */

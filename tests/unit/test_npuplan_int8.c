@@ -227,50 +227,174 @@ static struct npuplan_graph *network(void)
 	return graph;
 }
 
-static struct npuplan_graph *tiled(enum npuplan_layout layout, uint32_t bands, bool parameters)
+static struct npuplan_graph *tiled_by(const struct npuplan_tiling *tiling)
 {
 	struct npuplan_graph *graph = network();
 	struct npuplan_error error;
 
-	if (npuplan_graph_set_layout(graph, layout, &error) ||
-	    npuplan_graph_tile_bands(graph, bands, parameters, &error))
+	if (npuplan_graph_tile(graph, tiling, &error))
 		fail_msg("%s", error.text);
 	return graph;
 }
 
-/* All planners, layouts and numbers of bands. */
-static void test_planners(void **state)
+static struct npuplan_graph *tiled(enum npuplan_layout layout, uint32_t bands, bool parameters)
+{
+	struct npuplan_tiling tiling = {
+		.layout = layout,
+		.bands = bands,
+		.with_parameters = parameters,
+	};
+
+	return tiled_by(&tiling);
+}
+
+/* All planners; returns how many. */
+static unsigned int check_planners(struct npuplan_graph *graph, const char *what)
+{
+	struct int8_net net;
+	const char *name;
+	unsigned int i;
+
+	if (!int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED) ||
+	    !int8_check_tiles(&net, NULL, NULL))
+		fail_msg("%s: %s", what, net.text);
+	for (i = 0; (name = npuplan_planner_name(i)); i++) {
+		struct npuplan_options options = { .planner = name, .work_limit = 20000 };
+		struct npuplan_error error = { "" };
+		struct npuplan_plan *plan;
+
+		if (npuplan_plan(graph, &options, &plan, &error))
+			fail_msg("%s, %s: %s", what, name, error.text);
+		if (!int8_run_plan(&net, plan))
+			fail_msg("%s, %s: %s", what, name, net.text);
+		npuplan_plan_free(plan);
+	}
+	int8_net_fini(&net);
+	npuplan_graph_free(graph);
+	return i;
+}
+
+/* Row bands of one number, in all layouts. */
+static void test_bands(void **state)
 {
 	static const uint32_t bands[] = { 1, 2, 64 };
 	unsigned int plans = 0;
 
 	(void)state;
 	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++)
-		for (uint32_t b = 0; b < sizeof(bands) / sizeof(bands[0]); b++) {
-			struct npuplan_graph *graph = tiled(layout, bands[b], b & 1);
-			const char *name;
-			struct int8_net net;
-
-			if (!int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED) ||
-			    !int8_check_tiles(&net, NULL, NULL))
-				fail_msg("%u bands: %s", bands[b], net.text);
-			for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
-				struct npuplan_options options = { .planner = name,
-								   .work_limit = 20000 };
-				struct npuplan_error error = { "" };
-				struct npuplan_plan *plan;
-
-				if (npuplan_plan(graph, &options, &plan, &error))
-					fail_msg("%s, %u bands: %s", name, bands[b], error.text);
-				if (!int8_run_plan(&net, plan))
-					fail_msg("%s, %u bands: %s", name, bands[b], net.text);
-				npuplan_plan_free(plan);
-				plans++;
-			}
-			int8_net_fini(&net);
-			npuplan_graph_free(graph);
-		}
+		for (uint32_t b = 0; b < sizeof(bands) / sizeof(bands[0]); b++)
+			plans += check_planners(tiled(layout, bands[b], b & 1), "bands");
 	print_message("# %u plans, seed %u\n", plans, SEED);
+}
+
+/* Rows x channels, both orders; channels alone; as the tiler chooses. */
+static void test_tiles(void **state)
+{
+	unsigned int plans = 0;
+
+	(void)state;
+	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++) {
+		uint32_t granule = layout == NPUPLAN_NC32HW32 ? 32 : 1;
+		struct npuplan_tile_choice choices[] = {
+			{ .op = 0, .rows = 4, .channels = granule == 1 ? 7 : 32 },
+			{ .op = 1, .channels = granule == 1 ? 9 : 32 },
+			{ .op = 4, .rows = 2, .channels = granule == 1 ? 4 : 0, .order = 1 },
+			{ .op = 7, .channels = granule == 1 ? 2 : 0 },
+			{ .op = 11, .channels = 3 },
+		};
+		struct npuplan_tiling tiling = {
+			.layout = layout,
+			.ops = choices,
+			.op_count = sizeof(choices) / sizeof(choices[0]),
+			.with_parameters = layout != NPUPLAN_NCHW,
+		};
+		struct npuplan_tiling onchip = { .layout = layout, .onchip = 4096 };
+
+		plans += check_planners(tiled_by(&tiling), "tiles");
+		onchip.double_buffer = layout == NPUPLAN_NCHW;
+		plans += check_planners(tiled_by(&onchip), "on-chip");
+	}
+	print_message("# %u plans, seed %u\n", plans, SEED);
+}
+
+/* N,D,H,W,C: kernel, in, out, or, transposed, kernel, out, in; kernels as deep as channels. */
+static void test_weights_3d(void **state)
+{
+	(void)state;
+	for (int transposed = 0; transposed < 2; transposed++) {
+		struct npuplan_graph *graph = npuplan_graph_new("g");
+		struct npuplan_tile_choice choice = { .channels = 1 };
+		struct npuplan_tiling tiling = {
+			.ops = &choice,
+			.op_count = 1,
+			.with_parameters = true,
+		};
+		uint32_t tensors[3] = {
+			build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, transposed ? 2 : 4 * 2),
+			build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 3 * 2 * 3),
+			build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, transposed ? 9 : 6),
+		};
+		const int64_t shapes[3][5] = {
+			{ 1, transposed ? 1 : 4, 1, 1, 2 },
+			{ 3, 1, 1, transposed ? 3 : 2, transposed ? 2 : 3 },
+			{ 1, transposed ? 3 : 2, 1, 1, 3 },
+		};
+		struct npuplan_op *op = build_op(graph, transposed ? "conv_transpose3d" : "conv3d",
+						 tensors[0], tensors[1], NPUMEM_NONE, tensors[2]);
+		struct npuplan_error error;
+		struct int8_net net;
+
+		for (int t = 0; t < 3; t++) {
+			graph->tensors[t].dim_count = 5;
+			graph->tensors[t].elem_size = 1;
+			memcpy(graph->tensors[t].shape, shapes[t], sizeof(shapes[t]));
+		}
+		rows_window(op, 3, 1, 1, 0);
+		op->attrs.spatial = 3;
+		op->attrs.kernel[2] = op->attrs.stride[2] = op->attrs.dilation[2] = 1;
+		op->attrs.groups = 1;
+		op->attrs.transposed = transposed;
+		if (npuplan_graph_tile(graph, &tiling, &error))
+			fail_msg("%s", error.text);
+		assert_int_equal(graph->step_count, 3);
+		if (!int8_net_init(&net, graph, 0, SEED) || !int8_check_tiles(&net, NULL, NULL))
+			fail_msg("%s", net.text);
+		int8_net_fini(&net);
+		npuplan_graph_free(graph);
+	}
+}
+
+/* N,C,H,W: linear and sums go by the last dimension, which is none of channels. */
+static void test_weights_of_pixels(void **state)
+{
+	(void)state;
+	for (int sum = 0; sum < 2; sum++) {
+		struct npuplan_graph *graph = npuplan_graph_new("g");
+		struct npuplan_tile_choice choice = { .channels = 1 };
+		struct npuplan_tiling tiling = {
+			.ops = &choice,
+			.op_count = 1,
+			.with_parameters = true,
+		};
+		uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 3, 2, 3);
+		uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, sum ? 3 : 9);
+		uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 3, 2, 3);
+		struct npuplan_error error;
+		struct int8_net net;
+
+		graph->source_layout = NPUPLAN_NCHW;
+		graph->tensors[w].elem_size = 1;
+		graph->tensors[w].dim_count = sum ? 1 : 2;
+		graph->tensors[w].shape[0] = graph->tensors[w].shape[1] = 3;
+		build_op(graph, sum ? "add" : "linear", in, w, NPUMEM_NONE, out);
+		if (npuplan_graph_tile(graph, &tiling, &error))
+			fail_msg("%s", error.text);
+		assert_int_equal(graph->step_count, 3);
+		if (!int8_net_init(&net, graph, 0, SEED) || !int8_check_tiles(&net, NULL, NULL))
+			fail_msg("%s", net.text);
+		int8_net_fini(&net);
+		npuplan_graph_free(graph);
+	}
 }
 
 /* ---------------------------------------------------------------------- what is wrong */
@@ -438,10 +562,11 @@ static void test_ring(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arithmetic),   cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_planners),     cmocka_unit_test(test_short_halos),
-		cmocka_unit_test(test_wrong_writes), cmocka_unit_test(test_wrong_plans),
-		cmocka_unit_test(test_ring),
+		cmocka_unit_test(test_arithmetic),  cmocka_unit_test(test_layouts),
+		cmocka_unit_test(test_bands),	    cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_weights_3d),  cmocka_unit_test(test_weights_of_pixels),
+		cmocka_unit_test(test_short_halos), cmocka_unit_test(test_wrong_writes),
+		cmocka_unit_test(test_wrong_plans), cmocka_unit_test(test_ring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

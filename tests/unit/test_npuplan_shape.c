@@ -284,6 +284,18 @@ static void test_piece_refusals(void **state)
 	assert_int_equal(npuplan_piece_set(&s, &good, &placement), -EOPNOTSUPP);
 }
 
+/* Blocks of channels, where there is more than one place; 32 channels of one are no block. */
+static void test_granule(void **state)
+{
+	struct npuplan_spatial s = { 1, 1, 1, 32, 1, NPUPLAN_NC32HW32 };
+
+	assert_int_equal(npuplan_granule(&s), 1);
+	s.rows = 2;
+	assert_int_equal(npuplan_granule(&s), 32);
+	s.layout = NPUPLAN_NCHW;
+	assert_int_equal(npuplan_granule(&s), 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -293,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_not_spatial),	 cmocka_unit_test(test_region_to_rows),
 		cmocka_unit_test(test_piece_channels),	 cmocka_unit_test(test_piece_ring),
 		cmocka_unit_test(test_piece_round_trip), cmocka_unit_test(test_piece_refusals),
+		cmocka_unit_test(test_granule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -105,7 +105,7 @@ bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npu
 
 int64_t npuplan_granule(const struct npuplan_spatial *s)
 {
-	return s->layout == NPUPLAN_NC32HW32 && interleaved(s) == NPUPLAN_BLOCK ? NPUPLAN_BLOCK : 1;
+	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_BLOCK : 1;
 }
 
 struct npumem_region npuplan_rows_region(const struct npuplan_spatial *s, struct npuplan_rows rows)

@@ -373,7 +373,8 @@ static struct npumem_region whole(const struct npuplan_cut *cut, uint32_t input)
 /*
  * Axis of a parameter that has a place for each output channel, -1 if there is none.
  * Weights of convolutions are [out, in, ...] in NCHW models, [out, ..., in] in NHWC
- * ones, but for the depthwise; weights of linear [in, out] and [out, in].
+ * ones, but for the depthwise, and [..., in, out] and [..., out, in] in three
+ * dimensions; weights of linear [in, out] and [out, in].
  */
 static int parameter_axis(const struct npuplan_cut *cut, uint32_t input, enum pattern pattern)
 {
@@ -381,8 +382,15 @@ static int parameter_axis(const struct npuplan_cut *cut, uint32_t input, enum pa
 	bool nhwc = cut->graph->source_layout == NPUPLAN_NHWC;
 	int axis = -1;
 
+	/* Of N,C,H,W the last dimension, that parameters go by, is none of channels. */
+	if (!nhwc && cut->graph->tensors[cut->op->outputs[0]].dim_count >= 4 && pattern != WINDOW &&
+	    pattern != TRANSPOSED && strcmp(cut->op->type, "prelu") &&
+	    strcmp(cut->op->type, "batchnorm"))
+		return -1;
 	if (t->dim_count == 1) {
 		axis = 0;
+	} else if (nhwc && t->dim_count == 5 && (pattern == WINDOW || pattern == TRANSPOSED)) {
+		axis = pattern == WINDOW ? 4 : 3;
 	} else if (pattern == WINDOW && t->dim_count >= 4) {
 		bool depthwise = !strcmp(cut->op->type, "depthwise_conv2d");
 
