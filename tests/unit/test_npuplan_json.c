@@ -7,6 +7,12 @@
 #include "plan_json.h"
 
 /* conv 3x3 of 4 rows x 2 columns x 1 channel, then relu; ids 100.. and 1000.. */
+#define ASSERT_CONTAINS(text, part)                                   \
+	do {                                                          \
+		if (!strstr(text, part))                              \
+			fail_msg("no \"%s\" in\n%s", (part), (text)); \
+	} while (0)
+
 static struct npuplan_graph *model(uint32_t bands)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("model");
@@ -422,6 +428,148 @@ static void test_tiling(void **state)
 	ASSERT_TEXT(error, "tiling.bands: missing");
 }
 
+/* in (8 rows x 2 places x 8 channels) -> relu -> out, tiled as asked for, planned. */
+static struct npuplan_graph *tiled_as(const struct npuplan_tiling *tiling,
+				      struct npuplan_plan **plan)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("tiles");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 2, 8);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 8, 2, 8);
+	struct npuplan_error error = { "" };
+
+	graph->source_layout = NPUPLAN_NHWC;
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, out);
+	if (tiling && npuplan_graph_tile(graph, tiling, &error))
+		fail_msg("%s", error.text);
+	if (plan)
+		*plan = planned(graph);
+	return graph;
+}
+
+/* Written, read by a graph that is tiled as the text says, and written again. */
+static void test_tilings_round_trip(void **state)
+{
+	static struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_CHANNELS_OUTER };
+	static const struct {
+		struct npuplan_tiling tiling;
+		const char *text;
+	} cases[] = {
+		{ { .rows = 3 }, "\"tiling\": {\"rows\":3,\"parameters\":false},\n" },
+		{ { .bands = 3, .layout = NPUPLAN_NCHW },
+		  "\"tiling\": {\"bands\":3,\"layout\":\"nchw\",\"parameters\":false},\n" },
+		{ { .ops = &told, .op_count = 1, .with_parameters = true },
+		  "\"tiling\": {\"bands\":1,\"parameters\":true,\"ops\":[\n"
+		  "{\"op\":1000,\"rows\":3,\"channels\":4,\"outer\":\"channels\"}\n]},\n" },
+		{ { .onchip = 64, .double_buffer = true, .layout = NPUPLAN_NCHW },
+		  "\"tiling\": {\"onchip\":64,\"layout\":\"nchw\",\"double_buffer\":true,"
+		  "\"parameters\":false,\"ops\":[\n{\"op\":1000,\"channels\":1}\n]},\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct npuplan_plan *plan, *read = NULL;
+		struct npuplan_graph *graph = tiled_as(&cases[i].tiling, &plan), *again;
+		struct npuplan_tiling tiling;
+		struct npuplan_error error = { "" };
+		char *text, *second;
+
+		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
+		ASSERT_CONTAINS(text, cases[i].text);
+		again = tiled_as(NULL, NULL);
+		assert_int_equal(npuplan_json_tiling(again, text, strlen(text), &tiling, &error),
+				 0);
+		if (npuplan_graph_tile(again, &tiling, &error) ||
+		    npuplan_plan_from_json(again, text, strlen(text), &read, &error))
+			fail_msg("case %zu: %s", i, error.text);
+		assert_int_equal(npuplan_plan_to_json(again, read, &second, &error), 0);
+		assert_string_equal(text, second);
+		npuplan_tiling_fini(&tiling);
+		npuplan_plan_free(plan);
+		npuplan_plan_free(read);
+		npuplan_graph_free(graph);
+		npuplan_graph_free(again);
+		free(text);
+		free(second);
+	}
+}
+
+/* Steps of channel tiles say rows and channels. */
+static void test_channels_of_steps(void **state)
+{
+	struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_ROWS_OUTER };
+	struct npuplan_tiling tiling = { .ops = &told, .op_count = 1 };
+	struct npuplan_plan *plan;
+	struct npuplan_graph *graph = tiled_as(&tiling, &plan);
+	char *text;
+
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
+	ASSERT_CONTAINS(text, "{\"op\":1000,\"tile\":3,"
+			      "\"reads\":[{\"tensor\":100,\"rows\":[3,3],\"channels\":[4,4]}],"
+			      "\"writes\":[{\"tensor\":101,\"rows\":[3,3],\"channels\":[4,4]}]}");
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void tiling_refused(const char *tiling, int want, const char *why)
+{
+	struct npuplan_graph *graph = tiled_as(NULL, NULL);
+	struct npuplan_error error = { "" };
+	struct npuplan_tiling out;
+	char text[256];
+
+	snprintf(text, sizeof(text), "{\"tiling\":%s}", tiling);
+	assert_int_equal(npuplan_json_tiling(graph, text, strlen(text), &out, &error), want);
+	assert_string_equal(error.text, why);
+	assert_null(out.ops);
+	npuplan_graph_free(graph);
+}
+
+static void test_tilings_refused(void **state)
+{
+	struct npuplan_tile_choice told = { 0, 3, 0, 0 };
+	struct npuplan_tiling tiling = { .ops = &told, .op_count = 1 };
+	struct npuplan_graph *graph;
+	struct npuplan_plan *plan, *read;
+	struct npuplan_error error = { "" };
+	char *text;
+
+	tiling_refused("{\"parameters\":false}", -EBADMSG,
+		       "tiling.bands: missing, and neither rows nor onchip");
+	tiling_refused("{\"bands\":0,\"parameters\":false}", -EBADMSG,
+		       "tiling.bands: 0 is not a number of bands");
+	tiling_refused("{\"bands\":1}", -EBADMSG, "tiling.parameters: missing");
+	tiling_refused("{\"bands\":1,\"parameters\":0}", -EBADMSG,
+		       "tiling.parameters: expected true or false");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"layout\":\"hwcn\"}", -EBADMSG,
+		       "tiling.layout: expected nhwc, nchw or nc32hw");
+	tiling_refused("{\"onchip\":1,\"parameters\":false,\"double_buffer\":1}", -EBADMSG,
+		       "tiling.double_buffer: expected true or false");
+	tiling_refused("{\"rows\":4294967296,\"parameters\":false}", -EINVAL,
+		       "tiling.rows: 4294967296 is more than 4294967295");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":{}}", -EBADMSG,
+		       "tiling.ops: expected an array");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{}]}", -EBADMSG,
+		       "tiling.ops[0].op: missing");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":7}]}", -EINVAL,
+		       "tiling.ops[0].op: graph tiles has no operator with id 7");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"outer\":1}]}",
+		       -EBADMSG, "tiling.ops[0].outer: expected rows or channels");
+	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"columns\":1}]}",
+		       -EBADMSG, "tiling.ops[0].columns: unknown field");
+
+	/* A plan of a graph that was tiled otherwise. */
+	graph = tiled_as(&tiling, &plan);
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
+	npuplan_graph_free(graph);
+	npuplan_plan_free(plan);
+	told.rows = 4;
+	graph = tiled_as(&tiling, NULL);
+	assert_int_equal(npuplan_plan_from_json(graph, text, strlen(text), &read, &error), -EINVAL);
+	assert_string_equal(error.text, "tiling: the graph was tiled with other ops");
+	free(text);
+	npuplan_graph_free(graph);
+}
+
 /* What cannot be written so that it could be read again. */
 static void test_writer_refusals(void **state)
 {
@@ -507,6 +655,9 @@ int main(void)
 		cmocka_unit_test(test_refused_placements),
 		cmocka_unit_test(test_refused_pieces),
 		cmocka_unit_test(test_tiling),
+		cmocka_unit_test(test_tilings_round_trip),
+		cmocka_unit_test(test_channels_of_steps),
+		cmocka_unit_test(test_tilings_refused),
 		cmocka_unit_test(test_writer_refusals),
 		cmocka_unit_test(test_mutated),
 	};

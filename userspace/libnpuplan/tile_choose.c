@@ -414,7 +414,7 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 		return npuplan_fail(error, err, "operator %s: %s", name, strerror(-err));
 	if (cost.onchip <= tiling->onchip)
 		return 0;
-	if (npuplan_cut_of(graph, choice->op, false, &cut))
+	if (cost.steps > 1 && npuplan_cut_of(graph, choice->op, false, &cut))
 		snprintf(tiles, sizeof(tiles),
 			 "in tiles of %" PRId64 " rows x %" PRId64 " channels",
 			 choice->rows ? choice->rows : cut.output.rows,

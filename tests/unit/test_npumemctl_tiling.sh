@@ -1,0 +1,152 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_tiling.sh - options that say how operators are cut; on-chip memory.
+#
+# usage: test_npumemctl_tiling.sh NPUMEMCTL GRAPHS_FOLDER
+#
+# TAP. Every message and exit status of a refusal is compared as a whole.
+set -uo pipefail
+
+ctl=$(realpath "$1") graphs=$(realpath "$2")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+# Messages name files as they were given: so without folders.
+cd "$tmp" || exit 1
+
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$tmp/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# says STATUS TEXT COMMAND...: exit status and all of standard error
+says() {
+	local status=$1 text=$2 got err
+	shift 2
+	err=$("$@" 2>&1 >/dev/null </dev/null)
+	got=$?
+	[ $got = "$status" ] && [ "$err" = "$text" ] && return
+	echo "status $got, expected $status; standard error:"
+	echo "$err"
+	echo "expected:"
+	echo "$text"
+	return 1
+}
+
+# usage_says TEXT COMMAND...: exit status 2, and the first line
+usage_says() {
+	local text=$1 got err
+	shift
+	err=$("$@" 2>&1 >/dev/null </dev/null)
+	got=$?
+	[ $got = 2 ] && [ "${err%%$'\n'*}" = "$text" ] && return
+	echo "status $got: $err"
+	return 1
+}
+
+prints() { # prints TEXT COMMAND...: status 0, and standard output has the text
+	local text=$1 out
+	shift
+	out=$("$@") || return 1
+	[[ $out == *"$text"* ]] && return
+	echo "$out"
+	return 1
+}
+
+net=$graphs/mobilenet_v1.fused.json
+
+# A plan says how its graph was cut: whoever reads it needs no options. options...
+round_trip() {
+	"$ctl" plan "$@" "$net" -o plan.json --blob plan.bin >/dev/null &&
+		"$ctl" verify "$net" plan.json &&
+		"$ctl" verify "$@" "$net" plan.bin &&
+		"$ctl" show --graph "$net" plan.json >drawn && [ -s drawn ]
+}
+for layout in nhwc nchw nc32hw; do
+	check "256 KiB on chip, $layout" round_trip --onchip 256KiB --layout $layout
+	check "256 KiB on chip, $layout, double buffers" \
+		round_trip --onchip 256KiB --layout $layout --double-buffer
+done
+check 'a row a step' round_trip --rows 1
+check 'rows, with parameters' round_trip --rows 16 --params
+check 'bands, other layout' round_trip --bands 4 --layout nchw
+check 'one operator told' round_trip --tile features.1.0=28x16,channels
+check 'one told, the others chosen' round_trip --onchip 512KiB --tile fc=allx250 --tile 0=10
+told() {
+	"$ctl" plan --onchip 512KiB --tile fc=allx250 --tile 0=10 -o plan.json "$net" >/dev/null &&
+		grep -q '^{"op":0,"rows":10},$' plan.json && grep -q '"channels":250' plan.json
+}
+check 'what was told is in the plan' told
+same_choices() {
+	"$ctl" plan --onchip 512KiB -o one.json "$net" >/dev/null &&
+		"$ctl" plan --onchip 512KiB -o two.json "$net" >/dev/null && cmp one.json two.json
+}
+check 'the same choices each time' same_choices
+# All is moved once, but halos; and that fits.
+check 'plan --tiles: each operator' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output(
+    [sys.argv[1], "plan", "-j", "--tiles", "--onchip", "262144", sys.argv[2]]))
+assert len(r["tiles"]) == 30 and r["steps"] == sum(t["steps"] for t in r["tiles"]), r
+for t in r["tiles"]:
+    moved = sum(t["moved"].values())
+    assert 0 < t["onchip"] <= 262144 and moved >= 0.95 * t["least"] and moved < 1.3 * t["least"], t
+assert r["tiles"][-2]["name"] == "fc" and r["tiles"][-2]["channels"] < 1000, r["tiles"][-2]
+' "$ctl" "$net"
+check 'plan --tiles: a table' prints 'features.1.0                                  56x32       2' \
+	"$ctl" plan --tiles --onchip 512KiB "$net"
+check 'a summary line' prints 'tiling       nhwc, at most ' "$ctl" plan --onchip 512KiB "$net"
+
+# --------------------------------------------------------------- refusals
+check 'too little on chip' says 1 "npumemctl: $net: operator features.0.0 in tiles of 1 rows x 1 channels: step 32 of 3584 needs 2156 bytes on chip, 2016 of them for input; there are 2048" \
+	"$ctl" plan --onchip 2KiB "$net"
+check 'told, and too little on chip' says 1 "npumemctl: $net: operator fc whole: step 0 of 1 needs 1027024 bytes on chip, 1024000 of them for fc.weight; there are 524288" \
+	"$ctl" plan --onchip 512KiB --tile fc=all "$net"
+check 'no such operator' says 1 \
+	"npumemctl: $net: --tile nothing=3: there is no operator 'nothing'" \
+	"$ctl" plan --tile nothing=3 "$net"
+check 'more rows than there are' says 1 \
+	"npumemctl: $net: operator features.0.0: tiles of 113 rows, it has 112" \
+	"$ctl" plan --tile features.0.0=113 "$net"
+check 'an operator told twice' says 1 \
+	"npumemctl: $net: operator features.0.0: its tiling is said twice, or not in order" \
+	"$ctl" plan --tile features.0.0=2 --tile 0=3 "$net"
+for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3,rows,rows fc=-1 fc=4294967296; do
+	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS][,channels], each a number or all" \
+		"$ctl" plan --tile "$value" "$net"
+done
+check 'bands and rows' usage_says \
+	'npumemctl plan: --bands, --rows and --onchip exclude each other' \
+	"$ctl" plan --bands 2 --rows 3 "$net"
+check 'rows and on-chip memory' usage_says \
+	'npumemctl plan: --bands, --rows and --onchip exclude each other' \
+	"$ctl" plan --onchip 4096 --rows 3 "$net"
+check 'double buffers of nothing' usage_says \
+	'npumemctl plan: --double-buffer needs --onchip' "$ctl" plan --double-buffer "$net"
+check 'unknown layout' usage_says \
+	"npumemctl plan: --layout: 'hwc' is none of nhwc, nchw, nc32hw" "$ctl" plan --layout hwc "$net"
+check 'no rows' usage_says "npumemctl plan: --rows: '0' is not a number from 1 to 4294967295" \
+	"$ctl" plan --rows 0 "$net"
+check 'no bytes on chip' usage_says \
+	"npumemctl plan: --onchip: '0' is not a number of bytes; give one like 1572864 or 1.5MiB" \
+	"$ctl" plan --onchip 0 "$net"
+blob_tiles() {
+	"$ctl" plan --rows 28 "$net" --graph-blob graph.bin >/dev/null &&
+		says 1 'npumemctl: graph.bin: graph mobilenet_v1.fused is not tiled, or not known how' \
+			"$ctl" plan --tiles graph.bin
+}
+check 'tiles of a graph blob' blob_tiles
+check '--help' prints 'Exit status: 0 all is well, 1 failure, 2 wrong usage.' "$ctl" --help
+
+echo "1..$count"
+[ $failed = 0 ]
