@@ -3,9 +3,12 @@
  * TAA against what it is compared with: bytes of intermediate tensors in layer
  * order, each model cut by the tiler for so much on-chip memory (docs/tiling.md). Times
  * are of allocation alone: from live ranges to addresses that have been checked;
- * the least of several runs.
+ * the least of several runs. With -s, too, tile scheduling of one row a tile: the arena
+ * with inputs and outputs outside, how many times over weights are fetched (half of
+ * what is on chip is for them), halos read again of all reads, and the peak that needs
+ * each weight only once.
  *
- * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] MODEL...
+ * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] MODEL...
  *        bench_taa -g		growth, on chains of convolutions
  */
 #include <libgen.h>
@@ -18,13 +21,16 @@
 #include "taa/taa.h"
 
 /* Times are the least of so many runs, or of what half a second has room for. */
-#define RUNS 50
+#define RUNS	      50
+/* Of tile scheduling, for playing segments and for packing each. */
+#define SCHEDULE_WORK 100000000ull
 
 struct settings {
 	uint64_t on_chip;
 	uint32_t bands;
 	enum npuplan_layout layout;
 	bool double_buffer;
+	bool schedule;
 };
 
 /** struct outcome - what one planner needs, and how long it takes; bytes 0: gave up */
@@ -147,7 +153,7 @@ static void print(char *path, const struct npuplan_problem *problem,
 	const struct outcome *shared = &outcomes[0], *fit = &outcomes[1], *paper = &outcomes[2];
 	const struct outcome *exact = &outcomes[3];
 
-	printf("%-30s %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f\n",
+	printf("%-30s %6u %10llu %10llu %10llu %10llu %10llu  %6.2f %6.2f %6.2f  %8.3f %8.3f %8.3f %6.2f",
 	       basename(path), problem->graph->step_count, (unsigned long long)shared->bytes,
 	       (unsigned long long)fit->bytes, (unsigned long long)paper->bytes,
 	       (unsigned long long)exact->bytes, (unsigned long long)problem->lower_bound,
@@ -156,6 +162,47 @@ static void print(char *path, const struct npuplan_problem *problem,
 	       100 - 100 * (double)exact->bytes / (double)shared->bytes,
 	       100 - 100 * (double)exact->bytes / (double)fit->bytes, 1e3 * shared->seconds,
 	       1e3 * paper->seconds, 1e3 * exact->seconds, exact->seconds / shared->seconds);
+}
+
+/* One row a tile, in the order that peaks lowest. Ends the line. */
+static int schedule(const char *path, const struct settings *settings, uint64_t shared,
+		    struct npuplan_error *error)
+{
+	struct npuplan_tiling tiling = { .layout = settings->layout, .rows = 1 };
+	struct npuplan_options options = {
+		.planner = "tile-scheduled",
+		.weights_on_chip = settings->on_chip / 2,
+		.work_limit = SCHEDULE_WORK,
+	};
+	struct npuplan_front *front = NULL;
+	struct npuplan_graph *graph = NULL;
+	struct npuplan_plan *plan = NULL;
+	uint32_t once = 0;
+	int err = npuimport_file(path, &graph, NULL, error);
+
+	/* The paper counts intermediate tensors. */
+	for (uint32_t i = 0; !err && i < graph->tensor_count; i++)
+		if (graph->tensors[i].kind == NPUMEM_TENSOR_INPUT ||
+		    graph->tensors[i].kind == NPUMEM_TENSOR_OUTPUT)
+			graph->tensors[i].flags |= NPUMEM_TENSOR_EXTERNAL;
+	err = err ? err : npuplan_graph_tile(graph, &tiling, error);
+	err = err ? err : npuplan_plan(graph, &options, &plan, error);
+	err = err ? err : npuplan_front_find(graph, &options, &front, error);
+	if (!err) {
+		while (front->points[once].weights > front->all_weights)
+			once++;
+		printf("  %9llu %9llu %7.2f %6.2f %6.2f %9llu %6.2f",
+		       (unsigned long long)plan->info.arena_size,
+		       (unsigned long long)plan->info.lower_bound,
+		       (double)shared / (double)plan->info.arena_size,
+		       (double)plan->scheduled.weights / (double)plan->all_weights,
+		       100 * (double)plan->scheduled.halos / (double)plan->all_reads,
+		       (unsigned long long)front->points[once].peak, plan->seconds);
+	}
+	npuplan_front_free(front);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+	return err;
 }
 
 static int bench(char *path, const struct settings *settings)
@@ -181,7 +228,10 @@ static int bench(char *path, const struct settings *settings)
 		err = measure(&problem, whole, planners[i], &outcomes[i], &error);
 	if (!err)
 		print(path, &problem, outcomes);
-	else
+	if (!err && settings->schedule)
+		err = schedule(path, settings, outcomes[0].bytes, &error);
+	putchar('\n');
+	if (err)
 		fprintf(stderr, "bench_taa: %s: %s\n", path, error.text);
 	npuplan_conflicts_fini(&problem.conflicts);
 	npuplan_liveness_fini(&problem.live);
@@ -285,7 +335,7 @@ static int growth(void)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] MODEL...\n"
+		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] MODEL...\n"
 		"       bench_taa -g\n");
 	return 2;
 }
@@ -296,7 +346,7 @@ int main(int argc, char **argv)
 	unsigned int layout = 0;
 	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "gm:b:dl:")) != -1) {
+	while ((option = getopt(argc, argv, "gm:b:dl:s")) != -1) {
 		switch (option) {
 		case 'g':
 			return growth();
@@ -305,6 +355,9 @@ int main(int argc, char **argv)
 			break;
 		case 'b':
 			settings.bands = strtoul(optarg, NULL, 0);
+			break;
+		case 's':
+			settings.schedule = true;
 			break;
 		case 'd':
 			settings.double_buffer = true;
@@ -323,9 +376,13 @@ int main(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage();
-	printf("%-30s %6s %10s %10s %10s %10s %10s  %6s %6s %6s  %8s %8s %8s %6s\n", "model",
-	       "steps", "shared", "first fit", "TAA paper", "TAA exact", "bound", "-paper",
-	       "-exact", "-%fit", "shared", "paper ms", "exact ms", "x");
+	printf("%-30s %6s %10s %10s %10s %10s %10s  %6s %6s %6s  %8s %8s %8s %6s", "model", "steps",
+	       "shared", "first fit", "TAA paper", "TAA exact", "bound", "-paper", "-exact",
+	       "-%fit", "shared", "paper ms", "exact ms", "x");
+	if (settings.schedule)
+		printf("  %9s %9s %7s %6s %6s %9s %6s", "scheduled", "bound", "/shared", "xweigh",
+		       "%halo", "at x1", "s");
+	putchar('\n');
 	for (int i = optind; i < argc; i++)
 		failed += !!bench(argv[i], &settings);
 	return failed ? 1 : 0;

@@ -36,9 +36,11 @@ for model in inception_v3 inception_v4 mobilenet_v1 mobilenet_v2 resnetv2_101 \
 done
 for bytes in 262144 524288 1048576; do
 	for layout in nhwc nc32hw; do
+		# Tile scheduling, too, in the layout in which a row is one piece.
+		[ $layout = nhwc ] && schedule=-s || schedule=
 		echo "== TAA, $bytes bytes on chip, $layout"
 		# shellcheck disable=SC2086 # a list of files
-		"$bench_taa" -m $bytes -l $layout $taa_models
+		"$bench_taa" -m $bytes -l $layout $schedule $taa_models
 	done
 done
 echo "== TAA: growth"
