@@ -5,9 +5,6 @@
 #include "npumemctl.h"
 #include "progress.h"
 
-/* Planners that choose the order of tiles; without a tiling they get one row a tile. */
-#define TILE_SCHEDULED "tile-scheduled"
-
 enum {
 	OPTION_PLANNER = 0x200,
 	OPTION_BUDGET,
@@ -108,12 +105,6 @@ static void add_name(struct names *names, const char *name)
 	names->names[names->count++] = name;
 }
 
-static bool is_tile_scheduled(const struct arguments *args)
-{
-	return args->plan.planner &&
-	       !strncmp(args->plan.planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -196,11 +187,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--engine is of a planner: --planner is needed");
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
-		if (!is_tile_scheduled(args) &&
+		if (!schedules_tiles(args->plan.planner) &&
 		    (args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip))
 			argp_error(
 				state,
 				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
+		if (schedules_tiles(args->plan.planner) && args->tflite)
+			argp_error(state, "--emit-tflite: TensorFlow Lite Micro keeps the order of "
+					  "operators, --planner " TILE_SCHEDULED " does not");
 		if (args->pareto &&
 		    (args->output || args->blob || args->graph_blob || args->tflite))
 			argp_error(state, "--pareto makes no plan to write");
@@ -250,15 +244,6 @@ static int write_outputs(const struct arguments *args, const struct model *model
 	if (status == EXIT_OK && args->tflite)
 		status = emit_tflite(model, plan, args->tflite);
 	return status;
-}
-
-/* Rows are what is interleaved: the smaller the tiles, the lower the peak. */
-static void one_row(struct tiling *tiling)
-{
-	struct npuplan_tiling *asked = &tiling->asked;
-
-	if (!asked->bands && !asked->rows && !asked->onchip)
-		asked->rows = 1;
 }
 
 /* What orders of tiles there are, instead of a plan. */
@@ -339,11 +324,9 @@ int cmd_plan(int argc, char **argv)
 			return failure(args.engine, "out of memory");
 		args.plan.planner = engine;
 	}
-	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model))
-		goto out;
-	if (is_tile_scheduled(&args) && !model.graph->step_count)
-		one_row(&args.tiling);
-	if (!model_tile(&model, &args.tiling))
+	tiling_for_planner(&args.tiling, args.plan.planner);
+	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
+	    !model_tile(&model, &args.tiling))
 		goto out;
 	if (args.pareto) {
 		status = list_front(&args, &model);

@@ -310,8 +310,10 @@ static int write_plan(struct session *s, const struct arguments *args)
 	return status;
 }
 
-static int load_model(struct session *s, const struct arguments *args)
+static int load_model(struct session *s, struct arguments *args)
 {
+	if (!args->plan)
+		tiling_for_planner(&args->tiling, args->session.planner);
 	if (args->plan) {
 		if (!model_with_plan(&s->model, args->graph, &s->file, args->plan, &args->tiling))
 			return EXIT_FAILED;

@@ -93,6 +93,12 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
 void tiling_release(struct tiling *tiling);
 
+/* Planners whose name begins so choose the order of tiles. */
+#define TILE_SCHEDULED "tile-scheduled"
+bool schedules_tiles(const char *planner);
+/* They get one row a tile where nothing else is said: the smaller, the lower the peak. */
+void tiling_for_planner(struct tiling *tiling, const char *planner);
+
 /* ----------------------------------------------------------- tiling_table.c */
 
 /*

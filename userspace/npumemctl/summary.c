@@ -93,6 +93,22 @@ static void print_traffic(FILE *out, const struct npuplan_plan *plan)
 		100 * (double)cost->halos / (double)plan->all_reads);
 }
 
+/* Tensors with at least one placement. */
+static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	uint8_t *seen = calloc(graph->tensor_count + (size_t)1, 1);
+	uint32_t count = 0;
+
+	if (!seen)
+		abort();
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		count += !seen[plan->placements[i].tensor];
+		seen[plan->placements[i].tensor] = 1;
+	}
+	free(seen);
+	return count;
+}
+
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		    const struct npuplan_options *options)
 {
@@ -174,10 +190,14 @@ static void print_external(FILE *out, const struct npuplan_graph *graph)
 void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_plan *plan, const struct npuplan_options *options)
 {
+	uint32_t tensors = placed_tensors(graph, plan);
 	uint64_t sum = model_bytes(graph);
 
-	fprintf(out, "graph        %s: %" PRIu32 " steps, %" PRIu32 " tensors placed\n",
-		graph->name, graph->step_count, plan->placement_count);
+	fprintf(out, "graph        %s: %" PRIu32 " steps, %" PRIu32 " tensors placed", graph->name,
+		graph->step_count, tensors);
+	if (plan->placement_count > tensors)
+		fprintf(out, " in %" PRIu32 " pieces", plan->placement_count);
+	fputc('\n', out);
 	tiling_summary_print(out, graph);
 	fprintf(out, "planner      %.32s, %s\n", plan->info.planner,
 		status_name(plan->info.status));

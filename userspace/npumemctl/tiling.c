@@ -219,6 +219,19 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	return true;
 }
 
+bool schedules_tiles(const char *planner)
+{
+	return planner && !strncmp(planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
+}
+
+void tiling_for_planner(struct tiling *tiling, const char *planner)
+{
+	struct npuplan_tiling *asked = &tiling->asked;
+
+	if (schedules_tiles(planner) && !asked->bands && !asked->rows && !asked->onchip)
+		asked->rows = 1;
+}
+
 void tiling_release(struct tiling *tiling)
 {
 	free(tiling->tiles);
