@@ -320,6 +320,25 @@ static void fill_extents(struct cutting *c, u32 begin, u32 end, u32 n, struct np
 	}
 }
 
+/* Those of the same bytes, of n bounds: is each one over before the next begins? */
+static void mark_apart(struct cutting *c, u32 n, struct npuv_extent *extents)
+{
+	u32 k, i, lo = 0;
+
+	for (k = 0; k < n; k++, lo = c->lists[k - 1]) {
+		u32 hi = c->lists[k];
+
+		for (i = lo + 1; i < hi; i++)
+			if (npuv_extent_to(c->p, &extents[i - 1]) >=
+			    npuv_extent_from(c->p, &extents[i]))
+				break;
+		if (i < hi)
+			continue;
+		for (i = lo; i < hi; i++)
+			extents[i].flags |= NPUV_EXTENT_APART;
+	}
+}
+
 static int refuse_entry(struct cutting *c, u32 index, u64 first, u64 end, const char *flaw)
 {
 	const struct npumem_entry *e = npuv_entry(c->p, index);
@@ -396,6 +415,7 @@ static int cut_place(struct cutting *c, u32 begin, u32 end)
 	if (!out)
 		return -ENOMEM;
 	fill_extents(c, begin, end, n, out);
+	mark_apart(c, n, out);
 	for (; !err && c->next_entry < entries; c->next_entry++)
 		err = mark_entry(c, c->entries[c->next_entry], n, out);
 	return err ? err : npuv_visit(c->w, 0);

@@ -142,6 +142,37 @@ static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
 	return err;
 }
 
+/* The first step that says it accesses a tile, or NPUMEM_NONE. None has been looked at yet. */
+static u32 step_of_tile(const struct npuv_graph *g, u32 tile)
+{
+	u32 access = 0, i;
+
+	while (access < g->accesses.count && npuv_access(g, access)->tile != tile)
+		access++;
+	for (i = 0; access < g->accesses.count && i < g->steps.count; i++) {
+		const struct npumem_step *s = npuv_step(g, i);
+
+		if (access >= s->first_access && access - s->first_access < s->access_count)
+			return i;
+	}
+	return NPUMEM_NONE;
+}
+
+static int refuse_tile(struct npuv_work *w, const struct npuv_graph *g, u32 tile, const char *flaw)
+{
+	const struct npumem_tile *t = npuv_tile(g, tile);
+	u32 step = step_of_tile(g, tile);
+	struct npuv_text text, user;
+
+	w->verdict->step = step;
+	npuv_text_tensor(g, t->tensor, &text);
+	if (step == NPUMEM_NONE)
+		return npuv_refuse_at(w, -EINVAL, t, sizeof(*t), "format: tile %u of %s: %s", tile,
+				      text.s, flaw);
+	return npuv_refuse_at(w, -EINVAL, t, sizeof(*t), "format: tile %u of %s: %s (used by %s)",
+			      tile, text.s, flaw, npuv_text_step(g, step, &user));
+}
+
 static int check_tiles(struct npuv_work *w, struct npuv_graph *g)
 {
 	u32 i;
@@ -150,7 +181,6 @@ static int check_tiles(struct npuv_work *w, struct npuv_graph *g)
 	for (i = 0; i < g->tiles.count; i++) {
 		const struct npumem_tile *t = npuv_tile(g, i);
 		const char *flaw = NULL;
-		struct npuv_text text;
 
 		w->verdict->tile = i;
 		if (t->tensor >= g->tensors.count)
@@ -163,9 +193,7 @@ static int check_tiles(struct npuv_work *w, struct npuv_graph *g)
 		else
 			flaw = npuv_region_check(&t->region, npuv_tensor(g, t->tensor)->size);
 		if (flaw)
-			return npuv_refuse_at(w, -EINVAL, t, sizeof(*t),
-					      "format: tile %u of %s: %s", i,
-					      npuv_text_tensor(g, t->tensor, &text), flaw);
+			return refuse_tile(w, g, i, flaw);
 		err = npuv_visit(w, 1);
 		if (err)
 			return err;

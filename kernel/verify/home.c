@@ -18,7 +18,6 @@ void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 in
 bool npuv_pieces_next(struct npuv_pieces *it)
 {
 	const struct npuv_plan *p = it->plan;
-	const struct npuv_extent *end;
 	u64 limit;
 
 	it->first += it->length;
@@ -33,11 +32,8 @@ bool npuv_pieces_next(struct npuv_pieces *it)
 	it->extent = npuv_place_find(p, it->place, it->first);
 	it->count = 0;
 	if (it->extent) {
-		end = p->extents + it->place->first + it->place->count;
 		limit = it->extent->first + it->extent->length;
-		while (it->extent + it->count < end &&
-		       it->extent[it->count].first == it->extent->first)
-			it->count++;
+		it->count = npuv_place_count(p, it->place, it->extent);
 	} else {
 		limit = npuv_place_next(p, it->place, it->first);
 	}
@@ -90,16 +86,24 @@ static bool is_entry(const struct npuv_check *k, u32 cell, const struct npuv_ext
 		kind == NPUMEM_TENSOR_STATE);
 }
 
-/* Of the extents that hold a piece the one from birth on, and one more up to death. */
+/*
+ * Of the extents that hold a piece the one from birth on, and one more up to death.
+ * Where they are apart, both are among those around the last one that has begun.
+ */
 static const struct npuv_extent *find_extent(const struct npuv_check *k,
 					     const struct npuv_pieces *it, u32 birth, u32 death,
 					     const struct npuv_extent **second)
 {
 	const struct npuv_extent *home = NULL;
-	u32 i;
+	u32 i = 0, end = it->count;
 
 	*second = NULL;
-	for (i = 0; i < it->count; i++) {
+	if (end && it->extent->flags & NPUV_EXTENT_APART) {
+		i = npuv_extents_begun(k->p, it->extent, it->count, birth);
+		i -= i > 0;
+		end = i + 2 < end ? i + 2 : end;
+	}
+	for (; i < end; i++) {
 		const struct npuv_extent *e = &it->extent[i];
 		u32 from = npuv_extent_from(k->p, e);
 
@@ -111,6 +115,12 @@ static const struct npuv_extent *find_extent(const struct npuv_check *k,
 			*second = e;
 	}
 	return home;
+}
+
+/* What find_extent() does for a piece. */
+static u64 looked_at(const struct npuv_pieces *it)
+{
+	return it->count && it->extent->flags & NPUV_EXTENT_APART ? 3 : 1 + (u64)it->count;
 }
 
 static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_pieces *it,
@@ -157,7 +167,7 @@ static int settle(struct npuv_check *k, const struct npuv_pieces *it,
 	bounds[1] = arena + it->length;
 	if (initial)
 		err = add_initial(k, owner, arena, it->length);
-	return err ? err : npuv_visit(k->w, 1 + it->count);
+	return err ? err : npuv_visit(k->w, looked_at(it));
 }
 
 static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_pieces *it)
@@ -168,7 +178,7 @@ static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_piec
 
 	home = find_extent(k, it, birth, death, &second);
 	if (!home && !needs_home(k, cell))
-		return npuv_visit(k->w, 1 + it->count);
+		return npuv_visit(k->w, looked_at(it));
 	if (!home || (initial && !is_entry(k, cell, home)))
 		return npuv_refuse_homeless(k, cell, it->first, it->first + it->length);
 	if (npuv_extent_to(k->p, home) < death)

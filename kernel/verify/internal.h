@@ -209,6 +209,12 @@ u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e);
 /* First extent that holds a byte, NULL if none does. More may follow. Place may be NULL. */
 const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, const struct npuv_place *place,
 					  u64 byte);
+/* Number of extents that begin where the first one that does so does. */
+u32 npuv_place_count(const struct npuv_plan *p, const struct npuv_place *place,
+		     const struct npuv_extent *e);
+/* Of extents in the order in which they come into force, those that have by then. */
+u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u32 count,
+		       u32 position);
 /* After npuv_places_compact(): the extent that holds a byte at a position, NULL if none does. */
 const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p,
 					     const struct npuv_place *place, u64 byte,

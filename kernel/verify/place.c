@@ -167,6 +167,16 @@ const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, const struc
 	return &p->extents[lower_bound(p, place, p->extents[i - 1].first)];
 }
 
+u32 npuv_place_count(const struct npuv_plan *p, const struct npuv_place *place,
+		     const struct npuv_extent *e)
+{
+	u32 first = (u32)(e - p->extents);
+
+	if (first + 1 < place->first + place->count && p->extents[first + 1].first != e->first)
+		return 1;
+	return lower_bound(p, place, e->first + 1) - first;
+}
+
 u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u64 byte)
 {
 	u32 i;
@@ -175,6 +185,22 @@ u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u
 		return ~0ull;
 	i = lower_bound(p, place, byte);
 	return i < place->first + place->count ? p->extents[i].first : ~0ull;
+}
+
+u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u32 count,
+		       u32 position)
+{
+	u32 lo = 0, hi = count;
+
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+
+		if (npuv_extent_from(p, &e[mid]) <= position)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 /*
@@ -186,23 +212,14 @@ const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p,
 					     const struct npuv_place *place, u64 byte, u32 position)
 {
 	const struct npuv_extent *e = npuv_place_find(p, place, byte);
-	u32 lo, hi;
+	u32 begun;
 
-	if (!e || npuv_extent_from(p, e) > position)
+	if (!e)
 		return NULL;
-	/* Of [lo, hi) the first one holds the byte and has begun. */
-	lo = (u32)(e - p->extents);
-	hi = place->first + place->count;
-	while (hi - lo > 1) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (p->extents[mid].first == e->first &&
-		    npuv_extent_from(p, &p->extents[mid]) <= position)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	e = &p->extents[lo];
+	begun = npuv_extents_begun(p, e, npuv_place_count(p, place, e), position);
+	if (!begun)
+		return NULL;
+	e += begun - 1;
 	return position <= npuv_extent_to(p, e) ? e : NULL;
 }
 
@@ -215,7 +232,7 @@ void npuv_places_compact(struct npuv_plan *p, u32 instance)
 
 		n = place->first;
 		for (i = place->first; i < place->first + place->count; i++)
-			if (p->extents[i].flags)
+			if (p->extents[i].flags & (NPUV_EXTENT_USED | NPUV_EXTENT_ENTRY))
 				p->extents[n++] = p->extents[i];
 		place->count = n - place->first;
 	}

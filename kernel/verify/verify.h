@@ -317,6 +317,7 @@ const char *npuv_name(const struct npuv_graph *graph, u32 name);
 
 #define NPUV_EXTENT_USED  (1u << 0) /* bytes that are needed live there */
 #define NPUV_EXTENT_ENTRY (1u << 1) /* part of the instance's entry state */
+#define NPUV_EXTENT_APART (1u << 2) /* never in force with another one of its bytes */
 
 /**
  * struct npuv_extent - contiguous bytes of a tensor and where they lie

@@ -138,6 +138,78 @@ static void chain_of_overwrites(struct build *b, uint32_t accesses)
 		build_place(b, i, (uint64_t)i * 40 % 4096);
 }
 
+/* A transfer of a whole tensor at the next position, to or from a placement. */
+static void transfer(struct build *b, uint32_t kind, uint32_t tensor, uint32_t placement)
+{
+	struct npumem_position *p = build_add(&b->positions, 1);
+
+	p->kind = kind;
+	p->index = tensor;
+	p->placement = placement;
+	p->length = build_tensor_at(b, tensor)->size;
+	p->host_offset = 64ull * tensor;
+	if (p->host_offset + p->length > b->info.host_size)
+		b->info.host_size = p->host_offset + p->length;
+}
+
+static void next_step(struct build *b, uint32_t index)
+{
+	struct npumem_position *p = build_add(&b->positions, 1);
+
+	p->index = index;
+	p->placement = NPUMEM_NONE;
+}
+
+/* Tensors that are all spilled as soon as they are written, and filled to be read. */
+static void spilled_tensors(struct build *b, uint32_t accesses)
+{
+	uint32_t n = accesses / 6, i;
+
+	for (i = 0; i < 2 * n; i++) {
+		if (i < n)
+			build_whole(b, build_tensor(b, NPUMEM_TENSOR_INTERMEDIATE, 64, NULL));
+		build_step(b, 0, NULL);
+		build_access(b, i % n, i < n ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ);
+	}
+	build_finish(b);
+	b->positions.count = 0;
+	for (i = 0; i < 2 * n; i++) {
+		uint64_t offset = 64ull * (i % 16);
+		uint32_t at = b->positions.count;
+
+		build_place_region(b, i % n, at, at + 1, offset, build_region(0, 64));
+		if (i < n)
+			next_step(b, i);
+		transfer(b, i < n ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_FILL, i % n, i);
+		if (i >= n)
+			next_step(b, i);
+	}
+	build_plan_block_at(b, 0)->position_count = b->positions.count;
+}
+
+/* One tensor that is filled for each of its reads, and dropped after it. */
+static void filled_again(struct build *b, uint32_t accesses)
+{
+	uint32_t reads = accesses / 3, i;
+
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 64, NULL));
+	build_tensor_at(b, 0)->flags = NPUMEM_TENSOR_HOST;
+	for (i = 0; i < reads; i++) {
+		build_step(b, 0, NULL);
+		build_access(b, 0, NPUMEM_ACCESS_READ);
+	}
+	build_finish(b);
+	b->positions.count = 0;
+	for (i = 0; i < reads; i++) {
+		build_place_region(b, 0, 3 * i, 3 * i + 2, 64ull * (i % 16), build_region(0, 64));
+		transfer(b, i ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, 0, i);
+		next_step(b, i);
+		transfer(b, NPUMEM_POSITION_DROP, 0, NPUMEM_NONE);
+		build_position_at(b, 3 * i + 2)->host_offset = 0;
+	}
+	build_plan_block_at(b, 0)->position_count = b->positions.count;
+}
+
 /* Verify once: nanoseconds an access; less than zero if it is refused. */
 static double once(void (*make)(struct build *, uint32_t), uint32_t accesses)
 {
@@ -153,7 +225,8 @@ static double once(void (*make)(struct build *, uint32_t), uint32_t accesses)
 
 	build_init(&b);
 	make(&b, accesses);
-	accesses = b.accesses.count;
+	/* A transfer has two. */
+	accesses = b.accesses.count + 2 * (b.positions.count - b.steps.count);
 	graph_blob = build_graph(&b);
 	plan_blob = build_plan(&b);
 	build_free(&b);
@@ -192,6 +265,8 @@ int main(void)
 		{ "overlapping reads", overlaps },
 		{ "updates in place", updates },
 		{ "chain of overwrites", chain_of_overwrites },
+		{ "spilled and filled", spilled_tensors },
+		{ "filled again and again", filled_again },
 	};
 	static const uint32_t sizes[] = { 1000, 10000, 100000 };
 	unsigned int i, k;

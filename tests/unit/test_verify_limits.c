@@ -251,6 +251,116 @@ static void begin_ring(struct attempt *t, uint32_t n)
 	build_free(&b);
 }
 
+/* The same with n tensors that are spilled and filled, the first one loaded. */
+static void moved(struct build *b, uint32_t n)
+{
+	uint32_t i, last = 3 * n + 1;
+
+	fan(b, n);
+	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 4, NULL));
+	build_tensor_at(b, n)->flags = NPUMEM_TENSOR_HOST;
+	build_access(b, n, NPUMEM_ACCESS_READ);
+	b->positions.count = 0;
+	b->placements.count = 0;
+	for (i = 0; i <= last; i++) {
+		struct npumem_position *p = build_add(&b->positions, 1);
+
+		/* Written, spilled, next one; filled, next one; the first one's load; read. */
+		p->placement = NPUMEM_NONE;
+		if (i == last || (i < 2 * n && i % 2 == 0)) {
+			p->index = i == last ? n : i / 2;
+			continue;
+		}
+		p->kind = i < 2 * n ? NPUMEM_POSITION_SPILL :
+			  i < 3 * n ? NPUMEM_POSITION_FILL :
+				      NPUMEM_POSITION_LOAD;
+		p->index = i < 2 * n ? i / 2 : i - 2 * n;
+		p->length = 4;
+		p->host_offset = 4ull * p->index;
+		p->placement = p->kind == NPUMEM_POSITION_SPILL ? p->index : n + p->index;
+	}
+	for (i = 0; i < n; i++)
+		build_place_region(b, i, 2 * i, 2 * i + 1, 0, build_region(0, 4));
+	for (i = 0; i <= n; i++)
+		build_place_region(b, i, 2 * n + i, last, 4ull * i, build_region(0, 4));
+	b->info.host_size = 4ull * (n + 1);
+	build_plan_block_at(b, 0)->position_count = b->positions.count;
+}
+
+static void begin_moved(struct attempt *t, uint32_t n)
+{
+	struct build b;
+
+	moved(&b, n);
+	t->graph = build_graph(&b);
+	t->plan = build_plan(&b);
+	build_free(&b);
+}
+
+static void test_moved_no_memory(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin_moved(&t, 3);
+	for (n = 0;; n++) {
+		calls_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		calls_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -ENOMEM);
+		assert_string_equal(t.text, "");
+	}
+	assert_true(n > 100);
+	end(&t);
+}
+
+static void test_moved_interrupt(void **state)
+{
+	struct attempt t;
+	int n, err;
+
+	(void)state;
+	begin_moved(&t, 10000);
+	for (n = 0;; n++) {
+		interrupts_left = n;
+		err = try(&t, &npuv_default_limits, true);
+		interrupts_left = -1;
+		if (!err)
+			break;
+		assert_int_equal(err, -EINTR);
+	}
+	assert_true(n > 30);
+	end(&t);
+}
+
+/* Whatever the limit on visits is, it is kept to and said. */
+static void test_moved_limits(void **state)
+{
+	struct npuv_limits l = npuv_default_limits;
+	bool planned = false;
+	struct attempt t;
+	char text[64];
+	int err;
+
+	(void)state;
+	begin_moved(&t, 3);
+	for (l.max_visits = 0;; l.max_visits++) {
+		err = try(&t, &l, false);
+		if (!err)
+			break;
+		assert_int_equal(err, -E2BIG);
+		snprintf(text, sizeof(text), "limit: more than %llu visits of chunks and cells\n",
+			 l.max_visits);
+		assert_string_equal(t.text, text);
+		planned |= t.planned;
+	}
+	assert_true(planned);
+	end(&t);
+}
+
 static void test_ring_no_memory(void **state)
 {
 	struct attempt t;
@@ -358,10 +468,17 @@ static void test_log(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),	       cmocka_unit_test(test_plan_limits),
-		cmocka_unit_test(test_no_memory),      cmocka_unit_test(test_interrupt),
-		cmocka_unit_test(test_ring_no_memory), cmocka_unit_test(test_ring_interrupt),
-		cmocka_unit_test(test_ring_limits),    cmocka_unit_test(test_log),
+		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_plan_limits),
+		cmocka_unit_test(test_no_memory),
+		cmocka_unit_test(test_interrupt),
+		cmocka_unit_test(test_moved_no_memory),
+		cmocka_unit_test(test_moved_interrupt),
+		cmocka_unit_test(test_moved_limits),
+		cmocka_unit_test(test_ring_no_memory),
+		cmocka_unit_test(test_ring_interrupt),
+		cmocka_unit_test(test_ring_limits),
+		cmocka_unit_test(test_log),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
