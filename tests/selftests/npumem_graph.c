@@ -201,27 +201,27 @@ TEST_F(graph, tiles)
 		EDIT(TILES, npumem_tile, 2, tensor, NPUMEM_NONE, -EINVAL, FORMAT,
 		     "format: tile 2: tensor 4294967295 is not there\n"),
 		EDIT(TILES, npumem_tile, 2, flags, 1, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: it has unknown flags\n"),
+		     "format: tile 2 of tensor 2: it has unknown flags (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.offset, 1, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		     "format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.offset, UINT64_MAX, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		     "format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.length, 0, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: its length is zero\n"),
+		     "format: tile 2 of tensor 2: its length is zero (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.length, CHAIN_SIZE + 1, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		     "format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.length, UINT64_MAX, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: it ends beyond the tensor\n"),
+		     "format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.count[0], 0, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: a count is zero\n"),
+		     "format: tile 2 of tensor 2: a count is zero (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.count[2], 0, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: a count is zero\n"),
+		     "format: tile 2 of tensor 2: a count is zero (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.count[1], 0xffffffff, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n"),
+		     "format: tile 2 of tensor 2: a stride is too small, repetitions overlap (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.stride[0], 256, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: a stride is not zero where the count is 1\n"),
+		     "format: tile 2 of tensor 2: a stride is not zero where the count is 1 (used by step 1)\n"),
 		EDIT(TILES, npumem_tile, 2, region.pad, 1, -EINVAL, FORMAT,
-		     "format: tile 2 of tensor 2: its pad is not zero\n"),
+		     "format: tile 2 of tensor 2: its pad is not zero (used by step 1)\n"),
 	};
 	struct npumem_region *region = &self->model.tiles[2].region;
 
@@ -232,15 +232,15 @@ TEST_F(graph, tiles)
 	region->count[0] = 4;
 	region->stride[0] = 7;
 	refused(_metadata, self, -EINVAL, FORMAT,
-		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n");
+		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap (used by step 1)\n");
 	region->stride[0] = UINT64_MAX;
 	refused(_metadata, self, -EINVAL, FORMAT,
-		"format: tile 2 of tensor 2: it ends beyond the tensor\n");
+		"format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n");
 	region->stride[0] = 8;
 	region->count[1] = 2;
 	region->stride[1] = 31;
 	refused(_metadata, self, -EINVAL, FORMAT,
-		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap\n");
+		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap (used by step 1)\n");
 }
 
 TEST_F(graph, accesses)

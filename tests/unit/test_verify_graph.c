@@ -13,7 +13,8 @@
 #define TILE(spoil, flaw)                                           \
 	REFUSE_GRAPH(struct npumem_tile *t = build_tile_at(&b, A);  \
 		     struct npumem_region *r = &t->region; (void)r; \
-		     spoil, EINVAL, FORMAT, "format: tile 1 of tensor 1 'a': " flaw)
+		     spoil, EINVAL, FORMAT,                         \
+		     "format: tile 1 of tensor 1 'a': " flaw " (used by step 0 'copy')")
 #define ACCESS(spoil, flaw)                                            \
 	REFUSE_GRAPH(struct npumem_access *a = build_access_at(&b, 3); \
 		     spoil, EINVAL, FORMAT, "format: access 1 of step 1 'mix': " flaw)
@@ -129,6 +130,32 @@ static void test_tiles(void **state)
 	/* Two rows of two chunks: the second row may begin only after the first. */
 	TILE(*r = build_strided(0, 1, 2, 3); r->count[1] = 2;
 	     r->stride[1] = 3, "a stride is too small, repetitions overlap");
+}
+
+static void test_tile_verdict(void **state)
+{
+	struct npumem_verdict v;
+	struct build b;
+
+	(void)state;
+	chain(&b);
+	build_tile_at(&b, Y)->region.offset = 1;
+	v = refuse_graph(
+		&b, EINVAL, FORMAT,
+		"format: tile 2 of tensor 2 'y': it ends beyond the tensor (used by step 1 "
+		"'mix')");
+	assert_int_equal(v.tensor, Y);
+	assert_int_equal(v.tile, Y);
+	assert_int_equal(v.step, MIX);
+	/* One that nobody uses; and steps whose accesses are not there. */
+	chain(&b);
+	build_tile(&b, Y, build_region(4, 5));
+	v = refuse_graph(&b, EINVAL, FORMAT,
+			 "format: tile 3 of tensor 2 'y': it ends beyond the tensor");
+	assert_int_equal(v.step, NPUMEM_NONE);
+	REFUSE_GRAPH(build_tile_at(&b, Y)->region.offset = 1;
+		     build_step_at(&b, MIX)->first_access = 0xffffffff, EINVAL, FORMAT,
+		     "format: tile 2 of tensor 2 'y': it ends beyond the tensor");
 }
 
 static void test_accesses(void **state)
@@ -349,19 +376,13 @@ static void test_odd_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_tensors),
-		cmocka_unit_test(test_tensor_verdict),
-		cmocka_unit_test(test_tiles),
-		cmocka_unit_test(test_accesses),
-		cmocka_unit_test(test_steps),
-		cmocka_unit_test(test_leftovers),
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_features),
-		cmocka_unit_test(test_reads_and_writes),
-		cmocka_unit_test(test_double_writes),
-		cmocka_unit_test(test_odd_names),
+		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_tensors),
+		cmocka_unit_test(test_tensor_verdict), cmocka_unit_test(test_tiles),
+		cmocka_unit_test(test_tile_verdict),   cmocka_unit_test(test_accesses),
+		cmocka_unit_test(test_steps),	       cmocka_unit_test(test_leftovers),
+		cmocka_unit_test(test_blocks),	       cmocka_unit_test(test_edges),
+		cmocka_unit_test(test_features),       cmocka_unit_test(test_reads_and_writes),
+		cmocka_unit_test(test_double_writes),  cmocka_unit_test(test_odd_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
