@@ -26,6 +26,7 @@ void config_defaults(struct config *config)
 		.plan_limit = NPUMEM_BLOB_MAX_BYTES,
 		.seccomp = true,
 		.planner = "auto",
+		.traffic_planner = "cosma",
 	};
 }
 
@@ -161,17 +162,27 @@ static const char *set_seccomp(struct config *config, const char *value)
 	return NULL;
 }
 
-static const char *set_planner(struct config *config, const char *value)
+static const char *parse_planner(const char *value, char planner[32])
 {
 	const char *name;
 
 	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
-		if (!strcmp(name, value) && strlen(name) < sizeof(config->planner)) {
-			snprintf(config->planner, sizeof(config->planner), "%s", name);
+		if (!strcmp(name, value) && strlen(name) < 32) {
+			snprintf(planner, 32, "%s", name);
 			return NULL;
 		}
 	}
 	return "is not a planner of this npumemd";
+}
+
+static const char *set_planner(struct config *config, const char *value)
+{
+	return parse_planner(value, config->planner);
+}
+
+static const char *set_traffic_planner(struct config *config, const char *value)
+{
+	return parse_planner(value, config->traffic_planner);
 }
 
 static const struct key {
@@ -187,6 +198,7 @@ static const struct key {
 	{ "worker", "plan-size-limit", set_plan_limit },
 	{ "worker", "seccomp", set_seccomp },
 	{ "planner", "default", set_planner },
+	{ "planner", "traffic", set_traffic_planner },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 

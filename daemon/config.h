@@ -19,7 +19,8 @@
  *	limit
  * @plan_limit: bytes of a plan blob
  * @seccomp: workers may make only the system calls that planning needs
- * @planner: for requests that name none
+ * @planner: for requests for the smallest arena that name none
+ * @traffic_planner: for requests for the least traffic that name none
  */
 struct config {
 	int log_level;
@@ -30,6 +31,7 @@ struct config {
 	uint64_t plan_limit;
 	bool seccomp;
 	char planner[32];
+	char traffic_planner[32];
 };
 
 /** config_defaults() - what holds when a file says nothing */

@@ -33,6 +33,25 @@ static int fail(const struct planner_task *task, int err, const char *what,
 	return err;
 }
 
+/* The figures that the objective is about. */
+static void summarize(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		      struct worker_answer *answer)
+{
+	const struct npumem_plan_info *info = &plan->info;
+	int used;
+
+	used = snprintf(answer->text, sizeof(answer->text),
+			"%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
+			" bytes, lower bound %" PRIu64,
+			graph->step_count, plan->placement_count, (uint64_t)info->arena_size,
+			(uint64_t)info->lower_bound);
+	if (info->host_size)
+		snprintf(answer->text + used, sizeof(answer->text) - used,
+			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
+			 (uint64_t)(info->spill_bytes + info->fill_bytes), plan->traffic_bound,
+			 info->status == NPUMEM_PLAN_OPTIMAL ? ", optimal" : "");
+}
+
 /* Nothing is freed: the process is about to end. */
 int planner_plan(const void *data, struct worker_answer *answer)
 {
@@ -40,6 +59,11 @@ int planner_plan(const void *data, struct worker_answer *answer)
 	const struct npuplan_options options = {
 		.planner = task->planner,
 		.arena_budget = task->arena_budget,
+		/* The rest is for the graph and what else there is. */
+		.memory_limit = task->memory_limit / 2,
+		.objective = task->objective == NPUMEM_OBJECTIVE_TRAFFIC ?
+				     NPUPLAN_OBJECTIVE_TRAFFIC :
+				     NPUPLAN_OBJECTIVE_OWN,
 		.deadline_seconds = task->seconds,
 	};
 	struct npuplan_error error = { "" };
@@ -47,11 +71,12 @@ int planner_plan(const void *data, struct worker_answer *answer)
 	struct npuplan_plan *plan;
 	int err;
 
-	if (task->objective != NPUMEM_OBJECTIVE_ARENA) {
+	if (task->objective != NPUMEM_OBJECTIVE_ARENA &&
+	    task->objective != NPUMEM_OBJECTIVE_TRAFFIC) {
 		snprintf(answer->text, sizeof(answer->text),
 			 "objective %" PRIu32 " is not supported; this npumemd plans for the "
-			 "smallest arena (%d)",
-			 task->objective, NPUMEM_OBJECTIVE_ARENA);
+			 "smallest arena (%d) and the least traffic (%d)",
+			 task->objective, NPUMEM_OBJECTIVE_ARENA, NPUMEM_OBJECTIVE_TRAFFIC);
 		return -EOPNOTSUPP;
 	}
 	err = npuplan_graph_read(task->graph, task->graph_size, &graph, &error);
@@ -63,11 +88,7 @@ int planner_plan(const void *data, struct worker_answer *answer)
 	err = npuplan_plan_write(plan, &answer->data, &answer->size, &error);
 	if (err)
 		return fail(task, err, "plan", &error, answer);
-	snprintf(answer->text, sizeof(answer->text),
-		 "%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
-		 " bytes, lower bound %" PRIu64,
-		 graph->step_count, plan->placement_count, (uint64_t)plan->info.arena_size,
-		 (uint64_t)plan->info.lower_bound);
+	summarize(graph, plan, answer);
 	return 0;
 }
 

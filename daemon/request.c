@@ -11,11 +11,12 @@
 #include <unistd.h>
 
 #include "log.h"
+#include "npumem_drm.h"
 #include "npumem_netlink.h"
 #include "planner.h"
 #include "worker.h"
 
-/* Of what is left until the deadline, the part that planning may use. */
+/* Of what is left until the deadline, and of CPU time, the part that planning may use. */
 #define PLANNING_SHARE 0.8
 
 /* A worker's text with something before it. */
@@ -241,6 +242,15 @@ static void set_deadline(struct request *request)
 		request->deadline_us = request->started_us + limit;
 }
 
+/* Planning ends before its worker is killed, at the deadline or the limit of CPU time. */
+static double planning_seconds(const struct request *request)
+{
+	double seconds = (request->deadline_us - request->started_us) * 1e-6;
+	double cpu = request->config.cpu_limit;
+
+	return PLANNING_SHARE * (cpu && cpu < seconds ? cpu : seconds);
+}
+
 static int start_planning(struct request *request, char *message, size_t size)
 {
 	struct planner_task task = {
@@ -267,7 +277,7 @@ static int start_planning(struct request *request, char *message, size_t size)
 	}
 	request->graph = graph;
 	task.graph = graph;
-	task.seconds = (request->deadline_us - request->started_us) * 1e-6 * PLANNING_SHARE;
+	task.seconds = planning_seconds(request);
 	err = start_worker(request, planner_plan, &task, on_planned, &request->plan_worker);
 	if (err)
 		snprintf(message, size, "no process to plan in: %s", strerror(-err));
@@ -292,7 +302,9 @@ struct request *request_start(const struct request_env *env, const struct accept
 	request->config = *env->config;
 	if (!request->accepted.planner[0])
 		snprintf(request->accepted.planner, sizeof(request->accepted.planner), "%s",
-			 request->config.planner);
+			 request->accepted.objective == NPUMEM_OBJECTIVE_TRAFFIC ?
+				 request->config.traffic_planner :
+				 request->config.planner);
 	set_deadline(request);
 	err = start_planning(request, message, sizeof(message));
 	if (!err)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cosma_exhaustive.h"
+#include "cosma_oracle.h"
 
 #define OFF	 255
 #define MAX_COST 4096
@@ -279,8 +280,7 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		wanted |= all->reads[v];
-	if (graph->tensors[t].kind != NPUMEM_TENSOR_INPUT || !all->options->inputs_resident ||
-	    !(wanted >> t & 1)) {
+	if (!cosma_starts_on_chip(&graph->tensors[t], all->options) || !(wanted >> t & 1)) {
 		start(all, position, t + 1);
 		return;
 	}
@@ -322,8 +322,7 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
 	memset(&first, 0, sizeof(first));
 	memset(first.at, OFF, sizeof(first.at));
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT ||
-		    graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER)
+		if (cosma_starts_in_host(&graph->tensors[t], options))
 			first.host |= 1u << t;
 	start(&all, &first, 0);
 	for (uint64_t cost = 0; cost < MAX_COST && best == EXHAUSTIVE_NONE; cost++)
@@ -362,7 +361,7 @@ static uint64_t footprint(const struct exhaustive *all, uint32_t ran, uint32_t v
 		read |= all->reads[u];
 	}
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && all->options->inputs_resident)
+		if (cosma_starts_on_chip(&graph->tensors[t], all->options))
 			written |= 1u << t;
 	return bytes_of(all, there | ((written | read) & wanted));
 }
@@ -380,8 +379,7 @@ uint64_t exhaustive_peak(const struct npuplan_graph *graph,
 
 		for (uint32_t v = 0; v < graph->op_count; v++)
 			used |= all.reads[v] >> t & 1;
-		if (used && graph->tensors[t].kind == NPUMEM_TENSOR_INPUT &&
-		    options->inputs_resident)
+		if (used && cosma_starts_on_chip(&graph->tensors[t], options))
 			entry += size_of(&all, t);
 	}
 	for (uint32_t set = 0; set <= everything; set++)

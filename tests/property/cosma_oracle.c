@@ -192,8 +192,7 @@ static bool execute(struct world *world)
 			uint32_t t = plan->residencies[world->active[k]].tensor;
 
 			bytes += size_of(world, world->active[k]);
-			if (p || !world->options->inputs_resident ||
-			    world->graph->tensors[t].kind != NPUMEM_TENSOR_INPUT)
+			if (p || !cosma_starts_on_chip(&world->graph->tensors[t], world->options))
 				continue;
 			world->valid[t] = true;
 			world->loaded[t] = true;
@@ -260,8 +259,7 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 	memset(oracle, 0, sizeof(*oracle));
 	for (uint32_t t = 0; t < graph->tensor_count && ok; t++) {
 		world.at[t] = NPUMEM_NONE;
-		world.host[t] = graph->tensors[t].kind == NPUMEM_TENSOR_INPUT ||
-				graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER;
+		world.host[t] = cosma_starts_in_host(&graph->tensors[t], options);
 	}
 	ok = ok ? execute(&world) && compare(&world) : fail(&world, "out of memory");
 	free(world.at);

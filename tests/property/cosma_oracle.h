@@ -8,6 +8,23 @@
 
 #include "cosma/cosma.h"
 
+/* Whether a tensor has a copy in host memory at first, and whether it is on chip then. */
+static inline bool cosma_starts_in_host(const struct npuplan_tensor *tensor,
+					const struct npuplan_cosma_options *options)
+{
+	return tensor->kind == NPUMEM_TENSOR_PARAMETER ||
+	       (tensor->kind == NPUMEM_TENSOR_INPUT &&
+		(!options->inputs_flagged || tensor->flags & NPUMEM_TENSOR_HOST));
+}
+
+static inline bool cosma_starts_on_chip(const struct npuplan_tensor *tensor,
+					const struct npuplan_cosma_options *options)
+{
+	return tensor->kind == NPUMEM_TENSOR_INPUT &&
+	       (options->inputs_flagged ? !(tensor->flags & NPUMEM_TENSOR_HOST) :
+					  options->inputs_resident);
+}
+
 /** struct cosma_oracle - what executing the plan came to; bytes */
 struct cosma_oracle {
 	uint64_t spill;

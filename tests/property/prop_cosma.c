@@ -21,7 +21,7 @@ static unsigned long number;
 
 /* What the cases were like. */
 static struct {
-	unsigned long spilled, apart, infeasible, resident, parameters, aligned, too_large;
+	unsigned long spilled, apart, infeasible, resident, flagged, parameters, aligned, too_large;
 } seen;
 
 static uint32_t range(uint32_t low, uint32_t high)
@@ -45,10 +45,14 @@ fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *opti
 	printf("\n# budget %" PRIu64 "%s%s%s alignment %u\n", options->budget,
 	       options->fixed_schedule ? " fixed" : "",
 	       options->with_parameters ? " with parameters" : "",
-	       options->inputs_resident ? " inputs resident" : "", options->alignment);
+	       options->inputs_resident ? " inputs resident" :
+	       options->inputs_flagged	? " inputs as flagged" :
+					  "",
+	       options->alignment);
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		printf("# tensor %u: size %" PRIu64 " align %u kind %u\n", t,
-		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind);
+		printf("# tensor %u: size %" PRIu64 " align %u kind %u flags %u\n", t,
+		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind,
+		       graph->tensors[t].flags);
 	for (uint32_t v = 0; v < graph->op_count; v++) {
 		printf("# operator %u:", v);
 		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
@@ -214,12 +218,16 @@ static void check_case(void)
 	struct npuplan_cosma_options options = {
 		.with_parameters = range(0, 1),
 		.inputs_resident = !range(0, 3),
+		.inputs_flagged = !range(0, 2),
 		.alignment = range(0, 9) ? 0 : 2,
 	};
 	struct npuplan_cosma_budgets budgets;
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;
 
+	for (uint32_t t = 0; t < graph->tensor_count && options.inputs_flagged; t++)
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && range(0, 1))
+			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
 	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
 		fail(graph, &options, "%s", error.text);
 	/* Where alignments make an operator need more than its bytes, M_P is that. */
@@ -231,6 +239,7 @@ static void check_case(void)
 	if (options.budget < budgets.needed)
 		options.budget = budgets.needed - range(0, 1);
 	seen.resident += options.inputs_resident;
+	seen.flagged += options.inputs_flagged;
 	seen.parameters += options.with_parameters;
 	seen.aligned += options.alignment == 2;
 	free_order = check_traffic(graph, &options);
@@ -256,9 +265,9 @@ int main(int argc, char **argv)
 		check_case();
 	printf("ok - seed %" PRIu64 ": %lu graphs, each in a free and a fixed order; %lu spill, "
 	       "%lu where addresses cost, %lu infeasible, %lu with parameters, %lu with resident "
-	       "inputs, %lu aligned, %lu too large to try everything\n",
+	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything\n",
 	       seed, cases, seen.spilled, seen.apart, seen.infeasible, seen.parameters,
-	       seen.resident, seen.aligned, seen.too_large);
+	       seen.resident, seen.flagged, seen.aligned, seen.too_large);
 	if (20 * seen.too_large > cases || !seen.apart || !seen.spilled) {
 		puts("not ok - too few cases were compared");
 		return 1;

@@ -459,7 +459,8 @@ int main(int argc, char **argv)
 		graph = random_graph();
 		alignment = 1u << draw(0, 3);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
-			check_planner(graph, name, alignment, &tally);
+			if (strncmp(name, "cosma", 5)) /* has no updates and fixed offsets */
+				check_planner(graph, name, alignment, &tally);
 		npuplan_graph_free(graph);
 	}
 	printf("%u plans executed, %u at the lower bound, %u with bytes taken in place, %u refused\n",

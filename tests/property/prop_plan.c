@@ -464,7 +464,8 @@ int main(int argc, char **argv)
 		}
 		alignment = 1u << draw(0, 4);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
-			check_planner(graph, name, alignment, &results, &tally);
+			if (strncmp(name, "cosma", 5)) /* prop_cosma has these */
+				check_planner(graph, name, alignment, &results, &tally);
 		npuplan_graph_free(graph);
 	}
 	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused\n",

@@ -433,5 +433,5 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 bool flow_planner(const char *name)
 {
 	return strcmp(name, "shared-objects") && strncmp(name, "taa", 3) &&
-	       strncmp(name, "tile-", 5);
+	       strncmp(name, "tile-", 5) && strncmp(name, "cosma", 5);
 }

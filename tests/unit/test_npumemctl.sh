@@ -195,7 +195,7 @@ other_graph() {
 check 'a plan of another graph' other_graph
 tiled_twice() {
 	"$ctl" plan "$net" --graph-blob graph.bin >/dev/null &&
-		says 1 'npumemctl: graph.bin: a graph blob is cut into steps already: leave out --params and what says how to cut' \
+		says 1 'npumemctl: graph.bin: a graph blob is cut into steps already: leave out --params, --inputs and what says how to cut' \
 			"$ctl" plan --bands 2 graph.bin
 }
 check 'bands of a graph blob' tiled_twice
@@ -246,7 +246,7 @@ for command in devices import plan verify run show 'bench pack'; do
 	check "$command --version" prints 'npumemctl ' "$ctl" $command --version
 done
 check '--version' prints 'npumemctl ' "$ctl" --version
-check '--help' prints 'Exit status: 0 all is well, 1 failure, 2 wrong usage.' "$ctl" --help
+check '--help' prints 'Exit status: 0 all is well, 1 failure, 2 wrong usage, 3 no plan within the' "$ctl" --help
 
 echo "1..$count"
 [ $failed = 0 ]

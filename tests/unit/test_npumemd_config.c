@@ -83,6 +83,7 @@ static void test_defaults(void **state)
 	assert_int_equal(config.plan_limit, 64 << 20);
 	assert_true(config.seccomp);
 	assert_string_equal(config.planner, "auto");
+	assert_string_equal(config.traffic_planner, "cosma");
 }
 
 static void test_every_key(void **state)
@@ -99,7 +100,8 @@ static void test_every_key(void **state)
 					 "plan-size-limit = 4K\n"
 					 "seccomp = no\n"
 					 "[planner]\n"
-					 "default = greedy\n");
+					 "default = greedy\n"
+					 "traffic = cosma-belady\n");
 
 	assert_int_equal(config.log_level, LOG_DEBUG);
 	assert_int_equal(config.workers, 64);
@@ -109,6 +111,7 @@ static void test_every_key(void **state)
 	assert_int_equal(config.plan_limit, 4096);
 	assert_false(config.seccomp);
 	assert_string_equal(config.planner, "greedy");
+	assert_string_equal(config.traffic_planner, "cosma-belady");
 }
 
 static void test_sizes(void **state)
@@ -187,6 +190,8 @@ static void test_values(void **state)
 		{ "[worker]\nseccomp = maybe\n", ":2: seccomp: \"maybe\" is not one of yes, no" },
 		{ "[planner]\ndefault = magic\n",
 		  ":2: default: \"magic\" is not a planner of this npumemd" },
+		{ "[planner]\ntraffic = magic\n",
+		  ":2: traffic: \"magic\" is not a planner of this npumemd" },
 	};
 
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

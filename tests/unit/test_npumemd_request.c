@@ -294,10 +294,10 @@ static void test_unknown_objective(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	accepted.objective = 2;
 	run(&accepted);
-	assert_failed(EOPNOTSUPP, "objective 1 is not supported; this npumemd plans for the "
-				  "smallest arena (0)");
+	assert_failed(EOPNOTSUPP, "objective 2 is not supported; this npumemd plans for the "
+				  "smallest arena (0) and the least traffic (1)");
 }
 
 static void test_budget(void **state)

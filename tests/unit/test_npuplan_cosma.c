@@ -414,7 +414,6 @@ static void test_unsupported(void **state)
 	} flags[] = {
 		{ NPUMEM_TENSOR_ALIAS, "tensor 'a': cosma plans no aliases" },
 		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
-		{ NPUMEM_TENSOR_EXTERNAL, "tensor 'a': cosma plans no external tensors" },
 	};
 	struct npuplan_cosma_options options = { .budget = 100 };
 	struct npuplan_graph *graph = diamond();

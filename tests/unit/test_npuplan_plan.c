@@ -177,7 +177,8 @@ static void test_not_planned_yet(void **state)
 	struct npuplan_graph *graph = build_chain(0);
 
 	graph->tensors[0].flags = NPUMEM_TENSOR_HOST;
-	refused(graph, NULL, -EOPNOTSUPP, "in: loads from host memory are not planned");
+	refused(graph, NULL, -EOPNOTSUPP,
+		"in: planner auto does not load from host memory, only cosma does");
 	graph->tensors[0].flags = 0;
 	npuplan_plan_free(plan_of(graph, NULL));
 	npuplan_graph_free(graph);

@@ -15,6 +15,9 @@ int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
+	error->status = 0;
+	error->needed = 0;
+	error->step = NPUMEM_NONE;
 	return err;
 }
 

@@ -31,9 +31,19 @@ extern "C" {
 #define NPUPLAN_MAX_DIMS    8
 #define NPUPLAN_MAX_SPATIAL 3
 
-/** struct npuplan_error - why a call failed; @text is a sentence, no newline */
+/**
+ * struct npuplan_error - why a call failed
+ * @text: a sentence, no newline
+ * @needed: bytes that the graph needs on chip at once, if @status says so
+ * @step: that needs them; NPUMEM_NONE: what is on chip from the start does
+ * @status: NPUMEM_PLAN_INFEASIBLE: npuplan_plan() has proved that there is no plan
+ *	within the budget, in no order; else 0
+ */
 struct npuplan_error {
 	char text[512];
+	uint64_t needed;
+	uint32_t step;
+	uint32_t status;
 };
 
 /**
@@ -150,6 +160,14 @@ struct npuplan_tile_choice {
 	uint32_t order;
 };
 
+/** enum npuplan_inputs - where what is there before the first step starts */
+enum npuplan_inputs {
+	NPUPLAN_INPUTS_GIVEN = 0, /* where the tensors' flags say */
+	/* Inputs, and parameters that steps access, in host memory (NPUMEM_TENSOR_HOST). */
+	NPUPLAN_INPUTS_HOST = 1,
+	NPUPLAN_INPUTS_RESIDENT = 2, /* inputs in the arena; these parameters in host memory */
+};
+
 /**
  * struct npuplan_tiling - how a graph is cut into steps (docs/tiling.md)
  * @layout: how the tensors' bytes lie
@@ -161,6 +179,7 @@ struct npuplan_tile_choice {
  *	step to step is on chip twice. Needs @onchip
  * @with_parameters: steps access parameters too, so that they are planned. They
  *	count on chip either way
+ * @inputs: enum npuplan_inputs
  * @ops: what is said of single operators, by index, ascending; owned where it is
  *	a graph's. With @onchip a graph has one of each operator
  *
@@ -174,6 +193,7 @@ struct npuplan_tiling {
 	uint64_t onchip;
 	bool double_buffer;
 	bool with_parameters;
+	uint32_t inputs;
 	struct npuplan_tile_choice *ops;
 	uint32_t op_count;
 };
@@ -299,6 +319,8 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
  * says all of it, what the tiler chose included: tiling a graph like it by that
  * gives the same steps.
  *
+ * Tensors get NPUMEM_TENSOR_HOST as tiling->inputs says.
+ *
  * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
  * error names the operator. -ENOSPC: a step does not fit on chip, however small;
  * the error names the operator, its largest tensor, the step, and bytes needed and
@@ -380,6 +402,8 @@ struct npuplan_schedule_point {
  *	of others. Not part of the blob, nor are:
  * @all_weights: bytes of parameters, each operator's once
  * @all_reads: bytes of activations that steps read, if halos are read each time
+ * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
+ *	known. Not part of the blob
  * @seconds: wall clock that planning took; not part of the blob
  */
 struct npuplan_plan {
@@ -402,6 +426,7 @@ struct npuplan_plan {
 	struct npuplan_schedule_point scheduled;
 	uint64_t all_weights;
 	uint64_t all_reads;
+	uint64_t traffic_bound;
 	double seconds;
 };
 
@@ -409,6 +434,8 @@ struct npuplan_plan {
  * @top: of the best packing; UINT64_MAX if there is none yet
  * @gap: (top - lower_bound) / lower_bound
  * @seconds: since it began
+ * @traffic: @top and @lower_bound are bytes spilled and filled; the gap is relative
+ *	to @top
  */
 struct npuplan_pack_progress {
 	uint64_t top;
@@ -416,6 +443,21 @@ struct npuplan_pack_progress {
 	uint64_t work;
 	double gap;
 	double seconds;
+	bool traffic;
+};
+
+/** enum npuplan_objective - what a plan is to be least in */
+enum npuplan_objective {
+	NPUPLAN_OBJECTIVE_OWN = 0,     /* the planner's: cosma's traffic, others' arena */
+	NPUPLAN_OBJECTIVE_TRAFFIC = 1, /* bytes spilled and filled, within the budget */
+	NPUPLAN_OBJECTIVE_PEAK = 2,    /* bytes on chip at once, nothing spilled, any order */
+};
+
+/** enum npuplan_schedule - in which order the steps run */
+enum npuplan_schedule {
+	NPUPLAN_SCHEDULE_FREE = 0,	 /* the planner's choice, if it chooses one */
+	NPUPLAN_SCHEDULE_GIVEN = 1,	 /* the graph's */
+	NPUPLAN_SCHEDULE_LEAST_PEAK = 2, /* of least peak footprint, whatever it moves */
 };
 
 /**
@@ -431,6 +473,9 @@ struct npuplan_pack_progress {
  *	that stay on chip while operators run interleaved; 0 = the planner's own
  * @traffic_factor: of the same: fetch at most so many times all weights, if the
  *	order can; 0 = the lowest peak whatever it takes
+ * @memory_limit: bytes that planners which search may hold; 0 = the planner's own
+ * @objective: enum npuplan_objective
+ * @schedule: enum npuplan_schedule
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, and the plan is the best found so far. May be NULL
  * @context: for @progress
@@ -441,7 +486,10 @@ struct npuplan_options {
 	uint64_t work_limit;
 	uint64_t weights_on_chip;
 	double traffic_factor;
+	uint64_t memory_limit;
 	uint32_t alignment;
+	uint32_t objective;
+	uint32_t schedule;
 	double deadline_seconds;
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
 	void *context;
@@ -452,16 +500,50 @@ struct npuplan_options {
  * The graph needs tiles and steps only: operators may be absent, as in a graph
  * that came as a blob. The plan has passed the kernel's verifier.
  *
- * -ETIMEDOUT: the deadline passed before a loop's instances were settled.
+ * Planners "cosma..." choose the order of the steps, and move tensors to host memory
+ * and back where the budget is too small for all; inputs and parameters that start
+ * there (NPUMEM_TENSOR_HOST) only they load. Without a budget they plan for the
+ * least peak.
+ *
+ * -ETIMEDOUT: the deadline passed before a loop's instances were settled, or
+ * limits came before cosma had any plan within the budget.
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
- * budget, lower bound and what makes the peak. -EOPNOTSUPP: unknown planner, or
- * the graph has what no planner of this version plans. -EINVAL, -EBADMSG,
+ * budget, lower bound and what makes the peak, and its status whether there is
+ * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
+ * the planner's, or the graph has what it does not plan. -EINVAL, -EBADMSG,
  * -E2BIG: the graph is refused by the verifier, which the error quotes.
  */
 NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
 				const struct npuplan_options *options, struct npuplan_plan **out,
 				struct npuplan_error *error);
 NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
+
+/**
+ * struct npuplan_budgets - the three budgets of the COSMA paper (arXiv 2311.18246)
+ * @needed: M_R, what the step needs that needs most: less is infeasible
+ * @middle: M_H, the mean of the others, rounded down
+ * @peak: M_P, the least peak footprint of any order: with as much nothing is spilled
+ * @step: that needs @needed; NPUMEM_NONE: what is on chip from the start does
+ * @proved: @peak is the least; else limits came first, and it is one of some order
+ */
+struct npuplan_budgets {
+	uint64_t needed;
+	uint64_t middle;
+	uint64_t peak;
+	uint32_t step;
+	bool proved;
+};
+
+/** npuplan_budgets_find() - budgets between which planning for traffic makes sense
+ * @graph: tiled
+ * @options: alignment and limits; may be NULL
+ *
+ * Errors as npuplan_plan()'s with planner "cosma".
+ */
+NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
+					const struct npuplan_options *options,
+					struct npuplan_budgets *budgets,
+					struct npuplan_error *error);
 
 /**
  * struct npuplan_peak_tensor - one of those that make the peak

@@ -16,19 +16,35 @@ double npuplan_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* What the format has and planners of this version do not plan. */
-static int check_supported(const struct npuplan_graph *graph, struct npuplan_error *error)
+/* What planners that only place do not plan. */
+static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
+			   const struct npuplan_options *options, struct npuplan_error *error)
 {
 	char label[96];
 
+	if (options->objective > NPUPLAN_OBJECTIVE_PEAK ||
+	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
+		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
+				    options->objective, options->schedule);
+	if (planner->moves)
+		return 0;
+	if (options->objective != NPUPLAN_OBJECTIVE_OWN)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "planner %s plans for the smallest arena; cosma has other "
+				    "objectives",
+				    planner->name);
+	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "planner %s leaves the steps in their order; cosma has others",
+				    planner->name);
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
 		if (flags & NPUMEM_TENSOR_HOST)
 			return npuplan_fail(
 				error, -EOPNOTSUPP,
-				"%s: loads from host memory are not planned by this version",
-				npuplan_tensor_label(graph, i, label));
+				"%s: planner %s does not load from host memory, only cosma does",
+				npuplan_tensor_label(graph, i, label), planner->name);
 	}
 	return 0;
 }
@@ -196,7 +212,7 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
 				    graph->name);
-	err = check_supported(graph, error);
+	err = check_supported(graph, planner, options, error);
 	if (!err)
 		err = npuplan_checked_init(&checked, graph, error);
 	if (err)

@@ -330,6 +330,7 @@ static int read_traffic(struct plan_json_reader *r, const json_t *object)
 	info->spill_bytes = numbers[0];
 	info->fill_bytes = numbers[1];
 	info->load_bytes = numbers[2];
+	r->plan->traffic_bound = numbers[3];
 	return err;
 }
 

@@ -6,6 +6,7 @@
 #include "plan_json_get.h"
 
 static const char *const order_names[] = { "rows", "channels" };
+static const char *const inputs_names[] = { "given", "host", "resident" };
 
 /* What is 0, false or as it always was is left out. */
 static void put_if(json_t *object, const char *field, uint64_t value)
@@ -28,6 +29,8 @@ json_t *plan_json_tiling(const struct npuplan_graph *graph)
 	if (tiling->double_buffer)
 		json_object_set_new(object, "double_buffer", json_true());
 	json_object_set_new(object, "parameters", json_boolean(tiling->with_parameters));
+	if (tiling->inputs)
+		json_object_set_new(object, "inputs", json_string(inputs_names[tiling->inputs]));
 	return object;
 }
 
@@ -63,6 +66,11 @@ static int get_name(struct plan_json_reader *r, const json_t *object, const char
 static const char *order_name(unsigned int i)
 {
 	return i < 2 ? order_names[i] : NULL;
+}
+
+static const char *inputs_name(unsigned int i)
+{
+	return i < 3 ? inputs_names[i] : NULL;
 }
 
 static int get_flag(struct plan_json_reader *r, const json_t *object, const char *field,
@@ -139,8 +147,9 @@ static int read_choices(struct plan_json_reader *r, const json_t *list,
 static int read_fields(struct plan_json_reader *r, const json_t *object,
 		       struct npuplan_tiling *tiling)
 {
-	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
-					     "double_buffer", "parameters", "ops",    NULL };
+	static const char *const known[] = { "bands",  "rows",		"onchip",
+					     "layout", "double_buffer", "parameters",
+					     "inputs", "ops",		NULL };
 	uint64_t bands = 0, rows = 0;
 	uint32_t layout = tiling->layout;
 	int err;
@@ -164,6 +173,9 @@ static int read_fields(struct plan_json_reader *r, const json_t *object,
 		err = get_flag(r, object, "double_buffer", false, &tiling->double_buffer);
 	if (!err)
 		err = get_flag(r, object, "parameters", true, &tiling->with_parameters);
+	if (!err)
+		err = get_name(r, object, "inputs", inputs_name, "given, host or resident",
+			       &tiling->inputs);
 	tiling->bands = bands;
 	tiling->rows = rows;
 	tiling->layout = layout;
@@ -209,6 +221,8 @@ static const char *difference(const struct npuplan_tiling *a, const struct npupl
 		return "double_buffer";
 	if (a->with_parameters != b->with_parameters)
 		return "parameters";
+	if (a->inputs != b->inputs)
+		return "inputs";
 	if (a->op_count != b->op_count ||
 	    (a->op_count && memcmp(a->ops, b->ops, a->op_count * sizeof(*a->ops))))
 		return "ops";

@@ -164,9 +164,10 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	PUT(put_field(out, "alignment", json_integer(info->alignment)));
 	PUT(put_field(out, "lower_bound", json_integer(info->lower_bound)));
 	PUT(put_field(out, "traffic",
-		      json_pack("{sIsIsIsi}", "spill", (json_int_t)info->spill_bytes, "fill",
+		      json_pack("{sIsIsIsI}", "spill", (json_int_t)info->spill_bytes, "fill",
 				(json_int_t)info->fill_bytes, "compulsory",
-				(json_int_t)info->load_bytes, "lower_bound", 0)));
+				(json_int_t)info->load_bytes, "lower_bound",
+				(json_int_t)plan->traffic_bound)));
 	PUT(put_field(out, "work", json_integer(info->work)));
 	if (info->host_size)
 		PUT(put_field(out, "host", json_integer(info->host_size)));

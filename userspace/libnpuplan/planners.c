@@ -26,6 +26,9 @@ static const struct npuplan_planner planners[] = {
 	{ "taa-paper", NPUPLAN_TAA_PAPER, npuplan_pack_taa },
 	{ "tile-scheduled", NPUPLAN_TILESCHED_PIECES, NULL, npuplan_plan_tilesched },
 	{ "tile-scheduled-rings", NPUPLAN_TILESCHED_RINGS, NULL, npuplan_plan_tilesched },
+	{ "cosma", NPUPLAN_COSMA_BY_SEARCH, NULL, npuplan_plan_cosma, true },
+	{ "cosma-belady", NPUPLAN_COSMA_BY_BELADY, NULL, npuplan_plan_cosma, true },
+	{ "cosma-greedy", NPUPLAN_COSMA_BY_GREEDY, NULL, npuplan_plan_cosma, true },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))

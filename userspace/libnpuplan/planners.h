@@ -47,10 +47,11 @@ struct npuplan_packing {
 
 /**
  * struct npuplan_planner - named planner
- * @argument: for @pack; what tells planners of one function apart
+ * @argument: for @pack or @plan; what tells planners of one function apart
  * @pack: offsets is allocated, lower_bound the problem's. Fills @error if it fails
  * @plan: instead of @pack: makes the whole plan, its schedule too. Of straight graphs
  *	only; @problem has been filled in for the order of the graph
+ * @moves: between arena and host memory, for other objectives and orders, too
  */
 struct npuplan_planner {
 	const char *name;
@@ -59,6 +60,7 @@ struct npuplan_planner {
 		    struct npuplan_packing *packing, struct npuplan_error *error);
 	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
+	bool moves;
 };
 
 /* NULL name: the default. NULL if there is none of that name. */
@@ -100,6 +102,17 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 /* nnc_planner.c: enum npuplan_nnc_form. */
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
+
+/** enum npuplan_cosma_planner - who decides what leaves the chip */
+enum npuplan_cosma_planner {
+	NPUPLAN_COSMA_BY_SEARCH, /* cosma: the least traffic there is */
+	NPUPLAN_COSMA_BY_BELADY, /* the paper's baselines, in the order given */
+	NPUPLAN_COSMA_BY_GREEDY,
+};
+
+/* cosma/planner.c: npuplan_planner.plan; argument: enum npuplan_cosma_planner. */
+int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
+		       int argument, struct npuplan_plan **out, struct npuplan_error *error);
 
 /* report.c: -EINVAL: two items whose fixed offsets collide. */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],

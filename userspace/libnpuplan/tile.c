@@ -170,6 +170,8 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 {
 	int said = !!tiling->bands + !!tiling->rows + !!tiling->onchip, err = 0;
 
+	if (tiling->inputs > NPUPLAN_INPUTS_RESIDENT)
+		return npuplan_fail(error, -EINVAL, "inputs: there is no place %u", tiling->inputs);
 	if (said > 1)
 		return npuplan_fail(error, -EINVAL,
 				    "bands, rows and on-chip memory exclude each other");
@@ -242,6 +244,21 @@ static int copy_tiling(struct npuplan_tiling *to, const struct npuplan_tiling *f
 	return 0;
 }
 
+/* What is loaded before it is used. */
+static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *tiling)
+{
+	for (uint32_t t = 0; t < graph->tensor_count && tiling->inputs; t++) {
+		struct npuplan_tensor *tensor = &graph->tensors[t];
+		bool loaded = tensor->kind == NPUMEM_TENSOR_PARAMETER ?
+				      tiling->with_parameters :
+				      tensor->kind == NPUMEM_TENSOR_INPUT &&
+					      tiling->inputs == NPUPLAN_INPUTS_HOST;
+
+		if (loaded && !(tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL)))
+			tensor->flags |= NPUMEM_TENSOR_HOST;
+	}
+}
+
 int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error)
 {
@@ -270,6 +287,7 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 		npuplan_graph_set_layout(graph, before, NULL);
 		return err;
 	}
+	flag_host(graph, &done);
 	npuplan_tiling_fini(&graph->tiling);
 	graph->tiling = done;
 	return 0;

@@ -24,6 +24,10 @@ enum {
 	OPTION_EMIT,
 	OPTION_REPORT,
 	OPTION_TILES,
+	OPTION_OBJECTIVE,
+	OPTION_SCHEDULE,
+	OPTION_FIXED_SCHEDULE,
+	OPTION_MEMORY,
 };
 
 /* Values of an option that may be given again and again. */
@@ -40,6 +44,7 @@ struct arguments {
 	const char *blob;
 	const char *graph_blob;
 	const char *engine;
+	const char *budget;
 	const char *tflite;
 	struct names external;
 	struct names fixed;
@@ -54,15 +59,32 @@ struct arguments {
 static const struct argp_option options[] = {
 	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
 	{ "engine", OPTION_ENGINE, "NAME", 0,
-	  "Engine of the planner: \"taa\" has \"paper\", which is planner \"taa-paper\"", 0 },
+	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
+	  "\"belady\" and \"greedy\"; others are planners by the name of both: \"taa-paper\"",
+	  0 },
 	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
-	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB)", 0 },
+	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
+	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
+	  "(the least peak) and MH (their mean)",
+	  0 },
+	{ "budget", OPTION_BUDGET, NULL, OPTION_ALIAS, NULL, 0 },
+	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
+	  "Of planner cosma: least \"traffic\" within the budget (default), or least \"peak\" "
+	  "without any",
+	  0 },
+	{ "schedule", OPTION_SCHEDULE, "ORDER", 0,
+	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
+	  "\"mpmf\", of least peak footprint",
+	  0 },
+	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, NULL, 0, "The same as --schedule default", 0 },
 	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
 	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
+	{ "memory", OPTION_MEMORY, "BYTES", 0,
+	  "The same, when the search holds so many bytes; planner cosma only", 0 },
 	{ "pareto", OPTION_PARETO, NULL, 0,
 	  "Make no plan: list what orders of tiles there are, peak against traffic (planner "
 	  "\"" TILE_SCHEDULED "\")",
@@ -95,6 +117,9 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static const char *const objectives[] = { "traffic", "peak", NULL };
+static const char *const schedules[] = { "default", "mpmf", NULL };
+
 static void add_name(struct names *names, const char *name)
 {
 	const char **grown = realloc(names->names, (names->count + 1) * sizeof(*grown));
@@ -124,7 +149,23 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->list = true;
 		return 0;
 	case OPTION_BUDGET:
-		args->plan.arena_budget = option_size(state, "--arena-budget", arg);
+		args->budget = arg;
+		if (!budget_is_name(arg))
+			args->plan.arena_budget = option_size(state, "--arena-budget", arg);
+		return 0;
+	case OPTION_OBJECTIVE:
+		args->plan.objective = NPUPLAN_OBJECTIVE_TRAFFIC +
+				       option_choice(state, "--objective", arg, objectives);
+		return 0;
+	case OPTION_SCHEDULE:
+		args->plan.schedule =
+			NPUPLAN_SCHEDULE_GIVEN + option_choice(state, "--schedule", arg, schedules);
+		return 0;
+	case OPTION_FIXED_SCHEDULE:
+		args->plan.schedule = NPUPLAN_SCHEDULE_GIVEN;
+		return 0;
+	case OPTION_MEMORY:
+		args->plan.memory_limit = option_size(state, "--memory", arg);
 		return 0;
 	case OPTION_ALIGN:
 		value = option_size(state, "--align", arg);
@@ -185,6 +226,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (args->engine && !args->plan.planner)
 			argp_error(state, "--engine is of a planner: --planner is needed");
+		if (args->budget && budget_is_name(args->budget) &&
+		    !moves_tensors(args->plan.planner))
+			argp_error(state, "--budget %s is planner cosma's; others take bytes",
+				   args->budget);
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
 		if (!schedules_tiles(args->plan.planner) &&
@@ -277,6 +322,17 @@ static bool mark_tensors(struct arguments *args, struct model *model)
 	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
 }
 
+/* Planner and engine by one name; NULL if memory ends. */
+static char *engine_name(const struct arguments *args)
+{
+	char *name;
+
+	/* Search is what planner cosma itself does. */
+	if (!strcmp(args->plan.planner, "cosma") && !strcmp(args->engine, "search"))
+		return strdup(args->plan.planner);
+	return asprintf(&name, "%s-%s", args->plan.planner, args->engine) < 0 ? NULL : name;
+}
+
 /* What is said on standard output. */
 static int report(const struct arguments *args, const struct model *model,
 		  const struct npuplan_plan *plan)
@@ -320,13 +376,17 @@ int cmd_plan(int argc, char **argv)
 		return EXIT_OK;
 	}
 	if (args.engine) {
-		if (asprintf(&engine, "%s-%s", args.plan.planner, args.engine) < 0)
+		engine = engine_name(&args);
+		if (!engine)
 			return failure(args.engine, "out of memory");
 		args.plan.planner = engine;
 	}
 	tiling_for_planner(&args.tiling, args.plan.planner);
 	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
 	    !model_tile(&model, &args.tiling))
+		goto out;
+	if (args.budget && budget_is_name(args.budget) &&
+	    !budget_find(&model, args.budget, &args.plan))
 		goto out;
 	if (args.pareto) {
 		status = list_front(&args, &model);
@@ -340,7 +400,7 @@ int cmd_plan(int argc, char **argv)
 	/* What plan_report() plans once more is not shown. */
 	args.plan.progress = NULL;
 	if (err) {
-		failure(model.path, "%s", error.text);
+		status = no_plan(&model, &args.plan, err, &error, args.json);
 		goto out;
 	}
 	status = write_outputs(&args, &model, plan);

@@ -34,10 +34,10 @@ static bool tile_as(struct model *model, const struct tiling *tiling, struct npu
 			return false;
 		err = npuplan_graph_tile(model->graph, &asked, &error);
 		npuplan_tiling_fini(&asked);
-	} else if (tiling->is_said || tiling->asked.with_parameters) {
+	} else if (tiling->is_said || tiling->asked.with_parameters || tiling->asked.inputs) {
 		failure(model->path,
-			"a graph blob is cut into steps already: leave out --params and what says "
-			"how to cut");
+			"a graph blob is cut into steps already: leave out --params, --inputs and "
+			"what says how to cut");
 		return false;
 	}
 	if (!err)

@@ -21,6 +21,8 @@ enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
+	EXIT_INFEASIBLE = 3, /* there is no plan within the budget: proved */
+	EXIT_UNKNOWN = 4,    /* none was found before the limits */
 };
 
 /* Commands. @argv[0] is "npumemctl COMMAND". */
@@ -58,6 +60,9 @@ int write_file(const char *path, const void *data, size_t size);
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text);
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);
+/* Number of @text in @choices, which NULL ends. */
+uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
+		       const char *const *choices);
 double option_seconds(const struct argp_state *state, const char *option, const char *text);
 double option_factor(const struct argp_state *state, const char *option, const char *text);
 
@@ -70,13 +75,15 @@ bool parse_size(const char *text, uint64_t *bytes);
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
  * @tiles: values of --tile, in order
- * @is_said: any option but --params was given
+ * @is_said: any option but --params and --inputs was given
+ * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  */
 struct tiling {
 	struct npuplan_tiling asked;
 	const char **tiles;
 	size_t tile_count;
 	bool is_said;
+	uint32_t inputs;
 };
 
 /* Options of the commands that take a graph: a child, whose input is a struct tiling. */
@@ -96,7 +103,12 @@ void tiling_release(struct tiling *tiling);
 /* Planners whose name begins so choose the order of tiles. */
 #define TILE_SCHEDULED "tile-scheduled"
 bool schedules_tiles(const char *planner);
-/* They get one row a tile where nothing else is said: the smaller, the lower the peak. */
+/* Those whose name begins so move tensors to host memory and back. */
+bool moves_tensors(const char *planner);
+/*
+ * The first get one row a tile where nothing else is said: the smaller, the lower the
+ * peak. The others load inputs from host memory.
+ */
 void tiling_for_planner(struct tiling *tiling, const char *planner);
 
 /* ----------------------------------------------------------- tiling_table.c */
@@ -178,6 +190,25 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 json_t *front_report(const struct npuplan_graph *graph, const struct npuplan_front *front);
 /** front_print() - the same for people */
 void front_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_front *front);
+
+/* ------------------------------------------------------- summary_transfers.c */
+
+/* What a plan moves between arena and host memory: null, and nothing, if it does not. */
+json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
+void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
+			  const struct npuplan_plan *plan);
+
+/* --------------------------------------------------------------- budget.c */
+
+/** budget_is_name() - "MR", "MH" or "MP": a budget that has to be found first */
+bool budget_is_name(const char *text);
+/* options->arena_budget by its name. Says what is wrong and returns false if it fails. */
+bool budget_find(const struct model *model, const char *name, struct npuplan_options *options);
+/** no_plan() - say why there is none, and with -j what is needed; returns an exit code
+ * @err, @error: npuplan_plan()'s
+ */
+int no_plan(const struct model *model, const struct npuplan_options *options, int err,
+	    const struct npuplan_error *error, bool json);
 
 /* ---------------------------------------------------------------- marks.c */
 

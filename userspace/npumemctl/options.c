@@ -83,6 +83,25 @@ double option_factor(const struct argp_state *state, const char *option, const c
 	return value;
 }
 
+uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
+		       const char *const *choices)
+{
+	char list[128] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; choices[i]; i++) {
+		if (!strcmp(choices[i], text))
+			return i;
+		used += snprintf(list + used, sizeof(list) - used, "%s%s",
+				 !i		? "" :
+				 choices[i + 1] ? ", " :
+						  " or ",
+				 choices[i]);
+	}
+	argp_error(state, "%s: '%s' is not %s", option, text, list);
+	return 0;
+}
+
 double option_seconds(const struct argp_state *state, const char *option, const char *text)
 {
 	double value;

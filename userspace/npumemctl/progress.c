@@ -22,11 +22,12 @@ void progress_text(const struct npuplan_pack_progress *now, double limit, char *
 	int used;
 
 	if (now->top == UINT64_MAX)
-		used = snprintf(text, size, "no packing yet, bound %s, %.1f s", bound.s,
-				now->seconds);
+		used = snprintf(text, size, "no %s yet, bound %s, %.1f s",
+				now->traffic ? "plan" : "packing", bound.s, now->seconds);
 	else
-		used = snprintf(text, size, "arena %s, bound %s, gap %.2f %%, %.1f s", top.s,
-				bound.s, 100 * now->gap, now->seconds);
+		used = snprintf(text, size, "%s %s, bound %s, gap %.2f %%, %.1f s",
+				now->traffic ? "traffic" : "arena", top.s, bound.s, 100 * now->gap,
+				now->seconds);
 	if (limit > 0 && (size_t)used < size)
 		snprintf(text + used, size - used, ", at most %.1f s left",
 			 limit > now->seconds ? limit - now->seconds : 0.0);

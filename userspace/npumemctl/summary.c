@@ -112,7 +112,7 @@ static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct n
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		    const struct npuplan_options *options)
 {
-	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so sf sI}", "graph", graph->name,
+	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so so sf sI}", "graph", graph->name,
 			 "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
 			 status_name(plan->info.status), "arena", (json_int_t)plan->info.arena_size,
@@ -121,7 +121,8 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
 			 "steps", (json_int_t)graph->step_count, "placements",
 			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
-			 "traffic", traffic_json(plan), "seconds", plan->seconds, "work",
+			 "traffic", traffic_json(plan), "transfers",
+			 plan_transfers_json(graph, plan), "seconds", plan->seconds, "work",
 			 (json_int_t)plan->info.work);
 }
 
@@ -210,6 +211,7 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 		fprintf(out, "all tensors  %s: %.2f times the arena\n", size_text(sum).s,
 			(double)sum / (double)plan->info.arena_size);
 	print_traffic(out, plan);
+	plan_transfers_print(out, graph, plan);
 	print_external(out, graph);
 	print_peak(out, graph, plan, options);
 }

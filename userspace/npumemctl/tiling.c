@@ -15,6 +15,7 @@ enum {
 	OPTION_LAYOUT,
 	OPTION_DOUBLE,
 	OPTION_TILE,
+	OPTION_INPUTS,
 };
 
 /* As on the kernel's side: more bands or rows than this no tensor is cut into. */
@@ -37,6 +38,10 @@ static const struct argp_option options[] = {
 	  "all channels of some rows first, or all rows of some channels. Again for more operators",
 	  0 },
 	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
+	{ "inputs", OPTION_INPUTS, "WHERE", 0,
+	  "Inputs start in \"host\" memory (default of planner cosma), or are \"resident\" in the "
+	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
+	  0 },
 	{ 0 }
 };
 
@@ -94,6 +99,8 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	return true;
 }
 
+static const char *const inputs[] = { "host", "resident", NULL };
+
 static void check_together(const struct argp_state *state, const struct npuplan_tiling *asked)
 {
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
@@ -139,6 +146,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_PARAMS:
 		asked->with_parameters = true;
+		return 0;
+	case OPTION_INPUTS:
+		asked->inputs = NPUPLAN_INPUTS_HOST + option_choice(state, "--inputs", arg, inputs);
 		return 0;
 	case ARGP_KEY_END:
 		check_together(state, asked);
@@ -192,10 +202,14 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 		*out = *plan;
 		*plan = (struct npuplan_tiling){ 0 };
 		out->with_parameters |= tiling->asked.with_parameters;
+		if (tiling->asked.inputs)
+			out->inputs = tiling->asked.inputs;
 		return true;
 	}
 	*out = tiling->asked;
 	out->with_parameters |= plan && plan->with_parameters;
+	if (!out->inputs)
+		out->inputs = plan ? plan->inputs : tiling->inputs;
 	out->ops = calloc(tiling->tile_count + 1, sizeof(*out->ops));
 	if (!out->ops)
 		abort();
@@ -224,9 +238,17 @@ bool schedules_tiles(const char *planner)
 	return planner && !strncmp(planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
 }
 
+bool moves_tensors(const char *planner)
+{
+	return planner && !strncmp(planner, "cosma", strlen("cosma"));
+}
+
 void tiling_for_planner(struct tiling *tiling, const char *planner)
 {
 	struct npuplan_tiling *asked = &tiling->asked;
+
+	if (moves_tensors(planner))
+		tiling->inputs = NPUPLAN_INPUTS_HOST;
 
 	if (schedules_tiles(planner) && !asked->bands && !asked->rows && !asked->onchip)
 		asked->rows = 1;

@@ -54,6 +54,8 @@ struct npuplan_cosma_progress {
  * @with_parameters: parameters take room, too
  * @inputs_resident: graph inputs are on chip from the start; else they are
  *	loaded when first needed
+ * @inputs_flagged: instead, those without NPUMEM_TENSOR_HOST are on chip from the
+ *	start and have no copy in host memory; those with it are loaded
  * @alignment: of every address, besides the tensors' own; power of two; 0 = 1
  * @work_limit: deterministic work units; 0 = NPUPLAN_COSMA_WORK
  * @memory_limit: bytes the search may hold; 0 = NPUPLAN_COSMA_MEMORY
@@ -67,6 +69,7 @@ struct npuplan_cosma_options {
 	bool fixed_schedule;
 	bool with_parameters;
 	bool inputs_resident;
+	bool inputs_flagged;
 	const uint32_t *order;
 	uint32_t alignment;
 	uint64_t work_limit;
@@ -112,6 +115,7 @@ struct npuplan_cosma_residency {
  *	addresses, costs less. Infeasible: an operator does not fit the budget.
  *	Unknown: the limits came before any plan
  * @needed: bytes that @needed_op, the operator that needs most, needs: M_R
+ * @residencies: those of one tensor stand together, in the order of time
  * @peak: most bytes on chip at once
  * @top: first byte above all residencies
  * @spill, @fill: bytes; their sum is the cost if the objective is the traffic
@@ -144,7 +148,8 @@ struct npuplan_cosma_plan {
  * Returns 0 with a plan whose status says what it is worth; only optimal and
  * feasible ones have steps. -EINVAL: the graph cannot be executed (a cycle, an
  * operator without outputs), sizes overflow, or an option makes no sense.
- * -EOPNOTSUPP: aliases, fixed offsets, external tensors, state. -ENOMEM.
+ * -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM. External tensors take no
+ * room and are not moved, but order the operators that write and read them.
  */
 int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);

@@ -107,26 +107,34 @@ static void derive_lists(struct cosma_model *model)
 		model->op_count ? model->inputs.first[model->op_count] : 0;
 }
 
-/* What must have run directly before each: the producers of its inputs. */
-static int derive_before(struct cosma_model *model)
+static void add_before(struct cosma_list *before, uint32_t v, uint32_t from, uint32_t *count)
+{
+	bool known = from == NPUMEM_NONE;
+
+	for (uint32_t j = before->first[v]; j < *count && !known; j++)
+		known = before->item[j] == from;
+	if (!known)
+		before->item[(*count)++] = from;
+}
+
+/*
+ * What must have run directly before each: the producers of its inputs, and
+ * @external, those of its inputs that have no room on chip.
+ */
+static int derive_before(struct cosma_model *model, const struct cosma_list *external)
 {
 	struct cosma_list *before = &model->before;
-	uint32_t count = 0;
+	uint32_t n = model->op_count, count = 0;
 
-	if (list_alloc(before, model->op_count, model->inputs.first[model->op_count]))
+	if (list_alloc(before, n, (size_t)model->inputs.first[n] + external->first[n]))
 		return -ENOMEM;
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		for
-			cosma_each(k, model->inputs, v)
-			{
-				uint32_t from = model->producer[model->inputs.item[k]];
-				bool known = from == NPUMEM_NONE;
-
-				for (uint32_t j = before->first[v]; j < count && !known; j++)
-					known = before->item[j] == from;
-				if (!known)
-					before->item[count++] = from;
-			}
+			cosma_each(k, model->inputs, v) add_before(
+				before, v, model->producer[model->inputs.item[k]], &count);
+		for
+			cosma_each(k, *external, v)
+				add_before(before, v, external->item[k], &count);
 		before->first[v + 1] = count;
 	}
 	return 0;
@@ -200,16 +208,15 @@ static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char
 static int check_tensor(struct reading *reading, uint32_t i)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[i];
-	uint32_t wrong = NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS;
+	uint32_t wrong = NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_ALIAS;
 	char text[96];
 
 	if (tensor->flags & wrong || tensor->kind == NPUMEM_TENSOR_STATE)
 		return npuplan_fail(reading->error, -EOPNOTSUPP, "tensor '%s': cosma plans no %s",
 				    npuplan_tensor_label(reading->graph, i, text),
-				    tensor->flags & NPUMEM_TENSOR_ALIAS	   ? "aliases" :
-				    tensor->flags & NPUMEM_TENSOR_EXTERNAL ? "external tensors" :
-				    tensor->flags & NPUMEM_TENSOR_FIXED	   ? "fixed offsets" :
-									     "state");
+				    tensor->flags & NPUMEM_TENSOR_ALIAS ? "aliases" :
+				    tensor->flags & NPUMEM_TENSOR_FIXED ? "fixed offsets" :
+									  "state");
 	return 0;
 }
 
@@ -300,11 +307,18 @@ static int find_order(struct reading *reading)
 	return 0;
 }
 
+static bool is_external(const struct reading *reading, uint32_t t)
+{
+	return reading->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
+}
+
 /* Whether the tensor is searched for a place of its own. */
 static bool is_placed(const struct reading *reading, uint32_t t)
 {
 	uint32_t kind = reading->graph->tensors[t].kind;
 
+	if (is_external(reading, t))
+		return false;
 	if (kind == NPUMEM_TENSOR_PARAMETER)
 		return reading->options->with_parameters && reading->uses[t] > 1;
 	return kind != NPUMEM_TENSOR_INPUT || reading->uses[t];
@@ -342,17 +356,57 @@ static void fill_op(struct cosma_model *model, struct reading *reading, uint32_t
 			continue;
 		if (x != NPUMEM_NONE)
 			model->inputs.item[(*in)++] = x;
-		else if (reading->options->with_parameters)
+		else if (reading->options->with_parameters && !is_external(reading, t))
 			model->work[v] += reading->graph->tensors[t].size;
 	}
 	for (uint32_t k = 0; k < op->output_count; k++)
-		model->outputs.item[(*out)++] = reading->model_of[op->outputs[k]];
+		if (!is_external(reading, op->outputs[k]))
+			model->outputs.item[(*out)++] = reading->model_of[op->outputs[k]];
 	model->inputs.first[v + 1] = *in;
 	model->outputs.first[v + 1] = *out;
 }
 
+/* Per operator of the model, those that write what it reads outside. */
+static int list_external(const struct cosma_model *model, const struct reading *reading,
+			 struct cosma_list *external, size_t inputs)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	uint32_t *place = malloc(((size_t)model->op_count + 1) * sizeof(*place)), count = 0;
+
+	if (!place || list_alloc(external, model->op_count, inputs)) {
+		free(place);
+		return -ENOMEM;
+	}
+	for (uint32_t v = 0; v < model->op_count; v++)
+		place[model->op_of[v]] = v;
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		const struct npuplan_op *op = &graph->ops[model->op_of[v]];
+
+		for (uint32_t k = 0; k < op->input_count; k++) {
+			uint32_t writer = reading->writer[op->inputs[k]];
+
+			if (is_external(reading, op->inputs[k]) && writer != NPUMEM_NONE)
+				external->item[count++] = place[writer];
+		}
+		external->first[v + 1] = count;
+	}
+	free(place);
+	return 0;
+}
+
+static uint8_t input_flags(const struct reading *reading, uint32_t t)
+{
+	if (reading->options->inputs_flagged)
+		return reading->graph->tensors[t].flags & NPUMEM_TENSOR_HOST ? COSMA_HOST :
+									       COSMA_ENTRY;
+	return COSMA_HOST | (reading->options->inputs_resident ? COSMA_ENTRY : 0);
+}
+
 static int fill_model(struct cosma_model *model, struct reading *reading)
 {
+	struct cosma_list external = { 0 };
+	int err;
+
 	const struct npuplan_graph *graph = reading->graph;
 	size_t inputs = 0, outputs = 0;
 	uint32_t in = 0, out = 0;
@@ -378,15 +432,19 @@ static int fill_model(struct cosma_model *model, struct reading *reading)
 		else if (kind == NPUMEM_TENSOR_PARAMETER)
 			model->flags[x] = COSMA_HOST;
 		else if (kind == NPUMEM_TENSOR_INPUT)
-			model->flags[x] = COSMA_HOST |
-					  (reading->options->inputs_resident ? COSMA_ENTRY : 0);
+			model->flags[x] = input_flags(reading, t);
 		model->tensor_count++;
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		fill_op(model, reading, v, &in, &out);
 	derive_lists(model);
-	if (derive_before(model) || derive_after(model))
-		return -ENOMEM;
+	err = list_external(model, reading, &external, inputs);
+	if (!err && (derive_before(model, &external) || derive_after(model)))
+		err = -ENOMEM;
+	free(external.first);
+	free(external.item);
+	if (err)
+		return err;
 	derive_ancestors(model);
 	cosma_model_chains(model);
 	return 0;

@@ -92,7 +92,7 @@ bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);
  *
  * -EINVAL: not a graph that can be executed (a cycle, an operator without
  * outputs, a tensor written twice, an activation nobody writes), or bytes that
- * overflow. -EOPNOTSUPP: aliases, fixed or external tensors, state.
+ * overflow. -EOPNOTSUPP: aliases, fixed tensors, state.
  */
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct npuplan_cosma_options *options, struct npuplan_error *error);

@@ -20,6 +20,8 @@ static int add(struct needing *needing, uint32_t t)
 {
 	const struct npuplan_tensor *tensor = &needing->graph->tensors[t];
 
+	if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+		return 0;
 	if (npuplan_grow(&needing->item, needing->count, sizeof(*needing->item)))
 		return -ENOMEM;
 	needing->item[needing->count++] = (struct npuplan_item){

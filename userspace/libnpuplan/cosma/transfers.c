@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+#include "transfers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of host addresses: a cache line, so that no two copies share one. */
+#define HOST_ALIGN 64
+
+/**
+ * struct writing - the plan in the making
+ * @first, @last: positions of step i of @found are [first[i], last[i]]
+ * @placement: per residency, the first of its placements
+ * @resident: per unit, its residency now
+ * @host: per unit, the byte in host memory where its copy is, pieces one after another
+ * @from, @to: positions between which that copy is needed; @to < @from: there is none
+ */
+struct writing {
+	const struct cosma_units *units;
+	const struct npuplan_cosma_plan *found;
+	struct npuplan_plan *plan;
+	uint32_t *first;
+	uint32_t *last;
+	uint32_t *placement;
+	uint32_t *resident;
+	uint64_t *host;
+	uint32_t *from;
+	uint32_t *to;
+};
+
+static const enum npumem_position_kind kinds[] = {
+	[NPUPLAN_COSMA_RUN] = NPUMEM_POSITION_STEP,
+	[NPUPLAN_COSMA_LOAD] = NPUMEM_POSITION_LOAD,
+	[NPUPLAN_COSMA_STORE] = NPUMEM_POSITION_STORE,
+	[NPUPLAN_COSMA_SPILL] = NPUMEM_POSITION_SPILL,
+	[NPUPLAN_COSMA_DROP] = NPUMEM_POSITION_DROP,
+	[NPUPLAN_COSMA_FILL] = NPUMEM_POSITION_FILL,
+};
+
+/* Positions of each step. */
+static int number_positions(struct writing *writing)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < found->step_count; i++) {
+		const struct npuplan_cosma_step *step = &found->steps[i];
+
+		writing->first[i] = (uint32_t)count;
+		count += step->kind == NPUPLAN_COSMA_RUN ?
+				 1 :
+				 writing->units->unit[step->index].piece_count;
+		writing->last[i] = (uint32_t)count - 1;
+		if (count >= NPUMEM_NONE)
+			return -E2BIG;
+	}
+	writing->plan->position_count = (uint32_t)count;
+	writing->plan->positions = calloc(count + 1, sizeof(*writing->plan->positions));
+	return writing->plan->positions ? 0 : -ENOMEM;
+}
+
+static int write_placements(struct writing *writing)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+	struct npuplan_plan *plan = writing->plan;
+
+	for (uint32_t i = 0; i < found->residency_count; i++) {
+		const struct npuplan_cosma_residency *residency = &found->residencies[i];
+		const struct cosma_unit *unit = &writing->units->unit[residency->tensor];
+
+		writing->placement[i] = plan->placement_count;
+		for (uint32_t k = 0; k < unit->piece_count; k++) {
+			const struct cosma_piece *piece =
+				&writing->units->piece[unit->first_piece + k];
+
+			if (npuplan_grow(&plan->placements, plan->placement_count,
+					 sizeof(*plan->placements)))
+				return -ENOMEM;
+			plan->placements[plan->placement_count++] = (struct npumem_placement){
+				.tensor = unit->tensor,
+				.from = writing->first[residency->from],
+				.to = writing->last[residency->to],
+				.offset = residency->offset + piece->at,
+				.region = { .offset = piece->first,
+					    .length = piece->length,
+					    .count = { 1, 1, 1 } },
+			};
+		}
+	}
+	return 0;
+}
+
+/* When each unit's copy in host memory is needed. */
+static void find_copies(struct writing *writing)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+	const struct npuplan_tensor *tensors = writing->units->graph->tensors;
+	uint32_t end = writing->plan->position_count;
+
+	for (uint32_t u = 0; u < writing->units->count; u++) {
+		bool there = tensors[u].flags & NPUMEM_TENSOR_HOST;
+
+		writing->from[u] = there ? 0 : NPUMEM_NONE;
+		writing->to[u] = there ? end : 0;
+	}
+	for (uint32_t i = 0; i < found->step_count; i++) {
+		const struct npuplan_cosma_step *step = &found->steps[i];
+		uint32_t u = step->index;
+
+		if (step->kind == NPUPLAN_COSMA_RUN)
+			continue;
+		if (writing->from[u] == NPUMEM_NONE)
+			writing->from[u] = writing->first[i];
+		if (writing->to[u] < writing->last[i])
+			writing->to[u] = writing->last[i];
+		if (step->kind == NPUPLAN_COSMA_STORE)
+			writing->to[u] = end;
+	}
+}
+
+/* Addresses in host memory: first fit, largest first. */
+static int place_copies(struct writing *writing, struct npuplan_error *error)
+{
+	uint32_t count = writing->units->count;
+	struct npuplan_item *items = calloc((size_t)count + 1, sizeof(*items));
+	uint64_t *offsets = calloc((size_t)count + 1, sizeof(*offsets));
+	struct npuplan_pack_problem problem = { .items = items, .alignment = HOST_ALIGN };
+	const struct npuplan_pack_options options = { .packer = "size" };
+	struct npuplan_pack_result result = { 0 };
+	int err = items && offsets ? 0 : -ENOMEM;
+
+	for (uint32_t u = 0; u < count && !err; u++)
+		if (writing->from[u] != NPUMEM_NONE)
+			items[problem.item_count++] = (struct npuplan_item){
+				.size = writing->units->graph->tensors[u].size,
+				.align = 1,
+				.start = writing->from[u],
+				.end = writing->to[u],
+				.tensor = u,
+			};
+	if (!err && problem.item_count)
+		err = npuplan_pack(&problem, &options, offsets, &result, error);
+	for (uint32_t i = 0; i < problem.item_count && !err; i++)
+		writing->host[items[i].tensor] = offsets[i];
+	writing->plan->info.host_size = result.top;
+	free(items);
+	free(offsets);
+	return err;
+}
+
+static void write_transfer(struct writing *writing, uint32_t i)
+{
+	const struct npuplan_cosma_step *step = &writing->found->steps[i];
+	const struct cosma_unit *unit = &writing->units->unit[step->index];
+	bool drop = step->kind == NPUPLAN_COSMA_DROP;
+
+	for (uint32_t k = 0; k < unit->piece_count; k++) {
+		const struct cosma_piece *piece = &writing->units->piece[unit->first_piece + k];
+
+		writing->plan->positions[writing->first[i] + k] = (struct npumem_position){
+			.kind = kinds[step->kind],
+			.index = unit->tensor,
+			.placement = drop ? NPUMEM_NONE :
+					    writing->placement[writing->resident[step->index]] + k,
+			.first = piece->first,
+			.length = piece->length,
+			.host_offset = drop ? 0 : writing->host[step->index] + piece->at,
+		};
+	}
+}
+
+static void write_positions(struct writing *writing)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+	uint32_t *next = writing->resident;
+
+	for (uint32_t r = found->residency_count; r-- > 0;)
+		next[found->residencies[r].tensor] = r;
+	for (uint32_t i = 0; i < found->step_count; i++) {
+		const struct npuplan_cosma_step *step = &found->steps[i];
+
+		if (step->kind == NPUPLAN_COSMA_RUN) {
+			writing->plan->positions[writing->first[i]] = (struct npumem_position){
+				.kind = NPUMEM_POSITION_STEP,
+				.index = step->index,
+				.placement = NPUMEM_NONE,
+			};
+			continue;
+		}
+		write_transfer(writing, i);
+		/* The next one, in the order of time, is where it comes back to. */
+		if (step->kind == NPUPLAN_COSMA_SPILL || step->kind == NPUPLAN_COSMA_DROP)
+			next[step->index]++;
+	}
+}
+
+/* The first position at which most bytes are placed. */
+static int find_peak(struct npuplan_plan *plan)
+{
+	int64_t *change = calloc((size_t)plan->position_count + 1, sizeof(*change));
+	int64_t now = 0, most = -1;
+
+	if (!change)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *placement = &plan->placements[i];
+
+		change[placement->from] += (int64_t)placement->region.length;
+		change[placement->to + 1] -= (int64_t)placement->region.length;
+	}
+	for (uint32_t p = 0; p < plan->position_count; p++) {
+		now += change[p];
+		if (now <= most)
+			continue;
+		most = now;
+		plan->peak_position = p;
+	}
+	free(change);
+	return 0;
+}
+
+static int write_plan(struct writing *writing, struct npuplan_error *error)
+{
+	const struct npuplan_cosma_plan *found = writing->found;
+	struct npuplan_plan *plan = writing->plan;
+	int err = number_positions(writing);
+
+	err = err ? err : write_placements(writing);
+	if (!err)
+		find_copies(writing);
+	err = err ? err : place_copies(writing, error);
+	plan->blocks = calloc(1, sizeof(*plan->blocks));
+	if (!err && !plan->blocks)
+		err = -ENOMEM;
+	if (err)
+		return err;
+	write_positions(writing);
+	plan->blocks[0].position_count = plan->position_count;
+	plan->block_count = 1;
+	plan->info.arena_size = found->top;
+	plan->info.lower_bound = found->peak;
+	plan->info.spill_bytes = found->spill;
+	plan->info.fill_bytes = found->fill;
+	plan->info.load_bytes = found->compulsory;
+	plan->info.work = found->work;
+	plan->info.status = found->status;
+	return find_peak(plan);
+}
+
+int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
+		    struct npuplan_plan **out, struct npuplan_error *error)
+{
+	size_t steps = (size_t)found->step_count + 1, count = (size_t)units->count + 1;
+	struct writing writing = {
+		.units = units,
+		.found = found,
+		.plan = calloc(1, sizeof(*writing.plan)),
+		.first = malloc(steps * sizeof(uint32_t)),
+		.last = malloc(steps * sizeof(uint32_t)),
+		.placement = malloc(((size_t)found->residency_count + 1) * sizeof(uint32_t)),
+		.resident = malloc(count * sizeof(uint32_t)),
+		.host = calloc(count, sizeof(uint64_t)),
+		.from = malloc(count * sizeof(uint32_t)),
+		.to = malloc(count * sizeof(uint32_t)),
+	};
+	int err = writing.plan && writing.first && writing.last && writing.placement &&
+				  writing.resident && writing.host && writing.from && writing.to ?
+			  write_plan(&writing, error) :
+			  -ENOMEM;
+
+	free(writing.first);
+	free(writing.last);
+	free(writing.placement);
+	free(writing.resident);
+	free(writing.host);
+	free(writing.from);
+	free(writing.to);
+	if (err) {
+		npuplan_plan_free(writing.plan);
+		return npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	}
+	*out = writing.plan;
+	return 0;
+}

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+#include "units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/**
+ * struct reading - the units in the making
+ * @align: per tensor, that of its aliases included
+ * @unit_of: per cell, NPUMEM_NONE if it has none
+ */
+struct reading {
+	const struct npuplan_graph *graph;
+	const struct npuv_graph *cells;
+	struct cosma_units *units;
+	struct npuplan_error *error;
+	uint32_t *align;
+	uint32_t *unit_of;
+};
+
+static int check_tensors(const struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	char label[96];
+
+	if (graph->edge_count || graph->block_count != 1)
+		return npuplan_fail(reading->error, -EOPNOTSUPP,
+				    "graph %s: cosma plans no loops and branches", graph->name);
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[t];
+		bool fixed = tensor->flags & NPUMEM_TENSOR_FIXED;
+
+		if (fixed || tensor->kind == NPUMEM_TENSOR_STATE)
+			return npuplan_fail(reading->error, -EOPNOTSUPP, "%s: cosma plans no %s",
+					    npuplan_tensor_label(graph, t, label),
+					    fixed ? "fixed offsets" : "state");
+	}
+	for (uint32_t s = 0; s < graph->step_count; s++) {
+		const struct npuplan_step *step = &graph->steps[s];
+
+		for (uint32_t a = 0; a < step->access_count; a++)
+			if (graph->accesses[step->first_access + a].mode == NPUMEM_ACCESS_UPDATE)
+				return npuplan_fail(reading->error, -EOPNOTSUPP,
+						    "%s: cosma plans no updates in place",
+						    npuplan_step_label(graph, s, label));
+	}
+	return 0;
+}
+
+static void find_alignments(struct reading *reading, uint32_t alignment)
+{
+	const struct npuplan_graph *graph = reading->graph;
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		uint32_t base = graph->tensors[t].alias_of, align = graph->tensors[t].align;
+
+		align = align > alignment ? align : alignment;
+		if (reading->align[t] < align)
+			reading->align[t] = align;
+		if (base != NPUMEM_NONE && reading->align[base] < align)
+			reading->align[base] = align;
+	}
+}
+
+/* Bytes that are on chip at entry. */
+static int check_entry(const struct reading *reading, const struct npuv_cell *cell)
+{
+	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
+	char label[96];
+
+	if (tensor->flags & NPUMEM_TENSOR_HOST)
+		return 0;
+	npuplan_tensor_label(reading->graph, cell->tensor, label);
+	if (tensor->kind == NPUMEM_TENSOR_PARAMETER)
+		return npuplan_fail(reading->error, -EOPNOTSUPP,
+				    "%s: cosma loads parameters from host memory, and this one is "
+				    "not there",
+				    label);
+	if (cell->survives)
+		return npuplan_fail(reading->error, -EOPNOTSUPP,
+				    "%s: cosma stores outputs as they are written, and this input "
+				    "on chip is one",
+				    label);
+	return 0;
+}
+
+/* The pieces of a cell, one after another, each aligned; returns their end. */
+static int add_pieces(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
+{
+	uint64_t align = reading->align[cell->tensor];
+	struct cosma_units *units = reading->units;
+
+	*size = 0;
+	for (uint32_t k = 0; k < cell->segment_count; k++) {
+		const struct npuv_segment *segment =
+			&reading->cells->segments[cell->first_segment + k];
+
+		if (npuplan_grow(&units->piece, units->piece_count, sizeof(*units->piece)))
+			return -ENOMEM;
+		*size = (*size + align - 1) / align * align;
+		units->piece[units->piece_count++] = (struct cosma_piece){
+			.first = segment->first,
+			.length = segment->length,
+			.at = *size,
+		};
+		*size += segment->length;
+	}
+	return 0;
+}
+
+static int add_unit(struct reading *reading, uint32_t c)
+{
+	const struct npuv_cell *cell = &reading->cells->cells[c];
+	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
+	bool external = tensor->flags & NPUMEM_TENSOR_EXTERNAL;
+	struct cosma_units *units = reading->units;
+	struct npuplan_tensor unit = {
+		.name = tensor->name,
+		.align = reading->align[cell->tensor],
+		.kind = NPUMEM_TENSOR_INTERMEDIATE,
+		.alias_of = NPUMEM_NONE,
+		.id = units->count,
+	};
+	struct cosma_unit *made;
+	int64_t added;
+	int err = 0;
+
+	/* What nobody writes is in nobody's order; what nobody needs, nowhere. */
+	if (cell->writer == NPUMEM_NONE && (external || !cell->reads))
+		return 0;
+	if (cell->writer == NPUMEM_NONE) {
+		unit.kind = tensor->kind;
+		unit.flags = tensor->flags & NPUMEM_TENSOR_HOST;
+		units->with_parameters |= unit.kind == NPUMEM_TENSOR_PARAMETER;
+		units->resident |= !unit.flags;
+		err = check_entry(reading, cell);
+	} else if (external) {
+		unit.flags = NPUMEM_TENSOR_EXTERNAL;
+	} else if (cell->survives) {
+		unit.kind = NPUMEM_TENSOR_OUTPUT;
+	}
+	if (err)
+		return err;
+	if (npuplan_grow(&units->unit, units->count, sizeof(*units->unit)))
+		return -ENOMEM;
+	made = &units->unit[units->count];
+	made->tensor = cell->tensor;
+	made->first_piece = units->piece_count;
+	err = add_pieces(reading, cell, &unit.size);
+	made->piece_count = units->piece_count - made->first_piece;
+	added = err ? err : npuplan_graph_add_tensor(units->graph, &unit);
+	if (added < 0)
+		return (int)added;
+	reading->unit_of[c] = units->count++;
+	return 0;
+}
+
+/* Units of the cells that an access reads, or writes. */
+static int list_units(const struct reading *reading, const uint32_t *start, const uint32_t *cells,
+		      uint32_t access, uint32_t **list, uint32_t *count)
+{
+	for (uint32_t k = start[access]; k < start[access + 1]; k++) {
+		uint32_t unit = reading->unit_of[cells[k]];
+
+		if (unit == NPUMEM_NONE)
+			continue;
+		if (npuplan_grow(list, *count, sizeof(**list)))
+			return -ENOMEM;
+		(*list)[(*count)++] = unit;
+	}
+	return 0;
+}
+
+static int by_number(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+/* Tiles of a step may overlap: each unit once. */
+static uint32_t unique(uint32_t *list, uint32_t count)
+{
+	uint32_t kept = 0;
+
+	if (count)
+		qsort(list, count, sizeof(*list), by_number);
+	for (uint32_t i = 0; i < count; i++)
+		if (!kept || list[kept - 1] != list[i])
+			list[kept++] = list[i];
+	return kept;
+}
+
+static int add_op(const struct reading *reading, uint32_t s)
+{
+	const struct npuv_graph *cells = reading->cells;
+	const struct npuplan_step *step = &reading->graph->steps[s];
+	struct npuplan_op op = { .type = (char[]){ "" }, .id = s };
+	char label[96];
+	int64_t err = 0;
+
+	op.name = (char *)(uintptr_t)npuplan_step_label(reading->graph, s, label);
+	for (uint32_t a = step->first_access; a < step->first_access + step->access_count && !err;
+	     a++) {
+		err = list_units(reading, cells->read_start, cells->read_cells, a, &op.inputs,
+				 &op.input_count);
+		if (!err)
+			err = list_units(reading, cells->write_start, cells->write_cells, a,
+					 &op.outputs, &op.output_count);
+	}
+	op.input_count = unique(op.inputs, op.input_count);
+	op.output_count = unique(op.outputs, op.output_count);
+	if (!err)
+		err = npuplan_graph_add_op(reading->units->graph, &op);
+	free(op.inputs);
+	free(op.outputs);
+	return err < 0 ? (int)err : 0;
+}
+
+int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
+		     const struct npuv_graph *cells, uint32_t alignment,
+		     struct npuplan_error *error)
+{
+	struct reading reading = {
+		.graph = graph,
+		.cells = cells,
+		.units = units,
+		.error = error,
+		.align = calloc((size_t)graph->tensor_count + 1, sizeof(*reading.align)),
+		.unit_of = malloc(((size_t)cells->cell_count + 1) * sizeof(*reading.unit_of)),
+	};
+	int err;
+
+	memset(units, 0, sizeof(*units));
+	units->graph = npuplan_graph_new(graph->name);
+	err = units->graph && reading.align && reading.unit_of ? 0 : -ENOMEM;
+	if (!err)
+		err = check_tensors(&reading);
+	if (!err)
+		find_alignments(&reading, alignment);
+	for (uint32_t c = 0; c < cells->cell_count && !err; c++) {
+		reading.unit_of[c] = NPUMEM_NONE;
+		err = add_unit(&reading, c);
+	}
+	for (uint32_t s = 0; s < graph->step_count && !err; s++)
+		err = add_op(&reading, s);
+	free(reading.align);
+	free(reading.unit_of);
+	if (!err)
+		return 0;
+	cosma_units_fini(units);
+	return err == -EOPNOTSUPP ? err : npuplan_fail(error, err, "cosma: %s", strerror(-err));
+}
+
+void cosma_units_fini(struct cosma_units *units)
+{
+	npuplan_graph_free(units->graph);
+	free(units->unit);
+	free(units->piece);
+	memset(units, 0, sizeof(*units));
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* Budgets by name, and what is said where there is no plan within one. */
+#include <errno.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+bool budget_is_name(const char *text)
+{
+	return !strcmp(text, "MR") || !strcmp(text, "MH") || !strcmp(text, "MP");
+}
+
+bool budget_find(const struct model *model, const char *name, struct npuplan_options *options)
+{
+	struct npuplan_error error = { 0 };
+	struct npuplan_budgets budgets;
+
+	if (npuplan_budgets_find(model->graph, options, &budgets, &error)) {
+		failure(model->path, "%s", error.text);
+		return false;
+	}
+	options->arena_budget = !strcmp(name, "MR") ? budgets.needed :
+				!strcmp(name, "MH") ? budgets.middle :
+						      budgets.peak;
+	if (!budgets.proved && strcmp(name, "MR") != 0)
+		fprintf(stderr,
+			"npumemctl: %s: note: --budget %s is %s: the least peak is not proved\n",
+			model->path, name, size_text(options->arena_budget).s);
+	return true;
+}
+
+/* What needs most; null: what is on chip from the start. */
+static json_t *step_json(const struct npuplan_graph *graph, uint32_t step)
+{
+	const struct npuplan_step *s;
+
+	if (step >= graph->step_count)
+		return json_null();
+	s = &graph->steps[step];
+	if (s->op >= graph->op_count)
+		return json_pack("{sI ss}", "step", (json_int_t)step, "name", s->name);
+	return json_pack("{sI ss}", "op", (json_int_t)graph->ops[s->op].id, "name", s->name);
+}
+
+int no_plan(const struct model *model, const struct npuplan_options *options, int err,
+	    const struct npuplan_error *error, bool json)
+{
+	bool infeasible = error->status == NPUMEM_PLAN_INFEASIBLE;
+	json_t *object;
+
+	failure(model->path, "%s", error->text);
+	if (!infeasible && err != -ETIMEDOUT)
+		return EXIT_FAILED;
+	if (json) {
+		object = json_pack("{ss ss ss sI}", "graph", model->graph->name, "planner",
+				   options->planner ? options->planner : "auto", "status",
+				   infeasible ? "infeasible" : "unknown", "budget",
+				   (json_int_t)options->arena_budget);
+		if (infeasible) {
+			json_object_set_new(object, "needed",
+					    json_integer((json_int_t)error->needed));
+			json_object_set_new(object, "needed_by",
+					    step_json(model->graph, error->step));
+		}
+		if (print_json(object) != EXIT_OK)
+			return EXIT_FAILED;
+	}
+	return infeasible ? EXIT_INFEASIBLE : EXIT_UNKNOWN;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* What a plan moves between arena and host memory, for people and as JSON. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "npumemctl.h"
+
+/* Names of this many tensors that are moved are printed; JSON has all of them. */
+#define MOVED_NAMES 8
+
+/** struct moved - bytes of one tensor that are moved in an inference */
+struct moved {
+	uint32_t tensor;
+	uint64_t load;
+	uint64_t store;
+	uint64_t spill;
+	uint64_t fill;
+};
+
+static int by_bytes(const void *left, const void *right)
+{
+	const struct moved *a = left, *b = right;
+	uint64_t x = a->spill + a->fill, y = b->spill + b->fill;
+
+	if (x != y)
+		return x > y ? -1 : 1;
+	return a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
+}
+
+/* Per tensor that is moved, those that cost most first. */
+static struct moved *list_moved(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+				uint32_t *count)
+{
+	struct moved *list = calloc((size_t)graph->tensor_count + 1, sizeof(*list));
+	uint32_t kept = 0;
+
+	if (!list)
+		abort();
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		list[t].tensor = t;
+	for (uint32_t p = 0; p < plan->position_count; p++) {
+		const struct npumem_position *position = &plan->positions[p];
+		struct moved *moved = &list[position->index];
+
+		if (position->kind == NPUMEM_POSITION_STEP ||
+		    position->index >= graph->tensor_count)
+			continue;
+		if (position->kind == NPUMEM_POSITION_LOAD)
+			moved->load += position->length;
+		else if (position->kind == NPUMEM_POSITION_STORE)
+			moved->store += position->length;
+		else if (position->kind == NPUMEM_POSITION_SPILL)
+			moved->spill += position->length;
+		else if (position->kind == NPUMEM_POSITION_FILL)
+			moved->fill += position->length;
+	}
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (list[t].load + list[t].store + list[t].spill + list[t].fill)
+			list[kept++] = list[t];
+	if (kept)
+		qsort(list, kept, sizeof(*list), by_bytes);
+	*count = kept;
+	return list;
+}
+
+static bool moves(const struct npuplan_plan *plan)
+{
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		if (plan->positions[p].kind != NPUMEM_POSITION_STEP)
+			return true;
+	return false;
+}
+
+/* Of the least traffic that is possible; a plan that was read as a blob does not know it. */
+static bool knows_bound(const struct npuplan_plan *plan)
+{
+	return plan->traffic_bound || plan->info.status == NPUMEM_PLAN_OPTIMAL;
+}
+
+/* (traffic - bound) / traffic */
+static double gap(const struct npuplan_plan *plan)
+{
+	uint64_t traffic = plan->info.spill_bytes + plan->info.fill_bytes;
+
+	return traffic ? (double)(traffic - plan->traffic_bound) / (double)traffic : 0;
+}
+
+json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
+{
+	const struct npumem_plan_info *info = &plan->info;
+	json_t *object, *tensors = json_array();
+	uint32_t count;
+	struct moved *list;
+
+	if (!moves(plan)) {
+		json_decref(tensors);
+		return json_null();
+	}
+	list = list_moved(graph, plan, &count);
+	for (uint32_t i = 0; i < count; i++)
+		json_array_append_new(tensors,
+				      json_pack("{sI ss sI sI sI sI}", "id",
+						(json_int_t)graph->tensors[list[i].tensor].id,
+						"name", graph->tensors[list[i].tensor].name,
+						"spill", (json_int_t)list[i].spill, "fill",
+						(json_int_t)list[i].fill, "load",
+						(json_int_t)list[i].load, "store",
+						(json_int_t)list[i].store));
+	free(list);
+	object = json_pack("{sI sI sI sI}", "spill", (json_int_t)info->spill_bytes, "fill",
+			   (json_int_t)info->fill_bytes, "compulsory", (json_int_t)info->load_bytes,
+			   "host", (json_int_t)info->host_size);
+	if (knows_bound(plan)) {
+		json_object_set_new(object, "lower_bound",
+				    json_integer((json_int_t)plan->traffic_bound));
+		json_object_set_new(object, "gap", json_real(gap(plan)));
+	}
+	json_object_set_new(object, "tensors", tensors);
+	return object;
+}
+
+static void print_moved(FILE *out, const struct npuplan_graph *graph,
+			const struct npuplan_plan *plan)
+{
+	uint32_t count, cost = 0;
+	struct moved *list = list_moved(graph, plan, &count);
+
+	while (cost < count && list[cost].spill + list[cost].fill)
+		cost++;
+	for (uint32_t i = 0; i < cost && i < MOVED_NAMES; i++)
+		fprintf(out, "  moved      %s: spilled %" PRIu64 ", filled %" PRIu64 " bytes\n",
+			graph->tensors[list[i].tensor].name, list[i].spill, list[i].fill);
+	if (cost > MOVED_NAMES)
+		fprintf(out, "  moved      and %" PRIu32 " more\n", cost - MOVED_NAMES);
+	free(list);
+}
+
+void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
+			  const struct npuplan_plan *plan)
+{
+	const struct npumem_plan_info *info = &plan->info;
+
+	if (!moves(plan))
+		return;
+	fprintf(out, "transfers    %s: %" PRIu64 " spilled, %" PRIu64 " filled",
+		size_text(info->spill_bytes + info->fill_bytes).s, (uint64_t)info->spill_bytes,
+		(uint64_t)info->fill_bytes);
+	if (knows_bound(plan))
+		fprintf(out, "; lower bound %" PRIu64 ", gap %.2f %%", plan->traffic_bound,
+			100 * gap(plan));
+	fprintf(out, "\ncompulsory   %s: first loads, and stores of outputs\n",
+		size_text(info->load_bytes).s);
+	fprintf(out, "host memory  %s\n", size_text(info->host_size).s);
+	print_moved(out, graph, plan);
+}
