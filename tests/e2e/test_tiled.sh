@@ -3,7 +3,9 @@
 #
 # Tile-aware allocation on the device: networks cut into row bands, planned by taa, every
 # tile verified and enforced, and the outputs compared with those of a reference that
-# uses no memory twice. The last graph has tens of thousands of tiles.
+# uses no memory twice. The last graph has tens of thousands of tiles. And by
+# tile-scheduled, which interleaves rows of consecutive layers and places tensors in
+# pieces.
 # Functions are called by name, through check.
 # shellcheck disable=SC2317,SC2119,SC2086
 # shellcheck source=tests/e2e/lib.sh
@@ -12,14 +14,24 @@
 SQUEEZENET=$GRAPHS/squeezenet1_1.fused.json
 FSRCNN=$GRAPHS/fsrcnn_s_x2_512.fused.json
 
-# tiled GRAPH BANDS: planned by taa, verified here and by the driver, run, equal.
-tiled() {
-	npumemctl plan --planner taa --bands "$2" "$1" -o plan.json || return 1
-	npumemctl run -j --plan plan.json "$1" >run.json && equal run.json || return 1
-	[ "$(field planner run.json)" = taa ] || return 1
+# planned PLANNER GRAPH OPTION...: verified here and by the driver, run, equal.
+planned() {
+	planner=$1 graph=$2
+	shift 2
+	npumemctl plan --planner "$planner" "$@" "$graph" -o plan.json || return 1
+	npumemctl run -j --plan plan.json "$graph" >run.json && equal run.json || return 1
+	[ "$(field planner run.json)" = "$planner" ] || return 1
 	echo "$(field steps run.json) steps, $(field jobs run.json) jobs, arena $(field arena run.json)," \
 		"$(field tile_states run.json) cells, verified in" \
 		"$(($(field verify_ns run.json) / 1000000)) ms, run in $(field run_seconds run.json) s"
+}
+
+tiled() { planned taa "$1" --bands "$2"; }
+
+# scheduled GRAPH BYTES: a row at a time, in an arena of at most so many bytes.
+scheduled() {
+	planned tile-scheduled "$1" --rows 1 || return 1
+	[ "$(field arena run.json)" -le "$2" ]
 }
 
 # chain CONVOLUTIONS ROWS: 3 x 3 on images of 16 columns and 4 channels.
@@ -51,4 +63,6 @@ shown "SqueezeNet in one-row bands: outputs equal" tiled "$SQUEEZENET" 512
 shown "FSRCNN-s in 8 bands: outputs equal" tiled "$FSRCNN" 8
 shown "FSRCNN-s in one-row bands: outputs equal" tiled "$FSRCNN" 512
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
+shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
+shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248
 finish

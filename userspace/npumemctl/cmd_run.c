@@ -21,6 +21,7 @@ enum {
 	OPTION_ITERATIONS,
 	OPTION_PATH,
 	OPTION_EXTERNAL,
+	OPTION_OBJECTIVE,
 };
 
 struct arguments {
@@ -34,6 +35,7 @@ struct arguments {
 	uint64_t seed;
 	uint64_t repeat;
 	bool iterations_given;
+	bool objective_given;
 	bool json;
 };
 
@@ -42,6 +44,10 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner that npumemd is to use", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0, "Largest arena that npumemd may plan", 0 },
+	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
+	  "What npumemd is to keep small: the \"arena\" (default), or, within the budget, the "
+	  "\"traffic\" with host memory",
+	  0 },
 	{ "output", 'o', "FILE", 0, "Write the plan that was run as plan JSON to FILE", 0 },
 	{ "device", 'd', "PATH", 0, "Device node; the first npumem device by default", 0 },
 	{ "seed", OPTION_SEED, "N", 0, "Of the inputs' random bytes and of the random path (1)",
@@ -93,6 +99,13 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_BUDGET:
 		args->session.budget = option_size(state, "--arena-budget", arg);
 		return 0;
+	case OPTION_OBJECTIVE:
+		args->objective_given = true;
+		args->session.objective = strcmp(arg, "traffic") ? NPUMEM_OBJECTIVE_ARENA :
+								   NPUMEM_OBJECTIVE_TRAFFIC;
+		if (strcmp(arg, "traffic") && strcmp(arg, "arena"))
+			argp_error(state, "--objective %s: \"arena\" or \"traffic\"", arg);
+		return 0;
 	case OPTION_SEED:
 		args->seed = option_number(state, "--seed", arg, 0, UINT64_MAX);
 		return 0;
@@ -135,6 +148,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (args->plan && (args->session.planner || args->session.budget))
 			argp_error(state,
 				   "--plan loads a plan; --planner and --arena-budget ask for one");
+		if (args->plan && args->objective_given)
+			argp_error(state, "--plan loads a plan; --objective asks for one");
 		if (args->choices && args->iterations_given)
 			argp_error(state, "--path is not random; --max-iterations is for random");
 		if (args->json && args->output && !strcmp(args->output, "-"))

@@ -61,6 +61,7 @@ static int request_plan(struct session *s)
 {
 	struct npumem_request request = {
 		.planner = s->args->planner,
+		.objective = s->args->objective,
 		.arena_budget = s->args->budget,
 		.deadline = deadline(s),
 	};

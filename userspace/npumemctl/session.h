@@ -15,7 +15,7 @@
 /**
  * struct session_args - how to run
  * @device: node, or NULL for the first npumem device
- * @planner, @budget: for npumemd; NULL and 0: as it likes
+ * @planner, @budget, @objective: for npumemd; NULL and 0: as it likes
  * @timeout: seconds, for planning and for each inference
  * @carveout: external tensors are bound to a BO in the carveout, not in system memory
  */
@@ -23,6 +23,7 @@ struct session_args {
 	const char *device;
 	const char *planner;
 	uint64_t budget;
+	uint32_t objective;
 	double timeout;
 	bool carveout;
 };
