@@ -90,6 +90,33 @@ flow() {
 		"$ctl" show --graph "$graphs/case_of.json" --svg flow.svg --html flow.html flow.json
 }
 check 'loops and branches' flow
+# Row by row: the first tensor that steps write in two pieces, the next in a ring of all
+# its rows, in the bytes that they had.
+pieces() {
+	"$ctl" plan --planner greedy --bands 64 -o rows.json "$graph" &&
+		python3 - "$graph" <<-'PYTHON' &&
+		import json, sys
+
+		plan, graph = json.load(open("rows.json")), json.load(open(sys.argv[1]))
+		shapes = {t["id"]: t["shape"] for t in graph["tensors"] if t["kind"] == "activation"}
+		tall = [p for p in plan["placements"] if len(shapes.get(p["tensor"], [])) == 4
+		        and shapes[p["tensor"]][2] > 8][:2]
+		upper, ring = tall
+		n, channels, rows, width = shapes[upper["tensor"]]
+		size = next(t["bytes"] for t in graph["tensors"] if t["id"] == upper["tensor"]) // rows
+		plan["placements"].append(dict(upper, rows=[5, rows - 5], offset=upper["offset"] + 5 * size))
+		upper["rows"] = [0, 5]
+		rows = shapes[ring["tensor"]][2]
+		size = next(t["bytes"] for t in graph["tensors"] if t["id"] == ring["tensor"]) // rows
+		ring.update(rows=[0, rows], row_stride=size, ring=rows)
+		json.dump(plan, open("pieces.json", "w"), indent=1)
+		PYTHON
+		"$ctl" verify "$graph" pieces.json &&
+		"$ctl" show --graph "$graph" --svg pieces.svg --html pieces.html pieces.json
+}
+check 'pieces and rings' pieces
+check 'pieces and rings: well-formed, all boxes' has_boxes pieces.svg pieces.json
+check 'page of pieces and rings: well-formed, all boxes' has_boxes pieces.html pieces.json
 check 'three plans' usage_says 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
 check 'two plans as text' usage_says 'two PLANs need --html or --svg' \
