@@ -3,10 +3,12 @@
  * npuplan_cosma() on random small graphs, against an exhaustive search: same least
  * traffic, with and without addresses, any order or a fixed one; same least peak;
  * every plan can be executed; the baselines are never better; a fixed order is
- * never better than a free one; same input, same output.
+ * never better than a free one; same input, same output. So do the planners of these
+ * names through npuplan_plan(), and these plans pass the kernel's verifier.
  *
  * usage: prop_cosma [SEED [CASES]]
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,14 +16,15 @@
 #include <string.h>
 
 #include "cosma_exhaustive.h"
-#include "cosma_oracle.h"
+#include "cosma_plan.h"
 
 static uint64_t seed, state;
 static unsigned long number;
 
 /* What the cases were like. */
 static struct {
-	unsigned long spilled, apart, infeasible, resident, flagged, parameters, aligned, too_large;
+	unsigned long spilled, apart, infeasible, resident, flagged, parameters, aligned, too_large,
+		planned;
 } seen;
 
 static uint32_t range(uint32_t low, uint32_t high)
@@ -196,6 +199,68 @@ static void check_baselines(const struct npuplan_graph *graph,
 	}
 }
 
+/* The same through npuplan_plan(), of the same graph tiled: returns its traffic. */
+static uint64_t check_planner(const struct npuplan_graph *graph,
+			      const struct npuplan_cosma_options *asked, const char *planner)
+{
+	struct npuplan_options options = {
+		.planner = planner,
+		.arena_budget = asked->budget,
+		.alignment = asked->alignment,
+		.schedule = asked->fixed_schedule ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE,
+	};
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error;
+	struct cosma_oracle oracle;
+	uint64_t traffic;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	if (err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE)
+		return EXHAUSTIVE_NONE;
+	/* Baselines may find no way where there is one. */
+	if (err == -ETIMEDOUT && strcmp(planner, "cosma"))
+		return EXHAUSTIVE_TOO_LARGE;
+	if (err)
+		fail(graph, asked, "planner %s: %s", planner, error.text);
+	if (!cosma_plan_run(&oracle, graph, asked, plan))
+		fail(graph, asked, "planner %s: %s", planner, oracle.why);
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		fail(graph, asked, "planner %s: %s", planner, error.text);
+	traffic = plan->info.spill_bytes + plan->info.fill_bytes;
+	npuplan_plan_free(plan);
+	return traffic;
+}
+
+static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_options options,
+			   uint64_t free_order, uint64_t fixed)
+{
+	struct npuplan_error error;
+	uint64_t traffic;
+
+	/* Inputs on chip have no copy in host memory there: another problem. */
+	if (options.inputs_resident && !options.inputs_flagged)
+		return;
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
+		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))
+			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
+	if (npuplan_graph_tile_whole(graph, options.with_parameters, &error))
+		fail(graph, &options, "%s", error.text);
+	traffic = check_planner(graph, &options, "cosma");
+	if (traffic != free_order)
+		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner",
+		     free_order, traffic);
+	options.fixed_schedule = true;
+	traffic = check_planner(graph, &options, "cosma");
+	if (traffic != fixed)
+		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner", fixed,
+		     traffic);
+	if (check_planner(graph, &options, "cosma-belady") < fixed ||
+	    check_planner(graph, &options, "cosma-greedy") < fixed)
+		fail(graph, &options, "a baseline moves less than the best");
+	seen.planned++;
+}
+
 static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_options options)
 {
 	struct npuplan_cosma_plan plan;
@@ -252,6 +317,7 @@ static void check_case(void)
 	check_peak(graph, options);
 	options.fixed_schedule = false;
 	check_peak(graph, options);
+	check_planners(graph, options, free_order, fixed);
 	npuplan_graph_free(graph);
 }
 
@@ -265,10 +331,11 @@ int main(int argc, char **argv)
 		check_case();
 	printf("ok - seed %" PRIu64 ": %lu graphs, each in a free and a fixed order; %lu spill, "
 	       "%lu where addresses cost, %lu infeasible, %lu with parameters, %lu with resident "
-	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything\n",
+	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything, %lu verified\n",
 	       seed, cases, seen.spilled, seen.apart, seen.infeasible, seen.parameters,
-	       seen.resident, seen.flagged, seen.aligned, seen.too_large);
-	if (20 * seen.too_large > cases || !seen.apart || !seen.spilled) {
+	       seen.resident, seen.flagged, seen.aligned, seen.too_large, seen.planned);
+	if (20 * seen.too_large > cases || !seen.apart || !seen.spilled ||
+	    2 * seen.planned < cases) {
 		puts("not ok - too few cases were compared");
 		return 1;
 	}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Executes plans of npuplan_plan() with planner cosma, of graphs of whole operators:
+ * as plans of npuplan_cosma(), and host memory byte by byte.
+ */
+#ifndef COSMA_PLAN_H
+#define COSMA_PLAN_H
+
+#include "cosma_oracle.h"
+
+/** cosma_plan_run() - true if the plan can be executed
+ * @options: what npuplan_cosma() would have been asked for
+ *
+ * Else oracle->why says why not.
+ */
+bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
+		    const struct npuplan_cosma_options *options, const struct npuplan_plan *plan);
+
+#endif /* COSMA_PLAN_H */
