@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+/* Which equations make the program. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "encode.h"
+
+void ilp_encoding_fini(struct ilp_encoding *encoding)
+{
+	ilp_fini(&encoding->program);
+	free(encoding->tensor);
+	free(encoding->early);
+	free(encoding->late);
+	free(encoding->output);
+	free(encoding->c);
+	free(encoding->p);
+	free(encoding->s);
+	free(encoding->r);
+	free(encoding->l);
+	memset(encoding, 0, sizeof(*encoding));
+}
+
+int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source)
+{
+	bool peak = source->options->objective == NPUPLAN_COSMA_PEAK;
+	int err;
+
+	memset(encoding, 0, sizeof(*encoding));
+	encoding->source = *source;
+	encoding->peak = ILP_NONE;
+	err = ilp_lifetimes(encoding);
+	if (err) {
+		ilp_encoding_fini(encoding);
+		return err;
+	}
+	snprintf(encoding->program.note, sizeof(encoding->program.note),
+		 "COSMA (arXiv 2311.18246): %s, %s, %u operators, %u tensors",
+		 peak ? "least peak footprint, Eq. 13-15" : "least traffic, Eq. 1-12",
+		 source->rank ? "fixed schedule, Eq. 16-17" : "any schedule",
+		 source->model->op_count, encoding->tensor_count);
+	encoding->program.unit = encoding->unit;
+	ilp_eq1_one_action(encoding);
+	ilp_eq2_preserve(encoding);
+	ilp_eq5_dependencies(encoding);
+	ilp_eq6_siblings(encoding);
+	ilp_eq7_one_creation(encoding);
+	ilp_one_operator(encoding);
+	if (source->rank)
+		ilp_eq16_fixed_order(encoding);
+	if (peak) {
+		ilp_eq13_no_transfers(encoding);
+		ilp_eq14_footprint(encoding);
+		ilp_eq15_peak(encoding);
+	} else {
+		ilp_eq3_spill(encoding);
+		ilp_eq4_retrieve(encoding);
+		ilp_eq8_one_spill(encoding);
+		ilp_eq9_within_budget(encoding);
+		ilp_eq10_no_overlap(encoding);
+		ilp_eq11_same_address(encoding);
+		ilp_capacity(encoding);
+		ilp_strengthen(encoding);
+		ilp_eq12_traffic(encoding);
+	}
+	err = ilp_end(&encoding->program);
+	if (err)
+		ilp_encoding_fini(encoding);
+	return err;
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An integer linear program as columns (variables) and rows (constraints), for no
+ * solver in particular. All numbers are whole: COSMA's are.
+ */
+#ifndef NPUPLAN_COSMA_ILP_PROGRAM_H
+#define NPUPLAN_COSMA_ILP_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* No bound. */
+#define ILP_MAX	 INT64_MAX
+#define ILP_MIN	 INT64_MIN
+/* No such column: a term with it is 0. */
+#define ILP_NONE UINT32_MAX
+
+/** struct ilp_name - what a column or row is called: "eq10u_3_5_t7"
+ * @kind: a literal
+ * @a, @b: tensors, @t: timestep; ILP_NONE if it has none
+ */
+struct ilp_name {
+	const char *kind;
+	uint32_t a;
+	uint32_t b;
+	uint32_t t;
+};
+
+/** struct ilp_column - variable, @lower <= it <= @upper; its share of the objective */
+struct ilp_column {
+	struct ilp_name name;
+	int64_t lower;
+	int64_t upper;
+	int64_t cost;
+	bool integer;
+};
+
+/** struct ilp_row - @lower <= sum of terms <= @upper; terms from @first to the next row's */
+struct ilp_row {
+	struct ilp_name name;
+	int64_t lower;
+	int64_t upper;
+	uint32_t first;
+};
+
+struct ilp_term {
+	uint32_t column;
+	int64_t factor;
+};
+
+/** struct ilp_program - minimise the sum of column times cost
+ * @note: what is said of it where it is written to a file
+ * @unit: bytes that one unit of the objective is
+ * @failed: out of memory; columns and rows are lost from then on
+ */
+struct ilp_program {
+	struct ilp_column *column;
+	struct ilp_row *row;
+	struct ilp_term *term;
+	uint32_t column_count;
+	uint32_t row_count;
+	uint32_t term_count;
+	int64_t unit;
+	char note[160];
+	bool failed;
+};
+
+/* A new column; ILP_NONE if out of memory. */
+uint32_t ilp_column(struct ilp_program *program, struct ilp_name name, int64_t upper, bool integer);
+/* A new row, without terms; the last one is dropped if it had none and holds. */
+void ilp_row(struct ilp_program *program, struct ilp_name name, int64_t lower, int64_t upper);
+/* Add to the last row; each column once a row. */
+void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor);
+/** ilp_end() - all rows are there; -ENOMEM */
+int ilp_end(struct ilp_program *program);
+void ilp_fini(struct ilp_program *program);
+
+/** ilp_write() - the program in CPLEX's LP format: same program, same bytes
+ *
+ * Errors are left in the stream: ferror().
+ */
+void ilp_write(const struct ilp_program *program, FILE *file);
+
+#endif /* NPUPLAN_COSMA_ILP_PROGRAM_H */
