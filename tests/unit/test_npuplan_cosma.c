@@ -344,6 +344,77 @@ static void test_limits(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Operators that use what was made lately, and now and then anything. */
+static struct npuplan_graph *random_network(uint32_t ops)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("random");
+	uint64_t random = 20261121;
+
+	build_tensor(graph, "", NPUMEM_TENSOR_INPUT, 5000);
+	for (uint32_t v = 0; v < ops; v++) {
+		uint32_t in[3] = { NPUMEM_NONE, NPUMEM_NONE, NPUMEM_NONE };
+		uint32_t kind = v + 1 < ops ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
+
+		for (int k = 0; k < 3; k++) {
+			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			if (k && random >> 62)
+				continue;
+			in[k] = random >> 60 & 3 ? v - (random >> 40) % (v < 20 ? v + 1 : 20) :
+						   (random >> 40) % (v + 1);
+		}
+		build_op(graph, "", in[0], in[1], in[2],
+			 build_tensor(graph, "", kind, 1000 + (random >> 20) % 9000));
+	}
+	return graph;
+}
+
+/* As large as it is, it ends within its limits, with a plan and a bound. */
+static void test_large(void **state)
+{
+	struct npuplan_graph *graph = random_network(5000);
+	struct npuplan_cosma_options options = { .work_limit = 3000000, .memory_limit = 32 << 20 };
+	struct npuplan_cosma_budgets budgets;
+	struct npuplan_cosma_plan plan;
+
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	assert_false(budgets.proved);
+	assert_true(budgets.needed < budgets.peak);
+	options.budget = budgets.needed;
+	for (int fixed = 0; fixed < 2; fixed++) {
+		options.fixed_schedule = fixed;
+		plan_ok(graph, &options, &plan);
+		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_true(plan.lower_bound && plan.lower_bound < plan.spill + plan.fill);
+		assert_in_range(plan.memory, 1, options.memory_limit);
+		npuplan_cosma_plan_free(&plan);
+	}
+	npuplan_graph_free(graph);
+}
+
+/* What would take more memory does without. */
+static void test_memory(void **state)
+{
+	struct npuplan_graph *graph = random_network(60);
+	struct npuplan_cosma_options options = { .work_limit = 3000000 };
+	struct npuplan_cosma_budgets budgets;
+	struct npuplan_cosma_plan plan;
+	uint64_t held;
+
+	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
+	options.budget = budgets.needed;
+	plan_ok(graph, &options, &plan);
+	held = plan.memory;
+	npuplan_cosma_plan_free(&plan);
+	assert_true(held > 1 << 20);
+	for (options.memory_limit = held / 2; options.memory_limit > 20000;
+	     options.memory_limit /= 2) {
+		plan_ok(graph, &options, &plan);
+		assert_true(plan.memory <= options.memory_limit);
+		npuplan_cosma_plan_free(&plan);
+	}
+	npuplan_graph_free(graph);
+}
+
 static void test_options_refused(void **state)
 {
 	struct npuplan_graph *graph = diamond();
@@ -437,7 +508,8 @@ int main(void)
 		cmocka_unit_test(test_fixed_order),	cmocka_unit_test(test_addresses_cost),
 		cmocka_unit_test(test_baselines),	cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_options_refused), cmocka_unit_test(test_graphs_refused),
-		cmocka_unit_test(test_unsupported),
+		cmocka_unit_test(test_unsupported),	cmocka_unit_test(test_large),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -49,6 +49,7 @@ struct cosma_critical {
  * @of_member, @of_adder: critical operators by tensor: those it must be kept over,
  *	and those it must be kept over if it is on chip before
  * @charged: per tensor: some group counts it
+ * @bytes: that all of this takes
  */
 struct cosma_bounds {
 	const struct cosma_model *model;
@@ -61,6 +62,7 @@ struct cosma_bounds {
 	bool *charged;
 	struct cosma_scratch *scratch;
 	uint64_t work;
+	uint64_t bytes;
 };
 
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);

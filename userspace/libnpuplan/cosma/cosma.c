@@ -93,6 +93,8 @@ int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *grap
 	err = cosma_model_init(&solve->model, graph, options, error);
 	if (err)
 		return err;
+	/* If even that is too much, the plan to start from is all there is. */
+	cosma_run_hold(&solve->run, (int64_t)cosma_model_bytes(&solve->model));
 	err = read_order(solve, error);
 	solve->rank = options->fixed_schedule ? solve->place : NULL;
 	err = err ? err : cosma_segments_init(&solve->segments, &solve->model);
@@ -310,11 +312,9 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	if (outcome == COSMA_STOPPED) {
 		/* Not proved: what the graph's own order needs. */
 		cosma_solve_order(&solve, &solve.best);
-		solve.run.stopped = false;
-		solve.run.work_limit = UINT64_MAX;
-		solve.run.deadline = 0;
-		outcome = cosma_least_peak(&solve.model, &solve.segments, solve.place, &solve.run,
-					   &solve.best, &peak, &bound);
+		cosma_schedule_order(&solve.best);
+		peak = cosma_schedule_peak(&solve.best);
+		outcome = COSMA_FOUND;
 		budgets->proved = false;
 	} else {
 		budgets->proved = outcome == COSMA_SOLVED;

@@ -5,14 +5,13 @@
 
 #include "bounds.h"
 
-/** enum cosma_relation - how a tensor stands to an operator that does not touch it */
-enum cosma_relation {
-	COSMA_APART,  /* touched by it, or not used after it */
-	COSMA_MEMBER, /* produced before it and used after it, in every order */
-	COSMA_ADDER,  /* used after it; whether it exists before depends on the order */
-};
-
-enum cosma_relation cosma_relation_of(const struct cosma_model *model, uint32_t x, uint32_t v);
+/** cosma_relations() - operators that a tensor has to be kept over
+ * @members: out: bits: it is produced before them and used after them, in every order,
+ *	and they do not touch it
+ * @adders: out: the same, but whether it exists before them depends on the order
+ */
+void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
+		     uint64_t *adders);
 
 /** struct cosma_cover_item - bytes that may be away, for @unit a byte (1 or 2) */
 struct cosma_cover_item {

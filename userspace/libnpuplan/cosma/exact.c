@@ -26,8 +26,8 @@
 #define GRID_WORK  4000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */
 #define MAX_FREED  16
-/* Operators of a graph that is searched at all. */
-#define MAX_OPS	   2048
+/* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
+#define MAX_OPS	   6000
 
 /** struct dead - state from which no schedule within @slack is complete */
 struct dead {
@@ -87,7 +87,7 @@ static bool is_over(struct exact *exact)
 	uint64_t now = exact->held + exact->fronts.bytes;
 	bool within = cosma_run_hold(run, (int64_t)(now - exact->told));
 
-	exact->told = now;
+	exact->told = within ? now : exact->told;
 	return !within || run->work >= exact->work_end || cosma_run_over(run);
 }
 
@@ -286,6 +286,10 @@ static int learn(struct exact *exact, const struct cosma_stays *stays, bool prov
 		return err;
 	}
 	exact->back = piece.last;
+	exact->held += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
+		       sizeof(struct cosma_nogood);
+	exact->base += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
+		       sizeof(struct cosma_nogood);
 	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
 }
 
@@ -566,9 +570,6 @@ static int exact_init(struct exact *exact)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);
-	exact->base =
-		n * (n * sizeof(uint32_t) + (model->words + model->tensor_count / 32 + 2) * 8);
-	exact->held = exact->base;
 	err = err ? err :
 		    cosma_bounds_init(&exact->bounds, model,
 				      (int64_t)exact->solve->options->budget);
@@ -592,6 +593,12 @@ int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
 
 	/* It calls itself once an operator, and has a board for each. */
 	if (solve->model.op_count > MAX_OPS)
+		return COSMA_STOPPED;
+	exact.base = ((uint64_t)solve->model.op_count + 2) *
+		     (solve->model.op_count * sizeof(uint32_t) +
+		      (solve->model.words + 2 * (solve->model.tensor_count / 64 + 4)) * 16);
+	exact.held = exact.base;
+	if (is_over(&exact))
 		return COSMA_STOPPED;
 	outcome = exact_init(&exact);
 	while (!outcome) {

@@ -140,7 +140,10 @@ int cosma_fronts_of(struct cosma_fronts *fronts, const struct cosma_board *board
 	front.next = fronts->bucket[hash & (fronts->buckets - 1)];
 	fronts->bucket[hash & (fronts->buckets - 1)] = *id;
 	fronts->front[*id] = front;
-	fronts->bytes += sizeof(front) + model->words * sizeof(*front.executed) +
+	/* Room for fronts is doubled; each one has three arrays, and what malloc() adds. */
+	if (!(*id & (*id - 1)))
+		fronts->bytes += (*id ? *id : 1) * sizeof(front);
+	fronts->bytes += model->words * sizeof(*front.executed) +
 			 (front.live_count + front.ready_count) * sizeof(*front.live) + 64;
 	return 0;
 }

@@ -72,6 +72,14 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	return 0;
 }
 
+uint64_t cosma_model_bytes(const struct cosma_model *model)
+{
+	uint64_t edges = model->inputs.first[model->op_count];
+
+	return (uint64_t)model->op_count * model->words * sizeof(*model->ancestors) +
+	       (model->op_count + model->tensor_count + edges) * 8 * sizeof(uint64_t);
+}
+
 /* Consumers, producers and needs, from inputs and outputs. */
 static void derive_lists(struct cosma_model *model)
 {

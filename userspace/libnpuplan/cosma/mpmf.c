@@ -38,6 +38,7 @@ struct peak_search {
 	uint32_t heap_count;
 	uint32_t pool_count;
 	uint64_t held;
+	bool full; /* of the memory it may have */
 };
 
 static bool is_sooner(const struct peak_search *search, uint32_t a, uint32_t b)
@@ -90,28 +91,39 @@ static uint32_t heap_pop(struct peak_search *search)
 }
 
 /* Bytes that are on chip while an operator runs, whatever the order. */
-static void find_certain(struct peak_search *search)
+static int find_certain(struct peak_search *search)
 {
 	const struct cosma_model *model = search->model;
+	uint64_t *members = malloc(2 * ((size_t)model->words + 1) * sizeof(*members));
+	uint64_t *adders = members + model->words + 1;
 
+	if (!members)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++)
+		search->certain[v] = model->need[v];
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		cosma_relations(model, x, members, adders);
+		for (uint32_t w = 0; w < model->words; w++) {
+			for (uint64_t bits = members[w]; bits; bits &= bits - 1)
+				search->certain[w * 64 + (uint32_t)__builtin_ctzll(bits)] +=
+					model->size[x];
+			for (uint64_t bits = adders[w]; bits; bits &= bits - 1)
+				cosma_set(search->adders +
+						  (w * 64 + (size_t)__builtin_ctzll(bits)) *
+							  search->board.tensor_words,
+					  x);
+		}
+	}
+	free(members);
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		uint64_t *adders = search->adders + (size_t)v * search->board.tensor_words;
 		uint32_t at = v;
 
-		search->certain[v] = model->need[v];
-		for (uint32_t x = 0; x < model->tensor_count; x++) {
-			enum cosma_relation is = cosma_relation_of(model, x, v);
-
-			if (is == COSMA_MEMBER)
-				search->certain[v] += model->size[x];
-			else if (is == COSMA_ADDER)
-				cosma_set(adders, x);
-		}
 		for (; at && search->certain[search->largest[at - 1]] < search->certain[v]; at--)
 			search->largest[at] = search->largest[at - 1];
 		search->largest[at] = v;
 	}
-	search->run->work += (uint64_t)model->op_count * model->tensor_count;
+	search->run->work += (uint64_t)model->tensor_count * model->words;
+	return 0;
 }
 
 static int64_t bound_of(struct peak_search *search, const struct cosma_board *board, int64_t bound)
@@ -138,13 +150,18 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 
 static bool within_memory(struct peak_search *search)
 {
-	uint64_t now = search->fronts.bytes + search->state_count * sizeof(*search->state) +
-		       search->heap_count * sizeof(*search->heap) +
-		       search->pool_count * sizeof(*search->pool);
-	int64_t more = (int64_t)(now - search->held);
+	const struct cosma_model *model = search->model;
+	uint64_t now = cosma_model_bytes(model) + search->fronts.bytes +
+		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
+		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
+		       cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		       cosma_grown(search->pool_count + model->op_count, sizeof(*search->pool));
 
-	search->held = now;
-	return cosma_run_hold(search->run, more);
+	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
+		search->full = true;
+	else
+		search->held = now;
+	return !search->full;
 }
 
 static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, uint32_t count)
@@ -156,8 +173,11 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 		.peak = peak,
 	};
 	struct cosma_front *front;
-	int err = cosma_fronts_of(&search->fronts, &search->child, &state.front);
+	int err;
 
+	if (!within_memory(search))
+		return 0;
+	err = cosma_fronts_of(&search->fronts, &search->child, &state.front);
 	if (err)
 		return err;
 	front = &search->fronts.front[state.front];
@@ -169,7 +189,8 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 			return 0;
 		other->dead = true;
 	}
-	state.bound = bound_of(search, &search->child, peak);
+	/* A fixed order has one end only. */
+	state.bound = search->rank ? peak : bound_of(search, &search->child, peak);
 	if (parent != NPUMEM_NONE && search->state[parent].bound > state.bound)
 		state.bound = search->state[parent].bound;
 	if (npuplan_grow(&search->state, search->state_count, sizeof(*search->state)))
@@ -283,6 +304,9 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 
 		if (state->dead)
 			continue;
+		/* What had no room may need less. */
+		if (search->full)
+			return COSMA_STOPPED;
 		*lower_bound = state->bound;
 		if (search->fronts.front[state->front].done == search->model->op_count) {
 			err = fill_path(search, id, path);
@@ -311,10 +335,8 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 	search.adders = calloc(n * (search.board.tensor_words + 1), sizeof(*search.adders));
 	if (!search.trail || !search.certain || !search.largest || !search.adders)
 		outcome = -ENOMEM;
-	if (!outcome) {
-		find_certain(&search);
-		outcome = loop(&search, floor, path, lower_bound);
-	}
+	outcome = outcome ? outcome : find_certain(&search);
+	outcome = outcome ? outcome : loop(&search, floor, path, lower_bound);
 	cosma_run_hold(run, -(int64_t)search.held);
 	cosma_fronts_fini(&search.fronts);
 	cosma_board_fini(&search.board);

@@ -83,6 +83,26 @@ static int attempt(struct segment *segment)
 	return outcome;
 }
 
+/* A plan in the order that was given: the best for it, if that is quick. */
+static int attempt_order(struct segment *segment)
+{
+	struct cosma_run *run = &segment->solve->run;
+	uint32_t *rank;
+	int64_t bound = segment->bound;
+	int outcome = part_rank(segment->solve->place, segment->query.model, &rank);
+
+	if (outcome)
+		return outcome;
+	cosma_run_slice(run, STAGED_WORK, 0.3);
+	segment->query.rank = rank;
+	outcome = attempt(segment);
+	segment->query.rank = NULL;
+	/* Other orders may cost less. */
+	segment->bound = bound;
+	free(rank);
+	return outcome < 0 ? outcome : 0;
+}
+
 /* Plans by stages of several widths; each has to beat the one before. */
 static int attempt_stages(struct segment *segment)
 {
@@ -142,7 +162,8 @@ static int solve_segment(struct segment *segment)
 	cosma_run_slice(run, divide ? FIRST_WORK : 0, 0.3);
 	outcome = attempt(segment);
 	if (outcome == COSMA_STOPPED && divide) {
-		err = attempt_stages(segment);
+		err = segment->query.rank ? 0 : attempt_order(segment);
+		err = err ? err : attempt_stages(segment);
 		if (!err && segment->query.upper > segment->bound && !run->stopped) {
 			cosma_run_slice(run, 0, 0.7);
 			outcome = attempt(segment);

@@ -78,10 +78,21 @@ double cosma_run_left(const struct cosma_run *run)
 	return left > 1e-6 ? left : 1e-6;
 }
 
+uint64_t cosma_grown(uint32_t count, size_t size)
+{
+	uint64_t room = 1;
+
+	while (room < count)
+		room *= 2;
+	return count ? room * size : 0;
+}
+
 bool cosma_run_hold(struct cosma_run *run, int64_t bytes)
 {
+	if (bytes > 0 && run->memory + (uint64_t)bytes > run->memory_limit)
+		return false;
 	run->memory += (uint64_t)bytes;
 	if (run->memory > run->peak_memory)
 		run->peak_memory = run->memory;
-	return run->memory <= run->memory_limit;
+	return true;
 }

@@ -48,7 +48,12 @@ void cosma_run_report(struct cosma_run *run);
 /* Seconds that are left; 0 if there is no deadline. */
 double cosma_run_left(const struct cosma_run *run);
 
-/* Memory held, less or more; whether it is still within the limit. */
+/* Bytes of an array that npuplan_grow() has made for @count items. */
+uint64_t cosma_grown(uint32_t count, size_t size);
+/** cosma_run_hold() - bytes that are held from now on; negative: no longer
+ *
+ * False, and nothing changes, if that were more than the limit.
+ */
 bool cosma_run_hold(struct cosma_run *run, int64_t bytes);
 
 #endif /* NPUPLAN_COSMA_RUN_H */

@@ -50,6 +50,7 @@ struct search {
 	uint64_t pool_used, pool_room;
 	uint32_t state_count;
 	uint32_t heap_count;
+	uint64_t base; /* bytes it starts with; @held: it has told the run of */
 	uint64_t held;
 	/* Staged search. */
 	uint64_t *stage_mask;
@@ -61,6 +62,7 @@ struct search {
 	uint32_t parent;
 	uint32_t op;
 	bool incomplete;
+	bool full; /* of the memory it may have */
 };
 
 void cosma_path_fini(struct cosma_path *path)
@@ -194,17 +196,32 @@ static int reserve(void *array, uint64_t *room, uint64_t needed, size_t size)
 	return 0;
 }
 
-/* Tell the run of memory that was taken since. */
+/* Items of an array that reserve() makes for @needed. */
+static uint64_t reserved(uint64_t room, uint64_t needed)
+{
+	while (room < needed)
+		room = room ? 2 * room : 1024;
+	return room;
+}
+
+/* Whether there is memory for one more state, whatever it has to be grown for. */
 static bool within_memory(struct search *search)
 {
-	uint64_t now = search->fronts.bytes + search->state_count * sizeof(*search->state) +
-		       search->heap_count * sizeof(*search->heap) +
-		       search->masks_room * sizeof(*search->masks) +
-		       search->pool_room * sizeof(*search->pool);
-	int64_t more = (int64_t)(now - search->held);
+	const struct cosma_model *model = search->model;
+	uint64_t words = 2 * ((uint64_t)model->tensor_count / 64 + 1);
+	uint64_t path = (uint64_t)model->tensor_count + model->op_count;
+	uint64_t now =
+		search->base + search->fronts.bytes +
+		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
+		cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
+		reserved(search->pool_room, search->pool_used + path) * sizeof(*search->pool);
 
-	search->held = now;
-	return cosma_run_hold(search->run, more);
+	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
+		search->full = true;
+	else
+		search->held = now;
+	return !search->full;
 }
 
 /*
@@ -220,8 +237,14 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	uint64_t before = search->bounds.work;
 	bool hopeless = false;
 	int64_t bound;
-	int err = cosma_fronts_of(&search->fronts, &search->child, &front_id);
+	int err;
 
+	/* One state may have very many children. */
+	if (!within_memory(search)) {
+		search->incomplete = true;
+		return 0;
+	}
+	err = cosma_fronts_of(&search->fronts, &search->child, &front_id);
 	if (err)
 		return err;
 	front = &search->fronts.front[front_id];
@@ -460,7 +483,8 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		state = &search->state[id];
 		if (state->dead)
 			continue;
-		if (!query->stage && state->bound > *lower_bound)
+		/* What has been left out may cost less. */
+		if (!query->stage && !search->incomplete && state->bound > *lower_bound)
 			*lower_bound = state->bound;
 		if (search->fronts.front[state->front].done == search->model->op_count) {
 			err = fill_path(search, id, path);
@@ -507,6 +531,8 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 			    cosma_bounds_init(&search.bounds, query->model, query->budget);
 	outcome = outcome ? outcome : stages_init(&search);
 	run->work += search.bounds.work;
+	search.base = search.bounds.bytes + cosma_model_bytes(query->model) +
+		      (uint64_t)search.stage_count * query->model->words * sizeof(uint64_t);
 	outcome = outcome ? outcome : loop(&search, path, lower_bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*lower_bound = query->upper;

@@ -91,6 +91,47 @@ void cosma_schedule_evict(struct cosma_schedule *schedule, uint32_t tensor, uint
 		}
 }
 
+int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
+{
+	const struct cosma_model *model = schedule->model;
+	int64_t now = 0, peak;
+
+	for (uint32_t x = 0; x < model->tensor_count; x++)
+		if (model->flags[x] & COSMA_ENTRY &&
+		    model->consumers.first[x] != model->consumers.first[x + 1])
+			now += model->size[x];
+	peak = now;
+	for (uint32_t p = 0; p < model->op_count; p++) {
+		uint32_t v = schedule->order[p];
+		int64_t gone = 0;
+
+		for
+			cosma_each(k, model->inputs, v)
+			{
+				uint32_t x = model->inputs.item[k];
+
+				if (model->producer[x] == NPUMEM_NONE &&
+				    !(model->flags[x] & COSMA_ENTRY) &&
+				    schedule->uses[model->consumers.first[x]] == v)
+					now += model->size[x];
+				if (schedule->uses[model->consumers.first[x + 1] - 1] == v)
+					gone += model->size[x];
+			}
+		for
+			cosma_each(k, model->outputs, v)
+			{
+				uint32_t x = model->outputs.item[k];
+
+				now += model->size[x];
+				if (model->consumers.first[x] == model->consumers.first[x + 1])
+					gone += model->size[x];
+			}
+		peak = now + model->work[v] > peak ? now + model->work[v] : peak;
+		now -= gone;
+	}
+	return peak;
+}
+
 void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, int64_t *fill)
 {
 	const struct cosma_model *model = schedule->model;

@@ -44,6 +44,9 @@ void cosma_schedule_part(struct cosma_schedule *schedule, const struct cosma_mod
 /* @tensor leaves just before the operator at @position runs. */
 void cosma_schedule_evict(struct cosma_schedule *schedule, uint32_t tensor, uint32_t position);
 
+/* Most bytes on chip at once, if nobody is ever away. */
+int64_t cosma_schedule_peak(const struct cosma_schedule *schedule);
+
 /* Bytes spilled and filled. */
 void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, int64_t *fill);
 
