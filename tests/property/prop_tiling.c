@@ -688,7 +688,7 @@ static void check_plan(struct int8_net *net, const char *planner, struct npuplan
 static void run_case(uint64_t seed, struct count *count)
 {
 	static const char *const planners[] = { "taa", "greedy", "shared-objects", "taa-paper" };
-	struct npuplan_error error = { "" };
+	struct npuplan_error error = { .text = "" };
 	struct int8_net net;
 
 	case_seed = random_state = seed;

@@ -6,6 +6,8 @@
  */
 #include "npuplan_build.h"
 
+#include <errno.h>
+
 #include "int8_run.h"
 
 #define SEED 20261121u
@@ -248,33 +250,41 @@ static struct npuplan_graph *tiled(enum npuplan_layout layout, uint32_t bands, b
 	return tiled_by(&tiling);
 }
 
-/* All planners; returns how many. */
+/* All planners; returns how many plans there were. */
 static unsigned int check_planners(struct npuplan_graph *graph, const char *what)
 {
 	struct int8_net net;
+	unsigned int plans = 0;
 	const char *name;
-	unsigned int i;
 
 	if (!int8_net_init(&net, graph, INT8_BILINEAR_HALF_PIXEL, SEED) ||
 	    !int8_check_tiles(&net, NULL, NULL))
 		fail_msg("%s: %s", what, net.text);
-	for (i = 0; (name = npuplan_planner_name(i)); i++) {
+	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
 		struct npuplan_options options = { .planner = name, .work_limit = 20000 };
-		struct npuplan_error error = { "" };
+		struct npuplan_error error = { .text = "" };
 		struct npuplan_plan *plan;
 
 		/* It loads parameters, and these are in the arena. */
 		if (graph->tiling.with_parameters && !strncmp(name, "cosma", 5))
 			continue;
-		if (npuplan_plan(graph, &options, &plan, &error))
+		int err = npuplan_plan(graph, &options, &plan, &error);
+
+		/* Some take some tilings alone; the first fifteen, that place tiles, take all. */
+		if (err == -EOPNOTSUPP && i >= 15) {
+			print_message("# %s, %s: %s\n", what, name, error.text);
+			continue;
+		}
+		if (err)
 			fail_msg("%s, %s: %s", what, name, error.text);
+		plans++;
 		if (!int8_run_plan(&net, plan))
 			fail_msg("%s, %s: %s", what, name, net.text);
 		npuplan_plan_free(plan);
 	}
 	int8_net_fini(&net);
 	npuplan_graph_free(graph);
-	return i;
+	return plans;
 }
 
 /* Row bands of one number, in all layouts. */
