@@ -300,6 +300,123 @@ static void test_unknown_objective(void **state)
 				  "smallest arena (0) and the least traffic (1)");
 }
 
+/* a 100 -> b 400 -> c 400, and d 50 = c + a: c needs 800, and 900 if a stays. */
+static void build_skip(void)
+{
+	static const uint64_t sizes[] = { 100, 400, 400, 50 };
+	static const uint32_t reads[][2] = { { 0, 0 }, { 1, 1 }, { 2, 0 } };
+	struct npumem_builder *b = npumem_builder_new();
+
+	assert_non_null(b);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct npumem_tensor_args args = {
+			.name = (const char *[]){ "a", "b", "c", "d" }[i],
+			.size = sizes[i],
+			.kind = !i     ? NPUMEM_TENSOR_INPUT :
+				i == 3 ? NPUMEM_TENSOR_OUTPUT :
+					 NPUMEM_TENSOR_INTERMEDIATE,
+		};
+		const struct npumem_region whole = npumem_region_whole(sizes[i]);
+
+		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
+		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
+	}
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct npumem_access accesses[] = {
+			{ i + 1, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
+			{ reads[i][0], NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ reads[i][1], NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+		};
+
+		assert_int_equal(npumem_builder_add_step(b, "s", 0, 0, accesses,
+							 reads[i][0] == reads[i][1] ? 2 : 3, NULL),
+				 i);
+	}
+	free(f.graph);
+	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
+	npumem_builder_free(b);
+}
+
+static void run_traffic(const char *planner, uint64_t budget, uint64_t traffic)
+{
+	struct accepted accepted;
+	struct npumem_verdict verdict;
+	struct npuplan_plan *plan;
+	uint64_t blob[1024];
+	size_t size;
+
+	build_skip();
+	accepted = accept_good();
+	strcpy(accepted.planner, planner);
+	accepted.objective = planner[0] ? NPUMEM_OBJECTIVE_ARENA : NPUMEM_OBJECTIVE_TRAFFIC;
+	accepted.arena_budget = budget;
+	run(&accepted);
+	assert_string_equal(f.message, "");
+	assert_int_equal(f.status, 0);
+	size = read_plan(blob, sizeof(blob));
+	assert_int_equal(npuplan_verify(f.graph, f.graph_size, blob, size, &verdict, NULL, 0), 0);
+	assert_int_equal(npuplan_plan_read(blob, size, &plan, NULL), 0);
+	assert_string_equal(plan->info.planner, planner[0] ? planner : "cosma");
+	assert_in_range(plan->info.arena_size, 1, budget);
+	assert_int_equal(plan->info.spill_bytes + plan->info.fill_bytes, traffic);
+	npuplan_plan_free(plan);
+}
+
+/* a is on chip from the start and has no copy elsewhere: it is spilled and filled. */
+static void test_traffic(void **state)
+{
+	run_traffic("", 800, 200);
+}
+
+static void test_traffic_by_name(void **state)
+{
+	run_traffic("cosma", 900, 0);
+}
+
+static void test_traffic_infeasible(void **state)
+{
+	struct accepted accepted;
+
+	build_skip();
+	accepted = accept_good();
+	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	accepted.arena_budget = 799;
+	run(&accepted);
+	assert_failed(ENOSPC, "cosma: infeasible: s needs 800 bytes (800 B), the budget is 799 "
+			      "(799 B)");
+}
+
+static void test_traffic_of_another(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	strcpy(accepted.planner, "greedy");
+	run(&accepted);
+	assert_failed(EOPNOTSUPP, "greedy: planner greedy plans for the smallest arena; cosma has "
+				  "other objectives");
+}
+
+/* Planning ends before its process would be killed: what it is told is the least of all. */
+static int job_seconds(const void *data, struct worker_answer *answer)
+{
+	const struct planner_task *task = data;
+
+	snprintf(answer->text, sizeof(answer->text), "%.0f of %s", task->seconds, task->planner);
+	return -ECANCELED;
+}
+
+static void test_limits_end_planning_first(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	f.plan_job = job_seconds;
+	f.config.cpu_limit = 5;
+	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
+	run(&accepted);
+	assert_failed(ECANCELED, "4 of cosma");
+}
+
 static void test_budget(void **state)
 {
 	struct accepted accepted = accept_good();
@@ -636,6 +753,11 @@ int main(void)
 		TEST(planner_by_name),
 		TEST(unknown_planner),
 		TEST(unknown_objective),
+		TEST(traffic),
+		TEST(traffic_by_name),
+		TEST(traffic_infeasible),
+		TEST(traffic_of_another),
+		TEST(limits_end_planning_first),
 		TEST(budget),
 		TEST(budget_too_small),
 		TEST(garbage_graph),

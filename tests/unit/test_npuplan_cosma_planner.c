@@ -1,0 +1,509 @@
+// SPDX-License-Identifier: MIT
+/*
+ * npuplan_plan() with planner cosma: graphs as they come (tiled, as blobs, with aliases
+ * and external tensors), what there is when there is no plan, and what is refused.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "npuplan_build.h"
+
+/* in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): M_R 12, M_P 14. */
+static struct npuplan_graph *diamond(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("diamond");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
+	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "join", b, c, NPUMEM_NONE, out);
+	return graph;
+}
+
+static void tile(struct npuplan_graph *graph, uint32_t bands, uint32_t inputs)
+{
+	const struct npuplan_tiling tiling = { .bands = bands, .inputs = inputs };
+	struct npuplan_error error;
+
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+}
+
+static struct npuplan_graph *tiled_diamond(void)
+{
+	struct npuplan_graph *graph = diamond();
+
+	tile(graph, 1, NPUPLAN_INPUTS_HOST);
+	return graph;
+}
+
+static struct npuplan_plan *planned(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options)
+{
+	struct npuplan_error error;
+	struct npuplan_plan *plan = NULL;
+
+	if (npuplan_plan(graph, options, &plan, &error))
+		fail_msg("%s", error.text);
+	if (npuplan_verify_plan(graph, plan, NULL, &error))
+		fail_msg("%s", error.text);
+	if (options->arena_budget)
+		assert_in_range(plan->info.arena_size, 1, options->arena_budget);
+	return plan;
+}
+
+static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
+		    int err, const char *text)
+{
+	struct npuplan_plan *plan = NULL;
+	struct npuplan_error error = { "" };
+
+	assert_int_equal(npuplan_plan(graph, options, &plan, &error), err);
+	assert_string_equal(error.text, text);
+	assert_null(plan);
+}
+
+static uint64_t traffic(const struct npuplan_plan *plan)
+{
+	return plan->info.spill_bytes + plan->info.fill_bytes;
+}
+
+static uint32_t count_kind(const struct npuplan_plan *plan, uint32_t kind)
+{
+	uint32_t count = 0;
+
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		count += plan->positions[p].kind == kind;
+	return count;
+}
+
+static void test_budgets(void **state)
+{
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_budgets budgets;
+
+	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
+	assert_int_equal(budgets.needed, 12);
+	assert_int_equal(budgets.middle, 13);
+	assert_int_equal(budgets.peak, 14);
+	assert_int_equal(budgets.step, 1);
+	assert_true(budgets.proved);
+	npuplan_graph_free(graph);
+}
+
+/* b is spilled and filled; in is loaded once, out is stored. */
+static void test_traffic(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_string_equal(plan->info.planner, "cosma");
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.spill_bytes, 4);
+	assert_int_equal(plan->info.fill_bytes, 4);
+	assert_int_equal(plan->info.load_bytes, 5);
+	assert_int_equal(plan->traffic_bound, 8);
+	assert_int_equal(plan->info.lower_bound, 12);
+	assert_int_equal(count_kind(plan, NPUMEM_POSITION_LOAD), 1);
+	assert_int_equal(count_kind(plan, NPUMEM_POSITION_STORE), 1);
+	/* Copies of in, out and b, 64 bytes apart: b's is not needed when out's is. */
+	assert_int_equal(plan->info.host_size, 68);
+	npuplan_plan_free(plan);
+	options.arena_budget = 14;
+	plan = planned(graph, &options);
+	assert_int_equal(traffic(plan), 0);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_infeasible(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	assert_string_equal(error.text, "infeasible: make_b needs 12 bytes (12 B), the budget is "
+					"11 (11 B)");
+	assert_int_equal(error.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(error.needed, 12);
+	assert_int_equal(error.step, 1);
+	/* What others say has none of that. */
+	options.planner = "greedy";
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -EOPNOTSUPP);
+	assert_int_equal(error.status, 0);
+	npuplan_graph_free(graph);
+}
+
+/* At multiples of 8 what takes 12 bytes needs 20. */
+static void test_infeasible_aligned(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 19, .alignment = 8 };
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	assert_string_equal(error.text, "infeasible: make_b needs 20 bytes (20 B), the budget is "
+					"19 (19 B)");
+	options.arena_budget = 20;
+	plan = planned(graph, &options);
+	assert_int_equal(plan->info.alignment, 8);
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		assert_int_equal(plan->placements[i].offset % 8, 0);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Inputs on chip from the start have no copy in host memory: the first eviction costs. */
+static void test_resident(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_plan *plan;
+
+	tile(graph, 1, NPUPLAN_INPUTS_RESIDENT);
+	plan = planned(graph, &options);
+	assert_int_equal(count_kind(plan, NPUMEM_POSITION_LOAD), 0);
+	assert_int_equal(plan->placements[0].tensor, 0);
+	assert_int_equal(plan->placements[0].from, 0);
+	assert_int_equal(plan->info.load_bytes, 1);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+
+	graph = npuplan_graph_new("two");
+	build_tensor(graph, "x", NPUMEM_TENSOR_INPUT, 9);
+	build_tensor(graph, "y", NPUMEM_TENSOR_INPUT, 9);
+	build_step(graph, 0, 0, 1, build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 1));
+	options.arena_budget = 17;
+	refused(graph, &options, -ENOSPC,
+		"infeasible: step 0 needs 19 bytes (19 B), the budget is 17 (17 B)");
+	npuplan_graph_free(graph);
+}
+
+/* As the daemon has it: no operators, no names of tensors but the blob's. */
+static void test_blob(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = tiled_diamond(), *read;
+	struct npuplan_plan *plan;
+	size_t size;
+	void *blob;
+
+	assert_int_equal(npuplan_graph_write(graph, &blob, &size, NULL), 0);
+	assert_int_equal(npuplan_graph_read(blob, size, &read, NULL), 0);
+	assert_int_equal(read->op_count, 0);
+	plan = planned(read, &options);
+	assert_int_equal(traffic(plan), 8);
+	npuplan_plan_free(plan);
+	free(blob);
+	npuplan_graph_free(read);
+	npuplan_graph_free(graph);
+}
+
+/* a is elsewhere: nothing moves, and it is still written before it is read. */
+static void test_external(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_budgets budgets;
+	struct npuplan_plan *plan;
+	uint32_t at[4] = { 0 };
+
+	graph->tensors[1].flags = NPUMEM_TENSOR_EXTERNAL;
+	tile(graph, 1, NPUPLAN_INPUTS_HOST);
+	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
+	assert_int_equal(budgets.needed, 11);
+	assert_int_equal(budgets.step, 3);
+	plan = planned(graph, &options);
+	assert_int_equal(traffic(plan), 0);
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		assert_int_not_equal(plan->placements[i].tensor, 1);
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		if (plan->positions[p].kind == NPUMEM_POSITION_STEP)
+			at[plan->positions[p].index] = p;
+		else
+			assert_int_not_equal(plan->positions[p].index, 1);
+	assert_true(at[0] < at[1] && at[0] < at[2]);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Halves of one tensor, written apart by two steps and read together. */
+static void test_alias(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = npuplan_graph_new("halves");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t base = build_tensor(graph, "base", NPUMEM_TENSOR_INTERMEDIATE, 8);
+	struct npuplan_tensor half = {
+		.name = (char[]){ "low" },
+		.size = 4,
+		.align = 1,
+		.flags = NPUMEM_TENSOR_ALIAS,
+		.alias_of = base,
+		.id = 200,
+	};
+	int64_t low, high;
+	struct npuplan_plan *plan;
+	uint32_t out;
+
+	low = npuplan_graph_add_tensor(graph, &half);
+	half.name[0] = 'h';
+	half.alias_offset = 4;
+	half.id = 201;
+	high = npuplan_graph_add_tensor(graph, &half);
+	out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4);
+	build_op(graph, "first", in, NPUMEM_NONE, NPUMEM_NONE, low);
+	build_op(graph, "second", in, NPUMEM_NONE, NPUMEM_NONE, high);
+	build_op(graph, "join", base, NPUMEM_NONE, NPUMEM_NONE, out);
+	tile(graph, 1, NPUPLAN_INPUTS_HOST);
+	plan = planned(graph, &options);
+	assert_int_equal(traffic(plan), 0);
+	/* in, both halves of base, out. */
+	assert_int_equal(plan->placement_count, 4);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Bands of a convolution that reads halos: parts of tensors move, and lie in pieces. */
+static void test_tiled(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma" };
+	struct npuplan_graph *graph = npuplan_graph_new("bands");
+	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 8, 1);
+	uint32_t a = build_spatial(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 8, 1);
+	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 8, 8, 1);
+	struct npuplan_budgets budgets;
+	struct npuplan_plan *plan;
+
+	graph->source_layout = NPUPLAN_NHWC;
+	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, a), 3, 1, 1, 1);
+	build_window(build_op(graph, "conv2d", a, NPUMEM_NONE, NPUMEM_NONE, out), 3, 1, 1, 1);
+	tile(graph, 4, NPUPLAN_INPUTS_HOST);
+	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
+	/* Two rows written, four read: of whole tensors it would be 128. */
+	assert_int_equal(budgets.needed, 48);
+	options.arena_budget = budgets.needed;
+	plan = planned(graph, &options);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_peak(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma",
+					   .objective = NPUPLAN_OBJECTIVE_PEAK };
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_int_equal(plan->info.arena_size, 14);
+	assert_int_equal(plan->info.lower_bound, 14);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(traffic(plan), 0);
+	npuplan_plan_free(plan);
+	options.arena_budget = 13;
+	refused(graph, &options, -ENOSPC,
+		"without spilling 14 bytes are needed, the budget is 13, the lower bound 14");
+	/* Any budget: the same. */
+	options = (struct npuplan_options){ .planner = "cosma" };
+	plan = planned(graph, &options);
+	assert_int_equal(plan->info.arena_size, 14);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_schedules_and_baselines(void **state)
+{
+	static const char *const planners[] = { "cosma", "cosma-belady", "cosma-greedy" };
+	struct npuplan_graph *graph = tiled_diamond();
+
+	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++)
+		for (uint32_t s = NPUPLAN_SCHEDULE_GIVEN; s <= NPUPLAN_SCHEDULE_LEAST_PEAK; s++) {
+			struct npuplan_options options = {
+				.planner = planners[i],
+				.arena_budget = 12,
+				.schedule = s,
+			};
+			struct npuplan_plan *plan = planned(graph, &options);
+
+			assert_in_range(traffic(plan), 8, 32);
+			assert_string_equal(plan->info.planner, planners[i]);
+			npuplan_plan_free(plan);
+		}
+	npuplan_graph_free(graph);
+}
+
+static void test_json(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = tiled_diamond(), *again = diamond();
+	struct npuplan_plan *plan = planned(graph, &options), *read;
+	struct npuplan_tiling tiling;
+	size_t sizes[2];
+	void *blobs[2];
+	char *text;
+
+	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
+	assert_int_equal(npuplan_json_tiling(again, text, strlen(text), &tiling, NULL), 0);
+	assert_int_equal(tiling.inputs, NPUPLAN_INPUTS_HOST);
+	assert_int_equal(npuplan_graph_tile(again, &tiling, NULL), 0);
+	npuplan_tiling_fini(&tiling);
+	assert_int_equal(again->tensors[0].flags, NPUMEM_TENSOR_HOST);
+	assert_int_equal(npuplan_plan_from_json(again, text, strlen(text), &read, NULL), 0);
+	assert_int_equal(read->traffic_bound, 8);
+	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], NULL), 0);
+	assert_int_equal(npuplan_plan_write(read, &blobs[1], &sizes[1], NULL), 0);
+	assert_int_equal(sizes[0], sizes[1]);
+	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
+	free(blobs[0]);
+	free(blobs[1]);
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_plan_free(read);
+	npuplan_graph_free(graph);
+	npuplan_graph_free(again);
+}
+
+static int cancel(void *context, const struct npuplan_pack_progress *progress)
+{
+	unsigned int *calls = context;
+
+	assert_true(progress->traffic);
+	++*calls;
+	return 1;
+}
+
+/* The best so far comes back when the callback or a limit ends it. */
+static void test_ended(void **state)
+{
+	unsigned int calls = 0;
+	struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = 12,
+		.progress = cancel,
+		.context = &calls,
+	};
+	struct npuplan_graph *graph = tiled_diamond();
+	struct npuplan_plan *plan = planned(graph, &options);
+
+	assert_true(calls);
+	assert_true(traffic(plan) >= 8);
+	npuplan_plan_free(plan);
+	options = (struct npuplan_options){
+		.planner = "cosma", .arena_budget = 12, .work_limit = 1, .memory_limit = 1
+	};
+	plan = planned(graph, &options);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_FEASIBLE);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+static void test_bad_options(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = tiled_diamond();
+
+	options.deadline_seconds = -1;
+	refused(graph, &options, -EINVAL, "a deadline of -1 seconds makes no sense");
+	options.deadline_seconds = INFINITY;
+	refused(graph, &options, -EINVAL, "a deadline of inf seconds makes no sense");
+	options.deadline_seconds = 0;
+	options.objective = 3;
+	refused(graph, &options, -EINVAL, "objective 3, schedule 0: there is none such");
+	options.objective = 0;
+	options.schedule = 3;
+	refused(graph, &options, -EINVAL, "objective 0, schedule 3: there is none such");
+	options.schedule = 0;
+	options.arena_budget = UINT64_MAX;
+	refused(graph, &options, -EINVAL, "a budget of 18446744073709551615 bytes is too large");
+	options.arena_budget = 12;
+	options.planner = "cosma-belady";
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	refused(graph, &options, -EOPNOTSUPP, "the baselines have no objective but the traffic");
+	graph->tensors[0].flags = 0;
+	options.planner = "greedy";
+	refused(graph, &options, -EOPNOTSUPP,
+		"planner greedy plans for the smallest arena; cosma has other objectives");
+	options.objective = NPUPLAN_OBJECTIVE_OWN;
+	options.schedule = NPUPLAN_SCHEDULE_LEAST_PEAK;
+	refused(graph, &options, -EOPNOTSUPP,
+		"planner greedy leaves the steps in their order; cosma has others");
+	npuplan_graph_free(graph);
+}
+
+static void test_bad_graphs(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = tiled_diamond();
+
+	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	refused(graph, &options, -EOPNOTSUPP, "a: cosma plans no fixed offsets");
+	graph->tensors[1].flags = 0;
+	graph->tensors[0].kind = NPUMEM_TENSOR_PARAMETER;
+	graph->tensors[0].flags = 0;
+	refused(graph, &options, -EOPNOTSUPP,
+		"in: cosma loads parameters from host memory, and this one is not there");
+	graph->tensors[0].kind = NPUMEM_TENSOR_STATE;
+	refused(graph, &options, -EOPNOTSUPP, "in: cosma plans no state");
+	npuplan_graph_free(graph);
+
+	graph = npuplan_graph_new("reader");
+	build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4);
+	build_step(graph, 0, 0, NPUMEM_NONE, 1);
+	graph->accesses[1].mode = NPUMEM_ACCESS_READ;
+	graph->tensors[1].kind = NPUMEM_TENSOR_INPUT;
+	graph->tensors[1].flags = NPUMEM_TENSOR_HOST;
+	refused(graph, &options, -EINVAL, "'step 0' has no outputs");
+	npuplan_graph_free(graph);
+
+	/* What a step reads, a later one writes: no order is possible. */
+	graph = npuplan_graph_new("circle");
+	build_tensor(graph, "x", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 4);
+	build_step(graph, 0, 0, NPUMEM_NONE, 1);
+	build_step(graph, 0, 1, NPUMEM_NONE, 0);
+	assert_int_equal(npuplan_plan(graph, &options, &(struct npuplan_plan *){ NULL }, NULL),
+			 -EINVAL);
+	npuplan_graph_free(graph);
+
+	graph = npuplan_graph_new("huge");
+	build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1ull << 59);
+	build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1ull << 60);
+	build_step(graph, 0, 0, NPUMEM_NONE, 1);
+	refused(graph, &options, -EINVAL, "sizes up to tensor 0, times their uses, exceed 2^60");
+	npuplan_graph_free(graph);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_budgets),
+		cmocka_unit_test(test_traffic),
+		cmocka_unit_test(test_infeasible),
+		cmocka_unit_test(test_infeasible_aligned),
+		cmocka_unit_test(test_resident),
+		cmocka_unit_test(test_blob),
+		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_alias),
+		cmocka_unit_test(test_tiled),
+		cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_schedules_and_baselines),
+		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_bad_options),
+		cmocka_unit_test(test_bad_graphs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
