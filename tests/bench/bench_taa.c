@@ -8,7 +8,8 @@
  * what is on chip is for them), halos read again of all reads, and the peak that needs
  * each weight only once.
  *
- * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] MODEL...
+ * usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] [-w WORK]
+ *                 MODEL...
  *        bench_taa -g		growth, on chains of convolutions
  */
 #include <libgen.h>
@@ -29,6 +30,7 @@ struct settings {
 	uint64_t on_chip;
 	uint32_t bands;
 	enum npuplan_layout layout;
+	uint64_t work;
 	bool double_buffer;
 	bool schedule;
 };
@@ -209,7 +211,7 @@ static int bench(char *path, const struct settings *settings)
 {
 	static const char *const planners[] = { "shared-objects", "greedy", "taa-paper", "taa" };
 	struct npuplan_graph *graph = NULL;
-	static const struct npuplan_options asked;
+	const struct npuplan_options asked = { .work_limit = settings->work };
 	struct npuplan_problem problem = { .options = &asked, .alignment = 1 };
 	struct npuplan_checked checked = { 0 };
 	struct npuplan_error error = { "" };
@@ -335,7 +337,8 @@ static int growth(void)
 static int usage(void)
 {
 	fprintf(stderr,
-		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] MODEL...\n"
+		"usage: bench_taa [-m ON-CHIP-BYTES] [-b BANDS] [-l nhwc|nchw|nc32hw] [-d] [-s] "
+		"[-w WORK] MODEL...\n"
 		"       bench_taa -g\n");
 	return 2;
 }
@@ -346,7 +349,7 @@ int main(int argc, char **argv)
 	unsigned int layout = 0;
 	int option, failed = 0;
 
-	while ((option = getopt(argc, argv, "gm:b:dl:s")) != -1) {
+	while ((option = getopt(argc, argv, "gw:m:b:dl:s")) != -1) {
 		switch (option) {
 		case 'g':
 			return growth();
@@ -358,6 +361,9 @@ int main(int argc, char **argv)
 			break;
 		case 's':
 			settings.schedule = true;
+			break;
+		case 'w':
+			settings.work = strtoull(optarg, NULL, 0);
 			break;
 		case 'd':
 			settings.double_buffer = true;
