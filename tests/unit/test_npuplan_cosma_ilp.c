@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+/* npuplan_cosma_ilp(): its program as text, known answers, and what is refused. */
+#include <errno.h>
+
+#include "npuplan_build.h"
+
+#include "cosma/ilp/solver.h"
+#include "cosma_oracle.h"
+
+/* in (2) -> a (4) -> out (2): one order, and hardly a choice. */
+static struct npuplan_graph *chain(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+
+	build_op(graph, "first", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "second", a, NPUMEM_NONE, NPUMEM_NONE, out);
+	return graph;
+}
+
+/*
+ * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
+ * 14 bytes; each operator needs 12 at most.
+ */
+static struct npuplan_graph *diamond(void)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("diamond");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 6);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+
+	build_op(graph, "make_a", in, NPUMEM_NONE, NPUMEM_NONE, a);
+	build_op(graph, "make_b", in, a, NPUMEM_NONE, b);
+	build_op(graph, "make_c", a, NPUMEM_NONE, NPUMEM_NONE, c);
+	build_op(graph, "join", b, c, NPUMEM_NONE, out);
+	return graph;
+}
+
+static char *text_of(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options)
+{
+	struct npuplan_error error = { "" };
+	char *text;
+	size_t size;
+
+	if (npuplan_cosma_ilp_write(graph, options, NULL, &text, &size, &error))
+		fail_msg("%s", error.text);
+	assert_int_equal(strlen(text), size);
+	return text;
+}
+
+static void test_file_of_peak(void **state)
+{
+	static const char expected[] =
+		"\\ COSMA (arXiv 2311.18246): least peak footprint, Eq. 13-15, any schedule, "
+		"2 operators, 3 tensors\n"
+		"\\ one unit of the objective: 2 bytes\n"
+		"Minimize\n"
+		" obj: + M_peak\n"
+		"Subject To\n"
+		" eq1_0_t1: + C_0_t1 <= 1\n"
+		" eq1_1_t1: + C_1_t1 <= 1\n"
+		" eq1_1_t2: + P_1_t2 + R_1_t2 <= 1\n"
+		" eq1s_1_t2: + P_1_t2 + S_1_t2 <= 1\n"
+		" eq1_2_t2: + C_2_t2 <= 1\n"
+		" eq2_1_t2: + P_1_t2 - C_1_t1 <= 0\n"
+		" eq5_1_0_t1: + C_1_t1 - C_0_t1 <= 0\n"
+		" eq5_2_1_t2: + C_2_t2 - P_1_t2 - R_1_t2 <= 0\n"
+		" eq7_0: + C_0_t1 = 1\n"
+		" eq7_1: + C_1_t1 = 1\n"
+		" eq7_2: + C_2_t2 = 1\n"
+		" step_t1: + C_1_t1 = 1\n"
+		" step_t2: + C_2_t2 = 1\n"
+		" eq14_t0: - M_peak <= 0\n"
+		" eq14_t1: + C_0_t1 + 2 C_1_t1 - M_peak <= 0\n"
+		" eq14_t2: + 2 P_1_t2 + C_2_t2 - M_peak <= 0\n"
+		"Bounds\n"
+		" 0 <= C_0_t1 <= 1\n"
+		" 0 <= C_1_t1 <= 1\n"
+		" 0 <= P_1_t2 <= 1\n"
+		" 0 <= R_1_t2 <= 0\n"
+		" 0 <= S_1_t2 <= 0\n"
+		" 0 <= C_2_t2 <= 1\n"
+		" 0 <= M_peak\n"
+		"General\n"
+		" C_0_t1 C_1_t1 P_1_t2 R_1_t2 S_1_t2 C_2_t2 M_peak\n"
+		"End\n";
+	struct npuplan_cosma_options options = { .objective = NPUPLAN_COSMA_PEAK };
+	struct npuplan_graph *graph = chain();
+	char *text = text_of(graph, &options);
+
+	assert_string_equal(text, expected);
+	free(text);
+	npuplan_graph_free(graph);
+}
+
+/* Each equation group is there, by its number, where it belongs. */
+static void test_file_of_traffic(void **state)
+{
+	static const char *const there[] = { "\n eq1_",	  "\n eq1s_",  "\n eq2_",   "\n eq3_",
+					     "\n eq4_",	  "\n eq5_",   "\n eq7_",   "\n eq8_",
+					     "\n eq10a_", "\n eq10d_", "\n eq11a_", "\n bytes_",
+					     "obj: + ",	  " L_" };
+	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_graph *graph = diamond();
+	char *text = text_of(graph, &options), *again = text_of(graph, &options);
+
+	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
+		if (!strstr(text, there[i]))
+			fail_msg("no '%s' in\n%s", there[i], text);
+	assert_null(strstr(text, "M_peak"));
+	assert_string_equal(text, again);
+	free(again);
+	options.fixed_schedule = true;
+	again = text_of(graph, &options);
+	assert_non_null(strstr(again, "fixed schedule, Eq. 16-17"));
+	/* What is fixed has no other timestep, and is 1. */
+	assert_non_null(strstr(again, "\n 1 <= C_1_t1 <= 1\n"));
+	free(again);
+	free(text);
+	npuplan_graph_free(graph);
+}
+
+static void test_file_refused(void **state)
+{
+	struct npuplan_cosma_options options = { .budget = 11 };
+	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_error error = { "" };
+	char *text;
+	size_t size;
+
+	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &text, &size, &error),
+			 -EINVAL);
+	ASSERT_TEXT(error, "operator 'make_b' needs 12 bytes, more than the budget of 11");
+	assert_null(text);
+	options.budget = 12;
+	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, &divide, &text, &size, &error),
+			 -EINVAL);
+	ASSERT_TEXT(error, "they cannot be written to a file");
+	options.alignment = 3;
+	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &text, &size, &error),
+			 -EINVAL);
+	ASSERT_TEXT(error, "alignment 3 is not a power of two");
+	npuplan_graph_free(graph);
+}
+
+/* With a solver of its own, or a plain word that it has none. */
+static void test_own_solver(void **state)
+{
+	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_plan plan;
+	struct npuplan_error error = { "" };
+	int err = npuplan_cosma_ilp(graph, &options, NULL, &plan, &error);
+
+	if (npuplan_cosma_ilp_solver()) {
+		assert_string_equal(npuplan_cosma_ilp_solver(), "HiGHS");
+		assert_int_equal(err, 0);
+		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	} else {
+		assert_int_equal(err, -ENOSYS);
+		ASSERT_TEXT(error, "this build has no ILP engine");
+		assert_null(plan.steps);
+	}
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+#ifdef NPUPLAN_HIGHS
+
+static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan)
+{
+	struct cosma_oracle oracle;
+	struct npuplan_error error = { "" };
+
+	if (ilp_plan(graph, options, ilp, &ilp_highs, plan, &error))
+		fail_msg("%s", error.text);
+	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+		fail_msg("%s", oracle.why);
+}
+
+static void test_known_answers(void **state)
+{
+	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_plan plan;
+
+	solve(graph, &options, NULL, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	npuplan_cosma_plan_free(&plan);
+	/* b is spilled while c is made, and filled for the last operator. */
+	options.budget = 12;
+	solve(graph, &options, NULL, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill, 4);
+	assert_int_equal(plan.fill, 4);
+	assert_int_equal(plan.lower_bound, 8);
+	npuplan_cosma_plan_free(&plan);
+	options.budget = 11;
+	solve(graph, &options, NULL, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.needed, 12);
+	assert_int_equal(plan.needed_op, 1);
+	assert_null(plan.steps);
+	options.objective = NPUPLAN_COSMA_PEAK;
+	solve(graph, &options, NULL, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.peak, 14);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+/* Sub-graphs of two operators: both have what crosses stored; one of it is taken back. */
+static void test_divide(void **state)
+{
+	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
+	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_graph *graph = diamond();
+	struct npuplan_cosma_plan plan;
+	struct npuplan_error error;
+
+	solve(graph, &options, &divide, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.spill + plan.fill, 0);
+	npuplan_cosma_plan_free(&plan);
+	options.budget = 12;
+	solve(graph, &options, &divide, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.spill + plan.fill, 8);
+	npuplan_cosma_plan_free(&plan);
+	options.fixed_schedule = true;
+	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
+	ASSERT_TEXT(error, "divide and conquer chooses the order");
+	options.objective = NPUPLAN_COSMA_PEAK;
+	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
+	ASSERT_TEXT(error, "divide and conquer is for the traffic");
+	npuplan_graph_free(graph);
+}
+
+static int cancel(void *context, const struct npuplan_cosma_progress *progress)
+{
+	(*(unsigned int *)context)++;
+	return 1;
+}
+
+/* Forty operators that all need each other's room: no solver is done before it is asked. */
+static void test_cancelled(void **state)
+{
+	unsigned int calls = 0;
+	struct npuplan_cosma_options options = {
+		.budget = 60,
+		.progress = cancel,
+		.context = &calls,
+	};
+	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5);
+	uint32_t last[3] = { in, in, in };
+	struct npuplan_cosma_plan plan;
+
+	for (uint32_t v = 0; v < 40; v++) {
+		uint32_t out = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 7 + 5 * v % 11);
+
+		build_op(graph, "op", last[v % 3], last[(v + 1) % 3], NPUMEM_NONE, out);
+		last[v * 7 % 3] = out;
+	}
+	solve(graph, &options, NULL, &plan);
+	assert_true(calls >= 1);
+	if (plan.status != NPUMEM_PLAN_UNKNOWN && plan.status != NPUMEM_PLAN_FEASIBLE)
+		fail_msg("status %u", plan.status);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
+#else
+
+static void no_solver(void)
+{
+	fail_msg("no ILP solver: meson found no HiGHS (-Dhighs_root=DIR, scripts/fetch highs)");
+}
+
+static void test_known_answers(void **state)
+{
+	no_solver();
+}
+
+static void test_divide(void **state)
+{
+	no_solver();
+}
+
+static void test_cancelled(void **state)
+{
+	no_solver();
+}
+
+#endif
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_file_of_peak),  cmocka_unit_test(test_file_of_traffic),
+		cmocka_unit_test(test_file_refused),  cmocka_unit_test(test_own_solver),
+		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_divide),
+		cmocka_unit_test(test_cancelled),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
