@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Real networks (tests/graphs), in whole operators and in bands: plans and bounds. */
+/* Real networks (tests/graphs), in whole operators, in bands and in tiles: plans and bounds. */
 #include "npuplan_build.h"
 
 #include "import.h"
@@ -97,6 +97,41 @@ static void test_bands(void **state)
 	}
 }
 
+/*
+ * Cut by the tiler: every step fits, told again the steps are the same, and TAA reaches
+ * the lower bound of the order of layers in NHWC.
+ */
+static void test_tiler(void **state)
+{
+	static const char *const names[] = { "fsrcnn_s_x2_512.fused", "inception_v3.fused",
+					     "mobilenet_v1.fused", "mobilenet_v2.fused",
+					     "squeezenet1_1.fused" };
+
+	for (size_t i = 0; i < 3 * sizeof(names) / sizeof(names[0]); i++) {
+		struct npuplan_tiling tiling = { .onchip = UINT64_C(262144) << i % 3 };
+		struct npuplan_graph *graph = import(names[i / 3]), *again = import(names[i / 3]);
+		struct npuplan_tile_report *reports;
+		struct npuplan_error error = { "" };
+		struct npuplan_plan *plan;
+
+		if (npuplan_graph_tile(graph, &tiling, &error) ||
+		    npuplan_graph_tile(again, &graph->tiling, &error) ||
+		    npuplan_tiling_report(graph, &reports, &error))
+			fail_msg("%s: %s", names[i / 3], error.text);
+		assert_int_equal(again->step_count, graph->step_count);
+		assert_int_equal(again->access_count, graph->access_count);
+		for (uint32_t op = 0; op < graph->op_count; op++)
+			assert_in_range(reports[op].onchip, 1, tiling.onchip);
+		plan = planned(graph, "taa");
+		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
+		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+		npuplan_plan_free(plan);
+		free(reports);
+		npuplan_graph_free(graph);
+		npuplan_graph_free(again);
+	}
+}
+
 /* With parameters the arena holds them all, besides the rest. */
 static void test_parameters(void **state)
 {
@@ -120,6 +155,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_bands),
+		cmocka_unit_test(test_tiler),
 		cmocka_unit_test(test_parameters),
 	};
 

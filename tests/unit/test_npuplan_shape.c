@@ -192,6 +192,102 @@ static void test_region_to_rows(void **state)
 				}
 }
 
+/* First byte of an element, as the layouts are defined. */
+static uint64_t address(const struct npuplan_spatial *s, int64_t n, int64_t c, int64_t h, int64_t w)
+{
+	int64_t blocks = (s->channels + 31) / 32, index;
+
+	switch (s->layout) {
+	case NPUPLAN_NHWC:
+		index = ((n * s->rows + h) * s->row + w) * s->channels + c;
+		break;
+	case NPUPLAN_NCHW:
+		index = ((n * s->channels + c) * s->rows + h) * s->row + w;
+		break;
+	default:
+		index = (((n * blocks + c / 32) * s->rows + h) * s->row + w) * 32 + c % 32;
+		break;
+	}
+	return (uint64_t)(index * s->elem);
+}
+
+static void mark_region(const struct npumem_region *region, uint8_t *marks)
+{
+	for (uint32_t i = 0; i < region->count[2]; i++)
+		for (uint32_t k = 0; k < region->count[1]; k++)
+			for (uint32_t m = 0; m < region->count[0]; m++)
+				for (uint64_t b = 0; b < region->length; b++)
+					marks[region->offset + i * region->stride[2] +
+					      k * region->stride[1] + m * region->stride[0] + b]++;
+}
+
+static bool within(int64_t at, struct npuplan_rows range)
+{
+	return at >= range.first && at < range.first + range.count;
+}
+
+/*
+ * A part's region has each byte of its elements once and no other, but the padding of
+ * its blocks; and says which part it is.
+ */
+static void check_part(const struct npuplan_spatial *s, const struct npuplan_part *part)
+{
+	uint64_t size = npuplan_spatial_bytes(s), padding = 0;
+	struct npumem_region region = npuplan_part_region(s, part);
+	uint8_t *marks = calloc(1, size);
+	struct npuplan_part again;
+
+	assert_non_null(marks);
+	mark_region(&region, marks);
+	for (int64_t i = 0; i < s->batch * s->channels * s->rows * s->row; i++) {
+		int64_t w = i % s->row, h = i / s->row % s->rows;
+		int64_t c = i / s->row / s->rows % s->channels;
+		uint64_t at = address(s, i / s->row / s->rows / s->channels, c, h, w);
+		bool inside = within(c, part->channels) && within(h, part->rows);
+
+		for (int64_t b = 0; b < s->elem; b++) {
+			assert_int_equal(marks[at + b], inside);
+			marks[at + b] = 0;
+		}
+	}
+	for (uint64_t i = 0; i < size; i++)
+		padding += marks[i];
+	if (s->layout != NPUPLAN_NC32HW32)
+		assert_int_equal(padding, 0);
+	free(marks);
+	assert_true(npuplan_region_part(s, &region, &again));
+	assert_memory_equal(&again, part, sizeof(again));
+}
+
+static void test_parts(void **state)
+{
+	uint64_t random = 20261122;
+
+	print_message("# seed 20261122\n");
+	for (int round = 0; round < 2000; round++) {
+		struct npuplan_spatial s = {
+			.batch = build_range(&random, 1, 2),
+			.rows = build_range(&random, 2, 5),
+			.row = build_range(&random, 1, 4),
+			.channels = build_range(&random, 1, 70),
+			.elem = INT64_C(1) << build_range(&random, 0, 2),
+			.layout = build_range(&random, 0, 2),
+		};
+		int64_t granule = npuplan_granule(&s), units = (s.channels + granule - 1) / granule;
+		int64_t first = build_range(&random, 0, (uint32_t)units - 1);
+		int64_t count = build_range(&random, 1, (uint32_t)(units - first));
+		struct npuplan_part part;
+
+		part.rows.first = build_range(&random, 0, (uint32_t)s.rows - 1);
+		part.rows.count = build_range(&random, 1, (uint32_t)(s.rows - part.rows.first));
+		part.channels.first = first * granule;
+		part.channels.count = count * granule;
+		if (part.channels.first + part.channels.count > s.channels)
+			part.channels.count = s.channels - part.channels.first;
+		check_part(&s, &part);
+	}
+}
+
 static void assert_piece(const struct npuplan_spatial *s, struct npuplan_piece piece)
 {
 	struct npumem_placement placement = { .tensor = 1, .offset = 64 };
@@ -305,7 +401,7 @@ int main(void)
 		cmocka_unit_test(test_not_spatial),	 cmocka_unit_test(test_region_to_rows),
 		cmocka_unit_test(test_piece_channels),	 cmocka_unit_test(test_piece_ring),
 		cmocka_unit_test(test_piece_round_trip), cmocka_unit_test(test_piece_refusals),
-		cmocka_unit_test(test_granule),
+		cmocka_unit_test(test_granule),		 cmocka_unit_test(test_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
