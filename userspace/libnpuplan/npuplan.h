@@ -169,6 +169,17 @@ enum npuplan_inputs {
 };
 
 /**
+ * struct npuplan_clone - an operator that runs once more, for some of its readers
+ * @op: id of the operator
+ * @readers: ids of the operators that take what the clone makes; at least one
+ */
+struct npuplan_clone {
+	int64_t op;
+	int64_t *readers;
+	uint32_t reader_count;
+};
+
+/**
  * struct npuplan_tiling - how a graph is cut into steps (docs/tiling.md)
  * @layout: how the tensors' bytes lie
  * @bands: row bands an operator; 1 for whole operators
@@ -182,6 +193,8 @@ enum npuplan_inputs {
  * @inputs: enum npuplan_inputs
  * @ops: what is said of single operators, by index, ascending; owned where it is
  *	a graph's. With @onchip a graph has one of each operator
+ * @clones: operators that run again, one after another (npuplan_graph_clone_op()),
+ *	before anything is cut; owned as @ops is. Neither @ops nor @onchip beside them
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
@@ -195,7 +208,9 @@ struct npuplan_tiling {
 	bool with_parameters;
 	uint32_t inputs;
 	struct npuplan_tile_choice *ops;
+	struct npuplan_clone *clones;
 	uint32_t op_count;
+	uint32_t clone_count;
 };
 
 /**
@@ -273,17 +288,6 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint3
  */
 NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,
 					    struct npuplan_error *error);
-
-/**
- * struct npuplan_clone - an operator that runs once more, for some of its readers
- * @op: id of the operator
- * @readers: ids of the operators that take what the clone makes; at least one
- */
-struct npuplan_clone {
-	int64_t op;
-	int64_t *readers;
-	uint32_t reader_count;
-};
 
 /** npuplan_graph_clone_op() - the graph with one operator twice (clone.c)
  *
@@ -365,6 +369,13 @@ NPUPLAN_EXPORT int npuplan_tiling_report(const struct npuplan_graph *graph,
 /* Frees what a tiling owns, and zeroes it. */
 NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
 
+/** npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
+ *
+ * But for its layout, NPUMEM_TENSOR_HOST and operators that run again. A graph that
+ * came as a blob is left without anything to run.
+ */
+NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
+
 /** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
 NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
 
@@ -391,6 +402,17 @@ struct npuplan_schedule_point {
 	uint64_t halos;
 };
 
+#define NPUPLAN_BANKS 2
+
+/** struct npuplan_bank - on-chip memory of one speed
+ * @size: bytes, > 0
+ * @bandwidth: bytes a microsecond, > 0
+ */
+struct npuplan_bank {
+	uint64_t size;
+	uint64_t bandwidth;
+};
+
 /**
  * struct npuplan_plan - the records of a plan blob, and what planning found
  *
@@ -404,6 +426,11 @@ struct npuplan_schedule_point {
  * @all_reads: bytes of activations that steps read, if halos are read each time
  * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
  *	known. Not part of the blob
+ * @banks: bank 0 is the first bytes of the arena, bank 1 what follows; no placement
+ *	is in both. Sizes 0: there is but one. Not part of the blob, nor are:
+ * @bank_accessed: bytes that steps and transfers read and write, per bank
+ * @bank_bound: of these, no choice of banks has more in the faster one; 0 if not
+ *	known (a plan that was read)
  * @seconds: wall clock that planning took; not part of the blob
  */
 struct npuplan_plan {
@@ -427,6 +454,9 @@ struct npuplan_plan {
 	uint64_t all_weights;
 	uint64_t all_reads;
 	uint64_t traffic_bound;
+	struct npuplan_bank banks[NPUPLAN_BANKS];
+	uint64_t bank_accessed[NPUPLAN_BANKS];
+	uint64_t bank_bound;
 	double seconds;
 };
 
@@ -476,6 +506,8 @@ enum npuplan_schedule {
  * @memory_limit: bytes that planners which search may hold; 0 = the planner's own
  * @objective: enum npuplan_objective
  * @schedule: enum npuplan_schedule
+ * @banks: of planner "cosma": NPUPLAN_BANKS of them, which take the place of
+ *	@arena_budget; NULL = one
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, and the plan is the best found so far. May be NULL
  * @context: for @progress
@@ -490,6 +522,7 @@ struct npuplan_options {
 	uint32_t alignment;
 	uint32_t objective;
 	uint32_t schedule;
+	const struct npuplan_bank *banks;
 	double deadline_seconds;
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
 	void *context;
@@ -544,6 +577,40 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
 					const struct npuplan_options *options,
 					struct npuplan_budgets *budgets,
 					struct npuplan_error *error);
+
+/**
+ * struct npuplan_recompute - operators that are better run again than kept or spilled
+ * @clones: for npuplan_tiling; npuplan_recompute_fini() it
+ * @traffic, @traffic_without: bytes spilled and filled that were found with these
+ *	operators running again, and without
+ * @operations, @operations_again: multiply-accumulates (of operators that do not
+ *	multiply: elements written) of an inference without, and what is added
+ */
+struct npuplan_recompute {
+	struct npuplan_clone *clones;
+	uint32_t clone_count;
+	uint64_t traffic;
+	uint64_t traffic_without;
+	uint64_t operations;
+	uint64_t operations_again;
+	uint64_t work;
+};
+
+/** npuplan_recompute_find() - which operators to run again, to save traffic
+ * @graph: not tiled, one block
+ * @tiling: with parameters or without, and where inputs are; cuts nothing
+ * @options: those that planner "cosma" is then asked with; a budget is needed
+ * @limit: operators that run again, at most; 0 = any number
+ *
+ * Greedy: as long as one saves traffic, the operator (or short chain of them) that
+ * saves most. -ENOSPC: there is no plan within the budget; otherwise as npuplan_plan().
+ */
+NPUPLAN_EXPORT int npuplan_recompute_find(const struct npuplan_graph *graph,
+					  const struct npuplan_tiling *tiling,
+					  const struct npuplan_options *options, uint32_t limit,
+					  struct npuplan_recompute *out,
+					  struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_recompute_fini(struct npuplan_recompute *recompute);
 
 /**
  * struct npuplan_peak_tensor - one of those that make the peak

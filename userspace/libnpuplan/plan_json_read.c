@@ -334,6 +334,53 @@ static int read_traffic(struct plan_json_reader *r, const json_t *object)
 	return err;
 }
 
+static int read_banks(struct plan_json_reader *r, const json_t *list)
+{
+	static const char *const known[] = { "size", "bandwidth", NULL };
+	int err = 0;
+
+	if (!list)
+		return 0;
+	if (json_array_size(list) != NPUPLAN_BANKS)
+		return plan_json_fail(r, -EBADMSG, "banks", "expected an array of %d",
+				      NPUPLAN_BANKS);
+	for (int b = 0; b < NPUPLAN_BANKS && !err; b++) {
+		const json_t *entry = json_array_get(list, b);
+		struct npuplan_bank *bank = &r->plan->banks[b];
+
+		snprintf(r->path, sizeof(r->path), "banks[%d]", b);
+		err = plan_json_fields(r, entry, known);
+		if (!err)
+			err = plan_json_get(r, entry, "size", true, INT64_MAX, &bank->size);
+		if (!err)
+			err = plan_json_get(r, entry, "bandwidth", true, INT64_MAX,
+					    &bank->bandwidth);
+		if (!err && (!bank->size || !bank->bandwidth))
+			err = plan_json_fail(r, -EINVAL, bank->size ? "bandwidth" : "size",
+					     "0 is none");
+	}
+	r->path[0] = '\0';
+	return err;
+}
+
+/* No placement lies in both banks: whoever reads one address twice finds one speed. */
+static int check_banks(struct plan_json_reader *r)
+{
+	const struct npuplan_plan *plan = r->plan;
+	uint64_t end = plan->banks[0].size;
+
+	for (uint32_t i = 0; i < plan->placement_count && end; i++) {
+		const struct npumem_placement *placement = &plan->placements[i];
+
+		if (placement->offset < end && placement->region.length > end - placement->offset)
+			return plan_json_fail(r, -EINVAL, "banks",
+					      "placements[%u] lies in both of them", i);
+	}
+	if (end && plan->info.arena_size > end && plan->info.arena_size - end > plan->banks[1].size)
+		return plan_json_fail(r, -EINVAL, "banks", "the arena is larger than both of them");
+	return 0;
+}
+
 static int read_info(struct plan_json_reader *r, const json_t *root)
 {
 	struct npumem_plan_info *info = &r->plan->info;
@@ -423,9 +470,9 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 static int read_root(struct plan_json_reader *r, const json_t *root)
 {
 	static const char *const known[] = {
-		"graph",    "planner", "status", "arena",   "alignment", "lower_bound",
-		"traffic",  "work",    "host",	 "tiling",  "schedule",	 "placements",
-		"external", "views",   "blocks", "seconds", NULL,
+		"graph",      "planner",  "status", "arena",  "alignment", "lower_bound",
+		"traffic",    "work",	  "host",   "tiling", "banks",	   "schedule",
+		"placements", "external", "views",  "blocks", "seconds",   NULL,
 	};
 	const json_t *schedule = json_object_get(root, "schedule");
 	const json_t *placements = json_object_get(root, "placements");
@@ -436,6 +483,8 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 		err = read_info(r, root);
 	if (!err)
 		err = plan_json_check_tiling(r, root);
+	if (!err)
+		err = read_banks(r, json_object_get(root, "banks"));
 	if (err)
 		return err;
 	if (!json_is_array(schedule))
@@ -452,6 +501,8 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 	r->path[0] = '\0';
 	if (!err)
 		err = plan_json_read_flow(r, root);
+	if (!err)
+		err = check_banks(r);
 	return err ? err : read_rest(r, root);
 }
 

@@ -15,6 +15,23 @@ static void put_if(json_t *object, const char *field, uint64_t value)
 		json_object_set_new(object, field, json_integer((json_int_t)value));
 }
 
+/* Operators that run again, in the order in which they are added. */
+static json_t *clones_json(const struct npuplan_tiling *tiling)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < tiling->clone_count; i++) {
+		const struct npuplan_clone *clone = &tiling->clones[i];
+		json_t *readers = json_array();
+
+		for (uint32_t k = 0; k < clone->reader_count; k++)
+			json_array_append_new(readers, json_integer(clone->readers[k]));
+		json_array_append_new(list, json_pack("{sIso}", "op", (json_int_t)clone->op,
+						      "readers", readers));
+	}
+	return list;
+}
+
 json_t *plan_json_tiling(const struct npuplan_graph *graph)
 {
 	const struct npuplan_tiling *tiling = &graph->tiling;
@@ -31,6 +48,8 @@ json_t *plan_json_tiling(const struct npuplan_graph *graph)
 	json_object_set_new(object, "parameters", json_boolean(tiling->with_parameters));
 	if (tiling->inputs)
 		json_object_set_new(object, "inputs", json_string(inputs_names[tiling->inputs]));
+	if (tiling->clone_count)
+		json_object_set_new(object, "clones", clones_json(tiling));
 	return object;
 }
 
@@ -144,12 +163,61 @@ static int read_choices(struct plan_json_reader *r, const json_t *list,
 	return err;
 }
 
+static int read_clone(struct plan_json_reader *r, const json_t *entry, struct npuplan_clone *clone)
+{
+	static const char *const known[] = { "op", "readers", NULL };
+	const json_t *readers = json_object_get(entry, "readers");
+	uint64_t id = 0;
+	int err;
+
+	err = plan_json_fields(r, entry, known);
+	if (!err)
+		err = plan_json_get(r, entry, "op", true, INT64_MAX, &id);
+	if (err)
+		return err;
+	if (!json_is_array(readers))
+		return plan_json_fail(r, -EBADMSG, "readers",
+				      readers ? "expected an array" : "missing");
+	clone->op = (int64_t)id;
+	clone->readers = calloc(json_array_size(readers) + 1, sizeof(*clone->readers));
+	if (!clone->readers)
+		return npuplan_fail(r->error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(readers); i++) {
+		const json_t *reader = json_array_get(readers, i);
+
+		if (!json_is_integer(reader))
+			return plan_json_fail(r, -EBADMSG, "readers", "expected ids of operators");
+		clone->readers[clone->reader_count++] = json_integer_value(reader);
+	}
+	return 0;
+}
+
+static int read_clones(struct plan_json_reader *r, const json_t *list,
+		       struct npuplan_tiling *tiling)
+{
+	int err = 0;
+
+	if (!list)
+		return 0;
+	if (!json_is_array(list))
+		return plan_json_fail(r, -EBADMSG, "clones", "expected an array");
+	tiling->clones = calloc(json_array_size(list) + 1, sizeof(*tiling->clones));
+	if (!tiling->clones)
+		return npuplan_fail(r->error, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(list) && !err; i++) {
+		snprintf(r->path, sizeof(r->path), "tiling.clones[%zu]", i);
+		tiling->clone_count++;
+		err = read_clone(r, json_array_get(list, i), &tiling->clones[i]);
+	}
+	return err;
+}
+
 static int read_fields(struct plan_json_reader *r, const json_t *object,
 		       struct npuplan_tiling *tiling)
 {
-	static const char *const known[] = { "bands",  "rows",		"onchip",
-					     "layout", "double_buffer", "parameters",
-					     "inputs", "ops",		NULL };
+	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
+					     "double_buffer", "parameters", "inputs", "ops",
+					     "clones",	      NULL };
 	uint64_t bands = 0, rows = 0;
 	uint32_t layout = tiling->layout;
 	int err;
@@ -195,6 +263,9 @@ int plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 	err = read_fields(r, object, tiling);
 	if (!err)
 		err = read_choices(r, json_object_get(object, "ops"), tiling);
+	snprintf(r->path, sizeof(r->path), "tiling");
+	if (!err)
+		err = read_clones(r, json_object_get(object, "clones"), tiling);
 	r->path[0] = '\0';
 	if (err)
 		npuplan_tiling_fini(tiling);
@@ -204,6 +275,20 @@ int plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 static bool is_known(const struct npuplan_tiling *tiling)
 {
 	return tiling->bands || tiling->rows || tiling->onchip;
+}
+
+static bool same_clones(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
+{
+	if (a->clone_count != b->clone_count)
+		return false;
+	for (uint32_t i = 0; i < a->clone_count; i++) {
+		const struct npuplan_clone *x = &a->clones[i], *y = &b->clones[i];
+
+		if (x->op != y->op || x->reader_count != y->reader_count ||
+		    memcmp(x->readers, y->readers, x->reader_count * sizeof(*x->readers)) != 0)
+			return false;
+	}
+	return true;
 }
 
 /* First field in which two tilings differ, NULL if they don't. */
@@ -226,6 +311,8 @@ static const char *difference(const struct npuplan_tiling *a, const struct npupl
 	if (a->op_count != b->op_count ||
 	    (a->op_count && memcmp(a->ops, b->ops, a->op_count * sizeof(*a->ops))))
 		return "ops";
+	if (!same_clones(a, b))
+		return "clones";
 	return NULL;
 }
 

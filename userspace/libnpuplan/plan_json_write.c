@@ -145,6 +145,17 @@ static int put_tiling(FILE *out, const struct npuplan_graph *graph)
 	return err;
 }
 
+static json_t *banks_json(const struct npuplan_plan *plan)
+{
+	json_t *list = json_array();
+
+	for (int b = 0; b < NPUPLAN_BANKS; b++)
+		json_array_append_new(list,
+				      json_pack("{sIsI}", "size", (json_int_t)plan->banks[b].size,
+						"bandwidth", (json_int_t)plan->banks[b].bandwidth));
+	return list;
+}
+
 static int write_text(const struct npuplan_graph *graph, const struct npuplan_plan *plan, FILE *out)
 {
 	const struct npumem_plan_info *info = &plan->info;
@@ -172,6 +183,8 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	if (info->host_size)
 		PUT(put_field(out, "host", json_integer(info->host_size)));
 	PUT(put_tiling(out, graph));
+	if (plan->banks[0].size)
+		PUT(put_field(out, "banks", banks_json(plan)));
 	fputs(",\n\"schedule\": [", out);
 	for (uint32_t i = 0; i < plan->position_count && !err; i++) {
 		fputs(i ? ",\n" : "\n", out);

@@ -7,6 +7,9 @@
 
 void npuplan_tiling_fini(struct npuplan_tiling *tiling)
 {
+	for (uint32_t i = 0; i < tiling->clone_count; i++)
+		free(tiling->clones[i].readers);
+	free(tiling->clones);
 	free(tiling->ops);
 	*tiling = (struct npuplan_tiling){ 0 };
 }
@@ -178,6 +181,9 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	if (tiling->double_buffer && !tiling->onchip)
 		return npuplan_fail(error, -EINVAL,
 				    "double buffering is of a tiling for on-chip memory");
+	if (tiling->clone_count && (tiling->op_count || tiling->onchip))
+		return npuplan_fail(error, -EINVAL,
+				    "where operators run again, none is cut in a way of its own");
 	for (uint32_t i = 0; i < tiling->op_count && !err; i++) {
 		if (tiling->ops[i].op >= graph->op_count)
 			return npuplan_fail(error, -EINVAL, "graph %s has no operator %u",
@@ -230,18 +236,47 @@ static int emit_all(struct npuplan_graph *graph, const struct npuplan_tiling *ti
 	return err;
 }
 
+static int copy_clones(struct npuplan_tiling *to, const struct npuplan_tiling *from)
+{
+	to->clones = calloc((size_t)from->clone_count + 1, sizeof(*to->clones));
+	if (!to->clones)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < from->clone_count; i++) {
+		const struct npuplan_clone *clone = &from->clones[i];
+		size_t bytes = clone->reader_count * sizeof(*clone->readers);
+		struct npuplan_clone *copy = &to->clones[to->clone_count++];
+
+		*copy = *clone;
+		copy->readers = malloc(bytes + 1);
+		if (!copy->readers)
+			return -ENOMEM;
+		if (bytes)
+			memcpy(copy->readers, clone->readers, bytes);
+	}
+	return 0;
+}
+
 static int copy_tiling(struct npuplan_tiling *to, const struct npuplan_tiling *from,
 		       struct npuplan_error *error)
 {
+	int err = 0;
+
 	*to = *from;
 	to->ops = NULL;
-	if (!from->op_count)
+	to->clones = NULL;
+	to->clone_count = 0;
+	if (from->op_count) {
+		to->ops = malloc(from->op_count * sizeof(*to->ops));
+		if (!to->ops)
+			return npuplan_fail(error, -ENOMEM, "out of memory");
+		memcpy(to->ops, from->ops, from->op_count * sizeof(*to->ops));
+	}
+	if (from->clone_count)
+		err = copy_clones(to, from);
+	if (!err)
 		return 0;
-	to->ops = malloc(from->op_count * sizeof(*to->ops));
-	if (!to->ops)
-		return npuplan_fail(error, -ENOMEM, "out of memory");
-	memcpy(to->ops, from->ops, from->op_count * sizeof(*to->ops));
-	return 0;
+	npuplan_tiling_fini(to);
+	return npuplan_fail(error, err, "out of memory");
 }
 
 /* What is loaded before it is used. */
@@ -259,6 +294,34 @@ static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *
 	}
 }
 
+/* The graph with its clones takes its place, once that is tiled. */
+static int tile_clones(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+		       struct npuplan_error *error)
+{
+	struct npuplan_tiling rest = *tiling;
+	struct npuplan_graph *now = NULL, *next, all;
+	int err = check_tiling(graph, tiling, error);
+
+	for (uint32_t i = 0; i < tiling->clone_count && !err; i++) {
+		err = npuplan_graph_clone_op(now ? now : graph, &tiling->clones[i], &next, error);
+		npuplan_graph_free(now);
+		now = next;
+	}
+	rest.clones = NULL;
+	rest.clone_count = 0;
+	if (!err)
+		err = npuplan_graph_tile(now, &rest, error);
+	if (!err)
+		err = copy_clones(&now->tiling, tiling);
+	if (!err) {
+		all = *graph;
+		*graph = *now;
+		*now = all;
+	}
+	npuplan_graph_free(now);
+	return err;
+}
+
 int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		       struct npuplan_error *error)
 {
@@ -268,6 +331,8 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
+	if (tiling->clone_count)
+		return tile_clones(graph, tiling, error);
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);
 	if (err)
 		return err;

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void clear_tiling(struct npuplan_graph *graph)
+void npuplan_graph_untile(struct npuplan_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		free(graph->steps[i].name);
@@ -19,6 +19,8 @@ static void clear_tiling(struct npuplan_graph *graph)
 	graph->tile_count = 0;
 	for (uint32_t i = 0; i < graph->block_count; i++)
 		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
+	npuplan_tiling_fini(&graph->tiling);
+	graph->tiling.layout = graph->layout;
 }
 
 int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
@@ -39,7 +41,7 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err)
 	struct npuplan_graph *graph = tiler->graph;
 
 	if (err && graph)
-		clear_tiling(graph);
+		npuplan_graph_untile(graph);
 	/* Blocks without steps stand between those that have some. */
 	for (uint32_t i = 1; graph && i < graph->block_count; i++)
 		graph->blocks[i].first_step =

@@ -28,6 +28,8 @@ enum {
 	OPTION_SCHEDULE,
 	OPTION_FIXED_SCHEDULE,
 	OPTION_MEMORY,
+	OPTION_RECOMPUTE,
+	OPTION_BANKS,
 };
 
 /* Values of an option that may be given again and again. */
@@ -48,6 +50,10 @@ struct arguments {
 	const char *tflite;
 	struct names external;
 	struct names fixed;
+	struct npuplan_bank banks[NPUPLAN_BANKS];
+	struct npuplan_recompute recomputed;
+	uint32_t recompute_limit;
+	bool recompute;
 	bool pareto;
 	bool external_io;
 	bool json;
@@ -85,6 +91,12 @@ static const struct argp_option options[] = {
 	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
 	{ "memory", OPTION_MEMORY, "BYTES", 0,
 	  "The same, when the search holds so many bytes; planner cosma only", 0 },
+	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
+	  "Planner cosma: run operators again (N at most) where that saves traffic", 0 },
+	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
+	  "Planner cosma: the arena lies in two banks, of these sizes and bandwidths (256KiB@8000). "
+	  "No tensor lies in both; the faster one is accessed most. Instead of a budget",
+	  0 },
 	{ "pareto", OPTION_PARETO, NULL, 0,
 	  "Make no plan: list what orders of tiles there are, peak against traffic (planner "
 	  "\"" TILE_SCHEDULED "\")",
@@ -130,6 +142,19 @@ static void add_name(struct names *names, const char *name)
 	names->names[names->count++] = name;
 }
 
+/* What planner cosma alone can do, and what of it goes together. */
+static void check_cosma(const struct argp_state *state, const struct arguments *args)
+{
+	bool own = args->recompute || args->plan.banks;
+
+	if (own && (!args->plan.planner || strcmp(args->plan.planner, "cosma") != 0))
+		argp_error(state, "--recompute and --banks need --planner cosma");
+	if (args->plan.banks && args->budget)
+		argp_error(state, "--banks and --budget exclude each other");
+	if (args->recompute && !args->budget)
+		argp_error(state, "--recompute needs a --budget to save traffic in");
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -166,6 +191,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_MEMORY:
 		args->plan.memory_limit = option_size(state, "--memory", arg);
+		return 0;
+	case OPTION_RECOMPUTE:
+		args->recompute = true;
+		if (arg)
+			args->recompute_limit =
+				(uint32_t)option_number(state, "--recompute", arg, 1, UINT32_MAX);
+		return 0;
+	case OPTION_BANKS:
+		option_banks(state, arg, args->banks);
+		args->plan.banks = args->banks;
 		return 0;
 	case OPTION_ALIGN:
 		value = option_size(state, "--align", arg);
@@ -232,6 +267,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 				   args->budget);
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
+		check_cosma(state, args);
 		if (!schedules_tiles(args->plan.planner) &&
 		    (args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip))
 			argp_error(
@@ -349,6 +385,9 @@ static int report(const struct arguments *args, const struct model *model,
 		object = plan_report(model->graph, plan, asked);
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
+		if (args->recompute)
+			json_object_set_new(object, "recompute",
+					    recompute_json(model->graph, &args->recomputed));
 		return print_json(object);
 	}
 	if (args->output && !strcmp(args->output, "-"))
@@ -356,7 +395,43 @@ static int report(const struct arguments *args, const struct model *model,
 	if (args->tiles && !tiling_table_print(stdout, model->path, model->graph))
 		return EXIT_FAILED;
 	plan_report_print(stdout, model->graph, plan, asked);
+	if (args->recompute)
+		recompute_print(stdout, model->graph, &args->recomputed);
 	return EXIT_OK;
+}
+
+/* Which operators run again; the tiling then says so. */
+static bool recompute(struct arguments *args, struct model *model, int *status)
+{
+	struct npuplan_error error = { 0 };
+	struct progress progress;
+	int err;
+
+	if (!recompute_possible(model, &args->tiling))
+		return false;
+	/* Budgets by name are those of the operators that there are. */
+	if (budget_is_name(args->budget)) {
+		if (!model_tile(model, &args->tiling) ||
+		    !budget_find(model, args->budget, &args->plan))
+			return false;
+		model_untile(model);
+	}
+	progress_begin(&progress, args->plan.deadline_seconds);
+	args->plan.progress = progress_show;
+	args->plan.context = &progress;
+	err = npuplan_recompute_find(model->graph, &args->tiling.asked, &args->plan,
+				     args->recompute_limit, &args->recomputed, &error);
+	progress_end(&progress);
+	if (err) {
+		*status = no_plan(model, &args->plan, err, &error, args->json);
+		return false;
+	}
+	/* From here on the tiling's, and then the graph's. */
+	args->tiling.asked.clones = args->recomputed.clones;
+	args->tiling.asked.clone_count = args->recomputed.clone_count;
+	args->recomputed.clones = NULL;
+	args->recomputed.clone_count = 0;
+	return true;
 }
 
 int cmd_plan(int argc, char **argv)
@@ -383,9 +458,10 @@ int cmd_plan(int argc, char **argv)
 	}
 	tiling_for_planner(&args.tiling, args.plan.planner);
 	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
+	    (args.recompute && !recompute(&args, &model, &status)) ||
 	    !model_tile(&model, &args.tiling))
 		goto out;
-	if (args.budget && budget_is_name(args.budget) &&
+	if (args.budget && budget_is_name(args.budget) && !args.recompute &&
 	    !budget_find(&model, args.budget, &args.plan))
 		goto out;
 	if (args.pareto) {
@@ -411,6 +487,7 @@ out:
 	npuplan_plan_free(plan);
 	model_release(&model);
 	tiling_release(&args.tiling);
+	npuplan_recompute_fini(&args.recomputed);
 	free(args.external.names);
 	free(args.fixed.names);
 	return status;

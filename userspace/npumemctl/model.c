@@ -52,6 +52,13 @@ bool model_tile(struct model *model, const struct tiling *tiling)
 	return tile_as(model, tiling, NULL);
 }
 
+void model_untile(struct model *model)
+{
+	npuplan_graph_untile(model->graph);
+	free(model->blob);
+	model->blob = NULL;
+}
+
 void model_release(struct model *model)
 {
 	npuplan_graph_free(model->graph);

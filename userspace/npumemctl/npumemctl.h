@@ -58,6 +58,9 @@ int write_file(const char *path, const void *data, size_t size);
  * that names the option.
  */
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text);
+/* "BYTES@MBPS,BYTES@MBPS" */
+void option_banks(const struct argp_state *state, const char *text,
+		  struct npuplan_bank banks[NPUPLAN_BANKS]);
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);
 /* Number of @text in @choices, which NULL ends. */
@@ -146,6 +149,8 @@ struct model {
  */
 bool model_import(struct model *model, const char *path);
 bool model_tile(struct model *model, const struct tiling *tiling);
+/* As before model_tile(), to tile it once more. */
+void model_untile(struct model *model);
 void model_release(struct model *model);
 
 /** model_bytes() - sum of the sizes of the tensors that steps access */
@@ -194,6 +199,8 @@ void front_print(FILE *out, const struct npuplan_graph *graph, const struct npup
 /* ------------------------------------------------------- summary_transfers.c */
 
 /* What a plan moves between arena and host memory: null, and nothing, if it does not. */
+/* Null if there is but one. */
+json_t *plan_banks_json(const struct npuplan_plan *plan);
 json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
 void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
 			  const struct npuplan_plan *plan);
@@ -229,5 +236,14 @@ bool emit_prepare(struct model *model, const struct tiling *tiling,
 		  struct npuplan_options *options);
 /** emit_tflite() - write the model with the plan in its metadata */
 int emit_tflite(const struct model *model, const struct npuplan_plan *plan, const char *path);
+
+/* ------------------------------------------------ operators that run again */
+
+/* Whether it can be asked; says why not. */
+bool recompute_possible(const struct model *model, const struct tiling *tiling);
+/* @graph: tiled, with the clones. */
+json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_recompute *found);
+void recompute_print(FILE *out, const struct npuplan_graph *graph,
+		     const struct npuplan_recompute *found);
 
 #endif /* NPUMEMCTL_H */

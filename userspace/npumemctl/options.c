@@ -46,6 +46,37 @@ bool parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+static bool parse_bank(char *text, struct npuplan_bank *bank)
+{
+	char *at = strchr(text, '@');
+	char *end;
+
+	if (!at)
+		return false;
+	*at++ = '\0';
+	errno = 0;
+	bank->bandwidth = strtoull(at, &end, 10);
+	return parse_size(text, &bank->size) && bank->size && isdigit((unsigned char)*at) &&
+	       !*end && !errno && bank->bandwidth;
+}
+
+void option_banks(const struct argp_state *state, const char *text,
+		  struct npuplan_bank banks[NPUPLAN_BANKS])
+{
+	char *copy = strdup(text), *second;
+
+	if (!copy)
+		abort();
+	second = strchr(copy, ',');
+	if (second)
+		*second++ = '\0';
+	if (!second || !parse_bank(copy, &banks[0]) || !parse_bank(second, &banks[1]))
+		argp_error(state,
+			   "--banks: '%s' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000",
+			   text);
+	free(copy);
+}
+
 uint64_t option_size(const struct argp_state *state, const char *option, const char *text)
 {
 	uint64_t bytes = 0;

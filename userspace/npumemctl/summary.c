@@ -112,7 +112,7 @@ static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct n
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		    const struct npuplan_options *options)
 {
-	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so so sf sI}", "graph", graph->name,
+	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so so so sf sI}", "graph", graph->name,
 			 "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
 			 status_name(plan->info.status), "arena", (json_int_t)plan->info.arena_size,
@@ -122,8 +122,8 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 			 "steps", (json_int_t)graph->step_count, "placements",
 			 (json_int_t)plan->placement_count, "peak", peak_json(graph, plan, options),
 			 "traffic", traffic_json(plan), "transfers",
-			 plan_transfers_json(graph, plan), "seconds", plan->seconds, "work",
-			 (json_int_t)plan->info.work);
+			 plan_transfers_json(graph, plan), "banks", plan_banks_json(plan),
+			 "seconds", plan->seconds, "work", (json_int_t)plan->info.work);
 }
 
 /* What is saved; "none" if nothing is, or another plan happened to be larger. */

@@ -85,6 +85,46 @@ static double gap(const struct npuplan_plan *plan)
 	return traffic ? (double)(traffic - plan->traffic_bound) / (double)traffic : 0;
 }
 
+/* Microseconds of all accesses of the banks, one after the other. */
+static double bank_time(const struct npuplan_plan *plan)
+{
+	double time = 0;
+
+	for (int b = 0; b < NPUPLAN_BANKS; b++)
+		time += (double)plan->bank_accessed[b] / (double)plan->banks[b].bandwidth;
+	return time;
+}
+
+json_t *plan_banks_json(const struct npuplan_plan *plan)
+{
+	json_t *list;
+
+	if (!plan->banks[0].size)
+		return json_null();
+	list = json_array();
+	for (int b = 0; b < NPUPLAN_BANKS; b++)
+		json_array_append_new(
+			list, json_pack("{sI sI sI}", "size", (json_int_t)plan->banks[b].size,
+					"bandwidth", (json_int_t)plan->banks[b].bandwidth,
+					"accessed", (json_int_t)plan->bank_accessed[b]));
+	return list;
+}
+
+static void print_banks(FILE *out, const struct npuplan_plan *plan)
+{
+	int fast = plan->banks[1].bandwidth > plan->banks[0].bandwidth;
+
+	for (int b = 0; b < NPUPLAN_BANKS; b++)
+		fprintf(out,
+			"bank %d       %s at %" PRIu64 " bytes/us: %" PRIu64 " bytes accessed\n", b,
+			size_text(plan->banks[b].size).s, plan->banks[b].bandwidth,
+			plan->bank_accessed[b]);
+	fprintf(out,
+		"bank time    %.1f us; at most %" PRIu64
+		" bytes can be accessed in bank %d, were they split at will\n",
+		bank_time(plan), plan->bank_bound, fast);
+}
+
 json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
 	const struct npumem_plan_info *info = &plan->info;
@@ -140,6 +180,9 @@ void plan_transfers_print(FILE *out, const struct npuplan_graph *graph,
 {
 	const struct npumem_plan_info *info = &plan->info;
 
+	/* Of a plan that was read it is not known what is accessed. */
+	if (plan->banks[0].size && plan->bank_bound)
+		print_banks(out, plan);
 	if (!moves(plan))
 		return;
 	fprintf(out, "transfers    %s: %" PRIu64 " spilled, %" PRIu64 " filled",

@@ -8,14 +8,6 @@
 
 #include "cosma.h"
 
-#define NPUPLAN_BANKS 2
-
-/** struct npuplan_bank - @size: bytes; @bandwidth: bytes a microsecond, > 0 */
-struct npuplan_bank {
-	uint64_t size;
-	uint64_t bandwidth;
-};
-
 /**
  * struct npuplan_banked - a plan in two banks
  * @plan: bank 0 is bytes [0, its size) of the arena, bank 1 what follows. No

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "../planners.h"
+#include "banks.h"
 #include "cosma.h"
+#include "recompute.h"
 #include "transfers.h"
 
 /* More than any graph needs, and what npuplan_cosma() takes at most. */
@@ -14,6 +16,7 @@
 /**
  * struct planning - one call
  * @order: of all steps, if a schedule is asked for that is not the graph's own
+ * @banked: what is asked of two banks; its plan has been taken over as @found
  */
 struct planning {
 	const struct npuplan_graph *graph;
@@ -23,6 +26,7 @@ struct planning {
 	struct cosma_units units;
 	struct npuplan_cosma_options asked;
 	struct npuplan_cosma_plan found;
+	struct npuplan_banked banked;
 	uint32_t *order;
 	double started;
 };
@@ -54,11 +58,15 @@ static int ask(struct planning *planning)
 	if (peak && planning->planner != NPUPLAN_COSMA_BY_SEARCH)
 		return npuplan_fail(planning->error, -EOPNOTSUPP,
 				    "the baselines have no objective but the traffic");
+	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
+		return npuplan_fail(planning->error, -EOPNOTSUPP,
+				    "two banks are planned for least traffic, by planner cosma");
 	planning->asked = (struct npuplan_cosma_options){
 		.budget = options->arena_budget ? options->arena_budget : ANY_BUDGET,
 		/* With any budget nothing need move: then the least arena is asked for. */
-		.objective = peak || !options->arena_budget ? NPUPLAN_COSMA_PEAK :
-							      NPUPLAN_COSMA_TRAFFIC,
+		.objective = peak || (!options->arena_budget && !options->banks) ?
+				     NPUPLAN_COSMA_PEAK :
+				     NPUPLAN_COSMA_TRAFFIC,
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
 		.with_parameters = planning->units.with_parameters,
 		.inputs_flagged = planning->units.resident,
@@ -110,6 +118,22 @@ static int find_order(struct planning *planning)
 	return 0;
 }
 
+static int run_banks(struct planning *planning)
+{
+	const struct npuplan_bank *banks = planning->options->banks;
+	struct npuplan_banked *banked = &planning->banked;
+	int err = npuplan_cosma_banks(planning->units.graph, &planning->asked, banks, banked,
+				      planning->error);
+
+	if (err)
+		return err;
+	planning->found = banked->plan;
+	memset(&banked->plan, 0, sizeof(banked->plan));
+	/* For what is said where there is no plan: all bytes, or those of the larger one. */
+	planning->asked.budget = banks[0].size + banks[1].size;
+	return 0;
+}
+
 static int run(struct planning *planning)
 {
 	const struct npuplan_graph *graph = planning->units.graph;
@@ -122,6 +146,8 @@ static int run(struct planning *planning)
 		return npuplan_cosma_baseline(graph, &planning->asked, NPUPLAN_COSMA_GREEDY,
 					      &planning->found, planning->error);
 	default:
+		if (planning->options->banks)
+			return run_banks(planning);
 		return npuplan_cosma(graph, &planning->asked, &planning->found, planning->error);
 	}
 }
@@ -142,7 +168,14 @@ static int fail_without(struct planning *planning)
 				    (unsigned long long)budget);
 	npuplan_format_bytes(found->needed, needed);
 	npuplan_format_bytes(budget, given);
-	if (found->needed <= budget)
+	if (planning->options->banks && found->needed <= budget)
+		err = npuplan_fail(
+			error, -ENOSPC,
+			"infeasible: %s has a tensor of %llu bytes (%s), and no bank has "
+			"room for it",
+			npuplan_step_label(planning->graph, found->needed_op, label),
+			(unsigned long long)found->needed, needed);
+	else if (found->needed <= budget)
 		err = npuplan_fail(error, -ENOSPC,
 				   "infeasible: no order of the steps has addresses within %llu "
 				   "bytes (%s); a single step needs at most %llu",
@@ -203,6 +236,11 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 		err = judge_peak(planning, plan);
 	else
 		plan->traffic_bound = planning->found.lower_bound;
+	for (int b = 0; b < NPUPLAN_BANKS && planning->options->banks; b++) {
+		plan->banks[b] = planning->options->banks[b];
+		plan->bank_accessed[b] = planning->banked.accessed[b];
+	}
+	plan->bank_bound = planning->banked.accessed_bound;
 	if (err)
 		npuplan_plan_free(plan);
 	else
