@@ -83,6 +83,11 @@ if [ "$graphs" != "$top/tests/graphs" ]; then
 	for name in pnasnet5large nasnetalarge amoebanetd_18_256 darts_imagenet; do
 		set -- "$@" "$graphs/$name.fused.json" "$graphs/$name.json"
 	done
+	echo "== cosma beside the paper's integer program on HiGHS, 20 seconds each at most"
+	"${bench_cosma}_ilp" "$graphs/resnet50.json" "$graphs/deeplabv3_resnet50.json" \
+		"$graphs/densenet121.json" "$graphs/transformer.json" \
+		"$graphs/darts_imagenet.fused.json"
+	"${bench_cosma}_ilp" -p "$graphs/resnet50.json"
 	echo "== cosma: networks found by search, fused and not"
 	"$bench_cosma" "$@"
 else
