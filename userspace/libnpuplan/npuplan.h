@@ -578,6 +578,19 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
 					struct npuplan_budgets *budgets,
 					struct npuplan_error *error);
 
+/** npuplan_lp_write() - the COSMA paper's integer linear program of a plan
+ * @graph: tiled
+ * @options: budget, objective, schedule, alignment; others are not looked at
+ * @text: out: in CPLEX's LP format, for any solver; free() it
+ * @size: out: without the NUL at its end
+ *
+ * -EINVAL: a step needs more than the budget; others as npuplan_plan()'s with
+ * planner "cosma".
+ */
+NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options, char **text,
+				    size_t *size, struct npuplan_error *error);
+
 /**
  * struct npuplan_recompute - operators that are better run again than kept or spilled
  * @clones: for npuplan_tiling; npuplan_recompute_fini() it

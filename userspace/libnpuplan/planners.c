@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "cosma/ilp/ilp.h"
 #include "first_fit.h"
 #include "nnc.h"
 #include "taa/taa.h"
@@ -29,6 +30,8 @@ static const struct npuplan_planner planners[] = {
 	{ "cosma", NPUPLAN_COSMA_BY_SEARCH, NULL, npuplan_plan_cosma, true },
 	{ "cosma-belady", NPUPLAN_COSMA_BY_BELADY, NULL, npuplan_plan_cosma, true },
 	{ "cosma-greedy", NPUPLAN_COSMA_BY_GREEDY, NULL, npuplan_plan_cosma, true },
+	/* The last one: it is not listed where the build has no solver. */
+	{ "cosma-ilp", NPUPLAN_COSMA_BY_ILP, NULL, npuplan_plan_cosma, true },
 };
 
 #define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))
@@ -45,5 +48,7 @@ const struct npuplan_planner *npuplan_planner_find(const char *name)
 
 const char *npuplan_planner_name(unsigned int i)
 {
-	return i < PLANNER_COUNT ? planners[i].name : NULL;
+	unsigned int count = PLANNER_COUNT - !npuplan_cosma_ilp_solver();
+
+	return i < count ? planners[i].name : NULL;
 }

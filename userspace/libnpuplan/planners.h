@@ -106,6 +106,7 @@ int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 /** enum npuplan_cosma_planner - who decides what leaves the chip */
 enum npuplan_cosma_planner {
 	NPUPLAN_COSMA_BY_SEARCH, /* cosma: the least traffic there is */
+	NPUPLAN_COSMA_BY_ILP,	 /* the same, by the paper's integer linear program */
 	NPUPLAN_COSMA_BY_BELADY, /* the paper's baselines, in the order given */
 	NPUPLAN_COSMA_BY_GREEDY,
 };

@@ -28,8 +28,12 @@ enum {
 	OPTION_SCHEDULE,
 	OPTION_FIXED_SCHEDULE,
 	OPTION_MEMORY,
+<<<<<<< HEAD
 	OPTION_RECOMPUTE,
 	OPTION_BANKS,
+=======
+	OPTION_LP,
+>>>>>>> 61aef9c (t)
 };
 
 /* Values of an option that may be given again and again. */
@@ -48,6 +52,7 @@ struct arguments {
 	const char *engine;
 	const char *budget;
 	const char *tflite;
+	const char *lp;
 	struct names external;
 	struct names fixed;
 	struct npuplan_bank banks[NPUPLAN_BANKS];
@@ -66,7 +71,7 @@ static const struct argp_option options[] = {
 	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
 	{ "engine", OPTION_ENGINE, "NAME", 0,
 	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
-	  "\"belady\" and \"greedy\"; others are planners by the name of both: \"taa-paper\"",
+	  "\"ilp\" (the paper's integer program), \"belady\" and \"greedy\"; these are planners by the name of both: \"taa-paper\"",
 	  0 },
 	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
@@ -108,6 +113,8 @@ static const struct argp_option options[] = {
 	{ "weights-on-chip", OPTION_WEIGHTS, "BYTES", 0,
 	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
 	  0 },
+	{ "emit-lp", OPTION_LP, "FILE", 0,
+	  "Make no plan: write planner cosma's integer linear program in the LP format", 0 },
 	{ "external", OPTION_EXTERNAL, "NAME", 0,
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
@@ -189,6 +196,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_FIXED_SCHEDULE:
 		args->plan.schedule = NPUPLAN_SCHEDULE_GIVEN;
 		return 0;
+	case OPTION_LP:
+		args->lp = arg;
+		return 0;
 	case OPTION_MEMORY:
 		args->plan.memory_limit = option_size(state, "--memory", arg);
 		return 0;
@@ -265,6 +275,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    !moves_tensors(args->plan.planner))
 			argp_error(state, "--budget %s is planner cosma's; others take bytes",
 				   args->budget);
+		if (args->lp && !moves_tensors(args->plan.planner))
+			argp_error(state, "--emit-lp is planner cosma's");
+		if (args->lp &&
+		    (args->output || args->blob || args->graph_blob || args->tflite || args->json))
+			argp_error(state, "--emit-lp makes no plan to write");
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
 		check_cosma(state, args);
@@ -356,6 +371,20 @@ static bool mark_tensors(struct arguments *args, struct model *model)
 		if (!mark_fixed(model, args->fixed.names[i], args->tiling.asked.with_parameters))
 			return false;
 	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
+}
+
+static int write_lp(const struct arguments *args, const struct model *model)
+{
+	struct npuplan_error error = { 0 };
+	char *text;
+	size_t size;
+	int status;
+
+	if (npuplan_lp_write(model->graph, &args->plan, &text, &size, &error))
+		return failure(model->path, "%s", error.text);
+	status = write_file(args->lp, text, size);
+	free(text);
+	return status;
 }
 
 /* Planner and engine by one name; NULL if memory ends. */
@@ -464,6 +493,10 @@ int cmd_plan(int argc, char **argv)
 	if (args.budget && budget_is_name(args.budget) && !args.recompute &&
 	    !budget_find(&model, args.budget, &args.plan))
 		goto out;
+	if (args.lp) {
+		status = write_lp(&args, &model);
+		goto out;
+	}
 	if (args.pareto) {
 		status = list_front(&args, &model);
 		goto out;

@@ -7,7 +7,11 @@
 #include "../planners.h"
 #include "banks.h"
 #include "cosma.h"
+<<<<<<< HEAD
 #include "recompute.h"
+=======
+#include "ilp/ilp.h"
+>>>>>>> 61aef9c (t)
 #include "transfers.h"
 
 /* More than any graph needs, and what npuplan_cosma() takes at most. */
@@ -55,7 +59,8 @@ static int ask(struct planning *planning)
 		return npuplan_fail(planning->error, -EINVAL,
 				    "a deadline of %g seconds makes no sense",
 				    options->deadline_seconds);
-	if (peak && planning->planner != NPUPLAN_COSMA_BY_SEARCH)
+	if (peak && (planning->planner == NPUPLAN_COSMA_BY_BELADY ||
+		     planning->planner == NPUPLAN_COSMA_BY_GREEDY))
 		return npuplan_fail(planning->error, -EOPNOTSUPP,
 				    "the baselines have no objective but the traffic");
 	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
@@ -139,6 +144,9 @@ static int run(struct planning *planning)
 	const struct npuplan_graph *graph = planning->units.graph;
 
 	switch (planning->planner) {
+	case NPUPLAN_COSMA_BY_ILP:
+		return npuplan_cosma_ilp(graph, &planning->asked, NULL, &planning->found,
+					 planning->error);
 	case NPUPLAN_COSMA_BY_BELADY:
 		return npuplan_cosma_baseline(graph, &planning->asked, NPUPLAN_COSMA_BELADY,
 					      &planning->found, planning->error);
@@ -312,4 +320,35 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 		.proved = found.proved,
 	};
 	return 0;
+}
+
+int npuplan_lp_write(const struct npuplan_graph *graph, const struct npuplan_options *options,
+		     char **text, size_t *size, struct npuplan_error *error)
+{
+	struct planning planning = {
+		.graph = graph,
+		.options = options,
+		.planner = NPUPLAN_COSMA_BY_ILP,
+		.error = error,
+		.started = npuplan_now(),
+	};
+	struct npuplan_checked checked;
+	int err = npuplan_checked_init(&checked, graph, error);
+
+	if (err)
+		return err;
+	err = cosma_units_init(&planning.units, graph, checked.cells, options->alignment, error);
+	npuplan_checked_fini(&checked);
+	if (err)
+		return err;
+	err = ask(&planning);
+	planning.asked.progress = NULL;
+	if (!err && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+		err = find_order(&planning);
+	if (!err)
+		err = npuplan_cosma_ilp_write(planning.units.graph, &planning.asked, NULL, text,
+					      size, error);
+	cosma_units_fini(&planning.units);
+	free(planning.order);
+	return err;
 }

@@ -1,0 +1,203 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_cosma.sh - npumemctl plan --planner cosma: budgets, orders, where
+# inputs start, what there is when there is no plan, and what is refused.
+#
+# usage: test_npumemctl_cosma.sh NPUMEMCTL
+#
+# TAP. Every message and exit status of a refusal is compared as a whole.
+set -uo pipefail
+
+ctl=$(realpath "$1")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+cd "$tmp" || exit 1
+
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$tmp/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# says STATUS TEXT COMMAND...: exit status, and first line of standard error
+says() {
+	local status=$1 text=$2 got err
+	shift 2
+	"$@" >out.txt 2>err.txt </dev/null
+	got=$?
+	err=$(head -n 1 err.txt)
+	[ $got = "$status" ] && [ "$err" = "$text" ] && return
+	echo "status $got; standard error:"
+	echo "$err"
+	return 1
+}
+
+# is PYTHON OPTION...: the expression holds of the summary s and of the plan JSON p
+is() {
+	local test=$1
+	shift
+	"$ctl" plan -j -o plan.json --planner cosma "$@" >summary.json || return 1
+	python3 -c '
+import json, sys
+s, p = json.load(open("summary.json")), json.load(open("plan.json"))
+t = s["transfers"]
+kinds = [next(iter(x)) for x in p["schedule"]]
+assert eval("(" + sys.argv[1] + ")"), (s, p)' "$test"
+}
+
+# in 4 -> a 4, b 4; a -> c 6; b, c -> out 1: M_R 12, M_P 14. w 2: b's alone
+cat >diamond.json <<'JSON'
+{"name": "diamond", "tensors": [
+ {"id": 0, "name": "in", "shape": [], "bytes": 4, "kind": "input"},
+ {"id": 1, "name": "a", "shape": [], "bytes": 4, "kind": "activation"},
+ {"id": 2, "name": "b", "shape": [], "bytes": 4, "kind": "activation"},
+ {"id": 3, "name": "c", "shape": [], "bytes": 6, "kind": "activation"},
+ {"id": 4, "name": "out", "shape": [], "bytes": 1, "kind": "output"},
+ {"id": 5, "name": "w", "shape": [], "bytes": 2, "kind": "parameter"}],
+"ops": [
+ {"id": 10, "name": "make_a", "type": "f", "inputs": [0], "outputs": [1]},
+ {"id": 11, "name": "make_b", "type": "f", "inputs": [0, 1, 5], "outputs": [2]},
+ {"id": 12, "name": "make_c", "type": "f", "inputs": [1], "outputs": [3]},
+ {"id": 13, "name": "join", "type": "f", "inputs": [2, 3], "outputs": [4]}]}
+JSON
+
+# ---------------------------------------------------------------- plans
+check 'least traffic within M_R' is 't["spill"] == t["fill"] == 4 and t["compulsory"] == 5 and
+ t["lower_bound"] == 8 and t["gap"] == 0 and s["status"] == "optimal" and s["arena"] == 12 and
+ p["traffic"] == {"spill": 4, "fill": 4, "compulsory": 5, "lower_bound": 8} and
+ p["tiling"]["inputs"] == "host" and kinds.count("spill") == kinds.count("fill") == 1' \
+	--budget MR diamond.json
+check 'within M_H as well' is 't["spill"] + t["fill"] == 8 and s["arena"] <= 13' \
+	--budget MH diamond.json
+check 'none within M_P' is 't["spill"] + t["fill"] == 0 and s["arena"] == 14' \
+	--budget MP diamond.json
+check 'a budget in bytes, by its other name' is 't["spill"] + t["fill"] == 8' \
+	--arena-budget 12 diamond.json
+check 'parameters are loaded' is 's["arena"] == 14 and t["compulsory"] == 7 and
+ {"load": 5}.items() <= p["schedule"][kinds.index("load", kinds.index("load") + 1)].items()' \
+	--params --budget MR diamond.json
+check 'resident inputs are not' is '"load" not in kinds and p["tiling"]["inputs"] == "resident"' \
+	--inputs resident --budget MR diamond.json
+check 'least peak' is 's["arena"] == 14 and t["spill"] == 0' --objective peak diamond.json
+check 'a fixed schedule' is '[x["op"] for x in p["schedule"] if "op" in x] == [10, 11, 12, 13]' \
+	--fixed-schedule --budget MR diamond.json
+check 'the order of least peak' is 't["spill"] + t["fill"] >= 8' --schedule mpmf --budget MR \
+	diamond.json
+for engine in belady greedy; do
+	check "engine $engine" is "s['planner'] == 'cosma-$engine' and t['spill'] + t['fill'] >= 8" \
+		--engine $engine --budget MR diamond.json
+done
+search() {
+	is 's["planner"] == "cosma"' --engine search --budget MR diamond.json &&
+		mv plan.json search.json && is 'True' --budget MR diamond.json &&
+		cmp plan.json search.json
+}
+check 'engine search is its own; the same input gives the same bytes' search
+verified() {
+	"$ctl" plan --planner cosma --budget MR --params diamond.json -o plan.json --blob plan.bin \
+		--graph-blob graph.bin &&
+		"$ctl" verify diamond.json plan.json && "$ctl" verify graph.bin plan.bin &&
+		"$ctl" verify --params --inputs host diamond.json plan.bin
+}
+check 'such plans verify, as JSON and as blob' verified
+shown() {
+	"$ctl" show --graph diamond.json plan.json >show.txt && grep -q ' store out$' show.txt &&
+		"$ctl" show --html plan.html --graph diamond.json plan.json && [ -s plan.html ]
+}
+check 'and are drawn' shown
+of_blob() {
+	"$ctl" plan -j --planner cosma --budget 14 graph.bin >summary.json &&
+		grep -q '"status":"optimal"' summary.json
+}
+check 'a graph blob is planned without its model' of_blob
+report() {
+	"$ctl" plan --planner cosma --budget MR diamond.json >report.txt &&
+		grep -qx 'transfers    8 bytes: 4 spilled, 4 filled; lower bound 8, gap 0.00 %' report.txt &&
+		grep -qx '  moved      b: spilled 4, filled 4 bytes' report.txt
+}
+check 'the report says what moves' report
+program() {
+	"$ctl" plan --planner cosma --budget MR --emit-lp p.lp diamond.json && grep -qx Minimize p.lp &&
+		grep -qx End p.lp
+}
+check '--emit-lp' program
+
+# ---------------------------------------------------------------- no plan
+infeasible() {
+	rm -f plan.json
+	says 3 'npumemctl: diamond.json: infeasible: make_b needs 12 bytes (12 B), the budget is 11 (11 B)' \
+		"$ctl" plan -j --planner cosma --budget 11 diamond.json -o plan.json &&
+		[ ! -e plan.json ] &&
+		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"}}' ]
+}
+check 'infeasible: status 3, what needs most, nothing written' infeasible
+# Linear allocation finds no place for y, and the search is ended at once.
+cat >gap.json <<'JSON'
+{"name": "gap", "tensors": [
+ {"id": 0, "name": "x", "shape": [], "bytes": 1, "kind": "input"},
+ {"id": 1, "name": "y", "shape": [], "bytes": 8, "kind": "input", "align": 8},
+ {"id": 2, "name": "z", "shape": [], "bytes": 1, "kind": "output"}],
+"ops": [{"id": 0, "name": "f", "type": "f", "inputs": [0, 1], "outputs": [2]}]}
+JSON
+unknown() {
+	rm -f plan.json
+	says 4 'npumemctl: gap.json: unknown: no plan within 10 bytes was found before the limits of work, memory or time' \
+		"$ctl" plan -j --planner cosma --budget MR --work 1 gap.json -o plan.json &&
+		[ ! -e plan.json ] &&
+		[ "$(cat out.txt)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10}' ]
+}
+check 'unknown: status 4, nothing written' unknown
+check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "optimal"' \
+	--budget MR gap.json
+
+# ---------------------------------------------------------------- refused
+usage() { # TEXT OPTION...
+	local text=$1
+	shift
+	says 2 "npumemctl plan: $text" "$ctl" plan "$@" diamond.json
+}
+size="is not a number of bytes; give one like 1572864 or 1.5MiB"
+check 'budget 0' usage "--arena-budget: '0' $size" --planner cosma --budget 0
+check 'budget -1' usage "--arena-budget: '-1' $size" --planner cosma --budget=-1
+check 'budget beyond 2^64' usage "--arena-budget: '99999999999999999999' $size" \
+	--planner cosma --budget 99999999999999999999
+check 'budget M_R of another planner' usage "--budget MR is planner cosma's; others take bytes" \
+	--budget MR
+check 'unknown objective' usage "--objective: 'fast' is not traffic or peak" --objective fast
+check 'unknown schedule' usage "--schedule: 'best' is not default or mpmf" --schedule best
+check 'unknown place of inputs' usage "--inputs: 'moon' is not host or resident" --inputs moon
+check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 1000000" \
+	--planner cosma --deadline 0
+check 'memory 0' usage "--memory: '0' $size" --planner cosma --memory 0
+check '--emit-lp of another planner' usage "--emit-lp is planner cosma's" --emit-lp p.lp
+check '--emit-lp with -o' usage '--emit-lp makes no plan to write' --planner cosma --emit-lp p.lp \
+	-o plan.json
+check 'another planner does not load' says 1 \
+	'npumemctl: diamond.json: in: planner auto does not load from host memory, only cosma does' \
+	"$ctl" plan --inputs host diamond.json
+check 'unknown engine' says 1 'npumemctl: diamond.json: unknown planner cosma-magic' \
+	"$ctl" plan --planner cosma --engine magic diamond.json
+sed 's/"outputs": \[4\]/"outputs": []/' diamond.json >none.json
+check 'an operator without outputs' says 1 'npumemctl: none.json: $.ops[3].outputs: must not be empty' \
+	"$ctl" plan --planner cosma --budget MR none.json
+sed 's/"inputs": \[0\]/"inputs": [0, 3]/' diamond.json >circle.json
+check 'a cycle' says 1 \
+	"npumemctl: circle.json: operator 10 'make_a' (f) reads tensor 3 'c', which operator 12 'make_c' (f) writes only later: operators must be in execution order" \
+	"$ctl" plan --planner cosma --budget MR circle.json
+sed 's/"bytes": 6/"bytes": 4611686018427387904/' diamond.json >huge.json
+check 'sizes that overflow' says 1 \
+	'npumemctl: huge.json: $.tensors[3].bytes: must be an integer from 1 to 1099511627776' \
+	"$ctl" plan --planner cosma --budget MR huge.json
+
+echo "1..$count"
+[ $failed = 0 ]
