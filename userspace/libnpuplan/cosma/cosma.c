@@ -10,7 +10,7 @@
 #include "solve.h"
 
 /* Work of the packing core on one schedule. */
-#define PLACE_WORK 20000000ull
+#define PLACE_WORK 10000000ull
 /* Work of the search with addresses, if the first schedule has none. */
 #define EXACT_WORK 2000000000ull
 

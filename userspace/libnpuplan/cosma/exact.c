@@ -20,8 +20,8 @@
 #include "solve.h"
 
 /* Work of the packing core: on a schedule, and on a piece of one. */
-#define PLACE_WORK 20000000ull
-#define PIECE_WORK 2000000ull
+#define PLACE_WORK 10000000ull
+#define PIECE_WORK 1000000ull
 /* Work of the grid on a piece. */
 #define GRID_WORK  4000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */

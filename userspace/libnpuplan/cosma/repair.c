@@ -10,7 +10,7 @@
 
 /* Tensors that are sent away, at most, and work of the packing core on each try. */
 #define MAX_TRIES  200
-#define TRY_WORK   10000000ull
+#define TRY_WORK   4000000ull
 #define PIECE_WORK 500000ull
 
 /* Last instant of the shortest beginning for which no addresses are found. */
