@@ -28,12 +28,9 @@ enum {
 	OPTION_SCHEDULE,
 	OPTION_FIXED_SCHEDULE,
 	OPTION_MEMORY,
-<<<<<<< HEAD
 	OPTION_RECOMPUTE,
 	OPTION_BANKS,
-=======
 	OPTION_LP,
->>>>>>> 61aef9c (t)
 };
 
 /* Values of an option that may be given again and again. */

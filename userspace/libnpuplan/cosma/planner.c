@@ -7,11 +7,8 @@
 #include "../planners.h"
 #include "banks.h"
 #include "cosma.h"
-<<<<<<< HEAD
-#include "recompute.h"
-=======
 #include "ilp/ilp.h"
->>>>>>> 61aef9c (t)
+#include "recompute.h"
 #include "transfers.h"
 
 /* More than any graph needs, and what npuplan_cosma() takes at most. */
