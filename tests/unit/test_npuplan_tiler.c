@@ -435,6 +435,62 @@ static void test_too_little_on_chip(void **state)
 	npuplan_graph_free(graph);
 }
 
+static struct npuplan_graph *tall(int64_t rows)
+{
+	struct npuplan_graph *graph = new_graph();
+	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 2, rows, 3);
+
+	build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE,
+		 image(graph, "out", NPUMEM_TENSOR_OUTPUT, 2, rows, 3));
+	return graph;
+}
+
+/* Never more steps than there may be accesses, and not all numbers of tiles are tried. */
+static void test_many_rows(void **state)
+{
+	struct npuplan_tile_choice choice = { .rows = 1 };
+	struct npuplan_tiling tiling = { .onchip = 12 * 64, .ops = &choice, .op_count = 1 };
+	struct npuplan_graph *graph = tall((1 << 20) + 1);
+	struct npuplan_error error = { "" };
+
+	refused(graph, &tiling, -E2BIG, "operator relu: the tiling has more than 1048576 accesses");
+	npuplan_graph_free(graph);
+	graph = tall(64 * 2048);
+	tiling.op_count = 0;
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+	/* 64 rows fit; numbers of tiles beyond 1024 go up by quarters. */
+	assert_in_range(graph->step_count, 2048, 2048 + 2048 / 4);
+	npuplan_graph_free(graph);
+}
+
+/* 40 tensors side by side: more kinds of tiles than are told apart. */
+static void test_many_kinds(void **state)
+{
+	struct npuplan_tiling tiling = { .onchip = 300, .layout = NPUPLAN_NCHW };
+	struct npuplan_graph *graph = new_graph();
+	uint32_t inputs[40], out;
+	struct npuplan_op op = {
+		.name = (char *)(uintptr_t)"cat",
+		.type = (char *)(uintptr_t)"cat",
+		.inputs = inputs,
+		.outputs = &out,
+		.input_count = 40,
+		.output_count = 1,
+		.attrs.axis = 1,
+	};
+	struct npuplan_error error = { "" };
+
+	for (int i = 0; i < 40; i++)
+		inputs[i] = image(graph, "in", NPUMEM_TENSOR_INPUT, 1, 4, 2);
+	out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 40, 4, 2);
+	assert_true(npuplan_graph_add_op(graph, &op) >= 0);
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+	assert_in_range(graph->step_count, 3, 40);
+	npuplan_graph_free(graph);
+}
+
 /* An element-wise operator streams both tensors: twice each; whole it streams nothing. */
 static void test_double_buffer(void **state)
 {
@@ -642,6 +698,8 @@ int main(void)
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_refused_tilings),
 		cmocka_unit_test(test_too_little_on_chip),
+		cmocka_unit_test(test_many_rows),
+		cmocka_unit_test(test_many_kinds),
 		cmocka_unit_test(test_double_buffer),
 		cmocka_unit_test(test_chosen_order),
 		cmocka_unit_test(test_chosen_against_all),

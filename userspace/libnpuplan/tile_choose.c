@@ -18,6 +18,11 @@
 /* Channels that hardware works on at once: so many a tile are taken if it is all the same. */
 #define LANES 32
 
+/* Beyond so many tiles not every number of them is tried, but one a quarter higher. */
+#define MANY_TILES 1024
+/* More kinds of tiles than this are taken as one that needs the most of each operand. */
+#define MOST_NEEDS 16
+
 /* So many of the best are gone through step by step: bursts do not multiply out exactly. */
 #define FINALISTS 8
 
@@ -29,6 +34,7 @@
  * @changed: likewise of those tiles only that differ from the tile before
  * @varies: per operand whether not all tiles have the same bytes of it
  * @needs: @need_count times per operand its bytes: those of tiles that differ in them
+ * @merged: there were too many; the only one has the most of each operand
  */
 struct profile {
 	int64_t size;
@@ -38,6 +44,7 @@ struct profile {
 	bool *varies;
 	uint64_t *needs;
 	uint32_t need_count;
+	bool merged;
 };
 
 /**
@@ -133,6 +140,20 @@ static int chooser_init(struct chooser *c)
 	return 0;
 }
 
+/* The most of each operand, of all needs and the one behind them, as the only one. */
+static void merge_needs(const struct chooser *c, struct profile *profile)
+{
+	for (uint32_t k = 1; k <= profile->need_count; k++)
+		for (uint32_t i = 0; i < c->operands; i++) {
+			uint64_t bytes = profile->needs[(size_t)k * c->operands + i];
+
+			if (bytes > profile->needs[i])
+				profile->needs[i] = bytes;
+		}
+	profile->need_count = 1;
+	profile->merged = true;
+}
+
 /* Keep what a tile needs if no tile before needed just that. */
 static int add_need(struct chooser *c, struct profile *profile)
 {
@@ -149,7 +170,10 @@ static int add_need(struct chooser *c, struct profile *profile)
 	for (uint32_t k = 0; k < profile->need_count; k++)
 		if (!memcmp(more + (size_t)k * c->operands, need, c->operands * sizeof(*need)))
 			return 0;
-	profile->need_count++;
+	if (profile->merged || profile->need_count == MOST_NEEDS)
+		merge_needs(c, profile);
+	else
+		profile->need_count++;
 	return 0;
 }
 
@@ -220,9 +244,12 @@ static int add_profiles(struct chooser *c, bool rows)
 	int64_t units = (extent + granule - 1) / granule, before = 0;
 	int err = 0;
 
+	/* No more steps than the verifier takes, be they ever so small. */
 	for (int64_t n = 1; n <= units && !err; n++) {
 		int64_t size = (units + n - 1) / n * granule;
 
+		if (n > (int64_t)npuv_default_limits.max_accesses)
+			break;
 		if (size == before) {
 			/* On to the number of tiles that has smaller ones. */
 			n = (units + size / granule - 2) / (size / granule - 1) - 1;
@@ -233,6 +260,8 @@ static int add_profiles(struct chooser *c, bool rows)
 			err = add_profile(c, false, (size + LANES - 1) / LANES * LANES);
 		if (!err)
 			err = add_profile(c, rows, size < extent ? size : extent);
+		if (n > MANY_TILES && n < units)
+			n = n + n / 4 < units ? n + n / 4 : units - 1;
 	}
 	return err;
 }
@@ -331,6 +360,8 @@ static void search(const struct chooser *c, uint64_t onchip, struct candidate *b
 				.steps = c->rows[r].tiles * c->channels[k].tiles,
 			};
 
+			if (candidate.steps > npuv_default_limits.max_accesses)
+				continue;
 			if (!least->rows || candidate.onchip < least->onchip)
 				*least = candidate;
 			if (candidate.onchip > onchip)
@@ -410,6 +441,10 @@ static int check_fit(const struct npuplan_graph *graph, const struct npuplan_til
 	int err = npuplan_choice_cost(graph, tiling, choice, &cost);
 	struct npuplan_cut cut;
 
+	if (err == -E2BIG)
+		return npuplan_fail(error, err,
+				    "operator %s: the tiling has more than %llu accesses", name,
+				    (unsigned long long)npuv_default_limits.max_accesses);
 	if (err)
 		return npuplan_fail(error, err, "operator %s: %s", name, strerror(-err));
 	if (cost.onchip <= tiling->onchip)

@@ -129,6 +129,8 @@ int npuplan_tile_cost(const struct npuplan_graph *graph, uint32_t op, const stru
 
 	o.count = o.op->input_count + o.op->output_count;
 	*cost = (struct npuplan_tile_cost){ .steps = grid ? npuplan_grid_tiles(grid) : 1 };
+	if (cost->steps > npuv_default_limits.max_accesses)
+		return -E2BIG;
 	err = init(&o);
 	/* What is streamed is known once all steps have been seen. */
 	for (uint64_t step = 0; step < cost->steps && !err && double_buffer; step++) {

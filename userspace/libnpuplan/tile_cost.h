@@ -47,6 +47,8 @@ static inline uint64_t npuplan_tile_traffic(const struct npuplan_tile_cost *cost
 
 /** npuplan_tile_cost() - by going through all steps
  * @cut, @grid: @grid is NULL if the operator is one step
+ *
+ * -E2BIG: more steps than the verifier takes accesses.
  */
 int npuplan_tile_cost(const struct npuplan_graph *graph, uint32_t op, const struct npuplan_cut *cut,
 		      const struct npuplan_grid *grid, bool double_buffer,
