@@ -502,8 +502,8 @@ TEST_F(graph, log_levels_and_truncation)
 	blob_free(&bad);
 }
 
-/* Formats of later features are kept, and told apart from nonsense. */
-TEST_F(graph, later_features_are_carried)
+/* Tensors in host memory and external ones are taken by themselves; plans tell more. */
+TEST_F(graph, host_and_external_tensors)
 {
 	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
 	struct blob blob;

@@ -376,29 +376,33 @@ TEST_F(plan, v7_output_leaves_before_the_exit)
 		"survive the exit\n");
 }
 
-TEST_F(plan, later_features_are_refused_by_name)
+TEST_F(plan, transfers_of_nothing)
 {
 	static const struct blob_edit edits[] = {
-		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_LOAD, -EOPNOTSUPP, 0,
-		     "not supported: load, at position 1\n"),
-		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_SPILL, -EOPNOTSUPP, 0,
-		     "not supported: spill, at position 1\n"),
-		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_FILL, -EOPNOTSUPP, 0,
-		     "not supported: fill, at position 1\n"),
-		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_DROP, -EOPNOTSUPP, 0,
-		     "not supported: drop, at position 1\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_LOAD, -EINVAL, V2,
+		     "V2 order: position 1, load of tensor 1: its length is zero\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_SPILL, -EINVAL, V2,
+		     "V2 order: position 1, spill of tensor 1: its length is zero\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_FILL, -EINVAL, V2,
+		     "V2 order: position 1, fill of tensor 1: its length is zero\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_DROP, -EINVAL, V2,
+		     "V2 order: position 1, drop of tensor 1: its length is zero\n"),
+		EDIT(SCHEDULE, npumem_position, 1, kind, NPUMEM_POSITION_STORE, -EINVAL, V2,
+		     "V2 order: position 1, store of tensor 1: its length is zero\n"),
 	};
 	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
 	struct drm_npumem_info info;
 
 	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
 	x->flags = NPUMEM_TENSOR_HOST;
-	refused(_metadata, self, -EOPNOTSUPP, 0, "not supported: HOST, at tensor 0\n");
+	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V5_SPILL,
+		"V5 spill: step 0 reads tile 0 of tensor 0 at position 0, whose bytes [0, 256) are "
+		"not loaded yet\n");
 	x->flags = 0;
 
-	/* The device says the same beforehand. */
+	/* The device says beforehand that it knows of them. */
 	ASSERT_EQ(0, npu_info(self->fd, &info));
-	EXPECT_EQ(0, info.features & NPUMEM_FEATURE_SPILL);
+	EXPECT_NE(0, info.features & NPUMEM_FEATURE_SPILL);
 }
 
 TEST_F(plan, tensor_in_pieces_that_move)
