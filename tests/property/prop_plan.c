@@ -2,7 +2,8 @@
 /*
  * Random graphs, every planner: the plan passes the kernel's verifier and an
  * independent check that moves bytes one by one, honours fixed offsets and
- * alignments, needs no less than the lower bound, and is the same each time.
+ * alignments, needs no less than the lower bound, and is the same each time. Planner
+ * cosma, with budgets, has the verifier's word alone.
  *
  * usage: prop_plan [SEED [GRAPHS]]
  */
@@ -313,8 +314,9 @@ struct results {
 	uint64_t automatic, proved;
 };
 
+/* @cosma, @moving: plans of planner cosma, and those that spill or fill */
 struct tally {
-	uint32_t plans, optimal, refused, caught;
+	uint32_t plans, optimal, refused, caught, cosma, moving;
 };
 
 static void check_rules(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -442,6 +444,87 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	npuplan_plan_free(plan);
 }
 
+/* What planner cosma does not plan; it loads parameters from host memory. */
+static bool has_state(const struct npuplan_graph *graph)
+{
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_STATE)
+			return true;
+	return false;
+}
+
+static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget,
+			      uint32_t alignment, struct tally *tally)
+{
+	const struct npuplan_options options = {
+		.planner = "cosma",
+		.arena_budget = budget,
+		.work_limit = 10 * WORK_LIMIT,
+		.alignment = alignment,
+	};
+	struct npuplan_plan *plan = NULL, *again = NULL;
+	struct npuplan_error error;
+	void *blobs[2];
+	size_t sizes[2];
+	uint64_t traffic;
+	int err = npuplan_plan(graph, &options, &plan, &error);
+
+	/* Alignments may leave no way, or none that is found in this time. */
+	if ((err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE) || err == -ETIMEDOUT)
+		return UINT64_MAX;
+	if (err || npuplan_plan(graph, &options, &again, &error))
+		fail("cosma: %s", error.text);
+	if (plan->info.arena_size > budget)
+		fail("cosma: arena %" PRIu64 ", budget %" PRIu64, (uint64_t)plan->info.arena_size,
+		     budget);
+	write_plan(plan, &blobs[0], &sizes[0]);
+	write_plan(again, &blobs[1], &sizes[1]);
+	if (sizes[0] != sizes[1] || memcmp(blobs[0], blobs[1], sizes[0]))
+		fail("cosma: not the same bytes twice");
+	traffic = plan->info.spill_bytes + plan->info.fill_bytes;
+	if (traffic < plan->traffic_bound)
+		fail("cosma: %" PRIu64 " bytes move, the bound is %" PRIu64, traffic,
+		     plan->traffic_bound);
+	tally->moving += traffic > 0;
+	tally->cosma++;
+	free(blobs[0]);
+	free(blobs[1]);
+	npuplan_plan_free(plan);
+	npuplan_plan_free(again);
+	return traffic;
+}
+
+/*
+ * Parts of tensors, with holes: every plan passes the verifier, within the budget;
+ * below the least budget there is none.
+ */
+static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct tally *tally)
+{
+	struct npuplan_options options = { .planner = "cosma", .alignment = alignment };
+	struct npuplan_budgets budgets;
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
+
+	if (has_state(graph))
+		return;
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER ||
+		    (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && (graph_seed + t) % 2))
+			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
+	if (npuplan_budgets_find(graph, &options, &budgets, &error))
+		fail("cosma: %s", error.text);
+	cosma_traffic(graph, budgets.needed, alignment, tally);
+	cosma_traffic(graph, budgets.middle, alignment, tally);
+	cosma_traffic(graph, budgets.peak, alignment, tally);
+	options.arena_budget = budgets.needed - 1;
+	if (options.arena_budget &&
+	    (npuplan_plan(graph, &options, &plan, &error) != -ENOSPC ||
+	     error.status != NPUMEM_PLAN_INFEASIBLE || error.needed != budgets.needed))
+		fail("cosma: within %" PRIu64 " bytes: %s", options.arena_budget, error.text);
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		graph->tensors[t].flags &= ~NPUMEM_TENSOR_HOST;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20260404;
@@ -458,21 +541,23 @@ int main(int argc, char **argv)
 
 		random_state = graph_seed = seed + i;
 		graph = random_graph();
+		check_cosma(graph, 1u << graph_seed % 3, &tally);
 		for (uint32_t t = 0; t < graph->tensor_count && !draw(0, 2); t++) {
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FIXED;
 			graph->tensors[t].fixed_offset = 16 * draw(0, 10);
 		}
 		alignment = 1u << draw(0, 4);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
-			if (strncmp(name, "cosma", 5)) /* prop_cosma has these */
+			if (strncmp(name, "cosma", 5)) /* above, and in prop_cosma */
 				check_planner(graph, name, alignment, &results, &tally);
 		npuplan_graph_free(graph);
 	}
-	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused\n",
-	       tally.plans, tally.optimal, tally.refused, tally.caught);
+	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u spill or fill\n",
+	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.moving);
 	/* A draw that reaches nothing proves nothing. */
 	if (tally.plans < graphs ||
-	    (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught)))
+	    (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught ||
+			       tally.cosma < graphs / 4 || !tally.moving)))
 		fail("too few of some kind");
 	return 0;
 }

@@ -491,6 +491,7 @@ static int visit(struct exact *exact, uint32_t p)
 	uint64_t *masks;
 	int64_t slack = exact->level - exact->cost[p];
 	const struct dead *dead;
+	bool known;
 	int err;
 
 	if (p == exact->model->op_count)
@@ -514,9 +515,9 @@ static int visit(struct exact *exact, uint32_t p)
 	cosma_board_pack(&exact->board[p], &exact->fronts.front[front_id], masks);
 	dead = find_dead(exact, front_id, last, masks, words,
 			 hash_of(front_id, last, masks, words));
-	for (uint32_t i = 0; i < exact->board[p].ready_count; i++) {
-		if (dead->masks && dead->slack >= slack)
-			break;
+	/* Not looked at again: the table may grow, and so move, below. */
+	known = dead->masks && dead->slack >= slack;
+	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */
 		if (err || exact->found || exact->back < p || exact->solve->rank)
