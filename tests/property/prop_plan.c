@@ -459,7 +459,7 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
 	const struct npuplan_options options = {
 		.planner = "cosma",
 		.arena_budget = budget,
-		.work_limit = 10 * WORK_LIMIT,
+		.work_limit = WORK_LIMIT,
 		.alignment = alignment,
 	};
 	struct npuplan_plan *plan = NULL, *again = NULL;
