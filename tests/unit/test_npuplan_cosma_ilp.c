@@ -216,6 +216,35 @@ static void test_known_answers(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* What is outside takes no room and no columns, but keeps the operators in order. */
+static void test_external(void **state)
+{
+	struct npuplan_cosma_options options = { .budget = 6, .with_parameters = true };
+	struct npuplan_cosma_ilp_options divide = { .divide = 1 };
+	struct npuplan_graph *graph = npuplan_graph_new("external");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 40);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+	uint32_t own = build_tensor(graph, "own", NPUMEM_TENSOR_PARAMETER, 4);
+	uint32_t outside = build_tensor(graph, "outside", NPUMEM_TENSOR_PARAMETER, 50);
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "first", in, own, outside, a);
+	build_op(graph, "second", a, in, NPUMEM_NONE, out);
+	graph->tensors[a].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[outside].flags = NPUMEM_TENSOR_EXTERNAL;
+	for (int i = 0; i < 2; i++) {
+		if (ilp_plan(graph, &options, i ? &divide : NULL, &ilp_highs, &plan, NULL))
+			fail_msg("no plan");
+		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.spill + plan.fill, 0);
+		assert_int_equal(plan.residency_count, 3);
+		assert_int_equal(plan.top, 6);
+		npuplan_cosma_plan_free(&plan);
+	}
+	npuplan_graph_free(graph);
+}
+
 /* Sub-graphs of two operators: both have what crosses stored; one of it is taken back. */
 static void test_divide(void **state)
 {
@@ -289,6 +318,11 @@ static void test_known_answers(void **state)
 	no_solver();
 }
 
+static void test_external(void **state)
+{
+	no_solver();
+}
+
 static void test_divide(void **state)
 {
 	no_solver();
@@ -306,8 +340,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_file_of_peak),  cmocka_unit_test(test_file_of_traffic),
 		cmocka_unit_test(test_file_refused),  cmocka_unit_test(test_own_solver),
-		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_divide),
-		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_external),
+		cmocka_unit_test(test_divide),	      cmocka_unit_test(test_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,7 +202,8 @@ static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule
 
 	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
 		uint32_t t = op->inputs[k];
-		bool known = graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER;
+		bool known = graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER ||
+			     graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
 
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == t;

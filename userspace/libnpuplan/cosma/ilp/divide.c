@@ -82,6 +82,8 @@ static int part_stays(struct cosma_stays *stays, const struct ilp_encoding *enco
 	for (uint32_t a = own; a < encoding->tensor_count && !err; a++) {
 		uint32_t at = schedule->position[encoding->tensor[a].producer] + 1;
 
+		if (encoding->tensor[a].graph == NPUMEM_NONE)
+			continue;
 		if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
 			err = -ENOMEM;
 		else

@@ -26,8 +26,8 @@
 
 /**
  * struct ilp_tensor - what has columns
- * @x: of the model; NPUMEM_NONE: a parameter that only @producer uses
- * @graph: of the graph
+ * @x: of the model; NPUMEM_NONE: only @producer has it
+ * @graph: of the graph; NPUMEM_NONE: stands for outputs outside, and has no bytes
  * @producer: operator of the model; NPUMEM_NONE: comes from the host
  * @size: units
  * @step: units that one unit of column L is

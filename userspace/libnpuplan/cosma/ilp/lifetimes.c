@@ -17,7 +17,7 @@ static int64_t common(int64_t a, int64_t b)
 
 static int64_t alignment(const struct ilp_source *source, uint32_t t)
 {
-	int64_t own = source->graph->tensors[t].align;
+	int64_t own = t == NPUMEM_NONE ? 1 : source->graph->tensors[t].align;
 
 	return source->options->alignment > own ? source->options->alignment : own;
 }
@@ -60,7 +60,6 @@ static int find_range(struct ilp_encoding *encoding)
 	if (!encoding->early || !encoding->late || !encoding->output)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < n; v++) {
-		encoding->output[v] = model->outputs.item[model->outputs.first[v]];
 		encoding->early[v] = 1;
 		encoding->late[v] = n;
 	}
@@ -134,7 +133,8 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 
 	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
 		uint32_t t = op->inputs[k];
-		bool known = source->graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER;
+		bool known = source->graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER ||
+			     source->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
 
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == t;
@@ -154,6 +154,28 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 					 });
 	}
 	return err;
+}
+
+/*
+ * What tells when an operator runs: its first output. Where all of them are outside, one of
+ * no bytes takes their place.
+ */
+static int find_output(struct ilp_encoding *encoding, uint32_t v)
+{
+	const struct cosma_model *model = encoding->source.model;
+
+	encoding->output[v] = encoding->tensor_count;
+	if (model->outputs.first[v] == model->outputs.first[v + 1])
+		return add_tensor(encoding, (struct ilp_tensor){
+						    .x = NPUMEM_NONE,
+						    .graph = NPUMEM_NONE,
+						    .producer = v,
+						    .first = encoding->early[v],
+						    .created = encoding->late[v],
+						    .last = encoding->late[v],
+					    });
+	encoding->output[v] = model->outputs.item[model->outputs.first[v]];
+	return 0;
 }
 
 static void add_columns(struct ilp_encoding *encoding, uint32_t a)
@@ -209,6 +231,8 @@ int ilp_lifetimes(struct ilp_encoding *encoding)
 		err = add_own(encoding, x);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		err = add_parameters(encoding, v);
+	for (uint32_t v = 0; v < model->op_count && !err; v++)
+		err = find_output(encoding, v);
 	if (err)
 		return err;
 	find_unit(encoding);

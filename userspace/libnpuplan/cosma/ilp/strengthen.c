@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Rows that Eq. 1 to 7 imply for whole numbers: they take away no solution, but bound
- * the fractional ones by which a solver searches.
+ * the fractional ones by which a solver searches. Only what operators hand on outside the
+ * scratchpad is ordered by "before" alone.
  */
 #include "encode.h"
 
