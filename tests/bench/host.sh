@@ -72,6 +72,11 @@ bench_cosma=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_cosma
 if [ "$graphs" != "$top/tests/graphs" ]; then
 	echo "== cosma: networks designed by people, networks found by search, large ones"
 	"$bench_cosma" "$graphs"
+	echo "== cosma beside the paper's integer program on HiGHS, 20 seconds each at most"
+	"${bench_cosma}_ilp" "$graphs/resnet50.json" "$graphs/deeplabv3_resnet50.json" \
+		"$graphs/densenet121.json" "$graphs/transformer.json" \
+		"$graphs/darts_imagenet.fused.json"
+	"${bench_cosma}_ilp" -p "$graphs/resnet50.json"
 else
 	echo "WARNING: no shared graphs, so cosma is not measured" >&2
 fi
