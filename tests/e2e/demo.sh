@@ -35,6 +35,26 @@ trip() {
 	shown "$1, in 8 row bands: outputs equal" run_model "$1" 8 "$2"
 }
 
+# run_plan PLANNER GRAPH OPTION...: planned offline, verified by the driver, jobs run.
+run_plan() {
+	planner=$1 graph=$2
+	shift 2
+	npumemctl plan --planner "$planner" "$@" "$graph" -o plan.json >plan.out || return 1
+	npumemctl run -j --plan plan.json "$graph" >run.json && equal run.json || return 1
+	arena=$(field arena run.json) sum=$(field tensor_bytes run.json)
+	echo "$(field steps run.json) steps, verified in $(($(field verify_ns run.json) / 1000)) us;" \
+		"arena $arena bytes ($(mib "$arena")) of $sum ($(mib "$sum")); outputs equal"
+	[ "$(field planner run.json)" = "$planner" ]
+}
+
+spilled() {
+	run_plan cosma "$@" || return 1
+	echo "moved to host memory and back, counted by the driver as planned:" \
+		"$(counted load run.json) bytes by loads, $(counted spill run.json) by spills," \
+		"$(counted store run.json) by stores, $(counted fill run.json) by fills"
+	[ "$(counted load run.json)" -gt 0 ]
+}
+
 survives() {
 	rm -f plan.json
 	npumemctl run -j --repeat 4 -o plan.json "$MOBILENET" >run.json &
@@ -61,6 +81,12 @@ for model in "$MODELS"/*.tflite; do
 	[ -e "$model" ] || { say "(no TFLite model here: that part is left out)"; continue; }
 	trip "$(basename "$model" .tflite) (TFLite)" "$model"
 done
+
+title "rows of consecutive layers, one after the other"
+shown "MobileNetV2, tile-scheduled: outputs equal" run_plan tile-scheduled "$MOBILENET" --rows 1
+title "less arena than the tensors need: to host memory and back"
+shown "DenseNet-121, the least arena: outputs and traffic equal" \
+	spilled "$GRAPHS/densenet121.fused.json" --budget MR
 
 title "attack 1: a plan in which two tensors that are live together overlap"
 check "npumemctl plans MobileNetV2 offline" offline_blobs "$MOBILENET" 1

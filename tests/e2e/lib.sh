@@ -43,6 +43,12 @@ field() {
 	grep -o "\"$1\": *\"\{0,1\}[^,\"}]*" "$2" | head -n 1 | sed 's/^[^:]*: *"\{0,1\}//'
 }
 
+# counted KIND FILE: bytes of transfers of that kind that the driver has counted.
+counted() {
+	grep -o '"moved": *{[^}]*}' "$2" >moved.json
+	field "$1" moved.json
+}
+
 # fails CODE WORDS COMMAND...: it exits with that code and says these words.
 fails() {
 	code=$1 words=$2
