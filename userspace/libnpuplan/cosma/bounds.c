@@ -75,6 +75,8 @@ void cosma_bounds_fini(struct cosma_bounds *bounds)
 
 	for (uint32_t i = 0; i < bounds->critical_count; i++) {
 		free(bounds->critical[i].member);
+		free(bounds->critical[i].first);
+		free(bounds->critical[i].bytes);
 		free(bounds->critical[i].unit);
 	}
 	free(bounds->critical);
@@ -135,7 +137,7 @@ static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critic
 
 	for (uint32_t k = 0; k < critical->member_count; k++)
 		cover[k] = (struct cosma_cover_item){
-			.size = model->size[critical->member[k]],
+			.size = critical->bytes[k],
 			.unit = critical->unit[k],
 		};
 	critical->grouped =
@@ -144,7 +146,7 @@ static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critic
 		uint32_t x = critical->member[k];
 
 		cover[k] = (struct cosma_cover_item){
-			.size = model->size[x],
+			.size = critical->bytes[k],
 			.unit = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT) ? 1 : 2,
 		};
 	}
@@ -161,6 +163,8 @@ int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *mod
 	bounds->budget = budget;
 	err = cosma_critical_find(bounds);
 	err = err ? err : cosma_critical_group(bounds);
+	err = err ? err : cosma_critical_defer(bounds);
+	err = err ? err : cosma_critical_charge(bounds);
 	err = err ? err : scratch_init(bounds);
 	for (uint32_t i = 0; i < bounds->critical_count && !err; i++)
 		ask_early(bounds, &bounds->critical[i]);
@@ -184,6 +188,13 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_fro
 	return false;
 }
 
+/* Whether a deferred member's user has run. */
+static bool is_used(const struct cosma_front *front, const struct cosma_critical *critical,
+		    uint32_t k)
+{
+	return critical->first[k] != NPUMEM_NONE && cosma_bit(front->executed, critical->first[k]);
+}
+
 static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct front_item item)
 {
 	if (npuplan_grow(&scratch->item, *count, sizeof(*scratch->item)))
@@ -192,24 +203,31 @@ static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct front
 	return 0;
 }
 
+/* @gone: out: bytes that nobody has to keep any more */
 static int list_items(struct cosma_bounds *bounds, const struct cosma_front *front,
-		      const struct cosma_critical *critical, uint32_t *count)
+		      const struct cosma_critical *critical, uint32_t *count, int64_t *gone)
 {
 	const struct cosma_model *model = bounds->model;
 	struct cosma_scratch *scratch = bounds->scratch;
 	uint32_t number = (uint32_t)(critical - bounds->critical);
 	int err = 0;
 
+	*gone = 0;
 	for (uint32_t k = 0; k < critical->member_count && !err; k++) {
 		uint32_t x = critical->member[k], at = scratch->at[x];
 		struct front_item item = {
-			.size = model->size[x],
+			.size = critical->bytes[k],
 			.at = at,
 			.unit = critical->unit[k],
 			.kind = UNPRODUCED,
 			.has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT),
 		};
 
+		/* What was made of it is an adder now. */
+		if (is_used(front, critical, k)) {
+			*gone += critical->bytes[k];
+			continue;
+		}
 		if (at != NPUMEM_NONE)
 			item.kind = is_returning(model, front, x, critical->op) ? RETURNING :
 										  RESTING;
@@ -302,9 +320,12 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 		const struct cosma_critical *critical = &bounds->critical[i];
 		uint32_t group = critical->group;
 		struct front_critical entry = { critical->excess, group, items, items };
+		int64_t gone;
 
 		if (cosma_bit(front->executed, critical->op))
 			continue;
+		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
+			scratch->touched[i] = is_used(front, critical, k);
 		if (!scratch->touched[i]) {
 			if (critical->alone > made.alone)
 				made.alone = critical->alone;
@@ -312,7 +333,8 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 				scratch->floor[group] = critical->grouped;
 			continue;
 		}
-		err = list_items(bounds, front, critical, &items);
+		err = list_items(bounds, front, critical, &items, &gone);
+		entry.excess -= gone;
 		entry.end = items;
 		scratch->critical[made.critical_count++] = entry;
 		if (group != NPUMEM_NONE && !scratch->spoken[group]) {

@@ -28,7 +28,9 @@
  * struct cosma_critical - operator over which bytes must be away
  * @excess: need, plus sizes of @member, less the budget; may be negative: only
  *	what a state adds makes it critical
- * @member: tensors that every order keeps over it
+ * @member: tensors that every order keeps over it, or in their place something that
+ *	is made of them: @bytes of each at least, until operator @first uses the
+ *	tensor (deferred.c); all bytes, and NPUMEM_NONE, if it is the tensor itself
  * @unit: price per byte of each, in its group: 1, or 2 with the first spill
  * @group: NPUMEM_NONE if it is in none
  * @alone, @grouped: what it asks for while none of its members is produced: by
@@ -39,6 +41,8 @@ struct cosma_critical {
 	uint32_t group;
 	uint32_t member_count;
 	uint32_t *member;
+	uint32_t *first;
+	int64_t *bytes;
 	uint8_t *unit;
 	int64_t excess;
 	int64_t alone;

@@ -106,6 +106,8 @@ static int keep(struct finding *finding, uint32_t v, int64_t excess)
 		.op = v,
 		.group = NPUMEM_NONE,
 		.member = malloc(room * sizeof(*critical->member)),
+		.first = malloc(room * sizeof(*critical->first)),
+		.bytes = malloc(room * sizeof(*critical->bytes)),
 		.unit = calloc(room, sizeof(*critical->unit)),
 		.excess = excess,
 	};
@@ -169,6 +171,8 @@ static int list_pairs(struct finding *finding)
 					finding->number[w * 64 + (uint32_t)__builtin_ctzll(member)];
 				struct cosma_critical *critical = &bounds->critical[i];
 
+				critical->first[critical->member_count] = NPUMEM_NONE;
+				critical->bytes[critical->member_count] = model->size[x];
 				critical->member[critical->member_count++] = x;
 				err = append(&bounds->of_member, &members, i);
 			}

@@ -335,23 +335,33 @@ static int try_schedule(struct exact *exact)
 
 static int visit(struct exact *exact, uint32_t p);
 
-/* Tensors that the operator before touched and that are on chip. */
+static void add_freed(struct exact *exact, uint32_t x, uint32_t *freed, uint32_t *count)
+{
+	if (*count < MAX_FREED)
+		freed[(*count)++] = x;
+	else
+		exact->complete = false;
+}
+
+/* Tensors that the operator before touched, or that are there at the start: on chip. */
 static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
 {
 	const struct cosma_model *model = exact->model;
 	const struct cosma_board *board = &exact->board[p];
 	uint32_t count = 0, v;
 
-	v = p ? exact->schedule.order[p - 1] : 0;
-	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		if (!cosma_bit(board->on, x) ||
-		    (p && model->producer[x] != v && !cosma_listed(&model->inputs, v, x)))
-			continue;
-		if (count < MAX_FREED)
-			freed[count++] = x;
-		else
-			exact->complete = false;
-	}
+	for (uint32_t x = 0; x < model->tensor_count && !p; x++)
+		if (cosma_bit(board->on, x))
+			add_freed(exact, x, freed, &count);
+	if (!p)
+		return count;
+	v = exact->schedule.order[p - 1];
+	for
+		cosma_each(k, model->inputs, v) if (cosma_bit(board->on, model->inputs.item[k]))
+			add_freed(exact, model->inputs.item[k], freed, &count);
+	for
+		cosma_each(k, model->outputs, v) if (cosma_bit(board->on, model->outputs.item[k]))
+			add_freed(exact, model->outputs.item[k], freed, &count);
 	return count;
 }
 

@@ -95,13 +95,16 @@ static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const uint32_t
 }
 
 /* Each tensor's first spill goes to the group that has the first of its operators. */
-static int charge(struct cosma_bounds *bounds)
+int cosma_critical_charge(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
 	uint32_t *owner = malloc((model->tensor_count + 1) * sizeof(*owner));
 
-	if (!owner)
+	bounds->charged = calloc((size_t)model->tensor_count + 1, sizeof(*bounds->charged));
+	if (!owner || !bounds->charged) {
+		free(owner);
 		return -ENOMEM;
+	}
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		owner[x] = NPUMEM_NONE;
 	for (uint32_t i = 0; i < bounds->critical_count; i++) {
@@ -111,6 +114,9 @@ static int charge(struct cosma_bounds *bounds)
 			uint32_t x = critical->member[k];
 			bool has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
 
+			/* A deferred one may say that it must not. */
+			if (critical->first[k] != NPUMEM_NONE && critical->unit[k] == 1)
+				has_copy = true;
 			critical->unit[k] = 1;
 			if (critical->group == NPUMEM_NONE)
 				continue;
@@ -130,11 +136,8 @@ int cosma_critical_group(struct cosma_bounds *bounds)
 	uint32_t count = 0, *order = by_excess(bounds, &count);
 	uint64_t limit = bounds->work + MAX_WORK;
 
-	bounds->charged = calloc((size_t)bounds->model->tensor_count + 1, sizeof(*bounds->charged));
-	if (!order || !bounds->charged) {
-		free(order);
+	if (!order)
 		return -ENOMEM;
-	}
 	for (uint32_t n = 0; n < count && bounds->work < limit; n++) {
 		int64_t group = group_for(bounds, order[n], order, n);
 
@@ -144,5 +147,5 @@ int cosma_critical_group(struct cosma_bounds *bounds)
 									  (uint32_t)group;
 	}
 	free(order);
-	return charge(bounds);
+	return 0;
 }
