@@ -11,6 +11,9 @@ static const struct tilesched_way ways[] = {
 	{ TILESCHED_DEMAND, 16 },
 };
 
+/* Of looking for ever lower peaks; beyond, they are as far apart as one of so many parts. */
+#define MANY_ROUNDS 256
+
 /**
  * struct maker - the table in the making
  * @layers: per operator, its peak in layer order
@@ -228,28 +231,51 @@ void tilesched_path_fini(struct tilesched_path *path)
 	*path = (struct tilesched_path){ 0 };
 }
 
+/* Least peak of all paths. -ENOMEM. */
+static int least_peak(const struct tilesched_table *table, uint64_t *peak)
+{
+	uint64_t *best = calloc((size_t)table->op_count + 1, sizeof(*best));
+
+	if (!best)
+		return -ENOMEM;
+	for (uint32_t e = 1; e <= table->op_count; e++) {
+		best[e] = UINT64_MAX;
+		for (uint32_t i = 0; i < table->count[e]; i++) {
+			const struct tilesched_segment *s = &table->at[e][i];
+			uint64_t to = best[s->begin];
+
+			if (s->cost.peak > to)
+				to = s->cost.peak;
+			if (to < best[e])
+				best[e] = to;
+		}
+	}
+	*peak = best[table->op_count];
+	free(best);
+	return 0;
+}
+
 int tilesched_front(const struct tilesched_table *table, struct tilesched_cost **costs,
 		    uint32_t *count)
 {
 	struct tilesched_cost *list = NULL, swap;
-	uint64_t limit = UINT64_MAX;
+	uint64_t limit = UINT64_MAX, least;
 	uint32_t n = 0;
+	int err = least_peak(table, &least);
 
+	if (err)
+		return err;
 	/* From the least traffic down to the least peak. */
-	for (;;) {
+	for (uint32_t round = 0;; round++) {
 		struct node *nodes = find_nodes(table, limit);
 		struct tilesched_cost cost;
-		bool found;
 
 		if (!nodes) {
 			free(list);
 			return -ENOMEM;
 		}
 		cost = nodes[table->op_count].cost;
-		found = nodes[table->op_count].segments;
 		free(nodes);
-		if (!found)
-			break;
 		/* No more traffic, and a lower peak: the point before it was none. */
 		if (n && tilesched_traffic(&list[n - 1]) >= tilesched_traffic(&cost))
 			n--;
@@ -258,9 +284,13 @@ int tilesched_front(const struct tilesched_table *table, struct tilesched_cost *
 			return -ENOMEM;
 		}
 		list[n++] = cost;
-		if (!cost.peak)
+		if (cost.peak <= least)
 			break;
 		limit = cost.peak - 1;
+		if (round >= MANY_ROUNDS)
+			limit -= limit / MANY_ROUNDS;
+		if (limit < least)
+			limit = least;
 	}
 	for (uint32_t i = 0; i < n / 2; i++) {
 		swap = list[i];

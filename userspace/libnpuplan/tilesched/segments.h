@@ -24,7 +24,8 @@ struct tilesched_segment {
  * For each @begin and end none that another one beats in peak and traffic. Single
  * operators are always there.
  *
- * @first: those with end e are at[e][0 .. count[e])
+ * @at: those with end e are at[e][0 .. count[e]), by begin in the order they were played
+ * @work: units and needs looked at
  * @left_out: not all segments were looked at: the limit of work, or the caller's
  */
 struct tilesched_table {
@@ -68,6 +69,7 @@ void tilesched_path_fini(struct tilesched_path *path);
 /** tilesched_front() - all paths that no other beats in both peak and traffic
  * @costs: out: from the least peak on, malloc'ed
  *
+ * Where there are hundreds, some may be left out, but not the first and the last.
  * -ENOMEM.
  */
 int tilesched_front(const struct tilesched_table *table, struct tilesched_cost **costs,

@@ -49,9 +49,14 @@ struct tilesched_cost {
  * struct tilesched_sim - state of the memory
  * @left: per unit, steps that have yet to read it
  * @live: bytes
+ * @entry: bytes that are there at first, those included that nobody reads
  * @next: operator; all before it are done, none from it on is begun
  * @done: per operator, steps that are done
- * @order: steps of the segment, as they were run
+ * @order: steps of the segment, as they were run; @order_count of them
+ * @consumer_start, @consumers: operators that need operator o are
+ *	consumers[consumer_start[o] .. consumer_start[o + 1])
+ * @ready: of eager order, a bit an operator
+ * @stack: of order by demand
  * @resident: bytes of weights that stay on chip while a segment runs
  * @work: units and needs looked at
  */

@@ -255,6 +255,31 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 
 /* ------------------------------------------------------------------------------ front */
 
+static struct npuplan_front *make_front(const struct run *run)
+{
+	struct npuplan_front *front = calloc(1, sizeof(*front));
+
+	if (!front)
+		return NULL;
+	front->points = calloc((size_t)run->front_count + 1, sizeof(*front->points));
+	if (!front->points) {
+		free(front);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < run->front_count; i++)
+		front->points[i] = (struct npuplan_schedule_point){
+			.peak = run->front[i].peak,
+			.weights = run->front[i].weights,
+			.halos = run->front[i].halos,
+		};
+	front->count = run->front_count;
+	front->all_weights = run->model.all_weights;
+	front->all_reads = run->model.all_reads;
+	front->work = run->table.work;
+	front->left_out = run->table.left_out;
+	return front;
+}
+
 int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
 		       struct npuplan_front **out, struct npuplan_error *error)
 {
@@ -265,7 +290,6 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 		.started = npuplan_now(),
 	};
 	struct npuplan_checked checked;
-	struct npuplan_front *front = NULL;
 	struct run run = { 0 };
 	int err;
 
@@ -279,27 +303,9 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 		return err;
 	err = start(&run, &problem, checked.cells, error);
 	if (!err) {
-		front = calloc(1, sizeof(*front));
-		if (front)
-			front->points = calloc((size_t)run.front_count + 1, sizeof(*front->points));
-		if (!front || !front->points) {
+		*out = make_front(&run);
+		if (!*out)
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
-			npuplan_front_free(front);
-		}
-	}
-	if (!err) {
-		for (uint32_t i = 0; i < run.front_count; i++)
-			front->points[i] = (struct npuplan_schedule_point){
-				.peak = run.front[i].peak,
-				.weights = run.front[i].weights,
-				.halos = run.front[i].halos,
-			};
-		front->count = run.front_count;
-		front->all_weights = run.model.all_weights;
-		front->all_reads = run.model.all_reads;
-		front->work = run.table.work;
-		front->left_out = run.table.left_out;
-		*out = front;
 	}
 	finish(&run);
 	npuplan_checked_fini(&checked);

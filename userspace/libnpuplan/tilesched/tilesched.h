@@ -39,7 +39,7 @@ struct tilesched_schedule {
 
 /**
  * struct tilesched_item - what is placed at one address
- * @first_unit: in order[]; @unit_count of them
+ * @first_unit: in placing->units[]; @unit_count of them
  * @ring: slots, each of as many bytes as the first unit; 0: no ring
  * @first_chunk: of a single unit: its chunks from there on,
  * @run, @runs: so many equally far apart, and so often again, packed

@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_tilesched.sh - npumemctl plan --planner tile-scheduled: one row a tile
+# by itself, the list of orders, and plans picked from it.
+#
+# usage: test_npumemctl_tilesched.sh NPUMEMCTL GRAPHS
+#
+# TAP. GRAPHS: tests/graphs.
+set -uo pipefail
+
+ctl=$(realpath "$1") model=$(realpath "$2")/fsrcnn_s_x2_512.fused.json
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+cd "$tmp" || exit 1
+
+# check NAME COMMAND...: one test
+check() {
+	local name=$1
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' "$tmp/log"
+		failed=$((failed + 1))
+	fi
+}
+
+# usage TEXT COMMAND...: exit status 2, TEXT the first line of standard error
+usage() {
+	local text=$1 got err
+	shift
+	err=$("$@" 2>&1 >/dev/null | head -n 1)
+	got=${PIPESTATUS[0]}
+	"$@" >/dev/null 2>&1
+	got=$?
+	[ $got = 2 ] && [ "$err" = "npumemctl plan: $text" ] && return
+	echo "status $got; standard error: $err"
+	return 1
+}
+
+plan() { "$ctl" plan --planner tile-scheduled --external-io "$@" "$model"; }
+# value NAME FILE: of a flat field of a JSON object
+value() { sed -n "s/.*\"$1\":\([0-9.]*\).*/\1/p" "$2" | head -n 1; }
+
+# 512 rows in each of four layers and 1024 in the last, whose tiles are its rows'.
+one_row() {
+	plan -j -o plan.json >summary.json || return 1
+	[ "$(value steps summary.json)" = 3072 ] && [ "$(value arena summary.json)" -le 90112 ] &&
+		"$ctl" verify "$model" plan.json && "$ctl" show --graph "$model" plan.json >show.txt &&
+		grep -q '"rows":\[1,0\]\|"rows":1\|"rows": 1' plan.json
+}
+
+same_as_rows() {
+	plan -o a.json >/dev/null && plan --rows 1 -o b.json >/dev/null && cmp a.json b.json
+}
+
+rings() {
+	plan --engine rings -j -o rings.json >summary.json || return 1
+	[ "$(value placements summary.json)" = 4 ] && grep -q '"ring"' rings.json &&
+		"$ctl" verify "$model" rings.json
+}
+
+pareto() {
+	plan --pareto -j >pareto.json && plan --pareto >pareto.txt || return 1
+	grep -q '"complete":true' pareto.json && grep -q '"weight_factor":1' pareto.json || return 1
+	[ "$(grep -c '' pareto.txt)" -ge 8 ] && grep -q '^ *peak  weights fetched' pareto.txt
+}
+
+# A whole tensor's room: no halo is read twice.
+budget() {
+	plan --arena-budget 9MiB -j >summary.json || return 1
+	[ "$(value halo_bytes summary.json)" = 0 ]
+}
+
+too_small() {
+	local err
+	err=$(plan --arena-budget 80KiB 2>&1 >/dev/null) && return 1
+	echo "$err"
+	[[ $err == "npumemctl: $model: needs "*" bytes, budget 81920, lower bound "*"; that is the order of tiles with the lowest peak" ]]
+}
+
+need='--pareto, --traffic-factor and --weights-on-chip need --planner tile-scheduled'
+check "one row a tile where nothing else is said; verified, drawn" one_row
+check "--rows 1 is that" same_as_rows
+check "--engine rings: a placement a tensor" rings
+check "--pareto, as text and as JSON" pareto
+check "--arena-budget takes the least traffic that fits" budget
+check "--arena-budget below the lowest peak" too_small
+check "--traffic-factor 1" plan --traffic-factor 1
+check "--pareto of another planner" usage "$need" "$ctl" plan --pareto "$model"
+check "--traffic-factor of another planner" usage "$need" "$ctl" plan --traffic-factor 2 "$model"
+check "--weights-on-chip of another planner" \
+	usage "$need" "$ctl" plan --weights-on-chip 1KiB --planner taa "$model"
+check "--pareto with -o" usage "--pareto makes no plan to write" plan --pareto -o x.json
+check "--traffic-factor below 1" \
+	usage "--traffic-factor: '0.5' is not a factor from 1 to 1000000" plan --traffic-factor 0.5
+check "--emit-tflite" usage \
+	"--emit-tflite: TensorFlow Lite Micro keeps the order of operators, --planner tile-scheduled does not" \
+	plan --emit-tflite x.tflite
+echo "1..$count"
+[ $failed = 0 ]
