@@ -485,6 +485,24 @@ static void test_bad_graphs(void **state)
 	npuplan_graph_free(graph);
 }
 
+static void test_too_many_steps(void **state)
+{
+	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
+	struct npuplan_graph *graph = npuplan_graph_new("long");
+	uint32_t last = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+
+	for (uint32_t i = 0; i < 65537; i++) {
+		uint32_t next = build_tensor(
+			graph, "", i < 65536 ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT,
+			4);
+
+		build_step(graph, 0, last, NPUMEM_NONE, next);
+		last = next;
+	}
+	refused(graph, &options, -E2BIG, "graph long has 65537 steps, cosma plans at most 65536");
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -503,6 +521,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_bad_options),
 		cmocka_unit_test(test_bad_graphs),
+		cmocka_unit_test(test_too_many_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Relations of steps are matrices of bits: beyond this they need too much memory. */
+#define MAX_STEPS (1u << 16)
+
 /**
  * struct reading - the units in the making
  * @align: per tensor, that of its aliases included
@@ -26,6 +29,10 @@ static int check_tensors(const struct reading *reading)
 	if (graph->edge_count || graph->block_count != 1)
 		return npuplan_fail(reading->error, -EOPNOTSUPP,
 				    "graph %s: cosma plans no loops and branches", graph->name);
+	if (graph->step_count > MAX_STEPS)
+		return npuplan_fail(reading->error, -E2BIG,
+				    "graph %s has %u steps, cosma plans at most %u", graph->name,
+				    graph->step_count, MAX_STEPS);
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
 		bool fixed = tensor->flags & NPUMEM_TENSOR_FIXED;
@@ -249,7 +256,9 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	if (!err)
 		return 0;
 	cosma_units_fini(units);
-	return err == -EOPNOTSUPP ? err : npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	return err == -EOPNOTSUPP || err == -E2BIG ?
+		       err :
+		       npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }
 
 void cosma_units_fini(struct cosma_units *units)

@@ -56,7 +56,7 @@ struct cosma_units {
  * EXTERNAL tensors take no room and are not moved, but keep the steps in order.
  * -EOPNOTSUPP, naming the tensor or step: loops and branches, fixed offsets, state,
  * updates in place, parameters on chip without a copy in host memory, an input on
- * chip that is an output, too.
+ * chip that is an output, too. -E2BIG: more than 2^16 steps.
  */
 int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
 		     const struct npuv_graph *cells, uint32_t alignment,
