@@ -243,6 +243,9 @@ static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_opt
 	/* Inputs on chip have no copy in host memory there: another problem. */
 	if (options.inputs_resident && !options.inputs_flagged)
 		return;
+	/* A planner without a budget takes what it needs. */
+	if (!options.budget)
+		return;
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))

@@ -233,6 +233,54 @@ static int collect(void *context, const uint32_t *tensors, uint32_t count, int64
 	return 0;
 }
 
+/*
+ * m -> s -> z; (s, z) -> big; (big, s) -> t; m -> kv; (t, kv, z) -> out. While t is
+ * made z is there or away, and so is m, or kv if that has been made early: 4 bytes.
+ */
+static void test_deferred(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("decoder");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t m = build_tensor(graph, "m", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t big = build_tensor(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 10);
+	uint32_t t = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 2);
+	uint32_t kv = build_tensor(graph, "kv", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	struct cosma_bounds bounds;
+	struct cosma_fronts fronts;
+	struct cosma_board board;
+	struct cosma_model model;
+
+	build_op(graph, "m", in, NPUMEM_NONE, NPUMEM_NONE, m);
+	build_op(graph, "s", m, NPUMEM_NONE, NPUMEM_NONE, s);
+	build_op(graph, "z", s, NPUMEM_NONE, NPUMEM_NONE, z);
+	build_op(graph, "big", s, z, NPUMEM_NONE, big);
+	build_op(graph, "t", big, s, NPUMEM_NONE, t);
+	build_op(graph, "kv", m, NPUMEM_NONE, NPUMEM_NONE, kv);
+	build_op(graph, "out", t, kv, z, build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1));
+	model_of(&model, graph);
+	assert_int_equal(cosma_bounds_init(&bounds, &model, 14), 0);
+	assert_int_equal(cosma_fronts_init(&fronts, &model), 0);
+	assert_int_equal(cosma_board_init(&board, &model), 0);
+	cosma_board_start(&board);
+	/* t takes 14 bytes: z is away, and m or kv, and each is spilled and filled. */
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	for (uint32_t v = 0; v < 3; v++)
+		cosma_board_run(&board, v);
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	cosma_board_run(&board, 5);
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	/* Once kv is away only z is left to pay for. */
+	cosma_board_evict(&board, 6);
+	assert_int_equal(bound_of(&bounds, &fronts, &board), 4);
+	cosma_board_fini(&board);
+	cosma_fronts_fini(&fronts);
+	cosma_bounds_fini(&bounds);
+	cosma_model_fini(&model);
+	npuplan_graph_free(graph);
+}
+
 static void test_evict(void **state)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("evict");
@@ -564,7 +612,7 @@ int main(void)
 		cmocka_unit_test(test_nogoods),	   cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_closure),	   cmocka_unit_test(test_follower),
 		cmocka_unit_test(test_closing),	   cmocka_unit_test(test_grid),
-		cmocka_unit_test(test_grid_cells),
+		cmocka_unit_test(test_grid_cells), cmocka_unit_test(test_deferred),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
