@@ -13,6 +13,7 @@
 
 SQUEEZENET=$GRAPHS/squeezenet1_1.fused.json
 FSRCNN=$GRAPHS/fsrcnn_s_x2_512.fused.json
+FSRCNN_X2=$GRAPHS/fsrcnn_x2_512.fused.json
 
 # planned PLANNER GRAPH OPTION...: verified here and by the driver, run, equal.
 planned() {
@@ -28,10 +29,12 @@ planned() {
 
 tiled() { planned taa "$1" --bands "$2"; }
 
-# scheduled GRAPH BYTES: a row at a time, in an arena of at most so many bytes.
+# scheduled GRAPH BYTES [OPTION...]: a row at a time, in an arena of at most so many bytes.
 scheduled() {
-	planned tile-scheduled "$1" --rows 1 || return 1
-	[ "$(field arena run.json)" -le "$2" ]
+	graph=$1 bytes=$2
+	shift 2
+	planned tile-scheduled "$graph" --rows 1 "$@" || return 1
+	[ "$(field arena run.json)" -le "$bytes" ]
 }
 
 # chain CONVOLUTIONS ROWS: 3 x 3 on images of 16 columns and 4 channels.
@@ -65,4 +68,8 @@ shown "FSRCNN-s in one-row bands: outputs equal" tiled "$FSRCNN" 512
 shown "32768 steps, 65536 tiles: verified, enforced, outputs equal" many_tiles
 shown "FSRCNN-s, tile-scheduled: outputs equal" scheduled "$FSRCNN" 1131520
 shown "MobileNetV2, tile-scheduled: outputs equal" scheduled "$MOBILENET" 185248
+shown "FSRCNN, tile-scheduled, input and output bound: 194 KiB, outputs equal" \
+	scheduled "$FSRCNN_X2" 198656 --external-io
+shown "MobileNetV2, tile-scheduled, input and output bound: 105 KiB, outputs equal" \
+	scheduled "$MOBILENET" 107520 --external-io
 finish
