@@ -69,7 +69,7 @@ static void test_other_version(void **state)
 
 	fake.handler = older_driver;
 	assert_error(npumem_device_open("/dev/null", &device, &error), -EPROTONOSUPPORT,
-		     "the driver speaks version 2.0 of its interface, this library 1.1; install "
+		     "the driver speaks version 2.0 of its interface, this library 1.2; install "
 		     "the library that comes with the driver");
 }
 
