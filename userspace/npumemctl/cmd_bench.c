@@ -38,7 +38,7 @@ static const struct argp_option options[] = {
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Take the best packing found within SECONDS of each FILE", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
-	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
+	  "Take the best packing found within UNITS of work: repeatable, unlike a deadline", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
 };

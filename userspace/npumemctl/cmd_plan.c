@@ -68,7 +68,9 @@ static const struct argp_option options[] = {
 	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
 	{ "engine", OPTION_ENGINE, "NAME", 0,
 	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
-	  "\"ilp\" (the paper's integer program), \"belady\" and \"greedy\"; these are planners by the name of both: \"taa-paper\"",
+	  "\"ilp\" (the paper's integer program, if built with HiGHS), \"belady\" and \"greedy\", "
+	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
+	  "\"taa-paper\"",
 	  0 },
 	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
@@ -85,14 +87,15 @@ static const struct argp_option options[] = {
 	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
 	  "\"mpmf\", of least peak footprint",
 	  0 },
-	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, NULL, 0, "The same as --schedule default", 0 },
+	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, NULL, 0,
+	  "Take the graph's order of the steps: --schedule default", 0 },
 	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
-	  "The same, but after so many units of work: repeatable, unlike a deadline", 0 },
+	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline", 0 },
 	{ "memory", OPTION_MEMORY, "BYTES", 0,
-	  "The same, when the search holds so many bytes; planner cosma only", 0 },
+	  "Stop improving the plan when the search holds so many bytes; planner cosma only", 0 },
 	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
 	  "Planner cosma: run operators again (N at most) where that saves traffic", 0 },
 	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
@@ -117,7 +120,9 @@ static const struct argp_option options[] = {
 	  "for more tensors",
 	  0 },
 	{ "external-io", OPTION_EXTERNAL_IO, NULL, 0,
-	  "The same of all inputs and outputs of the model", 0 },
+	  "Leave all inputs and outputs of the model out of the arena: buffers are bound at run "
+	  "time",
+	  0 },
 	{ "fix", OPTION_FIX, "NAME=OFFSET", 0, "Place this tensor at this offset of the arena", 0 },
 	{ "report", OPTION_REPORT, NULL, 0,
 	  "Say what each tensor of the peak would save if it were external", 0 },
