@@ -284,9 +284,11 @@ static bool same_clones(const struct npuplan_tiling *a, const struct npuplan_til
 	for (uint32_t i = 0; i < a->clone_count; i++) {
 		const struct npuplan_clone *x = &a->clones[i], *y = &b->clones[i];
 
-		if (x->op != y->op || x->reader_count != y->reader_count ||
-		    memcmp(x->readers, y->readers, x->reader_count * sizeof(*x->readers)) != 0)
+		if (x->op != y->op || x->reader_count != y->reader_count)
 			return false;
+		for (uint32_t k = 0; k < x->reader_count; k++)
+			if (x->readers[k] != y->readers[k])
+				return false;
 	}
 	return true;
 }

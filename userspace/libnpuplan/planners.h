@@ -55,11 +55,11 @@ struct npuplan_packing {
  */
 struct npuplan_planner {
 	const char *name;
-	int argument;
 	int (*pack)(const struct npuplan_problem *problem, int argument,
 		    struct npuplan_packing *packing, struct npuplan_error *error);
 	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
+	int argument;
 	bool moves;
 };
 
