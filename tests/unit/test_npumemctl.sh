@@ -133,10 +133,41 @@ check 'plan --work 0' usage_says \
 	"npumemctl plan: --work: '0' is not a number from 1 to 18446744073709551614" \
 	"$ctl" plan --work 0 "$net"
 
-check 'budget too small' says 1 \
+check 'budget too small' says 3 \
 	"npumemctl: $net: needs 1.4 MiB, budget 1.0 MiB, lower bound 1.4 MiB, peak at step 4: \
 features.2.conv.0.0.conv2d + features.2.conv.1.0.conv2d; no plan in this order fits" \
 	"$ctl" plan --arena-budget 1MiB "$net"
+# no_plan STATUS PLANNER ARENA_BUDGET JSON GRAPH: standard output is JSON, nothing is written
+no_plan() {
+	local got
+	rm -f none.json
+	"$ctl" plan -j --planner "$2" --arena-budget "$3" "$5" -o none.json >out 2>err
+	got=$?
+	cat out err
+	[ $got = "$1" ] && [ "$(cat out)" = "$4" ] && [ ! -e none.json ]
+}
+for planner in auto greedy exact taa shared-objects; do
+	check "budget below the lower bound: $planner" no_plan 3 $planner 64KiB \
+		'{"graph":"mobilenet_v2.fused","planner":"'$planner'","status":"infeasible","budget":65536,"needed":1505280,"needed_by":{"op":4,"name":"features.2.conv.1.0"}}' \
+		"$net"
+done
+check 'budget below what loops need' no_plan 3 auto 1 \
+	'{"graph":"loop_conv","planner":"auto","status":"infeasible","budget":1,"needed":800,"needed_by":null}' \
+	"$graphs/loop_conv.json"
+# y (6 MiB) is above x (4 MiB), where z (8 MiB) then does not fit: 14 MiB and a byte live.
+cat >gap.json <<'JSON'
+{"name": "gap", "tensors": [
+ {"id": 0, "name": "x", "shape": [], "bytes": 4194304, "kind": "input"},
+ {"id": 1, "name": "y", "shape": [], "bytes": 6291456, "kind": "input"},
+ {"id": 2, "name": "s", "shape": [], "bytes": 1, "kind": "activation"},
+ {"id": 3, "name": "z", "shape": [], "bytes": 8388608, "kind": "activation"},
+ {"id": 4, "name": "o", "shape": [], "bytes": 1, "kind": "output"}],
+"ops": [{"id": 0, "name": "f", "type": "f", "inputs": [0], "outputs": [2]},
+ {"id": 1, "name": "g", "type": "f", "inputs": [1, 2], "outputs": [3]},
+ {"id": 2, "name": "h", "type": "f", "inputs": [3], "outputs": [4]}]}
+JSON
+check 'budget above the lower bound: not found is not proved' no_plan 4 greedy-start 17MiB \
+	'{"graph":"gap","planner":"greedy-start","status":"unknown","budget":17825792}' gap.json
 check 'no such file' says 1 'npumemctl: missing.json: No such file or directory' \
 	"$ctl" plan missing.json
 echo hello >text

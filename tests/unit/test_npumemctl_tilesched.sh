@@ -78,10 +78,31 @@ budget() {
 
 too_small() {
 	local err
-	err=$(plan --arena-budget 80KiB 2>&1 >/dev/null) && return 1
+	err=$(plan --arena-budget 80KiB -j 2>&1 >summary.json)
+	[ $? = 4 ] || return 1
 	echo "$err"
+	[ "$(cat summary.json)" = '{"graph":"fsrcnn_s_x2_512.fused","planner":"tile-scheduled","status":"unknown","budget":81920}' ] || return 1
 	[[ $err == "npumemctl: $model: needs "*" bytes, budget 81920, lower bound "*"; that is the order of tiles with the lowest peak" ]]
 }
+
+# fails TEXT COMMAND...: exit status 1, TEXT all of standard error
+fails() {
+	local text=$1 got err
+	shift
+	err=$("$@" 2>&1 >/dev/null)
+	got=$?
+	[ $got = 1 ] && [ "$err" = "npumemctl: $model: $text" ] && return
+	echo "status $got; standard error: $err"
+	return 1
+}
+
+own='chooses the order of the steps itself; cosma takes one'
+for order in '--fixed-schedule' '--schedule default' '--schedule mpmf'; do
+	# shellcheck disable=SC2086 # two words are two words
+	check "$order" fails "planner tile-scheduled $own" plan $order
+done
+check "--fixed-schedule, rings" fails "planner tile-scheduled-rings $own" \
+	plan --engine rings --fixed-schedule
 
 need='--pareto, --traffic-factor and --weights-on-chip need --planner tile-scheduled'
 check "one row a tile where nothing else is said; verified, drawn" one_row

@@ -209,11 +209,17 @@ static void test_budget(void **state)
 {
 	struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = { .arena_budget = 16 };
+	struct npuplan_error error;
+	struct npuplan_plan *plan;
 
 	npuplan_plan_free(plan_of(graph, &options));
 	options.arena_budget = 15;
 	refused(graph, &options, -ENOSPC,
 		"needs 16 B, budget 15 B, lower bound 16 B, peak at step 1: a + b; no plan in this order fits");
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
+	assert_int_equal(error.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(error.needed, 16);
+	assert_int_equal(error.step, 1);
 	npuplan_graph_free(graph);
 }
 
@@ -243,6 +249,8 @@ static void test_budget_not_proved(void **state)
 		error,
 		"needs 18.0 MiB, budget 17.0 MiB, lower bound 14.0 MiB, peak at step 1: z + y + s");
 	assert_null(strstr(error.text, "no plan"));
+	assert_int_equal(error.status, 0);
+	assert_int_equal(error.needed, (18 << 20) + 1);
 	/* Budgets that read alike are told to the byte. */
 	options.arena_budget = (18 << 20) - 1;
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);

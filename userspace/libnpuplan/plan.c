@@ -33,6 +33,11 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 				    "planner %s plans for the smallest arena; cosma has other "
 				    "objectives",
 				    planner->name);
+	if (planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "planner %s chooses the order of the steps itself; cosma takes "
+				    "one",
+				    planner->name);
 	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EOPNOTSUPP,
 				    "planner %s leaves the steps in their order; cosma has others",

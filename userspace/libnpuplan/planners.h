@@ -118,7 +118,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 /* report.c: -EINVAL: two items whose fixed offsets collide. */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
 		       struct npuplan_error *error);
-/* -ENOSPC and the numbers. */
+/* -ENOSPC and the numbers; NPUMEM_PLAN_INFEASIBLE if the lower bound proves it. */
 int npuplan_fail_budget(const struct npuplan_problem *problem,
 			const struct npuplan_packing *packing, struct npuplan_error *error);
 

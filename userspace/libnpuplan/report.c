@@ -61,6 +61,7 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 {
 	uint64_t budget = problem->options->arena_budget;
 	uint64_t bytes[3] = { packing->top, budget, packing->lower_bound };
+	uint32_t step = npuplan_instant_position(&problem->live, problem->peak_instant);
 	char numbers[3][32], peak[300];
 
 	for (int i = 0; i < 3; i++)
@@ -71,11 +72,18 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 			snprintf(numbers[i], sizeof(numbers[i]), "%llu B",
 				 (unsigned long long)bytes[i]);
 	name_peak(problem, peak, sizeof(peak));
-	return npuplan_fail(error, -ENOSPC,
-			    "needs %s, budget %s, lower bound %s, peak at step %u: %s%s",
-			    numbers[0], numbers[1], numbers[2],
-			    npuplan_instant_position(&problem->live, problem->peak_instant), peak,
-			    packing->lower_bound > budget ? "; no plan in this order fits" : "");
+	npuplan_fail(error, -ENOSPC, "needs %s, budget %s, lower bound %s, peak at step %u: %s%s",
+		     numbers[0], numbers[1], numbers[2], step, peak,
+		     packing->lower_bound > budget ? "; no plan in this order fits" : "");
+	if (error && packing->lower_bound > budget) {
+		error->status = NPUMEM_PLAN_INFEASIBLE;
+		error->needed = packing->lower_bound;
+		/* Of loops and branches a position is not the step of that number. */
+		error->step = problem->graph->block_count == 1 ? step : NPUMEM_NONE;
+	} else if (error) {
+		error->needed = packing->top;
+	}
+	return -ENOSPC;
 }
 
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],

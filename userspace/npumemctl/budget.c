@@ -49,7 +49,7 @@ int no_plan(const struct model *model, const struct npuplan_options *options, in
 	json_t *object;
 
 	failure(model->path, "%s", error->text);
-	if (!infeasible && err != -ETIMEDOUT)
+	if (!infeasible && err != -ETIMEDOUT && !(err == -ENOSPC && error->needed))
 		return EXIT_FAILED;
 	if (json) {
 		object = json_pack("{ss ss ss sI}", "graph", model->graph->name, "planner",

@@ -35,7 +35,7 @@ static void help(FILE *out)
 	      "  -V, --version   print the version\n"
 	      "  -?, --help      print this; after a command: its options\n\n"
 	      "Exit status: 0 all is well, 1 failure, 2 wrong usage, 3 no plan within the\n"
-	      "budget exists, 4 none was found before the limits.\n"
+	      "budget exists, 4 none was found.\n"
 	      "See npumemctl(1).\n",
 	      out);
 }

@@ -22,7 +22,7 @@ enum {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_INFEASIBLE = 3, /* there is no plan within the budget: proved */
-	EXIT_UNKNOWN = 4,    /* none was found before the limits */
+	EXIT_UNKNOWN = 4,    /* none was found, and none ruled out */
 };
 
 /* Commands. @argv[0] is "npumemctl COMMAND". */

@@ -241,6 +241,9 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 			(unsigned long long)problem->options->arena_budget,
 			(unsigned long long)placing.lower_bound,
 			problem->options->traffic_factor > 0 ? " within the traffic factor" : "");
+		/* The bound is of this order; others are not proved to be above the budget. */
+		if (error)
+			error->needed = placing.result.top;
 	}
 	if (!err) {
 		*plan = make_plan(&run, &placing);
