@@ -106,15 +106,6 @@ static void test_whole(void **state)
 	assert_int_equal(picture.peak_bytes, 64);
 	picture_fini(&picture);
 
-	/* A ring is drawn from end to end. */
-	plan->placements[1].region = (struct npumem_region){ 0, 4, { 1, 1, 8 }, 0, { 0, 0, 4 } };
-	plan->placements[1].stride[2] = 4;
-	plan->placements[1].ring = 2;
-	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
-	assert_int_equal(picture.places[1].hull.length, 8);
-	assert_int_equal(picture.places[1].box_count, 1);
-	picture_fini(&picture);
-
 	/* What does not fit its graph. */
 	plan->placements[1].to = 2;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
@@ -124,6 +115,57 @@ static void test_whole(void **state)
 	plan->placements[1].tensor = 1;
 	plan->positions[0].index = 2;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Row by row, each read as soon as it is there: two slots, a row apart from each other. */
+static void test_ring(void **state)
+{
+	struct npuplan_graph *graph = element_wise("ring", 8);
+	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	struct npumem_placement *ring = &plan->placements[1];
+	struct picture picture;
+
+	for (uint32_t p = 0; p < 16; p++)
+		plan->positions[p].index = p / 2 + p % 2 * 8;
+	assert_int_equal(ring->tensor, 1);
+	ring->region = (struct npumem_region){ 0, 4, { 1, 1, 8 }, 0, { 0, 0, 4 } };
+	ring->stride[2] = 8;
+	ring->ring = 2;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.places[1].hull.length, 12);
+	assert_int_equal(picture.places[1].box_count, 8);
+	for (uint32_t i = 0; i < 8; i++) {
+		const struct picture_box *box = &picture.boxes[picture.places[1].first_box + i];
+		/* By slot, then by time. */
+		uint32_t slot = i / 4, row = i % 4 * 2 + slot;
+
+		assert_int_equal(box->first, ring->offset + 8 * slot);
+		assert_int_equal(box->length, 4);
+		assert_int_equal(box->start, 4 * row + 1);
+		assert_int_equal(box->end, 4 * row + 2);
+	}
+	/* Of the input all rows, or those left and one of what they become. */
+	assert_int_equal(picture.peak, 0);
+	assert_int_equal(picture.peak_bytes, 32);
+	picture_fini(&picture);
+
+	/* Every other row: what is between them is no part of the piece. */
+	ring->ring = 0;
+	ring->region = (struct npumem_region){ 0, 4, { 1, 1, 4 }, 0, { 0, 0, 8 } };
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.places[1].hull.length, 28);
+	assert_int_equal(picture.places[1].box_count, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		const struct picture_box *box = &picture.boxes[picture.places[1].first_box + i];
+
+		assert_int_equal(box->first, ring->offset + 8 * i);
+		assert_int_equal(box->length, 4);
+		assert_int_equal(box->start, 8 * i + 1);
+		assert_int_equal(box->end, 8 * i + 2);
+	}
+	picture_fini(&picture);
 	npuplan_plan_free(plan);
 	npuplan_graph_free(graph);
 }
@@ -242,8 +284,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_boxes), cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_svg),   cmocka_unit_test(test_html),
-		cmocka_unit_test(test_many),
+		cmocka_unit_test(test_ring),  cmocka_unit_test(test_svg),
+		cmocka_unit_test(test_html),  cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

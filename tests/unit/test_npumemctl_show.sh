@@ -117,6 +117,32 @@ pieces() {
 check 'pieces and rings' pieces
 check 'pieces and rings: well-formed, all boxes' has_boxes pieces.svg pieces.json
 check 'page of pieces and rings: well-formed, all boxes' has_boxes pieces.html pieces.json
+# As many bytes live at once as planning said, at that position, and no more than there are.
+peak() { # graph, options of plan...
+	of=$1
+	shift
+	"$ctl" plan -j "$@" -o peak.json "$of" >summary.json &&
+		"$ctl" show --graph "$of" --svg peak.svg peak.json &&
+		python3 - "$@" <<-'PYTHON'
+		import json, re, sys
+
+		summary, plan = json.load(open("summary.json")), json.load(open("peak.json"))
+		note = re.search(r"lower bound \d+; (\d+) live at step (\d+)", open("peak.svg").read())
+		live, step = map(int, note.groups())
+		# Of whole tensors, what is placed lives; of tiles the bound is what lives at the peak.
+		if "cosma" in sys.argv:
+		    assert any("spill" in p for p in plan["schedule"])
+		    assert live == sum(t["bytes"] for t in summary["peak"]["tensors"]), note
+		else:
+		    assert live == summary["lower_bound"], note
+		assert step == summary["peak"]["position"] and live <= summary["arena"], note
+		PYTHON
+}
+mobilenet=$graphs/mobilenet_v2.fused.json
+check 'peak of tiles in pieces' peak "$mobilenet" --planner tile-scheduled
+check 'peak of tiles in rings' peak "$mobilenet" --planner tile-scheduled --engine rings
+check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --planner cosma \
+	--budget MR
 check 'three plans' usage_says 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
 check 'two plans as text' usage_says 'two PLANs need --html or --svg' \

@@ -67,7 +67,8 @@ static int visit(const struct npuplan_graph *graph, const struct npuplan_plan *p
 					position->kind == NPUMEM_POSITION_SPILL ||
 							position->kind == NPUMEM_POSITION_STORE ?
 						NPUMEM_ACCESS_READ :
-						NPUMEM_ACCESS_WRITE
+						NPUMEM_ACCESS_WRITE,
+					2 * p + 1
 				};
 			cursor[position->index]++;
 			continue;
@@ -165,10 +166,62 @@ static uint64_t clip(uint64_t value, uint64_t low, uint64_t high)
 	return value < low ? low : value > high ? high : value;
 }
 
-static int find_boundaries(struct cut *cut, const struct use *uses, size_t use_count,
-			   uint64_t begin, uint64_t end)
+/**
+ * struct chunk - contiguous bytes of a placement, region.length of them
+ * @byte: first, of the tensor
+ * @address: where that is in the arena
+ */
+struct chunk {
+	uint64_t byte;
+	uint64_t address;
+};
+
+/**
+ * struct chunks - all of a placement, by byte of the tensor
+ */
+struct chunks {
+	struct chunk *chunks;
+	size_t count;
+	uint64_t length;
+};
+
+static int by_byte(const void *left, const void *right)
 {
-	size_t most = 2, kept = 0;
+	return by_value(&((const struct chunk *)left)->byte, &((const struct chunk *)right)->byte);
+}
+
+/* A repetition of a ring lies where the one of @ring before lay. */
+static int list_chunks(struct chunks *list, const struct npumem_placement *placement)
+{
+	const struct npumem_region *region = &placement->region;
+	size_t most = (size_t)region->count[0] * region->count[1] * region->count[2];
+	uint32_t index[3] = { 0 }, at[3] = { 0 };
+	uint64_t byte;
+
+	*list = (struct chunks){ malloc(most * sizeof(*list->chunks) + 1), 0, region->length };
+	if (!list->chunks)
+		return -ENOMEM;
+	while (next_chunk(region, index, &byte)) {
+		uint64_t address = placement->offset;
+
+		if (placement->ring)
+			at[2] %= placement->ring;
+		for (int d = 0; d < 3; d++)
+			address += at[d] * placement->stride[d];
+		list->chunks[list->count++] = (struct chunk){ byte, address };
+		memcpy(at, index, sizeof(at));
+	}
+	if (list->count)
+		qsort(list->chunks, list->count, sizeof(*list->chunks), by_byte);
+	return 0;
+}
+
+static int find_boundaries(struct cut *cut, const struct use *uses, size_t use_count,
+			   const struct chunks *chunks)
+{
+	uint64_t begin = chunks->chunks[0].byte;
+	uint64_t end = chunks->chunks[chunks->count - 1].byte + chunks->length;
+	size_t most = 2 * chunks->count, kept = 0;
 
 	for (size_t u = 0; u < use_count; u++)
 		most += 2 * (size_t)uses[u].region.count[0] * uses[u].region.count[1] *
@@ -176,13 +229,17 @@ static int find_boundaries(struct cut *cut, const struct use *uses, size_t use_c
 	cut->at = malloc(most * sizeof(*cut->at));
 	if (!cut->at)
 		return -ENOMEM;
-	cut->at[cut->count++] = begin;
-	cut->at[cut->count++] = end;
+	for (size_t c = 0; c < chunks->count; c++) {
+		cut->at[cut->count++] = chunks->chunks[c].byte;
+		cut->at[cut->count++] = chunks->chunks[c].byte + chunks->length;
+	}
 	for (size_t u = 0; u < use_count; u++) {
 		uint32_t index[3] = { 0 };
 		uint64_t first;
 
 		while (next_chunk(&uses[u].region, index, &first)) {
+			if (first >= end || first + uses[u].region.length <= begin)
+				continue;
 			cut->at[cut->count++] = clip(first, begin, end);
 			cut->at[cut->count++] = clip(first + uses[u].region.length, begin, end);
 		}
@@ -279,37 +336,82 @@ static int add_box(struct picture *picture, struct picture_place *place, struct 
 	return 0;
 }
 
+/* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
+static int add_cut(struct picture *picture, struct picture_place *place, const struct cut *cut,
+		   const struct chunks *chunks)
+{
+	const struct chunk *chunk = chunks->chunks;
+	int err = 0;
+
+	for (size_t i = 0; i + 1 < cut->count && !err; i++) {
+		struct picture_box box = {
+			.length = cut->at[i + 1] - cut->at[i],
+			.start = cut->start[i],
+			.end = cut->end[i],
+		};
+
+		while (cut->at[i] >= chunk->byte + chunks->length)
+			chunk++;
+		if (cut->at[i] < chunk->byte || cut->start[i] == NONE)
+			continue;
+		box.first = chunk->address + (cut->at[i] - chunk->byte);
+		err = add_box(picture, place, box);
+	}
+	return err;
+}
+
+static int by_address(const void *left, const void *right)
+{
+	const struct picture_box *a = left, *b = right;
+
+	if (a->first != b->first)
+		return a->first < b->first ? -1 : 1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* The first of a tensor's uses at a position or later. */
+static size_t first_use(const struct uses *all, uint32_t tensor, uint32_t position)
+{
+	size_t low = all->start[tensor], high = all->start[tensor + 1];
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (all->uses[middle].position < position)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 static int add_boxes(struct picture *picture, struct picture_place *place,
 		     const struct npumem_placement *placement, const struct uses *all)
 {
-	const struct npumem_region *region = &placement->region;
 	uint32_t kind = picture->graph->tensors[placement->tensor].kind;
-	size_t low = all->start[placement->tensor], high = all->start[placement->tensor + 1];
+	size_t low = first_use(all, placement->tensor, placement->from);
+	size_t high = first_use(all, placement->tensor, placement->to + 1);
+	struct chunks chunks;
 	struct cut cut = { 0 };
-	int err;
+	int err = list_chunks(&chunks, placement);
 
-	while (low < high && all->uses[low].position < placement->from)
-		low++;
-	while (low < high && all->uses[high - 1].position > placement->to)
-		high--;
-	err = find_boundaries(&cut, all->uses + low, high - low, region->offset,
-			      region->offset + region->length);
+	if (err || !chunks.count) {
+		free(chunks.chunks);
+		return err;
+	}
+	err = find_boundaries(&cut, all->uses + low, high - low, &chunks);
 	for (size_t u = low; u < high && !err; u++)
 		apply(&cut, &all->uses[u], 2 * placement->from);
-	if (!err)
+	if (!err) {
 		apply_kind(&cut, kind, picture->plan->block_count > 1, 2 * placement->from,
 			   2 * placement->to + 1);
-	for (size_t i = 0; i + 1 < cut.count && !err; i++) {
-		struct picture_box box = {
-			.first = placement->offset + (cut.at[i] - region->offset),
-			.length = cut.at[i + 1] - cut.at[i],
-			.start = cut.start[i],
-			.end = cut.end[i],
-		};
-
-		if (cut.start[i] != NONE)
-			err = add_box(picture, place, box);
+		err = add_cut(picture, place, &cut, &chunks);
 	}
+	/* Around a ring, addresses come again. */
+	if (!err && chunks.count > 1 && place->box_count)
+		qsort(&picture->boxes[place->first_box], place->box_count, sizeof(*picture->boxes),
+		      by_address);
+	free(chunks.chunks);
 	free(cut.at);
 	free(cut.start);
 	free(cut.end);
@@ -357,8 +459,6 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 	picture->place_count++;
 	if (place->hull.first + place->hull.length > picture->height)
 		picture->height = place->hull.first + place->hull.length;
-	if (extent(placement) != placement->region.length || placement->ring)
-		return add_box(picture, place, place->hull);
 	return add_boxes(picture, place, placement, all);
 }
 
@@ -408,13 +508,15 @@ static void coarsen(struct picture *picture, uint32_t share)
 		place->first_box = kept;
 		for (uint32_t b = 0; b < count; b++) {
 			struct picture_box *box = &picture->boxes[first + b], *into;
+			uint64_t end = box->first + box->length;
 
 			if (b % share == 0) {
 				picture->boxes[kept++] = *box;
 				continue;
 			}
 			into = &picture->boxes[kept - 1];
-			into->length = box->first + box->length - into->first;
+			if (end > into->first + into->length)
+				into->length = end - into->first;
 			into->start = box->start < into->start ? box->start : into->start;
 			into->end = box->end > into->end ? box->end : into->end;
 		}

@@ -29,7 +29,7 @@ struct picture_box {
 /**
  * struct picture_place - place of a tensor, or of a piece of one
  * @hull: all of it
- * @first_box, @box_count: in picture.boxes; in order of bytes
+ * @first_box, @box_count: in picture.boxes; in order of arena bytes, then of time
  * @peak_bytes: that live at the peak
  */
 struct picture_place {
@@ -64,8 +64,9 @@ struct picture {
 /** picture_init() - find the boxes of a plan that fits its graph
  * @name: not copied; nor are the graph and the plan
  *
- * A piece that is not contiguous in the arena, or a ring, is one box. 0 or -ENOMEM;
- * -EINVAL: the plan does not fit.
+ * A piece that is not contiguous in the arena, or a ring, has boxes of its own for each
+ * of its rows: where they lie, while they live. 0 or -ENOMEM; -EINVAL: the plan does not
+ * fit.
  */
 int picture_init(struct picture *picture, const char *name, const struct npuplan_graph *graph,
 		 const struct npuplan_plan *plan);
