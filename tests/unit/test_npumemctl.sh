@@ -254,6 +254,20 @@ check 'bad seconds' usage_says \
 	"$ctl" plan --deadline soon "$net"
 check '-j and -o -' usage_says 'npumemctl plan: -j and -o - both want standard output' \
 	"$ctl" plan -j -o - "$net"
+check '-j and --blob -' usage_says 'npumemctl plan: -j and --blob - both want standard output' \
+	"$ctl" plan -j --blob - "$net"
+check '-o - and --blob -' usage_says \
+	'npumemctl plan: -o - and --blob - both want standard output' "$ctl" plan -o - --blob - "$net"
+check '--blob - and --graph-blob -' usage_says \
+	'npumemctl plan: --blob - and --graph-blob - both want standard output' \
+	"$ctl" plan --blob - --graph-blob - "$net"
+check '--graph-blob - and --emit-tflite -' usage_says \
+	'npumemctl plan: --graph-blob - and --emit-tflite - both want standard output' \
+	"$ctl" plan --graph-blob - --emit-tflite - "$net"
+blob_to_stdout() {
+	"$ctl" plan "$net" --blob plan.bin >/dev/null && "$ctl" plan "$net" --blob - | cmp - plan.bin
+}
+check 'a blob on standard output is nothing else' blob_to_stdout
 check 'verify without plan' usage_says 'npumemctl verify: a GRAPH and a PLAN are needed' \
 	"$ctl" verify "$net"
 check 'show without graph' usage_says \

@@ -179,6 +179,7 @@ check 'unknown place of inputs' usage "--inputs: 'moon' is not host or resident"
 check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 1000000" \
 	--planner cosma --deadline 0
 check 'memory 0' usage "--memory: '0' $size" --planner cosma --memory 0
+check '--memory of another planner' usage "--memory is planner cosma's" --memory 1MiB
 check '--emit-lp of another planner' usage "--emit-lp is planner cosma's" --emit-lp p.lp
 check '--emit-lp with -o' usage '--emit-lp makes no plan to write' --planner cosma --emit-lp p.lp \
 	-o plan.json

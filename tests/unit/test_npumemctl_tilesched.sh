@@ -117,6 +117,16 @@ check "--traffic-factor of another planner" usage "$need" "$ctl" plan --traffic-
 check "--weights-on-chip of another planner" \
 	usage "$need" "$ctl" plan --weights-on-chip 1KiB --planner taa "$model"
 check "--pareto with -o" usage "--pareto makes no plan to write" plan --pareto -o x.json
+one='--pareto lists all orders: --arena-budget, --traffic-factor and --schedule choose one'
+check "--pareto within a budget" usage "$one" plan --pareto --arena-budget 9MiB
+check "--pareto with a traffic factor" usage "$one" plan --pareto --traffic-factor 2
+check "--pareto in the graph's order" usage "$one" plan --pareto --fixed-schedule
+engine='--pareto places nothing: an engine makes no difference'
+check "--pareto of an engine" usage "$engine" plan --pareto --engine rings
+check "--pareto of an engine by its planner's name" usage "$engine" \
+	"$ctl" plan --planner tile-scheduled-rings --pareto "$model"
+check "--pareto with --report" usage "--pareto makes no plan to report on" plan --pareto --report
+check "--pareto with --tiles" usage "--pareto makes no plan to report on" plan --pareto --tiles
 check "--traffic-factor below 1" \
 	usage "--traffic-factor: '0.5' is not a factor from 1 to 1000000" plan --traffic-factor 0.5
 check "--emit-tflite" usage \

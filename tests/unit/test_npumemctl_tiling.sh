@@ -87,6 +87,9 @@ told() {
 		grep -q '^{"op":0,"rows":10},$' plan.json && grep -q '"channels":250' plan.json
 }
 check 'what was told is in the plan' told
+# The sample of docs/tiling.md.
+check 'two told, the others chosen' round_trip --onchip 512KiB --tile features.0.0=14x32 \
+	--tile fc=allx100,channels
 same_choices() {
 	"$ctl" plan --onchip 512KiB -o one.json "$net" >/dev/null &&
 		"$ctl" plan --onchip 512KiB -o two.json "$net" >/dev/null && cmp one.json two.json
@@ -140,6 +143,12 @@ check 'no rows' usage_says "npumemctl plan: --rows: '0' is not a number from 1 t
 check 'no bytes on chip' usage_says \
 	"npumemctl plan: --onchip: '0' is not a number of bytes; give one like 1572864 or 1.5MiB" \
 	"$ctl" plan --onchip 0 "$net"
+other_layout() {
+	"$ctl" plan --onchip 512KiB -o plan.json "$net" >/dev/null &&
+		says 1 'npumemctl: plan.json: tiling: the plan is for layout nhwc, the graph was tiled in layout nchw' \
+			"$ctl" verify --layout nchw "$net" plan.json
+}
+check 'verify in another layout' other_layout
 blob_tiles() {
 	"$ctl" plan --rows 28 "$net" --graph-blob graph.bin >/dev/null &&
 		says 1 'npumemctl: graph.bin: graph mobilenet_v1.fused is not tiled, or not known how' \

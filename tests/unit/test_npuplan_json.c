@@ -537,6 +537,10 @@ static void test_tilings_refused(void **state)
 		       "tiling.bands: missing, and neither rows nor onchip");
 	tiling_refused("{\"bands\":0,\"parameters\":false}", -EBADMSG,
 		       "tiling.bands: 0 is not a number of bands");
+	tiling_refused("{\"rows\":0,\"parameters\":false}", -EBADMSG,
+		       "tiling.rows: 0 is not a number of rows");
+	tiling_refused("{\"onchip\":0,\"parameters\":false}", -EBADMSG,
+		       "tiling.onchip: 0 is not a number of bytes");
 	tiling_refused("{\"bands\":1}", -EBADMSG, "tiling.parameters: missing");
 	tiling_refused("{\"bands\":1,\"parameters\":0}", -EBADMSG,
 		       "tiling.parameters: expected true or false");

@@ -212,6 +212,18 @@ static int read_clones(struct plan_json_reader *r, const json_t *list,
 	return err;
 }
 
+/* Neither bands nor rows nor onchip is above 0. */
+static int fail_without_size(struct plan_json_reader *r, const json_t *object)
+{
+	if (json_object_get(object, "bands"))
+		return plan_json_fail(r, -EBADMSG, "bands", "0 is not a number of bands");
+	if (json_object_get(object, "rows"))
+		return plan_json_fail(r, -EBADMSG, "rows", "0 is not a number of rows");
+	if (json_object_get(object, "onchip"))
+		return plan_json_fail(r, -EBADMSG, "onchip", "0 is not a number of bytes");
+	return plan_json_fail(r, -EBADMSG, "bands", "missing, and neither rows nor onchip");
+}
+
 static int read_fields(struct plan_json_reader *r, const json_t *object,
 		       struct npuplan_tiling *tiling)
 {
@@ -230,10 +242,7 @@ static int read_fields(struct plan_json_reader *r, const json_t *object,
 	if (!err)
 		err = plan_json_get(r, object, "onchip", false, INT64_MAX, &tiling->onchip);
 	if (!err && !bands && !rows && !tiling->onchip)
-		err = plan_json_fail(r, -EBADMSG, "bands",
-				     json_object_get(object, "bands") ?
-					     "0 is not a number of bands" :
-					     "missing, and neither rows nor onchip");
+		err = fail_without_size(r, object);
 	if (!err)
 		err = get_name(r, object, "layout", npuplan_layout_name, "nhwc, nchw or nc32hw",
 			       &layout);
@@ -302,8 +311,6 @@ static const char *difference(const struct npuplan_tiling *a, const struct npupl
 		return "rows";
 	if (a->onchip != b->onchip)
 		return "onchip";
-	if (a->layout != b->layout)
-		return "layout";
 	if (a->double_buffer != b->double_buffer)
 		return "double_buffer";
 	if (a->with_parameters != b->with_parameters)
@@ -328,8 +335,14 @@ int plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 	if (err)
 		return err;
 	field = is_known(&plan) && is_known(graph) ? difference(&plan, graph) : NULL;
-	if (field && plan.bands && graph->bands &&
-	    (!strcmp(field, "bands") || !strcmp(field, "parameters")))
+	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
+	if (field && plan.layout != graph->layout)
+		err = plan_json_fail(r, -EINVAL, "tiling",
+				     "the plan is for layout %s, the graph was tiled in layout %s",
+				     npuplan_layout_name(plan.layout),
+				     npuplan_layout_name(graph->layout));
+	else if (field && plan.bands && graph->bands &&
+		 (!strcmp(field, "bands") || !strcmp(field, "parameters")))
 		err = plan_json_fail(r, -EINVAL, "tiling",
 				     "the plan is for %u bands %s parameters, the graph has %u %s",
 				     plan.bands, plan.with_parameters ? "with" : "without",

@@ -151,6 +151,11 @@ static void add_name(struct names *names, const char *name)
 	names->names[names->count++] = name;
 }
 
+static bool is_stdout(const char *path)
+{
+	return path && !strcmp(path, "-");
+}
+
 /* What planner cosma alone can do, and what of it goes together. */
 static void check_cosma(const struct argp_state *state, const struct arguments *args)
 {
@@ -158,10 +163,64 @@ static void check_cosma(const struct argp_state *state, const struct arguments *
 
 	if (own && (!args->plan.planner || strcmp(args->plan.planner, "cosma") != 0))
 		argp_error(state, "--recompute and --banks need --planner cosma");
+	if (args->plan.memory_limit && !moves_tensors(args->plan.planner))
+		argp_error(state, "--memory is planner cosma's");
 	if (args->plan.banks && args->budget)
 		argp_error(state, "--banks and --budget exclude each other");
 	if (args->recompute && !args->budget)
 		argp_error(state, "--recompute needs a --budget to save traffic in");
+}
+
+/* What planner tile-scheduled alone can do, and what of it goes together. */
+static void check_tile_scheduled(const struct argp_state *state, const struct arguments *args)
+{
+	bool own = args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip;
+
+	if (!schedules_tiles(args->plan.planner)) {
+		if (own)
+			argp_error(
+				state,
+				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
+		return;
+	}
+	if (args->tflite)
+		argp_error(state, "--emit-tflite: TensorFlow Lite Micro keeps the order of "
+				  "operators, --planner " TILE_SCHEDULED " does not");
+	if (!args->pareto)
+		return;
+	if (args->output || args->blob || args->graph_blob || args->tflite)
+		argp_error(state, "--pareto makes no plan to write");
+	if (args->budget || args->plan.traffic_factor || args->plan.schedule)
+		argp_error(state, "--pareto lists all orders: --arena-budget, --traffic-factor and "
+				  "--schedule choose one");
+	if (args->engine || strcmp(args->plan.planner, TILE_SCHEDULED) != 0)
+		argp_error(state, "--pareto places nothing: an engine makes no difference");
+	if (args->report || args->tiles)
+		argp_error(state, "--pareto makes no plan to report on");
+}
+
+/* Two things on standard output would be neither. */
+static void check_stdout(const struct argp_state *state, const struct arguments *args)
+{
+	const struct {
+		const char *option;
+		bool wants;
+	} all[] = {
+		{ "-j", args->json },
+		{ "-o -", is_stdout(args->output) },
+		{ "--blob -", is_stdout(args->blob) },
+		{ "--graph-blob -", is_stdout(args->graph_blob) },
+		{ "--emit-tflite -", is_stdout(args->tflite) },
+	};
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all[i].wants && first)
+			argp_error(state, "%s and %s both want standard output", first,
+				   all[i].option);
+		if (all[i].wants)
+			first = all[i].option;
+	}
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -285,19 +344,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
 		check_cosma(state, args);
-		if (!schedules_tiles(args->plan.planner) &&
-		    (args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip))
-			argp_error(
-				state,
-				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
-		if (schedules_tiles(args->plan.planner) && args->tflite)
-			argp_error(state, "--emit-tflite: TensorFlow Lite Micro keeps the order of "
-					  "operators, --planner " TILE_SCHEDULED " does not");
-		if (args->pareto &&
-		    (args->output || args->blob || args->graph_blob || args->tflite))
-			argp_error(state, "--pareto makes no plan to write");
-		if (args->json && args->output && !strcmp(args->output, "-"))
-			argp_error(state, "-j and -o - both want standard output");
+		check_tile_scheduled(state, args);
+		check_stdout(state, args);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -421,7 +469,9 @@ static int report(const struct arguments *args, const struct model *model,
 					    recompute_json(model->graph, &args->recomputed));
 		return print_json(object);
 	}
-	if (args->output && !strcmp(args->output, "-"))
+	/* What was written there is not to have text after it. */
+	if (is_stdout(args->output) || is_stdout(args->blob) || is_stdout(args->graph_blob) ||
+	    is_stdout(args->tflite))
 		return EXIT_OK;
 	if (args->tiles && !tiling_table_print(stdout, model->path, model->graph))
 		return EXIT_FAILED;
