@@ -181,6 +181,10 @@ check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 10000
 check 'memory 0' usage "--memory: '0' $size" --planner cosma --memory 0
 check '--memory of another planner' usage "--memory is planner cosma's" --memory 1MiB
 check '--emit-lp of another planner' usage "--emit-lp is planner cosma's" --emit-lp p.lp
+limits='--emit-lp searches for nothing that --deadline, --work or --memory could end'
+check '--emit-lp with --deadline' usage "$limits" --planner cosma --budget 12 --emit-lp p.lp --deadline 1
+check '--emit-lp with --work' usage "$limits" --planner cosma --budget 12 --emit-lp p.lp --work 9
+check '--emit-lp with --memory' usage "$limits" --planner cosma --budget 12 --emit-lp p.lp --memory 1MiB
 check '--emit-lp with -o' usage '--emit-lp makes no plan to write' --planner cosma --emit-lp p.lp \
 	-o plan.json
 check 'another planner does not load' says 1 \

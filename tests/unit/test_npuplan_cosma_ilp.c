@@ -148,6 +148,51 @@ static void test_file_refused(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Operators that may run in any order, or one after the other. */
+static struct npuplan_graph *many(uint32_t count, bool chained)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("many");
+	uint32_t last = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool inner = chained && i + 1 < count;
+		uint32_t out = build_tensor(
+			graph, "t", inner ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT, 1);
+
+		build_op(graph, "f", last, NPUMEM_NONE, NPUMEM_NONE, out);
+		last = chained ? out : last;
+	}
+	return graph;
+}
+
+static void refuse_size(struct npuplan_graph *graph, const char *text)
+{
+	struct npuplan_cosma_options options = { .budget = 4 };
+	struct npuplan_error error = { "" };
+	char *program;
+	size_t size;
+
+	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &program, &size, &error),
+			 -E2BIG);
+	assert_string_equal(error.text, text);
+	assert_null(program);
+	npuplan_graph_free(graph);
+}
+
+static void test_too_large(void **state)
+{
+	/*
+	 * At 200 timesteps all tensors have columns C and L; at all but the first the input has P
+	 * and R, and two rows for P; 20,100 pairs have u and d, and four rows.
+	 */
+	refuse_size(many(200, false),
+		    "the integer program is too large: at least 8120798 columns and 16080398 rows; "
+		    "at most 4194304 of both together");
+	refuse_size(many(5800, true),
+		    "the integer program of 5801 tensors at 5801 timesteps is too large: at most "
+		    "33554432 pairs of both");
+}
+
 /* With a solver of its own, or a plain word that it has none. */
 static void test_own_solver(void **state)
 {
@@ -371,11 +416,11 @@ static void test_cancelled(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_of_peak),  cmocka_unit_test(test_file_of_traffic),
-		cmocka_unit_test(test_file_refused),  cmocka_unit_test(test_own_solver),
-		cmocka_unit_test(test_known_answers), cmocka_unit_test(test_addresses_cost),
-		cmocka_unit_test(test_external),      cmocka_unit_test(test_divide),
-		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_file_of_peak),   cmocka_unit_test(test_file_of_traffic),
+		cmocka_unit_test(test_file_refused),   cmocka_unit_test(test_too_large),
+		cmocka_unit_test(test_own_solver),     cmocka_unit_test(test_known_answers),
+		cmocka_unit_test(test_addresses_cost), cmocka_unit_test(test_external),
+		cmocka_unit_test(test_divide),	       cmocka_unit_test(test_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -409,8 +409,8 @@ struct npuplan_schedule_point {
 #define NPUPLAN_BANKS 2
 
 /** struct npuplan_bank - on-chip memory of one speed
- * @size: bytes, > 0
- * @bandwidth: bytes a microsecond, > 0
+ * @size: bytes, > 0, < 2^60
+ * @bandwidth: bytes a microsecond, > 0, < 2^63
  */
 struct npuplan_bank {
 	uint64_t size;
@@ -588,8 +588,9 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
  * @text: out: in CPLEX's LP format, for any solver; free() it
  * @size: out: without the NUL at its end
  *
- * -EINVAL: a step needs more than the budget; others as npuplan_plan()'s with
- * planner "cosma".
+ * -EINVAL: a step needs more than the budget. -E2BIG: the program has more than 2^22 columns
+ * and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep. Others as
+ * npuplan_plan()'s with planner "cosma".
  */
 NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
 				    const struct npuplan_options *options, char **text,

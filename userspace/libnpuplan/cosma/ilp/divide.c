@@ -175,7 +175,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 		return err;
 	}
 	set_flags(divide, part, window, charged);
-	err = ilp_encode(&encoding, &source);
+	err = ilp_encode(&encoding, &source, NULL);
 	if (!err) {
 		err = divide->solver->solve(&encoding.program, false, &solve->run, &answer);
 		*found = !err && answer.value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which equations make the program. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ void ilp_encoding_fini(struct ilp_encoding *encoding)
 	memset(encoding, 0, sizeof(*encoding));
 }
 
-int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source)
+int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
+	       struct npuplan_error *error)
 {
 	bool peak = source->options->objective == NPUPLAN_COSMA_PEAK;
 	int err;
@@ -29,6 +31,10 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source)
 	encoding->source = *source;
 	encoding->peak = ILP_NONE;
 	err = ilp_lifetimes(encoding);
+	if (!err)
+		err = ilp_check_size(encoding, error);
+	if (!err)
+		err = ilp_make_columns(encoding);
 	if (err) {
 		ilp_encoding_fini(encoding);
 		return err;
@@ -63,6 +69,11 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source)
 		ilp_eq12_traffic(encoding);
 	}
 	err = ilp_end(&encoding->program);
+	if (err == -E2BIG)
+		npuplan_fail(error, err,
+			     "the integer program is too large: at most %u columns and rows "
+			     "together, and %u terms",
+			     ILP_LIMIT, ILP_TERMS);
 	if (err)
 		ilp_encoding_fini(encoding);
 	return err;

@@ -96,8 +96,14 @@ struct ilp_encoding {
 	uint32_t peak;
 };
 
-/** ilp_encode() - the whole program; -ENOMEM */
-int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source);
+/** ilp_encode() - the whole program
+ * @error: says what is too large; or NULL
+ *
+ * -ENOMEM; -E2BIG: more than ILP_LIMIT columns and rows, more than ILP_TERMS terms, or more
+ * than 2^25 pairs of tensor and timestep.
+ */
+int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
+	       struct npuplan_error *error);
 void ilp_encoding_fini(struct ilp_encoding *encoding);
 
 static inline size_t ilp_at(const struct ilp_encoding *encoding, uint32_t a, uint32_t t)
@@ -113,10 +119,18 @@ static inline uint32_t ilp_graph_op(const struct ilp_source *source, uint32_t v)
 	return source->whole ? source->whole->op_of[op] : op;
 }
 
-/* lifetimes.c: tensors, when they can be of use, and columns C, P, S, R. */
+/* lifetimes.c: tensors, and when they can be of use. */
 int ilp_lifetimes(struct ilp_encoding *encoding);
+/* Columns C, P, S, R; numbers of columns L, which there are none of yet. */
+int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
+
+/** ilp_check_size() - once there are tensors, but no columns: -E2BIG
+ *
+ * Counts all columns, but of rows only those of Eq. 10 and 11.
+ */
+int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error);
 
 /* schedule.c: Eq. 1 to 8, and one operator a timestep. */
 void ilp_eq1_one_action(struct ilp_encoding *encoding);

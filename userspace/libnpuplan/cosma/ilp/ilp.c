@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Planning by integer linear programming: what is checked, solved and returned. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,7 @@
 #include "divide.h"
 
 static int encode(struct ilp_encoding *encoding, const struct cosma_solve *solve,
-		  const struct npuplan_cosma_ilp_options *ilp)
+		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
 {
 	struct ilp_source source = {
 		.graph = solve->graph,
@@ -19,7 +20,7 @@ static int encode(struct ilp_encoding *encoding, const struct cosma_solve *solve
 		.spill_steps = ilp->spill_steps,
 	};
 
-	return ilp_encode(encoding, &source);
+	return ilp_encode(encoding, &source, error);
 }
 
 /* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
@@ -73,7 +74,8 @@ static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 }
 
 static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
-		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan)
+		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error)
 {
 	static const uint32_t status_of[] = {
 		[ILP_OPTIMAL] = NPUMEM_PLAN_OPTIMAL,
@@ -83,7 +85,7 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 	};
 	struct ilp_encoding encoding;
 	struct ilp_answer answer;
-	int err = encode(&encoding, solve, ilp);
+	int err = encode(&encoding, solve, ilp, error);
 
 	if (err)
 		return err;
@@ -102,9 +104,13 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 }
 
 static int solve_parts(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
-		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan)
+		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error)
 {
 	int err = ilp_divide(solve, ilp, solver);
+
+	if (err == -E2BIG)
+		return npuplan_fail(error, err, "the integer program of a sub-graph is too large");
 
 	plan->status = !solve->found	    ? NPUMEM_PLAN_UNKNOWN :
 		       solve->run.incumbent ? NPUMEM_PLAN_FEASIBLE :
@@ -147,9 +153,9 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	else if (options->objective == NPUPLAN_COSMA_TRAFFIC && plan->needed > options->budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	else if (ilp->divide && ilp->divide < solve.model.op_count)
-		err = solve_parts(&solve, ilp, solver, plan);
+		err = solve_parts(&solve, ilp, solver, plan, error);
 	else
-		err = solve_whole(&solve, ilp, solver, plan);
+		err = solve_whole(&solve, ilp, solver, plan, error);
 	if (!err && solve.found)
 		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
 	plan->work = solve.run.work;
@@ -158,6 +164,8 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	if (!err)
 		return 0;
 	npuplan_cosma_plan_free(plan);
+	if (err == -E2BIG)
+		return err;
 	return npuplan_fail(error, err, "cosma: %s: %s", solver->name, strerror(-err));
 }
 
@@ -206,10 +214,11 @@ static int write_text(const struct ilp_program *program, char **text, size_t *si
 }
 
 static int write_encoded(const struct cosma_solve *solve,
-			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size)
+			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
+			 struct npuplan_error *error)
 {
 	struct ilp_encoding encoding;
-	int err = encode(&encoding, solve, ilp);
+	int err = encode(&encoding, solve, ilp, error);
 
 	if (err)
 		return err;
@@ -251,7 +260,8 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 				    name, (unsigned long long)needed,
 				    (unsigned long long)options->budget);
 	}
-	err = err ? err : write_encoded(&solve, ilp, text, size);
+	err = err ? err : write_encoded(&solve, ilp, text, size, error);
 	cosma_solve_fini(&solve);
-	return err ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : 0;
+	/* What is too large has been named. */
+	return err && err != -E2BIG ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : err;
 }

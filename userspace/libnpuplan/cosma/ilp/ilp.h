@@ -45,7 +45,9 @@ const char *npuplan_cosma_ilp_solver(void);
  *
  * Needs no solver. Sizes and addresses are in units that the file names. Errors as
  * npuplan_cosma(); -EINVAL also if ilp->divide is set, or (with the operator that
- * needs most) if the budget is below M_R.
+ * needs most) if the budget is below M_R. -E2BIG, as npuplan_cosma_ilp(): the program has
+ * more than 2^22 columns and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep
+ * (it would take gigabytes); the message says what there is.
  */
 int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 			    const struct npuplan_cosma_options *options,

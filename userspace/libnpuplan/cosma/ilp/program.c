@@ -1,14 +1,30 @@
 // SPDX-License-Identifier: MIT
 /* Columns, rows and terms. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../internal.h"
 #include "program.h"
 
+/* One more is too many; -E2BIG is then what ilp_end() says. */
+static bool no_more(struct ilp_program *program, bool full)
+{
+	if (full && !program->failed) {
+		program->too_large = true;
+		program->failed = true;
+	}
+	return program->failed;
+}
+
+static bool is_full(const struct ilp_program *program)
+{
+	return (uint64_t)program->column_count + program->row_count >= ILP_LIMIT;
+}
+
 uint32_t ilp_column(struct ilp_program *program, struct ilp_name name, int64_t upper, bool integer)
 {
-	if (program->failed ||
+	if (no_more(program, is_full(program)) ||
 	    npuplan_grow(&program->column, program->column_count, sizeof(*program->column))) {
 		program->failed = true;
 		return ILP_NONE;
@@ -36,7 +52,7 @@ static void drop_empty(struct ilp_program *program)
 void ilp_row(struct ilp_program *program, struct ilp_name name, int64_t lower, int64_t upper)
 {
 	drop_empty(program);
-	if (program->failed ||
+	if (no_more(program, is_full(program)) ||
 	    npuplan_grow(&program->row, program->row_count, sizeof(*program->row))) {
 		program->failed = true;
 		return;
@@ -53,7 +69,7 @@ void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor)
 {
 	if (column == ILP_NONE || !factor)
 		return;
-	if (program->failed ||
+	if (no_more(program, program->term_count >= ILP_TERMS) ||
 	    npuplan_grow(&program->term, program->term_count, sizeof(*program->term))) {
 		program->failed = true;
 		return;
@@ -67,7 +83,7 @@ int ilp_end(struct ilp_program *program)
 	/* One row more, that is none: where the last one's terms end. */
 	ilp_row(program, (struct ilp_name){ .kind = "end" }, ILP_MIN, ILP_MAX);
 	if (program->failed)
-		return -ENOMEM;
+		return program->too_large ? -E2BIG : -ENOMEM;
 	program->row_count--;
 	return 0;
 }

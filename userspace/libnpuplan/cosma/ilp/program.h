@@ -11,10 +11,13 @@
 #include <stdio.h>
 
 /* No bound. */
-#define ILP_MAX	 INT64_MAX
-#define ILP_MIN	 INT64_MIN
+#define ILP_MAX	  INT64_MAX
+#define ILP_MIN	  INT64_MIN
 /* No such column: a term with it is 0. */
-#define ILP_NONE UINT32_MAX
+#define ILP_NONE  UINT32_MAX
+/* Most columns and rows of a program, together, and most terms of all its rows. */
+#define ILP_LIMIT (1u << 22)
+#define ILP_TERMS (1u << 25)
 
 /** struct ilp_name - what a column or row is called: "eq10u_3_5_t7"
  * @kind: a literal
@@ -52,7 +55,8 @@ struct ilp_term {
 /** struct ilp_program - minimise the sum of column times cost
  * @note: what is said of it where it is written to a file
  * @unit: bytes that one unit of the objective is
- * @failed: out of memory; columns and rows are lost from then on
+ * @failed: out of memory, or too large; columns and rows are lost from then on
+ * @too_large: more than ILP_LIMIT or ILP_TERMS
  */
 struct ilp_program {
 	struct ilp_column *column;
@@ -64,6 +68,7 @@ struct ilp_program {
 	int64_t unit;
 	char note[160];
 	bool failed;
+	bool too_large;
 };
 
 /* A new column; ILP_NONE if out of memory. */
@@ -72,7 +77,7 @@ uint32_t ilp_column(struct ilp_program *program, struct ilp_name name, int64_t u
 void ilp_row(struct ilp_program *program, struct ilp_name name, int64_t lower, int64_t upper);
 /* Add to the last row; each column once a row. */
 void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor);
-/** ilp_end() - all rows are there; -ENOMEM */
+/** ilp_end() - all rows are there; -ENOMEM; -E2BIG: more than ILP_LIMIT or ILP_TERMS */
 int ilp_end(struct ilp_program *program);
 void ilp_fini(struct ilp_program *program);
 
