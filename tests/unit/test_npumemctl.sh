@@ -115,6 +115,53 @@ assert run("--params")["placements"] > run()["placements"]
 ' "$ctl" "$net"
 check 'plan --list-planners' prints greedy "$ctl" plan --list-planners
 
+# ------------------------------------------- control characters in names
+# ESC, a line's end, DEL and CSI, which is one character of C1 and two bytes of UTF-8.
+cat >controls.json <<'JSON'
+{"name": "g\u001b[2J", "tensors": [
+ {"id": 0, "name": "x\u001b[31m\n", "shape": [1, 4, 4, 1], "bytes": 16, "kind": "input"},
+ {"id": 1, "name": "y\u007f\u009bé", "shape": [1, 4, 4, 1], "bytes": 16, "kind": "output"}],
+"ops": [{"id": 0, "name": "f\u0007", "type": "relu", "inputs": [0], "outputs": [1], "attrs": {}}]}
+JSON
+plain() { # TEXT STATUS COMMAND...: all output has the text, and no control but ends of lines
+	local text=$1 status=$2 got
+	shift 2
+	"$@" >out 2>&1
+	got=$?
+	cat -v out
+	[ $got = "$status" ] && grep -qF -e "$text" out &&
+		python3 -c '
+import sys
+text = open("out", encoding="utf-8", newline="").read()
+sys.exit(any(c != "\n" and (c < " " or "\x7f" <= c < "\xa0") for c in text))'
+}
+check 'import: names on a terminal' plain 'graph        g\x1b[2J (' 0 "$ctl" import controls.json
+check 'plan: names on a terminal' plain 'x\x1b[31m\x0a 16' 0 "$ctl" plan --report controls.json
+check 'plan: no other character is touched' plain 'y\x7f\xc2\x9bé 16' 0 "$ctl" plan controls.json
+check 'plan --tiles: names on a terminal' plain 'f\x07 ' 0 "$ctl" plan --tiles --bands 2 controls.json
+check 'plan --pareto: names on a terminal' plain 'g\x1b[2J: 1 steps' 0 \
+	"$ctl" plan --planner tile-scheduled --pareto controls.json
+check 'plan: names in an error' plain "'x\x1b[31m\x0a' is a parameter" 1 \
+	"$ctl" plan --fix 0=0 <(sed 's/"input"/"parameter"/' controls.json)
+"$ctl" plan controls.json -o controls.plan.json --planner greedy >/dev/null || exit 1
+check 'show: names on a terminal' plain 'f\x07' 0 "$ctl" show --graph controls.json controls.plan.json
+sed 's/"planner": *"greedy"/"planner": "\\u001b[1m"/' controls.plan.json >planner.json
+check "show: a planner's name on a terminal" plain 'planner \x1b[1m' 0 \
+	"$ctl" show --graph controls.json planner.json
+check 'verify: names on a terminal' plain 'of g\x1b[2J: arena' 0 \
+	"$ctl" verify controls.json controls.plan.json
+check 'names in JSON are as they were' python3 -c '
+import json, subprocess, sys
+r = json.loads(subprocess.check_output([sys.argv[1], "plan", "-j", "controls.json"]))
+assert r["graph"] == "g\x1b[2J", r
+assert {t["name"] for t in r["peak"]["tensors"]} == {"x\x1b[31m\n", "y\x7f\x9b\xe9"}, r
+' "$ctl"
+controls_html() {
+	"$ctl" show --html page.html --graph controls.json controls.plan.json && grep -q 'y.*é' page.html &&
+		! grep -qF '\x7f\xc2' page.html
+}
+check 'names in HTML are as they were' controls_html
+
 # --------------------------------------------------------------- refusals
 # Progress is for people: on a terminal, and only there.
 on_terminal() { # on_terminal TEXT COMMAND...: standard error, a terminal, has the text

@@ -95,6 +95,7 @@ static int print(const struct model *model, bool json)
 					    (json_int_t)model->info.left_out, "bytes", bytes));
 	}
 	json_decref(bytes);
+	plain_names(model->graph);
 	printf("graph        %s (%s)\n", graph->name, npuimport_format_name(model->info.format));
 	printf("operators    %" PRIu32, graph->op_count);
 	if (model->info.views)

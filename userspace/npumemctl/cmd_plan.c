@@ -401,10 +401,12 @@ static int list_front(const struct arguments *args, const struct model *model)
 
 	if (npuplan_front_find(model->graph, &args->plan, &front, &error))
 		return failure(model->path, "%s", error.text);
-	if (args->json)
+	if (args->json) {
 		status = print_json(front_report(model->graph, front));
-	else
+	} else {
+		plain_names(model->graph);
 		front_print(stdout, model->graph, front);
+	}
 	npuplan_front_free(front);
 	return status;
 }
@@ -473,6 +475,7 @@ static int report(const struct arguments *args, const struct model *model,
 	if (is_stdout(args->output) || is_stdout(args->blob) || is_stdout(args->graph_blob) ||
 	    is_stdout(args->tflite))
 		return EXIT_OK;
+	plain_names(model->graph);
 	if (args->tiles && !tiling_table_print(stdout, model->path, model->graph))
 		return EXIT_FAILED;
 	plan_report_print(stdout, model->graph, plan, asked);

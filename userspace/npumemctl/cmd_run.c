@@ -293,6 +293,7 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 		}
 		return print_json(object);
 	}
+	plain_names(s->model.graph);
 	plan_summary_print(stdout, s->model.graph, s->file.plan);
 	printf("plan         from %s, in %.3f s; verified in %.3f ms\n",
 	       args->plan ? s->file.path : "npumemd", s->plan_seconds,

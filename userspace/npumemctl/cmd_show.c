@@ -117,9 +117,15 @@ static int draw(const struct arguments *args, struct shown *shown)
 	int status = EXIT_OK;
 
 	if (!args->html && !args->svg) {
-		int err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns,
-					     stdout);
+		struct npumem_plan_info *info = &shown->file.plan->info;
+		char *planner = plain_text(info->planner, false);
+		int err;
 
+		snprintf(info->planner, sizeof(info->planner), "%s", planner);
+		free(planner);
+		plain_names(shown->model.graph);
+		err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns,
+					 stdout);
 		return err ? failure(shown->file.path,
 				     "cannot be drawn: it does not fit its graph") :
 			     EXIT_OK;

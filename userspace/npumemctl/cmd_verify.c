@@ -97,8 +97,13 @@ static int verify(const struct arguments *args, const struct model *model,
 		if (print_json(verdict_json(!err, &verdict, log)) != EXIT_OK)
 			status = EXIT_FAILED;
 	} else if (err) {
-		failure(file->path, "refused by the verifier:\n%s", log);
+		char *plain = plain_text(log, true);
+
+		failure(file->path, "refused by the verifier:");
+		fprintf(stderr, "%s\n", plain);
+		free(plain);
 	} else {
+		plain_names(model->graph);
 		printf("%s is a valid plan of %s: arena %s\n", file->path, model->graph->name,
 		       size_text(file->plan->info.arena_size).s);
 	}

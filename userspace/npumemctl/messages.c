@@ -4,21 +4,75 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "npumemctl.h"
 
+/* C0, DEL, and in UTF-8 C1, which are two bytes: terminals obey both. */
+static size_t control_bytes(const char *text)
+{
+	unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
+
+	if (first < 0x20 || first == 0x7f)
+		return 1;
+	return first == 0xc2 && second >= 0x80 && second < 0xa0 ? 2 : 0;
+}
+
+char *plain_text(const char *text, bool lines)
+{
+	char *plain = malloc(4 * strlen(text) + 1), *out = plain;
+
+	if (!plain)
+		abort();
+	while (*text) {
+		size_t controls = lines && *text == '\n' ? 0 : control_bytes(text);
+
+		if (!controls)
+			*out++ = *text++;
+		for (; controls; controls--)
+			out += sprintf(out, "\\x%02x", (unsigned char)*text++);
+	}
+	*out = '\0';
+	return plain;
+}
+
+static void rename_plain(char **name)
+{
+	char *plain = plain_text(*name, false);
+
+	free(*name);
+	*name = plain;
+}
+
+void plain_names(struct npuplan_graph *graph)
+{
+	rename_plain(&graph->name);
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		rename_plain(&graph->tensors[i].name);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		rename_plain(&graph->ops[i].name);
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		rename_plain(&graph->steps[i].name);
+}
+
 int failure(const char *where, const char *fmt, ...)
 {
+	char *text, *plain;
 	va_list args;
+	int length;
 
+	va_start(args, fmt);
+	length = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (length < 0)
+		abort();
+	plain = plain_text(text, false);
 	/* Results printed before come first where both go to one terminal. */
 	fflush(stdout);
-	fprintf(stderr, "npumemctl: %s: ", where);
-	va_start(args, fmt);
-	vfprintf(stderr, fmt, args);
-	va_end(args);
-	fputc('\n', stderr);
+	fprintf(stderr, "npumemctl: %s: %s\n", where, plain);
+	free(plain);
+	free(text);
 	return EXIT_FAILED;
 }
 

@@ -36,7 +36,19 @@ int cmd_bench(int argc, char **argv);
 
 /* ------------------------------------------------------------- messages.c */
 
-/** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED */
+/** plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
+ * @lines: ends of lines stay
+ *
+ * Names are a model's: what they hold must not move the cursor of whoever looks.
+ */
+char *plain_text(const char *text, bool lines);
+/** plain_names() - rename all of a graph so, when nothing but text is still to be written */
+void plain_names(struct npuplan_graph *graph);
+
+/** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
+ *
+ * Control characters as by plain_text(): it is one line.
+ */
 __attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
 
 /** struct size_text - "1505280 bytes (1.4 MiB)" */
