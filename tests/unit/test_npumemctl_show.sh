@@ -138,9 +138,28 @@ peak() { # graph, options of plan...
 		assert step == summary["peak"]["position"] and live <= summary["arena"], note
 		PYTHON
 }
+# As text: no byte has two values, and no more bytes have a place than there are.
+text() { # graph, options of plan...
+	of=$1
+	shift
+	"$ctl" plan "$@" -o text.json "$of" && "$ctl" show --graph "$of" text.json >text &&
+		python3 - <<-'PYTHON'
+		import json, re
+
+		lines = re.findall(r"^ *\d+: (\S+) \((\d+)k\) ", open("text").read(), re.M)
+		plan = json.load(open("text.json"))
+		assert len(lines) == len(plan["schedule"])
+		assert not any("!" in line for line, _ in lines)
+		assert any("+" in line for line, _ in lines)
+		assert max(int(live) for _, live in lines) <= (plan["arena"] + 1023) // 1024
+		PYTHON
+}
 mobilenet=$graphs/mobilenet_v2.fused.json
 check 'peak of tiles in pieces' peak "$mobilenet" --planner tile-scheduled
 check 'peak of tiles in rings' peak "$mobilenet" --planner tile-scheduled --engine rings
+check 'text of tiles in pieces' text "$mobilenet" --planner tile-scheduled
+check 'text of tiles in rings' text "$mobilenet" --planner tile-scheduled --engine rings
+check 'text of tiles in whole tensors' text "$graph" --planner taa --bands 16
 check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --planner cosma \
 	--budget MR
 check 'three plans' usage_says 'only two PLANs can be shown side by side' \

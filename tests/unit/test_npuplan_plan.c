@@ -436,6 +436,9 @@ static void test_print_columns(void **state)
 	fclose(out);
 	assert_non_null(strstr(text, "    0: 11!. (1k) step 0\n"));
 	free(text);
+	/* More rows than the tensor has bytes. */
+	plan->placements[0].region.count[2] = UINT32_MAX;
+	assert_int_equal(npuplan_plan_print(graph, plan, 4, stderr), -EINVAL);
 	npuplan_plan_free(plan);
 	npuplan_graph_free(graph);
 }

@@ -18,7 +18,7 @@ static char symbol(uint32_t tensor)
 	return symbols[tensor % (sizeof(symbols) - 1)];
 }
 
-/* Extent in the arena of a placement; a ring or piece is drawn from end to end. */
+/* Extent in the arena of a placement, with what gaps it has. */
 static uint64_t extent(const struct npumem_placement *placement)
 {
 	uint64_t bytes = placement->region.length;
@@ -59,35 +59,148 @@ static uint64_t column_end(uint64_t arena, unsigned int columns, unsigned int c)
 	return end > begin ? end : begin + 1;
 }
 
-static void draw(struct column *line, unsigned int columns, uint64_t arena,
-		 const struct npumem_placement *placement)
+/* Arena bytes [begin, end). */
+struct range {
+	uint64_t begin;
+	uint64_t end;
+};
+
+/**
+ * struct ranges - bytes that have a place at a position
+ * @ranges: @count of them, room for @capacity
+ */
+struct ranges {
+	struct range *ranges;
+	size_t count;
+	size_t capacity;
+};
+
+static int add_range(struct ranges *all, struct range range)
 {
-	uint64_t begin = placement->offset, end = begin + extent(placement);
+	if (all->count == all->capacity) {
+		size_t capacity = all->capacity ? 2 * all->capacity : 64;
+		void *grown = realloc(all->ranges, capacity * sizeof(*all->ranges));
 
+		if (!grown)
+			return -ENOMEM;
+		all->ranges = grown;
+		all->capacity = capacity;
+	}
+	all->ranges[all->count++] = range;
+	return 0;
+}
+
+static int add_placement(struct ranges *all, const struct npumem_placement *placement)
+{
+	const struct npumem_region *region = &placement->region;
+	uint32_t slots = region->count[2];
+	size_t first = all->count;
+
+	if (placement->ring && placement->ring < slots)
+		slots = placement->ring;
+	for (uint32_t k = 0; k < slots; k++)
+		for (uint32_t j = 0; j < region->count[1]; j++)
+			for (uint32_t i = 0; i < region->count[0]; i++) {
+				uint64_t begin = placement->offset + k * placement->stride[2] +
+						 j * placement->stride[1] +
+						 i * placement->stride[0];
+				struct range *last =
+					all->count > first ? &all->ranges[all->count - 1] : NULL;
+
+				if (last && last->end == begin)
+					last->end += region->length;
+				else if (add_range(all,
+						   (struct range){ begin, begin + region->length }))
+					return -ENOMEM;
+			}
+	return 0;
+}
+
+static int by_begin(const void *left, const void *right)
+{
+	const struct range *a = left, *b = right;
+
+	return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+/* Bytes in at least one range, which are then in order. */
+static uint64_t count_bytes(struct ranges *all)
+{
+	uint64_t bytes = 0, end = 0;
+
+	if (all->count)
+		qsort(all->ranges, all->count, sizeof(*all->ranges), by_begin);
+	for (size_t i = 0; i < all->count; i++) {
+		const struct range *range = &all->ranges[i];
+
+		if (range->end <= end)
+			continue;
+		bytes += range->end - (range->begin > end ? range->begin : end);
+		end = range->end;
+	}
+	return bytes;
+}
+
+/* A placement's ranges: the character is its tensor's where it has most of a column. */
+static void draw(struct column *line, unsigned int columns, uint64_t arena,
+		 const struct range *ranges, size_t count, char character)
+{
+	uint64_t own[MAX_COLUMNS] = { 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t begin = ranges[i].begin, end = ranges[i].end;
+
+		for (unsigned int c = (unsigned __int128)begin * columns / (arena ? arena : 1);
+		     c < columns && column_begin(arena, columns, c) < end; c++) {
+			uint64_t first = column_begin(arena, columns, c);
+			uint64_t last = column_end(arena, columns, c);
+			uint64_t from = begin > first ? begin : first;
+			uint64_t to = end < last ? end : last;
+
+			if (from < to)
+				own[c] += to - from;
+		}
+	}
 	for (unsigned int c = 0; c < columns; c++) {
-		uint64_t first = column_begin(arena, columns, c);
-		uint64_t last = column_end(arena, columns, c);
-		uint64_t from = begin > first ? begin : first;
-		uint64_t to = end < last ? end : last;
-
-		if (from >= to)
+		line[c].taken += own[c];
+		if (own[c] <= line[c].most)
 			continue;
-		line[c].taken += to - from;
-		if (to - from <= line[c].most)
-			continue;
-		line[c].most = to - from;
-		line[c].symbol = symbol(placement->tensor);
+		line[c].most = own[c];
+		line[c].symbol = character;
 	}
 }
 
-/* '.' for nobody, '!' for bytes that two tensors have, as TFLM prints them. */
-static void print_line(const struct column *line, unsigned int columns, uint64_t arena, FILE *out)
+/*
+ * '.' for nobody; for bytes that two tensors have '+' if one has them after the other,
+ * as in all plans that verify, otherwise '!', as TFLM prints them.
+ */
+static void print_line(const struct column *line, unsigned int columns, uint64_t arena,
+		       bool verified, FILE *out)
 {
 	for (unsigned int c = 0; c < columns; c++) {
 		uint64_t width = column_end(arena, columns, c) - column_begin(arena, columns, c);
+		char twice = verified ? '+' : '!';
 
-		fputc(!line[c].taken ? '.' : line[c].taken > width ? '!' : line[c].symbol, out);
+		fputc(!line[c].taken ? '.' : line[c].taken > width ? twice : line[c].symbol, out);
 	}
+}
+
+/* No more of a tensor than there is: then there are not too many ranges either. */
+static bool fits(const struct npuplan_graph *graph, const struct npumem_placement *placement)
+{
+	uint64_t bytes = placement->region.length, size;
+
+	if (placement->tensor >= graph->tensor_count)
+		return false;
+	size = graph->tensors[placement->tensor].size;
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		uint64_t count = placement->region.count[d];
+
+		if (!bytes || !count || bytes > size / count)
+			return false;
+		bytes *= count;
+	}
+	return true;
 }
 
 static void print_head(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -241,51 +354,83 @@ static bool is_taken(const struct npuplan_graph *graph, const struct npuplan_pla
 	return false;
 }
 
-static void print_positions(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-			    uint32_t instance, const bool *entered, unsigned int columns, FILE *out)
+/**
+ * struct printing - what is printed, and how
+ * @entered: see list_entered()
+ * @verified: the plan verifies
+ * @ranges: of the position that is printed
+ */
+struct printing {
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	bool *entered;
+	bool verified;
+	unsigned int columns;
+	struct ranges ranges;
+};
+
+static int print_positions(struct printing *printing, uint32_t instance, FILE *out)
 {
+	const struct npuplan_graph *graph = printing->graph;
+	const struct npuplan_plan *plan = printing->plan;
+	unsigned int columns = printing->columns;
+	struct ranges *ranges = &printing->ranges;
 	const struct npumem_plan_block *block = &plan->blocks[instance];
 	struct column line[MAX_COLUMNS];
 
 	for (uint32_t p = block->first_position;
 	     p < block->first_position + block->position_count && p < plan->position_count; p++) {
-		uint64_t live = 0;
-
 		memset(line, 0, sizeof(line));
+		ranges->count = 0;
 		for (uint32_t i = 0; i < plan->placement_count; i++) {
 			const struct npumem_placement *placement = &plan->placements[i];
+			size_t first = ranges->count;
 
 			if (placement->block != instance || placement->from > p ||
-			    placement->to < p || is_drawn(plan, entered, i, p) ||
+			    placement->to < p || is_drawn(plan, printing->entered, i, p) ||
 			    is_taken(graph, plan, i, p))
 				continue;
-			live += extent(placement);
-			draw(line, columns, plan->info.arena_size, placement);
+			if (add_placement(ranges, placement))
+				return -ENOMEM;
+			draw(line, columns, plan->info.arena_size, ranges->ranges + first,
+			     ranges->count - first, symbol(placement->tensor));
 		}
 		fprintf(out, "%5u: ", p);
-		print_line(line, columns, plan->info.arena_size, out);
-		fprintf(out, " (%lluk) ", (unsigned long long)(live + 1023) / 1024);
+		print_line(line, columns, plan->info.arena_size, printing->verified, out);
+		fprintf(out, " (%lluk) ", (unsigned long long)(count_bytes(ranges) + 1023) / 1024);
 		print_position(graph, &plan->positions[p], out);
 		fputc('\n', out);
 	}
+	return 0;
 }
 
 int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       unsigned int columns, FILE *out)
 {
-	bool *entered;
+	struct printing printing = { .graph = graph, .plan = plan, .columns = columns };
+	struct npuplan_error error;
+	int err;
 
 	if (!columns || columns > MAX_COLUMNS)
 		return -EINVAL;
-	entered = list_entered(plan);
-	if (!entered)
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		if (!fits(graph, &plan->placements[i]))
+			return -EINVAL;
+	err = npuplan_verify_plan(graph, plan, NULL, &error);
+	if (err == -ENOMEM)
+		return err;
+	printing.verified = !err;
+	err = 0;
+	printing.entered = list_entered(plan);
+	if (!printing.entered)
 		return -ENOMEM;
 	print_head(graph, plan, columns, out);
 	print_others(graph, out);
-	for (uint32_t i = 0; i < plan->block_count; i++) {
+	for (uint32_t i = 0; i < plan->block_count && !err; i++) {
 		print_instance(plan, i, out);
-		print_positions(graph, plan, i, entered, columns, out);
+		err = print_positions(&printing, i, out);
 	}
-	free(entered);
-	return ferror(out) ? -EIO : 0;
+	free(printing.entered);
+	free(printing.ranges.ranges);
+	return err ? err : ferror(out) ? -EIO : 0;
 }
