@@ -113,6 +113,9 @@ static void test_whole(void **state)
 	plan->placements[1].tensor = 3;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
 	plan->placements[1].tensor = 1;
+	plan->placements[1].region.count[2] = UINT32_MAX;
+	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
+	plan->placements[1].region.count[2] = 1;
 	plan->positions[0].index = 2;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
 	npuplan_plan_free(plan);

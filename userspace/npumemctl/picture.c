@@ -436,6 +436,19 @@ static uint64_t extent(const struct npumem_placement *placement)
 	return bytes;
 }
 
+/* No more of a tensor than there is: then there are not too many chunks either. */
+static bool fits(const struct npumem_region *region, uint64_t size)
+{
+	uint64_t bytes = region->length;
+
+	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		if (!bytes || !region->count[d] || bytes > size / region->count[d])
+			return false;
+		bytes *= region->count[d];
+	}
+	return true;
+}
+
 static int add_place(struct picture *picture, const struct npumem_placement *placement,
 		     const struct uses *all)
 {
@@ -443,6 +456,7 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 
 	if (placement->tensor >= picture->graph->tensor_count || placement->from > placement->to ||
 	    placement->block >= picture->plan->block_count ||
+	    !fits(&placement->region, picture->graph->tensors[placement->tensor].size) ||
 	    picture->plan->position_count > UINT32_MAX / 2)
 		return -EINVAL;
 	/* It passes through a block without positions: there is no time to draw it at. */
