@@ -124,6 +124,10 @@ check "without a budget" says 2 "--recompute needs a --budget to save traffic in
 	"${plan[@]}" --recompute shortcut.json
 check "another planner" says 2 "--recompute and --banks need --planner cosma" \
 	"$ctl" plan --planner cosma-belady --budget 12 --recompute shortcut.json
+check "another engine" says 2 "--recompute and --banks are of engine search, not of engine belady" \
+	"${plan[@]}" --engine belady --budget 12 --recompute shortcut.json
+check "banks of another engine" says 2 "--recompute and --banks are of engine search, not of engine ilp" \
+	"${plan[@]}" --engine ilp --banks 4@10,12@2 shortcut.json
 check "a number that is none" says 2 "--recompute: '0' is not a number from 1 to 4294967295" \
 	"${plan[@]}" --budget 12 --recompute=0 shortcut.json
 check "tiles" says 1 "shortcut.json: --recompute is of whole operators: leave out what says how to cut" \
@@ -163,6 +167,17 @@ check "banks: malformed" says 2 "--banks: '4@10' is not BYTES@MBPS,BYTES@MBPS, l
 	"${plan[@]}" --banks 4@10 shortcut.json
 check "banks: bandwidth 0" says 2 "--banks: '4@0,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
 	"${plan[@]}" --banks 4@0,12@2 shortcut.json
+check "banks: bandwidth 2^63" says 2 \
+	"--banks: '4@9223372036854775808,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+	"${plan[@]}" --banks 4@9223372036854775808,12@2 shortcut.json
+check "banks: size 2^63" says 2 \
+	"--banks: '4@10,9223372036854775808@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+	"${plan[@]}" --banks 4@10,9223372036854775808@2 shortcut.json
+most() {
+	"${plan[@]}" --banks 4@9223372036854775807,12@2 shortcut.json -o most.json >/dev/null &&
+		"$ctl" verify shortcut.json most.json
+}
+check "banks: bandwidth 2^63 - 1" most
 check "banks and a budget" says 2 "--banks and --budget exclude each other" \
 	"${plan[@]}" --banks 4@10,12@2 --budget 12 shortcut.json
 check "banks: a tensor larger than either" says 3 "shortcut.json: infeasible: make_big has a tensor\

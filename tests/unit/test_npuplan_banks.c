@@ -118,7 +118,11 @@ static void test_refused(void **state)
 	banks[1] = (struct npuplan_bank){ UINT64_MAX, 1 };
 	assert_int_equal(npuplan_cosma_banks(graph, &options, banks, &found, &error), -EINVAL);
 	assert_string_equal(error.text, "bank 1: 18446744073709551615 bytes are too many");
-	banks[1].size = 4;
+	banks[1] = (struct npuplan_bank){ 4, (uint64_t)INT64_MAX + 1 };
+	assert_int_equal(npuplan_cosma_banks(graph, &options, banks, &found, &error), -EINVAL);
+	assert_string_equal(error.text,
+			    "bank 1: 9223372036854775808 bytes a microsecond are too many");
+	banks[1].bandwidth = 1;
 	options.alignment = 8;
 	assert_int_equal(npuplan_cosma_banks(graph, &options, banks, &found, &error), -EINVAL);
 	assert_string_equal(error.text, "bank 0: 4 bytes are no multiple of the alignment, 8");

@@ -167,6 +167,9 @@ static void check_cosma(const struct argp_state *state, const struct arguments *
 		argp_error(state, "--memory is planner cosma's");
 	if (args->plan.banks && args->budget)
 		argp_error(state, "--banks and --budget exclude each other");
+	if (own && args->engine && strcmp(args->engine, "search") != 0)
+		argp_error(state, "--recompute and --banks are of engine search, not of engine %s",
+			   args->engine);
 	if (args->recompute && !args->budget)
 		argp_error(state, "--recompute needs a --budget to save traffic in");
 }
@@ -221,6 +224,24 @@ static void check_stdout(const struct argp_state *state, const struct arguments 
 		if (all[i].wants)
 			first = all[i].option;
 	}
+}
+
+/* What makes a program, and no plan. */
+static void check_lp(const struct argp_state *state, const struct arguments *args)
+{
+	bool limited = args->plan.deadline_seconds || args->plan.work_limit ||
+		       args->plan.memory_limit;
+
+	if (!args->lp)
+		return;
+	if (!moves_tensors(args->plan.planner))
+		argp_error(state, "--emit-lp is planner cosma's");
+	if (args->output || args->blob || args->graph_blob || args->tflite || args->json)
+		argp_error(state, "--emit-lp makes no plan to write");
+	/* But operators that run again, and the least peak, are searched for. */
+	if (limited && !args->recompute && (!args->budget || !budget_is_name(args->budget)))
+		argp_error(state, "--emit-lp searches for nothing that --deadline, --work or "
+				  "--memory could end");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -336,11 +357,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		    !moves_tensors(args->plan.planner))
 			argp_error(state, "--budget %s is planner cosma's; others take bytes",
 				   args->budget);
-		if (args->lp && !moves_tensors(args->plan.planner))
-			argp_error(state, "--emit-lp is planner cosma's");
-		if (args->lp &&
-		    (args->output || args->blob || args->graph_blob || args->tflite || args->json))
-			argp_error(state, "--emit-lp makes no plan to write");
+		check_lp(state, args);
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
 		check_cosma(state, args);

@@ -56,8 +56,9 @@ static bool parse_bank(char *text, struct npuplan_bank *bank)
 	*at++ = '\0';
 	errno = 0;
 	bank->bandwidth = strtoull(at, &end, 10);
+	/* Up to what plan JSON can say. */
 	return parse_size(text, &bank->size) && bank->size && isdigit((unsigned char)*at) &&
-	       !*end && !errno && bank->bandwidth;
+	       !*end && !errno && bank->bandwidth && bank->bandwidth <= INT64_MAX;
 }
 
 void option_banks(const struct argp_state *state, const char *text,

@@ -362,6 +362,11 @@ static int check_banks(const struct npuplan_bank banks[NPUPLAN_BANKS], uint32_t 
 		if (banks[b].size > INT64_MAX / 8)
 			return npuplan_fail(error, -EINVAL, "bank %d: %llu bytes are too many", b,
 					    (unsigned long long)banks[b].size);
+		/* What plan JSON can say. */
+		if (banks[b].bandwidth > INT64_MAX)
+			return npuplan_fail(error, -EINVAL,
+					    "bank %d: %llu bytes a microsecond are too many", b,
+					    (unsigned long long)banks[b].bandwidth);
 	}
 	if (alignment > 1 && banks[0].size % alignment)
 		return npuplan_fail(error, -EINVAL,
