@@ -344,6 +344,38 @@ static void test_limits(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* One operator has very many sets of tensors to make room with: limits hold within it. */
+static void test_many_evictions(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	struct npuplan_cosma_options options = { .work_limit = 2000000, .budget = 100000 };
+	struct npuplan_cosma_plan plan;
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), x[40], big, last;
+
+	for (uint32_t i = 0; i < 40; i++) {
+		x[i] = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, 1000 + 37 * i);
+		build_op(graph, "", in, i ? x[i - 1] : NPUMEM_NONE, NPUMEM_NONE, x[i]);
+	}
+	big = build_tensor(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 70000);
+	build_op(graph, "", x[39], in, NPUMEM_NONE, big);
+	last = build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	build_op(graph, "", big, in, NPUMEM_NONE, last);
+	for (uint32_t i = 0; i < 40; i++) {
+		uint32_t next = build_tensor(
+			graph, "", i < 39 ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT, 1);
+
+		build_op(graph, "", last, x[i], in, next);
+		last = next;
+	}
+	plan_ok(graph, &options, &plan);
+	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_true(plan.lower_bound <= plan.spill + plan.fill);
+	/* A look at the limit is never far. */
+	assert_in_range(plan.work, options.work_limit, 2 * options.work_limit);
+	npuplan_cosma_plan_free(&plan);
+	npuplan_graph_free(graph);
+}
+
 /* Operators that use what was made lately, and now and then anything. */
 static struct npuplan_graph *random_network(uint32_t ops)
 {
@@ -509,7 +541,7 @@ int main(void)
 		cmocka_unit_test(test_baselines),	cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_options_refused), cmocka_unit_test(test_graphs_refused),
 		cmocka_unit_test(test_unsupported),	cmocka_unit_test(test_large),
-		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_memory),		cmocka_unit_test(test_many_evictions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

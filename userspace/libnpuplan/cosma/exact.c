@@ -468,8 +468,13 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 			if (set >> i & 1)
 				left[leaving++] = freed[i];
 		err = advance(exact, p, v, left, leaving);
-		if (err || exact->found || exact->back < p || is_over(exact))
+		if (err || exact->found || exact->back < p)
 			break;
+		/* Even of a fixed schedule choices are left out. */
+		if (is_over(exact)) {
+			exact->complete = false;
+			break;
+		}
 		exact->back = NPUMEM_NONE;
 	}
 	return err;

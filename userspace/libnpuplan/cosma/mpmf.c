@@ -39,6 +39,7 @@ struct peak_search {
 	uint32_t pool_count;
 	uint64_t held;
 	bool full; /* of the memory it may have */
+	bool cut;  /* a limit came while a state was expanded */
 };
 
 static bool is_sooner(const struct peak_search *search, uint32_t a, uint32_t b)
@@ -247,6 +248,11 @@ static int expand(struct peak_search *search, uint32_t id)
 		if (only != NPUMEM_NONE ? v != only :
 					  !cosma_board_may_start(&search->board, v, &end))
 			continue;
+		/* A wide graph has many children, each as long as the graph. */
+		if (cosma_run_over(search->run)) {
+			search->cut = true;
+			break;
+		}
 		cosma_board_copy(&search->child, &search->board);
 		cosma_board_run(&search->child, v);
 		search->trail[0] = v;
@@ -304,8 +310,8 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 
 		if (state->dead)
 			continue;
-		/* What had no room may need less. */
-		if (search->full)
+		/* What had no room, or no time, may need less. */
+		if (search->full || search->cut)
 			return COSMA_STOPPED;
 		*lower_bound = state->bound;
 		if (search->fronts.front[state->front].done == search->model->op_count) {

@@ -10,6 +10,8 @@
 /* Sets of tensors to evict that are looked at for one operator in one state. */
 #define EXACT_CHOICES  1000000
 #define STAGED_CHOICES 200
+/* No error: no more children of this state. */
+#define ENOUGH	       1
 
 /**
  * struct state - node of the search
@@ -296,13 +298,29 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	return hopeless ? 0 : heap_push(search, id);
 }
 
-/* The operator runs on a copy of the board, once @tensors are evicted. */
+/* Limits are looked at for each child: one state may have a million. */
+static bool is_over(struct search *search)
+{
+	uint32_t limit = search->query->state_limit;
+
+	return search->full || (limit && search->state_count >= limit) ||
+	       cosma_run_over(search->run);
+}
+
+/*
+ * The operator runs on a copy of the board, once @tensors are evicted. Returns
+ * ENOUGH, and leaves sets out, when a limit is reached.
+ */
 static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, int64_t cost)
 {
 	struct search *search = context;
 	uint32_t run = 0, *trail = search->trail;
 	bool close = !search->query->rank;
 
+	if (is_over(search)) {
+		search->incomplete = true;
+		return ENOUGH;
+	}
 	cosma_board_copy(&search->child, &search->board);
 	for (uint32_t i = 0; i < count; i++) {
 		cosma_board_evict(&search->child, tensors[i]);
@@ -367,7 +385,7 @@ static int expand(struct search *search, uint32_t id)
 			search->incomplete |= eviction.cut;
 		}
 	}
-	return err;
+	return err == ENOUGH ? 0 : err;
 }
 
 /* ------------------------------------------------------------------- stages */
