@@ -573,7 +573,8 @@ struct npuplan_budgets {
 
 /** npuplan_budgets_find() - budgets between which planning for traffic makes sense
  * @graph: tiled
- * @options: alignment and limits; may be NULL
+ * @options: alignment, limits and progress; may be NULL. A limit, or a callback
+ *	that ends it, leaves @peak unproved
  *
  * Errors as npuplan_plan()'s with planner "cosma".
  */
@@ -581,6 +582,14 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
 					const struct npuplan_options *options,
 					struct npuplan_budgets *budgets,
 					struct npuplan_error *error);
+
+/** npuplan_needed_find() - of the budgets the least alone, which takes no search
+ * @options: alignment; may be NULL
+ * @needed, @step: out: as in struct npuplan_budgets
+ */
+NPUPLAN_EXPORT int npuplan_needed_find(const struct npuplan_graph *graph,
+				       const struct npuplan_options *options, uint64_t *needed,
+				       uint32_t *step, struct npuplan_error *error);
 
 /** npuplan_lp_write() - the COSMA paper's integer linear program of a plan
  * @graph: tiled

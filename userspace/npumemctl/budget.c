@@ -2,27 +2,60 @@
 /* Budgets by name, and what is said where there is no plan within one. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 
 #include "npumemctl.h"
+#include "progress.h"
 
 bool budget_is_name(const char *text)
 {
 	return !strcmp(text, "MR") || !strcmp(text, "MH") || !strcmp(text, "MP");
 }
 
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* The search for the least peak; what it takes of the deadline is gone for planning. */
+static int search(const struct model *model, struct npuplan_options *options,
+		  struct npuplan_budgets *budgets, struct npuplan_error *error)
+{
+	struct npuplan_options asked = *options;
+	double started = seconds_now(), left;
+	struct progress progress;
+	int err;
+
+	progress_begin(&progress, options->deadline_seconds);
+	asked.progress = progress_show;
+	asked.context = &progress;
+	err = npuplan_budgets_find(model->graph, &asked, budgets, error);
+	progress_end(&progress);
+	left = options->deadline_seconds - (seconds_now() - started);
+	if (options->deadline_seconds > 0)
+		options->deadline_seconds = left > 1e-6 ? left : 1e-6;
+	return err;
+}
+
 bool budget_find(const struct model *model, const char *name, struct npuplan_options *options)
 {
 	struct npuplan_error error = { 0 };
-	struct npuplan_budgets budgets;
+	struct npuplan_budgets budgets = { .proved = true };
+	bool least = !strcmp(name, "MR");
 
-	if (npuplan_budgets_find(model->graph, options, &budgets, &error)) {
+	if (least ? npuplan_needed_find(model->graph, options, &budgets.needed, &budgets.step,
+					&error) :
+		    search(model, options, &budgets, &error)) {
 		failure(model->path, "%s", error.text);
 		return false;
 	}
-	options->arena_budget = !strcmp(name, "MR") ? budgets.needed :
+	options->arena_budget = least		    ? budgets.needed :
 				!strcmp(name, "MH") ? budgets.middle :
 						      budgets.peak;
-	if (!budgets.proved && strcmp(name, "MR") != 0)
+	if (!budgets.proved)
 		fprintf(stderr,
 			"npumemctl: %s: note: --budget %s is %s: the least peak is not proved\n",
 			model->path, name, size_text(options->arena_budget).s);

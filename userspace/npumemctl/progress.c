@@ -71,7 +71,7 @@ void progress_end(struct progress *progress)
 	if (progress->drawn >= 0)
 		fprintf(progress->out, "\r\033[K");
 	if (interrupted)
-		fprintf(progress->out, "npumemctl: interrupted: the best plan found so far\n");
+		fprintf(progress->out, "npumemctl: interrupted: the best found so far\n");
 	fflush(progress->out);
 	signal(SIGINT, SIG_DFL);
 }

@@ -327,6 +327,20 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	return 0;
 }
 
+int npuplan_cosma_needed(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options, uint64_t *needed,
+			 uint32_t *needed_op, struct npuplan_error *error)
+{
+	struct cosma_solve solve;
+	int err = cosma_solve_init(&solve, graph, options, error);
+
+	if (err)
+		return err;
+	err = cosma_need(graph, &solve.model, options->alignment, needed, needed_op);
+	cosma_solve_fini(&solve);
+	return err ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : 0;
+}
+
 int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 			   const struct npuplan_cosma_options *options,
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,

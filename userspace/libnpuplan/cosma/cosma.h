@@ -176,6 +176,11 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 			  const struct npuplan_cosma_options *options,
 			  struct npuplan_cosma_budgets *budgets, struct npuplan_error *error);
 
+/** npuplan_cosma_needed() - M_R alone, without a search, and the operator that needs it */
+int npuplan_cosma_needed(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options, uint64_t *needed,
+			 uint32_t *needed_op, struct npuplan_error *error);
+
 /** enum npuplan_cosma_policy - whom the baselines throw out */
 enum npuplan_cosma_policy {
 	NPUPLAN_COSMA_BELADY, /* whose next use is furthest */

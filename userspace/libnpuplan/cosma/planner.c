@@ -281,32 +281,51 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 	return err;
 }
 
-int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
-			 struct npuplan_budgets *budgets, struct npuplan_error *error)
+/* What is asked where only budgets are; planning->units is to be freed. */
+static int ask_budgets(struct planning *planning)
 {
 	static const struct npuplan_options defaults;
-	struct npuplan_cosma_budgets found;
+	const struct npuplan_options *options = planning->options ? planning->options : &defaults;
 	struct npuplan_checked checked;
-	struct cosma_units units;
-	struct npuplan_cosma_options asked = { 0 };
-	int err;
+	int err = npuplan_checked_init(&checked, planning->graph, planning->error);
 
-	options = options ? options : &defaults;
-	err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;
-	err = cosma_units_init(&units, graph, checked.cells, options->alignment, error);
+	planning->options = options;
+	err = cosma_units_init(&planning->units, planning->graph, checked.cells, options->alignment,
+			       planning->error);
 	npuplan_checked_fini(&checked);
 	if (err)
 		return err;
-	asked.with_parameters = units.with_parameters;
-	asked.inputs_flagged = units.resident;
-	asked.alignment = options->alignment;
-	asked.work_limit = options->work_limit;
-	asked.memory_limit = options->memory_limit;
-	asked.deadline_seconds = options->deadline_seconds;
-	err = npuplan_cosma_budgets(units.graph, &asked, &found, error);
-	cosma_units_fini(&units);
+	planning->asked = (struct npuplan_cosma_options){
+		.with_parameters = planning->units.with_parameters,
+		.inputs_flagged = planning->units.resident,
+		.alignment = options->alignment,
+		.work_limit = options->work_limit,
+		.memory_limit = options->memory_limit,
+		.deadline_seconds = options->deadline_seconds,
+		.progress = options->progress ? tell : NULL,
+		.context = planning,
+	};
+	return 0;
+}
+
+int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
+			 struct npuplan_budgets *budgets, struct npuplan_error *error)
+{
+	struct planning planning = {
+		.graph = graph,
+		.options = options,
+		.error = error,
+		.started = npuplan_now(),
+	};
+	struct npuplan_cosma_budgets found;
+	int err = ask_budgets(&planning);
+
+	if (err)
+		return err;
+	err = npuplan_cosma_budgets(planning.units.graph, &planning.asked, &found, error);
+	cosma_units_fini(&planning.units);
 	if (err)
 		return err;
 	*budgets = (struct npuplan_budgets){
@@ -317,6 +336,24 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 		.proved = found.proved,
 	};
 	return 0;
+}
+
+int npuplan_needed_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
+			uint64_t *needed, uint32_t *step, struct npuplan_error *error)
+{
+	struct planning planning = {
+		.graph = graph,
+		.options = options,
+		.error = error,
+		.started = npuplan_now(),
+	};
+	int err = ask_budgets(&planning);
+
+	if (err)
+		return err;
+	err = npuplan_cosma_needed(planning.units.graph, &planning.asked, needed, step, error);
+	cosma_units_fini(&planning.units);
+	return err;
 }
 
 int npuplan_lp_write(const struct npuplan_graph *graph, const struct npuplan_options *options,
