@@ -96,6 +96,91 @@ static void test_budgets(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Steps that all depend on the input alone; then each is added up. */
+static struct npuplan_graph *wide_graph(uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4), last = in;
+
+	for (uint32_t i = 0; i < count; i++)
+		build_step(graph, 0, in, NPUMEM_NONE,
+			   build_tensor(graph, "", NPUMEM_TENSOR_INTERMEDIATE, 4));
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t kind = i + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
+		uint32_t next = build_tensor(graph, "", kind, 4);
+
+		build_step(graph, 0, 1 + i, last, next);
+		last = next;
+	}
+	return graph;
+}
+
+static int count_calls(void *context, const struct npuplan_pack_progress *progress)
+{
+	unsigned int *calls = context;
+
+	assert_true(progress->traffic);
+	++*calls;
+	return 1;
+}
+
+/* Steps that read two of those lately made. */
+static struct npuplan_graph *network(uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("network");
+	uint64_t random = 20261121;
+
+	build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5000);
+	for (uint32_t v = 0; v < count; v++) {
+		uint32_t reach = v < 20 ? v + 1 : 20;
+		uint32_t a = v - build_random(&random) % reach,
+			 b = v - build_random(&random) % reach;
+		uint32_t kind = v + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
+
+		build_step(graph, 0, a, a == b ? NPUMEM_NONE : b,
+			   build_tensor(graph, "", kind, 1000 + build_random(&random) % 9000));
+	}
+	return graph;
+}
+
+/* M_R takes no search; the one for M_P is told of, and ends when the caller says so. */
+static void test_budgets_ended(void **state)
+{
+	unsigned int calls = 0;
+	struct npuplan_options options = { .progress = count_calls, .context = &calls };
+	struct npuplan_graph *graph = network(1000);
+	struct npuplan_budgets budgets;
+	uint64_t needed = 0;
+	uint32_t step = NPUMEM_NONE;
+
+	assert_int_equal(npuplan_needed_find(graph, &options, &needed, &step, NULL), 0);
+	assert_int_equal(calls, 0);
+	assert_int_equal(npuplan_budgets_find(graph, &options, &budgets, NULL), 0);
+	assert_int_equal(calls, 1);
+	assert_false(budgets.proved);
+	assert_int_equal(budgets.needed, needed);
+	assert_int_equal(budgets.step, step);
+	assert_true(budgets.peak > needed);
+	npuplan_graph_free(graph);
+}
+
+/* So many pairs live at once that they are not listed: packing says so, cosma needs none. */
+static void test_too_many_pairs(void **state)
+{
+	struct npuplan_options options = { .planner = "greedy" };
+	struct npuplan_graph *graph = wide_graph(12000);
+	uint64_t needed;
+	uint32_t step;
+
+	refused(graph, &options, -E2BIG,
+		"of 24001 tensors more than 67108864 pairs live at the same time");
+	assert_int_equal(npuplan_needed_find(graph, NULL, &needed, &step, NULL), 0);
+	assert_int_equal(needed, 12);
+	options = (struct npuplan_options){ .planner = "cosma-belady", .arena_budget = 60000 };
+	npuplan_plan_free(planned(graph, &options));
+	npuplan_graph_free(graph);
+}
+
 /* b is spilled and filled; in is loaded once, out is stored. */
 static void test_traffic(void **state)
 {
@@ -507,6 +592,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_budgets),
+		cmocka_unit_test(test_budgets_ended),
+		cmocka_unit_test(test_too_many_pairs),
 		cmocka_unit_test(test_traffic),
 		cmocka_unit_test(test_infeasible),
 		cmocka_unit_test(test_infeasible_aligned),

@@ -5,7 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#define MAX_PEERS ((size_t)1 << 27)
+/* Each pair is listed twice. */
+#define MAX_PEERS ((size_t)2 * NPUPLAN_MAX_PAIRS)
 
 struct event {
 	uint32_t instant;

@@ -55,9 +55,12 @@ struct npuplan_conflicts {
 	uint32_t item_count;
 };
 
+/* Pairs of items that are listed, at most: 2 GiB. */
+#define NPUPLAN_MAX_PAIRS (1u << 26)
+
 /** npuplan_conflicts_whole() - of items that hold all their bytes all the time
  *
- * Cost O(n log n + pairs). -E2BIG more than 2^26 pairs (2 GiB); -ENOMEM.
+ * Cost O(n log n + pairs). -E2BIG more than NPUPLAN_MAX_PAIRS; -ENOMEM.
  */
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count);

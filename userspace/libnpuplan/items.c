@@ -125,6 +125,10 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error
 {
 	int err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
 
+	if (err == -E2BIG)
+		return npuplan_fail(error, err,
+				    "of %u tensors more than %u pairs live at the same time",
+				    problem->item_count, NPUPLAN_MAX_PAIRS);
 	if (!err)
 		err = npuplan_permit_in_place(&problem->conflicts, &problem->live);
 	if (err)

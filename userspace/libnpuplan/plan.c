@@ -74,7 +74,7 @@ static int problem_init(struct npuplan_problem *problem, const struct npuv_graph
 		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
 			problem->lower_bound = item->fixed_offset + item->size;
 	}
-	return npuplan_make_conflicts(problem, error);
+	return 0;
 }
 
 static void problem_fini(struct npuplan_problem *problem)
@@ -187,8 +187,11 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 
 	if (err)
 		return err;
-	if (!planner->plan)
-		return pack(problem, planner, problem->options, plan, error);
+	/* Only packing looks at conflicts, and of a wide graph there are too many. */
+	if (!planner->plan) {
+		err = npuplan_make_conflicts(problem, error);
+		return err ? err : pack(problem, planner, problem->options, plan, error);
+	}
 	err = planner->plan(problem, cells, planner->argument, plan, error);
 	if (!err)
 		snprintf((*plan)->info.planner, sizeof((*plan)->info.planner), "%s", planner->name);

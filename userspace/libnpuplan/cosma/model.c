@@ -196,12 +196,14 @@ struct reading {
 	const struct npuplan_graph *graph;
 	const struct npuplan_cosma_options *options;
 	struct npuplan_error *error;
-	uint32_t *writer;   /* per tensor */
-	uint32_t *uses;	    /* distinct operators that read it, per tensor */
-	uint32_t *last;	    /* operator that touched it last, per tensor */
-	uint32_t *model_of; /* per tensor */
-	uint32_t *order;    /* of operators */
-	uint32_t *waiting;  /* inputs not yet produced, per operator */
+	uint32_t *writer;	   /* per tensor */
+	uint32_t *uses;		   /* distinct operators that read it, per tensor */
+	uint32_t *last;		   /* operator that touched it last, per tensor */
+	uint32_t *model_of;	   /* per tensor */
+	uint32_t *order;	   /* of operators */
+	uint32_t *waiting;	   /* inputs not yet produced, per operator */
+	uint64_t *ready;	   /* bits of operators that wait for none, and have not run */
+	struct cosma_list readers; /* per tensor, distinct operators */
 };
 
 static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char text[96])
@@ -279,32 +281,84 @@ static int count_uses(struct reading *reading)
 	return 0;
 }
 
-/* The graph's own order if it is one, else the topological order nearest to it. */
+/* Per tensor, the operators that read it, each once. */
+static int list_readers(struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	struct cosma_list *readers = &reading->readers;
+	size_t count = 0;
+
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		count += reading->uses[t];
+	if (list_alloc(readers, graph->tensor_count, count))
+		return npuplan_fail(reading->error, -ENOMEM, "out of memory");
+	for (uint32_t t = 0; t < graph->tensor_count; t++) {
+		readers->first[t + 1] = readers->first[t] + reading->uses[t];
+		reading->last[t] = NPUMEM_NONE;
+	}
+	/* Filled from the back, so that first[] ends up where it was. */
+	for (uint32_t v = graph->op_count; v-- > 0;)
+		for (uint32_t k = 0; k < graph->ops[v].input_count; k++) {
+			uint32_t t = graph->ops[v].inputs[k];
+
+			if (reading->last[t] == v)
+				continue;
+			reading->last[t] = v;
+			readers->item[--readers->first[t + 1]] = v;
+		}
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		readers->first[t] = readers->first[t + 1];
+	readers->first[graph->tensor_count] = (uint32_t)count;
+	return 0;
+}
+
+/* It has run: those that read what it writes wait for one input less. */
+static void wake_readers(struct reading *reading, uint32_t v)
+{
+	const struct npuplan_op *op = &reading->graph->ops[v];
+
+	for (uint32_t k = 0; k < op->output_count; k++)
+		for
+			cosma_each(i, reading->readers, op->outputs[k])
+			{
+				uint32_t u = reading->readers.item[i];
+
+				if (!--reading->waiting[u])
+					cosma_set(reading->ready, u);
+			}
+}
+
+/*
+ * The graph's own order if it is one, else the topological order nearest to it:
+ * again and again from the first operator to the last, whoever is ready.
+ */
 static int find_order(struct reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
-	uint32_t count = 0;
+	uint32_t count = 0, words = (graph->op_count + 63) / 64;
 	char name[96];
+	int err = list_readers(reading);
 
+	if (err)
+		return err;
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		if (!reading->waiting[v])
+			cosma_set(reading->ready, v);
 	for (bool moved = true; moved;) {
 		moved = false;
-		for (uint32_t v = 0; v < graph->op_count; v++) {
-			if (reading->waiting[v])
-				continue;
-			reading->waiting[v] = NPUMEM_NONE;
-			reading->order[count++] = v;
-			moved = true;
-			for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
-				reading->last[graph->ops[v].outputs[k]] = NPUMEM_NONE;
-			for (uint32_t u = 0; u < graph->op_count; u++)
-				for (uint32_t k = 0; k < graph->ops[u].input_count; k++) {
-					uint32_t t = graph->ops[u].inputs[k];
+		for (uint32_t w = 0; w < words; w++) {
+			/* Readers further on may get ready meanwhile. */
+			for (uint64_t behind = ~0ull; reading->ready[w] & behind;) {
+				uint64_t bits = reading->ready[w] & behind;
+				uint32_t bit = (uint32_t)__builtin_ctzll(bits), v = w * 64 + bit;
 
-					if (reading->writer[t] != v || reading->last[t] == u)
-						continue;
-					reading->last[t] = u;
-					reading->waiting[u]--;
-				}
+				behind = bit == 63 ? 0 : ~0ull << (bit + 1);
+				reading->ready[w] &= ~(1ull << bit);
+				reading->waiting[v] = NPUMEM_NONE;
+				reading->order[count++] = v;
+				wake_readers(reading, v);
+				moved = true;
+			}
 		}
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
@@ -472,12 +526,13 @@ int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *grap
 		.model_of = calloc(tensors, sizeof(uint32_t)),
 		.order = calloc(ops, sizeof(uint32_t)),
 		.waiting = calloc(ops, sizeof(uint32_t)),
+		.ready = calloc(ops / 64 + 1, sizeof(uint64_t)),
 	};
 	int err = 0;
 
 	memset(model, 0, sizeof(*model));
 	if (!reading.writer || !reading.uses || !reading.last || !reading.model_of ||
-	    !reading.order || !reading.waiting)
+	    !reading.order || !reading.waiting || !reading.ready)
 		err = npuplan_fail(error, -ENOMEM, "out of memory");
 	if (!err && !graph->op_count)
 		err = npuplan_fail(error, -EINVAL, "the graph has no operators");
@@ -494,6 +549,9 @@ int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *grap
 	free(reading.model_of);
 	free(reading.order);
 	free(reading.waiting);
+	free(reading.ready);
+	free(reading.readers.first);
+	free(reading.readers.item);
 	if (err)
 		cosma_model_fini(model);
 	return err;
