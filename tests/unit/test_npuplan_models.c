@@ -150,13 +150,60 @@ static void test_parameters(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* More conflicts than there is work for: still a plan, and none above whole tensors'. */
+static void test_tiles_of_rows(void **state)
+{
+	static const char *const planners[] = { "taa", "auto" };
+	struct npuplan_tiling tiling = { .rows = 4, .with_parameters = true };
+	struct npuplan_graph *graph = import("inception_v3.fused");
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan, *greedy;
+
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+	greedy = planned(graph, "greedy");
+	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++) {
+		plan = planned(graph, planners[i]);
+		assert_in_range(plan->info.arena_size, plan->info.lower_bound,
+				greedy->info.arena_size);
+		npuplan_plan_free(plan);
+	}
+	npuplan_plan_free(greedy);
+	npuplan_graph_free(graph);
+}
+
+/* Limits end the search, not the plan. */
+static void test_tiny_limits(void **state)
+{
+	static const struct npuplan_options limits[] = {
+		{ .planner = "taa", .deadline_seconds = 1e-9 },
+		{ .planner = "taa", .work_limit = 1 },
+		{ .planner = "taa", .work_limit = 100 },
+		{ .planner = "auto", .deadline_seconds = 1e-9 },
+		{ .planner = "auto", .work_limit = 100 },
+	};
+	struct npuplan_tiling tiling = { .rows = 1 };
+	struct npuplan_graph *graph = import("mobilenet_v1.fused");
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+
+	if (npuplan_graph_tile(graph, &tiling, &error))
+		fail_msg("%s", error.text);
+	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+		if (npuplan_plan(graph, &limits[i], &plan, &error))
+			fail_msg("%s, case %zu: %s", limits[i].planner, i, error.text);
+		assert_true(plan->info.arena_size >= plan->info.lower_bound);
+		npuplan_plan_free(plan);
+	}
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_bands),
-		cmocka_unit_test(test_tiler),
-		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_whole),	      cmocka_unit_test(test_bands),
+		cmocka_unit_test(test_tiler),	      cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_tiles_of_rows), cmocka_unit_test(test_tiny_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

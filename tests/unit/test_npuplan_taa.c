@@ -143,7 +143,7 @@ static void test_tensor_allocate(void **state)
 	struct npuplan_taa taa;
 
 	example(&taa, tensors, tiles);
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX, NULL), 0);
 	assert_int_equal(offsets[0], 0);
 	assert_int_equal(offsets[1], 0);
 
@@ -151,14 +151,14 @@ static void test_tensor_allocate(void **state)
 	tiles[0].last = 4;
 	tiles[3].last = 1;
 	offsets[1] = 77;
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX, NULL), 0);
 	assert_int_equal(offsets[1], 49152);
 
 	/* Both live as wholes: O goes behind I, aligned. */
 	tensors[1].last = tensors[1].first = 0;
 	tensors[0].size = 65535;
 	tensors[1].align = 4096;
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX, NULL), 0);
 	assert_int_equal(offsets[1], 65536);
 	npuplan_chunk_memo_fini(&taa.memo);
 }
@@ -172,12 +172,36 @@ static void test_allocate_errors(void **state)
 	struct npuplan_taa taa;
 
 	example(&taa, tensors, tiles);
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, 3), -E2BIG);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, 3, NULL), -E2BIG);
 	/* Placed already: at 0 they share bytes, but never at once; one byte on they do. */
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX), 0);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX, NULL), 0);
 	offsets[1] = 1;
-	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX),
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 2, offsets, &work, UINT64_MAX, NULL),
 			 -EADDRINUSE);
+	npuplan_chunk_memo_fini(&taa.memo);
+}
+
+static bool over_at_once(void *context)
+{
+	++*(uint32_t *)context;
+	return true;
+}
+
+/* Asked every 20000 steps, not sooner. */
+static void test_allocate_until(void **state)
+{
+	static const uint32_t order[] = { 0, 1 };
+	struct npuplan_taa_tensor tensors[2];
+	struct npuplan_taa_tile tiles[8];
+	uint64_t offsets[2] = { 0, 0 }, work = 0;
+	uint32_t asked = 0;
+	struct npuplan_until until = { .over = over_at_once, .context = &asked };
+	struct npuplan_taa taa;
+
+	example(&taa, tensors, tiles);
+	assert_int_equal(npuplan_taa_allocate(&taa, order, 0, offsets, &work, UINT64_MAX, &until),
+			 0);
+	assert_int_equal(asked, 0);
 	npuplan_chunk_memo_fini(&taa.memo);
 }
 
@@ -357,21 +381,155 @@ static void test_blocks(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* ------------------------------------------------------------------------ limits */
+
+#define FAN 1000
+
+/* One tensor read @count times, and what is made of it read again last first: all live at once. */
+static struct npuplan_graph *fan_out(uint32_t count)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("fan");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t made[FAN], sum = NPUMEM_NONE;
+	uint64_t random = 7;
+
+	for (uint32_t i = 0; i < count; i++) {
+		made[i] = build_tensor(graph, "made", NPUMEM_TENSOR_INTERMEDIATE,
+				       build_range(&random, 1, 400));
+		build_step(graph, NPUMEM_STEP_STAGED, in, NPUMEM_NONE, made[i]);
+	}
+	for (uint32_t i = count; i--;) {
+		uint32_t kind = i ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
+		uint32_t next = build_tensor(graph, "sum", kind, 4);
+
+		build_step(graph, NPUMEM_STEP_STAGED, made[i], sum, next);
+		sum = next;
+	}
+	return graph;
+}
+
+static int stop_at(void *context, const struct npuplan_pack_progress *now)
+{
+	uint32_t *left = context;
+
+	assert_true(now->gap >= 0);
+	return !*left || !--*left;
+}
+
+/* Without limits: a plan, that the verifier has passed. */
+static void test_fan_out(void **state)
+{
+	static const char *const planners[] = { "taa", "auto" };
+	struct npuplan_graph *graph = fan_out(FAN);
+
+	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++) {
+		struct npuplan_plan *plan = plan_with(graph, planners[i]);
+
+		assert_true(plan->info.arena_size >= plan->info.lower_bound);
+		npuplan_plan_free(plan);
+	}
+	npuplan_graph_free(graph);
+}
+
+/* The best so far; and the limit is kept, but for the one packing that is always made. */
+static void test_limits(void **state)
+{
+	static const struct {
+		struct npuplan_options options;
+		uint64_t work;
+	} cases[] = {
+		{ { .planner = "taa", .work_limit = 1 }, 10000000 },
+		{ { .planner = "taa", .work_limit = 100 }, 10000000 },
+		{ { .planner = "taa", .deadline_seconds = 1e-9 }, 10000000 },
+		{ { .planner = "shared-objects", .work_limit = 1 }, 10000000 },
+		{ { .planner = "shared-objects", .deadline_seconds = 1e-9 }, 10000000 },
+		{ { .planner = "auto", .work_limit = 100 }, 50000000 },
+	};
+	struct npuplan_graph *graph = fan_out(FAN);
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct npuplan_error error = { "" };
+		struct npuplan_plan *plan;
+
+		if (npuplan_plan(graph, &cases[i].options, &plan, &error))
+			fail_msg("case %zu: %s", i, error.text);
+		assert_in_range(plan->info.work, 1, cases[i].work);
+		npuplan_plan_free(plan);
+	}
+	npuplan_graph_free(graph);
+}
+
+static void test_cancelled(void **state)
+{
+	static const char *const planners[] = { "taa", "auto" };
+	struct npuplan_graph *graph = fan_out(FAN);
+	uint32_t left;
+	struct npuplan_options options = { .progress = stop_at, .context = &left };
+	struct npuplan_error error = { "" };
+	struct npuplan_plan *plan;
+
+	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++) {
+		options.planner = planners[i];
+		left = 1;
+		if (npuplan_plan(graph, &options, &plan, &error))
+			fail_msg("%s: %s", planners[i], error.text);
+		assert_int_equal(left, 0);
+		npuplan_plan_free(plan);
+	}
+	/* No packing that is made in any case. */
+	options.planner = "shared-objects";
+	left = 1;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
+	ASSERT_TEXT(error, "fan: Shared Objects has no plan before the limits of work or time");
+	npuplan_graph_free(graph);
+}
+
+/* Inside one order there is no plan; after one it is that order's. */
+static void test_paper_limits(void **state)
+{
+	static const char why[] =
+		"fan: TAA's paper engine has no plan before the limits of work or time";
+	struct npuplan_graph *graph = fan_out(100);
+	struct npuplan_plan *plan = plan_with(graph, "taa-paper");
+	uint64_t work = plan->info.work;
+	struct npuplan_options options = { .planner = "taa-paper" };
+	struct npuplan_error error = { "" };
+	uint32_t left = 1;
+
+	npuplan_plan_free(plan);
+	options.work_limit = 1000;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
+	assert_string_equal(error.text, why);
+	/* Three orders: the last is not done. */
+	options.work_limit = work - 1;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), 0);
+	assert_int_equal(plan->info.work, work - 1);
+	npuplan_plan_free(plan);
+	options.work_limit = 0;
+	options.deadline_seconds = 1e-9;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
+	assert_string_equal(error.text, why);
+	options.deadline_seconds = 0;
+	options.progress = stop_at;
+	options.context = &left;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
+	assert_string_equal(error.text, why);
+	assert_int_equal(left, 0);
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_render_chunks),
-		cmocka_unit_test(test_render_shapes),
-		cmocka_unit_test(test_regions),
-		cmocka_unit_test(test_memo),
-		cmocka_unit_test(test_collision_size),
-		cmocka_unit_test(test_tensor_allocate),
-		cmocka_unit_test(test_allocate_errors),
-		cmocka_unit_test(test_interval_tree),
-		cmocka_unit_test(test_interval_tree_stops),
-		cmocka_unit_test(test_planners),
-		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_render_chunks),	cmocka_unit_test(test_render_shapes),
+		cmocka_unit_test(test_regions),		cmocka_unit_test(test_memo),
+		cmocka_unit_test(test_collision_size),	cmocka_unit_test(test_tensor_allocate),
+		cmocka_unit_test(test_allocate_errors), cmocka_unit_test(test_allocate_until),
+		cmocka_unit_test(test_interval_tree),	cmocka_unit_test(test_interval_tree_stops),
+		cmocka_unit_test(test_planners),	cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_blocks),		cmocka_unit_test(test_fan_out),
+		cmocka_unit_test(test_limits),		cmocka_unit_test(test_cancelled),
+		cmocka_unit_test(test_paper_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

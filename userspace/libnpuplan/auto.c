@@ -89,6 +89,10 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 		/* Searching takes more memory than what has a packing already. */
 		portfolio->stopped = true;
 		err = 0;
+	} else if (err && err != -ENOTRECOVERABLE && best->top != UINT64_MAX) {
+		/* What one member cannot do takes nothing from what another has done. */
+		best->work += found.work;
+		err = 0;
 	} else if (err) {
 		npuplan_fail(error, err, "%s", why.text);
 	} else {
@@ -137,7 +141,7 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
 	/* Where tensors live part by part, part by part; the others place them whole. */
-	limit = share(&portfolio, NPUPLAN_TAA_WORK);
+	limit = share(&portfolio, 0);
 	if (!err && !is_over(&portfolio) && !portfolio.whole && problem->graph->block_count == 1 &&
 	    !problem->graph->edge_count)
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);

@@ -10,7 +10,9 @@
 #include "pack.h"
 
 /* Work at most, times the entries of the lists of peers. */
-#define PASSES 64
+#define PASSES	      64
+/* Of the run's limit no more than one part in this many: a bound alone is no packing. */
+#define LIMIT_DIVISOR 4
 
 /* struct candidate - a peer of the item at hand; those that live when it starts first */
 struct candidate {
@@ -22,11 +24,13 @@ struct candidate {
 /**
  * struct clique - one search
  * @met: per item, how many of the set it may share no byte with
+ * @budget: work at most
  */
 struct clique {
 	struct npuplan_pack *run;
 	struct candidate *candidates;
 	uint32_t *met;
+	uint64_t budget;
 	uint64_t work;
 };
 
@@ -68,7 +72,7 @@ static void join(struct clique *clique, uint32_t item, uint32_t count)
 	clique->work += c->peer_start[item + 1] - c->peer_start[item];
 }
 
-/* Bytes of a set with @seed in it. */
+/* Bytes of a set with @seed in it; a smaller set, if the budget ends, is one too. */
 static uint64_t grow_from(struct clique *clique, uint32_t seed)
 {
 	const struct npuplan_conflicts *c = &clique->run->conflicts;
@@ -88,7 +92,7 @@ static uint64_t grow_from(struct clique *clique, uint32_t seed)
 	if (count)
 		qsort(clique->candidates, count, sizeof(*clique->candidates), heavier);
 	join(clique, seed, size++);
-	for (uint32_t k = 0; k < count; k++) {
+	for (uint32_t k = 0; k < count && clique->work < clique->budget; k++) {
 		uint32_t item = clique->candidates[k].item;
 
 		if (clique->met[item] != size)
@@ -114,9 +118,12 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 
 	clique.candidates = malloc(n * sizeof(*clique.candidates) + 1);
 	clique.met = calloc(n + 1, sizeof(*clique.met));
+	clique.budget = PASSES * (total + n);
+	if (clique.budget > run->work_limit / LIMIT_DIVISOR)
+		clique.budget = run->work_limit / LIMIT_DIVISOR;
 	if (order && clique.candidates && clique.met)
 		err = npuplan_order_items(c, NPUPLAN_BY_CONFLICTS, order);
-	for (size_t i = 0; i < n && !err && clique.work < PASSES * (total + n); i++) {
+	for (size_t i = 0; i < n && !err && clique.work < clique.budget; i++) {
 		npuplan_pack_prove(run, grow_from(&clique, order[i]));
 		run->work += clique.work - reported;
 		reported = clique.work;

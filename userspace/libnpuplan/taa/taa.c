@@ -11,6 +11,7 @@
 /* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
 #define PAPER_WORK  2000000000ull
 #define BESIDE_WORK 20000000ull
+
 static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
 		 uint32_t item_count)
 {
@@ -28,6 +29,55 @@ static double seconds_left(const struct npuplan_problem *problem)
 		return 0;
 	/* 0 would be none. */
 	return left > 1e-6 ? left : 1e-6;
+}
+
+/**
+ * struct watch - what the caller hears while several engines look for one packing
+ * @packing: best so far; top 0: none yet
+ * @work: of the paper's engine, besides the packing's
+ * @whole_only: bounds of engines are of whole tensors, and none of plans
+ * @stopped: the caller wants no more
+ */
+struct watch {
+	const struct npuplan_problem *problem;
+	const struct npuplan_packing *packing;
+	uint64_t work;
+	bool whole_only;
+	bool stopped;
+};
+
+static void tell(struct watch *watch, uint64_t top, uint64_t lower_bound, uint64_t work)
+{
+	const struct npuplan_packing *packing = watch->packing;
+
+	if (packing->top && packing->top < top)
+		top = packing->top;
+	if (watch->whole_only || lower_bound < packing->lower_bound)
+		lower_bound = packing->lower_bound;
+	if (!watch->stopped)
+		watch->stopped =
+			npuplan_tell(watch->problem, top, lower_bound, packing->work + work);
+}
+
+static int on_progress(void *context, const struct npuplan_pack_progress *engine)
+{
+	struct watch *watch = context;
+
+	tell(watch, engine->top, engine->lower_bound, engine->work);
+	return watch->stopped;
+}
+
+static bool is_late(const struct npuplan_problem *problem)
+{
+	return problem->deadline && npuplan_now() >= problem->deadline;
+}
+
+static bool is_over(void *context)
+{
+	struct watch *watch = context;
+
+	tell(watch, UINT64_MAX, 0, watch->work);
+	return watch->stopped || is_late(watch->problem);
 }
 
 /* ----------------------------------------------------------------- paper engine */
@@ -59,15 +109,17 @@ static bool has_aliases(const struct npuplan_graph *graph)
 	return false;
 }
 
-static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
-		     struct npuplan_packing *packing)
+/* The best of the orders that are done. -E2BIG, -EINTR: none was before @limit; before it was over. */
+static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing *packing)
 {
 	/* Section III-A: size, lifetime, number of peers. */
 	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
 						    NPUPLAN_BY_PEERS };
+	const struct npuplan_problem *problem = watch->problem;
+	const struct npuplan_until until = { .over = is_over, .context = watch };
 	size_t n = problem->item_count;
-	uint32_t *order = malloc(n * sizeof(*order) + 1);
-	uint64_t *offsets = calloc(n + 1, sizeof(*offsets)), work = 0;
+	uint32_t *order = malloc(n * sizeof(*order) + 1), done = 0;
+	uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
 	struct npuplan_conflicts overlap;
 	struct npuplan_taa taa = { 0 };
 	int err = has_aliases(problem->graph) ? -EOPNOTSUPP : npuplan_taa_init(&taa, problem);
@@ -82,28 +134,31 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 		if (!err)
 			err = npuplan_taa_allocate(&taa, order,
 						   fixed_first(problem, order, offsets), offsets,
-						   &work, limit);
+						   &watch->work, limit, &until);
 		if (err)
 			break;
 		for (uint32_t i = 0; i < n; i++)
 			if (offsets[i] + problem->items[i].size > top)
 				top = offsets[i] + problem->items[i].size;
 		keep(packing, offsets, top, problem->item_count);
-		if (problem->deadline && npuplan_now() >= problem->deadline)
+		done++;
+		if (is_over(watch))
 			break;
 	}
-	packing->work += work;
+	packing->work += watch->work;
+	watch->work = 0;
 	npuplan_taa_fini(&taa);
 	free(order);
 	free(offsets);
-	return err;
+	return done && (err == -E2BIG || err == -EINTR) ? 0 : err;
 }
 
 /* ----------------------------------------------------------------- exact engine */
 
-static int run_exact(const struct npuplan_problem *problem, struct npuplan_packing *packing,
+static int run_exact(struct watch *watch, struct npuplan_packing *packing,
 		     struct npuplan_error *error)
 {
+	const struct npuplan_problem *problem = watch->problem;
 	struct npuplan_pack_problem pack = {
 		.items = problem->items,
 		.item_count = problem->item_count,
@@ -114,19 +169,18 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
 		.deadline_seconds = seconds_left(problem),
-		.progress = asked->progress,
-		.context = asked->context,
+		.progress = on_progress,
+		.context = watch,
 	};
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;
 	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
-	bool covered;
 	int err;
 
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
-					     &covered);
+					     &watch->whole_only);
 	if (err) {
 		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
 			     problem->item_count, strerror(-err));
@@ -138,13 +192,20 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
 	else
 		err = npuplan_pack(&pack, &options, offsets, &result, error);
+	packing->work += err ? 0 : result.work;
+	if (!err && !watch->whole_only && result.lower_bound > packing->lower_bound)
+		packing->lower_bound = result.lower_bound;
+	/* One packing is always made, however soon it has to end. */
+	if (!err && !result.top && problem->item_count) {
+		options = (struct npuplan_pack_options){ .packer = "size-duration",
+							 .work_limit = UINT64_MAX };
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		packing->work += err ? 0 : result.work;
+	}
 	if (!err && result.top)
 		keep(packing, offsets, result.top, problem->item_count);
 	else if (!err && problem->item_count)
 		err = -EADDRINUSE;
-	if (!err && !covered && result.lower_bound > packing->lower_bound)
-		packing->lower_bound = result.lower_bound;
-	packing->work += result.work;
 	npuplan_conflicts_fini(&conflicts);
 out:
 	free(offsets);
@@ -178,38 +239,81 @@ static int finish(const struct npuplan_problem *problem, struct npuplan_packing 
 	return err;
 }
 
+/* Planner @what ended before it had any packing. */
+static int fail_unknown(const struct npuplan_problem *problem, const char *what,
+			struct npuplan_error *error)
+{
+	return npuplan_fail(error, -ETIMEDOUT,
+			    "%s: %s has no plan before the limits of work or time",
+			    problem->graph->name, what);
+}
+
+static int pack_paper(struct watch *watch, struct npuplan_packing *packing,
+		      struct npuplan_error *error)
+{
+	const struct npuplan_problem *problem = watch->problem;
+	uint64_t limit = problem->options->work_limit;
+	int err = run_paper(watch, limit ? limit : PAPER_WORK, packing);
+
+	if (err == -EINTR || (err == -E2BIG && limit))
+		return fail_unknown(problem, "TAA's paper engine", error);
+	if (err == -E2BIG)
+		return npuplan_fail(error, err,
+				    "%s: too many tiles for TAA's paper engine (%llu steps)",
+				    problem->graph->name, PAPER_WORK);
+	if (err == -EOPNOTSUPP)
+		return npuplan_fail(error, err, "%s: this planner plans no aliases",
+				    problem->graph->name);
+	if (err && err != -EADDRINUSE)
+		return npuplan_fail(error, err, "TAA's paper engine: %s", strerror(-err));
+	return finish(problem, packing, err, error);
+}
+
+/* Units of work that the paper's engine may spend beside the exact form. */
+static uint64_t work_beside(const struct npuplan_problem *problem,
+			    const struct npuplan_packing *packing)
+{
+	uint64_t limit = problem->options->work_limit, left;
+
+	if (!limit)
+		return BESIDE_WORK;
+	left = limit > packing->work ? limit - packing->work : 0;
+	return left < BESIDE_WORK ? left : BESIDE_WORK;
+}
+
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
+	struct watch watch = { .problem = problem, .packing = packing };
 	int err = check_straight(problem, error);
 
 	if (err)
 		return err;
 	packing->top = 0;
-	if (engine == NPUPLAN_TAA_PAPER) {
-		err = run_paper(problem, PAPER_WORK, packing);
-		if (err == -E2BIG)
-			return npuplan_fail(
-				error, err,
-				"%s: too many tiles for TAA's paper engine (%llu steps)",
-				problem->graph->name, PAPER_WORK);
-		if (err == -EOPNOTSUPP)
-			return npuplan_fail(error, err, "%s: this planner plans no aliases",
-					    problem->graph->name);
-		if (err && err != -EADDRINUSE)
-			return npuplan_fail(error, err, "TAA's paper engine: %s", strerror(-err));
-		return finish(problem, packing, err, error);
-	}
-	err = run_exact(problem, packing, error);
-	if (!err && packing->top > packing->lower_bound) {
+	if (engine == NPUPLAN_TAA_PAPER)
+		return pack_paper(&watch, packing, error);
+	err = run_exact(&watch, packing, error);
+	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
+	    !watch.stopped && !is_late(problem)) {
 		/* Another order may do better, by luck: never above the paper's engine, if that is quick. */
-		int paper = run_paper(problem, BESIDE_WORK, packing);
+		int paper = run_paper(&watch, work_beside(problem, packing), packing);
 
 		if (paper == -ENOMEM)
 			err = npuplan_fail(error, paper, "TAA's paper engine: %s",
 					   strerror(-paper));
 	}
 	return finish(problem, packing, err, error);
+}
+
+/* Work of a strategy after the first. */
+static uint64_t share(const struct npuplan_problem *problem, const struct npuplan_packing *packing)
+{
+	uint64_t limit = problem->options->work_limit;
+
+	if (!limit)
+		return NPUPLAN_PACK_WORK;
+	/* 0 would be no limit. */
+	return limit > packing->work ? limit - packing->work : 1;
 }
 
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
@@ -222,6 +326,7 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		.item_count = problem->item_count,
 		.alignment = problem->alignment,
 	};
+	struct watch watch = { .problem = problem, .packing = packing, .whole_only = true };
 	int err = check_straight(problem, error);
 	uint64_t *offsets;
 
@@ -232,15 +337,28 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	packing->top = 0;
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
-		struct npuplan_pack_options options = { .packer = strategies[i] };
+		struct npuplan_pack_options options = {
+			.packer = strategies[i],
+			/* One packing is always made, if the caller does not call it off. */
+			.work_limit = i ? share(problem, packing) : UINT64_MAX,
+			.deadline_seconds = i ? seconds_left(problem) : 0,
+			.progress = on_progress,
+			.context = &watch,
+		};
 		struct npuplan_pack_result result;
 
 		err = npuplan_pack(&pack, &options, offsets, &result, error);
-		if (!err) {
+		if (err)
+			break;
+		/* One that was stopped has none. */
+		if (result.top)
 			keep(packing, offsets, result.top, problem->item_count);
-			packing->work += result.work;
-		}
+		packing->work += result.work;
+		if (watch.stopped)
+			break;
 	}
 	free(offsets);
+	if (!err && !packing->top && problem->item_count)
+		return fail_unknown(problem, "Shared Objects", error);
 	return finish(problem, packing, err, error);
 }

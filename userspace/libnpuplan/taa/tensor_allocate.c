@@ -7,12 +7,18 @@
 #include "../internal.h"
 #include "interval_tree.h"
 
+/* Steps between two questions whether to give up. */
+#define ASK_EVERY 20000
+
 /**
  * struct allocation - algorithm 1 at work
  * @peers: tiles by when they live; in it are those of allocated tensors
  * @by_address: the allocated tensors, ascending
  * @tile: being looked at, of the tensor at hand, whose address is @address
  * @overlap: of @tile with the peer that it collides with, or 0
+ * @limit: of @work
+ * @asked: @work when @until was last asked
+ * @err: -E2BIG or -EINTR as soon as there is no going on
  */
 struct allocation {
 	const struct npuplan_taa *taa;
@@ -24,6 +30,10 @@ struct allocation {
 	uint64_t address;
 	uint64_t overlap;
 	uint64_t *work;
+	uint64_t limit;
+	uint64_t asked;
+	const struct npuplan_until *until;
+	int err;
 };
 
 void npuplan_taa_fini(struct npuplan_taa *taa)
@@ -52,6 +62,20 @@ static int peers_init(struct allocation *allocation)
 	return err;
 }
 
+static bool has_ended(struct allocation *allocation)
+{
+	if (allocation->err)
+		return true;
+	if (*allocation->work >= allocation->limit) {
+		allocation->err = -E2BIG;
+	} else if (allocation->until && *allocation->work - allocation->asked >= ASK_EVERY) {
+		allocation->asked = *allocation->work;
+		if (allocation->until->over(allocation->until->context))
+			allocation->err = -EINTR;
+	}
+	return allocation->err;
+}
+
 /* Line 10, for the peer that the tree has found. */
 static bool no_collision(void *context, uint32_t peer)
 {
@@ -63,7 +87,7 @@ static bool no_collision(void *context, uint32_t peer)
 		&taa->memo.chunks[tile->chunks], allocation->address + tile->offset,
 		&taa->memo.chunks[other->chunks],
 		allocation->offsets[other->tensor] + other->offset, allocation->work);
-	return !allocation->overlap;
+	return !allocation->overlap && !has_ended(allocation);
 }
 
 static uint64_t aligned(uint64_t address, uint64_t align)
@@ -97,7 +121,7 @@ static uint64_t find_region(const struct allocation *allocation, uint32_t tensor
 	return address;
 }
 
-/* Lines 5 to 18. */
+/* Lines 5 to 18. Says nothing once @allocation has ended. */
 static uint64_t find_overlap(struct allocation *allocation, uint32_t tensor)
 {
 	const struct npuplan_taa_tensor *mine = &allocation->taa->tensors[tensor];
@@ -108,7 +132,9 @@ static uint64_t find_overlap(struct allocation *allocation, uint32_t tensor)
 		allocation->tile = &allocation->taa->tiles[mine->first_tile + i];
 		*allocation->work += 1;
 		if (!npuplan_interval_tree_visit(&allocation->peers, allocation->tile->first,
-						 allocation->tile->last, no_collision, allocation))
+						 allocation->tile->last, no_collision,
+						 allocation) ||
+		    has_ended(allocation))
 			break;
 	}
 	return allocation->overlap;
@@ -128,28 +154,34 @@ static void put(struct allocation *allocation, uint32_t tensor)
 		npuplan_interval_tree_insert(&allocation->peers, mine->first_tile + i);
 }
 
-static int allocate(struct allocation *allocation, uint32_t tensor, uint64_t limit)
+static int allocate(struct allocation *allocation, uint32_t tensor)
 {
 	uint64_t overlap, start = 0;
 
 	do {
-		if (*allocation->work >= limit)
-			return -E2BIG;
+		if (has_ended(allocation))
+			return allocation->err;
 		allocation->offsets[tensor] = find_region(allocation, tensor, start);
 		overlap = find_overlap(allocation, tensor);
 		start = allocation->offsets[tensor] + overlap;
 	} while (overlap);
+	if (allocation->err)
+		return allocation->err;
 	put(allocation, tensor);
 	return 0;
 }
 
 int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, uint32_t placed,
-			 uint64_t *offsets, uint64_t *work, uint64_t limit)
+			 uint64_t *offsets, uint64_t *work, uint64_t limit,
+			 const struct npuplan_until *until)
 {
 	struct allocation allocation = {
 		.taa = taa,
 		.offsets = offsets,
 		.work = work,
+		.limit = limit,
+		.asked = *work,
+		.until = until,
 		.by_address = malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1),
 	};
 	int err = allocation.by_address ? peers_init(&allocation) : -ENOMEM;
@@ -158,11 +190,13 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 		if (find_region(&allocation, order[i], offsets[order[i]]) != offsets[order[i]] ||
 		    find_overlap(&allocation, order[i]))
 			err = -EADDRINUSE;
+		else if (allocation.err)
+			err = allocation.err;
 		else
 			put(&allocation, order[i]);
 	}
 	for (uint32_t i = placed; i < taa->tensor_count && !err; i++)
-		err = allocate(&allocation, order[i], limit);
+		err = allocate(&allocation, order[i]);
 	npuplan_interval_tree_fini(&allocation.peers);
 	free(allocation.by_address);
 	return err;

@@ -19,6 +19,7 @@
 #include "chunks.h"
 
 #include "../conflicts.h"
+#include "../first_fit.h"
 
 /**
  * struct npuplan_taa_tile - tile of a tensor
@@ -67,11 +68,13 @@ void npuplan_taa_fini(struct npuplan_taa *taa);
  * @placed: entries of @order whose offsets are given
  * @offsets: per tensor
  * @work: steps are added; stops at @limit
+ * @until: may be NULL
  *
- * -E2BIG: the limit is reached. -EADDRINUSE: those placed already collide.
- * -ENOMEM.
+ * -E2BIG: the limit is reached. -EINTR: given up. -EADDRINUSE: those placed already
+ * collide. -ENOMEM.
  */
 int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, uint32_t placed,
-			 uint64_t *offsets, uint64_t *work, uint64_t limit);
+			 uint64_t *offsets, uint64_t *work, uint64_t limit,
+			 const struct npuplan_until *until);
 
 #endif /* NPUPLAN_TAA_TENSOR_ALLOCATE_H */
