@@ -408,7 +408,8 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	struct npuplan_options options = {
 		.planner = name,
 		.alignment = alignment,
-		.work_limit = WORK_LIMIT,
+		/* The paper's engine has nothing before its first order is done. */
+		.work_limit = strcmp(name, "taa-paper") != 0 ? WORK_LIMIT : 0,
 	};
 	struct npumem_verdict verdict;
 	struct npuplan_error error;

@@ -405,7 +405,8 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	struct npuplan_options options = {
 		.planner = name,
 		.alignment = alignment,
-		.work_limit = WORK_LIMIT,
+		/* The paper's engine has nothing before its first order is done. */
+		.work_limit = strcmp(name, "taa-paper") != 0 ? WORK_LIMIT : 0,
 	};
 	struct npuplan_plan *plan, *again;
 	struct npumem_verdict verdict;
