@@ -413,7 +413,9 @@ static int stop_at(void *context, const struct npuplan_pack_progress *now)
 	uint32_t *left = context;
 
 	assert_true(now->gap >= 0);
-	return !*left || !--*left;
+	if (*left)
+		--*left;
+	return !*left;
 }
 
 /* Without limits: a plan, that the verifier has passed. */
