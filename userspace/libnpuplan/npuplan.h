@@ -543,7 +543,8 @@ struct npuplan_options {
  * least peak.
  *
  * -ETIMEDOUT: the deadline passed before a loop's instances were settled, or
- * limits came before cosma had any plan within the budget.
+ * limits came before cosma had any plan within the budget, taa-paper was through with
+ * one order, or, called off, shared-objects with one strategy.
  * -ENOSPC: no plan within the budget was found; the error says needed bytes,
  * budget, lower bound and what makes the peak, and its status whether there is
  * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
