@@ -529,7 +529,7 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20260404;
-	uint32_t graphs = argc > 2 ? strtoul(argv[2], NULL, 0) : 1000;
+	uint32_t graphs = argc > 2 ? strtoul(argv[2], NULL, 0) : 400;
 	struct tally tally = { 0 };
 
 	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
