@@ -166,7 +166,7 @@ check 'three plans' usage_says 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
 check 'two plans as text' usage_says 'two PLANs need --html or --svg' \
 	"$ctl" show --graph "$graph" taa.json shared.json
-check 'two files of one name' usage_says '--html and --svg both want x' \
+check 'two files of one name' usage_says '--html x and --svg x are the same file' \
 	"$ctl" show --graph "$graph" --html x --svg x taa.json
 
 # How much of a screenshot is each of the colours that the picture's boxes have: all of

@@ -17,6 +17,12 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static void check_files(const struct argp_state *state, const struct arguments *args)
+{
+	outputs_check(state, (const struct named_path[]){ { "FILE", args->file }, { 0 } },
+		      (const struct named_path[]){ { "-o", args->output }, { 0 } });
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -36,8 +42,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (!args->file)
 			argp_error(state, "which FILE?");
-		if (args->json && args->output && !strcmp(args->output, "-"))
+		if (args->json && is_stdout(args->output))
 			argp_error(state, "-j and -o - both want standard output");
+		check_files(state, args);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

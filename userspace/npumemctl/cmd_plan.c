@@ -151,11 +151,6 @@ static void add_name(struct names *names, const char *name)
 	names->names[names->count++] = name;
 }
 
-static bool is_stdout(const char *path)
-{
-	return path && !strcmp(path, "-");
-}
-
 /* What planner cosma alone can do, and what of it goes together. */
 static void check_cosma(const struct argp_state *state, const struct arguments *args)
 {
@@ -200,6 +195,22 @@ static void check_tile_scheduled(const struct argp_state *state, const struct ar
 		argp_error(state, "--pareto places nothing: an engine makes no difference");
 	if (args->report || args->tiles)
 		argp_error(state, "--pareto makes no plan to report on");
+}
+
+/* Nothing is written over what is read, nor over what else is written. */
+static void check_files(const struct argp_state *state, const struct arguments *args)
+{
+	const struct named_path inputs[] = { { "GRAPH", args->graph }, { 0 } };
+	const struct named_path outputs[] = {
+		{ "-o", args->output },
+		{ "--blob", args->blob },
+		{ "--graph-blob", args->graph_blob },
+		{ "--emit-tflite", args->tflite },
+		{ "--emit-lp", args->lp },
+		{ 0 },
+	};
+
+	outputs_check(state, inputs, outputs);
 }
 
 /* Two things on standard output would be neither. */
@@ -363,6 +374,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		check_cosma(state, args);
 		check_tile_scheduled(state, args);
 		check_stdout(state, args);
+		check_files(state, args);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -381,8 +393,9 @@ static const struct argp argp = {
 	.children = children,
 };
 
-static int write_outputs(const struct arguments *args, const struct model *model,
-			 const struct npuplan_plan *plan)
+/* Into files beside those asked for. */
+static int stage_outputs(const struct arguments *args, const struct model *model,
+			 const struct npuplan_plan *plan, struct outputs *outputs)
 {
 	struct npuplan_error error = { 0 };
 	int status = EXIT_OK;
@@ -393,20 +406,29 @@ static int write_outputs(const struct arguments *args, const struct model *model
 	if (args->output) {
 		if (npuplan_plan_to_json(model->graph, plan, &text, &error))
 			return failure(model->path, "%s", error.text);
-		status = write_file(args->output, text, strlen(text));
+		status = outputs_add(outputs, args->output, text, strlen(text));
 		free(text);
 	}
 	if (status == EXIT_OK && args->blob) {
 		if (npuplan_plan_write(plan, &blob, &size, &error))
 			return failure(model->path, "%s", error.text);
-		status = write_file(args->blob, blob, size);
+		status = outputs_add(outputs, args->blob, blob, size);
 		free(blob);
 	}
 	if (status == EXIT_OK && args->graph_blob)
-		status = write_file(args->graph_blob, model->blob, model->blob_size);
+		status = outputs_add(outputs, args->graph_blob, model->blob, model->blob_size);
 	if (status == EXIT_OK && args->tflite)
-		status = emit_tflite(model, plan, args->tflite);
+		status = emit_tflite(model, plan, outputs, args->tflite);
 	return status;
+}
+
+/* All of them or none: a plan and the blob of another one would be worse than neither. */
+static int write_outputs(const struct arguments *args, const struct model *model,
+			 const struct npuplan_plan *plan)
+{
+	struct outputs outputs = { 0 };
+
+	return outputs_end(&outputs, stage_outputs(args, model, plan, &outputs));
 }
 
 /* What orders of tiles there are, instead of a plan. */

@@ -82,6 +82,15 @@ static void parse_path(struct arguments *args, const char *text, const struct ar
 	args->rule.choices = args->choices;
 }
 
+static void check_files(const struct argp_state *state, const struct arguments *args)
+{
+	const struct named_path inputs[] = { { "GRAPH", args->graph },
+					     { "--plan", args->plan },
+					     { 0 } };
+
+	outputs_check(state, inputs, (const struct named_path[]){ { "-o", args->output }, { 0 } });
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -152,8 +161,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--plan loads a plan; --objective asks for one");
 		if (args->choices && args->iterations_given)
 			argp_error(state, "--path is not random; --max-iterations is for random");
-		if (args->json && args->output && !strcmp(args->output, "-"))
+		if (args->json && is_stdout(args->output))
 			argp_error(state, "-j and -o - both want standard output");
+		check_files(state, args);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -36,6 +36,19 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static void check_files(const struct argp_state *state, const struct arguments *args)
+{
+	const struct named_path inputs[] = { { "--graph", args->graph },
+					     { "PLAN", args->plans[0] },
+					     { "PLAN", args->plans[1] },
+					     { 0 } };
+	const struct named_path outputs[] = { { "--html", args->html },
+					      { "--svg", args->svg },
+					      { 0 } };
+
+	outputs_check(state, inputs, outputs);
+}
+
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -66,10 +79,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "which PLAN?");
 		if (args->plan_count > 1 && !args->html && !args->svg)
 			argp_error(state, "two PLANs need --html or --svg");
-		if (args->html && args->svg && !strcmp(args->html, args->svg))
-			argp_error(state, "--html and --svg both want %s", args->html);
+		if (is_stdout(args->html) && is_stdout(args->svg))
+			argp_error(state, "--html - and --svg - both want standard output");
 		if (!args->graph)
 			argp_error(state, "--graph is needed: a plan alone has no names and sizes");
+		check_files(state, args);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

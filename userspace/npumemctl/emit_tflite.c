@@ -94,7 +94,8 @@ static bool list_offsets(const struct model *model, const struct npuplan_plan *p
 	return true;
 }
 
-int emit_tflite(const struct model *model, const struct npuplan_plan *plan, const char *path)
+int emit_tflite(const struct model *model, const struct npuplan_plan *plan, struct outputs *outputs,
+		const char *path)
 {
 	int32_t *offsets = malloc(((size_t)model->info.tensors + 1) * sizeof(*offsets));
 	struct npuplan_error error = { 0 };
@@ -110,7 +111,7 @@ int emit_tflite(const struct model *model, const struct npuplan_plan *plan, cons
 				  &size, &error))
 		failure(model->path, "--emit-tflite: %s", error.text);
 	else
-		status = write_file(path, out, size);
+		status = outputs_add(outputs, path, out, size);
 out:
 	free(out);
 	free(offsets);

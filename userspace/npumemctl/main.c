@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* npumemctl: the command line tool of npumem. Finds the command and runs it. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,6 +58,8 @@ int main(int argc, char **argv)
 {
 	char name[64];
 
+	/* A file that may not grow is an error like a full disk, not the end. */
+	signal(SIGXFSZ, SIG_IGN);
 	argp_program_version_hook = print_version;
 	argp_err_exit_status = EXIT_USAGE;
 	if (argc < 2) {

@@ -105,20 +105,3 @@ int print_json(json_t *object)
 	putchar('\n');
 	return EXIT_OK;
 }
-
-int write_file(const char *path, const void *data, size_t size)
-{
-	bool bad;
-	FILE *file;
-
-	if (strcmp(path, "-") == 0) {
-		bad = fwrite(data, 1, size, stdout) != size || fflush(stdout);
-		return bad ? failure("standard output", "%s", strerror(errno)) : EXIT_OK;
-	}
-	file = fopen(path, "we");
-	if (!file)
-		return failure(path, "%s", strerror(errno));
-	bad = fwrite(data, 1, size, file) != size;
-	bad |= fclose(file) != 0;
-	return bad ? failure(path, "%s", strerror(errno)) : EXIT_OK;
-}

@@ -11,6 +11,7 @@
 
 #include <argp.h>
 #include <jansson.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -60,7 +61,56 @@ struct size_text size_text(uint64_t bytes);
 /** print_json() - one object on standard output; takes the reference */
 int print_json(json_t *object);
 
-/** write_file() - all of @data into a file, "-" is standard output */
+/* -------------------------------------------------------------- outputs.c */
+
+/** is_stdout() - "-", or a path that names what standard output is, but /dev/null and its like */
+bool is_stdout(const char *path);
+
+/** struct named_path - a file as the command line names it
+ * @option: "-o", "GRAPH"; NULL ends a list
+ * @path: NULL: not given
+ */
+struct named_path {
+	const char *option;
+	const char *path;
+};
+
+/** outputs_check() - end with EXIT_USAGE if an output is an input, or two are one file
+ *
+ * By what file a path leads to, through links of all kinds, also where none is yet.
+ */
+void outputs_check(const struct argp_state *state, const struct named_path *inputs,
+		   const struct named_path *outputs);
+
+/* Most files that a command writes. */
+#define OUTPUTS 8
+
+/** struct outputs - files that all appear, or none; zero is none yet
+ * @files: what has been written beside the file of that path, to take its place; no
+ *	temporary: it could not be
+ */
+struct outputs {
+	struct staged {
+		char *path;
+		char *temporary;
+	} files[OUTPUTS];
+	size_t count;
+	sigset_t signals;
+};
+
+/** outputs_add() - write all of @data, "-" is standard output; returns an exit code
+ *
+ * Of a file nothing is seen before outputs_end(), which has to follow soon: signals wait
+ * for it. What is no file, like a pipe or a device, is written to at once.
+ */
+int outputs_add(struct outputs *outputs, const char *path, const void *data, size_t size);
+/** outputs_end() - put all in their places if @status is EXIT_OK, otherwise none; returns it
+ *
+ * Modes stay, and links.
+ */
+int outputs_end(struct outputs *outputs, int status);
+
+/** write_file() - the same for one */
 int write_file(const char *path, const void *data, size_t size);
 
 /* -------------------------------------------------------------- options.c */
@@ -247,7 +297,8 @@ bool mark_fixed(struct model *model, const char *text, bool parameters);
 bool emit_prepare(struct model *model, const struct tiling *tiling,
 		  struct npuplan_options *options);
 /** emit_tflite() - write the model with the plan in its metadata */
-int emit_tflite(const struct model *model, const struct npuplan_plan *plan, const char *path);
+int emit_tflite(const struct model *model, const struct npuplan_plan *plan, struct outputs *outputs,
+		const char *path);
 
 /* ------------------------------------------------ operators that run again */
 
