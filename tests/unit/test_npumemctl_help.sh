@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# test_npumemctl_help.sh - manual page and bash completion know every option that
-# --help lists.
+# test_npumemctl_help.sh - manual page and completion know every option that --help
+# lists; every value that is completed is one.
 #
 # usage: test_npumemctl_help.sh NPUMEMCTL SOURCE_FOLDER
 #
@@ -10,7 +10,7 @@
 set -uo pipefail
 
 ctl=$(realpath "$1")
-page=$2/npumemctl.1 completion=$2/npumemctl.bash-completion
+page=$2/npumemctl.1
 count=0 failed=0
 
 check() { # NAME COMMAND...: one test
@@ -32,18 +32,9 @@ options_of() { # COMMAND...
 		grep -vxE -e '--(help|usage|version)'
 }
 
-# complete WORD...: what the last one is completed to
+# complete_words WORD...: what the last one is completed to
 complete_words() {
-	bash -c '
-		words=("$@") cword=$(($# - 1)) cur=${words[cword]} prev=${words[cword - 1]}
-		_init_completion() { :; }
-		complete() { :; }
-		_filedir() { :; }
-		. "$0"
-		# bash-completion sets what the function declares; here it is set already.
-		eval "$(declare -f _npumemctl | sed "s/^ *local cur prev words cword/local/")"
-		_npumemctl
-		printf "%s\n" "${COMPREPLY[@]}"' "$completion" npumemctl "$@"
+	"$ctl" --complete "$@" | cut -f 1
 }
 
 in_page() { # COMMAND [SUBCOMMAND]
@@ -85,6 +76,47 @@ for command in devices import plan verify run show 'bench pack'; do
 	# shellcheck disable=SC2086
 	check "$command: completion" in_completion $command
 done
+# Each of them is taken, so that what is missing is the graph: "no such file", no usage.
+values_taken() { # COMMAND OPTION
+	local value said none=1
+	for value in $(complete_words "$1" "$2" ''); do
+		none=0
+		said=$("$ctl" "$1" --planner cosma "$2" "$value" missing.json 2>&1)
+		[ $? = 1 ] && [ "$said" = 'npumemctl: missing.json: No such file or directory' ] && continue
+		echo "$2 $value: $said"
+		return 1
+	done
+	return $none
+}
+for option in --objective --schedule --budget --arena-budget --inputs --layout; do
+	check "plan $option: completed values are taken" values_taken plan $option
+done
+for option in --objective --external --inputs --layout; do
+	check "run $option: completed values are taken" values_taken run $option
+done
+check "plan --external: run's values are not completed" completes '' plan --external ''
+check 'plan --planner=gr' completes '--planner=greedy --planner=greedy-size '"\
+$(for o in duration peers breadth start area conflicts; do printf -- '--planner=greedy-%s ' $o; done)" \
+	plan --planner=gr
+check 'files are completed' completes ':files ' plan --output ''
+check 'options that take no value complete none' completes '' plan --params=
+help_is() { # COMMAND...: help COMMAND and COMMAND -h are COMMAND --help
+	local help
+	help=$("$ctl" "$@" --help) && [ -n "$help" ] && [ "$("$ctl" "$@" -h)" = "$help" ] &&
+		[ "$("$ctl" help "$@")" = "$help" ]
+}
+for command in devices import plan verify run show bench 'bench pack'; do
+	# shellcheck disable=SC2086 # two words are two words
+	check "help $command, $command -h" help_is $command
+done
+no_such_help() {
+	local err
+	err=$("$ctl" help frobnicate 2>&1)
+	[ $? = 2 ] && [ "$err" = "npumemctl: no command 'frobnicate'; see npumemctl --help" ]
+}
+check 'help of no command' no_such_help
+all_of_them() { [ "$("$ctl" help)" = "$("$ctl" --help)" ] && [ -n "$("$ctl" help)" ]; }
+check 'help' all_of_them
 check 'layouts are completed' completes 'nhwc nchw nc32hw ' plan --layout ''
 check 'engines are completed' completes 'paper search ilp belady greedy rings ' plan --engine ''
 help_has() { "$ctl" plan --help | tr -s ' \n' '  ' | grep -qF -e "$1"; }

@@ -125,7 +125,7 @@ check 'an operator told twice' says 1 \
 	"npumemctl: $net: operator features.0.0: its tiling is said twice, or not in order" \
 	"$ctl" plan --tile features.0.0=2 --tile 0=3 "$net"
 for value in conv1 =3 fc= fc=0 fc=3x fc=3x0 fc=3,rows,rows fc=-1 fc=4294967296; do
-	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS][,channels], each a number or all" \
+	check "--tile $value" usage_says "npumemctl plan: --tile: '$value' is not OP=ROWS[xCHANNELS][,channels|,rows], each a number or all" \
 		"$ctl" plan --tile "$value" "$net"
 done
 check 'bands and rows' usage_says \

@@ -255,7 +255,7 @@ static int bench_pack(int argc, char **argv)
 	json_t *results = NULL;
 	int status = EXIT_OK;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	if (args.json) {
 		results = json_array();
 		if (!results)
@@ -272,6 +272,7 @@ static int bench_pack(int argc, char **argv)
 int cmd_bench(int argc, char **argv)
 {
 	char name[64];
+	bool asked;
 
 	if (argc > 1 && !strcmp(argv[1], "pack")) {
 		/* argp takes the name for usage texts from here. */
@@ -279,8 +280,9 @@ int cmd_bench(int argc, char **argv)
 		argv[1] = name;
 		return bench_pack(argc - 1, argv + 1);
 	}
-	fprintf(stderr, "Usage: npumemctl bench pack [OPTION...] FILE.csv...\n"
-			"See npumemctl bench pack --help.\n");
-	return argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?")) ? EXIT_OK :
-										    EXIT_USAGE;
+	asked = argc > 1 &&
+		(!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "-?"));
+	fprintf(asked ? stdout : stderr, "Usage: npumemctl bench pack [OPTION...] FILE.csv...\n"
+					 "See npumemctl bench pack --help.\n");
+	return asked ? EXIT_OK : EXIT_USAGE;
 }

@@ -188,7 +188,7 @@ int cmd_devices(int argc, char **argv)
 	char **paths = NULL;
 	json_t *list;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	list = args.json ? json_array() : NULL;
 	if (args.device) {
 		status = show(args.device, list);

@@ -126,7 +126,7 @@ int cmd_import(int argc, char **argv)
 	int status = EXIT_FAILED;
 	char *text = NULL;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	if (!model_import(&model, args.file))
 		goto out;
 	if (args.output) {

@@ -31,6 +31,7 @@ enum {
 	OPTION_RECOMPUTE,
 	OPTION_BANKS,
 	OPTION_LP,
+	OPTION_SHORT_BUDGET,
 };
 
 /* Values of an option that may be given again and again. */
@@ -48,6 +49,7 @@ struct arguments {
 	const char *graph_blob;
 	const char *engine;
 	const char *budget;
+	const char *budget_option; /* as it was typed */
 	const char *tflite;
 	const char *lp;
 	struct names external;
@@ -78,7 +80,7 @@ static const struct argp_option options[] = {
 	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
 	  "(the least peak) and MH (their mean)",
 	  0 },
-	{ "budget", OPTION_BUDGET, NULL, OPTION_ALIAS, NULL, 0 },
+	{ "budget", OPTION_SHORT_BUDGET, NULL, OPTION_ALIAS, NULL, 0 },
 	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
 	  "Of planner cosma: least \"traffic\" within the budget (default), or least \"peak\" "
 	  "without any",
@@ -161,7 +163,7 @@ static void check_cosma(const struct argp_state *state, const struct arguments *
 	if (args->plan.memory_limit && !moves_tensors(args->plan.planner))
 		argp_error(state, "--memory is planner cosma's");
 	if (args->plan.banks && args->budget)
-		argp_error(state, "--banks and --budget exclude each other");
+		argp_error(state, "--banks and %s exclude each other", args->budget_option);
 	if (own && args->engine && strcmp(args->engine, "search") != 0)
 		argp_error(state, "--recompute and --banks are of engine search, not of engine %s",
 			   args->engine);
@@ -189,8 +191,10 @@ static void check_tile_scheduled(const struct argp_state *state, const struct ar
 	if (args->output || args->blob || args->graph_blob || args->tflite)
 		argp_error(state, "--pareto makes no plan to write");
 	if (args->budget || args->plan.traffic_factor || args->plan.schedule)
-		argp_error(state, "--pareto lists all orders: --arena-budget, --traffic-factor and "
-				  "--schedule choose one");
+		argp_error(state,
+			   "--pareto lists all orders: %s, --traffic-factor and "
+			   "--schedule choose one",
+			   args->budget ? args->budget_option : "--budget");
 	if (args->engine || strcmp(args->plan.planner, TILE_SCHEDULED) != 0)
 		argp_error(state, "--pareto places nothing: an engine makes no difference");
 	if (args->report || args->tiles)
@@ -274,9 +278,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->list = true;
 		return 0;
 	case OPTION_BUDGET:
+	case OPTION_SHORT_BUDGET:
 		args->budget = arg;
+		args->budget_option = key == OPTION_BUDGET ? "--arena-budget" : "--budget";
 		if (!budget_is_name(arg))
-			args->plan.arena_budget = option_size(state, "--arena-budget", arg);
+			args->plan.arena_budget = option_size(state, args->budget_option, arg);
 		return 0;
 	case OPTION_OBJECTIVE:
 		args->plan.objective = NPUPLAN_OBJECTIVE_TRAFFIC +
@@ -366,8 +372,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "--engine is of a planner: --planner is needed");
 		if (args->budget && budget_is_name(args->budget) &&
 		    !moves_tensors(args->plan.planner))
-			argp_error(state, "--budget %s is planner cosma's; others take bytes",
-				   args->budget);
+			argp_error(state, "%s %s is planner cosma's; others take bytes",
+				   args->budget_option, args->budget);
 		check_lp(state, args);
 		if (!args->graph && !args->list)
 			argp_error(state, "which GRAPH?");
@@ -495,6 +501,7 @@ static int report(const struct arguments *args, const struct model *model,
 {
 	const struct npuplan_options *asked = args->report ? &args->plan : NULL;
 	json_t *object, *tiles = NULL;
+	struct text text;
 
 	if (args->json) {
 		if (args->tiles) {
@@ -515,12 +522,15 @@ static int report(const struct arguments *args, const struct model *model,
 	    is_stdout(args->tflite))
 		return EXIT_OK;
 	plain_names(model->graph);
-	if (args->tiles && !tiling_table_print(stdout, model->path, model->graph))
+	text_begin(&text);
+	if (args->tiles && !tiling_table_print(text.out, model->path, model->graph)) {
+		text_drop(&text);
 		return EXIT_FAILED;
-	plan_report_print(stdout, model->graph, plan, asked);
+	}
+	plan_report_print(text.out, model->graph, plan, asked);
 	if (args->recompute)
-		recompute_print(stdout, model->graph, &args->recomputed);
-	return EXIT_OK;
+		recompute_print(text.out, model->graph, &args->recomputed);
+	return text_end(&text);
 }
 
 /* Which operators run again; the tiling then says so. */
@@ -567,7 +577,7 @@ int cmd_plan(int argc, char **argv)
 	struct progress progress;
 	int err, status = EXIT_FAILED;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	if (args.list) {
 		for (unsigned int i = 0; npuplan_planner_name(i); i++)
 			puts(npuplan_planner_name(i));

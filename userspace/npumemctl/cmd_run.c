@@ -362,7 +362,7 @@ int cmd_run(int argc, char **argv)
 	uint32_t compared = 0;
 	int status;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	status = load_model(&s, &args);
 	if (status == EXIT_OK)
 		status = session_open(&s);

@@ -125,25 +125,32 @@ static int write_picture(const char *path, struct picture *pictures, unsigned in
 	return status;
 }
 
+static int draw_text(const struct arguments *args, struct shown *shown)
+{
+	struct npumem_plan_info *info = &shown->file.plan->info;
+	char *planner = plain_text(info->planner, false);
+	struct text text;
+	int err;
+
+	snprintf(info->planner, sizeof(info->planner), "%s", planner);
+	free(planner);
+	text_begin(&text);
+	plain_names(shown->model.graph);
+	err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns, text.out);
+	if (!err)
+		return text_end(&text);
+	text_drop(&text);
+	return failure(shown->file.path, "cannot be drawn: %s",
+		       err == -EINVAL ? "it does not fit its graph" : strerror(-err));
+}
+
 static int draw(const struct arguments *args, struct shown *shown)
 {
 	struct picture pictures[MAX_PLANS];
 	int status = EXIT_OK;
 
-	if (!args->html && !args->svg) {
-		struct npumem_plan_info *info = &shown->file.plan->info;
-		char *planner = plain_text(info->planner, false);
-		int err;
-
-		snprintf(info->planner, sizeof(info->planner), "%s", planner);
-		free(planner);
-		plain_names(shown->model.graph);
-		err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns,
-					 stdout);
-		return err ? failure(shown->file.path,
-				     "cannot be drawn: it does not fit its graph") :
-			     EXIT_OK;
-	}
+	if (!args->html && !args->svg)
+		return draw_text(args, shown);
 	for (unsigned int i = 0; i < args->plan_count; i++) {
 		int err = picture_init(&shown[i].picture, shown[i].file.path, shown[i].model.graph,
 				       shown[i].file.plan);
@@ -167,7 +174,7 @@ int cmd_show(int argc, char **argv)
 	struct shown shown[MAX_PLANS] = { 0 };
 	int status = EXIT_OK;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++)
 		if (!model_with_plan(&shown[i].model, args.graph, &shown[i].file, args.plans[i],
 				     &args.tiling))

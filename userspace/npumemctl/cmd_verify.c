@@ -103,9 +103,12 @@ static int verify(const struct arguments *args, const struct model *model,
 		fprintf(stderr, "%s\n", plain);
 		free(plain);
 	} else {
+		char *path = plain_text(file->path, false);
+
 		plain_names(model->graph);
-		printf("%s is a valid plan of %s: arena %s\n", file->path, model->graph->name,
+		printf("%s is a valid plan of %s: arena %s\n", path, model->graph->name,
 		       size_text(file->plan->info.arena_size).s);
+		free(path);
 	}
 	free(log);
 	return status;
@@ -118,9 +121,11 @@ int cmd_verify(int argc, char **argv)
 	struct model model = { 0 };
 	int status = EXIT_FAILED;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &args);
+	command_parse(&argp, argc, argv, &args);
 	if (model_with_plan(&model, args.graph, &file, args.plan, &args.tiling))
 		status = verify(&args, &model, &file);
+	else if (args.json)
+		print_json(json_pack("{sb ss}", "accepted", 0, "error", failure_text()));
 	plan_file_release(&file);
 	model_release(&model);
 	tiling_release(&args.tiling);

@@ -34,7 +34,7 @@ static void help(FILE *out)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "  -V, --version   print the version\n"
-	      "  -?, --help      print this; after a command: its options\n\n"
+	      "  -h, -?, --help  print this; after a command, or help COMMAND: its options\n\n"
 	      "Exit status: 0 all is well, 1 failure, 2 wrong usage, 3 no plan within the\n"
 	      "budget exists, 4 none was found.\n"
 	      "See npumemctl(1).\n",
@@ -49,14 +49,96 @@ static void print_version(FILE *out, struct argp_state *state)
 /* Output that was lost (a full disk, say) is a failure. */
 static int finish(int status)
 {
-	if (fflush(stdout) || ferror(stdout))
+	bool bad = ferror(stdout);
+
+	if (fflush(stdout))
 		return failure("standard output", "%s", strerror(errno));
-	return status;
+	/* It has been told, or what came after has hidden the cause. */
+	if (bad && !*failure_text())
+		return failure("standard output", "not all could be written");
+	return bad ? EXIT_FAILED : status;
+}
+
+static int run(size_t command, int argc, char **argv)
+{
+	char name[64];
+
+	/* argp takes the name for usage texts from here. */
+	snprintf(name, sizeof(name), "npumemctl %s", commands[command].name);
+	argv[0] = name;
+	return commands[command].run(argc, argv);
+}
+
+/* Number of a command, COMMANDS if there is none of that name. */
+static size_t find_command(const char *name)
+{
+	size_t i = 0;
+
+	while (i < COMMANDS && strcmp(commands[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static int no_command(const char *name)
+{
+	char *plain = plain_text(name, false);
+
+	fprintf(stderr, "npumemctl: no command '%s'; see npumemctl --help\n", plain);
+	free(plain);
+	return EXIT_USAGE;
+}
+
+/* "help", "help COMMAND", "help bench pack" */
+static int help_of(int argc, char **argv)
+{
+	char ask[] = "--help", *words[] = { argv[0], ask, NULL, NULL };
+	size_t command;
+
+	if (argc < 2) {
+		help(stdout);
+		return EXIT_OK;
+	}
+	command = find_command(argv[1]);
+	if (command == COMMANDS)
+		return no_command(argv[1]);
+	if (argc == 2)
+		return run(command, 2, words);
+	words[1] = argv[2];
+	words[2] = ask;
+	return run(command, 3, words);
+}
+
+/* The words after "npumemctl", the last of which a shell is to complete. */
+static int complete(int argc, char **argv)
+{
+	size_t command;
+
+	command_complete();
+	if (!argc)
+		return EXIT_USAGE;
+	if (argc == 1 || (argc == 2 && !strcmp(argv[0], "help"))) {
+		for (size_t i = 0; i < COMMANDS; i++)
+			complete_word(commands[i].name, argv[argc - 1], commands[i].summary);
+		if (argc == 2)
+			return EXIT_OK;
+		complete_word("help", argv[0], "print the options of a command");
+		complete_word("--help", argv[0], "print the commands");
+		complete_word("--version", argv[0], "print the version");
+		return EXIT_OK;
+	}
+	command = find_command(argv[0]);
+	if (command == COMMANDS)
+		return EXIT_OK;
+	if (argc == 2 && !strcmp(argv[0], "bench")) {
+		complete_word("pack", argv[1], "pack buffers of CSV files");
+		return EXIT_OK;
+	}
+	return run(command, argc, argv);
 }
 
 int main(int argc, char **argv)
 {
-	char name[64];
+	size_t command;
 
 	/* A file that may not grow is an error like a full disk, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
@@ -70,19 +152,13 @@ int main(int argc, char **argv)
 		print_version(stdout, NULL);
 		return finish(EXIT_OK);
 	}
+	if (!strcmp(argv[1], "--complete"))
+		return finish(complete(argc - 2, argv + 2));
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help")) {
-		help(stdout);
-		return finish(EXIT_OK);
-	}
-	for (size_t i = 0; i < COMMANDS; i++) {
-		if (strcmp(commands[i].name, argv[1]) != 0)
-			continue;
-		/* argp takes the name for usage texts from here. */
-		snprintf(name, sizeof(name), "npumemctl %s", commands[i].name);
-		argv[1] = name;
-		return finish(commands[i].run(argc - 1, argv + 1));
-	}
-	fprintf(stderr, "npumemctl: no command '%s'; see npumemctl --help\n", argv[1]);
-	return EXIT_USAGE;
+	    !strcmp(argv[1], "help"))
+		return finish(help_of(argc - 1, argv + 1));
+	command = find_command(argv[1]);
+	if (command == COMMANDS)
+		return no_command(argv[1]);
+	return finish(run(command, argc - 1, argv + 1));
 }

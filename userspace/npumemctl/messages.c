@@ -9,14 +9,37 @@
 
 #include "npumemctl.h"
 
-/* C0, DEL, and in UTF-8 C1, which are two bytes: terminals obey both. */
-static size_t control_bytes(const char *text)
+/* Bytes of the UTF-8 character at @text, and which it is; 0: that is none. */
+static size_t utf8_character(const char *text, uint32_t *character)
 {
-	unsigned char first = (unsigned char)text[0], second = (unsigned char)text[1];
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *byte = (const unsigned char *)text;
+	size_t length = *byte < 0x80 ? 1 :
+			*byte < 0xc2 ? 0 :
+			*byte < 0xe0 ? 2 :
+			*byte < 0xf0 ? 3 :
+				       4;
 
-	if (first < 0x20 || first == 0x7f)
-		return 1;
-	return first == 0xc2 && second >= 0x80 && second < 0xa0 ? 2 : 0;
+	if (!length || *byte > 0xf4)
+		return 0;
+	*character = length == 1 ? *byte : *byte & (0x7fu >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((byte[i] & 0xc0) != 0x80)
+			return 0;
+		*character = *character << 6 | (byte[i] & 0x3f);
+	}
+	return *character >= least[length] ? length : 0;
+}
+
+/*
+ * What terminals obey: C0, DEL, C1; and what makes text read otherwise than it is
+ * written: marks, embeddings, overrides and isolates of direction, separators of lines
+ * and paragraphs.
+ */
+static bool is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 char *plain_text(const char *text, bool lines)
@@ -26,12 +49,16 @@ char *plain_text(const char *text, bool lines)
 	if (!plain)
 		abort();
 	while (*text) {
-		size_t controls = lines && *text == '\n' ? 0 : control_bytes(text);
+		uint32_t character = 0;
+		size_t length = utf8_character(text, &character);
+		bool as_it_is = length && (!is_control(character) || (lines && *text == '\n'));
 
-		if (!controls)
-			*out++ = *text++;
-		for (; controls; controls--)
-			out += sprintf(out, "\\x%02x", (unsigned char)*text++);
+		for (size_t i = 0; i < (length ? length : 1); i++, text++) {
+			if (as_it_is)
+				*out++ = *text;
+			else
+				out += sprintf(out, "\\x%02x", (unsigned char)*text);
+		}
 	}
 	*out = '\0';
 	return plain;
@@ -56,9 +83,16 @@ void plain_names(struct npuplan_graph *graph)
 		rename_plain(&graph->steps[i].name);
 }
 
+static char *last_failure;
+
+const char *failure_text(void)
+{
+	return last_failure ? last_failure : "";
+}
+
 int failure(const char *where, const char *fmt, ...)
 {
-	char *text, *plain;
+	char *text, *plain, *place;
 	va_list args;
 	int length;
 
@@ -68,11 +102,14 @@ int failure(const char *where, const char *fmt, ...)
 	if (length < 0)
 		abort();
 	plain = plain_text(text, false);
+	place = plain_text(where, false);
 	/* Results printed before come first where both go to one terminal. */
 	fflush(stdout);
-	fprintf(stderr, "npumemctl: %s: %s\n", where, plain);
+	fprintf(stderr, "npumemctl: %s: %s\n", place, plain);
+	free(place);
 	free(plain);
-	free(text);
+	free(last_failure);
+	last_failure = text;
 	return EXIT_FAILED;
 }
 
@@ -95,13 +132,49 @@ struct size_text size_text(uint64_t bytes)
 	return text;
 }
 
+void text_begin(struct text *text)
+{
+	*text = (struct text){ 0 };
+	text->out = open_memstream(&text->bytes, &text->size);
+	if (!text->out)
+		abort();
+}
+
+void text_drop(struct text *text)
+{
+	fclose(text->out);
+	free(text->bytes);
+}
+
+static int print_all(const void *bytes, size_t size)
+{
+	if (fwrite(bytes, 1, size, stdout) != size || fflush(stdout))
+		return failure("standard output", "%s", strerror(errno));
+	return EXIT_OK;
+}
+
+int text_end(struct text *text)
+{
+	int status;
+
+	if (fclose(text->out))
+		abort();
+	status = print_all(text->bytes, text->size);
+	free(text->bytes);
+	return status;
+}
+
 int print_json(json_t *object)
 {
-	int err = object ? json_dumpf(object, stdout, JSON_COMPACT | JSON_REAL_PRECISION(6)) : -1;
+	char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+	int status;
 
 	json_decref(object);
-	if (err)
+	if (!text)
 		return failure("JSON", "cannot be written: a name is not UTF-8, or out of memory");
-	putchar('\n');
-	return EXIT_OK;
+	status = print_all(text, strlen(text));
+	if (status == EXIT_OK)
+		status = print_all("\n", 1);
+	free(text);
+	return status;
 }

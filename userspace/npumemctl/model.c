@@ -5,6 +5,27 @@
 
 #include "npumemctl.h"
 
+static bool is_blob(const void *data, size_t size)
+{
+	static const uint8_t magic[] = { 'N', 'P', 'P', 'L' };
+
+	return size >= sizeof(magic) && !memcmp(data, magic, sizeof(magic));
+}
+
+/* What was given where a graph is expected. */
+static bool is_plan(const void *data, size_t size)
+{
+	json_t *object;
+	bool placed;
+
+	if (!data || is_blob(data, size))
+		return data;
+	object = json_loadb(data, size, 0, NULL);
+	placed = json_object_get(object, "placements");
+	json_decref(object);
+	return placed;
+}
+
 bool model_import(struct model *model, const char *path)
 {
 	struct npuplan_error error = { 0 };
@@ -14,6 +35,8 @@ bool model_import(struct model *model, const char *path)
 	    npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
 			     &model->graph, &model->info, &error)) {
 		failure(model->path, "%s", error.text);
+		if (is_plan(model->data, model->data_size))
+			failure(model->path, "this is a plan, where a graph is expected");
 		return false;
 	}
 	if (model->info.subgraphs > 1)
@@ -83,13 +106,6 @@ uint64_t model_bytes(const struct npuplan_graph *graph)
 	}
 	free(seen);
 	return bytes;
-}
-
-static bool is_blob(const void *data, size_t size)
-{
-	static const uint8_t magic[] = { 'N', 'P', 'P', 'L' };
-
-	return size >= sizeof(magic) && !memcmp(data, magic, sizeof(magic));
 }
 
 static bool read_plan(struct model *model, struct plan_file *file, void *text, size_t size)

@@ -35,10 +35,26 @@ int cmd_run(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 
+/* --------------------------------------------------------- command_line.c */
+
+/** command_parse() - argp_parse(), what a command begins with
+ *
+ * Knows -h, too. After command_complete() it prints what the last of @argv can be
+ * completed to instead, and ends the program: a line each, with a tab and what it is;
+ * or ":files".
+ */
+void command_parse(const struct argp *argp, int argc, char **argv, void *input);
+void command_complete(void);
+/* Such a line, if @word begins as @typed; @what may be NULL. */
+void complete_word(const char *word, const char *typed, const char *what);
+
 /* ------------------------------------------------------------- messages.c */
 
 /** plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
  * @lines: ends of lines stay
+ *
+ * So are characters that change the direction of text, or end lines, and bytes that are
+ * no UTF-8.
  *
  * Names are a model's: what they hold must not move the cursor of whoever looks.
  */
@@ -52,11 +68,29 @@ void plain_names(struct npuplan_graph *graph);
  */
 __attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
 
+/** failure_text() - what failure() said last: "" before */
+const char *failure_text(void);
+
 /** struct size_text - "1505280 bytes (1.4 MiB)" */
 struct size_text {
 	char s[64];
 };
 struct size_text size_text(uint64_t bytes);
+
+/**
+ * struct text - what is to be printed, all at once, so that an error has its cause
+ * @out: to print to
+ */
+struct text {
+	FILE *out;
+	char *bytes;
+	size_t size;
+};
+
+/* Begin; end by printing all of it on standard output, which returns an exit code, or none. */
+void text_begin(struct text *text);
+int text_end(struct text *text);
+void text_drop(struct text *text);
 
 /** print_json() - one object on standard output; takes the reference */
 int print_json(json_t *object);

@@ -33,9 +33,10 @@ static const struct argp_option options[] = {
 	  "With --onchip: what changes from step to step has to fit twice", 0 },
 	{ "layout", OPTION_LAYOUT, "LAYOUT", 0,
 	  "Order of the tensors' bytes: nhwc (default), nchw, nc32hw", 0 },
-	{ "tile", OPTION_TILE, "OP=ROWS[xCHANNELS][,channels]", 0,
+	{ "tile", OPTION_TILE, "OP=ROWS[xCHANNELS][,channels|,rows]", 0,
 	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
-	  "all channels of some rows first, or all rows of some channels. Again for more operators",
+	  "all channels of some rows first (\",rows\", default), or all rows of some channels. Again "
+	  "for more operators",
 	  0 },
 	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
 	{ "inputs", OPTION_INPUTS, "WHERE", 0,
@@ -138,10 +139,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		break;
 	case OPTION_TILE:
 		if (!parse_tile(arg, &choice))
-			argp_error(state,
-				   "--tile: '%s' is not OP=ROWS[xCHANNELS][,channels], each a "
-				   "number or all",
-				   arg);
+			argp_error(
+				state,
+				"--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
+				"number or all",
+				arg);
 		add_tile(tiling, arg);
 		break;
 	case OPTION_PARAMS:

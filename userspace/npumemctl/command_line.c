@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all commands' command lines have in common: help, and what a shell is to
+ * complete. Both come from the commands' own tables of options.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "npumemctl.h"
+
+/* -------------------------------------------------------------------------- parsing */
+
+static const struct argp_option help_options[] = {
+	{ NULL, 'h', NULL, 0, "Give this help list", -1 },
+	{ 0 },
+};
+
+static error_t parse_help(int key, char *arg, struct argp_state *state)
+{
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = state->input;
+		return 0;
+	case 'h':
+		argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static bool completing;
+
+static void complete_words(const struct argp *argp, int argc, char **argv);
+
+void command_parse(const struct argp *argp, int argc, char **argv, void *input)
+{
+	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
+	const struct argp all = {
+		.options = help_options,
+		.parser = parse_help,
+		.children = children,
+	};
+
+	if (completing) {
+		complete_words(argp, argc, argv);
+		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
+	}
+	argp_parse(&all, argc, argv, 0, NULL, input);
+}
+
+/* ----------------------------------------------------------------------- completion */
+
+static void offer(const char *prefix, const char *word, const char *typed, const char *what)
+{
+	if (strncmp(word, typed, strlen(typed)) != 0)
+		return;
+	printf("%s%s", prefix, word);
+	if (what && *what)
+		printf("\t%.*s", (int)strcspn(what, "\n"), what);
+	putchar('\n');
+}
+
+void complete_word(const char *word, const char *typed, const char *what)
+{
+	offer("", word, typed, what);
+}
+
+static const char *planner(unsigned int i)
+{
+	return npuplan_planner_name(i);
+}
+
+static const char *packer(unsigned int i)
+{
+	return npuplan_packer_name(i);
+}
+
+static const char *layout(unsigned int i)
+{
+	return npuplan_layout_name(i);
+}
+
+/**
+ * struct values - what an option of a command can be given
+ * @command: NULL: all that have the option
+ * @words: separated by spaces; or
+ * @list: the i-th, NULL past the last; or
+ * @glob: files of these patterns, separated by spaces
+ */
+static const struct values {
+	const char *command;
+	const char *option;
+	const char *words;
+	const char *(*list)(unsigned int i);
+	const char *glob;
+} values[] = {
+	{ NULL, "planner", .list = planner },
+	{ NULL, "packer", .list = packer },
+	{ NULL, "layout", .list = layout },
+	{ NULL, "inputs", "host resident" },
+	{ NULL, "device", .glob = "/dev/accel/accel* /dev/dri/renderD*" },
+	{ "plan", "engine", "paper search ilp belady greedy rings" },
+	{ "plan", "objective", "traffic peak" },
+	{ "plan", "schedule", "default mpmf" },
+	{ "plan", "budget", "MR MH MP" },
+	{ "plan", "arena-budget", "MR MH MP" },
+	{ "run", "objective", "arena traffic" },
+	{ "run", "external", "system carveout" },
+};
+
+/* Each of a list separated by spaces, until @each says stop. */
+static void offer_words(const char *words, const char *prefix, const char *typed)
+{
+	char *copy = strdup(words), *rest = copy, *word;
+
+	if (!copy)
+		abort();
+	while ((word = strsep(&rest, " ")))
+		offer(prefix, word, typed, NULL);
+	free(copy);
+}
+
+static void offer_glob(const char *patterns, const char *prefix, const char *typed)
+{
+	char *copy = strdup(patterns), *rest = copy, *pattern;
+	glob_t found;
+
+	if (!copy)
+		abort();
+	while ((pattern = strsep(&rest, " "))) {
+		if (glob(pattern, 0, NULL, &found))
+			continue;
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			offer(prefix, found.gl_pathv[i], typed, NULL);
+		globfree(&found);
+	}
+	free(copy);
+}
+
+/* @prefix: "--planner=", where it is part of the word */
+static void complete_value(const char *command, const struct argp_option *option,
+			   const char *prefix, const char *typed)
+{
+	for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++) {
+		const struct values *v = &values[i];
+
+		if (strcmp(v->option, option->name) != 0 ||
+		    (v->command && strcmp(v->command, command) != 0))
+			continue;
+		if (v->words)
+			offer_words(v->words, prefix, typed);
+		if (v->glob)
+			offer_glob(v->glob, prefix, typed);
+		for (unsigned int n = 0; v->list && v->list(n); n++)
+			offer(prefix, v->list(n), typed, NULL);
+		return;
+	}
+	/* "FILE", "OUT.csv": the shell knows best how to complete these. */
+	if (strstr(option->arg, "FILE") || strstr(option->arg, ".csv"))
+		puts(":files");
+}
+
+static bool names_long(const struct argp_option *option, const char *word, size_t length)
+{
+	return option->name && strlen(option->name) == length &&
+	       !strncmp(option->name, word, length);
+}
+
+/* The option that a word names, without the argument of an alias: that is the real one's. */
+static const struct argp_option *find_option(const struct argp *argp, const char *word,
+					     const char **name)
+{
+	const struct argp_option *real = NULL;
+
+	for (const struct argp_option *o = argp->options; o && (o->name || o->key); o++) {
+		if (!(o->flags & OPTION_ALIAS))
+			real = o;
+		if ((word[1] == '-' && names_long(o, word + 2, strcspn(word + 2, "="))) ||
+		    (word[1] != '-' && word[1] == o->key && !word[2])) {
+			*name = o->name;
+			return real;
+		}
+	}
+	for (const struct argp_child *child = argp->children; child && child->argp; child++) {
+		const struct argp_option *found = find_option(child->argp, word, name);
+
+		if (found)
+			return found;
+	}
+	return NULL;
+}
+
+static void complete_options(const struct argp *argp, const char *typed)
+{
+	const char *doc = NULL;
+
+	for (const struct argp_option *o = argp->options; o && (o->name || o->key); o++) {
+		if (!(o->flags & OPTION_ALIAS))
+			doc = o->doc;
+		if (o->name && !(o->flags & OPTION_HIDDEN) && strlen(typed) >= 2)
+			offer("--", o->name, typed + 2, doc);
+		else if (o->name && !(o->flags & OPTION_HIDDEN))
+			offer("--", o->name, "", doc);
+	}
+	for (const struct argp_child *child = argp->children; child && child->argp; child++)
+		complete_options(child->argp, typed);
+}
+
+/* argv[0] is "npumemctl COMMAND", the last one is what is to be completed. */
+static void complete_words(const struct argp *argp, int argc, char **argv)
+{
+	const char *command = strchr(argv[0], ' ') + 1, *typed = argv[argc - 1];
+	const char *before = argc > 2 ? argv[argc - 2] : "", *equals = strchr(typed, '=');
+	const struct argp_option *option = NULL;
+	const char *name = NULL;
+	char *prefix;
+
+	if (!strncmp(typed, "--", 2) && equals) {
+		option = find_option(argp, typed, &name);
+		if (!option || !option->arg)
+			return;
+		prefix = strndup(typed, (size_t)(equals - typed) + 1);
+		if (!prefix)
+			abort();
+		complete_value(command, &(struct argp_option){ .name = name, .arg = option->arg },
+			       prefix, equals + 1);
+		free(prefix);
+		return;
+	}
+	if (*before == '-' && before[1] && !strchr(before, '='))
+		option = find_option(argp, before, &name);
+	if (option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL)) {
+		complete_value(command, &(struct argp_option){ .name = name, .arg = option->arg },
+			       "", typed);
+		return;
+	}
+	if (*typed == '-') {
+		complete_options(argp, typed);
+		complete_word("--help", typed, "Give this help list");
+		complete_word("--version", typed, "Print program version");
+		return;
+	}
+	if (argp->args_doc)
+		puts(":files");
+}
+
+void command_complete(void)
+{
+	completing = true;
+}
