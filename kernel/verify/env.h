@@ -26,22 +26,39 @@
 #error "blobs are little-endian and read as they are"
 #endif
 
+/* Before each array: its size, which kvmalloc() does not tell. Keeps it aligned. */
+#define NPUV_ALLOC_HEADER 16
+
 /*
  * Zeroed array, charged to the caller's cgroup; NULL when it cannot be had.
- * The size comes from a user: no warning for one that kvmalloc() never gives.
+ * The size comes from a user: no warning for one that kvmalloc() never gives, and
+ * nobody is killed to make room for it.
  */
 static inline void *npuv_alloc_array(u64 count, size_t size)
 {
 	size_t bytes;
+	u8 *p;
 
-	if (check_mul_overflow(count, (u64)size, &bytes) || bytes > INT_MAX)
+	if (check_mul_overflow(count, (u64)size, &bytes) || bytes > INT_MAX - NPUV_ALLOC_HEADER)
 		return NULL;
-	return kvzalloc(bytes ? bytes : 1, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	bytes += NPUV_ALLOC_HEADER;
+	p = kvzalloc(bytes, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (!p)
+		return NULL;
+	*(u64 *)p = bytes;
+	return p + NPUV_ALLOC_HEADER;
 }
 
 static inline void npuv_free(void *p)
 {
-	kvfree(p);
+	if (p)
+		kvfree((u8 *)p - NPUV_ALLOC_HEADER);
+}
+
+/* Bytes of memory that an array takes. */
+static inline u64 npuv_allocated(const void *p)
+{
+	return p ? *(const u64 *)((const u8 *)p - NPUV_ALLOC_HEADER) : 0;
 }
 
 /*
@@ -69,6 +86,7 @@ static inline u32 npuv_highest_bit(u64 word)
 #include <errno.h>
 #include <limits.h>
 #include <linux/types.h>
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -111,6 +129,11 @@ static inline void *npuv_alloc_array(u64 count, size_t size)
 static inline void npuv_free(void *p)
 {
 	free(p);
+}
+
+static inline u64 npuv_allocated(const void *p)
+{
+	return malloc_usable_size((void *)p);
 }
 
 /* A library's caller has no signal to give; tests put their own in place. */

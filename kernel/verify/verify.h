@@ -74,8 +74,8 @@
  * extent.c placements cut into extents; owner.c the walk (V3, V4, V7) with
  * home.c where cells live, initial.c what is there at first, inplace.c writes in
  * place, demand.c what edges and the exit need (V6, V7), refuse.c words, arena.c
- * the interval map. states.c enforcement; walk.c ranges for engines; log.c,
- * array.c helpers.
+ * the interval map. states.c enforcement; walk.c ranges for engines; size.c
+ * memory kept; log.c, array.c helpers.
  *
  * Cost O(n log n) in chunks, in access-cell incidences of all instances, and in
  * entry records times edges to their instance; all are counted (struct
@@ -278,6 +278,8 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 		      struct npuv_log *log, struct npumem_verdict *verdict,
 		      struct npuv_graph **out);
 void npuv_graph_destroy(struct npuv_graph *graph);
+/* Bytes of memory that the graph keeps, without its blob. */
+u64 npuv_graph_bytes(const struct npuv_graph *graph);
 
 #define NPUV_ACCESSOR(name, type, member)                                                    \
 	static inline const struct type *npuv_##name(const struct npuv_graph *g, u32 i)      \
@@ -447,6 +449,8 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 		     const struct npuv_limits *limits, struct npuv_log *log,
 		     struct npumem_verdict *verdict, struct npuv_plan **out);
 void npuv_plan_destroy(struct npuv_plan *plan);
+/* Bytes of memory that the plan keeps, without its blob and the client's graph. */
+u64 npuv_plan_bytes(const struct npuv_plan *plan);
 
 #define NPUV_HOST 0xfffffffeu /* npuv_range.external: the run's host buffer */
 
@@ -542,6 +546,8 @@ struct npuv_states {
 
 int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out);
 void npuv_states_destroy(struct npuv_states *states);
+/* Bytes of memory that the states keep. */
+u64 npuv_states_bytes(const struct npuv_states *states);
 /*
  * Before the first step of an inference: in instance 0, all EMPTY but what is
  * valid at entry.
