@@ -125,6 +125,12 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 	return externals;
 }
 
+u64 npumem_externals_bytes(const struct npumem_externals *externals)
+{
+	return struct_size(externals, list, externals->count) +
+	       ((u64)externals->count + 2) * (sizeof(*externals->objs) + sizeof(*externals->resvs));
+}
+
 /* Let go of a BO and its mapping, as binding_prepare() took them. */
 static void binding_release(struct npumem_external *binding)
 {

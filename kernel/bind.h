@@ -72,6 +72,8 @@ struct npumem_externals {
 struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 						 struct npumem_bo *arena, struct npumem_bo *host);
 void npumem_externals_destroy(struct npumem_externals *externals);
+/* Bytes of memory that it keeps. */
+u64 npumem_externals_bytes(const struct npumem_externals *externals);
 
 /* That of a tensor, or NULL if the tensor is not external. */
 struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor);

@@ -30,6 +30,7 @@
 
 #include "bo.h"
 #include "carveout.h"
+#include "client.h"
 #include "compat.h"
 #include "drv.h"
 
@@ -37,11 +38,13 @@
 static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 {
 	struct npumem_file *file = drm_file->driver_priv;
+	int err = -EMFILE;
 
 	if (atomic_inc_return(&file->bo_handles) <= NPUMEM_MAX_HANDLES)
-		return 0;
-	atomic_dec(&file->bo_handles);
-	return -EMFILE;
+		err = npumem_client_charge(file->client, NPUMEM_RESOURCE_HANDLES, 1);
+	if (err)
+		atomic_dec(&file->bo_handles);
+	return err;
 }
 
 static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
@@ -49,6 +52,7 @@ static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
 	struct npumem_file *file = drm_file->driver_priv;
 
 	atomic_dec(&file->bo_handles);
+	npumem_client_uncharge(file->client, NPUMEM_RESOURCE_HANDLES, 1);
 }
 
 /*
@@ -70,7 +74,7 @@ static vm_fault_t carveout_fault(struct vm_fault *vmf)
 
 	if (page >= bo->shmem.base.size >> PAGE_SHIFT)
 		return VM_FAULT_SIGBUS;
-	return npumem_bank_fault(bo->bank, bo->node.start + ((u64)page << PAGE_SHIFT), vmf);
+	return npumem_bank_fault(bo->bank, bo->range.node.start + ((u64)page << PAGE_SHIFT), vmf);
 }
 
 static const struct vm_operations_struct carveout_vm_ops = {
@@ -98,7 +102,7 @@ static void carveout_free(struct drm_gem_object *obj)
 {
 	struct npumem_bo *bo = to_npumem_bo(obj);
 
-	npumem_bank_free(bo->bank, &bo->node);
+	npumem_bank_free(bo->bank, &bo->range);
 	drm_gem_object_release(obj);
 	kfree(bo);
 }
@@ -111,7 +115,8 @@ static const struct drm_gem_object_funcs carveout_funcs = {
 	.vm_ops = &carveout_vm_ops,
 };
 
-struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size)
+struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
+					    struct npumem_client *client)
 {
 	struct npumem_bo *bo;
 	int err;
@@ -122,7 +127,7 @@ struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size)
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
 	size = PAGE_ALIGN(max_t(u64, size, 1));
-	err = npumem_bank_alloc(bank, &bo->node, size);
+	err = npumem_bank_alloc(bank, &bo->range, size, client);
 	if (err) {
 		kfree(bo);
 		return ERR_PTR(err);
@@ -135,7 +140,7 @@ struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size)
 
 void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset)
 {
-	return bo->bank->vaddr + bo->node.start + offset;
+	return bo->bank->vaddr + bo->range.node.start + offset;
 }
 
 /* ---------------------------------------------------------- system memory */
@@ -222,6 +227,7 @@ static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size)
 int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npumem_device *dev = to_npumem(drm);
+	struct npumem_file *priv = file->driver_priv;
 	struct drm_npumem_bo_create *args = data;
 	struct npumem_bank *bank;
 	struct npumem_bo *bo;
@@ -235,7 +241,7 @@ int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *
 		bank = npumem_bank_lookup(dev, args->bank);
 		if (!bank)
 			return npumem_refuse(drm, -EINVAL, "BO_CREATE: no bank %u", args->bank);
-		bo = npumem_bo_create_carveout(bank, args->size);
+		bo = npumem_bo_create_carveout(bank, args->size, priv->client);
 		break;
 	case NPUMEM_BO_SYSTEM:
 		if (args->bank)

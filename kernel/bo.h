@@ -6,11 +6,9 @@
 #define NPUMEM_BO_H
 
 #include <drm/drm_gem_shmem_helper.h>
-#include <drm/drm_mm.h>
 
+#include "carveout.h"
 #include "drv.h"
-
-struct npumem_bank;
 
 /**
  * struct npumem_bo - buffer object
@@ -18,14 +16,14 @@ struct npumem_bank;
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
  * @arena: of a run, for ever
  * @host: 1 while it is a run's host BO
- * @node: bytes of @bank, if there is one
+ * @range: of @bank, if there is one
  */
 struct npumem_bo {
 	struct drm_gem_shmem_object shmem;
 	struct npumem_bank *bank;
 	bool arena;
 	atomic_t host;
-	struct drm_mm_node node;
+	struct npumem_range range;
 };
 
 static inline struct npumem_bo *to_npumem_bo(struct drm_gem_object *obj)
@@ -35,8 +33,12 @@ static inline struct npumem_bo *to_npumem_bo(struct drm_gem_object *obj)
 
 void npumem_bo_init(void); /* at module init */
 
-/* A zeroed BO of whole pages with one reference and no handle. */
-struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size);
+/*
+ * A zeroed BO of whole pages with one reference and no handle, charged to a client.
+ * ERR_PTR: as npumem_bank_alloc(), -ENOMEM.
+ */
+struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
+					    struct npumem_client *client);
 
 static inline void npumem_bo_put(struct npumem_bo *bo)
 {

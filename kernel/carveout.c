@@ -14,6 +14,10 @@
  * BOs, and with them allocations, live on until the last file is closed. Hence
  * bookkeeping is managed by the DRM device (drmm) and the mapping by the
  * platform device (devm), and whoever touches bytes holds drm_dev_enter().
+ *
+ * Shares. What is allocated is charged to the client whose call it was (client.c) and,
+ * where the kernel has the dmem controller, to its cgroup: region
+ * "drm/DEVICE/bankINDEX" of dmem.max.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -27,6 +31,7 @@
 #include <drm/drm_print.h>
 
 #include "carveout.h"
+#include "client.h"
 #include "compat.h"
 #include "drv.h"
 
@@ -43,6 +48,7 @@ static void bank_takedown(struct drm_device *drm, void *ptr)
 static struct npumem_bank *bank_create(struct npumem_device *dev, const char *name, u64 size)
 {
 	struct npumem_bank *bank;
+	char region[16];
 	int err;
 
 	if (dev->bank_count == NPUMEM_MAX_BANKS)
@@ -63,7 +69,10 @@ static struct npumem_bank *bank_create(struct npumem_device *dev, const char *na
 	err = drmm_add_action_or_reset(&dev->drm, bank_takedown, bank);
 	if (err)
 		return ERR_PTR(err);
-	return bank;
+	/* Not its name, which another bank may have too. */
+	snprintf(region, sizeof(region), "bank%u", bank->index);
+	bank->region = drmm_cgroup_register_region(&dev->drm, region, size);
+	return IS_ERR(bank->region) ? ERR_CAST(bank->region) : bank;
 }
 
 static void bank_publish(struct npumem_bank *bank)
@@ -166,6 +175,31 @@ static int bank_scrub(struct npumem_bank *bank, u64 start, u64 size)
 	return 0;
 }
 
+/* The client's share, and its cgroup's. */
+static int bank_charge(struct npumem_bank *bank, struct npumem_range *range, u64 size,
+		       struct npumem_client *client)
+{
+	int err = npumem_client_charge(client, NPUMEM_RESOURCE_CARVEOUT + bank->index, size);
+
+	if (err)
+		return err;
+	err = dmem_cgroup_try_charge(bank->region, size, &range->pool, NULL);
+	if (err) {
+		npumem_client_uncharge(client, NPUMEM_RESOURCE_CARVEOUT + bank->index, size);
+		/* Nothing is evicted here, so trying again is of no use. */
+		return err == -EAGAIN ? -ENOSPC : err;
+	}
+	range->client = npumem_client_get(client);
+	return 0;
+}
+
+static void bank_uncharge(struct npumem_bank *bank, struct npumem_range *range, u64 size)
+{
+	dmem_cgroup_uncharge(range->pool, size);
+	npumem_client_uncharge(range->client, NPUMEM_RESOURCE_CARVEOUT + bank->index, size);
+	npumem_client_put(range->client);
+}
+
 static int bank_insert(struct npumem_bank *bank, struct drm_mm_node *node, u64 size)
 {
 	int err;
@@ -179,7 +213,23 @@ static int bank_insert(struct npumem_bank *bank, struct drm_mm_node *node, u64 s
 	return err;
 }
 
-int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 size)
+static int bank_take(struct npumem_bank *bank, struct npumem_range *range, u64 size,
+		     struct npumem_client *client)
+{
+	int err;
+
+	memset(range, 0, sizeof(*range));
+	err = bank_charge(bank, range, size, client);
+	if (err)
+		return err;
+	err = bank_insert(bank, &range->node, size);
+	if (err)
+		bank_uncharge(bank, range, size);
+	return err;
+}
+
+int npumem_bank_alloc(struct npumem_bank *bank, struct npumem_range *range, u64 size,
+		      struct npumem_client *client)
 {
 	int err;
 
@@ -187,27 +237,29 @@ int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 si
 		return -ENOSPC;
 	/* What is left of the last unit nobody could have: it is not free. */
 	size = round_up(size, NPUMEM_BANK_ALIGNMENT);
-	memset(node, 0, sizeof(*node));
-	err = bank_insert(bank, node, size);
+	err = bank_take(bank, range, size, client);
 	if (err == -ENOSPC) {
 		/* A run whose last job has just ended may still be on its way out. */
 		flush_workqueue(npumem_wq);
-		err = bank_insert(bank, node, size);
+		err = bank_take(bank, range, size, client);
 	}
 	if (err)
 		return err;
-	err = bank_scrub(bank, node->start, size);
+	err = bank_scrub(bank, range->node.start, size);
 	if (err)
-		npumem_bank_free(bank, node);
+		npumem_bank_free(bank, range);
 	return err;
 }
 
-void npumem_bank_free(struct npumem_bank *bank, struct drm_mm_node *node)
+void npumem_bank_free(struct npumem_bank *bank, struct npumem_range *range)
 {
+	u64 size = range->node.size;
+
 	mutex_lock(&bank->lock);
-	bank->free += node->size;
-	drm_mm_remove_node(node);
+	bank->free += size;
+	drm_mm_remove_node(&range->node);
 	mutex_unlock(&bank->lock);
+	bank_uncharge(bank, range, size);
 }
 
 vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf)

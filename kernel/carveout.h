@@ -10,6 +10,9 @@
 
 #include "drv.h"
 
+struct dmem_cgroup_pool_state;
+struct dmem_cgroup_region;
+struct npumem_client;
 struct seq_file;
 struct vm_fault;
 
@@ -25,6 +28,7 @@ struct vm_fault;
  * @size: bytes, a multiple of NPUMEM_BANK_ALIGNMENT
  * @vaddr: kernel mapping. Gone once the device is unplugged, so use it between
  *	drm_dev_enter() and drm_dev_exit() only
+ * @region: that the dmem cgroup controller knows it as, NULL without
  * @software: the bank is vmalloc'ed memory (see npumem_bank_add_software())
  * @lock: guards @mm and @free
  * @mm: what is allocated, by byte from the bank's start
@@ -37,10 +41,23 @@ struct npumem_bank {
 	phys_addr_t phys;
 	u64 size;
 	void *vaddr;
+	struct dmem_cgroup_region *region;
 	bool software;
 	struct mutex lock;
 	struct drm_mm mm;
 	u64 free;
+};
+
+/**
+ * struct npumem_range - what is allocated of a bank
+ * @node: bytes from the bank's start; a multiple of NPUMEM_BANK_ALIGNMENT
+ * @client: who is charged for it; referenced
+ * @pool: the cgroup that is, or NULL
+ */
+struct npumem_range {
+	struct drm_mm_node node;
+	struct npumem_client *client;
+	struct dmem_cgroup_pool_state *pool;
 };
 
 /* Banks of the device tree's memory-region phandles. At probe. */
@@ -52,11 +69,14 @@ int npumem_bank_add_software(struct npumem_device *dev, u64 size);
 struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index);
 
 /*
- * Allocate a contiguous range, zeroed, of at least that many bytes. -ENOSPC: there is none; -ENODEV: the
- * device is gone; -EINTR: a fatal signal came while the range was scrubbed.
+ * Allocate a contiguous range, zeroed, of at least that many bytes, and charge the client
+ * and current's cgroup for it. -ENOSPC: there is none, or it is more than the client's
+ * share or the cgroup's limit has left; -ENODEV: the device is gone; -EINTR: a fatal
+ * signal came while the range was scrubbed.
  */
-int npumem_bank_alloc(struct npumem_bank *bank, struct drm_mm_node *node, u64 size);
-void npumem_bank_free(struct npumem_bank *bank, struct drm_mm_node *node);
+int npumem_bank_alloc(struct npumem_bank *bank, struct npumem_range *range, u64 size,
+		      struct npumem_client *client);
+void npumem_bank_free(struct npumem_bank *bank, struct npumem_range *range);
 
 /* Map one page of the bank into a VM_PFNMAP vma; offset is in bytes. */
 vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf);

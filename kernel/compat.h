@@ -8,6 +8,7 @@
 #define NPUMEM_COMPAT_H
 
 #include <linux/dma-fence.h>
+#include <linux/err.h>
 #include <linux/of.h>
 #include <linux/of_reserved_mem.h>
 #include <linux/slab.h>
@@ -15,6 +16,33 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_gem_shmem_helper.h>
 #include <drm/gpu_scheduler.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+/* No controller: every charge is granted, as where it is not configured. */
+struct dmem_cgroup_region;
+struct dmem_cgroup_pool_state;
+
+static inline struct dmem_cgroup_region *drmm_cgroup_register_region(struct drm_device *drm,
+								     const char *name, u64 size)
+{
+	return NULL;
+}
+
+static inline int dmem_cgroup_try_charge(struct dmem_cgroup_region *region, u64 size,
+					 struct dmem_cgroup_pool_state **pool,
+					 struct dmem_cgroup_pool_state **limit)
+{
+	*pool = NULL;
+	return 0;
+}
+
+static inline void dmem_cgroup_uncharge(struct dmem_cgroup_pool_state *pool, u64 size)
+{
+}
+#else
+#include <linux/cgroup_dmem.h>
+#include <drm/drm_drv.h>
+#endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 static inline void npumem_compat_sched_start(struct drm_gpu_scheduler *sched, int error)

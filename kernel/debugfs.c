@@ -2,7 +2,8 @@
 /**
  * DOC: debugfs
  *
- * In the device's folder: "carveout", the map of each bank; "runs", one line for
+ * In the device's folder: "carveout", the map of each bank; "clients", what each user
+ * holds of the device and may hold; "runs", one line for
  * each run with the plan block that it is in (-1 after the exit) and the counts of
  * its cells' states; "faults", the last faults; and
  * a folder for each engine. Not an interface: programs use DEV_QUERY and the
@@ -13,6 +14,7 @@
 #include <drm/drm_debugfs.h>
 
 #include "carveout.h"
+#include "client.h"
 #include "debugfs.h"
 #include "engine.h"
 #include "fault.h"
@@ -35,6 +37,12 @@ static int carveout_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
+static int clients_show(struct seq_file *m, void *unused)
+{
+	npumem_clients_show(seq_to_npumem(m), m);
+	return 0;
+}
+
 static int runs_show(struct seq_file *m, void *unused)
 {
 	npumem_runs_show(seq_to_npumem(m), m);
@@ -49,6 +57,7 @@ static int faults_show(struct seq_file *m, void *unused)
 
 static const struct drm_debugfs_info files[] = {
 	{ "carveout", carveout_show },
+	{ "clients", clients_show },
 	{ "runs", runs_show },
 	{ "faults", faults_show },
 };

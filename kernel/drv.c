@@ -30,6 +30,7 @@
 
 #include "bo.h"
 #include "carveout.h"
+#include "client.h"
 #include "compat.h"
 #include "debugfs.h"
 #include "drv.h"
@@ -61,6 +62,13 @@ static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 	if (!file)
 		return -ENOMEM;
 	file->dev = to_npumem(drm);
+	file->client = npumem_client_create(file->dev);
+	if (IS_ERR(file->client)) {
+		int err = PTR_ERR(file->client);
+
+		kfree(file);
+		return err;
+	}
 	xa_init_flags(&file->graphs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&file->plans, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&file->runs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
@@ -79,6 +87,7 @@ static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 	xa_destroy(&file->runs);
 	xa_destroy(&file->plans);
 	xa_destroy(&file->graphs);
+	npumem_client_put(file->client);
 	kfree(file);
 }
 
@@ -104,6 +113,7 @@ static void memory_print(struct drm_printer *p, const struct drm_memory_stats *s
 static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct drm_memory_stats carveout = {}, system = {};
+	const struct npumem_file *priv = file->driver_priv;
 	struct drm_gem_object *obj;
 	int id;
 
@@ -113,6 +123,8 @@ static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	spin_unlock(&file->table_lock);
 	memory_print(p, &carveout, "carveout");
 	memory_print(p, &system, "system");
+	drm_printf(p, "npumem-kernel-memory:\t%lld KiB\n",
+		   atomic64_read(&priv->client->used[NPUMEM_RESOURCE_MEMORY]) >> 10);
 }
 
 /* ------------------------------------------------------------------ driver */
@@ -193,6 +205,10 @@ static int device_init(struct npumem_device *dev)
 	if (err)
 		return err;
 	INIT_LIST_HEAD(&dev->runs);
+	err = drmm_mutex_init(&dev->drm, &dev->users_lock);
+	if (err)
+		return err;
+	npumem_clients_init(dev);
 	return npumem_faults_init(dev);
 }
 

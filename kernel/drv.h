@@ -2,8 +2,8 @@
 /*
  * npumem driver: the device, the open file, and what the files share.
  *
- * One concern a file: drv.c (probe, ioctl table), query.c, uarray.c (arrays and
- * blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
+ * One concern a file: drv.c (probe, ioctl table), query.c, client.c (shares), uarray.c
+ * (arrays and blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
  * (requests and generic netlink), run.c, bind.c (external tensors), transfer.c (the
  * host BO and what goes there and back), job.c, submit.c, engine.c, engine_sim.c,
  * fence.c, fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
@@ -41,6 +41,7 @@
 #define NPUMEM_MAX_HANDLES  65536 /* of each kind, per open file */
 
 struct npumem_bank;
+struct npumem_client;
 struct npumem_engine;
 struct npumem_faults;
 
@@ -55,6 +56,7 @@ extern atomic64_t npumem_last_run;
  * @banks: carveout banks, @bank_count of them
  * @engines: @engine_count of them, fixed after probe
  * @runs: of struct npumem_run, for debugfs, under @runs_lock
+ * @users: of struct npumem_user, under @users_lock
  * @faults: the last faults
  */
 struct npumem_device {
@@ -65,6 +67,8 @@ struct npumem_device {
 	u32 engine_count;
 	struct mutex runs_lock;
 	struct list_head runs;
+	struct mutex users_lock;
+	struct list_head users;
 	struct npumem_faults *faults;
 };
 
@@ -75,6 +79,7 @@ static inline struct npumem_device *to_npumem(struct drm_device *drm)
 
 /**
  * struct npumem_file - handles of one open file; nothing is shared but by PRIME
+ * @client: what is charged for what they stand for; referenced
  * @graphs: of struct npumem_graph
  * @plans: of struct npumem_plan
  * @runs: of struct npumem_run
@@ -82,6 +87,7 @@ static inline struct npumem_device *to_npumem(struct drm_device *drm)
  */
 struct npumem_file {
 	struct npumem_device *dev;
+	struct npumem_client *client;
 	struct xarray graphs;
 	struct xarray plans;
 	struct xarray runs;

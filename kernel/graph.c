@@ -12,6 +12,7 @@
 
 #include <drm/drm_print.h>
 
+#include "client.h"
 #include "plan.h"
 
 static void npumem_graph_release(struct kref *ref)
@@ -20,6 +21,8 @@ static void npumem_graph_release(struct kref *ref)
 
 	npuv_graph_destroy(graph->v);
 	vfree(graph->blob);
+	npumem_client_uncharge(graph->client, NPUMEM_RESOURCE_MEMORY, graph->charged);
+	npumem_client_put(graph->client);
 	kfree(graph);
 }
 
@@ -60,6 +63,7 @@ void npumem_graph_release_file(struct npumem_file *file)
  * Whole pages, so that a mapping of them shows nothing else. Not vmalloc_user():
  * it cannot charge the caller's memory cgroup, and blobs are as large as users
  * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
+ * Nobody is killed to make room for it.
  */
 static void *npumem_graph_blob(u64 ptr, u64 size)
 {
@@ -67,7 +71,8 @@ static void *npumem_graph_blob(u64 ptr, u64 size)
 
 	if (size > npuv_default_limits.max_blob)
 		return ERR_PTR(-E2BIG);
-	blob = __vmalloc(PAGE_ALIGN(max_t(u64, size, 1)), GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	blob = __vmalloc(PAGE_ALIGN(max_t(u64, size, 1)),
+			 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!blob)
 		return ERR_PTR(-ENOMEM);
 	if (copy_from_user(blob, u64_to_user_ptr(ptr), size)) {
@@ -77,8 +82,9 @@ static void *npumem_graph_blob(u64 ptr, u64 size)
 	return blob;
 }
 
-static struct npumem_graph *npumem_graph_new(struct drm_npumem_graph_create *args,
-					     struct npuv_log *log)
+static struct npumem_graph *npumem_graph_check(struct npumem_client *client,
+					       struct drm_npumem_graph_create *args,
+					       struct npuv_log *log)
 {
 	struct npumem_graph *graph;
 	int err;
@@ -96,11 +102,35 @@ static struct npumem_graph *npumem_graph_new(struct drm_npumem_graph_create *arg
 	}
 	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, &args->verdict,
 				&graph->v);
-	if (err) {
-		vfree(graph->blob);
-		kfree(graph);
+	if (err)
+		goto err_blob;
+	graph->charged = sizeof(*graph) + PAGE_ALIGN(graph->size) + npuv_graph_bytes(graph->v);
+	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, graph->charged);
+	if (err)
+		goto err_v;
+	graph->client = npumem_client_get(client);
+	return graph;
+
+err_v:
+	npuv_graph_destroy(graph->v);
+err_blob:
+	vfree(graph->blob);
+	kfree(graph);
+	return ERR_PTR(err);
+}
+
+static struct npumem_graph *npumem_graph_new(struct npumem_client *client,
+					     struct drm_npumem_graph_create *args,
+					     struct npuv_log *log)
+{
+	struct npumem_graph *graph;
+	int err;
+
+	err = npumem_client_begin_verify(client);
+	if (err)
 		return ERR_PTR(err);
-	}
+	graph = npumem_graph_check(client, args, log);
+	npumem_client_end_verify(client);
 	return graph;
 }
 
@@ -121,7 +151,7 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 	err = npumem_log_begin(&log, &args->log);
 	if (err)
 		return err;
-	graph = npumem_graph_new(args, &log.log);
+	graph = npumem_graph_new(priv->client, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(graph));
 	if (IS_ERR(graph)) {
 		drm_dbg(drm, "GRAPH_CREATE: %llu bytes refused: %d\n", args->size, err);

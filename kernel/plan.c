@@ -22,6 +22,7 @@
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 
+#include "client.h"
 #include "npumem_netlink.h"
 #include "trace.h"
 #include "upcall.h"
@@ -36,15 +37,25 @@ static void npumem_plan_release(struct kref *ref)
 	kfree(plan->message);
 	mutex_destroy(&plan->lock);
 	npumem_graph_put(plan->graph);
+	npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY, plan->charged);
+	npumem_client_put(plan->client);
 	kfree(plan);
 }
 
-struct npumem_plan *npumem_plan_new(struct npumem_graph *graph)
+struct npumem_plan *npumem_plan_new(struct npumem_graph *graph, struct npumem_client *client)
 {
 	struct npumem_plan *plan = kzalloc(sizeof(*plan), GFP_KERNEL_ACCOUNT);
+	int err;
 
 	if (!plan)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, sizeof(*plan));
+	if (err) {
+		kfree(plan);
+		return ERR_PTR(err);
+	}
+	plan->client = npumem_client_get(client);
+	plan->charged = sizeof(*plan);
 	kref_init(&plan->ref);
 	mutex_init(&plan->lock);
 	plan->state = NPUMEM_PLAN_PENDING;
@@ -121,6 +132,19 @@ int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *message)
 	return npumem_plan_set_failed(plan, error, copy, NULL, 0);
 }
 
+/* By who settles it. The message is of a refusal, and the caller's. */
+static int npumem_plan_charge(struct npumem_plan *plan, u64 bytes, char **message)
+{
+	int err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, bytes);
+
+	if (err)
+		*message = kasprintf(
+			GFP_KERNEL,
+			"the plan needs %llu bytes of kernel memory, more than the share of %llu has left",
+			bytes, npumem_client_limit(plan->client, NPUMEM_RESOURCE_MEMORY));
+	return err;
+}
+
 int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log)
 {
 	struct npumem_verdict verdict = {};
@@ -146,6 +170,10 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 				    v->info->arena_size, plan->arena_budget);
 		npuv_plan_destroy(v);
 		err = -ENOSPC;
+	} else {
+		err = npumem_plan_charge(plan, size + npuv_plan_bytes(v), &message);
+		if (err)
+			npuv_plan_destroy(v);
 	}
 	if (err) {
 		kvfree(blob);
@@ -156,6 +184,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 
 	mutex_lock(&plan->lock);
 	if (plan->state == NPUMEM_PLAN_PENDING) {
+		plan->charged += size + npuv_plan_bytes(v);
 		plan->blob = blob;
 		plan->size = size;
 		plan->v = v;
@@ -166,6 +195,8 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	}
 	mutex_unlock(&plan->lock);
 	if (err) {
+		npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY,
+				       size + npuv_plan_bytes(v));
 		npuv_plan_destroy(v);
 		kvfree(blob);
 	}
@@ -173,16 +204,17 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 }
 
 /* Verify the blob of a PLAN_LOAD; the plan is READY, or there is none. */
-static struct npumem_plan *npumem_plan_load(struct npumem_device *dev, struct npumem_graph *graph,
-					    struct drm_npumem_plan_load *args, struct npuv_log *log)
+static struct npumem_plan *npumem_plan_verify(struct npumem_file *file, struct npumem_graph *graph,
+					      struct drm_npumem_plan_load *args,
+					      struct npuv_log *log)
 {
 	struct npumem_plan *plan;
 	void *blob;
 	int err;
 
-	plan = npumem_plan_new(graph);
-	if (!plan)
-		return ERR_PTR(-ENOMEM);
+	plan = npumem_plan_new(graph, file->client);
+	if (IS_ERR(plan))
+		return plan;
 	blob = npumem_blob_copy(args->blob, args->size);
 	if (IS_ERR(blob)) {
 		npumem_plan_put(plan);
@@ -192,10 +224,24 @@ static struct npumem_plan *npumem_plan_load(struct npumem_device *dev, struct np
 	if (err) {
 		args->verdict = plan->verdict;
 		if (args->verdict.rule)
-			npumem_upcall_event_verdict(dev, &args->verdict);
+			npumem_upcall_event_verdict(file->dev, &args->verdict);
 		npumem_plan_put(plan);
 		return ERR_PTR(err);
 	}
+	return plan;
+}
+
+static struct npumem_plan *npumem_plan_load(struct npumem_file *file, struct npumem_graph *graph,
+					    struct drm_npumem_plan_load *args, struct npuv_log *log)
+{
+	struct npumem_plan *plan;
+	int err;
+
+	err = npumem_client_begin_verify(file->client);
+	if (err)
+		return ERR_PTR(err);
+	plan = npumem_plan_verify(file, graph, args, log);
+	npumem_client_end_verify(file->client);
 	return plan;
 }
 
@@ -222,7 +268,7 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 	err = npumem_log_begin(&log, &args->log);
 	if (err)
 		goto put_graph;
-	plan = npumem_plan_load(to_npumem(drm), graph, args, &log.log);
+	plan = npumem_plan_load(priv, graph, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(plan));
 	if (IS_ERR(plan)) {
 		drm_dbg(drm, "PLAN_LOAD: %llu bytes refused: %d, rule %u\n", args->size, err,
@@ -330,10 +376,10 @@ int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_fil
 		drm_dbg(drm, "PLAN_REQUEST: no graph %u\n", args->graph);
 		return -ENOENT;
 	}
-	plan = npumem_plan_new(graph);
+	plan = npumem_plan_new(graph, priv->client);
 	npumem_graph_put(graph);
-	if (!plan)
-		return -ENOMEM;
+	if (IS_ERR(plan))
+		return PTR_ERR(plan);
 	plan->arena_budget = args->arena_budget;
 	err = npumem_out_sync_find(&out, file, args);
 	if (err) {

@@ -13,12 +13,16 @@
 /**
  * struct npumem_graph - immutable, checked graph
  * @ref: handles, plans and requests hold one each
+ * @client: who is charged for it; referenced
+ * @charged: bytes of memory
  * @blob: __vmalloc()'ed copy in whole pages, zero past @size: the daemon maps it
  * @size: bytes of the blob
  * @v: its checked form
  */
 struct npumem_graph {
 	struct kref ref;
+	struct npumem_client *client;
+	u64 charged;
 	void *blob;
 	u64 size;
 	struct npuv_graph *v;
@@ -34,6 +38,8 @@ void npumem_graph_release_file(struct npumem_file *file);
  * struct npumem_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each
  * @graph: it is a plan for
+ * @client: who is charged for it, whoever makes it; referenced
+ * @charged: bytes of memory; constant once settled
  * @arena_budget: bytes that the requester lets it need, or 0 for any; constant
  * @lock: guards what follows until @state is not PENDING; then all is constant
  * @state: enum drm_npumem_plan_state
@@ -48,6 +54,8 @@ void npumem_graph_release_file(struct npumem_file *file);
 struct npumem_plan {
 	struct kref ref;
 	struct npumem_graph *graph;
+	struct npumem_client *client;
+	u64 charged;
 	u64 arena_budget;
 	struct mutex lock;
 	u32 state;
@@ -61,8 +69,8 @@ struct npumem_plan {
 };
 
 struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle);
-/* A PENDING plan with one reference, in no table. */
-struct npumem_plan *npumem_plan_new(struct npumem_graph *graph);
+/* A PENDING plan with one reference, in no table. ERR_PTR: -ENOMEM, -EDQUOT. */
+struct npumem_plan *npumem_plan_new(struct npumem_graph *graph, struct npumem_client *client);
 void npumem_plan_get(struct npumem_plan *plan);
 void npumem_plan_put(struct npumem_plan *plan);
 /* The file is being closed: drop all plans of it, give up their requests. */
@@ -71,7 +79,7 @@ void npumem_plan_release_file(struct npumem_file *file);
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the
  * verifier's errno, verdict and log (ENOSPC if it is sound but above
- * arena_budget). Takes over the kvmalloc'ed blob in any case. Returns 0 or the
+ * arena_budget, EDQUOT if it is more than the client's share of memory has left). Takes over the kvmalloc'ed blob in any case. Returns 0 or the
  * errno that the plan failed with. Settles at most once: -EALREADY (internal)
  * if it had been settled before. Sleeps for as long as verification takes.
  */

@@ -28,6 +28,7 @@
 #include <drm/drm_print.h>
 
 #include "carveout.h"
+#include "client.h"
 #include "compat.h"
 #include "engine.h"
 #include "run.h"
@@ -50,6 +51,8 @@ static void run_release_work(struct work_struct *work)
 	npumem_transfers_release(&run->transfers);
 	npumem_bo_put(run->arena);
 	npumem_plan_put(run->plan);
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
+	npumem_client_put(run->client);
 	mutex_destroy(&run->lock);
 	kfree(run);
 	drm_dev_put(&dev->drm);
@@ -146,6 +149,8 @@ static void bounce_free(struct kref *ref)
 	struct npumem_bounce *bounce = container_of(ref, struct npumem_bounce, ref);
 
 	kvfree(bounce->data);
+	npumem_client_uncharge(bounce->client, NPUMEM_RESOURCE_MEMORY, bounce->size);
+	npumem_client_put(bounce->client);
 	kfree(bounce);
 }
 
@@ -155,21 +160,36 @@ void npumem_bounce_put(struct npumem_bounce *bounce)
 		kref_put(&bounce->ref, bounce_free);
 }
 
-static struct npumem_bounce *bounce_create(u64 size)
+static struct npumem_bounce *bounce_create(struct npumem_client *client, u64 size)
 {
-	struct npumem_bounce *bounce = kmalloc(sizeof(*bounce), GFP_KERNEL_ACCOUNT);
+	struct npumem_bounce *bounce;
+	int err;
 
+	bounce = kmalloc(sizeof(*bounce), GFP_KERNEL_ACCOUNT);
 	if (!bounce)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
+	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, size);
+	if (err)
+		goto err_bounce;
 	kref_init(&bounce->ref);
 	bounce->size = size;
-	/* A large wish of one client is no reason to kill another. */
-	bounce->data = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	/*
+	 * A large wish of one client is no reason to kill another. Zeroed, so that a copy
+	 * could write nothing of anybody else's even if it read less than it writes.
+	 */
+	bounce->data = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!bounce->data) {
-		kfree(bounce);
-		return NULL;
+		err = -ENOMEM;
+		goto err_charge;
 	}
+	bounce->client = npumem_client_get(client);
 	return bounce;
+
+err_charge:
+	npumem_client_uncharge(client, NPUMEM_RESOURCE_MEMORY, size);
+err_bounce:
+	kfree(bounce);
+	return ERR_PTR(err);
 }
 
 struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
@@ -184,10 +204,10 @@ struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
 		if (bounce)
 			size = max(size,
 				   min3(2 * bounce->size, npumem_run_bytes(run), (u64)INT_MAX));
-		bounce = bounce_create(size);
-		if (!bounce) {
+		bounce = bounce_create(run->client, size);
+		if (IS_ERR(bounce)) {
 			mutex_unlock(&run->lock);
-			return ERR_PTR(-ENOMEM);
+			return bounce;
 		}
 		npumem_bounce_put(run->bounce);
 		run->bounce = bounce;
@@ -232,6 +252,20 @@ err:
 	return err;
 }
 
+/* What the run keeps, but for what copies will need. */
+static int run_charge(struct npumem_run *run, struct npumem_client *client)
+{
+	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
+		    npumem_externals_bytes(run->externals);
+	int err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, bytes);
+
+	if (err)
+		return err;
+	run->client = npumem_client_get(client);
+	run->charged = bytes;
+	return 0;
+}
+
 /* Takes over the plan's reference and the host BO if it succeeds. */
 static struct npumem_run *run_create(struct npumem_file *file, struct npumem_plan *plan,
 				     struct npumem_bank *bank,
@@ -259,7 +293,7 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	if (err)
 		goto err_run;
 	npuv_states_reset(run->states);
-	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size);
+	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size, file->client);
 	if (IS_ERR(run->arena)) {
 		err = PTR_ERR(run->arena);
 		goto err_states;
@@ -270,9 +304,12 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 		err = PTR_ERR(run->externals);
 		goto err_arena;
 	}
-	err = run_init_entities(run);
+	err = run_charge(run, file->client);
 	if (err)
 		goto err_externals;
+	err = run_init_entities(run);
+	if (err)
+		goto err_charge;
 
 	drm_dev_get(&dev->drm);
 	mutex_lock(&dev->runs_lock);
@@ -280,6 +317,9 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	mutex_unlock(&dev->runs_lock);
 	return run;
 
+err_charge:
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
+	npumem_client_put(run->client);
 err_externals:
 	npumem_externals_destroy(run->externals);
 err_arena:
@@ -428,7 +468,7 @@ static void run_show(struct npumem_run *run, struct seq_file *m)
 	seq_printf(
 		m,
 		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u submitted=%llu host=%llu load=%lld spill=%lld store=%lld fill=%lld busy=%d error=%d\n",
-		run->id, run->pid, run->arena->bank->index, run->arena->node.start,
+		run->id, run->pid, run->arena->bank->index, run->arena->range.node.start,
 		run->arena->shmem.base.size, instance, cells, empty, cells - empty - retired,
 		retired, run->externals->count, run->externals->missing, run->submitted,
 		run->plan->v->info->host_size,

@@ -15,11 +15,13 @@
 /**
  * struct npumem_bounce - room for the bytes of one step of a copy
  * @ref: the run and each of its jobs that copy hold one
+ * @client: who is charged for it; referenced
  * @size: bytes
  * @data: kvmalloc'ed
  */
 struct npumem_bounce {
 	struct kref ref;
+	struct npumem_client *client;
 	u64 size;
 	void *data;
 };
@@ -30,6 +32,8 @@ struct npumem_bounce {
  * @id: unique while the module is loaded
  * @pid: of the process that created it
  * @file: it was created on, to know it by: it may be gone
+ * @client: who is charged for it; referenced
+ * @charged: bytes of memory, without those of @bounce
  * @dev: whose it is; referenced
  * @plan: READY; referenced
  * @arena: carveout BO of the plan's arena_size
@@ -53,6 +57,8 @@ struct npumem_run {
 	u64 id;
 	pid_t pid;
 	const struct npumem_file *file;
+	struct npumem_client *client;
+	u64 charged;
 	struct npumem_device *dev;
 	struct npumem_plan *plan;
 	struct npumem_bo *arena;
@@ -86,7 +92,7 @@ static inline u64 npumem_run_bytes(const struct npumem_run *run)
 }
 
 /*
- * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM,
+ * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
  * -ERESTARTSYS. Shared by the run's jobs, as they execute one after another: a
  * queue of copies, however long, costs a few times its largest step.
  */

@@ -51,7 +51,8 @@ void *npumem_blob_copy(u64 ptr, u64 size)
 	if (size > npuv_default_limits.max_blob)
 		return ERR_PTR(-E2BIG);
 	/* Even an empty blob is a blob: the verifier says what is wrong with it. */
-	blob = kvmalloc(max_t(u64, size, 8), GFP_KERNEL_ACCOUNT);
+	blob = kvmalloc(max_t(u64, size, 8),
+			GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!blob)
 		return ERR_PTR(-ENOMEM);
 	if (copy_from_user(blob, u64_to_user_ptr(ptr), size)) {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: clients and their shares
+ *
+ * What a device has is finite, and a client could take all of it: the carveout,
+ * which others then find full; kernel memory, which graphs and plans keep and the
+ * OOM killer cannot see in any process. So what is kept is counted, and an
+ * unprivileged user's share is limited:
+ *
+ *  - of each carveout bank, carveout_share per cent (module parameter, 50);
+ *  - of kernel memory for graphs, plans and runs, memory_mib MiB (module parameter;
+ *    the default is an eighth of the machine's memory);
+ *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
+ *    one file may have.
+ *
+ * The user is who opened the file: opening it twice, or forking, makes no second
+ * share, and whoever the file is handed to spends its opener's. A user with
+ * CAP_SYS_RESOURCE when the file is opened has no limits, as with setrlimit(2) and
+ * disk quotas. Several users can still fill a device together: against that there
+ * are the limits of memory cgroups, to which the same memory is charged, and of the
+ * dmem controller, to which carveout is (carveout.c).
+ *
+ * The share is the user's; what each open file holds is known besides (fdinfo).
+ *
+ * Life. A user is found by its uid in the list of the device and lives as long as
+ * one of its clients, which live as long as anything charged to them. A user keeps
+ * the DRM device.
+ */
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <drm/drm_drv.h>
+
+#include "carveout.h"
+#include "client.h"
+
+/* Kernel mappings and references on BOs; far more than runs of honest clients have. */
+#define MAX_BINDINGS 16384
+
+static unsigned int carveout_share = 50;
+module_param(carveout_share, uint, 0644);
+MODULE_PARM_DESC(carveout_share,
+		 "per cent of each carveout bank that an unprivileged user may have (default: 50)");
+
+static unsigned int memory_mib;
+module_param(memory_mib, uint, 0644);
+MODULE_PARM_DESC(
+	memory_mib,
+	"MiB of kernel memory that graphs, plans and runs of an unprivileged user may keep (default: 0, an eighth of the memory)");
+
+/**
+ * struct npumem_user - user of a device: who has a share
+ * @ref: each of its clients holds one
+ * @node: in &npumem_device.users
+ * @dev: referenced
+ * @uid: who
+ * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
+ * @used: of each resource, by all clients together
+ * @verify: held while a blob is verified
+ */
+struct npumem_user {
+	struct kref ref;
+	struct list_head node;
+	struct npumem_device *dev;
+	kuid_t uid;
+	bool unlimited;
+	atomic64_t used[NPUMEM_RESOURCES];
+	struct mutex verify;
+};
+
+static const int resource_errno[] = {
+	[NPUMEM_RESOURCE_MEMORY] = -EDQUOT,
+	[NPUMEM_RESOURCE_HANDLES] = -EMFILE,
+	[NPUMEM_RESOURCE_BINDINGS] = -EMFILE,
+	[NPUMEM_RESOURCE_REQUESTS] = -EBUSY,
+	[NPUMEM_RESOURCE_CARVEOUT... NPUMEM_RESOURCES - 1] = -ENOSPC,
+};
+
+/* ------------------------------------------------------------------- users */
+
+static struct npumem_user *user_find(struct npumem_device *dev, kuid_t uid, bool unlimited)
+{
+	struct npumem_user *user;
+
+	list_for_each_entry(user, &dev->users, node)
+		if (uid_eq(user->uid, uid) && user->unlimited == unlimited &&
+		    kref_get_unless_zero(&user->ref))
+			return user;
+	return NULL;
+}
+
+static struct npumem_user *user_get(struct npumem_device *dev)
+{
+	bool unlimited = capable(CAP_SYS_RESOURCE);
+	kuid_t uid = current_euid();
+	struct npumem_user *user;
+
+	mutex_lock(&dev->users_lock);
+	user = user_find(dev, uid, unlimited);
+	if (user)
+		goto out;
+	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	if (!user)
+		goto out;
+	kref_init(&user->ref);
+	mutex_init(&user->verify);
+	user->uid = uid;
+	user->unlimited = unlimited;
+	user->dev = dev;
+	drm_dev_get(&dev->drm);
+	list_add_tail(&user->node, &dev->users);
+out:
+	mutex_unlock(&dev->users_lock);
+	return user;
+}
+
+static void user_release(struct kref *ref)
+{
+	struct npumem_user *user = container_of(ref, struct npumem_user, ref);
+	struct npumem_device *dev = user->dev;
+
+	mutex_lock(&dev->users_lock);
+	list_del(&user->node);
+	mutex_unlock(&dev->users_lock);
+	mutex_destroy(&user->verify);
+	kfree(user);
+	drm_dev_put(&dev->drm);
+}
+
+/* ----------------------------------------------------------------- clients */
+
+struct npumem_client *npumem_client_create(struct npumem_device *dev)
+{
+	struct npumem_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+
+	if (!client)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&client->ref);
+	client->user = user_get(dev);
+	if (!client->user) {
+		kfree(client);
+		return ERR_PTR(-ENOMEM);
+	}
+	return client;
+}
+
+struct npumem_client *npumem_client_get(struct npumem_client *client)
+{
+	kref_get(&client->ref);
+	return client;
+}
+
+static void client_release(struct kref *ref)
+{
+	struct npumem_client *client = container_of(ref, struct npumem_client, ref);
+	u32 i;
+
+	for (i = 0; i < NPUMEM_RESOURCES; i++)
+		WARN_ON_ONCE(atomic64_read(&client->used[i]));
+	kref_put(&client->user->ref, user_release);
+	kfree(client);
+}
+
+void npumem_client_put(struct npumem_client *client)
+{
+	if (client)
+		kref_put(&client->ref, client_release);
+}
+
+/* ------------------------------------------------------------------ shares */
+
+static u64 share_of_memory(void)
+{
+	unsigned int mib = READ_ONCE(memory_mib);
+
+	return mib ? (u64)mib << 20 : ((u64)totalram_pages() << PAGE_SHIFT) / 8;
+}
+
+static u64 user_limit(const struct npumem_user *user, unsigned int resource)
+{
+	u32 bank;
+
+	if (user->unlimited)
+		return U64_MAX;
+	switch (resource) {
+	case NPUMEM_RESOURCE_MEMORY:
+		return share_of_memory();
+	case NPUMEM_RESOURCE_HANDLES:
+		return 4 * NPUMEM_MAX_HANDLES;
+	case NPUMEM_RESOURCE_BINDINGS:
+		return MAX_BINDINGS;
+	case NPUMEM_RESOURCE_REQUESTS:
+		return NPUMEM_MAX_REQUESTS;
+	default:
+		bank = resource - NPUMEM_RESOURCE_CARVEOUT;
+		if (bank >= user->dev->bank_count)
+			return 0;
+		return mul_u64_u32_div(user->dev->banks[bank]->size,
+				       min(READ_ONCE(carveout_share), 100u), 100);
+	}
+}
+
+u64 npumem_client_limit(const struct npumem_client *client, unsigned int resource)
+{
+	return user_limit(client->user, resource);
+}
+
+int npumem_client_charge(struct npumem_client *client, unsigned int resource, u64 amount)
+{
+	struct npumem_user *user = client->user;
+	u64 limit = user_limit(user, resource);
+	s64 used = atomic64_read(&user->used[resource]);
+
+	if (amount > S64_MAX)
+		return resource_errno[resource];
+	do {
+		if (limit != U64_MAX && ((u64)used > limit || amount > limit - used))
+			return resource_errno[resource];
+	} while (!atomic64_try_cmpxchg(&user->used[resource], &used, used + amount));
+	atomic64_add(amount, &client->used[resource]);
+	return 0;
+}
+
+void npumem_client_uncharge(struct npumem_client *client, unsigned int resource, u64 amount)
+{
+	atomic64_sub(amount, &client->used[resource]);
+	atomic64_sub(amount, &client->user->used[resource]);
+}
+
+int npumem_client_begin_verify(struct npumem_client *client)
+{
+	if (client->user->unlimited)
+		return 0;
+	return mutex_lock_killable(&client->user->verify);
+}
+
+void npumem_client_end_verify(struct npumem_client *client)
+{
+	if (!client->user->unlimited)
+		mutex_unlock(&client->user->verify);
+}
+
+/* ------------------------------------------------------------------ device */
+
+void npumem_clients_init(struct npumem_device *dev)
+{
+	INIT_LIST_HEAD(&dev->users);
+}
+
+static void user_show(const struct npumem_user *user, struct seq_file *m)
+{
+	u32 i;
+
+	seq_printf(m,
+		   "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld requests=%lld",
+		   from_kuid(&init_user_ns, user->uid), user->unlimited,
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
+		   user_limit(user, NPUMEM_RESOURCE_MEMORY),
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_REQUESTS]));
+	for (i = 0; i < user->dev->bank_count; i++)
+		seq_printf(m, " bank%u=%lld/%llu", i,
+			   atomic64_read(&user->used[NPUMEM_RESOURCE_CARVEOUT + i]),
+			   user_limit(user, NPUMEM_RESOURCE_CARVEOUT + i));
+	seq_putc(m, '\n');
+}
+
+void npumem_clients_show(struct npumem_device *dev, struct seq_file *m)
+{
+	struct npumem_user *user;
+
+	mutex_lock(&dev->users_lock);
+	list_for_each_entry(user, &dev->users, node)
+		user_show(user, m);
+	mutex_unlock(&dev->users_lock);
+}
