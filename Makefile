@@ -14,7 +14,7 @@ export NPUMEM_BUILD := $(abspath $(BUILD))
 	help deps
 .DEFAULT_GOAL := all
 
-# Userspace: needs no kernel, no QEMU and no cross compiler.
+# Userspace: needs no kernel, no QEMU, no cross compiler, and builds no test.
 all: $(USER_BUILD)/build.ninja
 	@ninja -C $(USER_BUILD)
 	@mkdir -p $(BUILD)/bin
@@ -23,36 +23,38 @@ all: $(USER_BUILD)/build.ninja
 	done
 
 $(USER_BUILD)/build.ninja:
-	@scripts/deps --check build >/dev/null || scripts/deps build
-	@meson setup --prefix $(PREFIX) $(MESON_FLAGS) $(USER_BUILD) .
+	@scripts/deps build
+	@meson setup --prefix $(PREFIX) -Dtests=disabled $(MESON_FLAGS) $(USER_BUILD) .
 
 # One lane: make check LANES=unit
 check:
-	@scripts/deps build check guest
+	@scripts/deps check
 	@scripts/check $(LANES)
 
 demo:
-	@scripts/deps build guest
+	@scripts/deps demo
 	@scripts/demo
 
 bench: all
+	@scripts/deps check
 	@scripts/bench
 
+# PREFIX may be another one than when the build directory was set up.
 install: all
 	@meson configure $(USER_BUILD) -Dprefix=$(PREFIX)
 	@DESTDIR=$(abspath $(DESTDIR)) meson install -C $(USER_BUILD)
 
 module:
-	@scripts/deps guest check
+	@scripts/deps demo
 	@scripts/module-build stock-arm64
 
 module-all:
-	@scripts/deps guest check
+	@scripts/deps check
 	@scripts/module-build all
 
 # A shell in the guest, with the driver loaded and everything installed.
 guest:
-	@scripts/deps build guest
+	@scripts/deps demo
 	@scripts/qemu-run --shell
 
 format:
@@ -75,5 +77,6 @@ help:
 	@echo 'make guest         a shell in the QEMU guest'
 	@echo 'make format        put C files into style'
 	@echo 'make deps          install what all this needs (Debian 12, 13)'
+	@echo 'NPUMEM_DEPS=no     in front of any of them: install no package'
 	@echo 'make clean         delete build/; downloads and kernels stay in the cache'
 	@echo 'Logs of tests are in build/logs/.  See docs/building.md.'

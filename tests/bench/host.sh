@@ -9,7 +9,7 @@
 set -eu
 
 top=$(cd "$(dirname "$0")/../.." && pwd)
-bench_plan=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_plan
+bench_plan=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_plan
 graphs=${NPUMEM_SHARED:-$top/../shared}/graphs
 if [ ! -d "$graphs" ]; then
 	echo "WARNING: no $graphs, so only the few graphs of tests/graphs are measured" >&2
@@ -28,7 +28,7 @@ echo "== verifier"
 "$(dirname "$bench_plan")/bench_verify"
 
 # TAA, on the networks of its paper: intermediate tensors, layer order.
-bench_taa=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_taa
+bench_taa=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_taa
 taa_models=
 for model in inception_v3 inception_v4 mobilenet_v1 mobilenet_v2 resnetv2_101 \
 	resnetv2_101_slim_299 squeezenet1_0 mnasnet1_3 fsrcnn_x2_512 fsrcnn_s_x2_512; do
@@ -47,7 +47,7 @@ echo "== TAA: growth"
 "$bench_taa" -g
 
 # Packing alone, on the instances of MiniMalloc.
-bench_pack=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_pack
+bench_pack=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_pack
 instances=${NPUMEM_SHARED:-$top/../shared}/bench/minimalloc
 if [ -d "$instances" ]; then
 	echo "== packing core: first packing within 1048576"
@@ -68,7 +68,7 @@ echo "== packing core: growth"
 "$bench_pack" grow
 
 # Order, addresses and spilling together; exits with an error if a known optimum is missed.
-bench_cosma=${NPUMEM_BUILD:-$top/build}/userspace/tests/bench/bench_cosma
+bench_cosma=${NPUMEM_BUILD:-$top/build}/bench-build/tests/bench/bench_cosma
 if [ "$graphs" != "$top/tests/graphs" ]; then
 	echo "== cosma: networks designed by people, networks found by search, large ones"
 	"$bench_cosma" "$graphs"

@@ -6,7 +6,7 @@
 GRAPHS=${GRAPHS:-/opt/npumem/graphs}
 MODELS=${MODELS:-/opt/npumem/models}
 MOBILENET=$GRAPHS/mobilenet_v2.fused.json
-ATTACK=${ATTACK:-/opt/npumem/selftests/npumem/npumem_attack}
+ATTACK=${ATTACK:-/opt/npumem/e2e/npumem_attack}
 : "$MODELS" "$MOBILENET" "$ATTACK"
 
 N=0 FAILED=0
@@ -79,7 +79,7 @@ DAEMON=
 start_daemon() {
 	npumemd --foreground "$@" >daemon.log 2>&1 &
 	DAEMON=$!
-	until_true 20 has_daemon || { cat daemon.log; return 1; }
+	until_true 300 has_daemon || { cat daemon.log; return 1; }
 }
 
 # stop_daemon: SIGTERM; the daemon's exit code.
