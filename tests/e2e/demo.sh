@@ -59,7 +59,7 @@ survives() {
 	rm -f plan.json
 	npumemctl run -j --repeat 4 -o plan.json "$MOBILENET" >run.json &
 	run=$!
-	until_true 60 test -s plan.json || return 1
+	until_true 300 test -s plan.json || return 1
 	kill_daemon || return 1
 	kill -0 $run || { echo "it had ended before the daemon did"; return 1; }
 	echo "npumemd killed with SIGKILL; the driver knows of no daemon"

@@ -21,7 +21,7 @@ goes_on_without() {
 	rm -f plan.json
 	npumemctl run -j --repeat 4 -o plan.json "$MOBILENET" >run.json &
 	run=$!
-	until_true 60 test -s plan.json || return 1
+	until_true 300 test -s plan.json || return 1
 	kill_daemon || return 1
 	kill -0 $run || { echo "it had ended before the daemon did"; return 1; }
 	wait $run || return 1

@@ -21,7 +21,7 @@ repeated() {
 }
 
 second_daemon() {
-	fails 3 'another daemon' timeout 20 npumemd --foreground
+	fails 3 'another daemon' timeout 300 npumemd --foreground
 }
 
 check "no daemon: said so, with what to do" \

@@ -133,7 +133,7 @@ FIXTURE_TEARDOWN(threads)
 	close(self->fd);
 }
 
-TEST_F_TIMEOUT(threads, on_one_run, 240)
+TEST_F_TIMEOUT(threads, on_one_run, 600)
 {
 	static void *(*const threads[])(void *) = { submits, resets, binds, lets_go };
 	struct race race = { .model = model_external() };

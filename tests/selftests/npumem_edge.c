@@ -21,7 +21,7 @@
 
 #define KEY  77
 /* For what takes thousands of jobs, on a slow machine. */
-#define LONG 240
+#define LONG 600
 
 /*
  *   block 0:  X --INIT--> A            A is carried to S

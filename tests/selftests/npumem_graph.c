@@ -357,7 +357,7 @@ TEST_F(graph, output_with_a_hole)
 		"V7 exit: bytes [200, 256) of output tensor 3 are never written\n");
 }
 
-TEST_F_TIMEOUT(graph, cut_short_anywhere, 120)
+TEST_F_TIMEOUT(graph, cut_short_anywhere, 600)
 {
 	struct blob whole = model_graph(&self->model), cut = whole;
 	uint8_t *copy;

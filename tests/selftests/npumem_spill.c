@@ -578,7 +578,7 @@ TEST_F(spill, device_says_so)
 
 /* ---------------------------------------------------------------- many of them */
 
-TEST_F_TIMEOUT(spill, again_and_again, 240)
+TEST_F_TIMEOUT(spill, again_and_again, 600)
 {
 	struct drm_npumem_bank before, after;
 	struct world w;

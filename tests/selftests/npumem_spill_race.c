@@ -132,7 +132,7 @@ FIXTURE_TEARDOWN(race)
 	close(self->fd);
 }
 
-TEST_F_TIMEOUT(race, on_one_run, 240)
+TEST_F_TIMEOUT(race, on_one_run, 600)
 {
 	static void *(*const threads[])(void *) = { submits, resets, queries, rivals };
 	struct race race = { .model = model_spill() };

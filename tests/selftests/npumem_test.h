@@ -15,7 +15,7 @@
 /* An address that no process of the test has mapped. */
 #define NPU_UNMAPPED	0x1000ull
 /* Longer than anything here takes on a slow emulated machine. */
-#define NPU_PATIENCE_NS (20ll * 1000 * 1000 * 1000)
+#define NPU_PATIENCE_NS (300ll * 1000 * 1000 * 1000)
 
 /* Open the first npumem device; -1 and a sentence on stderr without one. */
 int npu_open(void);

@@ -209,7 +209,7 @@ FIXTURE_TEARDOWN(race)
 }
 
 /* Seconds: a debug kernel in an emulator is slow. */
-TEST_F_TIMEOUT(race, every_request_ends_once_whoever_ends_it, 180)
+TEST_F_TIMEOUT(race, every_request_ends_once_whoever_ends_it, 600)
 {
 	struct model model = model_chain();
 	struct blob graph = model_graph(&model), plan = model_plan(&model);

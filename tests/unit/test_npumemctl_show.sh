@@ -223,7 +223,7 @@ drawn() { # png, page, background
 screenshot() { # png, page, options...
 	png=$1 page=$2
 	shift 2
-	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
+	timeout 300 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
 		--user-data-dir="$dir/profile" --window-size=1400,1000 "$@" \
 		--screenshot="$png" "file://$dir/$page" && [ -s "$png" ]
 }
@@ -250,7 +250,7 @@ keys_work() {
 	};
 	</script>
 	HTML
-	timeout 120 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
+	timeout 300 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
 		--user-data-dir="$dir/profile" --virtual-time-budget=5000 --dump-dom \
 		"file://$dir/driver.html" >dom && grep -q \
 		'focus input; info input; zoomed true; whole true; theme true' dom

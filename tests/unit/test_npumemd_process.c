@@ -20,7 +20,7 @@
 
 #include <cmocka.h>
 
-#define PATIENCE_MS 30000
+#define PATIENCE_MS 300000
 #define MAX_ARGS    8
 
 /**
