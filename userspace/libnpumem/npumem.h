@@ -32,6 +32,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "npumem_drm.h"
 
@@ -203,8 +204,9 @@ struct npumem_tensor_args {
 /** npumem_region_whole() - region of all bytes of a tensor */
 static inline struct npumem_region npumem_region_whole(uint64_t size)
 {
-	struct npumem_region region = { 0 };
+	struct npumem_region region;
 
+	memset(&region, 0, sizeof(region));
 	region.length = size;
 	region.count[0] = 1;
 	region.count[1] = 1;
@@ -429,8 +431,9 @@ NPUMEM_EXPORT int npumem_run_stats(struct npumem_run *run, struct npumem_run_sta
 static inline struct drm_npumem_job
 npumem_job_positions(uint32_t engine, uint32_t first, uint32_t count, uint32_t op, uint64_t value)
 {
-	struct drm_npumem_job job = { 0 };
+	struct drm_npumem_job job;
 
+	memset(&job, 0, sizeof(job));
 	job.first_position = first;
 	job.position_count = count;
 	job.op = op;
@@ -450,8 +453,9 @@ npumem_job_positions(uint32_t engine, uint32_t first, uint32_t count, uint32_t o
  */
 static inline struct drm_npumem_job npumem_job_edge(uint32_t plan_edge)
 {
-	struct drm_npumem_job job = { 0 };
+	struct drm_npumem_job job;
 
+	memset(&job, 0, sizeof(job));
 	job.first_position = plan_edge;
 	job.flags = NPUMEM_JOB_EDGE;
 	return job;
