@@ -238,7 +238,7 @@ static bool network_read(struct network *network, const char *folder, const char
 
 	*network = (struct network){ .name = name };
 	snprintf(path, sizeof(path), "%s/%s.json", folder, name);
-	if (npuimport_file(path, &network->graph, NULL, &error) ||
+	if (npuimport_file(path, NULL, &network->graph, NULL, &error) ||
 	    npuplan_cosma_budgets(network->graph, options, &budgets, &error)) {
 		printf("%s: %s\n", path, error.text);
 		npuplan_graph_free(network->graph);

@@ -62,7 +62,7 @@ static void bench_graph(const char *path, struct npuplan_cosma_options options)
 	struct npuplan_error error;
 	char *copy = strdup(path);
 
-	if (!copy || npuimport_file(path, &graph, NULL, &error)) {
+	if (!copy || npuimport_file(path, NULL, &graph, NULL, &error)) {
 		printf("%s: %s\n", path, copy ? error.text : "out of memory");
 		failed = true;
 		free(copy);

@@ -38,7 +38,7 @@ static int bench(char *path, uint32_t bands, const char *planner, struct totals 
 	double started, tiled;
 	int err;
 
-	err = npuimport_file(path, &graph, NULL, &error);
+	err = npuimport_file(path, NULL, &graph, NULL, &error);
 	if (err)
 		goto out;
 	started = now();
@@ -89,7 +89,7 @@ static int compare(char *path, struct comparison *comparison)
 {
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_error error = { "" };
-	int err = npuimport_file(path, &graph, NULL, &error);
+	int err = npuimport_file(path, NULL, &graph, NULL, &error);
 
 	if (!err)
 		err = npuplan_graph_tile_whole(graph, false, &error);

@@ -51,7 +51,7 @@ static int load(const char *path, const struct settings *settings, struct npupla
 		.onchip = settings->bands ? 0 : settings->on_chip,
 		.double_buffer = settings->double_buffer,
 	};
-	int err = npuimport_file(path, graph, NULL, error);
+	int err = npuimport_file(path, NULL, graph, NULL, error);
 
 	return err ? err : npuplan_graph_tile(*graph, &tiling, error);
 }
@@ -180,7 +180,7 @@ static int schedule(const char *path, const struct settings *settings, uint64_t 
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_plan *plan = NULL;
 	uint32_t once = 0;
-	int err = npuimport_file(path, &graph, NULL, error);
+	int err = npuimport_file(path, NULL, &graph, NULL, error);
 
 	/* The paper counts intermediate tensors. */
 	for (uint32_t i = 0; !err && i < graph->tensor_count; i++)

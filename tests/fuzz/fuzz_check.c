@@ -24,6 +24,24 @@ void fuzz_check_refusal(int err, const struct npuplan_graph *graph,
 	FUZZ_ASSERT(memchr(error->text, 0, sizeof(error->text)), "the reason ends");
 }
 
+void fuzz_check_warnings(const struct npuimport_warnings *warnings)
+{
+	uint64_t total = warnings->unlisted;
+	char text[512];
+
+	FUZZ_ASSERT(warnings->count <= NPUIMPORT_WARNINGS, "warnings are bounded");
+	for (uint32_t i = 0; i < warnings->count; i++) {
+		const struct npuimport_warning *warning = &warnings->list[i];
+
+		FUZZ_ASSERT(warning->count && warning->text[0], "a warning says something");
+		FUZZ_ASSERT(warning->kind < NPUIMPORT_DOUBTS, "of some kind");
+		npuimport_warning_text(warning, text, sizeof(text));
+		FUZZ_ASSERT(memchr(text, 0, sizeof(text)), "the text ends");
+		total += warning->count;
+	}
+	FUZZ_ASSERT(total == warnings->total, "warnings add up");
+}
+
 static void check_text(const struct npuplan_graph *graph)
 {
 	struct npuplan_graph *again = NULL;
@@ -31,7 +49,8 @@ static void check_text(const struct npuplan_graph *graph)
 	char *first = NULL, *second = NULL;
 
 	FUZZ_ASSERT(!npuimport_graph_json_write(graph, &first, &error), error.text);
-	FUZZ_ASSERT(!npuimport_graph_json(first, strlen(first), &again, NULL, &error), error.text);
+	FUZZ_ASSERT(!npuimport_graph_json(first, strlen(first), NULL, &again, NULL, &error),
+		    error.text);
 	FUZZ_ASSERT(!npuimport_graph_json_write(again, &second, &error), error.text);
 	FUZZ_ASSERT(!strcmp(first, second), "writing, reading and writing changes nothing");
 	npuplan_graph_free(again);
@@ -47,7 +66,8 @@ static struct npuplan_graph *copy(const struct npuplan_graph *graph)
 	char *text = NULL;
 
 	FUZZ_ASSERT(!npuimport_graph_json_write(graph, &text, &error), error.text);
-	FUZZ_ASSERT(!npuimport_graph_json(text, strlen(text), &again, NULL, &error), error.text);
+	FUZZ_ASSERT(!npuimport_graph_json(text, strlen(text), NULL, &again, NULL, &error),
+		    error.text);
 	free(text);
 	return again;
 }

@@ -25,6 +25,9 @@ void fuzz_check_graph(struct npuplan_graph *graph);
 void fuzz_check_refusal(int err, const struct npuplan_graph *graph,
 			const struct npuplan_error *error);
 
+/* Warnings add up, are bounded, and can be said. */
+void fuzz_check_warnings(const struct npuimport_warnings *warnings);
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #endif /* FUZZ_CHECK_H */

@@ -28,7 +28,8 @@ static struct npuplan_graph *tiled(uint32_t bands)
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_error error = { 0 };
 
-	FUZZ_ASSERT(!npuimport_graph_json(graph_text, strlen(graph_text), &graph, NULL, &error),
+	FUZZ_ASSERT(!npuimport_graph_json(graph_text, strlen(graph_text), NULL, &graph, NULL,
+					  &error),
 		    error.text);
 	FUZZ_ASSERT(!npuplan_graph_tile_bands(graph, bands, false, &error), error.text);
 	return graph;
@@ -71,7 +72,8 @@ static void check_tiling(const char *text, size_t size)
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_tiling tiling;
 
-	FUZZ_ASSERT(!npuimport_graph_json(graph_text, strlen(graph_text), &graph, NULL, &error),
+	FUZZ_ASSERT(!npuimport_graph_json(graph_text, strlen(graph_text), NULL, &graph, NULL,
+					  &error),
 		    error.text);
 	if (npuplan_json_tiling(graph, text, size, &tiling, &error) ||
 	    npuplan_graph_tile(graph, &tiling, &error))

@@ -39,8 +39,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct npuplan_graph *graph = NULL;
 	struct npuplan_error error = { 0 };
 	struct npuimport_info info = { 0 };
-	int err = npuimport_tflite(data, size, "fuzz", &graph, &info, &error);
+	struct npuimport_warnings warnings = { 0 };
+	const struct npuimport_options options = { .warnings = &warnings };
+	int err = npuimport_tflite(data, size, "fuzz", &options, &graph, &info, &error);
 
+	fuzz_check_warnings(&warnings);
 	if (err) {
 		fuzz_check_refusal(err, graph, &error);
 	} else {
@@ -48,5 +51,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_check_graph(graph);
 	}
 	npuplan_graph_free(graph);
+	/* Without a warning a strict reader accepts the same. */
+	if (!warnings.total) {
+		FUZZ_ASSERT(npuimport_tflite(data, size, "fuzz", NULL, &graph, NULL, &error) == err,
+			    error.text);
+		npuplan_graph_free(graph);
+	}
 	return 0;
 }

@@ -53,7 +53,7 @@ static struct npuplan_graph *accept(const char *left, const char *right, const c
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
 
-	if (npuimport_graph_json(text, strlen(text), &graph, NULL, &error))
+	if (npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error))
 		fail_msg("refused: %s", error.text);
 	free(text);
 	return graph;
@@ -65,7 +65,8 @@ static void refuse(const char *left, const char *right, const char *last, const 
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
 
-	assert_int_equal(npuimport_graph_json(text, strlen(text), &graph, NULL, &error), -EINVAL);
+	assert_int_equal(npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error),
+			 -EINVAL);
 	assert_string_equal(error.text, message);
 	assert_null(graph);
 	free(text);
@@ -105,7 +106,7 @@ static void test_chain(void **state)
 	assert_alias(graph, 2, 3, 8);
 	/* Written, the chain is short. */
 	assert_int_equal(npuimport_graph_json_write(graph, &first, &error), 0);
-	assert_int_equal(npuimport_graph_json(first, strlen(first), &again, NULL, &error), 0);
+	assert_int_equal(npuimport_graph_json(first, strlen(first), NULL, &again, NULL, &error), 0);
 	assert_alias(again, 2, 3, 8);
 	assert_int_equal(npuimport_graph_json_write(again, &second, &error), 0);
 	assert_string_equal(first, second);
@@ -197,7 +198,7 @@ static struct npuplan_graph *read_model(const struct tb_model *model, struct npu
 
 	assert_non_null(file);
 	tb_build(model, file);
-	if (npuimport_tflite(file->bytes, file->size, "x", &graph, info, &error))
+	if (npuimport_tflite(file->bytes, file->size, "x", NULL, &graph, info, &error))
 		fail_msg("refused: %s", error.text);
 	free(file);
 	return graph;
@@ -324,7 +325,7 @@ static void refuse_model(const struct tb_model *model, const char *message)
 
 	assert_non_null(file);
 	tb_build(model, file);
-	assert_int_equal(npuimport_tflite(file->bytes, file->size, "x", &graph, NULL, &error),
+	assert_int_equal(npuimport_tflite(file->bytes, file->size, "x", NULL, &graph, NULL, &error),
 			 -EINVAL);
 	assert_string_equal(error.text, message);
 	free(file);

@@ -45,7 +45,7 @@ static struct npuplan_graph *read_graph(const char *text)
 	struct npuplan_graph *graph;
 	struct npuplan_error error;
 
-	if (npuimport_graph_json(text, strlen(text), &graph, NULL, &error))
+	if (npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error))
 		fail_msg("%s", error.text);
 	return graph;
 }
@@ -55,7 +55,8 @@ static void refuse(const char *text, const char *why)
 	struct npuplan_graph *graph;
 	struct npuplan_error error;
 
-	assert_int_equal(npuimport_graph_json(text, strlen(text), &graph, NULL, &error), -EINVAL);
+	assert_int_equal(npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error),
+			 -EINVAL);
 	ASSERT_TEXT(error, why);
 	assert_null(graph);
 }
@@ -283,7 +284,8 @@ static void test_depth(void **state)
 		if (depth == 63) {
 			npuplan_graph_free(read_graph(text));
 		} else {
-			assert_int_equal(npuimport_graph_json(text, size, &graph, NULL, &error),
+			assert_int_equal(npuimport_graph_json(text, size, NULL, &graph, NULL,
+							      &error),
 					 -EINVAL);
 			ASSERT_TEXT(error, "loops and branches are nested more than 64 deep");
 		}

@@ -50,7 +50,7 @@ static struct npuplan_graph *accept(const char *text)
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
 
-	if (npuimport_graph_json(text, strlen(text), &graph, NULL, &error))
+	if (npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error))
 		fail_msg("refused: %s", error.text);
 	assert_non_null(graph);
 	return graph;
@@ -61,7 +61,7 @@ static void refuse_text(const char *text, int err, const char *message)
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
 
-	assert_int_equal(npuimport_graph_json(text, strlen(text), &graph, NULL, &error), err);
+	assert_int_equal(npuimport_graph_json(text, strlen(text), NULL, &graph, NULL, &error), err);
 	assert_null(graph);
 	assert_string_equal(error.text, message);
 }
@@ -462,20 +462,23 @@ static void test_formats(void **state)
 	struct npuplan_graph *graph = NULL;
 	char *spaced = edit(valid, "{\"name\"", " \n\t{\"name\"");
 
-	assert_int_equal(
-		npuimport_buffer(spaced, strlen(spaced), "x.tflite", &graph, &info, &error), 0);
+	assert_int_equal(npuimport_buffer(spaced, strlen(spaced), "x.tflite", NULL, &graph, &info,
+					  &error),
+			 0);
 	assert_int_equal(info.format, NPUIMPORT_GRAPH_JSON);
 	assert_int_equal(info.operators, 3);
 	assert_int_equal(info.tensors, 6);
 	npuplan_graph_free(graph);
-	assert_int_equal(npuimport_buffer("hello", 5, "x.json", &graph, &info, &error),
+	assert_int_equal(npuimport_buffer("hello", 5, "x.json", NULL, &graph, &info, &error),
 			 -EOPNOTSUPP);
 	assert_string_equal(error.text, "neither graph JSON nor a TFLite model nor a graph blob");
 	assert_null(graph);
-	assert_int_equal(npuimport_buffer("", 0, "x.json", &graph, &info, &error), -EOPNOTSUPP);
-	assert_int_equal(npuimport_file("/nonexistent/model", &graph, &info, &error), -ENOENT);
+	assert_int_equal(npuimport_buffer("", 0, "x.json", NULL, &graph, &info, &error),
+			 -EOPNOTSUPP);
+	assert_int_equal(npuimport_file("/nonexistent/model", NULL, &graph, &info, &error),
+			 -ENOENT);
 	assert_string_equal(error.text, "No such file or directory");
-	assert_int_equal(npuimport_file("/", &graph, &info, &error), -EISDIR);
+	assert_int_equal(npuimport_file("/", NULL, &graph, &info, &error), -EISDIR);
 	assert_string_equal(npuimport_format_name(NPUIMPORT_GRAPH_JSON), "graph JSON");
 	assert_string_equal(npuimport_format_name(NPUIMPORT_TFLITE), "TFLite");
 	assert_string_equal(npuimport_format_name(NPUIMPORT_BLOB), "graph blob");
@@ -494,11 +497,12 @@ static void test_blob(void **state)
 
 	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), 0);
 	assert_int_equal(npuplan_graph_write(graph, &blob, &size, &error), 0);
-	assert_int_equal(npuimport_buffer(blob, size, "x", &again, &info, &error), 0);
+	assert_int_equal(npuimport_buffer(blob, size, "x", NULL, &again, &info, &error), 0);
 	assert_int_equal(info.format, NPUIMPORT_BLOB);
 	assert_int_equal(again->step_count, 3);
 	npuplan_graph_free(again);
-	assert_int_equal(npuimport_buffer(blob, size - 8, "x", &again, &info, &error), -EBADMSG);
+	assert_int_equal(npuimport_buffer(blob, size - 8, "x", NULL, &again, &info, &error),
+			 -EBADMSG);
 	assert_null(again);
 	npuplan_graph_free(graph);
 	free(blob);

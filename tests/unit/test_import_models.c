@@ -38,11 +38,11 @@ static struct npuplan_graph *round_trip(const char *path, struct npuimport_info 
 	struct npuplan_error error = { 0 };
 	char *first = NULL, *second = NULL;
 
-	if (npuimport_file(path, &graph, info, &error))
+	if (npuimport_file(path, NULL, &graph, info, &error))
 		fail_msg("%s: %s", path, error.text);
 	if (npuimport_graph_json_write(graph, &first, &error))
 		fail_msg("%s: not written: %s", path, error.text);
-	if (npuimport_graph_json(first, strlen(first), &again, NULL, &error))
+	if (npuimport_graph_json(first, strlen(first), NULL, &again, NULL, &error))
 		fail_msg("%s: not read again: %s", path, error.text);
 	if (npuimport_graph_json_write(again, &second, &error))
 		fail_msg("%s: not written again: %s", path, error.text);

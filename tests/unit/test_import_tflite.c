@@ -29,7 +29,7 @@ static struct npuplan_graph *accept(const struct tb_model *model, struct npuimpo
 	exact = malloc(file->size);
 	assert_non_null(exact);
 	memcpy(exact, file->bytes, file->size);
-	if (npuimport_buffer(exact, file->size, "dir/small.tflite", &graph, info, &error))
+	if (npuimport_buffer(exact, file->size, "dir/small.tflite", NULL, &graph, info, &error))
 		fail_msg("refused: %s", error.text);
 	free(exact);
 	free(file);
@@ -51,7 +51,7 @@ static void refuse_file(const struct tb_file *file, size_t size, int err, const 
 			 size, place + 4);
 	assert_non_null(exact);
 	memcpy(exact, file->bytes, size);
-	assert_int_equal(npuimport_tflite(exact, size, "x", &graph, NULL, &error), err);
+	assert_int_equal(npuimport_tflite(exact, size, "x", NULL, &graph, NULL, &error), err);
 	assert_string_equal(error.text, expected);
 	assert_null(graph);
 	free(exact);
@@ -121,7 +121,7 @@ static void test_truncated(void **state)
 
 		assert_non_null(exact);
 		memcpy(exact, file->bytes, size);
-		err = npuimport_tflite(exact, size, "x", &graph, NULL, &error);
+		err = npuimport_tflite(exact, size, "x", NULL, &graph, NULL, &error);
 		if (!err)
 			npuplan_graph_free(graph);
 		else
@@ -757,7 +757,7 @@ static void test_amplification(void **state)
 	field = table + 4 + 8 * OPERATOR_INPUTS;
 	put32(bytes, field, inputs - field);
 	put32(bytes, inputs, INPUTS);
-	assert_int_equal(npuimport_tflite(bytes, size, "x", &graph, NULL, &error), -E2BIG);
+	assert_int_equal(npuimport_tflite(bytes, size, "x", NULL, &graph, NULL, &error), -E2BIG);
 	assert_string_equal(error.text,
 			    "operators have more than 4194304 inputs and outputs together");
 	assert_null(graph);

@@ -28,7 +28,7 @@ static struct npuplan_graph *import(const char *name)
 	int err;
 
 	assert_true(asprintf(&path, "%s/%s.json", getenv("NPUMEM_GRAPHS"), name) > 0);
-	err = npuimport_file(path, &graph, NULL, &error);
+	err = npuimport_file(path, NULL, &graph, NULL, &error);
 	free(path);
 	if (err)
 		fail_msg("%s", error.text);

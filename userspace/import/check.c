@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 int import_fail(struct npuplan_error *error, int err, const char *fmt, ...)
 {
@@ -33,6 +34,117 @@ struct import_text import_op_text(const struct npuplan_op *op)
 	snprintf(text.s, sizeof(text.s), "operator %" PRId64 " '%.80s' (%.24s)", op->id, op->name,
 		 op->type);
 	return text;
+}
+
+struct import_doubts import_doubts_of(const struct npuimport_options *options)
+{
+	if (!options)
+		return (struct import_doubts){ .strict = true };
+	return (struct import_doubts){ options->strict, options->warnings };
+}
+
+void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,
+		 const char *place, const char *text)
+{
+	struct npuimport_warnings *warnings = doubts->warnings;
+	struct npuimport_warning key = { .kind = kind }, *warning;
+	uint32_t i = 0;
+
+	if (!warnings)
+		return;
+	warnings->total++;
+	/* Cut short as it is kept, so that long names are found again, too. */
+	snprintf(key.what, sizeof(key.what), "%s", what);
+	while (i < warnings->count &&
+	       (warnings->list[i].kind != kind || strcmp(warnings->list[i].what, key.what) != 0))
+		i++;
+	if (i == NPUIMPORT_WARNINGS) {
+		warnings->unlisted++;
+		return;
+	}
+	warning = &warnings->list[i];
+	if (i == warnings->count) {
+		*warning = key;
+		snprintf(warning->text, sizeof(warning->text), "%s", text);
+		warnings->count++;
+	}
+	if (warning->count < NPUIMPORT_PLACES)
+		snprintf(warning->places[warning->count], sizeof(warning->places[0]), "%s", place);
+	warning->count++;
+}
+
+int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_doubt kind,
+		 const char *what, const char *place, struct npuplan_error *error)
+{
+	if (err != -EINVAL || doubts->strict)
+		return err;
+	import_warn(doubts, kind, what, place, error->text);
+	error->text[0] = '\0';
+	return 0;
+}
+
+/* Dimensions but the one that is joined are alike; that of the inputs adds up. */
+static int check_cat_shapes(const struct npuplan_graph *graph, const struct npuplan_op *op,
+			    struct npuplan_error *error)
+{
+	const struct npuplan_tensor *out = &graph->tensors[op->outputs[0]];
+	uint32_t axis = (uint32_t)op->attrs.axis;
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		const struct npuplan_tensor *in = &graph->tensors[op->inputs[i]];
+
+		for (uint32_t d = 0; d < out->dim_count; d++)
+			if (d != axis && in->shape[d] != out->shape[d])
+				return import_fail(error, -EINVAL,
+						   "%s: %s has %" PRId64 " elements along "
+						   "dimension %" PRIu32 ", its output %" PRId64,
+						   import_op_text(op).s, import_tensor_text(in).s,
+						   in->shape[d], d, out->shape[d]);
+		/* Fewer than 2^22 inputs of less than 2^31. */
+		sum += (uint64_t)in->shape[axis];
+	}
+	if (sum == (uint64_t)out->shape[axis])
+		return 0;
+	return import_fail(error, -EINVAL,
+			   "%s: its inputs have %" PRIu64 " elements along dimension %" PRIu32
+			   " together, but its output has %" PRId64,
+			   import_op_text(op).s, sum, axis, out->shape[axis]);
+}
+
+bool import_is_cat(const struct npuplan_op *op)
+{
+	return !strcmp(op->type, "cat") || !strcmp(op->type, "concat");
+}
+
+int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op *op,
+		     struct npuplan_error *error)
+{
+	const struct npuplan_tensor *out = &graph->tensors[op->outputs[0]];
+	bool shapes = op->attrs.axis >= 0 && (uint32_t)op->attrs.axis < out->dim_count &&
+		      !op->attrs.whole,
+	     bytes = out->elem_size;
+	uint64_t sum = 0;
+
+	if (!op->input_count || op->output_count != 1)
+		return 0;
+	for (uint32_t i = 0; i < op->input_count; i++) {
+		const struct npuplan_tensor *in = &graph->tensors[op->inputs[i]];
+
+		shapes &= in->dim_count == out->dim_count;
+		bytes &= in->elem_size == out->elem_size;
+		/* Fewer than 2^22 inputs of at most 2^40. */
+		sum += in->size;
+	}
+	if (shapes)
+		return check_cat_shapes(graph, op, error);
+	/* Of other element sizes bytes say nothing, nor does a part of an input. */
+	if (!bytes || sum == out->size || (op->attrs.whole && sum > out->size))
+		return 0;
+	return import_fail(error, -EINVAL,
+			   "%s: its inputs have %" PRIu64 " bytes together, but its output has "
+			   "%" PRIu64,
+			   import_op_text(op).s, sum, out->size);
 }
 
 /* Kind of the tensor that has the bytes. */

@@ -3,7 +3,7 @@
 #ifndef NPUMEM_IMPORT_CHECK_H
 #define NPUMEM_IMPORT_CHECK_H
 
-#include "npuplan.h"
+#include "import.h"
 
 /** import_fail() - put a sentence into @error, return @err */
 __attribute__((format(printf, 3, 4))) int import_fail(struct npuplan_error *error, int err,
@@ -16,6 +16,48 @@ struct import_text {
 struct import_text import_tensor_text(const struct npuplan_tensor *tensor);
 /** import_op_text() - "operator 3 'conv1' (conv2d)" */
 struct import_text import_op_text(const struct npuplan_op *op);
+
+/**
+ * struct import_doubts - what is done about what is not understood
+ * @strict: it is refused
+ * @warnings: counted here otherwise; may be NULL
+ */
+struct import_doubts {
+	bool strict;
+	struct npuimport_warnings *warnings;
+};
+
+struct import_doubts import_doubts_of(const struct npuimport_options *options);
+
+/** import_warn() - count what was not understood
+ * @what: name of it, with @kind what warnings are told apart by
+ * @place: where
+ * @text: sentence
+ */
+void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,
+		 const char *place, const char *text);
+
+/**
+ * import_doubt() - an error that need not be one
+ * @err: -EINVAL, with its sentence in @error, becomes 0 and a warning unless all is
+ *	refused; others stay
+ *
+ * Returns what to go on with.
+ */
+int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_doubt kind,
+		 const char *what, const char *place, struct npuplan_error *error);
+
+/** import_is_cat() - an operator whose output is its inputs one after another */
+bool import_is_cat(const struct npuplan_op *op);
+
+/**
+ * import_check_cat() - the inputs of a concatenation make up its output
+ *
+ * Along its axis if that and the shapes are known, else in bytes. Of an operator that
+ * is planned whole they must be no less. -EINVAL with the operator and the numbers.
+ */
+int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op *op,
+		     struct npuplan_error *error);
 
 /**
  * import_check_graph() - every tensor is written once, before it is read, ...

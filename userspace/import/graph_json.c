@@ -56,35 +56,83 @@ int json_sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_
 	return 0;
 }
 
-static int read_shape(struct graph_json_reader *reader, json_t *object, const char *path,
-		      int64_t dtype_bytes, struct npuplan_tensor *tensor)
+/* A dimension without elements: no tensor has that and bytes, too. */
+static bool has_empty_dimension(json_t *shape)
 {
-	int64_t shape[NPUPLAN_MAX_DIMS];
-	int64_t bytes = 1;
-	size_t count;
+	json_t *item;
+	size_t i;
+
+	json_array_foreach(shape, i, item) {
+		if (json_is_integer(item) && !json_integer_value(item))
+			return true;
+	}
+	return false;
+}
+
+/* Dimensions that are not numbers leave the tensor its bytes alone. */
+static int read_dimensions(struct graph_json_reader *reader, json_t *object, const char *path,
+			   struct npuplan_tensor *tensor)
+{
+	json_t *list = json_object_get(object, "shape");
+	size_t count = 0;
 	int err;
 
-	if (!json_object_get(object, "shape"))
-		return json_fail(reader, path, NULL, "\"shape\" is missing");
-	err = json_get_ints(reader, object, path, "shape", 0, NPUPLAN_MAX_DIMS, 1,
-			    NPUIMPORT_MAX_DIM, shape, &count);
+	if (list)
+		err = json_get_ints(reader, object, path, "shape", 0, NPUPLAN_MAX_DIMS, 1,
+				    NPUIMPORT_MAX_DIM, tensor->shape, &count);
+	else
+		err = json_fail(reader, path, NULL, "\"shape\" is missing");
+	tensor->dim_count = (uint32_t)count;
+	if (!err || has_empty_dimension(list))
+		return err;
+	memset(tensor->shape, 0, sizeof(tensor->shape));
+	return json_doubt(reader, err, NPUIMPORT_DOUBT_SHAPE, "shape", path);
+}
+
+/* Bytes of an element that bytes and shape make; 0: less than one. -EINVAL: none. */
+static int implied_elem_size(uint64_t bytes, uint64_t elements, uint32_t *elem_size)
+{
+	for (uint32_t size = 1; size <= 16; size *= 2) {
+		if (bytes / size == elements && bytes % size == 0) {
+			*elem_size = size;
+			return 0;
+		}
+	}
+	for (uint32_t bits = 1; bits <= 4; bits *= 2) {
+		if (bytes == elements / (8 / bits) + !!(elements % (8 / bits))) {
+			*elem_size = 0;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+/* @own: the element size is this tensor's own, not that of the file. */
+static int read_shape(struct graph_json_reader *reader, json_t *object, const char *path,
+		      int64_t dtype_bytes, bool own, struct npuplan_tensor *tensor)
+{
+	int64_t elements = 1, bytes;
+	int err = read_dimensions(reader, object, path, tensor);
+
 	if (err)
 		return err;
-	tensor->dim_count = (uint32_t)count;
-	memcpy(tensor->shape, shape, count * sizeof(*shape));
 	tensor->elem_size = (uint32_t)dtype_bytes;
-	if (!dtype_bytes || !count)
+	if (!dtype_bytes || !tensor->dim_count)
 		return 0;
-	for (size_t i = 0; i < count; i++) {
-		if (__builtin_mul_overflow(bytes, shape[i], &bytes))
-			bytes = 0;
+	for (uint32_t i = 0; i < tensor->dim_count; i++) {
+		if (__builtin_mul_overflow(elements, tensor->shape[i], &elements))
+			elements = 0;
 	}
-	if (__builtin_mul_overflow(bytes, dtype_bytes, &bytes) || bytes != (int64_t)tensor->size)
-		return json_fail(reader, path, "bytes",
-				 "is %" PRIu64 ", but shape times dtype_bytes is %" PRId64
-				 " for %s",
-				 tensor->size, bytes, import_tensor_text(tensor).s);
-	return 0;
+	if (!__builtin_mul_overflow(elements, dtype_bytes, &bytes) &&
+	    bytes == (int64_t)tensor->size)
+		return 0;
+	err = json_fail(reader, path, "bytes",
+			"is %" PRIu64 ", but shape times dtype_bytes is %" PRId64 " for %s",
+			tensor->size, bytes, import_tensor_text(tensor).s);
+	if (own || !elements ||
+	    implied_elem_size(tensor->size, (uint64_t)elements, &tensor->elem_size))
+		return err;
+	return json_doubt(reader, err, NPUIMPORT_DOUBT_ELEMENT, "dtype_bytes", path);
 }
 
 static int read_placing(struct graph_json_reader *reader, json_t *object, const char *path,
@@ -139,47 +187,78 @@ static int read_placing(struct graph_json_reader *reader, json_t *object, const 
 	return 0;
 }
 
+/* @dtype_bytes: that of the file, replaced by the tensor's own if it has any */
+static int read_elem_size(struct graph_json_reader *reader, json_t *object, const char *path,
+			  int64_t *dtype_bytes, bool *own)
+{
+	int err = json_get_int(reader, object, path, "dtype_bytes", false, 1, 65536, dtype_bytes);
+
+	*own = json_object_get(object, "dtype_bytes");
+	if (err)
+		*dtype_bytes = 0;
+	return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", path);
+}
+
+static int read_kind(struct graph_json_reader *reader, json_t *object, const char *path,
+		     uint32_t *kind)
+{
+	const char *name = NULL;
+	int err = json_get_string(reader, object, path, "kind", true, &name);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (!strcmp(kinds[i].name, name)) {
+			*kind = kinds[i].kind;
+			return 0;
+		}
+	}
+	return json_fail(reader, path, "kind",
+			 "\"%.40s\" is none of activation, input, output, parameter, state", name);
+}
+
+/* People's name of a tensor or operator; "" if there is none that can be read. */
+static int read_name(struct graph_json_reader *reader, json_t *object, const char *path,
+		     const char **name)
+{
+	int err = json_get_string(reader, object, path, "name", true, name);
+
+	if (err)
+		*name = "";
+	return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "name", path);
+}
+
 static int read_tensor(struct graph_json_reader *reader, json_t *object, const char *path,
 		       int64_t dtype_bytes, struct npuplan_tensor *tensor)
 {
-	const char *name = NULL, *kind = NULL;
+	const char *name = NULL;
 	int64_t bytes = 0;
-	size_t i;
+	bool own = false;
 	int err;
 
 	if (!json_is_object(object))
 		return json_fail(reader, path, NULL, "must be an object");
-	err = json_only_keys(reader, object, path, tensor_keys);
+	err = json_known_keys(reader, object, path, tensor_keys, NPUIMPORT_DOUBT_FIELD, NULL);
 	if (!err)
 		err = json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &tensor->id);
 	if (!err)
-		err = json_get_string(reader, object, path, "name", true, &name);
-	if (!err)
-		err = json_get_string(reader, object, path, "kind", true, &kind);
-	if (!err)
-		err = json_get_int(reader, object, path, "bytes", true, 1, NPUIMPORT_MAX_BYTES,
-				   &bytes);
-	if (!err)
-		err = json_get_int(reader, object, path, "dtype_bytes", false, 1, 65536,
-				   &dtype_bytes);
+		err = read_name(reader, object, path, &name);
 	if (err)
 		return err;
 	/* Copied by npuplan_graph_add_tensor(). */
 	tensor->name = strdup(name);
 	if (!tensor->name)
 		return import_fail(reader->error, -ENOMEM, "out of memory");
-	tensor->size = (uint64_t)bytes;
 	tensor->alias_of = NPUMEM_NONE;
-	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!strcmp(kinds[i].name, kind))
-			break;
-	}
-	if (i == sizeof(kinds) / sizeof(*kinds))
-		return json_fail(reader, path, "kind",
-				 "\"%.40s\" is none of activation, input, output, parameter, state",
-				 kind);
-	tensor->kind = kinds[i].kind;
-	err = read_shape(reader, object, path, dtype_bytes, tensor);
+	err = read_kind(reader, object, path, &tensor->kind);
+	if (!err)
+		err = json_get_int(reader, object, path, "bytes", true, 1, NPUIMPORT_MAX_BYTES,
+				   &bytes);
+	tensor->size = (uint64_t)bytes;
+	if (!err)
+		err = read_elem_size(reader, object, path, &dtype_bytes, &own);
+	if (!err)
+		err = read_shape(reader, object, path, dtype_bytes, own, tensor);
 	if (!err)
 		err = read_placing(reader, object, path, tensor);
 	return err;
@@ -252,16 +331,16 @@ static int read_op(struct graph_json_reader *reader, json_t *object, const char 
 		   struct npuplan_op *op)
 {
 	const char *name = NULL, *type = NULL;
-	json_t *attrs;
+	bool unknown = false;
 	int err;
 
 	if (!json_is_object(object))
 		return json_fail(reader, path, NULL, "must be an object");
-	err = json_only_keys(reader, object, path, op_keys);
+	err = json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_FIELD, &unknown);
 	if (!err)
 		err = json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &op->id);
 	if (!err)
-		err = json_get_string(reader, object, path, "name", true, &name);
+		err = read_name(reader, object, path, &name);
 	if (!err)
 		err = json_get_string(reader, object, path, "type", true, &type);
 	if (err)
@@ -282,10 +361,12 @@ static int read_op(struct graph_json_reader *reader, json_t *object, const char 
 		return err;
 	if (!op->output_count)
 		return json_fail(reader, path, "outputs", "must not be empty");
-	attrs = json_object_get(object, "attrs");
-	if (attrs && !json_is_object(attrs))
-		return json_fail(reader, path, "attrs", "must be an object");
-	return graph_json_attrs(reader, attrs, json_path("%s.attrs", path).s, op);
+	err = graph_json_attrs(reader, object, path, op);
+	/* Whatever it is may say what the operator reads. */
+	op->attrs.whole |= unknown || reader->whole;
+	if (!err && import_is_cat(op))
+		err = import_check_cat(reader->graph, op, reader->error);
+	return err;
 }
 
 static void op_release(struct npuplan_op *op)
@@ -316,36 +397,50 @@ static int read_layout(struct graph_json_reader *reader, json_t *root)
 	const char *layout = "NCHW";
 	int err = json_get_string(reader, root, "$", "layout", false, &layout);
 
-	if (err)
-		return err;
-	if (strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
-		return json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
-				 layout);
-	reader->graph->source_layout = strcmp(layout, "NCHW") == 0 ? NPUPLAN_NCHW : NPUPLAN_NHWC;
+	if (!err && strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
+		err = json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
+				layout);
+	reader->whole = err;
+	reader->graph->source_layout = strcmp(layout, "NHWC") == 0 ? NPUPLAN_NHWC : NPUPLAN_NCHW;
 	/* What accelerators compute in; the caller may ask for another. */
 	reader->graph->layout = NPUPLAN_NHWC;
-	return 0;
+	return json_doubt(reader, err, NPUIMPORT_DOUBT_LAYOUT, "layout", "$");
+}
+
+/* What is there for people, and element sizes. */
+static int read_head(struct graph_json_reader *reader, json_t *root, int64_t *dtype_bytes)
+{
+	const char *source = NULL;
+	int64_t model_params;
+	int err = json_get_string(reader, root, "$", "source", false, &source);
+
+	err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "source", "$");
+	if (!err) {
+		err = json_get_int(reader, root, "$", "dtype_bytes", false, 1, 65536, dtype_bytes);
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", "$");
+	}
+	if (!err) {
+		err = json_get_int(reader, root, "$", "model_params", false, 0, INT64_MAX,
+				   &model_params);
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "model_params", "$");
+	}
+	return err;
 }
 
 static int read_graph(struct graph_json_reader *reader, json_t *root)
 {
 	json_t *tensors = NULL, *ops = NULL;
-	const char *name = NULL, *source = NULL;
-	int64_t dtype_bytes = 0, model_params;
+	const char *name = NULL;
+	int64_t dtype_bytes = 0;
 	int err;
 
 	if (!json_is_object(root))
 		return json_fail(reader, "$", NULL, "must be an object");
-	err = json_only_keys(reader, root, "$", graph_keys);
+	err = json_known_keys(reader, root, "$", graph_keys, NPUIMPORT_DOUBT_FIELD, NULL);
 	if (!err)
-		err = json_get_string(reader, root, "$", "name", true, &name);
+		err = read_name(reader, root, "$", &name);
 	if (!err)
-		err = json_get_string(reader, root, "$", "source", false, &source);
-	if (!err)
-		err = json_get_int(reader, root, "$", "dtype_bytes", false, 1, 65536, &dtype_bytes);
-	if (!err)
-		err = json_get_int(reader, root, "$", "model_params", false, 0, INT64_MAX,
-				   &model_params);
+		err = read_head(reader, root, &dtype_bytes);
 	if (!err)
 		err = json_get_array(reader, root, "$", "tensors", true, &tensors);
 	if (!err)
@@ -365,15 +460,17 @@ static int read_graph(struct graph_json_reader *reader, json_t *root)
 	return err;
 }
 
-int npuimport_graph_json(const char *text, size_t size, struct npuplan_graph **out,
-			 struct npuimport_info *info, struct npuplan_error *error)
+int npuimport_graph_json(const char *text, size_t size, const struct npuimport_options *options,
+			 struct npuplan_graph **out, struct npuimport_info *info,
+			 struct npuplan_error *error)
 {
-	struct graph_json_reader reader = { .error = error };
+	struct graph_json_reader reader = { .doubts = import_doubts_of(options) };
 	json_error_t where;
 	json_t *root;
 	int err;
 
 	*out = NULL;
+	reader.error = error ? error : &reader.own;
 	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 	if (!root)
 		return import_fail(error, -EBADMSG, "line %d, column %d: %s", where.line,

@@ -25,19 +25,31 @@ struct json_id {
  * @graph: in the making
  * @ids: of tensors, sorted by id
  * @input_of: per tensor, the number of the latest operator that reads it
+ * @doubts: what to do about what is not understood
+ * @whole: no operator can be cut: what the dimensions of shapes are is not known
+ * @error: the caller's, or @own
  */
 struct graph_json_reader {
 	struct npuplan_graph *graph;
 	struct json_id *ids;
 	uint32_t *input_of;
 	uint32_t id_count;
+	bool whole;
+	struct import_doubts doubts;
 	struct npuplan_error *error;
+	struct npuplan_error own;
 };
 
 /** json_fail() - "$.a.b: sentence", returns -EINVAL */
 __attribute__((format(printf, 4, 5))) int json_fail(struct graph_json_reader *reader,
 						    const char *path, const char *key,
 						    const char *fmt, ...);
+
+/** json_doubt() - import_doubt() of this reader's error; returns what to go on with
+ * @what: field or attribute
+ */
+int json_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
+	       const char *what, const char *path);
 
 /*
  * Members of an object, with their type and range checked. An absent member
@@ -55,9 +67,15 @@ int json_get_array(struct graph_json_reader *reader, json_t *object, const char 
 int json_get_ints(struct graph_json_reader *reader, json_t *object, const char *path,
 		  const char *key, size_t min_count, size_t max_count, int64_t min, int64_t max,
 		  int64_t *values, size_t *count);
-/** json_only_keys() - no member but @keys (NULL-terminated) and "x_..." */
+/** json_only_keys() - no member but @keys (NULL-terminated) and "x_...", in doubt or not */
 int json_only_keys(struct graph_json_reader *reader, json_t *object, const char *path,
 		   const char *const *keys);
+
+/** json_known_keys() - others than @keys and "x_..." are doubts
+ * @unknown: set if there is one; left alone if not. May be NULL
+ */
+int json_known_keys(struct graph_json_reader *reader, json_t *object, const char *path,
+		    const char *const *keys, enum npuimport_doubt kind, bool *unknown);
 
 /** json_tensor_of_id() - index, or NPUMEM_NONE */
 uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id);
@@ -90,10 +108,12 @@ int graph_json_ops(struct graph_json_reader *reader, json_t *root, json_t *list)
 int graph_json_aliases(struct graph_json_reader *reader, json_t *list);
 
 /** graph_json_attrs() - read the attributes of an operator
- * @attrs: the object, or NULL if there is none
+ * @object: the operator; @path: its
  * @op: all else of it is filled in
+ *
+ * What is not understood leaves it without window, and to be planned whole.
  */
-int graph_json_attrs(struct graph_json_reader *reader, json_t *attrs, const char *path,
+int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const char *path,
 		     struct npuplan_op *op);
 
 #endif /* NPUMEM_IMPORT_GRAPH_JSON_H */

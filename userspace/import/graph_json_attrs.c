@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes of operators in graph JSON -> struct npuplan_attrs. */
+/*
+ * Attributes of operators in graph JSON -> struct npuplan_attrs. Each part is read by
+ * itself: what is not understood of one is a doubt, and the others hold.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 #include "graph_json.h"
 #include "import.h"
@@ -13,7 +17,14 @@ static const char *const known[] = { "kernel",	  "stride",    "dilation",	 "padd
 				     "groups",	  "depthwise", "ceil_mode",	 "dim",
 				     "inplace",	  "alias_of",  "partial_inputs", "fused_act",
 				     "bn_folded", "mode",      "scalar",	 "size",
-				     NULL };
+				     "whole",	  NULL };
+
+/* enum same - where the odd element goes of padding that is computed */
+enum same {
+	NOT_SAME,
+	SAME_UPPER, /* at the end */
+	SAME_LOWER,
+};
 
 /*
  * Lists of a window, one entry a spatial dimension, outermost first; pad_folded
@@ -25,6 +36,7 @@ struct window {
 	int64_t folded[2 * NPUPLAN_MAX_SPATIAL];
 	int64_t output_padding[NPUPLAN_MAX_SPATIAL];
 	size_t paddings, foldeds;
+	enum same same;
 	bool ceil_mode;
 	bool partial; /* the first input is read in part */
 };
@@ -51,6 +63,34 @@ static int spatial_list(struct graph_json_reader *reader, json_t *attrs, const c
 	return 0;
 }
 
+/*
+ * Padding by name, as TensorFlow and ONNX have it: numbers for SAME follow once the
+ * shapes are looked at, VALID is none. Returns 1 if "padding" is no such name.
+ */
+static int named_padding(struct graph_json_reader *reader, json_t *attrs, const char *path,
+			 struct window *window)
+{
+	static const struct {
+		const char *name;
+		enum same same;
+	} names[] = {
+		{ "SAME", SAME_UPPER },
+		{ "SAME_UPPER", SAME_UPPER },
+		{ "SAME_LOWER", SAME_LOWER },
+		{ "VALID", NOT_SAME },
+	};
+	const char *text = json_string_value(json_object_get(attrs, "padding"));
+	size_t i = 0, count = sizeof(names) / sizeof(*names);
+
+	while (text && i < count && strcasecmp(names[i].name, text) != 0)
+		i++;
+	if (!text || i == count || reader->doubts.strict)
+		return 1;
+	window->same = names[i].same;
+	return json_doubt(reader, json_fail(reader, path, "padding", "must be a list"),
+			  NPUIMPORT_DOUBT_PADDING, names[i].name, path);
+}
+
 static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const char *path,
 			 bool is_pad, uint32_t spatial, struct window *window,
 			 struct npuplan_attrs *out)
@@ -60,9 +100,11 @@ static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const 
 	size_t begins, ends, count;
 	int err;
 
-	err = json_get_ints(reader, attrs, path, "padding", is_pad ? 2 * spatial : spatial,
-			    is_pad ? 2 * spatial : spatial, is_pad ? -limit : 0, limit,
-			    window->padding, &window->paddings);
+	err = is_pad ? 1 : named_padding(reader, attrs, path, window);
+	if (err > 0)
+		err = json_get_ints(reader, attrs, path, "padding", is_pad ? 2 * spatial : spatial,
+				    is_pad ? 2 * spatial : spatial, is_pad ? -limit : 0, limit,
+				    window->padding, &window->paddings);
 	if (!err)
 		err = json_get_ints(reader, attrs, path, "pad_folded", 2 * spatial, 2 * spatial,
 				    -limit, limit, window->folded, &window->foldeds);
@@ -79,7 +121,7 @@ static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const 
 	copy_list(out->pad_end, values, ends);
 	if (begins != ends)
 		return json_fail(reader, path, NULL, "\"pad_begin\" and \"pad_end\" go together");
-	if (begins && window->paddings)
+	if (begins && json_object_get(attrs, "padding"))
 		return json_fail(reader, path, "padding", "excludes \"pad_begin\" and \"pad_end\"");
 	memset(window->output_padding, 0, sizeof(window->output_padding));
 	err = json_get_ints(reader, attrs, path, "output_padding", spatial, spatial, 0, limit,
@@ -131,6 +173,25 @@ static int32_t hanging(const struct npuplan_attrs *attrs, uint32_t dim, int64_t 
 	return missing > 0 ? (int32_t)missing : 0;
 }
 
+/* Padding that makes one element of each @stride of @in, as few as do. */
+static int place_same(struct graph_json_reader *reader, const char *path,
+		      const struct window *window, struct npuplan_op *op, uint32_t d, int64_t in)
+{
+	struct npuplan_attrs *attrs = &op->attrs;
+	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
+	int64_t out = (in + attrs->stride[d] - 1) / attrs->stride[d];
+	int64_t total = (out - 1) * attrs->stride[d] + extent - in;
+
+	if (attrs->transposed || window->foldeds || total > NPUIMPORT_MAX_DIM / 4)
+		return json_fail(reader, path, "padding", "SAME is not computed for %s",
+				 import_op_text(op).s);
+	if (total < 0)
+		total = 0;
+	attrs->pad_begin[d] = (int32_t)((total + (window->same == SAME_LOWER)) / 2);
+	attrs->pad_end[d] = (int32_t)total - attrs->pad_begin[d];
+	return 0;
+}
+
 /*
  * Compare the window with the shapes. An operator that stands for a pad and a
  * crop (pad_folded, partial_inputs) does not say which rows were cut off: its
@@ -158,9 +219,14 @@ static int check_window(struct graph_json_reader *reader, const char *path,
 		return 0;
 	}
 	for (uint32_t d = 0; d < spatial; d++) {
-		int64_t size =
-			import_window_size(&op->attrs, d, in->shape[first + d], window->ceil_mode);
+		int64_t size;
+		int err = 0;
 
+		if (window->same)
+			err = place_same(reader, path, window, op, d, in->shape[first + d]);
+		if (err)
+			return err;
+		size = import_window_size(&op->attrs, d, in->shape[first + d], window->ceil_mode);
 		if (size == out->shape[first + d]) {
 			/* A window that hangs over the end reads padding there. */
 			if (window->ceil_mode)
@@ -334,42 +400,101 @@ static int check_others(struct graph_json_reader *reader, json_t *attrs, const c
 	size_t count;
 	int err = 0;
 
-	for (size_t i = 0; !err && strings[i]; i++)
+	for (size_t i = 0; !err && strings[i]; i++) {
 		err = json_get_string(reader, attrs, path, strings[i], false, &text);
-	if (!err)
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, strings[i], path);
+	}
+	if (!err) {
 		err = json_get_bool(reader, attrs, path, "depthwise", &depthwise);
-	if (!err)
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "depthwise", path);
+	}
+	if (!err) {
 		err = json_get_ints(reader, attrs, path, "size", 1, NPUPLAN_MAX_DIMS, 1,
 				    NPUIMPORT_MAX_DIM, sizes, &count);
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "size", path);
+	}
 	if (!err && scalar && !json_is_number(scalar))
-		err = json_fail(reader, path, "scalar", "must be a number");
+		err = json_doubt(reader, json_fail(reader, path, "scalar", "must be a number"),
+				 NPUIMPORT_DOUBT_VALUE, "scalar", path);
 	return err;
 }
 
-int graph_json_attrs(struct graph_json_reader *reader, json_t *attrs, const char *path,
-		     struct npuplan_op *op)
+/* What an operator that was not read as the file meant it is left with. */
+static int whole_in_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
+			  const char *what, const char *path, struct npuplan_op *op)
+{
+	op->attrs.whole |= err == -EINVAL;
+	return json_doubt(reader, err, kind, what, path);
+}
+
+/* Parts that say what the operator reads: in doubt it is planned whole. */
+static int read_parts(struct graph_json_reader *reader, json_t *attrs, const char *path,
+		      struct npuplan_op *op)
 {
 	int64_t groups = 1;
 	bool partial = false;
+	int err;
+
+	err = json_get_bool(reader, attrs, path, "whole", &op->attrs.whole);
+	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "whole", path, op);
+	if (err)
+		return err;
+	err = json_get_int(reader, attrs, path, "groups", false, 1, INT32_MAX, &groups);
+	op->attrs.groups = (int32_t)groups;
+	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "groups", path, op);
+	if (err)
+		return err;
+	err = read_partial(reader, attrs, path, op, &partial);
+	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "partial_inputs", path, op);
+	if (err)
+		return err;
+	err = read_window(reader, attrs, path, partial, op);
+	if (err == -EINVAL)
+		forget_window(&op->attrs);
+	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_WINDOW, op->type, path, op);
+	if (err)
+		return err;
+	err = read_axis(reader, attrs, path, op);
+	if (err == -EINVAL)
+		op->attrs.axis = -1;
+	return whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "dim", path, op);
+}
+
+int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const char *op_path,
+		     struct npuplan_op *op)
+{
+	struct json_path path = json_path("%s.attrs", op_path);
+	json_t *attrs = json_object_get(object, "attrs");
 	int err;
 
 	op->attrs = (struct npuplan_attrs){ .axis = -1, .groups = 1 };
 	op->attrs.transposed = !strncmp(op->type, "conv_transpose", 14);
 	if (!attrs)
 		return 0;
-	err = json_only_keys(reader, attrs, path, known);
+	if (!json_is_object(attrs)) {
+		/* Exporters write null where there are none. */
+		op->attrs.whole = !json_is_null(attrs);
+		err = json_fail(reader, op_path, "attrs", "must be an object");
+		return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "attrs", op_path);
+	}
+	err = json_known_keys(reader, attrs, path.s, known, NPUIMPORT_DOUBT_ATTRIBUTE,
+			      &op->attrs.whole);
+	if (!err) {
+		bool unknown = op->attrs.whole;
+
+		err = read_parts(reader, attrs, path.s, op);
+		op->attrs.whole |= unknown;
+	}
+	/* A part of each is no sum. */
+	if (!err && json_object_get(attrs, "partial_inputs") && import_is_cat(op))
+		op->attrs.whole = true;
+	if (!err) {
+		err = read_inplace(reader, attrs, path.s, op);
+		if (err == -EINVAL)
+			op->attrs.inplace = false;
+		err = json_doubt(reader, err, NPUIMPORT_DOUBT_INPLACE, "inplace", path.s);
+	}
 	if (!err)
-		err = json_get_int(reader, attrs, path, "groups", false, 1, INT32_MAX, &groups);
-	op->attrs.groups = (int32_t)groups;
-	if (!err)
-		err = read_partial(reader, attrs, path, op, &partial);
-	if (!err)
-		err = read_window(reader, attrs, path, partial, op);
-	if (!err)
-		err = read_axis(reader, attrs, path, op);
-	if (!err)
-		err = read_inplace(reader, attrs, path, op);
-	if (!err)
-		err = check_others(reader, attrs, path);
+		err = check_others(reader, attrs, path.s);
 	return err;
 }

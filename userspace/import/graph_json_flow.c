@@ -492,7 +492,8 @@ static int read_any(struct lowering *l, json_t *object, const char *path)
 	err = json_is_object(object) ?
 		      json_get_int(l->reader, object, path, "id", true, 0, INT64_MAX, &id) :
 		      json_fail(l->reader, path, NULL, "must be an object");
-	if (!err)
+	/* Of operators it is read later. */
+	if (!err && (!strcmp(type, "loop") || is_branch(type)))
 		err = json_get_string(l->reader, object, path, "name", true, &name);
 	if (err)
 		return err;

@@ -112,6 +112,8 @@ static json_t *attrs_json(const struct npuplan_attrs *attrs)
 		err |= json_object_set_new(object, "dim", json_integer(attrs->axis));
 	if (attrs->inplace)
 		err |= json_object_set_new(object, "inplace", json_true());
+	if (attrs->whole)
+		err |= json_object_set_new(object, "whole", json_true());
 	if (err) {
 		json_decref(object);
 		return NULL;

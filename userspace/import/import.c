@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -25,6 +26,72 @@ const char *npuimport_format_name(enum npuimport_format format)
 		break;
 	}
 	return "unknown";
+}
+
+const char *npuimport_doubt_name(enum npuimport_doubt kind)
+{
+	static const char *const names[NPUIMPORT_DOUBTS] = {
+		[NPUIMPORT_DOUBT_FIELD] = "field",     [NPUIMPORT_DOUBT_VALUE] = "value",
+		[NPUIMPORT_DOUBT_LAYOUT] = "layout",   [NPUIMPORT_DOUBT_SHAPE] = "shape",
+		[NPUIMPORT_DOUBT_ELEMENT] = "element", [NPUIMPORT_DOUBT_ATTRIBUTE] = "attribute",
+		[NPUIMPORT_DOUBT_WINDOW] = "window",   [NPUIMPORT_DOUBT_PADDING] = "padding",
+		[NPUIMPORT_DOUBT_INPLACE] = "inplace", [NPUIMPORT_DOUBT_OPERATOR] = "operator",
+	};
+
+	return kind < NPUIMPORT_DOUBTS ? names[kind] : "unknown";
+}
+
+/* What is not understood, and what comes of it; %s is what. */
+static const struct {
+	const char *thing;
+	const char *outcome;
+} sentences[NPUIMPORT_DOUBTS] = {
+	[NPUIMPORT_DOUBT_FIELD] = { "field \"%s\" is not known", "passed over" },
+	[NPUIMPORT_DOUBT_VALUE] = { "\"%s\" is not understood", "passed over" },
+	[NPUIMPORT_DOUBT_LAYOUT] = { "\"%s\" is not understood",
+				     "all operators are planned whole" },
+	[NPUIMPORT_DOUBT_SHAPE] = { "\"%s\" is not understood", "these tensors are never cut" },
+	[NPUIMPORT_DOUBT_ELEMENT] = { "\"%s\" is not that of all tensors",
+				      "taken from bytes and shape" },
+	[NPUIMPORT_DOUBT_ATTRIBUTE] = { "attribute \"%s\" is not understood",
+					"these operators are planned whole" },
+	[NPUIMPORT_DOUBT_WINDOW] = { "the window of %s is not understood",
+				     "these operators are planned whole" },
+	[NPUIMPORT_DOUBT_PADDING] = { "padding %s is a name", "its numbers were computed" },
+	[NPUIMPORT_DOUBT_INPLACE] = { "\"%s\" is not understood", "not planned in place" },
+	[NPUIMPORT_DOUBT_OPERATOR] = { "operator %s is not known",
+				       "these operators are planned whole" },
+};
+
+/* printf() of what fits, after what is there already. */
+__attribute__((format(printf, 4, 5))) static void add_text(char *text, size_t size, size_t *used,
+							   const char *format, ...)
+{
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(text + *used, size - *used, format, args);
+	va_end(args);
+	if (length > 0)
+		*used = (size_t)length < size - *used ? *used + (size_t)length : size - 1;
+}
+
+void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size)
+{
+	const char *thing = sentences[warning->kind].thing, *mark = strstr(thing, "%s");
+	size_t used = 0;
+
+	if (!size)
+		return;
+	add_text(text, size, &used, "%.*s%s%s, %" PRIu64 " time%s, %s: %s", (int)(mark - thing),
+		 thing, warning->what, mark + 2, warning->count, warning->count == 1 ? "" : "s",
+		 sentences[warning->kind].outcome, warning->text);
+	for (uint32_t i = 1; i < NPUIMPORT_PLACES && i < warning->count; i++)
+		add_text(text, size, &used, "%s %s", i == 1 ? "; also" : ",", warning->places[i]);
+	if (warning->count > NPUIMPORT_PLACES)
+		add_text(text, size, &used, " and %" PRIu64 " more",
+			 warning->count - NPUIMPORT_PLACES);
 }
 
 int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error)
@@ -118,7 +185,8 @@ static int read_blob(const void *data, size_t size, struct npuplan_graph **out,
 	return err;
 }
 
-int npuimport_buffer(const void *data, size_t size, const char *name, struct npuplan_graph **out,
+int npuimport_buffer(const void *data, size_t size, const char *name,
+		     const struct npuimport_options *options, struct npuplan_graph **out,
 		     struct npuimport_info *info, struct npuplan_error *error)
 {
 	char *base;
@@ -127,14 +195,14 @@ int npuimport_buffer(const void *data, size_t size, const char *name, struct npu
 	*out = NULL;
 	switch (format_of(data, size)) {
 	case NPUIMPORT_GRAPH_JSON:
-		return npuimport_graph_json(data, size, out, info, error);
+		return npuimport_graph_json(data, size, options, out, info, error);
 	case NPUIMPORT_BLOB:
 		return read_blob(data, size, out, info, error);
 	case NPUIMPORT_TFLITE:
 		base = base_name(name);
 		if (!base)
 			return import_fail(error, -ENOMEM, "out of memory");
-		err = npuimport_tflite(data, size, base, out, info, error);
+		err = npuimport_tflite(data, size, base, options, out, info, error);
 		free(base);
 		return err;
 	case NPUIMPORT_UNKNOWN:
@@ -144,7 +212,8 @@ int npuimport_buffer(const void *data, size_t size, const char *name, struct npu
 			   "neither graph JSON nor a TFLite model nor a graph blob");
 }
 
-int npuimport_file(const char *path, struct npuplan_graph **out, struct npuimport_info *info,
+int npuimport_file(const char *path, const struct npuimport_options *options,
+		   struct npuplan_graph **out, struct npuimport_info *info,
 		   struct npuplan_error *error)
 {
 	void *data;
@@ -155,7 +224,8 @@ int npuimport_file(const char *path, struct npuplan_graph **out, struct npuimpor
 	err = npuimport_read_file(path, &data, &size, error);
 	if (err)
 		return err;
-	err = npuimport_buffer(data, size, strcmp(path, "-") ? path : "stdin", out, info, error);
+	err = npuimport_buffer(data, size, strcmp(path, "-") ? path : "stdin", options, out, info,
+			       error);
 	free(data);
 	return err;
 }

@@ -9,6 +9,9 @@
  * graphs, -EOPNOTSUPP it needs what is not supported, -E2BIG it is too large,
  * -ENOMEM; npuimport_file() also what open() and read() give.
  *
+ * What a reader does not understand, but planning whole operators does not need,
+ * is a warning unless it is asked to be strict: see struct npuimport_options.
+ *
  * What all readers promise of a graph they return: operators are in an order
  * in which every tensor is written before it is read (tensors with aliases:
  * see the verifier), each tensor is written at most once, aliases lead to their
@@ -67,6 +70,95 @@ struct npuimport_info {
 const char *npuimport_format_name(enum npuimport_format format);
 
 /**
+ * enum npuimport_doubt - what was not understood, and what the reader did instead
+ * @NPUIMPORT_DOUBT_FIELD: a field that is not known: passed over; an operator that
+ *	has it is planned whole
+ * @NPUIMPORT_DOUBT_VALUE: a known field's value that planning does not need: passed over
+ * @NPUIMPORT_DOUBT_LAYOUT: what the shapes' dimensions are: all operators are planned whole
+ * @NPUIMPORT_DOUBT_SHAPE: of a tensor: it has its bytes alone, and is never cut
+ * @NPUIMPORT_DOUBT_ELEMENT: of a tensor: its bytes and shape say another element size
+ *	than the file's "dtype_bytes", and theirs was taken
+ * @NPUIMPORT_DOUBT_ATTRIBUTE: an attribute that is not known, or has a value of
+ *	another form: the operator is planned whole
+ * @NPUIMPORT_DOUBT_WINDOW: a window that is not understood, or does not make the
+ *	output's shape of the input's: the operator is planned whole
+ * @NPUIMPORT_DOUBT_PADDING: padding by name, for which numbers were computed: nothing
+ *	is lost
+ * @NPUIMPORT_DOUBT_INPLACE: not taken as working in place
+ * @NPUIMPORT_DOUBT_OPERATOR: an operator that is not known: planned whole
+ *
+ * An operator that is planned whole is one step, whatever the graph is cut into
+ * (npuplan_attrs.whole).
+ */
+enum npuimport_doubt {
+	NPUIMPORT_DOUBT_FIELD,
+	NPUIMPORT_DOUBT_VALUE,
+	NPUIMPORT_DOUBT_LAYOUT,
+	NPUIMPORT_DOUBT_SHAPE,
+	NPUIMPORT_DOUBT_ELEMENT,
+	NPUIMPORT_DOUBT_ATTRIBUTE,
+	NPUIMPORT_DOUBT_WINDOW,
+	NPUIMPORT_DOUBT_PADDING,
+	NPUIMPORT_DOUBT_INPLACE,
+	NPUIMPORT_DOUBT_OPERATOR,
+	NPUIMPORT_DOUBTS,
+};
+
+/* Warnings of one kind about one thing, and places of each, that are kept. */
+#define NPUIMPORT_WARNINGS 16
+#define NPUIMPORT_PLACES   3
+
+/**
+ * struct npuimport_warning - one thing that was not understood, wherever it stands
+ * @kind: enum npuimport_doubt
+ * @count: how often
+ * @what: name of the field or attribute; the operator's type, of windows
+ * @text: of the first place the sentence that a strict reader ends with
+ * @places: the first ones, in the order of the file: JSON path, or operator
+ */
+struct npuimport_warning {
+	enum npuimport_doubt kind;
+	uint64_t count;
+	char what[64];
+	char text[320];
+	char places[NPUIMPORT_PLACES][96];
+};
+
+/**
+ * struct npuimport_warnings - all that was not understood; bounded, whatever the file
+ * @list: in the order in which they were met; @count of them
+ * @total: of all places, those of things that found no room in @list too
+ * @unlisted: of these alone
+ */
+struct npuimport_warnings {
+	struct npuimport_warning list[NPUIMPORT_WARNINGS];
+	uint32_t count;
+	uint64_t total;
+	uint64_t unlisted;
+};
+
+/**
+ * struct npuimport_options - how to read; where NULL is given, strictly
+ * @strict: refuse (-EINVAL) what is not understood. For authors of converters
+ * @warnings: filled in, whether the model is read or refused; zeroed by the caller.
+ *	NULL: they are of no interest
+ */
+struct npuimport_options {
+	bool strict;
+	struct npuimport_warnings *warnings;
+};
+
+/** npuimport_doubt_name() - "field", "attribute", "window", ...: one word */
+const char *npuimport_doubt_name(enum npuimport_doubt kind);
+
+/**
+ * npuimport_warning_text() - a warning as one sentence, for people
+ * @text: out: as much of it as fits into @size bytes, no newline. Names are the
+ *	model's: they may have control characters
+ */
+void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size);
+
+/**
  * npuimport_read_file() - all bytes of a file
  * @path: of the file; "-" is standard input
  * @data: out: malloc'ed, NUL-terminated beyond @size; free() it
@@ -78,9 +170,10 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 /**
  * npuimport_file() - read a model, its format told by its content
  * @path: of the file; "-" is standard input
- * @info: may be NULL
+ * @options, @info: may be NULL
  */
-int npuimport_file(const char *path, struct npuplan_graph **out, struct npuimport_info *info,
+int npuimport_file(const char *path, const struct npuimport_options *options,
+		   struct npuplan_graph **out, struct npuimport_info *info,
 		   struct npuplan_error *error);
 
 /**
@@ -88,12 +181,14 @@ int npuimport_file(const char *path, struct npuplan_graph **out, struct npuimpor
  * @name: of the graph where the format has none; a path loses its folders and
  *	its extension
  */
-int npuimport_buffer(const void *data, size_t size, const char *name, struct npuplan_graph **out,
+int npuimport_buffer(const void *data, size_t size, const char *name,
+		     const struct npuimport_options *options, struct npuplan_graph **out,
 		     struct npuimport_info *info, struct npuplan_error *error);
 
 /** npuimport_graph_json() - read graph JSON (docs/formats.md) */
-int npuimport_graph_json(const char *text, size_t size, struct npuplan_graph **out,
-			 struct npuimport_info *info, struct npuplan_error *error);
+int npuimport_graph_json(const char *text, size_t size, const struct npuimport_options *options,
+			 struct npuplan_graph **out, struct npuimport_info *info,
+			 struct npuplan_error *error);
 
 /**
  * npuimport_graph_json_write() - graph JSON of a graph
@@ -109,7 +204,8 @@ int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 /** npuimport_tflite() - read subgraph 0 of a TFLite model
  * @name: of the graph
  */
-int npuimport_tflite(const void *data, size_t size, const char *name, struct npuplan_graph **out,
+int npuimport_tflite(const void *data, size_t size, const char *name,
+		     const struct npuimport_options *options, struct npuplan_graph **out,
 		     struct npuimport_info *info, struct npuplan_error *error);
 
 /**

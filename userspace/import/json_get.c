@@ -122,6 +122,28 @@ int json_get_ints(struct graph_json_reader *reader, json_t *object, const char *
 	return 0;
 }
 
+int json_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
+	       const char *what, const char *path)
+{
+	return import_doubt(&reader->doubts, err, kind, what, path, reader->error);
+}
+
+static bool is_known(const char *key, const char *const *keys)
+{
+	size_t i = 0;
+
+	while (keys[i] && strcmp(keys[i], key) != 0)
+		i++;
+	return keys[i] || !strncmp(key, "x_", 2);
+}
+
+static int unknown_key(struct graph_json_reader *reader, const char *path, const char *key)
+{
+	return json_fail(reader, path, NULL,
+			 "\"%.60s\" is not known here (names that begin with \"x_\" are ignored)",
+			 key);
+}
+
 int json_only_keys(struct graph_json_reader *reader, json_t *object, const char *path,
 		   const char *const *keys)
 {
@@ -129,15 +151,28 @@ int json_only_keys(struct graph_json_reader *reader, json_t *object, const char 
 	json_t *value;
 
 	json_object_foreach(object, key, value) {
-		size_t i = 0;
+		if (!is_known(key, keys))
+			return unknown_key(reader, path, key);
+	}
+	return 0;
+}
 
-		while (keys[i] && strcmp(keys[i], key) != 0)
-			i++;
-		if (!keys[i] && strncmp(key, "x_", 2) != 0)
-			return json_fail(reader, path, NULL,
-					 "\"%.60s\" is not known here (names that begin with "
-					 "\"x_\" are ignored)",
-					 key);
+int json_known_keys(struct graph_json_reader *reader, json_t *object, const char *path,
+		    const char *const *keys, enum npuimport_doubt kind, bool *unknown)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value) {
+		int err;
+
+		if (is_known(key, keys))
+			continue;
+		err = json_doubt(reader, unknown_key(reader, path, key), kind, key, path);
+		if (err)
+			return err;
+		if (unknown)
+			*unknown = true;
 	}
 	return 0;
 }

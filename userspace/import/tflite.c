@@ -256,7 +256,8 @@ static int read_tensor(struct tflite_reader *reader, const struct model *model, 
 	struct flatbuf_table table;
 	struct npuplan_tensor tensor = { .id = number, .alias_of = NPUMEM_NONE };
 	struct flatbuf_vector *data = &reader->data[number];
-	uint8_t type, sparse_or_string;
+	bool opaque;
+	uint8_t type;
 	struct flatbuf_table sparsity;
 	struct name name;
 	int64_t index;
@@ -278,14 +279,27 @@ static int read_tensor(struct tflite_reader *reader, const struct model *model, 
 		err = read_shape(reader, &table, type_bits(type), &tensor);
 	if (err)
 		return err;
-	sparse_or_string = sparsity.present || type == TYPE_STRING;
+	opaque = sparsity.present || type == TYPE_STRING;
 	if (!type_bits(type) && !(type == TYPE_STRING && data->count)) {
 		/* Nothing that uses it: then its type does no harm. */
 		if (!model->uses[number])
 			return 0;
-		return unsupported_type(reader, &tensor, type);
+		err = unsupported_type(reader, &tensor, type);
+		if (!data->count || type == TYPE_RESOURCE || type == TYPE_VARIANT)
+			return err;
+		/* A constant is as long as its data, whatever that means. */
+		err = import_doubt(&reader->doubts, reader->doubts.strict ? err : -EINVAL,
+				   NPUIMPORT_DOUBT_SHAPE, "element type",
+				   import_tensor_text(&tensor).s, reader->fb.error);
+		if (err)
+			return err;
+		opaque = true;
 	}
-	if (data->count && sparse_or_string) {
+	if (data->count && opaque) {
+		/* A shape without elements says nothing of data that is there. */
+		for (uint32_t d = tensor.dim_count; d--;)
+			if (!tensor.shape[d])
+				tensor.dim_count = 0;
 		tensor.size = data->count;
 		tensor.elem_size = 0;
 		tensor.align = 1;
@@ -479,6 +493,17 @@ static int add_operator(struct tflite_reader *reader, struct npuplan_op *op)
 			   strerror((int)-index));
 }
 
+/* Newer than is known here. Its tensors say all that planning it whole needs. */
+static void unknown_operator(struct tflite_reader *reader, struct npuplan_op *op)
+{
+	struct import_text place = import_op_text(op);
+	char text[sizeof(place.s) + 32];
+
+	snprintf(text, sizeof(text), "%s is not known here", place.s);
+	op->attrs.whole = true;
+	import_warn(&reader->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, place.s, text);
+}
+
 static int read_operator(struct tflite_reader *reader, const struct model *model, uint32_t number)
 {
 	struct flatbuf_vector inputs = { 0 }, outputs = { 0 };
@@ -523,6 +548,8 @@ static int read_operator(struct tflite_reader *reader, const struct model *model
 				  import_op_text(&op).s);
 	if (!err)
 		err = tflite_attrs(reader, &table, builtin, sources, &op);
+	if (!err && builtin != BUILTIN_CUSTOM && !tflite_builtin_name(builtin))
+		unknown_operator(reader, &op);
 	for (uint32_t i = 0; !err && i < op.input_count; i++)
 		model->uses[sources[i]] |= USE_READ_YET;
 	if (!err && is_view(reader, model, builtin, &op, target))
@@ -664,11 +691,14 @@ static int read_subgraph(struct tflite_reader *reader, struct model *model)
 	return err;
 }
 
-int npuimport_tflite(const void *data, size_t size, const char *name, struct npuplan_graph **out,
+int npuimport_tflite(const void *data, size_t size, const char *name,
+		     const struct npuimport_options *options, struct npuplan_graph **out,
 		     struct npuimport_info *info, struct npuplan_error *error)
 {
+	struct npuplan_error own;
 	struct tflite_reader reader = {
-		.fb = { .data = data, .size = size, .error = error },
+		.fb = { .data = data, .size = size, .error = error ? error : &own },
+		.doubts = import_doubts_of(options),
 	};
 	struct model model = { 0 };
 	int err;

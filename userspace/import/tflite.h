@@ -16,6 +16,7 @@
  * @data: per tensor of the file its constant data, if it is a parameter
  * @writer: per tensor of @graph the latest operator that writes it
  * @views: operators that became aliases
+ * @doubts: what to do about what is not understood
  */
 struct tflite_reader {
 	struct flatbuf fb;
@@ -25,6 +26,7 @@ struct tflite_reader {
 	uint32_t *writer;
 	uint32_t tensor_count;
 	uint32_t views;
+	struct import_doubts doubts;
 };
 
 /** tflite_builtin_name() - type as graph JSON has it, or NULL if not known */
@@ -38,6 +40,8 @@ bool tflite_builtin_inplace(int32_t builtin);
  * @sources: per input of @op the tensor's number in the file
  * @op: all else of it is filled in; a transposed convolution's inputs are put
  *	into the order of graph JSON, the data first
+ *
+ * What is not understood leaves it without window, and to be planned whole.
  */
 int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
 		 uint32_t *sources, struct npuplan_op *op);

@@ -2,7 +2,7 @@
 /*
  * TFLite's builtin options -> struct npuplan_attrs. Shapes are NHWC (NDHWC).
  * Windows are computed from options and weight shapes and must give the shape
- * that the model says; padding is made explicit.
+ * that the model says, or are not known; padding is made explicit.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -369,15 +369,12 @@ static int pad_attrs(struct tflite_reader *reader, const uint32_t *sources, stru
 	return 0;
 }
 
-int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
-		 uint32_t *sources, struct npuplan_op *op)
+static int read_attrs(struct tflite_reader *reader, const struct flatbuf_table *table,
+		      int32_t builtin, uint32_t *sources, struct npuplan_op *op)
 {
 	const struct npuplan_tensor *tensors = reader->graph->tensors;
 	int err = 0;
 
-	op->attrs = (struct npuplan_attrs){ .axis = -1, .groups = 1 };
-	op->attrs.inplace = tflite_builtin_inplace(builtin) && op->input_count &&
-			    tensors[op->inputs[0]].size == tensors[op->outputs[0]].size;
 	switch (builtin) {
 	case BUILTIN_CONV_2D:
 		err = window_attrs(reader, table, &conv_2d, 1, op);
@@ -414,4 +411,28 @@ int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table
 		break;
 	}
 	return err;
+}
+
+int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
+		 uint32_t *sources, struct npuplan_op *op)
+{
+	const struct npuplan_tensor *tensors = reader->graph->tensors;
+	struct npuplan_attrs none = { .axis = -1, .groups = 1 };
+	bool is_cat = builtin == BUILTIN_CONCATENATION;
+	int err;
+
+	none.inplace = tflite_builtin_inplace(builtin) && op->input_count &&
+		       tensors[op->inputs[0]].size == tensors[op->outputs[0]].size;
+	op->attrs = none;
+	err = read_attrs(reader, table, builtin, sources, op);
+	if (err == -EINVAL) {
+		none.transposed = op->attrs.transposed;
+		none.whole = true;
+		op->attrs = none;
+		err = import_doubt(&reader->doubts, err,
+				   is_cat ? NPUIMPORT_DOUBT_ATTRIBUTE : NPUIMPORT_DOUBT_WINDOW,
+				   is_cat ? "axis" : op->type, import_op_text(op).s,
+				   reader->fb.error);
+	}
+	return err || !is_cat ? err : import_check_cat(reader->graph, op, reader->fb.error);
 }

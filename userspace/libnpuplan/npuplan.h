@@ -88,6 +88,8 @@ struct npuplan_tensor {
  * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
  * @transposed: transposed convolution
  * @inplace: may overwrite its first input at displacement 0
+ * @whole: what a part of its outputs needs is not known: one step, however the graph
+ *	is cut
  */
 struct npuplan_attrs {
 	int32_t kernel[NPUPLAN_MAX_SPATIAL];
@@ -100,6 +102,7 @@ struct npuplan_attrs {
 	int32_t axis;
 	bool transposed;
 	bool inplace;
+	bool whole;
 };
 
 /**

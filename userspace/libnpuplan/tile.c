@@ -146,6 +146,11 @@ static int check_choice(const struct npuplan_graph *graph, const struct npuplan_
 				    name, choice->order);
 	if (!choice->rows && !choice->channels)
 		return 0;
+	if (graph->ops[choice->op].attrs.whole)
+		return npuplan_fail(error, -EINVAL,
+				    "operator %s: it is planned whole, since what a part of it "
+				    "needs is not known",
+				    name);
 	if (!npuplan_cut_of(graph, choice->op, false, &cut))
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s: its outputs have no rows and channels in common "

@@ -147,6 +147,8 @@ bool npuplan_cut_of(const struct npuplan_graph *graph, uint32_t index, bool band
 	struct npuplan_spatial other;
 
 	*cut = (struct npuplan_cut){ .graph = graph, .op = op, .bands = bands };
+	if (op->attrs.whole)
+		return false;
 	for (uint32_t i = 0; i < op->output_count; i++) {
 		bool seen = bands ? npuplan_spatial(graph, op->outputs[i], &other) :
 				    npuplan_view(graph, op->outputs[i], &other);

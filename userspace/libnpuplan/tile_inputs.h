@@ -18,7 +18,9 @@ struct npuplan_cut {
 	bool bands;
 };
 
-/** npuplan_cut_of() - false if the operator is one step: its outputs have no rows in common */
+/** npuplan_cut_of() - false if the operator is one step: its outputs have no rows in common,
+ * or it is planned whole
+ */
 bool npuplan_cut_of(const struct npuplan_graph *graph, uint32_t op, bool bands,
 		    struct npuplan_cut *cut);
 

@@ -33,7 +33,7 @@ bool model_import(struct model *model, const char *path)
 	model->path = strcmp(path, "-") ? path : "standard input";
 	if (npuimport_read_file(path, &model->data, &model->data_size, &error) ||
 	    npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
-			     &model->graph, &model->info, &error)) {
+			     NULL, &model->graph, &model->info, &error)) {
 		failure(model->path, "%s", error.text);
 		if (is_plan(model->data, model->data_size))
 			failure(model->path, "this is a plan, where a graph is expected");
