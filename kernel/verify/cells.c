@@ -39,7 +39,6 @@ static int sort_accesses(struct npuv_finding *f)
 	const struct npuv_graph *g = f->g;
 	u64 *keys = npuv_alloc_array(g->accesses.count, sizeof(u64));
 	u64 *spare = npuv_alloc_array(g->accesses.count, sizeof(u64));
-	struct npumem_region region;
 	u32 b, i, first, end;
 	int err = 0;
 
@@ -49,7 +48,7 @@ static int sort_accesses(struct npuv_finding *f)
 	for (b = 0; !err && b < g->blocks.count; b++) {
 		block_accesses(g, b, &first, &end);
 		for (i = first; i < end; i++)
-			keys[i] = (u64)npuv_access_region(g, i, &region) << 32 | i;
+			keys[i] = (u64)npuv_access_base(g, i) << 32 | i;
 		err = npuv_sort(keys + first, spare, end - first);
 		for (i = first; !err && i < end; i++)
 			f->order[i] = (u32)keys[i];
@@ -66,7 +65,6 @@ static int sort_planned(struct npuv_finding *f)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
 	const struct npuv_graph *g = f->g;
-	struct npumem_region region;
 	u32 *start = NULL, i, a;
 	int err = 0;
 
@@ -76,7 +74,7 @@ static int sort_planned(struct npuv_finding *f)
 		u32 end = s->first_access + (s->access_count ? s->access_count : 1);
 
 		for (a = s->first_access; !err && a < end; a++)
-			err = npuv_pair_add(&pairs, npuv_access_region(g, a, &region), a);
+			err = npuv_pair_add(&pairs, npuv_access_base(g, a), a);
 		if (!err)
 			err = npuv_visit(f->w, 1 + s->access_count);
 	}
@@ -90,11 +88,10 @@ static int sort_planned(struct npuv_finding *f)
 /* From i on, accesses of one tensor; where they end, and the tensor. */
 static u32 run_end(const struct npuv_finding *f, u32 i, u32 end, u32 *tensor)
 {
-	struct npumem_region region;
 	u32 k = i;
 
-	*tensor = npuv_access_region(f->g, f->order[i], &region);
-	while (k < end && npuv_access_region(f->g, f->order[k], &region) == *tensor)
+	*tensor = npuv_access_base(f->g, f->order[i]);
+	while (k < end && npuv_access_base(f->g, f->order[k]) == *tensor)
 		k++;
 	return k;
 }
@@ -153,11 +150,14 @@ static int allocate(struct npuv_finding *f)
 	f->entry = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->write = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->roles = npuv_alloc_array(2 * most + 2, sizeof(u32));
+	f->keys = npuv_alloc_array(2 * most + 2, sizeof(u64));
+	f->spare = npuv_alloc_array(2 * most + 2, sizeof(u64));
 	if (f->p) {
 		f->host = npuv_alloc_array(2 * most + 2, sizeof(u32));
 		f->evictor = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	}
-	if (!f->cell || !f->entry || !f->write || !f->roles || (f->p && (!f->host || !f->evictor)))
+	if (!f->cell || !f->entry || !f->write || !f->roles || !f->keys || !f->spare ||
+	    (f->p && (!f->host || !f->evictor)))
 		return -ENOMEM;
 	return npuv_classes_init(&f->classes, most);
 }
@@ -175,13 +175,13 @@ int npuv_cell_add(struct npuv_finding *f, u32 class, u32 tensor, u32 writer, u32
 	*out = f->cells.count - 1;
 	if (writer == NPUMEM_NONE)
 		return 0;
-	return npuv_pair_add(&f->writes, writer, *out);
+	return npuv_run_add(&f->writes, writer, *out);
 }
 
 int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell)
 {
 	npuv_cell_at(f, cell)->reads++;
-	return npuv_pair_add(&f->reads, access, cell);
+	return npuv_run_add(&f->reads, access, cell);
 }
 
 /* The class has a new cell. */
@@ -309,6 +309,16 @@ static int touch(struct npuv_finding *f, u32 access)
 	return npuv_classes_touch(&f->classes, &region);
 }
 
+/* The current cells of what was touched, ascending: tiles are written in any order. */
+static int sort_touched(struct npuv_finding *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->classes.touched_count; i++)
+		f->keys[i] = f->cell[f->classes.touched[i]];
+	return npuv_sort(f->keys, f->spare, f->classes.touched_count);
+}
+
 static int read_cells(struct npuv_finding *f, u32 access)
 {
 	u32 i;
@@ -318,17 +328,20 @@ static int read_cells(struct npuv_finding *f, u32 access)
 	for (i = 0; !err && i < f->classes.touched_count; i++) {
 		u32 c = f->classes.touched[i];
 
-		if (f->cell[c] == NPUMEM_NONE) {
-			if (f->p)
-				return npuv_refuse_evicted_read(f, access, c);
-			if (npuv_is_flat(f->g))
-				return refuse_unwritten(f, access, c);
-			err = new_cell(f, c, NPUMEM_NONE);
-			if (err)
-				return err;
-		}
-		err = npuv_cell_read(f, access, f->cell[c]);
+		if (f->cell[c] != NPUMEM_NONE)
+			continue;
+		if (f->p)
+			return npuv_refuse_evicted_read(f, access, c);
+		if (npuv_is_flat(f->g))
+			return refuse_unwritten(f, access, c);
+		err = new_cell(f, c, NPUMEM_NONE);
 	}
+	if (!err && f->classes.touched_count == 1)
+		return npuv_cell_read(f, access, f->cell[f->classes.touched[0]]);
+	if (!err)
+		err = sort_touched(f);
+	for (i = 0; !err && i < f->classes.touched_count; i++)
+		err = npuv_cell_read(f, access, (u32)f->keys[i]);
 	return err;
 }
 
@@ -544,11 +557,13 @@ static int find(struct npuv_finding *f)
 		g->touch_start[b + 1] = f->touches.count;
 	}
 	if (!err)
-		err = npuv_group(f->w, &f->reads, g->accesses.count, &g->read_start,
-				 &g->read_cells);
+		err = npuv_runs_group(f->w, &f->reads, g->accesses.count, &g->read_start,
+				      &g->read_runs);
 	if (!err)
-		err = npuv_group(f->w, &f->writes, g->accesses.count, &g->write_start,
-				 &g->write_cells);
+		err = npuv_runs_group(f->w, &f->writes, g->accesses.count, &g->write_start,
+				      &g->write_runs);
+	if (!err)
+		err = npuv_reads_merge(f->w, g);
 	if (err)
 		return err;
 	end = npuv_vector_add(&f->touches, 1);
@@ -575,8 +590,8 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 		.cells = { .size = sizeof(struct npuv_cell) },
 		.touches = { .size = sizeof(struct npuv_touch) },
 		.spans = { .size = sizeof(struct npuv_span) },
-		.reads = { .size = sizeof(struct npuv_pair) },
-		.writes = { .size = sizeof(struct npuv_pair) },
+		.reads = { .size = NPUV_KEYED_RUN },
+		.writes = { .size = NPUV_KEYED_RUN },
 	};
 	int err = find(&f);
 
@@ -588,6 +603,8 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 	npuv_free(f.roles);
 	npuv_free(f.host);
 	npuv_free(f.evictor);
+	npuv_free(f.keys);
+	npuv_free(f.spare);
 	npuv_free(f.cells.data);
 	npuv_free(f.touches.data);
 	npuv_free(f.spans.data);

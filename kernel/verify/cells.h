@@ -30,7 +30,8 @@
  *	been in the arena
  * @cells: found, of all blocks
  * @touches, @spans: found, of all blocks of a graph with edges
- * @reads, @writes: (access, cell) pairs found
+ * @reads, @writes: runs of cells of accesses, found
+ * @keys, @spare: room to sort the cells of an access
  */
 struct npuv_finding {
 	struct npuv_work *w;
@@ -39,6 +40,7 @@ struct npuv_finding {
 	struct npuv_classes classes;
 	u32 *order, *cell, *entry, *write, *roles;
 	u32 *host, *evictor;
+	u64 *keys, *spare;
 	struct npuv_vector cells, touches, spans, reads, writes;
 };
 
@@ -49,7 +51,7 @@ static inline struct npuv_cell *npuv_cell_at(const struct npuv_finding *f, u32 c
 
 /* A new cell of a class' bytes, of a tensor that has the class; its number is put in out. */
 int npuv_cell_add(struct npuv_finding *f, u32 class, u32 tensor, u32 writer, u32 *out);
-/* An access reads a cell. */
+/* An access reads a cell. Cells that follow each other take the least memory. */
 int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell);
 
 /* residency.c */

@@ -457,9 +457,11 @@ void npuv_graph_destroy(struct npuv_graph *g)
 	npuv_free(g->cells);
 	npuv_free(g->segments);
 	npuv_free(g->read_start);
-	npuv_free(g->read_cells);
+	npuv_free(g->read_runs);
 	npuv_free(g->write_start);
-	npuv_free(g->write_cells);
+	npuv_free(g->write_runs);
+	npuv_free(g->merged_start);
+	npuv_free(g->merged);
 	npuv_free(g->access_step);
 	npuv_free(g->cell_start);
 	npuv_free(g->touch_start);

@@ -16,14 +16,18 @@ static u32 source_of(const struct npuv_graph *g, u32 access)
 int npuv_inplace_begin(struct npuv_check *k, u32 access)
 {
 	const struct npuv_graph *g = k->g;
-	u32 source, i;
+	struct npuv_cells it;
+	u32 source, n = 0;
 
 	if (npuv_access(g, access)->inplace == NPUMEM_NONE)
 		return 0;
 	source = source_of(g, access);
-	for (i = g->read_start[source]; i < g->read_start[source + 1]; i++)
-		k->replaced[g->read_cells[i]] = access + 1;
-	return npuv_visit(k->w, g->read_start[source + 1] - g->read_start[source]);
+	npuv_for_each_read(it, g, source)
+	{
+		k->replaced[it.cell] = access + 1;
+		n++;
+	}
+	return npuv_visit(k->w, n);
 }
 
 /*

@@ -95,6 +95,18 @@ int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value);
 int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
 	       u32 **values);
 
+/* runs.c */
+
+#define NPUV_KEYED_RUN 12 /* size of the records of vectors of runs */
+
+/* Append a cell of a key to a vector of runs, to the last one if it goes on: 0 or -ENOMEM. */
+int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell);
+/* start[0..keys], out: arrays of start[key + 1] - start[key] runs each. */
+int npuv_runs_group(struct npuv_work *w, const struct npuv_vector *runs, u32 keys, u32 **start,
+		    struct npuv_run **out);
+/* What steps read again and again, once the runs of accesses are there. */
+int npuv_reads_merge(struct npuv_work *w, struct npuv_graph *g);
+
 /* blob.c */
 
 /**
@@ -132,6 +144,15 @@ u64 npuv_region_bytes(const struct npumem_region *region);
 void npuv_region_range(struct npumem_region *region, u64 first, u64 length);
 /* The bytes of an access, as those of its tensor's base, which is returned. */
 u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_region *region);
+/* That base. */
+static inline u32 npuv_access_base(const struct npuv_graph *g, u32 access)
+{
+	u32 tensor = npuv_tile(g, npuv_access(g, access)->tile)->tensor;
+	const struct npumem_tensor *t = npuv_tensor(g, tensor);
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+}
+
 /* Linear index of a byte of a region; left: bytes of its chunk from there on. */
 u64 npuv_region_linear(const struct npumem_region *region, u64 byte, u64 *left);
 /* The byte at a linear index, and what is left of its chunk. */

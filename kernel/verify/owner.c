@@ -14,6 +14,7 @@
 static int check_order(struct npuv_check *k)
 {
 	const struct npuv_graph *g = k->g;
+	struct npuv_cells it;
 	u32 i, a, n;
 	int err;
 
@@ -21,15 +22,17 @@ static int check_order(struct npuv_check *k)
 		const struct npumem_step *s = npuv_step(g, npuv_step_at(k->p, i));
 
 		for (a = s->first_access; a < s->first_access + s->access_count; a++) {
-			for (n = g->read_start[a]; n < g->read_start[a + 1]; n++) {
-				u32 cell = g->read_cells[n];
-				u32 writer = g->cells[cell].writer;
+			n = 0;
+			npuv_for_each_read(it, g, a)
+			{
+				u32 writer = g->cells[it.cell].writer;
 
-				k->p->last_use[npuv_current(k, cell)] = a;
+				n++;
+				k->p->last_use[npuv_current(k, it.cell)] = a;
 				if (writer != NPUMEM_NONE && npuv_position_of(k, writer) >= i)
 					return npuv_refuse_order(k, a, writer);
 			}
-			err = npuv_visit(k->w, 1 + g->read_start[a + 1] - g->read_start[a]);
+			err = npuv_visit(k->w, 1 + n);
 			if (err)
 				return err;
 		}
@@ -149,10 +152,9 @@ static int write_cell(struct npuv_check *k, u32 cell)
 
 static void count_reads(struct npuv_check *k, u32 access)
 {
-	u32 i;
+	struct npuv_cells it;
 
-	for (i = k->g->read_start[access]; i < k->g->read_start[access + 1]; i++)
-		k->left[k->g->read_cells[i]]--;
+	npuv_for_each_read(it, k->g, access) k->left[it.cell]--;
 }
 
 /*
@@ -163,7 +165,8 @@ static void count_reads(struct npuv_check *k, u32 access)
 static int run_step(struct npuv_check *k, const struct npumem_step *s)
 {
 	bool staged = s->flags & NPUMEM_STEP_STAGED;
-	u32 a, i, end = s->first_access + s->access_count;
+	u32 a, end = s->first_access + s->access_count;
+	struct npuv_cells it;
 	int err;
 
 	for (a = s->first_access; staged && a < end; a++)
@@ -174,8 +177,9 @@ static int run_step(struct npuv_check *k, const struct npumem_step *s)
 		err = staged ? 0 : npuv_inplace_begin(k, a);
 		if (err)
 			return err;
-		for (i = k->g->write_start[a]; i < k->g->write_start[a + 1]; i++) {
-			err = write_cell(k, k->g->write_cells[i]);
+		npuv_for_each_write(it, k->g, a)
+		{
+			err = write_cell(k, it.cell);
 			if (err)
 				return err;
 		}

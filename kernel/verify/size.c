@@ -21,9 +21,10 @@ static u64 allocated(const void *const *arrays, u32 count)
 
 u64 npuv_graph_bytes(const struct npuv_graph *g)
 {
-	u64 bytes = ALLOCATED(g, g->cells, g->segments, g->read_start, g->read_cells,
-			      g->write_start, g->write_cells, g->access_step, g->cell_start,
-			      g->touch_start, g->touches, g->spans, g->out_start, g->out_edges);
+	u64 bytes = ALLOCATED(g, g->cells, g->segments, g->read_start, g->read_runs, g->write_start,
+			      g->write_runs, g->merged_start, g->merged, g->access_step,
+			      g->cell_start, g->touch_start, g->touches, g->spans, g->out_start,
+			      g->out_edges);
 	u32 i;
 
 	/* As npuv_graph_destroy(): one with transfers borrows what is not its own. */

@@ -156,28 +156,68 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 	return -EPERM;
 }
 
+static void add_uses(struct npuv_states *s, u32 first, u32 count, u32 uses)
+{
+	u32 i;
+
+	for (i = first; i < first + count; i++)
+		s->cells[i] += uses;
+}
+
 /* Count the uses of a step's reads, or take them back. */
-static void count_reads(struct npuv_states *s, const struct npumem_step *step, bool back)
+static void count_reads(struct npuv_states *s, u32 index, bool back)
+{
+	const struct npuv_graph *g = s->plan->graph;
+	const struct npumem_step *step = npuv_step(g, index);
+	u32 i, end = g->merged_start[index + 1];
+
+	for (i = g->merged_start[index]; i < end; i++)
+		add_uses(s, g->merged[i].first, g->merged[i].count,
+			 back ? g->merged[i].times : -g->merged[i].times);
+	if (g->merged_start[index] < end)
+		return;
+	end = g->read_start[step->first_access + step->access_count];
+	for (i = g->read_start[step->first_access]; i < end; i++)
+		add_uses(s, g->read_runs[i].first, g->read_runs[i].count, back ? 1 : -1u);
+}
+
+/* First cell of a run that is not LIVE, or its end. */
+static u32 first_dead(const struct npuv_states *s, u32 first, u32 count)
+{
+	u32 i = first;
+
+	while (i < first + count && s->cells[i] != NPUV_EMPTY && s->cells[i] != NPUV_RETIRED)
+		i++;
+	return i;
+}
+
+/* Is all LIVE that a step reads again and again? */
+static bool merged_live(const struct npuv_states *s, u32 index)
 {
 	const struct npuv_graph *g = s->plan->graph;
 	u32 i;
 
-	for (i = g->read_start[step->first_access];
-	     i < g->read_start[step->first_access + step->access_count]; i++)
-		s->cells[g->read_cells[i]] += back ? 1 : -1u;
+	for (i = g->merged_start[index]; i < g->merged_start[index + 1]; i++)
+		if (first_dead(s, g->merged[i].first, g->merged[i].count) !=
+		    g->merged[i].first + g->merged[i].count)
+			return false;
+	return g->merged_start[index] < g->merged_start[index + 1];
 }
 
-static int check_reads(struct npuv_states *s, const struct npumem_step *step,
-		       struct npumem_verdict *v)
+static int check_reads(struct npuv_states *s, u32 index, struct npumem_verdict *v)
 {
 	const struct npuv_graph *g = s->plan->graph;
-	u32 a, i;
+	const struct npumem_step *step = npuv_step(g, index);
+	u32 a, i, cell;
 
+	if (merged_live(s, index))
+		return 0;
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
 		for (i = g->read_start[a]; i < g->read_start[a + 1]; i++) {
-			u32 cell = g->read_cells[i];
+			const struct npuv_run *run = &g->read_runs[i];
 
-			if (s->cells[cell] == NPUV_EMPTY || s->cells[cell] == NPUV_RETIRED)
+			cell = first_dead(s, run->first, run->count);
+			if (cell != run->first + run->count)
 				return refuse_read(s, v, a, cell);
 		}
 	}
@@ -189,16 +229,17 @@ static int check_writes(struct npuv_states *s, const struct npumem_step *step,
 {
 	const struct npuv_plan *p = s->plan;
 	const struct npuv_graph *g = p->graph;
-	u32 a, i, k;
+	struct npuv_cells it;
+	u32 a, k;
 
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-		for (i = g->write_start[a]; i < g->write_start[a + 1]; i++) {
-			u32 cell = g->write_cells[i];
-			u32 c = npuv_plan_cell(p, s->block, cell);
+		npuv_for_each_write(it, g, a)
+		{
+			u32 c = npuv_plan_cell(p, s->block, it.cell);
 
 			for (k = p->pred_start[c]; k < p->pred_start[c + 1]; k++)
 				if (s->cells[p->pred_cells[k]] != NPUV_RETIRED)
-					return refuse_write(s, v, a, cell, p->pred_cells[k]);
+					return refuse_write(s, v, a, it.cell, p->pred_cells[k]);
 		}
 	}
 	return 0;
@@ -220,7 +261,8 @@ static int submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
 	const struct npuv_graph *g = s->plan->graph;
 	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
-	u32 i;
+	struct npuv_cells it;
+	u32 a;
 	int err;
 
 	npuv_verdict_clear(v);
@@ -231,25 +273,22 @@ static int submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
 		v->rule = NPUMEM_RULE_ENFORCE_EDGE;
 		return -EPERM;
 	}
-	err = check_reads(s, step, v);
+	err = check_reads(s, index, v);
 	if (err)
 		return err;
 	if (is_submitted(s, index)) {
 		v->rule = NPUMEM_RULE_ENFORCE_TWICE;
 		return -EPERM;
 	}
-	count_reads(s, step, false);
+	count_reads(s, index, false);
 	err = check_writes(s, step, v);
 	if (err) {
-		count_reads(s, step, true);
+		count_reads(s, index, true);
 		return err;
 	}
-	for (i = g->write_start[step->first_access];
-	     i < g->write_start[step->first_access + step->access_count]; i++) {
-		u32 cell = g->write_cells[i];
-
-		s->cells[cell] = s->plan->uses[npuv_plan_cell(s->plan, s->block, cell)];
-	}
+	for (a = step->first_access; a < step->first_access + step->access_count; a++)
+		npuv_for_each_write(it, g, a) s->cells[it.cell] =
+			s->plan->uses[npuv_plan_cell(s->plan, s->block, it.cell)];
 	set_submitted(s, index, true);
 	s->left--;
 	return 0;
@@ -268,12 +307,12 @@ void npuv_states_undo(struct npuv_states *s, u32 position)
 	const struct npuv_graph *g = s->plan->graph;
 	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
-	u32 i;
+	struct npuv_cells it;
+	u32 a;
 
-	for (i = g->write_start[step->first_access];
-	     i < g->write_start[step->first_access + step->access_count]; i++)
-		s->cells[g->write_cells[i]] = NPUV_EMPTY;
-	count_reads(s, step, true);
+	for (a = step->first_access; a < step->first_access + step->access_count; a++)
+		npuv_for_each_write(it, g, a) s->cells[it.cell] = NPUV_EMPTY;
+	count_reads(s, index, true);
 	set_submitted(s, index, false);
 	s->left++;
 }

@@ -165,13 +165,16 @@ static int refuse_newer(struct npuv_check *k, u32 access, u32 writer)
 static int check_step(struct npuv_check *k, u32 step, u32 *versions)
 {
 	const struct npumem_step *s = npuv_step(k->g, step);
-	u32 a, i, end = s->first_access + s->access_count;
+	u32 a, n = 0, end = s->first_access + s->access_count;
+	struct npuv_cells it;
 
 	for (a = s->first_access; a < end; a++) {
-		for (i = k->g->read_start[a]; i < k->g->read_start[a + 1]; i++) {
-			u32 cell = k->g->read_cells[i], writer = k->g->cells[cell].writer;
+		npuv_for_each_read(it, k->g, a)
+		{
+			u32 cell = it.cell, writer = k->g->cells[cell].writer;
 			u32 now = versions[k->g->cells[cell].first_segment];
 
+			n++;
 			if (now == cell)
 				continue;
 			if (now == NPUMEM_NONE || now < cell)
@@ -179,11 +182,14 @@ static int check_step(struct npuv_check *k, u32 step, u32 *versions)
 			return refuse_newer(k, a, k->g->cells[now].writer);
 		}
 	}
-	for (i = k->g->write_start[s->first_access]; i < k->g->write_start[end]; i++)
-		versions[k->g->cells[k->g->write_cells[i]].first_segment] = k->g->write_cells[i];
-	return npuv_visit(k->w, 1 + k->g->read_start[end] - k->g->read_start[s->first_access] +
-					k->g->write_start[end] -
-					k->g->write_start[s->first_access]);
+	for (a = s->first_access; a < end; a++) {
+		npuv_for_each_write(it, k->g, a)
+		{
+			n++;
+			versions[k->g->cells[it.cell].first_segment] = it.cell;
+		}
+	}
+	return npuv_visit(k->w, 1 + n);
 }
 
 static int check_order(struct moving *m)

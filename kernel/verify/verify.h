@@ -67,7 +67,8 @@
  * their last use.
  *
  * Files. blob.c framing. The graph: graph.c its records, flow.c edges and
- * carries, region.c strided bytes, classes.c and cells.c bytes into cells. The
+ * carries, region.c strided bytes, classes.c and cells.c bytes into cells,
+ * runs.c cells of accesses. The
  * plan: plan.c its records, instance.c blocks and schedule (V2), transfer.c
  * transfers (V2, V5) and the graph with them, residency.c what they do to its
  * cells (V5), edge.c ways out (V6), entry.c entry states (V6), view.c views, place.c placements (V1),
@@ -204,6 +205,28 @@ struct npuv_touch {
 	u32 first_span;
 };
 
+/**
+ * struct npuv_run - cells with consecutive numbers
+ * @first: cell
+ * @count: cells
+ */
+struct npuv_run {
+	u32 first;
+	u32 count;
+};
+
+/**
+ * struct npuv_reads - cells that a step reads
+ * @first: cell
+ * @count: cells
+ * @times: accesses of the step that read each
+ */
+struct npuv_reads {
+	u32 first;
+	u32 count;
+	u32 times;
+};
+
 /* A section of a blob, checked: record i is at base + i * stride. */
 struct npuv_section {
 	const u8 *base;
@@ -221,9 +244,12 @@ struct npuv_section {
  *	sections, use the accessors below
  * @cells: @cell_count cells
  * @segments: of all cells
- * @read_start, @read_cells: cells that access a reads are
- *	read_cells[read_start[a] .. read_start[a + 1]); likewise @write_start,
- *	@write_cells. An update has both
+ * @read_start, @read_runs: cells that access a reads are those of
+ *	read_runs[read_start[a] .. read_start[a + 1]); likewise @write_start,
+ *	@write_runs. An update has both. npuv_for_each_read() goes through them
+ * @merged_start, @merged: all that step s reads, where its accesses read the same
+ *	cells again and again, is merged[merged_start[s] .. merged_start[s + 1]),
+ *	ascending; empty where they do not
  * @access_step: step that access a belongs to
  * @cell_start: cells of block b are cells[cell_start[b] .. cell_start[b + 1])
  * @touch_start, @touches: tensors that block b accesses, ascending, are
@@ -248,8 +274,9 @@ struct npuv_graph {
 	struct npuv_section tensors, tiles, accesses, steps, blocks, edges, carries, strings;
 	struct npuv_cell *cells;
 	struct npuv_segment *segments;
-	u32 *read_start, *read_cells;
-	u32 *write_start, *write_cells;
+	u32 *read_start, *write_start, *merged_start;
+	struct npuv_run *read_runs, *write_runs;
+	struct npuv_reads *merged;
 	u32 *access_step;
 	u32 *cell_start;
 	u32 *touch_start;
@@ -294,6 +321,46 @@ NPUV_ACCESSOR(block, npumem_block, blocks)
 NPUV_ACCESSOR(edge, npumem_edge, edges)
 NPUV_ACCESSOR(carry, npumem_carry, carries)
 #undef NPUV_ACCESSOR
+
+/**
+ * struct npuv_cells - iterator over the cells of an access
+ * @run, @end: runs that are left
+ * @cell: the current one
+ * @left: of the current run after it
+ */
+struct npuv_cells {
+	const struct npuv_run *run, *end;
+	u32 cell;
+	u32 left;
+};
+
+static inline struct npuv_cells npuv_cells_begin(const u32 *start, const struct npuv_run *runs,
+						 u32 access)
+{
+	return (struct npuv_cells){ .run = runs + start[access], .end = runs + start[access + 1] };
+}
+
+static inline bool npuv_cells_next(struct npuv_cells *it)
+{
+	if (it->left) {
+		it->left--;
+		it->cell++;
+		return true;
+	}
+	if (it->run == it->end)
+		return false;
+	it->cell = it->run->first;
+	it->left = it->run->count - 1;
+	it->run++;
+	return true;
+}
+
+/* it.cell is each cell that an access reads, or writes, in turn. */
+#define npuv_for_each_read(it, g, access) \
+	for (it = npuv_cells_begin((g)->read_start, (g)->read_runs, access); npuv_cells_next(&it);)
+#define npuv_for_each_write(it, g, access)                                     \
+	for (it = npuv_cells_begin((g)->write_start, (g)->write_runs, access); \
+	     npuv_cells_next(&it);)
 
 /* Is a tensor the host copy of one? */
 static inline bool npuv_is_host_copy(const struct npuv_graph *g, u32 tensor)

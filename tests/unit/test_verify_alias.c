@@ -46,8 +46,9 @@ static void test_names(void **state)
 	/* x; of a what is read and what is not; y. None is of the view. */
 	assert_int_equal(g->cell_count, 4);
 	assert_int_equal(g->read_start[3] - g->read_start[2], 1);
-	assert_int_equal(g->cells[g->read_cells[g->read_start[2]]].tensor, A);
-	assert_int_equal(g->cells[g->read_cells[g->read_start[2]]].writer, 1);
+	assert_int_equal(g->read_runs[g->read_start[2]].count, 1);
+	assert_int_equal(g->cells[g->read_runs[g->read_start[2]].first].tensor, A);
+	assert_int_equal(g->cells[g->read_runs[g->read_start[2]].first].writer, 1);
 	npuv_walk_begin(&walk, plan, 1, 2);
 	assert_true(npuv_walk_next(&walk, &range));
 	assert_int_equal(range.arena, 10);

@@ -53,6 +53,15 @@ static const struct npuv_cell *cell_of(const struct npuv_graph *g, uint32_t tens
 	return found;
 }
 
+/* The cells that an access reads or writes are one run. */
+static void assert_run(const uint32_t *start, const struct npuv_run *runs, uint32_t access,
+		       uint32_t first, uint32_t count)
+{
+	assert_int_equal(start[access + 1] - start[access], 1);
+	assert_int_equal(runs[start[access]].first, first);
+	assert_int_equal(runs[start[access]].count, count);
+}
+
 static void test_chain(void **state)
 {
 	struct npuv_graph *g;
@@ -96,9 +105,9 @@ static void test_overlap(void **state)
 	assert_int_equal(outer->segment_count, 3);
 	assert_int_equal(middle->reads, 2);
 	assert_int_equal(middle->segment_count, 2);
-	assert_int_equal(g->read_start[2] - g->read_start[1], 2);
-	assert_int_equal(g->read_start[3] - g->read_start[2], 1);
-	assert_int_equal(g->write_start[1] - g->write_start[0], 2);
+	assert_run(g->read_start, g->read_runs, 1, 0, 2);
+	assert_run(g->read_start, g->read_runs, 2, (uint32_t)(middle - g->cells), 1);
+	assert_run(g->write_start, g->write_runs, 0, 0, 2);
 	stop(g);
 }
 
@@ -146,13 +155,56 @@ static void test_unread_input(void **state)
 	stop(g);
 }
 
+/*
+ * Tiles that are written one by one in any order, and read all together by many
+ * accesses: a run an access, whatever the order, and one for the step of them all.
+ */
+static void test_runs(void **state)
+{
+	const uint32_t cells = 128, reads = 200;
+	struct npuv_graph *g;
+	struct build b;
+	uint32_t i;
+
+	(void)state;
+	build_init(&b);
+	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, cells, NULL);
+	for (i = 0; i < cells; i++) {
+		build_step(&b, 0, NULL);
+		/* 37 is prime to their number: each once. */
+		build_access(&b, build_tile(&b, 0, build_region(i * 37 % cells, 1)),
+			     NPUMEM_ACCESS_WRITE);
+	}
+	build_whole(&b, 0);
+	build_step(&b, 0, NULL);
+	for (i = 0; i < reads; i++)
+		build_access(&b, cells, NPUMEM_ACCESS_READ);
+	build_access(&b, build_tile(&b, 0, build_region(37, 1)), NPUMEM_ACCESS_READ);
+	g = start(&b);
+	assert_int_equal(g->cell_count, cells);
+	for (i = 0; i < reads; i++)
+		assert_run(g->read_start, g->read_runs, cells + i, 0, cells);
+	assert_run(g->read_start, g->read_runs, cells + reads, 1, 1);
+	assert_int_equal(g->merged_start[cells], 0);
+	assert_int_equal(g->merged_start[cells + 1], 3);
+	assert_int_equal(g->merged[0].first, 0);
+	assert_int_equal(g->merged[0].count, 1);
+	assert_int_equal(g->merged[0].times, reads);
+	assert_int_equal(g->merged[1].first, 1);
+	assert_int_equal(g->merged[1].count, 1);
+	assert_int_equal(g->merged[1].times, reads + 1);
+	assert_int_equal(g->merged[2].first, 2);
+	assert_int_equal(g->merged[2].count, cells - 2);
+	assert_int_equal(g->merged[2].times, reads);
+	stop(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_unread_input),
+		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_versions), cmocka_unit_test(test_unread_input),
+		cmocka_unit_test(test_runs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

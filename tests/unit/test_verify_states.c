@@ -277,6 +277,50 @@ static void test_update(void **state)
 	stop(&r);
 }
 
+/*
+ * A step that reads the same cells again and again: they are looked at once, but
+ * a refusal names the access, and what is counted can be taken back.
+ */
+static void test_read_again(void **state)
+{
+	const uint32_t cells = 16, reads = 20;
+	uint32_t fresh[16], i;
+	struct build b;
+	struct run r;
+
+	(void)state;
+	build_init(&b);
+	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, cells, NULL);
+	for (i = 0; i < cells; i++) {
+		build_step(&b, 0, NULL);
+		build_access(&b, build_tile(&b, 0, build_region(i, 1)), NPUMEM_ACCESS_WRITE);
+	}
+	build_whole(&b, 0);
+	build_step(&b, 0, NULL);
+	for (i = 0; i < reads; i++)
+		build_access(&b, i < reads - 1 ? cells : 3, NPUMEM_ACCESS_READ);
+	build_finish(&b);
+	build_place(&b, 0, 0);
+	r = start(&b);
+	assert_true(r.plan->graph->merged_start[cells + 1] > r.plan->graph->merged_start[cells]);
+	for (i = 0; i < cells - 1; i++)
+		goes(&r, i);
+	stays(&r, cells, NPUMEM_RULE_ENFORCE_READ);
+	assert_int_equal(r.verdict.tile, cells);
+	assert_int_equal(r.verdict.other_step, cells - 1);
+	goes(&r, cells - 1);
+	memcpy(fresh, r.states->cells, sizeof(fresh));
+	goes(&r, cells);
+	for (i = 0; i < cells; i++)
+		assert_int_equal(r.states->cells[i], NPUV_RETIRED);
+	npuv_states_undo(r.states, cells);
+	assert_memory_equal(fresh, r.states->cells, sizeof(fresh));
+	goes(&r, cells);
+	stays(&r, cells, NPUMEM_RULE_ENFORCE_READ);
+	assert_int_equal(r.verdict.other_step, NPUMEM_NONE);
+	stop(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -284,7 +328,7 @@ int main(void)
 		cmocka_unit_test(test_read_of_retired), cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_write_over_live), cmocka_unit_test(test_write_over_empty),
 		cmocka_unit_test(test_other_order),	cmocka_unit_test(test_undo),
-		cmocka_unit_test(test_update),
+		cmocka_unit_test(test_update),		cmocka_unit_test(test_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

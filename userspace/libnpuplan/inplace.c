@@ -72,23 +72,24 @@ struct finder {
 static void count_readers(const struct finder *f, const struct npumem_step *step, uint32_t change)
 {
 	uint32_t end = step->first_access + step->access_count;
+	struct npuv_cells it;
 
 	for (uint32_t a = step->first_access; a < end; a++)
-		for (uint32_t k = f->graph->read_start[a]; k < f->graph->read_start[a + 1]; k++)
-			f->readers[f->graph->read_cells[k]] += change;
+		npuv_for_each_read(it, f->graph, a) f->readers[it.cell] += change;
 }
 
 /* Bytes of the read that are read here only, and never again. */
 static int take_cells(const struct finder *f, uint32_t read, struct npuplan_takeover takeover)
 {
 	const struct npuv_graph *graph = f->graph;
+	struct npuv_cells it;
 	int err = 0;
 
-	for (uint32_t k = graph->read_start[read]; k < graph->read_start[read + 1]; k++) {
-		uint32_t number = graph->read_cells[k];
-		const struct npuv_cell *cell = &graph->cells[number];
+	npuv_for_each_read(it, graph, read)
+	{
+		const struct npuv_cell *cell = &graph->cells[it.cell];
 
-		if (f->readers[number] != 1 || f->ranges[number].end != takeover.instant)
+		if (f->readers[it.cell] != 1 || f->ranges[it.cell].end != takeover.instant)
 			continue;
 		for (uint32_t s = 0; s < cell->segment_count && !err; s++) {
 			takeover.first = graph->segments[cell->first_segment + s].first;

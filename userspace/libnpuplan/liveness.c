@@ -19,12 +19,13 @@ static void end_updated(const struct npuv_graph *graph, uint32_t step, uint32_t 
 			struct npuplan_live_range *ranges)
 {
 	const struct npumem_step *s = npuv_step(graph, step);
+	struct npuv_cells it;
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_UPDATE)
 			continue;
-		for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
-			ranges[graph->read_cells[k]].end = npuplan_load_instant(position);
+		npuv_for_each_read(it, graph, a) ranges[it.cell].end =
+			npuplan_load_instant(position);
 	}
 }
 
@@ -32,6 +33,7 @@ void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positio
 			 struct npuplan_live_range *ranges)
 {
 	uint32_t exit = 2 * graph->steps.count + 1;
+	struct npuv_cells it;
 
 	for (uint32_t i = 0; i < graph->cell_count; i++) {
 		uint32_t kind = npuv_tensor(graph, graph->cells[i].tensor)->kind;
@@ -52,13 +54,13 @@ void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positio
 		uint32_t p = positions ? positions[s] : s;
 
 		for (uint32_t a = step->first_access; a < end; a++) {
-			for (uint32_t k = graph->read_start[a]; k < graph->read_start[a + 1]; k++)
-				extend(&ranges[graph->read_cells[k]],
+			npuv_for_each_read(it, graph, a)
+				extend(&ranges[it.cell],
 				       staged ? npuplan_load_instant(p) : npuplan_store_instant(p));
-			for (uint32_t k = graph->write_start[a]; k < graph->write_start[a + 1];
-			     k++) {
-				ranges[graph->write_cells[k]].start = npuplan_store_instant(p);
-				extend(&ranges[graph->write_cells[k]], npuplan_store_instant(p));
+			npuv_for_each_write(it, graph, a)
+			{
+				ranges[it.cell].start = npuplan_store_instant(p);
+				extend(&ranges[it.cell], npuplan_store_instant(p));
 			}
 		}
 		end_updated(graph, s, p, ranges);

@@ -163,11 +163,11 @@ static int add_unit(struct reading *reading, uint32_t c)
 }
 
 /* Units of the cells that an access reads, or writes. */
-static int list_units(const struct reading *reading, const uint32_t *start, const uint32_t *cells,
-		      uint32_t access, uint32_t **list, uint32_t *count)
+static int list_units(const struct reading *reading, struct npuv_cells it, uint32_t **list,
+		      uint32_t *count)
 {
-	for (uint32_t k = start[access]; k < start[access + 1]; k++) {
-		uint32_t unit = reading->unit_of[cells[k]];
+	while (npuv_cells_next(&it)) {
+		uint32_t unit = reading->unit_of[it.cell];
 
 		if (unit == NPUMEM_NONE)
 			continue;
@@ -209,10 +209,11 @@ static int add_op(const struct reading *reading, uint32_t s)
 	op.name = (char *)(uintptr_t)npuplan_step_label(reading->graph, s, label);
 	for (uint32_t a = step->first_access; a < step->first_access + step->access_count && !err;
 	     a++) {
-		err = list_units(reading, cells->read_start, cells->read_cells, a, &op.inputs,
-				 &op.input_count);
+		err = list_units(reading, npuv_cells_begin(cells->read_start, cells->read_runs, a),
+				 &op.inputs, &op.input_count);
 		if (!err)
-			err = list_units(reading, cells->write_start, cells->write_cells, a,
+			err = list_units(reading,
+					 npuv_cells_begin(cells->write_start, cells->write_runs, a),
 					 &op.outputs, &op.output_count);
 	}
 	op.input_count = unique(op.inputs, op.input_count);

@@ -59,14 +59,14 @@ static int list_readers(const struct npuv_graph *g, uint32_t **starts, uint32_t 
 {
 	uint32_t *start = calloc((size_t)g->cell_count + 2, sizeof(*start)), count = 0;
 	bool *updated = calloc((size_t)g->cell_count + 1, sizeof(*updated));
+	struct npuv_cells it;
 
 	*starts = start;
 	*list = NULL;
 	if (start && updated) {
 		for (uint32_t a = 0; a < g->accesses.count; a++)
-			for (uint32_t k = g->read_start[a]; k < g->read_start[a + 1]; k++)
-				updated[g->read_cells[k]] |= npuv_access(g, a)->mode ==
-							     NPUMEM_ACCESS_UPDATE;
+			npuv_for_each_read(it, g, a)
+				updated[it.cell] |= npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
 		for (uint32_t i = 0; i < g->cell_count; i++) {
 			start[i + 1] = count;
 			count += updated[i] ? g->cells[i].reads : 0;
@@ -78,9 +78,8 @@ static int list_readers(const struct npuv_graph *g, uint32_t **starts, uint32_t 
 		return -ENOMEM;
 	}
 	for (uint32_t a = 0; a < g->accesses.count; a++)
-		for (uint32_t k = g->read_start[a]; k < g->read_start[a + 1]; k++)
-			if (updated[g->read_cells[k]])
-				(*list)[start[g->read_cells[k] + 1]++] = g->access_step[a];
+		npuv_for_each_read(it, g, a) if (updated[it.cell])(*list)[start[it.cell + 1]++] =
+			g->access_step[a];
 	free(updated);
 	return 0;
 }
@@ -101,6 +100,7 @@ static int find_before(struct maker *m)
 {
 	const struct npuv_graph *g = m->cells;
 	uint32_t *start, *readers;
+	struct npuv_cells it;
 	int err = list_readers(g, &start, &readers);
 
 	for (uint32_t s = 0; s < g->steps.count && !err; s++) {
@@ -109,9 +109,12 @@ static int find_before(struct maker *m)
 
 		m->first_before[s] = m->before_count;
 		for (uint32_t a = step->first_access; a < end && !err; a++) {
-			for (uint32_t k = g->read_start[a]; k < g->read_start[a + 1] && !err; k++) {
-				uint32_t cell = g->read_cells[k];
+			npuv_for_each_read(it, g, a)
+			{
+				uint32_t cell = it.cell;
 
+				if (err)
+					break;
 				if (g->cells[cell].writer != NPUMEM_NONE)
 					err = add_before(m, s,
 							 g->access_step[g->cells[cell].writer]);
@@ -342,12 +345,14 @@ static void add_reads(struct maker *m, uint32_t place, bool late)
 	const struct npuv_graph *g = m->cells;
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t end = record->first_access + record->access_count;
+	struct npuv_cells it;
 
 	for (uint32_t a = record->first_access; a < end; a++) {
 		if (is_late(record, npuv_access(g, a)) != late)
 			continue;
-		for (uint32_t k = g->read_start[a]; k < g->read_start[a + 1]; k++) {
-			uint32_t unit = model->unit_of[g->read_cells[k]];
+		npuv_for_each_read(it, g, a)
+		{
+			uint32_t unit = model->unit_of[it.cell];
 
 			if (unit == NPUMEM_NONE || m->seen[unit] == place ||
 			    (!late && m->late[unit] == place))
@@ -367,10 +372,12 @@ static void count_reads(struct maker *m, uint32_t place, uint32_t first_of_op)
 	const struct npuv_graph *g = m->cells;
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t end = record->first_access + record->access_count;
+	struct npuv_cells it;
 
 	for (uint32_t a = record->first_access; a < end; a++) {
-		for (uint32_t k = g->read_start[a]; k < g->read_start[a + 1]; k++) {
-			uint32_t cell = g->read_cells[k];
+		npuv_for_each_read(it, g, a)
+		{
+			uint32_t cell = it.cell;
 			uint64_t bytes = cell_bytes(g, cell);
 
 			if (is_late(record, npuv_access(g, a)) &&
@@ -394,6 +401,7 @@ static int make_step(struct maker *m, uint32_t place)
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t op = m->op_of[step->step];
 	uint32_t end = record->first_access + record->access_count;
+	struct npuv_cells it;
 	int err = 0;
 
 	step[1].first_read = step->first_read;
@@ -407,10 +415,8 @@ static int make_step(struct maker *m, uint32_t place)
 		/* What is updated is there already. */
 		if (npuv_access(g, a)->mode != NPUMEM_ACCESS_WRITE)
 			continue;
-		for (uint32_t k = g->write_start[a]; k < g->write_start[a + 1]; k++)
-			if (model->unit_of[g->write_cells[k]] != NPUMEM_NONE)
-				model->writes[step[1].first_write++] =
-					model->unit_of[g->write_cells[k]];
+		npuv_for_each_write(it, g, a) if (model->unit_of[it.cell] != NPUMEM_NONE)
+			model->writes[step[1].first_write++] = model->unit_of[it.cell];
 	}
 	for (uint32_t k = m->first_before[step->step]; k < m->first_before[step->step + 1] && !err;
 	     k++)
@@ -424,7 +430,7 @@ static int make(struct maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
-	size_t steps = g->steps.count, accesses = g->accesses.count;
+	size_t steps = g->steps.count, reads = 0;
 	int err;
 
 	m->op_of = array(steps, 0);
@@ -432,8 +438,10 @@ static int make(struct maker *m)
 	m->first_before = array(steps + 1, 0);
 	m->read_by = array(g->cell_count, 0xff);
 	model->steps = calloc(steps + 1, sizeof(*model->steps));
-	model->reads = array(g->read_start[accesses], 0);
-	model->writes = array(g->write_start[accesses], 0);
+	for (uint32_t i = 0; i < g->cell_count; i++)
+		reads += g->cells[i].reads;
+	model->reads = array(reads, 0);
+	model->writes = array(g->cell_count, 0);
 	if (!m->op_of || !m->place || !m->first_before || !m->read_by || !model->steps ||
 	    !model->reads || !model->writes)
 		return -ENOMEM;
