@@ -24,6 +24,8 @@ all: $(USER_BUILD)/build.ninja
 
 $(USER_BUILD)/build.ninja:
 	@scripts/deps build
+	@for p in cc pkg-config meson ninja; do command -v $$p >/dev/null || \
+		{ echo "make: no $$p here; building needs: $$(scripts/deps --list | xargs)"; exit 1; }; done
 	@meson setup --prefix $(PREFIX) -Dtests=disabled $(MESON_FLAGS) $(USER_BUILD) .
 
 # One lane: make check LANES=unit

@@ -85,12 +85,31 @@ apt_newest() {
 	apt-cache -c "$APT_CONF" pkgnames | grep -xE "$1" | sort -uV | tail -n 1
 }
 
+# apt_get DIR ARGUMENT...: run apt-get, which puts packages into DIR.  Where
+# NPUMEM_DEBS names a folder, what is there is not downloaded again, if it is,
+# by its digest, what the archive has today; and what is downloaded goes there.
+apt_get() {
+	local dir=$1 file hash have=yes
+	shift
+	if [ -n "${NPUMEM_DEBS-}" ]; then
+		while read -r _ file _ hash; do
+			cp "$NPUMEM_DEBS/$file" "$dir/" 2>/dev/null &&
+				echo "${hash#SHA256:}  $dir/$file" |
+				sha256sum --quiet -c - 2>/dev/null || have=no
+		done < <(apt-get -c "$APT_CONF" -qq --print-uris "$@" | grep "^'")
+		[ $have = no ] || return 0
+	fi
+	rm -f "$dir"/*.deb
+	(cd "$dir" && apt-get -c "$APT_CONF" -q "$@" >&2)
+	[ -z "${NPUMEM_DEBS-}" ] || cp "$dir"/*.deb "$NPUMEM_DEBS/"
+}
+
 # apt_fetch DIR PACKAGE...: download these packages, not their dependencies,
 # into DIR.
 apt_fetch() {
 	local dir=$1
 	shift
-	(cd "$dir" && apt-get -c "$APT_CONF" -q download "$@" >&2)
+	apt_get "$dir" download "$@"
 }
 
 # apt_closure DIR PACKAGE...: download the packages and all they depend on.
@@ -98,7 +117,7 @@ apt_closure() {
 	local dir=$1
 	shift
 	rm -f "$APT_ARCHIVES"/*.deb
-	apt-get -c "$APT_CONF" -q install -y --download-only "$@" >&2
+	apt_get "$APT_ARCHIVES" install -y --download-only "$@"
 	mv "$APT_ARCHIVES"/*.deb "$dir"
 }
 
