@@ -133,7 +133,7 @@ static inline void npuv_free(void *p)
 
 static inline u64 npuv_allocated(const void *p)
 {
-	return malloc_usable_size((void *)p);
+	return malloc_usable_size((void *)(uintptr_t)p);
 }
 
 /* A library's caller has no signal to give; tests put their own in place. */
