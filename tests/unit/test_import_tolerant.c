@@ -58,8 +58,8 @@ static const struct doubt {
 	  "$: \"opset\"" IGNORED, 0 },
 	{ "\"bytes\":54", "\"bytes\":54,\"dtype\":\"int8\"", NPUIMPORT_DOUBT_FIELD, "dtype",
 	  "$.tensors[1]", "$.tensors[1]: \"dtype\"" IGNORED, 0 },
-	{ "\"name\":\"join\"", "\"name\":\"join\",\"note\":\"x\"", NPUIMPORT_DOUBT_FIELD, "note",
-	  "$.ops[2]", "$.ops[2]: \"note\"" IGNORED, WHOLE(2) },
+	{ "\"name\":\"join\"", "\"name\":\"join\",\"note\":\"x\"", NPUIMPORT_DOUBT_ATTRIBUTE,
+	  "note", "$.ops[2]", "$.ops[2]: \"note\"" IGNORED, WHOLE(2) },
 	/* Values that nobody needs. */
 	{ "\"by hand\"", "null", NPUIMPORT_DOUBT_VALUE, "source", "$", "$.source: must be a string",
 	  0 },

@@ -336,7 +336,7 @@ static int read_op(struct graph_json_reader *reader, json_t *object, const char 
 
 	if (!json_is_object(object))
 		return json_fail(reader, path, NULL, "must be an object");
-	err = json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_FIELD, &unknown);
+	err = json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE, &unknown);
 	if (!err)
 		err = json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &op->id);
 	if (!err)

@@ -48,19 +48,17 @@ static const struct {
 } sentences[NPUIMPORT_DOUBTS] = {
 	[NPUIMPORT_DOUBT_FIELD] = { "field \"%s\" is not known", "passed over" },
 	[NPUIMPORT_DOUBT_VALUE] = { "\"%s\" is not understood", "passed over" },
-	[NPUIMPORT_DOUBT_LAYOUT] = { "\"%s\" is not understood",
-				     "all operators are planned whole" },
-	[NPUIMPORT_DOUBT_SHAPE] = { "\"%s\" is not understood", "these tensors are never cut" },
+	[NPUIMPORT_DOUBT_LAYOUT] = { "\"%s\" is not understood", "all operators planned whole" },
+	[NPUIMPORT_DOUBT_SHAPE] = { "\"%s\" is not understood", "tensors never cut" },
 	[NPUIMPORT_DOUBT_ELEMENT] = { "\"%s\" is not that of all tensors",
 				      "taken from bytes and shape" },
 	[NPUIMPORT_DOUBT_ATTRIBUTE] = { "attribute \"%s\" is not understood",
-					"these operators are planned whole" },
+					"operators planned whole" },
 	[NPUIMPORT_DOUBT_WINDOW] = { "the window of %s is not understood",
-				     "these operators are planned whole" },
+				     "operators planned whole" },
 	[NPUIMPORT_DOUBT_PADDING] = { "padding %s is a name", "its numbers were computed" },
 	[NPUIMPORT_DOUBT_INPLACE] = { "\"%s\" is not understood", "not planned in place" },
-	[NPUIMPORT_DOUBT_OPERATOR] = { "operator %s is not known",
-				       "these operators are planned whole" },
+	[NPUIMPORT_DOUBT_OPERATOR] = { "operator %s is not known", "operators planned whole" },
 };
 
 /* printf() of what fits, after what is there already. */

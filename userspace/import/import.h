@@ -71,15 +71,14 @@ const char *npuimport_format_name(enum npuimport_format format);
 
 /**
  * enum npuimport_doubt - what was not understood, and what the reader did instead
- * @NPUIMPORT_DOUBT_FIELD: a field that is not known: passed over; an operator that
- *	has it is planned whole
+ * @NPUIMPORT_DOUBT_FIELD: a field of the file or of a tensor that is not known: passed over
  * @NPUIMPORT_DOUBT_VALUE: a known field's value that planning does not need: passed over
  * @NPUIMPORT_DOUBT_LAYOUT: what the shapes' dimensions are: all operators are planned whole
  * @NPUIMPORT_DOUBT_SHAPE: of a tensor: it has its bytes alone, and is never cut
  * @NPUIMPORT_DOUBT_ELEMENT: of a tensor: its bytes and shape say another element size
  *	than the file's "dtype_bytes", and theirs was taken
- * @NPUIMPORT_DOUBT_ATTRIBUTE: an attribute that is not known, or has a value of
- *	another form: the operator is planned whole
+ * @NPUIMPORT_DOUBT_ATTRIBUTE: an attribute or field of an operator that is not known, or
+ *	has a value of another form: the operator is planned whole
  * @NPUIMPORT_DOUBT_WINDOW: a window that is not understood, or does not make the
  *	output's shape of the input's: the operator is planned whole
  * @NPUIMPORT_DOUBT_PADDING: padding by name, for which numbers were computed: nothing

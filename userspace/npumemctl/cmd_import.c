@@ -6,6 +6,7 @@
 #include "npumemctl.h"
 
 struct arguments {
+	struct reading reading;
 	const char *file;
 	const char *output;
 	bool json;
@@ -28,6 +29,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *args = state->input;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &args->reading;
+		return 0;
 	case 'o':
 		args->output = arg;
 		return 0;
@@ -51,7 +55,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static const struct argp_child children[] = { { &reading_argp, 0, NULL, 0 }, { 0 } };
+
 static const struct argp argp = {
+	.children = children,
 	.options = options,
 	.parser = parse,
 	.args_doc = "FILE",
@@ -93,13 +100,14 @@ static int print(const struct model *model, bool json)
 			json_object_set_new(
 				bytes, kinds[i].name,
 				json_integer((json_int_t)bytes_of_kind(graph, kinds[i].kind)));
-		return print_json(json_pack("{ss ss sI sI sI sI sI so}", "graph", graph->name,
+		return print_json(json_pack("{ss ss sI sI sI sI sI so so}", "graph", graph->name,
 					    "format", npuimport_format_name(model->info.format),
 					    "subgraphs", (json_int_t)model->info.subgraphs,
 					    "operators", (json_int_t)graph->op_count, "views",
 					    (json_int_t)model->info.views, "tensors",
 					    (json_int_t)graph->tensor_count, "left_out",
-					    (json_int_t)model->info.left_out, "bytes", bytes));
+					    (json_int_t)model->info.left_out, "bytes", bytes,
+					    "warnings", warnings_json(&model->warnings)));
 	}
 	json_decref(bytes);
 	plain_names(model->graph);
@@ -127,7 +135,7 @@ int cmd_import(int argc, char **argv)
 	char *text = NULL;
 
 	command_parse(&argp, argc, argv, &args);
-	if (!model_import(&model, args.file))
+	if (!model_import(&model, args.file, &args.reading))
 		goto out;
 	if (args.output) {
 		if (npuimport_graph_json_write(model.graph, &text, &error)) {

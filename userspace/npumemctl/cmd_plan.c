@@ -42,6 +42,7 @@ struct names {
 
 struct arguments {
 	struct tiling tiling;
+	struct reading reading;
 	struct npuplan_options plan;
 	const char *graph;
 	const char *output;
@@ -267,6 +268,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
+		state->child_inputs[1] = &args->reading;
 		return 0;
 	case OPTION_PLANNER:
 		args->plan.planner = arg;
@@ -387,7 +389,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
+					      { &reading_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static const struct argp argp = {
 	.options = options,
@@ -447,7 +451,10 @@ static int list_front(const struct arguments *args, const struct model *model)
 	if (npuplan_front_find(model->graph, &args->plan, &front, &error))
 		return failure(model->path, "%s", error.text);
 	if (args->json) {
-		status = print_json(front_report(model->graph, front));
+		json_t *object = front_report(model->graph, front);
+
+		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
+		status = print_json(object);
 	} else {
 		plain_names(model->graph);
 		front_print(stdout, model->graph, front);
@@ -510,6 +517,7 @@ static int report(const struct arguments *args, const struct model *model,
 				return EXIT_FAILED;
 		}
 		object = plan_report(model->graph, plan, asked);
+		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
 		if (args->recompute)
@@ -590,7 +598,7 @@ int cmd_plan(int argc, char **argv)
 		args.plan.planner = engine;
 	}
 	tiling_for_planner(&args.tiling, args.plan.planner);
-	if (!model_import(&model, args.graph) || !mark_tensors(&args, &model) ||
+	if (!model_import(&model, args.graph, &args.reading) || !mark_tensors(&args, &model) ||
 	    (args.recompute && !recompute(&args, &model, &status)) ||
 	    !model_tile(&model, &args.tiling))
 		goto out;

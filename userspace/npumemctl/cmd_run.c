@@ -26,6 +26,7 @@ enum {
 
 struct arguments {
 	struct tiling tiling;
+	struct reading reading;
 	struct session_args session;
 	struct path_rule rule;
 	struct path_choice *choices;
@@ -98,6 +99,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
+		state->child_inputs[1] = &args->reading;
 		return 0;
 	case OPTION_PLAN:
 		args->plan = arg;
@@ -170,7 +172,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
+					      { &reading_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static const struct argp argp = {
 	.options = options,
@@ -300,6 +304,7 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 			json_object_set_new(object, "seed", json_integer((json_int_t)args->seed));
 			json_object_set_new(object, "equal", json_boolean(equal));
 			json_object_set(object, "outputs", results);
+			json_object_set_new(object, "warnings", warnings_json(&s->model.warnings));
 		}
 		return print_json(object);
 	}
@@ -341,9 +346,11 @@ static int load_model(struct session *s, struct arguments *args)
 	if (!args->plan)
 		tiling_for_planner(&args->tiling, args->session.planner);
 	if (args->plan) {
-		if (!model_with_plan(&s->model, args->graph, &s->file, args->plan, &args->tiling))
+		if (!model_with_plan(&s->model, args->graph, &args->reading, &s->file, args->plan,
+				     &args->tiling))
 			return EXIT_FAILED;
-	} else if (!model_import(&s->model, args->graph) || !model_tile(&s->model, &args->tiling)) {
+	} else if (!model_import(&s->model, args->graph, &args->reading) ||
+		   !model_tile(&s->model, &args->tiling)) {
 		return EXIT_FAILED;
 	}
 	return EXIT_OK;

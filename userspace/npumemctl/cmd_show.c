@@ -18,6 +18,7 @@ enum {
 
 struct arguments {
 	struct tiling tiling;
+	struct reading reading;
 	const char *graph;
 	const char *html;
 	const char *svg;
@@ -56,6 +57,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
+		state->child_inputs[1] = &args->reading;
 		return 0;
 	case OPTION_GRAPH:
 		args->graph = arg;
@@ -90,7 +92,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
+					      { &reading_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static const struct argp argp = {
 	.options = options,
@@ -175,10 +179,13 @@ int cmd_show(int argc, char **argv)
 	int status = EXIT_OK;
 
 	command_parse(&argp, argc, argv, &args);
-	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++)
-		if (!model_with_plan(&shown[i].model, args.graph, &shown[i].file, args.plans[i],
-				     &args.tiling))
+	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++) {
+		if (!model_with_plan(&shown[i].model, args.graph, &args.reading, &shown[i].file,
+				     args.plans[i], &args.tiling))
 			status = EXIT_FAILED;
+		/* The other plan is of the same graph. */
+		args.reading.quiet = true;
+	}
 	if (status == EXIT_OK)
 		status = draw(&args, shown);
 	for (unsigned int i = 0; i < args.plan_count; i++) {

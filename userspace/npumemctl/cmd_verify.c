@@ -8,6 +8,7 @@
 
 struct arguments {
 	struct tiling tiling;
+	struct reading reading;
 	const char *graph;
 	const char *plan;
 	bool json;
@@ -24,6 +25,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
+		state->child_inputs[1] = &args->reading;
 		return 0;
 	case 'j':
 		args->json = true;
@@ -45,7 +47,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 }, { 0 } };
+static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
+					      { &reading_argp, 0, NULL, 0 },
+					      { 0 } };
 
 static const struct argp argp = {
 	.options = options,
@@ -94,7 +98,10 @@ static int verify(const struct arguments *args, const struct model *model,
 			     log, LOG_BYTES);
 	status = err ? EXIT_FAILED : EXIT_OK;
 	if (args->json) {
-		if (print_json(verdict_json(!err, &verdict, log)) != EXIT_OK)
+		json_t *object = verdict_json(!err, &verdict, log);
+
+		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
+		if (print_json(object) != EXIT_OK)
 			status = EXIT_FAILED;
 	} else if (err) {
 		char *plain = plain_text(log, true);
@@ -122,7 +129,7 @@ int cmd_verify(int argc, char **argv)
 	int status = EXIT_FAILED;
 
 	command_parse(&argp, argc, argv, &args);
-	if (model_with_plan(&model, args.graph, &file, args.plan, &args.tiling))
+	if (model_with_plan(&model, args.graph, &args.reading, &file, args.plan, &args.tiling))
 		status = verify(&args, &model, &file);
 	else if (args.json)
 		print_json(json_pack("{sb ss}", "accepted", 0, "error", failure_text()));

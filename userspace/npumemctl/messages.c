@@ -85,6 +85,25 @@ void plain_names(struct npuplan_graph *graph)
 
 static char *last_failure;
 
+void warning(const char *where, const char *fmt, ...)
+{
+	char *text, *plain, *place;
+	va_list args;
+	int length;
+
+	va_start(args, fmt);
+	length = vasprintf(&text, fmt, args);
+	va_end(args);
+	if (length < 0)
+		abort();
+	plain = plain_text(text, false);
+	place = plain_text(where, false);
+	fprintf(stderr, "npumemctl: %s: warning: %s\n", place, plain);
+	free(place);
+	free(plain);
+	free(text);
+}
+
 const char *failure_text(void)
 {
 	return last_failure ? last_failure : "";

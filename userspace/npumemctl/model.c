@@ -26,19 +26,25 @@ static bool is_plan(const void *data, size_t size)
 	return placed;
 }
 
-bool model_import(struct model *model, const char *path)
+bool model_import(struct model *model, const char *path, const struct reading *reading)
 {
+	const struct npuimport_options options = {
+		.strict = reading->strict,
+		.warnings = &model->warnings,
+	};
 	struct npuplan_error error = { 0 };
 
 	model->path = strcmp(path, "-") ? path : "standard input";
 	if (npuimport_read_file(path, &model->data, &model->data_size, &error) ||
 	    npuimport_buffer(model->data, model->data_size, strcmp(path, "-") ? path : "stdin",
-			     NULL, &model->graph, &model->info, &error)) {
+			     &options, &model->graph, &model->info, &error)) {
 		failure(model->path, "%s", error.text);
 		if (is_plan(model->data, model->data_size))
 			failure(model->path, "this is a plan, where a graph is expected");
 		return false;
 	}
+	if (!reading->quiet)
+		warnings_print(model->path, &model->warnings);
 	if (model->info.subgraphs > 1)
 		fprintf(stderr,
 			"npumemctl: %s: note: the model has %u subgraphs; only the first is read\n",
@@ -128,8 +134,8 @@ static bool read_plan(struct model *model, struct plan_file *file, void *text, s
 	return !err;
 }
 
-bool model_with_plan(struct model *model, const char *graph_path, struct plan_file *file,
-		     const char *plan_path, const struct tiling *tiling)
+bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
+		     struct plan_file *file, const char *plan_path, const struct tiling *tiling)
 {
 	struct npuplan_tiling said = { 0 };
 	struct npuplan_error error = { 0 };
@@ -141,7 +147,7 @@ bool model_with_plan(struct model *model, const char *graph_path, struct plan_fi
 		failure(file->path, "graph and plan cannot both come from there");
 		return false;
 	}
-	if (!model_import(model, graph_path))
+	if (!model_import(model, graph_path, reading))
 		return false;
 	if (npuimport_read_file(plan_path, &text, &size, &error)) {
 		failure(file->path, "%s", error.text);

@@ -68,6 +68,9 @@ void plain_names(struct npuplan_graph *graph);
  */
 __attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
 
+/** warning() - "npumemctl: @where: warning: ..." on standard error, likewise */
+__attribute__((format(printf, 2, 3))) void warning(const char *where, const char *fmt, ...);
+
 /** failure_text() - what failure() said last: "" before */
 const char *failure_text(void);
 
@@ -222,12 +225,32 @@ json_t *tiling_table_json(const char *path, const struct npuplan_graph *graph);
 /* "tiling" line of a summary, if the graph is cut other than into bands. */
 void tiling_summary_print(FILE *out, const struct npuplan_graph *graph);
 
+/* -------------------------------------------------------------- reading.c */
+
+/**
+ * struct reading - how models are read
+ * @strict: what is not understood is refused
+ * @quiet: of what is not, nothing is said (it has been)
+ */
+struct reading {
+	bool strict;
+	bool quiet;
+};
+
+/* Options of the commands that read models: a child, whose input is a struct reading. */
+extern const struct argp reading_argp;
+
+/* Warnings, a line each; as a JSON object. */
+void warnings_print(const char *path, const struct npuimport_warnings *warnings);
+json_t *warnings_json(const struct npuimport_warnings *warnings);
+
 /* ---------------------------------------------------------------- model.c */
 
 /**
  * struct model - a graph, tiled, and its blob
  * @path: where it came from, for messages
  * @data: the file, as it was read
+ * @warnings: what was not understood of it
  */
 struct model {
 	const char *path;
@@ -235,6 +258,7 @@ struct model {
 	size_t data_size;
 	struct npuplan_graph *graph;
 	struct npuimport_info info;
+	struct npuimport_warnings warnings;
 	void *blob;
 	size_t blob_size;
 };
@@ -243,7 +267,7 @@ struct model {
  * These say what is wrong and return false if they fail. model_release() may be
  * called at any time.
  */
-bool model_import(struct model *model, const char *path);
+bool model_import(struct model *model, const char *path, const struct reading *reading);
 bool model_tile(struct model *model, const struct tiling *tiling);
 /* As before model_tile(), to tile it once more. */
 void model_untile(struct model *model);
@@ -266,8 +290,8 @@ struct plan_file {
 /** model_with_plan() - import a graph, tile it as the plan says, read the plan
  * @tiling: overrides what the plan says
  */
-bool model_with_plan(struct model *model, const char *graph_path, struct plan_file *file,
-		     const char *plan_path, const struct tiling *tiling);
+bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
+		     struct plan_file *file, const char *plan_path, const struct tiling *tiling);
 void plan_file_release(struct plan_file *file);
 
 /** plan_summary() - what there is to know of a plan, as a JSON object */
