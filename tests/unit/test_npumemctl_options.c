@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/npumemctl/options.c, messages.c: sizes in, sizes out. */
+/* userspace/npumemctl: sizes in, sizes out, texts that fit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "npumemctl.h"
+#include "progress.h"
 
 static void test_sizes(void **state)
 {
@@ -58,11 +61,82 @@ static void test_size_text(void **state)
 	assert_string_equal(size_text(5000ull << 40).s, "5497558138880000 bytes (5000.0 TiB)");
 }
 
+static void test_progress_text(void **state)
+{
+	static const struct {
+		struct npuplan_pack_progress now;
+		double limit;
+		const char *text;
+	} cases[] = {
+		{ { .top = UINT64_MAX, .seconds = 0.3 }, 0, "no packing yet, 0.3 s" },
+		{ { .top = UINT64_MAX, .seconds = 0.3, .traffic = true }, 0, "no plan yet, 0.3 s" },
+		{ { .top = UINT64_MAX, .lower_bound = 2048, .seconds = 1 },
+		  4,
+		  "no packing yet, bound 2.0 KiB, 1.0 s, at most 3.0 s left" },
+		{ { .top = 4096, .seconds = 1 }, 0, "arena 4.0 KiB, 1.0 s" },
+		{ { .top = 4096, .lower_bound = 2048, .gap = 0.5, .seconds = 1 },
+		  0.5,
+		  "arena 4.0 KiB, bound 2.0 KiB, gap 50.00 %, 1.0 s, at most 0.0 s left" },
+		{ { .top = 4096, .gap = 1, .seconds = 1, .traffic = true },
+		  0,
+		  "traffic 4.0 KiB, bound 0 bytes, gap 100.00 %, 1.0 s" },
+	};
+	char text[160];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		progress_text(&cases[i].now, cases[i].limit, text, sizeof(text));
+		assert_string_equal(text, cases[i].text);
+		assert_true(strlen(text) < 80);
+	}
+}
+
+static void test_cut(void **state)
+{
+	static const struct {
+		const char *text;
+		unsigned int width;
+		const char *cut;
+	} cases[] = {
+		{ "", 5, "" },
+		{ "12345\n", 5, "12345\n" },
+		{ "123456\n\nab", 5, "12...\n\nab" },
+		/* Two bytes, one place; three bytes, two places. */
+		{ "ééééé", 5, "ééééé" },
+		{ "éééééé", 5, "éé..." },
+		{ "漢漢漢", 5, "漢..." },
+		{ "漢漢", 4, "漢漢" },
+		{ "123456", 2, "12" },
+		{ "123456", 0, "" },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *text = NULL;
+		size_t size;
+		FILE *out = open_memstream(&text, &size);
+
+		assert_non_null(out);
+		print_cut(out, cases[i].text, cases[i].width);
+		fclose(out);
+		assert_string_equal(text, cases[i].cut);
+		free(text);
+	}
+	assert_string_equal(short_text("short").s, "short");
+	assert_string_equal(short_text("1234567890123456789012345678901234567890").s,
+			    "1234567890123456789012345678901234567890");
+	assert_string_equal(short_text("12345678901234567890123456789012345678901").s,
+			    "1234567890123456789012345678901234567...");
+	/* No character is cut in two. */
+	assert_string_equal(short_text("123456789012345678901234567890123456éééééé").s,
+			    "123456789012345678901234567890123456...");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes),
 		cmocka_unit_test(test_size_text),
+		cmocka_unit_test(test_progress_text),
+		cmocka_unit_test(test_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

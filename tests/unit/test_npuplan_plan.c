@@ -402,16 +402,15 @@ static void test_print(void **state)
 	assert_int_equal(npuplan_plan_print(graph, plan, 0, out), -EINVAL);
 	assert_int_equal(npuplan_plan_print(graph, plan, 513, out), -EINVAL);
 	fclose(out);
-	assert_string_equal(
-		text,
-		"chain: planner auto, arena 16 (16 B), lower bound 16 (16 B), 16 columns of 1 bytes\n"
-		"0 (id=100): offset 10, 4 bytes, positions 0 to 0: in\n"
-		"1 (id=101): offset 0, 10 bytes, positions 0 to 1: a\n"
-		"2 (id=102): offset 10, 6 bytes, positions 1 to 2: b\n"
-		"3 (id=103): offset 0, 2 bytes, positions 2 to 2: out\n"
-		"    0: 11111111110000.. (1k) step 0\n"
-		"    1: 1111111111222222 (1k) step 1\n"
-		"    2: 33........222222 (1k) step 2\n");
+	assert_string_equal(text, "chain: planner auto\n"
+				  "arena 16 (16 B), lower bound 16 (16 B), 16 columns of 1 bytes\n"
+				  "0 (id=100): offset 10, 4 bytes, positions 0 to 0: in\n"
+				  "1 (id=101): offset 0, 10 bytes, positions 0 to 1: a\n"
+				  "2 (id=102): offset 10, 6 bytes, positions 1 to 2: b\n"
+				  "3 (id=103): offset 0, 2 bytes, positions 2 to 2: out\n"
+				  "    0: 11111111110000.. (1k) step 0\n"
+				  "    1: 1111111111222222 (1k) step 1\n"
+				  "    2: 33........222222 (1k) step 2\n");
 	free(text);
 	npuplan_plan_free(plan);
 	npuplan_graph_free(graph);

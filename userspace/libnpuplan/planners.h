@@ -52,9 +52,11 @@ struct npuplan_packing {
  * @plan: instead of @pack: makes the whole plan, its schedule too. Of straight graphs
  *	only; @problem has been filled in for the order of the graph
  * @moves: between arena and host memory, for other objectives and orders, too
+ * @purpose: what it is for, one line
  */
 struct npuplan_planner {
 	const char *name;
+	const char *purpose;
 	int (*pack)(const struct npuplan_problem *problem, int argument,
 		    struct npuplan_packing *packing, struct npuplan_error *error);
 	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,

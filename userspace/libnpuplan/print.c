@@ -211,7 +211,7 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 	npuplan_format_bytes(plan->info.arena_size, arena);
 	npuplan_format_bytes(plan->info.lower_bound, bound);
 	fprintf(out,
-		"%s: planner %s, arena %llu (%s), lower bound %llu (%s), %u columns of %llu bytes\n",
+		"%s: planner %s\narena %llu (%s), lower bound %llu (%s), %u columns of %llu bytes\n",
 		graph->name, plan->info.planner, (unsigned long long)plan->info.arena_size, arena,
 		(unsigned long long)plan->info.lower_bound, bound, columns,
 		(unsigned long long)((plan->info.arena_size + columns - 1) / columns));

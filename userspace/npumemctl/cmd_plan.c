@@ -75,7 +75,8 @@ static const struct argp_option options[] = {
 	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
 	  "\"taa-paper\"",
 	  0 },
-	{ "list-planners", OPTION_LIST, NULL, 0, "Print the planners' names and end", 0 },
+	{ "list-planners", OPTION_LIST, NULL, 0,
+	  "Print the planners' names and what each is for, and end", 0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
 	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
 	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
@@ -92,7 +93,8 @@ static const struct argp_option options[] = {
 	  0 },
 	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, NULL, 0,
 	  "Take the graph's order of the steps: --schedule default", 0 },
-	{ "align", OPTION_ALIGN, "BYTES", 0, "Alignment of every offset, a power of two", 0 },
+	{ "align", OPTION_ALIGN, "BYTES", 0,
+	  "Alignment of every offset, a power of two (1: none but what a tensor asks for)", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Stop improving the plan after this time; results may then differ between runs", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
@@ -132,7 +134,9 @@ static const struct argp_option options[] = {
 	{ "tiles", OPTION_TILES, NULL, 0,
 	  "Say how each operator is cut, and what it has on chip and moves", 0 },
 	{ "emit-tflite", OPTION_EMIT, "FILE", 0,
-	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it", 0 },
+	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it. Its variables, scratch "
+	  "buffers and own records come on top of the plan's arena",
+	  0 },
 	{ "output", 'o', "FILE", 0, "Write plan JSON to FILE (\"-\": standard output)", 0 },
 	{ "blob", OPTION_BLOB, "FILE", 0, "Write the plan as a blob for the driver", 0 },
 	{ "graph-blob", OPTION_GRAPH_BLOB, "FILE", 0,
@@ -506,7 +510,11 @@ static char *engine_name(const struct arguments *args)
 static int report(const struct arguments *args, const struct model *model,
 		  const struct npuplan_plan *plan)
 {
-	const struct npuplan_options *asked = args->report ? &args->plan : NULL;
+	const struct asked asked = {
+		.options = &args->plan,
+		.budget = args->budget && budget_is_name(args->budget) ? args->budget : NULL,
+		.savings = args->report,
+	};
 	json_t *object, *tiles = NULL;
 	struct text text;
 
@@ -516,7 +524,7 @@ static int report(const struct arguments *args, const struct model *model,
 			if (!tiles)
 				return EXIT_FAILED;
 		}
-		object = plan_report(model->graph, plan, asked);
+		object = plan_report(model->graph, plan, &asked);
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
@@ -535,7 +543,9 @@ static int report(const struct arguments *args, const struct model *model,
 		text_drop(&text);
 		return EXIT_FAILED;
 	}
-	plan_report_print(text.out, model->graph, plan, asked);
+	plan_report_print(text.out, model->graph, plan, &asked);
+	if (args->tflite)
+		emit_print(text.out, model, plan, args->tflite);
 	if (args->recompute)
 		recompute_print(text.out, model->graph, &args->recomputed);
 	return text_end(&text);
@@ -588,7 +598,7 @@ int cmd_plan(int argc, char **argv)
 	command_parse(&argp, argc, argv, &args);
 	if (args.list) {
 		for (unsigned int i = 0; npuplan_planner_name(i); i++)
-			puts(npuplan_planner_name(i));
+			printf("%-20s %s\n", npuplan_planner_name(i), npuplan_planner_purpose(i));
 		return EXIT_OK;
 	}
 	if (args.engine) {

@@ -283,7 +283,7 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 	json_t *object;
 
 	if (args->json) {
-		object = plan_summary(s->model.graph, s->file.plan);
+		object = plan_report(s->model.graph, s->file.plan, &(struct asked){ 0 });
 		if (object) {
 			json_object_set_new(object, "device", json_string(session_device(s)));
 			json_object_set_new(object, "plan_from",
@@ -309,7 +309,7 @@ static int print_result(struct session *s, const struct arguments *args, json_t 
 		return print_json(object);
 	}
 	plain_names(s->model.graph);
-	plan_summary_print(stdout, s->model.graph, s->file.plan);
+	plan_report_print(stdout, s->model.graph, s->file.plan, &(struct asked){ 0 });
 	printf("plan         from %s, in %.3f s; verified in %.3f ms\n",
 	       args->plan ? s->file.path : "npumemd", s->plan_seconds,
 	       (double)s->stats.verify_ns / 1e6);

@@ -3,11 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "npumemctl.h"
 #include "picture.h"
 
-#define MAX_PLANS 2
+#define MAX_PLANS   2
+/* As npuplan_plan_print() has it. */
+#define MAX_COLUMNS 512
 
 enum {
 	OPTION_GRAPH = 0x200,
@@ -29,7 +32,10 @@ struct arguments {
 
 static const struct argp_option options[] = {
 	{ "graph", OPTION_GRAPH, "FILE", 0, "The graph that the plan is of (needed)", 0 },
-	{ "columns", OPTION_COLUMNS, "N", 0, "Draw the arena with N characters (80)", 0 },
+	{ "columns", OPTION_COLUMNS, "N", 0,
+	  "Draw the arena with N characters. Without it lines fit the terminal, or $COLUMNS, and "
+	  "are cut there; elsewhere the drawing fits 80 characters and names are whole",
+	  0 },
 	{ "html", OPTION_HTML, "FILE", 0,
 	  "Write a page with a picture of the plan, or of two side by side (\"-\": standard output)",
 	  0 },
@@ -63,7 +69,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->graph = arg;
 		return 0;
 	case OPTION_COLUMNS:
-		args->columns = (unsigned int)option_number(state, "--columns", arg, 1, 512);
+		args->columns =
+			(unsigned int)option_number(state, "--columns", arg, 1, MAX_COLUMNS);
 		return 0;
 	case OPTION_HTML:
 		args->html = arg;
@@ -129,10 +136,27 @@ static int write_picture(const char *path, struct picture *pictures, unsigned in
 	return status;
 }
 
+/* "12345: ", " (1234k) " and the beginning of a name. */
+#define BESIDE_ARENA 33
+#define USUAL_WIDTH  80
+
+/* Characters for the arena, in a line of @width. */
+static unsigned int arena_columns(unsigned int width)
+{
+	unsigned int columns = width > BESIDE_ARENA ? width - BESIDE_ARENA : 1;
+
+	if (columns < 8)
+		columns = 8;
+	return columns > MAX_COLUMNS ? MAX_COLUMNS : columns;
+}
+
 static int draw_text(const struct arguments *args, struct shown *shown)
 {
 	struct npumem_plan_info *info = &shown->file.plan->info;
 	char *planner = plain_text(info->planner, false);
+	unsigned int width = args->columns ? 0 : terminal_width(STDOUT_FILENO);
+	unsigned int columns = args->columns ? args->columns :
+					       arena_columns(width ? width : USUAL_WIDTH);
 	struct text text;
 	int err;
 
@@ -140,9 +164,9 @@ static int draw_text(const struct arguments *args, struct shown *shown)
 	free(planner);
 	text_begin(&text);
 	plain_names(shown->model.graph);
-	err = npuplan_plan_print(shown->model.graph, shown->file.plan, args->columns, text.out);
+	err = npuplan_plan_print(shown->model.graph, shown->file.plan, columns, text.out);
 	if (!err)
-		return text_end(&text);
+		return text_end_cut(&text, width);
 	text_drop(&text);
 	return failure(shown->file.path, "cannot be drawn: %s",
 		       err == -EINVAL ? "it does not fit its graph" : strerror(-err));
@@ -174,7 +198,7 @@ static int draw(const struct arguments *args, struct shown *shown)
 
 int cmd_show(int argc, char **argv)
 {
-	struct arguments args = { .columns = 80 };
+	struct arguments args = { 0 };
 	struct shown shown[MAX_PLANS] = { 0 };
 	int status = EXIT_OK;
 

@@ -117,3 +117,24 @@ out:
 	free(offsets);
 	return status;
 }
+
+void emit_print(FILE *out, const struct model *model, const struct npuplan_plan *plan,
+		const char *path)
+{
+	char *plain = plain_text(path, false);
+	uint64_t variables = 0;
+
+	for (uint32_t i = 0; i < model->graph->tensor_count; i++) {
+		const struct npuplan_tensor *tensor = &model->graph->tensors[i];
+
+		if (tensor->kind == NPUMEM_TENSOR_STATE && !(tensor->flags & NPUMEM_TENSOR_ALIAS))
+			variables += tensor->size;
+	}
+	fprintf(out, "tflite       %s: besides these %" PRIu64 " bytes, ", plain,
+		(uint64_t)plan->info.arena_size);
+	fprintf(out,
+		"TFLM's arena holds %" PRIu64
+		" bytes of variables, its kernels' scratch buffers and its own records\n",
+		variables);
+	free(plain);
+}

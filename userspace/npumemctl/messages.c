@@ -9,8 +9,7 @@
 
 #include "npumemctl.h"
 
-/* Bytes of the UTF-8 character at @text, and which it is; 0: that is none. */
-static size_t utf8_character(const char *text, uint32_t *character)
+size_t utf8_character(const char *text, uint32_t *character)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *byte = (const unsigned char *)text;
@@ -83,6 +82,24 @@ void plain_names(struct npuplan_graph *graph)
 		rename_plain(&graph->steps[i].name);
 }
 
+struct short_text short_text(const char *text)
+{
+	struct short_text cut;
+	size_t length = strlen(text);
+
+	if (length <= SHORT_NAME) {
+		memcpy(cut.s, text, length + 1);
+		return cut;
+	}
+	length = SHORT_NAME - 3;
+	/* No character is cut in two. */
+	while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
+		length--;
+	memcpy(cut.s, text, length);
+	memcpy(cut.s + length, "...", 4);
+	return cut;
+}
+
 static char *last_failure;
 
 void warning(const char *where, const char *fmt, ...)
@@ -132,7 +149,7 @@ int failure(const char *where, const char *fmt, ...)
 	return EXIT_FAILED;
 }
 
-struct size_text size_text(uint64_t bytes)
+struct size_text short_size(uint64_t bytes)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };
 	struct size_text text;
@@ -146,8 +163,17 @@ struct size_text size_text(uint64_t bytes)
 	if (unit < 0)
 		snprintf(text.s, sizeof(text.s), "%" PRIu64 " bytes", bytes);
 	else
-		snprintf(text.s, sizeof(text.s), "%" PRIu64 " bytes (%.1f %s)", bytes, value,
-			 units[unit]);
+		snprintf(text.s, sizeof(text.s), "%.1f %s", value, units[unit]);
+	return text;
+}
+
+struct size_text size_text(uint64_t bytes)
+{
+	struct size_text text;
+
+	if (bytes < 1024)
+		return short_size(bytes);
+	snprintf(text.s, sizeof(text.s), "%" PRIu64 " bytes (%.24s)", bytes, short_size(bytes).s);
 	return text;
 }
 
@@ -181,6 +207,20 @@ int text_end(struct text *text)
 	status = print_all(text->bytes, text->size);
 	free(text->bytes);
 	return status;
+}
+
+int text_end_cut(struct text *text, unsigned int width)
+{
+	struct text cut;
+
+	if (!width)
+		return text_end(text);
+	if (fclose(text->out))
+		abort();
+	text_begin(&cut);
+	print_cut(cut.out, text->bytes, width);
+	free(text->bytes);
+	return text_end(&cut);
 }
 
 int print_json(json_t *object)

@@ -71,6 +71,15 @@ __attribute__((format(printf, 2, 3))) int failure(const char *where, const char 
 /** warning() - "npumemctl: @where: warning: ..." on standard error, likewise */
 __attribute__((format(printf, 2, 3))) void warning(const char *where, const char *fmt, ...);
 
+/* Most bytes of a name in a line with others. */
+#define SHORT_NAME 40
+
+/** struct short_text - a text, or its beginning and "..." */
+struct short_text {
+	char s[SHORT_NAME + 1];
+};
+struct short_text short_text(const char *text);
+
 /** failure_text() - what failure() said last: "" before */
 const char *failure_text(void);
 
@@ -79,6 +88,8 @@ struct size_text {
 	char s[64];
 };
 struct size_text size_text(uint64_t bytes);
+/* "1.4 MiB" */
+struct size_text short_size(uint64_t bytes);
 
 /**
  * struct text - what is to be printed, all at once, so that an error has its cause
@@ -93,10 +104,27 @@ struct text {
 /* Begin; end by printing all of it on standard output, which returns an exit code, or none. */
 void text_begin(struct text *text);
 int text_end(struct text *text);
+/* The same, as print_cut(); @width 0: as it is. */
+int text_end_cut(struct text *text, unsigned int width);
 void text_drop(struct text *text);
 
 /** print_json() - one object on standard output; takes the reference */
 int print_json(json_t *object);
+
+/** utf8_character() - bytes of the character at @text, and which it is; 0: that is none */
+size_t utf8_character(const char *text, uint32_t *character);
+
+/* ------------------------------------------------------------- terminal.c */
+
+/** terminal_width() - characters of a line: $COLUMNS, or what the terminal @fd says
+ *
+ * 80 if it does not know; 0: @fd is no terminal, and $COLUMNS is not set.
+ */
+unsigned int terminal_width(int fd);
+/** terminal_rewrites() - whether @fd is a terminal that can draw a line anew: not $TERM dumb */
+bool terminal_rewrites(int fd);
+/** print_cut() - lines of @text, those wider than @width cut to that, "..." at the end */
+void print_cut(FILE *out, const char *text, unsigned int width);
 
 /* -------------------------------------------------------------- outputs.c */
 
@@ -294,20 +322,25 @@ bool model_with_plan(struct model *model, const char *graph_path, const struct r
 		     struct plan_file *file, const char *plan_path, const struct tiling *tiling);
 void plan_file_release(struct plan_file *file);
 
-/** plan_summary() - what there is to know of a plan, as a JSON object */
-json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan);
-/** plan_summary_print() - the same for people */
-void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
-			const struct npuplan_plan *plan);
-
-/*
- * The same, and what each tensor of the peak would save if it were bound outside
- * the arena. @options: those of the plan.
+/**
+ * struct asked - what a plan was asked for, as far as it is known; zero: nothing is
+ * @options: of the plan; may be NULL
+ * @budget: name of the budget; NULL: it has none
+ * @savings: say what each tensor of the peak would save if it were bound outside the
+ *	arena; needs @options
  */
+struct asked {
+	const struct npuplan_options *options;
+	const char *budget;
+	bool savings;
+};
+
+/** plan_report() - what there is to know of a plan, as a JSON object */
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		    const struct npuplan_options *options);
+		    const struct asked *asked);
+/** plan_report_print() - the same for people */
 void plan_report_print(FILE *out, const struct npuplan_graph *graph,
-		       const struct npuplan_plan *plan, const struct npuplan_options *options);
+		       const struct npuplan_plan *plan, const struct asked *asked);
 
 /* ---------------------------------------------------------------- front.c */
 
@@ -356,6 +389,10 @@ bool emit_prepare(struct model *model, const struct tiling *tiling,
 		  struct npuplan_options *options);
 /** emit_tflite() - write the model with the plan in its metadata */
 int emit_tflite(const struct model *model, const struct npuplan_plan *plan, struct outputs *outputs,
+		const char *path);
+
+/* What else TensorFlow Lite Micro's arena has to have room for, for people. */
+void emit_print(FILE *out, const struct model *model, const struct npuplan_plan *plan,
 		const char *path);
 
 /* ------------------------------------------------ operators that run again */

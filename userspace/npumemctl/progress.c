@@ -18,17 +18,21 @@ static void on_interrupt(int signal)
 
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size)
 {
-	struct size_text top = size_text(now->top), bound = size_text(now->lower_bound);
+	const char *what = now->traffic ? "traffic" : "arena";
 	int used;
 
 	if (now->top == UINT64_MAX)
-		used = snprintf(text, size, "no %s yet, bound %s, %.1f s",
-				now->traffic ? "plan" : "packing", bound.s, now->seconds);
+		used = snprintf(text, size, "no %s yet", now->traffic ? "plan" : "packing");
 	else
-		used = snprintf(text, size, "%s %s, bound %s, gap %.2f %%, %.1f s",
-				now->traffic ? "traffic" : "arena", top.s, bound.s, 100 * now->gap,
-				now->seconds);
-	if (limit > 0 && (size_t)used < size)
+		used = snprintf(text, size, "%s %s", what, short_size(now->top).s);
+	/* Of traffic, none at all is a bound like others. */
+	if (now->lower_bound || (now->traffic && now->top != UINT64_MAX))
+		used += snprintf(text + used, size - used, ", bound %s",
+				 short_size(now->lower_bound).s);
+	if (now->top != UINT64_MAX && (now->lower_bound || now->traffic))
+		used += snprintf(text + used, size - used, ", gap %.2f %%", 100 * now->gap);
+	used += snprintf(text + used, size - used, ", %.1f s", now->seconds);
+	if (limit > 0)
 		snprintf(text + used, size - used, ", at most %.1f s left",
 			 limit > now->seconds ? limit - now->seconds : 0.0);
 }
@@ -44,6 +48,7 @@ void progress_begin(struct progress *progress, double limit)
 	if (!isatty(STDERR_FILENO))
 		return;
 	progress->out = stderr;
+	progress->draws = terminal_rewrites(STDERR_FILENO);
 	interrupted = 0;
 	sigaction(SIGINT, &action, NULL);
 }
@@ -55,10 +60,12 @@ int progress_show(void *context, const struct npuplan_pack_progress *now)
 
 	if (!progress->out)
 		return 0;
-	if (progress->drawn < 0 || now->seconds - progress->drawn >= PERIOD) {
+	if (progress->draws && (progress->drawn < 0 || now->seconds - progress->drawn >= PERIOD)) {
 		progress->drawn = now->seconds;
 		progress_text(now, progress->limit, text, sizeof(text));
-		fprintf(progress->out, "\r\033[K%s", text);
+		fputs("\r\033[K", progress->out);
+		/* In the last place the cursor would go on to the next line. */
+		print_cut(progress->out, text, terminal_width(STDERR_FILENO) - 1);
 		fflush(progress->out);
 	}
 	return interrupted;

@@ -15,11 +15,13 @@
 /**
  * struct progress - line on a terminal
  * @out: NULL: not a terminal: nothing is shown
+ * @draws: the terminal can draw a line anew
  * @limit: seconds that planning may take; 0: not known
  * @drawn: when, in seconds since planning began; < 0: not yet
  */
 struct progress {
 	FILE *out;
+	bool draws;
 	double limit;
 	double drawn;
 };

@@ -6,8 +6,8 @@
 
 #include "npumemctl.h"
 
-/* Names of this many tensors at the peak are printed; JSON has all of them. */
-#define PEAK_NAMES 8
+/* Most bytes of the line of the peak; JSON has the names of all tensors. */
+#define PEAK_LINE 160
 
 static const char *status_name(uint32_t status)
 {
@@ -109,13 +109,54 @@ static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct n
 	return count;
 }
 
-json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		    const struct npuplan_options *options)
+/* What a plan that is optimal is best in, and among which; NULL if that is not known. */
+static const char *optimal_in(const struct npuplan_plan *plan, const struct asked *asked)
 {
-	return json_pack("{ss ss# ss sI sI sI sI sI sI sI so so so so sf sI}", "graph", graph->name,
-			 "planner", plan->info.planner,
+	const struct npuplan_options *options = asked->options;
+	bool peak, fixed;
+
+	if (plan->info.status != NPUMEM_PLAN_OPTIMAL)
+		return NULL;
+	if (schedules_tiles(plan->info.planner))
+		return "no order of its tiles needs less";
+	if (!moves_tensors(plan->info.planner))
+		return "no plan in this order of the steps needs less";
+	if (!options)
+		return NULL;
+	fixed = options->schedule != NPUPLAN_SCHEDULE_FREE;
+	peak = options->objective == NPUPLAN_OBJECTIVE_PEAK ||
+	       (!options->arena_budget && !options->banks);
+	if (peak)
+		return fixed ? "no plan in this order of the steps needs less without moving" :
+			       "no plan in any order of the steps needs less without moving";
+	return fixed ? "no plan in this order of the steps moves less within the budget" :
+		       "no plan in any order of the steps moves less within the budget";
+}
+
+static json_t *optimal_json(const struct npuplan_plan *plan, const struct asked *asked)
+{
+	const char *text = optimal_in(plan, asked);
+
+	return text ? json_string(text) : json_null();
+}
+
+static json_t *budget_json(const struct asked *asked)
+{
+	return asked->options && asked->options->arena_budget ?
+		       json_integer((json_int_t)asked->options->arena_budget) :
+		       json_null();
+}
+
+json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+		    const struct asked *asked)
+{
+	const struct npuplan_options *options = asked->savings ? asked->options : NULL;
+
+	return json_pack("{ss ss# ss so so sI sI sI sI sI sI sI so so so so sf sI}", "graph",
+			 graph->name, "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
-			 status_name(plan->info.status), "arena", (json_int_t)plan->info.arena_size,
+			 status_name(plan->info.status), "optimal", optimal_json(plan, asked),
+			 "budget", budget_json(asked), "arena", (json_int_t)plan->info.arena_size,
 			 "lower_bound", (json_int_t)plan->info.lower_bound, "tensor_bytes",
 			 (json_int_t)model_bytes(graph), "alignment",
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
@@ -155,20 +196,34 @@ static void print_savings(FILE *out, const struct npuplan_graph *graph,
 	}
 }
 
+/* As many names as a line takes; how many are left is said, too. */
 static void print_peak(FILE *out, const struct npuplan_graph *graph,
 		       const struct npuplan_plan *plan, const struct npuplan_options *options)
 {
 	struct npuplan_peak *peak;
+	uint64_t rest = 0;
+	uint32_t named = 0;
+	int used;
 
 	if (npuplan_peak_find(graph, options, plan, &peak, NULL))
 		return;
-	fprintf(out, "peak         position %" PRIu32 " (%s): ", peak->position,
-		step_at(graph, plan, peak->position));
-	for (uint32_t i = 0; i < peak->count && i < PEAK_NAMES; i++)
-		fprintf(out, "%s%s %" PRIu64, i ? " + " : "",
-			graph->tensors[peak->tensors[i].tensor].name, peak->tensors[i].bytes);
-	if (peak->count > PEAK_NAMES)
-		fprintf(out, " and %" PRIu32 " more", peak->count - PEAK_NAMES);
+	used = fprintf(out, "peak         position %" PRIu32 " (%s): ", peak->position,
+		       short_text(step_at(graph, plan, peak->position)).s);
+	for (; named < peak->count; named++) {
+		const struct npuplan_peak_tensor *found = &peak->tensors[named];
+		char text[SHORT_NAME + 32];
+		int length = snprintf(text, sizeof(text), "%s%s %" PRIu64, named ? " + " : "",
+				      short_text(graph->tensors[found->tensor].name).s,
+				      found->bytes);
+
+		if (named && used + length > PEAK_LINE)
+			break;
+		used += fprintf(out, "%s", text);
+	}
+	for (uint32_t i = named; i < peak->count; i++)
+		rest += peak->tensors[i].bytes;
+	if (named < peak->count)
+		fprintf(out, " + %" PRIu32 " more %" PRIu64, peak->count - named, rest);
 	fprintf(out, " bytes\n");
 	if (options)
 		print_savings(out, graph, plan, peak);
@@ -189,9 +244,10 @@ static void print_external(FILE *out, const struct npuplan_graph *graph)
 }
 
 void plan_report_print(FILE *out, const struct npuplan_graph *graph,
-		       const struct npuplan_plan *plan, const struct npuplan_options *options)
+		       const struct npuplan_plan *plan, const struct asked *asked)
 {
 	uint32_t tensors = placed_tensors(graph, plan);
+	const char *optimal = optimal_in(plan, asked);
 	uint64_t sum = model_bytes(graph);
 
 	fprintf(out, "graph        %s: %" PRIu32 " steps, %" PRIu32 " tensors placed", graph->name,
@@ -200,8 +256,11 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 		fprintf(out, " in %" PRIu32 " pieces", plan->placement_count);
 	fputc('\n', out);
 	tiling_summary_print(out, graph);
-	fprintf(out, "planner      %.32s, %s\n", plan->info.planner,
-		status_name(plan->info.status));
+	fprintf(out, "planner      %.32s, %s%s%s\n", plan->info.planner,
+		status_name(plan->info.status), optimal ? ": " : "", optimal ? optimal : "");
+	if (asked->options && asked->options->arena_budget)
+		fprintf(out, "budget       %s%s%s\n", asked->budget ? asked->budget : "",
+			asked->budget ? ": " : "", size_text(asked->options->arena_budget).s);
 	fprintf(out, "arena        %s\n", size_text(plan->info.arena_size).s);
 	if (plan->info.lower_bound)
 		fprintf(out, "lower bound  %s: the arena is %.4f times that\n",
@@ -213,16 +272,5 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 	print_traffic(out, plan);
 	plan_transfers_print(out, graph, plan);
 	print_external(out, graph);
-	print_peak(out, graph, plan, options);
-}
-
-json_t *plan_summary(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
-{
-	return plan_report(graph, plan, NULL);
-}
-
-void plan_summary_print(FILE *out, const struct npuplan_graph *graph,
-			const struct npuplan_plan *plan)
-{
-	plan_report_print(out, graph, plan, NULL);
+	print_peak(out, graph, plan, asked->savings ? asked->options : NULL);
 }
