@@ -167,9 +167,9 @@ usage() { # TEXT OPTION...
 	says 2 "npumemctl plan: $text" "$ctl" plan "$@" diamond.json
 }
 size="is not a number of bytes; give one like 1572864 or 1.5MiB"
-check 'budget 0' usage "--arena-budget: '0' $size" --planner cosma --budget 0
-check 'budget -1' usage "--arena-budget: '-1' $size" --planner cosma --budget=-1
-check 'budget beyond 2^64' usage "--arena-budget: '99999999999999999999' $size" \
+check 'budget 0' usage "--budget: '0' $size" --planner cosma --budget 0
+check 'budget -1' usage "--budget: '-1' $size" --planner cosma --budget=-1
+check 'budget beyond 2^64' usage "--budget: '99999999999999999999' $size" \
 	--planner cosma --budget 99999999999999999999
 check 'budget M_R of another planner' usage "--budget MR is planner cosma's; others take bytes" \
 	--budget MR

@@ -118,7 +118,7 @@ check "--weights-on-chip of another planner" \
 	usage "$need" "$ctl" plan --weights-on-chip 1KiB --planner taa "$model"
 check "--pareto with -o" usage "--pareto makes no plan to write" plan --pareto -o x.json
 one='--pareto lists all orders: --budget, --traffic-factor and --schedule choose one'
-check "--pareto within a budget" usage "$one" plan --pareto --arena-budget 9MiB
+check "--pareto within a budget" usage "${one/--budget/--arena-budget}" plan --pareto --arena-budget 9MiB
 check "--pareto with a traffic factor" usage "$one" plan --pareto --traffic-factor 2
 check "--pareto in the graph's order" usage "$one" plan --pareto --fixed-schedule
 engine='--pareto places nothing: an engine makes no difference'
