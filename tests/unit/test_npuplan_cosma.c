@@ -447,6 +447,46 @@ static void test_memory(void **state)
 	npuplan_graph_free(graph);
 }
 
+/*
+ * m is kept over "critical", and so are p and q, or in their place y, for which "join" may
+ * run before: one tensor of 3 bytes for both. With m and y away that is 12 bytes, no more.
+ */
+static void test_shared_path(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("path");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
+	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t m = build_tensor(graph, "m", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t j = build_tensor(graph, "j", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t p = build_tensor(graph, "p", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t q = build_tensor(graph, "q", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 3);
+	uint32_t go = build_tensor(graph, "go", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t l = build_tensor(graph, "l", NPUMEM_TENSOR_INTERMEDIATE, 4);
+	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_INTERMEDIATE, 1);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
+	struct npuplan_cosma_options options = { 0 };
+	struct npuplan_cosma_plan plan;
+
+	build_op(graph, "m", in, NPUMEM_NONE, NPUMEM_NONE, m);
+	build_op(graph, "j", in, m, NPUMEM_NONE, j);
+	build_op(graph, "p", j, NPUMEM_NONE, NPUMEM_NONE, p);
+	build_op(graph, "q", j, NPUMEM_NONE, NPUMEM_NONE, q);
+	build_op(graph, "join", p, q, NPUMEM_NONE, y);
+	build_op(graph, "go", p, q, NPUMEM_NONE, go);
+	build_op(graph, "critical", k, go, NPUMEM_NONE, l);
+	build_op(graph, "z", m, l, NPUMEM_NONE, z);
+	build_op(graph, "out", y, z, NPUMEM_NONE, out);
+	for (options.budget = 9; options.budget < 12; options.budget++) {
+		plan_ok(graph, &options, &plan);
+		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.spill + plan.fill, 12);
+		assert_int_equal(plan.lower_bound, 12);
+		npuplan_cosma_plan_free(&plan);
+	}
+	npuplan_graph_free(graph);
+}
+
 static void test_options_refused(void **state)
 {
 	struct npuplan_graph *graph = diamond();
@@ -542,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_options_refused), cmocka_unit_test(test_graphs_refused),
 		cmocka_unit_test(test_unsupported),	cmocka_unit_test(test_large),
 		cmocka_unit_test(test_memory),		cmocka_unit_test(test_many_evictions),
+		cmocka_unit_test(test_shared_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -185,15 +185,11 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 	return true;
 }
 
-/*
- * Whether the first spill of whatever is away may be charged here, too: nobody else
- * charges that of a tensor of the path. @claimed: per tensor, whose path it is on.
- */
-static bool may_charge(const struct cosma_bounds *bounds, const struct reach *reach, uint32_t x,
-		       uint32_t *claimed)
+/* Tensors of the path but @x itself, into @tensor; 0: it is not known. */
+static uint32_t list_path(const struct cosma_model *model, const struct reach *reach, uint32_t x,
+			  uint32_t tensor[MAX_REACH + 1])
 {
-	const struct cosma_model *model = bounds->model;
-	uint32_t count = 0, tensor[MAX_REACH + 1];
+	uint32_t count = 0;
 
 	for (uint32_t y = reach->end; y != x && count <= MAX_REACH;) {
 		uint32_t at = 0;
@@ -202,9 +198,34 @@ static bool may_charge(const struct cosma_bounds *bounds, const struct reach *re
 		while (at < reach->count && reach->op[at] != model->producer[y])
 			at++;
 		if (at == reach->count)
-			return false;
+			return 0;
 		y = reach->via[at];
 	}
+	return count;
+}
+
+/*
+ * Whether nothing of the path is on another one that counts over this operator: the same
+ * bytes would be counted twice. @on_path: per tensor, number of the operator over which
+ * it counts, plus one.
+ */
+static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_path, uint32_t number)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (on_path[tensor[i]] == number + 1)
+			return false;
+	for (uint32_t i = 0; i < count; i++)
+		on_path[tensor[i]] = number + 1;
+	return count;
+}
+
+/*
+ * Whether the first spill of whatever is away may be charged here, too: nobody else
+ * charges that of a tensor of the path. @claimed: per tensor, whose path it is on.
+ */
+static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor, uint32_t count,
+		       uint32_t x, uint32_t *claimed)
+{
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t y = tensor[i];
 
@@ -281,9 +302,10 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
 	uint32_t *claimed = malloc(((size_t)model->tensor_count + 1) * sizeof(*claimed));
+	uint32_t *on_path = calloc((size_t)model->tensor_count + 1, sizeof(*on_path));
 	bool added = false;
 	uint64_t tries = 0;
-	int err = claimed ? 0 : -ENOMEM;
+	int err = claimed && on_path ? 0 : -ENOMEM;
 
 	for (uint32_t x = 0; x < model->tensor_count && claimed; x++)
 		claimed[x] = NPUMEM_NONE;
@@ -294,6 +316,7 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 		if (critical->group == NPUMEM_NONE)
 			continue;
 		for (uint32_t x = 0; x < model->tensor_count && tries < MAX_TRIES && !err; x++) {
+			uint32_t tensor[MAX_REACH + 1], count;
 			struct reach reach;
 			struct path path;
 
@@ -304,12 +327,16 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 			path = find_path(model, x, critical->op, &reach);
 			if (!path.width || !is_separate(bounds, critical, x, &path))
 				continue;
+			count = list_path(model, &reach, x, tensor);
+			if (!is_disjoint(tensor, count, on_path, i))
+				continue;
 			err = add(bounds, critical, x, &path,
-				  may_charge(bounds, &reach, x, claimed));
+				  may_charge(bounds, tensor, count, x, claimed));
 			added = true;
 		}
 	}
 	bounds->work += tries;
 	free(claimed);
+	free(on_path);
 	return err || !added ? err : list_members(bounds);
 }
