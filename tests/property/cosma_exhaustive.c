@@ -34,6 +34,7 @@ struct bag {
 /**
  * struct exhaustive
  * @reads, @writes: per operator, bits of tensors
+ * @takes: per operator and tensor that it writes, the tensors whose place it may take
  * @alone: per operator, parameters that only it reads
  */
 struct exhaustive {
@@ -43,6 +44,7 @@ struct exhaustive {
 	uint32_t reads[EXHAUSTIVE_OPS];
 	uint32_t writes[EXHAUSTIVE_OPS];
 	uint32_t alone[EXHAUSTIVE_OPS];
+	uint32_t takes[EXHAUSTIVE_OPS][EXHAUSTIVE_TENSORS];
 	uint32_t outputs;
 	struct bag *bag;
 	struct position *seen;
@@ -143,17 +145,25 @@ static uint32_t on_chip(const struct exhaustive *all, const struct position *pos
 	return on;
 }
 
+/* Tensors that operators besides @v are still to read, if those in @ran have run. */
+static uint32_t wanted_after(const struct exhaustive *all, uint32_t ran, uint32_t v)
+{
+	uint32_t wanted = 0;
+
+	for (uint32_t u = 0; u < all->graph->op_count; u++)
+		if (u != v && !(ran >> u & 1))
+			wanted |= all->reads[u];
+	return wanted;
+}
+
 /* The operator has run: the dead go, what is an output is with the host. */
 static void finish(struct exhaustive *all, struct position *position, uint32_t v, uint64_t cost)
 {
-	uint32_t wanted = 0;
+	uint32_t wanted = wanted_after(all, position->ran, v);
 
 	position->ran |= 1u << v;
 	position->loaded |= all->writes[v] | all->reads[v];
 	position->host |= all->writes[v] & all->outputs;
-	for (uint32_t u = 0; u < all->graph->op_count; u++)
-		if (!(position->ran >> u & 1))
-			wanted |= all->reads[u];
 	for (uint32_t t = 0; t < EXHAUSTIVE_TENSORS; t++) {
 		if (wanted >> t & 1)
 			continue;
@@ -163,9 +173,31 @@ static void finish(struct exhaustive *all, struct position *position, uint32_t v
 	put(all, position, cost);
 }
 
-/* Every address for every tensor that comes; @temporary ones leave at once. */
+/*
+ * Whether tensor @t at byte @at is in the way of tensor @u. What operator @v writes is not
+ * in the way of what it reads for the last time, or what leaves with it: if the operator
+ * has read all before it writes; or each byte is where its like was read.
+ */
+static bool in_the_way(const struct exhaustive *all, const struct position *position, uint32_t v,
+		       uint32_t leaving, uint32_t t, uint64_t at, uint32_t u)
+{
+	uint32_t writes = all->writes[v];
+	bool t_new = writes >> t & 1 && !(writes >> u & 1) && leaving >> u & 1;
+	bool u_new = writes >> u & 1 && !(writes >> t & 1) && leaving >> t & 1;
+
+	if (position->at[u] == OFF || position->at[u] >= at + size_of(all, t) ||
+	    at >= position->at[u] + size_of(all, u))
+		return false;
+	if ((t_new || u_new) && cosma_is_staged(all->options, v))
+		return false;
+	if (at != position->at[u])
+		return true;
+	return !(t_new && all->takes[v][t] >> u & 1) && !(u_new && all->takes[v][u] >> t & 1);
+}
+
+/* Every address for every tensor that comes; those that are @leaving are gone then. */
 static void place(struct exhaustive *all, struct position *position, uint32_t v, uint32_t coming,
-		  uint64_t cost)
+		  uint32_t leaving, uint64_t cost)
 {
 	uint32_t t, align;
 
@@ -173,7 +205,7 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 		struct position next = *position;
 
 		for (t = 0; t < all->graph->tensor_count; t++)
-			if (all->alone[v] >> t & 1)
+			if (leaving >> t & 1)
 				next.at[t] = OFF;
 		finish(all, &next, v, cost);
 		return;
@@ -187,15 +219,48 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 		bool clash = false;
 
 		for (uint32_t u = 0; u < all->graph->tensor_count && all->addresses; u++)
-			clash |= position->at[u] != OFF && position->at[u] < at + size_of(all, t) &&
-				 at < position->at[u] + size_of(all, u);
+			clash |= in_the_way(all, position, v, leaving, t, at, u);
 		if (clash)
 			continue;
 		position->at[t] = (uint8_t)at;
-		place(all, position, v, coming, cost);
+		place(all, position, v, coming, leaving, cost);
 		position->at[t] = OFF;
 		if (!all->addresses)
 			return;
+	}
+}
+
+/* Bytes while operator @v loads, and while it stores, the larger; @there: what it does not write. */
+static uint64_t bytes_at(const struct exhaustive *all, uint32_t v, uint32_t there, uint32_t leaving)
+{
+	uint64_t loads = bytes_of(all, there), stores;
+	uint32_t gone = 0;
+
+	for (uint32_t t = 0; t < all->graph->tensor_count; t++)
+		gone |= all->takes[v][t];
+	if (cosma_is_staged(all->options, v))
+		gone = UINT32_MAX;
+	stores = bytes_of(all, (there & ~(leaving & gone)) | all->writes[v]);
+	return loads > stores ? loads : stores;
+}
+
+/* What is thrown out is settled: any set of inputs leaves with the operator. */
+static void run_with(struct exhaustive *all, const struct position *from, uint32_t v,
+		     uint32_t there, uint32_t coming, uint64_t cost)
+{
+	uint32_t wanted = wanted_after(all, from->ran, v), dead = all->reads[v] & ~wanted;
+	uint32_t more = all->reads[v] & wanted;
+
+	for (uint32_t with = more;; with = (with - 1) & more) {
+		struct position position = *from;
+		uint32_t leaving = dead | with | all->alone[v];
+		uint64_t price = cost + bytes_of(all, with & ~position.host);
+
+		position.host |= with;
+		if (bytes_at(all, v, there, leaving) <= all->options->budget)
+			place(all, &position, v, coming, leaving, price);
+		if (!with)
+			break;
 	}
 }
 
@@ -215,8 +280,8 @@ static void run(struct exhaustive *all, const struct position *from, uint32_t v,
 			if (out >> t & 1)
 				position.at[t] = OFF;
 		price += bytes_of(all, filled);
-		if (bytes_of(all, (on & ~out) | needed | all->alone[v]) <= all->options->budget)
-			place(all, &position, v, coming | all->alone[v], price);
+		run_with(all, &position, v, (on & ~out) | all->reads[v] | all->alone[v],
+			 coming | all->alone[v], price);
 		if (!out)
 			break;
 	}
@@ -248,6 +313,11 @@ static void describe(struct exhaustive *all)
 			all->reads[v] |= 1u << op->inputs[k];
 		for (uint32_t k = 0; k < op->output_count; k++)
 			all->writes[v] |= 1u << op->outputs[k];
+		for (uint32_t k = 0; k < op->input_count; k++)
+			for (uint32_t j = 0; j < op->output_count; j++)
+				if (cosma_may_take(graph, all->options, v, op->inputs[k],
+						   op->outputs[j]))
+					all->takes[v][op->outputs[j]] |= 1u << op->inputs[k];
 		for (uint32_t t = 0; t < graph->tensor_count; t++)
 			uses[t] += all->reads[v] >> t & 1;
 	}
@@ -349,7 +419,8 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
 static uint64_t footprint(const struct exhaustive *all, uint32_t ran, uint32_t v)
 {
 	const struct npuplan_graph *graph = all->graph;
-	uint32_t there = all->reads[v] | all->writes[v] | all->alone[v], written = 0, read = 0;
+	uint32_t there = all->reads[v] | all->alone[v], written = 0, read = 0;
+	uint32_t after = wanted_after(all, ran, v);
 	uint32_t wanted = 0;
 
 	for (uint32_t u = 0; u < graph->op_count; u++) {
@@ -363,7 +434,8 @@ static uint64_t footprint(const struct exhaustive *all, uint32_t ran, uint32_t v
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (cosma_starts_on_chip(&graph->tensors[t], all->options))
 			written |= 1u << t;
-	return bytes_of(all, there | ((written | read) & wanted));
+	there |= (written | read) & wanted;
+	return bytes_at(all, v, there, (all->reads[v] & ~after) | all->alone[v]);
 }
 
 uint64_t exhaustive_peak(const struct npuplan_graph *graph,

@@ -10,6 +10,7 @@
 /**
  * struct world - while the plan runs
  * @at: per tensor, the residency that holds it now, or NPUMEM_NONE
+ * @gone: per tensor: its last residency ended without a word, and it is to be dropped
  * @valid: per tensor: its bytes on chip are its bytes
  * @host: per tensor: the host has them
  * @loaded: per tensor: it has been on chip before
@@ -25,6 +26,7 @@ struct world {
 	bool *valid;
 	bool *host;
 	bool *loaded;
+	bool *gone;
 	bool *ran;
 	uint32_t *active;
 	uint32_t active_count;
@@ -44,6 +46,32 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct world *world, cons
 static uint64_t size_of(const struct world *world, uint32_t residency)
 {
 	return world->graph->tensors[world->plan->residencies[residency].tensor].size;
+}
+
+/*
+ * Whether the one may lie on the other's bytes: at @p an operator runs that makes the one,
+ * and with which the other one ends, an input that is read by then. Unless the operator is
+ * staged, each byte has to be where its like was.
+ */
+static bool may_share(const struct world *world, uint32_t p, uint32_t i, uint32_t k)
+{
+	const struct npuplan_cosma_residency *new = &world->plan->residencies[i];
+	const struct npuplan_cosma_residency *old = &world->plan->residencies[k];
+	const struct npuplan_cosma_step *step = &world->plan->steps[p];
+	const struct npuplan_op *op = &world->graph->ops[step->index];
+	bool reads = false, writes = false;
+
+	if (step->kind != NPUPLAN_COSMA_RUN || new->from != p || old->to != p)
+		return false;
+	for (uint32_t j = 0; j < op->input_count; j++)
+		reads |= op->inputs[j] == old->tensor;
+	for (uint32_t j = 0; j < op->output_count; j++)
+		writes |= op->outputs[j] == new->tensor;
+	if (!reads || !writes)
+		return false;
+	return cosma_is_staged(world->options, step->index) ||
+	       (new->offset == old->offset &&cosma_may_take(world->graph, world->options,
+							    step->index, old->tensor, new->tensor));
 }
 
 /* A residency begins: it is in nobody's way. */
@@ -66,7 +94,8 @@ static bool begin(struct world *world, uint32_t p, uint32_t i)
 			&world->plan->residencies[world->active[k]];
 
 		if (it->offset < other->offset + size_of(world, world->active[k]) &&
-		    other->offset < end)
+		    other->offset < end && !may_share(world, p, i, world->active[k]) &&
+		    !may_share(world, p, world->active[k], i))
 			return fail(world, "position %u: tensors %u and %u overlap", p, it->tensor,
 				    other->tensor);
 	}
@@ -85,8 +114,11 @@ static void end(struct world *world, uint32_t p)
 		uint32_t i = world->active[k];
 
 		if (world->plan->residencies[i].to == p) {
-			world->at[world->plan->residencies[i].tensor] = NPUMEM_NONE;
-			world->valid[world->plan->residencies[i].tensor] = false;
+			uint32_t t = world->plan->residencies[i].tensor;
+
+			world->at[t] = NPUMEM_NONE;
+			world->valid[t] = false;
+			world->gone[t] = world->plan->steps[p].kind == NPUPLAN_COSMA_RUN;
 		} else {
 			world->active[kept++] = i;
 		}
@@ -138,7 +170,13 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 	uint32_t t = step->index, i;
 	uint64_t size;
 
-	if (t >= graph->tensor_count || world->at[t] == NPUMEM_NONE)
+	/* Whose bytes an operator's output took is dropped right behind that. */
+	if (t < graph->tensor_count && world->gone[t] && world->host[t] &&
+	    step->kind == NPUPLAN_COSMA_DROP) {
+		world->gone[t] = false;
+		return true;
+	}
+	if (t >= graph->tensor_count || world->at[t] == NPUMEM_NONE || world->gone[t])
 		return fail(world, "position %u: tensor %u is not on chip", p, t);
 	i = world->at[t];
 	size = graph->tensors[t].size;
@@ -157,10 +195,12 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 		world->valid[t] = true;
 		return true;
 	case NPUPLAN_COSMA_STORE:
-		if (!world->valid[t] || world->host[t] ||
-		    graph->tensors[t].kind != NPUMEM_TENSOR_OUTPUT)
+		if (!world->valid[t] || world->host[t])
 			return fail(world, "position %u: store of tensor %u", p, t);
-		oracle->compulsory += size;
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT)
+			oracle->compulsory += size;
+		else
+			oracle->spill += size;
 		world->host[t] = true;
 		return true;
 	case NPUPLAN_COSMA_SPILL:
@@ -178,12 +218,52 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 	}
 }
 
+/* Whether residency @k ends with the operator at @p to make room for what that makes. */
+static bool makes_room(const struct world *world, uint32_t p, uint32_t k)
+{
+	const struct npuplan_cosma_plan *plan = world->plan;
+	const struct npuplan_cosma_residency *old = &plan->residencies[k];
+	uint32_t v = plan->steps[p].index;
+	const struct npuplan_op *op = &world->graph->ops[v];
+	bool reads = false, room = cosma_is_staged(world->options, v);
+
+	for (uint32_t j = 0; j < op->input_count; j++)
+		reads |= op->inputs[j] == old->tensor;
+	for (uint32_t j = 0; j < op->output_count && !room; j++)
+		room = !(world->graph->tensors[op->outputs[j]].flags & NPUMEM_TENSOR_EXTERNAL) &&
+		       cosma_may_take(world->graph, world->options, v, old->tensor, op->outputs[j]);
+	return reads && room && old->to == p;
+}
+
+/* Bytes that must be on chip at once: what may be shared counts once, shared or not. */
+static uint64_t needed_at(const struct world *world, uint32_t p)
+{
+	const struct npuplan_cosma_plan *plan = world->plan;
+	bool runs = plan->steps[p].kind == NPUPLAN_COSMA_RUN;
+	uint64_t loads = 0, stores = 0;
+
+	for (uint32_t k = 0; k < world->active_count; k++) {
+		const struct npuplan_cosma_residency *it = &plan->residencies[world->active[k]];
+		const struct npuplan_op *op = runs ? &world->graph->ops[plan->steps[p].index] :
+						     NULL;
+		bool made = false;
+
+		for (uint32_t j = 0; op && j < op->output_count; j++)
+			made |= op->outputs[j] == it->tensor;
+		loads += made ? 0 : size_of(world, world->active[k]);
+		stores += runs && makes_room(world, p, world->active[k]) ?
+				  0 :
+				  size_of(world, world->active[k]);
+	}
+	return loads > stores ? loads : stores;
+}
+
 static bool execute(struct world *world)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
 
 	for (uint32_t p = 0; p < plan->step_count; p++) {
-		uint64_t bytes = 0;
+		uint64_t bytes;
 
 		for (uint32_t i = 0; i < plan->residency_count; i++)
 			if (plan->residencies[i].from == p && !begin(world, p, i))
@@ -191,12 +271,12 @@ static bool execute(struct world *world)
 		for (uint32_t k = 0; k < world->active_count; k++) {
 			uint32_t t = plan->residencies[world->active[k]].tensor;
 
-			bytes += size_of(world, world->active[k]);
 			if (p || !cosma_starts_on_chip(&world->graph->tensors[t], world->options))
 				continue;
 			world->valid[t] = true;
 			world->loaded[t] = true;
 		}
+		bytes = needed_at(world, p);
 		world->oracle->peak = bytes > world->oracle->peak ? bytes : world->oracle->peak;
 		if (plan->steps[p].kind == NPUPLAN_COSMA_RUN ?
 			    !run_op(world, p, plan->steps[p].index) :
@@ -250,11 +330,12 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 		.valid = calloc(tensors, sizeof(bool)),
 		.host = calloc(tensors, sizeof(bool)),
 		.loaded = calloc(tensors, sizeof(bool)),
+		.gone = calloc(tensors, sizeof(bool)),
 		.ran = calloc(ops, sizeof(bool)),
 		.active = malloc(((size_t)plan->residency_count + 1) * sizeof(uint32_t)),
 	};
-	bool ok = world.at && world.valid && world.host && world.loaded && world.ran &&
-		  world.active;
+	bool ok = world.at && world.valid && world.host && world.loaded && world.gone &&
+		  world.ran && world.active;
 
 	memset(oracle, 0, sizeof(*oracle));
 	for (uint32_t t = 0; t < graph->tensor_count && ok; t++) {
@@ -266,6 +347,7 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 	free(world.valid);
 	free(world.host);
 	free(world.loaded);
+	free(world.gone);
 	free(world.ran);
 	free(world.active);
 	return ok;

@@ -25,6 +25,28 @@ static inline bool cosma_starts_on_chip(const struct npuplan_tensor *tensor,
 					  options->inputs_resident);
 }
 
+/* Whether a tensor lies where another one does without harm when the operator stores it. */
+static inline bool cosma_may_take(const struct npuplan_graph *graph,
+				  const struct npuplan_cosma_options *options, uint32_t v,
+				  uint32_t from, uint32_t to)
+{
+	const struct npuplan_op *op = &graph->ops[v];
+
+	for (uint32_t i = 0; i < options->takeover_count && !options->out_of_place; i++)
+		if (options->takeovers[i].op == v && options->takeovers[i].input == from &&
+		    options->takeovers[i].output == to)
+			return true;
+	return !options->takeovers && !options->out_of_place && op->attrs.inplace &&
+	       op->inputs[0] == from && op->outputs[0] == to &&
+	       graph->tensors[from].kind != NPUMEM_TENSOR_PARAMETER &&
+	       graph->tensors[from].size == graph->tensors[to].size;
+}
+
+static inline bool cosma_is_staged(const struct npuplan_cosma_options *options, uint32_t v)
+{
+	return options->staged && options->staged[v];
+}
+
 /** struct cosma_oracle - what executing the plan came to; bytes */
 struct cosma_oracle {
 	uint64_t spill;

@@ -28,7 +28,7 @@ static unsigned long number;
 /* What the cases were like. */
 static struct {
 	unsigned long compared, spilled, apart, infeasible, letter, divided, files;
-	unsigned long resident, parameters, aligned, operators[15];
+	unsigned long resident, parameters, aligned, inplace, yielded, operators[15];
 } seen;
 
 static uint32_t range(uint32_t low, uint32_t high)
@@ -58,7 +58,7 @@ fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *opti
 		printf("# tensor %u: size %" PRIu64 " align %u kind %u\n", t,
 		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind);
 	for (uint32_t v = 0; v < graph->op_count; v++) {
-		printf("# operator %u:", v);
+		printf("# operator %u%s:", v, graph->ops[v].attrs.inplace ? " in place" : "");
 		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
 			printf(" %u", graph->ops[v].inputs[k]);
 		printf(" ->");
@@ -122,6 +122,10 @@ static struct npuplan_graph *random_graph(uint32_t ops)
 						most, align);
 		for (uint32_t k = 0; k < op.output_count; k++)
 			made[count++] = outputs[k];
+		op.attrs.inplace = range(0, 1);
+		if (op.attrs.inplace && range(0, 3))
+			graph->tensors[outputs[0]].size = graph->tensors[inputs[0]].size;
+		seen.inplace += op.attrs.inplace;
 		npuplan_graph_add_op(graph, &op);
 	}
 	return graph;
@@ -175,6 +179,9 @@ static uint64_t compare(const struct npuplan_graph *graph,
 		fail(graph, options, "optimal, but the bound is %" PRIu64 ", not %" PRIu64,
 		     solved.lower_bound, cost);
 	seen.compared++;
+	for (uint32_t p = 0; p < solved.step_count; p++)
+		seen.yielded += solved.steps[p].kind == NPUPLAN_COSMA_STORE &&
+				graph->tensors[solved.steps[p].index].kind != NPUMEM_TENSOR_OUTPUT;
 	seen.infeasible += cost == UINT64_MAX;
 	if (options->objective == NPUPLAN_COSMA_TRAFFIC && cost != UINT64_MAX) {
 		seen.spilled += cost > 0;
@@ -289,10 +296,12 @@ int main(int argc, char **argv)
 		printf("%s%lu", ops > 6 ? " " : "", seen.operators[ops]);
 	printf("), %lu programs: %lu spill, %lu where addresses cost, %lu infeasible; %lu with "
 	       "parameters, %lu with resident inputs, %lu aligned; %lu LP files; Eq. 1 to the "
-	       "letter costs more for %lu, divide and conquer for %lu\n",
+	       "letter costs more for %lu, divide and conquer for %lu; %lu operators in place, %lu "
+	       "tensors left as their bytes were taken\n",
 	       seen.compared, seen.spilled, seen.apart, seen.infeasible, seen.parameters,
-	       seen.resident, seen.aligned, seen.files, seen.letter, seen.divided);
-	if (cases >= 320 && (!seen.infeasible || 10 * seen.spilled < cases)) {
+	       seen.resident, seen.aligned, seen.files, seen.letter, seen.divided, seen.inplace,
+	       seen.yielded);
+	if (cases >= 320 && (!seen.infeasible || 10 * seen.spilled < cases || !seen.yielded)) {
 		puts("not ok - too few cases are of interest");
 		return 1;
 	}

@@ -314,22 +314,26 @@ static void test_evict(void **state)
 	eviction.board = &board;
 	eviction.op = 4;
 	/* 4 of {5, 3, 3, 1}: 5 alone, 3 + 3 or 3 + 1; the threes are alike. */
-	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_int_equal(cosma_evict(&eviction, 4, 4), 0);
 	assert_int_equal(sets.count, 3);
 	assert_int_equal(sets.costs[0], 10);
 	assert_int_equal(sets.costs[1], 12);
 	assert_int_equal(sets.costs[2], 8);
 	assert_false(eviction.cut);
+	/* What only has to be away while it stores, and nothing yields: the same. */
+	sets.count = 0;
+	assert_int_equal(cosma_evict(&eviction, -1, 4), 0);
+	assert_int_equal(sets.count, 3);
 	/* No more than 10. */
 	sets.count = 0;
 	eviction.limit = 10;
-	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_int_equal(cosma_evict(&eviction, 4, 4), 0);
 	assert_int_equal(sets.count, 2);
 	/* A set is left out, and it says so. */
 	sets.count = 0;
 	eviction.nodes = 0;
 	eviction.node_limit = 1;
-	assert_int_equal(cosma_evict(&eviction, 4), 0);
+	assert_int_equal(cosma_evict(&eviction, 4, 4), 0);
 	assert_true(eviction.cut);
 	cosma_board_fini(&board);
 	cosma_model_fini(&model);

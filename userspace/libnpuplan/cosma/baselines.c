@@ -32,6 +32,7 @@ struct placed {
  * @stay_at: offsets of model tensors' stays, in the order they begin
  * @parameter_at: of parameters, in the order they are placed
  * @next: per tensor, the number of its next use (index of schedule->uses)
+ * @sparing: inputs of the operator that runs leave with it if that makes room
  */
 struct linear {
 	const struct npuplan_graph *graph;
@@ -45,6 +46,7 @@ struct linear {
 	uint64_t *parameter_at;
 	uint32_t *next;
 	bool *host;
+	bool sparing;
 	uint32_t block_count;
 	uint32_t stay_count;
 	uint32_t parameter_count;
@@ -189,6 +191,25 @@ static bool evict_cheapest(struct linear *linear, uint64_t size, uint32_t align)
 	return true;
 }
 
+/* Where a stay, or a parameter's, begins. */
+static int put_stay(struct linear *linear, struct block block)
+{
+	if (put(linear, block))
+		return -ENOMEM;
+	if (block.tensor == NPUMEM_NONE) {
+		if (npuplan_grow(&linear->parameter_at, linear->parameter_count,
+				 sizeof(*linear->parameter_at)))
+			return -ENOMEM;
+		linear->parameter_at[linear->parameter_count++] = block.offset;
+		return 0;
+	}
+	if (npuplan_grow(&linear->stay_at, linear->stay_count, sizeof(*linear->stay_at)))
+		return -ENOMEM;
+	linear->stay_at[linear->stay_count++] =
+		(struct placed){ .tensor = block.tensor, .offset = block.offset };
+	return 0;
+}
+
 /* Place bytes for the operator that runs. -ENOSPC: what is pinned is in the way. */
 static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t align)
 {
@@ -205,20 +226,7 @@ static int place(struct linear *linear, uint32_t tensor, uint64_t size, uint32_t
 			return -ENOSPC;
 		block.offset = best_fit(linear, size, align);
 	}
-	if (put(linear, block))
-		return -ENOMEM;
-	if (tensor == NPUMEM_NONE) {
-		if (npuplan_grow(&linear->parameter_at, linear->parameter_count,
-				 sizeof(*linear->parameter_at)))
-			return -ENOMEM;
-		linear->parameter_at[linear->parameter_count++] = block.offset;
-		return 0;
-	}
-	if (npuplan_grow(&linear->stay_at, linear->stay_count, sizeof(*linear->stay_at)))
-		return -ENOMEM;
-	linear->stay_at[linear->stay_count++] =
-		(struct placed){ .tensor = tensor, .offset = block.offset };
-	return 0;
+	return put_stay(linear, block);
 }
 
 static int place_tensor(struct linear *linear, uint32_t x)
@@ -234,6 +242,86 @@ static uint32_t find(const struct linear *linear, uint32_t x)
 		if (linear->block[i].tensor == x)
 			return i;
 	return NPUMEM_NONE;
+}
+
+/* Whether the operator that runs uses it last, or it leaves with it. */
+static bool ends_with(const struct linear *linear, uint32_t x)
+{
+	return linear->sparing || linear->next[x] + 1 == linear->model->consumers.first[x + 1];
+}
+
+/* A stay ends before the operator that runs has stored. */
+static void yield(struct linear *linear, uint32_t at)
+{
+	uint32_t x = linear->block[at].tensor;
+
+	linear->next[x]++;
+	if (linear->next[x] != linear->model->consumers.first[x + 1])
+		evict(linear, at);
+	else
+		take(linear, at);
+}
+
+/* Where the input is whose bytes this output may take; UINT64_MAX: there is none. */
+static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
+{
+	const struct cosma_model *model = linear->model;
+	uint32_t align = linear->graph->tensors[model->tensor_of[y]].align;
+	uint64_t offset;
+
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k], at = find(linear, x);
+
+			if (model->taker[k] != y || at == NPUMEM_NONE || !ends_with(linear, x) ||
+			    linear->block[at].offset % align)
+				continue;
+			offset = linear->block[at].offset;
+			yield(linear, at);
+			return offset;
+		}
+	return UINT64_MAX;
+}
+
+/* A staged operator's inputs are of no use once it has loaded, but to others. */
+static void yield_all(struct linear *linear, uint32_t v)
+{
+	const struct cosma_model *model = linear->model;
+
+	for (uint32_t i = linear->block_count; i-- > 0 && model->staged[v];) {
+		uint32_t x = linear->block[i].tensor;
+
+		if (x == NPUMEM_NONE)
+			take(linear, i);
+		else if (cosma_listed(&model->inputs, v, x) && ends_with(linear, x))
+			yield(linear, i);
+	}
+}
+
+static int try_output(struct linear *linear, uint32_t v, uint32_t y)
+{
+	const struct npuplan_tensor *tensor = &linear->graph->tensors[linear->model->tensor_of[y]];
+	uint64_t offset = linear->model->staged[v] ? UINT64_MAX : yielded_to(linear, v, y);
+
+	if (offset == UINT64_MAX)
+		return place(linear, y, tensor->size, tensor->align);
+	return put_stay(linear, (struct block){ .offset = offset,
+						.size = tensor->size,
+						.tensor = y,
+						.pinned = true });
+}
+
+/* If there is no room, and nobody else to go, inputs leave with the operator. */
+static int place_output(struct linear *linear, uint32_t v, uint32_t y)
+{
+	int err = try_output(linear, v, y);
+
+	if (err != -ENOSPC || linear->sparing)
+		return err;
+	linear->sparing = true;
+	yield_all(linear, v);
+	return try_output(linear, v, y);
 }
 
 /* Inputs that are away, parameters, outputs. */
@@ -267,19 +355,34 @@ static int place_all(struct linear *linear, uint32_t v)
 		if (!known)
 			err = place(linear, NPUMEM_NONE, tensor->size, tensor->align);
 	}
+	if (!err)
+		yield_all(linear, v);
 	for
 		cosma_each(k, model->outputs, v)
-			err = err ? err : place_tensor(linear, model->outputs.item[k]);
+			err = err ? err : place_output(linear, v, model->outputs.item[k]);
 	return err;
 }
 
 /* Start the operator over: everything leaves, its own come back packed. */
 static int repack(struct linear *linear, uint32_t v, uint32_t stays, uint32_t parameters,
-		  const struct block *before, uint32_t count)
+		  const struct block *before, uint32_t count, const uint32_t *next)
 {
+	const struct cosma_list *inputs = &linear->model->inputs;
+
 	linear->stay_count = stays;
 	linear->parameter_count = parameters;
 	linear->block_count = 0;
+	linear->sparing = false;
+	/* Whoever has left with the operator has not. */
+	for
+		cosma_each(k, *inputs, v)
+		{
+			uint32_t x = inputs->item[k], use = next[k - inputs->first[v]];
+
+			linear->next[x] = use;
+			if (use + 1 < linear->model->consumers.first[x + 1])
+				linear->schedule->away[use + 1] = false;
+		}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t x = before[i].tensor;
 
@@ -294,17 +397,26 @@ static int run(struct linear *linear, uint32_t v)
 	const struct cosma_model *model = linear->model;
 	uint32_t stays = linear->stay_count, parameters = linear->parameter_count;
 	uint32_t count = linear->block_count;
+	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
 	struct block *before = malloc(((size_t)count + 1) * sizeof(*before));
+	uint32_t *next = malloc(((size_t)inputs + 1) * sizeof(*next));
 	int err;
 
-	if (!before)
+	if (!before || !next) {
+		free(before);
+		free(next);
 		return -ENOMEM;
+	}
+	for (uint32_t k = 0; k < inputs; k++)
+		next[k] = linear->next[model->inputs.item[first + k]];
+	linear->sparing = false;
 	if (count)
 		memcpy(before, linear->block, count * sizeof(*before));
 	err = place_all(linear, v);
 	if (err == -ENOSPC)
-		err = repack(linear, v, stays, parameters, before, count);
+		err = repack(linear, v, stays, parameters, before, count, next);
 	free(before);
+	free(next);
 	for (uint32_t i = linear->block_count; i-- > 0 && !err;) {
 		uint32_t x = linear->block[i].tensor;
 

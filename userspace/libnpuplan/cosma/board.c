@@ -108,15 +108,34 @@ void cosma_board_pack(const struct cosma_board *board, const struct cosma_front 
 	}
 }
 
-int64_t cosma_board_extra(const struct cosma_board *board, uint32_t v)
+void cosma_board_need(const struct cosma_board *board, uint32_t v, int64_t *loads, int64_t *stores)
 {
 	const struct cosma_model *model = board->model;
-	int64_t extra = model->need[v];
 
+	*loads = board->on_bytes + model->work[v];
+	*stores = board->on_bytes + (model->staged[v] ? 0 : model->work[v]);
 	for
-		cosma_each(k, model->inputs, v) if (cosma_bit(board->on, model->inputs.item[k]))
-			extra -= model->size[model->inputs.item[k]];
-	return extra;
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t x = model->inputs.item[k];
+
+			if (!cosma_bit(board->on, x)) {
+				*loads += model->size[x];
+				*stores += model->size[x];
+			}
+			if (cosma_makes_room(model, v, k) && cosma_board_dying(board, x, v))
+				*stores -= model->size[x];
+		}
+	for
+		cosma_each(k, model->outputs, v) *stores += model->size[model->outputs.item[k]];
+}
+
+int64_t cosma_board_extra(const struct cosma_board *board, uint32_t v)
+{
+	int64_t loads, stores;
+
+	cosma_board_need(board, v, &loads, &stores);
+	return (loads > stores ? loads : stores) - board->on_bytes;
 }
 
 bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v)

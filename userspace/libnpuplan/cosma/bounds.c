@@ -173,7 +173,7 @@ int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *mod
 
 /* ------------------------------------------------------------------- a front */
 
-/* Whether a user of @x that runs before @v is still to run. */
+/* Whether a user of @x that runs before @v, or @v itself, is still to run. */
 static bool is_returning(const struct cosma_model *model, const struct cosma_front *front,
 			 uint32_t x, uint32_t v)
 {
@@ -182,7 +182,8 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_fro
 		{
 			uint32_t user = model->consumers.item[k];
 
-			if (!cosma_bit(front->executed, user) && cosma_before(model, user, v))
+			if (!cosma_bit(front->executed, user) &&
+			    (user == v || cosma_before(model, user, v)))
 				return true;
 		}
 	return false;

@@ -127,11 +127,14 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 /*
  * Whether @v loses nothing by waiting until right before its only user @w. What
  * came of it then takes no room in the meantime; its inputs take no more, whatever
- * else becomes of them. And while it runs, they need no more room than what @w makes.
+ * else becomes of them. And while it runs, they need no more room than what @w makes
+ * besides what makes room for that; of its own inputs only those that nobody else uses
+ * are sure to make room.
  */
 static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 {
-	int64_t before = model->work[v], after = model->work[w], made = 0;
+	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
+	int64_t after = model->need[w], made = 0;
 	uint32_t y = model->outputs.item[model->outputs.first[v]];
 
 	if (model->flags[y] & COSMA_OUTPUT)
@@ -139,12 +142,16 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 	for
 		cosma_each(k, model->inputs, v)
 		{
-			before += model->size[model->inputs.item[k]];
-			made += model->size[model->inputs.item[k]];
+			uint32_t x = model->inputs.item[k];
+			bool sole = model->consumers.first[x + 1] - model->consumers.first[x] == 1;
+
+			loads += model->size[x];
+			stores += sole && cosma_makes_room(model, v, k) ? 0 : model->size[x];
+			made += model->size[x];
 		}
 	for
-		cosma_each(k, model->outputs, w) after += model->size[model->outputs.item[k]];
-	return made <= model->size[y] && before <= after;
+		cosma_each(k, model->inputs, w) after -= model->size[model->inputs.item[k]];
+	return made <= model->size[y] && stores <= after && loads - model->size[y] <= after;
 }
 
 /* Followers; of several that may lead the same operator, the one with the largest output. */

@@ -107,7 +107,7 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
 
 	for (uint32_t i = 0; i < block->count; i++) {
 		uint32_t v = block->op[i];
-		int64_t made = 0;
+		int64_t made = 0, room = model->staged[v] ? model->work[v] : 0;
 
 		for
 			cosma_each(k, model->inputs, v)
@@ -118,11 +118,16 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
 				    (model->producer[x] == NPUMEM_NONE ||
 				     !is_in(block, i, model->producer[x])))
 					return false;
+				if (cosma_makes_room(model, v, k) &&
+				    is_done(board, block, i + 1, x))
+					room += model->size[x];
 			}
 		for
 			cosma_each(k, model->outputs, v)
 				made += model->size[model->outputs.item[k]];
-		if (bytes + model->work[v] + made > budget)
+		/* All inputs while it loads; then what makes room is gone. */
+		if (bytes + model->work[v] > budget ||
+		    bytes + model->work[v] + made - room > budget)
 			return false;
 		for
 			cosma_each(k, model->outputs, v)

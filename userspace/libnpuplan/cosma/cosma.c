@@ -141,8 +141,8 @@ int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *sc
 		return err;
 	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
 	err = offsets ? cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
-					0, UINT32_MAX, work_limit, &solve->run, offsets, NULL,
-					status) :
+					0, UINT32_MAX, NPUMEM_NONE, work_limit, &solve->run,
+					offsets, NULL, status) :
 			-ENOMEM;
 	if (!err && (*status == NPUPLAN_PACK_FEASIBLE || *status == NPUPLAN_PACK_OPTIMAL))
 		return cosma_solve_offer(solve, schedule, &stays, offsets);
@@ -241,7 +241,8 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 		err = -ENOMEM;
 	if (!err)
 		err = cosma_addresses(solve->graph, &solve->model, &solve->stays, 0, 0, UINT32_MAX,
-				      PLACE_WORK, &solve->run, solve->offsets, NULL, &status);
+				      NPUMEM_NONE, PLACE_WORK, &solve->run, solve->offsets, NULL,
+				      &status);
 	if (!err) {
 		cosma_schedule_copy(&solve->best, &schedule);
 		solve->found = true;

@@ -45,6 +45,16 @@ struct npuplan_cosma_progress {
 #define NPUPLAN_COSMA_WORK   20000000000ull
 #define NPUPLAN_COSMA_MEMORY (1ull << 30)
 
+/** struct npuplan_cosma_takeover - an output that may lie where an input lies
+ * @op, @input, @output: operator, and tensors of one size. If the input leaves with
+ *	the operator, or nobody needs it any more, the two may have one address
+ */
+struct npuplan_cosma_takeover {
+	uint32_t op;
+	uint32_t input;
+	uint32_t output;
+};
+
 /**
  * struct npuplan_cosma_options - what is asked for; zero = default
  * @budget: bytes of the scratchpad; for NPUPLAN_COSMA_TRAFFIC only
@@ -57,6 +67,11 @@ struct npuplan_cosma_progress {
  * @inputs_flagged: instead, those without NPUMEM_TENSOR_HOST are on chip from the
  *	start and have no copy in host memory; those with it are loaded
  * @alignment: of every address, besides the tensors' own; power of two; 0 = 1
+ * @out_of_place: in-place operators get a place for their output, as in the paper
+ * @takeovers: of in-place operators, @takeover_count of them by rising operator, one an
+ *	input; NULL: those whose attributes say so, the first input to the first output
+ * @staged: per operator: it is done with its inputs before it stores, so that its outputs
+ *	may lie where inputs lie that leave with it; NULL: none
  * @work_limit: deterministic work units; 0 = NPUPLAN_COSMA_WORK
  * @memory_limit: bytes the search may hold; 0 = NPUPLAN_COSMA_MEMORY
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
@@ -71,7 +86,11 @@ struct npuplan_cosma_options {
 	bool inputs_resident;
 	bool inputs_flagged;
 	const uint32_t *order;
+	bool out_of_place;
 	uint32_t alignment;
+	uint32_t takeover_count;
+	const struct npuplan_cosma_takeover *takeovers;
+	const bool *staged;
 	uint64_t work_limit;
 	uint64_t memory_limit;
 	double deadline_seconds;

@@ -8,6 +8,28 @@
 /* Pairs of critical operator and tensor that are kept, at most. */
 #define MAX_PAIRS (1u << 20)
 
+/*
+ * Operators that use the tensor, and whose output may take its bytes, but which others
+ * use after them: so it is kept over them, or leaves with them to come back.
+ */
+static void cosma_yielding(const struct cosma_model *model, uint32_t x, uint64_t *members)
+{
+	for
+		cosma_each(k, model->consumers, x)
+		{
+			uint32_t v = model->consumers.item[k];
+			bool later = false;
+
+			if (model->staged[v] || !cosma_gives_way(model, v, x))
+				continue;
+			for
+				cosma_each(j, model->consumers, x)
+					later |= cosma_before(model, v, model->consumers.item[j]);
+			if (later)
+				cosma_set(members, v);
+		}
+}
+
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders)
 {
@@ -27,6 +49,7 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 		}
 	for
 		cosma_each(k, model->consumers, x) cosma_clear(adders, model->consumers.item[k]);
+	cosma_yielding(model, x, members);
 	if (from != NPUMEM_NONE) {
 		const uint64_t *row = model->ancestors + (size_t)from * words;
 

@@ -7,7 +7,7 @@
 
 /** cosma_relations() - operators that a tensor has to be kept over
  * @members: out: bits: it is produced before them and used after them, in every order,
- *	and they do not touch it
+ *	and they do not touch it, or model->need does not count it though they do
  * @adders: out: the same, but whether it exists before them depends on the order
  */
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,

@@ -5,10 +5,13 @@
 
 #include "evict.h"
 
-/** struct alike - tensors that are as good as each other */
+/** struct alike - tensors that are as good as each other
+ * @yields: leaves with the operator, as an input of it
+ */
 struct alike {
 	int64_t size;
 	int64_t price;
+	bool yields;
 	uint32_t first; /* in the list of tensors */
 	uint32_t count;
 	uint32_t take;
@@ -16,7 +19,7 @@ struct alike {
 
 /**
  * struct evicting - the enumeration
- * @rest: per class, bytes of it and those behind it
+ * @rest: per class, bytes of it and those behind it; @others: of those that do not yield
  */
 struct evicting {
 	struct cosma_eviction *eviction;
@@ -24,6 +27,7 @@ struct evicting {
 	uint32_t *tensor;
 	uint32_t *chosen;
 	int64_t *rest;
+	int64_t *others;
 	uint32_t alike_count;
 	uint32_t count;
 };
@@ -52,24 +56,36 @@ static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
 	}
 }
 
+/* Into the list, by compare(). */
+static void list_tensor(struct evicting *evicting, uint32_t x)
+{
+	uint32_t at;
+
+	for (at = evicting->count++; at; at--) {
+		if (compare(evicting->eviction->board, evicting->tensor[at - 1], x) <= 0)
+			break;
+		evicting->tensor[at] = evicting->tensor[at - 1];
+	}
+	evicting->tensor[at] = x;
+}
+
 static void list_tensors(struct evicting *evicting)
 {
 	const struct cosma_board *board = evicting->eviction->board;
 	const struct cosma_model *model = board->model;
+	uint32_t op = evicting->eviction->op;
 
 	for (uint32_t w = 0; w < board->tensor_words; w++)
 		for (uint64_t bits = board->on[w]; bits; bits &= bits - 1) {
-			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits), at;
+			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits);
 
-			if (cosma_listed(&model->inputs, evicting->eviction->op, x))
-				continue;
-			for (at = evicting->count++; at; at--) {
-				if (compare(board, evicting->tensor[at - 1], x) <= 0)
-					break;
-				evicting->tensor[at] = evicting->tensor[at - 1];
-			}
-			evicting->tensor[at] = x;
+			if (!cosma_listed(&model->inputs, op, x))
+				list_tensor(evicting, x);
 		}
+	/* Those that the operator uses differ from all others in that. */
+	for
+		cosma_each(k, model->inputs, op) if (cosma_board_may_yield(board, op, k))
+			list_tensor(evicting, model->inputs.item[k]);
 	for (uint32_t i = 0; i < evicting->count; i++) {
 		struct alike *alike = &evicting->alike[evicting->alike_count];
 
@@ -80,15 +96,21 @@ static void list_tensors(struct evicting *evicting)
 		*alike = (struct alike){
 			.size = model->size[evicting->tensor[i]],
 			.price = cosma_board_price(board, evicting->tensor[i]),
+			.yields = cosma_listed(&model->inputs, op, evicting->tensor[i]),
 			.first = i,
 			.count = 1,
 		};
 		evicting->alike_count++;
 	}
 	evicting->rest[evicting->alike_count] = 0;
-	for (uint32_t i = evicting->alike_count; i-- > 0;)
-		evicting->rest[i] =
-			evicting->rest[i + 1] + evicting->alike[i].count * evicting->alike[i].size;
+	evicting->others[evicting->alike_count] = 0;
+	for (uint32_t i = evicting->alike_count; i-- > 0;) {
+		int64_t bytes = evicting->alike[i].count * evicting->alike[i].size;
+
+		evicting->rest[i] = evicting->rest[i + 1] + bytes;
+		evicting->others[i] =
+			evicting->others[i + 1] + (evicting->alike[i].yields ? 0 : bytes);
+	}
 }
 
 static int report(struct evicting *evicting, int64_t cost)
@@ -106,15 +128,16 @@ static int report(struct evicting *evicting, int64_t cost)
  * Classes come by falling size, so a set is minimal if its last, smallest tensor
  * is needed; and as soon as nothing is in excess, the set is complete.
  */
-static int choose(struct evicting *evicting, uint32_t i, int64_t excess, int64_t cost)
+static int choose(struct evicting *evicting, uint32_t i, int64_t loads, int64_t stores,
+		  int64_t cost)
 {
 	struct cosma_eviction *eviction = evicting->eviction;
 	struct alike *alike = &evicting->alike[i];
 	int err = 0;
 
-	if (excess <= 0)
+	if (loads <= 0 && stores <= 0)
 		return report(evicting, cost);
-	if (i == evicting->alike_count || evicting->rest[i] < excess)
+	if (i == evicting->alike_count || evicting->rest[i] < stores || evicting->others[i] < loads)
 		return 0;
 	if (++eviction->nodes > eviction->node_limit) {
 		eviction->cut = true;
@@ -122,19 +145,23 @@ static int choose(struct evicting *evicting, uint32_t i, int64_t excess, int64_t
 	}
 	for (uint32_t take = alike->count + 1; take-- > 0 && !err;) {
 		int64_t freed = take * alike->size, price = cost + take * alike->price;
+		int64_t early = alike->yields ? 0 : freed, without = freed - alike->size;
 
-		if ((take && freed - alike->size >= excess) || price > eviction->limit)
+		/* Without the last one it is enough. */
+		if (price > eviction->limit ||
+		    (take && without >= stores && (alike->yields || without >= loads)))
 			continue;
 		alike->take = take;
-		err = choose(evicting, i + 1, excess - freed, price);
+		err = choose(evicting, i + 1, loads - early, stores - freed, price);
 	}
 	alike->take = 0;
 	return err;
 }
 
-int cosma_evict(struct cosma_eviction *eviction, int64_t excess)
+int cosma_evict(struct cosma_eviction *eviction, int64_t loads, int64_t stores)
 {
-	size_t most = 0;
+	const struct cosma_list *inputs = &eviction->board->model->inputs;
+	size_t most = inputs->first[eviction->op + 1] - inputs->first[eviction->op];
 	struct evicting evicting = { .eviction = eviction };
 	int err = -ENOMEM;
 
@@ -144,13 +171,16 @@ int cosma_evict(struct cosma_eviction *eviction, int64_t excess)
 	evicting.tensor = malloc((most + 1) * sizeof(*evicting.tensor));
 	evicting.chosen = malloc((most + 1) * sizeof(*evicting.chosen));
 	evicting.rest = malloc((most + 1) * sizeof(*evicting.rest));
-	if (evicting.alike && evicting.tensor && evicting.chosen && evicting.rest) {
+	evicting.others = malloc((most + 1) * sizeof(*evicting.others));
+	if (evicting.alike && evicting.tensor && evicting.chosen && evicting.rest &&
+	    evicting.others) {
 		list_tensors(&evicting);
-		err = choose(&evicting, 0, excess, 0);
+		err = choose(&evicting, 0, loads, stores, 0);
 	}
 	free(evicting.alike);
 	free(evicting.tensor);
 	free(evicting.chosen);
 	free(evicting.rest);
+	free(evicting.others);
 	return err;
 }

@@ -22,11 +22,15 @@ struct cosma_eviction {
 	void *context;
 };
 
-/** cosma_evict() - all inclusion-minimal sets of tensors that free @excess bytes
+/** cosma_evict() - all inclusion-minimal sets of tensors that free so many bytes
+ * @loads: to be free while the operator loads; @stores: while it stores
+ *
+ * Inputs that are still needed are in sets, too, if they make room for outputs when they
+ * leave with the operator: they then leave after it has loaded.
  *
  * Of tensors that differ in nothing that matters (size, host copy, users to come)
  * only the first ones are taken. Returns what @found returned, or -ENOMEM.
  */
-int cosma_evict(struct cosma_eviction *eviction, int64_t excess);
+int cosma_evict(struct cosma_eviction *eviction, int64_t loads, int64_t stores);
 
 #endif /* NPUPLAN_COSMA_EVICT_H */

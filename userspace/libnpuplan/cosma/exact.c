@@ -42,6 +42,7 @@ struct dead {
  * struct exact - the enumeration
  * @board: per position, before its operator runs
  * @cost: per position, paid so far
+ * @over: per position, bytes of the operator before it that have to leave with it
  * @schedule: the order so far, and who leaves before which position:
  *	@left[first_left[p]..first_left[p + 1])
  * @rank: per operator, what is tried first
@@ -63,6 +64,7 @@ struct exact {
 	uint32_t guide_status;
 	uint64_t *packed;
 	int64_t *cost;
+	int64_t *over;
 	uint32_t *first_left;
 	uint32_t *left;
 	struct dead *dead;
@@ -194,8 +196,9 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 {
 	uint32_t status;
 	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
-				  exact->solve->options->budget, first + 1, last + 1, PIECE_WORK,
-				  &exact->solve->run, NULL, NULL, &status);
+				  exact->solve->options->budget, first + 1, last + 1,
+				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run, NULL,
+				  NULL, &status);
 
 	piece->fits = !err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL);
 	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
@@ -241,7 +244,8 @@ static int refute(struct exact *exact, struct piece *piece)
 {
 	const struct cosma_stays *stays = piece->stays;
 	struct cosma_grid_item *items = malloc(((size_t)stays->count + 1) * sizeof(*items));
-	uint32_t count = 0, first = piece->first + 1, last = piece->last + 1;
+	uint32_t count = 0, first = 2 * piece->first + 1, last = 2 * piece->last + 2;
+	uint32_t last_op = exact->schedule.order[piece->last];
 	int err;
 
 	if (!items)
@@ -250,12 +254,20 @@ static int refute(struct exact *exact, struct piece *piece)
 		const struct cosma_stay *stay = &stays->stay[i];
 		uint32_t t = stay->parameter ? stay->tensor : exact->model->tensor_of[stay->tensor];
 
-		if (stay->from > last || stay->to < first)
+		uint32_t from = cosma_stay_start(stay), to = cosma_stay_end(stay);
+
+		/* Whoever may take its bytes may be anywhere then: that refutes less. */
+		if (stay->taker != NPUMEM_NONE)
+			to--;
+		if (to >= last && !stay->parameter &&
+		    cosma_gives_way(exact->model, last_op, stay->tensor))
+			to = last - 1;
+		if (from > last || to < first)
 			continue;
 		items[count++] = (struct cosma_grid_item){
 			.size = (int64_t)exact->solve->graph->tensors[t].size,
-			.from = stay->from > first ? stay->from : first,
-			.to = stay->to < last ? stay->to : last,
+			.from = from > first ? from : first,
+			.to = to < last ? to : last,
 		};
 	}
 	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->budget, GRID_WORK,
@@ -383,7 +395,31 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 		cosma_each(k, model->inputs, v) cosma_set(on, model->inputs.item[k]);
 	for
 		cosma_each(k, model->outputs, v) cosma_set(on, model->outputs.item[k]);
-	exact->history.op[p] = model->work[v] ? v : NPUMEM_NONE;
+	exact->history.op[p] = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
+}
+
+/* Bytes of the operator's inputs that leave with it, or not. */
+static int64_t may_yield(const struct cosma_board *board, uint32_t v)
+{
+	const struct cosma_model *model = board->model;
+	int64_t bytes = 0;
+
+	for
+		cosma_each(k, model->inputs, v) bytes +=
+			cosma_board_may_yield(board, v, k) ? model->size[model->inputs.item[k]] : 0;
+	return bytes;
+}
+
+/* Whether so much leaves with the operator before @p that it had room for its outputs. */
+static bool has_stored(const struct exact *exact, uint32_t p, const uint32_t *left, uint32_t count)
+{
+	const struct cosma_model *model = exact->model;
+	int64_t over = exact->over[p];
+
+	for (uint32_t i = 0; i < count && p && over > 0; i++)
+		if (cosma_gives_way(model, exact->schedule.order[p - 1], left[i]))
+			over -= model->size[left[i]];
+	return over <= 0;
 }
 
 /* The operator runs at @p after tensors @left have left; then the rest. */
@@ -393,18 +429,23 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	struct cosma_board *board = &exact->board[p + 1];
 	struct cosma_run *run = &exact->solve->run;
 	uint64_t before = exact->bounds.work;
-	int64_t price = 0, bound;
+	int64_t price = 0, bound, loads, stores;
 	uint32_t front_id;
 	struct cosma_front *front;
 	int err;
 
+	if (!has_stored(exact, p, left, count))
+		return 0;
 	cosma_board_copy(board, &exact->board[p]);
 	for (uint32_t i = 0; i < count; i++) {
 		price += cosma_board_price(board, left[i]);
 		cosma_board_evict(board, left[i]);
 	}
 	run->work += exact->model->words + board->tensor_words + 8;
-	if (board->on_bytes + cosma_board_extra(board, v) > (int64_t)exact->solve->options->budget)
+	cosma_board_need(board, v, &loads, &stores);
+	exact->over[p + 1] = stores - (int64_t)exact->solve->options->budget;
+	if (loads > (int64_t)exact->solve->options->budget ||
+	    exact->over[p + 1] > may_yield(board, v))
 		return 0;
 	record(exact, p, v, board, left, count);
 	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &run->work)) {
@@ -561,6 +602,7 @@ static void exact_fini(struct exact *exact)
 	free(exact->dead);
 	free(exact->packed);
 	free(exact->cost);
+	free(exact->over);
 	free(exact->first_left);
 	free(exact->left);
 	cosma_schedule_fini(&exact->schedule);
@@ -580,9 +622,11 @@ static int exact_init(struct exact *exact)
 	exact->board = calloc(n, sizeof(*exact->board));
 	exact->packed = malloc(2 * ((size_t)model->tensor_count / 64 + 2) * sizeof(uint64_t));
 	exact->cost = calloc(n, sizeof(*exact->cost));
+	exact->over = calloc(n, sizeof(*exact->over));
 	exact->first_left = calloc(n, sizeof(*exact->first_left));
 	exact->left = malloc(((size_t)exact->left_room + 1) * sizeof(*exact->left));
-	if (!exact->board || !exact->packed || !exact->cost || !exact->first_left || !exact->left)
+	if (!exact->board || !exact->packed || !exact->cost || !exact->over || !exact->first_left ||
+	    !exact->left)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);

@@ -76,7 +76,12 @@ void cosma_board_start(struct cosma_board *board);
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from);
 void cosma_board_unpack(struct cosma_board *board, const struct cosma_front *front,
 			const uint64_t *masks);
-/* Bytes besides those on chip that @v needs to run. */
+/** cosma_board_need() - bytes on chip while @v runs, if nothing leaves for it
+ * @loads: out: while it loads; @stores: out: while it stores, when inputs that nobody
+ *	else needs have made room for outputs that may take it
+ */
+void cosma_board_need(const struct cosma_board *board, uint32_t v, int64_t *loads, int64_t *stores);
+/* The larger of both, besides what is on chip. */
 int64_t cosma_board_extra(const struct cosma_board *board, uint32_t v);
 /* Whether nobody but @v is still to use @x. */
 bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v);
@@ -86,6 +91,12 @@ static inline int64_t cosma_board_price(const struct cosma_board *board, uint32_
 	return cosma_bit(board->host, x) ? board->model->size[x] : 2 * board->model->size[x];
 }
 void cosma_board_evict(struct cosma_board *board, uint32_t x);
+/* Whether the input at entry @k of @v is still needed, but could leave with @v to make room. */
+static inline bool cosma_board_may_yield(const struct cosma_board *board, uint32_t v, uint32_t k)
+{
+	return cosma_makes_room(board->model, v, k) &&
+	       !cosma_board_dying(board, board->model->inputs.item[k], v);
+}
 /* Its inputs come to the chip, it runs, the dead go. */
 void cosma_board_run(struct cosma_board *board, uint32_t v);
 

@@ -16,6 +16,21 @@ bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value)
 	return false;
 }
 
+bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x)
+{
+	for
+		cosma_each(k, model->inputs,
+			   v) if (model->inputs.item[k] == x) return cosma_makes_room(model, v, k);
+	return false;
+}
+
+bool cosma_takes_over(const struct cosma_model *model, uint32_t v)
+{
+	for
+		cosma_each(k, model->inputs, v) if (cosma_makes_room(model, v, k)) return true;
+	return false;
+}
+
 void cosma_model_fini(struct cosma_model *model)
 {
 	struct cosma_list *lists[] = { &model->inputs, &model->outputs, &model->consumers,
@@ -32,6 +47,8 @@ void cosma_model_fini(struct cosma_model *model)
 	free(model->op_of);
 	free(model->work);
 	free(model->need);
+	free(model->staged);
+	free(model->taker);
 	free(model->ancestors);
 	free(model->closing);
 	free(model->follower);
@@ -62,10 +79,12 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->leader = calloc((size_t)ops + 1, sizeof(*model->leader));
 	model->work = calloc((size_t)ops + 1, sizeof(*model->work));
 	model->need = calloc((size_t)ops + 1, sizeof(*model->need));
+	model->staged = calloc((size_t)ops + 1, sizeof(*model->staged));
+	model->taker = malloc((inputs + 1) * sizeof(*model->taker));
 	model->ancestors = calloc((size_t)ops * model->words + 1, sizeof(*model->ancestors));
 	if (!model->closing || !model->follower || !model->leader || !model->size ||
 	    !model->flags || !model->producer || !model->tensor_of || !model->op_of ||
-	    !model->work || !model->need || !model->ancestors ||
+	    !model->work || !model->need || !model->staged || !model->taker || !model->ancestors ||
 	    list_alloc(&model->inputs, ops, inputs) || list_alloc(&model->outputs, ops, outputs) ||
 	    list_alloc(&model->consumers, tensors, inputs))
 		return -ENOMEM;
@@ -80,6 +99,24 @@ uint64_t cosma_model_bytes(const struct cosma_model *model)
 	       (model->op_count + model->tensor_count + edges) * 8 * sizeof(uint64_t);
 }
 
+/* Bytes while it loads, and while it stores and all have left that may. */
+static int64_t derive_need(const struct cosma_model *model, uint32_t v)
+{
+	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
+
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			int64_t size = model->size[model->inputs.item[k]];
+
+			loads += size;
+			stores += cosma_makes_room(model, v, k) ? 0 : size;
+		}
+	for
+		cosma_each(k, model->outputs, v) stores += model->size[model->outputs.item[k]];
+	return loads > stores ? loads : stores;
+}
+
 /* Consumers, producers and needs, from inputs and outputs. */
 static void derive_lists(struct cosma_model *model)
 {
@@ -88,19 +125,13 @@ static void derive_lists(struct cosma_model *model)
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		model->producer[x] = NPUMEM_NONE;
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		model->need[v] = model->work[v];
+		model->need[v] = derive_need(model, v);
 		for
 			cosma_each(k, model->inputs, v)
-			{
 				consumers->first[model->inputs.item[k] + 1]++;
-				model->need[v] += model->size[model->inputs.item[k]];
-			}
 		for
 			cosma_each(k, model->outputs, v)
-			{
 				model->producer[model->outputs.item[k]] = v;
-				model->need[v] += model->size[model->outputs.item[k]];
-			}
 	}
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		consumers->first[x + 1] += consumers->first[x];
@@ -402,12 +433,52 @@ static int check_sizes(struct reading *reading)
 	return 0;
 }
 
+/* The operator's first output may take its first input's bytes, as tilers have it. */
+static uint32_t taker_of_op(const struct reading *reading, uint32_t op, uint32_t input)
+{
+	const struct npuplan_op *o = &reading->graph->ops[op];
+	uint32_t output = o->output_count ? o->outputs[0] : NPUMEM_NONE;
+
+	if (!o->attrs.inplace || output == NPUMEM_NONE || o->inputs[0] != input ||
+	    reading->graph->tensors[input].kind == NPUMEM_TENSOR_PARAMETER)
+		return NPUMEM_NONE;
+	return output;
+}
+
+/* Tensor of the model that may take what operator @op reads of tensor @input. */
+static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t input)
+{
+	const struct npuplan_cosma_options *options = reading->options;
+	uint32_t output = NPUMEM_NONE, low = 0, high = options->takeover_count;
+
+	if (options->out_of_place)
+		return NPUMEM_NONE;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (options->takeovers[middle].op < op)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < options->takeover_count && options->takeovers[low].op == op; low++)
+		if (options->takeovers[low].input == input)
+			output = options->takeovers[low].output;
+	if (!options->takeovers)
+		output = taker_of_op(reading, op, input);
+	if (output == NPUMEM_NONE ||
+	    reading->graph->tensors[output].size != reading->graph->tensors[input].size)
+		return NPUMEM_NONE;
+	return reading->model_of[output];
+}
+
 static void fill_op(struct cosma_model *model, struct reading *reading, uint32_t v, uint32_t *in,
 		    uint32_t *out)
 {
 	const struct npuplan_op *op = &reading->graph->ops[reading->order[v]];
 
 	model->op_of[v] = reading->order[v];
+	model->staged[v] = reading->options->staged && reading->options->staged[model->op_of[v]];
 	for (uint32_t k = 0; k < op->input_count; k++) {
 		uint32_t t = op->inputs[k], x = reading->model_of[t];
 		bool again = false;
@@ -416,9 +487,10 @@ static void fill_op(struct cosma_model *model, struct reading *reading, uint32_t
 			again = op->inputs[j] == t;
 		if (again)
 			continue;
-		if (x != NPUMEM_NONE)
+		if (x != NPUMEM_NONE) {
+			model->taker[*in] = find_taker(reading, model->op_of[v], t);
 			model->inputs.item[(*in)++] = x;
-		else if (reading->options->with_parameters && !is_external(reading, t))
+		} else if (reading->options->with_parameters && !is_external(reading, t))
 			model->work[v] += reading->graph->tensors[t].size;
 	}
 	for (uint32_t k = 0; k < op->output_count; k++)
@@ -571,6 +643,28 @@ static uint32_t part_tensor(struct cosma_model *part, const struct cosma_model *
 	return part_of[x];
 }
 
+/*
+ * An operator's outputs that are no tensors of the part, and what they may take. An
+ * input of the part may leave with it, so such bytes count only if they have to.
+ */
+static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, const bool *keep)
+{
+	int64_t bytes = 0;
+
+	/* While it loads they are not there yet. */
+	if (whole->staged[v])
+		return 0;
+	for
+		cosma_each(k, whole->outputs, v) if (!keep[whole->outputs.item[k]])
+			bytes += whole->size[whole->outputs.item[k]];
+	for
+		cosma_each(k, whole->inputs,
+			   v) if (whole->taker[k] != NPUMEM_NONE &&
+				  !(keep[whole->inputs.item[k]] && keep[whole->taker[k]]))
+			bytes -= whole->size[whole->taker[k]];
+	return bytes;
+}
+
 static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 {
 	struct cosma_list *before = &part->before;
@@ -628,28 +722,32 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 
 		part->op_of[i] = v;
 		part->work[i] = whole->work[v];
+		part->staged[i] = whole->staged[v];
 		for
 			cosma_each(k, whole->inputs, v)
 			{
-				uint32_t x = whole->inputs.item[k];
+				uint32_t x = whole->inputs.item[k], y = whole->taker[k];
 
-				if (keep && !keep[x])
+				if (keep && !keep[x]) {
 					part->work[i] += whole->size[x];
-				else
-					part->inputs.item[in++] =
-						part_tensor(part, whole, x, part_of);
+					continue;
+				}
+				part->inputs.item[in] = part_tensor(part, whole, x, part_of);
+				part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
+							    part_tensor(part, whole, y, part_of) :
+							    NPUMEM_NONE;
 			}
 		for
 			cosma_each(k, whole->outputs, v)
 			{
 				uint32_t x = whole->outputs.item[k];
 
-				if (keep && !keep[x])
-					part->work[i] += whole->size[x];
-				else
+				if (!keep || keep[x])
 					part->outputs.item[out++] =
 						part_tensor(part, whole, x, part_of);
 			}
+		if (keep)
+			part->work[i] += outside_outputs(whole, v, keep);
 		part->inputs.first[i + 1] = in;
 		part->outputs.first[i + 1] = out;
 	}

@@ -32,7 +32,12 @@ struct cosma_list {
  * @producer: operator, or NPUMEM_NONE, per tensor
  * @tensor_of, @op_of: number in the graph (or in the model it is a part of)
  * @work: bytes only this operator needs, while it runs, per operator
- * @need: bytes that must be on chip while it runs, per operator
+ * @need: bytes that must be on chip while it runs, per operator: with all that may
+ *	make room for its outputs gone
+ * @staged: it is done with all its inputs before it stores, so that what leaves then
+ *	makes room for its outputs, per operator
+ * @taker: per entry of @inputs: output that may take this input's bytes, if the input
+ *	leaves with the operator (in place); else NPUMEM_NONE
  * @inputs, @outputs: distinct tensors, per operator; @consumers, per tensor
  * @before: operators that must have run; at least the producers of @inputs.
  *	@after: the same, seen from the other side
@@ -54,6 +59,8 @@ struct cosma_model {
 	uint32_t *op_of;
 	int64_t *work;
 	int64_t *need;
+	bool *staged;
+	uint32_t *taker;
 	struct cosma_list inputs;
 	struct cosma_list outputs;
 	struct cosma_list consumers;
@@ -87,6 +94,18 @@ static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uin
 }
 
 bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);
+
+/* Whether the input at entry @k of operator @v makes room for outputs if it leaves with @v. */
+static inline bool cosma_makes_room(const struct cosma_model *model, uint32_t v, uint32_t k)
+{
+	return model->staged[v] || model->taker[k] != NPUMEM_NONE;
+}
+
+/* The same for tensor @x, which may not be an input of @v at all. */
+bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x);
+
+/* Whether it has inputs that make room, so that when they leave decides where others may lie. */
+bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
 
 /** cosma_model_init() - of a graph's operators
  *

@@ -7,16 +7,26 @@
 /* Work of the packing core on one operator's tensors. */
 #define NEED_WORK 1000000
 
-/** struct needing - tensors that must be on chip at once */
+/* What an operator has on chip: while it loads, and while it stores. */
+enum { LOADS = 1, STORES = 2 };
+
+/**
+ * struct needing - tensors that must be on chip while an operator runs
+ * @alignment: the largest; @at_least: of every tensor
+ * @bytes: per instant
+ * @mixed: an output may lie where an input does that is not aligned as it is
+ */
 struct needing {
 	const struct npuplan_graph *graph;
 	struct npuplan_item *item;
 	uint32_t count;
-	uint32_t alignment; /* the largest */
-	uint64_t bytes;
+	uint32_t alignment;
+	uint32_t at_least;
+	uint64_t bytes[STORES + 1];
+	bool mixed;
 };
 
-static int add(struct needing *needing, uint32_t t)
+static int add(struct needing *needing, uint32_t t, uint32_t start, uint32_t end)
 {
 	const struct npuplan_tensor *tensor = &needing->graph->tensors[t];
 
@@ -27,9 +37,12 @@ static int add(struct needing *needing, uint32_t t)
 	needing->item[needing->count++] = (struct npuplan_item){
 		.size = tensor->size,
 		.align = tensor->align,
+		.start = start,
+		.end = end,
 		.tensor = t,
 	};
-	needing->bytes += tensor->size;
+	for (uint32_t i = start; i <= end; i++)
+		needing->bytes[i] += tensor->size;
 	if (tensor->align > needing->alignment)
 		needing->alignment = tensor->align;
 	return 0;
@@ -55,6 +68,46 @@ static int measure(const struct needing *needing, uint32_t alignment, uint64_t *
 	return err;
 }
 
+static uint32_t aligned(const struct needing *needing, uint32_t t)
+{
+	uint32_t align = needing->graph->tensors[t].align;
+
+	return align > needing->at_least ? align : needing->at_least;
+}
+
+/*
+ * Until when an input is on chip at least. Whose bytes an output takes has its place from
+ * the start: as good as anywhere, if that is aligned for both.
+ */
+static uint32_t end_of(struct needing *needing, const struct cosma_model *model, uint32_t v,
+		       uint32_t t)
+{
+	if (model->staged[v])
+		return LOADS;
+	for
+		cosma_each(k, model->inputs, v)
+		{
+			uint32_t y = model->taker[k];
+
+			if (model->tensor_of[model->inputs.item[k]] != t || y == NPUMEM_NONE)
+				continue;
+			needing->mixed |= aligned(needing, t) !=
+					  aligned(needing, model->tensor_of[y]);
+			return LOADS;
+		}
+	return STORES;
+}
+
+/* Whether an output takes an input's bytes. */
+static bool takes(const struct cosma_model *model, uint32_t v, uint32_t t)
+{
+	for
+		cosma_each(k, model->inputs,
+			   v) if (!model->staged[v] && model->taker[k] != NPUMEM_NONE &&
+				  model->tensor_of[model->taker[k]] == t) return true;
+	return false;
+}
+
 /* Operator @v's tensors, or (NPUMEM_NONE) those that are on chip at the start. */
 static int collect(struct needing *needing, const struct cosma_model *model, uint32_t v)
 {
@@ -62,11 +115,13 @@ static int collect(struct needing *needing, const struct cosma_model *model, uin
 	int err = 0;
 
 	needing->count = 0;
-	needing->bytes = 0;
+	needing->bytes[LOADS] = 0;
+	needing->bytes[STORES] = 0;
 	needing->alignment = 1;
+	needing->mixed = false;
 	for (uint32_t x = 0; x < model->tensor_count && v == NPUMEM_NONE && !err; x++)
 		if (model->flags[x] & COSMA_ENTRY)
-			err = add(needing, model->tensor_of[x]);
+			err = add(needing, model->tensor_of[x], LOADS, LOADS);
 	if (v == NPUMEM_NONE)
 		return err;
 	op = &needing->graph->ops[model->op_of[v]];
@@ -81,18 +136,21 @@ static int collect(struct needing *needing, const struct cosma_model *model, uin
 				known = false;
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == op->inputs[k];
-		if (!known)
-			err = add(needing, op->inputs[k]);
+		if (!known && end_of(needing, model, v, op->inputs[k]) == STORES)
+			err = add(needing, op->inputs[k], LOADS, STORES);
+		else if (!known && model->staged[v])
+			err = add(needing, op->inputs[k], LOADS, LOADS);
 	}
 	for (uint32_t k = 0; k < op->output_count && !err; k++)
-		err = add(needing, op->outputs[k]);
+		err = add(needing, op->outputs[k], takes(model, v, op->outputs[k]) ? LOADS : STORES,
+			  STORES);
 	return err;
 }
 
 int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
 	       uint32_t alignment, uint64_t *need, uint32_t *op)
 {
-	struct needing needing = { .graph = graph };
+	struct needing needing = { .graph = graph, .at_least = alignment };
 	int err = 0;
 
 	*need = 0;
@@ -102,8 +160,9 @@ int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *mode
 		uint64_t bytes;
 
 		err = collect(&needing, model, v);
-		bytes = needing.bytes;
-		if (!err && bytes && (alignment > 1 || needing.alignment > 1))
+		bytes = needing.bytes[LOADS] > needing.bytes[STORES] ? needing.bytes[LOADS] :
+								       needing.bytes[STORES];
+		if (!err && bytes && !needing.mixed && (alignment > 1 || needing.alignment > 1))
 			err = measure(&needing, alignment, &bytes);
 		if (err || bytes <= *need)
 			continue;

@@ -18,6 +18,7 @@
  * struct planning - one call
  * @order: of all steps, if a schedule is asked for that is not the graph's own
  * @banked: what is asked of two banks; its plan has been taken over as @found
+ * @loose: there may be plans of a kind that is not searched, so that nothing is proved
  */
 struct planning {
 	const struct npuplan_graph *graph;
@@ -30,6 +31,7 @@ struct planning {
 	struct npuplan_banked banked;
 	uint32_t *order;
 	double started;
+	bool loose;
 };
 
 static int tell(void *context, const struct npuplan_cosma_progress *progress)
@@ -45,6 +47,32 @@ static int tell(void *context, const struct npuplan_cosma_progress *progress)
 	};
 
 	return planning->options->progress(planning->options->context, &now);
+}
+
+/* What the units say, whatever is asked. */
+static void ask_of_units(struct planning *planning)
+{
+	const struct cosma_units *units = &planning->units;
+	const struct npuplan_options *options = planning->options;
+	bool staged = false;
+
+	planning->asked.with_parameters = units->with_parameters;
+	planning->asked.inputs_flagged = units->resident;
+	planning->asked.takeovers = units->takeovers;
+	planning->asked.takeover_count = units->takeover_count;
+	planning->asked.staged = units->staged;
+	planning->asked.alignment = options->alignment;
+	planning->asked.work_limit = options->work_limit;
+	planning->asked.memory_limit = options->memory_limit;
+	planning->asked.deadline_seconds = options->deadline_seconds;
+	for (uint32_t s = 0; s < planning->graph->step_count; s++)
+		staged |= units->staged[s];
+	/* Stays that share bytes are not divided between banks; programs know no halves of steps. */
+	planning->asked.out_of_place = options->banks;
+	planning->loose = units->mixed || (options->banks && (units->takeover_count || staged)) ||
+			  (planning->planner == NPUPLAN_COSMA_BY_ILP && staged);
+	if (options->banks || planning->planner == NPUPLAN_COSMA_BY_ILP)
+		planning->asked.staged = NULL;
 }
 
 static int ask(struct planning *planning)
@@ -70,13 +98,8 @@ static int ask(struct planning *planning)
 				     NPUPLAN_COSMA_PEAK :
 				     NPUPLAN_COSMA_TRAFFIC,
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
-		.with_parameters = planning->units.with_parameters,
-		.inputs_flagged = planning->units.resident,
-		.alignment = options->alignment,
-		.work_limit = options->work_limit,
-		.memory_limit = options->memory_limit,
-		.deadline_seconds = options->deadline_seconds,
 	};
+	ask_of_units(planning);
 	if (options->progress) {
 		planning->asked.progress = tell;
 		planning->asked.context = planning;
@@ -173,6 +196,13 @@ static int fail_without(struct planning *planning)
 				    (unsigned long long)budget);
 	npuplan_format_bytes(found->needed, needed);
 	npuplan_format_bytes(budget, given);
+	if (planning->loose)
+		return npuplan_fail(
+			error, -ETIMEDOUT,
+			"unknown: there is no plan within %llu bytes (%s) that gives each "
+			"output bytes of its own where operators in place, or cut into "
+			"tiles, may share them in parts; others are not searched",
+			(unsigned long long)budget, given);
 	if (planning->options->banks && found->needed <= budget)
 		err = npuplan_fail(
 			error, -ENOSPC,
@@ -212,7 +242,7 @@ static int judge_peak(const struct planning *planning, struct npuplan_plan *plan
 	struct npumem_plan_info *info = &plan->info;
 	uint64_t budget = planning->options->arena_budget;
 
-	info->lower_bound = planning->found.lower_bound;
+	info->lower_bound = planning->loose ? 0 : planning->found.lower_bound;
 	if (info->arena_size > info->lower_bound)
 		info->status = NPUMEM_PLAN_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
@@ -222,6 +252,16 @@ static int judge_peak(const struct planning *planning, struct npuplan_plan *plan
 			    "bound %llu",
 			    (unsigned long long)info->arena_size, (unsigned long long)budget,
 			    (unsigned long long)info->lower_bound);
+}
+
+static void judge_traffic(const struct planning *planning, struct npuplan_plan *plan)
+{
+	plan->traffic_bound = planning->loose ? 0 : planning->found.lower_bound;
+	if (!planning->loose)
+		return;
+	plan->info.lower_bound = 0;
+	if (plan->info.spill_bytes + plan->info.fill_bytes)
+		plan->info.status = NPUMEM_PLAN_FEASIBLE;
 }
 
 static int make_plan(struct planning *planning, struct npuplan_plan **out)
@@ -240,7 +280,7 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 	if (planning->asked.objective == NPUPLAN_COSMA_PEAK)
 		err = judge_peak(planning, plan);
 	else
-		plan->traffic_bound = planning->found.lower_bound;
+		judge_traffic(planning, plan);
 	for (int b = 0; b < NPUPLAN_BANKS && planning->options->banks; b++) {
 		plan->banks[b] = planning->options->banks[b];
 		plan->bank_accessed[b] = planning->banked.accessed[b];
@@ -298,15 +338,10 @@ static int ask_budgets(struct planning *planning)
 	if (err)
 		return err;
 	planning->asked = (struct npuplan_cosma_options){
-		.with_parameters = planning->units.with_parameters,
-		.inputs_flagged = planning->units.resident,
-		.alignment = options->alignment,
-		.work_limit = options->work_limit,
-		.memory_limit = options->memory_limit,
-		.deadline_seconds = options->deadline_seconds,
 		.progress = options->progress ? tell : NULL,
 		.context = planning,
 	};
+	ask_of_units(planning);
 	return 0;
 }
 
@@ -333,7 +368,7 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 		.middle = found.middle,
 		.peak = found.peak,
 		.step = found.needed_op,
-		.proved = found.proved,
+		.proved = found.proved && !planning.loose,
 	};
 	return 0;
 }

@@ -42,12 +42,14 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 	for (uint32_t p = 0; p < path->op_count; p++)
 		for (uint32_t k = path->first[p]; k < path->first[p + 1]; k++) {
 			uint32_t count = evictions->count;
+			/* What leaves with the operator is away from the next one on. */
+			bool with = cosma_listed(&part->inputs, path->order[p], path->evicted[k]);
 
 			if (npuplan_grow(&evictions->tensor, count, sizeof(uint32_t)) ||
 			    npuplan_grow(&evictions->position, count, sizeof(uint32_t)))
 				return -ENOMEM;
 			evictions->tensor[count] = part->tensor_of[path->evicted[k]];
-			evictions->position[evictions->count++] = at + p;
+			evictions->position[evictions->count++] = at + p + with;
 		}
 	return 0;
 }

@@ -25,7 +25,8 @@ static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule 
 		uint32_t middle = low + (high - low) / 2;
 
 		err = cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
-				      0, middle, PIECE_WORK, &solve->run, NULL, NULL, &status);
+				      0, middle, NPUMEM_NONE, PIECE_WORK, &solve->run, NULL, NULL,
+				      &status);
 		if (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL)
 			low = middle + 1;
 		else
@@ -72,8 +73,13 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 				int64_t price = host ? model->size[x] : 2 * model->size[x];
 
 				host |= schedule->away[k];
-				if (schedule->away[k] || from == NPUMEM_NONE || from >= instant ||
-				    to < instant)
+				if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
+					continue;
+				/* At its use it makes room only if that may take its bytes. */
+				if (from > instant ||
+				    (from == instant &&
+				     (!from || to == instant ||
+				      !cosma_gives_way(model, schedule->order[from - 1], x))))
 					continue;
 				/* What only moves frees nothing: after all that leaves. */
 				if (to == instant)

@@ -315,6 +315,7 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 {
 	struct search *search = context;
 	uint32_t run = 0, *trail = search->trail;
+	const struct cosma_model *model = search->model;
 	bool close = !search->query->rank;
 
 	if (is_over(search)) {
@@ -323,10 +324,15 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 	}
 	cosma_board_copy(&search->child, &search->board);
 	for (uint32_t i = 0; i < count; i++) {
-		cosma_board_evict(&search->child, tensors[i]);
+		if (!cosma_listed(&model->inputs, search->op, tensors[i]))
+			cosma_board_evict(&search->child, tensors[i]);
 		trail[i] = tensors[i];
 	}
 	cosma_board_run(&search->child, search->op);
+	/* Its own inputs leave with it. */
+	for (uint32_t i = 0; i < count; i++)
+		if (cosma_listed(&model->inputs, search->op, tensors[i]))
+			cosma_board_evict(&search->child, tensors[i]);
 	trail[count + run++] = search->op;
 	if (close) {
 		uint32_t *path = trail + count;
@@ -355,7 +361,7 @@ static int expand(struct search *search, uint32_t id)
 	only = cosma_board_only(&search->board, query->rank);
 	search->parent = id;
 	for (uint32_t i = 0; i < count && !err; i++) {
-		int64_t excess;
+		int64_t loads, stores;
 		uint32_t end;
 
 		search->op = search->board.ready[i];
@@ -366,9 +372,8 @@ static int expand(struct search *search, uint32_t id)
 		    (!cosma_board_may_start(&search->board, search->op, &end) ||
 		     !is_allowed(search, end)))
 			continue;
-		excess = search->board.on_bytes + cosma_board_extra(&search->board, search->op) -
-			 query->budget;
-		if (excess <= 0) {
+		cosma_board_need(&search->board, search->op, &loads, &stores);
+		if (loads <= query->budget && stores <= query->budget) {
 			err = try_eviction(search, NULL, 0, 0);
 		} else {
 			struct cosma_eviction eviction = {
@@ -380,7 +385,7 @@ static int expand(struct search *search, uint32_t id)
 				.context = search,
 			};
 
-			err = cosma_evict(&eviction, excess);
+			err = cosma_evict(&eviction, loads - query->budget, stores - query->budget);
 			search->run->work += eviction.nodes;
 			search->incomplete |= eviction.cut;
 		}

@@ -17,8 +17,8 @@
 /**
  * struct cosma_path - operators in the order they run, and who leaves before
  * @order: operators of the model
- * @evicted: tensors, by position: those that leave just before order[p] runs are
- *	evicted[first[p]..first[p + 1])
+ * @evicted: tensors, by position: those that leave just before order[p] runs, or with
+ *	it if it uses them, are evicted[first[p]..first[p + 1])
  * @cost: bytes
  */
 struct cosma_path {

@@ -103,7 +103,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 	peak = now;
 	for (uint32_t p = 0; p < model->op_count; p++) {
 		uint32_t v = schedule->order[p];
-		int64_t gone = 0;
+		int64_t gone = 0, stores = model->staged[v] ? 0 : model->work[v], loads;
 
 		for
 			cosma_each(k, model->inputs, v)
@@ -114,9 +114,12 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 				    !(model->flags[x] & COSMA_ENTRY) &&
 				    schedule->uses[model->consumers.first[x]] == v)
 					now += model->size[x];
-				if (schedule->uses[model->consumers.first[x + 1] - 1] == v)
-					gone += model->size[x];
+				if (schedule->uses[model->consumers.first[x + 1] - 1] != v)
+					continue;
+				gone += model->size[x];
+				stores -= cosma_makes_room(model, v, k) ? model->size[x] : 0;
 			}
+		loads = now + model->work[v];
 		for
 			cosma_each(k, model->outputs, v)
 			{
@@ -126,7 +129,8 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 				if (model->consumers.first[x] == model->consumers.first[x + 1])
 					gone += model->size[x];
 			}
-		peak = now + model->work[v] > peak ? now + model->work[v] : peak;
+		peak = loads > peak ? loads : peak;
+		peak = now + stores > peak ? now + stores : peak;
 		now -= gone;
 	}
 	return peak;
@@ -167,14 +171,25 @@ static int add(struct cosma_stays *stays, struct cosma_stay stay)
 	return 0;
 }
 
+/* The stay ends with operator @v, if no other use follows. */
+static void end_with(struct cosma_stay *stay, const struct cosma_model *model, uint32_t v)
+{
+	stay->early = model->staged[v];
+	stay->taker = NPUMEM_NONE;
+	for
+		cosma_each(k, model->inputs, v) if (model->inputs.item[k] == stay->tensor &&
+						    !stay->early) stay->taker = model->taker[k];
+}
+
 static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *schedule, uint32_t x)
 {
 	const struct cosma_model *model = schedule->model;
 	uint32_t first = model->consumers.first[x], end = model->consumers.first[x + 1];
-	struct cosma_stay stay = { .tensor = x };
+	struct cosma_stay stay = { .tensor = x, .taker = NPUMEM_NONE };
 	int err = 0;
 
-	if (model->producer[x] != NPUMEM_NONE)
+	stay.made = model->producer[x] != NPUMEM_NONE;
+	if (stay.made)
 		stay.from = schedule->position[model->producer[x]] + 1;
 	else if (!(model->flags[x] & COSMA_ENTRY))
 		stay.from = schedule->position[schedule->uses[first]] + 1;
@@ -185,8 +200,10 @@ static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *sc
 		if (schedule->away[k]) {
 			err = add(stays, stay);
 			stay.from = at;
+			stay.made = false;
 		}
 		stay.to = at;
+		end_with(&stay, model, schedule->uses[k]);
 	}
 	return err ? err : add(stays, stay);
 }
@@ -215,7 +232,9 @@ static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule
 						 .tensor = t,
 						 .from = position + 1,
 						 .to = position + 1,
+						 .taker = NPUMEM_NONE,
 						 .parameter = true,
+						 .early = model->staged[v],
 					 });
 	}
 	return err;

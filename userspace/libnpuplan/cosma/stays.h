@@ -55,13 +55,37 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
  * @tensor: of the model, or if @parameter of the graph
  * @from, @to: instants, inclusive: 0 is before everything, p + 1 while the
  *	operator at position p runs
+ * @made: the operator at @from makes it, so it takes room from when that stores
+ * @early: the operator at @to is staged, so it takes room until that stores
+ * @taker: tensor of the model whose stay, which begins at @to, may begin at the address
+ *	of this one; else NPUMEM_NONE
  */
 struct cosma_stay {
 	uint32_t tensor;
 	uint32_t from;
 	uint32_t to;
+	uint32_t taker;
 	bool parameter;
+	bool made;
+	bool early;
 };
+
+/* The same in half instants, for the packing core: an operator loads, then stores. */
+static inline uint32_t cosma_stay_start(const struct cosma_stay *stay)
+{
+	return stay->from ? 2 * stay->from - !stay->made : 0;
+}
+
+static inline uint32_t cosma_stay_end(const struct cosma_stay *stay)
+{
+	return 2 * stay->to - stay->early;
+}
+
+/* Whether its bytes are gone, or others', before the operator at @to has stored. */
+static inline bool cosma_stay_yields(const struct cosma_stay *stay)
+{
+	return stay->early || stay->taker != NPUMEM_NONE;
+}
 
 /** struct cosma_stays - all stays, by tensor and time */
 struct cosma_stays {

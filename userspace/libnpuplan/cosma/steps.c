@@ -50,6 +50,38 @@ static bool has_previous(const struct cosma_stays *stays, uint32_t i)
 	       !stays->stay[i - 1].parameter;
 }
 
+/* A stay's first end without a host copy: what is on chip is all there is. */
+static bool is_only_copy(const struct writing *writing, uint32_t i)
+{
+	const struct cosma_stay *stay = &writing->stays->stay[i];
+
+	return !has_previous(writing->stays, i) &&
+	       !(writing->schedule->model->flags[stay->tensor] & (COSMA_HOST | COSMA_OUTPUT));
+}
+
+/*
+ * What the operator at @instant makes may lie on inputs that leave with it: they have to
+ * be with the host before it runs.
+ */
+static int store_first(struct writing *writing, uint32_t instant)
+{
+	int err = 0;
+
+	for
+		cosma_each(k, writing->end, instant)
+		{
+			uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
+			const struct cosma_stay *stay = &writing->stays->stay[i];
+
+			if (err || stay->parameter || !cosma_stay_yields(stay) ||
+			    !has_next(writing->stays, i) || !is_only_copy(writing, i))
+				continue;
+			writing->plan->spill += writing->graph->tensors[t].size;
+			err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+		}
+	return err;
+}
+
 /* What happens between two operators, first of all: who is stored or leaves. */
 static int leave(struct writing *writing, uint32_t instant)
 {
@@ -80,9 +112,10 @@ static int leave(struct writing *writing, uint32_t instant)
 
 			if (err || stay->parameter || !has_next(writing->stays, i))
 				continue;
-			spill = !has_previous(writing->stays, i) &&
-				!(model->flags[stay->tensor] & (COSMA_HOST | COSMA_OUTPUT));
-			plan->residencies[i].to = plan->step_count;
+			spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
+			/* Of what yields the bytes are gone. */
+			if (!cosma_stay_yields(stay))
+				plan->residencies[i].to = plan->step_count;
 			plan->spill += spill ? writing->graph->tensors[t].size : 0;
 			err = add_step(writing, spill ? NPUPLAN_COSMA_SPILL : NPUPLAN_COSMA_DROP,
 				       t);
@@ -115,17 +148,6 @@ static int come(struct writing *writing, uint32_t instant)
 				plan->compulsory += size;
 			err = add_step(writing, again ? NPUPLAN_COSMA_FILL : NPUPLAN_COSMA_LOAD, t);
 		}
-	/* What the operator produces is there when it starts. */
-	for
-		cosma_each(k, writing->begin, instant)
-		{
-			uint32_t i = writing->begin.item[k];
-			const struct cosma_stay *stay = &writing->stays->stay[i];
-
-			if (!stay->parameter && !has_previous(writing->stays, i) &&
-			    model->producer[stay->tensor] != NPUMEM_NONE)
-				plan->residencies[i].from = plan->step_count;
-		}
 	return err;
 }
 
@@ -148,23 +170,52 @@ static int by_instant(struct cosma_list *list, const struct cosma_stays *stays, 
 	return 0;
 }
 
+static bool is_made(const struct cosma_stay *stay)
+{
+	return stay->made;
+}
+
+static bool is_loaded(const struct cosma_stay *stay)
+{
+	return !stay->made;
+}
+
+static bool stays_on(const struct cosma_stay *stay)
+{
+	return !cosma_stay_yields(stay);
+}
+
+/* Bytes of those stays that begin or end at an instant and are as asked. */
+static uint64_t sum(const struct writing *writing, const struct cosma_list *list, uint32_t instant,
+		    bool (*is)(const struct cosma_stay *stay))
+{
+	uint64_t bytes = 0;
+
+	for
+		cosma_each(k, *list, instant)
+		{
+			uint32_t i = list->item[k];
+
+			if (is(&writing->stays->stay[i]))
+				bytes += writing->graph->tensors[graph_tensor(writing, i)].size;
+		}
+	return bytes;
+}
+
 static void find_peak(const struct writing *writing, const uint64_t *offsets)
 {
 	uint32_t instants = writing->schedule->model->op_count + 1;
 	struct npuplan_cosma_plan *plan = writing->plan;
 	uint64_t now = 0;
 
+	/* Loads come; once that has been counted, what makes room goes, and outputs come. */
 	for (uint32_t t = 0; t < instants; t++) {
-		for
-			cosma_each(k, writing->begin, t) now +=
-				writing->graph
-					->tensors[graph_tensor(writing, writing->begin.item[k])]
-					.size;
+		now += sum(writing, &writing->begin, t, is_loaded);
 		plan->peak = now > plan->peak ? now : plan->peak;
-		for
-			cosma_each(k, writing->end, t) now -=
-				writing->graph->tensors[graph_tensor(writing, writing->end.item[k])]
-					.size;
+		now -= sum(writing, &writing->end, t, cosma_stay_yields);
+		now += sum(writing, &writing->begin, t, is_made);
+		plan->peak = now > plan->peak ? now : plan->peak;
+		now -= sum(writing, &writing->end, t, stays_on);
 	}
 	for (uint32_t i = 0; i < writing->stays->count; i++) {
 		uint64_t end = offsets[i] + writing->graph->tensors[graph_tensor(writing, i)].size;
@@ -194,6 +245,13 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 		}
 		v = schedule->order[instant - 1];
 		err = come(writing, instant);
+		err = err ? err : store_first(writing, instant);
+		/* What the operator produces is there when it starts. */
+		for
+			cosma_each(k, writing->begin,
+				   instant) if (writing->stays->stay[writing->begin.item[k]].made)
+				plan->residencies[writing->begin.item[k]]
+					.from = plan->step_count;
 		for
 			cosma_each(k, writing->end, instant) plan->residencies[writing->end.item[k]]
 				.to = plan->step_count;

@@ -178,6 +178,87 @@ static int list_units(const struct reading *reading, struct npuv_cells it, uint3
 	return 0;
 }
 
+/* The only cell of @it that an access reads, or writes, if that is all it does; else NULL. */
+static const struct npuv_cell *only_cell(const struct npuv_graph *g, struct npuv_cells it,
+					 uint32_t access, uint32_t *number)
+{
+	const struct npumem_tile *tile = npuv_tile(g, npuv_access(g, access)->tile);
+	const struct npuv_cell *cell;
+
+	if (!npuv_cells_next(&it))
+		return NULL;
+	*number = it.cell;
+	if (npuv_cells_next(&it))
+		return NULL;
+	cell = &g->cells[*number];
+	/* In one piece, as the access goes through it: then linear indices are bytes. */
+	if (cell->segment_count != 1 ||
+	    tile->region.count[0] * tile->region.count[1] * tile->region.count[2] != 1 ||
+	    g->segments[cell->first_segment].length != tile->region.length)
+		return NULL;
+	return cell;
+}
+
+/* How often a step reads a cell. */
+static uint32_t count_reads(const struct npuv_graph *g, const struct npumem_step *step,
+			    uint32_t cell)
+{
+	uint32_t first = step->first_access, end = first + step->access_count, count = 0;
+	struct npuv_cells it;
+
+	for (uint32_t a = first; a < end; a++)
+		npuv_for_each_read(it, g, a) count += it.cell == cell;
+	return count;
+}
+
+/* What an in-place write may take: a unit for a unit, or it is too much for COSMA. */
+static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
+{
+	const struct npuv_graph *g = reading->cells;
+	const struct npumem_step *step = npuv_step(g, s);
+	uint32_t read = step->first_access + npuv_access(g, write)->inplace, from, to;
+	struct cosma_units *units = reading->units;
+	const struct npuv_cell *source =
+		only_cell(g, npuv_cells_begin(g->read_start, g->read_runs, read), read, &from);
+	const struct npuv_cell *target =
+		only_cell(g, npuv_cells_begin(g->write_start, g->write_runs, write), write, &to);
+
+	if (source && target &&
+	    (reading->unit_of[from] == NPUMEM_NONE || reading->unit_of[to] == NPUMEM_NONE))
+		return 0;
+	for (uint32_t i = units->takeover_count; i-- > 0 && units->takeovers[i].op == s && source;)
+		if (units->takeovers[i].input == reading->unit_of[from])
+			source = NULL;
+	if (!source || !target || count_reads(g, step, from) != 1 ||
+	    units->graph->tensors[reading->unit_of[from]].kind == NPUMEM_TENSOR_PARAMETER) {
+		units->mixed = true;
+		return 0;
+	}
+	if (npuplan_grow(&units->takeovers, units->takeover_count, sizeof(*units->takeovers)))
+		return -ENOMEM;
+	units->takeovers[units->takeover_count++] = (struct npuplan_cosma_takeover){
+		.op = s,
+		.input = reading->unit_of[from],
+		.output = reading->unit_of[to],
+	};
+	return 0;
+}
+
+static int add_takeovers(struct reading *reading, uint32_t s)
+{
+	const struct npumem_step *step = npuv_step(reading->cells, s);
+	uint32_t end = step->first_access + step->access_count;
+	int err = 0;
+
+	reading->units->staged[s] = step->flags & NPUMEM_STEP_STAGED;
+	if (reading->units->staged[s])
+		return 0;
+	for (uint32_t a = step->first_access; a < end && !err; a++)
+		if (npuv_access(reading->cells, a)->inplace != NPUMEM_NONE)
+			err = add_takeover(reading, s, a);
+	return err;
+}
+
 static int by_number(const void *left, const void *right)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -241,7 +322,13 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 
 	memset(units, 0, sizeof(*units));
 	units->graph = npuplan_graph_new(graph->name);
-	err = units->graph && reading.align && reading.unit_of ? 0 : -ENOMEM;
+	units->staged = calloc((size_t)graph->step_count + 1, sizeof(*units->staged));
+	/* Never NULL: that would be what operators' attributes say. */
+	units->takeovers = malloc(sizeof(*units->takeovers));
+	err = units->graph && units->staged && units->takeovers && reading.align &&
+			      reading.unit_of ?
+		      0 :
+		      -ENOMEM;
 	if (!err)
 		err = check_tensors(&reading);
 	if (!err)
@@ -250,8 +337,10 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		reading.unit_of[c] = NPUMEM_NONE;
 		err = add_unit(&reading, c);
 	}
-	for (uint32_t s = 0; s < graph->step_count && !err; s++)
+	for (uint32_t s = 0; s < graph->step_count && !err; s++) {
 		err = add_op(&reading, s);
+		err = err ? err : add_takeovers(&reading, s);
+	}
 	free(reading.align);
 	free(reading.unit_of);
 	if (!err)
@@ -267,5 +356,7 @@ void cosma_units_fini(struct cosma_units *units)
 	npuplan_graph_free(units->graph);
 	free(units->unit);
 	free(units->piece);
+	free(units->takeovers);
+	free(units->staged);
 	memset(units, 0, sizeof(*units));
 }

@@ -10,6 +10,7 @@
 #define NPUPLAN_COSMA_UNITS_H
 
 #include "../internal.h"
+#include "cosma.h"
 
 /**
  * struct cosma_piece - contiguous bytes of a unit
@@ -36,6 +37,10 @@ struct cosma_unit {
 /**
  * struct cosma_units - a graph as COSMA sees it
  * @graph: tensor i is unit i, operator i is step i
+ * @takeovers: of in-place operators, whole units; @takeover_count of them
+ * @staged: per step
+ * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans
+ *	may need less than COSMA knows
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
  */
@@ -45,6 +50,10 @@ struct cosma_units {
 	struct cosma_piece *piece;
 	uint32_t count;
 	uint32_t piece_count;
+	struct npuplan_cosma_takeover *takeovers;
+	bool *staged;
+	uint32_t takeover_count;
+	bool mixed;
 	bool resident;
 	bool with_parameters;
 };

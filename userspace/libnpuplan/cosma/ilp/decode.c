@@ -56,11 +56,13 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 
 /** struct placing - a stay to be placed
  * @value: the solution's address, units
+ * @head: the first of those that lie there because each takes the one's bytes before it
  */
 struct placing {
 	double value;
 	uint64_t size;
 	uint64_t align;
+	uint32_t head;
 	uint32_t stay;
 };
 
@@ -70,6 +72,8 @@ static int by_address(const void *a, const void *b)
 
 	if (one->value != other->value)
 		return one->value < other->value ? -1 : 1;
+	if (one->head != other->head)
+		return one->head < other->head ? -1 : 1;
 	return one->stay < other->stay ? -1 : 1;
 }
 
@@ -94,6 +98,62 @@ static struct placing read_stay(const struct ilp_encoding *encoding, const doubl
 	};
 }
 
+/* The stay whose bytes stay @i takes in the solution; @i itself if it takes none. */
+static uint32_t taken_by(const struct ilp_encoding *encoding, const double *value,
+			 const struct cosma_stays *stays, uint32_t i)
+{
+	const struct cosma_stay *stay = &stays->stay[i];
+	uint32_t b = stay->tensor, a;
+
+	if (stay->parameter || !stay->made)
+		return i;
+	a = encoding->tensor[b].source;
+	if (a == NPUMEM_NONE || !is_set(value, encoding->t[ilp_at(encoding, b, stay->from)]))
+		return i;
+	for (uint32_t k = 0; k < stays->count; k++)
+		if (!stays->stay[k].parameter && stays->stay[k].tensor == a &&
+		    stays->stay[k].to == stay->from)
+			return k;
+	return i;
+}
+
+/* End of the highest of the first @count that is on chip with a stay. */
+static uint64_t end_below(const struct placing *placing, uint32_t count,
+			  const struct cosma_stays *stays, const uint64_t *offsets,
+			  const struct cosma_stay *stay)
+{
+	uint64_t end = 0;
+
+	for (uint32_t j = 0; j < count; j++) {
+		const struct cosma_stay *below = &stays->stay[placing[j].stay];
+		uint64_t top = offsets[placing[j].stay] + placing[j].size;
+
+		if (below->from <= stay->to && stay->from <= below->to && top > end)
+			end = top;
+	}
+	return end;
+}
+
+/* Stays placing[first..end) take each other's bytes, and so have one address. */
+static int place_chain(const struct ilp_encoding *encoding, const struct placing *placing,
+		       uint32_t first, uint32_t end, const struct cosma_stays *stays,
+		       uint64_t *offsets)
+{
+	uint64_t align = 1, offset = 0;
+
+	for (uint32_t i = first; i < end; i++) {
+		uint64_t below =
+			end_below(placing, first, stays, offsets, &stays->stay[placing[i].stay]);
+
+		offset = below > offset ? below : offset;
+		align = placing[i].align > align ? placing[i].align : align;
+	}
+	offset = (offset + align - 1) / align * align;
+	for (uint32_t i = first; i < end; i++)
+		offsets[placing[i].stay] = offset;
+	return offset + placing[first].size > encoding->source.options->budget ? -EIO : 0;
+}
+
 /*
  * The solver's addresses are right to within its tolerance. Their order is what counts:
  * each stay begins where the highest of those below it ends, so that nothing moves up.
@@ -101,31 +161,30 @@ static struct placing read_stay(const struct ilp_encoding *encoding, const doubl
 int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
 		     const struct cosma_stays *stays, uint64_t *offsets)
 {
-	struct placing *placing = malloc(((size_t)stays->count + 1) * sizeof(*placing));
+	size_t count = (size_t)stays->count + 1;
+	struct placing *placing = malloc(count * sizeof(*placing));
+	uint32_t *takes = malloc(count * sizeof(*takes));
+	int err = placing && takes ? 0 : -ENOMEM;
 
-	if (!placing)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < stays->count; i++)
+	for (uint32_t i = 0; i < stays->count && !err; i++)
+		takes[i] = taken_by(encoding, value, stays, i);
+	for (uint32_t i = 0; i < stays->count && !err; i++) {
+		uint32_t head = i;
+
+		while (takes[head] != head)
+			head = takes[head];
 		placing[i] = read_stay(encoding, value, stays, i);
-	qsort(placing, stays->count, sizeof(*placing), by_address);
-	for (uint32_t i = 0; i < stays->count; i++) {
-		const struct cosma_stay *stay = &stays->stay[placing[i].stay];
-		uint64_t offset = 0;
-
-		for (uint32_t j = 0; j < i; j++) {
-			const struct cosma_stay *below = &stays->stay[placing[j].stay];
-			uint64_t end = offsets[placing[j].stay] + placing[j].size;
-
-			if (below->from <= stay->to && stay->from <= below->to && end > offset)
-				offset = end;
-		}
-		offset = (offset + placing[i].align - 1) / placing[i].align * placing[i].align;
-		if (offset + placing[i].size > encoding->source.options->budget) {
-			free(placing);
-			return -EIO;
-		}
-		offsets[placing[i].stay] = offset;
+		placing[i].value = read_stay(encoding, value, stays, head).value;
+		placing[i].head = head;
+	}
+	if (!err)
+		qsort(placing, stays->count, sizeof(*placing), by_address);
+	for (uint32_t first = 0, end = 0; first < stays->count && !err; first = end) {
+		while (end < stays->count && placing[end].head == placing[first].head)
+			end++;
+		err = place_chain(encoding, placing, first, end, stays, offsets);
 	}
 	free(placing);
-	return 0;
+	free(takes);
+	return err;
 }

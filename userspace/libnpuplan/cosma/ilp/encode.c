@@ -18,6 +18,7 @@ void ilp_encoding_fini(struct ilp_encoding *encoding)
 	free(encoding->s);
 	free(encoding->r);
 	free(encoding->l);
+	free(encoding->t);
 	memset(encoding, 0, sizeof(*encoding));
 }
 
@@ -51,6 +52,7 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 	ilp_eq6_siblings(encoding);
 	ilp_eq7_one_creation(encoding);
 	ilp_one_operator(encoding);
+	ilp_take(encoding);
 	if (source->rank)
 		ilp_eq16_fixed_order(encoding);
 	if (peak) {
@@ -64,6 +66,7 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 		ilp_eq9_within_budget(encoding);
 		ilp_eq10_no_overlap(encoding);
 		ilp_eq11_same_address(encoding);
+		ilp_take_address(encoding);
 		ilp_capacity(encoding);
 		ilp_strengthen(encoding);
 		ilp_eq12_traffic(encoding);

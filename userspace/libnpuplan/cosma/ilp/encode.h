@@ -15,6 +15,9 @@
  *   them be retrieved without a spill, and they have no S.
  * - A parameter that one operator uses is created and gone with it.
  * - One operator a timestep, as section III-A says but no equation.
+ * - Columns T: an output takes its input's bytes at t (model.h's taker), which the paper
+ *	does not have: then the two have one address, are allowed to overlap, and the input is not
+ *	kept for t + 1. Inplace operators only; staged ones are not known here.
  * - Eq. 1 forbids that a tensor is spilled and retrieved at one timestep, to come
  *   back to another address. Here it may, unless spill_steps asks for the letter.
  */
@@ -29,6 +32,7 @@
  * @x: of the model; NPUMEM_NONE: only @producer has it
  * @graph: of the graph; NPUMEM_NONE: stands for outputs outside, and has no bytes
  * @producer: operator of the model; NPUMEM_NONE: comes from the host
+ * @source: tensor whose bytes it may take when it is created; else NPUMEM_NONE
  * @size: units
  * @step: units that one unit of column L is
  * @host: has a host copy as soon as it is created
@@ -40,6 +44,7 @@ struct ilp_tensor {
 	uint32_t x;
 	uint32_t graph;
 	uint32_t producer;
+	uint32_t source;
 	int64_t size;
 	int64_t step;
 	bool host;
@@ -74,7 +79,7 @@ struct ilp_source {
  * @budget: units
  * @early, @late: per operator, timesteps at which it can run
  * @output: per operator, the first tensor it creates
- * @c, @p, @s, @r, @l: columns, [tensor * steps + timestep]
+ * @c, @p, @s, @r, @l, @t: columns, [tensor * steps + timestep]
  * @peak: column M_peak, or ILP_NONE
  */
 struct ilp_encoding {
@@ -93,6 +98,7 @@ struct ilp_encoding {
 	uint32_t *s;
 	uint32_t *r;
 	uint32_t *l;
+	uint32_t *t;
 	uint32_t peak;
 };
 
@@ -121,7 +127,7 @@ static inline uint32_t ilp_graph_op(const struct ilp_source *source, uint32_t v)
 
 /* lifetimes.c: tensors, and when they can be of use. */
 int ilp_lifetimes(struct ilp_encoding *encoding);
-/* Columns C, P, S, R; numbers of columns L, which there are none of yet. */
+/* Columns C, P, S, R, T; numbers of columns L, which there are none of yet. */
 int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
@@ -147,6 +153,11 @@ void ilp_one_operator(struct ilp_encoding *encoding);
 void ilp_eq9_within_budget(struct ilp_encoding *encoding);
 void ilp_eq10_no_overlap(struct ilp_encoding *encoding);
 void ilp_eq11_same_address(struct ilp_encoding *encoding);
+/* An output takes its input's bytes: who may, and where both are. */
+void ilp_take(struct ilp_encoding *encoding);
+void ilp_take_address(struct ilp_encoding *encoding);
+/* Column T of two tensors at @t, whichever takes the other's bytes; ILP_NONE if neither may. */
+uint32_t ilp_taken(const struct ilp_encoding *encoding, uint32_t a, uint32_t b, uint32_t t);
 
 /* objectives.c: Eq. 12 to 17, and the bytes on chip. */
 void ilp_eq12_traffic(struct ilp_encoding *encoding);

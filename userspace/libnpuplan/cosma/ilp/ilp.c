@@ -33,8 +33,8 @@ static int offer_peak(struct cosma_solve *solve, const struct cosma_schedule *sc
 
 	if (!err)
 		err = offsets ? cosma_addresses(solve->graph, &solve->model, &stays, 0, 0,
-						UINT32_MAX, solve->run.work_limit, &solve->run,
-						offsets, NULL, &status) :
+						UINT32_MAX, NPUMEM_NONE, solve->run.work_limit,
+						&solve->run, offsets, NULL, &status) :
 				-ENOMEM;
 	if (!err)
 		return cosma_solve_offer(solve, schedule, &stays, offsets);

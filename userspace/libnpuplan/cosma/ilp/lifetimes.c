@@ -93,6 +93,7 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 		.graph = source->whole ? source->whole->tensor_of[model->tensor_of[x]] :
 					 model->tensor_of[x],
 		.producer = model->producer[x],
+		.source = NPUMEM_NONE,
 		.size = model->size[x],
 		.host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT),
 		.charged = source->charged && source->charged[x],
@@ -147,6 +148,7 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 						 .x = NPUMEM_NONE,
 						 .graph = t,
 						 .producer = v,
+						 .source = NPUMEM_NONE,
 						 .size = (int64_t)source->graph->tensors[t].size,
 						 .first = encoding->early[v],
 						 .created = encoding->late[v],
@@ -170,6 +172,7 @@ static int find_output(struct ilp_encoding *encoding, uint32_t v)
 						    .x = NPUMEM_NONE,
 						    .graph = NPUMEM_NONE,
 						    .producer = v,
+						    .source = NPUMEM_NONE,
 						    .first = encoding->early[v],
 						    .created = encoding->late[v],
 						    .last = encoding->late[v],
@@ -191,6 +194,9 @@ static void add_columns(struct ilp_encoding *encoding, uint32_t a)
 
 		if (t <= tensor->created)
 			encoding->c[at] = ilp_column(&encoding->program, name, 1, true);
+		name.kind = "T";
+		if (t <= tensor->created && tensor->source != NPUMEM_NONE && tensor->size)
+			encoding->t[at] = ilp_column(&encoding->program, name, 1, true);
 		if (t == tensor->first || !used)
 			continue;
 		name.kind = "P";
@@ -205,8 +211,8 @@ static void add_columns(struct ilp_encoding *encoding, uint32_t a)
 
 int ilp_make_columns(struct ilp_encoding *encoding)
 {
-	uint32_t **columns[] = { &encoding->c, &encoding->p, &encoding->s, &encoding->r,
-				 &encoding->l };
+	uint32_t **columns[] = { &encoding->c, &encoding->p, &encoding->s,
+				 &encoding->r, &encoding->l, &encoding->t };
 	size_t count = (size_t)encoding->tensor_count * encoding->steps;
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
@@ -229,6 +235,11 @@ int ilp_lifetimes(struct ilp_encoding *encoding)
 	encoding->steps = model->op_count + 1;
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		err = add_own(encoding, x);
+	for (uint32_t v = 0; v < model->op_count && !err; v++)
+		for
+			cosma_each(k, model->inputs, v) if (model->taker[k] != NPUMEM_NONE)
+				encoding->tensor[model->taker[k]]
+					.source = model->inputs.item[k];
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		err = add_parameters(encoding, v);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)

@@ -2,6 +2,66 @@
 /* Eq. 9 to 11: addresses. */
 #include "encode.h"
 
+uint32_t ilp_taken(const struct ilp_encoding *encoding, uint32_t a, uint32_t b, uint32_t t)
+{
+	if (encoding->tensor[b].source == a)
+		return encoding->t[ilp_at(encoding, b, t)];
+	return encoding->tensor[a].source == b ? encoding->t[ilp_at(encoding, a, t)] : ILP_NONE;
+}
+
+void ilp_take(struct ilp_encoding *encoding)
+{
+	struct ilp_program *program = &encoding->program;
+
+	for (uint32_t b = 0; b < encoding->tensor_count; b++) {
+		const struct ilp_tensor *tensor = &encoding->tensor[b];
+
+		for (uint32_t t = tensor->first;
+		     tensor->source != NPUMEM_NONE && t <= tensor->created; t++) {
+			uint32_t taken = encoding->t[ilp_at(encoding, b, t)];
+
+			if (taken == ILP_NONE)
+				continue;
+			ilp_row(program, (struct ilp_name){ "take", b, tensor->source, t }, ILP_MIN,
+				0);
+			ilp_term(program, taken, 1);
+			ilp_term(program, encoding->c[ilp_at(encoding, b, t)], -1);
+			if (t + 1 == encoding->steps)
+				continue;
+			ilp_row(program, (struct ilp_name){ "yield", b, tensor->source, t },
+				ILP_MIN, 1);
+			ilp_term(program, taken, 1);
+			ilp_term(program, encoding->p[ilp_at(encoding, tensor->source, t + 1)], 1);
+		}
+	}
+}
+
+void ilp_take_address(struct ilp_encoding *encoding)
+{
+	struct ilp_program *program = &encoding->program;
+	int64_t most = encoding->budget;
+
+	for (uint32_t b = 0; b < encoding->tensor_count; b++) {
+		const struct ilp_tensor *tensor = &encoding->tensor[b];
+		uint32_t a = tensor->source;
+
+		for (uint32_t t = tensor->first; a != NPUMEM_NONE && t <= tensor->created; t++) {
+			uint32_t taken = encoding->t[ilp_at(encoding, b, t)];
+
+			for (int sign = -1; sign <= 1 && taken != ILP_NONE; sign += 2) {
+				ilp_row(program,
+					(struct ilp_name){ sign < 0 ? "takea" : "takeb", b, a, t },
+					ILP_MIN, most);
+				ilp_term(program, encoding->l[ilp_at(encoding, a, t)],
+					 sign * encoding->tensor[a].step);
+				ilp_term(program, encoding->l[ilp_at(encoding, b, t)],
+					 -sign * tensor->step);
+				ilp_term(program, taken, most);
+			}
+		}
+	}
+}
+
 /* Also makes the columns L: they are the only ones with this bound. */
 void ilp_eq9_within_budget(struct ilp_encoding *encoding)
 {
@@ -46,13 +106,14 @@ static void add_order(struct ilp_encoding *encoding, const char *kind, uint32_t 
 static void no_overlap(struct ilp_encoding *encoding, uint32_t a, uint32_t b, uint32_t t)
 {
 	struct ilp_program *program = &encoding->program;
-	uint32_t above, below;
+	uint32_t above, below, taken = ilp_taken(encoding, a, b, t);
 
 	/* Never both: no question of addresses. */
 	if (encoding->tensor[a].size + encoding->tensor[b].size > encoding->budget) {
 		ilp_row(program, (struct ilp_name){ "eq10x", a, b, t }, ILP_MIN, 1);
 		add_resident(encoding, a, t, 1);
 		add_resident(encoding, b, t, 1);
+		ilp_term(program, taken, -1);
 		return;
 	}
 	above = ilp_column(program, (struct ilp_name){ "u", a, b, t }, 1, true);
@@ -65,6 +126,7 @@ static void no_overlap(struct ilp_encoding *encoding, uint32_t a, uint32_t b, ui
 	ilp_term(program, below, 1);
 	add_resident(encoding, a, t, -1);
 	add_resident(encoding, b, t, -1);
+	ilp_term(program, taken, 1);
 	add_order(encoding, "eq10c", a, b, t, below);
 	add_order(encoding, "eq10d", b, a, t, above);
 }

@@ -48,6 +48,8 @@ static void add_bytes(struct ilp_encoding *encoding, uint32_t t)
 		ilp_term(&encoding->program, encoding->p[at], size);
 		if (encoding->peak == ILP_NONE)
 			ilp_term(&encoding->program, encoding->r[at], size);
+		/* What takes another's bytes has none of its own. */
+		ilp_term(&encoding->program, encoding->t[at], -size);
 	}
 }
 
