@@ -193,8 +193,9 @@ enum npumem_access_mode {
  * @mode: enum npumem_access_mode
  * @inplace: for a write that may take the bytes of one of its step's reads at
  *	equal linear index (an in-place operator), if that is their last use:
- *	that access's number within the step; otherwise NPUMEM_NONE. Staged
- *	steps may do so without
+ *	that access's number within the step; otherwise NPUMEM_NONE. It stands
+ *	for all reads of the same tile by the step: x * x may list its tile once
+ *	or twice. Staged steps may do so without
  * @flags: none defined, zero
  */
 struct npumem_access {

@@ -52,6 +52,8 @@ struct npuv_initial {
  * @left: per cell NPUV_EMPTY or uses left
  * @stamp: per cell, last cell + 1 of which it was found a predecessor
  * @replaced: per cell, last access + 1 that may write over it in place
+ * @same_reads: of access @same_access - 1, reads of its step of the tile that it may
+ *	take in place
  * @map: of the arena: which cell was written to these bytes last
  * @bounds: arena addresses where pieces of cells begin and end
  * @passes: bytes that pass through
@@ -68,6 +70,7 @@ struct npuv_check {
 	u32 *edge_start, *edges;
 	u32 *position, *demand, *source;
 	u32 *left, *stamp, *replaced;
+	u32 same_access, same_reads;
 	struct npuv_arena map;
 	struct npuv_vector bounds, passes, initial, preds;
 	u32 *set_start, *set_owners;

@@ -31,7 +31,26 @@ int npuv_inplace_begin(struct npuv_check *k, u32 access)
 }
 
 /*
- * The owner's last use must be that read, and each byte be where the read finds
+ * How many of the step's reads are of the tile that a write may take: it is done
+ * with byte i in all of them. Counted once an access, if it matters.
+ */
+static int count_same(struct npuv_check *k, u32 access, u32 source)
+{
+	const struct npumem_step *s = npuv_step(k->g, k->g->access_step[access]);
+	u32 a, tile = npuv_access(k->g, source)->tile;
+
+	if (k->same_access == access + 1)
+		return 0;
+	k->same_access = access + 1;
+	k->same_reads = 0;
+	for (a = s->first_access; a < s->first_access + s->access_count; a++)
+		k->same_reads += npuv_access(k->g, a)->mode == NPUMEM_ACCESS_READ &&
+				 npuv_access(k->g, a)->tile == tile;
+	return npuv_visit(k->w, s->access_count);
+}
+
+/*
+ * The owner's last uses must be that read and those of the same tile, and each byte be where the read finds
  * its byte of the same linear index. What is read is LIVE, so its owner is the
  * owner of these bytes.
  */
@@ -44,9 +63,16 @@ int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 	u32 source;
 	int err;
 
-	if (k->replaced[owner] != access + 1 || k->left[owner] != 1)
+	if (k->replaced[owner] != access + 1)
 		return 0;
 	source = source_of(k->g, access);
+	if (k->left[owner] != 1) {
+		err = count_same(k, access, source);
+		if (err)
+			return err;
+		if (k->left[owner] != k->same_reads)
+			return 0;
+	}
 	npuv_access_region(k->g, access, &write);
 	place = npuv_place_of(k->p, k->instance, npuv_access_region(k->g, source, &read));
 	while (first < end) {

@@ -63,8 +63,8 @@
  *
  * EXTERNAL tensors are taken to lie beyond the arena, where no placement can be:
  * their versions are chained as all others. A write in place of a read may take
- * its bytes only where both tiles have the same linear index, if that read is
- * their last use.
+ * its bytes only where both tiles have the same linear index, if that read, with
+ * those of the same tile by the same step, is their last use.
  *
  * Files. blob.c framing. The graph: graph.c its records, flow.c edges and
  * carries, region.c strided bytes, classes.c and cells.c bytes into cells,

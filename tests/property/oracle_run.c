@@ -189,12 +189,22 @@ const char *oracle_end(struct oracle *o)
 	return flaw;
 }
 
-/* Who reads an address in a step: nobody, one access at one linear index, or more. */
+/*
+ * Who reads an address in a step: nobody, one access at one linear index, or more.
+ * Reads of one tile are as one.
+ */
 struct reader {
 	unsigned short access; /* + 1 */
 	unsigned char linear;
 	bool many;
 };
+
+static bool same_tile(const struct oracle *o, uint32_t a, uint32_t b)
+{
+	const struct npumem_access *x = build_access_at(o->b, a), *y = build_access_at(o->b, b);
+
+	return x->mode == NPUMEM_ACCESS_READ && y->mode == NPUMEM_ACCESS_READ && x->tile == y->tile;
+}
 
 static const char *read_all(const struct oracle *o, const struct npumem_step *step,
 			    uint32_t position, struct reader *readers)
@@ -215,6 +225,8 @@ static const char *read_all(const struct oracle *o, const struct npumem_step *st
 				return "read of a byte that is nowhere";
 			if (!tag || o->memory[at] != tag)
 				return "read of a wrong byte";
+			if (readers[at].access && same_tile(o, readers[at].access - 1u, a))
+				continue;
 			readers[at].many = readers[at].access;
 			readers[at].access = (unsigned short)(a + 1);
 			readers[at].linear = (unsigned char)i;
@@ -236,7 +248,7 @@ static bool at_peace(const struct oracle *o, const struct npumem_step *step, uin
 	if (reader->access == a + 1)
 		return true;
 	return access->inplace != NPUMEM_NONE && reader->linear == linear &&
-	       reader->access == step->first_access + access->inplace + 1;
+	       same_tile(o, reader->access - 1u, step->first_access + access->inplace);
 }
 
 const char *oracle_step(struct oracle *o, unsigned int position)

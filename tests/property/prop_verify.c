@@ -22,6 +22,9 @@
 #define DEFAULT_SEED  20261121
 #define DEFAULT_COUNT 100000
 
+/* Refusals in a row, for each position, after which nothing will ever go. */
+#define STUCK 200
+
 /* Crossings after which a path makes for the exit. */
 #define PATH 24
 
@@ -195,7 +198,7 @@ static void run_instance(struct rng *r, struct path *p)
 {
 	const struct npumem_plan_block *block = npuv_plan_block(p->plan, p->s->block);
 	struct npumem_verdict verdict;
-	uint32_t left = block->position_count, i;
+	uint32_t left = block->position_count, stuck = 0, i;
 	const char *flaw;
 	bool went;
 
@@ -205,6 +208,8 @@ static void run_instance(struct rng *r, struct path *p)
 		remember(p);
 		if (npuv_states_submit(p->s, at, &verdict)) {
 			p->counts->refused_jobs++;
+			if (stuck++ > STUCK * block->position_count)
+				fail(p->seed, "states", "nothing goes any more");
 			compare(p, "a refusal changed them");
 			went = false;
 			for (i = p->gone; i && !(p->log[i - 1] & EDGE); i--)
@@ -232,6 +237,7 @@ static void run_instance(struct rng *r, struct path *p)
 		}
 		p->log[p->gone++] = at;
 		left--;
+		stuck = 0;
 		flaw = oracle_step(&oracle, at);
 		if (flaw)
 			fail(p->seed, "a job in another order", flaw);

@@ -126,6 +126,20 @@ static void test_read_twice(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* x * x: the same tile twice is read as one. */
+static void test_square(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("square");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
+	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
+
+	inplace_step(graph, 0, in, in, y);
+	graph->accesses[1].tile = graph->accesses[0].tile;
+	assert_int_equal(graph->access_count, 3);
+	assert_plan(graph, 8, 8);
+	npuplan_graph_free(graph);
+}
+
 /* State survives, so that nobody may take its bytes. */
 static void test_survivor(void **state)
 {
@@ -418,14 +432,14 @@ static void test_peak(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),	    cmocka_unit_test(test_last_use),
-		cmocka_unit_test(test_read_twice),  cmocka_unit_test(test_survivor),
-		cmocka_unit_test(test_part),	    cmocka_unit_test(test_concat),
-		cmocka_unit_test(test_alias_lives), cmocka_unit_test(test_staged),
-		cmocka_unit_test(test_external),    cmocka_unit_test(test_bands),
-		cmocka_unit_test(test_marks),	    cmocka_unit_test(test_permit),
-		cmocka_unit_test(test_fixed),	    cmocka_unit_test(test_alias_alignment),
-		cmocka_unit_test(test_peak),
+		cmocka_unit_test(test_chain),		cmocka_unit_test(test_last_use),
+		cmocka_unit_test(test_read_twice),	cmocka_unit_test(test_square),
+		cmocka_unit_test(test_survivor),	cmocka_unit_test(test_part),
+		cmocka_unit_test(test_concat),		cmocka_unit_test(test_alias_lives),
+		cmocka_unit_test(test_staged),		cmocka_unit_test(test_external),
+		cmocka_unit_test(test_bands),		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_permit),		cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_alias_alignment), cmocka_unit_test(test_peak),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

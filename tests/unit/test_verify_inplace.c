@@ -82,12 +82,14 @@ static void test_needed(void **state)
 	struct build b;
 
 	(void)state;
-	/* By the same step, */
+	/* By the same step, in another tile: it may be read at any time, */
 	chain(&b);
-	build_access(&b, A, NPUMEM_ACCESS_READ);
+	build_access(&b, build_whole(&b, A), NPUMEM_ACCESS_READ);
 	build_access_at(&b, 3)->inplace = 0;
 	build_placement_at(&b, Y)->offset = 8;
-	refuse_plan(&b, EINVAL, V4, ITSELF(8, 16));
+	refuse_plan(&b, EINVAL, V4,
+		    "V4 write: step 1 'mix' writes tensor 2 'y' to bytes [8, 16) of the arena, "
+		    "where it reads tile 3 of tensor 1 'a' itself and is not staged");
 	/* by a later one, */
 	inplace(&b);
 	build_step(&b, 0, "late");
@@ -103,6 +105,47 @@ static void test_needed(void **state)
 	inplace(&b);
 	build_tensor_at(&b, A)->kind = NPUMEM_TENSOR_OUTPUT;
 	refuse_plan(&b, EINVAL, V4, ITSELF(8, 16));
+}
+
+/* x * x: all reads of one tile by the step are as one, if they are its last uses. */
+static void test_square(void **state)
+{
+	struct npumem_verdict v;
+	struct npuv_plan *plan;
+	struct npuv_states *s;
+	struct build b;
+
+	(void)state;
+	inplace(&b);
+	build_access(&b, A, NPUMEM_ACCESS_READ);
+	build_access(&b, A, NPUMEM_ACCESS_READ);
+	plan = accept_plan(&b);
+	assert_int_equal(npuv_states_create(plan, &s), 0);
+	assert_int_equal(npuv_states_submit(s, 0, &v), 0);
+	assert_int_equal(npuv_states_submit(s, 1, &v), 0);
+	npuv_states_destroy(s);
+	free_plan(plan);
+	/* Displaced it is as it was, */
+	build_placement_at(&b, Y)->offset = 9;
+	refuse_plan_blob(&b, build_plan(&b), EINVAL, V4, ITSELF(9, 16));
+	build_placement_at(&b, Y)->offset = 8;
+	/* and so it is if a read of another tile is among them, */
+	build_access_at(&b, 4)->tile = build_tile(&b, A, build_region(0, 4));
+	refuse_plan(&b, EINVAL, V4,
+		    "V4 write: step 1 'mix' writes tensor 2 'y' to bytes [8, 12) of the arena, "
+		    "where it reads tile 1 of tensor 1 'a' itself and is not staged");
+	/* or a later step reads it once more. */
+	inplace(&b);
+	build_access(&b, A, NPUMEM_ACCESS_READ);
+	build_step(&b, 0, "late");
+	build_access(&b, A, NPUMEM_ACCESS_READ);
+	b.blocks.count = b.plan_blocks.count = b.positions.count = 0;
+	build_finish(&b);
+	build_placement_at(&b, A)->to = 2;
+	build_placement_at(&b, Y)->to = 2;
+	refuse_plan(&b, EINVAL, V4,
+		    "V4 write: step 1 'mix' writes tensor 2 'y' to bytes [8, 16) of the arena, "
+		    "still needed by step 2 'late' which reads tile 1 of tensor 1 'a'");
 }
 
 /* Another read of the step than the one that is named. */
@@ -198,6 +241,7 @@ int main(void)
 		cmocka_unit_test(test_whole),	cmocka_unit_test(test_displaced),
 		cmocka_unit_test(test_needed),	cmocka_unit_test(test_other),
 		cmocka_unit_test(test_strided), cmocka_unit_test(test_twins),
+		cmocka_unit_test(test_square),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -482,7 +482,7 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 	}
 }
 
-/* Whether a step reads a tensor but by the access given. */
+/* Whether a step reads a tensor but by the access given, or by others of its tile. */
 static bool reads_elsewhere(const struct builder *b, const struct npuplan_step *s, uint32_t access,
 			    uint32_t tensor)
 {
@@ -490,6 +490,8 @@ static bool reads_elsewhere(const struct builder *b, const struct npuplan_step *
 		bool whole;
 
 		if (a != access && b->graph->accesses[a].mode != NPUMEM_ACCESS_WRITE &&
+		    (b->graph->accesses[a].mode != NPUMEM_ACCESS_READ ||
+		     b->graph->accesses[a].tile != b->graph->accesses[access].tile) &&
 		    base_of(b, a, &whole) == tensor)
 			return true;
 	}

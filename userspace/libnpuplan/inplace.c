@@ -78,8 +78,20 @@ static void count_readers(const struct finder *f, const struct npumem_step *step
 		npuv_for_each_read(it, f->graph, a) f->readers[it.cell] += change;
 }
 
-/* Bytes of the read that are read here only, and never again. */
-static int take_cells(const struct finder *f, uint32_t read, struct npuplan_takeover takeover)
+/* How often the step at hand reads the tile of a read: all of them count as that one. */
+static uint32_t count_same(const struct finder *f, const struct npumem_step *step, uint32_t read)
+{
+	uint32_t end = step->first_access + step->access_count, count = 0;
+
+	for (uint32_t a = step->first_access; a < end; a++)
+		count += npuv_access(f->graph, a)->mode == NPUMEM_ACCESS_READ &&
+			 npuv_access(f->graph, a)->tile == npuv_access(f->graph, read)->tile;
+	return count;
+}
+
+/* Bytes of the read, one of @same of its tile, that are read here only, and never again. */
+static int take_cells(const struct finder *f, uint32_t read, uint32_t same,
+		      struct npuplan_takeover takeover)
 {
 	const struct npuv_graph *graph = f->graph;
 	struct npuv_cells it;
@@ -89,7 +101,7 @@ static int take_cells(const struct finder *f, uint32_t read, struct npuplan_take
 	{
 		const struct npuv_cell *cell = &graph->cells[it.cell];
 
-		if (f->readers[it.cell] != 1 || f->ranges[it.cell].end != takeover.instant)
+		if (f->readers[it.cell] != same || f->ranges[it.cell].end != takeover.instant)
 			continue;
 		for (uint32_t s = 0; s < cell->segment_count && !err; s++) {
 			takeover.first = graph->segments[cell->first_segment + s].first;
@@ -120,7 +132,7 @@ static int take(const struct finder *f, uint32_t step, uint32_t write)
 					   target->region.offset);
 	if (record->flags & NPUMEM_STEP_STAGED)
 		return takeover.aligned ? add(f->live, &takeover) : 0;
-	return take_cells(f, read, takeover);
+	return take_cells(f, read, count_same(f, record, read), takeover);
 }
 
 int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
