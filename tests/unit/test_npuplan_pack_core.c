@@ -444,21 +444,38 @@ static void test_limits_are_kept(void **state)
 	}
 }
 
-/* Beyond what is searched from scratch: neighbourhoods, and first fit again and again. */
+/*
+ * Beyond what is searched from scratch: the tight part, windows, neighbourhoods. All
+ * that is a packing at last, with fixed items and alignments, too.
+ */
 static void test_many(void **state)
 {
 	static struct npuplan_item items[MANY];
 	static uint64_t offsets[MANY];
 	struct npuplan_pack_problem problem = { .items = items, .item_count = MANY };
-	struct npuplan_pack_options options = { .work_limit = 60000000 };
-	struct npuplan_pack_result result;
+	struct npuplan_pack_options options = { .work_limit = 150000000 };
+	struct npuplan_pack_result result, again;
 	uint64_t greedy;
 
 	scatter(items);
-	greedy = pack(&problem, "size-duration", offsets).top;
+	greedy = pack(&problem, "size", offsets).top;
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
-	assert_true(result.top <= greedy);
-	assert_true(result.top * 10 <= result.lower_bound * 11);
+	assert_true((result.top - result.lower_bound) * 3 < (greedy - result.lower_bound) * 2);
+	/* More work makes it no worse, and less is enough for more than a greedy packing. */
+	options.work_limit = 30000000;
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &again, NULL), 0);
+	assert_true(again.top >= result.top);
+	assert_true(again.top < greedy);
+	/* A few are fixed about the middle of the bound, and all are aligned. */
+	for (uint32_t i = 0; i < MANY; i += MANY / 5) {
+		items[i].fixed = true;
+		items[i].fixed_offset = result.lower_bound / 16 * 8;
+	}
+	problem.alignment = 8;
+	greedy = pack(&problem, "size", offsets).top;
+	assert_int_equal(npuplan_pack(&problem, &options, offsets, &again, NULL), 0);
+	assert_true(again.top < greedy);
+	problem.alignment = 0;
 	/* A network, layer by layer. */
 	for (uint32_t i = 0; i < MANY; i++)
 		items[i] = item(10 + i % 7, i / 3, i / 3 + i % 3);

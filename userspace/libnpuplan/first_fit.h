@@ -31,6 +31,19 @@ enum npuplan_order {
 int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_order rule,
 			uint32_t *order);
 
+/* Most bytes live at one instant of each item's life. -ENOMEM. */
+int npuplan_breadths(const struct npuplan_conflicts *conflicts, uint64_t *breadths);
+
+/** npuplan_tight_key() - the greater, the sooner to place an item, if memory is tight
+ * @roots: times that the fourth root of the duration counts, 0 to 2
+ * @breadth: most bytes live at one instant of its life; @most: of all
+ * @squares: how much that counts: to the power of 2^(@squares - 1), or not at all
+ *
+ * Up to 2^113.
+ */
+unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned int roots,
+				    uint64_t breadth, uint64_t most, unsigned int squares);
+
 /* Peers of each item, without listing them if they are not. -ENOMEM. */
 int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *counts);
 

@@ -36,7 +36,7 @@ static uint64_t larger(uint64_t a, uint64_t b)
  * Most bytes live at one instant of each item's life: a segment tree of maxima
  * over the sections, leaves at width + section, node i above 2i and 2i + 1.
  */
-static int breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
+int npuplan_breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
 {
 	struct npuplan_sections sections;
 	uint64_t *tree, now = 0;
@@ -158,7 +158,7 @@ int npuplan_count_peers(const struct npuplan_conflicts *c, uint64_t *counts)
 static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, uint64_t *sums)
 {
 	if (rule == NPUPLAN_BY_BREADTH)
-		return breadths(c, sums);
+		return npuplan_breadths(c, sums);
 	if (rule == NPUPLAN_BY_PEERS)
 		return npuplan_count_peers(c, sums);
 	if (rule != NPUPLAN_BY_CONFLICTS)
@@ -185,6 +185,20 @@ static uint64_t root(uint64_t duration)
 			high = middle;
 	}
 	return low;
+}
+
+unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned int roots,
+				    uint64_t breadth, uint64_t most, unsigned int squares)
+{
+	/* In 1/65536. */
+	uint64_t tight = (uint64_t)(((unsigned __int128)breadth << 16) / most);
+	unsigned __int128 value = size;
+
+	for (unsigned int i = 0; i < roots; i++)
+		value *= root(duration);
+	for (unsigned int i = 1; i < squares; i++)
+		tight = tight * tight >> 16;
+	return squares ? value * (tight + 1) : value;
 }
 
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)

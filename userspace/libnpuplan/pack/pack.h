@@ -90,6 +90,9 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused);
 int npuplan_pack_portfolio(struct npuplan_pack *run);
 /* large.c: from a packing by overlap, for more items than a search of all can deal with. */
 int npuplan_pack_large(struct npuplan_pack *run);
+/* tight.c: some packings by overlap, without fixed offsets, of the @k-th share of tight items. */
+int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths, unsigned int k);
+unsigned int npuplan_pack_tight_shares(void);
 /* clique.c: a lower bound from listed conflicts. */
 int npuplan_pack_clique_bound(struct npuplan_pack *run);
 /* disjunctive.c: any conflicts. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "alive.h"
 #include "search.h"
 
 #define NONE	  UINT32_MAX
@@ -19,9 +20,7 @@ struct list {
 
 /**
  * struct npuplan_repair - kept for many runs
- * @order: items by first section
- * @last_end: segment tree of maxima over @order: the end of items; leaves at
- *	@width + rank, node i above 2i and 2i + 1
+ * @found: items of a window
  * @high: items above the top aimed at; @high_at: per item, where in it, or NONE
  * @inside, @crossing: of a window: items within, and those that stick out of it
  * @free: items to pack anew; @is_free: per item
@@ -33,9 +32,8 @@ struct list {
  */
 struct npuplan_repair {
 	const struct npuplan_units *units;
-	uint32_t *order;
-	uint32_t *last_end;
-	size_t width;
+	struct npuplan_alive alive;
+	uint32_t *found;
 	struct list high;
 	uint32_t *high_at;
 	struct list inside;
@@ -79,31 +77,6 @@ static uint64_t next_random(struct npuplan_repair *repair)
 	return repair->random >> 16;
 }
 
-static int by_key(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* By first section, then by number. */
-static int sort_items(struct npuplan_repair *repair)
-{
-	size_t n = repair->units->problem->item_count;
-	uint64_t *keys = malloc(n * sizeof(*keys) + 1);
-
-	if (!keys)
-		return -ENOMEM;
-	for (size_t i = 0; i < n; i++)
-		keys[i] = (uint64_t)repair->units->sections.first[i] << 32 | i;
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
-	for (size_t i = 0; i < n; i++)
-		repair->order[i] = (uint32_t)keys[i];
-	free(keys);
-	return 0;
-}
-
 int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units)
 {
 	size_t n = units->problem->item_count;
@@ -114,27 +87,17 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 		return -ENOMEM;
 	repair->units = units;
 	repair->random = 88172645463325252;
-	for (repair->width = 1; repair->width < n; repair->width *= 2)
-		;
-	repair->order = malloc(n * sizeof(*repair->order) + 1);
-	repair->last_end = calloc(2 * repair->width, sizeof(*repair->last_end));
+	repair->found = malloc(n * sizeof(*repair->found) + 1);
 	repair->high_at = malloc(n * sizeof(*repair->high_at) + 1);
 	repair->is_free = calloc(n + 1, sizeof(*repair->is_free));
-	if (!repair->order || !repair->last_end || !repair->high_at || !repair->is_free ||
-	    sort_items(repair)) {
+	if (!repair->found || !repair->high_at || !repair->is_free ||
+	    npuplan_alive_init(&repair->alive, &units->sections, n)) {
 		npuplan_repair_free(repair);
 		*out = NULL;
 		return -ENOMEM;
 	}
 	for (uint32_t i = 0; i < n; i++)
 		repair->high_at[i] = NONE;
-	for (uint32_t i = 0; i < n; i++)
-		repair->last_end[repair->width + i] = units->sections.end[repair->order[i]];
-	for (size_t i = repair->width - 1; i > 0; i--) {
-		uint32_t left = repair->last_end[2 * i], right = repair->last_end[2 * i + 1];
-
-		repair->last_end[i] = left > right ? left : right;
-	}
 	return 0;
 }
 
@@ -142,8 +105,8 @@ void npuplan_repair_free(struct npuplan_repair *repair)
 {
 	if (!repair)
 		return;
-	free(repair->order);
-	free(repair->last_end);
+	npuplan_alive_fini(&repair->alive);
+	free(repair->found);
 	free(repair->high.at);
 	free(repair->high_at);
 	free(repair->inside.at);
@@ -190,35 +153,18 @@ static int set_high(struct npuplan_repair *repair, uint32_t item, bool high)
 static int look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
 {
 	const struct npuplan_sections *sections = &repair->units->sections;
-	uint32_t n = repair->units->problem->item_count;
-	size_t node = 1;
+	uint32_t count = npuplan_alive_in(&repair->alive, first, end, repair->found, &repair->work);
 	int err = 0;
 
 	repair->inside.count = repair->crossing.count = 0;
-	/* In the order of leaves, without subtrees that end before. */
-	while (node && !err) {
-		if (repair->last_end[node] > first) {
-			uint32_t item;
+	for (uint32_t k = 0; k < count && !err; k++) {
+		uint32_t item = repair->found[k];
 
-			if (node < repair->width) {
-				node *= 2;
-				continue;
-			}
-			item = node - repair->width < n ? repair->order[node - repair->width] :
-							  NONE;
-			if (item == NONE || sections->first[item] >= end)
-				break;
-			if (sections->first[item] >= first && sections->end[item] <= end)
-				err = add(&repair->inside, item);
-			else
-				err = add(&repair->crossing, item);
-		}
-		repair->work++;
-		while (node & 1)
-			node /= 2;
-		node += node ? 1 : 0;
+		if (sections->first[item] >= first && sections->end[item] <= end)
+			err = add(&repair->inside, item);
+		else
+			err = add(&repair->crossing, item);
 	}
-	repair->work += repair->inside.count + repair->crossing.count;
 	return err;
 }
 
