@@ -50,6 +50,7 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph)
 static const char whole_text[] =
 	"{\n"
 	"\"graph\": \"model\",\n"
+	"\"digest\": \"sha256:8fb3f61e86a7c150ae3db7e191cfc7a6bb07249f63fea5559013b12cc0f74aaa\",\n"
 	"\"planner\": \"auto\",\n"
 	"\"status\": \"optimal\",\n"
 	"\"arena\": 16,\n"
@@ -265,8 +266,9 @@ static void test_refused_fields(void **state)
 	refused(1, "\"work\"", "\"arena\"", -EBADMSG, "not JSON");
 	refused(1, "\"graph\": \"model\",", "", -EBADMSG, "graph: missing");
 	refused(1, "\"model\"", "7", -EBADMSG, "graph: expected a string");
-	refused(1, "\"model\"", "\"other\"", -EINVAL,
-		"graph: the plan is for other, the graph is model");
+	refused(1, "\"digest\": \"sha256:", "\"digest\": \"md5:", -EBADMSG,
+		"digest: expected \"sha256:\" and 64 small hexadecimal digits");
+	refused(1, "\"digest\": \"", "\"digest\": 7, \"x\": \"", -EBADMSG, "x: unknown field");
 	refused(1, "\"auto\"", "\"a-name-of-more-than-thirty-one-bytes\"", -EBADMSG,
 		"planner: expected a string of at most 31 bytes");
 	refused(1, "\"optimal\"", "\"best\"", -EBADMSG, "status: expected optimal");
@@ -293,6 +295,62 @@ static void test_refused_fields(void **state)
 	refused(1, "\"external\": []", "\"blocks\": {}", -EBADMSG, "blocks: expected an array");
 	refused(1, "\"external\": []", "\"seconds\": -1", -EBADMSG, "seconds: expected a number");
 	refused(1, "\"external\": []", "\"host\": \"x\"", -EBADMSG, "host: expected an integer");
+}
+
+/* The digest decides, the name is for people; without a digest the name has to do. */
+static void test_digest(void **state)
+{
+	struct npuplan_graph *graph = model(1), *other = model(1);
+	struct npuplan_plan *plan = planned(graph), *read = NULL;
+	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
+	struct npuplan_error error = { "" };
+	char *text = json_of(graph, plan), *old, *line;
+
+	npuplan_graph_digest(graph, digest);
+	free(other->name);
+	other->name = strdup("other");
+	free(other->tensors[0].name);
+	other->tensors[0].name = strdup("renamed");
+	npuplan_graph_digest(other, again);
+	assert_memory_equal(digest, again, sizeof(digest));
+	assert_int_equal(npuplan_plan_from_json(other, text, strlen(text), &read, &error), 0);
+	assert_false(read->unbound);
+	npuplan_plan_free(read);
+	/* Fixed and external are what the command line says. */
+	other->tensors[0].flags |= NPUMEM_TENSOR_FIXED;
+	other->tensors[0].fixed_offset = 64;
+	npuplan_graph_digest(other, again);
+	assert_memory_equal(digest, again, sizeof(digest));
+	other->tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
+	npuplan_graph_digest(other, again);
+	assert_memory_equal(digest, again, sizeof(digest));
+	other->tensors[0].flags = 0;
+	/* One byte more, and it is another graph. */
+	other->tensors[0].size++;
+	npuplan_graph_digest(other, again);
+	assert_memory_not_equal(digest, again, sizeof(digest));
+	read = NULL;
+	assert_int_equal(npuplan_plan_from_json(other, text, strlen(text), &read, &error), -EINVAL);
+	assert_null(read);
+	ASSERT_TEXT(error, "digest: the plan is for model, sha256:");
+	ASSERT_TEXT(error, ", the graph at hand is other, sha256:");
+	other->tensors[0].size--;
+
+	line = strstr(text, "\"digest\"");
+	assert_true(asprintf(&old, "%.*s%s", (int)(line - text), text, strchr(line, '\n') + 1) > 0);
+	assert_int_equal(npuplan_plan_from_json(graph, old, strlen(old), &read, &error), 0);
+	assert_true(read->unbound);
+	npuplan_plan_free(read);
+	read = NULL;
+	assert_int_equal(npuplan_plan_from_json(other, old, strlen(old), &read, &error), -EINVAL);
+	assert_null(read);
+	ASSERT_TEXT(error, "graph: the plan is for model, the graph is other, and the plan has no "
+			   "digest that says more than names");
+	free(old);
+	free(text);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+	npuplan_graph_free(other);
 }
 
 static void test_refused_tiling(void **state)
@@ -653,6 +711,7 @@ int main(void)
 		cmocka_unit_test(test_round_trip_of_pieces),
 		cmocka_unit_test(test_transfer_defaults),
 		cmocka_unit_test(test_refused_fields),
+		cmocka_unit_test(test_digest),
 		cmocka_unit_test(test_refused_tiling),
 		cmocka_unit_test(test_refused_schedule),
 		cmocka_unit_test(test_refused_transfers),

@@ -393,6 +393,17 @@ NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void *
 NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
 				      struct npuplan_error *error);
 
+#define NPUPLAN_DIGEST_SIZE 32
+
+/** npuplan_graph_digest() - SHA-256 of what of a tiled graph a plan depends on
+ *
+ * Two graphs with one digest have the same plans: ids, sizes, alignments and kinds of
+ * tensors, aliases, steps and what they access, blocks and edges are the same. Names,
+ * fixed offsets and what is external do not count. docs/formats.md has the numbers.
+ */
+NPUPLAN_EXPORT void npuplan_graph_digest(const struct npuplan_graph *graph,
+					 uint8_t digest[NPUPLAN_DIGEST_SIZE]);
+
 /**
  * struct npuplan_schedule_point - what an order of steps costs
  *
@@ -439,6 +450,8 @@ struct npuplan_bank {
  * @bank_bound: of these, no choice of banks has more in the faster one; 0 if not
  *	known (a plan that was read)
  * @seconds: wall clock that planning took; not part of the blob
+ * @unbound: read from plan JSON that has no digest of its graph: that it is of the
+ *	graph at hand only its structure says. Not part of the blob
  */
 struct npuplan_plan {
 	struct npumem_plan_info info;
@@ -465,6 +478,7 @@ struct npuplan_plan {
 	uint64_t bank_accessed[NPUPLAN_BANKS];
 	uint64_t bank_bound;
 	double seconds;
+	bool unbound;
 };
 
 /** struct npuplan_pack_progress - what a packer or planner has got so far
@@ -756,7 +770,8 @@ NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char
  * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
  * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated; free() it.
  * -EBADMSG: not JSON, or a field is missing, unknown or of the wrong type;
- * -EINVAL: it does not fit the graph; the error names the field.
+ * -EINVAL: it does not fit the graph; the error names the field. Whether it is a plan of
+ * that very graph its digest says; the graph's name is compared where it has none.
  */
 NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
 					const struct npuplan_plan *plan, char **text,

@@ -2,6 +2,7 @@
 #include "plan_json.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "shape.h"
 
@@ -88,6 +89,18 @@ uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, int64_t id)
 uint32_t npuplan_ids_step(const struct npuplan_ids *ids, int64_t op, uint32_t tile)
 {
 	return find(ids->steps, ids->step_count, op, tile);
+}
+
+struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph)
+{
+	struct npuplan_digest_text text = { "sha256:" };
+	uint8_t digest[NPUPLAN_DIGEST_SIZE];
+	char *at = text.s + strlen(text.s);
+
+	npuplan_graph_digest(graph, digest);
+	for (int i = 0; i < NPUPLAN_DIGEST_SIZE; i++, at += 2)
+		snprintf(at, 3, "%02x", digest[i]);
+	return text;
 }
 
 json_t *npuplan_json_region(const struct npumem_region *region)

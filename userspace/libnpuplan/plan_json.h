@@ -30,6 +30,12 @@ void npuplan_ids_fini(struct npuplan_ids *ids);
 uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, int64_t id);
 uint32_t npuplan_ids_step(const struct npuplan_ids *ids, int64_t op, uint32_t tile);
 
+/** npuplan_digest_text() - the graph's digest as plan JSON has it: "sha256:3f2a..." */
+struct npuplan_digest_text {
+	char s[2 * NPUPLAN_DIGEST_SIZE + 8];
+};
+struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph);
+
 /* Names of enum npumem_plan_status and npumem_position_kind, by value. */
 extern const char *const npuplan_status_names[4];
 extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];

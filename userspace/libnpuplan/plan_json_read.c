@@ -392,9 +392,6 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 
 	if (!json_is_string(name))
 		return plan_json_fail(r, -EBADMSG, "graph", name ? "expected a string" : "missing");
-	if (strcmp(json_string_value(name), r->graph->name))
-		return plan_json_fail(r, -EINVAL, "graph", "the plan is for %s, the graph is %s",
-				      json_string_value(name), r->graph->name);
 	if (planner &&
 	    (!json_is_string(planner) || json_string_length(planner) >= sizeof(info->planner)))
 		return plan_json_fail(r, -EBADMSG, "planner",
@@ -429,6 +426,47 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 	info->lower_bound = bound;
 	info->work = work;
 	return read_traffic(r, json_object_get(root, "traffic"));
+}
+
+#define DIGEST_PREFIX "sha256:"
+
+/* "sha256:" and 64 small hexadecimal digits. */
+static bool is_digest(const char *text)
+{
+	size_t prefix = strlen(DIGEST_PREFIX), digits = 2 * NPUPLAN_DIGEST_SIZE;
+
+	return text && !strncmp(text, DIGEST_PREFIX, prefix) &&
+	       strspn(text + prefix, "0123456789abcdef") == digits && !text[prefix + digits];
+}
+
+/* Whether the plan is of this very graph; names are for people where a digest says so. */
+static int check_graph(struct plan_json_reader *r, const json_t *root)
+{
+	const char *name = json_string_value(json_object_get(root, "graph"));
+	const json_t *digest = json_object_get(root, "digest");
+	const char *text = json_string_value(digest);
+	struct npuplan_digest_text own;
+
+	r->plan->unbound = !digest;
+	if (!digest && strcmp(name, r->graph->name))
+		return plan_json_fail(r, -EINVAL, "graph",
+				      "the plan is for %s, the graph is %s, and the plan has no "
+				      "digest that says more than names",
+				      name, r->graph->name);
+	if (!digest)
+		return 0;
+	if (!is_digest(text))
+		return plan_json_fail(r, -EBADMSG, "digest",
+				      "expected \"" DIGEST_PREFIX
+				      "\" and %d small hexadecimal digits",
+				      2 * NPUPLAN_DIGEST_SIZE);
+	own = npuplan_digest_text(r->graph);
+	if (strcmp(text, own.s))
+		return plan_json_fail(r, -EINVAL, "digest",
+				      "the plan is for %.100s, %.19s, the graph at hand is %.100s, "
+				      "%.19s",
+				      name, text, r->graph->name, own.s);
+	return 0;
 }
 
 /* What the plan says of the graph must be so. */
@@ -470,9 +508,9 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 static int read_root(struct plan_json_reader *r, const json_t *root)
 {
 	static const char *const known[] = {
-		"graph",      "planner",  "status", "arena",  "alignment", "lower_bound",
-		"traffic",    "work",	  "host",   "tiling", "banks",	   "schedule",
-		"placements", "external", "views",  "blocks", "seconds",   NULL,
+		"digest",   "graph", "planner", "status",  "arena", "alignment", "lower_bound",
+		"traffic",  "work",  "host",	"tiling",  "banks", "schedule",	 "placements",
+		"external", "views", "blocks",	"seconds", NULL,
 	};
 	const json_t *schedule = json_object_get(root, "schedule");
 	const json_t *placements = json_object_get(root, "placements");
@@ -483,6 +521,8 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 		err = read_info(r, root);
 	if (!err)
 		err = plan_json_check_tiling(r, root);
+	if (!err)
+		err = check_graph(r, root);
 	if (!err)
 		err = read_banks(r, json_object_get(root, "banks"));
 	if (err)

@@ -169,6 +169,7 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 	fputs("{\n\"graph\": ", out);
 #define PUT(EXPRESSION) (err = (EXPRESSION) ? -ENOMEM : err)
 	PUT(put(out, json_string(graph->name)));
+	PUT(put_field(out, "digest", json_string(npuplan_digest_text(graph).s)));
 	PUT(put_field(out, "planner", json_string(info->planner)));
 	PUT(put_field(out, "status", json_string(npuplan_status_names[info->status])));
 	PUT(put_field(out, "arena", json_integer(info->arena_size)));

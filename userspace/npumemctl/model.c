@@ -126,6 +126,11 @@ static bool read_plan(struct model *model, struct plan_file *file, void *text, s
 	} else {
 		err = npuplan_plan_from_json(model->graph, text, size, &file->plan, &error);
 		free(text);
+		if (!err && file->plan->unbound)
+			warning(file->path,
+				"the plan has no digest: that it is of this graph only the name "
+				"'%s' and its structure say",
+				model->graph->name);
 		if (!err)
 			err = npuplan_plan_write(file->plan, &file->blob, &file->blob_size, &error);
 	}
