@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -245,4 +246,28 @@ int npu_knob(const char *name, unsigned long value)
 	if (err != -ENOENT)
 		globfree(&found);
 	return err;
+}
+
+int npu_module_load(const char *name)
+{
+	char path[256];
+	int fd, err;
+
+	snprintf(path, sizeof(path), "../modules/%s.ko", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = syscall(SYS_finit_module, fd, "", 0) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int npu_module_unload(const char *name)
+{
+	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+int npu_become(unsigned int uid)
+{
+	return setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ? -errno : 0;
 }

@@ -81,4 +81,14 @@ int npu_knob_open(const char *name);
 int npu_knob_set(int fd, unsigned long value);
 int npu_knob(const char *name, unsigned long value);
 
+/*
+ * Load a module of tests/selftests/modules, or unload one: 0 or a negative errno. It is
+ * looked for where scripts/qemu-run puts it, beside the tests' directory.
+ */
+int npu_module_load(const char *name);
+int npu_module_unload(const char *name);
+
+/* Become somebody without privileges. 0 or a negative errno. */
+int npu_become(unsigned int uid);
+
 #endif /* NPUMEM_TEST_H */
