@@ -2,8 +2,8 @@
 /**
  * DOC: carveout banks
  *
- * A bank is a contiguous range of memory that nothing but this driver maps: a
- * reserved-memory node with no-map, or, for development on machines that have
+ * A bank is a contiguous range of memory that nothing but this device maps: a
+ * reserved-memory node with no-map, which the device claims, or, for development on machines that have
  * none, vmalloc'ed memory. Arenas and carveout BOs are ranges of a bank.
  *
  * Isolation is decided here: a range is filled with zeroes *before* it is
@@ -102,6 +102,10 @@ static int bank_add_region(struct npumem_device *dev, unsigned int idx)
 	bank = bank_create(dev, name, resource_size(&res));
 	if (IS_ERR(bank))
 		return PTR_ERR(bank);
+	/* Another device that maps it would hand out the same bytes. */
+	if (!devm_request_mem_region(parent, res.start, bank->size, dev_name(parent)))
+		return dev_err_probe(parent, -EBUSY, "memory-region %u: %pR is another device's\n",
+				     idx, &res);
 	bank->phys = res.start;
 	bank->vaddr = devm_memremap(parent, res.start, bank->size, MEMREMAP_WC);
 	if (IS_ERR_OR_NULL(bank->vaddr))

@@ -5,8 +5,9 @@
  * Probe makes the banks, then the engines, then lets user space in; remove goes
  * the other way round: drm_dev_unplug() turns user space away, waits for ioctls
  * that touch the carveout and zaps all mappings; plan requests are settled;
- * engines are stopped, so that what is still queued ends with -ENODEV. What open
- * files hold lives on until they are closed, see drv.h.
+ * engines are stopped, so that what is still queued ends with -ENODEV, and their
+ * drivers' callbacks are not called any more: the module that has them may go. What
+ * open files hold lives on until they are closed, see drv.h.
  *
  * Module exit. Files pin the module, but a job in flight, or a request, keeps
  * its DRM device a moment longer than the file that made it. So after the last
@@ -234,6 +235,26 @@ static int device_add_banks(struct npumem_device *dev)
 	return 0;
 }
 
+/* The parent's drvdata are its own driver's: found by this instead. */
+struct npumem_devres {
+	struct npumem_device *dev;
+};
+
+static void device_devres_release(struct device *parent, void *res)
+{
+}
+
+static int device_remember(struct device *parent, struct npumem_device *dev)
+{
+	struct npumem_devres *res = devres_alloc(device_devres_release, sizeof(*res), GFP_KERNEL);
+
+	if (!res)
+		return -ENOMEM;
+	res->dev = dev;
+	devres_add(parent, res);
+	return 0;
+}
+
 int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
 			unsigned int count)
 {
@@ -244,7 +265,9 @@ int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *
 	dev = devm_drm_dev_alloc(parent, &npumem_driver, struct npumem_device, drm);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	dev_set_drvdata(parent, dev);
+	err = device_remember(parent, dev);
+	if (err)
+		return err;
 	err = device_init(dev);
 	if (err)
 		return err;
@@ -263,7 +286,8 @@ EXPORT_SYMBOL_GPL(npumem_device_probe);
 
 void npumem_device_remove(struct device *parent)
 {
-	struct npumem_device *dev = dev_get_drvdata(parent);
+	struct npumem_devres *res = devres_find(parent, device_devres_release, NULL, NULL);
+	struct npumem_device *dev = res->dev;
 	u32 i;
 
 	drm_dev_unplug(&dev->drm);

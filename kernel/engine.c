@@ -14,7 +14,8 @@
  * drm_sched_stop() finds nobody innocent to cancel: jobs of other runs are not
  * affected by one that hangs.
  *
- * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once. The
+ * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
+ * of the engine's driver is called or looked at any more, so that its module may go. The
  * scheduler itself lives until the DRM device goes, since runs of open files
  * have entities on it.
  */
@@ -61,9 +62,15 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 {
 	struct npumem_engine *engine = to_npumem_job(base)->engine;
+	bool stopped;
 
 	drm_sched_wqueue_stop(&engine->sched);
-	engine->ops->drain(engine);
+	mutex_lock(&engine->lock);
+	stopped = engine->stopped;
+	mutex_unlock(&engine->lock);
+	/* npumem_engine_stop() waits for us, or nothing is running. */
+	if (!stopped)
+		engine->ops->drain(engine);
 	drm_sched_stop(&engine->sched, base);
 	drm_sched_start(&engine->sched, -ETIMEDOUT);
 	return DRM_GPU_SCHED_STAT_RESET;
@@ -80,14 +87,24 @@ static const struct drm_sched_backend_ops engine_sched_ops = {
 	.free_job = engine_free_job,
 };
 
+/* What the engine's driver has, as long as it is there. */
+static void engine_forget(struct npumem_engine *engine)
+{
+	const struct npumem_engine_ops *ops = engine->ops;
+
+	if (ops && ops->fini)
+		ops->fini(engine);
+	engine->ops = NULL;
+}
+
 static void engine_fini(struct drm_device *drm, void *ptr)
 {
 	struct npumem_engine *engine = ptr;
 
 	drm_sched_fini(&engine->sched);
 	destroy_workqueue(engine->timeout_wq);
-	if (engine->ops->fini)
-		engine->ops->fini(engine);
+	/* Only if probe failed. */
+	engine_forget(engine);
 	mutex_destroy(&engine->lock);
 }
 
@@ -98,7 +115,6 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
 		.credit_limit = 1,
 		.timeout = msecs_to_jiffies(LATE_MS),
-		.name = desc->name,
 		.dev = dev->drm.dev,
 	};
 	struct npumem_engine *engine;
@@ -110,7 +126,7 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 	if (!engine)
 		return -ENOMEM;
 	engine->dev = dev;
-	engine->name = desc->name;
+	strscpy(engine->name, desc->name, sizeof(engine->name));
 	engine->ops = desc->ops;
 	engine->operators = desc->operators;
 	engine->index = dev->engine_count;
@@ -126,6 +142,8 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 		goto err_init;
 	}
 	args.timeout_wq = engine->timeout_wq;
+	/* Fences of jobs have it, too, and outlive the driver that described it. */
+	args.name = engine->name;
 	err = drm_sched_init(&engine->sched, &args);
 	if (err)
 		goto err_wq;
@@ -151,6 +169,9 @@ void npumem_engine_stop(struct npumem_engine *engine)
 	engine->stopped = true;
 	mutex_unlock(&engine->lock);
 	engine->ops->stop(engine);
+	/* A look after late jobs, which may have found it not stopped. */
+	flush_workqueue(engine->timeout_wq);
+	engine_forget(engine);
 }
 
 struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index)

@@ -3,8 +3,10 @@
  * Engines: what executes jobs, and how a real NPU's driver brings one.
  *
  * A driver calls npumem_device_probe() from its own probe, with a description of
- * each of its engines, and npumem_device_remove() from its remove. npumem's own
- * platform driver does just that for engine "sim".
+ * each of its engines, and npumem_device_remove() from its remove. From that on none of
+ * its callbacks is called: open files keep the DRM device, but neither the driver's
+ * module nor what it described. The parent's drvdata are the driver's to use. npumem's
+ * own platform driver does just that for engine "sim".
  */
 #ifndef NPUMEM_ENGINE_H
 #define NPUMEM_ENGINE_H
@@ -20,8 +22,8 @@ struct npumem_job;
 /**
  * struct npumem_engine_ops - what an engine can do
  * @init: optional; at probe. May set &npumem_engine.priv
- * @fini: optional; undoes @init. When the last user of the device is gone, which
- *	may be long after the device was unbound: it touches memory only
+ * @fini: optional; undoes @init. In npumem_device_remove(), after @stop, when nothing
+ *	of the engine is in use any more
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
  *	npumem_job_transferred() for each transfer among its positions. There is
@@ -31,7 +33,7 @@ struct npumem_job;
  *	having aborted one that makes no progress. From then on an aborted job
  *	touches no memory. May sleep; @start is not called meanwhile
  * @stop: the device is going: abort the running job, if any, and return when it
- *	is done; @start is not called again. May sleep
+ *	is done; @start is not called again, @drain may be under way. May sleep
  * @debugfs: optional; files of this engine
  */
 struct npumem_engine_ops {
@@ -45,8 +47,8 @@ struct npumem_engine_ops {
 
 /**
  * struct npumem_engine_desc - engine to be made
- * @name: as users see it
- * @ops: what it can do
+ * @name: as users see it; copied
+ * @ops: what it can do; until npumem_device_remove() returns
  * @operators: bit mask of (1 << enum drm_npumem_op) that it runs. Without
  *	NPUMEM_OP_COPY it gets no jobs of runs that have transfers
  */
@@ -59,8 +61,8 @@ struct npumem_engine_desc {
 /**
  * struct npumem_engine - one engine
  * @dev: whose it is
- * @name: as described
- * @ops: as described
+ * @name: as described, cut short if need be
+ * @ops: as described; NULL once the device has been removed
  * @operators: as described
  * @index: of it in &npumem_device.engines
  * @sched: one job at a time, in the order of its run
@@ -71,7 +73,7 @@ struct npumem_engine_desc {
  */
 struct npumem_engine {
 	struct npumem_device *dev;
-	const char *name;
+	char name[32];
 	const struct npumem_engine_ops *ops;
 	u64 operators;
 	u32 index;
@@ -83,6 +85,7 @@ struct npumem_engine {
 };
 
 int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc);
+/* The device is being removed: no callback of the engine's driver from its return on. */
 void npumem_engine_stop(struct npumem_engine *engine);
 
 /* The engine of an index that user space named, or NULL. */

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Other people's devices: an NPU's driver in a module of its own, which goes while a
+ * client has its device open; and a second device on the carveout of the first.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "kselftest_harness.h"
+#include "npumem_world.h"
+
+#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
+#define ENGINE "npumem_test_engine"
+#define TWIN   "npumem_test_twin"
+
+static int put(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* The kernel log from here on. */
+static int log_open(void)
+{
+	int fd = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd >= 0)
+		lseek(fd, 0, SEEK_END);
+	return fd;
+}
+
+static bool log_has(int fd, const char *text)
+{
+	char line[2048];
+	bool found = false;
+	ssize_t n;
+
+	for (;;) {
+		n = read(fd, line, sizeof(line) - 1);
+		if (n < 0 && errno == EPIPE)
+			continue;
+		if (n <= 0)
+			return found;
+		line[n] = '\0';
+		found = found || strstr(line, text);
+	}
+}
+
+/* Of the device tree's NPU, that npumem's own driver has. */
+static int sim_name(char *name, size_t size)
+{
+	glob_t found;
+
+	if (glob(DRIVER "*/driver_override", 0, NULL, &found))
+		return -ENOENT;
+	*strrchr(found.gl_pathv[0], '/') = '\0';
+	snprintf(name, size, "%s", strrchr(found.gl_pathv[0], '/') + 1);
+	globfree(&found);
+	return 0;
+}
+
+FIXTURE(engine)
+{
+	char name[64];
+	int log;
+	struct model model;
+};
+
+FIXTURE_SETUP(engine)
+{
+	ASSERT_EQ(0, sim_name(self->name, sizeof(self->name)));
+	self->log = log_open();
+	ASSERT_GE(self->log, 0);
+	self->model = model_chain();
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_module_load(ENGINE));
+}
+
+FIXTURE_TEARDOWN(engine)
+{
+	npu_module_unload(ENGINE);
+	EXPECT_EQ(0, put(DRIVER "bind", self->name));
+	model_free(&self->model);
+	close(self->log);
+}
+
+static int engine_name(int fd, char *name, size_t size)
+{
+	struct drm_npumem_engine engine = { 0 };
+	struct drm_npumem_dev_query query = {
+		.type = NPUMEM_QUERY_ENGINES,
+		.size = sizeof(engine),
+		.ptr = (uintptr_t)&engine,
+	};
+	int err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
+
+	snprintf(name, size, "%s", engine.name);
+	return err;
+}
+
+/* The module goes; what the client still has of the device does not need it. */
+TEST_F(engine, module_goes_before_its_clients)
+{
+	char name[32];
+	struct world w;
+	int fd = npu_open();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_EQ(0, engine_name(fd, name, sizeof(name)));
+	EXPECT_STREQ("other", name);
+	ASSERT_EQ(0, world_open(&w, fd, &self->model));
+	/* The first is running, the other is in the queue. */
+	ASSERT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(fd, w.arena_bo, 0));
+	ASSERT_EQ(0, npu_module_unload(ENGINE));
+	EXPECT_NE(0, access("/sys/module/" ENGINE, F_OK));
+	EXPECT_TRUE(log_has(self->log, "drvdata kept"));
+	/* All is settled by then, and nothing begins any more. */
+	EXPECT_EQ(-ENODEV, world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-ENODEV, engine_name(fd, name, sizeof(name)));
+	munmap(w.arena, w.arena_size);
+	close(fd);
+}
+
+/* Loaded and gone with nobody looking, five times. */
+TEST_F(engine, comes_and_goes)
+{
+	char name[32];
+	int i, fd;
+
+	for (i = 0; i < 5; i++) {
+		fd = npu_open();
+		ASSERT_GE(fd, 0);
+		ASSERT_EQ(0, engine_name(fd, name, sizeof(name)));
+		EXPECT_STREQ("other", name);
+		close(fd);
+		ASSERT_EQ(0, npu_module_unload(ENGINE));
+		ASSERT_EQ(0, npu_module_load(ENGINE));
+	}
+}
+
+/* Bytes of a carveout belong to one device. */
+TEST(twin)
+{
+	const char *secret = "secret of a client of the first device";
+	int fd = npu_open(), log = log_open();
+	uint32_t bo;
+	char *map;
+
+	ASSERT_GE(fd, 0);
+	ASSERT_GE(log, 0);
+	ASSERT_EQ(0, npu_bo_create(fd, 65536, NPUMEM_BO_CARVEOUT, &bo));
+	map = npu_bo_map(fd, bo, 65536);
+	ASSERT_NE(NULL, map);
+	strcpy(map, secret);
+	ASSERT_EQ(0, npu_module_load(TWIN));
+	EXPECT_EQ(0, access("/sys/bus/platform/devices/npumem-test-twin", F_OK));
+	EXPECT_NE(0, access("/sys/bus/platform/devices/npumem-test-twin/driver", F_OK));
+	EXPECT_TRUE(log_has(log, "npumem-test-twin: error -EBUSY: memory-region 0"));
+	EXPECT_EQ(-1, npu_open_nth(1));
+	EXPECT_STREQ(secret, map);
+	EXPECT_EQ(0, npu_module_unload(TWIN));
+	munmap(map, 65536);
+	close(log);
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
