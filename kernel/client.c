@@ -210,6 +210,11 @@ u64 npumem_client_limit(const struct npumem_client *client, unsigned int resourc
 	return user_limit(client->user, resource);
 }
 
+kuid_t npumem_client_uid(const struct npumem_client *client)
+{
+	return client->user->uid;
+}
+
 int npumem_client_charge(struct npumem_client *client, unsigned int resource, u64 amount)
 {
 	struct npumem_user *user = client->user;

@@ -78,6 +78,9 @@ void npumem_client_end_verify(struct npumem_client *client);
 /* What the user may have of a resource; U64_MAX: anything. */
 u64 npumem_client_limit(const struct npumem_client *client, unsigned int resource);
 
+/* Who opened the file. */
+kuid_t npumem_client_uid(const struct npumem_client *client);
+
 void npumem_clients_init(struct npumem_device *dev);
 /* debugfs: what each user holds, and may. */
 void npumem_clients_show(struct npumem_device *dev, struct seq_file *m);

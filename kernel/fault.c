@@ -3,8 +3,10 @@
  * DOC: faults
  *
  * A client that breaks the rules gets an errno and a verdict; whoever runs the
- * machine finds the same here: in a ring of the device's last faults (debugfs), as
- * a tracepoint, and as a netlink event. Nothing goes to the kernel log above
+ * machine finds the same here: among the device's last faults (debugfs), as
+ * a tracepoint, and as a netlink event. There is room for RING of them; who has most of
+ * it makes room for the next one, so that nobody's faults are lost in the many of
+ * another. Nothing goes to the kernel log above
  * debug level, which any client could fill.
  *
  * A refusal happens in its caller's context and its event is sent from there. A
@@ -18,7 +20,9 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "client.h"
 #include "fault.h"
+#include "run.h"
 #include "trace.h"
 #include "upcall.h"
 
@@ -26,6 +30,9 @@
 
 /**
  * struct fault - one fault
+ * @number: from 1 on, since probe; 0 if this is none
+ * @uid: whose run it is
+ * @pending: of a failed job, and not sent as an event yet
  * @time: CLOCK_MONOTONIC nanoseconds
  * @run: number of the run
  * @pid: whose call was refused, or zero for a job that failed
@@ -33,9 +40,12 @@
  * @verdict: rule, position, step, tile
  */
 struct fault {
+	u64 number;
 	u64 time;
 	u64 run;
+	kuid_t uid;
 	pid_t pid;
+	bool pending;
 	int error;
 	struct npumem_verdict verdict;
 };
@@ -44,16 +54,14 @@ struct fault {
  * struct npumem_faults - last faults of a device
  * @dev: whose they are
  * @lock: guards the following; taken in any context
- * @count: faults since probe; fault n is ring[n % RING]
- * @sent: failures up to here have been sent as events
- * @ring: the last ones
+ * @count: faults since probe
+ * @ring: the last ones, in no order
  * @work: sends events of failed jobs
  */
 struct npumem_faults {
 	struct npumem_device *dev;
 	spinlock_t lock;
 	u64 count;
-	u64 sent;
 	struct fault ring[RING];
 	struct work_struct work;
 };
@@ -72,27 +80,77 @@ void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule)
 	};
 }
 
+/* Entries of a user. */
+static u32 fault_share(const struct npumem_faults *faults, kuid_t uid)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < RING; i++)
+		n += faults->ring[i].number && uid_eq(faults->ring[i].uid, uid);
+	return n;
+}
+
+/*
+ * Where the next fault of a user goes: where none is, else where the oldest one is of who
+ * has most, the new one counted.
+ */
+static struct fault *fault_room(struct npumem_faults *faults, kuid_t uid)
+{
+	struct fault *fault, *room = NULL;
+	u32 i, share, most = 0;
+
+	for (i = 0; i < RING; i++) {
+		fault = &faults->ring[i];
+		if (!fault->number)
+			return fault;
+		share = fault_share(faults, fault->uid) + uid_eq(fault->uid, uid);
+		if (share > most || (share == most && fault->number < room->number)) {
+			most = share;
+			room = fault;
+		}
+	}
+	return room;
+}
+
 static void fault_record(struct npumem_faults *faults, const struct fault *fault)
 {
+	struct fault *room;
 	unsigned long flags;
 
 	trace_npumem_fault(fault->run, fault->error, &fault->verdict);
 	spin_lock_irqsave(&faults->lock, flags);
-	faults->ring[faults->count++ % RING] = *fault;
+	room = fault_room(faults, fault->uid);
+	*room = *fault;
+	room->number = ++faults->count;
 	spin_unlock_irqrestore(&faults->lock, flags);
+}
+
+/* The first fault after a number, or the first pending one; NULL if there is none. */
+static struct fault *fault_first(struct npumem_faults *faults, u64 number, bool pending)
+{
+	struct fault *fault, *found = NULL;
+	u32 i;
+
+	lockdep_assert_held(&faults->lock);
+	for (i = 0; i < RING; i++) {
+		fault = &faults->ring[i];
+		if (fault->number > number && (fault->pending || !pending) &&
+		    (!found || fault->number < found->number))
+			found = fault;
+	}
+	return found;
 }
 
 /* The next failure not sent yet; what the ring has lost is not sent. */
 static bool fault_next(struct npumem_faults *faults, struct fault *fault)
 {
-	bool found = false;
+	struct fault *found;
 
 	spin_lock_irq(&faults->lock);
-	if (faults->count - faults->sent > RING)
-		faults->sent = faults->count - RING;
-	while (!found && faults->sent < faults->count) {
-		*fault = faults->ring[faults->sent++ % RING];
-		found = !fault->pid;
+	found = fault_first(faults, 0, true);
+	if (found) {
+		found->pending = false;
+		*fault = *found;
 	}
 	spin_unlock_irq(&faults->lock);
 	return found;
@@ -126,29 +184,34 @@ void npumem_faults_unplug(struct npumem_device *dev)
 	disable_work_sync(&dev->faults->work);
 }
 
-void npumem_fault_refused(struct npumem_device *dev, u64 run, int error,
+void npumem_fault_refused(const struct npumem_run *run, int error,
 			  const struct npumem_verdict *verdict)
 {
+	struct npumem_device *dev = run->dev;
 	struct fault fault = {
 		.time = ktime_get_ns(),
-		.run = run,
+		.run = run->id,
+		.uid = npumem_client_uid(run->client),
 		.pid = task_tgid_nr(current),
 		.error = error,
 		.verdict = *verdict,
 	};
 
-	drm_dbg(&dev->drm, "run %llu: rule %u refuses step %d, tile %d: %d\n", run, verdict->rule,
-		verdict->step, verdict->tile, error);
+	drm_dbg(&dev->drm, "run %llu: rule %u refuses step %d, tile %d: %d\n", run->id,
+		verdict->rule, verdict->step, verdict->tile, error);
 	fault_record(dev->faults, &fault);
-	npumem_upcall_event_fault(dev, run, fault.pid, verdict);
+	npumem_upcall_event_fault(dev, run->id, fault.pid, verdict);
 }
 
-void npumem_fault_failed(struct npumem_device *dev, u64 run, int error,
+void npumem_fault_failed(const struct npumem_run *run, int error,
 			 const struct npumem_verdict *verdict)
 {
+	struct npumem_device *dev = run->dev;
 	struct fault fault = {
 		.time = ktime_get_ns(),
-		.run = run,
+		.run = run->id,
+		.uid = npumem_client_uid(run->client),
+		.pending = true,
 		.error = error,
 		.verdict = *verdict,
 	};
@@ -160,18 +223,23 @@ void npumem_fault_failed(struct npumem_device *dev, u64 run, int error,
 void npumem_faults_show(struct npumem_device *dev, struct seq_file *m)
 {
 	struct npumem_faults *faults = dev->faults;
-	struct fault fault;
-	u64 i, count;
+	struct fault fault = {}, *found;
+	u64 count;
 
 	spin_lock_irq(&faults->lock);
 	count = faults->count;
 	spin_unlock_irq(&faults->lock);
 
 	seq_printf(m, "%llu faults\n", count);
-	for (i = count > RING ? count - RING : 0; i < count; i++) {
+	for (;;) {
 		spin_lock_irq(&faults->lock);
-		fault = faults->ring[i % RING];
+		found = fault_first(faults, fault.number, false);
+		if (found)
+			fault = *found;
 		spin_unlock_irq(&faults->lock);
+		/* No further than where it was when we began. */
+		if (!found || fault.number > count)
+			return;
 		seq_printf(
 			m,
 			"time=%llu run=%llu pid=%d error=%d rule=%u position=%d step=%d tile=%d tensor=%d other_step=%d other_tile=%d other_tensor=%d\n",

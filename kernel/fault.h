@@ -7,6 +7,7 @@
 
 #include "drv.h"
 
+struct npumem_run;
 struct seq_file;
 
 int npumem_faults_init(struct npumem_device *dev); /* at probe */
@@ -16,10 +17,10 @@ void npumem_faults_unplug(struct npumem_device *dev);
 void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule);
 
 /* A SUBMIT was refused: in the context of the caller. */
-void npumem_fault_refused(struct npumem_device *dev, u64 run, int error,
+void npumem_fault_refused(const struct npumem_run *run, int error,
 			  const struct npumem_verdict *verdict);
 /* A job failed: in any context. */
-void npumem_fault_failed(struct npumem_device *dev, u64 run, int error,
+void npumem_fault_failed(const struct npumem_run *run, int error,
 			 const struct npumem_verdict *verdict);
 
 void npumem_faults_show(struct npumem_device *dev, struct seq_file *m);

@@ -32,7 +32,7 @@ void npumem_job_done(struct npumem_job *job, int error)
 		npumem_run_fail(run, error);
 		npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
 		verdict.position = job->first;
-		npumem_fault_failed(run->dev, run->id, error, &verdict);
+		npumem_fault_failed(run, error, &verdict);
 	}
 	/* The scheduler may free the job from here on. */
 	npumem_fence_signal(fence, error);

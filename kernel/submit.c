@@ -484,7 +484,7 @@ static int submit_do(struct submit *submit)
 	mutex_unlock(&run->lock);
 out:
 	if (err == -EPERM || err == -ENXIO)
-		npumem_fault_refused(run->dev, run->id, err, &submit->args->verdict);
+		npumem_fault_refused(run, err, &submit->args->verdict);
 	trace_npumem_submit(run->id, submit->args->jobs.count, err);
 	return err;
 }
