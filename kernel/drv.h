@@ -136,8 +136,9 @@ static inline void *npumem_handle_remove(struct xarray *handles, u32 handle)
 
 /*
  * Copy count records of size bytes into a kvmalloc'ed array; see npumem_drm.h.
- * NULL if count is zero. -E2BIG: more than max_count, or an unknown tail that is
- * not zero.
+ * NULL if count is zero. -EINVAL: stride or ptr are wrong, even if there are no records.
+ * -E2BIG: more than max_count, records longer than 4096 bytes, or an unknown tail that
+ * is not zero.
  */
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count);
 /* Copy a blob of user memory, once. ERR_PTR on error; kvfree() it. */

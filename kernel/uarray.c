@@ -13,8 +13,14 @@
 
 #include "drv.h"
 
-/* The largest record a newer user may have. */
-#define MAX_STRIDE PAGE_SIZE
+/* The largest record a newer user may have, whatever the size of a page. */
+#define MAX_STRIDE 4096
+
+/* One of no records may leave out where they would be, and no more than that. */
+static bool is_empty_array(const struct drm_npumem_array *array)
+{
+	return !array->count && !array->stride && !array->ptr;
+}
 
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count)
 {
@@ -22,11 +28,15 @@ void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 m
 	u32 i;
 	int err;
 
-	if (!array->count)
+	if (is_empty_array(array))
 		return NULL;
 	if (array->count > max_count || array->stride > MAX_STRIDE)
 		return ERR_PTR(-E2BIG);
-	if (array->stride < size || array->stride % 8 || !array->ptr || array->ptr % 8)
+	if (array->stride < size || array->stride % 8 || array->ptr % 8)
+		return ERR_PTR(-EINVAL);
+	if (!array->count)
+		return NULL;
+	if (!array->ptr)
 		return ERR_PTR(-EINVAL);
 	copy = kvmalloc_array(array->count, size, GFP_KERNEL_ACCOUNT);
 	if (!copy)

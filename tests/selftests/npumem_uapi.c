@@ -574,6 +574,51 @@ TEST_F(array, as_it_should_be)
 	EXPECT_EQ(0, submit_array(self->fd, &self->args));
 }
 
+/* And ready for the next one, if it went. */
+static int submit_again(int fd, const struct drm_npumem_submit *args, struct world *w)
+{
+	int err = submit_array(fd, args);
+
+	return err ? err : world_wait(w) ? -ETIME : world_reset(w);
+}
+
+/* An array of nothing says only that, or where its records would be. */
+TEST_F(array, empty)
+{
+	const struct drm_npumem_array array = *self->array;
+	static const struct {
+		int stride, ptr; /* added to what is right; 1: zero instead */
+		int err;
+	} cases[] = {
+		{ 0, 0, 0 },	    { 0, 1, 0 },       { 1, 1, 0 },	  { 1, 0, -EINVAL },
+		{ -8, 0, -EINVAL }, { 4, 0, -EINVAL }, { 0, 4, -EINVAL }, { 4, 1, -EINVAL },
+	};
+	size_t i;
+
+	for (i = 0; variant->syncs && i < sizeof(cases) / sizeof(cases[0]); i++) {
+		self->array->count = 0;
+		self->array->stride = cases[i].stride == 1 ? 0 : array.stride + cases[i].stride;
+		self->array->ptr = cases[i].ptr == 1 ? 0 : array.ptr + cases[i].ptr;
+		EXPECT_EQ(cases[i].err, submit_again(self->fd, &self->args, &self->w))
+		TH_LOG("case %zu", i);
+	}
+}
+
+/* The longest record is the same whatever the size of a page. */
+TEST_F(array, longest_records)
+{
+	uint8_t *records = calloc(2, 4096);
+
+	ASSERT_NE(NULL, records);
+	memcpy(records, (void *)(uintptr_t)self->array->ptr, self->array->stride);
+	self->array->ptr = (uintptr_t)records;
+	self->array->stride = 4096;
+	EXPECT_EQ(0, submit_again(self->fd, &self->args, &self->w));
+	self->array->stride = 4096 + 8;
+	EXPECT_EQ(-E2BIG, submit_again(self->fd, &self->args, &self->w));
+	free(records);
+}
+
 TEST_F(array, wrong_strides)
 {
 	uint32_t stride = self->array->stride;
