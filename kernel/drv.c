@@ -58,8 +58,19 @@ MODULE_PARM_DESC(software_mib,
 
 static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 {
-	struct npumem_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	struct npumem_file *file;
 
+	/*
+	 * Without accel nodes the core makes a card node beside the render node. It has
+	 * nothing but global names of BOs (FLINK) that this one lacks, and those are not
+	 * wanted: PRIME is the way to share.
+	 */
+	if (drm_is_primary_client(drm_file))
+		return -EOPNOTSUPP;
+	/* Nor on an accel node, where root counts as authenticated. */
+	drm_file->authenticated = false;
+
+	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
 	if (!file)
 		return -ENOMEM;
 	file->dev = to_npumem(drm);

@@ -4,6 +4,9 @@
  * other, and what one does wrong costs the other nothing.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -121,6 +124,30 @@ TEST_F(clients, syncobj_of_the_other_is_refused)
 	args.in_syncs = args.out_syncs;
 	args.out_syncs = NPU_ARRAY(&sync, 0);
 	EXPECT_EQ(-ENOENT, npu_ioctl(self->fd[1], DRM_IOCTL_NPUMEM_SUBMIT, &args));
+}
+
+/* Names that anybody may use are of no use here: PRIME is the way to share. */
+TEST_F(clients, buffers_have_no_global_names)
+{
+	struct drm_gem_flink flink = { .handle = self->w[0].arena_bo };
+	struct drm_gem_open open_args = { .name = 1 };
+	char path[64];
+	glob_t cards;
+	size_t i;
+	int fd;
+
+	EXPECT_EQ(-EACCES, npu_ioctl(self->fd[0], DRM_IOCTL_GEM_FLINK, &flink));
+	EXPECT_EQ(-EACCES, npu_ioctl(self->fd[1], DRM_IOCTL_GEM_OPEN, &open_args));
+	/* Where there is a card node beside the render node, it cannot be opened. */
+	if (glob("/sys/bus/platform/drivers/npumem-sim/*/drm/card*", 0, NULL, &cards))
+		return;
+	for (i = 0; i < cards.gl_pathc; i++) {
+		snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(cards.gl_pathv[i], '/') + 1);
+		fd = open(path, O_RDWR | O_CLOEXEC);
+		EXPECT_EQ(-1, fd);
+		EXPECT_EQ(EOPNOTSUPP, errno);
+	}
+	globfree(&cards);
 }
 
 /* Both fill all they have, step by step in turns; neither sees the other's. */
