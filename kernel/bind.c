@@ -12,11 +12,16 @@
  * and once more whenever an engine asks for an address. Arenas are not bound:
  * their bytes have owners, and those owners' states know nothing of a tensor
  * that comes in from outside. Two tensors share bytes of a BO only if no step
- * writes either of them, for the same reason.
+ * writes either of them, for the same reason. That two dma-bufs are the same memory
+ * (two udmabufs of one memfd) is not seen: their owner can make others of his own
+ * bytes of it, and no one else's.
  *
  * Life. A binding holds its BO, whatever becomes of the handle, and changes only
- * while none of the run's jobs is in flight; jobs hold the run. Memory that may
- * sleep or fail to be had is mapped here, so that an engine never has to.
+ * while none of the run's jobs is in flight; jobs hold the run. Nor does it change
+ * in the middle of an inference when steps have yet to read what others wrote
+ * there, or the rest of what they read: the states say LIVE of bytes, and those
+ * would be others. Memory that may sleep or fail to be had is mapped here, so that
+ * an engine never has to.
  *
  * Implicit synchronisation. While a BO is bound, each SUBMIT of the run waits for
  * the BO's fences (for all of them if a step writes the tensor, else for those of
@@ -24,9 +29,8 @@
  * whoever shares the dma-buf.
  *
  * Caches. Engine "sim" is the CPU, which sees through kernel mappings what other
- * CPUs and coherent devices wrote. Imported buffers are attached and mapped for
- * DMA as long as they are imported (see drm_gem_prime_import()), as they would
- * have to be for an engine that does DMA.
+ * CPUs and coherent devices wrote. For devices that are not coherent the exporters of
+ * imported buffers are told of each SUBMIT's access (access.c).
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
@@ -35,8 +39,9 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
-#include "compat.h"
 #include "bind.h"
+#include "client.h"
+#include "compat.h"
 #include "run.h"
 
 /* ---------------------------------------------------------------- the list */
@@ -98,6 +103,7 @@ static void resv_own(struct npumem_externals *externals, struct npumem_bo *bo)
 }
 
 struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
+						 struct npumem_client *client,
 						 struct npumem_bo *arena, struct npumem_bo *host)
 {
 	struct npumem_externals *externals;
@@ -107,6 +113,7 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 	if (!externals)
 		return ERR_PTR(-ENOMEM);
 	externals->count = count;
+	externals->client = npumem_client_get(client);
 	/* All may be bound to BOs with nothing in common. */
 	externals->objs = kvcalloc(count + 2, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
 	externals->resvs = kvcalloc(count + 2, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
@@ -131,14 +138,30 @@ u64 npumem_externals_bytes(const struct npumem_externals *externals)
 	       ((u64)externals->count + 2) * (sizeof(*externals->objs) + sizeof(*externals->resvs));
 }
 
+static struct dma_buf *imported(const struct npumem_bo *bo)
+{
+	return bo->shmem.base.import_attach ? bo->shmem.base.import_attach->dmabuf : NULL;
+}
+
+static void binding_unmap(struct npumem_external *binding)
+{
+	if (iosys_map_is_null(&binding->map))
+		return;
+	if (imported(binding->bo))
+		dma_buf_vunmap_unlocked(imported(binding->bo), &binding->map);
+	else
+		drm_gem_vunmap(&binding->bo->shmem.base, &binding->map);
+	iosys_map_clear(&binding->map);
+}
+
 /* Let go of a BO and its mapping, as binding_prepare() took them. */
-static void binding_release(struct npumem_external *binding)
+static void binding_release(struct npumem_externals *externals, struct npumem_external *binding)
 {
 	if (!binding->bo)
 		return;
-	if (!iosys_map_is_null(&binding->map))
-		drm_gem_vunmap(&binding->bo->shmem.base, &binding->map);
+	binding_unmap(binding);
 	npumem_bo_put(binding->bo);
+	npumem_client_uncharge(externals->client, NPUMEM_RESOURCE_BINDINGS, 1);
 }
 
 void npumem_externals_destroy(struct npumem_externals *externals)
@@ -146,11 +169,12 @@ void npumem_externals_destroy(struct npumem_externals *externals)
 	u32 i;
 
 	for (i = 0; i < externals->count; i++)
-		binding_release(&externals->list[i]);
+		binding_release(externals, &externals->list[i]);
 	for (i = externals->own_count; i < externals->resv_count; i++)
 		drm_gem_object_put(externals->objs[i]);
 	kvfree(externals->objs);
 	kvfree(externals->resvs);
+	npumem_client_put(externals->client);
 	kvfree(externals);
 }
 
@@ -190,28 +214,17 @@ void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u
 
 /* ------------------------------------------------------------------ binding */
 
-/* The exporter's file, if the BO is a foreign dma-buf; there it says who may write. */
-static bool read_only(const struct npumem_bo *bo)
-{
-	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
-
-	return attach && !(attach->dmabuf->file->f_mode & FMODE_WRITE);
-}
-
 /* Whether two BOs are the same bytes: one, or two imports of one dma-buf. */
 static bool same_memory(const struct npumem_bo *a, const struct npumem_bo *b)
 {
-	const struct dma_buf_attachment *from = a->shmem.base.import_attach;
-	const struct dma_buf_attachment *to = b->shmem.base.import_attach;
-
-	return a == b || (from && to && from->dmabuf == to->dmabuf);
+	return a == b || (imported(a) && imported(a) == imported(b));
 }
 
-static int binding_check(struct drm_device *drm, const struct npumem_run *run,
-			 const struct npumem_external *binding)
+static int binding_check(struct drm_device *drm, const struct npumem_file *file,
+			 const struct npumem_run *run, const struct npumem_external *binding)
 {
 	const struct npumem_tensor *tensor = npuv_tensor(run->plan->graph->v, binding->tensor);
-	const struct npumem_bo *bo = binding->bo;
+	struct npumem_bo *bo = binding->bo;
 	u64 size = bo->shmem.base.size;
 
 	if (bo->arena || bo == run->transfers.bo)
@@ -224,11 +237,50 @@ static int binding_check(struct drm_device *drm, const struct npumem_run *run,
 	if (binding->offset & (tensor->align - 1))
 		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: offset %llu, alignment %u",
 				     binding->tensor, binding->offset, tensor->align);
-	if (binding->written && read_only(bo))
+	if (binding->written && npumem_bo_read_only(bo, file))
 		return npumem_refuse(drm, -EACCES,
-				     "RUN_BIND: tensor %u is written, the dma-buf is read-only",
+				     "RUN_BIND: tensor %u is written, the BO is shared read-only",
 				     binding->tensor);
 	return 0;
+}
+
+/*
+ * Not drm_gem_vmap(): the shmem helper may hand an I/O mapping back as an error, having
+ * unmapped it already.
+ */
+static int map_imported(struct drm_device *drm, struct npumem_external *binding)
+{
+	struct dma_buf *buf = imported(binding->bo);
+	int err;
+
+	if (!buf->ops->vmap)
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: tensor %u: no kernel mapping",
+				     binding->tensor);
+	err = dma_buf_vmap_unlocked(buf, &binding->map);
+	if (err) {
+		iosys_map_clear(&binding->map);
+		return err;
+	}
+	/* Engine "sim" reads and writes as memory is read and written. */
+	if (binding->map.is_iomem)
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: tensor %u: I/O memory",
+				     binding->tensor);
+	return 0;
+}
+
+static int binding_map(struct drm_device *drm, struct npumem_external *binding)
+{
+	int err;
+
+	if (binding->bo->bank)
+		return 0;
+	if (imported(binding->bo))
+		return map_imported(drm, binding);
+	err = drm_gem_vmap(&binding->bo->shmem.base, &binding->map);
+	/* What it leaves there then is not ours to unmap. */
+	if (err)
+		iosys_map_clear(&binding->map);
+	return err;
 }
 
 /* A binding that holds all it needs, for the run to take over. May sleep. */
@@ -240,16 +292,58 @@ static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 ha
 
 	if (!obj)
 		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no BO %u", handle);
+	err = npumem_client_charge(run->externals->client, NPUMEM_RESOURCE_BINDINGS, 1);
+	if (err) {
+		drm_gem_object_put(obj);
+		return npumem_refuse(drm, err, "RUN_BIND: too much is bound");
+	}
 	binding->bo = to_npumem_bo(obj);
-	err = binding_check(drm, run, binding);
-	if (!err && !binding->bo->bank)
-		err = drm_gem_vmap(obj, &binding->map);
-	/* Engine "sim" reads and writes as memory is read and written. */
-	if (!err && binding->map.is_iomem)
-		err = npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: BO %u is I/O memory", handle);
+	err = binding_check(drm, file->driver_priv, run, binding);
+	if (!err)
+		err = binding_map(drm, binding);
 	if (err)
-		binding_release(binding);
+		binding_release(run->externals, binding);
 	return err;
+}
+
+/* Reads of a cell to come. */
+static u32 reads_left(const struct npumem_run *run, u32 cell)
+{
+	u32 state = run->states->cells[cell];
+
+	if (state == NPUV_EMPTY || state == NPUV_RETIRED)
+		return 0;
+	return state - !!run->plan->v->graph->cells[cell].survives;
+}
+
+/*
+ * Whether the inference under way relies on what is in a tensor: steps wrote something
+ * that is still to be read, or have read a part of what the client put there. Outputs
+ * that nobody reads are the client's once they are written.
+ */
+static bool is_live(const struct npumem_run *run, const struct npumem_external *external)
+{
+	const struct npuv_states *states = run->states;
+	const struct npuv_plan *plan = run->plan->v;
+	const struct npuv_graph *graph = plan->graph;
+	u32 block, c;
+
+	if (!run->submitted || states->block == NPUMEM_NONE)
+		return false;
+	/* What other blocks wrote may be on its way through this one. */
+	if (external->written && graph->features & NPUMEM_FEATURE_BLOCKS)
+		return true;
+	block = npuv_plan_block(plan, states->block)->block;
+	for (c = graph->cell_start[block]; c < graph->cell_start[block + 1]; c++) {
+		if (c % 4096 == 4095)
+			cond_resched();
+		if (graph->cells[c].tensor != external->tensor || !reads_left(run, c))
+			continue;
+		if (graph->cells[c].writer != NPUMEM_NONE || external->written ||
+		    states->cells[c] != plan->uses[npuv_plan_cell(plan, states->block, c)])
+			return true;
+	}
+	return false;
 }
 
 /* Whether bytes of a new binding would have another owner too. */
@@ -320,11 +414,15 @@ static void bind_swap(struct npumem_externals *externals, struct npumem_external
 		missing += external->accessed;
 		bytes -= external->size;
 	}
+	if (external->bo && imported(external->bo))
+		externals->imported--;
 	if (binding->bo) {
 		resv_add(externals, binding);
 		missing -= external->accessed;
 		bytes += external->size;
+		externals->imported += !!imported(binding->bo);
 	}
+	externals->generation++;
 	WRITE_ONCE(externals->missing, missing);
 	WRITE_ONCE(externals->bytes, bytes);
 	swap(external->bo, binding->bo);
@@ -337,6 +435,12 @@ static int bind_locked(struct drm_device *drm, struct npumem_run *run,
 {
 	if (npumem_run_busy(run))
 		return npumem_refuse(drm, -EBUSY, "RUN_BIND: jobs of the run are in flight");
+	if (is_live(run, external))
+		return npumem_refuse(drm, -EBUSY, "RUN_BIND: tensor %u is live", external->tensor);
+	if (binding->bo &&
+	    run->externals->resv_count - run->externals->own_count >= NPUMEM_MAX_BOUND &&
+	    resv_find(run->externals, binding->bo) == run->externals->resv_count)
+		return npumem_refuse(drm, -EMFILE, "RUN_BIND: %u BOs are bound", NPUMEM_MAX_BOUND);
 	if (binding->bo && overlaps(run->externals, binding))
 		return npumem_refuse(drm, -EINVAL,
 				     "RUN_BIND: tensor %u: its bytes of the BO are bound already",
@@ -376,7 +480,7 @@ static int run_bind(struct drm_device *drm, struct drm_file *file, struct npumem
 		mutex_unlock(&run->lock);
 	}
 	/* What was bound before, or what could not be. */
-	binding_release(&binding);
+	binding_release(run->externals, &binding);
 	return err;
 }
 

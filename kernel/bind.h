@@ -9,6 +9,9 @@
 
 #include "bo.h"
 
+/* BOs with a dma_resv of their own that one run may have bound: each SUBMIT locks all. */
+#define NPUMEM_MAX_BOUND 1024
+
 /**
  * struct npumem_external - external tensor of a run's graph
  * @bo: what it is bound to, referenced, or NULL
@@ -45,6 +48,9 @@ struct npumem_resv {
  * @missing: those that steps access and that are bound to nothing
  * @bytes: of those that are bound, together. Both are read without the lock, too,
  *	by who looks again under it or wants but a bound
+ * @imported: those that are bound to dma-bufs of other devices
+ * @generation: grows with every change
+ * @client: who is charged for what is bound; referenced
  * @resv_count: reservation objects that every SUBMIT locks
  * @own_count: those of them that are the run's own
  * @objs: a BO of each of them, no two with the same one, as
@@ -60,6 +66,9 @@ struct npumem_resv {
 struct npumem_externals {
 	u32 missing;
 	u64 bytes;
+	u32 imported;
+	u64 generation;
+	struct npumem_client *client;
 	u32 resv_count;
 	u32 own_count;
 	struct drm_gem_object **objs;
@@ -70,6 +79,7 @@ struct npumem_externals {
 
 /* ERR_PTR: -ENOMEM. The arena, and the host BO or NULL, stay the caller's. */
 struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
+						 struct npumem_client *client,
 						 struct npumem_bo *arena, struct npumem_bo *host);
 void npumem_externals_destroy(struct npumem_externals *externals);
 /* Bytes of memory that it keeps. */

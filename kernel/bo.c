@@ -19,7 +19,16 @@
  *    dma-buf itself is EOPNOTSUPP (unplug could not zap it; import it and map
  *    that) and so is attaching another device to it (the core says ENOSYS):
  *    there are no struct pages behind a carveout to make an sg_table of.
+ *
+ * Imported dma-bufs are attached, which keeps their memory, but not mapped for DMA: the
+ * engines there are reach them by the CPU (access.c), and a mapping would have to say
+ * for which direction.
+ *
+ * A BO that was exported for reading only (its first export decides: a BO has one
+ * dma-buf) can be read only by whom it is imported: not mapped for writing, nor written
+ * by jobs. Its creator may write as before.
  */
+#include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
 #include <drm/drm_drv.h>
@@ -29,6 +38,7 @@
 #include <drm/drm_utils.h>
 
 #include "bo.h"
+#include "access.h"
 #include "carveout.h"
 #include "client.h"
 #include "compat.h"
@@ -65,6 +75,43 @@ static pgoff_t fault_page(const struct vm_fault *vmf, struct drm_gem_object *obj
 	return vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 }
 
+bool npumem_bo_read_only(struct npumem_bo *bo, const struct npumem_file *file)
+{
+	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
+	struct drm_device *drm = bo->shmem.base.dev;
+	const struct dma_buf *buf;
+	bool read_only;
+
+	if (attach)
+		return !(attach->dmabuf->file->f_mode & FMODE_WRITE);
+	if (bo->client == file->client)
+		return false;
+	/* There as long as somebody has a handle. */
+	mutex_lock(&drm->object_name_lock);
+	buf = bo->shmem.base.dma_buf;
+	read_only = buf && !(buf->file->f_mode & FMODE_WRITE);
+	mutex_unlock(&drm->object_name_lock);
+	return read_only;
+}
+
+/* A mapping of the device file, which may be open for more than the BO is. */
+static int check_write(struct npumem_bo *bo, struct vm_area_struct *vma)
+{
+	const struct drm_file *drm_file = vma->vm_file->private_data;
+
+	if (!npumem_bo_read_only(bo, drm_file->driver_priv))
+		return 0;
+	if (vma->vm_flags & VM_WRITE)
+		return -EACCES;
+	vm_flags_clear(vma, VM_MAYWRITE);
+	return 0;
+}
+
+static bool is_device_file(const struct drm_gem_object *obj, const struct vm_area_struct *vma)
+{
+	return vma->vm_file->f_mapping == obj->dev->anon_inode->i_mapping;
+}
+
 /* --------------------------------------------------------------- carveout */
 
 static vm_fault_t carveout_fault(struct vm_fault *vmf)
@@ -85,8 +132,13 @@ static const struct vm_operations_struct carveout_vm_ops = {
 
 static int carveout_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 {
-	if (vma->vm_file->f_mapping != obj->dev->anon_inode->i_mapping)
+	int err;
+
+	if (!is_device_file(obj, vma))
 		return -EOPNOTSUPP;
+	err = check_write(to_npumem_bo(obj), vma);
+	if (err)
+		return err;
 	/* A private copy of device memory is nothing anybody wants. */
 	if (is_cow_mapping(vma->vm_flags))
 		return -EINVAL;
@@ -104,6 +156,7 @@ static void carveout_free(struct drm_gem_object *obj)
 
 	npumem_bank_free(bo->bank, &bo->range);
 	drm_gem_object_release(obj);
+	npumem_client_put(bo->client);
 	kfree(bo);
 }
 
@@ -133,6 +186,7 @@ struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
 		return ERR_PTR(err);
 	}
 	bo->bank = bank;
+	bo->client = npumem_client_get(client);
 	bo->shmem.base.funcs = &carveout_funcs;
 	drm_gem_private_object_init(&bank->dev->drm, &bo->shmem.base, size);
 	return bo;
@@ -173,8 +227,23 @@ static vm_fault_t system_fault(struct vm_fault *vmf)
 	return ret;
 }
 
+static int system_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
+{
+	int err = is_device_file(obj, vma) ? check_write(to_npumem_bo(obj), vma) : 0;
+
+	return err ?: drm_gem_shmem_object_mmap(obj, vma);
+}
+
+static void system_free(struct drm_gem_object *obj)
+{
+	struct npumem_client *client = to_npumem_bo(obj)->client;
+
+	drm_gem_shmem_object_free(obj);
+	npumem_client_put(client);
+}
+
 static const struct drm_gem_object_funcs system_funcs = {
-	.free = drm_gem_shmem_object_free,
+	.free = system_free,
 	.open = bo_open,
 	.close = bo_close,
 	.print_info = drm_gem_shmem_object_print_info,
@@ -183,7 +252,7 @@ static const struct drm_gem_object_funcs system_funcs = {
 	.get_sg_table = drm_gem_shmem_object_get_sg_table,
 	.vmap = drm_gem_shmem_object_vmap,
 	.vunmap = drm_gem_shmem_object_vunmap,
-	.mmap = drm_gem_shmem_object_mmap,
+	.mmap = system_mmap,
 	.vm_ops = &system_vm_ops,
 };
 
@@ -209,7 +278,32 @@ struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t s
 	return &bo->shmem.base;
 }
 
-static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size)
+struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dma_buf *buf)
+{
+	const struct drm_gem_object *own = buf->priv;
+	struct dma_buf_attachment *attach;
+	struct drm_gem_object *obj;
+
+	/* The module exports nothing else. */
+	if (buf->owner == THIS_MODULE && own->dev == drm)
+		return drm_gem_prime_import(drm, buf);
+	attach = dma_buf_attach(buf, drm->dev);
+	if (IS_ERR(attach))
+		return ERR_CAST(attach);
+	obj = drm_gem_shmem_prime_import_sg_table(drm, attach, NULL);
+	if (IS_ERR(obj)) {
+		dma_buf_detach(buf, attach);
+		return obj;
+	}
+	/* As drm_gem_prime_import(); drm_prime_gem_destroy() undoes it. */
+	get_dma_buf(buf);
+	obj->import_attach = attach;
+	obj->resv = buf->resv;
+	return obj;
+}
+
+static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size,
+					  struct npumem_client *client)
 {
 	struct drm_gem_shmem_object *shmem;
 
@@ -219,6 +313,7 @@ static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size)
 	shmem = drm_gem_shmem_create(&dev->drm, size);
 	if (IS_ERR(shmem))
 		return ERR_CAST(shmem);
+	to_npumem_bo(&shmem->base)->client = npumem_client_get(client);
 	return to_npumem_bo(&shmem->base);
 }
 
@@ -247,7 +342,7 @@ int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *
 		if (args->bank)
 			return npumem_refuse(drm, -EINVAL, "BO_CREATE: bank %u of a system BO",
 					     args->bank);
-		bo = bo_create_system(dev, args->size);
+		bo = bo_create_system(dev, args->size, priv->client);
 		break;
 	default:
 		return npumem_refuse(drm, -EINVAL, "BO_CREATE: flags %#x", args->flags);
@@ -283,15 +378,17 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 {
 	struct drm_npumem_bo_wait *args = data;
 	struct drm_gem_object *obj;
-	long ret;
+	long ret, timeout = drm_timeout_abs_to_jiffies(args->timeout_ns);
 
 	if (args->pad)
 		return npumem_refuse(drm, -EINVAL, "BO_WAIT: pad is not zero");
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
 		return npumem_refuse(drm, -ENOENT, "BO_WAIT: no BO %u", args->handle);
-	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true,
-				    drm_timeout_abs_to_jiffies(args->timeout_ns));
+	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true, timeout);
+	/* Without a timeout, what is signalled counts as one jiffy left. */
+	if (ret > 0)
+		ret = npumem_cpu_access_wait(to_npumem_bo(obj), timeout ? ret : 0);
 	drm_gem_object_put(obj);
 	if (ret < 0)
 		return ret;

@@ -16,6 +16,8 @@
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
  * @arena: of a run, for ever
  * @host: 1 while it is a run's host BO
+ * @client: who created it, to know that file by; referenced. NULL if it is imported
+ * @accesses: SUBMITs that access it by the CPU, if it is imported
  * @range: of @bank, if there is one
  */
 struct npumem_bo {
@@ -23,6 +25,8 @@ struct npumem_bo {
 	struct npumem_bank *bank;
 	bool arena;
 	atomic_t host;
+	struct npumem_client *client;
+	atomic_t accesses;
 	struct npumem_range range;
 };
 
@@ -52,6 +56,13 @@ static inline void npumem_bo_put(struct npumem_bo *bo)
  */
 void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset);
 
+/*
+ * Whether a file may only read a BO: it came to it by a dma-buf that is open for reading
+ * only. The file has a handle of it.
+ */
+bool npumem_bo_read_only(struct npumem_bo *bo, const struct npumem_file *file);
+
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size);
+struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dma_buf *buf);
 
 #endif /* NPUMEM_BO_H */

@@ -186,6 +186,7 @@ static const struct drm_driver npumem_driver = {
 	.open = npumem_open,
 	.postclose = npumem_postclose,
 	.gem_create_object = npumem_gem_create_object,
+	.gem_prime_import = npumem_gem_prime_import,
 	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
 	.show_fdinfo = npumem_show_fdinfo,
 	.ioctls = npumem_ioctls,

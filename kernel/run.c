@@ -299,7 +299,8 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 		goto err_states;
 	}
 	run->arena->arena = true;
-	run->externals = npumem_externals_create(plan->graph->v, run->arena, transfers->bo);
+	run->externals =
+		npumem_externals_create(plan->graph->v, file->client, run->arena, transfers->bo);
 	if (IS_ERR(run->externals)) {
 		err = PTR_ERR(run->externals);
 		goto err_arena;

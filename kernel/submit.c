@@ -18,6 +18,9 @@
  * waits for its in-syncs and signals its out-syncs after all earlier work of the
  * run; an empty job sees to that.
  *
+ * Imported buffers. The CPU's access to them begins before anything else can see the
+ * jobs, and ends after them (access.c).
+ *
  * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound. Jobs are
  * armed and pushed under all of them, in their order.
  */
@@ -30,6 +33,7 @@
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 
+#include "access.h"
 #include "compat.h"
 #include "fault.h"
 #include "job.h"
@@ -49,6 +53,8 @@
  * @out: syncs to signal
  * @syncobjs: of @out, referenced
  * @chains: of those in @out that are timelines
+ * @access: to what is imported, or NULL; once the jobs are pushed theirs to end
+ * @generation: of the bindings that @access is for
  */
 struct submit {
 	struct drm_device *drm;
@@ -62,6 +68,8 @@ struct submit {
 	struct drm_npumem_sync *out;
 	struct drm_syncobj **syncobjs;
 	struct dma_fence_chain **chains;
+	struct npumem_cpu_access *access;
+	u64 generation;
 };
 
 /* ---------------------------------------------------- check and make the jobs */
@@ -287,10 +295,50 @@ static int submit_add_in(struct submit *submit)
 	return 0;
 }
 
+/* For what may be read from the moment on that the CPU's access is announced. */
+static int submit_wait_in(struct submit *submit)
+{
+	struct dma_fence *fence;
+	u32 i;
+	int err;
+
+	for (i = 0; i < submit->args->in_syncs.count; i++) {
+		err = drm_syncobj_find_fence(submit->file, submit->in[i].handle,
+					     submit->in[i].point, 0, &fence);
+		if (err)
+			return err;
+		err = dma_fence_wait(fence, true);
+		dma_fence_put(fence);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Before any lock is taken and any fence is published; see access.c. */
+static int submit_begin_access(struct submit *submit)
+{
+	struct npumem_cpu_access *access;
+	int err = 0;
+
+	npumem_cpu_access_end(submit->access);
+	submit->access = NULL;
+	if (READ_ONCE(submit->run->externals->imported))
+		err = submit_wait_in(submit);
+	if (err)
+		return err;
+	access = npumem_cpu_access_begin(submit->run, &submit->generation);
+	if (IS_ERR(access))
+		return PTR_ERR(access);
+	submit->access = access;
+	return 0;
+}
+
 static void submit_fini(struct submit *submit)
 {
 	u32 i;
 
+	npumem_cpu_access_end(submit->access);
 	for (i = 0; i < submit->job_count; i++)
 		if (submit->jobs[i])
 			npumem_job_free(submit->jobs[i]);
@@ -424,6 +472,8 @@ static void submit_push(struct submit *submit)
 			drm_syncobj_replace_fence(submit->syncobjs[i], last);
 		}
 	}
+	npumem_cpu_access_end_after(submit->access, last);
+	submit->access = NULL;
 	dma_fence_put(run->last);
 	run->last = last;
 }
@@ -434,6 +484,9 @@ static int submit_locked(struct submit *submit)
 	struct ww_acquire_ctx ctx;
 	int err;
 
+	/* Bound since: other buffers are to be announced. */
+	if (submit->generation != externals->generation)
+		return -ESTALE;
 	if (npumem_run_error(submit->run)) {
 		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
 		return -EIO;
@@ -453,10 +506,27 @@ static int submit_locked(struct submit *submit)
 	return err;
 }
 
+static int submit_go(struct submit *submit)
+{
+	struct npumem_run *run = submit->run;
+	int err, idx;
+
+	if (mutex_lock_interruptible(&run->lock))
+		return -ERESTARTSYS;
+	/* Only now: unplug waits for us, but never for a page fault of the caller's. */
+	err = -ENODEV;
+	if (drm_dev_enter(submit->drm, &idx)) {
+		err = submit_locked(submit);
+		drm_dev_exit(idx);
+	}
+	mutex_unlock(&run->lock);
+	return err;
+}
+
 static int submit_do(struct submit *submit)
 {
 	struct npumem_run *run;
-	int err, idx;
+	int err;
 
 	run = npumem_run_lookup(submit->file->driver_priv, submit->args->run);
 	if (!run)
@@ -473,15 +543,11 @@ static int submit_do(struct submit *submit)
 		err = submit_add_in(submit);
 	if (err)
 		goto out;
-	if (mutex_lock_interruptible(&run->lock))
-		return -ERESTARTSYS;
-	/* Only now: unplug waits for us, but never for a page fault of the caller's. */
-	err = -ENODEV;
-	if (drm_dev_enter(submit->drm, &idx)) {
-		err = submit_locked(submit);
-		drm_dev_exit(idx);
-	}
-	mutex_unlock(&run->lock);
+	do {
+		err = submit_begin_access(submit);
+		if (!err)
+			err = submit_go(submit);
+	} while (err == -ESTALE && !fatal_signal_pending(current));
 out:
 	if (err == -EPERM || err == -ENXIO)
 		npumem_fault_refused(run, err, &submit->args->verdict);

@@ -32,7 +32,8 @@
 
 /* ---------------------------------------------------------------- the host BO */
 
-static int host_check(struct drm_device *drm, const struct npumem_bo *bo, u64 size)
+static int host_check(struct drm_device *drm, const struct npumem_file *file, struct npumem_bo *bo,
+		      u64 size)
 {
 	if (bo->bank)
 		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: the host BO is in the carveout");
@@ -41,6 +42,8 @@ static int host_check(struct drm_device *drm, const struct npumem_bo *bo, u64 si
 	if (bo->shmem.base.size < size)
 		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: host BO of %zu bytes, %llu wanted",
 				     bo->shmem.base.size, size);
+	if (npumem_bo_read_only(bo, file))
+		return npumem_refuse(drm, -EACCES, "RUN_CREATE: the host BO is shared read-only");
 	return 0;
 }
 
@@ -79,7 +82,7 @@ int npumem_transfers_init(struct npumem_transfers *transfers, struct drm_device 
 	if (!obj)
 		return npumem_refuse(drm, -ENOENT, "RUN_CREATE: no host BO %u", handle);
 	bo = to_npumem_bo(obj);
-	err = host_check(drm, bo, size);
+	err = host_check(drm, file->driver_priv, bo, size);
 	if (!err)
 		err = host_claim(drm, bo, &transfers->map);
 	if (err) {
