@@ -3,7 +3,8 @@
  * npumem: ioctls of the npumem DRM driver.
  *
  * Device node: /dev/accel/accelN where the kernel has CONFIG_DRM_ACCEL, else
- * /dev/dri/renderDN; drmGetVersion() names the driver "npumem".
+ * /dev/dri/renderDN (the card node that the latter comes with cannot be opened:
+ * EOPNOTSUPP); drmGetVersion() names the driver "npumem".
  *
  * Rules. Structs have fixed-size types, explicit padding and sizes that are
  * multiples of 8. Every flag that is not defined and every pad must be zero
@@ -14,14 +15,20 @@
  *
  * Errors, the same for all: ENOENT no such handle; EINVAL a rule is broken;
  * EBADMSG a blob is not well formed; E2BIG over a limit of NPUMEM_QUERY_INFO;
- * EFAULT memory not mapped; ENOSPC the carveout is full; ENOMEM system memory
- * is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
+ * EFAULT memory not mapped; ENOSPC the carveout is full, or the user's share of it;
+ * ENOMEM system memory is; EDQUOT the user's share of kernel memory is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
  * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was
  * given up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too
- * many handles of one kind; EACCES of RUN_BIND, EPERM, ENXIO and EIO of SUBMIT as
+ * many handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and mmap(), EPERM, ENXIO and EIO of SUBMIT as
  * said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
  *
  * Structs are copied back on failure too, so a verdict comes with its errno.
+ *
+ * Shares. A user (who opened the file; his files have it together) without
+ * CAP_SYS_RESOURCE may have half of each carveout bank and, for what graphs, plans and
+ * runs keep, an eighth of the machine's memory; root may say otherwise (parameters
+ * carveout_share and memory_mib of the module). Where the kernel has the dmem cgroup
+ * controller, limits for region "drm/DEVICE/bankINDEX" hold as well.
  */
 #ifndef NPUMEM_DRM_H
 #define NPUMEM_DRM_H
@@ -60,9 +67,11 @@ enum drm_npumem_ioctl {
 
 /**
  * struct drm_npumem_array - array in user memory whose records may grow
- * @stride: bytes of one record, a multiple of 8
+ * @stride: bytes of one record, a multiple of 8, at most 4096
  * @count: records
  * @ptr: user address, 8-byte aligned; zero only if @count is zero
+ *
+ * All zero is an array of nothing, too.
  */
 struct drm_npumem_array {
 	__u32 stride;
@@ -175,7 +184,8 @@ struct drm_npumem_engine {
  * @handle: out: GEM handle, closed with DRM_IOCTL_GEM_CLOSE
  * @pad: zero
  *
- * The bytes are zero. ENOSPC: the bank has no such contiguous range free.
+ * The bytes are zero. ENOSPC: the bank has no such contiguous range free, or the user's
+ * or cgroup's share of it has not so much left.
  */
 struct drm_npumem_bo_create {
 	__u64 size;
@@ -202,6 +212,9 @@ struct drm_npumem_bo_mmap_offset {
  * @handle: GEM handle
  * @pad: zero
  * @timeout_ns: absolute; a past time polls. ETIMEDOUT if jobs still use it
+ *
+ * If the BO is an imported dma-buf, its exporter has been told of the end of the jobs'
+ * access, too: other devices see what the jobs wrote.
  */
 struct drm_npumem_bo_wait {
 	__u32 handle;
@@ -377,7 +390,7 @@ struct drm_npumem_plan_read {
  *	zero if that is zero
  * @pad: zero
  *
- * The arena's bytes are zero. Inputs and state are LIVE.
+ * The arena's bytes are zero. Inputs and state are LIVE. ENOSPC: as BO_CREATE says.
  *
  * Transfers of the plan go between the arena and the host BO. The client writes
  * tensors that start in host memory (NPUMEM_TENSOR_HOST) there, where the plan's
@@ -387,7 +400,8 @@ struct drm_npumem_plan_read {
  * and adds its own, so that BO_WAIT on it waits for the copies.
  *
  * EINVAL, of @host_bo: smaller than host_size, or zero; in the carveout; imported
- * from another device; or a BO for a plan without transfers. EBUSY: it is the host
+ * from another device; or a BO for a plan without transfers. EACCES: it is shared with
+ * this file for reading only. EBUSY: it is the host
  * BO of another run, which would overwrite the copies.
  */
 struct drm_npumem_run_create {
@@ -416,11 +430,21 @@ struct drm_npumem_run_create {
  * its writers only, if no step writes the tensor) and adds its own: implicit
  * synchronisation with whoever shares the buffer.
  *
+ * While a dma-buf of another device is bound, SUBMIT announces the CPU's access to its
+ * exporter, for reading only if no step writes the tensor. It waits itself, then, for
+ * the buffer's fences and for its in-syncs, instead of leaving it to the engine. The
+ * access ends after the last job; BO_WAIT of the BO waits for that.
+ *
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
  * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap
  * those of another tensor of the run and steps write one of the two. EACCES:
- * steps write the tensor, and the BO is a dma-buf of another device that is open
- * for reading only. EBUSY: jobs of the run are in flight. EOPNOTSUPP: the engines cannot reach such a dma-buf.
+ * steps write the tensor, and the BO is shared with this file for reading only: it was
+ * imported from a dma-buf that was exported without DRM_RDWR. EBUSY: jobs of the run are
+ * in flight; or the inference relies on the tensor's bytes: steps are yet to read what
+ * others wrote there, or what others have read (RUN_RESET ends it; in a graph of several
+ * blocks: of any tensor that steps write). EMFILE: the run has 1024 BOs bound.
+ * EOPNOTSUPP: the engines cannot reach such a dma-buf, as it has no kernel mapping or
+ * one of I/O memory.
  */
 struct drm_npumem_run_bind {
 	__u32 run;
