@@ -4,7 +4,8 @@
  *
  * One concern a file: drv.c (probe, ioctl table), query.c, client.c (shares), uarray.c
  * (arrays and blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
- * (requests and generic netlink), run.c, bind.c (external tensors), transfer.c (the
+ * (requests and generic netlink), run.c, bind.c (external tensors), access.c (CPU access
+ * to imported ones), transfer.c (the
  * host BO and what goes there and back), job.c, submit.c, engine.c, engine_sim.c,
  * fence.c, fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
  *

@@ -5,11 +5,13 @@
  * allowed. It counts what importers do.
  */
 #include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -50,21 +52,58 @@ static void exporter_release(struct kref *ref)
 	kfree(exporter);
 }
 
+static struct sg_table *exporter_table(const struct exporter *exporter)
+{
+	struct page *pages[DIV_ROUND_UP(EXPORTER_SIZE, PAGE_SIZE)];
+	struct sg_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+	unsigned int i;
+	int err;
+
+	if (!table)
+		return ERR_PTR(-ENOMEM);
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		pages[i] = vmalloc_to_page(exporter->device + i * PAGE_SIZE);
+	err = sg_alloc_table_from_pages(table, pages, ARRAY_SIZE(pages), 0, EXPORTER_SIZE,
+					GFP_KERNEL);
+	if (!err)
+		return table;
+	kfree(table);
+	return ERR_PTR(err);
+}
+
+static void exporter_table_free(struct sg_table *table)
+{
+	sg_free_table(table);
+	kfree(table);
+}
+
 static struct sg_table *exporter_map(struct dma_buf_attachment *attach,
 				     enum dma_data_direction direction)
 {
 	struct exporter *exporter = attach->dmabuf->priv;
+	struct sg_table *table;
+	int err;
 
 	mutex_lock(&exporter->lock);
 	exporter->counts.maps++;
 	mutex_unlock(&exporter->lock);
-	/* No device of the tests does DMA. */
-	return ERR_PTR(-EACCES);
+	if (direction != DMA_TO_DEVICE && exporter->flags & EXPORTER_READ_ONLY)
+		return ERR_PTR(-EACCES);
+	table = exporter_table(exporter);
+	if (IS_ERR(table))
+		return table;
+	err = dma_map_sgtable(attach->dev, table, direction, 0);
+	if (!err)
+		return table;
+	exporter_table_free(table);
+	return ERR_PTR(err);
 }
 
 static void exporter_unmap(struct dma_buf_attachment *attach, struct sg_table *table,
 			   enum dma_data_direction direction)
 {
+	dma_unmap_sgtable(attach->dev, table, direction, 0);
+	exporter_table_free(table);
 }
 
 static int exporter_begin(struct dma_buf *buf, enum dma_data_direction direction)
