@@ -109,7 +109,8 @@ static int check_write(struct npumem_bo *bo, struct vm_area_struct *vma)
 
 static bool is_device_file(const struct drm_gem_object *obj, const struct vm_area_struct *vma)
 {
-	return vma->vm_file->f_mapping == obj->dev->anon_inode->i_mapping;
+	/* Not by its mapping, which a dma-buf of ours has, too. */
+	return vma->vm_file->f_op == obj->dev->driver->fops;
 }
 
 /* --------------------------------------------------------------- carveout */

@@ -2,7 +2,7 @@
 /**
  * DOC: debugfs
  *
- * In the device's folder: "carveout", the map of each bank; "clients", what each user
+ * In the device's folder: "carveout", the map of each bank; "shares", what each user
  * holds of the device and may hold; "runs", one line for
  * each run with the plan block that it is in (-1 after the exit) and the counts of
  * its cells' states; "faults", the last faults; and
@@ -37,7 +37,7 @@ static int carveout_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int clients_show(struct seq_file *m, void *unused)
+static int shares_show(struct seq_file *m, void *unused)
 {
 	npumem_clients_show(seq_to_npumem(m), m);
 	return 0;
@@ -57,7 +57,7 @@ static int faults_show(struct seq_file *m, void *unused)
 
 static const struct drm_debugfs_info files[] = {
 	{ "carveout", carveout_show },
-	{ "clients", clients_show },
+	{ "shares", shares_show },
 	{ "runs", runs_show },
 	{ "faults", faults_show },
 };

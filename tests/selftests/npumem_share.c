@@ -247,7 +247,7 @@ static struct model big_model(void)
 	return m;
 }
 
-/* The only user's line in "clients" of debugfs that has that uid: memory=USED. */
+/* The only user's line in "shares" of debugfs that has that uid: memory=USED. */
 static uint64_t memory_of(unsigned int uid)
 {
 	char line[512], want[32], *at;
@@ -256,7 +256,7 @@ static uint64_t memory_of(unsigned int uid)
 	FILE *f;
 
 	snprintf(want, sizeof(want), "uid=%u ", uid);
-	if (glob("/sys/kernel/debug/{accel,dri}/*/clients", GLOB_BRACE, NULL, &found))
+	if (glob("/sys/kernel/debug/{accel,dri}/*/shares", GLOB_BRACE, NULL, &found))
 		return 0;
 	f = fopen(found.gl_pathv[0], "re");
 	while (f && fgets(line, sizeof(line), f)) {
@@ -361,7 +361,7 @@ TEST_F(share, memory_by_default)
 			break;
 	if (f)
 		fclose(f);
-	ASSERT_EQ(0, glob("/sys/kernel/debug/{accel,dri}/*/clients", GLOB_BRACE, NULL, &found));
+	ASSERT_EQ(0, glob("/sys/kernel/debug/{accel,dri}/*/shares", GLOB_BRACE, NULL, &found));
 	f = fopen(found.gl_pathv[0], "re");
 	globfree(&found);
 	while (f && fgets(line, sizeof(line), f)) {
