@@ -166,7 +166,9 @@ TEST(twin)
 	ASSERT_EQ(0, npu_module_load(TWIN));
 	EXPECT_EQ(0, access("/sys/bus/platform/devices/npumem-test-twin", F_OK));
 	EXPECT_NE(0, access("/sys/bus/platform/devices/npumem-test-twin/driver", F_OK));
-	EXPECT_TRUE(log_has(log, "npumem-test-twin: error -EBUSY: memory-region 0"));
+	/* EBUSY, which not all kernels know the name of. */
+	EXPECT_TRUE(log_has(
+		log, "npumem-test-twin: probe with driver npumem-sim failed with error -16"));
 	EXPECT_EQ(-1, npu_open_nth(1));
 	EXPECT_STREQ(secret, map);
 	EXPECT_EQ(0, npu_module_unload(TWIN));
