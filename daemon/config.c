@@ -10,6 +10,7 @@
 #include <syslog.h>
 
 #include "log.h"
+#include "size.h"
 #include "npumem_graph.h"
 #include "npuplan.h"
 
@@ -49,38 +50,16 @@ static const char *parse_number(const char *value, uint64_t *out)
 	return NULL;
 }
 
-/* Bytes, or a number of KiB, MiB or GiB as 16K, 16M, 16G. */
 static const char *parse_bytes(const char *value, uint64_t *out)
 {
-	size_t length = strlen(value);
-	unsigned int shift = 0;
-	char digits[32];
-	uint64_t number;
-	const char *wrong;
-
-	if (!length || length >= sizeof(digits))
-		return "is not a number of bytes";
-	memcpy(digits, value, length + 1);
-	switch (digits[length - 1]) {
-	case 'K':
-		shift = 10;
-		break;
-	case 'M':
-		shift = 20;
-		break;
-	case 'G':
-		shift = 30;
-		break;
-	}
-	if (shift)
-		digits[length - 1] = '\0';
-	wrong = parse_number(digits, &number);
-	if (wrong)
-		return shift ? "is not a number of bytes" : wrong;
-	if (number > UINT64_MAX >> shift)
+	switch (npusize_parse(value, out)) {
+	case 0:
+		return NULL;
+	case -ERANGE:
 		return "is too large";
-	*out = number << shift;
-	return NULL;
+	default:
+		return "is not a number of bytes";
+	}
 }
 
 static const char *set_log_level(struct config *config, const char *value)

@@ -7,42 +7,18 @@
 #include <string.h>
 
 #include "npumemctl.h"
+#include "size.h"
 
-/* Largest size taken, in bytes: beyond it a double does not count single bytes. */
+/* Largest size taken, in bytes: what every reader of JSON keeps as it is. */
 #define MAX_SIZE (1ull << 53)
 
 bool parse_size(const char *text, uint64_t *bytes)
 {
-	static const char letters[] = "KMGT";
-	double value, unit = 1;
-	const char *letter;
-	char *end;
+	uint64_t value;
 
-	if (!isdigit((unsigned char)text[0]))
+	if (npusize_parse(text, &value) || value > MAX_SIZE)
 		return false;
-	/* strtod() would take 0x10, 1e3 and inf, too. */
-	if (text[strspn(text, "0123456789.")] == 'x' || text[strspn(text, "0123456789.")] == 'e')
-		return false;
-	errno = 0;
-	value = strtod(text, &end);
-	if (errno)
-		return false;
-	while (*end == ' ')
-		end++;
-	letter = *end ? strchr(letters, toupper((unsigned char)*end)) : NULL;
-	if (letter) {
-		for (ptrdiff_t i = 0; i <= letter - letters; i++)
-			unit *= 1024;
-		end++;
-		if (*end == 'i')
-			end++;
-	}
-	if (*end == 'B')
-		end++;
-	value *= unit;
-	if (*end || value > (double)MAX_SIZE || value != (double)(uint64_t)value)
-		return false;
-	*bytes = (uint64_t)value;
+	*bytes = value;
 	return true;
 }
 
