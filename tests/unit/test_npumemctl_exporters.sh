@@ -128,6 +128,31 @@ whole, since what a part of it needs is not known" ]
 }
 check '--tile of it is refused' not_to_be_cut
 
+# What has no name is called by its id.
+no_names() {
+	local out drawn
+	out=$("$ctl" plan -o plan.json no_names.json 2>/dev/null) &&
+		drawn=$("$ctl" show --graph no_names.json plan.json 2>/dev/null) || return 1
+	echo "$out"
+	echo "$drawn"
+	[[ $out == *"(no name)"* && $out == *"tensor 0 64 + tensor 1 64"* &&
+		$drawn == *" operator 1"* ]]
+}
+check 'names of what has none' no_names
+# A tensor that is only read through an alias is a tensor all the same.
+cat >alias.json <<'EOF'
+{"name":"alias","dtype_bytes":1,"tensors":[
+{"id":0,"name":"in","shape":[64],"bytes":64,"kind":"input"},
+{"id":1,"name":"view","shape":[8,8],"bytes":64,"kind":"activation","alias_of":0},
+{"id":2,"name":"out","shape":[8,8],"bytes":64,"kind":"output"}],
+"ops":[{"id":0,"name":"r","type":"relu","inputs":[1],"outputs":[2]}]}
+EOF
+bytes_of_aliases() {
+	[ "$("$ctl" plan -j alias.json | field '["tensor_bytes"]')" = 128 ] &&
+		"$ctl" plan alias.json | grep '^all tensors  128 bytes: 1.00 times the arena'
+}
+check 'all tensors: by whatever alias they are read' bytes_of_aliases
+
 # Two plans are of one graph, of which all is said once.
 said_once() {
 	"$ctl" plan -o plan.json adaptive_pool.json 2>/dev/null >/dev/null &&

@@ -63,23 +63,41 @@ char *plain_text(const char *text, bool lines)
 	return plain;
 }
 
-static void rename_plain(char **name)
+/* @what, @id: of which it is the name, for what has none. */
+static void rename_plain(char **name, const char *what, int64_t id)
 {
 	char *plain = plain_text(*name, false);
 
+	if (!*plain) {
+		free(plain);
+		if (asprintf(&plain, "%s %" PRId64, what, id) < 0)
+			abort();
+	}
 	free(*name);
 	*name = plain;
 }
 
+static void rename_step(const struct npuplan_graph *graph, uint32_t index)
+{
+	struct npuplan_step *step = &graph->steps[index];
+	bool known = step->op < graph->op_count;
+
+	rename_plain(&step->name, known ? "operator" : "step",
+		     known ? graph->ops[step->op].id : index);
+}
+
 void plain_names(struct npuplan_graph *graph)
 {
-	rename_plain(&graph->name);
+	char *name = plain_text(*graph->name ? graph->name : "(no name)", false);
+
+	free(graph->name);
+	graph->name = name;
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		rename_plain(&graph->tensors[i].name);
+		rename_plain(&graph->tensors[i].name, "tensor", graph->tensors[i].id);
 	for (uint32_t i = 0; i < graph->op_count; i++)
-		rename_plain(&graph->ops[i].name);
+		rename_plain(&graph->ops[i].name, "operator", graph->ops[i].id);
 	for (uint32_t i = 0; i < graph->step_count; i++)
-		rename_plain(&graph->steps[i].name);
+		rename_step(graph, i);
 }
 
 struct short_text short_text(const char *text)

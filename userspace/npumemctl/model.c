@@ -106,7 +106,10 @@ uint64_t model_bytes(const struct npuplan_graph *graph)
 	for (uint32_t i = 0; i < graph->tile_count; i++) {
 		uint32_t t = graph->tiles[i].tensor;
 
-		if (!seen[t] && !(graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS))
+		/* The bytes are the base's, by whatever name they are accessed. */
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+			t = graph->tensors[t].alias_of;
+		if (!seen[t])
 			bytes += graph->tensors[t].size;
 		seen[t] = 1;
 	}

@@ -59,7 +59,10 @@ void complete_word(const char *word, const char *typed, const char *what);
  * Names are a model's: what they hold must not move the cursor of whoever looks.
  */
 char *plain_text(const char *text, bool lines);
-/** plain_names() - rename all of a graph so, when nothing but text is still to be written */
+/** plain_names() - rename all of a graph so, when nothing but text is still to be written
+ *
+ * What has no name gets one of its id: "tensor 7".
+ */
 void plain_names(struct npuplan_graph *graph);
 
 /** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
@@ -196,7 +199,7 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 double option_seconds(const struct argp_state *state, const char *option, const char *text);
 double option_factor(const struct argp_state *state, const char *option, const char *text);
 
-/** parse_size() - "4096", "64KiB", "1.5 MiB"; false if it is no number of bytes */
+/** parse_size() - npusize_parse() of up to 2^53 bytes; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);
 
 /* --------------------------------------------------------------- tiling.c */
@@ -301,7 +304,7 @@ bool model_tile(struct model *model, const struct tiling *tiling);
 void model_untile(struct model *model);
 void model_release(struct model *model);
 
-/** model_bytes() - sum of the sizes of the tensors that steps access */
+/** model_bytes() - sum of the sizes of the tensors that steps access, by whatever alias */
 uint64_t model_bytes(const struct npuplan_graph *graph);
 
 /**
