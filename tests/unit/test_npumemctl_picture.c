@@ -223,7 +223,10 @@ static void test_html(void **state)
 	text = written(pictures, 2, picture_write_html);
 	/* One scale of bytes: the second needs 64. */
 	assert_int_equal(pictures[0].height, 64);
-	assert_int_equal(count_of(text, "<svg "), 2);
+	assert_int_equal(count_of(text, "class=\"plan\""), 2);
+	/* What is zoomed, and axes that stay. */
+	assert_int_equal(count_of(text, "<svg class=\"view\""), 2);
+	assert_int_equal(count_of(text, "<g class=\"axes\">"), 2);
 	assert_int_equal(count_of(text, "class=\"hull\""), 6);
 	assert_int_equal(count_of(text, "class=\"tile\""), 15);
 	assert_int_equal(count_of(text, "class=\"peak-table\""), 2);
@@ -244,6 +247,95 @@ static void test_html(void **state)
 		npuplan_plan_free(plans[i]);
 		npuplan_graph_free(graphs[i]);
 	}
+}
+
+/* in -> a -> b, each in the bytes of the one before. */
+static void test_in_place(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("in place");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 64);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 64);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 64);
+	struct npuplan_plan *plan;
+	struct picture picture;
+	uint64_t sum = 0;
+	char *text;
+
+	build_step(graph, 0, in, NPUMEM_NONE, a);
+	graph->accesses[graph->access_count - 1].inplace = 0;
+	build_step(graph, 0, a, NPUMEM_NONE, b);
+	graph->accesses[graph->access_count - 1].inplace = 0;
+	plan = plan_of(graph, "greedy");
+	assert_int_equal(plan->info.arena_size, 64);
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.peak_bytes, 64);
+	for (uint32_t i = 0; i < picture.place_count; i++)
+		sum += picture.places[i].peak_bytes;
+	assert_int_equal(sum, 64);
+	text = written(&picture, 1, picture_write_svg);
+	assert_non_null(strstr(text, "; 64 live at step 0"));
+	/* The top of the arena is the bound: one line, that says both. */
+	assert_int_equal(count_of(text, "class=\"level\""), 1);
+	assert_non_null(strstr(text, ">top of the arena = lower bound: 64 B<"));
+	free(text);
+	/* Apart where they are not one. */
+	plan->info.arena_size = 96;
+	plan->info.lower_bound = 48;
+	text = written(&picture, 1, picture_write_svg);
+	assert_non_null(strstr(text, ">top of the arena: 96 B<"));
+	assert_non_null(strstr(text, ">lower bound: 48 B<"));
+	free(text);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* What lives together and shares nothing is summed, whatever shares elsewhere. */
+static void test_peak_of_all(void **state)
+{
+	struct npuplan_graph *graph = npuplan_graph_new("peak");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 48);
+	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 48);
+	uint32_t kept = build_tensor(graph, "kept", NPUMEM_TENSOR_INTERMEDIATE, 16);
+	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 48);
+	struct npuplan_plan *plan;
+	struct picture picture;
+
+	build_step(graph, 0, in, NPUMEM_NONE, kept);
+	build_step(graph, 0, in, NPUMEM_NONE, a);
+	graph->accesses[graph->access_count - 1].inplace = 0;
+	build_step(graph, 0, a, kept, b);
+	graph->accesses[graph->access_count - 1].inplace = 0;
+	plan = plan_of(graph, "exact");
+	assert_int_equal(plan->info.arena_size, 64);
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	assert_int_equal(picture.peak_bytes, 64);
+	assert_int_equal(picture.peak, 1);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
+/* Names where there is room for them, the pale part explained. */
+static void test_names(void **state)
+{
+	struct npuplan_graph *graph = element_wise("whole", 1);
+	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	struct picture picture;
+	char *text;
+
+	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
+	text = written(&picture, 1, picture_write_svg);
+	/* The third has none. */
+	assert_int_equal(count_of(text, "<text class=\"name\""), 2);
+	assert_non_null(strstr(text, ">a&lt;b&amp;&quot;c&quot;</text>"));
+	assert_non_null(strstr(text, ">has its place, but nothing in it: written in the second "
+				     "half of a step</text>"));
+	assert_int_equal(count_of(text, "class=\"key\""), 3);
+	free(text);
+	picture_fini(&picture);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
 }
 
 /* 3 x 20000 ranges: two neighbours a box, none lost. */
@@ -275,6 +367,13 @@ static void test_many(void **state)
 	assert_int_equal(bytes, 60000);
 	assert_int_equal(picture.peak_bytes, 20000);
 	text = written(&picture, 1, picture_write_html);
+	/* Ticks are few, and no stroke hides what it is around; only the tensors are large. */
+	assert_true(count_of(text, "<text class=\"x\"") <= 15);
+	assert_true(count_of(text, "<text class=\"x\"") >= 5);
+	assert_non_null(strstr(text, ">5000</text>"));
+	assert_int_equal(count_of(text, "class=\"tile\""), 0);
+	assert_int_equal(count_of(text, "class=\"tile thin\""), 30000);
+	assert_int_equal(count_of(text, "class=\"hull\""), 3);
 	assert_non_null(strstr(text, "60000 ranges of bytes with one live range, neighbours joined "
 				     "to 30000 boxes"));
 	free(text);
@@ -286,9 +385,11 @@ static void test_many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_boxes), cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_ring),  cmocka_unit_test(test_svg),
-		cmocka_unit_test(test_html),  cmocka_unit_test(test_many),
+		cmocka_unit_test(test_boxes),	 cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_svg),
+		cmocka_unit_test(test_html),	 cmocka_unit_test(test_many),
+		cmocka_unit_test(test_in_place), cmocka_unit_test(test_peak_of_all),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ boxes() { # file, class
 	python3 - "$1" "$2" <<-'PYTHON'
 	import sys, xml.dom.minidom
 	page = xml.dom.minidom.parse(sys.argv[1])
-	print(sum(r.getAttribute("class") == sys.argv[2] for r in page.getElementsByTagName("rect")))
+	print(sum(r.getAttribute("class").split()[:1] == [sys.argv[2]] for r in page.getElementsByTagName("rect")))
 	PYTHON
 }
 
@@ -138,6 +138,30 @@ peak() { # graph, options of plan...
 		assert step == summary["peak"]["position"] and live <= summary["arena"], note
 		PYTHON
 }
+# A mark for each transfer that is in the plan, and a legend that says what it is.
+marks() {
+	"$ctl" plan --planner cosma --budget MR -o marks.json "$graphs/densenet121.fused.json" &&
+		"$ctl" show --graph "$graphs/densenet121.fused.json" --svg marks.svg --html marks.html \
+			marks.json && python3 - <<-'PYTHON'
+		import json, xml.dom.minidom
+
+		plan = json.load(open("marks.json"))
+		for name in "marks.svg", "marks.html":
+		    page = xml.dom.minidom.parse(name)
+		    paths = [p for p in page.getElementsByTagName("path")
+		             if p.parentNode.parentNode.getAttribute("class") != "legend"]
+		    for kind in "load", "spill", "fill", "store":
+		        planned = sum(kind in p for p in plan["schedule"] if isinstance(p, dict))
+		        drawn = [p for p in paths if p.getAttribute("class") == kind]
+		        assert len(drawn) == planned, (name, kind, len(drawn), planned)
+		        assert all(p.getElementsByTagName("title") for p in drawn)
+		        key = [t for t in page.getElementsByTagName("text")
+		               if t.getAttribute("class") == "key" and t.firstChild.data.startswith(kind + ":")]
+		        assert len(key) == (planned > 0), (name, kind)
+		    assert {"spill", "fill", "load", "store"} == {
+		        k for p in plan["schedule"] if isinstance(p, dict) for k in p} & {"spill", "fill", "load", "store"}
+		PYTHON
+}
 # As text: no byte has two values, and no more bytes have a place than there are.
 text() { # graph, options of plan...
 	of=$1
@@ -162,6 +186,7 @@ check 'text of tiles in rings' text "$mobilenet" --planner tile-scheduled --engi
 check 'text of tiles in whole tensors' text "$graph" --planner taa --bands 16
 check 'peak of a plan with transfers' peak "$graphs/densenet121.fused.json" --planner cosma \
 	--budget MR
+check 'a mark for each transfer' marks
 check 'three plans' usage_says 'only two PLANs can be shown side by side' \
 	"$ctl" show --graph "$graph" --html x.html taa.json shared.json whole.json
 check 'two plans as text' usage_says 'two PLANs need --html or --svg' \
@@ -210,7 +235,7 @@ drawn() { # png, page, background
 	assert seen.most_common(1)[0][0] == sys.argv[3], seen.most_common(3)
 	area = collections.Counter()
 	for box in xml.dom.minidom.parse(sys.argv[2]).getElementsByTagName("rect"):
-	    if box.getAttribute("class") == "tile":
+	    if box.getAttribute("class").split()[:1] == ["tile"]:
 	        area[box.parentNode.getAttribute("fill")] += (
 	            float(box.getAttribute("width")) * float(box.getAttribute("height")))
 	large = [colour for colour, size in area.items() if size > 2000]
@@ -237,13 +262,23 @@ keys_work() {
 	f.onload = () => {
 	  const d = f.contentDocument, w = f.contentWindow, said = [];
 	  const key = k => w.dispatchEvent(new w.KeyboardEvent('keydown', { key: k }));
-	  const svg = d.querySelector('svg.plan'), home = svg.getAttribute('viewBox');
+	  const svg = d.querySelector('svg.view'), home = svg.getAttribute('viewBox');
+	  const axes = d.querySelector('.axes'), ticks = axes.innerHTML;
+	  const texts = (g, c) => [...d.querySelectorAll(g + ' text.' + c)].map(t => t.textContent);
+	  const inside = () => [...axes.querySelectorAll('text')].every(t => {
+	    const at = t.getBoundingClientRect(), all = d.querySelector('svg.plan').getBoundingClientRect();
+	    return at.left >= all.left && at.right <= all.right && at.top >= all.top && at.bottom <= all.bottom;
+	  });
 	  key('n');
 	  said.push('focus ' + d.activeElement.getAttribute('aria-label'));
 	  d.activeElement.dispatchEvent(new w.FocusEvent('focusin', { bubbles: true }));
 	  said.push('info ' + d.getElementById('info').textContent.split('\n')[0]);
 	  key('+'); said.push('zoomed ' + (svg.getAttribute('viewBox') !== home));
-	  key('0'); said.push('whole ' + (svg.getAttribute('viewBox') === home));
+	  said.push('names ' + (texts('.names', 'name').length > 0));
+	  for (let i = 0; i < 9; i++) key('+');
+	  said.push('ticks ' + [texts('.axes', 'x').length, texts('.axes', 'y').length].every(n => n > 2 && n < 15) +
+	    (axes.innerHTML !== ticks) + inside());
+	  key('0'); said.push('whole ' + (svg.getAttribute('viewBox') === home) + (axes.innerHTML === ticks));
 	  const back = () => w.getComputedStyle(d.body).backgroundColor, was = back();
 	  key('t'); said.push('theme ' + (back() !== was));
 	  document.getElementById('said').textContent = said.join('; ');
@@ -253,7 +288,7 @@ keys_work() {
 	timeout 300 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
 		--user-data-dir="$dir/profile" --virtual-time-budget=5000 --dump-dom \
 		"file://$dir/driver.html" >dom && grep -q \
-		'focus input; info input; zoomed true; whole true; theme true' dom
+		'focus input; info input; zoomed true; names true; ticks truetruetrue; whole truetrue; theme true' dom
 }
 
 browser=$(command -v chromium || command -v chromium-browser || true)

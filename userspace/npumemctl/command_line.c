@@ -220,7 +220,7 @@ static void complete_words(const struct argp *argp, int argc, char **argv)
 
 	if (!strncmp(typed, "--", 2) && equals) {
 		option = find_option(argp, typed, &name);
-		if (!option || !option->arg)
+		if (!option || !name || !option->arg)
 			return;
 		prefix = strndup(typed, (size_t)(equals - typed) + 1);
 		if (!prefix)
@@ -232,7 +232,7 @@ static void complete_words(const struct argp *argp, int argc, char **argv)
 	}
 	if (*before == '-' && before[1] && !strchr(before, '='))
 		option = find_option(argp, before, &name);
-	if (option && option->arg && !(option->flags & OPTION_ARG_OPTIONAL)) {
+	if (option && name && option->arg && !(option->flags & OPTION_ARG_OPTIONAL)) {
 		complete_value(command, &(struct argp_option){ .name = name, .arg = option->arg },
 			       "", typed);
 		return;

@@ -476,40 +476,6 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 	return add_boxes(picture, place, placement, all);
 }
 
-/* Where most bytes live, and how many of each place. */
-static int find_peak(struct picture *picture)
-{
-	uint32_t halves = 2 * picture->plan->position_count;
-	uint64_t *change = calloc((size_t)halves + 1, sizeof(*change));
-	uint64_t now = 0;
-
-	if (!change)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < picture->box_count; i++) {
-		change[picture->boxes[i].start] += picture->boxes[i].length;
-		change[picture->boxes[i].end + 1] -= picture->boxes[i].length;
-	}
-	for (uint32_t p = 0; p < halves; p++) {
-		now += change[p];
-		if (now > picture->peak_bytes) {
-			picture->peak_bytes = now;
-			picture->peak = p;
-		}
-	}
-	free(change);
-	for (uint32_t i = 0; i < picture->place_count; i++) {
-		struct picture_place *place = &picture->places[i];
-
-		for (uint32_t b = 0; b < place->box_count; b++) {
-			const struct picture_box *box = &picture->boxes[place->first_box + b];
-
-			if (box->start <= picture->peak && box->end >= picture->peak)
-				place->peak_bytes += box->length;
-		}
-	}
-	return 0;
-}
-
 /* Let @share neighbours of a place have one box that holds them all. */
 static void coarsen(struct picture *picture, uint32_t share)
 {
@@ -556,7 +522,7 @@ int picture_init(struct picture *picture, const char *name, const struct npuplan
 	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
 		err = add_place(picture, &plan->placements[i], &all);
 	if (!err)
-		err = find_peak(picture);
+		err = picture_find_peak(picture);
 	picture->box_total = picture->box_count;
 	if (!err && picture->box_count > PICTURE_BOXES)
 		coarsen(picture, (picture->box_count + PICTURE_BOXES - 1) / PICTURE_BOXES);

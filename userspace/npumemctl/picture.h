@@ -6,6 +6,7 @@
 #ifndef PICTURE_H
 #define PICTURE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "npuplan.h"
@@ -30,7 +31,7 @@ struct picture_box {
  * struct picture_place - place of a tensor, or of a piece of one
  * @hull: all of it
  * @first_box, @box_count: in picture.boxes; in order of arena bytes, then of time
- * @peak_bytes: that live at the peak
+ * @peak_bytes: that live at the peak; what two places share counts for one
  */
 struct picture_place {
 	struct picture_box hull;
@@ -78,6 +79,44 @@ void picture_fini(struct picture *picture);
 void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
 /** picture_write_html() - one self-contained page (picture_html.c) */
 void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
+
+/* picture_peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
+int picture_find_peak(struct picture *picture);
+
+/* picture_marks.c: what is drawn above the boxes. */
+void picture_write_names(FILE *out, const struct picture *picture);
+void picture_write_transfers(FILE *out, const struct picture *picture);
+void picture_write_levels(FILE *out, const struct picture *picture);
+void picture_write_legend(FILE *out, const struct picture *picture);
+
+/* picture_svg.c: units of one picture, and of the part of it where the arena is. */
+#define PICTURE_WIDTH  1000
+#define PICTURE_HEIGHT 630
+#define PICTURE_LEFT   90
+#define PICTURE_TOP    50
+#define PICTURE_PLOT_W 890
+#define PICTURE_PLOT_H 500
+#define PICTURE_BOTTOM (PICTURE_TOP + PICTURE_PLOT_H)
+
+/* Style of what is the same in a document of its own and in the page. */
+#define PICTURE_STYLE                                                                               \
+	".thin { stroke: none; }\n"                                                                 \
+	".name { font-size: 10px; fill: #111; text-anchor: middle; pointer-events: none; }\n"       \
+	".level { font-size: 11px; text-anchor: end; }\n"                                           \
+	".key { font-size: 11px; }\n"                                                               \
+	".pale { fill: #6060c0; fill-opacity: .15; stroke: var(--ink, #222); stroke-width: .4; }\n" \
+	".full { fill: #6060c0; }\n"                                                                \
+	".load { fill: #008030; } .fill { fill: #0060d0; }\n"                                       \
+	".spill { fill: #d00000; } .store { fill: #d07000; }\n"                                     \
+	".load, .fill, .spill, .store { stroke: #fff; stroke-width: .5; }\n"
+
+/* Hundredths of a unit: left edge of half a position; of an arena byte, addresses go up. */
+uint64_t picture_x(const struct picture *picture, uint64_t half);
+uint64_t picture_y(const struct picture *picture, uint64_t byte);
+/* " name=\"1.23\"" */
+void picture_write_hundredths(FILE *out, const char *name, uint64_t value);
+/* "1.5 MiB" */
+void picture_write_bytes(FILE *out, uint64_t bytes);
 
 /* picture_svg.c, for the page: one picture as an svg element; text escaped. */
 void picture_write_panel(FILE *out, const struct picture *picture);

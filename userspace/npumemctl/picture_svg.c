@@ -9,30 +9,30 @@
 
 #include "picture.h"
 
-/* Units of one picture, and of the part of it where the arena is. */
-#define WIDTH  1000
-#define HEIGHT 600
-#define LEFT   90
-#define TOP    50
-#define PLOT_W 890
-#define PLOT_H 500
-#define BOTTOM (TOP + PLOT_H)
+#define WIDTH  PICTURE_WIDTH
+#define HEIGHT PICTURE_HEIGHT
+#define LEFT   PICTURE_LEFT
+#define TOP    PICTURE_TOP
+#define PLOT_W PICTURE_PLOT_W
+#define PLOT_H PICTURE_PLOT_H
+#define BOTTOM PICTURE_BOTTOM
 
-static void write_hundredths(FILE *out, const char *name, uint64_t value)
+/* Hundredths: boxes less wide or high have no stroke. */
+#define THIN 300
+
+void picture_write_hundredths(FILE *out, const char *name, uint64_t value)
 {
 	fprintf(out, " %s=\"%" PRIu64 ".%02" PRIu64 "\"", name, value / 100, value % 100);
 }
 
-/* Left edge of half a position. */
-static uint64_t x_of(const struct picture *picture, uint64_t half)
+uint64_t picture_x(const struct picture *picture, uint64_t half)
 {
 	uint64_t positions = picture->plan->position_count ? picture->plan->position_count : 1;
 
 	return (uint64_t)LEFT * 100 + (uint64_t)PLOT_W * 100 * half / (2 * positions);
 }
 
-/* Of an arena byte; addresses go up. */
-static uint64_t y_of(const struct picture *picture, uint64_t byte)
+uint64_t picture_y(const struct picture *picture, uint64_t byte)
 {
 	return (uint64_t)BOTTOM * 100 -
 	       (uint64_t)((unsigned __int128)PLOT_H * 100 * byte / picture->height);
@@ -61,7 +61,7 @@ void picture_write_text(FILE *out, const char *text)
 	}
 }
 
-static void write_bytes(FILE *out, uint64_t bytes)
+void picture_write_bytes(FILE *out, uint64_t bytes)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
 	unsigned int unit = 0;
@@ -84,14 +84,14 @@ static void write_bytes(FILE *out, uint64_t bytes)
 
 void picture_write_position(FILE *out, const struct picture *picture, uint32_t position)
 {
-	static const char *const kinds[] = { "", "load ", "spill ", "fill ", "drop " };
+	static const char *const kinds[] = { "", "load ", "spill ", "fill ", "drop ", "store " };
 	const struct npumem_position *p = &picture->plan->positions[position];
 
 	fprintf(out, "%" PRIu32, position);
 	if (p->kind == NPUMEM_POSITION_STEP && *picture->graph->steps[p->index].name) {
 		fputc(' ', out);
 		picture_write_text(out, picture->graph->steps[p->index].name);
-	} else if (p->kind != NPUMEM_POSITION_STEP && p->kind < 5) {
+	} else if (p->kind != NPUMEM_POSITION_STEP && p->kind < 6) {
 		fprintf(out, " %s", kinds[p->kind]);
 		picture_write_tensor(out, picture, p->index);
 	}
@@ -146,13 +146,18 @@ static void write_colour(FILE *out, uint32_t tensor)
 static void write_rect(FILE *out, const struct picture *picture, const char *class,
 		       const struct picture_box *box)
 {
-	uint64_t x = x_of(picture, box->start), y = y_of(picture, box->first + box->length);
+	uint64_t x = picture_x(picture, box->start),
+		 y = picture_y(picture, box->first + box->length);
+	uint64_t width = picture_x(picture, (uint64_t)box->end + 1) - x;
+	uint64_t height = picture_y(picture, box->first) - y;
+	/* A stroke around it would be most of what is seen. */
+	bool thin = width < THIN || height < THIN;
 
-	fprintf(out, "<rect class=\"%s\"", class);
-	write_hundredths(out, "x", x);
-	write_hundredths(out, "y", y);
-	write_hundredths(out, "width", x_of(picture, (uint64_t)box->end + 1) - x);
-	write_hundredths(out, "height", y_of(picture, box->first) - y);
+	fprintf(out, "<rect class=\"%s%s\"", class, thin ? " thin" : "");
+	picture_write_hundredths(out, "x", x);
+	picture_write_hundredths(out, "y", y);
+	picture_write_hundredths(out, "width", width);
+	picture_write_hundredths(out, "height", height);
 }
 
 static void write_place(FILE *out, const struct picture *picture, const struct picture_place *place)
@@ -188,7 +193,7 @@ static void write_place(FILE *out, const struct picture *picture, const struct p
 }
 
 /* A power of two that gives few ticks. */
-static uint64_t tick(uint64_t range, uint64_t most)
+static uint64_t byte_tick(uint64_t range, uint64_t most)
 {
 	uint64_t step = 1;
 
@@ -197,35 +202,46 @@ static uint64_t tick(uint64_t range, uint64_t most)
 	return step;
 }
 
+/* 1, 2, 5, 10, ... */
+static uint64_t step_tick(uint64_t range, uint64_t most)
+{
+	uint64_t step = 1;
+
+	for (int i = 0; range / step > most; i++)
+		step = i % 3 == 1 ? step / 2 * 5 : step * 2;
+	return step;
+}
+
+/* A script draws them anew where the picture can be zoomed. */
 static void write_axes(FILE *out, const struct picture *picture)
 {
-	uint64_t bytes = tick(picture->height, 8);
-	uint64_t steps = tick(picture->plan->position_count, 12);
+	uint64_t bytes = byte_tick(picture->height, 8);
+	uint64_t steps = step_tick(picture->plan->position_count, 12);
 
+	fputs("<g class=\"axes\">\n", out);
 	for (uint64_t b = 0; b <= picture->height; b += bytes) {
 		fputs("<path class=\"grid\" d=\"", out);
 		fprintf(out, "M%d %" PRIu64 ".%02" PRIu64 "h%d\"/><text class=\"y\" x=\"%d\"", LEFT,
-			y_of(picture, b) / 100, y_of(picture, b) % 100, PLOT_W, LEFT - 6);
-		write_hundredths(out, "y", y_of(picture, b) + 400);
+			picture_y(picture, b) / 100, picture_y(picture, b) % 100, PLOT_W, LEFT - 6);
+		picture_write_hundredths(out, "y", picture_y(picture, b) + 400);
 		fputc('>', out);
-		write_bytes(out, b);
+		picture_write_bytes(out, b);
 		fputs("</text>\n", out);
 	}
 	for (uint64_t p = 0; p < picture->plan->position_count; p += steps) {
 		fputs("<text class=\"x\"", out);
-		write_hundredths(out, "x", x_of(picture, 2 * p));
+		picture_write_hundredths(out, "x", picture_x(picture, 2 * p));
 		fprintf(out, " y=\"%d\">%" PRIu64 "</text>\n", BOTTOM + 16, p);
 	}
+	fputs("</g>\n", out);
 	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">step</text>\n", LEFT + PLOT_W / 2,
-		BOTTOM + 34);
+		BOTTOM + 32);
 }
 
-/* Top of the arena, lower bound, and the step at which most bytes live. */
+/* The step at which most bytes live. */
 static void write_peak(FILE *out, const struct picture *picture)
 {
-	const struct npumem_plan_info *info = &picture->plan->info;
 	struct picture_box column = { 0, picture->height, picture->peak, picture->peak };
-	uint64_t top = y_of(picture, info->arena_size);
 
 	if (!picture->plan->position_count)
 		return;
@@ -234,28 +250,20 @@ static void write_peak(FILE *out, const struct picture *picture)
 	fprintf(out, "%" PRIu64 " bytes live at step ", picture->peak_bytes);
 	picture_write_position(out, picture, picture->peak / 2);
 	fputs("</title></rect>\n", out);
-	fprintf(out, "<path class=\"arena\" d=\"M%d %" PRIu64 ".%02" PRIu64 "h%d\"/>\n", LEFT,
-		top / 100, top % 100, PLOT_W);
-	if (info->lower_bound && info->lower_bound < info->arena_size) {
-		uint64_t bound = y_of(picture, info->lower_bound);
-
-		fprintf(out, "<path class=\"bound\" d=\"M%d %" PRIu64 ".%02" PRIu64 "h%d\"/>\n",
-			LEFT, bound / 100, bound % 100, PLOT_W);
-	}
 }
 
 static void write_heading(FILE *out, const struct picture *picture)
 {
 	const struct npumem_plan_info *info = &picture->plan->info;
 
-	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"20\">", LEFT);
+	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"14\">", LEFT);
 	picture_write_text(out, picture->graph->name);
 	fputs(", ", out);
 	picture_write_text(out, info->planner);
 	fputs("</text>\n", out);
-	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"40\">arena %" PRIu64 " bytes (", LEFT,
+	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"30\">arena %" PRIu64 " bytes (", LEFT,
 		(uint64_t)info->arena_size);
-	write_bytes(out, info->arena_size);
+	picture_write_bytes(out, info->arena_size);
 	fprintf(out, "), lower bound %" PRIu64 "; %" PRIu64 " live at step ",
 		(uint64_t)info->lower_bound, picture->peak_bytes);
 	if (picture->plan->position_count)
@@ -263,27 +271,49 @@ static void write_heading(FILE *out, const struct picture *picture)
 	fputs("</text>\n", out);
 }
 
-static void write_contents(FILE *out, const struct picture *picture)
+/* What moves and grows when the picture is zoomed. */
+static void write_plot(FILE *out, const struct picture *picture)
 {
-	fprintf(out, "<rect class=\"plot\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT,
-		TOP, PLOT_W, PLOT_H);
-	write_axes(out, picture);
 	fputs("<g class=\"boxes\">\n", out);
 	for (uint32_t i = 0; i < picture->place_count; i++)
 		write_place(out, picture, &picture->places[i]);
 	fputs("</g>\n", out);
 	write_peak(out, picture);
+	picture_write_transfers(out, picture);
+}
+
+static void write_frame(FILE *out, const struct picture *picture)
+{
+	fprintf(out, "<rect class=\"plot\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT,
+		TOP, PLOT_W, PLOT_H);
+	write_axes(out, picture);
+}
+
+/* What stays where it is, or as large as it is. */
+static void write_overlay(FILE *out, const struct picture *picture)
+{
+	picture_write_names(out, picture);
+	picture_write_levels(out, picture);
 	write_heading(out, picture);
+	picture_write_legend(out, picture);
 }
 
 void picture_write_panel(FILE *out, const struct picture *picture)
 {
 	fprintf(out,
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" viewBox=\"0 0 %d %d\" role=\"group\" aria-label=\"",
-		WIDTH, HEIGHT);
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" viewBox=\"0 0 %d %d\" role=\"group\" data-bytes=\"%" PRIu64
+		"\" data-steps=\"%" PRIu32 "\" aria-label=\"",
+		WIDTH, HEIGHT, picture->height, picture->plan->position_count);
 	picture_write_text(out, picture->name);
 	fputs("\">\n", out);
-	write_contents(out, picture);
+	write_frame(out, picture);
+	/* In the units of what is around it, until it is zoomed. */
+	fprintf(out,
+		"<svg class=\"view\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" viewBox=\"%d %d %d %d\" preserveAspectRatio=\"none\">\n",
+		LEFT, TOP, PLOT_W, PLOT_H, LEFT, TOP, PLOT_W, PLOT_H);
+	write_plot(out, picture);
+	fputs("</svg>\n", out);
+	write_overlay(out, picture);
 	fputs("</svg>\n", out);
 }
 
@@ -304,13 +334,14 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count)
 		".tile { stroke: var(--back, #fff); stroke-width: .15; }\n"
 		".arena { stroke: #a020c0; stroke-width: 1.5; stroke-dasharray: 3 3; }\n"
 		".bound { stroke: #d07000; stroke-dasharray: 8 4; }\n"
-		".peak-step { fill: #a020c0; fill-opacity: .3; }\n"
-		"</style>\n",
+		".peak-step { fill: #a020c0; fill-opacity: .3; }\n" PICTURE_STYLE "</style>\n",
 		WIDTH * count, HEIGHT);
 	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", WIDTH * count, HEIGHT);
 	for (unsigned int i = 0; i < count; i++) {
 		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n", WIDTH * i);
-		write_contents(out, &pictures[i]);
+		write_frame(out, &pictures[i]);
+		write_plot(out, &pictures[i]);
+		write_overlay(out, &pictures[i]);
 		fputs("</g>\n", out);
 	}
 	fputs("</svg>\n", out);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/* What is drawn above the boxes: names, transfers, levels, and what all that means. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "picture.h"
+
+/* Hundredths: of a name's character, about, and of a line of them. */
+#define CHARACTER 560
+#define LINE	  1200
+/* Fewer characters than this, and dots, say nothing. */
+#define LEAST	  4
+
+/* Characters of UTF-8. */
+static size_t characters(const char *text)
+{
+	size_t count = 0;
+
+	for (; *text; text++)
+		count += ((unsigned char)*text & 0xc0) != 0x80;
+	return count;
+}
+
+/* The last @count characters, which tell more than the first; dots if that is not all. */
+static void write_cut(FILE *out, const char *text, size_t count)
+{
+	size_t skipped = characters(text) > count ? characters(text) - count : 0;
+
+	if (skipped)
+		fputs("\xe2\x80\xa6", out);
+	while (*text && skipped) {
+		text++;
+		skipped -= ((unsigned char)*text & 0xc0) != 0x80;
+	}
+	picture_write_text(out, text);
+}
+
+/* Of a name, in hundredths. */
+struct area {
+	uint64_t x;
+	uint64_t y;
+	uint64_t width;
+	uint64_t height;
+};
+
+/**
+ * struct names - those that have been written
+ * @areas: @count of them, room for @capacity
+ */
+struct names {
+	struct area *areas;
+	size_t count;
+	size_t capacity;
+};
+
+/* Whether there is no other name; then it is one. */
+static bool claim(struct names *names, const struct area *area)
+{
+	for (size_t i = 0; i < names->count; i++) {
+		const struct area *other = &names->areas[i];
+
+		if (area->x < other->x + other->width && other->x < area->x + area->width &&
+		    area->y < other->y + other->height && other->y < area->y + area->height)
+			return false;
+	}
+	if (names->count == names->capacity) {
+		size_t capacity = names->capacity ? 2 * names->capacity : 64;
+		void *grown = realloc(names->areas, capacity * sizeof(*names->areas));
+
+		if (!grown)
+			return false;
+		names->areas = grown;
+		names->capacity = capacity;
+	}
+	names->areas[names->count++] = *area;
+	return true;
+}
+
+/* A name in a rectangle, across or, where that is better, upwards. */
+static void write_name(FILE *out, struct names *names, const char *name, const struct area *in)
+{
+	size_t length = characters(name);
+	size_t across = in->height >= LINE ? in->width / CHARACTER : 0;
+	size_t up = in->width >= LINE ? in->height / CHARACTER : 0;
+	bool upwards = across < length && up > across;
+	size_t room = upwards ? up : across, written = room < length ? room : length;
+	uint64_t middle_x = in->x + in->width / 2, middle_y = in->y + in->height / 2;
+	uint64_t long_side = written * CHARACTER;
+	struct area area = { middle_x - long_side / 2, middle_y - LINE / 2, long_side, LINE };
+
+	if (upwards)
+		area = (struct area){ middle_x - LINE / 2, middle_y - long_side / 2, LINE,
+				      long_side };
+	if (!length || (room < length && room < LEAST) || !claim(names, &area))
+		return;
+	fputs("<text class=\"name\"", out);
+	if (upwards) {
+		fprintf(out, " transform=\"translate(%" PRIu64 ".%02" PRIu64,
+			(middle_x + 350) / 100, (middle_x + 350) % 100);
+		fprintf(out, " %" PRIu64 ".%02" PRIu64 ") rotate(-90)\"", middle_y / 100,
+			middle_y % 100);
+	} else {
+		picture_write_hundredths(out, "x", middle_x);
+		picture_write_hundredths(out, "y", middle_y + 350);
+	}
+	fputc('>', out);
+	/* A place for the dots. */
+	write_cut(out, name, room < length ? room - 1 : length);
+	fputs("</text>\n", out);
+}
+
+/* All places of a tensor together, and how much of that they fill, in units of both. */
+struct extent {
+	struct picture_box hull;
+	double area;
+};
+
+static double area_of(const struct picture_box *box)
+{
+	return (double)box->length * (double)(box->end - box->start + 1);
+}
+
+static void widen(struct extent *extent, const struct picture_box *box)
+{
+	uint64_t end;
+
+	if (!extent->area)
+		extent->hull = *box;
+	end = extent->hull.first + extent->hull.length;
+	if (box->first + box->length > end)
+		end = box->first + box->length;
+	if (box->first < extent->hull.first)
+		extent->hull.first = box->first;
+	extent->hull.length = end - extent->hull.first;
+	if (box->start < extent->hull.start)
+		extent->hull.start = box->start;
+	if (box->end > extent->hull.end)
+		extent->hull.end = box->end;
+	extent->area += area_of(box);
+}
+
+static void write_name_in(FILE *out, struct names *names, const struct picture *picture,
+			  uint32_t tensor, const struct picture_box *box)
+{
+	uint64_t x = picture_x(picture, box->start);
+	uint64_t y = picture_y(picture, box->first + box->length);
+	const struct area area = { x, y, picture_x(picture, (uint64_t)box->end + 1) - x,
+				   picture_y(picture, box->first) - y };
+
+	write_name(out, names, picture->graph->tensors[tensor].name, &area);
+}
+
+/* Of pieces that fill most of the rectangle around them one name, else one each. */
+void picture_write_names(FILE *out, const struct picture *picture)
+{
+	struct extent *extents = calloc((size_t)picture->graph->tensor_count + 1, sizeof(*extents));
+	struct names names = { 0 };
+
+	if (!extents)
+		return;
+	fputs("<g class=\"names\">\n", out);
+	for (uint32_t i = 0; i < picture->place_count; i++)
+		widen(&extents[picture->places[i].tensor], &picture->places[i].hull);
+	for (uint32_t i = 0; i < picture->place_count; i++) {
+		const struct picture_place *place = &picture->places[i];
+		struct extent *extent = &extents[place->tensor];
+
+		if (extent->area < 0)
+			continue;
+		if (extent->area < 0.6 * area_of(&extent->hull)) {
+			write_name_in(out, &names, picture, place->tensor, &place->hull);
+			continue;
+		}
+		write_name_in(out, &names, picture, place->tensor, &extent->hull);
+		extent->area = -1;
+	}
+	fputs("</g>\n", out);
+	free(names.areas);
+	free(extents);
+}
+
+/* ------------------------------------------------------------------------ transfers */
+
+static const struct {
+	uint32_t kind;
+	const char *name;
+	/* Triangle around where it is: into the arena points down, out of it up. */
+	const char *path;
+	const char *meaning;
+} transfers[] = {
+	{ NPUMEM_POSITION_LOAD, "load", "l-5 -8h10z", "load: host memory to arena, first" },
+	{ NPUMEM_POSITION_FILL, "fill", "l-5 -8h10z", "fill: back again" },
+	{ NPUMEM_POSITION_SPILL, "spill", "l-5 8h10z", "spill: arena to host memory" },
+	{ NPUMEM_POSITION_STORE, "store", "l-5 8h10z", "store: a copy to host memory" },
+};
+
+#define TRANSFERS (sizeof(transfers) / sizeof(*transfers))
+
+/* Where the tensor lies then; NULL: nowhere. */
+static const struct picture_place *place_at(const struct picture *picture, uint32_t tensor,
+					    uint32_t position)
+{
+	for (uint32_t i = 0; i < picture->place_count; i++) {
+		const struct picture_place *place = &picture->places[i];
+
+		if (place->tensor == tensor && place->hull.start / 2 <= position &&
+		    place->hull.end / 2 >= position)
+			return place;
+	}
+	return NULL;
+}
+
+void picture_write_transfers(FILE *out, const struct picture *picture)
+{
+	for (uint32_t p = 0; p < picture->plan->position_count; p++) {
+		const struct npumem_position *position = &picture->plan->positions[p];
+		const struct picture_place *place;
+		uint64_t x, y;
+		size_t kind = 0;
+
+		while (kind < TRANSFERS && transfers[kind].kind != position->kind)
+			kind++;
+		if (kind == TRANSFERS)
+			continue;
+		place = place_at(picture, position->index, p);
+		if (!place)
+			continue;
+		x = picture_x(picture, 2 * (uint64_t)p + 1);
+		y = picture_y(picture, place->hull.first + place->hull.length / 2);
+		fprintf(out, "<path class=\"%s\" d=\"M%" PRIu64 ".%02" PRIu64, transfers[kind].name,
+			x / 100, x % 100);
+		fprintf(out, " %" PRIu64 ".%02" PRIu64 "%s\"><title>", y / 100, y % 100,
+			transfers[kind].path);
+		picture_write_position(out, picture, p);
+		fprintf(out, "\n%" PRIu64 " bytes</title></path>\n", (uint64_t)position->length);
+	}
+}
+
+static bool has(const struct picture *picture, uint32_t kind)
+{
+	for (uint32_t p = 0; p < picture->plan->position_count; p++)
+		if (picture->plan->positions[p].kind == kind)
+			return true;
+	return false;
+}
+
+/* ----------------------------------------------------------------- levels and legend */
+
+static void write_level(FILE *out, const struct picture *picture, const char *class, uint64_t byte,
+			uint64_t text_y, const char *text)
+{
+	uint64_t y = picture_y(picture, byte);
+
+	fprintf(out,
+		"<g class=\"levels\" data-byte=\"%" PRIu64 "\"><path class=\"%s\" d=\"M%d %" PRIu64,
+		byte, class, PICTURE_LEFT, y / 100);
+	fprintf(out, ".%02" PRIu64 "h%d\"/><text class=\"level\" x=\"%d\"", y % 100, PICTURE_PLOT_W,
+		PICTURE_LEFT + PICTURE_PLOT_W - 4);
+	picture_write_hundredths(out, "y", text_y);
+	fprintf(out, ">%s: ", text);
+	picture_write_bytes(out, byte);
+	fputs("</text></g>\n", out);
+}
+
+/* Top of the arena and lower bound: one line if they are one. */
+void picture_write_levels(FILE *out, const struct picture *picture)
+{
+	const struct npumem_plan_info *info = &picture->plan->info;
+	uint64_t top = picture_y(picture, info->arena_size);
+	uint64_t bound = picture_y(picture, info->lower_bound), text;
+
+	if (info->lower_bound && info->lower_bound == info->arena_size) {
+		write_level(out, picture, "arena bound", info->arena_size, top - 400,
+			    "top of the arena = lower bound");
+		return;
+	}
+	write_level(out, picture, "arena", info->arena_size, top - 400, "top of the arena");
+	if (!info->lower_bound || info->lower_bound > info->arena_size)
+		return;
+	/* Below its line, so that it is not where the other text is. */
+	text = bound + 1200;
+	write_level(out, picture, "bound", info->lower_bound, text, "lower bound");
+}
+
+/* An entry of the legend: @shape with its left edge at x = 0, and what it means. */
+static int entry(FILE *out, int x, const char *shape, const char *meaning)
+{
+	fprintf(out,
+		"<g transform=\"translate(%d %d)\">%s<text class=\"key\" x=\"20\" y=\"9\">%s</text></g>\n",
+		x, PICTURE_BOTTOM + 44, shape, meaning);
+	return x + 34 + (int)strlen(meaning) * 6;
+}
+
+void picture_write_legend(FILE *out, const struct picture *picture)
+{
+	int x = PICTURE_LEFT;
+
+	fputs("<g class=\"legend\">\n", out);
+	x = entry(out, x, "<rect class=\"full\" width=\"14\" height=\"10\"/>", "bytes live");
+	x = entry(out, x, "<rect class=\"pale\" width=\"14\" height=\"10\"/>",
+		  "has its place, but nothing in it: written in the second half of a step");
+	x = entry(out, x, "<rect class=\"peak-step\" width=\"14\" height=\"10\"/>",
+		  "most bytes live");
+	fputs("</g>\n<g class=\"legend\" transform=\"translate(0 16)\">\n", out);
+	x = PICTURE_LEFT;
+	for (size_t i = 0; i < TRANSFERS; i++) {
+		char shape[96];
+
+		if (!has(picture, transfers[i].kind))
+			continue;
+		snprintf(shape, sizeof(shape), "<path class=\"%s\" d=\"M7 %d%s\"/>",
+			 transfers[i].name, transfers[i].path[4] == '-' ? 9 : 1, transfers[i].path);
+		x = entry(out, x, shape, transfers[i].meaning);
+	}
+	fputs("</g>\n", out);
+}
