@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Two devices: the module is loaded once more, with a software carveout beside
-# the real one, and npumem_foreign passes dma-bufs between the two. The module
-# file is looked for where the test guest has it (/guest/modules), else modprobe
-# is asked.
+# the real one; npumem_foreign passes dma-bufs between the two, npumem_fence has
+# jobs of the one wait for jobs of the other. The module file is looked for where
+# the test guest has it (/guest/modules), else modprobe is asked.
 load() {
 	for ko in /guest/modules/*-npumem.ko; do
 		[ -e "$ko" ] && { insmod "$ko" "$@"; return; }
@@ -13,8 +13,10 @@ load() {
 }
 
 if rmmod npumem && load software_mib=8; then
-	./npumem_foreign
+	./npumem_fence
 	rc=$?
+	# Last: it takes the second device away.
+	./npumem_foreign || rc=1
 else
 	echo "TAP version 13"
 	echo "1..1"

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +70,11 @@ int64_t npu_now(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return ts.tv_sec * 1000000000ll + ts.tv_nsec;
+}
+
+int64_t npu_late(void)
+{
+	return npu_now() + NPUMEM_MAX_REQUEST_NS / 2;
 }
 
 static int query(int fd, uint32_t type, void *out, uint32_t size)
@@ -160,6 +167,11 @@ int npu_sync_wait(int fd, uint32_t handle, uint64_t point)
 {
 	return sync_wait(fd, handle, point, npu_now() + NPU_PATIENCE_NS,
 			 DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT);
+}
+
+int npu_sync_now(int fd, uint32_t handle, uint64_t point)
+{
+	return sync_wait(fd, handle, point, 0, 0);
 }
 
 int npu_sync_signalled(int fd, uint32_t handle, uint64_t point)
@@ -270,4 +282,26 @@ int npu_module_unload(const char *name)
 int npu_become(unsigned int uid)
 {
 	return setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ? -errno : 0;
+}
+
+int npu_knob_of(int fd, const char *name, unsigned long value)
+{
+	char pattern[128];
+	struct stat st;
+	glob_t found;
+	int knob, err;
+
+	if (fstat(fd, &st))
+		return -errno;
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/%u/sim/%s",
+		 minor(st.st_rdev), name);
+	if (glob(pattern, GLOB_BRACE, NULL, &found))
+		return -ENOENT;
+	knob = open(found.gl_pathv[0], O_WRONLY | O_CLOEXEC);
+	globfree(&found);
+	if (knob < 0)
+		return -errno;
+	err = npu_knob_set(knob, value);
+	close(knob);
+	return err;
 }

@@ -27,6 +27,8 @@ int npu_ioctl(int fd, unsigned long request, void *arg);
 unsigned long npu_ioctl_resize(unsigned long request, size_t size);
 
 int64_t npu_now(void); /* CLOCK_MONOTONIC, ns */
+/* A deadline of a plan request that no test lives to see. */
+int64_t npu_late(void);
 
 int npu_info(int fd, struct drm_npumem_info *info);
 int npu_bank(int fd, struct drm_npumem_bank *bank); /* bank 0 */
@@ -45,6 +47,10 @@ bool npu_all_bytes(const void *mem, size_t size, uint8_t value);
 uint32_t npu_syncobj(int fd);
 /* Wait until it is signalled, or NPU_PATIENCE_NS: -ETIME. */
 int npu_sync_wait(int fd, uint32_t handle, uint64_t point);
+/*
+ * As it is now: 0 signalled, -ETIME not signalled, -EINVAL it has no fence at all.
+ */
+int npu_sync_now(int fd, uint32_t handle, uint64_t point);
 /* Wait as long for it to have a fence at all, then say: 1 signalled, 0 not. */
 int npu_sync_signalled(int fd, uint32_t handle, uint64_t point);
 /*
@@ -80,6 +86,8 @@ struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level);
 int npu_knob_open(const char *name);
 int npu_knob_set(int fd, unsigned long value);
 int npu_knob(const char *name, unsigned long value);
+/* The knob of one device. */
+int npu_knob_of(int fd, const char *name, unsigned long value);
 
 /*
  * Load a module of tests/selftests/modules, or unload one: 0 or a negative errno. It is
