@@ -12,6 +12,7 @@
 #include "config.h"
 #include "log.h"
 #include "server.h"
+#include "worker.h"
 
 /* glibc's variable, overridden: hidden, as all else here is, it would not be seen. */
 __attribute__((visibility("default")))
@@ -96,6 +97,7 @@ int main(int argc, char **argv)
 	struct server_args args = { .log_level = -1 };
 	int code;
 
+	worker_main(argv, server_jobs);
 	argp_err_exit_status = EXIT_USAGE;
 	if (argp_parse(&argp, argc, argv, 0, NULL, &line))
 		return EXIT_USAGE;

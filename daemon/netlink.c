@@ -8,6 +8,7 @@
 #include <netlink/genl/genl.h>
 #include <netlink/netlink.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -15,6 +16,7 @@
 
 #include "log.h"
 #include "npumem_netlink.h"
+#include "npumem_request.h"
 
 #define RETRY_US    1000000
 /* Room for all attributes of a command but its text. */
@@ -210,30 +212,15 @@ static int netlink_accept(void *data, struct accepted *accepted)
 	return err;
 }
 
-static int parse_done(struct nlattr **attributes, void *out)
-{
-	struct outcome *outcome = out;
-
-	if (!attributes[NPUMEM_A_REQUEST_STATUS])
-		return -EPROTO;
-	outcome->status = nla_get_u32(attributes[NPUMEM_A_REQUEST_STATUS]);
-	if (attributes[NPUMEM_A_REQUEST_MESSAGE])
-		nla_strlcpy(outcome->message, attributes[NPUMEM_A_REQUEST_MESSAGE],
-			    sizeof(outcome->message));
-	return 0;
-}
-
-static int netlink_done(void *data, uint64_t id, uint32_t status, const char *text,
-			struct outcome *outcome)
+static int netlink_done(void *data, uint64_t id, uint32_t status, const char *text)
 {
 	struct netlink *netlink = data;
-	struct call call = { .parse = parse_done, .out = outcome };
+	struct call call = { 0 };
 	struct nl_msg *message;
 
-	memset(outcome, 0, sizeof(*outcome));
 	if (!netlink->family)
 		return -ENOTCONN;
-	message = new_command(netlink, NPUMEM_CMD_DONE, 0);
+	message = new_command(netlink, NPUMEM_CMD_DONE, NLM_F_ACK);
 	if (!message)
 		return -ENOMEM;
 	if (nla_put_u64(message, NPUMEM_A_REQUEST_ID, id) ||
@@ -245,9 +232,33 @@ static int netlink_done(void *data, uint64_t id, uint32_t status, const char *te
 	return call_driver(netlink, message, &call);
 }
 
+/* POLLHUP, of a request that was given up, comes unasked. */
+static int request_watch(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
+			 void *userdata, sd_event_source **source)
+{
+	int err = sd_event_add_io(event, source, fd, EPOLLIN, handler, userdata);
+
+	return err < 0 ? err : 0;
+}
+
+static int request_outcome(void *data, int fd, struct outcome *outcome)
+{
+	struct npumem_request_outcome from;
+	ssize_t n = read(fd, &from, sizeof(from));
+
+	if (n != sizeof(from))
+		return n < 0 ? -errno : -EPROTO;
+	outcome->status = from.status;
+	snprintf(outcome->message, sizeof(outcome->message), "%.*s",
+		 (int)sizeof(outcome->message) - 1, from.message);
+	return 0;
+}
+
 const struct transport_ops netlink_transport_ops = {
 	.accept = netlink_accept,
 	.done = netlink_done,
+	.watch = request_watch,
+	.outcome = request_outcome,
 };
 
 /* --------------------------------------------------------- attach and detach */
@@ -304,7 +315,7 @@ static void attach(struct netlink *netlink)
 		netlink->events->attached(netlink->userdata);
 		break;
 	case -ENOENT:
-		log_debug("the npumem driver is not loaded");
+		netlink->events->absent(netlink->userdata);
 		break;
 	case -EBUSY:
 	case -EPERM:

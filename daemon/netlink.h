@@ -20,6 +20,7 @@
 
 /**
  * struct netlink_events - called from the event loop, or from netlink_start()
+ * @absent: the driver is not loaded; it is waited for
  * @attached: registered with the driver; requests may already wait
  * @ready: requests wait to be accepted
  * @detached: the driver is gone, and all requests with it
@@ -27,6 +28,7 @@
  *	registered, -EPERM no CAP_NET_ADMIN, -EPROTONOSUPPORT other version
  */
 struct netlink_events {
+	void (*absent)(void *userdata);
 	void (*attached)(void *userdata);
 	void (*ready)(void *userdata);
 	void (*detached)(void *userdata);
@@ -42,7 +44,7 @@ int netlink_open(sd_event *event, const struct netlink_events *events, void *use
 void netlink_start(struct netlink *netlink);
 void netlink_close(struct netlink *netlink);
 
-/* accept and done; @data is the struct netlink. */
+/* @data is the struct netlink. */
 extern const struct transport_ops netlink_transport_ops;
 
 #endif /* NPUMEMD_NETLINK_H */

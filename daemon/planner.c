@@ -53,9 +53,9 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 }
 
 /* Nothing is freed: the process is about to end. */
-int planner_plan(const void *data, struct worker_answer *answer)
+int planner_plan(const struct worker_input *input, struct worker_answer *answer)
 {
-	const struct planner_task *task = data;
+	const struct planner_task *task = input->task;
 	const struct npuplan_options options = {
 		.planner = task->planner,
 		.arena_budget = task->arena_budget,
@@ -79,7 +79,7 @@ int planner_plan(const void *data, struct worker_answer *answer)
 			 task->objective, NPUMEM_OBJECTIVE_ARENA, NPUMEM_OBJECTIVE_TRAFFIC);
 		return -EOPNOTSUPP;
 	}
-	err = npuplan_graph_read(task->graph, task->graph_size, &graph, &error);
+	err = npuplan_graph_read(input->blobs[0], input->blob_sizes[0], &graph, &error);
 	if (err)
 		return fail(task, err, "graph", &error, answer);
 	err = npuplan_plan(graph, &options, &plan, &error);
@@ -92,15 +92,14 @@ int planner_plan(const void *data, struct worker_answer *answer)
 	return 0;
 }
 
-int planner_check(const void *data, struct worker_answer *answer)
+int planner_check(const struct worker_input *input, struct worker_answer *answer)
 {
-	const struct planner_check_task *task = data;
 	struct npumem_verdict verdict;
 	char log[1024] = "";
 	int err;
 
-	err = npuplan_verify(task->graph, task->graph_size, task->plan, task->plan_size, &verdict,
-			     log, sizeof(log));
+	err = npuplan_verify(input->blobs[0], input->blob_sizes[0], input->blobs[1],
+			     input->blob_sizes[1], &verdict, log, sizeof(log));
 	if (err)
 		snprintf(answer->text, sizeof(answer->text), "%s", log[0] ? log : strerror(-err));
 	return err;

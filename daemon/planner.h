@@ -12,18 +12,15 @@
 #include "worker.h"
 
 /**
- * struct planner_task - of planner_plan()
- * @graph, @graph_size: graph blob, as the driver shows it
- * @planner: name, never NULL
+ * struct planner_task - of planner_plan(), whose blob 0 is the graph as the driver shows it
+ * @planner: name, never empty
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
  * @seconds: that planning should take at most, 0 = any
  * @memory_limit: of the worker, for the reason when it is reached
  */
 struct planner_task {
-	const void *graph;
-	size_t graph_size;
-	const char *planner;
+	char planner[32];
 	uint32_t objective;
 	uint64_t arena_budget;
 	double seconds;
@@ -31,27 +28,23 @@ struct planner_task {
 };
 
 /**
- * planner_plan() - worker_job: graph -> plan blob
+ * planner_plan() - worker's job: graph -> plan blob
  *
  * Fails with libnpuplan's errno and reason, and -EOPNOTSUPP for an objective
  * that no planner has.
  */
-int planner_plan(const void *task, struct worker_answer *answer);
-
-/** struct planner_check_task - of planner_check(): two blobs */
-struct planner_check_task {
-	const void *graph;
-	size_t graph_size;
-	const void *plan;
-	size_t plan_size;
-};
+int planner_plan(const struct worker_input *input, struct worker_answer *answer);
 
 /**
- * planner_check() - worker_job: has the kernel's verifier look at the plan
+ * planner_check() - worker's job: has the kernel's verifier look at a plan
  *
- * In a process of its own: what made the plan had read the graph before, and
- * might not be itself any more.
+ * No task; blob 0 is the graph, blob 1 the plan. In a process of its own: what made
+ * the plan had read the graph before, and might not be itself any more.
  */
-int planner_check(const void *task, struct worker_answer *answer);
+int planner_check(const struct worker_input *input, struct worker_answer *answer);
+
+/* Their names, for worker_start(). */
+#define PLANNER_PLAN  "plan"
+#define PLANNER_CHECK "check"
 
 #endif /* NPUMEMD_PLANNER_H */

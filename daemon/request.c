@@ -3,10 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -30,10 +30,11 @@ _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the prot
  * @config: as it was when it came
  * @started_us: CLOCK_MONOTONIC
  * @deadline_us: when its workers are killed, CLOCK_MONOTONIC
- * @graph: mapping of the graph blob, @accepted.graph_size bytes
+ * @settled: source that tells that the driver has settled it
+ * @answered: DONE was sent with a plan, which the driver is verifying
  * @plan_worker: makes, then holds, the plan
  * @check_worker: checks it
- * @plan, @plan_size: in @plan_worker's keeping
+ * @plan: in @plan_worker's keeping
  * @summary: of the plan, for the log
  */
 struct request {
@@ -42,11 +43,11 @@ struct request {
 	struct config config;
 	uint64_t started_us;
 	uint64_t deadline_us;
-	void *graph;
+	sd_event_source *settled;
+	bool answered;
 	struct worker *plan_worker;
 	struct worker *check_worker;
-	const void *plan;
-	size_t plan_size;
+	struct worker_result plan;
 	char summary[WORKER_TEXT_SIZE];
 };
 
@@ -58,12 +59,18 @@ static uint64_t now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
 }
 
-static void request_free(struct request *request)
+static void free_workers(struct request *request)
 {
 	worker_free(request->check_worker);
 	worker_free(request->plan_worker);
-	if (request->graph)
-		munmap(request->graph, request->accepted.graph_size);
+	request->check_worker = NULL;
+	request->plan_worker = NULL;
+}
+
+static void request_free(struct request *request)
+{
+	free_workers(request);
+	sd_event_source_disable_unref(request->settled);
 	close(request->accepted.fd);
 	free(request);
 }
@@ -89,42 +96,87 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 			    fields.request, fields.planner, fields.duration_us / 1000, message);
 }
 
-static void send_done(const struct request *request, uint32_t status, const char *message)
+/* DONE; false if that was the end of the request. */
+static bool send_done(const struct request *request, uint32_t status, const char *message)
 {
 	const struct transport *transport = request->env->transport;
-	struct outcome outcome = { 0 };
 	int err;
 
 	/* The protocol takes no larger one; an unknown errno is still a failure. */
 	if (status > NPUMEM_MAX_STATUS)
 		status = EIO;
 	err = transport->ops->done(transport->data, request->accepted.id, status,
-				   status ? message : NULL, &outcome);
+				   status ? message : NULL);
 	if (err == -ENOENT)
 		log_info("request %" PRIu64 " was over before its answer", request->accepted.id);
 	else if (err)
 		log_error("request %" PRIu64 ": the answer cannot be sent: %s",
 			  request->accepted.id, strerror(-err));
-	else if (!status && outcome.status)
-		/* Ours checked it and theirs refused it: the two have drifted apart. */
-		log_error("request %" PRIu64 ": the driver refused a plan that was checked here: "
-			  "%s (%s)",
-			  request->accepted.id, strerror(outcome.status), outcome.message);
-	else
-		log_outcome(request, status, status ? message : request->summary);
+	else if (status)
+		log_outcome(request, status, message);
+	return !err && !status;
 }
 
-/* The end of every request that is not aborted. */
-static void settle(struct request *request, uint32_t status, const char *message)
+static void end(struct request *request)
 {
-	send_done(request, status, message);
 	request->env->ended(request, request->env->userdata);
 	request_free(request);
 }
 
+/* The daemon's last word on a request that is not aborted; the driver has its own. */
+static void settle(struct request *request, uint32_t status, const char *message)
+{
+	request->answered = send_done(request, status, message);
+	if (request->answered)
+		free_workers(request);
+	else
+		end(request);
+}
+
+static void log_settled(const struct request *request, const struct outcome *outcome)
+{
+	struct log_fields fields = {
+		.request = request->accepted.id,
+		.planner = request->accepted.planner,
+		.status = outcome->status,
+		.duration_us = now_us() - request->started_us,
+	};
+
+	if (!request->answered)
+		log_request(LOG_INFO, &fields,
+			    "request %" PRIu64 " was over after %" PRIu64
+			    " ms, its planning is stopped: %s",
+			    fields.request, fields.duration_us / 1000, outcome->message);
+	else if (outcome->status)
+		/* Ours checked it and theirs refused it: the two have drifted apart. */
+		log_error("request %" PRIu64 ": the driver refused a plan that was checked here: "
+			  "%s (%s)",
+			  request->accepted.id, strerror(outcome->status), outcome->message);
+	else
+		log_outcome(request, 0, request->summary);
+}
+
+/* The driver has settled it: what the daemon answered, or without an answer. */
+static int on_settled(sd_event_source *source, int fd, uint32_t events, void *userdata)
+{
+	struct request *request = userdata;
+	const struct transport *transport = request->env->transport;
+	struct outcome outcome = { 0 };
+	int err = transport->ops->outcome(transport->data, fd, &outcome);
+
+	if (err)
+		log_error("request %" PRIu64 ": what became of it cannot be read: %s",
+			  request->accepted.id, strerror(-err));
+	else
+		log_settled(request, &outcome);
+	end(request);
+	return 0;
+}
+
 void request_abort(struct request *request, uint32_t status, const char *message)
 {
-	send_done(request, status, message);
+	if (!request->answered)
+		send_done(request, status, message);
 	request_free(request);
 }
 
@@ -137,8 +189,8 @@ void request_drop(struct request *request)
 
 static int write_plan(const struct request *request)
 {
-	const uint8_t *at = request->plan;
-	size_t left = request->plan_size;
+	const uint8_t *at = request->plan.data;
+	size_t left = request->plan.size;
 
 	while (left) {
 		ssize_t n = write(request->accepted.fd, at, left);
@@ -169,7 +221,7 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	err = write_plan(request);
 	if (err) {
 		snprintf(message, sizeof(message),
-			 "the plan of %zu bytes cannot be handed over: %s", request->plan_size,
+			 "the plan of %zu bytes cannot be handed over: %s", request->plan.size,
 			 strerror(-err));
 		settle(request, -err, message);
 		return;
@@ -177,10 +229,9 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 	settle(request, 0, "");
 }
 
-static int start_worker(struct request *request, worker_job job, const void *task, worker_done done,
-			struct worker **out)
+static struct worker_args worker_args(struct request *request)
 {
-	const struct worker_args args = {
+	return (struct worker_args){
 		.limits = {
 			.memory = request->config.memory_limit,
 			.cpu_seconds = request->config.cpu_limit,
@@ -188,19 +239,19 @@ static int start_worker(struct request *request, worker_job job, const void *tas
 		},
 		.result_limit = request->config.plan_limit,
 		.deadline_us = request->deadline_us,
-		.job = job,
-		.task = task,
-		.done = done,
+		.blobs = {
+			{ .fd = request->accepted.fd, .size = request->accepted.graph_size },
+			{ .fd = -1 },
+		},
+		.request = request->accepted.id,
 		.userdata = request,
 	};
-
-	return worker_start(request->env->event, &args, out);
 }
 
 static void on_planned(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
-	struct planner_check_task task;
+	struct worker_args args = worker_args(request);
 	char message[128];
 	int err;
 
@@ -212,17 +263,12 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 		settle(request, EIO, "the planning process answered with no plan");
 		return;
 	}
-	request->plan = result->data;
-	request->plan_size = result->size;
+	request->plan = *result;
 	snprintf(request->summary, sizeof(request->summary), "%s", result->text);
-	task = (struct planner_check_task){
-		.graph = request->graph,
-		.graph_size = request->accepted.graph_size,
-		.plan = request->plan,
-		.plan_size = request->plan_size,
-	};
-	/* The child has its own copy of the task from the moment it is forked. */
-	err = start_worker(request, planner_check, &task, on_checked, &request->check_worker);
+	args.job = PLANNER_CHECK;
+	args.blobs[1] = result->blob;
+	args.done = on_checked;
+	err = worker_start(request->env->event, &args, &request->check_worker);
 	if (err) {
 		snprintf(message, sizeof(message), "no process to check the plan in: %s",
 			 strerror(-err));
@@ -253,32 +299,32 @@ static double planning_seconds(const struct request *request)
 
 static int start_planning(struct request *request, char *message, size_t size)
 {
+	const struct transport *transport = request->env->transport;
+	struct worker_args args = worker_args(request);
 	struct planner_task task = {
-		.graph_size = request->accepted.graph_size,
-		.planner = request->accepted.planner,
 		.objective = request->accepted.objective,
 		.arena_budget = request->accepted.arena_budget,
 		.memory_limit = request->config.memory_limit,
 	};
-	void *graph;
 	int err;
 
 	if (request->deadline_us <= request->started_us) {
 		snprintf(message, size, "the deadline had passed before planning began");
 		return -ETIMEDOUT;
 	}
-	graph = mmap(NULL, request->accepted.graph_size, PROT_READ, MAP_SHARED,
-		     request->accepted.fd, 0);
-	if (graph == MAP_FAILED) {
-		err = -errno;
-		snprintf(message, size, "the graph of %" PRIu64 " bytes cannot be mapped: %s",
-			 request->accepted.graph_size, strerror(-err));
+	err = transport->ops->watch(transport->data, request->accepted.fd, request->env->event,
+				    on_settled, request, &request->settled);
+	if (err) {
+		snprintf(message, size, "the request cannot be watched: %s", strerror(-err));
 		return err;
 	}
-	request->graph = graph;
-	task.graph = graph;
+	memcpy(task.planner, request->accepted.planner, sizeof(task.planner));
 	task.seconds = planning_seconds(request);
-	err = start_worker(request, planner_plan, &task, on_planned, &request->plan_worker);
+	args.job = PLANNER_PLAN;
+	args.task = &task;
+	args.task_size = sizeof(task);
+	args.done = on_planned;
+	err = worker_start(request->env->event, &args, &request->plan_worker);
 	if (err)
 		snprintf(message, size, "no process to plan in: %s", strerror(-err));
 	return err;
@@ -287,13 +333,12 @@ static int start_planning(struct request *request, char *message, size_t size)
 struct request *request_start(const struct request_env *env, const struct accepted *accepted)
 {
 	struct request *request = calloc(1, sizeof(*request));
-	struct outcome outcome;
 	char message[128];
 	int err;
 
 	if (!request) {
 		env->transport->ops->done(env->transport->data, accepted->id, ENOMEM,
-					  "npumemd is out of memory", &outcome);
+					  "npumemd is out of memory");
 		close(accepted->fd);
 		return NULL;
 	}

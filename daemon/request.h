@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan request from ACCEPT to DONE: plan in one worker, check in another,
- * write the plan to the request's descriptor, DONE. Whatever goes wrong becomes
- * DONE with an errno and a sentence; every request accepted is settled once.
+ * A plan request from ACCEPT to its end: plan in one worker, check in another, write
+ * the plan to the request's descriptor, DONE, and wait for what the driver says of
+ * it. Whatever goes wrong becomes DONE with an errno and a sentence. A request that
+ * the driver settles meanwhile (given up, deadline) is over: its worker is killed.
  */
 #ifndef NPUMEMD_REQUEST_H
 #define NPUMEMD_REQUEST_H

@@ -2,25 +2,31 @@
 #include "server.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
 #include "log.h"
 #include "netlink.h"
+#include "planner.h"
 #include "request.h"
 #include "worker.h"
 
 #define MAX_WORKERS 64 /* of config.workers */
+#define NO_WORK	    "none"
 
 /**
  * struct server - the daemon
  * @netlink: the driver, attached or not
  * @requests: under way, @request_count of them
+ * @told_absent: it was said that the driver is not loaded
  */
 struct server {
 	const struct server_args *args;
@@ -31,6 +37,7 @@ struct server {
 	struct request_env env;
 	struct request *requests[MAX_WORKERS];
 	unsigned int request_count;
+	bool told_absent;
 };
 
 /* ----------------------------------------------------------------- requests */
@@ -82,6 +89,16 @@ static void on_ended(struct request *request, void *data)
 
 /* ------------------------------------------------------------------- driver */
 
+/* Once: it stays so for as long as it likes, and its coming is told too. */
+static void on_absent(void *data)
+{
+	struct server *server = data;
+
+	if (!server->told_absent)
+		log_notice("the npumem driver is not loaded, waiting for it");
+	server->told_absent = true;
+}
+
 static void on_attached(void *data)
 {
 	log_info("registered with the npumem driver");
@@ -127,6 +144,7 @@ static void on_refused(int err, void *data)
 }
 
 static const struct netlink_events netlink_events = {
+	.absent = on_absent,
 	.attached = on_attached,
 	.ready = on_ready,
 	.detached = on_detached,
@@ -204,11 +222,6 @@ static int add_signals(struct server *server)
 
 /* -------------------------------------------------------------------- start */
 
-static int no_work(const void *task, struct worker_answer *answer)
-{
-	return 0;
-}
-
 static void on_tried(struct worker *worker, const struct worker_result *result, void *data)
 {
 	struct server *server = data;
@@ -234,7 +247,8 @@ static int try_worker(struct server *server)
 			.seccomp = server->config.seccomp,
 		},
 		.result_limit = server->config.plan_limit,
-		.job = no_work,
+		.blobs = WORKER_NO_BLOBS,
+		.job = NO_WORK,
 		.done = on_tried,
 		.userdata = server,
 	};
@@ -279,12 +293,38 @@ static int start(struct server *server)
 	return 0;
 }
 
+/* The driver would say so too, but perhaps it is not there yet. */
+static void check_capability(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	uint32_t bit = 1u << (CAP_NET_ADMIN % 32);
+
+	if (syscall(SYS_capget, &header, data) || !(data[CAP_NET_ADMIN / 32].effective & bit))
+		log_warning(
+			"the capability CAP_NET_ADMIN is missing, which the npumem driver wants "
+			"of its daemon: start npumemd as root or by its service");
+}
+
+static int no_work(const struct worker_input *input, struct worker_answer *answer)
+{
+	return 0;
+}
+
+const struct worker_job server_jobs[] = {
+	{ PLANNER_PLAN, planner_plan },
+	{ PLANNER_CHECK, planner_check },
+	{ NO_WORK, no_work },
+	{ 0 },
+};
+
 int server_run(const struct server_args *args)
 {
 	struct server server = { .args = args, .config = args->config };
 	int code;
 
 	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers", args->config.workers);
+	check_capability();
 	code = start(&server);
 	if (!code) {
 		sd_notify(0, "STATUS=Waiting for the npumem driver.");

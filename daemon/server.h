@@ -5,9 +5,8 @@
  * Threads: one. Everything runs from one sd-event loop, so nothing is locked and
  * callbacks never overlap. What takes long does not happen here: graphs are read
  * and planned in child processes (worker.h). What does happen here is bounded:
- * netlink commands are answered by the kernel within sendmsg(). The longest of
- * these is DONE, in which the driver verifies the plan; that is near linear in
- * the plan's size, which is capped.
+ * netlink commands are answered by the kernel within sendmsg(), and none of them
+ * takes long: a plan that DONE hands over is verified afterwards.
  *
  * At most `workers` requests are under way. The others wait in the driver, which
  * bounds its queue and enforces deadlines; they are accepted as places get free.
@@ -18,6 +17,7 @@
 #include <stdbool.h>
 
 #include "config.h"
+#include "worker.h"
 
 /* Exit codes; npumemd(8) and npumemd.service know them. */
 #define EXIT_USAGE	2 /* command line or configuration */
@@ -35,6 +35,9 @@ struct server_args {
 	const char *config_path;
 	int log_level;
 };
+
+/* What the daemon's workers can do, for worker_main(). */
+extern const struct worker_job server_jobs[];
 
 /** server_run() - until SIGTERM or SIGINT; returns the exit code */
 int server_run(const struct server_args *args);

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <systemd/sd-event.h>
+
 #define TRANSPORT_MESSAGE_SIZE 4096
 
 /**
@@ -31,9 +33,9 @@ struct accepted {
 };
 
 /**
- * struct outcome - what the driver said to DONE
- * @status: positive errno that the request ended with, or zero
- * @message: the verifier's log, or ""
+ * struct outcome - what became of a request
+ * @status: positive errno that it ended with, or zero
+ * @message: the verifier's log or another reason, or ""
  */
 struct outcome {
 	uint32_t status;
@@ -42,13 +44,19 @@ struct outcome {
 
 /**
  * struct transport_ops - all return 0 or a negative errno
- * @accept: take the oldest request; -ENOENT if none waits
- * @done: settle an accepted one; -ENOENT if it was settled before
+ * @accept: take the next request; -ENOENT if none waits
+ * @done: answer an accepted one; -ENOENT if it was settled before. With status zero
+ *	the plan is being verified from now on
+ * @watch: have a handler called when an accepted request has been settled, by the
+ *	answer or by anything else, until the source is disabled
+ * @outcome: of a request that was settled
  */
 struct transport_ops {
 	int (*accept)(void *data, struct accepted *accepted);
-	int (*done)(void *data, uint64_t id, uint32_t status, const char *message,
-		    struct outcome *outcome);
+	int (*done)(void *data, uint64_t id, uint32_t status, const char *message);
+	int (*watch)(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
+		     void *userdata, sd_event_source **source);
+	int (*outcome)(void *data, int fd, struct outcome *outcome);
 };
 
 struct transport {

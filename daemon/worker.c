@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "worker.h"
+#include "worker_protocol.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +19,9 @@
 
 #include "log.h"
 
-#define ANSWER_MAGIC 0x72776e70u
-
-/* First bytes of the memfd; the text and the data follow. */
-struct answer_header {
-	uint32_t magic;
-	uint32_t status;
-	uint64_t data_size;
-	char text[WORKER_TEXT_SIZE];
-};
-
-_Static_assert(sizeof(struct answer_header) % 8 == 0, "data is aligned");
+/* Lines of a worker's stderr that are logged, and bytes that are kept of it. */
+#define SAID_LINES 20
+#define SAID_BYTES 8192
 
 /**
  * struct worker - child process and what watches it
@@ -38,6 +30,7 @@ _Static_assert(sizeof(struct answer_header) % 8 == 0, "data is aligned");
  * @timer: source of its deadline, or NULL
  * @pid: of the child; 0 once it has been waited for
  * @memfd: that it writes its answer to
+ * @said: pipe of its stderr, to read from
  * @timed_out: killed at its deadline
  * @map: of the memfd, @map_size bytes, once it has ended well
  */
@@ -46,6 +39,7 @@ struct worker {
 	sd_event_source *timer;
 	pid_t pid;
 	int memfd;
+	int said;
 	bool timed_out;
 	void *map;
 	size_t map_size;
@@ -53,54 +47,55 @@ struct worker {
 	struct worker_result result;
 };
 
-/* ------------------------------------------------------------- in the child */
+/* ------------------------------------------- in the child, until it executes */
 
-static int write_all(int fd, const void *data, size_t size)
+/**
+ * struct descriptors - of a worker, in the daemon
+ * @result: memfd of its answer
+ * @start: memfd of struct worker_start
+ * @said: pipe for its stderr, to write to
+ */
+struct descriptors {
+	int result;
+	int start;
+	int said;
+	const struct worker_blob *blobs;
+};
+
+/* Out of the way of the numbers that they are to have. */
+static int above(int fd)
 {
-	const uint8_t *at = data;
-
-	while (size) {
-		ssize_t n = write(fd, at, size);
-
-		if (n < 0)
-			return -errno;
-		at += n;
-		size -= n;
-	}
-	return 0;
+	return fcntl(fd, F_DUPFD, WORKER_END_FD);
 }
 
-static int write_answer(int err, const struct worker_answer *answer)
+static int place(const struct descriptors *fds)
 {
-	struct answer_header header = {
-		.magic = ANSWER_MAGIC,
-		.status = -err,
-		.data_size = err ? 0 : answer->size,
-	};
-
-	memcpy(header.text, answer->text, sizeof(header.text));
-	err = write_all(WORKER_RESULT_FD, &header, sizeof(header));
-	if (!err && header.data_size)
-		err = write_all(WORKER_RESULT_FD, answer->data, header.data_size);
-	return err;
-}
-
-/* Only stderr, for sanitizers and assertions, and the result stay open. */
-static int keep_result_only(int memfd)
-{
+	int from[WORKER_END_FD];
 	int null = open("/dev/null", O_RDWR);
 
-	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 ||
-	    dup2(memfd, WORKER_RESULT_FD) < 0 || close_range(WORKER_RESULT_FD + 1, ~0U, 0))
+	if (null < 0)
 		return -errno;
-	return 0;
+	from[STDIN_FILENO] = above(null);
+	from[STDOUT_FILENO] = above(null);
+	from[STDERR_FILENO] = above(fds->said);
+	from[WORKER_RESULT_FD] = above(fds->result);
+	from[WORKER_START_FD] = above(fds->start);
+	for (int i = 0; i < WORKER_BLOBS; i++)
+		from[WORKER_BLOB_FD + i] = above(fds->blobs[i].fd < 0 ? null : fds->blobs[i].fd);
+	for (int fd = 0; fd < WORKER_END_FD; fd++)
+		if (from[fd] < 0 || dup2(from[fd], fd) < 0)
+			return -errno;
+	return close_range(WORKER_END_FD, ~0U, 0) ? -errno : 0;
 }
 
-__attribute__((noreturn)) static void child(const struct worker_args *args, int memfd, pid_t parent)
+/*
+ * Only calls that are safe after fork(), were there threads. Of a failure there is
+ * nobody to tell but by the answer.
+ */
+__attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent)
 {
-	struct sandbox_limits limits = args->limits;
-	struct worker_answer answer = { "" };
-	const char *what = "descriptors";
+	static struct worker_answer answer = { "the worker cannot be started" };
+	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
 	sigset_t blocked;
 	int err;
 
@@ -116,17 +111,12 @@ __attribute__((noreturn)) static void child(const struct worker_args *args, int 
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_SETMASK, &blocked, NULL);
-
-	limits.file_bytes = args->result_limit + sizeof(struct answer_header);
-	err = keep_result_only(memfd);
-	if (!err)
-		err = sandbox_enter(&limits, &what);
-	if (err)
-		snprintf(answer.text, sizeof(answer.text),
-			 "the worker's sandbox cannot be set up (%s): %s", what, strerror(-err));
-	else
-		err = args->job(args->task, &answer);
-	_exit(write_answer(err, &answer) ? EXIT_FAILURE : EXIT_SUCCESS);
+	err = place(fds);
+	if (!err) {
+		execv("/proc/self/exe", argv);
+		err = -errno;
+	}
+	_exit(worker_write_answer(err, &answer) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* ------------------------------------------------------------ in the daemon */
@@ -167,7 +157,7 @@ static void fail_signal(struct worker *worker, int number)
 static void read_answer(struct worker *worker)
 {
 	struct worker_result *result = &worker->result;
-	const struct answer_header *header;
+	const struct worker_answer_header *header;
 	struct stat stat;
 	uint64_t rest;
 
@@ -175,12 +165,18 @@ static void read_answer(struct worker *worker)
 		fail(worker, errno, "a result cannot be read: %m");
 		return;
 	}
+	/* It goes to another worker: what that one checks is what is used. */
+	if (fcntl(worker->memfd, F_ADD_SEALS,
+		  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
+		fail(worker, errno, "a result cannot be sealed: %m");
+		return;
+	}
 	if ((uint64_t)stat.st_size < sizeof(*header)) {
 		fail(worker, EIO, "the planning process gave no answer");
 		return;
 	}
 	rest = stat.st_size - sizeof(*header);
-	worker->map = mmap(NULL, stat.st_size, PROT_READ, MAP_SHARED, worker->memfd, 0);
+	worker->map = mmap(NULL, stat.st_size, PROT_READ, MAP_PRIVATE, worker->memfd, 0);
 	if (worker->map == MAP_FAILED) {
 		worker->map = NULL;
 		fail(worker, errno, "a result cannot be read: %m");
@@ -188,7 +184,7 @@ static void read_answer(struct worker *worker)
 	}
 	worker->map_size = stat.st_size;
 	header = worker->map;
-	if (header->magic != ANSWER_MAGIC || header->data_size != rest ||
+	if (header->magic != WORKER_ANSWER_MAGIC || header->data_size != rest ||
 	    rest > worker->args.result_limit || header->status > 4095 ||
 	    header->text[sizeof(header->text) - 1] || (header->status && rest)) {
 		fail(worker, EIO, "the planning process gave an answer that makes no sense");
@@ -198,6 +194,30 @@ static void read_answer(struct worker *worker)
 	snprintf(result->text, sizeof(result->text), "%s", header->text);
 	result->data = rest ? header + 1 : NULL;
 	result->size = rest;
+	result->blob = (struct worker_blob){
+		.fd = worker->memfd,
+		.offset = sizeof(*header),
+		.size = rest,
+	};
+}
+
+/* Line by line, so that none of it can be taken for the daemon's. */
+static void log_said(const struct worker *worker)
+{
+	char said[SAID_BYTES + 1];
+	char *line, *rest = said;
+	ssize_t n = read(worker->said, said, SAID_BYTES);
+
+	if (n <= 0)
+		return;
+	for (ssize_t i = 0; i < n; i++)
+		if (!said[i])
+			said[i] = '?';
+	said[n] = '\0';
+	for (int i = 0; i < SAID_LINES && (line = strsep(&rest, "\n")); i++)
+		if (*line)
+			log_warning("the planning process of request %" PRIu64 " said: %s",
+				    worker->args.request, line);
 }
 
 static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void *userdata)
@@ -205,6 +225,7 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
 	struct worker *worker = userdata;
 
 	worker->pid = 0; /* sd-event has waited for it, or does so right after */
+	log_said(worker);
 	if (info->si_code == CLD_EXITED && info->si_status == EXIT_SUCCESS)
 		read_answer(worker);
 	else if (info->si_code == CLD_EXITED)
@@ -237,30 +258,82 @@ static int watch(sd_event *event, struct worker *worker)
 	return err < 0 ? err : 0;
 }
 
+/* A memfd with what the worker is to do, or a negative errno. */
+static int start_file(const struct worker_args *args, pid_t parent)
+{
+	struct worker_start start = {
+		.magic = WORKER_START_MAGIC,
+		.parent = parent,
+		.limits = args->limits,
+		.task_size = args->task_size,
+	};
+	int fd, err;
+
+	if (args->task_size > sizeof(start.task) || strlen(args->job) >= sizeof(start.job))
+		return -EINVAL;
+	start.limits.file_bytes = args->result_limit + sizeof(struct worker_answer_header);
+	strcpy(start.job, args->job);
+	memcpy(start.blobs, args->blobs, sizeof(start.blobs));
+	if (args->task_size)
+		memcpy(start.task, args->task, args->task_size);
+	fd = memfd_create("npumemd-start", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (write(fd, &start, sizeof(start)) != sizeof(start)) {
+		err = errno ? -errno : -EIO;
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static int spawn(struct worker *worker)
+{
+	struct descriptors fds = { .result = worker->memfd, .blobs = worker->args.blobs };
+	pid_t parent = getpid();
+	int pipes[2];
+	int err = 0;
+
+	/* Not blocking: who says more than it holds says it to nobody. */
+	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
+		return -errno;
+	worker->said = pipes[0];
+	fds.said = pipes[1];
+	fds.start = start_file(&worker->args, parent);
+	if (fds.start < 0) {
+		close(fds.said);
+		return fds.start;
+	}
+	worker->pid = fork();
+	if (!worker->pid)
+		child(&fds, parent);
+	if (worker->pid < 0) {
+		err = -errno;
+		worker->pid = 0;
+	}
+	close(fds.start);
+	close(fds.said);
+	return err;
+}
+
 int worker_start(sd_event *event, const struct worker_args *args, struct worker **out)
 {
 	struct worker *worker = calloc(1, sizeof(*worker));
-	pid_t parent = getpid();
 	int err;
 
 	if (!worker)
 		return -ENOMEM;
 	worker->args = *args;
-	worker->memfd = memfd_create("npumemd-result", MFD_CLOEXEC);
+	worker->said = -1;
+	worker->memfd = memfd_create("npumemd-result", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (worker->memfd < 0) {
 		err = -errno;
 		free(worker);
 		return err;
 	}
-	worker->pid = fork();
-	if (!worker->pid)
-		child(args, worker->memfd, parent);
-	if (worker->pid < 0) {
-		err = -errno;
-		worker->pid = 0;
-	} else {
+	err = spawn(worker);
+	if (!err)
 		err = watch(event, worker);
-	}
 	if (err) {
 		worker_free(worker);
 		return err;
@@ -283,6 +356,8 @@ void worker_free(struct worker *worker)
 	}
 	if (worker->map)
 		munmap(worker->map, worker->map_size);
+	if (worker->said >= 0)
+		close(worker->said);
 	close(worker->memfd);
 	free(worker);
 }

@@ -6,16 +6,16 @@
  * in the daemon itself. A job that crashes, runs away or answers nonsense ends
  * as an error with a reason, and costs nothing but itself.
  *
- * The child is forked, not executed: the daemon has one thread, so the child may
- * go on using everything, and sees its input (the graph's mapping) without any
- * copy. It keeps no descriptor of the daemon's: not the netlink socket, whose
- * closing tells the driver that the daemon died, nor the device's. Its answer
- * goes through a memfd that the daemon reads after the child is gone, when
- * nobody can change it any more.
+ * The child executes the daemon's program anew, so that not a byte of the daemon's
+ * memory is in its address space, nor of other requests with it: it has its task,
+ * the blobs that are its input, mapped, and nothing else. It keeps no descriptor but
+ * that of its answer, a memfd that the daemon reads after the child is gone, when
+ * nobody can change it any more. What it says on stderr, the daemon logs as said by it.
  */
 #ifndef NPUMEMD_WORKER_H
 #define NPUMEMD_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +26,22 @@
 /* Where a worker finds its result's memfd; its only descriptor but 0 to 2. */
 #define WORKER_RESULT_FD 3
 #define WORKER_TEXT_SIZE 2048
+#define WORKER_BLOBS	 2
+#define WORKER_TASK_MAX	 4096
+
+/**
+ * struct worker_input - what a job is given, in the child
+ * @task: bytes of the task, 8-byte aligned
+ * @task_size: of them
+ * @blobs: mapped, read-only; NULL for one that was not given
+ * @blob_sizes: bytes of each
+ */
+struct worker_input {
+	const void *task;
+	size_t task_size;
+	const void *blobs[WORKER_BLOBS];
+	size_t blob_sizes[WORKER_BLOBS];
+};
 
 /**
  * struct worker_answer - what a job says, in the child
@@ -40,11 +56,35 @@ struct worker_answer {
 };
 
 /**
- * typedef worker_job - work done in the child
- *
- * Returns 0 or a negative errno; the latter with @answer->text.
+ * struct worker_job - work that a program's workers can do
+ * @name: by which worker_start() calls for it; NULL ends a list of jobs
+ * @run: does it, in the child; returns 0, or a negative errno and @answer->text
  */
-typedef int (*worker_job)(const void *task, struct worker_answer *answer);
+struct worker_job {
+	const char *name;
+	int (*run)(const struct worker_input *input, struct worker_answer *answer);
+};
+
+/**
+ * worker_main() - be a worker, if this process is one
+ * @jobs: list of all jobs, ended by one without a name
+ *
+ * To be called first thing in main(), with its argv. Returns if the process is not a
+ * worker; else it does its job and exits.
+ */
+void worker_main(char *const *argv, const struct worker_job *jobs);
+
+/**
+ * struct worker_blob - bytes of a file that a job is to see
+ * @fd: of the file; negative for none. It may be closed after worker_start()
+ * @offset: of the first byte
+ * @size: bytes
+ */
+struct worker_blob {
+	int fd;
+	size_t offset;
+	size_t size;
+};
 
 /**
  * struct worker_result - what came of it, in the daemon
@@ -53,12 +93,14 @@ typedef int (*worker_job)(const void *task, struct worker_answer *answer);
  * @text: reason or summary; may come from a hostile process
  * @data: of success; until worker_free(); 8-byte aligned; may be NULL
  * @size: bytes at @data
+ * @blob: the same, as a blob for another worker
  */
 struct worker_result {
 	uint32_t status;
 	char text[WORKER_TEXT_SIZE];
 	const void *data;
 	size_t size;
+	struct worker_blob blob;
 };
 
 struct worker;
@@ -76,18 +118,27 @@ typedef void (*worker_done)(struct worker *worker, const struct worker_result *r
  * @limits: of the child; @limits.file_bytes is set from @result_limit
  * @result_limit: bytes of a result
  * @deadline_us: CLOCK_MONOTONIC microseconds at which the child is killed; 0 = none
- * @job: runs in the child with @task
+ * @job: name of what it is to do
+ * @task, @task_size: copied; WORKER_TASK_MAX bytes at most
+ * @blobs: likewise to see
+ * @request: number of the request that it is for, for the log
  * @done: called with @userdata
  */
 struct worker_args {
 	struct sandbox_limits limits;
 	uint64_t result_limit;
 	uint64_t deadline_us;
-	worker_job job;
+	const char *job;
 	const void *task;
+	size_t task_size;
+	struct worker_blob blobs[WORKER_BLOBS];
+	uint64_t request;
 	worker_done done;
 	void *userdata;
 };
+
+/* No blobs, for an initializer of struct worker_args. */
+#define WORKER_NO_BLOBS { { .fd = -1 }, { .fd = -1 } }
 
 /**
  * worker_start() - start a job; SIGCHLD must be blocked

@@ -20,7 +20,8 @@
  * are the limits of memory cgroups, to which the same memory is charged, and of the
  * dmem controller, to which carveout is (carveout.c).
  *
- * The share is the user's; what each open file holds is known besides (fdinfo).
+ * The share is the user's; what each open file holds is known besides (fdinfo). Plan
+ * requests are the daemon's time, and have a queue of their own (upcall_queue.c).
  *
  * Life. A user is found by its uid in the list of the device and lives as long as
  * one of its clients, which live as long as anything charged to them. A user keeps
@@ -77,7 +78,6 @@ static const int resource_errno[] = {
 	[NPUMEM_RESOURCE_MEMORY] = -EDQUOT,
 	[NPUMEM_RESOURCE_HANDLES] = -EMFILE,
 	[NPUMEM_RESOURCE_BINDINGS] = -EMFILE,
-	[NPUMEM_RESOURCE_REQUESTS] = -EBUSY,
 	[NPUMEM_RESOURCE_CARVEOUT... NPUMEM_RESOURCES - 1] = -ENOSPC,
 };
 
@@ -194,8 +194,6 @@ static u64 user_limit(const struct npumem_user *user, unsigned int resource)
 		return 4 * NPUMEM_MAX_HANDLES;
 	case NPUMEM_RESOURCE_BINDINGS:
 		return MAX_BINDINGS;
-	case NPUMEM_RESOURCE_REQUESTS:
-		return NPUMEM_MAX_REQUESTS;
 	default:
 		bank = resource - NPUMEM_RESOURCE_CARVEOUT;
 		if (bank >= user->dev->bank_count)
@@ -261,14 +259,12 @@ static void user_show(const struct npumem_user *user, struct seq_file *m)
 {
 	u32 i;
 
-	seq_printf(m,
-		   "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld requests=%lld",
+	seq_printf(m, "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld",
 		   from_kuid(&init_user_ns, user->uid), user->unlimited,
 		   atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
 		   user_limit(user, NPUMEM_RESOURCE_MEMORY),
 		   atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_REQUESTS]));
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]));
 	for (i = 0; i < user->dev->bank_count; i++)
 		seq_printf(m, " bank%u=%lld/%llu", i,
 			   atomic64_read(&user->used[NPUMEM_RESOURCE_CARVEOUT + i]),

@@ -21,7 +21,6 @@ struct npumem_user;
  *	-EDQUOT
  * @NPUMEM_RESOURCE_HANDLES: GEM handles; -EMFILE
  * @NPUMEM_RESOURCE_BINDINGS: external tensors that are bound to a BO; -EMFILE
- * @NPUMEM_RESOURCE_REQUESTS: plan requests not settled yet; -EBUSY
  * @NPUMEM_RESOURCE_CARVEOUT: bytes of bank 0, and so on for each bank; -ENOSPC
  * @NPUMEM_RESOURCES: number of them
  */
@@ -29,7 +28,6 @@ enum npumem_resource {
 	NPUMEM_RESOURCE_MEMORY,
 	NPUMEM_RESOURCE_HANDLES,
 	NPUMEM_RESOURCE_BINDINGS,
-	NPUMEM_RESOURCE_REQUESTS,
 	NPUMEM_RESOURCE_CARVEOUT,
 	NPUMEM_RESOURCES = NPUMEM_RESOURCE_CARVEOUT + NPUMEM_MAX_BANKS,
 };

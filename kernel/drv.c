@@ -59,6 +59,7 @@ MODULE_PARM_DESC(software_mib,
 static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 {
 	struct npumem_file *file;
+	int err;
 
 	/*
 	 * Without accel nodes the core makes a card node beside the render node. It has
@@ -76,16 +77,25 @@ static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 	file->dev = to_npumem(drm);
 	file->client = npumem_client_create(file->dev);
 	if (IS_ERR(file->client)) {
-		int err = PTR_ERR(file->client);
-
-		kfree(file);
-		return err;
+		err = PTR_ERR(file->client);
+		goto free_file;
+	}
+	file->requester = npumem_upcall_open();
+	if (IS_ERR(file->requester)) {
+		err = PTR_ERR(file->requester);
+		goto put_client;
 	}
 	xa_init_flags(&file->graphs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&file->plans, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	xa_init_flags(&file->runs, XA_FLAGS_ALLOC1 | XA_FLAGS_ACCOUNT);
 	drm_file->driver_priv = file;
 	return 0;
+
+put_client:
+	npumem_client_put(file->client);
+free_file:
+	kfree(file);
+	return err;
 }
 
 /* GEM handles and syncobjs are gone already. */
@@ -96,6 +106,7 @@ static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 	npumem_run_release_file(file);
 	npumem_plan_release_file(file);
 	npumem_graph_release_file(file);
+	npumem_upcall_close(file->requester);
 	xa_destroy(&file->runs);
 	xa_destroy(&file->plans);
 	xa_destroy(&file->graphs);

@@ -33,18 +33,20 @@
 #include "npumem_drm.h"
 #include "verify/verify.h"
 
-#define NPUMEM_MAX_BANKS    8
-#define NPUMEM_MAX_ENGINES  4
-#define NPUMEM_MAX_LOG	    (1u << 20)
-#define NPUMEM_MAX_JOBS	    1024
-#define NPUMEM_MAX_SYNCS    256
-#define NPUMEM_MAX_REQUESTS 64
-#define NPUMEM_MAX_HANDLES  65536 /* of each kind, per open file */
+#define NPUMEM_MAX_BANKS	 8
+#define NPUMEM_MAX_ENGINES	 4
+#define NPUMEM_MAX_LOG		 (1u << 20)
+#define NPUMEM_MAX_JOBS		 1024
+#define NPUMEM_MAX_SYNCS	 256
+#define NPUMEM_MAX_REQUESTS	 16    /* not settled, of one open file */
+#define NPUMEM_MAX_USER_REQUESTS 64    /* of one user, beyond one of each file */
+#define NPUMEM_MAX_HANDLES	 65536 /* of each kind, per open file */
 
 struct npumem_bank;
 struct npumem_client;
 struct npumem_engine;
 struct npumem_faults;
+struct npumem_requester;
 
 /* Last references are dropped here where dropping may not wait. */
 extern struct workqueue_struct *npumem_wq;
@@ -85,6 +87,7 @@ static inline struct npumem_device *to_npumem(struct drm_device *drm)
  * @plans: of struct npumem_plan
  * @runs: of struct npumem_run
  * @bo_handles: GEM handles
+ * @requester: its share of the plan requests
  */
 struct npumem_file {
 	struct npumem_device *dev;
@@ -93,6 +96,7 @@ struct npumem_file {
 	struct xarray plans;
 	struct xarray runs;
 	atomic_t bo_handles;
+	struct npumem_requester *requester;
 };
 
 /*

@@ -34,7 +34,7 @@ static void npumem_plan_release(struct kref *ref)
 	if (plan->v)
 		npuv_plan_destroy(plan->v);
 	kvfree(plan->blob);
-	kfree(plan->message);
+	kfree(plan->owned_message);
 	mutex_destroy(&plan->lock);
 	npumem_graph_put(plan->graph);
 	npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY, plan->charged);
@@ -104,32 +104,38 @@ void npumem_plan_release_file(struct npumem_file *file)
 	}
 }
 
-/* What a plan that is settled as FAILED will hold; message is owned. */
-static int npumem_plan_set_failed(struct npumem_plan *plan, u32 error, char *message,
-				  const struct npumem_verdict *verdict, u64 verify_ns)
+/* What a plan that is settled as FAILED will hold; owned is the message or NULL. */
+static int npumem_plan_set_failed(struct npumem_plan *plan, u32 error, const char *message,
+				  char *owned, const struct npumem_verdict *verdict, u64 verify_ns)
 {
 	mutex_lock(&plan->lock);
 	if (plan->state != NPUMEM_PLAN_PENDING) {
 		mutex_unlock(&plan->lock);
-		kfree(message);
+		kfree(owned);
 		return -EALREADY;
 	}
 	if (verdict)
 		plan->verdict = *verdict;
 	plan->verify_ns = verify_ns;
 	plan->message = message;
+	plan->owned_message = owned;
 	plan->error = error;
 	plan->state = NPUMEM_PLAN_FAILED;
 	mutex_unlock(&plan->lock);
 	return 0;
 }
 
-int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *message)
+int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *reason)
+{
+	return npumem_plan_set_failed(plan, error, reason, NULL, NULL, 0);
+}
+
+int npumem_plan_fail_copy(struct npumem_plan *plan, u32 error, const char *message)
 {
 	/* Without memory the errno has to do. */
-	char *copy = message ? kstrndup(message, NPUMEM_MAX_MESSAGE, GFP_KERNEL) : NULL;
+	char *copy = kstrndup(message, NPUMEM_MAX_MESSAGE, GFP_KERNEL_ACCOUNT);
 
-	return npumem_plan_set_failed(plan, error, copy, NULL, 0);
+	return npumem_plan_set_failed(plan, error, copy, copy, NULL, 0);
 }
 
 /* By who settles it. The message is of a refusal, and the caller's. */
@@ -139,7 +145,7 @@ static int npumem_plan_charge(struct npumem_plan *plan, u64 bytes, char **messag
 
 	if (err)
 		*message = kasprintf(
-			GFP_KERNEL,
+			GFP_KERNEL_ACCOUNT,
 			"the plan needs %llu bytes of kernel memory, more than the share of %llu has left",
 			bytes, npumem_client_limit(plan->client, NPUMEM_RESOURCE_MEMORY));
 	return err;
@@ -163,9 +169,9 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	}
 	if (err) {
 		if (log && log->buf && log->used)
-			message = kstrndup(log->buf, NPUMEM_MAX_MESSAGE, GFP_KERNEL);
+			message = kstrndup(log->buf, NPUMEM_MAX_MESSAGE, GFP_KERNEL_ACCOUNT);
 	} else if (plan->arena_budget && v->info->arena_size > plan->arena_budget) {
-		message = kasprintf(GFP_KERNEL,
+		message = kasprintf(GFP_KERNEL_ACCOUNT,
 				    "the plan needs %llu bytes of arena, the budget is %llu",
 				    v->info->arena_size, plan->arena_budget);
 		npuv_plan_destroy(v);
@@ -177,7 +183,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	}
 	if (err) {
 		kvfree(blob);
-		if (npumem_plan_set_failed(plan, -err, message, &verdict, ns))
+		if (npumem_plan_set_failed(plan, -err, message, message, &verdict, ns))
 			return -EALREADY;
 		return err;
 	}
@@ -224,7 +230,8 @@ static struct npumem_plan *npumem_plan_verify(struct npumem_file *file, struct n
 	if (err) {
 		args->verdict = plan->verdict;
 		if (args->verdict.rule)
-			npumem_upcall_event_verdict(file->dev, &args->verdict);
+			npumem_upcall_event_verdict(file->dev, task_tgid_nr(current),
+						    &args->verdict);
 		npumem_plan_put(plan);
 		return ERR_PTR(err);
 	}
@@ -311,22 +318,11 @@ static int npumem_plan_request_check(struct drm_device *drm,
 	return 0;
 }
 
-/**
- * struct npumem_out_sync - where the fence of a request goes
- * @syncobj: or NULL
- * @chain: of a timeline syncobj, else NULL
- *
- * All that can fail is done before the request exists.
- */
-struct npumem_out_sync {
-	struct drm_syncobj *syncobj;
-	struct dma_fence_chain *chain;
-};
-
+/* All that can fail is done before the request exists. */
 static int npumem_out_sync_find(struct npumem_out_sync *out, struct drm_file *file,
 				const struct drm_npumem_plan_request *args)
 {
-	*out = (struct npumem_out_sync){};
+	*out = (struct npumem_out_sync){ .point = args->out_point };
 	if (!args->out_sync)
 		return 0;
 	out->syncobj = drm_syncobj_find(file, args->out_sync);
@@ -342,29 +338,53 @@ static int npumem_out_sync_find(struct npumem_out_sync *out, struct drm_file *fi
 	return 0;
 }
 
-/* Give the fence, if there is one, to the syncobj; drop the references. */
-static void npumem_out_sync_finish(struct npumem_out_sync *out, struct dma_fence *fence, u64 point)
+static void npumem_out_sync_free(struct npumem_out_sync *out)
 {
 	if (!out->syncobj)
 		return;
-	if (fence && out->chain)
-		drm_syncobj_add_point(out->syncobj, out->chain, fence, point);
-	else if (fence)
-		drm_syncobj_replace_fence(out->syncobj, fence);
-	else
-		dma_fence_chain_free(out->chain);
+	dma_fence_chain_free(out->chain);
 	drm_syncobj_put(out->syncobj);
+}
+
+/* On error, nobody has a reference on the plan but the caller. */
+static int npumem_plan_ask(struct drm_device *drm, struct drm_file *file, struct npumem_plan *plan,
+			   struct drm_npumem_plan_request *args)
+{
+	struct npumem_file *priv = file->driver_priv;
+	struct npumem_out_sync out;
+	u32 handle;
+	int err;
+
+	err = npumem_out_sync_find(&out, file, args);
+	if (err) {
+		drm_dbg(drm, "PLAN_REQUEST: syncobj %u: %d\n", args->out_sync, err);
+		return err;
+	}
+	err = npumem_handle_alloc(&priv->plans, NULL, &handle);
+	if (err)
+		goto free_sync;
+	err = npumem_upcall_request(to_npumem(drm), priv->requester, plan, args, &out);
+	if (err) {
+		xa_release(&priv->plans, handle);
+		drm_dbg(drm, "PLAN_REQUEST: not queued: %d\n", err);
+		goto free_sync;
+	}
+	/* The handle has the reference now; nothing fails from here on. */
+	args->handle = handle;
+	xa_store(&priv->plans, handle, plan, GFP_KERNEL_ACCOUNT);
+	return 0;
+
+free_sync:
+	npumem_out_sync_free(&out);
+	return err;
 }
 
 int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npumem_file *priv = file->driver_priv;
 	struct drm_npumem_plan_request *args = data;
-	struct dma_fence *fence = NULL;
-	struct npumem_out_sync out;
 	struct npumem_graph *graph;
 	struct npumem_plan *plan;
-	u32 handle;
 	int err;
 
 	args->handle = 0;
@@ -381,32 +401,8 @@ int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_fil
 	if (IS_ERR(plan))
 		return PTR_ERR(plan);
 	plan->arena_budget = args->arena_budget;
-	err = npumem_out_sync_find(&out, file, args);
-	if (err) {
-		drm_dbg(drm, "PLAN_REQUEST: syncobj %u: %d\n", args->out_sync, err);
-		goto put_plan;
-	}
-	err = npumem_handle_alloc(&priv->plans, NULL, &handle);
+	err = npumem_plan_ask(drm, file, plan, args);
 	if (err)
-		goto finish_sync;
-
-	fence = npumem_upcall_request(to_npumem(drm), plan, args);
-	if (IS_ERR(fence)) {
-		err = PTR_ERR(fence);
-		fence = NULL;
-		xa_release(&priv->plans, handle);
-		drm_dbg(drm, "PLAN_REQUEST: not queued: %d\n", err);
-		goto finish_sync;
-	}
-	/* The handle has the reference now; nothing fails from here on. */
-	args->handle = handle;
-	xa_store(&priv->plans, handle, plan, GFP_KERNEL_ACCOUNT);
-	plan = NULL;
-finish_sync:
-	npumem_out_sync_finish(&out, fence, args->out_point);
-	dma_fence_put(fence);
-put_plan:
-	if (plan)
 		npumem_plan_put(plan);
 	return err;
 }

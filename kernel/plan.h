@@ -49,6 +49,7 @@ void npumem_graph_release_file(struct npumem_file *file);
  * @v: its verified form, of a READY plan
  * @verdict: of a plan refused
  * @message: reason of a FAILED plan, NUL-terminated, or NULL
+ * @owned_message: it, if it is to be freed
  * @verify_ns: time that verification took
  */
 struct npumem_plan {
@@ -64,7 +65,8 @@ struct npumem_plan {
 	u64 size;
 	struct npuv_plan *v;
 	struct npumem_verdict verdict;
-	char *message;
+	const char *message;
+	char *owned_message;
 	u64 verify_ns;
 };
 
@@ -84,7 +86,11 @@ void npumem_plan_release_file(struct npumem_file *file);
  * if it had been settled before. Sleeps for as long as verification takes.
  */
 int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log);
-/* Settle as FAILED; error is positive, message may be NULL (copied). */
-int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *message);
+/*
+ * Settle as FAILED; error is positive. The reason is a constant or NULL; a message is
+ * copied, for which the other does without memory.
+ */
+int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *reason);
+int npumem_plan_fail_copy(struct npumem_plan *plan, u32 error, const char *message);
 
 #endif /* NPUMEM_PLAN_OBJECT_H */

@@ -8,6 +8,8 @@
 #include <linux/stddef.h>
 
 #include "npumem_drm.h"
+#include "npumem_netlink.h"
+#include "npumem_request.h"
 
 #define CHECK_SIZE(type, size)                        \
 	static_assert(sizeof(struct type) == (size)); \
@@ -54,3 +56,6 @@ CHECK_SIZE(npumem_entry, 40);
 CHECK_SIZE(npumem_plan_edge, 16);
 CHECK_SIZE(npumem_view, 24);
 CHECK_SIZE(npumem_verdict, 48);
+
+CHECK_SIZE(npumem_request_outcome, 4160);
+static_assert(NPUMEM_OUTCOME_TEXT > NPUMEM_MAX_MESSAGE);

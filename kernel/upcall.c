@@ -3,8 +3,8 @@
  * DOC: life of a plan request
  *
  * PLAN_REQUEST queues a request for a PENDING plan. The registered daemon is
- * told READY, accepts the oldest one, gets an fd for it, and settles it by DONE.
- * It ends once, whatever happens, by the first of:
+ * told READY, accepts the one whose turn it is (upcall_queue.c), gets an fd for it,
+ * and settles it by DONE. It ends once, whatever happens, by the first of:
  *
  * =============  ==========================================================
  * 0              DONE, and the verifier found the plan sound
@@ -22,27 +22,43 @@
  *
  * Whoever ends a request first *claims* it, under upcall.lock, which takes it
  * from the list; everybody else finds it gone. The claimer alone settles the
- * plan, signals the fence and drops the references, and does so with no lock
- * held. A deadline that passes during verification therefore changes nothing:
- * the answer was in time.
+ * plan, tells the requester and the daemon, and drops the references, and does so
+ * with no lock held and, unless a plan is to be verified, without getting memory. A
+ * deadline that passes during verification therefore changes nothing: the answer
+ * was in time. Verification is a work of its own: it takes as long as plans are
+ * large, and DONE comes with a lock of netlink's held.
  *
- * Locking. upcall.lock guards the list, the registered socket, and state and file
- * of each request; a mutex, as all callers may sleep: ioctls, netlink, the
- * netlink notifier, fput(), the deadline's work. answer_lock (upcall_fd.c) guards
- * the answer, and is held while user memory is read. Neither is taken under the
- * other, and plan->lock is taken under none of them.
+ * No fence. A request waits for a program, for as long as that likes, so nothing
+ * that others would wait for may stand for it: its syncobj has no fence until the
+ * plan is settled and then gets one that is signalled already. (Who wants to wait
+ * uses WAIT_FOR_SUBMIT; "Indefinite DMA Fences" in the kernel's dma-buf.rst says why.)
+ *
+ * Memory. What a request makes the driver keep, the answer and the plan, is charged
+ * to the memory cgroup of who asked, in whoever's context it is made.
+ *
+ * Locking. upcall.lock guards the list, the queue, the registered socket, and state
+ * and file of each request; a mutex, as all callers may sleep: ioctls, netlink, the
+ * netlink notifier, fput(), the works. answer_lock (upcall_fd.c) guards the answer.
+ * Neither is taken under the other, plan->lock is taken under none of them, and
+ * under neither may anybody wait for memory or for user space.
  *
  * Unload. A request not settled belongs to an open DRM file and one settled may
  * belong to an open request fd: both pin the module by their file_operations.
- * Signalled fences need no module (fence.c). What is left is expiry works that
- * lost the race to claim: npumem_upcall_exit() waits for them by destroying
- * their workqueue.
+ * Signalled fences need no module (fence.c). What is left is works, of requests
+ * that expire or are being verified: npumem_upcall_exit() waits for them by
+ * destroying their workqueues.
  */
+#include <linux/cred.h>
+#include <linux/dma-fence-chain.h>
 #include <linux/ktime.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include <net/sock.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_syncobj.h>
 
 #include "fence.h"
 #include "trace.h"
@@ -51,15 +67,26 @@
 static struct {
 	struct mutex lock;
 	struct list_head requests; /* not claimed, oldest first */
-	u32 count;		   /* of them */
-	u32 portid;		   /* of the daemon's socket, or zero */
+	struct sock *daemon;	   /* its socket, a reference; or NULL */
+	u32 portid;		   /* of it */
 	u64 next_id;
 	struct workqueue_struct *wq; /* deadlines */
+	struct workqueue_struct *verify_wq;
 } upcall = {
 	.lock = __MUTEX_INITIALIZER(upcall.lock),
 	.requests = LIST_HEAD_INIT(upcall.requests),
 	.next_id = 1,
 };
+
+/* Nobody may wait for memory, nor so for a page of user space, under the lock. */
+static void npumem_taint_lock(struct mutex *lock)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock(lock);
+	fs_reclaim_release(GFP_KERNEL);
+}
 
 /* --------------------------------------------------------------- requests */
 
@@ -70,6 +97,8 @@ static void npumem_request_free(struct kref *ref)
 	dma_fence_put(req->fence);
 	npumem_graph_put(req->graph);
 	kvfree(req->answer);
+	kfree(req->text);
+	mem_cgroup_put(req->memcg);
 	mutex_destroy(&req->answer_lock);
 	kfree(req);
 }
@@ -90,14 +119,32 @@ static void npumem_request_claim(struct npumem_request *req, u32 error)
 	req->state = NPUMEM_REQUEST_CLAIMED;
 	req->error = error;
 	list_del_init(&req->link);
-	upcall.count--;
+	npumem_queue_remove(req);
 }
 
-/* The plan has been settled: tell the requester, let go. By the claimer. */
+/* The syncobj gets a fence: signalled before anybody sees it. */
+static void npumem_request_signal(struct npumem_request *req)
+{
+	struct npumem_out_sync *out = &req->out;
+
+	npumem_fence_signal(req->fence, -(int)req->error);
+	if (!out->syncobj)
+		return;
+	if (out->chain)
+		drm_syncobj_add_point(out->syncobj, out->chain, req->fence, out->point);
+	else
+		drm_syncobj_replace_fence(out->syncobj, req->fence);
+	drm_syncobj_put(out->syncobj);
+	out->syncobj = NULL;
+}
+
+/* The plan has been settled: tell requester and daemon, let go. By the claimer. */
 static void npumem_request_finish(struct npumem_request *req)
 {
 	trace_npumem_settle(req->id, -(int)req->error);
-	npumem_fence_signal(req->fence, -(int)req->error);
+	npumem_request_signal(req);
+	smp_store_release(&req->settled, true);
+	wake_up_all(&req->wait);
 	if (cancel_delayed_work(&req->expiry))
 		npumem_request_put(req);
 	npumem_plan_put(req->plan);
@@ -125,14 +172,43 @@ static const char *npumem_request_reason(u32 error)
 	}
 }
 
-/* Settle a claimed request with its error. */
-static void npumem_request_fail(struct npumem_request *req, const char *message)
+/* Settle a claimed request with its error, for which there is a reason. */
+static void npumem_request_fail(struct npumem_request *req)
 {
 	u64 size;
 
 	kvfree(npumem_request_take_answer(req, &size));
-	npumem_plan_fail(req->plan, req->error, message ?: npumem_request_reason(req->error));
+	req->reason = npumem_request_reason(req->error);
+	npumem_plan_fail(req->plan, req->error, req->reason);
 	npumem_request_finish(req);
+}
+
+/* Claim all requests for which error_of() is not zero with that error. */
+static void npumem_requests_claim(u32 (*error_of)(const struct npumem_request *req,
+						  const void *arg),
+				  const void *arg, struct list_head *claimed)
+{
+	struct npumem_request *req, *next;
+	u32 error;
+
+	lockdep_assert_held(&upcall.lock);
+	list_for_each_entry_safe(req, next, &upcall.requests, link) {
+		error = error_of(req, arg);
+		if (!error)
+			continue;
+		npumem_request_claim(req, error);
+		list_add_tail(&req->link, claimed);
+	}
+}
+
+static void npumem_requests_settle(struct list_head *claimed)
+{
+	struct npumem_request *req, *next;
+
+	list_for_each_entry_safe(req, next, claimed, link) {
+		list_del_init(&req->link);
+		npumem_request_fail(req);
+	}
 }
 
 /*
@@ -142,27 +218,40 @@ static void npumem_request_fail(struct npumem_request *req, const char *message)
 static void npumem_requests_fail(u32 (*error_of)(const struct npumem_request *req, const void *arg),
 				 const void *arg)
 {
-	struct npumem_request *req, *next;
 	LIST_HEAD(claimed);
-	u32 error;
 
 	mutex_lock(&upcall.lock);
-	list_for_each_entry_safe(req, next, &upcall.requests, link) {
-		error = error_of(req, arg);
-		if (!error)
-			continue;
-		npumem_request_claim(req, error);
-		list_add_tail(&req->link, &claimed);
-	}
+	npumem_requests_claim(error_of, arg, &claimed);
 	mutex_unlock(&upcall.lock);
-
-	list_for_each_entry_safe(req, next, &claimed, link) {
-		list_del_init(&req->link);
-		npumem_request_fail(req, NULL);
-	}
+	npumem_requests_settle(&claimed);
 }
 
 /* ------------------------------------------------------- the requester's side */
+
+struct npumem_requester *npumem_upcall_open(void)
+{
+	struct npumem_requester *requester = npumem_requester_alloc(current_euid());
+	struct npumem_queue_user *surplus;
+
+	if (!requester)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&upcall.lock);
+	surplus = npumem_queue_join(requester);
+	mutex_unlock(&upcall.lock);
+	kfree(surplus);
+	return requester;
+}
+
+void npumem_upcall_close(struct npumem_requester *requester)
+{
+	struct npumem_queue_user *last;
+
+	mutex_lock(&upcall.lock);
+	last = npumem_queue_leave(requester);
+	mutex_unlock(&upcall.lock);
+	kfree(last);
+	kfree(requester);
+}
 
 static void npumem_request_arm(struct npumem_request *req)
 {
@@ -202,6 +291,8 @@ static void npumem_request_expire(struct work_struct *work)
 	npumem_request_put(req);
 }
 
+static void npumem_request_verify(struct work_struct *work);
+
 static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
 						 const struct drm_npumem_plan_request *args)
 {
@@ -217,8 +308,13 @@ static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
 	}
 	kref_init(&req->ref);
 	INIT_LIST_HEAD(&req->link);
+	INIT_LIST_HEAD(&req->waiting);
 	INIT_DELAYED_WORK(&req->expiry, npumem_request_expire);
+	INIT_WORK(&req->verify, npumem_request_verify);
+	init_waitqueue_head(&req->wait);
 	mutex_init(&req->answer_lock);
+	npumem_taint_lock(&req->answer_lock);
+	req->memcg = get_mem_cgroup_from_mm(current->mm);
 	req->graph = plan->graph;
 	npumem_graph_get(req->graph);
 	req->deadline_ns = args->deadline_ns;
@@ -229,13 +325,21 @@ static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
 }
 
 static int npumem_request_queue(struct npumem_request *req, struct npumem_device *dev,
-				struct npumem_plan *plan)
+				struct npumem_requester *requester, struct npumem_plan *plan,
+				const struct npumem_out_sync *out)
 {
+	int err;
+
 	lockdep_assert_held(&upcall.lock);
-	if (!upcall.portid)
+	if (!upcall.daemon)
 		return -ENOTCONN;
-	if (upcall.count >= NPUMEM_MAX_REQUESTS)
-		return -EBUSY;
+	err = npumem_queue_admit(requester);
+	if (err)
+		return err;
+	req->out = *out;
+	/* What was in it before would be taken for this request's. */
+	if (out->syncobj && !out->chain)
+		drm_syncobj_replace_fence(out->syncobj, NULL);
 	npumem_plan_get(plan);
 	req->plan = plan;
 	drm_dev_get(&dev->drm);
@@ -243,44 +347,52 @@ static int npumem_request_queue(struct npumem_request *req, struct npumem_device
 	req->id = upcall.next_id++;
 	req->state = NPUMEM_REQUEST_WAITING;
 	list_add_tail(&req->link, &upcall.requests);
-	upcall.count++;
+	npumem_queue_add(req, requester);
 	npumem_request_get(req);
 	npumem_request_arm(req);
 	trace_npumem_request(req->id, req->graph->size, req->planner, req->deadline_ns);
 	return 0;
 }
 
-struct dma_fence *npumem_upcall_request(struct npumem_device *dev, struct npumem_plan *plan,
-					const struct drm_npumem_plan_request *args)
+static int npumem_deadline_check(s64 deadline_ns)
+{
+	s64 now = ktime_get_ns();
+
+	if (deadline_ns <= now)
+		return -ETIMEDOUT;
+	return deadline_ns - now > NPUMEM_MAX_REQUEST_NS ? -EINVAL : 0;
+}
+
+int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *requester,
+			  struct npumem_plan *plan, const struct drm_npumem_plan_request *args,
+			  const struct npumem_out_sync *out)
 {
 	struct npumem_request *req;
-	struct dma_fence *fence;
 	int err, cookie;
 
-	if (args->deadline_ns <= 0 || ktime_get_ns() >= args->deadline_ns)
-		return ERR_PTR(-ETIMEDOUT);
+	err = npumem_deadline_check(args->deadline_ns);
+	if (err)
+		return err;
 	req = npumem_request_new(plan, args);
 	if (!req)
-		return ERR_PTR(-ENOMEM);
-	fence = dma_fence_get(req->fence);
+		return -ENOMEM;
 
 	/* Queued before drm_dev_unplug() returns, so npumem_upcall_unplug() sees it. */
 	err = -ENODEV;
 	if (drm_dev_enter(&dev->drm, &cookie)) {
 		mutex_lock(&upcall.lock);
-		err = npumem_request_queue(req, dev, plan);
+		err = npumem_request_queue(req, dev, requester, plan, out);
 		mutex_unlock(&upcall.lock);
 		drm_dev_exit(cookie);
 	}
 	if (err) {
 		/* A fence that nobody saw; but released unsignalled it would warn. */
-		npumem_fence_signal(fence, err);
-		dma_fence_put(fence);
+		npumem_fence_signal(req->fence, err);
 		npumem_request_put(req);
-		return ERR_PTR(err);
+		return err;
 	}
 	npumem_upcall_nl_ready();
-	return fence;
+	return 0;
 }
 
 static u32 npumem_is_of_plan(const struct npumem_request *req, const void *plan)
@@ -313,67 +425,108 @@ void npumem_upcall_unplug(struct npumem_device *dev)
 
 bool npumem_upcall_has_daemon(void)
 {
-	return READ_ONCE(upcall.portid);
+	return READ_ONCE(upcall.daemon);
 }
 
-bool npumem_upcall_is_daemon(u32 portid)
+bool npumem_upcall_is_daemon(const struct sock *sk)
 {
-	return READ_ONCE(upcall.portid) == portid;
-}
-
-int npumem_upcall_register(u32 portid)
-{
-	int err = 0;
-
-	mutex_lock(&upcall.lock);
-	if (upcall.portid && upcall.portid != portid)
-		err = -EBUSY;
-	else
-		WRITE_ONCE(upcall.portid, portid);
-	mutex_unlock(&upcall.lock);
-	return err;
+	return READ_ONCE(upcall.daemon) == sk;
 }
 
 static u32 npumem_is_of_daemon(const struct npumem_request *req, const void *arg)
 {
-	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : ENOTCONN;
+	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
 }
 
-void npumem_upcall_unregister(u32 portid)
+static u32 npumem_is_any(const struct npumem_request *req, const void *arg)
 {
-	bool registered;
+	return npumem_is_of_daemon(req, arg) ?: ENOTCONN;
+}
+
+/* The daemon's socket is let go of, all requests are claimed. Returns what to sock_put(). */
+static struct sock *npumem_daemon_retire(struct list_head *claimed)
+{
+	struct sock *sk = upcall.daemon;
+
+	lockdep_assert_held(&upcall.lock);
+	WRITE_ONCE(upcall.daemon, NULL);
+	npumem_requests_claim(npumem_is_any, NULL, claimed);
+	return sk;
+}
+
+/*
+ * A socket that is closed loses its portid first, then is dead, and then netlink
+ * tells of it. Another one with its portid says as much as the flag.
+ */
+static bool npumem_daemon_has_gone(const struct sock *sk, u32 portid)
+{
+	if (!upcall.daemon || upcall.daemon == sk)
+		return false;
+	return upcall.portid == portid || sock_flag(upcall.daemon, SOCK_DEAD);
+}
+
+int npumem_upcall_register(struct sock *sk, u32 portid)
+{
+	struct sock *gone = NULL;
+	LIST_HEAD(claimed);
+	int err = 0;
 
 	mutex_lock(&upcall.lock);
-	registered = upcall.portid == portid;
-	if (registered)
-		WRITE_ONCE(upcall.portid, 0);
+	if (npumem_daemon_has_gone(sk, portid))
+		gone = npumem_daemon_retire(&claimed);
+	if (!upcall.daemon) {
+		sock_hold(sk);
+		WRITE_ONCE(upcall.daemon, sk);
+		upcall.portid = portid;
+	} else if (upcall.daemon != sk) {
+		err = -EBUSY;
+	}
 	mutex_unlock(&upcall.lock);
-	if (registered)
-		npumem_requests_fail(npumem_is_of_daemon, NULL);
+	npumem_requests_settle(&claimed);
+	if (gone)
+		sock_put(gone);
+	return err;
+}
+
+/*
+ * Netlink frees a portid before it tells, so it may be the number of a daemon that
+ * lives: only one whose socket is dead is retired.
+ */
+void npumem_upcall_unregister(u32 portid)
+{
+	struct sock *gone = NULL;
+	LIST_HEAD(claimed);
+
+	mutex_lock(&upcall.lock);
+	if (upcall.daemon && upcall.portid == portid && sock_flag(upcall.daemon, SOCK_DEAD))
+		gone = npumem_daemon_retire(&claimed);
+	mutex_unlock(&upcall.lock);
+	npumem_requests_settle(&claimed);
+	if (gone)
+		sock_put(gone);
 }
 
 struct npumem_request *npumem_request_accept(void)
 {
-	struct npumem_request *req, *found = NULL;
+	struct npumem_request *req;
 
 	mutex_lock(&upcall.lock);
-	list_for_each_entry(req, &upcall.requests, link) {
-		if (req->state != NPUMEM_REQUEST_WAITING)
-			continue;
+	req = npumem_queue_next();
+	if (req) {
 		req->state = NPUMEM_REQUEST_ACCEPTED;
 		npumem_request_get(req);
-		found = req;
-		break;
 	}
 	mutex_unlock(&upcall.lock);
-	return found;
+	return req;
 }
 
 void npumem_request_unaccept(struct npumem_request *req)
 {
 	mutex_lock(&upcall.lock);
-	if (req->state == NPUMEM_REQUEST_ACCEPTED)
+	if (req->state == NPUMEM_REQUEST_ACCEPTED) {
 		req->state = NPUMEM_REQUEST_WAITING;
+		npumem_queue_return(req);
+	}
 	mutex_unlock(&upcall.lock);
 }
 
@@ -411,52 +564,72 @@ static struct npumem_request *npumem_request_claim_accepted(u64 id, u32 error)
 	return found;
 }
 
-/* Verify the answer of a claimed request and settle it with that. */
-static void npumem_request_verify(struct npumem_request *req, struct npumem_outcome *outcome)
+/* The daemon gave no plan, or says why there is none. */
+static void npumem_request_refuse(struct npumem_request *req)
 {
-	struct npuv_log log;
-	void *blob;
 	u64 size;
-	int err;
 
-	npuv_log_init(&log, 1, outcome->message, sizeof(outcome->message));
-	blob = npumem_request_take_answer(req, &size);
-	if (!blob) {
-		req->error = EBADMSG;
-		npumem_request_fail(req, "the daemon gave no plan");
-		return;
-	}
-	err = npumem_plan_settle(req->plan, blob, size, &log);
-	if (err == -EINTR) {
-		/* Only death interrupts verification: it is the daemon's. */
-		req->error = ECONNRESET;
-		npumem_request_fail(req, NULL);
-		return;
-	}
-	req->error = -err;
-	if (req->plan->verdict.rule)
-		npumem_upcall_event_verdict(req->dev, &req->plan->verdict);
+	kvfree(npumem_request_take_answer(req, &size));
+	npumem_plan_fail_copy(req->plan, req->error, req->text);
 	npumem_request_finish(req);
 }
 
-int npumem_request_done(u64 id, u32 status, const char *message, struct npumem_outcome *outcome)
+/* Verify the answer of a claimed request and settle it with that. */
+static void npumem_request_settle(struct npumem_request *req)
+{
+	struct npumem_plan *plan = req->plan;
+	struct npuv_log log;
+	void *blob;
+	u64 size;
+
+	blob = npumem_request_take_answer(req, &size);
+	if (!blob) {
+		req->error = EBADMSG;
+		strscpy(req->text, "the daemon gave no plan", NPUMEM_MAX_MESSAGE + 1);
+		npumem_request_refuse(req);
+		return;
+	}
+	npuv_log_init(&log, 1, req->text, NPUMEM_MAX_MESSAGE + 1);
+	req->error = -npumem_plan_settle(plan, blob, size, &log);
+	/* To read what became of it: settled, it is constant. */
+	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
+	req->verdict = plan->verdict;
+	if (plan->verdict.rule)
+		npumem_upcall_event_verdict(req->dev, req->daemon_pid, &plan->verdict);
+	npumem_request_finish(req);
+}
+
+static void npumem_request_verify(struct work_struct *work)
+{
+	struct npumem_request *req = container_of(work, struct npumem_request, verify);
+	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
+
+	npumem_request_settle(req);
+	set_active_memcg(memcg);
+	npumem_request_put(req);
+}
+
+int npumem_request_done(u64 id, u32 status, char *text)
 {
 	struct npumem_request *req = npumem_request_claim_accepted(id, status);
-	struct npumem_plan *plan;
+	struct mem_cgroup *memcg;
 
 	if (!req)
 		return -ENOENT;
-	/* To read what became of it: settled, it is constant. */
-	plan = req->plan;
-	npumem_plan_get(plan);
-	if (status)
-		npumem_request_fail(req, message ?: "the daemon refused without a reason");
-	else
-		npumem_request_verify(req, outcome);
-	outcome->error = plan->error;
-	outcome->verdict = plan->verdict;
-	strscpy(outcome->message, plan->message ?: "", sizeof(outcome->message));
-	npumem_plan_put(plan);
+	req->answered = true;
+	req->daemon_pid = task_tgid_nr(current);
+	req->text = text;
+	req->reason = text;
+	if (!status) {
+		npumem_request_get(req);
+		queue_work(upcall.verify_wq, &req->verify);
+		return 0;
+	}
+	if (!text[0])
+		strscpy(text, "the daemon refused without a reason", NPUMEM_MAX_MESSAGE + 1);
+	memcg = set_active_memcg(req->memcg);
+	npumem_request_refuse(req);
+	set_active_memcg(memcg);
 	return 0;
 }
 
@@ -464,20 +637,40 @@ int npumem_request_done(u64 id, u32 status, const char *message, struct npumem_o
 
 int npumem_upcall_init(void)
 {
-	int err;
+	int err = -ENOMEM;
 
+	npumem_taint_lock(&upcall.lock);
 	upcall.wq = alloc_workqueue("npumem-upcall", WQ_UNBOUND, 0);
 	if (!upcall.wq)
-		return -ENOMEM;
+		return err;
+	upcall.verify_wq = alloc_workqueue("npumem-verify", WQ_UNBOUND, 0);
+	if (!upcall.verify_wq)
+		goto free_wq;
 	err = npumem_upcall_nl_init();
 	if (err)
-		destroy_workqueue(upcall.wq);
+		goto free_verify_wq;
+	return 0;
+
+free_verify_wq:
+	destroy_workqueue(upcall.verify_wq);
+free_wq:
+	destroy_workqueue(upcall.wq);
 	return err;
 }
 
 void npumem_upcall_exit(void)
 {
+	struct sock *gone;
+
 	npumem_upcall_nl_exit();
+	/* A daemon that still has its socket: nothing is left that would tell of it. */
+	mutex_lock(&upcall.lock);
+	gone = upcall.daemon;
+	upcall.daemon = NULL;
+	mutex_unlock(&upcall.lock);
+	if (gone)
+		sock_put(gone);
 	WARN_ON(!list_empty(&upcall.requests));
+	destroy_workqueue(upcall.verify_wq);
 	destroy_workqueue(upcall.wq);
 }

@@ -5,9 +5,11 @@
 #ifndef NPUMEM_UPCALL_H
 #define NPUMEM_UPCALL_H
 
-#include <linux/dma-fence.h>
-
 #include "plan.h"
+
+struct dma_fence_chain;
+struct drm_syncobj;
+struct npumem_requester;
 
 /* Before the first device is probed, and after the last one is gone. */
 int npumem_upcall_init(void);
@@ -15,15 +17,34 @@ void npumem_upcall_exit(void);
 
 bool npumem_upcall_has_daemon(void);
 
-/*
- * Queue a request for a PENDING plan. Returns a fence that signals when the
- * plan is settled (with its error if it failed), as ERR_PTR -ENOTCONN without
- * a daemon, -EBUSY when NPUMEM_MAX_REQUESTS are not settled, -ETIMEDOUT if the
- * deadline has passed, -ENODEV if the device is unplugged. Holds a reference on
- * the plan and on drm_dev until settled.
+/* Requests of one open file; ERR_PTR. */
+struct npumem_requester *npumem_upcall_open(void);
+/* All plans of the file have been dropped. */
+void npumem_upcall_close(struct npumem_requester *requester);
+
+/**
+ * struct npumem_out_sync - where it is said that a request is settled
+ * @syncobj: or NULL
+ * @chain: of a timeline syncobj, else NULL
+ * @point: of it
  */
-struct dma_fence *npumem_upcall_request(struct npumem_device *dev, struct npumem_plan *plan,
-					const struct drm_npumem_plan_request *args);
+struct npumem_out_sync {
+	struct drm_syncobj *syncobj;
+	struct dma_fence_chain *chain;
+	u64 point;
+};
+
+/*
+ * Queue a request for a PENDING plan. @out gets a fence when the plan is settled,
+ * signalled already, with its error if it failed; until then a binary syncobj has
+ * none. Takes over what @out holds if it returns 0. -ENOTCONN without a daemon,
+ * -EBUSY when the requester has had its share, -ETIMEDOUT if the deadline has
+ * passed, -EINVAL if it is too far away, -ENODEV if the device is unplugged. Holds
+ * a reference on the plan and on drm_dev until settled.
+ */
+int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *requester,
+			  struct npumem_plan *plan, const struct drm_npumem_plan_request *args,
+			  const struct npumem_out_sync *out);
 
 /* The plan's handle is gone: settle its request, if it has one, with ECANCELED. */
 void npumem_upcall_cancel(struct npumem_plan *plan);
@@ -31,10 +52,10 @@ void npumem_upcall_cancel(struct npumem_plan *plan);
 void npumem_upcall_unplug(struct npumem_device *dev);
 
 /*
- * Group "events": the caller's process had a plan refused, or a job of a run.
- * They may sleep. An event that nobody can be told of is lost.
+ * Group "events": a process had a plan refused, or a job of a run. They may sleep. An event that nobody can be told of is lost.
  */
-void npumem_upcall_event_verdict(struct npumem_device *dev, const struct npumem_verdict *verdict);
+void npumem_upcall_event_verdict(struct npumem_device *dev, pid_t pid,
+				 const struct npumem_verdict *verdict);
 void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict);
 

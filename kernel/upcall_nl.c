@@ -3,11 +3,15 @@
  * Generic netlink side of the upcall: family, commands, multicast groups. The
  * tables are generated from uapi/npumem.yaml (upcall_nl_gen.c).
  *
- * Commands come from user space by the socket's portid, in the init network
- * namespace only: one number names the daemon. Netlink tells by notifier when that
- * socket is closed. (Its private data per socket, genl_sk_priv_get(), would do
- * so more directly, but is not exported to modules.) A command runs inside the
- * daemon's sendmsg(), which holds the socket, so it is not closed meanwhile.
+ * Commands come from user space, in the init network namespace only. The daemon is
+ * the socket that sent REGISTER: itself, not its portid, which another one may have
+ * as soon as that one is closed. Netlink tells by notifier of a socket that is
+ * closed. (Its private data per socket, genl_sk_priv_get(), would do so more
+ * directly, but is not exported to modules.) A command runs inside the daemon's
+ * sendmsg(), which holds the socket, so it is not closed meanwhile.
+ *
+ * Generic netlink holds a lock of the whole machine's families during a command.
+ * None of them takes long: DONE leaves verification to a work (upcall.c).
  *
  * No errno here is EINTR, for which netlink sends no acknowledgement, nor EAGAIN.
  */
@@ -28,7 +32,11 @@
 
 /* Instead of the generated table, which has no place for flags. */
 static const struct genl_multicast_group npumem_nl_groups[] = {
-	[NPUMEM_NLGRP_REQUESTS] = { .name = NPUMEM_MCGRP_REQUESTS },
+	/* When others ask for plans is nobody's business but the daemon's. */
+	[NPUMEM_NLGRP_REQUESTS] = {
+		.name = NPUMEM_MCGRP_REQUESTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
 	[NPUMEM_NLGRP_EVENTS] = {
 		.name = NPUMEM_MCGRP_EVENTS,
 		.flags = GENL_MCAST_CAP_NET_ADMIN,
@@ -93,9 +101,10 @@ free:
 	nlmsg_free(msg);
 }
 
-void npumem_upcall_event_verdict(struct npumem_device *dev, const struct npumem_verdict *verdict)
+void npumem_upcall_event_verdict(struct npumem_device *dev, pid_t pid,
+				 const struct npumem_verdict *verdict)
 {
-	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, task_tgid_nr(current), verdict);
+	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
 }
 
 void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
@@ -114,9 +123,9 @@ static int npumem_nl_reply(struct sk_buff *msg, struct genl_info *info)
 	return err == -EAGAIN ? -ENOBUFS : err;
 }
 
-static int npumem_nl_check_daemon(struct genl_info *info)
+static int npumem_nl_check_daemon(const struct sk_buff *skb, struct genl_info *info)
 {
-	if (npumem_upcall_is_daemon(info->snd_portid))
+	if (npumem_upcall_is_daemon(NETLINK_CB(skb).sk))
 		return 0;
 	GENL_SET_ERR_MSG(info, "this socket is not the registered daemon's");
 	return -EPERM;
@@ -137,7 +146,7 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 				     NPUMEM_VERSION, version);
 		return -EPROTONOSUPPORT;
 	}
-	err = npumem_upcall_register(info->snd_portid);
+	err = npumem_upcall_register(NETLINK_CB(skb).sk, info->snd_portid);
 	if (err) {
 		GENL_SET_ERR_MSG(info, "another daemon is registered");
 		return err;
@@ -176,7 +185,7 @@ int npumem_nl_accept_doit(struct sk_buff *skb, struct genl_info *info)
 	void *header;
 	int fd, err;
 
-	err = npumem_nl_check_daemon(info);
+	err = npumem_nl_check_daemon(skb, info);
 	if (err)
 		return err;
 	req = npumem_request_accept();
@@ -221,65 +230,27 @@ unaccept:
 	return err;
 }
 
-static int npumem_nl_put_outcome(struct sk_buff *msg, const struct npumem_outcome *outcome)
-{
-	if (nla_put_u32(msg, NPUMEM_A_REQUEST_STATUS, outcome->error))
-		return -EMSGSIZE;
-	if (outcome->message[0] && nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, outcome->message))
-		return -EMSGSIZE;
-	if (outcome->verdict.rule &&
-	    nla_put(msg, NPUMEM_A_REQUEST_VERDICT, sizeof(outcome->verdict), &outcome->verdict))
-		return -EMSGSIZE;
-	return 0;
-}
-
 int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 {
 	const struct nlattr *message = info->attrs[NPUMEM_A_REQUEST_MESSAGE];
-	struct npumem_outcome *outcome;
-	struct sk_buff *msg;
-	void *header;
+	char *text;
 	int err;
 
-	err = npumem_nl_check_daemon(info);
+	err = npumem_nl_check_daemon(skb, info);
 	if (err)
 		return err;
 	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_ID) ||
 	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_STATUS))
 		return -EINVAL;
-
-	/* Nothing but delivery fails once the request is settled. */
-	outcome = kzalloc(sizeof(*outcome), GFP_KERNEL);
-	if (!outcome)
+	text = kzalloc(NPUMEM_MAX_MESSAGE + 1, GFP_KERNEL);
+	if (!text)
 		return -ENOMEM;
-	err = -ENOMEM;
-	msg = genlmsg_new(nla_total_size(sizeof(u32)) + nla_total_size(sizeof(outcome->message)) +
-				  nla_total_size(sizeof(outcome->verdict)),
-			  GFP_KERNEL);
-	if (!msg)
-		goto free_outcome;
-	err = -EMSGSIZE;
-	header = genlmsg_put_reply(msg, info, &npumem_nl_family, 0, NPUMEM_CMD_DONE);
-	if (!header)
-		goto free_msg;
-
+	if (message)
+		nla_strscpy(text, message, NPUMEM_MAX_MESSAGE + 1);
 	err = npumem_request_done(nla_get_u64(info->attrs[NPUMEM_A_REQUEST_ID]),
-				  nla_get_u32(info->attrs[NPUMEM_A_REQUEST_STATUS]),
-				  message ? nla_data(message) : NULL, outcome);
+				  nla_get_u32(info->attrs[NPUMEM_A_REQUEST_STATUS]), text);
 	if (err)
-		goto free_msg;
-	err = npumem_nl_put_outcome(msg, outcome);
-	if (err)
-		goto free_msg;
-	genlmsg_end(msg, header);
-	err = npumem_nl_reply(msg, info);
-	kfree(outcome);
-	return err;
-
-free_msg:
-	nlmsg_free(msg);
-free_outcome:
-	kfree(outcome);
+		kfree(text);
 	return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plan requests, shared by upcall.c (their life), upcall_fd.c (the descriptor
- * that the daemon gets) and upcall_nl.c (netlink).
+ * Plan requests, shared by upcall.c (their life), upcall_queue.c (whose turn it
+ * is), upcall_fd.c (the descriptor that the daemon gets) and upcall_nl.c (netlink).
  */
 #ifndef NPUMEM_UPCALL_REQUEST_H
 #define NPUMEM_UPCALL_REQUEST_H
@@ -9,10 +9,17 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 
 #include "npumem_netlink.h"
+#include "npumem_request.h"
 #include "upcall.h"
+
+struct mem_cgroup;
+struct npumem_queue_user;
+struct sock;
 
 enum npumem_request_state {
 	NPUMEM_REQUEST_WAITING, /* for the daemon to accept it */
@@ -22,8 +29,10 @@ enum npumem_request_state {
 
 /**
  * struct npumem_request - one PLAN_REQUEST
- * @ref: the list, the deadline's work and the request fd hold one each
- * @link: in the list of those not yet claimed, oldest first
+ * @ref: the list, the deadline's work, the verifier's and the request fd hold one each
+ * @link: in the list of those not yet claimed
+ * @waiting: in its requester's list, oldest first, while it waits
+ * @requester: whose share it counts in, until it is claimed
  * @state: guarded by the upcall's lock; likewise @file
  * @error: what it is settled with, from being claimed on
  * @file: of the fd that the daemon has, to know it by; no reference
@@ -31,13 +40,23 @@ enum npumem_request_state {
  * @graph: kept until the request is freed: the fd may be mapped
  * @dev: kept, as is @plan, until it is settled
  * @plan: that waits for it
- * @fence: signalled once, when it is settled
+ * @out: gets @fence when it is settled, and has none before
+ * @fence: seen by nobody before it is signalled
+ * @memcg: the requester's, which the answer and the plan are charged to; may be NULL
  * @expiry: settles it with ETIMEDOUT
+ * @verify: settles it with what the verifier says
  * @deadline_ns: CLOCK_MONOTONIC
  * @arena_budget: bytes, or 0
  * @objective: enum drm_npumem_objective
  * @planner: name asked for, may be empty
- * @answer_lock: guards what follows
+ * @daemon_pid: of the process that sent DONE
+ * @settled: the outcome may be read; what follows is constant then
+ * @answered: by DONE
+ * @wait: for @settled
+ * @verdict: of the verifier
+ * @text: room for the outcome's message, of an answered request
+ * @reason: the outcome's message: @text or a constant
+ * @answer_lock: guards what follows; nothing waits for memory or user space under it
  * @answer: plan blob as far as the daemon has written it
  * @answer_size: bytes written
  * @answer_room: bytes allocated
@@ -46,6 +65,8 @@ enum npumem_request_state {
 struct npumem_request {
 	struct kref ref;
 	struct list_head link;
+	struct list_head waiting;
+	struct npumem_requester *requester;
 	enum npumem_request_state state;
 	u32 error;
 	struct file *file;
@@ -53,12 +74,23 @@ struct npumem_request {
 	struct npumem_graph *graph;
 	struct npumem_device *dev;
 	struct npumem_plan *plan;
+	struct npumem_out_sync out;
 	struct dma_fence *fence;
+	struct mem_cgroup *memcg;
 	struct delayed_work expiry;
+	struct work_struct verify;
 	s64 deadline_ns;
 	u64 arena_budget;
 	u32 objective;
 	char planner[32];
+	pid_t daemon_pid;
+
+	bool settled;
+	bool answered;
+	wait_queue_head_t wait;
+	struct npumem_verdict verdict;
+	char *text;
+	const char *reason;
 
 	struct mutex answer_lock;
 	u8 *answer;
@@ -67,41 +99,49 @@ struct npumem_request {
 	bool answer_closed;
 };
 
-/**
- * struct npumem_outcome - how a request that DONE settled has ended
- * @error: positive errno, or zero
- * @verdict: its rule is NPUMEM_RULE_NONE unless the verifier refused the plan
- * @message: reason, NUL-terminated
- */
-struct npumem_outcome {
-	u32 error;
-	struct npumem_verdict verdict;
-	char message[NPUMEM_MAX_MESSAGE + 1];
-};
-
 /* upcall.c */
 
 /* -EBUSY while another socket is registered. */
-int npumem_upcall_register(u32 portid);
-/* Settles all requests if it was this socket that is registered. */
+int npumem_upcall_register(struct sock *sk, u32 portid);
+/* A socket with that number was closed: if it is the daemon's, settle all requests. */
 void npumem_upcall_unregister(u32 portid);
-bool npumem_upcall_is_daemon(u32 portid);
+bool npumem_upcall_is_daemon(const struct sock *sk);
 
-/* The oldest request that waits, now accepted, and a reference; or NULL. */
+/* The request whose turn it is, now accepted, and a reference; or NULL. */
 struct npumem_request *npumem_request_accept(void);
-/* The daemon could not be told: it waits again. */
+/* The daemon could not be told: it waits again, and comes next. */
 void npumem_request_unaccept(struct npumem_request *req);
 /* The daemon is about to have this file. */
 void npumem_request_opened(struct npumem_request *req, struct file *file);
 /* It has closed it: settle with ECONNRESET what is not settled. */
 void npumem_request_closed(struct npumem_request *req, struct file *file);
 /*
- * Settle an accepted request as the daemon says. 0 if it was settled here, the
- * outcome says how; -ENOENT if there is no such request (any more).
+ * Settle an accepted request as the daemon says; with status zero a work has the
+ * answer verified and settles it with that. -ENOENT if there is no such request
+ * (any more). Takes text, kmalloc'ed room of NPUMEM_MAX_MESSAGE + 1 bytes with the
+ * daemon's message, if it returns 0.
  */
-int npumem_request_done(u64 id, u32 status, const char *message, struct npumem_outcome *outcome);
+int npumem_request_done(u64 id, u32 status, char *text);
 void npumem_request_get(struct npumem_request *req);
 void npumem_request_put(struct npumem_request *req);
+
+/* upcall_queue.c, all under the upcall's lock */
+
+/* -EBUSY if the requester has had its share. */
+int npumem_queue_admit(const struct npumem_requester *requester);
+/* A request that was admitted waits, behind those of its requester. */
+void npumem_queue_add(struct npumem_request *req, struct npumem_requester *requester);
+/* Whose turn it is, taken from those that wait; or NULL. */
+struct npumem_request *npumem_queue_next(void);
+/* It waits again, and comes next. */
+void npumem_queue_return(struct npumem_request *req);
+/* A request added is about to be settled: it is in nobody's share any more. */
+void npumem_queue_remove(struct npumem_request *req);
+/* Both return memory to be freed when the lock is released, or NULL. */
+struct npumem_queue_user *npumem_queue_join(struct npumem_requester *requester);
+struct npumem_queue_user *npumem_queue_leave(struct npumem_requester *requester);
+/* Not under the lock: a requester that has not joined yet, or NULL. */
+struct npumem_requester *npumem_requester_alloc(kuid_t uid);
 
 /* upcall_fd.c */
 

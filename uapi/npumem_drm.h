@@ -110,7 +110,7 @@ struct drm_npumem_dev_query {
  * @max_chunks: contiguous chunks that all accesses of a graph may have together
  * @max_jobs: jobs of one SUBMIT
  * @max_syncs: in-syncs, and out-syncs, of one SUBMIT
- * @max_requests: plan requests that may wait for the daemon
+ * @max_requests: plan requests that one open file may have under way
  * @bank_count: carveout banks
  * @engine_count: engines
  * @daemon: 1 while a daemon is registered
@@ -281,21 +281,32 @@ enum drm_npumem_objective {
 	NPUMEM_OBJECTIVE_TRAFFIC = 1, /* least spill and fill within the budget */
 };
 
+/* Farthest deadline of a plan request: an hour from now, in nanoseconds. */
+#define NPUMEM_MAX_REQUEST_NS (3600ll * 1000000000)
+
 /**
  * struct drm_npumem_plan_request - DRM_IOCTL_NPUMEM_PLAN_REQUEST
  * @graph: handle
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes the plan may need; zero = any
- * @deadline_ns: absolute; the request ends with ETIMEDOUT when it passes
- * @out_sync: syncobj signalled when the request is settled, or zero
+ * @deadline_ns: absolute; the request ends with ETIMEDOUT when it passes. EINVAL if
+ *	it is more than NPUMEM_MAX_REQUEST_NS away
+ * @out_sync: syncobj that gets a fence when the request is settled, or zero
  * @flags: none defined, zero
  * @out_point: of a timeline @out_sync, else zero
  * @handle: out: plan handle, pending
  * @pad: zero
  * @planner: name, NUL-terminated; empty = the daemon's choice
  *
- * ENOTCONN: no daemon is registered. EBUSY: too many requests wait. A request
- * is settled exactly once; PLAN_READ tells how.
+ * ENOTCONN: no daemon is registered. EBUSY: this file, or all files of its user
+ * together, have as many requests under way as they may; one that has none is
+ * never told so. A request is settled exactly once; PLAN_READ tells how.
+ *
+ * @out_sync has no fence until then, as nobody knows when that will be: an earlier
+ * one is taken from a binary syncobj. Wait for it with
+ * DRM_SYNCOBJ_WAIT_FLAGS_WAIT_FOR_SUBMIT; SUBMIT and the export of a sync file find
+ * none, EINVAL. The fence that it gets is signalled already, with the request's
+ * error.
  */
 struct drm_npumem_plan_request {
 	__u32 graph;

@@ -33,6 +33,11 @@ struct reply {
 
 int fake_open(struct fake_daemon *daemon)
 {
+	return fake_open_port(daemon, 0);
+}
+
+int fake_open_port(struct fake_daemon *daemon, uint32_t port)
+{
 	int err;
 
 	memset(daemon, 0, sizeof(*daemon));
@@ -40,6 +45,8 @@ int fake_open(struct fake_daemon *daemon)
 	if (!daemon->sock)
 		return -ENOMEM;
 	nl_socket_disable_seq_check(daemon->sock);
+	if (port)
+		nl_socket_set_local_port(daemon->sock, port);
 	err = genl_connect(daemon->sock);
 	if (!err) {
 		daemon->family = genl_ctrl_resolve(daemon->sock, NPUMEM_FAMILY_NAME);
@@ -190,17 +197,42 @@ int fake_accept(struct fake_daemon *daemon, struct fake_request *request)
 		if (attrs[NPUMEM_A_REQUEST_PLANNER])
 			nla_strlcpy(request->planner, attrs[NPUMEM_A_REQUEST_PLANNER],
 				    sizeof(request->planner));
+		daemon->accepted[daemon->accepts].id = request->id;
+		daemon->accepted[daemon->accepts].fd = request->fd;
+		daemon->accepts = (daemon->accepts + 1) % FAKE_ACCEPTED;
 	}
 	free(reply.data);
 	return err;
+}
+
+int fake_outcome(int fd, struct npumem_request_outcome *outcome)
+{
+	struct pollfd pfd = { .fd = fd, .events = POLLIN };
+	int n = poll(&pfd, 1, NPU_PATIENCE_NS / 1000000);
+
+	if (n <= 0)
+		return n ? -errno : -ETIMEDOUT;
+	n = read(fd, outcome, sizeof(*outcome));
+	return n < 0 ? -errno : n == sizeof(*outcome) ? 0 : -EPROTO;
+}
+
+/* The descriptor of a request accepted; they are few. */
+static int fd_of(const struct fake_daemon *daemon, uint64_t id)
+{
+	unsigned int i;
+
+	for (i = 0; i < FAKE_ACCEPTED; i++)
+		if (daemon->accepted[i].id == id)
+			return daemon->accepted[i].fd;
+	return -1;
 }
 
 int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *text,
 	      struct fake_settled *settled)
 {
 	struct nl_msg *msg = message(daemon, NPUMEM_CMD_DONE);
+	struct npumem_request_outcome outcome;
 	struct fake_settled ignored;
-	struct nlattr **attrs;
 	struct reply reply;
 	int err;
 
@@ -211,23 +243,23 @@ int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const ch
 	if (text)
 		nla_put_string(msg, NPUMEM_A_REQUEST_MESSAGE, text);
 	err = command(daemon, msg, &reply);
-	attrs = reply.attrs;
-	if (!err && (!reply.data || !attrs[NPUMEM_A_REQUEST_STATUS]))
-		err = -EPROTO;
-	if (!err) {
-		settled->status = nla_get_u32(attrs[NPUMEM_A_REQUEST_STATUS]);
-		if (attrs[NPUMEM_A_REQUEST_MESSAGE])
-			nla_strlcpy(settled->message, attrs[NPUMEM_A_REQUEST_MESSAGE],
-				    sizeof(settled->message));
-		if (attrs[NPUMEM_A_REQUEST_VERDICT] &&
-		    nla_len(attrs[NPUMEM_A_REQUEST_VERDICT]) == sizeof(settled->verdict)) {
-			settled->has_verdict = true;
-			memcpy(&settled->verdict, nla_data(attrs[NPUMEM_A_REQUEST_VERDICT]),
-			       sizeof(settled->verdict));
-		}
-	}
 	free(reply.data);
-	return err;
+	if (!err)
+		err = fake_outcome(fd_of(daemon, id), &outcome);
+	if (err)
+		return err;
+	settled->status = outcome.status;
+	snprintf(settled->message, sizeof(settled->message), "%s", outcome.message);
+	settled->has_verdict = outcome.verdict.rule != NPUMEM_RULE_NONE;
+	settled->verdict = outcome.verdict;
+	return 0;
+}
+
+int fake_done_only(struct fake_daemon *daemon, uint64_t id)
+{
+	const uint32_t status = 0;
+
+	return fake_done_without(daemon, &id, &status);
 }
 
 int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint32_t *status)

@@ -11,17 +11,26 @@
 
 #include "npumem_drm.h"
 #include "npumem_netlink.h"
+#include "npumem_request.h"
 
 struct nl_sock;
+
+#define FAKE_ACCEPTED 128 /* requests accepted last that DONE may be said of */
 
 /**
  * struct fake_daemon - socket of the family npumem
  * @ready: READY messages seen while waiting for other things
+ * @accepted: requests and their descriptors; @accepts is where the next one goes
  */
 struct fake_daemon {
 	struct nl_sock *sock;
 	int family;
 	unsigned int ready;
+	struct {
+		uint64_t id;
+		int fd;
+	} accepted[FAKE_ACCEPTED];
+	unsigned int accepts;
 };
 
 /**
@@ -40,8 +49,8 @@ struct fake_request {
 };
 
 /**
- * struct fake_settled - the answer to DONE
- * @has_verdict: the answer had one
+ * struct fake_settled - what the request's descriptor says after DONE
+ * @has_verdict: the verifier has refused the plan
  */
 struct fake_settled {
 	uint32_t status;
@@ -63,13 +72,20 @@ struct fake_event {
 
 /* All: 0 or a negative errno, the kernel's own where it answered. */
 int fake_open(struct fake_daemon *daemon);
+/* With a portid of its own; -ENOENT while another socket has it. */
+int fake_open_port(struct fake_daemon *daemon, uint32_t port);
 void fake_close(struct fake_daemon *daemon);
 int fake_join(struct fake_daemon *daemon, const char *group);
 /* A version or a name that is missing: pass 0 or NULL. */
 int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name);
 int fake_accept(struct fake_daemon *daemon, struct fake_request *request);
+/* DONE, and then wait for what became of it; the descriptor must be open still. */
 int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *message,
 	      struct fake_settled *settled);
+/* DONE with a plan, and no more. */
+int fake_done_only(struct fake_daemon *daemon, uint64_t id);
+/* Wait for a request to be settled, NPU_PATIENCE_NS at most, and read how. */
+int fake_outcome(int fd, struct npumem_request_outcome *outcome);
 /* DONE with attributes as given, for what is malformed. */
 int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint32_t *status);
 /* Wait for one message of a group, NPU_PATIENCE_NS at most: -ETIMEDOUT. */

@@ -138,7 +138,7 @@ FIXTURE_TEARDOWN(unbind)
 
 TEST_F(unbind, with_everything_in_flight)
 {
-	struct drm_npumem_plan_request request = { .deadline_ns = INT64_MAX };
+	struct drm_npumem_plan_request request = { .deadline_ns = npu_late() };
 	struct drm_npumem_sync sync = { 0 };
 	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 1);
 	struct drm_npumem_submit args = {

@@ -18,8 +18,6 @@
 #include "npumem_fake_daemon.h"
 #include "npumem_world.h"
 
-#define NEVER INT64_MAX
-
 /* How far the daemon goes before it stops and waits to be killed. */
 enum stage {
 	REGISTERED,
@@ -51,7 +49,7 @@ FIXTURE_SETUP(death)
 	ASSERT_NE(0, self->sync);
 	self->request = (struct drm_npumem_plan_request){
 		.graph = self->graph,
-		.deadline_ns = NEVER,
+		.deadline_ns = npu_late(),
 		.out_sync = self->sync,
 	};
 }
@@ -123,7 +121,7 @@ static void killed_at(struct __test_metadata *_metadata, FIXTURE_DATA(death) * s
 	if (stage > REGISTERED)
 		ASSERT_TRUE(hear(fds[0], 's'));
 	if (stage < DONE)
-		EXPECT_EQ(0, npu_sync_signalled(self->fd, self->sync, 0));
+		EXPECT_EQ(-EINVAL, npu_sync_now(self->fd, self->sync, 0));
 	ASSERT_EQ(0, kill(pid, SIGKILL));
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_TRUE(WIFSIGNALED(status));
@@ -250,7 +248,7 @@ FIXTURE_SETUP(living)
 	ASSERT_EQ(0, fake_register(&self->daemon, NPUMEM_VERSION, "living"));
 	self->request = (struct drm_npumem_plan_request){
 		.graph = self->graph,
-		.deadline_ns = NEVER,
+		.deadline_ns = npu_late(),
 		.out_sync = self->sync,
 	};
 }

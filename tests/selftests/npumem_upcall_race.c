@@ -116,7 +116,7 @@ static bool round_trip(int fd, uint32_t graph, uint32_t *random)
 	struct drm_npumem_plan_read read = { 0 };
 	struct drm_npumem_plan_request args = {
 		.graph = graph,
-		.deadline_ns = INT64_MAX,
+		.deadline_ns = npu_late(),
 		.out_sync = npu_syncobj(fd),
 	};
 	bool destroy = draw(random, 4) == 0;
@@ -162,7 +162,7 @@ static bool round_trip(int fd, uint32_t graph, uint32_t *random)
 /* Close the file on requests that nobody has ended yet. */
 static bool walk_away(int fd, uint32_t graph)
 {
-	struct drm_npumem_plan_request args = { .graph = graph, .deadline_ns = INT64_MAX };
+	struct drm_npumem_plan_request args = { .graph = graph, .deadline_ns = npu_late() };
 	int i, err;
 
 	for (i = 0; i < 3; i++) {

@@ -238,6 +238,9 @@ static void test_arguments(void **state)
 	request.deadline = 0;
 	assert_error(npumem_plan_request(o->graph, &request, &plan, &error), -EINVAL,
 		     "a plan request needs a deadline");
+	request.deadline = INT64_MAX;
+	assert_error(npumem_plan_request(o->graph, &request, &plan, &error), -EINVAL,
+		     "the deadline of a plan request is more than 3600 s away");
 	request.deadline = 1;
 	request.planner = "a-name-that-is-32-characters-now";
 	assert_error(npumem_plan_request(o->graph, &request, &plan, &error), -EINVAL,

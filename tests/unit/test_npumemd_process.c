@@ -6,13 +6,16 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -28,6 +31,7 @@
  * @dir: with its configuration and its notify socket
  * @notify: socket that it tells its state to
  * @log: its stderr and stdout
+ * @no_capability: it is to run without CAP_NET_ADMIN
  */
 struct daemon {
 	char dir[64];
@@ -35,6 +39,7 @@ struct daemon {
 	int notify;
 	int log;
 	pid_t pid;
+	bool no_capability;
 };
 
 static struct daemon d;
@@ -98,6 +103,9 @@ static void start(const char *const *arguments)
 	if (!d.pid) {
 		dup2(pipes[1], STDOUT_FILENO);
 		dup2(pipes[1], STDERR_FILENO);
+		/* An ordinary user has none to begin with. */
+		if (d.no_capability && !geteuid() && prctl(PR_CAPBSET_DROP, CAP_NET_ADMIN, 0, 0, 0))
+			_exit(126);
 		execv(getenv("NPUMEMD"), argv);
 		_exit(127);
 	}
@@ -283,14 +291,57 @@ static void test_watchdog(void **state)
 	assert_int_equal(finish(text, sizeof(text)), 0);
 }
 
+static int count(const char *text, const char *what)
+{
+	int n = 0;
+
+	for (const char *at = text; (at = strstr(at, what)); at++)
+		n++;
+	return n;
+}
+
+/* Without a driver, which the machine that tests are built on does not have. */
+static void test_no_driver(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	start(arguments);
+	expect_notify("READY=1");
+	kill(d.pid, SIGHUP);
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_int_equal(
+		count(text, "<5>npumemd: the npumem driver is not loaded, waiting for it\n"), 1);
+}
+
+static void test_no_capability(void **state)
+{
+	const char *const arguments[] = { "-f", "-c", d.config, NULL };
+	char text[16384];
+
+	d.no_capability = true;
+	start(arguments);
+	d.no_capability = false;
+	expect_notify("READY=1");
+	kill(d.pid, SIGTERM);
+	assert_int_equal(finish(text, sizeof(text)), 0);
+	assert_int_equal(count(text,
+			       "<4>npumemd: the capability CAP_NET_ADMIN is missing, which the "
+			       "npumem driver wants of its daemon: start npumemd as root or "
+			       "by its service\n"),
+			 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(version),	TEST(command_line), TEST(check_config), TEST(config_missing),
-		TEST(life),	TEST(sigint),	    TEST(reload),	TEST(reload_keeps_level),
-		TEST(watchdog),
+		TEST(version),	TEST(command_line), TEST(check_config),	 TEST(config_missing),
+		TEST(life),	TEST(sigint),	    TEST(reload),	 TEST(reload_keeps_level),
+		TEST(watchdog), TEST(no_driver),    TEST(no_capability),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 /*
  * npumemd: requests from ACCEPT to DONE, with a stand-in for the driver. Real
  * worker processes plan with the real planner; a test may put another job in
- * its place (--wrap) to have workers that misbehave.
+ * its place, named in the environment, to have workers that misbehave.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,15 +28,15 @@
 #include "planner.h"
 #include "request.h"
 
-int __wrap_planner_plan(const void *task, struct worker_answer *answer);
-int __real_planner_plan(const void *task, struct worker_answer *answer);
-int __wrap_planner_check(const void *task, struct worker_answer *answer);
-int __real_planner_check(const void *task, struct worker_answer *answer);
+#define REPLACED_PLAN  "NPUMEMD_TEST_PLAN"
+#define REPLACED_CHECK "NPUMEMD_TEST_CHECK"
 
 /**
  * struct fixture - one request and what became of it
- * @plan_job, @check_job: instead of the real ones, or NULL
- * @done_error, @done_outcome: what the driver says to DONE
+ * @done_error, @done_outcome: what the driver says to DONE, and then of the plan
+ * @done_holds: it does not get there
+ * @settled: readable when the driver has settled the request
+ * @watched: it is watched
  * @done, @status, @message: what it was told, and how often
  * @ended: requests ended
  * @graph, @graph_size: a good graph blob
@@ -45,10 +47,11 @@ struct fixture {
 	struct transport transport;
 	struct config config;
 	struct request_env env;
-	worker_job plan_job;
-	worker_job check_job;
 	int done_error;
 	uint32_t done_outcome;
+	bool done_holds;
+	int settled;
+	bool watched;
 	int done;
 	uint64_t id;
 	uint32_t status;
@@ -61,18 +64,13 @@ struct fixture {
 
 static struct fixture f;
 
-int __wrap_planner_plan(const void *task, struct worker_answer *answer)
+static void driver_settles(uint32_t status)
 {
-	return f.plan_job ? f.plan_job(task, answer) : __real_planner_plan(task, answer);
+	f.done_outcome = status;
+	assert_int_equal(eventfd_write(f.settled, 1), 0);
 }
 
-int __wrap_planner_check(const void *task, struct worker_answer *answer)
-{
-	return f.check_job ? f.check_job(task, answer) : __real_planner_check(task, answer);
-}
-
-static int fake_done(void *data, uint64_t id, uint32_t status, const char *message,
-		     struct outcome *outcome)
+static int fake_done(void *data, uint64_t id, uint32_t status, const char *message)
 {
 	f.done++;
 	f.id = id;
@@ -80,11 +78,33 @@ static int fake_done(void *data, uint64_t id, uint32_t status, const char *messa
 	snprintf(f.message, sizeof(f.message), "%s", message ? message : "");
 	/* A message comes with a failure, and only with one. */
 	assert_true(!!status == !!message);
-	outcome->status = f.done_outcome;
+	if (f.done_holds)
+		sd_event_exit(f.event, 0);
+	else if (!f.done_error && !status)
+		driver_settles(f.done_outcome);
 	return f.done_error;
 }
 
-static const struct transport_ops fake_ops = { .done = fake_done };
+static int fake_watch(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
+		      void *userdata, sd_event_source **source)
+{
+	f.watched = true;
+	return sd_event_add_io(event, source, f.settled, EPOLLIN, handler, userdata) < 0 ? -ENOMEM :
+											   0;
+}
+
+static int fake_outcome(void *data, int fd, struct outcome *outcome)
+{
+	outcome->status = f.done_outcome;
+	snprintf(outcome->message, sizeof(outcome->message), "the driver's reason");
+	return 0;
+}
+
+static const struct transport_ops fake_ops = {
+	.done = fake_done,
+	.watch = fake_watch,
+	.outcome = fake_outcome,
+};
 
 static void on_ended(struct request *request, void *userdata)
 {
@@ -145,6 +165,11 @@ static int setup(void **state)
 		return -1;
 	config_defaults(&f.config);
 	f.config.memory_limit = 0; /* sanitizers */
+	f.settled = eventfd(0, EFD_CLOEXEC);
+	if (f.settled < 0)
+		return -1;
+	unsetenv(REPLACED_PLAN);
+	unsetenv(REPLACED_CHECK);
 	f.transport.ops = &fake_ops;
 	f.env = (struct request_env){
 		.event = f.event,
@@ -160,6 +185,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	close(f.fd);
+	close(f.settled);
 	free(f.graph);
 	sd_event_unref(f.event);
 	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
@@ -398,9 +424,9 @@ static void test_traffic_of_another(void **state)
 }
 
 /* Planning ends before its process would be killed: what it is told is the least of all. */
-static int job_seconds(const void *data, struct worker_answer *answer)
+static int plan_seconds(const struct worker_input *input, struct worker_answer *answer)
 {
-	const struct planner_task *task = data;
+	const struct planner_task *task = input->task;
 
 	snprintf(answer->text, sizeof(answer->text), "%.0f of %s", task->seconds, task->planner);
 	return -ECANCELED;
@@ -410,7 +436,7 @@ static void test_limits_end_planning_first(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = job_seconds;
+	setenv(REPLACED_PLAN, "plan_seconds", 1);
 	f.config.cpu_limit = 5;
 	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
 	run(&accepted);
@@ -472,7 +498,7 @@ static void test_empty_graph(void **state)
 	f.graph_size = 0;
 	accepted = accept_graph(f.graph, 0);
 	run(&accepted);
-	assert_failed(EINVAL, "the graph of 0 bytes cannot be mapped: Invalid argument");
+	assert_failed(EINVAL, "a blob of 0 bytes cannot be mapped: Invalid argument");
 }
 
 /* The driver said more than its mapping has: touching it is the worker's end. */
@@ -498,13 +524,13 @@ static void test_graph_shorter_than_said(void **state)
 
 /* -------------------------------------------------------------- bad workers */
 
-static int plan_crash(const void *task, struct worker_answer *answer)
+static int plan_crash(const struct worker_input *input, struct worker_answer *answer)
 {
 	signal(SIGABRT, SIG_DFL);
 	abort();
 }
 
-static int plan_spin(const void *task, struct worker_answer *answer)
+static int plan_spin(const struct worker_input *input, struct worker_answer *answer)
 {
 	volatile bool forever = true;
 
@@ -513,12 +539,12 @@ static int plan_spin(const void *task, struct worker_answer *answer)
 	return 0;
 }
 
-static int plan_nothing(const void *task, struct worker_answer *answer)
+static int plan_nothing(const struct worker_input *input, struct worker_answer *answer)
 {
 	return 0;
 }
 
-static int plan_garbage(const void *task, struct worker_answer *answer)
+static int plan_garbage(const struct worker_input *input, struct worker_answer *answer)
 {
 	answer->size = 64;
 	answer->data = calloc(1, answer->size);
@@ -526,10 +552,10 @@ static int plan_garbage(const void *task, struct worker_answer *answer)
 }
 
 /* A real plan, but all tensors lie at offset 0. */
-static int plan_overlap(const void *task, struct worker_answer *answer)
+static int plan_overlap(const struct worker_input *input, struct worker_answer *answer)
 {
 	struct npuplan_plan *plan;
-	int err = __real_planner_plan(task, answer);
+	int err = planner_plan(input, answer);
 
 	if (!err)
 		err = npuplan_plan_read(answer->data, answer->size, &plan, NULL);
@@ -540,7 +566,7 @@ static int plan_overlap(const void *task, struct worker_answer *answer)
 	return npuplan_plan_write(plan, &answer->data, &answer->size, NULL);
 }
 
-static int plan_strange_errno(const void *task, struct worker_answer *answer)
+static int plan_strange_errno(const struct worker_input *input, struct worker_answer *answer)
 {
 	strcpy(answer->text, "strange");
 	return -(NPUMEM_MAX_STATUS + 1);
@@ -550,7 +576,7 @@ static void test_worker_crash(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_crash;
+	setenv(REPLACED_PLAN, "plan_crash", 1);
 	run(&accepted);
 	assert_failed(EIO, "the planning process was killed by signal 6 (Aborted)");
 }
@@ -559,7 +585,7 @@ static void test_checker_crash(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.check_job = plan_crash;
+	setenv(REPLACED_CHECK, "plan_crash", 1);
 	run(&accepted);
 	assert_failed(EIO, "planner auto made a plan that does not pass verification: the "
 			   "planning process was killed by signal 6 (Aborted)");
@@ -569,7 +595,7 @@ static void test_runaway(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_spin;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
 	accepted.deadline_ns = now_ns() + 20000000;
 	run(&accepted);
 	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
@@ -580,7 +606,7 @@ static void test_time_limit(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_spin;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
 	f.config.time_limit = 1;
 	accepted.deadline_ns = now_ns() + 3600 * (int64_t)1000000000;
 	run(&accepted);
@@ -609,7 +635,7 @@ static void test_no_plan(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_nothing;
+	setenv(REPLACED_PLAN, "plan_nothing", 1);
 	run(&accepted);
 	assert_failed(EIO, "the planning process answered with no plan");
 }
@@ -618,7 +644,7 @@ static void test_garbage_plan(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_garbage;
+	setenv(REPLACED_PLAN, "plan_garbage", 1);
 	run(&accepted);
 	assert_int_equal(f.status, EBADMSG);
 	assert_says("planner auto made a plan that does not pass verification: ");
@@ -629,7 +655,7 @@ static void test_overlapping_plan(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_overlap;
+	setenv(REPLACED_PLAN, "plan_overlap", 1);
 	run(&accepted);
 	assert_int_equal(f.status, EINVAL);
 	assert_says("planner auto made a plan that does not pass verification: ");
@@ -652,7 +678,7 @@ static void test_strange_errno(void **state)
 {
 	struct accepted accepted = accept_good();
 
-	f.plan_job = plan_strange_errno;
+	setenv(REPLACED_PLAN, "plan_strange_errno", 1);
 	run(&accepted);
 	assert_failed(EIO, "strange");
 }
@@ -707,7 +733,7 @@ static void test_abort(void **state)
 	struct accepted accepted = accept_good();
 	struct request *request;
 
-	f.plan_job = plan_spin;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
 	request = request_start(&f.env, &accepted);
 	assert_non_null(request);
 	request_abort(request, ECANCELED, "npumemd is shutting down");
@@ -721,12 +747,71 @@ static void test_drop(void **state)
 	struct accepted accepted = accept_good();
 	struct request *request;
 
-	f.plan_job = plan_spin;
+	setenv(REPLACED_PLAN, "plan_spin", 1);
 	request = request_start(&f.env, &accepted);
 	assert_non_null(request);
 	request_drop(request);
 	assert_int_equal(f.done, 0);
 	assert_int_equal(f.ended, 0);
+	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
+}
+
+/* ------------------------------------------------------------------ given up */
+
+/* The driver has settled it, a worker is busy: that one must go, and nobody asks. */
+static void assert_given_up(int fd)
+{
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.ended, 1);
+	assert_int_equal(f.done, 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	assert_int_equal(errno, ECHILD);
+}
+
+static void test_given_up_while_planning(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	setenv(REPLACED_PLAN, "plan_spin", 1);
+	assert_non_null(request_start(&f.env, &accepted));
+	assert_true(f.watched);
+	driver_settles(ECANCELED);
+	assert_given_up(accepted.fd);
+}
+
+static int after_planning(sd_event_source *source, void *userdata)
+{
+	driver_settles(ETIMEDOUT);
+	return sd_event_source_set_enabled(source, SD_EVENT_OFF);
+}
+
+static void test_given_up_while_checking(void **state)
+{
+	struct accepted accepted = accept_good();
+
+	setenv(REPLACED_CHECK, "plan_spin", 1);
+	assert_non_null(request_start(&f.env, &accepted));
+	/* The first event is the end of planning. */
+	assert_true(sd_event_add_post(f.event, NULL, after_planning, NULL) >= 0);
+	assert_given_up(accepted.fd);
+}
+
+/* DONE is not the end: that is when the driver has looked at the plan. */
+static void test_aborted_while_verified(void **state)
+{
+	struct accepted accepted = accept_good();
+	struct request *request;
+
+	f.done_holds = true;
+	request = request_start(&f.env, &accepted);
+	assert_non_null(request);
+	assert_int_equal(sd_event_loop(f.event), 0);
+	assert_int_equal(f.done, 1);
+	assert_int_equal(f.ended, 0);
+	/* It has had its answer: a second one would be somebody else's. */
+	request_abort(request, ECANCELED, "npumemd is shutting down");
+	assert_int_equal(f.done, 1);
 	assert_int_equal(fcntl(accepted.fd, F_GETFD), -1);
 }
 
@@ -743,9 +828,50 @@ static void test_config_is_kept(void **state)
 	assert_int_equal(f.status, 0);
 }
 
+/* --------------------------------------------------------------------- jobs */
+
+static const struct worker_job replacements[] = {
+	{ "plan_seconds", plan_seconds },
+	{ "plan_crash", plan_crash },
+	{ "plan_spin", plan_spin },
+	{ "plan_nothing", plan_nothing },
+	{ "plan_garbage", plan_garbage },
+	{ "plan_overlap", plan_overlap },
+	{ "plan_strange_errno", plan_strange_errno },
+	{ 0 },
+};
+
+static int replaced(const char *variable,
+		    int (*real)(const struct worker_input *input, struct worker_answer *answer),
+		    const struct worker_input *input, struct worker_answer *answer)
+{
+	const char *name = getenv(variable);
+
+	for (const struct worker_job *job = replacements; name && job->name; job++)
+		if (!strcmp(job->name, name))
+			return job->run(input, answer);
+	return real(input, answer);
+}
+
+static int do_plan(const struct worker_input *input, struct worker_answer *answer)
+{
+	return replaced(REPLACED_PLAN, planner_plan, input, answer);
+}
+
+static int do_check(const struct worker_input *input, struct worker_answer *answer)
+{
+	return replaced(REPLACED_CHECK, planner_check, input, answer);
+}
+
+static const struct worker_job jobs[] = {
+	{ PLANNER_PLAN, do_plan },
+	{ PLANNER_CHECK, do_check },
+	{ 0 },
+};
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(planned),
@@ -780,8 +906,12 @@ int main(void)
 		TEST(done_refused),
 		TEST(abort),
 		TEST(drop),
+		TEST(given_up_while_planning),
+		TEST(given_up_while_checking),
+		TEST(aborted_while_verified),
 		TEST(config_is_kept),
 	};
 
+	worker_main(argv, jobs);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

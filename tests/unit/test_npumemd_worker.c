@@ -19,6 +19,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +27,7 @@
 
 #include <cmocka.h>
 
+#include "log.h"
 #include "worker.h"
 
 #define RESULT_LIMIT 65536
@@ -33,11 +35,13 @@
 /**
  * struct outcome - result of the last worker, copied
  * @done: how often it was called
+ * @writable: the bytes of the result could still be changed
  */
 struct outcome {
 	struct worker_result result;
 	char data[64];
 	int done;
+	bool writable;
 	sd_event *event;
 };
 
@@ -83,12 +87,14 @@ static int teardown(void **state)
 	return waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD ? 0 : -1;
 }
 
-static struct worker_args default_args(struct outcome *outcome, worker_job job)
+static struct worker_args default_args(struct outcome *outcome, const char *job)
 {
 	return (struct worker_args){
 		.limits = { .seccomp = true },
 		.result_limit = RESULT_LIMIT,
 		.job = job,
+		.blobs = WORKER_NO_BLOBS,
+		.request = 77,
 		.done = on_done,
 		.userdata = outcome,
 	};
@@ -104,7 +110,7 @@ static const struct worker_result *run_args(struct outcome *outcome, const struc
 	return &outcome->result;
 }
 
-static const struct worker_result *run(struct outcome *outcome, worker_job job)
+static const struct worker_result *run(struct outcome *outcome, const char *job)
 {
 	const struct worker_args args = default_args(outcome, job);
 
@@ -121,39 +127,40 @@ static void assert_result(const struct worker_result *result, uint32_t status, c
 
 /* ------------------------------------------------------------ good behaviour */
 
-static int job_answer(const void *task, struct worker_answer *answer)
+static int job_answer(const struct worker_input *input, struct worker_answer *answer)
 {
-	answer->data = strdup(task);
-	answer->size = strlen(task) + 1;
+	answer->data = strdup(input->task);
+	answer->size = input->task_size;
 	strcpy(answer->text, "as you said");
 	return 0;
 }
 
 static void test_answer(void **state)
 {
-	struct worker_args args = default_args(*state, job_answer);
+	struct worker_args args = default_args(*state, "job_answer");
 	struct outcome *outcome = *state;
 
 	args.task = "hello";
+	args.task_size = sizeof("hello");
 	assert_result(run_args(outcome, &args), 0, "as you said");
 	assert_int_equal(outcome->result.size, 6);
 	assert_string_equal(outcome->data, "hello");
 }
 
-static int job_nothing(const void *task, struct worker_answer *answer)
+static int job_nothing(const struct worker_input *input, struct worker_answer *answer)
 {
 	return 0;
 }
 
 static void test_no_data(void **state)
 {
-	const struct worker_result *result = run(*state, job_nothing);
+	const struct worker_result *result = run(*state, "job_nothing");
 
 	assert_result(result, 0, "");
 	assert_null(result->data);
 }
 
-static int job_refuse(const void *task, struct worker_answer *answer)
+static int job_refuse(const struct worker_input *input, struct worker_answer *answer)
 {
 	answer->data = strdup("not looked at");
 	answer->size = 5;
@@ -163,21 +170,22 @@ static int job_refuse(const void *task, struct worker_answer *answer)
 
 static void test_failure(void **state)
 {
-	assert_result(run(*state, job_refuse), ENOSPC, "I would rather not");
+	assert_result(run(*state, "job_refuse"), ENOSPC, "I would rather not");
 }
 
-static int job_large(const void *task, struct worker_answer *answer)
+static int job_large(const struct worker_input *input, struct worker_answer *answer)
 {
-	answer->size = (size_t)(uintptr_t)task;
+	answer->size = *(const size_t *)input->task;
 	answer->data = calloc(1, answer->size);
 	return answer->data ? 0 : -ENOMEM;
 }
 
 static void test_largest_answer(void **state)
 {
-	struct worker_args args = default_args(*state, job_large);
+	struct worker_args args = default_args(*state, "job_large");
 
-	args.task = (void *)(uintptr_t)RESULT_LIMIT;
+	args.task = &(const size_t){ RESULT_LIMIT };
+	args.task_size = sizeof(size_t);
 	assert_result(run_args(*state, &args), 0, "");
 }
 
@@ -185,50 +193,55 @@ static void test_largest_answer(void **state)
 
 static void test_answer_too_large(void **state)
 {
-	struct worker_args args = default_args(*state, job_large);
+	struct worker_args args = default_args(*state, "job_large");
 
-	args.task = (void *)(uintptr_t)(RESULT_LIMIT + 1);
+	args.task = &(const size_t){ RESULT_LIMIT + 1 };
+	args.task_size = sizeof(size_t);
 	assert_result(run_args(*state, &args), EFBIG,
 		      "the plan is larger than 65536 bytes, the plan-size-limit of npumemd.conf");
 }
 
-static int job_die(const void *task, struct worker_answer *answer)
+static int job_die(const struct worker_input *input, struct worker_answer *answer)
 {
-	signal((int)(uintptr_t)task, SIG_DFL);
-	syscall(SYS_tgkill, getpid(), gettid(), (int)(uintptr_t)task);
+	int number = *(const int *)input->task;
+
+	signal(number, SIG_DFL);
+	syscall(SYS_tgkill, getpid(), gettid(), number);
 	return 0;
 }
 
 static void test_crash(void **state)
 {
-	struct worker_args args = default_args(*state, job_die);
+	struct worker_args args = default_args(*state, "job_die");
 
-	args.task = (void *)(uintptr_t)SIGSEGV;
+	args.task = &(const int){ SIGSEGV };
+	args.task_size = sizeof(int);
 	assert_result(run_args(*state, &args), EIO,
 		      "the planning process was killed by signal 11 (Segmentation fault)");
 }
 
-static int job_exit_0(const void *task, struct worker_answer *answer)
+static int job_exit_0(const struct worker_input *input, struct worker_answer *answer)
 {
 	_exit(0);
 }
 
-static int job_exit_3(const void *task, struct worker_answer *answer)
+static int job_exit_3(const struct worker_input *input, struct worker_answer *answer)
 {
 	_exit(3);
 }
 
 static void test_exit_without_answer(void **state)
 {
-	assert_result(run(*state, job_exit_0), EIO, "the planning process gave no answer");
+	assert_result(run(*state, "job_exit_0"), EIO, "the planning process gave no answer");
 }
 
 static void test_exit_code(void **state)
 {
-	assert_result(run(*state, job_exit_3), EIO, "the planning process ended with exit code 3");
+	assert_result(run(*state, "job_exit_3"), EIO,
+		      "the planning process ended with exit code 3");
 }
 
-static int job_spin(const void *task, struct worker_answer *answer)
+static int job_spin(const struct worker_input *input, struct worker_answer *answer)
 {
 	volatile bool forever = true;
 
@@ -239,7 +252,7 @@ static int job_spin(const void *task, struct worker_answer *answer)
 
 static void test_deadline(void **state)
 {
-	struct worker_args args = default_args(*state, job_spin);
+	struct worker_args args = default_args(*state, "job_spin");
 
 	args.deadline_us = now_us() + 20000;
 	assert_result(run_args(*state, &args), ETIMEDOUT, "planning was stopped at the deadline");
@@ -247,7 +260,7 @@ static void test_deadline(void **state)
 
 static void test_cpu_limit(void **state)
 {
-	struct worker_args args = default_args(*state, job_spin);
+	struct worker_args args = default_args(*state, "job_spin");
 
 	args.limits.cpu_seconds = 1;
 	assert_result(run_args(*state, &args), ETIMEDOUT,
@@ -259,9 +272,9 @@ static void test_cpu_limit(void **state)
 static unsigned char answer_bytes[4096];
 static size_t answer_size;
 
-static int job_raw(const void *task, struct worker_answer *answer)
+static int job_raw(const struct worker_input *input, struct worker_answer *answer)
 {
-	if (write(WORKER_RESULT_FD, answer_bytes, answer_size) != (ssize_t)answer_size)
+	if (write(WORKER_RESULT_FD, input->task, input->task_size) != (ssize_t)input->task_size)
 		_exit(9);
 	_exit(0);
 }
@@ -279,18 +292,28 @@ static void good_bytes(uint32_t status, uint64_t data_size)
 	answer_size = 16 + WORKER_TEXT_SIZE + data_size;
 }
 
+/* A worker that writes these. */
+static const struct worker_result *run_raw(void **state)
+{
+	struct worker_args args = default_args(*state, "job_raw");
+
+	args.task = answer_bytes;
+	args.task_size = answer_size;
+	return run_args(*state, &args);
+}
+
 static void assert_nonsense(void **state)
 {
 	teardown(state);
 	setup(state);
-	assert_result(run(*state, job_raw), EIO,
+	assert_result(run_raw(state), EIO,
 		      "the planning process gave an answer that makes no sense");
 }
 
 static void test_garbage(void **state)
 {
 	good_bytes(0, 8);
-	assert_result(run(*state, job_raw), 0, "text");
+	assert_result(run_raw(state), 0, "text");
 
 	answer_bytes[0] ^= 1; /* magic */
 	assert_nonsense(state);
@@ -317,59 +340,59 @@ static void test_garbage(void **state)
 	answer_size = 16 + WORKER_TEXT_SIZE - 1; /* a header cut short */
 	teardown(state);
 	setup(state);
-	assert_result(run(*state, job_raw), EIO, "the planning process gave no answer");
+	assert_result(run_raw(state), EIO, "the planning process gave no answer");
 }
 
 /* ------------------------------------------------------------------- sandbox */
 
 #define FORBIDDEN "the planning process made a system call that its sandbox forbids"
 
-static int job_open(const void *task, struct worker_answer *answer)
+static int job_open(const struct worker_input *input, struct worker_answer *answer)
 {
 	open("/etc/passwd", O_RDONLY);
 	return 0;
 }
 
-static int job_socket(const void *task, struct worker_answer *answer)
+static int job_socket(const struct worker_input *input, struct worker_answer *answer)
 {
 	socket(AF_UNIX, SOCK_STREAM, 0);
 	return 0;
 }
 
-static int job_fork(const void *task, struct worker_answer *answer)
+static int job_fork(const struct worker_input *input, struct worker_answer *answer)
 {
 	if (!fork())
 		_exit(0);
 	return 0;
 }
 
-static int job_exec(const void *task, struct worker_answer *answer)
+static int job_exec(const struct worker_input *input, struct worker_answer *answer)
 {
 	execl("/bin/true", "true", (char *)NULL);
 	return 0;
 }
 
-static int job_kill_parent(const void *task, struct worker_answer *answer)
+static int job_kill_parent(const struct worker_input *input, struct worker_answer *answer)
 {
 	kill(getppid(), SIGTERM);
 	return 0;
 }
 
-static int job_tgkill_parent(const void *task, struct worker_answer *answer)
+static int job_tgkill_parent(const struct worker_input *input, struct worker_answer *answer)
 {
-	pid_t parent = *(const pid_t *)task;
+	pid_t parent = *(const pid_t *)input->task;
 
 	syscall(SYS_tgkill, parent, parent, SIGTERM);
 	return 0;
 }
 
-static int job_exec_memory(const void *task, struct worker_answer *answer)
+static int job_exec_memory(const struct worker_input *input, struct worker_answer *answer)
 {
 	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return 0;
 }
 
-static int job_make_executable(const void *task, struct worker_answer *answer)
+static int job_make_executable(const struct worker_input *input, struct worker_answer *answer)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -377,7 +400,7 @@ static int job_make_executable(const void *task, struct worker_answer *answer)
 	return 0;
 }
 
-static int job_ioctl(const void *task, struct worker_answer *answer)
+static int job_ioctl(const struct worker_input *input, struct worker_answer *answer)
 {
 	syscall(SYS_ioctl, 2, 0, 0);
 	return 0;
@@ -385,9 +408,15 @@ static int job_ioctl(const void *task, struct worker_answer *answer)
 
 static void test_forbidden_calls(void **state)
 {
-	static const worker_job jobs[] = {
-		job_open,	 job_socket,	      job_fork,	 job_exec, job_kill_parent,
-		job_exec_memory, job_make_executable, job_ioctl,
+	static const char *const jobs[] = {
+		"job_open",
+		"job_socket",
+		"job_fork",
+		"job_exec",
+		"job_kill_parent",
+		"job_exec_memory",
+		"job_make_executable",
+		"job_ioctl",
 	};
 	struct worker_args args;
 	pid_t self = getpid();
@@ -397,13 +426,14 @@ static void test_forbidden_calls(void **state)
 		teardown(state);
 		setup(state);
 	}
-	args = default_args(*state, job_tgkill_parent);
+	args = default_args(*state, "job_tgkill_parent");
 	args.task = &self;
+	args.task_size = sizeof(self);
 	assert_result(run_args(*state, &args), EIO, FORBIDDEN);
 }
 
 /* What does not need seccomp, seen without it. */
-static int job_look(const void *task, struct worker_answer *answer)
+static int job_look(const struct worker_input *input, struct worker_answer *answer)
 {
 	struct rlimit limit;
 
@@ -435,7 +465,7 @@ static int job_look(const void *task, struct worker_answer *answer)
 
 static void test_given_up(void **state)
 {
-	struct worker_args args = default_args(*state, job_look);
+	struct worker_args args = default_args(*state, "job_look");
 	int fd = open("/dev/null", O_RDONLY);
 
 	assert_true(fd > WORKER_RESULT_FD);
@@ -444,11 +474,184 @@ static void test_given_up(void **state)
 	close(fd);
 }
 
+/* The one call that is refused without killing: see sandbox.c. */
+static int job_stat(const struct worker_input *input, struct worker_answer *answer)
+{
+	struct stat stat;
+
+	if (!fstatat(AT_FDCWD, "/etc/passwd", &stat, 0) || errno != EPERM ||
+	    !syscall(SYS_newfstatat, WORKER_RESULT_FD, "", &stat, AT_EMPTY_PATH) ||
+	    errno != EPERM) {
+		strcpy(answer->text, "a path could be looked at");
+		return -EPERM;
+	}
+	fprintf(stderr, "streams work\n");
+	return 0;
+}
+
+static void test_no_path(void **state)
+{
+	assert_result(run(*state, "job_stat"), 0, "");
+}
+
+/* ------------------------------------------------------------------- memory */
+
+/* Where nothing is mapped unless somebody asks for it. */
+#define FAR_AWAY ((void *)0x200000000000)
+
+static const char secret[] = "another client's";
+
+/* A page is mapped if the kernel can read it. */
+static int job_find(const struct worker_input *input, struct worker_answer *answer)
+{
+	const void *at = *(void *const *)input->task;
+
+	if (write(STDERR_FILENO, at, 1) >= 0 || errno != EFAULT) {
+		strcpy(answer->text, "there is memory of the daemon");
+		return -EPERM;
+	}
+	return 0;
+}
+
+static void test_nothing_of_the_daemon(void **state)
+{
+	struct worker_args args = default_args(*state, "job_find");
+	char *page = mmap(FAR_AWAY, 4096, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+
+	assert_ptr_equal(page, FAR_AWAY);
+	memcpy(page, secret, sizeof(secret));
+	args.task = &page;
+	args.task_size = sizeof(page);
+	assert_result(run_args(*state, &args), 0, "");
+	munmap(page, 4096);
+}
+
+static int job_blobs(const struct worker_input *input, struct worker_answer *answer)
+{
+	if (input->blob_sizes[0] != 5 || memcmp(input->blobs[0], "first", 5) != 0 ||
+	    input->blob_sizes[1] != 6 || memcmp(input->blobs[1], "second", 6) != 0) {
+		strcpy(answer->text, "other blobs");
+		return -EPERM;
+	}
+	return 0;
+}
+
+static void test_blobs(void **state)
+{
+	struct worker_args args = default_args(*state, "job_blobs");
+	int fd = memfd_create("blobs", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, "first...second", 14), 14);
+	args.blobs[0] = (struct worker_blob){ .fd = fd, .size = 5 };
+	args.blobs[1] = (struct worker_blob){ .fd = fd, .offset = 8, .size = 6 };
+	assert_result(run_args(*state, &args), 0, "");
+	close(fd);
+}
+
+static void test_blob_not_mapped(void **state)
+{
+	struct worker_args args = default_args(*state, "job_nothing");
+	int fd = memfd_create("blob", MFD_CLOEXEC);
+
+	args.blobs[0] = (struct worker_blob){ .fd = fd };
+	assert_result(run_args(*state, &args), EINVAL,
+		      "a blob of 0 bytes cannot be mapped: Invalid argument");
+	close(fd);
+}
+
+/* What one worker has made, another may check: it is as it was, and stays so. */
+static int writable(const struct worker_blob *blob)
+{
+	return pwrite(blob->fd, "x", 1, (off_t)blob->offset) >= 0 || errno != EPERM;
+}
+
+static void on_sealed(struct worker *worker, const struct worker_result *result, void *userdata)
+{
+	struct outcome *outcome = userdata;
+
+	outcome->writable = !result->size || writable(&result->blob);
+	on_done(worker, result, userdata);
+}
+
+static void test_result_is_sealed(void **state)
+{
+	struct worker_args args = default_args(*state, "job_answer");
+	struct outcome *outcome = *state;
+
+	args.task = "hello";
+	args.task_size = sizeof("hello");
+	args.done = on_sealed;
+	assert_result(run_args(outcome, &args), 0, "as you said");
+	assert_false(outcome->writable);
+}
+
+/* ---------------------------------------------------------------------- log */
+
+static int job_say(const struct worker_input *input, struct worker_answer *answer)
+{
+	fputs("<3>npumemd: request 1 failed: forged\nand\r<1>more\n", stderr);
+	return 0;
+}
+
+/* Far more than is kept; it must neither block nor fail the worker. */
+static int job_babble(const struct worker_input *input, struct worker_answer *answer)
+{
+	for (int i = 0; i < 100000; i++)
+		if (write(STDERR_FILENO, "babble\n", 7) < 0 && errno != EAGAIN)
+			return -errno;
+	return 0;
+}
+
+/* Run it; what the daemon has logged meanwhile. */
+static void run_logged(void **state, const char *job, char *log, size_t size)
+{
+	int file = memfd_create("log", MFD_CLOEXEC), old = dup(STDERR_FILENO);
+	ssize_t n;
+
+	assert_true(file >= 0 && old >= 0);
+	fflush(stderr);
+	assert_int_equal(dup2(file, STDERR_FILENO), STDERR_FILENO);
+	log_setup(true, LOG_INFO);
+	run(*state, job);
+	fflush(stderr);
+	assert_int_equal(dup2(old, STDERR_FILENO), STDERR_FILENO);
+	close(old);
+	n = pread(file, log, size - 1, 0);
+	assert_true(n >= 0);
+	log[n] = '\0';
+	close(file);
+}
+
+static void test_says_nothing_in_the_daemons_name(void **state)
+{
+	char log[4096];
+
+	run_logged(state, "job_say", log, sizeof(log));
+	assert_string_equal(log,
+			    "<4>npumemd: the planning process of request 77 said: "
+			    "<3>npumemd: request 1 failed: forged\n"
+			    "<4>npumemd: the planning process of request 77 said: and?<1>more\n");
+}
+
+static void test_says_not_much(void **state)
+{
+	static char log[65536];
+	struct outcome *outcome = *state;
+	int lines = 0;
+
+	run_logged(state, "job_babble", log, sizeof(log));
+	assert_int_equal(outcome->result.status, 0);
+	for (const char *at = log; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_int_equal(lines, 20);
+}
+
 /* -------------------------------------------------------------------- freeing */
 
 static void test_free_while_running(void **state)
 {
-	struct worker_args args = default_args(*state, job_spin);
+	struct worker_args args = default_args(*state, "job_spin");
 	struct outcome *outcome = *state;
 	struct worker *worker;
 
@@ -463,7 +666,7 @@ static void test_free_while_running(void **state)
 
 static void test_no_descriptor(void **state)
 {
-	const struct worker_args args = default_args(*state, job_nothing);
+	const struct worker_args args = default_args(*state, "job_nothing");
 	struct outcome *outcome = *state;
 	struct rlimit old, none;
 	struct worker *worker;
@@ -478,7 +681,7 @@ static void test_no_descriptor(void **state)
 /* --------------------------------------------------------------------- memory */
 
 #ifdef WITH_MEMORY_LIMIT
-static int job_hog(const void *task, struct worker_answer *answer)
+static int job_hog(const struct worker_input *input, struct worker_answer *answer)
 {
 	size_t step = 1 << 20, total = 0;
 
@@ -497,7 +700,7 @@ static int job_hog(const void *task, struct worker_answer *answer)
 
 static void test_memory_limit(void **state)
 {
-	struct worker_args args = default_args(*state, job_hog);
+	struct worker_args args = default_args(*state, "job_hog");
 
 	args.limits.memory = 64 << 20;
 	assert_result(run_args(*state, &args), ENOMEM, "no more");
@@ -511,21 +714,55 @@ static int deep(unsigned int levels)
 	return levels ? deep(levels - 1) + frame[0] : 0;
 }
 
-static int job_deep(const void *task, struct worker_answer *answer)
+static int job_deep(const struct worker_input *input, struct worker_answer *answer)
 {
 	return deep(1u << 20) ? -EPERM : 0;
 }
 
 static void test_stack_overflow(void **state)
 {
-	assert_result(run(*state, job_deep), EIO,
+	assert_result(run(*state, "job_deep"), EIO,
 		      "the planning process was killed by signal 11 (Segmentation fault)");
 }
 #endif
 
+#define JOB(name) { #name, name }
+
+static const struct worker_job jobs[] = {
+	JOB(job_answer),
+	JOB(job_nothing),
+	JOB(job_refuse),
+	JOB(job_large),
+	JOB(job_die),
+	JOB(job_exit_0),
+	JOB(job_exit_3),
+	JOB(job_spin),
+	JOB(job_raw),
+	JOB(job_open),
+	JOB(job_socket),
+	JOB(job_fork),
+	JOB(job_exec),
+	JOB(job_kill_parent),
+	JOB(job_tgkill_parent),
+	JOB(job_exec_memory),
+	JOB(job_make_executable),
+	JOB(job_ioctl),
+	JOB(job_look),
+	JOB(job_stat),
+	JOB(job_find),
+	JOB(job_blobs),
+	JOB(job_say),
+	JOB(job_babble),
+#ifdef WITH_MEMORY_LIMIT
+	JOB(job_hog),
+	JOB(job_deep),
+#endif
+	{ 0 },
+};
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 #ifdef WITH_MEMORY_LIMIT
@@ -545,9 +782,17 @@ int main(void)
 		TEST(garbage),
 		TEST(forbidden_calls),
 		TEST(given_up),
+		TEST(no_path),
+		TEST(nothing_of_the_daemon),
+		TEST(blobs),
+		TEST(blob_not_mapped),
+		TEST(result_is_sealed),
+		TEST(says_nothing_in_the_daemons_name),
+		TEST(says_not_much),
 		TEST(free_while_running),
 		TEST(no_descriptor),
 	};
 
+	worker_main(argv, jobs);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -292,7 +292,8 @@ NPUMEM_EXPORT int npumem_plan_load(struct npumem_graph *graph, const void *blob,
  * @planner: name of at most 31 bytes; NULL = the daemon's choice
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes that the plan may need; 0 = any
- * @deadline: absolute; the request ends with -ETIMEDOUT then; must be > 0
+ * @deadline: absolute; the request ends with -ETIMEDOUT then; must be > 0, and not
+ *	more than NPUMEM_MAX_REQUEST_NS (npumem_drm.h) away: -EINVAL
  */
 struct npumem_request {
 	const char *planner;
@@ -305,7 +306,8 @@ struct npumem_request {
  * npumem_plan_request() - ask the daemon for a plan; returns at once
  *
  * The plan is pending: npumem_plan_wait() for it. -ENOTCONN no daemon is
- * registered, -EBUSY too many requests wait.
+ * registered, -EBUSY this device file, or all of its user's, have as many requests
+ * under way as they may; a file that has none is never told so.
  */
 NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
 				      const struct npumem_request *request,
@@ -320,7 +322,10 @@ NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
  */
 NPUMEM_EXPORT int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline,
 				   struct npumem_error *error);
-/* Syncobj signalled when the request is settled; 0 for a loaded plan. */
+/*
+ * Syncobj that gets a fence, signalled already, when the request is settled; 0 for a
+ * loaded plan. It has none before: wait for it with npumem_sync_wait(); jobs cannot.
+ */
 NPUMEM_EXPORT uint32_t npumem_plan_sync(const struct npumem_plan *plan);
 
 /**

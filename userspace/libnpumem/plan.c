@@ -124,6 +124,10 @@ int npumem_plan_request(struct npumem_graph *graph, const struct npumem_request 
 		return npumem_fail(error, -EINVAL, "npumem_plan_request: NULL argument");
 	if (request->deadline <= 0)
 		return npumem_fail(error, -EINVAL, "a plan request needs a deadline");
+	if (request->deadline > npumem_deadline(NPUMEM_MAX_REQUEST_NS))
+		return npumem_fail(error, -EINVAL,
+				   "the deadline of a plan request is more than %lld s away",
+				   NPUMEM_MAX_REQUEST_NS / 1000000000);
 	if (request->planner && strlen(request->planner) >= sizeof(args.planner))
 		return npumem_fail(error, -EINVAL,
 				   "planner name \"%.64s\" is longer than %zu bytes",

@@ -26,6 +26,15 @@ static int64_t deadline(const struct session *s)
 	return npumem_deadline((int64_t)(s->args->timeout * 1e9));
 }
 
+/* The driver lets nobody wait longer for a plan. */
+static int64_t plan_deadline(const struct session *s)
+{
+	int64_t latest = npumem_deadline(NPUMEM_MAX_REQUEST_NS);
+	int64_t wanted = deadline(s);
+
+	return wanted < latest ? wanted : latest;
+}
+
 const char *session_device(const struct session *s)
 {
 	return s->device       ? npumem_device_path(s->device) :
@@ -63,7 +72,7 @@ static int request_plan(struct session *s)
 		.planner = s->args->planner,
 		.objective = s->args->objective,
 		.arena_budget = s->args->budget,
-		.deadline = deadline(s),
+		.deadline = plan_deadline(s),
 	};
 	struct npuplan_error plan_error = { 0 };
 	struct npumem_error error = { 0 };

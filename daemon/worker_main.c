@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The worker's own side: in the program executed anew.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "worker_protocol.h"
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	while (size) {
+		ssize_t n = write(fd, at, size);
+
+		if (n < 0)
+			return -errno;
+		at += n;
+		size -= n;
+	}
+	return 0;
+}
+
+int worker_write_answer(int err, const struct worker_answer *answer)
+{
+	struct worker_answer_header header = {
+		.magic = WORKER_ANSWER_MAGIC,
+		.status = -err,
+		.data_size = err ? 0 : answer->size,
+	};
+
+	memcpy(header.text, answer->text, sizeof(header.text));
+	err = write_all(WORKER_RESULT_FD, &header, sizeof(header));
+	if (!err && header.data_size)
+		err = write_all(WORKER_RESULT_FD, answer->data, header.data_size);
+	return err;
+}
+
+static const struct worker_job *find_job(const struct worker_job *jobs, const char *name)
+{
+	for (; jobs->name; jobs++)
+		if (!strcmp(jobs->name, name))
+			return jobs;
+	return NULL;
+}
+
+/* Private: what others may still write into it is not seen. */
+static int map_blob(int fd, const struct worker_blob *blob, const void **out)
+{
+	uint8_t *map = mmap(NULL, blob->offset + blob->size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (map == MAP_FAILED)
+		return -errno;
+	*out = map + blob->offset;
+	return 0;
+}
+
+static int map_blobs(const struct worker_start *start, struct worker_input *input,
+		     struct worker_answer *answer)
+{
+	int err;
+
+	for (int i = 0; i < WORKER_BLOBS; i++) {
+		if (start->blobs[i].fd < 0)
+			continue;
+		err = map_blob(WORKER_BLOB_FD + i, &start->blobs[i], &input->blobs[i]);
+		if (err) {
+			snprintf(answer->text, sizeof(answer->text),
+				 "a blob of %zu bytes cannot be mapped: %s", start->blobs[i].size,
+				 strerror(-err));
+			return err;
+		}
+		input->blob_sizes[i] = start->blobs[i].size;
+	}
+	return 0;
+}
+
+static int enter_sandbox(const struct worker_start *start, struct worker_answer *answer)
+{
+	const char *what;
+	int err = sandbox_enter(&start->limits, &what);
+
+	if (err)
+		snprintf(answer->text, sizeof(answer->text),
+			 "the worker's sandbox cannot be set up (%s): %s", what, strerror(-err));
+	return err;
+}
+
+__attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
+{
+	static struct worker_start start;
+	static struct worker_answer answer;
+	struct worker_input input = { .task = start.task };
+	const struct worker_job *job;
+	int err;
+
+	if (pread(WORKER_START_FD, &start, sizeof(start), 0) != sizeof(start) ||
+	    start.magic != WORKER_START_MAGIC)
+		_exit(EXIT_FAILURE);
+	/* The signal may have been lost on the way here, and the daemon be gone. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != start.parent)
+		_exit(EXIT_FAILURE);
+	prctl(PR_SET_NAME, WORKER_NAME);
+	input.task_size = start.task_size;
+	err = map_blobs(&start, &input, &answer);
+	if (!err && close_range(WORKER_RESULT_FD + 1, ~0U, 0))
+		err = -errno;
+	if (!err)
+		err = enter_sandbox(&start, &answer);
+	if (!err) {
+		job = find_job(jobs, start.job);
+		err = job ? job->run(&input, &answer) : -ENOSYS;
+	}
+	_exit(worker_write_answer(err, &answer) ? EXIT_FAILURE : EXIT_SUCCESS);
+}
+
+void worker_main(char *const *argv, const struct worker_job *jobs)
+{
+	if (argv[0] && !strcmp(argv[0], WORKER_NAME) && !argv[1])
+		be_worker(jobs);
+}

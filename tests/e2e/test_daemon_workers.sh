@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# The daemon's workers: each sees its own client's graph only, and is gone when the
+# request is.
+# Functions are called by name, through check.
+# shellcheck disable=SC2317
+# shellcheck source=tests/e2e/lib.sh
+. /opt/npumem/e2e/lib.sh
+
+CLIENT=${CLIENT:-/opt/npumem/e2e/npumem_plan_client}
+
+# No limit but the deadline's hour: nothing ends by itself.
+printf '[worker]\ncpu-limit = 0\ntime-limit = 0\n' >npumemd.conf
+
+goes_on() { npumemctl run -j "$GRAPHS/squeezenet1_1.fused.json" >run.json && equal run.json; }
+
+said_so() {
+	[ "$(grep -c 'its planning is stopped: the requester gave the request up' daemon.log)" = 2 ]
+}
+
+check "npumemd registers" start_daemon --config npumemd.conf
+shown "a worker has no other client's graph in memory" "$CLIENT" neighbours
+check "SIGTERM: exit 0" stop_daemon
+check "npumemd registers again" start_daemon --config npumemd.conf
+check "a request given up ends its worker" "$CLIENT" given-up
+check "the daemon says so" said_so
+check "and plans for others" goes_on
+shown "a small request" "$CLIENT" latency 10
+check "SIGTERM: exit 0" stop_daemon
+finish
