@@ -87,6 +87,14 @@ check 'show --html its graph' over '--html net.json' '--graph net.json' \
 	show --graph net.json plan.json --html net.json
 check 'show --svg its plan' over '--svg plan.json' 'PLAN plan.json' \
 	show --graph net.json plan.json --svg plan.json
+printf 'lower,upper,size\n0,2,4\n1,3,4\n' >net.csv
+cp net.csv kept.csv
+csv() {
+	says 2 'npumemctl bench pack: -o ./net.csv would overwrite FILE net.csv' \
+		"$ctl" bench pack net.csv -o ./net.csv && cmp net.csv kept.csv &&
+		"$ctl" bench pack net.csv -o out.csv && [ "$(wc -l <out.csv)" = 3 ]
+}
+check 'bench pack -o its file' csv
 check 'run -o its graph' over '-o net.json' 'GRAPH net.json' run net.json -o net.json
 check 'run -o its plan' over '-o plan.json' '--plan plan.json' \
 	run --plan plan.json net.json -o plan.json

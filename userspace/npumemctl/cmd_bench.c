@@ -90,6 +90,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 			argp_error(state, "a FILE is needed");
 		if (args->output && args->file_count > 1)
 			argp_error(state, "--output takes one FILE, not %d", args->file_count);
+		if (args->output)
+			outputs_check(state,
+				      (const struct named_path[]){ { "FILE", args->files[0] },
+								   { 0 } },
+				      (const struct named_path[]){ { "-o", args->output }, { 0 } });
 		if (args->output && !strcmp(args->output, "-") && args->json)
 			argp_error(state, "--output - and --json both need standard output");
 		return 0;
@@ -145,14 +150,18 @@ static bool read_file(const char *path, struct pack_csv *csv)
 
 static bool write_offsets(const char *path, const struct pack_csv *csv, const uint64_t *offsets)
 {
-	bool standard = !strcmp(path, "-");
-	FILE *out = standard ? stdout : fopen(path, "w");
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
 	int err = out ? pack_csv_write(csv, offsets, out) : -errno;
 
-	if (out && !standard && fclose(out) && !err)
+	if (out && fclose(out) && !err)
 		err = -errno;
 	if (err)
 		failure(path, "%s", strerror(-err));
+	else if (write_file(path, text, size) != EXIT_OK)
+		err = -EIO;
+	free(text);
 	return !err;
 }
 
