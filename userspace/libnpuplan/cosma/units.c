@@ -226,9 +226,15 @@ static int add_takeover(struct reading *reading, uint32_t s, uint32_t write)
 	if (source && target &&
 	    (reading->unit_of[from] == NPUMEM_NONE || reading->unit_of[to] == NPUMEM_NONE))
 		return 0;
-	for (uint32_t i = units->takeover_count; i-- > 0 && units->takeovers[i].op == s && source;)
-		if (units->takeovers[i].input == reading->unit_of[from])
+	/* One taker an input. */
+	for (uint32_t i = units->takeover_count; i && source; i--) {
+		const struct npuplan_cosma_takeover *other = &units->takeovers[i - 1];
+
+		if (other->op != s)
+			break;
+		if (other->input == reading->unit_of[from])
 			source = NULL;
+	}
 	if (!source || !target || count_reads(g, step, from) != 1 ||
 	    units->graph->tensors[reading->unit_of[from]].kind == NPUMEM_TENSOR_PARAMETER) {
 		units->mixed = true;
