@@ -40,8 +40,8 @@ extern "C" {
  * @step: that needs them; NPUMEM_NONE: what is on chip from the start does, or it is
  *	not known
  * @status: NPUMEM_PLAN_INFEASIBLE: npuplan_plan() has proved that there is no plan
- *	within the budget: in no order, of planners that move tensors; in the order of
- *	the graph, of those that keep it; else 0
+ *	within the budget: in no order, of planners that move tensors (docs/cosma.md, "What
+ *	is proved"); in the order of the graph, of those that keep it; else 0
  */
 struct npuplan_error {
 	char text[512];

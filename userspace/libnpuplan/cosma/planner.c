@@ -213,7 +213,8 @@ static int fail_without(struct planning *planning)
 	else if (found->needed <= budget)
 		err = npuplan_fail(error, -ENOSPC,
 				   "infeasible: no order of the steps has addresses within %llu "
-				   "bytes (%s); a single step needs at most %llu",
+				   "bytes (%s) for tensors in one piece; a single step needs at "
+				   "most %llu",
 				   (unsigned long long)budget, given,
 				   (unsigned long long)found->needed);
 	else if (found->needed_op == NPUMEM_NONE)
