@@ -85,7 +85,7 @@ FIXTURE_SETUP(share)
 	ASSERT_NE(MAP_FAILED, self->victim);
 	self->pid = 0;
 	/* Small, or it takes an emulated machine minutes. */
-	ASSERT_EQ(0, put(PARAMETERS "memory_mib", "4"));
+	ASSERT_EQ(0, put(PARAMETERS "memory_mib", "1"));
 }
 
 FIXTURE_TEARDOWN(share)
@@ -311,14 +311,14 @@ static void compare_memory(struct __test_metadata *_metadata, FIXTURE_DATA(share
 	self->pid = attack(self->attacker, take);
 	used = memory_of(ATTACKER);
 	ASSERT_EQ(0, visit(VICTIM, self->victim, take));
-	TH_LOG("%s: attacker %llu, which keep %llu KiB of 4096; victim %llu", what,
+	TH_LOG("%s: attacker %llu, which keep %llu KiB of 1024; victim %llu", what,
 	       (unsigned long long)self->attacker->count, (unsigned long long)used >> 10,
 	       (unsigned long long)self->victim->count);
 	EXPECT_EQ(-EDQUOT, self->attacker->err);
 	EXPECT_GT(self->attacker->count, 4);
-	EXPECT_LE(used, 4 * MIB);
+	EXPECT_LE(used, MIB);
 	/* And not much less: what another one would have taken. */
-	EXPECT_GT(used + used / self->attacker->count * 2, 4 * MIB);
+	EXPECT_GT(used + used / self->attacker->count * 2, MIB);
 	EXPECT_EQ(-EDQUOT, self->victim->err);
 	EXPECT_EQ(self->attacker->count, self->victim->count);
 	/* It comes back with his death. */
