@@ -2,13 +2,17 @@
 /*
  * The verifier against a byte-by-byte oracle, on random plans, whole and spoilt.
  *
- * usage: prop_verify [SEED [COUNT]]
+ * usage: prop_verify [SEED [COUNT [WISH]]]
  *
  * Both must accept the same plans. What is accepted is then executed along
  * random paths, several iterations and inferences long, each block's steps in
  * some order that npuv_states_submit() lets go, and every read must see the
  * right bytes. Blobs with random bytes changed must do no harm; if they are
  * accepted, the oracle must agree.
+ *
+ * Each case has features (feature.h). Which two the next one had better have is
+ * chosen by the table of those pairs that were accepted, and refused, least often;
+ * in the end every pair that can be has been both. WISH is those two, to repeat.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -33,15 +37,17 @@ struct counts {
 	uint64_t flow_accepted, flow_refused, instances;
 	uint64_t moves_accepted, moves_refused, transfers;
 	uint64_t rules[32];
+	struct feature_pairs pairs;
 };
 
 static struct oracle oracle;
 static char text[4096];
+static uint32_t wish;
 
 static void fail(uint64_t seed, const char *what, const char *other)
 {
-	printf("FAILED: %s / %s\n%srepeat with: prop_verify %" PRIu64 " 1\n", what,
-	       other ? other : "accepts", text, seed);
+	printf("FAILED: %s / %s\n%srepeat with: prop_verify %" PRIu64 " 1 %#" PRIx32 "\n", what,
+	       other ? other : "accepts", text, seed, wish);
 	exit(1);
 }
 
@@ -193,6 +199,23 @@ static void undo_some(struct rng *r, struct path *p)
 	compare(p, "undo and redo differ");
 }
 
+/* An edge from elsewhere, or before all steps have gone, is not crossed. */
+static void check_edges(struct rng *r, struct path *p, uint32_t left)
+{
+	struct npumem_verdict verdict;
+	uint32_t edge;
+
+	if (!p->plan->edges.count || !rng_chance(r, 20))
+		return;
+	edge = rng_below(r, p->plan->edges.count);
+	if (!oracle.flat && npuv_plan_edge(p->plan, edge)->from == p->s->block && !left)
+		return;
+	remember(p);
+	if (!npuv_states_cross(p->s, edge, &verdict) || verdict.rule != NPUMEM_RULE_ENFORCE_EDGE)
+		fail(p->seed, "states", "an edge crossed from elsewhere, or too early");
+	compare(p, "a refused edge changed them");
+}
+
 /* All steps of the current instance, in random order until all have gone. */
 static void run_instance(struct rng *r, struct path *p)
 {
@@ -205,6 +228,7 @@ static void run_instance(struct rng *r, struct path *p)
 	while (left) {
 		uint32_t at = block->first_position + rng_below(r, block->position_count);
 
+		check_edges(r, p, left);
 		remember(p);
 		if (npuv_states_submit(p->s, at, &verdict)) {
 			p->counts->refused_jobs++;
@@ -298,6 +322,7 @@ static void run_path(struct rng *r, struct path *p)
 			flaw = oracle_end(&oracle);
 			break;
 		}
+		check_edges(r, p, 0);
 		edge = choose_edge(r, p, crossings++);
 		if (npuv_states_cross(p->s, edge, &verdict))
 			fail(p->seed, "states", "an edge is refused");
@@ -458,7 +483,7 @@ static bool has_moves(const struct build *b)
 
 static void one_case(uint64_t seed, struct counts *counts)
 {
-	struct rng r = { seed * 0x9e3779b97f4a7c15ull };
+	struct rng r = { .state = seed * 0x9e3779b97f4a7c15ull, .wish = wish };
 	struct npumem_verdict verdict;
 	struct npuv_graph *graph;
 	struct npuv_plan *plan;
@@ -485,6 +510,7 @@ static void one_case(uint64_t seed, struct counts *counts)
 		fail(seed, err ? "verifier refuses" : "verifier accepts", flaw);
 	counts->accepted += !err;
 	counts->refused += !!err;
+	features_count(&counts->pairs, features_of(&b), !err);
 	if (!oracle.flat) {
 		counts->flow_accepted += !err;
 		counts->flow_refused += !!err;
@@ -513,12 +539,18 @@ int main(int argc, char **argv)
 	static const char *const names[] = { "",	"V1 bounds", "V2 order",
 					     "V3 read", "V4 write",  "V5 spill",
 					     "V6 edge", "V7 exit",   "format" };
-	struct counts counts = { 0 };
+	static struct counts counts;
+	uint32_t missing;
 	uint64_t i;
 
 	printf("seed %" PRIu64 ", %" PRIu64 " plans\n", seed, count);
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
+		/* Every other case is left to chance. */
+		wish = i % 2 ? features_rare(&counts.pairs, i) : 0;
+		if (argc > 3)
+			wish = (uint32_t)strtoul(argv[3], NULL, 0);
 		one_case(seed + i, &counts);
+	}
 	printf("accepted %" PRIu64 ", refused %" PRIu64 ", verifier and oracle agree\n",
 	       counts.accepted, counts.refused);
 	for (i = 1; i <= NPUMEM_RULE_FORMAT; i++)
@@ -534,10 +566,16 @@ int main(int argc, char **argv)
 	       counts.paths, counts.crossings, counts.refused_jobs);
 	printf("blobs with bytes changed: accepted %" PRIu64 ", refused %" PRIu64 "\n",
 	       counts.raw_accepted, counts.raw_refused);
+	missing = features_print(&counts.pairs);
+	if (count >= DEFAULT_COUNT && missing) {
+		printf("FAILED: %" PRIu32 " pairs of features never accepted, or never refused\n",
+		       missing);
+		return 1;
+	}
 	/* A generator that makes only good or only bad plans proves nothing. */
 	if (count >= 1000 &&
 	    (counts.accepted < count / 5 || counts.refused < count / 5 ||
-	     counts.flow_accepted < count / 10 || counts.flow_refused < count / 10 ||
+	     counts.flow_accepted < count / 20 || counts.flow_refused < count / 10 ||
 	     counts.moves_accepted < count / 20 || counts.moves_refused < count / 20)) {
 		printf("FAILED: less than a fifth of the plans on one side\n");
 		return 1;

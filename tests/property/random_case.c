@@ -27,6 +27,11 @@ int rng_chance(struct rng *r, uint32_t percent)
 	return rng_below(r, 100) < percent;
 }
 
+int rng_wish(struct rng *r, uint32_t feature, uint32_t percent)
+{
+	return rng_chance(r, r->wish >> feature & 1 ? 80 : percent);
+}
+
 struct npumem_region random_region(struct rng *r, uint32_t size)
 {
 	struct npumem_region region = build_region(0, size);
@@ -290,7 +295,8 @@ static void random_plan(struct rng *r, struct build *b)
 
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER && rng_chance(r, 50))
 			continue;
-		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL) ||
+		    random_is_extra(r, t))
 			continue;
 		span_of(b, t, &from, &to);
 		if (rng_chance(r, 20))
@@ -305,7 +311,7 @@ static void random_plan(struct rng *r, struct build *b)
 			else
 				place_piece(r, b, t, build_region(a, e - a), from, to);
 		}
-		if (parts == 1 && rng_chance(r, 5)) {
+		if (parts == 1 && rng_wish(r, FEATURE_FIXED, 5)) {
 			tensor->flags |= NPUMEM_TENSOR_FIXED;
 			tensor->fixed_offset =
 				build_placement_at(b, b->placements.count - 1)->offset;
@@ -331,7 +337,7 @@ static void decorate(struct rng *r, struct build *b)
 	uint32_t i, k, t;
 
 	for (i = 0; i < b->tensors.count; i++)
-		if (rng_chance(r, 5))
+		if (rng_chance(r, r->wish >> FEATURE_EXTERNAL & 1 ? 30 : 5))
 			build_tensor_at(b, i)->flags = NPUMEM_TENSOR_EXTERNAL;
 	for (i = 0; i < b->steps.count; i++) {
 		const struct npumem_step *s = build_step_at(b, i);
@@ -345,7 +351,8 @@ static void decorate(struct rng *r, struct build *b)
 				take_in_place(b, s->first_access + with, s->first_access + k, with);
 		}
 	}
-	if (b->tensors.count >= 12 || rng_chance(r, 80))
+	if (b->tensors.count >= 12 ||
+	    !rng_chance(r, r->wish & (1u << FEATURE_ALIAS | 1u << FEATURE_ROLE) ? 80 : 20))
 		return;
 	/* Read through an alias, and perhaps demand its bytes. */
 	t = rng_below(r, b->tensors.count);
@@ -366,26 +373,34 @@ static void decorate(struct rng *r, struct build *b)
 	}
 }
 
-void random_case(struct rng *r, struct build *b)
+/* One block; with transfers, or without. */
+static void random_flat(struct rng *r, struct build *b, bool moves)
 {
-	if (rng_chance(r, 50)) {
-		random_flow(r, b);
-		return;
-	}
-	if (rng_chance(r, 15)) {
-		ring_graph(r, b);
-		return;
-	}
 	random_graph(r, b);
 	decorate(r, b);
+	random_extra(r, b, true);
 	build_finish(b);
-	if (rng_chance(r, 60)) {
-		shuffle(r, b, 15);
+	shuffle(r, b, moves ? 15 : 30);
+	if (moves)
 		random_transfers(r, b);
-		return;
-	}
-	shuffle(r, b, 30);
-	random_plan(r, b);
+	else
+		random_plan(r, b);
+	random_place_extra(r, b, 0);
+}
+
+void random_case(struct rng *r, struct build *b)
+{
+	const uint32_t flow = 1u << FEATURE_BLOCKS | 1u << FEATURE_LOOP | 1u << FEATURE_CARRY |
+			      1u << FEATURE_ENTRIES | 1u << FEATURE_PASS;
+	const uint32_t moves = 1u << FEATURE_TRANSFER | 1u << FEATURE_GAP | 1u << FEATURE_STORED;
+
+	if (!(r->wish & moves) && rng_chance(r, r->wish & flow ? 100 : 50))
+		random_flow(r, b);
+	else if (!r->wish && rng_chance(r, 15))
+		ring_graph(r, b);
+	else
+		random_flat(r, b, r->wish & moves || rng_chance(r, 60));
+	random_disorder(r, b);
 }
 
 static uint64_t nudge(struct rng *r, uint64_t value)

@@ -60,8 +60,22 @@ static bool kind_valid(uint32_t kind)
 	       kind == NPUMEM_TENSOR_STATE;
 }
 
+/* Does the tensor, or an alias of it, have a kind? */
+static bool has_kind(const struct flow *f, uint32_t t, uint32_t kind)
+{
+	uint32_t i;
+
+	for (i = 0; i < f->b->tensors.count; i++)
+		if (base_of(f, i) == t && tensor(f, i)->kind == kind)
+			return true;
+	return false;
+}
+
 static bool writable(const struct flow *f, uint32_t t)
 {
+	if ((has_kind(f, t, NPUMEM_TENSOR_INPUT) || has_kind(f, t, NPUMEM_TENSOR_PARAMETER)) &&
+	    !rng_chance(f->r, 3))
+		return false;
 	return !(tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS) &&
 	       tensor(f, t)->kind != NPUMEM_TENSOR_INPUT &&
 	       tensor(f, t)->kind != NPUMEM_TENSOR_PARAMETER;
@@ -88,7 +102,12 @@ static void make_tensors(struct flow *f)
 		NPUMEM_TENSOR_INTERMEDIATE, NPUMEM_TENSOR_INTERMEDIATE, NPUMEM_TENSOR_OUTPUT,
 		NPUMEM_TENSOR_STATE,	    NPUMEM_TENSOR_PARAMETER,
 	};
-	uint32_t n = 3 + rng_below(f->r, MAX_FLOW_TENSORS - 3), t, of;
+	static const uint32_t alias_kinds[] = {
+		NPUMEM_TENSOR_INTERMEDIATE, NPUMEM_TENSOR_INTERMEDIATE, NPUMEM_TENSOR_INTERMEDIATE,
+		NPUMEM_TENSOR_OUTPUT,	    NPUMEM_TENSOR_OUTPUT,	NPUMEM_TENSOR_STATE,
+		NPUMEM_TENSOR_STATE,	    NPUMEM_TENSOR_INPUT,	NPUMEM_TENSOR_PARAMETER,
+	};
+	uint32_t n = 3 + rng_below(f->r, MAX_FLOW_TENSORS - 3), t, of, size, role;
 	struct npumem_tensor *alias;
 
 	for (t = 0; t < n; t++) {
@@ -96,20 +115,23 @@ static void make_tensors(struct flow *f)
 
 		build_tensor(f->b, t ? kind : NPUMEM_TENSOR_INPUT,
 			     rng_chance(f->r, 70) ? 4 : 1 + rng_below(f->r, 8), NULL);
-		if (rng_chance(f->r, 8))
+		if (rng_chance(f->r, f->r->wish >> FEATURE_EXTERNAL & 1 ? 40 : 8))
 			build_tensor_at(f->b, t)->flags = NPUMEM_TENSOR_EXTERNAL;
 		f->outside[t] = kind == NPUMEM_TENSOR_PARAMETER && rng_chance(f->r, 50);
 	}
-	if (!rng_chance(f->r, 25))
+	if (!rng_chance(f->r, f->r->wish & (1u << FEATURE_ALIAS | 1u << FEATURE_ROLE) ? 80 : 25))
 		return;
 	of = rng_below(f->r, n);
-	t = build_tensor(f->b,
-			 rng_chance(f->r, 60) ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT,
-			 1 + rng_below(f->r, (uint32_t)tensor(f, of)->size), NULL);
+	role = alias_kinds[rng_below(f->r, sizeof(alias_kinds) / sizeof(alias_kinds[0]))];
+	size = (uint32_t)tensor(f, of)->size;
+	/* What is there at the beginning is so as a whole, mostly, or it is of little use. */
+	if (!kind_valid(role) || rng_chance(f->r, 40))
+		size = 1 + rng_below(f->r, size);
+	t = build_tensor(f->b, role, size, NULL);
 	alias = build_tensor_at(f->b, t);
 	alias->flags = NPUMEM_TENSOR_ALIAS;
 	alias->alias_of = of;
-	alias->alias_offset = tensor(f, of)->size - alias->size;
+	alias->alias_offset = rng_chance(f->r, 50) ? tensor(f, of)->size - alias->size : 0;
 }
 
 /* Blocks in a row, and some ways forward and back between them. */
@@ -175,8 +197,12 @@ static void find_defined(struct flow *f, uint32_t blocks)
 {
 	uint32_t round, i, t, valid = 0;
 
-	for (t = 0; t < f->b->tensors.count; t++)
+	for (t = 0; t < f->b->tensors.count; t++) {
 		valid |= (uint32_t)kind_valid(tensor(f, t)->kind) << t;
+		if (kind_valid(tensor(f, t)->kind) &&
+		    tensor(f, t)->size == tensor(f, base_of(f, t))->size)
+			valid |= 1u << base_of(f, t);
+	}
 	memset(f->defined, 0xff, sizeof(f->defined));
 	f->defined[0] = valid;
 	for (round = 0; round < blocks + 2; round++) {
@@ -313,6 +339,8 @@ static void make_steps(struct flow *f, uint32_t blocks)
 		for (s = 0; s < MAX_BLOCK_STEPS; s++)
 			if (f->writes[b][s] != NOWHERE || rng_chance(f->r, 8))
 				make_step(f, b, f->writes[b][s], &defined);
+		if (!b)
+			random_extra(f->r, f->b, false);
 		build_block(f->b, NULL);
 	}
 	/* A blob has a step at least. */
@@ -369,7 +397,8 @@ static void find_live(struct flow *f, uint32_t blocks)
 /* Bound for the whole run, or outside the arena: nothing to say. */
 static bool unplanned(const struct flow *f, uint32_t t)
 {
-	return f->outside[t] || tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS ||
+	return random_is_extra(f->r, t) || f->outside[t] ||
+	       tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS ||
 	       (tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL && kind_valid(tensor(f, t)->kind));
 }
 
@@ -401,20 +430,54 @@ static void place_entry(struct flow *f, uint32_t t, uint32_t from, uint32_t to, 
 	uint64_t size = tensor(f, t)->size, cut = size / 2;
 	uint32_t p;
 
-	if (cut && rng_chance(f->r, 10)) {
+	if (cut && rng_wish(f->r, FEATURE_ENTRIES, 10)) {
 		p = place(f, t, from, to, at, build_region(0, cut));
 		add_entry(f, t, p, 0, cut);
-		p = place(f, t, from, to, at + (uint32_t)cut, build_region(cut, size - cut));
+		/* An edge from where it is in one piece must not go to where it is torn. */
+		p = place(f, t, from, to, at + (uint32_t)cut + rng_chance(f->r, 10),
+			  build_region(cut, size - cut));
 		add_entry(f, t, p, cut, size - cut);
 		return;
 	}
 	p = place(f, t, from, to, at, build_region(0, size));
+	if (rng_chance(f->r, 1))
+		place(f, t, from, from, rng_below(f->r, at + 1), build_region(0, size));
 	if (cut && rng_chance(f->r, 10)) {
 		add_entry(f, t, p, cut, size - cut);
 		add_entry(f, t, p, 0, cut);
 	} else {
 		add_entry(f, t, p, 0, size);
 	}
+}
+
+/*
+ * A tensor that is there when the program begins although nobody asks for it: all
+ * of it, or what an alias is of it, or a byte more than is there.
+ */
+static void place_unused(struct flow *f, uint32_t t, uint32_t from, uint32_t to)
+{
+	uint32_t size = (uint32_t)tensor(f, t)->size, first = 0, length = size, i, p, at;
+
+	for (i = 0; i < f->b->tensors.count; i++) {
+		if (base_of(f, i) != t || !kind_valid(tensor(f, i)->kind))
+			continue;
+		first = i == t ? 0 : (uint32_t)tensor(f, i)->alias_offset;
+		length = (uint32_t)tensor(f, i)->size;
+	}
+	if (first + length < size && rng_chance(f->r, 30))
+		length++;
+	at = (uint32_t)random_place(f->r, f->b, from, to, size, 1);
+	p = place(f, t, from, to, at, build_region(0, size));
+	add_entry(f, t, p, first, length);
+	/* At two places at once it may not be, whether needed or not. */
+	if (rng_chance(f->r, 30))
+		place(f, t, from, from, rng_below(f->r, at + 1), build_region(0, size));
+}
+
+static bool starts(const struct flow *f, uint32_t t)
+{
+	return has_kind(f, t, NPUMEM_TENSOR_INPUT) || has_kind(f, t, NPUMEM_TENSOR_PARAMETER) ||
+	       has_kind(f, t, NPUMEM_TENSOR_STATE);
 }
 
 /* First and last positions in the last instance at which a tensor is read and written. */
@@ -491,8 +554,14 @@ static void make_instance(struct flow *f, const struct incoming *in)
 		struct span s = span_of(f, t);
 		uint32_t to = out >> t & 1 ? last : s.last;
 
-		if (!(f->live[in->block] >> t & 1) || unplanned(f, t))
+		if (unplanned(f, t))
 			continue;
+		if (!(f->live[in->block] >> t & 1)) {
+			if (!f->instance_count && s.first_write == NOWHERE && starts(f, t) &&
+			    !(tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL) && rng_chance(f->r, 30))
+				place_unused(f, t, first, to);
+			continue;
+		}
 		if (tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL) {
 			add_entry(f, t, NPUMEM_NONE, 0, tensor(f, t)->size);
 			continue;
@@ -501,6 +570,15 @@ static void make_instance(struct flow *f, const struct incoming *in)
 		    s.last_read < s.first_write && tensor(f, t)->kind != NPUMEM_TENSOR_STATE &&
 		    rng_chance(f->r, 60))
 			to = s.last_read;
+		/* What only passes through has one place, too, up to the end. */
+		if (s.first_write == NOWHERE && s.last == first && last > first && out >> t & 1 &&
+		    rng_chance(f->r, 8)) {
+			if (rng_chance(f->r, 50))
+				to = last - 1;
+			else
+				place(f, t, first + 1, last, rng_below(f->r, in->at[t] + 1),
+				      build_region(0, tensor(f, t)->size));
+		}
 		place_entry(f, t, first, to, in->at[t]);
 		f->out[t] = to == s.last_read && to < s.first_write && to < last &&
 					    s.first_write != NOWHERE ?
@@ -589,6 +667,7 @@ void random_flow(struct rng *r, struct build *b)
 	struct flow f = { .r = r, .b = b };
 	uint32_t blocks = 2 + rng_below(r, 5), i;
 
+	r->rows = r->comb = r->gap = NPUMEM_NONE;
 	make_tensors(&f);
 	make_edges(&f, blocks);
 	choose_writes(&f, blocks);
@@ -599,4 +678,5 @@ void random_flow(struct rng *r, struct build *b)
 	make_steps(&f, blocks);
 	find_live(&f, blocks);
 	make_plan(&f);
+	random_place_extra(r, b, 0);
 }

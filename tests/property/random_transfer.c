@@ -113,6 +113,21 @@ static void add_part(struct plan *p, uint32_t tensor, uint32_t first, uint32_t e
 	}
 }
 
+/* The parts of a tensor that are read, and another tensor's copy between theirs. */
+static void add_gap(struct plan *p, uint32_t t)
+{
+	uint32_t length = (uint32_t)build_tensor_at(p->b, t + 1)->size, host = p->host, i;
+
+	build_tensor_at(p->b, t)->flags |= NPUMEM_TENSOR_HOST;
+	build_tensor_at(p->b, t + 1)->flags |= NPUMEM_TENSOR_HOST;
+	add_part(p, t, 0, length, true);
+	add_part(p, t, 2 * length, 3 * length, true);
+	add_part(p, t + 1, 0, length, true);
+	for (i = 0; i < 3; i++)
+		p->parts[p->part_count - 3 + i].host = host + (i == 1 ? 2 : i / 2) * length;
+	p->host = host + 3 * length;
+}
+
 static void cut_parts(struct plan *p)
 {
 	struct build *b = p->b;
@@ -126,7 +141,14 @@ static void cut_parts(struct plan *p)
 		bool moves = rng_chance(p->r, 60) && (!state || rng_chance(p->r, 1));
 		uint32_t size = (uint32_t)tensor->size, middle;
 
-		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL) ||
+		    random_is_extra(p->r, t))
+			continue;
+		if (t == p->r->gap) {
+			add_gap(p, t);
+			continue;
+		}
+		if (p->r->gap != NPUMEM_NONE && t == p->r->gap + 1)
 			continue;
 		if (input && moves && rng_chance(p->r, 60))
 			tensor->flags |= NPUMEM_TENSOR_HOST;
@@ -222,10 +244,10 @@ static void after_use(struct plan *p, uint32_t part)
 	struct part *x = &p->parts[part];
 	bool output = has_kind(p->b, x->tensor, NPUMEM_TENSOR_OUTPUT);
 
-	if (!x->moves || (x->writes && rng_chance(p->r, 90)))
+	if (!x->moves || (x->writes && !rng_wish(p->r, FEATURE_STORED, 10)))
 		return;
 	if (x->left || output) {
-		if (rng_chance(p->r, output ? 30 : 8) && !x->copy) {
+		if (rng_wish(p->r, FEATURE_STORED, output ? 30 : 8) && !x->copy) {
 			move(p, part, NPUMEM_POSITION_STORE);
 			x->copy = true;
 		}

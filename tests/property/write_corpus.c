@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 	seed = strtoull(argv[2], NULL, 0);
 	count = strtoull(argv[3], NULL, 0);
 	for (i = 0; i < count; i++) {
-		struct rng r = { seed + i };
+		struct rng r = { .state = seed + i };
 		struct build_blob g, p;
 		uint32_t length;
 		char path[4096];
