@@ -299,6 +299,32 @@ static void test_too_many_pairs(void **state)
 	free(items);
 }
 
+static bool at_once(void *context)
+{
+	++*(unsigned int *)context;
+	return true;
+}
+
+/* No more pairs than asked for, and given up in between. */
+static void test_list_of_pairs(void **state)
+{
+	struct npuplan_item *items = calloc(4000, sizeof(*items));
+	unsigned int asked = 0;
+	const struct npuplan_until until = { .over = at_once, .context = &asked };
+	struct npuplan_conflicts c;
+
+	for (int i = 0; i < 4000; i++)
+		items[i] = item(1, 0, 5);
+	assert_int_equal(npuplan_conflicts_list(&c, items, 4, 5, NULL), -E2BIG);
+	assert_null(c.peer_start);
+	assert_int_equal(npuplan_conflicts_list(&c, items, 4, 6, NULL), 0);
+	npuplan_conflicts_fini(&c);
+	assert_int_equal(npuplan_conflicts_list(&c, items, 4000, 1 << 24, &until), -EINTR);
+	assert_int_equal(asked, 1);
+	assert_null(c.peer_start);
+	free(items);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_interval_sets),
 		cmocka_unit_test(test_against_brute_force),
 		cmocka_unit_test(test_too_many_pairs),
+		cmocka_unit_test(test_list_of_pairs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,6 +81,7 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 
 	portfolio->options.work_limit = work_limit;
 	portfolio->problem.lower_bound = best->lower_bound;
+	portfolio->problem.packed = best->top != UINT64_MAX;
 	if (found.offsets)
 		err = pack(&portfolio->problem, argument, &found, &why);
 	else
@@ -132,22 +133,27 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	const size_t *peer_start = problem->conflicts.peer_start;
 	uint64_t n = problem->item_count, limit;
 	uint64_t peers = peer_start ? peer_start[n] : 0;
+	struct npuplan_error ignored;
 	int err = 0;
 
 	packing->top = UINT64_MAX;
 	portfolio.options.progress = on_progress;
 	portfolio.options.context = &portfolio;
 	portfolio.problem.options = &portfolio.options;
+	/* Of many pairs first fit takes seconds; this is quick, but takes no fixed items. */
+	if (!peer_start && run_member(&portfolio, npuplan_pack_quick, 0, 0, &ignored))
+		packing->top = UINT64_MAX;
 	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
 	/* Where tensors live part by part, part by part; the others place them whole. */
 	limit = share(&portfolio, 0);
-	if (!err && !is_over(&portfolio) && !portfolio.whole && problem->graph->block_count == 1 &&
-	    !problem->graph->edge_count)
+	if (!err && !is_over(&portfolio) && !portfolio.whole && peer_start &&
+	    problem->graph->block_count == 1 && !problem->graph->edge_count)
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
 	/* One round of NNC may take n^2, and a look at all peers for each item. */
 	limit = share(&portfolio, NNC_WORK);
-	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peers <= NNC_PEERS)
+	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peer_start &&
+	    peers <= NNC_PEERS)
 		err = run_member(&portfolio, npuplan_pack_nnc, 0, limit, error);
 	limit = share(&portfolio, SEARCH_WORK);
 	if (!err && !is_over(&portfolio))

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Each pair is listed twice. */
-#define MAX_PEERS ((size_t)2 * NPUPLAN_MAX_PAIRS)
+/* Pairs, or items gone through, between two questions whether to give up. */
+#define ASK_EVERY ((size_t)1 << 18)
 
 struct event {
 	uint32_t instant;
@@ -29,15 +29,21 @@ static int by_item(const void *left, const void *right)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
+static bool is_over(const struct npuplan_until *until)
+{
+	return until && until->over(until->context);
+}
+
 /*
  * Go through the items by start and keep those that still live: each meets the
- * newcomer. Called twice, first to count (@peers NULL), then to fill in. False
- * as soon as there are too many.
+ * newcomer. Called twice, first to count (@peers NULL), then to fill in. -E2BIG as
+ * soon as there are more than @most pairs; -EINTR: given up.
  */
-static bool sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
-		  uint32_t *active, size_t *cursor, struct npuplan_peer *peers)
+static int sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
+		 uint32_t *active, size_t *cursor, struct npuplan_peer *peers, size_t most,
+		 const struct npuplan_until *until)
 {
-	size_t total = 0;
+	size_t total = 0, looked = 0, asked = 0;
 	uint32_t live = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
@@ -46,10 +52,16 @@ static bool sweep(const struct npuplan_item *items, const struct event *order, u
 		for (uint32_t k = 0; k < live; k++)
 			if (items[active[k]].end >= items[item].start)
 				active[kept++] = active[k];
+		looked += live + 1;
 		live = kept;
-		total += 2 * (size_t)live;
-		if (total > MAX_PEERS)
-			return false;
+		total += live;
+		if (total > most)
+			return -E2BIG;
+		if (looked - asked >= ASK_EVERY) {
+			asked = looked;
+			if (is_over(until))
+				return -EINTR;
+		}
 		for (uint32_t k = 0; k < live; k++) {
 			size_t mine = cursor[item]++, other = cursor[active[k]]++;
 
@@ -60,17 +72,23 @@ static bool sweep(const struct npuplan_item *items, const struct event *order, u
 		}
 		active[live++] = item;
 	}
-	return true;
+	return 0;
 }
 
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count)
 {
+	return npuplan_conflicts_list(conflicts, items, item_count, NPUPLAN_MAX_PAIRS, NULL);
+}
+
+int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			   uint32_t item_count, size_t most, const struct npuplan_until *until)
+{
 	size_t n = item_count;
 	struct event *order = calloc(n + 1, sizeof(*order));
 	uint32_t *active = malloc(n * sizeof(*active) + 1);
 	size_t *cursor = calloc(n + 1, sizeof(*cursor));
-	size_t total = 0;
+	size_t total = 0, sorted = 0;
 	int err = -ENOMEM;
 
 	*conflicts = (struct npuplan_conflicts){ .items = items, .item_count = item_count };
@@ -82,8 +100,8 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct np
 	if (n)
 		qsort(order, n, sizeof(*order), by_instant);
 
-	err = -E2BIG;
-	if (!sweep(items, order, item_count, active, cursor, NULL))
+	err = sweep(items, order, item_count, active, cursor, NULL, most, until);
+	if (err)
 		goto out;
 	err = -ENOMEM;
 	for (uint32_t i = 0; i < item_count; i++) {
@@ -95,15 +113,20 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct np
 	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
 	if (!conflicts->peers)
 		goto out;
-	sweep(items, order, item_count, active, cursor, conflicts->peers);
-	for (uint32_t i = 0; i < item_count; i++) {
+	err = sweep(items, order, item_count, active, cursor, conflicts->peers, most, until);
+	for (uint32_t i = 0; i < item_count && !err; i++) {
 		size_t first = conflicts->peer_start[i];
 		size_t count = conflicts->peer_start[i + 1] - first;
 
 		if (count)
 			qsort(conflicts->peers + first, count, sizeof(*conflicts->peers), by_item);
+		sorted += count;
+		if (sorted < ASK_EVERY)
+			continue;
+		sorted = 0;
+		if (is_over(until))
+			err = -EINTR;
 	}
-	err = 0;
 out:
 	free(order);
 	free(active);

@@ -55,8 +55,19 @@ struct npuplan_conflicts {
 	uint32_t item_count;
 };
 
+/**
+ * struct npuplan_until - when to give up
+ * @over: asked now and then
+ */
+struct npuplan_until {
+	bool (*over)(void *context);
+	void *context;
+};
+
+/* Bytes that a listed pair takes: it is listed for both. */
+#define NPUPLAN_PAIR_BYTES (2 * sizeof(struct npuplan_peer))
 /* Pairs of items that are listed, at most: 2 GiB. */
-#define NPUPLAN_MAX_PAIRS (1u << 26)
+#define NPUPLAN_MAX_PAIRS  (1u << 26)
 
 /** npuplan_conflicts_whole() - of items that hold all their bytes all the time
  *
@@ -64,6 +75,13 @@ struct npuplan_conflicts {
  */
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count);
+/** npuplan_conflicts_list() - the same, of no more than @most pairs
+ * @until: may be NULL
+ *
+ * -E2BIG: there are more; -EINTR: given up; -ENOMEM.
+ */
+int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
+			   uint32_t item_count, size_t most, const struct npuplan_until *until);
 /** npuplan_conflicts_overlap() - the same, not listed; for first fit alone */
 void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
 			       const struct npuplan_item *items, uint32_t item_count);

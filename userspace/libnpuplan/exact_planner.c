@@ -50,6 +50,34 @@ static int is_by_overlap(const struct npuplan_conflicts *c)
 	return result;
 }
 
+int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
+		       struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	const struct npuplan_pack_problem core = {
+		.items = problem->items,
+		.lower_bound = problem->lower_bound,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+	const struct npuplan_pack_options options = {
+		.packer = "valley-area",
+		.work_limit = UINT64_MAX,
+	};
+	struct npuplan_pack_result result;
+	int err;
+
+	if (problem->conflicts.peer_start)
+		return npuplan_fail(error, -EOPNOTSUPP, "conflicts are listed");
+	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
+	if (err)
+		return err;
+	packing->top = result.top;
+	packing->work += result.work;
+	packing->status = result.top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+							       NPUMEM_PLAN_FEASIBLE;
+	return 0;
+}
+
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error)
 {
@@ -81,7 +109,9 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
 	if (err)
 		return err;
-	if (!result.top)
+	if (!result.top && problem->packed)
+		return npuplan_fail(error, -ETIMEDOUT, "the search was called off");
+	if (!result.top && problem->item_count)
 		/* Fixed offsets collide, which this one puts into words, or time is up. */
 		return npuplan_pack_greedy(problem, NPUPLAN_BY_SIZE, packing, error);
 	packing->top = result.top;

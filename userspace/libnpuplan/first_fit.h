@@ -47,15 +47,6 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 /* Peers of each item, without listing them if they are not. -ENOMEM. */
 int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *counts);
 
-/**
- * struct npuplan_until - when to give up
- * @over: asked now and then
- */
-struct npuplan_until {
-	bool (*over)(void *context);
-	void *context;
-};
-
 /** npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
  * @alignment: of every offset, besides the items' own; power of two

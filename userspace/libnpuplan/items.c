@@ -121,14 +121,51 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 	return err;
 }
 
-int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error)
+/* Asked while conflicts are listed, when there is no packing yet. */
+static bool is_over(void *context)
 {
-	int err = npuplan_conflicts_whole(&problem->conflicts, problem->items, problem->item_count);
+	const struct npuplan_problem *problem = context;
 
+	return (problem->deadline && npuplan_now() >= problem->deadline) ||
+	       npuplan_tell(problem, UINT64_MAX, problem->lower_bound, 0);
+}
+
+/* In place, two tensors may be fixed where they share bytes. */
+static bool is_fixed_in_place(const struct npuplan_problem *problem)
+{
+	for (uint32_t i = 0; i < problem->item_count && problem->live.takeover_count; i++)
+		if (problem->items[i].fixed)
+			return true;
+	return false;
+}
+
+int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
+			   struct npuplan_error *error)
+{
+	const struct npuplan_until until = { .over = is_over, .context = problem };
+	uint64_t memory = problem->options->memory_limit;
+	size_t most = NPUPLAN_LISTED_PAIRS;
+	int err;
+
+	must_list |= is_fixed_in_place(problem);
+	if (must_list)
+		most = NPUPLAN_MAX_PAIRS;
+	if (memory && memory / NPUPLAN_PAIR_BYTES < most)
+		most = memory / NPUPLAN_PAIR_BYTES;
+	err = npuplan_conflicts_list(&problem->conflicts, problem->items, problem->item_count, most,
+				     &until);
+	if (!must_list && (err == -E2BIG || err == -EINTR)) {
+		npuplan_conflicts_overlap(&problem->conflicts, problem->items, problem->item_count);
+		return 0;
+	}
 	if (err == -E2BIG)
 		return npuplan_fail(error, err,
-				    "of %u tensors more than %u pairs live at the same time",
-				    problem->item_count, NPUPLAN_MAX_PAIRS);
+				    "of %u tensors more than %zu pairs live at the same time",
+				    problem->item_count, most);
+	if (err == -EINTR)
+		return npuplan_fail(error, -ETIMEDOUT,
+				    "planning ended before all pairs of %u tensors were listed",
+				    problem->item_count);
 	if (!err)
 		err = npuplan_permit_in_place(&problem->conflicts, &problem->live);
 	if (err)

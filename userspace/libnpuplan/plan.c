@@ -54,8 +54,8 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 	return 0;
 }
 
-static int problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
-			struct npuplan_error *error)
+int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
+			 struct npuplan_error *error)
 {
 	int err;
 
@@ -77,7 +77,7 @@ static int problem_init(struct npuplan_problem *problem, const struct npuv_graph
 	return 0;
 }
 
-static void problem_fini(struct npuplan_problem *problem)
+void npuplan_problem_fini(struct npuplan_problem *problem)
 {
 	npuplan_conflicts_fini(&problem->conflicts);
 	npuplan_liveness_fini(&problem->live);
@@ -183,13 +183,13 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 			 const struct npuplan_planner *planner, struct npuplan_plan **plan,
 			 struct npuplan_error *error)
 {
-	int err = problem_init(problem, cells, error);
+	int err = npuplan_problem_init(problem, cells, error);
 
 	if (err)
 		return err;
 	/* Only packing looks at conflicts, and of a wide graph there are too many. */
 	if (!planner->plan) {
-		err = npuplan_make_conflicts(problem, error);
+		err = npuplan_make_conflicts(problem, planner->lists, error);
 		return err ? err : pack(problem, planner, problem->options, plan, error);
 	}
 	err = planner->plan(problem, cells, planner->argument, plan, error);
@@ -241,7 +241,7 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		err = plan_straight(&problem, checked.cells, planner, &plan, error);
 	if (!err)
 		err = self_check(checked.cells, plan, error);
-	problem_fini(&problem);
+	npuplan_problem_fini(&problem);
 	npuplan_checked_fini(&checked);
 	if (err) {
 		npuplan_plan_free(plan);

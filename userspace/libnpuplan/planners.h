@@ -14,6 +14,7 @@
  * @lower_bound: bytes no packing goes below
  * @alignment: of every offset, besides the items' own
  * @started, @deadline: CLOCK_MONOTONIC seconds; deadline 0 for none
+ * @packed: there is a packing already: who is called off need not make one
  */
 struct npuplan_problem {
 	const struct npuplan_graph *graph;
@@ -27,6 +28,7 @@ struct npuplan_problem {
 	uint32_t peak_instant;
 	double started;
 	double deadline;
+	bool packed;
 };
 
 /**
@@ -52,6 +54,7 @@ struct npuplan_packing {
  * @plan: instead of @pack: makes the whole plan, its schedule too. Of straight graphs
  *	only; @problem has been filled in for the order of the graph
  * @moves: between arena and host memory, for other objectives and orders, too
+ * @lists: @pack looks at pairs one by one
  * @purpose: what it is for, one line
  */
 struct npuplan_planner {
@@ -63,6 +66,7 @@ struct npuplan_planner {
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
 	int argument;
 	bool moves;
+	bool lists;
 };
 
 /* NULL name: the default. NULL if there is none of that name. */
@@ -74,8 +78,23 @@ const struct npuplan_planner *npuplan_planner_find(const char *name);
  * beyond the budget; -E2BIG: sizes add up to too much. The error names the tensor.
  */
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
-/* Fill in problem->conflicts: whole items, but in-place operators. */
-int npuplan_make_conflicts(struct npuplan_problem *problem, struct npuplan_error *error);
+/** npuplan_problem_init() - fill in live ranges, items and the lower bound (plan.c)
+ * @problem: with graph, options and alignment; npuplan_problem_fini() it in any case
+ */
+int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
+			 struct npuplan_error *error);
+void npuplan_problem_fini(struct npuplan_problem *problem);
+/* Pairs that are listed if the planner can do without: 128 MiB, some tenths of a second. */
+#define NPUPLAN_LISTED_PAIRS (1u << 22)
+/** npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
+ * @must_list: pairs are wanted one by one, NPUPLAN_MAX_PAIRS of them
+ *
+ * Where there are more pairs than that, than the memory limit has room for, or than
+ * the deadline has time for, they are not listed if they need not be; operators then do
+ * not work in place. -E2BIG and -ETIMEDOUT if they must.
+ */
+int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
+			   struct npuplan_error *error);
 /** npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
  * @conflicts: listed, of one item a tensor, whole or by atoms
  */
@@ -96,6 +115,13 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 /* exact_planner.c: the packing core's exact packer. */
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error);
+
+/** npuplan_pack_quick() - one packing in O(n log n), however late it is (exact_planner.c)
+ *
+ * -EOPNOTSUPP: pairs are listed, or an item is fixed.
+ */
+int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
+		       struct npuplan_packing *packing, struct npuplan_error *error);
 
 /* auto.c: the best of greedy, NNC and exact. */
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
