@@ -93,6 +93,64 @@ static void mark_accesses(struct npumem_externals *externals, const struct npuv_
 	}
 }
 
+/*
+ * Notes which steps access which of them, or only counts if there is no room for
+ * that yet. last: per external tensor, last step + 1 that was found to access it.
+ */
+static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph *graph, u32 *last)
+{
+	struct npumem_external *external;
+	const struct npumem_step *step;
+	u32 i, a, tile, n = 0;
+
+	memset(last, 0, externals->count * sizeof(*last));
+	for (i = 0; i < graph->steps.count; i++) {
+		step = npuv_step(graph, i);
+		externals->use_start[i] = n;
+		for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+			if (a % NPUMEM_WORK_TICKS == 0)
+				cond_resched();
+			tile = npuv_access(graph, a)->tile;
+			external = npumem_external_of(externals, graph,
+						      npuv_tile(graph, tile)->tensor);
+			if (!external || last[external - externals->list] == i + 1)
+				continue;
+			last[external - externals->list] = i + 1;
+			if (externals->uses)
+				externals->uses[n] = (struct npumem_external_use){
+					.external = external - externals->list,
+					.tile = tile,
+				};
+			n++;
+		}
+	}
+	externals->use_start[i] = n;
+	return n;
+}
+
+/* SUBMIT asks for it at every step, so it is found out once. */
+static int list_uses(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	u32 *last = kvmalloc_array(externals->count, sizeof(*last), GFP_KERNEL_ACCOUNT);
+	u32 count;
+
+	externals->use_start = kvmalloc_array(graph->steps.count + 1, sizeof(*externals->use_start),
+					      GFP_KERNEL_ACCOUNT);
+	if (last && externals->use_start) {
+		count = find_uses(externals, graph, last);
+		externals->uses =
+			kvmalloc_array(count ?: 1, sizeof(*externals->uses), GFP_KERNEL_ACCOUNT);
+	}
+	if (externals->uses) {
+		find_uses(externals, graph, last);
+		externals->uses_bytes =
+			((u64)graph->steps.count + 1) * sizeof(*externals->use_start) +
+			(u64)count * sizeof(*externals->uses);
+	}
+	kvfree(last);
+	return externals->uses ? 0 : -ENOMEM;
+}
+
 /* Of the run's own: always there, always written. */
 static void resv_own(struct npumem_externals *externals, struct npumem_bo *bo)
 {
@@ -125,9 +183,13 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 	if (host)
 		resv_own(externals, host);
 	externals->own_count = externals->resv_count;
-	if (count) {
-		list_externals(externals, graph);
-		mark_accesses(externals, graph);
+	if (!count)
+		return externals;
+	list_externals(externals, graph);
+	mark_accesses(externals, graph);
+	if (list_uses(externals, graph)) {
+		npumem_externals_destroy(externals);
+		return ERR_PTR(-ENOMEM);
 	}
 	return externals;
 }
@@ -135,7 +197,9 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 u64 npumem_externals_bytes(const struct npumem_externals *externals)
 {
 	return struct_size(externals, list, externals->count) +
-	       ((u64)externals->count + 2) * (sizeof(*externals->objs) + sizeof(*externals->resvs));
+	       ((u64)externals->count + 2) *
+		       (sizeof(*externals->objs) + sizeof(*externals->resvs)) +
+	       externals->uses_bytes;
 }
 
 static struct dma_buf *imported(const struct npumem_bo *bo)
@@ -172,6 +236,8 @@ void npumem_externals_destroy(struct npumem_externals *externals)
 		binding_release(externals, &externals->list[i]);
 	for (i = externals->own_count; i < externals->resv_count; i++)
 		drm_gem_object_put(externals->objs[i]);
+	kvfree(externals->uses);
+	kvfree(externals->use_start);
 	kvfree(externals->objs);
 	kvfree(externals->resvs);
 	npumem_client_put(externals->client);

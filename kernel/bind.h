@@ -33,6 +33,16 @@ struct npumem_external {
 };
 
 /**
+ * struct npumem_external_use - a step accesses an external tensor
+ * @external: in the list
+ * @tile: of the first access of the step that does
+ */
+struct npumem_external_use {
+	u32 external;
+	u32 tile;
+};
+
+/**
  * struct npumem_resv - reservation object that jobs of a run take part in
  * @bindings: external tensors bound to BOs that have it; arena and host BO count as
  *	one each
@@ -57,6 +67,9 @@ struct npumem_resv {
  *	drm_gem_lock_reservations() has it. The first is the arena, the second the
  *	host BO if there is one, which the run holds; the others are referenced
  * @resvs: what there is to know of each
+ * @use_start, @uses: external tensors that step i accesses, each once, are
+ *	uses[use_start[i] .. use_start[i + 1]); NULL if there is no external tensor
+ * @uses_bytes: that these two keep
  * @count: external tensors
  * @list: all of them, by tensor
  *
@@ -73,6 +86,9 @@ struct npumem_externals {
 	u32 own_count;
 	struct drm_gem_object **objs;
 	struct npumem_resv *resvs;
+	u32 *use_start;
+	struct npumem_external_use *uses;
+	u64 uses_bytes;
 	u32 count;
 	struct npumem_external list[] __counted_by(count);
 };

@@ -5,9 +5,9 @@
  * One concern a file: drv.c (probe, ioctl table), query.c, client.c (shares), uarray.c
  * (arrays and blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
  * (requests and generic netlink), run.c, bind.c (external tensors), access.c (CPU access
- * to imported ones), transfer.c (the
- * host BO and what goes there and back), job.c, submit.c, engine.c, engine_sim.c,
- * fence.c, fault.c, debugfs.c, uapi_check.c. Each has a header with its types.
+ * to imported ones), transfer.c (the host BO and what goes there and back), job.c,
+ * submit.c, engine.c, fairq.c (whose turn it is), engine_sim.c, fence.c, fault.c,
+ * debugfs.c, uapi_check.c. Each has a header with its types.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -37,6 +37,13 @@
 #define NPUMEM_MAX_ENGINES	 4
 #define NPUMEM_MAX_LOG		 (1u << 20)
 #define NPUMEM_MAX_JOBS		 1024
+/* Jobs that have not ended: of an open file, and of all files of a uid. */
+#define NPUMEM_MAX_CLIENT_JOBS	 2048
+#define NPUMEM_MAX_USER_JOBS	 4096
+/* Units of work of one SUBMIT, see npumem_drm.h: about as much as a verification. */
+#define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)
+/* How often a fatal signal is looked for, in such units. */
+#define NPUMEM_WORK_TICKS	 4096
 #define NPUMEM_MAX_SYNCS	 256
 #define NPUMEM_MAX_REQUESTS	 16    /* not settled, of one open file */
 #define NPUMEM_MAX_USER_REQUESTS 64    /* of one user, beyond one of each file */

@@ -38,6 +38,16 @@ void npuv_states_destroy(struct npuv_states *s)
 	npuv_free(s);
 }
 
+/* Count n units of work: 0, or -EINTR if a fatal signal is pending. */
+static int tick(struct npuv_states *s, u32 n)
+{
+	s->ticks += n;
+	if (s->ticks < NPUV_TICKS)
+		return 0;
+	s->ticks = 0;
+	return npuv_interrupted();
+}
+
 static bool is_submitted(const struct npuv_states *s, u32 step)
 {
 	return s->submitted[step / NPUV_LONG_BITS] >> (step % NPUV_LONG_BITS) & 1;
@@ -53,8 +63,8 @@ static void set_submitted(struct npuv_states *s, u32 step, bool on)
 		s->submitted[step / NPUV_LONG_BITS] &= ~bit;
 }
 
-/* Make an instance current, all its steps submitted or none. */
-static void enter(struct npuv_states *s, u32 instance, bool all)
+/* Make an instance current, all its steps submitted or none. -EINTR: half done. */
+static int enter(struct npuv_states *s, u32 instance, bool all, bool interruptible)
 {
 	const struct npuv_plan *p = s->plan;
 	const struct npuv_graph *g = p->graph;
@@ -64,25 +74,85 @@ static void enter(struct npuv_states *s, u32 instance, bool all)
 
 	s->block = instance;
 	s->left = all ? 0 : block->step_count;
-	for (i = 0; i < block->step_count; i++)
+	for (i = 0; i < block->step_count; i++) {
+		if (tick(s, 1) && interruptible)
+			return -EINTR;
 		set_submitted(s, block->first_step + i, all);
+	}
 	for (c = g->cell_start[b]; c < g->cell_start[b + 1]; c++) {
 		u32 uses = p->uses[npuv_plan_cell(p, instance, c)];
 
+		if (tick(s, 1) && interruptible)
+			return -EINTR;
 		if (all)
 			s->cells[c] = uses - g->cells[c].reads;
 		else
 			s->cells[c] = g->cells[c].writer == NPUMEM_NONE ? uses : NPUV_EMPTY;
 	}
+	return 0;
 }
 
 void npuv_states_reset(struct npuv_states *s)
 {
 	u32 i;
 
-	for (i = 0; i < s->plan->graph->cell_count; i++)
+	for (i = 0; i < s->plan->graph->cell_count; i++) {
+		(void)tick(s, 1);
 		s->cells[i] = NPUV_EMPTY;
-	enter(s, 0, false);
+	}
+	enter(s, 0, false, false);
+}
+
+/* Cells of a step's reads, each as often as count_reads() comes by. */
+static u64 read_work(const struct npuv_graph *g, u32 index)
+{
+	const struct npumem_step *step = npuv_step(g, index);
+	u32 i, end = g->merged_start[index + 1];
+	u64 work = 0;
+
+	for (i = g->merged_start[index]; i < end; i++)
+		work += g->merged[i].count;
+	if (g->merged_start[index] < end)
+		return work;
+	end = g->read_start[step->first_access + step->access_count];
+	for (i = g->read_start[step->first_access]; i < end; i++)
+		work += g->read_runs[i].count;
+	return work;
+}
+
+u64 npuv_states_work(const struct npuv_plan *p, u32 position)
+{
+	const struct npuv_graph *g = p->graph;
+	u32 index = npuv_step_at(p, position), instance = npuv_instance_at(p, position);
+	const struct npumem_step *step = npuv_step(g, index);
+	u64 work = 1 + (u64)step->access_count + read_work(g, index);
+	u32 a, c, ticks = 0;
+	struct npuv_cells it;
+
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		npuv_for_each_write(it, g, a)
+		{
+			c = npuv_plan_cell(p, instance, it.cell);
+			work += 1 + (u64)p->pred_start[c + 1] - p->pred_start[c];
+			if (++ticks % NPUV_TICKS == 0 && npuv_interrupted())
+				return work;
+		}
+	}
+	return work;
+}
+
+u64 npuv_states_cross_work(const struct npuv_plan *p, u32 plan_edge)
+{
+	const struct npuv_graph *g = p->graph;
+	u32 instance = npuv_plan_edge(p, plan_edge)->to;
+	const struct npumem_block *block;
+	u32 b;
+
+	if (instance == NPUMEM_NONE)
+		return 1;
+	b = npuv_plan_block(p, instance)->block;
+	block = npuv_block(g, b);
+	return 1 + (u64)block->step_count + g->cell_start[b + 1] - g->cell_start[b];
 }
 
 static void set_other(const struct npuv_states *s, struct npumem_verdict *v, u32 access)
@@ -156,51 +226,82 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 	return -EPERM;
 }
 
-static void add_uses(struct npuv_states *s, u32 first, u32 count, u32 uses)
+static int add_uses(struct npuv_states *s, u32 first, u32 count, u32 uses)
 {
 	u32 i;
 
-	for (i = first; i < first + count; i++)
+	for (i = first; i < first + count; i++) {
+		if (tick(s, 1))
+			return -EINTR;
 		s->cells[i] += uses;
+	}
+	return 0;
 }
 
 /* Count the uses of a step's reads, or take them back. */
-static void count_reads(struct npuv_states *s, u32 index, bool back)
+static int count_reads(struct npuv_states *s, u32 index, bool back)
 {
 	const struct npuv_graph *g = s->plan->graph;
 	const struct npumem_step *step = npuv_step(g, index);
 	u32 i, end = g->merged_start[index + 1];
+	int err = 0;
 
-	for (i = g->merged_start[index]; i < end; i++)
-		add_uses(s, g->merged[i].first, g->merged[i].count,
-			 back ? g->merged[i].times : -g->merged[i].times);
+	for (i = g->merged_start[index]; !err && i < end; i++)
+		err = add_uses(s, g->merged[i].first, g->merged[i].count,
+			       back ? g->merged[i].times : -g->merged[i].times);
 	if (g->merged_start[index] < end)
-		return;
+		return err;
 	end = g->read_start[step->first_access + step->access_count];
-	for (i = g->read_start[step->first_access]; i < end; i++)
-		add_uses(s, g->read_runs[i].first, g->read_runs[i].count, back ? 1 : -1u);
+	for (i = g->read_start[step->first_access]; !err && i < end; i++)
+		err = add_uses(s, g->read_runs[i].first, g->read_runs[i].count, back ? 1 : -1u);
+	return err;
 }
 
-/* First cell of a run that is not LIVE, or its end. */
-static u32 first_dead(const struct npuv_states *s, u32 first, u32 count)
+/* All that a step writes is there, or is not any more. */
+static int count_writes(struct npuv_states *s, const struct npumem_step *step, bool back)
+{
+	const struct npuv_plan *p = s->plan;
+	struct npuv_cells it;
+	u32 a;
+
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		npuv_for_each_write(it, p->graph, a)
+		{
+			if (tick(s, 1))
+				return -EINTR;
+			s->cells[it.cell] = back ? NPUV_EMPTY :
+						   p->uses[npuv_plan_cell(p, s->block, it.cell)];
+		}
+	}
+	return 0;
+}
+
+/* First cell of a run that is not LIVE, or its end, in dead: 0 or -EINTR. */
+static int find_dead(struct npuv_states *s, u32 first, u32 count, u32 *dead)
 {
 	u32 i = first;
 
-	while (i < first + count && s->cells[i] != NPUV_EMPTY && s->cells[i] != NPUV_RETIRED)
+	while (i < first + count && s->cells[i] != NPUV_EMPTY && s->cells[i] != NPUV_RETIRED) {
+		if (tick(s, 1))
+			return -EINTR;
 		i++;
-	return i;
+	}
+	*dead = i;
+	return 0;
 }
 
-/* Is all LIVE that a step reads again and again? */
-static bool merged_live(const struct npuv_states *s, u32 index)
+/* Is all LIVE that a step reads again and again? 1, 0 or -EINTR. */
+static int merged_live(struct npuv_states *s, u32 index)
 {
 	const struct npuv_graph *g = s->plan->graph;
-	u32 i;
+	u32 i, dead;
 
-	for (i = g->merged_start[index]; i < g->merged_start[index + 1]; i++)
-		if (first_dead(s, g->merged[i].first, g->merged[i].count) !=
-		    g->merged[i].first + g->merged[i].count)
-			return false;
+	for (i = g->merged_start[index]; i < g->merged_start[index + 1]; i++) {
+		if (find_dead(s, g->merged[i].first, g->merged[i].count, &dead))
+			return -EINTR;
+		if (dead != g->merged[i].first + g->merged[i].count)
+			return 0;
+	}
 	return g->merged_start[index] < g->merged_start[index + 1];
 }
 
@@ -208,15 +309,19 @@ static int check_reads(struct npuv_states *s, u32 index, struct npumem_verdict *
 {
 	const struct npuv_graph *g = s->plan->graph;
 	const struct npumem_step *step = npuv_step(g, index);
+	int live = merged_live(s, index);
 	u32 a, i, cell;
 
-	if (merged_live(s, index))
-		return 0;
+	if (live)
+		return live < 0 ? live : 0;
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (tick(s, 1))
+			return -EINTR;
 		for (i = g->read_start[a]; i < g->read_start[a + 1]; i++) {
 			const struct npuv_run *run = &g->read_runs[i];
 
-			cell = first_dead(s, run->first, run->count);
+			if (find_dead(s, run->first, run->count, &cell))
+				return -EINTR;
 			if (cell != run->first + run->count)
 				return refuse_read(s, v, a, cell);
 		}
@@ -233,13 +338,18 @@ static int check_writes(struct npuv_states *s, const struct npumem_step *step,
 	u32 a, k;
 
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (tick(s, 1))
+			return -EINTR;
 		npuv_for_each_write(it, g, a)
 		{
 			u32 c = npuv_plan_cell(p, s->block, it.cell);
 
-			for (k = p->pred_start[c]; k < p->pred_start[c + 1]; k++)
+			for (k = p->pred_start[c]; k < p->pred_start[c + 1]; k++) {
+				if (tick(s, 1))
+					return -EINTR;
 				if (s->cells[p->pred_cells[k]] != NPUV_RETIRED)
 					return refuse_write(s, v, a, it.cell, p->pred_cells[k]);
+			}
 		}
 	}
 	return 0;
@@ -261,8 +371,6 @@ static int submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
 	const struct npuv_graph *g = s->plan->graph;
 	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
-	struct npuv_cells it;
-	u32 a;
 	int err;
 
 	npuv_verdict_clear(v);
@@ -280,15 +388,16 @@ static int submit(struct npuv_states *s, u32 position, struct npumem_verdict *v)
 		v->rule = NPUMEM_RULE_ENFORCE_TWICE;
 		return -EPERM;
 	}
-	count_reads(s, index, false);
-	err = check_writes(s, step, v);
-	if (err) {
-		count_reads(s, index, true);
+	err = count_reads(s, index, false);
+	if (err)
 		return err;
-	}
-	for (a = step->first_access; a < step->first_access + step->access_count; a++)
-		npuv_for_each_write(it, g, a) s->cells[it.cell] =
-			s->plan->uses[npuv_plan_cell(s->plan, s->block, it.cell)];
+	err = check_writes(s, step, v);
+	if (err == -EPERM && count_reads(s, index, true))
+		err = -EINTR;
+	if (!err)
+		err = count_writes(s, step, false);
+	if (err)
+		return err;
 	set_submitted(s, index, true);
 	s->left--;
 	return 0;
@@ -302,19 +411,18 @@ int npuv_states_submit(struct npuv_states *s, u32 position, struct npumem_verdic
 	return err;
 }
 
-void npuv_states_undo(struct npuv_states *s, u32 position)
+int npuv_states_undo(struct npuv_states *s, u32 position)
 {
 	const struct npuv_graph *g = s->plan->graph;
 	u32 index = npuv_step_at(s->plan, position);
 	const struct npumem_step *step = npuv_step(g, index);
-	struct npuv_cells it;
-	u32 a;
+	int err = count_writes(s, step, true);
 
-	for (a = step->first_access; a < step->first_access + step->access_count; a++)
-		npuv_for_each_write(it, g, a) s->cells[it.cell] = NPUV_EMPTY;
-	count_reads(s, index, true);
+	if (!err)
+		err = count_reads(s, index, true);
 	set_submitted(s, index, false);
 	s->left++;
+	return err;
 }
 
 int npuv_states_cross(struct npuv_states *s, u32 plan_edge, struct npumem_verdict *v)
@@ -331,19 +439,19 @@ int npuv_states_cross(struct npuv_states *s, u32 plan_edge, struct npumem_verdic
 	if (s->left) {
 		block = npuv_block(g, npuv_plan_block(s->plan, s->block)->block);
 		for (i = 0; is_submitted(s, block->first_step + i); i++)
-			;
+			if (tick(s, 1))
+				return -EINTR;
 		v->other_step = block->first_step + i;
 		return -EPERM;
 	}
 	v->rule = NPUMEM_RULE_NONE;
-	if (e->to == NPUMEM_NONE)
-		s->block = NPUMEM_NONE;
-	else
-		enter(s, e->to, false);
+	if (e->to != NPUMEM_NONE)
+		return enter(s, e->to, false, true);
+	s->block = NPUMEM_NONE;
 	return 0;
 }
 
-void npuv_states_uncross(struct npuv_states *s, u32 plan_edge)
+int npuv_states_uncross(struct npuv_states *s, u32 plan_edge)
 {
-	enter(s, npuv_plan_edge(s->plan, plan_edge)->from, true);
+	return enter(s, npuv_plan_edge(s->plan, plan_edge)->from, true, true);
 }

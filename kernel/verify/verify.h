@@ -600,8 +600,11 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
  * @submitted: bitmap of steps of the plan's graph, likewise
  * @block: plan block (instance) that the run is in; NPUMEM_NONE after the exit
  * @left: steps of that instance that have not been submitted
+ * @ticks: units of work since npuv_interrupted() was asked
  *
- * Not locked; no function but npuv_states_create() allocates.
+ * Not locked; no function but npuv_states_create() allocates. All look for a fatal
+ * signal every few thousand units of work, and schedule: on -EINTR the states mean
+ * nothing any more, until they are reset. That itself is not interrupted.
  */
 struct npuv_states {
 	const struct npuv_plan *plan;
@@ -609,6 +612,7 @@ struct npuv_states {
 	unsigned long *submitted;
 	u32 block;
 	u32 left;
+	u32 ticks;
 };
 
 int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out);
@@ -627,8 +631,7 @@ void npuv_states_reset(struct npuv_states *states);
  * @position: in the schedule, less than its length
  * @verdict: filled on refusal
  *
- * 0, or -EPERM and nothing is changed. Cost: cells and predecessors of the
- * step's accesses. The verdict of a transfer names its position and its tensor,
+ * 0, -EPERM and nothing is changed, or -EINTR. Cost: npuv_states_work(). The verdict of a transfer names its position and its tensor,
  * and neither step nor tile; bytes of host memory are counted from its beginning.
  * So is what a verdict has of another transfer, but without a position. The
  * verdict's rule is, in this order of precedence
@@ -645,8 +648,17 @@ void npuv_states_reset(struct npuv_states *states);
  * has not gone yet, else the one that wrote them.
  */
 int npuv_states_submit(struct npuv_states *states, u32 position, struct npumem_verdict *verdict);
-/* Take back the steps of positions submitted, and edges crossed, latest first. */
-void npuv_states_undo(struct npuv_states *states, u32 position);
+/* Take back the steps of positions submitted, and edges crossed, latest first: 0 or -EINTR. */
+int npuv_states_undo(struct npuv_states *states, u32 position);
+
+/*
+ * Units of work that npuv_states_submit() and npuv_states_cross() have with a
+ * position and an edge, up to a small factor: its accesses, and the cells that they
+ * read and write, and the predecessors of these; steps and cells of the instance
+ * entered. At least one. Too low only if a fatal signal is pending.
+ */
+u64 npuv_states_work(const struct npuv_plan *plan, u32 position);
+u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
 
 /**
  * npuv_states_cross() - pass along an edge of the plan
@@ -654,13 +666,13 @@ void npuv_states_undo(struct npuv_states *states, u32 position);
  * @plan_edge: index, less than the plan's number of edges
  * @verdict: filled on refusal
  *
- * 0, or -EPERM with NPUMEM_RULE_ENFORCE_EDGE and nothing is changed: the edge is
+ * 0, -EINTR, or -EPERM with NPUMEM_RULE_ENFORCE_EDGE and nothing is changed: the edge is
  * not from the current instance (there is none after the exit), or a step of
  * that, other_step, has not been submitted; or the graph is one block without
- * edges, whose end is the exit. Cost: steps and cells of the instance entered.
+ * edges, whose end is the exit. Cost: npuv_states_cross_work().
  */
 int npuv_states_cross(struct npuv_states *states, u32 plan_edge, struct npumem_verdict *verdict);
 /* Take back an edge crossed, as npuv_states_undo() does a step. */
-void npuv_states_uncross(struct npuv_states *states, u32 plan_edge);
+int npuv_states_uncross(struct npuv_states *states, u32 plan_edge);
 
 #endif /* NPUMEM_VERIFY_H */
