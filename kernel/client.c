@@ -10,6 +10,7 @@
  *  - of each carveout bank, carveout_share per cent (module parameter, 50);
  *  - of kernel memory for graphs, plans and runs, memory_mib MiB (module parameter;
  *    the default is an eighth of the machine's memory);
+ *  - NPUMEM_MAX_USER_JOBS jobs that have not ended;
  *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
  *    one file may have.
  *
@@ -19,6 +20,8 @@
  * disk quotas. Several users can still fill a device together: against that there
  * are the limits of memory cgroups, to which the same memory is charged, and of the
  * dmem controller, to which carveout is (carveout.c).
+ *
+ * Engine time is shared out as well, among all users alike (fairq.c).
  *
  * The share is the user's; what each open file holds is known besides (fdinfo). Plan
  * requests are the daemon's time, and have a queue of their own (upcall_queue.c).
@@ -63,6 +66,7 @@ MODULE_PARM_DESC(
  * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
  * @used: of each resource, by all clients together
  * @verify: held while a blob is verified
+ * @engines: share of each engine's time
  */
 struct npumem_user {
 	struct kref ref;
@@ -72,12 +76,14 @@ struct npumem_user {
 	bool unlimited;
 	atomic64_t used[NPUMEM_RESOURCES];
 	struct mutex verify;
+	struct npumem_fair_user engines[NPUMEM_MAX_ENGINES];
 };
 
 static const int resource_errno[] = {
 	[NPUMEM_RESOURCE_MEMORY] = -EDQUOT,
 	[NPUMEM_RESOURCE_HANDLES] = -EMFILE,
 	[NPUMEM_RESOURCE_BINDINGS] = -EMFILE,
+	[NPUMEM_RESOURCE_JOBS] = -EBUSY,
 	[NPUMEM_RESOURCE_CARVEOUT... NPUMEM_RESOURCES - 1] = -ENOSPC,
 };
 
@@ -99,6 +105,7 @@ static struct npumem_user *user_get(struct npumem_device *dev)
 	bool unlimited = capable(CAP_SYS_RESOURCE);
 	kuid_t uid = current_euid();
 	struct npumem_user *user;
+	u32 i;
 
 	mutex_lock(&dev->users_lock);
 	user = user_find(dev, uid, unlimited);
@@ -112,6 +119,8 @@ static struct npumem_user *user_get(struct npumem_device *dev)
 	user->uid = uid;
 	user->unlimited = unlimited;
 	user->dev = dev;
+	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
+		npumem_fair_user_init(&user->engines[i]);
 	drm_dev_get(&dev->drm);
 	list_add_tail(&user->node, &dev->users);
 out:
@@ -137,6 +146,7 @@ static void user_release(struct kref *ref)
 struct npumem_client *npumem_client_create(struct npumem_device *dev)
 {
 	struct npumem_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	u32 i;
 
 	if (!client)
 		return ERR_PTR(-ENOMEM);
@@ -146,6 +156,8 @@ struct npumem_client *npumem_client_create(struct npumem_device *dev)
 		kfree(client);
 		return ERR_PTR(-ENOMEM);
 	}
+	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
+		npumem_fair_client_init(&client->engines[i], &client->user->engines[i]);
 	return client;
 }
 
@@ -194,6 +206,8 @@ static u64 user_limit(const struct npumem_user *user, unsigned int resource)
 		return 4 * NPUMEM_MAX_HANDLES;
 	case NPUMEM_RESOURCE_BINDINGS:
 		return MAX_BINDINGS;
+	case NPUMEM_RESOURCE_JOBS:
+		return NPUMEM_MAX_USER_JOBS;
 	default:
 		bank = resource - NPUMEM_RESOURCE_CARVEOUT;
 		if (bank >= user->dev->bank_count)
@@ -259,12 +273,13 @@ static void user_show(const struct npumem_user *user, struct seq_file *m)
 {
 	u32 i;
 
-	seq_printf(m, "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld",
+	seq_printf(m, "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld jobs=%lld",
 		   from_kuid(&init_user_ns, user->uid), user->unlimited,
 		   atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
 		   user_limit(user, NPUMEM_RESOURCE_MEMORY),
 		   atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]));
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
+		   atomic64_read(&user->used[NPUMEM_RESOURCE_JOBS]));
 	for (i = 0; i < user->dev->bank_count; i++)
 		seq_printf(m, " bank%u=%lld/%llu", i,
 			   atomic64_read(&user->used[NPUMEM_RESOURCE_CARVEOUT + i]),

@@ -11,6 +11,7 @@
 #include <linux/uidgid.h>
 
 #include "drv.h"
+#include "fairq.h"
 
 struct seq_file;
 struct npumem_user;
@@ -21,6 +22,8 @@ struct npumem_user;
  *	-EDQUOT
  * @NPUMEM_RESOURCE_HANDLES: GEM handles; -EMFILE
  * @NPUMEM_RESOURCE_BINDINGS: external tensors that are bound to a BO; -EMFILE
+ * @NPUMEM_RESOURCE_JOBS: submitted that have not ended; -EBUSY. One file has
+ *	NPUMEM_MAX_CLIENT_JOBS at most, whoever its user is
  * @NPUMEM_RESOURCE_CARVEOUT: bytes of bank 0, and so on for each bank; -ENOSPC
  * @NPUMEM_RESOURCES: number of them
  */
@@ -28,6 +31,7 @@ enum npumem_resource {
 	NPUMEM_RESOURCE_MEMORY,
 	NPUMEM_RESOURCE_HANDLES,
 	NPUMEM_RESOURCE_BINDINGS,
+	NPUMEM_RESOURCE_JOBS,
 	NPUMEM_RESOURCE_CARVEOUT,
 	NPUMEM_RESOURCES = NPUMEM_RESOURCE_CARVEOUT + NPUMEM_MAX_BANKS,
 };
@@ -39,11 +43,13 @@ enum npumem_resource {
  * @user: whose file it is; the share is the user's, all of whose files have it
  *	together
  * @used: of each resource, by this file
+ * @engines: its share of each engine's time
  */
 struct npumem_client {
 	struct kref ref;
 	struct npumem_user *user;
 	atomic64_t used[NPUMEM_RESOURCES];
+	struct npumem_fair_client engines[NPUMEM_MAX_ENGINES];
 };
 
 /* Of the file that current opens. ERR_PTR: -ENOMEM. */

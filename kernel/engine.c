@@ -2,10 +2,10 @@
 /**
  * DOC: engines
  *
- * An engine is a drm_sched with one job in flight and a few callbacks. The core
- * here owns all that is hard to get right once and easy to get wrong in every
- * engine: the fences, what happens to a job whose run has failed, late jobs, and
- * unplug.
+ * An engine is a drm_sched, which waits for dependencies, a queue that has one
+ * job in flight (fairq.c), and a few callbacks. The core here owns all that is hard
+ * to get right once and easy to get wrong in every engine: the fences, whose turn
+ * it is, what happens to a job whose run has failed, late jobs, and unplug.
  *
  * Late jobs. The scheduler's timeout only makes us look; it is short, and no
  * verdict. timedout_job() stops the scheduler's work first, so that nothing new
@@ -31,10 +31,32 @@
 /* How often late jobs are looked at. What is too late is up to the engine. */
 #define LATE_MS 500
 
-static struct dma_fence *engine_run_job(struct drm_sched_job *base)
+/* The last dependency of a job: its turn. One of nothing is over when its others are. */
+static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
+					    struct drm_sched_entity *entity)
 {
 	struct npumem_job *job = to_npumem_job(base);
-	struct npumem_engine *engine = job->engine;
+	struct spsc_node *next = READ_ONCE(base->queue_node.next);
+	bool cookie, go;
+
+	cookie = dma_fence_begin_signalling();
+	go = !job->count || npumem_fairq_ask(&job->engine->queue, job);
+	dma_fence_end_signalling(cookie);
+	if (!go)
+		return dma_fence_get(job->turn);
+	/*
+	 * The scheduler looks first at the run whose job was submitted first. If that is
+	 * always the same one, others never get to ask for their turn: it is to look at all
+	 * of them before it looks at this run's next job.
+	 */
+	if (next)
+		container_of(next, struct drm_sched_job, queue_node)->submit_ts = ktime_get();
+	return NULL;
+}
+
+/* The job's fence, the scheduler's on return; NULL if there was nothing to do. */
+static struct dma_fence *engine_start(struct npumem_engine *engine, struct npumem_job *job)
+{
 	struct dma_fence *fence;
 
 	/* An earlier job of the run failed, or its file was closed. */
@@ -46,7 +68,6 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 		mutex_unlock(&engine->lock);
 		return ERR_PTR(-ENODEV);
 	}
-	/* It was there to wait its turn, and that is now. */
 	if (!job->count) {
 		mutex_unlock(&engine->lock);
 		return NULL;
@@ -59,9 +80,25 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 	return fence;
 }
 
+static struct dma_fence *engine_run_job(struct drm_sched_job *base)
+{
+	struct npumem_job *job = to_npumem_job(base);
+	struct dma_fence *fence;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	fence = engine_start(job->engine, job);
+	/* If it was started it may have ended, and be gone. */
+	if (IS_ERR_OR_NULL(fence))
+		npumem_job_end(job, PTR_ERR_OR_ZERO(fence));
+	dma_fence_end_signalling(cookie);
+	return fence;
+}
+
 static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 {
 	struct npumem_engine *engine = to_npumem_job(base)->engine;
+	bool cookie = dma_fence_begin_signalling();
 	bool stopped;
 
 	drm_sched_wqueue_stop(&engine->sched);
@@ -73,15 +110,21 @@ static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 		engine->ops->drain(engine);
 	drm_sched_stop(&engine->sched, base);
 	drm_sched_start(&engine->sched, -ETIMEDOUT);
+	dma_fence_end_signalling(cookie);
 	return DRM_GPU_SCHED_STAT_RESET;
 }
 
+/* No fence of this job any more, but the scheduler starts others from where it does this. */
 static void engine_free_job(struct drm_sched_job *base)
 {
+	bool cookie = dma_fence_begin_signalling();
+
 	npumem_job_free(to_npumem_job(base));
+	dma_fence_end_signalling(cookie);
 }
 
 static const struct drm_sched_backend_ops engine_sched_ops = {
+	.prepare_job = engine_prepare_job,
 	.run_job = engine_run_job,
 	.timedout_job = engine_timedout_job,
 	.free_job = engine_free_job,
@@ -113,7 +156,8 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 	struct drm_sched_init_args args = {
 		.ops = &engine_sched_ops,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
-		.credit_limit = 1,
+		/* The job whose turn it is, and one to find out who else is ready. */
+		.credit_limit = 2,
 		.timeout = msecs_to_jiffies(LATE_MS),
 		.dev = dev->drm.dev,
 	};
@@ -131,6 +175,7 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 	engine->operators = desc->operators;
 	engine->index = dev->engine_count;
 	mutex_init(&engine->lock);
+	npumem_fairq_init(&engine->queue, engine->index);
 	if (engine->ops->init) {
 		err = engine->ops->init(engine);
 		if (err)
@@ -165,10 +210,15 @@ err_lock:
 
 void npumem_engine_stop(struct npumem_engine *engine)
 {
+	bool cookie;
+
 	mutex_lock(&engine->lock);
 	engine->stopped = true;
 	mutex_unlock(&engine->lock);
+	/* What is in flight signals before this is back. */
+	cookie = dma_fence_begin_signalling();
 	engine->ops->stop(engine);
+	dma_fence_end_signalling(cookie);
 	/* A look after late jobs, which may have found it not stopped. */
 	flush_workqueue(engine->timeout_wq);
 	engine_forget(engine);

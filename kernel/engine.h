@@ -14,6 +14,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "drv.h"
+#include "fairq.h"
 
 struct dentry;
 struct npumem_engine;
@@ -65,7 +66,8 @@ struct npumem_engine_desc {
  * @ops: as described; NULL once the device has been removed
  * @operators: as described
  * @index: of it in &npumem_device.engines
- * @sched: one job at a time, in the order of its run
+ * @sched: keeps each run's jobs in order and waits for what they depend on
+ * @queue: whose turn it is: one job at a time
  * @timeout_wq: where @sched looks after late jobs; not shared, as it may wait
  * @lock: taken to start a job, guards @stopped
  * @stopped: the device is gone, jobs end with -ENODEV
@@ -78,6 +80,7 @@ struct npumem_engine {
 	u64 operators;
 	u32 index;
 	struct drm_gpu_scheduler sched;
+	struct npumem_fairq queue;
 	struct workqueue_struct *timeout_wq;
 	struct mutex lock;
 	bool stopped;

@@ -10,7 +10,8 @@
  * that unplug never waits for more than a chunk.
  *
  * A job hangs if it makes no progress for hang_ms. Nor may it keep others
- * waiting for ever by working honestly: after JOB_MAX_MS it is aborted too.
+ * waiting for ever by working honestly: after job_ms it is aborted too. Whoever's
+ * turn is next waits for no more than that.
  *
  * For tests (debugfs, CAP_SYS_ADMIN): pause holds jobs back before they touch
  * anything, ns_per_byte slows them down, hang_next and fail_next spoil as many
@@ -28,9 +29,9 @@
 #include "job.h"
 #include "npumem_mix.h"
 
-#define SIM_CHUNK  SZ_64K
-#define JOB_MAX_MS 60000
-#define HANG_MS	   5000
+#define SIM_CHUNK SZ_64K
+#define JOB_MS	  10000
+#define HANG_MS	  5000
 
 /**
  * struct sim - state of the engine
@@ -48,6 +49,7 @@
  * @fail_next: jobs that will fail
  * @ns_per_byte: time that a byte read or written takes at least
  * @hang_ms: time without progress after which a job hangs
+ * @job_ms: time after which it is aborted whatever it does
  *
  * The fields are written by one and polled by the other side, without a lock:
  * @job, @started_at and @aborted by start() before @work is queued and by the
@@ -68,6 +70,7 @@ struct sim {
 	atomic_t fail_next;
 	u32 ns_per_byte;
 	u32 hang_ms;
+	u32 job_ms;
 };
 
 /* What is done with the bytes of one chunk. */
@@ -190,6 +193,9 @@ static int sim_chunk(struct sim_op *op, const struct npuv_range *range, u64 done
 
 	if (sim_ended(sim))
 		return sim_end_error(sim);
+	/* Its client is gone: nobody waits for what it would compute. */
+	if (npumem_run_error(op->job->run))
+		return -ECANCELED;
 	if (!drm_dev_enter(&sim->engine->dev->drm, &idx))
 		return -ENODEV;
 	bytes = sim_vaddr(op->job->run, range, done, length);
@@ -337,12 +343,14 @@ static int sim_execute(struct sim *sim, struct npumem_job *job)
 static void sim_work(struct work_struct *work)
 {
 	struct sim *sim = container_of(work, struct sim, work);
+	bool cookie = dma_fence_begin_signalling();
 	struct npumem_job *job = sim->job;
 	int err = sim_execute(sim, job);
 
 	/* The next job may be started before npumem_job_done() is back. */
 	WRITE_ONCE(sim->job, NULL);
 	npumem_job_done(job, err);
+	dma_fence_end_signalling(cookie);
 }
 
 /* -------------------------------------------------------------- engine ops */
@@ -365,7 +373,8 @@ static bool sim_late(struct sim *sim)
 	if (READ_ONCE(sim->paused))
 		return false;
 	return time_after(jiffies, READ_ONCE(sim->progress_at) + hang) ||
-	       time_after(jiffies, READ_ONCE(sim->started_at) + msecs_to_jiffies(JOB_MAX_MS));
+	       time_after(jiffies,
+			  READ_ONCE(sim->started_at) + msecs_to_jiffies(READ_ONCE(sim->job_ms)));
 }
 
 static void sim_drain(struct npumem_engine *engine)
@@ -410,6 +419,7 @@ static int sim_init(struct npumem_engine *engine)
 	INIT_WORK(&sim->work, sim_work);
 	init_waitqueue_head(&sim->wait);
 	sim->hang_ms = HANG_MS;
+	sim->job_ms = JOB_MS;
 	engine->priv = sim;
 	return 0;
 }
@@ -487,6 +497,7 @@ static void sim_debugfs(struct npumem_engine *engine, struct dentry *dir)
 	debugfs_create_file("pause", 0600, dir, sim, &sim_pause_fops);
 	debugfs_create_file("ns_per_byte", 0600, dir, &sim->ns_per_byte, &sim_u32_fops);
 	debugfs_create_file("hang_ms", 0600, dir, &sim->hang_ms, &sim_u32_fops);
+	debugfs_create_file("job_ms", 0600, dir, &sim->job_ms, &sim_u32_fops);
 	debugfs_create_file("hang_next", 0600, dir, &sim->hang_next, &sim_count_fops);
 	debugfs_create_file("fail_next", 0600, dir, &sim->fail_next, &sim_count_fops);
 }

@@ -6,6 +6,9 @@
  * processes and drivers keep them for as long as they like: longer than the
  * device, and longer than the module. All of the driver's fences are made here
  * so that this is got right once. See compat.h for what older kernels need.
+ *
+ * Fences of drm_sched never leave the driver: in older kernels who has one and asks
+ * its name follows a pointer to the scheduler, which may be gone.
  */
 #include "compat.h"
 #include "fence.h"
@@ -26,18 +29,37 @@ static const struct dma_fence_ops npumem_fence_ops = {
 	.get_timeline_name = npumem_fence_timeline_name,
 };
 
+struct dma_fence *npumem_fence_alloc(void)
+{
+	return npumem_compat_fence_alloc(&npumem_fence_ops);
+}
+
+void npumem_fence_init(struct dma_fence *fence, u64 context, u64 seqno)
+{
+	npumem_compat_fence_init(fence, &npumem_fence_ops, context, seqno);
+}
+
+void npumem_fence_free(struct dma_fence *fence)
+{
+	/* What the allocation begins with, whatever the kernel. */
+	kfree(fence);
+}
+
 struct dma_fence *npumem_fence_create(u64 context, u64 seqno)
 {
-	struct dma_fence *fence = npumem_compat_fence_alloc(&npumem_fence_ops);
+	struct dma_fence *fence = npumem_fence_alloc();
 
 	if (fence)
-		npumem_compat_fence_init(fence, &npumem_fence_ops, context, seqno);
+		npumem_fence_init(fence, context, seqno);
 	return fence;
 }
 
 void npumem_fence_signal(struct dma_fence *fence, int error)
 {
+	bool cookie = dma_fence_begin_signalling();
+
 	if (error)
 		dma_fence_set_error(fence, error);
 	dma_fence_signal(fence);
+	dma_fence_end_signalling(cookie);
 }

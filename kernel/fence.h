@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The driver's own fences: of jobs on an engine, and of plan requests.
+ * The driver's own fences.
  */
 #ifndef NPUMEM_FENCE_H
 #define NPUMEM_FENCE_H
@@ -13,6 +13,14 @@
  * Whoever makes one must signal it before the module goes.
  */
 struct dma_fence *npumem_fence_create(u64 context, u64 seqno);
+
+/*
+ * The same in two steps, for who may only know in which order fences will signal
+ * when nothing may fail any more. One that was not initialised is freed, not put.
+ */
+struct dma_fence *npumem_fence_alloc(void);
+void npumem_fence_init(struct dma_fence *fence, u64 context, u64 seqno);
+void npumem_fence_free(struct dma_fence *fence); /* or NULL */
 
 /* Signal a fence of npumem_fence_create(), with an error (negative) or 0. */
 void npumem_fence_signal(struct dma_fence *fence, int error);

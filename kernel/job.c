@@ -5,9 +5,9 @@
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
-#include <linux/sched/signal.h>
 #include <drm/drm_print.h>
 
+#include "client.h"
 #include "compat.h"
 #include "fault.h"
 #include "fence.h"
@@ -21,37 +21,116 @@ void npumem_job_begin(struct npumem_job *job)
 	trace_npumem_job_start(job->run->id, job->first, job->count, job->op, 0);
 }
 
+/* A queue costs memory that no cgroup is charged with, so no file's is endless. */
+static int job_count(struct npumem_job *job)
+{
+	struct npumem_client *client = job->run->client;
+	int err = -EBUSY;
+
+	if (atomic64_read(&client->used[NPUMEM_RESOURCE_JOBS]) < NPUMEM_MAX_CLIENT_JOBS)
+		err = npumem_client_charge(client, NPUMEM_RESOURCE_JOBS, 1);
+	job->counted = !err;
+	return err;
+}
+
+/* Who waits for a job's fence to submit more finds that there is room for it. */
+static void job_uncount(struct npumem_job *job)
+{
+	if (job->counted)
+		npumem_client_uncharge(job->run->client, NPUMEM_RESOURCE_JOBS, 1);
+	job->counted = false;
+}
+
+void npumem_job_end(struct npumem_job *job, int error)
+{
+	struct npumem_fairq_wake wake;
+
+	job_uncount(job);
+	npumem_fairq_end(&job->engine->queue, job, &wake);
+	npumem_fence_signal(job->fence, error);
+	npumem_fairq_wake(&wake);
+}
+
 void npumem_job_done(struct npumem_job *job, int error)
 {
-	struct dma_fence *fence = dma_fence_get(job->fence);
+	bool cookie = dma_fence_begin_signalling();
 	struct npumem_run *run = job->run;
+	struct npumem_fairq_wake wake;
 	struct npumem_verdict verdict;
+	struct dma_fence *fence;
 
 	trace_npumem_job_end(run->id, job->first, job->count, job->op, error);
-	if (error) {
+	/* That of a run that is lost already is nobody's fault. */
+	if (error && error != -ECANCELED) {
 		npumem_run_fail(run, error);
 		npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
 		verdict.position = job->first;
 		npumem_fault_failed(run, error, &verdict);
 	}
+	job_uncount(job);
+	npumem_fairq_end(&job->engine->queue, job, &wake);
+	fence = dma_fence_get(job->fence);
 	/* The scheduler may free the job from here on. */
 	npumem_fence_signal(fence, error);
 	dma_fence_put(fence);
+	npumem_fairq_wake(&wake);
+	dma_fence_end_signalling(cookie);
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);
+
+void npumem_job_arm(struct npumem_job *job)
+{
+	struct npumem_run *run = job->run;
+
+	npumem_fence_init(job->fence, run->fence_context, ++run->fence_seqno);
+	job->submitted = true;
+	drm_sched_job_arm(&job->base);
+}
 
 void npumem_job_free(struct npumem_job *job)
 {
 	struct npumem_run *run = job->run;
 
+	job_uncount(job);
 	drm_sched_job_cleanup(&job->base);
-	dma_fence_put(job->fence);
+	dma_fence_put(job->turn);
+	if (job->submitted)
+		dma_fence_put(job->fence);
+	else
+		npumem_fence_free(job->fence);
 	npumem_bounce_put(job->bounce);
 	kfree(job);
 	npumem_run_put_async(run);
 }
 
 /* ------------------------------------------------------------------- checks */
+
+static u64 position_work(const struct npumem_run *run, u32 position)
+{
+	const struct npuv_plan *plan = run->plan->v;
+	const struct npumem_position *p = npuv_position(plan, position);
+	u64 work = npuv_states_work(plan, position);
+
+	/* What is copied, and what of it is external, is asked access by access. */
+	if (p->kind == NPUMEM_POSITION_STEP)
+		work += npuv_step(run->plan->graph->v, p->index)->access_count;
+	return work;
+}
+
+u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max)
+{
+	u64 work = 0;
+	u32 i;
+
+	if (npumem_job_is_edge(spec))
+		return npuv_states_cross_work(run->plan->v, spec->first_position);
+	for (i = 0; i < spec->position_count && work <= max; i++) {
+		if (i % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+			break;
+		work += position_work(run, spec->first_position + i);
+	}
+	return work;
+}
 
 /* A copy needs as many bytes as it has, and no more than there are to be written. */
 static int check_copy(const struct npumem_run *run, u32 position, u64 *bounce)
@@ -66,6 +145,8 @@ static int check_copy(const struct npumem_run *run, u32 position, u64 *bounce)
 		return 0;
 	step = npuv_step(graph, npuv_position(plan, position)->index);
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (a % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+			return -EINTR;
 		bytes = npuv_access_bytes(plan, a);
 		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_WRITE)
 			read += bytes;
@@ -85,12 +166,11 @@ static int check_copies(const struct npumem_run *run, const struct drm_npumem_jo
 	int err;
 
 	for (i = 0; i < spec->position_count; i++) {
-		if (signal_pending(current))
-			return -ERESTARTSYS;
+		if (i % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+			return -EINTR;
 		err = check_copy(run, spec->first_position + i, bounce);
 		if (err)
 			return err;
-		cond_resched();
 	}
 	return 0;
 }
@@ -174,21 +254,30 @@ static struct npumem_job *job_create(struct npumem_run *run, struct npumem_engin
 		return ERR_PTR(-ENOMEM);
 	job->run = run;
 	job->engine = engine;
-	job->fence =
-		npumem_fence_create(run->fence_context, atomic64_inc_return(&run->fence_seqno));
-	if (!job->fence) {
-		err = -ENOMEM;
+	err = job_count(job);
+	if (err)
 		goto err_job;
-	}
+	err = -ENOMEM;
+	job->fence = npumem_fence_alloc();
+	if (!job->fence)
+		goto err_count;
+	/* Nobody else sees it, and nobody asks for the order of two. */
+	job->turn = npumem_fence_create(run->fence_context + 1 + engine->index, 1);
+	if (!job->turn)
+		goto err_fence;
 	err = drm_sched_job_init(&job->base, &run->entities[engine->index], 1, file,
 				 file->client_id);
 	if (err)
-		goto err_fence;
+		goto err_turn;
 	kref_get(&run->ref);
 	return job;
 
+err_turn:
+	dma_fence_put(job->turn);
 err_fence:
-	dma_fence_put(job->fence);
+	npumem_fence_free(job->fence);
+err_count:
+	job_uncount(job);
 err_job:
 	kfree(job);
 	return ERR_PTR(err);

@@ -8,6 +8,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "engine.h"
+#include "fairq.h"
 #include "run.h"
 
 /**
@@ -15,7 +16,13 @@
  * @base: of the scheduler
  * @run: what it belongs to; referenced
  * @engine: what executes it
- * @fence: signalled by npumem_job_done(); referenced
+ * @fence: signalled when it has ended, in whatever way: what waits for the job waits
+ *	for this. Initialised when it is submitted, then referenced
+ * @submitted: @fence is initialised
+ * @counted: among its client's jobs that have not ended
+ * @turn: signalled when the engine is its; referenced
+ * @turn_state: under the lock of the engine's queue
+ * @queued: in &npumem_fair_client.jobs, under the same
  * @first: position in the schedule
  * @count: positions, executed in order; zero for a job that only waits its turn
  * @op: enum drm_npumem_op
@@ -24,13 +31,19 @@
  *	write the same bytes. The run's, found at submit: nothing is allocated
  *	later. Referenced, or NULL
  *
- * Not changed after submission, so there is no lock.
+ * But for its turn nothing is changed after submission until it ends, so there is
+ * no lock.
  */
 struct npumem_job {
 	struct drm_sched_job base;
 	struct npumem_run *run;
 	struct npumem_engine *engine;
 	struct dma_fence *fence;
+	bool submitted;
+	bool counted;
+	struct dma_fence *turn;
+	enum npumem_turn turn_state;
+	struct list_head queued;
 	u32 first;
 	u32 count;
 	u32 op;
@@ -52,15 +65,33 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
 /*
  * By SUBMIT: look at what a caller asks for, and make its index safe to use; then
  * make a job of positions, or one of nothing. -EINVAL, -EOPNOTSUPP; ERR_PTR
- * -EINVAL (what is to be copied does not fit), -ENOMEM, -ERESTARTSYS.
+ * -EINVAL (what is to be copied does not fit), -EBUSY (the client has too many),
+ * -ENOMEM, -EINTR.
  */
 int npumem_job_check(const struct npumem_run *run, struct drm_npumem_job *spec);
 struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
 				     struct drm_file *file);
 struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_file *file);
 
-/* By the engine core: the job starts; the job's memory goes. */
+/*
+ * Units of work that SUBMIT has with a job: what is looked at of accesses, cells and
+ * predecessors, before and after, as npuv_states_work() counts. At least one for
+ * each position. Stops counting beyond max, and if a fatal signal is pending.
+ */
+u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max);
+
+/*
+ * By SUBMIT, in the order of the run's jobs, under run->lock: from now on the job has
+ * a fence that will signal.
+ */
+void npumem_job_arm(struct npumem_job *job);
+
+/*
+ * By the engine core: the job starts; it has ended without having been run, or was
+ * one of nothing; the job's memory goes.
+ */
 void npumem_job_begin(struct npumem_job *job);
+void npumem_job_end(struct npumem_job *job, int error);
 void npumem_job_free(struct npumem_job *job);
 
 /*

@@ -37,6 +37,8 @@ static int query_info(struct npumem_device *dev, struct drm_npumem_dev_query *ar
 		.max_chunks = npuv_default_limits.max_chunks,
 		.max_jobs = NPUMEM_MAX_JOBS,
 		.max_syncs = NPUMEM_MAX_SYNCS,
+		.max_submit_work = NPUMEM_MAX_SUBMIT_WORK,
+		.max_queued_jobs = NPUMEM_MAX_CLIENT_JOBS,
 		.max_requests = NPUMEM_MAX_REQUESTS,
 		.bank_count = dev->bank_count,
 		.engine_count = dev->engine_count,

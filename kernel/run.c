@@ -12,8 +12,9 @@
  *
  * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
  * the handle and lets queued jobs finish; closing the file cancels those that
- * have not started, of runs destroyed before, too: hours of work may be queued,
- * and a process that died shall not keep engine and arenas. In both cases the
+ * have not started, of runs destroyed before, too, and they go at once, not when
+ * the engine gets to them: hours of work may be queued, and a process that died
+ * shall not keep engine and arenas. In both cases the
  * arena goes back to its bank only after the last job has let go of it.
  * Ordinarily that is at once, as no job is in flight; then the call itself
  * cleans up, so the arena is free when it returns. The scheduler's callbacks
@@ -89,7 +90,11 @@ void npumem_run_put_async(struct npumem_run *run)
 
 void npumem_run_fail(struct npumem_run *run, int error)
 {
+	u32 i;
+
 	cmpxchg(&run->error, 0, error);
+	for (i = 0; i < run->dev->engine_count; i++)
+		npumem_fairq_cancel(&run->dev->engines[i]->queue, run);
 }
 
 struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
@@ -196,8 +201,8 @@ struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
 {
 	struct npumem_bounce *bounce;
 
-	if (mutex_lock_interruptible(&run->lock))
-		return ERR_PTR(-ERESTARTSYS);
+	if (mutex_lock_killable(&run->lock))
+		return ERR_PTR(-EINTR);
 	bounce = run->bounce;
 	if (!bounce || bounce->size < size) {
 		/* Jobs in flight keep those before; all of them together are as large. */
@@ -287,7 +292,7 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	run->transfers = *transfers;
 	run->pid = task_tgid_nr(current);
 	run->id = atomic64_inc_return(&npumem_last_run);
-	run->fence_context = dma_fence_context_alloc(1);
+	run->fence_context = dma_fence_context_alloc(1 + NPUMEM_MAX_ENGINES);
 
 	err = npuv_states_create(plan->v, &run->states);
 	if (err)

@@ -12,6 +12,9 @@
 #include "plan.h"
 #include "transfer.h"
 
+struct npumem_client;
+struct npumem_job;
+
 /**
  * struct npumem_bounce - room for the bytes of one step of a copy
  * @ref: the run and each of its jobs that copy hold one
@@ -39,16 +42,18 @@ struct npumem_bounce {
  * @arena: carveout BO of the plan's arena_size
  * @transfers: host BO, and what went there and back
  * @externals: external tensors of the graph and what they are bound to
- * @lock: guards @states, @submitted, @externals, @last, @bounce and the order of
- *	jobs in @entities
+ * @lock: guards @states, @submitted, @externals, @last, @bounce, @fence_seqno and the
+ *	order of jobs in @entities
  * @states: of the plan's cells
  * @submitted: positions since the inference began
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
- * @last: finished fence of the job submitted last, or NULL
+ * @last: fence of the job submitted last, or NULL
  * @bounce: the largest one yet, or NULL
- * @fence_context: of the jobs' own fences
- * @fence_seqno: of the last of them
+ * @fence_context: of the jobs' fences; those that follow, of their turns
+ * @fence_seqno: of the last of the jobs' fences
  * @entities: queue of jobs for each of the device's engines
+ * @waiting: job that waits for its turn on each of them, or NULL; under the lock of
+ *	that engine's queue
  * @node: in &npumem_device.runs
  * @release: drops what is left where that may sleep
  */
@@ -71,8 +76,9 @@ struct npumem_run {
 	struct dma_fence *last;
 	struct npumem_bounce *bounce;
 	u64 fence_context;
-	atomic64_t fence_seqno;
+	u64 fence_seqno;
 	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
+	struct npumem_job *waiting[NPUMEM_MAX_ENGINES];
 	struct list_head node;
 	struct work_struct release;
 };
@@ -93,13 +99,13 @@ static inline u64 npumem_run_bytes(const struct npumem_run *run)
 
 /*
  * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
- * -ERESTARTSYS. Shared by the run's jobs, as they execute one after another: a
+ * -EINTR. Shared by the run's jobs, as they execute one after another: a
  * queue of copies, however long, costs a few times its largest step.
  */
 struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size);
 void npumem_bounce_put(struct npumem_bounce *bounce); /* or NULL */
 
-/* The first failure is what counts. Any context. */
+/* The first failure is what counts. Jobs that wait end with -ECANCELED. Any context. */
 void npumem_run_fail(struct npumem_run *run, int error);
 
 static inline int npumem_run_error(const struct npumem_run *run)

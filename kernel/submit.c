@@ -5,7 +5,7 @@
  * All jobs of a call go or none does, so everything that can fail comes first:
  * copy the arguments, find the syncobjs, create the jobs, then, under the locks,
  * collect dependencies, and last of all ask the tile states, which are the only
- * thing to be undone. From the first drm_sched_job_arm() on nothing fails.
+ * thing to be undone. From the first npumem_job_arm() on nothing fails.
  *
  * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
  * on what the arena's reservation object holds, which includes the last job of
@@ -22,7 +22,8 @@
  * jobs, and ends after them (access.c).
  *
  * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound. Jobs are
- * armed and pushed under all of them, in their order.
+ * armed and pushed under all of them, in their order. What others see of a job is its own
+ * fence, never the scheduler's (fence.c).
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
@@ -443,6 +444,7 @@ static int submit_add_implicit(struct submit *submit)
 static void submit_push(struct submit *submit)
 {
 	const struct npumem_externals *externals = submit->run->externals;
+	bool cookie = dma_fence_begin_signalling();
 	struct npumem_run *run = submit->run;
 	struct dma_fence *last = NULL;
 	struct npumem_job *job;
@@ -451,9 +453,9 @@ static void submit_push(struct submit *submit)
 	for (i = 0; i < submit->job_count; i++) {
 		job = submit->jobs[i];
 		run->submitted += job->count;
-		drm_sched_job_arm(&job->base);
+		npumem_job_arm(job);
 		dma_fence_put(last);
-		last = dma_fence_get(&job->base.s_fence->finished);
+		last = dma_fence_get(job->fence);
 		/* The scheduler's from here on. */
 		submit->jobs[i] = NULL;
 		drm_sched_entity_push_job(&job->base);
@@ -476,6 +478,7 @@ static void submit_push(struct submit *submit)
 	submit->access = NULL;
 	dma_fence_put(run->last);
 	run->last = last;
+	dma_fence_end_signalling(cookie);
 }
 
 static int submit_locked(struct submit *submit)

@@ -114,6 +114,10 @@ struct drm_npumem_dev_query {
  * @bank_count: carveout banks
  * @engine_count: engines
  * @daemon: 1 while a daemon is registered
+ * @max_submit_work: units of work of one SUBMIT, see there
+ * @max_queued_jobs: jobs of one open file that have not ended; all files of a user
+ *	together may have twice as many
+ * @pad: zero
  */
 struct drm_npumem_info {
 	__u32 uapi_major;
@@ -129,6 +133,9 @@ struct drm_npumem_info {
 	__u32 bank_count;
 	__u32 engine_count;
 	__u32 daemon;
+	__u64 max_submit_work;
+	__u32 max_queued_jobs;
+	__u32 pad;
 };
 
 /**
@@ -542,6 +549,26 @@ struct drm_npumem_job {
  * verdict (NPUMEM_RULE_ENFORCE_BIND) say which. EIO: an earlier job of the run
  * failed. @out_syncs of a SUBMIT of edges alone are signalled when @in_syncs and
  * all earlier jobs of the run are.
+ *
+ * E2BIG: the jobs are more work for the driver than max_submit_work, and @failed_job
+ * is the first one that is beyond it: submit fewer at a time, down to a job of one
+ * position, or one edge, which is never refused for that. A position counts 1, 2 for
+ * each access, 1 for each cell that these read or write, and 1 for each cell that
+ * what is written overwrites; an edge 1, and 1 for each step and each cell of the
+ * block that it leads to. A whole schedule counts about what its verification did.
+ *
+ * EBUSY: the open file has max_queued_jobs jobs that have not ended (a SUBMIT of
+ * edges alone counts as one), or all files of its user have twice as many. Wait
+ * for one to end.
+ *
+ * Signals do not interrupt it, but fatal ones do. If it is killed in the midst, the
+ * run is lost, as if a job had failed.
+ *
+ * Engine time is shared out among users (uids) that have jobs to run, and what a user
+ * has among its open files, equally: whose jobs have had least is next. What a file
+ * has queued delays nobody else's jobs by more than the one that is in flight. Jobs
+ * are not preempted, but one that takes too long (engine sim: 10 s) fails with
+ * ETIMEDOUT. Closing the file cancels jobs that have not begun (ECANCELED), at once.
  */
 struct drm_npumem_submit {
 	__u32 run;

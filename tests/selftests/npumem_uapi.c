@@ -17,7 +17,7 @@
 
 ASSERT_SIZE(drm_npumem_array, 16);
 ASSERT_SIZE(drm_npumem_dev_query, 16);
-ASSERT_SIZE(drm_npumem_info, 72);
+ASSERT_SIZE(drm_npumem_info, 88);
 ASSERT_SIZE(drm_npumem_bank, 64);
 ASSERT_SIZE(drm_npumem_engine, 48);
 ASSERT_SIZE(drm_npumem_bo_create, 24);
@@ -280,6 +280,9 @@ TEST_F(uapi, info_is_what_the_header_says)
 	EXPECT_LT(0, info.max_jobs);
 	EXPECT_LT(0, info.max_syncs);
 	EXPECT_LT(0, info.max_requests);
+	EXPECT_LT(0, info.max_submit_work);
+	EXPECT_LT(0, info.max_queued_jobs);
+	EXPECT_EQ(0, info.pad);
 	EXPECT_EQ(1, info.bank_count);
 	EXPECT_LE(1, info.engine_count);
 	EXPECT_EQ(0, info.daemon);

@@ -8,13 +8,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include <xf86drm.h>
 
 #include "kselftest_harness.h"
 #include "npumem_fake_daemon.h"
@@ -122,7 +127,8 @@ FIXTURE_TEARDOWN(unbind)
 	int fd;
 
 	fake_close(&self->daemon);
-	close(self->fd);
+	if (self->fd >= 0)
+		close(self->fd);
 	if (self->w.arena)
 		munmap(self->w.arena, self->w.arena_size);
 	model_free(&self->model);
@@ -246,6 +252,55 @@ TEST_F(unbind, with_copies_in_flight)
 	munmap(w.host, w.host_size);
 	munmap(w.arena, w.arena_size);
 	model_free(&m);
+}
+
+/* Whose a fence is said to be. Never the scheduler: that may be gone when it is asked. */
+static void check_fence(struct __test_metadata *_metadata, int file, int status)
+{
+	struct sync_fence_info fence = { 0 };
+	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
+
+	ASSERT_EQ(0, ioctl(file, SYNC_IOC_FILE_INFO, &info));
+	EXPECT_EQ(1, info.num_fences);
+	EXPECT_EQ(status, fence.status);
+	EXPECT_STRNE("drm_sched", fence.driver_name);
+	EXPECT_STRNE("sim", fence.obj_name);
+}
+
+/* What others got of SUBMIT, by a syncobj and by a buffer, outlives all of it. */
+TEST_F(unbind, fences_in_others_hands)
+{
+	struct dma_buf_export_sync_file of_buffer = { .flags = DMA_BUF_SYNC_RW, .fd = -1 };
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_sync sync = { .handle = npu_syncobj(self->fd) };
+	struct drm_npumem_submit args = {
+		.run = self->w.run,
+		.jobs = NPU_ARRAY(&job, 1),
+		.out_syncs = NPU_ARRAY(&sync, 1),
+	};
+	int buffer, of_syncobj;
+
+	ASSERT_EQ(0, pause_engine("1\n"));
+	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+	ASSERT_EQ(0, drmSyncobjExportSyncFile(self->fd, sync.handle, &of_syncobj));
+	ASSERT_EQ(0, drmPrimeHandleToFD(self->fd, self->w.arena_bo, DRM_CLOEXEC, &buffer));
+	ASSERT_EQ(0, ioctl(buffer, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &of_buffer));
+	close(buffer);
+	check_fence(_metadata, of_syncobj, 0);
+	check_fence(_metadata, of_buffer.fd, 0);
+	ASSERT_EQ(0, pause_engine("0\n"));
+	ASSERT_EQ(0, world_wait(&self->w));
+
+	/* The device, and with it the scheduler, goes with the last file. */
+	munmap(self->w.arena, self->w.arena_size);
+	self->w.arena = NULL;
+	close(self->fd);
+	self->fd = -1;
+	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	check_fence(_metadata, of_syncobj, 1);
+	check_fence(_metadata, of_buffer.fd, 1);
+	close(of_syncobj);
+	close(of_buffer.fd);
 }
 
 TEST_F(unbind, new_device_works_while_the_old_file_is_open)

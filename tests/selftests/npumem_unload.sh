@@ -22,6 +22,16 @@ load() {
 	modprobe npumem
 }
 
+# The scheduler's module, where it is one.
+reload_scheduler() {
+	[ -e /sys/module/gpu_sched/initstate ] || return 0
+	rmmod gpu_sched || return 1
+	for ko in /guest/modules/*-gpu_sched.ko; do
+		[ ! -e "$ko" ] || { insmod "$ko"; return; }
+	done
+	modprobe gpu_sched
+}
+
 nodes() {
 	find /dev/accel /dev/dri -name 'accel[0-9]*' -o -name 'renderD*' 2>/dev/null | wc -l
 }
@@ -67,6 +77,24 @@ rmmod npumem || rc=1
 load || rc=1
 [ "$(nodes)" = "$before" ] || rc=1
 result $rc "unbound, unloaded and loaded"
+
+# Somebody has a fence still when driver and scheduler are gone, and asks its name.
+rc=0
+mkfifo /tmp/npumem_unload.go
+./npumem_late_fence </tmp/npumem_unload.go >/tmp/npumem_unload.fence 2>&1 &
+late=$!
+exec 3>/tmp/npumem_unload.go
+while kill -0 $late 2>/dev/null && ! grep -q ready /tmp/npumem_unload.fence; do
+	sleep 1
+done
+rmmod npumem || rc=1
+reload_scheduler || rc=1
+echo >&3
+wait $late || rc=1
+load || rc=1
+[ "$(nodes)" = "$before" ] || rc=1
+sed 's/^/# /' /tmp/npumem_unload.fence
+result $rc "a fence outlives driver and scheduler"
 
 if [ -e $leaks ]; then
 	scan
