@@ -3,9 +3,19 @@
  * DOC: SUBMIT
  *
  * All jobs of a call go or none does, so everything that can fail comes first:
- * copy the arguments, find the syncobjs, create the jobs, then, under the locks,
- * collect dependencies, and last of all ask the tile states, which are the only
- * thing to be undone. From the first npumem_job_arm() on nothing fails.
+ * copy the arguments, find the syncobjs, create the jobs, then, under run->lock,
+ * ask the tile states, which are the only thing to be undone, and, under the
+ * dma_resvs, collect dependencies. From the first npumem_job_arm() on nothing fails.
+ *
+ * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or
+ * one edge), counted before any of it is done, and what it takes back is no more.
+ * A fatal signal ends it within a few thousand units; if that is when states have
+ * been changed already, the run is lost, as by a job that fails: its client is dying,
+ * and to take back may take as long again. No other signal is looked at: who has a
+ * timer would never get to the end.
+ *
+ * The dma_resvs of what is bound are others' too: of whoever maps the buffers, or
+ * draws them. They are taken last, and for no more than fences to be added.
  *
  * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
  * on what the arena's reservation object holds, which includes the last job of
@@ -28,6 +38,7 @@
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
@@ -133,54 +144,83 @@ static int submit_create_jobs(struct submit *submit)
 	return 0;
 }
 
-/* The first external tensor of a step that is bound to nothing, if there is one. */
-static bool step_is_bound(const struct npumem_run *run, u32 position,
-			  struct npumem_verdict *verdict)
+/* -ENXIO: a step's external tensor, the first one, is bound to nothing. */
+static int step_check_bound(const struct npumem_run *run, u32 position, u32 *ticks,
+			    struct npumem_verdict *verdict)
 {
-	const struct npuv_graph *graph = run->plan->graph->v;
 	const struct npumem_position *p = npuv_position(run->plan->v, position);
+	const struct npumem_externals *externals = run->externals;
 	const struct npumem_external *external;
-	const struct npumem_step *step;
-	u32 a, tile;
+	u32 i;
 
 	if (p->kind != NPUMEM_POSITION_STEP)
-		return true;
-	step = npuv_step(graph, p->index);
-	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-		tile = npuv_access(graph, a)->tile;
-		external =
-			npumem_external_of(run->externals, graph, npuv_tile(graph, tile)->tensor);
-		if (!external || external->bo)
+		return 0;
+	for (i = externals->use_start[p->index]; i < externals->use_start[p->index + 1]; i++) {
+		if (++*ticks % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+			return -EINTR;
+		external = &externals->list[externals->uses[i].external];
+		if (external->bo)
 			continue;
 		npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BIND);
 		verdict->position = position;
 		verdict->step = p->index;
-		verdict->tile = tile;
+		verdict->tile = externals->uses[i].tile;
 		verdict->tensor = external->tensor;
-		return false;
+		return -ENXIO;
 	}
-	return true;
+	return 0;
 }
 
 /* Whether all that jobs access has bytes. Under run->lock. */
 static int submit_check_bound(struct submit *submit)
 {
 	const struct drm_npumem_job *spec;
-	u32 i, p;
+	u32 i, p, ticks = 0;
+	int err;
 
 	if (!submit->run->externals->missing)
 		return 0;
 	for (i = 0; i < submit->args->jobs.count; i++) {
 		spec = &submit->specs[i];
 		for (p = 0; p < spec->position_count; p++) {
-			if (p % 256 == 255 && signal_pending(current))
-				return -ERESTARTSYS;
-			if (!step_is_bound(submit->run, spec->first_position + p,
-					   &submit->args->verdict)) {
+			if (++ticks % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+				return -EINTR;
+			err = step_check_bound(submit->run, spec->first_position + p, &ticks,
+					       &submit->args->verdict);
+			if (err == -ENXIO)
 				submit->args->failed_job = i;
-				return -ENXIO;
-			}
+			if (err)
+				return err;
 		}
+	}
+	return 0;
+}
+
+/* What of a job the states are asked for one by one. */
+static u32 spec_units(const struct drm_npumem_job *spec)
+{
+	return npumem_job_is_edge(spec) ? 1 : spec->position_count;
+}
+
+/* Before any of it is done: how much there is to do. What cannot be split always fits. */
+static int submit_check_work(struct submit *submit)
+{
+	u64 work = 0;
+	u32 i;
+
+	if (submit->args->jobs.count == 1 && spec_units(&submit->specs[0]) == 1)
+		return 0;
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		work += npumem_job_work(submit->run, &submit->specs[i],
+					NPUMEM_MAX_SUBMIT_WORK - work);
+		if (work > NPUMEM_MAX_SUBMIT_WORK) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, -E2BIG,
+					     "SUBMIT: more than %llu units of work by job %u",
+					     NPUMEM_MAX_SUBMIT_WORK, i);
+		}
+		if (npuv_interrupted())
+			return -EINTR;
 	}
 	return 0;
 }
@@ -194,10 +234,12 @@ static int submit_check(struct submit *submit)
 {
 	int err = submit_check_jobs(submit);
 
+	if (!err)
+		err = submit_check_work(submit);
 	if (err || !READ_ONCE(submit->run->externals->missing))
 		return err;
-	if (mutex_lock_interruptible(&submit->run->lock))
-		return -ERESTARTSYS;
+	if (mutex_lock_killable(&submit->run->lock))
+		return -EINTR;
 	err = submit_check_bound(submit);
 	mutex_unlock(&submit->run->lock);
 	return err;
@@ -361,30 +403,40 @@ static void submit_fini(struct submit *submit)
 
 /* ----------------------------------------------------------------- let it go */
 
-/* What of a job the states are asked for one by one. */
-static u32 spec_units(const struct drm_npumem_job *spec)
-{
-	return npumem_job_is_edge(spec) ? 1 : spec->position_count;
-}
-
-/* Take back what submit_states() let go before a unit of a job. */
-static void submit_undo(struct submit *submit, u32 job, u32 unit)
+/* Take back what submit_states() let go before a unit of a job. 0 or -EINTR. */
+static int submit_undo(struct submit *submit, u32 job, u32 unit)
 {
 	struct npuv_states *states = submit->run->states;
 	const struct drm_npumem_job *spec;
+	int err;
 
 	for (;;) {
-		spec = &submit->specs[job];
 		while (unit--) {
+			spec = &submit->specs[job];
 			if (npumem_job_is_edge(spec))
-				npuv_states_uncross(states, spec->first_position);
+				err = npuv_states_uncross(states, spec->first_position);
 			else
-				npuv_states_undo(states, spec->first_position + unit);
+				err = npuv_states_undo(states, spec->first_position + unit);
+			if (err)
+				return err;
 		}
 		if (!job--)
-			return;
+			return 0;
 		unit = spec_units(&submit->specs[job]);
 	}
+}
+
+/*
+ * SUBMIT ends with an error after units of jobs were let go: they are taken back, or
+ * the states, in the midst of which a fatal signal came, are not to be used again.
+ */
+static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
+{
+	if (err != -EINTR && submit_undo(submit, job, unit))
+		err = -EINTR;
+	if (err == -EINTR)
+		npumem_run_fail(submit->run, err);
+	return err;
 }
 
 /* Ask the tile states for all positions and edges of all jobs. Under run->lock. */
@@ -393,7 +445,7 @@ static int submit_states(struct submit *submit)
 	struct npuv_states *states = submit->run->states;
 	struct drm_npumem_submit *args = submit->args;
 	const struct drm_npumem_job *spec;
-	u32 i, u, done = 0;
+	u32 i, u;
 	int err;
 
 	for (i = 0; i < args->jobs.count; i++) {
@@ -405,37 +457,38 @@ static int submit_states(struct submit *submit)
 			else
 				err = npuv_states_submit(states, spec->first_position + u,
 							 &args->verdict);
-			/* Thousands of positions take a while, and so do edges to large blocks. */
-			if (!err && ++done % 64 == 0 && signal_pending(current)) {
-				u++;
-				err = -ERESTARTSYS;
-			}
-			if (err) {
-				submit_undo(submit, i, u);
-				if (err == -EPERM)
-					args->failed_job = i;
-				return err;
-			}
+			if (err == -EPERM)
+				args->failed_job = i;
+			if (err)
+				return submit_back_out(submit, i, u, err);
 		}
 	}
 	return 0;
 }
 
-/* What the first job, and so all of them, waits for besides the in-syncs. */
+/*
+ * What the first job, and so all of them, waits for besides the in-syncs: one fence
+ * for each dma_resv, since the scheduler looks through all that it has at each.
+ */
 static int submit_add_implicit(struct submit *submit)
 {
 	const struct npumem_externals *externals = submit->run->externals;
+	struct dma_fence *fence;
+	struct dma_resv *resv;
 	u32 i;
 	int err;
 
 	for (i = 0; i < externals->resv_count; i++) {
-		err = dma_resv_reserve_fences(externals->objs[i]->resv, 1);
+		resv = externals->objs[i]->resv;
+		err = dma_resv_reserve_fences(resv, 1);
 		if (!err)
-			err = drm_sched_job_add_implicit_dependencies(&submit->jobs[0]->base,
-								      externals->objs[i],
-								      externals->resvs[i].writers);
+			err = dma_resv_get_singleton(
+				resv, dma_resv_usage_rw(externals->resvs[i].writers), &fence);
+		if (!err)
+			err = drm_sched_job_add_dependency(&submit->jobs[0]->base, fence);
 		if (err)
 			return err;
+		cond_resched();
 	}
 	return 0;
 }
@@ -481,47 +534,74 @@ static void submit_push(struct submit *submit)
 	dma_fence_end_signalling(cookie);
 }
 
-static int submit_locked(struct submit *submit)
+/*
+ * drm_gem_lock_reservations() gives up at any signal. One that is not fatal only
+ * makes us look again a little later: most locks are held for moments.
+ */
+static int submit_lock_resvs(struct submit *submit, struct ww_acquire_ctx *ctx)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	int err;
+
+	do {
+		err = drm_gem_lock_reservations(externals->objs, externals->resv_count, ctx);
+		if (err != -EINTR && err != -ERESTARTSYS)
+			return err;
+		schedule_timeout_killable(1);
+	} while (!fatal_signal_pending(current));
+	return -EINTR;
+}
+
+/* Under run->lock, states asked. */
+static int submit_fence_and_push(struct submit *submit)
 {
 	const struct npumem_externals *externals = submit->run->externals;
 	struct ww_acquire_ctx ctx;
+	int err, idx;
+
+	err = submit_lock_resvs(submit, &ctx);
+	if (err)
+		return err;
+	/* Unplug waits for us only here, where nobody waits for long. */
+	err = -ENODEV;
+	if (drm_dev_enter(submit->drm, &idx)) {
+		err = submit_add_implicit(submit);
+		if (!err)
+			submit_push(submit);
+		drm_dev_exit(idx);
+	}
+	drm_gem_unlock_reservations(externals->objs, externals->resv_count, &ctx);
+	return err;
+}
+
+static int submit_locked(struct submit *submit)
+{
 	int err;
 
 	/* Bound since: other buffers are to be announced. */
-	if (submit->generation != externals->generation)
+	if (submit->generation != submit->run->externals->generation)
 		return -ESTALE;
 	if (npumem_run_error(submit->run)) {
 		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
 		return -EIO;
 	}
 	err = submit_check_bound(submit);
-	if (err)
-		return err;
-	err = drm_gem_lock_reservations(externals->objs, externals->resv_count, &ctx);
-	if (err)
-		return err == -EINTR ? -ERESTARTSYS : err;
-	err = submit_add_implicit(submit);
 	if (!err)
 		err = submit_states(submit);
-	if (!err)
-		submit_push(submit);
-	drm_gem_unlock_reservations(externals->objs, externals->resv_count, &ctx);
-	return err;
+	if (err)
+		return err;
+	err = submit_fence_and_push(submit);
+	return err ? submit_back_out(submit, submit->args->jobs.count, 0, err) : 0;
 }
 
 static int submit_go(struct submit *submit)
 {
 	struct npumem_run *run = submit->run;
-	int err, idx;
+	int err;
 
-	if (mutex_lock_interruptible(&run->lock))
-		return -ERESTARTSYS;
-	/* Only now: unplug waits for us, but never for a page fault of the caller's. */
-	err = -ENODEV;
-	if (drm_dev_enter(submit->drm, &idx)) {
-		err = submit_locked(submit);
-		drm_dev_exit(idx);
-	}
+	if (mutex_lock_killable(&run->lock))
+		return -EINTR;
+	err = submit_locked(submit);
 	mutex_unlock(&run->lock);
 	return err;
 }

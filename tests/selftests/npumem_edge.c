@@ -612,8 +612,8 @@ static void on_alarm(int signal)
 	alarms++;
 }
 
-/* A signal anywhere in a long SUBMIT takes it back, and it is begun again. */
-TEST_F_TIMEOUT(loop, undo_by_a_signal, LONG)
+/* A signal anywhere in a long SUBMIT changes nothing. */
+TEST_F_TIMEOUT(loop, a_signal_in_the_midst, LONG)
 {
 	struct sigaction action = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 	struct itimerval once = { 0 };

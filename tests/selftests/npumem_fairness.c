@@ -60,9 +60,10 @@ static int client_open(struct client *c, uid_t uid, uint32_t size)
 	for (i = 0; i < JOBS; i++) {
 		t = model_tensor(m, NPUMEM_TENSOR_OUTPUT, size);
 		model_step_rw(m, NPUMEM_NONE, model_whole(m, t));
-		model_place(m, t, (uint64_t)i * size);
 		c->out[i] = npu_syncobj(c->fd);
 	}
+	for (i = 0; i < JOBS; i++)
+		model_place(m, i, (uint64_t)i * size);
 	model_schedule(m);
 	return world_open(&c->w, c->fd, m);
 }
@@ -270,6 +271,8 @@ static struct model model_endless(void)
 	uint32_t x = model_tensor(&m, NPUMEM_TENSOR_INPUT, 64), whole = model_whole(&m, x);
 	uint32_t block = model_block(&m), empty, i;
 
+	/* There is no graph without any. */
+	model_tensor(&m, NPUMEM_TENSOR_PARAMETER, 64);
 	model_step(&m, 0);
 	model_access(&m, whole, NPUMEM_ACCESS_READ);
 	m.blocks[block].step_count = 1;
