@@ -8,9 +8,10 @@
  * it is, what happens to a job whose run has failed, late jobs, and unplug.
  *
  * Late jobs. The scheduler's timeout only makes us look; it is short, and no
- * verdict. timedout_job() stops the scheduler's work first, so that nothing new
- * starts, then lets the engine drain: the engine knows whether its job makes
- * progress. When it returns nothing is in flight, all fences have signalled, and
+ * verdict: the engine knows whether its job makes progress. If so, the scheduler
+ * goes on, and frees the jobs that have ended behind the one in flight, which it would
+ * keep, and their runs, until that is done. If not, timedout_job() stops the scheduler's work first, so that nothing new
+ * starts, then lets the engine drain. When it returns nothing is in flight, all fences have signalled, and
  * drm_sched_stop() finds nobody innocent to cancel: jobs of other runs are not
  * affected by one that hangs.
  *
@@ -95,21 +96,39 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 	return fence;
 }
 
+/*
+ * The scheduler took the job off its list to ask about it. It goes to the end of that:
+ * jobs are freed from its beginning on, and all others there have ended.
+ */
+static void engine_keep_job(struct npumem_engine *engine, struct drm_sched_job *base)
+{
+	spin_lock(&engine->sched.job_list_lock);
+	list_add_tail(&base->list, &engine->sched.pending_list);
+	spin_unlock(&engine->sched.job_list_lock);
+	/* Free those, and this one if it has ended meanwhile. */
+	drm_sched_wqueue_start(&engine->sched);
+}
+
 static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 {
 	struct npumem_engine *engine = to_npumem_job(base)->engine;
 	bool cookie = dma_fence_begin_signalling();
 	bool stopped;
 
-	drm_sched_wqueue_stop(&engine->sched);
 	mutex_lock(&engine->lock);
 	stopped = engine->stopped;
 	mutex_unlock(&engine->lock);
-	/* npumem_engine_stop() waits for us, or nothing is running. */
+	/* If not, npumem_engine_stop() waits for us; if so, nothing is running. */
+	if (!stopped && engine->ops->late && !engine->ops->late(engine)) {
+		engine_keep_job(engine, base);
+		goto out;
+	}
+	drm_sched_wqueue_stop(&engine->sched);
 	if (!stopped)
 		engine->ops->drain(engine);
 	drm_sched_stop(&engine->sched, base);
 	drm_sched_start(&engine->sched, -ETIMEDOUT);
+out:
 	dma_fence_end_signalling(cookie);
 	return DRM_GPU_SCHED_STAT_RESET;
 }

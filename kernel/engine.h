@@ -30,7 +30,9 @@ struct npumem_job;
  *	npumem_job_transferred() for each transfer among its positions. There is
  *	never more than one job. In process context; must not allocate with GFP_KERNEL, for it
  *	is what memory reclaim may wait for
- * @drain: a job takes suspiciously long. Return when none is running any more,
+ * @late: optional; whether the job in flight takes too long, or makes no progress.
+ *	Asked every now and then; without, @drain is called instead
+ * @drain: a job is late. Return when none is running any more,
  *	having aborted one that makes no progress. From then on an aborted job
  *	touches no memory. May sleep; @start is not called meanwhile
  * @stop: the device is going: abort the running job, if any, and return when it
@@ -41,6 +43,7 @@ struct npumem_engine_ops {
 	int (*init)(struct npumem_engine *engine);
 	void (*fini)(struct npumem_engine *engine);
 	void (*start)(struct npumem_engine *engine, struct npumem_job *job);
+	bool (*late)(struct npumem_engine *engine);
 	void (*drain)(struct npumem_engine *engine);
 	void (*stop)(struct npumem_engine *engine);
 	void (*debugfs)(struct npumem_engine *engine, struct dentry *dir);

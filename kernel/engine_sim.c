@@ -377,6 +377,13 @@ static bool sim_late(struct sim *sim)
 			  READ_ONCE(sim->started_at) + msecs_to_jiffies(READ_ONCE(sim->job_ms)));
 }
 
+static bool sim_is_late(struct npumem_engine *engine)
+{
+	struct sim *sim = engine->priv;
+
+	return READ_ONCE(sim->job) && sim_late(sim);
+}
+
 static void sim_drain(struct npumem_engine *engine)
 {
 	struct sim *sim = engine->priv;
@@ -506,6 +513,7 @@ static const struct npumem_engine_ops sim_ops = {
 	.init = sim_init,
 	.fini = sim_fini,
 	.start = sim_start,
+	.late = sim_is_late,
 	.drain = sim_drain,
 	.stop = sim_stop,
 	.debugfs = sim_debugfs,

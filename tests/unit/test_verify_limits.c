@@ -422,6 +422,61 @@ static void test_ring_limits(void **state)
 	end(&t);
 }
 
+/* All steps of a fan but the last, which reads what they wrote; nothing interrupts them. */
+static void write_fan(struct npuv_states *states, uint32_t n)
+{
+	struct npumem_verdict v;
+	uint32_t i;
+
+	interrupts_left = -1;
+	npuv_states_reset(states);
+	for (i = 0; i < n; i++)
+		assert_int_equal(npuv_states_submit(states, i, &v), 0);
+}
+
+/* A step of many cells ends in the midst of them, and states are whole after a reset. */
+static void test_states_interrupted(void **state)
+{
+	const uint32_t n = 50000;
+	struct npuv_graph *graph = NULL;
+	struct npuv_plan *plan = NULL;
+	struct npuv_states *states = NULL;
+	struct attempt t;
+	int i, err = -EINTR;
+
+	(void)state;
+	begin(&t, n);
+	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, NULL,
+					   &t.verdict, &graph),
+			 0);
+	assert_int_equal(npuv_plan_create(graph, t.plan.data, t.plan.size, &npuv_default_limits,
+					  NULL, &t.verdict, &plan),
+			 0);
+	assert_int_equal(npuv_states_create(plan, &states), 0);
+	/* A position, its accesses, and a cell of each. */
+	assert_int_equal(npuv_states_work(plan, 0), 3);
+	assert_int_equal(npuv_states_work(plan, n), 1 + n + n);
+	for (i = 0; err; i++) {
+		write_fan(states, n);
+		interrupts_left = i;
+		err = npuv_states_submit(states, n, &t.verdict);
+		assert_true(!err || err == -EINTR);
+	}
+	/* Asked every 8192 units of work, of which it had two a cell. */
+	assert_in_range(i, 2 * n / 8192, 3 * n / 8192 + 2);
+	interrupts_left = 0;
+	assert_int_equal(npuv_states_undo(states, n), -EINTR);
+	write_fan(states, n);
+	assert_int_equal(npuv_states_submit(states, n, &t.verdict), 0);
+	assert_int_equal(npuv_states_undo(states, n), 0);
+	assert_int_equal(npuv_states_submit(states, n, &t.verdict), 0);
+	interrupts_left = -1;
+	npuv_states_destroy(states);
+	npuv_plan_destroy(plan);
+	npuv_graph_destroy(graph);
+	end(&t);
+}
+
 static void test_log(void **state)
 {
 	struct attempt t;
@@ -478,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_ring_no_memory),
 		cmocka_unit_test(test_ring_interrupt),
 		cmocka_unit_test(test_ring_limits),
+		cmocka_unit_test(test_states_interrupted),
 		cmocka_unit_test(test_log),
 	};
 
