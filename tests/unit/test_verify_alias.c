@@ -59,6 +59,12 @@ static void test_names(void **state)
 	assert_int_equal(npuv_access_bytes(plan, 2), 4);
 	free_plan(plan);
 	build_free(&b);
+	/* A name that says nothing of its bytes cuts no cell. */
+	viewed(&b, NPUMEM_TENSOR_INTERMEDIATE);
+	plan = accept_plan(&b);
+	assert_int_equal(plan->graph->cell_count, 3);
+	free_plan(plan);
+	build_free(&b);
 	/* Bytes that only the other name has. */
 	viewed(&b, NPUMEM_TENSOR_INTERMEDIATE);
 	build_access_at(&b, 1)->tile = VIEW;

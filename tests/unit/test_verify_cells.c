@@ -111,6 +111,33 @@ static void test_overlap(void **state)
 	stop(g);
 }
 
+/* Chunks that follow each other in the tensor are one segment of their cell. */
+static void test_neighbours(void **state)
+{
+	struct npumem_region region = build_strided(0, 2, 2, 6);
+	const struct npuv_cell *cell;
+	struct npuv_graph *g;
+	struct build b;
+
+	(void)state;
+	/* [0, 2), [6, 8), [8, 10), [14, 16) */
+	region.count[1] = 2;
+	region.stride[1] = 8;
+	build_init(&b);
+	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 16, NULL);
+	build_step(&b, 0, NULL);
+	build_access(&b, build_whole(&b, 0), NPUMEM_ACCESS_WRITE);
+	build_step(&b, 0, NULL);
+	build_access(&b, build_tile(&b, 0, region), NPUMEM_ACCESS_READ);
+	g = start(&b);
+	assert_int_equal(g->cell_count, 2);
+	cell = cell_of(g, 0, 0, 0);
+	assert_int_equal(cell->segment_count, 3);
+	assert_int_equal(g->segments[cell->first_segment + 1].first, 6);
+	assert_int_equal(g->segments[cell->first_segment + 1].length, 4);
+	stop(g);
+}
+
 /* Updates make versions: the same bytes, other cells. */
 static void test_versions(void **state)
 {
@@ -204,7 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_versions), cmocka_unit_test(test_unread_input),
-		cmocka_unit_test(test_runs),
+		cmocka_unit_test(test_runs),	 cmocka_unit_test(test_neighbours),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

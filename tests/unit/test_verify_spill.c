@@ -6,6 +6,7 @@
 #include "test_verify_transfers.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 /* The one range of an access at a position. */
 static void check_range(const struct npuv_plan *plan, uint32_t position, uint32_t access,
@@ -301,13 +302,57 @@ static void test_enforced_drop(void **state)
 	free_states(states);
 }
 
+/* One tensor at many places, one after the other: work for each is the same. */
+static void test_many_stays(void **state)
+{
+	const uint32_t stays = 300;
+	struct npuv_limits limits = npuv_default_limits;
+	struct build_blob graph_blob, plan_blob;
+	struct npumem_verdict verdict;
+	struct npuv_graph *graph;
+	struct npuv_plan *plan;
+	struct build b;
+	uint32_t i;
+
+	(void)state;
+	build_init(&b);
+	add_tensor(&b, NPUMEM_TENSOR_INPUT, "x");
+	build_tensor_at(&b, 0)->flags = NPUMEM_TENSOR_HOST;
+	for (i = 0; i < stays; i++) {
+		build_step(&b, 0, NULL);
+		build_access(&b, 0, NPUMEM_ACCESS_READ);
+	}
+	begin_schedule(&b);
+	for (i = 0; i < stays; i++) {
+		move(&b, i ? FILL : LOAD, 0, i, 0, 8, 0);
+		step(&b, i);
+		drop(&b, 0, 0, 8);
+		stay(&b, 0, 3 * i, 3 * i + 2, 8 * (i % 4));
+	}
+	graph_blob = build_graph(&b);
+	plan_blob = build_plan(&b);
+	build_free(&b);
+	limits.max_visits = 100 * stays;
+	assert_int_equal(npuv_graph_create(graph_blob.data, graph_blob.size, &limits, NULL,
+					   &verdict, &graph),
+			 0);
+	assert_int_equal(npuv_plan_create(graph, plan_blob.data, plan_blob.size, &limits, NULL,
+					  &verdict, &plan),
+			 0);
+	npuv_plan_destroy(plan);
+	npuv_graph_destroy(graph);
+	free(graph_blob.data);
+	free(plan_blob.data);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spilled),	 cmocka_unit_test(test_drop),
-		cmocka_unit_test(test_loaded),	 cmocka_unit_test(test_outputs),
-		cmocka_unit_test(test_partial),	 cmocka_unit_test(test_host_reuse),
-		cmocka_unit_test(test_enforced), cmocka_unit_test(test_enforced_drop),
+		cmocka_unit_test(test_many_stays),    cmocka_unit_test(test_spilled),
+		cmocka_unit_test(test_drop),	      cmocka_unit_test(test_loaded),
+		cmocka_unit_test(test_outputs),	      cmocka_unit_test(test_partial),
+		cmocka_unit_test(test_host_reuse),    cmocka_unit_test(test_enforced),
+		cmocka_unit_test(test_enforced_drop),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
