@@ -147,7 +147,6 @@ static int allocate(struct npuv_finding *f)
 		most = f->classes.alias_count > most ? f->classes.alias_count : most;
 	}
 	f->cell = npuv_alloc_array(2 * most + 2, sizeof(u32));
-	f->entry = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->write = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->roles = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->keys = npuv_alloc_array(2 * most + 2, sizeof(u64));
@@ -156,7 +155,7 @@ static int allocate(struct npuv_finding *f)
 		f->host = npuv_alloc_array(2 * most + 2, sizeof(u32));
 		f->evictor = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	}
-	if (!f->cell || !f->entry || !f->write || !f->roles || !f->keys || !f->spare ||
+	if (!f->cell || !f->write || !f->roles || !f->keys || !f->spare ||
 	    (f->p && (!f->host || !f->evictor)))
 		return -ENOMEM;
 	return npuv_classes_init(&f->classes, most);
@@ -187,11 +186,7 @@ int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell)
 /* The class has a new cell. */
 static int new_cell(struct npuv_finding *f, u32 class, u32 writer)
 {
-	int err = npuv_cell_add(f, class, f->classes.tensor, writer, &f->cell[class]);
-
-	if (!err && writer == NPUMEM_NONE)
-		f->entry[class] = f->cell[class];
-	return err;
+	return npuv_cell_add(f, class, f->classes.tensor, writer, &f->cell[class]);
 }
 
 /* Does a step write the class' current cell? */
@@ -405,7 +400,6 @@ static int begin_classes(struct npuv_finding *f)
 
 	for (c = 0; c < classes->class_count; c++) {
 		f->cell[c] = NPUMEM_NONE;
-		f->entry[c] = NPUMEM_NONE;
 		f->write[c] = NPUMEM_NONE;
 		f->roles[c] = own;
 	}
@@ -457,7 +451,7 @@ static int end_flat(struct npuv_finding *f)
 	return 0;
 }
 
-/* In others, remember what the tensor is at the block's entry and at its end. */
+/* In others, remember what the tensor is at the block's end. */
 static int end_touch(struct npuv_finding *f)
 {
 	const struct npuv_classes *classes = &f->classes;
@@ -481,7 +475,6 @@ static int end_touch(struct npuv_finding *f)
 			if (!span)
 				return -ENOMEM;
 			span->first = classes->bounds[i];
-			span->entry = f->entry[c];
 			span->last = f->cell[c];
 			last = c;
 		}
@@ -598,7 +591,6 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 	npuv_classes_fini(&f.classes);
 	npuv_free(f.order);
 	npuv_free(f.cell);
-	npuv_free(f.entry);
 	npuv_free(f.write);
 	npuv_free(f.roles);
 	npuv_free(f.host);

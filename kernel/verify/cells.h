@@ -21,7 +21,6 @@
  * @order: accesses by block and base tensor, each tensor's in the order of the
  *	graph, or of @p
  * @cell: per class, current cell or NPUMEM_NONE
- * @entry: per class, cell that it had at the block's entry or NPUMEM_NONE
  * @write: per class, the access of mode WRITE that wrote it or NPUMEM_NONE
  * @roles: per class, NPUV_ROLE_*
  * @host: per class, cell that is its valid copy in host memory or NPUMEM_NONE; as
@@ -38,7 +37,7 @@ struct npuv_finding {
 	struct npuv_graph *g;
 	const struct npuv_plan *p;
 	struct npuv_classes classes;
-	u32 *order, *cell, *entry, *write, *roles;
+	u32 *order, *cell, *write, *roles;
 	u32 *host, *evictor;
 	u64 *keys, *spare;
 	struct npuv_vector cells, touches, spans, reads, writes;

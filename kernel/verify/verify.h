@@ -184,14 +184,11 @@ struct npuv_segment {
  * struct npuv_span - bytes of one tensor in one block of a graph with edges
  * @first: byte of the tensor
  * @length: bytes
- * @entry: cell that holds them when the block is entered, NPUMEM_NONE if it does
- *	not read what was there
  * @last: cell that holds them at its end
  */
 struct npuv_span {
 	u64 first;
 	u64 length;
-	u32 entry;
 	u32 last;
 };
 

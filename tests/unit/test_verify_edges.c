@@ -566,6 +566,90 @@ static void test_empty_block(void **state)
 		    "V1 bounds: placement 0 of tensor 0 'h': its span is not within its block");
 }
 
+/* The last entry is of a part of its tensor, placed by itself. */
+static void shrink_entry(struct build *b, uint64_t first, uint64_t length)
+{
+	struct npumem_entry *e = build_entry_at(b, b->entries.count - 1);
+
+	e->first = first;
+	e->length = length;
+	build_placement_at(b, e->placement)->region = build_region(first, length);
+}
+
+/* State that begins in two parts with a gap, and ends as one: the second part has moved. */
+static void test_state_in_parts(void **state)
+{
+	struct build b;
+
+	(void)state;
+	build_init(&b);
+	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_STATE, 8, "s"));
+	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
+	build_step(&b, 0, "use");
+	build_access(&b, 0, NPUMEM_ACCESS_READ);
+	build_access(&b, 1, NPUMEM_ACCESS_WRITE);
+	build_block(&b, "head");
+	build_step(&b, 0, "renew");
+	build_access(&b, 0, NPUMEM_ACCESS_WRITE);
+	build_block(&b, "tail");
+	build_edge(&b, 0, 1);
+	build_edge(&b, 1, NPUMEM_NONE);
+	build_instance(&b, 0);
+	build_enter(&b, 0, 0);
+	shrink_entry(&b, 0, 4);
+	build_enter(&b, 0, 12);
+	shrink_entry(&b, 4, 4);
+	build_place_here(&b, 1, 16);
+	build_instance(&b, 1);
+	build_enter(&b, 1, 16);
+	build_place_here(&b, 0, 0);
+	build_plan_edge(&b, 0, 1, 0);
+	build_plan_edge(&b, 1, NPUMEM_NONE, 1);
+	refuse_plan_blob(
+		&b, build_plan(&b), EINVAL, NPUMEM_RULE_V7_EXIT,
+		"V7 exit: edge 1 of the plan, from block 1 of the plan (block 1 'tail') to the exit: state tensor 0 's' bytes "
+		"[4, 8) do not end where they began");
+	/* Without the gap it has not. */
+	build_placement_at(&b, 1)->offset = 4;
+	free_plan(accept_plan(&b));
+	build_free(&b);
+}
+
+/* Of two halves one goes on along an edge, and the other one may be overwritten. */
+static void test_half(void **state)
+{
+	struct build b;
+
+	(void)state;
+	build_init(&b);
+	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "a");
+	build_tile(&b, 0, build_region(0, 4));
+	build_tile(&b, 0, build_region(4, 4));
+	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "y"));
+	build_step(&b, 0, "low");
+	build_access(&b, 0, NPUMEM_ACCESS_WRITE);
+	build_step(&b, 0, "high");
+	build_access(&b, 1, NPUMEM_ACCESS_WRITE);
+	build_block(&b, "head");
+	build_step(&b, 0, "out");
+	build_access(&b, 1, NPUMEM_ACCESS_READ);
+	build_access(&b, 2, NPUMEM_ACCESS_WRITE);
+	build_block(&b, "tail");
+	build_edge(&b, 0, 1);
+	build_edge(&b, 1, NPUMEM_NONE);
+	build_instance(&b, 0);
+	build_place_region(&b, 0, 0, 0, 0, build_region(0, 4));
+	build_place_region(&b, 0, 1, 1, 0, build_region(4, 4));
+	build_instance(&b, 1);
+	build_enter(&b, 0, 0);
+	shrink_entry(&b, 4, 4);
+	build_place_here(&b, 1, 4);
+	build_plan_edge(&b, 0, 1, 0);
+	build_plan_edge(&b, 1, NPUMEM_NONE, 1);
+	free_plan(accept_plan(&b));
+	build_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -575,7 +659,8 @@ int main(void)
 		cmocka_unit_test(test_pass),	    cmocka_unit_test(test_lasting),
 		cmocka_unit_test(test_outside),	    cmocka_unit_test(test_planned_parameter),
 		cmocka_unit_test(test_state),	    cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_empty_block),
+		cmocka_unit_test(test_empty_block), cmocka_unit_test(test_state_in_parts),
+		cmocka_unit_test(test_half),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

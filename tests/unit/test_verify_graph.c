@@ -170,6 +170,8 @@ static void test_accesses(void **state)
 	ACCESS(a->inplace = 2, "inplace is not an access of its step");
 	ACCESS(a->inplace = 1, "inplace is not a read");
 	ACCESS(a->inplace = 0;
+	       build_access_at(&b, 2)->mode = NPUMEM_ACCESS_UPDATE, "inplace is not a read");
+	ACCESS(a->inplace = 0;
 	       build_tile_at(&b, A)->region.length = 4, "inplace has another number of bytes");
 	REFUSE_GRAPH(build_access_at(&b, 2)->inplace = 0, EINVAL, FORMAT,
 		     "format: access 0 of step 1 'mix': inplace is for writes");
