@@ -452,6 +452,7 @@ struct npuplan_bank {
  * @seconds: wall clock that planning took; not part of the blob
  * @unbound: read from plan JSON that has no digest of its graph: that it is of the
  *	graph at hand only its structure says. Not part of the blob
+ * @claims: NPUPLAN_CLAIM_* that the file had that it was read from
  */
 struct npuplan_plan {
 	struct npumem_plan_info info;
@@ -470,6 +471,7 @@ struct npuplan_plan {
 	uint32_t view_count;
 	uint32_t view_slot_count;
 	uint32_t peak_position;
+	uint32_t claims;
 	struct npuplan_schedule_point scheduled;
 	uint64_t all_weights;
 	uint64_t all_reads;
@@ -727,6 +729,25 @@ NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **bl
 				      struct npuplan_error *error);
 NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 				     struct npuplan_error *error);
+
+/* What a plan file says of itself, beyond what the verifier looks at. */
+#define NPUPLAN_CLAIM_LOWER_BOUND (1u << 0)
+#define NPUPLAN_CLAIM_STATUS	  (1u << 1)
+#define NPUPLAN_CLAIM_TRAFFIC	  (1u << 2)
+#define NPUPLAN_CLAIM_ALIGNMENT	  (1u << 3)
+
+/** npuplan_claims_check() - hold a plan's claims against the plan
+ * @plan: read from a file, and accepted by the verifier
+ * @checked: out: NPUPLAN_CLAIM_* that are true; others of plan->claims can neither be
+ *	shown nor refuted without planning anew
+ * @bound: out: lower bound found anew; 0: the steps are not in the graph's order, or
+ *	there are transfers, loops or branches. May be NULL
+ *
+ * -EINVAL: a claim is false; the error says which and why. -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_claims_check(const struct npuplan_graph *graph,
+					const struct npuplan_plan *plan, uint32_t *checked,
+					uint64_t *bound, struct npuplan_error *error);
 
 /** npuplan_verify() - the kernel's own verifier, in this process
  * @log: may be NULL; a NUL-terminated text of at most @log_size bytes

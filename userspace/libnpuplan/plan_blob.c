@@ -113,6 +113,10 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 	}
 	/* A text field of untrusted bytes must end somewhere. */
 	plan->info.planner[sizeof(plan->info.planner) - 1] = '\0';
+	/* A blob says all of these; a bound of 0 is none. */
+	plan->claims = NPUPLAN_CLAIM_STATUS | NPUPLAN_CLAIM_TRAFFIC | NPUPLAN_CLAIM_ALIGNMENT;
+	if (plan->info.lower_bound)
+		plan->claims |= NPUPLAN_CLAIM_LOWER_BOUND;
 	*out = plan;
 	return 0;
 }

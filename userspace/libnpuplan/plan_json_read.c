@@ -383,6 +383,15 @@ static int check_banks(struct plan_json_reader *r)
 
 static int read_info(struct plan_json_reader *r, const json_t *root)
 {
+	static const struct {
+		const char *field;
+		uint32_t claim;
+	} claims[] = {
+		{ "lower_bound", NPUPLAN_CLAIM_LOWER_BOUND },
+		{ "status", NPUPLAN_CLAIM_STATUS },
+		{ "traffic", NPUPLAN_CLAIM_TRAFFIC },
+		{ "alignment", NPUPLAN_CLAIM_ALIGNMENT },
+	};
 	struct npumem_plan_info *info = &r->plan->info;
 	const json_t *name = json_object_get(root, "graph");
 	const json_t *planner = json_object_get(root, "planner");
@@ -421,6 +430,9 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 		err = plan_json_get(r, root, "work", false, INT64_MAX, &work);
 	if (err)
 		return err;
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++)
+		if (json_object_get(root, claims[i].field))
+			r->plan->claims |= claims[i].claim;
 	info->arena_size = arena;
 	info->alignment = alignment;
 	info->lower_bound = bound;

@@ -55,7 +55,8 @@ static const struct argp argp = {
 	.options = options,
 	.parser = parse,
 	.args_doc = "GRAPH PLAN",
-	.doc = "Check a plan with the kernel's own verifier. No device is needed.\n"
+	.doc = "Check a plan with the kernel's own verifier, and what it says of itself. No device "
+	       "is needed.\n"
 	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
 	       "for a blob give the options that it was planned with.",
 	.children = children,
@@ -85,21 +86,85 @@ static json_t *verdict_json(bool accepted, const struct npumem_verdict *verdict,
 	return object;
 }
 
+static const struct {
+	const char *name;
+	uint32_t claim;
+} claims[] = {
+	{ "lower_bound", NPUPLAN_CLAIM_LOWER_BOUND },
+	{ "status", NPUPLAN_CLAIM_STATUS },
+	{ "traffic", NPUPLAN_CLAIM_TRAFFIC },
+	{ "alignment", NPUPLAN_CLAIM_ALIGNMENT },
+};
+
+/* What the plan file says of itself: "checked", "not checked", or null: nothing. */
+static json_t *claims_json(const struct npuplan_plan *plan, uint32_t checked)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		const char *text = checked & claims[i].claim ? "checked" : "not checked";
+
+		json_object_set_new(object, claims[i].name,
+				    plan->claims & claims[i].claim ? json_string(text) :
+								     json_null());
+	}
+	return object;
+}
+
+static void print_claims(const char *what, uint32_t which)
+{
+	const char *before = what;
+
+	for (size_t i = 0; i < sizeof(claims) / sizeof(claims[0]); i++) {
+		if (!(which & claims[i].claim))
+			continue;
+		printf("%s%s", before, claims[i].name);
+		before = ", ";
+	}
+	if (which)
+		putchar('\n');
+}
+
+static void print_valid(const struct model *model, const struct plan_file *file, uint32_t checked)
+{
+	char *path = plain_text(file->path, false);
+
+	plain_names(model->graph);
+	printf("%s is a valid plan of %s: arena %s\n", path, model->graph->name,
+	       size_text(file->plan->info.arena_size).s);
+	print_claims("claims checked: ", file->plan->claims & checked);
+	print_claims("claims not checked: ", file->plan->claims & ~checked);
+	free(path);
+}
+
 static int verify(const struct arguments *args, const struct model *model,
 		  const struct plan_file *file)
 {
 	struct npumem_verdict verdict = { 0 };
+	struct npuplan_error error = { 0 };
 	char *log = calloc(1, LOG_BYTES);
-	int err, status;
+	uint32_t checked = 0;
+	int err, status, wrong = 0;
 
 	if (!log)
 		return failure(file->path, "out of memory");
 	err = npuplan_verify(model->blob, model->blob_size, file->blob, file->blob_size, &verdict,
 			     log, LOG_BYTES);
-	status = err ? EXIT_FAILED : EXIT_OK;
+	/* The verifier guards memory. What a plan says of itself is no matter of it. */
+	if (!err && file->plan)
+		wrong = npuplan_claims_check(model->graph, file->plan, &checked, NULL, &error);
+	status = err || wrong ? EXIT_FAILED : EXIT_OK;
+	if (wrong)
+		failure(file->path, "%s", error.text);
 	if (args->json) {
 		json_t *object = verdict_json(!err, &verdict, log);
 
+		if (wrong) {
+			json_object_set_new(object, "accepted", json_false());
+			json_object_set_new(object, "error", json_string(error.text));
+		} else if (!err && file->plan) {
+			json_object_set_new(object, "claims", claims_json(file->plan, checked));
+		}
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		if (print_json(object) != EXIT_OK)
 			status = EXIT_FAILED;
@@ -109,13 +174,8 @@ static int verify(const struct arguments *args, const struct model *model,
 		failure(file->path, "refused by the verifier:");
 		fprintf(stderr, "%s\n", plain);
 		free(plain);
-	} else {
-		char *path = plain_text(file->path, false);
-
-		plain_names(model->graph);
-		printf("%s is a valid plan of %s: arena %s\n", path, model->graph->name,
-		       size_text(file->plan->info.arena_size).s);
-		free(path);
+	} else if (!wrong) {
+		print_valid(model, file, checked);
 	}
 	free(log);
 	return status;

@@ -1,0 +1,94 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# test_npumemctl_claims.sh - npumemctl verify: what a plan file says of itself.
+#
+# usage: test_npumemctl_claims.sh NPUMEMCTL GRAPH.json
+#
+# TAP. GRAPH is planned at its bound, in its order.
+set -uo pipefail
+
+ctl=$(realpath "$1") graph=$(realpath "$2")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+count=0 failed=0
+cd "$tmp" || exit 1
+
+# changed EXPRESSION: plan.json changed by Python into bad.json
+changed() {
+	python3 -c 'import json, sys
+p = json.load(open(sys.argv[2]))
+exec(sys.argv[1])
+json.dump(p, open("bad.json", "w"))' "$1" "${2:-plan.json}"
+}
+
+# gives NAME STATUS OUTPUT ERRORS COMMAND...: compared as a whole
+gives() {
+	local name=$1 status=$2 output=$3 errors=$4 got
+	shift 4
+	count=$((count + 1))
+	"$@" >out 2>err </dev/null
+	got=$?
+	if [ $got = "$status" ] && [ "$(cat out)" = "$output" ] && [ "$(cat err)" = "$errors" ]
+	then
+		echo "ok $count - $name"
+	else
+		echo "not ok $count - $name"
+		sed 's/^/# /' out err
+		echo "# status $got, expected $status"
+		failed=$((failed + 1))
+	fi
+}
+
+refused() { # NAME EXPRESSION MESSAGE
+	changed "$2" "${4:-plan.json}"
+	gives "$1" 1 '' "npumemctl: bad.json: $3" "$ctl" verify "$graph" bad.json
+}
+
+"$ctl" plan -o plan.json "$graph" >/dev/null || exit 1
+arena=$(python3 -c 'import json; print(json.load(open("plan.json"))["arena"])')
+valid() { "$ctl" verify "$graph" "$1" | tail -n +2; }
+gives 'all claims of an honest plan' 0 \
+	'claims checked: lower_bound, status, traffic, alignment' '' valid plan.json
+changed 'for k in ("lower_bound", "status", "traffic", "alignment"): p.pop(k, None)'
+gives 'nothing is claimed' 0 '' '' valid bad.json
+refused 'a bound above the plan' 'p["lower_bound"] += 1' \
+	"lower_bound: $((arena + 1)), but the plan itself needs $arena bytes"
+refused 'a bound above the plan, in a larger arena' 'p["lower_bound"] += 1; p["arena"] += 4096' \
+	"lower_bound: $((arena + 1)), but the plan itself needs $arena bytes"
+refused 'optimal, but above its bound' 'p["lower_bound"] -= 1; p["arena"] += 64' \
+	"status: optimal, but the arena is $((arena + 64)) and the lower bound $((arena - 1))"
+refused 'fills that there are none of' 'p["traffic"] = {"fill": 4096}' \
+	'traffic: 4096 bytes filled, but the schedule fills 0'
+refused 'spills that there are none of' 'p["traffic"] = {"spill": 4096}' \
+	'traffic: 4096 bytes spilled and compulsory, but the schedule loads, spills and stores 0'
+refused 'a bound of traffic above the traffic' 'p["traffic"] = {"lower_bound": 1}' \
+	'traffic: lower_bound 1, but the plan itself moves 0 bytes'
+changed 'p["alignment"] = 65536'
+misaligned() {
+	"$ctl" verify "$graph" bad.json 2>&1 >/dev/null |
+		grep -Eo 'alignment: placement [0-9]+, of .* is at [0-9]+, which is no multiple of 65536' |
+		grep -c alignment
+}
+gives 'an alignment that placements do not keep' 0 1 '' misaligned
+changed 'p["lower_bound"] -= 1; p["status"] = "feasible"'
+gives 'a bound below what is found anew is true' 0 \
+	'claims checked: lower_bound, status, traffic, alignment' '' valid bad.json
+"$ctl" plan --planner greedy-start -o loose.json "$graph" >/dev/null || exit 1
+changed 'p["lower_bound"] = p["arena"]; p["status"] = "optimal"' loose.json
+if [ "$(python3 -c 'import json; print(json.load(open("loose.json"))["arena"])')" -gt "$arena" ]; then
+	gives 'what would take planning anew is said not to be checked' 0 \
+		'claims checked: traffic, alignment
+claims not checked: lower_bound, status' '' valid bad.json
+else
+	gives 'greedy-start is above the bound' 0 '' '' false
+fi
+said() { "$ctl" verify -j "$graph" "$1" | python3 -c 'import json, sys; r = json.load(sys.stdin)
+print(r["accepted"], r.get("claims", r.get("error")))'; }
+gives '-j says which were checked' 0 "True {'lower_bound': 'checked', 'status': 'checked', \
+'traffic': 'checked', 'alignment': 'checked'}" '' said plan.json
+changed 'p["traffic"] = {"fill": 1}'
+gives '-j refuses a false claim' 0 'False traffic: 1 bytes filled, but the schedule fills 0' \
+	'npumemctl: bad.json: traffic: 1 bytes filled, but the schedule fills 0' said bad.json
+echo "1..$count"
+[ $failed = 0 ]

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+/* What a plan file says of itself, held against the plan. */
+#include <string.h>
+
+#include "planners.h"
+
+/**
+ * struct claims - one check
+ * @bound: no plan in this order of the steps is below; 0: not known
+ */
+struct claims {
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	uint64_t bound;
+	uint32_t checked;
+	struct npuplan_error *error;
+};
+
+static unsigned long long bytes(uint64_t value)
+{
+	return value;
+}
+
+/* Steps one after the other as the graph has them, and nothing else. */
+static bool in_graph_order(const struct claims *c)
+{
+	if (c->graph->edge_count || c->graph->block_count != 1 ||
+	    c->plan->position_count != c->graph->step_count)
+		return false;
+	for (uint32_t i = 0; i < c->plan->position_count; i++)
+		if (c->plan->positions[i].kind != NPUMEM_POSITION_STEP ||
+		    c->plan->positions[i].index != i)
+			return false;
+	return true;
+}
+
+static int find_bound(struct claims *c)
+{
+	static const struct npuplan_options defaults;
+	struct npuplan_problem problem = {
+		.graph = c->graph,
+		.options = &defaults,
+		.alignment = 1,
+	};
+	struct npuplan_checked checked;
+	int err;
+
+	if (!in_graph_order(c))
+		return 0;
+	err = npuplan_checked_init(&checked, c->graph, c->error);
+	if (err)
+		return err;
+	err = npuplan_problem_init(&problem, checked.cells, c->error);
+	c->bound = err ? 0 : problem.lower_bound;
+	npuplan_problem_fini(&problem);
+	npuplan_checked_fini(&checked);
+	return err;
+}
+
+static int check_alignment(struct claims *c)
+{
+	uint32_t alignment = c->plan->info.alignment ? c->plan->info.alignment : 1;
+	char label[96];
+
+	for (uint32_t i = 0; i < c->plan->placement_count; i++) {
+		const struct npumem_placement *placement = &c->plan->placements[i];
+
+		if (placement->offset % alignment)
+			return npuplan_fail(
+				c->error, -EINVAL,
+				"alignment: placement %u, of %s, is at %llu, which is no multiple of %u",
+				i, npuplan_tensor_label(c->graph, placement->tensor, label),
+				bytes(placement->offset), alignment);
+	}
+	c->checked |= NPUPLAN_CLAIM_ALIGNMENT;
+	return 0;
+}
+
+/* The plan is one: nothing that it needs less than is a bound. */
+static int check_bound(struct claims *c)
+{
+	uint64_t claimed = c->plan->info.lower_bound, top = 0;
+
+	for (uint32_t i = 0; i < c->plan->placement_count; i++) {
+		const struct npumem_placement *placement = &c->plan->placements[i];
+		const struct npumem_region *region = &placement->region;
+		uint64_t slots = placement->ring ? placement->ring : region->count[2];
+		uint64_t end = placement->offset +
+			       region->length * region->count[0] * region->count[1] * slots;
+
+		top = end > top ? end : top;
+	}
+	if (claimed > top)
+		return npuplan_fail(c->error, -EINVAL,
+				    "lower_bound: %llu, but the plan itself needs %llu bytes",
+				    bytes(claimed), bytes(top));
+	if (claimed <= c->bound)
+		c->checked |= NPUPLAN_CLAIM_LOWER_BOUND;
+	return 0;
+}
+
+static int check_status(struct claims *c)
+{
+	const struct npumem_plan_info *info = &c->plan->info;
+	const struct npuplan_planner *planner;
+	char name[sizeof(info->planner) + 1] = "";
+
+	memcpy(name, info->planner, sizeof(info->planner));
+	planner = name[0] ? npuplan_planner_find(name) : NULL;
+	switch (info->status) {
+	case NPUMEM_PLAN_INFEASIBLE:
+		return npuplan_fail(c->error, -EINVAL,
+				    "status: infeasible, but here is a plan, and it is valid");
+	case NPUMEM_PLAN_FEASIBLE:
+		c->checked |= NPUPLAN_CLAIM_STATUS;
+		return 0;
+	case NPUMEM_PLAN_OPTIMAL:
+		break;
+	default:
+		return 0;
+	}
+	/* These mean the least traffic, or the least of any order. */
+	if (planner && planner->plan)
+		return 0;
+	if (c->bound && info->arena_size == c->bound)
+		c->checked |= NPUPLAN_CLAIM_STATUS;
+	else if (c->plan->claims & NPUPLAN_CLAIM_LOWER_BOUND &&
+		 info->arena_size > info->lower_bound)
+		return npuplan_fail(
+			c->error, -EINVAL,
+			"status: optimal, but the arena is %llu and the lower bound %llu",
+			bytes(info->arena_size), bytes(info->lower_bound));
+	return 0;
+}
+
+static int check_traffic(struct claims *c)
+{
+	const struct npumem_plan_info *info = &c->plan->info;
+	uint64_t fills = 0, others = 0, claimed = info->spill_bytes + info->load_bytes;
+
+	for (uint32_t i = 0; i < c->plan->position_count; i++) {
+		const struct npumem_position *position = &c->plan->positions[i];
+
+		if (position->kind == NPUMEM_POSITION_FILL)
+			fills += position->length;
+		else if (position->kind == NPUMEM_POSITION_LOAD ||
+			 position->kind == NPUMEM_POSITION_SPILL ||
+			 position->kind == NPUMEM_POSITION_STORE)
+			others += position->length;
+	}
+	if (info->fill_bytes != fills)
+		return npuplan_fail(c->error, -EINVAL,
+				    "traffic: %llu bytes filled, but the schedule fills %llu",
+				    bytes(info->fill_bytes), bytes(fills));
+	if (claimed != others)
+		return npuplan_fail(
+			c->error, -EINVAL,
+			"traffic: %llu bytes spilled and compulsory, but the schedule loads, spills and stores %llu",
+			bytes(claimed), bytes(others));
+	if (c->plan->traffic_bound > info->spill_bytes + info->fill_bytes)
+		return npuplan_fail(
+			c->error, -EINVAL,
+			"traffic: lower_bound %llu, but the plan itself moves %llu bytes",
+			bytes(c->plan->traffic_bound), bytes(info->spill_bytes + info->fill_bytes));
+	c->checked |= NPUPLAN_CLAIM_TRAFFIC;
+	return 0;
+}
+
+int npuplan_claims_check(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			 uint32_t *checked, uint64_t *bound, struct npuplan_error *error)
+{
+	static const struct {
+		uint32_t claim;
+		int (*check)(struct claims *c);
+	} checks[] = {
+		{ NPUPLAN_CLAIM_ALIGNMENT, check_alignment },
+		{ NPUPLAN_CLAIM_LOWER_BOUND, check_bound },
+		{ NPUPLAN_CLAIM_STATUS, check_status },
+		{ NPUPLAN_CLAIM_TRAFFIC, check_traffic },
+	};
+	struct claims c = { .graph = graph, .plan = plan, .error = error };
+	int err = find_bound(&c);
+
+	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]) && !err; i++)
+		if (plan->claims & checks[i].claim)
+			err = checks[i].check(&c);
+	*checked = c.checked;
+	if (bound)
+		*bound = c.bound;
+	return err;
+}
