@@ -21,7 +21,8 @@ gives() {
 	count=$((count + 1))
 	"$@" >out 2>err </dev/null
 	got=$?
-	sed -i -E 's/[0-9]+\.[0-9]{6} s/T s/; s/"seconds":[^,]*/"seconds":T/' out
+	sed -i -E 's/[0-9]+\.[0-9]{6} s/T s/; s/"seconds":[^,]*/"seconds":T/
+		/many/s/bound [0-9]+/bound L/; /many/s/work [0-9]+/work W/' out
 	if [ $got = "$status" ] && [ "$(cat out)" = "$output" ] && [ "$(cat err)" = "$errors" ]
 	then
 		echo "ok $count - $name"
@@ -49,8 +50,8 @@ gives 'what is packed is a problem with fixed offsets' 0 \
 	'packed.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 0' '' \
 	"$ctl" bench pack packed.csv
 gives 'JSON' 0 '{"files":[{"name":"five.csv","n":5,"lower_bound":12,"top":12,'\
-'"status":"optimal","seconds":T,"work":14}]}' '' "$ctl" bench pack -j five.csv
-gives 'a capacity that is too small' 1 \
+'"status":"optimal","ended_by":null,"seconds":T,"work":14}]}' '' "$ctl" bench pack -j five.csv
+gives 'a capacity that is too small' 3 \
 	'five.csv: 5 buffers, lower bound 12, infeasible, T s, work 0' '' \
 	"$ctl" bench pack --capacity 11 five.csv
 gives 'no packer of that name' 1 '' "npumemctl: five.csv: there is no packer 'none'" \
@@ -79,5 +80,31 @@ gives 'malformed standard input' 1 '' 'npumemctl: standard input: line 2: size i
 	sh -c '"$1" bench pack - <bad.csv' sh "$ctl"
 gives 'bench of nothing' 2 '' 'Usage: npumemctl bench pack [OPTION...] FILE.csv...
 See npumemctl bench pack --help.' "$ctl" bench
+# A hundred thousand buffers that a search never ends with; status and what ended it.
+awk 'BEGIN { print "id,lower,upper,size"; x = 7
+	for (i = 0; i < 20000; i++) {
+		x = (x * 16807) % 2147483647; a = x % 20000
+		x = (x * 16807) % 2147483647; b = x % 600
+		x = (x * 16807) % 2147483647
+		print "b" i "," a "," a + b + 1 "," 1 + x % 100003 } }' >many.csv
+# ended SIGNAL: by a signal without a terminal, soon; a whole packing is written
+ended() {
+	"$ctl" bench pack -j --work 18446744073709551614 -o out.csv many.csv >said 2>err </dev/null &
+	pid=$!
+	# Signals are caught as soon as packing begins.
+	until grep -q "^SigCgt:.*[2367abef]$" "/proc/$pid/status" || ! kill -0 $pid; do :; done
+	kill -"$1" $pid
+	wait $pid
+	[ $? = 5 ] && grep -q '"ended_by":"interrupt"' said && [ "$(wc -l <out.csv)" = 20001 ] &&
+		grep -q 'interrupted: the best found so far' err
+}
+gives 'interrupt gives the best so far, without a terminal' 0 '' '' ended INT
+gives 'SIGTERM gives the best so far, without a terminal' 0 '' '' ended TERM
+# shellcheck disable=SC2016 # the inner shell expands it
+gives 'a limit of work is what ended it' 0 '1' '' \
+	sh -c '"$1" bench pack -j --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
+gives 'a limit before any packing' 4 \
+	'many.csv: 20000 buffers, lower bound L, unknown, T s, work W' '' \
+	"$ctl" bench pack --packer size --work 1 many.csv
 echo "1..$count"
 [ $failed = 0 ]

@@ -7,6 +7,7 @@
 
 #include "npumemctl.h"
 #include "pack_csv.h"
+#include "progress.h"
 
 #define OPTION_CAPACITY 0x100
 #define OPTION_LIST	0x101
@@ -110,8 +111,9 @@ static const struct argp argp = {
 	.doc = "Pack buffers into one arena. No device is needed.\n"
 	       "FILE has a header line that names its columns and one buffer a line: lower and "
 	       "upper (instants; the upper one is exclusive), size, and perhaps id, alignment "
-	       "and offset (fixed, if not empty). With --capacity, exit status 1 says that a FILE "
-	       "was not packed within it.",
+	       "and offset (fixed, if not empty). With --capacity, exit status 3 says that a "
+	       "FILE cannot be packed within it, 4 that it was not.  Interrupt (^C) ends with the "
+	       "best so far, and 5.",
 };
 
 static const char *status_name(uint32_t status)
@@ -179,9 +181,19 @@ static void print(const struct arguments *args, const char *path, uint32_t count
 		result->seconds, result->work);
 }
 
-static json_t *result_json(const char *path, uint32_t count,
+/* What ended the search; NULL: it was through, or no limit that was asked for did. */
+static const char *ended_by(const struct arguments *args, const struct npuplan_pack_result *result)
+{
+	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
+		return NULL;
+	return progress_ended_by(result->seconds, args->deadline, result->work, args->work);
+}
+
+static json_t *result_json(const struct arguments *args, const char *path, uint32_t count,
 			   const struct npuplan_pack_result *result)
 {
+	const char *ended = ended_by(args, result);
+
 	json_t *object = json_pack("{sssIsI}", "name", path, "n", (json_int_t)count, "lower_bound",
 				   (json_int_t)result->lower_bound);
 
@@ -190,6 +202,7 @@ static json_t *result_json(const char *path, uint32_t count,
 	json_object_set_new(object, "top",
 			    result->top ? json_integer((json_int_t)result->top) : json_null());
 	json_object_set_new(object, "status", json_string(status_name(result->status)));
+	json_object_set_new(object, "ended_by", ended ? json_string(ended) : json_null());
 	json_object_set_new(object, "seconds", json_real(result->seconds));
 	json_object_set_new(object, "work", json_integer((json_int_t)result->work));
 	return object;
@@ -214,13 +227,16 @@ static bool check(const char *path, const struct npuplan_pack_problem *problem,
 	return true;
 }
 
-/* @results: array to add to, or NULL to print a line. */
-static bool pack_file(const struct arguments *args, const char *path, json_t *results)
+/* @results: array to add to, or NULL to print a line. An exit code. */
+static int pack_file(const struct arguments *args, const char *path, json_t *results)
 {
+	struct progress progress;
 	struct npuplan_pack_options pack_options = {
 		.packer = args->packer,
 		.work_limit = args->work,
 		.deadline_seconds = args->deadline,
+		.progress = progress_show,
+		.context = &progress,
 	};
 	struct npuplan_pack_problem problem = {
 		.capacity = args->capacity,
@@ -230,6 +246,7 @@ static bool pack_file(const struct arguments *args, const char *path, json_t *re
 	struct npuplan_error error = { "out of memory" };
 	struct pack_csv csv = { 0 };
 	uint64_t *offsets = NULL;
+	int status = EXIT_FAILED;
 	bool ok = read_file(path, &csv);
 
 	if (!ok)
@@ -237,7 +254,9 @@ static bool pack_file(const struct arguments *args, const char *path, json_t *re
 	problem.items = csv.items;
 	problem.item_count = csv.count;
 	offsets = calloc((size_t)csv.count + 1, sizeof(*offsets));
+	progress_begin(&progress, args->deadline);
 	ok = offsets && !npuplan_pack(&problem, &pack_options, offsets, &result, &error);
+	progress_end(&progress);
 	if (!ok) {
 		failure(path, "%s", error.text);
 		goto out;
@@ -247,15 +266,31 @@ static bool pack_file(const struct arguments *args, const char *path, json_t *re
 	if (ok && result.top && args->output)
 		ok = write_offsets(args->output, &csv, offsets);
 	if (results)
-		json_array_append_new(results, result_json(path, csv.count, &result));
+		json_array_append_new(results, result_json(args, path, csv.count, &result));
 	else
 		print(args, path, csv.count, &result);
-	if (result.status != NPUPLAN_PACK_OPTIMAL && result.status != NPUPLAN_PACK_FEASIBLE)
-		ok = false;
+	if (!ok)
+		goto out;
+	if (result.status == NPUPLAN_PACK_INFEASIBLE)
+		status = EXIT_INFEASIBLE;
+	else if (result.status == NPUPLAN_PACK_UNKNOWN)
+		status = EXIT_UNKNOWN;
+	else
+		status = progress_interrupted() && result.status != NPUPLAN_PACK_OPTIMAL ?
+				 EXIT_INTERRUPTED :
+				 EXIT_OK;
 out:
 	free(offsets);
 	pack_csv_release(&csv);
-	return ok;
+	return status;
+}
+
+/* Of two exit codes that which says more: failures before what no file changes. */
+static int worse(int a, int b)
+{
+	if (a == EXIT_OK || b == EXIT_OK)
+		return a == EXIT_OK ? b : a;
+	return a < b ? a : b;
 }
 
 static int bench_pack(int argc, char **argv)
@@ -270,9 +305,9 @@ static int bench_pack(int argc, char **argv)
 		if (!results)
 			return failure("bench pack", "out of memory");
 	}
-	for (int i = 0; i < args.file_count; i++)
-		if (!pack_file(&args, args.files[i], results))
-			status = EXIT_FAILED;
+	/* Who interrupts wants no more of any file. */
+	for (int i = 0; i < args.file_count && !progress_interrupted(); i++)
+		status = worse(status, pack_file(&args, args.files[i], results));
 	if (results && print_json(json_pack("{so}", "files", results)) != EXIT_OK)
 		status = EXIT_FAILED;
 	return status;

@@ -449,10 +449,17 @@ static int write_outputs(const struct arguments *args, const struct model *model
 static int list_front(const struct arguments *args, const struct model *model)
 {
 	struct npuplan_error error = { 0 };
+	struct npuplan_options asked = args->plan;
 	struct npuplan_front *front;
-	int status = EXIT_OK;
+	struct progress progress;
+	int err, status = EXIT_OK;
 
-	if (npuplan_front_find(model->graph, &args->plan, &front, &error))
+	progress_begin(&progress, asked.deadline_seconds);
+	asked.progress = progress_show;
+	asked.context = &progress;
+	err = npuplan_front_find(model->graph, &asked, &front, &error);
+	progress_end(&progress);
+	if (err)
 		return failure(model->path, "%s", error.text);
 	if (args->json) {
 		json_t *object = front_report(model->graph, front);
@@ -464,7 +471,7 @@ static int list_front(const struct arguments *args, const struct model *model)
 		front_print(stdout, model->graph, front);
 	}
 	npuplan_front_free(front);
-	return status;
+	return status == EXIT_OK && progress_interrupted() ? EXIT_INTERRUPTED : status;
 }
 
 /* What the command line says of single tensors, and what is written asks of the plan. */
@@ -506,6 +513,17 @@ static char *engine_name(const struct arguments *args)
 	return asprintf(&name, "%s-%s", args->plan.planner, args->engine) < 0 ? NULL : name;
 }
 
+/* What ended the search; null: it was through, or no limit that was asked for did. */
+static json_t *ended_by(const struct arguments *args, const struct npuplan_plan *plan)
+{
+	const char *ended = NULL;
+
+	if (plan->info.status != NPUMEM_PLAN_OPTIMAL)
+		ended = progress_ended_by(plan->seconds, args->plan.deadline_seconds,
+					  plan->info.work, args->plan.work_limit);
+	return ended ? json_string(ended) : json_null();
+}
+
 /* What is said on standard output. */
 static int report(const struct arguments *args, const struct model *model,
 		  const struct npuplan_plan *plan)
@@ -525,6 +543,7 @@ static int report(const struct arguments *args, const struct model *model,
 				return EXIT_FAILED;
 		}
 		object = plan_report(model->graph, plan, &asked);
+		json_object_set_new(object, "ended_by", ended_by(args, plan));
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		if (tiles)
 			json_object_set_new(object, "tiles", tiles);
@@ -637,6 +656,8 @@ int cmd_plan(int argc, char **argv)
 	status = write_outputs(&args, &model, plan);
 	if (status == EXIT_OK)
 		status = report(&args, &model, plan);
+	if (status == EXIT_OK && progress_interrupted() && plan->info.status != NPUMEM_PLAN_OPTIMAL)
+		status = EXIT_INTERRUPTED;
 out:
 	free(engine);
 	npuplan_plan_free(plan);

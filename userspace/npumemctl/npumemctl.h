@@ -22,8 +22,9 @@ enum {
 	EXIT_OK = 0,
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
-	EXIT_INFEASIBLE = 3, /* there is no plan within the budget: proved */
-	EXIT_UNKNOWN = 4,    /* none was found, and none ruled out */
+	EXIT_INFEASIBLE = 3,  /* there is no plan within the budget: proved */
+	EXIT_UNKNOWN = 4,     /* none was found, and none ruled out */
+	EXIT_INTERRUPTED = 5, /* a signal ended the search: the best found so far */
 };
 
 /* Commands. @argv[0] is "npumemctl COMMAND". */

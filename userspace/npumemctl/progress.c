@@ -45,12 +45,25 @@ void progress_begin(struct progress *progress, double limit)
 	};
 
 	*progress = (struct progress){ .limit = limit, .drawn = -1 };
-	if (!isatty(STDERR_FILENO))
-		return;
-	progress->out = stderr;
-	progress->draws = terminal_rewrites(STDERR_FILENO);
-	interrupted = 0;
+	progress->draws = isatty(STDERR_FILENO) && terminal_rewrites(STDERR_FILENO);
 	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+}
+
+bool progress_interrupted(void)
+{
+	return interrupted;
+}
+
+const char *progress_ended_by(double seconds, double deadline, uint64_t work, uint64_t work_limit)
+{
+	if (interrupted)
+		return "interrupt";
+	if (deadline > 0 && seconds >= deadline)
+		return "deadline";
+	if (work_limit && work >= work_limit)
+		return "work";
+	return NULL;
 }
 
 int progress_show(void *context, const struct npuplan_pack_progress *now)
@@ -58,27 +71,24 @@ int progress_show(void *context, const struct npuplan_pack_progress *now)
 	struct progress *progress = context;
 	char text[160];
 
-	if (!progress->out)
-		return 0;
 	if (progress->draws && (progress->drawn < 0 || now->seconds - progress->drawn >= PERIOD)) {
 		progress->drawn = now->seconds;
 		progress_text(now, progress->limit, text, sizeof(text));
-		fputs("\r\033[K", progress->out);
+		fputs("\r\033[K", stderr);
 		/* In the last place the cursor would go on to the next line. */
-		print_cut(progress->out, text, terminal_width(STDERR_FILENO) - 1);
-		fflush(progress->out);
+		print_cut(stderr, text, terminal_width(STDERR_FILENO) - 1);
+		fflush(stderr);
 	}
 	return interrupted;
 }
 
 void progress_end(struct progress *progress)
 {
-	if (!progress->out)
-		return;
 	if (progress->drawn >= 0)
-		fprintf(progress->out, "\r\033[K");
+		fprintf(stderr, "\r\033[K");
 	if (interrupted)
-		fprintf(progress->out, "npumemctl: interrupted: the best found so far\n");
-	fflush(progress->out);
+		fprintf(stderr, "npumemctl: interrupted: the best found so far\n");
+	fflush(stderr);
 	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
 }

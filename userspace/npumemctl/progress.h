@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How far long planning has come: one line on standard error, if that is a
- * terminal, drawn anew some times a second and wiped at the end. Interrupt (^C)
- * ends the search, not the program; a second one ends that, too.
+ * terminal, drawn anew some times a second and wiped at the end. Interrupt (^C) and
+ * SIGTERM end the search, not the program, terminal or not; a second one ends that, too.
  */
 #ifndef NPUMEMCTL_PROGRESS_H
 #define NPUMEMCTL_PROGRESS_H
@@ -14,13 +14,11 @@
 
 /**
  * struct progress - line on a terminal
- * @out: NULL: not a terminal: nothing is shown
  * @draws: the terminal can draw a line anew
  * @limit: seconds that planning may take; 0: not known
  * @drawn: when, in seconds since planning began; < 0: not yet
  */
 struct progress {
-	FILE *out;
 	bool draws;
 	double limit;
 	double drawn;
@@ -30,6 +28,13 @@ void progress_begin(struct progress *progress, double limit);
 /* For npuplan_options.progress, the struct progress as context. */
 int progress_show(void *context, const struct npuplan_pack_progress *now);
 void progress_end(struct progress *progress);
+
+/** progress_interrupted() - a signal has ended a search of this program */
+bool progress_interrupted(void);
+/** progress_ended_by() - what ended a search before it was through; NULL: nothing known
+ * @seconds, @work: that it took; @deadline, @work_limit: that were asked for, 0: none
+ */
+const char *progress_ended_by(double seconds, double deadline, uint64_t work, uint64_t work_limit);
 
 /** progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s, at most 3.8 s left" */
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);
