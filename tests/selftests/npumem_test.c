@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
 #include <linux/sync_file.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -286,15 +287,23 @@ int npu_become(unsigned int uid)
 
 int npu_knob_of(int fd, const char *name, unsigned long value)
 {
-	char pattern[128];
+	char path[64], pattern[PATH_MAX + 64];
+	char *device;
 	struct stat st;
 	glob_t found;
 	int knob, err;
 
+	/* Its directory there is called as the device that the node is of. */
 	if (fstat(fd, &st))
 		return -errno;
-	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/%u/sim/%s",
-		 minor(st.st_rdev), name);
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(st.st_rdev),
+		 minor(st.st_rdev));
+	device = realpath(path, NULL);
+	if (!device)
+		return -errno;
+	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/%s/sim/%s",
+		 strrchr(device, '/') + 1, name);
+	free(device);
 	if (glob(pattern, GLOB_BRACE, NULL, &found))
 		return -ENOENT;
 	knob = open(found.gl_pathv[0], O_WRONLY | O_CLOEXEC);
