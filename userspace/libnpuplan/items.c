@@ -148,12 +148,18 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 	int err;
 
 	must_list |= is_fixed_in_place(problem);
-	if (must_list)
-		most = NPUPLAN_MAX_PAIRS;
 	if (memory && memory / NPUPLAN_PAIR_BYTES < most)
 		most = memory / NPUPLAN_PAIR_BYTES;
+	/* A planner that must have them makes one packing even when its time is over. */
 	err = npuplan_conflicts_list(&problem->conflicts, problem->items, problem->item_count, most,
-				     &until);
+				     must_list ? NULL : &until);
+	if (must_list && err == -E2BIG && most == NPUPLAN_LISTED_PAIRS) {
+		most = NPUPLAN_MAX_PAIRS;
+		if (memory && memory / NPUPLAN_PAIR_BYTES < most)
+			most = memory / NPUPLAN_PAIR_BYTES;
+		err = npuplan_conflicts_list(&problem->conflicts, problem->items,
+					     problem->item_count, most, &until);
+	}
 	if (!must_list && (err == -E2BIG || err == -EINTR)) {
 		npuplan_conflicts_overlap(&problem->conflicts, problem->items, problem->item_count);
 		return 0;
