@@ -207,13 +207,19 @@ static void test_runs(void **state)
 	for (i = 0; i < reads; i++)
 		build_access(&b, cells, NPUMEM_ACCESS_READ);
 	build_access(&b, build_tile(&b, 0, build_region(37, 1)), NPUMEM_ACCESS_READ);
+	/* What is read once is among them, too; and a run ends at a cell that is not read. */
+	build_access(&b, build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 1, NULL)),
+		     NPUMEM_ACCESS_READ);
+	build_step(&b, 0, NULL);
+	build_access(&b, build_tile(&b, 0, build_strided(0, 1, 2, 2 * 37)), NPUMEM_ACCESS_READ);
 	g = start(&b);
-	assert_int_equal(g->cell_count, cells);
+	assert_int_equal(g->cell_count, cells + 1);
 	for (i = 0; i < reads; i++)
 		assert_run(g->read_start, g->read_runs, cells + i, 0, cells);
 	assert_run(g->read_start, g->read_runs, cells + reads, 1, 1);
 	assert_int_equal(g->merged_start[cells], 0);
-	assert_int_equal(g->merged_start[cells + 1], 3);
+	assert_int_equal(g->merged_start[cells + 1], 4);
+	assert_int_equal(g->merged_start[cells + 2], 4);
 	assert_int_equal(g->merged[0].first, 0);
 	assert_int_equal(g->merged[0].count, 1);
 	assert_int_equal(g->merged[0].times, reads);
@@ -223,6 +229,16 @@ static void test_runs(void **state)
 	assert_int_equal(g->merged[2].first, 2);
 	assert_int_equal(g->merged[2].count, cells - 2);
 	assert_int_equal(g->merged[2].times, reads);
+	assert_int_equal(g->merged[3].first, cells);
+	assert_int_equal(g->merged[3].count, 1);
+	assert_int_equal(g->merged[3].times, 1);
+	/* Cells 0 and 2. */
+	i = g->read_start[cells + reads + 2];
+	assert_int_equal(g->read_start[cells + reads + 3] - i, 2);
+	assert_int_equal(g->read_runs[i].first, 0);
+	assert_int_equal(g->read_runs[i].count, 1);
+	assert_int_equal(g->read_runs[i + 1].first, 2);
+	assert_int_equal(g->read_runs[i + 1].count, 1);
 	stop(g);
 }
 
