@@ -56,6 +56,16 @@ refused 'a bound above the plan' 'p["lower_bound"] += 1' \
 	"lower_bound: $((arena + 1)), but the plan itself needs $arena bytes"
 refused 'a bound above the plan, in a larger arena' 'p["lower_bound"] += 1; p["arena"] += 4096' \
 	"lower_bound: $((arena + 1)), but the plan itself needs $arena bytes"
+# Rows of pieces and rings lie apart: the last one's end is the plan's.
+"$ctl" plan --planner tile-scheduled --rows 1 -o pieces.json "$graph" >/dev/null || exit 1
+pieces=$(python3 -c 'import json
+p = json.load(open("pieces.json"))
+assert any("row_stride" in q for q in p["placements"]) and p["lower_bound"] == p["arena"]
+print(p["arena"])') || exit 1
+verified() { "$ctl" verify "$graph" "$1" >/dev/null; }
+gives 'a bound that rows lying apart reach' 0 '' '' verified pieces.json
+refused 'a bound above rows lying apart' 'p["lower_bound"] += 1' \
+	"lower_bound: $((pieces + 1)), but the plan itself needs $pieces bytes" pieces.json
 refused 'optimal, but above its bound' 'p["lower_bound"] -= 1; p["arena"] += 64' \
 	"status: optimal, but the arena is $((arena + 64)) and the lower bound $((arena - 1))"
 refused 'fills that there are none of' 'p["traffic"] = {"fill": 4096}' \

@@ -76,17 +76,29 @@ static int check_alignment(struct claims *c)
 	return 0;
 }
 
+/* The arena byte after the last of @placement, whose strides may leave gaps. */
+static uint64_t end_of(const struct npumem_placement *placement)
+{
+	const struct npumem_region *region = &placement->region;
+	uint64_t end = placement->offset + region->length;
+
+	for (uint32_t d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		uint32_t count = region->count[d];
+
+		if (d == 2 && placement->ring && placement->ring < count)
+			count = placement->ring;
+		end += (count - 1) * placement->stride[d];
+	}
+	return end;
+}
+
 /* The plan is one: nothing that it needs less than is a bound. */
 static int check_bound(struct claims *c)
 {
 	uint64_t claimed = c->plan->info.lower_bound, top = 0;
 
 	for (uint32_t i = 0; i < c->plan->placement_count; i++) {
-		const struct npumem_placement *placement = &c->plan->placements[i];
-		const struct npumem_region *region = &placement->region;
-		uint64_t slots = placement->ring ? placement->ring : region->count[2];
-		uint64_t end = placement->offset +
-			       region->length * region->count[0] * region->count[1] * slots;
+		uint64_t end = end_of(&c->plan->placements[i]);
 
 		top = end > top ? end : top;
 	}
