@@ -272,7 +272,7 @@ static int start_file(const struct worker_args *args, pid_t parent)
 	if (args->task_size > sizeof(start.task) || strlen(args->job) >= sizeof(start.job))
 		return -EINVAL;
 	start.limits.file_bytes = args->result_limit + sizeof(struct worker_answer_header);
-	strcpy(start.job, args->job);
+	memcpy(start.job, args->job, strlen(args->job) + 1);
 	memcpy(start.blobs, args->blobs, sizeof(start.blobs));
 	if (args->task_size)
 		memcpy(start.task, args->task, args->task_size);

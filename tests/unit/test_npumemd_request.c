@@ -637,7 +637,7 @@ static void test_runaway(void **state)
 	struct accepted accepted = accept_good();
 
 	setenv(REPLACED_PLAN, "plan_spin", 1);
-	accepted.deadline_ns = now_ns() + 20000000;
+	accepted.deadline_ns = now_ns() + 1000000000;
 	run(&accepted);
 	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
 }
