@@ -300,8 +300,7 @@ void picture_write_legend(FILE *out, const struct picture *picture)
 	x = entry(out, x, "<rect class=\"full\" width=\"14\" height=\"10\"/>", "bytes live");
 	x = entry(out, x, "<rect class=\"pale\" width=\"14\" height=\"10\"/>",
 		  "has its place, but nothing in it: written in the second half of a step");
-	x = entry(out, x, "<rect class=\"peak-step\" width=\"14\" height=\"10\"/>",
-		  "most bytes live");
+	entry(out, x, "<rect class=\"peak-step\" width=\"14\" height=\"10\"/>", "most bytes live");
 	fputs("</g>\n<g class=\"legend\" transform=\"translate(0 16)\">\n", out);
 	x = PICTURE_LEFT;
 	for (size_t i = 0; i < TRANSFERS; i++) {
