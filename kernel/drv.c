@@ -6,8 +6,8 @@
  * the other way round: drm_dev_unplug() turns user space away, waits for ioctls
  * that touch the carveout and zaps all mappings; plan requests are settled;
  * engines are stopped, so that what is still queued ends with -ENODEV, and their
- * drivers' callbacks are not called any more: the module that has them may go. What
- * open files hold lives on until they are closed, see drv.h.
+ * drivers' callbacks are not called any more. What open files hold lives on until they
+ * are closed, see drv.h; the module that has those callbacks is part of it.
  *
  * Module exit. Files pin the module, but a job in flight, or a request, keeps
  * its DRM device a moment longer than the file that made it. So after the last
@@ -75,10 +75,13 @@ static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 	if (!file)
 		return -ENOMEM;
 	file->dev = to_npumem(drm);
+	err = npumem_engines_hold(file->dev);
+	if (err)
+		goto free_file;
 	file->client = npumem_client_create(file->dev);
 	if (IS_ERR(file->client)) {
 		err = PTR_ERR(file->client);
-		goto free_file;
+		goto release_engines;
 	}
 	file->requester = npumem_upcall_open();
 	if (IS_ERR(file->requester)) {
@@ -93,6 +96,8 @@ static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 
 put_client:
 	npumem_client_put(file->client);
+release_engines:
+	npumem_engines_release(file->dev);
 free_file:
 	kfree(file);
 	return err;
@@ -111,6 +116,7 @@ static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 	xa_destroy(&file->plans);
 	xa_destroy(&file->graphs);
 	npumem_client_put(file->client);
+	npumem_engines_release(file->dev);
 	kfree(file);
 }
 

@@ -16,11 +16,13 @@
  * affected by one that hangs.
  *
  * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
- * of the engine's driver is called or looked at any more, so that its module may go. The
- * scheduler itself lives until the DRM device goes, since runs of open files
- * have entities on it.
+ * of the engine's driver is called or looked at any more, so that its module may go, once
+ * open files do not hold it. The scheduler itself lives until the DRM device goes, since
+ * runs of open files have entities on it.
  */
+#include <linux/module.h>
 #include <linux/nospec.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
@@ -190,6 +192,7 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 		return -ENOMEM;
 	engine->dev = dev;
 	strscpy(engine->name, desc->name, sizeof(engine->name));
+	engine->owner = desc->owner;
 	engine->ops = desc->ops;
 	engine->operators = desc->operators;
 	engine->index = dev->engine_count;
@@ -241,6 +244,35 @@ void npumem_engine_stop(struct npumem_engine *engine)
 	/* A look after late jobs, which may have found it not stopped. */
 	flush_workqueue(engine->timeout_wq);
 	engine_forget(engine);
+}
+
+static void engines_release(struct npumem_device *dev, u32 count)
+{
+	while (count--)
+		module_put(dev->engines[count]->owner);
+}
+
+int npumem_engines_hold(struct npumem_device *dev)
+{
+	u32 i;
+	int idx;
+
+	/* Until then no module is gone, though it may be on its way. */
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return -ENODEV;
+	for (i = 0; i < dev->engine_count; i++)
+		if (!try_module_get(dev->engines[i]->owner))
+			break;
+	drm_dev_exit(idx);
+	if (i == dev->engine_count)
+		return 0;
+	engines_release(dev, i);
+	return -ENODEV;
+}
+
+void npumem_engines_release(struct npumem_device *dev)
+{
+	engines_release(dev, dev->engine_count);
 }
 
 struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index)

@@ -4,9 +4,13 @@
  *
  * A driver calls npumem_device_probe() from its own probe, with a description of
  * each of its engines, and npumem_device_remove() from its remove. From that on none of
- * its callbacks is called: open files keep the DRM device, but neither the driver's
- * module nor what it described. The parent's drvdata are the driver's to use. npumem's
- * own platform driver does just that for engine "sim".
+ * its callbacks is called: open files keep the DRM device, but nothing that the driver
+ * described. The parent's drvdata are the driver's to use. npumem's own platform driver
+ * does just that for engine "sim".
+ *
+ * Each open file holds a reference on the modules of the device's engines, so a module
+ * in use is not unloaded by mistake. To take a device from its clients all the same,
+ * unbind it: that ends their jobs, and once they have closed it the module can go.
  */
 #ifndef NPUMEM_ENGINE_H
 #define NPUMEM_ENGINE_H
@@ -52,12 +56,14 @@ struct npumem_engine_ops {
 /**
  * struct npumem_engine_desc - engine to be made
  * @name: as users see it; copied
+ * @owner: module of @ops, THIS_MODULE: held by each open file of the device
  * @ops: what it can do; until npumem_device_remove() returns
  * @operators: bit mask of (1 << enum drm_npumem_op) that it runs. Without
  *	NPUMEM_OP_COPY it gets no jobs of runs that have transfers
  */
 struct npumem_engine_desc {
 	const char *name;
+	struct module *owner;
 	const struct npumem_engine_ops *ops;
 	u64 operators;
 };
@@ -66,6 +72,7 @@ struct npumem_engine_desc {
  * struct npumem_engine - one engine
  * @dev: whose it is
  * @name: as described, cut short if need be
+ * @owner: as described; once the device has been removed only who holds it may use it
  * @ops: as described; NULL once the device has been removed
  * @operators: as described
  * @index: of it in &npumem_device.engines
@@ -79,6 +86,7 @@ struct npumem_engine_desc {
 struct npumem_engine {
 	struct npumem_device *dev;
 	char name[32];
+	struct module *owner;
 	const struct npumem_engine_ops *ops;
 	u64 operators;
 	u32 index;
@@ -93,6 +101,13 @@ struct npumem_engine {
 int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc);
 /* The device is being removed: no callback of the engine's driver from its return on. */
 void npumem_engine_stop(struct npumem_engine *engine);
+
+/*
+ * For an open file: hold the modules of all engines, or none and -ENODEV, as the device
+ * or one of them is going; let go of them, even long after the device was removed.
+ */
+int npumem_engines_hold(struct npumem_device *dev);
+void npumem_engines_release(struct npumem_device *dev);
 
 /* The engine of an index that user space named, or NULL. */
 struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index);

@@ -19,6 +19,7 @@
  */
 #include <linux/capability.h>
 #include <linux/debugfs.h>
+#include <linux/module.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
@@ -521,6 +522,7 @@ static const struct npumem_engine_ops sim_ops = {
 
 const struct npumem_engine_desc npumem_engine_sim = {
 	.name = "sim",
+	.owner = THIS_MODULE,
 	.ops = &sim_ops,
 	.operators = BIT(NPUMEM_OP_NOP) | BIT(NPUMEM_OP_COPY) | BIT(NPUMEM_OP_FILL) |
 		     BIT(NPUMEM_OP_MIX),

@@ -6,6 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +21,8 @@
 #define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
 #define ENGINE "npumem_test_engine"
 #define TWIN   "npumem_test_twin"
+#define OTHER  "/sys/bus/platform/drivers/npumem-test-engine/"
+#define LINGER "/sys/module/" ENGINE "/parameters/linger"
 
 static int put(const char *path, const char *text)
 {
@@ -73,6 +79,7 @@ FIXTURE(engine)
 	char name[64];
 	int log;
 	struct model model;
+	char text[32];
 };
 
 FIXTURE_SETUP(engine)
@@ -107,29 +114,105 @@ static int engine_name(int fd, char *name, size_t size)
 	return err;
 }
 
-/* The module goes; what the client still has of the device does not need it. */
-TEST_F(engine, module_goes_before_its_clients)
+/* As long as a client has the device open, through whichever file. */
+TEST_F(engine, module_stays_while_it_is_used)
 {
-	char name[32];
+	struct world w;
+	int fd = npu_open(), second = npu_open();
+
+	ASSERT_GE(fd, 0);
+	ASSERT_GE(second, 0);
+	ASSERT_EQ(0, world_open(&w, fd, &self->model));
+	/* What delete_module(2) says of a module in use if it is not to wait. */
+	ASSERT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
+	/* The client does not notice. */
+	EXPECT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_FILL, 1));
+	EXPECT_EQ(0, world_wait(&w));
+	EXPECT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
+	world_close(&w);
+	close(fd);
+	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
+	EXPECT_EQ(0, engine_name(second, self->text, sizeof(self->text)));
+	EXPECT_STREQ("other", self->text);
+	close(second);
+	/* The job in flight has no file any more: the device's removal ends it. */
+	EXPECT_EQ(0, npu_module_unload(ENGINE));
+	EXPECT_NE(0, access("/sys/module/" ENGINE, F_OK));
+}
+
+/* The device goes; what the client still has of it needs no callback. */
+TEST_F(engine, device_goes_before_its_clients)
+{
 	struct world w;
 	int fd = npu_open();
 
 	ASSERT_GE(fd, 0);
-	ASSERT_EQ(0, engine_name(fd, name, sizeof(name)));
-	EXPECT_STREQ("other", name);
+	ASSERT_EQ(0, engine_name(fd, self->text, sizeof(self->text)));
+	EXPECT_STREQ("other", self->text);
 	ASSERT_EQ(0, world_open(&w, fd, &self->model));
 	/* The first is running, the other is in the queue. */
 	ASSERT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
 	ASSERT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(fd, w.arena_bo, 0));
-	ASSERT_EQ(0, npu_module_unload(ENGINE));
-	EXPECT_NE(0, access("/sys/module/" ENGINE, F_OK));
+	ASSERT_EQ(0, put(OTHER "unbind", "npumem-test-engine"));
 	EXPECT_TRUE(log_has(self->log, "drvdata kept"));
 	/* All is settled by then, and nothing begins any more. */
 	EXPECT_EQ(-ENODEV, world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0));
-	EXPECT_EQ(-ENODEV, engine_name(fd, name, sizeof(name)));
+	EXPECT_EQ(-ENODEV, engine_name(fd, self->text, sizeof(self->text)));
+	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
 	munmap(w.arena, w.arena_size);
 	close(fd);
+	EXPECT_EQ(0, npu_module_unload(ENGINE));
+	EXPECT_NE(0, access("/sys/module/" ENGINE, F_OK));
+}
+
+static void *unload(void *result)
+{
+	*(int *)result = npu_module_unload(ENGINE);
+	return NULL;
+}
+
+static bool module_going(void)
+{
+	char state[16] = "";
+	int fd = open("/sys/module/" ENGINE "/initstate", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		if (read(fd, state, sizeof(state) - 1) < 0)
+			state[0] = '\0';
+		close(fd);
+	}
+	return !strcmp(state, "going\n");
+}
+
+/* The device is still there, its module as good as gone. */
+TEST_F(engine, not_opened_while_its_module_goes)
+{
+	char link[64], node[PATH_MAX] = "";
+	pthread_t thread;
+	int result = 1, opened, err, fd = npu_open();
+	bool there;
+
+	ASSERT_GE(fd, 0);
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ASSERT_LT(0, readlink(link, node, sizeof(node) - 1));
+	close(fd);
+	ASSERT_EQ(0, put(LINGER, "1"));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, unload, &result));
+	while (!module_going())
+		sched_yield();
+	opened = open(node, O_RDWR | O_CLOEXEC);
+	err = errno;
+	there = access(node, F_OK) == 0 && module_going();
+	EXPECT_EQ(0, put(LINGER, "0"));
+	pthread_join(thread, NULL);
+	EXPECT_EQ(-1, opened);
+	EXPECT_EQ(ENODEV, err);
+	EXPECT_TRUE(there);
+	EXPECT_EQ(0, result);
+	if (opened >= 0)
+		close(opened);
 }
 
 /* Loaded and gone with nobody looking, five times. */

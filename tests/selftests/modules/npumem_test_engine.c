@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A real NPU's driver as kernel/engine.h has it, in a module of its own: engine "other" on
- * the device tree node of the NPU, from which npumem's own driver was unbound before. Its
- * jobs end when the device goes.
+ * the device tree node of the NPU, from which npumem's own driver was unbound before. Jobs
+ * of NPUMEM_OP_FILL end at once and do nothing, others when the device goes.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/platform_device.h>
@@ -18,6 +19,10 @@ static int own_data;
 
 static DECLARE_WAIT_QUEUE_HEAD(stopped);
 
+/* While it is set the module, being unloaded, is neither there nor gone. */
+static bool linger;
+module_param(linger, bool, 0600);
+
 static int other_init(struct npumem_engine *engine)
 {
 	engine->priv = kzalloc(sizeof(struct npumem_job *), GFP_KERNEL);
@@ -31,7 +36,10 @@ static void other_fini(struct npumem_engine *engine)
 
 static void other_start(struct npumem_engine *engine, struct npumem_job *job)
 {
-	WRITE_ONCE(*(struct npumem_job **)engine->priv, job);
+	if (job->op == NPUMEM_OP_FILL)
+		npumem_job_done(job, 0);
+	else
+		WRITE_ONCE(*(struct npumem_job **)engine->priv, job);
 }
 
 /* None is ever too late: wait for the device to go. */
@@ -59,6 +67,7 @@ static const struct npumem_engine_ops other_ops = {
 
 static const struct npumem_engine_desc other_desc = {
 	.name = "other",
+	.owner = THIS_MODULE,
 	.ops = &other_ops,
 	.operators = BIT(NPUMEM_OP_NOP) | BIT(NPUMEM_OP_COPY) | BIT(NPUMEM_OP_FILL) |
 		     BIT(NPUMEM_OP_MIX),
@@ -113,6 +122,8 @@ err_driver:
 
 static void __exit other_module_exit(void)
 {
+	while (READ_ONCE(linger))
+		msleep(20);
 	platform_device_unregister(device);
 	platform_driver_unregister(&other_driver);
 }
