@@ -27,11 +27,14 @@
  * requests are the daemon's time, and have a queue of their own (upcall_queue.c).
  *
  * Life. A user is found by its uid in the list of the device and lives as long as
- * one of its clients, which live as long as anything charged to them. A user keeps
- * the DRM device.
+ * one of its clients, which live as long as anything charged to them. A user that
+ * has clients keeps the DRM device. One that has none any more stays in the list
+ * while it owes engine time, or it would come back without that; but not for
+ * longer than KEPT_NS.
  */
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
@@ -39,12 +42,17 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
 
 #include "carveout.h"
 #include "client.h"
+#include "engine.h"
 
 /* Kernel mappings and references on BOs; far more than runs of honest clients have. */
 #define MAX_BINDINGS 16384
+
+/* Longer than any job, the most that a user may owe, takes. */
+#define KEPT_NS (60ull * NSEC_PER_SEC)
 
 static unsigned int carveout_share = 50;
 module_param(carveout_share, uint, 0644);
@@ -59,9 +67,10 @@ MODULE_PARM_DESC(
 
 /**
  * struct npumem_user - user of a device: who has a share
- * @ref: each of its clients holds one
+ * @ref: each of its clients holds one; zero of a user that only owes
+ * @left_at: CLOCK_MONOTONIC nanoseconds, when @ref became zero
  * @node: in &npumem_device.users
- * @dev: referenced
+ * @dev: referenced, unless @ref is zero
  * @uid: who
  * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
  * @used: of each resource, by all clients together
@@ -70,6 +79,7 @@ MODULE_PARM_DESC(
  */
 struct npumem_user {
 	struct kref ref;
+	u64 left_at;
 	struct list_head node;
 	struct npumem_device *dev;
 	kuid_t uid;
@@ -89,15 +99,61 @@ static const int resource_errno[] = {
 
 /* ------------------------------------------------------------------- users */
 
+static void user_free(struct npumem_user *user)
+{
+	list_del(&user->node);
+	mutex_destroy(&user->verify);
+	kfree(user);
+}
+
+static bool user_owes(const struct npumem_user *user)
+{
+	struct npumem_device *dev = user->dev;
+	u32 i;
+
+	for (i = 0; i < dev->engine_count; i++)
+		if (npumem_fairq_owes(&dev->engines[i]->queue, &user->engines[i]))
+			return true;
+	return false;
+}
+
+/* Those without clients that owe nothing any more. */
+static void users_forget(struct npumem_device *dev)
+{
+	u64 now = ktime_get_ns();
+	struct npumem_user *user, *next;
+
+	lockdep_assert_held(&dev->users_lock);
+	list_for_each_entry_safe(user, next, &dev->users, node)
+		if (!kref_read(&user->ref) && (now - user->left_at > KEPT_NS || !user_owes(user)))
+			user_free(user);
+}
+
 static struct npumem_user *user_find(struct npumem_device *dev, kuid_t uid, bool unlimited)
 {
 	struct npumem_user *user;
 
 	list_for_each_entry(user, &dev->users, node)
-		if (uid_eq(user->uid, uid) && user->unlimited == unlimited &&
-		    kref_get_unless_zero(&user->ref))
+		if (uid_eq(user->uid, uid) && user->unlimited == unlimited)
 			return user;
 	return NULL;
+}
+
+static struct npumem_user *user_create(struct npumem_device *dev, kuid_t uid, bool unlimited)
+{
+	struct npumem_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	u32 i;
+
+	if (!user)
+		return NULL;
+	mutex_init(&user->verify);
+	user->uid = uid;
+	user->unlimited = unlimited;
+	user->dev = dev;
+	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
+		npumem_fair_user_init(&user->engines[i]);
+	list_add_tail(&user->node, &dev->users);
+	return user;
 }
 
 static struct npumem_user *user_get(struct npumem_device *dev)
@@ -105,40 +161,38 @@ static struct npumem_user *user_get(struct npumem_device *dev)
 	bool unlimited = capable(CAP_SYS_RESOURCE);
 	kuid_t uid = current_euid();
 	struct npumem_user *user;
-	u32 i;
 
 	mutex_lock(&dev->users_lock);
+	users_forget(dev);
 	user = user_find(dev, uid, unlimited);
-	if (user)
+	if (user && kref_get_unless_zero(&user->ref))
 		goto out;
-	user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	if (!user)
-		goto out;
-	kref_init(&user->ref);
-	mutex_init(&user->verify);
-	user->uid = uid;
-	user->unlimited = unlimited;
-	user->dev = dev;
-	for (i = 0; i < NPUMEM_MAX_ENGINES; i++)
-		npumem_fair_user_init(&user->engines[i]);
-	drm_dev_get(&dev->drm);
-	list_add_tail(&user->node, &dev->users);
+		user = user_create(dev, uid, unlimited);
+	if (user) {
+		kref_init(&user->ref);
+		drm_dev_get(&dev->drm);
+	}
 out:
 	mutex_unlock(&dev->users_lock);
 	return user;
 }
 
+/* Under the lock of the list, so whoever finds the user sees that it has no client. */
 static void user_release(struct kref *ref)
 {
 	struct npumem_user *user = container_of(ref, struct npumem_user, ref);
 	struct npumem_device *dev = user->dev;
 
-	mutex_lock(&dev->users_lock);
-	list_del(&user->node);
+	user->left_at = ktime_get_ns();
+	users_forget(dev);
 	mutex_unlock(&dev->users_lock);
-	mutex_destroy(&user->verify);
-	kfree(user);
 	drm_dev_put(&dev->drm);
+}
+
+static void user_put(struct npumem_user *user)
+{
+	kref_put_mutex(&user->ref, user_release, &user->dev->users_lock);
 }
 
 /* ----------------------------------------------------------------- clients */
@@ -174,7 +228,7 @@ static void client_release(struct kref *ref)
 
 	for (i = 0; i < NPUMEM_RESOURCES; i++)
 		WARN_ON_ONCE(atomic64_read(&client->used[i]));
-	kref_put(&client->user->ref, user_release);
+	user_put(client->user);
 	kfree(client);
 }
 
@@ -264,9 +318,19 @@ void npumem_client_end_verify(struct npumem_client *client)
 
 /* ------------------------------------------------------------------ device */
 
-void npumem_clients_init(struct npumem_device *dev)
+static void users_fini(struct drm_device *drm, void *unused)
+{
+	struct npumem_user *user, *next;
+
+	/* Nobody has a client any more, or there would be the device. */
+	list_for_each_entry_safe(user, next, &to_npumem(drm)->users, node)
+		user_free(user);
+}
+
+int npumem_clients_init(struct npumem_device *dev)
 {
 	INIT_LIST_HEAD(&dev->users);
+	return drmm_add_action_or_reset(&dev->drm, users_fini, NULL);
 }
 
 static void user_show(const struct npumem_user *user, struct seq_file *m)

@@ -85,7 +85,7 @@ u64 npumem_client_limit(const struct npumem_client *client, unsigned int resourc
 /* Who opened the file. */
 kuid_t npumem_client_uid(const struct npumem_client *client);
 
-void npumem_clients_init(struct npumem_device *dev);
+int npumem_clients_init(struct npumem_device *dev); /* at probe; -ENOMEM */
 /* debugfs: what each user holds, and may. */
 void npumem_clients_show(struct npumem_device *dev, struct seq_file *m);
 

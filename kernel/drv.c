@@ -238,7 +238,9 @@ static int device_init(struct npumem_device *dev)
 	err = drmm_mutex_init(&dev->drm, &dev->users_lock);
 	if (err)
 		return err;
-	npumem_clients_init(dev);
+	err = npumem_clients_init(dev);
+	if (err)
+		return err;
 	return npumem_faults_init(dev);
 }
 

@@ -13,7 +13,9 @@
  * time is not saved up. So a client that comes to a busy engine is next after the
  * job that is in flight (and after others that came so), however much the others
  * have queued, and among those that always have jobs waiting time is shared
- * equally. Jobs are not preempted: engines bound how long one takes.
+ * equally. Jobs are not preempted: engines bound how long one takes. A user that
+ * closes all its files has had what it has had: it is remembered for as long as that
+ * matters (client.c), or coming back would be a way not to wait.
  *
  * Jobs of a run that failed, or whose file was closed, need no engine to end:
  * they are let go at once, but after the one of the same run that is in flight,
@@ -101,6 +103,17 @@ void npumem_fairq_init(struct npumem_fairq *q, u32 index)
 	spin_lock_init(&q->lock);
 	q->users.tree = RB_ROOT_CACHED;
 	q->index = index;
+}
+
+bool npumem_fairq_owes(struct npumem_fairq *q, const struct npumem_fair_user *user)
+{
+	unsigned long flags;
+	bool owes;
+
+	spin_lock_irqsave(&q->lock, flags);
+	owes = user->base.vtime > q->users.floor;
+	spin_unlock_irqrestore(&q->lock, flags);
+	return owes;
 }
 
 /* --------------------------------------------------- under the queue's lock */

@@ -97,6 +97,12 @@ void npumem_fair_client_init(struct npumem_fair_client *client, struct npumem_fa
 void npumem_fairq_init(struct npumem_fairq *q, u32 index);
 
 /*
+ * Whether a user without clients has had more engine time than who comes now would
+ * begin with: it owes that, and must not be forgotten meanwhile.
+ */
+bool npumem_fairq_owes(struct npumem_fairq *q, const struct npumem_fair_user *user);
+
+/*
  * A job has all that it waited for but the engine: true if it may go now. Else its
  * npumem_job.turn is signalled when it may, and it asks again.
  */

@@ -23,6 +23,7 @@
 enum {
 	NOBODY = 65534,
 	JOBS = 60, /* of each attacker */
+	VICTIMS = 8,
 	SMALL = 64,
 	LARGE = 4096,
 };
@@ -255,6 +256,78 @@ TEST_F(fairness, time_is_shared_not_jobs_counted)
 	n = attackers_before(_metadata, self, client_time(&self->victim, 4));
 	TH_LOG("%d of the attackers' %d jobs came before the victim's 5", n, self->count * JOBS);
 	EXPECT_LE(n, self->count * JOBS / 2);
+}
+
+/* ------------------------------------------------------------------- debts */
+
+FIXTURE(debt)
+{
+	int fd;
+	struct client first, victims[VICTIMS], attacker;
+};
+
+FIXTURE_SETUP(debt)
+{
+	int i;
+
+	self->fd = npu_open();
+	ASSERT_GE(self->fd, 0);
+	ASSERT_EQ(0, fchmod(self->fd, 0666));
+	ASSERT_EQ(0, npu_knob("pause", 0));
+	ASSERT_EQ(0, client_open(&self->first, NOBODY - 1, SMALL));
+	for (i = 0; i < VICTIMS; i++)
+		ASSERT_EQ(0, client_open(&self->victims[i], 0, SMALL));
+	ASSERT_EQ(0, client_open(&self->attacker, NOBODY, LARGE));
+}
+
+FIXTURE_TEARDOWN(debt)
+{
+	int i;
+
+	EXPECT_EQ(0, npu_knob("pause", 0));
+	EXPECT_EQ(0, npu_knob("ns_per_byte", 0));
+	client_close(&self->attacker);
+	for (i = 0; i < VICTIMS; i++)
+		client_close(&self->victims[i]);
+	client_close(&self->first);
+	close(self->fd);
+}
+
+/*
+ * Two seconds had by a user are not forgotten because it has closed all its files and come
+ * back: another one, who waits as long as it does, has what it has waiting first.
+ */
+TEST_F(debt, is_not_got_rid_of_by_closing_the_file)
+{
+	uint64_t mine, time;
+	int i, n = 0;
+
+	ASSERT_EQ(0, npu_knob("ns_per_byte", 500000));
+	ASSERT_EQ(0, client_submit(&self->attacker, 0));
+	ASSERT_NE(0, client_time(&self->attacker, 0));
+	client_close(&self->attacker);
+	ASSERT_EQ(0, client_open(&self->attacker, NOBODY, LARGE));
+	ASSERT_EQ(0, npu_knob("ns_per_byte", 0));
+
+	/* Somebody has the turn while the others queue, and pays for the time of that. */
+	ASSERT_EQ(0, npu_knob("pause", 1));
+	ASSERT_EQ(0, client_submit(&self->first, 0));
+	for (i = 0; i < VICTIMS; i++)
+		ASSERT_EQ(0, client_submit(&self->victims[i], 0));
+	ASSERT_EQ(0, client_submit(&self->attacker, 0));
+	/* Until the scheduler has noticed most of them. */
+	sleep(1);
+	ASSERT_EQ(0, npu_knob("pause", 0));
+	time = client_time(&self->attacker, 0);
+	ASSERT_NE(0, time);
+	for (i = 0; i < VICTIMS; i++) {
+		mine = client_time(&self->victims[i], 0);
+		EXPECT_NE(0, mine);
+		n += mine < time;
+	}
+	TH_LOG("%d of the victim's %d jobs came before the attacker's", n, VICTIMS);
+	/* One if they took turns. */
+	EXPECT_LE(VICTIMS / 2, n);
 }
 
 /* ------------------------------------------------------------------ queues */
