@@ -3,12 +3,12 @@
 #
 # test_npumemctl_claims.sh - npumemctl verify: what a plan file says of itself.
 #
-# usage: test_npumemctl_claims.sh NPUMEMCTL GRAPH.json
+# usage: test_npumemctl_claims.sh NPUMEMCTL GRAPH.json SPILLED.json
 #
-# TAP. GRAPH is planned at its bound, in its order.
+# TAP. GRAPH is planned at its bound, in its order; SPILLED with spills, at MR.
 set -uo pipefail
 
-ctl=$(realpath "$1") graph=$(realpath "$2")
+ctl=$(realpath "$1") graph=$(realpath "$2") spilled=$(realpath "$3")
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 count=0 failed=0
@@ -42,7 +42,7 @@ gives() {
 
 refused() { # NAME EXPRESSION MESSAGE
 	changed "$2" "${4:-plan.json}"
-	gives "$1" 1 '' "npumemctl: bad.json: $3" "$ctl" verify "$graph" bad.json
+	gives "$1" 1 '' "npumemctl: bad.json: $3" "$ctl" verify "${5:-$graph}" bad.json
 }
 
 "$ctl" plan -o plan.json "$graph" >/dev/null || exit 1
@@ -71,9 +71,37 @@ refused 'optimal, but above its bound' 'p["lower_bound"] -= 1; p["arena"] += 64'
 refused 'fills that there are none of' 'p["traffic"] = {"fill": 4096}' \
 	'traffic: 4096 bytes filled, but the schedule fills 0'
 refused 'spills that there are none of' 'p["traffic"] = {"spill": 4096}' \
-	'traffic: 4096 bytes spilled and compulsory, but the schedule loads, spills and stores 0'
+	'traffic: 4096 bytes spilled, but the schedule spills 0'
+refused 'loads that there are none of' 'p["traffic"] = {"compulsory": 4096}' \
+	'traffic: 4096 bytes compulsory, but the schedule loads and first stores 0'
 refused 'a bound of traffic above the traffic' 'p["traffic"] = {"lower_bound": 1}' \
 	'traffic: lower_bound 1, but the plan itself moves 0 bytes'
+refused 'optimal, in an arena that it does not need' 'del p["lower_bound"]; p["arena"] += 1' \
+	"status: optimal, but the arena is $((arena + 1)) and the plan itself needs $arena bytes"
+# What is spilled and what is compulsory: of outputs, inputs in host memory and in the arena.
+for inputs in host resident; do
+	"$ctl" plan --planner cosma --budget MR --inputs $inputs -o spills.json "$spilled" \
+		>/dev/null || exit 1
+	eval "$(python3 -c 'import json
+t = json.load(open("spills.json"))["traffic"]
+assert t["spill"] > 4 and t["compulsory"] > 0
+print("spill=%u fill=%u compulsory=%u" % (t["spill"], t["fill"], t["compulsory"]))')" || exit 1
+	claims() { "$ctl" verify "$spilled" "$1" | grep '^claims'; }
+	gives "what planning anew would show, inputs $inputs" 0 'claims checked: traffic, alignment
+claims not checked: lower_bound, status, traffic.lower_bound' '' claims spills.json
+	refused "spills that are said to be compulsory, inputs $inputs" \
+		't = p["traffic"]; t["spill"] -= 4; t["compulsory"] += 4; t["lower_bound"] = 0' \
+		"traffic: $((spill - 4)) bytes spilled, but the schedule spills $spill" \
+		spills.json "$spilled"
+	refused "stores of outputs that are said to be spills, inputs $inputs" \
+		't = p["traffic"]; t["spill"] += 4; t["compulsory"] -= 4' \
+		"traffic: $((spill + 4)) bytes spilled, but the schedule spills $spill" \
+		spills.json "$spilled"
+	refused "a bound above what is moved, inputs $inputs" \
+		't = p["traffic"]; t["lower_bound"] = t["spill"] + t["fill"] + 1' \
+		"traffic: lower_bound $((spill + fill + 1)), but the plan itself moves $((spill + fill)) bytes" \
+		spills.json "$spilled"
+done
 changed 'p["alignment"] = 65536'
 misaligned() {
 	"$ctl" verify "$graph" bad.json 2>&1 >/dev/null |
@@ -96,7 +124,7 @@ fi
 said() { "$ctl" verify -j "$graph" "$1" | python3 -c 'import json, sys; r = json.load(sys.stdin)
 print(r["accepted"], r.get("claims", r.get("error")))'; }
 gives '-j says which were checked' 0 "True {'lower_bound': 'checked', 'status': 'checked', \
-'traffic': 'checked', 'alignment': 'checked'}" '' said plan.json
+'traffic': 'checked', 'traffic.lower_bound': None, 'alignment': 'checked'}" '' said plan.json
 changed 'p["traffic"] = {"fill": 1}'
 gives '-j refuses a false claim' 1 'False traffic: 1 bytes filled, but the schedule fills 0' \
 	'npumemctl: bad.json: traffic: 1 bytes filled, but the schedule fills 0' said bad.json

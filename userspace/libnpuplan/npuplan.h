@@ -731,10 +731,11 @@ NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npupl
 				     struct npuplan_error *error);
 
 /* What a plan file says of itself, beyond what the verifier looks at. */
-#define NPUPLAN_CLAIM_LOWER_BOUND (1u << 0)
-#define NPUPLAN_CLAIM_STATUS	  (1u << 1)
-#define NPUPLAN_CLAIM_TRAFFIC	  (1u << 2)
-#define NPUPLAN_CLAIM_ALIGNMENT	  (1u << 3)
+#define NPUPLAN_CLAIM_LOWER_BOUND   (1u << 0)
+#define NPUPLAN_CLAIM_STATUS	    (1u << 1)
+#define NPUPLAN_CLAIM_TRAFFIC	    (1u << 2)
+#define NPUPLAN_CLAIM_ALIGNMENT	    (1u << 3)
+#define NPUPLAN_CLAIM_TRAFFIC_BOUND (1u << 4) /* one that is above 0 */
 
 /** npuplan_claims_check() - hold a plan's claims against the plan
  * @plan: read from a file, and accepted by the verifier

@@ -331,6 +331,8 @@ static int read_traffic(struct plan_json_reader *r, const json_t *object)
 	info->fill_bytes = numbers[1];
 	info->load_bytes = numbers[2];
 	r->plan->traffic_bound = numbers[3];
+	if (numbers[3])
+		r->plan->claims |= NPUPLAN_CLAIM_TRAFFIC_BOUND;
 	return err;
 }
 

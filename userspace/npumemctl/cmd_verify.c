@@ -93,6 +93,7 @@ static const struct {
 	{ "lower_bound", NPUPLAN_CLAIM_LOWER_BOUND },
 	{ "status", NPUPLAN_CLAIM_STATUS },
 	{ "traffic", NPUPLAN_CLAIM_TRAFFIC },
+	{ "traffic.lower_bound", NPUPLAN_CLAIM_TRAFFIC_BOUND },
 	{ "alignment", NPUPLAN_CLAIM_ALIGNMENT },
 };
 
