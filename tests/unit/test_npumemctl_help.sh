@@ -117,6 +117,35 @@ no_such_help() {
 check 'help of no command' no_such_help
 all_of_them() { [ "$("$ctl" help)" = "$("$ctl" --help)" ] && [ -n "$("$ctl" help)" ]; }
 check 'help' all_of_them
+lists_all() {
+	local command
+	for command in devices import plan verify run show bench help; do
+		"$ctl" --help | grep -q "^  $command " || return 1
+	done
+	[ "$("$ctl" help help)" = "$("$ctl" --help)" ]
+}
+check 'help names every command, itself too' lists_all
+statuses() {
+	local status
+	for status in 0 1 2 3 4 5; do
+		"$ctl" --help | sed -n '/^Exit status/,$p' | grep -qw "$status" || return 1
+	done
+}
+check 'help names every exit status' statuses
+# Lost help is a failure, as any output is that is lost.
+lost() { # COMMAND...
+	local err
+	err=$("$ctl" "$@" 2>&1 >/dev/full)
+	[ $? = 1 ] && [ "$err" = 'npumemctl: standard output: No space left on device' ]
+}
+for words in 'plan --help' 'help plan' 'plan --usage' 'plan -V' 'bench pack --list-packers' \
+	'bench pack --help' '--help' '-V' 'plan --list-planners'; do
+	# shellcheck disable=SC2086
+	check "$words, on a full disk" lost $words
+done
+nothing_lost() { "$ctl" plan missing.json 2>/dev/full >&-; [ $? = 1 ]; }
+check 'where nothing is printed nothing is lost' nothing_lost
+check 'nothing is completed after help COMMAND' completes '' help plan ''
 check 'layouts are completed' completes 'nhwc nchw nc32hw ' plan --layout ''
 check 'engines are completed' completes 'paper search ilp belady greedy rings ' plan --engine ''
 help_has() { "$ctl" plan --help | tr -s ' \n' '  ' | grep -qF -e "$1"; }

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "npumemctl.h"
+
+static int cmd_help(int argc, char **argv);
 
 static const struct {
 	const char *name;
@@ -20,6 +23,7 @@ static const struct {
 	{ "run", cmd_run, "run a planned model on a device and compare its outputs" },
 	{ "show", cmd_show, "draw a plan: one line a step" },
 	{ "bench", cmd_bench, "pack: pack buffers of CSV files; no device is needed" },
+	{ "help", cmd_help, "print this, or the options of a command" },
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -36,7 +40,7 @@ static void help(FILE *out)
 	      "  -V, --version   print the version\n"
 	      "  -h, -?, --help  print this; after a command, or help COMMAND: its options\n\n"
 	      "Exit status: 0 all is well, 1 failure, 2 wrong usage, 3 no plan within the\n"
-	      "budget exists, 4 none was found.\n"
+	      "budget exists, 4 none was found, 5 interrupted: the best plan so far.\n"
 	      "See npumemctl(1).\n",
 	      out);
 }
@@ -57,6 +61,13 @@ static int finish(int status)
 	if (bad && !*failure_text())
 		return failure("standard output", "not all could be written");
 	return bad ? EXIT_FAILED : status;
+}
+
+/* So it is where a command ends in its own exit(): help and version, which argp prints. */
+static void at_exit(void)
+{
+	if (!*failure_text() && finish(EXIT_OK) != EXIT_OK)
+		_exit(EXIT_FAILED);
 }
 
 static int run(size_t command, int argc, char **argv)
@@ -89,7 +100,7 @@ static int no_command(const char *name)
 }
 
 /* "help", "help COMMAND", "help bench pack" */
-static int help_of(int argc, char **argv)
+static int cmd_help(int argc, char **argv)
 {
 	char ask[] = "--help", *words[] = { argv[0], ask, NULL, NULL };
 	size_t command;
@@ -101,6 +112,10 @@ static int help_of(int argc, char **argv)
 	command = find_command(argv[1]);
 	if (command == COMMANDS)
 		return no_command(argv[1]);
+	if (commands[command].run == cmd_help || !strcmp(argv[1], ask)) {
+		help(stdout);
+		return EXIT_OK;
+	}
 	if (argc == 2)
 		return run(command, 2, words);
 	words[1] = argv[2];
@@ -121,13 +136,12 @@ static int complete(int argc, char **argv)
 			complete_word(commands[i].name, argv[argc - 1], commands[i].summary);
 		if (argc == 2)
 			return EXIT_OK;
-		complete_word("help", argv[0], "print the options of a command");
 		complete_word("--help", argv[0], "print the commands");
 		complete_word("--version", argv[0], "print the version");
 		return EXIT_OK;
 	}
 	command = find_command(argv[0]);
-	if (command == COMMANDS)
+	if (command == COMMANDS || commands[command].run == cmd_help)
 		return EXIT_OK;
 	if (argc == 2 && !strcmp(argv[0], "bench")) {
 		complete_word("pack", argv[1], "pack buffers of CSV files");
@@ -142,6 +156,7 @@ int main(int argc, char **argv)
 
 	/* A file that may not grow is an error like a full disk, not the end. */
 	signal(SIGXFSZ, SIG_IGN);
+	atexit(at_exit);
 	argp_program_version_hook = print_version;
 	argp_err_exit_status = EXIT_USAGE;
 	if (argc < 2) {
@@ -154,9 +169,8 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--complete"))
 		return finish(complete(argc - 2, argv + 2));
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h") ||
-	    !strcmp(argv[1], "help"))
-		return finish(help_of(argc - 1, argv + 1));
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h"))
+		return finish(cmd_help(argc - 1, argv + 1));
 	command = find_command(argv[1]);
 	if (command == COMMANDS)
 		return no_command(argv[1]);
