@@ -102,6 +102,14 @@ ended() {
 }
 gives 'interrupt gives the best so far, without a terminal' 0 '' '' ended INT
 gives 'SIGTERM gives the best so far, without a terminal' 0 '' '' ended TERM
+# The soft limit is reached after two seconds of CPU time, and again every second.
+limited() {
+	(ulimit -St 2 && exec "$ctl" bench pack -j --work 18446744073709551614 -o out.csv many.csv) \
+		>said 2>words
+	[ $? = 5 ] && grep -q '"ended_by":"interrupt"' said && [ "$(wc -l <out.csv)" = 20001 ]
+}
+rm out.csv
+gives 'a soft limit of CPU time gives the best so far' 0 '' '' limited
 # shellcheck disable=SC2016 # the inner shell expands it
 gives 'a limit of work is what ended it' 0 '1' '' \
 	sh -c '"$1" bench pack -j --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"

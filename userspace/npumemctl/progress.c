@@ -9,7 +9,15 @@
 /* Seconds between two drawings. */
 #define PERIOD 0.1
 
+/*
+ * What ends a search.  SIGXCPU comes at a soft limit of processor time, and then every
+ * second up to the hard one: it is never the end by itself.
+ */
+static const int signals[] = { SIGINT, SIGTERM, SIGXCPU };
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
 static volatile sig_atomic_t interrupted;
+static struct sigaction before[SIGNALS];
 
 static void on_interrupt(int signal)
 {
@@ -39,15 +47,17 @@ void progress_text(const struct npuplan_pack_progress *now, double limit, char *
 
 void progress_begin(struct progress *progress, double limit)
 {
-	const struct sigaction action = {
-		.sa_handler = on_interrupt,
-		.sa_flags = SA_RESETHAND | SA_RESTART,
-	};
-
 	*progress = (struct progress){ .limit = limit, .drawn = -1 };
 	progress->draws = isatty(STDERR_FILENO) && terminal_rewrites(STDERR_FILENO);
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < SIGNALS; i++) {
+		const struct sigaction action = {
+			.sa_handler = on_interrupt,
+			.sa_flags = SA_RESTART | (signals[i] == SIGXCPU ? 0 : SA_RESETHAND),
+		};
+
+		/* Also where it was ignored, as a shell has it of jobs in the background. */
+		sigaction(signals[i], &action, &before[i]);
+	}
 }
 
 bool progress_interrupted(void)
@@ -89,6 +99,7 @@ void progress_end(struct progress *progress)
 	if (interrupted)
 		fprintf(stderr, "npumemctl: interrupted: the best found so far\n");
 	fflush(stderr);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
+	for (size_t i = 0; i < SIGNALS; i++)
+		if (signals[i] != SIGXCPU)
+			sigaction(signals[i], &before[i], NULL);
 }
