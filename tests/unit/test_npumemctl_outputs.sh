@@ -99,6 +99,10 @@ check 'run -o its graph' over '-o net.json' 'GRAPH net.json' run net.json -o net
 check 'run -o its plan' over '-o plan.json' '--plan plan.json' \
 	run --plan plan.json net.json -o plan.json
 
+cp net.json $'net\e[31m.json'
+check 'a path with control characters' over '-o net\x1b[31m.json' 'GRAPH net\x1b[31m.json' \
+	plan $'net\e[31m.json' -o $'net\e[31m.json'
+
 # --------------------------------------------------- no two into one file
 twice() { # FIRST SECOND COMMAND...: and neither is there
 	local first=$1 second=$2
@@ -115,6 +119,8 @@ check 'plan --blob and --graph-blob' twice '--blob q' '--graph-blob ./q' \
 	plan net.json --blob q --graph-blob ./q
 check 'show --html and --svg' twice '--html q' '--svg ./q' \
 	show --graph net.json plan.json --html q --svg ./q
+check 'two paths with control characters' twice '-o q\x1b[31m' '--blob ./q\x1b[31m' \
+	plan net.json -o $'q\e[31m' --blob $'./q\e[31m'
 two_names() {
 	"$ctl" plan net.json -o q --blob folder/q >/dev/null && [ -s q ] && [ -s folder/q ] && rm q
 }

@@ -139,6 +139,17 @@ bool is_stdout(const char *path)
 	return same;
 }
 
+/* "A between B after", of options and paths, which may be other people's. */
+static void refuse(const struct argp_state *state, const struct named_path *a, const char *between,
+		   const struct named_path *b, const char *after)
+{
+	char *first = plain_text(a->path, false), *second = plain_text(b->path, false);
+
+	argp_error(state, "%s %s %s %s %s%s", a->option, first, between, b->option, second, after);
+	free(first);
+	free(second);
+}
+
 void outputs_check(const struct argp_state *state, const struct named_path *inputs,
 		   const struct named_path *outputs)
 {
@@ -155,8 +166,7 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 				other = identify(in->path, STDIN_FILENO);
 			/* A terminal, or a pipe, may well be both. */
 			if (is_same(&id, &other) && (S_ISREG(id.mode) || S_ISBLK(id.mode)))
-				argp_error(state, "%s %s would overwrite %s %s", out->option,
-					   out->path, in->option, in->path);
+				refuse(state, out, "would overwrite", in, "");
 			free(other.name);
 		}
 		for (const struct named_path *before = outputs; before < out; before++) {
@@ -165,8 +175,7 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 			if (before->path)
 				other = identify(before->path, STDOUT_FILENO);
 			if (is_same(&id, &other) && keeps(&id))
-				argp_error(state, "%s %s and %s %s are the same file",
-					   before->option, before->path, out->option, out->path);
+				refuse(state, before, "and", out, " are the same file");
 			free(other.name);
 		}
 		free(id.name);
