@@ -141,6 +141,14 @@ infeasible() {
 		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"}}' ]
 }
 check 'infeasible: status 3, what needs most, nothing written' infeasible
+no_peak() {
+	rm -f plan.json
+	says 3 'npumemctl: diamond.json: without spilling 14 bytes are needed, the budget is 13, the lower bound 14' \
+		"$ctl" plan -j --planner cosma --objective peak --budget 13 diamond.json -o plan.json &&
+		[ ! -e plan.json ] &&
+		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null}' ]
+}
+check 'least peak above the budget: status 3' no_peak
 # Linear allocation finds no place for y, and the search is ended at once.
 cat >gap.json <<'JSON'
 {"name": "gap", "tensors": [
@@ -157,6 +165,20 @@ unknown() {
 		[ "$(cat out.txt)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10}' ]
 }
 check 'unknown: status 4, nothing written' unknown
+# Alignments leave a gap that the bound does not know.
+cat >gaps.json <<'JSON'
+{"name": "gaps", "tensors": [
+ {"id": 0, "name": "x", "shape": [], "bytes": 1, "kind": "input", "align": 8},
+ {"id": 1, "name": "y", "shape": [], "bytes": 1, "kind": "input", "align": 8},
+ {"id": 2, "name": "z", "shape": [], "bytes": 1, "kind": "output", "align": 8}],
+"ops": [{"id": 0, "name": "f", "type": "f", "inputs": [0, 1], "outputs": [2]}]}
+JSON
+peak_unknown() {
+	says 4 'npumemctl: gaps.json: without spilling 17 bytes are needed, the budget is 16, the lower bound 3' \
+		"$ctl" plan -j --planner cosma --objective peak --budget 16 gaps.json &&
+		[ "$(cat out.txt)" = '{"graph":"gaps","planner":"cosma","status":"unknown","budget":16}' ]
+}
+check 'least peak above the budget, and that is not proved: status 4' peak_unknown
 check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "optimal"' \
 	--budget MR gap.json
 

@@ -248,11 +248,19 @@ static int judge_peak(const struct planning *planning, struct npuplan_plan *plan
 		info->status = NPUMEM_PLAN_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
 		return 0;
-	return npuplan_fail(planning->error, -ENOSPC,
-			    "without spilling %llu bytes are needed, the budget is %llu, the lower "
-			    "bound %llu",
-			    (unsigned long long)info->arena_size, (unsigned long long)budget,
-			    (unsigned long long)info->lower_bound);
+	npuplan_fail(
+		planning->error, -ENOSPC,
+		"without spilling %llu bytes are needed, the budget is %llu, the lower bound %llu",
+		(unsigned long long)info->arena_size, (unsigned long long)budget,
+		(unsigned long long)info->lower_bound);
+	if (planning->error && info->lower_bound > budget) {
+		planning->error->status = NPUMEM_PLAN_INFEASIBLE;
+		planning->error->step = NPUMEM_NONE;
+		planning->error->needed = info->lower_bound;
+	} else if (planning->error) {
+		planning->error->needed = info->arena_size;
+	}
+	return -ENOSPC;
 }
 
 static void judge_traffic(const struct planning *planning, struct npuplan_plan *plan)
