@@ -113,6 +113,21 @@ gives 'a soft limit of CPU time gives the best so far' 0 '' '' limited
 # shellcheck disable=SC2016 # the inner shell expands it
 gives 'a limit of work is what ended it' 0 '1' '' \
 	sh -c '"$1" bench pack -j --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
+gives 'a limit of memory before any packing' 4 \
+	'five.csv: 5 buffers, lower bound 0, unknown, T s, work 0, ended by the limit of memory' '' \
+	"$ctl" bench pack --memory 1 five.csv
+gives 'and in JSON' 4 '{"files":[{"name":"five.csv","n":5,"lower_bound":0,"top":null,'\
+'"status":"unknown","ended_by":"memory","seconds":T,"work":0}]}' '' \
+	"$ctl" bench pack -j --memory 1 five.csv
+# shellcheck disable=SC2016
+gives 'a limit of memory that has room for one packing' 0 '20001' '' \
+	sh -c '"$1" bench pack --memory 5MiB -o out.csv many.csv | grep -q "feasible.*, ended by the limit of memory$" &&
+		wc -l <out.csv' sh "$ctl"
+# shellcheck disable=SC2016
+gives 'and for it and a search' 0 '1' '' \
+	sh -c '"$1" bench pack -j --memory 256MiB --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
+gives 'memory of no bytes' 2 '' "npumemctl bench pack: --memory: '0' is not a number of bytes; give one like 1572864 or 1.5MiB
+$usage" "$ctl" bench pack --memory 0 five.csv
 gives 'a limit before any packing' 4 \
 	'many.csv: 20000 buffers, lower bound L, unknown, T s, work W' '' \
 	"$ctl" bench pack --packer size --work 1 many.csv

@@ -201,7 +201,8 @@ check 'unknown place of inputs' usage "--inputs: 'moon' is not host or resident"
 check 'deadline 0' usage "--deadline: '0' is not a number of seconds up to 1000000" \
 	--planner cosma --deadline 0
 check 'memory 0' usage "--memory: '0' $size" --planner cosma --memory 0
-check '--memory of another planner' usage "--memory is planner cosma's" --memory 1MiB
+check '--memory of a planner that takes none' usage "--memory is of planners that search for addresses \
+or orders; planner tile-scheduled looks at what fits --work" --planner tile-scheduled --memory 1MiB
 check '--emit-lp of another planner' usage "--emit-lp is planner cosma's" --emit-lp p.lp
 limits='--emit-lp searches for nothing that --deadline, --work or --memory could end'
 check '--emit-lp with --deadline' usage "$limits" --planner cosma --budget 12 --emit-lp p.lp --deadline 1

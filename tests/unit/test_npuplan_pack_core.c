@@ -445,6 +445,55 @@ static void test_limits_are_kept(void **state)
 }
 
 /*
+ * However little memory a packer may have, it ends with what it has by then: nothing at
+ * first, and with enough what it finds without a limit, too.
+ */
+static void check_memory(const struct npuplan_pack_problem *problem, const char *packer,
+			 uint64_t work)
+{
+	static uint64_t offsets[MANY];
+	struct npuplan_pack_options options = { .packer = packer, .work_limit = work };
+	struct npuplan_pack_result free, result;
+	uint64_t before = UINT64_MAX;
+	int steps = 0;
+
+	assert_int_equal(npuplan_pack(problem, &options, offsets, &free, NULL), 0);
+	assert_false(free.memory_ended);
+	for (options.memory_limit = 1;; options.memory_limit += 1 + options.memory_limit / 2) {
+		assert_int_equal(npuplan_pack(problem, &options, offsets, &result, NULL), 0);
+		if (!result.memory_ended)
+			break;
+		assert_true(result.work <= free.work);
+		assert_true(result.status == NPUPLAN_PACK_UNKNOWN ||
+			    result.status == NPUPLAN_PACK_FEASIBLE);
+		assert_true((result.status == NPUPLAN_PACK_UNKNOWN) == !result.top);
+		assert_true(steps++ || !result.top);
+		/* What more memory lets it do comes after what it did with less. */
+		assert_true(result.top ? result.top <= before : before == UINT64_MAX);
+		before = result.top ? result.top : before;
+	}
+	assert_true(steps > 2);
+	assert_int_equal(result.top, free.top);
+	assert_int_equal(result.work, free.work);
+	assert_int_equal(result.status, free.status);
+	/* 8 bytes an item of offsets at the least, and nothing quadratic in items. */
+	assert_true(options.memory_limit > 8ull * problem->item_count);
+	assert_true(options.memory_limit < 3000ull * problem->item_count);
+}
+
+static void test_memory_limit(void **state)
+{
+	static struct npuplan_item items[MANY];
+	struct npuplan_pack_problem problem = { .items = items, .item_count = 400 };
+
+	scatter(items);
+	for (unsigned int p = 0; npuplan_packer_name(p); p++)
+		check_memory(&problem, npuplan_packer_name(p), 3000000);
+	problem.item_count = MANY;
+	check_memory(&problem, NULL, 20000000);
+}
+
+/*
  * Beyond what is searched from scratch: the tight part, windows, neighbourhoods. All
  * that is a packing at last, with fixed items and alignments, too.
  */
@@ -498,14 +547,14 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refusals),   cmocka_unit_test(test_check),
-		cmocka_unit_test(test_statuses),   cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_alignment),  cmocka_unit_test(test_displacements),
-		cmocka_unit_test(test_bad_pairs),  cmocka_unit_test(test_shared_objects),
-		cmocka_unit_test(test_gaps),	   cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_work_limit), cmocka_unit_test(test_limits_are_kept),
-		cmocka_unit_test(test_many),	   cmocka_unit_test(test_clique_bound),
-		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_refusals),     cmocka_unit_test(test_check),
+		cmocka_unit_test(test_statuses),     cmocka_unit_test(test_fixed),
+		cmocka_unit_test(test_alignment),    cmocka_unit_test(test_displacements),
+		cmocka_unit_test(test_bad_pairs),    cmocka_unit_test(test_shared_objects),
+		cmocka_unit_test(test_gaps),	     cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_work_limit),   cmocka_unit_test(test_limits_are_kept),
+		cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_clique_bound), cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

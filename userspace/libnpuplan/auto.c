@@ -105,6 +105,7 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 		}
 		best->work += found.work;
 	}
+	best->memory_ended |= found.memory_ended;
 	free(found.offsets);
 	return err;
 }

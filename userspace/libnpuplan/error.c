@@ -32,7 +32,7 @@ int npuplan_grow(void *array, uint32_t count, size_t size)
 	    __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
 		return -E2BIG;
 	memcpy(&items, array, sizeof(items));
-	grown = realloc(items, bytes);
+	grown = npuplan_realloc(items, bytes);
 	if (!grown)
 		return -ENOMEM;
 	memcpy(array, &grown, sizeof(grown));

@@ -90,6 +90,7 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	};
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : DEFAULT_WORK,
+		.memory_limit = asked->memory_limit,
 		.progress = asked->progress,
 		.context = asked->context,
 	};
@@ -109,6 +110,7 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
 	if (err)
 		return err;
+	packing->memory_ended = result.memory_ended;
 	if (!result.top && problem->packed)
 		return npuplan_fail(error, -ETIMEDOUT, "the search was called off");
 	if (!result.top && problem->item_count)

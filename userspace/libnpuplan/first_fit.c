@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "heap.h"
 #include "pack/occupancy.h"
 
 #define UNPLACED  UINT64_MAX
@@ -49,7 +50,7 @@ static int make_room(struct npuplan_fit *fit, size_t count)
 
 	if (fit->taken_count + count <= fit->capacity)
 		return 0;
-	grown = realloc(fit->taken, capacity * sizeof(*fit->taken));
+	grown = npuplan_realloc(fit->taken, capacity * sizeof(*fit->taken));
 	if (!grown)
 		return -ENOMEM;
 	fit->taken = grown;
@@ -284,7 +285,7 @@ int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *co
 		    uint64_t *offsets)
 {
 	size_t n = conflicts->item_count;
-	struct npuplan_fit *fit = calloc(1, sizeof(*fit));
+	struct npuplan_fit *fit = npuplan_calloc(1, sizeof(*fit));
 	int err = 0;
 
 	if (!fit)
@@ -295,8 +296,8 @@ int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *co
 	for (size_t i = 0; i < n; i++)
 		offsets[i] = UNPLACED;
 	if (fit->listed) {
-		fit->placed = malloc(n * sizeof(*fit->placed) + 1);
-		fit->marked = calloc(n + 1, sizeof(*fit->marked));
+		fit->placed = npuplan_malloc(n * sizeof(*fit->placed) + 1);
+		fit->marked = npuplan_calloc(n + 1, sizeof(*fit->marked));
 		err = fit->placed && fit->marked ? 0 : -ENOMEM;
 	} else {
 		err = npuplan_occupancy_init(&fit->occupancy, conflicts->items,
@@ -318,10 +319,10 @@ void npuplan_fit_free(struct npuplan_fit *fit)
 		return;
 	if (!fit->listed)
 		npuplan_occupancy_fini(&fit->occupancy);
-	free(fit->taken);
-	free(fit->placed);
-	free(fit->marked);
-	free(fit);
+	npuplan_free(fit->taken);
+	npuplan_free(fit->placed);
+	npuplan_free(fit->marked);
+	npuplan_free(fit);
 }
 
 int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,

@@ -70,6 +70,7 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 		       struct flow_packing *best, struct npuplan_error *error)
 {
 	struct flow_packing now = { 0 };
+	bool memory_ended = best->packing.memory_ended;
 	uint64_t work = best->packing.work;
 	int err;
 
@@ -100,12 +101,14 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 	now.packing.status = now.packing.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
 								       NPUMEM_PLAN_FEASIBLE;
 	work += now.packing.work;
+	memory_ended |= now.packing.memory_ended;
 	if (!best->packing.offsets || now.packing.top < best->packing.top) {
 		packing_fini(best);
 		*best = now;
 		now = (struct flow_packing){ 0 };
 	}
 	best->packing.work = work;
+	best->packing.memory_ended = memory_ended;
 out:
 	packing_fini(&now);
 	return err;
@@ -216,6 +219,7 @@ static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 		npuplan_plan_free(plan);
 		return NULL;
 	}
+	plan->memory_ended = found->packing.memory_ended;
 	plan->info = (struct npumem_plan_info){
 		.arena_size = found->packing.top,
 		.lower_bound = found->packing.lower_bound,

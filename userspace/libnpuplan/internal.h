@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "heap.h"
 #include "npuplan.h"
 
 #include "verify/verify.h"

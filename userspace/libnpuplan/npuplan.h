@@ -450,6 +450,7 @@ struct npuplan_bank {
  * @bank_bound: of these, no choice of banks has more in the faster one; 0 if not
  *	known (a plan that was read)
  * @seconds: wall clock that planning took; not part of the blob
+ * @memory_ended: the limit of memory ended the search; not part of the blob
  * @unbound: read from plan JSON that has no digest of its graph: that it is of the
  *	graph at hand only its structure says. Not part of the blob
  * @claims: NPUPLAN_CLAIM_* that the file had that it was read from
@@ -479,6 +480,7 @@ struct npuplan_plan {
 	struct npuplan_bank banks[NPUPLAN_BANKS];
 	uint64_t bank_accessed[NPUPLAN_BANKS];
 	uint64_t bank_bound;
+	bool memory_ended;
 	double seconds;
 	bool unbound;
 };
@@ -526,7 +528,8 @@ enum npuplan_schedule {
  *	that stay on chip while operators run interleaved; 0 = the planner's own
  * @traffic_factor: of the same: fetch at most so many times all weights, if the
  *	order can; 0 = the lowest peak whatever it takes
- * @memory_limit: bytes that planners which search may hold; 0 = the planner's own
+ * @memory_limit: bytes that planners which search may hold, and that lists of pairs may
+ *	take; 0 = the planner's own. No planner "tile-scheduled..." looks at it
  * @objective: enum npuplan_objective
  * @schedule: enum npuplan_schedule
  * @banks: of planner "cosma": NPUPLAN_BANKS of them, which take the place of
@@ -698,7 +701,9 @@ NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
  * struct npuplan_front - orders of steps that none beats in both peak and traffic
  * @points: from the lowest peak on; weights and halos together are the traffic
  * @all_weights, @all_reads: as in struct npuplan_plan
- * @left_out: the limit of work, or the caller, ended the search: there may be better
+ * @left_out: the limit of work, the deadline or the caller ended the search: there may
+ *	be better
+ * @seconds: wall clock that it took
  */
 struct npuplan_front {
 	struct npuplan_schedule_point *points;
@@ -707,6 +712,7 @@ struct npuplan_front {
 	uint64_t all_reads;
 	uint64_t work;
 	bool left_out;
+	double seconds;
 };
 
 /** npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
@@ -860,6 +866,8 @@ struct npuplan_pack_problem {
  * struct npuplan_pack_options - zero = default
  * @packer: name, or NULL for "exact"
  * @work_limit: deterministic work units; 0 = NPUPLAN_PACK_WORK
+ * @memory_limit: bytes that the packer may hold, besides the problem and the check of
+ *	what it found; 0 = any. What would take more ends the search
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, which then returns what it has
@@ -867,6 +875,7 @@ struct npuplan_pack_problem {
 struct npuplan_pack_options {
 	const char *packer;
 	uint64_t work_limit;
+	uint64_t memory_limit;
 	double deadline_seconds;
 	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
 	void *context;
@@ -881,12 +890,14 @@ struct npuplan_pack_options {
  *	capacity: the best found, though the status is unknown or infeasible
  * @lower_bound: proved; of all packings
  * @status: enum npuplan_pack_status
+ * @memory_ended: the limit of memory ended the search
  */
 struct npuplan_pack_result {
 	uint64_t top;
 	uint64_t lower_bound;
 	uint64_t work;
 	uint32_t status;
+	bool memory_ended;
 	double seconds;
 };
 

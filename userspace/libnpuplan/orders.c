@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "first_fit.h"
+#include "heap.h"
 #include "pack/sections.h"
 
 /* An item's sort key: greater first; ties as first_fit.h says. */
@@ -46,7 +47,7 @@ int npuplan_breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
 	if (err)
 		return err;
 	width = (size_t)sections.count + 1;
-	tree = calloc(2 * width, sizeof(*tree));
+	tree = npuplan_calloc(2 * width, sizeof(*tree));
 	if (!tree) {
 		npuplan_sections_fini(&sections);
 		return -ENOMEM;
@@ -70,7 +71,7 @@ int npuplan_breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
 				breadth[i] = larger(breadth[i], tree[--high]);
 		}
 	}
-	free(tree);
+	npuplan_free(tree);
 	npuplan_sections_fini(&sections);
 	return 0;
 }
@@ -105,8 +106,8 @@ static uint64_t sum_before(const struct key *events, size_t count, uint64_t inst
 static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
 	size_t n = c->item_count;
-	struct key *starts = malloc(n * sizeof(*starts) + 1);
-	struct key *ends = malloc(n * sizeof(*ends) + 1);
+	struct key *starts = npuplan_malloc(n * sizeof(*starts) + 1);
+	struct key *ends = npuplan_malloc(n * sizeof(*ends) + 1);
 	int err = starts && ends ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
@@ -126,8 +127,8 @@ static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sum
 	for (uint32_t i = 0; i < n && !err; i++)
 		sums[i] = sum_before(starts, n, (uint64_t)c->items[i].end + 1) -
 			  sum_before(ends, n, c->items[i].start) - (bytes ? c->items[i].size : 1);
-	free(starts);
-	free(ends);
+	npuplan_free(starts);
+	npuplan_free(ends);
 	return err;
 }
 
@@ -203,8 +204,8 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
-	struct key *keys = malloc((size_t)c->item_count * sizeof(*keys) + 1);
-	uint64_t *sums = malloc((size_t)c->item_count * sizeof(*sums) + 1);
+	struct key *keys = npuplan_malloc((size_t)c->item_count * sizeof(*keys) + 1);
+	uint64_t *sums = npuplan_malloc((size_t)c->item_count * sizeof(*sums) + 1);
 	int err = keys && sums ? 0 : -ENOMEM;
 
 	if (!err)
@@ -247,7 +248,7 @@ int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order ru
 		qsort(keys, c->item_count, sizeof(*keys), by_key);
 	for (uint32_t i = 0; i < c->item_count && !err; i++)
 		order[i] = keys[i].item;
-	free(keys);
-	free(sums);
+	npuplan_free(keys);
+	npuplan_free(sums);
 	return err;
 }

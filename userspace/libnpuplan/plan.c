@@ -106,6 +106,7 @@ static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 		.alignment = problem->alignment,
 		.status = packing->status,
 	};
+	plan->memory_ended = packing->memory_ended;
 	snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner);
 	for (uint32_t i = 0; i < problem->item_count; i++) {
 		const struct npuplan_item *item = &problem->items[i];

@@ -38,6 +38,7 @@ struct npuplan_problem {
  * @lower_bound: the problem's, or more if the planner has proved more
  * @work: deterministic work units
  * @status: enum npumem_plan_status
+ * @memory_ended: the limit of memory ended the search
  */
 struct npuplan_packing {
 	uint64_t *offsets;
@@ -45,6 +46,7 @@ struct npuplan_packing {
 	uint64_t lower_bound;
 	uint64_t work;
 	uint32_t status;
+	bool memory_ended;
 };
 
 /**

@@ -15,6 +15,7 @@
 #define OPTION_ALIGN	0x103
 #define OPTION_DEADLINE 0x104
 #define OPTION_WORK	0x105
+#define OPTION_MEMORY	0x106
 
 struct arguments {
 	uint64_t capacity;
@@ -23,6 +24,7 @@ struct arguments {
 	uint32_t alignment;
 	double deadline;
 	uint64_t work;
+	uint64_t memory;
 	bool json;
 	char **files;
 	int file_count;
@@ -40,6 +42,8 @@ static const struct argp_option options[] = {
 	  "Take the best packing found within SECONDS of each FILE", 0 },
 	{ "work", OPTION_WORK, "UNITS", 0,
 	  "Take the best packing found within UNITS of work: repeatable, unlike a deadline", 0 },
+	{ "memory", OPTION_MEMORY, "BYTES", 0,
+	  "Take the best packing found before the search holds more than BYTES (256MiB)", 0 },
 	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
 	{ 0 },
 };
@@ -78,6 +82,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPTION_WORK:
 		args->work = option_number(state, "--work", arg, 1, UINT64_MAX - 1);
+		return 0;
+	case OPTION_MEMORY:
+		args->memory = option_size(state, "--memory", arg);
 		return 0;
 	case 'j':
 		args->json = true;
@@ -167,6 +174,15 @@ static bool write_offsets(const char *path, const struct pack_csv *csv, const ui
 	return !err;
 }
 
+/* What ended the search; NULL: it was through, or no limit that was asked for did. */
+static const char *ended_by(const struct arguments *args, const struct npuplan_pack_result *result)
+{
+	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
+		return NULL;
+	return progress_ended_by(result->memory_ended, result->seconds, args->deadline,
+				 result->work, args->work);
+}
+
 static void print(const struct arguments *args, const char *path, uint32_t count,
 		  const struct npuplan_pack_result *result)
 {
@@ -177,16 +193,9 @@ static void print(const struct arguments *args, const char *path, uint32_t count
 		fprintf(out, ", top %" PRIu64, result->top);
 	if (result->top && result->lower_bound)
 		fprintf(out, " (%.4f)", (double)result->top / (double)result->lower_bound);
-	fprintf(out, ", %s, %.6f s, work %" PRIu64 "\n", status_name(result->status),
-		result->seconds, result->work);
-}
-
-/* What ended the search; NULL: it was through, or no limit that was asked for did. */
-static const char *ended_by(const struct arguments *args, const struct npuplan_pack_result *result)
-{
-	if (result->status == NPUPLAN_PACK_OPTIMAL || result->status == NPUPLAN_PACK_INFEASIBLE)
-		return NULL;
-	return progress_ended_by(result->seconds, args->deadline, result->work, args->work);
+	fprintf(out, ", %s, %.6f s, work %" PRIu64, status_name(result->status), result->seconds,
+		result->work);
+	fprintf(out, "%s\n", result->memory_ended ? ", ended by the limit of memory" : "");
 }
 
 static json_t *result_json(const struct arguments *args, const char *path, uint32_t count,
@@ -234,6 +243,7 @@ static int pack_file(const struct arguments *args, const char *path, json_t *res
 	struct npuplan_pack_options pack_options = {
 		.packer = args->packer,
 		.work_limit = args->work,
+		.memory_limit = args->memory,
 		.deadline_seconds = args->deadline,
 		.progress = progress_show,
 		.context = &progress,

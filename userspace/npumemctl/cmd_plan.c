@@ -100,7 +100,7 @@ static const struct argp_option options[] = {
 	{ "work", OPTION_WORK, "UNITS", 0,
 	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline", 0 },
 	{ "memory", OPTION_MEMORY, "BYTES", 0,
-	  "Stop improving the plan when the search holds so many bytes; planner cosma only", 0 },
+	  "Stop improving the plan when the search holds so many bytes", 0 },
 	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
 	  "Planner cosma: run operators again (N at most) where that saves traffic", 0 },
 	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
@@ -165,8 +165,6 @@ static void check_cosma(const struct argp_state *state, const struct arguments *
 
 	if (own && (!args->plan.planner || strcmp(args->plan.planner, "cosma") != 0))
 		argp_error(state, "--recompute and --banks need --planner cosma");
-	if (args->plan.memory_limit && !moves_tensors(args->plan.planner))
-		argp_error(state, "--memory is planner cosma's");
 	if (args->plan.banks && args->budget)
 		argp_error(state, "--banks and %s exclude each other", args->budget_option);
 	if (own && args->engine && strcmp(args->engine, "search") != 0)
@@ -188,6 +186,9 @@ static void check_tile_scheduled(const struct argp_state *state, const struct ar
 				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
 		return;
 	}
+	if (args->plan.memory_limit)
+		argp_error(state, "--memory is of planners that search for addresses or orders; "
+				  "planner " TILE_SCHEDULED " looks at what fits --work");
 	if (args->tflite)
 		argp_error(state, "--emit-tflite: TensorFlow Lite Micro keeps the order of "
 				  "operators, --planner " TILE_SCHEDULED " does not");
@@ -452,6 +453,7 @@ static int list_front(const struct arguments *args, const struct model *model)
 	struct npuplan_options asked = args->plan;
 	struct npuplan_front *front;
 	struct progress progress;
+	const char *ended = NULL;
 	int err, status = EXIT_OK;
 
 	progress_begin(&progress, asked.deadline_seconds);
@@ -464,6 +466,10 @@ static int list_front(const struct arguments *args, const struct model *model)
 	if (args->json) {
 		json_t *object = front_report(model->graph, front);
 
+		if (front->left_out)
+			ended = progress_ended_by(false, front->seconds, asked.deadline_seconds,
+						  front->work, asked.work_limit);
+		json_object_set_new(object, "ended_by", ended ? json_string(ended) : json_null());
 		json_object_set_new(object, "warnings", warnings_json(&model->warnings));
 		status = print_json(object);
 	} else {
@@ -519,8 +525,9 @@ static json_t *ended_by(const struct arguments *args, const struct npuplan_plan 
 	const char *ended = NULL;
 
 	if (plan->info.status != NPUMEM_PLAN_OPTIMAL)
-		ended = progress_ended_by(plan->seconds, args->plan.deadline_seconds,
-					  plan->info.work, args->plan.work_limit);
+		ended = progress_ended_by(plan->memory_ended, plan->seconds,
+					  args->plan.deadline_seconds, plan->info.work,
+					  args->plan.work_limit);
 	return ended ? json_string(ended) : json_null();
 }
 

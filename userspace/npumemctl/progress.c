@@ -65,10 +65,13 @@ bool progress_interrupted(void)
 	return interrupted;
 }
 
-const char *progress_ended_by(double seconds, double deadline, uint64_t work, uint64_t work_limit)
+const char *progress_ended_by(bool memory, double seconds, double deadline, uint64_t work,
+			      uint64_t work_limit)
 {
 	if (interrupted)
 		return "interrupt";
+	if (memory)
+		return "memory";
 	if (deadline > 0 && seconds >= deadline)
 		return "deadline";
 	if (work_limit && work >= work_limit)

@@ -32,9 +32,11 @@ void progress_end(struct progress *progress);
 /** progress_interrupted() - a signal has ended a search of this program */
 bool progress_interrupted(void);
 /** progress_ended_by() - what ended a search before it was through; NULL: nothing known
+ * @memory: the limit of memory did
  * @seconds, @work: that it took; @deadline, @work_limit: that were asked for, 0: none
  */
-const char *progress_ended_by(double seconds, double deadline, uint64_t work, uint64_t work_limit);
+const char *progress_ended_by(bool memory, double seconds, double deadline, uint64_t work,
+			      uint64_t work_limit);
 
 /** progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s, at most 3.8 s left" */
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);

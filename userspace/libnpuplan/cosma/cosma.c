@@ -255,6 +255,7 @@ static void finish(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
 {
 	plan->work = solve->run.work;
 	plan->memory = solve->run.peak_memory;
+	plan->memory_ended = solve->run.refused && !solve->run.stopped;
 	plan->seconds = npuplan_now() - solve->run.started;
 }
 

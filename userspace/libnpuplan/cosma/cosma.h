@@ -141,6 +141,9 @@ struct npuplan_cosma_residency {
  * @compulsory: bytes of loads and stores
  * @lower_bound: of the cost (NPUPLAN_COSMA_PEAK: of @peak)
  * @relaxed_bound: the same without addresses; never above @lower_bound
+ * @memory: most bytes that were held
+ * @memory_ended: a part of the search ended at the limit of memory, and no other
+ *	limit ended the whole
  */
 struct npuplan_cosma_plan {
 	uint32_t status;
@@ -159,6 +162,7 @@ struct npuplan_cosma_plan {
 	uint64_t relaxed_bound;
 	uint64_t work;
 	uint64_t memory;
+	bool memory_ended;
 	double seconds;
 };
 

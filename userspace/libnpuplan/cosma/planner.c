@@ -286,6 +286,7 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 	if (err)
 		return err;
 	plan->info.alignment = alignment ? alignment : 1;
+	plan->memory_ended = planning->found.memory_ended;
 	if (planning->asked.objective == NPUPLAN_COSMA_PEAK)
 		err = judge_peak(planning, plan);
 	else

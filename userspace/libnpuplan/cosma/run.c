@@ -89,8 +89,10 @@ uint64_t cosma_grown(uint32_t count, size_t size)
 
 bool cosma_run_hold(struct cosma_run *run, int64_t bytes)
 {
-	if (bytes > 0 && run->memory + (uint64_t)bytes > run->memory_limit)
+	if (bytes > 0 && run->memory + (uint64_t)bytes > run->memory_limit) {
+		run->refused = true;
 		return false;
+	}
 	run->memory += (uint64_t)bytes;
 	if (run->memory > run->peak_memory)
 		run->peak_memory = run->memory;

@@ -15,6 +15,7 @@
  * @slice_work, @slice_deadline: where the part that runs now has to stop, though
  *	the call goes on; UINT64_MAX and 0 for nowhere
  * @stopped: by limit, deadline or cancellation
+ * @refused: memory, for some part of the search
  */
 struct cosma_run {
 	const struct npuplan_cosma_options *options;
@@ -31,6 +32,7 @@ struct cosma_run {
 	uint64_t slice_work;
 	double slice_deadline;
 	bool stopped;
+	bool refused;
 };
 
 void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options);

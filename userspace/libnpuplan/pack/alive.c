@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../heap.h"
+
 static int by_key(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;
@@ -14,7 +16,7 @@ static int by_key(const void *left, const void *right)
 /* By first section, then by number. */
 static int sort_items(struct npuplan_alive *alive)
 {
-	uint64_t *keys = malloc((size_t)alive->count * sizeof(*keys) + 1);
+	uint64_t *keys = npuplan_malloc((size_t)alive->count * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;
@@ -24,7 +26,7 @@ static int sort_items(struct npuplan_alive *alive)
 		qsort(keys, alive->count, sizeof(*keys), by_key);
 	for (uint32_t i = 0; i < alive->count; i++)
 		alive->order[i] = (uint32_t)keys[i];
-	free(keys);
+	npuplan_free(keys);
 	return 0;
 }
 
@@ -34,8 +36,8 @@ int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_section
 	*alive = (struct npuplan_alive){ .sections = sections, .count = count, .width = 1 };
 	while (alive->width < count)
 		alive->width *= 2;
-	alive->order = malloc((size_t)count * sizeof(*alive->order) + 1);
-	alive->last_end = calloc(2 * alive->width, sizeof(*alive->last_end));
+	alive->order = npuplan_malloc((size_t)count * sizeof(*alive->order) + 1);
+	alive->last_end = npuplan_calloc(2 * alive->width, sizeof(*alive->last_end));
 	if (!alive->order || !alive->last_end || sort_items(alive)) {
 		npuplan_alive_fini(alive);
 		return -ENOMEM;
@@ -52,8 +54,8 @@ int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_section
 
 void npuplan_alive_fini(struct npuplan_alive *alive)
 {
-	free(alive->order);
-	free(alive->last_end);
+	npuplan_free(alive->order);
+	npuplan_free(alive->last_end);
 	*alive = (struct npuplan_alive){ 0 };
 }
 

@@ -112,12 +112,12 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 	const struct npuplan_conflicts *c = &run->conflicts;
 	size_t n = c->item_count, total = c->peer_start[n];
 	struct clique clique = { .run = run };
-	uint32_t *order = malloc(n * sizeof(*order) + 1);
+	uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
 	uint64_t reported = 0;
 	int err = -ENOMEM;
 
-	clique.candidates = malloc(n * sizeof(*clique.candidates) + 1);
-	clique.met = calloc(n + 1, sizeof(*clique.met));
+	clique.candidates = npuplan_malloc(n * sizeof(*clique.candidates) + 1);
+	clique.met = npuplan_calloc(n + 1, sizeof(*clique.met));
 	clique.budget = PASSES * (total + n);
 	if (clique.budget > run->work_limit / LIMIT_DIVISOR)
 		clique.budget = run->work_limit / LIMIT_DIVISOR;
@@ -130,8 +130,8 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 		if (npuplan_pack_stopped(run))
 			break;
 	}
-	free(order);
-	free(clique.candidates);
-	free(clique.met);
+	npuplan_free(order);
+	npuplan_free(clique.candidates);
+	npuplan_free(clique.met);
 	return err;
 }

@@ -10,7 +10,6 @@
  * finitely many intervals, so the search ends, and if it does without a packing
  * there is none.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "pack.h"
@@ -291,25 +290,25 @@ int npuplan_pack_disjunctive(struct npuplan_pack *run)
 	struct disjunctive search = {
 		.run = run,
 		.conflicts = &run->conflicts,
-		.low = calloc(n + 1, sizeof(*search.low)),
-		.limit = calloc(n + 1, sizeof(*search.limit)),
-		.head = calloc(n + 1, sizeof(*search.head)),
-		.queue = calloc(n + 1, sizeof(*search.queue)),
-		.queued = calloc(n + 1, sizeof(*search.queued)),
+		.low = npuplan_calloc(n + 1, sizeof(*search.low)),
+		.limit = npuplan_calloc(n + 1, sizeof(*search.limit)),
+		.head = npuplan_calloc(n + 1, sizeof(*search.head)),
+		.queue = npuplan_calloc(n + 1, sizeof(*search.queue)),
+		.queued = npuplan_calloc(n + 1, sizeof(*search.queued)),
 	};
-	uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
+	uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
 	int err = -ENOMEM;
 
 	if (search.low && search.limit && search.head && search.queue && search.queued && offsets)
 		err = descend(&search, offsets);
-	free(search.low);
-	free(search.limit);
-	free(search.head);
-	free(search.queue);
-	free(search.queued);
-	free(search.bounds);
-	free(search.raised);
-	free(search.decisions);
-	free(offsets);
+	npuplan_free(search.low);
+	npuplan_free(search.limit);
+	npuplan_free(search.head);
+	npuplan_free(search.queue);
+	npuplan_free(search.queued);
+	npuplan_free(search.bounds);
+	npuplan_free(search.raised);
+	npuplan_free(search.decisions);
+	npuplan_free(offsets);
 	return err;
 }

@@ -4,7 +4,6 @@
  * about the tight part (tight.c), then windows (refit.c) and neighbourhoods (repair.c)
  * of the best packing, whose cost grows with these and not with the number of items.
  */
-#include <stdlib.h>
 
 #include "../first_fit.h"
 #include "refit.h"
@@ -116,9 +115,9 @@ int npuplan_pack_large(struct npuplan_pack *run)
 
 	if (!run->options->work_limit)
 		run->work_limit = LARGE_WORK;
-	large.at = malloc(n * sizeof(*large.at) + 1);
-	large.offsets = malloc(n * sizeof(*large.offsets) + 1);
-	large.breadths = malloc(n * sizeof(*large.breadths) + 1);
+	large.at = npuplan_malloc(n * sizeof(*large.at) + 1);
+	large.offsets = npuplan_malloc(n * sizeof(*large.offsets) + 1);
+	large.breadths = npuplan_malloc(n * sizeof(*large.breadths) + 1);
 	if (!err && (!large.at || !large.offsets || !large.breadths))
 		err = -ENOMEM;
 	if (!err)
@@ -132,8 +131,8 @@ int npuplan_pack_large(struct npuplan_pack *run)
 	npuplan_refit_free(large.refit);
 	npuplan_repair_free(large.repair);
 	npuplan_units_fini(&large.units);
-	free(large.at);
-	free(large.offsets);
-	free(large.breadths);
+	npuplan_free(large.at);
+	npuplan_free(large.offsets);
+	npuplan_free(large.breadths);
 	return err;
 }

@@ -23,7 +23,8 @@ static int push(struct npuplan_obstacles *obstacles, int64_t low, int64_t high)
 {
 	if (obstacles->span_count == obstacles->capacity) {
 		size_t capacity = obstacles->capacity ? 2 * obstacles->capacity : 64;
-		void *grown = realloc(obstacles->spans, capacity * sizeof(*obstacles->spans));
+		void *grown =
+			npuplan_realloc(obstacles->spans, capacity * sizeof(*obstacles->spans));
 
 		if (!grown)
 			return -ENOMEM;
@@ -59,7 +60,7 @@ static void merge(struct npuplan_obstacles *obstacles, size_t begin)
 static int sort_fixed(const struct npuplan_units *units, struct fixed **out, size_t *count)
 {
 	uint32_t n = units->problem->item_count;
-	struct fixed *fixed = malloc((size_t)n * sizeof(*fixed) + 1);
+	struct fixed *fixed = npuplan_malloc((size_t)n * sizeof(*fixed) + 1);
 
 	if (!fixed)
 		return -ENOMEM;
@@ -123,14 +124,14 @@ int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npu
 	err = sort_fixed(units, &fixed, &count);
 	obstacles->any = count;
 	if (!err && count) {
-		obstacles->of_section = malloc(((size_t)units->sections.count + 1) *
-					       sizeof(*obstacles->of_section));
-		obstacles->of_item = malloc((n + 1) * sizeof(*obstacles->of_item));
+		obstacles->of_section = npuplan_malloc(((size_t)units->sections.count + 1) *
+						       sizeof(*obstacles->of_section));
+		obstacles->of_item = npuplan_malloc((n + 1) * sizeof(*obstacles->of_item));
 		err = obstacles->of_section && obstacles->of_item ?
 			      list_all(obstacles, units, fixed, count) :
 			      -ENOMEM;
 	}
-	free(fixed);
+	npuplan_free(fixed);
 	if (err)
 		npuplan_obstacles_fini(obstacles);
 	return err;
@@ -138,9 +139,9 @@ int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npu
 
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
 {
-	free(obstacles->spans);
-	free(obstacles->of_section);
-	free(obstacles->of_item);
+	npuplan_free(obstacles->spans);
+	npuplan_free(obstacles->of_section);
+	npuplan_free(obstacles->of_item);
 	*obstacles = (struct npuplan_obstacles){ 0 };
 }
 

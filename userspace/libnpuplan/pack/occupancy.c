@@ -2,8 +2,9 @@
 #include "occupancy.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "../heap.h"
 
 /* Lists that an item meets: six a level, of at most 33 levels. */
 #define MAX_LISTS 200
@@ -19,8 +20,8 @@ int npuplan_occupancy_init(struct npuplan_occupancy *occupancy, const struct npu
 		return err;
 	while (occupancy->width < occupancy->sections.count)
 		occupancy->width *= 2;
-	occupancy->covering = calloc(2 * occupancy->width, sizeof(*occupancy->covering));
-	occupancy->inside = calloc(2 * occupancy->width, sizeof(*occupancy->inside));
+	occupancy->covering = npuplan_calloc(2 * occupancy->width, sizeof(*occupancy->covering));
+	occupancy->inside = npuplan_calloc(2 * occupancy->width, sizeof(*occupancy->inside));
 	if (!occupancy->covering || !occupancy->inside) {
 		npuplan_occupancy_fini(occupancy);
 		return -ENOMEM;
@@ -32,12 +33,12 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 {
 	for (size_t i = 0; i < 2 * occupancy->width; i++) {
 		if (occupancy->covering)
-			free(occupancy->covering[i].at);
+			npuplan_free(occupancy->covering[i].at);
 		if (occupancy->inside)
-			free(occupancy->inside[i].at);
+			npuplan_free(occupancy->inside[i].at);
 	}
-	free(occupancy->covering);
-	free(occupancy->inside);
+	npuplan_free(occupancy->covering);
+	npuplan_free(occupancy->inside);
 	npuplan_sections_fini(&occupancy->sections);
 	*occupancy = (struct npuplan_occupancy){ 0 };
 }
@@ -71,7 +72,7 @@ static int add(struct npuplan_spans *spans, uint64_t low, uint64_t high)
 	}
 	if (begin == end && spans->count == spans->capacity) {
 		uint32_t capacity = spans->capacity ? 2 * spans->capacity : 2;
-		void *grown = realloc(spans->at, capacity * sizeof(*spans->at));
+		void *grown = npuplan_realloc(spans->at, capacity * sizeof(*spans->at));
 
 		if (!grown)
 			return -ENOMEM;

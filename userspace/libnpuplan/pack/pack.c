@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Packing: check what is asked for, run a packer, check what it found. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "../planners.h"
@@ -116,7 +115,7 @@ static int first_bound(struct npuplan_pack *run)
 	err = npuplan_sections_init(&sections, problem->items, problem->item_count);
 	if (err)
 		return err;
-	change = calloc((size_t)sections.count + 1, sizeof(*change));
+	change = npuplan_calloc((size_t)sections.count + 1, sizeof(*change));
 	for (uint32_t i = 0; i < problem->item_count && change; i++) {
 		change[sections.first[i]] += problem->items[i].size;
 		change[sections.end[i]] -= problem->items[i].size;
@@ -127,7 +126,7 @@ static int first_bound(struct npuplan_pack *run)
 	}
 	run->lower_bound = bound;
 	err = change ? 0 : -ENOMEM;
-	free(change);
+	npuplan_free(change);
 	npuplan_sections_fini(&sections);
 	return err;
 }
@@ -137,8 +136,8 @@ static int start(struct npuplan_pack *run)
 	const struct npuplan_pack_problem *problem = run->problem;
 	size_t n = problem->item_count;
 
-	run->offsets = malloc(n * sizeof(*run->offsets) + 1);
-	run->alignments = malloc(n * sizeof(*run->alignments) + 1);
+	run->offsets = npuplan_malloc(n * sizeof(*run->offsets) + 1);
+	run->alignments = npuplan_malloc(n * sizeof(*run->alignments) + 1);
 	if (!run->offsets || !run->alignments)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
@@ -174,6 +173,7 @@ static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pa
 		.lower_bound = run->lower_bound,
 		.work = run->work,
 		.status = verdict(run),
+		.memory_ended = run->memory_ended,
 		.seconds = npuplan_now() - run->started,
 	};
 	if (run->top == UINT64_MAX)
@@ -196,12 +196,14 @@ int npuplan_pack(const struct npuplan_pack_problem *problem,
 {
 	static const struct npuplan_pack_options defaults;
 	struct npuplan_pack run = { .problem = problem, .top = UINT64_MAX };
+	struct npuplan_heap heap = { 0 }, *outer = NULL;
 	const struct npuplan_packer *packer;
 	int err = check_problem(problem, error);
 
 	if (err)
 		return err;
 	run.options = options ? options : &defaults;
+	heap.limit = run.options->memory_limit;
 	run.started = npuplan_now();
 	run.goal = problem->capacity;
 	run.work_limit = run.options->work_limit ? run.options->work_limit : NPUPLAN_PACK_WORK;
@@ -211,9 +213,17 @@ int npuplan_pack(const struct npuplan_pack_problem *problem,
 	if (!packer)
 		return npuplan_fail(error, -EOPNOTSUPP, "there is no packer '%s'",
 				    run.options->packer);
+	if (run.options->memory_limit)
+		outer = npuplan_heap_use(&heap);
 	err = start(&run);
 	if (!err)
 		err = packer->pack(&run, packer->argument);
+	/* As if it had been stopped: what there is remains. What checks it holds less. */
+	if (err == -ENOMEM && heap.refused) {
+		run.memory_ended = true;
+		err = 0;
+	}
+	heap.limit = UINT64_MAX;
 	if (err == -EOPNOTSUPP)
 		npuplan_fail(error, err,
 			     "packer '%s' takes no fixed offsets and no listed conflicts",
@@ -222,7 +232,9 @@ int npuplan_pack(const struct npuplan_pack_problem *problem,
 		npuplan_fail(error, err, "packer '%s': %s", packer->name, strerror(-err));
 	else
 		err = finish(&run, offsets, result, error);
-	free(run.offsets);
-	free(run.alignments);
+	npuplan_free(run.offsets);
+	npuplan_free(run.alignments);
+	if (run.options->memory_limit)
+		npuplan_heap_use(outer);
 	return err;
 }

@@ -21,6 +21,7 @@
  * @infeasible: proved: fixed offsets cannot be honoured
  * @deadline: CLOCK_MONOTONIC seconds, 0 for none
  * @stopped: limit, deadline or cancellation
+ * @memory_ended: the limit of memory, though nothing else
  */
 struct npuplan_pack {
 	const struct npuplan_pack_problem *problem;
@@ -37,6 +38,7 @@ struct npuplan_pack {
 	double deadline;
 	bool infeasible;
 	bool stopped;
+	bool memory_ended;
 };
 
 /* Keep a packing if it is better than what there is. */

@@ -5,7 +5,6 @@
  * differ by orders of magnitude from problem to problem, and which one is quick
  * cannot be told beforehand.
  */
-#include <stdlib.h>
 
 #include "search.h"
 
@@ -223,8 +222,8 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		/* Between two possible tops there is nothing. */
 		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio.units, run->lower_bound));
 	}
-	portfolio.at = malloc(n * sizeof(*portfolio.at) + 1);
-	portfolio.offsets = malloc(n * sizeof(*portfolio.offsets) + 1);
+	portfolio.at = npuplan_malloc(n * sizeof(*portfolio.at) + 1);
+	portfolio.offsets = npuplan_malloc(n * sizeof(*portfolio.offsets) + 1);
 	if (!err && (!portfolio.at || !portfolio.offsets))
 		err = -ENOMEM;
 	if (!err && !npuplan_pack_over(run))
@@ -236,7 +235,7 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		err = 0;
 	npuplan_search_free(portfolio.search);
 	npuplan_units_fini(&portfolio.units);
-	free(portfolio.at);
-	free(portfolio.offsets);
+	npuplan_free(portfolio.at);
+	npuplan_free(portfolio.offsets);
 	return err;
 }

@@ -59,7 +59,7 @@ int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *un
 		      const uint64_t *breadths)
 {
 	size_t n = units->problem->item_count;
-	struct npuplan_refit *refit = calloc(1, sizeof(*refit));
+	struct npuplan_refit *refit = npuplan_calloc(1, sizeof(*refit));
 
 	*out = refit;
 	if (!refit)
@@ -67,13 +67,13 @@ int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *un
 	refit->units = units;
 	refit->breadths = breadths;
 	refit->random = 88172645463325252;
-	refit->high = malloc(n * sizeof(*refit->high) + 1);
-	refit->high_at = malloc(n * sizeof(*refit->high_at) + 1);
-	refit->in = malloc(n * sizeof(*refit->in) + 1);
-	refit->around = malloc(n * sizeof(*refit->around) + 1);
-	refit->small = malloc(n * sizeof(*refit->small) + 1);
-	refit->turns = malloc(n * sizeof(*refit->turns) + 1);
-	refit->found = malloc(n * sizeof(*refit->found) + 1);
+	refit->high = npuplan_malloc(n * sizeof(*refit->high) + 1);
+	refit->high_at = npuplan_malloc(n * sizeof(*refit->high_at) + 1);
+	refit->in = npuplan_malloc(n * sizeof(*refit->in) + 1);
+	refit->around = npuplan_malloc(n * sizeof(*refit->around) + 1);
+	refit->small = npuplan_malloc(n * sizeof(*refit->small) + 1);
+	refit->turns = npuplan_malloc(n * sizeof(*refit->turns) + 1);
+	refit->found = npuplan_malloc(n * sizeof(*refit->found) + 1);
 	if (!refit->high || !refit->high_at || !refit->in || !refit->around || !refit->small ||
 	    !refit->turns || !refit->found ||
 	    npuplan_alive_init(&refit->alive, &units->sections, n)) {
@@ -95,14 +95,14 @@ void npuplan_refit_free(struct npuplan_refit *refit)
 	if (!refit)
 		return;
 	npuplan_alive_fini(&refit->alive);
-	free(refit->high);
-	free(refit->high_at);
-	free(refit->in);
-	free(refit->around);
-	free(refit->small);
-	free(refit->turns);
-	free(refit->found);
-	free(refit);
+	npuplan_free(refit->high);
+	npuplan_free(refit->high_at);
+	npuplan_free(refit->in);
+	npuplan_free(refit->around);
+	npuplan_free(refit->small);
+	npuplan_free(refit->turns);
+	npuplan_free(refit->found);
+	npuplan_free(refit);
 }
 
 /* Units that an item at @at sticks out above the top aimed at. */

@@ -57,7 +57,7 @@ static int add(struct list *list, uint32_t item)
 {
 	if (list->count == list->capacity) {
 		uint32_t capacity = list->capacity ? 2 * list->capacity : 64;
-		void *grown = realloc(list->at, capacity * sizeof(*list->at));
+		void *grown = npuplan_realloc(list->at, capacity * sizeof(*list->at));
 
 		if (!grown)
 			return -ENOMEM;
@@ -80,16 +80,16 @@ static uint64_t next_random(struct npuplan_repair *repair)
 int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units)
 {
 	size_t n = units->problem->item_count;
-	struct npuplan_repair *repair = calloc(1, sizeof(*repair));
+	struct npuplan_repair *repair = npuplan_calloc(1, sizeof(*repair));
 
 	*out = repair;
 	if (!repair)
 		return -ENOMEM;
 	repair->units = units;
 	repair->random = 88172645463325252;
-	repair->found = malloc(n * sizeof(*repair->found) + 1);
-	repair->high_at = malloc(n * sizeof(*repair->high_at) + 1);
-	repair->is_free = calloc(n + 1, sizeof(*repair->is_free));
+	repair->found = npuplan_malloc(n * sizeof(*repair->found) + 1);
+	repair->high_at = npuplan_malloc(n * sizeof(*repair->high_at) + 1);
+	repair->is_free = npuplan_calloc(n + 1, sizeof(*repair->is_free));
 	if (!repair->found || !repair->high_at || !repair->is_free ||
 	    npuplan_alive_init(&repair->alive, &units->sections, n)) {
 		npuplan_repair_free(repair);
@@ -106,23 +106,23 @@ void npuplan_repair_free(struct npuplan_repair *repair)
 	if (!repair)
 		return;
 	npuplan_alive_fini(&repair->alive);
-	free(repair->found);
-	free(repair->high.at);
-	free(repair->high_at);
-	free(repair->inside.at);
-	free(repair->crossing.at);
-	free(repair->free.at);
-	free(repair->around.at);
-	free(repair->is_free);
-	free(repair->marks);
-	free(repair->small.sections.first);
-	free(repair->small.sections.end);
-	free(repair->small.size);
-	free(repair->small.align);
-	free(repair->small.fixed);
-	free(repair->items);
-	free(repair->small_at);
-	free(repair);
+	npuplan_free(repair->found);
+	npuplan_free(repair->high.at);
+	npuplan_free(repair->high_at);
+	npuplan_free(repair->inside.at);
+	npuplan_free(repair->crossing.at);
+	npuplan_free(repair->free.at);
+	npuplan_free(repair->around.at);
+	npuplan_free(repair->is_free);
+	npuplan_free(repair->marks);
+	npuplan_free(repair->small.sections.first);
+	npuplan_free(repair->small.sections.end);
+	npuplan_free(repair->small.size);
+	npuplan_free(repair->small.align);
+	npuplan_free(repair->small.fixed);
+	npuplan_free(repair->items);
+	npuplan_free(repair->small_at);
+	npuplan_free(repair);
 }
 
 /* Whether an item is higher than it should be. */
@@ -234,23 +234,23 @@ static int reserve(struct npuplan_repair *repair, uint32_t count)
 
 	if (count <= repair->room)
 		return 0;
-	free(repair->marks);
-	free(small->sections.first);
-	free(small->sections.end);
-	free(small->size);
-	free(small->align);
-	free(small->fixed);
-	free(repair->items);
-	free(repair->small_at);
+	npuplan_free(repair->marks);
+	npuplan_free(small->sections.first);
+	npuplan_free(small->sections.end);
+	npuplan_free(small->size);
+	npuplan_free(small->align);
+	npuplan_free(small->fixed);
+	npuplan_free(repair->items);
+	npuplan_free(repair->small_at);
 	repair->room = 0;
-	repair->marks = malloc(2 * room * sizeof(*repair->marks));
-	small->sections.first = malloc(room * sizeof(*small->sections.first));
-	small->sections.end = malloc(room * sizeof(*small->sections.end));
-	small->size = malloc(room * sizeof(*small->size));
-	small->align = malloc(room * sizeof(*small->align));
-	small->fixed = malloc(room * sizeof(*small->fixed));
-	repair->items = malloc(room * sizeof(*repair->items));
-	repair->small_at = malloc(room * sizeof(*repair->small_at));
+	repair->marks = npuplan_malloc(2 * room * sizeof(*repair->marks));
+	small->sections.first = npuplan_malloc(room * sizeof(*small->sections.first));
+	small->sections.end = npuplan_malloc(room * sizeof(*small->sections.end));
+	small->size = npuplan_malloc(room * sizeof(*small->size));
+	small->align = npuplan_malloc(room * sizeof(*small->align));
+	small->fixed = npuplan_malloc(room * sizeof(*small->fixed));
+	repair->items = npuplan_malloc(room * sizeof(*repair->items));
+	repair->small_at = npuplan_malloc(room * sizeof(*repair->small_at));
 	if (!repair->marks || !small->sections.first || !small->sections.end || !small->size ||
 	    !small->align || !small->fixed || !repair->items || !repair->small_at)
 		return -ENOMEM;

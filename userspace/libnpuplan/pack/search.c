@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "search.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "search_state.h"
@@ -55,11 +54,11 @@ int npuplan_search_new(struct npuplan_search **search, const struct npuplan_unit
 {
 	int err;
 
-	*search = calloc(1, sizeof(**search));
+	*search = npuplan_calloc(1, sizeof(**search));
 	if (!*search)
 		return -ENOMEM;
 	err = npuplan_state_init(&(*search)->state, units);
-	(*search)->fit = malloc((size_t)units->problem->item_count * sizeof(int) + 1);
+	(*search)->fit = npuplan_malloc((size_t)units->problem->item_count * sizeof(int) + 1);
 	(*search)->counts = npuplan_aligned_array(units->sections.count);
 	if (!err && (!(*search)->fit || !(*search)->counts))
 		err = -ENOMEM;
@@ -75,14 +74,14 @@ void npuplan_search_free(struct npuplan_search *search)
 	if (!search)
 		return;
 	for (size_t i = 0; i < search->capacity; i++)
-		free(search->reasons[i]);
-	free(search->reasons);
-	free(search->frames);
-	free(search->choices);
-	free(search->fit);
-	free(search->counts);
+		npuplan_free(search->reasons[i]);
+	npuplan_free(search->reasons);
+	npuplan_free(search->frames);
+	npuplan_free(search->choices);
+	npuplan_free(search->fit);
+	npuplan_free(search->counts);
 	npuplan_state_fini(&search->state);
-	free(search);
+	npuplan_free(search);
 }
 
 /* The lower the better; see enum npuplan_section_rule. */
@@ -222,11 +221,11 @@ static int grow(struct npuplan_search *search, uint32_t choices)
 	if (search->depth == search->capacity) {
 		size_t capacity = search->capacity ? 2 * search->capacity : 256;
 
-		grown = realloc(search->frames, capacity * sizeof(*search->frames));
+		grown = npuplan_realloc(search->frames, capacity * sizeof(*search->frames));
 		if (!grown)
 			return -ENOMEM;
 		search->frames = grown;
-		grown = realloc(search->reasons, capacity * sizeof(*search->reasons));
+		grown = npuplan_realloc(search->reasons, capacity * sizeof(*search->reasons));
 		if (!grown)
 			return -ENOMEM;
 		search->reasons = grown;
@@ -237,7 +236,7 @@ static int grow(struct npuplan_search *search, uint32_t choices)
 	if (search->choice_count + choices > search->choice_capacity) {
 		size_t capacity = 2 * (search->choice_count + choices);
 
-		grown = realloc(search->choices, capacity * sizeof(*search->choices));
+		grown = npuplan_realloc(search->choices, capacity * sizeof(*search->choices));
 		if (!grown)
 			return -ENOMEM;
 		search->choices = grown;
@@ -274,7 +273,7 @@ static uint64_t *reason_of(struct npuplan_search *search)
 	uint64_t **reason = &search->reasons[search->depth - 1];
 
 	if (!*reason)
-		*reason = malloc(search->state.words * sizeof(**reason));
+		*reason = npuplan_malloc(search->state.words * sizeof(**reason));
 	if (*reason && !frame->blamed) {
 		memset(*reason, 0, search->state.words * sizeof(**reason));
 		frame->blamed = true;

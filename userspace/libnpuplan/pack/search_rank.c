@@ -34,7 +34,7 @@ static int totals(const struct npuplan_state *state, double *most)
 {
 	const struct npuplan_sections *sections = &state->units->sections;
 	size_t width = (size_t)sections->count + 1;
-	double *tree = calloc(2 * width, sizeof(*tree)), now = 0;
+	double *tree = npuplan_calloc(2 * width, sizeof(*tree)), now = 0;
 
 	if (!tree)
 		return -ENOMEM;
@@ -60,7 +60,7 @@ static int totals(const struct npuplan_state *state, double *most)
 				most[i] = tree[high];
 		}
 	}
-	free(tree);
+	npuplan_free(tree);
 	return 0;
 }
 
@@ -111,8 +111,8 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 {
 	const struct npuplan_item *items = state->units->problem->items;
 	uint32_t random = strategy->seed * 2654435761u + 12345 + strategy->rank_rule;
-	struct key *keys = malloc((size_t)state->n * sizeof(*keys) + 1);
-	double *total = malloc((size_t)state->n * sizeof(*total) + 1);
+	struct key *keys = npuplan_malloc((size_t)state->n * sizeof(*keys) + 1);
+	double *total = npuplan_malloc((size_t)state->n * sizeof(*total) + 1);
 	double spread = 0;
 	int err = keys && total ? totals(state, total) : -ENOMEM;
 
@@ -135,7 +135,7 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	for (uint32_t r = 0; r < state->n && !err; r++)
 		state->rank[keys[r].item] = r;
 	state->work += 8 * (uint64_t)state->n;
-	free(keys);
-	free(total);
+	npuplan_free(keys);
+	npuplan_free(total);
 	return err;
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <stdlib.h>
 #include <string.h>
 
 #include "search_state.h"
@@ -10,14 +9,14 @@
 
 static void *array(size_t count, size_t size)
 {
-	return calloc(count + 1, size);
+	return npuplan_calloc(count + 1, size);
 }
 
 void *npuplan_aligned_array(size_t count)
 {
 	size_t block = NPUPLAN_BLOCK * sizeof(int32_t);
 
-	return aligned_alloc(block, (count * sizeof(int32_t) / block + 1) * block);
+	return npuplan_aligned_alloc(block, (count * sizeof(int32_t) / block + 1) * block);
 }
 
 /* Sections of all items but fixed ones, and who is in each. */
@@ -34,7 +33,8 @@ static int list_members(struct npuplan_state *state)
 	}
 	for (uint32_t s = 0; s < state->section_count; s++)
 		start[s + 2] += start[s + 1];
-	state->members = malloc(start[state->section_count + 1] * sizeof(*state->members) + 1);
+	state->members =
+		npuplan_malloc(start[state->section_count + 1] * sizeof(*state->members) + 1);
 	if (!state->members)
 		return -ENOMEM;
 	/* Each list's beginning moves to its end, which is the next one's beginning. */
@@ -54,7 +54,7 @@ static int assign_rows(struct npuplan_state *state)
 		if (state->member_start[s + 1] - state->member_start[s] > state->rows)
 			state->rows =
 				(uint32_t)(state->member_start[s + 1] - state->member_start[s]);
-	spare = malloc((size_t)state->rows * sizeof(*spare) + 1);
+	spare = npuplan_malloc((size_t)state->rows * sizeof(*spare) + 1);
 	if (!spare)
 		return -ENOMEM;
 	while (spares < state->rows) {
@@ -71,7 +71,7 @@ static int assign_rows(struct npuplan_state *state)
 			if (state->end[state->members[m]] == s + 1)
 				spare[spares++] = state->row[state->members[m]];
 	}
-	free(spare);
+	npuplan_free(spare);
 	cells = (size_t)state->rows * state->columns;
 	if (cells > MAX_CELLS)
 		return -E2BIG;
@@ -126,7 +126,7 @@ static int list_peers(struct npuplan_state *state)
 		state->peer_start[i + 2] += state->peer_start[i + 1];
 	if (state->peer_start[state->n + 1] > MAX_PEERS)
 		return -E2BIG;
-	state->peers = malloc(state->peer_start[state->n + 1] * sizeof(*state->peers) + 1);
+	state->peers = npuplan_malloc(state->peer_start[state->n + 1] * sizeof(*state->peers) + 1);
 	if (!state->peers)
 		return -ENOMEM;
 	/* Each list's beginning moves to its end, which is the next one's beginning. */
@@ -197,27 +197,27 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 void npuplan_state_fini(struct npuplan_state *state)
 {
 	npuplan_obstacles_fini(&state->obstacles);
-	free(state->first);
-	free(state->end);
-	free(state->size);
-	free(state->align);
-	free(state->peer_start);
-	free(state->peers);
-	free(state->member_start);
-	free(state->members);
-	free(state->row);
-	free(state->rank);
-	free(state->limit);
-	free(state->low);
-	free(state->lows);
-	free(state->place);
-	free(state->floor);
-	free(state->total);
-	free(state->weight);
-	free(state->dirty);
-	free(state->moved);
-	free(state->floors);
-	free(state->why);
+	npuplan_free(state->first);
+	npuplan_free(state->end);
+	npuplan_free(state->size);
+	npuplan_free(state->align);
+	npuplan_free(state->peer_start);
+	npuplan_free(state->peers);
+	npuplan_free(state->member_start);
+	npuplan_free(state->members);
+	npuplan_free(state->row);
+	npuplan_free(state->rank);
+	npuplan_free(state->limit);
+	npuplan_free(state->low);
+	npuplan_free(state->lows);
+	npuplan_free(state->place);
+	npuplan_free(state->floor);
+	npuplan_free(state->total);
+	npuplan_free(state->weight);
+	npuplan_free(state->dirty);
+	npuplan_free(state->moved);
+	npuplan_free(state->floors);
+	npuplan_free(state->why);
 	*state = (struct npuplan_state){ 0 };
 }
 
@@ -236,7 +236,7 @@ static void *reserve(struct npuplan_state *state, void *array, size_t *capacity,
 
 	if (count <= *capacity)
 		return array;
-	grown = realloc(array, larger * size);
+	grown = npuplan_realloc(array, larger * size);
 	if (!grown) {
 		state->out_of_memory = true;
 		return array;

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "../heap.h"
+
 static int by_value(const void *left, const void *right)
 {
 	const uint32_t *a = left, *b = right;
@@ -35,14 +37,14 @@ int npuplan_sections_init(struct npuplan_sections *sections, const struct npupla
 			  uint32_t count)
 {
 	size_t n = count;
-	uint32_t *starts = malloc(n * sizeof(*starts) + 1);
-	uint32_t *kept = calloc(n + 2, sizeof(*kept));
+	uint32_t *starts = npuplan_malloc(n * sizeof(*starts) + 1);
+	uint32_t *kept = npuplan_calloc(n + 2, sizeof(*kept));
 	uint32_t distinct = 0;
 	int err = -ENOMEM;
 
 	*sections = (struct npuplan_sections){
-		.first = malloc(n * sizeof(*sections->first) + 1),
-		.end = malloc(n * sizeof(*sections->end) + 1),
+		.first = npuplan_malloc(n * sizeof(*sections->first) + 1),
+		.end = npuplan_malloc(n * sizeof(*sections->end) + 1),
 	};
 	if (!starts || !kept || !sections->first || !sections->end)
 		goto out;
@@ -69,8 +71,8 @@ int npuplan_sections_init(struct npuplan_sections *sections, const struct npupla
 	}
 	err = 0;
 out:
-	free(starts);
-	free(kept);
+	npuplan_free(starts);
+	npuplan_free(kept);
 	if (err)
 		npuplan_sections_fini(sections);
 	return err;
@@ -78,7 +80,7 @@ out:
 
 void npuplan_sections_fini(struct npuplan_sections *sections)
 {
-	free(sections->first);
-	free(sections->end);
+	npuplan_free(sections->first);
+	npuplan_free(sections->end);
 	*sections = (struct npuplan_sections){ 0 };
 }

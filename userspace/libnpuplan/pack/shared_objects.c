@@ -204,8 +204,8 @@ static int by_time(const void *left, const void *right)
 static int positional_maxima(const struct npuplan_item *items, uint32_t count, uint64_t *maxima,
 			     uint32_t *maximum_count)
 {
-	struct event *events = malloc(2 * (size_t)count * sizeof(*events) + 1);
-	uint64_t *live = malloc((size_t)count * sizeof(*live) + 1);
+	struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
+	uint64_t *live = npuplan_malloc((size_t)count * sizeof(*live) + 1);
 	uint32_t lives = 0;
 
 	*maximum_count = 0;
@@ -237,8 +237,8 @@ static int positional_maxima(const struct npuplan_item *items, uint32_t count, u
 				maxima[at] = live[at];
 		}
 	}
-	free(events);
-	free(live);
+	npuplan_free(events);
+	npuplan_free(live);
 	return events && live ? 0 : -ENOMEM;
 }
 
@@ -273,8 +273,8 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	for (size_t i = 0; i < n; i++)
 		if (problem->items[i].fixed)
 			return -EOPNOTSUPP;
-	order = malloc(n * sizeof(*order) + 1);
-	offsets = malloc(n * sizeof(*offsets) + 1);
+	order = npuplan_malloc(n * sizeof(*order) + 1);
+	offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	if (!order || !offsets)
 		goto out;
 	err = npuplan_order_items(
@@ -293,9 +293,9 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	run->work += sharing.work - sharing.asked;
 out:
 	for (uint32_t o = 0; o < sharing.object_count; o++)
-		free(sharing.objects[o].items);
-	free(sharing.objects);
-	free(order);
-	free(offsets);
+		npuplan_free(sharing.objects[o].items);
+	npuplan_free(sharing.objects);
+	npuplan_free(order);
+	npuplan_free(offsets);
 	return err == -EINTR ? 0 : err;
 }

@@ -162,11 +162,11 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths,
 	struct kernel kernel = { .run = run, .breadths = breadths };
 	int err = -ENOMEM;
 
-	kernel.items = malloc(n * sizeof(*kernel.items) + 1);
-	kernel.at = malloc(n * sizeof(*kernel.at) + 1);
-	kernel.numbers = malloc(n * sizeof(*kernel.numbers) + 1);
-	kernel.turns = malloc(n * sizeof(*kernel.turns) + 1);
-	kernel.offsets = malloc(n * sizeof(*kernel.offsets) + 1);
+	kernel.items = npuplan_malloc(n * sizeof(*kernel.items) + 1);
+	kernel.at = npuplan_malloc(n * sizeof(*kernel.at) + 1);
+	kernel.numbers = npuplan_malloc(n * sizeof(*kernel.numbers) + 1);
+	kernel.turns = npuplan_malloc(n * sizeof(*kernel.turns) + 1);
+	kernel.offsets = npuplan_malloc(n * sizeof(*kernel.offsets) + 1);
 	if (kernel.items && kernel.at && kernel.numbers && kernel.turns && kernel.offsets)
 		err = pack_tight(&kernel, shares[k]);
 	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
@@ -175,11 +175,11 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths,
 		if (placed)
 			err = placed;
 	}
-	free(kernel.items);
-	free(kernel.at);
-	free(kernel.numbers);
-	free(kernel.turns);
-	free(kernel.offsets);
+	npuplan_free(kernel.items);
+	npuplan_free(kernel.at);
+	npuplan_free(kernel.numbers);
+	npuplan_free(kernel.turns);
+	npuplan_free(kernel.offsets);
 	return err < 0 ? err : 0;
 }
 

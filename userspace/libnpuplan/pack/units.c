@@ -57,10 +57,10 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 	int err;
 
 	*units = (struct npuplan_units){ .problem = problem };
-	units->size = malloc(n * sizeof(*units->size) + 1);
-	units->align = malloc(n * sizeof(*units->align) + 1);
-	units->fixed = malloc(n * sizeof(*units->fixed) + 1);
-	units->residues = malloc(n * sizeof(*units->residues) + 1);
+	units->size = npuplan_malloc(n * sizeof(*units->size) + 1);
+	units->align = npuplan_malloc(n * sizeof(*units->align) + 1);
+	units->fixed = npuplan_malloc(n * sizeof(*units->fixed) + 1);
+	units->residues = npuplan_malloc(n * sizeof(*units->residues) + 1);
 	err = units->size && units->align && units->fixed && units->residues ? 0 : -ENOMEM;
 	if (!err)
 		err = npuplan_sections_init(&units->sections, problem->items, problem->item_count);
@@ -90,17 +90,17 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 void npuplan_units_fini(struct npuplan_units *units)
 {
 	npuplan_sections_fini(&units->sections);
-	free(units->size);
-	free(units->align);
-	free(units->fixed);
-	free(units->residues);
+	npuplan_free(units->size);
+	npuplan_free(units->align);
+	npuplan_free(units->fixed);
+	npuplan_free(units->residues);
 	*units = (struct npuplan_units){ 0 };
 }
 
 int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top)
 {
 	const struct npuplan_sections *sections = &units->sections;
-	int64_t *change = calloc((size_t)sections->count + 1, sizeof(*change));
+	int64_t *change = npuplan_calloc((size_t)sections->count + 1, sizeof(*change));
 	int64_t now = 0, most = 0;
 
 	if (!change)
@@ -113,7 +113,7 @@ int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top)
 		now += change[s];
 		most = now > most ? now : most;
 	}
-	free(change);
+	npuplan_free(change);
 	*top = (uint64_t)most * units->unit;
 	*top -= *top > units->padding ? units->padding : *top;
 	*top = npuplan_units_top_from(units, *top);

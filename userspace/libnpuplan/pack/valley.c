@@ -167,10 +167,10 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 	ranked->count = n;
 	for (ranked->width = 1; ranked->width < n; ranked->width *= 2)
 		;
-	ranked->order = malloc((size_t)n * sizeof(*ranked->order) + 1);
-	ranked->rank = malloc((size_t)n * sizeof(*ranked->rank) + 1);
-	ranked->tree = malloc(2 * ranked->width * sizeof(*ranked->tree));
-	ranked->bound = malloc(((size_t)sections->count + 1) * sizeof(*ranked->bound));
+	ranked->order = npuplan_malloc((size_t)n * sizeof(*ranked->order) + 1);
+	ranked->rank = npuplan_malloc((size_t)n * sizeof(*ranked->rank) + 1);
+	ranked->tree = npuplan_malloc(2 * ranked->width * sizeof(*ranked->tree));
+	ranked->bound = npuplan_malloc(((size_t)sections->count + 1) * sizeof(*ranked->bound));
 	if (!ranked->order || !ranked->rank || !ranked->tree || !ranked->bound)
 		return -ENOMEM;
 	/* At a side the longest comes first, and among equals the largest. */
@@ -213,7 +213,7 @@ static int push(struct valley *valley, uint32_t start)
 
 	if (i == valley->heap_capacity) {
 		size_t capacity = i ? 2 * i : 256;
-		void *grown = realloc(valley->heap, capacity * sizeof(*valley->heap));
+		void *grown = npuplan_realloc(valley->heap, capacity * sizeof(*valley->heap));
 
 		if (!grown)
 			return -ENOMEM;
@@ -397,22 +397,23 @@ static int fill(struct valley *valley, int mode)
 
 static void release(struct ranked *ranked)
 {
-	free(ranked->order);
-	free(ranked->rank);
-	free(ranked->tree);
-	free(ranked->bound);
+	npuplan_free(ranked->order);
+	npuplan_free(ranked->rank);
+	npuplan_free(ranked->tree);
+	npuplan_free(ranked->bound);
 }
 
 static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int mode)
 {
 	size_t n = run->problem->item_count;
 	struct valley valley = { .units = units, .run = run };
-	struct key *keys = malloc(n * sizeof(*keys) + 1);
-	uint64_t *offsets = malloc(n * sizeof(*offsets) + 1);
+	struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
+	uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	int err;
 
-	valley.at = calloc(n + 1, sizeof(*valley.at));
-	valley.segments = calloc((size_t)units->sections.count + 1, sizeof(*valley.segments));
+	valley.at = npuplan_calloc(n + 1, sizeof(*valley.at));
+	valley.segments =
+		npuplan_calloc((size_t)units->sections.count + 1, sizeof(*valley.segments));
 	err = keys && offsets && valley.at && valley.segments ? 0 : -ENOMEM;
 	if (!err)
 		err = init_ranked(&valley.starts, units, true, keys);
@@ -425,11 +426,11 @@ static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int
 	run->work += valley.work - valley.asked + n;
 	release(&valley.starts);
 	release(&valley.ends);
-	free(valley.segments);
-	free(valley.heap);
-	free(valley.at);
-	free(keys);
-	free(offsets);
+	npuplan_free(valley.segments);
+	npuplan_free(valley.heap);
+	npuplan_free(valley.at);
+	npuplan_free(keys);
+	npuplan_free(offsets);
 	return err;
 }
 

@@ -309,6 +309,8 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 		*out = make_front(&run);
 		if (!*out)
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
+		else
+			(*out)->seconds = npuplan_now() - problem.started;
 	}
 	finish(&run);
 	npuplan_checked_fini(&checked);

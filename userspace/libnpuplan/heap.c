@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+#include "heap.h"
+
+#include <malloc.h>
+#include <stdlib.h>
+
+static _Thread_local struct npuplan_heap *in_use;
+
+struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap)
+{
+	struct npuplan_heap *before = in_use;
+
+	in_use = heap;
+	return before;
+}
+
+static bool has_room(uint64_t more)
+{
+	if (!in_use || (in_use->held <= in_use->limit && more <= in_use->limit - in_use->held))
+		return true;
+	in_use->refused = true;
+	return false;
+}
+
+/* What was allocated before the heap came into use is not in it. */
+static void *count(void *block, size_t freed)
+{
+	if (!in_use)
+		return block;
+	in_use->held -= freed < in_use->held ? freed : in_use->held;
+	in_use->held += malloc_usable_size(block);
+	return block;
+}
+
+void *npuplan_malloc(size_t size)
+{
+	return has_room(size) ? count(malloc(size), 0) : NULL;
+}
+
+void *npuplan_calloc(size_t number, size_t size)
+{
+	uint64_t bytes;
+
+	if (__builtin_mul_overflow(number, size, &bytes))
+		return NULL;
+	return has_room(bytes) ? count(calloc(number, size), 0) : NULL;
+}
+
+void *npuplan_realloc(void *old, size_t size)
+{
+	size_t before = in_use ? malloc_usable_size(old) : 0;
+	void *grown = NULL;
+
+	if (size <= before || has_room(size - before))
+		grown = realloc(old, size);
+	return grown ? count(grown, before) : NULL;
+}
+
+void *npuplan_aligned_alloc(size_t alignment, size_t size)
+{
+	return has_room(size) ? count(aligned_alloc(alignment, size), 0) : NULL;
+}
+
+void npuplan_free(void *old)
+{
+	if (in_use)
+		count(NULL, malloc_usable_size(old));
+	free(old);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Memory with a limit. What a packing allocates goes through these, which are malloc()
+ * and its kin but for one thing: while a heap is in use in this thread, bytes are
+ * counted, and what would be more than its limit is refused, as if memory had ended.
+ */
+#ifndef NPUPLAN_HEAP_H
+#define NPUPLAN_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct npuplan_heap - bytes of one search
+ * @held: now
+ * @limit: that may be held
+ * @refused: once more were asked for
+ */
+struct npuplan_heap {
+	uint64_t held;
+	uint64_t limit;
+	bool refused;
+};
+
+/** npuplan_heap_use() - count in @heap from now on in this thread; NULL: count nothing
+ *
+ * Returns what was in use before.
+ */
+struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap);
+
+/* Of malloc()'s own kind: free() takes what these return, without counting it. */
+void *npuplan_malloc(size_t size);
+void *npuplan_calloc(size_t count, size_t size);
+void *npuplan_realloc(void *old, size_t size);
+void *npuplan_aligned_alloc(size_t alignment, size_t size);
+void npuplan_free(void *old);
+
+#endif /* NPUPLAN_HEAP_H */
