@@ -7,183 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
-
-#define MAX_COLUMNS 512
-
-static char symbol(uint32_t tensor)
-{
-	static const char symbols[] = "0123456789abcdefghijklmnopqrstuvwxyz";
-
-	return symbols[tensor % (sizeof(symbols) - 1)];
-}
-
-/* Extent in the arena of a placement, with what gaps it has. */
-static uint64_t extent(const struct npumem_placement *placement)
-{
-	uint64_t bytes = placement->region.length;
-
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		uint64_t count = placement->region.count[d];
-
-		if (d == 2 && placement->ring)
-			count = placement->ring;
-		if (count > 1)
-			bytes += placement->stride[d] * (count - 1);
-	}
-	return bytes;
-}
-
-/**
- * struct column - one character of the arena's picture at one position
- * @most: bytes of it that the tensor drawn has, 0 if nobody has any
- * @taken: bytes of it that all tensors have; above its width two overlap
- * @symbol: of the tensor that has most of it
- */
-struct column {
-	uint64_t most;
-	uint64_t taken;
-	char symbol;
-};
-
-/* Column c shows bytes [c * arena / columns, (c + 1) * arena / columns), at least one. */
-static uint64_t column_begin(uint64_t arena, unsigned int columns, unsigned int c)
-{
-	return (unsigned __int128)arena * c / columns;
-}
-
-static uint64_t column_end(uint64_t arena, unsigned int columns, unsigned int c)
-{
-	uint64_t begin = column_begin(arena, columns, c), end = column_begin(arena, columns, c + 1);
-
-	return end > begin ? end : begin + 1;
-}
-
-/* Arena bytes [begin, end). */
-struct range {
-	uint64_t begin;
-	uint64_t end;
-};
-
-/**
- * struct ranges - bytes that have a place at a position
- * @ranges: @count of them, room for @capacity
- */
-struct ranges {
-	struct range *ranges;
-	size_t count;
-	size_t capacity;
-};
-
-static int add_range(struct ranges *all, struct range range)
-{
-	if (all->count == all->capacity) {
-		size_t capacity = all->capacity ? 2 * all->capacity : 64;
-		void *grown = realloc(all->ranges, capacity * sizeof(*all->ranges));
-
-		if (!grown)
-			return -ENOMEM;
-		all->ranges = grown;
-		all->capacity = capacity;
-	}
-	all->ranges[all->count++] = range;
-	return 0;
-}
-
-static int add_placement(struct ranges *all, const struct npumem_placement *placement)
-{
-	const struct npumem_region *region = &placement->region;
-	uint32_t slots = region->count[2];
-	size_t first = all->count;
-
-	if (placement->ring && placement->ring < slots)
-		slots = placement->ring;
-	for (uint32_t k = 0; k < slots; k++)
-		for (uint32_t j = 0; j < region->count[1]; j++)
-			for (uint32_t i = 0; i < region->count[0]; i++) {
-				uint64_t begin = placement->offset + k * placement->stride[2] +
-						 j * placement->stride[1] +
-						 i * placement->stride[0];
-				struct range *last =
-					all->count > first ? &all->ranges[all->count - 1] : NULL;
-
-				if (last && last->end == begin)
-					last->end += region->length;
-				else if (add_range(all,
-						   (struct range){ begin, begin + region->length }))
-					return -ENOMEM;
-			}
-	return 0;
-}
-
-static int by_begin(const void *left, const void *right)
-{
-	const struct range *a = left, *b = right;
-
-	return a->begin < b->begin ? -1 : a->begin > b->begin;
-}
-
-/* Bytes in at least one range, which are then in order. */
-static uint64_t count_bytes(struct ranges *all)
-{
-	uint64_t bytes = 0, end = 0;
-
-	if (all->count)
-		qsort(all->ranges, all->count, sizeof(*all->ranges), by_begin);
-	for (size_t i = 0; i < all->count; i++) {
-		const struct range *range = &all->ranges[i];
-
-		if (range->end <= end)
-			continue;
-		bytes += range->end - (range->begin > end ? range->begin : end);
-		end = range->end;
-	}
-	return bytes;
-}
-
-/* A placement's ranges: the character is its tensor's where it has most of a column. */
-static void draw(struct column *line, unsigned int columns, uint64_t arena,
-		 const struct range *ranges, size_t count, char character)
-{
-	uint64_t own[MAX_COLUMNS] = { 0 };
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t begin = ranges[i].begin, end = ranges[i].end;
-
-		for (unsigned int c = (unsigned __int128)begin * columns / (arena ? arena : 1);
-		     c < columns && column_begin(arena, columns, c) < end; c++) {
-			uint64_t first = column_begin(arena, columns, c);
-			uint64_t last = column_end(arena, columns, c);
-			uint64_t from = begin > first ? begin : first;
-			uint64_t to = end < last ? end : last;
-
-			if (from < to)
-				own[c] += to - from;
-		}
-	}
-	for (unsigned int c = 0; c < columns; c++) {
-		line[c].taken += own[c];
-		if (own[c] <= line[c].most)
-			continue;
-		line[c].most = own[c];
-		line[c].symbol = character;
-	}
-}
-
-/*
- * '.' for nobody; for bytes that two tensors have '+' if one has them after the other,
- * as in all plans that verify, otherwise '!', as TFLM prints them.
- */
-static void print_line(const struct column *line, unsigned int columns, uint64_t arena,
-		       bool verified, FILE *out)
-{
-	for (unsigned int c = 0; c < columns; c++) {
-		uint64_t width = column_end(arena, columns, c) - column_begin(arena, columns, c);
-		char twice = verified ? '+' : '!';
-
-		fputc(!line[c].taken ? '.' : line[c].taken > width ? twice : line[c].symbol, out);
-	}
-}
+#include "print_line.h"
 
 /* No more of a tensor than there is: then there are not too many ranges either. */
 static bool fits(const struct npuplan_graph *graph, const struct npumem_placement *placement)
@@ -221,9 +45,10 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 		char label[96];
 
 		fprintf(out, "%c (id=%lld): offset %llu, %llu bytes, positions %u to %u: %s\n",
-			symbol(placement->tensor), id, (unsigned long long)placement->offset,
-			(unsigned long long)extent(placement), placement->from, placement->to,
-			npuplan_tensor_label(graph, placement->tensor, label));
+			npuplan_symbol(placement->tensor), id,
+			(unsigned long long)placement->offset,
+			(unsigned long long)npuplan_extent(placement), placement->from,
+			placement->to, npuplan_tensor_label(graph, placement->tensor, label));
 	}
 }
 
@@ -295,23 +120,6 @@ static bool *list_entered(const struct npuplan_plan *plan)
 	return entered;
 }
 
-static bool is_drawn(const struct npuplan_plan *plan, const bool *entered, uint32_t placement,
-		     uint32_t position)
-{
-	const struct npumem_placement *at = &plan->placements[placement];
-
-	for (uint32_t i = 0; i < placement && entered[placement]; i++) {
-		const struct npumem_placement *other = &plan->placements[i];
-
-		/* A block without positions has placements at the next one's first. */
-		if (entered[i] && other->block == at->block && other->from <= position &&
-		    other->to >= position && other->offset == at->offset &&
-		    extent(other) == extent(at))
-			return true;
-	}
-	return false;
-}
-
 static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 {
 	const struct npuplan_tensor *tensor = &graph->tensors[graph->tiles[tile].tensor];
@@ -319,35 +127,73 @@ static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 	return tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_of : graph->tiles[tile].tensor;
 }
 
+/**
+ * struct printing - what is printed, and how
+ * @entered: see list_entered()
+ * @of_tensor: placements by tensor: of tensor t of_tensor[first_of_tensor[t] ...
+ *	first_of_tensor[t + 1])
+ * @verified: the plan verifies
+ */
+struct printing {
+	const struct npuplan_graph *graph;
+	const struct npuplan_plan *plan;
+	bool *entered;
+	uint32_t *of_tensor;
+	uint32_t *first_of_tensor;
+	bool verified;
+	unsigned int columns;
+};
+
+static int sort_by_tensor(struct printing *printing)
+{
+	const struct npuplan_plan *plan = printing->plan;
+	uint32_t tensors = printing->graph->tensor_count, *first;
+
+	first = printing->first_of_tensor = calloc((size_t)tensors + 2, sizeof(*first));
+	printing->of_tensor = malloc((size_t)plan->placement_count * sizeof(uint32_t) + 1);
+	if (!first || !printing->of_tensor)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		first[plan->placements[i].tensor + 2]++;
+	for (uint32_t t = 2; t <= tensors; t++)
+		first[t] += first[t - 1];
+	/* Each one's beginning moves to its end, which is the next one's beginning. */
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		printing->of_tensor[first[plan->placements[i].tensor + 1]++] = i;
+	return 0;
+}
+
 /*
  * Whether a placement's bytes are taken, at its last position, by an in-place
  * operator: they are the writer's then, and nobody is in anybody's way.
  */
-static bool is_taken(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		     uint32_t placement, uint32_t position)
+static bool is_taken(const struct printing *printing, uint32_t placement)
 {
+	const struct npuplan_graph *graph = printing->graph;
+	const struct npuplan_plan *plan = printing->plan;
 	const struct npumem_placement *at = &plan->placements[placement];
-	const struct npumem_position *entry = &plan->positions[position];
+	const struct npumem_position *entry = &plan->positions[at->to];
 	const struct npuplan_step *step;
 
-	if (at->to != position || entry->kind != NPUMEM_POSITION_STEP ||
-	    entry->index >= graph->step_count)
+	if (entry->kind != NPUMEM_POSITION_STEP || entry->index >= graph->step_count)
 		return false;
 	step = &graph->steps[entry->index];
 	for (uint32_t a = step->first_access; a < step->first_access + step->access_count; a++) {
 		const struct npumem_access *write = &graph->accesses[a];
+		const uint32_t *first;
 
 		if (write->inplace == NPUMEM_NONE ||
 		    base_tensor(graph, graph->accesses[step->first_access + write->inplace].tile) !=
 			    at->tensor)
 			continue;
-		for (uint32_t i = 0; i < plan->placement_count; i++) {
-			const struct npumem_placement *other = &plan->placements[i];
+		first = &printing->first_of_tensor[base_tensor(graph, write->tile)];
+		for (uint32_t i = first[0]; i < first[1]; i++) {
+			const struct npumem_placement *other =
+				&plan->placements[printing->of_tensor[i]];
 
-			if (other->tensor == base_tensor(graph, write->tile) &&
-			    other->from <= position && other->to >= position &&
-			    other->offset < at->offset + extent(at) &&
-			    at->offset < other->offset + extent(other))
+			if (other->from <= at->to && other->to >= at->to &&
+			    other->offset < at->offset + npuplan_extent(at) &&
+			    at->offset < other->offset + npuplan_extent(other))
 				return true;
 		}
 	}
@@ -355,53 +201,230 @@ static bool is_taken(const struct npuplan_graph *graph, const struct npuplan_pla
 }
 
 /**
- * struct printing - what is printed, and how
- * @entered: see list_entered()
- * @verified: the plan verifies
- * @ranges: of the position that is printed
+ * struct scene - one instance, position by position
+ * @list: its placements, ascending
+ * @coming, @going: of @list, by first and by last position
+ * @twins: of @list, those that hold names that came in; one with another's bytes follows
+ *	it, in the order of the list
+ * @twin_at: of each one where in @twins it is; NPUMEM_NONE: not there
+ * @alive: lives at this position
  */
-struct printing {
-	const struct npuplan_graph *graph;
-	const struct npuplan_plan *plan;
-	bool *entered;
-	bool verified;
-	unsigned int columns;
-	struct ranges ranges;
+struct scene {
+	const struct printing *printing;
+	struct npuplan_line line;
+	uint32_t *list;
+	uint32_t *coming;
+	uint32_t *going;
+	uint32_t *twins;
+	uint32_t *twin_at;
+	bool *alive;
+	uint32_t count;
+	uint32_t twin_count;
+	uint32_t come;
+	uint32_t gone;
 };
 
-static int print_positions(struct printing *printing, uint32_t instance, FILE *out)
+static const struct npumem_placement *placement_at(const struct scene *scene, uint32_t k)
 {
-	const struct npuplan_graph *graph = printing->graph;
+	return &scene->printing->plan->placements[scene->list[k]];
+}
+
+static bool are_twins(const struct scene *scene, uint32_t a, uint32_t b)
+{
+	const struct npumem_placement *left = placement_at(scene, a);
+	const struct npumem_placement *right = placement_at(scene, b);
+
+	return left->offset == right->offset && npuplan_extent(left) == npuplan_extent(right);
+}
+
+static int by_first(const void *left, const void *right, void *context)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint32_t x = placement_at(context, a)->from, y = placement_at(context, b)->from;
+
+	return x != y ? (x < y ? -1 : 1) : a < b ? -1 : a > b;
+}
+
+static int by_last(const void *left, const void *right, void *context)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	uint32_t x = placement_at(context, a)->to, y = placement_at(context, b)->to;
+
+	return x != y ? (x < y ? -1 : 1) : a < b ? -1 : a > b;
+}
+
+static int by_bytes(const void *left, const void *right, void *context)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	const struct npumem_placement *x = placement_at(context, a), *y = placement_at(context, b);
+	uint64_t p = npuplan_extent(x), q = npuplan_extent(y);
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return p != q ? (p < q ? -1 : 1) : a < b ? -1 : a > b;
+}
+
+static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,
+		      uint32_t count)
+{
+	size_t bytes = (size_t)count * sizeof(uint32_t) + 1;
+
+	*scene = (struct scene){
+		.printing = printing,
+		.list = malloc(bytes),
+		.coming = malloc(bytes),
+		.going = malloc(bytes),
+		.twins = malloc(bytes),
+		.twin_at = malloc(bytes),
+		.alive = calloc((size_t)count + 1, sizeof(bool)),
+		.count = count,
+	};
+	if (!scene->list || !scene->coming || !scene->going || !scene->twins || !scene->twin_at ||
+	    !scene->alive)
+		return -ENOMEM;
+	for (uint32_t k = 0; k < count; k++) {
+		scene->list[k] = list[k];
+		scene->coming[k] = scene->going[k] = k;
+		scene->twin_at[k] = NPUMEM_NONE;
+		if (printing->entered[list[k]])
+			scene->twins[scene->twin_count++] = k;
+	}
+	qsort_r(scene->coming, count, sizeof(uint32_t), by_first, scene);
+	qsort_r(scene->going, count, sizeof(uint32_t), by_last, scene);
+	qsort_r(scene->twins, scene->twin_count, sizeof(uint32_t), by_bytes, scene);
+	for (uint32_t t = 0; t < scene->twin_count; t++)
+		scene->twin_at[scene->twins[t]] = t;
+	return npuplan_line_init(&scene->line, printing->plan, list, count, printing->columns);
+}
+
+static void scene_fini(struct scene *scene)
+{
+	npuplan_line_fini(&scene->line);
+	free(scene->list);
+	free(scene->coming);
+	free(scene->going);
+	free(scene->twins);
+	free(scene->twin_at);
+	free(scene->alive);
+}
+
+/* Of twins that live only the first is drawn. -ENOMEM */
+static int draw_twins(struct scene *scene, uint32_t k)
+{
+	uint32_t t = scene->twin_at[k];
+	bool drawn = false;
+	int err = 0;
+
+	while (t && are_twins(scene, scene->twins[t - 1], k))
+		t--;
+	for (; t < scene->twin_count && are_twins(scene, scene->twins[t], k) && !err; t++) {
+		uint32_t twin = scene->twins[t];
+
+		if (!scene->alive[twin] || drawn) {
+			npuplan_line_wipe(&scene->line, twin);
+			continue;
+		}
+		drawn = true;
+		err = npuplan_line_draw(&scene->line, twin);
+	}
+	return err;
+}
+
+/* Who comes or has gone. -ENOMEM */
+static int set_alive(struct scene *scene, uint32_t k, bool alive)
+{
+	scene->alive[k] = alive;
+	if (scene->twin_at[k] != NPUMEM_NONE)
+		return draw_twins(scene, k);
+	if (alive)
+		return npuplan_line_draw(&scene->line, k);
+	npuplan_line_wipe(&scene->line, k);
+	return 0;
+}
+
+/* From the position before to this one. -ENOMEM */
+static int move_to(struct scene *scene, uint32_t position)
+{
+	int err = 0;
+
+	for (; scene->gone < scene->count && !err; scene->gone++) {
+		uint32_t k = scene->going[scene->gone];
+
+		if (placement_at(scene, k)->to >= position)
+			break;
+		if (scene->alive[k])
+			err = set_alive(scene, k, false);
+	}
+	for (; scene->come < scene->count && !err; scene->come++) {
+		uint32_t k = scene->coming[scene->come];
+
+		if (placement_at(scene, k)->from > position)
+			break;
+		if (placement_at(scene, k)->to >= position)
+			err = set_alive(scene, k, true);
+	}
+	/* Those that are going are taken from now on. */
+	for (uint32_t g = scene->gone; g < scene->count; g++) {
+		uint32_t k = scene->going[g];
+
+		if (placement_at(scene, k)->to != position)
+			break;
+		if (scene->line.drawn[k] && is_taken(scene->printing, scene->list[k]))
+			npuplan_line_wipe(&scene->line, k);
+	}
+	return err;
+}
+
+static int print_positions(const struct printing *printing, uint32_t instance, const uint32_t *list,
+			   uint32_t count, FILE *out)
+{
 	const struct npuplan_plan *plan = printing->plan;
-	unsigned int columns = printing->columns;
-	struct ranges *ranges = &printing->ranges;
 	const struct npumem_plan_block *block = &plan->blocks[instance];
-	struct column line[MAX_COLUMNS];
+	struct scene scene;
+	int err = scene_init(&scene, printing, list, count);
 
 	for (uint32_t p = block->first_position;
-	     p < block->first_position + block->position_count && p < plan->position_count; p++) {
-		memset(line, 0, sizeof(line));
-		ranges->count = 0;
-		for (uint32_t i = 0; i < plan->placement_count; i++) {
-			const struct npumem_placement *placement = &plan->placements[i];
-			size_t first = ranges->count;
+	     p < block->first_position + block->position_count && p < plan->position_count && !err;
+	     p++) {
+		uint64_t bytes;
 
-			if (placement->block != instance || placement->from > p ||
-			    placement->to < p || is_drawn(plan, printing->entered, i, p) ||
-			    is_taken(graph, plan, i, p))
-				continue;
-			if (add_placement(ranges, placement))
-				return -ENOMEM;
-			draw(line, columns, plan->info.arena_size, ranges->ranges + first,
-			     ranges->count - first, symbol(placement->tensor));
-		}
+		err = move_to(&scene, p);
+		bytes = cover_bytes(&scene.line.covered);
 		fprintf(out, "%5u: ", p);
-		print_line(line, columns, plan->info.arena_size, printing->verified, out);
-		fprintf(out, " (%lluk) ", (unsigned long long)(count_bytes(ranges) + 1023) / 1024);
-		print_position(graph, &plan->positions[p], out);
+		npuplan_line_print(&scene.line, printing->verified, out);
+		fprintf(out, " (%lluk) ", (unsigned long long)(bytes + 1023) / 1024);
+		print_position(printing->graph, &plan->positions[p], out);
 		fputc('\n', out);
 	}
-	return 0;
+	scene_fini(&scene);
+	return err;
+}
+
+/* All instances, each with its placements. */
+static int print_instances(const struct printing *printing, FILE *out)
+{
+	const struct npuplan_plan *plan = printing->plan;
+	size_t *first = calloc((size_t)plan->block_count + 2, sizeof(*first));
+	uint32_t *list = malloc((size_t)plan->placement_count * sizeof(*list) + 1);
+	int err = first && list ? 0 : -ENOMEM;
+
+	/* One that is in no instance is drawn nowhere. */
+	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
+		if (plan->placements[i].block < plan->block_count)
+			first[plan->placements[i].block + 2]++;
+	for (uint32_t b = 2; b <= plan->block_count && !err; b++)
+		first[b] += first[b - 1];
+	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
+		if (plan->placements[i].block < plan->block_count)
+			list[first[plan->placements[i].block + 1]++] = i;
+	for (uint32_t b = 0; b < plan->block_count && !err; b++) {
+		print_instance(plan, b, out);
+		err = print_positions(printing, b, list + first[b],
+				      (uint32_t)(first[b + 1] - first[b]), out);
+	}
+	free(first);
+	free(list);
+	return err;
 }
 
 int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -411,7 +434,7 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 	struct npuplan_error error;
 	int err;
 
-	if (!columns || columns > MAX_COLUMNS)
+	if (!columns || columns > NPUPLAN_MAX_COLUMNS)
 		return -EINVAL;
 	for (uint32_t i = 0; i < plan->placement_count; i++)
 		if (!fits(graph, &plan->placements[i]))
@@ -420,17 +443,15 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 	if (err == -ENOMEM)
 		return err;
 	printing.verified = !err;
-	err = 0;
 	printing.entered = list_entered(plan);
-	if (!printing.entered)
-		return -ENOMEM;
-	print_head(graph, plan, columns, out);
-	print_others(graph, out);
-	for (uint32_t i = 0; i < plan->block_count && !err; i++) {
-		print_instance(plan, i, out);
-		err = print_positions(&printing, i, out);
+	err = printing.entered ? sort_by_tensor(&printing) : -ENOMEM;
+	if (!err) {
+		print_head(graph, plan, columns, out);
+		print_others(graph, out);
+		err = print_instances(&printing, out);
 	}
 	free(printing.entered);
-	free(printing.ranges.ranges);
+	free(printing.of_tensor);
+	free(printing.first_of_tensor);
 	return err ? err : ferror(out) ? -EIO : 0;
 }

@@ -8,95 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cover/cover.h"
 #include "picture.h"
 
-/**
- * struct cover - which bytes live now, as a binary tree over addresses
- * @at: @count boundaries, ascending; leaf i is the bytes from at[i] to at[i + 1]
- * @boxes: per node, boxes that take all of it, but not of the node above
- * @bytes: per node, bytes that live
- * @leaves: a power of two
- */
-struct cover {
-	uint64_t *at;
-	uint32_t *boxes;
-	uint64_t *bytes;
-	uint32_t count;
-	uint32_t leaves;
-};
-
-static int by_value(const void *left, const void *right)
+static int init(struct cover *cover, const struct picture *picture)
 {
-	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+	uint64_t *at = malloc(2 * (size_t)picture->box_count * sizeof(*at) + 1);
+	size_t count = 0;
 
-	return a < b ? -1 : a > b;
-}
-
-static int cover_init(struct cover *cover, const struct picture *picture)
-{
-	uint32_t kept = 0;
-
-	cover->at = malloc(2 * (size_t)picture->box_count * sizeof(*cover->at) + 1);
-	if (!cover->at)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < picture->box_count; i++) {
-		cover->at[cover->count++] = picture->boxes[i].first;
-		cover->at[cover->count++] = picture->boxes[i].first + picture->boxes[i].length;
+	for (uint32_t i = 0; i < picture->box_count && at; i++) {
+		at[count++] = picture->boxes[i].first;
+		at[count++] = picture->boxes[i].first + picture->boxes[i].length;
 	}
-	if (cover->count)
-		qsort(cover->at, cover->count, sizeof(*cover->at), by_value);
-	for (uint32_t i = 0; i < cover->count; i++)
-		if (!kept || cover->at[kept - 1] != cover->at[i])
-			cover->at[kept++] = cover->at[i];
-	cover->count = kept;
-	cover->leaves = 1;
-	while (cover->leaves < kept)
-		cover->leaves *= 2;
-	cover->boxes = calloc(2 * (size_t)cover->leaves, sizeof(*cover->boxes));
-	cover->bytes = calloc(2 * (size_t)cover->leaves, sizeof(*cover->bytes));
-	return cover->boxes && cover->bytes ? 0 : -ENOMEM;
-}
-
-static void cover_fini(struct cover *cover)
-{
-	free(cover->at);
-	free(cover->boxes);
-	free(cover->bytes);
-}
-
-static uint64_t address(const struct cover *cover, uint32_t boundary)
-{
-	return cover->at[boundary < cover->count ? boundary : cover->count - 1];
-}
-
-/* Leaves [from, to) of the node of leaves [low, high) get one box more, or less. */
-static void change(struct cover *cover, uint32_t node, uint32_t low, uint32_t high, uint32_t from,
-		   uint32_t to, uint32_t by)
-{
-	uint32_t middle = low + (high - low) / 2;
-
-	if (to <= low || from >= high)
-		return;
-	if (from <= low && high <= to) {
-		cover->boxes[node] += by;
-	} else {
-		change(cover, 2 * node, low, middle, from, to, by);
-		change(cover, 2 * node + 1, middle, high, from, to, by);
-	}
-	if (cover->boxes[node])
-		cover->bytes[node] = address(cover, high) - address(cover, low);
-	else
-		cover->bytes[node] = high - low == 1 ? 0 :
-						       cover->bytes[2 * (size_t)node] +
-							       cover->bytes[2 * (size_t)node + 1];
-}
-
-static uint32_t leaf(const struct cover *cover, uint64_t byte)
-{
-	const uint64_t *found =
-		bsearch(&byte, cover->at, cover->count, sizeof(*cover->at), by_value);
-
-	return (uint32_t)(found - cover->at);
+	return cover_init(cover, at, count);
 }
 
 /**
@@ -137,12 +61,12 @@ static int sweep(struct picture *picture, struct cover *cover)
 	for (uint32_t e = 0; e < count; e++) {
 		const struct picture_box *box = &picture->boxes[events[e].box];
 
-		change(cover, 1, 0, cover->leaves, leaf(cover, box->first),
-		       leaf(cover, box->first + box->length), events[e].comes ? 1 : (uint32_t)-1);
+		(events[e].comes ? cover_add : cover_remove)(cover, box->first,
+							     box->first + box->length);
 		if (e + 1 < count && events[e + 1].half == events[e].half)
 			continue;
-		if (cover->bytes[1] > picture->peak_bytes) {
-			picture->peak_bytes = cover->bytes[1];
+		if (cover_bytes(cover) > picture->peak_bytes) {
+			picture->peak_bytes = cover_bytes(cover);
 			picture->peak = events[e].half;
 		}
 	}
@@ -209,7 +133,7 @@ int picture_find_peak(struct picture *picture)
 
 	if (!picture->box_count)
 		return 0;
-	err = cover_init(&cover, picture);
+	err = init(&cover, picture);
 	if (!err)
 		err = sweep(picture, &cover);
 	cover_fini(&cover);
