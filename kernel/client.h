@@ -73,7 +73,8 @@ void npumem_client_uncharge(struct npumem_client *client, unsigned int resource,
 
 /*
  * Verification needs many times the memory that its result keeps, so a user has but
- * one under way (users that may exceed their share have as many as they like).
+ * one under way (users that may exceed their share have as many as they like). Nothing
+ * of user space is touched meanwhile: its other processes would wait for that.
  * -EINTR: killed while waiting for another one.
  */
 int npumem_client_begin_verify(struct npumem_client *client);

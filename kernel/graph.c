@@ -65,73 +65,82 @@ void npumem_graph_release_file(struct npumem_file *file)
  * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
  * Nobody is killed to make room for it.
  */
-static void *npumem_graph_blob(u64 ptr, u64 size)
+static int npumem_graph_blob(struct npumem_graph *graph, u64 ptr)
 {
-	void *blob;
-
-	if (size > npuv_default_limits.max_blob)
-		return ERR_PTR(-E2BIG);
-	blob = __vmalloc(PAGE_ALIGN(max_t(u64, size, 1)),
-			 GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
-	if (!blob)
-		return ERR_PTR(-ENOMEM);
-	if (copy_from_user(blob, u64_to_user_ptr(ptr), size)) {
-		vfree(blob);
-		return ERR_PTR(-EFAULT);
-	}
-	return blob;
+	graph->blob =
+		__vmalloc(PAGE_ALIGN(max_t(u64, graph->size, 1)),
+			  GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (!graph->blob)
+		return -ENOMEM;
+	return copy_from_user(graph->blob, u64_to_user_ptr(ptr), graph->size) ? -EFAULT : 0;
 }
 
-static struct npumem_graph *npumem_graph_check(struct npumem_client *client,
-					       struct drm_npumem_graph_create *args,
-					       struct npuv_log *log)
+static int npumem_graph_charge(struct npumem_graph *graph, u64 bytes)
+{
+	int err = npumem_client_charge(graph->client, NPUMEM_RESOURCE_MEMORY, bytes);
+
+	if (!err)
+		graph->charged += bytes;
+	return err;
+}
+
+/*
+ * A graph that is nothing yet but its blob. Who copies may be stuck in a page fault for
+ * as long as user space likes, so others do not wait for it; and there may be many who
+ * do, so it is charged before.
+ */
+static struct npumem_graph *npumem_graph_read(struct npumem_client *client,
+					      const struct drm_npumem_graph_create *args)
 {
 	struct npumem_graph *graph;
 	int err;
 
+	if (args->size > npuv_default_limits.max_blob)
+		return ERR_PTR(-E2BIG);
 	graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
 	if (!graph)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&graph->ref);
 	graph->size = args->size;
-	graph->blob = npumem_graph_blob(args->blob, args->size);
-	if (IS_ERR(graph->blob)) {
-		err = PTR_ERR(graph->blob);
-		kfree(graph);
-		return ERR_PTR(err);
-	}
+	graph->client = npumem_client_get(client);
+	err = npumem_graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(graph->size));
+	if (!err)
+		err = npumem_graph_blob(graph, args->blob);
+	if (!err)
+		return graph;
+	npumem_graph_put(graph);
+	return ERR_PTR(err);
+}
+
+static int npumem_graph_check(struct npumem_graph *graph, struct drm_npumem_graph_create *args,
+			      struct npuv_log *log)
+{
+	int err = npumem_client_begin_verify(graph->client);
+
+	if (err)
+		return err;
 	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, &args->verdict,
 				&graph->v);
-	if (err)
-		goto err_blob;
-	graph->charged = sizeof(*graph) + PAGE_ALIGN(graph->size) + npuv_graph_bytes(graph->v);
-	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, graph->charged);
-	if (err)
-		goto err_v;
-	graph->client = npumem_client_get(client);
-	return graph;
-
-err_v:
-	npuv_graph_destroy(graph->v);
-err_blob:
-	vfree(graph->blob);
-	kfree(graph);
-	return ERR_PTR(err);
+	if (!err)
+		err = npumem_graph_charge(graph, npuv_graph_bytes(graph->v));
+	npumem_client_end_verify(graph->client);
+	return err;
 }
 
 static struct npumem_graph *npumem_graph_new(struct npumem_client *client,
 					     struct drm_npumem_graph_create *args,
 					     struct npuv_log *log)
 {
-	struct npumem_graph *graph;
+	struct npumem_graph *graph = npumem_graph_read(client, args);
 	int err;
 
-	err = npumem_client_begin_verify(client);
-	if (err)
-		return ERR_PTR(err);
-	graph = npumem_graph_check(client, args, log);
-	npumem_client_end_verify(client);
-	return graph;
+	if (IS_ERR(graph))
+		return graph;
+	err = npumem_graph_check(graph, args, log);
+	if (!err)
+		return graph;
+	npumem_graph_put(graph);
+	return ERR_PTR(err);
 }
 
 int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file)

@@ -156,7 +156,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	struct npumem_verdict verdict = {};
 	struct npuv_plan *v = NULL;
 	char *message = NULL;
-	u64 start, ns;
+	u64 start, ns, bytes;
 	int err;
 
 	start = ktime_get_ns();
@@ -177,7 +177,9 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 		npuv_plan_destroy(v);
 		err = -ENOSPC;
 	} else {
-		err = npumem_plan_charge(plan, size + npuv_plan_bytes(v), &message);
+		/* The blob of a PLAN_LOAD has been charged already. */
+		bytes = sizeof(*plan) + size + npuv_plan_bytes(v) - plan->charged;
+		err = npumem_plan_charge(plan, bytes, &message);
 		if (err)
 			npuv_plan_destroy(v);
 	}
@@ -190,7 +192,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 
 	mutex_lock(&plan->lock);
 	if (plan->state == NPUMEM_PLAN_PENDING) {
-		plan->charged += size + npuv_plan_bytes(v);
+		plan->charged += bytes;
 		plan->blob = blob;
 		plan->size = size;
 		plan->v = v;
@@ -201,55 +203,65 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
 	}
 	mutex_unlock(&plan->lock);
 	if (err) {
-		npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY,
-				       size + npuv_plan_bytes(v));
+		npumem_client_uncharge(plan->client, NPUMEM_RESOURCE_MEMORY, bytes);
 		npuv_plan_destroy(v);
 		kvfree(blob);
 	}
 	return err;
 }
 
-/* Verify the blob of a PLAN_LOAD; the plan is READY, or there is none. */
-static struct npumem_plan *npumem_plan_verify(struct npumem_file *file, struct npumem_graph *graph,
-					      struct drm_npumem_plan_load *args,
-					      struct npuv_log *log)
+/*
+ * Who copies may be stuck in a page fault for as long as user space likes, so others do
+ * not wait for it; and there may be many who do, so it is charged before.
+ */
+static void *npumem_plan_blob(struct npumem_plan *plan, const struct drm_npumem_plan_load *args)
 {
-	struct npumem_plan *plan;
-	void *blob;
 	int err;
 
-	plan = npumem_plan_new(graph, file->client);
-	if (IS_ERR(plan))
-		return plan;
-	blob = npumem_blob_copy(args->blob, args->size);
-	if (IS_ERR(blob)) {
-		npumem_plan_put(plan);
-		return ERR_CAST(blob);
+	if (args->size > npuv_default_limits.max_blob)
+		return ERR_PTR(-E2BIG);
+	err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, args->size);
+	if (err)
+		return ERR_PTR(err);
+	plan->charged += args->size;
+	return npumem_blob_copy(args->blob, args->size);
+}
+
+/* Verify the blob of a PLAN_LOAD, which is taken over: the plan is READY if that is 0. */
+static int npumem_plan_verify(struct npumem_file *file, struct npumem_plan *plan, void *blob,
+			      struct drm_npumem_plan_load *args, struct npuv_log *log)
+{
+	int err = npumem_client_begin_verify(file->client);
+
+	if (err) {
+		kvfree(blob);
+		return err;
 	}
 	err = npumem_plan_settle(plan, blob, args->size, log);
-	if (err) {
-		args->verdict = plan->verdict;
-		if (args->verdict.rule)
-			npumem_upcall_event_verdict(file->dev, task_tgid_nr(current),
-						    &args->verdict);
-		npumem_plan_put(plan);
-		return ERR_PTR(err);
-	}
-	return plan;
+	npumem_client_end_verify(file->client);
+	if (!err)
+		return 0;
+	args->verdict = plan->verdict;
+	if (args->verdict.rule)
+		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), &args->verdict);
+	return err;
 }
 
 static struct npumem_plan *npumem_plan_load(struct npumem_file *file, struct npumem_graph *graph,
 					    struct drm_npumem_plan_load *args, struct npuv_log *log)
 {
-	struct npumem_plan *plan;
+	struct npumem_plan *plan = npumem_plan_new(graph, file->client);
+	void *blob;
 	int err;
 
-	err = npumem_client_begin_verify(file->client);
-	if (err)
-		return ERR_PTR(err);
-	plan = npumem_plan_verify(file, graph, args, log);
-	npumem_client_end_verify(file->client);
-	return plan;
+	if (IS_ERR(plan))
+		return plan;
+	blob = npumem_plan_blob(plan, args);
+	err = IS_ERR(blob) ? PTR_ERR(blob) : npumem_plan_verify(file, plan, blob, args, log);
+	if (!err)
+		return plan;
+	npumem_plan_put(plan);
+	return ERR_PTR(err);
 }
 
 int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file)

@@ -6,10 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +21,7 @@
 #include <xf86drm.h>
 
 #include "kselftest_harness.h"
+#include "modules/npumem_test_exporter.h"
 #include "npumem_world.h"
 
 #define PARAMETERS "/sys/module/npumem/parameters/"
@@ -524,6 +529,132 @@ TEST_F(share, faults)
 	       faults_of(self->victim->count));
 	EXPECT_EQ(1, faults_of(self->victim->count));
 	EXPECT_GT(faults_of(self->attacker->count), 1);
+}
+
+/* ------------------------------------------------------------- a user's processes */
+
+/* Blobs in memory whose pages never come. */
+static void *stuck_blob;
+
+static void take_stuck_graph(struct taken *taken)
+{
+	struct drm_npumem_graph_create args = { .blob = (uintptr_t)stuck_blob, .size = 4096 };
+
+	npu_ioctl(npu_open(), DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
+}
+
+static void take_stuck_plan(struct taken *taken)
+{
+	struct drm_npumem_plan_load args = { .blob = (uintptr_t)stuck_blob, .size = 4096 };
+	struct model m = model_chain();
+	struct blob blob = model_graph(&m);
+	int fd = npu_open();
+
+	if (!world_graph(fd, &blob, &args.graph))
+		npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
+}
+
+static void take_world(struct taken *taken)
+{
+	struct model m = model_chain();
+	struct world w;
+
+	taken->err = world_open(&w, npu_open(), &m);
+}
+
+/* A process that waits for its own memory keeps no other one of the user from verifying. */
+static void beside_a_stuck_one(struct __test_metadata *_metadata, FIXTURE_DATA(share) * self,
+			       take_fn stuck)
+{
+	struct exporter_counts counts = { 0 };
+	int exporter;
+
+	ASSERT_EQ(0, npu_module_load("npumem_test_exporter"));
+	exporter = open("/dev/npumem_test_exporter", O_RDWR | O_CLOEXEC);
+	ASSERT_GE(exporter, 0);
+	stuck_blob = mmap(NULL, 4096, PROT_READ, MAP_SHARED, exporter, 0);
+	ASSERT_NE(MAP_FAILED, stuck_blob);
+	self->pid = fork();
+	if (!self->pid) {
+		if (npu_become(ATTACKER))
+			_exit(1);
+		stuck(self->attacker);
+		_exit(2);
+	}
+	while (!counts.faults) {
+		ASSERT_EQ(0, ioctl(exporter, EXPORTER_COUNTS, &counts));
+		usleep(1000);
+	}
+	self->victim->err = -1;
+	ASSERT_EQ(0, visit(ATTACKER, self->victim, take_world));
+	EXPECT_EQ(0, self->victim->err);
+	/* It is stuck still. */
+	EXPECT_EQ(0, waitpid(self->pid, NULL, WNOHANG));
+	EXPECT_EQ(0, kill(self->pid, SIGKILL));
+	EXPECT_EQ(self->pid, waitpid(self->pid, NULL, 0));
+	self->pid = 0;
+	munmap(stuck_blob, 4096);
+	close(exporter);
+	EXPECT_EQ(0, npu_module_unload("npumem_test_exporter"));
+}
+
+/* Seconds until a hang is one. */
+TEST_F_TIMEOUT(share, beside_a_graph_that_does_not_come, 300)
+{
+	beside_a_stuck_one(_metadata, self, take_stuck_graph);
+}
+
+TEST_F_TIMEOUT(share, beside_a_plan_that_does_not_come, 300)
+{
+	beside_a_stuck_one(_metadata, self, take_stuck_plan);
+}
+
+/* In a user namespace of his own, where he is root, a user is still himself. */
+static void take_in_namespace(struct taken *taken)
+{
+	char map[32];
+
+	taken->err = -1;
+	snprintf(map, sizeof(map), "0 %u 1", ATTACKER);
+	/* Else its files in /proc are root's. */
+	if (prctl(PR_SET_DUMPABLE, 1) || unshare(CLONE_NEWUSER) || put("/proc/self/uid_map", map) ||
+	    geteuid())
+		return;
+	take_carveout(taken);
+}
+
+TEST_F(share, a_user_namespace_makes_no_other_user)
+{
+	self->pid = attack(self->attacker, take_carveout);
+	EXPECT_EQ(self->bank.size / 2, self->attacker->bytes);
+	ASSERT_EQ(0, visit(ATTACKER, self->victim, take_in_namespace));
+	EXPECT_EQ(-ENOSPC, self->victim->err);
+	EXPECT_EQ(0, self->victim->bytes);
+}
+
+/* Whoever has a file spends its opener's share. */
+static int passed_on;
+
+static void take_with_passed_file(struct taken *taken)
+{
+	uint32_t bo;
+
+	taken->err = npu_bo_create(passed_on, 256 << 10, NPUMEM_BO_CARVEOUT, &bo);
+}
+
+TEST_F(share, a_file_passed_on_is_its_openers)
+{
+	ASSERT_EQ(0, seteuid(ATTACKER));
+	passed_on = npu_open();
+	ASSERT_EQ(0, seteuid(0));
+	ASSERT_GE(passed_on, 0);
+	self->pid = attack(self->attacker, take_carveout);
+	ASSERT_EQ(0, visit(VICTIM, self->victim, take_with_passed_file));
+	EXPECT_EQ(-ENOSPC, self->victim->err);
+	/* Not root's either, who has none. */
+	take_with_passed_file(self->victim);
+	EXPECT_EQ(-ENOSPC, self->victim->err);
+	close(passed_on);
 }
 
 TEST_HARNESS_MAIN

@@ -2,16 +2,18 @@
 /*
  * An exporter of dma-bufs that is as awkward as exporters may be: vmap is I/O memory, CPU
  * and device see different bytes until an access is announced, nothing but reading is
- * allowed. It counts what importers do.
+ * allowed. It counts what importers do. And a file to be mapped whose pages never come.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/fs.h>
 #include <linux/iosys-map.h>
 #include <linux/miscdevice.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/scatterlist.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include <linux/uaccess.h>
@@ -252,6 +254,29 @@ static ssize_t exporter_write(struct file *file, const char __user *from, size_t
 	return simple_write_to_buffer(exporter->device, EXPORTER_SIZE, pos, from, size);
 }
 
+/* As of a file system whose server is gone: only death ends it. */
+static vm_fault_t exporter_fault(struct vm_fault *vmf)
+{
+	struct exporter *exporter = vmf->vma->vm_file->private_data;
+
+	mutex_lock(&exporter->lock);
+	exporter->counts.faults++;
+	mutex_unlock(&exporter->lock);
+	while (!fatal_signal_pending(current))
+		schedule_timeout_killable(MAX_SCHEDULE_TIMEOUT);
+	return VM_FAULT_SIGBUS;
+}
+
+static const struct vm_operations_struct exporter_vm_ops = {
+	.fault = exporter_fault,
+};
+
+static int exporter_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	vma->vm_ops = &exporter_vm_ops;
+	return 0;
+}
+
 static int exporter_open(struct inode *inode, struct file *file)
 {
 	struct exporter *exporter = kzalloc(sizeof(*exporter), GFP_KERNEL);
@@ -289,6 +314,7 @@ static const struct file_operations exporter_fops = {
 	.read = exporter_read,
 	.write = exporter_write,
 	.llseek = default_llseek,
+	.mmap = exporter_mmap,
 	.unlocked_ioctl = exporter_ioctl,
 };
 

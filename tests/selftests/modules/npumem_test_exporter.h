@@ -26,6 +26,7 @@ enum { EXPORTER_SIZE = 16384 };
  * @begin_read, @begin_write: CPU accesses for reading, and for anything else
  * @end_read, @end_write: their ends
  * @nested: begun or ended out of turn
+ * @faults: of who has mapped the device file itself: none of its pages ever comes
  */
 struct exporter_counts {
 	__u32 maps;
@@ -37,7 +38,7 @@ struct exporter_counts {
 	__u32 end_read;
 	__u32 end_write;
 	__u32 nested;
-	__u32 pad;
+	__u32 faults;
 };
 
 /* Make the dma-buf, once: flags in, its descriptor out. */
