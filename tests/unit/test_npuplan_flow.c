@@ -5,6 +5,8 @@
  */
 #include "npuplan_build.h"
 
+#include <errno.h>
+
 #include "flow_run.h"
 #include "import.h"
 
@@ -370,6 +372,27 @@ static void test_print(void **state)
 	npuplan_graph_free(graph);
 }
 
+/* Pairs are listed within the limit of memory, by every planner, or not at all. */
+static void test_memory_limit(void **state)
+{
+	struct npuplan_graph *graph = import("loop_nested");
+	struct npuplan_options options = { .planner = "greedy-size", .alignment = ALIGN };
+	struct npuplan_plan *whole = planned(graph, "greedy-size", ALIGN), *plan = NULL;
+	struct npuplan_error error;
+
+	options.memory_limit = 1000;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -E2BIG);
+	assert_null(plan);
+	assert_string_equal(error.text, "more than 8 pairs of tensors live together: the limit of "
+					"memory has no room to list them");
+	options.memory_limit = 1 << 20;
+	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), 0);
+	same_plan(whole, plan);
+	npuplan_plan_free(whole);
+	npuplan_plan_free(plan);
+	npuplan_graph_free(graph);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,6 +401,7 @@ int main(void)
 		cmocka_unit_test(test_view_cyclic),   cmocka_unit_test(test_view_first_cyclic),
 		cmocka_unit_test(test_view_nested),   cmocka_unit_test(test_formats),
 		cmocka_unit_test(test_graph_json),    cmocka_unit_test(test_print),
+		cmocka_unit_test(test_memory_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

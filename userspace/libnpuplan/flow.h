@@ -159,8 +159,14 @@ struct npuplan_webs {
 	uint32_t web_count;
 };
 
+/** npuplan_webs_init() - webs of a flow, and which of them are in each other's way
+ * @memory_limit: bytes that pairs may take while they are listed; 0 = 2^26 pairs
+ *
+ * -EINVAL: fixed offsets collide. -E2BIG: there are more pairs than that. -ENOMEM.
+ */
 int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
-		      enum npuplan_web_merge merge, struct npuplan_error *error);
+		      enum npuplan_web_merge merge, uint64_t memory_limit,
+		      struct npuplan_error *error);
 void npuplan_webs_fini(struct npuplan_webs *webs);
 
 /** npuplan_flow_bound() - most bytes live at any instant of any instance

@@ -74,7 +74,7 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 	uint64_t work = best->packing.work;
 	int err;
 
-	err = npuplan_webs_init(&now.webs, flow, merge, error);
+	err = npuplan_webs_init(&now.webs, flow, merge, problem->options->memory_limit, error);
 	if (err)
 		goto out;
 	if (!problem->live.atoms) {

@@ -21,11 +21,18 @@ struct tie {
 	bool apart;
 };
 
+/* At most @most of them. */
 struct ties {
 	struct tie *list;
 	size_t count;
 	size_t room;
+	size_t most;
 };
+
+/* What a pair takes: of names, of webs, and as it is listed in the end. */
+#define PAIR_BYTES                                              \
+	(2 * sizeof(struct tie) + sizeof(struct npuplan_pair) + \
+	 2 * sizeof(struct npuplan_interval) + NPUPLAN_PAIR_BYTES)
 
 static uint32_t find(uint32_t *parents, uint32_t i)
 {
@@ -238,11 +245,12 @@ static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 {
 	struct tie *list;
 
+	if (ties->count == ties->most)
+		return -E2BIG;
 	if (ties->count == ties->room) {
 		size_t room = ties->room ? 2 * ties->room : 1024;
 
-		if (room > MAX_PAIRS)
-			return -E2BIG;
+		room = room < ties->most ? room : ties->most;
 		list = realloc(ties->list, room * sizeof(*list));
 		if (!list)
 			return -ENOMEM;
@@ -371,9 +379,12 @@ out:
 }
 
 int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
-		      enum npuplan_web_merge merge, struct npuplan_error *error)
+		      enum npuplan_web_merge merge, uint64_t memory_limit,
+		      struct npuplan_error *error)
 {
-	struct ties pairs = { 0 }, ties = { 0 };
+	bool limited = memory_limit && memory_limit / PAIR_BYTES < MAX_PAIRS;
+	size_t most = limited ? memory_limit / PAIR_BYTES : MAX_PAIRS;
+	struct ties pairs = { .most = most }, ties = { .most = most };
 	int err = 0;
 
 	if (error)
@@ -404,7 +415,8 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	else if (err == -E2BIG)
-		npuplan_fail(error, err, "more than %zu pairs of tensors live together", MAX_PAIRS);
+		npuplan_fail(error, err, "more than %zu pairs of tensors live together%s", most,
+			     limited ? ": the limit of memory has no room to list them" : "");
 	return err;
 }
 
