@@ -69,7 +69,8 @@ static void ask_of_units(struct planning *planning)
 		staged |= units->staged[s];
 	/* Stays that share bytes are not divided between banks; programs know no halves of steps. */
 	planning->asked.out_of_place = options->banks;
-	planning->loose = units->mixed || (options->banks && (units->takeover_count || staged)) ||
+	planning->loose = units->mixed || units->unaligned ||
+			  (options->banks && (units->takeover_count || staged)) ||
 			  (planning->planner == NPUPLAN_COSMA_BY_ILP && staged);
 	if (options->banks || planning->planner == NPUPLAN_COSMA_BY_ILP)
 		planning->asked.staged = NULL;
@@ -196,6 +197,12 @@ static int fail_without(struct planning *planning)
 				    (unsigned long long)budget);
 	npuplan_format_bytes(found->needed, needed);
 	npuplan_format_bytes(budget, given);
+	if (planning->units.unaligned)
+		return npuplan_fail(
+			error, -ETIMEDOUT,
+			"unknown: there is no plan within %llu bytes (%s) that aligns each part of "
+			"a tensor which steps use apart; others are not searched",
+			(unsigned long long)budget, given);
 	if (planning->loose)
 		return npuplan_fail(
 			error, -ETIMEDOUT,

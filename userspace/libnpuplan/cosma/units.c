@@ -94,6 +94,7 @@ static int check_entry(const struct reading *reading, const struct npuv_cell *ce
 /* The pieces of a cell, one after another, each aligned; returns their end. */
 static int add_pieces(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
+	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_EXTERNAL;
 	uint64_t align = reading->align[cell->tensor];
 	struct cosma_units *units = reading->units;
 
@@ -104,6 +105,8 @@ static int add_pieces(struct reading *reading, const struct npuv_cell *cell, uin
 
 		if (npuplan_grow(&units->piece, units->piece_count, sizeof(*units->piece)))
 			return -ENOMEM;
+		/* Within its whole tensor such a piece needs no place that is aligned. */
+		units->unaligned |= !external && (segment->first % align || *size % align);
 		*size = (*size + align - 1) / align * align;
 		units->piece[units->piece_count++] = (struct cosma_piece){
 			.first = segment->first,

@@ -41,6 +41,8 @@ struct cosma_unit {
  * @staged: per step
  * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans
  *	may need less than COSMA knows
+ * @unaligned: a unit has a piece that begins where its tensor is not aligned: here it is
+ *	placed at a multiple, but as part of a whole tensor it need not be
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
  */
@@ -54,6 +56,7 @@ struct cosma_units {
 	bool *staged;
 	uint32_t takeover_count;
 	bool mixed;
+	bool unaligned;
 	bool resident;
 	bool with_parameters;
 };
