@@ -5,9 +5,10 @@
  * usage: bench_pack fit CAPACITY FILE...     time to a packing within CAPACITY
  *        bench_pack minimise SECONDS FILE... best packing, proof, anytime curve
  *        bench_pack greedy FILE...           every other packer against the bound
- *        bench_pack grow                     1000 to 100,000 synthetic items
+ *        bench_pack grow                     1000 to 100,000 synthetic items, after 1
+ *                                            and after 10 seconds
  *
- * Seconds of fit and minimise are CPU time.
+ * Seconds of fit, minimise and grow's exact are CPU time.
  */
 #include <inttypes.h>
 #include <libgen.h>
@@ -270,9 +271,22 @@ static void scattered(struct npuplan_item *items, uint32_t count)
 	}
 }
 
+/* Any size and any length as likely as another: the share of the large ones is great. */
+static void uniform(struct npuplan_item *items, uint32_t count)
+{
+	uint64_t random = 20260305;
+
+	for (uint32_t n = 0; n < count;) {
+		uint64_t start = next_random(&random) % count;
+		uint64_t length = 1 + next_random(&random) % 600;
+
+		add(items, &n, count, start, length, 1 + next_random(&random) % 100003);
+	}
+}
+
 static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32_t), uint32_t count)
 {
-	static const double limits[] = { 0.1, 1, 5 };
+	static const double limits[] = { 1, 10 };
 	struct npuplan_item *items = calloc(count, sizeof(*items));
 	static const char *const others[] = { "valley", "size", "greedy" };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = count };
@@ -290,27 +304,38 @@ static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32
 		       (double)result.top / (double)result.lower_bound, result.seconds);
 	}
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]) && ok; i++) {
-		struct npuplan_pack_options options = { .deadline_seconds = limits[i] };
+		struct curve curve = { .last = UINT64_MAX, .limit = limits[i] };
+		struct npuplan_pack_options options = {
+			.work_limit = UINT64_MAX,
+			.progress = follow,
+			.context = &curve,
+		};
 
+		curve.started = cpu_seconds();
 		ok = pack(&problem, &options, &result);
-		printf("  exact %.5f %.3f s %s", (double)result.top / (double)result.lower_bound,
-		       result.seconds, status_name(result.status));
+		printf("  exact %.5f %.1f s %s", (double)result.top / (double)result.lower_bound,
+		       cpu_seconds() - curve.started, status_name(result.status));
 		if (result.status == NPUPLAN_PACK_OPTIMAL)
 			break;
 	}
 	putchar('\n');
+	fflush(stdout);
 	free(items);
 	return !ok;
 }
 
 static int grow(void)
 {
+	static const uint32_t randoms[] = { 1000, 3000, 10000, 18692, 100000 };
+	static const uint32_t uniforms[] = { 3000, 20000, 30000, 100000 };
 	int failed = 0;
 
-	for (uint32_t count = 1000; count <= 100000; count *= 10) {
+	for (uint32_t count = 1000; count <= 100000; count *= 10)
 		failed |= grow_one("layered", layered, count);
-		failed |= grow_one("random", scattered, count);
-	}
+	for (size_t i = 0; i < sizeof(randoms) / sizeof(randoms[0]); i++)
+		failed |= grow_one("random", scattered, randoms[i]);
+	for (size_t i = 0; i < sizeof(uniforms) / sizeof(uniforms[0]); i++)
+		failed |= grow_one("uniform", uniform, uniforms[i]);
 	return failed;
 }
 
