@@ -108,7 +108,7 @@ static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph
 		step = npuv_step(graph, i);
 		externals->use_start[i] = n;
 		for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-			if (a % NPUMEM_WORK_TICKS == 0)
+			if (a % NPUV_TICKS == 0)
 				cond_resched();
 			tile = npuv_access(graph, a)->tile;
 			external = npumem_external_of(externals, graph,

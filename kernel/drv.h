@@ -42,8 +42,6 @@
 #define NPUMEM_MAX_USER_JOBS	 4096
 /* Units of work of one SUBMIT, see npumem_drm.h: about as much as a verification. */
 #define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)
-/* How often a fatal signal is looked for, in such units. */
-#define NPUMEM_WORK_TICKS	 4096
 #define NPUMEM_MAX_SYNCS	 256
 #define NPUMEM_MAX_REQUESTS	 16    /* not settled, of one open file */
 #define NPUMEM_MAX_USER_REQUESTS 64    /* of one user, beyond one of each file */

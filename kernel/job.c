@@ -105,11 +105,11 @@ void npumem_job_free(struct npumem_job *job)
 
 /* ------------------------------------------------------------------- checks */
 
-static u64 position_work(const struct npumem_run *run, u32 position)
+static u64 position_work(const struct npumem_run *run, u32 position, u32 *ticks)
 {
 	const struct npuv_plan *plan = run->plan->v;
 	const struct npumem_position *p = npuv_position(plan, position);
-	u64 work = npuv_states_work(plan, position);
+	u64 work = npuv_states_work(plan, position, ticks);
 
 	/* What is copied, and what of it is external, is asked access by access. */
 	if (p->kind == NPUMEM_POSITION_STEP)
@@ -117,7 +117,8 @@ static u64 position_work(const struct npumem_run *run, u32 position)
 	return work;
 }
 
-u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max)
+u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max,
+		    u32 *ticks)
 {
 	u64 work = 0;
 	u32 i;
@@ -125,52 +126,29 @@ u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *s
 	if (npumem_job_is_edge(spec))
 		return npuv_states_cross_work(run->plan->v, spec->first_position);
 	for (i = 0; i < spec->position_count && work <= max; i++) {
-		if (i % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+		if (npuv_tick(ticks, 1))
 			break;
-		work += position_work(run, spec->first_position + i);
+		work += position_work(run, spec->first_position + i, ticks);
 	}
 	return work;
 }
 
 /* A copy needs as many bytes as it has, and no more than there are to be written. */
-static int check_copy(const struct npumem_run *run, u32 position, u64 *bounce)
-{
-	const struct npuv_plan *plan = run->plan->v;
-	const struct npuv_graph *graph = plan->graph;
-	const struct npumem_step *step;
-	u64 bytes, read = 0, written = 0;
-	u32 a;
-
-	if (npuv_position(plan, position)->kind != NPUMEM_POSITION_STEP)
-		return 0;
-	step = npuv_step(graph, npuv_position(plan, position)->index);
-	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
-		if (a % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
-			return -EINTR;
-		bytes = npuv_access_bytes(plan, a);
-		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_WRITE)
-			read += bytes;
-		if (npuv_access(graph, a)->mode != NPUMEM_ACCESS_READ)
-			written += bytes;
-	}
-	if (read != written || read > npumem_run_bytes(run))
-		return -EINVAL;
-	*bounce = max(*bounce, read);
-	return 0;
-}
-
 static int check_copies(const struct npumem_run *run, const struct drm_npumem_job *spec,
-			u64 *bounce)
+			u64 *bounce, u32 *ticks)
 {
+	u64 read, written;
 	u32 i;
 	int err;
 
 	for (i = 0; i < spec->position_count; i++) {
-		if (i % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
-			return -EINTR;
-		err = check_copy(run, spec->first_position + i, bounce);
+		err = npuv_copy_bytes(run->plan->v, spec->first_position + i, ticks, &read,
+				      &written);
 		if (err)
 			return err;
+		if (read != written || read > npumem_run_bytes(run))
+			return -EINVAL;
+		*bounce = max(*bounce, read);
 	}
 	return 0;
 }
@@ -284,7 +262,7 @@ err_job:
 }
 
 struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
-				     struct drm_file *file)
+				     struct drm_file *file, u32 *ticks)
 {
 	struct npumem_bounce *bounce;
 	struct npumem_job *job;
@@ -292,7 +270,7 @@ struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_np
 	int err;
 
 	if (spec->op == NPUMEM_OP_COPY) {
-		err = check_copies(run, spec, &size);
+		err = check_copies(run, spec, &size, ticks);
 		if (err)
 			return ERR_PTR(err);
 	}

@@ -66,19 +66,21 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
  * By SUBMIT: look at what a caller asks for, and make its index safe to use; then
  * make a job of positions, or one of nothing. -EINVAL, -EOPNOTSUPP; ERR_PTR
  * -EINVAL (what is to be copied does not fit), -EBUSY (the client has too many),
- * -ENOMEM, -EINTR.
+ * -ENOMEM, -EINTR. ticks: see npuv_tick(), the same for all jobs of a SUBMIT.
  */
 int npumem_job_check(const struct npumem_run *run, struct drm_npumem_job *spec);
 struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
-				     struct drm_file *file);
+				     struct drm_file *file, u32 *ticks);
 struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_file *file);
 
 /*
  * Units of work that SUBMIT has with a job: what is looked at of accesses, cells and
  * predecessors, before and after, as npuv_states_work() counts. At least one for
- * each position. Stops counting beyond max, and if a fatal signal is pending.
+ * each position. Stops counting beyond max, and if a fatal signal is pending. ticks: see
+ * npuv_tick().
  */
-u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max);
+u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max,
+		    u32 *ticks);
 
 /*
  * By SUBMIT, in the order of the run's jobs, under run->lock: from now on the job has

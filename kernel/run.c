@@ -297,7 +297,6 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	err = npuv_states_create(plan->v, &run->states);
 	if (err)
 		goto err_run;
-	npuv_states_reset(run->states);
 	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size, file->client);
 	if (IS_ERR(run->arena)) {
 		err = PTR_ERR(run->arena);
@@ -409,30 +408,42 @@ err_plan:
 
 /* ---------------------------------------------------------- reset, destroy */
 
+/* Under run->lock. */
+static int run_reset(struct npumem_run *run)
+{
+	int err;
+
+	if (npumem_run_busy(run))
+		return -EBUSY;
+	err = npuv_states_reset(run->states);
+	if (err) {
+		/* Killed in the midst: they mean nothing to whoever has the file, too. */
+		npumem_run_fail(run, err);
+		return err;
+	}
+	run->submitted = 0;
+	npumem_transfers_reset(&run->transfers);
+	/* Its jobs have all ended, so nobody sets it again. */
+	WRITE_ONCE(run->error, 0);
+	return 0;
+}
+
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_handle *args = data;
 	struct npumem_run *run;
-	int err = 0;
+	int err;
 
 	if (args->pad)
 		return npumem_refuse(drm, -EINVAL, "RUN_RESET: pad is not zero");
 	run = npumem_run_lookup(file->driver_priv, args->handle);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_RESET: no run %u", args->handle);
-	if (mutex_lock_interruptible(&run->lock)) {
-		err = -ERESTARTSYS;
+	if (mutex_lock_killable(&run->lock)) {
+		err = -EINTR;
 		goto out;
 	}
-	if (npumem_run_busy(run)) {
-		err = -EBUSY;
-	} else {
-		npuv_states_reset(run->states);
-		run->submitted = 0;
-		npumem_transfers_reset(&run->transfers);
-		/* Its jobs have all ended, so nobody sets it again. */
-		WRITE_ONCE(run->error, 0);
-	}
+	err = run_reset(run);
 	mutex_unlock(&run->lock);
 out:
 	npumem_run_put(run);

@@ -9,7 +9,7 @@
  *
  * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or
  * one edge), counted before any of it is done, and what it takes back is no more.
- * A fatal signal ends it within a few thousand units; if that is when states have
+ * A fatal signal ends it within NPUV_TICKS units, whichever of its loops it is in; if that is when states have
  * been changed already, the run is lost, as by a job that fails: its client is dying,
  * and to take back may take as long again. No other signal is looked at: who has a
  * timer would never get to the end.
@@ -67,6 +67,7 @@
  * @chains: of those in @out that are timelines
  * @access: to what is imported, or NULL; once the jobs are pushed theirs to end
  * @generation: of the bindings that @access is for
+ * @ticks: of all that has work, see npuv_tick()
  */
 struct submit {
 	struct drm_device *drm;
@@ -82,6 +83,7 @@ struct submit {
 	struct dma_fence_chain **chains;
 	struct npumem_cpu_access *access;
 	u64 generation;
+	u32 ticks;
 };
 
 /* ---------------------------------------------------- check and make the jobs */
@@ -125,7 +127,8 @@ static int submit_create_jobs(struct submit *submit)
 	for (i = 0; i < count; i++) {
 		if (npumem_job_is_edge(&submit->specs[i]))
 			continue;
-		job = npumem_job_create(submit->run, &submit->specs[i], submit->file);
+		job = npumem_job_create(submit->run, &submit->specs[i], submit->file,
+					&submit->ticks);
 		if (IS_ERR(job)) {
 			submit->args->failed_job = i;
 			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
@@ -156,7 +159,7 @@ static int step_check_bound(const struct npumem_run *run, u32 position, u32 *tic
 	if (p->kind != NPUMEM_POSITION_STEP)
 		return 0;
 	for (i = externals->use_start[p->index]; i < externals->use_start[p->index + 1]; i++) {
-		if (++*ticks % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+		if (npuv_tick(ticks, 1))
 			return -EINTR;
 		external = &externals->list[externals->uses[i].external];
 		if (external->bo)
@@ -175,7 +178,7 @@ static int step_check_bound(const struct npumem_run *run, u32 position, u32 *tic
 static int submit_check_bound(struct submit *submit)
 {
 	const struct drm_npumem_job *spec;
-	u32 i, p, ticks = 0;
+	u32 i, p;
 	int err;
 
 	if (!submit->run->externals->missing)
@@ -183,10 +186,10 @@ static int submit_check_bound(struct submit *submit)
 	for (i = 0; i < submit->args->jobs.count; i++) {
 		spec = &submit->specs[i];
 		for (p = 0; p < spec->position_count; p++) {
-			if (++ticks % NPUMEM_WORK_TICKS == 0 && npuv_interrupted())
+			if (npuv_tick(&submit->ticks, 1))
 				return -EINTR;
-			err = step_check_bound(submit->run, spec->first_position + p, &ticks,
-					       &submit->args->verdict);
+			err = step_check_bound(submit->run, spec->first_position + p,
+					       &submit->ticks, &submit->args->verdict);
 			if (err == -ENXIO)
 				submit->args->failed_job = i;
 			if (err)
@@ -212,7 +215,7 @@ static int submit_check_work(struct submit *submit)
 		return 0;
 	for (i = 0; i < submit->args->jobs.count; i++) {
 		work += npumem_job_work(submit->run, &submit->specs[i],
-					NPUMEM_MAX_SUBMIT_WORK - work);
+					NPUMEM_MAX_SUBMIT_WORK - work, &submit->ticks);
 		if (work > NPUMEM_MAX_SUBMIT_WORK) {
 			submit->args->failed_job = i;
 			return npumem_refuse(submit->drm, -E2BIG,

@@ -276,7 +276,8 @@ struct drm_npumem_graph_create {
  * Plans keep their graph and runs their plan; handles can go in any order.
  * RUN_RESET: next inference. The run is at plan block 0 again, every tile EMPTY,
  * inputs LIVE; what is bound stays bound; RUN_QUERY counts from zero. Bytes of arena
- * and host BO stay as they are. EBUSY while jobs are in flight.
+ * and host BO stay as they are. EBUSY while jobs are in flight. Only fatal signals interrupt
+ * it; if one does, the run is lost, as by a SUBMIT that is killed.
  */
 struct drm_npumem_handle {
 	__u32 handle;

@@ -7,9 +7,6 @@
 
 #include "verify.h"
 
-/* How often npuv_interrupted() is asked, in units of work. */
-#define NPUV_TICKS 8192
-
 /**
  * struct npuv_work - one npuv_*_create() call under way
  * @blob: that verdicts of NPUMEM_RULE_FORMAT point into

@@ -13,6 +13,7 @@
 int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out)
 {
 	struct npuv_states *s = npuv_alloc_array(1, sizeof(*s));
+	int err;
 
 	if (!s)
 		return -ENOMEM;
@@ -20,11 +21,11 @@ int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out)
 	s->cells = npuv_alloc_array(plan->graph->cell_count, sizeof(*s->cells));
 	s->submitted = npuv_alloc_array(plan->graph->steps.count / NPUV_LONG_BITS + 1,
 					sizeof(*s->submitted));
-	if (!s->cells || !s->submitted) {
+	err = s->cells && s->submitted ? npuv_states_reset(s) : -ENOMEM;
+	if (err) {
 		npuv_states_destroy(s);
-		return -ENOMEM;
+		return err;
 	}
-	npuv_states_reset(s);
 	*out = s;
 	return 0;
 }
@@ -41,11 +42,7 @@ void npuv_states_destroy(struct npuv_states *s)
 /* Count n units of work: 0, or -EINTR if a fatal signal is pending. */
 static int tick(struct npuv_states *s, u32 n)
 {
-	s->ticks += n;
-	if (s->ticks < NPUV_TICKS)
-		return 0;
-	s->ticks = 0;
-	return npuv_interrupted();
+	return npuv_tick(&s->ticks, n);
 }
 
 static bool is_submitted(const struct npuv_states *s, u32 step)
@@ -64,7 +61,7 @@ static void set_submitted(struct npuv_states *s, u32 step, bool on)
 }
 
 /* Make an instance current, all its steps submitted or none. -EINTR: half done. */
-static int enter(struct npuv_states *s, u32 instance, bool all, bool interruptible)
+static int enter(struct npuv_states *s, u32 instance, bool all)
 {
 	const struct npuv_plan *p = s->plan;
 	const struct npuv_graph *g = p->graph;
@@ -75,14 +72,14 @@ static int enter(struct npuv_states *s, u32 instance, bool all, bool interruptib
 	s->block = instance;
 	s->left = all ? 0 : block->step_count;
 	for (i = 0; i < block->step_count; i++) {
-		if (tick(s, 1) && interruptible)
+		if (tick(s, 1))
 			return -EINTR;
 		set_submitted(s, block->first_step + i, all);
 	}
 	for (c = g->cell_start[b]; c < g->cell_start[b + 1]; c++) {
 		u32 uses = p->uses[npuv_plan_cell(p, instance, c)];
 
-		if (tick(s, 1) && interruptible)
+		if (tick(s, 1))
 			return -EINTR;
 		if (all)
 			s->cells[c] = uses - g->cells[c].reads;
@@ -92,49 +89,58 @@ static int enter(struct npuv_states *s, u32 instance, bool all, bool interruptib
 	return 0;
 }
 
-void npuv_states_reset(struct npuv_states *s)
+int npuv_states_reset(struct npuv_states *s)
 {
 	u32 i;
 
 	for (i = 0; i < s->plan->graph->cell_count; i++) {
-		(void)tick(s, 1);
+		if (tick(s, 1))
+			return -EINTR;
 		s->cells[i] = NPUV_EMPTY;
 	}
-	enter(s, 0, false, false);
+	return enter(s, 0, false);
 }
 
 /* Cells of a step's reads, each as often as count_reads() comes by. */
-static u64 read_work(const struct npuv_graph *g, u32 index)
+static u64 read_work(const struct npuv_graph *g, u32 index, u32 *ticks)
 {
 	const struct npumem_step *step = npuv_step(g, index);
 	u32 i, end = g->merged_start[index + 1];
 	u64 work = 0;
 
-	for (i = g->merged_start[index]; i < end; i++)
+	for (i = g->merged_start[index]; i < end; i++) {
 		work += g->merged[i].count;
+		if (npuv_tick(ticks, 1))
+			return work;
+	}
 	if (g->merged_start[index] < end)
 		return work;
 	end = g->read_start[step->first_access + step->access_count];
-	for (i = g->read_start[step->first_access]; i < end; i++)
+	for (i = g->read_start[step->first_access]; i < end; i++) {
 		work += g->read_runs[i].count;
+		if (npuv_tick(ticks, 1))
+			return work;
+	}
 	return work;
 }
 
-u64 npuv_states_work(const struct npuv_plan *p, u32 position)
+u64 npuv_states_work(const struct npuv_plan *p, u32 position, u32 *ticks)
 {
 	const struct npuv_graph *g = p->graph;
 	u32 index = npuv_step_at(p, position), instance = npuv_instance_at(p, position);
 	const struct npumem_step *step = npuv_step(g, index);
-	u64 work = 1 + (u64)step->access_count + read_work(g, index);
-	u32 a, c, ticks = 0;
+	u64 work = 1 + (u64)step->access_count + read_work(g, index, ticks);
 	struct npuv_cells it;
+	u32 a, c;
 
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (npuv_tick(ticks, 1))
+			return work;
 		npuv_for_each_write(it, g, a)
 		{
 			c = npuv_plan_cell(p, instance, it.cell);
 			work += 1 + (u64)p->pred_start[c + 1] - p->pred_start[c];
-			if (++ticks % NPUV_TICKS == 0 && npuv_interrupted())
+			if (npuv_tick(ticks, 1))
 				return work;
 		}
 	}
@@ -265,6 +271,8 @@ static int count_writes(struct npuv_states *s, const struct npumem_step *step, b
 	u32 a;
 
 	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (tick(s, 1))
+			return -EINTR;
 		npuv_for_each_write(it, p->graph, a)
 		{
 			if (tick(s, 1))
@@ -344,6 +352,8 @@ static int check_writes(struct npuv_states *s, const struct npumem_step *step,
 		{
 			u32 c = npuv_plan_cell(p, s->block, it.cell);
 
+			if (tick(s, 1))
+				return -EINTR;
 			for (k = p->pred_start[c]; k < p->pred_start[c + 1]; k++) {
 				if (tick(s, 1))
 					return -EINTR;
@@ -446,12 +456,12 @@ int npuv_states_cross(struct npuv_states *s, u32 plan_edge, struct npumem_verdic
 	}
 	v->rule = NPUMEM_RULE_NONE;
 	if (e->to != NPUMEM_NONE)
-		return enter(s, e->to, false, true);
+		return enter(s, e->to, false);
 	s->block = NPUMEM_NONE;
 	return 0;
 }
 
 int npuv_states_uncross(struct npuv_states *s, u32 plan_edge)
 {
-	return enter(s, npuv_plan_edge(s->plan, plan_edge)->from, true, true);
+	return enter(s, npuv_plan_edge(s->plan, plan_edge)->from, true);
 }

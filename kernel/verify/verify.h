@@ -589,6 +589,37 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
 /* Bytes of all ranges of a step's access together, without walking them. */
 u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
 
+/* How often npuv_interrupted() is asked, in units of work. */
+#define NPUV_TICKS 8192
+
+/*
+ * Count n units of work, each a few dozen instructions at most: 0, or -EINTR if a fatal
+ * signal is pending. ticks: units since that was asked, zero at first. Whoever calls
+ * many functions that count passes the same to all of them: it is not asked any less
+ * often because each has little to do.
+ */
+static inline int npuv_tick(u32 *ticks, u32 n)
+{
+	*ticks += n;
+	if (*ticks < NPUV_TICKS)
+		return 0;
+	*ticks = 0;
+	return npuv_interrupted();
+}
+
+/**
+ * npuv_copy_bytes() - what a copy at a position reads, and what it writes
+ * @plan: the plan
+ * @position: in the schedule; of a transfer both are zero
+ * @ticks: see npuv_tick(), a unit each access
+ * @read: bytes of all accesses that read
+ * @written: bytes of all accesses that write
+ *
+ * Return: 0 or -EINTR.
+ */
+int npuv_copy_bytes(const struct npuv_plan *plan, u32 position, u32 *ticks, u64 *read,
+		    u64 *written);
+
 /**
  * struct npuv_states - cell states of one run (DESIGN: enforcement)
  * @plan: the plan; must outlive this
@@ -601,7 +632,7 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
  *
  * Not locked; no function but npuv_states_create() allocates. All look for a fatal
  * signal every few thousand units of work, and schedule: on -EINTR the states mean
- * nothing any more, until they are reset. That itself is not interrupted.
+ * nothing any more, until they are reset to the end.
  */
 struct npuv_states {
 	const struct npuv_plan *plan;
@@ -618,9 +649,9 @@ void npuv_states_destroy(struct npuv_states *states);
 u64 npuv_states_bytes(const struct npuv_states *states);
 /*
  * Before the first step of an inference: in instance 0, all EMPTY but what is
- * valid at entry.
+ * valid at entry. 0 or -EINTR.
  */
-void npuv_states_reset(struct npuv_states *states);
+int npuv_states_reset(struct npuv_states *states);
 
 /**
  * npuv_states_submit() - let the step or transfer at a position of the schedule go
@@ -652,9 +683,10 @@ int npuv_states_undo(struct npuv_states *states, u32 position);
  * Units of work that npuv_states_submit() and npuv_states_cross() have with a
  * position and an edge, up to a small factor: its accesses, and the cells that they
  * read and write, and the predecessors of these; steps and cells of the instance
- * entered. At least one. Too low only if a fatal signal is pending.
+ * entered. At least one. Too low only if a fatal signal is pending. ticks: see
+ * npuv_tick(), no more units than accesses, and cells written.
  */
-u64 npuv_states_work(const struct npuv_plan *plan, u32 position);
+u64 npuv_states_work(const struct npuv_plan *plan, u32 position, u32 *ticks);
 u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
 
 /**

@@ -69,3 +69,29 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access)
 		return 0;
 	return npuv_region_bytes(&region);
 }
+
+int npuv_copy_bytes(const struct npuv_plan *plan, u32 position, u32 *ticks, u64 *read, u64 *written)
+{
+	const struct npumem_position *p = npuv_position(plan, position);
+	const struct npumem_step *step;
+	u64 bytes;
+	u32 a;
+
+	*read = 0;
+	*written = 0;
+	if (npuv_tick(ticks, 1))
+		return -EINTR;
+	if (p->kind != NPUMEM_POSITION_STEP)
+		return 0;
+	step = npuv_step(plan->graph, p->index);
+	for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+		if (npuv_tick(ticks, 1))
+			return -EINTR;
+		bytes = npuv_access_bytes(plan, a);
+		if (npuv_access(plan->graph, a)->mode != NPUMEM_ACCESS_WRITE)
+			*read += bytes;
+		if (npuv_access(plan->graph, a)->mode != NPUMEM_ACCESS_READ)
+			*written += bytes;
+	}
+	return 0;
+}

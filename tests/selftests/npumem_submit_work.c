@@ -238,7 +238,11 @@ TEST_F(loop, a_periodic_signal_does_not_interrupt_it)
 	EXPECT_LE(16, ticks);
 }
 
-/* The file is ours, too, so we see what the dead have left of its run. */
+/*
+ * The file is ours, too, so we see what the dead have left of its run. How much work is
+ * done before SIGKILL is seen is counted in tests/unit/test_verify_ticks.c; the time that
+ * it takes here is told, but depends on the machine.
+ */
 TEST_F(loop, killed_in_the_midst)
 {
 	struct drm_npumem_run_query query;
@@ -284,6 +288,64 @@ TEST_F(loop, killed_in_the_midst)
 	       (long long)worst / 1000);
 	close(pipe_fd[0]);
 	close(pipe_fd[1]);
+}
+
+/* A run of so many cells that a reset takes a while. */
+enum { CELLS = 300000, KILLS = 64 };
+
+TEST(killed_in_a_reset)
+{
+	struct drm_npumem_run_query query = { 0 };
+	struct model m = { 0 };
+	int i, fd = npu_open(), status;
+	uint32_t x, c, whole;
+	struct world w;
+	char byte;
+	pid_t pid;
+
+	ASSERT_GE(fd, 0);
+	x = model_tensor(&m, NPUMEM_TENSOR_INPUT, CELLS);
+	whole = model_whole(&m, x);
+	model_reads(&m, whole, 1);
+	for (c = 0; c < CELLS; c++) {
+		if (c % 1000 == 0)
+			model_step(&m, 0);
+		model_access(&m, model_tile(&m, x, c, 1), NPUMEM_ACCESS_READ);
+	}
+	model_place(&m, x, 0);
+	model_schedule(&m);
+	ASSERT_EQ(0, world_open(&w, fd, &m));
+	ASSERT_EQ(0, pipe(pipe_fd));
+	for (i = 0; i < KILLS && query.error != EINTR; i++) {
+		pid = fork();
+		ASSERT_GE(pid, 0);
+		if (!pid) {
+			if (world_reset(&w) || write(pipe_fd[1], "", 1) != 1)
+				_exit(1);
+			while (!world_reset(&w))
+				;
+			_exit(1);
+		}
+		ASSERT_EQ(1, read(pipe_fd[0], &byte, 1));
+		usleep(1000 * i);
+		ASSERT_EQ(0, kill(pid, SIGKILL));
+		ASSERT_EQ(pid, waitpid(pid, &status, 0));
+		EXPECT_TRUE(WIFSIGNALED(status));
+		ASSERT_EQ(0, world_query(&w, &query));
+		EXPECT_TRUE(!query.error || query.error == EINTR);
+	}
+	EXPECT_EQ(EINTR, query.error);
+	TH_LOG("lost at kill %d", i);
+	/* It means nothing any more, until it is reset to the end. */
+	EXPECT_EQ(-EIO, world_step(&w, 0, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_reset(&w));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(0, world_wait(&w));
+	world_close(&w);
+	model_free(&m);
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
+	close(fd);
 }
 
 TEST_HARNESS_MAIN
