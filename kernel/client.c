@@ -21,6 +21,9 @@
  * are the limits of memory cgroups, to which the same memory is charged, and of the
  * dmem controller, to which carveout is (carveout.c).
  *
+ * Nor can it flood who listens to events: EVENTS_BURST of its mistakes are multicast in
+ * EVENTS_INTERVAL, the others counted ("events_suppressed" in debugfs).
+ *
  * Engine time is shared out as well, among all users alike (fairq.c).
  *
  * The share is the user's; what each open file holds is known besides (fdinfo). Plan
@@ -39,6 +42,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/ratelimit.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <drm/drm_drv.h>
@@ -47,6 +51,10 @@
 #include "carveout.h"
 #include "client.h"
 #include "engine.h"
+
+/* Mistakes of one user that are multicast: so many in so long. */
+#define EVENTS_BURST	64
+#define EVENTS_INTERVAL (5 * HZ)
 
 /* Kernel mappings and references on BOs; far more than runs of honest clients have. */
 #define MAX_BINDINGS 16384
@@ -75,6 +83,8 @@ MODULE_PARM_DESC(
  * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
  * @used: of each resource, by all clients together
  * @verify: held while a blob is verified
+ * @events: how many of its mistakes are multicast
+ * @events_suppressed: and how many were not
  * @engines: share of each engine's time
  */
 struct npumem_user {
@@ -86,6 +96,8 @@ struct npumem_user {
 	bool unlimited;
 	atomic64_t used[NPUMEM_RESOURCES];
 	struct mutex verify;
+	struct ratelimit_state events;
+	atomic64_t events_suppressed;
 	struct npumem_fair_user engines[NPUMEM_MAX_ENGINES];
 };
 
@@ -147,6 +159,9 @@ static struct npumem_user *user_create(struct npumem_device *dev, kuid_t uid, bo
 	if (!user)
 		return NULL;
 	mutex_init(&user->verify);
+	ratelimit_state_init(&user->events, EVENTS_INTERVAL, EVENTS_BURST);
+	/* We tell ourselves what was suppressed, and not in the kernel log. */
+	ratelimit_set_flags(&user->events, RATELIMIT_MSG_ON_RELEASE);
 	user->uid = uid;
 	user->unlimited = unlimited;
 	user->dev = dev;
@@ -303,6 +318,16 @@ void npumem_client_uncharge(struct npumem_client *client, unsigned int resource,
 	atomic64_sub(amount, &client->user->used[resource]);
 }
 
+bool npumem_client_may_tell(struct npumem_client *client)
+{
+	struct npumem_user *user = client->user;
+
+	if (user->unlimited || __ratelimit(&user->events))
+		return true;
+	atomic64_inc(&user->events_suppressed);
+	return false;
+}
+
 int npumem_client_begin_verify(struct npumem_client *client)
 {
 	if (client->user->unlimited)
@@ -337,13 +362,16 @@ static void user_show(const struct npumem_user *user, struct seq_file *m)
 {
 	u32 i;
 
-	seq_printf(m, "uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld jobs=%lld",
-		   from_kuid(&init_user_ns, user->uid), user->unlimited,
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
-		   user_limit(user, NPUMEM_RESOURCE_MEMORY),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
-		   atomic64_read(&user->used[NPUMEM_RESOURCE_JOBS]));
+	seq_printf(
+		m,
+		"uid=%u unlimited=%d memory=%lld/%llu handles=%lld bindings=%lld jobs=%lld events_suppressed=%lld",
+		from_kuid(&init_user_ns, user->uid), user->unlimited,
+		atomic64_read(&user->used[NPUMEM_RESOURCE_MEMORY]),
+		user_limit(user, NPUMEM_RESOURCE_MEMORY),
+		atomic64_read(&user->used[NPUMEM_RESOURCE_HANDLES]),
+		atomic64_read(&user->used[NPUMEM_RESOURCE_BINDINGS]),
+		atomic64_read(&user->used[NPUMEM_RESOURCE_JOBS]),
+		atomic64_read(&user->events_suppressed));
 	for (i = 0; i < user->dev->bank_count; i++)
 		seq_printf(m, " bank%u=%lld/%llu", i,
 			   atomic64_read(&user->used[NPUMEM_RESOURCE_CARVEOUT + i]),

@@ -80,6 +80,12 @@ void npumem_client_uncharge(struct npumem_client *client, unsigned int resource,
 int npumem_client_begin_verify(struct npumem_client *client);
 void npumem_client_end_verify(struct npumem_client *client);
 
+/*
+ * A mistake of the client's is to be multicast: is it, or has its user made too many of
+ * late? It is counted then. Any context.
+ */
+bool npumem_client_may_tell(struct npumem_client *client);
+
 /* What the user may have of a resource; U64_MAX: anything. */
 u64 npumem_client_limit(const struct npumem_client *client, unsigned int resource);
 

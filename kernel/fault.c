@@ -4,7 +4,7 @@
  *
  * A client that breaks the rules gets an errno and a verdict; whoever runs the
  * machine finds the same here: among the device's last faults (debugfs), as
- * a tracepoint, and as a netlink event. There is room for RING of them; who has most of
+ * a tracepoint, and, unless there are too many of the user's, as a netlink event. There is room for RING of them; who has most of
  * it makes room for the next one, so that nobody's faults are lost in the many of
  * another. Nothing goes to the kernel log above
  * debug level, which any client could fill.
@@ -200,7 +200,8 @@ void npumem_fault_refused(const struct npumem_run *run, int error,
 	drm_dbg(&dev->drm, "run %llu: rule %u refuses step %d, tile %d: %d\n", run->id,
 		verdict->rule, verdict->step, verdict->tile, error);
 	fault_record(dev->faults, &fault);
-	npumem_upcall_event_fault(dev, run->id, fault.pid, verdict);
+	if (npumem_client_may_tell(run->client))
+		npumem_upcall_event_fault(dev, run->id, fault.pid, verdict);
 }
 
 void npumem_fault_failed(const struct npumem_run *run, int error,
@@ -211,7 +212,7 @@ void npumem_fault_failed(const struct npumem_run *run, int error,
 		.time = ktime_get_ns(),
 		.run = run->id,
 		.uid = npumem_client_uid(run->client),
-		.pending = true,
+		.pending = npumem_client_may_tell(run->client),
 		.error = error,
 		.verdict = *verdict,
 	};

@@ -242,7 +242,7 @@ static int npumem_plan_verify(struct npumem_file *file, struct npumem_plan *plan
 	if (!err)
 		return 0;
 	args->verdict = plan->verdict;
-	if (args->verdict.rule)
+	if (args->verdict.rule && npumem_client_may_tell(file->client))
 		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), &args->verdict);
 	return err;
 }

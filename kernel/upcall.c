@@ -60,6 +60,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_syncobj.h>
 
+#include "client.h"
 #include "fence.h"
 #include "trace.h"
 #include "upcall_request.h"
@@ -594,7 +595,7 @@ static void npumem_request_settle(struct npumem_request *req)
 	/* To read what became of it: settled, it is constant. */
 	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
 	req->verdict = plan->verdict;
-	if (plan->verdict.rule)
+	if (plan->verdict.rule && npumem_client_may_tell(plan->client))
 		npumem_upcall_event_verdict(req->dev, req->daemon_pid, &plan->verdict);
 	npumem_request_finish(req);
 }

@@ -61,24 +61,11 @@ static int put(const char *path, const char *text)
 	return err;
 }
 
-/* Device nodes for everybody, as udev makes them. */
-static void open_nodes(void)
-{
-	glob_t nodes;
-	size_t i;
-
-	if (glob("/dev/{accel/accel,dri/renderD}*", GLOB_BRACE, NULL, &nodes))
-		return;
-	for (i = 0; i < nodes.gl_pathc; i++)
-		chmod(nodes.gl_pathv[i], 0666);
-	globfree(&nodes);
-}
-
 FIXTURE_SETUP(share)
 {
 	int fd = npu_open();
 
-	open_nodes();
+	npu_open_nodes();
 
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, npu_bank(fd, &self->bank));

@@ -285,6 +285,18 @@ int npu_become(unsigned int uid)
 	return setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ? -errno : 0;
 }
 
+void npu_open_nodes(void)
+{
+	glob_t nodes;
+	size_t i;
+
+	if (glob("/dev/{accel/accel,dri/renderD}*", GLOB_BRACE, NULL, &nodes))
+		return;
+	for (i = 0; i < nodes.gl_pathc; i++)
+		chmod(nodes.gl_pathv[i], 0666);
+	globfree(&nodes);
+}
+
 int npu_knob_of(int fd, const char *name, unsigned long value)
 {
 	char path[64], pattern[PATH_MAX + 64];

@@ -98,5 +98,7 @@ int npu_module_unload(const char *name);
 
 /* Become somebody without privileges. 0 or a negative errno. */
 int npu_become(unsigned int uid);
+/* Device nodes for everybody, as udev makes them. */
+void npu_open_nodes(void);
 
 #endif /* NPUMEM_TEST_H */

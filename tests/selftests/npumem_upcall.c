@@ -4,11 +4,14 @@
  * test says. What happens when one of the two dies: npumem_upcall_death.c.
  */
 #include <errno.h>
+#include <glob.h>
 #include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
@@ -552,6 +555,113 @@ TEST_F(upcall, events)
 	EXPECT_EQ(NPUMEM_RULE_ENFORCE_READ, event.verdict.rule);
 	EXPECT_EQ(CHAIN_LAST, event.verdict.step);
 	world_close(&world);
+	fake_close(&listener);
+}
+
+enum { FLOODER = 60001, BYSTANDER = 60002 };
+
+/**
+ * struct flood - somebody who makes one mistake again and again
+ * @count: times that he did
+ * @stop: to be seen by him
+ * @stopped: he will make no more, but keeps his file
+ */
+struct flood {
+	volatile uint64_t count;
+	volatile int stop;
+	volatile int stopped;
+};
+
+/* Until he is told to stop, or once. */
+static pid_t flood(struct flood *f, const struct model *m, unsigned int uid, bool once)
+{
+	struct world w;
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = npu_become(uid) ? -1 : npu_open();
+	if (fd < 0 || world_open(&w, fd, m))
+		_exit(1);
+	do {
+		if (world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0) != -EPERM)
+			_exit(1);
+		f->count++;
+	} while (!once && !f->stop);
+	f->stopped = 1;
+	for (;;)
+		pause();
+}
+
+/* Of a user, in "shares" of debugfs; -1: no such line. */
+static long long suppressed(unsigned int uid)
+{
+	char line[512], start[32];
+	long long value = -1;
+	glob_t found;
+	FILE *f;
+
+	snprintf(start, sizeof(start), "uid=%u ", uid);
+	if (glob("/sys/kernel/debug/{accel,dri}/*/shares", GLOB_BRACE, NULL, &found))
+		return -1;
+	f = fopen(found.gl_pathv[0], "r");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, start, strlen(start)) && strstr(line, "events_suppressed="))
+			sscanf(strstr(line, "events_suppressed="), "events_suppressed=%lld",
+			       &value);
+	if (f)
+		fclose(f);
+	globfree(&found);
+	return value;
+}
+
+/* A user who does nothing but mistakes fills nobody's socket; others' are heard of. */
+TEST_F_TIMEOUT(upcall, events_are_not_flooded, 600)
+{
+	const uint64_t plenty = 100000;
+	struct fake_event event;
+	struct fake_daemon listener;
+	struct flood *f;
+	pid_t pid, other;
+	uint64_t heard = 0;
+
+	npu_open_nodes();
+	f = mmap(NULL, 2 * sizeof(*f), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	ASSERT_NE(MAP_FAILED, f);
+	ASSERT_EQ(0, fake_open(&listener));
+	ASSERT_EQ(0, fake_join(&listener, NPUMEM_MCGRP_EVENTS));
+	pid = flood(&f[0], &self->model, FLOODER, false);
+	ASSERT_LT(0, pid);
+	/* The first is heard; there may be no other for a while. */
+	ASSERT_EQ(0, fake_wait_event(&listener, &event));
+	heard++;
+	while (suppressed(FLOODER) <= 0 && f[0].count < plenty)
+		usleep(1000);
+	f[0].stop = 1;
+	while (!f[0].stopped)
+		usleep(1000);
+	other = flood(&f[1], &self->model, BYSTANDER, true);
+	ASSERT_LT(0, other);
+	for (;;) {
+		ASSERT_EQ(0, fake_wait_event(&listener, &event));
+		if ((pid_t)event.pid == other)
+			break;
+		EXPECT_EQ(pid, (pid_t)event.pid);
+		heard++;
+	}
+	TH_LOG("%llu mistakes, %llu heard, %lld suppressed", (unsigned long long)f[0].count,
+	       (unsigned long long)heard, suppressed(FLOODER));
+	EXPECT_LT(0, suppressed(FLOODER));
+	EXPECT_EQ(f[0].count, heard + suppressed(FLOODER));
+	while (!f[1].stopped)
+		usleep(1000);
+	EXPECT_EQ(0, suppressed(BYSTANDER));
+	kill(pid, SIGKILL);
+	kill(other, SIGKILL);
+	EXPECT_EQ(pid, waitpid(pid, NULL, 0));
+	EXPECT_EQ(other, waitpid(other, NULL, 0));
+	munmap(f, 2 * sizeof(*f));
 	fake_close(&listener);
 }
 
