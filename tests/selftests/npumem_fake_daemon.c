@@ -300,6 +300,29 @@ int fake_wait_ready(struct fake_daemon *daemon)
 	return 0;
 }
 
+int fake_accept_before(struct fake_daemon *daemon, int fd, struct drm_npumem_plan_request *args,
+		       int64_t *ns, struct fake_request *request)
+{
+	struct drm_npumem_handle plan = { 0 };
+	int err;
+
+	for (; *ns < NPUMEM_MAX_REQUEST_NS / 2; *ns *= 2) {
+		args->deadline_ns = npu_now() + *ns;
+		err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, args);
+		if (err == -ETIMEDOUT)
+			continue;
+		if (!err)
+			err = fake_accept(daemon, request);
+		if (err != -ENOENT)
+			return err;
+		plan.handle = args->handle;
+		err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, &plan);
+		if (err)
+			return err;
+	}
+	return -ETIMEDOUT;
+}
+
 int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event)
 {
 	struct nlattr *attrs[MAX_ATTRS + 1], *verdict;

@@ -79,6 +79,13 @@ int fake_join(struct fake_daemon *daemon, const char *group);
 /* A version or a name that is missing: pass 0 or NULL. */
 int fake_register(struct fake_daemon *daemon, uint32_t version, const char *name);
 int fake_accept(struct fake_daemon *daemon, struct fake_request *request);
+/*
+ * PLAN_REQUEST on fd with a deadline ns ahead, and ACCEPT before that passes: where the
+ * machine is slower, again with one twice as far away, which ns says then.
+ */
+#define FAKE_SOON_NS (500ll * 1000 * 1000)
+int fake_accept_before(struct fake_daemon *daemon, int fd, struct drm_npumem_plan_request *args,
+		       int64_t *ns, struct fake_request *request);
 /* DONE, and then wait for what became of it; the descriptor must be open still. */
 int fake_done(struct fake_daemon *daemon, uint64_t id, uint32_t status, const char *message,
 	      struct fake_settled *settled);
