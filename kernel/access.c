@@ -23,13 +23,17 @@
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
+#include <linux/dma-resv.h>
 #include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/sort.h>
 #include <linux/wait.h>
 #include <drm/drm_drv.h>
 
 #include "access.h"
 #include "compat.h"
+#include "fence.h"
 #include "run.h"
 
 /* Not MODULE_IMPORT_NS(), whose argument became a string. */
@@ -67,6 +71,45 @@ static struct dma_buf *buffer_dmabuf(const struct access_buffer *buffer)
 static enum dma_data_direction buffer_direction(const struct access_buffer *buffer)
 {
 	return buffer->write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
+}
+
+/* Until the fences signal that dma_buf_begin_cpu_access() would wait for. */
+static int buffer_wait(const struct access_buffer *buffer)
+{
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	int err = 0;
+
+	dma_resv_iter_begin(&cursor, buffer_dmabuf(buffer)->resv, dma_resv_usage_rw(buffer->write));
+	dma_resv_for_each_fence_unlocked(&cursor, fence)
+	{
+		err = npumem_fence_wait_killable(fence);
+		if (err)
+			break;
+	}
+	dma_resv_iter_end(&cursor);
+	return err;
+}
+
+/*
+ * dma_buf_begin_cpu_access() gives up at any signal, and a SUBMIT that began anew at each
+ * would never end beside a timer. What it may wait for long we wait for before; if there
+ * is a signal nevertheless, we look again a little later.
+ */
+static int buffer_begin(const struct access_buffer *buffer)
+{
+	int err;
+
+	do {
+		err = buffer_wait(buffer);
+		if (err)
+			return err;
+		err = dma_buf_begin_cpu_access(buffer_dmabuf(buffer), buffer_direction(buffer));
+		if (err != -EINTR && err != -ERESTARTSYS)
+			return err;
+		schedule_timeout_killable(1);
+	} while (!fatal_signal_pending(current));
+	return -EINTR;
 }
 
 static void buffer_ended(struct access_buffer *buffer)
@@ -167,8 +210,8 @@ struct npumem_cpu_access *npumem_cpu_access_begin(struct npumem_run *run, u64 *g
 	u32 i;
 	int err;
 
-	if (mutex_lock_interruptible(&run->lock))
-		return ERR_PTR(-ERESTARTSYS);
+	if (mutex_lock_killable(&run->lock))
+		return ERR_PTR(-EINTR);
 	*generation = run->externals->generation;
 	if (run->externals->imported)
 		access = access_collect(run);
@@ -177,8 +220,7 @@ struct npumem_cpu_access *npumem_cpu_access_begin(struct npumem_run *run, u64 *g
 		return access;
 	for (i = 0; i < access->count; i++) {
 		atomic_inc(&access->buffers[i].bo->accesses);
-		err = dma_buf_begin_cpu_access(buffer_dmabuf(&access->buffers[i]),
-					       buffer_direction(&access->buffers[i]));
+		err = buffer_begin(&access->buffers[i]);
 		if (err)
 			goto err;
 	}

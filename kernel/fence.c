@@ -10,6 +10,8 @@
  * Fences of drm_sched never leave the driver: in older kernels who has one and asks
  * its name follows a pointer to the scheduler, which may be gone.
  */
+#include <linux/completion.h>
+
 #include "compat.h"
 #include "fence.h"
 
@@ -52,6 +54,32 @@ struct dma_fence *npumem_fence_create(u64 context, u64 seqno)
 	if (fence)
 		npumem_fence_init(fence, context, seqno);
 	return fence;
+}
+
+struct fence_waiter {
+	struct dma_fence_cb callback;
+	struct completion signalled;
+};
+
+static void fence_wake(struct dma_fence *fence, struct dma_fence_cb *callback)
+{
+	complete(&container_of(callback, struct fence_waiter, callback)->signalled);
+}
+
+int npumem_fence_wait_killable(struct dma_fence *fence)
+{
+	struct fence_waiter waiter;
+	int err;
+
+	might_sleep();
+	init_completion(&waiter.signalled);
+	if (dma_fence_add_callback(fence, &waiter.callback, fence_wake))
+		return 0;
+	err = wait_for_completion_killable(&waiter.signalled);
+	/* Or it has been called. */
+	if (err)
+		dma_fence_remove_callback(fence, &waiter.callback);
+	return err ? -EINTR : 0;
 }
 
 void npumem_fence_signal(struct dma_fence *fence, int error)

@@ -22,6 +22,12 @@ struct dma_fence *npumem_fence_alloc(void);
 void npumem_fence_init(struct dma_fence *fence, u64 context, u64 seqno);
 void npumem_fence_free(struct dma_fence *fence); /* or NULL */
 
+/*
+ * Wait for anybody's fence: 0 or -EINTR, which only a fatal signal is the cause of, as
+ * dma_fence_wait() cannot.
+ */
+int npumem_fence_wait_killable(struct dma_fence *fence);
+
 /* Signal a fence of npumem_fence_create(), with an error (negative) or 0. */
 void npumem_fence_signal(struct dma_fence *fence, int error);
 
