@@ -6,13 +6,14 @@
  * the other way round: drm_dev_unplug() turns user space away, waits for ioctls
  * that touch the carveout and zaps all mappings; plan requests are settled;
  * engines are stopped, so that what is still queued ends with -ENODEV, and their
- * drivers' callbacks are not called any more. What open files hold lives on until they
- * are closed, see drv.h; the module that has those callbacks is part of it.
+ * drivers' callbacks are not called any more; jobs that wait for others' fences need not
+ * do so any longer. What open files hold lives on until they are closed, see drv.h; the
+ * module that has those callbacks is part of it.
  *
  * Module exit. Files pin the module, but a job in flight, or a request, keeps
  * its DRM device a moment longer than the file that made it. So after the last
- * platform device is gone we wait for the last DRM device, which takes no
- * longer than the fences that those jobs wait for.
+ * platform device is gone we wait for the last DRM device, which takes a moment:
+ * those jobs wait for nobody's fences any more (gate.c).
  */
 #include <linux/dma-mapping.h>
 #include <linux/module.h>
@@ -37,6 +38,7 @@
 #include "drv.h"
 #include "engine.h"
 #include "fault.h"
+#include "gate.h"
 #include "plan.h"
 #include "run.h"
 #include "upcall.h"
@@ -325,6 +327,7 @@ void npumem_device_remove(struct device *parent)
 	npumem_upcall_unplug(dev);
 	for (i = 0; i < dev->engine_count; i++)
 		npumem_engine_stop(dev->engines[i]);
+	npumem_runs_unplug(dev);
 	npumem_faults_unplug(dev);
 }
 EXPORT_SYMBOL_GPL(npumem_device_remove);
@@ -386,6 +389,7 @@ static void devices_wait(void)
 	wait_event(devices_gone, !atomic_read(&devices));
 	/* It may still be on its way out of the function that woke us. */
 	destroy_workqueue(npumem_wq);
+	npumem_gates_exit();
 	/* Fences and xarrays that are freed after a grace period. */
 	rcu_barrier();
 }
@@ -398,6 +402,11 @@ static int __init npumem_init(void)
 	npumem_wq = alloc_workqueue("npumem", WQ_UNBOUND, 0);
 	if (!npumem_wq)
 		return -ENOMEM;
+	err = npumem_gates_init();
+	if (err) {
+		destroy_workqueue(npumem_wq);
+		return err;
+	}
 	err = npumem_upcall_init();
 	if (err)
 		goto err_wq;

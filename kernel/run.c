@@ -13,7 +13,8 @@
  * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
  * the handle and lets queued jobs finish; closing the file cancels those that
  * have not started, of runs destroyed before, too, and they go at once, not when
- * the engine gets to them: hours of work may be queued, and a process that died
+ * the engine gets to them, nor when the fences of others do that they wait for: hours of
+ * work may be queued, a fence may never signal, and a process that died
  * shall not keep engine and arenas. In both cases the
  * arena goes back to its bank only after the last job has let go of it.
  * Ordinarily that is at once, as no job is in flight; then the call itself
@@ -32,6 +33,7 @@
 #include "client.h"
 #include "compat.h"
 #include "engine.h"
+#include "gate.h"
 #include "run.h"
 
 static void run_release_work(struct work_struct *work)
@@ -95,6 +97,17 @@ void npumem_run_fail(struct npumem_run *run, int error)
 	cmpxchg(&run->error, 0, error);
 	for (i = 0; i < run->dev->engine_count; i++)
 		npumem_fairq_cancel(&run->dev->engines[i]->queue, run);
+	npumem_gates_cancel(run);
+}
+
+void npumem_runs_unplug(struct npumem_device *dev)
+{
+	struct npumem_run *run;
+
+	mutex_lock(&dev->runs_lock);
+	list_for_each_entry(run, &dev->runs, node)
+		npumem_gates_cancel(run);
+	mutex_unlock(&dev->runs_lock);
 }
 
 struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
@@ -285,6 +298,8 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 		return ERR_PTR(-ENOMEM);
 	kref_init(&run->ref);
 	mutex_init(&run->lock);
+	spin_lock_init(&run->gates_lock);
+	INIT_LIST_HEAD(&run->gates);
 	INIT_WORK(&run->release, run_release_work);
 	run->file = file;
 	run->dev = dev;
@@ -292,7 +307,7 @@ static struct npumem_run *run_create(struct npumem_file *file, struct npumem_pla
 	run->transfers = *transfers;
 	run->pid = task_tgid_nr(current);
 	run->id = atomic64_inc_return(&npumem_last_run);
-	run->fence_context = dma_fence_context_alloc(1 + NPUMEM_MAX_ENGINES);
+	run->fence_context = dma_fence_context_alloc(2 + NPUMEM_MAX_ENGINES);
 
 	err = npuv_states_create(plan->v, &run->states);
 	if (err)

@@ -49,11 +49,14 @@ struct npumem_bounce {
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
  * @last: fence of the job submitted last, or NULL
  * @bounce: the largest one yet, or NULL
- * @fence_context: of the jobs' fences; those that follow, of their turns
+ * @fence_context: of the jobs' fences; those that follow, of their turns, and the last
+ *	one of gates
  * @fence_seqno: of the last of the jobs' fences
  * @entities: queue of jobs for each of the device's engines
  * @waiting: job that waits for its turn on each of them, or NULL; under the lock of
  *	that engine's queue
+ * @gates_lock: guards @gates; taken in any context
+ * @gates: of struct npumem_gate: closed ones of jobs submitted
  * @node: in &npumem_device.runs
  * @release: drops what is left where that may sleep
  */
@@ -79,6 +82,8 @@ struct npumem_run {
 	u64 fence_seqno;
 	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
 	struct npumem_job *waiting[NPUMEM_MAX_ENGINES];
+	spinlock_t gates_lock;
+	struct list_head gates;
 	struct list_head node;
 	struct work_struct release;
 };
@@ -115,6 +120,9 @@ static inline int npumem_run_error(const struct npumem_run *run)
 
 /* A file is closed: its queued jobs are not run any more. */
 void npumem_run_release_file(struct npumem_file *file);
+
+/* Engines are stopped: jobs that wait for others' fences are not kept waiting. */
+void npumem_runs_unplug(struct npumem_device *dev);
 
 void npumem_runs_show(struct npumem_device *dev, struct seq_file *m);
 

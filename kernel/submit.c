@@ -18,8 +18,9 @@
  * draws them. They are taken last, and for no more than fences to be added.
  *
  * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
- * on what the arena's reservation object holds, which includes the last job of
- * the previous SUBMIT. So the tile states, which advance at submission, are in
+ * on what the arena's reservation object holds, and on the last job of
+ * the previous SUBMIT; what it holds of others, as the in-syncs, is waited for by a gate
+ * (gate.c). So the tile states, which advance at submission, are in
  * step with what the engine will do: by the time that a job executes, all that
  * was submitted before it has been executed.
  *
@@ -48,6 +49,8 @@
 #include "access.h"
 #include "compat.h"
 #include "fault.h"
+#include "fence.h"
+#include "gate.h"
 #include "job.h"
 #include "trace.h"
 
@@ -65,6 +68,9 @@
  * @out: syncs to signal
  * @syncobjs: of @out, referenced
  * @chains: of those in @out that are timelines
+ * @awaited: fences of @in, referenced
+ * @awaited_count: fences
+ * @gate: of @awaited and of what the dma_resvs hold that is others', or NULL
  * @access: to what is imported, or NULL; once the jobs are pushed theirs to end
  * @generation: of the bindings that @access is for
  * @ticks: of all that has work, see npuv_tick()
@@ -81,6 +87,9 @@ struct submit {
 	struct drm_npumem_sync *out;
 	struct drm_syncobj **syncobjs;
 	struct dma_fence_chain **chains;
+	struct dma_fence **awaited;
+	u32 awaited_count;
+	struct npumem_gate *gate;
 	struct npumem_cpu_access *access;
 	u64 generation;
 	u32 ticks;
@@ -321,22 +330,26 @@ static int submit_find_out(struct submit *submit)
 	return 0;
 }
 
-/* What the first job waits for, and so all of them. */
+/* Others' fences that the first job waits for, and so all of them. */
 static int submit_add_in(struct submit *submit)
 {
 	u32 i, count = submit->args->in_syncs.count;
-	struct dma_fence *fence;
 	int err;
 
+	if (!count)
+		return 0;
+	submit->awaited = kvcalloc(count, sizeof(*submit->awaited), GFP_KERNEL_ACCOUNT);
+	if (!submit->awaited)
+		return -ENOMEM;
 	for (i = 0; i < count; i++) {
 		err = drm_syncobj_find_fence(submit->file, submit->in[i].handle,
-					     submit->in[i].point, 0, &fence);
-		if (!err)
-			err = drm_sched_job_add_dependency(&submit->jobs[0]->base, fence);
+					     submit->in[i].point, 0,
+					     &submit->awaited[submit->awaited_count]);
 		if (err)
 			return npumem_refuse(submit->drm, err,
 					     "SUBMIT: in-sync %u: syncobj %u, point %llu", i,
 					     submit->in[i].handle, submit->in[i].point);
+		submit->awaited_count++;
 	}
 	return 0;
 }
@@ -344,21 +357,12 @@ static int submit_add_in(struct submit *submit)
 /* For what may be read from the moment on that the CPU's access is announced. */
 static int submit_wait_in(struct submit *submit)
 {
-	struct dma_fence *fence;
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < submit->args->in_syncs.count; i++) {
-		err = drm_syncobj_find_fence(submit->file, submit->in[i].handle,
-					     submit->in[i].point, 0, &fence);
-		if (err)
-			return err;
-		err = dma_fence_wait(fence, true);
-		dma_fence_put(fence);
-		if (err)
-			return err;
-	}
-	return 0;
+	for (i = 0; !err && i < submit->awaited_count; i++)
+		err = npumem_fence_wait_killable(submit->awaited[i]);
+	return err;
 }
 
 /* Before any lock is taken and any fence is published; see access.c. */
@@ -385,6 +389,9 @@ static void submit_fini(struct submit *submit)
 	u32 i;
 
 	npumem_cpu_access_end(submit->access);
+	npumem_gate_free(submit->gate);
+	for (i = 0; i < submit->awaited_count; i++)
+		dma_fence_put(submit->awaited[i]);
 	for (i = 0; i < submit->job_count; i++)
 		if (submit->jobs[i])
 			npumem_job_free(submit->jobs[i]);
@@ -396,6 +403,7 @@ static void submit_fini(struct submit *submit)
 	}
 	kvfree(submit->chains);
 	kvfree(submit->syncobjs);
+	kvfree(submit->awaited);
 	kvfree(submit->jobs);
 	kvfree(submit->out);
 	kvfree(submit->in);
@@ -469,31 +477,75 @@ static int submit_states(struct submit *submit)
 	return 0;
 }
 
-/*
- * What the first job, and so all of them, waits for besides the in-syncs: one fence
- * for each dma_resv, since the scheduler looks through all that it has at each.
- */
-static int submit_add_implicit(struct submit *submit)
+/* Others' fences are to be waited for by a gate; the run's own come with its last job. */
+static bool submit_awaits(const struct submit *submit, struct dma_fence *fence)
+{
+	return fence->context != submit->run->fence_context && !dma_fence_is_signaled(fence);
+}
+
+/* What a dma_resv holds that is to be waited for: how many, or added to the gate. */
+static u32 submit_await_resv(struct submit *submit, u32 index, struct npumem_gate *gate)
 {
 	const struct npumem_externals *externals = submit->run->externals;
+	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
-	struct dma_resv *resv;
+	u32 n = 0;
+
+	dma_resv_for_each_fence(&cursor, externals->objs[index]->resv,
+				dma_resv_usage_rw(externals->resvs[index].writers), fence)
+	{
+		if (!submit_awaits(submit, fence))
+			continue;
+		n++;
+		if (gate)
+			npumem_gate_add(gate, dma_fence_get(fence));
+	}
+	return n;
+}
+
+/* One fence to depend on for all those of others: the scheduler looks through them all at each. */
+static int submit_make_gate(struct submit *submit, u32 capacity)
+{
 	u32 i;
+
+	submit->gate = npumem_gate_create(submit->run, capacity);
+	if (!submit->gate)
+		return -ENOMEM;
+	for (i = 0; i < submit->awaited_count; i++)
+		if (submit_awaits(submit, submit->awaited[i]))
+			npumem_gate_add(submit->gate, dma_fence_get(submit->awaited[i]));
+	for (i = 0; i < submit->run->externals->resv_count; i++) {
+		submit_await_resv(submit, i, submit->gate);
+		if (npuv_interrupted())
+			return -EINTR;
+	}
+	return drm_sched_job_add_dependency(&submit->jobs[0]->base,
+					    dma_fence_get(submit->gate->fence));
+}
+
+/* What the first job, and so all of them, waits for. Under all dma_resvs. */
+static int submit_add_dependencies(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct npumem_run *run = submit->run;
+	u32 i, n = 0;
 	int err;
 
+	for (i = 0; i < submit->awaited_count; i++)
+		n += submit_awaits(submit, submit->awaited[i]);
 	for (i = 0; i < externals->resv_count; i++) {
-		resv = externals->objs[i]->resv;
-		err = dma_resv_reserve_fences(resv, 1);
-		if (!err)
-			err = dma_resv_get_singleton(
-				resv, dma_resv_usage_rw(externals->resvs[i].writers), &fence);
-		if (!err)
-			err = drm_sched_job_add_dependency(&submit->jobs[0]->base, fence);
+		err = dma_resv_reserve_fences(externals->objs[i]->resv, 1);
 		if (err)
 			return err;
-		cond_resched();
+		n += submit_await_resv(submit, i, NULL);
+		if (npuv_interrupted())
+			return -EINTR;
 	}
-	return 0;
+	err = n ? submit_make_gate(submit, n) : 0;
+	if (!err && run->last)
+		err = drm_sched_job_add_dependency(&submit->jobs[0]->base,
+						   dma_fence_get(run->last));
+	return err;
 }
 
 /* Nothing fails any more. Under run->lock and all dma_resvs. */
@@ -506,6 +558,9 @@ static void submit_push(struct submit *submit)
 	struct npumem_job *job;
 	u32 i;
 
+	if (submit->gate)
+		npumem_gate_arm(submit->gate);
+	submit->gate = NULL;
 	for (i = 0; i < submit->job_count; i++) {
 		job = submit->jobs[i];
 		run->submitted += job->count;
@@ -568,7 +623,7 @@ static int submit_fence_and_push(struct submit *submit)
 	/* Unplug waits for us only here, where nobody waits for long. */
 	err = -ENODEV;
 	if (drm_dev_enter(submit->drm, &idx)) {
-		err = submit_add_implicit(submit);
+		err = submit_add_dependencies(submit);
 		if (!err)
 			submit_push(submit);
 		drm_dev_exit(idx);

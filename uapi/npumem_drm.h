@@ -569,7 +569,8 @@ struct drm_npumem_job {
  * has among its open files, equally: whose jobs have had least is next. What a file
  * has queued delays nobody else's jobs by more than the one that is in flight. Jobs
  * are not preempted, but one that takes too long (engine sim: 10 s) fails with
- * ETIMEDOUT. Closing the file cancels jobs that have not begun (ECANCELED), at once.
+ * ETIMEDOUT. Closing the file cancels jobs that have not begun (ECANCELED), at once,
+ * whatever they wait for. RUN_DESTROY does not: they go when @in_syncs have signalled.
  */
 struct drm_npumem_submit {
 	__u32 run;

@@ -6,9 +6,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/dma-buf.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
@@ -311,6 +317,105 @@ TEST_F(exporter, read_only_buffers_can_be_read)
 	ASSERT_EQ(0, npu_bo_wait(self->fd, self->own, npu_now() + NPU_PATIENCE_NS));
 	EXPECT_EQ(0, memcmp(self->own_map + offsets[EXTERNAL_Y], y, SIZE));
 	EXPECT_EQ(0, counts(self).maps);
+}
+
+static atomic_bool submitted;
+
+static void on_tick(int signal)
+{
+}
+
+/* SIGALRM has come for the process, and nobody is in a state to take it. */
+static bool alarm_pending(void)
+{
+	unsigned long long set = 0;
+	char line[256];
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "ShdPnd: %llx", &set) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return set >> (SIGALRM - 1) & 1;
+}
+
+/* The engine goes on when a signal has found SUBMIT waiting, or has ended it. */
+static void *go_on(void *unused)
+{
+	while (!submitted && !alarm_pending())
+		usleep(1000);
+	npu_knob("pause", 0);
+	return NULL;
+}
+
+/* What an imported buffer is waited for is the caller's time: its timer does not end it. */
+TEST_F_TIMEOUT(exporter, a_periodic_signal_does_not_interrupt_the_wait, 600)
+{
+	struct itimerval timer = { { 0, 1000 }, { 0, 1000 } }, off = { 0 };
+	struct sigaction action = { .sa_handler = on_tick };
+	struct drm_npumem_sync sync = { .handle = npu_syncobj(self->fd) };
+	struct drm_npumem_job job;
+	struct drm_npumem_submit args;
+	struct dma_buf_import_sync_file import_fence = { .flags = DMA_BUF_SYNC_WRITE };
+	uint32_t bo = import(self, 0), by_buffer, t, theirs;
+	struct world other;
+	pthread_t thread;
+	sigset_t alarm;
+	int dmabuf, err;
+
+	ASSERT_NE(0, bo);
+	ASSERT_EQ(0, bind_own(self, EXTERNAL_X));
+	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, bo, 0));
+	ASSERT_EQ(0, world_open(&other, self->fd, &self->model));
+	ASSERT_EQ(0, npu_bo_create(self->fd, 4096, NPUMEM_BO_SYSTEM, &theirs));
+	ASSERT_EQ(0, drmPrimeHandleToFD(self->fd, bo, O_RDWR | O_CLOEXEC, &dmabuf));
+	ASSERT_EQ(0, sigaction(SIGALRM, &action, NULL));
+	/* By a fence that SUBMIT names, and by one that the buffer has. */
+	for (by_buffer = 0; by_buffer < 2; by_buffer++) {
+		for (t = 0; t < EXTERNAL_TENSORS; t++)
+			if (t != EXTERNAL_A)
+				ASSERT_EQ(0, world_bind(&other, t, theirs, offsets[t]));
+		ASSERT_EQ(0, npu_knob("pause", 1));
+		job = world_job(&other, 0, NPUMEM_OP_NOP, 0);
+		args = (struct drm_npumem_submit){
+			.run = other.run,
+			.jobs = NPU_ARRAY(&job, 1),
+			.out_syncs = NPU_ARRAY(&sync, 1),
+		};
+		ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
+		if (by_buffer) {
+			ASSERT_EQ(0, drmSyncobjExportSyncFile(self->fd, sync.handle,
+							      &import_fence.fd));
+			ASSERT_EQ(0, ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &import_fence));
+			close(import_fence.fd);
+		}
+		job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+		args = (struct drm_npumem_submit){
+			.run = self->w.run,
+			.jobs = NPU_ARRAY(&job, 1),
+			.in_syncs = NPU_ARRAY(&sync, by_buffer ? 0 : 1),
+		};
+		submitted = false;
+		sigemptyset(&alarm);
+		sigaddset(&alarm, SIGALRM);
+		/* The other thread takes none. */
+		pthread_sigmask(SIG_BLOCK, &alarm, NULL);
+		ASSERT_EQ(0, pthread_create(&thread, NULL, go_on, NULL));
+		pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+		setitimer(ITIMER_REAL, &timer, NULL);
+		err = npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);
+		setitimer(ITIMER_REAL, &off, NULL);
+		submitted = true;
+		pthread_join(thread, NULL);
+		EXPECT_EQ(0, err) TH_LOG("by_buffer %u", by_buffer);
+		ASSERT_EQ(0, world_wait(&self->w));
+		ASSERT_EQ(0, world_wait(&other));
+		ASSERT_EQ(0, world_reset(&self->w));
+		ASSERT_EQ(0, world_reset(&other));
+	}
+	close(dmabuf);
+	world_close(&other);
 }
 
 TEST_HARNESS_MAIN
