@@ -52,7 +52,7 @@ void *npuplan_realloc(void *old, size_t size)
 	void *grown = NULL;
 
 	if (size <= before || has_room(size - before))
-		grown = realloc(old, size);
+		grown = realloc(old, size ? size : 1);
 	return grown ? count(grown, before) : NULL;
 }
 
