@@ -237,7 +237,7 @@ static int first_stores(const struct claims *c, uint64_t *bytes)
 static int check_traffic(struct claims *c)
 {
 	const struct npumem_plan_info *info = &c->plan->info;
-	uint64_t fills = 0, loads = 0, stores = 0, spills = 0, first;
+	uint64_t fills = 0, loads = 0, stores = 0, spills = 0, first = 0;
 	int err = first_stores(c, &first);
 
 	if (err)
