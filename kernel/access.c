@@ -230,8 +230,7 @@ err:
 	while (i--)
 		buffer_end(&access->buffers[i]);
 	access_free(access);
-	/* User space would spin on it. */
-	return ERR_PTR(err == -EAGAIN ? -EBUSY : err);
+	return ERR_PTR(npumem_exporter_error(err));
 }
 
 void npumem_cpu_access_end(struct npumem_cpu_access *access)

@@ -5,12 +5,36 @@
 #ifndef NPUMEM_ACCESS_H
 #define NPUMEM_ACCESS_H
 
+#include <linux/errno.h>
 #include <linux/types.h>
 
 struct dma_fence;
 struct npumem_cpu_access;
 struct npumem_bo;
 struct npumem_run;
+
+/**
+ * npumem_exporter_error() - an exporter's errno as the caller of SUBMIT gets it
+ * @err: negative errno
+ *
+ * Exporters say what they like, and so what has another meaning to us or to user space:
+ * that a tile's state forbids the access, that the run is lost, that the call is to be made
+ * again, and again.
+ */
+static inline int npumem_exporter_error(int err)
+{
+	switch (err) {
+	case -EAGAIN:
+		return -EBUSY;
+	case -EIO:
+	case -ENXIO:
+	case -EPERM:
+	case -ESTALE:
+		return -EREMOTEIO;
+	default:
+		return err;
+	}
+}
 
 /**
  * npumem_cpu_access_begin() - the CPU is going to access what a run has imported
@@ -21,7 +45,7 @@ struct npumem_run;
  * the buffers, and exporters may sleep, allocate and take the buffers' dma_resv.
  *
  * Return: to be passed to one of the two functions below; NULL if nothing imported is
- * bound; ERR_PTR: -ENOMEM, -ERESTARTSYS, or what an exporter says.
+ * bound; ERR_PTR: -ENOMEM, -ERESTARTSYS, or npumem_exporter_error().
  */
 struct npumem_cpu_access *npumem_cpu_access_begin(struct npumem_run *run, u64 *generation);
 /* It has ended; access may be NULL. May sleep. */

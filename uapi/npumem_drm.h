@@ -452,7 +452,9 @@ struct drm_npumem_run_create {
  * While a dma-buf of another device is bound, SUBMIT announces the CPU's access to its
  * exporter, for reading only if no step writes the tensor. It waits itself, then, for
  * the buffer's fences and for its in-syncs, instead of leaving it to the engine. The
- * access ends after the last job; BO_WAIT of the BO waits for that.
+ * access ends after the last job; BO_WAIT of the BO waits for that. What the exporter says
+ * if it refuses that is SUBMIT's errno, but EREMOTEIO for one that has another meaning
+ * (EPERM, ENXIO, EIO, ESTALE), and EBUSY for EAGAIN.
  *
  * EINVAL: the tensor is not EXTERNAL; it reaches beyond the BO; @offset is
  * misaligned; the BO is a run's arena, or this run's host BO; or the bytes overlap

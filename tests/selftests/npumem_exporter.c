@@ -418,4 +418,37 @@ TEST_F_TIMEOUT(exporter, a_periodic_signal_does_not_interrupt_the_wait, 600)
 	world_close(&other);
 }
 
+/* Errnos that have another meaning to callers are none of an exporter's to give. */
+static const struct {
+	int said, given;
+} errnos[] = {
+	{ EACCES, EACCES },   { ENOMEM, ENOMEM },   { EAGAIN, EBUSY },	   { EIO, EREMOTEIO },
+	{ ENXIO, EREMOTEIO }, { EPERM, EREMOTEIO }, { ESTALE, EREMOTEIO },
+};
+
+/* Seconds until a hang is one: ESTALE had SUBMIT begin again without end. */
+TEST_F_TIMEOUT(exporter, that_refuses_access, 300)
+{
+	uint32_t i, bo;
+
+	ASSERT_EQ(0, bind_own(self, EXTERNAL_X));
+	for (i = 0; i < ARRAY_SIZE(errnos); i++) {
+		bo = import(self, EXPORTER_NO_ACCESS | EXPORTER_ERRNO(errnos[i].said));
+		ASSERT_NE(0, bo);
+		ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, bo, 0));
+		EXPECT_EQ(-errnos[i].given, submit_all(self));
+		/* Nobody is said to access it, nor does the exporter's end come. */
+		EXPECT_EQ(0, npu_bo_wait(self->fd, bo, 0));
+		EXPECT_EQ(0, counts(self).end_read);
+		ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, self->own, 0));
+		EXPECT_EQ(0, npu_bo_close(self->fd, bo));
+		close(self->dev);
+		self->dev = open("/dev/" MODULE, O_RDWR | O_CLOEXEC);
+		ASSERT_GE(self->dev, 0);
+	}
+	/* The run is as it was. */
+	EXPECT_EQ(0, submit_all(self));
+	EXPECT_EQ(0, world_wait(&self->w));
+}
+
 TEST_HARNESS_MAIN

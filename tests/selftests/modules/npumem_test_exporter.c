@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * An exporter of dma-bufs that is as awkward as exporters may be: vmap is I/O memory, CPU
- * and device see different bytes until an access is announced, nothing but reading is
+ * and device see different bytes until an access is announced, nothing but reading, or
+ * nothing at all, is
  * allowed. It counts what importers do. And a file to be mapped whose pages never come.
  */
 #include <linux/dma-buf.h>
@@ -113,6 +114,8 @@ static int exporter_begin(struct dma_buf *buf, enum dma_data_direction direction
 	struct exporter *exporter = buf->priv;
 	bool read = direction == DMA_FROM_DEVICE;
 
+	if (exporter->flags & EXPORTER_NO_ACCESS)
+		return -(int)(exporter->flags / EXPORTER_ERRNO(1));
 	if (!read && exporter->flags & EXPORTER_READ_ONLY)
 		return -EACCES;
 	mutex_lock(&exporter->lock);

@@ -15,6 +15,9 @@
 #define EXPORTER_READ_ONLY (1u << 1)
 /* Another importer has it vmapped all the time. */
 #define EXPORTER_VMAPPED   (1u << 2)
+/* CPU access fails with an errno: EXPORTER_ERRNO(that). */
+#define EXPORTER_NO_ACCESS (1u << 3)
+#define EXPORTER_ERRNO(e)  ((unsigned int)(e) << 16)
 
 enum { EXPORTER_SIZE = 16384 };
 
