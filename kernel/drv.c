@@ -295,6 +295,8 @@ int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *
 	unsigned int i;
 	int err;
 
+	if (!count)
+		return dev_err_probe(parent, -EINVAL, "no engine\n");
 	dev = devm_drm_dev_alloc(parent, &npumem_driver, struct npumem_device, drm);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);

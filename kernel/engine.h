@@ -112,7 +112,15 @@ void npumem_engines_release(struct npumem_device *dev);
 /* The engine of an index that user space named, or NULL. */
 struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index);
 
-/* For drivers of real NPUs, see above. The banks are those of the parent's memory-region. */
+/**
+ * npumem_device_probe() - register the device of a real NPU, see above
+ * @parent: the NPU; the banks are those of its memory-region
+ * @engines: one description each, used only until this returns
+ * @count: of @engines, 1 to NPUMEM_MAX_ENGINES
+ *
+ * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or what else failed,
+ * as of &npumem_engine_ops.init. Without success there is nothing to remove.
+ */
 int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
 			unsigned int count);
 void npumem_device_remove(struct device *parent);

@@ -23,6 +23,7 @@
 #define TWIN   "npumem_test_twin"
 #define OTHER  "/sys/bus/platform/drivers/npumem-test-engine/"
 #define LINGER "/sys/module/" ENGINE "/parameters/linger"
+#define DESCRIBED "/sys/module/" ENGINE "/parameters/described"
 
 static int put(const char *path, const char *text)
 {
@@ -213,6 +214,26 @@ TEST_F(engine, not_opened_while_its_module_goes)
 	EXPECT_EQ(0, result);
 	if (opened >= 0)
 		close(opened);
+}
+
+/* Nobody could run a job on it. */
+TEST_F(engine, none_is_no_device)
+{
+	int fd;
+
+	ASSERT_EQ(0, put(OTHER "unbind", "npumem-test-engine"));
+	ASSERT_EQ(0, put(DESCRIBED, "0"));
+	EXPECT_EQ(-EINVAL, put(OTHER "bind", "npumem-test-engine"));
+	EXPECT_TRUE(log_has(self->log, "no engine"));
+	EXPECT_EQ(-1, npu_open());
+	/* It was for no other reason, and has left nothing behind. */
+	ASSERT_EQ(0, put(DESCRIBED, "1"));
+	ASSERT_EQ(0, put(OTHER "bind", "npumem-test-engine"));
+	fd = npu_open();
+	ASSERT_GE(fd, 0);
+	EXPECT_EQ(0, engine_name(fd, self->text, sizeof(self->text)));
+	EXPECT_STREQ("other", self->text);
+	close(fd);
 }
 
 /* Loaded and gone with nobody looking, five times. */

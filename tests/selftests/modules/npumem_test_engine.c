@@ -23,6 +23,10 @@ static DECLARE_WAIT_QUEUE_HEAD(stopped);
 static bool linger;
 module_param(linger, bool, 0600);
 
+/* How many engines the next device has: none, which npumem refuses, or one. */
+static bool described = true;
+module_param(described, bool, 0600);
+
 static int other_init(struct npumem_engine *engine)
 {
 	engine->priv = kzalloc(sizeof(struct npumem_job *), GFP_KERNEL);
@@ -76,7 +80,7 @@ static const struct npumem_engine_desc other_desc = {
 static int other_probe(struct platform_device *pdev)
 {
 	platform_set_drvdata(pdev, &own_data);
-	return npumem_device_probe(&pdev->dev, &other_desc, 1);
+	return npumem_device_probe(&pdev->dev, &other_desc, described ? 1 : 0);
 }
 
 static void other_remove(struct platform_device *pdev)
