@@ -18,11 +18,11 @@
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
-#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
-#define ENGINE "npumem_test_engine"
-#define TWIN   "npumem_test_twin"
-#define OTHER  "/sys/bus/platform/drivers/npumem-test-engine/"
-#define LINGER "/sys/module/" ENGINE "/parameters/linger"
+#define DRIVER	  "/sys/bus/platform/drivers/npumem-sim/"
+#define ENGINE	  "npumem_test_engine"
+#define TWIN	  "npumem_test_twin"
+#define OTHER	  "/sys/bus/platform/drivers/npumem-test-engine/"
+#define LINGER	  "/sys/module/" ENGINE "/parameters/linger"
 #define DESCRIBED "/sys/module/" ENGINE "/parameters/described"
 
 static int put(const char *path, const char *text)
