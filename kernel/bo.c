@@ -312,8 +312,9 @@ static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size,
 	if (size > (u64)totalram_pages() << PAGE_SHIFT)
 		return ERR_PTR(-ENOMEM);
 	shmem = drm_gem_shmem_create(&dev->drm, size);
+	/* What shmem says where it has no memory for an inode: to users that is the carveout. */
 	if (IS_ERR(shmem))
-		return ERR_CAST(shmem);
+		return ERR_PTR(PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem));
 	to_npumem_bo(&shmem->base)->client = npumem_client_get(client);
 	return to_npumem_bo(&shmem->base);
 }
