@@ -638,7 +638,7 @@ static bool nothing_is_held(void)
 	while (file && fgets(line, sizeof(line), file)) {
 		once = true;
 		if (sscanf(line,
-			   "uid=%*u unlimited=%*d memory=%lld/%*u handles=%lld bindings=%lld jobs=%lld bank0=%lld",
+			   "uid=%*u unlimited=%*d memory=%lld/%*u handles=%lld bindings=%lld jobs=%lld events_suppressed=%*d bank0=%lld",
 			   &memory, &handles, &bindings, &jobs, &carveout) != 5 ||
 		    memory || handles || bindings || jobs || carveout) {
 			nothing = false;
