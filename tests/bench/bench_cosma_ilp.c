@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cosma/ilp/solver.h"
+#include "planners/cosma/ilp/solver.h"
 #include "cosma_oracle.h"
 #include "import.h"
 

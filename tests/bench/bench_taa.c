@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "import.h"
-#include "taa/taa.h"
+#include "planners/taa/taa.h"
 
 /* Times are the least of so many runs, or of what half a second has room for. */
 #define RUNS	      50

@@ -7,7 +7,7 @@
 #ifndef COSMA_EXHAUSTIVE_H
 #define COSMA_EXHAUSTIVE_H
 
-#include "cosma/cosma.h"
+#include "planners/cosma/cosma.h"
 
 #define EXHAUSTIVE_TENSORS   16
 #define EXHAUSTIVE_OPS	     10

@@ -6,7 +6,7 @@
 #ifndef COSMA_ORACLE_H
 #define COSMA_ORACLE_H
 
-#include "cosma/cosma.h"
+#include "planners/cosma/cosma.h"
 
 /* Whether a tensor has a copy in host memory at first, and whether it is on chip then. */
 static inline bool cosma_starts_in_host(const struct npuplan_tensor *tensor,

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cosma/ilp/solver.h"
+#include "planners/cosma/ilp/solver.h"
 #include "cosma_oracle.h"
 
 #ifdef NPUPLAN_HIGHS

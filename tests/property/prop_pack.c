@@ -14,9 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conflicts.h"
-#include "first_fit.h"
-#include "planners.h"
+#include "problem/conflicts.h"
+#include "pack/greedy/first_fit.h"
+#include "planners/planners.h"
 
 #define MAX_ITEMS     6
 #define MAX_INTERVALS 3

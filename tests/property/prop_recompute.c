@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cosma/recompute.h"
+#include "planners/cosma/recompute/recompute.h"
 #include "cosma_oracle.h"
 
 #define SLOTS	  (1u << 20)

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "taa/displacements.h"
+#include "planners/taa/displacements.h"
 
 #define MAX_BYTES    96
 #define MAX_VERSIONS 3

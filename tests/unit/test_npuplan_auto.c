@@ -2,7 +2,7 @@
 /* Planners auto and exact: bounds, limits, progress, cancellation. */
 #include "npuplan_build.h"
 
-#include "planners.h"
+#include "planners/planners.h"
 
 #define ITEMS 120
 

@@ -4,7 +4,7 @@
 
 #include "npuplan_build.h"
 
-#include "cosma/ilp/solver.h"
+#include "planners/cosma/ilp/solver.h"
 #include "cosma_oracle.h"
 
 /* in (2) -> a (4) -> out (2): one order, and hardly a choice. */

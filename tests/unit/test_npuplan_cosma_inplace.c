@@ -9,7 +9,7 @@
 
 #include "npuplan_build.h"
 
-#include "cosma/cosma.h"
+#include "planners/cosma/cosma.h"
 #include "cosma_oracle.h"
 #include "import.h"
 

@@ -4,12 +4,12 @@
 
 #include "npuplan_build.h"
 
-#include "cosma/critical.h"
-#include "cosma/cuts.h"
-#include "cosma/evict.h"
-#include "cosma/grid.h"
-#include "cosma/nogoods.h"
-#include "cosma/windows.h"
+#include "planners/cosma/bound/critical.h"
+#include "planners/cosma/model/cuts.h"
+#include "planners/cosma/search/evict.h"
+#include "planners/cosma/place/grid.h"
+#include "planners/cosma/search/nogoods.h"
+#include "planners/cosma/search/windows.h"
 
 static uint32_t next_random(uint64_t *state)
 {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "planners.h"
+#include "planners/planners.h"
 
 /* Step that reads @in0 and @in1, writes @out, which may take the bytes of @in0. */
 static void inplace_step(struct npuplan_graph *graph, uint32_t flags, uint32_t in0, uint32_t in1,

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "plan_json.h"
+#include "plan_json/plan_json.h"
 
 /* conv 3x3 of 4 rows x 2 columns x 1 channel, then relu; ids 100.. and 1000.. */
 #define ASSERT_CONTAINS(text, part)                                   \

@@ -2,7 +2,7 @@
 /* Live ranges and the lower bound, worked by hand. */
 #include "npuplan_build.h"
 
-#include "liveness.h"
+#include "problem/liveness.h"
 
 static struct npuplan_checked checked;
 

@@ -6,8 +6,8 @@
  */
 #include "npuplan_build.h"
 
-#include "nnc.h"
-#include "planners.h"
+#include "planners/nnc/nnc.h"
+#include "planners/planners.h"
 
 #define S	  NPUPLAN_NNC_SOURCE
 #define T	  NPUPLAN_NNC_SINK

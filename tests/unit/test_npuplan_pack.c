@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "first_fit.h"
+#include "pack/greedy/first_fit.h"
 
 #define SEED 20260303u
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "conflicts.h"
+#include "problem/conflicts.h"
 
 static struct npuplan_item item(uint64_t size, uint32_t start, uint32_t end)
 {

@@ -4,7 +4,7 @@
 
 #include "npuplan_build.h"
 
-#include "cosma/recompute.h"
+#include "planners/cosma/recompute/recompute.h"
 #include "cosma_oracle.h"
 
 /*

@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "piece.h"
-#include "shape.h"
+#include "output/piece.h"
+#include "graph/shape.h"
 
 /* N,H,W,C = 1,4,3,2 as the source has it, with one-byte elements. */
 static struct npuplan_graph *small(enum npuplan_layout source, enum npuplan_layout layout)

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "taa/interval_tree.h"
-#include "taa/taa.h"
-#include "taa/tensor_allocate.h"
+#include "planners/taa/interval_tree.h"
+#include "planners/taa/taa.h"
+#include "planners/taa/tensor_allocate.h"
 
 /* A 4x64x128 tile of a 4x128x128 tensor in CHW order (section III-C1). */
 static const struct npuplan_tile_shape upper_half = {

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "taa/displacements.h"
+#include "planners/taa/displacements.h"
 
 #define MAX_ATOMS 64
 

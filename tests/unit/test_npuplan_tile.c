@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "shape.h"
+#include "graph/shape.h"
 
 #define SEED 20260202u
 

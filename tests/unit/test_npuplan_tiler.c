@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "tile_cost.h"
+#include "tiling/cost.h"
 
 #define SEED 20261121u
 

@@ -2,7 +2,7 @@
 /* Halos, by hand and against every output row's own dependencies. */
 #include "npuplan_build.h"
 
-#include "window.h"
+#include "graph/window.h"
 
 #define SEED 20260101u
 

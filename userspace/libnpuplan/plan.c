@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "flow.h"
+#include "planners/loops/flow.h"
 
 #define MAX_ALIGN 65536u
 

@@ -2,7 +2,7 @@
 /* Packing: check what is asked for, run a packer, check what it found. */
 #include <string.h>
 
-#include "../planners.h"
+#include "planners/planners.h"
 #include "pack.h"
 #include "sections.h"
 

@@ -7,8 +7,8 @@
 #ifndef NPUPLAN_PACK_PACK_H
 #define NPUPLAN_PACK_PACK_H
 
-#include "../conflicts.h"
-#include "../internal.h"
+#include "problem/conflicts.h"
+#include "base/internal.h"
 
 /**
  * struct npuplan_pack - one call of npuplan_pack()

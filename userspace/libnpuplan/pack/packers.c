@@ -2,7 +2,7 @@
 /* Packers by name. */
 #include <string.h>
 
-#include "../first_fit.h"
+#include "pack/greedy/first_fit.h"
 #include "pack.h"
 
 static const struct npuplan_packer packers[] = {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "../heap.h"
+#include "base/heap.h"
 
 static int by_value(const void *left, const void *right)
 {

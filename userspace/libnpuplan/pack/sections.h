@@ -7,7 +7,7 @@
 #ifndef NPUPLAN_PACK_SECTIONS_H
 #define NPUPLAN_PACK_SECTIONS_H
 
-#include "../conflicts.h"
+#include "problem/conflicts.h"
 
 /**
  * struct npuplan_sections - item i is in sections [first[i], end[i])

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+/* Graph blobs: written section by section, read through the verifier. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "blob.h"
+#include "base/internal.h"
+
+struct writer {
+	struct npumem_tensor *tensors;
+	struct npumem_step *steps;
+	struct npumem_block *blocks;
+	struct npublob_strings strings;
+};
+
+static int write_records(struct writer *w, const struct npuplan_graph *graph)
+{
+	int err = 0;
+
+	w->tensors = calloc((size_t)graph->tensor_count + 1, sizeof(*w->tensors));
+	w->steps = calloc((size_t)graph->step_count + 1, sizeof(*w->steps));
+	w->blocks = calloc((size_t)graph->block_count + 1, sizeof(*w->blocks));
+	if (!w->tensors || !w->steps || !w->blocks)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < graph->tensor_count && !err; i++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[i];
+
+		w->tensors[i] = (struct npumem_tensor){
+			.size = tensor->size,
+			.fixed_offset = tensor->fixed_offset,
+			.alias_offset = tensor->alias_offset,
+			.align = tensor->align,
+			.kind = tensor->kind,
+			.flags = tensor->flags,
+			.alias_of = tensor->alias_of,
+		};
+		err = npublob_strings_add(&w->strings, tensor->name, &w->tensors[i].name);
+	}
+	for (uint32_t i = 0; i < graph->step_count && !err; i++) {
+		const struct npuplan_step *step = &graph->steps[i];
+
+		w->steps[i] = (struct npumem_step){
+			.first_access = step->first_access,
+			.access_count = step->access_count,
+			.flags = step->flags,
+			.cookie = step->cookie,
+		};
+		err = npublob_strings_add(&w->strings, step->name, &w->steps[i].name);
+	}
+	for (uint32_t i = 0; i < graph->block_count; i++) {
+		w->blocks[i] = graph->blocks[i];
+		w->blocks[i].name = NPUMEM_NONE;
+	}
+	/* A blob has no field for the graph's name: its entry block bears it. */
+	if (!err && graph->block_count)
+		err = npublob_strings_add(&w->strings, graph->name, &w->blocks[0].name);
+	return err;
+}
+
+int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
+			struct npuplan_error *error)
+{
+	struct npublob_section sections[8];
+	struct writer w = { 0 };
+	uint32_t count = 0;
+	int err;
+
+	err = write_records(&w, graph);
+	if (err)
+		goto out;
+#define SECTION(KIND, COUNT, DATA) \
+	(sections[count++] = (struct npublob_section){ (KIND), sizeof(*(DATA)), (COUNT), (DATA) })
+	SECTION(NPUMEM_GRAPH_TENSORS, graph->tensor_count, w.tensors);
+	SECTION(NPUMEM_GRAPH_TILES, graph->tile_count, graph->tiles);
+	SECTION(NPUMEM_GRAPH_ACCESSES, graph->access_count, graph->accesses);
+	SECTION(NPUMEM_GRAPH_STEPS, graph->step_count, w.steps);
+	SECTION(NPUMEM_GRAPH_BLOCKS, graph->block_count, w.blocks);
+	if (graph->edge_count)
+		SECTION(NPUMEM_GRAPH_EDGES, graph->edge_count, graph->edges);
+	if (graph->carry_count)
+		SECTION(NPUMEM_GRAPH_CARRIES, graph->carry_count, graph->carries);
+	if (w.strings.size)
+		SECTION(NPUMEM_GRAPH_STRINGS, w.strings.size, w.strings.bytes);
+#undef SECTION
+	err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
+out:
+	if (err)
+		npuplan_fail(error, err, "cannot write graph: %s", strerror(-err));
+	free(w.tensors);
+	free(w.steps);
+	free(w.blocks);
+	npublob_strings_free(&w.strings);
+	return err;
+}
+
+static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *checked)
+{
+	for (uint32_t i = 0; i < checked->tensors.count; i++) {
+		const struct npumem_tensor *record = npuv_tensor(checked, i);
+		const char *name = npuv_name(checked, record->name);
+		struct npuplan_tensor tensor = {
+			.size = record->size,
+			.fixed_offset = record->fixed_offset,
+			.alias_offset = record->alias_offset,
+			.align = record->align,
+			.kind = record->kind,
+			.flags = record->flags,
+			.alias_of = record->alias_of,
+			.id = i,
+		};
+		int64_t index;
+
+		tensor.name = strdup(name);
+		if (!tensor.name)
+			return -ENOMEM;
+		index = npuplan_graph_add_tensor(graph, &tensor);
+		free(tensor.name);
+		if (index < 0)
+			return index;
+	}
+	return 0;
+}
+
+static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *checked)
+{
+	for (uint32_t i = 0; i < checked->tiles.count; i++) {
+		const struct npumem_tile *tile = npuv_tile(checked, i);
+		int64_t index = npuplan_graph_add_tile(graph, tile->tensor, &tile->region);
+
+		if (index < 0)
+			return index;
+	}
+	for (uint32_t i = 0; i < checked->accesses.count; i++) {
+		int err = npuplan_grow(&graph->accesses, i, sizeof(*graph->accesses));
+
+		if (err)
+			return err;
+		graph->accesses[i] = *npuv_access(checked, i);
+		graph->access_count = i + 1;
+	}
+	for (uint32_t i = 0; i < checked->steps.count; i++) {
+		const struct npumem_step *record = npuv_step(checked, i);
+		int err = npuplan_grow(&graph->steps, i, sizeof(*graph->steps));
+		char *name;
+
+		if (err)
+			return err;
+		name = strdup(npuv_name(checked, record->name));
+		if (!name)
+			return -ENOMEM;
+		graph->steps[i] = (struct npuplan_step){
+			.first_access = record->first_access,
+			.access_count = record->access_count,
+			.flags = record->flags,
+			.op = NPUMEM_NONE,
+			.name = name,
+			.cookie = record->cookie,
+		};
+		graph->step_count = i + 1;
+	}
+	return 0;
+}
+
+static int read_blocks(struct npuplan_graph *graph, const struct npuv_graph *checked)
+{
+	int err = 0;
+
+	graph->block_count = 0;
+	for (uint32_t i = 0; i < checked->blocks.count && !err; i++) {
+		err = npuplan_grow(&graph->blocks, i, sizeof(*graph->blocks));
+		if (err)
+			break;
+		graph->blocks[i] = *npuv_block(checked, i);
+		graph->blocks[i].name = NPUMEM_NONE;
+		graph->block_count = i + 1;
+	}
+	for (uint32_t i = 0; i < checked->edges.count && !err; i++) {
+		err = npuplan_grow(&graph->edges, i, sizeof(*graph->edges));
+		if (err)
+			break;
+		graph->edges[i] = *npuv_edge(checked, i);
+		graph->edge_count = i + 1;
+	}
+	for (uint32_t i = 0; i < checked->carries.count && !err; i++) {
+		err = npuplan_grow(&graph->carries, i, sizeof(*graph->carries));
+		if (err)
+			break;
+		graph->carries[i] = *npuv_carry(checked, i);
+		graph->carry_count = i + 1;
+	}
+	return err;
+}
+
+int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
+		       struct npuplan_error *error)
+{
+	struct npumem_verdict verdict;
+	struct npuv_graph *checked;
+	struct npuplan_graph *graph;
+	struct npuv_log log;
+	char text[256] = "";
+	int err;
+
+	npuv_log_init(&log, 1, text, sizeof(text));
+	err = npuv_graph_create(blob, size, &npuv_default_limits, &log, &verdict, &checked);
+	if (err)
+		return npuplan_fail_verdict(error, err, "graph", text);
+	graph = npuplan_graph_new(
+		checked->blocks.count ? npuv_name(checked, npuv_block(checked, 0)->name) : "");
+	err = graph ? read_tensors(graph, checked) : -ENOMEM;
+	if (!err)
+		err = read_steps(graph, checked);
+	if (!err)
+		err = read_blocks(graph, checked);
+	npuv_graph_destroy(checked);
+	if (err) {
+		npuplan_graph_free(graph);
+		return npuplan_fail(error, err, "cannot read graph: %s", strerror(-err));
+	}
+	*out = graph;
+	return 0;
+}
+
+int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
+			 struct npuplan_error *error)
+{
+	struct npumem_verdict verdict;
+	struct npuv_log log;
+	char text[256] = "";
+	int err;
+
+	memset(checked, 0, sizeof(*checked));
+	err = npuplan_graph_write(graph, &checked->blob, &checked->size, error);
+	if (err)
+		return err;
+	npuv_log_init(&log, 1, text, sizeof(text));
+	err = npuv_graph_create(checked->blob, checked->size, &npuv_default_limits, &log, &verdict,
+				&checked->cells);
+	if (err) {
+		npuplan_fail_verdict(error, err, "graph", text);
+		npuplan_checked_fini(checked);
+	}
+	return err;
+}
+
+void npuplan_checked_fini(struct npuplan_checked *checked)
+{
+	npuv_graph_destroy(checked->cells);
+	free(checked->blob);
+	memset(checked, 0, sizeof(*checked));
+}

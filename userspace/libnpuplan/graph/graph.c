@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* Building a graph: tensors, operators, tiles, steps. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/internal.h"
+
+#define MAX_ALIGN 65536u
+
+struct npuplan_graph *npuplan_graph_new(const char *name)
+{
+	struct npuplan_graph *graph = calloc(1, sizeof(*graph));
+
+	if (!graph)
+		return NULL;
+	graph->name = strdup(name ? name : "");
+	graph->blocks = calloc(1, sizeof(*graph->blocks));
+	if (!graph->name || !graph->blocks) {
+		npuplan_graph_free(graph);
+		return NULL;
+	}
+	graph->blocks[0].name = NPUMEM_NONE;
+	graph->block_count = 1;
+	return graph;
+}
+
+void npuplan_graph_free(struct npuplan_graph *graph)
+{
+	if (!graph)
+		return;
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		free(graph->tensors[i].name);
+	for (uint32_t i = 0; i < graph->op_count; i++) {
+		free(graph->ops[i].name);
+		free(graph->ops[i].type);
+		free(graph->ops[i].inputs);
+		free(graph->ops[i].outputs);
+	}
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		free(graph->steps[i].name);
+	npuplan_tiling_fini(&graph->tiling);
+	free(graph->name);
+	free(graph->tensors);
+	free(graph->ops);
+	free(graph->tiles);
+	free(graph->accesses);
+	free(graph->steps);
+	free(graph->blocks);
+	free(graph->edges);
+	free(graph->carries);
+	free(graph);
+}
+
+int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npuplan_tensor *tensor)
+{
+	struct npuplan_tensor copy = *tensor;
+	int err;
+
+	if (!copy.align)
+		copy.align = 1;
+	if (!copy.size || copy.align > MAX_ALIGN || (copy.align & (copy.align - 1)) ||
+	    copy.kind > NPUMEM_TENSOR_STATE || (copy.flags & ~NPUMEM_TENSOR_FLAGS) ||
+	    copy.dim_count > NPUPLAN_MAX_DIMS)
+		return -EINVAL;
+	err = npuplan_grow(&graph->tensors, graph->tensor_count, sizeof(*graph->tensors));
+	if (err)
+		return err;
+	copy.name = strdup(tensor->name ? tensor->name : "");
+	if (!copy.name)
+		return -ENOMEM;
+	if (!(copy.flags & NPUMEM_TENSOR_ALIAS))
+		copy.alias_of = NPUMEM_NONE;
+	graph->tensors[graph->tensor_count] = copy;
+	return graph->tensor_count++;
+}
+
+static int copy_indices(uint32_t **copy, const uint32_t *indices, uint32_t count, uint32_t limit)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (indices[i] >= limit)
+			return -EINVAL;
+	*copy = malloc(count ? count * sizeof(**copy) : 1);
+	if (!*copy)
+		return -ENOMEM;
+	if (count)
+		memcpy(*copy, indices, count * sizeof(**copy));
+	return 0;
+}
+
+int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_op *op)
+{
+	struct npuplan_op copy = *op;
+	int err;
+
+	if (op->attrs.spatial > NPUPLAN_MAX_SPATIAL || op->block >= graph->block_count ||
+	    (graph->op_count && op->block < graph->ops[graph->op_count - 1].block))
+		return -EINVAL;
+	err = npuplan_grow(&graph->ops, graph->op_count, sizeof(*graph->ops));
+	if (err)
+		return err;
+	copy.inputs = NULL;
+	copy.outputs = NULL;
+	copy.name = strdup(op->name ? op->name : "");
+	copy.type = strdup(op->type ? op->type : "");
+	err = copy.name && copy.type ? 0 : -ENOMEM;
+	if (!err)
+		err = copy_indices(&copy.inputs, op->inputs, op->input_count, graph->tensor_count);
+	if (!err)
+		err = copy_indices(&copy.outputs, op->outputs, op->output_count,
+				   graph->tensor_count);
+	if (err) {
+		free(copy.name);
+		free(copy.type);
+		free(copy.inputs);
+		free(copy.outputs);
+		return err;
+	}
+	graph->ops[graph->op_count] = copy;
+	return graph->op_count++;
+}
+
+int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
+			       const struct npumem_region *region)
+{
+	int err;
+
+	if (tensor >= graph->tensor_count)
+		return -EINVAL;
+	err = npuplan_grow(&graph->tiles, graph->tile_count, sizeof(*graph->tiles));
+	if (err)
+		return err;
+	graph->tiles[graph->tile_count] = (struct npumem_tile){
+		.tensor = tensor,
+		.region = *region,
+	};
+	return graph->tile_count++;
+}
+
+static uint32_t block_of(const struct npuplan_graph *graph, uint32_t op)
+{
+	return op == NPUMEM_NONE ? graph->block_count - 1 : graph->ops[op].block;
+}
+
+int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan_step *step,
+			       const struct npumem_access *accesses, uint32_t access_count)
+{
+	struct npuplan_step copy = *step;
+	uint32_t old = graph->access_count;
+	struct npumem_block *block;
+	int err;
+
+	if (!access_count || (step->op != NPUMEM_NONE && step->op >= graph->op_count))
+		return -EINVAL;
+	if (graph->step_count &&
+	    block_of(graph, step->op) < block_of(graph, graph->steps[graph->step_count - 1].op))
+		return -EINVAL;
+	for (uint32_t i = 0; i < access_count; i++)
+		if (accesses[i].tile >= graph->tile_count)
+			return -EINVAL;
+	err = npuplan_grow(&graph->steps, graph->step_count, sizeof(*graph->steps));
+	for (uint32_t i = 0; i < access_count && !err; i++) {
+		err = npuplan_grow(&graph->accesses, graph->access_count, sizeof(*graph->accesses));
+		if (!err)
+			graph->accesses[graph->access_count++] = accesses[i];
+	}
+	copy.name = err ? NULL : strdup(step->name ? step->name : "");
+	if (!copy.name) {
+		graph->access_count = old;
+		return err ? err : -ENOMEM;
+	}
+	copy.first_access = old;
+	copy.access_count = access_count;
+	graph->steps[graph->step_count] = copy;
+	block = &graph->blocks[block_of(graph, step->op)];
+	if (!block->step_count++)
+		block->first_step = graph->step_count;
+	return graph->step_count++;
+}
+
+int64_t npuplan_graph_add_block(struct npuplan_graph *graph)
+{
+	int err = npuplan_grow(&graph->blocks, graph->block_count, sizeof(*graph->blocks));
+
+	if (err)
+		return err;
+	graph->blocks[graph->block_count] = (struct npumem_block){
+		.first_step = graph->step_count,
+		.name = NPUMEM_NONE,
+	};
+	return graph->block_count++;
+}
+
+int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from, uint32_t to,
+			       const struct npumem_carry *carries, uint32_t carry_count)
+{
+	uint32_t first = graph->carry_count;
+	int err;
+
+	if (from >= graph->block_count || (to >= graph->block_count && to != NPUMEM_NONE))
+		return -EINVAL;
+	for (uint32_t i = 0; i < carry_count; i++)
+		if (carries[i].from >= graph->tensor_count ||
+		    carries[i].to >= graph->tensor_count ||
+		    graph->tensors[carries[i].from].size != graph->tensors[carries[i].to].size)
+			return -EINVAL;
+	err = npuplan_grow(&graph->edges, graph->edge_count, sizeof(*graph->edges));
+	for (uint32_t i = 0; i < carry_count && !err; i++) {
+		err = npuplan_grow(&graph->carries, first + i, sizeof(*graph->carries));
+		if (!err)
+			graph->carries[first + i] = carries[i];
+	}
+	if (err)
+		return err;
+	graph->carry_count += carry_count;
+	graph->edges[graph->edge_count] = (struct npumem_edge){
+		.from = from,
+		.to = to,
+		.first_carry = first,
+		.carry_count = carry_count,
+	};
+	return graph->edge_count++;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/* Greedy packers: one item after another, none moved again. */
+
+#include "first_fit.h"
+#include "pack/pack.h"
+
+static bool stopped(void *run)
+{
+	return npuplan_pack_stopped(run);
+}
+
+int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets,
+		     uint64_t *top)
+{
+	uint32_t alignment = run->problem->alignment ? run->problem->alignment : 1;
+	struct npuplan_until until = { .over = stopped, .context = run };
+	uint32_t clash[2];
+	int err = npuplan_fit_until(&run->conflicts, order, alignment, best, &until, offsets, top,
+				    &run->work, clash);
+
+	*top = err ? UINT64_MAX : *top;
+	if (err == -EADDRINUSE)
+		run->infeasible = true;
+	else if (!err)
+		npuplan_pack_offer(run, offsets, *top);
+	return err == -EADDRINUSE || err == -EINTR ? 0 : err;
+}
+
+static int fit(struct npuplan_pack *run, enum npuplan_order rule, bool best)
+{
+	size_t n = run->problem->item_count;
+	uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
+	int err = order && offsets ? 0 : -ENOMEM;
+	uint64_t top;
+
+	if (!err)
+		err = npuplan_order_items(&run->conflicts, rule, order);
+	if (!err)
+		err = npuplan_pack_fit(run, order, best, offsets, &top);
+	npuplan_free(order);
+	npuplan_free(offsets);
+	return err;
+}
+
+int npuplan_pack_first_fit(struct npuplan_pack *run, int order)
+{
+	return fit(run, order, false);
+}
+
+int npuplan_pack_best_fit(struct npuplan_pack *run, int unused)
+{
+	return fit(run, NPUPLAN_BY_SIZE, true);
+}
+
+int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused)
+{
+	int err = 0;
+
+	for (int rule = 0; rule < NPUPLAN_ORDER_COUNT && !err && !npuplan_pack_over(run); rule++)
+		err = fit(run, rule, false);
+	if (!err && !npuplan_pack_over(run))
+		err = fit(run, NPUPLAN_BY_SIZE, true);
+	if (!err && !npuplan_pack_over(run))
+		err = fit(run, NPUPLAN_BY_SIZE_DURATION, false);
+	return err;
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The tight part first: items that live where nearly as many bytes live as ever do
+ * are few, and packed alone nearly at their bound. The others live where there is
+ * room to spare, so first fit finds places about these.
+ */
+#include <stdlib.h>
+
+#include "first_fit.h"
+#include "planners/planners.h"
+#include "pack/pack.h"
+
+/* Work of packing the tight part, at most, an item of all; and items of which a search packs it. */
+#define TIGHT_WORK   1000
+#define TIGHT_ITEMS  4096
+#define TIGHT_ORDERS 4
+/* Work between two looks at the clock. */
+#define ASK_EVERY    20000
+
+/* Items are tight where more bytes live than so many in a hundred of the bound; 100: none is. */
+static const uint8_t shares[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
+
+/* Fourth roots and squares (npuplan_tight_key()) of orders that do well. */
+static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
+
+/* The greater @value, the sooner @item is placed. */
+struct turn {
+	unsigned __int128 value;
+	uint32_t item;
+};
+
+/**
+ * struct kernel - one share
+ * @breadths: per item, most bytes live at one instant of its life
+ * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
+ * @turns: the others
+ * @offsets: of all
+ */
+struct kernel {
+	struct npuplan_pack *run;
+	const uint64_t *breadths;
+	struct npuplan_item *items;
+	uint64_t *at;
+	uint32_t *numbers;
+	uint32_t count;
+	struct turn *turns;
+	uint64_t *offsets;
+};
+
+static int by_value(const void *left, const void *right)
+{
+	const struct turn *a = left, *b = right;
+
+	if (a->value != b->value)
+		return a->value > b->value ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+static int on_progress(void *context, const struct npuplan_pack_progress *progress)
+{
+	return npuplan_pack_stopped(context);
+}
+
+/* 1: packed; 0: not, or too high to be of use. */
+static int pack_tight(struct kernel *kernel, unsigned int share)
+{
+	struct npuplan_pack *run = kernel->run;
+	uint64_t limit = run->lower_bound / 100 * share + run->lower_bound % 100 * share / 100;
+	struct npuplan_pack_problem problem = {
+		.items = kernel->items,
+		.alignment = run->problem->alignment,
+	};
+	struct npuplan_pack_options options = {
+		.packer = "valley",
+		.work_limit = TIGHT_WORK * (uint64_t)run->problem->item_count,
+		.progress = on_progress,
+		.context = run,
+	};
+	struct npuplan_pack_result result;
+	struct npuplan_error error;
+	int err;
+
+	kernel->count = 0;
+	for (uint32_t i = 0; i < run->problem->item_count; i++) {
+		if (kernel->breadths[i] <= limit)
+			continue;
+		kernel->items[kernel->count] = run->problem->items[i];
+		kernel->numbers[kernel->count++] = i;
+	}
+	if (!kernel->count)
+		return 1;
+	problem.item_count = kernel->count;
+	if (kernel->count <= TIGHT_ITEMS)
+		options.packer = "exact";
+	if (run->work_limit - run->work < options.work_limit)
+		options.work_limit = run->work_limit - run->work + 1;
+	err = npuplan_pack(&problem, &options, kernel->at, &result, &error);
+	if (err)
+		return err;
+	run->work += result.work;
+	return result.top && result.top < run->top;
+}
+
+/* First fit of the others, in one order. */
+static int place_others(struct kernel *kernel, unsigned int roots, unsigned int squares)
+{
+	struct npuplan_pack *run = kernel->run;
+	const struct npuplan_item *items = run->problem->items;
+	uint32_t n = run->problem->item_count, others = 0;
+	uint64_t top = 0, asked = run->work;
+	struct npuplan_fit *fit;
+	int err = npuplan_fit_new(&fit, &run->conflicts, kernel->offsets);
+
+	if (err)
+		return err;
+	for (uint32_t k = 0; k < kernel->count && !err; k++) {
+		uint32_t i = kernel->numbers[k];
+
+		err = npuplan_fit_put(fit, i, kernel->at[k]);
+		if (top < kernel->at[k] + items[i].size)
+			top = kernel->at[k] + items[i].size;
+	}
+	for (uint32_t i = 0, k = 0; i < n; i++) {
+		if (k < kernel->count && kernel->numbers[k] == i) {
+			k++;
+			continue;
+		}
+		kernel->turns[others++] = (struct turn){
+			.value = npuplan_tight_key(
+				items[i].size, (uint64_t)items[i].end - items[i].start + 1, roots,
+				kernel->breadths[i], run->lower_bound, squares),
+			.item = i,
+		};
+	}
+	if (others)
+		qsort(kernel->turns, others, sizeof(*kernel->turns), by_value);
+	/* What is no better than the best so far is of no use. */
+	for (uint32_t k = 0; k < others && !err && top < run->top; k++) {
+		uint32_t i = kernel->turns[k].item;
+		uint64_t address;
+
+		err = npuplan_fit_lowest(fit, i, run->alignments[i], 0, &address, &run->work);
+		if (!err)
+			err = npuplan_fit_put(fit, i, address);
+		if (!err && top < address + items[i].size)
+			top = address + items[i].size;
+		if (run->work - asked >= ASK_EVERY) {
+			asked = run->work;
+			if (npuplan_pack_stopped(run))
+				break;
+		}
+	}
+	if (!err && !run->stopped)
+		npuplan_pack_offer(run, kernel->offsets, top);
+	npuplan_fit_free(fit);
+	return err;
+}
+
+int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths, unsigned int k)
+{
+	size_t n = run->problem->item_count;
+	struct kernel kernel = { .run = run, .breadths = breadths };
+	int err = -ENOMEM;
+
+	kernel.items = npuplan_malloc(n * sizeof(*kernel.items) + 1);
+	kernel.at = npuplan_malloc(n * sizeof(*kernel.at) + 1);
+	kernel.numbers = npuplan_malloc(n * sizeof(*kernel.numbers) + 1);
+	kernel.turns = npuplan_malloc(n * sizeof(*kernel.turns) + 1);
+	kernel.offsets = npuplan_malloc(n * sizeof(*kernel.offsets) + 1);
+	if (kernel.items && kernel.at && kernel.numbers && kernel.turns && kernel.offsets)
+		err = pack_tight(&kernel, shares[k]);
+	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
+		int placed = place_others(&kernel, orders[o][0], orders[o][1]);
+
+		if (placed)
+			err = placed;
+	}
+	npuplan_free(kernel.items);
+	npuplan_free(kernel.at);
+	npuplan_free(kernel.numbers);
+	npuplan_free(kernel.turns);
+	npuplan_free(kernel.offsets);
+	return err < 0 ? err : 0;
+}
+
+unsigned int npuplan_pack_tight_shares(void)
+{
+	return sizeof(shares) / sizeof(shares[0]);
+}

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Shared Objects (Pisarchyk & Lee, arXiv 2001.03288, section 4): items share a
+ * buffer as large as its largest item if they never live at once; buffers lie
+ * one above the other. A baseline: it leaves unused what an item is smaller than
+ * its buffer.
+ */
+#include <stdlib.h>
+
+#include "pack/greedy/first_fit.h"
+#include "pack/pack.h"
+
+#define NONE	  UINT32_MAX
+/* Work between two looks at the clock. */
+#define ASK_EVERY 20000
+
+/**
+ * struct object - buffer
+ * @items: by start; their live ranges are disjoint
+ */
+struct object {
+	uint64_t size;
+	uint32_t *items;
+	uint32_t count;
+};
+
+struct sharing {
+	const struct npuplan_item *items;
+	struct object *objects;
+	uint32_t object_count;
+	struct npuplan_pack *run;
+	uint64_t asked;
+	uint64_t work;
+};
+
+/* Where in the object's items one that starts at @start belongs. */
+static uint32_t position(const struct sharing *sharing, const struct object *object, uint32_t start)
+{
+	uint32_t low = 0, high = object->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (sharing->items[object->items[middle]].start < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Instants between the item and its nearest neighbour; -1 if it does not go in. */
+static int64_t distance(struct sharing *sharing, uint32_t object, uint32_t item)
+{
+	const struct object *in = &sharing->objects[object];
+	const struct npuplan_item *mine = &sharing->items[item];
+	uint32_t at = position(sharing, in, mine->start);
+	int64_t nearest = INT64_MAX;
+
+	sharing->work++;
+	if (at) {
+		nearest = (int64_t)mine->start - sharing->items[in->items[at - 1]].end;
+		if (nearest <= 0)
+			return -1;
+	}
+	if (at < in->count) {
+		int64_t after = (int64_t)sharing->items[in->items[at]].start - mine->end;
+
+		if (after <= 0)
+			return -1;
+		nearest = after < nearest ? after : nearest;
+	}
+	return nearest;
+}
+
+static int assign(struct sharing *sharing, uint32_t object, uint32_t item)
+{
+	struct object *into;
+	uint32_t at;
+
+	if (sharing->work - sharing->asked >= ASK_EVERY) {
+		sharing->run->work += sharing->work - sharing->asked;
+		sharing->asked = sharing->work;
+		if (npuplan_pack_stopped(sharing->run))
+			return -EINTR;
+	}
+	if (object == NONE) {
+		if (npuplan_grow(&sharing->objects, sharing->object_count,
+				 sizeof(*sharing->objects)))
+			return -ENOMEM;
+		object = sharing->object_count++;
+		sharing->objects[object] = (struct object){ 0 };
+	}
+	into = &sharing->objects[object];
+	if (npuplan_grow(&into->items, into->count, sizeof(*into->items)))
+		return -ENOMEM;
+	at = position(sharing, into, sharing->items[item].start);
+	for (uint32_t i = into->count++; i > at; i--)
+		into->items[i] = into->items[i - 1];
+	into->items[at] = item;
+	if (sharing->items[item].size > into->size)
+		into->size = sharing->items[item].size;
+	return 0;
+}
+
+/* The smallest object that is large enough; else the largest; else none. */
+static uint32_t fitting(struct sharing *sharing, uint32_t item)
+{
+	uint64_t size = sharing->items[item].size;
+	uint32_t best = NONE;
+
+	for (uint32_t o = 0; o < sharing->object_count; o++) {
+		uint64_t this = sharing->objects[o].size;
+		uint64_t that = best == NONE ? 0 : sharing->objects[best].size;
+
+		if (best != NONE &&
+		    (this >= size ? that >= size && that <= this : that >= size || that >= this))
+			continue;
+		if (distance(sharing, o, item) >= 0)
+			best = o;
+	}
+	return best;
+}
+
+/* Items one by one: "greedy by size", and, in another order, "by breadth". */
+static int one_by_one(struct sharing *sharing, const uint32_t *order, uint32_t count)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++)
+		err = assign(sharing, fitting(sharing, order[i]), order[i]);
+	return err;
+}
+
+/* The item of a stage, and its object, with the least idle time between. */
+static int place_nearest(struct sharing *sharing, uint32_t *stage, uint32_t *count)
+{
+	uint32_t item = 0, object = NONE;
+	int64_t nearest = INT64_MAX;
+	int err;
+
+	for (uint32_t i = 0; i < *count; i++) {
+		for (uint32_t o = 0; o < sharing->object_count; o++) {
+			int64_t this = distance(sharing, o, stage[i]);
+
+			if (this >= 0 && this < nearest) {
+				nearest = this;
+				item = i;
+				object = o;
+			}
+		}
+	}
+	err = assign(sharing, object, stage[item]);
+	--*count;
+	for (uint32_t i = item; i < *count; i++)
+		stage[i] = stage[i + 1];
+	return err;
+}
+
+/*
+ * "Greedy by size improved": the positional maxima (largest, second largest, ...
+ * item live at any one instant) cut the items, by size, into stages; within a
+ * stage that item and object go first that leave the object idle for the
+ * shortest time.
+ */
+static int by_stages(struct sharing *sharing, uint32_t *order, uint32_t count,
+		     const uint64_t *maxima, uint32_t maximum_count)
+{
+	uint32_t begin = 0;
+	int err = 0;
+
+	for (uint32_t m = 0; begin < count && !err; m++) {
+		/* Above each positional maximum, then those equal to it. */
+		for (int equal = 0; equal < 2 && !err; equal++) {
+			uint64_t limit = m < maximum_count ? maxima[m] : 0;
+			uint32_t end = begin, left;
+
+			while (end < count && (equal ? sharing->items[order[end]].size >= limit :
+						       sharing->items[order[end]].size > limit))
+				end++;
+			for (left = end - begin; left && !err;)
+				err = place_nearest(sharing, order + begin, &left);
+			begin = end;
+		}
+	}
+	return err;
+}
+
+struct event {
+	uint64_t key; /* twice the instant, plus one for an end */
+	uint32_t item;
+};
+
+static int by_time(const void *left, const void *right)
+{
+	const struct event *a = left, *b = right;
+
+	if (a->key != b->key)
+		return a->key < b->key ? -1 : 1;
+	return a->item < b->item ? -1 : a->item > b->item;
+}
+
+/* Of all instants the largest k-th largest size, for all k. */
+static int positional_maxima(const struct npuplan_item *items, uint32_t count, uint64_t *maxima,
+			     uint32_t *maximum_count)
+{
+	struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
+	uint64_t *live = npuplan_malloc((size_t)count * sizeof(*live) + 1);
+	uint32_t lives = 0;
+
+	*maximum_count = 0;
+	for (uint32_t i = 0; i < count && events && live; i++) {
+		events[2 * (size_t)i] = (struct event){ 2 * (uint64_t)items[i].start, i };
+		events[2 * (size_t)i + 1] = (struct event){ 2 * (uint64_t)items[i].end + 1, i };
+	}
+	if (events && live && count)
+		qsort(events, 2 * (size_t)count, sizeof(*events), by_time);
+	for (size_t e = 0; e < 2 * (size_t)count && events && live; e++) {
+		uint64_t size = items[events[e].item].size;
+		uint32_t at = 0;
+
+		/* Descending. */
+		while (at < lives && live[at] > size)
+			at++;
+		if (events[e].key & 1) {
+			for (lives--; at < lives; at++)
+				live[at] = live[at + 1];
+			continue;
+		}
+		for (uint32_t i = lives++; i > at; i--)
+			live[i] = live[i - 1];
+		live[at] = size;
+		for (; at < lives; at++) {
+			if (at == *maximum_count)
+				maxima[(*maximum_count)++] = 0;
+			if (live[at] > maxima[at])
+				maxima[at] = live[at];
+		}
+	}
+	npuplan_free(events);
+	npuplan_free(live);
+	return events && live ? 0 : -ENOMEM;
+}
+
+static void stack(struct npuplan_pack *run, const struct sharing *sharing, uint64_t *offsets)
+{
+	uint64_t address = 0, align = 1, top = 0;
+
+	for (uint32_t i = 0; i < run->problem->item_count; i++)
+		align = run->alignments[i] > align ? run->alignments[i] : align;
+	for (uint32_t o = 0; o < sharing->object_count; o++) {
+		const struct object *object = &sharing->objects[o];
+
+		for (uint32_t i = 0; i < object->count; i++)
+			offsets[object->items[i]] = address;
+		top = address + object->size;
+		address = (top + align - 1) & -align;
+	}
+	npuplan_pack_offer(run, offsets, top);
+}
+
+int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
+{
+	const struct npuplan_pack_problem *problem = run->problem;
+	size_t n = problem->item_count;
+	struct sharing sharing = { .items = problem->items, .run = run };
+	uint32_t *order, maximum_count = 0;
+	uint64_t *offsets;
+	int err = -ENOMEM;
+
+	if (problem->conflicts)
+		return -EOPNOTSUPP;
+	for (size_t i = 0; i < n; i++)
+		if (problem->items[i].fixed)
+			return -EOPNOTSUPP;
+	order = npuplan_malloc(n * sizeof(*order) + 1);
+	offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
+	if (!order || !offsets)
+		goto out;
+	err = npuplan_order_items(
+		&run->conflicts,
+		strategy == NPUPLAN_SHARE_BY_BREADTH ? NPUPLAN_BY_BREADTH : NPUPLAN_BY_SIZE, order);
+	/* offsets is not needed yet. */
+	if (!err && strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED)
+		err = positional_maxima(problem->items, problem->item_count, offsets,
+					&maximum_count);
+	if (!err && strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED)
+		err = by_stages(&sharing, order, problem->item_count, offsets, maximum_count);
+	else if (!err)
+		err = one_by_one(&sharing, order, problem->item_count);
+	if (!err)
+		stack(run, &sharing, offsets);
+	run->work += sharing.work - sharing.asked;
+out:
+	for (uint32_t o = 0; o < sharing.object_count; o++)
+		npuplan_free(sharing.objects[o].items);
+	npuplan_free(sharing.objects);
+	npuplan_free(order);
+	npuplan_free(offsets);
+	return err == -EINTR ? 0 : err;
+}

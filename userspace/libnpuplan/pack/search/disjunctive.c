@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Exact search for any forbidden displacements.
+ *
+ * A forbidden interval (low, high) of the displacement d = addr(b) - addr(a) leaves
+ * two choices: d >= high, or d <= low; each is a bound of one address by the
+ * other. The search keeps the least addresses that satisfy the bounds chosen so
+ * far; if no pair is in its way at these, they are a packing, and the lowest for
+ * these choices. If a pair is, its interval is what to decide next. There are
+ * finitely many intervals, so the search ends, and if it does without a packing
+ * there is none.
+ */
+#include <string.h>
+
+#include "pack/pack.h"
+
+#define NONE	  UINT32_MAX
+/* Work between two looks at the clock. */
+#define ASK_EVERY 20000
+
+/* addr(@to) >= addr(of whom it is listed) + @distance */
+struct bound {
+	int64_t distance;
+	uint32_t of;
+	uint32_t to;
+	uint32_t next;
+};
+
+struct raised {
+	uint32_t item;
+	int64_t low;
+};
+
+/* @second: the other choice, still to be tried; @tried: being tried. */
+struct decision {
+	struct bound second;
+	uint32_t bounds;
+	size_t raised;
+	bool tried;
+};
+
+/**
+ * struct disjunctive - a search for a packing of at most a given top
+ * @low, @limit: per item, least and greatest address
+ * @head: per item, index of its last bound, NONE: none; chained by next
+ * @queue: items whose bounds are to be looked at; a ring of item_count
+ * @asked: work when the clock was last looked at
+ */
+struct disjunctive {
+	struct npuplan_pack *run;
+	const struct npuplan_conflicts *conflicts;
+	int64_t *low;
+	int64_t *limit;
+	uint32_t *head;
+	uint32_t *queue;
+	bool *queued;
+	uint32_t queue_first;
+	uint32_t queue_count;
+	struct bound *bounds;
+	uint32_t bound_count;
+	struct raised *raised;
+	uint32_t raised_count;
+	struct decision *decisions;
+	uint32_t decision_count;
+	uint64_t asked;
+};
+
+static int64_t aligned(int64_t address, int64_t align)
+{
+	return (address + align - 1) & -align;
+}
+
+/* 1; 0 above its limit; -ENOMEM */
+static int raise(struct disjunctive *search, uint32_t item, int64_t low)
+{
+	low = aligned(low, search->run->alignments[item]);
+	if (low <= search->low[item])
+		return 1;
+	if (low > search->limit[item])
+		return 0;
+	if (npuplan_grow(&search->raised, search->raised_count, sizeof(*search->raised)))
+		return -ENOMEM;
+	search->raised[search->raised_count++] = (struct raised){ item, search->low[item] };
+	search->low[item] = low;
+	if (!search->queued[item]) {
+		uint32_t n = search->conflicts->item_count;
+
+		search->queued[item] = true;
+		search->queue[(search->queue_first + search->queue_count++) % n] = item;
+	}
+	return 1;
+}
+
+/* Raise whatever the raised ones push up. 1; 0 does not fit; -EAGAIN stopped; -ENOMEM */
+static int propagate(struct disjunctive *search)
+{
+	int result = 1;
+
+	while (search->queue_count && result == 1) {
+		uint32_t item = search->queue[search->queue_first];
+
+		search->queue_first = (search->queue_first + 1) % search->conflicts->item_count;
+		search->queue_count--;
+		search->queued[item] = false;
+		for (uint32_t b = search->head[item]; b != NONE && result == 1;
+		     b = search->bounds[b].next) {
+			const struct bound *bound = &search->bounds[b];
+
+			result = raise(search, bound->to, search->low[item] + bound->distance);
+			search->run->work++;
+		}
+		/* Bounds in a circle rise step by step up to the limit, which may take long. */
+		if (search->run->work - search->asked >= ASK_EVERY) {
+			search->asked = search->run->work;
+			if (npuplan_pack_stopped(search->run))
+				result = -EAGAIN;
+		}
+	}
+	while (search->queue_count) {
+		search->queued[search->queue[search->queue_first]] = false;
+		search->queue_first = (search->queue_first + 1) % search->conflicts->item_count;
+		search->queue_count--;
+	}
+	return result;
+}
+
+static int enforce(struct disjunctive *search, struct bound bound)
+{
+	int result;
+
+	if (npuplan_grow(&search->bounds, search->bound_count, sizeof(*search->bounds)))
+		return -ENOMEM;
+	bound.next = search->head[bound.of];
+	search->head[bound.of] = search->bound_count;
+	search->bounds[search->bound_count++] = bound;
+	result = raise(search, bound.to, search->low[bound.of] + bound.distance);
+	return result == 1 ? propagate(search) : result;
+}
+
+static void undo(struct disjunctive *search, const struct decision *decision)
+{
+	while (search->raised_count > decision->raised) {
+		const struct raised *last = &search->raised[--search->raised_count];
+
+		search->low[last->item] = last->low;
+	}
+	while (search->bound_count > decision->bounds) {
+		const struct bound *last = &search->bounds[--search->bound_count];
+
+		search->head[last->of] = last->next;
+	}
+}
+
+/*
+ * The two choices for a pair that is in its way; of all such pairs the one whose
+ * better choice costs most. False: there is none.
+ */
+static bool find_clash(struct disjunctive *search, struct bound *first, struct bound *second)
+{
+	const struct npuplan_conflicts *c = search->conflicts;
+	int64_t most = -1;
+
+	for (uint32_t i = 0; i < c->item_count; i++) {
+		for (size_t p = c->peer_start[i]; p < c->peer_start[i + 1]; p++) {
+			uint32_t peer = c->peers[p].item, count;
+			const struct npuplan_interval *forbidden;
+			struct npuplan_interval whole;
+			int64_t d, up, down;
+
+			if (peer > i)
+				break;
+			forbidden = npuplan_forbidden(c, i, &c->peers[p], &whole, &count);
+			d = search->low[i] - search->low[peer];
+			for (uint32_t k = 0; k < count; k++) {
+				if (d <= forbidden[k].low || d >= forbidden[k].high)
+					continue;
+				up = forbidden[k].high - d;
+				down = d - forbidden[k].low;
+				if ((up < down ? up : down) <= most)
+					break;
+				most = up < down ? up : down;
+				*first = (struct bound){ forbidden[k].high, peer, i, NONE };
+				*second = (struct bound){ -forbidden[k].low, i, peer, NONE };
+				if (down < up) {
+					struct bound swap = *first;
+
+					*first = *second;
+					*second = swap;
+				}
+				break;
+			}
+			search->run->work += count;
+		}
+	}
+	return most >= 0;
+}
+
+/* 1 found; 0 none; -EAGAIN; -ENOMEM */
+static int explore(struct disjunctive *search)
+{
+	int result = 1;
+
+	for (;;) {
+		struct decision *last;
+		struct bound first, second;
+
+		if (result == 1) {
+			if (npuplan_pack_over(search->run))
+				return -EAGAIN;
+			if (!find_clash(search, &first, &second))
+				return 1;
+			if (npuplan_grow(&search->decisions, search->decision_count,
+					 sizeof(*search->decisions)))
+				return -ENOMEM;
+			search->decisions[search->decision_count++] = (struct decision){
+				.second = second,
+				.bounds = search->bound_count,
+				.raised = search->raised_count,
+			};
+			result = enforce(search, first);
+			continue;
+		}
+		if (result < 0)
+			return result;
+		while (search->decision_count &&
+		       search->decisions[search->decision_count - 1].tried)
+			undo(search, &search->decisions[--search->decision_count]);
+		if (!search->decision_count)
+			return 0;
+		last = &search->decisions[search->decision_count - 1];
+		undo(search, last);
+		last->tried = true;
+		result = enforce(search, last->second);
+	}
+}
+
+static int search_top(struct disjunctive *search, uint64_t top)
+{
+	const struct npuplan_pack_problem *problem = search->run->problem;
+
+	search->bound_count = 0;
+	search->raised_count = 0;
+	search->decision_count = 0;
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+		int64_t align = search->run->alignments[i];
+
+		search->head[i] = NONE;
+		search->low[i] = 0;
+		if (item->size > top)
+			return 0;
+		search->limit[i] = (int64_t)(top - item->size) & -align;
+		if (!item->fixed)
+			continue;
+		if ((int64_t)item->fixed_offset > search->limit[i])
+			return 0;
+		search->low[i] = search->limit[i] = (int64_t)item->fixed_offset;
+	}
+	return explore(search);
+}
+
+static int descend(struct disjunctive *search, uint64_t *offsets)
+{
+	struct npuplan_pack *run = search->run;
+	int err = 0;
+
+	while (!err && !npuplan_pack_over(run)) {
+		uint64_t target = run->goal ? run->goal : run->top - 1, top = 0;
+		int result = search_top(search, target);
+
+		if (result < 0) {
+			err = result;
+		} else if (result == 0) {
+			npuplan_pack_prove(run, target + 1);
+		} else {
+			for (uint32_t i = 0; i < run->problem->item_count; i++) {
+				offsets[i] = (uint64_t)search->low[i];
+				if (offsets[i] + run->problem->items[i].size > top)
+					top = offsets[i] + run->problem->items[i].size;
+			}
+			npuplan_pack_offer(run, offsets, top);
+		}
+	}
+	return err == -EAGAIN ? 0 : err;
+}
+
+int npuplan_pack_disjunctive(struct npuplan_pack *run)
+{
+	size_t n = run->problem->item_count;
+	struct disjunctive search = {
+		.run = run,
+		.conflicts = &run->conflicts,
+		.low = npuplan_calloc(n + 1, sizeof(*search.low)),
+		.limit = npuplan_calloc(n + 1, sizeof(*search.limit)),
+		.head = npuplan_calloc(n + 1, sizeof(*search.head)),
+		.queue = npuplan_calloc(n + 1, sizeof(*search.queue)),
+		.queued = npuplan_calloc(n + 1, sizeof(*search.queued)),
+	};
+	uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
+	int err = -ENOMEM;
+
+	if (search.low && search.limit && search.head && search.queue && search.queued && offsets)
+		err = descend(&search, offsets);
+	npuplan_free(search.low);
+	npuplan_free(search.limit);
+	npuplan_free(search.head);
+	npuplan_free(search.queue);
+	npuplan_free(search.queued);
+	npuplan_free(search.bounds);
+	npuplan_free(search.raised);
+	npuplan_free(search.decisions);
+	npuplan_free(offsets);
+	return err;
+}

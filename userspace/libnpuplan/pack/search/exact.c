@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/* The exact packer: quick packings first, then the search that suits the conflicts. */
+#include "pack/greedy/first_fit.h"
+#include "pack/pack.h"
+
+/* More items than this: no search of all of them from scratch. */
+#define LARGE	       4096
+/* First fit again and again before the search, with listed conflicts. */
+#define SQUEAKY_ROUNDS 16
+
+static bool has_fixed(const struct npuplan_pack_problem *problem)
+{
+	for (uint32_t i = 0; i < problem->item_count; i++)
+		if (problem->items[i].fixed)
+			return true;
+	return false;
+}
+
+int npuplan_pack_exact(struct npuplan_pack *run, int unused)
+{
+	bool large = run->problem->item_count > LARGE;
+	int err = 0;
+
+	/* Of many items one quick packing of each kind, and what comes of these, first. */
+	if (run->problem->conflicts)
+		err = npuplan_pack_clique_bound(run);
+	else if (!has_fixed(run->problem))
+		err = npuplan_pack_valley(run, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
+	if (large && !err && !npuplan_pack_over(run))
+		err = npuplan_pack_first_fit(run, NPUPLAN_BY_SIZE_DURATION);
+	if (large && !run->problem->conflicts && !err && !npuplan_pack_over(run))
+		return npuplan_pack_large(run);
+	if (!err && !npuplan_pack_over(run))
+		err = npuplan_pack_best_greedy(run, 0);
+	if (err || npuplan_pack_over(run))
+		return err;
+	if (!run->problem->conflicts)
+		return npuplan_pack_portfolio(run);
+	err = npuplan_pack_squeaky(run, SQUEAKY_ROUNDS);
+	return err || npuplan_pack_over(run) ? err : npuplan_pack_disjunctive(run);
+}

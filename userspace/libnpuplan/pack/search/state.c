@@ -1,0 +1,584 @@
+// SPDX-License-Identifier: MIT
+#include <string.h>
+
+#include "state.h"
+
+/* Half a GiB, and a quarter of one. */
+#define MAX_PEERS ((size_t)1 << 27)
+#define MAX_CELLS ((size_t)1 << 26)
+
+static void *array(size_t count, size_t size)
+{
+	return npuplan_calloc(count + 1, size);
+}
+
+void *npuplan_aligned_array(size_t count)
+{
+	size_t block = NPUPLAN_BLOCK * sizeof(int32_t);
+
+	return npuplan_aligned_alloc(block, (count * sizeof(int32_t) / block + 1) * block);
+}
+
+/* Sections of all items but fixed ones, and who is in each. */
+static int list_members(struct npuplan_state *state)
+{
+	const struct npuplan_sections *sections = &state->units->sections;
+	size_t *start = state->member_start;
+
+	for (uint32_t i = 0; i < state->n; i++) {
+		state->first[i] = sections->first[i];
+		state->end[i] = state->units->fixed[i] < 0 ? sections->end[i] : sections->first[i];
+		for (uint32_t s = state->first[i]; s < state->end[i]; s++)
+			start[s + 2]++;
+	}
+	for (uint32_t s = 0; s < state->section_count; s++)
+		start[s + 2] += start[s + 1];
+	state->members =
+		npuplan_malloc(start[state->section_count + 1] * sizeof(*state->members) + 1);
+	if (!state->members)
+		return -ENOMEM;
+	/* Each list's beginning moves to its end, which is the next one's beginning. */
+	for (uint32_t i = 0; i < state->n; i++)
+		for (uint32_t s = state->first[i]; s < state->end[i]; s++)
+			state->members[start[s + 1]++] = i;
+	return 0;
+}
+
+/* As many rows as items live at once: a row is free again where its item ends. */
+static int assign_rows(struct npuplan_state *state)
+{
+	uint32_t *spare, spares = 0;
+	size_t cells;
+
+	for (uint32_t s = 0; s < state->section_count; s++)
+		if (state->member_start[s + 1] - state->member_start[s] > state->rows)
+			state->rows =
+				(uint32_t)(state->member_start[s + 1] - state->member_start[s]);
+	spare = npuplan_malloc((size_t)state->rows * sizeof(*spare) + 1);
+	if (!spare)
+		return -ENOMEM;
+	while (spares < state->rows) {
+		spare[spares] = state->rows - 1 - spares;
+		spares++;
+	}
+	for (uint32_t s = 0; s < state->section_count; s++) {
+		size_t begin = state->member_start[s], end = state->member_start[s + 1];
+
+		for (size_t m = begin; m < end; m++)
+			if (state->first[state->members[m]] == s)
+				state->row[state->members[m]] = spare[--spares];
+		for (size_t m = begin; m < end; m++)
+			if (state->end[state->members[m]] == s + 1)
+				spare[spares++] = state->row[state->members[m]];
+	}
+	npuplan_free(spare);
+	cells = (size_t)state->rows * state->columns;
+	if (cells > MAX_CELLS)
+		return -E2BIG;
+	state->lows = npuplan_aligned_array(cells);
+	if (!state->lows)
+		return -ENOMEM;
+	for (size_t k = 0; k < cells; k++)
+		((int32_t *)state->lows)[k] = NPUPLAN_NOWHERE;
+	state->work += cells / NPUPLAN_LANES;
+	return 0;
+}
+
+/* Of two items that meet, the one that starts later finds the other where it starts. */
+static bool later(const struct npuplan_state *state, uint32_t item, uint32_t other)
+{
+	return state->first[other] < state->first[item] ||
+	       (state->first[other] == state->first[item] && other < item);
+}
+
+/* Call @pair for every two items that meet. */
+static void find_pairs(struct npuplan_state *state,
+		       void (*pair)(struct npuplan_state *state, uint32_t a, uint32_t b))
+{
+	for (uint32_t i = 0; i < state->n; i++) {
+		uint32_t s = state->first[i];
+
+		if (s == state->end[i])
+			continue;
+		for (size_t m = state->member_start[s]; m < state->member_start[s + 1]; m++)
+			if (later(state, i, state->members[m]))
+				pair(state, i, state->members[m]);
+		state->work += state->member_start[s + 1] - state->member_start[s];
+	}
+}
+
+static void count_pair(struct npuplan_state *state, uint32_t a, uint32_t b)
+{
+	state->peer_start[a + 2]++;
+	state->peer_start[b + 2]++;
+}
+
+static void list_pair(struct npuplan_state *state, uint32_t a, uint32_t b)
+{
+	state->peers[state->peer_start[a + 1]++] = b;
+	state->peers[state->peer_start[b + 1]++] = a;
+}
+
+static int list_peers(struct npuplan_state *state)
+{
+	find_pairs(state, count_pair);
+	for (uint32_t i = 0; i < state->n; i++)
+		state->peer_start[i + 2] += state->peer_start[i + 1];
+	if (state->peer_start[state->n + 1] > MAX_PEERS)
+		return -E2BIG;
+	state->peers = npuplan_malloc(state->peer_start[state->n + 1] * sizeof(*state->peers) + 1);
+	if (!state->peers)
+		return -ENOMEM;
+	/* Each list's beginning moves to its end, which is the next one's beginning. */
+	find_pairs(state, list_pair);
+	return 0;
+}
+
+static int init_items(struct npuplan_state *state)
+{
+	const struct npuplan_units *units = state->units;
+
+	for (uint32_t i = 0; i < state->n; i++) {
+		if (units->size[i] > NPUPLAN_MAX_UNITS || units->align[i] > NPUPLAN_MAX_UNITS)
+			return -E2BIG;
+		state->size[i] = (int32_t)units->size[i];
+		state->align[i] = (int32_t)units->align[i];
+	}
+	return 0;
+}
+
+int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units)
+{
+	size_t n = units->problem->item_count, s = units->sections.count;
+	int err = -ENOMEM;
+
+	*state = (struct npuplan_state){
+		.units = units,
+		.n = n,
+		.section_count = s,
+		.columns = (s / NPUPLAN_BLOCK + 1) * NPUPLAN_BLOCK,
+		.words = n / 64 + 1,
+		.first = array(n, sizeof(*state->first)),
+		.end = array(n, sizeof(*state->end)),
+		.size = array(n, sizeof(*state->size)),
+		.align = array(n, sizeof(*state->align)),
+		.peer_start = array(n + 1, sizeof(*state->peer_start)),
+		.member_start = array(s + 1, sizeof(*state->member_start)),
+		.row = array(n, sizeof(*state->row)),
+		.rank = array(n, sizeof(*state->rank)),
+		.limit = array(n, sizeof(*state->limit)),
+		.low = array(n, sizeof(*state->low)),
+		.place = array(n, sizeof(*state->place)),
+		.floor = npuplan_aligned_array((s / NPUPLAN_BLOCK + 1) * NPUPLAN_BLOCK),
+		.total = array(s, sizeof(*state->total)),
+		.weight = array(s, sizeof(*state->weight)),
+		.dirty = array(s / NPUPLAN_BLOCK + 1, sizeof(*state->dirty)),
+		.why = array(n / 64 + 1, sizeof(*state->why)),
+	};
+	if (state->first && state->end && state->size && state->align && state->peer_start &&
+	    state->member_start && state->row && state->rank && state->limit && state->low &&
+	    state->place && state->floor && state->total && state->weight && state->dirty &&
+	    state->why)
+		err = init_items(state);
+	if (!err)
+		err = npuplan_obstacles_init(&state->obstacles, units);
+	if (!err)
+		err = list_members(state);
+	if (!err)
+		err = assign_rows(state);
+	if (!err)
+		err = list_peers(state);
+	state->work += units->sections.memberships + state->obstacles.work / 4 + 16 * n;
+	if (err)
+		npuplan_state_fini(state);
+	return err;
+}
+
+void npuplan_state_fini(struct npuplan_state *state)
+{
+	npuplan_obstacles_fini(&state->obstacles);
+	npuplan_free(state->first);
+	npuplan_free(state->end);
+	npuplan_free(state->size);
+	npuplan_free(state->align);
+	npuplan_free(state->peer_start);
+	npuplan_free(state->peers);
+	npuplan_free(state->member_start);
+	npuplan_free(state->members);
+	npuplan_free(state->row);
+	npuplan_free(state->rank);
+	npuplan_free(state->limit);
+	npuplan_free(state->low);
+	npuplan_free(state->lows);
+	npuplan_free(state->place);
+	npuplan_free(state->floor);
+	npuplan_free(state->total);
+	npuplan_free(state->weight);
+	npuplan_free(state->dirty);
+	npuplan_free(state->moved);
+	npuplan_free(state->floors);
+	npuplan_free(state->why);
+	*state = (struct npuplan_state){ 0 };
+}
+
+/* Lowest address from @low on that fixed items leave to an item. */
+static int64_t fit(const struct npuplan_state *state, uint32_t item, int64_t low)
+{
+	return npuplan_obstacles_fit(&state->obstacles, item, low, state->size[item],
+				     state->align[item]);
+}
+
+static void *reserve(struct npuplan_state *state, void *array, size_t *capacity, size_t count,
+		     size_t size)
+{
+	size_t larger = 2 * count + 256;
+	void *grown;
+
+	if (count <= *capacity)
+		return array;
+	grown = npuplan_realloc(array, larger * size);
+	if (!grown) {
+		state->out_of_memory = true;
+		return array;
+	}
+	*capacity = larger;
+	return grown;
+}
+
+static void set_low(struct npuplan_state *state, uint32_t item, int32_t low)
+{
+	int32_t *lows = (int32_t *)state->lows + (size_t)state->row[item] * state->columns;
+	int32_t *at = lows + state->first[item], *end = lows + state->end[item];
+
+	npuplan_unaligned_lanes all = { low, low, low, low };
+
+	state->low[item] = low;
+	for (; end - at >= NPUPLAN_LANES; at += NPUPLAN_LANES)
+		*(npuplan_unaligned_lanes *)at = all;
+	for (; at < end; at++)
+		*at = low;
+}
+
+/* Floors that were @before, where an item is, are to be found anew. */
+static void touch(struct npuplan_state *state, uint32_t item, int32_t before)
+{
+	uint32_t block = state->first[item] / NPUPLAN_BLOCK;
+	uint32_t end = (state->end[item] - 1) / NPUPLAN_BLOCK + 1;
+	npuplan_lanes all = { before, before, before, before };
+
+	for (; block < end; block++) {
+		const npuplan_lanes *floor = (const npuplan_lanes *)state->floor +
+					     (size_t)block * NPUPLAN_BLOCK / NPUPLAN_LANES;
+		npuplan_lanes same;
+
+		if (state->dirty[block])
+			continue;
+		same = (floor[0] == all) | (floor[1] == all) | (floor[2] == all) |
+		       (floor[3] == all);
+		if (!(same[0] | same[1] | same[2] | same[3]))
+			continue;
+		state->dirty[block] = 1;
+		state->from = block < state->from ? block : state->from;
+		state->to = block >= state->to ? block + 1 : state->to;
+	}
+}
+
+static void touch_none(struct npuplan_state *state)
+{
+	if (state->from < state->to)
+		memset(state->dirty + state->from, 0, state->to - state->from);
+	state->from = UINT32_MAX;
+	state->to = 0;
+}
+
+static npuplan_lanes lower(npuplan_lanes a, npuplan_lanes b)
+{
+	npuplan_lanes less = a < b;
+
+	return (a & less) | (b & ~less);
+}
+
+/* Floors of a block of sections. */
+static void find_block(struct npuplan_state *state, uint32_t block)
+{
+	size_t column = (size_t)block * NPUPLAN_BLOCK / NPUPLAN_LANES;
+	const npuplan_lanes *row = state->lows + column;
+	npuplan_lanes *floor = (npuplan_lanes *)state->floor + column;
+	size_t stride = state->columns / NPUPLAN_LANES;
+	npuplan_lanes a = { 0 }, b, c, d;
+
+	a += NPUPLAN_NOWHERE;
+	b = c = d = a;
+	for (uint32_t r = 0; r < state->rows; r++, row += stride) {
+		a = lower(row[0], a);
+		b = lower(row[1], b);
+		c = lower(row[2], c);
+		d = lower(row[3], d);
+	}
+	floor[0] = a;
+	floor[1] = b;
+	floor[2] = c;
+	floor[3] = d;
+	state->work += state->rows + 4;
+}
+
+static void blame_section(struct npuplan_state *state, uint32_t section)
+{
+	size_t begin = state->member_start[section], end = state->member_start[section + 1];
+
+	memset(state->why, 0, state->words * sizeof(*state->why));
+	for (size_t m = begin; m < end; m++)
+		if (state->low[state->members[m]] != NPUPLAN_NOWHERE)
+			npuplan_set_add(state->why, state->members[m]);
+	state->work += (end - begin) / 2;
+}
+
+static void blame_item(struct npuplan_state *state, uint32_t item)
+{
+	memset(state->why, 0, state->words * sizeof(*state->why));
+	npuplan_set_add(state->why, item);
+}
+
+/* False: what lies above the floor of one of the block's sections does not fit. */
+static bool fits(struct npuplan_state *state, uint32_t block)
+{
+	uint32_t s = block * NPUPLAN_BLOCK, end = s + NPUPLAN_BLOCK;
+
+	for (end = end < state->section_count ? end : state->section_count; s < end; s++) {
+		int64_t need = (int64_t)state->floor[s] + state->total[s];
+
+		if (state->obstacles.any && state->total[s])
+			need += npuplan_obstacles_above(&state->obstacles, s, state->floor[s]);
+		if (need <= state->capacity || !state->total[s])
+			continue;
+		/* They lie above the floor, one above the other. */
+		state->weight[s]++;
+		blame_section(state, s);
+		return false;
+	}
+	return true;
+}
+
+/* Floors of all that has been touched. */
+static bool find_floors(struct npuplan_state *state)
+{
+	bool possible = true;
+
+	state->floors = reserve(state, state->floors, &state->floors_capacity,
+				state->floors_count + state->columns / NPUPLAN_BLOCK,
+				sizeof(*state->floors));
+	if (state->out_of_memory)
+		return false;
+	for (uint32_t block = state->from; block < state->to && possible; block++) {
+		struct npuplan_floors *before;
+
+		if (!state->dirty[block])
+			continue;
+		before = &state->floors[state->floors_count++];
+		before->block = block;
+		memcpy(before->floor, state->floor + (size_t)block * NPUPLAN_BLOCK,
+		       sizeof(before->floor));
+		find_block(state, block);
+		possible = fits(state, block);
+	}
+	return possible;
+}
+
+static void remember_move(struct npuplan_state *state, uint32_t item)
+{
+	state->moved[state->moved_count++] =
+		(struct npuplan_moved){ .item = item, .low = state->low[item] };
+}
+
+/* Room to remember so many more. */
+static bool reserve_moves(struct npuplan_state *state, size_t count)
+{
+	state->moved = reserve(state, state->moved, &state->moved_capacity,
+			       state->moved_count + count, sizeof(*state->moved));
+	return !state->out_of_memory;
+}
+
+/* The item is to lie at @low or higher. */
+static bool raise(struct npuplan_state *state, uint32_t item, int64_t low)
+{
+	remember_move(state, item);
+	low = fit(state, item, low);
+	if (low > state->limit[item]) {
+		blame_item(state, item);
+		return false;
+	}
+	touch(state, item, state->low[item]);
+	set_low(state, item, (int32_t)low);
+	return true;
+}
+
+bool npuplan_state_place(struct npuplan_state *state, uint32_t item)
+{
+	const uint32_t *peer = state->peers + state->peer_start[item];
+	const uint32_t *last = state->peers + state->peer_start[item + 1];
+	int32_t top = state->low[item] + state->size[item];
+
+	/* Undone even if nothing else has been done. */
+	for (uint32_t s = state->first[item]; s < state->end[item]; s++)
+		state->total[s] -= state->size[item];
+	state->left--;
+	touch_none(state);
+	if (!reserve_moves(state, (size_t)(last - peer) + 1))
+		return false;
+	remember_move(state, item);
+	state->place[item] = state->low[item];
+	touch(state, item, state->low[item]);
+	set_low(state, item, NPUPLAN_NOWHERE);
+	state->work += (uint64_t)(last - peer) / 4;
+	for (; peer < last; peer++)
+		if (state->low[*peer] < top && !raise(state, *peer, top))
+			return false;
+	state->work += 4 * (state->moved_count & 63);
+	return find_floors(state);
+}
+
+/* Lowest address at which another unplaced item, or a fixed one, can be right below. */
+static int64_t next_support(struct npuplan_state *state, uint32_t item)
+{
+	const uint32_t *peer = state->peers + state->peer_start[item];
+	const uint32_t *last = state->peers + state->peer_start[item + 1];
+	int64_t lowest = npuplan_obstacles_top(&state->obstacles, item, state->low[item]);
+
+	state->work += (uint64_t)(last - peer) / 4;
+	for (; peer < last; peer++) {
+		int64_t top = (int64_t)state->low[*peer] + state->size[*peer];
+
+		lowest = top < lowest ? top : lowest;
+	}
+	return lowest >= NPUPLAN_NOWHERE ? lowest : fit(state, item, lowest);
+}
+
+bool npuplan_state_waste(struct npuplan_state *state, const uint32_t *items, uint32_t count)
+{
+	touch_none(state);
+	if (!reserve_moves(state, count))
+		return false;
+	/* All supports by the addresses before: an item may lie on one that is raised, too. */
+	for (uint32_t i = 0; i < count; i++) {
+		int64_t support = next_support(state, items[i]);
+
+		if (support > state->limit[items[i]]) {
+			/*
+			 * The caller blames the others at the floor, and the rest is too
+			 * high. It has been moved, though nobody sees where to.
+			 */
+			remember_move(state, items[i]);
+			blame_item(state, items[i]);
+			return false;
+		}
+		/* Not placed yet: a scratch pad. */
+		state->place[items[i]] = (int32_t)support;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		raise(state, items[i], state->place[items[i]]);
+	return find_floors(state);
+}
+
+void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors, uint32_t placed)
+{
+	while (state->moved_count > moved) {
+		const struct npuplan_moved *last = &state->moved[--state->moved_count];
+
+		if (state->low[last->item] != last->low)
+			set_low(state, last->item, last->low);
+	}
+	while (state->floors_count > floors) {
+		const struct npuplan_floors *last = &state->floors[--state->floors_count];
+
+		memcpy(state->floor + (size_t)last->block * NPUPLAN_BLOCK, last->floor,
+		       sizeof(last->floor));
+	}
+	if (placed == NPUMEM_NONE)
+		return;
+	state->left++;
+	for (uint32_t s = state->first[placed]; s < state->end[placed]; s++)
+		state->total[s] += state->size[placed];
+}
+
+/* Counts of a block of sections: see find_block(). */
+static void count_block(const struct npuplan_state *state, uint32_t column, int32_t *count)
+{
+	const npuplan_lanes *row = state->lows + column / NPUPLAN_LANES;
+	const npuplan_lanes *floor = (const npuplan_lanes *)state->floor + column / NPUPLAN_LANES;
+	npuplan_lanes *out = (npuplan_lanes *)count + column / NPUPLAN_LANES;
+	size_t stride = state->columns / NPUPLAN_LANES;
+	npuplan_lanes a = { 0 }, b = a, c = a, d = a;
+
+	/* True is -1. */
+	for (uint32_t r = 0; r < state->rows; r++, row += stride) {
+		a -= row[0] == floor[0];
+		b -= row[1] == floor[1];
+		c -= row[2] == floor[2];
+		d -= row[3] == floor[3];
+	}
+	out[0] = a;
+	out[1] = b;
+	out[2] = c;
+	out[3] = d;
+}
+
+void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to, int32_t *count)
+{
+	for (uint32_t column = from / NPUPLAN_BLOCK * NPUPLAN_BLOCK; column < to;
+	     column += NPUPLAN_BLOCK) {
+		count_block(state, column, count);
+		state->work += state->rows;
+	}
+}
+
+/* What an item needs below @top; false: more than there is. */
+static bool reset_item(struct npuplan_state *state, uint32_t item, uint64_t top)
+{
+	const struct npuplan_units *units = state->units;
+	uint64_t size = units->problem->items[item].size;
+	bool fixed = units->fixed[item] >= 0;
+	int64_t low = fixed ? units->fixed[item] : fit(state, item, 0);
+
+	if (size > top)
+		return false;
+	state->limit[item] = (int32_t)((top - size) / units->unit) & -state->align[item];
+	if (low > state->limit[item])
+		return false;
+	state->place[item] = (int32_t)low;
+	if (fixed) {
+		state->low[item] = NPUPLAN_NOWHERE;
+		return true;
+	}
+	state->left++;
+	set_low(state, item, (int32_t)low);
+	for (uint32_t s = state->first[item]; s < state->end[item]; s++) {
+		state->total[s] += state->size[item];
+		/* So sums stay within 32 bits. */
+		if (state->total[s] > state->capacity)
+			return false;
+	}
+	return true;
+}
+
+bool npuplan_state_reset(struct npuplan_state *state, uint64_t top)
+{
+	const struct npuplan_units *units = state->units;
+
+	state->capacity = (int64_t)((top + units->padding) / units->unit);
+	state->left = 0;
+	state->moved_count = 0;
+	state->floors_count = 0;
+	memset(state->total, 0, state->section_count * sizeof(*state->total));
+	for (uint32_t s = 0; s < state->section_count; s++)
+		state->weight[s] = 1;
+	state->work += units->sections.memberships / NPUPLAN_LANES + state->n;
+	for (uint32_t i = 0; i < state->n; i++)
+		if (!reset_item(state, i, top))
+			return false;
+	for (uint32_t block = 0; block < state->columns / NPUPLAN_BLOCK; block++)
+		find_block(state, block);
+	for (uint32_t block = 0; block < state->columns / NPUPLAN_BLOCK; block++)
+		if (!fits(state, block))
+			return false;
+	return true;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Portfolio: the greedy planners, TAA, NNC, then the exact search, until one is at the
+ * lower bound or the limit of work or time is reached. Never worse than the best of
+ * the greedy ones that there was time for, since it runs them all and keeps the
+ * best.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack/greedy/first_fit.h"
+#include "planners.h"
+#include "planners/taa/taa.h"
+
+/*
+ * Work if no limit is asked for, of NNC and of the search: some tenths of a second
+ * each. Greedy planners are not limited.
+ */
+#define NNC_WORK    20000000ull
+#define SEARCH_WORK 50000000ull
+/* Listed conflicts, both ways, that NNC goes through in reasonable time a round. */
+#define NNC_PEERS   (1u << 20)
+
+/**
+ * struct portfolio - one run
+ * @problem: as it was given, with what its lower bound has become
+ * @best: best packing so far; top UINT64_MAX: none yet
+ * @options: what members are given
+ * @whole: what members prove of whole tensors is true of plans
+ * @stopped: the caller wants no more
+ */
+struct portfolio {
+	struct npuplan_problem problem;
+	const struct npuplan_problem *asked;
+	struct npuplan_packing *best;
+	struct npuplan_options options;
+	bool whole;
+	bool stopped;
+};
+
+/* A member tells how far it is; the caller hears how far the portfolio is. */
+static int on_progress(void *context, const struct npuplan_pack_progress *member)
+{
+	struct portfolio *portfolio = context;
+	struct npuplan_packing *best = portfolio->best;
+	uint64_t top = member->top < best->top ? member->top : best->top;
+
+	if (portfolio->whole && best->lower_bound < member->lower_bound)
+		best->lower_bound = member->lower_bound;
+	if (!portfolio->stopped)
+		portfolio->stopped = npuplan_tell(portfolio->asked, top, best->lower_bound,
+						  best->work + member->work);
+	/* What the member still looks for is no better than what there is. */
+	return portfolio->stopped || best->top <= best->lower_bound;
+}
+
+static bool is_over(const struct portfolio *portfolio)
+{
+	const struct npuplan_packing *best = portfolio->best;
+
+	if (best->top == UINT64_MAX)
+		return false;
+	return portfolio->stopped || best->top <= best->lower_bound ||
+	       (portfolio->asked->deadline && npuplan_now() >= portfolio->asked->deadline);
+}
+
+typedef int (*pack_fn)(const struct npuplan_problem *problem, int argument,
+		       struct npuplan_packing *packing, struct npuplan_error *error);
+
+static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, uint64_t work_limit,
+		      struct npuplan_error *error)
+{
+	size_t bytes = (size_t)portfolio->asked->item_count * sizeof(uint64_t);
+	struct npuplan_packing *best = portfolio->best;
+	struct npuplan_packing found = {
+		.offsets = malloc(bytes + 1),
+		.lower_bound = best->lower_bound,
+	};
+	struct npuplan_error why = { "" };
+	int err = -ENOMEM;
+
+	portfolio->options.work_limit = work_limit;
+	portfolio->problem.lower_bound = best->lower_bound;
+	portfolio->problem.packed = best->top != UINT64_MAX;
+	if (found.offsets)
+		err = pack(&portfolio->problem, argument, &found, &why);
+	else
+		npuplan_fail(&why, err, "out of memory");
+	if (err == -ENOMEM && best->top != UINT64_MAX) {
+		/* Searching takes more memory than what has a packing already. */
+		portfolio->stopped = true;
+		err = 0;
+	} else if (err && err != -ENOTRECOVERABLE && best->top != UINT64_MAX) {
+		/* What one member cannot do takes nothing from what another has done. */
+		best->work += found.work;
+		err = 0;
+	} else if (err) {
+		npuplan_fail(error, err, "%s", why.text);
+	} else {
+		if (best->lower_bound < found.lower_bound)
+			best->lower_bound = found.lower_bound;
+		if (found.top < best->top) {
+			best->top = found.top;
+			memcpy(best->offsets, found.offsets, bytes);
+		}
+		best->work += found.work;
+	}
+	best->memory_ended |= found.memory_ended;
+	free(found.offsets);
+	return err;
+}
+
+/* What is left for a member whose own limit is @own. */
+static uint64_t share(const struct portfolio *portfolio, uint64_t own)
+{
+	uint64_t limit = portfolio->asked->options->work_limit;
+
+	if (!limit)
+		return own;
+	/* 0 would be no limit. */
+	return limit > portfolio->best->work ? limit - portfolio->best->work : 1;
+}
+
+int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
+		      struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	struct portfolio portfolio = {
+		.problem = *problem,
+		.asked = problem,
+		.best = packing,
+		.options = *problem->options,
+		.whole = npuplan_lives_whole(problem),
+	};
+	const size_t *peer_start = problem->conflicts.peer_start;
+	uint64_t n = problem->item_count, limit;
+	uint64_t peers = peer_start ? peer_start[n] : 0;
+	struct npuplan_error ignored;
+	int err = 0;
+
+	packing->top = UINT64_MAX;
+	portfolio.options.progress = on_progress;
+	portfolio.options.context = &portfolio;
+	portfolio.problem.options = &portfolio.options;
+	/* Of many pairs first fit takes seconds; this is quick, but takes no fixed items. */
+	if (!peer_start && run_member(&portfolio, npuplan_pack_quick, 0, 0, &ignored))
+		packing->top = UINT64_MAX;
+	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
+		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
+	/* Where tensors live part by part, part by part; the others place them whole. */
+	limit = share(&portfolio, 0);
+	if (!err && !is_over(&portfolio) && !portfolio.whole && peer_start &&
+	    problem->graph->block_count == 1 && !problem->graph->edge_count)
+		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
+	/* One round of NNC may take n^2, and a look at all peers for each item. */
+	limit = share(&portfolio, NNC_WORK);
+	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peer_start &&
+	    peers <= NNC_PEERS)
+		err = run_member(&portfolio, npuplan_pack_nnc, 0, limit, error);
+	limit = share(&portfolio, SEARCH_WORK);
+	if (!err && !is_over(&portfolio))
+		err = run_member(&portfolio, npuplan_pack_searched, 0, limit, error);
+	if (!err)
+		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+									 NPUMEM_PLAN_FEASIBLE;
+	return err;
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * COSMA (arXiv 2311.18246): operator order, addresses and spilling chosen
+ * together, so that as few bytes as possible move between the scratchpad and
+ * host memory beyond those that must. docs/cosma.md tells how.
+ *
+ * What moves, and what it costs:
+ * - A graph input, and a parameter, has a copy in host memory. Its first load is
+ *   compulsory, and free here.
+ * - A graph output is stored as soon as it is produced; compulsory, free here.
+ *   From then on it has a host copy.
+ * - Any other tensor that leaves the chip and is used again costs its size for
+ *   the spill, the first time; what has a host copy is dropped for nothing.
+ * - Bringing a tensor back (a fill) costs its size, each time.
+ * - A parameter that one operator uses is on chip while that operator runs.
+ * - A tensor that comes back may come back to another address.
+ */
+#ifndef NPUPLAN_COSMA_COSMA_H
+#define NPUPLAN_COSMA_COSMA_H
+
+#include "npuplan.h"
+
+/** enum npuplan_cosma_objective - what to minimise */
+enum npuplan_cosma_objective {
+	NPUPLAN_COSMA_TRAFFIC, /* spills and fills within the budget: Eq. 12 */
+	NPUPLAN_COSMA_PEAK,    /* most bytes live at once, nothing spilled: Eq. 13-15 */
+};
+
+/** struct npuplan_cosma_progress - how far the planner is
+ * @incumbent: cost of the best plan so far; UINT64_MAX if there is none
+ * @lower_bound: no plan costs less
+ * @gap: (incumbent - lower_bound) / incumbent; 1 without an incumbent
+ * @memory: bytes that the search holds
+ */
+struct npuplan_cosma_progress {
+	uint64_t incumbent;
+	uint64_t lower_bound;
+	uint64_t work;
+	uint64_t memory;
+	double gap;
+	double seconds;
+};
+
+/* Default limits: some seconds of work, 1 GiB. */
+#define NPUPLAN_COSMA_WORK   20000000000ull
+#define NPUPLAN_COSMA_MEMORY (1ull << 30)
+
+/** struct npuplan_cosma_takeover - an output that may lie where an input lies
+ * @op, @input, @output: operator, and tensors of one size. If the input leaves with
+ *	the operator, or nobody needs it any more, the two may have one address
+ */
+struct npuplan_cosma_takeover {
+	uint32_t op;
+	uint32_t input;
+	uint32_t output;
+};
+
+/**
+ * struct npuplan_cosma_options - what is asked for; zero = default
+ * @budget: bytes of the scratchpad; for NPUPLAN_COSMA_TRAFFIC only
+ * @objective: what to minimise
+ * @fixed_schedule: operators run in @order: Eq. 16-17
+ * @order: all operators, in a topological order; NULL = as the graph has them
+ * @with_parameters: parameters take room, too
+ * @inputs_resident: graph inputs are on chip from the start; else they are
+ *	loaded when first needed
+ * @inputs_flagged: instead, those without NPUMEM_TENSOR_HOST are on chip from the
+ *	start and have no copy in host memory; those with it are loaded
+ * @alignment: of every address, besides the tensors' own; power of two; 0 = 1
+ * @out_of_place: in-place operators get a place for their output, as in the paper
+ * @takeovers: of in-place operators, @takeover_count of them by rising operator, one an
+ *	input; NULL: those whose attributes say so, the first input to the first output
+ * @staged: per operator: it is done with its inputs before it stores, so that its outputs
+ *	may lie where inputs lie that leave with it; NULL: none
+ * @work_limit: deterministic work units; 0 = NPUPLAN_COSMA_WORK
+ * @memory_limit: bytes the search may hold; 0 = NPUPLAN_COSMA_MEMORY
+ * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
+ * @progress: called on each better plan and bound, and now and then; anything
+ *	but 0 ends the search, which then returns what it has
+ */
+struct npuplan_cosma_options {
+	uint64_t budget;
+	enum npuplan_cosma_objective objective;
+	bool fixed_schedule;
+	bool with_parameters;
+	bool inputs_resident;
+	bool inputs_flagged;
+	const uint32_t *order;
+	bool out_of_place;
+	uint32_t alignment;
+	uint32_t takeover_count;
+	const struct npuplan_cosma_takeover *takeovers;
+	const bool *staged;
+	uint64_t work_limit;
+	uint64_t memory_limit;
+	double deadline_seconds;
+	int (*progress)(void *context, const struct npuplan_cosma_progress *progress);
+	void *context;
+};
+
+/** enum npuplan_cosma_kind - what a position of the schedule does */
+enum npuplan_cosma_kind {
+	NPUPLAN_COSMA_RUN,   /* an operator runs */
+	NPUPLAN_COSMA_LOAD,  /* first transfer of a graph input or parameter */
+	NPUPLAN_COSMA_STORE, /* an output goes to the host; it may stay on chip, too */
+	NPUPLAN_COSMA_SPILL, /* a tensor goes to the host and leaves the chip */
+	NPUPLAN_COSMA_DROP,  /* a tensor that has a host copy leaves the chip */
+	NPUPLAN_COSMA_FILL,  /* a tensor comes back */
+};
+
+/** struct npuplan_cosma_step - position of the schedule
+ * @index: operator for NPUPLAN_COSMA_RUN, tensor for all others
+ */
+struct npuplan_cosma_step {
+	enum npuplan_cosma_kind kind;
+	uint32_t index;
+};
+
+/**
+ * struct npuplan_cosma_residency - a tensor on chip
+ * @from, @to: positions, both inclusive: it holds its bytes from the start of the
+ *	first to the end of the last
+ */
+struct npuplan_cosma_residency {
+	uint32_t tensor;
+	uint32_t from;
+	uint32_t to;
+	uint64_t offset;
+};
+
+/**
+ * struct npuplan_cosma_plan - what was found
+ * @status: enum npumem_plan_status. Optimal: no plan, whatever its order and its
+ *	addresses, costs less. Infeasible: an operator does not fit the budget.
+ *	Unknown: the limits came before any plan
+ * @needed: bytes that @needed_op, the operator that needs most, needs: M_R
+ * @residencies: those of one tensor stand together, in the order of time
+ * @peak: most bytes on chip at once
+ * @top: first byte above all residencies
+ * @spill, @fill: bytes; their sum is the cost if the objective is the traffic
+ * @compulsory: bytes of loads and stores
+ * @lower_bound: of the cost (NPUPLAN_COSMA_PEAK: of @peak)
+ * @relaxed_bound: the same without addresses; never above @lower_bound
+ * @memory: most bytes that were held
+ * @memory_ended: a part of the search ended at the limit of memory, and no other
+ *	limit ended the whole
+ */
+struct npuplan_cosma_plan {
+	uint32_t status;
+	uint32_t needed_op;
+	uint64_t needed;
+	struct npuplan_cosma_step *steps;
+	struct npuplan_cosma_residency *residencies;
+	uint32_t step_count;
+	uint32_t residency_count;
+	uint64_t peak;
+	uint64_t top;
+	uint64_t spill;
+	uint64_t fill;
+	uint64_t compulsory;
+	uint64_t lower_bound;
+	uint64_t relaxed_bound;
+	uint64_t work;
+	uint64_t memory;
+	bool memory_ended;
+	double seconds;
+};
+
+/** npuplan_cosma() - plan a graph's operators
+ *
+ * Returns 0 with a plan whose status says what it is worth; only optimal and
+ * feasible ones have steps. -EINVAL: the graph cannot be executed (a cycle, an
+ * operator without outputs), sizes overflow, or an option makes no sense.
+ * -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM. External tensors take no
+ * room and are not moved, but order the operators that write and read them.
+ */
+int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);
+void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
+
+/**
+ * struct npuplan_cosma_budgets - the paper's three budgets
+ * @needed: M_R: most bytes that any operator needs
+ * @peak: M_P: least peak footprint of any order
+ * @middle: M_H: their mean, rounded down
+ * @proved: @peak is the least; else it is only reached
+ * @needed_op: operator that needs @needed
+ */
+struct npuplan_cosma_budgets {
+	uint64_t needed;
+	uint64_t middle;
+	uint64_t peak;
+	uint32_t needed_op;
+	bool proved;
+};
+
+/** npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma() */
+int npuplan_cosma_budgets(const struct npuplan_graph *graph,
+			  const struct npuplan_cosma_options *options,
+			  struct npuplan_cosma_budgets *budgets, struct npuplan_error *error);
+
+/** npuplan_cosma_needed() - M_R alone, without a search, and the operator that needs it */
+int npuplan_cosma_needed(const struct npuplan_graph *graph,
+			 const struct npuplan_cosma_options *options, uint64_t *needed,
+			 uint32_t *needed_op, struct npuplan_error *error);
+
+/** enum npuplan_cosma_policy - whom the baselines throw out */
+enum npuplan_cosma_policy {
+	NPUPLAN_COSMA_BELADY, /* whose next use is furthest */
+	NPUPLAN_COSMA_GREEDY, /* what costs least now: the paper's locally optimal ILP */
+};
+
+/** npuplan_cosma_baseline() - what the paper compares with (section V-A2)
+ *
+ * Operators run in options->order; addresses are TFLite's linear allocation
+ * (best fit, never moved), and where no gap fits @policy throws tensors out.
+ * The plan is never optimal; its lower bound is 0.
+ */
+int npuplan_cosma_baseline(const struct npuplan_graph *graph,
+			   const struct npuplan_cosma_options *options,
+			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,
+			   struct npuplan_error *error);
+
+#endif /* NPUPLAN_COSMA_COSMA_H */

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* From a solution of the program to a schedule with addresses. */
+#ifndef NPUPLAN_COSMA_ILP_DECODE_H
+#define NPUPLAN_COSMA_ILP_DECODE_H
+
+#include "planners/cosma/model/stays.h"
+#include "encode.h"
+
+/* Operators in their order, and which tensor is away before which use. */
+void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
+		       struct cosma_schedule *schedule);
+
+/** ilp_read_offsets() - an address in bytes for each stay of that schedule
+ *
+ * -EIO: the solution's addresses overlap by more than rounding can explain.
+ */
+int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
+		     const struct cosma_stays *stays, uint64_t *offsets);
+
+#endif /* NPUPLAN_COSMA_ILP_DECODE_H */

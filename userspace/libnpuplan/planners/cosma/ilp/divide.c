@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: MIT
+/* Divide and conquer: sub-graphs between break nodes, and what they make together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/cosma/search/windows.h"
+#include "decode.h"
+#include "divide.h"
+
+/* Work of the packing core on one change of the combined plan. */
+#define TRY_WORK 10000000ull
+
+/** struct placed - address that a sub-graph's plan gave to a stay
+ * @tensor: as in struct cosma_stay
+ * @from: instant of the whole
+ */
+struct placed {
+	uint32_t tensor;
+	uint32_t from;
+	bool parameter;
+	uint64_t offset;
+};
+
+/**
+ * struct divide - sub-graphs on their way to one plan
+ * @window: per operator
+ * @seen: per tensor: an earlier sub-graph had it on chip
+ * @later: per tensor: the last window that uses it
+ * @order: operators so far; @done of them
+ * @returns: per use (as model->consumers.item): the tensor is away before it
+ */
+struct divide {
+	struct cosma_solve *solve;
+	const struct npuplan_cosma_ilp_options *ilp;
+	const struct ilp_solver *solver;
+	uint32_t *window;
+	uint32_t windows;
+	bool *seen;
+	uint32_t *later;
+	uint32_t *order;
+	uint32_t done;
+	bool *returns;
+	struct placed *placed;
+	uint32_t placed_count;
+};
+
+static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
+{
+	const struct cosma_list *consumers = &divide->solve->model.consumers;
+
+	for
+		cosma_each(k, *consumers, x) if (consumers->item[k] == v) divide->returns[k] = true;
+}
+
+/*
+ * What comes from an earlier sub-graph has a host copy, and its first load counts; what a
+ * later one needs is stored when it is made.
+ */
+static void set_flags(const struct divide *divide, struct cosma_model *part, uint32_t window,
+		      bool *charged)
+{
+	for (uint32_t x = 0; x < part->tensor_count; x++) {
+		uint32_t whole = part->tensor_of[x];
+
+		charged[x] = divide->seen[whole];
+		if (charged[x]) {
+			part->flags[x] &= (uint8_t)~COSMA_ENTRY;
+			part->flags[x] |= COSMA_HOST;
+		} else if (part->producer[x] != NPUMEM_NONE && divide->later[whole] > window) {
+			part->flags[x] |= COSMA_OUTPUT;
+		}
+	}
+}
+
+/* Stays of a sub-graph's schedule; parameters by their number in the graph. */
+static int part_stays(struct cosma_stays *stays, const struct ilp_encoding *encoding,
+		      const struct cosma_schedule *schedule)
+{
+	uint32_t own = schedule->model->tensor_count;
+	int err = cosma_stays_init(stays, schedule, NULL);
+
+	for (uint32_t a = own; a < encoding->tensor_count && !err; a++) {
+		uint32_t at = schedule->position[encoding->tensor[a].producer] + 1;
+
+		if (encoding->tensor[a].graph == NPUMEM_NONE)
+			continue;
+		if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
+			err = -ENOMEM;
+		else
+			stays->stay[stays->count++] = (struct cosma_stay){
+				.tensor = encoding->tensor[a].graph,
+				.from = at,
+				.to = at,
+				.parameter = true,
+			};
+	}
+	return err;
+}
+
+static int keep_offsets(struct divide *divide, const struct ilp_encoding *encoding,
+			const double *value, const struct cosma_schedule *schedule)
+{
+	const struct cosma_model *part = schedule->model;
+	struct cosma_stays stays;
+	int err = part_stays(&stays, encoding, schedule);
+	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+
+	if (!err)
+		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
+	for (uint32_t i = 0; i < stays.count && !err; i++) {
+		const struct cosma_stay *stay = &stays.stay[i];
+
+		if (npuplan_grow(&divide->placed, divide->placed_count, sizeof(*divide->placed)))
+			err = -ENOMEM;
+		else
+			divide->placed[divide->placed_count++] = (struct placed){
+				.tensor = stay->parameter ? stay->tensor :
+							    part->tensor_of[stay->tensor],
+				.from = stay->from ? stay->from + divide->done : 0,
+				.parameter = stay->parameter,
+				.offset = offsets[i],
+			};
+	}
+	free(offsets);
+	cosma_stays_fini(&stays);
+	return err;
+}
+
+/* A sub-graph's schedule becomes the next piece of the whole's. */
+static int append(struct divide *divide, const struct ilp_encoding *encoding, const double *value,
+		  const struct cosma_schedule *schedule)
+{
+	const struct cosma_model *part = schedule->model;
+	int err = keep_offsets(divide, encoding, value, schedule);
+
+	for (uint32_t x = 0; x < part->tensor_count; x++) {
+		bool back = encoding->tensor[x].charged;
+
+		for
+			cosma_each(k, part->consumers, x)
+			{
+				if (back || schedule->away[k])
+					mark_return(divide, part->tensor_of[x],
+						    part->op_of[schedule->uses[k]]);
+				back = false;
+			}
+		divide->seen[part->tensor_of[x]] = true;
+	}
+	for (uint32_t p = 0; p < part->op_count; p++)
+		divide->order[divide->done++] = part->op_of[schedule->order[p]];
+	return err;
+}
+
+/* Solve one sub-graph. @found: out: it has a plan. */
+static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window, bool *found)
+{
+	struct cosma_solve *solve = divide->solve;
+	bool *charged = calloc((size_t)part->tensor_count + 1, sizeof(*charged));
+	struct ilp_source source = {
+		.graph = solve->graph,
+		.model = part,
+		.whole = &solve->model,
+		.options = solve->options,
+		.charged = charged,
+		.spill_steps = divide->ilp->spill_steps,
+	};
+	struct ilp_answer answer = { 0 };
+	struct cosma_schedule schedule;
+	struct ilp_encoding encoding;
+	int err = charged ? cosma_schedule_init(&schedule, part) : -ENOMEM;
+
+	*found = false;
+	if (err) {
+		free(charged);
+		return err;
+	}
+	set_flags(divide, part, window, charged);
+	err = ilp_encode(&encoding, &source, NULL);
+	if (!err) {
+		err = divide->solver->solve(&encoding.program, false, &solve->run, &answer);
+		*found = !err && answer.value;
+		if (*found) {
+			ilp_read_schedule(&encoding, answer.value, &schedule);
+			err = append(divide, &encoding, answer.value, &schedule);
+		}
+		free(answer.value);
+		ilp_encoding_fini(&encoding);
+	}
+	cosma_schedule_fini(&schedule);
+	free(charged);
+	return err;
+}
+
+static int solve_window(struct divide *divide, uint32_t window, bool *found)
+{
+	const struct cosma_model *model = &divide->solve->model;
+	uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops)), count = 0;
+	struct cosma_model part;
+	int err = -ENOMEM;
+
+	for (uint32_t v = 0; v < model->op_count && ops; v++)
+		if (divide->window[v] == window)
+			ops[count++] = v;
+	if (ops)
+		err = cosma_model_part(&part, model, ops, count, NULL);
+	free(ops);
+	if (err)
+		return err;
+	err = solve_part(divide, &part, window, found);
+	cosma_model_fini(&part);
+	return err;
+}
+
+/* The whole's schedule, from the order and the returns. */
+static void combine(const struct divide *divide, struct cosma_schedule *schedule)
+{
+	const struct cosma_model *model = &divide->solve->model;
+
+	memcpy(schedule->order, divide->order, model->op_count * sizeof(*schedule->order));
+	cosma_schedule_order(schedule);
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				for
+					cosma_each(j, model->consumers,
+						   x) if (model->consumers.item[j] ==
+							  schedule->uses[k])
+						schedule->away[k] = divide->returns[j];
+			}
+	}
+}
+
+/* The sub-graphs' addresses, if each stay has one. */
+static bool find_offsets(const struct divide *divide, const struct cosma_stays *stays,
+			 uint64_t *offsets)
+{
+	for (uint32_t i = 0; i < stays->count; i++) {
+		const struct cosma_stay *stay = &stays->stay[i];
+		const struct placed *at = NULL;
+
+		for (uint32_t k = 0; k < divide->placed_count && !at; k++)
+			if (divide->placed[k].tensor == stay->tensor &&
+			    divide->placed[k].from == stay->from &&
+			    divide->placed[k].parameter == stay->parameter)
+				at = &divide->placed[k];
+		if (!at)
+			return false;
+		offsets[i] = at->offset;
+	}
+	return true;
+}
+
+static int offer_parts(struct divide *divide, const struct cosma_schedule *schedule)
+{
+	struct cosma_solve *solve = divide->solve;
+	struct cosma_stays stays;
+	uint32_t status;
+	int err = cosma_stays_init(&stays, schedule, solve->graph);
+	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+
+	if (!err && !offsets)
+		err = -ENOMEM;
+	if (!err && find_offsets(divide, &stays, offsets))
+		return cosma_solve_offer(solve, schedule, &stays, offsets);
+	free(offsets);
+	cosma_stays_fini(&stays);
+	return err ? err : cosma_solve_place(solve, schedule, TRY_WORK, &status);
+}
+
+/*
+ * What a break moved for nothing: one by one, tensors stay that were stored and loaded,
+ * if there are addresses for that.
+ */
+static int take_back(struct divide *divide, struct cosma_schedule *schedule)
+{
+	struct cosma_solve *solve = divide->solve;
+	const struct cosma_model *model = &solve->model;
+	uint32_t status;
+	int err = 0;
+
+	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
+		for (uint32_t k = model->consumers.first[x];
+		     k < model->consumers.first[x + 1] && !err && !solve->run.stopped; k++) {
+			if (!schedule->away[k])
+				continue;
+			schedule->away[k] = false;
+			err = cosma_solve_place(solve, schedule, TRY_WORK, &status);
+			if (status != NPUPLAN_PACK_FEASIBLE && status != NPUPLAN_PACK_OPTIMAL)
+				schedule->away[k] = true;
+		}
+	return err;
+}
+
+static int divide_init(struct divide *divide)
+{
+	const struct cosma_model *model = &divide->solve->model;
+	size_t ops = (size_t)model->op_count + 1, tensors = (size_t)model->tensor_count + 1;
+
+	divide->window = calloc(ops, sizeof(*divide->window));
+	divide->order = calloc(ops, sizeof(*divide->order));
+	divide->seen = calloc(tensors, sizeof(*divide->seen));
+	divide->later = calloc(tensors, sizeof(*divide->later));
+	divide->returns = calloc((size_t)model->consumers.first[model->tensor_count] + 1,
+				 sizeof(*divide->returns));
+	if (!divide->window || !divide->order || !divide->seen || !divide->later ||
+	    !divide->returns)
+		return -ENOMEM;
+	if (cosma_windows_cut(model, (divide->ilp->divide + 1) / 2, divide->ilp->divide,
+			      divide->window, &divide->windows))
+		return -ENOMEM;
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		divide->seen[x] = model->flags[x] & COSMA_ENTRY;
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				uint32_t window = divide->window[model->consumers.item[k]];
+
+				if (window > divide->later[x])
+					divide->later[x] = window;
+				/* The first sub-graph has it on chip already. */
+				if (!window)
+					divide->seen[x] = false;
+			}
+	}
+	return 0;
+}
+
+int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+	       const struct ilp_solver *solver)
+{
+	struct divide divide = { .solve = solve, .ilp = ilp, .solver = solver };
+	struct cosma_schedule schedule = { 0 };
+	bool found = true;
+	int err = divide_init(&divide);
+
+	for (uint32_t window = 0; window < divide.windows && !err && found; window++)
+		err = solve_window(&divide, window, &found);
+	err = err ? err : cosma_schedule_init(&schedule, &solve->model);
+	if (!err && found) {
+		combine(&divide, &schedule);
+		err = offer_parts(&divide, &schedule);
+		if (!err && solve->found)
+			err = take_back(&divide, &schedule);
+	}
+	cosma_schedule_fini(&schedule);
+	free(divide.window);
+	free(divide.order);
+	free(divide.seen);
+	free(divide.later);
+	free(divide.returns);
+	free(divide.placed);
+	return err;
+}

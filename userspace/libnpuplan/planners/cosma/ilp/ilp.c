@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/* Planning by integer linear programming: what is checked, solved and returned. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/planners.h"
+#include "planners/cosma/place/addresses.h"
+#include "decode.h"
+#include "divide.h"
+
+static int encode(struct ilp_encoding *encoding, const struct cosma_solve *solve,
+		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
+{
+	struct ilp_source source = {
+		.graph = solve->graph,
+		.model = &solve->model,
+		.options = solve->options,
+		.rank = solve->rank,
+		.spill_steps = ilp->spill_steps,
+	};
+
+	return ilp_encode(encoding, &source, error);
+}
+
+/* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
+static int offer_peak(struct cosma_solve *solve, const struct cosma_schedule *schedule)
+{
+	struct cosma_stays stays;
+	uint32_t status;
+	int err = cosma_stays_init(&stays, schedule, solve->graph);
+	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+
+	if (!err)
+		err = offsets ? cosma_addresses(solve->graph, &solve->model, &stays, 0, 0,
+						UINT32_MAX, NPUMEM_NONE, solve->run.work_limit,
+						&solve->run, offsets, NULL, &status) :
+				-ENOMEM;
+	if (!err)
+		return cosma_solve_offer(solve, schedule, &stays, offsets);
+	free(offsets);
+	cosma_stays_fini(&stays);
+	return err;
+}
+
+static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
+		 const double *value)
+{
+	struct cosma_schedule schedule;
+	struct cosma_stays stays;
+	uint64_t *offsets;
+	int err = cosma_schedule_init(&schedule, &solve->model);
+
+	if (err)
+		return err;
+	ilp_read_schedule(encoding, value, &schedule);
+	if (solve->options->objective == NPUPLAN_COSMA_PEAK) {
+		err = offer_peak(solve, &schedule);
+		cosma_schedule_fini(&schedule);
+		return err;
+	}
+	err = cosma_stays_init(&stays, &schedule, solve->graph);
+	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+	if (!err)
+		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
+	if (!err) {
+		err = cosma_solve_offer(solve, &schedule, &stays, offsets);
+	} else {
+		free(offsets);
+		cosma_stays_fini(&stays);
+	}
+	cosma_schedule_fini(&schedule);
+	return err;
+}
+
+static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error)
+{
+	static const uint32_t status_of[] = {
+		[ILP_OPTIMAL] = NPUMEM_PLAN_OPTIMAL,
+		[ILP_FEASIBLE] = NPUMEM_PLAN_FEASIBLE,
+		[ILP_INFEASIBLE] = NPUMEM_PLAN_INFEASIBLE,
+		[ILP_UNKNOWN] = NPUMEM_PLAN_UNKNOWN,
+	};
+	struct ilp_encoding encoding;
+	struct ilp_answer answer;
+	int err = encode(&encoding, solve, ilp, error);
+
+	if (err)
+		return err;
+	err = solver->solve(&encoding.program, true, &solve->run, &answer);
+	if (!err) {
+		plan->status = status_of[answer.status];
+		if (answer.bound < INT64_MAX / encoding.unit)
+			plan->lower_bound = (uint64_t)(answer.bound * encoding.unit);
+	}
+	if (!err && answer.value)
+		err = offer(solve, &encoding, answer.value);
+	if (!err)
+		free(answer.value);
+	ilp_encoding_fini(&encoding);
+	return err;
+}
+
+static int solve_parts(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+		       const struct ilp_solver *solver, struct npuplan_cosma_plan *plan,
+		       struct npuplan_error *error)
+{
+	int err = ilp_divide(solve, ilp, solver);
+
+	if (err == -E2BIG)
+		return npuplan_fail(error, err, "the integer program of a sub-graph is too large");
+
+	plan->status = !solve->found	    ? NPUMEM_PLAN_UNKNOWN :
+		       solve->run.incumbent ? NPUMEM_PLAN_FEASIBLE :
+					      NPUMEM_PLAN_OPTIMAL;
+	return err;
+}
+
+/* What npuplan_cosma() does not check. */
+static int check(const struct npuplan_cosma_options *options,
+		 const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
+{
+	if (!ilp->divide)
+		return 0;
+	if (options->objective == NPUPLAN_COSMA_PEAK)
+		return npuplan_fail(error, -EINVAL,
+				    "divide and conquer is for the traffic, not for the peak");
+	if (options->fixed_schedule)
+		return npuplan_fail(error, -EINVAL,
+				    "divide and conquer chooses the order: it cannot be fixed");
+	return 0;
+}
+
+int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
+	     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
+{
+	struct npuplan_cosma_ilp_options none = { 0 };
+	struct cosma_solve solve;
+	int err;
+
+	memset(plan, 0, sizeof(*plan));
+	ilp = ilp ? ilp : &none;
+	err = check(options, ilp, error);
+	err = err ? err : cosma_solve_init(&solve, graph, options, error);
+	if (err)
+		return err;
+	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
+	if (err)
+		plan->status = NPUMEM_PLAN_UNKNOWN;
+	else if (options->objective == NPUPLAN_COSMA_TRAFFIC && plan->needed > options->budget)
+		plan->status = NPUMEM_PLAN_INFEASIBLE;
+	else if (ilp->divide && ilp->divide < solve.model.op_count)
+		err = solve_parts(&solve, ilp, solver, plan, error);
+	else
+		err = solve_whole(&solve, ilp, solver, plan, error);
+	if (!err && solve.found)
+		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
+	plan->work = solve.run.work;
+	plan->seconds = npuplan_now() - solve.run.started;
+	cosma_solve_fini(&solve);
+	if (!err)
+		return 0;
+	npuplan_cosma_plan_free(plan);
+	if (err == -E2BIG)
+		return err;
+	return npuplan_fail(error, err, "cosma: %s: %s", solver->name, strerror(-err));
+}
+
+static const struct ilp_solver *own_solver(void)
+{
+#ifdef NPUPLAN_HIGHS
+	return &ilp_highs;
+#else
+	return NULL;
+#endif
+}
+
+const char *npuplan_cosma_ilp_solver(void)
+{
+	return own_solver() ? own_solver()->name : NULL;
+}
+
+int npuplan_cosma_ilp(const struct npuplan_graph *graph,
+		      const struct npuplan_cosma_options *options,
+		      const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan,
+		      struct npuplan_error *error)
+{
+	if (own_solver())
+		return ilp_plan(graph, options, ilp, own_solver(), plan, error);
+	memset(plan, 0, sizeof(*plan));
+	return npuplan_fail(error, -ENOSYS,
+			    "this build has no ILP engine: it was made without HiGHS. The program "
+			    "can still be written to a file, for any solver");
+}
+
+static int write_text(const struct ilp_program *program, char **text, size_t *size)
+{
+	FILE *file = open_memstream(text, size);
+	bool failed;
+
+	if (!file)
+		return -ENOMEM;
+	ilp_write(program, file);
+	failed = ferror(file);
+	/* fclose() is what makes the text whole. */
+	if (!fclose(file) && !failed)
+		return 0;
+	free(*text);
+	*text = NULL;
+	return -ENOMEM;
+}
+
+static int write_encoded(const struct cosma_solve *solve,
+			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
+			 struct npuplan_error *error)
+{
+	struct ilp_encoding encoding;
+	int err = encode(&encoding, solve, ilp, error);
+
+	if (err)
+		return err;
+	err = write_text(&encoding.program, text, size);
+	ilp_encoding_fini(&encoding);
+	return err;
+}
+
+int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options,
+			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
+			    struct npuplan_error *error)
+{
+	struct npuplan_cosma_ilp_options none = { 0 };
+	struct cosma_solve solve;
+	uint64_t needed;
+	uint32_t op;
+	int err;
+
+	*text = NULL;
+	*size = 0;
+	ilp = ilp ? ilp : &none;
+	if (ilp->divide)
+		return npuplan_fail(
+			error, -EINVAL,
+			"divide and conquer makes many programs, of which each needs "
+			"the answer to the one before: they cannot be written to a file");
+	err = cosma_solve_init(&solve, graph, options, error);
+	if (err)
+		return err;
+	err = cosma_need(graph, &solve.model, options->alignment, &needed, &op);
+	if (!err && options->objective == NPUPLAN_COSMA_TRAFFIC && needed > options->budget) {
+		const char *name = op == NPUMEM_NONE ? "" : graph->ops[op].name;
+
+		cosma_solve_fini(&solve);
+		return npuplan_fail(error, -EINVAL,
+				    "%s '%s' needs %llu bytes, more than the budget of %llu",
+				    op == NPUMEM_NONE ? "what is on chip at the start" : "operator",
+				    name, (unsigned long long)needed,
+				    (unsigned long long)options->budget);
+	}
+	err = err ? err : write_encoded(&solve, ilp, text, size, error);
+	cosma_solve_fini(&solve);
+	/* What is too large has been named. */
+	return err && err != -E2BIG ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : err;
+}

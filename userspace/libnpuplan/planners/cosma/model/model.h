@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the search works on: operators and tensors renumbered, lists as arrays,
+ * nothing that COSMA does not look at. A whole graph, one of its segments
+ * (cuts.c) and one of their windows (windows.c) are all models.
+ */
+#ifndef NPUPLAN_COSMA_MODEL_H
+#define NPUPLAN_COSMA_MODEL_H
+
+#include "base/internal.h"
+#include "planners/cosma/cosma.h"
+
+/* Flags of a model's tensors. */
+enum {
+	COSMA_HOST = 1u << 0,	/* has a host copy from the start */
+	COSMA_OUTPUT = 1u << 1, /* is written to the host once produced, for free */
+	COSMA_ENTRY = 1u << 2,	/* is on chip at the start */
+};
+
+/** struct cosma_list - lists of numbers: that of i is item[first[i]..first[i + 1]) */
+struct cosma_list {
+	uint32_t *first;
+	uint32_t *item;
+};
+
+#define cosma_each(k, list, i) (uint32_t k = (list).first[i]; (k) < (list).first[(i) + 1]; (k)++)
+
+/**
+ * struct cosma_model - operators in a topological order, and their tensors
+ * @size: bytes, per tensor
+ * @flags: COSMA_*, per tensor
+ * @producer: operator, or NPUMEM_NONE, per tensor
+ * @tensor_of, @op_of: number in the graph (or in the model it is a part of)
+ * @work: bytes only this operator needs, while it runs, per operator
+ * @need: bytes that must be on chip while it runs, per operator: with all that may
+ *	make room for its outputs gone
+ * @staged: it is done with all its inputs before it stores, so that what leaves then
+ *	makes room for its outputs, per operator
+ * @taker: per entry of @inputs: output that may take this input's bytes, if the input
+ *	leaves with the operator (in place); else NPUMEM_NONE
+ * @inputs, @outputs: distinct tensors, per operator; @consumers, per tensor
+ * @before: operators that must have run; at least the producers of @inputs.
+ *	@after: the same, seen from the other side
+ * @closing: per tensor, an operator that runs after all others that use it, and whose
+ *	outputs are no larger than what is alive of it until then; else NPUMEM_NONE
+ * @follower: per operator, the one that may run right after it without loss, so that
+ *	nothing else has to be tried; else NPUMEM_NONE. @leader: the same, backwards
+ * @ancestors: bit matrix: row v has all that must run before v
+ * @words: of a row
+ */
+struct cosma_model {
+	uint32_t op_count;
+	uint32_t tensor_count;
+	uint32_t words;
+	int64_t *size;
+	uint8_t *flags;
+	uint32_t *producer;
+	uint32_t *tensor_of;
+	uint32_t *op_of;
+	int64_t *work;
+	int64_t *need;
+	bool *staged;
+	uint32_t *taker;
+	struct cosma_list inputs;
+	struct cosma_list outputs;
+	struct cosma_list consumers;
+	struct cosma_list before;
+	struct cosma_list after;
+	uint32_t *closing;
+	uint32_t *follower;
+	uint32_t *leader;
+	uint64_t *ancestors;
+};
+
+static inline bool cosma_bit(const uint64_t *bits, uint32_t i)
+{
+	return bits[i >> 6] >> (i & 63) & 1;
+}
+
+static inline void cosma_set(uint64_t *bits, uint32_t i)
+{
+	bits[i >> 6] |= 1ull << (i & 63);
+}
+
+static inline void cosma_clear(uint64_t *bits, uint32_t i)
+{
+	bits[i >> 6] &= ~(1ull << (i & 63));
+}
+
+/* Whether operator @a must run before @b. */
+static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uint32_t b)
+{
+	return cosma_bit(model->ancestors + (size_t)b * model->words, a);
+}
+
+bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);
+
+/* Whether the input at entry @k of operator @v makes room for outputs if it leaves with @v. */
+static inline bool cosma_makes_room(const struct cosma_model *model, uint32_t v, uint32_t k)
+{
+	return model->staged[v] || model->taker[k] != NPUMEM_NONE;
+}
+
+/* The same for tensor @x, which may not be an input of @v at all. */
+bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x);
+
+/* Whether it has inputs that make room, so that when they leave decides where others may lie. */
+bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
+
+/** cosma_model_init() - of a graph's operators
+ *
+ * -EINVAL: not a graph that can be executed (a cycle, an operator without
+ * outputs, a tensor written twice, an activation nobody writes), or bytes that
+ * overflow. -EOPNOTSUPP: aliases, fixed tensors, state.
+ */
+int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
+		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
+
+/** cosma_model_part() - operators @ops (ascending) of a model, with its order
+ * @keep: per tensor of @whole whether it is one of the part; the bytes of others
+ *	are @work of the operators that touch them. NULL: all
+ *
+ * Tensors produced outside are on chip at the start if they have no host copy.
+ */
+int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, const uint32_t *ops,
+		     uint32_t op_count, const bool *keep);
+
+void cosma_model_fini(struct cosma_model *model);
+
+/* Bytes it takes, but for what a few more bytes an operator are. */
+uint64_t cosma_model_bytes(const struct cosma_model *model);
+
+/* chains.c: fills closing, follower and leader. */
+void cosma_model_chains(struct cosma_model *model);
+
+#endif /* NPUPLAN_COSMA_MODEL_H */

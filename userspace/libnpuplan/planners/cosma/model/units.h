@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What COSMA moves, found from a graph's steps and accesses alone: a *unit* is the
+ * bytes of one tensor that one step writes and the same steps read, the verifier's
+ * cell. Of whole operators each tensor is a unit; of tiles, and of tensors with
+ * aliases, there may be more. Units are the tensors of a graph that npuplan_cosma()
+ * takes, steps its operators.
+ */
+#ifndef NPUPLAN_COSMA_UNITS_H
+#define NPUPLAN_COSMA_UNITS_H
+
+#include "base/internal.h"
+#include "planners/cosma/cosma.h"
+
+/**
+ * struct cosma_piece - contiguous bytes of a unit
+ * @first, @length: bytes of the tensor
+ * @at: where they begin in the unit, which lies on chip as one
+ */
+struct cosma_piece {
+	uint64_t first;
+	uint64_t length;
+	uint64_t at;
+};
+
+/**
+ * struct cosma_unit - bytes that are moved together
+ * @tensor: of the graph; never an alias
+ * @first_piece, @piece_count: its pieces, ascending
+ */
+struct cosma_unit {
+	uint32_t tensor;
+	uint32_t first_piece;
+	uint32_t piece_count;
+};
+
+/**
+ * struct cosma_units - a graph as COSMA sees it
+ * @graph: tensor i is unit i, operator i is step i
+ * @takeovers: of in-place operators, whole units; @takeover_count of them
+ * @staged: per step
+ * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans
+ *	may need less than COSMA knows
+ * @unaligned: a unit has a piece that begins where its tensor is not aligned: here it is
+ *	placed at a multiple, but as part of a whole tensor it need not be
+ * @resident: an input is on chip from the start
+ * @with_parameters: a parameter has a unit
+ */
+struct cosma_units {
+	struct npuplan_graph *graph;
+	struct cosma_unit *unit;
+	struct cosma_piece *piece;
+	uint32_t count;
+	uint32_t piece_count;
+	struct npuplan_cosma_takeover *takeovers;
+	bool *staged;
+	uint32_t takeover_count;
+	bool mixed;
+	bool unaligned;
+	bool resident;
+	bool with_parameters;
+};
+
+/** cosma_units_init() - of a tiled graph
+ * @cells: its checked form
+ * @alignment: of every address
+ *
+ * EXTERNAL tensors take no room and are not moved, but keep the steps in order.
+ * -EOPNOTSUPP, naming the tensor or step: loops and branches, fixed offsets, state,
+ * updates in place, parameters on chip without a copy in host memory, an input on
+ * chip that is an output, too. -E2BIG: more than 2^16 steps.
+ */
+int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *graph,
+		     const struct npuv_graph *cells, uint32_t alignment,
+		     struct npuplan_error *error);
+void cosma_units_fini(struct cosma_units *units);
+
+#endif /* NPUPLAN_COSMA_UNITS_H */

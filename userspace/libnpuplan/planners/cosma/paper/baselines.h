@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Linear allocation with replacement, as the paper compares with. */
+#ifndef NPUPLAN_COSMA_BASELINES_H
+#define NPUPLAN_COSMA_BASELINES_H
+
+#include "planners/cosma/model/stays.h"
+
+/** cosma_linear() - run a schedule's order with TFLite's linear allocation
+ * @schedule: its order is taken, who is away is filled in
+ * @stays, @offsets: out: cosma_stays_fini() and free() them
+ *
+ * Returns 0; -ENOSPC if an operator's tensors do not fit even alone, because of
+ * their alignments; -ENOMEM.
+ */
+int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
+		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
+		 struct cosma_stays *stays, uint64_t **offsets);
+
+#endif /* NPUPLAN_COSMA_BASELINES_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Addresses of stays. Where an output may take its input's bytes, the two are tried as one
+ * item that stays where it is, which is what the packing core is best at; then as two, of
+ * which the one may lie where the other does.
+ */
+#include <stdlib.h>
+
+#include "problem/conflicts.h"
+#include "addresses.h"
+
+/* Items whose pairs are listed, at most. */
+#define MAX_PERMITTED 4096
+
+/**
+ * struct placing - stays on their way to addresses
+ * @first, @last: half instants that are looked at
+ * @items: one a stay; @item_of: per stay, NPUMEM_NONE if it is not looked at
+ * @taker: per item, the one that may take its bytes; else NPUMEM_NONE
+ * @takes: per item: it is somebody's @taker; @taken such pairs
+ */
+struct placing {
+	const struct npuplan_graph *graph;
+	const struct cosma_model *model;
+	const struct cosma_stays *stays;
+	struct cosma_run *run;
+	uint64_t capacity;
+	uint64_t work_limit;
+	uint32_t first;
+	uint32_t last;
+	struct npuplan_item *items;
+	uint32_t *item_of;
+	uint32_t *taker;
+	bool *takes;
+	uint64_t *places;
+	uint32_t count;
+	uint32_t taken;
+};
+
+/* Whether a use of the stay by the last operator may make room, whatever comes after it. */
+static bool yields_at_last(const struct placing *placing, const struct cosma_stay *stay,
+			   uint32_t op)
+{
+	return op != NPUMEM_NONE && !stay->parameter &&
+	       cosma_gives_way(placing->model, op, stay->tensor);
+}
+
+static uint32_t stay_end(const struct placing *placing, const struct cosma_stay *stay, uint32_t op)
+{
+	uint32_t end = cosma_stay_end(stay);
+
+	if (end >= placing->last && yields_at_last(placing, stay, op) && placing->model->staged[op])
+		end = placing->last - 1;
+	return end < placing->last ? end : placing->last;
+}
+
+static uint32_t stay_taker(const struct placing *placing, const struct cosma_stay *stay,
+			   uint32_t op)
+{
+	const struct cosma_model *model = placing->model;
+
+	if (2 * stay->to <= placing->last || !yields_at_last(placing, stay, op))
+		return stay->taker;
+	for
+		cosma_each(k, model->inputs,
+			   op) if (model->inputs.item[k] == stay->tensor) return model->taker[k];
+	return NPUMEM_NONE;
+}
+
+static void list_items(struct placing *placing, uint32_t op)
+{
+	for (uint32_t i = 0; i < placing->stays->count; i++) {
+		const struct cosma_stay *stay = &placing->stays->stay[i];
+		uint32_t t = stay->parameter ? stay->tensor :
+					       placing->model->tensor_of[stay->tensor];
+		uint32_t start = cosma_stay_start(stay), end = stay_end(placing, stay, op);
+
+		placing->item_of[i] = NPUMEM_NONE;
+		if (start > placing->last || end < placing->first)
+			continue;
+		placing->item_of[i] = placing->count;
+		placing->items[placing->count++] = (struct npuplan_item){
+			.size = placing->graph->tensors[t].size,
+			.align = placing->graph->tensors[t].align,
+			.start = start > placing->first ? start : placing->first,
+			.end = end,
+			.tensor = i,
+		};
+	}
+}
+
+/* The item of the stay with which a tensor begins, if that is looked at. */
+static uint32_t first_item(const struct placing *placing, uint32_t x)
+{
+	uint32_t low = 0, high = placing->stays->count;
+
+	/* Stays come by tensor, then parameters. */
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		const struct cosma_stay *stay = &placing->stays->stay[middle];
+
+		if (!stay->parameter && stay->tensor < x)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return placing->item_of[low];
+}
+
+static void list_takers(struct placing *placing, uint32_t op)
+{
+	for (uint32_t i = 0; i < placing->count; i++) {
+		const struct cosma_stay *stay = &placing->stays->stay[placing->items[i].tensor];
+		uint32_t x = stay_taker(placing, stay, op);
+
+		placing->taker[i] = x == NPUMEM_NONE ? x : first_item(placing, x);
+		if (placing->taker[i] == NPUMEM_NONE)
+			continue;
+		placing->takes[placing->taker[i]] = true;
+		placing->taken++;
+	}
+}
+
+/* Most bytes on chip at once, those that are taken once. */
+static int most_live(const struct placing *placing, uint64_t *most)
+{
+	uint64_t *change = calloc((size_t)placing->last - placing->first + 2, sizeof(*change));
+	uint64_t now = 0;
+
+	*most = 0;
+	if (!change)
+		return -ENOMEM;
+	/* Unsigned wrap-around is meant: the running sum is never negative. */
+	for (uint32_t i = 0; i < placing->count; i++) {
+		const struct npuplan_item *item = &placing->items[i];
+		uint32_t end = item->end - (placing->taker[i] != NPUMEM_NONE);
+
+		change[item->start - placing->first] += item->size;
+		change[end + 1 - placing->first] -= item->size;
+	}
+	for (uint32_t t = 0; t <= placing->last - placing->first; t++) {
+		now += change[t];
+		*most = now > *most ? now : *most;
+	}
+	free(change);
+	return 0;
+}
+
+static int pack(struct placing *placing, const struct npuplan_item *items, uint32_t count,
+		const struct npuplan_conflicts *conflicts, uint64_t bound,
+		struct npuplan_pack_result *result)
+{
+	const struct npuplan_pack_problem problem = {
+		.items = items,
+		.item_count = count,
+		.conflicts = conflicts,
+		.capacity = placing->capacity,
+		.lower_bound = bound,
+		.alignment = placing->run->options->alignment,
+	};
+	const struct npuplan_pack_options options = {
+		.work_limit = placing->work_limit,
+		.deadline_seconds = cosma_run_left(placing->run),
+	};
+	int err = npuplan_pack(&problem, &options, placing->places, result, NULL);
+
+	if (!err)
+		placing->run->work += result->work;
+	return err;
+}
+
+static bool is_placed(const struct npuplan_pack_result *result)
+{
+	return result->status == NPUPLAN_PACK_FEASIBLE || result->status == NPUPLAN_PACK_OPTIMAL;
+}
+
+/* Whoever is taken lies where its taker does: chains become one item. */
+static int pack_merged(struct placing *placing, uint64_t bound, struct npuplan_pack_result *result)
+{
+	struct npuplan_item *merged = malloc(((size_t)placing->count + 1) * sizeof(*merged));
+	uint32_t *into = malloc(((size_t)placing->count + 1) * sizeof(*into)), count = 0;
+	uint64_t *places = malloc(((size_t)placing->count + 1) * sizeof(*places));
+	int err = merged && into && places ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < placing->count && !err; i++) {
+		struct npuplan_item *all = &merged[count];
+
+		if (placing->takes[i])
+			continue;
+		*all = placing->items[i];
+		into[i] = count++;
+		for (uint32_t k = placing->taker[i]; k != NPUMEM_NONE; k = placing->taker[k]) {
+			const struct npuplan_item *one = &placing->items[k];
+
+			into[k] = into[i];
+			all->end = one->end;
+			all->align = one->align > all->align ? one->align : all->align;
+		}
+	}
+	if (!err)
+		err = pack(placing, merged, count, NULL, bound, result);
+	for (uint32_t i = 0; i < placing->count && !err; i++)
+		places[i] = result->top ? placing->places[into[i]] : 0;
+	for (uint32_t i = 0; i < placing->count && !err; i++)
+		placing->places[i] = places[i];
+	free(merged);
+	free(into);
+	free(places);
+	return err;
+}
+
+static int pack_permitted(struct placing *placing, uint64_t bound,
+			  struct npuplan_pack_result *result)
+{
+	struct npuplan_permit *permits = malloc(((size_t)placing->taken + 1) * sizeof(*permits));
+	struct npuplan_conflicts conflicts = { 0 };
+	size_t count = 0;
+	int err = permits ? npuplan_conflicts_whole(&conflicts, placing->items, placing->count) :
+			    -ENOMEM;
+
+	for (uint32_t i = 0; i < placing->count && !err; i++)
+		if (placing->taker[i] != NPUMEM_NONE)
+			permits[count++] =
+				(struct npuplan_permit){ .a = i, .b = placing->taker[i] };
+	err = err ? err : npuplan_conflicts_permit(&conflicts, permits, count);
+	err = err ? err : pack(placing, placing->items, placing->count, &conflicts, bound, result);
+	npuplan_conflicts_fini(&conflicts);
+	free(permits);
+	return err;
+}
+
+/* @result->status is of all ways to place the stays, merged or not. */
+static int place(struct placing *placing, struct npuplan_pack_result *result)
+{
+	struct npuplan_pack_result other = { 0 };
+	uint64_t bound, *merged;
+	int err;
+
+	if (!placing->taken)
+		return pack(placing, placing->items, placing->count, NULL, 0, result);
+	err = most_live(placing, &bound);
+	if (err)
+		return err;
+	if (placing->capacity && bound > placing->capacity) {
+		result->status = NPUPLAN_PACK_INFEASIBLE;
+		return 0;
+	}
+	err = pack_merged(placing, bound, result);
+	if (err || (is_placed(result) && (placing->capacity || result->top <= bound)))
+		return err;
+	/* What is proved of merged items is not of others. */
+	if (placing->count > MAX_PERMITTED) {
+		result->status = is_placed(result) ? NPUPLAN_PACK_FEASIBLE : NPUPLAN_PACK_UNKNOWN;
+		return 0;
+	}
+	merged = malloc(((size_t)placing->count + 1) * sizeof(*merged));
+	if (!merged)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < placing->count; i++)
+		merged[i] = placing->places[i];
+	err = pack_permitted(placing, bound, &other);
+	if (!err && (!is_placed(result) || (is_placed(&other) && other.top < result->top))) {
+		*result = other;
+	} else if (!err) {
+		if (is_placed(&other))
+			result->lower_bound = other.lower_bound;
+		result->status = result->top <= result->lower_bound ? NPUPLAN_PACK_OPTIMAL :
+								      NPUPLAN_PACK_FEASIBLE;
+		for (uint32_t i = 0; i < placing->count; i++)
+			placing->places[i] = merged[i];
+	}
+	free(merged);
+	return err;
+}
+
+int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model *model,
+		    const struct cosma_stays *stays, uint64_t capacity, uint32_t first,
+		    uint32_t last, uint32_t last_op, uint64_t work_limit, struct cosma_run *run,
+		    uint64_t *offsets, uint64_t *top, uint32_t *status)
+{
+	size_t count = (size_t)stays->count + 1;
+	struct placing placing = {
+		.graph = graph,
+		.model = model,
+		.stays = stays,
+		.run = run,
+		.capacity = capacity,
+		.work_limit = work_limit,
+		.first = first ? 2 * first - 1 : 0,
+		.last = last < model->op_count ? 2 * last : 2 * model->op_count,
+		.items = malloc(count * sizeof(struct npuplan_item)),
+		.item_of = malloc(count * sizeof(uint32_t)),
+		.taker = malloc(count * sizeof(uint32_t)),
+		.takes = calloc(count, sizeof(bool)),
+		.places = malloc(count * sizeof(uint64_t)),
+	};
+	struct npuplan_pack_result result = { 0 };
+	int err = placing.items && placing.item_of && placing.taker && placing.takes &&
+				  placing.places ?
+			  0 :
+			  -ENOMEM;
+
+	if (!err) {
+		placing.item_of[stays->count] = NPUMEM_NONE;
+		list_items(&placing, last_op);
+		list_takers(&placing, last_op);
+		err = place(&placing, &result);
+	}
+	if (!err) {
+		*status = result.status;
+		if (top)
+			*top = result.top;
+		for (uint32_t i = 0; i < stays->count && offsets; i++)
+			offsets[i] = 0;
+		for (uint32_t i = 0; i < placing.count && offsets && result.top; i++)
+			offsets[placing.items[i].tensor] = placing.places[i];
+	}
+	free(placing.items);
+	free(placing.item_of);
+	free(placing.taker);
+	free(placing.takes);
+	free(placing.places);
+	return err;
+}

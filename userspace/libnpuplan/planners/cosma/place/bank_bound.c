@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+/*
+ * How much a bank of limited size can be accessed at most: stays are intervals of
+ * time, their bytes may be split. That is a flow: as many bytes as the bank has run
+ * through time; along a stay they gain its touches, along an idle instant nothing.
+ * Its greatest gain is found by augmenting paths, each of greatest gain.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/internal.h"
+#include "banks.h"
+
+/** struct arc - and its reverse beside it, at index ^ 1 */
+struct arc {
+	uint32_t to;
+	uint32_t next;
+	int64_t room;
+	int64_t gain;
+};
+
+struct flow {
+	struct arc *arcs;
+	uint32_t *first; /* per node */
+	uint32_t *by;	 /* arc that leads to it on the best path, per node */
+	int64_t *best;
+	uint32_t *queue;
+	bool *queued;
+	uint32_t arc_count;
+	uint32_t nodes;
+};
+
+static void add_arc(struct flow *flow, uint32_t from, uint32_t to, int64_t room, int64_t gain)
+{
+	struct arc *arc = &flow->arcs[flow->arc_count];
+
+	arc[0] = (struct arc){ .to = to, .next = flow->first[from], .room = room, .gain = gain };
+	flow->first[from] = flow->arc_count++;
+	arc[1] = (struct arc){ .to = from, .next = flow->first[to], .gain = -gain };
+	flow->first[to] = flow->arc_count++;
+}
+
+/* Path of greatest gain from the first node to the last (no circle gains anything). */
+static bool find_path(struct flow *flow)
+{
+	uint32_t head = 0, count = 1;
+
+	for (uint32_t i = 0; i < flow->nodes; i++)
+		flow->best[i] = INT64_MIN;
+	flow->best[0] = 0;
+	flow->queue[0] = 0;
+	while (count) {
+		uint32_t from = flow->queue[head];
+
+		head = (head + 1) % flow->nodes;
+		count--;
+		flow->queued[from] = false;
+		for (uint32_t a = flow->first[from]; a != NPUMEM_NONE; a = flow->arcs[a].next) {
+			const struct arc *arc = &flow->arcs[a];
+
+			if (arc->room <= 0 || flow->best[from] + arc->gain <= flow->best[arc->to])
+				continue;
+			flow->best[arc->to] = flow->best[from] + arc->gain;
+			flow->by[arc->to] = a;
+			if (flow->queued[arc->to])
+				continue;
+			flow->queued[arc->to] = true;
+			flow->queue[(head + count++) % flow->nodes] = arc->to;
+		}
+	}
+	return flow->best[flow->nodes - 1] > 0;
+}
+
+static int64_t push(struct flow *flow, int64_t bytes)
+{
+	for (uint32_t i = flow->nodes - 1; i; i = flow->arcs[flow->by[i] ^ 1].to)
+		if (flow->arcs[flow->by[i]].room < bytes)
+			bytes = flow->arcs[flow->by[i]].room;
+	for (uint32_t i = flow->nodes - 1; i; i = flow->arcs[flow->by[i] ^ 1].to) {
+		flow->arcs[flow->by[i]].room -= bytes;
+		flow->arcs[flow->by[i] ^ 1].room += bytes;
+	}
+	return bytes;
+}
+
+/* Nodes are the positions at which a stay begins, and one behind all. */
+static void build(struct flow *flow, const struct cosma_banking *banking, uint32_t *node)
+{
+	uint32_t nodes = 0;
+
+	for (uint32_t i = 0; i < banking->count; i++)
+		node[banking->stays[i].from] = 1;
+	node[0] = 1;
+	/* Of each position: the first node that is not before it. */
+	for (uint32_t p = 0; p <= banking->positions; p++) {
+		bool begins = node[p] || p == banking->positions;
+
+		node[p] = nodes;
+		nodes += begins;
+	}
+	flow->nodes = nodes;
+	for (uint32_t i = 0; i < nodes; i++)
+		flow->first[i] = NPUMEM_NONE;
+	for (uint32_t i = 0; i + 1 < nodes; i++)
+		add_arc(flow, i, i + 1, INT64_MAX, 0);
+	for (uint32_t i = 0; i < banking->count; i++) {
+		const struct cosma_banking_stay *stay = &banking->stays[i];
+
+		add_arc(flow, node[stay->from], node[stay->to + 1], (int64_t)stay->size,
+			stay->touches);
+	}
+}
+
+int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound)
+{
+	size_t nodes = (size_t)banking->positions + 2;
+	struct flow flow = {
+		.arcs = malloc(2 * (nodes + banking->count) * sizeof(*flow.arcs)),
+		.first = malloc(nodes * sizeof(*flow.first)),
+		.by = malloc(nodes * sizeof(*flow.by)),
+		.best = malloc(nodes * sizeof(*flow.best)),
+		.queue = malloc(nodes * sizeof(*flow.queue)),
+		.queued = calloc(nodes, sizeof(*flow.queued)),
+	};
+	uint32_t *node = calloc(nodes, sizeof(*node));
+	int64_t left = (int64_t)banking->capacity[0];
+	int err = -ENOMEM;
+
+	*bound = 0;
+	if (flow.arcs && flow.first && flow.by && flow.best && flow.queue && flow.queued && node) {
+		build(&flow, banking, node);
+		while (left && find_path(&flow)) {
+			int64_t bytes = push(&flow, left);
+
+			*bound += (uint64_t)(bytes * flow.best[flow.nodes - 1]);
+			left -= bytes;
+		}
+		err = 0;
+	}
+	free(flow.arcs);
+	free(flow.first);
+	free(flow.by);
+	free(flow.best);
+	free(flow.queue);
+	free(flow.queued);
+	free(node);
+	return err;
+}

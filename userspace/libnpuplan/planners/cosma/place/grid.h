@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Proofs that stays do not fit. Where sizes are small multiples of one size, as
+ * those of neural networks often are, addresses may be multiples of it, too (push
+ * everything down as far as it goes), and few are left to try. What the packing core
+ * cannot decide because its parts each fit is decided here, by trying large items
+ * first and by counting rows for the smallest.
+ */
+#ifndef NPUPLAN_COSMA_GRID_H
+#define NPUPLAN_COSMA_GRID_H
+
+#include "planners/cosma/model/stays.h"
+
+/** struct cosma_grid_item - bytes needed at instants @from..@to */
+struct cosma_grid_item {
+	int64_t size;
+	uint32_t from;
+	uint32_t to;
+};
+
+/** cosma_grid_refute() - try to prove that items have no addresses within a capacity
+ * @items: reordered
+ * @work_limit: of the search; @work: out: used, added up
+ * @refuted: out: proved. Else nothing is known: items that are no multiples of the
+ *	grid's unit are left out, so that what fits here may not fit in full
+ *
+ * Returns 0 or -ENOMEM.
+ */
+int cosma_grid_refute(struct cosma_grid_item *items, uint32_t count, int64_t capacity,
+		      uint64_t work_limit, uint64_t *work, bool *refuted);
+
+#endif /* NPUPLAN_COSMA_GRID_H */

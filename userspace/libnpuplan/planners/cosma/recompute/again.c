@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+/* Which operators to run again, asked as planners are: npuplan_recompute_find(). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/planners.h"
+#include "recompute.h"
+
+/** struct asking - the caller's progress, and when it began */
+struct asking {
+	const struct npuplan_options *options;
+	double started;
+};
+
+static int tell(void *context, const struct npuplan_cosma_progress *progress)
+{
+	const struct asking *asking = context;
+	const struct npuplan_pack_progress now = {
+		.top = progress->incumbent,
+		.lower_bound = progress->lower_bound,
+		.work = progress->work,
+		.gap = progress->gap,
+		.seconds = npuplan_now() - asking->started,
+		.traffic = true,
+	};
+
+	return asking->options->progress(asking->options->context, &now);
+}
+
+static int fail_without(const struct npuplan_graph *graph, const struct npuplan_options *options,
+			const struct npuplan_cosma_plan *plan, struct npuplan_error *error)
+{
+	int err;
+
+	if (plan->status != NPUMEM_PLAN_INFEASIBLE)
+		return npuplan_fail(
+			error, -ETIMEDOUT,
+			"unknown: no plan within %llu bytes was found before the limits "
+			"of work, memory or time",
+			(unsigned long long)options->arena_budget);
+	err = npuplan_fail(error, -ENOSPC,
+			   "infeasible: %s needs %llu bytes, the budget is %llu, and running "
+			   "operators again changes nothing of that",
+			   plan->needed_op < graph->op_count ? graph->ops[plan->needed_op].name :
+							       "an operator",
+			   (unsigned long long)plan->needed,
+			   (unsigned long long)options->arena_budget);
+	if (error) {
+		error->status = NPUMEM_PLAN_INFEASIBLE;
+		error->step = plan->needed_op;
+		error->needed = plan->needed;
+	}
+	return err;
+}
+
+int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+			   const struct npuplan_options *options, uint32_t limit,
+			   struct npuplan_recompute *out, struct npuplan_error *error)
+{
+	struct asking asking = { .options = options, .started = npuplan_now() };
+	struct npuplan_recomputation found;
+	struct npuplan_cosma_options asked = {
+		.budget = options->arena_budget,
+		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
+		.with_parameters = tiling->with_parameters,
+		.inputs_resident = tiling->inputs == NPUPLAN_INPUTS_RESIDENT,
+		.alignment = options->alignment,
+		.work_limit = options->work_limit,
+		.memory_limit = options->memory_limit,
+		.deadline_seconds = options->deadline_seconds,
+		.progress = options->progress ? tell : NULL,
+		.context = &asking,
+	};
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (!options->arena_budget || options->banks)
+		return npuplan_fail(
+			error, -EINVAL,
+			"operators run again to save traffic within one budget: which?");
+	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "operators run again in a free order, or the graph's");
+	err = npuplan_cosma_recompute(graph, &asked, limit, &found, error);
+	if (err)
+		return err;
+	if (!found.plan.steps) {
+		err = fail_without(graph, options, &found.plan, error);
+		npuplan_recomputation_free(&found);
+		return err;
+	}
+	*out = (struct npuplan_recompute){
+		.clones = found.clones,
+		.clone_count = found.clone_count,
+		.traffic = found.plan.spill + found.plan.fill,
+		.traffic_without = found.traffic_without,
+		.operations = found.operations,
+		.operations_again = found.operations_again,
+		.work = found.work,
+	};
+	found.clones = NULL;
+	found.clone_count = 0;
+	npuplan_recomputation_free(&found);
+	return 0;
+}
+
+void npuplan_recompute_fini(struct npuplan_recompute *recompute)
+{
+	for (uint32_t i = 0; i < recompute->clone_count; i++)
+		free(recompute->clones[i].readers);
+	free(recompute->clones);
+	memset(recompute, 0, sizeof(*recompute));
+}

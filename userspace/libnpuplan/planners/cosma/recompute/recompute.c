@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+/* Which operators to run again, so that less has to come back from the host. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/planners.h"
+#include "graph/shape.h"
+#include "recompute.h"
+
+/* Operators that one candidate runs again, one for the other, at most. */
+#define MAX_CHAIN  4
+/* Work of one plan, as a multiple of the first one's, and at least. */
+#define TRY_FACTOR 4
+#define TRY_WORK   20000000ull
+/* Work of all of it, unless the caller says. */
+#define ALL_WORK   2000000000ull
+
+/** struct candidate - clones to add together; each one's readers are owned */
+struct candidate {
+	struct npuplan_clone clones[MAX_CHAIN];
+	uint32_t count;
+};
+
+/**
+ * struct climbing - the best so far, and what is tried beside it
+ * @graph: of the best plan; @owned unless it is the caller's
+ * @work_left: units; @tried: what the first plan took
+ */
+struct climbing {
+	const struct npuplan_cosma_options *options;
+	struct npuplan_recomputation *best;
+	const struct npuplan_graph *graph;
+	uint64_t traffic;
+	uint64_t work_limit;
+	uint64_t work;
+	uint64_t first_work;
+	double started;
+	bool stopped;
+};
+
+static uint64_t elements(const struct npuplan_tensor *tensor)
+{
+	return tensor->elem_size ? tensor->size / tensor->elem_size : tensor->size;
+}
+
+uint64_t npuplan_operations(const struct npuplan_graph *graph, uint32_t op)
+{
+	const struct npuplan_op *o = &graph->ops[op];
+	const struct npuplan_tensor *in = o->input_count ? &graph->tensors[o->inputs[0]] : NULL;
+	uint64_t out = 0, each = 1;
+
+	for (uint32_t k = 0; k < o->output_count; k++)
+		out += elements(&graph->tensors[o->outputs[k]]);
+	if (!in || !in->dim_count)
+		return out;
+	if (!strncmp(o->type, "conv", 4) || !strncmp(o->type, "depthwise", 9)) {
+		uint32_t axis = npuplan_channel_axis(graph, in->dim_count);
+		int64_t groups = o->attrs.groups > 0 ? o->attrs.groups : 1;
+
+		for (uint32_t d = 0; d < o->attrs.spatial; d++)
+			each *= (uint64_t)(o->attrs.kernel[d] > 0 ? o->attrs.kernel[d] : 1);
+		if (axis < in->dim_count && in->shape[axis] >= groups)
+			each *= (uint64_t)(in->shape[axis] / groups);
+		/* A transposed one multiplies once for each input element and weight. */
+		return o->attrs.transposed ? elements(in) * each : out * each;
+	}
+	if (!strcmp(o->type, "linear") || !strcmp(o->type, "matmul"))
+		each = (uint64_t)(in->shape[in->dim_count - 1] > 0 ? in->shape[in->dim_count - 1] :
+								     1);
+	return out * each;
+}
+
+/* ------------------------------------------------------------- candidates */
+
+static void candidate_fini(struct candidate *candidate)
+{
+	for (uint32_t i = 0; i < candidate->count; i++)
+		free(candidate->clones[i].readers);
+	memset(candidate, 0, sizeof(*candidate));
+}
+
+static uint32_t producer_of(const struct npuplan_graph *graph, uint32_t tensor)
+{
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
+			if (graph->ops[v].outputs[k] == tensor)
+				return v;
+	return NPUMEM_NONE;
+}
+
+static bool reads(const struct npuplan_graph *graph, uint32_t op, uint32_t tensor)
+{
+	for (uint32_t k = 0; k < graph->ops[op].input_count; k++)
+		if (graph->ops[op].inputs[k] == tensor)
+			return true;
+	return false;
+}
+
+static bool resident(const struct npuplan_cosma_plan *plan, uint32_t tensor, uint32_t position)
+{
+	for (uint32_t i = 0; i < plan->residency_count; i++)
+		if (plan->residencies[i].tensor == tensor &&
+		    plan->residencies[i].from <= position && position <= plan->residencies[i].to)
+			return true;
+	return false;
+}
+
+/* Who reads a tensor between its fill at @position and when it leaves; or @all that follow. */
+static int readers_after(const struct climbing *climb, uint32_t position, bool all,
+			 struct npuplan_clone *clone)
+{
+	const struct npuplan_cosma_plan *plan = &climb->best->plan;
+	uint32_t tensor = plan->steps[position].index;
+
+	for (uint32_t p = position + 1; p < plan->step_count; p++) {
+		const struct npuplan_cosma_step *step = &plan->steps[p];
+
+		if (!all && step->index == tensor && step->kind == NPUPLAN_COSMA_DROP)
+			break;
+		if (step->kind != NPUPLAN_COSMA_RUN || !reads(climb->graph, step->index, tensor))
+			continue;
+		if (npuplan_grow(&clone->readers, clone->reader_count, sizeof(*clone->readers)))
+			return -ENOMEM;
+		clone->readers[clone->reader_count++] = climb->graph->ops[step->index].id;
+	}
+	return 0;
+}
+
+static int64_t next_op_id(const struct npuplan_graph *graph)
+{
+	int64_t id = 0;
+
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		id = graph->ops[v].id > id ? graph->ops[v].id : id;
+	return id + 1;
+}
+
+/*
+ * The operator that made what is filled at @position; then, while @depth lasts, those
+ * that made what it needs and what is not on chip there.
+ */
+static int make_candidate(const struct climbing *climb, uint32_t position, bool all, uint32_t depth,
+			  struct candidate *candidate)
+{
+	const struct npuplan_graph *graph = climb->graph;
+	uint32_t op = producer_of(graph, climb->best->plan.steps[position].index);
+	uint32_t of[MAX_CHAIN];
+	int err;
+
+	memset(candidate, 0, sizeof(*candidate));
+	if (op == NPUMEM_NONE)
+		return 0;
+	of[0] = op;
+	candidate->clones[0].op = graph->ops[op].id;
+	candidate->count = 1;
+	err = readers_after(climb, position, all, &candidate->clones[0]);
+	for (uint32_t i = 0; i < candidate->count && !err; i++) {
+		const struct npuplan_op *o = &graph->ops[of[i]];
+
+		for (uint32_t k = 0; k < o->input_count && !err; k++) {
+			uint32_t from = producer_of(graph, o->inputs[k]);
+			struct npuplan_clone *clone = &candidate->clones[candidate->count];
+			bool known = false;
+
+			for (uint32_t j = 0; j < k; j++)
+				known |= o->inputs[j] == o->inputs[k];
+			if (known || from == NPUMEM_NONE || candidate->count > depth ||
+			    resident(&climb->best->plan, o->inputs[k], position))
+				continue;
+			of[candidate->count] = from;
+			clone->op = graph->ops[from].id;
+			clone->readers = malloc(sizeof(*clone->readers));
+			if (!clone->readers)
+				err = -ENOMEM;
+			else
+				clone->readers[clone->reader_count++] = next_op_id(graph) + i;
+			candidate->count++;
+		}
+	}
+	/* A chain that is no longer than a shorter one's is that one. */
+	if (err || !candidate->clones[0].reader_count || candidate->count != depth + 1)
+		candidate_fini(candidate);
+	return err;
+}
+
+/* ---------------------------------------------------------------- climbing */
+
+/* What the caller hears: the best of all that was tried; no bound is known. */
+static int tell(void *context, const struct npuplan_cosma_progress *now)
+{
+	struct climbing *climb = context;
+	struct npuplan_cosma_progress progress = *now;
+
+	progress.incumbent = climb->traffic;
+	progress.lower_bound = 0;
+	progress.gap = climb->traffic ? 1 : 0;
+	progress.work = climb->work + now->work;
+	progress.seconds = npuplan_now() - climb->started;
+	climb->stopped |= climb->options->progress(climb->options->context, &progress) != 0;
+	return climb->stopped;
+}
+
+static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, uint64_t work_limit,
+		     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
+{
+	struct npuplan_cosma_options options = *climb->options;
+	int err;
+
+	options.work_limit = work_limit;
+	if (options.progress && climb->best->plan.steps) {
+		options.progress = tell;
+		options.context = climb;
+	}
+	if (options.deadline_seconds > 0) {
+		options.deadline_seconds -= npuplan_now() - climb->started;
+		if (options.deadline_seconds < 1e-6)
+			options.deadline_seconds = 1e-6;
+	}
+	err = npuplan_cosma(graph, &options, plan, error);
+	climb->work += plan->work;
+	return err;
+}
+
+static bool over(struct climbing *climb)
+{
+	double deadline = climb->options->deadline_seconds;
+
+	if (deadline > 0 && npuplan_now() - climb->started >= deadline)
+		climb->stopped = true;
+	return climb->stopped || climb->work >= climb->work_limit;
+}
+
+static uint64_t try_limit(const struct climbing *climb)
+{
+	uint64_t limit = TRY_FACTOR * climb->first_work + TRY_WORK;
+
+	return limit < climb->work_limit - climb->work ? limit : climb->work_limit - climb->work;
+}
+
+/** struct found - best candidate of a round */
+struct found {
+	struct npuplan_graph *graph;
+	struct npuplan_cosma_plan plan;
+	struct candidate candidate;
+	uint64_t traffic;
+	uint64_t operations;
+};
+
+static void found_fini(struct found *found)
+{
+	npuplan_graph_free(found->graph);
+	npuplan_cosma_plan_free(&found->plan);
+	candidate_fini(&found->candidate);
+}
+
+static uint64_t all_operations(const struct npuplan_graph *graph)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		sum += npuplan_operations(graph, v);
+	return sum;
+}
+
+static int apply(const struct npuplan_graph *graph, const struct npuplan_clone *clones,
+		 uint32_t count, struct npuplan_graph **out, struct npuplan_error *error)
+{
+	struct npuplan_graph *last = NULL;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count && !err; i++) {
+		err = npuplan_graph_clone_op(last ? last : graph, &clones[i], out, error);
+		npuplan_graph_free(last);
+		last = *out;
+	}
+	return err;
+}
+
+/* Takes the candidate over if it is the best of its round, else frees it. */
+static int try_candidate(struct climbing *climb, struct candidate *candidate, struct found *found)
+{
+	struct found now = { .candidate = *candidate };
+	int err = apply(climb->graph, candidate->clones, candidate->count, &now.graph, NULL);
+	bool better;
+
+	memset(candidate, 0, sizeof(*candidate));
+	if (!err)
+		err = make_plan(climb, now.graph, try_limit(climb), &now.plan, NULL);
+	if (err) {
+		found_fini(&now);
+		/* An operator that cannot run again is no choice. */
+		return err == -EOPNOTSUPP ? 0 : err;
+	}
+	now.traffic = now.plan.spill + now.plan.fill;
+	now.operations = all_operations(now.graph);
+	better = now.plan.steps && now.traffic < climb->traffic &&
+		 (!found->graph || now.traffic < found->traffic ||
+		  (now.traffic == found->traffic && now.operations < found->operations));
+	if (better) {
+		found_fini(found);
+		*found = now;
+	} else {
+		found_fini(&now);
+	}
+	return 0;
+}
+
+static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
+{
+	const struct npuplan_cosma_plan *plan = &climb->best->plan;
+	uint32_t depths = limit < MAX_CHAIN ? limit : MAX_CHAIN;
+	int err = 0;
+
+	for (uint32_t p = 0; p < plan->step_count && !err; p++) {
+		if (plan->steps[p].kind != NPUPLAN_COSMA_FILL)
+			continue;
+		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
+			struct candidate candidate;
+
+			err = make_candidate(climb, p, i % 2, i / 2, &candidate);
+			if (!err && candidate.count)
+				err = try_candidate(climb, &candidate, found);
+		}
+	}
+	return err;
+}
+
+/* The best of a round becomes what the next one starts from. */
+static int accept(struct climbing *climb, struct found *found)
+{
+	struct npuplan_recomputation *best = climb->best;
+	int err = 0;
+
+	for (uint32_t i = 0; i < found->candidate.count && !err; i++) {
+		err = npuplan_grow(&best->clones, best->clone_count, sizeof(*best->clones));
+		if (err)
+			break;
+		best->clones[best->clone_count++] = found->candidate.clones[i];
+		found->candidate.clones[i].readers = NULL;
+	}
+	if (err)
+		return err;
+	npuplan_cosma_plan_free(&best->plan);
+	npuplan_graph_free(best->graph);
+	best->plan = found->plan;
+	best->graph = found->graph;
+	climb->graph = best->graph;
+	climb->traffic = found->traffic;
+	memset(&found->plan, 0, sizeof(found->plan));
+	found->graph = NULL;
+	return 0;
+}
+
+static int climb_up(struct climbing *climb, uint32_t limit)
+{
+	int err = 0;
+
+	while (!err && climb->traffic && !over(climb)) {
+		struct found found = { 0 };
+		uint32_t left = limit ? limit - climb->best->clone_count : MAX_CHAIN;
+
+		err = try_all(climb, left, &found);
+		if (err || !found.graph) {
+			found_fini(&found);
+			break;
+		}
+		err = accept(climb, &found);
+		found_fini(&found);
+	}
+	return err;
+}
+
+int npuplan_cosma_recompute(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options, uint32_t limit,
+			    struct npuplan_recomputation *out, struct npuplan_error *error)
+{
+	struct climbing climb = {
+		.options = options,
+		.best = out,
+		.graph = graph,
+		.work_limit = options->work_limit ? options->work_limit : ALL_WORK,
+		.started = npuplan_now(),
+	};
+	int err;
+
+	memset(out, 0, sizeof(*out));
+	if (options->order || options->objective != NPUPLAN_COSMA_TRAFFIC)
+		return npuplan_fail(error, -EINVAL,
+				    "operators run again for less traffic only, in the graph's "
+				    "order or a free one");
+	err = make_plan(&climb, graph, climb.work_limit, &out->plan, error);
+	if (err)
+		return err;
+	climb.traffic = out->traffic_without = out->plan.spill + out->plan.fill;
+	climb.first_work = climb.work;
+	out->operations = all_operations(graph);
+	if (out->plan.steps && climb.traffic) {
+		err = climb_up(&climb, limit);
+		out->plan.lower_bound = 0;
+		out->plan.relaxed_bound = 0;
+		out->plan.status = climb.traffic ? NPUMEM_PLAN_FEASIBLE : NPUMEM_PLAN_OPTIMAL;
+	}
+	out->operations_again = all_operations(climb.graph) - out->operations;
+	out->work = climb.work;
+	if (!err)
+		return 0;
+	npuplan_recomputation_free(out);
+	return npuplan_fail(error, err, "running operators again: %s", strerror(-err));
+}
+
+void npuplan_recomputation_free(struct npuplan_recomputation *recomputation)
+{
+	npuplan_graph_free(recomputation->graph);
+	for (uint32_t i = 0; i < recomputation->clone_count; i++)
+		free(recomputation->clones[i].readers);
+	free(recomputation->clones);
+	npuplan_cosma_plan_free(&recomputation->plan);
+	memset(recomputation, 0, sizeof(*recomputation));
+}

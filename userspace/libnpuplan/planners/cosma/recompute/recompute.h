@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Recomputation: a third choice beside keeping a tensor on chip and spilling it.
+ * Where a plan brings a tensor back, its operator may run once more instead, from
+ * inputs that are there anyway.
+ */
+#ifndef NPUPLAN_COSMA_RECOMPUTE_H
+#define NPUPLAN_COSMA_RECOMPUTE_H
+
+#include "planners/cosma/cosma.h"
+
+/**
+ * struct npuplan_recomputation - a graph with operators that run again, and its plan
+ * @graph: with the clones; NULL if there are none: then @plan is of the graph given
+ * @clones: in the order in which npuplan_graph_clone_op() takes them; later ones
+ *	may be of, and for, earlier ones
+ * @plan: operators and tensors are @graph's. Its lower bound is 0: there is none
+ *	that holds for all ways of running operators again. Optimal: no traffic at all
+ * @traffic_without: least traffic found without clones, bytes
+ * @operations, @operations_again: multiply-accumulates (elements written, of
+ *	operators that do not multiply) of one inference of the graph given, and
+ *	what the clones add
+ */
+struct npuplan_recomputation {
+	struct npuplan_graph *graph;
+	struct npuplan_clone *clones;
+	uint32_t clone_count;
+	struct npuplan_cosma_plan plan;
+	uint64_t traffic_without;
+	uint64_t operations;
+	uint64_t operations_again;
+	uint64_t work;
+};
+
+/** npuplan_cosma_recompute() - least traffic found if operators may run again
+ * @options: objective traffic; @order must be NULL. Limits are for all of it; without
+ *	one, work ends in some seconds
+ * @limit: clones at most; 0 = any number
+ *
+ * Greedy: as long as one helps, the clone (or short chain of clones) that saves most
+ * traffic is added; between equal ones that of less work. Never more traffic than
+ * without. -EINVAL, -EOPNOTSUPP: as npuplan_cosma().
+ */
+int npuplan_cosma_recompute(const struct npuplan_graph *graph,
+			    const struct npuplan_cosma_options *options, uint32_t limit,
+			    struct npuplan_recomputation *out, struct npuplan_error *error);
+void npuplan_recomputation_free(struct npuplan_recomputation *recomputation);
+
+/** npuplan_operations() - multiply-accumulates of an operator; else elements written */
+uint64_t npuplan_operations(const struct npuplan_graph *graph, uint32_t op);
+
+#endif /* NPUPLAN_COSMA_RECOMPUTE_H */

@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Search with addresses. All schedules of a level of cost are enumerated, without
+ * the reductions that only keep the cost: a schedule is an order, and for each gap
+ * between two uses of a tensor whether it is away. Each one is given to the packing
+ * core. What is proved not to fit is cut down to the few operators over which it
+ * does not, and never looked at again. When a level is empty, the next one is the
+ * least cost that was cut off.
+ *
+ * Whether a tensor is away in a gap is decided at the gap's begin, so that each
+ * schedule is met once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/cosma/place/addresses.h"
+#include "planners/cosma/bound/bounds.h"
+#include "planners/cosma/place/grid.h"
+#include "nogoods.h"
+#include "solve.h"
+
+/* Work of the packing core: on a schedule, and on a piece of one. */
+#define PLACE_WORK 10000000ull
+#define PIECE_WORK 1000000ull
+/* Work of the grid on a piece. */
+#define GRID_WORK  4000000ull
+/* Tensors that one operator touches and that stay, at most; more are never moved. */
+#define MAX_FREED  16
+/* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
+#define MAX_OPS	   6000
+
+/** struct dead - state from which no schedule within @slack is complete */
+struct dead {
+	uint64_t hash;
+	int64_t slack;
+	uint32_t front;
+	uint32_t last;
+	uint64_t *masks;
+};
+
+/**
+ * struct exact - the enumeration
+ * @board: per position, before its operator runs
+ * @cost: per position, paid so far
+ * @over: per position, bytes of the operator before it that have to leave with it
+ * @schedule: the order so far, and who leaves before which position:
+ *	@left[first_left[p]..first_left[p + 1])
+ * @rank: per operator, what is tried first
+ * @level: cost allowed; @next: least cost that was cut off
+ * @held: bytes, without the fronts', @base of them from the start on; @told: bytes the run knows of
+ * @back: position to go back to after a conflict
+ * @complete: nothing was left out
+ */
+struct exact {
+	struct cosma_solve *solve;
+	const struct cosma_model *model;
+	struct cosma_fronts fronts;
+	struct cosma_bounds bounds;
+	struct cosma_history history;
+	struct cosma_nogoods nogoods;
+	struct cosma_board *board;
+	struct cosma_schedule schedule;
+	const struct cosma_schedule *guide;
+	uint32_t guide_status;
+	uint64_t *packed;
+	int64_t *cost;
+	int64_t *over;
+	uint32_t *first_left;
+	uint32_t *left;
+	struct dead *dead;
+	uint32_t dead_count;
+	uint32_t dead_room;
+	uint32_t left_room;
+	uint64_t work_end;
+	uint64_t held;
+	uint64_t base;
+	uint64_t told;
+	int64_t level;
+	int64_t next;
+	uint32_t back;
+	uint32_t leaves;
+	bool complete;
+	bool found;
+};
+
+static bool is_over(struct exact *exact)
+{
+	struct cosma_run *run = &exact->solve->run;
+	uint64_t now = exact->held + exact->fronts.bytes;
+	bool within = cosma_run_hold(run, (int64_t)(now - exact->told));
+
+	exact->told = within ? now : exact->told;
+	return !within || run->work >= exact->work_end || cosma_run_over(run);
+}
+
+/* --------------------------------------------------------- states that are dead */
+
+static uint64_t hash_of(uint32_t front, uint32_t last, const uint64_t *masks, uint32_t words)
+{
+	uint64_t hash = (uint64_t)front << 32 | last;
+
+	for (uint32_t w = 0; w < words; w++) {
+		hash = (hash ^ masks[w]) * 0xff51afd7ed558ccdull;
+		hash ^= hash >> 32;
+	}
+	return hash ^ hash >> 17;
+}
+
+static struct dead *find_dead(struct exact *exact, uint32_t front, uint32_t last,
+			      const uint64_t *masks, uint32_t words, uint64_t hash)
+{
+	uint32_t at = (uint32_t)hash & (exact->dead_room - 1);
+
+	while (exact->dead[at].masks) {
+		const struct dead *dead = &exact->dead[at];
+
+		if (dead->hash == hash && dead->front == front && dead->last == last &&
+		    !memcmp(dead->masks, masks, words * sizeof(*masks)))
+			break;
+		at = (at + 1) & (exact->dead_room - 1);
+	}
+	return &exact->dead[at];
+}
+
+static void forget_dead(struct exact *exact)
+{
+	for (uint32_t i = 0; i < exact->dead_room; i++)
+		free(exact->dead[i].masks);
+	memset(exact->dead, 0, exact->dead_room * sizeof(*exact->dead));
+	exact->dead_count = 0;
+	exact->held = exact->base;
+}
+
+static int grow_dead(struct exact *exact)
+{
+	uint32_t room = exact->dead_room;
+	struct dead *old = exact->dead, *grown;
+
+	if (room && 2 * exact->dead_count < room)
+		return 0;
+	grown = calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	exact->dead = grown;
+	exact->dead_room = room ? 2 * room : 256;
+	for (uint32_t i = 0; i < room; i++) {
+		uint32_t at = (uint32_t)old[i].hash & (exact->dead_room - 1);
+
+		if (!old[i].masks)
+			continue;
+		while (grown[at].masks)
+			at = (at + 1) & (exact->dead_room - 1);
+		grown[at] = old[i];
+	}
+	free(old);
+	return 0;
+}
+
+static int note_dead(struct exact *exact, uint32_t front, uint32_t last, const uint64_t *masks,
+		     uint32_t words, int64_t slack)
+{
+	uint64_t hash = hash_of(front, last, masks, words);
+	struct dead *dead;
+
+	if (grow_dead(exact))
+		return -ENOMEM;
+	dead = find_dead(exact, front, last, masks, words, hash);
+	if (!dead->masks) {
+		dead->masks = malloc((words + 1) * sizeof(*masks));
+		if (!dead->masks)
+			return -ENOMEM;
+		memcpy(dead->masks, masks, words * sizeof(*masks));
+		dead->hash = hash;
+		dead->front = front;
+		dead->last = last;
+		exact->dead_count++;
+		exact->held += sizeof(*dead) * 2 + words * sizeof(*masks);
+	}
+	dead->slack = slack > dead->slack ? slack : dead->slack;
+	return 0;
+}
+
+/* ------------------------------------------------------------------- conflicts */
+
+/** struct piece - positions of a schedule, alone; what is known of their addresses */
+struct piece {
+	const struct cosma_stays *stays;
+	uint32_t first;
+	uint32_t last;
+	bool fits;
+	bool infeasible;
+};
+
+/* The packing core's answer. */
+static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, uint32_t last)
+{
+	uint32_t status;
+	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
+				  exact->solve->options->budget, first + 1, last + 1,
+				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run, NULL,
+				  NULL, &status);
+
+	piece->fits = !err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL);
+	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
+	return err;
+}
+
+/*
+ * Make the piece shorter while it does not fit: the shortest beginning, and the
+ * shortest end of that. @proved: it has to be proved each time; else that nothing
+ * was found is enough.
+ */
+static int narrow(struct exact *exact, struct piece *piece, bool proved)
+{
+	uint32_t low = 0, high = exact->model->op_count - 1;
+	int err = 0;
+
+	while (low < high && !err) {
+		uint32_t middle = low + (high - low) / 2;
+
+		err = try_piece(exact, piece, 0, middle);
+		if (proved ? piece->infeasible : !piece->fits)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	piece->last = high;
+	low = 0;
+	while (low < high && !err) {
+		uint32_t middle = low + (high - low + 1) / 2;
+
+		err = try_piece(exact, piece, middle, piece->last);
+		if (proved ? piece->infeasible : !piece->fits)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	piece->first = low;
+	return err;
+}
+
+/* What the packing core could not decide, as a grid. */
+static int refute(struct exact *exact, struct piece *piece)
+{
+	const struct cosma_stays *stays = piece->stays;
+	struct cosma_grid_item *items = malloc(((size_t)stays->count + 1) * sizeof(*items));
+	uint32_t count = 0, first = 2 * piece->first + 1, last = 2 * piece->last + 2;
+	uint32_t last_op = exact->schedule.order[piece->last];
+	int err;
+
+	if (!items)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < stays->count; i++) {
+		const struct cosma_stay *stay = &stays->stay[i];
+		uint32_t t = stay->parameter ? stay->tensor : exact->model->tensor_of[stay->tensor];
+
+		uint32_t from = cosma_stay_start(stay), to = cosma_stay_end(stay);
+
+		/* Whoever may take its bytes may be anywhere then: that refutes less. */
+		if (stay->taker != NPUMEM_NONE)
+			to--;
+		if (to >= last && !stay->parameter &&
+		    cosma_gives_way(exact->model, last_op, stay->tensor))
+			to = last - 1;
+		if (from > last || to < first)
+			continue;
+		items[count++] = (struct cosma_grid_item){
+			.size = (int64_t)exact->solve->graph->tensors[t].size,
+			.from = from > first ? from : first,
+			.to = to < last ? to : last,
+		};
+	}
+	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->budget, GRID_WORK,
+				&exact->solve->run.work, &piece->infeasible);
+	free(items);
+	return err;
+}
+
+/*
+ * No addresses were found for the schedule: learn where it does not fit, if that can
+ * be proved. @back is the position to blame. @proved: that of the whole is.
+ */
+static int learn(struct exact *exact, const struct cosma_stays *stays, bool proved)
+{
+	struct piece piece = { .stays = stays };
+	int err = narrow(exact, &piece, false);
+
+	err = err ? err : try_piece(exact, &piece, piece.first, piece.last);
+	if (!err && !piece.infeasible && !piece.fits)
+		err = refute(exact, &piece);
+	if (!err && !piece.infeasible && proved) {
+		err = narrow(exact, &piece, true);
+		piece.infeasible = true;
+	}
+	if (err || !piece.infeasible) {
+		/* Neither found nor refuted: this level cannot be proved empty. */
+		exact->complete = false;
+		return err;
+	}
+	exact->back = piece.last;
+	exact->held += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
+		       sizeof(struct cosma_nogood);
+	exact->base += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
+		       sizeof(struct cosma_nogood);
+	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
+}
+
+static bool is_guide(const struct exact *exact)
+{
+	const struct cosma_model *model = exact->model;
+	size_t uses = model->consumers.first[model->tensor_count];
+
+	return !memcmp(exact->schedule.order, exact->guide->order,
+		       model->op_count * sizeof(*exact->guide->order)) &&
+	       !memcmp(exact->schedule.away, exact->guide->away,
+		       uses * sizeof(*exact->guide->away));
+}
+
+static int try_schedule(struct exact *exact)
+{
+	struct cosma_schedule *schedule = &exact->schedule;
+	uint32_t status, n = exact->model->op_count;
+	struct cosma_stays stays;
+	int err = 0;
+
+	exact->leaves++;
+	cosma_schedule_order(schedule);
+	for (uint32_t p = 0; p < n; p++)
+		for (uint32_t k = exact->first_left[p]; k < exact->first_left[p + 1]; k++)
+			cosma_schedule_evict(schedule, exact->left[k], p);
+	/* The guide itself has been tried. */
+	status = exact->guide_status;
+	if (!is_guide(exact))
+		err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
+	if (err)
+		return err;
+	exact->found = status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
+	if (exact->found)
+		return 0;
+	err = cosma_stays_init(&stays, schedule, exact->solve->graph);
+	err = err ? err : learn(exact, &stays, status == NPUPLAN_PACK_INFEASIBLE);
+	cosma_stays_fini(&stays);
+	return err;
+}
+
+/* ----------------------------------------------------------------- enumeration */
+
+static int visit(struct exact *exact, uint32_t p);
+
+static void add_freed(struct exact *exact, uint32_t x, uint32_t *freed, uint32_t *count)
+{
+	if (*count < MAX_FREED)
+		freed[(*count)++] = x;
+	else
+		exact->complete = false;
+}
+
+/* Tensors that the operator before touched, or that are there at the start: on chip. */
+static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
+{
+	const struct cosma_model *model = exact->model;
+	const struct cosma_board *board = &exact->board[p];
+	uint32_t count = 0, v;
+
+	for (uint32_t x = 0; x < model->tensor_count && !p; x++)
+		if (cosma_bit(board->on, x))
+			add_freed(exact, x, freed, &count);
+	if (!p)
+		return count;
+	v = exact->schedule.order[p - 1];
+	for
+		cosma_each(k, model->inputs, v) if (cosma_bit(board->on, model->inputs.item[k]))
+			add_freed(exact, model->inputs.item[k], freed, &count);
+	for
+		cosma_each(k, model->outputs, v) if (cosma_bit(board->on, model->outputs.item[k]))
+			add_freed(exact, model->outputs.item[k], freed, &count);
+	return count;
+}
+
+/* Who is on chip while @v runs, for the no-goods. */
+static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cosma_board *board,
+		   const uint32_t *left, uint32_t count)
+{
+	const struct cosma_model *model = exact->model;
+	uint32_t words = exact->history.words;
+	uint64_t *on = exact->history.on + (size_t)p * words;
+	uint64_t *moved = exact->history.moved + (size_t)p * words;
+
+	memcpy(on, board->on, words * sizeof(*on));
+	memset(moved, 0, words * sizeof(*moved));
+	for (uint32_t i = 0; i < count; i++)
+		if (cosma_listed(&model->inputs, v, left[i]))
+			cosma_set(moved, left[i]);
+	for
+		cosma_each(k, model->inputs, v) cosma_set(on, model->inputs.item[k]);
+	for
+		cosma_each(k, model->outputs, v) cosma_set(on, model->outputs.item[k]);
+	exact->history.op[p] = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
+}
+
+/* Bytes of the operator's inputs that leave with it, or not. */
+static int64_t may_yield(const struct cosma_board *board, uint32_t v)
+{
+	const struct cosma_model *model = board->model;
+	int64_t bytes = 0;
+
+	for
+		cosma_each(k, model->inputs, v) bytes +=
+			cosma_board_may_yield(board, v, k) ? model->size[model->inputs.item[k]] : 0;
+	return bytes;
+}
+
+/* Whether so much leaves with the operator before @p that it had room for its outputs. */
+static bool has_stored(const struct exact *exact, uint32_t p, const uint32_t *left, uint32_t count)
+{
+	const struct cosma_model *model = exact->model;
+	int64_t over = exact->over[p];
+
+	for (uint32_t i = 0; i < count && p && over > 0; i++)
+		if (cosma_gives_way(model, exact->schedule.order[p - 1], left[i]))
+			over -= model->size[left[i]];
+	return over <= 0;
+}
+
+/* The operator runs at @p after tensors @left have left; then the rest. */
+static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *left,
+		   uint32_t count)
+{
+	struct cosma_board *board = &exact->board[p + 1];
+	struct cosma_run *run = &exact->solve->run;
+	uint64_t before = exact->bounds.work;
+	int64_t price = 0, bound, loads, stores;
+	uint32_t front_id;
+	struct cosma_front *front;
+	int err;
+
+	if (!has_stored(exact, p, left, count))
+		return 0;
+	cosma_board_copy(board, &exact->board[p]);
+	for (uint32_t i = 0; i < count; i++) {
+		price += cosma_board_price(board, left[i]);
+		cosma_board_evict(board, left[i]);
+	}
+	run->work += exact->model->words + board->tensor_words + 8;
+	cosma_board_need(board, v, &loads, &stores);
+	exact->over[p + 1] = stores - (int64_t)exact->solve->options->budget;
+	if (loads > (int64_t)exact->solve->options->budget ||
+	    exact->over[p + 1] > may_yield(board, v))
+		return 0;
+	record(exact, p, v, board, left, count);
+	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &run->work)) {
+		exact->leaves++;
+		return 0;
+	}
+	cosma_board_run(board, v);
+	exact->cost[p + 1] = exact->cost[p] + price;
+	err = cosma_fronts_of(&exact->fronts, board, &front_id);
+	if (err)
+		return err;
+	front = &exact->fronts.front[front_id];
+	cosma_board_pack(board, front, exact->packed);
+	err = cosma_bounds_of(&exact->bounds, front, exact->packed, &bound, &exact->fronts.bytes);
+	run->work += exact->bounds.work - before;
+	if (err || bound == COSMA_NEVER)
+		return err;
+	if (exact->cost[p + 1] + bound > exact->level) {
+		if (exact->cost[p + 1] + bound < exact->next)
+			exact->next = exact->cost[p + 1] + bound;
+		return 0;
+	}
+	if (exact->first_left[p] + count > exact->left_room)
+		return -E2BIG;
+	if (count)
+		memcpy(exact->left + exact->first_left[p], left, count * sizeof(*left));
+	exact->first_left[p + 1] = exact->first_left[p] + count;
+	exact->schedule.order[p] = v;
+	return visit(exact, p + 1);
+}
+
+/* Whether the guide has the tensor leave at position @p. */
+static bool guide_leaves(const struct exact *exact, uint32_t p, uint32_t x)
+{
+	const struct cosma_schedule *guide = exact->guide;
+
+	for
+		cosma_each(k, exact->model->consumers, x)
+		{
+			uint32_t at = guide->position[guide->uses[k]];
+
+			if (at >= p)
+				return guide->away[k];
+		}
+	return false;
+}
+
+static int try_op(struct exact *exact, uint32_t p, uint32_t v)
+{
+	uint32_t freed[MAX_FREED], left[MAX_FREED], count = list_freed(exact, p, freed);
+	uint32_t guided = 0;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		guided |= guide_leaves(exact, p, freed[i]) ? 1u << i : 0;
+	/* The guide's choice first, then all others. */
+	for (uint32_t choice = 0; choice < 1u << count; choice++) {
+		uint32_t set = choice ^ guided, leaving = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			if (set >> i & 1)
+				left[leaving++] = freed[i];
+		err = advance(exact, p, v, left, leaving);
+		if (err || exact->found || exact->back < p)
+			break;
+		/* Even of a fixed schedule choices are left out. */
+		if (is_over(exact)) {
+			exact->complete = false;
+			break;
+		}
+		exact->back = NPUMEM_NONE;
+	}
+	return err;
+}
+
+/* Ready operators at @p in the guide's order. */
+static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
+{
+	const struct cosma_board *board = &exact->board[p];
+	uint32_t *ready = malloc((board->ready_count + 1) * sizeof(*ready));
+
+	for (uint32_t i = 0; i < board->ready_count && ready; i++) {
+		uint32_t at = i;
+
+		for (; at && exact->guide->position[ready[at - 1]] >
+				     exact->guide->position[board->ready[i]];
+		     at--)
+			ready[at] = ready[at - 1];
+		ready[at] = board->ready[i];
+	}
+	return ready;
+}
+
+/* @p operators have run: all ways to go on. */
+static int visit(struct exact *exact, uint32_t p)
+{
+	uint32_t leaves = exact->leaves, last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE;
+	uint32_t front_id, words, *ready;
+	uint64_t *masks;
+	int64_t slack = exact->level - exact->cost[p];
+	const struct dead *dead;
+	bool known;
+	int err;
+
+	if (p == exact->model->op_count)
+		return try_schedule(exact);
+	if (is_over(exact)) {
+		exact->complete = false;
+		return 0;
+	}
+	err = cosma_fronts_of(&exact->fronts, &exact->board[p], &front_id);
+	err = err ? err : grow_dead(exact);
+	if (err)
+		return err;
+	words = 2 * exact->fronts.front[front_id].words;
+	masks = malloc((words + 1) * sizeof(*masks));
+	ready = sort_ready(exact, p);
+	if (!masks || !ready) {
+		free(masks);
+		free(ready);
+		return -ENOMEM;
+	}
+	cosma_board_pack(&exact->board[p], &exact->fronts.front[front_id], masks);
+	dead = find_dead(exact, front_id, last, masks, words,
+			 hash_of(front_id, last, masks, words));
+	/* Not looked at again: the table may grow, and so move, below. */
+	known = dead->masks && dead->slack >= slack;
+	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
+		err = try_op(exact, p, ready[i]);
+		/* A fixed schedule leaves no other choice. */
+		if (err || exact->found || exact->back < p || exact->solve->rank)
+			break;
+		if (is_over(exact)) {
+			exact->complete = false;
+			break;
+		}
+	}
+	if (!err && exact->leaves == leaves && exact->complete)
+		err = note_dead(exact, front_id, last, masks, words, slack);
+	free(masks);
+	free(ready);
+	return err;
+}
+
+/* -------------------------------------------------------------------- levels */
+
+static void exact_fini(struct exact *exact)
+{
+	for (uint32_t p = 0; exact->board && p <= exact->model->op_count; p++)
+		cosma_board_fini(&exact->board[p]);
+	free(exact->board);
+	for (uint32_t i = 0; i < exact->dead_room; i++)
+		free(exact->dead[i].masks);
+	free(exact->dead);
+	free(exact->packed);
+	free(exact->cost);
+	free(exact->over);
+	free(exact->first_left);
+	free(exact->left);
+	cosma_schedule_fini(&exact->schedule);
+	cosma_history_fini(&exact->history);
+	cosma_nogoods_fini(&exact->nogoods);
+	cosma_bounds_fini(&exact->bounds);
+	cosma_fronts_fini(&exact->fronts);
+}
+
+static int exact_init(struct exact *exact)
+{
+	const struct cosma_model *model = exact->model;
+	size_t n = (size_t)model->op_count + 2;
+	int err = cosma_fronts_init(&exact->fronts, model);
+
+	exact->left_room = model->tensor_count + model->consumers.first[model->tensor_count];
+	exact->board = calloc(n, sizeof(*exact->board));
+	exact->packed = malloc(2 * ((size_t)model->tensor_count / 64 + 2) * sizeof(uint64_t));
+	exact->cost = calloc(n, sizeof(*exact->cost));
+	exact->over = calloc(n, sizeof(*exact->over));
+	exact->first_left = calloc(n, sizeof(*exact->first_left));
+	exact->left = malloc(((size_t)exact->left_room + 1) * sizeof(*exact->left));
+	if (!exact->board || !exact->packed || !exact->cost || !exact->over || !exact->first_left ||
+	    !exact->left)
+		return -ENOMEM;
+	for (uint32_t p = 0; p <= model->op_count && !err; p++)
+		err = cosma_board_init(&exact->board[p], model);
+	err = err ? err :
+		    cosma_bounds_init(&exact->bounds, model,
+				      (int64_t)exact->solve->options->budget);
+	err = err ? err : cosma_history_init(&exact->history, model);
+	return err ? err : cosma_schedule_init(&exact->schedule, model);
+}
+
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
+		uint32_t guide_status, uint64_t work_limit, int64_t *level)
+{
+	struct exact exact = {
+		.solve = solve,
+		.model = &solve->model,
+		.guide = guide,
+		.guide_status = guide_status,
+		.level = *level,
+		.work_end = solve->run.work + work_limit,
+		.complete = true,
+	};
+	int outcome;
+
+	/* It calls itself once an operator, and has a board for each. */
+	if (solve->model.op_count > MAX_OPS)
+		return COSMA_STOPPED;
+	exact.base = ((uint64_t)solve->model.op_count + 2) *
+		     (solve->model.op_count * sizeof(uint32_t) +
+		      (solve->model.words + 2 * (solve->model.tensor_count / 64 + 4)) * 16);
+	exact.held = exact.base;
+	if (is_over(&exact))
+		return COSMA_STOPPED;
+	outcome = exact_init(&exact);
+	while (!outcome) {
+		if (solve->found && (uint64_t)exact.level >= solve->run.incumbent) {
+			outcome = COSMA_SOLVED;
+			break;
+		}
+		exact.next = COSMA_NEVER;
+		exact.back = NPUMEM_NONE;
+		cosma_board_start(&exact.board[0]);
+		outcome = visit(&exact, 0);
+		if (outcome)
+			break;
+		if (!exact.complete && !exact.found) {
+			outcome = COSMA_STOPPED;
+			break;
+		}
+		if (exact.found) {
+			outcome = COSMA_SOLVED;
+			break;
+		}
+		if (exact.next == COSMA_NEVER) {
+			outcome = solve->found ? COSMA_SOLVED : COSMA_EXHAUSTED;
+			exact.level = solve->found ? (int64_t)solve->run.incumbent : exact.level;
+			break;
+		}
+		exact.level = exact.next;
+		*level = exact.level;
+		solve->run.lower_bound = (uint64_t)exact.level;
+		if (exact.dead_room)
+			forget_dead(&exact);
+	}
+	if (outcome == COSMA_SOLVED)
+		*level = exact.level;
+	cosma_run_hold(&solve->run, -(int64_t)exact.told);
+	exact_fini(&exact);
+	return outcome;
+}

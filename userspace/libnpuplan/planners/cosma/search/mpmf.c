@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: MIT
+/* Minimum peak memory footprint. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/cosma/bound/critical.h"
+#include "mpmf.h"
+
+/**
+ * struct peak_state - front reached with so many bytes at most
+ * @peak: on the way here; @bound: with what any order still needs
+ */
+struct peak_state {
+	uint32_t front;
+	uint32_t parent;
+	uint32_t run;
+	bool dead;
+	uint64_t path;
+	int64_t peak;
+	int64_t bound;
+};
+
+struct peak_search {
+	const struct cosma_model *model;
+	const uint32_t *rank;
+	struct cosma_run *run;
+	struct cosma_fronts fronts;
+	struct cosma_board board;
+	struct cosma_board child;
+	struct peak_state *state;
+	uint32_t *heap;
+	uint32_t *pool;
+	uint32_t *trail;
+	int64_t *certain;  /* per operator: bytes on chip while it runs, in any order */
+	uint32_t *largest; /* operators by falling @certain */
+	uint64_t *adders;  /* per operator, bits: tensors that add to it if on chip */
+	uint32_t state_count;
+	uint32_t heap_count;
+	uint32_t pool_count;
+	uint64_t held;
+	bool full; /* of the memory it may have */
+	bool cut;  /* a limit came while a state was expanded */
+};
+
+static bool is_sooner(const struct peak_search *search, uint32_t a, uint32_t b)
+{
+	const struct peak_state *x = &search->state[a], *y = &search->state[b];
+	uint32_t done_x = search->fronts.front[x->front].done;
+	uint32_t done_y = search->fronts.front[y->front].done;
+
+	if (x->bound != y->bound)
+		return x->bound < y->bound;
+	if (done_x != done_y)
+		return done_x > done_y;
+	return a < b;
+}
+
+static int heap_push(struct peak_search *search, uint32_t id)
+{
+	uint32_t at = search->heap_count;
+
+	if (npuplan_grow(&search->heap, at, sizeof(*search->heap)))
+		return -ENOMEM;
+	search->heap_count++;
+	while (at && is_sooner(search, id, search->heap[(at - 1) / 2])) {
+		search->heap[at] = search->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	search->heap[at] = id;
+	return 0;
+}
+
+static uint32_t heap_pop(struct peak_search *search)
+{
+	uint32_t top = search->heap[0], id = search->heap[--search->heap_count], at = 0;
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= search->heap_count)
+			break;
+		if (child + 1 < search->heap_count &&
+		    is_sooner(search, search->heap[child + 1], search->heap[child]))
+			child++;
+		if (!is_sooner(search, search->heap[child], id))
+			break;
+		search->heap[at] = search->heap[child];
+		at = child;
+	}
+	search->heap[at] = id;
+	return top;
+}
+
+/* Bytes that are on chip while an operator runs, whatever the order. */
+static int find_certain(struct peak_search *search)
+{
+	const struct cosma_model *model = search->model;
+	uint64_t *members = malloc(2 * ((size_t)model->words + 1) * sizeof(*members));
+	uint64_t *adders = members + model->words + 1;
+
+	if (!members)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++)
+		search->certain[v] = model->need[v];
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		cosma_relations(model, x, members, adders);
+		for (uint32_t w = 0; w < model->words; w++) {
+			for (uint64_t bits = members[w]; bits; bits &= bits - 1)
+				search->certain[w * 64 + (uint32_t)__builtin_ctzll(bits)] +=
+					model->size[x];
+			for (uint64_t bits = adders[w]; bits; bits &= bits - 1)
+				cosma_set(search->adders +
+						  (w * 64 + (size_t)__builtin_ctzll(bits)) *
+							  search->board.tensor_words,
+					  x);
+		}
+	}
+	free(members);
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		uint32_t at = v;
+
+		for (; at && search->certain[search->largest[at - 1]] < search->certain[v]; at--)
+			search->largest[at] = search->largest[at - 1];
+		search->largest[at] = v;
+	}
+	search->run->work += (uint64_t)model->tensor_count * model->words;
+	return 0;
+}
+
+static int64_t bound_of(struct peak_search *search, const struct cosma_board *board, int64_t bound)
+{
+	const struct cosma_model *model = search->model;
+
+	for (uint32_t i = 0; i < model->op_count; i++) {
+		uint32_t v = search->largest[i], words = board->tensor_words;
+		const uint64_t *adders = search->adders + (size_t)v * words;
+		int64_t bytes = search->certain[v];
+
+		if (bytes + board->on_bytes <= bound)
+			break;
+		if (cosma_bit(board->executed, v))
+			continue;
+		for (uint32_t w = 0; w < words; w++)
+			for (uint64_t bits = board->on[w] & adders[w]; bits; bits &= bits - 1)
+				bytes += model->size[w * 64 + (uint32_t)__builtin_ctzll(bits)];
+		search->run->work += words;
+		bound = bytes > bound ? bytes : bound;
+	}
+	return bound;
+}
+
+static bool within_memory(struct peak_search *search)
+{
+	const struct cosma_model *model = search->model;
+	uint64_t now = cosma_model_bytes(model) + search->fronts.bytes +
+		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
+		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
+		       cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		       cosma_grown(search->pool_count + model->op_count, sizeof(*search->pool));
+
+	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
+		search->full = true;
+	else
+		search->held = now;
+	return !search->full;
+}
+
+static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, uint32_t count)
+{
+	struct peak_state state = {
+		.parent = parent,
+		.run = count,
+		.path = search->pool_count,
+		.peak = peak,
+	};
+	struct cosma_front *front;
+	int err;
+
+	if (!within_memory(search))
+		return 0;
+	err = cosma_fronts_of(&search->fronts, &search->child, &state.front);
+	if (err)
+		return err;
+	front = &search->fronts.front[state.front];
+	search->run->work += search->model->words + front->live_count;
+	if (front->states != NPUMEM_NONE) {
+		struct peak_state *other = &search->state[front->states];
+
+		if (other->peak <= peak)
+			return 0;
+		other->dead = true;
+	}
+	/* A fixed order has one end only. */
+	state.bound = search->rank ? peak : bound_of(search, &search->child, peak);
+	if (parent != NPUMEM_NONE && search->state[parent].bound > state.bound)
+		state.bound = search->state[parent].bound;
+	if (npuplan_grow(&search->state, search->state_count, sizeof(*search->state)))
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		if (npuplan_grow(&search->pool, search->pool_count, sizeof(*search->pool)))
+			return -ENOMEM;
+		search->pool[search->pool_count++] = search->trail[i];
+	}
+	front->states = search->state_count;
+	search->state[search->state_count] = state;
+	return heap_push(search, search->state_count++);
+}
+
+/* Nothing is evicted, so what is on chip follows from what has run. */
+static void unpack(struct peak_search *search, const struct cosma_front *front)
+{
+	const struct cosma_model *model = search->model;
+	struct cosma_board *board = &search->board;
+
+	memcpy(board->executed, front->executed, model->words * sizeof(*board->executed));
+	memset(board->on, 0, board->tensor_words * sizeof(*board->on));
+	memset(board->host, 0, board->tensor_words * sizeof(*board->host));
+	board->on_bytes = 0;
+	for (uint32_t i = 0; i < front->live_count; i++) {
+		uint32_t x = front->live[i];
+		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
+
+		for
+			cosma_each(k, model->consumers, x)
+				on |= cosma_bit(board->executed, model->consumers.item[k]);
+		if (!on)
+			continue;
+		cosma_set(board->on, x);
+		board->on_bytes += model->size[x];
+	}
+	memcpy(board->ready, front->ready, front->ready_count * sizeof(*board->ready));
+	board->ready_count = front->ready_count;
+	board->done = front->done;
+}
+
+static int expand(struct peak_search *search, uint32_t id)
+{
+	uint32_t only, end;
+	int err = 0;
+
+	unpack(search, &search->fronts.front[search->state[id].front]);
+	only = cosma_board_only(&search->board, search->rank);
+	for (uint32_t i = 0; i < search->board.ready_count && !err; i++) {
+		uint32_t v = search->board.ready[i], count = 1;
+		int64_t peak = search->board.on_bytes + cosma_board_extra(&search->board, v);
+		int64_t reached = search->state[id].bound;
+
+		if (only != NPUMEM_NONE ? v != only :
+					  !cosma_board_may_start(&search->board, v, &end))
+			continue;
+		/* A wide graph has many children, each as long as the graph. */
+		if (cosma_run_over(search->run)) {
+			search->cut = true;
+			break;
+		}
+		cosma_board_copy(&search->child, &search->board);
+		cosma_board_run(&search->child, v);
+		search->trail[0] = v;
+		peak = peak > search->state[id].peak ? peak : search->state[id].peak;
+		/* Every order needs as much as this state is known to. */
+		reached = peak > reached ? peak : reached;
+		if (!search->rank) {
+			cosma_board_close(&search->child, reached, true, search->trail, &count);
+			peak = count > 1 ? reached : peak;
+		}
+		search->run->work += search->model->words + search->board.tensor_words + count;
+		err = add_state(search, peak, id, count);
+	}
+	return err;
+}
+
+static int fill_path(const struct peak_search *search, uint32_t goal, struct cosma_path *path)
+{
+	uint32_t n = search->model->op_count, at = n;
+
+	memset(path, 0, sizeof(*path));
+	path->order = malloc(((size_t)n + 1) * sizeof(*path->order));
+	path->first = calloc((size_t)n + 2, sizeof(*path->first));
+	path->evicted = calloc(1, sizeof(*path->evicted));
+	if (!path->order || !path->first || !path->evicted) {
+		cosma_path_fini(path);
+		return -ENOMEM;
+	}
+	path->op_count = n;
+	path->cost = search->state[goal].bound;
+	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
+		at -= search->state[id].run;
+		memcpy(path->order + at, search->pool + search->state[id].path,
+		       search->state[id].run * sizeof(*search->pool));
+	}
+	return 0;
+}
+
+static int loop(struct peak_search *search, int64_t floor, struct cosma_path *path,
+		int64_t *lower_bound)
+{
+	uint32_t count = 0;
+	int err;
+
+	cosma_board_start(&search->child);
+	floor = search->child.on_bytes > floor ? search->child.on_bytes : floor;
+	floor = bound_of(search, &search->child, floor);
+	*lower_bound = floor;
+	if (!search->rank)
+		cosma_board_close(&search->child, floor, true, search->trail, &count);
+	err = add_state(search, floor, NPUMEM_NONE, count);
+	while (!err && search->heap_count) {
+		uint32_t id = heap_pop(search);
+		struct peak_state *state = &search->state[id];
+
+		if (state->dead)
+			continue;
+		/* What had no room, or no time, may need less. */
+		if (search->full || search->cut)
+			return COSMA_STOPPED;
+		*lower_bound = state->bound;
+		if (search->fronts.front[state->front].done == search->model->op_count) {
+			err = fill_path(search, id, path);
+			return err ? err : COSMA_SOLVED;
+		}
+		if (cosma_run_over(search->run) || !within_memory(search))
+			return COSMA_STOPPED;
+		err = expand(search, id);
+	}
+	return err ? err : COSMA_STOPPED;
+}
+
+int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *rank,
+	       struct cosma_run *run, struct cosma_path *path, int64_t *lower_bound)
+{
+	struct peak_search search = { .model = model, .rank = rank, .run = run };
+	size_t n = (size_t)model->op_count + 1;
+	int outcome = cosma_fronts_init(&search.fronts, model);
+
+	*lower_bound = 0;
+	outcome = outcome ? outcome : cosma_board_init(&search.board, model);
+	outcome = outcome ? outcome : cosma_board_init(&search.child, model);
+	search.trail = malloc(n * sizeof(*search.trail));
+	search.certain = malloc(n * sizeof(*search.certain));
+	search.largest = malloc(n * sizeof(*search.largest));
+	search.adders = calloc(n * (search.board.tensor_words + 1), sizeof(*search.adders));
+	if (!search.trail || !search.certain || !search.largest || !search.adders)
+		outcome = -ENOMEM;
+	outcome = outcome ? outcome : find_certain(&search);
+	outcome = outcome ? outcome : loop(&search, floor, path, lower_bound);
+	cosma_run_hold(run, -(int64_t)search.held);
+	cosma_fronts_fini(&search.fronts);
+	cosma_board_fini(&search.board);
+	cosma_board_fini(&search.child);
+	free(search.state);
+	free(search.heap);
+	free(search.pool);
+	free(search.trail);
+	free(search.certain);
+	free(search.largest);
+	free(search.adders);
+	return outcome;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * No-good cuts: what is on chip over a few consecutive operators, if that has been
+ * proved not to fit at any addresses. A schedule that repeats it is cut off.
+ */
+#ifndef NPUPLAN_COSMA_NOGOODS_H
+#define NPUPLAN_COSMA_NOGOODS_H
+
+#include "planners/cosma/model/model.h"
+
+/**
+ * struct cosma_history - who is on chip while each position's operator runs
+ * @on: per position, bits of tensors
+ * @moved: per position, bits: left and came back just before, so that they may be
+ *	at another address than before
+ * @op: per position, the operator if it has bytes of its own, else NPUMEM_NONE
+ */
+struct cosma_history {
+	uint64_t *on;
+	uint64_t *moved;
+	uint32_t *op;
+	uint32_t words;
+};
+
+int cosma_history_init(struct cosma_history *history, const struct cosma_model *model);
+void cosma_history_fini(struct cosma_history *history);
+
+/** struct cosma_nogood - window of a history; @from: position it was found at */
+struct cosma_nogood {
+	struct cosma_history window;
+	uint32_t length;
+};
+
+struct cosma_nogoods {
+	struct cosma_nogood *nogood;
+	uint32_t count;
+};
+
+void cosma_nogoods_fini(struct cosma_nogoods *nogoods);
+
+/* Positions @first..@last of a history do not fit. */
+int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history *history,
+		      uint32_t first, uint32_t last);
+
+/* Whether some no-good ends at position @last of a history. */
+bool cosma_nogoods_match(const struct cosma_nogoods *nogoods, const struct cosma_history *history,
+			 uint32_t last, uint64_t *work);
+
+#endif /* NPUPLAN_COSMA_NOGOODS_H */

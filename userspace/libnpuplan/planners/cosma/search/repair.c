@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+/*
+ * A schedule for which no addresses were found: have more tensors away where it
+ * does not fit, the cheapest first, until it does. A plan to have, seldom the best.
+ */
+#include <stdlib.h>
+
+#include "planners/cosma/place/addresses.h"
+#include "solve.h"
+
+/* Tensors that are sent away, at most, and work of the packing core on each try. */
+#define MAX_TRIES  200
+#define TRY_WORK   4000000ull
+#define PIECE_WORK 500000ull
+
+/* Last instant of the shortest beginning for which no addresses are found. */
+static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+			 uint32_t *instant)
+{
+	uint32_t low = 0, high = solve->model.op_count, status;
+	struct cosma_stays stays;
+	int err = cosma_stays_init(&stays, schedule, solve->graph);
+
+	while (low < high && !err) {
+		uint32_t middle = low + (high - low) / 2;
+
+		err = cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
+				      0, middle, NPUMEM_NONE, PIECE_WORK, &solve->run, NULL, NULL,
+				      &status);
+		if (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	cosma_stays_fini(&stays);
+	*instant = high;
+	return err;
+}
+
+/* Instant of a tensor's begin or of its use before number @k. */
+static uint32_t instant_before(const struct cosma_schedule *schedule, uint32_t x, uint32_t k)
+{
+	const struct cosma_model *model = schedule->model;
+
+	if (k > model->consumers.first[x])
+		return schedule->position[schedule->uses[k - 1]] + 1;
+	if (model->producer[x] != NPUMEM_NONE)
+		return schedule->position[model->producer[x]] + 1;
+	if (model->flags[x] & COSMA_ENTRY)
+		return 0;
+	/* Not there before its first use. */
+	return NPUMEM_NONE;
+}
+
+/*
+ * Have one more tensor away over @instant, or moved right before it: the cheapest.
+ * False if all that can go is gone.
+ */
+static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
+{
+	const struct cosma_model *model = schedule->model;
+	uint32_t best = NPUMEM_NONE;
+	int64_t least = INT64_MAX;
+
+	for (uint32_t x = 0; x < model->tensor_count; x++) {
+		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+
+		for
+			cosma_each(k, model->consumers, x)
+			{
+				uint32_t from = instant_before(schedule, x, k);
+				uint32_t to = schedule->position[schedule->uses[k]] + 1;
+				int64_t price = host ? model->size[x] : 2 * model->size[x];
+
+				host |= schedule->away[k];
+				if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
+					continue;
+				/* At its use it makes room only if that may take its bytes. */
+				if (from > instant ||
+				    (from == instant &&
+				     (!from || to == instant ||
+				      !cosma_gives_way(model, schedule->order[from - 1], x))))
+					continue;
+				/* What only moves frees nothing: after all that leaves. */
+				if (to == instant)
+					price += INT64_MAX / 4;
+				if (price < least) {
+					least = price;
+					best = k;
+				}
+			}
+	}
+	if (best != NPUMEM_NONE)
+		schedule->away[best] = true;
+	return best != NPUMEM_NONE;
+}
+
+int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken)
+{
+	struct cosma_schedule schedule;
+	int err = cosma_schedule_init(&schedule, &solve->model);
+
+	if (err)
+		return err;
+	cosma_schedule_copy(&schedule, broken);
+	for (uint32_t tries = 0; tries < MAX_TRIES && !err && !cosma_run_over(&solve->run);
+	     tries++) {
+		uint32_t instant, status;
+		int64_t spill, fill;
+
+		err = find_conflict(solve, &schedule, &instant);
+		if (err || !send_away(&schedule, instant))
+			break;
+		cosma_schedule_cost(&schedule, &spill, &fill);
+		if ((uint64_t)(spill + fill) >= solve->run.incumbent)
+			break;
+		err = cosma_solve_place(solve, &schedule, TRY_WORK, &status);
+		if (!err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL))
+			break;
+	}
+	cosma_schedule_fini(&schedule);
+	return err;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* Limits and progress that all parts of one call of npuplan_cosma() share. */
+#ifndef NPUPLAN_COSMA_RUN_H
+#define NPUPLAN_COSMA_RUN_H
+
+#include "base/internal.h"
+#include "planners/cosma/cosma.h"
+
+/**
+ * struct cosma_run - one call
+ * @work: units so far; @memory: bytes held now; @peak_memory: the most
+ * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
+ * @lower_bound: proved
+ * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ * @slice_work, @slice_deadline: where the part that runs now has to stop, though
+ *	the call goes on; UINT64_MAX and 0 for nowhere
+ * @stopped: by limit, deadline or cancellation
+ * @refused: memory, for some part of the search
+ */
+struct cosma_run {
+	const struct npuplan_cosma_options *options;
+	uint64_t work;
+	uint64_t work_limit;
+	uint64_t memory;
+	uint64_t memory_limit;
+	uint64_t peak_memory;
+	uint64_t incumbent;
+	uint64_t lower_bound;
+	uint64_t told_at;
+	double started;
+	double deadline;
+	uint64_t slice_work;
+	double slice_deadline;
+	bool stopped;
+	bool refused;
+};
+
+void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options);
+/* Whether to stop now. Looks at the clock, and reports, now and then. */
+bool cosma_run_over(struct cosma_run *run);
+/** cosma_run_slice() - a part of what is left, for what runs next
+ * @work: units, at most; 0 = all
+ * @share: of the time that is left, 0..1
+ *
+ * Ended by the next one, or by cosma_run_slice(run, 0, 1).
+ */
+void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
+/* Report at once. */
+void cosma_run_report(struct cosma_run *run);
+/* Seconds that are left; 0 if there is no deadline. */
+double cosma_run_left(const struct cosma_run *run);
+
+/* Bytes of an array that npuplan_grow() has made for @count items. */
+uint64_t cosma_grown(uint32_t count, size_t size);
+/** cosma_run_hold() - bytes that are held from now on; negative: no longer
+ *
+ * False, and nothing changes, if that were more than the limit.
+ */
+bool cosma_run_hold(struct cosma_run *run, int64_t bytes);
+
+#endif /* NPUPLAN_COSMA_RUN_H */

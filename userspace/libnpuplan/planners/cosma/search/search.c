@@ -1,0 +1,576 @@
+// SPDX-License-Identifier: MIT
+/* A* over states, and the same in stages. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/cosma/bound/bounds.h"
+#include "evict.h"
+#include "search.h"
+
+/* Sets of tensors to evict that are looked at for one operator in one state. */
+#define EXACT_CHOICES  1000000
+#define STAGED_CHOICES 200
+/* No error: no more children of this state. */
+#define ENOUGH	       1
+
+/**
+ * struct state - node of the search
+ * @path: in the pool: evicted tensors, then operators run, from the parent to here
+ * @masks: in the pool of masks, two of the front's words each
+ * @next: the list of the front's states
+ * @cost: paid so far; @bound: with what is still to come, at least
+ */
+struct state {
+	uint32_t front;
+	uint32_t parent;
+	uint32_t next;
+	uint32_t evicted;
+	uint32_t run;
+	bool dead;
+	bool goal;
+	uint64_t path;
+	uint64_t masks;
+	int64_t cost;
+	int64_t bound;
+};
+
+struct search {
+	const struct cosma_query *query;
+	const struct cosma_model *model;
+	struct cosma_run *run;
+	struct cosma_fronts fronts;
+	struct cosma_bounds bounds;
+	struct cosma_board board; /* of the state that is expanded */
+	struct cosma_board child;
+	struct state *state;
+	uint64_t *masks;
+	uint32_t *pool;
+	uint32_t *heap;
+	uint32_t *trail;
+	uint64_t *packed;
+	uint64_t masks_used, masks_room;
+	uint64_t pool_used, pool_room;
+	uint32_t state_count;
+	uint32_t heap_count;
+	uint64_t base; /* bytes it starts with; @held: it has told the run of */
+	uint64_t held;
+	/* Staged search. */
+	uint64_t *stage_mask;
+	uint32_t *goals;
+	uint32_t goal_count;
+	uint32_t stage_count;
+	uint32_t stage;
+	/* While an operator's evictions are tried. */
+	uint32_t parent;
+	uint32_t op;
+	bool incomplete;
+	bool full; /* of the memory it may have */
+};
+
+void cosma_path_fini(struct cosma_path *path)
+{
+	free(path->order);
+	free(path->first);
+	free(path->evicted);
+	memset(path, 0, sizeof(*path));
+}
+
+/* --------------------------------------------------------------------- heap */
+
+static bool is_sooner(const struct search *search, uint32_t a, uint32_t b)
+{
+	const struct state *x = &search->state[a], *y = &search->state[b];
+	uint32_t done_x = search->fronts.front[x->front].done;
+	uint32_t done_y = search->fronts.front[y->front].done;
+
+	if (x->bound != y->bound)
+		return x->bound < y->bound;
+	if (done_x != done_y)
+		return done_x > done_y;
+	return a < b;
+}
+
+static int heap_push(struct search *search, uint32_t id)
+{
+	uint32_t at = search->heap_count;
+
+	if (npuplan_grow(&search->heap, at, sizeof(*search->heap)))
+		return -ENOMEM;
+	search->heap_count++;
+	while (at && is_sooner(search, id, search->heap[(at - 1) / 2])) {
+		search->heap[at] = search->heap[(at - 1) / 2];
+		at = (at - 1) / 2;
+	}
+	search->heap[at] = id;
+	return 0;
+}
+
+static uint32_t heap_pop(struct search *search)
+{
+	uint32_t top = search->heap[0], id = search->heap[--search->heap_count], at = 0;
+
+	for (;;) {
+		uint32_t child = 2 * at + 1;
+
+		if (child >= search->heap_count)
+			break;
+		if (child + 1 < search->heap_count &&
+		    is_sooner(search, search->heap[child + 1], search->heap[child]))
+			child++;
+		if (!is_sooner(search, search->heap[child], id))
+			break;
+		search->heap[at] = search->heap[child];
+		at = child;
+	}
+	search->heap[at] = id;
+	return top;
+}
+
+/* ------------------------------------------------------------------- states */
+
+/*
+ * Whether what @a can still do, @b cannot do for less. @a imitates @b: first it
+ * evicts what @b has away (@a pays now what @b has paid), and what only @b has on
+ * chip it brings back when @b uses it, which is paid for. Whatever @b has a host
+ * copy of and @a has not costs @a its spill, once.
+ */
+static bool dominates(const struct search *search, const struct cosma_front *front,
+		      const uint64_t *a, int64_t a_cost, const uint64_t *b, int64_t b_cost)
+{
+	for (uint32_t w = 0; w < front->words; w++) {
+		uint64_t host_a = a[front->words + w], host_b = b[front->words + w];
+		uint64_t evict = a[w] & ~b[w], spill = a[w] & b[w] & host_b & ~host_a;
+
+		for (; evict && a_cost <= b_cost; evict &= evict - 1) {
+			uint32_t bit = (uint32_t)__builtin_ctzll(evict);
+			int64_t size = search->model->size[front->live[64 * w + bit]];
+
+			a_cost += host_a >> bit & 1 ? size : 2 * size;
+		}
+		for (; spill && a_cost <= b_cost; spill &= spill - 1)
+			a_cost +=
+				search->model->size[front->live[64 * w +
+								(uint32_t)__builtin_ctzll(spill)]];
+		if (a_cost > b_cost)
+			return false;
+	}
+	return a_cost <= b_cost;
+}
+
+/* Whether a state of the same front is as good; those that are worse die. */
+static bool is_dominated(struct search *search, struct cosma_front *front, const uint64_t *masks,
+			 int64_t cost)
+{
+	uint32_t *link = &front->states;
+
+	while (*link != NPUMEM_NONE) {
+		struct state *other = &search->state[*link];
+		const uint64_t *theirs = search->masks + other->masks;
+
+		search->run->work += front->words;
+		if (dominates(search, front, theirs, other->cost, masks, cost))
+			return true;
+		if (dominates(search, front, masks, cost, theirs, other->cost)) {
+			other->dead = true;
+			*link = other->next;
+			continue;
+		}
+		link = &other->next;
+	}
+	return false;
+}
+
+static int reserve(void *array, uint64_t *room, uint64_t needed, size_t size)
+{
+	void *old, *grown;
+	uint64_t more = *room ? *room : 1024;
+
+	if (needed <= *room)
+		return 0;
+	while (more < needed)
+		more *= 2;
+	memcpy(&old, array, sizeof(old));
+	grown = realloc(old, more * size);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(array, &grown, sizeof(grown));
+	*room = more;
+	return 0;
+}
+
+/* Items of an array that reserve() makes for @needed. */
+static uint64_t reserved(uint64_t room, uint64_t needed)
+{
+	while (room < needed)
+		room = room ? 2 * room : 1024;
+	return room;
+}
+
+/* Whether there is memory for one more state, whatever it has to be grown for. */
+static bool within_memory(struct search *search)
+{
+	const struct cosma_model *model = search->model;
+	uint64_t words = 2 * ((uint64_t)model->tensor_count / 64 + 1);
+	uint64_t path = (uint64_t)model->tensor_count + model->op_count;
+	uint64_t now =
+		search->base + search->fronts.bytes +
+		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
+		cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
+		reserved(search->pool_room, search->pool_used + path) * sizeof(*search->pool);
+
+	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
+		search->full = true;
+	else
+		search->held = now;
+	return !search->full;
+}
+
+/*
+ * Put search->child into the search, unless it leads nowhere. @path: @evicted
+ * tensors, then @count operators.
+ */
+static int add_state(struct search *search, int64_t cost, uint32_t parent, const uint32_t *path,
+		     uint32_t evicted, uint32_t count)
+{
+	uint32_t id = search->state_count, front_id;
+	struct cosma_front *front;
+	struct state *state;
+	uint64_t before = search->bounds.work;
+	bool hopeless = false;
+	int64_t bound;
+	int err;
+
+	/* One state may have very many children. */
+	if (!within_memory(search)) {
+		search->incomplete = true;
+		return 0;
+	}
+	err = cosma_fronts_of(&search->fronts, &search->child, &front_id);
+	if (err)
+		return err;
+	front = &search->fronts.front[front_id];
+	cosma_board_pack(&search->child, front, search->packed);
+	search->run->work += search->model->words + front->live_count;
+	if (is_dominated(search, front, search->packed, cost))
+		return 0;
+	err = cosma_bounds_of(&search->bounds, front, search->packed, &bound,
+			      &search->fronts.bytes);
+	search->run->work += search->bounds.work - before;
+	if (err)
+		return err;
+	/* It leads nowhere, but what it dominates does not either: remember it. */
+	if (bound == COSMA_NEVER || cost + bound >= search->query->upper)
+		hopeless = true;
+	if (hopeless)
+		evicted = count = 0;
+	if (npuplan_grow(&search->state, id, sizeof(*search->state)) ||
+	    reserve(&search->masks, &search->masks_room, search->masks_used + 2 * front->words,
+		    sizeof(*search->masks)) ||
+	    reserve(&search->pool, &search->pool_room, search->pool_used + evicted + count,
+		    sizeof(*search->pool)))
+		return -ENOMEM;
+	state = &search->state[id];
+	*state = (struct state){
+		.front = front_id,
+		.parent = parent,
+		.next = front->states,
+		.evicted = evicted,
+		.run = count,
+		.path = search->pool_used,
+		.masks = search->masks_used,
+		.cost = cost,
+		.bound = hopeless ? COSMA_NEVER : cost + bound,
+	};
+	/* A child is never below its parent. */
+	if (parent != NPUMEM_NONE && search->state[parent].bound > state->bound)
+		state->bound = search->state[parent].bound;
+	if (front->words)
+		memcpy(search->masks + search->masks_used, search->packed,
+		       2 * front->words * sizeof(*search->packed));
+	search->masks_used += 2 * front->words;
+	if (evicted + count)
+		memcpy(search->pool + search->pool_used, path,
+		       (evicted + count) * sizeof(*search->pool));
+	search->pool_used += evicted + count;
+	front->states = id;
+	search->state_count++;
+	return hopeless ? 0 : heap_push(search, id);
+}
+
+/* Limits are looked at for each child: one state may have a million. */
+static bool is_over(struct search *search)
+{
+	uint32_t limit = search->query->state_limit;
+
+	return search->full || (limit && search->state_count >= limit) ||
+	       cosma_run_over(search->run);
+}
+
+/*
+ * The operator runs on a copy of the board, once @tensors are evicted. Returns
+ * ENOUGH, and leaves sets out, when a limit is reached.
+ */
+static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, int64_t cost)
+{
+	struct search *search = context;
+	uint32_t run = 0, *trail = search->trail;
+	const struct cosma_model *model = search->model;
+	bool close = !search->query->rank;
+
+	if (is_over(search)) {
+		search->incomplete = true;
+		return ENOUGH;
+	}
+	cosma_board_copy(&search->child, &search->board);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!cosma_listed(&model->inputs, search->op, tensors[i]))
+			cosma_board_evict(&search->child, tensors[i]);
+		trail[i] = tensors[i];
+	}
+	cosma_board_run(&search->child, search->op);
+	/* Its own inputs leave with it. */
+	for (uint32_t i = 0; i < count; i++)
+		if (cosma_listed(&model->inputs, search->op, tensors[i]))
+			cosma_board_evict(&search->child, tensors[i]);
+	trail[count + run++] = search->op;
+	if (close) {
+		uint32_t *path = trail + count;
+
+		cosma_board_close(&search->child, search->query->budget, false, path, &run);
+	}
+	search->run->work += search->model->words + search->board.tensor_words + run;
+	return add_state(search, search->state[search->parent].cost + cost, search->parent, trail,
+			 count, run);
+}
+
+static bool is_allowed(const struct search *search, uint32_t v)
+{
+	return !search->query->stage || search->query->stage[v] <= search->stage + 1;
+}
+
+static int expand(struct search *search, uint32_t id)
+{
+	const struct cosma_query *query = search->query;
+	uint32_t front_id = search->state[id].front, only, count;
+	int err = 0;
+
+	cosma_board_unpack(&search->board, &search->fronts.front[front_id],
+			   search->masks + search->state[id].masks);
+	count = search->board.ready_count;
+	only = cosma_board_only(&search->board, query->rank);
+	search->parent = id;
+	for (uint32_t i = 0; i < count && !err; i++) {
+		int64_t loads, stores;
+		uint32_t end;
+
+		search->op = search->board.ready[i];
+		if ((only != NPUMEM_NONE && search->op != only) || !is_allowed(search, search->op))
+			continue;
+		/* A chain that has to stop half-way waits for the next stage. */
+		if (only == NPUMEM_NONE &&
+		    (!cosma_board_may_start(&search->board, search->op, &end) ||
+		     !is_allowed(search, end)))
+			continue;
+		cosma_board_need(&search->board, search->op, &loads, &stores);
+		if (loads <= query->budget && stores <= query->budget) {
+			err = try_eviction(search, NULL, 0, 0);
+		} else {
+			struct cosma_eviction eviction = {
+				.board = &search->board,
+				.op = search->op,
+				.limit = query->upper - 1 - search->state[id].cost,
+				.node_limit = query->stage ? STAGED_CHOICES : EXACT_CHOICES,
+				.found = try_eviction,
+				.context = search,
+			};
+
+			err = cosma_evict(&eviction, loads - query->budget, stores - query->budget);
+			search->run->work += eviction.nodes;
+			search->incomplete |= eviction.cut;
+		}
+	}
+	return err == ENOUGH ? 0 : err;
+}
+
+/* ------------------------------------------------------------------- stages */
+
+static int stages_init(struct search *search)
+{
+	const struct cosma_query *query = search->query;
+	uint32_t words = search->model->words;
+
+	if (!query->stage)
+		return 0;
+	for (uint32_t v = 0; v < search->model->op_count; v++)
+		if (query->stage[v] >= search->stage_count)
+			search->stage_count = query->stage[v] + 1;
+	search->stage_mask = calloc((size_t)search->stage_count * words, sizeof(uint64_t));
+	search->goals = malloc(((size_t)query->stage_goals + 1) * sizeof(*search->goals));
+	if (!search->stage_mask || !search->goals)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < search->model->op_count; v++)
+		for (uint32_t s = query->stage[v]; s < search->stage_count; s++)
+			cosma_set(search->stage_mask + (size_t)s * words, v);
+	return 0;
+}
+
+static bool ends_stage(const struct search *search, uint32_t id)
+{
+	const uint64_t *executed = search->fronts.front[search->state[id].front].executed;
+	const uint64_t *mask = search->stage_mask + (size_t)search->stage * search->model->words;
+
+	for (uint32_t w = 0; w < search->model->words; w++)
+		if (mask[w] & ~executed[w])
+			return false;
+	return true;
+}
+
+/* The goals of this stage are what the next one starts from. */
+static int next_stage(struct search *search)
+{
+	int err = 0;
+
+	search->stage++;
+	search->heap_count = 0;
+	for (uint32_t i = 0; i < search->goal_count && !err; i++)
+		err = heap_push(search, search->goals[i]);
+	search->goal_count = 0;
+	return err;
+}
+
+/* ------------------------------------------------------------------- search */
+
+static int fill_path(const struct search *search, uint32_t goal, struct cosma_path *path)
+{
+	uint32_t n = search->model->op_count, evictions = 0, at = n, gone;
+
+	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent)
+		evictions += search->state[id].evicted;
+	memset(path, 0, sizeof(*path));
+	path->order = malloc(((size_t)n + 1) * sizeof(*path->order));
+	path->first = calloc((size_t)n + 2, sizeof(*path->first));
+	path->evicted = malloc(((size_t)evictions + 1) * sizeof(*path->evicted));
+	if (!path->order || !path->first || !path->evicted) {
+		cosma_path_fini(path);
+		return -ENOMEM;
+	}
+	path->op_count = n;
+	path->cost = search->state[goal].cost;
+	gone = evictions;
+	path->first[n] = evictions;
+	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
+		const struct state *state = &search->state[id];
+		const uint32_t *pool = search->pool + state->path;
+
+		at -= state->run;
+		memcpy(path->order + at, pool + state->evicted, state->run * sizeof(*pool));
+		for (uint32_t k = state->run; k-- > 1;)
+			path->first[at + k] = gone;
+		gone -= state->evicted;
+		memcpy(path->evicted + gone, pool, state->evicted * sizeof(*pool));
+		path->first[at] = gone;
+	}
+	return 0;
+}
+
+static int start(struct search *search)
+{
+	const struct cosma_query *query = search->query;
+	uint32_t count = 0;
+
+	cosma_board_start(&search->child);
+	if (!query->rank)
+		cosma_board_close(&search->child, query->budget, false, search->trail, &count);
+	return add_state(search, 0, NPUMEM_NONE, search->trail, 0, count);
+}
+
+static int loop(struct search *search, struct cosma_path *path, int64_t *lower_bound)
+{
+	const struct cosma_query *query = search->query;
+	int err = start(search);
+
+	while (!err) {
+		bool last = !query->stage || search->stage + 1 >= search->stage_count;
+		struct state *state;
+		uint32_t id;
+
+		if (!last && search->goal_count &&
+		    (!search->heap_count || search->goal_count >= query->stage_goals)) {
+			err = next_stage(search);
+			continue;
+		}
+		if (!search->heap_count)
+			return search->incomplete || query->stage ? COSMA_STOPPED : COSMA_EXHAUSTED;
+		id = heap_pop(search);
+		state = &search->state[id];
+		if (state->dead)
+			continue;
+		/* What has been left out may cost less. */
+		if (!query->stage && !search->incomplete && state->bound > *lower_bound)
+			*lower_bound = state->bound;
+		if (search->fronts.front[state->front].done == search->model->op_count) {
+			err = fill_path(search, id, path);
+			if (err)
+				return err;
+			return search->incomplete || query->stage ? COSMA_FOUND : COSMA_SOLVED;
+		}
+		if (!last && ends_stage(search, id)) {
+			search->goals[search->goal_count++] = id;
+			continue;
+		}
+		if (cosma_run_over(search->run) || !within_memory(search) ||
+		    (query->state_limit && search->state_count >= query->state_limit)) {
+			if (last || !search->goal_count)
+				return COSMA_STOPPED;
+			err = next_stage(search);
+			continue;
+		}
+		err = expand(search, id);
+	}
+	return err;
+}
+
+int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
+		 int64_t *lower_bound)
+{
+	struct search search = {
+		.query = query,
+		.model = query->model,
+		.run = run,
+	};
+	size_t room = (size_t)query->model->op_count + query->model->tensor_count + 1;
+	int outcome;
+
+	*lower_bound = 0;
+	search.trail = malloc(room * sizeof(*search.trail));
+	search.packed =
+		malloc(2 * ((size_t)query->model->tensor_count / 64 + 2) * sizeof(uint64_t));
+	outcome = search.trail && search.packed ? 0 : -ENOMEM;
+	outcome = outcome ? outcome : cosma_fronts_init(&search.fronts, query->model);
+	outcome = outcome ? outcome : cosma_board_init(&search.board, query->model);
+	outcome = outcome ? outcome : cosma_board_init(&search.child, query->model);
+	outcome = outcome ? outcome :
+			    cosma_bounds_init(&search.bounds, query->model, query->budget);
+	outcome = outcome ? outcome : stages_init(&search);
+	run->work += search.bounds.work;
+	search.base = search.bounds.bytes + cosma_model_bytes(query->model) +
+		      (uint64_t)search.stage_count * query->model->words * sizeof(uint64_t);
+	outcome = outcome ? outcome : loop(&search, path, lower_bound);
+	if (outcome == COSMA_EXHAUSTED)
+		*lower_bound = query->upper;
+	cosma_run_hold(run, -(int64_t)search.held);
+	cosma_bounds_fini(&search.bounds);
+	cosma_fronts_fini(&search.fronts);
+	cosma_board_fini(&search.board);
+	cosma_board_fini(&search.child);
+	free(search.state);
+	free(search.masks);
+	free(search.pool);
+	free(search.heap);
+	free(search.trail);
+	free(search.packed);
+	free(search.stage_mask);
+	free(search.goals);
+	return outcome;
+}

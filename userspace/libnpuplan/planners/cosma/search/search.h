@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A* over states, addresses left out: the least traffic with which operators can
+ * run when only the number of bytes on chip counts.
+ *
+ * A tensor is evicted when another operator needs its room, no sooner, and what
+ * it costs to bring it back is paid then; so coming back is free, and a state
+ * that has evicted less is never worse than what evicting it would have cost.
+ * That makes states at the same front comparable (dominates() in search.c).
+ */
+#ifndef NPUPLAN_COSMA_SEARCH_H
+#define NPUPLAN_COSMA_SEARCH_H
+
+#include "planners/cosma/model/model.h"
+#include "run.h"
+
+/**
+ * struct cosma_path - operators in the order they run, and who leaves before
+ * @order: operators of the model
+ * @evicted: tensors, by position: those that leave just before order[p] runs, or with
+ *	it if it uses them, are evicted[first[p]..first[p + 1])
+ * @cost: bytes
+ */
+struct cosma_path {
+	uint32_t *order;
+	uint32_t *first;
+	uint32_t *evicted;
+	uint32_t op_count;
+	int64_t cost;
+};
+
+void cosma_path_fini(struct cosma_path *path);
+
+/** enum cosma_outcome - how a search ended */
+enum cosma_outcome {
+	COSMA_SOLVED,	 /* the path is the best there is */
+	COSMA_FOUND,	 /* a path; it need not be the best */
+	COSMA_EXHAUSTED, /* nothing below @upper: proved */
+	COSMA_STOPPED,	 /* by a limit, or by what heuristics leave out */
+};
+
+/**
+ * struct cosma_query - what to search for
+ * @upper: only what costs less
+ * @rank: fixed schedule: operators run by rising rank; NULL: any order
+ * @stage: staged search: stage of each operator, non-decreasing along every
+ *	path of the model; NULL: none
+ * @stage_goals: states that a stage hands to the next, at most
+ * @state_limit: states made, at most; 0 = as many as memory holds
+ */
+struct cosma_query {
+	const struct cosma_model *model;
+	int64_t budget;
+	int64_t upper;
+	const uint32_t *rank;
+	const uint32_t *stage;
+	uint32_t stage_goals;
+	uint32_t state_limit;
+};
+
+/** cosma_search() - run the query
+ * @path: out, if COSMA_SOLVED or COSMA_FOUND
+ * @lower_bound: out: nothing costs less; @upper if COSMA_EXHAUSTED
+ *
+ * Returns an enum cosma_outcome, or -ENOMEM.
+ */
+int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
+		 int64_t *lower_bound);
+
+#endif /* NPUPLAN_COSMA_SEARCH_H */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* What the parts of one call of npuplan_cosma() hand to each other. */
+#ifndef NPUPLAN_COSMA_SOLVE_H
+#define NPUPLAN_COSMA_SOLVE_H
+
+#include "planners/cosma/model/cuts.h"
+#include "planners/cosma/model/stays.h"
+
+/**
+ * struct cosma_solve - one call
+ * @place: rank of each of the model's operators in the order that was given
+ * @rank: the same if the schedule is fixed; else NULL
+ * @best: schedule, stays and addresses of the best plan so far, if @found
+ */
+struct cosma_solve {
+	const struct npuplan_graph *graph;
+	const struct npuplan_cosma_options *options;
+	struct cosma_run run;
+	struct cosma_model model;
+	struct cosma_segments segments;
+	uint32_t *place;
+	const uint32_t *rank;
+	struct cosma_schedule best;
+	struct cosma_stays stays;
+	uint64_t *offsets;
+	bool found;
+};
+
+/** cosma_solve_init() - options checked, model and segments made, nothing solved
+ *
+ * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
+ */
+int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
+		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
+void cosma_solve_fini(struct cosma_solve *solve);
+
+/* The order that was given; the rest of @schedule is untouched. */
+void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule);
+
+/* A plan: kept if it costs less than the best. Takes @stays and @offsets over. */
+int cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+		      struct cosma_stays *stays, uint64_t *offsets);
+
+/** cosma_solve_place() - look for addresses of a schedule, and offer it if found
+ * @status: out: enum npuplan_pack_status
+ */
+int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+		      uint64_t work_limit, uint32_t *status);
+
+/** cosma_relaxed() - the best schedule when only numbers of bytes count (relaxed.c)
+ * @schedule: out, if the result is COSMA_SOLVED or COSMA_FOUND
+ * @lower_bound: out: of the relaxed cost
+ */
+int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound);
+
+/** cosma_least_peak() - MPMF order of the whole model (relaxed.c)
+ * @peak: out: of the order; @lower_bound: out
+ */
+int cosma_least_peak(const struct cosma_model *model, const struct cosma_segments *segments,
+		     const uint32_t *rank, struct cosma_run *run, struct cosma_schedule *schedule,
+		     int64_t *peak, int64_t *lower_bound);
+
+/** cosma_need() - M_R: the least budget with which every operator can run
+ * @op: out: of the graph; NPUMEM_NONE if what is on chip at the start needs most
+ */
+int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
+	       uint32_t alignment, uint64_t *need, uint32_t *op);
+
+/** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
+int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
+
+/** cosma_exact() - search with addresses, level by level of cost (exact.c)
+ * @guide: a schedule of that cost; @guide_status: what the packing core says of it
+ * @level: no schedule costs less; raised as levels are proved empty
+ *
+ * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
+ * best is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: by a limit.
+ */
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
+		uint32_t guide_status, uint64_t work_limit, int64_t *level);
+
+#endif /* NPUPLAN_COSMA_SOLVE_H */

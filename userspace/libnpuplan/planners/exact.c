@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/* The exact packer as a planner. */
+#include <stdlib.h>
+
+#include "pack/greedy/first_fit.h"
+#include "planners.h"
+
+/* Work of the exact planner if no limit is asked for: about a second. */
+#define DEFAULT_WORK 200000000ull
+
+/* Each listed pair is whole and lives together. */
+static bool pairs_overlap(const struct npuplan_conflicts *c)
+{
+	for (uint32_t i = 0; i < c->item_count; i++) {
+		for (size_t p = c->peer_start[i]; p < c->peer_start[i + 1]; p++) {
+			const struct npuplan_item *peer = &c->items[c->peers[p].item];
+
+			if (c->peers[p].interval_count || peer->start > c->items[i].end ||
+			    peer->end < c->items[i].start)
+				return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * Whether the pairs listed are all that live together, and whole: then the search by
+ * overlap, which is far quicker, answers the same question. 1; 0; -ENOMEM
+ */
+static int is_by_overlap(const struct npuplan_conflicts *c)
+{
+	struct npuplan_conflicts overlap;
+	uint64_t *counts;
+	int result;
+
+	if (!c->peer_start)
+		return 1;
+	if (!pairs_overlap(c))
+		return 0;
+	counts = malloc((size_t)c->item_count * sizeof(*counts) + 1);
+	if (!counts)
+		return -ENOMEM;
+	npuplan_conflicts_overlap(&overlap, c->items, c->item_count);
+	result = npuplan_count_peers(&overlap, counts);
+	if (!result)
+		result = 1;
+	for (uint32_t i = 0; i < c->item_count && result == 1; i++)
+		result = counts[i] == c->peer_start[i + 1] - c->peer_start[i];
+	free(counts);
+	return result;
+}
+
+int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
+		       struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	const struct npuplan_pack_problem core = {
+		.items = problem->items,
+		.lower_bound = problem->lower_bound,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+	const struct npuplan_pack_options options = {
+		.packer = "valley-area",
+		.work_limit = UINT64_MAX,
+	};
+	struct npuplan_pack_result result;
+	int err;
+
+	if (problem->conflicts.peer_start)
+		return npuplan_fail(error, -EOPNOTSUPP, "conflicts are listed");
+	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
+	if (err)
+		return err;
+	packing->top = result.top;
+	packing->work += result.work;
+	packing->status = result.top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+							       NPUMEM_PLAN_FEASIBLE;
+	return 0;
+}
+
+int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
+			  struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	const struct npuplan_options *asked = problem->options;
+	struct npuplan_pack_problem core = {
+		.items = problem->items,
+		.lower_bound = problem->lower_bound,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+	struct npuplan_pack_options options = {
+		.work_limit = asked->work_limit ? asked->work_limit : DEFAULT_WORK,
+		.memory_limit = asked->memory_limit,
+		.progress = asked->progress,
+		.context = asked->context,
+	};
+	struct npuplan_pack_result result;
+	int err = is_by_overlap(&problem->conflicts);
+
+	if (err < 0)
+		return npuplan_fail(error, err, "out of memory");
+	if (!err)
+		core.conflicts = &problem->conflicts;
+	if (problem->deadline) {
+		double left = problem->deadline - npuplan_now();
+
+		/* 0 would be no deadline. */
+		options.deadline_seconds = left > 1e-6 ? left : 1e-6;
+	}
+	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
+	if (err)
+		return err;
+	packing->memory_ended = result.memory_ended;
+	if (!result.top && problem->packed)
+		return npuplan_fail(error, -ETIMEDOUT, "the search was called off");
+	if (!result.top && problem->item_count)
+		/* Fixed offsets collide, which this one puts into words, or time is up. */
+		return npuplan_pack_greedy(problem, NPUPLAN_BY_SIZE, packing, error);
+	packing->top = result.top;
+	packing->work += result.work;
+	if (npuplan_lives_whole(problem)) {
+		packing->lower_bound = result.lower_bound;
+		packing->status = result.status;
+	} else {
+		packing->status = result.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+								       NPUMEM_PLAN_FEASIBLE;
+	}
+	return 0;
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/* Greedy planners: first fit by one order, or by several, the best kept. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack/greedy/first_fit.h"
+#include "planners.h"
+
+struct greedy {
+	const struct npuplan_problem *problem;
+	const struct npuplan_packing *packing;
+};
+
+static bool is_over(void *context)
+{
+	const struct greedy *greedy = context;
+	const struct npuplan_problem *problem = greedy->problem;
+
+	return (problem->deadline && npuplan_now() >= problem->deadline) ||
+	       npuplan_tell(problem, greedy->packing->top, greedy->packing->lower_bound,
+			    greedy->packing->work);
+}
+
+int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
+			struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	size_t count = problem->item_count;
+	int first = only == NPUPLAN_ORDER_COUNT ? 0 : only;
+	int last = only == NPUPLAN_ORDER_COUNT ? NPUPLAN_ORDER_COUNT - 1 : only;
+	uint32_t *order = malloc(count * sizeof(*order) + 1);
+	uint64_t *offsets = malloc(count * sizeof(*offsets) + 1);
+	struct greedy greedy = { problem, packing };
+	const struct npuplan_until until = { .over = is_over, .context = &greedy };
+	/* What is not listed may be long, and there is something quicker then. */
+	bool quick = !problem->conflicts.peer_start;
+	int err = order && offsets ? 0 : -ENOMEM;
+
+	packing->top = UINT64_MAX;
+	for (size_t i = 0; i < count; i++)
+		quick &= !problem->items[i].fixed;
+	for (int rule = first; rule <= last && !err; rule++) {
+		bool may_end = quick || problem->packed || packing->top != UINT64_MAX;
+		uint32_t clash[2];
+		uint64_t top;
+
+		err = npuplan_order_items(&problem->conflicts, rule, order);
+		if (!err)
+			err = npuplan_fit_until(&problem->conflicts, order, problem->alignment,
+						false, may_end ? &until : NULL, offsets, &top,
+						&packing->work, clash);
+		if (err == -EINTR) {
+			err = 0;
+			break;
+		}
+		if (err == -EADDRINUSE) {
+			err = npuplan_fail_clash(problem, clash, error);
+			goto out;
+		}
+		if (err)
+			break;
+		if (top < packing->top) {
+			packing->top = top;
+			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
+		}
+		if (npuplan_tell(problem, packing->top, packing->lower_bound, packing->work))
+			break;
+		if (packing->top <= packing->lower_bound)
+			break;
+		if (problem->deadline && npuplan_now() >= problem->deadline)
+			break;
+	}
+	if (!err && packing->top == UINT64_MAX && quick && !problem->packed)
+		err = npuplan_pack_quick(problem, 0, packing, error);
+	else if (!err && packing->top == UINT64_MAX && count)
+		err = npuplan_fail(error, -ETIMEDOUT, "greedy first fit was called off");
+	else if (err)
+		npuplan_fail(error, err, "greedy first fit: %s", strerror(-err));
+	else
+		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+									 NPUMEM_PLAN_FEASIBLE;
+out:
+	free(order);
+	free(offsets);
+	return err;
+}

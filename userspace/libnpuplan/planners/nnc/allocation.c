@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "allocation.h"
+
+#include <stdlib.h>
+
+#include "base/internal.h"
+
+void npuplan_nnc_allocation_init(struct npuplan_nnc_allocation *allocation, uint32_t item_count,
+				 const uint32_t *rank)
+{
+	*allocation = (struct npuplan_nnc_allocation){
+		.rank = rank,
+		.item_count = item_count,
+	};
+}
+
+void npuplan_nnc_allocation_fini(struct npuplan_nnc_allocation *allocation)
+{
+	free(allocation->edges);
+	free(allocation->hosts);
+}
+
+static uint32_t rank_of(const struct npuplan_nnc_allocation *allocation, uint32_t node)
+{
+	if (node == NPUPLAN_NNC_SOURCE)
+		return 0;
+	if (node == NPUPLAN_NNC_SINK)
+		return allocation->item_count + 1;
+	return allocation->rank[node];
+}
+
+/*
+ * Append an edge, or widen the last one if it joins the same two below it, and is
+ * none from before @first_new: these may have been looked at already.
+ */
+static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, uint32_t to,
+		    uint64_t low, uint64_t high, uint32_t first_new)
+{
+	struct npuplan_nnc_edge *last;
+
+	if (allocation->edge_count > first_new) {
+		last = &allocation->edges[allocation->edge_count - 1];
+		if (last->from == from && last->to == to && last->high == low) {
+			last->high = high;
+			return 0;
+		}
+	}
+	if (npuplan_grow(&allocation->edges, allocation->edge_count, sizeof(*last)))
+		return -ENOMEM;
+	allocation->edges[allocation->edge_count++] = (struct npuplan_nnc_edge){
+		.low = low,
+		.high = high,
+		.from = from,
+		.to = to,
+		.after = rank_of(allocation, from),
+		.before = rank_of(allocation, to),
+	};
+	return 0;
+}
+
+int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint64_t size)
+{
+	uint64_t old = allocation->size;
+
+	if (size <= old)
+		return 0;
+	allocation->size = size;
+	return add_edge(allocation, NPUPLAN_NNC_SOURCE, NPUPLAN_NNC_SINK, old, size,
+			allocation->edge_count);
+}
+
+static int by_low(const void *left, const void *right)
+{
+	const struct npuplan_nnc_edge *a = left, *b = right;
+
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static void kill_edge(struct npuplan_nnc_allocation *allocation, struct npuplan_nnc_edge *edge)
+{
+	edge->high = edge->low;
+	allocation->dead++;
+}
+
+/* Take the edges that pass @rank within [low, high) out of the graph, by address. */
+static int take_hosts(struct npuplan_nnc_allocation *allocation, uint32_t rank, uint64_t low,
+		      uint64_t high, uint32_t first)
+{
+	allocation->host_count = 0;
+	for (uint32_t i = first; i < allocation->edge_count; i++) {
+		struct npuplan_nnc_edge *edge = &allocation->edges[i];
+
+		if (edge->after >= rank || edge->before <= rank || edge->low >= high ||
+		    edge->high <= low || edge->low == edge->high)
+			continue;
+		if (npuplan_grow(&allocation->hosts, allocation->host_count,
+				 sizeof(*allocation->hosts)))
+			return -ENOMEM;
+		allocation->hosts[allocation->host_count++] = *edge;
+		kill_edge(allocation, edge);
+	}
+	if (allocation->host_count > 1)
+		qsort(allocation->hosts, allocation->host_count, sizeof(*allocation->hosts),
+		      by_low);
+	return 0;
+}
+
+int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uint32_t item,
+				  uint64_t low, uint64_t high, uint32_t first)
+{
+	int err = take_hosts(allocation, allocation->rank[item], low, high, first);
+	const struct npuplan_nnc_edge *host = allocation->hosts;
+	uint32_t count = allocation->host_count;
+
+	/* What passes below and above; then what comes in; then what goes on. */
+	for (uint32_t h = 0; h < count && !err; h++) {
+		if (host[h].low < low)
+			err = add_edge(allocation, host[h].from, host[h].to, host[h].low, low,
+				       allocation->edge_count);
+		if (!err && host[h].high > high)
+			err = add_edge(allocation, host[h].from, host[h].to, high, host[h].high,
+				       allocation->edge_count);
+	}
+	for (int pass = 0; pass < 2 && !err; pass++) {
+		uint32_t first_new = allocation->edge_count;
+
+		for (uint32_t h = 0; h < count && !err; h++)
+			err = add_edge(allocation, pass ? item : host[h].from,
+				       pass ? host[h].to : item,
+				       host[h].low > low ? host[h].low : low,
+				       host[h].high < high ? host[h].high : high, first_new);
+	}
+	return err;
+}
+
+int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge)
+{
+	struct npuplan_nnc_edge copy = allocation->edges[edge];
+	uint32_t index = allocation->edge_count;
+	int err;
+
+	kill_edge(allocation, &allocation->edges[edge]);
+	err = add_edge(allocation, copy.from, copy.to, copy.low, copy.high, index);
+	return err ? err : (int64_t)index;
+}
+
+uint64_t npuplan_nnc_allocation_weight(const struct npuplan_nnc_allocation *allocation,
+				       uint32_t from, uint32_t to)
+{
+	uint64_t weight = 0;
+
+	for (uint32_t i = 0; i < allocation->edge_count; i++) {
+		const struct npuplan_nnc_edge *edge = &allocation->edges[i];
+
+		if (edge->from == from && edge->to == to)
+			weight += edge->high - edge->low;
+	}
+	return weight;
+}
+
+void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
+				    uint32_t index_count)
+{
+	uint32_t *living = malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
+	uint32_t kept = 0;
+
+	/* Dead edges cost time only. */
+	if (!living)
+		return;
+	for (uint32_t i = 0; i < allocation->edge_count; i++) {
+		living[i] = kept;
+		if (allocation->edges[i].low < allocation->edges[i].high)
+			allocation->edges[kept++] = allocation->edges[i];
+	}
+	living[allocation->edge_count] = kept;
+	for (uint32_t i = 0; i < index_count; i++)
+		indices[i] = living[indices[i]];
+	allocation->edge_count = kept;
+	allocation->dead = 0;
+	free(living);
+}

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: MIT
+/* NNC: one construction of the allocation graph. */
+#include "build.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "pack/greedy/first_fit.h"
+#include "candidates.h"
+
+#define NONE UINT32_MAX
+
+/* Dead edges that are worth forgetting. */
+#define MANY_DEAD  1024
+/* Insertions between looks at the clock. */
+#define LOOK_EVERY 64
+
+/**
+ * struct nnc - one construction
+ * @rank: per item, 1..: place in the order of access
+ * @by_rank: items in that order
+ * @searched: per item: no edge before this one can take it
+ * @hopeful: per item of set 1: an edge may take it; listed in @hopefuls. The others
+ *	cannot be taken by any edge before @seen
+ * @end: per item: below this it was seen not to end anywhere, nor ever will
+ * @alignments: per item
+ */
+struct nnc {
+	const struct npuplan_conflicts *conflicts;
+	const struct npuplan_nnc_options *options;
+	struct npuplan_nnc_candidates candidates;
+	struct npuplan_nnc_allocation allocation;
+	struct npuplan_fit *fit;
+	uint64_t *offsets;
+	const uint32_t *rank;
+	const uint32_t *by_rank;
+	bool *hopeful;
+	uint32_t *hopefuls;
+	uint32_t hopeful_count;
+	uint32_t *searched;
+	uint32_t seen;
+	uint64_t *end;
+	uint32_t *alignments;
+	uint64_t *work;
+};
+
+/* An edge that a tuple would split, and the address that it would have. */
+struct place {
+	uint64_t base;
+	uint64_t weight;
+	uint32_t span;
+	uint32_t edge;
+};
+
+static uint64_t size_of(const struct nnc *nnc, uint32_t item)
+{
+	return nnc->conflicts->items[item].size;
+}
+
+static uint32_t tuple_alignment(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple)
+{
+	uint32_t alignment = 1;
+
+	for (uint32_t i = 0; i < tuple->count; i++)
+		if (nnc->alignments[tuple->items[i]] > alignment)
+			alignment = nnc->alignments[tuple->items[i]];
+	return alignment;
+}
+
+static uint64_t align_up(uint64_t address, uint32_t alignment)
+{
+	return (address + alignment - 1) & -(uint64_t)alignment;
+}
+
+/* ------------------------------------------------- an edge between two items */
+
+/* Whether @item may be at @base, within this edge. */
+static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item,
+		   uint64_t base)
+{
+	uint32_t rank = nnc->rank[item];
+
+	return edge->after < rank && rank < edge->before &&
+	       base + size_of(nnc, item) <= edge->high && edge->from != NPUPLAN_NNC_SOURCE &&
+	       edge->to != NPUPLAN_NNC_SINK &&
+	       !npuplan_nnc_interfere(nnc->conflicts, edge->from, item,
+				      (int64_t)(base - nnc->offsets[edge->from])) &&
+	       !npuplan_nnc_interfere(nnc->conflicts, edge->to, item,
+				      (int64_t)(base - nnc->offsets[edge->to]));
+}
+
+static bool passes_alone(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item)
+{
+	return passes(nnc, edge, item, align_up(edge->low, nnc->alignments[item]));
+}
+
+static bool in_set(const struct nnc *nnc, uint32_t item)
+{
+	const struct npuplan_nnc_candidates *c = &nnc->candidates;
+
+	return !c->inserted[item] && c->edges[item] == c->edges[c->by_edges[c->set]];
+}
+
+static void offer_edge(struct nnc *nnc, uint32_t index, uint32_t item)
+{
+	if (nnc->hopeful[item] || !in_set(nnc, item) ||
+	    !passes_alone(nnc, &nnc->allocation.edges[index], item))
+		return;
+	nnc->hopeful[item] = true;
+	nnc->hopefuls[nnc->hopeful_count++] = item;
+	nnc->searched[item] = index;
+}
+
+/*
+ * Offer the new edges to the items of set 1. An item that no edge can take is not
+ * looked at again until one comes that can: edges die, but never get better.
+ */
+static void offer_edges(struct nnc *nnc)
+{
+	const struct npuplan_nnc_candidates *c = &nnc->candidates;
+
+	for (; nnc->seen < nnc->allocation.edge_count; nnc->seen++) {
+		const struct npuplan_nnc_edge *edge = &nnc->allocation.edges[nnc->seen];
+
+		if (edge->from == NPUPLAN_NNC_SOURCE || edge->to == NPUPLAN_NNC_SINK ||
+		    edge->low == edge->high)
+			continue;
+		/* Those accessed between the edge's ends, or all of the set if it is smaller. */
+		if (edge->before - edge->after <= c->set_count) {
+			for (uint32_t rank = edge->after + 1; rank < edge->before; rank++)
+				offer_edge(nnc, nnc->seen, nnc->by_rank[rank - 1]);
+			*nnc->work += edge->before - edge->after;
+		} else {
+			for (uint32_t i = 0; i < c->set_count; i++)
+				offer_edge(nnc, nnc->seen, c->by_edges[c->set + i]);
+			*nnc->work += c->set_count;
+		}
+	}
+}
+
+/* Set 1 is another one: all edges are to be looked at for it. */
+static void offer_all(struct nnc *nnc)
+{
+	const struct npuplan_nnc_candidates *c = &nnc->candidates;
+
+	nnc->hopeful_count = 0;
+	for (uint32_t i = 0; i < c->set_count; i++) {
+		uint32_t item = c->by_edges[c->set + i];
+
+		nnc->hopeful[item] = true;
+		nnc->hopefuls[nnc->hopeful_count++] = item;
+	}
+	nnc->seen = nnc->allocation.edge_count;
+}
+
+/* Whether an edge can take the item alone; brings searched up to date. */
+static bool has_edge(struct nnc *nnc, uint32_t item)
+{
+	uint32_t i = nnc->searched[item];
+
+	if (in_set(nnc, item) && !nnc->hopeful[item])
+		return false;
+	while (i < nnc->allocation.edge_count &&
+	       !passes_alone(nnc, &nnc->allocation.edges[i], item))
+		i++;
+	*nnc->work += i - nnc->searched[item];
+	nnc->searched[item] = i;
+	return i < nnc->allocation.edge_count;
+}
+
+static bool tighter(const struct place *a, const struct place *b)
+{
+	if (a->weight != b->weight)
+		return a->weight < b->weight;
+	if (a->span != b->span)
+		return a->span < b->span;
+	return a->base < b->base;
+}
+
+/* Tightest edge for the tuple that is less tight than @last, if there is one. */
+static bool find_place(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint32_t first,
+		       const struct place *last, struct place *best)
+{
+	uint32_t alignment = tuple_alignment(nnc, tuple);
+
+	best->edge = NONE;
+	for (uint32_t i = first; i < nnc->allocation.edge_count; i++) {
+		const struct npuplan_nnc_edge *edge = &nnc->allocation.edges[i];
+		struct place place = {
+			.base = align_up(edge->low, alignment),
+			.weight = edge->high - edge->low,
+			.span = edge->before - edge->after,
+			.edge = i,
+		};
+		uint32_t k;
+
+		for (k = 0; k < tuple->count; k++)
+			if (!passes(nnc, edge, tuple->items[k], place.base))
+				break;
+		if (k == tuple->count && (best->edge == NONE || tighter(&place, best)) &&
+		    (last->edge == NONE || tighter(last, &place)))
+			*best = place;
+	}
+	*nnc->work += nnc->allocation.edge_count - first;
+	return best->edge != NONE;
+}
+
+/* 1: all that is placed allows the tuple there; 0: it does not; -ENOMEM */
+static int is_free(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base)
+{
+	for (uint32_t i = 0; i < tuple->count; i++) {
+		uint64_t address;
+		int err =
+			npuplan_fit_lowest(nnc->fit, tuple->items[i], 1, base, &address, nnc->work);
+
+		if (err)
+			return err;
+		if (address != base)
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * The tightest edge that the tuple fits into. Neither end interferes with it; in
+ * intervals of time then nothing else at these bytes does. Other conflicts may
+ * know of somebody further away. 1; 0: there is none; -ENOMEM
+ */
+static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, struct place *place)
+{
+	struct place last = { .edge = NONE };
+	uint32_t first = 0;
+	int result = 0;
+
+	for (uint32_t i = 0; i < tuple->count; i++) {
+		if (!has_edge(nnc, tuple->items[i]))
+			return 0;
+		if (nnc->searched[tuple->items[i]] > first)
+			first = nnc->searched[tuple->items[i]];
+	}
+	while (!result && find_place(nnc, tuple, first, &last, place)) {
+		result = is_free(nnc, tuple, place->base);
+		last = *place;
+	}
+	return result;
+}
+
+/*
+ * Publication, "Candidate Selection", 1 to 4. 1 and the place; 0: none; -ENOMEM
+ *
+ * An item that is not hopeful is in no tuple that an edge takes.
+ */
+static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, struct place *place)
+{
+	struct npuplan_nnc_candidates *c = &nnc->candidates;
+	uint32_t kept = 0;
+	int found = 0;
+
+	for (uint32_t i = 0; i < nnc->hopeful_count; i++) {
+		uint32_t lead = nnc->hopefuls[i];
+
+		/* Not to be listed twice when it becomes hopeful again. */
+		if (c->inserted[lead] || !has_edge(nnc, lead)) {
+			nnc->hopeful[lead] = false;
+			continue;
+		}
+		nnc->hopefuls[kept++] = lead;
+		for (uint32_t count = NPUPLAN_NNC_TUPLE; count; count--) {
+			struct npuplan_nnc_tuple tuple;
+			struct place at;
+			int result;
+
+			if (!npuplan_nnc_candidates_tuple(c, lead, count, &tuple) ||
+			    (found && !npuplan_nnc_tuple_before(c, &tuple, chosen)))
+				continue;
+			result = search_edges(nnc, &tuple, &at);
+			if (result < 0)
+				return result;
+			if (!result)
+				continue;
+			found = 1;
+			*chosen = tuple;
+			*place = at;
+		}
+	}
+	nnc->hopeful_count = kept;
+	return found;
+}
+
+/* ------------------------------------------------------------ no such edge */
+
+/* The same, 5: the first candidate. */
+static void select_first(struct nnc *nnc, struct npuplan_nnc_tuple *chosen)
+{
+	struct npuplan_nnc_candidates *c = &nnc->candidates;
+
+	chosen->count = 0;
+	for (uint32_t i = 0; i < c->set_count; i++) {
+		for (uint32_t count = NPUPLAN_NNC_TUPLE; count; count--) {
+			struct npuplan_nnc_tuple tuple;
+
+			if (npuplan_nnc_candidates_tuple(c, c->by_edges[c->set + i], count,
+							 &tuple) &&
+			    (!chosen->count || npuplan_nnc_tuple_before(c, &tuple, chosen)))
+				*chosen = tuple;
+		}
+	}
+}
+
+/*
+ * Ours: the first item of set 1 that fits below the top of the buffer, in their
+ * order. Where it does not, it never will unless the buffer grows: bytes are only
+ * ever taken. 1; 0: none; -ENOMEM
+ */
+static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, uint64_t *base)
+{
+	struct npuplan_nnc_candidates *c = &nnc->candidates;
+
+	for (uint32_t i = 0; i < c->set_count; i++) {
+		uint32_t item = c->by_edges[c->set + i];
+		int err;
+
+		if (nnc->end[item] > nnc->allocation.size)
+			continue;
+		err = npuplan_fit_lowest(nnc->fit, item, nnc->alignments[item], 0, base, nnc->work);
+		if (err)
+			return err;
+		nnc->end[item] = *base + size_of(nnc, item);
+		if (nnc->end[item] <= nnc->allocation.size) {
+			npuplan_nnc_candidates_tuple(c, item, 1, chosen);
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The lowest address from @from on that all of the tuple may have. New bytes are
+ * free, but displacements may be forbidden to items that are apart.
+ */
+static int lowest_base(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t from,
+		       uint64_t *base)
+{
+	uint32_t alignment = tuple_alignment(nnc, tuple), agreed = 0;
+
+	*base = from;
+	for (uint32_t i = 0; agreed < tuple->count; i = (i + 1) % tuple->count) {
+		uint64_t address;
+		int err = npuplan_fit_lowest(nnc->fit, tuple->items[i], alignment, *base, &address,
+					     nnc->work);
+
+		if (err)
+			return err;
+		agreed = address == *base ? agreed + 1 : 1;
+		*base = address;
+	}
+	return 0;
+}
+
+/* --------------------------------------------------------------- insertion */
+
+static int insert_item(struct nnc *nnc, uint32_t item, uint64_t base, uint32_t first)
+{
+	uint64_t end = base + size_of(nnc, item);
+	int err = npuplan_nnc_allocation_grow(&nnc->allocation, end);
+
+	if (!err)
+		err = npuplan_nnc_allocation_insert(&nnc->allocation, item, base, end, first);
+	*nnc->work += nnc->allocation.edge_count - first + 1;
+	return err;
+}
+
+/* Publication, "Insertion", 1 to 7. @edge: NONE: whatever is there, and new bytes. */
+static int insert(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base,
+		  uint32_t edge)
+{
+	struct npuplan_nnc_insertion insertion = {
+		.tuple = tuple,
+		.base = base,
+		.from = NPUPLAN_NNC_SOURCE,
+		.to = NPUPLAN_NNC_SINK,
+		.allocation = &nnc->allocation,
+	};
+	int64_t first = 0;
+	int err = 0;
+
+	if (edge != NONE) {
+		insertion.from = nnc->allocation.edges[edge].from;
+		insertion.to = nnc->allocation.edges[edge].to;
+		first = npuplan_nnc_allocation_renew(&nnc->allocation, edge);
+		if (first < 0)
+			return (int)first;
+	} else {
+		err = npuplan_nnc_allocation_grow(&nnc->allocation, base + tuple->size);
+	}
+	for (uint32_t i = 0; i < tuple->count && !err; i++) {
+		err = insert_item(nnc, tuple->items[i], base, (uint32_t)first);
+		if (!err)
+			err = npuplan_fit_put(nnc->fit, tuple->items[i], base);
+		npuplan_nnc_candidates_remove(&nnc->candidates, tuple->items[i]);
+	}
+	if (!err && nnc->options->inserted)
+		nnc->options->inserted(nnc->options->context, &insertion);
+	if (nnc->allocation.dead > MANY_DEAD &&
+	    nnc->allocation.dead > nnc->allocation.edge_count / 2) {
+		offer_edges(nnc);
+		npuplan_nnc_allocation_compact(&nnc->allocation, nnc->searched,
+					       nnc->conflicts->item_count);
+		nnc->seen = nnc->allocation.edge_count;
+	}
+	return err;
+}
+
+static int insert_fixed(struct nnc *nnc, uint32_t clash[2])
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < nnc->conflicts->item_count && !err; i++) {
+		if (!nnc->conflicts->items[i].fixed)
+			continue;
+		err = npuplan_fit_put_fixed(nnc->fit, i, clash);
+		if (!err)
+			err = insert_item(nnc, i, nnc->conflicts->items[i].fixed_offset, 0);
+		npuplan_nnc_candidates_remove(&nnc->candidates, i);
+	}
+	return err;
+}
+
+static int insert_next(struct nnc *nnc)
+{
+	bool published = nnc->options->form == NPUPLAN_NNC_PUBLISHED;
+	struct npuplan_nnc_tuple tuple;
+	struct place place = { .edge = NONE };
+	int result = select_on_edge(nnc, &tuple, &place);
+
+	if (!result) {
+		place.edge = NONE;
+		if (!published)
+			result = select_below_top(nnc, &tuple, &place.base);
+	}
+	if (!result) {
+		select_first(nnc, &tuple);
+		result =
+			lowest_base(nnc, &tuple, published ? nnc->allocation.size : 0, &place.base);
+	}
+	return result < 0 ? result : insert(nnc, &tuple, place.base, place.edge);
+}
+
+/* Time is up: the rest first fit, largest first. */
+static int insert_rest(struct nnc *nnc)
+{
+	struct npuplan_nnc_candidates *c = &nnc->candidates;
+	int err = 0;
+
+	for (uint32_t i = c->head; i != NPUPLAN_NNC_SINK && !err; i = c->next[i]) {
+		uint64_t base;
+
+		err = npuplan_fit_lowest(nnc->fit, i, nnc->alignments[i], 0, &base, nnc->work);
+		if (!err)
+			err = npuplan_fit_put(nnc->fit, i, base);
+	}
+	return err;
+}
+
+static int insert_all(struct nnc *nnc, uint32_t clash[2])
+{
+	uint32_t rest = 0;
+	int err = insert_fixed(nnc, clash);
+
+	for (uint32_t i = 0; !err && npuplan_nnc_candidates_next(&nnc->candidates); i++) {
+		if (nnc->candidates.rest != rest)
+			offer_all(nnc);
+		else
+			offer_edges(nnc);
+		rest = nnc->candidates.rest;
+		if (i % LOOK_EVERY == 0 && npuplan_nnc_stopped(nnc->options))
+			return insert_rest(nnc);
+		err = insert_next(nnc);
+	}
+	return err;
+}
+
+static int start(struct nnc *nnc, const uint64_t *promoted)
+{
+	const struct npuplan_conflicts *c = nnc->conflicts;
+	int err;
+
+	for (uint32_t i = 0; i < c->item_count; i++)
+		nnc->alignments[i] = c->items[i].align > nnc->options->alignment ?
+					     c->items[i].align :
+					     nnc->options->alignment;
+	npuplan_nnc_allocation_init(&nnc->allocation, c->item_count, nnc->rank);
+	err = npuplan_nnc_candidates_init(&nnc->candidates, c, nnc->rank, promoted);
+	return err ? err : npuplan_fit_new(&nnc->fit, c, nnc->offsets);
+}
+
+int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
+		      const struct npuplan_nnc_options *options,
+		      const struct npuplan_nnc_order *order, uint64_t *offsets, uint64_t *work,
+		      uint32_t clash[2])
+{
+	size_t n = conflicts->item_count;
+	struct nnc nnc = {
+		.conflicts = conflicts,
+		.options = options,
+		.offsets = offsets,
+		.rank = order->rank,
+		.by_rank = order->by_rank,
+		.hopeful = calloc(n + 1, sizeof(*nnc.hopeful)),
+		.hopefuls = calloc(n + 1, sizeof(*nnc.hopefuls)),
+		.searched = calloc(n + 1, sizeof(*nnc.searched)),
+		.end = calloc(n + 1, sizeof(*nnc.end)),
+		.alignments = calloc(n + 1, sizeof(*nnc.alignments)),
+		.work = work,
+	};
+	int err = -ENOMEM;
+
+	if (nnc.hopeful && nnc.hopefuls && nnc.searched && nnc.end && nnc.alignments)
+		err = start(&nnc, order->promoted);
+	if (!err)
+		err = insert_all(&nnc, clash);
+	npuplan_fit_free(nnc.fit);
+	npuplan_nnc_candidates_fini(&nnc.candidates);
+	npuplan_nnc_allocation_fini(&nnc.allocation);
+	free(nnc.hopeful);
+	free(nnc.hopefuls);
+	free(nnc.searched);
+	free(nnc.end);
+	free(nnc.alignments);
+	return err;
+}

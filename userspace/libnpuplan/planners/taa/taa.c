@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+#include "taa.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "pack/greedy/first_fit.h"
+#include "displacements.h"
+#include "tiles.h"
+
+/* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
+#define PAPER_WORK  2000000000ull
+#define BESIDE_WORK 20000000ull
+
+static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
+		 uint32_t item_count)
+{
+	if (packing->top && packing->top <= top)
+		return;
+	packing->top = top;
+	memcpy(packing->offsets, offsets, item_count * sizeof(*offsets));
+}
+
+static double seconds_left(const struct npuplan_problem *problem)
+{
+	double left = problem->deadline - npuplan_now();
+
+	if (!problem->deadline)
+		return 0;
+	/* 0 would be none. */
+	return left > 1e-6 ? left : 1e-6;
+}
+
+/**
+ * struct watch - what the caller hears while several engines look for one packing
+ * @packing: best so far; top 0: none yet
+ * @work: of the paper's engine, besides the packing's
+ * @whole_only: bounds of engines are of whole tensors, and none of plans
+ * @stopped: the caller wants no more
+ */
+struct watch {
+	const struct npuplan_problem *problem;
+	const struct npuplan_packing *packing;
+	uint64_t work;
+	bool whole_only;
+	bool stopped;
+};
+
+static void tell(struct watch *watch, uint64_t top, uint64_t lower_bound, uint64_t work)
+{
+	const struct npuplan_packing *packing = watch->packing;
+
+	if (packing->top && packing->top < top)
+		top = packing->top;
+	if (watch->whole_only || lower_bound < packing->lower_bound)
+		lower_bound = packing->lower_bound;
+	if (!watch->stopped)
+		watch->stopped =
+			npuplan_tell(watch->problem, top, lower_bound, packing->work + work);
+}
+
+static int on_progress(void *context, const struct npuplan_pack_progress *engine)
+{
+	struct watch *watch = context;
+
+	tell(watch, engine->top, engine->lower_bound, engine->work);
+	return watch->stopped;
+}
+
+static bool is_late(const struct npuplan_problem *problem)
+{
+	return problem->deadline && npuplan_now() >= problem->deadline;
+}
+
+static bool is_over(void *context)
+{
+	struct watch *watch = context;
+
+	tell(watch, UINT64_MAX, 0, watch->work);
+	return watch->stopped || is_late(watch->problem);
+}
+
+/* ----------------------------------------------------------------- paper engine */
+
+/* Those with fixed offsets first: they are placed before all others. */
+static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *order,
+			    uint64_t *offsets)
+{
+	uint32_t fixed = 0;
+
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		uint32_t item = order[i];
+
+		if (!problem->items[item].fixed)
+			continue;
+		offsets[item] = problem->items[item].fixed_offset;
+		memmove(&order[fixed + 1], &order[fixed], (i - fixed) * sizeof(*order));
+		order[fixed++] = item;
+	}
+	return fixed;
+}
+
+/* The paper's tiles are of one tensor: it knows no bytes that have several names. */
+static bool has_aliases(const struct npuplan_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+			return true;
+	return false;
+}
+
+/* The best of the orders that are done. -E2BIG, -EINTR: none was before @limit; before it was over. */
+static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing *packing)
+{
+	/* Section III-A: size, lifetime, number of peers. */
+	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
+						    NPUPLAN_BY_PEERS };
+	const struct npuplan_problem *problem = watch->problem;
+	const struct npuplan_until until = { .over = is_over, .context = watch };
+	size_t n = problem->item_count;
+	uint32_t *order = malloc(n * sizeof(*order) + 1), done = 0;
+	uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
+	struct npuplan_conflicts overlap;
+	struct npuplan_taa taa = { 0 };
+	int err = has_aliases(problem->graph) ? -EOPNOTSUPP : npuplan_taa_init(&taa, problem);
+
+	if (!order || !offsets)
+		err = err ? err : -ENOMEM;
+	npuplan_conflicts_overlap(&overlap, problem->items, problem->item_count);
+	for (size_t r = 0; r < sizeof(rules) / sizeof(rules[0]) && !err; r++) {
+		uint64_t top = 0;
+
+		err = npuplan_order_items(&overlap, rules[r], order);
+		if (!err)
+			err = npuplan_taa_allocate(&taa, order,
+						   fixed_first(problem, order, offsets), offsets,
+						   &watch->work, limit, &until);
+		if (err)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			if (offsets[i] + problem->items[i].size > top)
+				top = offsets[i] + problem->items[i].size;
+		keep(packing, offsets, top, problem->item_count);
+		done++;
+		if (is_over(watch))
+			break;
+	}
+	packing->work += watch->work;
+	watch->work = 0;
+	npuplan_taa_fini(&taa);
+	free(order);
+	free(offsets);
+	return done && (err == -E2BIG || err == -EINTR) ? 0 : err;
+}
+
+/* ----------------------------------------------------------------- exact engine */
+
+static int run_exact(struct watch *watch, struct npuplan_packing *packing,
+		     struct npuplan_error *error)
+{
+	const struct npuplan_problem *problem = watch->problem;
+	struct npuplan_pack_problem pack = {
+		.items = problem->items,
+		.item_count = problem->item_count,
+		.lower_bound = problem->lower_bound,
+		.alignment = problem->alignment,
+	};
+	const struct npuplan_options *asked = problem->options;
+	struct npuplan_pack_options options = {
+		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
+		.deadline_seconds = seconds_left(problem),
+		.progress = on_progress,
+		.context = watch,
+	};
+	struct npuplan_pack_result result;
+	struct npuplan_conflicts conflicts;
+	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	int err;
+
+	if (!offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
+					     &watch->whole_only);
+	if (err) {
+		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
+			     problem->item_count, strerror(-err));
+		goto out;
+	}
+	pack.conflicts = &conflicts;
+	err = npuplan_permit_in_place(&conflicts, &problem->live);
+	if (err)
+		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
+	else
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
+	packing->work += err ? 0 : result.work;
+	if (!err && !watch->whole_only && result.lower_bound > packing->lower_bound)
+		packing->lower_bound = result.lower_bound;
+	/* One packing is always made, however soon it has to end. */
+	if (!err && !result.top && problem->item_count) {
+		options = (struct npuplan_pack_options){ .packer = "size-duration",
+							 .work_limit = UINT64_MAX };
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		packing->work += err ? 0 : result.work;
+	}
+	if (!err && result.top)
+		keep(packing, offsets, result.top, problem->item_count);
+	else if (!err && problem->item_count)
+		err = -EADDRINUSE;
+	npuplan_conflicts_fini(&conflicts);
+out:
+	free(offsets);
+	return err;
+}
+
+/* ---------------------------------------------------------------------- planners */
+
+/* Instants are of one straight schedule. */
+static int check_straight(const struct npuplan_problem *problem, struct npuplan_error *error)
+{
+	const struct npuplan_graph *graph = problem->graph;
+
+	if (graph->block_count == 1 && !graph->edge_count)
+		return 0;
+	return npuplan_fail(error, -EOPNOTSUPP, "%s: this planner plans no loops and branches",
+			    graph->name);
+}
+
+static int finish(const struct npuplan_problem *problem, struct npuplan_packing *packing, int err,
+		  struct npuplan_error *error)
+{
+	if (err == -EADDRINUSE)
+		return npuplan_fail(
+			error, -EINVAL,
+			"fixed offsets collide: two tensors of %s would share bytes that live at once",
+			problem->graph->name);
+	if (!err)
+		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
+									 NPUMEM_PLAN_FEASIBLE;
+	return err;
+}
+
+/* Planner @what ended before it had any packing. */
+static int fail_unknown(const struct npuplan_problem *problem, const char *what,
+			struct npuplan_error *error)
+{
+	return npuplan_fail(error, -ETIMEDOUT,
+			    "%s: %s has no plan before the limits of work or time",
+			    problem->graph->name, what);
+}
+
+static int pack_paper(struct watch *watch, struct npuplan_packing *packing,
+		      struct npuplan_error *error)
+{
+	const struct npuplan_problem *problem = watch->problem;
+	uint64_t limit = problem->options->work_limit;
+	int err = run_paper(watch, limit ? limit : PAPER_WORK, packing);
+
+	if (err == -EINTR || (err == -E2BIG && limit))
+		return fail_unknown(problem, "TAA's paper engine", error);
+	if (err == -E2BIG)
+		return npuplan_fail(error, err,
+				    "%s: too many tiles for TAA's paper engine (%llu steps)",
+				    problem->graph->name, PAPER_WORK);
+	if (err == -EOPNOTSUPP)
+		return npuplan_fail(error, err, "%s: this planner plans no aliases",
+				    problem->graph->name);
+	if (err && err != -EADDRINUSE)
+		return npuplan_fail(error, err, "TAA's paper engine: %s", strerror(-err));
+	return finish(problem, packing, err, error);
+}
+
+/* Units of work that the paper's engine may spend beside the exact form. */
+static uint64_t work_beside(const struct npuplan_problem *problem,
+			    const struct npuplan_packing *packing)
+{
+	uint64_t limit = problem->options->work_limit, left;
+
+	if (!limit)
+		return BESIDE_WORK;
+	left = limit > packing->work ? limit - packing->work : 0;
+	return left < BESIDE_WORK ? left : BESIDE_WORK;
+}
+
+int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
+		     struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	struct watch watch = { .problem = problem, .packing = packing };
+	int err = check_straight(problem, error);
+
+	if (err)
+		return err;
+	packing->top = 0;
+	if (engine == NPUPLAN_TAA_PAPER)
+		return pack_paper(&watch, packing, error);
+	err = run_exact(&watch, packing, error);
+	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
+	    !watch.stopped && !is_late(problem)) {
+		/* Another order may do better, by luck: never above the paper's engine, if that is quick. */
+		int paper = run_paper(&watch, work_beside(problem, packing), packing);
+
+		if (paper == -ENOMEM)
+			err = npuplan_fail(error, paper, "TAA's paper engine: %s",
+					   strerror(-paper));
+	}
+	return finish(problem, packing, err, error);
+}
+
+/* Work of a strategy after the first. */
+static uint64_t share(const struct npuplan_problem *problem, const struct npuplan_packing *packing)
+{
+	uint64_t limit = problem->options->work_limit;
+
+	if (!limit)
+		return NPUPLAN_PACK_WORK;
+	/* 0 would be no limit. */
+	return limit > packing->work ? limit - packing->work : 1;
+}
+
+int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
+			     struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	static const char *const strategies[] = { "shared-breadth", "shared-size",
+						  "shared-size-improved" };
+	struct npuplan_pack_problem pack = {
+		.items = problem->items,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+	struct watch watch = { .problem = problem, .packing = packing, .whole_only = true };
+	int err = check_straight(problem, error);
+	uint64_t *offsets;
+
+	if (err)
+		return err;
+	offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	if (!offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	packing->top = 0;
+	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
+		struct npuplan_pack_options options = {
+			.packer = strategies[i],
+			/* One packing is always made, if the caller does not call it off. */
+			.work_limit = i ? share(problem, packing) : UINT64_MAX,
+			.deadline_seconds = i ? seconds_left(problem) : 0,
+			.progress = on_progress,
+			.context = &watch,
+		};
+		struct npuplan_pack_result result;
+
+		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		if (err)
+			break;
+		/* One that was stopped has none. */
+		if (result.top)
+			keep(packing, offsets, result.top, problem->item_count);
+		packing->work += result.work;
+		if (watch.stopped)
+			break;
+	}
+	free(offsets);
+	if (!err && !packing->top && problem->item_count)
+		return fail_unknown(problem, "Shared Objects", error);
+	return finish(problem, packing, err, error);
+}

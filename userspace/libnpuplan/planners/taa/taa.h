@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TAA, the tile-aware allocator: memory of a tile is taken again as soon as its
+ * last reader is done, long before its tensor's last reader is (docs/taa.md).
+ */
+#ifndef NPUPLAN_TAA_TAA_H
+#define NPUPLAN_TAA_TAA_H
+
+#include "planners/planners.h"
+
+/** enum npuplan_taa_engine - @argument of npuplan_pack_taa() */
+enum npuplan_taa_engine {
+	NPUPLAN_TAA_EXACT, /* displacements.h: first fit by every order, then search */
+	NPUPLAN_TAA_PAPER, /* tensor_allocate.h: three sort orders, the best kept */
+};
+
+/*
+ * Units of work of the exact engine, if none are asked for: what search adds where
+ * first fit misses the lower bound. Milliseconds.
+ */
+#define NPUPLAN_TAA_WORK 2000000ull
+
+/* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
+int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
+		     struct npuplan_packing *packing, struct npuplan_error *error);
+
+/*
+ * Shared Objects (pack/shared_objects.c), the best of its three strategies: what
+ * the paper compares with. A planner. -EOPNOTSUPP: fixed offsets, loops and branches.
+ */
+int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
+			     struct npuplan_packing *packing, struct npuplan_error *error);
+
+#endif /* NPUPLAN_TAA_TAA_H */

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: MIT
+#include "tensor_allocate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/internal.h"
+#include "interval_tree.h"
+
+/* Steps between two questions whether to give up. */
+#define ASK_EVERY 20000
+
+/**
+ * struct allocation - algorithm 1 at work
+ * @peers: tiles by when they live; in it are those of allocated tensors
+ * @by_address: the allocated tensors, ascending
+ * @tile: being looked at, of the tensor at hand, whose address is @address
+ * @overlap: of @tile with the peer that it collides with, or 0
+ * @limit: of @work
+ * @asked: @work when @until was last asked
+ * @err: -E2BIG or -EINTR as soon as there is no going on
+ */
+struct allocation {
+	const struct npuplan_taa *taa;
+	struct npuplan_interval_tree peers;
+	uint32_t *by_address;
+	uint32_t allocated;
+	uint64_t *offsets;
+	const struct npuplan_taa_tile *tile;
+	uint64_t address;
+	uint64_t overlap;
+	uint64_t *work;
+	uint64_t limit;
+	uint64_t asked;
+	const struct npuplan_until *until;
+	int err;
+};
+
+void npuplan_taa_fini(struct npuplan_taa *taa)
+{
+	npuplan_chunk_memo_fini(&taa->memo);
+	free(taa->tensors);
+	free(taa->tiles);
+	*taa = (struct npuplan_taa){ 0 };
+}
+
+static int peers_init(struct allocation *allocation)
+{
+	const struct npuplan_taa *taa = allocation->taa;
+	uint32_t *starts = malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
+	uint32_t *ends = malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
+	int err = starts && ends ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < taa->tile_count && !err; i++) {
+		starts[i] = taa->tiles[i].first;
+		ends[i] = taa->tiles[i].last;
+	}
+	if (!err)
+		err = npuplan_interval_tree_init(&allocation->peers, starts, ends, taa->tile_count);
+	free(starts);
+	free(ends);
+	return err;
+}
+
+static bool has_ended(struct allocation *allocation)
+{
+	if (allocation->err)
+		return true;
+	if (*allocation->work >= allocation->limit) {
+		allocation->err = -E2BIG;
+	} else if (allocation->until && *allocation->work - allocation->asked >= ASK_EVERY) {
+		allocation->asked = *allocation->work;
+		if (allocation->until->over(allocation->until->context))
+			allocation->err = -EINTR;
+	}
+	return allocation->err;
+}
+
+/* Line 10, for the peer that the tree has found. */
+static bool no_collision(void *context, uint32_t peer)
+{
+	struct allocation *allocation = context;
+	const struct npuplan_taa *taa = allocation->taa;
+	const struct npuplan_taa_tile *tile = allocation->tile, *other = &taa->tiles[peer];
+
+	allocation->overlap = npuplan_collision_size(
+		&taa->memo.chunks[tile->chunks], allocation->address + tile->offset,
+		&taa->memo.chunks[other->chunks],
+		allocation->offsets[other->tensor] + other->offset, allocation->work);
+	return !allocation->overlap && !has_ended(allocation);
+}
+
+static uint64_t aligned(uint64_t address, uint64_t align)
+{
+	return (address + align - 1) & -align;
+}
+
+/*
+ * Lines 2 and 19: first region from @start on that is large enough, among the
+ * allocated tensors that live, as a whole, while this one does as a whole.
+ */
+static uint64_t find_region(const struct allocation *allocation, uint32_t tensor, uint64_t start)
+{
+	const struct npuplan_taa_tensor *tensors = allocation->taa->tensors;
+	const struct npuplan_taa_tensor *mine = &tensors[tensor];
+	uint64_t address = aligned(start, mine->align);
+
+	for (uint32_t i = 0; i < allocation->allocated; i++) {
+		const struct npuplan_taa_tensor *other = &tensors[allocation->by_address[i]];
+		uint64_t begin = allocation->offsets[allocation->by_address[i]];
+
+		*allocation->work += 1;
+		if (mine->first > mine->last || other->first > other->last ||
+		    mine->first > other->last || other->first > mine->last)
+			continue;
+		if (begin >= address + mine->size)
+			break;
+		if (begin + other->size > address)
+			address = aligned(begin + other->size, mine->align);
+	}
+	return address;
+}
+
+/* Lines 5 to 18. Says nothing once @allocation has ended. */
+static uint64_t find_overlap(struct allocation *allocation, uint32_t tensor)
+{
+	const struct npuplan_taa_tensor *mine = &allocation->taa->tensors[tensor];
+
+	allocation->address = allocation->offsets[tensor];
+	allocation->overlap = 0;
+	for (uint32_t i = 0; i < mine->tile_count; i++) {
+		allocation->tile = &allocation->taa->tiles[mine->first_tile + i];
+		*allocation->work += 1;
+		if (!npuplan_interval_tree_visit(&allocation->peers, allocation->tile->first,
+						 allocation->tile->last, no_collision,
+						 allocation) ||
+		    has_ended(allocation))
+			break;
+	}
+	return allocation->overlap;
+}
+
+static void put(struct allocation *allocation, uint32_t tensor)
+{
+	const struct npuplan_taa_tensor *mine = &allocation->taa->tensors[tensor];
+	uint32_t i = allocation->allocated++;
+
+	for (;
+	     i && allocation->offsets[allocation->by_address[i - 1]] > allocation->offsets[tensor];
+	     i--)
+		allocation->by_address[i] = allocation->by_address[i - 1];
+	allocation->by_address[i] = tensor;
+	for (i = 0; i < mine->tile_count; i++)
+		npuplan_interval_tree_insert(&allocation->peers, mine->first_tile + i);
+}
+
+static int allocate(struct allocation *allocation, uint32_t tensor)
+{
+	uint64_t overlap, start = 0;
+
+	do {
+		if (has_ended(allocation))
+			return allocation->err;
+		allocation->offsets[tensor] = find_region(allocation, tensor, start);
+		overlap = find_overlap(allocation, tensor);
+		start = allocation->offsets[tensor] + overlap;
+	} while (overlap);
+	if (allocation->err)
+		return allocation->err;
+	put(allocation, tensor);
+	return 0;
+}
+
+int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, uint32_t placed,
+			 uint64_t *offsets, uint64_t *work, uint64_t limit,
+			 const struct npuplan_until *until)
+{
+	struct allocation allocation = {
+		.taa = taa,
+		.offsets = offsets,
+		.work = work,
+		.limit = limit,
+		.asked = *work,
+		.until = until,
+		.by_address = malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1),
+	};
+	int err = allocation.by_address ? peers_init(&allocation) : -ENOMEM;
+
+	for (uint32_t i = 0; i < placed && !err; i++) {
+		if (find_region(&allocation, order[i], offsets[order[i]]) != offsets[order[i]] ||
+		    find_overlap(&allocation, order[i]))
+			err = -EADDRINUSE;
+		else if (allocation.err)
+			err = allocation.err;
+		else
+			put(&allocation, order[i]);
+	}
+	for (uint32_t i = placed; i < taa->tensor_count && !err; i++)
+		err = allocate(&allocation, order[i]);
+	npuplan_interval_tree_fini(&allocation.peers);
+	free(allocation.by_address);
+	return err;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* Tensors in tiles with the paper's lifetimes, from a graph. */
+#ifndef NPUPLAN_TAA_TILES_H
+#define NPUPLAN_TAA_TILES_H
+
+#include "planners/planners.h"
+#include "tensor_allocate.h"
+
+/** npuplan_taa_init() - tiles of the problem's items; tensor i is item i
+ *
+ * Steps run in the order of the graph. -ENOMEM.
+ */
+int npuplan_taa_init(struct npuplan_taa *taa, const struct npuplan_problem *problem);
+
+#endif /* NPUPLAN_TAA_TILES_H */

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+/*
+ * In-place operators: what their writes may take from their reads, and the
+ * displacements at which that is safe.
+ *
+ * A step that is not staged may store a byte of its write before it has read a
+ * byte of its read that lies elsewhere in the order: so bytes may be taken at
+ * equal linear index only, which for tiles cut alike is one displacement of
+ * their tensors; and only if nobody needs them any more. Any other overlap of
+ * the two is as forbidden as that of strangers. An operator whose elements
+ * change their size (a cast) has no such displacement: it would have to be known
+ * in which order it goes through them.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "planners/planners.h"
+
+/* Pairs of atoms looked at for all permits together; beyond, none is given. */
+#define MAX_LOOKS (1u << 24)
+
+/* -1, 0, 1 */
+static int compare(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int by_pair(const void *left, const void *right)
+{
+	const struct npuplan_takeover *a = left, *b = right;
+	int order = compare(a->from, b->from);
+
+	if (!order)
+		order = compare(a->to, b->to);
+	if (!order && a->shift != b->shift)
+		order = a->shift < b->shift ? -1 : 1;
+	if (!order)
+		order = compare(a->aligned, b->aligned);
+	if (!order)
+		order = compare(a->instant, b->instant);
+	return order ? order : compare(a->first, b->first);
+}
+
+/* Linear indices of both lie equally far apart. */
+static bool cut_alike(const struct npumem_region *a, const struct npumem_region *b)
+{
+	return a->length == b->length && !memcmp(a->count, b->count, sizeof(a->count)) &&
+	       !memcmp(a->stride, b->stride, sizeof(a->stride));
+}
+
+static int add(struct npuplan_liveness *live, const struct npuplan_takeover *takeover)
+{
+	int err = npuplan_grow(&live->takeovers, live->takeover_count, sizeof(*live->takeovers));
+
+	if (!err)
+		live->takeovers[live->takeover_count++] = *takeover;
+	return err;
+}
+
+/**
+ * struct finder - looks through the steps
+ * @readers: per cell how often the step at hand reads it
+ */
+struct finder {
+	struct npuplan_liveness *live;
+	const struct npuv_graph *graph;
+	const struct npuplan_live_range *ranges;
+	const bool *in_arena;
+	uint32_t *readers;
+};
+
+static void count_readers(const struct finder *f, const struct npumem_step *step, uint32_t change)
+{
+	uint32_t end = step->first_access + step->access_count;
+	struct npuv_cells it;
+
+	for (uint32_t a = step->first_access; a < end; a++)
+		npuv_for_each_read(it, f->graph, a) f->readers[it.cell] += change;
+}
+
+/* How often the step at hand reads the tile of a read: all of them count as that one. */
+static uint32_t count_same(const struct finder *f, const struct npumem_step *step, uint32_t read)
+{
+	uint32_t end = step->first_access + step->access_count, count = 0;
+
+	for (uint32_t a = step->first_access; a < end; a++)
+		count += npuv_access(f->graph, a)->mode == NPUMEM_ACCESS_READ &&
+			 npuv_access(f->graph, a)->tile == npuv_access(f->graph, read)->tile;
+	return count;
+}
+
+/* Bytes of the read, one of @same of its tile, that are read here only, and never again. */
+static int take_cells(const struct finder *f, uint32_t read, uint32_t same,
+		      struct npuplan_takeover takeover)
+{
+	const struct npuv_graph *graph = f->graph;
+	struct npuv_cells it;
+	int err = 0;
+
+	npuv_for_each_read(it, graph, read)
+	{
+		const struct npuv_cell *cell = &graph->cells[it.cell];
+
+		if (f->readers[it.cell] != same || f->ranges[it.cell].end != takeover.instant)
+			continue;
+		for (uint32_t s = 0; s < cell->segment_count && !err; s++) {
+			takeover.first = graph->segments[cell->first_segment + s].first;
+			takeover.length = graph->segments[cell->first_segment + s].length;
+			err = add(f->live, &takeover);
+		}
+	}
+	return err;
+}
+
+static int take(const struct finder *f, uint32_t step, uint32_t write)
+{
+	const struct npumem_step *record = npuv_step(f->graph, step);
+	uint32_t read = record->first_access + npuv_access(f->graph, write)->inplace;
+	const struct npumem_tile *source = npuv_tile(f->graph, npuv_access(f->graph, read)->tile);
+	const struct npumem_tile *target = npuv_tile(f->graph, npuv_access(f->graph, write)->tile);
+	struct npuplan_takeover takeover = { .instant = npuplan_store_instant(step) };
+	uint64_t from_offset, to_offset;
+
+	takeover.from = npuplan_base(f->graph, source->tensor, &from_offset);
+	takeover.to = npuplan_base(f->graph, target->tensor, &to_offset);
+	if (!f->in_arena[takeover.from] || !f->in_arena[takeover.to] ||
+	    takeover.from == takeover.to)
+		return 0;
+	takeover.aligned = cut_alike(&source->region, &target->region);
+	if (takeover.aligned)
+		takeover.shift = (int64_t)(from_offset + source->region.offset - to_offset -
+					   target->region.offset);
+	if (record->flags & NPUMEM_STEP_STAGED)
+		return takeover.aligned ? add(f->live, &takeover) : 0;
+	return take_cells(f, read, count_same(f, record, read), takeover);
+}
+
+int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
+			   const struct npuplan_live_range *ranges, const bool *in_arena)
+{
+	struct finder f = { live, graph, ranges, in_arena, NULL };
+	int err = 0;
+
+	if (!(graph->features & NPUMEM_FEATURE_INPLACE))
+		return 0;
+	f.readers = calloc((size_t)graph->cell_count + 1, sizeof(*f.readers));
+	if (!f.readers)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < graph->steps.count && !err; s++) {
+		const struct npumem_step *step = npuv_step(graph, s);
+		uint32_t end = step->first_access + step->access_count;
+
+		count_readers(&f, step, 1);
+		for (uint32_t a = step->first_access; a < end && !err; a++)
+			if (npuv_access(graph, a)->inplace != NPUMEM_NONE)
+				err = take(&f, s, a);
+		count_readers(&f, step, -1);
+	}
+	free(f.readers);
+	if (live->takeover_count)
+		qsort(live->takeovers, live->takeover_count, sizeof(*live->takeovers), by_pair);
+	return err;
+}
+
+/* ----------------------------------------------------------------- permits */
+
+/* First atom of a tensor, or where it would be. */
+static uint32_t first_atom(const struct npuplan_liveness *live, uint32_t tensor)
+{
+	uint32_t low = 0, high = live->atom_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (live->atoms[middle].tensor < tensor)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Whether bytes [first, end) may be taken at this instant, by @taken in order. */
+static bool covered(const struct npuplan_takeover *taken, uint32_t count, uint32_t instant,
+		    uint64_t first, uint64_t end)
+{
+	for (uint32_t i = 0; i < count && first < end; i++)
+		if (taken[i].instant == instant && taken[i].first <= first &&
+		    taken[i].first + taken[i].length > first)
+			first = taken[i].first + taken[i].length;
+	return first >= end;
+}
+
+/*
+ * Whether two atoms, @to shifted to the bytes of the first, are in each other's
+ * way though bytes are taken over.
+ */
+static bool clash(const struct npuplan_atom *from, const struct npuplan_atom *to,
+		  const struct npuplan_takeover *taken, uint32_t count)
+{
+	int64_t begin = (int64_t)to->first + taken->shift, end = begin + (int64_t)to->length;
+
+	if (from->start > to->end || to->start > from->end)
+		return false;
+	if (begin < (int64_t)from->first)
+		begin = (int64_t)from->first;
+	if (end > (int64_t)(from->first + from->length))
+		end = (int64_t)(from->first + from->length);
+	if (begin >= end)
+		return false;
+	return from->end != to->start ||
+	       !covered(taken, count, to->start, (uint64_t)begin, (uint64_t)end);
+}
+
+/* Whether the two may lie at the shift that all of @taken have. */
+static bool is_safe(const struct npuplan_liveness *live, const struct npuplan_takeover *taken,
+		    uint32_t count, uint64_t *looks)
+{
+	for (uint32_t a = first_atom(live, taken->from);
+	     a < live->atom_count && live->atoms[a].tensor == taken->from; a++) {
+		for (uint32_t b = first_atom(live, taken->to);
+		     b < live->atom_count && live->atoms[b].tensor == taken->to; b++) {
+			*looks += 1 + count;
+			if (*looks > MAX_LOOKS ||
+			    clash(&live->atoms[a], &live->atoms[b], taken, count))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool same_shift(const struct npuplan_takeover *a, const struct npuplan_takeover *b)
+{
+	return a->from == b->from && a->to == b->to && a->shift == b->shift &&
+	       a->aligned == b->aligned;
+}
+
+static int find_permits(const struct npuplan_liveness *live, const struct npuplan_item *items,
+			uint32_t item_count, struct npuplan_permit **permits, size_t *count)
+{
+	uint32_t *item_of, tensors = 0, first = 0;
+	uint64_t looks = 0;
+
+	*count = 0;
+	*permits = malloc(live->takeover_count * sizeof(**permits) + 1);
+	for (uint32_t i = 0; i < item_count; i++)
+		if (tensors <= items[i].tensor)
+			tensors = items[i].tensor + 1;
+	item_of = calloc((size_t)tensors + 1, sizeof(*item_of));
+	if (!*permits || !item_of) {
+		free(item_of);
+		free(*permits);
+		*permits = NULL;
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < item_count; i++)
+		item_of[items[i].tensor] = i;
+	for (uint32_t i = 0; i < live->takeover_count; i++) {
+		const struct npuplan_takeover *taken = &live->takeovers[first];
+
+		if (i + 1 < live->takeover_count && same_shift(taken, &live->takeovers[i + 1]))
+			continue;
+		/* Not cut alike: the shift means nothing. */
+		if (taken->aligned && is_safe(live, taken, i + 1 - first, &looks))
+			(*permits)[(*count)++] = (struct npuplan_permit){
+				item_of[taken->from],
+				item_of[taken->to],
+				taken->shift,
+			};
+		first = i + 1;
+	}
+	free(item_of);
+	return 0;
+}
+
+int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_liveness *live)
+{
+	struct npuplan_permit *permits = NULL;
+	size_t count = 0;
+	int err = find_permits(live, conflicts->items, conflicts->item_count, &permits, &count);
+
+	if (!err)
+		err = npuplan_conflicts_permit(conflicts, permits, count);
+	free(permits);
+	return err;
+}
