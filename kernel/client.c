@@ -48,7 +48,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "carveout.h"
+#include "memory/carveout.h"
 #include "client.h"
 #include "engine.h"
 

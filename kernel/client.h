@@ -11,7 +11,7 @@
 #include <linux/uidgid.h>
 
 #include "drv.h"
-#include "fairq.h"
+#include "job/fairq.h"
 
 struct seq_file;
 struct npumem_user;

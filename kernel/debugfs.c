@@ -13,12 +13,12 @@
 #include <linux/seq_file.h>
 #include <drm/drm_debugfs.h>
 
-#include "carveout.h"
+#include "memory/carveout.h"
 #include "client.h"
 #include "debugfs.h"
 #include "engine.h"
 #include "fault.h"
-#include "run.h"
+#include "object/run.h"
 
 static struct npumem_device *seq_to_npumem(struct seq_file *m)
 {

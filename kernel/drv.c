@@ -30,18 +30,18 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "bo.h"
-#include "carveout.h"
+#include "memory/bo.h"
+#include "memory/carveout.h"
 #include "client.h"
 #include "compat.h"
 #include "debugfs.h"
 #include "drv.h"
 #include "engine.h"
 #include "fault.h"
-#include "gate.h"
-#include "plan.h"
-#include "run.h"
-#include "upcall.h"
+#include "job/gate.h"
+#include "object/plan.h"
+#include "object/run.h"
+#include "upcall/upcall.h"
 
 struct workqueue_struct *npumem_wq;
 atomic64_t npumem_last_run = ATOMIC64_INIT(0);

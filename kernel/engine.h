@@ -18,7 +18,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "drv.h"
-#include "fairq.h"
+#include "job/fairq.h"
 
 struct dentry;
 struct npumem_engine;

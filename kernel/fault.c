@@ -22,9 +22,9 @@
 
 #include "client.h"
 #include "fault.h"
-#include "run.h"
+#include "object/run.h"
 #include "trace.h"
-#include "upcall.h"
+#include "upcall/upcall.h"
 
 #define RING 64
 

@@ -8,10 +8,10 @@
  */
 #include <linux/uaccess.h>
 
-#include "carveout.h"
+#include "memory/carveout.h"
 #include "drv.h"
 #include "engine.h"
-#include "upcall.h"
+#include "upcall/upcall.h"
 
 static int answer(struct drm_npumem_dev_query *args, const void *data, size_t size)
 {

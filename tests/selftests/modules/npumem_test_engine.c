@@ -12,7 +12,7 @@
 #include <linux/wait.h>
 
 #include "engine.h"
-#include "job.h"
+#include "job/job.h"
 
 /* What the parent's drvdata must still be when the device is removed. */
 static int own_data;

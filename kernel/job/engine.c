@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: engines
+ *
+ * An engine is a drm_sched, which waits for dependencies, a queue that has one
+ * job in flight (fairq.c), and a few callbacks. The core here owns all that is hard
+ * to get right once and easy to get wrong in every engine: the fences, whose turn
+ * it is, what happens to a job whose run has failed, late jobs, and unplug.
+ *
+ * Late jobs. The scheduler's timeout only makes us look; it is short, and no
+ * verdict: the engine knows whether its job makes progress. If so, the scheduler
+ * goes on, and frees the jobs that have ended behind the one in flight, which it would
+ * keep, and their runs, until that is done. If not, timedout_job() stops the scheduler's work first, so that nothing new
+ * starts, then lets the engine drain. When it returns nothing is in flight, all fences have signalled, and
+ * drm_sched_stop() finds nobody innocent to cancel: jobs of other runs are not
+ * affected by one that hangs.
+ *
+ * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
+ * of the engine's driver is called or looked at any more, so that its module may go, once
+ * open files do not hold it. The scheduler itself lives until the DRM device goes, since
+ * runs of open files have entities on it.
+ */
+#include <linux/module.h>
+#include <linux/nospec.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_managed.h>
+#include <drm/drm_print.h>
+
+#include "compat.h"
+#include "engine.h"
+#include "job.h"
+#include "object/run.h"
+
+/* How often late jobs are looked at. What is too late is up to the engine. */
+#define LATE_MS 500
+
+/* The last dependency of a job: its turn. One of nothing is over when its others are. */
+static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
+					    struct drm_sched_entity *entity)
+{
+	struct npumem_job *job = to_npumem_job(base);
+	struct spsc_node *next = READ_ONCE(base->queue_node.next);
+	bool cookie, go;
+
+	cookie = dma_fence_begin_signalling();
+	go = !job->count || npumem_fairq_ask(&job->engine->queue, job);
+	dma_fence_end_signalling(cookie);
+	if (!go)
+		return dma_fence_get(job->turn);
+	/*
+	 * The scheduler looks first at the run whose job was submitted first. If that is
+	 * always the same one, others never get to ask for their turn: it is to look at all
+	 * of them before it looks at this run's next job.
+	 */
+	if (next)
+		container_of(next, struct drm_sched_job, queue_node)->submit_ts = ktime_get();
+	return NULL;
+}
+
+/* The job's fence, the scheduler's on return; NULL if there was nothing to do. */
+static struct dma_fence *engine_start(struct npumem_engine *engine, struct npumem_job *job)
+{
+	struct dma_fence *fence;
+
+	/* An earlier job of the run failed, or its file was closed. */
+	if (npumem_run_error(job->run))
+		return ERR_PTR(-ECANCELED);
+
+	mutex_lock(&engine->lock);
+	if (engine->stopped) {
+		mutex_unlock(&engine->lock);
+		return ERR_PTR(-ENODEV);
+	}
+	if (!job->count) {
+		mutex_unlock(&engine->lock);
+		return NULL;
+	}
+	/* Ours until the job is done, the scheduler's from its return on. */
+	fence = dma_fence_get(job->fence);
+	npumem_job_begin(job);
+	engine->ops->start(engine, job);
+	mutex_unlock(&engine->lock);
+	return fence;
+}
+
+static struct dma_fence *engine_run_job(struct drm_sched_job *base)
+{
+	struct npumem_job *job = to_npumem_job(base);
+	struct dma_fence *fence;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	fence = engine_start(job->engine, job);
+	/* If it was started it may have ended, and be gone. */
+	if (IS_ERR_OR_NULL(fence))
+		npumem_job_end(job, PTR_ERR_OR_ZERO(fence));
+	dma_fence_end_signalling(cookie);
+	return fence;
+}
+
+/*
+ * The scheduler took the job off its list to ask about it. It goes to the end of that:
+ * jobs are freed from its beginning on, and all others there have ended.
+ */
+static void engine_keep_job(struct npumem_engine *engine, struct drm_sched_job *base)
+{
+	spin_lock(&engine->sched.job_list_lock);
+	list_add_tail(&base->list, &engine->sched.pending_list);
+	spin_unlock(&engine->sched.job_list_lock);
+	/* Free those, and this one if it has ended meanwhile. */
+	drm_sched_wqueue_start(&engine->sched);
+}
+
+static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
+{
+	struct npumem_engine *engine = to_npumem_job(base)->engine;
+	bool cookie = dma_fence_begin_signalling();
+	bool stopped;
+
+	mutex_lock(&engine->lock);
+	stopped = engine->stopped;
+	mutex_unlock(&engine->lock);
+	/* If not, npumem_engine_stop() waits for us; if so, nothing is running. */
+	if (!stopped && engine->ops->late && !engine->ops->late(engine)) {
+		engine_keep_job(engine, base);
+		goto out;
+	}
+	drm_sched_wqueue_stop(&engine->sched);
+	if (!stopped)
+		engine->ops->drain(engine);
+	drm_sched_stop(&engine->sched, base);
+	drm_sched_start(&engine->sched, -ETIMEDOUT);
+out:
+	dma_fence_end_signalling(cookie);
+	return DRM_GPU_SCHED_STAT_RESET;
+}
+
+/* No fence of this job any more, but the scheduler starts others from where it does this. */
+static void engine_free_job(struct drm_sched_job *base)
+{
+	bool cookie = dma_fence_begin_signalling();
+
+	npumem_job_free(to_npumem_job(base));
+	dma_fence_end_signalling(cookie);
+}
+
+static const struct drm_sched_backend_ops engine_sched_ops = {
+	.prepare_job = engine_prepare_job,
+	.run_job = engine_run_job,
+	.timedout_job = engine_timedout_job,
+	.free_job = engine_free_job,
+};
+
+/* What the engine's driver has, as long as it is there. */
+static void engine_forget(struct npumem_engine *engine)
+{
+	const struct npumem_engine_ops *ops = engine->ops;
+
+	if (ops && ops->fini)
+		ops->fini(engine);
+	engine->ops = NULL;
+}
+
+static void engine_fini(struct drm_device *drm, void *ptr)
+{
+	struct npumem_engine *engine = ptr;
+
+	drm_sched_fini(&engine->sched);
+	destroy_workqueue(engine->timeout_wq);
+	/* Only if probe failed. */
+	engine_forget(engine);
+	mutex_destroy(&engine->lock);
+}
+
+int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc)
+{
+	struct drm_sched_init_args args = {
+		.ops = &engine_sched_ops,
+		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+		/* The job whose turn it is, and one to find out who else is ready. */
+		.credit_limit = 2,
+		.timeout = msecs_to_jiffies(LATE_MS),
+		.dev = dev->drm.dev,
+	};
+	struct npumem_engine *engine;
+	int err;
+
+	if (dev->engine_count == NPUMEM_MAX_ENGINES)
+		return -E2BIG;
+	engine = drmm_kzalloc(&dev->drm, sizeof(*engine), GFP_KERNEL);
+	if (!engine)
+		return -ENOMEM;
+	engine->dev = dev;
+	strscpy(engine->name, desc->name, sizeof(engine->name));
+	engine->owner = desc->owner;
+	engine->ops = desc->ops;
+	engine->operators = desc->operators;
+	engine->index = dev->engine_count;
+	mutex_init(&engine->lock);
+	npumem_fairq_init(&engine->queue, engine->index);
+	if (engine->ops->init) {
+		err = engine->ops->init(engine);
+		if (err)
+			goto err_lock;
+	}
+	engine->timeout_wq = alloc_ordered_workqueue("npumem-late", WQ_MEM_RECLAIM);
+	if (!engine->timeout_wq) {
+		err = -ENOMEM;
+		goto err_init;
+	}
+	args.timeout_wq = engine->timeout_wq;
+	/* Fences of jobs have it, too, and outlive the driver that described it. */
+	args.name = engine->name;
+	err = drm_sched_init(&engine->sched, &args);
+	if (err)
+		goto err_wq;
+	err = drmm_add_action_or_reset(&dev->drm, engine_fini, engine);
+	if (err)
+		return err;
+	dev->engines[dev->engine_count++] = engine;
+	return 0;
+
+err_wq:
+	destroy_workqueue(engine->timeout_wq);
+err_init:
+	if (engine->ops->fini)
+		engine->ops->fini(engine);
+err_lock:
+	mutex_destroy(&engine->lock);
+	return err;
+}
+
+void npumem_engine_stop(struct npumem_engine *engine)
+{
+	bool cookie;
+
+	mutex_lock(&engine->lock);
+	engine->stopped = true;
+	mutex_unlock(&engine->lock);
+	/* What is in flight signals before this is back. */
+	cookie = dma_fence_begin_signalling();
+	engine->ops->stop(engine);
+	dma_fence_end_signalling(cookie);
+	/* A look after late jobs, which may have found it not stopped. */
+	flush_workqueue(engine->timeout_wq);
+	engine_forget(engine);
+}
+
+static void engines_release(struct npumem_device *dev, u32 count)
+{
+	while (count--)
+		module_put(dev->engines[count]->owner);
+}
+
+int npumem_engines_hold(struct npumem_device *dev)
+{
+	u32 i;
+	int idx;
+
+	/* Until then no module is gone, though it may be on its way. */
+	if (!drm_dev_enter(&dev->drm, &idx))
+		return -ENODEV;
+	for (i = 0; i < dev->engine_count; i++)
+		if (!try_module_get(dev->engines[i]->owner))
+			break;
+	drm_dev_exit(idx);
+	if (i == dev->engine_count)
+		return 0;
+	engines_release(dev, i);
+	return -ENODEV;
+}
+
+void npumem_engines_release(struct npumem_device *dev)
+{
+	engines_release(dev, dev->engine_count);
+}
+
+struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index)
+{
+	if (index >= dev->engine_count)
+		return NULL;
+	return dev->engines[array_index_nospec(index, dev->engine_count)];
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: fair queueing
+ *
+ * drm_sched runs jobs in the order in which they were submitted, so whoever
+ * submits most has the engine. So the scheduler is left to wait for dependencies,
+ * and a job that has no more of them asks here, in prepare_job(), for its turn:
+ * a fence is the job's last dependency. One job has its turn at a time.
+ *
+ * The turn goes to the user (uid) that has had the least engine time, and there
+ * to the client (open file) that has, and there to the job that has waited
+ * longest. Who was idle begins at the time of the one that had the last turn: idle
+ * time is not saved up. So a client that comes to a busy engine is next after the
+ * job that is in flight (and after others that came so), however much the others
+ * have queued, and among those that always have jobs waiting time is shared
+ * equally. Jobs are not preempted: engines bound how long one takes. A user that
+ * closes all its files has had what it has had: it is remembered for as long as that
+ * matters (client.c), or coming back would be a way not to wait.
+ *
+ * Jobs of a run that failed, or whose file was closed, need no engine to end:
+ * they are let go at once, but after the one of the same run that is in flight,
+ * for a run's fences signal in their order.
+ *
+ * All of this is on the way to the signal of a fence: nothing is allocated here.
+ */
+#include <linux/dma-fence.h>
+
+#include "client.h"
+#include "fence.h"
+#include "job.h"
+#include "object/run.h"
+
+static bool fair_less(struct rb_node *a, const struct rb_node *b)
+{
+	return rb_entry(a, struct npumem_fair_node, node)->vtime <
+	       rb_entry(b, struct npumem_fair_node, node)->vtime;
+}
+
+static bool fair_waits(const struct npumem_fair_node *n)
+{
+	return !RB_EMPTY_NODE(&n->node);
+}
+
+static void fair_insert(struct npumem_fair_set *set, struct npumem_fair_node *n)
+{
+	rb_add_cached(&n->node, &set->tree, fair_less);
+}
+
+static void fair_remove(struct npumem_fair_set *set, struct npumem_fair_node *n)
+{
+	rb_erase_cached(&n->node, &set->tree);
+	RB_CLEAR_NODE(&n->node);
+}
+
+/* It has been idle, and what it did not use meanwhile is lost. */
+static void fair_begin(struct npumem_fair_set *set, struct npumem_fair_node *n)
+{
+	n->vtime = max(n->vtime, set->floor);
+}
+
+static void fair_charge(struct npumem_fair_set *set, struct npumem_fair_node *n, u64 ns)
+{
+	bool waits = fair_waits(n);
+
+	if (waits)
+		fair_remove(set, n);
+	n->vtime += ns;
+	if (waits)
+		fair_insert(set, n);
+}
+
+static struct npumem_fair_node *fair_first(const struct npumem_fair_set *set)
+{
+	return rb_entry_safe(rb_first_cached(&set->tree), struct npumem_fair_node, node);
+}
+
+static struct npumem_fair_client *fair_client(const struct npumem_fairq *q,
+					      const struct npumem_job *job)
+{
+	return &job->run->client->engines[q->index];
+}
+
+static void fair_init(struct npumem_fair_node *n)
+{
+	RB_CLEAR_NODE(&n->node);
+}
+
+void npumem_fair_user_init(struct npumem_fair_user *user)
+{
+	fair_init(&user->base);
+	user->clients.tree = RB_ROOT_CACHED;
+}
+
+void npumem_fair_client_init(struct npumem_fair_client *client, struct npumem_fair_user *user)
+{
+	fair_init(&client->base);
+	client->user = user;
+	INIT_LIST_HEAD(&client->jobs);
+}
+
+void npumem_fairq_init(struct npumem_fairq *q, u32 index)
+{
+	spin_lock_init(&q->lock);
+	q->users.tree = RB_ROOT_CACHED;
+	q->index = index;
+}
+
+bool npumem_fairq_owes(struct npumem_fairq *q, const struct npumem_fair_user *user)
+{
+	unsigned long flags;
+	bool owes;
+
+	spin_lock_irqsave(&q->lock, flags);
+	owes = user->base.vtime > q->users.floor;
+	spin_unlock_irqrestore(&q->lock, flags);
+	return owes;
+}
+
+/* --------------------------------------------------- under the queue's lock */
+
+static void enqueue(struct npumem_fairq *q, struct npumem_job *job)
+{
+	struct npumem_fair_client *client = fair_client(q, job);
+	struct npumem_fair_user *user = client->user;
+
+	if (!fair_waits(&user->base)) {
+		fair_begin(&q->users, &user->base);
+		fair_insert(&q->users, &user->base);
+	}
+	if (!fair_waits(&client->base)) {
+		fair_begin(&user->clients, &client->base);
+		fair_insert(&user->clients, &client->base);
+	}
+	list_add_tail(&job->queued, &client->jobs);
+	job->run->waiting[q->index] = job;
+	job->turn_state = NPUMEM_TURN_WAITING;
+}
+
+static void dequeue(struct npumem_fairq *q, struct npumem_job *job)
+{
+	struct npumem_fair_client *client = fair_client(q, job);
+	struct npumem_fair_user *user = client->user;
+
+	list_del(&job->queued);
+	if (list_empty(&client->jobs))
+		fair_remove(&user->clients, &client->base);
+	if (!fair_first(&user->clients))
+		fair_remove(&q->users, &user->base);
+	job->run->waiting[q->index] = NULL;
+}
+
+static void take(struct npumem_fairq *q, struct npumem_job *job)
+{
+	struct npumem_fair_client *client = fair_client(q, job);
+	struct npumem_fair_user *user = client->user;
+
+	q->users.floor = max(q->users.floor, user->base.vtime);
+	user->clients.floor = max(user->clients.floor, client->base.vtime);
+	q->current_job = job;
+	q->since = ktime_get();
+	job->turn_state = NPUMEM_TURN_ITS;
+}
+
+/* Somebody's turn, if anybody waits: a fence to be signalled, or NULL. */
+static struct dma_fence *take_next(struct npumem_fairq *q)
+{
+	struct npumem_fair_node *first = fair_first(&q->users);
+	struct npumem_fair_client *client;
+	struct npumem_fair_user *user;
+	struct npumem_job *job;
+
+	if (!first)
+		return NULL;
+	user = container_of(first, struct npumem_fair_user, base);
+	client = container_of(fair_first(&user->clients), struct npumem_fair_client, base);
+	job = list_first_entry(&client->jobs, struct npumem_job, queued);
+	dequeue(q, job);
+	take(q, job);
+	return dma_fence_get(job->turn);
+}
+
+/* The run's job that waits may go without the engine, if none is ahead of it. */
+static struct dma_fence *cancel(struct npumem_fairq *q, struct npumem_run *run)
+{
+	struct npumem_job *job = run->waiting[q->index];
+
+	if (!job || (q->current_job && q->current_job->run == run))
+		return NULL;
+	dequeue(q, job);
+	job->turn_state = NPUMEM_TURN_OVER;
+	return dma_fence_get(job->turn);
+}
+
+/* ------------------------------------------------------------------------- */
+
+bool npumem_fairq_ask(struct npumem_fairq *q, struct npumem_job *job)
+{
+	unsigned long flags;
+	bool go;
+
+	spin_lock_irqsave(&q->lock, flags);
+	if (job->turn_state == NPUMEM_TURN_NONE) {
+		enqueue(q, job);
+		if (npumem_run_error(job->run))
+			dma_fence_put(cancel(q, job->run));
+		else if (!q->current_job)
+			dma_fence_put(take_next(q));
+	}
+	go = job->turn_state != NPUMEM_TURN_WAITING;
+	spin_unlock_irqrestore(&q->lock, flags);
+	return go;
+}
+
+void npumem_fairq_end(struct npumem_fairq *q, struct npumem_job *job,
+		      struct npumem_fairq_wake *wake)
+{
+	struct npumem_fair_client *client = fair_client(q, job);
+	unsigned long flags;
+	u64 ns;
+
+	*wake = (struct npumem_fairq_wake){};
+	spin_lock_irqsave(&q->lock, flags);
+	if (q->current_job == job) {
+		/* Never nothing: two that wait take turns however short their jobs are. */
+		ns = ktime_to_ns(ktime_sub(ktime_get(), q->since)) + 1;
+		fair_charge(&client->user->clients, &client->base, ns);
+		fair_charge(&q->users, &client->user->base, ns);
+		q->current_job = NULL;
+		if (npumem_run_error(job->run))
+			wake->cancelled = cancel(q, job->run);
+		wake->next = take_next(q);
+	}
+	spin_unlock_irqrestore(&q->lock, flags);
+}
+
+static void wake_one(struct dma_fence *fence)
+{
+	if (!fence)
+		return;
+	npumem_fence_signal(fence, 0);
+	dma_fence_put(fence);
+}
+
+void npumem_fairq_wake(const struct npumem_fairq_wake *wake)
+{
+	wake_one(wake->cancelled);
+	wake_one(wake->next);
+}
+
+void npumem_fairq_cancel(struct npumem_fairq *q, struct npumem_run *run)
+{
+	struct dma_fence *fence;
+	unsigned long flags;
+	bool cookie;
+
+	cookie = dma_fence_begin_signalling();
+	spin_lock_irqsave(&q->lock, flags);
+	fence = cancel(q, run);
+	spin_unlock_irqrestore(&q->lock, flags);
+	wake_one(fence);
+	dma_fence_end_signalling(cookie);
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: gates
+ *
+ * A job may have to wait for what is not the driver's: fences of other drivers, and of
+ * other clients' runs, which come with syncobjs and with buffers. The scheduler lets go
+ * of such a wait when the fence signals and not before, so a client that dies would keep
+ * its arena, and its place in the queue, for as long as some other driver likes.
+ *
+ * So the scheduler is given a fence of the driver's own to wait for: a gate. It opens
+ * when all that it stands for has signalled, or is cancelled, when the run has failed or
+ * its file is closed: then the job ends without having touched a byte, and nobody's data
+ * depend on whether it waited. That a run's fences signal in their order is not the gate's
+ * affair: jobs depend on the run's job before them, too, and that is not given up.
+ *
+ * Locks. Callbacks are called under the lock of the fence they are on, which may be one of
+ * the driver's own. They signal nothing therefore, but leave it to a work item.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+
+#include "fence.h"
+#include "gate.h"
+#include "object/run.h"
+
+/* On the way to the signal of fences, so memory reclaim may wait for it. */
+static struct workqueue_struct *gate_wq;
+
+int npumem_gates_init(void)
+{
+	gate_wq = alloc_workqueue("npumem-gate", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return gate_wq ? 0 : -ENOMEM;
+}
+
+void npumem_gates_exit(void)
+{
+	destroy_workqueue(gate_wq);
+}
+
+void npumem_gate_free(struct npumem_gate *gate)
+{
+	u32 i;
+
+	if (!gate)
+		return;
+	for (i = 0; i < gate->count; i++)
+		dma_fence_put(gate->waits[i].fence);
+	dma_fence_put(gate->fence);
+	kvfree(gate);
+}
+
+static void gate_release(struct kref *ref)
+{
+	npumem_gate_free(container_of(ref, struct npumem_gate, ref));
+}
+
+static void gate_open(struct work_struct *work)
+{
+	struct npumem_gate *gate = container_of(work, struct npumem_gate, open);
+	bool cookie = dma_fence_begin_signalling();
+	unsigned long flags;
+
+	spin_lock_irqsave(&gate->run->gates_lock, flags);
+	list_del_init(&gate->node);
+	spin_unlock_irqrestore(&gate->run->gates_lock, flags);
+	/* The job, and the run with it, may be gone when this is back. */
+	npumem_fence_signal(gate->fence, 0);
+	dma_fence_end_signalling(cookie);
+	kref_put(&gate->ref, gate_release);
+}
+
+static void gate_settle(struct npumem_gate *gate)
+{
+	if (atomic_dec_and_test(&gate->pending))
+		queue_work(gate_wq, &gate->open);
+}
+
+static void gate_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
+{
+	gate_settle(container_of(callback, struct npumem_gate_wait, callback)->gate);
+}
+
+struct npumem_gate *npumem_gate_create(struct npumem_run *run, u32 capacity)
+{
+	struct npumem_gate *gate;
+
+	gate = kvzalloc(struct_size(gate, waits, capacity), GFP_KERNEL_ACCOUNT);
+	if (!gate)
+		return NULL;
+	gate->capacity = capacity;
+	/* A context of its own among what a job depends on; all that it has are alike. */
+	gate->fence = npumem_fence_create(run->fence_context + 1 + NPUMEM_MAX_ENGINES, 1);
+	if (!gate->fence) {
+		kvfree(gate);
+		return NULL;
+	}
+	kref_init(&gate->ref);
+	INIT_LIST_HEAD(&gate->node);
+	INIT_WORK(&gate->open, gate_open);
+	atomic_set(&gate->pending, 1);
+	gate->run = run;
+	return gate;
+}
+
+void npumem_gate_add(struct npumem_gate *gate, struct dma_fence *fence)
+{
+	struct npumem_gate_wait *wait = &gate->waits[gate->count++];
+
+	wait->gate = gate;
+	wait->fence = fence;
+	INIT_LIST_HEAD(&wait->callback.node);
+}
+
+void npumem_gate_arm(struct npumem_gate *gate)
+{
+	struct npumem_run *run = gate->run;
+	unsigned long flags;
+	u32 i;
+
+	for (i = 0; i < gate->count; i++) {
+		atomic_inc(&gate->pending);
+		if (dma_fence_add_callback(gate->waits[i].fence, &gate->waits[i].callback,
+					   gate_signalled))
+			atomic_dec(&gate->pending);
+	}
+	spin_lock_irqsave(&run->gates_lock, flags);
+	list_add_tail(&gate->node, &run->gates);
+	spin_unlock_irqrestore(&run->gates_lock, flags);
+	/* The job is not pushed yet, so the run is still there. */
+	gate_settle(gate);
+	/* It failed before the gate was there to be cancelled. */
+	if (npumem_run_error(run))
+		npumem_gates_cancel(run);
+}
+
+static struct npumem_gate *gates_take(struct npumem_run *run)
+{
+	struct npumem_gate *gate;
+	unsigned long flags;
+
+	spin_lock_irqsave(&run->gates_lock, flags);
+	gate = list_first_entry_or_null(&run->gates, struct npumem_gate, node);
+	if (gate) {
+		list_del_init(&gate->node);
+		kref_get(&gate->ref);
+	}
+	spin_unlock_irqrestore(&run->gates_lock, flags);
+	return gate;
+}
+
+void npumem_gates_cancel(struct npumem_run *run)
+{
+	struct npumem_gate *gate;
+	u32 i;
+
+	while ((gate = gates_take(run))) {
+		for (i = 0; i < gate->count; i++)
+			if (dma_fence_remove_callback(gate->waits[i].fence,
+						      &gate->waits[i].callback))
+				gate_settle(gate);
+		kref_put(&gate->ref, gate_release);
+	}
+}

@@ -1,0 +1,713 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: SUBMIT
+ *
+ * All jobs of a call go or none does, so everything that can fail comes first:
+ * copy the arguments, find the syncobjs, create the jobs, then, under run->lock,
+ * ask the tile states, which are the only thing to be undone, and, under the
+ * dma_resvs, collect dependencies. From the first npumem_job_arm() on nothing fails.
+ *
+ * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or
+ * one edge), counted before any of it is done, and what it takes back is no more.
+ * A fatal signal ends it within NPUV_TICKS units, whichever of its loops it is in; if that is when states have
+ * been changed already, the run is lost, as by a job that fails: its client is dying,
+ * and to take back may take as long again. No other signal is looked at: who has a
+ * timer would never get to the end.
+ *
+ * The dma_resvs of what is bound are others' too: of whoever maps the buffers, or
+ * draws them. They are taken last, and for no more than fences to be added.
+ *
+ * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
+ * on what the arena's reservation object holds, and on the last job of
+ * the previous SUBMIT; what it holds of others, as the in-syncs, is waited for by a gate
+ * (gate.c). So the tile states, which advance at submission, are in
+ * step with what the engine will do: by the time that a job executes, all that
+ * was submitted before it has been executed.
+ *
+ * Edges. Crossing an edge of the plan is a matter of the states alone: nothing is
+ * moved, so the scheduler hears nothing of it. A SUBMIT of edges alone still
+ * waits for its in-syncs and signals its out-syncs after all earlier work of the
+ * run; an empty job sees to that.
+ *
+ * Imported buffers. The CPU's access to them begins before anything else can see the
+ * jobs, and ends after them (access.c).
+ *
+ * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound. Jobs are
+ * armed and pushed under all of them, in their order. What others see of a job is its own
+ * fence, never the scheduler's (fence.c).
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/dma-resv.h>
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+#include <drm/drm_syncobj.h>
+
+#include "memory/access.h"
+#include "compat.h"
+#include "fault.h"
+#include "fence.h"
+#include "gate.h"
+#include "job.h"
+#include "trace.h"
+
+/**
+ * struct submit - one call on its way
+ * @drm: device
+ * @file: caller
+ * @args: of the ioctl
+ * @run: referenced
+ * @specs: what the caller asked for, @args->jobs.count of them
+ * @jobs: jobs made of those that are positions, or one empty job if none is;
+ *	those that are NULL are the scheduler's already
+ * @job_count: jobs
+ * @in: syncs to wait for
+ * @out: syncs to signal
+ * @syncobjs: of @out, referenced
+ * @chains: of those in @out that are timelines
+ * @awaited: fences of @in, referenced
+ * @awaited_count: fences
+ * @gate: of @awaited and of what the dma_resvs hold that is others', or NULL
+ * @access: to what is imported, or NULL; once the jobs are pushed theirs to end
+ * @generation: of the bindings that @access is for
+ * @ticks: of all that has work, see npuv_tick()
+ */
+struct submit {
+	struct drm_device *drm;
+	struct drm_file *file;
+	struct drm_npumem_submit *args;
+	struct npumem_run *run;
+	struct drm_npumem_job *specs;
+	struct npumem_job **jobs;
+	u32 job_count;
+	struct drm_npumem_sync *in;
+	struct drm_npumem_sync *out;
+	struct drm_syncobj **syncobjs;
+	struct dma_fence_chain **chains;
+	struct dma_fence **awaited;
+	u32 awaited_count;
+	struct npumem_gate *gate;
+	struct npumem_cpu_access *access;
+	u64 generation;
+	u32 ticks;
+};
+
+/* ---------------------------------------------------- check and make the jobs */
+
+static int submit_check_jobs(struct submit *submit)
+{
+	const struct drm_npumem_job *first = NULL;
+	struct drm_npumem_job *spec;
+	u32 i;
+	int err;
+
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		err = npumem_job_check(submit->run, spec);
+		if (!err && !npumem_job_is_edge(spec)) {
+			first = first ?: spec;
+			/* The order of jobs on several engines would need fences in between. */
+			if (spec->engine != first->engine)
+				err = -EOPNOTSUPP;
+		}
+		if (err) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, err,
+					     "SUBMIT: job %u (%s %u + %u, op %u, flags %#x)", i,
+					     npumem_job_is_edge(spec) ? "edge" : "positions",
+					     spec->first_position, spec->position_count, spec->op,
+					     spec->flags);
+		}
+	}
+	return 0;
+}
+
+static int submit_create_jobs(struct submit *submit)
+{
+	u32 i, count = submit->args->jobs.count;
+	struct npumem_job *job;
+
+	submit->jobs = kvcalloc(count, sizeof(*submit->jobs), GFP_KERNEL_ACCOUNT);
+	if (!submit->jobs)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		if (npumem_job_is_edge(&submit->specs[i]))
+			continue;
+		job = npumem_job_create(submit->run, &submit->specs[i], submit->file,
+					&submit->ticks);
+		if (IS_ERR(job)) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
+					     "SUBMIT: job %u (positions %u + %u, op %u)", i,
+					     submit->specs[i].first_position,
+					     submit->specs[i].position_count, submit->specs[i].op);
+		}
+		submit->jobs[submit->job_count++] = job;
+	}
+	if (submit->job_count)
+		return 0;
+	job = npumem_job_create_empty(submit->run, submit->file);
+	if (IS_ERR(job))
+		return PTR_ERR(job);
+	submit->jobs[submit->job_count++] = job;
+	return 0;
+}
+
+/* -ENXIO: a step's external tensor, the first one, is bound to nothing. */
+static int step_check_bound(const struct npumem_run *run, u32 position, u32 *ticks,
+			    struct npumem_verdict *verdict)
+{
+	const struct npumem_position *p = npuv_position(run->plan->v, position);
+	const struct npumem_externals *externals = run->externals;
+	const struct npumem_external *external;
+	u32 i;
+
+	if (p->kind != NPUMEM_POSITION_STEP)
+		return 0;
+	for (i = externals->use_start[p->index]; i < externals->use_start[p->index + 1]; i++) {
+		if (npuv_tick(ticks, 1))
+			return -EINTR;
+		external = &externals->list[externals->uses[i].external];
+		if (external->bo)
+			continue;
+		npumem_verdict_init(verdict, NPUMEM_RULE_ENFORCE_BIND);
+		verdict->position = position;
+		verdict->step = p->index;
+		verdict->tile = externals->uses[i].tile;
+		verdict->tensor = external->tensor;
+		return -ENXIO;
+	}
+	return 0;
+}
+
+/* Whether all that jobs access has bytes. Under run->lock. */
+static int submit_check_bound(struct submit *submit)
+{
+	const struct drm_npumem_job *spec;
+	u32 i, p;
+	int err;
+
+	if (!submit->run->externals->missing)
+		return 0;
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		for (p = 0; p < spec->position_count; p++) {
+			if (npuv_tick(&submit->ticks, 1))
+				return -EINTR;
+			err = step_check_bound(submit->run, spec->first_position + p,
+					       &submit->ticks, &submit->args->verdict);
+			if (err == -ENXIO)
+				submit->args->failed_job = i;
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* What of a job the states are asked for one by one. */
+static u32 spec_units(const struct drm_npumem_job *spec)
+{
+	return npumem_job_is_edge(spec) ? 1 : spec->position_count;
+}
+
+/* Before any of it is done: how much there is to do. What cannot be split always fits. */
+static int submit_check_work(struct submit *submit)
+{
+	u64 work = 0;
+	u32 i;
+
+	if (submit->args->jobs.count == 1 && spec_units(&submit->specs[0]) == 1)
+		return 0;
+	for (i = 0; i < submit->args->jobs.count; i++) {
+		work += npumem_job_work(submit->run, &submit->specs[i],
+					NPUMEM_MAX_SUBMIT_WORK - work, &submit->ticks);
+		if (work > NPUMEM_MAX_SUBMIT_WORK) {
+			submit->args->failed_job = i;
+			return npumem_refuse(submit->drm, -E2BIG,
+					     "SUBMIT: more than %llu units of work by job %u",
+					     NPUMEM_MAX_SUBMIT_WORK, i);
+		}
+		if (npuv_interrupted())
+			return -EINTR;
+	}
+	return 0;
+}
+
+/*
+ * What is wrong with the jobs as such, before anything is made of them: how much a
+ * copy needs is known only once all is bound. The bindings may change until we have
+ * the lock for good, so submit_locked() looks again.
+ */
+static int submit_check(struct submit *submit)
+{
+	int err = submit_check_jobs(submit);
+
+	if (!err)
+		err = submit_check_work(submit);
+	if (err || !READ_ONCE(submit->run->externals->missing))
+		return err;
+	if (mutex_lock_killable(&submit->run->lock))
+		return -EINTR;
+	err = submit_check_bound(submit);
+	mutex_unlock(&submit->run->lock);
+	return err;
+}
+
+/* ------------------------------------------------------------ arrays and syncs */
+
+static int submit_check_syncs(struct submit *submit, const struct drm_npumem_sync *syncs, u32 count)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++)
+		if (syncs[i].pad)
+			return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: pad of sync %u", i);
+	return 0;
+}
+
+/* As npumem_array_copy(), but leaves nothing to free behind if it fails. */
+static int submit_copy_array(const struct drm_npumem_array *array, size_t size, u32 max_count,
+			     void **copy)
+{
+	void *p = npumem_array_copy(array, size, max_count);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	*copy = p;
+	return 0;
+}
+
+static int submit_copy(struct submit *submit)
+{
+	struct drm_npumem_submit *args = submit->args;
+	int err;
+
+	if (!args->jobs.count)
+		return npumem_refuse(submit->drm, -EINVAL, "SUBMIT: no jobs");
+	err = submit_copy_array(&args->jobs, sizeof(*submit->specs), NPUMEM_MAX_JOBS,
+				(void **)&submit->specs);
+	if (!err)
+		err = submit_copy_array(&args->in_syncs, sizeof(*submit->in), NPUMEM_MAX_SYNCS,
+					(void **)&submit->in);
+	if (!err)
+		err = submit_copy_array(&args->out_syncs, sizeof(*submit->out), NPUMEM_MAX_SYNCS,
+					(void **)&submit->out);
+	if (err)
+		drm_dbg(submit->drm, "SUBMIT: array of jobs or syncs: %d\n", err);
+	if (!err)
+		err = submit_check_syncs(submit, submit->in, args->in_syncs.count);
+	if (!err)
+		err = submit_check_syncs(submit, submit->out, args->out_syncs.count);
+	return err;
+}
+
+static int submit_find_out(struct submit *submit)
+{
+	u32 i, count = submit->args->out_syncs.count;
+
+	if (!count)
+		return 0;
+	submit->syncobjs = kvcalloc(count, sizeof(*submit->syncobjs), GFP_KERNEL_ACCOUNT);
+	submit->chains = kvcalloc(count, sizeof(*submit->chains), GFP_KERNEL_ACCOUNT);
+	if (!submit->syncobjs || !submit->chains)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		submit->syncobjs[i] = drm_syncobj_find(submit->file, submit->out[i].handle);
+		if (!submit->syncobjs[i])
+			return npumem_refuse(submit->drm, -ENOENT,
+					     "SUBMIT: out-sync %u: no syncobj %u", i,
+					     submit->out[i].handle);
+		if (!submit->out[i].point)
+			continue;
+		submit->chains[i] = dma_fence_chain_alloc();
+		if (!submit->chains[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Others' fences that the first job waits for, and so all of them. */
+static int submit_add_in(struct submit *submit)
+{
+	u32 i, count = submit->args->in_syncs.count;
+	int err;
+
+	if (!count)
+		return 0;
+	submit->awaited = kvcalloc(count, sizeof(*submit->awaited), GFP_KERNEL_ACCOUNT);
+	if (!submit->awaited)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		err = drm_syncobj_find_fence(submit->file, submit->in[i].handle,
+					     submit->in[i].point, 0,
+					     &submit->awaited[submit->awaited_count]);
+		if (err)
+			return npumem_refuse(submit->drm, err,
+					     "SUBMIT: in-sync %u: syncobj %u, point %llu", i,
+					     submit->in[i].handle, submit->in[i].point);
+		submit->awaited_count++;
+	}
+	return 0;
+}
+
+/* For what may be read from the moment on that the CPU's access is announced. */
+static int submit_wait_in(struct submit *submit)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; !err && i < submit->awaited_count; i++)
+		err = npumem_fence_wait_killable(submit->awaited[i]);
+	return err;
+}
+
+/* Before any lock is taken and any fence is published; see access.c. */
+static int submit_begin_access(struct submit *submit)
+{
+	struct npumem_cpu_access *access;
+	int err = 0;
+
+	npumem_cpu_access_end(submit->access);
+	submit->access = NULL;
+	if (READ_ONCE(submit->run->externals->imported))
+		err = submit_wait_in(submit);
+	if (err)
+		return err;
+	access = npumem_cpu_access_begin(submit->run, &submit->generation);
+	if (IS_ERR(access))
+		return PTR_ERR(access);
+	submit->access = access;
+	return 0;
+}
+
+static void submit_fini(struct submit *submit)
+{
+	u32 i;
+
+	npumem_cpu_access_end(submit->access);
+	npumem_gate_free(submit->gate);
+	for (i = 0; i < submit->awaited_count; i++)
+		dma_fence_put(submit->awaited[i]);
+	for (i = 0; i < submit->job_count; i++)
+		if (submit->jobs[i])
+			npumem_job_free(submit->jobs[i]);
+	/* A count that was refused has no arrays. */
+	for (i = 0; submit->syncobjs && submit->chains && i < submit->args->out_syncs.count; i++) {
+		if (submit->syncobjs[i])
+			drm_syncobj_put(submit->syncobjs[i]);
+		dma_fence_chain_free(submit->chains[i]);
+	}
+	kvfree(submit->chains);
+	kvfree(submit->syncobjs);
+	kvfree(submit->awaited);
+	kvfree(submit->jobs);
+	kvfree(submit->out);
+	kvfree(submit->in);
+	kvfree(submit->specs);
+	if (submit->run)
+		npumem_run_put(submit->run);
+}
+
+/* ----------------------------------------------------------------- let it go */
+
+/* Take back what submit_states() let go before a unit of a job. 0 or -EINTR. */
+static int submit_undo(struct submit *submit, u32 job, u32 unit)
+{
+	struct npuv_states *states = submit->run->states;
+	const struct drm_npumem_job *spec;
+	int err;
+
+	for (;;) {
+		while (unit--) {
+			spec = &submit->specs[job];
+			if (npumem_job_is_edge(spec))
+				err = npuv_states_uncross(states, spec->first_position);
+			else
+				err = npuv_states_undo(states, spec->first_position + unit);
+			if (err)
+				return err;
+		}
+		if (!job--)
+			return 0;
+		unit = spec_units(&submit->specs[job]);
+	}
+}
+
+/*
+ * SUBMIT ends with an error after units of jobs were let go: they are taken back, or
+ * the states, in the midst of which a fatal signal came, are not to be used again.
+ */
+static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
+{
+	if (err != -EINTR && submit_undo(submit, job, unit))
+		err = -EINTR;
+	if (err == -EINTR)
+		npumem_run_fail(submit->run, err);
+	return err;
+}
+
+/* Ask the tile states for all positions and edges of all jobs. Under run->lock. */
+static int submit_states(struct submit *submit)
+{
+	struct npuv_states *states = submit->run->states;
+	struct drm_npumem_submit *args = submit->args;
+	const struct drm_npumem_job *spec;
+	u32 i, u;
+	int err;
+
+	for (i = 0; i < args->jobs.count; i++) {
+		spec = &submit->specs[i];
+		for (u = 0; u < spec_units(spec); u++) {
+			if (npumem_job_is_edge(spec))
+				err = npuv_states_cross(states, spec->first_position,
+							&args->verdict);
+			else
+				err = npuv_states_submit(states, spec->first_position + u,
+							 &args->verdict);
+			if (err == -EPERM)
+				args->failed_job = i;
+			if (err)
+				return submit_back_out(submit, i, u, err);
+		}
+	}
+	return 0;
+}
+
+/* Others' fences are to be waited for by a gate; the run's own come with its last job. */
+static bool submit_awaits(const struct submit *submit, struct dma_fence *fence)
+{
+	return fence->context != submit->run->fence_context && !dma_fence_is_signaled(fence);
+}
+
+/* What a dma_resv holds that is to be waited for: how many, or added to the gate. */
+static u32 submit_await_resv(struct submit *submit, u32 index, struct npumem_gate *gate)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct dma_resv_iter cursor;
+	struct dma_fence *fence;
+	u32 n = 0;
+
+	dma_resv_for_each_fence(&cursor, externals->objs[index]->resv,
+				dma_resv_usage_rw(externals->resvs[index].writers), fence)
+	{
+		if (!submit_awaits(submit, fence))
+			continue;
+		n++;
+		if (gate)
+			npumem_gate_add(gate, dma_fence_get(fence));
+	}
+	return n;
+}
+
+/* One fence to depend on for all those of others: the scheduler looks through them all at each. */
+static int submit_make_gate(struct submit *submit, u32 capacity)
+{
+	u32 i;
+
+	submit->gate = npumem_gate_create(submit->run, capacity);
+	if (!submit->gate)
+		return -ENOMEM;
+	for (i = 0; i < submit->awaited_count; i++)
+		if (submit_awaits(submit, submit->awaited[i]))
+			npumem_gate_add(submit->gate, dma_fence_get(submit->awaited[i]));
+	for (i = 0; i < submit->run->externals->resv_count; i++) {
+		submit_await_resv(submit, i, submit->gate);
+		if (npuv_interrupted())
+			return -EINTR;
+	}
+	return drm_sched_job_add_dependency(&submit->jobs[0]->base,
+					    dma_fence_get(submit->gate->fence));
+}
+
+/* What the first job, and so all of them, waits for. Under all dma_resvs. */
+static int submit_add_dependencies(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct npumem_run *run = submit->run;
+	u32 i, n = 0;
+	int err;
+
+	for (i = 0; i < submit->awaited_count; i++)
+		n += submit_awaits(submit, submit->awaited[i]);
+	for (i = 0; i < externals->resv_count; i++) {
+		err = dma_resv_reserve_fences(externals->objs[i]->resv, 1);
+		if (err)
+			return err;
+		n += submit_await_resv(submit, i, NULL);
+		if (npuv_interrupted())
+			return -EINTR;
+	}
+	err = n ? submit_make_gate(submit, n) : 0;
+	if (!err && run->last)
+		err = drm_sched_job_add_dependency(&submit->jobs[0]->base,
+						   dma_fence_get(run->last));
+	return err;
+}
+
+/* Nothing fails any more. Under run->lock and all dma_resvs. */
+static void submit_push(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	bool cookie = dma_fence_begin_signalling();
+	struct npumem_run *run = submit->run;
+	struct dma_fence *last = NULL;
+	struct npumem_job *job;
+	u32 i;
+
+	if (submit->gate)
+		npumem_gate_arm(submit->gate);
+	submit->gate = NULL;
+	for (i = 0; i < submit->job_count; i++) {
+		job = submit->jobs[i];
+		run->submitted += job->count;
+		npumem_job_arm(job);
+		dma_fence_put(last);
+		last = dma_fence_get(job->fence);
+		/* The scheduler's from here on. */
+		submit->jobs[i] = NULL;
+		drm_sched_entity_push_job(&job->base);
+	}
+	/* Jobs end in order: who waits for the last one waits for all. */
+	for (i = 0; i < externals->resv_count; i++)
+		dma_resv_add_fence(externals->objs[i]->resv, last,
+				   externals->resvs[i].writers ? DMA_RESV_USAGE_WRITE :
+								 DMA_RESV_USAGE_READ);
+	for (i = 0; i < submit->args->out_syncs.count; i++) {
+		if (submit->chains[i]) {
+			drm_syncobj_add_point(submit->syncobjs[i], submit->chains[i], last,
+					      submit->out[i].point);
+			submit->chains[i] = NULL;
+		} else {
+			drm_syncobj_replace_fence(submit->syncobjs[i], last);
+		}
+	}
+	npumem_cpu_access_end_after(submit->access, last);
+	submit->access = NULL;
+	dma_fence_put(run->last);
+	run->last = last;
+	dma_fence_end_signalling(cookie);
+}
+
+/*
+ * drm_gem_lock_reservations() gives up at any signal. One that is not fatal only
+ * makes us look again a little later: most locks are held for moments.
+ */
+static int submit_lock_resvs(struct submit *submit, struct ww_acquire_ctx *ctx)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	int err;
+
+	do {
+		err = drm_gem_lock_reservations(externals->objs, externals->resv_count, ctx);
+		if (err != -EINTR && err != -ERESTARTSYS)
+			return err;
+		schedule_timeout_killable(1);
+	} while (!fatal_signal_pending(current));
+	return -EINTR;
+}
+
+/* Under run->lock, states asked. */
+static int submit_fence_and_push(struct submit *submit)
+{
+	const struct npumem_externals *externals = submit->run->externals;
+	struct ww_acquire_ctx ctx;
+	int err, idx;
+
+	err = submit_lock_resvs(submit, &ctx);
+	if (err)
+		return err;
+	/* Unplug waits for us only here, where nobody waits for long. */
+	err = -ENODEV;
+	if (drm_dev_enter(submit->drm, &idx)) {
+		err = submit_add_dependencies(submit);
+		if (!err)
+			submit_push(submit);
+		drm_dev_exit(idx);
+	}
+	drm_gem_unlock_reservations(externals->objs, externals->resv_count, &ctx);
+	return err;
+}
+
+static int submit_locked(struct submit *submit)
+{
+	int err;
+
+	/* Bound since: other buffers are to be announced. */
+	if (submit->generation != submit->run->externals->generation)
+		return -ESTALE;
+	if (npumem_run_error(submit->run)) {
+		npumem_verdict_init(&submit->args->verdict, NPUMEM_RULE_ENFORCE_LOST);
+		return -EIO;
+	}
+	err = submit_check_bound(submit);
+	if (!err)
+		err = submit_states(submit);
+	if (err)
+		return err;
+	err = submit_fence_and_push(submit);
+	return err ? submit_back_out(submit, submit->args->jobs.count, 0, err) : 0;
+}
+
+static int submit_go(struct submit *submit)
+{
+	struct npumem_run *run = submit->run;
+	int err;
+
+	if (mutex_lock_killable(&run->lock))
+		return -EINTR;
+	err = submit_locked(submit);
+	mutex_unlock(&run->lock);
+	return err;
+}
+
+static int submit_do(struct submit *submit)
+{
+	struct npumem_run *run;
+	int err;
+
+	run = npumem_run_lookup(submit->file->driver_priv, submit->args->run);
+	if (!run)
+		return npumem_refuse(submit->drm, -ENOENT, "SUBMIT: no run %u", submit->args->run);
+	submit->run = run;
+	err = submit_copy(submit);
+	if (!err)
+		err = submit_check(submit);
+	if (!err)
+		err = submit_create_jobs(submit);
+	if (!err)
+		err = submit_find_out(submit);
+	if (!err)
+		err = submit_add_in(submit);
+	if (err)
+		goto out;
+	do {
+		err = submit_begin_access(submit);
+		if (!err)
+			err = submit_go(submit);
+	} while (err == -ESTALE && !fatal_signal_pending(current));
+out:
+	if (err == -EPERM || err == -ENXIO)
+		npumem_fault_refused(run, err, &submit->args->verdict);
+	trace_npumem_submit(run->id, submit->args->jobs.count, err);
+	return err;
+}
+
+int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_submit *args = data;
+	struct submit submit = { .drm = drm, .file = file, .args = args };
+	int err;
+
+	args->failed_job = NPUMEM_NONE;
+	memset(&args->verdict, 0, sizeof(args->verdict));
+	if (args->flags || args->pad)
+		return npumem_refuse(drm, -EINVAL, "SUBMIT: flags %#x, pad %u", args->flags,
+				     args->pad);
+	err = submit_do(&submit);
+	submit_fini(&submit);
+	return err;
+}

@@ -1,0 +1,567 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: RUN_BIND
+ *
+ * An external tensor's bytes are not in the arena but in a BO that the client
+ * names: one in the carveout, one in system memory, or an imported dma-buf. The
+ * verifier knows such a tensor's tiles and their states; where the bytes are is
+ * the run's affair.
+ *
+ * Isolation. The handle is looked up in the caller's own file, so a client binds
+ * only what it can map anyway. The range is checked against the BO's size here
+ * and once more whenever an engine asks for an address. Arenas are not bound:
+ * their bytes have owners, and those owners' states know nothing of a tensor
+ * that comes in from outside. Two tensors share bytes of a BO only if no step
+ * writes either of them, for the same reason. That two dma-bufs are the same memory
+ * (two udmabufs of one memfd) is not seen: their owner can make others of his own
+ * bytes of it, and no one else's.
+ *
+ * Life. A binding holds its BO, whatever becomes of the handle, and changes only
+ * while none of the run's jobs is in flight; jobs hold the run. Nor does it change
+ * in the middle of an inference when steps have yet to read what others wrote
+ * there, or the rest of what they read: the states say LIVE of bytes, and those
+ * would be others. Memory that may sleep or fail to be had is mapped here, so that
+ * an engine never has to.
+ *
+ * Implicit synchronisation. While a BO is bound, each SUBMIT of the run waits for
+ * the BO's fences (for all of them if a step writes the tensor, else for those of
+ * writers), and leaves its own there, for this driver's other clients and for
+ * whoever shares the dma-buf.
+ *
+ * Caches. Engine "sim" is the CPU, which sees through kernel mappings what other
+ * CPUs and coherent devices wrote. For devices that are not coherent the exporters of
+ * imported buffers are told of each SUBMIT's access (access.c).
+ */
+#include <linux/dma-buf.h>
+#include <linux/dma-resv.h>
+#include <linux/fs.h>
+#include <linux/sched.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_print.h>
+
+#include "bind.h"
+#include "client.h"
+#include "compat.h"
+#include "object/run.h"
+
+/* ---------------------------------------------------------------- the list */
+
+static u32 count_externals(const struct npuv_graph *graph)
+{
+	u32 i, count = 0;
+
+	if (!(graph->features & NPUMEM_FEATURE_EXTERNAL))
+		return 0;
+	for (i = 0; i < graph->tensors.count; i++)
+		count += !!(npuv_tensor(graph, i)->flags & NPUMEM_TENSOR_EXTERNAL);
+	return count;
+}
+
+static void list_externals(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	const struct npumem_tensor *tensor;
+	u32 i, n = 0;
+
+	for (i = 0; n < externals->count; i++) {
+		tensor = npuv_tensor(graph, i);
+		if (!(tensor->flags & NPUMEM_TENSOR_EXTERNAL))
+			continue;
+		externals->list[n].tensor = i;
+		externals->list[n].size = tensor->size;
+		n++;
+	}
+}
+
+/* Which of them steps access, under their own name or that of an alias. */
+static void mark_accesses(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	struct npumem_external *external;
+	const struct npumem_access *access;
+	u32 i;
+
+	for (i = 0; i < graph->accesses.count; i++) {
+		access = npuv_access(graph, i);
+		external = npumem_external_of(externals, graph,
+					      npuv_tile(graph, access->tile)->tensor);
+		if (external) {
+			externals->missing += !external->accessed;
+			external->accessed = true;
+			external->written |= access->mode != NPUMEM_ACCESS_READ;
+		}
+		if (i % 4096 == 4095)
+			cond_resched();
+	}
+}
+
+/*
+ * Notes which steps access which of them, or only counts if there is no room for
+ * that yet. last: per external tensor, last step + 1 that was found to access it.
+ */
+static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph *graph, u32 *last)
+{
+	struct npumem_external *external;
+	const struct npumem_step *step;
+	u32 i, a, tile, n = 0;
+
+	memset(last, 0, externals->count * sizeof(*last));
+	for (i = 0; i < graph->steps.count; i++) {
+		step = npuv_step(graph, i);
+		externals->use_start[i] = n;
+		for (a = step->first_access; a < step->first_access + step->access_count; a++) {
+			if (a % NPUV_TICKS == 0)
+				cond_resched();
+			tile = npuv_access(graph, a)->tile;
+			external = npumem_external_of(externals, graph,
+						      npuv_tile(graph, tile)->tensor);
+			if (!external || last[external - externals->list] == i + 1)
+				continue;
+			last[external - externals->list] = i + 1;
+			if (externals->uses)
+				externals->uses[n] = (struct npumem_external_use){
+					.external = external - externals->list,
+					.tile = tile,
+				};
+			n++;
+		}
+	}
+	externals->use_start[i] = n;
+	return n;
+}
+
+/* SUBMIT asks for it at every step, so it is found out once. */
+static int list_uses(struct npumem_externals *externals, const struct npuv_graph *graph)
+{
+	u32 *last = kvmalloc_array(externals->count, sizeof(*last), GFP_KERNEL_ACCOUNT);
+	u32 count;
+
+	externals->use_start = kvmalloc_array(graph->steps.count + 1, sizeof(*externals->use_start),
+					      GFP_KERNEL_ACCOUNT);
+	if (last && externals->use_start) {
+		count = find_uses(externals, graph, last);
+		externals->uses =
+			kvmalloc_array(count ?: 1, sizeof(*externals->uses), GFP_KERNEL_ACCOUNT);
+	}
+	if (externals->uses) {
+		find_uses(externals, graph, last);
+		externals->uses_bytes =
+			((u64)graph->steps.count + 1) * sizeof(*externals->use_start) +
+			(u64)count * sizeof(*externals->uses);
+	}
+	kvfree(last);
+	return externals->uses ? 0 : -ENOMEM;
+}
+
+/* Of the run's own: always there, always written. */
+static void resv_own(struct npumem_externals *externals, struct npumem_bo *bo)
+{
+	externals->objs[externals->resv_count] = &bo->shmem.base;
+	externals->resvs[externals->resv_count] =
+		(struct npumem_resv){ .bindings = 1, .writers = 1 };
+	externals->resv_count++;
+}
+
+struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
+						 struct npumem_client *client,
+						 struct npumem_bo *arena, struct npumem_bo *host)
+{
+	struct npumem_externals *externals;
+	u32 count = count_externals(graph);
+
+	externals = kvzalloc(struct_size(externals, list, count), GFP_KERNEL_ACCOUNT);
+	if (!externals)
+		return ERR_PTR(-ENOMEM);
+	externals->count = count;
+	externals->client = npumem_client_get(client);
+	/* All may be bound to BOs with nothing in common. */
+	externals->objs = kvcalloc(count + 2, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
+	externals->resvs = kvcalloc(count + 2, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
+	if (!externals->objs || !externals->resvs) {
+		npumem_externals_destroy(externals);
+		return ERR_PTR(-ENOMEM);
+	}
+	resv_own(externals, arena);
+	if (host)
+		resv_own(externals, host);
+	externals->own_count = externals->resv_count;
+	if (!count)
+		return externals;
+	list_externals(externals, graph);
+	mark_accesses(externals, graph);
+	if (list_uses(externals, graph)) {
+		npumem_externals_destroy(externals);
+		return ERR_PTR(-ENOMEM);
+	}
+	return externals;
+}
+
+u64 npumem_externals_bytes(const struct npumem_externals *externals)
+{
+	return struct_size(externals, list, externals->count) +
+	       ((u64)externals->count + 2) *
+		       (sizeof(*externals->objs) + sizeof(*externals->resvs)) +
+	       externals->uses_bytes;
+}
+
+static struct dma_buf *imported(const struct npumem_bo *bo)
+{
+	return bo->shmem.base.import_attach ? bo->shmem.base.import_attach->dmabuf : NULL;
+}
+
+static void binding_unmap(struct npumem_external *binding)
+{
+	if (iosys_map_is_null(&binding->map))
+		return;
+	if (imported(binding->bo))
+		dma_buf_vunmap_unlocked(imported(binding->bo), &binding->map);
+	else
+		drm_gem_vunmap(&binding->bo->shmem.base, &binding->map);
+	iosys_map_clear(&binding->map);
+}
+
+/* Let go of a BO and its mapping, as binding_prepare() took them. */
+static void binding_release(struct npumem_externals *externals, struct npumem_external *binding)
+{
+	if (!binding->bo)
+		return;
+	binding_unmap(binding);
+	npumem_bo_put(binding->bo);
+	npumem_client_uncharge(externals->client, NPUMEM_RESOURCE_BINDINGS, 1);
+}
+
+void npumem_externals_destroy(struct npumem_externals *externals)
+{
+	u32 i;
+
+	for (i = 0; i < externals->count; i++)
+		binding_release(externals, &externals->list[i]);
+	for (i = externals->own_count; i < externals->resv_count; i++)
+		drm_gem_object_put(externals->objs[i]);
+	kvfree(externals->uses);
+	kvfree(externals->use_start);
+	kvfree(externals->objs);
+	kvfree(externals->resvs);
+	npumem_client_put(externals->client);
+	kvfree(externals);
+}
+
+struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor)
+{
+	u32 low = 0, high = externals->count, middle;
+
+	while (low < high) {
+		middle = low + (high - low) / 2;
+		if (externals->list[middle].tensor < tensor)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == externals->count || externals->list[low].tensor != tensor)
+		return NULL;
+	return &externals->list[low];
+}
+
+struct npumem_external *npumem_external_of(struct npumem_externals *externals,
+					   const struct npuv_graph *graph, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
+
+	return npumem_external_find(externals,
+				    t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor);
+}
+
+void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u64 length)
+{
+	if (!external->bo || first > external->size || length > external->size - first)
+		return NULL;
+	if (external->bo->bank)
+		return npumem_bo_vaddr(external->bo, external->offset + first);
+	return external->map.vaddr + external->offset + first;
+}
+
+/* ------------------------------------------------------------------ binding */
+
+/* Whether two BOs are the same bytes: one, or two imports of one dma-buf. */
+static bool same_memory(const struct npumem_bo *a, const struct npumem_bo *b)
+{
+	return a == b || (imported(a) && imported(a) == imported(b));
+}
+
+static int binding_check(struct drm_device *drm, const struct npumem_file *file,
+			 const struct npumem_run *run, const struct npumem_external *binding)
+{
+	const struct npumem_tensor *tensor = npuv_tensor(run->plan->graph->v, binding->tensor);
+	struct npumem_bo *bo = binding->bo;
+	u64 size = bo->shmem.base.size;
+
+	if (bo->arena || bo == run->transfers.bo)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: the BO is %s",
+				     binding->tensor, bo->arena ? "an arena" : "the run's host BO");
+	if (binding->offset > size || binding->size > size - binding->offset)
+		return npumem_refuse(drm, -EINVAL,
+				     "RUN_BIND: tensor %u: %llu bytes at %llu of a BO of %llu",
+				     binding->tensor, binding->size, binding->offset, size);
+	if (binding->offset & (tensor->align - 1))
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u: offset %llu, alignment %u",
+				     binding->tensor, binding->offset, tensor->align);
+	if (binding->written && npumem_bo_read_only(bo, file))
+		return npumem_refuse(drm, -EACCES,
+				     "RUN_BIND: tensor %u is written, the BO is shared read-only",
+				     binding->tensor);
+	return 0;
+}
+
+/*
+ * Not drm_gem_vmap(): the shmem helper may hand an I/O mapping back as an error, having
+ * unmapped it already.
+ */
+static int map_imported(struct drm_device *drm, struct npumem_external *binding)
+{
+	struct dma_buf *buf = imported(binding->bo);
+	int err;
+
+	if (!buf->ops->vmap)
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: tensor %u: no kernel mapping",
+				     binding->tensor);
+	err = dma_buf_vmap_unlocked(buf, &binding->map);
+	if (err) {
+		iosys_map_clear(&binding->map);
+		return err;
+	}
+	/* Engine "sim" reads and writes as memory is read and written. */
+	if (binding->map.is_iomem)
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: tensor %u: I/O memory",
+				     binding->tensor);
+	return 0;
+}
+
+static int binding_map(struct drm_device *drm, struct npumem_external *binding)
+{
+	int err;
+
+	if (binding->bo->bank)
+		return 0;
+	if (imported(binding->bo))
+		return map_imported(drm, binding);
+	err = drm_gem_vmap(&binding->bo->shmem.base, &binding->map);
+	/* What it leaves there then is not ours to unmap. */
+	if (err)
+		iosys_map_clear(&binding->map);
+	return err;
+}
+
+/* A binding that holds all it needs, for the run to take over. May sleep. */
+static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 handle,
+			   const struct npumem_run *run, struct npumem_external *binding)
+{
+	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
+	int err;
+
+	if (!obj)
+		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no BO %u", handle);
+	err = npumem_client_charge(run->externals->client, NPUMEM_RESOURCE_BINDINGS, 1);
+	if (err) {
+		drm_gem_object_put(obj);
+		return npumem_refuse(drm, err, "RUN_BIND: too much is bound");
+	}
+	binding->bo = to_npumem_bo(obj);
+	err = binding_check(drm, file->driver_priv, run, binding);
+	if (!err)
+		err = binding_map(drm, binding);
+	if (err)
+		binding_release(run->externals, binding);
+	return err;
+}
+
+/* Reads of a cell to come. */
+static u32 reads_left(const struct npumem_run *run, u32 cell)
+{
+	u32 state = run->states->cells[cell];
+
+	if (state == NPUV_EMPTY || state == NPUV_RETIRED)
+		return 0;
+	return state - !!run->plan->v->graph->cells[cell].survives;
+}
+
+/*
+ * Whether the inference under way relies on what is in a tensor: steps wrote something
+ * that is still to be read, or have read a part of what the client put there. Outputs
+ * that nobody reads are the client's once they are written.
+ */
+static bool is_live(const struct npumem_run *run, const struct npumem_external *external)
+{
+	const struct npuv_states *states = run->states;
+	const struct npuv_plan *plan = run->plan->v;
+	const struct npuv_graph *graph = plan->graph;
+	u32 block, c;
+
+	if (!run->submitted || states->block == NPUMEM_NONE)
+		return false;
+	/* What other blocks wrote may be on its way through this one. */
+	if (external->written && graph->features & NPUMEM_FEATURE_BLOCKS)
+		return true;
+	block = npuv_plan_block(plan, states->block)->block;
+	for (c = graph->cell_start[block]; c < graph->cell_start[block + 1]; c++) {
+		if (c % 4096 == 4095)
+			cond_resched();
+		if (graph->cells[c].tensor != external->tensor || !reads_left(run, c))
+			continue;
+		if (graph->cells[c].writer != NPUMEM_NONE || external->written ||
+		    states->cells[c] != plan->uses[npuv_plan_cell(plan, states->block, c)])
+			return true;
+	}
+	return false;
+}
+
+/* Whether bytes of a new binding would have another owner too. */
+static bool overlaps(const struct npumem_externals *externals,
+		     const struct npumem_external *binding)
+{
+	const struct npumem_external *other;
+	u32 i;
+
+	for (i = 0; i < externals->count; i++) {
+		other = &externals->list[i];
+		if (!other->bo || other->tensor == binding->tensor ||
+		    (!other->written && !binding->written) || !same_memory(other->bo, binding->bo))
+			continue;
+		if (other->offset < binding->offset + binding->size &&
+		    binding->offset < other->offset + other->size)
+			return true;
+	}
+	return false;
+}
+
+static u32 resv_find(const struct npumem_externals *externals, const struct npumem_bo *bo)
+{
+	u32 i;
+
+	for (i = 0; i < externals->resv_count; i++)
+		if (externals->objs[i]->resv == bo->shmem.base.resv)
+			break;
+	return i;
+}
+
+static void resv_add(struct npumem_externals *externals, const struct npumem_external *binding)
+{
+	u32 i = resv_find(externals, binding->bo);
+
+	if (i == externals->resv_count) {
+		drm_gem_object_get(&binding->bo->shmem.base);
+		externals->objs[i] = &binding->bo->shmem.base;
+		externals->resvs[i] = (struct npumem_resv){};
+		externals->resv_count++;
+	}
+	externals->resvs[i].bindings++;
+	externals->resvs[i].writers += binding->written;
+}
+
+static void resv_remove(struct npumem_externals *externals, const struct npumem_external *binding)
+{
+	u32 last, i = resv_find(externals, binding->bo);
+
+	externals->resvs[i].writers -= binding->written;
+	if (--externals->resvs[i].bindings)
+		return;
+	drm_gem_object_put(externals->objs[i]);
+	last = --externals->resv_count;
+	externals->objs[i] = externals->objs[last];
+	externals->resvs[i] = externals->resvs[last];
+}
+
+/* Exchange a tensor's binding for another one, which may be none. */
+static void bind_swap(struct npumem_externals *externals, struct npumem_external *external,
+		      struct npumem_external *binding)
+{
+	u32 missing = externals->missing;
+	u64 bytes = externals->bytes;
+
+	if (external->bo) {
+		resv_remove(externals, external);
+		missing += external->accessed;
+		bytes -= external->size;
+	}
+	if (external->bo && imported(external->bo))
+		externals->imported--;
+	if (binding->bo) {
+		resv_add(externals, binding);
+		missing -= external->accessed;
+		bytes += external->size;
+		externals->imported += !!imported(binding->bo);
+	}
+	externals->generation++;
+	WRITE_ONCE(externals->missing, missing);
+	WRITE_ONCE(externals->bytes, bytes);
+	swap(external->bo, binding->bo);
+	swap(external->map, binding->map);
+	swap(external->offset, binding->offset);
+}
+
+static int bind_locked(struct drm_device *drm, struct npumem_run *run,
+		       struct npumem_external *external, struct npumem_external *binding)
+{
+	if (npumem_run_busy(run))
+		return npumem_refuse(drm, -EBUSY, "RUN_BIND: jobs of the run are in flight");
+	if (is_live(run, external))
+		return npumem_refuse(drm, -EBUSY, "RUN_BIND: tensor %u is live", external->tensor);
+	if (binding->bo &&
+	    run->externals->resv_count - run->externals->own_count >= NPUMEM_MAX_BOUND &&
+	    resv_find(run->externals, binding->bo) == run->externals->resv_count)
+		return npumem_refuse(drm, -EMFILE, "RUN_BIND: %u BOs are bound", NPUMEM_MAX_BOUND);
+	if (binding->bo && overlaps(run->externals, binding))
+		return npumem_refuse(drm, -EINVAL,
+				     "RUN_BIND: tensor %u: its bytes of the BO are bound already",
+				     binding->tensor);
+	bind_swap(run->externals, external, binding);
+	return 0;
+}
+
+static int run_bind(struct drm_device *drm, struct drm_file *file, struct npumem_run *run,
+		    const struct drm_npumem_run_bind *args)
+{
+	struct npumem_external *external = npumem_external_find(run->externals, args->tensor);
+	struct npumem_external binding;
+	int err;
+
+	if (!external)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u is not external",
+				     args->tensor);
+	binding = (struct npumem_external){
+		.offset = args->offset,
+		.size = external->size,
+		.tensor = external->tensor,
+		.accessed = external->accessed,
+		.written = external->written,
+	};
+	if (args->bo) {
+		err = binding_prepare(drm, file, args->bo, run, &binding);
+		if (err)
+			return err;
+	} else if (args->offset) {
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: an offset without a BO");
+	}
+	if (mutex_lock_interruptible(&run->lock)) {
+		err = -ERESTARTSYS;
+	} else {
+		err = bind_locked(drm, run, external, &binding);
+		mutex_unlock(&run->lock);
+	}
+	/* What was bound before, or what could not be. */
+	binding_release(run->externals, &binding);
+	return err;
+}
+
+int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_run_bind *args = data;
+	struct npumem_run *run;
+	int err;
+
+	if (args->flags)
+		return npumem_refuse(drm, -EINVAL, "RUN_BIND: flags %#x", args->flags);
+	run = npumem_run_lookup(file->driver_priv, args->run);
+	if (!run)
+		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no run %u", args->run);
+	err = run_bind(drm, file, run, args);
+	npumem_run_put(run);
+	return err;
+}

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: runs
+ *
+ * A run is what jobs are submitted to: a verified plan, an arena to run it in,
+ * and one state per cell. Nothing of it is shared with other runs, so neither
+ * are locks.
+ *
+ * Failure. A job that fails leaves bytes that nobody can vouch for. The run is
+ * lost: its queued jobs are cancelled, SUBMIT says EIO, until RUN_RESET
+ * begins the next inference. Other runs do not notice.
+ *
+ * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
+ * the handle and lets queued jobs finish; closing the file cancels those that
+ * have not started, of runs destroyed before, too, and they go at once, not when
+ * the engine gets to them, nor when the fences of others do that they wait for: hours of
+ * work may be queued, a fence may never signal, and a process that died
+ * shall not keep engine and arenas. In both cases the
+ * arena goes back to its bank only after the last job has let go of it.
+ * Ordinarily that is at once, as no job is in flight; then the call itself
+ * cleans up, so the arena is free when it returns. The scheduler's callbacks
+ * must not destroy the scheduler, so a reference dropped from there leaves the
+ * rest to a work item.
+ */
+#include <linux/dma-fence.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/wait_bit.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "memory/carveout.h"
+#include "client.h"
+#include "compat.h"
+#include "engine.h"
+#include "job/gate.h"
+#include "run.h"
+
+static void run_release_work(struct work_struct *work)
+{
+	struct npumem_run *run = container_of(work, struct npumem_run, release);
+	struct npumem_device *dev = run->dev;
+	u32 i;
+
+	mutex_lock(&dev->runs_lock);
+	list_del(&run->node);
+	mutex_unlock(&dev->runs_lock);
+	for (i = 0; i < dev->engine_count; i++)
+		drm_sched_entity_fini(&run->entities[i]);
+	dma_fence_put(run->last);
+	npumem_bounce_put(run->bounce);
+	npuv_states_destroy(run->states);
+	npumem_externals_destroy(run->externals);
+	npumem_transfers_release(&run->transfers);
+	npumem_bo_put(run->arena);
+	npumem_plan_put(run->plan);
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
+	npumem_client_put(run->client);
+	mutex_destroy(&run->lock);
+	kfree(run);
+	drm_dev_put(&dev->drm);
+}
+
+static void run_release(struct kref *ref)
+{
+	run_release_work(&container_of(ref, struct npumem_run, ref)->release);
+}
+
+static void run_release_async(struct kref *ref)
+{
+	queue_work(npumem_wq, &container_of(ref, struct npumem_run, ref)->release);
+}
+
+static void run_put(struct npumem_run *run, void (*release)(struct kref *ref))
+{
+	if (kref_put(&run->ref, release))
+		return;
+	/* run_drop() may be waiting. The run may be gone: only its address is used. */
+	smp_mb__after_atomic();
+	wake_up_var(&run->ref);
+}
+
+void npumem_run_put(struct npumem_run *run)
+{
+	run_put(run, run_release);
+}
+
+void npumem_run_put_async(struct npumem_run *run)
+{
+	run_put(run, run_release_async);
+}
+
+void npumem_run_fail(struct npumem_run *run, int error)
+{
+	u32 i;
+
+	cmpxchg(&run->error, 0, error);
+	for (i = 0; i < run->dev->engine_count; i++)
+		npumem_fairq_cancel(&run->dev->engines[i]->queue, run);
+	npumem_gates_cancel(run);
+}
+
+void npumem_runs_unplug(struct npumem_device *dev)
+{
+	struct npumem_run *run;
+
+	mutex_lock(&dev->runs_lock);
+	list_for_each_entry(run, &dev->runs, node)
+		npumem_gates_cancel(run);
+	mutex_unlock(&dev->runs_lock);
+}
+
+struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
+{
+	struct npumem_run *run;
+
+	xa_lock(&file->runs);
+	run = xa_load(&file->runs, handle);
+	if (run)
+		kref_get(&run->ref);
+	xa_unlock(&file->runs);
+	return run;
+}
+
+bool npumem_run_busy(struct npumem_run *run)
+{
+	return run->last && !dma_fence_is_signaled(run->last);
+}
+
+/*
+ * The handle's reference goes. A job that has finished holds the run for a
+ * moment more; wait for that, so that the arena is free on return.
+ */
+static void run_drop(struct npumem_run *run)
+{
+	bool busy;
+
+	mutex_lock(&run->lock);
+	busy = npumem_run_busy(run);
+	mutex_unlock(&run->lock);
+	if (!busy)
+		wait_var_event_timeout(&run->ref, kref_read(&run->ref) == 1, HZ);
+	npumem_run_put(run);
+}
+
+void npumem_run_release_file(struct npumem_file *file)
+{
+	struct npumem_run *run;
+	unsigned long handle;
+
+	/* Not by their handles: those destroyed have none. */
+	mutex_lock(&file->dev->runs_lock);
+	list_for_each_entry(run, &file->dev->runs, node)
+		if (run->file == file)
+			npumem_run_fail(run, -ECANCELED);
+	mutex_unlock(&file->dev->runs_lock);
+	xa_for_each(&file->runs, handle, run) {
+		xa_erase(&file->runs, handle);
+		run_drop(run);
+	}
+}
+
+/* ----------------------------------------------------------------- bounce */
+
+static void bounce_free(struct kref *ref)
+{
+	struct npumem_bounce *bounce = container_of(ref, struct npumem_bounce, ref);
+
+	kvfree(bounce->data);
+	npumem_client_uncharge(bounce->client, NPUMEM_RESOURCE_MEMORY, bounce->size);
+	npumem_client_put(bounce->client);
+	kfree(bounce);
+}
+
+void npumem_bounce_put(struct npumem_bounce *bounce)
+{
+	if (bounce)
+		kref_put(&bounce->ref, bounce_free);
+}
+
+static struct npumem_bounce *bounce_create(struct npumem_client *client, u64 size)
+{
+	struct npumem_bounce *bounce;
+	int err;
+
+	bounce = kmalloc(sizeof(*bounce), GFP_KERNEL_ACCOUNT);
+	if (!bounce)
+		return ERR_PTR(-ENOMEM);
+	err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, size);
+	if (err)
+		goto err_bounce;
+	kref_init(&bounce->ref);
+	bounce->size = size;
+	/*
+	 * A large wish of one client is no reason to kill another. Zeroed, so that a copy
+	 * could write nothing of anybody else's even if it read less than it writes.
+	 */
+	bounce->data = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
+	if (!bounce->data) {
+		err = -ENOMEM;
+		goto err_charge;
+	}
+	bounce->client = npumem_client_get(client);
+	return bounce;
+
+err_charge:
+	npumem_client_uncharge(client, NPUMEM_RESOURCE_MEMORY, size);
+err_bounce:
+	kfree(bounce);
+	return ERR_PTR(err);
+}
+
+struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
+{
+	struct npumem_bounce *bounce;
+
+	if (mutex_lock_killable(&run->lock))
+		return ERR_PTR(-EINTR);
+	bounce = run->bounce;
+	if (!bounce || bounce->size < size) {
+		/* Jobs in flight keep those before; all of them together are as large. */
+		if (bounce)
+			size = max(size,
+				   min3(2 * bounce->size, npumem_run_bytes(run), (u64)INT_MAX));
+		bounce = bounce_create(run->client, size);
+		if (IS_ERR(bounce)) {
+			mutex_unlock(&run->lock);
+			return bounce;
+		}
+		npumem_bounce_put(run->bounce);
+		run->bounce = bounce;
+	}
+	kref_get(&bounce->ref);
+	mutex_unlock(&run->lock);
+	return bounce;
+}
+
+/* ----------------------------------------------------------------- create */
+
+/* Only a plan that the verifier let pass. */
+static int run_check_plan(struct npumem_plan *plan)
+{
+	u32 state;
+
+	mutex_lock(&plan->lock);
+	state = plan->state;
+	mutex_unlock(&plan->lock);
+	if (state == NPUMEM_PLAN_PENDING)
+		return -EBUSY;
+	return state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
+}
+
+static int run_init_entities(struct npumem_run *run)
+{
+	struct drm_gpu_scheduler *sched;
+	u32 i;
+	int err;
+
+	for (i = 0; i < run->dev->engine_count; i++) {
+		sched = &run->dev->engines[i]->sched;
+		err = drm_sched_entity_init(&run->entities[i], DRM_SCHED_PRIORITY_NORMAL, &sched, 1,
+					    NULL);
+		if (err)
+			goto err;
+	}
+	return 0;
+err:
+	while (i--)
+		drm_sched_entity_fini(&run->entities[i]);
+	return err;
+}
+
+/* What the run keeps, but for what copies will need. */
+static int run_charge(struct npumem_run *run, struct npumem_client *client)
+{
+	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
+		    npumem_externals_bytes(run->externals);
+	int err = npumem_client_charge(client, NPUMEM_RESOURCE_MEMORY, bytes);
+
+	if (err)
+		return err;
+	run->client = npumem_client_get(client);
+	run->charged = bytes;
+	return 0;
+}
+
+/* Takes over the plan's reference and the host BO if it succeeds. */
+static struct npumem_run *run_create(struct npumem_file *file, struct npumem_plan *plan,
+				     struct npumem_bank *bank,
+				     const struct npumem_transfers *transfers)
+{
+	struct npumem_device *dev = file->dev;
+	struct npumem_run *run;
+	int err;
+
+	run = kzalloc(sizeof(*run), GFP_KERNEL_ACCOUNT);
+	if (!run)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&run->ref);
+	mutex_init(&run->lock);
+	spin_lock_init(&run->gates_lock);
+	INIT_LIST_HEAD(&run->gates);
+	INIT_WORK(&run->release, run_release_work);
+	run->file = file;
+	run->dev = dev;
+	run->plan = plan;
+	run->transfers = *transfers;
+	run->pid = task_tgid_nr(current);
+	run->id = atomic64_inc_return(&npumem_last_run);
+	run->fence_context = dma_fence_context_alloc(2 + NPUMEM_MAX_ENGINES);
+
+	err = npuv_states_create(plan->v, &run->states);
+	if (err)
+		goto err_run;
+	run->arena = npumem_bo_create_carveout(bank, plan->v->info->arena_size, file->client);
+	if (IS_ERR(run->arena)) {
+		err = PTR_ERR(run->arena);
+		goto err_states;
+	}
+	run->arena->arena = true;
+	run->externals =
+		npumem_externals_create(plan->graph->v, file->client, run->arena, transfers->bo);
+	if (IS_ERR(run->externals)) {
+		err = PTR_ERR(run->externals);
+		goto err_arena;
+	}
+	err = run_charge(run, file->client);
+	if (err)
+		goto err_externals;
+	err = run_init_entities(run);
+	if (err)
+		goto err_charge;
+
+	drm_dev_get(&dev->drm);
+	mutex_lock(&dev->runs_lock);
+	list_add_tail(&run->node, &dev->runs);
+	mutex_unlock(&dev->runs_lock);
+	return run;
+
+err_charge:
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, run->charged);
+	npumem_client_put(run->client);
+err_externals:
+	npumem_externals_destroy(run->externals);
+err_arena:
+	npumem_bo_put(run->arena);
+err_states:
+	npuv_states_destroy(run->states);
+err_run:
+	mutex_destroy(&run->lock);
+	kfree(run);
+	return ERR_PTR(err);
+}
+
+/* Both handles or none. The run's is reserved before the arena's is visible. */
+static int run_publish(struct npumem_run *run, struct drm_file *drm_file,
+		       struct drm_npumem_run_create *args)
+{
+	struct npumem_file *file = drm_file->driver_priv;
+	int err;
+
+	err = npumem_handle_alloc(&file->runs, NULL, &args->handle);
+	if (err)
+		return err;
+	err = drm_gem_handle_create(drm_file, &run->arena->shmem.base, &args->arena_bo);
+	if (err) {
+		xa_erase(&file->runs, args->handle);
+		return err;
+	}
+	xa_store(&file->runs, args->handle, run, GFP_KERNEL);
+	return 0;
+}
+
+int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_device *dev = to_npumem(drm);
+	struct drm_npumem_run_create *args = data;
+	struct npumem_transfers transfers;
+	struct npumem_bank *bank;
+	struct npumem_plan *plan;
+	struct npumem_run *run;
+	int err;
+
+	args->handle = 0;
+	args->arena_bo = 0;
+	if (args->flags || args->pad)
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: flags %#x, pad %u", args->flags,
+				     args->pad);
+	if (args->share_group)
+		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_CREATE: share groups");
+	bank = npumem_bank_lookup(dev, args->bank);
+	if (!bank)
+		return npumem_refuse(drm, -EINVAL, "RUN_CREATE: no bank %u", args->bank);
+	plan = npumem_plan_lookup(file->driver_priv, args->plan);
+	if (!plan)
+		return npumem_refuse(drm, -ENOENT, "RUN_CREATE: no plan %u", args->plan);
+	err = run_check_plan(plan);
+	if (err) {
+		drm_dbg(drm, "RUN_CREATE: plan %u is not ready: %d\n", args->plan, err);
+		goto err_plan;
+	}
+	err = npumem_transfers_init(&transfers, drm, file, args->host_bo, plan->v->info->host_size);
+	if (err)
+		goto err_plan;
+	run = run_create(file->driver_priv, plan, bank, &transfers);
+	if (IS_ERR(run)) {
+		err = PTR_ERR(run);
+		goto err_host;
+	}
+	err = run_publish(run, file, args);
+	if (err) {
+		args->handle = 0;
+		npumem_run_put(run);
+	}
+	return err;
+
+err_host:
+	npumem_transfers_release(&transfers);
+err_plan:
+	npumem_plan_put(plan);
+	return err;
+}
+
+/* ---------------------------------------------------------- reset, destroy */
+
+/* Under run->lock. */
+static int run_reset(struct npumem_run *run)
+{
+	int err;
+
+	if (npumem_run_busy(run))
+		return -EBUSY;
+	err = npuv_states_reset(run->states);
+	if (err) {
+		/* Killed in the midst: they mean nothing to whoever has the file, too. */
+		npumem_run_fail(run, err);
+		return err;
+	}
+	run->submitted = 0;
+	npumem_transfers_reset(&run->transfers);
+	/* Its jobs have all ended, so nobody sets it again. */
+	WRITE_ONCE(run->error, 0);
+	return 0;
+}
+
+int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_handle *args = data;
+	struct npumem_run *run;
+	int err;
+
+	if (args->pad)
+		return npumem_refuse(drm, -EINVAL, "RUN_RESET: pad is not zero");
+	run = npumem_run_lookup(file->driver_priv, args->handle);
+	if (!run)
+		return npumem_refuse(drm, -ENOENT, "RUN_RESET: no run %u", args->handle);
+	if (mutex_lock_killable(&run->lock)) {
+		err = -EINTR;
+		goto out;
+	}
+	err = run_reset(run);
+	mutex_unlock(&run->lock);
+out:
+	npumem_run_put(run);
+	return err;
+}
+
+int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npumem_file *priv = file->driver_priv;
+	struct drm_npumem_handle *args = data;
+	struct npumem_run *run;
+
+	if (args->pad)
+		return npumem_refuse(drm, -EINVAL, "RUN_DESTROY: pad is not zero");
+	run = npumem_handle_remove(&priv->runs, args->handle);
+	if (!run)
+		return npumem_refuse(drm, -ENOENT, "RUN_DESTROY: no run %u", args->handle);
+	run_drop(run);
+	return 0;
+}
+
+/* ---------------------------------------------------------------- debugfs */
+
+/* Cells are those of the block that the run is in: no others mean anything. */
+static void run_show(struct npumem_run *run, struct seq_file *m)
+{
+	const struct npuv_graph *graph = run->plan->v->graph;
+	u32 i, cells = 0, empty = 0, retired = 0;
+	u32 instance = run->states->block, block;
+
+	if (instance != NPUMEM_NONE) {
+		block = npuv_plan_block(run->plan->v, instance)->block;
+		for (i = graph->cell_start[block]; i < graph->cell_start[block + 1]; i++) {
+			empty += run->states->cells[i] == NPUV_EMPTY;
+			retired += run->states->cells[i] == NPUV_RETIRED;
+			cells++;
+		}
+	}
+	seq_printf(
+		m,
+		"run=%llu pid=%d bank=%u arena=%#llx size=%zu block=%d cells=%u empty=%u live=%u retired=%u external=%u unbound=%u submitted=%llu host=%llu load=%lld spill=%lld store=%lld fill=%lld busy=%d error=%d\n",
+		run->id, run->pid, run->arena->bank->index, run->arena->range.node.start,
+		run->arena->shmem.base.size, instance, cells, empty, cells - empty - retired,
+		retired, run->externals->count, run->externals->missing, run->submitted,
+		run->plan->v->info->host_size,
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_LOAD),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_SPILL),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_STORE),
+		npumem_transfers_bytes(&run->transfers, NPUMEM_POSITION_FILL), npumem_run_busy(run),
+		npumem_run_error(run));
+}
+
+void npumem_runs_show(struct npumem_device *dev, struct seq_file *m)
+{
+	struct npumem_run *run;
+
+	mutex_lock(&dev->runs_lock);
+	list_for_each_entry(run, &dev->runs, node) {
+		mutex_lock(&run->lock);
+		run_show(run, m);
+		mutex_unlock(&run->lock);
+	}
+	mutex_unlock(&dev->runs_lock);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Runs: a plan bound to an arena, with the states of its tiles.
+ */
+#ifndef NPUMEM_RUN_H
+#define NPUMEM_RUN_H
+
+#include <drm/gpu_scheduler.h>
+
+#include "memory/bind.h"
+#include "memory/bo.h"
+#include "plan.h"
+#include "transfer.h"
+
+struct npumem_client;
+struct npumem_job;
+
+/**
+ * struct npumem_bounce - room for the bytes of one step of a copy
+ * @ref: the run and each of its jobs that copy hold one
+ * @client: who is charged for it; referenced
+ * @size: bytes
+ * @data: kvmalloc'ed
+ */
+struct npumem_bounce {
+	struct kref ref;
+	struct npumem_client *client;
+	u64 size;
+	void *data;
+};
+
+/**
+ * struct npumem_run - one plan in one arena
+ * @ref: its handle and each of its jobs hold one
+ * @id: unique while the module is loaded
+ * @pid: of the process that created it
+ * @file: it was created on, to know it by: it may be gone
+ * @client: who is charged for it; referenced
+ * @charged: bytes of memory, without those of @bounce
+ * @dev: whose it is; referenced
+ * @plan: READY; referenced
+ * @arena: carveout BO of the plan's arena_size
+ * @transfers: host BO, and what went there and back
+ * @externals: external tensors of the graph and what they are bound to
+ * @lock: guards @states, @submitted, @externals, @last, @bounce, @fence_seqno and the
+ *	order of jobs in @entities
+ * @states: of the plan's cells
+ * @submitted: positions since the inference began
+ * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
+ * @last: fence of the job submitted last, or NULL
+ * @bounce: the largest one yet, or NULL
+ * @fence_context: of the jobs' fences; those that follow, of their turns, and the last
+ *	one of gates
+ * @fence_seqno: of the last of the jobs' fences
+ * @entities: queue of jobs for each of the device's engines
+ * @waiting: job that waits for its turn on each of them, or NULL; under the lock of
+ *	that engine's queue
+ * @gates_lock: guards @gates; taken in any context
+ * @gates: of struct npumem_gate: closed ones of jobs submitted
+ * @node: in &npumem_device.runs
+ * @release: drops what is left where that may sleep
+ */
+struct npumem_run {
+	struct kref ref;
+	u64 id;
+	pid_t pid;
+	const struct npumem_file *file;
+	struct npumem_client *client;
+	u64 charged;
+	struct npumem_device *dev;
+	struct npumem_plan *plan;
+	struct npumem_bo *arena;
+	struct npumem_transfers transfers;
+	struct npumem_externals *externals;
+	struct mutex lock;
+	struct npuv_states *states;
+	u64 submitted;
+	int error;
+	struct dma_fence *last;
+	struct npumem_bounce *bounce;
+	u64 fence_context;
+	u64 fence_seqno;
+	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
+	struct npumem_job *waiting[NPUMEM_MAX_ENGINES];
+	spinlock_t gates_lock;
+	struct list_head gates;
+	struct list_head node;
+	struct work_struct release;
+};
+
+struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle);
+void npumem_run_put(struct npumem_run *run);
+/* The same from where nothing may sleep, or from within the scheduler. */
+void npumem_run_put_async(struct npumem_run *run);
+
+/* Whether a job is in flight. A caller under run->lock can rely on "no". */
+bool npumem_run_busy(struct npumem_run *run);
+
+/* Bytes that steps can reach: those of the arena and of what is bound. */
+static inline u64 npumem_run_bytes(const struct npumem_run *run)
+{
+	return run->plan->v->info->arena_size + READ_ONCE(run->externals->bytes);
+}
+
+/*
+ * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
+ * -EINTR. Shared by the run's jobs, as they execute one after another: a
+ * queue of copies, however long, costs a few times its largest step.
+ */
+struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size);
+void npumem_bounce_put(struct npumem_bounce *bounce); /* or NULL */
+
+/* The first failure is what counts. Jobs that wait end with -ECANCELED. Any context. */
+void npumem_run_fail(struct npumem_run *run, int error);
+
+static inline int npumem_run_error(const struct npumem_run *run)
+{
+	return READ_ONCE(run->error);
+}
+
+/* A file is closed: its queued jobs are not run any more. */
+void npumem_run_release_file(struct npumem_file *file);
+
+/* Engines are stopped: jobs that wait for others' fences are not kept waiting. */
+void npumem_runs_unplug(struct npumem_device *dev);
+
+void npumem_runs_show(struct npumem_device *dev, struct seq_file *m);
+
+#endif /* NPUMEM_RUN_H */

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: engine "sim"
+ *
+ * The reference engine: executes operators on the CPU, in the carveout and in
+ * what external tensors are bound to, as a real NPU would by DMA; transfers between
+ * the arena and the run's host BO. One work item executes the job in flight,
+ * position by position, in chunks. Between chunks it looks whether it was aborted, and
+ * notes that it made progress; each chunk is touched under drm_dev_enter(), so
+ * that unplug never waits for more than a chunk.
+ *
+ * A job hangs if it makes no progress for hang_ms. Nor may it keep others
+ * waiting for ever by working honestly: after job_ms it is aborted too. Whoever's
+ * turn is next waits for no more than that.
+ *
+ * For tests (debugfs, CAP_SYS_ADMIN): pause holds jobs back before they touch
+ * anything, ns_per_byte slows them down, hang_next and fail_next spoil as many
+ * of the next jobs.
+ */
+#include <linux/capability.h>
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/wait.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "memory/carveout.h"
+#include "job/job.h"
+#include "npumem_mix.h"
+
+#define SIM_CHUNK SZ_64K
+#define JOB_MS	  10000
+#define HANG_MS	  5000
+
+/**
+ * struct sim - state of the engine
+ * @engine: whose state this is
+ * @wq: executes @work
+ * @work: executes @job
+ * @job: in flight
+ * @wait: woken when @aborted, @gone or @paused change
+ * @progress_at: jiffies of the last sign of life
+ * @started_at: jiffies of the start of @job
+ * @aborted: @job is to end now
+ * @gone: the device is; all jobs are to end now
+ * @paused: no job begins, and none is late
+ * @hang_next: jobs that will hang
+ * @fail_next: jobs that will fail
+ * @ns_per_byte: time that a byte read or written takes at least
+ * @hang_ms: time without progress after which a job hangs
+ * @job_ms: time after which it is aborted whatever it does
+ *
+ * The fields are written by one and polled by the other side, without a lock:
+ * @job, @started_at and @aborted by start() before @work is queued and by the
+ * work item; the rest by debugfs.
+ */
+struct sim {
+	struct npumem_engine *engine;
+	struct workqueue_struct *wq;
+	struct work_struct work;
+	struct npumem_job *job;
+	wait_queue_head_t wait;
+	unsigned long progress_at;
+	unsigned long started_at;
+	bool aborted;
+	bool gone;
+	bool paused;
+	atomic_t hang_next;
+	atomic_t fail_next;
+	u32 ns_per_byte;
+	u32 hang_ms;
+	u32 job_ms;
+};
+
+/* What is done with the bytes of one chunk. */
+struct sim_op {
+	struct sim *sim;
+	struct npumem_job *job;
+	u64 digest; /* mix */
+	u32 access; /* number within the step */
+	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
+	u8 *host;   /* transfer: its first byte in the host BO */
+};
+
+typedef void (*sim_chunk_fn)(struct sim_op *op, u8 *bytes, u64 linear, size_t length);
+
+static bool sim_ended(struct sim *sim)
+{
+	return READ_ONCE(sim->aborted) || READ_ONCE(sim->gone);
+}
+
+static int sim_end_error(struct sim *sim)
+{
+	return READ_ONCE(sim->gone) ? -ENODEV : -ETIMEDOUT;
+}
+
+/* --------------------------------------------------------------- operators */
+
+static void sim_fill(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memset(bytes, op->job->value, length);
+}
+
+static void sim_copy_read(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(op->job->bounce->data + op->copied, bytes, length);
+	op->copied += length;
+}
+
+static void sim_copy_write(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(bytes, op->job->bounce->data + op->copied, length);
+	op->copied += length;
+}
+
+static void sim_mix_read(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	u64 digest = op->digest;
+	size_t i;
+
+	for (i = 0; i < length; i++)
+		digest = npumem_mix_read(digest, bytes[i]);
+	op->digest = digest;
+}
+
+static void sim_mix_write(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	u64 word = npumem_mix_write(op->digest, op->access, linear / 8);
+	size_t i;
+
+	for (i = 0; i < length; i++, linear++) {
+		if (linear % 8 == 0)
+			word = npumem_mix_write(op->digest, op->access, linear / 8);
+		bytes[i] = word >> (linear % 8 * 8);
+	}
+}
+
+static void sim_to_host(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(op->host + linear, bytes, length);
+}
+
+static void sim_from_host(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
+{
+	memcpy(bytes, op->host + linear, length);
+}
+
+/* ---------------------------------------------------------------- execution */
+
+/* The time that this many bytes take; cut short by an abort. */
+static int sim_delay(struct sim *sim, u64 bytes)
+{
+	u64 ns = bytes * READ_ONCE(sim->ns_per_byte);
+	u64 slice;
+
+	while (ns) {
+		slice = min_t(u64, ns, 100 * NSEC_PER_MSEC);
+		wait_event_hrtimeout(sim->wait, sim_ended(sim), ns_to_ktime(slice));
+		if (sim_ended(sim))
+			return sim_end_error(sim);
+		WRITE_ONCE(sim->progress_at, jiffies);
+		ns -= slice;
+	}
+	return 0;
+}
+
+/*
+ * Where bytes of a range are. The verifier, and RUN_BIND, have seen to it that
+ * they are somewhere; an engine checks all the same.
+ */
+static void *sim_vaddr(const struct npumem_run *run, const struct npuv_range *range, u64 done,
+		       size_t length)
+{
+	const struct npumem_external *external;
+	u64 first = range->arena + done;
+
+	if (range->external == NPUMEM_NONE) {
+		if (first + length > run->arena->shmem.base.size)
+			return NULL;
+		return npumem_bo_vaddr(run->arena, first);
+	}
+	external = npumem_external_find(run->externals, range->external);
+	return external ? npumem_external_vaddr(external, first, length) : NULL;
+}
+
+static int sim_chunk(struct sim_op *op, const struct npuv_range *range, u64 done, size_t length,
+		     sim_chunk_fn fn)
+{
+	struct sim *sim = op->sim;
+	void *bytes;
+	int idx;
+
+	if (sim_ended(sim))
+		return sim_end_error(sim);
+	/* Its client is gone: nobody waits for what it would compute. */
+	if (npumem_run_error(op->job->run))
+		return -ECANCELED;
+	if (!drm_dev_enter(&sim->engine->dev->drm, &idx))
+		return -ENODEV;
+	bytes = sim_vaddr(op->job->run, range, done, length);
+	if (bytes)
+		fn(op, bytes, range->linear + done, length);
+	drm_dev_exit(idx);
+	if (WARN_ON_ONCE(!bytes))
+		return -EFAULT;
+	WRITE_ONCE(sim->progress_at, jiffies);
+	cond_resched();
+	return sim_delay(sim, length);
+}
+
+static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn fn)
+{
+	struct npuv_range range;
+	struct npuv_walk walk;
+	size_t length;
+	u64 done;
+	int err;
+
+	npuv_walk_begin(&walk, op->job->run->plan->v, position, access);
+	while (npuv_walk_next(&walk, &range)) {
+		for (done = 0; done < range.length; done += length) {
+			length = min_t(u64, range.length - done, SIM_CHUNK);
+			err = sim_chunk(op, &range, done, length, fn);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/* A step reads all that it reads before it writes. */
+static int sim_step(struct sim_op *op, u32 position, u32 index)
+{
+	const struct npuv_graph *graph = op->job->run->plan->graph->v;
+	const struct npumem_step *step = npuv_step(graph, index);
+	sim_chunk_fn read = NULL, write = NULL;
+	u32 i, mode;
+	int err;
+
+	switch (op->job->op) {
+	case NPUMEM_OP_COPY:
+		read = sim_copy_read;
+		write = sim_copy_write;
+		break;
+	case NPUMEM_OP_FILL:
+		write = sim_fill;
+		break;
+	case NPUMEM_OP_MIX:
+		read = sim_mix_read;
+		write = sim_mix_write;
+		break;
+	}
+	op->digest = npumem_mix_begin(op->job->value, index);
+	op->copied = 0;
+	for (i = 0; read && i < step->access_count; i++) {
+		mode = npuv_access(graph, step->first_access + i)->mode;
+		if (mode == NPUMEM_ACCESS_WRITE)
+			continue;
+		op->digest = npumem_mix_access(op->digest, i);
+		err = sim_access(op, position, step->first_access + i, read);
+		if (err)
+			return err;
+	}
+	op->copied = 0;
+	for (i = 0; write && i < step->access_count; i++) {
+		mode = npuv_access(graph, step->first_access + i)->mode;
+		if (mode == NPUMEM_ACCESS_READ)
+			continue;
+		op->access = i;
+		err = sim_access(op, position, step->first_access + i, write);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Between the arena and the host BO, which never share a byte: no bounce buffer. In
+ * the host BO the bytes of a transfer lie one after another, by linear index.
+ */
+static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_position *p)
+{
+	bool out = p->kind == NPUMEM_POSITION_SPILL || p->kind == NPUMEM_POSITION_STORE;
+	int err;
+
+	op->host = npumem_transfers_vaddr(&op->job->run->transfers, p->host_offset, p->length);
+	if (WARN_ON_ONCE(!op->host))
+		return -EFAULT;
+	/* Of a transfer's two accesses that which is of the arena. */
+	err = sim_access(op, position, out ? 0 : 1, out ? sim_to_host : sim_from_host);
+	if (!err)
+		npumem_job_transferred(op->job, position);
+	return err;
+}
+
+static int sim_position(struct sim_op *op, u32 position)
+{
+	const struct npumem_position *p = npuv_position(op->job->run->plan->v, position);
+
+	switch (p->kind) {
+	case NPUMEM_POSITION_STEP:
+		return sim_step(op, position, p->index);
+	case NPUMEM_POSITION_DROP:
+		return 0;
+	default:
+		return sim_transfer(op, position, p);
+	}
+}
+
+static bool sim_spoil(atomic_t *jobs)
+{
+	return atomic_dec_if_positive(jobs) >= 0;
+}
+
+static int sim_execute(struct sim *sim, struct npumem_job *job)
+{
+	struct sim_op op = { .sim = sim, .job = job };
+	bool hang;
+	u32 p;
+	int err;
+
+	wait_event_idle(sim->wait, !READ_ONCE(sim->paused) || sim_ended(sim));
+	hang = sim_spoil(&sim->hang_next);
+	if (hang)
+		wait_event_idle(sim->wait, sim_ended(sim));
+	if (sim_ended(sim))
+		return sim_end_error(sim);
+	if (sim_spoil(&sim->fail_next))
+		return -EIO;
+	/* Only now, or a pause would count as time of this job. */
+	WRITE_ONCE(sim->progress_at, jiffies);
+	WRITE_ONCE(sim->started_at, jiffies);
+
+	for (p = job->first; p < job->first + job->count; p++) {
+		err = sim_position(&op, p);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static void sim_work(struct work_struct *work)
+{
+	struct sim *sim = container_of(work, struct sim, work);
+	bool cookie = dma_fence_begin_signalling();
+	struct npumem_job *job = sim->job;
+	int err = sim_execute(sim, job);
+
+	/* The next job may be started before npumem_job_done() is back. */
+	WRITE_ONCE(sim->job, NULL);
+	npumem_job_done(job, err);
+	dma_fence_end_signalling(cookie);
+}
+
+/* -------------------------------------------------------------- engine ops */
+
+static void sim_start(struct npumem_engine *engine, struct npumem_job *job)
+{
+	struct sim *sim = engine->priv;
+
+	WRITE_ONCE(sim->aborted, false);
+	WRITE_ONCE(sim->progress_at, jiffies);
+	WRITE_ONCE(sim->started_at, jiffies);
+	WRITE_ONCE(sim->job, job);
+	queue_work(sim->wq, &sim->work);
+}
+
+static bool sim_late(struct sim *sim)
+{
+	unsigned long hang = msecs_to_jiffies(READ_ONCE(sim->hang_ms));
+
+	if (READ_ONCE(sim->paused))
+		return false;
+	return time_after(jiffies, READ_ONCE(sim->progress_at) + hang) ||
+	       time_after(jiffies,
+			  READ_ONCE(sim->started_at) + msecs_to_jiffies(READ_ONCE(sim->job_ms)));
+}
+
+static bool sim_is_late(struct npumem_engine *engine)
+{
+	struct sim *sim = engine->priv;
+
+	return READ_ONCE(sim->job) && sim_late(sim);
+}
+
+static void sim_drain(struct npumem_engine *engine)
+{
+	struct sim *sim = engine->priv;
+
+	while (READ_ONCE(sim->job)) {
+		if (sim_late(sim)) {
+			drm_dbg(&engine->dev->drm, "engine %s: job aborted\n", engine->name);
+			WRITE_ONCE(sim->aborted, true);
+			wake_up_all(&sim->wait);
+			break;
+		}
+		schedule_timeout_idle(msecs_to_jiffies(20));
+	}
+	/* Its fence has signalled when this is back. */
+	flush_work(&sim->work);
+}
+
+static void sim_stop(struct npumem_engine *engine)
+{
+	struct sim *sim = engine->priv;
+
+	WRITE_ONCE(sim->gone, true);
+	wake_up_all(&sim->wait);
+	flush_work(&sim->work);
+}
+
+static int sim_init(struct npumem_engine *engine)
+{
+	struct sim *sim = kzalloc(sizeof(*sim), GFP_KERNEL);
+
+	if (!sim)
+		return -ENOMEM;
+	/* Others wait for its fences, memory reclaim included. */
+	sim->wq = alloc_ordered_workqueue("npumem-sim", WQ_MEM_RECLAIM);
+	if (!sim->wq) {
+		kfree(sim);
+		return -ENOMEM;
+	}
+	sim->engine = engine;
+	INIT_WORK(&sim->work, sim_work);
+	init_waitqueue_head(&sim->wait);
+	sim->hang_ms = HANG_MS;
+	sim->job_ms = JOB_MS;
+	engine->priv = sim;
+	return 0;
+}
+
+static void sim_fini(struct npumem_engine *engine)
+{
+	struct sim *sim = engine->priv;
+
+	destroy_workqueue(sim->wq);
+	kfree(sim);
+}
+
+/* ------------------------------------------------------------------ debugfs */
+
+static int sim_pause_get(void *data, u64 *value)
+{
+	struct sim *sim = data;
+
+	*value = READ_ONCE(sim->paused);
+	return 0;
+}
+
+static int sim_pause_set(void *data, u64 value)
+{
+	struct sim *sim = data;
+
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	WRITE_ONCE(sim->progress_at, jiffies);
+	WRITE_ONCE(sim->started_at, jiffies);
+	WRITE_ONCE(sim->paused, value);
+	wake_up_all(&sim->wait);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sim_pause_fops, sim_pause_get, sim_pause_set, "%llu\n");
+
+static int sim_u32_get(void *data, u64 *value)
+{
+	*value = READ_ONCE(*(u32 *)data);
+	return 0;
+}
+
+static int sim_u32_set(void *data, u64 value)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (value > U32_MAX)
+		return -EINVAL;
+	WRITE_ONCE(*(u32 *)data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sim_u32_fops, sim_u32_get, sim_u32_set, "%llu\n");
+
+static int sim_count_get(void *data, u64 *value)
+{
+	*value = atomic_read(data);
+	return 0;
+}
+
+static int sim_count_set(void *data, u64 value)
+{
+	if (!capable(CAP_SYS_ADMIN))
+		return -EPERM;
+	if (value > INT_MAX)
+		return -EINVAL;
+	atomic_set(data, value);
+	return 0;
+}
+DEFINE_DEBUGFS_ATTRIBUTE(sim_count_fops, sim_count_get, sim_count_set, "%llu\n");
+
+static void sim_debugfs(struct npumem_engine *engine, struct dentry *dir)
+{
+	struct sim *sim = engine->priv;
+
+	debugfs_create_file("pause", 0600, dir, sim, &sim_pause_fops);
+	debugfs_create_file("ns_per_byte", 0600, dir, &sim->ns_per_byte, &sim_u32_fops);
+	debugfs_create_file("hang_ms", 0600, dir, &sim->hang_ms, &sim_u32_fops);
+	debugfs_create_file("job_ms", 0600, dir, &sim->job_ms, &sim_u32_fops);
+	debugfs_create_file("hang_next", 0600, dir, &sim->hang_next, &sim_count_fops);
+	debugfs_create_file("fail_next", 0600, dir, &sim->fail_next, &sim_count_fops);
+}
+
+static const struct npumem_engine_ops sim_ops = {
+	.init = sim_init,
+	.fini = sim_fini,
+	.start = sim_start,
+	.late = sim_is_late,
+	.drain = sim_drain,
+	.stop = sim_stop,
+	.debugfs = sim_debugfs,
+};
+
+const struct npumem_engine_desc npumem_engine_sim = {
+	.name = "sim",
+	.owner = THIS_MODULE,
+	.ops = &sim_ops,
+	.operators = BIT(NPUMEM_OP_NOP) | BIT(NPUMEM_OP_COPY) | BIT(NPUMEM_OP_FILL) |
+		     BIT(NPUMEM_OP_MIX),
+};

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Request fd: what the daemon gets for an accepted plan request (npumem_request.h).
+ *
+ * mmap(), read-only, shows the graph blob; write() and pwrite() put the plan blob
+ * in place, without holes and up to the largest blob the verifier takes. The
+ * answer is the kernel's own copy and is out of reach once DONE has taken it, so
+ * what is verified is what is used. poll() tells when the request is settled, and
+ * read() how. The last close of the fd without DONE ends the request; workers may
+ * therefore be handed it.
+ *
+ * Who writes may be stuck in a page fault for as long as user space likes. So bytes
+ * are copied from there, and memory is got, with no lock; answer_lock is held to
+ * put them in their place only, and who ends the request waits for no more than
+ * that. All of it is charged to the requester.
+ */
+#include <linux/anon_inodes.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/log2.h>
+#include <linux/memcontrol.h>
+#include <linux/mm.h>
+#include <linux/poll.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "request.h"
+
+/*
+ * Memory of the requester's cgroup; NULL if there is none. Rather that than that
+ * its processes are killed for what the daemon does.
+ */
+static void *npumem_answer_alloc(struct npumem_request *req, u64 size)
+{
+	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
+	void *p = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
+
+	set_active_memcg(memcg);
+	return p;
+}
+
+/* May bytes up to end be put at pos? Under answer_lock. */
+static int npumem_answer_check(const struct npumem_request *req, loff_t pos)
+{
+	if (req->answer_closed)
+		return -EPIPE;
+	/* No hole. */
+	return pos < 0 || pos > req->answer_size ? -EINVAL : 0;
+}
+
+/* A larger buffer takes the place of the answer's; the one to free is left in it. */
+static void npumem_answer_grow(struct npumem_request *req, u8 **buffer, u64 room)
+{
+	if (req->answer_size)
+		memcpy(*buffer, req->answer, req->answer_size);
+	swap(req->answer, *buffer);
+	req->answer_room = room;
+}
+
+/*
+ * Put bytes in their place. Returns zero, an errno, or the room that is wanted.
+ * What is left in bytes and buffer is the caller's to free.
+ */
+static ssize_t npumem_answer_splice(struct npumem_request *req, u8 **bytes, u64 count, loff_t pos,
+				    u8 **buffer, u64 room)
+{
+	ssize_t ret;
+
+	mutex_lock(&req->answer_lock);
+	ret = npumem_answer_check(req, pos);
+	if (ret)
+		goto unlock;
+	if (!pos && count >= req->answer_size) {
+		/* All of it, as it mostly is. */
+		swap(req->answer, *bytes);
+		req->answer_room = count;
+		req->answer_size = count;
+		goto unlock;
+	}
+	if (pos + count > req->answer_room) {
+		ret = roundup_pow_of_two(max_t(u64, pos + count, PAGE_SIZE));
+		if (room < ret)
+			goto unlock;
+		npumem_answer_grow(req, buffer, room);
+		ret = 0;
+	}
+	memcpy(req->answer + pos, *bytes, count);
+	req->answer_size = max_t(u64, req->answer_size, pos + count);
+unlock:
+	mutex_unlock(&req->answer_lock);
+	return ret;
+}
+
+static ssize_t npumem_answer_put(struct npumem_request *req, u8 **bytes, u64 count, loff_t pos)
+{
+	u8 *buffer = NULL;
+	ssize_t ret = 0;
+	u64 room;
+
+	/* Once more at most, unless others write meanwhile. */
+	do {
+		room = ret;
+		kvfree(buffer);
+		buffer = NULL;
+		if (room) {
+			buffer = npumem_answer_alloc(req, room);
+			if (!buffer)
+				return -ENOMEM;
+		}
+		ret = npumem_answer_splice(req, bytes, count, pos, &buffer, room);
+	} while (ret > 0);
+	kvfree(buffer);
+	return ret;
+}
+
+static ssize_t npumem_request_write(struct file *file, const char __user *user, size_t count,
+				    loff_t *pos)
+{
+	struct npumem_request *req = file->private_data;
+	u64 limit = npuv_default_limits.max_blob;
+	ssize_t ret;
+	u8 *bytes;
+
+	mutex_lock(&req->answer_lock);
+	ret = npumem_answer_check(req, *pos);
+	mutex_unlock(&req->answer_lock);
+	if (ret)
+		return ret;
+	/* All or nothing: a plan cut short is of no use to anybody. */
+	if (count > limit - *pos)
+		return -EFBIG;
+	if (!count)
+		return 0;
+	bytes = npumem_answer_alloc(req, count);
+	if (!bytes)
+		return -ENOMEM;
+	if (copy_from_user(bytes, user, count))
+		ret = -EFAULT;
+	else
+		ret = npumem_answer_put(req, &bytes, count, *pos);
+	kvfree(bytes);
+	if (ret)
+		return ret;
+	*pos += count;
+	return count;
+}
+
+void *npumem_request_take_answer(struct npumem_request *req, u64 *size)
+{
+	void *answer;
+
+	mutex_lock(&req->answer_lock);
+	answer = req->answer;
+	*size = req->answer_size;
+	req->answer = NULL;
+	req->answer_size = 0;
+	req->answer_room = 0;
+	req->answer_closed = true;
+	mutex_unlock(&req->answer_lock);
+	return answer;
+}
+
+static bool npumem_request_settled(const struct npumem_request *req)
+{
+	/* What is read after it was written before it. */
+	return smp_load_acquire(&req->settled);
+}
+
+static __poll_t npumem_request_poll(struct file *file, poll_table *table)
+{
+	struct npumem_request *req = file->private_data;
+
+	poll_wait(file, &req->wait, table);
+	if (!npumem_request_settled(req))
+		return EPOLLOUT | EPOLLWRNORM;
+	return EPOLLIN | EPOLLRDNORM | (req->answered ? 0 : EPOLLHUP);
+}
+
+static ssize_t npumem_request_read(struct file *file, char __user *user, size_t count, loff_t *pos)
+{
+	struct npumem_request *req = file->private_data;
+	struct npumem_request_outcome *outcome;
+	int err;
+
+	if (!npumem_request_settled(req)) {
+		if (file->f_flags & O_NONBLOCK)
+			return -EAGAIN;
+		err = wait_event_interruptible(req->wait, npumem_request_settled(req));
+		if (err)
+			return err;
+	}
+	outcome = kzalloc(sizeof(*outcome), GFP_KERNEL);
+	if (!outcome)
+		return -ENOMEM;
+	outcome->status = req->error;
+	outcome->verdict = req->verdict;
+	strscpy(outcome->message, req->reason ?: "", sizeof(outcome->message));
+	count = min(count, sizeof(*outcome));
+	err = copy_to_user(user, outcome, count) ? -EFAULT : 0;
+	kfree(outcome);
+	return err ?: count;
+}
+
+/* remap_vmalloc_range() for memory that is not vmalloc_user()'s: see graph.c. */
+static int npumem_request_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct npumem_request *req = file->private_data;
+	unsigned long pages = PAGE_ALIGN(req->graph->size) >> PAGE_SHIFT;
+	unsigned long page, address;
+	int err;
+
+	if (vma->vm_flags & VM_WRITE)
+		return -EACCES;
+	if (vma->vm_pgoff >= pages || vma_pages(vma) > pages - vma->vm_pgoff)
+		return -EINVAL;
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP, VM_MAYWRITE);
+	page = vma->vm_pgoff;
+	for (address = vma->vm_start; address < vma->vm_end; address += PAGE_SIZE) {
+		err = vm_insert_page(vma, address,
+				     vmalloc_to_page(req->graph->blob + (page << PAGE_SHIFT)));
+		if (err)
+			return err;
+		page++;
+	}
+	return 0;
+}
+
+static int npumem_request_release(struct inode *inode, struct file *file)
+{
+	struct npumem_request *req = file->private_data;
+
+	npumem_request_closed(req, file);
+	npumem_request_put(req);
+	return 0;
+}
+
+static const struct file_operations npumem_request_fops = {
+	.owner = THIS_MODULE,
+	.read = npumem_request_read,
+	.write = npumem_request_write,
+	.poll = npumem_request_poll,
+	.mmap = npumem_request_mmap,
+	.release = npumem_request_release,
+};
+
+struct file *npumem_request_file(struct npumem_request *req)
+{
+	struct file *file;
+
+	npumem_request_get(req);
+	file = anon_inode_getfile_fmode("[npumem-request]", &npumem_request_fops, req, O_RDWR,
+					FMODE_PWRITE);
+	if (IS_ERR(file))
+		npumem_request_put(req);
+	return file;
+}

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Generic netlink side of the upcall: family, commands, multicast groups. The
+ * tables are generated from uapi/npumem.yaml (upcall_nl_gen.c).
+ *
+ * Commands come from user space, in the init network namespace only. The daemon is
+ * the socket that sent REGISTER: itself, not its portid, which another one may have
+ * as soon as that one is closed. Netlink tells by notifier of a socket that is
+ * closed. (Its private data per socket, genl_sk_priv_get(), would do so more
+ * directly, but is not exported to modules.) A command runs inside the daemon's
+ * sendmsg(), which holds the socket, so it is not closed meanwhile.
+ *
+ * Generic netlink holds a lock of the whole machine's families during a command.
+ * None of them takes long: DONE leaves verification to a work (upcall.c).
+ *
+ * No errno here is EINTR, for which netlink sends no acknowledgement, nor EAGAIN.
+ */
+#include <linux/file.h>
+#include <linux/module.h>
+#include <linux/netlink.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_file.h>
+#include <net/genetlink.h>
+#include <net/net_namespace.h>
+
+#include "upcall_nl_gen.h"
+#include "request.h"
+
+/* Instead of the generated table, which has no place for flags. */
+static const struct genl_multicast_group npumem_nl_groups[] = {
+	/* When others ask for plans is nobody's business but the daemon's. */
+	[NPUMEM_NLGRP_REQUESTS] = {
+		.name = NPUMEM_MCGRP_REQUESTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
+	[NPUMEM_NLGRP_EVENTS] = {
+		.name = NPUMEM_MCGRP_EVENTS,
+		.flags = GENL_MCAST_CAP_NET_ADMIN,
+	},
+};
+
+/* --------------------------------------------------------------- multicast */
+
+void npumem_upcall_nl_ready(void)
+{
+	struct sk_buff *msg;
+	void *header;
+
+	/*
+	 * A message lost for want of memory or room is no harm that lasts: the
+	 * daemon accepts until nothing waits, and deadlines end the rest.
+	 */
+	msg = genlmsg_new(0, GFP_KERNEL);
+	if (!msg)
+		return;
+	header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, NPUMEM_CMD_READY);
+	if (!header) {
+		nlmsg_free(msg);
+		return;
+	}
+	genlmsg_end(msg, header);
+	genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_REQUESTS, GFP_KERNEL);
+}
+
+static u32 npumem_minor(const struct npumem_device *dev)
+{
+	return dev->drm.accel ? dev->drm.accel->index : dev->drm.render->index;
+}
+
+static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 run, pid_t pid,
+				   const struct npumem_verdict *verdict)
+{
+	struct sk_buff *msg;
+	void *header;
+
+	if (!genl_has_listeners(&npumem_nl_family, &init_net, NPUMEM_NLGRP_EVENTS))
+		return;
+	msg = genlmsg_new(2 * nla_total_size(sizeof(u32)) + nla_total_size_64bit(sizeof(u64)) +
+				  nla_total_size(sizeof(*verdict)),
+			  GFP_KERNEL);
+	if (!msg)
+		return;
+	header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, command);
+	if (!header)
+		goto free;
+	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, npumem_minor(dev)) ||
+	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) ||
+	    nla_put(msg, NPUMEM_A_EVENT_VERDICT, sizeof(*verdict), verdict))
+		goto free;
+	if (command == NPUMEM_CMD_FAULT &&
+	    nla_put_u64_64bit(msg, NPUMEM_A_EVENT_RUN, run, NPUMEM_A_EVENT_PAD))
+		goto free;
+	genlmsg_end(msg, header);
+	genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_EVENTS, GFP_KERNEL);
+	return;
+free:
+	nlmsg_free(msg);
+}
+
+void npumem_upcall_event_verdict(struct npumem_device *dev, pid_t pid,
+				 const struct npumem_verdict *verdict)
+{
+	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
+}
+
+void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
+			       const struct npumem_verdict *verdict)
+{
+	npumem_upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
+}
+
+/* ---------------------------------------------------------------- commands */
+
+/* A full receive buffer is the daemon's own doing; netlink calls it EAGAIN. */
+static int npumem_nl_reply(struct sk_buff *msg, struct genl_info *info)
+{
+	int err = genlmsg_reply(msg, info);
+
+	return err == -EAGAIN ? -ENOBUFS : err;
+}
+
+static int npumem_nl_check_daemon(const struct sk_buff *skb, struct genl_info *info)
+{
+	if (npumem_upcall_is_daemon(NETLINK_CB(skb).sk))
+		return 0;
+	GENL_SET_ERR_MSG(info, "this socket is not the registered daemon's");
+	return -EPERM;
+}
+
+int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *name;
+	u32 version;
+	int err;
+
+	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_DAEMON_VERSION) ||
+	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_DAEMON_NAME))
+		return -EINVAL;
+	version = nla_get_u32(info->attrs[NPUMEM_A_DAEMON_VERSION]);
+	if (version != NPUMEM_VERSION) {
+		GENL_SET_ERR_MSG_FMT(info, "version %u of the protocol, not %u, is spoken here",
+				     NPUMEM_VERSION, version);
+		return -EPROTONOSUPPORT;
+	}
+	err = npumem_upcall_register(NETLINK_CB(skb).sk, info->snd_portid);
+	if (err) {
+		GENL_SET_ERR_MSG(info, "another daemon is registered");
+		return err;
+	}
+	name = info->attrs[NPUMEM_A_DAEMON_NAME];
+	pr_debug("npumem: daemon %*pE registered\n", (int)strlen(nla_data(name)), nla_data(name));
+	return 0;
+}
+
+static int npumem_nl_put_request(struct sk_buff *msg, const struct npumem_request *req, int fd)
+{
+	if (nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_ID, req->id, NPUMEM_A_REQUEST_PAD) ||
+	    nla_put_s32(msg, NPUMEM_A_REQUEST_FD, fd) ||
+	    nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_GRAPH_SIZE, req->graph->size,
+			      NPUMEM_A_REQUEST_PAD) ||
+	    nla_put_u32(msg, NPUMEM_A_REQUEST_OBJECTIVE, req->objective) ||
+	    nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_ARENA_BUDGET, req->arena_budget,
+			      NPUMEM_A_REQUEST_PAD) ||
+	    nla_put_s64(msg, NPUMEM_A_REQUEST_DEADLINE, req->deadline_ns, NPUMEM_A_REQUEST_PAD))
+		return -EMSGSIZE;
+	if (req->planner[0] && nla_put_string(msg, NPUMEM_A_REQUEST_PLANNER, req->planner))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*
+ * The fd is put into the daemon's table only when its number is on the way, so
+ * that no failure has to take it back; the daemon can use it when its sendmsg()
+ * has returned.
+ */
+int npumem_nl_accept_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	struct npumem_request *req;
+	struct sk_buff *msg;
+	struct file *file;
+	void *header;
+	int fd, err;
+
+	err = npumem_nl_check_daemon(skb, info);
+	if (err)
+		return err;
+	req = npumem_request_accept();
+	if (!req)
+		return -ENOENT;
+	fd = get_unused_fd_flags(O_CLOEXEC);
+	if (fd < 0) {
+		err = fd;
+		goto unaccept;
+	}
+	file = npumem_request_file(req);
+	if (IS_ERR(file)) {
+		err = PTR_ERR(file);
+		goto put_fd;
+	}
+	err = -ENOMEM;
+	msg = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	if (!msg)
+		goto put_file;
+	header = genlmsg_put_reply(msg, info, &npumem_nl_family, 0, NPUMEM_CMD_ACCEPT);
+	err = header ? npumem_nl_put_request(msg, req, fd) : -EMSGSIZE;
+	if (err) {
+		nlmsg_free(msg);
+		goto put_file;
+	}
+	genlmsg_end(msg, header);
+	err = npumem_nl_reply(msg, info);
+	if (err)
+		goto put_file;
+	npumem_request_opened(req, file);
+	fd_install(fd, file);
+	npumem_request_put(req);
+	return 0;
+
+put_file:
+	fput(file);
+put_fd:
+	put_unused_fd(fd);
+unaccept:
+	npumem_request_unaccept(req);
+	npumem_request_put(req);
+	return err;
+}
+
+int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const struct nlattr *message = info->attrs[NPUMEM_A_REQUEST_MESSAGE];
+	char *text;
+	int err;
+
+	err = npumem_nl_check_daemon(skb, info);
+	if (err)
+		return err;
+	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_ID) ||
+	    GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_STATUS))
+		return -EINVAL;
+	text = kzalloc(NPUMEM_MAX_MESSAGE + 1, GFP_KERNEL);
+	if (!text)
+		return -ENOMEM;
+	if (message)
+		nla_strscpy(text, message, NPUMEM_MAX_MESSAGE + 1);
+	err = npumem_request_done(nla_get_u64(info->attrs[NPUMEM_A_REQUEST_ID]),
+				  nla_get_u32(info->attrs[NPUMEM_A_REQUEST_STATUS]), text);
+	if (err)
+		kfree(text);
+	return err;
+}
+
+/* ------------------------------------------------------------------- family */
+
+static int npumem_nl_notify(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct netlink_notify *notify = data;
+
+	if (event == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
+	    net_eq(notify->net, &init_net))
+		npumem_upcall_unregister(notify->portid);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block npumem_nl_notifier = {
+	.notifier_call = npumem_nl_notify,
+};
+
+int npumem_upcall_nl_init(void)
+{
+	int err;
+
+	/* The generator knows neither of these. */
+	npumem_nl_family.netnsok = false;
+	npumem_nl_family.mcgrps = npumem_nl_groups;
+	npumem_nl_family.n_mcgrps = ARRAY_SIZE(npumem_nl_groups);
+
+	/* The notifier first: no daemon may register and die unseen. */
+	err = netlink_register_notifier(&npumem_nl_notifier);
+	if (err)
+		return err;
+	err = genl_register_family(&npumem_nl_family);
+	if (err)
+		netlink_unregister_notifier(&npumem_nl_notifier);
+	return err;
+}
+
+void npumem_upcall_nl_exit(void)
+{
+	genl_unregister_family(&npumem_nl_family);
+	netlink_unregister_notifier(&npumem_nl_notifier);
+}
+
+MODULE_ALIAS_GENL_FAMILY(NPUMEM_FAMILY_NAME);

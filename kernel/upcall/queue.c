@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Whose plan request comes next, and how many anybody may have.
+ *
+ * Planning is the daemon's time, which clients share: first users among each
+ * other, then the open files of one user. ACCEPT goes round: the user whose turn it
+ * is, of that user's files the one whose turn it is, of that file's requests the
+ * oldest. So what one client asks for, however much it is, delays another's request
+ * by one of its own, not by all of them.
+ *
+ * Nor does one client's queue take another's place. A file has at most
+ * NPUMEM_MAX_REQUESTS not yet settled, a user NPUMEM_MAX_USER_REQUESTS; but each
+ * file may have one whatever the other files of its user do. There is no limit for
+ * all users together, which somebody could use up: a request is charged to its
+ * requester's memory cgroup.
+ *
+ * A file is its opener's, as in all of DRM, whoever it is given to.
+ */
+#include <linux/slab.h>
+
+#include "request.h"
+
+/**
+ * struct npumem_queue_user - all open files of one user
+ * @uid: whose
+ * @files: number of them
+ * @count: requests of them not yet claimed
+ * @link: in the list of users
+ * @turn: in the list of turns, while one of its requests waits
+ * @requesters: with a request that waits, by turns
+ */
+struct npumem_queue_user {
+	kuid_t uid;
+	u32 files;
+	u32 count;
+	struct list_head link;
+	struct list_head turn;
+	struct list_head requesters;
+};
+
+/**
+ * struct npumem_requester - one open file
+ * @user: its opener
+ * @count: requests not yet claimed
+ * @turn: in the user's list, while one of the requests waits
+ * @waiting: requests that wait, oldest first
+ */
+struct npumem_requester {
+	struct npumem_queue_user *user;
+	u32 count;
+	struct list_head turn;
+	struct list_head waiting;
+};
+
+static LIST_HEAD(npumem_queue_users);
+static LIST_HEAD(npumem_queue_turns); /* of users with a request that waits */
+
+int npumem_queue_admit(const struct npumem_requester *requester)
+{
+	if (!requester->count)
+		return 0;
+	if (requester->count >= NPUMEM_MAX_REQUESTS)
+		return -EBUSY;
+	return requester->user->count >= NPUMEM_MAX_USER_REQUESTS ? -EBUSY : 0;
+}
+
+void npumem_queue_add(struct npumem_request *req, struct npumem_requester *requester)
+{
+	req->requester = requester;
+	requester->count++;
+	requester->user->count++;
+	list_add_tail(&req->waiting, &requester->waiting);
+	if (list_empty(&requester->turn))
+		list_add_tail(&requester->turn, &requester->user->requesters);
+	if (list_empty(&requester->user->turn))
+		list_add_tail(&requester->user->turn, &npumem_queue_turns);
+}
+
+/* It does not wait any more; who has no other that does is out of the round. */
+static void npumem_queue_unlink(struct npumem_request *req)
+{
+	struct npumem_requester *requester = req->requester;
+
+	list_del_init(&req->waiting);
+	if (list_empty(&requester->waiting))
+		list_del_init(&requester->turn);
+	if (list_empty(&requester->user->requesters))
+		list_del_init(&requester->user->turn);
+}
+
+struct npumem_request *npumem_queue_next(void)
+{
+	struct npumem_requester *requester;
+	struct npumem_request *req;
+	struct npumem_queue_user *user;
+
+	user = list_first_entry_or_null(&npumem_queue_turns, struct npumem_queue_user, turn);
+	if (!user)
+		return NULL;
+	requester = list_first_entry(&user->requesters, struct npumem_requester, turn);
+	req = list_first_entry(&requester->waiting, struct npumem_request, waiting);
+	list_move_tail(&user->turn, &npumem_queue_turns);
+	list_move_tail(&requester->turn, &user->requesters);
+	npumem_queue_unlink(req);
+	return req;
+}
+
+void npumem_queue_return(struct npumem_request *req)
+{
+	struct npumem_requester *requester = req->requester;
+
+	list_add(&req->waiting, &requester->waiting);
+	list_move(&requester->turn, &requester->user->requesters);
+	list_move(&requester->user->turn, &npumem_queue_turns);
+}
+
+void npumem_queue_remove(struct npumem_request *req)
+{
+	if (!list_empty(&req->waiting))
+		npumem_queue_unlink(req);
+	req->requester->user->count--;
+	req->requester->count--;
+	req->requester = NULL;
+}
+
+static struct npumem_queue_user *npumem_queue_user_find(kuid_t uid)
+{
+	struct npumem_queue_user *user;
+
+	list_for_each_entry(user, &npumem_queue_users, link)
+		if (uid_eq(user->uid, uid))
+			return user;
+	return NULL;
+}
+
+struct npumem_requester *npumem_requester_alloc(kuid_t uid)
+{
+	struct npumem_requester *requester = kzalloc(sizeof(*requester), GFP_KERNEL_ACCOUNT);
+
+	if (!requester)
+		return NULL;
+	requester->user = kzalloc(sizeof(*requester->user), GFP_KERNEL_ACCOUNT);
+	if (!requester->user) {
+		kfree(requester);
+		return NULL;
+	}
+	requester->user->uid = uid;
+	INIT_LIST_HEAD(&requester->user->turn);
+	INIT_LIST_HEAD(&requester->user->requesters);
+	INIT_LIST_HEAD(&requester->turn);
+	INIT_LIST_HEAD(&requester->waiting);
+	return requester;
+}
+
+struct npumem_queue_user *npumem_queue_join(struct npumem_requester *requester)
+{
+	struct npumem_queue_user *own = requester->user;
+	struct npumem_queue_user *user = npumem_queue_user_find(own->uid);
+
+	if (!user) {
+		list_add(&own->link, &npumem_queue_users);
+		user = own;
+		own = NULL;
+	}
+	user->files++;
+	requester->user = user;
+	return own;
+}
+
+struct npumem_queue_user *npumem_queue_leave(struct npumem_requester *requester)
+{
+	struct npumem_queue_user *user = requester->user;
+
+	WARN_ON(requester->count);
+	if (--user->files)
+		return NULL;
+	list_del(&user->link);
+	return user;
+}

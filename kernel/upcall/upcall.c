@@ -1,0 +1,677 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * DOC: life of a plan request
+ *
+ * PLAN_REQUEST queues a request for a PENDING plan. The registered daemon is
+ * told READY, accepts the one whose turn it is (upcall_queue.c), gets an fd for it,
+ * and settles it by DONE. It ends once, whatever happens, by the first of:
+ *
+ * =============  ==========================================================
+ * 0              DONE, and the verifier found the plan sound
+ * verifier's     DONE, and it did not; ENOSPC: sound but above arena_budget
+ * daemon's       DONE with a status
+ * ECONNRESET     accepted, then the fd or the daemon's socket was closed
+ * ENOTCONN       not accepted when the daemon's socket was closed
+ * ETIMEDOUT      the deadline passed
+ * ECANCELED      the plan's handle was destroyed or its file closed
+ * ENODEV         the device was unplugged
+ * =============  ==========================================================
+ *
+ * Waiting requests end with the daemon, they do not wait for the next one: a
+ * runtime learns at once that nobody plans, and may fall back or ask again.
+ *
+ * Whoever ends a request first *claims* it, under upcall.lock, which takes it
+ * from the list; everybody else finds it gone. The claimer alone settles the
+ * plan, tells the requester and the daemon, and drops the references, and does so
+ * with no lock held and, unless a plan is to be verified, without getting memory. A
+ * deadline that passes during verification therefore changes nothing: the answer
+ * was in time. Verification is a work of its own: it takes as long as plans are
+ * large, and DONE comes with a lock of netlink's held.
+ *
+ * No fence. A request waits for a program, for as long as that likes, so nothing
+ * that others would wait for may stand for it: its syncobj has no fence until the
+ * plan is settled and then gets one that is signalled already. (Who wants to wait
+ * uses WAIT_FOR_SUBMIT; "Indefinite DMA Fences" in the kernel's dma-buf.rst says why.)
+ *
+ * Memory. What a request makes the driver keep, the answer and the plan, is charged
+ * to the memory cgroup of who asked, in whoever's context it is made.
+ *
+ * Locking. upcall.lock guards the list, the queue, the registered socket, and state
+ * and file of each request; a mutex, as all callers may sleep: ioctls, netlink, the
+ * netlink notifier, fput(), the works. answer_lock (upcall_fd.c) guards the answer.
+ * Neither is taken under the other, plan->lock is taken under none of them, and
+ * under neither may anybody wait for memory or for user space.
+ *
+ * Unload. A request not settled belongs to an open DRM file and one settled may
+ * belong to an open request fd: both pin the module by their file_operations.
+ * Signalled fences need no module (fence.c). What is left is works, of requests
+ * that expire or are being verified: npumem_upcall_exit() waits for them by
+ * destroying their workqueues.
+ */
+#include <linux/cred.h>
+#include <linux/dma-fence-chain.h>
+#include <linux/ktime.h>
+#include <linux/memcontrol.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/sock.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_syncobj.h>
+
+#include "client.h"
+#include "fence.h"
+#include "trace.h"
+#include "request.h"
+
+static struct {
+	struct mutex lock;
+	struct list_head requests; /* not claimed, oldest first */
+	struct sock *daemon;	   /* its socket, a reference; or NULL */
+	u32 portid;		   /* of it */
+	u64 next_id;
+	struct workqueue_struct *wq; /* deadlines */
+	struct workqueue_struct *verify_wq;
+} upcall = {
+	.lock = __MUTEX_INITIALIZER(upcall.lock),
+	.requests = LIST_HEAD_INIT(upcall.requests),
+	.next_id = 1,
+};
+
+/* Nobody may wait for memory, nor so for a page of user space, under the lock. */
+static void npumem_taint_lock(struct mutex *lock)
+{
+	if (!IS_ENABLED(CONFIG_LOCKDEP))
+		return;
+	fs_reclaim_acquire(GFP_KERNEL);
+	might_lock(lock);
+	fs_reclaim_release(GFP_KERNEL);
+}
+
+/* --------------------------------------------------------------- requests */
+
+static void npumem_request_free(struct kref *ref)
+{
+	struct npumem_request *req = container_of(ref, struct npumem_request, ref);
+
+	dma_fence_put(req->fence);
+	npumem_graph_put(req->graph);
+	kvfree(req->answer);
+	kfree(req->text);
+	mem_cgroup_put(req->memcg);
+	mutex_destroy(&req->answer_lock);
+	kfree(req);
+}
+
+void npumem_request_get(struct npumem_request *req)
+{
+	kref_get(&req->ref);
+}
+
+void npumem_request_put(struct npumem_request *req)
+{
+	kref_put(&req->ref, npumem_request_free);
+}
+
+static void npumem_request_claim(struct npumem_request *req, u32 error)
+{
+	lockdep_assert_held(&upcall.lock);
+	req->state = NPUMEM_REQUEST_CLAIMED;
+	req->error = error;
+	list_del_init(&req->link);
+	npumem_queue_remove(req);
+}
+
+/* The syncobj gets a fence: signalled before anybody sees it. */
+static void npumem_request_signal(struct npumem_request *req)
+{
+	struct npumem_out_sync *out = &req->out;
+
+	npumem_fence_signal(req->fence, -(int)req->error);
+	if (!out->syncobj)
+		return;
+	if (out->chain)
+		drm_syncobj_add_point(out->syncobj, out->chain, req->fence, out->point);
+	else
+		drm_syncobj_replace_fence(out->syncobj, req->fence);
+	drm_syncobj_put(out->syncobj);
+	out->syncobj = NULL;
+}
+
+/* The plan has been settled: tell requester and daemon, let go. By the claimer. */
+static void npumem_request_finish(struct npumem_request *req)
+{
+	trace_npumem_settle(req->id, -(int)req->error);
+	npumem_request_signal(req);
+	smp_store_release(&req->settled, true);
+	wake_up_all(&req->wait);
+	if (cancel_delayed_work(&req->expiry))
+		npumem_request_put(req);
+	npumem_plan_put(req->plan);
+	req->plan = NULL;
+	drm_dev_put(&req->dev->drm);
+	req->dev = NULL;
+	npumem_request_put(req);
+}
+
+static const char *npumem_request_reason(u32 error)
+{
+	switch (error) {
+	case ECONNRESET:
+		return "the daemon went away or closed the request without an answer";
+	case ENOTCONN:
+		return "the daemon went away before it accepted the request";
+	case ETIMEDOUT:
+		return "the deadline passed before the daemon answered";
+	case ECANCELED:
+		return "the requester gave the request up";
+	case ENODEV:
+		return "the device is gone";
+	default:
+		return NULL;
+	}
+}
+
+/* Settle a claimed request with its error, for which there is a reason. */
+static void npumem_request_fail(struct npumem_request *req)
+{
+	u64 size;
+
+	kvfree(npumem_request_take_answer(req, &size));
+	req->reason = npumem_request_reason(req->error);
+	npumem_plan_fail(req->plan, req->error, req->reason);
+	npumem_request_finish(req);
+}
+
+/* Claim all requests for which error_of() is not zero with that error. */
+static void npumem_requests_claim(u32 (*error_of)(const struct npumem_request *req,
+						  const void *arg),
+				  const void *arg, struct list_head *claimed)
+{
+	struct npumem_request *req, *next;
+	u32 error;
+
+	lockdep_assert_held(&upcall.lock);
+	list_for_each_entry_safe(req, next, &upcall.requests, link) {
+		error = error_of(req, arg);
+		if (!error)
+			continue;
+		npumem_request_claim(req, error);
+		list_add_tail(&req->link, claimed);
+	}
+}
+
+static void npumem_requests_settle(struct list_head *claimed)
+{
+	struct npumem_request *req, *next;
+
+	list_for_each_entry_safe(req, next, claimed, link) {
+		list_del_init(&req->link);
+		npumem_request_fail(req);
+	}
+}
+
+/*
+ * Settle all requests for which error_of() is not zero with that error. The
+ * errors it may return are those of npumem_request_reason().
+ */
+static void npumem_requests_fail(u32 (*error_of)(const struct npumem_request *req, const void *arg),
+				 const void *arg)
+{
+	LIST_HEAD(claimed);
+
+	mutex_lock(&upcall.lock);
+	npumem_requests_claim(error_of, arg, &claimed);
+	mutex_unlock(&upcall.lock);
+	npumem_requests_settle(&claimed);
+}
+
+/* ------------------------------------------------------- the requester's side */
+
+struct npumem_requester *npumem_upcall_open(void)
+{
+	struct npumem_requester *requester = npumem_requester_alloc(current_euid());
+	struct npumem_queue_user *surplus;
+
+	if (!requester)
+		return ERR_PTR(-ENOMEM);
+	mutex_lock(&upcall.lock);
+	surplus = npumem_queue_join(requester);
+	mutex_unlock(&upcall.lock);
+	kfree(surplus);
+	return requester;
+}
+
+void npumem_upcall_close(struct npumem_requester *requester)
+{
+	struct npumem_queue_user *last;
+
+	mutex_lock(&upcall.lock);
+	last = npumem_queue_leave(requester);
+	mutex_unlock(&upcall.lock);
+	kfree(last);
+	kfree(requester);
+}
+
+static void npumem_request_arm(struct npumem_request *req)
+{
+	s64 left = req->deadline_ns - ktime_get_ns();
+	u64 delay = left > 0 ? nsecs_to_jiffies64(left) + 1 : 0;
+
+	/* The work looks at the clock: a delay cut short is armed again. */
+	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
+}
+
+static u32 npumem_is_request(const struct npumem_request *req, const void *arg)
+{
+	return req == arg ? ETIMEDOUT : 0;
+}
+
+static void npumem_request_expire(struct work_struct *work)
+{
+	struct npumem_request *req =
+		container_of(to_delayed_work(work), struct npumem_request, expiry);
+	bool claimed;
+
+	if (ktime_get_ns() < req->deadline_ns) {
+		/*
+		 * Under the lock: a claimer's cancel_delayed_work() comes either
+		 * before this, then there is nothing to arm, or finds it armed.
+		 */
+		mutex_lock(&upcall.lock);
+		claimed = req->state == NPUMEM_REQUEST_CLAIMED;
+		if (!claimed)
+			npumem_request_arm(req);
+		mutex_unlock(&upcall.lock);
+		if (!claimed)
+			return;
+	} else {
+		npumem_requests_fail(npumem_is_request, req);
+	}
+	npumem_request_put(req);
+}
+
+static void npumem_request_verify(struct work_struct *work);
+
+static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
+						 const struct drm_npumem_plan_request *args)
+{
+	struct npumem_request *req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
+
+	if (!req)
+		return NULL;
+	/* Requests are independent of each other: each is a timeline of its own. */
+	req->fence = npumem_fence_create(dma_fence_context_alloc(1), 1);
+	if (!req->fence) {
+		kfree(req);
+		return NULL;
+	}
+	kref_init(&req->ref);
+	INIT_LIST_HEAD(&req->link);
+	INIT_LIST_HEAD(&req->waiting);
+	INIT_DELAYED_WORK(&req->expiry, npumem_request_expire);
+	INIT_WORK(&req->verify, npumem_request_verify);
+	init_waitqueue_head(&req->wait);
+	mutex_init(&req->answer_lock);
+	npumem_taint_lock(&req->answer_lock);
+	req->memcg = get_mem_cgroup_from_mm(current->mm);
+	req->graph = plan->graph;
+	npumem_graph_get(req->graph);
+	req->deadline_ns = args->deadline_ns;
+	req->objective = args->objective;
+	req->arena_budget = args->arena_budget;
+	strscpy(req->planner, args->planner, sizeof(req->planner));
+	return req;
+}
+
+static int npumem_request_queue(struct npumem_request *req, struct npumem_device *dev,
+				struct npumem_requester *requester, struct npumem_plan *plan,
+				const struct npumem_out_sync *out)
+{
+	int err;
+
+	lockdep_assert_held(&upcall.lock);
+	if (!upcall.daemon)
+		return -ENOTCONN;
+	err = npumem_queue_admit(requester);
+	if (err)
+		return err;
+	req->out = *out;
+	/* What was in it before would be taken for this request's. */
+	if (out->syncobj && !out->chain)
+		drm_syncobj_replace_fence(out->syncobj, NULL);
+	npumem_plan_get(plan);
+	req->plan = plan;
+	drm_dev_get(&dev->drm);
+	req->dev = dev;
+	req->id = upcall.next_id++;
+	req->state = NPUMEM_REQUEST_WAITING;
+	list_add_tail(&req->link, &upcall.requests);
+	npumem_queue_add(req, requester);
+	npumem_request_get(req);
+	npumem_request_arm(req);
+	trace_npumem_request(req->id, req->graph->size, req->planner, req->deadline_ns);
+	return 0;
+}
+
+static int npumem_deadline_check(s64 deadline_ns)
+{
+	s64 now = ktime_get_ns();
+
+	if (deadline_ns <= now)
+		return -ETIMEDOUT;
+	return deadline_ns - now > NPUMEM_MAX_REQUEST_NS ? -EINVAL : 0;
+}
+
+int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *requester,
+			  struct npumem_plan *plan, const struct drm_npumem_plan_request *args,
+			  const struct npumem_out_sync *out)
+{
+	struct npumem_request *req;
+	int err, cookie;
+
+	err = npumem_deadline_check(args->deadline_ns);
+	if (err)
+		return err;
+	req = npumem_request_new(plan, args);
+	if (!req)
+		return -ENOMEM;
+
+	/* Queued before drm_dev_unplug() returns, so npumem_upcall_unplug() sees it. */
+	err = -ENODEV;
+	if (drm_dev_enter(&dev->drm, &cookie)) {
+		mutex_lock(&upcall.lock);
+		err = npumem_request_queue(req, dev, requester, plan, out);
+		mutex_unlock(&upcall.lock);
+		drm_dev_exit(cookie);
+	}
+	if (err) {
+		/* A fence that nobody saw; but released unsignalled it would warn. */
+		npumem_fence_signal(req->fence, err);
+		npumem_request_put(req);
+		return err;
+	}
+	npumem_upcall_nl_ready();
+	return 0;
+}
+
+static u32 npumem_is_of_plan(const struct npumem_request *req, const void *plan)
+{
+	return req->plan == plan ? ECANCELED : 0;
+}
+
+void npumem_upcall_cancel(struct npumem_plan *plan)
+{
+	bool pending;
+
+	mutex_lock(&plan->lock);
+	pending = plan->state == NPUMEM_PLAN_PENDING;
+	mutex_unlock(&plan->lock);
+	if (pending)
+		npumem_requests_fail(npumem_is_of_plan, plan);
+}
+
+static u32 npumem_is_of_device(const struct npumem_request *req, const void *dev)
+{
+	return req->dev == dev ? ENODEV : 0;
+}
+
+void npumem_upcall_unplug(struct npumem_device *dev)
+{
+	npumem_requests_fail(npumem_is_of_device, dev);
+}
+
+/* --------------------------------------------------------- the daemon's side */
+
+bool npumem_upcall_has_daemon(void)
+{
+	return READ_ONCE(upcall.daemon);
+}
+
+bool npumem_upcall_is_daemon(const struct sock *sk)
+{
+	return READ_ONCE(upcall.daemon) == sk;
+}
+
+static u32 npumem_is_of_daemon(const struct npumem_request *req, const void *arg)
+{
+	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
+}
+
+static u32 npumem_is_any(const struct npumem_request *req, const void *arg)
+{
+	return npumem_is_of_daemon(req, arg) ?: ENOTCONN;
+}
+
+/* The daemon's socket is let go of, all requests are claimed. Returns what to sock_put(). */
+static struct sock *npumem_daemon_retire(struct list_head *claimed)
+{
+	struct sock *sk = upcall.daemon;
+
+	lockdep_assert_held(&upcall.lock);
+	WRITE_ONCE(upcall.daemon, NULL);
+	npumem_requests_claim(npumem_is_any, NULL, claimed);
+	return sk;
+}
+
+/*
+ * A socket that is closed loses its portid first, then is dead, and then netlink
+ * tells of it. Another one with its portid says as much as the flag.
+ */
+static bool npumem_daemon_has_gone(const struct sock *sk, u32 portid)
+{
+	if (!upcall.daemon || upcall.daemon == sk)
+		return false;
+	return upcall.portid == portid || sock_flag(upcall.daemon, SOCK_DEAD);
+}
+
+int npumem_upcall_register(struct sock *sk, u32 portid)
+{
+	struct sock *gone = NULL;
+	LIST_HEAD(claimed);
+	int err = 0;
+
+	mutex_lock(&upcall.lock);
+	if (npumem_daemon_has_gone(sk, portid))
+		gone = npumem_daemon_retire(&claimed);
+	if (!upcall.daemon) {
+		sock_hold(sk);
+		WRITE_ONCE(upcall.daemon, sk);
+		upcall.portid = portid;
+	} else if (upcall.daemon != sk) {
+		err = -EBUSY;
+	}
+	mutex_unlock(&upcall.lock);
+	npumem_requests_settle(&claimed);
+	if (gone)
+		sock_put(gone);
+	return err;
+}
+
+/*
+ * Netlink frees a portid before it tells, so it may be the number of a daemon that
+ * lives: only one whose socket is dead is retired.
+ */
+void npumem_upcall_unregister(u32 portid)
+{
+	struct sock *gone = NULL;
+	LIST_HEAD(claimed);
+
+	mutex_lock(&upcall.lock);
+	if (upcall.daemon && upcall.portid == portid && sock_flag(upcall.daemon, SOCK_DEAD))
+		gone = npumem_daemon_retire(&claimed);
+	mutex_unlock(&upcall.lock);
+	npumem_requests_settle(&claimed);
+	if (gone)
+		sock_put(gone);
+}
+
+struct npumem_request *npumem_request_accept(void)
+{
+	struct npumem_request *req;
+
+	mutex_lock(&upcall.lock);
+	req = npumem_queue_next();
+	if (req) {
+		req->state = NPUMEM_REQUEST_ACCEPTED;
+		npumem_request_get(req);
+	}
+	mutex_unlock(&upcall.lock);
+	return req;
+}
+
+void npumem_request_unaccept(struct npumem_request *req)
+{
+	mutex_lock(&upcall.lock);
+	if (req->state == NPUMEM_REQUEST_ACCEPTED) {
+		req->state = NPUMEM_REQUEST_WAITING;
+		npumem_queue_return(req);
+	}
+	mutex_unlock(&upcall.lock);
+}
+
+void npumem_request_opened(struct npumem_request *req, struct file *file)
+{
+	mutex_lock(&upcall.lock);
+	req->file = file;
+	mutex_unlock(&upcall.lock);
+}
+
+/* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
+static u32 npumem_is_of_file(const struct npumem_request *req, const void *file)
+{
+	return req->file == file ? ECONNRESET : 0;
+}
+
+void npumem_request_closed(struct npumem_request *req, struct file *file)
+{
+	npumem_requests_fail(npumem_is_of_file, file);
+}
+
+static struct npumem_request *npumem_request_claim_accepted(u64 id, u32 error)
+{
+	struct npumem_request *req, *found = NULL;
+
+	mutex_lock(&upcall.lock);
+	list_for_each_entry(req, &upcall.requests, link) {
+		if (req->id == id && req->state == NPUMEM_REQUEST_ACCEPTED) {
+			npumem_request_claim(req, error);
+			found = req;
+			break;
+		}
+	}
+	mutex_unlock(&upcall.lock);
+	return found;
+}
+
+/* The daemon gave no plan, or says why there is none. */
+static void npumem_request_refuse(struct npumem_request *req)
+{
+	u64 size;
+
+	kvfree(npumem_request_take_answer(req, &size));
+	npumem_plan_fail_copy(req->plan, req->error, req->text);
+	npumem_request_finish(req);
+}
+
+/* Verify the answer of a claimed request and settle it with that. */
+static void npumem_request_settle(struct npumem_request *req)
+{
+	struct npumem_plan *plan = req->plan;
+	struct npuv_log log;
+	void *blob;
+	u64 size;
+
+	blob = npumem_request_take_answer(req, &size);
+	if (!blob) {
+		req->error = EBADMSG;
+		strscpy(req->text, "the daemon gave no plan", NPUMEM_MAX_MESSAGE + 1);
+		npumem_request_refuse(req);
+		return;
+	}
+	npuv_log_init(&log, 1, req->text, NPUMEM_MAX_MESSAGE + 1);
+	req->error = -npumem_plan_settle(plan, blob, size, &log);
+	/* To read what became of it: settled, it is constant. */
+	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
+	req->verdict = plan->verdict;
+	if (plan->verdict.rule && npumem_client_may_tell(plan->client))
+		npumem_upcall_event_verdict(req->dev, req->daemon_pid, &plan->verdict);
+	npumem_request_finish(req);
+}
+
+static void npumem_request_verify(struct work_struct *work)
+{
+	struct npumem_request *req = container_of(work, struct npumem_request, verify);
+	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
+
+	npumem_request_settle(req);
+	set_active_memcg(memcg);
+	npumem_request_put(req);
+}
+
+int npumem_request_done(u64 id, u32 status, char *text)
+{
+	struct npumem_request *req = npumem_request_claim_accepted(id, status);
+	struct mem_cgroup *memcg;
+
+	if (!req)
+		return -ENOENT;
+	req->answered = true;
+	req->daemon_pid = task_tgid_nr(current);
+	req->text = text;
+	req->reason = text;
+	if (!status) {
+		npumem_request_get(req);
+		queue_work(upcall.verify_wq, &req->verify);
+		return 0;
+	}
+	if (!text[0])
+		strscpy(text, "the daemon refused without a reason", NPUMEM_MAX_MESSAGE + 1);
+	memcg = set_active_memcg(req->memcg);
+	npumem_request_refuse(req);
+	set_active_memcg(memcg);
+	return 0;
+}
+
+/* ------------------------------------------------------------------- module */
+
+int npumem_upcall_init(void)
+{
+	int err = -ENOMEM;
+
+	npumem_taint_lock(&upcall.lock);
+	upcall.wq = alloc_workqueue("npumem-upcall", WQ_UNBOUND, 0);
+	if (!upcall.wq)
+		return err;
+	upcall.verify_wq = alloc_workqueue("npumem-verify", WQ_UNBOUND, 0);
+	if (!upcall.verify_wq)
+		goto free_wq;
+	err = npumem_upcall_nl_init();
+	if (err)
+		goto free_verify_wq;
+	return 0;
+
+free_verify_wq:
+	destroy_workqueue(upcall.verify_wq);
+free_wq:
+	destroy_workqueue(upcall.wq);
+	return err;
+}
+
+void npumem_upcall_exit(void)
+{
+	struct sock *gone;
+
+	npumem_upcall_nl_exit();
+	/* A daemon that still has its socket: nothing is left that would tell of it. */
+	mutex_lock(&upcall.lock);
+	gone = upcall.daemon;
+	upcall.daemon = NULL;
+	mutex_unlock(&upcall.lock);
+	if (gone)
+		sock_put(gone);
+	WARN_ON(!list_empty(&upcall.requests));
+	destroy_workqueue(upcall.verify_wq);
+	destroy_workqueue(upcall.wq);
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Plans: the records of the blob, and all that is checked of them in turn.
+ */
+#include "verify/internal.h"
+
+static_assert(sizeof(struct npumem_plan_info) == 96);
+static_assert(sizeof(struct npumem_position) == 40);
+static_assert(sizeof(struct npumem_plan_block) == 24);
+static_assert(sizeof(struct npumem_entry) == 40);
+static_assert(sizeof(struct npumem_plan_edge) == 16);
+static_assert(sizeof(struct npumem_view) == 24);
+
+static int check_features(struct npuv_work *w, const struct npuv_graph *g)
+{
+	struct npuv_text text;
+	u32 i;
+
+	for (i = 0; g->features & NPUMEM_FEATURE_SPILL && i < g->tensors.count; i++) {
+		u32 flags = npuv_tensor(g, i)->flags;
+		const char *what = NULL;
+
+		if (!(flags & NPUMEM_TENSOR_HOST))
+			continue;
+		if (!npuv_is_flat(g))
+			what = "in a graph with edges";
+		else if (flags & NPUMEM_TENSOR_ALIAS)
+			what = "of an alias";
+		else if (flags & NPUMEM_TENSOR_EXTERNAL)
+			what = "of an external tensor";
+		if (!what)
+			continue;
+		w->verdict->tensor = i;
+		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
+				   "not supported: HOST %s, at %s", what,
+				   npuv_text_tensor(g, i, &text));
+	}
+	return 0;
+}
+
+static int check_sections(struct npuv_work *w, struct npuv_plan *p, struct npuv_section *info)
+{
+	const struct npuv_section_rule rules[] = {
+		{ NPUMEM_PLAN_INFO, sizeof(struct npumem_plan_info), 8, true, "info", info },
+		{ NPUMEM_PLAN_PLACEMENTS, sizeof(struct npumem_placement), 8, false, "placements",
+		  &p->placements },
+		{ NPUMEM_PLAN_SCHEDULE, sizeof(struct npumem_position), 8, true, "schedule",
+		  &p->positions },
+		{ NPUMEM_PLAN_BLOCKS, sizeof(struct npumem_plan_block), 8, true, "blocks",
+		  &p->blocks },
+		{ NPUMEM_PLAN_ENTRIES, sizeof(struct npumem_entry), 8, false, "entries",
+		  &p->entries },
+		{ NPUMEM_PLAN_EDGES, sizeof(struct npumem_plan_edge), 8, false, "edges",
+		  &p->edges },
+		{ NPUMEM_PLAN_VIEWS, sizeof(struct npumem_view), 8, false, "views", &p->views },
+		{ NPUMEM_PLAN_VIEW_SLOTS, sizeof(u32), 4, false, "view slots", &p->slots },
+	};
+
+	return npuv_blob_check(w, p->size, NPUMEM_PLAN_MAGIC, rules,
+			       sizeof(rules) / sizeof(rules[0]));
+}
+
+static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npuv_section *section)
+{
+	const struct npumem_plan_info *info = (const void *)section->base;
+	const char *flaw = NULL;
+	u32 i, end;
+
+	for (end = 0; end < sizeof(info->planner) && info->planner[end]; end++)
+		;
+	for (i = end; i < sizeof(info->planner) && !info->planner[i]; i++)
+		;
+	if (section->count != 1)
+		flaw = "it has more than one record";
+	else if (end == sizeof(info->planner) || i < sizeof(info->planner))
+		flaw = "planner is not terminated and padded with NULs";
+	else if (!info->alignment || (info->alignment & (info->alignment - 1)))
+		flaw = "alignment is not a power of two";
+	else if (info->status > NPUMEM_PLAN_INFEASIBLE)
+		flaw = "status is unknown";
+	else if (info->status == NPUMEM_PLAN_INFEASIBLE)
+		flaw = "status is INFEASIBLE, there is no plan";
+	if (flaw)
+		return npuv_refuse_at(w, -EINVAL, info, sizeof(*info), "format: info: %s", flaw);
+	p->info = info;
+	return 0;
+}
+
+/* Transfers, and what has to be loaded. */
+static int check_transfers(struct npuv_work *w, struct npuv_plan *p)
+{
+	if (!p->transfers && p->info->host_size)
+		return npuv_refuse_at(w, -EINVAL, p->info, sizeof(*p->info),
+				      "format: info: host_size is not zero, but nothing is moved "
+				      "to host memory");
+	if (!p->transfers && !(p->graph->features & NPUMEM_FEATURE_SPILL))
+		return 0;
+	return npuv_transfers_check(w, p);
+}
+
+static int verify(struct npuv_work *w, struct npuv_plan *p)
+{
+	struct npuv_section info = { 0 };
+	u32 *entries = NULL;
+	int err;
+
+	err = check_features(w, p->graph);
+	if (!err)
+		err = check_sections(w, p, &info);
+	if (!err)
+		err = check_info(w, p, &info);
+	if (!err)
+		err = npuv_instances_check(w, p);
+	if (!err)
+		err = npuv_edges_check(w, p);
+	if (!err)
+		err = npuv_place_check(w, p);
+	if (!err)
+		err = check_transfers(w, p);
+	if (!err)
+		err = npuv_entries_check(w, p, &entries);
+	if (!err)
+		err = npuv_extents_cut(w, p, entries);
+	npuv_free(entries);
+	if (!err)
+		err = npuv_views_check(w, p);
+	if (!err)
+		err = npuv_owner_check(w, p);
+	return err;
+}
+
+static u32 extent_count(const struct npuv_plan *p)
+{
+	u32 i, count = 0;
+
+	for (i = 0; i < p->place_start[p->blocks.count + 1]; i++)
+		count += p->places[i].count;
+	return count;
+}
+
+int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
+		     const struct npuv_limits *limits, struct npuv_log *log,
+		     struct npumem_verdict *verdict, struct npuv_plan **out)
+{
+	struct npuv_work w = { .blob = blob, .limits = limits, .log = log, .verdict = verdict };
+	struct npuv_plan *p;
+	int err;
+
+	npuv_verdict_clear(verdict);
+	p = npuv_alloc_array(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	p->graph = graph;
+	p->blob = blob;
+	p->size = size;
+	err = verify(&w, p);
+	if (err) {
+		npuv_verdict_map(p->graph, verdict);
+		npuv_plan_destroy(p);
+		return err;
+	}
+	if (log && log->level >= 2)
+		npuv_log(log,
+			 "plan: %u positions, %u placements, %u extents, %u predecessors of %u "
+			 "cells, arena of %llu bytes, %llu visits",
+			 p->positions.count, p->placements.count, extent_count(p),
+			 p->pred_start[npuv_cell_count(p)], npuv_cell_count(p), p->info->arena_size,
+			 w.visits);
+	*out = p;
+	return 0;
+}
+
+void npuv_plan_destroy(struct npuv_plan *p)
+{
+	if (!p)
+		return;
+	npuv_free(p->place_start);
+	npuv_free(p->places);
+	npuv_free(p->extents);
+	npuv_free(p->placed);
+	npuv_free(p->cell_base);
+	npuv_free(p->uses);
+	npuv_free(p->pred_start);
+	npuv_free(p->pred_cells);
+	npuv_free(p->last_use);
+	npuv_free(p->overwriter);
+	npuv_free(p->step_at);
+	npuv_free(p->own_placements);
+	npuv_graph_destroy(p->own_graph);
+	npuv_free(p);
+}

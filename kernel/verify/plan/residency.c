@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What transfers do to cells, rule V5: which bytes of a tensor are in the arena,
+ * and which have a valid copy in host memory, at each position.
+ *
+ * Bytes are in the arena if their class has a cell, and have a valid copy if it
+ * has one of the host copy. Whatever moves them reads the one and makes a new
+ * one of the other. A step that writes them makes the copy worthless.
+ */
+#include "verify/graph/cells.h"
+
+/* Refuse what a transfer does to the bytes of a class, up to its end. */
+static int refuse(struct npuv_finding *f, u32 access, u32 class, const char *flaw)
+{
+	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
+	u32 step = f->g->access_step[access], tensor = f->classes.tensor;
+	struct npuv_text transfer, text;
+
+	f->w->verdict->position = npuv_transfer_position(f->g, step);
+	f->w->verdict->tensor = tensor;
+	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V5_SPILL,
+			   "V5 spill: %s of %s: bytes [%llu, %llu) %s",
+			   npuv_text_step(f->g, step, &transfer),
+			   npuv_text_tensor(f->g, tensor, &text), s->first, s->first + s->length,
+			   flaw);
+}
+
+int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class)
+{
+	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
+	u32 step = f->g->access_step[access], evictor = f->evictor[class];
+	struct npumem_verdict *v = f->w->verdict;
+	struct npuv_text text, tensor, transfer;
+
+	for (v->position = 0; npuv_step_at(f->p, v->position) != step;)
+		v->position++;
+	v->step = step;
+	v->tile = npuv_access(f->g, access)->tile;
+	v->tensor = npuv_tile(f->g, v->tile)->tensor;
+	npuv_text_step(f->g, step, &text);
+	npuv_text_tensor(f->g, v->tensor, &tensor);
+	if (evictor == NPUMEM_NONE)
+		return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V5_SPILL,
+				   "V5 spill: %s reads tile %u of %s at position %u, whose bytes "
+				   "[%llu, %llu) are not loaded yet",
+				   text.s, v->tile, tensor.s, v->position, s->first,
+				   s->first + s->length);
+	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V5_SPILL,
+			   "V5 spill: %s reads tile %u of %s at position %u, whose bytes "
+			   "[%llu, %llu) the %s has evicted",
+			   text.s, v->tile, tensor.s, v->position, s->first, s->first + s->length,
+			   npuv_text_step(f->g, evictor, &transfer));
+}
+
+/* HOST tensors have a copy and are not in the arena, others that are valid are. */
+int npuv_residency_begin(struct npuv_finding *f)
+{
+	u32 tensor = f->classes.tensor, copy = f->g->host_copy[tensor];
+	bool host = npuv_tensor(f->g, tensor)->flags & NPUMEM_TENSOR_HOST;
+	int err = 0;
+	u32 c;
+
+	for (c = 0; !err && c < f->classes.class_count; c++) {
+		f->host[c] = NPUMEM_NONE;
+		f->evictor[c] = NPUMEM_NONE;
+		if (!f->classes.members[c])
+			continue;
+		if (!host && f->roles[c] & NPUV_ROLE_VALID)
+			err = npuv_cell_add(f, c, tensor, NPUMEM_NONE, &f->cell[c]);
+		else if (host && copy != NPUMEM_NONE)
+			err = npuv_cell_add(f, c, copy, NPUMEM_NONE, &f->host[c]);
+	}
+	return err;
+}
+
+/* Host to arena. */
+static int bring(struct npuv_finding *f, u32 access, u32 class, bool load)
+{
+	u32 first = npuv_step(f->g, f->g->access_step[access])->first_access;
+	bool been = f->cell[class] != NPUMEM_NONE || f->evictor[class] != NPUMEM_NONE;
+	int err;
+
+	if (load && been)
+		return refuse(f, access, class, "have been in the arena before, which is for fill");
+	if (!load && !been)
+		return refuse(f, access, class,
+			      "have never been in the arena, there is nothing to bring back");
+	if (f->host[class] == NPUMEM_NONE)
+		return refuse(f, access, class, "have no valid copy in host memory");
+	err = npuv_cell_read(f, first, f->host[class]);
+	if (err)
+		return err;
+	return npuv_cell_add(f, class, f->classes.tensor, first + 1, &f->cell[class]);
+}
+
+/* Arena to host. */
+static int put(struct npuv_finding *f, u32 access, u32 class, bool evict)
+{
+	u32 step = f->g->access_step[access], first = npuv_step(f->g, step)->first_access;
+	int err;
+
+	if (f->cell[class] == NPUMEM_NONE)
+		return refuse(f, access, class, "are not in the arena");
+	err = npuv_cell_read(f, first, f->cell[class]);
+	if (err)
+		return err;
+	if (evict) {
+		f->cell[class] = NPUMEM_NONE;
+		f->evictor[class] = step;
+	}
+	return npuv_cell_add(f, class, f->g->host_copy[f->classes.tensor], first + 1,
+			     &f->host[class]);
+}
+
+static int drop(struct npuv_finding *f, u32 access, u32 class)
+{
+	if (f->cell[class] == NPUMEM_NONE)
+		return refuse(f, access, class, "are not in the arena");
+	if (f->host[class] == NPUMEM_NONE)
+		return refuse(f, access, class, "have no valid copy in host memory");
+	f->cell[class] = NPUMEM_NONE;
+	f->evictor[class] = f->g->access_step[access];
+	return 0;
+}
+
+int npuv_residency_transfer(struct npuv_finding *f, u32 access)
+{
+	u32 step = f->g->access_step[access], kind = npuv_transfer_kind(f->g, step), i;
+	struct npumem_region region;
+	struct npuv_text text, tensor;
+	int err;
+
+	npuv_access_region(f->g, access, &region);
+	err = npuv_classes_touch(&f->classes, &region);
+	for (i = 0; !err && i < f->classes.touched_count; i++) {
+		u32 c = f->classes.touched[i];
+
+		if (f->roles[c] & NPUV_ROLE_STATE) {
+			f->w->verdict->position = npuv_transfer_position(f->g, step);
+			f->w->verdict->tensor = f->classes.tensor;
+			return npuv_refuse(f->w, -EOPNOTSUPP, NPUMEM_RULE_NONE,
+					   "not supported: state is moved, %s of %s",
+					   npuv_text_step(f->g, step, &text),
+					   npuv_text_tensor(f->g, f->classes.tensor, &tensor));
+		}
+		if (kind == NPUMEM_POSITION_LOAD || kind == NPUMEM_POSITION_FILL)
+			err = bring(f, access, c, kind == NPUMEM_POSITION_LOAD);
+		else if (kind == NPUMEM_POSITION_DROP)
+			err = drop(f, access, c);
+		else
+			err = put(f, access, c, kind == NPUMEM_POSITION_SPILL);
+	}
+	return err;
+}

@@ -1,0 +1,571 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Transfers of a plan: their records (V2), where their copies lie (V5), and the
+ * graph in which they are steps.
+ *
+ * That graph has the client's records first, under their numbers. A transfer's
+ * step has two accesses, of a range of the tensor and of the same range of its
+ * host copy; a drop's has none, but one that belongs to no step says which bytes
+ * it is about. Host copies have placements, too, always in force.
+ */
+#include "verify/check.h"
+
+/*
+ * struct moving - a plan with its transfers under way
+ * @w, @p: under way
+ * @source: the client's graph
+ * @g: the graph with transfers
+ * @planned: per tensor, it has a placement
+ * @moves: transfers but drops
+ * @tiles, @accesses: of transfers, in @g
+ * @placements: of @p, then those of host copies
+ */
+struct moving {
+	struct npuv_work *w;
+	struct npuv_plan *p;
+	const struct npuv_graph *source;
+	struct npuv_graph *g;
+	u8 *planned;
+	u32 moves;
+	struct npumem_tile *tiles;
+	struct npumem_access *accesses;
+	struct npuv_vector placements;
+};
+
+static bool is_move(const struct npumem_position *at)
+{
+	return at->kind != NPUMEM_POSITION_STEP && at->kind != NPUMEM_POSITION_DROP;
+}
+
+/* "position 4, spill of tensor 2 'x'" */
+struct transfer_text {
+	char s[160];
+};
+
+static const char *text_transfer(const struct npuv_graph *g, const struct npuv_plan *p,
+				 u32 position, struct transfer_text *out)
+{
+	const struct npumem_position *at = npuv_position(p, position);
+	struct npuv_text tensor;
+
+	snprintf(out->s, sizeof(out->s), "position %u, %s of %s", position,
+		 npuv_kind_name(at->kind), npuv_text_tensor(g, at->index, &tensor));
+	return out->s;
+}
+
+/* ---------------------------------------------------------------- records */
+
+static const char *placement_flaw(const struct npuv_plan *p, u32 position)
+{
+	const struct npumem_position *at = npuv_position(p, position);
+	const struct npumem_placement *placement;
+
+	if (at->placement >= p->placements.count)
+		return "its placement is not there";
+	placement = npuv_placement(p, at->placement);
+	if (placement->tensor != at->index)
+		return "its placement is of another tensor";
+	if (position < placement->from || position > placement->to)
+		return "its placement is not in force";
+	return NULL;
+}
+
+/* NULL, or what is wrong with a transfer of a tensor that is there. */
+static const char *transfer_flaw(const struct npuv_plan *p, u32 position)
+{
+	const struct npumem_position *at = npuv_position(p, position);
+	const struct npumem_tensor *t = npuv_tensor(p->graph, at->index);
+	u64 end;
+
+	if (at->pad)
+		return "its pad is not zero";
+	if (t->flags & NPUMEM_TENSOR_ALIAS)
+		return "an alias is moved with the tensor that it is an alias of";
+	if (t->flags & NPUMEM_TENSOR_EXTERNAL)
+		return "an external tensor is not in the arena";
+	if (!at->length)
+		return "its length is zero";
+	if (check_add_overflow(at->first, at->length, &end) || end > t->size)
+		return "it ends beyond the tensor";
+	if (at->kind == NPUMEM_POSITION_DROP)
+		return at->placement != NPUMEM_NONE || at->host_offset ?
+			       "a drop has no placement and no host_offset" :
+			       NULL;
+	if (at->kind == NPUMEM_POSITION_LOAD && !(t->flags & NPUMEM_TENSOR_HOST))
+		return "the tensor does not begin in host memory";
+	if (check_add_overflow(at->host_offset, at->length, &end) || end > p->info->host_size)
+		return "it ends beyond the plan's host memory";
+	return placement_flaw(p, position);
+}
+
+static int check_record(struct moving *m, u32 position)
+{
+	const struct npumem_position *at = npuv_position(m->p, position);
+	struct transfer_text text;
+	const char *flaw;
+
+	if (at->kind == NPUMEM_POSITION_STEP)
+		return 0;
+	m->w->verdict->position = position;
+	if (at->index >= m->source->tensors.count)
+		return npuv_refuse(m->w, -EINVAL, NPUMEM_RULE_V2_ORDER,
+				   "V2 order: position %u, %s: tensor %u is not there", position,
+				   npuv_kind_name(at->kind), at->index);
+	m->w->verdict->tensor = at->index;
+	flaw = transfer_flaw(m->p, position);
+	if (flaw)
+		return npuv_refuse(m->w, -EINVAL, NPUMEM_RULE_V2_ORDER, "V2 order: %s: %s",
+				   text_transfer(m->source, m->p, position, &text), flaw);
+	npuv_verdict_clear(m->w->verdict);
+	m->moves += is_move(at);
+	return 0;
+}
+
+static int check_records(struct moving *m)
+{
+	u64 end;
+	u32 i;
+	int err;
+
+	if (check_add_overflow(m->p->info->arena_size, m->p->info->host_size, &end))
+		return npuv_refuse(m->w, -E2BIG, NPUMEM_RULE_NONE,
+				   "limit: arena and host memory have more than 2^64 bytes "
+				   "together");
+	for (i = 0; i < m->p->positions.count; i++) {
+		err = check_record(m, i);
+		if (!err)
+			err = npuv_visit(m->w, 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- order */
+
+static int refuse_newer(struct npuv_check *k, u32 access, u32 writer)
+{
+	struct npumem_verdict *v = k->w->verdict;
+	struct npuv_text step, tensor, other;
+
+	npuv_set_access(k, writer);
+	npuv_set_other(k, access);
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
+			   "V4 write: %s writes tile %u of %s before %s reads what was there",
+			   npuv_text_step(k->g, v->step, &step), v->tile,
+			   npuv_text_tensor(k->g, v->tensor, &tensor),
+			   npuv_text_step(k->g, v->other_step, &other));
+}
+
+/*
+ * Every access finds the version that it finds in the client's graph, or cells in
+ * the order of the plan would not be those that are meant. Versions of the same
+ * bytes are numbered upwards and have the same first segment.
+ */
+static int check_step(struct npuv_check *k, u32 step, u32 *versions)
+{
+	const struct npumem_step *s = npuv_step(k->g, step);
+	u32 a, n = 0, end = s->first_access + s->access_count;
+	struct npuv_cells it;
+
+	for (a = s->first_access; a < end; a++) {
+		npuv_for_each_read(it, k->g, a)
+		{
+			u32 cell = it.cell, writer = k->g->cells[cell].writer;
+			u32 now = versions[k->g->cells[cell].first_segment];
+
+			n++;
+			if (now == cell)
+				continue;
+			if (now == NPUMEM_NONE || now < cell)
+				return npuv_refuse_order(k, a, writer);
+			return refuse_newer(k, a, k->g->cells[now].writer);
+		}
+	}
+	for (a = s->first_access; a < end; a++) {
+		npuv_for_each_write(it, k->g, a)
+		{
+			n++;
+			versions[k->g->cells[it.cell].first_segment] = it.cell;
+		}
+	}
+	return npuv_visit(k->w, 1 + n);
+}
+
+static int check_order(struct moving *m)
+{
+	struct npuv_check k = { .w = m->w, .p = m->p, .g = m->source };
+	u32 *versions = npuv_alloc_array(m->source->segment_count, sizeof(u32));
+	int err = 0;
+	u32 i;
+
+	k.position = npuv_alloc_array(m->source->steps.count, sizeof(u32));
+	if (!versions || !k.position)
+		err = -ENOMEM;
+	for (i = 0; !err && i < m->source->segment_count; i++)
+		versions[i] = NPUMEM_NONE;
+	for (i = 0; !err && i < m->source->cell_count; i++)
+		if (m->source->cells[i].writer == NPUMEM_NONE)
+			versions[m->source->cells[i].first_segment] = i;
+	for (i = 0; !err && i < m->p->positions.count; i++)
+		if (npuv_position(m->p, i)->kind == NPUMEM_POSITION_STEP)
+			k.position[npuv_position(m->p, i)->index] = i;
+	for (i = 0; !err && i < m->p->positions.count; i++)
+		if (npuv_position(m->p, i)->kind == NPUMEM_POSITION_STEP)
+			err = check_step(&k, npuv_position(m->p, i)->index, versions);
+	npuv_free(versions);
+	npuv_free(k.position);
+	return err;
+}
+
+/* ---------------------------------------------------------------- graph */
+
+/* A section with the records of another one and room for more, which are returned. */
+static void *copy_section(struct npuv_graph *g, u32 own, const struct npuv_section *from, u32 size,
+			  u32 more, struct npuv_section *out)
+{
+	u8 *copy = npuv_alloc_array((u64)from->count + more, size);
+	u32 i;
+
+	if (!copy)
+		return NULL;
+	for (i = 0; i < from->count; i++)
+		memcpy(copy + (size_t)i * size, npuv_record(from, i), size);
+	g->own[own] = copy;
+	out->base = copy;
+	out->stride = size;
+	out->count = from->count + more;
+	return copy + (size_t)from->count * size;
+}
+
+/* Number the host copies that there are to be. */
+static int number_copies(struct moving *m, u32 *count)
+{
+	u32 tensors = m->source->tensors.count, i;
+
+	m->g->host_copy = npuv_alloc_array(tensors, sizeof(u32));
+	m->g->host_of = npuv_alloc_array(tensors, sizeof(u32));
+	if (!m->g->host_copy || !m->g->host_of)
+		return -ENOMEM;
+	memset(m->g->host_copy, 0xff, (size_t)tensors * sizeof(u32));
+	for (*count = i = 0; i < m->p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, i);
+
+		if (!is_move(at) || m->g->host_copy[at->index] != NPUMEM_NONE)
+			continue;
+		m->g->host_of[*count] = at->index;
+		m->g->host_copy[at->index] = tensors + (*count)++;
+	}
+	return 0;
+}
+
+/* HOST is what has to be loaded: not a parameter that the arena has no place for. */
+static int build_tensors(struct moving *m)
+{
+	struct npumem_tensor *t;
+	u32 i, count;
+	int err;
+
+	err = number_copies(m, &count);
+	if (err)
+		return err;
+	t = copy_section(m->g, 0, &m->source->tensors, sizeof(*t), count, &m->g->tensors);
+	if (!t)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		const struct npumem_tensor *of = npuv_tensor(m->source, m->g->host_of[i]);
+
+		t[i].size = of->size;
+		t[i].align = 1;
+		t[i].alias_of = NPUMEM_NONE;
+		t[i].name = of->name;
+	}
+	t -= m->source->tensors.count;
+	for (i = 0; i < m->source->tensors.count; i++)
+		if (t[i].kind == NPUMEM_TENSOR_PARAMETER && !m->planned[i])
+			t[i].flags &= ~NPUMEM_TENSOR_HOST;
+	return npuv_visit(m->w, m->g->tensors.count);
+}
+
+/* One access of a transfer, number i of those that are added, of a tile of its own. */
+static void add_access(struct moving *m, const struct npumem_position *at, u32 i, u32 tensor,
+		       u32 mode, u32 step)
+{
+	struct npumem_access *access = &m->accesses[i];
+	struct npumem_tile *tile = &m->tiles[i];
+
+	tile->tensor = tensor;
+	npuv_region_range(&tile->region, at->first, at->length);
+	access->tile = m->source->tiles.count + i;
+	access->mode = mode;
+	access->inplace = NPUMEM_NONE;
+	m->g->access_step[m->source->accesses.count + i] = step;
+}
+
+/* A step for each transfer; the accesses of drops come after all others. */
+static void add_steps(struct moving *m, struct npumem_step *steps)
+{
+	u32 i, moves = 0, drops = 2 * m->moves, count = 0;
+
+	for (i = 0; i < m->p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, i);
+		u32 step = m->source->steps.count + count, tensor = at->index, copy;
+		struct npumem_step *s = &steps[count];
+
+		if (at->kind == NPUMEM_POSITION_STEP) {
+			m->p->step_at[i] = at->index;
+			continue;
+		}
+		m->p->step_at[i] = step;
+		count++;
+		s->flags = NPUMEM_STEP_STAGED;
+		s->name = NPUMEM_NONE;
+		s->cookie = (u64)at->kind << 32 | i;
+		if (!is_move(at)) {
+			s->first_access = m->source->accesses.count + drops;
+			add_access(m, at, drops++, tensor, NPUMEM_ACCESS_READ, step);
+			continue;
+		}
+		copy = m->g->host_copy[tensor];
+		s->first_access = m->source->accesses.count + moves;
+		s->access_count = 2;
+		if (at->kind == NPUMEM_POSITION_LOAD || at->kind == NPUMEM_POSITION_FILL) {
+			add_access(m, at, moves++, copy, NPUMEM_ACCESS_READ, step);
+			add_access(m, at, moves++, tensor, NPUMEM_ACCESS_WRITE, step);
+		} else {
+			add_access(m, at, moves++, tensor, NPUMEM_ACCESS_READ, step);
+			add_access(m, at, moves++, copy, NPUMEM_ACCESS_WRITE, step);
+		}
+	}
+}
+
+static int build_steps(struct moving *m)
+{
+	u32 accesses = m->source->accesses.count, more = m->moves + m->p->transfers;
+	struct npumem_step *steps;
+	struct npumem_block *block;
+
+	m->p->step_at = npuv_alloc_array(m->p->positions.count, sizeof(u32));
+	m->g->access_step = npuv_alloc_array((u64)accesses + more, sizeof(u32));
+	m->tiles = copy_section(m->g, 1, &m->source->tiles, sizeof(*m->tiles), more, &m->g->tiles);
+	m->accesses = copy_section(m->g, 2, &m->source->accesses, sizeof(*m->accesses), more,
+				   &m->g->accesses);
+	steps = copy_section(m->g, 3, &m->source->steps, sizeof(*steps), m->p->transfers,
+			     &m->g->steps);
+	block = copy_section(m->g, 4, &m->source->blocks, sizeof(*block), 0, &m->g->blocks);
+	if (!m->p->step_at || !m->g->access_step || !m->tiles || !m->accesses || !steps || !block)
+		return -ENOMEM;
+	block--;
+	block->step_count += m->p->transfers;
+	memcpy(m->g->access_step, m->source->access_step, (size_t)accesses * sizeof(u32));
+	add_steps(m, steps);
+	return npuv_visit(m->w, (u64)m->g->tiles.count + m->g->accesses.count + m->g->steps.count);
+}
+
+static int build_graph(struct moving *m)
+{
+	struct npuv_graph *g = npuv_alloc_array(1, sizeof(*g));
+	int err;
+
+	if (!g)
+		return -ENOMEM;
+	m->g = g;
+	m->p->own_graph = g;
+	g->source = m->source;
+	g->blob = m->source->blob;
+	g->size = m->source->size;
+	g->strings = m->source->strings;
+	g->alias_start = m->source->alias_start;
+	g->aliases = m->source->aliases;
+	g->features = m->source->features | NPUMEM_FEATURE_SPILL;
+	err = build_tensors(m);
+	return err ? err : build_steps(m);
+}
+
+/* ---------------------------------------------------------------- host memory */
+
+/* Moves by host copy and first byte, for the caller to free. */
+static int sort_moves(struct moving *m, u32 **start, u32 **order)
+{
+	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
+	u64 *firsts = npuv_alloc_array(m->moves, sizeof(u64));
+	u64 *keys = npuv_alloc_array(m->moves, sizeof(u64));
+	u64 *spare = npuv_alloc_array(m->moves, sizeof(u64));
+	int err = firsts && keys && spare ? 0 : -ENOMEM;
+	u32 i, n = 0, unique = 0;
+
+	for (i = 0; !err && i < m->p->positions.count; i++)
+		if (is_move(npuv_position(m->p, i)))
+			firsts[n++] = npuv_position(m->p, i)->first;
+	if (!err)
+		err = npuv_sort(firsts, spare, n);
+	if (!err)
+		unique = npuv_unique(firsts, n);
+	for (i = n = 0; !err && i < m->p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, i);
+
+		if (is_move(at))
+			keys[n++] = (u64)npuv_upper_bound(firsts, unique, at->first) << 32 | i;
+	}
+	if (!err)
+		err = npuv_sort(keys, spare, n);
+	for (i = 0; !err && i < n; i++) {
+		u32 tensor = npuv_position(m->p, (u32)keys[i])->index;
+
+		err = npuv_pair_add(&pairs, m->g->host_copy[tensor] - m->source->tensors.count,
+				    (u32)keys[i]);
+	}
+	if (!err)
+		err = npuv_group(m->w, &pairs, m->g->tensors.count - m->source->tensors.count,
+				 start, order);
+	npuv_free(firsts);
+	npuv_free(keys);
+	npuv_free(spare);
+	npuv_free(pairs.data);
+	return err;
+}
+
+/* One byte's copy at two addresses. */
+static int refuse_apart(struct moving *m, u32 position, u32 other)
+{
+	const struct npumem_position *at = npuv_position(m->p, position);
+	const struct npumem_position *before = npuv_position(m->p, other);
+	struct transfer_text text;
+
+	m->w->verdict->position = position;
+	m->w->verdict->tensor = at->index;
+	m->w->verdict->first = at->host_offset;
+	m->w->verdict->length = 1;
+	return npuv_refuse(m->w, -EINVAL, NPUMEM_RULE_V5_SPILL,
+			   "V5 spill: %s: the copy of byte %llu is at byte %llu of host memory, "
+			   "but at position %u at byte %llu",
+			   text_transfer(m->source, m->p, position, &text), at->first,
+			   at->host_offset, other,
+			   before->host_offset + (at->first - before->first));
+}
+
+/* Placements of one host copy: what its moves, by first byte, cover. */
+static int place_copy(struct moving *m, u32 copy, const u32 *moves, u32 count)
+{
+	struct npumem_placement *last = NULL;
+	u32 i, widest = 0;
+	u64 end = 0;
+
+	for (i = 0; i < count; i++) {
+		const struct npumem_position *at = npuv_position(m->p, moves[i]);
+		u64 offset = m->p->info->arena_size + at->host_offset;
+		bool same = last && offset - at->first == last->offset - last->region.offset;
+
+		if (last && at->first < end && !same)
+			return refuse_apart(m, moves[i], widest);
+		if (!same || at->first > end) {
+			last = npuv_vector_add(&m->placements, 1);
+			if (!last)
+				return -ENOMEM;
+			last->tensor = copy;
+			last->to = m->p->positions.count - 1;
+			last->offset = offset;
+			npuv_region_range(&last->region, at->first, at->length);
+			end = at->first;
+		}
+		if (at->first + at->length > end) {
+			end = at->first + at->length;
+			last->region.length = end - last->region.offset;
+			widest = moves[i];
+		}
+	}
+	return npuv_visit(m->w, 1 + count);
+}
+
+static int place_copies(struct moving *m)
+{
+	u32 i, copies = m->g->tensors.count - m->source->tensors.count;
+	u32 *start = NULL, *order = NULL;
+	struct npumem_placement *all;
+	int err;
+
+	all = npuv_vector_add(&m->placements, m->p->placements.count);
+	if (!all)
+		return -ENOMEM;
+	for (i = 0; i < m->p->placements.count; i++)
+		all[i] = *npuv_placement(m->p, i);
+	err = sort_moves(m, &start, &order);
+	for (i = 0; !err && i < copies; i++)
+		err = place_copy(m, m->source->tensors.count + i, order + start[i],
+				 start[i + 1] - start[i]);
+	npuv_free(start);
+	npuv_free(order);
+	if (err)
+		return err;
+	m->p->placements.count = m->placements.count;
+	m->p->placements.stride = sizeof(*all);
+	m->p->own_placements = npuv_vector_take(&m->placements);
+	m->p->placements.base = (const u8 *)m->p->own_placements;
+	return m->p->own_placements ? 0 : -ENOMEM;
+}
+
+/* ---------------------------------------------------------------- all */
+
+int npuv_transfers_check(struct npuv_work *w, struct npuv_plan *p)
+{
+	struct moving m = {
+		.w = w,
+		.p = p,
+		.source = p->graph,
+		.placements = { .size = sizeof(struct npumem_placement) },
+	};
+	u32 i;
+	int err;
+
+	m.planned = npuv_alloc_array(p->graph->tensors.count, sizeof(*m.planned));
+	err = m.planned ? check_records(&m) : -ENOMEM;
+	for (i = 0; !err && i < p->placements.count; i++)
+		m.planned[npuv_placement(p, i)->tensor] = true;
+	if (!err)
+		err = check_order(&m);
+	if (!err)
+		err = build_graph(&m);
+	if (!err)
+		err = place_copies(&m);
+	npuv_free(m.planned);
+	npuv_free(m.placements.data);
+	if (err)
+		return err;
+	p->graph = m.g;
+	return npuv_cells_find(w, m.g, p);
+}
+
+int npuv_transfers_placed(struct npuv_check *k)
+{
+	struct transfer_text text;
+	u32 i;
+	int err;
+
+	for (i = 0; i < k->p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(k->p, i);
+		const struct npuv_place *place;
+		u64 byte = at->first, end = at->first + at->length;
+
+		if (!is_move(at))
+			continue;
+		place = npuv_place_of(k->p, 0, at->index);
+		while (byte < end) {
+			const struct npuv_extent *e = npuv_place_find_at(k->p, place, byte, i);
+
+			if (!e || e->placement != at->placement) {
+				k->w->verdict->position = i;
+				k->w->verdict->tensor = at->index;
+				return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V2_ORDER,
+						   "V2 order: %s: byte %llu is not in its "
+						   "placement %u",
+						   text_transfer(k->g, k->p, i, &text), byte,
+						   at->placement);
+			}
+			byte = e->first + e->length;
+			err = npuv_visit(k->w, 1);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * What has to hold along the edges of a plan: rules V6 and V7.
+ *
+ * The entry state of an instance is a promise that every edge to it has to keep:
+ * at the end of the instance that the edge comes from, the tensors listed (or
+ * those whose values they take on) are there, intact, at just those bytes. The
+ * exit is promised whole outputs anywhere, and state where instance 0 lists it.
+ *
+ * Two passes. Before an instance is walked, all that its edges need is marked:
+ * cells then survive, and bytes that its block does not touch get an owner that
+ * is never done with them, so nothing written there is legal (V4). After all
+ * instances, the places at both sides are compared.
+ */
+#include "verify/check.h"
+
+/* The tensor whose value another one has along the current edge. */
+static u32 source_of(const struct npuv_check *k, u32 tensor)
+{
+	return k->source[tensor] == NPUMEM_NONE ? tensor : k->source[tensor];
+}
+
+/* Make an edge current, or no longer. */
+static int set_edge(struct npuv_check *k, u32 edge, bool on)
+{
+	const struct npumem_edge *e = npuv_edge(k->g, npuv_plan_edge(k->p, edge)->edge);
+	u32 i;
+
+	for (i = e->first_carry; i < e->first_carry + e->carry_count; i++) {
+		const struct npumem_carry *c = npuv_carry(k->g, i);
+
+		k->source[c->to] = on ? c->from : NPUMEM_NONE;
+	}
+	return npuv_visit(k->w, 1 + e->carry_count);
+}
+
+/* "edge 2 of the plan, from block 0 of the plan (block 0) to the exit" */
+struct edge_text {
+	char s[320];
+};
+
+static const char *text_edge(const struct npuv_check *k, u32 edge, struct edge_text *out)
+{
+	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, edge);
+	struct npuv_text from, to;
+
+	snprintf(out->s, sizeof(out->s), "edge %u of the plan, from %s to %s", edge,
+		 npuv_text_instance(k->p, e->from, &from), npuv_text_instance(k->p, e->to, &to));
+	return out->s;
+}
+
+/* "tensor 3 'y'", or "tensor 3 'y', the value of tensor 2 'x'" */
+struct value_text {
+	char s[256];
+};
+
+static const char *text_value(const struct npuv_check *k, u32 tensor, u32 source,
+			      struct value_text *out)
+{
+	struct npuv_text to, from;
+
+	npuv_text_tensor(k->g, tensor, &to);
+	if (source == tensor)
+		snprintf(out->s, sizeof(out->s), "%s", to.s);
+	else
+		snprintf(out->s, sizeof(out->s), "%s, the value of %s", to.s,
+			 npuv_text_tensor(k->g, source, &from));
+	return out->s;
+}
+
+/* What an edge needs: bytes [first, end) of source, for tensor. */
+struct need {
+	u32 edge;
+	u32 tensor;
+	u32 source;
+	u64 first;
+	u64 end;
+};
+
+static void set_verdict(const struct npuv_check *k, const struct need *n)
+{
+	struct npumem_verdict *v = k->w->verdict;
+	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
+
+	if (npuv_plan_block(k->p, e->from)->position_count)
+		v->position = npuv_instance_last(k->p, e->from);
+	v->tensor = n->tensor;
+	if (n->source != n->tensor)
+		v->other_tensor = n->source;
+}
+
+static int refuse_absent(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+{
+	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
+	struct edge_text edge;
+	struct value_text value;
+
+	set_verdict(k, n);
+	return npuv_refuse(k->w, -EINVAL, exit ? NPUMEM_RULE_V7_EXIT : NPUMEM_RULE_V6_EDGE,
+			   "%s: %s: bytes [%llu, %llu) of %s are neither written by then nor in "
+			   "the entry state",
+			   exit ? "V7 exit" : "V6 edge", text_edge(k, n->edge, &edge), first, end,
+			   text_value(k, n->tensor, n->source, &value));
+}
+
+/* ---------------------------------------------------------------- what is there */
+
+/* Valid all the time, whatever the instance. */
+static bool is_constant(const struct npuv_check *k, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(k->g, tensor);
+
+	if (t->kind == NPUMEM_TENSOR_PARAMETER && !k->p->placed[tensor])
+		return true;
+	return t->flags & NPUMEM_TENSOR_EXTERNAL &&
+	       (t->kind == NPUMEM_TENSOR_INPUT || t->kind == NPUMEM_TENSOR_PARAMETER ||
+		t->kind == NPUMEM_TENSOR_STATE);
+}
+
+/* Bytes that the block does not touch: they must have been there when it was entered. */
+static int mark_pass(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+{
+	const struct npuv_place *place = npuv_place_of(k->p, k->instance, n->source);
+	struct npuv_pass *pass;
+	int err;
+
+	if (is_constant(k, n->source))
+		return 0;
+	while (first < end) {
+		const struct npuv_extent *e = npuv_place_find(k->p, place, first);
+		u64 limit;
+
+		if (!e || !(e->flags & NPUV_EXTENT_ENTRY)) {
+			limit = e ? e->first + e->length : npuv_place_next(k->p, place, first);
+			return refuse_absent(k, n, first, limit < end ? limit : end);
+		}
+		limit = e->first + e->length < end ? e->first + e->length : end;
+		pass = npuv_vector_add(&k->passes, 1);
+		if (!pass)
+			return -ENOMEM;
+		pass->first = first;
+		pass->length = limit - first;
+		pass->tensor = n->source;
+		pass->edge = n->edge;
+		first = limit;
+		err = npuv_visit(k->w, 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The spans of a tensor in the current block: [lo, hi). */
+static void find_spans(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
+{
+	u32 a = k->g->touch_start[k->block], b = k->g->touch_start[k->block + 1], end = b;
+
+	while (a < b) {
+		u32 mid = a + (b - a) / 2;
+
+		if (k->g->touches[mid].tensor < tensor)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	*lo = *hi = 0;
+	if (a == end || k->g->touches[a].tensor != tensor)
+		return;
+	*lo = k->g->touches[a].first_span;
+	*hi = k->g->touches[a + 1].first_span;
+}
+
+/* First of spans [lo, hi) that ends after a byte. */
+static u32 find_span(const struct npuv_check *k, u32 lo, u32 hi, u64 byte)
+{
+	while (lo < hi) {
+		u32 mid = lo + (hi - lo) / 2;
+		const struct npuv_span *s = &k->g->spans[mid];
+
+		if (s->first + s->length <= byte)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The last version of each byte must survive the instance. */
+static int mark(struct npuv_check *k, const struct need *n)
+{
+	u64 at = n->first;
+	u32 lo, hi, i;
+	int err;
+
+	find_spans(k, n->source, &lo, &hi);
+	for (i = find_span(k, lo, hi, at); at < n->end; i++) {
+		const struct npuv_span *s = i < hi ? &k->g->spans[i] : NULL;
+		u64 gap = s && s->first < n->end ? s->first : n->end;
+
+		if (at < gap) {
+			err = mark_pass(k, n, at, gap);
+			if (err)
+				return err;
+			at = gap;
+		}
+		if (at < n->end) {
+			k->demand[s->last] = n->edge;
+			at = s->first + s->length;
+		}
+		err = npuv_visit(k->w, 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- what is needed */
+
+typedef int (*need_fn)(struct npuv_check *k, const struct need *n);
+
+/* All that an edge to another instance needs: that one's entry state. */
+static int each_entry(struct npuv_check *k, u32 edge, need_fn fn)
+{
+	u32 to = npuv_plan_edge(k->p, edge)->to;
+	u32 t, i;
+	int err;
+
+	for (t = k->p->place_start[to]; t < k->p->place_start[to + 1]; t++) {
+		const struct npuv_place *place = &k->p->places[t];
+		struct need n = { .edge = edge, .tensor = place->tensor };
+
+		n.source = source_of(k, n.tensor);
+		for (i = place->first; i < place->first + place->count; i++) {
+			const struct npuv_extent *e = &k->p->extents[i];
+
+			if (!(e->flags & NPUV_EXTENT_ENTRY))
+				continue;
+			n.first = e->first;
+			n.end = e->first + e->length;
+			err = fn(k, &n);
+			if (err)
+				return err;
+		}
+		err = npuv_visit(k->w, 1 + place->count);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* All that an edge to the exit needs: outputs and state, by their own name or an alias. */
+static int each_result(struct npuv_check *k, u32 edge, need_fn fn)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < k->g->tensors.count; i++) {
+		const struct npumem_tensor *t = npuv_tensor(k->g, i);
+		struct need n = { .edge = edge, .tensor = i, .source = i, .end = t->size };
+
+		err = npuv_visit(k->w, 1);
+		if (err)
+			return err;
+		if (t->kind != NPUMEM_TENSOR_OUTPUT && t->kind != NPUMEM_TENSOR_STATE)
+			continue;
+		if (t->flags & NPUMEM_TENSOR_ALIAS) {
+			n.source = t->alias_of;
+			n.first = t->alias_offset;
+			n.end = t->alias_offset + t->size;
+		}
+		n.source = source_of(k, n.source);
+		err = fn(k, &n);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int each_need(struct npuv_check *k, u32 edge, need_fn fn)
+{
+	int err;
+
+	err = set_edge(k, edge, true);
+	if (!err && npuv_plan_edge(k->p, edge)->to == NPUMEM_NONE)
+		err = each_result(k, edge, fn);
+	else if (!err)
+		err = each_entry(k, edge, fn);
+	return err ? err : set_edge(k, edge, false);
+}
+
+int npuv_demand_mark(struct npuv_check *k)
+{
+	u32 i;
+	int err;
+
+	for (i = k->edge_start[k->instance]; i < k->edge_start[k->instance + 1]; i++) {
+		err = each_need(k, k->edges[i], mark);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---------------------------------------------------------------- where it is */
+
+static int refuse_moved(struct npuv_check *k, const struct need *n, u64 first, u64 end, u64 at,
+			u64 expected)
+{
+	struct edge_text edge;
+	struct value_text value;
+
+	set_verdict(k, n);
+	k->w->verdict->first = at;
+	k->w->verdict->length = end - first;
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V6_EDGE,
+			   "V6 edge: %s: bytes [%llu, %llu) of %s are at byte %llu of the arena, "
+			   "but are to be at byte %llu",
+			   text_edge(k, n->edge, &edge), first, end,
+			   text_value(k, n->tensor, n->source, &value), at, expected);
+}
+
+static int refuse_outside(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+{
+	struct edge_text edge;
+	struct value_text value;
+
+	set_verdict(k, n);
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V6_EDGE,
+			   "V6 edge: %s: bytes [%llu, %llu) of %s are not in the arena",
+			   text_edge(k, n->edge, &edge), first, end,
+			   text_value(k, n->tensor, n->source, &value));
+}
+
+static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u64 end,
+			const struct npuv_extent *at)
+{
+	struct edge_text edge;
+	struct npuv_text text;
+
+	set_verdict(k, n);
+	if (at) {
+		k->w->verdict->first =
+			at->placement == NPUMEM_NONE ? first : at->arena + (first - at->first);
+		k->w->verdict->length = end - first;
+	}
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V7_EXIT,
+			   "V7 exit: %s: state %s bytes [%llu, %llu) do not end where they began",
+			   text_edge(k, n->edge, &edge), npuv_text_tensor(k->g, n->tensor, &text),
+			   first, end);
+}
+
+static u32 base_of(const struct npuv_check *k, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(k->g, tensor);
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+}
+
+/* Compare where the bytes of a need are with where their entry state has them. */
+static int compare(struct npuv_check *k, const struct need *n)
+{
+	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
+	/* Whatever has been in the entry state may begin the next inference. */
+	u32 into = e->to == NPUMEM_NONE ? 0 : e->to;
+	const struct npuv_place *from, *to;
+	u64 first = n->first, limit;
+	int err;
+
+	from = npuv_place_of(k->p, e->from, n->source);
+	to = npuv_place_of(k->p, into, base_of(k, n->tensor));
+	while (first < n->end) {
+		const struct npuv_extent *want = npuv_place_find(k->p, to, first);
+		const struct npuv_extent *have;
+
+		have = npuv_place_find_at(k->p, from, first, npuv_instance_last(k->p, e->from));
+		limit = n->end;
+		if (have && have->first + have->length < limit)
+			limit = have->first + have->length;
+		if (want && want->first + want->length < limit)
+			limit = want->first + want->length;
+		if (e->to == NPUMEM_NONE &&
+		    (!have || !want || !(want->flags & NPUV_EXTENT_ENTRY) ||
+		     have->arena - have->first != want->arena - want->first))
+			return refuse_state(k, n, first, limit, have);
+		if (!have || !want)
+			return refuse_outside(k, n, first, limit);
+		if (have->arena - have->first != want->arena - want->first)
+			return refuse_moved(k, n, first, limit, have->arena + (first - have->first),
+					    want->arena + (first - want->first));
+		first = limit;
+		err = npuv_visit(k->w, 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int check_place(struct npuv_check *k, const struct need *n)
+{
+	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
+
+	/* Outputs may be anywhere, and what is never elsewhere does not move. */
+	if (exit && npuv_tensor(k->g, n->tensor)->kind != NPUMEM_TENSOR_STATE)
+		return 0;
+	if (exit && n->source == base_of(k, n->tensor) && is_constant(k, n->source))
+		return 0;
+	return compare(k, n);
+}
+
+int npuv_demand_check(struct npuv_check *k)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < k->p->edges.count; i++) {
+		err = each_need(k, i, check_place);
+		if (err)
+			return err;
+	}
+	return 0;
+}

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Homes, rule V3: from the position that writes a byte to its last use exactly
+ * one placement holds it, the same throughout.
+ */
+#include "verify/check.h"
+
+void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 instance, u32 tensor,
+		       const struct npuv_segment *segments, u32 count)
+{
+	memset(it, 0, sizeof(*it));
+	it->plan = p;
+	it->place = npuv_place_of(p, instance, tensor);
+	it->segments = segments;
+	it->segment_count = count;
+}
+
+bool npuv_pieces_next(struct npuv_pieces *it)
+{
+	const struct npuv_plan *p = it->plan;
+	u64 limit;
+
+	it->first += it->length;
+	if (!it->left) {
+		if (!it->segment_count)
+			return false;
+		it->first = it->segments->first;
+		it->left = it->segments->length;
+		it->segments++;
+		it->segment_count--;
+	}
+	it->extent = npuv_place_find(p, it->place, it->first);
+	it->count = 0;
+	if (it->extent) {
+		limit = it->extent->first + it->extent->length;
+		it->count = npuv_place_count(p, it->place, it->extent);
+	} else {
+		limit = npuv_place_next(p, it->place, it->first);
+	}
+	it->length = limit - it->first < it->left ? limit - it->first : it->left;
+	it->left -= it->length;
+	return true;
+}
+
+void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 cell)
+{
+	const struct npuv_cell *c = &k->g->cells[cell];
+
+	npuv_pieces_begin(it, k->p, k->instance, c->tensor, k->g->segments + c->first_segment,
+			  c->segment_count);
+}
+
+static u32 death_of(const struct npuv_check *k, u32 cell)
+{
+	u32 use = k->p->last_use[npuv_current(k, cell)];
+
+	if (npuv_survives(k, cell))
+		return k->last;
+	return use == NPUMEM_NONE ? npuv_birth_of(k, cell) : npuv_position_of(k, use);
+}
+
+/*
+ * Every byte written or used needs a home; those of an input that nobody reads
+ * may have one. A parameter without any placement is outside the arena.
+ */
+static bool needs_home(const struct npuv_check *k, u32 cell)
+{
+	const struct npuv_cell *c = &k->g->cells[cell];
+
+	if (npuv_tensor(k->g, c->tensor)->kind == NPUMEM_TENSOR_PARAMETER &&
+	    !k->p->placed[c->tensor])
+		return false;
+	return c->writer != NPUMEM_NONE || c->reads || c->survives;
+}
+
+/* Is an extent what a cell without a writer may begin with? */
+static bool is_entry(const struct npuv_check *k, u32 cell, const struct npuv_extent *home)
+{
+	u32 kind = npuv_tensor(k->g, k->g->cells[cell].tensor)->kind;
+
+	if (npuv_is_flat(k->g) || home->flags & NPUV_EXTENT_ENTRY)
+		return true;
+	/* A binding lasts for the whole run. */
+	return home->placement == NPUMEM_NONE &&
+	       (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
+		kind == NPUMEM_TENSOR_STATE);
+}
+
+/*
+ * Of the extents that hold a piece the one from birth on, and one more up to death.
+ * Where they are apart, both are among those around the last one that has begun.
+ */
+static const struct npuv_extent *find_extent(const struct npuv_check *k,
+					     const struct npuv_pieces *it, u32 birth, u32 death,
+					     const struct npuv_extent **second)
+{
+	const struct npuv_extent *home = NULL;
+	u32 i = 0, end = it->count;
+
+	*second = NULL;
+	if (end && it->extent->flags & NPUV_EXTENT_APART) {
+		i = npuv_extents_begun(k->p, it->extent, it->count, birth);
+		i -= i > 0;
+		end = i + 2 < end ? i + 2 : end;
+	}
+	for (; i < end; i++) {
+		const struct npuv_extent *e = &it->extent[i];
+		u32 from = npuv_extent_from(k->p, e);
+
+		if (from > death || npuv_extent_to(k->p, e) < birth)
+			continue;
+		if (!home && from <= birth)
+			home = e;
+		else
+			*second = e;
+	}
+	return home;
+}
+
+/* What find_extent() does for a piece. */
+static u64 looked_at(const struct npuv_pieces *it)
+{
+	return it->count && it->extent->flags & NPUV_EXTENT_APART ? 3 : 1 + (u64)it->count;
+}
+
+static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_pieces *it,
+		      const struct npuv_extent *home, const struct npuv_extent *second)
+{
+	struct npuv_text text;
+
+	k->w->verdict->tensor = tensor;
+	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
+			   "V3 read: %s bytes [%llu, %llu) are in both placement %u and "
+			   "placement %u",
+			   npuv_text_tensor(k->g, tensor, &text), it->first, it->first + it->length,
+			   home->placement, second->placement);
+}
+
+/* A piece that begins with the instance; in one block without edges it is painted later. */
+static int add_initial(struct npuv_check *k, u32 owner, u64 arena, u64 length)
+{
+	struct npuv_initial *initial;
+
+	if (npuv_is_flat(k->g))
+		return 0;
+	initial = npuv_vector_add(&k->initial, 1);
+	if (!initial)
+		return -ENOMEM;
+	initial->arena = arena;
+	initial->length = length;
+	initial->owner = owner;
+	return 0;
+}
+
+/* The piece's home is found: it is used, and ends where owners may change. */
+static int settle(struct npuv_check *k, const struct npuv_pieces *it,
+		  const struct npuv_extent *home, u32 owner, bool initial)
+{
+	u64 arena = home->arena + (it->first - home->first);
+	u64 *bounds = npuv_vector_add(&k->bounds, 2);
+	int err = 0;
+
+	if (!bounds)
+		return -ENOMEM;
+	k->p->extents[home - k->p->extents].flags |= NPUV_EXTENT_USED;
+	bounds[0] = arena;
+	bounds[1] = arena + it->length;
+	if (initial)
+		err = add_initial(k, owner, arena, it->length);
+	return err ? err : npuv_visit(k->w, looked_at(it));
+}
+
+static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_pieces *it)
+{
+	u32 birth = npuv_birth_of(k, cell), death = death_of(k, cell);
+	bool initial = k->g->cells[cell].writer == NPUMEM_NONE;
+	const struct npuv_extent *home, *second;
+
+	home = find_extent(k, it, birth, death, &second);
+	if (!home && !needs_home(k, cell))
+		return npuv_visit(k->w, looked_at(it));
+	if (!home || (initial && !is_entry(k, cell, home)))
+		return npuv_refuse_homeless(k, cell, it->first, it->first + it->length);
+	if (npuv_extent_to(k->p, home) < death)
+		return npuv_refuse_evicted(k, cell, it, home);
+	if (second)
+		return refuse_two(k, k->g->cells[cell].tensor, it, home, second);
+	return settle(k, it, home, cell, initial);
+}
+
+static int find_pass_home(struct npuv_check *k, u32 index, const struct npuv_pieces *it)
+{
+	const struct npuv_pass *pass = (const struct npuv_pass *)k->passes.data + index;
+	const struct npuv_extent *home, *second;
+
+	/* There is one: the bytes are part of the entry state. */
+	home = find_extent(k, it, k->first, k->last, &second);
+	if (npuv_extent_to(k->p, home) < k->last)
+		return npuv_refuse_evicted(k, NPUV_OWNER_PASS | index, it, home);
+	if (second)
+		return refuse_two(k, pass->tensor, it, home, second);
+	return settle(k, it, home, NPUV_OWNER_PASS | index, true);
+}
+
+int npuv_homes_find(struct npuv_check *k)
+{
+	struct npuv_pieces it;
+	u32 i;
+	int err;
+
+	for (i = k->g->cell_start[k->block]; i < k->g->cell_start[k->block + 1]; i++) {
+		npuv_cell_pieces(&it, k, i);
+		while (npuv_pieces_next(&it)) {
+			err = find_cell_home(k, i, &it);
+			if (err)
+				return err;
+		}
+	}
+	for (i = 0; i < k->passes.count; i++) {
+		const struct npuv_pass *pass = (const struct npuv_pass *)k->passes.data + i;
+		struct npuv_segment segment = { .first = pass->first, .length = pass->length };
+
+		npuv_pieces_begin(&it, k->p, k->instance, pass->tensor, &segment, 1);
+		while (npuv_pieces_next(&it)) {
+			err = find_pass_home(k, i, &it);
+			if (err)
+				return err;
+		}
+	}
+	npuv_places_compact(k->p, k->instance);
+	return 0;
+}
