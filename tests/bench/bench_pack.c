@@ -17,7 +17,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pack_csv.h"
+#include "model/pack_csv.h"
 
 /* Seconds at which the anytime curve is read. */
 static const double instants[] = { 0.001, 0.01, 0.1, 1 };

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "npumemctl.h"
-#include "progress.h"
+#include "cli/progress.h"
 
 static void test_sizes(void **state)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/npumemctl/path.c: ways through loops and branches. */
+/* userspace/npumemctl/run/path.c: ways through loops and branches. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "path.h"
+#include "run/path.h"
 
 /*
  * Block 0, a loop of block 1 that may go by way of block 2, and the exit from

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "picture.h"
+#include "picture/picture.h"
 
 /* input -> a -> output, 8 rows of 4 bytes each, element-wise in @bands. */
 static struct npuplan_graph *element_wise(const char *name, uint32_t bands)

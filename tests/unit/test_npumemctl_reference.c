@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * userspace/npumemctl/reference.c against an engine in this process: the steps
+ * userspace/npumemctl/run/reference.c against an engine in this process: the steps
  * of a plan are carried out in one arena, at the addresses that the kernel's
  * own walk gives, as engine "sim" does. A right plan gives the reference's
  * outputs; a plan spoiled behind the verifier's back does not.
@@ -18,7 +18,7 @@
 
 #include "npumem_mix.h"
 #include "npuplan.h"
-#include "reference.h"
+#include "run/reference.h"
 #include "verify/verify.h"
 
 #define KEY 0x1234u

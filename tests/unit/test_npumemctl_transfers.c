@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * userspace/npumemctl/transfers.c: what goes into host memory and comes out of it, and
+ * userspace/npumemctl/run/transfers.c: what goes into host memory and comes out of it, and
  * what the driver's counters are compared with.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 
 #include <errno.h>
 
-#include "transfers.h"
+#include "run/transfers.h"
 
 #define SIZE 12
 #define HOST 64

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "pack_csv.h"
+#include "model/pack_csv.h"
 
 static int read_text(const char *text, size_t size, struct pack_csv *csv,
 		     struct npuplan_error *error)

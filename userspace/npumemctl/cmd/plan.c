@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "npumemctl.h"
-#include "progress.h"
+#include "cli/progress.h"
 
 enum {
 	OPTION_PLANNER = 0x200,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cover/cover.h"
+#include "../../cover/cover.h"
 #include "picture.h"
 
 static int init(struct cover *cover, const struct picture *picture)

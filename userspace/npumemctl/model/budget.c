@@ -5,7 +5,7 @@
 #include <time.h>
 
 #include "npumemctl.h"
-#include "progress.h"
+#include "cli/progress.h"
 
 bool budget_is_name(const char *text)
 {

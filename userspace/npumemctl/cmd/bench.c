@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "npumemctl.h"
-#include "pack_csv.h"
-#include "progress.h"
+#include "model/pack_csv.h"
+#include "cli/progress.h"
 
 #define OPTION_CAPACITY 0x100
 #define OPTION_LIST	0x101

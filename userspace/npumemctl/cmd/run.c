@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "session.h"
+#include "run/session.h"
 
 enum {
 	OPTION_PLAN = 0x200,

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "npumemctl.h"
-#include "picture.h"
+#include "picture/picture.h"
 
 #define MAX_PLANS   2
 /* As npuplan_plan_print() has it. */
