@@ -27,7 +27,7 @@
  * Engine time is shared out as well, among all users alike (fairq.c).
  *
  * The share is the user's; what each open file holds is known besides (fdinfo). Plan
- * requests are the daemon's time, and have a queue of their own (upcall_queue.c).
+ * requests are the daemon's time, and have a queue of their own (upcall/queue.c).
  *
  * Life. A user is found by its uid in the list of the device and lives as long as
  * one of its clients, which live as long as anything charged to them. A user that

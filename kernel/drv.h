@@ -6,7 +6,7 @@
  * (arrays and blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
  * (requests and generic netlink), run.c, bind.c (external tensors), access.c (CPU access
  * to imported ones), transfer.c (the host BO and what goes there and back), job.c,
- * submit.c, gate.c (others' fences), engine.c, fairq.c (whose turn it is), engine_sim.c, fence.c, fault.c,
+ * submit.c, gate.c (others' fences), engine.c, fairq.c (whose turn it is), sim/engine.c, fence.c, fault.c,
  * debugfs.c, uapi_check.c. Each has a header with its types.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,

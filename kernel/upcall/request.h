@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Plan requests, shared by upcall.c (their life), upcall_queue.c (whose turn it
- * is), upcall_fd.c (the descriptor that the daemon gets) and upcall_nl.c (netlink).
+ * Plan requests, shared by upcall.c (their life), upcall/queue.c (whose turn it
+ * is), upcall/fd.c (the descriptor that the daemon gets) and upcall/netlink.c (netlink).
  */
 #ifndef NPUMEM_UPCALL_REQUEST_H
 #define NPUMEM_UPCALL_REQUEST_H
@@ -125,7 +125,7 @@ int npumem_request_done(u64 id, u32 status, char *text);
 void npumem_request_get(struct npumem_request *req);
 void npumem_request_put(struct npumem_request *req);
 
-/* upcall_queue.c, all under the upcall's lock */
+/* upcall/queue.c, all under the upcall's lock */
 
 /* -EBUSY if the requester has had its share. */
 int npumem_queue_admit(const struct npumem_requester *requester);
@@ -143,14 +143,14 @@ struct npumem_queue_user *npumem_queue_leave(struct npumem_requester *requester)
 /* Not under the lock: a requester that has not joined yet, or NULL. */
 struct npumem_requester *npumem_requester_alloc(kuid_t uid);
 
-/* upcall_fd.c */
+/* upcall/fd.c */
 
 /* A file with a reference on the request; not in any table yet. */
 struct file *npumem_request_file(struct npumem_request *req);
 /* Take the answer away and let nothing more be written. NULL if there is none. */
 void *npumem_request_take_answer(struct npumem_request *req, u64 *size);
 
-/* upcall_nl.c */
+/* upcall/netlink.c */
 
 int npumem_upcall_nl_init(void);
 void npumem_upcall_nl_exit(void);

@@ -3,7 +3,7 @@
  * DOC: life of a plan request
  *
  * PLAN_REQUEST queues a request for a PENDING plan. The registered daemon is
- * told READY, accepts the one whose turn it is (upcall_queue.c), gets an fd for it,
+ * told READY, accepts the one whose turn it is (upcall/queue.c), gets an fd for it,
  * and settles it by DONE. It ends once, whatever happens, by the first of:
  *
  * =============  ==========================================================
@@ -38,7 +38,7 @@
  *
  * Locking. upcall.lock guards the list, the queue, the registered socket, and state
  * and file of each request; a mutex, as all callers may sleep: ioctls, netlink, the
- * netlink notifier, fput(), the works. answer_lock (upcall_fd.c) guards the answer.
+ * netlink notifier, fput(), the works. answer_lock (upcall/fd.c) guards the answer.
  * Neither is taken under the other, plan->lock is taken under none of them, and
  * under neither may anybody wait for memory or for user space.
  *

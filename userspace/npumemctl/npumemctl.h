@@ -353,7 +353,7 @@ json_t *front_report(const struct npuplan_graph *graph, const struct npuplan_fro
 /** front_print() - the same for people */
 void front_print(FILE *out, const struct npuplan_graph *graph, const struct npuplan_front *front);
 
-/* ------------------------------------------------------- summary_transfers.c */
+/* ------------------------------------------------------- report/transfers.c */
 
 /* What a plan moves between arena and host memory: null, and nothing, if it does not. */
 /* Null if there is but one. */

@@ -46,12 +46,12 @@ json_t *npuplan_json_region(const struct npumem_region *region);
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);
 
-/* plan_json_tiling.c: how a graph was tiled; without the choices, which are in "ops" */
+/* plan_json/tiling.c: how a graph was tiled; without the choices, which are in "ops" */
 json_t *plan_json_tiling(const struct npuplan_graph *graph);
 json_t *plan_json_choice(const struct npuplan_graph *graph,
 			 const struct npuplan_tile_choice *choice);
 
-/* plan_json_flow.c: -EINVAL or -EOPNOTSUPP if the writers below cannot write it. */
+/* plan_json/flow.c: -EINVAL or -EOPNOTSUPP if the writers below cannot write it. */
 int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			 struct npuplan_error *error);
 /* @next_edge: first of the plan's edges that is not written yet; moved on */

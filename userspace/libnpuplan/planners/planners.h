@@ -114,11 +114,11 @@ bool npuplan_lives_whole(const struct npuplan_problem *problem);
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* exact_planner.c: the packing core's exact packer. */
+/* planners/exact.c: the packing core's exact packer. */
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error);
 
-/** npuplan_pack_quick() - one packing in O(n log n), however late it is (exact_planner.c)
+/** npuplan_pack_quick() - one packing in O(n log n), however late it is (planners/exact.c)
  *
  * -EOPNOTSUPP: pairs are listed, or an item is fixed.
  */
@@ -129,7 +129,7 @@ int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* nnc_planner.c: enum npuplan_nnc_form. */
+/* planners/nnc/planner.c: enum npuplan_nnc_form. */
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
 
@@ -145,7 +145,7 @@ enum npuplan_cosma_planner {
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		       int argument, struct npuplan_plan **out, struct npuplan_error *error);
 
-/* report.c: -EINVAL: two items whose fixed offsets collide. */
+/* planners/refusals.c: -EINVAL: two items whose fixed offsets collide. */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
 		       struct npuplan_error *error);
 /* -ENOSPC and the numbers; NPUMEM_PLAN_INFEASIBLE if the lower bound proves it. */

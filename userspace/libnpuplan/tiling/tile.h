@@ -48,7 +48,7 @@ struct npumem_region npuplan_tile_output(const struct npuplan_cut *cut, uint32_t
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,
 			 struct npuplan_error *error);
 
-/* tile_whole.c: one step an operator, not staged. */
+/* tiling/whole.c: one step an operator, not staged. */
 int npuplan_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 		       struct npuplan_error *error);
 

@@ -75,21 +75,21 @@ void picture_fini(struct picture *picture);
 
 /* Where there are several, they stand side by side, at one scale of bytes. */
 
-/** picture_write_svg() - a document of its own (picture_svg.c) */
+/** picture_write_svg() - a document of its own (picture/svg.c) */
 void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
-/** picture_write_html() - one self-contained page (picture_html.c) */
+/** picture_write_html() - one self-contained page (picture/html.c) */
 void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
 
-/* picture_peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
+/* picture/peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
 
-/* picture_marks.c: what is drawn above the boxes. */
+/* picture/marks.c: what is drawn above the boxes. */
 void picture_write_names(FILE *out, const struct picture *picture);
 void picture_write_transfers(FILE *out, const struct picture *picture);
 void picture_write_levels(FILE *out, const struct picture *picture);
 void picture_write_legend(FILE *out, const struct picture *picture);
 
-/* picture_svg.c: units of one picture, and of the part of it where the arena is. */
+/* picture/svg.c: units of one picture, and of the part of it where the arena is. */
 #define PICTURE_WIDTH  1000
 #define PICTURE_HEIGHT 630
 #define PICTURE_LEFT   90
@@ -118,7 +118,7 @@ void picture_write_hundredths(FILE *out, const char *name, uint64_t value);
 /* "1.5 MiB" */
 void picture_write_bytes(FILE *out, uint64_t bytes);
 
-/* picture_svg.c, for the page: one picture as an svg element; text escaped. */
+/* picture/svg.c, for the page: one picture as an svg element; text escaped. */
 void picture_write_panel(FILE *out, const struct picture *picture);
 void picture_write_text(FILE *out, const char *text);
 /* Name of the step at a position, or what else is done there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* State of the exact search: what search.c, search_state.c and search_rank.c share. */
+/* State of the exact search: what search.c, pack/search/state.c and pack/search/rank.c share. */
 #ifndef NPUPLAN_PACK_SEARCH_STATE_H
 #define NPUPLAN_PACK_SEARCH_STATE_H
 
@@ -103,7 +103,7 @@ struct npuplan_state {
 /* Lengths in units that addresses stay within; larger problems are not searched. */
 #define NPUPLAN_MAX_UNITS ((int64_t)1 << 29)
 
-/* search_state.c. Room for a value a section, block by block; NULL: no memory. */
+/* pack/search/state.c. Room for a value a section, block by block; NULL: no memory. */
 void *npuplan_aligned_array(size_t count);
 /* -ENOMEM; -E2BIG: items too large, or too many that meet */
 int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units);
@@ -118,7 +118,7 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 /* For sections [from, to): how many items lie at the floor, into count[from .. to). */
 void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to, int32_t *count);
 
-/* search_rank.c: fill state->rank. */
+/* pack/search/rank.c: fill state->rank. */
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		 const uint64_t *guide);
 

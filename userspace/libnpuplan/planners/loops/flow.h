@@ -10,11 +10,11 @@
  * ring of R instances; a first iteration of its own and copies of what follows
  * a loop come out in the same way.
  *
- *   flow_names.c      which tensors live when, block by block (data flow)
- *   flow_instances.c  instances, and the edges between them
- *   flow_webs.c       what must have one address, and what is in whose way
- *   flow_plan.c       packing, and the plan
- *   flow_views.c      multi-view tensors
+ *   planners/loops/names.c      which tensors live when, block by block (data flow)
+ *   planners/loops/instances.c  instances, and the edges between them
+ *   planners/loops/webs.c       what must have one address, and what is in whose way
+ *   planners/loops/plan.c       packing, and the plan
+ *   planners/loops/views.c      multi-view tensors
  *
  * Time in a block of n steps is that of liveness.h: 0 the entry, 2p + 1 the loads
  * and 2p + 2 the stores of its p-th step, 2n + 1 the exit.

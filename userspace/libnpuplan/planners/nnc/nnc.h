@@ -4,7 +4,7 @@
  * Liu Liu, libnnc.org).
  *
  * Interference graph: a node an item, an edge where two are in each other's way;
- * that is npuplan_conflicts. Allocation graph (nnc_allocation.h): a node an item,
+ * that is npuplan_conflicts. Allocation graph (planners/nnc/allocation.h): a node an item,
  * a source, a sink, and edges that hand bytes on. Items are inserted a tuple of up
  * to three at a time until none is left.
  *
@@ -33,7 +33,7 @@
  * - The edge must be wide enough, and its start accessed before, its end after the
  *   tuple. Of several the narrowest; then that between the two items closest in
  *   the order of access; then the lowest.
- * - Offsets: see nnc_allocation.h. Alignment widens what is taken of an edge;
+ * - Offsets: see planners/nnc/allocation.h. Alignment widens what is taken of an edge;
  *   fixed items are inserted first, at their offsets.
  * - The relation of interference need not be that of intervals of time (loops,
  *   in-place operators): each address is checked against the conflicts of all items
