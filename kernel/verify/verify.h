@@ -500,7 +500,7 @@ static inline u32 npuv_plan_cell(const struct npuv_plan *p, u32 instance, u32 ce
 }
 
 /**
- * npuv_plan_create() - verify a plan blob (rules V1 to V7, DESIGN: verifier)
+ * npuv_plan_create() - verify a plan blob (rules V1 to V7, docs/architecture.md)
  * @graph: checked graph
  * @blob: 8-byte aligned, must not change nor go before the plan does
  * @size: bytes
@@ -621,7 +621,7 @@ int npuv_copy_bytes(const struct npuv_plan *plan, u32 position, u32 *ticks, u64 
 		    u64 *written);
 
 /**
- * struct npuv_states - cell states of one run (DESIGN: enforcement)
+ * struct npuv_states - cell states of one run (docs/architecture.md, the verifier, 7)
  * @plan: the plan; must outlive this
  * @cells: per cell of the plan's graph NPUV_EMPTY, or uses left (0 =
  *	NPUV_RETIRED). Only those of the current instance's block mean anything

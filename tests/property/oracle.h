@@ -2,7 +2,7 @@
 /*
  * What a plan does, byte by byte: the verifier's judge.
  *
- * Written from npumem_graph.h, npumem_plan.h and DESIGN's rules alone, shares
+ * Written from npumem_graph.h, npumem_plan.h and the table of rules alone, shares
  * no code and no idea with kernel/verify. It executes blocks on an arena whose
  * bytes carry tags: every byte that a step stores gets a new one, a carry along
  * an edge hands the tags of one tensor's bytes to another's by name, and a read,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * npumemctl: one file a command (cmd_*.c); this is what they share.
+ * npumemctl: one file a command (cmd/); this is what they share.
  *
  * Every command parses its own arguments with argp and returns an exit code.
  * Errors go to standard error as "npumemctl: WHERE: what is wrong"; with -j
