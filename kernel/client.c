@@ -74,10 +74,10 @@ MODULE_PARM_DESC(
 	"MiB of kernel memory that graphs, plans and runs of an unprivileged user may keep (default: 0, an eighth of the memory)");
 
 /**
- * struct npumem_user - user of a device: who has a share
+ * struct npu_user - user of a device: who has a share
  * @ref: each of its clients holds one; zero of a user that only owes
  * @left_at: CLOCK_MONOTONIC nanoseconds, when @ref became zero
- * @node: in &npumem_device.users
+ * @node: in &npu_device.users
  * @dev: referenced, unless @ref is zero
  * @uid: who
  * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
@@ -87,18 +87,18 @@ MODULE_PARM_DESC(
  * @events_suppressed: and how many were not
  * @engines: share of each engine's time
  */
-struct npumem_user {
+struct npu_user {
 	struct kref ref;
 	u64 left_at;
 	struct list_head node;
-	struct npumem_device *dev;
+	struct npu_device *dev;
 	kuid_t uid;
 	bool unlimited;
 	atomic64_t used[NPUMEM_RESOURCES];
 	struct mutex verify;
 	struct ratelimit_state events;
 	atomic64_t events_suppressed;
-	struct npumem_fair_user engines[NPUMEM_MAX_ENGINES];
+	struct npu_fair_user engines[NPUMEM_MAX_ENGINES];
 };
 
 static const int resource_errno[] = {
@@ -111,16 +111,16 @@ static const int resource_errno[] = {
 
 /* ------------------------------------------------------------------- users */
 
-static void user_free(struct npumem_user *user)
+static void user_free(struct npu_user *user)
 {
 	list_del(&user->node);
 	mutex_destroy(&user->verify);
 	kfree(user);
 }
 
-static bool user_owes(const struct npumem_user *user)
+static bool user_owes(const struct npu_user *user)
 {
-	struct npumem_device *dev = user->dev;
+	struct npu_device *dev = user->dev;
 	u32 i;
 
 	for (i = 0; i < dev->engine_count; i++)
@@ -130,10 +130,10 @@ static bool user_owes(const struct npumem_user *user)
 }
 
 /* Those without clients that owe nothing any more. */
-static void users_forget(struct npumem_device *dev)
+static void users_forget(struct npu_device *dev)
 {
 	u64 now = ktime_get_ns();
-	struct npumem_user *user, *next;
+	struct npu_user *user, *next;
 
 	lockdep_assert_held(&dev->users_lock);
 	list_for_each_entry_safe(user, next, &dev->users, node)
@@ -141,9 +141,9 @@ static void users_forget(struct npumem_device *dev)
 			user_free(user);
 }
 
-static struct npumem_user *user_find(struct npumem_device *dev, kuid_t uid, bool unlimited)
+static struct npu_user *user_find(struct npu_device *dev, kuid_t uid, bool unlimited)
 {
-	struct npumem_user *user;
+	struct npu_user *user;
 
 	list_for_each_entry(user, &dev->users, node)
 		if (uid_eq(user->uid, uid) && user->unlimited == unlimited)
@@ -151,9 +151,9 @@ static struct npumem_user *user_find(struct npumem_device *dev, kuid_t uid, bool
 	return NULL;
 }
 
-static struct npumem_user *user_create(struct npumem_device *dev, kuid_t uid, bool unlimited)
+static struct npu_user *user_create(struct npu_device *dev, kuid_t uid, bool unlimited)
 {
-	struct npumem_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
+	struct npu_user *user = kzalloc(sizeof(*user), GFP_KERNEL_ACCOUNT);
 	u32 i;
 
 	if (!user)
@@ -171,11 +171,11 @@ static struct npumem_user *user_create(struct npumem_device *dev, kuid_t uid, bo
 	return user;
 }
 
-static struct npumem_user *user_get(struct npumem_device *dev)
+static struct npu_user *user_get(struct npu_device *dev)
 {
 	bool unlimited = capable(CAP_SYS_RESOURCE);
 	kuid_t uid = current_euid();
-	struct npumem_user *user;
+	struct npu_user *user;
 
 	mutex_lock(&dev->users_lock);
 	users_forget(dev);
@@ -196,8 +196,8 @@ out:
 /* Under the lock of the list, so whoever finds the user sees that it has no client. */
 static void user_release(struct kref *ref)
 {
-	struct npumem_user *user = container_of(ref, struct npumem_user, ref);
-	struct npumem_device *dev = user->dev;
+	struct npu_user *user = container_of(ref, struct npu_user, ref);
+	struct npu_device *dev = user->dev;
 
 	user->left_at = ktime_get_ns();
 	users_forget(dev);
@@ -205,16 +205,16 @@ static void user_release(struct kref *ref)
 	drm_dev_put(&dev->drm);
 }
 
-static void user_put(struct npumem_user *user)
+static void user_put(struct npu_user *user)
 {
 	kref_put_mutex(&user->ref, user_release, &user->dev->users_lock);
 }
 
 /* ----------------------------------------------------------------- clients */
 
-struct npumem_client *npumem_client_create(struct npumem_device *dev)
+struct npu_client *npumem_client_create(struct npu_device *dev)
 {
-	struct npumem_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
+	struct npu_client *client = kzalloc(sizeof(*client), GFP_KERNEL_ACCOUNT);
 	u32 i;
 
 	if (!client)
@@ -230,7 +230,7 @@ struct npumem_client *npumem_client_create(struct npumem_device *dev)
 	return client;
 }
 
-struct npumem_client *npumem_client_get(struct npumem_client *client)
+struct npu_client *npumem_client_get(struct npu_client *client)
 {
 	kref_get(&client->ref);
 	return client;
@@ -238,7 +238,7 @@ struct npumem_client *npumem_client_get(struct npumem_client *client)
 
 static void client_release(struct kref *ref)
 {
-	struct npumem_client *client = container_of(ref, struct npumem_client, ref);
+	struct npu_client *client = container_of(ref, struct npu_client, ref);
 	u32 i;
 
 	for (i = 0; i < NPUMEM_RESOURCES; i++)
@@ -247,7 +247,7 @@ static void client_release(struct kref *ref)
 	kfree(client);
 }
 
-void npumem_client_put(struct npumem_client *client)
+void npumem_client_put(struct npu_client *client)
 {
 	if (client)
 		kref_put(&client->ref, client_release);
@@ -262,7 +262,7 @@ static u64 share_of_memory(void)
 	return mib ? (u64)mib << 20 : ((u64)totalram_pages() << PAGE_SHIFT) / 8;
 }
 
-static u64 user_limit(const struct npumem_user *user, unsigned int resource)
+static u64 user_limit(const struct npu_user *user, unsigned int resource)
 {
 	u32 bank;
 
@@ -286,19 +286,19 @@ static u64 user_limit(const struct npumem_user *user, unsigned int resource)
 	}
 }
 
-u64 npumem_client_limit(const struct npumem_client *client, unsigned int resource)
+u64 npumem_client_limit(const struct npu_client *client, unsigned int resource)
 {
 	return user_limit(client->user, resource);
 }
 
-kuid_t npumem_client_uid(const struct npumem_client *client)
+kuid_t npumem_client_uid(const struct npu_client *client)
 {
 	return client->user->uid;
 }
 
-int npumem_client_charge(struct npumem_client *client, unsigned int resource, u64 amount)
+int npumem_client_charge(struct npu_client *client, unsigned int resource, u64 amount)
 {
-	struct npumem_user *user = client->user;
+	struct npu_user *user = client->user;
 	u64 limit = user_limit(user, resource);
 	s64 used = atomic64_read(&user->used[resource]);
 
@@ -312,15 +312,15 @@ int npumem_client_charge(struct npumem_client *client, unsigned int resource, u6
 	return 0;
 }
 
-void npumem_client_uncharge(struct npumem_client *client, unsigned int resource, u64 amount)
+void npumem_client_uncharge(struct npu_client *client, unsigned int resource, u64 amount)
 {
 	atomic64_sub(amount, &client->used[resource]);
 	atomic64_sub(amount, &client->user->used[resource]);
 }
 
-bool npumem_client_may_tell(struct npumem_client *client)
+bool npumem_client_may_tell(struct npu_client *client)
 {
-	struct npumem_user *user = client->user;
+	struct npu_user *user = client->user;
 
 	if (user->unlimited || __ratelimit(&user->events))
 		return true;
@@ -328,14 +328,14 @@ bool npumem_client_may_tell(struct npumem_client *client)
 	return false;
 }
 
-int npumem_client_begin_verify(struct npumem_client *client)
+int npumem_client_begin_verify(struct npu_client *client)
 {
 	if (client->user->unlimited)
 		return 0;
 	return mutex_lock_killable(&client->user->verify);
 }
 
-void npumem_client_end_verify(struct npumem_client *client)
+void npumem_client_end_verify(struct npu_client *client)
 {
 	if (!client->user->unlimited)
 		mutex_unlock(&client->user->verify);
@@ -345,20 +345,20 @@ void npumem_client_end_verify(struct npumem_client *client)
 
 static void users_fini(struct drm_device *drm, void *unused)
 {
-	struct npumem_user *user, *next;
+	struct npu_user *user, *next;
 
 	/* Nobody has a client any more, or there would be the device. */
 	list_for_each_entry_safe(user, next, &to_npumem(drm)->users, node)
 		user_free(user);
 }
 
-int npumem_clients_init(struct npumem_device *dev)
+int npumem_clients_init(struct npu_device *dev)
 {
 	INIT_LIST_HEAD(&dev->users);
 	return drmm_add_action_or_reset(&dev->drm, users_fini, NULL);
 }
 
-static void user_show(const struct npumem_user *user, struct seq_file *m)
+static void user_show(const struct npu_user *user, struct seq_file *m)
 {
 	u32 i;
 
@@ -379,9 +379,9 @@ static void user_show(const struct npumem_user *user, struct seq_file *m)
 	seq_putc(m, '\n');
 }
 
-void npumem_clients_show(struct npumem_device *dev, struct seq_file *m)
+void npumem_clients_show(struct npu_device *dev, struct seq_file *m)
 {
-	struct npumem_user *user;
+	struct npu_user *user;
 
 	mutex_lock(&dev->users_lock);
 	list_for_each_entry(user, &dev->users, node)

@@ -126,26 +126,26 @@ static inline int of_reserved_mem_region_count(const struct device_node *np)
  * ops of the core's own stub there, which names them "stub" in traces.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
-struct npumem_compat_fence {
+struct npu_compat_fence {
 	struct dma_fence base;
 	spinlock_t lock;
 };
 
 static inline struct dma_fence *npumem_compat_fence_alloc(const struct dma_fence_ops *ops)
 {
-	struct npumem_compat_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
+	struct npu_compat_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL_ACCOUNT);
 
 	if (!fence)
 		return NULL;
 	spin_lock_init(&fence->lock);
-	BUILD_BUG_ON(offsetof(struct npumem_compat_fence, base));
+	BUILD_BUG_ON(offsetof(struct npu_compat_fence, base));
 	return &fence->base;
 }
 
 static inline void npumem_compat_fence_init(struct dma_fence *fence,
 					    const struct dma_fence_ops *ops, u64 context, u64 seqno)
 {
-	struct npumem_compat_fence *own = container_of(fence, struct npumem_compat_fence, base);
+	struct npu_compat_fence *own = container_of(fence, struct npu_compat_fence, base);
 	struct dma_fence *stub = dma_fence_get_stub();
 
 	dma_fence_init(fence, stub->ops, &own->lock, context, seqno);

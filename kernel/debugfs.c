@@ -20,7 +20,7 @@
 #include "fault.h"
 #include "object/run.h"
 
-static struct npumem_device *seq_to_npumem(struct seq_file *m)
+static struct npu_device *seq_to_npumem(struct seq_file *m)
 {
 	struct drm_debugfs_entry *entry = m->private;
 
@@ -29,7 +29,7 @@ static struct npumem_device *seq_to_npumem(struct seq_file *m)
 
 static int carveout_show(struct seq_file *m, void *unused)
 {
-	struct npumem_device *dev = seq_to_npumem(m);
+	struct npu_device *dev = seq_to_npumem(m);
 	u32 i;
 
 	for (i = 0; i < dev->bank_count; i++)
@@ -62,9 +62,9 @@ static const struct drm_debugfs_info files[] = {
 	{ "faults", faults_show },
 };
 
-void npumem_debugfs_init(struct npumem_device *dev)
+void npumem_debugfs_init(struct npu_device *dev)
 {
-	struct npumem_engine *engine;
+	struct npu_engine *engine;
 	u32 i;
 
 	drm_debugfs_add_files(&dev->drm, files, ARRAY_SIZE(files));

@@ -8,9 +8,9 @@
 #include "drv.h"
 
 #ifdef CONFIG_DEBUG_FS
-void npumem_debugfs_init(struct npumem_device *dev); /* at probe */
+void npumem_debugfs_init(struct npu_device *dev); /* at probe */
 #else
-static inline void npumem_debugfs_init(struct npumem_device *dev)
+static inline void npumem_debugfs_init(struct npu_device *dev)
 {
 }
 #endif

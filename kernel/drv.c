@@ -60,7 +60,7 @@ MODULE_PARM_DESC(software_mib,
 
 static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 {
-	struct npumem_file *file;
+	struct npu_file *file;
 	int err;
 
 	/*
@@ -108,7 +108,7 @@ free_file:
 /* GEM handles and syncobjs are gone already. */
 static void npumem_postclose(struct drm_device *drm, struct drm_file *drm_file)
 {
-	struct npumem_file *file = drm_file->driver_priv;
+	struct npu_file *file = drm_file->driver_priv;
 
 	npumem_run_release_file(file);
 	npumem_plan_release_file(file);
@@ -144,7 +144,7 @@ static void memory_print(struct drm_printer *p, const struct drm_memory_stats *s
 static void npumem_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 {
 	struct drm_memory_stats carveout = {}, system = {};
-	const struct npumem_file *priv = file->driver_priv;
+	const struct npu_file *priv = file->driver_priv;
 	struct drm_gem_object *obj;
 	int id;
 
@@ -225,7 +225,7 @@ static void device_gone(struct drm_device *drm, void *unused)
 		wake_up_all(&devices_gone);
 }
 
-static int device_init(struct npumem_device *dev)
+static int device_init(struct npu_device *dev)
 {
 	int err;
 
@@ -248,7 +248,7 @@ static int device_init(struct npumem_device *dev)
 
 static struct platform_driver sim_driver;
 
-static int device_add_banks(struct npumem_device *dev)
+static int device_add_banks(struct npu_device *dev)
 {
 	const unsigned int *mib = NULL;
 	unsigned int i;
@@ -269,17 +269,17 @@ static int device_add_banks(struct npumem_device *dev)
 }
 
 /* The parent's drvdata are its own driver's: found by this instead. */
-struct npumem_devres {
-	struct npumem_device *dev;
+struct npu_devres {
+	struct npu_device *dev;
 };
 
 static void device_devres_release(struct device *parent, void *res)
 {
 }
 
-static int device_remember(struct device *parent, struct npumem_device *dev)
+static int device_remember(struct device *parent, struct npu_device *dev)
 {
-	struct npumem_devres *res = devres_alloc(device_devres_release, sizeof(*res), GFP_KERNEL);
+	struct npu_devres *res = devres_alloc(device_devres_release, sizeof(*res), GFP_KERNEL);
 
 	if (!res)
 		return -ENOMEM;
@@ -288,16 +288,16 @@ static int device_remember(struct device *parent, struct npumem_device *dev)
 	return 0;
 }
 
-int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
+int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
 			unsigned int count)
 {
-	struct npumem_device *dev;
+	struct npu_device *dev;
 	unsigned int i;
 	int err;
 
 	if (!count)
 		return dev_err_probe(parent, -EINVAL, "no engine\n");
-	dev = devm_drm_dev_alloc(parent, &npumem_driver, struct npumem_device, drm);
+	dev = devm_drm_dev_alloc(parent, &npumem_driver, struct npu_device, drm);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
 	err = device_remember(parent, dev);
@@ -321,8 +321,8 @@ EXPORT_SYMBOL_GPL(npumem_device_probe);
 
 void npumem_device_remove(struct device *parent)
 {
-	struct npumem_devres *res = devres_find(parent, device_devres_release, NULL, NULL);
-	struct npumem_device *dev = res->dev;
+	struct npu_devres *res = devres_find(parent, device_devres_release, NULL, NULL);
+	struct npu_device *dev = res->dev;
 	u32 i;
 
 	drm_dev_unplug(&dev->drm);

@@ -47,11 +47,11 @@
 #define NPUMEM_MAX_USER_REQUESTS 64    /* of one user, beyond one of each file */
 #define NPUMEM_MAX_HANDLES	 65536 /* of each kind, per open file */
 
-struct npumem_bank;
-struct npumem_client;
-struct npumem_engine;
-struct npumem_faults;
-struct npumem_requester;
+struct npu_bank;
+struct npu_client;
+struct npu_engine;
+struct npu_faults;
+struct npu_requester;
 
 /* Last references are dropped here where dropping may not wait. */
 extern struct workqueue_struct *npumem_wq;
@@ -59,49 +59,49 @@ extern struct workqueue_struct *npumem_wq;
 extern atomic64_t npumem_last_run;
 
 /**
- * struct npumem_device - one NPU and its carveout
+ * struct npu_device - one NPU and its carveout
  * @drm: base
  * @banks: carveout banks, @bank_count of them
  * @engines: @engine_count of them, fixed after probe
- * @runs: of struct npumem_run, for debugfs, under @runs_lock
- * @users: of struct npumem_user, under @users_lock
+ * @runs: of struct npu_run, for debugfs, under @runs_lock
+ * @users: of struct npu_user, under @users_lock
  * @faults: the last faults
  */
-struct npumem_device {
+struct npu_device {
 	struct drm_device drm;
-	struct npumem_bank *banks[NPUMEM_MAX_BANKS];
-	struct npumem_engine *engines[NPUMEM_MAX_ENGINES];
+	struct npu_bank *banks[NPUMEM_MAX_BANKS];
+	struct npu_engine *engines[NPUMEM_MAX_ENGINES];
 	u32 bank_count;
 	u32 engine_count;
 	struct mutex runs_lock;
 	struct list_head runs;
 	struct mutex users_lock;
 	struct list_head users;
-	struct npumem_faults *faults;
+	struct npu_faults *faults;
 };
 
-static inline struct npumem_device *to_npumem(struct drm_device *drm)
+static inline struct npu_device *to_npumem(struct drm_device *drm)
 {
-	return container_of(drm, struct npumem_device, drm);
+	return container_of(drm, struct npu_device, drm);
 }
 
 /**
- * struct npumem_file - handles of one open file; nothing is shared but by PRIME
+ * struct npu_file - handles of one open file; nothing is shared but by PRIME
  * @client: what is charged for what they stand for; referenced
- * @graphs: of struct npumem_graph
- * @plans: of struct npumem_plan
- * @runs: of struct npumem_run
+ * @graphs: of struct npu_graph
+ * @plans: of struct npu_plan
+ * @runs: of struct npu_run
  * @bo_handles: GEM handles
  * @requester: its share of the plan requests
  */
-struct npumem_file {
-	struct npumem_device *dev;
-	struct npumem_client *client;
+struct npu_file {
+	struct npu_device *dev;
+	struct npu_client *client;
 	struct xarray graphs;
 	struct xarray plans;
 	struct xarray runs;
 	atomic_t bo_handles;
-	struct npumem_requester *requester;
+	struct npu_requester *requester;
 };
 
 /*
@@ -155,19 +155,19 @@ void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 m
 void *npumem_blob_copy(u64 ptr, u64 size);
 
 /**
- * struct npumem_log_user - verifier log on its way to user memory
+ * struct npu_log_user - verifier log on its way to user memory
  *
  * npumem_log_begin() checks the ioctl's log fields and allocates; npumem_log_end()
  * copies the text out, sets true_size and frees. -EFAULT of the log never hides
  * the verdict's errno.
  */
-struct npumem_log_user {
+struct npu_log_user {
 	struct drm_npumem_log *user;
 	struct npuv_log log;
 };
 
-int npumem_log_begin(struct npumem_log_user *log, struct drm_npumem_log *user);
-int npumem_log_end(struct npumem_log_user *log, int err);
+int npumem_log_begin(struct npu_log_user *log, struct drm_npumem_log *user);
+int npumem_log_end(struct npu_log_user *log, int err);
 
 /* ioctls */
 int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file);

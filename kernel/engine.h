@@ -21,12 +21,12 @@
 #include "job/fairq.h"
 
 struct dentry;
-struct npumem_engine;
-struct npumem_job;
+struct npu_engine;
+struct npu_job;
 
 /**
- * struct npumem_engine_ops - what an engine can do
- * @init: optional; at probe. May set &npumem_engine.priv
+ * struct npu_engine_ops - what an engine can do
+ * @init: optional; at probe. May set &npu_engine.priv
  * @fini: optional; undoes @init. In npumem_device_remove(), after @stop, when nothing
  *	of the engine is in use any more
  * @start: start a job and return without waiting for it. The engine calls
@@ -43,39 +43,39 @@ struct npumem_job;
  *	is done; @start is not called again, @drain may be under way. May sleep
  * @debugfs: optional; files of this engine
  */
-struct npumem_engine_ops {
-	int (*init)(struct npumem_engine *engine);
-	void (*fini)(struct npumem_engine *engine);
-	void (*start)(struct npumem_engine *engine, struct npumem_job *job);
-	bool (*late)(struct npumem_engine *engine);
-	void (*drain)(struct npumem_engine *engine);
-	void (*stop)(struct npumem_engine *engine);
-	void (*debugfs)(struct npumem_engine *engine, struct dentry *dir);
+struct npu_engine_ops {
+	int (*init)(struct npu_engine *engine);
+	void (*fini)(struct npu_engine *engine);
+	void (*start)(struct npu_engine *engine, struct npu_job *job);
+	bool (*late)(struct npu_engine *engine);
+	void (*drain)(struct npu_engine *engine);
+	void (*stop)(struct npu_engine *engine);
+	void (*debugfs)(struct npu_engine *engine, struct dentry *dir);
 };
 
 /**
- * struct npumem_engine_desc - engine to be made
+ * struct npu_engine_desc - engine to be made
  * @name: as users see it; copied
  * @owner: module of @ops, THIS_MODULE: held by each open file of the device
  * @ops: what it can do; until npumem_device_remove() returns
  * @operators: bit mask of (1 << enum drm_npumem_op) that it runs. Without
  *	NPUMEM_OP_COPY it gets no jobs of runs that have transfers
  */
-struct npumem_engine_desc {
+struct npu_engine_desc {
 	const char *name;
 	struct module *owner;
-	const struct npumem_engine_ops *ops;
+	const struct npu_engine_ops *ops;
 	u64 operators;
 };
 
 /**
- * struct npumem_engine - one engine
+ * struct npu_engine - one engine
  * @dev: whose it is
  * @name: as described, cut short if need be
  * @owner: as described; once the device has been removed only who holds it may use it
  * @ops: as described; NULL once the device has been removed
  * @operators: as described
- * @index: of it in &npumem_device.engines
+ * @index: of it in &npu_device.engines
  * @sched: keeps each run's jobs in order and waits for what they depend on
  * @queue: whose turn it is: one job at a time
  * @timeout_wq: where @sched looks after late jobs; not shared, as it may wait
@@ -83,34 +83,34 @@ struct npumem_engine_desc {
  * @stopped: the device is gone, jobs end with -ENODEV
  * @priv: the engine's own
  */
-struct npumem_engine {
-	struct npumem_device *dev;
+struct npu_engine {
+	struct npu_device *dev;
 	char name[32];
 	struct module *owner;
-	const struct npumem_engine_ops *ops;
+	const struct npu_engine_ops *ops;
 	u64 operators;
 	u32 index;
 	struct drm_gpu_scheduler sched;
-	struct npumem_fairq queue;
+	struct npu_fairq queue;
 	struct workqueue_struct *timeout_wq;
 	struct mutex lock;
 	bool stopped;
 	void *priv;
 };
 
-int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc);
+int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc);
 /* The device is being removed: no callback of the engine's driver from its return on. */
-void npumem_engine_stop(struct npumem_engine *engine);
+void npumem_engine_stop(struct npu_engine *engine);
 
 /*
  * For an open file: hold the modules of all engines, or none and -ENODEV, as the device
  * or one of them is going; let go of them, even long after the device was removed.
  */
-int npumem_engines_hold(struct npumem_device *dev);
-void npumem_engines_release(struct npumem_device *dev);
+int npumem_engines_hold(struct npu_device *dev);
+void npumem_engines_release(struct npu_device *dev);
 
 /* The engine of an index that user space named, or NULL. */
-struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index);
+struct npu_engine *npumem_engine_lookup(struct npu_device *dev, u32 index);
 
 /**
  * npumem_device_probe() - register the device of a real NPU, see above
@@ -119,12 +119,12 @@ struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index)
  * @count: of @engines, 1 to NPUMEM_MAX_ENGINES
  *
  * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or what else failed,
- * as of &npumem_engine_ops.init. Without success there is nothing to remove.
+ * as of &npu_engine_ops.init. Without success there is nothing to remove.
  */
-int npumem_device_probe(struct device *parent, const struct npumem_engine_desc *engines,
+int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
 			unsigned int count);
 void npumem_device_remove(struct device *parent);
 
-extern const struct npumem_engine_desc npumem_engine_sim;
+extern const struct npu_engine_desc npumem_engine_sim;
 
 #endif /* NPUMEM_ENGINE_H */

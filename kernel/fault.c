@@ -51,15 +51,15 @@ struct fault {
 };
 
 /**
- * struct npumem_faults - last faults of a device
+ * struct npu_faults - last faults of a device
  * @dev: whose they are
  * @lock: guards the following; taken in any context
  * @count: faults since probe
  * @ring: the last ones, in no order
  * @work: sends events of failed jobs
  */
-struct npumem_faults {
-	struct npumem_device *dev;
+struct npu_faults {
+	struct npu_device *dev;
 	spinlock_t lock;
 	u64 count;
 	struct fault ring[RING];
@@ -81,7 +81,7 @@ void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule)
 }
 
 /* Entries of a user. */
-static u32 fault_share(const struct npumem_faults *faults, kuid_t uid)
+static u32 fault_share(const struct npu_faults *faults, kuid_t uid)
 {
 	u32 i, n = 0;
 
@@ -94,7 +94,7 @@ static u32 fault_share(const struct npumem_faults *faults, kuid_t uid)
  * Where the next fault of a user goes: where none is, else where the oldest one is of who
  * has most, the new one counted.
  */
-static struct fault *fault_room(struct npumem_faults *faults, kuid_t uid)
+static struct fault *fault_room(struct npu_faults *faults, kuid_t uid)
 {
 	struct fault *fault, *room = NULL;
 	u32 i, share, most = 0;
@@ -112,7 +112,7 @@ static struct fault *fault_room(struct npumem_faults *faults, kuid_t uid)
 	return room;
 }
 
-static void fault_record(struct npumem_faults *faults, const struct fault *fault)
+static void fault_record(struct npu_faults *faults, const struct fault *fault)
 {
 	struct fault *room;
 	unsigned long flags;
@@ -126,7 +126,7 @@ static void fault_record(struct npumem_faults *faults, const struct fault *fault
 }
 
 /* The first fault after a number, or the first pending one; NULL if there is none. */
-static struct fault *fault_first(struct npumem_faults *faults, u64 number, bool pending)
+static struct fault *fault_first(struct npu_faults *faults, u64 number, bool pending)
 {
 	struct fault *fault, *found = NULL;
 	u32 i;
@@ -142,7 +142,7 @@ static struct fault *fault_first(struct npumem_faults *faults, u64 number, bool 
 }
 
 /* The next failure not sent yet; what the ring has lost is not sent. */
-static bool fault_next(struct npumem_faults *faults, struct fault *fault)
+static bool fault_next(struct npu_faults *faults, struct fault *fault)
 {
 	struct fault *found;
 
@@ -158,16 +158,16 @@ static bool fault_next(struct npumem_faults *faults, struct fault *fault)
 
 static void fault_work(struct work_struct *work)
 {
-	struct npumem_faults *faults = container_of(work, struct npumem_faults, work);
+	struct npu_faults *faults = container_of(work, struct npu_faults, work);
 	struct fault fault;
 
 	while (fault_next(faults, &fault))
 		npumem_upcall_event_fault(faults->dev, fault.run, fault.pid, &fault.verdict);
 }
 
-int npumem_faults_init(struct npumem_device *dev)
+int npumem_faults_init(struct npu_device *dev)
 {
-	struct npumem_faults *faults = drmm_kzalloc(&dev->drm, sizeof(*faults), GFP_KERNEL);
+	struct npu_faults *faults = drmm_kzalloc(&dev->drm, sizeof(*faults), GFP_KERNEL);
 
 	if (!faults)
 		return -ENOMEM;
@@ -179,15 +179,15 @@ int npumem_faults_init(struct npumem_device *dev)
 }
 
 /* Engines are stopped, files cannot submit: this was the last of it. */
-void npumem_faults_unplug(struct npumem_device *dev)
+void npumem_faults_unplug(struct npu_device *dev)
 {
 	disable_work_sync(&dev->faults->work);
 }
 
-void npumem_fault_refused(const struct npumem_run *run, int error,
+void npumem_fault_refused(const struct npu_run *run, int error,
 			  const struct npumem_verdict *verdict)
 {
-	struct npumem_device *dev = run->dev;
+	struct npu_device *dev = run->dev;
 	struct fault fault = {
 		.time = ktime_get_ns(),
 		.run = run->id,
@@ -204,10 +204,9 @@ void npumem_fault_refused(const struct npumem_run *run, int error,
 		npumem_upcall_event_fault(dev, run->id, fault.pid, verdict);
 }
 
-void npumem_fault_failed(const struct npumem_run *run, int error,
-			 const struct npumem_verdict *verdict)
+void npumem_fault_failed(const struct npu_run *run, int error, const struct npumem_verdict *verdict)
 {
-	struct npumem_device *dev = run->dev;
+	struct npu_device *dev = run->dev;
 	struct fault fault = {
 		.time = ktime_get_ns(),
 		.run = run->id,
@@ -221,9 +220,9 @@ void npumem_fault_failed(const struct npumem_run *run, int error,
 	queue_work(npumem_wq, &dev->faults->work);
 }
 
-void npumem_faults_show(struct npumem_device *dev, struct seq_file *m)
+void npumem_faults_show(struct npu_device *dev, struct seq_file *m)
 {
-	struct npumem_faults *faults = dev->faults;
+	struct npu_faults *faults = dev->faults;
 	struct fault fault = {}, *found;
 	u64 count;
 

@@ -7,22 +7,22 @@
 
 #include "drv.h"
 
-struct npumem_run;
+struct npu_run;
 struct seq_file;
 
-int npumem_faults_init(struct npumem_device *dev); /* at probe */
-void npumem_faults_unplug(struct npumem_device *dev);
+int npumem_faults_init(struct npu_device *dev); /* at probe */
+void npumem_faults_unplug(struct npu_device *dev);
 
 /* All of a verdict but its rule is NPUMEM_NONE or zero. */
 void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule);
 
 /* A SUBMIT was refused: in the context of the caller. */
-void npumem_fault_refused(const struct npumem_run *run, int error,
+void npumem_fault_refused(const struct npu_run *run, int error,
 			  const struct npumem_verdict *verdict);
 /* A job failed: in any context. */
-void npumem_fault_failed(const struct npumem_run *run, int error,
+void npumem_fault_failed(const struct npu_run *run, int error,
 			 const struct npumem_verdict *verdict);
 
-void npumem_faults_show(struct npumem_device *dev, struct seq_file *m);
+void npumem_faults_show(struct npu_device *dev, struct seq_file *m);
 
 #endif /* NPUMEM_FAULT_H */

@@ -25,7 +25,7 @@ static int answer(struct drm_npumem_dev_query *args, const void *data, size_t si
 	return 0;
 }
 
-static int query_info(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+static int query_info(struct npu_device *dev, struct drm_npumem_dev_query *args)
 {
 	struct drm_npumem_info info = {
 		.uapi_major = NPUMEM_UAPI_MAJOR,
@@ -48,7 +48,7 @@ static int query_info(struct npumem_device *dev, struct drm_npumem_dev_query *ar
 	return answer(args, &info, sizeof(info));
 }
 
-static int query_banks(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+static int query_banks(struct npu_device *dev, struct drm_npumem_dev_query *args)
 {
 	struct drm_npumem_bank banks[NPUMEM_MAX_BANKS];
 	u32 i;
@@ -58,7 +58,7 @@ static int query_banks(struct npumem_device *dev, struct drm_npumem_dev_query *a
 	return answer(args, banks, dev->bank_count * sizeof(*banks));
 }
 
-static int query_engines(struct npumem_device *dev, struct drm_npumem_dev_query *args)
+static int query_engines(struct npu_device *dev, struct drm_npumem_dev_query *args)
 {
 	struct drm_npumem_engine engines[NPUMEM_MAX_ENGINES];
 	u32 i;
@@ -74,7 +74,7 @@ static int query_engines(struct npumem_device *dev, struct drm_npumem_dev_query 
 
 int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_device *dev = to_npumem(drm);
+	struct npu_device *dev = to_npumem(drm);
 	struct drm_npumem_dev_query *args = data;
 
 	switch (args->type) {

@@ -72,7 +72,7 @@ void *npumem_blob_copy(u64 ptr, u64 size)
 	return blob;
 }
 
-int npumem_log_begin(struct npumem_log_user *log, struct drm_npumem_log *user)
+int npumem_log_begin(struct npu_log_user *log, struct drm_npumem_log *user)
 {
 	char *buf = NULL;
 
@@ -93,7 +93,7 @@ int npumem_log_begin(struct npumem_log_user *log, struct drm_npumem_log *user)
 	return 0;
 }
 
-int npumem_log_end(struct npumem_log_user *log, int err)
+int npumem_log_end(struct npu_log_user *log, int err)
 {
 	struct npuv_log *l = &log->log;
 	u32 size;

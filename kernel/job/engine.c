@@ -38,7 +38,7 @@
 static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
 					    struct drm_sched_entity *entity)
 {
-	struct npumem_job *job = to_npumem_job(base);
+	struct npu_job *job = to_npumem_job(base);
 	struct spsc_node *next = READ_ONCE(base->queue_node.next);
 	bool cookie, go;
 
@@ -58,7 +58,7 @@ static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
 }
 
 /* The job's fence, the scheduler's on return; NULL if there was nothing to do. */
-static struct dma_fence *engine_start(struct npumem_engine *engine, struct npumem_job *job)
+static struct dma_fence *engine_start(struct npu_engine *engine, struct npu_job *job)
 {
 	struct dma_fence *fence;
 
@@ -85,7 +85,7 @@ static struct dma_fence *engine_start(struct npumem_engine *engine, struct npume
 
 static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 {
-	struct npumem_job *job = to_npumem_job(base);
+	struct npu_job *job = to_npumem_job(base);
 	struct dma_fence *fence;
 	bool cookie;
 
@@ -102,7 +102,7 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
  * The scheduler took the job off its list to ask about it. It goes to the end of that:
  * jobs are freed from its beginning on, and all others there have ended.
  */
-static void engine_keep_job(struct npumem_engine *engine, struct drm_sched_job *base)
+static void engine_keep_job(struct npu_engine *engine, struct drm_sched_job *base)
 {
 	spin_lock(&engine->sched.job_list_lock);
 	list_add_tail(&base->list, &engine->sched.pending_list);
@@ -113,7 +113,7 @@ static void engine_keep_job(struct npumem_engine *engine, struct drm_sched_job *
 
 static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 {
-	struct npumem_engine *engine = to_npumem_job(base)->engine;
+	struct npu_engine *engine = to_npumem_job(base)->engine;
 	bool cookie = dma_fence_begin_signalling();
 	bool stopped;
 
@@ -152,9 +152,9 @@ static const struct drm_sched_backend_ops engine_sched_ops = {
 };
 
 /* What the engine's driver has, as long as it is there. */
-static void engine_forget(struct npumem_engine *engine)
+static void engine_forget(struct npu_engine *engine)
 {
-	const struct npumem_engine_ops *ops = engine->ops;
+	const struct npu_engine_ops *ops = engine->ops;
 
 	if (ops && ops->fini)
 		ops->fini(engine);
@@ -163,7 +163,7 @@ static void engine_forget(struct npumem_engine *engine)
 
 static void engine_fini(struct drm_device *drm, void *ptr)
 {
-	struct npumem_engine *engine = ptr;
+	struct npu_engine *engine = ptr;
 
 	drm_sched_fini(&engine->sched);
 	destroy_workqueue(engine->timeout_wq);
@@ -172,7 +172,7 @@ static void engine_fini(struct drm_device *drm, void *ptr)
 	mutex_destroy(&engine->lock);
 }
 
-int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc *desc)
+int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc)
 {
 	struct drm_sched_init_args args = {
 		.ops = &engine_sched_ops,
@@ -182,7 +182,7 @@ int npumem_engine_add(struct npumem_device *dev, const struct npumem_engine_desc
 		.timeout = msecs_to_jiffies(LATE_MS),
 		.dev = dev->drm.dev,
 	};
-	struct npumem_engine *engine;
+	struct npu_engine *engine;
 	int err;
 
 	if (dev->engine_count == NPUMEM_MAX_ENGINES)
@@ -230,7 +230,7 @@ err_lock:
 	return err;
 }
 
-void npumem_engine_stop(struct npumem_engine *engine)
+void npumem_engine_stop(struct npu_engine *engine)
 {
 	bool cookie;
 
@@ -246,13 +246,13 @@ void npumem_engine_stop(struct npumem_engine *engine)
 	engine_forget(engine);
 }
 
-static void engines_release(struct npumem_device *dev, u32 count)
+static void engines_release(struct npu_device *dev, u32 count)
 {
 	while (count--)
 		module_put(dev->engines[count]->owner);
 }
 
-int npumem_engines_hold(struct npumem_device *dev)
+int npumem_engines_hold(struct npu_device *dev)
 {
 	u32 i;
 	int idx;
@@ -270,12 +270,12 @@ int npumem_engines_hold(struct npumem_device *dev)
 	return -ENODEV;
 }
 
-void npumem_engines_release(struct npumem_device *dev)
+void npumem_engines_release(struct npu_device *dev)
 {
 	engines_release(dev, dev->engine_count);
 }
 
-struct npumem_engine *npumem_engine_lookup(struct npumem_device *dev, u32 index)
+struct npu_engine *npumem_engine_lookup(struct npu_device *dev, u32 index)
 {
 	if (index >= dev->engine_count)
 		return NULL;

@@ -32,33 +32,33 @@
 
 static bool fair_less(struct rb_node *a, const struct rb_node *b)
 {
-	return rb_entry(a, struct npumem_fair_node, node)->vtime <
-	       rb_entry(b, struct npumem_fair_node, node)->vtime;
+	return rb_entry(a, struct npu_fair_node, node)->vtime <
+	       rb_entry(b, struct npu_fair_node, node)->vtime;
 }
 
-static bool fair_waits(const struct npumem_fair_node *n)
+static bool fair_waits(const struct npu_fair_node *n)
 {
 	return !RB_EMPTY_NODE(&n->node);
 }
 
-static void fair_insert(struct npumem_fair_set *set, struct npumem_fair_node *n)
+static void fair_insert(struct npu_fair_set *set, struct npu_fair_node *n)
 {
 	rb_add_cached(&n->node, &set->tree, fair_less);
 }
 
-static void fair_remove(struct npumem_fair_set *set, struct npumem_fair_node *n)
+static void fair_remove(struct npu_fair_set *set, struct npu_fair_node *n)
 {
 	rb_erase_cached(&n->node, &set->tree);
 	RB_CLEAR_NODE(&n->node);
 }
 
 /* It has been idle, and what it did not use meanwhile is lost. */
-static void fair_begin(struct npumem_fair_set *set, struct npumem_fair_node *n)
+static void fair_begin(struct npu_fair_set *set, struct npu_fair_node *n)
 {
 	n->vtime = max(n->vtime, set->floor);
 }
 
-static void fair_charge(struct npumem_fair_set *set, struct npumem_fair_node *n, u64 ns)
+static void fair_charge(struct npu_fair_set *set, struct npu_fair_node *n, u64 ns)
 {
 	bool waits = fair_waits(n);
 
@@ -69,43 +69,42 @@ static void fair_charge(struct npumem_fair_set *set, struct npumem_fair_node *n,
 		fair_insert(set, n);
 }
 
-static struct npumem_fair_node *fair_first(const struct npumem_fair_set *set)
+static struct npu_fair_node *fair_first(const struct npu_fair_set *set)
 {
-	return rb_entry_safe(rb_first_cached(&set->tree), struct npumem_fair_node, node);
+	return rb_entry_safe(rb_first_cached(&set->tree), struct npu_fair_node, node);
 }
 
-static struct npumem_fair_client *fair_client(const struct npumem_fairq *q,
-					      const struct npumem_job *job)
+static struct npu_fair_client *fair_client(const struct npu_fairq *q, const struct npu_job *job)
 {
 	return &job->run->client->engines[q->index];
 }
 
-static void fair_init(struct npumem_fair_node *n)
+static void fair_init(struct npu_fair_node *n)
 {
 	RB_CLEAR_NODE(&n->node);
 }
 
-void npumem_fair_user_init(struct npumem_fair_user *user)
+void npumem_fair_user_init(struct npu_fair_user *user)
 {
 	fair_init(&user->base);
 	user->clients.tree = RB_ROOT_CACHED;
 }
 
-void npumem_fair_client_init(struct npumem_fair_client *client, struct npumem_fair_user *user)
+void npumem_fair_client_init(struct npu_fair_client *client, struct npu_fair_user *user)
 {
 	fair_init(&client->base);
 	client->user = user;
 	INIT_LIST_HEAD(&client->jobs);
 }
 
-void npumem_fairq_init(struct npumem_fairq *q, u32 index)
+void npumem_fairq_init(struct npu_fairq *q, u32 index)
 {
 	spin_lock_init(&q->lock);
 	q->users.tree = RB_ROOT_CACHED;
 	q->index = index;
 }
 
-bool npumem_fairq_owes(struct npumem_fairq *q, const struct npumem_fair_user *user)
+bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user *user)
 {
 	unsigned long flags;
 	bool owes;
@@ -118,10 +117,10 @@ bool npumem_fairq_owes(struct npumem_fairq *q, const struct npumem_fair_user *us
 
 /* --------------------------------------------------- under the queue's lock */
 
-static void enqueue(struct npumem_fairq *q, struct npumem_job *job)
+static void enqueue(struct npu_fairq *q, struct npu_job *job)
 {
-	struct npumem_fair_client *client = fair_client(q, job);
-	struct npumem_fair_user *user = client->user;
+	struct npu_fair_client *client = fair_client(q, job);
+	struct npu_fair_user *user = client->user;
 
 	if (!fair_waits(&user->base)) {
 		fair_begin(&q->users, &user->base);
@@ -136,10 +135,10 @@ static void enqueue(struct npumem_fairq *q, struct npumem_job *job)
 	job->turn_state = NPUMEM_TURN_WAITING;
 }
 
-static void dequeue(struct npumem_fairq *q, struct npumem_job *job)
+static void dequeue(struct npu_fairq *q, struct npu_job *job)
 {
-	struct npumem_fair_client *client = fair_client(q, job);
-	struct npumem_fair_user *user = client->user;
+	struct npu_fair_client *client = fair_client(q, job);
+	struct npu_fair_user *user = client->user;
 
 	list_del(&job->queued);
 	if (list_empty(&client->jobs))
@@ -149,10 +148,10 @@ static void dequeue(struct npumem_fairq *q, struct npumem_job *job)
 	job->run->waiting[q->index] = NULL;
 }
 
-static void take(struct npumem_fairq *q, struct npumem_job *job)
+static void take(struct npu_fairq *q, struct npu_job *job)
 {
-	struct npumem_fair_client *client = fair_client(q, job);
-	struct npumem_fair_user *user = client->user;
+	struct npu_fair_client *client = fair_client(q, job);
+	struct npu_fair_user *user = client->user;
 
 	q->users.floor = max(q->users.floor, user->base.vtime);
 	user->clients.floor = max(user->clients.floor, client->base.vtime);
@@ -162,27 +161,27 @@ static void take(struct npumem_fairq *q, struct npumem_job *job)
 }
 
 /* Somebody's turn, if anybody waits: a fence to be signalled, or NULL. */
-static struct dma_fence *take_next(struct npumem_fairq *q)
+static struct dma_fence *take_next(struct npu_fairq *q)
 {
-	struct npumem_fair_node *first = fair_first(&q->users);
-	struct npumem_fair_client *client;
-	struct npumem_fair_user *user;
-	struct npumem_job *job;
+	struct npu_fair_node *first = fair_first(&q->users);
+	struct npu_fair_client *client;
+	struct npu_fair_user *user;
+	struct npu_job *job;
 
 	if (!first)
 		return NULL;
-	user = container_of(first, struct npumem_fair_user, base);
-	client = container_of(fair_first(&user->clients), struct npumem_fair_client, base);
-	job = list_first_entry(&client->jobs, struct npumem_job, queued);
+	user = container_of(first, struct npu_fair_user, base);
+	client = container_of(fair_first(&user->clients), struct npu_fair_client, base);
+	job = list_first_entry(&client->jobs, struct npu_job, queued);
 	dequeue(q, job);
 	take(q, job);
 	return dma_fence_get(job->turn);
 }
 
 /* The run's job that waits may go without the engine, if none is ahead of it. */
-static struct dma_fence *cancel(struct npumem_fairq *q, struct npumem_run *run)
+static struct dma_fence *cancel(struct npu_fairq *q, struct npu_run *run)
 {
-	struct npumem_job *job = run->waiting[q->index];
+	struct npu_job *job = run->waiting[q->index];
 
 	if (!job || (q->current_job && q->current_job->run == run))
 		return NULL;
@@ -193,7 +192,7 @@ static struct dma_fence *cancel(struct npumem_fairq *q, struct npumem_run *run)
 
 /* ------------------------------------------------------------------------- */
 
-bool npumem_fairq_ask(struct npumem_fairq *q, struct npumem_job *job)
+bool npumem_fairq_ask(struct npu_fairq *q, struct npu_job *job)
 {
 	unsigned long flags;
 	bool go;
@@ -211,14 +210,13 @@ bool npumem_fairq_ask(struct npumem_fairq *q, struct npumem_job *job)
 	return go;
 }
 
-void npumem_fairq_end(struct npumem_fairq *q, struct npumem_job *job,
-		      struct npumem_fairq_wake *wake)
+void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq_wake *wake)
 {
-	struct npumem_fair_client *client = fair_client(q, job);
+	struct npu_fair_client *client = fair_client(q, job);
 	unsigned long flags;
 	u64 ns;
 
-	*wake = (struct npumem_fairq_wake){};
+	*wake = (struct npu_fairq_wake){};
 	spin_lock_irqsave(&q->lock, flags);
 	if (q->current_job == job) {
 		/* Never nothing: two that wait take turns however short their jobs are. */
@@ -241,13 +239,13 @@ static void wake_one(struct dma_fence *fence)
 	dma_fence_put(fence);
 }
 
-void npumem_fairq_wake(const struct npumem_fairq_wake *wake)
+void npumem_fairq_wake(const struct npu_fairq_wake *wake)
 {
 	wake_one(wake->cancelled);
 	wake_one(wake->next);
 }
 
-void npumem_fairq_cancel(struct npumem_fairq *q, struct npumem_run *run)
+void npumem_fairq_cancel(struct npu_fairq *q, struct npu_run *run)
 {
 	struct dma_fence *fence;
 	unsigned long flags;

@@ -37,7 +37,7 @@ void npumem_gates_exit(void)
 	destroy_workqueue(gate_wq);
 }
 
-void npumem_gate_free(struct npumem_gate *gate)
+void npumem_gate_free(struct npu_gate *gate)
 {
 	u32 i;
 
@@ -51,12 +51,12 @@ void npumem_gate_free(struct npumem_gate *gate)
 
 static void gate_release(struct kref *ref)
 {
-	npumem_gate_free(container_of(ref, struct npumem_gate, ref));
+	npumem_gate_free(container_of(ref, struct npu_gate, ref));
 }
 
 static void gate_open(struct work_struct *work)
 {
-	struct npumem_gate *gate = container_of(work, struct npumem_gate, open);
+	struct npu_gate *gate = container_of(work, struct npu_gate, open);
 	bool cookie = dma_fence_begin_signalling();
 	unsigned long flags;
 
@@ -69,7 +69,7 @@ static void gate_open(struct work_struct *work)
 	kref_put(&gate->ref, gate_release);
 }
 
-static void gate_settle(struct npumem_gate *gate)
+static void gate_settle(struct npu_gate *gate)
 {
 	if (atomic_dec_and_test(&gate->pending))
 		queue_work(gate_wq, &gate->open);
@@ -77,12 +77,12 @@ static void gate_settle(struct npumem_gate *gate)
 
 static void gate_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
 {
-	gate_settle(container_of(callback, struct npumem_gate_wait, callback)->gate);
+	gate_settle(container_of(callback, struct npu_gate_wait, callback)->gate);
 }
 
-struct npumem_gate *npumem_gate_create(struct npumem_run *run, u32 capacity)
+struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 {
-	struct npumem_gate *gate;
+	struct npu_gate *gate;
 
 	gate = kvzalloc(struct_size(gate, waits, capacity), GFP_KERNEL_ACCOUNT);
 	if (!gate)
@@ -102,18 +102,18 @@ struct npumem_gate *npumem_gate_create(struct npumem_run *run, u32 capacity)
 	return gate;
 }
 
-void npumem_gate_add(struct npumem_gate *gate, struct dma_fence *fence)
+void npumem_gate_add(struct npu_gate *gate, struct dma_fence *fence)
 {
-	struct npumem_gate_wait *wait = &gate->waits[gate->count++];
+	struct npu_gate_wait *wait = &gate->waits[gate->count++];
 
 	wait->gate = gate;
 	wait->fence = fence;
 	INIT_LIST_HEAD(&wait->callback.node);
 }
 
-void npumem_gate_arm(struct npumem_gate *gate)
+void npumem_gate_arm(struct npu_gate *gate)
 {
-	struct npumem_run *run = gate->run;
+	struct npu_run *run = gate->run;
 	unsigned long flags;
 	u32 i;
 
@@ -133,13 +133,13 @@ void npumem_gate_arm(struct npumem_gate *gate)
 		npumem_gates_cancel(run);
 }
 
-static struct npumem_gate *gates_take(struct npumem_run *run)
+static struct npu_gate *gates_take(struct npu_run *run)
 {
-	struct npumem_gate *gate;
+	struct npu_gate *gate;
 	unsigned long flags;
 
 	spin_lock_irqsave(&run->gates_lock, flags);
-	gate = list_first_entry_or_null(&run->gates, struct npumem_gate, node);
+	gate = list_first_entry_or_null(&run->gates, struct npu_gate, node);
 	if (gate) {
 		list_del_init(&gate->node);
 		kref_get(&gate->ref);
@@ -148,9 +148,9 @@ static struct npumem_gate *gates_take(struct npumem_run *run)
 	return gate;
 }
 
-void npumem_gates_cancel(struct npumem_run *run)
+void npumem_gates_cancel(struct npu_run *run)
 {
-	struct npumem_gate *gate;
+	struct npu_gate *gate;
 	u32 i;
 
 	while ((gate = gates_take(run))) {

@@ -11,26 +11,26 @@
 #include <linux/list.h>
 #include <linux/workqueue.h>
 
-struct npumem_gate;
-struct npumem_run;
+struct npu_gate;
+struct npu_run;
 
 /**
- * struct npumem_gate_wait - one fence that a gate waits for
+ * struct npu_gate_wait - one fence that a gate waits for
  * @gate: whose
  * @fence: referenced
  * @callback: on it
  */
-struct npumem_gate_wait {
-	struct npumem_gate *gate;
+struct npu_gate_wait {
+	struct npu_gate *gate;
 	struct dma_fence *fence;
 	struct dma_fence_cb callback;
 };
 
 /**
- * struct npumem_gate - the fences of others that the first job of a SUBMIT waits for
+ * struct npu_gate - the fences of others that the first job of a SUBMIT waits for
  * @ref: whoever opens it holds one, and whoever cancels it
  * @run: whose SUBMIT; as long as the gate is closed
- * @node: in &npumem_run.gates until it is open or cancelled, under its lock
+ * @node: in &npu_run.gates until it is open or cancelled, under its lock
  * @fence: signalled when it is open; what the job depends on. Referenced
  * @open: opens it
  * @pending: fences that have not signalled; one more until it is armed
@@ -38,16 +38,16 @@ struct npumem_gate_wait {
  * @count: of @waits, those that are used
  * @waits: what it waits for
  */
-struct npumem_gate {
+struct npu_gate {
 	struct kref ref;
-	struct npumem_run *run;
+	struct npu_run *run;
 	struct list_head node;
 	struct dma_fence *fence;
 	struct work_struct open;
 	atomic_t pending;
 	u32 capacity;
 	u32 count;
-	struct npumem_gate_wait waits[] __counted_by(capacity);
+	struct npu_gate_wait waits[] __counted_by(capacity);
 };
 
 int npumem_gates_init(void);
@@ -55,18 +55,18 @@ int npumem_gates_init(void);
 void npumem_gates_exit(void);
 
 /* Closed, with room for so many fences. NULL: no memory. */
-struct npumem_gate *npumem_gate_create(struct npumem_run *run, u32 capacity);
+struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity);
 /* Takes over the fence's reference. Before npumem_gate_arm() only. */
-void npumem_gate_add(struct npumem_gate *gate, struct dma_fence *fence);
+void npumem_gate_add(struct npu_gate *gate, struct dma_fence *fence);
 /* The gate opens by itself from now on, and is not the caller's any more. Any context. */
-void npumem_gate_arm(struct npumem_gate *gate);
+void npumem_gate_arm(struct npu_gate *gate);
 /* One that was never armed; or NULL. */
-void npumem_gate_free(struct npumem_gate *gate);
+void npumem_gate_free(struct npu_gate *gate);
 
 /*
  * All of a run's gates open soon, whatever they wait for: its jobs are not to be run, or
  * no engine is left that would. Any context.
  */
-void npumem_gates_cancel(struct npumem_run *run);
+void npumem_gates_cancel(struct npu_run *run);
 
 #endif /* NPUMEM_GATE_H */

@@ -16,15 +16,15 @@
 
 /* ------------------------------------------------------------ job life cycle */
 
-void npumem_job_begin(struct npumem_job *job)
+void npumem_job_begin(struct npu_job *job)
 {
 	trace_npumem_job_start(job->run->id, job->first, job->count, job->op, 0);
 }
 
 /* A queue costs memory that no cgroup is charged with, so no file's is endless. */
-static int job_count(struct npumem_job *job)
+static int job_count(struct npu_job *job)
 {
-	struct npumem_client *client = job->run->client;
+	struct npu_client *client = job->run->client;
 	int err = -EBUSY;
 
 	if (atomic64_read(&client->used[NPUMEM_RESOURCE_JOBS]) < NPUMEM_MAX_CLIENT_JOBS)
@@ -34,16 +34,16 @@ static int job_count(struct npumem_job *job)
 }
 
 /* Who waits for a job's fence to submit more finds that there is room for it. */
-static void job_uncount(struct npumem_job *job)
+static void job_uncount(struct npu_job *job)
 {
 	if (job->counted)
 		npumem_client_uncharge(job->run->client, NPUMEM_RESOURCE_JOBS, 1);
 	job->counted = false;
 }
 
-void npumem_job_end(struct npumem_job *job, int error)
+void npumem_job_end(struct npu_job *job, int error)
 {
-	struct npumem_fairq_wake wake;
+	struct npu_fairq_wake wake;
 
 	job_uncount(job);
 	npumem_fairq_end(&job->engine->queue, job, &wake);
@@ -51,11 +51,11 @@ void npumem_job_end(struct npumem_job *job, int error)
 	npumem_fairq_wake(&wake);
 }
 
-void npumem_job_done(struct npumem_job *job, int error)
+void npumem_job_done(struct npu_job *job, int error)
 {
 	bool cookie = dma_fence_begin_signalling();
-	struct npumem_run *run = job->run;
-	struct npumem_fairq_wake wake;
+	struct npu_run *run = job->run;
+	struct npu_fairq_wake wake;
 	struct npumem_verdict verdict;
 	struct dma_fence *fence;
 
@@ -78,18 +78,18 @@ void npumem_job_done(struct npumem_job *job, int error)
 }
 EXPORT_SYMBOL_GPL(npumem_job_done);
 
-void npumem_job_arm(struct npumem_job *job)
+void npumem_job_arm(struct npu_job *job)
 {
-	struct npumem_run *run = job->run;
+	struct npu_run *run = job->run;
 
 	npumem_fence_init(job->fence, run->fence_context, ++run->fence_seqno);
 	job->submitted = true;
 	drm_sched_job_arm(&job->base);
 }
 
-void npumem_job_free(struct npumem_job *job)
+void npumem_job_free(struct npu_job *job)
 {
-	struct npumem_run *run = job->run;
+	struct npu_run *run = job->run;
 
 	job_uncount(job);
 	drm_sched_job_cleanup(&job->base);
@@ -105,7 +105,7 @@ void npumem_job_free(struct npumem_job *job)
 
 /* ------------------------------------------------------------------- checks */
 
-static u64 position_work(const struct npumem_run *run, u32 position, u32 *ticks)
+static u64 position_work(const struct npu_run *run, u32 position, u32 *ticks)
 {
 	const struct npuv_plan *plan = run->plan->v;
 	const struct npumem_position *p = npuv_position(plan, position);
@@ -117,7 +117,7 @@ static u64 position_work(const struct npumem_run *run, u32 position, u32 *ticks)
 	return work;
 }
 
-u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max,
+u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks)
 {
 	u64 work = 0;
@@ -134,8 +134,8 @@ u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *s
 }
 
 /* A copy needs as many bytes as it has, and no more than there are to be written. */
-static int check_copies(const struct npumem_run *run, const struct drm_npumem_job *spec,
-			u64 *bounce, u32 *ticks)
+static int check_copies(const struct npu_run *run, const struct drm_npumem_job *spec, u64 *bounce,
+			u32 *ticks)
 {
 	u64 read, written;
 	u32 i;
@@ -177,10 +177,10 @@ static bool has_commands(const struct drm_npumem_job *spec)
 	       spec->relocs.count || spec->relocs.ptr;
 }
 
-static int check_positions(const struct npumem_run *run, struct drm_npumem_job *spec)
+static int check_positions(const struct npu_run *run, struct drm_npumem_job *spec)
 {
 	u32 count = run->plan->v->positions.count;
-	struct npumem_engine *engine;
+	struct npu_engine *engine;
 	int err;
 
 	if (spec->flags || !spec->position_count || spec->first_position >= count ||
@@ -204,7 +204,7 @@ static int check_positions(const struct npumem_run *run, struct drm_npumem_job *
 	return 0;
 }
 
-static int check_edge(const struct npumem_run *run, struct drm_npumem_job *spec)
+static int check_edge(const struct npu_run *run, struct drm_npumem_job *spec)
 {
 	u32 count = run->plan->v->edges.count;
 
@@ -215,17 +215,17 @@ static int check_edge(const struct npumem_run *run, struct drm_npumem_job *spec)
 	return 0;
 }
 
-int npumem_job_check(const struct npumem_run *run, struct drm_npumem_job *spec)
+int npumem_job_check(const struct npu_run *run, struct drm_npumem_job *spec)
 {
 	return npumem_job_is_edge(spec) ? check_edge(run, spec) : check_positions(run, spec);
 }
 
 /* --------------------------------------------------------------------- make */
 
-static struct npumem_job *job_create(struct npumem_run *run, struct npumem_engine *engine,
-				     struct drm_file *file)
+static struct npu_job *job_create(struct npu_run *run, struct npu_engine *engine,
+				  struct drm_file *file)
 {
-	struct npumem_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	struct npu_job *job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!job)
@@ -261,11 +261,11 @@ err_job:
 	return ERR_PTR(err);
 }
 
-struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
-				     struct drm_file *file, u32 *ticks)
+struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
+				  struct drm_file *file, u32 *ticks)
 {
-	struct npumem_bounce *bounce;
-	struct npumem_job *job;
+	struct npu_bounce *bounce;
+	struct npu_job *job;
 	u64 size = 0;
 	int err;
 
@@ -292,7 +292,7 @@ struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_np
 	return job;
 }
 
-struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_file *file)
+struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *file)
 {
 	return job_create(run, run->dev->engines[0], file);
 }

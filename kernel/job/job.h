@@ -12,7 +12,7 @@
 #include "object/run.h"
 
 /**
- * struct npumem_job - one entry of a SUBMIT
+ * struct npu_job - one entry of a SUBMIT
  * @base: of the scheduler
  * @run: what it belongs to; referenced
  * @engine: what executes it
@@ -22,7 +22,7 @@
  * @counted: among its client's jobs that have not ended
  * @turn: signalled when the engine is its; referenced
  * @turn_state: under the lock of the engine's queue
- * @queued: in &npumem_fair_client.jobs, under the same
+ * @queued: in &npu_fair_client.jobs, under the same
  * @first: position in the schedule
  * @count: positions, executed in order; zero for a job that only waits its turn
  * @op: enum drm_npumem_op
@@ -34,26 +34,26 @@
  * But for its turn nothing is changed after submission until it ends, so there is
  * no lock.
  */
-struct npumem_job {
+struct npu_job {
 	struct drm_sched_job base;
-	struct npumem_run *run;
-	struct npumem_engine *engine;
+	struct npu_run *run;
+	struct npu_engine *engine;
 	struct dma_fence *fence;
 	bool submitted;
 	bool counted;
 	struct dma_fence *turn;
-	enum npumem_turn turn_state;
+	enum npu_turn turn_state;
 	struct list_head queued;
 	u32 first;
 	u32 count;
 	u32 op;
 	u64 value;
-	struct npumem_bounce *bounce;
+	struct npu_bounce *bounce;
 };
 
-static inline struct npumem_job *to_npumem_job(struct drm_sched_job *base)
+static inline struct npu_job *to_npumem_job(struct drm_sched_job *base)
 {
-	return container_of(base, struct npumem_job, base);
+	return container_of(base, struct npu_job, base);
 }
 
 /* What stands in a SUBMIT's array is an edge of the plan, no work for an engine. */
@@ -68,10 +68,10 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
  * -EINVAL (what is to be copied does not fit), -EBUSY (the client has too many),
  * -ENOMEM, -EINTR. ticks: see npuv_tick(), the same for all jobs of a SUBMIT.
  */
-int npumem_job_check(const struct npumem_run *run, struct drm_npumem_job *spec);
-struct npumem_job *npumem_job_create(struct npumem_run *run, const struct drm_npumem_job *spec,
-				     struct drm_file *file, u32 *ticks);
-struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_file *file);
+int npumem_job_check(const struct npu_run *run, struct drm_npumem_job *spec);
+struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
+				  struct drm_file *file, u32 *ticks);
+struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *file);
 
 /*
  * Units of work that SUBMIT has with a job: what is looked at of accesses, cells and
@@ -79,27 +79,27 @@ struct npumem_job *npumem_job_create_empty(struct npumem_run *run, struct drm_fi
  * each position. Stops counting beyond max, and if a fatal signal is pending. ticks: see
  * npuv_tick().
  */
-u64 npumem_job_work(const struct npumem_run *run, const struct drm_npumem_job *spec, u64 max,
+u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks);
 
 /*
  * By SUBMIT, in the order of the run's jobs, under run->lock: from now on the job has
  * a fence that will signal.
  */
-void npumem_job_arm(struct npumem_job *job);
+void npumem_job_arm(struct npu_job *job);
 
 /*
  * By the engine core: the job starts; it has ended without having been run, or was
  * one of nothing; the job's memory goes.
  */
-void npumem_job_begin(struct npumem_job *job);
-void npumem_job_end(struct npumem_job *job, int error);
-void npumem_job_free(struct npumem_job *job);
+void npumem_job_begin(struct npu_job *job);
+void npumem_job_end(struct npu_job *job, int error);
+void npumem_job_free(struct npu_job *job);
 
 /*
  * By the engine, in any context, once for each job started: it has ended, with
  * an error (negative) or zero. The job may be gone on return.
  */
-void npumem_job_done(struct npumem_job *job, int error);
+void npumem_job_done(struct npu_job *job, int error);
 
 #endif /* NPUMEM_JOB_H */

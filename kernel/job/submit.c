@@ -79,9 +79,9 @@ struct submit {
 	struct drm_device *drm;
 	struct drm_file *file;
 	struct drm_npumem_submit *args;
-	struct npumem_run *run;
+	struct npu_run *run;
 	struct drm_npumem_job *specs;
-	struct npumem_job **jobs;
+	struct npu_job **jobs;
 	u32 job_count;
 	struct drm_npumem_sync *in;
 	struct drm_npumem_sync *out;
@@ -89,8 +89,8 @@ struct submit {
 	struct dma_fence_chain **chains;
 	struct dma_fence **awaited;
 	u32 awaited_count;
-	struct npumem_gate *gate;
-	struct npumem_cpu_access *access;
+	struct npu_gate *gate;
+	struct npu_cpu_access *access;
 	u64 generation;
 	u32 ticks;
 };
@@ -128,7 +128,7 @@ static int submit_check_jobs(struct submit *submit)
 static int submit_create_jobs(struct submit *submit)
 {
 	u32 i, count = submit->args->jobs.count;
-	struct npumem_job *job;
+	struct npu_job *job;
 
 	submit->jobs = kvcalloc(count, sizeof(*submit->jobs), GFP_KERNEL_ACCOUNT);
 	if (!submit->jobs)
@@ -157,12 +157,12 @@ static int submit_create_jobs(struct submit *submit)
 }
 
 /* -ENXIO: a step's external tensor, the first one, is bound to nothing. */
-static int step_check_bound(const struct npumem_run *run, u32 position, u32 *ticks,
+static int step_check_bound(const struct npu_run *run, u32 position, u32 *ticks,
 			    struct npumem_verdict *verdict)
 {
 	const struct npumem_position *p = npuv_position(run->plan->v, position);
-	const struct npumem_externals *externals = run->externals;
-	const struct npumem_external *external;
+	const struct npu_externals *externals = run->externals;
+	const struct npu_external *external;
 	u32 i;
 
 	if (p->kind != NPUMEM_POSITION_STEP)
@@ -368,7 +368,7 @@ static int submit_wait_in(struct submit *submit)
 /* Before any lock is taken and any fence is published; see access.c. */
 static int submit_begin_access(struct submit *submit)
 {
-	struct npumem_cpu_access *access;
+	struct npu_cpu_access *access;
 	int err = 0;
 
 	npumem_cpu_access_end(submit->access);
@@ -484,9 +484,9 @@ static bool submit_awaits(const struct submit *submit, struct dma_fence *fence)
 }
 
 /* What a dma_resv holds that is to be waited for: how many, or added to the gate. */
-static u32 submit_await_resv(struct submit *submit, u32 index, struct npumem_gate *gate)
+static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *gate)
 {
-	const struct npumem_externals *externals = submit->run->externals;
+	const struct npu_externals *externals = submit->run->externals;
 	struct dma_resv_iter cursor;
 	struct dma_fence *fence;
 	u32 n = 0;
@@ -526,8 +526,8 @@ static int submit_make_gate(struct submit *submit, u32 capacity)
 /* What the first job, and so all of them, waits for. Under all dma_resvs. */
 static int submit_add_dependencies(struct submit *submit)
 {
-	const struct npumem_externals *externals = submit->run->externals;
-	struct npumem_run *run = submit->run;
+	const struct npu_externals *externals = submit->run->externals;
+	struct npu_run *run = submit->run;
 	u32 i, n = 0;
 	int err;
 
@@ -551,11 +551,11 @@ static int submit_add_dependencies(struct submit *submit)
 /* Nothing fails any more. Under run->lock and all dma_resvs. */
 static void submit_push(struct submit *submit)
 {
-	const struct npumem_externals *externals = submit->run->externals;
+	const struct npu_externals *externals = submit->run->externals;
 	bool cookie = dma_fence_begin_signalling();
-	struct npumem_run *run = submit->run;
+	struct npu_run *run = submit->run;
 	struct dma_fence *last = NULL;
-	struct npumem_job *job;
+	struct npu_job *job;
 	u32 i;
 
 	if (submit->gate)
@@ -598,7 +598,7 @@ static void submit_push(struct submit *submit)
  */
 static int submit_lock_resvs(struct submit *submit, struct ww_acquire_ctx *ctx)
 {
-	const struct npumem_externals *externals = submit->run->externals;
+	const struct npu_externals *externals = submit->run->externals;
 	int err;
 
 	do {
@@ -613,7 +613,7 @@ static int submit_lock_resvs(struct submit *submit, struct ww_acquire_ctx *ctx)
 /* Under run->lock, states asked. */
 static int submit_fence_and_push(struct submit *submit)
 {
-	const struct npumem_externals *externals = submit->run->externals;
+	const struct npu_externals *externals = submit->run->externals;
 	struct ww_acquire_ctx ctx;
 	int err, idx;
 
@@ -654,7 +654,7 @@ static int submit_locked(struct submit *submit)
 
 static int submit_go(struct submit *submit)
 {
-	struct npumem_run *run = submit->run;
+	struct npu_run *run = submit->run;
 	int err;
 
 	if (mutex_lock_killable(&run->lock))
@@ -666,7 +666,7 @@ static int submit_go(struct submit *submit)
 
 static int submit_do(struct submit *submit)
 {
-	struct npumem_run *run;
+	struct npu_run *run;
 	int err;
 
 	run = npumem_run_lookup(submit->file->driver_priv, submit->args->run);

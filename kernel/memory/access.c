@@ -43,22 +43,22 @@ static DECLARE_WAIT_QUEUE_HEAD(access_ended);
 
 /* One buffer, accessed for reading unless @write. */
 struct access_buffer {
-	struct npumem_bo *bo;
+	struct npu_bo *bo;
 	bool write;
 };
 
 /**
- * struct npumem_cpu_access - of one SUBMIT
+ * struct npu_cpu_access - of one SUBMIT
  * @work: ends it
  * @callback: queues @work
  * @dev: referenced
  * @count: buffers
  * @buffers: each once, referenced
  */
-struct npumem_cpu_access {
+struct npu_cpu_access {
 	struct work_struct work;
 	struct dma_fence_cb callback;
-	struct npumem_device *dev;
+	struct npu_device *dev;
 	u32 count;
 	struct access_buffer buffers[] __counted_by(count);
 };
@@ -125,9 +125,9 @@ static void buffer_end(struct access_buffer *buffer)
 	buffer_ended(buffer);
 }
 
-static void access_free(struct npumem_cpu_access *access)
+static void access_free(struct npu_cpu_access *access)
 {
-	struct npumem_device *dev = access->dev;
+	struct npu_device *dev = access->dev;
 	u32 i;
 
 	for (i = 0; i < access->count; i++)
@@ -138,27 +138,26 @@ static void access_free(struct npumem_cpu_access *access)
 
 static void access_work(struct work_struct *work)
 {
-	npumem_cpu_access_end(container_of(work, struct npumem_cpu_access, work));
+	npumem_cpu_access_end(container_of(work, struct npu_cpu_access, work));
 }
 
 static void access_signalled(struct dma_fence *fence, struct dma_fence_cb *callback)
 {
-	struct npumem_cpu_access *access =
-		container_of(callback, struct npumem_cpu_access, callback);
+	struct npu_cpu_access *access = container_of(callback, struct npu_cpu_access, callback);
 
 	queue_work(npumem_wq, &access->work);
 }
 
 static int buffer_compare(const void *a, const void *b)
 {
-	const struct npumem_bo *first = ((const struct access_buffer *)a)->bo;
-	const struct npumem_bo *second = ((const struct access_buffer *)b)->bo;
+	const struct npu_bo *first = ((const struct access_buffer *)a)->bo;
+	const struct npu_bo *second = ((const struct access_buffer *)b)->bo;
 
 	return first < second ? -1 : first > second;
 }
 
 /* Several tensors may be in one buffer. Drops the references that are too many. */
-static void access_unique(struct npumem_cpu_access *access)
+static void access_unique(struct npu_cpu_access *access)
 {
 	struct access_buffer *b = access->buffers;
 	u32 i, n = 1;
@@ -176,11 +175,11 @@ static void access_unique(struct npumem_cpu_access *access)
 }
 
 /* All that is imported and bound, referenced. Under run->lock. */
-static struct npumem_cpu_access *access_collect(struct npumem_run *run)
+static struct npu_cpu_access *access_collect(struct npu_run *run)
 {
-	const struct npumem_externals *externals = run->externals;
-	const struct npumem_external *external;
-	struct npumem_cpu_access *access;
+	const struct npu_externals *externals = run->externals;
+	const struct npu_external *external;
+	struct npu_cpu_access *access;
 	u32 i, n = 0;
 
 	access = kvzalloc(struct_size(access, buffers, externals->imported), GFP_KERNEL_ACCOUNT);
@@ -204,9 +203,9 @@ static struct npumem_cpu_access *access_collect(struct npumem_run *run)
 	return access;
 }
 
-struct npumem_cpu_access *npumem_cpu_access_begin(struct npumem_run *run, u64 *generation)
+struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generation)
 {
-	struct npumem_cpu_access *access = NULL;
+	struct npu_cpu_access *access = NULL;
 	u32 i;
 	int err;
 
@@ -233,7 +232,7 @@ err:
 	return ERR_PTR(npumem_exporter_error(err));
 }
 
-void npumem_cpu_access_end(struct npumem_cpu_access *access)
+void npumem_cpu_access_end(struct npu_cpu_access *access)
 {
 	u32 i;
 
@@ -244,13 +243,13 @@ void npumem_cpu_access_end(struct npumem_cpu_access *access)
 	access_free(access);
 }
 
-void npumem_cpu_access_end_after(struct npumem_cpu_access *access, struct dma_fence *fence)
+void npumem_cpu_access_end_after(struct npu_cpu_access *access, struct dma_fence *fence)
 {
 	if (access && dma_fence_add_callback(fence, &access->callback, access_signalled))
 		queue_work(npumem_wq, &access->work);
 }
 
-long npumem_cpu_access_wait(struct npumem_bo *bo, long timeout)
+long npumem_cpu_access_wait(struct npu_bo *bo, long timeout)
 {
 	return wait_event_interruptible_timeout(access_ended, !atomic_read(&bo->accesses), timeout);
 }

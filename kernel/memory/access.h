@@ -9,9 +9,9 @@
 #include <linux/types.h>
 
 struct dma_fence;
-struct npumem_cpu_access;
-struct npumem_bo;
-struct npumem_run;
+struct npu_cpu_access;
+struct npu_bo;
+struct npu_run;
 
 /**
  * npumem_exporter_error() - an exporter's errno as the caller of SUBMIT gets it
@@ -39,7 +39,7 @@ static inline int npumem_exporter_error(int err)
 /**
  * npumem_cpu_access_begin() - the CPU is going to access what a run has imported
  * @run: no lock of it held
- * @generation: out: of the run's bindings (&npumem_externals.generation) that this is for
+ * @generation: out: of the run's bindings (&npu_externals.generation) that this is for
  *
  * By SUBMIT, before anything of it can be seen: waits, interruptibly, for the fences of
  * the buffers, and exporters may sleep, allocate and take the buffers' dma_resv.
@@ -47,16 +47,16 @@ static inline int npumem_exporter_error(int err)
  * Return: to be passed to one of the two functions below; NULL if nothing imported is
  * bound; ERR_PTR: -ENOMEM, -ERESTARTSYS, or npumem_exporter_error().
  */
-struct npumem_cpu_access *npumem_cpu_access_begin(struct npumem_run *run, u64 *generation);
+struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generation);
 /* It has ended; access may be NULL. May sleep. */
-void npumem_cpu_access_end(struct npumem_cpu_access *access);
+void npumem_cpu_access_end(struct npu_cpu_access *access);
 /* It ends when the fence is signalled; access may be NULL. Any context that locks allow. */
-void npumem_cpu_access_end_after(struct npumem_cpu_access *access, struct dma_fence *fence);
+void npumem_cpu_access_end_after(struct npu_cpu_access *access, struct dma_fence *fence);
 
 /*
  * Wait until nobody accesses an imported BO. timeout in jiffies; returns what is left of
  * it, 0 if it ran out, or -ERESTARTSYS.
  */
-long npumem_cpu_access_wait(struct npumem_bo *bo, long timeout);
+long npumem_cpu_access_wait(struct npu_bo *bo, long timeout);
 
 #endif /* NPUMEM_ACCESS_H */

@@ -57,7 +57,7 @@ static u32 count_externals(const struct npuv_graph *graph)
 	return count;
 }
 
-static void list_externals(struct npumem_externals *externals, const struct npuv_graph *graph)
+static void list_externals(struct npu_externals *externals, const struct npuv_graph *graph)
 {
 	const struct npumem_tensor *tensor;
 	u32 i, n = 0;
@@ -73,9 +73,9 @@ static void list_externals(struct npumem_externals *externals, const struct npuv
 }
 
 /* Which of them steps access, under their own name or that of an alias. */
-static void mark_accesses(struct npumem_externals *externals, const struct npuv_graph *graph)
+static void mark_accesses(struct npu_externals *externals, const struct npuv_graph *graph)
 {
-	struct npumem_external *external;
+	struct npu_external *external;
 	const struct npumem_access *access;
 	u32 i;
 
@@ -97,9 +97,9 @@ static void mark_accesses(struct npumem_externals *externals, const struct npuv_
  * Notes which steps access which of them, or only counts if there is no room for
  * that yet. last: per external tensor, last step + 1 that was found to access it.
  */
-static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph *graph, u32 *last)
+static u32 find_uses(struct npu_externals *externals, const struct npuv_graph *graph, u32 *last)
 {
-	struct npumem_external *external;
+	struct npu_external *external;
 	const struct npumem_step *step;
 	u32 i, a, tile, n = 0;
 
@@ -117,7 +117,7 @@ static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph
 				continue;
 			last[external - externals->list] = i + 1;
 			if (externals->uses)
-				externals->uses[n] = (struct npumem_external_use){
+				externals->uses[n] = (struct npu_external_use){
 					.external = external - externals->list,
 					.tile = tile,
 				};
@@ -129,7 +129,7 @@ static u32 find_uses(struct npumem_externals *externals, const struct npuv_graph
 }
 
 /* SUBMIT asks for it at every step, so it is found out once. */
-static int list_uses(struct npumem_externals *externals, const struct npuv_graph *graph)
+static int list_uses(struct npu_externals *externals, const struct npuv_graph *graph)
 {
 	u32 *last = kvmalloc_array(externals->count, sizeof(*last), GFP_KERNEL_ACCOUNT);
 	u32 count;
@@ -152,19 +152,18 @@ static int list_uses(struct npumem_externals *externals, const struct npuv_graph
 }
 
 /* Of the run's own: always there, always written. */
-static void resv_own(struct npumem_externals *externals, struct npumem_bo *bo)
+static void resv_own(struct npu_externals *externals, struct npu_bo *bo)
 {
 	externals->objs[externals->resv_count] = &bo->shmem.base;
-	externals->resvs[externals->resv_count] =
-		(struct npumem_resv){ .bindings = 1, .writers = 1 };
+	externals->resvs[externals->resv_count] = (struct npu_resv){ .bindings = 1, .writers = 1 };
 	externals->resv_count++;
 }
 
-struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
-						 struct npumem_client *client,
-						 struct npumem_bo *arena, struct npumem_bo *host)
+struct npu_externals *npumem_externals_create(const struct npuv_graph *graph,
+					      struct npu_client *client, struct npu_bo *arena,
+					      struct npu_bo *host)
 {
-	struct npumem_externals *externals;
+	struct npu_externals *externals;
 	u32 count = count_externals(graph);
 
 	externals = kvzalloc(struct_size(externals, list, count), GFP_KERNEL_ACCOUNT);
@@ -194,7 +193,7 @@ struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
 	return externals;
 }
 
-u64 npumem_externals_bytes(const struct npumem_externals *externals)
+u64 npumem_externals_bytes(const struct npu_externals *externals)
 {
 	return struct_size(externals, list, externals->count) +
 	       ((u64)externals->count + 2) *
@@ -202,12 +201,12 @@ u64 npumem_externals_bytes(const struct npumem_externals *externals)
 	       externals->uses_bytes;
 }
 
-static struct dma_buf *imported(const struct npumem_bo *bo)
+static struct dma_buf *imported(const struct npu_bo *bo)
 {
 	return bo->shmem.base.import_attach ? bo->shmem.base.import_attach->dmabuf : NULL;
 }
 
-static void binding_unmap(struct npumem_external *binding)
+static void binding_unmap(struct npu_external *binding)
 {
 	if (iosys_map_is_null(&binding->map))
 		return;
@@ -219,7 +218,7 @@ static void binding_unmap(struct npumem_external *binding)
 }
 
 /* Let go of a BO and its mapping, as binding_prepare() took them. */
-static void binding_release(struct npumem_externals *externals, struct npumem_external *binding)
+static void binding_release(struct npu_externals *externals, struct npu_external *binding)
 {
 	if (!binding->bo)
 		return;
@@ -228,7 +227,7 @@ static void binding_release(struct npumem_externals *externals, struct npumem_ex
 	npumem_client_uncharge(externals->client, NPUMEM_RESOURCE_BINDINGS, 1);
 }
 
-void npumem_externals_destroy(struct npumem_externals *externals)
+void npumem_externals_destroy(struct npu_externals *externals)
 {
 	u32 i;
 
@@ -244,7 +243,7 @@ void npumem_externals_destroy(struct npumem_externals *externals)
 	kvfree(externals);
 }
 
-struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor)
+struct npu_external *npumem_external_find(struct npu_externals *externals, u32 tensor)
 {
 	u32 low = 0, high = externals->count, middle;
 
@@ -260,8 +259,8 @@ struct npumem_external *npumem_external_find(struct npumem_externals *externals,
 	return &externals->list[low];
 }
 
-struct npumem_external *npumem_external_of(struct npumem_externals *externals,
-					   const struct npuv_graph *graph, u32 tensor)
+struct npu_external *npumem_external_of(struct npu_externals *externals,
+					const struct npuv_graph *graph, u32 tensor)
 {
 	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
 
@@ -269,7 +268,7 @@ struct npumem_external *npumem_external_of(struct npumem_externals *externals,
 				    t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor);
 }
 
-void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u64 length)
+void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 length)
 {
 	if (!external->bo || first > external->size || length > external->size - first)
 		return NULL;
@@ -281,16 +280,16 @@ void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u
 /* ------------------------------------------------------------------ binding */
 
 /* Whether two BOs are the same bytes: one, or two imports of one dma-buf. */
-static bool same_memory(const struct npumem_bo *a, const struct npumem_bo *b)
+static bool same_memory(const struct npu_bo *a, const struct npu_bo *b)
 {
 	return a == b || (imported(a) && imported(a) == imported(b));
 }
 
-static int binding_check(struct drm_device *drm, const struct npumem_file *file,
-			 const struct npumem_run *run, const struct npumem_external *binding)
+static int binding_check(struct drm_device *drm, const struct npu_file *file,
+			 const struct npu_run *run, const struct npu_external *binding)
 {
 	const struct npumem_tensor *tensor = npuv_tensor(run->plan->graph->v, binding->tensor);
-	struct npumem_bo *bo = binding->bo;
+	struct npu_bo *bo = binding->bo;
 	u64 size = bo->shmem.base.size;
 
 	if (bo->arena || bo == run->transfers.bo)
@@ -314,7 +313,7 @@ static int binding_check(struct drm_device *drm, const struct npumem_file *file,
  * Not drm_gem_vmap(): the shmem helper may hand an I/O mapping back as an error, having
  * unmapped it already.
  */
-static int map_imported(struct drm_device *drm, struct npumem_external *binding)
+static int map_imported(struct drm_device *drm, struct npu_external *binding)
 {
 	struct dma_buf *buf = imported(binding->bo);
 	int err;
@@ -334,7 +333,7 @@ static int map_imported(struct drm_device *drm, struct npumem_external *binding)
 	return 0;
 }
 
-static int binding_map(struct drm_device *drm, struct npumem_external *binding)
+static int binding_map(struct drm_device *drm, struct npu_external *binding)
 {
 	int err;
 
@@ -351,7 +350,7 @@ static int binding_map(struct drm_device *drm, struct npumem_external *binding)
 
 /* A binding that holds all it needs, for the run to take over. May sleep. */
 static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 handle,
-			   const struct npumem_run *run, struct npumem_external *binding)
+			   const struct npu_run *run, struct npu_external *binding)
 {
 	struct drm_gem_object *obj = drm_gem_object_lookup(file, handle);
 	int err;
@@ -373,7 +372,7 @@ static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 ha
 }
 
 /* Reads of a cell to come. */
-static u32 reads_left(const struct npumem_run *run, u32 cell)
+static u32 reads_left(const struct npu_run *run, u32 cell)
 {
 	u32 state = run->states->cells[cell];
 
@@ -387,7 +386,7 @@ static u32 reads_left(const struct npumem_run *run, u32 cell)
  * that is still to be read, or have read a part of what the client put there. Outputs
  * that nobody reads are the client's once they are written.
  */
-static bool is_live(const struct npumem_run *run, const struct npumem_external *external)
+static bool is_live(const struct npu_run *run, const struct npu_external *external)
 {
 	const struct npuv_states *states = run->states;
 	const struct npuv_plan *plan = run->plan->v;
@@ -413,10 +412,9 @@ static bool is_live(const struct npumem_run *run, const struct npumem_external *
 }
 
 /* Whether bytes of a new binding would have another owner too. */
-static bool overlaps(const struct npumem_externals *externals,
-		     const struct npumem_external *binding)
+static bool overlaps(const struct npu_externals *externals, const struct npu_external *binding)
 {
-	const struct npumem_external *other;
+	const struct npu_external *other;
 	u32 i;
 
 	for (i = 0; i < externals->count; i++) {
@@ -431,7 +429,7 @@ static bool overlaps(const struct npumem_externals *externals,
 	return false;
 }
 
-static u32 resv_find(const struct npumem_externals *externals, const struct npumem_bo *bo)
+static u32 resv_find(const struct npu_externals *externals, const struct npu_bo *bo)
 {
 	u32 i;
 
@@ -441,21 +439,21 @@ static u32 resv_find(const struct npumem_externals *externals, const struct npum
 	return i;
 }
 
-static void resv_add(struct npumem_externals *externals, const struct npumem_external *binding)
+static void resv_add(struct npu_externals *externals, const struct npu_external *binding)
 {
 	u32 i = resv_find(externals, binding->bo);
 
 	if (i == externals->resv_count) {
 		drm_gem_object_get(&binding->bo->shmem.base);
 		externals->objs[i] = &binding->bo->shmem.base;
-		externals->resvs[i] = (struct npumem_resv){};
+		externals->resvs[i] = (struct npu_resv){};
 		externals->resv_count++;
 	}
 	externals->resvs[i].bindings++;
 	externals->resvs[i].writers += binding->written;
 }
 
-static void resv_remove(struct npumem_externals *externals, const struct npumem_external *binding)
+static void resv_remove(struct npu_externals *externals, const struct npu_external *binding)
 {
 	u32 last, i = resv_find(externals, binding->bo);
 
@@ -469,8 +467,8 @@ static void resv_remove(struct npumem_externals *externals, const struct npumem_
 }
 
 /* Exchange a tensor's binding for another one, which may be none. */
-static void bind_swap(struct npumem_externals *externals, struct npumem_external *external,
-		      struct npumem_external *binding)
+static void bind_swap(struct npu_externals *externals, struct npu_external *external,
+		      struct npu_external *binding)
 {
 	u32 missing = externals->missing;
 	u64 bytes = externals->bytes;
@@ -496,8 +494,8 @@ static void bind_swap(struct npumem_externals *externals, struct npumem_external
 	swap(external->offset, binding->offset);
 }
 
-static int bind_locked(struct drm_device *drm, struct npumem_run *run,
-		       struct npumem_external *external, struct npumem_external *binding)
+static int bind_locked(struct drm_device *drm, struct npu_run *run, struct npu_external *external,
+		       struct npu_external *binding)
 {
 	if (npumem_run_busy(run))
 		return npumem_refuse(drm, -EBUSY, "RUN_BIND: jobs of the run are in flight");
@@ -515,17 +513,17 @@ static int bind_locked(struct drm_device *drm, struct npumem_run *run,
 	return 0;
 }
 
-static int run_bind(struct drm_device *drm, struct drm_file *file, struct npumem_run *run,
+static int run_bind(struct drm_device *drm, struct drm_file *file, struct npu_run *run,
 		    const struct drm_npumem_run_bind *args)
 {
-	struct npumem_external *external = npumem_external_find(run->externals, args->tensor);
-	struct npumem_external binding;
+	struct npu_external *external = npumem_external_find(run->externals, args->tensor);
+	struct npu_external binding;
 	int err;
 
 	if (!external)
 		return npumem_refuse(drm, -EINVAL, "RUN_BIND: tensor %u is not external",
 				     args->tensor);
-	binding = (struct npumem_external){
+	binding = (struct npu_external){
 		.offset = args->offset,
 		.size = external->size,
 		.tensor = external->tensor,
@@ -553,7 +551,7 @@ static int run_bind(struct drm_device *drm, struct drm_file *file, struct npumem
 int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_run_bind *args = data;
-	struct npumem_run *run;
+	struct npu_run *run;
 	int err;
 
 	if (args->flags)

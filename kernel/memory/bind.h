@@ -13,7 +13,7 @@
 #define NPUMEM_MAX_BOUND 1024
 
 /**
- * struct npumem_external - external tensor of a run's graph
+ * struct npu_external - external tensor of a run's graph
  * @bo: what it is bound to, referenced, or NULL
  * @map: kernel mapping of all of @bo, if that is not in the carveout
  * @offset: of the tensor's first byte in @bo
@@ -22,8 +22,8 @@
  * @accessed: by some step
  * @written: by some step
  */
-struct npumem_external {
-	struct npumem_bo *bo;
+struct npu_external {
+	struct npu_bo *bo;
 	struct iosys_map map;
 	u64 offset;
 	u64 size;
@@ -33,28 +33,28 @@ struct npumem_external {
 };
 
 /**
- * struct npumem_external_use - a step accesses an external tensor
+ * struct npu_external_use - a step accesses an external tensor
  * @external: in the list
  * @tile: of the first access of the step that does
  */
-struct npumem_external_use {
+struct npu_external_use {
 	u32 external;
 	u32 tile;
 };
 
 /**
- * struct npumem_resv - reservation object that jobs of a run take part in
+ * struct npu_resv - reservation object that jobs of a run take part in
  * @bindings: external tensors bound to BOs that have it; arena and host BO count as
  *	one each
  * @writers: those of them that steps write, or transfers
  */
-struct npumem_resv {
+struct npu_resv {
 	u32 bindings;
 	u32 writers;
 };
 
 /**
- * struct npumem_externals - external tensors of a run
+ * struct npu_externals - external tensors of a run
  * @missing: those that steps access and that are bound to nothing
  * @bytes: of those that are bound, together. Both are read without the lock, too,
  *	by who looks again under it or wants but a bound
@@ -76,43 +76,43 @@ struct npumem_resv {
  * Under run->lock. A binding changes only while none of the run's jobs is in
  * flight, so an engine reads it without.
  */
-struct npumem_externals {
+struct npu_externals {
 	u32 missing;
 	u64 bytes;
 	u32 imported;
 	u64 generation;
-	struct npumem_client *client;
+	struct npu_client *client;
 	u32 resv_count;
 	u32 own_count;
 	struct drm_gem_object **objs;
-	struct npumem_resv *resvs;
+	struct npu_resv *resvs;
 	u32 *use_start;
-	struct npumem_external_use *uses;
+	struct npu_external_use *uses;
 	u64 uses_bytes;
 	u32 count;
-	struct npumem_external list[] __counted_by(count);
+	struct npu_external list[] __counted_by(count);
 };
 
 /* ERR_PTR: -ENOMEM. The arena, and the host BO or NULL, stay the caller's. */
-struct npumem_externals *npumem_externals_create(const struct npuv_graph *graph,
-						 struct npumem_client *client,
-						 struct npumem_bo *arena, struct npumem_bo *host);
-void npumem_externals_destroy(struct npumem_externals *externals);
+struct npu_externals *npumem_externals_create(const struct npuv_graph *graph,
+					      struct npu_client *client, struct npu_bo *arena,
+					      struct npu_bo *host);
+void npumem_externals_destroy(struct npu_externals *externals);
 /* Bytes of memory that it keeps. */
-u64 npumem_externals_bytes(const struct npumem_externals *externals);
+u64 npumem_externals_bytes(const struct npu_externals *externals);
 
 /* That of a tensor, or NULL if the tensor is not external. */
-struct npumem_external *npumem_external_find(struct npumem_externals *externals, u32 tensor);
+struct npu_external *npumem_external_find(struct npu_externals *externals, u32 tensor);
 
 /* That whose bytes a tensor's are, under its own name or as an alias; or NULL. */
-struct npumem_external *npumem_external_of(struct npumem_externals *externals,
-					   const struct npuv_graph *graph, u32 tensor);
+struct npu_external *npumem_external_of(struct npu_externals *externals,
+					const struct npuv_graph *graph, u32 tensor);
 
 /*
  * Kernel address of bytes [first, first + length) of a tensor that is bound;
  * NULL if they are not all there. Only between drm_dev_enter() and
  * drm_dev_exit().
  */
-void *npumem_external_vaddr(const struct npumem_external *external, u64 first, u64 length);
+void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 length);
 
 #endif /* NPUMEM_BIND_H */

@@ -47,7 +47,7 @@
 /* Handles are capped like those of all other kinds. */
 static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 {
-	struct npumem_file *file = drm_file->driver_priv;
+	struct npu_file *file = drm_file->driver_priv;
 	int err = -EMFILE;
 
 	if (atomic_inc_return(&file->bo_handles) <= NPUMEM_MAX_HANDLES)
@@ -59,7 +59,7 @@ static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 
 static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
 {
-	struct npumem_file *file = drm_file->driver_priv;
+	struct npu_file *file = drm_file->driver_priv;
 
 	atomic_dec(&file->bo_handles);
 	npumem_client_uncharge(file->client, NPUMEM_RESOURCE_HANDLES, 1);
@@ -75,7 +75,7 @@ static pgoff_t fault_page(const struct vm_fault *vmf, struct drm_gem_object *obj
 	return vmf->pgoff - drm_vma_node_start(&obj->vma_node);
 }
 
-bool npumem_bo_read_only(struct npumem_bo *bo, const struct npumem_file *file)
+bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file)
 {
 	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
 	struct drm_device *drm = bo->shmem.base.dev;
@@ -95,7 +95,7 @@ bool npumem_bo_read_only(struct npumem_bo *bo, const struct npumem_file *file)
 }
 
 /* A mapping of the device file, which may be open for more than the BO is. */
-static int check_write(struct npumem_bo *bo, struct vm_area_struct *vma)
+static int check_write(struct npu_bo *bo, struct vm_area_struct *vma)
 {
 	const struct drm_file *drm_file = vma->vm_file->private_data;
 
@@ -117,7 +117,7 @@ static bool is_device_file(const struct drm_gem_object *obj, const struct vm_are
 
 static vm_fault_t carveout_fault(struct vm_fault *vmf)
 {
-	struct npumem_bo *bo = to_npumem_bo(vmf->vma->vm_private_data);
+	struct npu_bo *bo = to_npumem_bo(vmf->vma->vm_private_data);
 	pgoff_t page = fault_page(vmf, &bo->shmem.base);
 
 	if (page >= bo->shmem.base.size >> PAGE_SHIFT)
@@ -153,7 +153,7 @@ static int carveout_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 
 static void carveout_free(struct drm_gem_object *obj)
 {
-	struct npumem_bo *bo = to_npumem_bo(obj);
+	struct npu_bo *bo = to_npumem_bo(obj);
 
 	npumem_bank_free(bo->bank, &bo->range);
 	drm_gem_object_release(obj);
@@ -169,10 +169,9 @@ static const struct drm_gem_object_funcs carveout_funcs = {
 	.vm_ops = &carveout_vm_ops,
 };
 
-struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
-					    struct npumem_client *client)
+struct npu_bo *npumem_bo_create_carveout(struct npu_bank *bank, u64 size, struct npu_client *client)
 {
-	struct npumem_bo *bo;
+	struct npu_bo *bo;
 	int err;
 
 	if (size > bank->size)
@@ -193,7 +192,7 @@ struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
 	return bo;
 }
 
-void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset)
+void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset)
 {
 	return bo->bank->vaddr + bo->range.node.start + offset;
 }
@@ -237,7 +236,7 @@ static int system_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 
 static void system_free(struct drm_gem_object *obj)
 {
-	struct npumem_client *client = to_npumem_bo(obj)->client;
+	struct npu_client *client = to_npumem_bo(obj)->client;
 
 	drm_gem_shmem_object_free(obj);
 	npumem_client_put(client);
@@ -271,7 +270,7 @@ void __init npumem_bo_init(void)
 /* For the shmem helper: BOs of ours when it creates or imports one. */
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size)
 {
-	struct npumem_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+	struct npu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
@@ -303,8 +302,7 @@ struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dm
 	return obj;
 }
 
-static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size,
-					  struct npumem_client *client)
+static struct npu_bo *bo_create_system(struct npu_device *dev, u64 size, struct npu_client *client)
 {
 	struct drm_gem_shmem_object *shmem;
 
@@ -323,11 +321,11 @@ static struct npumem_bo *bo_create_system(struct npumem_device *dev, u64 size,
 
 int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_device *dev = to_npumem(drm);
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_device *dev = to_npumem(drm);
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_bo_create *args = data;
-	struct npumem_bank *bank;
-	struct npumem_bo *bo;
+	struct npu_bank *bank;
+	struct npu_bo *bo;
 	int err;
 
 	if (!args->size || args->pad)

@@ -11,7 +11,7 @@
 #include "drv.h"
 
 /**
- * struct npumem_bo - buffer object
+ * struct npu_bo - buffer object
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
  * @arena: of a run, for ever
@@ -20,19 +20,19 @@
  * @accesses: SUBMITs that access it by the CPU, if it is imported
  * @range: of @bank, if there is one
  */
-struct npumem_bo {
+struct npu_bo {
 	struct drm_gem_shmem_object shmem;
-	struct npumem_bank *bank;
+	struct npu_bank *bank;
 	bool arena;
 	atomic_t host;
-	struct npumem_client *client;
+	struct npu_client *client;
 	atomic_t accesses;
-	struct npumem_range range;
+	struct npu_range range;
 };
 
-static inline struct npumem_bo *to_npumem_bo(struct drm_gem_object *obj)
+static inline struct npu_bo *to_npumem_bo(struct drm_gem_object *obj)
 {
-	return container_of(obj, struct npumem_bo, shmem.base);
+	return container_of(obj, struct npu_bo, shmem.base);
 }
 
 void npumem_bo_init(void); /* at module init */
@@ -41,10 +41,10 @@ void npumem_bo_init(void); /* at module init */
  * A zeroed BO of whole pages with one reference and no handle, charged to a client.
  * ERR_PTR: as npumem_bank_alloc(), -ENOMEM.
  */
-struct npumem_bo *npumem_bo_create_carveout(struct npumem_bank *bank, u64 size,
-					    struct npumem_client *client);
+struct npu_bo *npumem_bo_create_carveout(struct npu_bank *bank, u64 size,
+					 struct npu_client *client);
 
-static inline void npumem_bo_put(struct npumem_bo *bo)
+static inline void npumem_bo_put(struct npu_bo *bo)
 {
 	if (bo)
 		drm_gem_object_put(&bo->shmem.base);
@@ -54,13 +54,13 @@ static inline void npumem_bo_put(struct npumem_bo *bo)
  * Kernel address of a carveout BO's byte. Only between drm_dev_enter() and
  * drm_dev_exit().
  */
-void *npumem_bo_vaddr(struct npumem_bo *bo, u64 offset);
+void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset);
 
 /*
  * Whether a file may only read a BO: it came to it by a dma-buf that is open for reading
  * only. The file has a handle of it.
  */
-bool npumem_bo_read_only(struct npumem_bo *bo, const struct npumem_file *file);
+bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file);
 
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dma_buf *buf);

@@ -39,15 +39,15 @@
 
 static void bank_takedown(struct drm_device *drm, void *ptr)
 {
-	struct npumem_bank *bank = ptr;
+	struct npu_bank *bank = ptr;
 
 	drm_mm_takedown(&bank->mm);
 	mutex_destroy(&bank->lock);
 }
 
-static struct npumem_bank *bank_create(struct npumem_device *dev, const char *name, u64 size)
+static struct npu_bank *bank_create(struct npu_device *dev, const char *name, u64 size)
 {
-	struct npumem_bank *bank;
+	struct npu_bank *bank;
 	char region[16];
 	int err;
 
@@ -75,15 +75,15 @@ static struct npumem_bank *bank_create(struct npumem_device *dev, const char *na
 	return IS_ERR(bank->region) ? ERR_CAST(bank->region) : bank;
 }
 
-static void bank_publish(struct npumem_bank *bank)
+static void bank_publish(struct npu_bank *bank)
 {
 	bank->dev->banks[bank->dev->bank_count++] = bank;
 }
 
-static int bank_add_region(struct npumem_device *dev, unsigned int idx)
+static int bank_add_region(struct npu_device *dev, unsigned int idx)
 {
 	struct device *parent = dev->drm.dev;
-	struct npumem_bank *bank;
+	struct npu_bank *bank;
 	struct resource res;
 	const char *name;
 	int err;
@@ -116,7 +116,7 @@ static int bank_add_region(struct npumem_device *dev, unsigned int idx)
 	return 0;
 }
 
-int npumem_banks_add_regions(struct npumem_device *dev)
+int npumem_banks_add_regions(struct npu_device *dev)
 {
 	struct device_node *np = dev->drm.dev->of_node;
 	int count = np ? of_reserved_mem_region_count(np) : 0;
@@ -135,9 +135,9 @@ static void software_free(void *vaddr)
 	vfree(vaddr);
 }
 
-int npumem_bank_add_software(struct npumem_device *dev, u64 size)
+int npumem_bank_add_software(struct npu_device *dev, u64 size)
 {
-	struct npumem_bank *bank;
+	struct npu_bank *bank;
 	char name[32];
 
 	snprintf(name, sizeof(name), "software%u", dev->bank_count);
@@ -153,7 +153,7 @@ int npumem_bank_add_software(struct npumem_device *dev, u64 size)
 	return devm_add_action_or_reset(dev->drm.dev, software_free, bank->vaddr);
 }
 
-struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index)
+struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index)
 {
 	if (index >= dev->bank_count)
 		return NULL;
@@ -161,7 +161,7 @@ struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index)
 }
 
 /* Zeroes, in pieces: a bank may have gigabytes, and unbind waits for us. */
-static int bank_scrub(struct npumem_bank *bank, u64 start, u64 size)
+static int bank_scrub(struct npu_bank *bank, u64 start, u64 size)
 {
 	u64 done, step;
 	int idx;
@@ -180,8 +180,8 @@ static int bank_scrub(struct npumem_bank *bank, u64 start, u64 size)
 }
 
 /* The client's share, and its cgroup's. */
-static int bank_charge(struct npumem_bank *bank, struct npumem_range *range, u64 size,
-		       struct npumem_client *client)
+static int bank_charge(struct npu_bank *bank, struct npu_range *range, u64 size,
+		       struct npu_client *client)
 {
 	int err = npumem_client_charge(client, NPUMEM_RESOURCE_CARVEOUT + bank->index, size);
 
@@ -197,14 +197,14 @@ static int bank_charge(struct npumem_bank *bank, struct npumem_range *range, u64
 	return 0;
 }
 
-static void bank_uncharge(struct npumem_bank *bank, struct npumem_range *range, u64 size)
+static void bank_uncharge(struct npu_bank *bank, struct npu_range *range, u64 size)
 {
 	dmem_cgroup_uncharge(range->pool, size);
 	npumem_client_uncharge(range->client, NPUMEM_RESOURCE_CARVEOUT + bank->index, size);
 	npumem_client_put(range->client);
 }
 
-static int bank_insert(struct npumem_bank *bank, struct drm_mm_node *node, u64 size)
+static int bank_insert(struct npu_bank *bank, struct drm_mm_node *node, u64 size)
 {
 	int err;
 
@@ -217,8 +217,8 @@ static int bank_insert(struct npumem_bank *bank, struct drm_mm_node *node, u64 s
 	return err;
 }
 
-static int bank_take(struct npumem_bank *bank, struct npumem_range *range, u64 size,
-		     struct npumem_client *client)
+static int bank_take(struct npu_bank *bank, struct npu_range *range, u64 size,
+		     struct npu_client *client)
 {
 	int err;
 
@@ -232,8 +232,8 @@ static int bank_take(struct npumem_bank *bank, struct npumem_range *range, u64 s
 	return err;
 }
 
-int npumem_bank_alloc(struct npumem_bank *bank, struct npumem_range *range, u64 size,
-		      struct npumem_client *client)
+int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
+		      struct npu_client *client)
 {
 	int err;
 
@@ -255,7 +255,7 @@ int npumem_bank_alloc(struct npumem_bank *bank, struct npumem_range *range, u64 
 	return err;
 }
 
-void npumem_bank_free(struct npumem_bank *bank, struct npumem_range *range)
+void npumem_bank_free(struct npu_bank *bank, struct npu_range *range)
 {
 	u64 size = range->node.size;
 
@@ -266,7 +266,7 @@ void npumem_bank_free(struct npumem_bank *bank, struct npumem_range *range)
 	bank_uncharge(bank, range, size);
 }
 
-vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf)
+vm_fault_t npumem_bank_fault(struct npu_bank *bank, u64 offset, struct vm_fault *vmf)
 {
 	unsigned long pfn;
 	vm_fault_t ret;
@@ -284,7 +284,7 @@ vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fau
 	return ret;
 }
 
-void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info)
+void npumem_bank_info(struct npu_bank *bank, struct drm_npumem_bank *info)
 {
 	struct drm_mm_node *hole;
 	u64 start, end;
@@ -303,7 +303,7 @@ void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info)
 	mutex_unlock(&bank->lock);
 }
 
-void npumem_bank_show(struct npumem_bank *bank, struct seq_file *m)
+void npumem_bank_show(struct npu_bank *bank, struct seq_file *m)
 {
 	struct drm_mm_node *node;
 

@@ -12,7 +12,7 @@
 
 struct dmem_cgroup_pool_state;
 struct dmem_cgroup_region;
-struct npumem_client;
+struct npu_client;
 struct seq_file;
 struct vm_fault;
 
@@ -20,9 +20,9 @@ struct vm_fault;
 #define NPUMEM_BANK_ALIGNMENT 65536u
 
 /**
- * struct npumem_bank - one carveout bank
+ * struct npu_bank - one carveout bank
  * @dev: whose it is
- * @index: of it in &npumem_device.banks
+ * @index: of it in &npu_device.banks
  * @name: NUL-terminated, as users see it
  * @phys: first byte's physical address; unused if @software
  * @size: bytes, a multiple of NPUMEM_BANK_ALIGNMENT
@@ -34,8 +34,8 @@ struct vm_fault;
  * @mm: what is allocated, by byte from the bank's start
  * @free: bytes not allocated
  */
-struct npumem_bank {
-	struct npumem_device *dev;
+struct npu_bank {
+	struct npu_device *dev;
 	u32 index;
 	char name[32];
 	phys_addr_t phys;
@@ -49,24 +49,24 @@ struct npumem_bank {
 };
 
 /**
- * struct npumem_range - what is allocated of a bank
+ * struct npu_range - what is allocated of a bank
  * @node: bytes from the bank's start; a multiple of NPUMEM_BANK_ALIGNMENT
  * @client: who is charged for it; referenced
  * @pool: the cgroup that is, or NULL
  */
-struct npumem_range {
+struct npu_range {
 	struct drm_mm_node node;
-	struct npumem_client *client;
+	struct npu_client *client;
 	struct dmem_cgroup_pool_state *pool;
 };
 
 /* Banks of the device tree's memory-region phandles. At probe. */
-int npumem_banks_add_regions(struct npumem_device *dev);
+int npumem_banks_add_regions(struct npu_device *dev);
 /* A bank of ordinary memory, for machines without device tree. At probe. */
-int npumem_bank_add_software(struct npumem_device *dev, u64 size);
+int npumem_bank_add_software(struct npu_device *dev, u64 size);
 
 /* The bank of an index that user space named, or NULL. */
-struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index);
+struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index);
 
 /*
  * Allocate a contiguous range, zeroed, of at least that many bytes, and charge the client
@@ -74,14 +74,14 @@ struct npumem_bank *npumem_bank_lookup(struct npumem_device *dev, u32 index);
  * share or the cgroup's limit has left; -ENODEV: the device is gone; -EINTR: a fatal
  * signal came while the range was scrubbed.
  */
-int npumem_bank_alloc(struct npumem_bank *bank, struct npumem_range *range, u64 size,
-		      struct npumem_client *client);
-void npumem_bank_free(struct npumem_bank *bank, struct npumem_range *range);
+int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
+		      struct npu_client *client);
+void npumem_bank_free(struct npu_bank *bank, struct npu_range *range);
 
 /* Map one page of the bank into a VM_PFNMAP vma; offset is in bytes. */
-vm_fault_t npumem_bank_fault(struct npumem_bank *bank, u64 offset, struct vm_fault *vmf);
+vm_fault_t npumem_bank_fault(struct npu_bank *bank, u64 offset, struct vm_fault *vmf);
 
-void npumem_bank_info(struct npumem_bank *bank, struct drm_npumem_bank *info);
-void npumem_bank_show(struct npumem_bank *bank, struct seq_file *m);
+void npumem_bank_info(struct npu_bank *bank, struct drm_npumem_bank *info);
+void npumem_bank_show(struct npu_bank *bank, struct seq_file *m);
 
 #endif /* NPUMEM_CARVEOUT_H */

@@ -17,7 +17,7 @@
 
 static void npumem_graph_release(struct kref *ref)
 {
-	struct npumem_graph *graph = container_of(ref, struct npumem_graph, ref);
+	struct npu_graph *graph = container_of(ref, struct npu_graph, ref);
 
 	npuv_graph_destroy(graph->v);
 	vfree(graph->blob);
@@ -26,19 +26,19 @@ static void npumem_graph_release(struct kref *ref)
 	kfree(graph);
 }
 
-void npumem_graph_get(struct npumem_graph *graph)
+void npumem_graph_get(struct npu_graph *graph)
 {
 	kref_get(&graph->ref);
 }
 
-void npumem_graph_put(struct npumem_graph *graph)
+void npumem_graph_put(struct npu_graph *graph)
 {
 	kref_put(&graph->ref, npumem_graph_release);
 }
 
-struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle)
+struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle)
 {
-	struct npumem_graph *graph;
+	struct npu_graph *graph;
 
 	xa_lock(&file->graphs);
 	graph = xa_load(&file->graphs, handle);
@@ -48,9 +48,9 @@ struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle)
 	return graph;
 }
 
-void npumem_graph_release_file(struct npumem_file *file)
+void npumem_graph_release_file(struct npu_file *file)
 {
-	struct npumem_graph *graph;
+	struct npu_graph *graph;
 	unsigned long handle;
 
 	xa_for_each(&file->graphs, handle, graph) {
@@ -65,7 +65,7 @@ void npumem_graph_release_file(struct npumem_file *file)
  * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
  * Nobody is killed to make room for it.
  */
-static int npumem_graph_blob(struct npumem_graph *graph, u64 ptr)
+static int npumem_graph_blob(struct npu_graph *graph, u64 ptr)
 {
 	graph->blob =
 		__vmalloc(PAGE_ALIGN(max_t(u64, graph->size, 1)),
@@ -75,7 +75,7 @@ static int npumem_graph_blob(struct npumem_graph *graph, u64 ptr)
 	return copy_from_user(graph->blob, u64_to_user_ptr(ptr), graph->size) ? -EFAULT : 0;
 }
 
-static int npumem_graph_charge(struct npumem_graph *graph, u64 bytes)
+static int npumem_graph_charge(struct npu_graph *graph, u64 bytes)
 {
 	int err = npumem_client_charge(graph->client, NPUMEM_RESOURCE_MEMORY, bytes);
 
@@ -89,10 +89,10 @@ static int npumem_graph_charge(struct npumem_graph *graph, u64 bytes)
  * as long as user space likes, so others do not wait for it; and there may be many who
  * do, so it is charged before.
  */
-static struct npumem_graph *npumem_graph_read(struct npumem_client *client,
-					      const struct drm_npumem_graph_create *args)
+static struct npu_graph *npumem_graph_read(struct npu_client *client,
+					   const struct drm_npumem_graph_create *args)
 {
-	struct npumem_graph *graph;
+	struct npu_graph *graph;
 	int err;
 
 	if (args->size > npuv_default_limits.max_blob)
@@ -112,7 +112,7 @@ static struct npumem_graph *npumem_graph_read(struct npumem_client *client,
 	return ERR_PTR(err);
 }
 
-static int npumem_graph_check(struct npumem_graph *graph, struct drm_npumem_graph_create *args,
+static int npumem_graph_check(struct npu_graph *graph, struct drm_npumem_graph_create *args,
 			      struct npuv_log *log)
 {
 	int err = npumem_client_begin_verify(graph->client);
@@ -127,11 +127,11 @@ static int npumem_graph_check(struct npumem_graph *graph, struct drm_npumem_grap
 	return err;
 }
 
-static struct npumem_graph *npumem_graph_new(struct npumem_client *client,
-					     struct drm_npumem_graph_create *args,
-					     struct npuv_log *log)
+static struct npu_graph *npumem_graph_new(struct npu_client *client,
+					  struct drm_npumem_graph_create *args,
+					  struct npuv_log *log)
 {
-	struct npumem_graph *graph = npumem_graph_read(client, args);
+	struct npu_graph *graph = npumem_graph_read(client, args);
 	int err;
 
 	if (IS_ERR(graph))
@@ -145,10 +145,10 @@ static struct npumem_graph *npumem_graph_new(struct npumem_client *client,
 
 int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_graph_create *args = data;
-	struct npumem_graph *graph;
-	struct npumem_log_user log;
+	struct npu_graph *graph;
+	struct npu_log_user log;
 	int err;
 
 	args->handle = 0;
@@ -177,9 +177,9 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 
 int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_handle *args = data;
-	struct npumem_graph *graph;
+	struct npu_graph *graph;
 
 	if (args->pad) {
 		drm_dbg(drm, "GRAPH_DESTROY: pad is not zero\n");

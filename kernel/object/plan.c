@@ -29,7 +29,7 @@
 
 static void npumem_plan_release(struct kref *ref)
 {
-	struct npumem_plan *plan = container_of(ref, struct npumem_plan, ref);
+	struct npu_plan *plan = container_of(ref, struct npu_plan, ref);
 
 	if (plan->v)
 		npuv_plan_destroy(plan->v);
@@ -42,9 +42,9 @@ static void npumem_plan_release(struct kref *ref)
 	kfree(plan);
 }
 
-struct npumem_plan *npumem_plan_new(struct npumem_graph *graph, struct npumem_client *client)
+struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client)
 {
-	struct npumem_plan *plan = kzalloc(sizeof(*plan), GFP_KERNEL_ACCOUNT);
+	struct npu_plan *plan = kzalloc(sizeof(*plan), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!plan)
@@ -64,19 +64,19 @@ struct npumem_plan *npumem_plan_new(struct npumem_graph *graph, struct npumem_cl
 	return plan;
 }
 
-void npumem_plan_get(struct npumem_plan *plan)
+void npumem_plan_get(struct npu_plan *plan)
 {
 	kref_get(&plan->ref);
 }
 
-void npumem_plan_put(struct npumem_plan *plan)
+void npumem_plan_put(struct npu_plan *plan)
 {
 	kref_put(&plan->ref, npumem_plan_release);
 }
 
-struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle)
+struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle)
 {
-	struct npumem_plan *plan;
+	struct npu_plan *plan;
 
 	xa_lock(&file->plans);
 	plan = xa_load(&file->plans, handle);
@@ -87,15 +87,15 @@ struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle)
 }
 
 /* The handle's reference goes, and with it whoever waits for the plan. */
-static void npumem_plan_drop(struct npumem_plan *plan)
+static void npumem_plan_drop(struct npu_plan *plan)
 {
 	npumem_upcall_cancel(plan);
 	npumem_plan_put(plan);
 }
 
-void npumem_plan_release_file(struct npumem_file *file)
+void npumem_plan_release_file(struct npu_file *file)
 {
-	struct npumem_plan *plan;
+	struct npu_plan *plan;
 	unsigned long handle;
 
 	xa_for_each(&file->plans, handle, plan) {
@@ -105,7 +105,7 @@ void npumem_plan_release_file(struct npumem_file *file)
 }
 
 /* What a plan that is settled as FAILED will hold; owned is the message or NULL. */
-static int npumem_plan_set_failed(struct npumem_plan *plan, u32 error, const char *message,
+static int npumem_plan_set_failed(struct npu_plan *plan, u32 error, const char *message,
 				  char *owned, const struct npumem_verdict *verdict, u64 verify_ns)
 {
 	mutex_lock(&plan->lock);
@@ -125,12 +125,12 @@ static int npumem_plan_set_failed(struct npumem_plan *plan, u32 error, const cha
 	return 0;
 }
 
-int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *reason)
+int npumem_plan_fail(struct npu_plan *plan, u32 error, const char *reason)
 {
 	return npumem_plan_set_failed(plan, error, reason, NULL, NULL, 0);
 }
 
-int npumem_plan_fail_copy(struct npumem_plan *plan, u32 error, const char *message)
+int npumem_plan_fail_copy(struct npu_plan *plan, u32 error, const char *message)
 {
 	/* Without memory the errno has to do. */
 	char *copy = kstrndup(message, NPUMEM_MAX_MESSAGE, GFP_KERNEL_ACCOUNT);
@@ -139,7 +139,7 @@ int npumem_plan_fail_copy(struct npumem_plan *plan, u32 error, const char *messa
 }
 
 /* By who settles it. The message is of a refusal, and the caller's. */
-static int npumem_plan_charge(struct npumem_plan *plan, u64 bytes, char **message)
+static int npumem_plan_charge(struct npu_plan *plan, u64 bytes, char **message)
 {
 	int err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, bytes);
 
@@ -151,7 +151,7 @@ static int npumem_plan_charge(struct npumem_plan *plan, u64 bytes, char **messag
 	return err;
 }
 
-int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log)
+int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log)
 {
 	struct npumem_verdict verdict = {};
 	struct npuv_plan *v = NULL;
@@ -214,7 +214,7 @@ int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct np
  * Who copies may be stuck in a page fault for as long as user space likes, so others do
  * not wait for it; and there may be many who do, so it is charged before.
  */
-static void *npumem_plan_blob(struct npumem_plan *plan, const struct drm_npumem_plan_load *args)
+static void *npumem_plan_blob(struct npu_plan *plan, const struct drm_npumem_plan_load *args)
 {
 	int err;
 
@@ -228,7 +228,7 @@ static void *npumem_plan_blob(struct npumem_plan *plan, const struct drm_npumem_
 }
 
 /* Verify the blob of a PLAN_LOAD, which is taken over: the plan is READY if that is 0. */
-static int npumem_plan_verify(struct npumem_file *file, struct npumem_plan *plan, void *blob,
+static int npumem_plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
 			      struct drm_npumem_plan_load *args, struct npuv_log *log)
 {
 	int err = npumem_client_begin_verify(file->client);
@@ -247,10 +247,10 @@ static int npumem_plan_verify(struct npumem_file *file, struct npumem_plan *plan
 	return err;
 }
 
-static struct npumem_plan *npumem_plan_load(struct npumem_file *file, struct npumem_graph *graph,
-					    struct drm_npumem_plan_load *args, struct npuv_log *log)
+static struct npu_plan *npumem_plan_load(struct npu_file *file, struct npu_graph *graph,
+					 struct drm_npumem_plan_load *args, struct npuv_log *log)
 {
-	struct npumem_plan *plan = npumem_plan_new(graph, file->client);
+	struct npu_plan *plan = npumem_plan_new(graph, file->client);
 	void *blob;
 	int err;
 
@@ -266,11 +266,11 @@ static struct npumem_plan *npumem_plan_load(struct npumem_file *file, struct npu
 
 int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_plan_load *args = data;
-	struct npumem_log_user log;
-	struct npumem_graph *graph;
-	struct npumem_plan *plan;
+	struct npu_log_user log;
+	struct npu_graph *graph;
+	struct npu_plan *plan;
 	int err;
 
 	args->handle = 0;
@@ -331,10 +331,10 @@ static int npumem_plan_request_check(struct drm_device *drm,
 }
 
 /* All that can fail is done before the request exists. */
-static int npumem_out_sync_find(struct npumem_out_sync *out, struct drm_file *file,
+static int npumem_out_sync_find(struct npu_out_sync *out, struct drm_file *file,
 				const struct drm_npumem_plan_request *args)
 {
-	*out = (struct npumem_out_sync){ .point = args->out_point };
+	*out = (struct npu_out_sync){ .point = args->out_point };
 	if (!args->out_sync)
 		return 0;
 	out->syncobj = drm_syncobj_find(file, args->out_sync);
@@ -350,7 +350,7 @@ static int npumem_out_sync_find(struct npumem_out_sync *out, struct drm_file *fi
 	return 0;
 }
 
-static void npumem_out_sync_free(struct npumem_out_sync *out)
+static void npumem_out_sync_free(struct npu_out_sync *out)
 {
 	if (!out->syncobj)
 		return;
@@ -359,11 +359,11 @@ static void npumem_out_sync_free(struct npumem_out_sync *out)
 }
 
 /* On error, nobody has a reference on the plan but the caller. */
-static int npumem_plan_ask(struct drm_device *drm, struct drm_file *file, struct npumem_plan *plan,
+static int npumem_plan_ask(struct drm_device *drm, struct drm_file *file, struct npu_plan *plan,
 			   struct drm_npumem_plan_request *args)
 {
-	struct npumem_file *priv = file->driver_priv;
-	struct npumem_out_sync out;
+	struct npu_file *priv = file->driver_priv;
+	struct npu_out_sync out;
 	u32 handle;
 	int err;
 
@@ -393,10 +393,10 @@ free_sync:
 
 int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_plan_request *args = data;
-	struct npumem_graph *graph;
-	struct npumem_plan *plan;
+	struct npu_graph *graph;
+	struct npu_plan *plan;
 	int err;
 
 	args->handle = 0;
@@ -419,7 +419,7 @@ int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_fil
 	return err;
 }
 
-static int npumem_plan_read_blob(const struct npumem_plan *plan, struct drm_npumem_plan_read *args)
+static int npumem_plan_read_blob(const struct npu_plan *plan, struct drm_npumem_plan_read *args)
 {
 	u64 room = args->size;
 
@@ -452,7 +452,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 {
 	struct drm_npumem_plan_read *args = data;
 	const struct npumem_plan_info *info;
-	struct npumem_plan *plan;
+	struct npu_plan *plan;
 	int err;
 
 	if (args->pad || args->pad2) {
@@ -502,9 +502,9 @@ put:
 
 int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_handle *args = data;
-	struct npumem_plan *plan;
+	struct npu_plan *plan;
 
 	if (args->pad) {
 		drm_dbg(drm, "PLAN_DESTROY: pad is not zero\n");

@@ -11,7 +11,7 @@
 #include "drv.h"
 
 /**
- * struct npumem_graph - immutable, checked graph
+ * struct npu_graph - immutable, checked graph
  * @ref: handles, plans and requests hold one each
  * @client: who is charged for it; referenced
  * @charged: bytes of memory
@@ -19,23 +19,23 @@
  * @size: bytes of the blob
  * @v: its checked form
  */
-struct npumem_graph {
+struct npu_graph {
 	struct kref ref;
-	struct npumem_client *client;
+	struct npu_client *client;
 	u64 charged;
 	void *blob;
 	u64 size;
 	struct npuv_graph *v;
 };
 
-struct npumem_graph *npumem_graph_lookup(struct npumem_file *file, u32 handle);
-void npumem_graph_get(struct npumem_graph *graph);
-void npumem_graph_put(struct npumem_graph *graph);
+struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle);
+void npumem_graph_get(struct npu_graph *graph);
+void npumem_graph_put(struct npu_graph *graph);
 /* The file is being closed: drop all graphs of it. */
-void npumem_graph_release_file(struct npumem_file *file);
+void npumem_graph_release_file(struct npu_file *file);
 
 /**
- * struct npumem_plan - plan, pending or settled
+ * struct npu_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each
  * @graph: it is a plan for
  * @client: who is charged for it, whoever makes it; referenced
@@ -52,10 +52,10 @@ void npumem_graph_release_file(struct npumem_file *file);
  * @owned_message: it, if it is to be freed
  * @verify_ns: time that verification took
  */
-struct npumem_plan {
+struct npu_plan {
 	struct kref ref;
-	struct npumem_graph *graph;
-	struct npumem_client *client;
+	struct npu_graph *graph;
+	struct npu_client *client;
 	u64 charged;
 	u64 arena_budget;
 	struct mutex lock;
@@ -70,13 +70,13 @@ struct npumem_plan {
 	u64 verify_ns;
 };
 
-struct npumem_plan *npumem_plan_lookup(struct npumem_file *file, u32 handle);
+struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle);
 /* A PENDING plan with one reference, in no table. ERR_PTR: -ENOMEM, -EDQUOT. */
-struct npumem_plan *npumem_plan_new(struct npumem_graph *graph, struct npumem_client *client);
-void npumem_plan_get(struct npumem_plan *plan);
-void npumem_plan_put(struct npumem_plan *plan);
+struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client);
+void npumem_plan_get(struct npu_plan *plan);
+void npumem_plan_put(struct npu_plan *plan);
 /* The file is being closed: drop all plans of it, give up their requests. */
-void npumem_plan_release_file(struct npumem_file *file);
+void npumem_plan_release_file(struct npu_file *file);
 
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the
@@ -85,12 +85,12 @@ void npumem_plan_release_file(struct npumem_file *file);
  * errno that the plan failed with. Settles at most once: -EALREADY (internal)
  * if it had been settled before. Sleeps for as long as verification takes.
  */
-int npumem_plan_settle(struct npumem_plan *plan, void *blob, u64 size, struct npuv_log *log);
+int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log);
 /*
  * Settle as FAILED; error is positive. The reason is a constant or NULL; a message is
  * copied, for which the other does without memory.
  */
-int npumem_plan_fail(struct npumem_plan *plan, u32 error, const char *reason);
-int npumem_plan_fail_copy(struct npumem_plan *plan, u32 error, const char *message);
+int npumem_plan_fail(struct npu_plan *plan, u32 error, const char *reason);
+int npumem_plan_fail_copy(struct npu_plan *plan, u32 error, const char *message);
 
 #endif /* NPUMEM_PLAN_OBJECT_H */

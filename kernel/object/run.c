@@ -38,8 +38,8 @@
 
 static void run_release_work(struct work_struct *work)
 {
-	struct npumem_run *run = container_of(work, struct npumem_run, release);
-	struct npumem_device *dev = run->dev;
+	struct npu_run *run = container_of(work, struct npu_run, release);
+	struct npu_device *dev = run->dev;
 	u32 i;
 
 	mutex_lock(&dev->runs_lock);
@@ -63,15 +63,15 @@ static void run_release_work(struct work_struct *work)
 
 static void run_release(struct kref *ref)
 {
-	run_release_work(&container_of(ref, struct npumem_run, ref)->release);
+	run_release_work(&container_of(ref, struct npu_run, ref)->release);
 }
 
 static void run_release_async(struct kref *ref)
 {
-	queue_work(npumem_wq, &container_of(ref, struct npumem_run, ref)->release);
+	queue_work(npumem_wq, &container_of(ref, struct npu_run, ref)->release);
 }
 
-static void run_put(struct npumem_run *run, void (*release)(struct kref *ref))
+static void run_put(struct npu_run *run, void (*release)(struct kref *ref))
 {
 	if (kref_put(&run->ref, release))
 		return;
@@ -80,17 +80,17 @@ static void run_put(struct npumem_run *run, void (*release)(struct kref *ref))
 	wake_up_var(&run->ref);
 }
 
-void npumem_run_put(struct npumem_run *run)
+void npumem_run_put(struct npu_run *run)
 {
 	run_put(run, run_release);
 }
 
-void npumem_run_put_async(struct npumem_run *run)
+void npumem_run_put_async(struct npu_run *run)
 {
 	run_put(run, run_release_async);
 }
 
-void npumem_run_fail(struct npumem_run *run, int error)
+void npumem_run_fail(struct npu_run *run, int error)
 {
 	u32 i;
 
@@ -100,9 +100,9 @@ void npumem_run_fail(struct npumem_run *run, int error)
 	npumem_gates_cancel(run);
 }
 
-void npumem_runs_unplug(struct npumem_device *dev)
+void npumem_runs_unplug(struct npu_device *dev)
 {
-	struct npumem_run *run;
+	struct npu_run *run;
 
 	mutex_lock(&dev->runs_lock);
 	list_for_each_entry(run, &dev->runs, node)
@@ -110,9 +110,9 @@ void npumem_runs_unplug(struct npumem_device *dev)
 	mutex_unlock(&dev->runs_lock);
 }
 
-struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
+struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle)
 {
-	struct npumem_run *run;
+	struct npu_run *run;
 
 	xa_lock(&file->runs);
 	run = xa_load(&file->runs, handle);
@@ -122,7 +122,7 @@ struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle)
 	return run;
 }
 
-bool npumem_run_busy(struct npumem_run *run)
+bool npumem_run_busy(struct npu_run *run)
 {
 	return run->last && !dma_fence_is_signaled(run->last);
 }
@@ -131,7 +131,7 @@ bool npumem_run_busy(struct npumem_run *run)
  * The handle's reference goes. A job that has finished holds the run for a
  * moment more; wait for that, so that the arena is free on return.
  */
-static void run_drop(struct npumem_run *run)
+static void run_drop(struct npu_run *run)
 {
 	bool busy;
 
@@ -143,9 +143,9 @@ static void run_drop(struct npumem_run *run)
 	npumem_run_put(run);
 }
 
-void npumem_run_release_file(struct npumem_file *file)
+void npumem_run_release_file(struct npu_file *file)
 {
-	struct npumem_run *run;
+	struct npu_run *run;
 	unsigned long handle;
 
 	/* Not by their handles: those destroyed have none. */
@@ -164,7 +164,7 @@ void npumem_run_release_file(struct npumem_file *file)
 
 static void bounce_free(struct kref *ref)
 {
-	struct npumem_bounce *bounce = container_of(ref, struct npumem_bounce, ref);
+	struct npu_bounce *bounce = container_of(ref, struct npu_bounce, ref);
 
 	kvfree(bounce->data);
 	npumem_client_uncharge(bounce->client, NPUMEM_RESOURCE_MEMORY, bounce->size);
@@ -172,15 +172,15 @@ static void bounce_free(struct kref *ref)
 	kfree(bounce);
 }
 
-void npumem_bounce_put(struct npumem_bounce *bounce)
+void npumem_bounce_put(struct npu_bounce *bounce)
 {
 	if (bounce)
 		kref_put(&bounce->ref, bounce_free);
 }
 
-static struct npumem_bounce *bounce_create(struct npumem_client *client, u64 size)
+static struct npu_bounce *bounce_create(struct npu_client *client, u64 size)
 {
-	struct npumem_bounce *bounce;
+	struct npu_bounce *bounce;
 	int err;
 
 	bounce = kmalloc(sizeof(*bounce), GFP_KERNEL_ACCOUNT);
@@ -210,9 +210,9 @@ err_bounce:
 	return ERR_PTR(err);
 }
 
-struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
+struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 {
-	struct npumem_bounce *bounce;
+	struct npu_bounce *bounce;
 
 	if (mutex_lock_killable(&run->lock))
 		return ERR_PTR(-EINTR);
@@ -238,7 +238,7 @@ struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size)
 /* ----------------------------------------------------------------- create */
 
 /* Only a plan that the verifier let pass. */
-static int run_check_plan(struct npumem_plan *plan)
+static int run_check_plan(struct npu_plan *plan)
 {
 	u32 state;
 
@@ -250,7 +250,7 @@ static int run_check_plan(struct npumem_plan *plan)
 	return state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
 }
 
-static int run_init_entities(struct npumem_run *run)
+static int run_init_entities(struct npu_run *run)
 {
 	struct drm_gpu_scheduler *sched;
 	u32 i;
@@ -271,7 +271,7 @@ err:
 }
 
 /* What the run keeps, but for what copies will need. */
-static int run_charge(struct npumem_run *run, struct npumem_client *client)
+static int run_charge(struct npu_run *run, struct npu_client *client)
 {
 	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
 		    npumem_externals_bytes(run->externals);
@@ -285,12 +285,11 @@ static int run_charge(struct npumem_run *run, struct npumem_client *client)
 }
 
 /* Takes over the plan's reference and the host BO if it succeeds. */
-static struct npumem_run *run_create(struct npumem_file *file, struct npumem_plan *plan,
-				     struct npumem_bank *bank,
-				     const struct npumem_transfers *transfers)
+static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
+				  struct npu_bank *bank, const struct npu_transfers *transfers)
 {
-	struct npumem_device *dev = file->dev;
-	struct npumem_run *run;
+	struct npu_device *dev = file->dev;
+	struct npu_run *run;
 	int err;
 
 	run = kzalloc(sizeof(*run), GFP_KERNEL_ACCOUNT);
@@ -353,10 +352,10 @@ err_run:
 }
 
 /* Both handles or none. The run's is reserved before the arena's is visible. */
-static int run_publish(struct npumem_run *run, struct drm_file *drm_file,
+static int run_publish(struct npu_run *run, struct drm_file *drm_file,
 		       struct drm_npumem_run_create *args)
 {
-	struct npumem_file *file = drm_file->driver_priv;
+	struct npu_file *file = drm_file->driver_priv;
 	int err;
 
 	err = npumem_handle_alloc(&file->runs, NULL, &args->handle);
@@ -373,12 +372,12 @@ static int run_publish(struct npumem_run *run, struct drm_file *drm_file,
 
 int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_device *dev = to_npumem(drm);
+	struct npu_device *dev = to_npumem(drm);
 	struct drm_npumem_run_create *args = data;
-	struct npumem_transfers transfers;
-	struct npumem_bank *bank;
-	struct npumem_plan *plan;
-	struct npumem_run *run;
+	struct npu_transfers transfers;
+	struct npu_bank *bank;
+	struct npu_plan *plan;
+	struct npu_run *run;
 	int err;
 
 	args->handle = 0;
@@ -424,7 +423,7 @@ err_plan:
 /* ---------------------------------------------------------- reset, destroy */
 
 /* Under run->lock. */
-static int run_reset(struct npumem_run *run)
+static int run_reset(struct npu_run *run)
 {
 	int err;
 
@@ -446,7 +445,7 @@ static int run_reset(struct npumem_run *run)
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_handle *args = data;
-	struct npumem_run *run;
+	struct npu_run *run;
 	int err;
 
 	if (args->pad)
@@ -467,9 +466,9 @@ out:
 
 int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	struct npumem_file *priv = file->driver_priv;
+	struct npu_file *priv = file->driver_priv;
 	struct drm_npumem_handle *args = data;
-	struct npumem_run *run;
+	struct npu_run *run;
 
 	if (args->pad)
 		return npumem_refuse(drm, -EINVAL, "RUN_DESTROY: pad is not zero");
@@ -483,7 +482,7 @@ int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file
 /* ---------------------------------------------------------------- debugfs */
 
 /* Cells are those of the block that the run is in: no others mean anything. */
-static void run_show(struct npumem_run *run, struct seq_file *m)
+static void run_show(struct npu_run *run, struct seq_file *m)
 {
 	const struct npuv_graph *graph = run->plan->v->graph;
 	u32 i, cells = 0, empty = 0, retired = 0;
@@ -511,9 +510,9 @@ static void run_show(struct npumem_run *run, struct seq_file *m)
 		npumem_run_error(run));
 }
 
-void npumem_runs_show(struct npumem_device *dev, struct seq_file *m)
+void npumem_runs_show(struct npu_device *dev, struct seq_file *m)
 {
-	struct npumem_run *run;
+	struct npu_run *run;
 
 	mutex_lock(&dev->runs_lock);
 	list_for_each_entry(run, &dev->runs, node) {

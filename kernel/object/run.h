@@ -12,25 +12,25 @@
 #include "plan.h"
 #include "transfer.h"
 
-struct npumem_client;
-struct npumem_job;
+struct npu_client;
+struct npu_job;
 
 /**
- * struct npumem_bounce - room for the bytes of one step of a copy
+ * struct npu_bounce - room for the bytes of one step of a copy
  * @ref: the run and each of its jobs that copy hold one
  * @client: who is charged for it; referenced
  * @size: bytes
  * @data: kvmalloc'ed
  */
-struct npumem_bounce {
+struct npu_bounce {
 	struct kref ref;
-	struct npumem_client *client;
+	struct npu_client *client;
 	u64 size;
 	void *data;
 };
 
 /**
- * struct npumem_run - one plan in one arena
+ * struct npu_run - one plan in one arena
  * @ref: its handle and each of its jobs hold one
  * @id: unique while the module is loaded
  * @pid: of the process that created it
@@ -56,48 +56,48 @@ struct npumem_bounce {
  * @waiting: job that waits for its turn on each of them, or NULL; under the lock of
  *	that engine's queue
  * @gates_lock: guards @gates; taken in any context
- * @gates: of struct npumem_gate: closed ones of jobs submitted
- * @node: in &npumem_device.runs
+ * @gates: of struct npu_gate: closed ones of jobs submitted
+ * @node: in &npu_device.runs
  * @release: drops what is left where that may sleep
  */
-struct npumem_run {
+struct npu_run {
 	struct kref ref;
 	u64 id;
 	pid_t pid;
-	const struct npumem_file *file;
-	struct npumem_client *client;
+	const struct npu_file *file;
+	struct npu_client *client;
 	u64 charged;
-	struct npumem_device *dev;
-	struct npumem_plan *plan;
-	struct npumem_bo *arena;
-	struct npumem_transfers transfers;
-	struct npumem_externals *externals;
+	struct npu_device *dev;
+	struct npu_plan *plan;
+	struct npu_bo *arena;
+	struct npu_transfers transfers;
+	struct npu_externals *externals;
 	struct mutex lock;
 	struct npuv_states *states;
 	u64 submitted;
 	int error;
 	struct dma_fence *last;
-	struct npumem_bounce *bounce;
+	struct npu_bounce *bounce;
 	u64 fence_context;
 	u64 fence_seqno;
 	struct drm_sched_entity entities[NPUMEM_MAX_ENGINES];
-	struct npumem_job *waiting[NPUMEM_MAX_ENGINES];
+	struct npu_job *waiting[NPUMEM_MAX_ENGINES];
 	spinlock_t gates_lock;
 	struct list_head gates;
 	struct list_head node;
 	struct work_struct release;
 };
 
-struct npumem_run *npumem_run_lookup(struct npumem_file *file, u32 handle);
-void npumem_run_put(struct npumem_run *run);
+struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle);
+void npumem_run_put(struct npu_run *run);
 /* The same from where nothing may sleep, or from within the scheduler. */
-void npumem_run_put_async(struct npumem_run *run);
+void npumem_run_put_async(struct npu_run *run);
 
 /* Whether a job is in flight. A caller under run->lock can rely on "no". */
-bool npumem_run_busy(struct npumem_run *run);
+bool npumem_run_busy(struct npu_run *run);
 
 /* Bytes that steps can reach: those of the arena and of what is bound. */
-static inline u64 npumem_run_bytes(const struct npumem_run *run)
+static inline u64 npumem_run_bytes(const struct npu_run *run)
 {
 	return run->plan->v->info->arena_size + READ_ONCE(run->externals->bytes);
 }
@@ -107,23 +107,23 @@ static inline u64 npumem_run_bytes(const struct npumem_run *run)
  * -EINTR. Shared by the run's jobs, as they execute one after another: a
  * queue of copies, however long, costs a few times its largest step.
  */
-struct npumem_bounce *npumem_run_bounce(struct npumem_run *run, u64 size);
-void npumem_bounce_put(struct npumem_bounce *bounce); /* or NULL */
+struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size);
+void npumem_bounce_put(struct npu_bounce *bounce); /* or NULL */
 
 /* The first failure is what counts. Jobs that wait end with -ECANCELED. Any context. */
-void npumem_run_fail(struct npumem_run *run, int error);
+void npumem_run_fail(struct npu_run *run, int error);
 
-static inline int npumem_run_error(const struct npumem_run *run)
+static inline int npumem_run_error(const struct npu_run *run)
 {
 	return READ_ONCE(run->error);
 }
 
 /* A file is closed: its queued jobs are not run any more. */
-void npumem_run_release_file(struct npumem_file *file);
+void npumem_run_release_file(struct npu_file *file);
 
 /* Engines are stopped: jobs that wait for others' fences are not kept waiting. */
-void npumem_runs_unplug(struct npumem_device *dev);
+void npumem_runs_unplug(struct npu_device *dev);
 
-void npumem_runs_show(struct npumem_device *dev, struct seq_file *m);
+void npumem_runs_show(struct npu_device *dev, struct seq_file *m);
 
 #endif /* NPUMEM_RUN_H */

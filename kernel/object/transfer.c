@@ -32,7 +32,7 @@
 
 /* ---------------------------------------------------------------- the host BO */
 
-static int host_check(struct drm_device *drm, const struct npumem_file *file, struct npumem_bo *bo,
+static int host_check(struct drm_device *drm, const struct npu_file *file, struct npu_bo *bo,
 		      u64 size)
 {
 	if (bo->bank)
@@ -48,7 +48,7 @@ static int host_check(struct drm_device *drm, const struct npumem_file *file, st
 }
 
 /* Make it this run's, and nobody else's. */
-static int host_claim(struct drm_device *drm, struct npumem_bo *bo, struct iosys_map *map)
+static int host_claim(struct drm_device *drm, struct npu_bo *bo, struct iosys_map *map)
 {
 	int err;
 
@@ -62,11 +62,11 @@ static int host_claim(struct drm_device *drm, struct npumem_bo *bo, struct iosys
 	return 0;
 }
 
-int npumem_transfers_init(struct npumem_transfers *transfers, struct drm_device *drm,
+int npumem_transfers_init(struct npu_transfers *transfers, struct drm_device *drm,
 			  struct drm_file *file, u32 handle, u64 size)
 {
 	struct drm_gem_object *obj;
-	struct npumem_bo *bo;
+	struct npu_bo *bo;
 	int err;
 
 	memset(transfers, 0, sizeof(*transfers));
@@ -93,9 +93,9 @@ int npumem_transfers_init(struct npumem_transfers *transfers, struct drm_device 
 	return 0;
 }
 
-void npumem_transfers_release(struct npumem_transfers *transfers)
+void npumem_transfers_release(struct npu_transfers *transfers)
 {
-	struct npumem_bo *bo = transfers->bo;
+	struct npu_bo *bo = transfers->bo;
 
 	if (!bo)
 		return;
@@ -105,9 +105,9 @@ void npumem_transfers_release(struct npumem_transfers *transfers)
 	transfers->bo = NULL;
 }
 
-void *npumem_transfers_vaddr(const struct npumem_transfers *transfers, u64 first, u64 length)
+void *npumem_transfers_vaddr(const struct npu_transfers *transfers, u64 first, u64 length)
 {
-	const struct npumem_bo *bo = transfers->bo;
+	const struct npu_bo *bo = transfers->bo;
 
 	if (!bo || first > bo->shmem.base.size || length > bo->shmem.base.size - first)
 		return NULL;
@@ -116,7 +116,7 @@ void *npumem_transfers_vaddr(const struct npumem_transfers *transfers, u64 first
 
 /* ------------------------------------------------------------------- counters */
 
-void npumem_transfers_reset(struct npumem_transfers *transfers)
+void npumem_transfers_reset(struct npu_transfers *transfers)
 {
 	u32 i;
 
@@ -124,7 +124,7 @@ void npumem_transfers_reset(struct npumem_transfers *transfers)
 		atomic64_set(&transfers->bytes[i], 0);
 }
 
-void npumem_job_transferred(struct npumem_job *job, u32 position)
+void npumem_job_transferred(struct npu_job *job, u32 position)
 {
 	const struct npumem_position *p = npuv_position(job->run->plan->v, position);
 
@@ -138,8 +138,8 @@ EXPORT_SYMBOL_GPL(npumem_job_transferred);
 int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_run_query *args = data;
-	const struct npumem_transfers *t;
-	struct npumem_run *run;
+	const struct npu_transfers *t;
+	struct npu_run *run;
 
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "RUN_QUERY: flags %#x", args->flags);

@@ -10,10 +10,10 @@
 
 #include "memory/bo.h"
 
-struct npumem_job;
+struct npu_job;
 
 /**
- * struct npumem_transfers - the host side of a run, and what went there and back
+ * struct npu_transfers - the host side of a run, and what went there and back
  * @bo: system BO of the plan's host_size, referenced and of no other run while this
  *	one lives; NULL for a plan that needs none
  * @map: kernel mapping of all of it
@@ -21,8 +21,8 @@ struct npumem_job;
  *
  * @bo and @map are constant; the rest is counted by engines and read by anybody.
  */
-struct npumem_transfers {
-	struct npumem_bo *bo;
+struct npu_transfers {
+	struct npu_bo *bo;
 	struct iosys_map map;
 	atomic64_t bytes[NPUMEM_POSITION_STORE + 1];
 };
@@ -32,14 +32,14 @@ struct npumem_transfers {
  * so many bytes, and keep it. Allocates what engines will need: may sleep. -ENOENT,
  * -EINVAL, -EBUSY, -ENOMEM.
  */
-int npumem_transfers_init(struct npumem_transfers *transfers, struct drm_device *drm,
+int npumem_transfers_init(struct npu_transfers *transfers, struct drm_device *drm,
 			  struct drm_file *file, u32 handle, u64 size);
-void npumem_transfers_release(struct npumem_transfers *transfers);
+void npumem_transfers_release(struct npu_transfers *transfers);
 
 /* The next inference begins. No job is in flight. */
-void npumem_transfers_reset(struct npumem_transfers *transfers);
+void npumem_transfers_reset(struct npu_transfers *transfers);
 
-static inline s64 npumem_transfers_bytes(const struct npumem_transfers *transfers, u32 kind)
+static inline s64 npumem_transfers_bytes(const struct npu_transfers *transfers, u32 kind)
 {
 	return atomic64_read(&transfers->bytes[kind]);
 }
@@ -48,12 +48,12 @@ static inline s64 npumem_transfers_bytes(const struct npumem_transfers *transfer
  * Kernel address of bytes [first, first + length) of the host BO, NULL if they are
  * not all there. System memory: it is there as long as the run is.
  */
-void *npumem_transfers_vaddr(const struct npumem_transfers *transfers, u64 first, u64 length);
+void *npumem_transfers_vaddr(const struct npu_transfers *transfers, u64 first, u64 length);
 
 /*
  * By the engine, once for each position of its job that is a load, spill, store or
  * fill, when all of its bytes have been moved. Any context.
  */
-void npumem_job_transferred(struct npumem_job *job, u32 position);
+void npumem_job_transferred(struct npu_job *job, u32 position);
 
 #endif /* NPUMEM_TRANSFER_H */

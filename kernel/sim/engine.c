@@ -57,10 +57,10 @@
  * work item; the rest by debugfs.
  */
 struct sim {
-	struct npumem_engine *engine;
+	struct npu_engine *engine;
 	struct workqueue_struct *wq;
 	struct work_struct work;
-	struct npumem_job *job;
+	struct npu_job *job;
 	wait_queue_head_t wait;
 	unsigned long progress_at;
 	unsigned long started_at;
@@ -77,7 +77,7 @@ struct sim {
 /* What is done with the bytes of one chunk. */
 struct sim_op {
 	struct sim *sim;
-	struct npumem_job *job;
+	struct npu_job *job;
 	u64 digest; /* mix */
 	u32 access; /* number within the step */
 	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
@@ -170,10 +170,10 @@ static int sim_delay(struct sim *sim, u64 bytes)
  * Where bytes of a range are. The verifier, and RUN_BIND, have seen to it that
  * they are somewhere; an engine checks all the same.
  */
-static void *sim_vaddr(const struct npumem_run *run, const struct npuv_range *range, u64 done,
+static void *sim_vaddr(const struct npu_run *run, const struct npuv_range *range, u64 done,
 		       size_t length)
 {
-	const struct npumem_external *external;
+	const struct npu_external *external;
 	u64 first = range->arena + done;
 
 	if (range->external == NPUMEM_NONE) {
@@ -314,7 +314,7 @@ static bool sim_spoil(atomic_t *jobs)
 	return atomic_dec_if_positive(jobs) >= 0;
 }
 
-static int sim_execute(struct sim *sim, struct npumem_job *job)
+static int sim_execute(struct sim *sim, struct npu_job *job)
 {
 	struct sim_op op = { .sim = sim, .job = job };
 	bool hang;
@@ -345,7 +345,7 @@ static void sim_work(struct work_struct *work)
 {
 	struct sim *sim = container_of(work, struct sim, work);
 	bool cookie = dma_fence_begin_signalling();
-	struct npumem_job *job = sim->job;
+	struct npu_job *job = sim->job;
 	int err = sim_execute(sim, job);
 
 	/* The next job may be started before npumem_job_done() is back. */
@@ -356,7 +356,7 @@ static void sim_work(struct work_struct *work)
 
 /* -------------------------------------------------------------- engine ops */
 
-static void sim_start(struct npumem_engine *engine, struct npumem_job *job)
+static void sim_start(struct npu_engine *engine, struct npu_job *job)
 {
 	struct sim *sim = engine->priv;
 
@@ -378,14 +378,14 @@ static bool sim_late(struct sim *sim)
 			  READ_ONCE(sim->started_at) + msecs_to_jiffies(READ_ONCE(sim->job_ms)));
 }
 
-static bool sim_is_late(struct npumem_engine *engine)
+static bool sim_is_late(struct npu_engine *engine)
 {
 	struct sim *sim = engine->priv;
 
 	return READ_ONCE(sim->job) && sim_late(sim);
 }
 
-static void sim_drain(struct npumem_engine *engine)
+static void sim_drain(struct npu_engine *engine)
 {
 	struct sim *sim = engine->priv;
 
@@ -402,7 +402,7 @@ static void sim_drain(struct npumem_engine *engine)
 	flush_work(&sim->work);
 }
 
-static void sim_stop(struct npumem_engine *engine)
+static void sim_stop(struct npu_engine *engine)
 {
 	struct sim *sim = engine->priv;
 
@@ -411,7 +411,7 @@ static void sim_stop(struct npumem_engine *engine)
 	flush_work(&sim->work);
 }
 
-static int sim_init(struct npumem_engine *engine)
+static int sim_init(struct npu_engine *engine)
 {
 	struct sim *sim = kzalloc(sizeof(*sim), GFP_KERNEL);
 
@@ -432,7 +432,7 @@ static int sim_init(struct npumem_engine *engine)
 	return 0;
 }
 
-static void sim_fini(struct npumem_engine *engine)
+static void sim_fini(struct npu_engine *engine)
 {
 	struct sim *sim = engine->priv;
 
@@ -498,7 +498,7 @@ static int sim_count_set(void *data, u64 value)
 }
 DEFINE_DEBUGFS_ATTRIBUTE(sim_count_fops, sim_count_get, sim_count_set, "%llu\n");
 
-static void sim_debugfs(struct npumem_engine *engine, struct dentry *dir)
+static void sim_debugfs(struct npu_engine *engine, struct dentry *dir)
 {
 	struct sim *sim = engine->priv;
 
@@ -510,7 +510,7 @@ static void sim_debugfs(struct npumem_engine *engine, struct dentry *dir)
 	debugfs_create_file("fail_next", 0600, dir, &sim->fail_next, &sim_count_fops);
 }
 
-static const struct npumem_engine_ops sim_ops = {
+static const struct npu_engine_ops sim_ops = {
 	.init = sim_init,
 	.fini = sim_fini,
 	.start = sim_start,
@@ -520,7 +520,7 @@ static const struct npumem_engine_ops sim_ops = {
 	.debugfs = sim_debugfs,
 };
 
-const struct npumem_engine_desc npumem_engine_sim = {
+const struct npu_engine_desc npumem_engine_sim = {
 	.name = "sim",
 	.owner = THIS_MODULE,
 	.ops = &sim_ops,

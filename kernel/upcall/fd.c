@@ -32,7 +32,7 @@
  * Memory of the requester's cgroup; NULL if there is none. Rather that than that
  * its processes are killed for what the daemon does.
  */
-static void *npumem_answer_alloc(struct npumem_request *req, u64 size)
+static void *npumem_answer_alloc(struct npu_request *req, u64 size)
 {
 	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
 	void *p = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
@@ -42,7 +42,7 @@ static void *npumem_answer_alloc(struct npumem_request *req, u64 size)
 }
 
 /* May bytes up to end be put at pos? Under answer_lock. */
-static int npumem_answer_check(const struct npumem_request *req, loff_t pos)
+static int npumem_answer_check(const struct npu_request *req, loff_t pos)
 {
 	if (req->answer_closed)
 		return -EPIPE;
@@ -51,7 +51,7 @@ static int npumem_answer_check(const struct npumem_request *req, loff_t pos)
 }
 
 /* A larger buffer takes the place of the answer's; the one to free is left in it. */
-static void npumem_answer_grow(struct npumem_request *req, u8 **buffer, u64 room)
+static void npumem_answer_grow(struct npu_request *req, u8 **buffer, u64 room)
 {
 	if (req->answer_size)
 		memcpy(*buffer, req->answer, req->answer_size);
@@ -63,7 +63,7 @@ static void npumem_answer_grow(struct npumem_request *req, u8 **buffer, u64 room
  * Put bytes in their place. Returns zero, an errno, or the room that is wanted.
  * What is left in bytes and buffer is the caller's to free.
  */
-static ssize_t npumem_answer_splice(struct npumem_request *req, u8 **bytes, u64 count, loff_t pos,
+static ssize_t npumem_answer_splice(struct npu_request *req, u8 **bytes, u64 count, loff_t pos,
 				    u8 **buffer, u64 room)
 {
 	ssize_t ret;
@@ -93,7 +93,7 @@ unlock:
 	return ret;
 }
 
-static ssize_t npumem_answer_put(struct npumem_request *req, u8 **bytes, u64 count, loff_t pos)
+static ssize_t npumem_answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t pos)
 {
 	u8 *buffer = NULL;
 	ssize_t ret = 0;
@@ -118,7 +118,7 @@ static ssize_t npumem_answer_put(struct npumem_request *req, u8 **bytes, u64 cou
 static ssize_t npumem_request_write(struct file *file, const char __user *user, size_t count,
 				    loff_t *pos)
 {
-	struct npumem_request *req = file->private_data;
+	struct npu_request *req = file->private_data;
 	u64 limit = npuv_default_limits.max_blob;
 	ssize_t ret;
 	u8 *bytes;
@@ -147,7 +147,7 @@ static ssize_t npumem_request_write(struct file *file, const char __user *user, 
 	return count;
 }
 
-void *npumem_request_take_answer(struct npumem_request *req, u64 *size)
+void *npumem_request_take_answer(struct npu_request *req, u64 *size)
 {
 	void *answer;
 
@@ -162,7 +162,7 @@ void *npumem_request_take_answer(struct npumem_request *req, u64 *size)
 	return answer;
 }
 
-static bool npumem_request_settled(const struct npumem_request *req)
+static bool npumem_request_settled(const struct npu_request *req)
 {
 	/* What is read after it was written before it. */
 	return smp_load_acquire(&req->settled);
@@ -170,7 +170,7 @@ static bool npumem_request_settled(const struct npumem_request *req)
 
 static __poll_t npumem_request_poll(struct file *file, poll_table *table)
 {
-	struct npumem_request *req = file->private_data;
+	struct npu_request *req = file->private_data;
 
 	poll_wait(file, &req->wait, table);
 	if (!npumem_request_settled(req))
@@ -180,7 +180,7 @@ static __poll_t npumem_request_poll(struct file *file, poll_table *table)
 
 static ssize_t npumem_request_read(struct file *file, char __user *user, size_t count, loff_t *pos)
 {
-	struct npumem_request *req = file->private_data;
+	struct npu_request *req = file->private_data;
 	struct npumem_request_outcome *outcome;
 	int err;
 
@@ -206,7 +206,7 @@ static ssize_t npumem_request_read(struct file *file, char __user *user, size_t 
 /* remap_vmalloc_range() for memory that is not vmalloc_user()'s: see graph.c. */
 static int npumem_request_mmap(struct file *file, struct vm_area_struct *vma)
 {
-	struct npumem_request *req = file->private_data;
+	struct npu_request *req = file->private_data;
 	unsigned long pages = PAGE_ALIGN(req->graph->size) >> PAGE_SHIFT;
 	unsigned long page, address;
 	int err;
@@ -229,7 +229,7 @@ static int npumem_request_mmap(struct file *file, struct vm_area_struct *vma)
 
 static int npumem_request_release(struct inode *inode, struct file *file)
 {
-	struct npumem_request *req = file->private_data;
+	struct npu_request *req = file->private_data;
 
 	npumem_request_closed(req, file);
 	npumem_request_put(req);
@@ -245,7 +245,7 @@ static const struct file_operations npumem_request_fops = {
 	.release = npumem_request_release,
 };
 
-struct file *npumem_request_file(struct npumem_request *req)
+struct file *npumem_request_file(struct npu_request *req)
 {
 	struct file *file;
 

@@ -66,12 +66,12 @@ void npumem_upcall_nl_ready(void)
 	genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_REQUESTS, GFP_KERNEL);
 }
 
-static u32 npumem_minor(const struct npumem_device *dev)
+static u32 npumem_minor(const struct npu_device *dev)
 {
 	return dev->drm.accel ? dev->drm.accel->index : dev->drm.render->index;
 }
 
-static void npumem_upcall_nl_event(u8 command, struct npumem_device *dev, u64 run, pid_t pid,
+static void npumem_upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t pid,
 				   const struct npumem_verdict *verdict)
 {
 	struct sk_buff *msg;
@@ -101,13 +101,13 @@ free:
 	nlmsg_free(msg);
 }
 
-void npumem_upcall_event_verdict(struct npumem_device *dev, pid_t pid,
+void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
 				 const struct npumem_verdict *verdict)
 {
 	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
 }
 
-void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
+void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict)
 {
 	npumem_upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
@@ -156,7 +156,7 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-static int npumem_nl_put_request(struct sk_buff *msg, const struct npumem_request *req, int fd)
+static int npumem_nl_put_request(struct sk_buff *msg, const struct npu_request *req, int fd)
 {
 	if (nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_ID, req->id, NPUMEM_A_REQUEST_PAD) ||
 	    nla_put_s32(msg, NPUMEM_A_REQUEST_FD, fd) ||
@@ -179,7 +179,7 @@ static int npumem_nl_put_request(struct sk_buff *msg, const struct npumem_reques
  */
 int npumem_nl_accept_doit(struct sk_buff *skb, struct genl_info *info)
 {
-	struct npumem_request *req;
+	struct npu_request *req;
 	struct sk_buff *msg;
 	struct file *file;
 	void *header;

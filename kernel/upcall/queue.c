@@ -21,7 +21,7 @@
 #include "request.h"
 
 /**
- * struct npumem_queue_user - all open files of one user
+ * struct npu_queue_user - all open files of one user
  * @uid: whose
  * @files: number of them
  * @count: requests of them not yet claimed
@@ -29,7 +29,7 @@
  * @turn: in the list of turns, while one of its requests waits
  * @requesters: with a request that waits, by turns
  */
-struct npumem_queue_user {
+struct npu_queue_user {
 	kuid_t uid;
 	u32 files;
 	u32 count;
@@ -39,14 +39,14 @@ struct npumem_queue_user {
 };
 
 /**
- * struct npumem_requester - one open file
+ * struct npu_requester - one open file
  * @user: its opener
  * @count: requests not yet claimed
  * @turn: in the user's list, while one of the requests waits
  * @waiting: requests that wait, oldest first
  */
-struct npumem_requester {
-	struct npumem_queue_user *user;
+struct npu_requester {
+	struct npu_queue_user *user;
 	u32 count;
 	struct list_head turn;
 	struct list_head waiting;
@@ -55,7 +55,7 @@ struct npumem_requester {
 static LIST_HEAD(npumem_queue_users);
 static LIST_HEAD(npumem_queue_turns); /* of users with a request that waits */
 
-int npumem_queue_admit(const struct npumem_requester *requester)
+int npumem_queue_admit(const struct npu_requester *requester)
 {
 	if (!requester->count)
 		return 0;
@@ -64,7 +64,7 @@ int npumem_queue_admit(const struct npumem_requester *requester)
 	return requester->user->count >= NPUMEM_MAX_USER_REQUESTS ? -EBUSY : 0;
 }
 
-void npumem_queue_add(struct npumem_request *req, struct npumem_requester *requester)
+void npumem_queue_add(struct npu_request *req, struct npu_requester *requester)
 {
 	req->requester = requester;
 	requester->count++;
@@ -77,9 +77,9 @@ void npumem_queue_add(struct npumem_request *req, struct npumem_requester *reque
 }
 
 /* It does not wait any more; who has no other that does is out of the round. */
-static void npumem_queue_unlink(struct npumem_request *req)
+static void npumem_queue_unlink(struct npu_request *req)
 {
-	struct npumem_requester *requester = req->requester;
+	struct npu_requester *requester = req->requester;
 
 	list_del_init(&req->waiting);
 	if (list_empty(&requester->waiting))
@@ -88,33 +88,33 @@ static void npumem_queue_unlink(struct npumem_request *req)
 		list_del_init(&requester->user->turn);
 }
 
-struct npumem_request *npumem_queue_next(void)
+struct npu_request *npumem_queue_next(void)
 {
-	struct npumem_requester *requester;
-	struct npumem_request *req;
-	struct npumem_queue_user *user;
+	struct npu_requester *requester;
+	struct npu_request *req;
+	struct npu_queue_user *user;
 
-	user = list_first_entry_or_null(&npumem_queue_turns, struct npumem_queue_user, turn);
+	user = list_first_entry_or_null(&npumem_queue_turns, struct npu_queue_user, turn);
 	if (!user)
 		return NULL;
-	requester = list_first_entry(&user->requesters, struct npumem_requester, turn);
-	req = list_first_entry(&requester->waiting, struct npumem_request, waiting);
+	requester = list_first_entry(&user->requesters, struct npu_requester, turn);
+	req = list_first_entry(&requester->waiting, struct npu_request, waiting);
 	list_move_tail(&user->turn, &npumem_queue_turns);
 	list_move_tail(&requester->turn, &user->requesters);
 	npumem_queue_unlink(req);
 	return req;
 }
 
-void npumem_queue_return(struct npumem_request *req)
+void npumem_queue_return(struct npu_request *req)
 {
-	struct npumem_requester *requester = req->requester;
+	struct npu_requester *requester = req->requester;
 
 	list_add(&req->waiting, &requester->waiting);
 	list_move(&requester->turn, &requester->user->requesters);
 	list_move(&requester->user->turn, &npumem_queue_turns);
 }
 
-void npumem_queue_remove(struct npumem_request *req)
+void npumem_queue_remove(struct npu_request *req)
 {
 	if (!list_empty(&req->waiting))
 		npumem_queue_unlink(req);
@@ -123,9 +123,9 @@ void npumem_queue_remove(struct npumem_request *req)
 	req->requester = NULL;
 }
 
-static struct npumem_queue_user *npumem_queue_user_find(kuid_t uid)
+static struct npu_queue_user *npumem_queue_user_find(kuid_t uid)
 {
-	struct npumem_queue_user *user;
+	struct npu_queue_user *user;
 
 	list_for_each_entry(user, &npumem_queue_users, link)
 		if (uid_eq(user->uid, uid))
@@ -133,9 +133,9 @@ static struct npumem_queue_user *npumem_queue_user_find(kuid_t uid)
 	return NULL;
 }
 
-struct npumem_requester *npumem_requester_alloc(kuid_t uid)
+struct npu_requester *npumem_requester_alloc(kuid_t uid)
 {
-	struct npumem_requester *requester = kzalloc(sizeof(*requester), GFP_KERNEL_ACCOUNT);
+	struct npu_requester *requester = kzalloc(sizeof(*requester), GFP_KERNEL_ACCOUNT);
 
 	if (!requester)
 		return NULL;
@@ -152,10 +152,10 @@ struct npumem_requester *npumem_requester_alloc(kuid_t uid)
 	return requester;
 }
 
-struct npumem_queue_user *npumem_queue_join(struct npumem_requester *requester)
+struct npu_queue_user *npumem_queue_join(struct npu_requester *requester)
 {
-	struct npumem_queue_user *own = requester->user;
-	struct npumem_queue_user *user = npumem_queue_user_find(own->uid);
+	struct npu_queue_user *own = requester->user;
+	struct npu_queue_user *user = npumem_queue_user_find(own->uid);
 
 	if (!user) {
 		list_add(&own->link, &npumem_queue_users);
@@ -167,9 +167,9 @@ struct npumem_queue_user *npumem_queue_join(struct npumem_requester *requester)
 	return own;
 }
 
-struct npumem_queue_user *npumem_queue_leave(struct npumem_requester *requester)
+struct npu_queue_user *npumem_queue_leave(struct npu_requester *requester)
 {
-	struct npumem_queue_user *user = requester->user;
+	struct npu_queue_user *user = requester->user;
 
 	WARN_ON(requester->count);
 	if (--user->files)

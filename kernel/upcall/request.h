@@ -18,17 +18,17 @@
 #include "upcall.h"
 
 struct mem_cgroup;
-struct npumem_queue_user;
+struct npu_queue_user;
 struct sock;
 
-enum npumem_request_state {
+enum npu_request_state {
 	NPUMEM_REQUEST_WAITING, /* for the daemon to accept it */
 	NPUMEM_REQUEST_ACCEPTED,
 	NPUMEM_REQUEST_CLAIMED, /* somebody settles it, or has */
 };
 
 /**
- * struct npumem_request - one PLAN_REQUEST
+ * struct npu_request - one PLAN_REQUEST
  * @ref: the list, the deadline's work, the verifier's and the request fd hold one each
  * @link: in the list of those not yet claimed
  * @waiting: in its requester's list, oldest first, while it waits
@@ -62,19 +62,19 @@ enum npumem_request_state {
  * @answer_room: bytes allocated
  * @answer_closed: it was taken for verification or dropped
  */
-struct npumem_request {
+struct npu_request {
 	struct kref ref;
 	struct list_head link;
 	struct list_head waiting;
-	struct npumem_requester *requester;
-	enum npumem_request_state state;
+	struct npu_requester *requester;
+	enum npu_request_state state;
 	u32 error;
 	struct file *file;
 	u64 id;
-	struct npumem_graph *graph;
-	struct npumem_device *dev;
-	struct npumem_plan *plan;
-	struct npumem_out_sync out;
+	struct npu_graph *graph;
+	struct npu_device *dev;
+	struct npu_plan *plan;
+	struct npu_out_sync out;
 	struct dma_fence *fence;
 	struct mem_cgroup *memcg;
 	struct delayed_work expiry;
@@ -108,13 +108,13 @@ void npumem_upcall_unregister(u32 portid);
 bool npumem_upcall_is_daemon(const struct sock *sk);
 
 /* The request whose turn it is, now accepted, and a reference; or NULL. */
-struct npumem_request *npumem_request_accept(void);
+struct npu_request *npumem_request_accept(void);
 /* The daemon could not be told: it waits again, and comes next. */
-void npumem_request_unaccept(struct npumem_request *req);
+void npumem_request_unaccept(struct npu_request *req);
 /* The daemon is about to have this file. */
-void npumem_request_opened(struct npumem_request *req, struct file *file);
+void npumem_request_opened(struct npu_request *req, struct file *file);
 /* It has closed it: settle with ECONNRESET what is not settled. */
-void npumem_request_closed(struct npumem_request *req, struct file *file);
+void npumem_request_closed(struct npu_request *req, struct file *file);
 /*
  * Settle an accepted request as the daemon says; with status zero a work has the
  * answer verified and settles it with that. -ENOENT if there is no such request
@@ -122,33 +122,33 @@ void npumem_request_closed(struct npumem_request *req, struct file *file);
  * daemon's message, if it returns 0.
  */
 int npumem_request_done(u64 id, u32 status, char *text);
-void npumem_request_get(struct npumem_request *req);
-void npumem_request_put(struct npumem_request *req);
+void npumem_request_get(struct npu_request *req);
+void npumem_request_put(struct npu_request *req);
 
 /* upcall/queue.c, all under the upcall's lock */
 
 /* -EBUSY if the requester has had its share. */
-int npumem_queue_admit(const struct npumem_requester *requester);
+int npumem_queue_admit(const struct npu_requester *requester);
 /* A request that was admitted waits, behind those of its requester. */
-void npumem_queue_add(struct npumem_request *req, struct npumem_requester *requester);
+void npumem_queue_add(struct npu_request *req, struct npu_requester *requester);
 /* Whose turn it is, taken from those that wait; or NULL. */
-struct npumem_request *npumem_queue_next(void);
+struct npu_request *npumem_queue_next(void);
 /* It waits again, and comes next. */
-void npumem_queue_return(struct npumem_request *req);
+void npumem_queue_return(struct npu_request *req);
 /* A request added is about to be settled: it is in nobody's share any more. */
-void npumem_queue_remove(struct npumem_request *req);
+void npumem_queue_remove(struct npu_request *req);
 /* Both return memory to be freed when the lock is released, or NULL. */
-struct npumem_queue_user *npumem_queue_join(struct npumem_requester *requester);
-struct npumem_queue_user *npumem_queue_leave(struct npumem_requester *requester);
+struct npu_queue_user *npumem_queue_join(struct npu_requester *requester);
+struct npu_queue_user *npumem_queue_leave(struct npu_requester *requester);
 /* Not under the lock: a requester that has not joined yet, or NULL. */
-struct npumem_requester *npumem_requester_alloc(kuid_t uid);
+struct npu_requester *npumem_requester_alloc(kuid_t uid);
 
 /* upcall/fd.c */
 
 /* A file with a reference on the request; not in any table yet. */
-struct file *npumem_request_file(struct npumem_request *req);
+struct file *npumem_request_file(struct npu_request *req);
 /* Take the answer away and let nothing more be written. NULL if there is none. */
-void *npumem_request_take_answer(struct npumem_request *req, u64 *size);
+void *npumem_request_take_answer(struct npu_request *req, u64 *size);
 
 /* upcall/netlink.c */
 

@@ -93,7 +93,7 @@ static void npumem_taint_lock(struct mutex *lock)
 
 static void npumem_request_free(struct kref *ref)
 {
-	struct npumem_request *req = container_of(ref, struct npumem_request, ref);
+	struct npu_request *req = container_of(ref, struct npu_request, ref);
 
 	dma_fence_put(req->fence);
 	npumem_graph_put(req->graph);
@@ -104,17 +104,17 @@ static void npumem_request_free(struct kref *ref)
 	kfree(req);
 }
 
-void npumem_request_get(struct npumem_request *req)
+void npumem_request_get(struct npu_request *req)
 {
 	kref_get(&req->ref);
 }
 
-void npumem_request_put(struct npumem_request *req)
+void npumem_request_put(struct npu_request *req)
 {
 	kref_put(&req->ref, npumem_request_free);
 }
 
-static void npumem_request_claim(struct npumem_request *req, u32 error)
+static void npumem_request_claim(struct npu_request *req, u32 error)
 {
 	lockdep_assert_held(&upcall.lock);
 	req->state = NPUMEM_REQUEST_CLAIMED;
@@ -124,9 +124,9 @@ static void npumem_request_claim(struct npumem_request *req, u32 error)
 }
 
 /* The syncobj gets a fence: signalled before anybody sees it. */
-static void npumem_request_signal(struct npumem_request *req)
+static void npumem_request_signal(struct npu_request *req)
 {
-	struct npumem_out_sync *out = &req->out;
+	struct npu_out_sync *out = &req->out;
 
 	npumem_fence_signal(req->fence, -(int)req->error);
 	if (!out->syncobj)
@@ -140,7 +140,7 @@ static void npumem_request_signal(struct npumem_request *req)
 }
 
 /* The plan has been settled: tell requester and daemon, let go. By the claimer. */
-static void npumem_request_finish(struct npumem_request *req)
+static void npumem_request_finish(struct npu_request *req)
 {
 	trace_npumem_settle(req->id, -(int)req->error);
 	npumem_request_signal(req);
@@ -174,7 +174,7 @@ static const char *npumem_request_reason(u32 error)
 }
 
 /* Settle a claimed request with its error, for which there is a reason. */
-static void npumem_request_fail(struct npumem_request *req)
+static void npumem_request_fail(struct npu_request *req)
 {
 	u64 size;
 
@@ -185,11 +185,10 @@ static void npumem_request_fail(struct npumem_request *req)
 }
 
 /* Claim all requests for which error_of() is not zero with that error. */
-static void npumem_requests_claim(u32 (*error_of)(const struct npumem_request *req,
-						  const void *arg),
+static void npumem_requests_claim(u32 (*error_of)(const struct npu_request *req, const void *arg),
 				  const void *arg, struct list_head *claimed)
 {
-	struct npumem_request *req, *next;
+	struct npu_request *req, *next;
 	u32 error;
 
 	lockdep_assert_held(&upcall.lock);
@@ -204,7 +203,7 @@ static void npumem_requests_claim(u32 (*error_of)(const struct npumem_request *r
 
 static void npumem_requests_settle(struct list_head *claimed)
 {
-	struct npumem_request *req, *next;
+	struct npu_request *req, *next;
 
 	list_for_each_entry_safe(req, next, claimed, link) {
 		list_del_init(&req->link);
@@ -216,7 +215,7 @@ static void npumem_requests_settle(struct list_head *claimed)
  * Settle all requests for which error_of() is not zero with that error. The
  * errors it may return are those of npumem_request_reason().
  */
-static void npumem_requests_fail(u32 (*error_of)(const struct npumem_request *req, const void *arg),
+static void npumem_requests_fail(u32 (*error_of)(const struct npu_request *req, const void *arg),
 				 const void *arg)
 {
 	LIST_HEAD(claimed);
@@ -229,10 +228,10 @@ static void npumem_requests_fail(u32 (*error_of)(const struct npumem_request *re
 
 /* ------------------------------------------------------- the requester's side */
 
-struct npumem_requester *npumem_upcall_open(void)
+struct npu_requester *npumem_upcall_open(void)
 {
-	struct npumem_requester *requester = npumem_requester_alloc(current_euid());
-	struct npumem_queue_user *surplus;
+	struct npu_requester *requester = npumem_requester_alloc(current_euid());
+	struct npu_queue_user *surplus;
 
 	if (!requester)
 		return ERR_PTR(-ENOMEM);
@@ -243,9 +242,9 @@ struct npumem_requester *npumem_upcall_open(void)
 	return requester;
 }
 
-void npumem_upcall_close(struct npumem_requester *requester)
+void npumem_upcall_close(struct npu_requester *requester)
 {
-	struct npumem_queue_user *last;
+	struct npu_queue_user *last;
 
 	mutex_lock(&upcall.lock);
 	last = npumem_queue_leave(requester);
@@ -254,7 +253,7 @@ void npumem_upcall_close(struct npumem_requester *requester)
 	kfree(requester);
 }
 
-static void npumem_request_arm(struct npumem_request *req)
+static void npumem_request_arm(struct npu_request *req)
 {
 	s64 left = req->deadline_ns - ktime_get_ns();
 	u64 delay = left > 0 ? nsecs_to_jiffies64(left) + 1 : 0;
@@ -263,15 +262,14 @@ static void npumem_request_arm(struct npumem_request *req)
 	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
 }
 
-static u32 npumem_is_request(const struct npumem_request *req, const void *arg)
+static u32 npumem_is_request(const struct npu_request *req, const void *arg)
 {
 	return req == arg ? ETIMEDOUT : 0;
 }
 
 static void npumem_request_expire(struct work_struct *work)
 {
-	struct npumem_request *req =
-		container_of(to_delayed_work(work), struct npumem_request, expiry);
+	struct npu_request *req = container_of(to_delayed_work(work), struct npu_request, expiry);
 	bool claimed;
 
 	if (ktime_get_ns() < req->deadline_ns) {
@@ -294,10 +292,10 @@ static void npumem_request_expire(struct work_struct *work)
 
 static void npumem_request_verify(struct work_struct *work);
 
-static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
-						 const struct drm_npumem_plan_request *args)
+static struct npu_request *npumem_request_new(struct npu_plan *plan,
+					      const struct drm_npumem_plan_request *args)
 {
-	struct npumem_request *req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
+	struct npu_request *req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
 
 	if (!req)
 		return NULL;
@@ -325,9 +323,9 @@ static struct npumem_request *npumem_request_new(struct npumem_plan *plan,
 	return req;
 }
 
-static int npumem_request_queue(struct npumem_request *req, struct npumem_device *dev,
-				struct npumem_requester *requester, struct npumem_plan *plan,
-				const struct npumem_out_sync *out)
+static int npumem_request_queue(struct npu_request *req, struct npu_device *dev,
+				struct npu_requester *requester, struct npu_plan *plan,
+				const struct npu_out_sync *out)
 {
 	int err;
 
@@ -364,11 +362,11 @@ static int npumem_deadline_check(s64 deadline_ns)
 	return deadline_ns - now > NPUMEM_MAX_REQUEST_NS ? -EINVAL : 0;
 }
 
-int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *requester,
-			  struct npumem_plan *plan, const struct drm_npumem_plan_request *args,
-			  const struct npumem_out_sync *out)
+int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requester,
+			  struct npu_plan *plan, const struct drm_npumem_plan_request *args,
+			  const struct npu_out_sync *out)
 {
-	struct npumem_request *req;
+	struct npu_request *req;
 	int err, cookie;
 
 	err = npumem_deadline_check(args->deadline_ns);
@@ -396,12 +394,12 @@ int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *re
 	return 0;
 }
 
-static u32 npumem_is_of_plan(const struct npumem_request *req, const void *plan)
+static u32 npumem_is_of_plan(const struct npu_request *req, const void *plan)
 {
 	return req->plan == plan ? ECANCELED : 0;
 }
 
-void npumem_upcall_cancel(struct npumem_plan *plan)
+void npumem_upcall_cancel(struct npu_plan *plan)
 {
 	bool pending;
 
@@ -412,12 +410,12 @@ void npumem_upcall_cancel(struct npumem_plan *plan)
 		npumem_requests_fail(npumem_is_of_plan, plan);
 }
 
-static u32 npumem_is_of_device(const struct npumem_request *req, const void *dev)
+static u32 npumem_is_of_device(const struct npu_request *req, const void *dev)
 {
 	return req->dev == dev ? ENODEV : 0;
 }
 
-void npumem_upcall_unplug(struct npumem_device *dev)
+void npumem_upcall_unplug(struct npu_device *dev)
 {
 	npumem_requests_fail(npumem_is_of_device, dev);
 }
@@ -434,12 +432,12 @@ bool npumem_upcall_is_daemon(const struct sock *sk)
 	return READ_ONCE(upcall.daemon) == sk;
 }
 
-static u32 npumem_is_of_daemon(const struct npumem_request *req, const void *arg)
+static u32 npumem_is_of_daemon(const struct npu_request *req, const void *arg)
 {
 	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
 }
 
-static u32 npumem_is_any(const struct npumem_request *req, const void *arg)
+static u32 npumem_is_any(const struct npu_request *req, const void *arg)
 {
 	return npumem_is_of_daemon(req, arg) ?: ENOTCONN;
 }
@@ -507,9 +505,9 @@ void npumem_upcall_unregister(u32 portid)
 		sock_put(gone);
 }
 
-struct npumem_request *npumem_request_accept(void)
+struct npu_request *npumem_request_accept(void)
 {
-	struct npumem_request *req;
+	struct npu_request *req;
 
 	mutex_lock(&upcall.lock);
 	req = npumem_queue_next();
@@ -521,7 +519,7 @@ struct npumem_request *npumem_request_accept(void)
 	return req;
 }
 
-void npumem_request_unaccept(struct npumem_request *req)
+void npumem_request_unaccept(struct npu_request *req)
 {
 	mutex_lock(&upcall.lock);
 	if (req->state == NPUMEM_REQUEST_ACCEPTED) {
@@ -531,7 +529,7 @@ void npumem_request_unaccept(struct npumem_request *req)
 	mutex_unlock(&upcall.lock);
 }
 
-void npumem_request_opened(struct npumem_request *req, struct file *file)
+void npumem_request_opened(struct npu_request *req, struct file *file)
 {
 	mutex_lock(&upcall.lock);
 	req->file = file;
@@ -539,19 +537,19 @@ void npumem_request_opened(struct npumem_request *req, struct file *file)
 }
 
 /* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
-static u32 npumem_is_of_file(const struct npumem_request *req, const void *file)
+static u32 npumem_is_of_file(const struct npu_request *req, const void *file)
 {
 	return req->file == file ? ECONNRESET : 0;
 }
 
-void npumem_request_closed(struct npumem_request *req, struct file *file)
+void npumem_request_closed(struct npu_request *req, struct file *file)
 {
 	npumem_requests_fail(npumem_is_of_file, file);
 }
 
-static struct npumem_request *npumem_request_claim_accepted(u64 id, u32 error)
+static struct npu_request *npumem_request_claim_accepted(u64 id, u32 error)
 {
-	struct npumem_request *req, *found = NULL;
+	struct npu_request *req, *found = NULL;
 
 	mutex_lock(&upcall.lock);
 	list_for_each_entry(req, &upcall.requests, link) {
@@ -566,7 +564,7 @@ static struct npumem_request *npumem_request_claim_accepted(u64 id, u32 error)
 }
 
 /* The daemon gave no plan, or says why there is none. */
-static void npumem_request_refuse(struct npumem_request *req)
+static void npumem_request_refuse(struct npu_request *req)
 {
 	u64 size;
 
@@ -576,9 +574,9 @@ static void npumem_request_refuse(struct npumem_request *req)
 }
 
 /* Verify the answer of a claimed request and settle it with that. */
-static void npumem_request_settle(struct npumem_request *req)
+static void npumem_request_settle(struct npu_request *req)
 {
-	struct npumem_plan *plan = req->plan;
+	struct npu_plan *plan = req->plan;
 	struct npuv_log log;
 	void *blob;
 	u64 size;
@@ -602,7 +600,7 @@ static void npumem_request_settle(struct npumem_request *req)
 
 static void npumem_request_verify(struct work_struct *work)
 {
-	struct npumem_request *req = container_of(work, struct npumem_request, verify);
+	struct npu_request *req = container_of(work, struct npu_request, verify);
 	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
 
 	npumem_request_settle(req);
@@ -612,7 +610,7 @@ static void npumem_request_verify(struct work_struct *work)
 
 int npumem_request_done(u64 id, u32 status, char *text)
 {
-	struct npumem_request *req = npumem_request_claim_accepted(id, status);
+	struct npu_request *req = npumem_request_claim_accepted(id, status);
 	struct mem_cgroup *memcg;
 
 	if (!req)

@@ -9,7 +9,7 @@
 
 struct dma_fence_chain;
 struct drm_syncobj;
-struct npumem_requester;
+struct npu_requester;
 
 /* Before the first device is probed, and after the last one is gone. */
 int npumem_upcall_init(void);
@@ -18,17 +18,17 @@ void npumem_upcall_exit(void);
 bool npumem_upcall_has_daemon(void);
 
 /* Requests of one open file; ERR_PTR. */
-struct npumem_requester *npumem_upcall_open(void);
+struct npu_requester *npumem_upcall_open(void);
 /* All plans of the file have been dropped. */
-void npumem_upcall_close(struct npumem_requester *requester);
+void npumem_upcall_close(struct npu_requester *requester);
 
 /**
- * struct npumem_out_sync - where it is said that a request is settled
+ * struct npu_out_sync - where it is said that a request is settled
  * @syncobj: or NULL
  * @chain: of a timeline syncobj, else NULL
  * @point: of it
  */
-struct npumem_out_sync {
+struct npu_out_sync {
 	struct drm_syncobj *syncobj;
 	struct dma_fence_chain *chain;
 	u64 point;
@@ -42,21 +42,21 @@ struct npumem_out_sync {
  * passed, -EINVAL if it is too far away, -ENODEV if the device is unplugged. Holds
  * a reference on the plan and on drm_dev until settled.
  */
-int npumem_upcall_request(struct npumem_device *dev, struct npumem_requester *requester,
-			  struct npumem_plan *plan, const struct drm_npumem_plan_request *args,
-			  const struct npumem_out_sync *out);
+int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requester,
+			  struct npu_plan *plan, const struct drm_npumem_plan_request *args,
+			  const struct npu_out_sync *out);
 
 /* The plan's handle is gone: settle its request, if it has one, with ECANCELED. */
-void npumem_upcall_cancel(struct npumem_plan *plan);
+void npumem_upcall_cancel(struct npu_plan *plan);
 /* The device is going: settle its requests with ENODEV. After drm_dev_unplug(). */
-void npumem_upcall_unplug(struct npumem_device *dev);
+void npumem_upcall_unplug(struct npu_device *dev);
 
 /*
  * Group "events": a process had a plan refused, or a job of a run. They may sleep. An event that nobody can be told of is lost.
  */
-void npumem_upcall_event_verdict(struct npumem_device *dev, pid_t pid,
+void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
 				 const struct npumem_verdict *verdict);
-void npumem_upcall_event_fault(struct npumem_device *dev, u64 run, pid_t pid,
+void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict);
 
 #endif /* NPUMEM_UPCALL_H */

@@ -27,41 +27,41 @@ module_param(linger, bool, 0600);
 static bool described = true;
 module_param(described, bool, 0600);
 
-static int other_init(struct npumem_engine *engine)
+static int other_init(struct npu_engine *engine)
 {
-	engine->priv = kzalloc(sizeof(struct npumem_job *), GFP_KERNEL);
+	engine->priv = kzalloc(sizeof(struct npu_job *), GFP_KERNEL);
 	return engine->priv ? 0 : -ENOMEM;
 }
 
-static void other_fini(struct npumem_engine *engine)
+static void other_fini(struct npu_engine *engine)
 {
 	kfree(engine->priv);
 }
 
-static void other_start(struct npumem_engine *engine, struct npumem_job *job)
+static void other_start(struct npu_engine *engine, struct npu_job *job)
 {
 	if (job->op == NPUMEM_OP_FILL)
 		npumem_job_done(job, 0);
 	else
-		WRITE_ONCE(*(struct npumem_job **)engine->priv, job);
+		WRITE_ONCE(*(struct npu_job **)engine->priv, job);
 }
 
 /* None is ever too late: wait for the device to go. */
-static void other_drain(struct npumem_engine *engine)
+static void other_drain(struct npu_engine *engine)
 {
-	wait_event(stopped, !READ_ONCE(*(struct npumem_job **)engine->priv));
+	wait_event(stopped, !READ_ONCE(*(struct npu_job **)engine->priv));
 }
 
-static void other_stop(struct npumem_engine *engine)
+static void other_stop(struct npu_engine *engine)
 {
-	struct npumem_job *job = xchg((struct npumem_job **)engine->priv, NULL);
+	struct npu_job *job = xchg((struct npu_job **)engine->priv, NULL);
 
 	if (job)
 		npumem_job_done(job, -ENODEV);
 	wake_up_all(&stopped);
 }
 
-static const struct npumem_engine_ops other_ops = {
+static const struct npu_engine_ops other_ops = {
 	.init = other_init,
 	.fini = other_fini,
 	.start = other_start,
@@ -69,7 +69,7 @@ static const struct npumem_engine_ops other_ops = {
 	.stop = other_stop,
 };
 
-static const struct npumem_engine_desc other_desc = {
+static const struct npu_engine_desc other_desc = {
 	.name = "other",
 	.owner = THIS_MODULE,
 	.ops = &other_ops,
