@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 #include "cosma_oracle.h"
-#include "import.h"
+#include "npuimport.h"
 
 #define BUDGETS 3
 #define SCHEMES 4

@@ -16,7 +16,7 @@
 
 #include "planners/cosma/ilp/solver.h"
 #include "cosma_oracle.h"
-#include "import.h"
+#include "npuimport.h"
 
 /* Operators of a sub-graph, at most. */
 #define DIVIDE 12

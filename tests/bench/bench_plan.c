@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "import.h"
+#include "npuimport.h"
 
 struct totals {
 	double tile, plan;

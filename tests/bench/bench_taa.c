@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "import.h"
+#include "npuimport.h"
 #include "planners/taa/taa.h"
 
 /* Times are the least of so many runs, or of what half a second has room for. */

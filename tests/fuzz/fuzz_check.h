@@ -3,7 +3,7 @@
 #ifndef FUZZ_CHECK_H
 #define FUZZ_CHECK_H
 
-#include "import.h"
+#include "npuimport.h"
 
 /** FUZZ_ASSERT() - abort with a sentence, so that sanitizers and fuzzers notice */
 #define FUZZ_ASSERT(condition, text)                  \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/import/graph_json_alias.c, and aliases that TFLite models come to. */
+/* userspace/formats/graph_json/alias.c, and aliases that TFLite models come to. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-#include "import.h"
+#include "npuimport.h"
 #include "tflite_build.h"
-#include "tflite_schema.h"
+#include "tflite/schema.h"
 
 /* --------------------------------------------------------------- graph JSON */
 

@@ -4,7 +4,7 @@
 
 #include "npuplan_build.h"
 
-#include "import.h"
+#include "npuimport.h"
 
 /* Tensors 0 to 9, of 16 bytes but for the last, which has 4. */
 #define TENSORS                                                                         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/import/graph_json*.c: every rule, each broken alone in a valid file. */
+/* userspace/formats/graph_json/*.c: every rule, each broken alone in a valid file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 
 #include <errno.h>
 
-#include "import.h"
+#include "npuimport.h"
 
 /* A convolution, an add, a pad; all kinds of tensors, all attributes. */
 static const char valid[] =

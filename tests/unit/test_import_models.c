@@ -17,7 +17,7 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "import.h"
+#include "npuimport.h"
 
 #define SKIPPED 77
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/import/tflite*.c, flatbuf.c: every rule, each broken alone in a valid model. */
+/* userspace/formats/tflite/*.c, flatbuf.c: every rule, each broken alone in a valid model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-#include "import.h"
+#include "npuimport.h"
 #include "tflite_build.h"
-#include "tflite_schema.h"
+#include "tflite/schema.h"
 
 static struct npuplan_graph *accept(const struct tb_model *model, struct npuimport_info *info)
 {

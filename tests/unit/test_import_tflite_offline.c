@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/import/tflite_offline.c, tflite_emit.c: offline memory plans in TFLite models. */
+/* userspace/formats/tflite/offline.c, tflite_emit.c: offline memory plans in TFLite models. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,8 +14,8 @@
 #include <glob.h>
 #include <unistd.h>
 
-#include "import.h"
-#include "tflite.h"
+#include "npuimport.h"
+#include "tflite/reader.h"
 #include "tflite_build.h"
 
 /* tb_valid() has tensors in, w, b, c, out; this is an offline plan for it. */

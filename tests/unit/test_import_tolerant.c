@@ -16,7 +16,7 @@
 
 #include <errno.h>
 
-#include "import.h"
+#include "npuimport.h"
 
 /* A convolution, a pool, a join, an addition. */
 static const char valid[] =

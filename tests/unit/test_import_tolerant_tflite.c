@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-#include "import.h"
+#include "npuimport.h"
 #include "tflite_build.h"
-#include "tflite_schema.h"
+#include "tflite/schema.h"
 
 /* A strict reader's answer, and what another one is warned of. */
 static int read_model(const struct tb_model *model, bool strict,

@@ -11,7 +11,7 @@
 
 #include "planners/cosma/cosma.h"
 #include "cosma_oracle.h"
-#include "import.h"
+#include "npuimport.h"
 
 static struct npuplan_cosma_plan solved(const struct npuplan_graph *graph,
 					const struct npuplan_cosma_options *options)

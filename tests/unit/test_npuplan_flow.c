@@ -8,7 +8,7 @@
 #include <errno.h>
 
 #include "flow_run.h"
-#include "import.h"
+#include "npuimport.h"
 
 #define ALIGN 64
 

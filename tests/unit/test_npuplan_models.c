@@ -2,7 +2,7 @@
 /* Real networks (tests/graphs), in whole operators, in bands and in tiles: plans and bounds. */
 #include "npuplan_build.h"
 
-#include "import.h"
+#include "npuimport.h"
 
 static const struct {
 	const char *name;

@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "tflite_schema.h"
+#include "tflite/schema.h"
 
 /* Every table here has this many fields' slots, of 8 bytes each. */
 #define SLOTS 12

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "import.h"
+#include "npuimport.h"
 #include "npuplan.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which reader a file is for. */
-#include "import.h"
+#include "npuimport.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
-#include "tflite_schema.h"
+#include "tflite/schema.h"
 
 const char *npuimport_format_name(enum npuimport_format format)
 {

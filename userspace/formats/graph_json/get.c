@@ -5,7 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-#include "graph_json.h"
+#include "reader.h"
 
 struct json_path json_path(const char *fmt, ...)
 {

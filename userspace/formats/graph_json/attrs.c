@@ -8,8 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "graph_json.h"
-#include "import.h"
+#include "reader.h"
+#include "npuimport.h"
 
 /* Those that planning does not need are checked all the same. */
 static const char *const known[] = { "kernel",	  "stride",    "dilation",	 "padding",

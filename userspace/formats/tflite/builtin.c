@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* TFLite's builtin operators: names, and which may work in place. */
-#include "tflite.h"
+#include "reader.h"
 
 #define IN_PLACE 1u
 

@@ -8,7 +8,7 @@
 #include <jansson.h>
 
 #include "check.h"
-#include "import.h"
+#include "npuimport.h"
 
 static const char *const kind_names[] = {
 	[NPUMEM_TENSOR_INTERMEDIATE] = "activation",

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "import.h"
-#include "tflite.h"
+#include "npuimport.h"
+#include "reader.h"
 
 /* Options of a window, whatever operator has them; d, h, w. */
 struct window_options {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_json.h"
-#include "import.h"
+#include "reader.h"
+#include "npuimport.h"
 
 static const char *const graph_keys[] = { "name",   "source",  "dtype_bytes", "model_params",
 					  "layout", "tensors", "ops",	      "blocks",

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "import.h"
-#include "tflite.h"
+#include "npuimport.h"
+#include "reader.h"
 
 /* The old file moves by a multiple of this: no less than any alignment in it. */
 #define MOVE_ALIGN 64

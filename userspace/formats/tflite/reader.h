@@ -5,7 +5,7 @@
 
 #include "check.h"
 #include "flatbuf.h"
-#include "tflite_schema.h"
+#include "schema.h"
 
 /**
  * struct tflite_reader

@@ -7,8 +7,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "graph_json.h"
-#include "import.h"
+#include "reader.h"
+#include "npuimport.h"
 
 /* Which tensor each one is part of, as the file says; they may stand later. */
 static int read_parents(struct graph_json_reader *reader, json_t *list)

@@ -3,7 +3,7 @@
 #ifndef NPUMEM_IMPORT_CHECK_H
 #define NPUMEM_IMPORT_CHECK_H
 
-#include "import.h"
+#include "npuimport.h"
 
 /** import_fail() - put a sentence into @error, return @err */
 __attribute__((format(printf, 3, 4))) int import_fail(struct npuplan_error *error, int err,

@@ -11,8 +11,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "import.h"
-#include "tflite.h"
+#include "npuimport.h"
+#include "reader.h"
 
 #define VERSION 0
 

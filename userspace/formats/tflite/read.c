@@ -8,14 +8,14 @@
  * takes no part: fused activations, quantization, other subgraphs; tensors that
  * nothing uses and that have no bytes.
  */
-#include "tflite.h"
+#include "reader.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "import.h"
+#include "npuimport.h"
 
 /* Longest name kept, in bytes: converters join the names of all they fuse. */
 #define MAX_NAME 255

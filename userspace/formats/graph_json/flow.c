@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_json.h"
-#include "import.h"
+#include "reader.h"
+#include "npuimport.h"
 
 /* Loops and branches in each other. */
 #define MAX_DEPTH 64
