@@ -98,18 +98,6 @@ void picture_write_legend(FILE *out, const struct picture *picture);
 #define PICTURE_PLOT_H 500
 #define PICTURE_BOTTOM (PICTURE_TOP + PICTURE_PLOT_H)
 
-/* Style of what is the same in a document of its own and in the page. */
-#define PICTURE_STYLE                                                                               \
-	".thin { stroke: none; }\n"                                                                 \
-	".name { font-size: 10px; fill: #111; text-anchor: middle; pointer-events: none; }\n"       \
-	".level { font-size: 11px; text-anchor: end; }\n"                                           \
-	".key { font-size: 11px; }\n"                                                               \
-	".pale { fill: #6060c0; fill-opacity: .15; stroke: var(--ink, #222); stroke-width: .4; }\n" \
-	".full { fill: #6060c0; }\n"                                                                \
-	".load { fill: #008030; } .fill { fill: #0060d0; }\n"                                       \
-	".spill { fill: #d00000; } .store { fill: #d07000; }\n"                                     \
-	".load, .fill, .spill, .store { stroke: #fff; stroke-width: .5; }\n"
-
 /* Hundredths of a unit: left edge of half a position; of an arena byte, addresses go up. */
 uint64_t picture_x(const struct picture *picture, uint64_t half);
 uint64_t picture_y(const struct picture *picture, uint64_t byte);

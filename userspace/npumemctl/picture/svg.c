@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "picture.h"
+#include "picture_files.h"
 
 #define WIDTH  PICTURE_WIDTH
 #define HEIGHT PICTURE_HEIGHT
@@ -322,20 +323,8 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count)
 	picture_same_height(pictures, count);
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<style>\n"
-		"svg { --back: #fff; --ink: #222; --faint: #ddd; }\n"
-		"@media (prefers-color-scheme: dark) { svg { --back: #16181c; --ink: #ddd; --faint: #333; } }\n"
-		".back, .plot { fill: var(--back, #fff); }\n"
-		".plot { stroke: var(--ink, #222); }\n"
-		"text { fill: var(--ink, #222); }\n"
-		".y { text-anchor: end; } .x { text-anchor: middle; } .heading { font-weight: bold; }\n"
-		".grid { stroke: var(--faint, #ddd); }\n"
-		".hull { fill-opacity: .15; stroke: var(--ink, #222); stroke-width: .4; }\n"
-		".tile { stroke: var(--back, #fff); stroke-width: .15; }\n"
-		".arena { stroke: #a020c0; stroke-width: 1.5; stroke-dasharray: 3 3; }\n"
-		".bound { stroke: #d07000; stroke-dasharray: 8 4; }\n"
-		".peak-step { fill: #a020c0; fill-opacity: .3; }\n" PICTURE_STYLE "</style>\n",
-		WIDTH * count, HEIGHT);
+		"<style>\n%s%s</style>\n",
+		WIDTH * count, HEIGHT, PICTURE_SVG_CSS, PICTURE_BOXES_CSS);
 	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", WIDTH * count, HEIGHT);
 	for (unsigned int i = 0; i < count; i++) {
 		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n", WIDTH * i);
