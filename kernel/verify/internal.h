@@ -5,7 +5,7 @@
 #ifndef NPUMEM_VERIFY_INTERNAL_H
 #define NPUMEM_VERIFY_INTERNAL_H
 
-#include "verify.h"
+#include "verify/verify.h"
 
 /**
  * struct npuv_work - one npuv_*_create() call under way
@@ -126,11 +126,6 @@ struct npuv_section_rule {
 
 int npuv_blob_check(struct npuv_work *w, u64 size, u32 magic, const struct npuv_section_rule *rules,
 		    u32 rule_count);
-
-static inline const void *npuv_record(const struct npuv_section *section, u32 i)
-{
-	return section->base + (size_t)i * section->stride;
-}
 
 /* region.c */
 

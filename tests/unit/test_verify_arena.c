@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "verify/internal.h"
+#include "internal.h"
 
 #define MOST 5000
 

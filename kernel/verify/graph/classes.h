@@ -5,7 +5,7 @@
 #ifndef NPUMEM_VERIFY_CLASSES_H
 #define NPUMEM_VERIFY_CLASSES_H
 
-#include "verify/internal.h"
+#include "../internal.h"
 
 /**
  * struct npuv_classes - of one tensor in one block, arrays reused for the next

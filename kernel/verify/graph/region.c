@@ -2,7 +2,7 @@
 /*
  * Regions: strided bytes, chunk by chunk.
  */
-#include "verify/internal.h"
+#include "../internal.h"
 
 const char *npuv_region_check(const struct npumem_region *r, u64 size)
 {

@@ -2,7 +2,7 @@
 /*
  * Plans: the records of the blob, and all that is checked of them in turn.
  */
-#include "verify/internal.h"
+#include "../internal.h"
 
 static_assert(sizeof(struct npumem_plan_info) == 96);
 static_assert(sizeof(struct npumem_position) == 40);
@@ -136,6 +136,20 @@ static u32 extent_count(const struct npuv_plan *p)
 	for (i = 0; i < p->place_start[p->blocks.count + 1]; i++)
 		count += p->places[i].count;
 	return count;
+}
+
+int npuv_plan_parse(const void *blob, u64 size, const struct npuv_limits *limits,
+		    struct npuv_log *log, struct npumem_verdict *verdict, struct npuv_plan *plan,
+		    struct npuv_section *info)
+{
+	struct npuv_work w = { .blob = blob, .limits = limits, .log = log, .verdict = verdict };
+
+	npuv_verdict_clear(verdict);
+	memset(plan, 0, sizeof(*plan));
+	memset(info, 0, sizeof(*info));
+	plan->blob = blob;
+	plan->size = size;
+	return check_sections(&w, plan, info);
 }
 
 int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,

@@ -6,7 +6,7 @@
  * not staged that makes no difference: the verifier let no write of it take
  * bytes that it reads, but by an update in place.
  */
-#include "verify/internal.h"
+#include "../internal.h"
 
 #define NPUV_LONG_BITS (8 * sizeof(unsigned long))
 

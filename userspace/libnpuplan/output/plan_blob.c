@@ -5,7 +5,6 @@
 
 #include "blob.h"
 #include "base/internal.h"
-#include "verify/internal.h"
 
 int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 		       struct npuplan_error *error)
@@ -51,61 +50,39 @@ static int copy_section(const struct npuv_section *section, size_t size, void *a
 int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		      struct npuplan_error *error)
 {
-	enum { INFO, PLACEMENTS, SCHEDULE, BLOCKS, ENTRIES, EDGES, VIEWS, SLOTS, SECTIONS };
-	struct npuv_section sections[SECTIONS] = { 0 };
-#define RULE(KIND, TYPE, ALIGN, REQUIRED, NAME, INDEX) \
-	{ (KIND), sizeof(TYPE), (ALIGN), (REQUIRED), (NAME), &sections[INDEX] }
-	const struct npuv_section_rule rules[] = {
-		RULE(NPUMEM_PLAN_INFO, struct npumem_plan_info, 8, true, "info", INFO),
-		RULE(NPUMEM_PLAN_PLACEMENTS, struct npumem_placement, 8, false, "placements",
-		     PLACEMENTS),
-		RULE(NPUMEM_PLAN_SCHEDULE, struct npumem_position, 8, true, "schedule", SCHEDULE),
-		RULE(NPUMEM_PLAN_BLOCKS, struct npumem_plan_block, 8, true, "blocks", BLOCKS),
-		RULE(NPUMEM_PLAN_ENTRIES, struct npumem_entry, 8, false, "entries", ENTRIES),
-		RULE(NPUMEM_PLAN_EDGES, struct npumem_plan_edge, 8, false, "edges", EDGES),
-		RULE(NPUMEM_PLAN_VIEWS, struct npumem_view, 8, false, "views", VIEWS),
-		RULE(NPUMEM_PLAN_VIEW_SLOTS, __u32, 4, false, "view slots", SLOTS),
-	};
-#undef RULE
 	struct npumem_verdict verdict;
+	struct npuv_section info;
+	struct npuv_plan parsed;
 	char text[256] = "";
 	struct npuv_log log;
-	struct npuv_work work = {
-		.blob = blob,
-		.limits = &npuv_default_limits,
-		.log = &log,
-		.verdict = &verdict,
-	};
 	struct npuplan_plan *plan;
 	int err;
 
 	npuv_log_init(&log, 1, text, sizeof(text));
-	npuv_verdict_clear(&verdict);
-	err = npuv_blob_check(&work, size, NPUMEM_PLAN_MAGIC, rules,
-			      sizeof(rules) / sizeof(rules[0]));
-	if (!err && sections[INFO].count != 1)
-		err = npuv_refuse_at(&work, -EBADMSG, sections[INFO].base, sections[INFO].stride,
-				     "format: %u records of info, expected 1",
-				     sections[INFO].count);
+	err = npuv_plan_parse(blob, size, &npuv_default_limits, &log, &verdict, &parsed, &info);
+	if (!err && info.count != 1) {
+		err = -EBADMSG;
+		npuv_log(&log, "format: %u records of info, expected 1", info.count);
+	}
 	if (err)
 		return npuplan_fail_verdict(error, err, "plan", text);
 
 	plan = calloc(1, sizeof(*plan));
 	if (!plan)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	memcpy(&plan->info, sections[INFO].base, sizeof(plan->info));
+	memcpy(&plan->info, info.base, sizeof(plan->info));
 	plan->peak_position = NPUMEM_NONE;
-#define COPY(INDEX, FIELD, COUNT)                                                       \
-	(err = err ? err :                                                              \
-		     copy_section(&sections[INDEX], sizeof(*plan->FIELD), &plan->FIELD, \
+#define COPY(SECTION, FIELD, COUNT)                                                    \
+	(err = err ? err :                                                             \
+		     copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
 				  &plan->COUNT))
-	COPY(PLACEMENTS, placements, placement_count);
-	COPY(SCHEDULE, positions, position_count);
-	COPY(BLOCKS, blocks, block_count);
-	COPY(ENTRIES, entries, entry_count);
-	COPY(EDGES, edges, edge_count);
-	COPY(VIEWS, views, view_count);
-	COPY(SLOTS, view_slots, view_slot_count);
+	COPY(placements, placements, placement_count);
+	COPY(positions, positions, position_count);
+	COPY(blocks, blocks, block_count);
+	COPY(entries, entries, entry_count);
+	COPY(edges, edges, edge_count);
+	COPY(views, views, view_count);
+	COPY(slots, view_slots, view_slot_count);
 #undef COPY
 	if (err) {
 		npuplan_plan_free(plan);

@@ -231,6 +231,11 @@ struct npuv_section {
 	u32 count;
 };
 
+static inline const void *npuv_record(const struct npuv_section *section, u32 i)
+{
+	return section->base + (size_t)i * section->stride;
+}
+
 #define NPUV_OWN_SECTIONS 5
 
 /**
@@ -498,6 +503,24 @@ static inline u32 npuv_plan_cell(const struct npuv_plan *p, u32 instance, u32 ce
 	return p->cell_base[instance] + cell -
 	       p->graph->cell_start[npuv_plan_block(p, instance)->block];
 }
+
+/**
+ * npuv_plan_parse() - check the framing of a plan blob, whatever graph it is for
+ * @blob: 8-byte aligned
+ * @size: bytes
+ * @limits: caps
+ * @log: may be NULL
+ * @verdict: cleared, and filled on refusal
+ * @plan: its sections are filled; it keeps no memory of its own
+ * @info: section that has a record at least
+ *
+ * Records may be read where they are; nothing is known of what they say.
+ *
+ * Return: 0 or a negative errno, see the head of this file.
+ */
+int npuv_plan_parse(const void *blob, u64 size, const struct npuv_limits *limits,
+		    struct npuv_log *log, struct npumem_verdict *verdict, struct npuv_plan *plan,
+		    struct npuv_section *info);
 
 /**
  * npuv_plan_create() - verify a plan blob (rules V1 to V7, docs/architecture.md)
