@@ -23,10 +23,10 @@ static int read_parents(struct graph_json_reader *reader, json_t *list)
 		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
 			continue;
 		id = json_integer_value(json_object_get(object, "alias_of"));
-		tensor->alias_of = json_tensor_of_id(reader, id);
+		tensor->alias_of = graph_json_tensor_of_id(reader, id);
 		if (tensor->alias_of == NPUMEM_NONE)
-			return json_fail(reader, json_path("$.tensors[%zu]", i).s, "alias_of",
-					 "no tensor has id %" PRId64, id);
+			return graph_json_fail(reader, graph_json_path("$.tensors[%zu]", i).s,
+					       "alias_of", "no tensor has id %" PRId64, id);
 	}
 	return 0;
 }
@@ -38,10 +38,12 @@ static int check_range(struct graph_json_reader *reader, uint32_t index)
 
 	if (tensor->alias_offset + tensor->size <= whole->size)
 		return 0;
-	return json_fail(reader, json_path("$.tensors[%" PRIu32 "]", index).s, "alias_of",
-			 "bytes %" PRIu64 " to %" PRIu64 " are not inside %s of %" PRIu64 " bytes",
-			 tensor->alias_offset, tensor->alias_offset + tensor->size - 1,
-			 import_tensor_text(whole).s, whole->size);
+	return graph_json_fail(reader, graph_json_path("$.tensors[%" PRIu32 "]", index).s,
+			       "alias_of",
+			       "bytes %" PRIu64 " to %" PRIu64 " are not inside %s of %" PRIu64
+			       " bytes",
+			       tensor->alias_offset, tensor->alias_offset + tensor->size - 1,
+			       import_tensor_text(whole).s, whole->size);
 }
 
 /* What an alias may be, and where: its address goes by that of its base. */
@@ -49,20 +51,22 @@ static int check_alias(struct graph_json_reader *reader, uint32_t index)
 {
 	const struct npuplan_tensor *tensor = &reader->graph->tensors[index];
 	const struct npuplan_tensor *base = &reader->graph->tensors[tensor->alias_of];
-	struct json_path path = json_path("$.tensors[%" PRIu32 "]", index);
+	struct graph_json_path path = graph_json_path("$.tensors[%" PRIu32 "]", index);
 
 	if (tensor->alias_offset % tensor->align)
-		return json_fail(reader, path.s, "alias_offset",
-				 "byte %" PRIu64 " of %s is not at a multiple of the alignment of "
-				 "%s, %" PRIu32,
-				 tensor->alias_offset, import_tensor_text(base).s,
-				 import_tensor_text(tensor).s, tensor->align);
+		return graph_json_fail(reader, path.s, "alias_offset",
+				       "byte %" PRIu64
+				       " of %s is not at a multiple of the alignment of "
+				       "%s, %" PRIu32,
+				       tensor->alias_offset, import_tensor_text(base).s,
+				       import_tensor_text(tensor).s, tensor->align);
 	if (tensor->kind != base->kind && tensor->kind != NPUMEM_TENSOR_INTERMEDIATE &&
 	    tensor->kind != NPUMEM_TENSOR_OUTPUT)
-		return json_fail(reader, path.s, "kind",
-				 "%s is part of %s: it must be an activation, an output, or of "
-				 "the same kind",
-				 import_tensor_text(tensor).s, import_tensor_text(base).s);
+		return graph_json_fail(
+			reader, path.s, "kind",
+			"%s is part of %s: it must be an activation, an output, or of "
+			"the same kind",
+			import_tensor_text(tensor).s, import_tensor_text(base).s);
 	return 0;
 }
 
@@ -78,9 +82,10 @@ static int flatten(struct graph_json_reader *reader, uint32_t start, bool *done,
 	while ((tensors[at].flags & NPUMEM_TENSOR_ALIAS) && !done[at]) {
 		/* More names than there are tensors: one came twice. */
 		if (length == reader->graph->tensor_count)
-			return json_fail(reader, json_path("$.tensors[%" PRIu32 "]", start).s,
-					 "alias_of", "%s is an alias of itself",
-					 import_tensor_text(&tensors[start]).s);
+			return graph_json_fail(reader,
+					       graph_json_path("$.tensors[%" PRIu32 "]", start).s,
+					       "alias_of", "%s is an alias of itself",
+					       import_tensor_text(&tensors[start]).s);
 		chain[length++] = at;
 		at = tensors[at].alias_of;
 	}

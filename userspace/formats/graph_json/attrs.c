@@ -53,8 +53,8 @@ static int spatial_list(struct graph_json_reader *reader, json_t *attrs, const c
 {
 	int64_t values[NPUPLAN_MAX_SPATIAL];
 	size_t count;
-	int err = json_get_ints(reader, attrs, path, key, spatial, spatial, min,
-				NPUIMPORT_MAX_DIM / 4, values, &count);
+	int err = graph_json_get_ints(reader, attrs, path, key, spatial, spatial, min,
+				      NPUIMPORT_MAX_DIM / 4, values, &count);
 
 	if (err)
 		return err;
@@ -87,8 +87,8 @@ static int named_padding(struct graph_json_reader *reader, json_t *attrs, const 
 	if (!text || i == count || reader->doubts.strict)
 		return 1;
 	window->same = names[i].same;
-	return json_doubt(reader, json_fail(reader, path, "padding", "must be a list"),
-			  NPUIMPORT_DOUBT_PADDING, names[i].name, path);
+	return graph_json_doubt(reader, graph_json_fail(reader, path, "padding", "must be a list"),
+				NPUIMPORT_DOUBT_PADDING, names[i].name, path);
 }
 
 static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const char *path,
@@ -102,33 +102,37 @@ static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const 
 
 	err = is_pad ? 1 : named_padding(reader, attrs, path, window);
 	if (err > 0)
-		err = json_get_ints(reader, attrs, path, "padding", is_pad ? 2 * spatial : spatial,
-				    is_pad ? 2 * spatial : spatial, is_pad ? -limit : 0, limit,
-				    window->padding, &window->paddings);
+		err = graph_json_get_ints(reader, attrs, path, "padding",
+					  is_pad ? 2 * spatial : spatial,
+					  is_pad ? 2 * spatial : spatial, is_pad ? -limit : 0,
+					  limit, window->padding, &window->paddings);
 	if (!err)
-		err = json_get_ints(reader, attrs, path, "pad_folded", 2 * spatial, 2 * spatial,
-				    -limit, limit, window->folded, &window->foldeds);
+		err = graph_json_get_ints(reader, attrs, path, "pad_folded", 2 * spatial,
+					  2 * spatial, -limit, limit, window->folded,
+					  &window->foldeds);
 	if (!err)
-		err = json_get_ints(reader, attrs, path, "pad_begin", spatial, spatial, -limit,
-				    limit, values, &begins);
+		err = graph_json_get_ints(reader, attrs, path, "pad_begin", spatial, spatial,
+					  -limit, limit, values, &begins);
 	if (err)
 		return err;
 	copy_list(out->pad_begin, values, begins);
-	err = json_get_ints(reader, attrs, path, "pad_end", spatial, spatial, -limit, limit, values,
-			    &ends);
+	err = graph_json_get_ints(reader, attrs, path, "pad_end", spatial, spatial, -limit, limit,
+				  values, &ends);
 	if (err)
 		return err;
 	copy_list(out->pad_end, values, ends);
 	if (begins != ends)
-		return json_fail(reader, path, NULL, "\"pad_begin\" and \"pad_end\" go together");
+		return graph_json_fail(reader, path, NULL,
+				       "\"pad_begin\" and \"pad_end\" go together");
 	if (begins && json_object_get(attrs, "padding"))
-		return json_fail(reader, path, "padding", "excludes \"pad_begin\" and \"pad_end\"");
+		return graph_json_fail(reader, path, "padding",
+				       "excludes \"pad_begin\" and \"pad_end\"");
 	memset(window->output_padding, 0, sizeof(window->output_padding));
-	err = json_get_ints(reader, attrs, path, "output_padding", spatial, spatial, 0, limit,
-			    window->output_padding, &count);
+	err = graph_json_get_ints(reader, attrs, path, "output_padding", spatial, spatial, 0, limit,
+				  window->output_padding, &count);
 	if (!err && count && !out->transposed)
-		return json_fail(reader, path, "output_padding",
-				 "is for transposed convolutions only");
+		return graph_json_fail(reader, path, "output_padding",
+				       "is for transposed convolutions only");
 	return err;
 }
 
@@ -183,8 +187,8 @@ static int place_same(struct graph_json_reader *reader, const char *path,
 	int64_t total = (out - 1) * attrs->stride[d] + extent - in;
 
 	if (attrs->transposed || window->foldeds || total > NPUIMPORT_MAX_DIM / 4)
-		return json_fail(reader, path, "padding", "SAME is not computed for %s",
-				 import_op_text(op).s);
+		return graph_json_fail(reader, path, "padding", "SAME is not computed for %s",
+				       import_op_text(op).s);
 	if (total < 0)
 		total = 0;
 	attrs->pad_begin[d] = (int32_t)((total + (window->same == SAME_LOWER)) / 2);
@@ -205,15 +209,15 @@ static int check_window(struct graph_json_reader *reader, const char *path,
 	uint32_t spatial = op->attrs.spatial;
 
 	if (!op->input_count)
-		return json_fail(reader, path, NULL, "%s has a window but no input",
-				 import_op_text(op).s);
+		return graph_json_fail(reader, path, NULL, "%s has a window but no input",
+				       import_op_text(op).s);
 	in = &reader->graph->tensors[op->inputs[0]];
 	if (in->dim_count != spatial + 2 || out->dim_count != spatial + 2)
-		return json_fail(reader, path, NULL,
-				 "%s has a window of %u dimensions, so its first input and its "
-				 "output must have %u, not %u and %u",
-				 import_op_text(op).s, spatial, spatial + 2, in->dim_count,
-				 out->dim_count);
+		return graph_json_fail(
+			reader, path, NULL,
+			"%s has a window of %u dimensions, so its first input and its "
+			"output must have %u, not %u and %u",
+			import_op_text(op).s, spatial, spatial + 2, in->dim_count, out->dim_count);
 	if (window->partial) {
 		forget_window(&op->attrs);
 		return 0;
@@ -238,12 +242,13 @@ static int check_window(struct graph_json_reader *reader, const char *path,
 			forget_window(&op->attrs);
 			return 0;
 		}
-		return json_fail(reader, path, NULL,
-				 "%s: window, stride and padding make %" PRId64
-				 " elements of %" PRId64 " along spatial dimension %u, but its "
-				 "output has %" PRId64,
-				 import_op_text(op).s, size, in->shape[first + d], d,
-				 out->shape[first + d]);
+		return graph_json_fail(reader, path, NULL,
+				       "%s: window, stride and padding make %" PRId64
+				       " elements of %" PRId64
+				       " along spatial dimension %u, but its "
+				       "output has %" PRId64,
+				       import_op_text(op).s, size, in->shape[first + d], d,
+				       out->shape[first + d]);
 	}
 	return 0;
 }
@@ -261,8 +266,8 @@ static int read_window(struct graph_json_reader *reader, json_t *attrs, const ch
 	size_t spatial;
 	int err;
 
-	err = json_get_ints(reader, attrs, path, "kernel", 1, NPUPLAN_MAX_SPATIAL, 1,
-			    NPUIMPORT_MAX_KERNEL, kernel, &spatial);
+	err = graph_json_get_ints(reader, attrs, path, "kernel", 1, NPUPLAN_MAX_SPATIAL, 1,
+				  NPUIMPORT_MAX_KERNEL, kernel, &spatial);
 	if (err)
 		return err;
 	if (is_pad) {
@@ -270,15 +275,16 @@ static int read_window(struct graph_json_reader *reader, json_t *attrs, const ch
 
 		spatial = list ? json_array_size(list) / 2 : 0;
 		if (list && (spatial < 1 || spatial > NPUPLAN_MAX_SPATIAL))
-			return json_fail(reader, path, "padding", "must have 2, 4 or 6 entries");
+			return graph_json_fail(reader, path, "padding",
+					       "must have 2, 4 or 6 entries");
 		for (size_t i = 0; i < spatial; i++)
 			kernel[i] = 1;
 	}
 	if (!spatial) {
 		for (size_t i = 0; window_keys[i]; i++) {
 			if (json_object_get(attrs, window_keys[i]))
-				return json_fail(reader, path, window_keys[i],
-						 "needs \"kernel\" beside it");
+				return graph_json_fail(reader, path, window_keys[i],
+						       "needs \"kernel\" beside it");
 		}
 		return 0;
 	}
@@ -289,7 +295,7 @@ static int read_window(struct graph_json_reader *reader, json_t *attrs, const ch
 		err = spatial_list(reader, attrs, path, "dilation", out->spatial, 1, 1,
 				   out->dilation);
 	if (!err)
-		err = json_get_bool(reader, attrs, path, "ceil_mode", &window.ceil_mode);
+		err = graph_json_get_bool(reader, attrs, path, "ceil_mode", &window.ceil_mode);
 	if (!err)
 		err = read_paddings(reader, attrs, path, is_pad, out->spatial, &window, out);
 	if (err)
@@ -305,11 +311,11 @@ static int read_window(struct graph_json_reader *reader, json_t *attrs, const ch
 static int check_input(struct graph_json_reader *reader, const char *path, int64_t id,
 		       const struct npuplan_op *op, bool *first)
 {
-	uint32_t tensor = json_tensor_of_id(reader, id);
+	uint32_t tensor = graph_json_tensor_of_id(reader, id);
 
 	if (tensor == NPUMEM_NONE || reader->input_of[tensor] != reader->graph->op_count)
-		return json_fail(reader, path, NULL, "%" PRId64 " is not an input of %s", id,
-				 import_op_text(op).s);
+		return graph_json_fail(reader, path, NULL, "%" PRId64 " is not an input of %s", id,
+				       import_op_text(op).s);
 	if (tensor == op->inputs[0])
 		*first = true;
 	return 0;
@@ -320,15 +326,15 @@ static int read_partial(struct graph_json_reader *reader, json_t *attrs, const c
 {
 	json_t *list = NULL, *item;
 	size_t i;
-	int err = json_get_array(reader, attrs, path, "partial_inputs", false, &list);
+	int err = graph_json_get_array(reader, attrs, path, "partial_inputs", false, &list);
 
 	if (err || !list)
 		return err;
 	json_array_foreach(list, i, item) {
-		struct json_path at = json_path("%s.partial_inputs[%zu]", path, i);
+		struct graph_json_path at = graph_json_path("%s.partial_inputs[%zu]", path, i);
 
 		if (!json_is_integer(item))
-			return json_fail(reader, at.s, NULL, "must be the id of a tensor");
+			return graph_json_fail(reader, at.s, NULL, "must be the id of a tensor");
 		err = check_input(reader, at.s, json_integer_value(item), op, first);
 		if (err)
 			return err;
@@ -346,11 +352,11 @@ static int read_axis(struct graph_json_reader *reader, json_t *attrs, const char
 
 	op->attrs.axis = -1;
 	if (json_is_integer(json_object_get(attrs, "dim"))) {
-		err = json_get_int(reader, attrs, path, "dim", false, -rank, rank - 1, dims);
+		err = graph_json_get_int(reader, attrs, path, "dim", false, -rank, rank - 1, dims);
 		count = 1;
 	} else {
-		err = json_get_ints(reader, attrs, path, "dim", 1, NPUPLAN_MAX_DIMS, -rank,
-				    rank - 1, dims, &count);
+		err = graph_json_get_ints(reader, attrs, path, "dim", 1, NPUPLAN_MAX_DIMS, -rank,
+					  rank - 1, dims, &count);
 	}
 	if (err)
 		return err;
@@ -370,22 +376,25 @@ static int read_inplace(struct graph_json_reader *reader, json_t *attrs, const c
 	const struct npuplan_tensor *tensors = reader->graph->tensors;
 	bool first = false;
 	int64_t alias = -1;
-	int err = json_get_bool(reader, attrs, path, "inplace", &op->attrs.inplace);
+	int err = graph_json_get_bool(reader, attrs, path, "inplace", &op->attrs.inplace);
 
 	if (!err)
-		err = json_get_int(reader, attrs, path, "alias_of", false, 0, INT64_MAX, &alias);
+		err = graph_json_get_int(reader, attrs, path, "alias_of", false, 0, INT64_MAX,
+					 &alias);
 	if (!err && alias >= 0) {
-		err = check_input(reader, json_path("%s.alias_of", path).s, alias, op, &first);
+		err = check_input(reader, graph_json_path("%s.alias_of", path).s, alias, op,
+				  &first);
 		/* An operator that compilers drop: its output may take its input's bytes. */
 		op->attrs.inplace |= first;
 	}
 	if (err || !op->attrs.inplace)
 		return err;
 	if (!op->input_count || tensors[op->inputs[0]].size != tensors[op->outputs[0]].size)
-		return json_fail(reader, path, NULL,
-				 "%s works in place, so its first input and its output must have "
-				 "the same size",
-				 import_op_text(op).s);
+		return graph_json_fail(
+			reader, path, NULL,
+			"%s works in place, so its first input and its output must have "
+			"the same size",
+			import_op_text(op).s);
 	return 0;
 }
 
@@ -401,21 +410,22 @@ static int check_others(struct graph_json_reader *reader, json_t *attrs, const c
 	int err = 0;
 
 	for (size_t i = 0; !err && strings[i]; i++) {
-		err = json_get_string(reader, attrs, path, strings[i], false, &text);
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, strings[i], path);
+		err = graph_json_get_string(reader, attrs, path, strings[i], false, &text);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, strings[i], path);
 	}
 	if (!err) {
-		err = json_get_bool(reader, attrs, path, "depthwise", &depthwise);
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "depthwise", path);
+		err = graph_json_get_bool(reader, attrs, path, "depthwise", &depthwise);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "depthwise", path);
 	}
 	if (!err) {
-		err = json_get_ints(reader, attrs, path, "size", 1, NPUPLAN_MAX_DIMS, 1,
-				    NPUIMPORT_MAX_DIM, sizes, &count);
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "size", path);
+		err = graph_json_get_ints(reader, attrs, path, "size", 1, NPUPLAN_MAX_DIMS, 1,
+					  NPUIMPORT_MAX_DIM, sizes, &count);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "size", path);
 	}
 	if (!err && scalar && !json_is_number(scalar))
-		err = json_doubt(reader, json_fail(reader, path, "scalar", "must be a number"),
-				 NPUIMPORT_DOUBT_VALUE, "scalar", path);
+		err = graph_json_doubt(reader,
+				       graph_json_fail(reader, path, "scalar", "must be a number"),
+				       NPUIMPORT_DOUBT_VALUE, "scalar", path);
 	return err;
 }
 
@@ -424,7 +434,7 @@ static int whole_in_doubt(struct graph_json_reader *reader, int err, enum npuimp
 			  const char *what, const char *path, struct npuplan_op *op)
 {
 	op->attrs.whole |= err == -EINVAL;
-	return json_doubt(reader, err, kind, what, path);
+	return graph_json_doubt(reader, err, kind, what, path);
 }
 
 /* Parts that say what the operator reads: in doubt it is planned whole. */
@@ -435,11 +445,11 @@ static int read_parts(struct graph_json_reader *reader, json_t *attrs, const cha
 	bool partial = false;
 	int err;
 
-	err = json_get_bool(reader, attrs, path, "whole", &op->attrs.whole);
+	err = graph_json_get_bool(reader, attrs, path, "whole", &op->attrs.whole);
 	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "whole", path, op);
 	if (err)
 		return err;
-	err = json_get_int(reader, attrs, path, "groups", false, 1, INT32_MAX, &groups);
+	err = graph_json_get_int(reader, attrs, path, "groups", false, 1, INT32_MAX, &groups);
 	op->attrs.groups = (int32_t)groups;
 	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "groups", path, op);
 	if (err)
@@ -463,7 +473,7 @@ static int read_parts(struct graph_json_reader *reader, json_t *attrs, const cha
 int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const char *op_path,
 		     struct npuplan_op *op)
 {
-	struct json_path path = json_path("%s.attrs", op_path);
+	struct graph_json_path path = graph_json_path("%s.attrs", op_path);
 	json_t *attrs = json_object_get(object, "attrs");
 	int err;
 
@@ -474,11 +484,11 @@ int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const cha
 	if (!json_is_object(attrs)) {
 		/* Exporters write null where there are none. */
 		op->attrs.whole = !json_is_null(attrs);
-		err = json_fail(reader, op_path, "attrs", "must be an object");
-		return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "attrs", op_path);
+		err = graph_json_fail(reader, op_path, "attrs", "must be an object");
+		return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "attrs", op_path);
 	}
-	err = json_known_keys(reader, attrs, path.s, known, NPUIMPORT_DOUBT_ATTRIBUTE,
-			      &op->attrs.whole);
+	err = graph_json_known_keys(reader, attrs, path.s, known, NPUIMPORT_DOUBT_ATTRIBUTE,
+				    &op->attrs.whole);
 	if (!err) {
 		bool unknown = op->attrs.whole;
 
@@ -492,7 +502,7 @@ int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const cha
 		err = read_inplace(reader, attrs, path.s, op);
 		if (err == -EINVAL)
 			op->attrs.inplace = false;
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_INPLACE, "inplace", path.s);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_INPLACE, "inplace", path.s);
 	}
 	if (!err)
 		err = check_others(reader, attrs, path.s);

@@ -50,7 +50,7 @@ struct lowering {
 	bool *defined;
 	bool *carried;
 	uint32_t *trail;
-	struct json_id *ids;
+	struct graph_json_id *ids;
 	uint32_t trail_count;
 	uint32_t id_count;
 	uint32_t block;
@@ -162,9 +162,10 @@ static int read_operator(struct lowering *l, json_t *object, const char *path)
 	op = &l->reader->graph->ops[l->reader->graph->op_count - 1];
 	for (uint32_t i = 0; i < op->input_count && l->branched; i++)
 		if (!is_defined(l, op->inputs[i]))
-			return json_fail(l->reader, path, "inputs",
-					 "%s reads %s, which is not defined on every path to it",
-					 import_op_text(op).s, text_of(l, op->inputs[i]).s);
+			return graph_json_fail(
+				l->reader, path, "inputs",
+				"%s reads %s, which is not defined on every path to it",
+				import_op_text(op).s, text_of(l, op->inputs[i]).s);
 	for (uint32_t i = 0; i < op->output_count; i++)
 		define(l, op->outputs[i]);
 	return 0;
@@ -176,15 +177,17 @@ static int check_target(struct lowering *l, const char *path, const char *key, u
 	const struct npuplan_tensor *t = &l->reader->graph->tensors[tensor];
 
 	if (t->kind != NPUMEM_TENSOR_INTERMEDIATE && t->kind != NPUMEM_TENSOR_OUTPUT)
-		return json_fail(l->reader, path, key, "%s must be an activation or an output",
-				 text_of(l, tensor).s);
+		return graph_json_fail(l->reader, path, key,
+				       "%s must be an activation or an output",
+				       text_of(l, tensor).s);
 	if (t->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
-		return json_fail(l->reader, path, key, "%s must be neither an alias nor external",
-				 text_of(l, tensor).s);
+		return graph_json_fail(l->reader, path, key,
+				       "%s must be neither an alias nor external",
+				       text_of(l, tensor).s);
 	if (l->carried[tensor])
-		return json_fail(l->reader, path, key,
-				 "%s is given values by two loops or branches",
-				 text_of(l, tensor).s);
+		return graph_json_fail(l->reader, path, key,
+				       "%s is given values by two loops or branches",
+				       text_of(l, tensor).s);
 	l->carried[tensor] = true;
 	return 0;
 }
@@ -196,15 +199,17 @@ static int check_source(struct lowering *l, const char *path, const char *key, u
 	const struct npuplan_tensor *t = &l->reader->graph->tensors[to];
 
 	if (f->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
-		return json_fail(l->reader, path, key, "%s must be neither an alias nor external",
-				 text_of(l, from).s);
+		return graph_json_fail(l->reader, path, key,
+				       "%s must be neither an alias nor external",
+				       text_of(l, from).s);
 	if (!is_defined(l, from))
-		return json_fail(l->reader, path, key, "%s is not defined on every path there",
-				 text_of(l, from).s);
+		return graph_json_fail(l->reader, path, key,
+				       "%s is not defined on every path there", text_of(l, from).s);
 	if (f->size != t->size)
-		return json_fail(l->reader, path, key,
-				 "%s of %" PRIu64 " bytes is carried to %s of %" PRIu64 " bytes",
-				 text_of(l, from).s, f->size, text_of(l, to).s, t->size);
+		return graph_json_fail(l->reader, path, key,
+				       "%s of %" PRIu64 " bytes is carried to %s of %" PRIu64
+				       " bytes",
+				       text_of(l, from).s, f->size, text_of(l, to).s, t->size);
 	return 0;
 }
 
@@ -212,13 +217,13 @@ static int get_tensor(struct lowering *l, json_t *object, const char *path, cons
 		      uint32_t *tensor)
 {
 	int64_t id = 0;
-	int err = json_get_int(l->reader, object, path, key, true, 0, INT64_MAX, &id);
+	int err = graph_json_get_int(l->reader, object, path, key, true, 0, INT64_MAX, &id);
 
 	if (err)
 		return err;
-	*tensor = json_tensor_of_id(l->reader, id);
+	*tensor = graph_json_tensor_of_id(l->reader, id);
 	if (*tensor == NPUMEM_NONE)
-		return json_fail(l->reader, path, key, "no tensor has id %" PRId64, id);
+		return graph_json_fail(l->reader, path, key, "no tensor has id %" PRId64, id);
 	return 0;
 }
 
@@ -239,13 +244,13 @@ static int read_carries(struct lowering *l, json_t *list, const char *path, cons
 	if (!carries->list)
 		return out_of_memory(l);
 	json_array_foreach(list, i, object) {
-		struct json_path at = json_path("%s.carries[%zu]", path, i);
+		struct graph_json_path at = graph_json_path("%s.carries[%zu]", path, i);
 		struct npumem_carry *carry = &carries->list[i];
 		int err = 0;
 
 		if (!json_is_object(object))
-			return json_fail(l->reader, at.s, NULL, "must be an object");
-		err = json_only_keys(l->reader, object, at.s, carry_keys);
+			return graph_json_fail(l->reader, at.s, NULL, "must be an object");
+		err = graph_json_only_keys(l->reader, object, at.s, carry_keys);
 		if (!err)
 			err = get_tensor(l, object, at.s, "to", &carry->to);
 		if (!err)
@@ -304,26 +309,27 @@ static int read_loop(struct lowering *l, json_t *object, const char *path)
 	uint32_t head, last = 0, mark;
 	int err;
 
-	err = json_only_keys(l->reader, object, path, loop_keys);
+	err = graph_json_only_keys(l->reader, object, path, loop_keys);
 	if (!err)
-		err = json_get_int(l->reader, object, path, "min_iterations", false, 0, 1, &least);
+		err = graph_json_get_int(l->reader, object, path, "min_iterations", false, 0, 1,
+					 &least);
 	if (!err)
-		err = json_get_array(l->reader, object, path, "carries", false, &carries);
+		err = graph_json_get_array(l->reader, object, path, "carries", false, &carries);
 	if (!err)
-		err = json_get_array(l->reader, object, path, "test", false, &test);
+		err = graph_json_get_array(l->reader, object, path, "test", false, &test);
 	if (!err)
-		err = json_get_array(l->reader, object, path, "body", true, &body);
+		err = graph_json_get_array(l->reader, object, path, "body", true, &body);
 	if (!err && !json_array_size(body))
-		err = json_fail(l->reader, path, "body", "must not be empty");
+		err = graph_json_fail(l->reader, path, "body", "must not be empty");
 	if (!err && test && least)
-		err = json_fail(l->reader, path, "test",
-				"needs \"min_iterations\" 0: it runs before each iteration");
+		err = graph_json_fail(l->reader, path, "test",
+				      "needs \"min_iterations\" 0: it runs before each iteration");
 	if (err)
 		return err;
 	err = enter_loop(l, carries, path);
 	head = l->block;
 	if (!err)
-		err = read_list(l, test, json_path("%s.test", path).s);
+		err = read_list(l, test, graph_json_path("%s.test", path).s);
 	mark = l->trail_count;
 	if (!err && !least) {
 		err = need_block(l);
@@ -334,7 +340,7 @@ static int read_loop(struct lowering *l, json_t *object, const char *path)
 			err = add_edge(l, last, l->block, NULL, NULL);
 	}
 	if (!err)
-		err = read_list(l, body, json_path("%s.body", path).s);
+		err = read_list(l, body, graph_json_path("%s.body", path).s);
 	if (!err)
 		err = close_loop(l, carries, path, head);
 	if (err)
@@ -358,16 +364,16 @@ static int read_results(struct lowering *l, json_t *arm, const char *path, const
 	int err = 0;
 
 	if (json_object_get(arm, "outputs"))
-		err = json_get_tensors(l->reader, arm, path, "outputs", &results, &given);
+		err = graph_json_get_tensors(l->reader, arm, path, "outputs", &results, &given);
 	if (!err && given < count)
-		err = json_fail(l->reader, path, "outputs",
-				"the arm defines nothing for %s, an output of the branch",
-				text_of(l, outputs[given]).s);
+		err = graph_json_fail(l->reader, path, "outputs",
+				      "the arm defines nothing for %s, an output of the branch",
+				      text_of(l, outputs[given]).s);
 	if (!err && given > count)
-		err = json_fail(l->reader, path, "outputs",
-				"the arm defines %" PRIu32 " values, the branch has %" PRIu32
-				" outputs",
-				given, count);
+		err = graph_json_fail(l->reader, path, "outputs",
+				      "the arm defines %" PRIu32 " values, the branch has %" PRIu32
+				      " outputs",
+				      given, count);
 	carries->list = calloc((size_t)count + 1, sizeof(*carries->list));
 	if (!err && !carries->list)
 		err = out_of_memory(l);
@@ -390,16 +396,16 @@ static int read_arm(struct lowering *l, json_t *arm, const char *path, uint32_t 
 	int err;
 
 	if (!json_is_object(arm))
-		return json_fail(l->reader, path, NULL, "must be an object");
-	err = json_only_keys(l->reader, arm, path, arm_keys);
+		return graph_json_fail(l->reader, path, NULL, "must be an object");
+	err = graph_json_only_keys(l->reader, arm, path, arm_keys);
 	if (!err)
-		err = json_get_array(l->reader, arm, path, "ops", false, &ops);
+		err = graph_json_get_array(l->reader, arm, path, "ops", false, &ops);
 	l->block = from;
 	if (!err && json_array_size(ops)) {
 		l->block = NPUMEM_NONE;
 		err = add_edge(l, from, NPUMEM_NONE, NULL, &l->loose);
 		if (!err)
-			err = read_list(l, ops, json_path("%s.ops", path).s);
+			err = read_list(l, ops, graph_json_path("%s.ops", path).s);
 		if (!err)
 			err = need_block(l);
 	}
@@ -420,22 +426,22 @@ static int read_arms(struct lowering *l, json_t *object, const char *path, bool 
 	size_t i;
 	int err;
 
-	err = json_get_array(l->reader, object, path, "arms", true, &arms);
+	err = graph_json_get_array(l->reader, object, path, "arms", true, &arms);
 	if (!err && (!json_array_size(arms) || (is_if && json_array_size(arms) > 2)))
-		err = json_fail(l->reader, path, "arms",
-				is_if ? "must be one or two" : "must not be empty");
+		err = graph_json_fail(l->reader, path, "arms",
+				      is_if ? "must be one or two" : "must not be empty");
 	if (!err && is_if && json_array_size(arms) == 1 && count)
-		err = json_fail(l->reader, path, "arms",
-				"an \"if\" with outputs needs two arms: nothing for %s",
-				text_of(l, outputs[0]).s);
+		err = graph_json_fail(l->reader, path, "arms",
+				      "an \"if\" with outputs needs two arms: nothing for %s",
+				      text_of(l, outputs[0]).s);
 	if (!err)
 		err = need_block(l);
 	if (err)
 		return err;
 	from = l->block;
 	json_array_foreach(arms, i, arm) {
-		err = read_arm(l, arm, json_path("%s.arms[%zu]", path, i).s, from, outputs, count,
-			       exits);
+		err = read_arm(l, arm, graph_json_path("%s.arms[%zu]", path, i).s, from, outputs,
+			       count, exits);
 		if (err)
 			return err;
 	}
@@ -451,9 +457,9 @@ static int read_branch(struct lowering *l, json_t *object, const char *path, boo
 	uint32_t *outputs = NULL, count = 0;
 	int err;
 
-	err = json_only_keys(l->reader, object, path, branch_keys);
+	err = graph_json_only_keys(l->reader, object, path, branch_keys);
 	if (!err && json_object_get(object, "outputs"))
-		err = json_get_tensors(l->reader, object, path, "outputs", &outputs, &count);
+		err = graph_json_get_tensors(l->reader, object, path, "outputs", &outputs, &count);
 	for (uint32_t i = 0; i < count && !err; i++)
 		err = check_target(l, path, "outputs", outputs[i]);
 	if (!err)
@@ -490,22 +496,22 @@ static int read_any(struct lowering *l, json_t *object, const char *path)
 	int err;
 
 	err = json_is_object(object) ?
-		      json_get_int(l->reader, object, path, "id", true, 0, INT64_MAX, &id) :
-		      json_fail(l->reader, path, NULL, "must be an object");
+		      graph_json_get_int(l->reader, object, path, "id", true, 0, INT64_MAX, &id) :
+		      graph_json_fail(l->reader, path, NULL, "must be an object");
 	/* Of operators it is read later. */
 	if (!err && (!strcmp(type, "loop") || is_branch(type)))
-		err = json_get_string(l->reader, object, path, "name", true, &name);
+		err = graph_json_get_string(l->reader, object, path, "name", true, &name);
 	if (err)
 		return err;
 	if (!(l->id_count & (l->id_count - 1))) {
 		size_t room = l->id_count ? 2 * (size_t)l->id_count : 1;
-		struct json_id *ids = realloc(l->ids, room * sizeof(*ids));
+		struct graph_json_id *ids = realloc(l->ids, room * sizeof(*ids));
 
 		if (!ids)
 			return out_of_memory(l);
 		l->ids = ids;
 	}
-	l->ids[l->id_count] = (struct json_id){ .id = id, .index = l->id_count };
+	l->ids[l->id_count] = (struct graph_json_id){ .id = id, .index = l->id_count };
 	l->id_count++;
 	if (!strcmp(type, "loop"))
 		return read_loop(l, object, path);
@@ -520,10 +526,11 @@ static int read_list(struct lowering *l, json_t *list, const char *path)
 	size_t i;
 
 	if (++l->depth > MAX_DEPTH)
-		return json_fail(l->reader, path, NULL,
-				 "loops and branches are nested more than %d deep", MAX_DEPTH);
+		return graph_json_fail(l->reader, path, NULL,
+				       "loops and branches are nested more than %d deep",
+				       MAX_DEPTH);
 	json_array_foreach(list, i, object) {
-		int err = read_any(l, object, json_path("%s[%zu]", path, i).s);
+		int err = read_any(l, object, graph_json_path("%s[%zu]", path, i).s);
 
 		if (err)
 			return err;
@@ -544,34 +551,35 @@ static int read_edge(struct lowering *l, json_t *object, const char *path)
 	int err;
 
 	if (!json_is_object(object))
-		return json_fail(l->reader, path, NULL, "must be an object");
-	err = json_only_keys(l->reader, object, path, edge_keys);
+		return graph_json_fail(l->reader, path, NULL, "must be an object");
+	err = graph_json_only_keys(l->reader, object, path, edge_keys);
 	if (!err)
-		err = json_get_int(l->reader, object, path, "from", true, 0, blocks - 1, &from);
+		err = graph_json_get_int(l->reader, object, path, "from", true, 0, blocks - 1,
+					 &from);
 	if (!err)
-		err = json_get_int(l->reader, object, path, "to", false, 0, blocks - 1, &to);
+		err = graph_json_get_int(l->reader, object, path, "to", false, 0, blocks - 1, &to);
 	if (!err)
-		err = json_get_array(l->reader, object, path, "carries", false, &list);
+		err = graph_json_get_array(l->reader, object, path, "carries", false, &list);
 	if (err)
 		return err;
 	carries.list = calloc(json_array_size(list) + 1, sizeof(*carries.list));
 	if (!carries.list)
 		return out_of_memory(l);
 	json_array_foreach(list, i, carry) {
-		struct json_path at = json_path("%s.carries[%zu]", path, i);
+		struct graph_json_path at = graph_json_path("%s.carries[%zu]", path, i);
 		struct npumem_carry *c = &carries.list[carries.count++];
 
 		err = json_is_object(carry) ?
-			      json_only_keys(l->reader, carry, at.s, edge_carry_keys) :
-			      json_fail(l->reader, at.s, NULL, "must be an object");
+			      graph_json_only_keys(l->reader, carry, at.s, edge_carry_keys) :
+			      graph_json_fail(l->reader, at.s, NULL, "must be an object");
 		if (!err)
 			err = get_tensor(l, carry, at.s, "from", &c->from);
 		if (!err)
 			err = get_tensor(l, carry, at.s, "to", &c->to);
 		if (!err && l->reader->graph->tensors[c->from].size !=
 				    l->reader->graph->tensors[c->to].size)
-			err = json_fail(l->reader, at.s, NULL, "%s and %s differ in size",
-					text_of(l, c->from).s, text_of(l, c->to).s);
+			err = graph_json_fail(l->reader, at.s, NULL, "%s and %s differ in size",
+					      text_of(l, c->from).s, text_of(l, c->to).s);
 		if (err)
 			break;
 	}
@@ -592,12 +600,12 @@ static int read_flat(struct lowering *l, json_t *root, json_t *ops)
 	size_t i, next = 0;
 	int err;
 
-	err = json_get_array(l->reader, root, "$", "blocks", true, &blocks);
+	err = graph_json_get_array(l->reader, root, "$", "blocks", true, &blocks);
 	if (!err)
-		err = json_get_array(l->reader, root, "$", "edges", true, &edges);
+		err = graph_json_get_array(l->reader, root, "$", "edges", true, &edges);
 	if (!err && (!json_array_size(blocks) || !json_array_size(edges)))
-		err = json_fail(l->reader, "$", "blocks",
-				"and edges must not be empty; leave them out");
+		err = graph_json_fail(l->reader, "$", "blocks",
+				      "and edges must not be empty; leave them out");
 	if (err)
 		return err;
 	json_array_foreach(blocks, i, object) {
@@ -605,18 +613,19 @@ static int read_flat(struct lowering *l, json_t *root, json_t *ops)
 
 		if (!json_is_integer(object) || count < 0 ||
 		    (uint64_t)count > json_array_size(ops) - next)
-			return json_fail(l->reader, json_path("$.blocks[%zu]", i).s, NULL,
-					 "must be a number of operators, and there are %zu in all",
-					 json_array_size(ops));
+			return graph_json_fail(
+				l->reader, graph_json_path("$.blocks[%zu]", i).s, NULL,
+				"must be a number of operators, and there are %zu in all",
+				json_array_size(ops));
 		err = i ? new_block(l) : 0;
 		for (; count && !err; count--, next++) {
-			struct json_path at = json_path("$.ops[%zu]", next);
+			struct graph_json_path at = graph_json_path("$.ops[%zu]", next);
 			json_t *op = json_array_get(ops, next);
 			const char *type = type_of(op);
 
 			if (!strcmp(type, "loop") || is_branch(type))
-				err = json_fail(l->reader, at.s, "type",
-						"\"%s\" and blocks exclude each other", type);
+				err = graph_json_fail(l->reader, at.s, "type",
+						      "\"%s\" and blocks exclude each other", type);
 			else
 				err = read_any(l, op, at.s);
 		}
@@ -624,10 +633,10 @@ static int read_flat(struct lowering *l, json_t *root, json_t *ops)
 			return err;
 	}
 	if (next != json_array_size(ops))
-		return json_fail(l->reader, "$", "blocks", "hold %zu operators of %zu", next,
-				 json_array_size(ops));
+		return graph_json_fail(l->reader, "$", "blocks", "hold %zu operators of %zu", next,
+				       json_array_size(ops));
 	json_array_foreach(edges, i, object) {
-		err = read_edge(l, object, json_path("$.edges[%zu]", i).s);
+		err = read_edge(l, object, graph_json_path("$.edges[%zu]", i).s);
 		if (err)
 			return err;
 	}
@@ -685,7 +694,7 @@ int graph_json_ops(struct graph_json_reader *reader, json_t *root, json_t *list)
 			      read_flat(&l, root, list) :
 			      read_structured(&l, list);
 	if (!err && l.id_count)
-		err = json_sort_ids(reader, l.ids, l.id_count, "ops");
+		err = graph_json_sort_ids(reader, l.ids, l.id_count, "ops");
 	free(l.defined);
 	free(l.carried);
 	free(l.trail);

@@ -30,28 +30,28 @@ static const struct {
 
 static int compare_ids(const void *a, const void *b)
 {
-	const struct json_id *x = a, *y = b;
+	const struct graph_json_id *x = a, *y = b;
 
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id)
+uint32_t graph_json_tensor_of_id(const struct graph_json_reader *reader, int64_t id)
 {
-	struct json_id key = { .id = id };
-	const struct json_id *found =
+	struct graph_json_id key = { .id = id };
+	const struct graph_json_id *found =
 		bsearch(&key, reader->ids, reader->id_count, sizeof(key), compare_ids);
 
 	return found ? found->index : NPUMEM_NONE;
 }
 
-int json_sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_t count,
-		  const char *what)
+int graph_json_sort_ids(struct graph_json_reader *reader, struct graph_json_id *ids, uint32_t count,
+			const char *what)
 {
 	qsort(ids, count, sizeof(*ids), compare_ids);
 	for (uint32_t i = 1; i < count; i++) {
 		if (ids[i].id == ids[i - 1].id)
-			return json_fail(reader, json_path("$.%s", what).s, NULL,
-					 "id %" PRId64 " is given twice", ids[i].id);
+			return graph_json_fail(reader, graph_json_path("$.%s", what).s, NULL,
+					       "id %" PRId64 " is given twice", ids[i].id);
 	}
 	return 0;
 }
@@ -78,15 +78,15 @@ static int read_dimensions(struct graph_json_reader *reader, json_t *object, con
 	int err;
 
 	if (list)
-		err = json_get_ints(reader, object, path, "shape", 0, NPUPLAN_MAX_DIMS, 1,
-				    NPUIMPORT_MAX_DIM, tensor->shape, &count);
+		err = graph_json_get_ints(reader, object, path, "shape", 0, NPUPLAN_MAX_DIMS, 1,
+					  NPUIMPORT_MAX_DIM, tensor->shape, &count);
 	else
-		err = json_fail(reader, path, NULL, "\"shape\" is missing");
+		err = graph_json_fail(reader, path, NULL, "\"shape\" is missing");
 	tensor->dim_count = (uint32_t)count;
 	if (!err || has_empty_dimension(list))
 		return err;
 	memset(tensor->shape, 0, sizeof(tensor->shape));
-	return json_doubt(reader, err, NPUIMPORT_DOUBT_SHAPE, "shape", path);
+	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_SHAPE, "shape", path);
 }
 
 /* Bytes of an element that bytes and shape make; 0: less than one. -EINVAL: none. */
@@ -126,13 +126,13 @@ static int read_shape(struct graph_json_reader *reader, json_t *object, const ch
 	if (!__builtin_mul_overflow(elements, dtype_bytes, &bytes) &&
 	    bytes == (int64_t)tensor->size)
 		return 0;
-	err = json_fail(reader, path, "bytes",
-			"is %" PRIu64 ", but shape times dtype_bytes is %" PRId64 " for %s",
-			tensor->size, bytes, import_tensor_text(tensor).s);
+	err = graph_json_fail(reader, path, "bytes",
+			      "is %" PRIu64 ", but shape times dtype_bytes is %" PRId64 " for %s",
+			      tensor->size, bytes, import_tensor_text(tensor).s);
 	if (own || !elements ||
 	    implied_elem_size(tensor->size, (uint64_t)elements, &tensor->elem_size))
 		return err;
-	return json_doubt(reader, err, NPUIMPORT_DOUBT_ELEMENT, "dtype_bytes", path);
+	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_ELEMENT, "dtype_bytes", path);
 }
 
 static int read_placing(struct graph_json_reader *reader, json_t *object, const char *path,
@@ -147,37 +147,40 @@ static int read_placing(struct graph_json_reader *reader, json_t *object, const 
 				!(tensor->elem_size & (tensor->elem_size - 1)) ?
 			tensor->elem_size :
 			1;
-	err = json_get_int(reader, object, path, "align", false, 1, 65536, &align);
+	err = graph_json_get_int(reader, object, path, "align", false, 1, 65536, &align);
 	if (!err && (align & (align - 1)))
-		return json_fail(reader, path, "align", "must be a power of two");
+		return graph_json_fail(reader, path, "align", "must be a power of two");
 	if (!err)
-		err = json_get_int(reader, object, path, "fixed_offset", false, 0,
-				   NPUIMPORT_MAX_BYTES, &fixed);
+		err = graph_json_get_int(reader, object, path, "fixed_offset", false, 0,
+					 NPUIMPORT_MAX_BYTES, &fixed);
 	if (!err)
-		err = json_get_bool(reader, object, path, "external", &external);
+		err = graph_json_get_bool(reader, object, path, "external", &external);
 	if (!err)
-		err = json_get_bool(reader, object, path, "host", &host);
+		err = graph_json_get_bool(reader, object, path, "host", &host);
 	if (!err)
-		err = json_get_int(reader, object, path, "alias_of", false, 0, INT64_MAX, &alias);
+		err = graph_json_get_int(reader, object, path, "alias_of", false, 0, INT64_MAX,
+					 &alias);
 	if (!err)
-		err = json_get_int(reader, object, path, "alias_offset", false, 0,
-				   NPUIMPORT_MAX_BYTES, &alias_offset);
+		err = graph_json_get_int(reader, object, path, "alias_offset", false, 0,
+					 NPUIMPORT_MAX_BYTES, &alias_offset);
 	if (err)
 		return err;
 	if ((fixed >= 0) + external + (alias >= 0) > 1)
-		return json_fail(reader, path, NULL,
-				 "only one of \"fixed_offset\", \"external\" and \"alias_of\" "
-				 "may be given");
+		return graph_json_fail(
+			reader, path, NULL,
+			"only one of \"fixed_offset\", \"external\" and \"alias_of\" "
+			"may be given");
 	if (alias_offset >= 0 && alias < 0)
-		return json_fail(reader, path, "alias_offset", "needs \"alias_of\" beside it");
+		return graph_json_fail(reader, path, "alias_offset",
+				       "needs \"alias_of\" beside it");
 	if (host && alias >= 0)
-		return json_fail(reader, path, "host",
-				 "is for the tensor that \"alias_of\" leads to");
+		return graph_json_fail(reader, path, "host",
+				       "is for the tensor that \"alias_of\" leads to");
 	if (fixed >= 0 && fixed % align)
-		return json_fail(reader, path, "fixed_offset",
-				 "must be a multiple of the alignment, %" PRId64, align);
+		return graph_json_fail(reader, path, "fixed_offset",
+				       "must be a multiple of the alignment, %" PRId64, align);
 	if (host && tensor->kind != NPUMEM_TENSOR_INPUT && tensor->kind != NPUMEM_TENSOR_PARAMETER)
-		return json_fail(reader, path, "host", "is for inputs and parameters only");
+		return graph_json_fail(reader, path, "host", "is for inputs and parameters only");
 	tensor->align = (uint32_t)align;
 	tensor->fixed_offset = fixed >= 0 ? (uint64_t)fixed : 0;
 	tensor->alias_offset = alias_offset >= 0 ? (uint64_t)alias_offset : 0;
@@ -191,19 +194,20 @@ static int read_placing(struct graph_json_reader *reader, json_t *object, const 
 static int read_elem_size(struct graph_json_reader *reader, json_t *object, const char *path,
 			  int64_t *dtype_bytes, bool *own)
 {
-	int err = json_get_int(reader, object, path, "dtype_bytes", false, 1, 65536, dtype_bytes);
+	int err = graph_json_get_int(reader, object, path, "dtype_bytes", false, 1, 65536,
+				     dtype_bytes);
 
 	*own = json_object_get(object, "dtype_bytes");
 	if (err)
 		*dtype_bytes = 0;
-	return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", path);
+	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", path);
 }
 
 static int read_kind(struct graph_json_reader *reader, json_t *object, const char *path,
 		     uint32_t *kind)
 {
 	const char *name = NULL;
-	int err = json_get_string(reader, object, path, "kind", true, &name);
+	int err = graph_json_get_string(reader, object, path, "kind", true, &name);
 
 	if (err)
 		return err;
@@ -213,19 +217,20 @@ static int read_kind(struct graph_json_reader *reader, json_t *object, const cha
 			return 0;
 		}
 	}
-	return json_fail(reader, path, "kind",
-			 "\"%.40s\" is none of activation, input, output, parameter, state", name);
+	return graph_json_fail(reader, path, "kind",
+			       "\"%.40s\" is none of activation, input, output, parameter, state",
+			       name);
 }
 
 /* People's name of a tensor or operator; "" if there is none that can be read. */
 static int read_name(struct graph_json_reader *reader, json_t *object, const char *path,
 		     const char **name)
 {
-	int err = json_get_string(reader, object, path, "name", true, name);
+	int err = graph_json_get_string(reader, object, path, "name", true, name);
 
 	if (err)
 		*name = "";
-	return json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "name", path);
+	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "name", path);
 }
 
 static int read_tensor(struct graph_json_reader *reader, json_t *object, const char *path,
@@ -237,10 +242,11 @@ static int read_tensor(struct graph_json_reader *reader, json_t *object, const c
 	int err;
 
 	if (!json_is_object(object))
-		return json_fail(reader, path, NULL, "must be an object");
-	err = json_known_keys(reader, object, path, tensor_keys, NPUIMPORT_DOUBT_FIELD, NULL);
+		return graph_json_fail(reader, path, NULL, "must be an object");
+	err = graph_json_known_keys(reader, object, path, tensor_keys, NPUIMPORT_DOUBT_FIELD, NULL);
 	if (!err)
-		err = json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &tensor->id);
+		err = graph_json_get_int(reader, object, path, "id", true, 0, INT64_MAX,
+					 &tensor->id);
 	if (!err)
 		err = read_name(reader, object, path, &name);
 	if (err)
@@ -252,8 +258,8 @@ static int read_tensor(struct graph_json_reader *reader, json_t *object, const c
 	tensor->alias_of = NPUMEM_NONE;
 	err = read_kind(reader, object, path, &tensor->kind);
 	if (!err)
-		err = json_get_int(reader, object, path, "bytes", true, 1, NPUIMPORT_MAX_BYTES,
-				   &bytes);
+		err = graph_json_get_int(reader, object, path, "bytes", true, 1,
+					 NPUIMPORT_MAX_BYTES, &bytes);
 	tensor->size = (uint64_t)bytes;
 	if (!err)
 		err = read_elem_size(reader, object, path, &dtype_bytes, &own);
@@ -271,7 +277,7 @@ static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t 
 	int err = 0;
 
 	if (count >= NPUMEM_NONE)
-		return json_fail(reader, "$", "tensors", "has too many entries");
+		return graph_json_fail(reader, "$", "tensors", "has too many entries");
 	reader->ids = calloc(count + 1, sizeof(*reader->ids));
 	reader->input_of = malloc((count + 1) * sizeof(*reader->input_of));
 	if (!reader->ids || !reader->input_of)
@@ -280,49 +286,49 @@ static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t 
 		struct npuplan_tensor tensor = { 0 };
 		int64_t index;
 
-		err = read_tensor(reader, object, json_path("$.tensors[%zu]", i).s, dtype_bytes,
-				  &tensor);
+		err = read_tensor(reader, object, graph_json_path("$.tensors[%zu]", i).s,
+				  dtype_bytes, &tensor);
 		index = err ? err : npuplan_graph_add_tensor(reader->graph, &tensor);
 		if (!err && index < 0)
 			err = import_fail(reader->error, (int)index, "$.tensors[%zu]: %s", i,
 					  strerror((int)-index));
-		reader->ids[i] = (struct json_id){ .id = tensor.id, .index = (uint32_t)i };
+		reader->ids[i] = (struct graph_json_id){ .id = tensor.id, .index = (uint32_t)i };
 		reader->input_of[i] = NPUMEM_NONE;
 		free(tensor.name);
 		if (err)
 			return err;
 	}
 	reader->id_count = (uint32_t)count;
-	err = json_sort_ids(reader, reader->ids, reader->id_count, "tensors");
+	err = graph_json_sort_ids(reader, reader->ids, reader->id_count, "tensors");
 	return err ? err : graph_json_aliases(reader, list);
 }
 
-int json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
-		     const char *key, uint32_t **indices, uint32_t *count)
+int graph_json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
+			   const char *key, uint32_t **indices, uint32_t *count)
 {
 	json_t *list = NULL, *item;
 	size_t i;
-	int err = json_get_array(reader, object, path, key, true, &list);
+	int err = graph_json_get_array(reader, object, path, key, true, &list);
 
 	if (err)
 		return err;
 	if (json_array_size(list) > NPUIMPORT_MAX_REFERENCES)
-		return json_fail(reader, path, key, "has more than %u entries",
-				 NPUIMPORT_MAX_REFERENCES);
+		return graph_json_fail(reader, path, key, "has more than %u entries",
+				       NPUIMPORT_MAX_REFERENCES);
 	*count = (uint32_t)json_array_size(list);
 	*indices = calloc(*count + (size_t)1, sizeof(**indices));
 	if (!*indices)
 		return import_fail(reader->error, -ENOMEM, "out of memory");
 	json_array_foreach(list, i, item) {
-		struct json_path at = json_path("%s.%s[%zu]", path, key, i);
+		struct graph_json_path at = graph_json_path("%s.%s[%zu]", path, key, i);
 
 		if (!json_is_integer(item))
-			return json_fail(reader, at.s, NULL, "must be the id of a tensor");
-		(*indices)[i] = json_tensor_of_id(reader, json_integer_value(item));
+			return graph_json_fail(reader, at.s, NULL, "must be the id of a tensor");
+		(*indices)[i] = graph_json_tensor_of_id(reader, json_integer_value(item));
 		if ((*indices)[i] == NPUMEM_NONE)
-			return json_fail(reader, at.s, NULL,
-					 "no tensor has id %" JSON_INTEGER_FORMAT,
-					 json_integer_value(item));
+			return graph_json_fail(reader, at.s, NULL,
+					       "no tensor has id %" JSON_INTEGER_FORMAT,
+					       json_integer_value(item));
 	}
 	return 0;
 }
@@ -335,32 +341,33 @@ static int read_op(struct graph_json_reader *reader, json_t *object, const char 
 	int err;
 
 	if (!json_is_object(object))
-		return json_fail(reader, path, NULL, "must be an object");
-	err = json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE, &unknown);
+		return graph_json_fail(reader, path, NULL, "must be an object");
+	err = graph_json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE,
+				    &unknown);
 	if (!err)
-		err = json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &op->id);
+		err = graph_json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &op->id);
 	if (!err)
 		err = read_name(reader, object, path, &name);
 	if (!err)
-		err = json_get_string(reader, object, path, "type", true, &type);
+		err = graph_json_get_string(reader, object, path, "type", true, &type);
 	if (err)
 		return err;
 	if (!*type)
-		return json_fail(reader, path, "type", "must not be empty");
+		return graph_json_fail(reader, path, "type", "must not be empty");
 	op->name = strdup(name);
 	op->type = strdup(type);
 	if (!op->name || !op->type)
 		return import_fail(reader->error, -ENOMEM, "out of memory");
-	err = json_get_tensors(reader, object, path, "inputs", &op->inputs, &op->input_count);
+	err = graph_json_get_tensors(reader, object, path, "inputs", &op->inputs, &op->input_count);
 	for (uint32_t i = 0; !err && i < op->input_count; i++)
 		reader->input_of[op->inputs[i]] = reader->graph->op_count;
 	if (!err)
-		err = json_get_tensors(reader, object, path, "outputs", &op->outputs,
-				       &op->output_count);
+		err = graph_json_get_tensors(reader, object, path, "outputs", &op->outputs,
+					     &op->output_count);
 	if (err)
 		return err;
 	if (!op->output_count)
-		return json_fail(reader, path, "outputs", "must not be empty");
+		return graph_json_fail(reader, path, "outputs", "must not be empty");
 	err = graph_json_attrs(reader, object, path, op);
 	/* Whatever it is may say what the operator reads. */
 	op->attrs.whole |= unknown || reader->whole;
@@ -395,16 +402,16 @@ int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *
 static int read_layout(struct graph_json_reader *reader, json_t *root)
 {
 	const char *layout = "NCHW";
-	int err = json_get_string(reader, root, "$", "layout", false, &layout);
+	int err = graph_json_get_string(reader, root, "$", "layout", false, &layout);
 
 	if (!err && strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
-		err = json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
-				layout);
+		err = graph_json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
+				      layout);
 	reader->whole = err;
 	reader->graph->source_layout = strcmp(layout, "NHWC") == 0 ? NPUPLAN_NHWC : NPUPLAN_NCHW;
 	/* What accelerators compute in; the caller may ask for another. */
 	reader->graph->layout = NPUPLAN_NHWC;
-	return json_doubt(reader, err, NPUIMPORT_DOUBT_LAYOUT, "layout", "$");
+	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_LAYOUT, "layout", "$");
 }
 
 /* What is there for people, and element sizes. */
@@ -412,17 +419,18 @@ static int read_head(struct graph_json_reader *reader, json_t *root, int64_t *dt
 {
 	const char *source = NULL;
 	int64_t model_params;
-	int err = json_get_string(reader, root, "$", "source", false, &source);
+	int err = graph_json_get_string(reader, root, "$", "source", false, &source);
 
-	err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "source", "$");
+	err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "source", "$");
 	if (!err) {
-		err = json_get_int(reader, root, "$", "dtype_bytes", false, 1, 65536, dtype_bytes);
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", "$");
+		err = graph_json_get_int(reader, root, "$", "dtype_bytes", false, 1, 65536,
+					 dtype_bytes);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", "$");
 	}
 	if (!err) {
-		err = json_get_int(reader, root, "$", "model_params", false, 0, INT64_MAX,
-				   &model_params);
-		err = json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "model_params", "$");
+		err = graph_json_get_int(reader, root, "$", "model_params", false, 0, INT64_MAX,
+					 &model_params);
+		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "model_params", "$");
 	}
 	return err;
 }
@@ -435,16 +443,16 @@ static int read_graph(struct graph_json_reader *reader, json_t *root)
 	int err;
 
 	if (!json_is_object(root))
-		return json_fail(reader, "$", NULL, "must be an object");
-	err = json_known_keys(reader, root, "$", graph_keys, NPUIMPORT_DOUBT_FIELD, NULL);
+		return graph_json_fail(reader, "$", NULL, "must be an object");
+	err = graph_json_known_keys(reader, root, "$", graph_keys, NPUIMPORT_DOUBT_FIELD, NULL);
 	if (!err)
 		err = read_name(reader, root, "$", &name);
 	if (!err)
 		err = read_head(reader, root, &dtype_bytes);
 	if (!err)
-		err = json_get_array(reader, root, "$", "tensors", true, &tensors);
+		err = graph_json_get_array(reader, root, "$", "tensors", true, &tensors);
 	if (!err)
-		err = json_get_array(reader, root, "$", "ops", true, &ops);
+		err = graph_json_get_array(reader, root, "$", "ops", true, &ops);
 	if (err)
 		return err;
 	reader->graph = npuplan_graph_new(name);

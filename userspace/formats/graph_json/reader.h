@@ -8,14 +8,14 @@
 #include "check.h"
 
 /* A place in the document: "$.ops[3].attrs". */
-struct json_path {
+struct graph_json_path {
 	char s[96];
 };
 
-__attribute__((format(printf, 1, 2))) struct json_path json_path(const char *fmt, ...);
+__attribute__((format(printf, 1, 2))) struct graph_json_path graph_json_path(const char *fmt, ...);
 
 /* id of the file -> index */
-struct json_id {
+struct graph_json_id {
 	int64_t id;
 	uint32_t index;
 };
@@ -31,7 +31,7 @@ struct json_id {
  */
 struct graph_json_reader {
 	struct npuplan_graph *graph;
-	struct json_id *ids;
+	struct graph_json_id *ids;
 	uint32_t *input_of;
 	uint32_t id_count;
 	bool whole;
@@ -40,54 +40,54 @@ struct graph_json_reader {
 	struct npuplan_error own;
 };
 
-/** json_fail() - "$.a.b: sentence", returns -EINVAL */
-__attribute__((format(printf, 4, 5))) int json_fail(struct graph_json_reader *reader,
-						    const char *path, const char *key,
-						    const char *fmt, ...);
+/** graph_json_fail() - "$.a.b: sentence", returns -EINVAL */
+__attribute__((format(printf, 4, 5))) int graph_json_fail(struct graph_json_reader *reader,
+							  const char *path, const char *key,
+							  const char *fmt, ...);
 
-/** json_doubt() - import_doubt() of this reader's error; returns what to go on with
+/** graph_json_doubt() - import_doubt() of this reader's error; returns what to go on with
  * @what: field or attribute
  */
-int json_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
-	       const char *what, const char *path);
+int graph_json_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
+		     const char *what, const char *path);
 
 /*
  * Members of an object, with their type and range checked. An absent member
  * leaves *value alone and is an error only if @required.
  */
-int json_get_int(struct graph_json_reader *reader, json_t *object, const char *path,
-		 const char *key, bool required, int64_t min, int64_t max, int64_t *value);
-int json_get_bool(struct graph_json_reader *reader, json_t *object, const char *path,
-		  const char *key, bool *value);
-int json_get_string(struct graph_json_reader *reader, json_t *object, const char *path,
-		    const char *key, bool required, const char **value);
-int json_get_array(struct graph_json_reader *reader, json_t *object, const char *path,
-		   const char *key, bool required, json_t **value);
-/** json_get_ints() - list of @min_count to @max_count integers; *count 0 if absent */
-int json_get_ints(struct graph_json_reader *reader, json_t *object, const char *path,
-		  const char *key, size_t min_count, size_t max_count, int64_t min, int64_t max,
-		  int64_t *values, size_t *count);
-/** json_only_keys() - no member but @keys (NULL-terminated) and "x_...", in doubt or not */
-int json_only_keys(struct graph_json_reader *reader, json_t *object, const char *path,
-		   const char *const *keys);
+int graph_json_get_int(struct graph_json_reader *reader, json_t *object, const char *path,
+		       const char *key, bool required, int64_t min, int64_t max, int64_t *value);
+int graph_json_get_bool(struct graph_json_reader *reader, json_t *object, const char *path,
+			const char *key, bool *value);
+int graph_json_get_string(struct graph_json_reader *reader, json_t *object, const char *path,
+			  const char *key, bool required, const char **value);
+int graph_json_get_array(struct graph_json_reader *reader, json_t *object, const char *path,
+			 const char *key, bool required, json_t **value);
+/** graph_json_get_ints() - list of @min_count to @max_count integers; *count 0 if absent */
+int graph_json_get_ints(struct graph_json_reader *reader, json_t *object, const char *path,
+			const char *key, size_t min_count, size_t max_count, int64_t min,
+			int64_t max, int64_t *values, size_t *count);
+/** graph_json_only_keys() - no member but @keys (NULL-terminated) and "x_...", in doubt or not */
+int graph_json_only_keys(struct graph_json_reader *reader, json_t *object, const char *path,
+			 const char *const *keys);
 
-/** json_known_keys() - others than @keys and "x_..." are doubts
+/** graph_json_known_keys() - others than @keys and "x_..." are doubts
  * @unknown: set if there is one; left alone if not. May be NULL
  */
-int json_known_keys(struct graph_json_reader *reader, json_t *object, const char *path,
-		    const char *const *keys, enum npuimport_doubt kind, bool *unknown);
+int graph_json_known_keys(struct graph_json_reader *reader, json_t *object, const char *path,
+			  const char *const *keys, enum npuimport_doubt kind, bool *unknown);
 
-/** json_tensor_of_id() - index, or NPUMEM_NONE */
-uint32_t json_tensor_of_id(const struct graph_json_reader *reader, int64_t id);
+/** graph_json_tensor_of_id() - index, or NPUMEM_NONE */
+uint32_t graph_json_tensor_of_id(const struct graph_json_reader *reader, int64_t id);
 
-/** json_get_tensors() - list of ids of tensors -> malloc'ed list of indices */
-int json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
-		     const char *key, uint32_t **indices, uint32_t *count);
-/** json_sort_ids() - sort; no id may come twice
+/** graph_json_get_tensors() - list of ids of tensors -> malloc'ed list of indices */
+int graph_json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
+			   const char *key, uint32_t **indices, uint32_t *count);
+/** graph_json_sort_ids() - sort; no id may come twice
  * @what: "tensors" or "ops"
  */
-int json_sort_ids(struct graph_json_reader *reader, struct json_id *ids, uint32_t count,
-		  const char *what);
+int graph_json_sort_ids(struct graph_json_reader *reader, struct graph_json_id *ids, uint32_t count,
+			const char *what);
 
 /** graph_json_op() - read an operator that is no loop or branch, add it to @block */
 int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *path,
