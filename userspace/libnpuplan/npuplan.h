@@ -776,7 +776,7 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
  * @graph: the plan is for; gives the operators' ids
  * @tiling: out: all 0 if the plan does not say; npuplan_tiling_fini() it
  *
- * -EBADMSG: not JSON, or the field is malformed; -EINVAL: it does not fit the graph.
+ * -EBADMSG: not JSON; -EINVAL: the field is malformed, or does not fit the graph.
  */
 NPUPLAN_EXPORT int npuplan_json_tiling(const struct npuplan_graph *graph, const char *text,
 				       size_t size, struct npuplan_tiling *tiling,
@@ -797,9 +797,9 @@ NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char
 /*
  * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
  * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated; free() it.
- * -EBADMSG: not JSON, or a field is missing, unknown or of the wrong type;
- * -EINVAL: it does not fit the graph; the error names the field. Whether it is a plan of
- * that very graph its digest says; the graph's name is compared where it has none.
+ * -EBADMSG: not JSON; -EINVAL: a field is missing, unknown or of the wrong type, or does
+ * not fit the graph; the error names the field. Whether it is a plan of that very graph
+ * its digest says; the graph's name is compared where it has none.
  */
 NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
 					const struct npuplan_plan *plan, char **text,

@@ -198,7 +198,7 @@ static int get_array(struct plan_json_reader *r, const json_t *object, const cha
 	if (!*list && !required)
 		return 0;
 	if (!json_is_array(*list))
-		return plan_json_fail(r, -EBADMSG, field, *list ? "expected an array" : "missing");
+		return plan_json_fail(r, -EINVAL, field, *list ? "expected an array" : "missing");
 	return 0;
 }
 
@@ -307,7 +307,7 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 	if (!err)
 		err = plan_json_tensor(r, object, "tensor", &view->tensor);
 	if (!err && !type)
-		err = plan_json_fail(r, -EBADMSG, "type", "expected cyclic or first_cyclic");
+		err = plan_json_fail(r, -EINVAL, "type", "expected cyclic or first_cyclic");
 	if (!err && !r->graph->edge_count)
 		err = plan_json_fail(r, -EINVAL, "loop", "graph %s has no edges", r->graph->name);
 	if (!err)

@@ -25,7 +25,7 @@ int plan_json_fields(struct plan_json_reader *r, const json_t *object, const cha
 	json_t *value;
 
 	if (!json_is_object(object))
-		return plan_json_fail(r, -EBADMSG, "", "expected an object");
+		return plan_json_fail(r, -EINVAL, "", "expected an object");
 	/* Iterating does not change it; jansson has no const iterator. */
 	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
 		size_t i = 0;
@@ -33,7 +33,7 @@ int plan_json_fields(struct plan_json_reader *r, const json_t *object, const cha
 		while (known[i] && strcmp(known[i], name))
 			i++;
 		if (!known[i])
-			return plan_json_fail(r, -EBADMSG, name, "unknown field");
+			return plan_json_fail(r, -EINVAL, name, "unknown field");
 	}
 	return 0;
 }
@@ -42,7 +42,7 @@ int plan_json_integer(struct plan_json_reader *r, const char *field, const json_
 		      uint64_t limit, uint64_t *out)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return plan_json_fail(r, -EBADMSG, field, "expected an integer of 0 or more");
+		return plan_json_fail(r, -EINVAL, field, "expected an integer of 0 or more");
 	*out = json_integer_value(value);
 	if (*out > limit)
 		return plan_json_fail(r, -EINVAL, field, "%llu is more than %llu",
@@ -57,7 +57,7 @@ int plan_json_get(struct plan_json_reader *r, const json_t *object, const char *
 	const json_t *value = json_object_get(object, field);
 
 	if (!value)
-		return required ? plan_json_fail(r, -EBADMSG, field, "missing") : 0;
+		return required ? plan_json_fail(r, -EINVAL, field, "missing") : 0;
 	return plan_json_integer(r, field, value, limit, out);
 }
 
@@ -69,7 +69,7 @@ int plan_json_list(struct plan_json_reader *r, const json_t *object, const char 
 	int err = 0;
 
 	if (!json_is_array(list) || json_array_size(list) != count)
-		return plan_json_fail(r, -EBADMSG, field, "expected an array of %zu integers",
+		return plan_json_fail(r, -EINVAL, field, "expected an array of %zu integers",
 				      count);
 	for (size_t i = 0; i < count && !err; i++)
 		err = plan_json_integer(r, field, json_array_get(list, i), limit, &out[i]);
@@ -82,9 +82,9 @@ int plan_json_tensor(struct plan_json_reader *r, const json_t *object, const cha
 	const json_t *value = json_object_get(object, field);
 
 	if (!value)
-		return plan_json_fail(r, -EBADMSG, field, "missing");
+		return plan_json_fail(r, -EINVAL, field, "missing");
 	if (!json_is_integer(value))
-		return plan_json_fail(r, -EBADMSG, field, "expected a tensor's id");
+		return plan_json_fail(r, -EINVAL, field, "expected a tensor's id");
 	*tensor = npuplan_ids_tensor(&r->ids, json_integer_value(value));
 	if (*tensor == NPUMEM_NONE)
 		return plan_json_fail(r, -EINVAL, field, "graph %s has no tensor with id %lld",

@@ -53,7 +53,7 @@ static int read_step(struct plan_json_reader *r, const json_t *entry,
 	if (err)
 		return err;
 	if (!json_is_integer(op))
-		return plan_json_fail(r, -EBADMSG, "op", "expected an operator's id");
+		return plan_json_fail(r, -EINVAL, "op", "expected an operator's id");
 	position->index = npuplan_ids_step(&r->ids, json_integer_value(op), tile);
 	if (position->index == NPUMEM_NONE)
 		return plan_json_fail(r, -EINVAL, "op",
@@ -344,7 +344,7 @@ static int read_banks(struct plan_json_reader *r, const json_t *list)
 	if (!list)
 		return 0;
 	if (json_array_size(list) != NPUPLAN_BANKS)
-		return plan_json_fail(r, -EBADMSG, "banks", "expected an array of %d",
+		return plan_json_fail(r, -EINVAL, "banks", "expected an array of %d",
 				      NPUPLAN_BANKS);
 	for (int b = 0; b < NPUPLAN_BANKS && !err; b++) {
 		const json_t *entry = json_array_get(list, b);
@@ -402,10 +402,10 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 	int err;
 
 	if (!json_is_string(name))
-		return plan_json_fail(r, -EBADMSG, "graph", name ? "expected a string" : "missing");
+		return plan_json_fail(r, -EINVAL, "graph", name ? "expected a string" : "missing");
 	if (planner &&
 	    (!json_is_string(planner) || json_string_length(planner) >= sizeof(info->planner)))
-		return plan_json_fail(r, -EBADMSG, "planner",
+		return plan_json_fail(r, -EINVAL, "planner",
 				      "expected a string of at most %zu bytes",
 				      sizeof(info->planner) - 1);
 	if (planner)
@@ -417,7 +417,7 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 		while (text && info->status < 4 && strcmp(text, npuplan_status_names[info->status]))
 			info->status++;
 		if (!text || info->status == 4)
-			return plan_json_fail(r, -EBADMSG, "status",
+			return plan_json_fail(r, -EINVAL, "status",
 					      "expected optimal, feasible, infeasible or unknown");
 	}
 	err = plan_json_get(r, root, "arena", true, INT64_MAX, &arena);
@@ -470,7 +470,7 @@ static int check_graph(struct plan_json_reader *r, const json_t *root)
 	if (!digest)
 		return 0;
 	if (!is_digest(text))
-		return plan_json_fail(r, -EBADMSG, "digest",
+		return plan_json_fail(r, -EINVAL, "digest",
 				      "expected \"" DIGEST_PREFIX
 				      "\" and %d small hexadecimal digits",
 				      2 * NPUPLAN_DIGEST_SIZE);
@@ -493,9 +493,9 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 	int err;
 
 	if (seconds && (!json_is_number(seconds) || json_number_value(seconds) < 0))
-		return plan_json_fail(r, -EBADMSG, "seconds", "expected a number of 0 or more");
+		return plan_json_fail(r, -EINVAL, "seconds", "expected a number of 0 or more");
 	if (external && !json_is_array(external))
-		return plan_json_fail(r, -EBADMSG, "external", "expected an array");
+		return plan_json_fail(r, -EINVAL, "external", "expected an array");
 	for (uint32_t i = 0; external && i < r->graph->tensor_count; i++)
 		count += !!(r->graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL);
 	if (external && json_array_size(external) != count)
@@ -542,10 +542,10 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 	if (err)
 		return err;
 	if (!json_is_array(schedule))
-		return plan_json_fail(r, -EBADMSG, "schedule",
+		return plan_json_fail(r, -EINVAL, "schedule",
 				      schedule ? "expected an array" : "missing");
 	if (!json_is_array(placements))
-		return plan_json_fail(r, -EBADMSG, "placements",
+		return plan_json_fail(r, -EINVAL, "placements",
 				      placements ? "expected an array" : "missing");
 	/* Placements first: transfers speak of them. */
 	err = read_placements(r, placements, json_array_size(schedule),
@@ -582,7 +582,7 @@ int npuplan_json_tiling(const struct npuplan_graph *graph, const char *text, siz
 	if (!root)
 		return -EBADMSG;
 	err = json_is_object(root) ? plan_json_read_tiling(&r, root, tiling) :
-				     npuplan_fail(error, -EBADMSG, "expected an object");
+				     npuplan_fail(error, -EINVAL, "expected an object");
 	json_decref(root);
 	return err;
 }

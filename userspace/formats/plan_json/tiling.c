@@ -79,7 +79,7 @@ static int get_name(struct plan_json_reader *r, const json_t *object, const char
 			*out = i;
 			return 0;
 		}
-	return plan_json_fail(r, -EBADMSG, field, "expected %s", expected);
+	return plan_json_fail(r, -EINVAL, field, "expected %s", expected);
 }
 
 static const char *order_name(unsigned int i)
@@ -100,7 +100,7 @@ static int get_flag(struct plan_json_reader *r, const json_t *object, const char
 	if (!flag && !required)
 		return 0;
 	if (!json_is_boolean(flag))
-		return plan_json_fail(r, -EBADMSG, field,
+		return plan_json_fail(r, -EINVAL, field,
 				      flag ? "expected true or false" : "missing");
 	*out = json_is_true(flag);
 	return 0;
@@ -150,7 +150,7 @@ static int read_choices(struct plan_json_reader *r, const json_t *list,
 	if (!list)
 		return 0;
 	if (!json_is_array(list))
-		return plan_json_fail(r, -EBADMSG, "ops", "expected an array");
+		return plan_json_fail(r, -EINVAL, "ops", "expected an array");
 	tiling->ops = calloc(count + 1, sizeof(*tiling->ops));
 	if (!tiling->ops)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -176,7 +176,7 @@ static int read_clone(struct plan_json_reader *r, const json_t *entry, struct np
 	if (err)
 		return err;
 	if (!json_is_array(readers))
-		return plan_json_fail(r, -EBADMSG, "readers",
+		return plan_json_fail(r, -EINVAL, "readers",
 				      readers ? "expected an array" : "missing");
 	clone->op = (int64_t)id;
 	clone->readers = calloc(json_array_size(readers) + 1, sizeof(*clone->readers));
@@ -186,7 +186,7 @@ static int read_clone(struct plan_json_reader *r, const json_t *entry, struct np
 		const json_t *reader = json_array_get(readers, i);
 
 		if (!json_is_integer(reader))
-			return plan_json_fail(r, -EBADMSG, "readers", "expected ids of operators");
+			return plan_json_fail(r, -EINVAL, "readers", "expected ids of operators");
 		clone->readers[clone->reader_count++] = json_integer_value(reader);
 	}
 	return 0;
@@ -200,7 +200,7 @@ static int read_clones(struct plan_json_reader *r, const json_t *list,
 	if (!list)
 		return 0;
 	if (!json_is_array(list))
-		return plan_json_fail(r, -EBADMSG, "clones", "expected an array");
+		return plan_json_fail(r, -EINVAL, "clones", "expected an array");
 	tiling->clones = calloc(json_array_size(list) + 1, sizeof(*tiling->clones));
 	if (!tiling->clones)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -216,12 +216,12 @@ static int read_clones(struct plan_json_reader *r, const json_t *list,
 static int fail_without_size(struct plan_json_reader *r, const json_t *object)
 {
 	if (json_object_get(object, "bands"))
-		return plan_json_fail(r, -EBADMSG, "bands", "0 is not a number of bands");
+		return plan_json_fail(r, -EINVAL, "bands", "0 is not a number of bands");
 	if (json_object_get(object, "rows"))
-		return plan_json_fail(r, -EBADMSG, "rows", "0 is not a number of rows");
+		return plan_json_fail(r, -EINVAL, "rows", "0 is not a number of rows");
 	if (json_object_get(object, "onchip"))
-		return plan_json_fail(r, -EBADMSG, "onchip", "0 is not a number of bytes");
-	return plan_json_fail(r, -EBADMSG, "bands", "missing, and neither rows nor onchip");
+		return plan_json_fail(r, -EINVAL, "onchip", "0 is not a number of bytes");
+	return plan_json_fail(r, -EINVAL, "bands", "missing, and neither rows nor onchip");
 }
 
 static int read_fields(struct plan_json_reader *r, const json_t *object,
