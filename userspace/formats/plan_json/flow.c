@@ -128,7 +128,7 @@ static int read_entry(struct plan_json_reader *r, const json_t *value)
 	entry = &r->plan->entries[r->plan->entry_count];
 	*entry = (struct npumem_entry){ .placement = NPUMEM_NONE };
 	if (!limit && !json_is_object(value))
-		return plan_json_fail(r, -EINVAL, "entries", "there are no placements");
+		return plan_json_fail(r, "entries", "there are no placements");
 	if (json_is_integer(value)) {
 		err = plan_json_integer(r, "entries", value, limit - 1, &placement);
 		if (err)
@@ -145,7 +145,7 @@ static int read_entry(struct plan_json_reader *r, const json_t *value)
 		err = plan_json_tensor(r, value, "tensor", &entry->tensor);
 	if (!err && json_object_get(value, "placement")) {
 		err = limit ? plan_json_get(r, value, "placement", true, limit - 1, &placement) :
-			      plan_json_fail(r, -EINVAL, "placement", "there are none");
+			      plan_json_fail(r, "placement", "there are none");
 		entry->placement = placement;
 		entry->flags |= NPUMEM_ENTRY_RESIDENT;
 	}
@@ -174,7 +174,7 @@ static int read_edge(struct plan_json_reader *r, const json_t *object, uint32_t 
 
 	err = plan_json_fields(r, object, known);
 	if (!err && json_object_get(object, "edge") && !r->graph->edge_count)
-		err = plan_json_fail(r, -EINVAL, "edges", "graph %s has none", r->graph->name);
+		err = plan_json_fail(r, "edges", "graph %s has none", r->graph->name);
 	if (!err)
 		err = plan_json_get(r, object, "edge", false, (uint64_t)r->graph->edge_count - 1,
 				    &edge);
@@ -198,7 +198,7 @@ static int get_array(struct plan_json_reader *r, const json_t *object, const cha
 	if (!*list && !required)
 		return 0;
 	if (!json_is_array(*list))
-		return plan_json_fail(r, -EINVAL, field, *list ? "expected an array" : "missing");
+		return plan_json_fail(r, field, *list ? "expected an array" : "missing");
 	return 0;
 }
 
@@ -244,7 +244,7 @@ static int read_blocks(struct plan_json_reader *r, const json_t *list)
 	int err = 0;
 
 	if (count >= NPUMEM_NONE)
-		return plan_json_fail(r, -EINVAL, "blocks", "too many");
+		return plan_json_fail(r, "blocks", "too many");
 	free(r->plan->blocks);
 	r->plan->blocks = calloc(count + 1, sizeof(*r->plan->blocks));
 	if (!r->plan->blocks)
@@ -261,7 +261,7 @@ static int read_blocks(struct plan_json_reader *r, const json_t *list)
 	r->path[0] = '\0';
 	last = &r->plan->blocks[r->plan->block_count - 1];
 	if (!err && last->first_position + last->position_count != r->plan->position_count)
-		err = plan_json_fail(r, -EINVAL, "blocks", "hold %u positions of %u",
+		err = plan_json_fail(r, "blocks", "hold %u positions of %u",
 				     last->first_position + last->position_count,
 				     r->plan->position_count);
 	return err;
@@ -282,7 +282,7 @@ static int read_slot(struct plan_json_reader *r, const json_t *value, size_t vie
 	} else if (plan->placement_count) {
 		err = plan_json_integer(r, "slots", value, plan->placement_count - 1, &slot);
 	} else {
-		err = plan_json_fail(r, -EINVAL, "slots", "there are no placements");
+		err = plan_json_fail(r, "slots", "there are no placements");
 	}
 	if (!err && npuplan_grow(&plan->view_slots, plan->view_slot_count, sizeof(uint32_t)))
 		err = npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -307,9 +307,9 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 	if (!err)
 		err = plan_json_tensor(r, object, "tensor", &view->tensor);
 	if (!err && !type)
-		err = plan_json_fail(r, -EINVAL, "type", "expected cyclic or first_cyclic");
+		err = plan_json_fail(r, "type", "expected cyclic or first_cyclic");
 	if (!err && !r->graph->edge_count)
-		err = plan_json_fail(r, -EINVAL, "loop", "graph %s has no edges", r->graph->name);
+		err = plan_json_fail(r, "loop", "graph %s has no edges", r->graph->name);
 	if (!err)
 		err = plan_json_get(r, object, "loop", true, r->graph->edge_count - 1, &loop);
 	if (!err)
@@ -326,8 +326,8 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 		err = read_slot(r, json_array_get(slots, i), views);
 	view->slot_count = r->plan->view_slot_count - view->first_slot;
 	if (!err && view->slot_count != repeat + (view->type == NPUMEM_VIEW_FIRST_CYCLIC))
-		err = plan_json_fail(r, -EINVAL, "slots", "%u do not fit repeat %llu",
-				     view->slot_count, (unsigned long long)repeat);
+		err = plan_json_fail(r, "slots", "%u do not fit repeat %llu", view->slot_count,
+				     (unsigned long long)repeat);
 	return err;
 }
 

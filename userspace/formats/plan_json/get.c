@@ -5,8 +5,7 @@
 #include <stdarg.h>
 #include <string.h>
 
-__attribute__((format(printf, 4, 5))) int plan_json_fail(struct plan_json_reader *r, int err,
-							 const char *field, const char *format, ...)
+int plan_json_fail(struct plan_json_reader *r, const char *field, const char *format, ...)
 {
 	char text[256];
 	va_list args;
@@ -14,8 +13,8 @@ __attribute__((format(printf, 4, 5))) int plan_json_fail(struct plan_json_reader
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return npuplan_fail(r->error, err, "%s%s%s: %s", r->path, r->path[0] && *field ? "." : "",
-			    field, text);
+	return npuplan_fail(r->error, -EINVAL, "%s%s%s: %s", r->path,
+			    r->path[0] && *field ? "." : "", field, text);
 }
 
 /* Fields of an object that are known; NULL ends the list. */
@@ -25,7 +24,7 @@ int plan_json_fields(struct plan_json_reader *r, const json_t *object, const cha
 	json_t *value;
 
 	if (!json_is_object(object))
-		return plan_json_fail(r, -EINVAL, "", "expected an object");
+		return plan_json_fail(r, "", "expected an object");
 	/* Iterating does not change it; jansson has no const iterator. */
 	json_object_foreach((json_t *)(uintptr_t)object, name, value) {
 		size_t i = 0;
@@ -33,7 +32,7 @@ int plan_json_fields(struct plan_json_reader *r, const json_t *object, const cha
 		while (known[i] && strcmp(known[i], name))
 			i++;
 		if (!known[i])
-			return plan_json_fail(r, -EINVAL, name, "unknown field");
+			return plan_json_fail(r, name, "unknown field");
 	}
 	return 0;
 }
@@ -42,11 +41,11 @@ int plan_json_integer(struct plan_json_reader *r, const char *field, const json_
 		      uint64_t limit, uint64_t *out)
 {
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return plan_json_fail(r, -EINVAL, field, "expected an integer of 0 or more");
+		return plan_json_fail(r, field, "expected an integer of 0 or more");
 	*out = json_integer_value(value);
 	if (*out > limit)
-		return plan_json_fail(r, -EINVAL, field, "%llu is more than %llu",
-				      (unsigned long long)*out, (unsigned long long)limit);
+		return plan_json_fail(r, field, "%llu is more than %llu", (unsigned long long)*out,
+				      (unsigned long long)limit);
 	return 0;
 }
 
@@ -57,7 +56,7 @@ int plan_json_get(struct plan_json_reader *r, const json_t *object, const char *
 	const json_t *value = json_object_get(object, field);
 
 	if (!value)
-		return required ? plan_json_fail(r, -EINVAL, field, "missing") : 0;
+		return required ? plan_json_fail(r, field, "missing") : 0;
 	return plan_json_integer(r, field, value, limit, out);
 }
 
@@ -69,8 +68,7 @@ int plan_json_list(struct plan_json_reader *r, const json_t *object, const char 
 	int err = 0;
 
 	if (!json_is_array(list) || json_array_size(list) != count)
-		return plan_json_fail(r, -EINVAL, field, "expected an array of %zu integers",
-				      count);
+		return plan_json_fail(r, field, "expected an array of %zu integers", count);
 	for (size_t i = 0; i < count && !err; i++)
 		err = plan_json_integer(r, field, json_array_get(list, i), limit, &out[i]);
 	return err;
@@ -82,12 +80,12 @@ int plan_json_tensor(struct plan_json_reader *r, const json_t *object, const cha
 	const json_t *value = json_object_get(object, field);
 
 	if (!value)
-		return plan_json_fail(r, -EINVAL, field, "missing");
+		return plan_json_fail(r, field, "missing");
 	if (!json_is_integer(value))
-		return plan_json_fail(r, -EINVAL, field, "expected a tensor's id");
+		return plan_json_fail(r, field, "expected a tensor's id");
 	*tensor = npuplan_ids_tensor(&r->ids, json_integer_value(value));
 	if (*tensor == NPUMEM_NONE)
-		return plan_json_fail(r, -EINVAL, field, "graph %s has no tensor with id %lld",
+		return plan_json_fail(r, field, "graph %s has no tensor with id %lld",
 				      r->graph->name, (long long)json_integer_value(value));
 	return 0;
 }

@@ -19,11 +19,11 @@ struct plan_json_reader {
 	char path[48];
 };
 
-/** plan_json_fail() - "schedule[3].op: sentence"; returns @err
+/** plan_json_fail() - "schedule[3].op: sentence"; returns -EINVAL
  * @field: of the object at hand; "" for the object itself
  */
-__attribute__((format(printf, 4, 5))) int
-plan_json_fail(struct plan_json_reader *r, int err, const char *field, const char *format, ...);
+__attribute__((format(printf, 3, 4))) int
+plan_json_fail(struct plan_json_reader *r, const char *field, const char *format, ...);
 
 /* Fields of an object that are known; NULL ends the list. */
 int plan_json_fields(struct plan_json_reader *r, const json_t *object, const char *const *known);

@@ -23,7 +23,7 @@ static int check_accesses(struct plan_json_reader *r, const json_t *entry, const
 	expected = npuplan_json_accesses(r->graph, step, mode);
 	same = json_equal(said, expected);
 	json_decref(expected);
-	return same ? 0 : plan_json_fail(r, -EINVAL, field, "not what the graph's step accesses");
+	return same ? 0 : plan_json_fail(r, field, "not what the graph's step accesses");
 }
 
 static int read_step(struct plan_json_reader *r, const json_t *entry,
@@ -42,8 +42,8 @@ static int read_step(struct plan_json_reader *r, const json_t *entry,
 		if (!err)
 			err = plan_json_get(r, entry, "step", true, UINT32_MAX, &index);
 		if (!err && index >= r->graph->step_count)
-			err = plan_json_fail(r, -EINVAL, "step", "graph %s has %u steps",
-					     r->graph->name, r->graph->step_count);
+			err = plan_json_fail(r, "step", "graph %s has %u steps", r->graph->name,
+					     r->graph->step_count);
 		position->index = err ? 0 : index;
 		return err;
 	}
@@ -53,10 +53,10 @@ static int read_step(struct plan_json_reader *r, const json_t *entry,
 	if (err)
 		return err;
 	if (!json_is_integer(op))
-		return plan_json_fail(r, -EINVAL, "op", "expected an operator's id");
+		return plan_json_fail(r, "op", "expected an operator's id");
 	position->index = npuplan_ids_step(&r->ids, json_integer_value(op), tile);
 	if (position->index == NPUMEM_NONE)
-		return plan_json_fail(r, -EINVAL, "op",
+		return plan_json_fail(r, "op",
 				      "graph %s has no tile %llu of an operator with id %lld",
 				      r->graph->name, (unsigned long long)tile,
 				      (long long)json_integer_value(op));
@@ -79,7 +79,7 @@ static int default_placement(struct plan_json_reader *r, uint32_t index, uint32_
 			return 0;
 		}
 	}
-	return plan_json_fail(r, -EINVAL, "placement",
+	return plan_json_fail(r, "placement",
 			      "missing, and none of the tensor holds at position %u", index);
 }
 
@@ -101,8 +101,7 @@ static int read_transfer(struct plan_json_reader *r, const json_t *entry, uint32
 	if (!err && placement &&
 	    (!json_is_integer(placement) || json_integer_value(placement) < -1 ||
 	     json_integer_value(placement) >= r->plan->placement_count))
-		err = plan_json_fail(r, -EINVAL, "placement",
-				     "expected one of the %u placements, or -1",
+		err = plan_json_fail(r, "placement", "expected one of the %u placements, or -1",
 				     r->plan->placement_count);
 	if (err)
 		return err;
@@ -134,7 +133,7 @@ static int read_transfer(struct plan_json_reader *r, const json_t *entry, uint32
 	position->length = length;
 	position->host_offset = host;
 	if (__builtin_add_overflow(host, length, &end) || end > INT64_MAX)
-		return plan_json_fail(r, -EINVAL, "host_offset", "beyond 2^63 bytes");
+		return plan_json_fail(r, "host_offset", "beyond 2^63 bytes");
 	if (kind != NPUMEM_POSITION_DROP && r->plan->info.host_size < end)
 		r->plan->info.host_size = end;
 	return 0;
@@ -213,7 +212,7 @@ static int read_piece(struct plan_json_reader *r, const json_t *entry,
 	int err;
 
 	if (!npuplan_spatial(r->graph, placement->tensor, &spatial))
-		return plan_json_fail(r, -EINVAL, "rows", "the tensor's shape has no rows");
+		return plan_json_fail(r, "rows", "the tensor's shape has no rows");
 	channels[0] = 0;
 	channels[1] = spatial.channels;
 	rows[0] = 0;
@@ -234,11 +233,12 @@ static int read_piece(struct plan_json_reader *r, const json_t *entry,
 		.ring = ring,
 	};
 	err = npuplan_piece_set(&spatial, &piece, placement);
-	if (err == -EOPNOTSUPP)
-		return plan_json_fail(
-			r, err, "rows",
-			"not one placement in this layout; say it as region and stride");
-	return err ? plan_json_fail(r, err, "rows",
+	if (err == -EOPNOTSUPP) {
+		plan_json_fail(r, "rows",
+			       "not one placement in this layout; say it as region and stride");
+		return err;
+	}
+	return err ? plan_json_fail(r, "rows",
 				    "not in the tensor, or row_stride is less than a row") :
 		     0;
 }
@@ -265,8 +265,8 @@ static int read_placement(struct plan_json_reader *r, const json_t *entry, uint6
 	if (!err)
 		err = plan_json_get(r, entry, "to", true, last, &to);
 	if (!err && from > to)
-		err = plan_json_fail(r, -EINVAL, "from", "%llu is after to, %llu",
-				     (unsigned long long)from, (unsigned long long)to);
+		err = plan_json_fail(r, "from", "%llu is after to, %llu", (unsigned long long)from,
+				     (unsigned long long)to);
 	if (!err)
 		err = plan_json_get(r, entry, "ring", false, UINT32_MAX, &ring);
 	if (!err)
@@ -284,12 +284,12 @@ static int read_placement(struct plan_json_reader *r, const json_t *entry, uint6
 	};
 	if (json_object_get(entry, "region")) {
 		if (rows)
-			return plan_json_fail(r, -EINVAL, "region",
+			return plan_json_fail(r, "region",
 					      "and rows or channels exclude each other");
 		return read_region(r, entry, placement);
 	}
 	if (json_object_get(entry, "stride"))
-		return plan_json_fail(r, -EINVAL, "stride", "without a region");
+		return plan_json_fail(r, "stride", "without a region");
 	return rows || ring ? read_piece(r, entry, placement) : 0;
 }
 
@@ -344,8 +344,7 @@ static int read_banks(struct plan_json_reader *r, const json_t *list)
 	if (!list)
 		return 0;
 	if (json_array_size(list) != NPUPLAN_BANKS)
-		return plan_json_fail(r, -EINVAL, "banks", "expected an array of %d",
-				      NPUPLAN_BANKS);
+		return plan_json_fail(r, "banks", "expected an array of %d", NPUPLAN_BANKS);
 	for (int b = 0; b < NPUPLAN_BANKS && !err; b++) {
 		const json_t *entry = json_array_get(list, b);
 		struct npuplan_bank *bank = &r->plan->banks[b];
@@ -358,8 +357,7 @@ static int read_banks(struct plan_json_reader *r, const json_t *list)
 			err = plan_json_get(r, entry, "bandwidth", true, INT64_MAX,
 					    &bank->bandwidth);
 		if (!err && (!bank->size || !bank->bandwidth))
-			err = plan_json_fail(r, -EINVAL, bank->size ? "bandwidth" : "size",
-					     "0 is none");
+			err = plan_json_fail(r, bank->size ? "bandwidth" : "size", "0 is none");
 	}
 	r->path[0] = '\0';
 	return err;
@@ -375,11 +373,10 @@ static int check_banks(struct plan_json_reader *r)
 		const struct npumem_placement *placement = &plan->placements[i];
 
 		if (placement->offset < end && placement->region.length > end - placement->offset)
-			return plan_json_fail(r, -EINVAL, "banks",
-					      "placements[%u] lies in both of them", i);
+			return plan_json_fail(r, "banks", "placements[%u] lies in both of them", i);
 	}
 	if (end && plan->info.arena_size > end && plan->info.arena_size - end > plan->banks[1].size)
-		return plan_json_fail(r, -EINVAL, "banks", "the arena is larger than both of them");
+		return plan_json_fail(r, "banks", "the arena is larger than both of them");
 	return 0;
 }
 
@@ -402,11 +399,10 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 	int err;
 
 	if (!json_is_string(name))
-		return plan_json_fail(r, -EINVAL, "graph", name ? "expected a string" : "missing");
+		return plan_json_fail(r, "graph", name ? "expected a string" : "missing");
 	if (planner &&
 	    (!json_is_string(planner) || json_string_length(planner) >= sizeof(info->planner)))
-		return plan_json_fail(r, -EINVAL, "planner",
-				      "expected a string of at most %zu bytes",
+		return plan_json_fail(r, "planner", "expected a string of at most %zu bytes",
 				      sizeof(info->planner) - 1);
 	if (planner)
 		snprintf(info->planner, sizeof(info->planner), "%s", json_string_value(planner));
@@ -417,14 +413,14 @@ static int read_info(struct plan_json_reader *r, const json_t *root)
 		while (text && info->status < 4 && strcmp(text, npuplan_status_names[info->status]))
 			info->status++;
 		if (!text || info->status == 4)
-			return plan_json_fail(r, -EINVAL, "status",
+			return plan_json_fail(r, "status",
 					      "expected optimal, feasible, infeasible or unknown");
 	}
 	err = plan_json_get(r, root, "arena", true, INT64_MAX, &arena);
 	if (!err)
 		err = plan_json_get(r, root, "alignment", false, 65536, &alignment);
 	if (!err && (!alignment || (alignment & (alignment - 1))))
-		err = plan_json_fail(r, -EINVAL, "alignment", "%llu is not a power of two",
+		err = plan_json_fail(r, "alignment", "%llu is not a power of two",
 				     (unsigned long long)alignment);
 	if (!err)
 		err = plan_json_get(r, root, "lower_bound", false, INT64_MAX, &bound);
@@ -463,20 +459,20 @@ static int check_graph(struct plan_json_reader *r, const json_t *root)
 
 	r->plan->unbound = !digest;
 	if (!digest && strcmp(name, r->graph->name))
-		return plan_json_fail(r, -EINVAL, "graph",
+		return plan_json_fail(r, "graph",
 				      "the plan is for %s, the graph is %s, and the plan has no "
 				      "digest that says more than names",
 				      name, r->graph->name);
 	if (!digest)
 		return 0;
 	if (!is_digest(text))
-		return plan_json_fail(r, -EINVAL, "digest",
+		return plan_json_fail(r, "digest",
 				      "expected \"" DIGEST_PREFIX
 				      "\" and %d small hexadecimal digits",
 				      2 * NPUPLAN_DIGEST_SIZE);
 	own = npuplan_digest_text(r->graph);
 	if (strcmp(text, own.s))
-		return plan_json_fail(r, -EINVAL, "digest",
+		return plan_json_fail(r, "digest",
 				      "the plan is for %.100s, %.19s, the graph at hand is %.100s, "
 				      "%.19s",
 				      name, text, r->graph->name, own.s);
@@ -493,13 +489,13 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 	int err;
 
 	if (seconds && (!json_is_number(seconds) || json_number_value(seconds) < 0))
-		return plan_json_fail(r, -EINVAL, "seconds", "expected a number of 0 or more");
+		return plan_json_fail(r, "seconds", "expected a number of 0 or more");
 	if (external && !json_is_array(external))
-		return plan_json_fail(r, -EINVAL, "external", "expected an array");
+		return plan_json_fail(r, "external", "expected an array");
 	for (uint32_t i = 0; external && i < r->graph->tensor_count; i++)
 		count += !!(r->graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL);
 	if (external && json_array_size(external) != count)
-		return plan_json_fail(r, -EINVAL, "external", "graph %s has %u external tensors",
+		return plan_json_fail(r, "external", "graph %s has %u external tensors",
 				      r->graph->name, count);
 	for (size_t i = 0; i < json_array_size(external); i++) {
 		const json_t *id = json_array_get(external, i);
@@ -508,12 +504,11 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 					       NPUMEM_NONE;
 		if (tensor == NPUMEM_NONE ||
 		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL))
-			return plan_json_fail(r, -EINVAL, "external",
-					      "entry %zu is no external tensor", i);
+			return plan_json_fail(r, "external", "entry %zu is no external tensor", i);
 	}
 	err = plan_json_get(r, root, "host", false, INT64_MAX, &host);
 	if (!err && host < r->plan->info.host_size)
-		err = plan_json_fail(r, -EINVAL, "host", "transfers need %llu bytes",
+		err = plan_json_fail(r, "host", "transfers need %llu bytes",
 				     (unsigned long long)r->plan->info.host_size);
 	r->plan->info.host_size = host;
 	return err;
@@ -542,10 +537,9 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 	if (err)
 		return err;
 	if (!json_is_array(schedule))
-		return plan_json_fail(r, -EINVAL, "schedule",
-				      schedule ? "expected an array" : "missing");
+		return plan_json_fail(r, "schedule", schedule ? "expected an array" : "missing");
 	if (!json_is_array(placements))
-		return plan_json_fail(r, -EINVAL, "placements",
+		return plan_json_fail(r, "placements",
 				      placements ? "expected an array" : "missing");
 	/* Placements first: transfers speak of them. */
 	err = read_placements(r, placements, json_array_size(schedule),

@@ -79,7 +79,7 @@ static int get_name(struct plan_json_reader *r, const json_t *object, const char
 			*out = i;
 			return 0;
 		}
-	return plan_json_fail(r, -EINVAL, field, "expected %s", expected);
+	return plan_json_fail(r, field, "expected %s", expected);
 }
 
 static const char *order_name(unsigned int i)
@@ -100,8 +100,7 @@ static int get_flag(struct plan_json_reader *r, const json_t *object, const char
 	if (!flag && !required)
 		return 0;
 	if (!json_is_boolean(flag))
-		return plan_json_fail(r, -EINVAL, field,
-				      flag ? "expected true or false" : "missing");
+		return plan_json_fail(r, field, flag ? "expected true or false" : "missing");
 	*out = json_is_true(flag);
 	return 0;
 }
@@ -136,7 +135,7 @@ static int read_choice(struct plan_json_reader *r, const json_t *entry,
 	choice->rows = rows;
 	choice->channels = channels;
 	if (choice->op == NPUMEM_NONE)
-		return plan_json_fail(r, -EINVAL, "op", "graph %s has no operator with id %llu",
+		return plan_json_fail(r, "op", "graph %s has no operator with id %llu",
 				      r->graph->name, (unsigned long long)id);
 	return 0;
 }
@@ -150,7 +149,7 @@ static int read_choices(struct plan_json_reader *r, const json_t *list,
 	if (!list)
 		return 0;
 	if (!json_is_array(list))
-		return plan_json_fail(r, -EINVAL, "ops", "expected an array");
+		return plan_json_fail(r, "ops", "expected an array");
 	tiling->ops = calloc(count + 1, sizeof(*tiling->ops));
 	if (!tiling->ops)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -176,8 +175,7 @@ static int read_clone(struct plan_json_reader *r, const json_t *entry, struct np
 	if (err)
 		return err;
 	if (!json_is_array(readers))
-		return plan_json_fail(r, -EINVAL, "readers",
-				      readers ? "expected an array" : "missing");
+		return plan_json_fail(r, "readers", readers ? "expected an array" : "missing");
 	clone->op = (int64_t)id;
 	clone->readers = calloc(json_array_size(readers) + 1, sizeof(*clone->readers));
 	if (!clone->readers)
@@ -186,7 +184,7 @@ static int read_clone(struct plan_json_reader *r, const json_t *entry, struct np
 		const json_t *reader = json_array_get(readers, i);
 
 		if (!json_is_integer(reader))
-			return plan_json_fail(r, -EINVAL, "readers", "expected ids of operators");
+			return plan_json_fail(r, "readers", "expected ids of operators");
 		clone->readers[clone->reader_count++] = json_integer_value(reader);
 	}
 	return 0;
@@ -200,7 +198,7 @@ static int read_clones(struct plan_json_reader *r, const json_t *list,
 	if (!list)
 		return 0;
 	if (!json_is_array(list))
-		return plan_json_fail(r, -EINVAL, "clones", "expected an array");
+		return plan_json_fail(r, "clones", "expected an array");
 	tiling->clones = calloc(json_array_size(list) + 1, sizeof(*tiling->clones));
 	if (!tiling->clones)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -216,12 +214,12 @@ static int read_clones(struct plan_json_reader *r, const json_t *list,
 static int fail_without_size(struct plan_json_reader *r, const json_t *object)
 {
 	if (json_object_get(object, "bands"))
-		return plan_json_fail(r, -EINVAL, "bands", "0 is not a number of bands");
+		return plan_json_fail(r, "bands", "0 is not a number of bands");
 	if (json_object_get(object, "rows"))
-		return plan_json_fail(r, -EINVAL, "rows", "0 is not a number of rows");
+		return plan_json_fail(r, "rows", "0 is not a number of rows");
 	if (json_object_get(object, "onchip"))
-		return plan_json_fail(r, -EINVAL, "onchip", "0 is not a number of bytes");
-	return plan_json_fail(r, -EINVAL, "bands", "missing, and neither rows nor onchip");
+		return plan_json_fail(r, "onchip", "0 is not a number of bytes");
+	return plan_json_fail(r, "bands", "missing, and neither rows nor onchip");
 }
 
 static int read_fields(struct plan_json_reader *r, const json_t *object,
@@ -337,19 +335,18 @@ int plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 	field = is_known(&plan) && is_known(graph) ? difference(&plan, graph) : NULL;
 	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
 	if (field && plan.layout != graph->layout)
-		err = plan_json_fail(r, -EINVAL, "tiling",
+		err = plan_json_fail(r, "tiling",
 				     "the plan is for layout %s, the graph was tiled in layout %s",
 				     npuplan_layout_name(plan.layout),
 				     npuplan_layout_name(graph->layout));
 	else if (field && plan.bands && graph->bands &&
 		 (!strcmp(field, "bands") || !strcmp(field, "parameters")))
-		err = plan_json_fail(r, -EINVAL, "tiling",
+		err = plan_json_fail(r, "tiling",
 				     "the plan is for %u bands %s parameters, the graph has %u %s",
 				     plan.bands, plan.with_parameters ? "with" : "without",
 				     graph->bands, graph->with_parameters ? "with" : "without");
 	else if (field)
-		err = plan_json_fail(r, -EINVAL, "tiling", "the graph was tiled with other %s",
-				     field);
+		err = plan_json_fail(r, "tiling", "the graph was tiled with other %s", field);
 	npuplan_tiling_fini(&plan);
 	return err;
 }
