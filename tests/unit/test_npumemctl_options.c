@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "npumemctl.h"
+#include "model/model.h"
 #include "cli/progress.h"
 
 static void test_sizes(void **state)

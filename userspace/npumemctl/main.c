@@ -7,7 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npumemctl.h"
+#include "cmd/commands.h"
+#include "cli/cli.h"
 
 static int cmd_help(int argc, char **argv);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 
 /* -------------------------------------------------------------------------- parsing */
 

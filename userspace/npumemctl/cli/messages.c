@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 
 size_t utf8_character(const char *text, uint32_t *character)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 #include "size.h"
 
 /* Largest size taken, in bytes: what every reader of JSON keeps as it is. */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 
 /* As many symbolic links as the kernel follows. */
 #define MAX_LINKS 40

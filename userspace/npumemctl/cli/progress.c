@@ -4,7 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 
 /* Seconds between two drawings. */
 #define PERIOD 0.1

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "npumemctl.h"
+#include "cli.h"
 
 /* Of terminals that do not know. */
 #define USUAL_WIDTH 80

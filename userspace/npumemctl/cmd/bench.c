@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "commands.h"
+#include "cli/cli.h"
 #include "model/pack_csv.h"
 #include "cli/progress.h"
 

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 
 #include "npumem.h"
-#include "npumemctl.h"
+#include "commands.h"
+#include "cli/cli.h"
 
 struct arguments {
 	const char *device;

@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "commands.h"
+#include "model/model.h"
 
 struct arguments {
 	struct reading reading;

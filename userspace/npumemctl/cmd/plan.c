@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "commands.h"
+#include "report/report.h"
 #include "cli/progress.h"
 
 enum {

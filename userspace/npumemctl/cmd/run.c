@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
+#include "report/report.h"
 #include "run/session.h"
 
 enum {

@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "npumemctl.h"
+#include "commands.h"
+#include "model/model.h"
 #include "picture/picture.h"
 
 #define MAX_PLANS   2

@@ -2,7 +2,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "npumemctl.h"
+#include "commands.h"
+#include "report/report.h"
 
 #define LOG_BYTES 65536
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "npumemctl.h"
+#include "model.h"
 #include "cli/progress.h"
 
 bool budget_is_name(const char *text)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "model.h"
 
 /* By name; a number that is no name is an id. NPUMEM_NONE after saying what is wrong. */
 static uint32_t find_tensor(const struct model *model, const char *option, const char *name)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "model.h"
 
 static bool is_blob(const void *data, size_t size)
 {

@@ -33,7 +33,7 @@ struct reader {
 	uint32_t capacity;
 };
 
-__attribute__((format(printf, 2, 3))) static int bad(const struct reader *reader,
+static __attribute__((format(printf, 2, 3))) int bad(const struct reader *reader,
 						     const char *format, ...)
 {
 	size_t room = sizeof(reader->error->text);

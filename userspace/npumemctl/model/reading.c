@@ -2,7 +2,7 @@
 /* How models are read, and what of them was not understood. */
 #include <stdlib.h>
 
-#include "npumemctl.h"
+#include "model.h"
 
 enum {
 	OPTION_STRICT = 0x400,

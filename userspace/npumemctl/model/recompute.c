@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "model.h"
 
 bool recompute_possible(const struct model *model, const struct tiling *tiling)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "model.h"
 
 enum {
 	OPTION_BANDS = 0x100,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "report.h"
 
 /* TensorFlow Lite Micro's arena is aligned so. */
 #define TFLM_ALIGN 16u

@@ -2,7 +2,7 @@
 /* Peak against traffic: what orders of tiles there are. */
 #include <inttypes.h>
 
-#include "npumemctl.h"
+#include "report.h"
 
 /* How many times over; of nothing, once. */
 static double times(uint64_t part, uint64_t whole)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "report.h"
 
 /* Most bytes of the line of the peak; JSON has the names of all tensors. */
 #define PEAK_LINE 160

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "npumemctl.h"
+#include "report.h"
 
 static const char *const orders[] = { "rows", "channels" };
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "npumemctl.h"
+#include "report.h"
 
 /* Names of this many tensors that are moved are printed; JSON has all of them. */
 #define MOVED_NAMES 8

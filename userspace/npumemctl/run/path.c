@@ -24,7 +24,7 @@ struct search {
 	uint32_t choice, chosen;
 };
 
-__attribute__((format(printf, 3, 4))) static int fail(struct npuplan_error *error, int code,
+static __attribute__((format(printf, 3, 4))) int fail(struct npuplan_error *error, int code,
 						      const char *fmt, ...)
 {
 	va_list args;

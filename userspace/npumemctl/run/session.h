@@ -7,7 +7,7 @@
 #define NPUMEMCTL_SESSION_H
 
 #include "npumem.h"
-#include "npumemctl.h"
+#include "model/model.h"
 #include "path.h"
 #include "reference.h"
 #include "transfers.h"

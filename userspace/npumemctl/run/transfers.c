@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-__attribute__((format(printf, 2, 3))) static int refuse(struct npuplan_error *error,
+static __attribute__((format(printf, 2, 3))) int refuse(struct npuplan_error *error,
 							const char *format, ...)
 {
 	va_list args;

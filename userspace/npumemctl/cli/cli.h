@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What all commands share: command lines, messages, and the files that are written.
+ *
+ * Errors go to standard error as "npumemctl: WHERE: what is wrong"; with -j
+ * standard output has one JSON object and nothing else.
+ */
+#ifndef NPUMEMCTL_CLI_H
+#define NPUMEMCTL_CLI_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "npuplan.h"
+
+enum {
+	EXIT_OK = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_INFEASIBLE = 3,  /* there is no plan within the budget: proved */
+	EXIT_UNKNOWN = 4,     /* none was found, and none ruled out */
+	EXIT_INTERRUPTED = 5, /* a signal ended the search: the best found so far */
+};
+
+/* -------------------------------------------------------- command_line.c */
+
+/** command_parse() - argp_parse(), what a command begins with
+ *
+ * Knows -h, too. After command_complete() it prints what the last of @argv can be
+ * completed to instead, and ends the program: a line each, with a tab and what it is;
+ * or ":files".
+ */
+void command_parse(const struct argp *argp, int argc, char **argv, void *input);
+void command_complete(void);
+/* Such a line, if @word begins as @typed; @what may be NULL. */
+void complete_word(const char *word, const char *typed, const char *what);
+
+/* ------------------------------------------------------------ messages.c */
+
+/** plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
+ * @lines: ends of lines stay
+ *
+ * So are characters that change the direction of text, or end lines, and bytes that are
+ * no UTF-8.
+ *
+ * Names are a model's: what they hold must not move the cursor of whoever looks.
+ */
+char *plain_text(const char *text, bool lines);
+/** plain_names() - rename all of a graph so, when nothing but text is still to be written
+ *
+ * What has no name gets one of its id: "tensor 7".
+ */
+void plain_names(struct npuplan_graph *graph);
+
+/** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
+ *
+ * Control characters as by plain_text(): it is one line.
+ */
+__attribute__((format(printf, 2, 3))) int failure(const char *where, const char *fmt, ...);
+
+/** warning() - "npumemctl: @where: warning: ..." on standard error, likewise */
+__attribute__((format(printf, 2, 3))) void warning(const char *where, const char *fmt, ...);
+
+/* Most bytes of a name in a line with others. */
+#define SHORT_NAME 40
+
+/** struct short_text - a text, or its beginning and "..." */
+struct short_text {
+	char s[SHORT_NAME + 1];
+};
+struct short_text short_text(const char *text);
+
+/** failure_text() - what failure() said last: "" before */
+const char *failure_text(void);
+
+/** struct size_text - "1505280 bytes (1.4 MiB)" */
+struct size_text {
+	char s[64];
+};
+struct size_text size_text(uint64_t bytes);
+/* "1.4 MiB" */
+struct size_text short_size(uint64_t bytes);
+
+/**
+ * struct text - what is to be printed, all at once, so that an error has its cause
+ * @out: to print to
+ */
+struct text {
+	FILE *out;
+	char *bytes;
+	size_t size;
+};
+
+/* Begin; end by printing all of it on standard output, which returns an exit code, or none. */
+void text_begin(struct text *text);
+int text_end(struct text *text);
+/* The same, as print_cut(); @width 0: as it is. */
+int text_end_cut(struct text *text, unsigned int width);
+void text_drop(struct text *text);
+
+/** print_json() - one object on standard output; takes the reference */
+int print_json(json_t *object);
+
+/** utf8_character() - bytes of the character at @text, and which it is; 0: that is none */
+size_t utf8_character(const char *text, uint32_t *character);
+
+/* ------------------------------------------------------------ terminal.c */
+
+/** terminal_width() - characters of a line: $COLUMNS, or what the terminal @fd says
+ *
+ * 80 if it does not know; 0: @fd is no terminal, and $COLUMNS is not set.
+ */
+unsigned int terminal_width(int fd);
+/** terminal_rewrites() - whether @fd is a terminal that can draw a line anew: not $TERM dumb */
+bool terminal_rewrites(int fd);
+/** print_cut() - lines of @text, those wider than @width cut to that, "..." at the end */
+void print_cut(FILE *out, const char *text, unsigned int width);
+
+/* ------------------------------------------------------------- outputs.c */
+
+/** is_stdout() - "-", or a path that names what standard output is, but /dev/null and its like */
+bool is_stdout(const char *path);
+
+/** struct named_path - a file as the command line names it
+ * @option: "-o", "GRAPH"; NULL ends a list
+ * @path: NULL: not given
+ */
+struct named_path {
+	const char *option;
+	const char *path;
+};
+
+/** outputs_check() - end with EXIT_USAGE if an output is an input, or two are one file
+ *
+ * By what file a path leads to, through links of all kinds, also where none is yet.
+ */
+void outputs_check(const struct argp_state *state, const struct named_path *inputs,
+		   const struct named_path *outputs);
+
+/* Most files that a command writes. */
+#define OUTPUTS 8
+
+/** struct outputs - files that all appear, or none; zero is none yet
+ * @files: what has been written beside the file of that path, to take its place; no
+ *	temporary: it could not be
+ */
+struct outputs {
+	struct staged {
+		char *path;
+		char *temporary;
+	} files[OUTPUTS];
+	size_t count;
+	sigset_t signals;
+};
+
+/** outputs_add() - write all of @data, "-" is standard output; returns an exit code
+ *
+ * Of a file nothing is seen before outputs_end(), which has to follow soon: signals wait
+ * for it. What is no file, like a pipe or a device, is written to at once.
+ */
+int outputs_add(struct outputs *outputs, const char *path, const void *data, size_t size);
+/** outputs_end() - put all in their places if @status is EXIT_OK, otherwise none; returns it
+ *
+ * Modes stay, and links.
+ */
+int outputs_end(struct outputs *outputs, int status);
+
+/** write_file() - the same for one */
+int write_file(const char *path, const void *data, size_t size);
+
+/* ------------------------------------------------------------- options.c */
+
+/*
+ * Values of options. Wrong ones end the program with EXIT_USAGE and a message
+ * that names the option.
+ */
+uint64_t option_size(const struct argp_state *state, const char *option, const char *text);
+/* "BYTES@MBPS,BYTES@MBPS" */
+void option_banks(const struct argp_state *state, const char *text,
+		  struct npuplan_bank banks[NPUPLAN_BANKS]);
+uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
+		       uint64_t min, uint64_t max);
+/* Number of @text in @choices, which NULL ends. */
+uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
+		       const char *const *choices);
+double option_seconds(const struct argp_state *state, const char *option, const char *text);
+double option_factor(const struct argp_state *state, const char *option, const char *text);
+
+/** parse_size() - npusize_parse() of up to 2^53 bytes; false if it is no number of bytes */
+bool parse_size(const char *text, uint64_t *bytes);
+
+#endif /* NPUMEMCTL_CLI_H */

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* What commands read: models, how they are cut into steps, and plans. */
+#ifndef NPUMEMCTL_MODEL_H
+#define NPUMEMCTL_MODEL_H
+
+#include "npuimport.h"
+#include "cli/cli.h"
+
+/* -------------------------------------------------------------- tiling.c */
+
+/**
+ * struct tiling - what the command line says of how a graph is cut into steps
+ * @asked: without what is said of single operators; all 0: nothing
+ * @tiles: values of --tile, in order
+ * @is_said: any option but --params and --inputs was given
+ * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
+ */
+struct tiling {
+	struct npuplan_tiling asked;
+	const char **tiles;
+	size_t tile_count;
+	bool is_said;
+	uint32_t inputs;
+};
+
+/* Options of the commands that take a graph: a child, whose input is a struct tiling. */
+extern const struct argp tiling_argp;
+
+/** tiling_of() - what was said, of a graph that is not tiled yet
+ * @plan: what the plan at hand says, for where the command line says nothing; may
+ *	be NULL. Taken over
+ * @out: npuplan_tiling_fini() it
+ *
+ * Says what is wrong and returns false if an operator is unknown.
+ */
+bool tiling_of(const struct tiling *tiling, const char *path, const struct npuplan_graph *graph,
+	       struct npuplan_tiling *plan, struct npuplan_tiling *out);
+void tiling_release(struct tiling *tiling);
+
+/* Planners whose name begins so choose the order of tiles. */
+#define TILE_SCHEDULED "tile-scheduled"
+bool schedules_tiles(const char *planner);
+/* Those whose name begins so move tensors to host memory and back. */
+bool moves_tensors(const char *planner);
+/*
+ * The first get one row a tile where nothing else is said: the smaller, the lower the
+ * peak. The others load inputs from host memory.
+ */
+void tiling_for_planner(struct tiling *tiling, const char *planner);
+
+/* ------------------------------------------------------------- reading.c */
+
+/**
+ * struct reading - how models are read
+ * @strict: what is not understood is refused
+ * @quiet: of what is not, nothing is said (it has been)
+ */
+struct reading {
+	bool strict;
+	bool quiet;
+};
+
+/* Options of the commands that read models: a child, whose input is a struct reading. */
+extern const struct argp reading_argp;
+
+/* Warnings, a line each; as a JSON object. */
+void warnings_print(const char *path, const struct npuimport_warnings *warnings);
+json_t *warnings_json(const struct npuimport_warnings *warnings);
+
+/* --------------------------------------------------------------- model.c */
+
+/**
+ * struct model - a graph, tiled, and its blob
+ * @path: where it came from, for messages
+ * @data: the file, as it was read
+ * @warnings: what was not understood of it
+ */
+struct model {
+	const char *path;
+	void *data;
+	size_t data_size;
+	struct npuplan_graph *graph;
+	struct npuimport_info info;
+	struct npuimport_warnings warnings;
+	void *blob;
+	size_t blob_size;
+};
+
+/*
+ * These say what is wrong and return false if they fail. model_release() may be
+ * called at any time.
+ */
+bool model_import(struct model *model, const char *path, const struct reading *reading);
+bool model_tile(struct model *model, const struct tiling *tiling);
+/* As before model_tile(), to tile it once more. */
+void model_untile(struct model *model);
+void model_release(struct model *model);
+
+/** model_bytes() - sum of the sizes of the tensors that steps access, by whatever alias */
+uint64_t model_bytes(const struct npuplan_graph *graph);
+
+/**
+ * struct plan_file - a plan read from a file, JSON or blob
+ * @plan: NULL if the JSON could not be read
+ */
+struct plan_file {
+	const char *path;
+	struct npuplan_plan *plan;
+	void *blob;
+	size_t blob_size;
+};
+
+/** model_with_plan() - import a graph, tile it as the plan says, read the plan
+ * @tiling: overrides what the plan says
+ */
+bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
+		     struct plan_file *file, const char *plan_path, const struct tiling *tiling);
+void plan_file_release(struct plan_file *file);
+
+/* -------------------------------------------------------------- budget.c */
+
+/** budget_is_name() - "MR", "MH" or "MP": a budget that has to be found first */
+bool budget_is_name(const char *text);
+/* options->arena_budget by its name. Says what is wrong and returns false if it fails. */
+bool budget_find(const struct model *model, const char *name, struct npuplan_options *options);
+/** no_plan() - say why there is none, and with -j what is needed; returns an exit code
+ * @err, @error: npuplan_plan()'s
+ */
+int no_plan(const struct model *model, const struct npuplan_options *options, int err,
+	    const struct npuplan_error *error, bool json);
+
+/* --------------------------------------------------------------- marks.c */
+
+/*
+ * Mark a tensor of a graph that is not tiled yet as external, or give it a fixed
+ * offset ("NAME=OFFSET"; @parameters: whether these are placed). They say what is
+ * wrong and return false if they fail.
+ */
+bool mark_external(struct model *model, const char *name);
+/* All inputs and outputs of the graph. */
+bool mark_external_io(struct model *model);
+bool mark_fixed(struct model *model, const char *text, bool parameters);
+
+/* ----------------------------------------------------------- recompute.c */
+
+/* Whether it can be asked; says why not. */
+bool recompute_possible(const struct model *model, const struct tiling *tiling);
+/* @graph: tiled, with the clones. */
+json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_recompute *found);
+void recompute_print(FILE *out, const struct npuplan_graph *graph,
+		     const struct npuplan_recompute *found);
+
+#endif /* NPUMEMCTL_MODEL_H */
