@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 #include "npuimport.h"
-#include "planners/taa/taa.h"
+#include "base/clock.h"
+#include "planners/planners.h"
 
 /* Times are the least of so many runs, or of what half a second has room for. */
 #define RUNS	      50

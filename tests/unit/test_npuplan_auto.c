@@ -2,6 +2,7 @@
 /* Planners auto and exact: bounds, limits, progress, cancellation. */
 #include "npuplan_build.h"
 
+#include "base/clock.h"
 #include "planners/planners.h"
 
 #define ITEMS 120

@@ -7,6 +7,7 @@
 #include "npuplan_build.h"
 
 #include "planners/nnc/nnc.h"
+#include "base/clock.h"
 #include "planners/planners.h"
 
 #define S	  NPUPLAN_NNC_SOURCE

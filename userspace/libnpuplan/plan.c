@@ -2,19 +2,13 @@
 /* Planning: graph -> live ranges -> conflicts -> packing -> plan -> self-check. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
+#include "output/verify.h"
 #include "planners/loops/flow.h"
+#include "planners/planners.h"
 
 #define MAX_ALIGN 65536u
-
-double npuplan_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 /* What planners that only place do not plan. */
 static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
@@ -52,36 +46,6 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 				npuplan_tensor_label(graph, i, label), planner->name);
 	}
 	return 0;
-}
-
-int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
-			 struct npuplan_error *error)
-{
-	int err;
-
-	err = npuplan_liveness_init(&problem->live, cells);
-	if (err)
-		return npuplan_fail(error, err, "live ranges: %s", strerror(-err));
-	err = npuplan_make_items(problem, error);
-	if (err)
-		return err;
-	err = npuplan_lower_bound(&problem->live, &problem->lower_bound, &problem->peak_instant);
-	if (err)
-		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
-	for (uint32_t i = 0; i < problem->item_count; i++) {
-		const struct npuplan_item *item = &problem->items[i];
-
-		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
-			problem->lower_bound = item->fixed_offset + item->size;
-	}
-	return 0;
-}
-
-void npuplan_problem_fini(struct npuplan_problem *problem)
-{
-	npuplan_conflicts_fini(&problem->conflicts);
-	npuplan_liveness_fini(&problem->live);
-	free(problem->items);
 }
 
 static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
@@ -131,31 +95,6 @@ static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 	plan->block_count = 1;
 	plan->peak_position = npuplan_instant_position(&problem->live, problem->peak_instant);
 	return plan;
-}
-
-/* Every plan passes the kernel's verifier before anybody sees it. */
-static int self_check(const struct npuv_graph *cells, const struct npuplan_plan *plan,
-		      struct npuplan_error *error)
-{
-	struct npumem_verdict verdict;
-	struct npuv_plan *verified;
-	struct npuv_log log;
-	char text[256] = "";
-	void *blob;
-	size_t size;
-	int err;
-
-	err = npuplan_plan_write(plan, &blob, &size, error);
-	if (err)
-		return err;
-	npuv_log_init(&log, 1, text, sizeof(text));
-	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log, &verdict, &verified);
-	if (err)
-		npuplan_fail_verdict(error, err, "the planner's own plan", text);
-	else
-		npuv_plan_destroy(verified);
-	free(blob);
-	return err;
 }
 
 static int pack(const struct npuplan_problem *problem, const struct npuplan_planner *planner,
@@ -240,8 +179,10 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		err = npuplan_flow_plan(&problem, planner, &plan, error);
 	else
 		err = plan_straight(&problem, checked.cells, planner, &plan, error);
+	/* Every plan passes the kernel's verifier before anybody sees it. */
 	if (!err)
-		err = self_check(checked.cells, plan, error);
+		err = npuplan_verify_cells(checked.cells, plan, "the planner's own plan", NULL,
+					   error);
 	npuplan_problem_fini(&problem);
 	npuplan_checked_fini(&checked);
 	if (err) {
@@ -251,18 +192,4 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 	plan->seconds = npuplan_now() - started;
 	*out = plan;
 	return 0;
-}
-
-void npuplan_plan_free(struct npuplan_plan *plan)
-{
-	if (!plan)
-		return;
-	free(plan->placements);
-	free(plan->positions);
-	free(plan->blocks);
-	free(plan->entries);
-	free(plan->edges);
-	free(plan->views);
-	free(plan->view_slots);
-	free(plan);
 }

@@ -75,3 +75,13 @@ const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step,
 		snprintf(text, 96, "step %u", step);
 	return text;
 }
+
+int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log)
+{
+	int length = strcspn(log, "\n");
+
+	/* The verifier's first line names rule, step, tensors and bytes. */
+	if (length)
+		return npuplan_fail(error, err, "%s refused: %.*s", what, length, log);
+	return npuplan_fail(error, err, "%s refused: %s", what, strerror(-err));
+}

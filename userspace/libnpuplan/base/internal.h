@@ -30,7 +30,7 @@ const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
 const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor, char text[96]);
 const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96]);
 
-/* verify.c: the first line of the verifier's log is the error's text. */
+/* The first line of the verifier's log is the error's text. */
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log);
 
 /**

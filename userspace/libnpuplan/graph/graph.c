@@ -25,6 +25,15 @@ struct npuplan_graph *npuplan_graph_new(const char *name)
 	return graph;
 }
 
+void npuplan_tiling_fini(struct npuplan_tiling *tiling)
+{
+	for (uint32_t i = 0; i < tiling->clone_count; i++)
+		free(tiling->clones[i].readers);
+	free(tiling->clones);
+	free(tiling->ops);
+	*tiling = (struct npuplan_tiling){ 0 };
+}
+
 void npuplan_graph_free(struct npuplan_graph *graph)
 {
 	if (!graph)

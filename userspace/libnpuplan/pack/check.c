@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pack.h"
+#include "pack/base/run.h"
 
 struct event {
 	uint64_t key; /* twice the instant, plus one for an end */

@@ -3,7 +3,10 @@
 #include <string.h>
 
 #include "pack/greedy/first_fit.h"
-#include "pack.h"
+#include "pack/greedy/greedy.h"
+#include "pack/paper/shared_objects.h"
+#include "pack/search/searches.h"
+#include "packers.h"
 
 static const struct npuplan_packer packers[] = {
 	{ "exact", 0, npuplan_pack_exact },

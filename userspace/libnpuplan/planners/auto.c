@@ -10,6 +10,8 @@
 
 #include "pack/greedy/first_fit.h"
 #include "planners.h"
+#include "base/clock.h"
+#include "planners/nnc/nnc.h"
 #include "planners/taa/taa.h"
 
 /*

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "pack/greedy/first_fit.h"
+#include "base/clock.h"
 #include "planners.h"
 
 /* Work of the exact planner if no limit is asked for: about a second. */

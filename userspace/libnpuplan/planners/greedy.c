@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pack/greedy/first_fit.h"
+#include "base/clock.h"
 #include "planners.h"
 
 struct greedy {

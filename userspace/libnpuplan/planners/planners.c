@@ -5,6 +5,7 @@
 
 #include "planners/cosma/ilp/ilp.h"
 #include "pack/greedy/first_fit.h"
+#include "planners/cosma/planner.h"
 #include "planners/nnc/nnc.h"
 #include "planners/taa/taa.h"
 #include "planners/tilesched/tilesched.h"

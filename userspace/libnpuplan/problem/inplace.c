@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "problem.h"
 
 /* Pairs of atoms looked at for all permits together; beyond, none is given. */
 #define MAX_LOOKS (1u << 24)

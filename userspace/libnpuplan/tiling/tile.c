@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void npuplan_tiling_fini(struct npuplan_tiling *tiling)
-{
-	for (uint32_t i = 0; i < tiling->clone_count; i++)
-		free(tiling->clones[i].readers);
-	free(tiling->clones);
-	free(tiling->ops);
-	*tiling = (struct npuplan_tiling){ 0 };
-}
-
 const char *npuplan_layout_name(unsigned int layout)
 {
 	static const char *const names[] = { "nhwc", "nchw", "nc32hw" };

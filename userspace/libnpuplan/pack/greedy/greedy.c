@@ -2,7 +2,7 @@
 /* Greedy packers: one item after another, none moved again. */
 
 #include "first_fit.h"
-#include "pack/pack.h"
+#include "greedy.h"
 
 static bool stopped(void *run)
 {

@@ -6,7 +6,7 @@
 #ifndef NPUPLAN_PACK_OCCUPANCY_H
 #define NPUPLAN_PACK_OCCUPANCY_H
 
-#include "pack/sections.h"
+#include "pack/base/sections.h"
 
 /** struct npuplan_span - addresses [low, high) */
 struct npuplan_span {

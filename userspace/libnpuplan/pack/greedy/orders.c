@@ -5,7 +5,7 @@
 
 #include "first_fit.h"
 #include "base/heap.h"
-#include "pack/sections.h"
+#include "pack/base/sections.h"
 
 /* An item's sort key: greater first; ties as first_fit.h says. */
 struct key {

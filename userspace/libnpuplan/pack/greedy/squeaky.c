@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "first_fit.h"
-#include "pack/pack.h"
+#include "greedy.h"
 
 /* Values begin between this and thrice as much. */
 #define START (1ull << 32)

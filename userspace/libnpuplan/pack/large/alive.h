@@ -6,7 +6,7 @@
 #ifndef NPUPLAN_PACK_ALIVE_H
 #define NPUPLAN_PACK_ALIVE_H
 
-#include "pack/sections.h"
+#include "pack/base/sections.h"
 
 /**
  * struct npuplan_alive - index of all items

@@ -5,7 +5,9 @@
  * of the best packing, whose cost grows with these and not with the number of items.
  */
 
+#include "large.h"
 #include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
 #include "refit.h"
 #include "repair.h"
 

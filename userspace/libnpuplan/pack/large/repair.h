@@ -12,7 +12,7 @@
 #ifndef NPUPLAN_PACK_REPAIR_H
 #define NPUPLAN_PACK_REPAIR_H
 
-#include "pack/units.h"
+#include "pack/base/units.h"
 
 struct npuplan_repair;
 

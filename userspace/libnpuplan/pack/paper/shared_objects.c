@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "pack/greedy/first_fit.h"
-#include "pack/pack.h"
+#include "shared_objects.h"
 
 #define NONE	  UINT32_MAX
 /* Work between two looks at the clock. */

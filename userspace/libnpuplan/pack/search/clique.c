@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "pack/greedy/first_fit.h"
-#include "pack/pack.h"
+#include "searches.h"
 
 /* Work at most, times the entries of the lists of peers. */
 #define PASSES	      64

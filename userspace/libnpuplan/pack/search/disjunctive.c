@@ -12,7 +12,7 @@
  */
 #include <string.h>
 
-#include "pack/pack.h"
+#include "searches.h"
 
 #define NONE	  UINT32_MAX
 /* Work between two looks at the clock. */

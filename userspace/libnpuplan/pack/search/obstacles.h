@@ -6,7 +6,7 @@
 #ifndef NPUPLAN_PACK_OBSTACLES_H
 #define NPUPLAN_PACK_OBSTACLES_H
 
-#include "pack/units.h"
+#include "pack/base/units.h"
 
 /** struct npuplan_obstacle - units [low, high); @above: taken from @low on, up to the last one */
 struct npuplan_obstacle {

@@ -7,6 +7,7 @@
  */
 
 #include "search.h"
+#include "searches.h"
 
 /* Nodes of a slice of the first round, at least; and its growth, in percent. */
 #define SLICE_NODES   1024

@@ -20,7 +20,7 @@
 #ifndef NPUPLAN_PACK_SEARCH_H
 #define NPUPLAN_PACK_SEARCH_H
 
-#include "pack/units.h"
+#include "pack/base/units.h"
 
 /** enum npuplan_section_rule - where to branch: the section with the least of */
 enum npuplan_section_rule {

@@ -7,7 +7,8 @@
  */
 #include <stdlib.h>
 
-#include "pack/units.h"
+#include "pack/base/units.h"
+#include "searches.h"
 
 #define NONE	  UINT32_MAX
 /* Work between two looks at the clock. */

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
+#include "planner.h"
 #include "planners/cosma/place/banks.h"
 #include "cosma.h"
 #include "planners/cosma/ilp/ilp.h"

@@ -22,7 +22,7 @@
 #ifndef NPUPLAN_FLOW_H
 #define NPUPLAN_FLOW_H
 
-#include "planners/planners.h"
+#include "planners/planner.h"
 
 /* More instances, or names of all instances together, are refused. */
 #define NPUPLAN_MAX_INSTANCES 4096u

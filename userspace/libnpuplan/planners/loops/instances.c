@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "flow.h"
 
 /* Ways to place an instance's new values that are compared. */

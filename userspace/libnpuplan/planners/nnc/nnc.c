@@ -8,7 +8,7 @@
 
 #include "pack/greedy/first_fit.h"
 #include "build.h"
-#include "planners/planners.h"
+#include "base/clock.h"
 
 /* Rounds without anything better that end it. */
 #define PATIENCE 48

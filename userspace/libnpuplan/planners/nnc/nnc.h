@@ -60,6 +60,7 @@
 #define NPUPLAN_NNC_H
 
 #include "allocation.h"
+#include "problem/packing.h"
 
 #define NPUPLAN_NNC_TUPLE 3
 
@@ -138,5 +139,9 @@ struct npuplan_nnc_options {
 int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		const struct npuplan_nnc_options *options, uint64_t *offsets, uint64_t *top,
 		uint64_t *work, uint32_t clash[2]);
+
+/* A planner (planners/planner.h); @form: enum npuplan_nnc_form. */
+int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
+		     struct npuplan_packing *packing, struct npuplan_error *error);
 
 #endif /* NPUPLAN_NNC_H */

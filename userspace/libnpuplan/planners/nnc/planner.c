@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "nnc.h"
-#include "planners/planners.h"
 
 /**
  * struct run - what is told while it works

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "pack/greedy/first_fit.h"
 #include "displacements.h"
 #include "tiles.h"

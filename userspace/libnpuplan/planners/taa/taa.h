@@ -6,7 +6,7 @@
 #ifndef NPUPLAN_TAA_TAA_H
 #define NPUPLAN_TAA_TAA_H
 
-#include "planners/planners.h"
+#include "problem/packing.h"
 
 /** enum npuplan_taa_engine - @argument of npuplan_pack_taa() */
 enum npuplan_taa_engine {

@@ -3,7 +3,7 @@
 #ifndef NPUPLAN_TAA_TILES_H
 #define NPUPLAN_TAA_TILES_H
 
-#include "planners/planners.h"
+#include "problem/problem.h"
 #include "tensor_allocate.h"
 
 /** npuplan_taa_init() - tiles of the problem's items; tensor i is item i

@@ -7,7 +7,7 @@
 #ifndef NPUPLAN_TILESCHED_MODEL_H
 #define NPUPLAN_TILESCHED_MODEL_H
 
-#include "planners/planners.h"
+#include "problem/problem.h"
 
 /**
  * struct tilesched_op - steps that write the same tensor

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "tilesched.h"
 
 static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint32_t unit)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+
 /* Work between two looks at the clock. */
 #define LOOK_EVERY 1000000
 

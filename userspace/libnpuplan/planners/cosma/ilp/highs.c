@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
 #include "solver.h"
 
 /* Seconds between two calls of the caller's progress function without news. */

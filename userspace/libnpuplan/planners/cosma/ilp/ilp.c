@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
 #include "decode.h"
 #include "divide.h"

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/internal.h"
 #include "banks.h"
 
 /* Budgets to try below the sum of both banks, if its stays cannot be divided. */

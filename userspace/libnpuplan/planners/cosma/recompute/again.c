@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
+#include "base/internal.h"
 #include "recompute.h"
 
 /** struct asking - the caller's progress, and when it began */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
 #include "graph/shape.h"
 #include "recompute.h"
 

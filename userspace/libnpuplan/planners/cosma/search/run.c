@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Limits, and what the caller is told. */
-#include "planners/planners.h"
+#include "base/clock.h"
 #include "run.h"
 
 /* Work units between two looks at the clock. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners.h"
+#include "packing.h"
 
 #define NAMED 4
 

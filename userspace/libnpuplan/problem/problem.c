@@ -3,7 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/planners.h"
+#include "base/clock.h"
+#include "problem.h"
 
 /* Addresses stay far from overflow if all that is placed adds up to this. */
 #define MAX_TOTAL ((uint64_t)1 << 62)
@@ -119,6 +120,54 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 	}
 	free(aligns);
 	return err;
+}
+
+int npuplan_problem_init(struct npuplan_problem *problem, const struct npuv_graph *cells,
+			 struct npuplan_error *error)
+{
+	int err;
+
+	err = npuplan_liveness_init(&problem->live, cells);
+	if (err)
+		return npuplan_fail(error, err, "live ranges: %s", strerror(-err));
+	err = npuplan_make_items(problem, error);
+	if (err)
+		return err;
+	err = npuplan_lower_bound(&problem->live, &problem->lower_bound, &problem->peak_instant);
+	if (err)
+		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
+	for (uint32_t i = 0; i < problem->item_count; i++) {
+		const struct npuplan_item *item = &problem->items[i];
+
+		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
+			problem->lower_bound = item->fixed_offset + item->size;
+	}
+	return 0;
+}
+
+void npuplan_problem_fini(struct npuplan_problem *problem)
+{
+	npuplan_conflicts_fini(&problem->conflicts);
+	npuplan_liveness_fini(&problem->live);
+	free(problem->items);
+}
+
+bool npuplan_tell(const struct npuplan_problem *problem, uint64_t top, uint64_t lower_bound,
+		  uint64_t work)
+{
+	const struct npuplan_options *options = problem->options;
+	struct npuplan_pack_progress progress = {
+		.top = top,
+		.lower_bound = lower_bound,
+		.work = work,
+	};
+
+	if (!options->progress)
+		return false;
+	if (top != UINT64_MAX && lower_bound)
+		progress.gap = (double)(top - lower_bound) / (double)lower_bound;
+	progress.seconds = npuplan_now() - problem->started;
+	return options->progress(options->context, &progress) != 0;
 }
 
 /* Asked while conflicts are listed, when there is no packing yet. */

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 /* The exact packer: quick packings first, then the search that suits the conflicts. */
 #include "pack/greedy/first_fit.h"
-#include "pack/pack.h"
+#include "pack/greedy/greedy.h"
+#include "pack/large/large.h"
+#include "pack/search/searches.h"
+#include "packers.h"
 
 /* More items than this: no search of all of them from scratch. */
 #define LARGE	       4096

@@ -11,7 +11,7 @@
 #ifndef NPUPLAN_PACK_UNITS_H
 #define NPUPLAN_PACK_UNITS_H
 
-#include "pack.h"
+#include "run.h"
 #include "sections.h"
 
 /**

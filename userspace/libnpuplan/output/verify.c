@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/internal.h"
+#include "verify.h"
 
 int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
 		   size_t plan_size, struct npumem_verdict *verdict, char *log_text,
@@ -32,10 +32,10 @@ int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_b
 	return err;
 }
 
-int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-			struct npumem_verdict *verdict, struct npuplan_error *error)
+int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_plan *plan,
+			 const char *what, struct npumem_verdict *verdict,
+			 struct npuplan_error *error)
 {
-	struct npuplan_checked checked;
 	struct npumem_verdict own;
 	struct npuv_plan *verified;
 	struct npuv_log log;
@@ -44,33 +44,32 @@ int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_
 	size_t size;
 	int err;
 
-	if (!verdict)
-		verdict = &own;
-	memset(verdict, 0, sizeof(*verdict));
-	err = npuplan_checked_init(&checked, graph, error);
+	err = npuplan_plan_write(plan, &blob, &size, error);
 	if (err)
 		return err;
-	err = npuplan_plan_write(plan, &blob, &size, error);
-	if (!err) {
-		npuv_log_init(&log, 1, text, sizeof(text));
-		err = npuv_plan_create(checked.cells, blob, size, &npuv_default_limits, &log,
-				       verdict, &verified);
-		if (err)
-			npuplan_fail_verdict(error, err, "plan", text);
-		else
-			npuv_plan_destroy(verified);
-		free(blob);
-	}
-	npuplan_checked_fini(&checked);
+	npuv_log_init(&log, 1, text, sizeof(text));
+	err = npuv_plan_create(cells, blob, size, &npuv_default_limits, &log,
+			       verdict ? verdict : &own, &verified);
+	if (err)
+		npuplan_fail_verdict(error, err, what, text);
+	else
+		npuv_plan_destroy(verified);
+	free(blob);
 	return err;
 }
 
-int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log)
+int npuplan_verify_plan(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			struct npumem_verdict *verdict, struct npuplan_error *error)
 {
-	int length = strcspn(log, "\n");
+	struct npuplan_checked checked;
+	int err;
 
-	/* The verifier's first line names rule, step, tensors and bytes. */
-	if (length)
-		return npuplan_fail(error, err, "%s refused: %.*s", what, length, log);
-	return npuplan_fail(error, err, "%s refused: %s", what, strerror(-err));
+	if (verdict)
+		memset(verdict, 0, sizeof(*verdict));
+	err = npuplan_checked_init(&checked, graph, error);
+	if (err)
+		return err;
+	err = npuplan_verify_cells(checked.cells, plan, "plan", verdict, error);
+	npuplan_checked_fini(&checked);
+	return err;
 }

@@ -6,9 +6,8 @@
  */
 #include <stdlib.h>
 
-#include "first_fit.h"
-#include "planners/planners.h"
-#include "pack/pack.h"
+#include "large.h"
+#include "pack/greedy/first_fit.h"
 
 /* Work of packing the tight part, at most, an item of all; and items of which a search packs it. */
 #define TIGHT_WORK   1000
@@ -94,7 +93,7 @@ static int pack_tight(struct kernel *kernel, unsigned int share)
 		options.packer = "exact";
 	if (run->work_limit - run->work < options.work_limit)
 		options.work_limit = run->work_limit - run->work + 1;
-	err = npuplan_pack(&problem, &options, kernel->at, &result, &error);
+	err = run->pack_part(&problem, &options, kernel->at, &result, &error);
 	if (err)
 		return err;
 	run->work += result.work;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's verifier in this process, for plans of graphs that it has checked already. */
+#ifndef NPUPLAN_OUTPUT_VERIFY_H
+#define NPUPLAN_OUTPUT_VERIFY_H
+
+#include "base/internal.h"
+
+/** npuplan_verify_cells() - verify a plan that is not a blob yet
+ * @cells: checked form of its graph
+ * @what: what the error calls the plan
+ * @verdict: may be NULL
+ *
+ * The error quotes the first line of the verifier's log.
+ */
+int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_plan *plan,
+			 const char *what, struct npumem_verdict *verdict,
+			 struct npuplan_error *error);
+
+#endif /* NPUPLAN_OUTPUT_VERIFY_H */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One run of the packing core. A packer is given a run, offers each
+ * packing that it finds and raises the lower bound as it proves more; the run
+ * keeps the best and knows when to stop.
+ */
+#ifndef NPUPLAN_PACK_RUN_H
+#define NPUPLAN_PACK_RUN_H
+
+#include "problem/conflicts.h"
+#include "base/internal.h"
+
+/**
+ * struct npuplan_pack - one call of npuplan_pack()
+ * @conflicts: the problem's, or by overlap of live ranges
+ * @alignments: per item, of its own and the problem's the larger
+ * @offsets: of the best packing
+ * @top: of the best packing; UINT64_MAX if there is none yet
+ * @lower_bound: proved
+ * @goal: a packing no higher than this ends the run
+ * @infeasible: proved: fixed offsets cannot be honoured
+ * @deadline: CLOCK_MONOTONIC seconds, 0 for none
+ * @stopped: limit, deadline or cancellation
+ * @memory_ended: the limit of memory, though nothing else
+ * @pack_part: npuplan_pack(), for a packer that packs some of the items on their own
+ */
+struct npuplan_pack {
+	const struct npuplan_pack_problem *problem;
+	const struct npuplan_pack_options *options;
+	struct npuplan_conflicts conflicts;
+	uint32_t *alignments;
+	uint64_t *offsets;
+	uint64_t top;
+	uint64_t lower_bound;
+	uint64_t goal;
+	uint64_t work;
+	uint64_t work_limit;
+	double started;
+	double deadline;
+	int (*pack_part)(const struct npuplan_pack_problem *problem,
+			 const struct npuplan_pack_options *options, uint64_t *offsets,
+			 struct npuplan_pack_result *result, struct npuplan_error *error);
+	bool infeasible;
+	bool stopped;
+	bool memory_ended;
+};
+
+/* Keep a packing if it is better than what there is. */
+void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top);
+/* Nothing is lower than @bound. */
+void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
+/* Nothing more is to be done, or may be done. Looks at the clock. */
+bool npuplan_pack_over(struct npuplan_pack *run);
+/* Nothing more may be done: limit, deadline, cancellation. Looks at the clock. */
+bool npuplan_pack_stopped(struct npuplan_pack *run);
+
+#endif /* NPUPLAN_PACK_RUN_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Packers that place one item after another and move none again. */
+#ifndef NPUPLAN_PACK_GREEDY_H
+#define NPUPLAN_PACK_GREEDY_H
+
+#include "pack/base/run.h"
+
+/* greedy.c: first fit in an order (enum npuplan_order); best fit; the best of them all. */
+int npuplan_pack_first_fit(struct npuplan_pack *run, int order);
+int npuplan_pack_best_fit(struct npuplan_pack *run, int unused);
+int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused);
+/* One first fit (or best fit) in a given order. */
+int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets,
+		     uint64_t *top);
+
+/* squeaky.c: first fit again and again, @rounds times; a few rounds in a row may be no better. */
+int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds);
+
+#endif /* NPUPLAN_PACK_GREEDY_H */

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Packers of more items than a search of all can deal with. */
+#ifndef NPUPLAN_PACK_LARGE_H
+#define NPUPLAN_PACK_LARGE_H
+
+#include "pack/base/run.h"
+
+/* large.c: from a packing by overlap, for more items than a search of all can deal with. */
+int npuplan_pack_large(struct npuplan_pack *run);
+/* tight.c: some packings by overlap, without fixed offsets, of the @k-th share of tight items. */
+int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths, unsigned int k);
+unsigned int npuplan_pack_tight_shares(void);
+
+#endif /* NPUPLAN_PACK_LARGE_H */

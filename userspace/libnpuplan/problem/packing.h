@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* The answer to a packing problem, and why there is none, in numbers and names. */
+#ifndef NPUPLAN_PACKING_H
+#define NPUPLAN_PACKING_H
+
+#include "problem.h"
+
+/**
+ * struct npuplan_packing - where it goes
+ * @offsets: per item
+ * @top: first byte above all
+ * @lower_bound: the problem's, or more if the planner has proved more
+ * @work: deterministic work units
+ * @status: enum npumem_plan_status
+ * @memory_ended: the limit of memory ended the search
+ */
+struct npuplan_packing {
+	uint64_t *offsets;
+	uint64_t top;
+	uint64_t lower_bound;
+	uint64_t work;
+	uint32_t status;
+	bool memory_ended;
+};
+
+/** npuplan_fail_clash() - say that the fixed offsets of two items collide; -EINVAL */
+int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
+		       struct npuplan_error *error);
+
+/** npuplan_fail_budget() - say how far the best packing is above the budget; -ENOSPC
+ *
+ * The error's status is NPUMEM_PLAN_INFEASIBLE if the lower bound proves that no packing fits.
+ */
+int npuplan_fail_budget(const struct npuplan_problem *problem,
+			const struct npuplan_packing *packing, struct npuplan_error *error);
+
+#endif /* NPUPLAN_PACKING_H */
