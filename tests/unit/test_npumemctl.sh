@@ -141,6 +141,8 @@ check 'plan: no other character is touched' plain 'y\x7f\xc2\x9bé 16' 0 "$ctl" 
 check 'plan --tiles: names on a terminal' plain 'f\x07 ' 0 "$ctl" plan --tiles --bands 2 controls.json
 check 'plan --pareto: names on a terminal' plain 'g\x1b[2J: 1 steps' 0 \
 	"$ctl" plan --planner tile-scheduled --pareto controls.json
+check 'plan: an argument in a usage error' plain "--align: '\x1b[1m' is not a number" 2 \
+	"$ctl" plan --align $'\e[1m' controls.json
 check 'plan: names in an error' plain "'x\x1b[31m\x0a' is a parameter" 1 \
 	"$ctl" plan --fix 0=0 <(sed 's/"input"/"parameter"/' controls.json)
 "$ctl" plan controls.json -o controls.plan.json --planner greedy >/dev/null || exit 1

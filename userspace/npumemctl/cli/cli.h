@@ -190,6 +190,64 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 double option_seconds(const struct argp_state *state, const char *option, const char *text);
 double option_factor(const struct argp_state *state, const char *option, const char *text);
 
+/** enum option_kind - how the value of an option is written, and what keeps it
+ * @VALUE_FLAG: there is none; bool, which becomes true
+ * @VALUE_TEXT: as it was given; const char *
+ * @VALUE_TEXTS: the option may be given again and again; struct option_texts
+ * @VALUE_SIZE: bytes, by option_size(); uint64_t
+ * @VALUE_NUMBER: uint64_t, by option_number()
+ * @VALUE_COUNT: uint32_t, by option_number()
+ * @VALUE_CHOICE: uint32_t, by option_choice(); the first choice is struct option_value.min
+ * @VALUE_SECONDS: double, by option_seconds()
+ * @VALUE_FACTOR: double, by option_factor()
+ */
+enum option_kind {
+	VALUE_FLAG,
+	VALUE_TEXT,
+	VALUE_TEXTS,
+	VALUE_SIZE,
+	VALUE_NUMBER,
+	VALUE_COUNT,
+	VALUE_CHOICE,
+	VALUE_SECONDS,
+	VALUE_FACTOR,
+};
+
+/** struct option_texts - values of an option that may be given again and again; free @list */
+struct option_texts {
+	const char **list;
+	size_t count;
+};
+
+/** struct option_value - where the value of one option goes
+ * @key: of struct argp_option; 0 ends a table
+ * @offset: of the field in what the command parses into
+ * @min, @max: of VALUE_NUMBER and VALUE_COUNT
+ * @choices: of VALUE_CHOICE
+ */
+struct option_value {
+	int key;
+	enum option_kind kind;
+	size_t offset;
+	uint64_t min;
+	uint64_t max;
+	const char *const *choices;
+};
+
+/** option_store() - parse the argument of an option that needs nothing but to be kept
+ * @options: the command's; the messages name the option as it is called there
+ * @values: table of those
+ * @input: what the offsets are of
+ *
+ * False if @key is none of @values.
+ */
+bool option_store(const struct argp_state *state, const struct argp_option *options,
+		  const struct option_value *values, int key, const char *arg, void *input);
+
+/** usage_error() - argp_error(), with control characters as by plain_text() */
+__attribute__((format(printf, 2, 3))) void usage_error(const struct argp_state *state,
+						       const char *format, ...);
+
 /** parse_size() - npusize_parse() of up to 2^53 bytes; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);
 

@@ -163,6 +163,12 @@ static void complete_value(const char *command, const struct argp_option *option
 		puts(":files");
 }
 
+/* Before the end of a table; headers of groups are entries, too, without a name. */
+static bool is_option(const struct argp_option *option)
+{
+	return option && (option->name || option->key || option->doc);
+}
+
 static bool names_long(const struct argp_option *option, const char *word, size_t length)
 {
 	return option->name && strlen(option->name) == length &&
@@ -175,7 +181,7 @@ static const struct argp_option *find_option(const struct argp *argp, const char
 {
 	const struct argp_option *real = NULL;
 
-	for (const struct argp_option *o = argp->options; o && (o->name || o->key); o++) {
+	for (const struct argp_option *o = argp->options; is_option(o); o++) {
 		if (!(o->flags & OPTION_ALIAS))
 			real = o;
 		if ((word[1] == '-' && names_long(o, word + 2, strcspn(word + 2, "="))) ||
@@ -197,7 +203,7 @@ static void complete_options(const struct argp *argp, const char *typed)
 {
 	const char *doc = NULL;
 
-	for (const struct argp_option *o = argp->options; o && (o->name || o->key); o++) {
+	for (const struct argp_option *o = argp->options; is_option(o); o++) {
 		if (!(o->flags & OPTION_ALIAS))
 			doc = o->doc;
 		if (o->name && !(o->flags & OPTION_HIDDEN) && strlen(typed) >= 2)

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,9 +49,10 @@ void option_banks(const struct argp_state *state, const char *text,
 	if (second)
 		*second++ = '\0';
 	if (!second || !parse_bank(copy, &banks[0]) || !parse_bank(second, &banks[1]))
-		argp_error(state,
-			   "--banks: '%s' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000",
-			   text);
+		usage_error(
+			state,
+			"--banks: '%s' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000",
+			text);
 	free(copy);
 }
 
@@ -59,9 +61,9 @@ uint64_t option_size(const struct argp_state *state, const char *option, const c
 	uint64_t bytes = 0;
 
 	if (!parse_size(text, &bytes) || !bytes)
-		argp_error(state,
-			   "%s: '%s' is not a number of bytes; give one like 1572864 or 1.5MiB",
-			   option, text);
+		usage_error(state,
+			    "%s: '%s' is not a number of bytes; give one like 1572864 or 1.5MiB",
+			    option, text);
 	return bytes;
 }
 
@@ -74,8 +76,8 @@ uint64_t option_number(const struct argp_state *state, const char *option, const
 	errno = 0;
 	value = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || value < min || value > max)
-		argp_error(state, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, option,
-			   text, min, max);
+		usage_error(state, "%s: '%s' is not a number from %" PRIu64 " to %" PRIu64, option,
+			    text, min, max);
 	return value;
 }
 
@@ -87,7 +89,7 @@ double option_factor(const struct argp_state *state, const char *option, const c
 	errno = 0;
 	value = strtod(text, &end);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value >= 1) || value > 1e6)
-		argp_error(state, "%s: '%s' is not a factor from 1 to 1000000", option, text);
+		usage_error(state, "%s: '%s' is not a factor from 1 to 1000000", option, text);
 	return value;
 }
 
@@ -106,7 +108,7 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 						  " or ",
 				 choices[i]);
 	}
-	argp_error(state, "%s: '%s' is not %s", option, text, list);
+	usage_error(state, "%s: '%s' is not %s", option, text, list);
 	return 0;
 }
 
@@ -118,7 +120,86 @@ double option_seconds(const struct argp_state *state, const char *option, const 
 	errno = 0;
 	value = strtod(text, &end);
 	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value > 0) || value > 1e6)
-		argp_error(state, "%s: '%s' is not a number of seconds up to 1000000", option,
-			   text);
+		usage_error(state, "%s: '%s' is not a number of seconds up to 1000000", option,
+			    text);
 	return value;
+}
+
+/* "--name" of an option by its key. */
+static void option_name(const struct argp_option *options, int key, char *name, size_t size)
+{
+	while (options->key != key)
+		options++;
+	snprintf(name, size, "--%s", options->name);
+}
+
+static void add_text(struct option_texts *texts, const char *text)
+{
+	const char **grown = realloc(texts->list, (texts->count + 1) * sizeof(*grown));
+
+	if (!grown)
+		abort();
+	texts->list = grown;
+	texts->list[texts->count++] = text;
+}
+
+bool option_store(const struct argp_state *state, const struct argp_option *options,
+		  const struct option_value *values, int key, const char *arg, void *input)
+{
+	char name[32];
+	void *field;
+
+	while (values->key && values->key != key)
+		values++;
+	if (!values->key)
+		return false;
+	option_name(options, key, name, sizeof(name));
+	field = (char *)input + values->offset;
+	switch (values->kind) {
+	case VALUE_FLAG:
+		*(bool *)field = true;
+		break;
+	case VALUE_TEXT:
+		*(const char **)field = arg;
+		break;
+	case VALUE_TEXTS:
+		add_text(field, arg);
+		break;
+	case VALUE_SIZE:
+		*(uint64_t *)field = option_size(state, name, arg);
+		break;
+	case VALUE_NUMBER:
+		*(uint64_t *)field = option_number(state, name, arg, values->min, values->max);
+		break;
+	case VALUE_COUNT:
+		*(uint32_t *)field =
+			(uint32_t)option_number(state, name, arg, values->min, values->max);
+		break;
+	case VALUE_CHOICE:
+		*(uint32_t *)field =
+			(uint32_t)values->min + option_choice(state, name, arg, values->choices);
+		break;
+	case VALUE_SECONDS:
+		*(double *)field = option_seconds(state, name, arg);
+		break;
+	case VALUE_FACTOR:
+		*(double *)field = option_factor(state, name, arg);
+		break;
+	}
+	return true;
+}
+
+void usage_error(const struct argp_state *state, const char *format, ...)
+{
+	char *text, *plain;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&text, format, args) < 0)
+		abort();
+	va_end(args);
+	plain = plain_text(text, false);
+	argp_error(state, "%s", plain);
+	free(plain);
+	free(text);
 }

@@ -145,7 +145,7 @@ static void refuse(const struct argp_state *state, const struct named_path *a, c
 {
 	char *first = plain_text(a->path, false), *second = plain_text(b->path, false);
 
-	argp_error(state, "%s %s %s %s %s%s", a->option, first, between, b->option, second, after);
+	usage_error(state, "%s %s %s %s %s%s", a->option, first, between, b->option, second, after);
 	free(first);
 	free(second);
 }

@@ -49,6 +49,17 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
+static const struct option_value values[] = {
+	{ OPTION_CAPACITY, VALUE_SIZE, offsetof(struct arguments, capacity) },
+	{ 'o', VALUE_TEXT, offsetof(struct arguments, output) },
+	{ OPTION_PACKER, VALUE_TEXT, offsetof(struct arguments, packer) },
+	{ OPTION_DEADLINE, VALUE_SECONDS, offsetof(struct arguments, deadline) },
+	{ OPTION_WORK, VALUE_NUMBER, offsetof(struct arguments, work), 1, UINT64_MAX - 1 },
+	{ OPTION_MEMORY, VALUE_SIZE, offsetof(struct arguments, memory) },
+	{ 'j', VALUE_FLAG, offsetof(struct arguments, json) },
+	{ 0 },
+};
+
 static void list_packers(void)
 {
 	for (unsigned int i = 0; npuplan_packer_name(i); i++)
@@ -60,35 +71,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
+	if (option_store(state, options, values, key, arg, args))
+		return 0;
 	switch (key) {
-	case OPTION_CAPACITY:
-		args->capacity = option_size(state, "--capacity", arg);
-		return 0;
-	case 'o':
-		args->output = arg;
-		return 0;
-	case OPTION_PACKER:
-		args->packer = arg;
-		return 0;
 	case OPTION_LIST:
 		list_packers();
 		return 0;
 	case OPTION_ALIGN:
 		args->alignment = (uint32_t)option_number(state, "--align", arg, 1, 1u << 31);
 		if (args->alignment & (args->alignment - 1))
-			argp_error(state, "--align: %s is not a power of two", arg);
-		return 0;
-	case OPTION_DEADLINE:
-		args->deadline = option_seconds(state, "--deadline", arg);
-		return 0;
-	case OPTION_WORK:
-		args->work = option_number(state, "--work", arg, 1, UINT64_MAX - 1);
-		return 0;
-	case OPTION_MEMORY:
-		args->memory = option_size(state, "--memory", arg);
-		return 0;
-	case 'j':
-		args->json = true;
+			usage_error(state, "--align: %s is not a power of two", arg);
 		return 0;
 	case ARGP_KEY_ARGS:
 		args->files = state->argv + state->next;
@@ -96,16 +88,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!args->file_count)
-			argp_error(state, "a FILE is needed");
+			usage_error(state, "a FILE is needed");
 		if (args->output && args->file_count > 1)
-			argp_error(state, "--output takes one FILE, not %d", args->file_count);
+			usage_error(state, "--output takes one FILE, not %d", args->file_count);
 		if (args->output)
 			outputs_check(state,
 				      (const struct named_path[]){ { "FILE", args->files[0] },
 								   { 0 } },
 				      (const struct named_path[]){ { "-o", args->output }, { 0 } });
 		if (args->output && !strcmp(args->output, "-") && args->json)
-			argp_error(state, "--output - and --json both need standard output");
+			usage_error(state, "--output - and --json both need standard output");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -29,7 +29,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		args->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_error(state, "'%s': no argument is expected", arg);
+		usage_error(state, "'%s': no argument is expected", arg);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

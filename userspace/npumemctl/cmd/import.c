@@ -41,14 +41,14 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (args->file)
-			argp_error(state, "only one FILE can be read");
+			usage_error(state, "only one FILE can be read");
 		args->file = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!args->file)
-			argp_error(state, "which FILE?");
+			usage_error(state, "which FILE?");
 		if (args->json && is_stdout(args->output))
-			argp_error(state, "-j and -o - both want standard output");
+			usage_error(state, "-j and -o - both want standard output");
 		check_files(state, args);
 		return 0;
 	default:

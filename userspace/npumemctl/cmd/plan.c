@@ -35,12 +35,6 @@ enum {
 	OPTION_SHORT_BUDGET,
 };
 
-/* Values of an option that may be given again and again. */
-struct names {
-	const char **names;
-	size_t count;
-};
-
 struct arguments {
 	struct tiling tiling;
 	struct reading reading;
@@ -54,8 +48,8 @@ struct arguments {
 	const char *budget_option; /* as it was typed */
 	const char *tflite;
 	const char *lp;
-	struct names external;
-	struct names fixed;
+	struct option_texts external;
+	struct option_texts fixed;
 	struct npuplan_bank banks[NPUPLAN_BANKS];
 	struct npuplan_recompute recomputed;
 	uint32_t recompute_limit;
@@ -84,10 +78,6 @@ static const struct argp_option options[] = {
 	  "(the least peak) and MH (their mean)",
 	  0 },
 	{ "budget", OPTION_SHORT_BUDGET, NULL, OPTION_ALIAS, NULL, 0 },
-	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
-	  "Of planner cosma: least \"traffic\" within the budget (default), or least \"peak\" "
-	  "without any",
-	  0 },
 	{ "schedule", OPTION_SCHEDULE, "ORDER", 0,
 	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
 	  "\"mpmf\", of least peak footprint",
@@ -102,25 +92,6 @@ static const struct argp_option options[] = {
 	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline", 0 },
 	{ "memory", OPTION_MEMORY, "BYTES", 0,
 	  "Stop improving the plan when the search holds so many bytes", 0 },
-	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
-	  "Planner cosma: run operators again (N at most) where that saves traffic", 0 },
-	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
-	  "Planner cosma: the arena lies in two banks, of these sizes and bandwidths (256KiB@8000). "
-	  "No tensor lies in both; the faster one is accessed most. Instead of a budget",
-	  0 },
-	{ "pareto", OPTION_PARETO, NULL, 0,
-	  "Make no plan: list what orders of tiles there are, peak against traffic (planner "
-	  "\"" TILE_SCHEDULED "\")",
-	  0 },
-	{ "traffic-factor", OPTION_TRAFFIC, "FACTOR", 0,
-	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
-	  "default is the lowest peak",
-	  0 },
-	{ "weights-on-chip", OPTION_WEIGHTS, "BYTES", 0,
-	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
-	  0 },
-	{ "emit-lp", OPTION_LP, "FILE", 0,
-	  "Make no plan: write planner cosma's integer linear program in the LP format", 0 },
 	{ "external", OPTION_EXTERNAL, "NAME", 0,
 	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
 	  "for more tensors",
@@ -143,69 +114,124 @@ static const struct argp_option options[] = {
 	{ "graph-blob", OPTION_GRAPH_BLOB, "FILE", 0,
 	  "Write the graph, cut into steps, as a blob for the driver", 0 },
 	{ "json", 'j', NULL, 0, "Print a summary as one JSON object", 0 },
+	{ NULL, 0, NULL, 0, "Planner cosma:", 0 },
+	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
+	  "Least \"traffic\" within the budget (default), or least \"peak\" without any", 0 },
+	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
+	  "Run operators again (N at most) where that saves traffic", 0 },
+	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
+	  "The arena lies in two banks, of these sizes and bandwidths (256KiB@8000). "
+	  "No tensor lies in both; the faster one is accessed most. Instead of a budget",
+	  0 },
+	{ "emit-lp", OPTION_LP, "FILE", 0,
+	  "Make no plan: write the integer linear program in the LP format", 0 },
+	{ NULL, 0, NULL, 0, "Planner " TILE_SCHEDULED ":", 0 },
+	{ "pareto", OPTION_PARETO, NULL, 0,
+	  "Make no plan: list what orders of tiles there are, peak against traffic", 0 },
+	{ "traffic-factor", OPTION_TRAFFIC, "FACTOR", 0,
+	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
+	  "default is the lowest peak",
+	  0 },
+	{ "weights-on-chip", OPTION_WEIGHTS, "BYTES", 0,
+	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
+	  0 },
 	{ 0 }
 };
 
 static const char *const objectives[] = { "traffic", "peak", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
 
-static void add_name(struct names *names, const char *name)
+#define FIELD(name) offsetof(struct arguments, name)
+
+static const struct option_value values[] = {
+	{ OPTION_PLANNER, VALUE_TEXT, FIELD(plan.planner) },
+	{ OPTION_ENGINE, VALUE_TEXT, FIELD(engine) },
+	{ OPTION_LIST, VALUE_FLAG, FIELD(list) },
+	{ OPTION_SCHEDULE, VALUE_CHOICE, FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0,
+	  schedules },
+	{ OPTION_DEADLINE, VALUE_SECONDS, FIELD(plan.deadline_seconds) },
+	{ OPTION_WORK, VALUE_NUMBER, FIELD(plan.work_limit), 1, UINT64_MAX - 1 },
+	{ OPTION_MEMORY, VALUE_SIZE, FIELD(plan.memory_limit) },
+	{ OPTION_OBJECTIVE, VALUE_CHOICE, FIELD(plan.objective), NPUPLAN_OBJECTIVE_TRAFFIC, 0,
+	  objectives },
+	{ OPTION_LP, VALUE_TEXT, FIELD(lp) },
+	{ OPTION_PARETO, VALUE_FLAG, FIELD(pareto) },
+	{ OPTION_TRAFFIC, VALUE_FACTOR, FIELD(plan.traffic_factor) },
+	{ OPTION_WEIGHTS, VALUE_SIZE, FIELD(plan.weights_on_chip) },
+	{ OPTION_EXTERNAL, VALUE_TEXTS, FIELD(external) },
+	{ OPTION_EXTERNAL_IO, VALUE_FLAG, FIELD(external_io) },
+	{ OPTION_FIX, VALUE_TEXTS, FIELD(fixed) },
+	{ OPTION_REPORT, VALUE_FLAG, FIELD(report) },
+	{ OPTION_TILES, VALUE_FLAG, FIELD(tiles) },
+	{ OPTION_EMIT, VALUE_TEXT, FIELD(tflite) },
+	{ 'o', VALUE_TEXT, FIELD(output) },
+	{ OPTION_BLOB, VALUE_TEXT, FIELD(blob) },
+	{ OPTION_GRAPH_BLOB, VALUE_TEXT, FIELD(graph_blob) },
+	{ 'j', VALUE_FLAG, FIELD(json) },
+	{ 0 }
+};
+
+/* What does not go together, and what only one planner has; the first that is wrong is said. */
+static void check_together(const struct argp_state *state, const struct arguments *args)
 {
-	const char **grown = realloc(names->names, (names->count + 1) * sizeof(*grown));
+	const struct npuplan_options *plan = &args->plan;
+	bool cosma = plan->planner && !strcmp(plan->planner, "cosma");
+	bool cosma_own = args->recompute || plan->banks;
+	bool tiles = schedules_tiles(plan->planner);
+	bool tiles_own = args->pareto || plan->traffic_factor || plan->weights_on_chip;
+	bool lists = tiles && args->pareto;
+	bool writes = args->output || args->blob || args->graph_blob || args->tflite;
+	bool limited = plan->deadline_seconds || plan->work_limit || plan->memory_limit;
+	bool named = args->budget && budget_is_name(args->budget);
+	const struct {
+		bool wrong;
+		const char *said[4];
+	} rules[] = {
+		{ args->engine && !plan->planner,
+		  { "--engine is of a planner: --planner is needed" } },
+		{ named && !moves_tensors(plan->planner),
+		  { args->budget_option, " ", args->budget,
+		    " is planner cosma's; others take bytes" } },
+		{ args->lp && !moves_tensors(plan->planner), { "--emit-lp is planner cosma's" } },
+		{ args->lp && (writes || args->json), { "--emit-lp makes no plan to write" } },
+		/* But operators that run again, and the least peak, are searched for. */
+		{ args->lp && limited && !args->recompute && !named,
+		  { "--emit-lp searches for nothing that --deadline, --work or --memory could "
+		    "end" } },
+		{ !args->graph && !args->list, { "which GRAPH?" } },
+		{ cosma_own && !cosma, { "--recompute and --banks need --planner cosma" } },
+		{ plan->banks && args->budget,
+		  { "--banks and ", args->budget_option, " exclude each other" } },
+		{ cosma_own && args->engine && strcmp(args->engine, "search") != 0,
+		  { "--recompute and --banks are of engine search, not of engine ",
+		    args->engine } },
+		{ args->recompute && !args->budget,
+		  { "--recompute needs a --budget to save traffic in" } },
+		{ tiles_own && !tiles,
+		  { "--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED } },
+		{ tiles && plan->memory_limit,
+		  { "--memory is of planners that search for addresses or orders; planner " TILE_SCHEDULED
+		    " looks at what fits --work" } },
+		{ tiles && args->tflite,
+		  { "--emit-tflite: TensorFlow Lite Micro keeps the order of operators, "
+		    "--planner " TILE_SCHEDULED " does not" } },
+		{ lists && writes, { "--pareto makes no plan to write" } },
+		{ lists && (args->budget || plan->traffic_factor || plan->schedule),
+		  { "--pareto lists all orders: ", args->budget ? args->budget_option : "--budget",
+		    ", --traffic-factor and --schedule choose one" } },
+		{ lists && (args->engine || strcmp(plan->planner, TILE_SCHEDULED) != 0),
+		  { "--pareto places nothing: an engine makes no difference" } },
+		{ lists && (args->report || args->tiles),
+		  { "--pareto makes no plan to report on" } },
+	};
 
-	if (!grown)
-		abort();
-	names->names = grown;
-	names->names[names->count++] = name;
-}
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
+		const char *const *said = rules[i].said;
 
-/* What planner cosma alone can do, and what of it goes together. */
-static void check_cosma(const struct argp_state *state, const struct arguments *args)
-{
-	bool own = args->recompute || args->plan.banks;
-
-	if (own && (!args->plan.planner || strcmp(args->plan.planner, "cosma") != 0))
-		argp_error(state, "--recompute and --banks need --planner cosma");
-	if (args->plan.banks && args->budget)
-		argp_error(state, "--banks and %s exclude each other", args->budget_option);
-	if (own && args->engine && strcmp(args->engine, "search") != 0)
-		argp_error(state, "--recompute and --banks are of engine search, not of engine %s",
-			   args->engine);
-	if (args->recompute && !args->budget)
-		argp_error(state, "--recompute needs a --budget to save traffic in");
-}
-
-/* What planner tile-scheduled alone can do, and what of it goes together. */
-static void check_tile_scheduled(const struct argp_state *state, const struct arguments *args)
-{
-	bool own = args->pareto || args->plan.traffic_factor || args->plan.weights_on_chip;
-
-	if (!schedules_tiles(args->plan.planner)) {
-		if (own)
-			argp_error(
-				state,
-				"--pareto, --traffic-factor and --weights-on-chip need --planner " TILE_SCHEDULED);
-		return;
+		if (rules[i].wrong)
+			usage_error(state, "%s%s%s%s", said[0], said[1] ? said[1] : "",
+				    said[2] ? said[2] : "", said[3] ? said[3] : "");
 	}
-	if (args->plan.memory_limit)
-		argp_error(state, "--memory is of planners that search for addresses or orders; "
-				  "planner " TILE_SCHEDULED " looks at what fits --work");
-	if (args->tflite)
-		argp_error(state, "--emit-tflite: TensorFlow Lite Micro keeps the order of "
-				  "operators, --planner " TILE_SCHEDULED " does not");
-	if (!args->pareto)
-		return;
-	if (args->output || args->blob || args->graph_blob || args->tflite)
-		argp_error(state, "--pareto makes no plan to write");
-	if (args->budget || args->plan.traffic_factor || args->plan.schedule)
-		argp_error(state,
-			   "--pareto lists all orders: %s, --traffic-factor and "
-			   "--schedule choose one",
-			   args->budget ? args->budget_option : "--budget");
-	if (args->engine || strcmp(args->plan.planner, TILE_SCHEDULED) != 0)
-		argp_error(state, "--pareto places nothing: an engine makes no difference");
-	if (args->report || args->tiles)
-		argp_error(state, "--pareto makes no plan to report on");
 }
 
 /* Nothing is written over what is read, nor over what else is written. */
@@ -241,29 +267,11 @@ static void check_stdout(const struct argp_state *state, const struct arguments 
 
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		if (all[i].wants && first)
-			argp_error(state, "%s and %s both want standard output", first,
-				   all[i].option);
+			usage_error(state, "%s and %s both want standard output", first,
+				    all[i].option);
 		if (all[i].wants)
 			first = all[i].option;
 	}
-}
-
-/* What makes a program, and no plan. */
-static void check_lp(const struct argp_state *state, const struct arguments *args)
-{
-	bool limited = args->plan.deadline_seconds || args->plan.work_limit ||
-		       args->plan.memory_limit;
-
-	if (!args->lp)
-		return;
-	if (!moves_tensors(args->plan.planner))
-		argp_error(state, "--emit-lp is planner cosma's");
-	if (args->output || args->blob || args->graph_blob || args->tflite || args->json)
-		argp_error(state, "--emit-lp makes no plan to write");
-	/* But operators that run again, and the least peak, are searched for. */
-	if (limited && !args->recompute && (!args->budget || !budget_is_name(args->budget)))
-		argp_error(state, "--emit-lp searches for nothing that --deadline, --work or "
-				  "--memory could end");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -271,19 +279,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *args = state->input;
 	uint64_t value;
 
+	if (option_store(state, options, values, key, arg, args))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
 		state->child_inputs[1] = &args->reading;
-		return 0;
-	case OPTION_PLANNER:
-		args->plan.planner = arg;
-		return 0;
-	case OPTION_ENGINE:
-		args->engine = arg;
-		return 0;
-	case OPTION_LIST:
-		args->list = true;
 		return 0;
 	case OPTION_BUDGET:
 	case OPTION_SHORT_BUDGET:
@@ -292,22 +293,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!budget_is_name(arg))
 			args->plan.arena_budget = option_size(state, args->budget_option, arg);
 		return 0;
-	case OPTION_OBJECTIVE:
-		args->plan.objective = NPUPLAN_OBJECTIVE_TRAFFIC +
-				       option_choice(state, "--objective", arg, objectives);
-		return 0;
-	case OPTION_SCHEDULE:
-		args->plan.schedule =
-			NPUPLAN_SCHEDULE_GIVEN + option_choice(state, "--schedule", arg, schedules);
-		return 0;
 	case OPTION_FIXED_SCHEDULE:
 		args->plan.schedule = NPUPLAN_SCHEDULE_GIVEN;
-		return 0;
-	case OPTION_LP:
-		args->lp = arg;
-		return 0;
-	case OPTION_MEMORY:
-		args->plan.memory_limit = option_size(state, "--memory", arg);
 		return 0;
 	case OPTION_RECOMPUTE:
 		args->recompute = true;
@@ -322,71 +309,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_ALIGN:
 		value = option_size(state, "--align", arg);
 		if (value > 65536 || (value & (value - 1)))
-			argp_error(state, "--align: %s is not a power of two up to 64KiB", arg);
+			usage_error(state, "--align: %s is not a power of two up to 64KiB", arg);
 		args->plan.alignment = (uint32_t)value;
-		return 0;
-	case OPTION_PARETO:
-		args->pareto = true;
-		return 0;
-	case OPTION_TRAFFIC:
-		args->plan.traffic_factor = option_factor(state, "--traffic-factor", arg);
-		return 0;
-	case OPTION_WEIGHTS:
-		args->plan.weights_on_chip = option_size(state, "--weights-on-chip", arg);
-		return 0;
-	case OPTION_DEADLINE:
-		args->plan.deadline_seconds = option_seconds(state, "--deadline", arg);
-		return 0;
-	case OPTION_WORK:
-		args->plan.work_limit = option_number(state, "--work", arg, 1, UINT64_MAX - 1);
-		return 0;
-	case OPTION_EXTERNAL:
-		add_name(&args->external, arg);
-		return 0;
-	case OPTION_EXTERNAL_IO:
-		args->external_io = true;
-		return 0;
-	case OPTION_FIX:
-		add_name(&args->fixed, arg);
-		return 0;
-	case OPTION_EMIT:
-		args->tflite = arg;
-		return 0;
-	case OPTION_REPORT:
-		args->report = true;
-		return 0;
-	case OPTION_TILES:
-		args->tiles = true;
-		return 0;
-	case 'o':
-		args->output = arg;
-		return 0;
-	case OPTION_BLOB:
-		args->blob = arg;
-		return 0;
-	case OPTION_GRAPH_BLOB:
-		args->graph_blob = arg;
-		return 0;
-	case 'j':
-		args->json = true;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (args->graph)
-			argp_error(state, "only one GRAPH can be planned");
+			usage_error(state, "only one GRAPH can be planned");
 		args->graph = arg;
 		return 0;
 	case ARGP_KEY_END:
-		if (args->engine && !args->plan.planner)
-			argp_error(state, "--engine is of a planner: --planner is needed");
-		if (args->budget && budget_is_name(args->budget) &&
-		    !moves_tensors(args->plan.planner))
-			argp_error(state, "%s %s is planner cosma's; others take bytes",
-				   args->budget_option, args->budget);
-		check_lp(state, args);
-		if (!args->graph && !args->list)
-			argp_error(state, "which GRAPH?");
-		check_cosma(state, args);
-		check_tile_scheduled(state, args);
+		check_together(state, args);
 		check_stdout(state, args);
 		check_files(state, args);
 		return 0;
@@ -487,10 +419,10 @@ static bool mark_tensors(struct arguments *args, struct model *model)
 	if (args->external_io && !mark_external_io(model))
 		return false;
 	for (size_t i = 0; i < args->external.count; i++)
-		if (!mark_external(model, args->external.names[i]))
+		if (!mark_external(model, args->external.list[i]))
 			return false;
 	for (size_t i = 0; i < args->fixed.count; i++)
-		if (!mark_fixed(model, args->fixed.names[i], args->tiling.asked.with_parameters))
+		if (!mark_fixed(model, args->fixed.list[i], args->tiling.asked.with_parameters))
 			return false;
 	return !args->tflite || emit_prepare(model, &args->tiling, &args->plan);
 }
@@ -672,7 +604,7 @@ out:
 	model_release(&model);
 	tiling_release(&args.tiling);
 	npuplan_recompute_fini(&args.recomputed);
-	free(args.external.names);
-	free(args.fixed.names);
+	free(args.external.list);
+	free(args.fixed.list);
 	return status;
 }

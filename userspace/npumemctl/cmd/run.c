@@ -71,6 +71,19 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static const struct option_value values[] = {
+	{ OPTION_PLAN, VALUE_TEXT, offsetof(struct arguments, plan) },
+	{ OPTION_PLANNER, VALUE_TEXT, offsetof(struct arguments, session.planner) },
+	{ OPTION_BUDGET, VALUE_SIZE, offsetof(struct arguments, session.budget) },
+	{ OPTION_SEED, VALUE_NUMBER, offsetof(struct arguments, seed), 0, UINT64_MAX },
+	{ OPTION_REPEAT, VALUE_NUMBER, offsetof(struct arguments, repeat), 1, 1000000 },
+	{ OPTION_TIMEOUT, VALUE_SECONDS, offsetof(struct arguments, session.timeout) },
+	{ 'o', VALUE_TEXT, offsetof(struct arguments, output) },
+	{ 'd', VALUE_TEXT, offsetof(struct arguments, session.device) },
+	{ 'j', VALUE_FLAG, offsetof(struct arguments, json) },
+	{ 0 },
+};
+
 static void parse_path(struct arguments *args, const char *text, const struct argp_state *state)
 {
 	int err;
@@ -79,7 +92,7 @@ static void parse_path(struct arguments *args, const char *text, const struct ar
 	args->choices = NULL;
 	err = path_choices(text, &args->choices, &args->rule.choice_count);
 	if (err == -EINVAL)
-		argp_error(state, "--path %s: not of the form EDGE[*COUNT],...", text);
+		usage_error(state, "--path %s: not of the form EDGE[*COUNT],...", text);
 	else if (err)
 		argp_failure(state, EXIT_FAILED, -err, "--path");
 	args->rule.choices = args->choices;
@@ -98,35 +111,19 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
+	if (option_store(state, options, values, key, arg, args))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
 		state->child_inputs[1] = &args->reading;
-		return 0;
-	case OPTION_PLAN:
-		args->plan = arg;
-		return 0;
-	case OPTION_PLANNER:
-		args->session.planner = arg;
-		return 0;
-	case OPTION_BUDGET:
-		args->session.budget = option_size(state, "--arena-budget", arg);
 		return 0;
 	case OPTION_OBJECTIVE:
 		args->objective_given = true;
 		args->session.objective = strcmp(arg, "traffic") ? NPUMEM_OBJECTIVE_ARENA :
 								   NPUMEM_OBJECTIVE_TRAFFIC;
 		if (strcmp(arg, "traffic") && strcmp(arg, "arena"))
-			argp_error(state, "--objective %s: \"arena\" or \"traffic\"", arg);
-		return 0;
-	case OPTION_SEED:
-		args->seed = option_number(state, "--seed", arg, 0, UINT64_MAX);
-		return 0;
-	case OPTION_REPEAT:
-		args->repeat = option_number(state, "--repeat", arg, 1, 1000000);
-		return 0;
-	case OPTION_TIMEOUT:
-		args->session.timeout = option_seconds(state, "--timeout", arg);
+			usage_error(state, "--objective %s: \"arena\" or \"traffic\"", arg);
 		return 0;
 	case OPTION_ITERATIONS:
 		args->rule.max_iterations =
@@ -139,34 +136,26 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	case OPTION_EXTERNAL:
 		args->session.carveout = !strcmp(arg, "carveout");
 		if (!args->session.carveout && strcmp(arg, "system"))
-			argp_error(state, "--external %s: \"system\" or \"carveout\"", arg);
-		return 0;
-	case 'o':
-		args->output = arg;
-		return 0;
-	case 'd':
-		args->session.device = arg;
-		return 0;
-	case 'j':
-		args->json = true;
+			usage_error(state, "--external %s: \"system\" or \"carveout\"", arg);
 		return 0;
 	case ARGP_KEY_ARG:
 		if (args->graph)
-			argp_error(state, "only one GRAPH can be run");
+			usage_error(state, "only one GRAPH can be run");
 		args->graph = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!args->graph)
-			argp_error(state, "which GRAPH?");
+			usage_error(state, "which GRAPH?");
 		if (args->plan && (args->session.planner || args->session.budget))
-			argp_error(state,
-				   "--plan loads a plan; --planner and --arena-budget ask for one");
+			usage_error(
+				state,
+				"--plan loads a plan; --planner and --arena-budget ask for one");
 		if (args->plan && args->objective_given)
-			argp_error(state, "--plan loads a plan; --objective asks for one");
+			usage_error(state, "--plan loads a plan; --objective asks for one");
 		if (args->choices && args->iterations_given)
-			argp_error(state, "--path is not random; --max-iterations is for random");
+			usage_error(state, "--path is not random; --max-iterations is for random");
 		if (args->json && is_stdout(args->output))
-			argp_error(state, "-j and -o - both want standard output");
+			usage_error(state, "-j and -o - both want standard output");
 		check_files(state, args);
 		return 0;
 	default:

@@ -44,6 +44,14 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
+static const struct option_value values[] = {
+	{ OPTION_GRAPH, VALUE_TEXT, offsetof(struct arguments, graph) },
+	{ OPTION_COLUMNS, VALUE_COUNT, offsetof(struct arguments, columns), 1, MAX_COLUMNS },
+	{ OPTION_HTML, VALUE_TEXT, offsetof(struct arguments, html) },
+	{ OPTION_SVG, VALUE_TEXT, offsetof(struct arguments, svg) },
+	{ 0 }
+};
+
 static void check_files(const struct argp_state *state, const struct arguments *args)
 {
 	const struct named_path inputs[] = { { "--graph", args->graph },
@@ -61,38 +69,28 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
+	if (option_store(state, options, values, key, arg, args))
+		return 0;
 	switch (key) {
 	case ARGP_KEY_INIT:
 		state->child_inputs[0] = &args->tiling;
 		state->child_inputs[1] = &args->reading;
 		return 0;
-	case OPTION_GRAPH:
-		args->graph = arg;
-		return 0;
-	case OPTION_COLUMNS:
-		args->columns =
-			(unsigned int)option_number(state, "--columns", arg, 1, MAX_COLUMNS);
-		return 0;
-	case OPTION_HTML:
-		args->html = arg;
-		return 0;
-	case OPTION_SVG:
-		args->svg = arg;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (args->plan_count == MAX_PLANS)
-			argp_error(state, "only two PLANs can be shown side by side");
+			usage_error(state, "only two PLANs can be shown side by side");
 		args->plans[args->plan_count++] = arg;
 		return 0;
 	case ARGP_KEY_END:
 		if (!args->plan_count)
-			argp_error(state, "which PLAN?");
+			usage_error(state, "which PLAN?");
 		if (args->plan_count > 1 && !args->html && !args->svg)
-			argp_error(state, "two PLANs need --html or --svg");
+			usage_error(state, "two PLANs need --html or --svg");
 		if (is_stdout(args->html) && is_stdout(args->svg))
-			argp_error(state, "--html - and --svg - both want standard output");
+			usage_error(state, "--html - and --svg - both want standard output");
 		if (!args->graph)
-			argp_error(state, "--graph is needed: a plan alone has no names and sizes");
+			usage_error(state,
+				    "--graph is needed: a plan alone has no names and sizes");
 		check_files(state, args);
 		return 0;
 	default:

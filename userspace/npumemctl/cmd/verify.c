@@ -33,7 +33,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (args->plan)
-			argp_error(state, "too many arguments");
+			usage_error(state, "too many arguments");
 		if (args->graph)
 			args->plan = arg;
 		else
@@ -41,7 +41,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!args->plan)
-			argp_error(state, "a GRAPH and a PLAN are needed");
+			usage_error(state, "a GRAPH and a PLAN are needed");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -105,9 +105,9 @@ static const char *const inputs[] = { "host", "resident", NULL };
 static void check_together(const struct argp_state *state, const struct npuplan_tiling *asked)
 {
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
-		argp_error(state, "--bands, --rows and --onchip exclude each other");
+		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->double_buffer && !asked->onchip)
-		argp_error(state, "--double-buffer needs --onchip");
+		usage_error(state, "--double-buffer needs --onchip");
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
@@ -134,12 +134,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		while (npuplan_layout_name(layout) && strcmp(npuplan_layout_name(layout), arg) != 0)
 			layout++;
 		if (!npuplan_layout_name(layout))
-			argp_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
+			usage_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
 		asked->layout = layout;
 		break;
 	case OPTION_TILE:
 		if (!parse_tile(arg, &choice))
-			argp_error(
+			usage_error(
 				state,
 				"--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
 				"number or all",
