@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/flow_run.h"
+#include "flow_run.h"
 
 #define MAX_TENSORS 200
 #define MAX_DEPTH   3

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/int8_run.h"
+#include "int8_run.h"
 
 static uint64_t random_state, case_seed;
 

@@ -240,7 +240,7 @@ TEST_F(loop, a_periodic_signal_does_not_interrupt_it)
 
 /*
  * The file is ours, too, so we see what the dead have left of its run. How much work is
- * done before SIGKILL is seen is counted in tests/unit/test_verify_ticks.c; the time that
+ * done before SIGKILL is seen is counted in tests/unit/verify/test_verify_ticks.c; the time that
  * it takes here is told, but depends on the machine.
  */
 TEST_F(loop, killed_in_the_midst)

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../unit/blob_build.h"
+#include "blob_build.h"
 
 enum feature {
 	FEATURE_BLOCKS,	  /* several */

@@ -19,7 +19,7 @@
 
 #include <stdbool.h>
 
-#include "../unit/blob_build.h"
+#include "blob_build.h"
 
 #define ORACLE_TENSORS	 16
 #define ORACLE_BYTES	 64 /* of a tensor */

@@ -5,7 +5,7 @@
 #ifndef RANDOM_CASE_H
 #define RANDOM_CASE_H
 
-#include "../unit/blob_build.h"
+#include "blob_build.h"
 #include "feature.h"
 
 /**
