@@ -214,8 +214,8 @@ static inline struct npumem_region npumem_region_whole(uint64_t size)
 	return region;
 }
 
-NPUMEM_EXPORT struct npumem_builder *npumem_builder_new(void);
-NPUMEM_EXPORT void npumem_builder_free(struct npumem_builder *builder);
+NPUMEM_EXPORT struct npumem_builder *npumem_builder_create(void);
+NPUMEM_EXPORT void npumem_builder_destroy(struct npumem_builder *builder);
 
 /*
  * Append; return the index (>= 0) or a negative errno with a reason. Indices
@@ -273,7 +273,6 @@ NPUMEM_EXPORT int npumem_graph_create(struct npumem_device *device, const void *
 				      struct npumem_log *log, struct npumem_graph **out,
 				      struct npumem_error *error);
 NPUMEM_EXPORT void npumem_graph_destroy(struct npumem_graph *graph);
-NPUMEM_EXPORT uint32_t npumem_graph_handle(const struct npumem_graph *graph);
 
 /* ------------------------------------------------------------------ plans */
 
@@ -322,11 +321,6 @@ NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
  */
 NPUMEM_EXPORT int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline,
 				   struct npumem_error *error);
-/*
- * Syncobj that gets a fence, signalled already, when the request is settled; 0 for a
- * loaded plan. It has none before: wait for it with npumem_sync_wait(); jobs cannot.
- */
-NPUMEM_EXPORT uint32_t npumem_plan_sync(const struct npumem_plan *plan);
 
 /**
  * struct npumem_plan_stats - what the driver knows of a plan
@@ -358,6 +352,34 @@ NPUMEM_EXPORT int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan
  */
 NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 				   struct npumem_error *error);
+/**
+ * npumem_plan_records() - records of one section of a ready plan
+ * @section: enum npumem_plan_section: placements, positions, blocks, entries, edges, views
+ * @record_size: bytes of one record as the caller's npumem_plan.h has it. The beginnings
+ *	of longer ones are given, and shorter ones are continued by zeros
+ * @records: out: array of @count records, one allocation: free() it
+ * @count: out: 0 if the plan has no such section
+ *
+ * For runtimes that place inputs or follow edges, so that they need not read the blob's
+ * format themselves. Errors are npumem_plan_read()'s.
+ */
+NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section,
+				      size_t record_size, void **records, uint32_t *count,
+				      struct npumem_error *error);
+/**
+ * npumem_plan_offset() - where a tensor begins in the arena of a run
+ * @tensor: index in the graph; not an alias, which lies in its base
+ * @position: of the schedule; 0 for what is written before the first job of a graph
+ *	of one block
+ * @offset: out: bytes from the arena's first (npumem_run_arena()); all bytes of the
+ *	tensor follow one another there
+ *
+ * -ENOENT: it is not in the arena at this position, or never (external, or in host memory);
+ * -EOPNOTSUPP: it lies in pieces, which npumem_plan_records() gives. Others are
+ * npumem_plan_read()'s. Reads the whole plan: keep what it says.
+ */
+NPUMEM_EXPORT int npumem_plan_offset(struct npumem_plan *plan, uint32_t tensor, uint32_t position,
+				     uint64_t *offset, struct npumem_error *error);
 /* A pending request is given up. */
 NPUMEM_EXPORT void npumem_plan_destroy(struct npumem_plan *plan);
 NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
@@ -379,7 +401,6 @@ NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank, str
 				    struct npumem_run **out, struct npumem_error *error);
 /* Its arena is unmapped too. Jobs in flight still finish. */
 NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
-NPUMEM_EXPORT uint32_t npumem_run_handle(const struct npumem_run *run);
 /* The arena, for npumem_bo_map() and npumem_bo_wait(); it is the run's. */
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
 /**

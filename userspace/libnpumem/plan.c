@@ -64,11 +64,6 @@ void npumem_graph_destroy(struct npumem_graph *graph)
 	free(graph);
 }
 
-uint32_t npumem_graph_handle(const struct npumem_graph *graph)
-{
-	return graph->handle;
-}
-
 static struct npumem_plan *plan_new(struct npumem_device *device)
 {
 	struct npumem_plan *plan = calloc(1, sizeof(*plan));
@@ -194,11 +189,6 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 		return npumem_fail(error, -EPROTO,
 				   "the driver signalled a plan that it calls pending");
 	}
-}
-
-uint32_t npumem_plan_sync(const struct npumem_plan *plan)
-{
-	return plan->sync;
 }
 
 int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,

@@ -79,11 +79,6 @@ void npumem_run_destroy(struct npumem_run *run)
 	free(run);
 }
 
-uint32_t npumem_run_handle(const struct npumem_run *run)
-{
-	return run->handle;
-}
-
 struct npumem_bo *npumem_run_arena(struct npumem_run *run)
 {
 	return run->arena;

@@ -115,7 +115,7 @@ static void on_ended(struct request *request, void *userdata)
 /* Tensor 0 -> step 0 -> tensor 1 -> step 1 -> ...; names "a", "b", ... */
 static void build_chain(const uint64_t *sizes, uint32_t count)
 {
-	struct npumem_builder *b = npumem_builder_new();
+	struct npumem_builder *b = npumem_builder_create();
 
 	assert_non_null(b);
 	for (uint32_t i = 0; i < count; i++) {
@@ -142,7 +142,7 @@ static void build_chain(const uint64_t *sizes, uint32_t count)
 	}
 	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_free(b);
+	npumem_builder_destroy(b);
 }
 
 /* 300 bytes are live at step 0, 500 at step 1. */
@@ -331,7 +331,7 @@ static void build_skip(void)
 {
 	static const uint64_t sizes[] = { 100, 400, 400, 50 };
 	static const uint32_t reads[][2] = { { 0, 0 }, { 1, 1 }, { 2, 0 } };
-	struct npumem_builder *b = npumem_builder_new();
+	struct npumem_builder *b = npumem_builder_create();
 
 	assert_non_null(b);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -360,14 +360,14 @@ static void build_skip(void)
 	}
 	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_free(b);
+	npumem_builder_destroy(b);
 }
 
 /* a 100 -> b 400 -> c 400 -> d 50, c in place of b: no step needs more than 500. */
 static void build_in_place(void)
 {
 	static const uint64_t sizes[] = { 100, 400, 400, 50 };
-	struct npumem_builder *b = npumem_builder_new();
+	struct npumem_builder *b = npumem_builder_create();
 
 	assert_non_null(b);
 	for (uint32_t i = 0; i < 4; i++) {
@@ -393,7 +393,7 @@ static void build_in_place(void)
 	}
 	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_free(b);
+	npumem_builder_destroy(b);
 }
 
 static void run_traffic(const char *planner, uint64_t budget, uint64_t traffic)
