@@ -8,7 +8,7 @@
  * host copy; a drop's has none, but one that belongs to no step says which bytes
  * it is about. Host copies have placements, too, always in force.
  */
-#include "../check.h"
+#include "../walk/check.h"
 
 /*
  * struct moving - a plan with its transfers under way

@@ -12,7 +12,7 @@
  * is never done with them, so nothing written there is legal (V4). After all
  * instances, the places at both sides are compared.
  */
-#include "../check.h"
+#include "check.h"
 
 /* The tensor whose value another one has along the current edge. */
 static u32 source_of(const struct npuv_check *k, u32 tensor)

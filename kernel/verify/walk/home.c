@@ -3,7 +3,7 @@
  * Homes, rule V3: from the position that writes a byte to its last use exactly
  * one placement holds it, the same throughout.
  */
-#include "../check.h"
+#include "check.h"
 
 void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 instance, u32 tensor,
 		       const struct npuv_segment *segments, u32 count)

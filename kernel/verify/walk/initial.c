@@ -6,7 +6,7 @@
  * all of which must be done with them before they are written over. Pieces are
  * cut where others begin and end, so that the owners of each part are a set.
  */
-#include "../check.h"
+#include "check.h"
 
 /* Sort 2n bounds and drop repeated ones. */
 static int sort_bounds(u64 *bounds, u32 *count)

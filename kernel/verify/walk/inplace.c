@@ -3,7 +3,7 @@
  * Writes in place: an operator that is done with byte i of its input when it
  * stores byte i of its output may have both at one address.
  */
-#include "../check.h"
+#include "check.h"
 
 /* The read that an access may take the bytes of. */
 static u32 source_of(const struct npuv_graph *g, u32 access)

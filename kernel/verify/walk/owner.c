@@ -8,7 +8,7 @@
  * the state of every cell, as if each were submitted in turn, and with the map
  * of the arena's owners. What instances need of each other is in demand.c.
  */
-#include "../check.h"
+#include "check.h"
 
 /* V3: nothing is read before it is written. On the way, last uses. */
 static int check_order(struct npuv_check *k)

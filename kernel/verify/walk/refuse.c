@@ -2,7 +2,7 @@
 /*
  * Refusals of plans, with all that there is to say.
  */
-#include "../check.h"
+#include "check.h"
 
 void npuv_set_access(const struct npuv_check *k, u32 access)
 {

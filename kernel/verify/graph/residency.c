@@ -7,7 +7,7 @@
  * has one of the host copy. Whatever moves them reads the one and makes a new
  * one of the other. A step that writes them makes the copy worthless.
  */
-#include "../graph/cells.h"
+#include "cells.h"
 
 /* Refuse what a transfer does to the bytes of a class, up to its end. */
 static int refuse(struct npuv_finding *f, u32 access, u32 class, const char *flaw)

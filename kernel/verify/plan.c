@@ -2,7 +2,7 @@
 /*
  * Plans: the records of the blob, and all that is checked of them in turn.
  */
-#include "../internal.h"
+#include "internal.h"
 
 static_assert(sizeof(struct npumem_plan_info) == 96);
 static_assert(sizeof(struct npumem_position) == 40);

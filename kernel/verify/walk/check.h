@@ -5,7 +5,7 @@
 #ifndef NPUMEM_VERIFY_CHECK_H
 #define NPUMEM_VERIFY_CHECK_H
 
-#include "internal.h"
+#include "../internal.h"
 
 /* Owners of arena bytes: a cell, or one of these with an index. */
 #define NPUV_OWNER_PASS 0x40000000u /* bytes that pass through, see npuv_pass */
