@@ -2,7 +2,7 @@
 /*
  * Plans: the records of the blob, and all that is checked of them in turn.
  */
-#include "internal.h"
+#include "walk/check.h"
 
 static_assert(sizeof(struct npumem_plan_info) == 96);
 static_assert(sizeof(struct npumem_position) == 40);
@@ -89,13 +89,18 @@ static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npu
 /* Transfers, and what has to be loaded. */
 static int check_transfers(struct npuv_work *w, struct npuv_plan *p)
 {
+	int err;
+
 	if (!p->transfers && p->info->host_size)
 		return npuv_refuse_at(w, -EINVAL, p->info, sizeof(*p->info),
 				      "format: info: host_size is not zero, but nothing is moved "
 				      "to host memory");
 	if (!p->transfers && !(p->graph->features & NPUMEM_FEATURE_SPILL))
 		return 0;
-	return npuv_transfers_check(w, p);
+	err = npuv_transfers_check(w, p);
+	if (!err)
+		err = npuv_versions_check(w, p);
+	return err ? err : npuv_transfers_insert(w, p);
 }
 
 static int verify(struct npuv_work *w, struct npuv_plan *p)

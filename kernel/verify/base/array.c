@@ -2,7 +2,7 @@
 /*
  * Sorting, growing and grouping of arrays.
  */
-#include "../internal.h"
+#include "base.h"
 
 /* Merge two sorted runs, from[lo, mid) and from[mid, hi), into to[lo, hi). */
 static void merge(const u64 *from, u64 *to, u32 lo, u32 mid, u32 hi)

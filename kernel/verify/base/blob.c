@@ -4,7 +4,7 @@
  *
  * After npuv_blob_check() every record of a section may be read in place.
  */
-#include "../internal.h"
+#include "base.h"
 
 static_assert(sizeof(struct npumem_blob_header) == 32);
 static_assert(sizeof(struct npumem_blob_section) == 32);

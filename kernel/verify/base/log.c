@@ -2,7 +2,7 @@
 /*
  * Refusals: the log's text, the verdict, and the bound on work.
  */
-#include "../internal.h"
+#include "base.h"
 
 const struct npuv_limits npuv_default_limits = {
 	.max_blob = NPUMEM_BLOB_MAX_BYTES,

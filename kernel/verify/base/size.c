@@ -3,7 +3,7 @@
  * How much memory a checked graph, a verified plan and a run's states keep: what
  * the driver charges to the client that wants them. Blobs are the caller's.
  */
-#include "../internal.h"
+#include "base.h"
 
 static u64 allocated(const void *const *arrays, u32 count)
 {

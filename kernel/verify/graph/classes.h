@@ -5,7 +5,7 @@
 #ifndef NPUMEM_VERIFY_CLASSES_H
 #define NPUMEM_VERIFY_CLASSES_H
 
-#include "../internal.h"
+#include "graph.h"
 
 /**
  * struct npuv_classes - of one tensor in one block, arrays reused for the next

@@ -3,7 +3,7 @@
  * Control flow of a graph: what edges carry, and that every block lies on a way
  * from block 0 to the exit. Linear in blocks, edges and carries.
  */
-#include "../internal.h"
+#include "graph.h"
 
 static bool is_alias(const struct npuv_graph *g, u32 tensor)
 {

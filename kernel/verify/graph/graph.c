@@ -3,7 +3,7 @@
  * Structure of a graph: every record is well formed and points at others that
  * are there. What its steps do to bytes is looked at in cells.c.
  */
-#include "../internal.h"
+#include "graph.h"
 
 static_assert(sizeof(struct npumem_region) == 56);
 static_assert(sizeof(struct npumem_tensor) == 48);

@@ -2,7 +2,7 @@
 /*
  * Regions: strided bytes, chunk by chunk.
  */
-#include "../internal.h"
+#include "graph.h"
 
 const char *npuv_region_check(const struct npumem_region *r, u64 size)
 {

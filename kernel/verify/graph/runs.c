@@ -6,7 +6,7 @@
  * cells. Those are few runs, and what a step does to cells that many of its
  * accesses read is done once, with how many they are.
  */
-#include "../internal.h"
+#include "graph.h"
 
 /* A run found, to be grouped. */
 struct keyed_run {

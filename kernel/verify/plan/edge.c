@@ -3,7 +3,7 @@
  * Edges of a plan, rule V6, the records: whatever way the program takes, there
  * is exactly one edge to take. What has to hold along them is in demand.c.
  */
-#include "../internal.h"
+#include "plan.h"
 
 /* The end of a graph of one block without edges is the exit. */
 static int check_flat(struct npuv_work *w, const struct npuv_plan *p)

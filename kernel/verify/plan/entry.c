@@ -4,7 +4,7 @@
  * That they hold is checked along every edge (edge.c); that the bytes are where
  * their placements say, when these are cut (extent.c).
  */
-#include "../internal.h"
+#include "plan.h"
 
 /* Is a tensor of this kind valid when an inference begins? */
 static bool starts_valid(const struct npuv_graph *g, u32 tensor)

@@ -10,7 +10,7 @@
  * An EXTERNAL tensor is taken as one placement that is always in force, at
  * addresses beyond arena and host memory that no other tensor has.
  */
-#include "../internal.h"
+#include "plan.h"
 
 /* A placement, or an EXTERNAL tensor in one instance (@placement is none). */
 struct item {

@@ -3,7 +3,7 @@
  * Instances of blocks, rule V2: a plan may hold each block of its graph several
  * times, each time with all of its steps in some order.
  */
-#include "../internal.h"
+#include "plan.h"
 
 u32 npuv_instance_last(const struct npuv_plan *p, u32 instance)
 {

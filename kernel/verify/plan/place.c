@@ -3,7 +3,7 @@
  * Placements: rule V1, and where a byte of a tensor lies at a position, once
  * extent.c has cut them.
  */
-#include "../internal.h"
+#include "plan.h"
 
 static_assert(sizeof(struct npumem_placement) == 112);
 

@@ -8,7 +8,7 @@
  * host copy; a drop's has none, but one that belongs to no step says which bytes
  * it is about. Host copies have placements, too, always in force.
  */
-#include "../walk/check.h"
+#include "plan.h"
 
 /*
  * struct moving - a plan with its transfers under way
@@ -98,124 +98,46 @@ static const char *transfer_flaw(const struct npuv_plan *p, u32 position)
 	return placement_flaw(p, position);
 }
 
-static int check_record(struct moving *m, u32 position)
+static int check_record(struct npuv_work *w, const struct npuv_plan *p, u32 position)
 {
-	const struct npumem_position *at = npuv_position(m->p, position);
+	const struct npumem_position *at = npuv_position(p, position);
 	struct transfer_text text;
 	const char *flaw;
 
 	if (at->kind == NPUMEM_POSITION_STEP)
 		return 0;
-	m->w->verdict->position = position;
-	if (at->index >= m->source->tensors.count)
-		return npuv_refuse(m->w, -EINVAL, NPUMEM_RULE_V2_ORDER,
+	w->verdict->position = position;
+	if (at->index >= p->graph->tensors.count)
+		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER,
 				   "V2 order: position %u, %s: tensor %u is not there", position,
 				   npuv_kind_name(at->kind), at->index);
-	m->w->verdict->tensor = at->index;
-	flaw = transfer_flaw(m->p, position);
+	w->verdict->tensor = at->index;
+	flaw = transfer_flaw(p, position);
 	if (flaw)
-		return npuv_refuse(m->w, -EINVAL, NPUMEM_RULE_V2_ORDER, "V2 order: %s: %s",
-				   text_transfer(m->source, m->p, position, &text), flaw);
-	npuv_verdict_clear(m->w->verdict);
-	m->moves += is_move(at);
+		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER, "V2 order: %s: %s",
+				   text_transfer(p->graph, p, position, &text), flaw);
+	npuv_verdict_clear(w->verdict);
 	return 0;
 }
 
-static int check_records(struct moving *m)
+int npuv_transfers_check(struct npuv_work *w, const struct npuv_plan *p)
 {
 	u64 end;
 	u32 i;
 	int err;
 
-	if (check_add_overflow(m->p->info->arena_size, m->p->info->host_size, &end))
-		return npuv_refuse(m->w, -E2BIG, NPUMEM_RULE_NONE,
+	if (check_add_overflow(p->info->arena_size, p->info->host_size, &end))
+		return npuv_refuse(w, -E2BIG, NPUMEM_RULE_NONE,
 				   "limit: arena and host memory have more than 2^64 bytes "
 				   "together");
-	for (i = 0; i < m->p->positions.count; i++) {
-		err = check_record(m, i);
+	for (i = 0; i < p->positions.count; i++) {
+		err = check_record(w, p, i);
 		if (!err)
-			err = npuv_visit(m->w, 1);
+			err = npuv_visit(w, 1);
 		if (err)
 			return err;
 	}
 	return 0;
-}
-
-/* ---------------------------------------------------------------- order */
-
-static int refuse_newer(struct npuv_check *k, u32 access, u32 writer)
-{
-	struct npumem_verdict *v = k->w->verdict;
-	struct npuv_text step, tensor, other;
-
-	npuv_set_access(k, writer);
-	npuv_set_other(k, access);
-	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
-			   "V4 write: %s writes tile %u of %s before %s reads what was there",
-			   npuv_text_step(k->g, v->step, &step), v->tile,
-			   npuv_text_tensor(k->g, v->tensor, &tensor),
-			   npuv_text_step(k->g, v->other_step, &other));
-}
-
-/*
- * Every access finds the version that it finds in the client's graph, or cells in
- * the order of the plan would not be those that are meant. Versions of the same
- * bytes are numbered upwards and have the same first segment.
- */
-static int check_step(struct npuv_check *k, u32 step, u32 *versions)
-{
-	const struct npumem_step *s = npuv_step(k->g, step);
-	u32 a, n = 0, end = s->first_access + s->access_count;
-	struct npuv_cells it;
-
-	for (a = s->first_access; a < end; a++) {
-		npuv_for_each_read(it, k->g, a)
-		{
-			u32 cell = it.cell, writer = k->g->cells[cell].writer;
-			u32 now = versions[k->g->cells[cell].first_segment];
-
-			n++;
-			if (now == cell)
-				continue;
-			if (now == NPUMEM_NONE || now < cell)
-				return npuv_refuse_order(k, a, writer);
-			return refuse_newer(k, a, k->g->cells[now].writer);
-		}
-	}
-	for (a = s->first_access; a < end; a++) {
-		npuv_for_each_write(it, k->g, a)
-		{
-			n++;
-			versions[k->g->cells[it.cell].first_segment] = it.cell;
-		}
-	}
-	return npuv_visit(k->w, 1 + n);
-}
-
-static int check_order(struct moving *m)
-{
-	struct npuv_check k = { .w = m->w, .p = m->p, .g = m->source };
-	u32 *versions = npuv_alloc_array(m->source->segment_count, sizeof(u32));
-	int err = 0;
-	u32 i;
-
-	k.position = npuv_alloc_array(m->source->steps.count, sizeof(u32));
-	if (!versions || !k.position)
-		err = -ENOMEM;
-	for (i = 0; !err && i < m->source->segment_count; i++)
-		versions[i] = NPUMEM_NONE;
-	for (i = 0; !err && i < m->source->cell_count; i++)
-		if (m->source->cells[i].writer == NPUMEM_NONE)
-			versions[m->source->cells[i].first_segment] = i;
-	for (i = 0; !err && i < m->p->positions.count; i++)
-		if (npuv_position(m->p, i)->kind == NPUMEM_POSITION_STEP)
-			k.position[npuv_position(m->p, i)->index] = i;
-	for (i = 0; !err && i < m->p->positions.count; i++)
-		if (npuv_position(m->p, i)->kind == NPUMEM_POSITION_STEP)
-			err = check_step(&k, npuv_position(m->p, i)->index, versions);
-	npuv_free(versions);
-	npuv_free(k.position);
-	return err;
 }
 
 /* ---------------------------------------------------------------- graph */
@@ -506,7 +428,7 @@ static int place_copies(struct moving *m)
 
 /* ---------------------------------------------------------------- all */
 
-int npuv_transfers_check(struct npuv_work *w, struct npuv_plan *p)
+int npuv_transfers_insert(struct npuv_work *w, struct npuv_plan *p)
 {
 	struct moving m = {
 		.w = w,
@@ -514,17 +436,17 @@ int npuv_transfers_check(struct npuv_work *w, struct npuv_plan *p)
 		.source = p->graph,
 		.placements = { .size = sizeof(struct npumem_placement) },
 	};
-	u32 i;
 	int err;
+	u32 i;
 
 	m.planned = npuv_alloc_array(p->graph->tensors.count, sizeof(*m.planned));
-	err = m.planned ? check_records(&m) : -ENOMEM;
-	for (i = 0; !err && i < p->placements.count; i++)
+	if (!m.planned)
+		return -ENOMEM;
+	for (i = 0; i < p->placements.count; i++)
 		m.planned[npuv_placement(p, i)->tensor] = true;
-	if (!err)
-		err = check_order(&m);
-	if (!err)
-		err = build_graph(&m);
+	for (i = 0; i < p->positions.count; i++)
+		m.moves += is_move(npuv_position(p, i));
+	err = build_graph(&m);
 	if (!err)
 		err = place_copies(&m);
 	npuv_free(m.planned);
@@ -535,34 +457,34 @@ int npuv_transfers_check(struct npuv_work *w, struct npuv_plan *p)
 	return npuv_cells_find(w, m.g, p);
 }
 
-int npuv_transfers_placed(struct npuv_check *k)
+int npuv_transfers_placed(struct npuv_work *w, const struct npuv_plan *p)
 {
 	struct transfer_text text;
 	u32 i;
 	int err;
 
-	for (i = 0; i < k->p->positions.count; i++) {
-		const struct npumem_position *at = npuv_position(k->p, i);
+	for (i = 0; i < p->positions.count; i++) {
+		const struct npumem_position *at = npuv_position(p, i);
 		const struct npuv_place *place;
 		u64 byte = at->first, end = at->first + at->length;
 
 		if (!is_move(at))
 			continue;
-		place = npuv_place_of(k->p, 0, at->index);
+		place = npuv_place_of(p, 0, at->index);
 		while (byte < end) {
-			const struct npuv_extent *e = npuv_place_find_at(k->p, place, byte, i);
+			const struct npuv_extent *e = npuv_place_find_at(p, place, byte, i);
 
 			if (!e || e->placement != at->placement) {
-				k->w->verdict->position = i;
-				k->w->verdict->tensor = at->index;
-				return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V2_ORDER,
+				w->verdict->position = i;
+				w->verdict->tensor = at->index;
+				return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER,
 						   "V2 order: %s: byte %llu is not in its "
 						   "placement %u",
-						   text_transfer(k->g, k->p, i, &text), byte,
+						   text_transfer(p->graph, p, i, &text), byte,
 						   at->placement);
 			}
 			byte = e->first + e->length;
-			err = npuv_visit(k->w, 1);
+			err = npuv_visit(w, 1);
 			if (err)
 				return err;
 		}

@@ -3,7 +3,7 @@
  * Multi-view tensors of a plan. The driver hands them on to the runtime; what
  * is checked here is that a runtime can follow them.
  */
-#include "../internal.h"
+#include "plan.h"
 
 /* NULL, or what is wrong with one slot of a view. */
 static const char *slot_flaw(const struct npuv_plan *p, const struct npumem_view *v, u32 slot)

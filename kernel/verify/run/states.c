@@ -6,7 +6,7 @@
  * not staged that makes no difference: the verifier let no write of it take
  * bytes that it reads, but by an update in place.
  */
-#include "../internal.h"
+#include "../plan/plan.h"
 
 #define NPUV_LONG_BITS (8 * sizeof(unsigned long))
 

@@ -5,7 +5,7 @@
  * Time: the ranges that paint() removes were once painted or split off, so n
  * paints cost O(n log n) in all, whatever the order.
  */
-#include "../internal.h"
+#include "check.h"
 
 static_assert(NPUV_ARENA_LEVELS * 6 >= 32);
 

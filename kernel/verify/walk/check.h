@@ -5,7 +5,42 @@
 #ifndef NPUMEM_VERIFY_CHECK_H
 #define NPUMEM_VERIFY_CHECK_H
 
-#include "../internal.h"
+#include "../plan/plan.h"
+
+/* arena.c */
+
+/**
+ * struct npuv_arena - map from ranges of arena bytes to their owners
+ * @bounds: sorted places where a range may begin or end, @count of them
+ * @owner: of the range that begins at bounds[i], where one begins
+ * @begins: bitmap of them; the levels above have a bit for each word of the
+ *	one below that is not zero
+ *
+ * All bounds are known before the first range is painted, so the ranges are
+ * kept as a bitmap of bounds instead of a tree: nothing to balance, whatever
+ * order ranges come in, and the next range is found in a few words.
+ */
+#define NPUV_ARENA_LEVELS 6
+
+struct npuv_arena {
+	u64 *bounds;
+	u32 *owner;
+	u64 *begins[NPUV_ARENA_LEVELS];
+	u32 count;
+	u32 levels;
+};
+
+/* bounds: sorted, unique; the map takes them over, even on failure. */
+int npuv_arena_init(struct npuv_arena *map, u64 *bounds, u32 count);
+void npuv_arena_fini(struct npuv_arena *map);
+/* Index of a bound; the value must be one. */
+u32 npuv_arena_bound(const struct npuv_arena *map, u64 value);
+/* Begin of the range that holds bound i. */
+u32 npuv_arena_first(const struct npuv_arena *map, u32 i);
+/* Begin of the range after the one that begins at bound i; count past the last. */
+u32 npuv_arena_next(const struct npuv_arena *map, u32 i);
+/* Bounds lo (inclusive) to hi (exclusive) become one range. */
+void npuv_arena_paint(struct npuv_arena *map, u32 lo, u32 hi, u32 owner);
 
 /* Owners of arena bytes: a cell, or one of these with an index. */
 #define NPUV_OWNER_PASS 0x40000000u /* bytes that pass through, see npuv_pass */
@@ -142,11 +177,6 @@ void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 ce
 /* V3: the one extent for all the life of each piece; fills bounds and initial. */
 int npuv_homes_find(struct npuv_check *k);
 
-/* transfer.c */
-
-/* V2: what transfers move lies in the placements that they name. */
-int npuv_transfers_placed(struct npuv_check *k);
-
 /* initial.c */
 
 /* Paint what is there when the instance is entered, where several are in sets. */
@@ -173,5 +203,18 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_pieces
 			const struct npuv_extent *home);
 /* A cell takes arena bytes [first, end) that an owner still needs. */
 int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 end);
+
+/* version.c */
+
+/*
+ * V3, V4: with transfers, every access finds the version that it finds in the client's
+ * graph, which is the one that the plan still has.
+ */
+int npuv_versions_check(struct npuv_work *w, const struct npuv_plan *p);
+
+/* owner.c */
+
+/* V3, V4, V6, V7: walk every instance and find every cell's predecessors. */
+int npuv_owner_check(struct npuv_work *w, struct npuv_plan *p);
 
 #endif /* NPUMEM_VERIFY_CHECK_H */

@@ -306,7 +306,7 @@ static int check_instance(struct npuv_check *k, u32 instance)
 	if (!err)
 		err = npuv_homes_find(k);
 	if (!err && k->p->transfers)
-		err = npuv_transfers_placed(k);
+		err = npuv_transfers_placed(k->w, k->p);
 	if (!err)
 		err = begin_map(k);
 	if (!err)

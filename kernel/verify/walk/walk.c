@@ -2,7 +2,7 @@
 /*
  * The ranges of an access in arena, host buffer, or binding, for engines.
  */
-#include "../internal.h"
+#include "check.h"
 
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position, u32 access)
 {

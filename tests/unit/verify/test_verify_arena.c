@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "internal.h"
+#include "walk/check.h"
 
 #define MOST 5000
 

@@ -66,17 +66,19 @@
  * its bytes only where both tiles have the same linear index, if that read, with
  * those of the same tile by the same step, is their last use.
  *
- * Files. blob.c framing. The graph: graph.c its records, flow.c edges and
- * carries, region.c strided bytes, classes.c and cells.c bytes into cells,
- * runs.c cells of accesses. The
- * plan: plan.c its records, instance.c blocks and schedule (V2), transfer.c
- * transfers (V2, V5) and the graph with them, residency.c what they do to its
- * cells (V5), edge.c ways out (V6), entry.c entry states (V6), view.c views, place.c placements (V1),
- * extent.c placements cut into extents; owner.c the walk (V3, V4, V7) with
- * home.c where cells live, initial.c what is there at first, inplace.c writes in
- * place, demand.c what edges and the exit need (V6, V7), refuse.c words, arena.c
- * the interval map. states.c enforcement; walk.c ranges for engines; size.c
- * memory kept; log.c, array.c helpers.
+ * Files, by folder; a folder uses those that are named before it.
+ * base/: log.c refusals, array.c, blob.c framing, size.c memory kept.
+ * graph/: graph.c records, flow.c edges and carries, region.c strided bytes,
+ * classes.c and cells.c bytes into cells, residency.c what transfers do to cells
+ * (V5), runs.c cells of accesses.
+ * plan/: instance.c blocks and schedule (V2), transfer.c transfers (V2, V5) and the
+ * graph with them, edge.c ways out (V6), entry.c entry states (V6), view.c views,
+ * place.c placements (V1), extent.c placements cut into extents.
+ * walk/: owner.c the walk (V3, V4, V7) with home.c where cells live, initial.c what
+ * is there at first, inplace.c writes in place, demand.c what edges and the exit
+ * need (V6, V7), version.c what transfers must leave as it is (V3, V4), refuse.c
+ * words, arena.c the interval map; walk.c ranges for engines.
+ * run/: states.c enforcement. plan.c puts the checks of a plan in order.
  *
  * Cost O(n log n) in chunks, in access-cell incidences of all instances, and in
  * entry records times edges to their instance; all are counted (struct

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
+/*
+ * What all of the verifier uses: refusals and the bound on work, arrays, framing of blobs.
+ */
+#ifndef NPUMEM_VERIFY_BASE_H
+#define NPUMEM_VERIFY_BASE_H
+
+#include "verify/verify.h"
+
+/**
+ * struct npuv_work - one npuv_*_create() call under way
+ * @blob: that verdicts of NPUMEM_RULE_FORMAT point into
+ * @limits, @log, @verdict: of the caller
+ * @visits: units of work done, at most @limits->max_visits
+ * @ticks: units since npuv_interrupted() was asked
+ */
+struct npuv_work {
+	const void *blob;
+	const struct npuv_limits *limits;
+	struct npuv_log *log;
+	struct npumem_verdict *verdict;
+	u64 visits;
+	u32 ticks;
+};
+
+/* log.c */
+
+void npuv_verdict_clear(struct npumem_verdict *verdict);
+/* A graph with transfers: the verdict in words of the client's graph. */
+void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict);
+/* Refuse: log the line, name the rule, return err. Other fields are set before. */
+__printf(4, 5) int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...);
+/* Refuse a blob for the size bytes at a place in it. */
+__printf(5, 6) int npuv_refuse_at(struct npuv_work *w, int err, const void *at, u64 size,
+				  const char *fmt, ...);
+/* Count n units of work: 0, -E2BIG or -EINTR. */
+int npuv_visit(struct npuv_work *w, u64 n);
+
+/* "load", "spill", "fill", "drop" or "store", for enum npumem_position_kind. */
+const char *npuv_kind_name(u32 kind);
+
+/*
+ * "step 12 'conv_3'", "tensor 5 'conv_3/out'", "block 0": short, printable. In a
+ * graph with transfers also "fill at position 4", "the host copy of tensor 5".
+ */
+struct npuv_text {
+	char s[112];
+};
+
+const char *npuv_text_step(const struct npuv_graph *g, u32 step, struct npuv_text *text);
+const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv_text *text);
+const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_text *text);
+/* "block 2 of the plan (block 1 'body')"; "the exit" for NPUMEM_NONE. */
+const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *text);
+
+/* The cookie of a transfer's step is its kind and its position. */
+static inline u32 npuv_transfer_kind(const struct npuv_graph *g, u32 step)
+{
+	return (u32)(npuv_step(g, step)->cookie >> 32);
+}
+
+static inline u32 npuv_transfer_position(const struct npuv_graph *g, u32 step)
+{
+	return (u32)npuv_step(g, step)->cookie;
+}
+
+/* array.c */
+
+/* Sort ascending, interruptibly; spare has room for count too. */
+int npuv_sort(u64 *values, u64 *spare, u32 count);
+/* Drop repeated values of a sorted array; returns how many are left. */
+u32 npuv_unique(u64 *values, u32 count);
+/* Number of values of a sorted array that are <= value. */
+u32 npuv_upper_bound(const u64 *values, u32 count, u64 value);
+
+/**
+ * struct npuv_vector - array that grows, its memory always zeroed past @count
+ * @data: @capacity records of @size bytes
+ */
+struct npuv_vector {
+	void *data;
+	u32 count;
+	u32 capacity;
+	u32 size;
+};
+
+/* Append n records, zeroed: the first one, or NULL for lack of memory. */
+void *npuv_vector_add(struct npuv_vector *v, u32 n);
+/* Forget all records, keep their memory. */
+void npuv_vector_clear(struct npuv_vector *v);
+/* The records in memory of just their size, NULL for lack of it; empties v. */
+void *npuv_vector_take(struct npuv_vector *v);
+
+/* (key, value) pairs to be grouped by key, order within a key kept. */
+struct npuv_pair {
+	u32 key;
+	u32 value;
+};
+
+/* Append a pair to a vector of them: 0 or -ENOMEM. */
+int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value);
+/* start[0..keys], values: arrays of start[key + 1] - start[key] values each. */
+int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
+	       u32 **values);
+
+/* blob.c */
+
+/**
+ * struct npuv_section_rule - a kind of section that a blob may have
+ * @kind: in the section table
+ * @record: bytes of its records; a file may have longer ones if @align > 1
+ * @align: that the stride is a multiple of
+ * @required: must be there, with at least one record
+ * @name: for the log
+ * @out: filled; all zero when the section is absent
+ */
+struct npuv_section_rule {
+	u32 kind;
+	u32 record;
+	u32 align;
+	bool required;
+	const char *name;
+	struct npuv_section *out;
+};
+
+int npuv_blob_check(struct npuv_work *w, u64 size, u32 magic, const struct npuv_section_rule *rules,
+		    u32 rule_count);
+
+#endif /* NPUMEM_VERIFY_BASE_H */
