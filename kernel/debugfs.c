@@ -14,11 +14,11 @@
 #include <drm/drm_debugfs.h>
 
 #include "memory/carveout.h"
-#include "client.h"
+#include "base/client.h"
 #include "debugfs.h"
-#include "engine.h"
-#include "fault.h"
-#include "object/run.h"
+#include "base/engine.h"
+#include "job/fault.h"
+#include "job/run.h"
 
 static struct npu_device *seq_to_npumem(struct seq_file *m)
 {

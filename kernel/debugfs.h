@@ -5,7 +5,7 @@
 #ifndef NPUMEM_DEBUGFS_H
 #define NPUMEM_DEBUGFS_H
 
-#include "drv.h"
+#include "base/drv.h"
 
 #ifdef CONFIG_DEBUG_FS
 void npumem_debugfs_init(struct npu_device *dev); /* at probe */

@@ -32,15 +32,15 @@
 
 #include "memory/bo.h"
 #include "memory/carveout.h"
-#include "client.h"
-#include "compat.h"
+#include "base/client.h"
+#include "base/compat.h"
 #include "debugfs.h"
-#include "drv.h"
-#include "engine.h"
-#include "fault.h"
+#include "base/drv.h"
+#include "base/engine.h"
+#include "job/fault.h"
 #include "job/gate.h"
 #include "object/plan.h"
-#include "object/run.h"
+#include "job/run.h"
 #include "upcall/upcall.h"
 
 struct workqueue_struct *npumem_wq;

@@ -9,8 +9,8 @@
 #include <linux/uaccess.h>
 
 #include "memory/carveout.h"
-#include "drv.h"
-#include "engine.h"
+#include "base/drv.h"
+#include "base/engine.h"
 #include "upcall/upcall.h"
 
 static int answer(struct drm_npumem_dev_query *args, const void *data, size_t size)

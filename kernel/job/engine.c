@@ -26,10 +26,10 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "compat.h"
-#include "engine.h"
+#include "base/compat.h"
+#include "base/engine.h"
 #include "job.h"
-#include "object/run.h"
+#include "run.h"
 
 /* How often late jobs are looked at. What is too late is up to the engine. */
 #define LATE_MS 500

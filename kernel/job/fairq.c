@@ -25,10 +25,10 @@
  */
 #include <linux/dma-fence.h>
 
-#include "client.h"
-#include "fence.h"
+#include "base/client.h"
+#include "base/fence.h"
 #include "job.h"
-#include "object/run.h"
+#include "run.h"
 
 static bool fair_less(struct rb_node *a, const struct rb_node *b)
 {

@@ -19,9 +19,9 @@
 #include <linux/mm.h>
 #include <linux/slab.h>
 
-#include "fence.h"
+#include "base/fence.h"
 #include "gate.h"
-#include "object/run.h"
+#include "run.h"
 
 /* On the way to the signal of fences, so memory reclaim may wait for it. */
 static struct workqueue_struct *gate_wq;

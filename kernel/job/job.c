@@ -7,12 +7,12 @@
 #include <linux/nospec.h>
 #include <drm/drm_print.h>
 
-#include "client.h"
-#include "compat.h"
+#include "base/client.h"
+#include "base/compat.h"
 #include "fault.h"
-#include "fence.h"
+#include "base/fence.h"
 #include "job.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* ------------------------------------------------------------ job life cycle */
 

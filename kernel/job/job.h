@@ -7,9 +7,9 @@
 
 #include <drm/gpu_scheduler.h>
 
-#include "engine.h"
+#include "base/engine.h"
 #include "fairq.h"
-#include "object/run.h"
+#include "run.h"
 
 /**
  * struct npu_job - one entry of a SUBMIT

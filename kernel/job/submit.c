@@ -46,13 +46,13 @@
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 
-#include "memory/access.h"
-#include "compat.h"
+#include "access.h"
+#include "base/compat.h"
 #include "fault.h"
-#include "fence.h"
+#include "base/fence.h"
 #include "gate.h"
 #include "job.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /**
  * struct submit - one call on its way

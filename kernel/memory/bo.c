@@ -38,11 +38,11 @@
 #include <drm/drm_utils.h>
 
 #include "bo.h"
-#include "access.h"
+#include "job/access.h"
 #include "carveout.h"
-#include "client.h"
-#include "compat.h"
-#include "drv.h"
+#include "base/client.h"
+#include "base/compat.h"
+#include "base/drv.h"
 
 /* Handles are capped like those of all other kinds. */
 static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)

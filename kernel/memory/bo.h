@@ -8,7 +8,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 #include "carveout.h"
-#include "drv.h"
+#include "base/drv.h"
 
 /**
  * struct npu_bo - buffer object

@@ -31,9 +31,9 @@
 #include <drm/drm_print.h>
 
 #include "carveout.h"
-#include "client.h"
-#include "compat.h"
-#include "drv.h"
+#include "base/client.h"
+#include "base/compat.h"
+#include "base/drv.h"
 
 #define SCRUB_CHUNK SZ_256K
 

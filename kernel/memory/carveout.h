@@ -8,7 +8,7 @@
 #include <linux/mutex.h>
 #include <drm/drm_mm.h>
 
-#include "drv.h"
+#include "base/drv.h"
 
 struct dmem_cgroup_pool_state;
 struct dmem_cgroup_region;

@@ -12,7 +12,7 @@
 
 #include <drm/drm_print.h>
 
-#include "client.h"
+#include "base/client.h"
 #include "plan.h"
 
 static void npumem_graph_release(struct kref *ref)

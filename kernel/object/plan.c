@@ -22,9 +22,9 @@
 #include <drm/drm_print.h>
 #include <drm/drm_syncobj.h>
 
-#include "client.h"
+#include "base/client.h"
 #include "npumem_netlink.h"
-#include "trace.h"
+#include "base/trace.h"
 #include "upcall/upcall.h"
 
 static void npumem_plan_release(struct kref *ref)

@@ -8,7 +8,7 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 
-#include "drv.h"
+#include "base/drv.h"
 
 /**
  * struct npu_graph - immutable, checked graph

@@ -60,9 +60,9 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_syncobj.h>
 
-#include "client.h"
-#include "fence.h"
-#include "trace.h"
+#include "base/client.h"
+#include "base/fence.h"
+#include "base/trace.h"
 #include "request.h"
 
 static struct {

@@ -20,7 +20,7 @@
 #include "npumem_world.h"
 
 #define NOBODY	   65534
-#define USER_SHARE 64 /* NPUMEM_MAX_USER_REQUESTS of kernel/drv.h */
+#define USER_SHARE 64 /* NPUMEM_MAX_USER_REQUESTS of kernel/base/drv.h */
 #define MAX_FILES  8
 
 /**

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A real NPU's driver as kernel/engine.h has it, in a module of its own: engine "other" on
+ * A real NPU's driver as kernel/base/engine.h has it, in a module of its own: engine "other" on
  * the device tree node of the NPU, from which npumem's own driver was unbound before. Jobs
  * of NPUMEM_OP_FILL end at once and do nothing, others when the device goes.
  */
@@ -11,7 +11,7 @@
 #include <linux/slab.h>
 #include <linux/wait.h>
 
-#include "engine.h"
+#include "base/engine.h"
 #include "job/job.h"
 
 /* What the parent's drvdata must still be when the device is removed. */

@@ -24,10 +24,10 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
-#include "compat.h"
-#include "job/job.h"
+#include "base/compat.h"
+#include "job.h"
 #include "run.h"
-#include "trace.h"
+#include "base/trace.h"
 #include "transfer.h"
 
 /* ---------------------------------------------------------------- the host BO */

@@ -7,7 +7,7 @@
 
 #include <linux/iosys-map.h>
 
-#include "bo.h"
+#include "memory/bo.h"
 
 /* BOs with a dma_resv of their own that one run may have bound: each SUBMIT locks all. */
 #define NPUMEM_MAX_BOUND 1024

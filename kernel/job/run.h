@@ -7,9 +7,9 @@
 
 #include <drm/gpu_scheduler.h>
 
-#include "memory/bind.h"
+#include "bind.h"
 #include "memory/bo.h"
-#include "plan.h"
+#include "object/plan.h"
 #include "transfer.h"
 
 struct npu_client;

@@ -32,9 +32,9 @@
 #include <drm/drm_drv.h>
 
 #include "access.h"
-#include "compat.h"
-#include "fence.h"
-#include "object/run.h"
+#include "base/compat.h"
+#include "base/fence.h"
+#include "run.h"
 
 /* Not MODULE_IMPORT_NS(), whose argument became a string. */
 MODULE_INFO(import_ns, "DMA_BUF");

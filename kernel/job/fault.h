@@ -5,7 +5,7 @@
 #ifndef NPUMEM_FAULT_H
 #define NPUMEM_FAULT_H
 
-#include "drv.h"
+#include "base/drv.h"
 
 struct npu_run;
 struct seq_file;

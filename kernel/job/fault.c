@@ -20,10 +20,10 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
-#include "client.h"
+#include "base/client.h"
 #include "fault.h"
-#include "object/run.h"
-#include "trace.h"
+#include "run.h"
+#include "base/trace.h"
 #include "upcall/upcall.h"
 
 #define RING 64

@@ -40,9 +40,9 @@
 #include <drm/drm_print.h>
 
 #include "bind.h"
-#include "client.h"
-#include "compat.h"
-#include "object/run.h"
+#include "base/client.h"
+#include "base/compat.h"
+#include "run.h"
 
 /* ---------------------------------------------------------------- the list */
 

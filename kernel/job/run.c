@@ -30,10 +30,10 @@
 #include <drm/drm_print.h>
 
 #include "memory/carveout.h"
-#include "client.h"
-#include "compat.h"
-#include "engine.h"
-#include "job/gate.h"
+#include "base/client.h"
+#include "base/compat.h"
+#include "base/engine.h"
+#include "gate.h"
 #include "run.h"
 
 static void run_release_work(struct work_struct *work)
