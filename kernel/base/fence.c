@@ -15,20 +15,20 @@
 #include "compat.h"
 #include "fence.h"
 
-static const char *npumem_fence_driver_name(struct dma_fence *fence)
+static const char *fence_driver_name(struct dma_fence *fence)
 {
 	return "npumem";
 }
 
-static const char *npumem_fence_timeline_name(struct dma_fence *fence)
+static const char *fence_timeline_name(struct dma_fence *fence)
 {
 	return "npumem";
 }
 
 /* No release, no wait: the core lets go of these ops when a fence signals. */
 static const struct dma_fence_ops npumem_fence_ops = {
-	.get_driver_name = npumem_fence_driver_name,
-	.get_timeline_name = npumem_fence_timeline_name,
+	.get_driver_name = fence_driver_name,
+	.get_timeline_name = fence_timeline_name,
 };
 
 struct dma_fence *npumem_fence_alloc(void)

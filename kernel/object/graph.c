@@ -15,7 +15,7 @@
 #include "base/client.h"
 #include "plan.h"
 
-static void npumem_graph_release(struct kref *ref)
+static void graph_release(struct kref *ref)
 {
 	struct npu_graph *graph = container_of(ref, struct npu_graph, ref);
 
@@ -33,7 +33,7 @@ void npumem_graph_get(struct npu_graph *graph)
 
 void npumem_graph_put(struct npu_graph *graph)
 {
-	kref_put(&graph->ref, npumem_graph_release);
+	kref_put(&graph->ref, graph_release);
 }
 
 struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle)
@@ -65,7 +65,7 @@ void npumem_graph_release_file(struct npu_file *file)
  * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
  * Nobody is killed to make room for it.
  */
-static int npumem_graph_blob(struct npu_graph *graph, u64 ptr)
+static int graph_blob(struct npu_graph *graph, u64 ptr)
 {
 	graph->blob =
 		__vmalloc(PAGE_ALIGN(max_t(u64, graph->size, 1)),
@@ -75,7 +75,7 @@ static int npumem_graph_blob(struct npu_graph *graph, u64 ptr)
 	return copy_from_user(graph->blob, u64_to_user_ptr(ptr), graph->size) ? -EFAULT : 0;
 }
 
-static int npumem_graph_charge(struct npu_graph *graph, u64 bytes)
+static int graph_charge(struct npu_graph *graph, u64 bytes)
 {
 	int err = npumem_client_charge(graph->client, NPUMEM_RESOURCE_MEMORY, bytes);
 
@@ -89,8 +89,8 @@ static int npumem_graph_charge(struct npu_graph *graph, u64 bytes)
  * as long as user space likes, so others do not wait for it; and there may be many who
  * do, so it is charged before.
  */
-static struct npu_graph *npumem_graph_read(struct npu_client *client,
-					   const struct drm_npumem_graph_create *args)
+static struct npu_graph *graph_read(struct npu_client *client,
+				    const struct drm_npumem_graph_create *args)
 {
 	struct npu_graph *graph;
 	int err;
@@ -103,17 +103,17 @@ static struct npu_graph *npumem_graph_read(struct npu_client *client,
 	kref_init(&graph->ref);
 	graph->size = args->size;
 	graph->client = npumem_client_get(client);
-	err = npumem_graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(graph->size));
+	err = graph_charge(graph, sizeof(*graph) + PAGE_ALIGN(graph->size));
 	if (!err)
-		err = npumem_graph_blob(graph, args->blob);
+		err = graph_blob(graph, args->blob);
 	if (!err)
 		return graph;
 	npumem_graph_put(graph);
 	return ERR_PTR(err);
 }
 
-static int npumem_graph_check(struct npu_graph *graph, struct drm_npumem_graph_create *args,
-			      struct npuv_log *log)
+static int graph_check(struct npu_graph *graph, struct drm_npumem_graph_create *args,
+		       struct npuv_log *log)
 {
 	int err = npumem_client_begin_verify(graph->client);
 
@@ -122,21 +122,20 @@ static int npumem_graph_check(struct npu_graph *graph, struct drm_npumem_graph_c
 	err = npuv_graph_create(graph->blob, graph->size, &npuv_default_limits, log, &args->verdict,
 				&graph->v);
 	if (!err)
-		err = npumem_graph_charge(graph, npuv_graph_bytes(graph->v));
+		err = graph_charge(graph, npuv_graph_bytes(graph->v));
 	npumem_client_end_verify(graph->client);
 	return err;
 }
 
-static struct npu_graph *npumem_graph_new(struct npu_client *client,
-					  struct drm_npumem_graph_create *args,
-					  struct npuv_log *log)
+static struct npu_graph *graph_new(struct npu_client *client, struct drm_npumem_graph_create *args,
+				   struct npuv_log *log)
 {
-	struct npu_graph *graph = npumem_graph_read(client, args);
+	struct npu_graph *graph = graph_read(client, args);
 	int err;
 
 	if (IS_ERR(graph))
 		return graph;
-	err = npumem_graph_check(graph, args, log);
+	err = graph_check(graph, args, log);
 	if (!err)
 		return graph;
 	npumem_graph_put(graph);
@@ -160,7 +159,7 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 	err = npumem_log_begin(&log, &args->log);
 	if (err)
 		return err;
-	graph = npumem_graph_new(priv->client, args, &log.log);
+	graph = graph_new(priv->client, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(graph));
 	if (IS_ERR(graph)) {
 		drm_dbg(drm, "GRAPH_CREATE: %llu bytes refused: %d\n", args->size, err);

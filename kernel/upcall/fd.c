@@ -32,7 +32,7 @@
  * Memory of the requester's cgroup; NULL if there is none. Rather that than that
  * its processes are killed for what the daemon does.
  */
-static void *npumem_answer_alloc(struct npu_request *req, u64 size)
+static void *answer_alloc(struct npu_request *req, u64 size)
 {
 	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
 	void *p = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_RETRY_MAYFAIL | __GFP_NOWARN);
@@ -42,7 +42,7 @@ static void *npumem_answer_alloc(struct npu_request *req, u64 size)
 }
 
 /* May bytes up to end be put at pos? Under answer_lock. */
-static int npumem_answer_check(const struct npu_request *req, loff_t pos)
+static int answer_check(const struct npu_request *req, loff_t pos)
 {
 	if (req->answer_closed)
 		return -EPIPE;
@@ -51,7 +51,7 @@ static int npumem_answer_check(const struct npu_request *req, loff_t pos)
 }
 
 /* A larger buffer takes the place of the answer's; the one to free is left in it. */
-static void npumem_answer_grow(struct npu_request *req, u8 **buffer, u64 room)
+static void answer_grow(struct npu_request *req, u8 **buffer, u64 room)
 {
 	if (req->answer_size)
 		memcpy(*buffer, req->answer, req->answer_size);
@@ -63,13 +63,13 @@ static void npumem_answer_grow(struct npu_request *req, u8 **buffer, u64 room)
  * Put bytes in their place. Returns zero, an errno, or the room that is wanted.
  * What is left in bytes and buffer is the caller's to free.
  */
-static ssize_t npumem_answer_splice(struct npu_request *req, u8 **bytes, u64 count, loff_t pos,
-				    u8 **buffer, u64 room)
+static ssize_t answer_splice(struct npu_request *req, u8 **bytes, u64 count, loff_t pos,
+			     u8 **buffer, u64 room)
 {
 	ssize_t ret;
 
 	mutex_lock(&req->answer_lock);
-	ret = npumem_answer_check(req, pos);
+	ret = answer_check(req, pos);
 	if (ret)
 		goto unlock;
 	if (!pos && count >= req->answer_size) {
@@ -83,7 +83,7 @@ static ssize_t npumem_answer_splice(struct npu_request *req, u8 **bytes, u64 cou
 		ret = roundup_pow_of_two(max_t(u64, pos + count, PAGE_SIZE));
 		if (room < ret)
 			goto unlock;
-		npumem_answer_grow(req, buffer, room);
+		answer_grow(req, buffer, room);
 		ret = 0;
 	}
 	memcpy(req->answer + pos, *bytes, count);
@@ -93,7 +93,7 @@ unlock:
 	return ret;
 }
 
-static ssize_t npumem_answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t pos)
+static ssize_t answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t pos)
 {
 	u8 *buffer = NULL;
 	ssize_t ret = 0;
@@ -105,18 +105,17 @@ static ssize_t npumem_answer_put(struct npu_request *req, u8 **bytes, u64 count,
 		kvfree(buffer);
 		buffer = NULL;
 		if (room) {
-			buffer = npumem_answer_alloc(req, room);
+			buffer = answer_alloc(req, room);
 			if (!buffer)
 				return -ENOMEM;
 		}
-		ret = npumem_answer_splice(req, bytes, count, pos, &buffer, room);
+		ret = answer_splice(req, bytes, count, pos, &buffer, room);
 	} while (ret > 0);
 	kvfree(buffer);
 	return ret;
 }
 
-static ssize_t npumem_request_write(struct file *file, const char __user *user, size_t count,
-				    loff_t *pos)
+static ssize_t request_write(struct file *file, const char __user *user, size_t count, loff_t *pos)
 {
 	struct npu_request *req = file->private_data;
 	u64 limit = npuv_default_limits.max_blob;
@@ -124,7 +123,7 @@ static ssize_t npumem_request_write(struct file *file, const char __user *user, 
 	u8 *bytes;
 
 	mutex_lock(&req->answer_lock);
-	ret = npumem_answer_check(req, *pos);
+	ret = answer_check(req, *pos);
 	mutex_unlock(&req->answer_lock);
 	if (ret)
 		return ret;
@@ -133,13 +132,13 @@ static ssize_t npumem_request_write(struct file *file, const char __user *user, 
 		return -EFBIG;
 	if (!count)
 		return 0;
-	bytes = npumem_answer_alloc(req, count);
+	bytes = answer_alloc(req, count);
 	if (!bytes)
 		return -ENOMEM;
 	if (copy_from_user(bytes, user, count))
 		ret = -EFAULT;
 	else
-		ret = npumem_answer_put(req, &bytes, count, *pos);
+		ret = answer_put(req, &bytes, count, *pos);
 	kvfree(bytes);
 	if (ret)
 		return ret;
@@ -162,32 +161,32 @@ void *npumem_request_take_answer(struct npu_request *req, u64 *size)
 	return answer;
 }
 
-static bool npumem_request_settled(const struct npu_request *req)
+static bool request_settled(const struct npu_request *req)
 {
 	/* What is read after it was written before it. */
 	return smp_load_acquire(&req->settled);
 }
 
-static __poll_t npumem_request_poll(struct file *file, poll_table *table)
+static __poll_t request_poll(struct file *file, poll_table *table)
 {
 	struct npu_request *req = file->private_data;
 
 	poll_wait(file, &req->wait, table);
-	if (!npumem_request_settled(req))
+	if (!request_settled(req))
 		return EPOLLOUT | EPOLLWRNORM;
 	return EPOLLIN | EPOLLRDNORM | (req->answered ? 0 : EPOLLHUP);
 }
 
-static ssize_t npumem_request_read(struct file *file, char __user *user, size_t count, loff_t *pos)
+static ssize_t request_read(struct file *file, char __user *user, size_t count, loff_t *pos)
 {
 	struct npu_request *req = file->private_data;
 	struct npumem_request_outcome *outcome;
 	int err;
 
-	if (!npumem_request_settled(req)) {
+	if (!request_settled(req)) {
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		err = wait_event_interruptible(req->wait, npumem_request_settled(req));
+		err = wait_event_interruptible(req->wait, request_settled(req));
 		if (err)
 			return err;
 	}
@@ -204,7 +203,7 @@ static ssize_t npumem_request_read(struct file *file, char __user *user, size_t 
 }
 
 /* remap_vmalloc_range() for memory that is not vmalloc_user()'s: see graph.c. */
-static int npumem_request_mmap(struct file *file, struct vm_area_struct *vma)
+static int request_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct npu_request *req = file->private_data;
 	unsigned long pages = PAGE_ALIGN(req->graph->size) >> PAGE_SHIFT;
@@ -227,7 +226,7 @@ static int npumem_request_mmap(struct file *file, struct vm_area_struct *vma)
 	return 0;
 }
 
-static int npumem_request_release(struct inode *inode, struct file *file)
+static int request_release(struct inode *inode, struct file *file)
 {
 	struct npu_request *req = file->private_data;
 
@@ -238,11 +237,11 @@ static int npumem_request_release(struct inode *inode, struct file *file)
 
 static const struct file_operations npumem_request_fops = {
 	.owner = THIS_MODULE,
-	.read = npumem_request_read,
-	.write = npumem_request_write,
-	.poll = npumem_request_poll,
-	.mmap = npumem_request_mmap,
-	.release = npumem_request_release,
+	.read = request_read,
+	.write = request_write,
+	.poll = request_poll,
+	.mmap = request_mmap,
+	.release = request_release,
 };
 
 struct file *npumem_request_file(struct npu_request *req)

@@ -66,13 +66,13 @@ void npumem_upcall_nl_ready(void)
 	genlmsg_multicast(&npumem_nl_family, msg, 0, NPUMEM_NLGRP_REQUESTS, GFP_KERNEL);
 }
 
-static u32 npumem_minor(const struct npu_device *dev)
+static u32 minor(const struct npu_device *dev)
 {
 	return dev->drm.accel ? dev->drm.accel->index : dev->drm.render->index;
 }
 
-static void npumem_upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t pid,
-				   const struct npumem_verdict *verdict)
+static void upcall_nl_event(u8 command, struct npu_device *dev, u64 run, pid_t pid,
+			    const struct npumem_verdict *verdict)
 {
 	struct sk_buff *msg;
 	void *header;
@@ -87,7 +87,7 @@ static void npumem_upcall_nl_event(u8 command, struct npu_device *dev, u64 run, 
 	header = genlmsg_put(msg, 0, 0, &npumem_nl_family, 0, command);
 	if (!header)
 		goto free;
-	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, npumem_minor(dev)) ||
+	if (nla_put_u32(msg, NPUMEM_A_EVENT_DEVICE, minor(dev)) ||
 	    nla_put_u32(msg, NPUMEM_A_EVENT_PID, pid) ||
 	    nla_put(msg, NPUMEM_A_EVENT_VERDICT, sizeof(*verdict), verdict))
 		goto free;
@@ -104,26 +104,26 @@ free:
 void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
 				 const struct npumem_verdict *verdict)
 {
-	npumem_upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
+	upcall_nl_event(NPUMEM_CMD_VERDICT, dev, 0, pid, verdict);
 }
 
 void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
 			       const struct npumem_verdict *verdict)
 {
-	npumem_upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
+	upcall_nl_event(NPUMEM_CMD_FAULT, dev, run, pid, verdict);
 }
 
 /* ---------------------------------------------------------------- commands */
 
 /* A full receive buffer is the daemon's own doing; netlink calls it EAGAIN. */
-static int npumem_nl_reply(struct sk_buff *msg, struct genl_info *info)
+static int nl_reply(struct sk_buff *msg, struct genl_info *info)
 {
 	int err = genlmsg_reply(msg, info);
 
 	return err == -EAGAIN ? -ENOBUFS : err;
 }
 
-static int npumem_nl_check_daemon(const struct sk_buff *skb, struct genl_info *info)
+static int nl_check_daemon(const struct sk_buff *skb, struct genl_info *info)
 {
 	if (npumem_upcall_is_daemon(NETLINK_CB(skb).sk))
 		return 0;
@@ -156,7 +156,7 @@ int npumem_nl_register_doit(struct sk_buff *skb, struct genl_info *info)
 	return 0;
 }
 
-static int npumem_nl_put_request(struct sk_buff *msg, const struct npu_request *req, int fd)
+static int nl_put_request(struct sk_buff *msg, const struct npu_request *req, int fd)
 {
 	if (nla_put_u64_64bit(msg, NPUMEM_A_REQUEST_ID, req->id, NPUMEM_A_REQUEST_PAD) ||
 	    nla_put_s32(msg, NPUMEM_A_REQUEST_FD, fd) ||
@@ -185,7 +185,7 @@ int npumem_nl_accept_doit(struct sk_buff *skb, struct genl_info *info)
 	void *header;
 	int fd, err;
 
-	err = npumem_nl_check_daemon(skb, info);
+	err = nl_check_daemon(skb, info);
 	if (err)
 		return err;
 	req = npumem_request_accept();
@@ -206,13 +206,13 @@ int npumem_nl_accept_doit(struct sk_buff *skb, struct genl_info *info)
 	if (!msg)
 		goto put_file;
 	header = genlmsg_put_reply(msg, info, &npumem_nl_family, 0, NPUMEM_CMD_ACCEPT);
-	err = header ? npumem_nl_put_request(msg, req, fd) : -EMSGSIZE;
+	err = header ? nl_put_request(msg, req, fd) : -EMSGSIZE;
 	if (err) {
 		nlmsg_free(msg);
 		goto put_file;
 	}
 	genlmsg_end(msg, header);
-	err = npumem_nl_reply(msg, info);
+	err = nl_reply(msg, info);
 	if (err)
 		goto put_file;
 	npumem_request_opened(req, file);
@@ -236,7 +236,7 @@ int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 	char *text;
 	int err;
 
-	err = npumem_nl_check_daemon(skb, info);
+	err = nl_check_daemon(skb, info);
 	if (err)
 		return err;
 	if (GENL_REQ_ATTR_CHECK(info, NPUMEM_A_REQUEST_ID) ||
@@ -256,7 +256,7 @@ int npumem_nl_done_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* ------------------------------------------------------------------- family */
 
-static int npumem_nl_notify(struct notifier_block *nb, unsigned long event, void *data)
+static int nl_notify(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct netlink_notify *notify = data;
 
@@ -267,7 +267,7 @@ static int npumem_nl_notify(struct notifier_block *nb, unsigned long event, void
 }
 
 static struct notifier_block npumem_nl_notifier = {
-	.notifier_call = npumem_nl_notify,
+	.notifier_call = nl_notify,
 };
 
 int npumem_upcall_nl_init(void)

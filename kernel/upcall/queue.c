@@ -77,7 +77,7 @@ void npumem_queue_add(struct npu_request *req, struct npu_requester *requester)
 }
 
 /* It does not wait any more; who has no other that does is out of the round. */
-static void npumem_queue_unlink(struct npu_request *req)
+static void queue_unlink(struct npu_request *req)
 {
 	struct npu_requester *requester = req->requester;
 
@@ -101,7 +101,7 @@ struct npu_request *npumem_queue_next(void)
 	req = list_first_entry(&requester->waiting, struct npu_request, waiting);
 	list_move_tail(&user->turn, &npumem_queue_turns);
 	list_move_tail(&requester->turn, &user->requesters);
-	npumem_queue_unlink(req);
+	queue_unlink(req);
 	return req;
 }
 
@@ -117,13 +117,13 @@ void npumem_queue_return(struct npu_request *req)
 void npumem_queue_remove(struct npu_request *req)
 {
 	if (!list_empty(&req->waiting))
-		npumem_queue_unlink(req);
+		queue_unlink(req);
 	req->requester->user->count--;
 	req->requester->count--;
 	req->requester = NULL;
 }
 
-static struct npu_queue_user *npumem_queue_user_find(kuid_t uid)
+static struct npu_queue_user *queue_user_find(kuid_t uid)
 {
 	struct npu_queue_user *user;
 
@@ -155,7 +155,7 @@ struct npu_requester *npumem_requester_alloc(kuid_t uid)
 struct npu_queue_user *npumem_queue_join(struct npu_requester *requester)
 {
 	struct npu_queue_user *own = requester->user;
-	struct npu_queue_user *user = npumem_queue_user_find(own->uid);
+	struct npu_queue_user *user = queue_user_find(own->uid);
 
 	if (!user) {
 		list_add(&own->link, &npumem_queue_users);

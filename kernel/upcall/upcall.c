@@ -80,7 +80,7 @@ static struct {
 };
 
 /* Nobody may wait for memory, nor so for a page of user space, under the lock. */
-static void npumem_taint_lock(struct mutex *lock)
+static void taint_lock(struct mutex *lock)
 {
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
 		return;
@@ -91,7 +91,7 @@ static void npumem_taint_lock(struct mutex *lock)
 
 /* --------------------------------------------------------------- requests */
 
-static void npumem_request_free(struct kref *ref)
+static void request_free(struct kref *ref)
 {
 	struct npu_request *req = container_of(ref, struct npu_request, ref);
 
@@ -111,10 +111,10 @@ void npumem_request_get(struct npu_request *req)
 
 void npumem_request_put(struct npu_request *req)
 {
-	kref_put(&req->ref, npumem_request_free);
+	kref_put(&req->ref, request_free);
 }
 
-static void npumem_request_claim(struct npu_request *req, u32 error)
+static void request_claim(struct npu_request *req, u32 error)
 {
 	lockdep_assert_held(&upcall.lock);
 	req->state = NPUMEM_REQUEST_CLAIMED;
@@ -124,7 +124,7 @@ static void npumem_request_claim(struct npu_request *req, u32 error)
 }
 
 /* The syncobj gets a fence: signalled before anybody sees it. */
-static void npumem_request_signal(struct npu_request *req)
+static void request_signal(struct npu_request *req)
 {
 	struct npu_out_sync *out = &req->out;
 
@@ -140,10 +140,10 @@ static void npumem_request_signal(struct npu_request *req)
 }
 
 /* The plan has been settled: tell requester and daemon, let go. By the claimer. */
-static void npumem_request_finish(struct npu_request *req)
+static void request_finish(struct npu_request *req)
 {
 	trace_npumem_settle(req->id, -(int)req->error);
-	npumem_request_signal(req);
+	request_signal(req);
 	smp_store_release(&req->settled, true);
 	wake_up_all(&req->wait);
 	if (cancel_delayed_work(&req->expiry))
@@ -155,7 +155,7 @@ static void npumem_request_finish(struct npu_request *req)
 	npumem_request_put(req);
 }
 
-static const char *npumem_request_reason(u32 error)
+static const char *request_reason(u32 error)
 {
 	switch (error) {
 	case ECONNRESET:
@@ -174,19 +174,19 @@ static const char *npumem_request_reason(u32 error)
 }
 
 /* Settle a claimed request with its error, for which there is a reason. */
-static void npumem_request_fail(struct npu_request *req)
+static void request_fail(struct npu_request *req)
 {
 	u64 size;
 
 	kvfree(npumem_request_take_answer(req, &size));
-	req->reason = npumem_request_reason(req->error);
+	req->reason = request_reason(req->error);
 	npumem_plan_fail(req->plan, req->error, req->reason);
-	npumem_request_finish(req);
+	request_finish(req);
 }
 
 /* Claim all requests for which error_of() is not zero with that error. */
-static void npumem_requests_claim(u32 (*error_of)(const struct npu_request *req, const void *arg),
-				  const void *arg, struct list_head *claimed)
+static void requests_claim(u32 (*error_of)(const struct npu_request *req, const void *arg),
+			   const void *arg, struct list_head *claimed)
 {
 	struct npu_request *req, *next;
 	u32 error;
@@ -196,34 +196,34 @@ static void npumem_requests_claim(u32 (*error_of)(const struct npu_request *req,
 		error = error_of(req, arg);
 		if (!error)
 			continue;
-		npumem_request_claim(req, error);
+		request_claim(req, error);
 		list_add_tail(&req->link, claimed);
 	}
 }
 
-static void npumem_requests_settle(struct list_head *claimed)
+static void requests_settle(struct list_head *claimed)
 {
 	struct npu_request *req, *next;
 
 	list_for_each_entry_safe(req, next, claimed, link) {
 		list_del_init(&req->link);
-		npumem_request_fail(req);
+		request_fail(req);
 	}
 }
 
 /*
  * Settle all requests for which error_of() is not zero with that error. The
- * errors it may return are those of npumem_request_reason().
+ * errors it may return are those of request_reason().
  */
-static void npumem_requests_fail(u32 (*error_of)(const struct npu_request *req, const void *arg),
-				 const void *arg)
+static void requests_fail(u32 (*error_of)(const struct npu_request *req, const void *arg),
+			  const void *arg)
 {
 	LIST_HEAD(claimed);
 
 	mutex_lock(&upcall.lock);
-	npumem_requests_claim(error_of, arg, &claimed);
+	requests_claim(error_of, arg, &claimed);
 	mutex_unlock(&upcall.lock);
-	npumem_requests_settle(&claimed);
+	requests_settle(&claimed);
 }
 
 /* ------------------------------------------------------- the requester's side */
@@ -253,7 +253,7 @@ void npumem_upcall_close(struct npu_requester *requester)
 	kfree(requester);
 }
 
-static void npumem_request_arm(struct npu_request *req)
+static void request_arm(struct npu_request *req)
 {
 	s64 left = req->deadline_ns - ktime_get_ns();
 	u64 delay = left > 0 ? nsecs_to_jiffies64(left) + 1 : 0;
@@ -262,12 +262,12 @@ static void npumem_request_arm(struct npu_request *req)
 	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
 }
 
-static u32 npumem_is_request(const struct npu_request *req, const void *arg)
+static u32 is_request(const struct npu_request *req, const void *arg)
 {
 	return req == arg ? ETIMEDOUT : 0;
 }
 
-static void npumem_request_expire(struct work_struct *work)
+static void request_expire(struct work_struct *work)
 {
 	struct npu_request *req = container_of(to_delayed_work(work), struct npu_request, expiry);
 	bool claimed;
@@ -280,20 +280,20 @@ static void npumem_request_expire(struct work_struct *work)
 		mutex_lock(&upcall.lock);
 		claimed = req->state == NPUMEM_REQUEST_CLAIMED;
 		if (!claimed)
-			npumem_request_arm(req);
+			request_arm(req);
 		mutex_unlock(&upcall.lock);
 		if (!claimed)
 			return;
 	} else {
-		npumem_requests_fail(npumem_is_request, req);
+		requests_fail(is_request, req);
 	}
 	npumem_request_put(req);
 }
 
-static void npumem_request_verify(struct work_struct *work);
+static void request_verify(struct work_struct *work);
 
-static struct npu_request *npumem_request_new(struct npu_plan *plan,
-					      const struct drm_npumem_plan_request *args)
+static struct npu_request *request_new(struct npu_plan *plan,
+				       const struct drm_npumem_plan_request *args)
 {
 	struct npu_request *req = kzalloc(sizeof(*req), GFP_KERNEL_ACCOUNT);
 
@@ -308,11 +308,11 @@ static struct npu_request *npumem_request_new(struct npu_plan *plan,
 	kref_init(&req->ref);
 	INIT_LIST_HEAD(&req->link);
 	INIT_LIST_HEAD(&req->waiting);
-	INIT_DELAYED_WORK(&req->expiry, npumem_request_expire);
-	INIT_WORK(&req->verify, npumem_request_verify);
+	INIT_DELAYED_WORK(&req->expiry, request_expire);
+	INIT_WORK(&req->verify, request_verify);
 	init_waitqueue_head(&req->wait);
 	mutex_init(&req->answer_lock);
-	npumem_taint_lock(&req->answer_lock);
+	taint_lock(&req->answer_lock);
 	req->memcg = get_mem_cgroup_from_mm(current->mm);
 	req->graph = plan->graph;
 	npumem_graph_get(req->graph);
@@ -323,9 +323,9 @@ static struct npu_request *npumem_request_new(struct npu_plan *plan,
 	return req;
 }
 
-static int npumem_request_queue(struct npu_request *req, struct npu_device *dev,
-				struct npu_requester *requester, struct npu_plan *plan,
-				const struct npu_out_sync *out)
+static int request_queue(struct npu_request *req, struct npu_device *dev,
+			 struct npu_requester *requester, struct npu_plan *plan,
+			 const struct npu_out_sync *out)
 {
 	int err;
 
@@ -348,12 +348,12 @@ static int npumem_request_queue(struct npu_request *req, struct npu_device *dev,
 	list_add_tail(&req->link, &upcall.requests);
 	npumem_queue_add(req, requester);
 	npumem_request_get(req);
-	npumem_request_arm(req);
+	request_arm(req);
 	trace_npumem_request(req->id, req->graph->size, req->planner, req->deadline_ns);
 	return 0;
 }
 
-static int npumem_deadline_check(s64 deadline_ns)
+static int deadline_check(s64 deadline_ns)
 {
 	s64 now = ktime_get_ns();
 
@@ -369,10 +369,10 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	struct npu_request *req;
 	int err, cookie;
 
-	err = npumem_deadline_check(args->deadline_ns);
+	err = deadline_check(args->deadline_ns);
 	if (err)
 		return err;
-	req = npumem_request_new(plan, args);
+	req = request_new(plan, args);
 	if (!req)
 		return -ENOMEM;
 
@@ -380,7 +380,7 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	err = -ENODEV;
 	if (drm_dev_enter(&dev->drm, &cookie)) {
 		mutex_lock(&upcall.lock);
-		err = npumem_request_queue(req, dev, requester, plan, out);
+		err = request_queue(req, dev, requester, plan, out);
 		mutex_unlock(&upcall.lock);
 		drm_dev_exit(cookie);
 	}
@@ -394,7 +394,7 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	return 0;
 }
 
-static u32 npumem_is_of_plan(const struct npu_request *req, const void *plan)
+static u32 is_of_plan(const struct npu_request *req, const void *plan)
 {
 	return req->plan == plan ? ECANCELED : 0;
 }
@@ -407,17 +407,17 @@ void npumem_upcall_cancel(struct npu_plan *plan)
 	pending = plan->state == NPUMEM_PLAN_PENDING;
 	mutex_unlock(&plan->lock);
 	if (pending)
-		npumem_requests_fail(npumem_is_of_plan, plan);
+		requests_fail(is_of_plan, plan);
 }
 
-static u32 npumem_is_of_device(const struct npu_request *req, const void *dev)
+static u32 is_of_device(const struct npu_request *req, const void *dev)
 {
 	return req->dev == dev ? ENODEV : 0;
 }
 
 void npumem_upcall_unplug(struct npu_device *dev)
 {
-	npumem_requests_fail(npumem_is_of_device, dev);
+	requests_fail(is_of_device, dev);
 }
 
 /* --------------------------------------------------------- the daemon's side */
@@ -432,24 +432,24 @@ bool npumem_upcall_is_daemon(const struct sock *sk)
 	return READ_ONCE(upcall.daemon) == sk;
 }
 
-static u32 npumem_is_of_daemon(const struct npu_request *req, const void *arg)
+static u32 is_of_daemon(const struct npu_request *req, const void *arg)
 {
 	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
 }
 
-static u32 npumem_is_any(const struct npu_request *req, const void *arg)
+static u32 is_any(const struct npu_request *req, const void *arg)
 {
-	return npumem_is_of_daemon(req, arg) ?: ENOTCONN;
+	return is_of_daemon(req, arg) ?: ENOTCONN;
 }
 
 /* The daemon's socket is let go of, all requests are claimed. Returns what to sock_put(). */
-static struct sock *npumem_daemon_retire(struct list_head *claimed)
+static struct sock *daemon_retire(struct list_head *claimed)
 {
 	struct sock *sk = upcall.daemon;
 
 	lockdep_assert_held(&upcall.lock);
 	WRITE_ONCE(upcall.daemon, NULL);
-	npumem_requests_claim(npumem_is_any, NULL, claimed);
+	requests_claim(is_any, NULL, claimed);
 	return sk;
 }
 
@@ -457,7 +457,7 @@ static struct sock *npumem_daemon_retire(struct list_head *claimed)
  * A socket that is closed loses its portid first, then is dead, and then netlink
  * tells of it. Another one with its portid says as much as the flag.
  */
-static bool npumem_daemon_has_gone(const struct sock *sk, u32 portid)
+static bool daemon_has_gone(const struct sock *sk, u32 portid)
 {
 	if (!upcall.daemon || upcall.daemon == sk)
 		return false;
@@ -471,8 +471,8 @@ int npumem_upcall_register(struct sock *sk, u32 portid)
 	int err = 0;
 
 	mutex_lock(&upcall.lock);
-	if (npumem_daemon_has_gone(sk, portid))
-		gone = npumem_daemon_retire(&claimed);
+	if (daemon_has_gone(sk, portid))
+		gone = daemon_retire(&claimed);
 	if (!upcall.daemon) {
 		sock_hold(sk);
 		WRITE_ONCE(upcall.daemon, sk);
@@ -481,7 +481,7 @@ int npumem_upcall_register(struct sock *sk, u32 portid)
 		err = -EBUSY;
 	}
 	mutex_unlock(&upcall.lock);
-	npumem_requests_settle(&claimed);
+	requests_settle(&claimed);
 	if (gone)
 		sock_put(gone);
 	return err;
@@ -498,9 +498,9 @@ void npumem_upcall_unregister(u32 portid)
 
 	mutex_lock(&upcall.lock);
 	if (upcall.daemon && upcall.portid == portid && sock_flag(upcall.daemon, SOCK_DEAD))
-		gone = npumem_daemon_retire(&claimed);
+		gone = daemon_retire(&claimed);
 	mutex_unlock(&upcall.lock);
-	npumem_requests_settle(&claimed);
+	requests_settle(&claimed);
 	if (gone)
 		sock_put(gone);
 }
@@ -537,24 +537,24 @@ void npumem_request_opened(struct npu_request *req, struct file *file)
 }
 
 /* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
-static u32 npumem_is_of_file(const struct npu_request *req, const void *file)
+static u32 is_of_file(const struct npu_request *req, const void *file)
 {
 	return req->file == file ? ECONNRESET : 0;
 }
 
 void npumem_request_closed(struct npu_request *req, struct file *file)
 {
-	npumem_requests_fail(npumem_is_of_file, file);
+	requests_fail(is_of_file, file);
 }
 
-static struct npu_request *npumem_request_claim_accepted(u64 id, u32 error)
+static struct npu_request *request_claim_accepted(u64 id, u32 error)
 {
 	struct npu_request *req, *found = NULL;
 
 	mutex_lock(&upcall.lock);
 	list_for_each_entry(req, &upcall.requests, link) {
 		if (req->id == id && req->state == NPUMEM_REQUEST_ACCEPTED) {
-			npumem_request_claim(req, error);
+			request_claim(req, error);
 			found = req;
 			break;
 		}
@@ -564,17 +564,17 @@ static struct npu_request *npumem_request_claim_accepted(u64 id, u32 error)
 }
 
 /* The daemon gave no plan, or says why there is none. */
-static void npumem_request_refuse(struct npu_request *req)
+static void request_refuse(struct npu_request *req)
 {
 	u64 size;
 
 	kvfree(npumem_request_take_answer(req, &size));
 	npumem_plan_fail_copy(req->plan, req->error, req->text);
-	npumem_request_finish(req);
+	request_finish(req);
 }
 
 /* Verify the answer of a claimed request and settle it with that. */
-static void npumem_request_settle(struct npu_request *req)
+static void request_settle(struct npu_request *req)
 {
 	struct npu_plan *plan = req->plan;
 	struct npuv_log log;
@@ -585,7 +585,7 @@ static void npumem_request_settle(struct npu_request *req)
 	if (!blob) {
 		req->error = EBADMSG;
 		strscpy(req->text, "the daemon gave no plan", NPUMEM_MAX_MESSAGE + 1);
-		npumem_request_refuse(req);
+		request_refuse(req);
 		return;
 	}
 	npuv_log_init(&log, 1, req->text, NPUMEM_MAX_MESSAGE + 1);
@@ -595,22 +595,22 @@ static void npumem_request_settle(struct npu_request *req)
 	req->verdict = plan->verdict;
 	if (plan->verdict.rule && npumem_client_may_tell(plan->client))
 		npumem_upcall_event_verdict(req->dev, req->daemon_pid, &plan->verdict);
-	npumem_request_finish(req);
+	request_finish(req);
 }
 
-static void npumem_request_verify(struct work_struct *work)
+static void request_verify(struct work_struct *work)
 {
 	struct npu_request *req = container_of(work, struct npu_request, verify);
 	struct mem_cgroup *memcg = set_active_memcg(req->memcg);
 
-	npumem_request_settle(req);
+	request_settle(req);
 	set_active_memcg(memcg);
 	npumem_request_put(req);
 }
 
 int npumem_request_done(u64 id, u32 status, char *text)
 {
-	struct npu_request *req = npumem_request_claim_accepted(id, status);
+	struct npu_request *req = request_claim_accepted(id, status);
 	struct mem_cgroup *memcg;
 
 	if (!req)
@@ -627,7 +627,7 @@ int npumem_request_done(u64 id, u32 status, char *text)
 	if (!text[0])
 		strscpy(text, "the daemon refused without a reason", NPUMEM_MAX_MESSAGE + 1);
 	memcg = set_active_memcg(req->memcg);
-	npumem_request_refuse(req);
+	request_refuse(req);
 	set_active_memcg(memcg);
 	return 0;
 }
@@ -638,7 +638,7 @@ int npumem_upcall_init(void)
 {
 	int err = -ENOMEM;
 
-	npumem_taint_lock(&upcall.lock);
+	taint_lock(&upcall.lock);
 	upcall.wq = alloc_workqueue("npumem-upcall", WQ_UNBOUND, 0);
 	if (!upcall.wq)
 		return err;
