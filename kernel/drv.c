@@ -7,19 +7,10 @@
  * that touch the carveout and zaps all mappings; plan requests are settled;
  * engines are stopped, so that what is still queued ends with -ENODEV, and their
  * drivers' callbacks are not called any more; jobs that wait for others' fences need not
- * do so any longer. What open files hold lives on until they are closed, see drv.h; the
+ * do so any longer. What open files hold lives on until they are closed, see base/drv.h; the
  * module that has those callbacks is part of it.
- *
- * Module exit. Files pin the module, but a job in flight, or a request, keeps
- * its DRM device a moment longer than the file that made it. So after the last
- * platform device is gone we wait for the last DRM device, which takes a moment:
- * those jobs wait for nobody's fences any more (gate.c).
  */
-#include <linux/dma-mapping.h>
 #include <linux/module.h>
-#include <linux/of.h>
-#include <linux/platform_device.h>
-#include <linux/rcupdate.h>
 #include <linux/sizes.h>
 #include <linux/wait.h>
 #include <drm/drm_accel.h>
@@ -35,26 +26,16 @@
 #include "base/client.h"
 #include "base/compat.h"
 #include "debugfs.h"
+#include "device.h"
 #include "base/drv.h"
 #include "base/engine.h"
 #include "job/fault.h"
-#include "job/gate.h"
 #include "object/plan.h"
 #include "job/run.h"
 #include "upcall/upcall.h"
 
-struct workqueue_struct *npumem_wq;
-atomic64_t npumem_last_run = ATOMIC64_INIT(0);
-
 static atomic_t devices = ATOMIC_INIT(0);
 static DECLARE_WAIT_QUEUE_HEAD(devices_gone);
-
-/* Development on machines without device tree; off unless root asks for it. */
-static unsigned int software_mib[NPUMEM_MAX_BANKS];
-static unsigned int software_count;
-module_param_array(software_mib, uint, &software_count, 0400);
-MODULE_PARM_DESC(software_mib,
-		 "MiB of each bank of a software carveout, for tests (default: none)");
 
 /* ------------------------------------------------------------------- files */
 
@@ -225,6 +206,11 @@ static void device_gone(struct drm_device *drm, void *unused)
 		wake_up_all(&devices_gone);
 }
 
+void npumem_devices_wait(void)
+{
+	wait_event(devices_gone, !atomic_read(&devices));
+}
+
 static int device_init(struct npu_device *dev)
 {
 	int err;
@@ -246,20 +232,13 @@ static int device_init(struct npu_device *dev)
 	return npumem_faults_init(dev);
 }
 
-static struct platform_driver sim_driver;
-
-static int device_add_banks(struct npu_device *dev)
+static int device_add_banks(struct npu_device *dev, const unsigned int *mib, unsigned int count)
 {
-	const unsigned int *mib = NULL;
 	unsigned int i;
 	int err;
 
-	/* Other drivers' platform data are theirs. */
-	if (dev->drm.dev->driver == &sim_driver.driver)
-		mib = dev_get_platdata(dev->drm.dev);
-
 	err = npumem_banks_add_regions(dev);
-	for (i = 0; !err && mib && i < software_count; i++)
+	for (i = 0; !err && i < count; i++)
 		err = npumem_bank_add_software(dev, (u64)mib[i] * SZ_1M);
 	if (err)
 		return err;
@@ -288,8 +267,9 @@ static int device_remember(struct device *parent, struct npu_device *dev)
 	return 0;
 }
 
-int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
-			unsigned int count)
+int npumem_device_probe_software(struct device *parent, const struct npu_engine_desc *engines,
+				 unsigned int count, const unsigned int *mib,
+				 unsigned int mib_count)
 {
 	struct npu_device *dev;
 	unsigned int i;
@@ -306,7 +286,7 @@ int npumem_device_probe(struct device *parent, const struct npu_engine_desc *eng
 	err = device_init(dev);
 	if (err)
 		return err;
-	err = device_add_banks(dev);
+	err = device_add_banks(dev, mib, mib_count);
 	if (err)
 		return err;
 	for (i = 0; i < count; i++) {
@@ -316,6 +296,12 @@ int npumem_device_probe(struct device *parent, const struct npu_engine_desc *eng
 	}
 	npumem_debugfs_init(dev);
 	return drm_dev_register(&dev->drm, 0);
+}
+
+int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
+			unsigned int count)
+{
+	return npumem_device_probe_software(parent, engines, count, NULL, 0);
 }
 EXPORT_SYMBOL_GPL(npumem_device_probe);
 
@@ -333,114 +319,3 @@ void npumem_device_remove(struct device *parent)
 	npumem_faults_unplug(dev);
 }
 EXPORT_SYMBOL_GPL(npumem_device_remove);
-
-static int sim_probe(struct platform_device *pdev)
-{
-	int err;
-
-	/* No DMA of its own, but the mask has a say in importing dma-bufs. */
-	err = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
-	if (err)
-		return dev_err_probe(&pdev->dev, err, "no DMA\n");
-	return npumem_device_probe(&pdev->dev, &npumem_engine_sim, 1);
-}
-
-static void sim_remove(struct platform_device *pdev)
-{
-	npumem_device_remove(&pdev->dev);
-}
-
-static const struct of_device_id sim_of_match[] = {
-	{ .compatible = "npumem,sim-npu" },
-	{},
-};
-MODULE_DEVICE_TABLE(of, sim_of_match);
-
-static struct platform_driver sim_driver = {
-	.probe = sim_probe,
-	.remove = sim_remove,
-	.driver = {
-		.name = "npumem-sim",
-		.of_match_table = sim_of_match,
-	},
-};
-
-/* ------------------------------------------------------------------ module */
-
-static struct platform_device *software_device;
-
-/* The device that the module parameter asks for. */
-static int software_create(void)
-{
-	struct platform_device_info info = {
-		.name = "npumem-sim",
-		.id = PLATFORM_DEVID_NONE,
-		.data = software_mib,
-		.size_data = sizeof(software_mib),
-		.dma_mask = DMA_BIT_MASK(64),
-	};
-
-	if (!software_count)
-		return 0;
-	software_device = platform_device_register_full(&info);
-	return PTR_ERR_OR_ZERO(software_device);
-}
-
-static void devices_wait(void)
-{
-	wait_event(devices_gone, !atomic_read(&devices));
-	/* It may still be on its way out of the function that woke us. */
-	destroy_workqueue(npumem_wq);
-	npumem_gates_exit();
-	/* Fences and xarrays that are freed after a grace period. */
-	rcu_barrier();
-}
-
-static int __init npumem_init(void)
-{
-	int err;
-
-	npumem_bo_init();
-	npumem_wq = alloc_workqueue("npumem", WQ_UNBOUND, 0);
-	if (!npumem_wq)
-		return -ENOMEM;
-	err = npumem_gates_init();
-	if (err) {
-		destroy_workqueue(npumem_wq);
-		return err;
-	}
-	err = npumem_upcall_init();
-	if (err)
-		goto err_wq;
-	err = platform_driver_register(&sim_driver);
-	if (err)
-		goto err_upcall;
-	err = software_create();
-	if (err)
-		goto err_driver;
-	return 0;
-
-err_driver:
-	platform_driver_unregister(&sim_driver);
-err_upcall:
-	npumem_upcall_exit();
-err_wq:
-	devices_wait();
-	return err;
-}
-
-static void __exit npumem_exit(void)
-{
-	if (software_device)
-		platform_device_unregister(software_device);
-	platform_driver_unregister(&sim_driver);
-	npumem_upcall_exit();
-	devices_wait();
-}
-
-module_init(npumem_init);
-module_exit(npumem_exit);
-
-MODULE_DESCRIPTION("Memory management for neural accelerators");
-MODULE_AUTHOR("npumem maintainers");
-MODULE_LICENSE("GPL");

@@ -48,7 +48,6 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_managed.h>
 
-#include "memory/carveout.h"
 #include "client.h"
 #include "engine.h"
 
@@ -281,7 +280,7 @@ static u64 user_limit(const struct npu_user *user, unsigned int resource)
 		bank = resource - NPUMEM_RESOURCE_CARVEOUT;
 		if (bank >= user->dev->bank_count)
 			return 0;
-		return mul_u64_u32_div(user->dev->banks[bank]->size,
+		return mul_u64_u32_div(user->dev->bank_sizes[bank],
 				       min(READ_ONCE(carveout_share), 100u), 100);
 	}
 }

@@ -11,7 +11,7 @@
 #include <linux/uidgid.h>
 
 #include "drv.h"
-#include "job/fairq.h"
+#include "fair.h"
 
 struct seq_file;
 struct npu_user;

@@ -2,12 +2,14 @@
 /*
  * npumem driver: the device, the open file, and what the files share.
  *
- * One concern a file: drv.c (probe, ioctl table), query.c, client.c (shares), uarray.c
- * (arrays and blobs of user memory), carveout.c (banks), bo.c, graph.c, plan.c, upcall.c
- * (requests and generic netlink), run.c, bind.c (external tensors), access.c (CPU access
- * to imported ones), transfer.c (the host BO and what goes there and back), job.c,
- * submit.c, gate.c (others' fences), engine.c, fairq.c (whose turn it is), sim/engine.c, fence.c, fault.c,
- * debugfs.c, uapi_check.c. Each has a header with its types.
+ * Files stand in folders, each of which uses those named before it. base/: client.c
+ * (shares), fair.c (shares of engine time), fence.c, uarray.c (arrays and blobs of user
+ * memory), engine.h, compat.h, tracepoints. memory/: carveout.c (banks), bo.c. object/:
+ * graph.c, plan.c. upcall/: upcall.c (requests), queue.c, fd.c, netlink.c. job/: run.c,
+ * bind.c (external tensors), access.c (CPU access to imported ones), transfer.c (the host
+ * BO and what goes there and back), job.c, submit.c, gate.c (others' fences), engine.c,
+ * fairq.c (whose turn it is), fault.c. Then drv.c (probe, ioctl table), query.c,
+ * plan_ioctl.c, debugfs.c, uapi_check.c; sim/; and module.c.
  *
  * Locking. Objects are reference counted; handles live in the file's xarrays,
  * and a lookup takes a reference under the xarray's lock. A run's states and
@@ -55,13 +57,12 @@ struct npu_requester;
 
 /* Last references are dropped here where dropping may not wait. */
 extern struct workqueue_struct *npumem_wq;
-/* Number of the run created last, of all devices. */
-extern atomic64_t npumem_last_run;
 
 /**
  * struct npu_device - one NPU and its carveout
  * @drm: base
  * @banks: carveout banks, @bank_count of them
+ * @bank_sizes: bytes of each
  * @engines: @engine_count of them, fixed after probe
  * @runs: of struct npu_run, for debugfs, under @runs_lock
  * @users: of struct npu_user, under @users_lock
@@ -70,6 +71,7 @@ extern atomic64_t npumem_last_run;
 struct npu_device {
 	struct drm_device drm;
 	struct npu_bank *banks[NPUMEM_MAX_BANKS];
+	u64 bank_sizes[NPUMEM_MAX_BANKS];
 	struct npu_engine *engines[NPUMEM_MAX_ENGINES];
 	u32 bank_count;
 	u32 engine_count;

@@ -18,7 +18,7 @@
 #include <drm/gpu_scheduler.h>
 
 #include "drv.h"
-#include "job/fairq.h"
+#include "fair.h"
 
 struct dentry;
 struct npu_engine;
@@ -124,7 +124,5 @@ struct npu_engine *npumem_engine_lookup(struct npu_device *dev, u32 index);
 int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
 			unsigned int count);
 void npumem_device_remove(struct device *parent);
-
-extern const struct npu_engine_desc npumem_engine_sim;
 
 #endif /* NPUMEM_ENGINE_H */

@@ -39,8 +39,6 @@
 /* Not MODULE_IMPORT_NS(), whose argument became a string. */
 MODULE_INFO(import_ns, "DMA_BUF");
 
-static DECLARE_WAIT_QUEUE_HEAD(access_ended);
-
 /* One buffer, accessed for reading unless @write. */
 struct access_buffer {
 	struct npu_bo *bo;
@@ -112,17 +110,11 @@ static int buffer_begin(const struct access_buffer *buffer)
 	return -EINTR;
 }
 
-static void buffer_ended(struct access_buffer *buffer)
-{
-	if (atomic_dec_and_test(&buffer->bo->accesses))
-		wake_up_all(&access_ended);
-}
-
 static void buffer_end(struct access_buffer *buffer)
 {
 	/* There is nobody to tell of an error; exporters have none in practice. */
 	dma_buf_end_cpu_access(buffer_dmabuf(buffer), buffer_direction(buffer));
-	buffer_ended(buffer);
+	npumem_bo_access_ended(buffer->bo);
 }
 
 static void access_free(struct npu_cpu_access *access)
@@ -218,14 +210,14 @@ struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generat
 	if (IS_ERR_OR_NULL(access))
 		return access;
 	for (i = 0; i < access->count; i++) {
-		atomic_inc(&access->buffers[i].bo->accesses);
+		npumem_bo_access_begun(access->buffers[i].bo);
 		err = buffer_begin(&access->buffers[i]);
 		if (err)
 			goto err;
 	}
 	return access;
 err:
-	buffer_ended(&access->buffers[i]);
+	npumem_bo_access_ended(access->buffers[i].bo);
 	while (i--)
 		buffer_end(&access->buffers[i]);
 	access_free(access);
@@ -247,9 +239,4 @@ void npumem_cpu_access_end_after(struct npu_cpu_access *access, struct dma_fence
 {
 	if (access && dma_fence_add_callback(fence, &access->callback, access_signalled))
 		queue_work(npumem_wq, &access->work);
-}
-
-long npumem_cpu_access_wait(struct npu_bo *bo, long timeout)
-{
-	return wait_event_interruptible_timeout(access_ended, !atomic_read(&bo->accesses), timeout);
 }

@@ -10,7 +10,6 @@
 
 struct dma_fence;
 struct npu_cpu_access;
-struct npu_bo;
 struct npu_run;
 
 /**
@@ -52,11 +51,5 @@ struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generat
 void npumem_cpu_access_end(struct npu_cpu_access *access);
 /* It ends when the fence is signalled; access may be NULL. Any context that locks allow. */
 void npumem_cpu_access_end_after(struct npu_cpu_access *access, struct dma_fence *fence);
-
-/*
- * Wait until nobody accesses an imported BO. timeout in jiffies; returns what is left of
- * it, 0 if it ran out, or -ERESTARTSYS.
- */
-long npumem_cpu_access_wait(struct npu_bo *bo, long timeout);
 
 #endif /* NPUMEM_ACCESS_H */

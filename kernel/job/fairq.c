@@ -79,42 +79,6 @@ static struct npu_fair_client *fair_client(const struct npu_fairq *q, const stru
 	return &job->run->client->engines[q->index];
 }
 
-static void fair_init(struct npu_fair_node *n)
-{
-	RB_CLEAR_NODE(&n->node);
-}
-
-void npumem_fair_user_init(struct npu_fair_user *user)
-{
-	fair_init(&user->base);
-	user->clients.tree = RB_ROOT_CACHED;
-}
-
-void npumem_fair_client_init(struct npu_fair_client *client, struct npu_fair_user *user)
-{
-	fair_init(&client->base);
-	client->user = user;
-	INIT_LIST_HEAD(&client->jobs);
-}
-
-void npumem_fairq_init(struct npu_fairq *q, u32 index)
-{
-	spin_lock_init(&q->lock);
-	q->users.tree = RB_ROOT_CACHED;
-	q->index = index;
-}
-
-bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user *user)
-{
-	unsigned long flags;
-	bool owes;
-
-	spin_lock_irqsave(&q->lock, flags);
-	owes = user->base.vtime > q->users.floor;
-	spin_unlock_irqrestore(&q->lock, flags);
-	return owes;
-}
-
 /* --------------------------------------------------- under the queue's lock */
 
 static void enqueue(struct npu_fairq *q, struct npu_job *job)

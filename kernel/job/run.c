@@ -33,8 +33,12 @@
 #include "base/client.h"
 #include "base/compat.h"
 #include "base/engine.h"
+#include "fairq.h"
 #include "gate.h"
 #include "run.h"
+
+/* Number of the run created last, of all devices. */
+static atomic64_t last_run = ATOMIC64_INIT(0);
 
 static void run_release_work(struct work_struct *work)
 {
@@ -305,7 +309,7 @@ static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 	run->plan = plan;
 	run->transfers = *transfers;
 	run->pid = task_tgid_nr(current);
-	run->id = atomic64_inc_return(&npumem_last_run);
+	run->id = atomic64_inc_return(&last_run);
 	run->fence_context = dma_fence_context_alloc(2 + NPUMEM_MAX_ENGINES);
 
 	err = npuv_states_create(plan->v, &run->states);

@@ -31,6 +31,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-resv.h>
 #include <linux/mm.h>
+#include <linux/wait.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_gem.h>
 #include <drm/drm_prime.h>
@@ -38,11 +39,12 @@
 #include <drm/drm_utils.h>
 
 #include "bo.h"
-#include "job/access.h"
 #include "carveout.h"
 #include "base/client.h"
 #include "base/compat.h"
 #include "base/drv.h"
+
+static DECLARE_WAIT_QUEUE_HEAD(access_ended);
 
 /* Handles are capped like those of all other kinds. */
 static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
@@ -374,6 +376,21 @@ int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_f
 	return err;
 }
 
+void npumem_bo_access_ended(struct npu_bo *bo)
+{
+	if (atomic_dec_and_test(&bo->accesses))
+		wake_up_all(&access_ended);
+}
+
+/*
+ * Wait until nobody accesses an imported BO. timeout in jiffies; returns what is left of
+ * it, 0 if it ran out, or -ERESTARTSYS.
+ */
+static long access_wait(struct npu_bo *bo, long timeout)
+{
+	return wait_event_interruptible_timeout(access_ended, !atomic_read(&bo->accesses), timeout);
+}
+
 int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_npumem_bo_wait *args = data;
@@ -388,7 +405,7 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true, timeout);
 	/* Without a timeout, what is signalled counts as one jiffy left. */
 	if (ret > 0)
-		ret = npumem_cpu_access_wait(to_npumem_bo(obj), timeout ? ret : 0);
+		ret = access_wait(to_npumem_bo(obj), timeout ? ret : 0);
 	drm_gem_object_put(obj);
 	if (ret < 0)
 		return ret;

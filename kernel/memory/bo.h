@@ -62,6 +62,14 @@ void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset);
  */
 bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file);
 
+/* A SUBMIT begins to access an imported BO by the CPU, and has ended that. */
+static inline void npumem_bo_access_begun(struct npu_bo *bo)
+{
+	atomic_inc(&bo->accesses);
+}
+
+void npumem_bo_access_ended(struct npu_bo *bo);
+
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dma_buf *buf);
 

@@ -77,6 +77,7 @@ static struct npu_bank *bank_create(struct npu_device *dev, const char *name, u6
 
 static void bank_publish(struct npu_bank *bank)
 {
+	bank->dev->bank_sizes[bank->index] = bank->size;
 	bank->dev->banks[bank->dev->bank_count++] = bank;
 }
 

@@ -75,8 +75,6 @@ struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle);
 struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client);
 void npumem_plan_get(struct npu_plan *plan);
 void npumem_plan_put(struct npu_plan *plan);
-/* The file is being closed: drop all plans of it, give up their requests. */
-void npumem_plan_release_file(struct npu_file *file);
 
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the

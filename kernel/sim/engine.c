@@ -29,6 +29,7 @@
 #include "memory/carveout.h"
 #include "job/job.h"
 #include "npumem_mix.h"
+#include "sim.h"
 
 #define SIM_CHUNK SZ_64K
 #define JOB_MS	  10000

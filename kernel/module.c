@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/**
+ * DOC: the module
+ *
+ * Files pin the module, but a job in flight, or a request, keeps its DRM device a
+ * moment longer than the file that made it. So on exit, after the last platform device
+ * is gone, we wait for the last DRM device, which takes a moment: those jobs wait for
+ * nobody's fences any more (job/gate.c).
+ */
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+#include <linux/workqueue.h>
+
+#include "base/drv.h"
+#include "device.h"
+#include "job/gate.h"
+#include "memory/bo.h"
+#include "sim/sim.h"
+#include "upcall/upcall.h"
+
+struct workqueue_struct *npumem_wq;
+
+static void devices_wait(void)
+{
+	npumem_devices_wait();
+	/* The last one may still be on its way out of the function that woke us. */
+	destroy_workqueue(npumem_wq);
+	npumem_gates_exit();
+	/* Fences and xarrays that are freed after a grace period. */
+	rcu_barrier();
+}
+
+static int __init npumem_init(void)
+{
+	int err;
+
+	npumem_bo_init();
+	npumem_wq = alloc_workqueue("npumem", WQ_UNBOUND, 0);
+	if (!npumem_wq)
+		return -ENOMEM;
+	err = npumem_gates_init();
+	if (err) {
+		destroy_workqueue(npumem_wq);
+		return err;
+	}
+	err = npumem_upcall_init();
+	if (err)
+		goto err_wq;
+	err = npumem_sim_register();
+	if (err)
+		goto err_upcall;
+	return 0;
+
+err_upcall:
+	npumem_upcall_exit();
+err_wq:
+	devices_wait();
+	return err;
+}
+
+static void __exit npumem_exit(void)
+{
+	npumem_sim_unregister();
+	npumem_upcall_exit();
+	devices_wait();
+}
+
+module_init(npumem_init);
+module_exit(npumem_exit);
+
+MODULE_DESCRIPTION("Memory management for neural accelerators");
+MODULE_AUTHOR("npumem maintainers");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * PLAN_REQUEST, PLAN_LOAD, PLAN_READ and PLAN_DESTROY.
+ *
+ * PLAN_LOAD verifies in the caller's context and publishes the handle of a plan only
+ * if it is READY. PLAN_REQUEST publishes a PENDING one, and a request (upcall/upcall.c)
+ * settles it. A handle is reserved (a NULL entry of the xarray, which lookups do not
+ * see) before its plan exists, so that publishing it cannot fail.
+ */
+#include <linux/dma-fence-chain.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+
+#include <drm/drm_print.h>
+#include <drm/drm_syncobj.h>
+
+#include "base/client.h"
+#include "device.h"
+#include "upcall/upcall.h"
+
+/* The handle's reference goes, and with it whoever waits for the plan. */
+static void plan_drop(struct npu_plan *plan)
+{
+	npumem_upcall_cancel(plan);
+	npumem_plan_put(plan);
+}
+
+void npumem_plan_release_file(struct npu_file *file)
+{
+	struct npu_plan *plan;
+	unsigned long handle;
+
+	xa_for_each(&file->plans, handle, plan) {
+		xa_erase(&file->plans, handle);
+		plan_drop(plan);
+	}
+}
+
+/*
+ * Who copies may be stuck in a page fault for as long as user space likes, so others do
+ * not wait for it; and there may be many who do, so it is charged before.
+ */
+static void *plan_blob(struct npu_plan *plan, const struct drm_npumem_plan_load *args)
+{
+	int err;
+
+	if (args->size > npuv_default_limits.max_blob)
+		return ERR_PTR(-E2BIG);
+	err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, args->size);
+	if (err)
+		return ERR_PTR(err);
+	plan->charged += args->size;
+	return npumem_blob_copy(args->blob, args->size);
+}
+
+/* Verify the blob of a PLAN_LOAD, which is taken over: the plan is READY if that is 0. */
+static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
+		       struct drm_npumem_plan_load *args, struct npuv_log *log)
+{
+	int err = npumem_client_begin_verify(file->client);
+
+	if (err) {
+		kvfree(blob);
+		return err;
+	}
+	err = npumem_plan_settle(plan, blob, args->size, log);
+	npumem_client_end_verify(file->client);
+	if (!err)
+		return 0;
+	args->verdict = plan->verdict;
+	if (args->verdict.rule && npumem_client_may_tell(file->client))
+		npumem_upcall_event_verdict(file->dev, task_tgid_nr(current), &args->verdict);
+	return err;
+}
+
+static struct npu_plan *plan_load(struct npu_file *file, struct npu_graph *graph,
+				  struct drm_npumem_plan_load *args, struct npuv_log *log)
+{
+	struct npu_plan *plan = npumem_plan_new(graph, file->client);
+	void *blob;
+	int err;
+
+	if (IS_ERR(plan))
+		return plan;
+	blob = plan_blob(plan, args);
+	err = IS_ERR(blob) ? PTR_ERR(blob) : plan_verify(file, plan, blob, args, log);
+	if (!err)
+		return plan;
+	npumem_plan_put(plan);
+	return ERR_PTR(err);
+}
+
+int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npu_file *priv = file->driver_priv;
+	struct drm_npumem_plan_load *args = data;
+	struct npu_log_user log;
+	struct npu_graph *graph;
+	struct npu_plan *plan;
+	int err;
+
+	args->handle = 0;
+	memset(&args->verdict, 0, sizeof(args->verdict));
+	if (args->flags || args->pad)
+		return npumem_refuse(drm, -EINVAL, "PLAN_LOAD: flags or pad not zero");
+	graph = npumem_graph_lookup(priv, args->graph);
+	if (!graph)
+		return npumem_refuse(drm, -ENOENT, "PLAN_LOAD: no graph %u", args->graph);
+	err = npumem_log_begin(&log, &args->log);
+	if (err)
+		goto put_graph;
+	plan = plan_load(priv, graph, args, &log.log);
+	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(plan));
+	if (IS_ERR(plan)) {
+		drm_dbg(drm, "PLAN_LOAD: %llu bytes refused: %d, rule %u\n", args->size, err,
+			args->verdict.rule);
+		goto put_graph;
+	}
+	if (!err)
+		err = npumem_handle_alloc(&priv->plans, plan, &args->handle);
+	if (err) {
+		args->handle = 0;
+		npumem_plan_put(plan);
+	}
+put_graph:
+	npumem_graph_put(graph);
+	return err;
+}
+
+static int plan_request_check(struct drm_device *drm, const struct drm_npumem_plan_request *args)
+{
+	size_t length = strnlen(args->planner, sizeof(args->planner));
+
+	if (args->flags || args->pad)
+		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: flags or pad not zero");
+	if (args->objective > NPUMEM_OBJECTIVE_TRAFFIC)
+		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: unknown objective %u",
+				     args->objective);
+	if (args->out_point && !args->out_sync)
+		return npumem_refuse(drm, -EINVAL, "PLAN_REQUEST: a point without a syncobj");
+	if (length == sizeof(args->planner) ||
+	    memchr_inv(args->planner + length, 0, sizeof(args->planner) - length))
+		return npumem_refuse(
+			drm, -EINVAL,
+			"PLAN_REQUEST: planner's name not NUL-terminated and NUL-padded");
+	return 0;
+}
+
+/* All that can fail is done before the request exists. */
+static int out_sync_find(struct npu_out_sync *out, struct drm_file *file,
+			 const struct drm_npumem_plan_request *args)
+{
+	*out = (struct npu_out_sync){ .point = args->out_point };
+	if (!args->out_sync)
+		return 0;
+	out->syncobj = drm_syncobj_find(file, args->out_sync);
+	if (!out->syncobj)
+		return -ENOENT;
+	if (!args->out_point)
+		return 0;
+	out->chain = dma_fence_chain_alloc();
+	if (!out->chain) {
+		drm_syncobj_put(out->syncobj);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+static void out_sync_free(struct npu_out_sync *out)
+{
+	if (!out->syncobj)
+		return;
+	dma_fence_chain_free(out->chain);
+	drm_syncobj_put(out->syncobj);
+}
+
+/* On error, nobody has a reference on the plan but the caller. */
+static int plan_ask(struct drm_device *drm, struct drm_file *file, struct npu_plan *plan,
+		    struct drm_npumem_plan_request *args)
+{
+	struct npu_file *priv = file->driver_priv;
+	struct npu_out_sync out;
+	u32 handle;
+	int err;
+
+	err = out_sync_find(&out, file, args);
+	if (err) {
+		drm_dbg(drm, "PLAN_REQUEST: syncobj %u: %d\n", args->out_sync, err);
+		return err;
+	}
+	err = npumem_handle_alloc(&priv->plans, NULL, &handle);
+	if (err)
+		goto free_sync;
+	err = npumem_upcall_request(to_npumem(drm), priv->requester, plan, args, &out);
+	if (err) {
+		xa_release(&priv->plans, handle);
+		drm_dbg(drm, "PLAN_REQUEST: not queued: %d\n", err);
+		goto free_sync;
+	}
+	/* The handle has the reference now; nothing fails from here on. */
+	args->handle = handle;
+	xa_store(&priv->plans, handle, plan, GFP_KERNEL_ACCOUNT);
+	return 0;
+
+free_sync:
+	out_sync_free(&out);
+	return err;
+}
+
+int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npu_file *priv = file->driver_priv;
+	struct drm_npumem_plan_request *args = data;
+	struct npu_graph *graph;
+	struct npu_plan *plan;
+	int err;
+
+	args->handle = 0;
+	err = plan_request_check(drm, args);
+	if (err)
+		return err;
+	graph = npumem_graph_lookup(priv, args->graph);
+	if (!graph)
+		return npumem_refuse(drm, -ENOENT, "PLAN_REQUEST: no graph %u", args->graph);
+	plan = npumem_plan_new(graph, priv->client);
+	npumem_graph_put(graph);
+	if (IS_ERR(plan))
+		return PTR_ERR(plan);
+	plan->arena_budget = args->arena_budget;
+	err = plan_ask(drm, file, plan, args);
+	if (err)
+		npumem_plan_put(plan);
+	return err;
+}
+
+static int plan_read_blob(const struct npu_plan *plan, struct drm_npumem_plan_read *args)
+{
+	u64 room = args->size;
+
+	args->size = plan->size;
+	if (!args->blob || !plan->size)
+		return 0;
+	if (copy_to_user(u64_to_user_ptr(args->blob), plan->blob, min(room, plan->size)))
+		return -EFAULT;
+	return 0;
+}
+
+/* The text cut short is NUL-terminated too. */
+static int plan_read_message(const char *message, struct drm_npumem_plan_read *args)
+{
+	void __user *user = u64_to_user_ptr(args->message);
+	const char *text = message ? message : "";
+	u32 room = args->message_size;
+	u32 length;
+
+	args->message_size = strlen(text) + 1;
+	if (!args->message || !room)
+		return 0;
+	length = min(room, args->message_size) - 1;
+	if (copy_to_user(user, text, length) || clear_user(user + length, 1))
+		return -EFAULT;
+	return 0;
+}
+
+int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_npumem_plan_read *args = data;
+	const struct npumem_plan_info *info;
+	struct npu_plan *plan;
+	int err;
+
+	if (args->pad || args->pad2)
+		return npumem_refuse(drm, -EINVAL, "PLAN_READ: pad is not zero");
+	plan = npumem_plan_lookup(file->driver_priv, args->handle);
+	if (!plan)
+		return npumem_refuse(drm, -ENOENT, "PLAN_READ: no plan %u", args->handle);
+
+	/* Whatever it is, unless PENDING, is constant once seen under the lock. */
+	mutex_lock(&plan->lock);
+	args->state = plan->state;
+	mutex_unlock(&plan->lock);
+
+	args->error = 0;
+	args->arena_size = 0;
+	args->host_size = 0;
+	args->lower_bound = 0;
+	args->tile_states = 0;
+	args->verify_ns = 0;
+	memset(&args->verdict, 0, sizeof(args->verdict));
+	if (args->state == NPUMEM_PLAN_PENDING) {
+		args->size = 0;
+		err = plan_read_message(NULL, args);
+		goto put;
+	}
+	args->error = plan->error;
+	args->verify_ns = plan->verify_ns;
+	args->verdict = plan->verdict;
+	if (args->state == NPUMEM_PLAN_READY) {
+		info = plan->v->info;
+		args->arena_size = info->arena_size;
+		args->host_size = info->host_size;
+		args->lower_bound = info->lower_bound;
+		args->tile_states = plan->v->graph->cell_count;
+	}
+	err = plan_read_blob(plan, args);
+	if (!err)
+		err = plan_read_message(plan->message, args);
+put:
+	npumem_plan_put(plan);
+	return err;
+}
+
+int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct npu_file *priv = file->driver_priv;
+	struct drm_npumem_handle *args = data;
+	struct npu_plan *plan;
+
+	if (args->pad)
+		return npumem_refuse(drm, -EINVAL, "PLAN_DESTROY: pad is not zero");
+	plan = npumem_handle_remove(&priv->plans, args->handle);
+	if (!plan)
+		return npumem_refuse(drm, -ENOENT, "PLAN_DESTROY: no plan %u", args->handle);
+	plan_drop(plan);
+	return 0;
+}
