@@ -24,7 +24,7 @@ header() {
 	fi
 	echo "#include <$4>" >"$tmp/use.$3"
 	if "$1" -std="$2" -Wall -Wextra -pedantic -Werror -fsyntax-only \
-		-I"$top/userspace/libnpumem" -I"$top/userspace/libnpuplan" -I"$top/uapi" \
+		-I"$top/userspace/libnpumem" -I"$top/userspace/libnpuplan" -I"$top/userspace/formats" -I"$top/uapi" \
 		-isystem "$drm" "$tmp/use.$3" >"$tmp/log" 2>&1; then
 		echo "ok $n - $what"
 	else
@@ -34,7 +34,7 @@ header() {
 	fi
 }
 
-for name in npumem.h npuplan.h npumem_drm.h npumem_graph.h npumem_plan.h npumem_mix.h npumem_netlink.h; do
+for name in npumem.h npuplan.h npuimport.h npumem_drm.h npumem_graph.h npumem_plan.h npumem_mix.h npumem_netlink.h; do
 	header gcc c11 c $name
 	for standard in c++11 c++20; do
 		header g++ $standard cc $name

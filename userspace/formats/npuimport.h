@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Model readers: graph JSON, TFLite and graph blobs -> struct npuplan_graph.
+ * libnpuimport: model readers: graph JSON, TFLite and graph blobs -> struct npuplan_graph.
  *
  * Input is not trusted: every reader checks all that it relies on and ends in
  * a sentence that names the place (JSON path, byte of the file, operator and
@@ -19,13 +19,19 @@
  * are no steps yet (but in a graph read from a blob): see
  * npuplan_graph_tile_whole() and npuplan_graph_tile_bands().
  */
-#ifndef NPUMEM_IMPORT_H
-#define NPUMEM_IMPORT_H
+#ifndef NPUIMPORT_H
+#define NPUIMPORT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "npuplan.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NPUIMPORT_EXPORT __attribute__((visibility("default")))
 
 /* Largest tensor, in bytes: the sum over a graph then fits 64 bits. */
 #define NPUIMPORT_MAX_BYTES	 (1ll << 40)
@@ -37,6 +43,9 @@
 #define NPUIMPORT_MAX_DIM	 INT32_MAX
 /* Kernel elements along one dimension. */
 #define NPUIMPORT_MAX_KERNEL	 65535
+
+/** npuimport_version() - of the library, "major.minor.patch" */
+NPUIMPORT_EXPORT const char *npuimport_version(void);
 
 /** enum npuimport_format - kind of a file */
 enum npuimport_format {
@@ -67,7 +76,7 @@ struct npuimport_info {
 };
 
 /** npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown" */
-const char *npuimport_format_name(enum npuimport_format format);
+NPUIMPORT_EXPORT const char *npuimport_format_name(enum npuimport_format format);
 
 /**
  * enum npuimport_doubt - what was not understood, and what the reader did instead
@@ -148,14 +157,15 @@ struct npuimport_options {
 };
 
 /** npuimport_doubt_name() - "field", "attribute", "window", ...: one word */
-const char *npuimport_doubt_name(enum npuimport_doubt kind);
+NPUIMPORT_EXPORT const char *npuimport_doubt_name(enum npuimport_doubt kind);
 
 /**
  * npuimport_warning_text() - a warning as one sentence, for people
  * @text: out: as much of it as fits into @size bytes, no newline. Names are the
  *	model's: they may have control characters
  */
-void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size);
+NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *warning, char *text,
+					     size_t size);
 
 /**
  * npuimport_read_file() - all bytes of a file
@@ -164,30 +174,33 @@ void npuimport_warning_text(const struct npuimport_warning *warning, char *text,
  *
  * -E2BIG more than NPUIMPORT_MAX_FILE bytes.
  */
-int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *size,
+					 struct npuplan_error *error);
 
 /**
  * npuimport_file() - read a model, its format told by its content
  * @path: of the file; "-" is standard input
  * @options, @info: may be NULL
  */
-int npuimport_file(const char *path, const struct npuimport_options *options,
-		   struct npuplan_graph **out, struct npuimport_info *info,
-		   struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_file(const char *path, const struct npuimport_options *options,
+				    struct npuplan_graph **out, struct npuimport_info *info,
+				    struct npuplan_error *error);
 
 /**
  * npuimport_buffer() - the same from memory
  * @name: of the graph where the format has none; a path loses its folders and
  *	its extension
  */
-int npuimport_buffer(const void *data, size_t size, const char *name,
-		     const struct npuimport_options *options, struct npuplan_graph **out,
-		     struct npuimport_info *info, struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_buffer(const void *data, size_t size, const char *name,
+				      const struct npuimport_options *options,
+				      struct npuplan_graph **out, struct npuimport_info *info,
+				      struct npuplan_error *error);
 
 /** npuimport_graph_json() - read graph JSON (docs/formats.md) */
-int npuimport_graph_json(const char *text, size_t size, const struct npuimport_options *options,
-			 struct npuplan_graph **out, struct npuimport_info *info,
-			 struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_graph_json(const char *text, size_t size,
+					  const struct npuimport_options *options,
+					  struct npuplan_graph **out, struct npuimport_info *info,
+					  struct npuplan_error *error);
 
 /**
  * npuimport_graph_json_write() - graph JSON of a graph
@@ -197,15 +210,16 @@ int npuimport_graph_json(const char *text, size_t size, const struct npuimport_o
  * written. Reading the text and writing that graph gives the same bytes. The
  * graph must have operators: steps alone say nothing of a model (-EINVAL).
  */
-int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
-			       struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
+						struct npuplan_error *error);
 
 /** npuimport_tflite() - read subgraph 0 of a TFLite model
  * @name: of the graph
  */
-int npuimport_tflite(const void *data, size_t size, const char *name,
-		     const struct npuimport_options *options, struct npuplan_graph **out,
-		     struct npuimport_info *info, struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_tflite(const void *data, size_t size, const char *name,
+				      const struct npuimport_options *options,
+				      struct npuplan_graph **out, struct npuimport_info *info,
+				      struct npuplan_error *error);
 
 /**
  * npuimport_tflite_emit() - TFLite model with an offline memory plan
@@ -220,7 +234,12 @@ int npuimport_tflite(const void *data, size_t size, const char *name,
  * model has something in the way; -EOPNOTSUPP: several subgraphs (TFLM would
  * apply the offsets to each), or a model newer than is known here.
  */
-int npuimport_tflite_emit(const void *data, size_t size, const int32_t *offsets, uint32_t count,
-			  void **out, size_t *out_size, struct npuplan_error *error);
+NPUIMPORT_EXPORT int npuimport_tflite_emit(const void *data, size_t size, const int32_t *offsets,
+					   uint32_t count, void **out, size_t *out_size,
+					   struct npuplan_error *error);
 
-#endif /* NPUMEM_IMPORT_H */
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUIMPORT_H */

@@ -31,6 +31,9 @@ extern "C" {
 #define NPUPLAN_MAX_DIMS    8
 #define NPUPLAN_MAX_SPATIAL 3
 
+/** npuplan_version() - of the library, "major.minor.patch" */
+NPUPLAN_EXPORT const char *npuplan_version(void);
+
 /**
  * struct npuplan_error - why a call failed
  * @text: a sentence, no newline
