@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "output/verify.h"
 #include "planners/loops/flow.h"
 #include "planners/planners.h"
@@ -146,11 +145,13 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 	struct npuplan_problem problem;
 	struct npuplan_checked checked;
 	struct npuplan_plan *plan = NULL;
-	double started = npuplan_now();
+	struct npuplan_effort effort;
 	int err;
 
 	if (!options)
 		options = &defaults;
+	effort = npuplan_effort_begin(UINT64_MAX, options->deadline_seconds, options->progress,
+				      options->context);
 	planner = npuplan_planner_find(options->planner);
 	if (!planner)
 		return npuplan_fail(error, -EOPNOTSUPP, "unknown planner %s", options->planner);
@@ -169,8 +170,7 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		.graph = graph,
 		.options = options,
 		.alignment = options->alignment ? options->alignment : 1,
-		.started = started,
-		.deadline = options->deadline_seconds ? started + options->deadline_seconds : 0,
+		.effort = &effort,
 	};
 	if ((graph->edge_count || graph->block_count != 1) && planner->plan)
 		err = npuplan_fail(error, -EOPNOTSUPP,
@@ -189,7 +189,7 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		npuplan_plan_free(plan);
 		return err;
 	}
-	plan->seconds = npuplan_now() - started;
+	plan->seconds = npuplan_effort_seconds(&effort);
 	*out = plan;
 	return 0;
 }

@@ -7,7 +7,6 @@
 #include "npuplan_build.h"
 
 #include "planners/nnc/nnc.h"
-#include "base/clock.h"
 #include "planners/planners.h"
 
 #define S	  NPUPLAN_NNC_SOURCE
@@ -490,6 +489,11 @@ static bool stop_at_once(void *context)
 	return true;
 }
 
+static bool is_late(void *effort)
+{
+	return npuplan_effort_late(effort);
+}
+
 static void fill_layered(struct npuplan_item *items, uint32_t count)
 {
 	uint64_t random = 7;
@@ -505,19 +509,16 @@ static void test_stopped(void **state)
 	static struct npuplan_item items[300];
 	static uint64_t offsets[300];
 	unsigned int asked = 0;
-	struct npuplan_nnc_options options = {
-		.goal = 1,
-		.stop = stop_at_once,
-		.context = &asked,
-	};
+	struct npuplan_effort effort = npuplan_effort_begin(UINT64_MAX, -1, NULL, NULL);
+	struct npuplan_until until = { .over = stop_at_once, .context = &asked };
+	const struct npuplan_nnc_options options = { .goal = 1, .until = &until };
 	struct npuplan_conflicts conflicts;
 
 	fill_layered(items, 300);
 	npuplan_conflicts_overlap(&conflicts, items, 300);
 	run(&conflicts, &options, offsets);
 	assert_in_range(asked, 1, 2);
-	options.stop = NULL;
-	options.deadline = npuplan_now() - 1;
+	until = (struct npuplan_until){ .over = is_late, .context = &effort };
 	run(&conflicts, &options, offsets);
 }
 

@@ -2,7 +2,6 @@
 /* Packing: check what is asked for, run a packer, check what it found. */
 #include <string.h>
 
-#include "base/clock.h"
 #include "pack/base/sections.h"
 #include "packers.h"
 
@@ -121,7 +120,7 @@ static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pa
 		.work = run->work,
 		.status = verdict(run),
 		.memory_ended = run->memory_ended,
-		.seconds = npuplan_now() - run->started,
+		.seconds = npuplan_effort_seconds(&run->effort),
 	};
 	if (run->top == UINT64_MAX)
 		return 0;
@@ -153,11 +152,11 @@ int npuplan_pack(const struct npuplan_pack_problem *problem,
 		return err;
 	run.options = options ? options : &defaults;
 	heap.limit = run.options->memory_limit;
-	run.started = npuplan_now();
 	run.goal = problem->capacity;
-	run.work_limit = run.options->work_limit ? run.options->work_limit : NPUPLAN_PACK_WORK;
-	if (run.options->deadline_seconds > 0)
-		run.deadline = run.started + run.options->deadline_seconds;
+	run.effort = npuplan_effort_begin(
+		run.options->work_limit ? run.options->work_limit : NPUPLAN_PACK_WORK,
+		run.options->deadline_seconds > 0 ? run.options->deadline_seconds : 0,
+		run.options->progress, run.options->context);
 	packer = npuplan_packer_find(run.options->packer ? run.options->packer : "exact");
 	if (!packer)
 		return npuplan_fail(error, -EOPNOTSUPP, "there is no packer '%s'",

@@ -10,7 +10,6 @@
 
 #include "pack/greedy/first_fit.h"
 #include "planners.h"
-#include "base/clock.h"
 #include "planners/nnc/nnc.h"
 #include "planners/taa/taa.h"
 
@@ -27,43 +26,37 @@
  * struct portfolio - one run
  * @problem: as it was given, with what its lower bound has become
  * @best: best packing so far; top UINT64_MAX: none yet
- * @options: what members are given
- * @whole: what members prove of whole tensors is true of plans
- * @stopped: the caller wants no more
+ * @member: what the caller hears; what members prove of whole tensors may be true of plans
+ * @options, @effort: what members are given
  */
 struct portfolio {
 	struct npuplan_problem problem;
 	const struct npuplan_problem *asked;
 	struct npuplan_packing *best;
+	struct npuplan_member member;
 	struct npuplan_options options;
-	bool whole;
-	bool stopped;
+	struct npuplan_effort effort;
 };
 
-/* A member tells how far it is; the caller hears how far the portfolio is. */
+static bool is_at_bound(const struct portfolio *portfolio)
+{
+	return portfolio->best->top <= portfolio->best->lower_bound;
+}
+
+/* A member tells how far it is; what it looks for is no better than what is at the bound. */
 static int on_progress(void *context, const struct npuplan_pack_progress *member)
 {
 	struct portfolio *portfolio = context;
-	struct npuplan_packing *best = portfolio->best;
-	uint64_t top = member->top < best->top ? member->top : best->top;
 
-	if (portfolio->whole && best->lower_bound < member->lower_bound)
-		best->lower_bound = member->lower_bound;
-	if (!portfolio->stopped)
-		portfolio->stopped = npuplan_tell(portfolio->asked, top, best->lower_bound,
-						  best->work + member->work);
-	/* What the member still looks for is no better than what there is. */
-	return portfolio->stopped || best->top <= best->lower_bound;
+	return npuplan_member_progress(&portfolio->member, member) || is_at_bound(portfolio);
 }
 
 static bool is_over(const struct portfolio *portfolio)
 {
-	const struct npuplan_packing *best = portfolio->best;
-
-	if (best->top == UINT64_MAX)
+	if (portfolio->best->top == UINT64_MAX)
 		return false;
-	return portfolio->stopped || best->top <= best->lower_bound ||
-	       (portfolio->asked->deadline && npuplan_now() >= portfolio->asked->deadline);
+	return portfolio->effort.stopped || is_at_bound(portfolio) ||
+	       npuplan_effort_late(portfolio->asked->effort);
 }
 
 typedef int (*pack_fn)(const struct npuplan_problem *problem, int argument,
@@ -90,7 +83,7 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 		npuplan_fail(&why, err, "out of memory");
 	if (err == -ENOMEM && best->top != UINT64_MAX) {
 		/* Searching takes more memory than what has a packing already. */
-		portfolio->stopped = true;
+		portfolio->effort.stopped = true;
 		err = 0;
 	} else if (err && err != -ENOTRECOVERABLE && best->top != UINT64_MAX) {
 		/* What one member cannot do takes nothing from what another has done. */
@@ -113,14 +106,10 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 }
 
 /* What is left for a member whose own limit is @own. */
-static uint64_t share(const struct portfolio *portfolio, uint64_t own)
+static uint64_t work_left(const struct portfolio *portfolio, uint64_t own)
 {
-	uint64_t limit = portfolio->asked->options->work_limit;
-
-	if (!limit)
-		return own;
-	/* 0 would be no limit. */
-	return limit > portfolio->best->work ? limit - portfolio->best->work : 1;
+	return npuplan_effort_work_left(portfolio->asked->options->work_limit,
+					portfolio->best->work, own);
 }
 
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
@@ -130,8 +119,11 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		.problem = *problem,
 		.asked = problem,
 		.best = packing,
+		.member = { .effort = problem->effort,
+			    .best = packing,
+			    .bounds = npuplan_lives_whole(problem) },
 		.options = *problem->options,
-		.whole = npuplan_lives_whole(problem),
+		.effort = { .progress = on_progress, .context = &portfolio },
 	};
 	const size_t *peer_start = problem->conflicts.peer_start;
 	uint64_t n = problem->item_count, limit;
@@ -140,25 +132,28 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	int err = 0;
 
 	packing->top = UINT64_MAX;
-	portfolio.options.progress = on_progress;
-	portfolio.options.context = &portfolio;
+	if (problem->effort)
+		portfolio.effort.started = problem->effort->started;
+	if (problem->effort)
+		portfolio.effort.deadline = problem->effort->deadline;
 	portfolio.problem.options = &portfolio.options;
+	portfolio.problem.effort = &portfolio.effort;
 	/* Of many pairs first fit takes seconds; this is quick, but takes no fixed items. */
 	if (!peer_start && run_member(&portfolio, npuplan_pack_quick, 0, 0, &ignored))
 		packing->top = UINT64_MAX;
 	for (int order = 0; order < NPUPLAN_ORDER_COUNT && !err && !is_over(&portfolio); order++)
 		err = run_member(&portfolio, npuplan_pack_greedy, order, 0, error);
 	/* Where tensors live part by part, part by part; the others place them whole. */
-	limit = share(&portfolio, 0);
-	if (!err && !is_over(&portfolio) && !portfolio.whole && peer_start &&
+	limit = work_left(&portfolio, 0);
+	if (!err && !is_over(&portfolio) && !portfolio.member.bounds && peer_start &&
 	    problem->graph->block_count == 1 && !problem->graph->edge_count)
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
 	/* One round of NNC may take n^2, and a look at all peers for each item. */
-	limit = share(&portfolio, NNC_WORK);
+	limit = work_left(&portfolio, NNC_WORK);
 	if (!err && !is_over(&portfolio) && n * n <= SEARCH_WORK && peer_start &&
 	    peers <= NNC_PEERS)
 		err = run_member(&portfolio, npuplan_pack_nnc, 0, limit, error);
-	limit = share(&portfolio, SEARCH_WORK);
+	limit = work_left(&portfolio, SEARCH_WORK);
 	if (!err && !is_over(&portfolio))
 		err = run_member(&portfolio, npuplan_pack_searched, 0, limit, error);
 	if (!err)

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "pack/greedy/first_fit.h"
-#include "base/clock.h"
 #include "planners.h"
 
 /* Work of the exact planner if no limit is asked for: about a second. */
@@ -83,6 +82,10 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error)
 {
 	const struct npuplan_options *asked = problem->options;
+	struct npuplan_packing heard = { .top = UINT64_MAX, .lower_bound = problem->lower_bound };
+	struct npuplan_member member = { .effort = problem->effort,
+					 .best = &heard,
+					 .bounds = true };
 	struct npuplan_pack_problem core = {
 		.items = problem->items,
 		.lower_bound = problem->lower_bound,
@@ -92,8 +95,9 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : DEFAULT_WORK,
 		.memory_limit = asked->memory_limit,
-		.progress = asked->progress,
-		.context = asked->context,
+		.deadline_seconds = npuplan_effort_left(problem->effort),
+		.progress = npuplan_member_progress,
+		.context = &member,
 	};
 	struct npuplan_pack_result result;
 	int err = is_by_overlap(&problem->conflicts);
@@ -102,12 +106,6 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		return npuplan_fail(error, err, "out of memory");
 	if (!err)
 		core.conflicts = &problem->conflicts;
-	if (problem->deadline) {
-		double left = problem->deadline - npuplan_now();
-
-		/* 0 would be no deadline. */
-		options.deadline_seconds = left > 1e-6 ? left : 1e-6;
-	}
 	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
 	if (err)
 		return err;

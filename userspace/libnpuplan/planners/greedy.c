@@ -4,23 +4,7 @@
 #include <string.h>
 
 #include "pack/greedy/first_fit.h"
-#include "base/clock.h"
 #include "planners.h"
-
-struct greedy {
-	const struct npuplan_problem *problem;
-	const struct npuplan_packing *packing;
-};
-
-static bool is_over(void *context)
-{
-	const struct greedy *greedy = context;
-	const struct npuplan_problem *problem = greedy->problem;
-
-	return (problem->deadline && npuplan_now() >= problem->deadline) ||
-	       npuplan_tell(problem, greedy->packing->top, greedy->packing->lower_bound,
-			    greedy->packing->work);
-}
 
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			struct npuplan_packing *packing, struct npuplan_error *error)
@@ -30,8 +14,8 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 	int last = only == NPUPLAN_ORDER_COUNT ? NPUPLAN_ORDER_COUNT - 1 : only;
 	uint32_t *order = malloc(count * sizeof(*order) + 1);
 	uint64_t *offsets = malloc(count * sizeof(*offsets) + 1);
-	struct greedy greedy = { problem, packing };
-	const struct npuplan_until until = { .over = is_over, .context = &greedy };
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
+	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	/* What is not listed may be long, and there is something quicker then. */
 	bool quick = !problem->conflicts.peer_start;
 	int err = order && offsets ? 0 : -ENOMEM;
@@ -63,11 +47,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 			packing->top = top;
 			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
 		}
-		if (npuplan_tell(problem, packing->top, packing->lower_bound, packing->work))
-			break;
-		if (packing->top <= packing->lower_bound)
-			break;
-		if (problem->deadline && npuplan_now() >= problem->deadline)
+		if (npuplan_member_over(&member) || packing->top <= packing->lower_bound)
 			break;
 	}
 	if (!err && packing->top == UINT64_MAX && quick && !problem->packed)

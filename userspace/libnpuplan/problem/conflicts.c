@@ -29,11 +29,6 @@ static int by_item(const void *left, const void *right)
 	return a->item < b->item ? -1 : a->item > b->item;
 }
 
-static bool is_over(const struct npuplan_until *until)
-{
-	return until && until->over(until->context);
-}
-
 /*
  * Go through the items by start and keep those that still live: each meets the
  * newcomer. Called twice, first to count (@peers NULL), then to fill in. -E2BIG as
@@ -59,7 +54,7 @@ static int sweep(const struct npuplan_item *items, const struct event *order, ui
 			return -E2BIG;
 		if (looked - asked >= ASK_EVERY) {
 			asked = looked;
-			if (is_over(until))
+			if (npuplan_until_over(until))
 				return -EINTR;
 		}
 		for (uint32_t k = 0; k < live; k++) {
@@ -124,7 +119,7 @@ int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npu
 		if (sorted < ASK_EVERY)
 			continue;
 		sorted = 0;
-		if (is_over(until))
+		if (npuplan_until_over(until))
 			err = -EINTR;
 	}
 out:

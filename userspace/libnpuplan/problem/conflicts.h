@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "npuplan.h"
+#include "base/effort.h"
 
 /** struct npuplan_interval - forbids d with low < d < high */
 struct npuplan_interval {
@@ -53,15 +53,6 @@ struct npuplan_conflicts {
 	struct npuplan_peer *peers;
 	struct npuplan_interval *intervals;
 	uint32_t item_count;
-};
-
-/**
- * struct npuplan_until - when to give up
- * @over: asked now and then
- */
-struct npuplan_until {
-	bool (*over)(void *context);
-	void *context;
 };
 
 /* Bytes that a listed pair takes: it is listed for both. */

@@ -23,6 +23,34 @@ struct npuplan_packing {
 	bool memory_ended;
 };
 
+/**
+ * struct npuplan_member - one of several that look for one packing in turn
+ * @effort: of the whole
+ * @best: best packing of all of them so far; top UINT64_MAX: none yet
+ * @work: units that this one has used, besides those in @best
+ * @bounds: what it proves is true of the whole
+ */
+struct npuplan_member {
+	struct npuplan_effort *effort;
+	struct npuplan_packing *best;
+	uint64_t work;
+	bool bounds;
+};
+
+/** npuplan_member_tell() - tell the caller how far the whole is when the member is so far
+ * @top, @lower_bound, @work: the member's; UINT64_MAX and 0: nothing yet
+ *
+ * True: the whole is to end. A bound that is true of the whole is kept in member->best.
+ */
+bool npuplan_member_tell(struct npuplan_member *member, uint64_t top, uint64_t lower_bound,
+			 uint64_t work);
+
+/** npuplan_member_progress() - npuplan_pack_options.progress; @context: struct npuplan_member */
+int npuplan_member_progress(void *context, const struct npuplan_pack_progress *now);
+
+/** npuplan_member_over() - npuplan_until.over; @context: struct npuplan_member */
+bool npuplan_member_over(void *context);
+
 /** npuplan_fail_clash() - say that the fixed offsets of two items collide; -EINVAL */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
 		       struct npuplan_error *error);

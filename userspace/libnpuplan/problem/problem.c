@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "problem.h"
 
 /* Addresses stay far from overflow if all that is placed adds up to this. */
@@ -152,31 +151,12 @@ void npuplan_problem_fini(struct npuplan_problem *problem)
 	free(problem->items);
 }
 
-bool npuplan_tell(const struct npuplan_problem *problem, uint64_t top, uint64_t lower_bound,
-		  uint64_t work)
-{
-	const struct npuplan_options *options = problem->options;
-	struct npuplan_pack_progress progress = {
-		.top = top,
-		.lower_bound = lower_bound,
-		.work = work,
-	};
-
-	if (!options->progress)
-		return false;
-	if (top != UINT64_MAX && lower_bound)
-		progress.gap = (double)(top - lower_bound) / (double)lower_bound;
-	progress.seconds = npuplan_now() - problem->started;
-	return options->progress(options->context, &progress) != 0;
-}
-
 /* Asked while conflicts are listed, when there is no packing yet. */
 static bool is_over(void *context)
 {
 	const struct npuplan_problem *problem = context;
 
-	return (problem->deadline && npuplan_now() >= problem->deadline) ||
-	       npuplan_tell(problem, UINT64_MAX, problem->lower_bound, 0);
+	return npuplan_effort_over(problem->effort, UINT64_MAX, problem->lower_bound, 0);
 }
 
 /* In place, two tensors may be fixed where they share bytes. */

@@ -10,15 +10,16 @@
 /**
  * struct npuplan_problem - what there is to place
  * @graph: for names in messages
- * @options: what was asked for: budget, work limit, progress
+ * @options: what was asked for: budget, limits of work and memory
+ * @effort: of the call; NULL: nobody ends it
  * @lower_bound: bytes no packing goes below
  * @alignment: of every offset, besides the items' own
- * @started, @deadline: CLOCK_MONOTONIC seconds; deadline 0 for none
  * @packed: there is a packing already: who is called off need not make one
  */
 struct npuplan_problem {
 	const struct npuplan_graph *graph;
 	const struct npuplan_options *options;
+	struct npuplan_effort *effort;
 	struct npuplan_item *items;
 	struct npuplan_liveness live;
 	struct npuplan_conflicts conflicts;
@@ -26,8 +27,6 @@ struct npuplan_problem {
 	uint32_t item_count;
 	uint32_t alignment;
 	uint32_t peak_instant;
-	double started;
-	double deadline;
 	bool packed;
 };
 
@@ -69,13 +68,5 @@ int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
  * whole tensors is none about plans.
  */
 bool npuplan_lives_whole(const struct npuplan_problem *problem);
-
-/** npuplan_tell() - call options->progress, if there is one
- * @top: of the best packing; UINT64_MAX: none yet
- *
- * True: planning is to end, with what there is.
- */
-bool npuplan_tell(const struct npuplan_problem *problem, uint64_t top, uint64_t lower_bound,
-		  uint64_t work);
 
 #endif /* NPUPLAN_PROBLEM_H */

@@ -4,31 +4,13 @@
 
 #include <string.h>
 
-#include "base/clock.h"
-
-static void report(struct npuplan_pack *run)
-{
-	struct npuplan_pack_progress progress = {
-		.top = run->top,
-		.lower_bound = run->lower_bound,
-		.work = run->work,
-	};
-
-	if (!run->options->progress || run->stopped)
-		return;
-	if (run->top != UINT64_MAX && run->lower_bound)
-		progress.gap = (double)(run->top - run->lower_bound) / (double)run->lower_bound;
-	progress.seconds = npuplan_now() - run->started;
-	run->stopped = run->options->progress(run->options->context, &progress) != 0;
-}
-
 void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top)
 {
 	if (top >= run->top)
 		return;
 	run->top = top;
 	memcpy(run->offsets, offsets, run->problem->item_count * sizeof(*offsets));
-	report(run);
+	npuplan_effort_tell(&run->effort, run->top, run->lower_bound, run->work);
 }
 
 void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound)
@@ -36,16 +18,16 @@ void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound)
 	if (bound <= run->lower_bound)
 		return;
 	run->lower_bound = bound;
-	report(run);
+	npuplan_effort_tell(&run->effort, run->top, run->lower_bound, run->work);
 }
 
 bool npuplan_pack_stopped(struct npuplan_pack *run)
 {
-	if (run->work >= run->work_limit || (run->deadline && npuplan_now() >= run->deadline))
-		run->stopped = true;
-	if (!run->stopped)
-		report(run);
-	return run->stopped;
+	/* A limit ends a packer as its caller does: nobody is told more. */
+	if (!run->effort.stopped)
+		run->effort.stopped =
+			npuplan_effort_over(&run->effort, run->top, run->lower_bound, run->work);
+	return run->effort.stopped;
 }
 
 bool npuplan_pack_over(struct npuplan_pack *run)

@@ -19,8 +19,7 @@
  * @lower_bound: proved
  * @goal: a packing no higher than this ends the run
  * @infeasible: proved: fixed offsets cannot be honoured
- * @deadline: CLOCK_MONOTONIC seconds, 0 for none
- * @stopped: limit, deadline or cancellation
+ * @effort: limit of work, deadline, cancellation
  * @memory_ended: the limit of memory, though nothing else
  * @pack_part: npuplan_pack(), for a packer that packs some of the items on their own
  */
@@ -34,14 +33,11 @@ struct npuplan_pack {
 	uint64_t lower_bound;
 	uint64_t goal;
 	uint64_t work;
-	uint64_t work_limit;
-	double started;
-	double deadline;
+	struct npuplan_effort effort;
 	int (*pack_part)(const struct npuplan_pack_problem *problem,
 			 const struct npuplan_pack_options *options, uint64_t *offsets,
 			 struct npuplan_pack_result *result, struct npuplan_error *error);
 	bool infeasible;
-	bool stopped;
 	bool memory_ended;
 };
 

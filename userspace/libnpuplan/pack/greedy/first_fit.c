@@ -265,7 +265,7 @@ static int place_all(struct npuplan_fit *fit, const uint32_t *order, uint32_t al
 
 		if (until && *work - asked >= ASK_EVERY) {
 			asked = *work;
-			if (until->over(until->context))
+			if (npuplan_until_over(until))
 				return -EINTR;
 		}
 		if (!item->fixed) {

@@ -116,7 +116,7 @@ int npuplan_pack_large(struct npuplan_pack *run)
 	int err = npuplan_units_init(&large.units, run);
 
 	if (!run->options->work_limit)
-		run->work_limit = LARGE_WORK;
+		run->effort.work_limit = LARGE_WORK;
 	large.at = npuplan_malloc(n * sizeof(*large.at) + 1);
 	large.offsets = npuplan_malloc(n * sizeof(*large.offsets) + 1);
 	large.breadths = npuplan_malloc(n * sizeof(*large.breadths) + 1);

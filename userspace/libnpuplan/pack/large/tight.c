@@ -91,8 +91,8 @@ static int pack_tight(struct kernel *kernel, unsigned int share)
 	problem.item_count = kernel->count;
 	if (kernel->count <= TIGHT_ITEMS)
 		options.packer = "exact";
-	if (run->work_limit - run->work < options.work_limit)
-		options.work_limit = run->work_limit - run->work + 1;
+	if (run->effort.work_limit - run->work < options.work_limit)
+		options.work_limit = run->effort.work_limit - run->work + 1;
 	err = run->pack_part(&problem, &options, kernel->at, &result, &error);
 	if (err)
 		return err;
@@ -149,7 +149,7 @@ static int place_others(struct kernel *kernel, unsigned int roots, unsigned int 
 				break;
 		}
 	}
-	if (!err && !run->stopped)
+	if (!err && !run->effort.stopped)
 		npuplan_pack_offer(run, kernel->offsets, top);
 	npuplan_fit_free(fit);
 	return err;

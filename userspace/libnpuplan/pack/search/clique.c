@@ -119,8 +119,8 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 	clique.candidates = npuplan_malloc(n * sizeof(*clique.candidates) + 1);
 	clique.met = npuplan_calloc(n + 1, sizeof(*clique.met));
 	clique.budget = PASSES * (total + n);
-	if (clique.budget > run->work_limit / LIMIT_DIVISOR)
-		clique.budget = run->work_limit / LIMIT_DIVISOR;
+	if (clique.budget > run->effort.work_limit / LIMIT_DIVISOR)
+		clique.budget = run->effort.work_limit / LIMIT_DIVISOR;
 	if (order && clique.candidates && clique.met)
 		err = npuplan_order_items(c, NPUPLAN_BY_CONFLICTS, order);
 	for (size_t i = 0; i < n && !err && clique.work < clique.budget; i++) {

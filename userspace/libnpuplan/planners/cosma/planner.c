@@ -319,7 +319,7 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 		.options = problem->options,
 		.planner = argument,
 		.error = error,
-		.started = problem->started,
+		.started = problem->effort->started,
 	};
 	int err = cosma_units_init(&planning.units, problem->graph, cells,
 				   problem->options->alignment, error);

@@ -125,14 +125,14 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
  * so that rings close soon; else the lowest that is free. As many places as
  * values of the group live at once are enough.
  *
- * @deadline: CLOCK_MONOTONIC seconds, 0 for none
  *
  * -E2BIG: more than NPUPLAN_MAX_INSTANCES, _POSITIONS or _NODES. -ETIMEDOUT: the
  * deadline passed before there was anything to pack. -EOPNOTSUPP: only a copy would do: a
  * value is updated in place while another name of it is needed, or a state ends
  * in other bytes than those it began in.
  */
-int npuplan_flow_instances(struct npuplan_flow *flow, double deadline, struct npuplan_error *error);
+int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
+			   struct npuplan_error *error);
 
 /** enum npuplan_web_merge - names that get one address though they need not
  * @NPUPLAN_WEBS_FINE: only what must; the packer has all freedom
@@ -187,7 +187,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 int npuplan_flow_views(const struct npuplan_flow *flow, struct npuplan_plan *plan);
 
 /** npuplan_flow_plan() - plan a graph with edges; as npuplan_plan()
- * @problem: graph, options, alignment, started and deadline are filled in
+ * @problem: graph, options, alignment and effort are filled in
  */
 int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_planner *planner,
 		      struct npuplan_plan **plan, struct npuplan_error *error);

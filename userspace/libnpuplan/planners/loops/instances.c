@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "flow.h"
 
 /* Ways to place an instance's new values that are compared. */
@@ -506,7 +505,8 @@ static int allocate(struct search *s)
 	return s->taken && s->slots && s->best && s->fresh && s->key ? 0 : -ENOMEM;
 }
 
-int npuplan_flow_instances(struct npuplan_flow *flow, double deadline, struct npuplan_error *error)
+int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
+			   struct npuplan_error *error)
 {
 	struct search s = { .flow = flow, .error = error };
 	int err = allocate(&s);
@@ -515,7 +515,7 @@ int npuplan_flow_instances(struct npuplan_flow *flow, double deadline, struct np
 		err = add_first(&s);
 	for (; !err && s.instance < flow->instance_count; s.instance++) {
 		err = settle(&s);
-		if (!err && deadline && s.instance % 16 == 15 && npuplan_now() >= deadline &&
+		if (!err && s.instance % 16 == 15 && npuplan_effort_late(effort) &&
 		    s.instance + 1 < flow->instance_count)
 			err = npuplan_fail(
 				error, -ETIMEDOUT,

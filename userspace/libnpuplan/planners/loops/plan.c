@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "flow.h"
 
 /**
@@ -125,7 +124,7 @@ static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow
 		err = pack_merged(problem, flow, merge, planner, best, error);
 		if (err || best->packing.top <= problem->lower_bound)
 			break;
-		if (problem->deadline && npuplan_now() >= problem->deadline)
+		if (npuplan_effort_late(problem->effort))
 			break;
 	}
 	if (!err) {
@@ -247,7 +246,7 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 
 	err = npuplan_flow_names(&flow, problem->graph, error);
 	if (!err)
-		err = npuplan_flow_instances(&flow, problem->deadline, error);
+		err = npuplan_flow_instances(&flow, problem->effort, error);
 	if (!err)
 		err = pack(problem, &flow, planner, &found, error);
 	if (!err) {

@@ -473,7 +473,7 @@ static int insert_all(struct nnc *nnc, uint32_t clash[2])
 		else
 			offer_edges(nnc);
 		rest = nnc->candidates.rest;
-		if (i % LOOK_EVERY == 0 && npuplan_nnc_stopped(nnc->options))
+		if (i % LOOK_EVERY == 0 && npuplan_until_over(nnc->options->until))
 			return insert_rest(nnc);
 		err = insert_next(nnc);
 	}

@@ -24,7 +24,4 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      const struct npuplan_nnc_order *order, uint64_t *offsets, uint64_t *work,
 		      uint32_t clash[2]);
 
-/* nnc.c: deadline past, or the caller wants no more. */
-bool npuplan_nnc_stopped(const struct npuplan_nnc_options *options);
-
 #endif /* NPUPLAN_NNC_BUILD_H */

@@ -8,7 +8,6 @@
 
 #include "pack/greedy/first_fit.h"
 #include "build.h"
-#include "base/clock.h"
 
 /* Rounds without anything better that end it. */
 #define PATIENCE 48
@@ -48,13 +47,6 @@ static int by_key(const void *left, const void *right)
 	if (a->second != b->second)
 		return a->second < b->second ? -1 : 1;
 	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-bool npuplan_nnc_stopped(const struct npuplan_nnc_options *options)
-{
-	if (options->deadline && npuplan_now() >= options->deadline)
-		return true;
-	return options->stop && options->stop(options->context);
 }
 
 static uint64_t end_of(const struct rounds *rounds, uint32_t item)
@@ -140,7 +132,7 @@ static int run_rounds(struct rounds *rounds, uint64_t *offsets, uint64_t *top, u
 		promote(rounds);
 	} while (options->goal && *top > options->goal && idle < PATIENCE &&
 		 options->form != NPUPLAN_NNC_PUBLISHED && *rounds->work - begun < limit &&
-		 !npuplan_nnc_stopped(options));
+		 !npuplan_until_over(options->until));
 	return 0;
 }
 

@@ -106,9 +106,8 @@ struct npuplan_nnc_insertion {
  * @alignment: of every offset, besides the items' own: power of two; 0 = 1
  * @goal: a top that is low enough; 0: one round is all
  * @work_limit: no round begins after so much work; 0 = NPUPLAN_NNC_WORK
- * @deadline: CLOCK_MONOTONIC seconds, 0 for none. What is not inserted by then is
- *	placed first fit, largest first
- * @stop: asked now and then: true is as if the deadline were past; may be NULL
+ * @until: may be NULL. What is not inserted when it says to give up is placed first fit,
+ *	largest first
  * @improved: called on each better packing; may be NULL
  * @inserted: called after each insertion, fixed items aside; may be NULL
  */
@@ -117,8 +116,7 @@ struct npuplan_nnc_options {
 	uint32_t alignment;
 	uint64_t goal;
 	uint64_t work_limit;
-	double deadline;
-	bool (*stop)(void *context);
+	const struct npuplan_until *until;
 	void (*improved)(void *context, uint64_t top);
 	void (*inserted)(void *context, const struct npuplan_nnc_insertion *insertion);
 	void *context;

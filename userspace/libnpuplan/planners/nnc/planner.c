@@ -4,47 +4,27 @@
 
 #include "nnc.h"
 
-/**
- * struct run - what is told while it works
- * @stopped: the caller wants no more
- */
-struct run {
-	const struct npuplan_problem *problem;
-	struct npuplan_packing *packing;
-	bool stopped;
-};
-
-static bool stop(void *context)
-{
-	struct run *run = context;
-
-	if (!run->stopped)
-		run->stopped = npuplan_tell(run->problem, run->packing->top,
-					    run->packing->lower_bound, run->packing->work);
-	return run->stopped;
-}
-
 static void improved(void *context, uint64_t top)
 {
-	struct run *run = context;
+	struct npuplan_member *member = context;
 
-	run->packing->top = top;
-	stop(run);
+	member->best->top = top;
+	npuplan_member_tell(member, top, 0, 0);
 }
 
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	struct run run = { .problem = problem, .packing = packing };
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
+	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	const struct npuplan_nnc_options options = {
 		.form = form,
 		.alignment = problem->alignment,
 		.goal = problem->lower_bound,
 		.work_limit = problem->options->work_limit,
-		.deadline = problem->deadline,
-		.stop = stop,
+		.until = &until,
 		.improved = improved,
-		.context = &run,
+		.context = &member,
 	};
 	uint32_t clash[2];
 	uint64_t top;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "pack/greedy/first_fit.h"
 #include "displacements.h"
 #include "tiles.h"
@@ -16,69 +15,10 @@
 static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
 		 uint32_t item_count)
 {
-	if (packing->top && packing->top <= top)
+	if (packing->top <= top)
 		return;
 	packing->top = top;
 	memcpy(packing->offsets, offsets, item_count * sizeof(*offsets));
-}
-
-static double seconds_left(const struct npuplan_problem *problem)
-{
-	double left = problem->deadline - npuplan_now();
-
-	if (!problem->deadline)
-		return 0;
-	/* 0 would be none. */
-	return left > 1e-6 ? left : 1e-6;
-}
-
-/**
- * struct watch - what the caller hears while several engines look for one packing
- * @packing: best so far; top 0: none yet
- * @work: of the paper's engine, besides the packing's
- * @whole_only: bounds of engines are of whole tensors, and none of plans
- * @stopped: the caller wants no more
- */
-struct watch {
-	const struct npuplan_problem *problem;
-	const struct npuplan_packing *packing;
-	uint64_t work;
-	bool whole_only;
-	bool stopped;
-};
-
-static void tell(struct watch *watch, uint64_t top, uint64_t lower_bound, uint64_t work)
-{
-	const struct npuplan_packing *packing = watch->packing;
-
-	if (packing->top && packing->top < top)
-		top = packing->top;
-	if (watch->whole_only || lower_bound < packing->lower_bound)
-		lower_bound = packing->lower_bound;
-	if (!watch->stopped)
-		watch->stopped =
-			npuplan_tell(watch->problem, top, lower_bound, packing->work + work);
-}
-
-static int on_progress(void *context, const struct npuplan_pack_progress *engine)
-{
-	struct watch *watch = context;
-
-	tell(watch, engine->top, engine->lower_bound, engine->work);
-	return watch->stopped;
-}
-
-static bool is_late(const struct npuplan_problem *problem)
-{
-	return problem->deadline && npuplan_now() >= problem->deadline;
-}
-
-static bool is_over(void *context)
-{
-	struct watch *watch = context;
-
-	tell(watch, UINT64_MAX, 0, watch->work);
-	return watch->stopped || is_late(watch->problem);
 }
 
 /* ----------------------------------------------------------------- paper engine */
@@ -111,13 +51,14 @@ static bool has_aliases(const struct npuplan_graph *graph)
 }
 
 /* The best of the orders that are done. -E2BIG, -EINTR: none was before @limit; before it was over. */
-static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing *packing)
+static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
+		     struct npuplan_packing *packing)
 {
 	/* Section III-A: size, lifetime, number of peers. */
 	static const enum npuplan_order rules[] = { NPUPLAN_BY_SIZE, NPUPLAN_BY_DURATION,
 						    NPUPLAN_BY_PEERS };
-	const struct npuplan_problem *problem = watch->problem;
-	const struct npuplan_until until = { .over = is_over, .context = watch };
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
+	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	size_t n = problem->item_count;
 	uint32_t *order = malloc(n * sizeof(*order) + 1), done = 0;
 	uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
@@ -135,7 +76,7 @@ static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing
 		if (!err)
 			err = npuplan_taa_allocate(&taa, order,
 						   fixed_first(problem, order, offsets), offsets,
-						   &watch->work, limit, &until);
+						   &member.work, limit, &until);
 		if (err)
 			break;
 		for (uint32_t i = 0; i < n; i++)
@@ -143,11 +84,10 @@ static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing
 				top = offsets[i] + problem->items[i].size;
 		keep(packing, offsets, top, problem->item_count);
 		done++;
-		if (is_over(watch))
+		if (npuplan_member_over(&member))
 			break;
 	}
-	packing->work += watch->work;
-	watch->work = 0;
+	packing->work += member.work;
 	npuplan_taa_fini(&taa);
 	free(order);
 	free(offsets);
@@ -156,10 +96,10 @@ static int run_paper(struct watch *watch, uint64_t limit, struct npuplan_packing
 
 /* ----------------------------------------------------------------- exact engine */
 
-static int run_exact(struct watch *watch, struct npuplan_packing *packing,
+static int run_exact(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		     struct npuplan_error *error)
 {
-	const struct npuplan_problem *problem = watch->problem;
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	struct npuplan_pack_problem pack = {
 		.items = problem->items,
 		.item_count = problem->item_count,
@@ -169,32 +109,35 @@ static int run_exact(struct watch *watch, struct npuplan_packing *packing,
 	const struct npuplan_options *asked = problem->options;
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
-		.deadline_seconds = seconds_left(problem),
-		.progress = on_progress,
-		.context = watch,
+		.deadline_seconds = npuplan_effort_left(problem->effort),
+		.progress = npuplan_member_progress,
+		.context = &member,
 	};
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;
+	bool whole_only;
 	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
 	int err;
 
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
-					     &watch->whole_only);
+					     &whole_only);
 	if (err) {
 		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
 			     problem->item_count, strerror(-err));
 		goto out;
 	}
 	pack.conflicts = &conflicts;
+	/* Bounds of whole tensors are none of plans. */
+	member.bounds = !whole_only;
 	err = npuplan_permit_in_place(&conflicts, &problem->live);
 	if (err)
 		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
 	else
 		err = npuplan_pack(&pack, &options, offsets, &result, error);
 	packing->work += err ? 0 : result.work;
-	if (!err && !watch->whole_only && result.lower_bound > packing->lower_bound)
+	if (!err && member.bounds && result.lower_bound > packing->lower_bound)
 		packing->lower_bound = result.lower_bound;
 	/* One packing is always made, however soon it has to end. */
 	if (!err && !result.top && problem->item_count) {
@@ -203,10 +146,10 @@ static int run_exact(struct watch *watch, struct npuplan_packing *packing,
 		err = npuplan_pack(&pack, &options, offsets, &result, error);
 		packing->work += err ? 0 : result.work;
 	}
-	if (!err && result.top)
-		keep(packing, offsets, result.top, problem->item_count);
-	else if (!err && problem->item_count)
+	if (!err && !result.top && problem->item_count)
 		err = -EADDRINUSE;
+	else if (!err)
+		keep(packing, offsets, result.top, problem->item_count);
 	npuplan_conflicts_fini(&conflicts);
 out:
 	free(offsets);
@@ -249,12 +192,11 @@ static int fail_unknown(const struct npuplan_problem *problem, const char *what,
 			    problem->graph->name, what);
 }
 
-static int pack_paper(struct watch *watch, struct npuplan_packing *packing,
+static int pack_paper(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		      struct npuplan_error *error)
 {
-	const struct npuplan_problem *problem = watch->problem;
 	uint64_t limit = problem->options->work_limit;
-	int err = run_paper(watch, limit ? limit : PAPER_WORK, packing);
+	int err = run_paper(problem, limit ? limit : PAPER_WORK, packing);
 
 	if (err == -EINTR || (err == -E2BIG && limit))
 		return fail_unknown(problem, "TAA's paper engine", error);
@@ -285,36 +227,24 @@ static uint64_t work_beside(const struct npuplan_problem *problem,
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	struct watch watch = { .problem = problem, .packing = packing };
 	int err = check_straight(problem, error);
 
 	if (err)
 		return err;
-	packing->top = 0;
+	packing->top = UINT64_MAX;
 	if (engine == NPUPLAN_TAA_PAPER)
-		return pack_paper(&watch, packing, error);
-	err = run_exact(&watch, packing, error);
+		return pack_paper(problem, packing, error);
+	err = run_exact(problem, packing, error);
 	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
-	    !watch.stopped && !is_late(problem)) {
+	    !npuplan_effort_ended(problem->effort)) {
 		/* Another order may do better, by luck: never above the paper's engine, if that is quick. */
-		int paper = run_paper(&watch, work_beside(problem, packing), packing);
+		int paper = run_paper(problem, work_beside(problem, packing), packing);
 
 		if (paper == -ENOMEM)
 			err = npuplan_fail(error, paper, "TAA's paper engine: %s",
 					   strerror(-paper));
 	}
 	return finish(problem, packing, err, error);
-}
-
-/* Work of a strategy after the first. */
-static uint64_t share(const struct npuplan_problem *problem, const struct npuplan_packing *packing)
-{
-	uint64_t limit = problem->options->work_limit;
-
-	if (!limit)
-		return NPUPLAN_PACK_WORK;
-	/* 0 would be no limit. */
-	return limit > packing->work ? limit - packing->work : 1;
 }
 
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
@@ -327,7 +257,7 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		.item_count = problem->item_count,
 		.alignment = problem->alignment,
 	};
-	struct watch watch = { .problem = problem, .packing = packing, .whole_only = true };
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	int err = check_straight(problem, error);
 	uint64_t *offsets;
 
@@ -336,15 +266,18 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 	offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
-	packing->top = 0;
+	packing->top = UINT64_MAX;
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
 		struct npuplan_pack_options options = {
 			.packer = strategies[i],
 			/* One packing is always made, if the caller does not call it off. */
-			.work_limit = i ? share(problem, packing) : UINT64_MAX,
-			.deadline_seconds = i ? seconds_left(problem) : 0,
-			.progress = on_progress,
-			.context = &watch,
+			.work_limit = i ? npuplan_effort_work_left(problem->options->work_limit,
+								   packing->work,
+								   NPUPLAN_PACK_WORK) :
+					  UINT64_MAX,
+			.deadline_seconds = i ? npuplan_effort_left(problem->effort) : 0,
+			.progress = npuplan_member_progress,
+			.context = &member,
 		};
 		struct npuplan_pack_result result;
 
@@ -352,14 +285,14 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		if (err)
 			break;
 		/* One that was stopped has none. */
-		if (result.top)
+		if (result.top || !problem->item_count)
 			keep(packing, offsets, result.top, problem->item_count);
 		packing->work += result.work;
-		if (watch.stopped)
+		if (problem->effort && problem->effort->stopped)
 			break;
 	}
 	free(offsets);
-	if (!err && !packing->top && problem->item_count)
+	if (!err && packing->top == UINT64_MAX)
 		return fail_unknown(problem, "Shared Objects", error);
 	return finish(problem, packing, err, error);
 }

@@ -70,7 +70,7 @@ static bool has_ended(struct allocation *allocation)
 		allocation->err = -E2BIG;
 	} else if (allocation->until && *allocation->work - allocation->asked >= ASK_EVERY) {
 		allocation->asked = *allocation->work;
-		if (allocation->until->over(allocation->until->context))
+		if (npuplan_until_over(allocation->until))
 			allocation->err = -EINTR;
 	}
 	return allocation->err;

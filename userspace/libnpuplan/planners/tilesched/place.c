@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "tilesched.h"
 
 static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint32_t unit)
@@ -314,17 +313,12 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 	};
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TILESCHED_PACK_WORK,
+		.deadline_seconds = npuplan_effort_left(problem->effort),
 		.progress = asked->progress,
 		.context = asked->context,
 	};
 	int err;
 
-	if (problem->deadline) {
-		double left = problem->deadline - npuplan_now();
-
-		/* 0 would be none. */
-		options.deadline_seconds = left > 1e-6 ? left : 1e-6;
-	}
 	err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
 	/* One packing is always made, however soon it has to end. */
 	options = (struct npuplan_pack_options){ .packer = "size-duration" };

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
-
 /* Work between two looks at the clock. */
 #define LOOK_EVERY 1000000
 
@@ -27,13 +25,11 @@ struct run {
 static bool is_over(void *context, uint64_t work)
 {
 	struct run *run = context;
-	const struct npuplan_problem *problem = run->problem;
 
 	if (run->stopped || work - run->told_at < LOOK_EVERY)
 		return run->stopped;
 	run->told_at = work;
-	run->stopped = npuplan_tell(problem, UINT64_MAX, 0, work) ||
-		       (problem->deadline && npuplan_now() >= problem->deadline);
+	run->stopped = npuplan_effort_over(run->problem->effort, UINT64_MAX, 0, work);
 	return run->stopped;
 }
 
@@ -289,10 +285,11 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 		       struct npuplan_front **out, struct npuplan_error *error)
 {
 	static const struct npuplan_options defaults;
+	struct npuplan_effort effort;
 	struct npuplan_problem problem = {
 		.graph = graph,
 		.options = options ? options : &defaults,
-		.started = npuplan_now(),
+		.effort = &effort,
 	};
 	struct npuplan_checked checked;
 	struct run run = { 0 };
@@ -301,8 +298,8 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
 				    graph->name);
-	if (problem.options->deadline_seconds)
-		problem.deadline = problem.started + problem.options->deadline_seconds;
+	effort = npuplan_effort_begin(UINT64_MAX, problem.options->deadline_seconds,
+				      problem.options->progress, problem.options->context);
 	err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;
@@ -312,7 +309,7 @@ int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_o
 		if (!*out)
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 		else
-			(*out)->seconds = npuplan_now() - problem.started;
+			(*out)->seconds = npuplan_effort_seconds(&effort);
 	}
 	finish(&run);
 	npuplan_checked_fini(&checked);

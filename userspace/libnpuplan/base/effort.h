@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Effort: what a call may take, and whether it may go on.
+ *
+ * Planning and packing end early for three reasons: the limit of work is reached, the deadline is
+ * past, or the caller, whom progress is told to, wants no more. (The limit of memory is heap.h's:
+ * allocations fail.) One effort holds these for one call of the library; every part of the call
+ * asks it; a NULL effort never ends. Whoever runs somebody else, who has an effort of his own, gives him what is left by
+ * npuplan_effort_left() and npuplan_effort_work_left(), and hears of his progress by a struct npuplan_member.
+ */
+#ifndef NPUPLAN_EFFORT_H
+#define NPUPLAN_EFFORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "clock.h"
+#include "npuplan.h"
+
+/**
+ * struct npuplan_effort - what one call may take
+ * @progress: the caller's; NULL if it does not want to hear
+ * @context: for @progress
+ * @work_limit: deterministic work units; UINT64_MAX: no limit
+ * @started: seconds of npuplan_now()
+ * @deadline: the same; 0 for none
+ * @stopped: the caller has ended the call, which is final: it is not told more
+ * @traffic: what is told is bytes of traffic, not of an arena
+ */
+struct npuplan_effort {
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
+	void *context;
+	uint64_t work_limit;
+	double started;
+	double deadline;
+	bool stopped;
+	bool traffic;
+};
+
+/** npuplan_effort_begin() - an effort that begins now
+ * @work_limit: work units; UINT64_MAX: no limit
+ * @deadline_seconds: from now on; 0: no deadline
+ */
+static inline struct npuplan_effort
+npuplan_effort_begin(uint64_t work_limit, double deadline_seconds,
+		     int (*progress)(void *context, const struct npuplan_pack_progress *progress),
+		     void *context)
+{
+	double now = npuplan_now();
+
+	return (struct npuplan_effort){
+		.progress = progress,
+		.context = context,
+		.work_limit = work_limit,
+		.started = now,
+		.deadline = deadline_seconds ? now + deadline_seconds : 0,
+	};
+}
+
+/* Seconds since the call began. */
+static inline double npuplan_effort_seconds(const struct npuplan_effort *effort)
+{
+	return npuplan_now() - effort->started;
+}
+
+/** npuplan_effort_late() - whether the deadline is past; false if there is none */
+bool npuplan_effort_late(const struct npuplan_effort *effort);
+
+/** npuplan_effort_ended() - whether the call is to end, without telling the caller anything */
+static inline bool npuplan_effort_ended(const struct npuplan_effort *effort)
+{
+	return (effort && effort->stopped) || npuplan_effort_late(effort);
+}
+
+/** npuplan_effort_left() - seconds until the deadline, as deadline_seconds of another call
+ *
+ * 0 if there is no deadline; if it is past, next to nothing, since 0 would be none.
+ */
+double npuplan_effort_left(const struct npuplan_effort *effort);
+
+/** npuplan_effort_work_left() - work units that are left, as work_limit of another call
+ * @limit: that was asked for; 0: none was
+ * @used: units
+ * @own: the limit of the other call if none was asked for
+ *
+ * At least 1, since 0 would be no limit.
+ */
+uint64_t npuplan_effort_work_left(uint64_t limit, uint64_t used, uint64_t own);
+
+/** npuplan_effort_tell() - tell the caller how far the call has come
+ * @top: of the best packing (or the least traffic); UINT64_MAX: none yet
+ * @lower_bound: proved; 0: none
+ * @work: units so far
+ *
+ * True: the call is to end, with what there is. A caller that has said so is not asked again.
+ */
+bool npuplan_effort_tell(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
+			 uint64_t work);
+
+/** npuplan_effort_over() - whether the call is to end: by work, by the clock, by the caller
+ *
+ * Looks at the clock and, unless that or work ends the call, tells the caller: so not for each
+ * unit of work.
+ */
+bool npuplan_effort_over(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
+			 uint64_t work);
+
+/**
+ * struct npuplan_until - when to give up, for a function that knows no more of the call
+ * @over: asked now and then
+ * @context: for @over
+ */
+struct npuplan_until {
+	bool (*over)(void *context);
+	void *context;
+};
+
+/* Whether to give up now; @until may be NULL: never. */
+static inline bool npuplan_until_over(const struct npuplan_until *until)
+{
+	return until && until->over(until->context);
+}
+
+#endif /* NPUPLAN_EFFORT_H */
