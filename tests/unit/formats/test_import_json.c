@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/formats/graph_json/*.c: every rule, each broken alone in a valid file. */
+/* userspace/formats/graph_json/: every rule, each broken alone in a valid file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

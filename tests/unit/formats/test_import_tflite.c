@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/formats/tflite/*.c, flatbuf.c: every rule, each broken alone in a valid model. */
+/* userspace/formats/tflite/, flatbuf.c: every rule, each broken alone in a valid model. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

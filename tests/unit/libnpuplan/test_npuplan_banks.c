@@ -6,7 +6,7 @@
 
 #include "npuplan_build.h"
 
-#include "planners/cosma/place/banks.h"
+#include "planners/cosma/banks/banks.h"
 #include "cosma_oracle.h"
 
 /* in (4) -> a (4) -> b (4) -> out (4): two tensors at a time. */

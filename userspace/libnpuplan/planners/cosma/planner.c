@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "planner.h"
-#include "planners/cosma/place/banks.h"
+#include "planners/cosma/banks/banks.h"
 #include "cosma.h"
 #include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/recompute/recompute.h"

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
+#include "planners/cosma/place/need.h"
 #include "decode.h"
 #include "divide.h"
 

@@ -3,7 +3,7 @@
 #ifndef NPUPLAN_COSMA_ILP_SOLVER_H
 #define NPUPLAN_COSMA_ILP_SOLVER_H
 
-#include "planners/cosma/search/run.h"
+#include "planners/cosma/model/run.h"
 #include "ilp.h"
 #include "program.h"
 

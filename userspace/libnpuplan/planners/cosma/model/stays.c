@@ -5,6 +5,14 @@
 
 #include "stays.h"
 
+void cosma_path_fini(struct cosma_path *path)
+{
+	free(path->order);
+	free(path->first);
+	free(path->evicted);
+	memset(path, 0, sizeof(*path));
+}
+
 void cosma_schedule_fini(struct cosma_schedule *schedule)
 {
 	free(schedule->order);

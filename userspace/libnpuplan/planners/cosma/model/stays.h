@@ -9,7 +9,24 @@
 #ifndef NPUPLAN_COSMA_STAYS_H
 #define NPUPLAN_COSMA_STAYS_H
 
-#include "planners/cosma/search/search.h"
+#include "model.h"
+
+/**
+ * struct cosma_path - operators in the order they run, and who leaves before
+ * @order: operators of the model
+ * @evicted: tensors, by position: those that leave just before order[p] runs, or with
+ *	it if it uses them, are evicted[first[p]..first[p + 1])
+ * @cost: bytes
+ */
+struct cosma_path {
+	uint32_t *order;
+	uint32_t *first;
+	uint32_t *evicted;
+	uint32_t op_count;
+	int64_t cost;
+};
+
+void cosma_path_fini(struct cosma_path *path);
 
 /**
  * struct cosma_schedule

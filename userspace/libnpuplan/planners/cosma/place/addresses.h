@@ -3,6 +3,7 @@
 #ifndef NPUPLAN_COSMA_ADDRESSES_H
 #define NPUPLAN_COSMA_ADDRESSES_H
 
+#include "planners/cosma/model/run.h"
 #include "planners/cosma/model/stays.h"
 
 /** cosma_addresses() - place stays

@@ -289,3 +289,10 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 	free(writing.end.item);
 	return err;
 }
+
+void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan)
+{
+	free(plan->steps);
+	free(plan->residencies);
+	memset(plan, 0, sizeof(*plan));
+}

@@ -67,14 +67,6 @@ struct search {
 	bool full; /* of the memory it may have */
 };
 
-void cosma_path_fini(struct cosma_path *path)
-{
-	free(path->order);
-	free(path->first);
-	free(path->evicted);
-	memset(path, 0, sizeof(*path));
-}
-
 /* --------------------------------------------------------------------- heap */
 
 static bool is_sooner(const struct search *search, uint32_t a, uint32_t b)

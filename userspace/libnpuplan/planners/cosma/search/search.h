@@ -11,25 +11,8 @@
 #ifndef NPUPLAN_COSMA_SEARCH_H
 #define NPUPLAN_COSMA_SEARCH_H
 
-#include "planners/cosma/model/model.h"
-#include "run.h"
-
-/**
- * struct cosma_path - operators in the order they run, and who leaves before
- * @order: operators of the model
- * @evicted: tensors, by position: those that leave just before order[p] runs, or with
- *	it if it uses them, are evicted[first[p]..first[p + 1])
- * @cost: bytes
- */
-struct cosma_path {
-	uint32_t *order;
-	uint32_t *first;
-	uint32_t *evicted;
-	uint32_t op_count;
-	int64_t cost;
-};
-
-void cosma_path_fini(struct cosma_path *path);
+#include "planners/cosma/model/run.h"
+#include "planners/cosma/model/stays.h"
 
 /** enum cosma_outcome - how a search ended */
 enum cosma_outcome {

@@ -4,7 +4,7 @@
 #define NPUPLAN_COSMA_SOLVE_H
 
 #include "planners/cosma/model/cuts.h"
-#include "planners/cosma/model/stays.h"
+#include "search.h"
 
 /**
  * struct cosma_solve - one call
@@ -59,12 +59,6 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 int cosma_least_peak(const struct cosma_model *model, const struct cosma_segments *segments,
 		     const uint32_t *rank, struct cosma_run *run, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound);
-
-/** cosma_need() - M_R: the least budget with which every operator can run
- * @op: out: of the graph; NPUMEM_NONE if what is on chip at the start needs most
- */
-int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
-	       uint32_t alignment, uint64_t *need, uint32_t *op);
 
 /** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
 int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);

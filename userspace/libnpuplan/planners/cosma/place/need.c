@@ -2,7 +2,7 @@
 /* M_R: the least budget with which every operator can run. */
 #include <stdlib.h>
 
-#include "planners/cosma/search/solve.h"
+#include "need.h"
 
 /* Work of the packing core on one operator's tensors. */
 #define NEED_WORK 1000000

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The least budget of a model: what the operator needs that needs most. */
+#ifndef NPUPLAN_COSMA_NEED_H
+#define NPUPLAN_COSMA_NEED_H
+
+#include "planners/cosma/model/model.h"
+
+/** cosma_need() - M_R: the least budget with which every operator can run
+ * @op: out: of the graph; NPUMEM_NONE if what is on chip at the start needs most
+ */
+int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
+	       uint32_t alignment, uint64_t *need, uint32_t *op);
+
+#endif /* NPUPLAN_COSMA_NEED_H */
