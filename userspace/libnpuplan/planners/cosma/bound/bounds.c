@@ -177,15 +177,13 @@ int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *mod
 static bool is_returning(const struct cosma_model *model, const struct cosma_front *front,
 			 uint32_t x, uint32_t v)
 {
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (!cosma_bit(front->executed, user) &&
-			    (user == v || cosma_before(model, user, v)))
-				return true;
-		}
+		if (!cosma_bit(front->executed, user) &&
+		    (user == v || cosma_before(model, user, v)))
+			return true;
+	}
 	return false;
 }
 
@@ -310,12 +308,10 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 		uint32_t x = front->live[i];
 
 		scratch->at[x] = i;
-		for
-			cosma_each(k, bounds->of_member, x)
-				scratch->touched[bounds->of_member.item[k]] = true;
-		for
-			cosma_each(k, bounds->of_adder, x)
-				scratch->touched[bounds->of_adder.item[k]] = true;
+		cosma_for_each(k, bounds->of_member, x)
+			scratch->touched[bounds->of_member.item[k]] = true;
+		cosma_for_each(k, bounds->of_adder, x)
+			scratch->touched[bounds->of_adder.item[k]] = true;
 	}
 	for (uint32_t i = 0; i < bounds->critical_count && !err; i++) {
 		const struct cosma_critical *critical = &bounds->critical[i];

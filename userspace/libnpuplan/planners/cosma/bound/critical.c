@@ -14,20 +14,17 @@
  */
 static void cosma_yielding(const struct cosma_model *model, uint32_t x, uint64_t *members)
 {
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t v = model->consumers.item[k];
-			bool later = false;
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t v = model->consumers.item[k];
+		bool later = false;
 
-			if (model->staged[v] || !cosma_gives_way(model, v, x))
-				continue;
-			for
-				cosma_each(j, model->consumers, x)
-					later |= cosma_before(model, v, model->consumers.item[j]);
-			if (later)
-				cosma_set(members, v);
-		}
+		if (model->staged[v] || !cosma_gives_way(model, v, x))
+			continue;
+		cosma_for_each(j, model->consumers, x)
+			later |= cosma_before(model, v, model->consumers.item[j]);
+		if (later)
+			cosma_set(members, v);
+	}
 }
 
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
@@ -38,17 +35,14 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 	/* All that run before some use of it, but for those that touch it or come before it. */
 	memset(adders, 0, words * sizeof(*adders));
 	memset(members, 0, words * sizeof(*members));
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			const uint64_t *row =
-				model->ancestors + (size_t)model->consumers.item[k] * words;
+	cosma_for_each(k, model->consumers, x) {
+		const uint64_t *row = model->ancestors + (size_t)model->consumers.item[k] * words;
 
-			for (uint32_t w = 0; w < words; w++)
-				adders[w] |= row[w];
-		}
-	for
-		cosma_each(k, model->consumers, x) cosma_clear(adders, model->consumers.item[k]);
+		for (uint32_t w = 0; w < words; w++)
+			adders[w] |= row[w];
+	}
+	cosma_for_each(k, model->consumers, x)
+		cosma_clear(adders, model->consumers.item[k]);
 	cosma_yielding(model, x, members);
 	if (from != NPUMEM_NONE) {
 		const uint64_t *row = model->ancestors + (size_t)from * words;

@@ -76,41 +76,34 @@ static struct path find_path(const struct cosma_model *model, uint32_t x, uint32
 	struct path best = { 0 };
 
 	reach->count = 0;
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t v = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t v = model->consumers.item[k];
 
-			if (is_apart(model, u, v))
-				reach_add(reach, v, x, (struct path){ model->size[x], v, v });
-		}
+		if (is_apart(model, u, v))
+			reach_add(reach, v, x, (struct path){ model->size[x], v, v });
+	}
 	for (uint32_t i = 0; i < reach->count; i++) {
 		uint32_t v = reach->op[i];
 
-		for
-			cosma_each(k, model->outputs, v)
-			{
-				uint32_t y = model->outputs.item[k];
-				struct path path = reach->path[i];
+		cosma_for_each(k, model->outputs, v) {
+			uint32_t y = model->outputs.item[k];
+			struct path path = reach->path[i];
 
-				/* An output leaves for nothing. */
-				if (model->flags[y] & COSMA_OUTPUT)
-					continue;
-				path.width = model->size[y] < path.width ? model->size[y] :
-									   path.width;
-				for
-					cosma_each(j, model->consumers, y)
-					{
-						path.end = model->consumers.item[j];
-						if (is_apart(model, u, path.end))
-							reach_add(reach, path.end, y, path);
-						else if (cosma_before(model, u, path.end) &&
-							 path.width > best.width) {
-							best = path;
-							reach->end = y;
-						}
-					}
+			/* An output leaves for nothing. */
+			if (model->flags[y] & COSMA_OUTPUT)
+				continue;
+			path.width = model->size[y] < path.width ? model->size[y] : path.width;
+			cosma_for_each(j, model->consumers, y) {
+				path.end = model->consumers.item[j];
+				if (is_apart(model, u, path.end))
+					reach_add(reach, path.end, y, path);
+				else if (cosma_before(model, u, path.end) &&
+					 path.width > best.width) {
+					best = path;
+					reach->end = y;
+				}
 			}
+		}
 	}
 	return best;
 }
@@ -123,29 +116,25 @@ static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u
 					    cosma_before(model, from, u);
 	bool apart = false;
 
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (user == u || cosma_before(model, u, user))
-				return false;
-			before |= from == NPUMEM_NONE && cosma_before(model, user, u);
-			apart |= !cosma_before(model, user, u);
-		}
+		if (user == u || cosma_before(model, u, user))
+			return false;
+		before |= from == NPUMEM_NONE && cosma_before(model, user, u);
+		apart |= !cosma_before(model, user, u);
+	}
 	return before && apart;
 }
 
 static bool used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
 {
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (cosma_before(model, first, user) && cosma_before(model, user, last))
-				return true;
-		}
+		if (cosma_before(model, first, user) && cosma_before(model, user, last))
+			return true;
+	}
 	return false;
 }
 
@@ -231,10 +220,9 @@ static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor
 
 		if (claimed[y] != NPUMEM_NONE && claimed[y] != x)
 			return false;
-		for
-			cosma_each(k, bounds->of_member,
-				   y) if (bounds->critical[bounds->of_member.item[k]].group !=
-					  NPUMEM_NONE) return false;
+		cosma_for_each(k, bounds->of_member, y)
+			if (bounds->critical[bounds->of_member.item[k]].group != NPUMEM_NONE)
+				return false;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		claimed[tensor[i]] = x;

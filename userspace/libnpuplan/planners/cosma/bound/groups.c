@@ -11,14 +11,12 @@
 /* Whether a use of @x lies between @first and @last in every order. */
 static bool used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
 {
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (cosma_before(model, first, user) && cosma_before(model, user, last))
-				return true;
-		}
+		if (cosma_before(model, first, user) && cosma_before(model, user, last))
+			return true;
+	}
 	return false;
 }
 

@@ -41,16 +41,13 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		/* The first use of what is loaded for it is no return. */
 		bool loaded = model->producer[x] != NPUMEM_NONE || (model->flags[x] & COSMA_ENTRY);
 
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				use = schedule->position[schedule->uses[k]] + 1;
-				for (; t <= use; t++)
-					if (loaded &&
-					    is_set(value, encoding->r[ilp_at(encoding, x, t)]))
-						schedule->away[k] = true;
-				loaded = true;
-			}
+		cosma_for_each(k, model->consumers, x) {
+			use = schedule->position[schedule->uses[k]] + 1;
+			for (; t <= use; t++)
+				if (loaded && is_set(value, encoding->r[ilp_at(encoding, x, t)]))
+					schedule->away[k] = true;
+			loaded = true;
+		}
 	}
 }
 

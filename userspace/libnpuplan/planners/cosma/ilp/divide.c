@@ -48,8 +48,9 @@ static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
 {
 	const struct cosma_list *consumers = &divide->solve->model.consumers;
 
-	for
-		cosma_each(k, *consumers, x) if (consumers->item[k] == v) divide->returns[k] = true;
+	cosma_for_each(k, *consumers, x)
+		if (consumers->item[k] == v)
+			divide->returns[k] = true;
 }
 
 /*
@@ -136,14 +137,12 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 	for (uint32_t x = 0; x < part->tensor_count; x++) {
 		bool back = encoding->tensor[x].charged;
 
-		for
-			cosma_each(k, part->consumers, x)
-			{
-				if (back || schedule->away[k])
-					mark_return(divide, part->tensor_of[x],
-						    part->op_of[schedule->uses[k]]);
-				back = false;
-			}
+		cosma_for_each(k, part->consumers, x) {
+			if (back || schedule->away[k])
+				mark_return(divide, part->tensor_of[x],
+					    part->op_of[schedule->uses[k]]);
+			back = false;
+		}
 		divide->seen[part->tensor_of[x]] = true;
 	}
 	for (uint32_t p = 0; p < part->op_count; p++)
@@ -219,15 +218,11 @@ static void combine(const struct divide *divide, struct cosma_schedule *schedule
 	memcpy(schedule->order, divide->order, model->op_count * sizeof(*schedule->order));
 	cosma_schedule_order(schedule);
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				for
-					cosma_each(j, model->consumers,
-						   x) if (model->consumers.item[j] ==
-							  schedule->uses[k])
-						schedule->away[k] = divide->returns[j];
-			}
+		cosma_for_each(k, model->consumers, x) {
+			cosma_for_each(j, model->consumers, x)
+				if (model->consumers.item[j] == schedule->uses[k])
+					schedule->away[k] = divide->returns[j];
+		}
 	}
 }
 
@@ -311,17 +306,15 @@ static int divide_init(struct divide *divide)
 		return -ENOMEM;
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		divide->seen[x] = model->flags[x] & COSMA_ENTRY;
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				uint32_t window = divide->window[model->consumers.item[k]];
+		cosma_for_each(k, model->consumers, x) {
+			uint32_t window = divide->window[model->consumers.item[k]];
 
-				if (window > divide->later[x])
-					divide->later[x] = window;
-				/* The first sub-graph has it on chip already. */
-				if (!window)
-					divide->seen[x] = false;
-			}
+			if (window > divide->later[x])
+				divide->later[x] = window;
+			/* The first sub-graph has it on chip already. */
+			if (!window)
+				divide->seen[x] = false;
+		}
 	}
 	return 0;
 }

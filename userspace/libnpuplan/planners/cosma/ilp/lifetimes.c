@@ -107,20 +107,18 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 		tensor.first = UINT32_MAX;
 		tensor.created = UINT32_MAX;
 	}
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (encoding->late[user] > tensor.last)
-				tensor.last = encoding->late[user];
-			/* Whoever needs it first needs it then at the latest. */
-			if (encoding->early[user] < tensor.first)
-				tensor.first = encoding->early[user];
-			if (encoding->late[user] < tensor.created && tensor.first &&
-			    tensor.producer == NPUMEM_NONE)
-				tensor.created = encoding->late[user];
-		}
+		if (encoding->late[user] > tensor.last)
+			tensor.last = encoding->late[user];
+		/* Whoever needs it first needs it then at the latest. */
+		if (encoding->early[user] < tensor.first)
+			tensor.first = encoding->early[user];
+		if (encoding->late[user] < tensor.created && tensor.first &&
+		    tensor.producer == NPUMEM_NONE)
+			tensor.created = encoding->late[user];
+	}
 	return add_tensor(encoding, tensor);
 }
 
@@ -139,9 +137,8 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == t;
-		for
-			cosma_each(j, model->inputs, v)
-				known |= encoding->tensor[model->inputs.item[j]].graph == t;
+		cosma_for_each(j, model->inputs, v)
+			known |= encoding->tensor[model->inputs.item[j]].graph == t;
 		if (!known)
 			err = add_tensor(encoding,
 					 (struct ilp_tensor){
@@ -236,10 +233,9 @@ int ilp_lifetimes(struct ilp_encoding *encoding)
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		err = add_own(encoding, x);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
-		for
-			cosma_each(k, model->inputs, v) if (model->taker[k] != NPUMEM_NONE)
-				encoding->tensor[model->taker[k]]
-					.source = model->inputs.item[k];
+		cosma_for_each(k, model->inputs, v)
+			if (model->taker[k] != NPUMEM_NONE)
+				encoding->tensor[model->taker[k]].source = model->inputs.item[k];
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		err = add_parameters(encoding, v);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)

@@ -106,25 +106,20 @@ void ilp_eq5_dependencies(struct ilp_encoding *encoding)
 
 	for (uint32_t v = 0; v < model->op_count; v++)
 		for (uint32_t t = encoding->early[v]; t <= encoding->late[v]; t++)
-			for
-				cosma_each(k, model->inputs, v)
-				{
-					uint32_t b = model->inputs.item[k];
-					size_t at = ilp_at(encoding, b, t);
+			cosma_for_each(k, model->inputs, v) {
+				uint32_t b = model->inputs.item[k];
+				size_t at = ilp_at(encoding, b, t);
 
-					ilp_row(program,
-						(struct ilp_name){ "eq5", encoding->output[v], b,
-								   t },
-						ILP_MIN, 0);
-					ilp_term(program,
-						 encoding->c[ilp_at(encoding, encoding->output[v],
-								    t)],
-						 1);
-					ilp_term(program, encoding->p[at], -1);
-					ilp_term(program, encoding->r[at], -1);
-					if (encoding->tensor[b].producer == NPUMEM_NONE)
-						ilp_term(program, encoding->c[at], -1);
-				}
+				ilp_row(program,
+					(struct ilp_name){ "eq5", encoding->output[v], b, t },
+					ILP_MIN, 0);
+				ilp_term(program,
+					 encoding->c[ilp_at(encoding, encoding->output[v], t)], 1);
+				ilp_term(program, encoding->p[at], -1);
+				ilp_term(program, encoding->r[at], -1);
+				if (encoding->tensor[b].producer == NPUMEM_NONE)
+					ilp_term(program, encoding->c[at], -1);
+			}
 }
 
 void ilp_eq6_siblings(struct ilp_encoding *encoding)

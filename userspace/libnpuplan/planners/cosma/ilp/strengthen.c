@@ -59,10 +59,9 @@ void ilp_strengthen(struct ilp_encoding *encoding)
 	const struct cosma_model *model = encoding->source.model;
 
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		for
-			cosma_each(k, model->before, v) precede(encoding, model->before.item[k], v);
-		for
-			cosma_each(k, model->inputs, v)
-				keep_or_return(encoding, model->inputs.item[k], v);
+		cosma_for_each(k, model->before, v)
+			precede(encoding, model->before.item[k], v);
+		cosma_for_each(k, model->inputs, v)
+			keep_or_return(encoding, model->inputs.item[k], v);
 	}
 }

@@ -10,14 +10,12 @@ static int64_t born(const struct cosma_model *model, uint32_t v)
 {
 	int64_t bytes = 0;
 
-	for
-		cosma_each(k, model->outputs, v)
-		{
-			uint32_t x = model->outputs.item[k];
+	cosma_for_each(k, model->outputs, v) {
+		uint32_t x = model->outputs.item[k];
 
-			if (model->consumers.first[x] != model->consumers.first[x + 1])
-				bytes += model->size[x];
-		}
+		if (model->consumers.first[x] != model->consumers.first[x + 1])
+			bytes += model->size[x];
+	}
 	return bytes;
 }
 
@@ -58,14 +56,12 @@ static bool reach_add(struct reach *reach, uint32_t v, int64_t width)
 /* Whether @v is, or runs after, every operator that uses @x. */
 static bool ends(const struct cosma_model *model, uint32_t x, uint32_t v)
 {
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (user != v && !cosma_before(model, user, v))
-				return false;
-		}
+		if (user != v && !cosma_before(model, user, v))
+			return false;
+	}
 	return true;
 }
 
@@ -78,9 +74,9 @@ static bool is_closed(const struct cosma_model *model, uint32_t x, const struct 
 	for (uint32_t k = 0; k < i; k++) {
 		uint32_t v = reach->op[k];
 
-		for
-			cosma_each(j, model->outputs, v) if (!ends(model, model->outputs.item[j],
-								   reach->op[i])) return false;
+		cosma_for_each(j, model->outputs, v)
+			if (!ends(model, model->outputs.item[j], reach->op[i]))
+				return false;
 	}
 	return true;
 }
@@ -94,32 +90,27 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 {
 	struct reach reach = { .count = 0 };
 
-	for
-		cosma_each(k, model->consumers,
-			   x) if (!reach_add(&reach, model->consumers.item[k],
-					     model->size[x])) return NPUMEM_NONE;
+	cosma_for_each(k, model->consumers, x)
+		if (!reach_add(&reach, model->consumers.item[k], model->size[x]))
+			return NPUMEM_NONE;
 	for (uint32_t i = 0; i < reach.count; i++) {
 		uint32_t v = reach.op[i];
 
 		if (born(model, v) <= reach.width[i] && model->follower[v] == NPUMEM_NONE &&
 		    is_closed(model, x, &reach, i))
 			return v;
-		for
-			cosma_each(k, model->outputs, v)
-			{
-				uint32_t y = model->outputs.item[k];
-				int64_t width = model->size[y];
+		cosma_for_each(k, model->outputs, v) {
+			uint32_t y = model->outputs.item[k];
+			int64_t width = model->size[y];
 
-				/* An output goes for nothing, as what is to take its place may not. */
-				if (model->flags[y] & COSMA_OUTPUT)
-					continue;
-				width = width < reach.width[i] ? width : reach.width[i];
-				for
-					cosma_each(j, model->consumers,
-						   y) if (!reach_add(&reach,
-								     model->consumers.item[j],
-								     width)) return NPUMEM_NONE;
-			}
+			/* An output goes for nothing, as what is to take its place may not. */
+			if (model->flags[y] & COSMA_OUTPUT)
+				continue;
+			width = width < reach.width[i] ? width : reach.width[i];
+			cosma_for_each(j, model->consumers, y)
+				if (!reach_add(&reach, model->consumers.item[j], width))
+					return NPUMEM_NONE;
+		}
 	}
 	return NPUMEM_NONE;
 }
@@ -139,18 +130,16 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 
 	if (model->flags[y] & COSMA_OUTPUT)
 		return false;
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
-			bool sole = model->consumers.first[x + 1] - model->consumers.first[x] == 1;
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
+		bool sole = model->consumers.first[x + 1] - model->consumers.first[x] == 1;
 
-			loads += model->size[x];
-			stores += sole && cosma_makes_room(model, v, k) ? 0 : model->size[x];
-			made += model->size[x];
-		}
-	for
-		cosma_each(k, model->inputs, w) after -= model->size[model->inputs.item[k]];
+		loads += model->size[x];
+		stores += sole && cosma_makes_room(model, v, k) ? 0 : model->size[x];
+		made += model->size[x];
+	}
+	cosma_for_each(k, model->inputs, w)
+		after -= model->size[model->inputs.item[k]];
 	return made <= model->size[y] && stores <= after && loads - model->size[y] <= after;
 }
 

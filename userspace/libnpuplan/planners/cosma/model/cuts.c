@@ -34,14 +34,12 @@ static bool nothing_crosses(const struct cosma_model *model, uint32_t v)
 				continue;
 			touched = true;
 		}
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				uint32_t user = model->consumers.item[k];
+		cosma_for_each(k, model->consumers, x) {
+			uint32_t user = model->consumers.item[k];
 
-				touched |= user == v || cosma_before(model, user, v);
-				later |= cosma_before(model, v, user);
-			}
+			touched |= user == v || cosma_before(model, user, v);
+			later |= cosma_before(model, v, user);
+		}
 		if (touched && later)
 			return false;
 	}

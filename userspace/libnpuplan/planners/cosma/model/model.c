@@ -18,16 +18,17 @@ bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value)
 
 bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x)
 {
-	for
-		cosma_each(k, model->inputs,
-			   v) if (model->inputs.item[k] == x) return cosma_makes_room(model, v, k);
+	cosma_for_each(k, model->inputs, v)
+		if (model->inputs.item[k] == x)
+			return cosma_makes_room(model, v, k);
 	return false;
 }
 
 bool cosma_takes_over(const struct cosma_model *model, uint32_t v)
 {
-	for
-		cosma_each(k, model->inputs, v) if (cosma_makes_room(model, v, k)) return true;
+	cosma_for_each(k, model->inputs, v)
+		if (cosma_makes_room(model, v, k))
+			return true;
 	return false;
 }
 
@@ -104,16 +105,14 @@ static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 {
 	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
 
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			int64_t size = model->size[model->inputs.item[k]];
+	cosma_for_each(k, model->inputs, v) {
+		int64_t size = model->size[model->inputs.item[k]];
 
-			loads += size;
-			stores += cosma_makes_room(model, v, k) ? 0 : size;
-		}
-	for
-		cosma_each(k, model->outputs, v) stores += model->size[model->outputs.item[k]];
+		loads += size;
+		stores += cosma_makes_room(model, v, k) ? 0 : size;
+	}
+	cosma_for_each(k, model->outputs, v)
+		stores += model->size[model->outputs.item[k]];
 	return loads > stores ? loads : stores;
 }
 
@@ -126,20 +125,17 @@ static void derive_lists(struct cosma_model *model)
 		model->producer[x] = NPUMEM_NONE;
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		model->need[v] = derive_need(model, v);
-		for
-			cosma_each(k, model->inputs, v)
-				consumers->first[model->inputs.item[k] + 1]++;
-		for
-			cosma_each(k, model->outputs, v)
-				model->producer[model->outputs.item[k]] = v;
+		cosma_for_each(k, model->inputs, v)
+			consumers->first[model->inputs.item[k] + 1]++;
+		cosma_for_each(k, model->outputs, v)
+			model->producer[model->outputs.item[k]] = v;
 	}
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		consumers->first[x + 1] += consumers->first[x];
 	/* Filled from the back, so that first[] ends up where it was. */
 	for (uint32_t v = model->op_count; v-- > 0;)
-		for
-			cosma_each(k, model->inputs, v)
-				consumers->item[--consumers->first[model->inputs.item[k] + 1]] = v;
+		cosma_for_each(k, model->inputs, v)
+			consumers->item[--consumers->first[model->inputs.item[k] + 1]] = v;
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		consumers->first[x] = consumers->first[x + 1];
 	consumers->first[model->tensor_count] =
@@ -168,12 +164,10 @@ static int derive_before(struct cosma_model *model, const struct cosma_list *ext
 	if (list_alloc(before, n, (size_t)model->inputs.first[n] + external->first[n]))
 		return -ENOMEM;
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		for
-			cosma_each(k, model->inputs, v) add_before(
-				before, v, model->producer[model->inputs.item[k]], &count);
-		for
-			cosma_each(k, *external, v)
-				add_before(before, v, external->item[k], &count);
+		cosma_for_each(k, model->inputs, v)
+			add_before(before, v, model->producer[model->inputs.item[k]], &count);
+		cosma_for_each(k, *external, v)
+			add_before(before, v, external->item[k], &count);
 		before->first[v + 1] = count;
 	}
 	return 0;
@@ -192,9 +186,8 @@ static int derive_after(struct cosma_model *model)
 	for (uint32_t v = 0; v < n; v++)
 		after->first[v + 1] += after->first[v];
 	for (uint32_t v = n; v-- > 0;)
-		for
-			cosma_each(k, *before, v)
-				after->item[--after->first[before->item[k] + 1]] = v;
+		cosma_for_each(k, *before, v)
+			after->item[--after->first[before->item[k] + 1]] = v;
 	for (uint32_t v = 0; v < n; v++)
 		after->first[v] = after->first[v + 1];
 	after->first[n] = before->first[n];
@@ -206,17 +199,14 @@ static void derive_ancestors(struct cosma_model *model)
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		uint64_t *row = model->ancestors + (size_t)v * model->words;
 
-		for
-			cosma_each(k, model->before, v)
-			{
-				uint32_t from = model->before.item[k];
-				const uint64_t *other =
-					model->ancestors + (size_t)from * model->words;
+		cosma_for_each(k, model->before, v) {
+			uint32_t from = model->before.item[k];
+			const uint64_t *other = model->ancestors + (size_t)from * model->words;
 
-				for (uint32_t w = 0; w < model->words; w++)
-					row[w] |= other[w];
-				cosma_set(row, from);
-			}
+			for (uint32_t w = 0; w < model->words; w++)
+				row[w] |= other[w];
+			cosma_set(row, from);
+		}
 	}
 }
 
@@ -349,14 +339,12 @@ static void wake_readers(struct reading *reading, uint32_t v)
 	const struct npuplan_op *op = &reading->graph->ops[v];
 
 	for (uint32_t k = 0; k < op->output_count; k++)
-		for
-			cosma_each(i, reading->readers, op->outputs[k])
-			{
-				uint32_t u = reading->readers.item[i];
+		cosma_for_each(i, reading->readers, op->outputs[k]) {
+			uint32_t u = reading->readers.item[i];
 
-				if (!--reading->waiting[u])
-					cosma_set(reading->ready, u);
-			}
+			if (!--reading->waiting[u])
+				cosma_set(reading->ready, u);
+		}
 }
 
 /*
@@ -654,13 +642,12 @@ static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, cons
 	/* While it loads they are not there yet. */
 	if (whole->staged[v])
 		return 0;
-	for
-		cosma_each(k, whole->outputs, v) if (!keep[whole->outputs.item[k]])
+	cosma_for_each(k, whole->outputs, v)
+		if (!keep[whole->outputs.item[k]])
 			bytes += whole->size[whole->outputs.item[k]];
-	for
-		cosma_each(k, whole->inputs,
-			   v) if (whole->taker[k] != NPUMEM_NONE &&
-				  !(keep[whole->inputs.item[k]] && keep[whole->taker[k]]))
+	cosma_for_each(k, whole->inputs, v)
+		if (whole->taker[k] != NPUMEM_NONE &&
+		    !(keep[whole->inputs.item[k]] && keep[whole->taker[k]]))
 			bytes -= whole->size[whole->taker[k]];
 	return bytes;
 }
@@ -723,29 +710,24 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		part->op_of[i] = v;
 		part->work[i] = whole->work[v];
 		part->staged[i] = whole->staged[v];
-		for
-			cosma_each(k, whole->inputs, v)
-			{
-				uint32_t x = whole->inputs.item[k], y = whole->taker[k];
+		cosma_for_each(k, whole->inputs, v) {
+			uint32_t x = whole->inputs.item[k], y = whole->taker[k];
 
-				if (keep && !keep[x]) {
-					part->work[i] += whole->size[x];
-					continue;
-				}
-				part->inputs.item[in] = part_tensor(part, whole, x, part_of);
-				part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
-							    part_tensor(part, whole, y, part_of) :
-							    NPUMEM_NONE;
+			if (keep && !keep[x]) {
+				part->work[i] += whole->size[x];
+				continue;
 			}
-		for
-			cosma_each(k, whole->outputs, v)
-			{
-				uint32_t x = whole->outputs.item[k];
+			part->inputs.item[in] = part_tensor(part, whole, x, part_of);
+			part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
+						    part_tensor(part, whole, y, part_of) :
+						    NPUMEM_NONE;
+		}
+		cosma_for_each(k, whole->outputs, v) {
+			uint32_t x = whole->outputs.item[k];
 
-				if (!keep || keep[x])
-					part->outputs.item[out++] =
-						part_tensor(part, whole, x, part_of);
-			}
+			if (!keep || keep[x])
+				part->outputs.item[out++] = part_tensor(part, whole, x, part_of);
+		}
 		if (keep)
 			part->work[i] += outside_outputs(whole, v, keep);
 		part->inputs.first[i + 1] = in;

@@ -23,7 +23,9 @@ struct cosma_list {
 	uint32_t *item;
 };
 
-#define cosma_each(k, list, i) (uint32_t k = (list).first[i]; (k) < (list).first[(i) + 1]; (k)++)
+/* For each entry @k of the list of @i: its number is (list).item[k]. */
+#define cosma_for_each(k, list, i) \
+	for (uint32_t k = (list).first[i]; (k) < (list).first[(i) + 1]; (k)++)
 
 /**
  * struct cosma_model - operators in a topological order, and their tensors

@@ -57,25 +57,21 @@ void cosma_schedule_order(struct cosma_schedule *schedule)
 
 	/* Consumers by position: each tensor's list is filled as its users run. */
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				schedule->uses[k] = NPUMEM_NONE;
-				schedule->away[k] = false;
-			}
+		cosma_for_each(k, model->consumers, x) {
+			schedule->uses[k] = NPUMEM_NONE;
+			schedule->away[k] = false;
+		}
 	}
 	for (uint32_t p = 0; p < model->op_count; p++) {
 		uint32_t v = schedule->order[p];
 
-		for
-			cosma_each(k, model->inputs, v)
-			{
-				uint32_t at = model->consumers.first[model->inputs.item[k]];
+		cosma_for_each(k, model->inputs, v) {
+			uint32_t at = model->consumers.first[model->inputs.item[k]];
 
-				while (schedule->uses[at] != NPUMEM_NONE)
-					at++;
-				schedule->uses[at] = v;
-			}
+			while (schedule->uses[at] != NPUMEM_NONE)
+				at++;
+			schedule->uses[at] = v;
+		}
 	}
 	for (uint32_t p = 0; p < model->op_count; p++)
 		filled[schedule->order[p]] = p;
@@ -90,10 +86,8 @@ void cosma_schedule_part(struct cosma_schedule *schedule, const struct cosma_mod
 
 void cosma_schedule_evict(struct cosma_schedule *schedule, uint32_t tensor, uint32_t position)
 {
-	for
-		cosma_each(k, schedule->model->consumers,
-			   tensor) if (schedule->position[schedule->uses[k]] >= position)
-		{
+	cosma_for_each(k, schedule->model->consumers, tensor)
+		if (schedule->position[schedule->uses[k]] >= position) {
 			schedule->away[k] = true;
 			return;
 		}
@@ -113,30 +107,25 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 		uint32_t v = schedule->order[p];
 		int64_t gone = 0, stores = model->staged[v] ? 0 : model->work[v], loads;
 
-		for
-			cosma_each(k, model->inputs, v)
-			{
-				uint32_t x = model->inputs.item[k];
+		cosma_for_each(k, model->inputs, v) {
+			uint32_t x = model->inputs.item[k];
 
-				if (model->producer[x] == NPUMEM_NONE &&
-				    !(model->flags[x] & COSMA_ENTRY) &&
-				    schedule->uses[model->consumers.first[x]] == v)
-					now += model->size[x];
-				if (schedule->uses[model->consumers.first[x + 1] - 1] != v)
-					continue;
-				gone += model->size[x];
-				stores -= cosma_makes_room(model, v, k) ? model->size[x] : 0;
-			}
-		loads = now + model->work[v];
-		for
-			cosma_each(k, model->outputs, v)
-			{
-				uint32_t x = model->outputs.item[k];
-
+			if (model->producer[x] == NPUMEM_NONE && !(model->flags[x] & COSMA_ENTRY) &&
+			    schedule->uses[model->consumers.first[x]] == v)
 				now += model->size[x];
-				if (model->consumers.first[x] == model->consumers.first[x + 1])
-					gone += model->size[x];
-			}
+			if (schedule->uses[model->consumers.first[x + 1] - 1] != v)
+				continue;
+			gone += model->size[x];
+			stores -= cosma_makes_room(model, v, k) ? model->size[x] : 0;
+		}
+		loads = now + model->work[v];
+		cosma_for_each(k, model->outputs, v) {
+			uint32_t x = model->outputs.item[k];
+
+			now += model->size[x];
+			if (model->consumers.first[x] == model->consumers.first[x + 1])
+				gone += model->size[x];
+		}
 		peak = loads > peak ? loads : peak;
 		peak = now + stores > peak ? now + stores : peak;
 		now -= gone;
@@ -153,15 +142,13 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
 
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				if (!schedule->away[k])
-					continue;
-				*fill += model->size[x];
-				*spill += host ? 0 : model->size[x];
-				host = true;
-			}
+		cosma_for_each(k, model->consumers, x) {
+			if (!schedule->away[k])
+				continue;
+			*fill += model->size[x];
+			*spill += host ? 0 : model->size[x];
+			host = true;
+		}
 	}
 }
 
@@ -184,9 +171,9 @@ static void end_with(struct cosma_stay *stay, const struct cosma_model *model, u
 {
 	stay->early = model->staged[v];
 	stay->taker = NPUMEM_NONE;
-	for
-		cosma_each(k, model->inputs, v) if (model->inputs.item[k] == stay->tensor &&
-						    !stay->early) stay->taker = model->taker[k];
+	cosma_for_each(k, model->inputs, v)
+		if (model->inputs.item[k] == stay->tensor && !stay->early)
+			stay->taker = model->taker[k];
 }
 
 static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *schedule, uint32_t x)
@@ -232,9 +219,8 @@ static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule
 
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == t;
-		for
-			cosma_each(j, model->inputs, v)
-				known |= model->tensor_of[model->inputs.item[j]] == t;
+		cosma_for_each(j, model->inputs, v)
+			known |= model->tensor_of[model->inputs.item[j]] == t;
 		if (!known)
 			err = add(stays, (struct cosma_stay){
 						 .tensor = t,

@@ -269,18 +269,16 @@ static uint64_t yielded_to(struct linear *linear, uint32_t v, uint32_t y)
 	uint32_t align = linear->graph->tensors[model->tensor_of[y]].align;
 	uint64_t offset;
 
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k], at = find(linear, x);
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k], at = find(linear, x);
 
-			if (model->taker[k] != y || at == NPUMEM_NONE || !ends_with(linear, x) ||
-			    linear->block[at].offset % align)
-				continue;
-			offset = linear->block[at].offset;
-			yield(linear, at);
-			return offset;
-		}
+		if (model->taker[k] != y || at == NPUMEM_NONE || !ends_with(linear, x) ||
+		    linear->block[at].offset % align)
+			continue;
+		offset = linear->block[at].offset;
+		yield(linear, at);
+		return offset;
+	}
 	return UINT64_MAX;
 }
 
@@ -331,17 +329,14 @@ static int place_all(struct linear *linear, uint32_t v)
 	const struct npuplan_op *op = &linear->graph->ops[model->op_of[v]];
 	int err = 0;
 
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t at = find(linear, model->inputs.item[k]);
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t at = find(linear, model->inputs.item[k]);
 
-			if (at != NPUMEM_NONE)
-				linear->block[at].pinned = true;
-		}
-	for
-		cosma_each(k, model->inputs,
-			   v) if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
+		if (at != NPUMEM_NONE)
+			linear->block[at].pinned = true;
+	}
+	cosma_for_each(k, model->inputs, v)
+		if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
 			err = place_tensor(linear, model->inputs.item[k]);
 	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
 		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
@@ -349,17 +344,15 @@ static int place_all(struct linear *linear, uint32_t v)
 
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == op->inputs[k];
-		for
-			cosma_each(j, model->inputs, v)
-				known |= model->tensor_of[model->inputs.item[j]] == op->inputs[k];
+		cosma_for_each(j, model->inputs, v)
+			known |= model->tensor_of[model->inputs.item[j]] == op->inputs[k];
 		if (!known)
 			err = place(linear, NPUMEM_NONE, tensor->size, tensor->align);
 	}
 	if (!err)
 		yield_all(linear, v);
-	for
-		cosma_each(k, model->outputs, v)
-			err = err ? err : place_output(linear, v, model->outputs.item[k]);
+	cosma_for_each(k, model->outputs, v)
+		err = err ? err : place_output(linear, v, model->outputs.item[k]);
 	return err;
 }
 
@@ -374,15 +367,13 @@ static int repack(struct linear *linear, uint32_t v, uint32_t stays, uint32_t pa
 	linear->block_count = 0;
 	linear->sparing = false;
 	/* Whoever has left with the operator has not. */
-	for
-		cosma_each(k, *inputs, v)
-		{
-			uint32_t x = inputs->item[k], use = next[k - inputs->first[v]];
+	cosma_for_each(k, *inputs, v) {
+		uint32_t x = inputs->item[k], use = next[k - inputs->first[v]];
 
-			linear->next[x] = use;
-			if (use + 1 < linear->model->consumers.first[x + 1])
-				linear->schedule->away[use + 1] = false;
-		}
+		linear->next[x] = use;
+		if (use + 1 < linear->model->consumers.first[x + 1])
+			linear->schedule->away[use + 1] = false;
+	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t x = before[i].tensor;
 

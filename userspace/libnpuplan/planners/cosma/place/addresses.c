@@ -61,9 +61,9 @@ static uint32_t stay_taker(const struct placing *placing, const struct cosma_sta
 
 	if (2 * stay->to <= placing->last || !yields_at_last(placing, stay, op))
 		return stay->taker;
-	for
-		cosma_each(k, model->inputs,
-			   op) if (model->inputs.item[k] == stay->tensor) return model->taker[k];
+	cosma_for_each(k, model->inputs, op)
+		if (model->inputs.item[k] == stay->tensor)
+			return model->taker[k];
 	return NPUMEM_NONE;
 }
 

@@ -231,17 +231,15 @@ static bool has_room(struct grid *grid, uint32_t instant)
 	uint32_t item[MAX_ROWS], count = 0, needed = 0;
 	struct matching matching = { .grid = grid, .item = item };
 
-	for
-		cosma_each(k, grid->there, instant)
-		{
-			uint32_t i = grid->there.item[k];
+	cosma_for_each(k, grid->there, instant) {
+		uint32_t i = grid->there.item[k];
 
-			needed += grid->size[i];
-			if (needed > grid->rows)
-				return false;
-			if (grid->size[i] == 1 && !grid->placed[i])
-				item[count++] = i;
-		}
+		needed += grid->size[i];
+		if (needed > grid->rows)
+			return false;
+		if (grid->size[i] == 1 && !grid->placed[i])
+			item[count++] = i;
+	}
 	grid->work += 1 + count;
 	for (uint32_t k = 0; k < count; k++) {
 		matching.tried = 0;
@@ -255,22 +253,19 @@ static bool has_room(struct grid *grid, uint32_t instant)
 static bool put(struct grid *grid, uint32_t i, uint32_t row)
 {
 	grid->placed[i] = true;
-	for
-		cosma_each(k, grid->other, i)
-		{
-			uint32_t j = grid->other.item[k];
-			uint64_t places = grid->places[j] &
-					  ~rows_between((int64_t)row - grid->size[j] + 1,
-							(int64_t)row + grid->size[i] - 1);
+	cosma_for_each(k, grid->other, i) {
+		uint32_t j = grid->other.item[k];
+		uint64_t places = grid->places[j] & ~rows_between((int64_t)row - grid->size[j] + 1,
+								  (int64_t)row + grid->size[i] - 1);
 
-			if (grid->placed[j] || places == grid->places[j])
-				continue;
-			grid->changes[grid->change_count++] =
-				(struct change){ .item = j, .places = grid->places[j] };
-			grid->places[j] = places;
-			if (!places)
-				return false;
-		}
+		if (grid->placed[j] || places == grid->places[j])
+			continue;
+		grid->changes[grid->change_count++] =
+			(struct change){ .item = j, .places = grid->places[j] };
+		grid->places[j] = places;
+		if (!places)
+			return false;
+	}
 	grid->work += grid->other.first[i + 1] - grid->other.first[i];
 	return true;
 }
@@ -291,9 +286,8 @@ static bool all_have_room(struct grid *grid, uint32_t change_count)
 	for (uint32_t t = 0; t < grid->instants; t++) {
 		bool touched = false;
 
-		for
-			cosma_each(k, grid->there, t) for (uint32_t c = change_count;
-							   c < grid->change_count && !touched; c++)
+		cosma_for_each(k, grid->there, t)
+			for (uint32_t c = change_count; c < grid->change_count && !touched; c++)
 				touched = grid->changes[c].item == grid->there.item[k];
 		if (touched && !has_room(grid, t))
 			return false;

@@ -84,27 +84,24 @@ static uint32_t end_of(struct needing *needing, const struct cosma_model *model,
 {
 	if (model->staged[v])
 		return LOADS;
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t y = model->taker[k];
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t y = model->taker[k];
 
-			if (model->tensor_of[model->inputs.item[k]] != t || y == NPUMEM_NONE)
-				continue;
-			needing->mixed |= aligned(needing, t) !=
-					  aligned(needing, model->tensor_of[y]);
-			return LOADS;
-		}
+		if (model->tensor_of[model->inputs.item[k]] != t || y == NPUMEM_NONE)
+			continue;
+		needing->mixed |= aligned(needing, t) != aligned(needing, model->tensor_of[y]);
+		return LOADS;
+	}
 	return STORES;
 }
 
 /* Whether an output takes an input's bytes. */
 static bool takes(const struct cosma_model *model, uint32_t v, uint32_t t)
 {
-	for
-		cosma_each(k, model->inputs,
-			   v) if (!model->staged[v] && model->taker[k] != NPUMEM_NONE &&
-				  model->tensor_of[model->taker[k]] == t) return true;
+	cosma_for_each(k, model->inputs, v)
+		if (!model->staged[v] && model->taker[k] != NPUMEM_NONE &&
+		    model->tensor_of[model->taker[k]] == t)
+			return true;
 	return false;
 }
 
@@ -130,9 +127,8 @@ static int collect(struct needing *needing, const struct cosma_model *model, uin
 				     NPUMEM_TENSOR_PARAMETER &&
 			     !model->work[v];
 
-		for
-			cosma_each(j, model->inputs,
-				   v) if (model->tensor_of[model->inputs.item[j]] == op->inputs[k])
+		cosma_for_each(j, model->inputs, v)
+			if (model->tensor_of[model->inputs.item[j]] == op->inputs[k])
 				known = false;
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == op->inputs[k];

@@ -67,18 +67,16 @@ static int store_first(struct writing *writing, uint32_t instant)
 {
 	int err = 0;
 
-	for
-		cosma_each(k, writing->end, instant)
-		{
-			uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
-			const struct cosma_stay *stay = &writing->stays->stay[i];
+	cosma_for_each(k, writing->end, instant) {
+		uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
+		const struct cosma_stay *stay = &writing->stays->stay[i];
 
-			if (err || stay->parameter || !cosma_stay_yields(stay) ||
-			    !has_next(writing->stays, i) || !is_only_copy(writing, i))
-				continue;
-			writing->plan->spill += writing->graph->tensors[t].size;
-			err = add_step(writing, NPUPLAN_COSMA_STORE, t);
-		}
+		if (err || stay->parameter || !cosma_stay_yields(stay) ||
+		    !has_next(writing->stays, i) || !is_only_copy(writing, i))
+			continue;
+		writing->plan->spill += writing->graph->tensors[t].size;
+		err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+	}
 	return err;
 }
 
@@ -89,37 +87,32 @@ static int leave(struct writing *writing, uint32_t instant)
 	struct npuplan_cosma_plan *plan = writing->plan;
 	int err = 0;
 
-	for
-		cosma_each(k, writing->begin, instant)
-		{
-			uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
-			const struct cosma_stay *stay = &writing->stays->stay[i];
+	cosma_for_each(k, writing->begin, instant) {
+		uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
+		const struct cosma_stay *stay = &writing->stays->stay[i];
 
-			if (err || stay->parameter || has_previous(writing->stays, i) ||
-			    !(model->flags[stay->tensor] & COSMA_OUTPUT))
-				continue;
-			if (stay->to == instant)
-				plan->residencies[i].to = plan->step_count;
-			plan->compulsory += writing->graph->tensors[t].size;
-			err = add_step(writing, NPUPLAN_COSMA_STORE, t);
-		}
-	for
-		cosma_each(k, writing->end, instant)
-		{
-			uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
-			const struct cosma_stay *stay = &writing->stays->stay[i];
-			bool spill;
+		if (err || stay->parameter || has_previous(writing->stays, i) ||
+		    !(model->flags[stay->tensor] & COSMA_OUTPUT))
+			continue;
+		if (stay->to == instant)
+			plan->residencies[i].to = plan->step_count;
+		plan->compulsory += writing->graph->tensors[t].size;
+		err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+	}
+	cosma_for_each(k, writing->end, instant) {
+		uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
+		const struct cosma_stay *stay = &writing->stays->stay[i];
+		bool spill;
 
-			if (err || stay->parameter || !has_next(writing->stays, i))
-				continue;
-			spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
-			/* Of what yields the bytes are gone. */
-			if (!cosma_stay_yields(stay))
-				plan->residencies[i].to = plan->step_count;
-			plan->spill += spill ? writing->graph->tensors[t].size : 0;
-			err = add_step(writing, spill ? NPUPLAN_COSMA_SPILL : NPUPLAN_COSMA_DROP,
-				       t);
-		}
+		if (err || stay->parameter || !has_next(writing->stays, i))
+			continue;
+		spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
+		/* Of what yields the bytes are gone. */
+		if (!cosma_stay_yields(stay))
+			plan->residencies[i].to = plan->step_count;
+		plan->spill += spill ? writing->graph->tensors[t].size : 0;
+		err = add_step(writing, spill ? NPUPLAN_COSMA_SPILL : NPUPLAN_COSMA_DROP, t);
+	}
 	return err;
 }
 
@@ -130,24 +123,22 @@ static int come(struct writing *writing, uint32_t instant)
 	struct npuplan_cosma_plan *plan = writing->plan;
 	int err = 0;
 
-	for
-		cosma_each(k, writing->begin, instant)
-		{
-			uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
-			const struct cosma_stay *stay = &writing->stays->stay[i];
-			bool again = !stay->parameter && has_previous(writing->stays, i);
-			uint64_t size = writing->graph->tensors[t].size;
+	cosma_for_each(k, writing->begin, instant) {
+		uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
+		const struct cosma_stay *stay = &writing->stays->stay[i];
+		bool again = !stay->parameter && has_previous(writing->stays, i);
+		uint64_t size = writing->graph->tensors[t].size;
 
-			plan->residencies[i].from = plan->step_count;
-			if (err || (!stay->parameter && !again &&
-				    model->producer[stay->tensor] != NPUMEM_NONE))
-				continue;
-			if (again)
-				plan->fill += size;
-			else
-				plan->compulsory += size;
-			err = add_step(writing, again ? NPUPLAN_COSMA_FILL : NPUPLAN_COSMA_LOAD, t);
-		}
+		plan->residencies[i].from = plan->step_count;
+		if (err ||
+		    (!stay->parameter && !again && model->producer[stay->tensor] != NPUMEM_NONE))
+			continue;
+		if (again)
+			plan->fill += size;
+		else
+			plan->compulsory += size;
+		err = add_step(writing, again ? NPUPLAN_COSMA_FILL : NPUPLAN_COSMA_LOAD, t);
+	}
 	return err;
 }
 
@@ -191,14 +182,12 @@ static uint64_t sum(const struct writing *writing, const struct cosma_list *list
 {
 	uint64_t bytes = 0;
 
-	for
-		cosma_each(k, *list, instant)
-		{
-			uint32_t i = list->item[k];
+	cosma_for_each(k, *list, instant) {
+		uint32_t i = list->item[k];
 
-			if (is(&writing->stays->stay[i]))
-				bytes += writing->graph->tensors[graph_tensor(writing, i)].size;
-		}
+		if (is(&writing->stays->stay[i]))
+			bytes += writing->graph->tensors[graph_tensor(writing, i)].size;
+	}
 	return bytes;
 }
 
@@ -247,14 +236,11 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 		err = come(writing, instant);
 		err = err ? err : store_first(writing, instant);
 		/* What the operator produces is there when it starts. */
-		for
-			cosma_each(k, writing->begin,
-				   instant) if (writing->stays->stay[writing->begin.item[k]].made)
-				plan->residencies[writing->begin.item[k]]
-					.from = plan->step_count;
-		for
-			cosma_each(k, writing->end, instant) plan->residencies[writing->end.item[k]]
-				.to = plan->step_count;
+		cosma_for_each(k, writing->begin, instant)
+			if (writing->stays->stay[writing->begin.item[k]].made)
+				plan->residencies[writing->begin.item[k]].from = plan->step_count;
+		cosma_for_each(k, writing->end, instant)
+			plan->residencies[writing->end.item[k]].to = plan->step_count;
 		err = err ? err : add_step(writing, NPUPLAN_COSMA_RUN, model->op_of[v]);
 		err = err ? err : leave(writing, instant);
 	}

@@ -83,8 +83,8 @@ static void list_tensors(struct evicting *evicting)
 				list_tensor(evicting, x);
 		}
 	/* Those that the operator uses differ from all others in that. */
-	for
-		cosma_each(k, model->inputs, op) if (cosma_board_may_yield(board, op, k))
+	cosma_for_each(k, model->inputs, op)
+		if (cosma_board_may_yield(board, op, k))
 			list_tensor(evicting, model->inputs.item[k]);
 	for (uint32_t i = 0; i < evicting->count; i++) {
 		struct alike *alike = &evicting->alike[evicting->alike_count];

@@ -368,11 +368,11 @@ static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
 	if (!p)
 		return count;
 	v = exact->schedule.order[p - 1];
-	for
-		cosma_each(k, model->inputs, v) if (cosma_bit(board->on, model->inputs.item[k]))
+	cosma_for_each(k, model->inputs, v)
+		if (cosma_bit(board->on, model->inputs.item[k]))
 			add_freed(exact, model->inputs.item[k], freed, &count);
-	for
-		cosma_each(k, model->outputs, v) if (cosma_bit(board->on, model->outputs.item[k]))
+	cosma_for_each(k, model->outputs, v)
+		if (cosma_bit(board->on, model->outputs.item[k]))
 			add_freed(exact, model->outputs.item[k], freed, &count);
 	return count;
 }
@@ -391,10 +391,10 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 	for (uint32_t i = 0; i < count; i++)
 		if (cosma_listed(&model->inputs, v, left[i]))
 			cosma_set(moved, left[i]);
-	for
-		cosma_each(k, model->inputs, v) cosma_set(on, model->inputs.item[k]);
-	for
-		cosma_each(k, model->outputs, v) cosma_set(on, model->outputs.item[k]);
+	cosma_for_each(k, model->inputs, v)
+		cosma_set(on, model->inputs.item[k]);
+	cosma_for_each(k, model->outputs, v)
+		cosma_set(on, model->outputs.item[k]);
 	exact->history.op[p] = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
 }
 
@@ -404,9 +404,9 @@ static int64_t may_yield(const struct cosma_board *board, uint32_t v)
 	const struct cosma_model *model = board->model;
 	int64_t bytes = 0;
 
-	for
-		cosma_each(k, model->inputs, v) bytes +=
-			cosma_board_may_yield(board, v, k) ? model->size[model->inputs.item[k]] : 0;
+	cosma_for_each(k, model->inputs, v)
+		bytes += cosma_board_may_yield(board, v, k) ? model->size[model->inputs.item[k]] :
+							      0;
 	return bytes;
 }
 
@@ -482,14 +482,12 @@ static bool guide_leaves(const struct exact *exact, uint32_t p, uint32_t x)
 {
 	const struct cosma_schedule *guide = exact->guide;
 
-	for
-		cosma_each(k, exact->model->consumers, x)
-		{
-			uint32_t at = guide->position[guide->uses[k]];
+	cosma_for_each(k, exact->model->consumers, x) {
+		uint32_t at = guide->position[guide->uses[k]];
 
-			if (at >= p)
-				return guide->away[k];
-		}
+		if (at >= p)
+			return guide->away[k];
+	}
 	return false;
 }
 

@@ -220,9 +220,8 @@ static void unpack(struct peak_search *search, const struct cosma_front *front)
 		uint32_t x = front->live[i];
 		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
 
-		for
-			cosma_each(k, model->consumers, x)
-				on |= cosma_bit(board->executed, model->consumers.item[k]);
+		cosma_for_each(k, model->consumers, x)
+			on |= cosma_bit(board->executed, model->consumers.item[k]);
 		if (!on)
 			continue;
 		cosma_set(board->on, x);

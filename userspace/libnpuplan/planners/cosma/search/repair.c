@@ -65,30 +65,28 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
 
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				uint32_t from = instant_before(schedule, x, k);
-				uint32_t to = schedule->position[schedule->uses[k]] + 1;
-				int64_t price = host ? model->size[x] : 2 * model->size[x];
+		cosma_for_each(k, model->consumers, x) {
+			uint32_t from = instant_before(schedule, x, k);
+			uint32_t to = schedule->position[schedule->uses[k]] + 1;
+			int64_t price = host ? model->size[x] : 2 * model->size[x];
 
-				host |= schedule->away[k];
-				if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
-					continue;
-				/* At its use it makes room only if that may take its bytes. */
-				if (from > instant ||
-				    (from == instant &&
-				     (!from || to == instant ||
-				      !cosma_gives_way(model, schedule->order[from - 1], x))))
-					continue;
-				/* What only moves frees nothing: after all that leaves. */
-				if (to == instant)
-					price += INT64_MAX / 4;
-				if (price < least) {
-					least = price;
-					best = k;
-				}
+			host |= schedule->away[k];
+			if (schedule->away[k] || from == NPUMEM_NONE || to < instant)
+				continue;
+			/* At its use it makes room only if that may take its bytes. */
+			if (from > instant ||
+			    (from == instant &&
+			     (!from || to == instant ||
+			      !cosma_gives_way(model, schedule->order[from - 1], x))))
+				continue;
+			/* What only moves frees nothing: after all that leaves. */
+			if (to == instant)
+				price += INT64_MAX / 4;
+			if (price < least) {
+				least = price;
+				best = k;
 			}
+		}
 	}
 	if (best != NPUMEM_NONE)
 		schedule->away[best] = true;

@@ -51,10 +51,8 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 	for (uint32_t v = 0; v < n && !err; v++)
 		solve->place[v] = rank_of[model->op_of[v]];
 	for (uint32_t v = 0; v < n && !err; v++)
-		for
-			cosma_each(k, model->before,
-				   v) if (!err &&
-					  solve->place[model->before.item[k]] > solve->place[v])
+		cosma_for_each(k, model->before, v)
+			if (!err && solve->place[model->before.item[k]] > solve->place[v])
 				err = npuplan_fail(error, -EINVAL,
 						   "the order runs '%s' before what it needs",
 						   solve->graph->ops[model->op_of[v]].name);

@@ -11,16 +11,14 @@ static void find_crossing(const struct cosma_model *model, int64_t *crossing)
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		uint32_t first = model->producer[x], last = 0, users = 0;
 
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				uint32_t user = model->consumers.item[k];
+		cosma_for_each(k, model->consumers, x) {
+			uint32_t user = model->consumers.item[k];
 
-				/* Users are listed in the order's order. */
-				if (!users++ && first == NPUMEM_NONE)
-					first = model->flags[x] & COSMA_ENTRY ? 0 : user;
-				last = user;
-			}
+			/* Users are listed in the order's order. */
+			if (!users++ && first == NPUMEM_NONE)
+				first = model->flags[x] & COSMA_ENTRY ? 0 : user;
+			last = user;
+		}
 		for (uint32_t p = first; users && p < last; p++)
 			crossing[p + 1] += model->size[x];
 	}
@@ -79,25 +77,22 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 
 		if (model->producer[x] != NPUMEM_NONE)
 			uses[window[model->producer[x]]]++;
-		for
-			cosma_each(k, model->consumers, x) uses[window[model->consumers.item[k]]]++;
+		cosma_for_each(k, model->consumers, x)
+			uses[window[model->consumers.item[k]]]++;
 		if (model->producer[x] != NPUMEM_NONE)
 			best = window[model->producer[x]];
-		for
-			cosma_each(k, model->consumers, x)
-			{
-				uint32_t w = window[model->consumers.item[k]];
+		cosma_for_each(k, model->consumers, x) {
+			uint32_t w = window[model->consumers.item[k]];
 
-				if (best == NPUMEM_NONE || uses[w] > uses[best])
-					best = w;
-			}
+			if (best == NPUMEM_NONE || uses[w] > uses[best])
+				best = w;
+		}
 		/* One use in the window leaves no gap. */
 		owner[x] = best != NPUMEM_NONE && uses[best] > 1 ? best : NPUMEM_NONE;
 		if (model->producer[x] != NPUMEM_NONE)
 			uses[window[model->producer[x]]] = 0;
-		for
-			cosma_each(k, model->consumers, x)
-				uses[window[model->consumers.item[k]]] = 0;
+		cosma_for_each(k, model->consumers, x)
+			uses[window[model->consumers.item[k]]] = 0;
 	}
 	free(uses);
 	return 0;

@@ -28,10 +28,9 @@ void cosma_board_fini(struct cosma_board *board)
 
 static bool is_ready(const struct cosma_board *board, uint32_t v)
 {
-	for
-		cosma_each(k, board->model->before,
-			   v) if (!cosma_bit(board->executed,
-					     board->model->before.item[k])) return false;
+	cosma_for_each(k, board->model->before, v)
+		if (!cosma_bit(board->executed, board->model->before.item[k]))
+			return false;
 	return true;
 }
 
@@ -114,20 +113,18 @@ void cosma_board_need(const struct cosma_board *board, uint32_t v, int64_t *load
 
 	*loads = board->on_bytes + model->work[v];
 	*stores = board->on_bytes + (model->staged[v] ? 0 : model->work[v]);
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
 
-			if (!cosma_bit(board->on, x)) {
-				*loads += model->size[x];
-				*stores += model->size[x];
-			}
-			if (cosma_makes_room(model, v, k) && cosma_board_dying(board, x, v))
-				*stores -= model->size[x];
+		if (!cosma_bit(board->on, x)) {
+			*loads += model->size[x];
+			*stores += model->size[x];
 		}
-	for
-		cosma_each(k, model->outputs, v) *stores += model->size[model->outputs.item[k]];
+		if (cosma_makes_room(model, v, k) && cosma_board_dying(board, x, v))
+			*stores -= model->size[x];
+	}
+	cosma_for_each(k, model->outputs, v)
+		*stores += model->size[model->outputs.item[k]];
 }
 
 int64_t cosma_board_extra(const struct cosma_board *board, uint32_t v)
@@ -142,14 +139,12 @@ bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v)
 {
 	const struct cosma_model *model = board->model;
 
-	for
-		cosma_each(k, model->consumers, x)
-		{
-			uint32_t user = model->consumers.item[k];
+	cosma_for_each(k, model->consumers, x) {
+		uint32_t user = model->consumers.item[k];
 
-			if (user != v && !cosma_bit(board->executed, user))
-				return false;
-		}
+		if (user != v && !cosma_bit(board->executed, user))
+			return false;
+	}
 	return true;
 }
 
@@ -165,53 +160,45 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 	const struct cosma_model *model = board->model;
 	uint32_t kept = 0;
 
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
 
-			if (!cosma_bit(board->on, x)) {
-				cosma_set(board->on, x);
-				board->on_bytes += model->size[x];
-			}
+		if (!cosma_bit(board->on, x)) {
+			cosma_set(board->on, x);
+			board->on_bytes += model->size[x];
 		}
+	}
 	cosma_set(board->executed, v);
 	board->done++;
 	for (uint32_t i = 0; i < board->ready_count; i++)
 		if (board->ready[i] != v)
 			board->ready[kept++] = board->ready[i];
 	board->ready_count = kept;
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
 
-			if (!cosma_board_dying(board, x, v))
-				continue;
-			cosma_clear(board->on, x);
-			cosma_clear(board->host, x);
-			board->on_bytes -= model->size[x];
-		}
-	for
-		cosma_each(k, model->outputs, v)
-		{
-			uint32_t x = model->outputs.item[k];
+		if (!cosma_board_dying(board, x, v))
+			continue;
+		cosma_clear(board->on, x);
+		cosma_clear(board->host, x);
+		board->on_bytes -= model->size[x];
+	}
+	cosma_for_each(k, model->outputs, v) {
+		uint32_t x = model->outputs.item[k];
 
-			if (model->consumers.first[x] == model->consumers.first[x + 1])
-				continue;
-			cosma_set(board->on, x);
-			board->on_bytes += model->size[x];
-			if (model->flags[x] & COSMA_OUTPUT)
-				cosma_set(board->host, x);
-		}
-	for
-		cosma_each(k, model->after, v)
-		{
-			uint32_t next = model->after.item[k];
+		if (model->consumers.first[x] == model->consumers.first[x + 1])
+			continue;
+		cosma_set(board->on, x);
+		board->on_bytes += model->size[x];
+		if (model->flags[x] & COSMA_OUTPUT)
+			cosma_set(board->host, x);
+	}
+	cosma_for_each(k, model->after, v) {
+		uint32_t next = model->after.item[k];
 
-			if (is_ready(board, next))
-				board->ready[board->ready_count++] = next;
-		}
+		if (is_ready(board, next))
+			board->ready[board->ready_count++] = next;
+	}
 }
 
 uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank)
@@ -234,14 +221,12 @@ bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t
 	const struct cosma_model *model = board->model;
 
 	for (uint32_t next; next = model->follower[v], next != NPUMEM_NONE; v = next)
-		for
-			cosma_each(k, model->before, next)
-			{
-				uint32_t u = model->before.item[k];
+		cosma_for_each(k, model->before, next) {
+			uint32_t u = model->before.item[k];
 
-				if (u != v && !cosma_bit(board->executed, u))
-					return false;
-			}
+			if (u != v && !cosma_bit(board->executed, u))
+				return false;
+		}
 	*end = v;
 	return true;
 }

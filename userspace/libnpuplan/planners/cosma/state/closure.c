@@ -19,31 +19,27 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 	/* Right before its follower is as good. */
 	if (model->follower[v] != NPUMEM_NONE)
 		return false;
-	for
-		cosma_each(k, model->inputs,
-			   v) if (!cosma_bit(board->on, model->inputs.item[k])) return false;
+	cosma_for_each(k, model->inputs, v)
+		if (!cosma_bit(board->on, model->inputs.item[k]))
+			return false;
 	if (board->on_bytes + cosma_board_extra(board, v) > budget)
 		return false;
-	for
-		cosma_each(k, model->outputs, v)
-		{
-			uint32_t x = model->outputs.item[k];
+	cosma_for_each(k, model->outputs, v) {
+		uint32_t x = model->outputs.item[k];
 
-			if (model->consumers.first[x] != model->consumers.first[x + 1])
-				born += model->size[x];
-		}
-	for
-		cosma_each(k, model->inputs, v)
-		{
-			uint32_t x = model->inputs.item[k];
-			int64_t room = model->size[x];
+		if (model->consumers.first[x] != model->consumers.first[x + 1])
+			born += model->size[x];
+	}
+	cosma_for_each(k, model->inputs, v) {
+		uint32_t x = model->inputs.item[k];
+		int64_t room = model->size[x];
 
-			if (!cosma_board_dying(board, x, v))
-				continue;
-			if (!peak && cosma_bit(board->host, x))
-				room /= 2;
-			dying = peak ? dying + room : room > dying ? room : dying;
-		}
+		if (!cosma_board_dying(board, x, v))
+			continue;
+		if (!peak && cosma_bit(board->host, x))
+			room /= 2;
+		dying = peak ? dying + room : room > dying ? room : dying;
+	}
 	return born <= dying;
 }
 
@@ -88,14 +84,12 @@ static bool collect(const struct cosma_board *board, uint32_t last, struct block
 static bool is_done(const struct cosma_board *board, const struct block *block, uint32_t count,
 		    uint32_t x)
 {
-	for
-		cosma_each(k, board->model->consumers, x)
-		{
-			uint32_t user = board->model->consumers.item[k];
+	cosma_for_each(k, board->model->consumers, x) {
+		uint32_t user = board->model->consumers.item[k];
 
-			if (!cosma_bit(board->executed, user) && !is_in(block, count, user))
-				return false;
-		}
+		if (!cosma_bit(board->executed, user) && !is_in(block, count, user))
+			return false;
+	}
 	return true;
 }
 
@@ -109,40 +103,32 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
 		uint32_t v = block->op[i];
 		int64_t made = 0, room = model->staged[v] ? model->work[v] : 0;
 
-		for
-			cosma_each(k, model->inputs, v)
-			{
-				uint32_t x = model->inputs.item[k];
+		cosma_for_each(k, model->inputs, v) {
+			uint32_t x = model->inputs.item[k];
 
-				if (!cosma_bit(board->on, x) &&
-				    (model->producer[x] == NPUMEM_NONE ||
-				     !is_in(block, i, model->producer[x])))
-					return false;
-				if (cosma_makes_room(model, v, k) &&
-				    is_done(board, block, i + 1, x))
-					room += model->size[x];
-			}
-		for
-			cosma_each(k, model->outputs, v)
-				made += model->size[model->outputs.item[k]];
+			if (!cosma_bit(board->on, x) && (model->producer[x] == NPUMEM_NONE ||
+							 !is_in(block, i, model->producer[x])))
+				return false;
+			if (cosma_makes_room(model, v, k) && is_done(board, block, i + 1, x))
+				room += model->size[x];
+		}
+		cosma_for_each(k, model->outputs, v)
+			made += model->size[model->outputs.item[k]];
 		/* All inputs while it loads; then what makes room is gone. */
 		if (bytes + model->work[v] > budget ||
 		    bytes + model->work[v] + made - room > budget)
 			return false;
-		for
-			cosma_each(k, model->outputs, v)
-			{
-				uint32_t x = model->outputs.item[k];
+		cosma_for_each(k, model->outputs, v) {
+			uint32_t x = model->outputs.item[k];
 
-				if (model->consumers.first[x] != model->consumers.first[x + 1])
-					bytes += model->size[x];
-				/* Within the block but for its last operator. */
-				if (i + 1 < block->count && !is_done(board, block, block->count, x))
-					return false;
-			}
-		for
-			cosma_each(k, model->inputs,
-				   v) if (is_done(board, block, i + 1, model->inputs.item[k]))
+			if (model->consumers.first[x] != model->consumers.first[x + 1])
+				bytes += model->size[x];
+			/* Within the block but for its last operator. */
+			if (i + 1 < block->count && !is_done(board, block, block->count, x))
+				return false;
+		}
+		cosma_for_each(k, model->inputs, v)
+			if (is_done(board, block, i + 1, model->inputs.item[k]))
 				bytes -= model->size[model->inputs.item[k]];
 	}
 	return true;
@@ -164,14 +150,12 @@ static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t b
 		return false;
 	if (!peak && cosma_bit(board->host, x)) {
 		room /= 2;
-		for
-			cosma_each(k, model->outputs, last)
-			{
-				uint32_t y = model->outputs.item[k];
+		cosma_for_each(k, model->outputs, last) {
+			uint32_t y = model->outputs.item[k];
 
-				if (model->consumers.first[y] != model->consumers.first[y + 1])
-					room -= model->size[y];
-			}
+			if (model->consumers.first[y] != model->consumers.first[y + 1])
+				room -= model->size[y];
+		}
 		if (room < 0)
 			return false;
 	}

@@ -71,9 +71,9 @@ static bool is_live(const struct cosma_model *model, const uint64_t *executed, u
 
 	if (from != NPUMEM_NONE && !cosma_bit(executed, from))
 		return false;
-	for
-		cosma_each(k, model->consumers,
-			   x) if (!cosma_bit(executed, model->consumers.item[k])) return true;
+	cosma_for_each(k, model->consumers, x)
+		if (!cosma_bit(executed, model->consumers.item[k]))
+			return true;
 	return false;
 }
 
