@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Pack buffers whose live ranges are known into as few bytes as can be.
+ *
+ * cc pack_buffers.c $(pkg-config --cflags --libs libnpuplan)
+ */
+#include <inttypes.h>
+#include <npuplan.h>
+
+int main(void)
+{
+	const struct npuplan_item items[] = {
+		{ .size = 4096, .align = 64, .start = 0, .end = 1 },
+		{ .size = 1024, .align = 64, .start = 1, .end = 2 },
+		{ .size = 2048, .align = 64, .start = 2, .end = 3 },
+		{ .size = 3072, .align = 64, .start = 3, .end = 4 },
+	};
+	const struct npuplan_pack_problem problem = { .items = items, .item_count = 4 };
+	struct npuplan_pack_result result;
+	struct npuplan_error error;
+	uint64_t offsets[4];
+
+	if (npuplan_pack(&problem, NULL, offsets, &result, &error)) {
+		fprintf(stderr, "%s\n", error.text);
+		return 1;
+	}
+	for (int i = 0; i < 4; i++)
+		printf("buffer %d: byte %" PRIu64 "\n", i, offsets[i]);
+	printf("arena: %" PRIu64 " bytes\n", result.top);
+	return 0;
+}
