@@ -298,12 +298,12 @@ static struct npuplan_graph *ladder(uint32_t rungs)
 	return graph;
 }
 
-static int stop(void *context, const struct npuplan_cosma_progress *progress)
+static int stop(void *context, const struct npuplan_pack_progress *progress)
 {
 	unsigned int *calls = context;
 
 	assert_true(progress->gap >= 0 && progress->gap <= 1);
-	assert_true(progress->incumbent >= progress->lower_bound);
+	assert_true(progress->top >= progress->lower_bound);
 	return ++*calls >= 1;
 }
 

@@ -345,7 +345,7 @@ static void test_divide(void **state)
 	npuplan_graph_free(graph);
 }
 
-static int cancel(void *context, const struct npuplan_cosma_progress *progress)
+static int cancel(void *context, const struct npuplan_pack_progress *progress)
 {
 	(*(unsigned int *)context)++;
 	return 1;

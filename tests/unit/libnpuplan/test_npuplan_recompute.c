@@ -199,7 +199,7 @@ static void test_chain(void **state)
 	npuplan_graph_free(graph);
 }
 
-static int stop(void *context, const struct npuplan_cosma_progress *progress)
+static int stop(void *context, const struct npuplan_pack_progress *progress)
 {
 	return ++*(uint32_t *)context > 0;
 }

@@ -18,27 +18,12 @@
 #ifndef NPUPLAN_COSMA_COSMA_H
 #define NPUPLAN_COSMA_COSMA_H
 
-#include "npuplan.h"
+#include "base/effort.h"
 
 /** enum npuplan_cosma_objective - what to minimise */
 enum npuplan_cosma_objective {
 	NPUPLAN_COSMA_TRAFFIC, /* spills and fills within the budget: Eq. 12 */
 	NPUPLAN_COSMA_PEAK,    /* most bytes live at once, nothing spilled: Eq. 13-15 */
-};
-
-/** struct npuplan_cosma_progress - how far the planner is
- * @incumbent: cost of the best plan so far; UINT64_MAX if there is none
- * @lower_bound: no plan costs less
- * @gap: (incumbent - lower_bound) / incumbent; 1 without an incumbent
- * @memory: bytes that the search holds
- */
-struct npuplan_cosma_progress {
-	uint64_t incumbent;
-	uint64_t lower_bound;
-	uint64_t work;
-	uint64_t memory;
-	double gap;
-	double seconds;
 };
 
 /* Default limits: some seconds of work, 1 GiB. */
@@ -75,8 +60,11 @@ struct npuplan_cosma_takeover {
  * @work_limit: deterministic work units; 0 = NPUPLAN_COSMA_WORK
  * @memory_limit: bytes the search may hold; 0 = NPUPLAN_COSMA_MEMORY
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
- * @progress: called on each better plan and bound, and now and then; anything
- *	but 0 ends the search, which then returns what it has
+ * @started: seconds of npuplan_now() that progress counts from; 0 = the call itself
+ * @progress: called on each better plan and bound, and now and then, with the traffic
+ *	so far (of NPUPLAN_COSMA_PEAK: none yet); anything but 0 ends the search, which
+ *	then returns what it has
+ * @context: for @progress
  */
 struct npuplan_cosma_options {
 	uint64_t budget;
@@ -94,7 +82,8 @@ struct npuplan_cosma_options {
 	uint64_t work_limit;
 	uint64_t memory_limit;
 	double deadline_seconds;
-	int (*progress)(void *context, const struct npuplan_cosma_progress *progress);
+	double started;
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
 	void *context;
 };
 

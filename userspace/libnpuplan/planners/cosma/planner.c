@@ -35,21 +35,6 @@ struct planning {
 	bool loose;
 };
 
-static int tell(void *context, const struct npuplan_cosma_progress *progress)
-{
-	const struct planning *planning = context;
-	const struct npuplan_pack_progress now = {
-		.top = progress->incumbent,
-		.lower_bound = progress->lower_bound,
-		.work = progress->work,
-		.gap = progress->gap,
-		.seconds = npuplan_now() - planning->started,
-		.traffic = true,
-	};
-
-	return planning->options->progress(planning->options->context, &now);
-}
-
 /* What the units say, whatever is asked. */
 static void ask_of_units(struct planning *planning)
 {
@@ -63,6 +48,8 @@ static void ask_of_units(struct planning *planning)
 	planning->asked.takeover_count = units->takeover_count;
 	planning->asked.staged = units->staged;
 	planning->asked.alignment = options->alignment;
+	planning->asked.started = planning->started;
+	planning->asked.context = options->context;
 	planning->asked.work_limit = options->work_limit;
 	planning->asked.memory_limit = options->memory_limit;
 	planning->asked.deadline_seconds = options->deadline_seconds;
@@ -102,10 +89,7 @@ static int ask(struct planning *planning)
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
 	};
 	ask_of_units(planning);
-	if (options->progress) {
-		planning->asked.progress = tell;
-		planning->asked.context = planning;
-	}
+	planning->asked.progress = options->progress;
 	return 0;
 }
 
@@ -356,8 +340,7 @@ static int ask_budgets(struct planning *planning)
 	if (err)
 		return err;
 	planning->asked = (struct npuplan_cosma_options){
-		.progress = options->progress ? tell : NULL,
-		.context = planning,
+		.progress = options->progress,
 	};
 	ask_of_units(planning);
 	return 0;

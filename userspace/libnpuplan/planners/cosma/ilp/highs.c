@@ -143,8 +143,9 @@ static bool set_options(void *highs, const struct cosma_run *run)
 	/* Costs are whole numbers: nothing lies between two that differ by less. */
 	bad |= Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0);
 	bad |= Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.5);
-	if (run->deadline)
-		bad |= Highs_setDoubleOptionValue(highs, "time_limit", cosma_run_left(run));
+	if (run->effort.deadline)
+		bad |= Highs_setDoubleOptionValue(highs, "time_limit",
+						  npuplan_effort_left(&run->effort));
 	return !bad;
 }
 

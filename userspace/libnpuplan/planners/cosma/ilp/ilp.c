@@ -33,10 +33,11 @@ static int offer_peak(struct cosma_solve *solve, const struct cosma_schedule *sc
 	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
 
 	if (!err)
-		err = offsets ? cosma_addresses(solve->graph, &solve->model, &stays, 0, 0,
-						UINT32_MAX, NPUMEM_NONE, solve->run.work_limit,
-						&solve->run, offsets, NULL, &status) :
-				-ENOMEM;
+		err = offsets ?
+			      cosma_addresses(solve->graph, &solve->model, &stays, 0, 0, UINT32_MAX,
+					      NPUMEM_NONE, solve->run.effort.work_limit,
+					      &solve->run, offsets, NULL, &status) :
+			      -ENOMEM;
 	if (!err)
 		return cosma_solve_offer(solve, schedule, &stays, offsets);
 	free(offsets);
@@ -160,7 +161,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	if (!err && solve.found)
 		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
 	plan->work = solve.run.work;
-	plan->seconds = npuplan_now() - solve.run.started;
+	plan->seconds = npuplan_now() - solve.run.began;
 	cosma_solve_fini(&solve);
 	if (!err)
 		return 0;

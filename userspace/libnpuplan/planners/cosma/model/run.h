@@ -8,10 +8,11 @@
 
 /**
  * struct cosma_run - one call
+ * @effort: limit of work, deadline, and the caller
+ * @began: seconds of npuplan_now()
  * @work: units so far; @memory: bytes held now; @peak_memory: the most
  * @incumbent: cost of the best plan; UINT64_MAX if there is none yet
  * @lower_bound: proved
- * @deadline: CLOCK_MONOTONIC seconds, 0 for none
  * @slice_work, @slice_deadline: where the part that runs now has to stop, though
  *	the call goes on; UINT64_MAX and 0 for nowhere
  * @stopped: by limit, deadline or cancellation
@@ -19,16 +20,15 @@
  */
 struct cosma_run {
 	const struct npuplan_cosma_options *options;
+	struct npuplan_effort effort;
+	double began;
 	uint64_t work;
-	uint64_t work_limit;
 	uint64_t memory;
 	uint64_t memory_limit;
 	uint64_t peak_memory;
 	uint64_t incumbent;
 	uint64_t lower_bound;
 	uint64_t told_at;
-	double started;
-	double deadline;
 	uint64_t slice_work;
 	double slice_deadline;
 	bool stopped;
@@ -47,9 +47,6 @@ bool cosma_run_over(struct cosma_run *run);
 void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
-/* Seconds that are left; 0 if there is no deadline. */
-double cosma_run_left(const struct cosma_run *run);
-
 /* Bytes of an array that npuplan_grow() has made for @count items. */
 uint64_t cosma_grown(uint32_t count, size_t size);
 /** cosma_run_hold() - bytes that are held from now on; negative: no longer

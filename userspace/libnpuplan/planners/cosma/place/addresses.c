@@ -160,7 +160,7 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 	};
 	const struct npuplan_pack_options options = {
 		.work_limit = placing->work_limit,
-		.deadline_seconds = cosma_run_left(placing->run),
+		.deadline_seconds = npuplan_effort_left(&placing->run->effort),
 	};
 	int err = npuplan_pack(&problem, &options, placing->places, result, NULL);
 

@@ -3,30 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/internal.h"
 #include "recompute.h"
-
-/** struct asking - the caller's progress, and when it began */
-struct asking {
-	const struct npuplan_options *options;
-	double started;
-};
-
-static int tell(void *context, const struct npuplan_cosma_progress *progress)
-{
-	const struct asking *asking = context;
-	const struct npuplan_pack_progress now = {
-		.top = progress->incumbent,
-		.lower_bound = progress->lower_bound,
-		.work = progress->work,
-		.gap = progress->gap,
-		.seconds = npuplan_now() - asking->started,
-		.traffic = true,
-	};
-
-	return asking->options->progress(asking->options->context, &now);
-}
 
 static int fail_without(const struct npuplan_graph *graph, const struct npuplan_options *options,
 			const struct npuplan_cosma_plan *plan, struct npuplan_error *error)
@@ -58,7 +36,6 @@ int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npupl
 			   const struct npuplan_options *options, uint32_t limit,
 			   struct npuplan_recompute *out, struct npuplan_error *error)
 {
-	struct asking asking = { .options = options, .started = npuplan_now() };
 	struct npuplan_recomputation found;
 	struct npuplan_cosma_options asked = {
 		.budget = options->arena_budget,
@@ -69,8 +46,8 @@ int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npupl
 		.work_limit = options->work_limit,
 		.memory_limit = options->memory_limit,
 		.deadline_seconds = options->deadline_seconds,
-		.progress = options->progress ? tell : NULL,
-		.context = &asking,
+		.progress = options->progress,
+		.context = options->context,
 	};
 	int err;
 

@@ -186,12 +186,12 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 /* ---------------------------------------------------------------- climbing */
 
 /* What the caller hears: the best of all that was tried; no bound is known. */
-static int tell(void *context, const struct npuplan_cosma_progress *now)
+static int tell(void *context, const struct npuplan_pack_progress *now)
 {
 	struct climbing *climb = context;
-	struct npuplan_cosma_progress progress = *now;
+	struct npuplan_pack_progress progress = *now;
 
-	progress.incumbent = climb->traffic;
+	progress.top = climb->traffic;
 	progress.lower_bound = 0;
 	progress.gap = climb->traffic ? 1 : 0;
 	progress.work = climb->work + now->work;

@@ -113,7 +113,7 @@ static void finish(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
 	plan->work = solve->run.work;
 	plan->memory = solve->run.peak_memory;
 	plan->memory_ended = solve->run.refused && !solve->run.stopped;
-	plan->seconds = npuplan_now() - solve->run.started;
+	plan->seconds = npuplan_now() - solve->run.began;
 }
 
 int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
