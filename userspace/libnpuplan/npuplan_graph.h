@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Graphs: tensors, operators, and the tiles and steps that they are cut into. Include npuplan.h. */
+#ifndef NPUPLAN_GRAPH_H
+#define NPUPLAN_GRAPH_H
+
+#include "npuplan_tiling.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NPUPLAN_MAX_DIMS    8
+#define NPUPLAN_MAX_SPATIAL 3
+
+/**
+ * struct npuplan_tensor - bytes with a size, an alignment and a live range
+ * @name: owned, never NULL
+ * @size: bytes
+ * @fixed_offset: arena offset asked for, if flags has NPUMEM_TENSOR_FIXED
+ * @alias_offset: first byte in @alias_of, if flags has NPUMEM_TENSOR_ALIAS
+ * @align: power of two
+ * @kind: enum npumem_tensor_kind
+ * @flags: NPUMEM_TENSOR_*
+ * @alias_of: tensor, or NPUMEM_NONE
+ * @dim_count, @shape: elements per dimension; 0 if not known
+ * @elem_size: bytes of one element; 0 if not known
+ * @id: the tensor's id in the source file; plan JSON speaks of it
+ */
+struct npuplan_tensor {
+	char *name;
+	uint64_t size;
+	uint64_t fixed_offset;
+	uint64_t alias_offset;
+	uint32_t align;
+	uint32_t kind;
+	uint32_t flags;
+	uint32_t alias_of;
+	uint32_t dim_count;
+	uint32_t elem_size;
+	int64_t shape[NPUPLAN_MAX_DIMS];
+	int64_t id;
+};
+
+/**
+ * struct npuplan_attrs - what tiling needs to know of an operator
+ * @kernel, @stride, @dilation, @pad_begin, @pad_end: per spatial dimension,
+ *	outermost (depth or height) first; @spatial of them
+ * @spatial: spatial dimensions, 0 for operators without a window
+ * @groups: of a convolution
+ * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
+ * @transposed: transposed convolution
+ * @inplace: may overwrite its first input at displacement 0
+ * @whole: what a part of its outputs needs is not known: one step, however the graph
+ *	is cut
+ */
+struct npuplan_attrs {
+	int32_t kernel[NPUPLAN_MAX_SPATIAL];
+	int32_t stride[NPUPLAN_MAX_SPATIAL];
+	int32_t dilation[NPUPLAN_MAX_SPATIAL];
+	int32_t pad_begin[NPUPLAN_MAX_SPATIAL];
+	int32_t pad_end[NPUPLAN_MAX_SPATIAL];
+	uint32_t spatial;
+	int32_t groups;
+	int32_t axis;
+	bool transposed;
+	bool inplace;
+	bool whole;
+};
+
+/**
+ * struct npuplan_op - operator of the source model
+ * @name, @type: owned; @type as graph JSON names it ("conv2d", "add", "cat")
+ * @inputs, @outputs: tensors; parameters included
+ * @block: of the graph, that the operator's steps go to
+ * @id: the operator's id in the source file; plan JSON speaks of it
+ */
+struct npuplan_op {
+	char *name;
+	char *type;
+	uint32_t *inputs;
+	uint32_t *outputs;
+	uint32_t input_count;
+	uint32_t output_count;
+	uint32_t block;
+	struct npuplan_attrs attrs;
+	int64_t id;
+};
+
+/**
+ * struct npuplan_step - npumem_step, and what it does of which operator
+ * @op: index, or NPUMEM_NONE if the source model is not known
+ * @tile_index: number of this step among its operator's, 0-based
+ * @name: owned, never NULL
+ */
+struct npuplan_step {
+	uint32_t first_access;
+	uint32_t access_count;
+	uint32_t flags;
+	uint32_t op;
+	uint32_t tile_index;
+	char *name;
+	uint64_t cookie;
+};
+
+/**
+ * struct npuplan_graph - the one graph type of all planners
+ *
+ * Arrays are owned; counts beside them. @ops may be empty (a graph that came as
+ * a blob). @steps, @accesses, @tiles are empty until a tiling makes them.
+ * Shapes are stored as the source has them: @source_layout says whether they
+ * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order. A new
+ * graph has one block, and both layouts are NPUPLAN_NHWC.
+ *
+ * @tiling: how it was cut; all 0 but its layout if it is not, or not known how (a
+ *	graph that came as a blob)
+ */
+struct npuplan_graph {
+	char *name;
+	struct npuplan_tensor *tensors;
+	struct npuplan_op *ops;
+	struct npumem_tile *tiles;
+	struct npumem_access *accesses;
+	struct npuplan_step *steps;
+	struct npumem_block *blocks;
+	struct npumem_edge *edges;
+	struct npumem_carry *carries;
+	uint32_t tensor_count;
+	uint32_t op_count;
+	uint32_t tile_count;
+	uint32_t access_count;
+	uint32_t step_count;
+	uint32_t block_count;
+	uint32_t edge_count;
+	uint32_t carry_count;
+	enum npuplan_layout source_layout;
+	enum npuplan_layout layout;
+	struct npuplan_tiling tiling;
+};
+
+NPUPLAN_EXPORT struct npuplan_graph *npuplan_graph_new(const char *name);
+NPUPLAN_EXPORT void npuplan_graph_free(struct npuplan_graph *graph);
+
+/*
+ * Append; return the index, or a negative errno. Names are copied. Operators stand
+ * block by block, so no operator's block is below that of the one before.
+ */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph,
+						const struct npuplan_tensor *tensor);
+NPUPLAN_EXPORT int64_t npuplan_graph_add_op(struct npuplan_graph *graph,
+					    const struct npuplan_op *op);
+NPUPLAN_EXPORT int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
+					      const struct npumem_region *region);
+/*
+ * @accesses: of tiles already added. The step goes to its operator's block; without
+ * an operator, to the last one. Steps, too, stand block by block.
+ */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_step(struct npuplan_graph *graph,
+					      const struct npuplan_step *step,
+					      const struct npumem_access *accesses,
+					      uint32_t access_count);
+/* Block without steps; a new graph has one, its entry. */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
+/** npuplan_graph_add_edge() - let control pass from the end of a block to another
+ * @to: block, or NPUMEM_NONE for the exit
+ * @carries: parallel assignments along the edge, of tensors of equal size
+ */
+NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from,
+					      uint32_t to, const struct npumem_carry *carries,
+					      uint32_t carry_count);
+
+/** npuplan_graph_set_layout() - say how the tensors' bytes lie, before tiling
+ *
+ * Sizes of tensors with rows change with it: NC/32HWC32 pads their channels.
+ * Parameters, and tensors of one row of one element, stay as they are.
+ * -EINVAL: unknown layout, or the graph is tiled already. -EOPNOTSUPP:
+ * NC/32HWC32 of aliases.
+ */
+NPUPLAN_EXPORT int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,
+					    struct npuplan_error *error);
+
+/** npuplan_graph_write() - graph blob (npumem_graph.h); malloc'ed, free() it */
+NPUPLAN_EXPORT int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *size,
+				       struct npuplan_error *error);
+/** npuplan_graph_read() - from a graph blob; checked by the kernel's verifier */
+NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
+				      struct npuplan_error *error);
+
+#define NPUPLAN_DIGEST_SIZE 32
+
+/** npuplan_graph_digest() - SHA-256 of what of a tiled graph a plan depends on
+ *
+ * Two graphs with one digest have the same plans: ids, sizes, alignments and kinds of
+ * tensors, aliases, steps and what they access, blocks and edges are the same. Names,
+ * fixed offsets and what is external do not count. docs/formats.md has the numbers.
+ */
+NPUPLAN_EXPORT void npuplan_graph_digest(const struct npuplan_graph *graph,
+					 uint8_t digest[NPUPLAN_DIGEST_SIZE]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUPLAN_GRAPH_H */

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* Packing alone: buffers with live ranges into one arena. Include npuplan.h. */
+#ifndef NPUPLAN_PACK_H
+#define NPUPLAN_PACK_H
+
+#include "npuplan_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** struct npuplan_pack_progress - what a packer or planner has got so far
+ * @top: of the best packing; UINT64_MAX if there is none yet
+ * @gap: (top - lower_bound) / lower_bound
+ * @seconds: since it began
+ * @traffic: @top and @lower_bound are bytes spilled and filled; the gap is relative
+ *	to @top
+ */
+struct npuplan_pack_progress {
+	uint64_t top;
+	uint64_t lower_bound;
+	uint64_t work;
+	double gap;
+	double seconds;
+	bool traffic;
+};
+
+/**
+ * struct npuplan_item - what is placed at one address
+ * @size: bytes, > 0
+ * @fixed_offset: its address, if @fixed
+ * @align: power of two
+ * @start, @end: instants between which it holds bytes, inclusive (liveness.h)
+ * @tensor: it stands for
+ */
+struct npuplan_item {
+	uint64_t size;
+	uint64_t fixed_offset;
+	uint32_t align;
+	uint32_t start;
+	uint32_t end;
+	uint32_t tensor;
+	bool fixed;
+};
+
+/** enum npuplan_pack_status - how good a packing is known to be */
+enum npuplan_pack_status {
+	NPUPLAN_PACK_UNKNOWN = NPUMEM_PLAN_UNKNOWN,	  /* none within the capacity found */
+	NPUPLAN_PACK_FEASIBLE = NPUMEM_PLAN_FEASIBLE,	  /* within the capacity, if any */
+	NPUPLAN_PACK_OPTIMAL = NPUMEM_PLAN_OPTIMAL,	  /* and none is lower: proved */
+	NPUPLAN_PACK_INFEASIBLE = NPUMEM_PLAN_INFEASIBLE, /* none within the capacity: proved */
+};
+
+struct npuplan_conflicts;
+
+/**
+ * struct npuplan_pack_problem - items to place in one arena
+ * @capacity: bytes; the packer stops at the first packing within. 0: as low as
+ *	can be
+ * @lower_bound: bytes that the caller knows no packing to be below; 0 for none
+ * @alignment: of every offset, besides the items' own: power of two; 0 = 1
+ * @conflicts: who is in whose way; NULL: items whose live ranges overlap
+ */
+struct npuplan_pack_problem {
+	const struct npuplan_item *items;
+	const struct npuplan_conflicts *conflicts;
+	uint64_t capacity;
+	uint64_t lower_bound;
+	uint32_t item_count;
+	uint32_t alignment;
+};
+
+/**
+ * struct npuplan_pack_options - zero = default
+ * @packer: name, or NULL for "exact"
+ * @work_limit: deterministic work units; 0 = NPUPLAN_PACK_WORK
+ * @memory_limit: bytes that the packer may hold, besides the problem and the check of
+ *	what it found; 0 = any. What would take more ends the search
+ * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
+ * @progress: called on each better packing and bound, and now and then; anything
+ *	but 0 ends the search, which then returns what it has
+ */
+struct npuplan_pack_options {
+	const char *packer;
+	uint64_t work_limit;
+	uint64_t memory_limit;
+	double deadline_seconds;
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
+	void *context;
+};
+
+/* Default limit of work, which takes some seconds. */
+#define NPUPLAN_PACK_WORK 2000000000ull
+
+/**
+ * struct npuplan_pack_result - what a packer found
+ * @top: first byte above all items; 0 if no packing was found. May be above the
+ *	capacity: the best found, though the status is unknown or infeasible
+ * @lower_bound: proved; of all packings
+ * @status: enum npuplan_pack_status
+ * @memory_ended: the limit of memory ended the search
+ */
+struct npuplan_pack_result {
+	uint64_t top;
+	uint64_t lower_bound;
+	uint64_t work;
+	uint32_t status;
+	bool memory_ended;
+	double seconds;
+};
+
+/** npuplan_pack() - place items
+ * @offsets: out: per item, unless result->top is 0
+ *
+ * Whatever comes back has been checked, independently of how it was found. Same
+ * input, same output, unless the deadline or @progress cuts in. Sizes and fixed
+ * offsets may add up to at most 2^62.
+ *
+ * -EINVAL: an item is malformed (the error says which, and what is wrong).
+ * -EOPNOTSUPP: unknown packer, or one that cannot pack such items. -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_pack(const struct npuplan_pack_problem *problem,
+				const struct npuplan_pack_options *options, uint64_t *offsets,
+				struct npuplan_pack_result *result, struct npuplan_error *error);
+
+/** npuplan_pack_check() - whether a packing is one, pair by pair
+ * @top: out: first byte above all items; may be NULL
+ *
+ * -EINVAL: it is not; the error names the items by their numbers.
+ */
+NPUPLAN_EXPORT int npuplan_pack_check(const struct npuplan_pack_problem *problem,
+				      const uint64_t *offsets, uint64_t *top,
+				      struct npuplan_error *error);
+
+/** npuplan_packer_name() - name of the i-th packer, NULL past the last */
+NPUPLAN_EXPORT const char *npuplan_packer_name(unsigned int i);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUPLAN_PACK_H */

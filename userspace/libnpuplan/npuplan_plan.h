@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+/* Plans: made, held against the verifier, written and read. Include npuplan.h. */
+#ifndef NPUPLAN_PLAN_H
+#define NPUPLAN_PLAN_H
+
+#include <stdio.h>
+
+#include "npuplan_graph.h"
+#include "npuplan_pack.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * struct npuplan_schedule_point - what an order of steps costs
+ *
+ * An operator fetches its weights, and reads anew what it shares with its step
+ * before (halos), whenever it goes on after another one has run.
+ *
+ * @peak: most bytes of the arena that live at once
+ * @weights: bytes of parameters fetched
+ * @halos: bytes of activations read again
+ */
+struct npuplan_schedule_point {
+	uint64_t peak;
+	uint64_t weights;
+	uint64_t halos;
+};
+
+#define NPUPLAN_BANKS 2
+
+/** struct npuplan_bank - on-chip memory of one speed
+ * @size: bytes, > 0, < 2^60
+ * @bandwidth: bytes a microsecond, > 0, < 2^63
+ */
+struct npuplan_bank {
+	uint64_t size;
+	uint64_t bandwidth;
+};
+
+/**
+ * struct npuplan_plan - the records of a plan blob, and what planning found
+ *
+ * Sections in the order of the blob, @*_count records each; see npumem_plan.h.
+ *
+ * @peak_position: position at which most bytes are live; NPUMEM_NONE if not
+ *	known (a plan that was read). Not part of the blob
+ * @scheduled: of a planner that chooses the order of steps, what that costs; zero
+ *	of others. Not part of the blob, nor are:
+ * @all_weights: bytes of parameters, each operator's once
+ * @all_reads: bytes of activations that steps read, if halos are read each time
+ * @traffic_bound: bytes that any plan within the budget spills and fills; 0 if not
+ *	known. Not part of the blob
+ * @banks: bank 0 is the first bytes of the arena, bank 1 what follows; no placement
+ *	is in both. Sizes 0: there is but one. Not part of the blob, nor are:
+ * @bank_accessed: bytes that steps and transfers read and write, per bank
+ * @bank_bound: of these, no choice of banks has more in the faster one; 0 if not
+ *	known (a plan that was read)
+ * @seconds: wall clock that planning took; not part of the blob
+ * @memory_ended: the limit of memory ended the search; not part of the blob
+ * @unbound: read from plan JSON that has no digest of its graph: that it is of the
+ *	graph at hand only its structure says. Not part of the blob
+ * @claims: NPUPLAN_CLAIM_* that the file had that it was read from
+ */
+struct npuplan_plan {
+	struct npumem_plan_info info;
+	struct npumem_placement *placements;
+	struct npumem_position *positions;
+	struct npumem_plan_block *blocks;
+	struct npumem_entry *entries;
+	struct npumem_plan_edge *edges;
+	struct npumem_view *views;
+	uint32_t *view_slots;
+	uint32_t placement_count;
+	uint32_t position_count;
+	uint32_t block_count;
+	uint32_t entry_count;
+	uint32_t edge_count;
+	uint32_t view_count;
+	uint32_t view_slot_count;
+	uint32_t peak_position;
+	uint32_t claims;
+	struct npuplan_schedule_point scheduled;
+	uint64_t all_weights;
+	uint64_t all_reads;
+	uint64_t traffic_bound;
+	struct npuplan_bank banks[NPUPLAN_BANKS];
+	uint64_t bank_accessed[NPUPLAN_BANKS];
+	uint64_t bank_bound;
+	bool memory_ended;
+	double seconds;
+	bool unbound;
+};
+
+/** enum npuplan_objective - what a plan is to be least in */
+enum npuplan_objective {
+	NPUPLAN_OBJECTIVE_OWN = 0,     /* the planner's: cosma's traffic, others' arena */
+	NPUPLAN_OBJECTIVE_TRAFFIC = 1, /* bytes spilled and filled, within the budget */
+	NPUPLAN_OBJECTIVE_PEAK = 2,    /* bytes on chip at once, nothing spilled, any order */
+};
+
+/** enum npuplan_schedule - in which order the steps run */
+enum npuplan_schedule {
+	NPUPLAN_SCHEDULE_FREE = 0,	 /* the planner's choice, if it chooses one */
+	NPUPLAN_SCHEDULE_GIVEN = 1,	 /* the graph's */
+	NPUPLAN_SCHEDULE_LEAST_PEAK = 2, /* of least peak footprint, whatever it moves */
+};
+
+/**
+ * struct npuplan_options - what a planner is asked for; zero = default
+ * @planner: name, or NULL for "auto"
+ * @arena_budget: bytes; 0 = any
+ * @work_limit: deterministic work units that planners which search may spend;
+ *	0 = the planner's own. The same input then gives the same plan everywhere
+ * @alignment: of every offset, at least; 0 = 1
+ * @deadline_seconds: 0 = none. Where it cuts in depends on the machine. One
+ *	packing is always made, however long that takes
+ * @weights_on_chip: of planners that choose the order of steps: bytes of weights
+ *	that stay on chip while operators run interleaved; 0 = the planner's own
+ * @traffic_factor: of the same: fetch at most so many times all weights, if the
+ *	order can; 0 = the lowest peak whatever it takes
+ * @memory_limit: bytes that planners which search may hold, and that lists of pairs may
+ *	take; 0 = the planner's own. No planner "tile-scheduled..." looks at it
+ * @objective: enum npuplan_objective
+ * @schedule: enum npuplan_schedule
+ * @banks: of planner "cosma": NPUPLAN_BANKS of them, which take the place of
+ *	@arena_budget; NULL = one
+ * @progress: called on each better packing and bound, and now and then; anything
+ *	but 0 ends the search, and the plan is the best found so far. May be NULL
+ * @context: for @progress
+ */
+struct npuplan_options {
+	const char *planner;
+	uint64_t arena_budget;
+	uint64_t work_limit;
+	uint64_t weights_on_chip;
+	double traffic_factor;
+	uint64_t memory_limit;
+	uint32_t alignment;
+	uint32_t objective;
+	uint32_t schedule;
+	const struct npuplan_bank *banks;
+	double deadline_seconds;
+	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
+	void *context;
+};
+
+/** npuplan_plan() - plan a tiled graph
+ *
+ * The graph needs tiles and steps only: operators may be absent, as in a graph
+ * that came as a blob. The plan has passed the kernel's verifier.
+ *
+ * Planners "cosma..." choose the order of the steps, and move tensors to host memory
+ * and back where the budget is too small for all; inputs and parameters that start
+ * there (NPUMEM_TENSOR_HOST) only they load. Without a budget they plan for the
+ * least peak.
+ *
+ * -ETIMEDOUT: the deadline passed before a loop's instances were settled, or
+ * limits came before cosma had any plan within the budget, taa-paper was through with
+ * one order, or, called off, shared-objects with one strategy.
+ * -ENOSPC: no plan within the budget was found; the error says needed bytes,
+ * budget, lower bound and what makes the peak, and its status whether there is
+ * none at all. -EOPNOTSUPP: unknown planner, an objective or schedule that is not
+ * the planner's, or the graph has what it does not plan. -EINVAL, -EBADMSG,
+ * -E2BIG: the graph is refused by the verifier, which the error quotes.
+ */
+NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
+				const struct npuplan_options *options, struct npuplan_plan **out,
+				struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
+
+/**
+ * struct npuplan_budgets - the three budgets of the COSMA paper (arXiv 2311.18246)
+ * @needed: M_R, what the step needs that needs most: less is infeasible
+ * @middle: M_H, the mean of the others, rounded down
+ * @peak: M_P, the least peak footprint of any order: with as much nothing is spilled
+ * @step: that needs @needed; NPUMEM_NONE: what is on chip from the start does
+ * @proved: @peak is the least; else limits came first, and it is one of some order
+ */
+struct npuplan_budgets {
+	uint64_t needed;
+	uint64_t middle;
+	uint64_t peak;
+	uint32_t step;
+	bool proved;
+};
+
+/** npuplan_budgets_find() - budgets between which planning for traffic makes sense
+ * @graph: tiled
+ * @options: alignment, limits and progress; may be NULL. A limit, or a callback
+ *	that ends it, leaves @peak unproved
+ *
+ * Errors as npuplan_plan()'s with planner "cosma".
+ */
+NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
+					const struct npuplan_options *options,
+					struct npuplan_budgets *budgets,
+					struct npuplan_error *error);
+
+/** npuplan_needed_find() - of the budgets the least alone, which takes no search
+ * @options: alignment; may be NULL
+ * @needed, @step: out: as in struct npuplan_budgets
+ */
+NPUPLAN_EXPORT int npuplan_needed_find(const struct npuplan_graph *graph,
+				       const struct npuplan_options *options, uint64_t *needed,
+				       uint32_t *step, struct npuplan_error *error);
+
+/** npuplan_lp_write() - the COSMA paper's integer linear program of a plan
+ * @graph: tiled
+ * @options: budget, objective, schedule, alignment; others are not looked at
+ * @text: out: in CPLEX's LP format, for any solver; free() it
+ * @size: out: without the NUL at its end
+ *
+ * -EINVAL: a step needs more than the budget. -E2BIG: the program has more than 2^22 columns
+ * and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep. Others as
+ * npuplan_plan()'s with planner "cosma".
+ */
+NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options, char **text,
+				    size_t *size, struct npuplan_error *error);
+
+/**
+ * struct npuplan_recompute - operators that are better run again than kept or spilled
+ * @clones: for npuplan_tiling; npuplan_recompute_fini() it
+ * @traffic, @traffic_without: bytes spilled and filled that were found with these
+ *	operators running again, and without
+ * @operations, @operations_again: multiply-accumulates (of operators that do not
+ *	multiply: elements written) of an inference without, and what is added
+ */
+struct npuplan_recompute {
+	struct npuplan_clone *clones;
+	uint32_t clone_count;
+	uint64_t traffic;
+	uint64_t traffic_without;
+	uint64_t operations;
+	uint64_t operations_again;
+	uint64_t work;
+};
+
+/** npuplan_recompute_find() - which operators to run again, to save traffic
+ * @graph: not tiled, one block
+ * @tiling: with parameters or without, and where inputs are; cuts nothing
+ * @options: those that planner "cosma" is then asked with; a budget is needed
+ * @limit: operators that run again, at most; 0 = any number
+ *
+ * Greedy: as long as one saves traffic, the operator (or short chain of them) that
+ * saves most. -ENOSPC: there is no plan within the budget; otherwise as npuplan_plan().
+ */
+NPUPLAN_EXPORT int npuplan_recompute_find(const struct npuplan_graph *graph,
+					  const struct npuplan_tiling *tiling,
+					  const struct npuplan_options *options, uint32_t limit,
+					  struct npuplan_recompute *out,
+					  struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_recompute_fini(struct npuplan_recompute *recompute);
+
+/**
+ * struct npuplan_peak_tensor - one of those that make the peak
+ * @tensor: index
+ * @bytes: of it that have a place at the peak's position
+ * @bindable: the graph can be planned with this tensor external; then
+ *	@arena_without and @lower_bound_without are those of the same planner's plan
+ */
+struct npuplan_peak_tensor {
+	uint32_t tensor;
+	bool bindable;
+	uint64_t bytes;
+	uint64_t arena_without;
+	uint64_t lower_bound_without;
+};
+
+/** struct npuplan_peak - what makes a plan as large as it is; @tensors: largest first */
+struct npuplan_peak {
+	struct npuplan_peak_tensor *tensors;
+	uint32_t count;
+	uint32_t position;
+};
+
+/** npuplan_peak_find() - which tensors make the peak
+ * @options: those of the plan: what binding each of the tensors externally would
+ *	save is found by planning once more without it, at their costs and within
+ *	their deadline. NULL: is not asked for
+ *
+ * -EINVAL: the plan was read, and so does not know where its peak is.
+ */
+NPUPLAN_EXPORT int npuplan_peak_find(const struct npuplan_graph *graph,
+				     const struct npuplan_options *options,
+				     const struct npuplan_plan *plan, struct npuplan_peak **out,
+				     struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
+
+/**
+ * struct npuplan_front - orders of steps that none beats in both peak and traffic
+ * @points: from the lowest peak on; weights and halos together are the traffic
+ * @all_weights, @all_reads: as in struct npuplan_plan
+ * @left_out: the limit of work, the deadline or the caller ended the search: there may
+ *	be better
+ * @seconds: wall clock that it took
+ */
+struct npuplan_front {
+	struct npuplan_schedule_point *points;
+	uint32_t count;
+	uint64_t all_weights;
+	uint64_t all_reads;
+	uint64_t work;
+	bool left_out;
+	double seconds;
+};
+
+/** npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
+ * @options: work limit, deadline, weights on chip; may be NULL
+ *
+ * Peaks are before placing: what an arena cannot be below. -EINVAL: the graph is not
+ * tiled. -EOPNOTSUPP: loops and branches.
+ */
+NPUPLAN_EXPORT int npuplan_front_find(const struct npuplan_graph *graph,
+				      const struct npuplan_options *options,
+				      struct npuplan_front **out, struct npuplan_error *error);
+NPUPLAN_EXPORT void npuplan_front_free(struct npuplan_front *front);
+
+/** npuplan_planner_name() - name of the i-th planner, NULL past the last */
+NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
+/** npuplan_planner_purpose() - what it is for, one line; NULL past the last */
+NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
+
+NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
+				      struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
+				     struct npuplan_error *error);
+
+/* What a plan file says of itself, beyond what the verifier looks at. */
+#define NPUPLAN_CLAIM_LOWER_BOUND   (1u << 0)
+#define NPUPLAN_CLAIM_STATUS	    (1u << 1)
+#define NPUPLAN_CLAIM_TRAFFIC	    (1u << 2)
+#define NPUPLAN_CLAIM_ALIGNMENT	    (1u << 3)
+#define NPUPLAN_CLAIM_TRAFFIC_BOUND (1u << 4) /* one that is above 0 */
+
+/** npuplan_claims_check() - hold a plan's claims against the plan
+ * @plan: read from a file, and accepted by the verifier
+ * @checked: out: NPUPLAN_CLAIM_* that are true; others of plan->claims can neither be
+ *	shown nor refuted without planning anew
+ * @bound: out: lower bound found anew; 0: the steps are not in the graph's order, or
+ *	there are transfers, loops or branches. May be NULL
+ *
+ * -EINVAL: a claim is false; the error says which and why. -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_claims_check(const struct npuplan_graph *graph,
+					const struct npuplan_plan *plan, uint32_t *checked,
+					uint64_t *bound, struct npuplan_error *error);
+
+/** npuplan_verify() - the kernel's own verifier, in this process
+ * @log: may be NULL; a NUL-terminated text of at most @log_size bytes
+ */
+NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
+				  size_t plan_size, struct npumem_verdict *verdict, char *log,
+				  size_t log_size);
+
+/**
+ * npuplan_verify_plan() - verify a plan that is not a blob yet
+ *
+ * As npuplan_verify(); the error quotes the verifier's log. @verdict may be NULL.
+ */
+NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
+				       const struct npuplan_plan *plan,
+				       struct npumem_verdict *verdict, struct npuplan_error *error);
+
+/** npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
+ * @graph: the plan is for; gives the operators' ids
+ * @tiling: out: all 0 if the plan does not say; npuplan_tiling_fini() it
+ *
+ * -EBADMSG: not JSON; -EINVAL: the field is malformed, or does not fit the graph.
+ */
+NPUPLAN_EXPORT int npuplan_json_tiling(const struct npuplan_graph *graph, const char *text,
+				       size_t size, struct npuplan_tiling *tiling,
+				       struct npuplan_error *error);
+
+/** npuplan_json_external() - mark the tensors that a plan JSON has external
+ *
+ * Of a graph that is not tiled yet, so that a plan made with tensors bound
+ * outside fits the model it was made of. What cannot be external (aliases, fixed
+ * tensors, ids that are not there) is left as it is: npuplan_plan_from_json()
+ * then says that the plan does not fit.
+ *
+ * -EBADMSG: not JSON; -EINVAL: two tensors of the graph have one id; -ENOMEM.
+ */
+NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t size,
+					 struct npuplan_error *error);
+
+/*
+ * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
+ * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated; free() it.
+ * -EBADMSG: not JSON; -EINVAL: a field is missing, unknown or of the wrong type, or does
+ * not fit the graph; the error names the field. Whether it is a plan of that very graph
+ * its digest says; the graph's name is compared where it has none.
+ */
+NPUPLAN_EXPORT int npuplan_plan_to_json(const struct npuplan_graph *graph,
+					const struct npuplan_plan *plan, char **text,
+					struct npuplan_error *error);
+NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, const char *text,
+					  size_t size, struct npuplan_plan **out,
+					  struct npuplan_error *error);
+
+/** npuplan_plan_print() - one line a step, in TFLM's PrintMemoryPlan style
+ * @columns: characters that the arena is drawn with, 1..512
+ */
+NPUPLAN_EXPORT int npuplan_plan_print(const struct npuplan_graph *graph,
+				      const struct npuplan_plan *plan, unsigned int columns,
+				      FILE *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUPLAN_PLAN_H */

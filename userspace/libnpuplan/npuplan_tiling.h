@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* How operators are cut into steps. Include npuplan.h. */
+#ifndef NPUPLAN_TILING_H
+#define NPUPLAN_TILING_H
+
+#include "npuplan_base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct npuplan_graph;
+
+/** enum npuplan_layout - order in which tensor shapes' bytes lie in memory */
+enum npuplan_layout {
+	NPUPLAN_NHWC = 0,
+	NPUPLAN_NCHW = 1,
+	NPUPLAN_NC32HW32 = 2, /* NC/32HWC32: blocks of 32 channels, the last one padded */
+};
+
+/** enum npuplan_tile_order - which tiles of an operator that is cut both ways come first */
+enum npuplan_tile_order {
+	NPUPLAN_ROWS_OUTER = 0,	    /* all channels of some rows, then the next rows */
+	NPUPLAN_CHANNELS_OUTER = 1, /* all rows of some channels, then the next channels */
+};
+
+/**
+ * struct npuplan_tile_choice - how one operator is cut
+ * @op: index
+ * @rows: output rows a tile, the last one having what is left; 0 for all
+ * @channels: output channels a tile, likewise; 0 for all
+ * @order: enum npuplan_tile_order
+ */
+struct npuplan_tile_choice {
+	uint32_t op;
+	uint32_t rows;
+	uint32_t channels;
+	uint32_t order;
+};
+
+/** enum npuplan_inputs - where what is there before the first step starts */
+enum npuplan_inputs {
+	NPUPLAN_INPUTS_GIVEN = 0, /* where the tensors' flags say */
+	/* Inputs, and parameters that steps access, in host memory (NPUMEM_TENSOR_HOST). */
+	NPUPLAN_INPUTS_HOST = 1,
+	NPUPLAN_INPUTS_RESIDENT = 2, /* inputs in the arena; these parameters in host memory */
+};
+
+/**
+ * struct npuplan_clone - an operator that runs once more, for some of its readers
+ * @op: id of the operator
+ * @readers: ids of the operators that take what the clone makes; at least one
+ */
+struct npuplan_clone {
+	int64_t op;
+	int64_t *readers;
+	uint32_t reader_count;
+};
+
+/**
+ * struct npuplan_tiling - how a graph is cut into steps (docs/tiling.md)
+ * @layout: how the tensors' bytes lie
+ * @bands: row bands an operator; 1 for whole operators
+ * @rows: output rows a tile, of each operator that has rows
+ * @onchip: bytes of on-chip memory that each step has to fit into; the tiler
+ *	chooses the tiling of each operator that moves the least data
+ * @double_buffer: tiles are loaded while others are computed: what changes from
+ *	step to step is on chip twice. Needs @onchip
+ * @with_parameters: steps access parameters too, so that they are planned. They
+ *	count on chip either way
+ * @inputs: enum npuplan_inputs
+ * @ops: what is said of single operators, by index, ascending; owned where it is
+ *	a graph's. With @onchip a graph has one of each operator
+ * @clones: operators that run again, one after another (npuplan_graph_clone_op()),
+ *	before anything is cut; owned as @ops is. Neither @ops nor @onchip beside them
+ *
+ * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
+ * @ops does not speak of. All 0: not known, or, in asking, whole operators.
+ */
+struct npuplan_tiling {
+	enum npuplan_layout layout;
+	uint32_t bands;
+	uint32_t rows;
+	uint64_t onchip;
+	bool double_buffer;
+	bool with_parameters;
+	uint32_t inputs;
+	struct npuplan_tile_choice *ops;
+	struct npuplan_clone *clones;
+	uint32_t op_count;
+	uint32_t clone_count;
+};
+
+/** npuplan_graph_clone_op() - the graph with one operator twice (clone.c)
+ *
+ * The clone stands right before the first of its readers and has the largest id
+ * of all operators, plus one; so have its outputs among the tensors. They are
+ * intermediates, whatever the first ones are.
+ * -EINVAL: the graph is tiled, an id is not known, or a reader reads nothing of the
+ * operator. -EOPNOTSUPP: loops and branches, state, aliases.
+ */
+NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
+					  const struct npuplan_clone *clone,
+					  struct npuplan_graph **out, struct npuplan_error *error);
+
+/** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
+ * @with_parameters: parameters are accessed, and so planned, too
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
+					    struct npuplan_error *error);
+/** npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
+ *
+ * Read ranges with halos from kernel, stride, dilation and padding; operators
+ * that need whole inputs (softmax over rows, matmul, mean, ...) read them whole.
+ * Steps are staged: a tile step loads, then stores.
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands,
+					    bool with_parameters, struct npuplan_error *error);
+
+/** npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+ *
+ * Each tile is a staged step that reads what it needs of each input, halos
+ * included, and writes its tile of each output; but whole operators, and nothing
+ * said of any, are as npuplan_graph_tile_whole() makes them. graph->tiling then
+ * says all of it, what the tiler chose included: tiling a graph like it by that
+ * gives the same steps.
+ *
+ * Tensors get NPUMEM_TENSOR_HOST as tiling->inputs says.
+ *
+ * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
+ * error names the operator. -ENOSPC: a step does not fit on chip, however small;
+ * the error names the operator, its largest tensor, the step, and bytes needed and
+ * given. -EOPNOTSUPP: see npuplan_graph_set_layout(). -E2BIG: more accesses than
+ * the verifier takes. The graph is then as it was.
+ */
+NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
+				      const struct npuplan_tiling *tiling,
+				      struct npuplan_error *error);
+/**
+ * struct npuplan_tile_report - how one operator is cut, and what that takes
+ * @op: index
+ * @rows, @channels: of its outputs, a tile; 0 if it cannot be cut. Of bands those
+ *	of the largest
+ * @order: enum npuplan_tile_order
+ * @steps: tiles
+ * @onchip: bytes of the step that has most on chip (docs/tiling.md)
+ * @inputs, @weights, @outputs: bytes moved in all steps
+ * @least: bytes that are moved if the operator is one step
+ */
+struct npuplan_tile_report {
+	uint32_t op;
+	uint32_t order;
+	int64_t rows;
+	int64_t channels;
+	uint64_t steps;
+	uint64_t onchip;
+	uint64_t inputs;
+	uint64_t weights;
+	uint64_t outputs;
+	uint64_t least;
+};
+
+/** npuplan_tiling_report() - of each operator of a tiled graph
+ * @reports: out: graph->op_count of them; free() it
+ *
+ * -EINVAL: it is not tiled, or came as a blob.
+ */
+NPUPLAN_EXPORT int npuplan_tiling_report(const struct npuplan_graph *graph,
+					 struct npuplan_tile_report **reports,
+					 struct npuplan_error *error);
+/* Frees what a tiling owns, and zeroes it. */
+NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
+
+/** npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
+ *
+ * But for its layout, NPUMEM_TENSOR_HOST and operators that run again. A graph that
+ * came as a blob is left without anything to run.
+ */
+NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);
+
+/** npuplan_layout_name() - "nhwc", "nchw", "nc32hw"; NULL if there is none such */
+NPUPLAN_EXPORT const char *npuplan_layout_name(unsigned int layout);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* NPUPLAN_TILING_H */
