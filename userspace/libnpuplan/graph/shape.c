@@ -21,7 +21,7 @@ static int64_t interleaved(const struct npuplan_spatial *s)
 	/* One place alone: nothing to block. */
 	if (s->layout == NPUPLAN_NHWC || s->rows * s->row == 1)
 		return s->channels;
-	return NPUPLAN_BLOCK;
+	return NPUPLAN_CHANNEL_BLOCK;
 }
 
 static int64_t channel_blocks(const struct npuplan_spatial *s)
@@ -50,7 +50,7 @@ static bool spatial_shape(const struct npuplan_graph *graph, uint32_t tensor,
 		if (t->shape[i] < 1 || __builtin_mul_overflow(bytes, t->shape[i], &bytes))
 			return false;
 	/* Below this no product of extents overflows a signed 64-bit stride, padded or not. */
-	if (bytes > INT64_MAX / NPUPLAN_BLOCK)
+	if (bytes > INT64_MAX / NPUPLAN_CHANNEL_BLOCK)
 		return false;
 	/* Counts of a region are 32-bit. */
 	for (uint32_t i = 0; i < t->dim_count; i++)
@@ -105,7 +105,7 @@ bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npu
 
 int64_t npuplan_granule(const struct npuplan_spatial *s)
 {
-	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_BLOCK : 1;
+	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_CHANNEL_BLOCK : 1;
 }
 
 struct npumem_region npuplan_rows_region(const struct npuplan_spatial *s, struct npuplan_rows rows)

@@ -29,7 +29,7 @@ struct npuplan_spatial {
 };
 
 /* Channels of a block of NC/32HWC32. */
-#define NPUPLAN_BLOCK 32
+#define NPUPLAN_CHANNEL_BLOCK 32
 
 /** npuplan_spatial() - false if the tensor has no rows that could be cut
  *

@@ -14,7 +14,7 @@ static void *array(size_t count, size_t size)
 
 void *npuplan_aligned_array(size_t count)
 {
-	size_t block = NPUPLAN_BLOCK * sizeof(int32_t);
+	size_t block = NPUPLAN_SECTION_BLOCK * sizeof(int32_t);
 
 	return npuplan_aligned_alloc(block, (count * sizeof(int32_t) / block + 1) * block);
 }
@@ -156,7 +156,7 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 		.units = units,
 		.n = n,
 		.section_count = s,
-		.columns = (s / NPUPLAN_BLOCK + 1) * NPUPLAN_BLOCK,
+		.columns = (s / NPUPLAN_SECTION_BLOCK + 1) * NPUPLAN_SECTION_BLOCK,
 		.words = n / 64 + 1,
 		.first = array(n, sizeof(*state->first)),
 		.end = array(n, sizeof(*state->end)),
@@ -169,10 +169,11 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 		.limit = array(n, sizeof(*state->limit)),
 		.low = array(n, sizeof(*state->low)),
 		.place = array(n, sizeof(*state->place)),
-		.floor = npuplan_aligned_array((s / NPUPLAN_BLOCK + 1) * NPUPLAN_BLOCK),
+		.floor = npuplan_aligned_array((s / NPUPLAN_SECTION_BLOCK + 1) *
+					       NPUPLAN_SECTION_BLOCK),
 		.total = array(s, sizeof(*state->total)),
 		.weight = array(s, sizeof(*state->weight)),
-		.dirty = array(s / NPUPLAN_BLOCK + 1, sizeof(*state->dirty)),
+		.dirty = array(s / NPUPLAN_SECTION_BLOCK + 1, sizeof(*state->dirty)),
 		.why = array(n / 64 + 1, sizeof(*state->why)),
 	};
 	if (state->first && state->end && state->size && state->align && state->peer_start &&
@@ -262,13 +263,13 @@ static void set_low(struct npuplan_state *state, uint32_t item, int32_t low)
 /* Floors that were @before, where an item is, are to be found anew. */
 static void touch(struct npuplan_state *state, uint32_t item, int32_t before)
 {
-	uint32_t block = state->first[item] / NPUPLAN_BLOCK;
-	uint32_t end = (state->end[item] - 1) / NPUPLAN_BLOCK + 1;
+	uint32_t block = state->first[item] / NPUPLAN_SECTION_BLOCK;
+	uint32_t end = (state->end[item] - 1) / NPUPLAN_SECTION_BLOCK + 1;
 	npuplan_lanes all = { before, before, before, before };
 
 	for (; block < end; block++) {
 		const npuplan_lanes *floor = (const npuplan_lanes *)state->floor +
-					     (size_t)block * NPUPLAN_BLOCK / NPUPLAN_LANES;
+					     (size_t)block * NPUPLAN_SECTION_BLOCK / NPUPLAN_LANES;
 		npuplan_lanes same;
 
 		if (state->dirty[block])
@@ -301,7 +302,7 @@ static npuplan_lanes lower(npuplan_lanes a, npuplan_lanes b)
 /* Floors of a block of sections. */
 static void find_block(struct npuplan_state *state, uint32_t block)
 {
-	size_t column = (size_t)block * NPUPLAN_BLOCK / NPUPLAN_LANES;
+	size_t column = (size_t)block * NPUPLAN_SECTION_BLOCK / NPUPLAN_LANES;
 	const npuplan_lanes *row = state->lows + column;
 	npuplan_lanes *floor = (npuplan_lanes *)state->floor + column;
 	size_t stride = state->columns / NPUPLAN_LANES;
@@ -342,7 +343,7 @@ static void blame_item(struct npuplan_state *state, uint32_t item)
 /* False: what lies above the floor of one of the block's sections does not fit. */
 static bool fits(struct npuplan_state *state, uint32_t block)
 {
-	uint32_t s = block * NPUPLAN_BLOCK, end = s + NPUPLAN_BLOCK;
+	uint32_t s = block * NPUPLAN_SECTION_BLOCK, end = s + NPUPLAN_SECTION_BLOCK;
 
 	for (end = end < state->section_count ? end : state->section_count; s < end; s++) {
 		int64_t need = (int64_t)state->floor[s] + state->total[s];
@@ -365,7 +366,7 @@ static bool find_floors(struct npuplan_state *state)
 	bool possible = true;
 
 	state->floors = reserve(state, state->floors, &state->floors_capacity,
-				state->floors_count + state->columns / NPUPLAN_BLOCK,
+				state->floors_count + state->columns / NPUPLAN_SECTION_BLOCK,
 				sizeof(*state->floors));
 	if (state->out_of_memory)
 		return false;
@@ -376,7 +377,7 @@ static bool find_floors(struct npuplan_state *state)
 			continue;
 		before = &state->floors[state->floors_count++];
 		before->block = block;
-		memcpy(before->floor, state->floor + (size_t)block * NPUPLAN_BLOCK,
+		memcpy(before->floor, state->floor + (size_t)block * NPUPLAN_SECTION_BLOCK,
 		       sizeof(before->floor));
 		find_block(state, block);
 		possible = fits(state, block);
@@ -490,7 +491,7 @@ void npuplan_state_undo(struct npuplan_state *state, size_t moved, size_t floors
 	while (state->floors_count > floors) {
 		const struct npuplan_floors *last = &state->floors[--state->floors_count];
 
-		memcpy(state->floor + (size_t)last->block * NPUPLAN_BLOCK, last->floor,
+		memcpy(state->floor + (size_t)last->block * NPUPLAN_SECTION_BLOCK, last->floor,
 		       sizeof(last->floor));
 	}
 	if (placed == NPUMEM_NONE)
@@ -524,8 +525,8 @@ static void count_block(const struct npuplan_state *state, uint32_t column, int3
 
 void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to, int32_t *count)
 {
-	for (uint32_t column = from / NPUPLAN_BLOCK * NPUPLAN_BLOCK; column < to;
-	     column += NPUPLAN_BLOCK) {
+	for (uint32_t column = from / NPUPLAN_SECTION_BLOCK * NPUPLAN_SECTION_BLOCK; column < to;
+	     column += NPUPLAN_SECTION_BLOCK) {
 		count_block(state, column, count);
 		state->work += state->rows;
 	}
@@ -575,9 +576,9 @@ bool npuplan_state_reset(struct npuplan_state *state, uint64_t top)
 	for (uint32_t i = 0; i < state->n; i++)
 		if (!reset_item(state, i, top))
 			return false;
-	for (uint32_t block = 0; block < state->columns / NPUPLAN_BLOCK; block++)
+	for (uint32_t block = 0; block < state->columns / NPUPLAN_SECTION_BLOCK; block++)
 		find_block(state, block);
-	for (uint32_t block = 0; block < state->columns / NPUPLAN_BLOCK; block++)
+	for (uint32_t block = 0; block < state->columns / NPUPLAN_SECTION_BLOCK; block++)
 		if (!fits(state, block))
 			return false;
 	return true;

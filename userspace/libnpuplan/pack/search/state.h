@@ -6,10 +6,10 @@
 #include "obstacles.h"
 #include "search.h"
 
-#define NPUPLAN_NOWHERE INT32_MAX
+#define NPUPLAN_NOWHERE	      INT32_MAX
 /* Columns of the table of lowest addresses that are looked through at a time. */
-#define NPUPLAN_LANES	4
-#define NPUPLAN_BLOCK	(4 * NPUPLAN_LANES)
+#define NPUPLAN_LANES	      4
+#define NPUPLAN_SECTION_BLOCK (4 * NPUPLAN_LANES)
 
 typedef int32_t npuplan_lanes __attribute__((vector_size(4 * NPUPLAN_LANES), may_alias));
 typedef int32_t npuplan_unaligned_lanes
@@ -23,7 +23,7 @@ struct npuplan_moved {
 
 /** struct npuplan_floors - the sections of a block had these floors before */
 struct npuplan_floors {
-	int32_t floor[NPUPLAN_BLOCK];
+	int32_t floor[NPUPLAN_SECTION_BLOCK];
 	uint32_t block;
 };
 
@@ -38,7 +38,7 @@ struct npuplan_floors {
  * @peers: of item i, in its way, peers[peer_start[i] .. peer_start[i + 1])
  * @members: of section s members[member_start[s] .. member_start[s + 1])
  * @row: per item; items of one row do not meet
- * @rows, @columns: of the table; a column a section, NPUPLAN_BLOCK at a time
+ * @rows, @columns: of the table; a column a section, NPUPLAN_SECTION_BLOCK at a time
  *
  * What is decided.
  *
