@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/region.h"
 #include "planners/planners.h"
 
 /**
@@ -77,29 +78,14 @@ static int check_alignment(struct claims *c)
 	return 0;
 }
 
-/* The arena byte after the last of @placement, whose strides may leave gaps. */
-static uint64_t end_of(const struct npumem_placement *placement)
-{
-	const struct npumem_region *region = &placement->region;
-	uint64_t end = placement->offset + region->length;
-
-	for (uint32_t d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		uint32_t count = region->count[d];
-
-		if (d == 2 && placement->ring && placement->ring < count)
-			count = placement->ring;
-		end += (count - 1) * placement->stride[d];
-	}
-	return end;
-}
-
 /* What the plan needs, however large it says that its arena is. */
 static uint64_t top_of(const struct npuplan_plan *plan)
 {
 	uint64_t top = 0;
 
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
-		uint64_t end = end_of(&plan->placements[i]);
+		const struct npumem_placement *placement = &plan->placements[i];
+		uint64_t end = placement->offset + npuplan_extent(placement);
 
 		top = end > top ? end : top;
 	}

@@ -21,24 +21,6 @@ int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
 	return err;
 }
 
-int npuplan_grow(void *array, uint32_t count, size_t size)
-{
-	void *items, *grown;
-	size_t bytes;
-
-	if (count & (count - 1))
-		return 0;
-	if (count >= 1u << 31 ||
-	    __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
-		return -E2BIG;
-	memcpy(&items, array, sizeof(items));
-	grown = npuplan_realloc(items, bytes);
-	if (!grown)
-		return -ENOMEM;
-	memcpy(array, &grown, sizeof(grown));
-	return 0;
-}
-
 const char *npuplan_format_bytes(uint64_t bytes, char text[32])
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB" };

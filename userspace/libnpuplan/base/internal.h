@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libnpuplan share: errors, growing arrays, the framed graph
- * that planners work on.
+ * What the files of libnpuplan share: errors, arrays, the framed graph that planners work on.
  */
 #ifndef NPUPLAN_INTERNAL_H
 #define NPUPLAN_INTERNAL_H
 
 #include <errno.h>
 
+#include "array.h"
 #include "heap.h"
 #include "npuplan.h"
 
@@ -16,12 +16,6 @@
 /** npuplan_fail() - fill @error (may be NULL) with a sentence; returns @err */
 __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *error, int err,
 						       const char *format, ...);
-
-/** npuplan_grow() - make room for one more in an array whose capacity doubles
- * @array: pointer to the array
- * @count: elements in use; capacity is the next power of two (0 for none)
- */
-int npuplan_grow(void *array, uint32_t count, size_t size);
 
 /** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);

@@ -4,6 +4,7 @@
 #define NPUPLAN_SHAPE_H
 
 #include "base/internal.h"
+#include "base/region.h"
 #include "window.h"
 
 /**

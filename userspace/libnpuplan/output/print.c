@@ -122,9 +122,7 @@ static bool *list_entered(const struct npuplan_plan *plan)
 
 static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 {
-	const struct npuplan_tensor *tensor = &graph->tensors[graph->tiles[tile].tensor];
-
-	return tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_of : graph->tiles[tile].tensor;
+	return npuplan_base_of(graph, graph->tiles[tile].tensor);
 }
 
 /**

@@ -29,21 +29,6 @@ char npuplan_symbol(uint32_t tensor)
 	return symbols[tensor % (sizeof(symbols) - 1)];
 }
 
-uint64_t npuplan_extent(const struct npumem_placement *placement)
-{
-	uint64_t bytes = placement->region.length;
-
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		uint64_t count = placement->region.count[d];
-
-		if (d == 2 && placement->ring)
-			count = placement->ring;
-		if (count > 1)
-			bytes += placement->stride[d] * (count - 1);
-	}
-	return bytes;
-}
-
 /* Column c shows bytes [c * arena / columns, (c + 1) * arena / columns), at least one. */
 static uint64_t column_begin(const struct npuplan_line *line, unsigned int c)
 {
@@ -61,16 +46,10 @@ static uint64_t column_end(const struct npuplan_line *line, unsigned int c)
 
 static int add_range(struct npuplan_line *line, struct npuplan_range range)
 {
-	size_t count = line->range_count;
+	int err = npuplan_grow(&line->ranges, line->range_count, sizeof(range));
 
-	/* The capacity is the next power of two. */
-	if (!(count & (count - 1))) {
-		void *grown = realloc(line->ranges, (count ? 2 * count : 1) * sizeof(range));
-
-		if (!grown)
-			return -ENOMEM;
-		line->ranges = grown;
-	}
+	if (err)
+		return err;
 	line->ranges[line->range_count++] = range;
 	return 0;
 }

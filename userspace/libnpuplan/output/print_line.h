@@ -10,6 +10,7 @@
 
 #include "../../cover/cover.h"
 #include "base/internal.h"
+#include "base/region.h"
 
 #define NPUPLAN_MAX_COLUMNS 512
 
@@ -60,8 +61,6 @@ void npuplan_line_wipe(struct npuplan_line *line, uint32_t k);
  */
 void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out);
 
-/* What a placement takes from end to end, with what gaps it has. */
-uint64_t npuplan_extent(const struct npumem_placement *placement);
 char npuplan_symbol(uint32_t tensor);
 
 #endif /* NPUPLAN_PRINT_LINE_H */

@@ -46,77 +46,42 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err)
 	for (uint32_t i = 1; graph && i < graph->block_count; i++)
 		graph->blocks[i].first_step =
 			graph->blocks[i - 1].first_step + graph->blocks[i - 1].step_count;
-	free(tiler->table);
+	npuplan_table_fini(&tiler->table);
 	free(tiler->accesses);
 	free(tiler->place);
-}
-
-/* Slot of a tile, or the free one where it belongs (FNV-1a, linear probing). */
-static uint32_t find_slot(const struct npuplan_tiler *tiler, const struct npumem_tile *tile)
-{
-	const uint8_t *bytes = (const uint8_t *)tile;
-	uint64_t hash = 0xcbf29ce484222325ull;
-	uint32_t slot;
-
-	for (size_t i = 0; i < sizeof(*tile); i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
-	for (slot = hash ^ hash >> 32;; slot++) {
-		slot &= tiler->slots - 1;
-		if (tiler->table[slot] == NPUMEM_NONE ||
-		    !memcmp(&tiler->graph->tiles[tiler->table[slot]], tile, sizeof(*tile)))
-			return slot;
-	}
-}
-
-static int make_room(struct npuplan_tiler *tiler)
-{
-	uint32_t slots = tiler->slots ? 2 * tiler->slots : 64;
-	uint32_t *table;
-
-	if (tiler->graph->tile_count < tiler->slots / 2)
-		return 0;
-	table = malloc(slots * sizeof(*table));
-	if (!table)
-		return -ENOMEM;
-	memset(table, 0xff, slots * sizeof(*table));
-	free(tiler->table);
-	tiler->table = table;
-	tiler->slots = slots;
-	for (uint32_t i = 0; i < tiler->graph->tile_count; i++)
-		table[find_slot(tiler, &tiler->graph->tiles[i])] = i;
-	return 0;
 }
 
 static int64_t find_tile(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region)
 {
 	struct npumem_tile tile = { .tensor = tensor, .region = *region };
-	int err = make_room(tiler);
 	uint32_t slot;
 	int64_t added;
+	int err;
 
+	err = npuplan_table_find(&tiler->table, tiler->graph->tiles, tiler->graph->tile_count,
+				 sizeof(tile), &tile, &slot);
 	if (err)
 		return err;
-	slot = find_slot(tiler, &tile);
-	if (tiler->table[slot] != NPUMEM_NONE)
-		return tiler->table[slot];
+	if (tiler->table.index[slot] != NPUMEM_NONE)
+		return tiler->table.index[slot];
 	err = npuplan_grow(&tiler->place, tiler->graph->tile_count, sizeof(*tiler->place));
 	if (err)
 		return err;
 	added = npuplan_graph_add_tile(tiler->graph, tensor, region);
 	if (added >= 0) {
-		tiler->table[slot] = added;
+		tiler->table.index[slot] = added;
 		tiler->place[added] = 0;
 	}
 	return added;
 }
 
-/* Whose bytes a tensor's are: its own, or those of the one that it is part of. */
-static const struct npuplan_tensor *base_of(const struct npuplan_tiler *tiler, uint32_t tensor)
+/* Whether a tensor, or the one that it is part of, is a parameter. */
+static bool is_parameter(const struct npuplan_tiler *tiler, uint32_t tensor)
 {
-	const struct npuplan_tensor *t = &tiler->graph->tensors[tensor];
+	uint32_t base = npuplan_base_of(tiler->graph, tensor);
 
-	return t->flags & NPUMEM_TENSOR_ALIAS ? &tiler->graph->tensors[t->alias_of] : t;
+	return tiler->graph->tensors[base].kind == NPUMEM_TENSOR_PARAMETER;
 }
 
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
@@ -126,7 +91,7 @@ int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 	int64_t tile;
 	int err;
 
-	if (base_of(tiler, tensor)->kind == NPUMEM_TENSOR_PARAMETER && !tiler->with_parameters)
+	if (is_parameter(tiler, tensor) && !tiler->with_parameters)
 		return 0;
 	tile = find_tile(tiler, tensor, region);
 	if (tile < 0)
@@ -165,11 +130,6 @@ static struct npumem_access *find_access(struct npuplan_tiler *tiler, uint32_t t
 	return &tiler->accesses[place];
 }
 
-uint64_t npuplan_region_bytes(const struct npumem_region *region)
-{
-	return region->length * region->count[0] * region->count[1] * region->count[2];
-}
-
 void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
 			   const struct npumem_region *read_region, uint32_t write,
 			   const struct npumem_region *write_region)
@@ -177,8 +137,8 @@ void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
 	struct npumem_access *source, *target;
 
 	/* Parameters are read again in the next inference. */
-	if (base_of(tiler, read)->kind == NPUMEM_TENSOR_PARAMETER ||
-	    base_of(tiler, read) == base_of(tiler, write) ||
+	if (is_parameter(tiler, read) ||
+	    npuplan_base_of(tiler->graph, read) == npuplan_base_of(tiler->graph, write) ||
 	    npuplan_region_bytes(read_region) != npuplan_region_bytes(write_region))
 		return;
 	source = find_access(tiler, read, read_region, NPUMEM_ACCESS_READ);

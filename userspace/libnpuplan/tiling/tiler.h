@@ -4,19 +4,19 @@
 #define NPUPLAN_TILER_H
 
 #include "base/internal.h"
+#include "base/region.h"
+#include "base/table.h"
 
 /**
  * struct npuplan_tiler - tiling in the making
- * @table: tiles by hash of what they are, NPUMEM_NONE where free; @slots of
- *	them, a power of two, at least twice as many as tiles
+ * @table: of the graph's tiles
  * @accesses: of the step in the making
  * @place: per tile the last access of it: of this step, if it is in @accesses
  */
 struct npuplan_tiler {
 	struct npuplan_graph *graph;
 	bool with_parameters;
-	uint32_t *table;
-	uint32_t slots;
+	struct npuplan_table table;
 	struct npumem_access *accesses;
 	uint32_t *place;
 	uint32_t access_count;
@@ -56,7 +56,5 @@ int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index,
 
 /** npuplan_whole() - region of a whole tensor */
 struct npumem_region npuplan_whole(const struct npuplan_tensor *tensor);
-/** npuplan_region_bytes() - that it holds */
-uint64_t npuplan_region_bytes(const struct npumem_region *region);
 
 #endif /* NPUPLAN_TILER_H */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "pack/greedy/first_fit.h"
+#include "base/random.h"
 #include "alive.h"
 #include "pack/greedy/occupancy.h"
 
@@ -46,13 +47,9 @@ struct npuplan_refit {
 	uint64_t work;
 };
 
-/* xorshift64 */
 static uint64_t next_random(struct npuplan_refit *refit)
 {
-	refit->random ^= refit->random << 13;
-	refit->random ^= refit->random >> 7;
-	refit->random ^= refit->random << 17;
-	return refit->random >> 16;
+	return npuplan_random(&refit->random) >> 16;
 }
 
 int npuplan_refit_new(struct npuplan_refit **out, const struct npuplan_units *units,

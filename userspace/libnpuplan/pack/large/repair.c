@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "alive.h"
 #include "pack/search/search.h"
 
@@ -55,26 +56,17 @@ struct npuplan_repair {
 
 static int add(struct list *list, uint32_t item)
 {
-	if (list->count == list->capacity) {
-		uint32_t capacity = list->capacity ? 2 * list->capacity : 64;
-		void *grown = npuplan_realloc(list->at, capacity * sizeof(*list->at));
+	int err = npuplan_reserve(&list->at, &list->capacity, list->count, 64, sizeof(*list->at));
 
-		if (!grown)
-			return -ENOMEM;
-		list->at = grown;
-		list->capacity = capacity;
-	}
+	if (err)
+		return err;
 	list->at[list->count++] = item;
 	return 0;
 }
 
-/* xorshift64 */
 static uint64_t next_random(struct npuplan_repair *repair)
 {
-	repair->random ^= repair->random << 13;
-	repair->random ^= repair->random >> 7;
-	repair->random ^= repair->random << 17;
-	return repair->random >> 16;
+	return npuplan_random(&repair->random) >> 16;
 }
 
 int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units)

@@ -21,16 +21,11 @@ static int by_low(const void *left, const void *right)
 
 static int push(struct npuplan_obstacles *obstacles, int64_t low, int64_t high)
 {
-	if (obstacles->span_count == obstacles->capacity) {
-		size_t capacity = obstacles->capacity ? 2 * obstacles->capacity : 64;
-		void *grown =
-			npuplan_realloc(obstacles->spans, capacity * sizeof(*obstacles->spans));
+	int err = npuplan_reserve(&obstacles->spans, &obstacles->capacity, obstacles->span_count,
+				  64, sizeof(*obstacles->spans));
 
-		if (!grown)
-			return -ENOMEM;
-		obstacles->spans = grown;
-		obstacles->capacity = capacity;
-	}
+	if (err)
+		return err;
 	obstacles->spans[obstacles->span_count++] =
 		(struct npuplan_obstacle){ .low = low, .high = high };
 	return 0;

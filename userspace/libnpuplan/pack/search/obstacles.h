@@ -27,7 +27,7 @@ struct npuplan_obstacles {
 	size_t *of_section;
 	size_t *of_item;
 	size_t span_count;
-	size_t capacity;
+	uint32_t capacity;
 	uint64_t work;
 	bool any;
 };

@@ -6,6 +6,7 @@
  * cannot be told beforehand.
  */
 
+#include "base/random.h"
 #include "search.h"
 #include "searches.h"
 
@@ -94,15 +95,6 @@ static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t 
 	return strategy;
 }
 
-/* xorshift64 */
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 static int slice(struct portfolio *portfolio, const struct npuplan_strategy *strategy,
 		 uint64_t target, uint64_t nodes)
 {
@@ -126,7 +118,7 @@ static struct npuplan_strategy pick_restart(struct portfolio *portfolio, uint64_
 	static const uint8_t values[2] = { NPUPLAN_VALUE_FLUSH, NPUPLAN_VALUE_EXACT };
 	static const double slack_weights[4] = { 0.1, 0.3, 1, 2 };
 	static const double count_weights[4] = { 0.001, 0.002, 0.005, 0.01 };
-	uint64_t random = next_random(&portfolio->random) >> 8;
+	uint64_t random = npuplan_random(&portfolio->random) >> 8;
 	struct npuplan_strategy strategy = {
 		.section_rule = NPUPLAN_SECTION_BLEND,
 		.rank_rule = ranks[random % 3],

@@ -2,6 +2,7 @@
 /* In which order the search tries items: a static rank for each. */
 #include <stdlib.h>
 
+#include "base/random.h"
 #include "state.h"
 
 /* Greater first; then lower item. */
@@ -18,15 +19,6 @@ static int by_key(const void *left, const void *right)
 		if (a->value[i] != b->value[i])
 			return a->value[i] > b->value[i] ? -1 : 1;
 	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-/* xorshift32 */
-static uint32_t next_random(uint32_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state;
 }
 
 /* Most units live in one of each item's sections, for all items. */
@@ -119,14 +111,14 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	if (!random)
 		random = 1;
 	for (int i = 0; i < 8; i++)
-		next_random(&random);
+		npuplan_random32(&random);
 	for (uint32_t i = 0; i < state->n && !err; i++)
 		spread += ((double)items[i].end - items[i].start + 1) / (2.0 * state->n);
 	for (uint32_t i = 0; i < state->n && !err; i++) {
 		double blur = 0;
 
 		if (strategy->seed)
-			blur = ((next_random(&random) & 0xffff) / 65536.0 - 0.5) * 0.4;
+			blur = ((npuplan_random32(&random) & 0xffff) / 65536.0 - 0.5) * 0.4;
 		keys[i].item = i;
 		set_key(&keys[i], strategy, &items[i], blur, total[i], spread, guide);
 	}

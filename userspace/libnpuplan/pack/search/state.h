@@ -3,6 +3,7 @@
 #ifndef NPUPLAN_PACK_SEARCH_STATE_H
 #define NPUPLAN_PACK_SEARCH_STATE_H
 
+#include "base/bitset.h"
 #include "obstacles.h"
 #include "search.h"
 
@@ -121,15 +122,5 @@ void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to
 /* pack/search/rank.c: fill state->rank. */
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		 const uint64_t *guide);
-
-static inline void npuplan_set_add(uint64_t *set, uint32_t item)
-{
-	set[item / 64] |= 1ull << item % 64;
-}
-
-static inline bool npuplan_set_has(const uint64_t *set, uint32_t item)
-{
-	return set[item / 64] >> item % 64 & 1;
-}
 
 #endif /* NPUPLAN_PACK_SEARCH_STATE_H */

@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 
+#include "base/queue.h"
 #include "pack/base/units.h"
 #include "searches.h"
 
@@ -60,8 +61,8 @@ struct valley {
 	struct ranked ends;
 	struct segment *segments;
 	struct candidate *heap;
-	size_t heap_count;
-	size_t heap_capacity;
+	uint32_t heap_count;
+	uint32_t heap_capacity;
 	int64_t *at;
 	struct npuplan_pack *run;
 	uint64_t asked;
@@ -201,49 +202,25 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 	return 0;
 }
 
-static bool lower(const struct candidate *a, const struct candidate *b)
+static bool is_lower(const void *unused, const struct candidate *a, const struct candidate *b)
 {
 	return a->height != b->height ? a->height < b->height : a->start < b->start;
 }
+
+NPUPLAN_QUEUE(lowest, struct candidate, void, is_lower)
 
 static int push(struct valley *valley, uint32_t start)
 {
 	struct segment *segment = &valley->segments[start];
 	struct candidate this = { segment->height, start, ++segment->version };
-	size_t i = valley->heap_count++;
+	int err = npuplan_reserve(&valley->heap, &valley->heap_capacity, valley->heap_count, 256,
+				  sizeof(*valley->heap));
 
-	if (i == valley->heap_capacity) {
-		size_t capacity = i ? 2 * i : 256;
-		void *grown = npuplan_realloc(valley->heap, capacity * sizeof(*valley->heap));
-
-		if (!grown)
-			return -ENOMEM;
-		valley->heap = grown;
-		valley->heap_capacity = capacity;
-	}
-	for (; i && lower(&this, &valley->heap[(i - 1) / 2]); i = (i - 1) / 2)
-		valley->heap[i] = valley->heap[(i - 1) / 2];
-	valley->heap[i] = this;
+	if (err)
+		return err;
+	lowest_put(NULL, valley->heap, valley->heap_count++, this);
 	valley->work++;
 	return 0;
-}
-
-static struct candidate pop(struct valley *valley)
-{
-	struct candidate first = valley->heap[0], last = valley->heap[--valley->heap_count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < valley->heap_count) {
-		if (child + 1 < valley->heap_count &&
-		    lower(&valley->heap[child + 1], &valley->heap[child]))
-			child++;
-		if (!lower(&valley->heap[child], &last))
-			break;
-		valley->heap[i] = valley->heap[child];
-		i = child;
-	}
-	valley->heap[i] = last;
-	return first;
 }
 
 static void set_before(struct valley *valley, uint32_t segment, uint32_t before)
@@ -373,7 +350,7 @@ static int fill(struct valley *valley, int mode)
 	};
 	err = push(valley, 0);
 	while (left && !err) {
-		struct candidate lowest = pop(valley);
+		struct candidate lowest = lowest_take(NULL, valley->heap, valley->heap_count--);
 		struct segment *segment = &valley->segments[lowest.start];
 		uint32_t item;
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitset.h"
+#include "base/region.h"
 #include "flow.h"
 
 /* Bits of one of the sets below; more are refused. */
@@ -52,21 +54,6 @@ struct builder {
 	struct touched *touched;
 	bool *in_arena;
 };
-
-static bool has(const uint64_t *set, uint32_t i)
-{
-	return set[i / 64] >> i % 64 & 1;
-}
-
-static void add(uint64_t *set, uint32_t i)
-{
-	set[i / 64] |= 1ull << i % 64;
-}
-
-static void drop(uint64_t *set, uint32_t i)
-{
-	set[i / 64] &= ~(1ull << i % 64);
-}
 
 const char *npuplan_block_label(const struct npuplan_graph *graph, uint32_t block, char text[128])
 {
@@ -186,9 +173,7 @@ static void find_bases(struct builder *b)
 	const struct npuplan_graph *graph = b->graph;
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		b->flow->bases[i] = graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS ?
-					    graph->tensors[i].alias_of :
-					    i;
+		b->flow->bases[i] = npuplan_base_of(graph, i);
 	for (uint32_t i = 0; i < graph->access_count; i++)
 		b->in_arena[b->flow->bases[graph->tiles[graph->accesses[i].tile].tensor]] = true;
 	for (uint32_t i = 0; i < graph->carry_count; i++)
@@ -211,18 +196,13 @@ static uint64_t *set_of(uint64_t *sets, const struct builder *b, uint32_t block)
 	return sets + (size_t)block * b->sets.words;
 }
 
-static uint64_t region_bytes(const struct npumem_region *region)
-{
-	return region->length * region->count[0] * region->count[1] * region->count[2];
-}
-
 /* Base of an access's tensor; @whole: whether it is about all of its bytes. */
 static uint32_t base_of(const struct builder *b, uint32_t access, bool *whole)
 {
 	const struct npumem_tile *tile = &b->graph->tiles[b->graph->accesses[access].tile];
 	uint32_t base = b->flow->bases[tile->tensor];
 
-	*whole = region_bytes(&tile->region) == b->graph->tensors[base].size;
+	*whole = npuplan_region_bytes(&tile->region) == b->graph->tensors[base].size;
 	return base;
 }
 
@@ -247,17 +227,17 @@ static int note_access(struct builder *b, uint32_t block, uint32_t access)
 				"%s: %s reads the value it has on entry and then writes another one; carry the new value instead",
 				npuplan_tensor_label(b->graph, tensor, label),
 				npuplan_block_label(b->graph, block, where));
-		touched->written +=
-			region_bytes(&b->graph->tiles[b->graph->accesses[access].tile].region);
-		add(set_of(b->sets.def, b, block), tensor);
+		touched->written += npuplan_region_bytes(
+			&b->graph->tiles[b->graph->accesses[access].tile].region);
+		npuplan_set_add(set_of(b->sets.def, b, block), tensor);
 		return 0;
 	}
 	if (touched->written)
 		return 0;
 	touched->read = true;
-	add(set_of(b->sets.use, b, block), tensor);
+	npuplan_set_add(set_of(b->sets.use, b, block), tensor);
 	if (whole)
-		add(set_of(b->sets.whole, b, block), tensor);
+		npuplan_set_add(set_of(b->sets.whole, b, block), tensor);
 	return 0;
 }
 
@@ -291,10 +271,10 @@ static int note_uses(struct builder *b)
 		if (!b->in_arena[i])
 			continue;
 		if (kind == NPUMEM_TENSOR_PARAMETER)
-			add(b->sets.always, i);
+			npuplan_set_add(b->sets.always, i);
 		/* The runtime puts them there, whoever reads them. */
 		if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_STATE)
-			add(b->sets.use, i);
+			npuplan_set_add(b->sets.use, i);
 	}
 	return err;
 }
@@ -310,7 +290,7 @@ static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
 		if (tensor->kind != NPUMEM_TENSOR_OUTPUT && tensor->kind != NPUMEM_TENSOR_STATE)
 			continue;
 		if (b->in_arena[base] && (!whole || tensor->size == b->graph->tensors[base].size))
-			add(out, base);
+			npuplan_set_add(out, base);
 	}
 }
 
@@ -328,10 +308,10 @@ static void edge_needs(const struct builder *b, const uint64_t *live, uint32_t e
 	in = live + (size_t)e->to * b->sets.words;
 	memcpy(out, in, b->sets.words * sizeof(*out));
 	for (uint32_t i = 0; i < e->carry_count; i++)
-		drop(out, carries[i].to);
+		npuplan_set_drop(out, carries[i].to);
 	for (uint32_t i = 0; i < e->carry_count; i++)
-		if (has(in, carries[i].to))
-			add(out, carries[i].from);
+		if (npuplan_set_has(in, carries[i].to))
+			npuplan_set_add(out, carries[i].from);
 }
 
 /* All that some edge needs of a block. */
@@ -380,7 +360,7 @@ static int fail_undefined(struct builder *b, uint32_t tensor)
 
 	npuplan_tensor_label(graph, tensor, label);
 	for (uint32_t i = 0; i < graph->block_count; i++)
-		if (has(set_of(b->sets.use, b, i), tensor))
+		if (npuplan_set_has(set_of(b->sets.use, b, i), tensor))
 			return npuplan_fail(b->error, -EINVAL,
 					    "%s is read in %s, but not defined on every path there",
 					    label, npuplan_block_label(graph, i, other));
@@ -401,7 +381,7 @@ static int check_entry(struct builder *b)
 	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
 		uint32_t kind = b->graph->tensors[i].kind;
 
-		if (has(b->sets.live, i) && kind != NPUMEM_TENSOR_INPUT &&
+		if (npuplan_set_has(b->sets.live, i) && kind != NPUMEM_TENSOR_INPUT &&
 		    kind != NPUMEM_TENSOR_STATE && kind != NPUMEM_TENSOR_PARAMETER)
 			return fail_undefined(b, i);
 	}
@@ -413,9 +393,9 @@ static int check_entry(struct builder *b)
 static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 {
 	struct npuplan_flow *flow = b->flow;
-	bool always = has(b->sets.always, tensor);
-	bool in = always || has(set_of(b->sets.live, b, block), tensor);
-	bool out = always || has(b->sets.out, tensor);
+	bool always = npuplan_set_has(b->sets.always, tensor);
+	bool in = always || npuplan_set_has(set_of(b->sets.live, b, block), tensor);
+	bool out = always || npuplan_set_has(b->sets.out, tensor);
 	uint32_t exit = 2 * b->graph->blocks[block].step_count + 1;
 	uint32_t count = flow->first_name[block + 1];
 	int err;
@@ -465,8 +445,8 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 				name->sure_end = last;
 		}
 		if (mode != NPUMEM_ACCESS_READ) {
-			b->touched[tensor].written +=
-				region_bytes(&b->graph->tiles[b->graph->accesses[a].tile].region);
+			b->touched[tensor].written += npuplan_region_bytes(
+				&b->graph->tiles[b->graph->accesses[a].tile].region);
 			if (name->start == UINT32_MAX)
 				name->start = store;
 			if (name->end < store)
@@ -576,8 +556,8 @@ static int name_block(struct builder *b, uint32_t block, uint64_t *scratch)
 	for (uint32_t s = 0; s < record->step_count && !err; s++)
 		err = list_reuses(b, record->first_step + s, s, &flow->first_reuse[block + 1]);
 	for (uint32_t i = flow->first_name[block]; i < flow->first_name[block + 1] && !err; i++)
-		if (has(b->sets.out, flow->names[i].tensor) ||
-		    has(b->sets.always, flow->names[i].tensor))
+		if (npuplan_set_has(b->sets.out, flow->names[i].tensor) ||
+		    npuplan_set_has(b->sets.always, flow->names[i].tensor))
 			flow->names[i].sure_end = exit;
 	return err ? err : check_whole(b, block);
 }
@@ -657,7 +637,7 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 	if (error)
 		error->text[0] = '\0';
 	*flow = (struct npuplan_flow){ .graph = graph };
-	b.sets.words = (uint32_t)(((uint64_t)graph->tensor_count + 63) / 64);
+	b.sets.words = (uint32_t)npuplan_set_words(graph->tensor_count);
 	b.sets.blocks = graph->block_count;
 	if ((uint64_t)b.sets.words * graph->block_count > MAX_BITS / 64)
 		return npuplan_fail(error, -E2BIG, "%u blocks and %u tensors: too many",

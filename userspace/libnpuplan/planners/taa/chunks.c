@@ -83,54 +83,17 @@ void npuplan_chunks_fini(struct npuplan_chunks *chunks)
 	*chunks = (struct npuplan_chunks){ 0 };
 }
 
-/* Slot of a shape, or the free one where it belongs (FNV-1a, linear probing). */
-static uint32_t find_slot(const struct npuplan_chunk_memo *memo,
-			  const struct npuplan_tile_shape *shape)
-{
-	const uint8_t *bytes = (const uint8_t *)shape;
-	uint64_t hash = 0xcbf29ce484222325ull;
-	uint32_t slot;
-
-	for (size_t i = 0; i < sizeof(*shape); i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3ull;
-	for (slot = hash ^ hash >> 32;; slot++) {
-		slot &= memo->slots - 1;
-		if (memo->table[slot] == NPUMEM_NONE ||
-		    !memcmp(&memo->shapes[memo->table[slot]], shape, sizeof(*shape)))
-			return slot;
-	}
-}
-
-static int make_room(struct npuplan_chunk_memo *memo)
-{
-	uint32_t slots = memo->slots ? 2 * memo->slots : 64;
-	uint32_t *table;
-
-	if (memo->count < memo->slots / 2)
-		return 0;
-	table = malloc(slots * sizeof(*table));
-	if (!table)
-		return -ENOMEM;
-	memset(table, 0xff, slots * sizeof(*table));
-	free(memo->table);
-	memo->table = table;
-	memo->slots = slots;
-	for (uint32_t i = 0; i < memo->count; i++)
-		table[find_slot(memo, &memo->shapes[i])] = i;
-	return 0;
-}
-
 int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npuplan_tile_shape *shape)
 {
 	struct npuplan_chunks chunks = { 0 };
 	uint32_t slot;
-	int err = make_room(memo);
+	int err = npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(*shape), shape,
+				     &slot);
 
 	if (err)
 		return err;
-	slot = find_slot(memo, shape);
-	if (memo->table[slot] != NPUMEM_NONE)
-		return memo->table[slot];
+	if (memo->table.index[slot] != NPUMEM_NONE)
+		return memo->table.index[slot];
 	err = npuplan_render_chunks(shape, 0, 0, &chunks);
 	if (!err)
 		err = npuplan_grow(&memo->shapes, memo->count, sizeof(*memo->shapes));
@@ -142,7 +105,7 @@ int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npupla
 	}
 	memo->shapes[memo->count] = *shape;
 	memo->chunks[memo->count] = chunks;
-	memo->table[slot] = memo->count;
+	memo->table.index[slot] = memo->count;
 	return memo->count++;
 }
 
@@ -152,7 +115,7 @@ void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo)
 		npuplan_chunks_fini(&memo->chunks[i]);
 	free(memo->shapes);
 	free(memo->chunks);
-	free(memo->table);
+	npuplan_table_fini(&memo->table);
 	*memo = (struct npuplan_chunk_memo){ 0 };
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "npumem_graph.h"
 
 #define NPUPLAN_TILE_DIMS (NPUMEM_REGION_DIMS + 1)
@@ -53,14 +54,13 @@ void npuplan_chunks_fini(struct npuplan_chunks *chunks);
 /**
  * struct npuplan_chunk_memo - chunks of the shapes seen so far
  * @shapes, @chunks: @count of each
- * @table: number of a shape by hash, NPUMEM_NONE where free; @slots, a power of two
+ * @table: of @shapes
  */
 struct npuplan_chunk_memo {
 	struct npuplan_tile_shape *shapes;
 	struct npuplan_chunks *chunks;
-	uint32_t *table;
+	struct npuplan_table table;
 	uint32_t count;
-	uint32_t slots;
 };
 
 /** npuplan_memo_chunks() - number in @memo of the chunks of a shape, or -ENOMEM */

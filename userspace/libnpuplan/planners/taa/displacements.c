@@ -9,15 +9,10 @@
 
 static int append(struct npuplan_intervals *list, int64_t low, int64_t high)
 {
-	if (list->count == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-		void *grown = realloc(list->at, capacity * sizeof(*list->at));
+	int err = npuplan_reserve(&list->at, &list->capacity, list->count, 64, sizeof(*list->at));
 
-		if (!grown)
-			return -ENOMEM;
-		list->at = grown;
-		list->capacity = capacity;
-	}
+	if (err)
+		return err;
 	list->at[list->count++] = (struct npuplan_interval){ low, high };
 	return 0;
 }

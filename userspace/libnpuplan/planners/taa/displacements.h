@@ -18,7 +18,7 @@
 struct npuplan_intervals {
 	struct npuplan_interval *at;
 	size_t count;
-	size_t capacity;
+	uint32_t capacity;
 };
 
 /** npuplan_displacements() - append F(a, b), d being b's address minus a's

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "simulate.h"
 
+#include "base/bitset.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -230,13 +232,12 @@ static void set_ready(struct run *run, uint32_t op)
 {
 	struct tilesched_sim *sim = run->sim;
 	struct tilesched_need need;
-	uint64_t bit = 1ull << op % 64;
 	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(run, op, 1, false, &need);
 
 	if (ready)
-		sim->ready[op / 64] |= bit;
+		npuplan_set_add(sim->ready, op);
 	else
-		sim->ready[op / 64] &= ~bit;
+		npuplan_set_drop(sim->ready, op);
 }
 
 static void eager(struct run *run)

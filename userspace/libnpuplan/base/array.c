@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+#include "array.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "heap.h"
+
+/* Make the array as large as @bytes. */
+static int resize(void *array, size_t bytes)
+{
+	void *items, *grown;
+
+	memcpy(&items, array, sizeof(items));
+	grown = npuplan_realloc(items, bytes);
+	if (!grown)
+		return -ENOMEM;
+	memcpy(array, &grown, sizeof(grown));
+	return 0;
+}
+
+int npuplan_grow(void *array, uint32_t count, size_t size)
+{
+	size_t bytes;
+
+	if (count & (count - 1))
+		return 0;
+	if (count >= 1u << 31 ||
+	    __builtin_mul_overflow(count ? 2 * (size_t)count : 1, size, &bytes))
+		return -E2BIG;
+	return resize(array, bytes);
+}
+
+int npuplan_reserve(void *array, uint32_t *capacity, uint32_t count, uint32_t first, size_t size)
+{
+	uint32_t larger = *capacity ? 2 * *capacity : first;
+	size_t bytes;
+	int err;
+
+	if (count < *capacity)
+		return 0;
+	if (larger <= *capacity || __builtin_mul_overflow((size_t)larger, size, &bytes))
+		return -ENOMEM;
+	err = resize(array, bytes);
+	if (!err)
+		*capacity = larger;
+	return err;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays that grow, of the memory that heap.h counts. */
+#ifndef NPUPLAN_ARRAY_H
+#define NPUPLAN_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/** npuplan_grow() - make room for one more in an array whose capacity is not kept
+ * @array: pointer to the array
+ * @count: elements in use; the capacity is the next power of two (0 for none)
+ * @size: bytes of an element
+ *
+ * -E2BIG: 2^31 elements or more; -ENOMEM.
+ */
+int npuplan_grow(void *array, uint32_t count, size_t size);
+
+/** npuplan_reserve() - make room for one more in an array whose capacity is kept
+ * @array: pointer to the array
+ * @capacity: elements that it has room for, which is doubled when they are in use
+ * @count: elements in use
+ * @first: its capacity to begin with
+ * @size: bytes of an element
+ *
+ * -ENOMEM: array and capacity are as they were.
+ */
+int npuplan_reserve(void *array, uint32_t *capacity, uint32_t count, uint32_t first, size_t size);
+
+#endif /* NPUPLAN_ARRAY_H */

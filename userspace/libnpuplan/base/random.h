@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers that look random and are the same on every machine: Marsaglia's xorshift. */
+#ifndef NPUPLAN_RANDOM_H
+#define NPUPLAN_RANDOM_H
+
+#include <stdint.h>
+
+/** npuplan_random() - the next number; its highest bits are the best
+ * @state: anything but 0 to begin with
+ */
+static inline uint64_t npuplan_random(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+/** npuplan_random32() - the same with 32 bits of state */
+static inline uint32_t npuplan_random32(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+#endif /* NPUPLAN_RANDOM_H */

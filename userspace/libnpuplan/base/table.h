@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which record of an array is the same, byte for byte, as another one: a hash table of indices
+ * (FNV-1a, linear probing). uthash would want a handle within each record, and these are the
+ * records of a blob.
+ */
+#ifndef NPUPLAN_TABLE_H
+#define NPUPLAN_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * struct npuplan_table - hash table of an array's records; all 0: empty
+ * @index: per slot a record's index, NPUMEM_NONE where free
+ * @slots: a power of two, or 0
+ */
+struct npuplan_table {
+	uint32_t *index;
+	uint32_t slots;
+};
+
+/** npuplan_table_find() - slot of a record, or the free one where it belongs
+ * @records: the array, of @count records of @size bytes without padding
+ * @record: to look for
+ * @slot: out: table->index[slot] is its index; if that is NPUMEM_NONE, it is for the caller to
+ *	fill in once it has added the record
+ *
+ * -ENOMEM.
+ */
+int npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
+		       size_t size, const void *record, uint32_t *slot);
+
+void npuplan_table_fini(struct npuplan_table *table);
+
+#endif /* NPUPLAN_TABLE_H */
