@@ -161,7 +161,12 @@ static const char *set_planner(struct config *config, const char *value)
 
 static const char *set_traffic_planner(struct config *config, const char *value)
 {
-	return parse_planner(value, config->traffic_planner);
+	const char *wrong = parse_planner(value, config->traffic_planner);
+
+	/* These alone move tensors, so all others would refuse each such request. */
+	if (!wrong && strncmp(value, "cosma", strlen("cosma")) != 0)
+		wrong = "does not plan for the least traffic";
+	return wrong;
 }
 
 static const struct key {

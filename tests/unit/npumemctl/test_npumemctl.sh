@@ -197,11 +197,11 @@ no_plan() {
 }
 for planner in auto greedy exact taa shared-objects; do
 	check "budget below the lower bound: $planner" no_plan 3 $planner 64KiB \
-		'{"graph":"mobilenet_v2.fused","planner":"'$planner'","status":"infeasible","budget":65536,"needed":1505280,"needed_by":{"op":4,"name":"features.2.conv.1.0"}}' \
+		'{"graph":"mobilenet_v2.fused","planner":"'$planner'","status":"infeasible","budget":65536,"needed":1505280,"needed_by":{"op":4,"name":"features.2.conv.1.0"},"ended_by":null}' \
 		"$net"
 done
 check 'budget below what loops need' no_plan 3 auto 1 \
-	'{"graph":"loop_conv","planner":"auto","status":"infeasible","budget":1,"needed":800,"needed_by":null}' \
+	'{"graph":"loop_conv","planner":"auto","status":"infeasible","budget":1,"needed":800,"needed_by":null,"ended_by":null}' \
 	"$graphs/loop_conv.json"
 # y (6 MiB) is above x (4 MiB), where z (8 MiB) then does not fit: 14 MiB and a byte live.
 cat >gap.json <<'JSON'
@@ -216,7 +216,7 @@ cat >gap.json <<'JSON'
  {"id": 2, "name": "h", "type": "f", "inputs": [3], "outputs": [4]}]}
 JSON
 check 'budget above the lower bound: not found is not proved' no_plan 4 greedy-start 17MiB \
-	'{"graph":"gap","planner":"greedy-start","status":"unknown","budget":17825792}' gap.json
+	'{"graph":"gap","planner":"greedy-start","status":"unknown","budget":17825792,"ended_by":null}' gap.json
 check 'no such file' says 1 'npumemctl: missing.json: No such file or directory' \
 	"$ctl" plan missing.json
 echo hello >text

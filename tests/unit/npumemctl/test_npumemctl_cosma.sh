@@ -187,7 +187,7 @@ infeasible() {
 	says 3 'npumemctl: diamond.json: infeasible: make_b needs 12 bytes (12 B), the budget is 11 (11 B)' \
 		"$ctl" plan -j --planner cosma --budget 11 diamond.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"}}' ]
+		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"},"ended_by":null}' ]
 }
 check 'infeasible: status 3, what needs most, nothing written' infeasible
 no_peak() {
@@ -195,7 +195,7 @@ no_peak() {
 	says 3 'npumemctl: diamond.json: without spilling 14 bytes are needed, the budget is 13, the lower bound 14' \
 		"$ctl" plan -j --planner cosma --objective peak --budget 13 diamond.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null}' ]
+		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null,"ended_by":null}' ]
 }
 check 'least peak above the budget: status 3' no_peak
 # Linear allocation finds no place for y, and the search is ended at once.
@@ -211,7 +211,7 @@ unknown() {
 	says 4 'npumemctl: gap.json: unknown: no plan within 10 bytes was found before the limits of work, memory or time' \
 		"$ctl" plan -j --planner cosma --budget MR --work 1 gap.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10}' ]
+		[ "$(cat out.txt)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10,"ended_by":"work"}' ]
 }
 check 'unknown: status 4, nothing written' unknown
 # Alignments leave a gap that the bound does not know.
@@ -225,7 +225,7 @@ JSON
 peak_unknown() {
 	says 4 'npumemctl: gaps.json: without spilling 17 bytes are needed, the budget is 16, the lower bound 3' \
 		"$ctl" plan -j --planner cosma --objective peak --budget 16 gaps.json &&
-		[ "$(cat out.txt)" = '{"graph":"gaps","planner":"cosma","status":"unknown","budget":16}' ]
+		[ "$(cat out.txt)" = '{"graph":"gaps","planner":"cosma","status":"unknown","budget":16,"ended_by":null}' ]
 }
 check 'least peak above the budget, and that is not proved: status 4' peak_unknown
 check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "optimal"' \

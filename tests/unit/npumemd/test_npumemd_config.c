@@ -195,6 +195,8 @@ static void test_values(void **state)
 		{ "[worker]\nseccomp = maybe\n", ":2: seccomp: \"maybe\" is not one of yes, no" },
 		{ "[planner]\ndefault = magic\n",
 		  ":2: default: \"magic\" is not a planner of this npumemd" },
+		{ "[planner]\ntraffic = auto\n",
+		  ":2: traffic: \"auto\" does not plan for the least traffic" },
 		{ "[planner]\ntraffic = magic\n",
 		  ":2: traffic: \"magic\" is not a planner of this npumemd" },
 	};

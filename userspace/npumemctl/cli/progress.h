@@ -8,6 +8,7 @@
 #define NPUMEMCTL_PROGRESS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "npuplan.h"
@@ -17,11 +18,17 @@
  * @draws: the terminal can draw a line anew
  * @limit: seconds that planning may take; 0: not known
  * @drawn: when, in seconds since planning began; < 0: not yet
+ * @started: seconds of the monotonic clock
+ * @seconds: that planning took, once it has ended
+ * @work: that planning has told of last
  */
 struct progress {
 	bool draws;
 	double limit;
 	double drawn;
+	double started;
+	double seconds;
+	uint64_t work;
 };
 
 void progress_begin(struct progress *progress, double limit);

@@ -533,7 +533,7 @@ static bool recompute(struct arguments *args, struct model *model, int *status)
 				     args->recompute_limit, &args->recomputed, &error);
 	progress_end(&progress);
 	if (err) {
-		*status = no_plan(model, &args->plan, err, &error, args->json);
+		*status = no_plan(model, &args->plan, &progress, err, &error, args->json);
 		return false;
 	}
 	/* From here on the tiling's, and then the graph's. */
@@ -590,7 +590,7 @@ int cmd_plan(int argc, char **argv)
 	/* What plan_report() plans once more is not shown. */
 	args.plan.progress = NULL;
 	if (err) {
-		status = no_plan(&model, &args.plan, err, &error, args.json);
+		status = no_plan(&model, &args.plan, &progress, err, &error, args.json);
 		goto out;
 	}
 	status = write_outputs(&args, &model, plan);

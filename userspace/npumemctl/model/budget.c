@@ -2,7 +2,6 @@
 /* Budgets by name, and what is said where there is no plan within one. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
 #include "model.h"
 #include "cli/progress.h"
@@ -12,20 +11,12 @@ bool budget_is_name(const char *text)
 	return !strcmp(text, "MR") || !strcmp(text, "MH") || !strcmp(text, "MP");
 }
 
-static double seconds_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 /* The search for the least peak; what it takes of the deadline is gone for planning. */
 static int search(const struct model *model, struct npuplan_options *options,
 		  struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
 	struct npuplan_options asked = *options;
-	double started = seconds_now(), left;
+	double left;
 	struct progress progress;
 	int err;
 
@@ -34,7 +25,7 @@ static int search(const struct model *model, struct npuplan_options *options,
 	asked.context = &progress;
 	err = npuplan_budgets_find(model->graph, &asked, budgets, error);
 	progress_end(&progress);
-	left = options->deadline_seconds - (seconds_now() - started);
+	left = options->deadline_seconds - progress.seconds;
 	if (options->deadline_seconds > 0)
 		options->deadline_seconds = left > 1e-6 ? left : 1e-6;
 	return err;
@@ -75,10 +66,23 @@ static json_t *step_json(const struct npuplan_graph *graph, uint32_t step)
 	return json_pack("{sI ss}", "op", (json_int_t)graph->ops[s->op].id, "name", s->name);
 }
 
-int no_plan(const struct model *model, const struct npuplan_options *options, int err,
-	    const struct npuplan_error *error, bool json)
+/* Which limit came before there was a plan; NULL: none, or it is not known which. */
+static const char *what_ended(const struct npuplan_options *options,
+			      const struct progress *progress, int err)
+{
+	/* That one did, the errno says; where the only one is of work or memory, it was that. */
+	bool memory = err == -ETIMEDOUT && options->memory_limit && !options->work_limit;
+	bool work = err == -ETIMEDOUT && options->work_limit && !options->memory_limit;
+
+	return progress_ended_by(memory, progress->seconds, options->deadline_seconds,
+				 work ? options->work_limit : progress->work, options->work_limit);
+}
+
+int no_plan(const struct model *model, const struct npuplan_options *options,
+	    const struct progress *progress, int err, const struct npuplan_error *error, bool json)
 {
 	bool infeasible = error->status == NPUMEM_PLAN_INFEASIBLE;
+	const char *ended;
 	json_t *object;
 
 	failure(model->path, "%s", error->text);
@@ -95,6 +99,8 @@ int no_plan(const struct model *model, const struct npuplan_options *options, in
 			json_object_set_new(object, "needed_by",
 					    step_json(model->graph, error->step));
 		}
+		ended = infeasible ? NULL : what_ended(options, progress, err);
+		json_object_set_new(object, "ended_by", ended ? json_string(ended) : json_null());
 		if (print_json(object) != EXIT_OK)
 			return EXIT_FAILED;
 	}

@@ -5,6 +5,7 @@
 
 #include "npuimport.h"
 #include "cli/cli.h"
+#include "cli/progress.h"
 
 /* -------------------------------------------------------------- tiling.c */
 
@@ -124,10 +125,11 @@ bool budget_is_name(const char *text);
 /* options->arena_budget by its name. Says what is wrong and returns false if it fails. */
 bool budget_find(const struct model *model, const char *name, struct npuplan_options *options);
 /** no_plan() - say why there is none, and with -j what is needed; returns an exit code
+ * @progress: of the search, which has ended
  * @err, @error: npuplan_plan()'s
  */
-int no_plan(const struct model *model, const struct npuplan_options *options, int err,
-	    const struct npuplan_error *error, bool json);
+int no_plan(const struct model *model, const struct npuplan_options *options,
+	    const struct progress *progress, int err, const struct npuplan_error *error, bool json);
 
 /* --------------------------------------------------------------- marks.c */
 
