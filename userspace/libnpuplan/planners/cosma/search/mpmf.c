@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planners/cosma/bound/critical.h"
+#include "planners/cosma/state/queue.h"
 #include "mpmf.h"
 
 /**
@@ -28,22 +29,23 @@ struct peak_search {
 	struct cosma_board board;
 	struct cosma_board child;
 	struct peak_state *state;
-	uint32_t *heap;
+	struct cosma_queue queue;
 	uint32_t *pool;
 	uint32_t *trail;
 	int64_t *certain;  /* per operator: bytes on chip while it runs, in any order */
 	uint32_t *largest; /* operators by falling @certain */
 	uint64_t *adders;  /* per operator, bits: tensors that add to it if on chip */
 	uint32_t state_count;
-	uint32_t heap_count;
 	uint32_t pool_count;
 	uint64_t held;
 	bool full; /* of the memory it may have */
 	bool cut;  /* a limit came while a state was expanded */
 };
 
-static bool is_sooner(const struct peak_search *search, uint32_t a, uint32_t b)
+/* The less bound, then the further. */
+static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 {
+	const struct peak_search *search = context;
 	const struct peak_state *x = &search->state[a], *y = &search->state[b];
 	uint32_t done_x = search->fronts.front[x->front].done;
 	uint32_t done_y = search->fronts.front[y->front].done;
@@ -53,42 +55,6 @@ static bool is_sooner(const struct peak_search *search, uint32_t a, uint32_t b)
 	if (done_x != done_y)
 		return done_x > done_y;
 	return a < b;
-}
-
-static int heap_push(struct peak_search *search, uint32_t id)
-{
-	uint32_t at = search->heap_count;
-
-	if (npuplan_grow(&search->heap, at, sizeof(*search->heap)))
-		return -ENOMEM;
-	search->heap_count++;
-	while (at && is_sooner(search, id, search->heap[(at - 1) / 2])) {
-		search->heap[at] = search->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	search->heap[at] = id;
-	return 0;
-}
-
-static uint32_t heap_pop(struct peak_search *search)
-{
-	uint32_t top = search->heap[0], id = search->heap[--search->heap_count], at = 0;
-
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= search->heap_count)
-			break;
-		if (child + 1 < search->heap_count &&
-		    is_sooner(search, search->heap[child + 1], search->heap[child]))
-			child++;
-		if (!is_sooner(search, search->heap[child], id))
-			break;
-		search->heap[at] = search->heap[child];
-		at = child;
-	}
-	search->heap[at] = id;
-	return top;
 }
 
 /* Bytes that are on chip while an operator runs, whatever the order. */
@@ -155,7 +121,7 @@ static bool within_memory(struct peak_search *search)
 	uint64_t now = cosma_model_bytes(model) + search->fronts.bytes +
 		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
 		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
-		       cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		       cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
 		       cosma_grown(search->pool_count + model->op_count, sizeof(*search->pool));
 
 	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
@@ -203,7 +169,7 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 	}
 	front->states = search->state_count;
 	search->state[search->state_count] = state;
-	return heap_push(search, search->state_count++);
+	return cosma_queue_push(&search->queue, is_sooner, search, search->state_count++);
 }
 
 /* Nothing is evicted, so what is on chip follows from what has run. */
@@ -303,8 +269,8 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	if (!search->rank)
 		cosma_board_close(&search->child, floor, true, search->trail, &count);
 	err = add_state(search, floor, NPUMEM_NONE, count);
-	while (!err && search->heap_count) {
-		uint32_t id = heap_pop(search);
+	while (!err && search->queue.count) {
+		uint32_t id = cosma_queue_pop(&search->queue, is_sooner, search);
 		struct peak_state *state = &search->state[id];
 
 		if (state->dead)
@@ -347,7 +313,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
 	free(search.state);
-	free(search.heap);
+	free(search.queue.state);
 	free(search.pool);
 	free(search.trail);
 	free(search.certain);

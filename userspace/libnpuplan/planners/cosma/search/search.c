@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "planners/cosma/bound/bounds.h"
+#include "planners/cosma/state/queue.h"
 #include "evict.h"
 #include "search.h"
 
@@ -45,13 +46,12 @@ struct search {
 	struct state *state;
 	uint64_t *masks;
 	uint32_t *pool;
-	uint32_t *heap;
+	struct cosma_queue queue;
 	uint32_t *trail;
 	uint64_t *packed;
 	uint64_t masks_used, masks_room;
 	uint64_t pool_used, pool_room;
 	uint32_t state_count;
-	uint32_t heap_count;
 	uint64_t base; /* bytes it starts with; @held: it has told the run of */
 	uint64_t held;
 	/* Staged search. */
@@ -67,10 +67,10 @@ struct search {
 	bool full; /* of the memory it may have */
 };
 
-/* --------------------------------------------------------------------- heap */
-
-static bool is_sooner(const struct search *search, uint32_t a, uint32_t b)
+/* The less bound, then the further. */
+static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 {
+	const struct search *search = context;
 	const struct state *x = &search->state[a], *y = &search->state[b];
 	uint32_t done_x = search->fronts.front[x->front].done;
 	uint32_t done_y = search->fronts.front[y->front].done;
@@ -80,42 +80,6 @@ static bool is_sooner(const struct search *search, uint32_t a, uint32_t b)
 	if (done_x != done_y)
 		return done_x > done_y;
 	return a < b;
-}
-
-static int heap_push(struct search *search, uint32_t id)
-{
-	uint32_t at = search->heap_count;
-
-	if (npuplan_grow(&search->heap, at, sizeof(*search->heap)))
-		return -ENOMEM;
-	search->heap_count++;
-	while (at && is_sooner(search, id, search->heap[(at - 1) / 2])) {
-		search->heap[at] = search->heap[(at - 1) / 2];
-		at = (at - 1) / 2;
-	}
-	search->heap[at] = id;
-	return 0;
-}
-
-static uint32_t heap_pop(struct search *search)
-{
-	uint32_t top = search->heap[0], id = search->heap[--search->heap_count], at = 0;
-
-	for (;;) {
-		uint32_t child = 2 * at + 1;
-
-		if (child >= search->heap_count)
-			break;
-		if (child + 1 < search->heap_count &&
-		    is_sooner(search, search->heap[child + 1], search->heap[child]))
-			child++;
-		if (!is_sooner(search, search->heap[child], id))
-			break;
-		search->heap[at] = search->heap[child];
-		at = child;
-	}
-	search->heap[at] = id;
-	return top;
 }
 
 /* ------------------------------------------------------------------- states */
@@ -207,7 +171,7 @@ static bool within_memory(struct search *search)
 	uint64_t now =
 		search->base + search->fronts.bytes +
 		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
-		cosma_grown(search->heap_count + 1, sizeof(*search->heap)) +
+		cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
 		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
 		reserved(search->pool_room, search->pool_used + path) * sizeof(*search->pool);
 
@@ -287,7 +251,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	search->pool_used += evicted + count;
 	front->states = id;
 	search->state_count++;
-	return hopeless ? 0 : heap_push(search, id);
+	return hopeless ? 0 : cosma_queue_push(&search->queue, is_sooner, search, id);
 }
 
 /* Limits are looked at for each child: one state may have a million. */
@@ -424,9 +388,9 @@ static int next_stage(struct search *search)
 	int err = 0;
 
 	search->stage++;
-	search->heap_count = 0;
+	search->queue.count = 0;
 	for (uint32_t i = 0; i < search->goal_count && !err; i++)
-		err = heap_push(search, search->goals[i]);
+		err = cosma_queue_push(&search->queue, is_sooner, search, search->goals[i]);
 	search->goal_count = 0;
 	return err;
 }
@@ -488,13 +452,13 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		uint32_t id;
 
 		if (!last && search->goal_count &&
-		    (!search->heap_count || search->goal_count >= query->stage_goals)) {
+		    (!search->queue.count || search->goal_count >= query->stage_goals)) {
 			err = next_stage(search);
 			continue;
 		}
-		if (!search->heap_count)
+		if (!search->queue.count)
 			return search->incomplete || query->stage ? COSMA_STOPPED : COSMA_EXHAUSTED;
-		id = heap_pop(search);
+		id = cosma_queue_pop(&search->queue, is_sooner, search);
 		state = &search->state[id];
 		if (state->dead)
 			continue;
@@ -559,7 +523,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	free(search.state);
 	free(search.masks);
 	free(search.pool);
-	free(search.heap);
+	free(search.queue.state);
 	free(search.trail);
 	free(search.packed);
 	free(search.stage_mask);
