@@ -327,10 +327,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
-					      { &reading_argp, 0, NULL, 0 },
-					      { 0 } };
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -338,7 +334,7 @@ static const struct argp argp = {
 	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
 	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
 	       "plan is checked by the kernel's verifier before it is written.",
-	.children = children,
+	.children = model_children,
 };
 
 /* Into files beside those asked for. */

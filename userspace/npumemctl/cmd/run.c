@@ -163,10 +163,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
-					      { &reading_argp, 0, NULL, 0 },
-					      { 0 } };
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -175,7 +171,7 @@ static const struct argp argp = {
 	       "\"mix\" on random inputs, and all outputs are compared with a reference that never "
 	       "uses memory twice. Loops and branches are gone through at random, or on a given "
 	       "path.",
-	.children = children,
+	.children = model_children,
 };
 
 static bool is_result(const struct npuplan_tensor *tensor)

@@ -98,10 +98,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
-					      { &reading_argp, 0, NULL, 0 },
-					      { 0 } };
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -109,7 +105,7 @@ static const struct argp argp = {
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
 	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
 	       "offset up, a box for each tensor and for each range of bytes that lives as long.",
-	.children = children,
+	.children = model_children,
 };
 
 /** struct shown - a plan, the graph it is of, tiled as it says, and its picture */

@@ -48,10 +48,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &tiling_argp, 0, NULL, 0 },
-					      { &reading_argp, 0, NULL, 0 },
-					      { 0 } };
-
 static const struct argp argp = {
 	.options = options,
 	.parser = parse,
@@ -60,7 +56,7 @@ static const struct argp argp = {
 	       "is needed.\n"
 	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
 	       "for a blob give the options that it was planned with.",
-	.children = children,
+	.children = model_children,
 };
 
 static void set_index(json_t *object, const char *key, uint32_t index)

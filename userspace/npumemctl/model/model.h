@@ -64,6 +64,9 @@ struct reading {
 /* Options of the commands that read models: a child, whose input is a struct reading. */
 extern const struct argp reading_argp;
 
+/* Children of the commands that take a graph and read it: tiling_argp, then reading_argp. */
+extern const struct argp_child model_children[];
+
 /* Warnings, a line each; as a JSON object. */
 void warnings_print(const char *path, const struct npuimport_warnings *warnings);
 json_t *warnings_json(const struct npuimport_warnings *warnings);
