@@ -191,17 +191,6 @@ static int read_edge(struct plan_json_reader *r, const json_t *object, uint32_t 
 	return err;
 }
 
-static int get_array(struct plan_json_reader *r, const json_t *object, const char *field,
-		     bool required, const json_t **list)
-{
-	*list = json_object_get(object, field);
-	if (!*list && !required)
-		return 0;
-	if (!json_is_array(*list))
-		return plan_json_fail(r, field, *list ? "expected an array" : "missing");
-	return 0;
-}
-
 static int read_block(struct plan_json_reader *r, const json_t *object, uint32_t block,
 		      uint32_t blocks)
 {
@@ -225,9 +214,9 @@ static int read_block(struct plan_json_reader *r, const json_t *object, uint32_t
 		err = plan_json_get(r, object, "positions", true,
 				    r->plan->position_count - at->first_position, &positions);
 	if (!err)
-		err = get_array(r, object, "entries", false, &entries);
+		err = plan_json_array(r, object, "entries", false, &entries);
 	if (!err)
-		err = get_array(r, object, "edges", false, &edges);
+		err = plan_json_array(r, object, "edges", false, &edges);
 	at->position_count = positions;
 	for (size_t i = 0; i < json_array_size(entries) && !err; i++)
 		err = read_entry(r, json_array_get(entries, i));
@@ -315,7 +304,7 @@ static int read_view(struct plan_json_reader *r, const json_t *object, size_t vi
 	if (!err)
 		err = plan_json_get(r, object, "repeat", true, UINT32_MAX, &repeat);
 	if (!err)
-		err = get_array(r, object, "slots", true, &slots);
+		err = plan_json_array(r, object, "slots", true, &slots);
 	if (err)
 		return err;
 	view->type = type;
@@ -337,9 +326,9 @@ int plan_json_read_flow(struct plan_json_reader *r, const json_t *root)
 	size_t count;
 	int err;
 
-	err = get_array(r, root, "blocks", false, &blocks);
+	err = plan_json_array(r, root, "blocks", false, &blocks);
 	if (!err)
-		err = get_array(r, root, "views", false, &views);
+		err = plan_json_array(r, root, "views", false, &views);
 	if (!err)
 		err = read_blocks(r, blocks);
 	if (err)

@@ -60,6 +60,17 @@ int plan_json_get(struct plan_json_reader *r, const json_t *object, const char *
 	return plan_json_integer(r, field, value, limit, out);
 }
 
+int plan_json_array(struct plan_json_reader *r, const json_t *object, const char *field,
+		    bool required, const json_t **list)
+{
+	*list = json_object_get(object, field);
+	if (!*list && !required)
+		return 0;
+	if (!json_is_array(*list))
+		return plan_json_fail(r, field, *list ? "expected an array" : "missing");
+	return 0;
+}
+
 /* Array of exactly @count integers. */
 int plan_json_list(struct plan_json_reader *r, const json_t *object, const char *field,
 		   size_t count, uint64_t limit, uint64_t *out)

@@ -34,6 +34,9 @@ int plan_json_integer(struct plan_json_reader *r, const char *field, const json_
 /* Field of an object; absent, it keeps its value if it is optional. */
 int plan_json_get(struct plan_json_reader *r, const json_t *object, const char *field,
 		  bool required, uint64_t limit, uint64_t *out);
+/* Array of whatever it has; NULL if it is absent and optional. */
+int plan_json_array(struct plan_json_reader *r, const json_t *object, const char *field,
+		    bool required, const json_t **list);
 /* Array of exactly @count integers. */
 int plan_json_list(struct plan_json_reader *r, const json_t *object, const char *field,
 		   size_t count, uint64_t limit, uint64_t *out);

@@ -482,7 +482,7 @@ static int check_graph(struct plan_json_reader *r, const json_t *root)
 /* What the plan says of the graph must be so. */
 static int read_rest(struct plan_json_reader *r, const json_t *root)
 {
-	const json_t *external = json_object_get(root, "external");
+	const json_t *external;
 	const json_t *seconds = json_object_get(root, "seconds");
 	uint64_t host = r->plan->info.host_size;
 	uint32_t count = 0, tensor;
@@ -490,8 +490,9 @@ static int read_rest(struct plan_json_reader *r, const json_t *root)
 
 	if (seconds && (!json_is_number(seconds) || json_number_value(seconds) < 0))
 		return plan_json_fail(r, "seconds", "expected a number of 0 or more");
-	if (external && !json_is_array(external))
-		return plan_json_fail(r, "external", "expected an array");
+	err = plan_json_array(r, root, "external", false, &external);
+	if (err)
+		return err;
 	for (uint32_t i = 0; external && i < r->graph->tensor_count; i++)
 		count += !!(r->graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL);
 	if (external && json_array_size(external) != count)
@@ -521,8 +522,7 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 		"traffic",  "work",  "host",	"tiling",  "banks", "schedule",	 "placements",
 		"external", "views", "blocks",	"seconds", NULL,
 	};
-	const json_t *schedule = json_object_get(root, "schedule");
-	const json_t *placements = json_object_get(root, "placements");
+	const json_t *schedule, *placements;
 	int err;
 
 	err = plan_json_fields(r, root, known);
@@ -534,13 +534,12 @@ static int read_root(struct plan_json_reader *r, const json_t *root)
 		err = check_graph(r, root);
 	if (!err)
 		err = read_banks(r, json_object_get(root, "banks"));
+	if (!err)
+		err = plan_json_array(r, root, "schedule", true, &schedule);
+	if (!err)
+		err = plan_json_array(r, root, "placements", true, &placements);
 	if (err)
 		return err;
-	if (!json_is_array(schedule))
-		return plan_json_fail(r, "schedule", schedule ? "expected an array" : "missing");
-	if (!json_is_array(placements))
-		return plan_json_fail(r, "placements",
-				      placements ? "expected an array" : "missing");
 	/* Placements first: transfers speak of them. */
 	err = read_placements(r, placements, json_array_size(schedule),
 			      json_object_get(root, "blocks"));

@@ -140,16 +140,15 @@ static int read_choice(struct plan_json_reader *r, const json_t *entry,
 	return 0;
 }
 
-static int read_choices(struct plan_json_reader *r, const json_t *list,
+static int read_choices(struct plan_json_reader *r, const json_t *object,
 			struct npuplan_tiling *tiling)
 {
+	const json_t *list;
+	int err = plan_json_array(r, object, "ops", false, &list);
 	size_t count = json_array_size(list);
-	int err = 0;
 
-	if (!list)
-		return 0;
-	if (!json_is_array(list))
-		return plan_json_fail(r, "ops", "expected an array");
+	if (err || !list)
+		return err;
 	tiling->ops = calloc(count + 1, sizeof(*tiling->ops));
 	if (!tiling->ops)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -165,17 +164,17 @@ static int read_choices(struct plan_json_reader *r, const json_t *list,
 static int read_clone(struct plan_json_reader *r, const json_t *entry, struct npuplan_clone *clone)
 {
 	static const char *const known[] = { "op", "readers", NULL };
-	const json_t *readers = json_object_get(entry, "readers");
+	const json_t *readers;
 	uint64_t id = 0;
 	int err;
 
 	err = plan_json_fields(r, entry, known);
 	if (!err)
 		err = plan_json_get(r, entry, "op", true, INT64_MAX, &id);
+	if (!err)
+		err = plan_json_array(r, entry, "readers", true, &readers);
 	if (err)
 		return err;
-	if (!json_is_array(readers))
-		return plan_json_fail(r, "readers", readers ? "expected an array" : "missing");
 	clone->op = (int64_t)id;
 	clone->readers = calloc(json_array_size(readers) + 1, sizeof(*clone->readers));
 	if (!clone->readers)
@@ -190,15 +189,14 @@ static int read_clone(struct plan_json_reader *r, const json_t *entry, struct np
 	return 0;
 }
 
-static int read_clones(struct plan_json_reader *r, const json_t *list,
+static int read_clones(struct plan_json_reader *r, const json_t *object,
 		       struct npuplan_tiling *tiling)
 {
-	int err = 0;
+	const json_t *list;
+	int err = plan_json_array(r, object, "clones", false, &list);
 
-	if (!list)
-		return 0;
-	if (!json_is_array(list))
-		return plan_json_fail(r, "clones", "expected an array");
+	if (err || !list)
+		return err;
 	tiling->clones = calloc(json_array_size(list) + 1, sizeof(*tiling->clones));
 	if (!tiling->clones)
 		return npuplan_fail(r->error, -ENOMEM, "out of memory");
@@ -269,10 +267,10 @@ int plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 	snprintf(r->path, sizeof(r->path), "tiling");
 	err = read_fields(r, object, tiling);
 	if (!err)
-		err = read_choices(r, json_object_get(object, "ops"), tiling);
+		err = read_choices(r, object, tiling);
 	snprintf(r->path, sizeof(r->path), "tiling");
 	if (!err)
-		err = read_clones(r, json_object_get(object, "clones"), tiling);
+		err = read_clones(r, object, tiling);
 	r->path[0] = '\0';
 	if (err)
 		npuplan_tiling_fini(tiling);
