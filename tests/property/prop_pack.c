@@ -414,12 +414,10 @@ static void check_listed_fit(const struct random_case *c)
 		    memcmp(order, same, n * sizeof(*order)) != 0)
 			fail(c, "order %d depends on listing", rule);
 		for (int best = 0; best < 2; best++) {
-			int (*fit)(const struct npuplan_conflicts *, const uint32_t *, uint32_t,
-				   uint64_t *, uint64_t *, uint64_t *,
-				   uint32_t *) = best ? npuplan_best_fit : npuplan_first_fit;
-
-			err[0] = fit(&listed, order, alignment, at[0], &top[0], &work, clash);
-			err[1] = fit(&overlap, order, alignment, at[1], &top[1], &work, clash);
+			err[0] = npuplan_fit_until(&listed, order, alignment, best, NULL, at[0],
+						   &top[0], &work, clash);
+			err[1] = npuplan_fit_until(&overlap, order, alignment, best, NULL, at[1],
+						   &top[1], &work, clash);
 			if (err[0] != err[1] ||
 			    (!err[0] &&
 			     (top[0] != top[1] || memcmp(at[0], at[1], n * sizeof(**at)) != 0)))

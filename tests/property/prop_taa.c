@@ -176,6 +176,7 @@ static void check_displacements(uint64_t *intervals)
 	struct npuplan_liveness live = { .atoms = atoms };
 	struct npuplan_item items[2] = { { .tensor = 0 }, { .tensor = 1 } };
 	struct npuplan_intervals list = { 0 };
+	size_t listed;
 	struct bytes tensors[2];
 	struct npuplan_runs runs;
 
@@ -183,7 +184,8 @@ static void check_displacements(uint64_t *intervals)
 		draw(0, 1) ? random_layout(&tensors[i]) : random_versions(&tensors[i]);
 		add_atoms(&live, i, &tensors[i]);
 	}
-	if (npuplan_runs_init(&runs, &live, items, 2) || npuplan_displacements(&runs, 0, 1, &list))
+	if (npuplan_runs_init(&runs, &live, items, 2) ||
+	    npuplan_displacements(&runs, 0, 1, &list, &listed))
 		fail("out of memory");
 	for (int64_t d = -(int64_t)tensors[1].size - 1; d <= (int64_t)tensors[0].size + 1; d++) {
 		bool forbidden = false;

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "output/piece.h"
-#include "graph/shape.h"
+#include "rows.h"
 
 /* N,H,W,C = 1,4,3,2 as the source has it, with one-byte elements. */
 static struct npuplan_graph *small(enum npuplan_layout source, enum npuplan_layout layout)
@@ -48,8 +48,7 @@ static void test_rows_nhwc(void **state)
 		assert_int_equal(s.rows, 4);
 		assert_int_equal(s.row, 3);
 		assert_int_equal(s.channels, 2);
-		assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 1, 0,
-			      1, 0);
+		assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 1, 0, 1, 0);
 		npuplan_graph_free(graph);
 	}
 }
@@ -61,9 +60,9 @@ static void test_rows_nchw(void **state)
 	struct npuplan_spatial s;
 
 	assert_true(npuplan_spatial(graph, 0, &s));
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 3, 6, 2, 12, 1, 0);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 3, 6, 2, 12, 1, 0);
 	/* All rows are all bytes, in one run. */
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 0, 4 }), 0, 24, 1, 0, 1, 0);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 0, 4 }), 0, 24, 1, 0, 1, 0);
 	npuplan_graph_free(graph);
 }
 
@@ -73,11 +72,11 @@ static void test_rows_batches(void **state)
 	struct npuplan_spatial s = { .batch = 2, .rows = 4, .row = 3, .channels = 2, .elem = 2 };
 
 	s.layout = NPUPLAN_NHWC;
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 12, 24, 2, 48, 1, 0);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 12, 24, 2, 48, 1, 0);
 	s.layout = NPUPLAN_NCHW;
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 2, 48);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 2, 48);
 	s.channels = 1;
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 1, 0);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 2, 24, 1, 0);
 }
 
 /* Channels in blocks of 32, the last one padded: 40 channels take two. */
@@ -88,16 +87,16 @@ static void test_rows_blocks(void **state)
 	struct npumem_region region;
 
 	s.layout = NPUPLAN_NC32HW32;
-	region = npuplan_rows_region(&s, rows);
+	region = rows_region(&s, rows);
 	assert_region(region, 192, 384, 2, 768, 2, 1536);
-	assert_true(npuplan_region_rows(&s, &region, &back));
+	assert_true(region_rows(&s, &region, &back));
 	assert_int_equal(back.first, 1);
 	assert_int_equal(back.count, 2);
 	assert_int_equal(npuplan_spatial_bytes(&s), 2 * 2 * 768);
 	/* One block. */
 	s.channels = 7;
 	s.batch = 1;
-	assert_region(npuplan_rows_region(&s, rows), 192, 384, 1, 0, 1, 0);
+	assert_region(rows_region(&s, rows), 192, 384, 1, 0, 1, 0);
 	/* One place: as it is. */
 	s.rows = s.row = 1;
 	assert_int_equal(npuplan_spatial_bytes(&s), 14);
@@ -148,7 +147,7 @@ static void test_rows_depth(void **state)
 	assert_true(npuplan_spatial(graph, t, &s));
 	assert_int_equal(s.rows, 3);
 	assert_int_equal(s.row, 20);
-	assert_region(npuplan_rows_region(&s, (struct npuplan_rows){ 2, 1 }), 80, 40, 1, 0, 1, 0);
+	assert_region(rows_region(&s, (struct npuplan_rows){ 2, 1 }), 80, 40, 1, 0, 1, 0);
 	npuplan_graph_free(graph);
 }
 
@@ -180,15 +179,15 @@ static void test_region_to_rows(void **state)
 			for (int64_t first = 0; first < 5; first++)
 				for (int64_t count = 1; count <= 5 - first; count++) {
 					struct npuplan_spatial s = { batch, 5, 3, 2, 4, layout };
-					struct npumem_region region = npuplan_rows_region(
+					struct npumem_region region = rows_region(
 						&s, (struct npuplan_rows){ first, count });
 					struct npuplan_rows rows;
 
-					assert_true(npuplan_region_rows(&s, &region, &rows));
+					assert_true(region_rows(&s, &region, &rows));
 					assert_int_equal(rows.first, first);
 					assert_int_equal(rows.count, count);
 					region.offset++;
-					assert_false(npuplan_region_rows(&s, &region, &rows));
+					assert_false(region_rows(&s, &region, &rows));
 				}
 }
 

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "graph/shape.h"
+#include "rows.h"
 
 #define SEED 20260202u
 
@@ -23,7 +23,7 @@ static struct npuplan_rows step_rows(const struct npuplan_graph *graph, uint32_t
 
 		if (tile->tensor != tensor || graph->accesses[i].mode != mode)
 			continue;
-		assert_true(npuplan_region_rows(&spatial, &tile->region, &rows));
+		assert_true(region_rows(&spatial, &tile->region, &rows));
 		found++;
 	}
 	assert_in_range(found, 0, 1);

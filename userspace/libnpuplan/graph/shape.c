@@ -108,13 +108,6 @@ int64_t npuplan_granule(const struct npuplan_spatial *s)
 	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_CHANNEL_BLOCK : 1;
 }
 
-struct npumem_region npuplan_rows_region(const struct npuplan_spatial *s, struct npuplan_rows rows)
-{
-	struct npuplan_part part = { rows, { 0, s->channels } };
-
-	return npuplan_part_region(s, &part);
-}
-
 /* Some of the channels that lie side by side: they repeat from place to place. */
 static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 						const struct npuplan_part *part)
@@ -217,16 +210,6 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 	/* Whatever was guessed above counts only if it says the same. */
 	again = npuplan_part_region(s, part);
 	return !memcmp(&again, region, sizeof(again));
-}
-
-bool npuplan_region_rows(const struct npuplan_spatial *s, const struct npumem_region *region,
-			 struct npuplan_rows *rows)
-{
-	struct npuplan_part part;
-	bool found = npuplan_region_part(s, region, &part) && part.channels.count == s->channels;
-
-	*rows = part.rows;
-	return found;
 }
 
 int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout layout,

@@ -50,10 +50,6 @@ bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npu
 /** npuplan_spatial_bytes() - size of such a tensor, channels padded as its layout has it */
 uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *spatial);
 
-/** npuplan_rows_region() - bytes of a range of rows, all channels, all batches */
-struct npumem_region npuplan_rows_region(const struct npuplan_spatial *spatial,
-					 struct npuplan_rows rows);
-
 /**
  * struct npuplan_part - rows x channels of a tensor, all batches
  * @rows: of the tensor
@@ -77,10 +73,6 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *spatial,
 /** npuplan_region_part() - the part that a region is; false if it is none */
 bool npuplan_region_part(const struct npuplan_spatial *spatial, const struct npumem_region *region,
 			 struct npuplan_part *part);
-
-/** npuplan_region_rows() - rows that a region holds whole; false if it is not that */
-bool npuplan_region_rows(const struct npuplan_spatial *spatial, const struct npumem_region *region,
-			 struct npuplan_rows *rows);
 
 /* Index in the shape of the row and of the channel dimension. */
 uint32_t npuplan_row_axis(const struct npuplan_graph *graph);

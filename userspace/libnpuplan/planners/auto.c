@@ -157,7 +157,6 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	if (!err && !is_over(&portfolio))
 		err = run_member(&portfolio, npuplan_pack_searched, 0, limit, error);
 	if (!err)
-		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-									 NPUMEM_PLAN_FEASIBLE;
+		packing->status = npuplan_status_of(packing->top, packing->lower_bound);
 	return err;
 }

@@ -73,8 +73,7 @@ int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 		return err;
 	packing->top = result.top;
 	packing->work += result.work;
-	packing->status = result.top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-							       NPUMEM_PLAN_FEASIBLE;
+	packing->status = npuplan_status_of(result.top, packing->lower_bound);
 	return 0;
 }
 
@@ -121,8 +120,7 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		packing->lower_bound = result.lower_bound;
 		packing->status = result.status;
 	} else {
-		packing->status = result.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-								       NPUMEM_PLAN_FEASIBLE;
+		packing->status = npuplan_status_of(result.top, problem->lower_bound);
 	}
 	return 0;
 }

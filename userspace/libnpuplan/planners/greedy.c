@@ -57,8 +57,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 	else if (err)
 		npuplan_fail(error, err, "greedy first fit: %s", strerror(-err));
 	else
-		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-									 NPUMEM_PLAN_FEASIBLE;
+		packing->status = npuplan_status_of(packing->top, packing->lower_bound);
 out:
 	free(order);
 	free(offsets);

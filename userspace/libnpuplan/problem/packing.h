@@ -23,6 +23,12 @@ struct npuplan_packing {
 	bool memory_ended;
 };
 
+/** npuplan_status_of() - how good a packing is: optimal if it is no higher than a bound */
+static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
+{
+	return top <= lower_bound ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
+}
+
 /**
  * struct npuplan_member - one of several that look for one packing in turn
  * @effort: of the whole

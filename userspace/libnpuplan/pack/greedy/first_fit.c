@@ -347,11 +347,3 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 	return npuplan_fit_until(conflicts, order, alignment, false, NULL, offsets, top, work,
 				 clash);
 }
-
-int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
-		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
-		     uint32_t clash[2])
-{
-	return npuplan_fit_until(conflicts, order, alignment, true, NULL, offsets, top, work,
-				 clash);
-}

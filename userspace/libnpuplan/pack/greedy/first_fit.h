@@ -62,15 +62,6 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
 		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
 		      uint32_t clash[2]);
 
-/** npuplan_best_fit() - the same, each in the smallest gap that holds it
- *
- * Above everything only if no gap does. As TFLite's arena does it, if the order
- * is by size.
- */
-int npuplan_best_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
-		     uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
-		     uint32_t clash[2]);
-
 /*
  * The same, step by step, for planners that choose the next item by what is
  * placed already.
@@ -106,10 +97,12 @@ int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset);
  */
 int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2]);
 
-/** npuplan_fit_until() - first fit, or @best fit, that may be given up
+/** npuplan_fit_until() - first fit that may be given up
+ * @best: best fit: each item in the smallest gap that holds it, above everything only if no gap
+ *	does. As TFLite's arena does it, if the order is by size
  * @until: may be NULL
  *
- * As the two above; -EINTR: given up, and there is no packing.
+ * Otherwise as npuplan_first_fit(); -EINTR: given up, and there is no packing.
  */
 int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		      uint32_t alignment, bool best, const struct npuplan_until *until,

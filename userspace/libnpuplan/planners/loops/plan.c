@@ -98,8 +98,7 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 		goto out;
 	/* What a planner has proved of these webs is not proved of others. */
 	now.packing.lower_bound = problem->lower_bound;
-	now.packing.status = now.packing.top <= problem->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-								       NPUMEM_PLAN_FEASIBLE;
+	now.packing.status = npuplan_status_of(now.packing.top, problem->lower_bound);
 	work += now.packing.work;
 	memory_ended |= now.packing.memory_ended;
 	if (!best->packing.offsets || now.packing.top < best->packing.top) {

@@ -144,20 +144,6 @@ int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, 
 	return err ? err : (int64_t)index;
 }
 
-uint64_t npuplan_nnc_allocation_weight(const struct npuplan_nnc_allocation *allocation,
-				       uint32_t from, uint32_t to)
-{
-	uint64_t weight = 0;
-
-	for (uint32_t i = 0; i < allocation->edge_count; i++) {
-		const struct npuplan_nnc_edge *edge = &allocation->edges[i];
-
-		if (edge->from == from && edge->to == to)
-			weight += edge->high - edge->low;
-	}
-	return weight;
-}
-
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
 				    uint32_t index_count)
 {

@@ -80,10 +80,6 @@ int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uin
  */
 int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge);
 
-/** npuplan_nnc_allocation_weight() - bytes from one item to another; 0 for no edge */
-uint64_t npuplan_nnc_allocation_weight(const struct npuplan_nnc_allocation *allocation,
-				       uint32_t from, uint32_t to);
-
 /** npuplan_nnc_allocation_compact() - forget dead edges
  * @indices: of edges; each becomes the number of living edges before it
  */

@@ -38,6 +38,6 @@ int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 	if (err)
 		return npuplan_fail(error, err, "nnc: %s", strerror(-err));
 	packing->top = top;
-	packing->status = top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
+	packing->status = npuplan_status_of(top, packing->lower_bound);
 	return 0;
 }

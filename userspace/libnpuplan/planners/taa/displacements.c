@@ -151,9 +151,8 @@ static bool apart(const struct npuplan_runs *runs, const struct npuplan_run *a,
 		       runs->atoms[a->first_atom].start;
 }
 
-/* @listed: out: intervals before those that overlap are joined */
-static int collect(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
-		   struct npuplan_intervals *list, size_t *listed)
+int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
+			  struct npuplan_intervals *list, size_t *listed)
 {
 	size_t before = list->count;
 	int err = 0;
@@ -175,14 +174,6 @@ static int collect(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
 	if (!err)
 		normalise(list, before);
 	return err;
-}
-
-int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
-			  struct npuplan_intervals *list)
-{
-	size_t listed;
-
-	return collect(runs, a, b, list, &listed);
 }
 
 /**
@@ -209,7 +200,7 @@ static int add_pair(struct collection *c, uint32_t a, uint32_t b)
 	int err = -E2BIG;
 
 	if (c->listed < MAX_OF_GRAPH)
-		err = collect(c->runs, a, b, list, &listed);
+		err = npuplan_displacements(c->runs, a, b, list, &listed);
 	c->listed += listed;
 	if (err == -E2BIG) {
 		list->count = pair.first_interval;

@@ -22,13 +22,14 @@ struct npuplan_intervals {
 };
 
 /** npuplan_displacements() - append F(a, b), d being b's address minus a's
+ * @listed: out: intervals before those that overlap are joined
  *
  * Ascending, disjoint, none empty. Nothing if they are never in each other's way.
  * Two monotone runs take O(atoms of both); times their repetitions where these
  * do not merge. -ENOMEM; -E2BIG more than 2^20 intervals of one pair.
  */
 int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
-			  struct npuplan_intervals *list);
+			  struct npuplan_intervals *list, size_t *listed);
 
 /** npuplan_displacement_conflicts() - F of all pairs of items
  * @whole: conflicts of @items as whole tensors, listed

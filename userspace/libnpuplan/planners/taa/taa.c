@@ -178,8 +178,7 @@ static int finish(const struct npuplan_problem *problem, struct npuplan_packing 
 			"fixed offsets collide: two tensors of %s would share bytes that live at once",
 			problem->graph->name);
 	if (!err)
-		packing->status = packing->top <= packing->lower_bound ? NPUMEM_PLAN_OPTIMAL :
-									 NPUMEM_PLAN_FEASIBLE;
+		packing->status = npuplan_status_of(packing->top, packing->lower_bound);
 	return err;
 }
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "problem/packing.h"
+
 /* Work between two looks at the clock. */
 #define LOOK_EVERY 1000000
 
@@ -142,7 +144,7 @@ static struct npuplan_plan *make_plan(const struct run *run,
 		.lower_bound = placing->lower_bound,
 		.work = run->table.work + placing->result.work,
 		.alignment = run->problem->alignment,
-		.status = top <= placing->least ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE,
+		.status = npuplan_status_of(top, placing->least),
 	};
 	for (uint32_t p = 0; p < model->step_count; p++)
 		plan->positions[p] = (struct npumem_position){
