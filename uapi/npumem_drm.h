@@ -102,7 +102,8 @@ struct drm_npumem_dev_query {
 
 /**
  * struct drm_npumem_info - versions, features and limits
- * @uapi_major, @uapi_minor: NPUMEM_UAPI_*
+ * @uapi_major: NPUMEM_UAPI_*
+ * @uapi_minor: see @uapi_major
  * @features: NPUMEM_FEATURE_* (npumem_plan.h)
  * @max_blob_bytes: largest graph or plan blob
  * @max_log_bytes: largest verifier log
@@ -236,6 +237,7 @@ struct drm_npumem_bo_wait {
  * @level: 0 none, 1 the reason of a refusal, 2 also statistics of success
  * @size: bytes at @ptr, at most drm_npumem_info.max_log_bytes; zero if @level is
  * @true_size: out: bytes that the whole log has, its NUL included
+ * @pad: zero
  * @ptr: user address; holds a NUL-terminated text, cut short to @size
  *
  * A log cut short changes neither verdict nor errno.
@@ -372,7 +374,9 @@ enum drm_npumem_plan_state {
  *	NUL-terminated), or zero
  * @message_size: in: bytes at @message; out: bytes of the whole text with NUL
  * @pad2: zero
- * @arena_size, @host_size, @lower_bound: out: of the plan
+ * @arena_size: out: of the plan
+ * @host_size: see @arena_size
+ * @lower_bound: see @arena_size
  * @tile_states: out: state cells that a run of it keeps
  * @verify_ns: out: time that verification took
  * @verdict: out: of a plan refused by the verifier
@@ -512,7 +516,8 @@ struct drm_npumem_reloc {
  * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
  * @cmd_bo: for NPUMEM_OP_NATIVE, else zero
  * @flags: NPUMEM_JOB_EDGE
- * @cmd_offset, @cmd_size: of the command buffer, else zero
+ * @cmd_offset: of the command buffer, else zero
+ * @cmd_size: see @cmd_offset
  * @relocs: array of struct drm_npumem_reloc, else zero
  *
  * A run is in one block of its plan at a time: in plan block 0 at first. Positions
@@ -592,8 +597,11 @@ struct drm_npumem_submit {
  * @block: out: plan block that the run is in, NPUMEM_NONE after the exit
  * @error: out: positive errno that the run was lost with, or zero
  * @submitted: out: positions submitted
- * @load_bytes, @spill_bytes, @store_bytes, @fill_bytes: out: bytes of the transfers of
+ * @load_bytes: out: bytes of the transfers of
  *	each kind that engines have carried out to their ends
+ * @spill_bytes: see @load_bytes
+ * @store_bytes: see @load_bytes
+ * @fill_bytes: see @load_bytes
  *
  * Counted from RUN_CREATE or the last RUN_RESET on: an inference's traffic is there
  * once its last job is done. While jobs are in flight it says how far they are.

@@ -64,7 +64,11 @@ extern struct workqueue_struct *npumem_wq;
  * @banks: carveout banks, @bank_count of them
  * @bank_sizes: bytes of each
  * @engines: @engine_count of them, fixed after probe
+ * @bank_count: number of @banks
+ * @engine_count: number of @engines
+ * @runs_lock: guards @runs
  * @runs: of struct npu_run, for debugfs, under @runs_lock
+ * @users_lock: guards @users
  * @users: of struct npu_user, under @users_lock
  * @faults: the last faults
  */
@@ -89,6 +93,7 @@ static inline struct npu_device *to_npumem(struct drm_device *drm)
 
 /**
  * struct npu_file - handles of one open file; nothing is shared but by PRIME
+ * @dev: the device that it was opened on
  * @client: what is charged for what they stand for; referenced
  * @graphs: of struct npu_graph
  * @plans: of struct npu_plan
@@ -158,6 +163,8 @@ void *npumem_blob_copy(u64 ptr, u64 size);
 
 /**
  * struct npu_log_user - verifier log on its way to user memory
+ * @user: the ioctl's log fields
+ * @log: where the verifier writes its text
  *
  * npumem_log_begin() checks the ioctl's log fields and allocates; npumem_log_end()
  * copies the text out, sets true_size and frees. -EFAULT of the log never hides

@@ -67,8 +67,9 @@ struct npu_resv {
  *	drm_gem_lock_reservations() has it. The first is the arena, the second the
  *	host BO if there is one, which the run holds; the others are referenced
  * @resvs: what there is to know of each
- * @use_start, @uses: external tensors that step i accesses, each once, are
+ * @use_start: external tensors that step i accesses, each once, are
  *	uses[use_start[i] .. use_start[i + 1]); NULL if there is no external tensor
+ * @uses: see @use_start
  * @uses_bytes: that these two keep
  * @count: external tensors
  * @list: all of them, by tensor

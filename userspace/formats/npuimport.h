@@ -94,6 +94,7 @@ NPUIMPORT_EXPORT const char *npuimport_format_name(enum npuimport_format format)
  *	is lost
  * @NPUIMPORT_DOUBT_INPLACE: not taken as working in place
  * @NPUIMPORT_DOUBT_OPERATOR: an operator that is not known: planned whole
+ * @NPUIMPORT_DOUBTS: number of kinds
  *
  * An operator that is planned whole is one step, whatever the graph is cut into
  * (npuplan_attrs.whole).
@@ -135,6 +136,7 @@ struct npuimport_warning {
 /**
  * struct npuimport_warnings - all that was not understood; bounded, whatever the file
  * @list: in the order in which they were met; @count of them
+ * @count: number of warnings in @list
  * @total: of all places, those of things that found no room in @list too
  * @unlisted: of these alone
  */
@@ -161,8 +163,10 @@ NPUIMPORT_EXPORT const char *npuimport_doubt_name(enum npuimport_doubt kind);
 
 /**
  * npuimport_warning_text() - a warning as one sentence, for people
+ * @warning: the warning
  * @text: out: as much of it as fits into @size bytes, no newline. Names are the
  *	model's: they may have control characters
+ * @size: bytes at @text
  */
 NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *warning, char *text,
 					     size_t size);
@@ -171,6 +175,8 @@ NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *war
  * npuimport_read_file() - all bytes of a file
  * @path: of the file; "-" is standard input
  * @data: out: malloc'ed, NUL-terminated beyond @size; free() it
+ * @size: out: bytes at @data, without the NUL
+ * @error: filled in if the call fails; may be NULL
  *
  * -E2BIG more than NPUIMPORT_MAX_FILE bytes.
  */
@@ -180,7 +186,10 @@ NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *
 /**
  * npuimport_file() - read a model, its format told by its content
  * @path: of the file; "-" is standard input
- * @options, @info: may be NULL
+ * @options: may be NULL
+ * @out: the graph; npuplan_graph_free() it
+ * @info: see @options
+ * @error: filled in if the call fails; may be NULL
  */
 NPUIMPORT_EXPORT int npuimport_file(const char *path, const struct npuimport_options *options,
 				    struct npuplan_graph **out, struct npuimport_info *info,
@@ -188,8 +197,14 @@ NPUIMPORT_EXPORT int npuimport_file(const char *path, const struct npuimport_opt
 
 /**
  * npuimport_buffer() - the same from memory
+ * @data: the bytes
+ * @size: bytes at @data
  * @name: of the graph where the format has none; a path loses its folders and
  *	its extension
+ * @options: may be NULL
+ * @out: the graph; npuplan_graph_free() it
+ * @info: may be NULL
+ * @error: filled in if the call fails; may be NULL
  */
 NPUIMPORT_EXPORT int npuimport_buffer(const void *data, size_t size, const char *name,
 				      const struct npuimport_options *options,
@@ -204,7 +219,9 @@ NPUIMPORT_EXPORT int npuimport_graph_json(const char *text, size_t size,
 
 /**
  * npuimport_graph_json_write() - graph JSON of a graph
+ * @graph: the graph
  * @text: out: malloc'ed, NUL-terminated; free() it
+ * @error: filled in if the call fails; may be NULL
  *
  * What struct npuplan_graph does not hold (fused activations, say) is not
  * written. Reading the text and writing that graph gives the same bytes. The
@@ -213,8 +230,15 @@ NPUIMPORT_EXPORT int npuimport_graph_json(const char *text, size_t size,
 NPUIMPORT_EXPORT int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 						struct npuplan_error *error);
 
-/** npuimport_tflite() - read subgraph 0 of a TFLite model
+/**
+ * npuimport_tflite() - read subgraph 0 of a TFLite model
+ * @data: the bytes
+ * @size: bytes at @data
  * @name: of the graph
+ * @options: may be NULL
+ * @out: the graph; npuplan_graph_free() it
+ * @info: may be NULL
+ * @error: filled in if the call fails; may be NULL
  */
 NPUIMPORT_EXPORT int npuimport_tflite(const void *data, size_t size, const char *name,
 				      const struct npuimport_options *options,
@@ -224,10 +248,13 @@ NPUIMPORT_EXPORT int npuimport_tflite(const void *data, size_t size, const char 
 /**
  * npuimport_tflite_emit() - TFLite model with an offline memory plan
  * @data: model of one subgraph, @size bytes
+ * @size: bytes at @data
  * @offsets: per tensor of the model its arena offset, a multiple of 16; -1 for
  *	tensors that TensorFlow Lite Micro shall place itself, and for constants
  * @count: must be the model's number of tensors
  * @out: out: malloc'ed, @out_size bytes; free() it
+ * @out_size: out: bytes at @out
+ * @error: filled in if the call fails; may be NULL
  *
  * Adds metadata OfflineMemoryAllocation, or replaces its numbers; all else stays
  * as it is, and is read again to make sure. -EINVAL: an offset is none, or the

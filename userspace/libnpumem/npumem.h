@@ -95,6 +95,8 @@ NPUMEM_EXPORT int64_t npumem_deadline(int64_t nanoseconds);
  * @paths: array of @count strings, one allocation: free() it. /dev/accel/accel*
  *	first, then /dev/dri/renderD*, each by number. Nodes that may not be
  *	opened are left out
+ * @count: out: number of @paths
+ * @error: filled in if the call fails; may be NULL
  *
  * No device is not an error: @count is 0.
  */
@@ -103,6 +105,8 @@ NPUMEM_EXPORT int npumem_device_list(char ***paths, uint32_t *count, struct npum
 /**
  * npumem_device_open() - open a device
  * @path: of its node; NULL for the first of npumem_device_list()
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * -ENOENT no such node; -ENODEV no npumem device (or not one at @path); -EACCES
  * nodes are there but may not be opened; -EPROTONOSUPPORT the driver speaks
@@ -113,6 +117,9 @@ NPUMEM_EXPORT int npumem_device_open(const char *path, struct npumem_device **ou
 
 /**
  * npumem_device_from_fd() - device of a file descriptor opened elsewhere
+ * @fd: file descriptor of a device node
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * The descriptor is the device's from then on, unless the call fails.
  */
@@ -138,9 +145,12 @@ NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
 
 /**
  * npumem_bo_create() - buffer of zero bytes
+ * @device: the device
  * @size: bytes, > 0; rounded up to whole pages, see npumem_bo_size()
  * @flags: NPUMEM_BO_CARVEOUT or NPUMEM_BO_SYSTEM
  * @bank: index, for NPUMEM_BO_CARVEOUT; else zero
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * -ENOSPC: the bank has no such contiguous range free; the error says how much
  * it has.
@@ -154,7 +164,10 @@ NPUMEM_EXPORT uint32_t npumem_bo_handle(const struct npumem_bo *bo);
 NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
 /**
  * npumem_bo_import() - buffer that a dma-buf is, of another device or process
+ * @device: the device
  * @fd: dma-buf file descriptor; stays the caller's and may be closed
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * The same dma-buf again is the same buffer to the driver, with one handle, so
  * import it once at a time. -EINVAL: not a dma-buf. -ENOSYS: of a device whose
@@ -164,8 +177,10 @@ NPUMEM_EXPORT int npumem_bo_import(struct npumem_device *device, int fd, struct 
 				   struct npumem_error *error);
 /**
  * npumem_bo_export() - dma-buf of a buffer, for another device or process
+ * @bo: the buffer
  * @writable: whether its holder may map it, or have a device write it
  * @fd: out: descriptor, close-on-exec; close() it
+ * @error: filled in if the call fails; may be NULL
  *
  * The first export decides about @writable as long as the dma-buf lives.
  */
@@ -233,11 +248,13 @@ NPUMEM_EXPORT int64_t npumem_builder_add_block(struct npumem_builder *builder, c
 					       struct npumem_error *error);
 /**
  * npumem_builder_add_step() - append a step to the last block
+ * @builder: the builder
  * @name: for people; may be NULL
  * @flags: NPUMEM_STEP_*
  * @cookie: the runtime's own
  * @accesses: copied; see struct npumem_access (@inplace is NPUMEM_NONE mostly)
  * @access_count: >= 1
+ * @error: filled in if the call fails; may be NULL
  */
 NPUMEM_EXPORT int64_t npumem_builder_add_step(struct npumem_builder *builder, const char *name,
 					      uint32_t flags, uint64_t cookie,
@@ -249,6 +266,10 @@ NPUMEM_EXPORT int64_t npumem_builder_add_edge(struct npumem_builder *builder, ui
 					      uint32_t carry_count, struct npumem_error *error);
 /**
  * npumem_builder_set_model() - attach the source model for planners (graph JSON)
+ * @builder: the builder
+ * @text: the model
+ * @size: bytes at @text
+ * @error: filled in if the call fails; may be NULL
  *
  * Carried to the daemon unread by the driver. Copied; replaces an earlier one.
  */
@@ -256,6 +277,10 @@ NPUMEM_EXPORT int npumem_builder_set_model(struct npumem_builder *builder, const
 					   size_t size, struct npumem_error *error);
 /**
  * npumem_builder_finish() - write the graph blob (npumem_graph.h); free() it
+ * @builder: the builder
+ * @blob: out: the blob
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
  *
  * The builder stays as it was. Same calls, same bytes.
  */
@@ -264,7 +289,12 @@ NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, vo
 
 /**
  * npumem_graph_create() - give a graph blob to the driver
+ * @device: the device
+ * @blob: the blob
+ * @size: bytes at @blob
  * @log: or NULL; the error's text has the log's beginning in any case
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * -EBADMSG not well formed, -EINVAL a rule of the format is broken, -E2BIG over
  * the device's limits, -EOPNOTSUPP a feature that the driver does not verify.
@@ -278,7 +308,12 @@ NPUMEM_EXPORT void npumem_graph_destroy(struct npumem_graph *graph);
 
 /**
  * npumem_plan_load() - have a plan made elsewhere verified; no daemon is needed
+ * @graph: the graph
+ * @blob: the blob
+ * @size: bytes at @blob
  * @log: or NULL; the error's text has the log's beginning in any case
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL with @error->verdict: a rule is broken.
  */
@@ -303,6 +338,10 @@ struct npumem_request {
 
 /**
  * npumem_plan_request() - ask the daemon for a plan; returns at once
+ * @graph: the graph
+ * @request: what is asked for
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * The plan is pending: npumem_plan_wait() for it. -ENOTCONN no daemon is
  * registered, -EBUSY this device file, or all of its user's, have as many requests
@@ -313,7 +352,9 @@ NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
 				      struct npumem_plan **out, struct npumem_error *error);
 /**
  * npumem_plan_wait() - until the request is settled
+ * @plan: the plan
  * @deadline: absolute
+ * @error: filled in if the call fails; may be NULL
  *
  * 0: the plan is verified and ready. -EINPROGRESS: @deadline passed and the
  * request is still pending. Else the errno that the request ended with, with
@@ -346,7 +387,12 @@ struct npumem_plan_stats {
 
 NPUMEM_EXPORT int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
 				    struct npumem_error *error);
-/** npumem_plan_read() - plan blob (npumem_plan.h) of a ready plan; free() it
+/**
+ * npumem_plan_read() - plan blob (npumem_plan.h) of a ready plan; free() it
+ * @plan: the plan
+ * @blob: out: the blob
+ * @size: out: bytes at @blob
+ * @error: filled in if the call fails; may be NULL
  *
  * -EBUSY while pending, -ENOEXEC if the request failed.
  */
@@ -354,11 +400,13 @@ NPUMEM_EXPORT int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t
 				   struct npumem_error *error);
 /**
  * npumem_plan_records() - records of one section of a ready plan
+ * @plan: the plan
  * @section: enum npumem_plan_section: placements, positions, blocks, entries, edges, views
  * @record_size: bytes of one record as the caller's npumem_plan.h has it. The beginnings
  *	of longer ones are given, and shorter ones are continued by zeros
  * @records: out: array of @count records, one allocation: free() it
  * @count: out: 0 if the plan has no such section
+ * @error: filled in if the call fails; may be NULL
  *
  * For runtimes that place inputs or follow edges, so that they need not read the blob's
  * format themselves. Errors are npumem_plan_read()'s.
@@ -368,11 +416,13 @@ NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section
 				      struct npumem_error *error);
 /**
  * npumem_plan_offset() - where a tensor begins in the arena of a run
+ * @plan: the plan
  * @tensor: index in the graph; not an alias, which lies in its base
  * @position: of the schedule; 0 for what is written before the first job of a graph
  *	of one block
  * @offset: out: bytes from the arena's first (npumem_run_arena()); all bytes of the
  *	tensor follow one another there
+ * @error: filled in if the call fails; may be NULL
  *
  * -ENOENT: it is not in the arena at this position, or never (external, or in host memory);
  * -EOPNOTSUPP: it lies in pieces, which npumem_plan_records() gives. Others are
@@ -388,9 +438,12 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
 
 /**
  * npumem_run_create() - take an arena for a ready plan
+ * @plan: the plan
  * @bank: carveout bank
  * @host: system BO of at least the plan's host_size; NULL if that is zero. The
  *	driver keeps its memory as long as the run lives
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_HOST)
  * into @host where the plan's loads take them from, before these are submitted; find
@@ -405,10 +458,12 @@ NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
 /**
  * npumem_run_bind() - put an external tensor into a BO
+ * @run: the run
  * @tensor: index in the graph
  * @bo: any but an arena; imported ones too. NULL: bind it to nothing. May be
  *	destroyed while it is bound: the driver keeps the memory
  * @offset: first byte in @bo, a multiple of the tensor's alignment
+ * @error: filled in if the call fails; may be NULL
  *
  * Replaces an earlier binding; lasts until the run is destroyed. While it lasts,
  * the run's jobs wait for the fences of the BO and add theirs. -EINVAL: not an
@@ -420,6 +475,8 @@ NPUMEM_EXPORT int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struc
 				  uint64_t offset, struct npumem_error *error);
 /**
  * npumem_run_reset() - next inference, from plan block 0; bindings stay
+ * @run: the run
+ * @error: filled in if the call fails; may be NULL
  *
  * npumem_run_stats() counts from zero. -EBUSY while jobs are in flight.
  */
@@ -430,8 +487,11 @@ NPUMEM_EXPORT int npumem_run_reset(struct npumem_run *run, struct npumem_error *
  * @block: plan block that the run is in, NPUMEM_NONE after the exit
  * @error: positive errno that the run was lost with, or zero
  * @submitted: positions submitted
- * @load_bytes, @spill_bytes, @store_bytes, @fill_bytes: of the transfers of each kind
+ * @load_bytes: of the transfers of each kind
  *	that engines have carried out
+ * @spill_bytes: see @load_bytes
+ * @store_bytes: see @load_bytes
+ * @fill_bytes: see @load_bytes
  */
 struct npumem_run_stats {
 	uint32_t block;
@@ -449,6 +509,7 @@ NPUMEM_EXPORT int npumem_run_stats(struct npumem_run *run, struct npumem_run_sta
 
 /**
  * npumem_job_positions() - job that runs positions of the plan's schedule
+ * @engine: index
  * @first: position
  * @count: >= 1, all of one plan block
  * @op: enum drm_npumem_op
@@ -492,6 +553,9 @@ static inline struct drm_npumem_job npumem_job_edge(uint32_t plan_edge)
  * @jobs: @job_count of them, >= 1
  * @in_syncs: @in_count syncobjs waited for before the first job
  * @out_syncs: @out_count syncobjs signalled after the last one
+ * @job_count: number of @jobs
+ * @in_count: number of @in_syncs
+ * @out_count: number of @out_syncs
  * @failed_job: out: number of the job refused, or NPUMEM_NONE
  */
 struct npumem_submit {
@@ -506,6 +570,9 @@ struct npumem_submit {
 
 /**
  * npumem_run_submit() - put positions of the plan's schedule on an engine
+ * @run: the run
+ * @submit: the jobs, and what they wait for and signal
+ * @error: filled in if the call fails; may be NULL
  *
  * -EPERM with @error->verdict: the state of a tile forbids an access, or the run
  * is not in the job's block; -ENXIO with @error->verdict: a job accesses an
@@ -524,7 +591,11 @@ NPUMEM_EXPORT int npumem_sync_create(struct npumem_device *device, uint32_t *han
 NPUMEM_EXPORT void npumem_sync_destroy(struct npumem_device *device, uint32_t handle);
 /**
  * npumem_sync_wait() - until all syncobjs are signalled
+ * @device: the device
  * @syncs: @count of them; those without a fence yet are waited for too
+ * @count: number of @syncs
+ * @deadline: CLOCK_MONOTONIC nanoseconds, see npumem_deadline()
+ * @error: filled in if the call fails; may be NULL
  *
  * -ETIMEDOUT if @deadline passes.
  */

@@ -22,7 +22,8 @@ extern "C" {
  * @kind: enum npumem_tensor_kind
  * @flags: NPUMEM_TENSOR_*
  * @alias_of: tensor, or NPUMEM_NONE
- * @dim_count, @shape: elements per dimension; 0 if not known
+ * @dim_count: elements per dimension; 0 if not known
+ * @shape: see @dim_count
  * @elem_size: bytes of one element; 0 if not known
  * @id: the tensor's id in the source file; plan JSON speaks of it
  */
@@ -43,8 +44,12 @@ struct npuplan_tensor {
 
 /**
  * struct npuplan_attrs - what tiling needs to know of an operator
- * @kernel, @stride, @dilation, @pad_begin, @pad_end: per spatial dimension,
+ * @kernel: per spatial dimension,
  *	outermost (depth or height) first; @spatial of them
+ * @stride: see @kernel
+ * @dilation: see @kernel
+ * @pad_begin: see @kernel
+ * @pad_end: see @kernel
  * @spatial: spatial dimensions, 0 for operators without a window
  * @groups: of a convolution
  * @axis: of concat, softmax, reductions (first one), counted from 0; -1 none
@@ -69,9 +74,14 @@ struct npuplan_attrs {
 
 /**
  * struct npuplan_op - operator of the source model
- * @name, @type: owned; @type as graph JSON names it ("conv2d", "add", "cat")
- * @inputs, @outputs: tensors; parameters included
+ * @name: owned; @type as graph JSON names it ("conv2d", "add", "cat")
+ * @type: see @name
+ * @inputs: tensors; parameters included
+ * @outputs: see @inputs
+ * @input_count: number of @inputs
+ * @output_count: number of @outputs
  * @block: of the graph, that the operator's steps go to
+ * @attrs: attributes, as far as they are understood
  * @id: the operator's id in the source file; plan JSON speaks of it
  */
 struct npuplan_op {
@@ -88,9 +98,13 @@ struct npuplan_op {
 
 /**
  * struct npuplan_step - npumem_step, and what it does of which operator
+ * @first_access: as in struct npumem_step
+ * @access_count: see @first_access
+ * @flags: see @first_access
  * @op: index, or NPUMEM_NONE if the source model is not known
  * @tile_index: number of this step among its operator's, 0-based
  * @name: owned, never NULL
+ * @cookie: see @first_access
  */
 struct npuplan_step {
 	uint32_t first_access;
@@ -111,6 +125,25 @@ struct npuplan_step {
  * read N,C,H,W or N,H,W,C; the bytes of a tensor lie in @layout order. A new
  * graph has one block, and both layouts are NPUPLAN_NHWC.
  *
+ * @name: owned, never NULL
+ * @tensors: array of @tensor_count records
+ * @ops: array of @op_count records
+ * @tiles: array of @tile_count records
+ * @accesses: array of @access_count records
+ * @steps: array of @step_count records
+ * @blocks: array of @block_count records
+ * @edges: array of @edge_count records
+ * @carries: array of @carry_count records
+ * @tensor_count: number of @tensors
+ * @op_count: number of @ops
+ * @tile_count: number of @tiles
+ * @access_count: number of @accesses
+ * @step_count: number of @steps
+ * @block_count: number of @blocks
+ * @edge_count: number of @edges
+ * @carry_count: number of @carries
+ * @source_layout: order in which shapes name their dimensions
+ * @layout: order in which the bytes of tensors lie
  * @tiling: how it was cut; all 0 but its layout if it is not, or not known how (a
  *	graph that came as a blob)
  */
@@ -160,15 +193,23 @@ NPUPLAN_EXPORT int64_t npuplan_graph_add_step(struct npuplan_graph *graph,
 					      uint32_t access_count);
 /* Block without steps; a new graph has one, its entry. */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_block(struct npuplan_graph *graph);
-/** npuplan_graph_add_edge() - let control pass from the end of a block to another
+/**
+ * npuplan_graph_add_edge() - let control pass from the end of a block to another
+ * @graph: the graph
+ * @from: block
  * @to: block, or NPUMEM_NONE for the exit
  * @carries: parallel assignments along the edge, of tensors of equal size
+ * @carry_count: number of @carries
  */
 NPUPLAN_EXPORT int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from,
 					      uint32_t to, const struct npumem_carry *carries,
 					      uint32_t carry_count);
 
-/** npuplan_graph_set_layout() - say how the tensors' bytes lie, before tiling
+/**
+ * npuplan_graph_set_layout() - say how the tensors' bytes lie, before tiling
+ * @graph: the graph
+ * @layout: how the bytes lie
+ * @error: filled in if the call fails; may be NULL
  *
  * Sizes of tensors with rows change with it: NC/32HWC32 pads their channels.
  * Parameters, and tensors of one row of one element, stay as they are.
@@ -187,7 +228,10 @@ NPUPLAN_EXPORT int npuplan_graph_read(const void *blob, size_t size, struct npup
 
 #define NPUPLAN_DIGEST_SIZE 32
 
-/** npuplan_graph_digest() - SHA-256 of what of a tiled graph a plan depends on
+/**
+ * npuplan_graph_digest() - SHA-256 of what of a tiled graph a plan depends on
+ * @graph: the graph
+ * @digest: out: SHA-256
  *
  * Two graphs with one digest have the same plans: ids, sizes, alignments and kinds of
  * tensors, aliases, steps and what they access, blocks and edges are the same. Names,

@@ -9,8 +9,11 @@
 extern "C" {
 #endif
 
-/** struct npuplan_pack_progress - what a packer or planner has got so far
+/**
+ * struct npuplan_pack_progress - what a packer or planner has got so far
  * @top: of the best packing; UINT64_MAX if there is none yet
+ * @lower_bound: proved; of all packings
+ * @work: units of work so far
  * @gap: (top - lower_bound) / lower_bound
  * @seconds: since it began
  * @traffic: @top and @lower_bound are bytes spilled and filled; the gap is relative
@@ -30,8 +33,10 @@ struct npuplan_pack_progress {
  * @size: bytes, > 0
  * @fixed_offset: its address, if @fixed
  * @align: power of two
- * @start, @end: instants between which it holds bytes, inclusive (liveness.h)
+ * @start: instants between which it holds bytes, inclusive (liveness.h)
+ * @end: see @start
  * @tensor: it stands for
+ * @fixed: the item has an address already
  */
 struct npuplan_item {
 	uint64_t size;
@@ -55,9 +60,11 @@ struct npuplan_conflicts;
 
 /**
  * struct npuplan_pack_problem - items to place in one arena
+ * @items: what is to be placed
  * @capacity: bytes; the packer stops at the first packing within. 0: as low as
  *	can be
  * @lower_bound: bytes that the caller knows no packing to be below; 0 for none
+ * @item_count: number of @items
  * @alignment: of every offset, besides the items' own: power of two; 0 = 1
  * @conflicts: who is in whose way; NULL: items whose live ranges overlap
  */
@@ -77,6 +84,7 @@ struct npuplan_pack_problem {
  * @memory_limit: bytes that the packer may hold, besides the problem and the check of
  *	what it found; 0 = any. What would take more ends the search
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
+ * @context: first argument of @progress
  * @progress: called on each better packing and bound, and now and then; anything
  *	but 0 ends the search, which then returns what it has
  */
@@ -97,8 +105,10 @@ struct npuplan_pack_options {
  * @top: first byte above all items; 0 if no packing was found. May be above the
  *	capacity: the best found, though the status is unknown or infeasible
  * @lower_bound: proved; of all packings
+ * @work: units of work that it took
  * @status: enum npuplan_pack_status
  * @memory_ended: the limit of memory ended the search
+ * @seconds: wall clock that it took
  */
 struct npuplan_pack_result {
 	uint64_t top;
@@ -109,8 +119,13 @@ struct npuplan_pack_result {
 	double seconds;
 };
 
-/** npuplan_pack() - place items
+/**
+ * npuplan_pack() - place items
+ * @problem: what is to be placed
+ * @options: may be NULL
  * @offsets: out: per item, unless result->top is 0
+ * @result: out: what was found
+ * @error: filled in if the call fails; may be NULL
  *
  * Whatever comes back has been checked, independently of how it was found. Same
  * input, same output, unless the deadline or @progress cuts in. Sizes and fixed
@@ -123,8 +138,12 @@ NPUPLAN_EXPORT int npuplan_pack(const struct npuplan_pack_problem *problem,
 				const struct npuplan_pack_options *options, uint64_t *offsets,
 				struct npuplan_pack_result *result, struct npuplan_error *error);
 
-/** npuplan_pack_check() - whether a packing is one, pair by pair
+/**
+ * npuplan_pack_check() - whether a packing is one, pair by pair
+ * @problem: what is to be placed
+ * @offsets: per item, its address
  * @top: out: first byte above all items; may be NULL
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: it is not; the error names the items by their numbers.
  */

@@ -30,7 +30,8 @@ struct npuplan_schedule_point {
 
 #define NPUPLAN_BANKS 2
 
-/** struct npuplan_bank - on-chip memory of one speed
+/**
+ * struct npuplan_bank - on-chip memory of one speed
  * @size: bytes, > 0, < 2^60
  * @bandwidth: bytes a microsecond, > 0, < 2^63
  */
@@ -42,8 +43,24 @@ struct npuplan_bank {
 /**
  * struct npuplan_plan - the records of a plan blob, and what planning found
  *
- * Sections in the order of the blob, @*_count records each; see npumem_plan.h.
+ * Sections stand in the order of the blob, each with the number of its records; see
+ * npumem_plan.h.
  *
+ * @info: what the plan says of itself
+ * @placements: array of @placement_count records
+ * @positions: array of @position_count records
+ * @blocks: array of @block_count records
+ * @entries: array of @entry_count records
+ * @edges: array of @edge_count records
+ * @views: array of @view_count records
+ * @view_slots: array of @view_slot_count records
+ * @placement_count: number of @placements
+ * @position_count: number of @positions
+ * @block_count: number of @blocks
+ * @entry_count: number of @entries
+ * @edge_count: number of @edges
+ * @view_count: number of @views
+ * @view_slot_count: number of @view_slots
  * @peak_position: position at which most bytes are live; NPUMEM_NONE if not
  *	known (a plan that was read). Not part of the blob
  * @scheduled: of a planner that chooses the order of steps, what that costs; zero
@@ -146,7 +163,12 @@ struct npuplan_options {
 	void *context;
 };
 
-/** npuplan_plan() - plan a tiled graph
+/**
+ * npuplan_plan() - plan a tiled graph
+ * @graph: the graph
+ * @options: may be NULL
+ * @out: out: the plan; npuplan_plan_free() it
+ * @error: filled in if the call fails; may be NULL
  *
  * The graph needs tiles and steps only: operators may be absent, as in a graph
  * that came as a blob. The plan has passed the kernel's verifier.
@@ -186,10 +208,13 @@ struct npuplan_budgets {
 	bool proved;
 };
 
-/** npuplan_budgets_find() - budgets between which planning for traffic makes sense
+/**
+ * npuplan_budgets_find() - budgets between which planning for traffic makes sense
  * @graph: tiled
  * @options: alignment, limits and progress; may be NULL. A limit, or a callback
  *	that ends it, leaves @peak unproved
+ * @budgets: out: what was found
+ * @error: filled in if the call fails; may be NULL
  *
  * Errors as npuplan_plan()'s with planner "cosma".
  */
@@ -198,19 +223,25 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
 					struct npuplan_budgets *budgets,
 					struct npuplan_error *error);
 
-/** npuplan_needed_find() - of the budgets the least alone, which takes no search
+/**
+ * npuplan_needed_find() - of the budgets the least alone, which takes no search
+ * @graph: the graph
  * @options: alignment; may be NULL
- * @needed, @step: out: as in struct npuplan_budgets
+ * @needed: out: as in struct npuplan_budgets
+ * @step: see @needed
+ * @error: filled in if the call fails; may be NULL
  */
 NPUPLAN_EXPORT int npuplan_needed_find(const struct npuplan_graph *graph,
 				       const struct npuplan_options *options, uint64_t *needed,
 				       uint32_t *step, struct npuplan_error *error);
 
-/** npuplan_lp_write() - the COSMA paper's integer linear program of a plan
+/**
+ * npuplan_lp_write() - the COSMA paper's integer linear program of a plan
  * @graph: tiled
  * @options: budget, objective, schedule, alignment; others are not looked at
  * @text: out: in CPLEX's LP format, for any solver; free() it
  * @size: out: without the NUL at its end
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: a step needs more than the budget. -E2BIG: the program has more than 2^22 columns
  * and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep. Others as
@@ -223,10 +254,14 @@ NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
 /**
  * struct npuplan_recompute - operators that are better run again than kept or spilled
  * @clones: for npuplan_tiling; npuplan_recompute_fini() it
- * @traffic, @traffic_without: bytes spilled and filled that were found with these
+ * @clone_count: number of @clones
+ * @traffic: bytes spilled and filled that were found with these
  *	operators running again, and without
- * @operations, @operations_again: multiply-accumulates (of operators that do not
+ * @traffic_without: see @traffic
+ * @operations: multiply-accumulates (of operators that do not
  *	multiply: elements written) of an inference without, and what is added
+ * @operations_again: see @operations
+ * @work: units of work that it took
  */
 struct npuplan_recompute {
 	struct npuplan_clone *clones;
@@ -238,11 +273,14 @@ struct npuplan_recompute {
 	uint64_t work;
 };
 
-/** npuplan_recompute_find() - which operators to run again, to save traffic
+/**
+ * npuplan_recompute_find() - which operators to run again, to save traffic
  * @graph: not tiled, one block
  * @tiling: with parameters or without, and where inputs are; cuts nothing
  * @options: those that planner "cosma" is then asked with; a budget is needed
  * @limit: operators that run again, at most; 0 = any number
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * Greedy: as long as one saves traffic, the operator (or short chain of them) that
  * saves most. -ENOSPC: there is no plan within the budget; otherwise as npuplan_plan().
@@ -260,6 +298,8 @@ NPUPLAN_EXPORT void npuplan_recompute_fini(struct npuplan_recompute *recompute);
  * @bytes: of it that have a place at the peak's position
  * @bindable: the graph can be planned with this tensor external; then
  *	@arena_without and @lower_bound_without are those of the same planner's plan
+ * @arena_without: bytes of arena, see @bindable
+ * @lower_bound_without: bytes, see @bindable
  */
 struct npuplan_peak_tensor {
 	uint32_t tensor;
@@ -276,10 +316,15 @@ struct npuplan_peak {
 	uint32_t position;
 };
 
-/** npuplan_peak_find() - which tensors make the peak
+/**
+ * npuplan_peak_find() - which tensors make the peak
+ * @graph: the graph
  * @options: those of the plan: what binding each of the tensors externally would
  *	save is found by planning once more without it, at their costs and within
  *	their deadline. NULL: is not asked for
+ * @plan: the plan
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: the plan was read, and so does not know where its peak is.
  */
@@ -292,7 +337,10 @@ NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
 /**
  * struct npuplan_front - orders of steps that none beats in both peak and traffic
  * @points: from the lowest peak on; weights and halos together are the traffic
- * @all_weights, @all_reads: as in struct npuplan_plan
+ * @count: number of @points
+ * @all_weights: as in struct npuplan_plan
+ * @all_reads: see @all_weights
+ * @work: units of work that it took
  * @left_out: the limit of work, the deadline or the caller ended the search: there may
  *	be better
  * @seconds: wall clock that it took
@@ -307,8 +355,12 @@ struct npuplan_front {
 	double seconds;
 };
 
-/** npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
+/**
+ * npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
+ * @graph: the graph
  * @options: work limit, deadline, weights on chip; may be NULL
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * Peaks are before placing: what an arena cannot be below. -EINVAL: the graph is not
  * tiled. -EOPNOTSUPP: loops and branches.
@@ -335,12 +387,15 @@ NPUPLAN_EXPORT int npuplan_plan_read(const void *blob, size_t size, struct npupl
 #define NPUPLAN_CLAIM_ALIGNMENT	    (1u << 3)
 #define NPUPLAN_CLAIM_TRAFFIC_BOUND (1u << 4) /* one that is above 0 */
 
-/** npuplan_claims_check() - hold a plan's claims against the plan
+/**
+ * npuplan_claims_check() - hold a plan's claims against the plan
+ * @graph: the graph
  * @plan: read from a file, and accepted by the verifier
  * @checked: out: NPUPLAN_CLAIM_* that are true; others of plan->claims can neither be
  *	shown nor refuted without planning anew
  * @bound: out: lower bound found anew; 0: the steps are not in the graph's order, or
  *	there are transfers, loops or branches. May be NULL
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: a claim is false; the error says which and why. -ENOMEM.
  */
@@ -348,8 +403,15 @@ NPUPLAN_EXPORT int npuplan_claims_check(const struct npuplan_graph *graph,
 					const struct npuplan_plan *plan, uint32_t *checked,
 					uint64_t *bound, struct npuplan_error *error);
 
-/** npuplan_verify() - the kernel's own verifier, in this process
+/**
+ * npuplan_verify() - the kernel's own verifier, in this process
+ * @graph_blob: graph blob, aligned to 8 bytes
+ * @graph_size: bytes at @graph_blob
+ * @plan_blob: plan blob, aligned to 8 bytes
+ * @plan_size: bytes at @plan_blob
+ * @verdict: filled on refusal; may be NULL
  * @log: may be NULL; a NUL-terminated text of at most @log_size bytes
+ * @log_size: bytes at @log
  */
 NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
 				  size_t plan_size, struct npumem_verdict *verdict, char *log,
@@ -357,6 +419,10 @@ NPUPLAN_EXPORT int npuplan_verify(const void *graph_blob, size_t graph_size, con
 
 /**
  * npuplan_verify_plan() - verify a plan that is not a blob yet
+ * @graph: the graph
+ * @plan: the plan
+ * @verdict: filled on refusal; may be NULL
+ * @error: filled in if the call fails; may be NULL
  *
  * As npuplan_verify(); the error quotes the verifier's log. @verdict may be NULL.
  */
@@ -364,9 +430,13 @@ NPUPLAN_EXPORT int npuplan_verify_plan(const struct npuplan_graph *graph,
 				       const struct npuplan_plan *plan,
 				       struct npumem_verdict *verdict, struct npuplan_error *error);
 
-/** npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
+/**
+ * npuplan_json_tiling() - how a graph must be tiled for a plan JSON to fit it
  * @graph: the plan is for; gives the operators' ids
+ * @text: the text
+ * @size: bytes at @text
  * @tiling: out: all 0 if the plan does not say; npuplan_tiling_fini() it
+ * @error: filled in if the call fails; may be NULL
  *
  * -EBADMSG: not JSON; -EINVAL: the field is malformed, or does not fit the graph.
  */
@@ -374,7 +444,12 @@ NPUPLAN_EXPORT int npuplan_json_tiling(const struct npuplan_graph *graph, const 
 				       size_t size, struct npuplan_tiling *tiling,
 				       struct npuplan_error *error);
 
-/** npuplan_json_external() - mark the tensors that a plan JSON has external
+/**
+ * npuplan_json_external() - mark the tensors that a plan JSON has external
+ * @graph: the graph
+ * @text: the text
+ * @size: bytes at @text
+ * @error: filled in if the call fails; may be NULL
  *
  * Of a graph that is not tiled yet, so that a plan made with tensors bound
  * outside fits the model it was made of. What cannot be external (aliases, fixed
@@ -400,8 +475,12 @@ NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, con
 					  size_t size, struct npuplan_plan **out,
 					  struct npuplan_error *error);
 
-/** npuplan_plan_print() - one line a step, in TFLM's PrintMemoryPlan style
+/**
+ * npuplan_plan_print() - one line a step, in TFLM's PrintMemoryPlan style
+ * @graph: the graph
+ * @plan: the plan
  * @columns: characters that the arena is drawn with, 1..512
+ * @out: out: the new object, which is the caller's
  */
 NPUPLAN_EXPORT int npuplan_plan_print(const struct npuplan_graph *graph,
 				      const struct npuplan_plan *plan, unsigned int columns,

@@ -50,6 +50,7 @@ enum npuplan_inputs {
  * struct npuplan_clone - an operator that runs once more, for some of its readers
  * @op: id of the operator
  * @readers: ids of the operators that take what the clone makes; at least one
+ * @reader_count: number of @readers
  */
 struct npuplan_clone {
 	int64_t op;
@@ -73,6 +74,8 @@ struct npuplan_clone {
  *	a graph's. With @onchip a graph has one of each operator
  * @clones: operators that run again, one after another (npuplan_graph_clone_op()),
  *	before anything is cut; owned as @ops is. Neither @ops nor @onchip beside them
+ * @op_count: number of @ops
+ * @clone_count: number of @clones
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
@@ -91,7 +94,12 @@ struct npuplan_tiling {
 	uint32_t clone_count;
 };
 
-/** npuplan_graph_clone_op() - the graph with one operator twice (clone.c)
+/**
+ * npuplan_graph_clone_op() - the graph with one operator twice (clone.c)
+ * @graph: the graph
+ * @clone: which operator, and for whom
+ * @out: out: the new object, which is the caller's
+ * @error: filled in if the call fails; may be NULL
  *
  * The clone stands right before the first of its readers and has the largest id
  * of all operators, plus one; so have its outputs among the tensors. They are
@@ -103,12 +111,20 @@ NPUPLAN_EXPORT int npuplan_graph_clone_op(const struct npuplan_graph *graph,
 					  const struct npuplan_clone *clone,
 					  struct npuplan_graph **out, struct npuplan_error *error);
 
-/** npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
+/**
+ * npuplan_graph_tile_whole() - one step an operator, whole tensors as tiles
+ * @graph: the graph
  * @with_parameters: parameters are accessed, and so planned, too
+ * @error: filled in if the call fails; may be NULL
  */
 NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 					    struct npuplan_error *error);
-/** npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
+/**
+ * npuplan_graph_tile_bands() - cut each operator into up to @bands row bands
+ * @graph: the graph
+ * @bands: row bands an operator
+ * @with_parameters: steps access parameters too
+ * @error: filled in if the call fails; may be NULL
  *
  * Read ranges with halos from kernel, stride, dilation and padding; operators
  * that need whole inputs (softmax over rows, matmul, mean, ...) read them whole.
@@ -117,7 +133,11 @@ NPUPLAN_EXPORT int npuplan_graph_tile_whole(struct npuplan_graph *graph, bool wi
 NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_t bands,
 					    bool with_parameters, struct npuplan_error *error);
 
-/** npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+/**
+ * npuplan_graph_tile() - cut each operator into tiles of rows, channels or both
+ * @graph: the graph
+ * @tiling: how it is cut
+ * @error: filled in if the call fails; may be NULL
  *
  * Each tile is a staged step that reads what it needs of each input, halos
  * included, and writes its tile of each output; but whole operators, and nothing
@@ -139,12 +159,15 @@ NPUPLAN_EXPORT int npuplan_graph_tile(struct npuplan_graph *graph,
 /**
  * struct npuplan_tile_report - how one operator is cut, and what that takes
  * @op: index
- * @rows, @channels: of its outputs, a tile; 0 if it cannot be cut. Of bands those
+ * @rows: of its outputs, a tile; 0 if it cannot be cut. Of bands those
  *	of the largest
+ * @channels: see @rows
  * @order: enum npuplan_tile_order
  * @steps: tiles
  * @onchip: bytes of the step that has most on chip (docs/tiling.md)
- * @inputs, @weights, @outputs: bytes moved in all steps
+ * @inputs: bytes moved in all steps
+ * @weights: see @inputs
+ * @outputs: see @inputs
  * @least: bytes that are moved if the operator is one step
  */
 struct npuplan_tile_report {
@@ -160,8 +183,11 @@ struct npuplan_tile_report {
 	uint64_t least;
 };
 
-/** npuplan_tiling_report() - of each operator of a tiled graph
+/**
+ * npuplan_tiling_report() - of each operator of a tiled graph
+ * @graph: the graph
  * @reports: out: graph->op_count of them; free() it
+ * @error: filled in if the call fails; may be NULL
  *
  * -EINVAL: it is not tiled, or came as a blob.
  */
@@ -171,7 +197,9 @@ NPUPLAN_EXPORT int npuplan_tiling_report(const struct npuplan_graph *graph,
 /* Frees what a tiling owns, and zeroes it. */
 NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
 
-/** npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
+/**
+ * npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
+ * @graph: the graph
  *
  * But for its layout, NPUMEM_TENSOR_HOST and operators that run again. A graph that
  * came as a blob is left without anything to run.

@@ -10,7 +10,9 @@
 /**
  * struct npuv_work - one npuv_*_create() call under way
  * @blob: that verdicts of NPUMEM_RULE_FORMAT point into
- * @limits, @log, @verdict: of the caller
+ * @limits: of the caller
+ * @log: see @limits
+ * @verdict: see @limits
  * @visits: units of work done, at most @limits->max_visits
  * @ticks: units since npuv_interrupted() was asked
  */
@@ -76,6 +78,9 @@ u32 npuv_upper_bound(const u64 *values, u32 count, u64 value);
 /**
  * struct npuv_vector - array that grows, its memory always zeroed past @count
  * @data: @capacity records of @size bytes
+ * @count: records that are used
+ * @capacity: records that there is memory for
+ * @size: bytes of a record
  */
 struct npuv_vector {
 	void *data;

@@ -15,7 +15,8 @@
 
 /**
  * struct npuv_finding - of the cells of a graph, block by block and tensor by tensor
- * @w, @g: under way
+ * @w: under way
+ * @g: see @w
  * @p: plan whose transfers @g has, NULL if it is a client's own graph
  * @classes: of the current tensor in the current block
  * @order: accesses by block and base tensor, each tensor's in the order of the
@@ -28,9 +29,12 @@
  * @evictor: per class, step that evicted it last, or NPUMEM_NONE if it has never
  *	been in the arena
  * @cells: found, of all blocks
- * @touches, @spans: found, of all blocks of a graph with edges
- * @reads, @writes: runs of cells of accesses, found
- * @keys, @spare: room to sort the cells of an access
+ * @touches: found, of all blocks of a graph with edges
+ * @spans: see @touches
+ * @reads: runs of cells of accesses, found
+ * @writes: see @reads
+ * @keys: room to sort the cells of an access
+ * @spare: see @keys
  */
 struct npuv_finding {
 	struct npuv_work *w;

@@ -9,7 +9,8 @@
 
 /**
  * struct npuv_classes - of one tensor in one block, arrays reused for the next
- * @w, @g: under way
+ * @w: under way
+ * @g: see @w
  * @tensor: the tensor
  * @accesses: that touch it, @access_count of them, in order of the graph
  * @aliases: that say more of some of its bytes, @alias_count of them; they
@@ -17,6 +18,9 @@
  * @bounds: of @segment_count segments: bounds[i] .. bounds[i + 1]
  * @spare: room to sort @bounds
  * @class_of: per segment
+ * @access_count: number of @accesses
+ * @alias_count: number of @aliases
+ * @segment_count: number of segments
  * @class_count: classes; class 0 holds the segments that nothing touches
  * @members: per class, segments; merged ones once the classes are found
  * @class_first: per class, first of its merged segments in @segments
@@ -24,6 +28,8 @@
  * @stamp: per class, equals @now if @hits and @split are current
  * @split: per class, class that the covered segments go to
  * @touched: classes that the current region covers, @touched_count of them
+ * @touched_count: number of @touched
+ * @now: number of the current region, for @stamp
  * @segments: found, of all tensors and blocks
  */
 struct npuv_classes {

@@ -9,19 +9,21 @@
 
 /* arena.c */
 
+#define NPUV_ARENA_LEVELS 6
+
 /**
  * struct npuv_arena - map from ranges of arena bytes to their owners
- * @bounds: sorted places where a range may begin or end, @count of them
+ * @bounds: sorted places where a range may begin or end
  * @owner: of the range that begins at bounds[i], where one begins
  * @begins: bitmap of them; the levels above have a bit for each word of the
  *	one below that is not zero
+ * @count: number of @bounds
+ * @levels: bitmaps in @begins that are used
  *
  * All bounds are known before the first range is painted, so the ranges are
  * kept as a bitmap of bounds instead of a tree: nothing to balance, whatever
  * order ranges come in, and the next range is found in a few words.
  */
-#define NPUV_ARENA_LEVELS 6
-
 struct npuv_arena {
 	u64 *bounds;
 	u32 *owner;
@@ -74,11 +76,15 @@ struct npuv_initial {
 
 /**
  * struct npuv_check - verification under way
- * @w, @p, @g: of it
+ * @w: of it
+ * @p: see @w
+ * @g: see @w
  * @instance: under verification
  * @block: of the graph that it is an instance of
- * @first, @last: its first and its last position
- * @edge_start, @edges: edges of the plan by the instance that they come from
+ * @first: its first and its last position
+ * @last: see @first
+ * @edge_start: edges of the plan by the instance that they come from
+ * @edges: see @edge_start
  * @position: per step, where it stands in the instance
  * @demand: per cell, edge of the plan that needs it at the instance's end, or
  *	NPUMEM_NONE
@@ -87,14 +93,16 @@ struct npuv_initial {
  * @left: per cell NPUV_EMPTY or uses left
  * @stamp: per cell, last cell + 1 of which it was found a predecessor
  * @replaced: per cell, last access + 1 that may write over it in place
+ * @same_access: the access that @same_reads is of, plus one
  * @same_reads: of access @same_access - 1, reads of its step of the tile that it may
  *	take in place
  * @map: of the arena: which cell was written to these bytes last
  * @bounds: arena addresses where pieces of cells begin and end
  * @passes: bytes that pass through
  * @initial: pieces of what is there when the instance is entered
- * @set_start, @set_owners: members of NPUV_OWNER_SET | i are
+ * @set_start: members of NPUV_OWNER_SET | i are
  *	set_owners[set_start[i] .. set_start[i + 1])
+ * @set_owners: see @set_start
  * @preds: (instance cell, predecessor) pairs
  */
 struct npuv_check {
@@ -151,9 +159,15 @@ int npuv_demand_check(struct npuv_check *k);
 
 /**
  * struct npuv_pieces - iterator over segments of a tensor, cut where extents begin
- * @first, @length: bytes of the tensor
+ * @first: bytes of the tensor
+ * @length: see @first
  * @extent: first extent that holds them, NULL if none does
  * @count: extents that hold them
+ * @plan: private, as what follows
+ * @place: of the tensor in the instance
+ * @segments: those that are left
+ * @segment_count: number of @segments
+ * @left: bytes left of the current one
  * The rest is private.
  */
 struct npuv_pieces {

@@ -244,26 +244,42 @@ static inline const void *npuv_record(const struct npuv_section *section, u32 i)
  * struct npuv_graph - graph blob, checked, and its cells
  * @blob: as passed; stays the caller's and must outlive this
  * @size: bytes
- * @tensors, @tiles, @accesses, @steps, @blocks, @edges, @carries, @strings:
+ * @tensors:
  *	sections, use the accessors below
+ * @tiles: see @tensors
+ * @accesses: see @tensors
+ * @steps: see @tensors
+ * @blocks: see @tensors
+ * @edges: see @tensors
+ * @carries: see @tensors
+ * @strings: see @tensors
  * @cells: @cell_count cells
  * @segments: of all cells
- * @read_start, @read_runs: cells that access a reads are those of
+ * @read_start: cells that access a reads are those of
  *	read_runs[read_start[a] .. read_start[a + 1]); likewise @write_start,
  *	@write_runs. An update has both. npuv_for_each_read() goes through them
- * @merged_start, @merged: all that step s reads, where its accesses read the same
+ * @write_start: see @read_start
+ * @read_runs: see @read_start
+ * @merged_start: all that step s reads, where its accesses read the same
  *	cells again and again, is merged[merged_start[s] .. merged_start[s + 1]),
  *	ascending; empty where they do not
+ * @write_runs: see @read_start
+ * @merged: see @merged_start
  * @access_step: step that access a belongs to
  * @cell_start: cells of block b are cells[cell_start[b] .. cell_start[b + 1])
- * @touch_start, @touches: tensors that block b accesses, ascending, are
+ * @touch_start: tensors that block b accesses, ascending, are
  *	touches[touch_start[b] .. touch_start[b + 1]); one touch more ends the
  *	spans of the last. As what follows, only if @features has BLOCKS
+ * @touches: see @touch_start
  * @spans: of all touches
- * @out_start, @out_edges: edges from block b are
+ * @out_start: edges from block b are
  *	out_edges[out_start[b] .. out_start[b + 1]), ascending
- * @alias_start, @aliases: aliases of tensor t that are not INTERMEDIATE; only if
+ * @out_edges: see @out_start
+ * @alias_start: aliases of tensor t that are not INTERMEDIATE; only if
  *	@features has ALIAS
+ * @aliases: see @alias_start
+ * @cell_count: number of @cells
+ * @segment_count: number of @segments
  * @features: NPUMEM_FEATURE_* bits that a verifier of this graph must know
  * @source: the graph that this one is with the transfers of a plan, NULL if it is
  *	a client's own. Its own records come first, under the same numbers; @blob
@@ -328,7 +344,8 @@ NPUV_ACCESSOR(carry, npumem_carry, carries)
 
 /**
  * struct npuv_cells - iterator over the cells of an access
- * @run, @end: runs that are left
+ * @run: runs that are left
+ * @end: see @run
  * @cell: the current one
  * @left: of the current run after it
  */
@@ -435,23 +452,31 @@ struct npuv_place {
  * @transfers: number of positions that are transfers
  * @step_at: per position, step of @graph; NULL if @graph is the client's own
  * @placements: section; of host copies, too, after those of the blob
- * @positions, @blocks, @entries, @edges, @views, @slots: sections,
+ * @positions: sections,
  *	use the accessors below
+ * @blocks: see @positions
+ * @entries: see @positions
+ * @edges: see @positions
+ * @views: see @positions
+ * @slots: see @positions
  * @cell_base: of instance i (plan block), see npuv_plan_cell(); one more is the
  *	number of instance cells
- * @place_start, @places: of instance i, ascending by tensor,
+ * @place_start: of instance i, ascending by tensor,
  *	places[place_start[i] .. place_start[i + 1]); those after the last
  *	instance's are of EXTERNAL tensors, wherever an instance has none
+ * @places: see @place_start
  * @extents: of all places
  * @placed: per tensor, it has a placement or is EXTERNAL
- * @pred_start, @pred_cells: cells whose bytes instance cell c overwrites are
+ * @pred_start: cells whose bytes instance cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
+ * @pred_cells: see @pred_start
  * @uses: of instance cell c: reads until it is RETIRED, plus one if it must
  *	survive the instance's end
  * @last_use: last access in the order of the plan that reads instance cell c,
  *	or NPUMEM_NONE
  * @overwriter: a cell that overwrites bytes of instance cell c, or NPUMEM_NONE
- * @own_graph, @own_placements: what is this plan's own, or NULL
+ * @own_graph: what is this plan's own, or NULL
+ * @own_placements: see @own_graph
  */
 struct npuv_plan {
 	const struct npuv_graph *graph;
@@ -563,8 +588,12 @@ struct npuv_range {
 /**
  * struct npuv_chunks - iterator over the chunks of a region, see region.c
  * @length: bytes of each chunk
- * @first, @arena: of the first chunk in the tensor and in the arena
- * @count, @stride, @arena_stride, @index: per dimension
+ * @first: of the first chunk in the tensor and in the arena
+ * @arena: see @first
+ * @count: per dimension
+ * @stride: see @count
+ * @arena_stride: see @count
+ * @index: see @count
  * @ring: slots along dimension 2, or zero
  * @done: no chunk is left
  */
@@ -582,7 +611,9 @@ struct npuv_chunks {
 
 /**
  * struct npuv_walk - iterator over the ranges of one access at a position
- * @plan, @place, @position: walked
+ * @plan: walked
+ * @place: see @plan
+ * @position: see @plan
  * @chunks: of the tile that are left
  * @first: next byte of the tensor
  * @left: bytes left of the current chunk
