@@ -249,7 +249,7 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 		return NULL;
 	}
 	for (uint32_t p = 0; p < result.step_count; p++)
-		if (result.steps[p].kind == NPUPLAN_COSMA_RUN)
+		if (result.steps[p].kind == NPUMEM_POSITION_STEP)
 			order[count++] = result.steps[p].index;
 	npuplan_cosma_plan_free(&result);
 	return order;

@@ -61,7 +61,7 @@ static bool may_share(const struct world *world, uint32_t p, uint32_t i, uint32_
 	const struct npuplan_op *op = &world->graph->ops[step->index];
 	bool reads = false, writes = false;
 
-	if (step->kind != NPUPLAN_COSMA_RUN || new->from != p || old->to != p)
+	if (step->kind != NPUMEM_POSITION_STEP || new->from != p || old->to != p)
 		return false;
 	for (uint32_t j = 0; j < op->input_count; j++)
 		reads |= op->inputs[j] == old->tensor;
@@ -118,7 +118,7 @@ static void end(struct world *world, uint32_t p)
 
 			world->at[t] = NPUMEM_NONE;
 			world->valid[t] = false;
-			world->gone[t] = world->plan->steps[p].kind == NPUPLAN_COSMA_RUN;
+			world->gone[t] = world->plan->steps[p].kind == NPUMEM_POSITION_STEP;
 		} else {
 			world->active[kept++] = i;
 		}
@@ -172,7 +172,7 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 
 	/* Whose bytes an operator's output took is dropped right behind that. */
 	if (t < graph->tensor_count && world->gone[t] && world->host[t] &&
-	    step->kind == NPUPLAN_COSMA_DROP) {
+	    step->kind == NPUMEM_POSITION_DROP) {
 		world->gone[t] = false;
 		return true;
 	}
@@ -181,20 +181,20 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 	i = world->at[t];
 	size = graph->tensors[t].size;
 	switch (step->kind) {
-	case NPUPLAN_COSMA_LOAD:
+	case NPUMEM_POSITION_LOAD:
 		if (world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
 			return fail(world, "position %u: load of tensor %u", p, t);
 		oracle->compulsory += size;
 		world->valid[t] = true;
 		world->loaded[t] = true;
 		return true;
-	case NPUPLAN_COSMA_FILL:
+	case NPUMEM_POSITION_FILL:
 		if (!world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
 			return fail(world, "position %u: fill of tensor %u", p, t);
 		oracle->fill += size;
 		world->valid[t] = true;
 		return true;
-	case NPUPLAN_COSMA_STORE:
+	case NPUMEM_POSITION_STORE:
 		if (!world->valid[t] || world->host[t])
 			return fail(world, "position %u: store of tensor %u", p, t);
 		if (graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT)
@@ -203,13 +203,13 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 			oracle->spill += size;
 		world->host[t] = true;
 		return true;
-	case NPUPLAN_COSMA_SPILL:
+	case NPUMEM_POSITION_SPILL:
 		if (!world->valid[t] || world->host[t] || world->plan->residencies[i].to != p)
 			return fail(world, "position %u: spill of tensor %u", p, t);
 		oracle->spill += size;
 		world->host[t] = true;
 		return true;
-	case NPUPLAN_COSMA_DROP:
+	case NPUMEM_POSITION_DROP:
 		if (!world->host[t] || world->plan->residencies[i].to != p)
 			return fail(world, "position %u: drop of tensor %u", p, t);
 		return true;
@@ -239,7 +239,7 @@ static bool makes_room(const struct world *world, uint32_t p, uint32_t k)
 static uint64_t needed_at(const struct world *world, uint32_t p)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
-	bool runs = plan->steps[p].kind == NPUPLAN_COSMA_RUN;
+	bool runs = plan->steps[p].kind == NPUMEM_POSITION_STEP;
 	uint64_t loads = 0, stores = 0;
 
 	for (uint32_t k = 0; k < world->active_count; k++) {
@@ -278,7 +278,7 @@ static bool execute(struct world *world)
 		}
 		bytes = needed_at(world, p);
 		world->oracle->peak = bytes > world->oracle->peak ? bytes : world->oracle->peak;
-		if (plan->steps[p].kind == NPUPLAN_COSMA_RUN ?
+		if (plan->steps[p].kind == NPUMEM_POSITION_STEP ?
 			    !run_op(world, p, plan->steps[p].index) :
 			    !move(world, p, &plan->steps[p]))
 			return false;

@@ -5,15 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const enum npuplan_cosma_kind kinds[] = {
-	[NPUMEM_POSITION_STEP] = NPUPLAN_COSMA_RUN,
-	[NPUMEM_POSITION_LOAD] = NPUPLAN_COSMA_LOAD,
-	[NPUMEM_POSITION_SPILL] = NPUPLAN_COSMA_SPILL,
-	[NPUMEM_POSITION_FILL] = NPUPLAN_COSMA_FILL,
-	[NPUMEM_POSITION_DROP] = NPUPLAN_COSMA_DROP,
-	[NPUMEM_POSITION_STORE] = NPUPLAN_COSMA_STORE,
-};
-
 static bool fail(struct cosma_oracle *oracle, uint32_t position, const char *why)
 {
 	snprintf(oracle->why, sizeof(oracle->why), "position %u: %s", position, why);
@@ -105,7 +96,7 @@ static bool execute(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 		    !check_transfer(oracle, graph, plan, p))
 			return false;
 		said->steps[p] = (struct npuplan_cosma_step){
-			.kind = kinds[position->kind],
+			.kind = position->kind,
 			.index = position->kind == NPUMEM_POSITION_STEP ?
 					 graph->steps[position->index].op :
 					 position->index,

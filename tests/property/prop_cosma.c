@@ -156,7 +156,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	}
 	cost = plan.spill + plan.fill;
 	for (uint32_t p = 0; p + 1 < plan.step_count; p++)
-		seen.yielded += plan.steps[p].kind == NPUPLAN_COSMA_STORE &&
+		seen.yielded += plan.steps[p].kind == NPUMEM_POSITION_STORE &&
 				graph->tensors[plan.steps[p].index].kind != NPUMEM_TENSOR_OUTPUT;
 	least = exhaustive_traffic(graph, options, false);
 	if (least == EXHAUSTIVE_TOO_LARGE) {

@@ -180,7 +180,7 @@ static uint64_t compare(const struct npuplan_graph *graph,
 		     solved.lower_bound, cost);
 	seen.compared++;
 	for (uint32_t p = 0; p < solved.step_count; p++)
-		seen.yielded += solved.steps[p].kind == NPUPLAN_COSMA_STORE &&
+		seen.yielded += solved.steps[p].kind == NPUMEM_POSITION_STORE &&
 				graph->tensors[solved.steps[p].index].kind != NPUMEM_TENSOR_OUTPUT;
 	seen.infeasible += cost == UINT64_MAX;
 	if (options->objective == NPUPLAN_COSMA_TRAFFIC && cost != UINT64_MAX) {

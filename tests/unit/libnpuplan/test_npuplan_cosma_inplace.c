@@ -73,7 +73,7 @@ static void test_dying(void **state)
 	npuplan_graph_free(graph);
 }
 
-static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npuplan_cosma_kind kind,
+static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_position_kind kind,
 			  uint32_t index)
 {
 	for (uint32_t p = 0; p < plan->step_count; p++)
@@ -108,10 +108,10 @@ static void test_yielding(void **state)
 		assert_int_equal(plan.spill, 4);
 		assert_int_equal(plan.fill, 4);
 		assert_int_equal(plan.lower_bound, 8);
-		at = find_step(&plan, NPUPLAN_COSMA_RUN, 1);
-		assert_int_equal(find_step(&plan, NPUPLAN_COSMA_STORE, 1), at - 1);
-		assert_int_equal(find_step(&plan, NPUPLAN_COSMA_DROP, 1), at + 1);
-		assert_true(find_step(&plan, NPUPLAN_COSMA_FILL, 1) > at);
+		at = find_step(&plan, NPUMEM_POSITION_STEP, 1);
+		assert_int_equal(find_step(&plan, NPUMEM_POSITION_STORE, 1), at - 1);
+		assert_int_equal(find_step(&plan, NPUMEM_POSITION_DROP, 1), at + 1);
+		assert_true(find_step(&plan, NPUMEM_POSITION_FILL, 1) > at);
 		npuplan_cosma_plan_free(&plan);
 	}
 	npuplan_graph_free(graph);

@@ -87,21 +87,11 @@ struct npuplan_cosma_options {
 	void *context;
 };
 
-/** enum npuplan_cosma_kind - what a position of the schedule does */
-enum npuplan_cosma_kind {
-	NPUPLAN_COSMA_RUN,   /* an operator runs */
-	NPUPLAN_COSMA_LOAD,  /* first transfer of a graph input or parameter */
-	NPUPLAN_COSMA_STORE, /* an output goes to the host; it may stay on chip, too */
-	NPUPLAN_COSMA_SPILL, /* a tensor goes to the host and leaves the chip */
-	NPUPLAN_COSMA_DROP,  /* a tensor that has a host copy leaves the chip */
-	NPUPLAN_COSMA_FILL,  /* a tensor comes back */
-};
-
 /** struct npuplan_cosma_step - position of the schedule
- * @index: operator for NPUPLAN_COSMA_RUN, tensor for all others
+ * @index: operator for NPUMEM_POSITION_STEP, tensor for all others
  */
 struct npuplan_cosma_step {
-	enum npuplan_cosma_kind kind;
+	enum npumem_position_kind kind;
 	uint32_t index;
 };
 

@@ -119,7 +119,7 @@ static int find_order(struct planning *planning)
 		return err;
 	planning->order = malloc((planning->graph->step_count + (size_t)1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i < found.step_count && planning->order; i++)
-		if (found.steps[i].kind == NPUPLAN_COSMA_RUN)
+		if (found.steps[i].kind == NPUMEM_POSITION_STEP)
 			planning->order[count++] = found.steps[i].index;
 	npuplan_cosma_plan_free(&found);
 	if (!planning->order)

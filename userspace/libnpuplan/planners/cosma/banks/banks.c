@@ -271,8 +271,8 @@ static bool touches(const struct npuplan_graph *graph, const struct npuplan_cosm
 {
 	const struct npuplan_op *op;
 
-	if (step->kind != NPUPLAN_COSMA_RUN)
-		return step->index == tensor && step->kind != NPUPLAN_COSMA_DROP;
+	if (step->kind != NPUMEM_POSITION_STEP)
+		return step->index == tensor && step->kind != NPUMEM_POSITION_DROP;
 	op = &graph->ops[step->index];
 	for (uint32_t k = 0; k < op->input_count; k++)
 		if (op->inputs[k] == tensor)

@@ -26,7 +26,7 @@ static uint32_t graph_tensor(const struct writing *writing, uint32_t stay)
 	return at->parameter ? at->tensor : writing->schedule->model->tensor_of[at->tensor];
 }
 
-static int add_step(struct writing *writing, enum npuplan_cosma_kind kind, uint32_t index)
+static int add_step(struct writing *writing, enum npumem_position_kind kind, uint32_t index)
 {
 	struct npuplan_cosma_plan *plan = writing->plan;
 
@@ -75,7 +75,7 @@ static int store_first(struct writing *writing, uint32_t instant)
 		    !has_next(writing->stays, i) || !is_only_copy(writing, i))
 			continue;
 		writing->plan->spill += writing->graph->tensors[t].size;
-		err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+		err = add_step(writing, NPUMEM_POSITION_STORE, t);
 	}
 	return err;
 }
@@ -97,7 +97,7 @@ static int leave(struct writing *writing, uint32_t instant)
 		if (stay->to == instant)
 			plan->residencies[i].to = plan->step_count;
 		plan->compulsory += writing->graph->tensors[t].size;
-		err = add_step(writing, NPUPLAN_COSMA_STORE, t);
+		err = add_step(writing, NPUMEM_POSITION_STORE, t);
 	}
 	cosma_for_each(k, writing->end, instant) {
 		uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
@@ -111,7 +111,7 @@ static int leave(struct writing *writing, uint32_t instant)
 		if (!cosma_stay_yields(stay))
 			plan->residencies[i].to = plan->step_count;
 		plan->spill += spill ? writing->graph->tensors[t].size : 0;
-		err = add_step(writing, spill ? NPUPLAN_COSMA_SPILL : NPUPLAN_COSMA_DROP, t);
+		err = add_step(writing, spill ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_DROP, t);
 	}
 	return err;
 }
@@ -137,7 +137,7 @@ static int come(struct writing *writing, uint32_t instant)
 			plan->fill += size;
 		else
 			plan->compulsory += size;
-		err = add_step(writing, again ? NPUPLAN_COSMA_FILL : NPUPLAN_COSMA_LOAD, t);
+		err = add_step(writing, again ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, t);
 	}
 	return err;
 }
@@ -241,7 +241,7 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 				plan->residencies[writing->begin.item[k]].from = plan->step_count;
 		cosma_for_each(k, writing->end, instant)
 			plan->residencies[writing->end.item[k]].to = plan->step_count;
-		err = err ? err : add_step(writing, NPUPLAN_COSMA_RUN, model->op_of[v]);
+		err = err ? err : add_step(writing, NPUMEM_POSITION_STEP, model->op_of[v]);
 		err = err ? err : leave(writing, instant);
 	}
 	return err;

@@ -28,15 +28,6 @@ struct writing {
 	uint32_t *to;
 };
 
-static const enum npumem_position_kind kinds[] = {
-	[NPUPLAN_COSMA_RUN] = NPUMEM_POSITION_STEP,
-	[NPUPLAN_COSMA_LOAD] = NPUMEM_POSITION_LOAD,
-	[NPUPLAN_COSMA_STORE] = NPUMEM_POSITION_STORE,
-	[NPUPLAN_COSMA_SPILL] = NPUMEM_POSITION_SPILL,
-	[NPUPLAN_COSMA_DROP] = NPUMEM_POSITION_DROP,
-	[NPUPLAN_COSMA_FILL] = NPUMEM_POSITION_FILL,
-};
-
 /* Positions of each step. */
 static int number_positions(struct writing *writing)
 {
@@ -47,7 +38,7 @@ static int number_positions(struct writing *writing)
 		const struct npuplan_cosma_step *step = &found->steps[i];
 
 		writing->first[i] = (uint32_t)count;
-		count += step->kind == NPUPLAN_COSMA_RUN ?
+		count += step->kind == NPUMEM_POSITION_STEP ?
 				 1 :
 				 writing->units->unit[step->index].piece_count;
 		writing->last[i] = (uint32_t)count - 1;
@@ -107,13 +98,13 @@ static void find_copies(struct writing *writing)
 		const struct npuplan_cosma_step *step = &found->steps[i];
 		uint32_t u = step->index;
 
-		if (step->kind == NPUPLAN_COSMA_RUN)
+		if (step->kind == NPUMEM_POSITION_STEP)
 			continue;
 		if (writing->from[u] == NPUMEM_NONE)
 			writing->from[u] = writing->first[i];
 		if (writing->to[u] < writing->last[i])
 			writing->to[u] = writing->last[i];
-		if (step->kind == NPUPLAN_COSMA_STORE)
+		if (step->kind == NPUMEM_POSITION_STORE)
 			writing->to[u] = end;
 	}
 }
@@ -152,13 +143,13 @@ static void write_transfer(struct writing *writing, uint32_t i)
 {
 	const struct npuplan_cosma_step *step = &writing->found->steps[i];
 	const struct cosma_unit *unit = &writing->units->unit[step->index];
-	bool drop = step->kind == NPUPLAN_COSMA_DROP;
+	bool drop = step->kind == NPUMEM_POSITION_DROP;
 
 	for (uint32_t k = 0; k < unit->piece_count; k++) {
 		const struct cosma_piece *piece = &writing->units->piece[unit->first_piece + k];
 
 		writing->plan->positions[writing->first[i] + k] = (struct npumem_position){
-			.kind = kinds[step->kind],
+			.kind = step->kind,
 			.index = unit->tensor,
 			.placement = drop ? NPUMEM_NONE :
 					    writing->placement[writing->resident[step->index]] + k,
@@ -179,7 +170,7 @@ static void write_positions(struct writing *writing)
 	for (uint32_t i = 0; i < found->step_count; i++) {
 		const struct npuplan_cosma_step *step = &found->steps[i];
 
-		if (step->kind == NPUPLAN_COSMA_RUN) {
+		if (step->kind == NPUMEM_POSITION_STEP) {
 			writing->plan->positions[writing->first[i]] = (struct npumem_position){
 				.kind = NPUMEM_POSITION_STEP,
 				.index = step->index,
@@ -189,7 +180,7 @@ static void write_positions(struct writing *writing)
 		}
 		write_transfer(writing, i);
 		/* The next one, in the order of time, is where it comes back to. */
-		if (step->kind == NPUPLAN_COSMA_SPILL || step->kind == NPUPLAN_COSMA_DROP)
+		if (step->kind == NPUMEM_POSITION_SPILL || step->kind == NPUMEM_POSITION_DROP)
 			next[step->index]++;
 	}
 }

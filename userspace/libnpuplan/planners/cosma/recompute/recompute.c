@@ -115,9 +115,9 @@ static int readers_after(const struct climbing *climb, uint32_t position, bool a
 	for (uint32_t p = position + 1; p < plan->step_count; p++) {
 		const struct npuplan_cosma_step *step = &plan->steps[p];
 
-		if (!all && step->index == tensor && step->kind == NPUPLAN_COSMA_DROP)
+		if (!all && step->index == tensor && step->kind == NPUMEM_POSITION_DROP)
 			break;
-		if (step->kind != NPUPLAN_COSMA_RUN || !reads(climb->graph, step->index, tensor))
+		if (step->kind != NPUMEM_POSITION_STEP || !reads(climb->graph, step->index, tensor))
 			continue;
 		if (npuplan_grow(&clone->readers, clone->reader_count, sizeof(*clone->readers)))
 			return -ENOMEM;
@@ -312,7 +312,7 @@ static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 	int err = 0;
 
 	for (uint32_t p = 0; p < plan->step_count && !err; p++) {
-		if (plan->steps[p].kind != NPUPLAN_COSMA_FILL)
+		if (plan->steps[p].kind != NPUMEM_POSITION_FILL)
 			continue;
 		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
 			struct candidate candidate;
