@@ -9,20 +9,8 @@ MOBILENET=$GRAPHS/mobilenet_v2.fused.json
 ATTACK=${ATTACK:-/opt/npumem/e2e/npumem_attack}
 : "$MODELS" "$MOBILENET" "$ATTACK"
 
-N=0 FAILED=0
-# check NAME COMMAND...: one test; what the command says if it fails.
-check() {
-	what=$1
-	shift
-	N=$((N + 1))
-	if "$@" >check.out 2>&1; then
-		echo "ok $N - $what"
-	else
-		echo "not ok $N - $what"
-		sed 's/^/# /' check.out
-		FAILED=$((FAILED + 1))
-	fi
-}
+# shellcheck source=tests/lib/check.sh
+. /opt/npumem/e2e/check.sh
 
 # shown NAME COMMAND...: the same, and what it says is part of the story.
 shown() {
@@ -32,8 +20,7 @@ shown() {
 
 finish() {
 	stop_daemon
-	echo "1..$N"
-	[ "$FAILED" = 0 ]
+	check_plan
 	exit
 }
 

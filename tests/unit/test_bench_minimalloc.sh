@@ -6,26 +6,10 @@
 # usage: test_bench_minimalloc.sh MINIMALLOC.SH NPUMEMCTL
 #
 # TAP. The stand-in takes MiniMalloc's options, insists on them, and appends offsets.
-set -uo pipefail
 
 script=$(realpath "$1") ctl=$(realpath "$2")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 1
-count=0 failed=0
-
-check() { # NAME COMMAND...: one test
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@"; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' out err
-		failed=$((failed + 1))
-	fi
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../lib/command.sh"
 
 printf 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\n' >three.csv
 cp three.csv again.csv
@@ -70,5 +54,4 @@ silent() {
 check 'a program that writes nothing' silent
 usage() { run ./fake "$ctl" 8; [ $? = 2 ] && grep -q '^usage: minimalloc.sh' err; }
 check 'no file' usage
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,41 +7,14 @@
 # usage: test_npumemctl_again.sh NPUMEMCTL
 #
 # TAP. Messages and exit statuses of refusals are compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status, and the first line of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	# What argp refuses is said in the name of the command.
-	err=${err/#npumemctl plan: /npumemctl: }
-	[ "$got" = "$status" ] && [ "${err%%$'\n'*}" = "npumemctl: $text" ] && return
-	echo "status $got; standard error:"
-	echo "$err"
-	return 1
-}
+# refuses STATUS TEXT COMMAND...: exit status, and what the first line of standard error has after the
+# name of the program
+refuses() { says_first "$1" "npumemctl$2" "${@:3}"; }
 
 # in 1 -> big 8 -> m 2 -> n 8 -> k 2; big, k -> out 1: MR is 11 bytes
 cat >shortcut.json <<'EOF'
@@ -93,7 +66,7 @@ check "verify and show read the plan; the same plan the second time" reads_back
 edited() {
 	sed "$2" again.json >edited.json
 	cmp -s again.json edited.json && { echo "nothing was edited"; return 1; }
-	says 1 "edited.json: $1" "$ctl" verify shortcut.json edited.json
+	refuses 1 ": edited.json: $1" "$ctl" verify shortcut.json edited.json
 }
 check "clones: no array" edited "tiling.clones: expected an array" 's/"clones":\[.*\]}\]/"clones":1/'
 check "clones: no operator" edited "tiling.clones[0].op: missing" 's/{"op":0,"readers"/{"readers"/'
@@ -107,7 +80,7 @@ check "clones: unknown field" edited "tiling.clones[0].x: unknown field" \
 clone_error() {
 	local text=$1
 	sed "$2" again.json >edited.json
-	says 1 "shortcut.json: $text" "$ctl" verify shortcut.json edited.json
+	refuses 1 ": shortcut.json: $text" "$ctl" verify shortcut.json edited.json
 }
 check "clones: no such operator" clone_error "there is no operator 9" 's/{"op":0,"readers"/{"op":9,"readers"/'
 check "clones: who is no reader" clone_error "operator 3 reads nothing of operator 0" \
@@ -118,22 +91,22 @@ check "clones: beside operators cut in their own way" clone_error \
 	"where operators run again, none is cut in a way of its own" \
 	's/"clones":/"onchip":4096,"clones":/;s/"bands":1,//'
 
-check "infeasible" says 3 "shortcut.json: infeasible: join needs 11 bytes, the budget is 9, and\
+check "infeasible" refuses 3 ": shortcut.json: infeasible: join needs 11 bytes, the budget is 9, and\
  running operators again changes nothing of that" "${plan[@]}" --budget 9 --recompute shortcut.json
-check "without a budget" says 2 "--recompute needs a --budget to save traffic in" \
+check "without a budget" refuses 2 " plan: --recompute needs a --budget to save traffic in" \
 	"${plan[@]}" --recompute shortcut.json
-check "another planner" says 2 "--recompute and --banks need --planner cosma" \
+check "another planner" refuses 2 " plan: --recompute and --banks need --planner cosma" \
 	"$ctl" plan --planner cosma-belady --budget 12 --recompute shortcut.json
-check "another engine" says 2 "--recompute and --banks are of engine search, not of engine belady" \
+check "another engine" refuses 2 " plan: --recompute and --banks are of engine search, not of engine belady" \
 	"${plan[@]}" --engine belady --budget 12 --recompute shortcut.json
-check "banks of another engine" says 2 "--recompute and --banks are of engine search, not of engine ilp" \
+check "banks of another engine" refuses 2 " plan: --recompute and --banks are of engine search, not of engine ilp" \
 	"${plan[@]}" --engine ilp --banks 4@10,12@2 shortcut.json
-check "a number that is none" says 2 "--recompute: '0' is not a number from 1 to 4294967295" \
+check "a number that is none" refuses 2 " plan: --recompute: '0' is not a number from 1 to 4294967295" \
 	"${plan[@]}" --budget 12 --recompute=0 shortcut.json
-check "tiles" says 1 "shortcut.json: --recompute is of whole operators: leave out what says how to cut" \
+check "tiles" refuses 1 ": shortcut.json: --recompute is of whole operators: leave out what says how to cut" \
 	"${plan[@]}" --budget 12 --bands 2 --recompute shortcut.json
 "$ctl" plan shortcut.json --graph-blob graph.blob >/dev/null
-check "a graph blob" says 1 "graph.blob: --recompute needs a model: of a graph blob's steps it is\
+check "a graph blob" refuses 1 ": graph.blob: --recompute needs a model: of a graph blob's steps it is\
  not known what they compute" "${plan[@]}" --budget 12 --recompute graph.blob
 
 banks() {
@@ -148,7 +121,7 @@ check "two banks" banks
 bad() {
 	sed "$2" banks.json >edited.json
 	cmp -s banks.json edited.json && { echo "nothing was edited"; return 1; }
-	says 1 "edited.json: $1" "$ctl" verify shortcut.json edited.json
+	refuses 1 ": edited.json: $1" "$ctl" verify shortcut.json edited.json
 }
 check "banks: one only" bad "banks: expected an array of 2" 's/,{"size":12,"bandwidth":2}//'
 check "banks: no size" bad "banks[1].size: missing" 's/"size":12,//'
@@ -163,29 +136,28 @@ straddles() {
 }
 check "banks: a tensor in both" straddles
 
-check "banks: malformed" says 2 "--banks: '4@10' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+check "banks: malformed" refuses 2 " plan: --banks: '4@10' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
 	"${plan[@]}" --banks 4@10 shortcut.json
-check "banks: bandwidth 0" says 2 "--banks: '4@0,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+check "banks: bandwidth 0" refuses 2 " plan: --banks: '4@0,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
 	"${plan[@]}" --banks 4@0,12@2 shortcut.json
-check "banks: bandwidth 2^63" says 2 \
-	"--banks: '4@9223372036854775808,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+check "banks: bandwidth 2^63" refuses 2 \
+	" plan: --banks: '4@9223372036854775808,12@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
 	"${plan[@]}" --banks 4@9223372036854775808,12@2 shortcut.json
-check "banks: size 2^63" says 2 \
-	"--banks: '4@10,9223372036854775808@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
+check "banks: size 2^63" refuses 2 \
+	" plan: --banks: '4@10,9223372036854775808@2' is not BYTES@MBPS,BYTES@MBPS, like 256KiB@8000,2MiB@2000" \
 	"${plan[@]}" --banks 4@10,9223372036854775808@2 shortcut.json
 most() {
 	"${plan[@]}" --banks 4@9223372036854775807,12@2 shortcut.json -o most.json >/dev/null &&
 		"$ctl" verify shortcut.json most.json
 }
 check "banks: bandwidth 2^63 - 1" most
-check "banks and a budget" says 2 "--banks and --budget exclude each other" \
+check "banks and a budget" refuses 2 " plan: --banks and --budget exclude each other" \
 	"${plan[@]}" --banks 4@10,12@2 --budget 12 shortcut.json
-check "banks: a tensor larger than either" says 3 "shortcut.json: infeasible: make_big has a tensor\
+check "banks: a tensor larger than either" refuses 3 ": shortcut.json: infeasible: make_big has a tensor\
  of 8 bytes (8 B), and no bank has room for it" "${plan[@]}" --banks 7@10,7@2 shortcut.json
-check "banks: an operator larger than both" says 3 "shortcut.json: infeasible: join needs 11 bytes\
+check "banks: an operator larger than both" refuses 3 ": shortcut.json: infeasible: join needs 11 bytes\
  (11 B), the budget is 9 (9 B)" "${plan[@]}" --banks 8@10,1@2 shortcut.json
-check "banks: least peak" says 1 "shortcut.json: two banks are planned for least traffic, by planner\
+check "banks: least peak" refuses 1 ": shortcut.json: two banks are planned for least traffic, by planner\
  cosma" "${plan[@]}" --banks 4@10,12@2 --objective peak shortcut.json
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

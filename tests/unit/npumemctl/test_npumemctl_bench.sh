@@ -6,32 +6,15 @@
 # usage: test_npumemctl_bench.sh NPUMEMCTL
 #
 # TAP. Messages and outputs are compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
-# gives NAME STATUS OUTPUT ERRORS COMMAND...: one test; times are not compared
-gives() {
-	local name=$1 status=$2 output=$3 errors=$4 got
-	shift 4
-	count=$((count + 1))
-	"$@" >out 2>err </dev/null
-	got=$?
+# Times, and what depends on them.
+normalize() {
 	sed -i -E 's/[0-9]+\.[0-9]{6} s/T s/; s/"seconds":[^,]*/"seconds":T/
-		/many/s/bound [0-9]+/bound L/; /many/s/work [0-9]+/work W/' out
-	if [ $got = "$status" ] && [ "$(cat out)" = "$output" ] && [ "$(cat err)" = "$errors" ]
-	then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' out err
-		echo "# status $got, expected $status"
-		failed=$((failed + 1))
-	fi
+		/many/s/bound [0-9]+/bound L/; /many/s/work [0-9]+/work W/' "$1"
 }
 
 printf 'id,lower,upper,size\nb1,0,3,4\nb2,3,9,4\nb3,0,9,4\nb4,9,21,4\nb5,0,21,4\n' >five.csv
@@ -39,46 +22,46 @@ printf 'id,lower,upper,size\nb1,0,3,0\n' >bad.csv
 usage="Try \`npumemctl bench pack --help' or \`npumemctl bench pack --usage' for more
 information."
 
-gives 'a line a file' 0 \
+check 'a line a file' gives 0 \
 	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' '' \
 	"$ctl" bench pack five.csv
 # shellcheck disable=SC2016 # the inner shell expands it
-gives 'offsets are appended' 0 '' '' \
+check 'offsets are appended' gives 0 '' '' \
 	sh -c '"$1" bench pack -o packed.csv five.csv >/dev/null && cut -d, -f1-4 packed.csv |
 		cmp - five.csv && head -n 1 packed.csv | grep -q ",offset$"' sh "$ctl"
-gives 'what is packed is a problem with fixed offsets' 0 \
+check 'what is packed is a problem with fixed offsets' gives 0 \
 	'packed.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 0' '' \
 	"$ctl" bench pack packed.csv
-gives 'JSON' 0 '{"files":[{"name":"five.csv","n":5,"lower_bound":12,"top":12,'\
+check 'JSON' gives 0 '{"files":[{"name":"five.csv","n":5,"lower_bound":12,"top":12,'\
 '"status":"optimal","ended_by":null,"seconds":T,"work":14}]}' '' "$ctl" bench pack -j five.csv
-gives 'a capacity that is too small' 3 \
+check 'a capacity that is too small' gives 3 \
 	'five.csv: 5 buffers, lower bound 12, infeasible, T s, work 0' '' \
 	"$ctl" bench pack --capacity 11 five.csv
-gives 'no packer of that name' 1 '' "npumemctl: five.csv: there is no packer 'none'" \
+check 'no packer of that name' gives 1 '' "npumemctl: five.csv: there is no packer 'none'" \
 	"$ctl" bench pack --packer none five.csv
-gives 'a malformed file' 1 '' 'npumemctl: bad.csv: line 2: size is 0' "$ctl" bench pack bad.csv
-gives 'a file that is not there' 1 '' 'npumemctl: absent.csv: No such file or directory' \
+check 'a malformed file' gives 1 '' 'npumemctl: bad.csv: line 2: size is 0' "$ctl" bench pack bad.csv
+check 'a file that is not there' gives 1 '' 'npumemctl: absent.csv: No such file or directory' \
 	"$ctl" bench pack absent.csv
-gives 'no file' 2 '' "npumemctl bench pack: a FILE is needed
+check 'no file' gives 2 '' "npumemctl bench pack: a FILE is needed
 $usage" "$ctl" bench pack
-gives 'one output for two files' 2 '' "npumemctl bench pack: --output takes one FILE, not 2
+check 'one output for two files' gives 2 '' "npumemctl bench pack: --output takes one FILE, not 2
 $usage" "$ctl" bench pack -o packed.csv five.csv five.csv
-gives 'two outputs' 2 '' "npumemctl bench pack: --output - and --json both need standard output
+check 'two outputs' gives 2 '' "npumemctl bench pack: --output - and --json both need standard output
 $usage" "$ctl" bench pack -j -o - five.csv
-gives 'an alignment of 3' 2 '' "npumemctl bench pack: --align: 3 is not a power of two
+check 'an alignment of 3' gives 2 '' "npumemctl bench pack: --align: 3 is not a power of two
 $usage" "$ctl" bench pack --align 3 five.csv
-gives 'an output that cannot be written' 1 \
+check 'an output that cannot be written' gives 1 \
 	'five.csv: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' \
 	'npumemctl: nowhere/packed.csv: No such file or directory' \
 	"$ctl" bench pack -o nowhere/packed.csv five.csv
 # shellcheck disable=SC2016 # the inner shell expands it
-gives 'standard input' 0 \
+check 'standard input' gives 0 \
 	'-: 5 buffers, lower bound 12, top 12 (1.0000), optimal, T s, work 14' '' \
 	sh -c '"$1" bench pack - <five.csv' sh "$ctl"
 # shellcheck disable=SC2016
-gives 'malformed standard input' 1 '' 'npumemctl: standard input: line 2: size is 0' \
+check 'malformed standard input' gives 1 '' 'npumemctl: standard input: line 2: size is 0' \
 	sh -c '"$1" bench pack - <bad.csv' sh "$ctl"
-gives 'bench of nothing' 2 '' 'Usage: npumemctl bench pack [OPTION...] FILE.csv...
+check 'bench of nothing' gives 2 '' 'Usage: npumemctl bench pack [OPTION...] FILE.csv...
 See npumemctl bench pack --help.' "$ctl" bench
 # 20,000 buffers that a search is not soon through with; status and what ended it.
 awk 'BEGIN { print "id,lower,upper,size"; x = 7
@@ -100,8 +83,8 @@ ended() {
 	[ $? = 5 ] && grep -q '"ended_by":"interrupt"' said && [ "$(wc -l <out.csv)" = 20001 ] &&
 		grep -q 'interrupted: the best found so far' words
 }
-gives 'interrupt gives the best so far, without a terminal' 0 '' '' ended INT
-gives 'SIGTERM gives the best so far, without a terminal' 0 '' '' ended TERM
+check 'interrupt gives the best so far, without a terminal' gives 0 '' '' ended INT
+check 'SIGTERM gives the best so far, without a terminal' gives 0 '' '' ended TERM
 # The soft limit is reached after two seconds of CPU time, and again every second.
 limited() {
 	(ulimit -St 2 && exec "$ctl" bench pack -j --work 18446744073709551614 -o out.csv many.csv) \
@@ -109,27 +92,26 @@ limited() {
 	[ $? = 5 ] && grep -q '"ended_by":"interrupt"' said && [ "$(wc -l <out.csv)" = 20001 ]
 }
 rm out.csv
-gives 'a soft limit of CPU time gives the best so far' 0 '' '' limited
+check 'a soft limit of CPU time gives the best so far' gives 0 '' '' limited
 # shellcheck disable=SC2016 # the inner shell expands it
-gives 'a limit of work is what ended it' 0 '1' '' \
+check 'a limit of work is what ended it' gives 0 '1' '' \
 	sh -c '"$1" bench pack -j --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
-gives 'a limit of memory before any packing' 4 \
+check 'a limit of memory before any packing' gives 4 \
 	'five.csv: 5 buffers, lower bound 0, unknown, T s, work 0, ended by the limit of memory' '' \
 	"$ctl" bench pack --memory 1 five.csv
-gives 'and in JSON' 4 '{"files":[{"name":"five.csv","n":5,"lower_bound":0,"top":null,'\
+check 'and in JSON' gives 4 '{"files":[{"name":"five.csv","n":5,"lower_bound":0,"top":null,'\
 '"status":"unknown","ended_by":"memory","seconds":T,"work":0}]}' '' \
 	"$ctl" bench pack -j --memory 1 five.csv
 # shellcheck disable=SC2016
-gives 'a limit of memory that has room for one packing' 0 '20001' '' \
+check 'a limit of memory that has room for one packing' gives 0 '20001' '' \
 	sh -c '"$1" bench pack --memory 5MiB -o out.csv many.csv | grep -q "feasible.*, ended by the limit of memory$" &&
 		wc -l <out.csv' sh "$ctl"
 # shellcheck disable=SC2016
-gives 'and for it and a search' 0 '1' '' \
+check 'and for it and a search' gives 0 '1' '' \
 	sh -c '"$1" bench pack -j --memory 256MiB --work 20000000 many.csv | grep -c "\"ended_by\":\"work\""' sh "$ctl"
-gives 'memory of no bytes' 2 '' "npumemctl bench pack: --memory: '0' is not a number of bytes; give one like 1572864 or 1.5MiB
+check 'memory of no bytes' gives 2 '' "npumemctl bench pack: --memory: '0' is not a number of bytes; give one like 1572864 or 1.5MiB
 $usage" "$ctl" bench pack --memory 0 five.csv
-gives 'a limit before any packing' 4 \
+check 'a limit before any packing' gives 4 \
 	'many.csv: 20000 buffers, lower bound L, unknown, T s, work W' '' \
 	"$ctl" bench pack --packer size --work 1 many.csv
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

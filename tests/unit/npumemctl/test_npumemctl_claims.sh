@@ -6,13 +6,10 @@
 # usage: test_npumemctl_claims.sh NPUMEMCTL GRAPH.json SPILLED.json
 #
 # TAP. GRAPH is planned at its bound, in its order; SPILLED with spills, at MR.
-set -uo pipefail
 
 ctl=$(realpath "$1") graph=$(realpath "$2") spilled=$(realpath "$3")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # changed EXPRESSION: plan.json changed by Python into bad.json
 changed() {
@@ -22,36 +19,18 @@ exec(sys.argv[1])
 json.dump(p, open("bad.json", "w"))' "$1" "${2:-plan.json}"
 }
 
-# gives NAME STATUS OUTPUT ERRORS COMMAND...: compared as a whole
-gives() {
-	local name=$1 status=$2 output=$3 errors=$4 got
-	shift 4
-	count=$((count + 1))
-	"$@" >out 2>err </dev/null
-	got=$?
-	if [ $got = "$status" ] && [ "$(cat out)" = "$output" ] && [ "$(cat err)" = "$errors" ]
-	then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' out err
-		echo "# status $got, expected $status"
-		failed=$((failed + 1))
-	fi
-}
-
 refused() { # NAME EXPRESSION MESSAGE
 	changed "$2" "${4:-plan.json}"
-	gives "$1" 1 '' "npumemctl: bad.json: $3" "$ctl" verify "${5:-$graph}" bad.json
+	check "$1" gives 1 '' "npumemctl: bad.json: $3" "$ctl" verify "${5:-$graph}" bad.json
 }
 
 "$ctl" plan -o plan.json "$graph" >/dev/null || exit 1
 arena=$(python3 -c 'import json; print(json.load(open("plan.json"))["arena"])')
 valid() { "$ctl" verify "$graph" "$1" | tail -n +2; }
-gives 'all claims of an honest plan' 0 \
+check 'all claims of an honest plan' gives 0 \
 	'claims checked: lower_bound, status, traffic, alignment' '' valid plan.json
 changed 'for k in ("lower_bound", "status", "traffic", "alignment"): p.pop(k, None)'
-gives 'nothing is claimed' 0 '' '' valid bad.json
+check 'nothing is claimed' gives 0 '' '' valid bad.json
 refused 'a bound above the plan' 'p["lower_bound"] += 1' \
 	"lower_bound: $((arena + 1)), but the plan itself needs $arena bytes"
 refused 'a bound above the plan, in a larger arena' 'p["lower_bound"] += 1; p["arena"] += 4096' \
@@ -63,7 +42,7 @@ p = json.load(open("pieces.json"))
 assert any("row_stride" in q for q in p["placements"]) and p["lower_bound"] == p["arena"]
 print(p["arena"])') || exit 1
 verified() { "$ctl" verify "$graph" "$1" >/dev/null; }
-gives 'a bound that rows lying apart reach' 0 '' '' verified pieces.json
+check 'a bound that rows lying apart reach' gives 0 '' '' verified pieces.json
 refused 'a bound above rows lying apart' 'p["lower_bound"] += 1' \
 	"lower_bound: $((pieces + 1)), but the plan itself needs $pieces bytes" pieces.json
 refused 'optimal, but above its bound' 'p["lower_bound"] -= 1; p["arena"] += 64' \
@@ -87,7 +66,7 @@ t = json.load(open("spills.json"))["traffic"]
 assert t["spill"] > 4 and t["compulsory"] > 4
 print(t["spill"], t["fill"])') || exit 1
 	claims() { "$ctl" verify "$spilled" "$1" | grep '^claims'; }
-	gives "what planning anew would show, inputs $inputs" 0 'claims checked: traffic, alignment
+	check "what planning anew would show, inputs $inputs" gives 0 'claims checked: traffic, alignment
 claims not checked: lower_bound, status, traffic.lower_bound' '' claims spills.json
 	refused "spills that are said to be compulsory, inputs $inputs" \
 		't = p["traffic"]; t["spill"] -= 4; t["compulsory"] += 4; t["lower_bound"] = 0' \
@@ -108,25 +87,24 @@ misaligned() {
 		grep -Eo 'alignment: placement [0-9]+, of .* is at [0-9]+, which is no multiple of 65536' |
 		grep -c alignment
 }
-gives 'an alignment that placements do not keep' 1 1 '' misaligned
+check 'an alignment that placements do not keep' gives 1 1 '' misaligned
 changed 'p["lower_bound"] -= 1; p["status"] = "feasible"'
-gives 'a bound below what is found anew is true' 0 \
+check 'a bound below what is found anew is true' gives 0 \
 	'claims checked: lower_bound, status, traffic, alignment' '' valid bad.json
 "$ctl" plan --planner greedy-start -o loose.json "$graph" >/dev/null || exit 1
 changed 'p["lower_bound"] = p["arena"]; p["status"] = "optimal"' loose.json
 if [ "$(python3 -c 'import json; print(json.load(open("loose.json"))["arena"])')" -gt "$arena" ]; then
-	gives 'what would take planning anew is said not to be checked' 0 \
+	check 'what would take planning anew is said not to be checked' gives 0 \
 		'claims checked: traffic, alignment
 claims not checked: lower_bound, status' '' valid bad.json
 else
-	gives 'greedy-start is above the bound' 0 '' '' false
+	check 'greedy-start is above the bound' gives 0 '' '' false
 fi
 said() { "$ctl" verify -j "$graph" "$1" | python3 -c 'import json, sys; r = json.load(sys.stdin)
 print(r["accepted"], r.get("claims", r.get("error")))'; }
-gives '-j says which were checked' 0 "True {'lower_bound': 'checked', 'status': 'checked', \
+check '-j says which were checked' gives 0 "True {'lower_bound': 'checked', 'status': 'checked', \
 'traffic': 'checked', 'traffic.lower_bound': None, 'alignment': 'checked'}" '' said plan.json
 changed 'p["traffic"] = {"fill": 1}'
-gives '-j refuses a false claim' 1 'False traffic: 1 bytes filled, but the schedule fills 0' \
+check '-j refuses a false claim' gives 1 'False traffic: 1 bytes filled, but the schedule fills 0' \
 	'npumemctl: bad.json: traffic: 1 bytes filled, but the schedule fills 0' said bad.json
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,40 +7,10 @@
 # usage: test_npumemctl_cosma.sh NPUMEMCTL
 #
 # TAP. Every message and exit status of a refusal is compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
-
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status, and first line of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	"$@" >out.txt 2>err.txt </dev/null
-	got=$?
-	err=$(head -n 1 err.txt)
-	[ $got = "$status" ] && [ "$err" = "$text" ] && return
-	echo "status $got; standard error:"
-	echo "$err"
-	return 1
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # is PYTHON OPTION...: the expression holds of the summary s and of the plan JSON p
 is() {
@@ -151,7 +121,7 @@ unaligned() { # BUDGET OPTION...: there is a plan that has y whole; none is refu
 	shift
 	"$ctl" plan --planner exact --budget "$budget" "$@" parts.json -o exact.json >/dev/null &&
 		"$ctl" verify parts.json exact.json || return 1
-	says 4 "npumemctl: parts.json: unknown: there is no plan within $budget bytes ($budget B) that \
+	says_first 4 "npumemctl: parts.json: unknown: there is no plan within $budget bytes ($budget B) that \
 aligns each part of a tensor which steps use apart; others are not searched" \
 		"$ctl" plan --planner cosma --budget "$budget" "$@" parts.json
 }
@@ -184,18 +154,18 @@ check 'parts that are aligned: proved' is 's["arena"] == 16 and s["status"] == "
 # ---------------------------------------------------------------- no plan
 infeasible() {
 	rm -f plan.json
-	says 3 'npumemctl: diamond.json: infeasible: make_b needs 12 bytes (12 B), the budget is 11 (11 B)' \
+	says_first 3 'npumemctl: diamond.json: infeasible: make_b needs 12 bytes (12 B), the budget is 11 (11 B)' \
 		"$ctl" plan -j --planner cosma --budget 11 diamond.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"},"ended_by":null}' ]
+		[ "$(cat said.out)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":11,"needed":12,"needed_by":{"op":11,"name":"make_b"},"ended_by":null}' ]
 }
 check 'infeasible: status 3, what needs most, nothing written' infeasible
 no_peak() {
 	rm -f plan.json
-	says 3 'npumemctl: diamond.json: without spilling 14 bytes are needed, the budget is 13, the lower bound 14' \
+	says_first 3 'npumemctl: diamond.json: without spilling 14 bytes are needed, the budget is 13, the lower bound 14' \
 		"$ctl" plan -j --planner cosma --objective peak --budget 13 diamond.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null,"ended_by":null}' ]
+		[ "$(cat said.out)" = '{"graph":"diamond","planner":"cosma","status":"infeasible","budget":13,"needed":14,"needed_by":null,"ended_by":null}' ]
 }
 check 'least peak above the budget: status 3' no_peak
 # Linear allocation finds no place for y, and the search is ended at once.
@@ -208,10 +178,10 @@ cat >gap.json <<'JSON'
 JSON
 unknown() {
 	rm -f plan.json
-	says 4 'npumemctl: gap.json: unknown: no plan within 10 bytes was found before the limits of work, memory or time' \
+	says_first 4 'npumemctl: gap.json: unknown: no plan within 10 bytes was found before the limits of work, memory or time' \
 		"$ctl" plan -j --planner cosma --budget MR --work 1 gap.json -o plan.json &&
 		[ ! -e plan.json ] &&
-		[ "$(cat out.txt)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10,"ended_by":"work"}' ]
+		[ "$(cat said.out)" = '{"graph":"gap","planner":"cosma","status":"unknown","budget":10,"ended_by":"work"}' ]
 }
 check 'unknown: status 4, nothing written' unknown
 # Alignments leave a gap that the bound does not know.
@@ -223,9 +193,9 @@ cat >gaps.json <<'JSON'
 "ops": [{"id": 0, "name": "f", "type": "f", "inputs": [0, 1], "outputs": [2]}]}
 JSON
 peak_unknown() {
-	says 4 'npumemctl: gaps.json: without spilling 17 bytes are needed, the budget is 16, the lower bound 3' \
+	says_first 4 'npumemctl: gaps.json: without spilling 17 bytes are needed, the budget is 16, the lower bound 3' \
 		"$ctl" plan -j --planner cosma --objective peak --budget 16 gaps.json &&
-		[ "$(cat out.txt)" = '{"graph":"gaps","planner":"cosma","status":"unknown","budget":16,"ended_by":null}' ]
+		[ "$(cat said.out)" = '{"graph":"gaps","planner":"cosma","status":"unknown","budget":16,"ended_by":null}' ]
 }
 check 'least peak above the budget, and that is not proved: status 4' peak_unknown
 check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "optimal"' \
@@ -235,7 +205,7 @@ check 'it is there without the limit' is 's["arena"] == 10 and s["status"] == "o
 usage() { # TEXT OPTION...
 	local text=$1
 	shift
-	says 2 "npumemctl plan: $text" "$ctl" plan "$@" diamond.json
+	says_first 2 "npumemctl plan: $text" "$ctl" plan "$@" diamond.json
 }
 size="is not a number of bytes; give one like 1572864 or 1.5MiB"
 check 'budget 0' usage "--budget: '0' $size" --planner cosma --budget 0
@@ -259,22 +229,21 @@ check '--emit-lp with --work' usage "$limits" --planner cosma --budget 12 --emit
 check '--emit-lp with --memory' usage "$limits" --planner cosma --budget 12 --emit-lp p.lp --memory 1MiB
 check '--emit-lp with -o' usage '--emit-lp makes no plan to write' --planner cosma --emit-lp p.lp \
 	-o plan.json
-check 'another planner does not load' says 1 \
+check 'another planner does not load' says_first 1 \
 	'npumemctl: diamond.json: in: planner auto does not load from host memory, only cosma does' \
 	"$ctl" plan --inputs host diamond.json
-check 'unknown engine' says 1 'npumemctl: diamond.json: unknown planner cosma-magic' \
+check 'unknown engine' says_first 1 'npumemctl: diamond.json: unknown planner cosma-magic' \
 	"$ctl" plan --planner cosma --engine magic diamond.json
 sed 's/"outputs": \[4\]/"outputs": []/' diamond.json >none.json
-check 'an operator without outputs' says 1 'npumemctl: none.json: $.ops[3].outputs: must not be empty' \
+check 'an operator without outputs' says_first 1 'npumemctl: none.json: $.ops[3].outputs: must not be empty' \
 	"$ctl" plan --planner cosma --budget MR none.json
 sed 's/"inputs": \[0\]/"inputs": [0, 3]/' diamond.json >circle.json
-check 'a cycle' says 1 \
+check 'a cycle' says_first 1 \
 	"npumemctl: circle.json: operator 10 'make_a' (f) reads tensor 3 'c', which operator 12 'make_c' (f) writes only later: operators must be in execution order" \
 	"$ctl" plan --planner cosma --budget MR circle.json
 sed 's/"bytes": 6/"bytes": 4611686018427387904/' diamond.json >huge.json
-check 'sizes that overflow' says 1 \
+check 'sizes that overflow' says_first 1 \
 	'npumemctl: huge.json: $.tensors[3].bytes: must be an integer from 1 to 1099511627776' \
 	"$ctl" plan --planner cosma --budget MR huge.json
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

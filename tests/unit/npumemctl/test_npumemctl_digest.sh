@@ -7,38 +7,11 @@
 # usage: test_npumemctl_digest.sh NPUMEMCTL MODEL.tflite GRAPHS_FOLDER
 #
 # TAP.
-set -uo pipefail
 
-ctl=$(realpath "$1") graphs=$(realpath "$3")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-cp "$2" "$tmp/a.tflite"
-count=0 failed=0
-cd "$tmp" || exit 1
-
-check() { # NAME COMMAND...: one test
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >log 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' log
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status and all of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null)
-	got=$?
-	[ $got = "$status" ] && [ "$err" = "$text" ] && return
-	printf 'status %s, expected %s; said:\n%s\nexpected:\n%s\n' $got "$status" "$err" "$text"
-	return 1
-}
+ctl=$(realpath "$1") model=$(realpath "$2") graphs=$(realpath "$3")
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
+cp "$model" a.tflite
 
 digest_of() { sed -n 's/^"digest": "\(sha256:[0-9a-f]*\)",$/\1/p' "$1"; }
 short() { digest_of "$1" | cut -c 1-19; }
@@ -187,5 +160,4 @@ hand is g, $(short p.json)" "$ctl" verify g.json bad.json
 }
 check 'a digest of something else' forged
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,38 +7,11 @@
 # usage: test_npumemctl_exporters.sh NPUMEMCTL GRAPHS_FOLDER
 #
 # TAP.
-set -uo pipefail
 
 ctl=$(realpath "$1") graphs=$(realpath "$2")/exporters
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 cp "$graphs"/*.json .
-
-check() { # NAME COMMAND...: one test
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >log 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' log
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status and all of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = "$status" ] && [ "$err" = "$text" ] && return
-	printf 'status %s, expected %s; said:\n%s\nexpected:\n%s\n' $got "$status" "$err" "$text"
-	return 1
-}
 
 # field NAME of the JSON on standard input, as Python writes it
 field() { python3 -c 'import json, sys; print(eval("json.load(sys.stdin)" + sys.argv[1]))' "$1"; }
@@ -167,5 +140,4 @@ printf '"ops":[{"id":0,"name":"r","type":"relu","inputs":[0],"outputs":[1]}]}\n'
 check 'control characters' says 0 "npumemctl: cursor.json: warning: field \"\\x1b[2J\" is not \
 known, 1 time, passed over: \$.tensors[1]: \"\\x1b[2J\" $ignored" "$ctl" plan cursor.json
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,24 +7,11 @@
 # usage: test_npumemctl_help.sh NPUMEMCTL SOURCE_FOLDER
 #
 # TAP.
-set -uo pipefail
 
 ctl=$(realpath "$1")
-page=$2/npumemctl.1
-count=0 failed=0
-
-check() { # NAME COMMAND...: one test
-	local name=$1 log
-	shift
-	count=$((count + 1))
-	if log=$("$@" 2>&1); then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		printf '%s\n' "$log" | sed 's/^/# /'
-		failed=$((failed + 1))
-	fi
-}
+page=$(realpath "$2")/npumemctl.1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # What --help lists, but itself; a word of a sentence is no option.
 options_of() { # COMMAND...
@@ -153,5 +140,4 @@ check 'help names every engine' help_has '"tile-scheduled" has "rings"'
 help_stands_alone() { ! "$ctl" plan --help | tr -s ' \n' '  ' | grep -oE '.{20} The same.{20}'; }
 check 'help of each option stands alone' help_stands_alone
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,39 +7,10 @@
 # usage: test_npumemctl_outputs.sh NPUMEMCTL GRAPHS_FOLDER
 #
 # TAP. Every refusal is compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1") graphs=$(realpath "$2")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
-
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status, and the first line of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = "$status" ] && [ "${err%%$'\n'*}" = "$text" ] && return
-	echo "status $got, expected $status; standard error: $err"
-	echo "expected: $text"
-	return 1
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 cp "$graphs/squeezenet1_1.fused.json" net.json
 cp net.json kept.json
@@ -55,7 +26,7 @@ cp plan.json old.json
 over() {
 	local out=$1 in=$2
 	shift 2
-	says 2 "npumemctl $1: $out would overwrite $in" "$ctl" "$@" && cmp net.json kept.json &&
+	says_first 2 "npumemctl $1: $out would overwrite $in" "$ctl" "$@" && cmp net.json kept.json &&
 		cmp plan.json old.json
 }
 check 'plan -o its graph' over '-o net.json' 'GRAPH net.json' plan net.json -o net.json
@@ -90,7 +61,7 @@ check 'show --svg its plan' over '--svg plan.json' 'PLAN plan.json' \
 printf 'lower,upper,size\n0,2,4\n1,3,4\n' >net.csv
 cp net.csv kept.csv
 csv() {
-	says 2 'npumemctl bench pack: -o ./net.csv would overwrite FILE net.csv' \
+	says_first 2 'npumemctl bench pack: -o ./net.csv would overwrite FILE net.csv' \
 		"$ctl" bench pack net.csv -o ./net.csv && cmp net.csv kept.csv &&
 		"$ctl" bench pack net.csv -o out.csv && [ "$(wc -l <out.csv)" = 3 ]
 }
@@ -107,7 +78,7 @@ check 'a path with control characters' over '-o net\x1b[31m.json' 'GRAPH net\x1b
 twice() { # FIRST SECOND COMMAND...: and neither is there
 	local first=$1 second=$2
 	shift 2
-	says 2 "npumemctl $1: $first and $second are the same file" "$ctl" "$@" && [ ! -e q ] &&
+	says_first 2 "npumemctl $1: $first and $second are the same file" "$ctl" "$@" && [ ! -e q ] &&
 		[ ! -e new.json ]
 }
 check 'plan -o and --blob' twice '-o q' '--blob q' plan net.json -o q --blob q
@@ -163,9 +134,9 @@ read_only() {
 		chmod 555 closed
 	# Root may write anywhere, but for what allows it to.
 	[ "$(id -u)" != 0 ] || set -- setpriv --bounding-set -dac_override,-dac_read_search
-	says 1 'npumemctl: locked.json: Permission denied; what was there is still there' \
+	says_first 1 'npumemctl: locked.json: Permission denied; what was there is still there' \
 		"$@" "$ctl" plan net.json -o locked.json &&
-		says 1 'npumemctl: closed/old.json: Permission denied; what was there is still there' \
+		says_first 1 'npumemctl: closed/old.json: Permission denied; what was there is still there' \
 			"$@" "$ctl" plan net.json -o closed/old.json && cmp locked.json old.json &&
 		cmp closed/old.json old.json
 }
@@ -179,7 +150,7 @@ limited() {
 	cp old.json full.json
 	(
 		ulimit -f 1
-		says 1 'npumemctl: full.json: File too large; what was there is still there' \
+		says_first 1 'npumemctl: full.json: File too large; what was there is still there' \
 			"$ctl" plan net.json --bands 4 -o full.json
 	) && cmp full.json old.json && no_rest .
 }
@@ -189,7 +160,7 @@ together() {
 	cp old.json pair.json && cp plan.bin pair.bin
 	(
 		ulimit -f 8
-		says 1 'npumemctl: pair.json: File too large; what was there is still there' \
+		says_first 1 'npumemctl: pair.json: File too large; what was there is still there' \
 			"$ctl" plan net.json --bands 4 --blob pair.bin -o pair.json
 	) && cmp pair.json old.json && cmp pair.bin plan.bin && no_rest . || return 1
 	# And the other way round: what was staged first is given up.
@@ -209,9 +180,7 @@ mkdir disk
 if unshare -rm mount -t tmpfs none disk 2>/dev/null; then
 	check 'a full disk' unshare -rm bash -c "$on_full_disk" full disk plan.bin "$ctl" net.json
 else
-	count=$((count + 1))
-	echo "ok $count - a full disk # SKIP no tmpfs can be mounted here"
+	skipped 'a full disk' 'no tmpfs can be mounted here'
 fi
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -9,39 +9,13 @@
 # TAP. Every message and exit status of a refusal is compared as a whole.
 # TFLITE_MODEL: tests/fuzz/corpus/tflite/offline.tflite: in 192 -> c 32 -> out 32
 # bytes, with an offline plan in, c, out at 0, 192, 0.
-set -uo pipefail
 
 ctl=$(realpath "$1") model=$(realpath "$2")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says TEXT COMMAND...: exit status 1, and all of standard error
-says() {
-	local text=$1 got err
-	shift
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = 1 ] && [ "$err" = "npumemctl: $text" ] && return
-	echo "status $got; standard error:"
-	echo "$err"
-	return 1
-}
+# refuses TEXT COMMAND...: exit status 1, and all of standard error
+refuses() { says 1 "npumemctl: $1" "${@:2}"; }
 
 # in 4 -> a 10 -> b 6 -> out 2; part: bytes 2 to 5 of b; two tensors named "twin"
 cat >chain.json <<'EOF'
@@ -121,20 +95,20 @@ external_json() {
 		"$ctl" show --graph chain.json e.json >shown && grep -q 'external.*: a$' shown
 }
 check 'external tensors in plan JSON' external_json
-check 'external and fixed' says \
+check 'external and fixed' refuses \
 	"chain.json: --fix: 'a' cannot be both external and at a fixed offset of the arena" \
 	"$ctl" plan --external a --fix a=0 chain.json
 sed 's/"name": "a", /&"fixed_offset": 0, /' chain.json >fixed.json
-check 'external, and fixed by the graph' says \
+check 'external, and fixed by the graph' refuses \
 	"fixed.json: --external: 'a' cannot be both external and at a fixed offset of the arena" \
 	"$ctl" plan --external a fixed.json
-check 'an alias is not external' says "chain.json: --external: 'part' is part of 'b', which has the bytes" \
+check 'an alias is not external' refuses "chain.json: --external: 'part' is part of 'b', which has the bytes" \
 	"$ctl" plan --external part chain.json
-check 'no such tensor' says "chain.json: --external: no tensor has the name or id 'x'" \
+check 'no such tensor' refuses "chain.json: --external: no tensor has the name or id 'x'" \
 	"$ctl" plan --external x chain.json
-check 'no such id' says "chain.json: --external: no tensor has the name or id '8'" \
+check 'no such id' refuses "chain.json: --external: no tensor has the name or id '8'" \
 	"$ctl" plan --external 8 chain.json
-check 'two of one name' says \
+check 'two of one name' refuses \
 	"chain.json: --external: tensors 6 and 7 are both named 'twin': give the id" \
 	"$ctl" plan --external twin chain.json
 
@@ -142,30 +116,30 @@ check 'two of one name' says \
 check '--fix' is 'at[1] == 32 and at[3] == 64 and s["arena"] == 66 == s["lower_bound"]' \
 	--fix a=32 --fix out=64 chain.json
 check 'fixed offsets of the graph' is 'at[1] == 0' fixed.json
-check '--fix without offset' says "chain.json: --fix: 'a' is not NAME=OFFSET" \
+check '--fix without offset' refuses "chain.json: --fix: 'a' is not NAME=OFFSET" \
 	"$ctl" plan --fix a chain.json
-check '--fix with a bad offset' says "chain.json: --fix: 'a=-1' is not NAME=OFFSET" \
+check '--fix with a bad offset' refuses "chain.json: --fix: 'a=-1' is not NAME=OFFSET" \
 	"$ctl" plan --fix a=-1 chain.json
-check '--fix of no tensor' says "chain.json: --fix: no tensor has the name or id 'x'" \
+check '--fix of no tensor' refuses "chain.json: --fix: no tensor has the name or id 'x'" \
 	"$ctl" plan --fix x=0 chain.json
-check '--fix not aligned' says \
+check '--fix not aligned' refuses \
 	"chain.json: --fix: 3 is not a multiple of the alignment of 'b', 2" \
 	"$ctl" plan --fix b=3 chain.json
-check '--fix of a parameter' says \
+check '--fix of a parameter' refuses \
 	"chain.json: --fix: 'w' is a parameter, which only --params places" \
 	"$ctl" plan --fix w=0 chain.json
 check '--fix of a parameter that is placed' is 'at[5] == 40' --params --fix w=40 chain.json
-check '--fix against the graph' says "fixed.json: --fix: 'a' has fixed offset 0 already, not 8" \
+check '--fix against the graph' refuses "fixed.json: --fix: 'a' has fixed offset 0 already, not 8" \
 	"$ctl" plan --fix a=8 fixed.json
-check '--fix of an alias' says "chain.json: --fix: 'part' is part of 'b', which has the bytes" \
+check '--fix of an alias' refuses "chain.json: --fix: 'part' is part of 'b', which has the bytes" \
 	"$ctl" plan --fix part=0 chain.json
-check 'two fixed ones that are live together' says \
+check 'two fixed ones that are live together' refuses \
 	"chain.json: fixed offsets collide: a at 0, 10 bytes, and b at 8, 6 bytes, are live at once" \
 	"$ctl" plan --fix a=0 --fix b=8 chain.json
-check 'fixed beyond the budget' says \
+check 'fixed beyond the budget' refuses \
 	"chain.json: a: 10 bytes at fixed offset 32 are beyond the budget of 40 bytes" \
 	"$ctl" plan --fix a=32 --arena-budget 40 chain.json
-check 'fixed against --align' says \
+check 'fixed against --align' refuses \
 	"chain.json: a: fixed offset 8 is not a multiple of the alignment 16" \
 	"$ctl" plan --fix a=8 --align 16 chain.json
 
@@ -217,19 +191,18 @@ external_tflite() {
 		[ "$(offsets e.tflite)" = '0 -1 -1 -1 0' ]
 }
 check 'external tensors are left to TensorFlow Lite Micro' external_tflite
-check '--emit-tflite of graph JSON' says \
+check '--emit-tflite of graph JSON' refuses \
 	'chain.json: --emit-tflite: this is graph JSON, not a TFLite model' \
 	"$ctl" plan chain.json --emit-tflite x.tflite
 whole_only='--emit-tflite: TensorFlow Lite Micro runs whole operators and keeps parameters outside the arena: leave out --params and what says how to cut'
-check '--emit-tflite with bands' says "bare.tflite: $whole_only" \
+check '--emit-tflite with bands' refuses "bare.tflite: $whole_only" \
 	"$ctl" plan bare.tflite --bands 2 --emit-tflite x.tflite
-check '--emit-tflite with parameters' says "bare.tflite: $whole_only" \
+check '--emit-tflite with parameters' refuses "bare.tflite: $whole_only" \
 	"$ctl" plan bare.tflite --params --emit-tflite x.tflite
-check '--emit-tflite to a full disk' says '/dev/full: No space left on device' \
+check '--emit-tflite to a full disk' refuses '/dev/full: No space left on device' \
 	"$ctl" plan bare.tflite --emit-tflite /dev/full
-check 'a fixed offset that TensorFlow Lite Micro cannot have' says \
+check 'a fixed offset that TensorFlow Lite Micro cannot have' refuses \
 	'bare.tflite: c: fixed offset 8 is not a multiple of the alignment 16' \
 	"$ctl" plan bare.tflite --fix c=8 --emit-tflite x.tflite
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -7,51 +7,14 @@
 # usage: test_npumemctl_said.sh NPUMEMCTL GRAPHS_FOLDER
 #
 # TAP.
-set -uo pipefail
 
 ctl=$(realpath "$1") graphs=$(realpath "$2")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 unset COLUMNS
 export TERM=xterm
 
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status, and all of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = "$status" ] && [ "$err" = "$text" ] && return
-	echo "status $got, expected $status; standard error: $err"
-	echo "expected: $text"
-	return 1
-}
-
-usage_says() { # TEXT COMMAND...: exit status 2, and the first line
-	local text=$1 got err
-	shift
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = 2 ] && [ "${err%%$'\n'*}" = "$text" ] && return
-	echo "status $got: $err"
-	return 1
-}
+usage_says() { says_first 2 "$@"; } # TEXT COMMAND...: exit status 2, and the first line
 
 cp "$graphs/squeezenet1_1.fused.json" net.json
 "$ctl" plan net.json -o plan.json --blob plan.bin >/dev/null || exit 1
@@ -286,5 +249,4 @@ dumb() {
 }
 check 'no progress where no line can be drawn anew' dumb
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

@@ -1,32 +1,16 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
 # Pictures of real plans: well-formed, self-contained, with the boxes expected, and
 # drawn by a browser, if there is one.
 #
 # usage: test_npumemctl_show.sh NPUMEMCTL GRAPHS
-set -u
 
 ctl=$(realpath "$1")
 graphs=$(realpath "$2")
 graph=$graphs/squeezenet1_1.fused.json
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 1
-n=0 failed=0
-
-check() { # what, command...
-	n=$((n + 1))
-	what=$1
-	shift
-	if "$@" >out 2>err; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/# /' out err
-		failed=1
-	fi
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 usage_says() { # words, command...
 	words=$1
@@ -249,8 +233,8 @@ screenshot() { # png, page, options...
 	png=$1 page=$2
 	shift 2
 	timeout 300 "$browser" --headless --no-sandbox --disable-gpu --hide-scrollbars \
-		--user-data-dir="$dir/profile" --window-size=1400,1000 "$@" \
-		--screenshot="$png" "file://$dir/$page" && [ -s "$png" ]
+		--user-data-dir="$tmp/profile" --window-size=1400,1000 "$@" \
+		--screenshot="$png" "file://$tmp/$page" && [ -s "$png" ]
 }
 
 # Tab reaches a tensor and the page says what it is; the theme changes; zooming does.
@@ -286,8 +270,8 @@ keys_work() {
 	</script>
 	HTML
 	timeout 300 "$browser" --headless --no-sandbox --disable-gpu --allow-file-access-from-files \
-		--user-data-dir="$dir/profile" --virtual-time-budget=5000 --dump-dom \
-		"file://$dir/driver.html" >dom && grep -q \
+		--user-data-dir="$tmp/profile" --virtual-time-budget=5000 --dump-dom \
+		"file://$tmp/driver.html" >dom && grep -q \
 		'focus input; info input; zoomed true; names true; ticks truetruetrue; whole truetrue; theme true' dom
 }
 
@@ -302,9 +286,7 @@ if [ -n "$browser" ]; then
 else
 	for what in 'screenshot, light' 'screenshot, light: the boxes are there' \
 		'screenshot, dark' 'screenshot, dark: the boxes are there' keyboard; do
-		n=$((n + 1))
-		echo "ok $n - $what # SKIP no chromium"
+		skipped "$what" 'no chromium'
 	done
 fi
-echo "1..$n"
-[ $failed = 0 ]
+check_plan

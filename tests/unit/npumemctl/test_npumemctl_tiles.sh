@@ -7,13 +7,10 @@
 # usage: test_npumemctl_tiles.sh NPUMEMCTL
 #
 # TAP. Each is a good blob but for one tile, and the message is compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # x -> copy -> a -> mix -> y, 4 rows of 8 bytes each, in two bands. Tile 3 is what copy
 # writes last, the lower half of a; tile 6 is what mix then reads, rows 1 to 3; tile 7
@@ -51,24 +48,15 @@ PYTHON
 
 # refused NAME TEXT [TILE FIELD VALUE]...: planning the blob with these changes fails
 refused() {
-	local name=$1 text="npumemctl: bad.bin: $2" err got
+	local name=$1 text="npumemctl: bad.bin: $2"
 	shift 2
-	count=$((count + 1))
 	cp whole.bin good.bin
 	while [ $# -gt 0 ]; do
 		spoil "$1" "$2" "$3" || exit 1
 		cp bad.bin good.bin
 		shift 3
 	done
-	err=$("$ctl" plan bad.bin 2>&1 >/dev/null)
-	got=$?
-	if [ $got = 1 ] && [ "$err" = "$text" ]; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		printf '# exit status %s, expected 1\n# %s\n# expected: %s\n' "$got" "$err" "$text"
-		failed=$((failed + 1))
-	fi
+	check "$name" says 1 "$text" "$ctl" plan bad.bin
 }
 
 "$ctl" plan --bands 2 --graph-blob whole.bin graph.json >/dev/null || exit 1
@@ -89,5 +77,4 @@ refused 'bytes that are written twice' \
 	"graph refused: V4 write: step 1 'copy[1/2]' writes tile 3 of tensor 1 'a', whose bytes [15, 16) step 0 'copy[0/2]' writes too" 3 offset 15
 refused 'an output that is not all written' \
 	"graph refused: V7 exit: bytes [31, 32) of output tensor 2 'y' are never written" 7 length 15
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

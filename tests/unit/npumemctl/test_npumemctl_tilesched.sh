@@ -7,40 +7,13 @@
 # usage: test_npumemctl_tilesched.sh NPUMEMCTL GRAPHS
 #
 # TAP. GRAPHS: tests/graphs.
-set -uo pipefail
 
 ctl=$(realpath "$1") model=$(realpath "$2")/fsrcnn_s_x2_512.fused.json
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-cd "$tmp" || exit 1
-
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # usage TEXT COMMAND...: exit status 2, TEXT the first line of standard error
-usage() {
-	local text=$1 got err
-	shift
-	err=$("$@" 2>&1 >/dev/null | head -n 1)
-	got=${PIPESTATUS[0]}
-	"$@" >/dev/null 2>&1
-	got=$?
-	[ $got = 2 ] && [ "$err" = "npumemctl plan: $text" ] && return
-	echo "status $got; standard error: $err"
-	return 1
-}
+usage() { says_first 2 "npumemctl plan: $1" "${@:2}"; }
 
 plan() { "$ctl" plan --planner tile-scheduled --external-io "$@" "$model"; }
 # value NAME FILE: of a flat field of a JSON object
@@ -86,15 +59,7 @@ too_small() {
 }
 
 # fails TEXT COMMAND...: exit status 1, TEXT all of standard error
-fails() {
-	local text=$1 got err
-	shift
-	err=$("$@" 2>&1 >/dev/null)
-	got=$?
-	[ $got = 1 ] && [ "$err" = "npumemctl: $model: $text" ] && return
-	echo "status $got; standard error: $err"
-	return 1
-}
+fails() { says 1 "npumemctl: $model: $1" "${@:2}"; }
 
 own='chooses the order of the steps itself; cosma takes one'
 for order in '--fixed-schedule' '--schedule default' '--schedule mpmf'; do
@@ -132,5 +97,4 @@ check "--traffic-factor below 1" \
 check "--emit-tflite" usage \
 	"--emit-tflite: TensorFlow Lite Micro keeps the order of operators, --planner tile-scheduled does not" \
 	plan --emit-tflite x.tflite
-echo "1..$count"
-[ $failed = 0 ]
+check_plan

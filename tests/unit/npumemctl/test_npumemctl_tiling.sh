@@ -6,42 +6,10 @@
 # usage: test_npumemctl_tiling.sh NPUMEMCTL GRAPHS_FOLDER
 #
 # TAP. Every message and exit status of a refusal is compared as a whole.
-set -uo pipefail
 
 ctl=$(realpath "$1") graphs=$(realpath "$2")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-count=0 failed=0
-# Messages name files as they were given: so without folders.
-cd "$tmp" || exit 1
-
-# check NAME COMMAND...: one test
-check() {
-	local name=$1
-	shift
-	count=$((count + 1))
-	if "$@" >"$tmp/log" 2>&1; then
-		echo "ok $count - $name"
-	else
-		echo "not ok $count - $name"
-		sed 's/^/# /' "$tmp/log"
-		failed=$((failed + 1))
-	fi
-}
-
-# says STATUS TEXT COMMAND...: exit status and all of standard error
-says() {
-	local status=$1 text=$2 got err
-	shift 2
-	err=$("$@" 2>&1 >/dev/null </dev/null)
-	got=$?
-	[ $got = "$status" ] && [ "$err" = "$text" ] && return
-	echo "status $got, expected $status; standard error:"
-	echo "$err"
-	echo "expected:"
-	echo "$text"
-	return 1
-}
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../../lib/command.sh"
 
 # usage_says TEXT COMMAND...: exit status 2, and the first line
 usage_says() {
@@ -51,15 +19,6 @@ usage_says() {
 	got=$?
 	[ $got = 2 ] && [ "${err%%$'\n'*}" = "$text" ] && return
 	echo "status $got: $err"
-	return 1
-}
-
-prints() { # prints TEXT COMMAND...: status 0, and standard output has the text
-	local text=$1 out
-	shift
-	out=$("$@") || return 1
-	[[ $out == *"$text"* ]] && return
-	echo "$out"
 	return 1
 }
 
@@ -156,5 +115,4 @@ blob_tiles() {
 }
 check 'tiles of a graph blob' blob_tiles
 
-echo "1..$count"
-[ $failed = 0 ]
+check_plan
