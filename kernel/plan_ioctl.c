@@ -113,8 +113,8 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 	plan = plan_load(priv, graph, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(plan));
 	if (IS_ERR(plan)) {
-		drm_dbg(drm, "PLAN_LOAD: %llu bytes refused: %d, rule %u\n", args->size, err,
-			args->verdict.rule);
+		err = npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u", args->size,
+				    args->verdict.rule);
 		goto put_graph;
 	}
 	if (!err)
@@ -185,17 +185,15 @@ static int plan_ask(struct drm_device *drm, struct drm_file *file, struct npu_pl
 	int err;
 
 	err = out_sync_find(&out, file, args);
-	if (err) {
-		drm_dbg(drm, "PLAN_REQUEST: syncobj %u: %d\n", args->out_sync, err);
-		return err;
-	}
+	if (err)
+		return npumem_refuse(drm, err, "PLAN_REQUEST: syncobj %u", args->out_sync);
 	err = npumem_handle_alloc(&priv->plans, NULL, &handle);
 	if (err)
 		goto free_sync;
 	err = npumem_upcall_request(to_npumem(drm), priv->requester, plan, args, &out);
 	if (err) {
 		xa_release(&priv->plans, handle);
-		drm_dbg(drm, "PLAN_REQUEST: not queued: %d\n", err);
+		err = npumem_refuse(drm, err, "PLAN_REQUEST: not queued");
 		goto free_sync;
 	}
 	/* The handle has the reference now; nothing fails from here on. */

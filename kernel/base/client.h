@@ -52,7 +52,7 @@ struct npu_client {
 	struct npu_fair_client engines[NPUMEM_MAX_ENGINES];
 };
 
-/* Of the file that current opens. ERR_PTR: -ENOMEM. */
+/* The client of the file that current opens, referenced. ERR_PTR: -ENOMEM. */
 struct npu_client *npumem_client_create(struct npu_device *dev);
 struct npu_client *npumem_client_get(struct npu_client *client);
 void npumem_client_put(struct npu_client *client); /* or NULL. Any context that may sleep */

@@ -151,7 +151,7 @@ static int list_uses(struct npu_externals *externals, const struct npuv_graph *g
 	return externals->uses ? 0 : -ENOMEM;
 }
 
-/* Of the run's own: always there, always written. */
+/* A BO that is the run's own takes part in each SUBMIT, and is always written. */
 static void resv_own(struct npu_externals *externals, struct npu_bo *bo)
 {
 	externals->objs[externals->resv_count] = &bo->shmem.base;

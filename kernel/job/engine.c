@@ -66,20 +66,15 @@ static struct dma_fence *engine_start(struct npu_engine *engine, struct npu_job 
 	if (npumem_run_error(job->run))
 		return ERR_PTR(-ECANCELED);
 
-	mutex_lock(&engine->lock);
-	if (engine->stopped) {
-		mutex_unlock(&engine->lock);
+	guard(mutex)(&engine->lock);
+	if (engine->stopped)
 		return ERR_PTR(-ENODEV);
-	}
-	if (!job->count) {
-		mutex_unlock(&engine->lock);
+	if (!job->count)
 		return NULL;
-	}
 	/* Ours until the job is done, the scheduler's from its return on. */
 	fence = dma_fence_get(job->fence);
 	npumem_job_begin(job);
 	engine->ops->start(engine, job);
-	mutex_unlock(&engine->lock);
 	return fence;
 }
 

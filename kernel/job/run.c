@@ -399,7 +399,7 @@ int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file 
 		return npumem_refuse(drm, -ENOENT, "RUN_CREATE: no plan %u", args->plan);
 	err = run_check_plan(plan);
 	if (err) {
-		drm_dbg(drm, "RUN_CREATE: plan %u is not ready: %d\n", args->plan, err);
+		err = npumem_refuse(drm, err, "RUN_CREATE: plan %u is not ready", args->plan);
 		goto err_plan;
 	}
 	err = npumem_transfers_init(&transfers, drm, file, args->host_bo, plan->v->info->host_size);

@@ -297,9 +297,8 @@ static int submit_copy(struct submit *submit)
 		err = submit_copy_array(&args->out_syncs, sizeof(*submit->out), NPUMEM_MAX_SYNCS,
 					(void **)&submit->out);
 	if (err)
-		drm_dbg(submit->drm, "SUBMIT: array of jobs or syncs: %d\n", err);
-	if (!err)
-		err = submit_check_syncs(submit, submit->in, args->in_syncs.count);
+		return npumem_refuse(submit->drm, err, "SUBMIT: array of jobs or syncs");
+	err = submit_check_syncs(submit, submit->in, args->in_syncs.count);
 	if (!err)
 		err = submit_check_syncs(submit, submit->out, args->out_syncs.count);
 	return err;

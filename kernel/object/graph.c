@@ -152,19 +152,15 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 
 	args->handle = 0;
 	memset(&args->verdict, 0, sizeof(args->verdict));
-	if (args->flags) {
-		drm_dbg(drm, "GRAPH_CREATE: unknown flags %#x\n", args->flags);
-		return -EINVAL;
-	}
+	if (args->flags)
+		return npumem_refuse(drm, -EINVAL, "GRAPH_CREATE: unknown flags %#x", args->flags);
 	err = npumem_log_begin(&log, &args->log);
 	if (err)
 		return err;
 	graph = graph_new(priv->client, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(graph));
-	if (IS_ERR(graph)) {
-		drm_dbg(drm, "GRAPH_CREATE: %llu bytes refused: %d\n", args->size, err);
-		return err;
-	}
+	if (IS_ERR(graph))
+		return npumem_refuse(drm, err, "GRAPH_CREATE: %llu bytes refused", args->size);
 	if (!err)
 		err = npumem_handle_alloc(&priv->graphs, graph, &args->handle);
 	if (err) {
@@ -180,15 +176,11 @@ int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_fi
 	struct drm_npumem_handle *args = data;
 	struct npu_graph *graph;
 
-	if (args->pad) {
-		drm_dbg(drm, "GRAPH_DESTROY: pad is not zero\n");
-		return -EINVAL;
-	}
+	if (args->pad)
+		return npumem_refuse(drm, -EINVAL, "GRAPH_DESTROY: pad is not zero");
 	graph = xa_erase(&priv->graphs, args->handle);
-	if (!graph) {
-		drm_dbg(drm, "GRAPH_DESTROY: no graph %u\n", args->handle);
-		return -ENOENT;
-	}
+	if (!graph)
+		return npumem_refuse(drm, -ENOENT, "GRAPH_DESTROY: no graph %u", args->handle);
 	npumem_graph_put(graph);
 	return 0;
 }

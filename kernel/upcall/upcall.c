@@ -262,7 +262,8 @@ static void request_arm(struct npu_request *req)
 	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
 }
 
-static u32 is_request(const struct npu_request *req, const void *arg)
+/* What requests_fail() is to settle a request with: the errno, or 0 to leave it. */
+static u32 error_if_it(const struct npu_request *req, const void *arg)
 {
 	return req == arg ? ETIMEDOUT : 0;
 }
@@ -285,7 +286,7 @@ static void request_expire(struct work_struct *work)
 		if (!claimed)
 			return;
 	} else {
-		requests_fail(is_request, req);
+		requests_fail(error_if_it, req);
 	}
 	npumem_request_put(req);
 }
@@ -394,7 +395,7 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	return 0;
 }
 
-static u32 is_of_plan(const struct npu_request *req, const void *plan)
+static u32 error_if_of_plan(const struct npu_request *req, const void *plan)
 {
 	return req->plan == plan ? ECANCELED : 0;
 }
@@ -407,17 +408,17 @@ void npumem_upcall_cancel(struct npu_plan *plan)
 	pending = plan->state == NPUMEM_PLAN_PENDING;
 	mutex_unlock(&plan->lock);
 	if (pending)
-		requests_fail(is_of_plan, plan);
+		requests_fail(error_if_of_plan, plan);
 }
 
-static u32 is_of_device(const struct npu_request *req, const void *dev)
+static u32 error_if_of_device(const struct npu_request *req, const void *dev)
 {
 	return req->dev == dev ? ENODEV : 0;
 }
 
 void npumem_upcall_unplug(struct npu_device *dev)
 {
-	requests_fail(is_of_device, dev);
+	requests_fail(error_if_of_device, dev);
 }
 
 /* --------------------------------------------------------- the daemon's side */
@@ -432,14 +433,14 @@ bool npumem_upcall_is_daemon(const struct sock *sk)
 	return READ_ONCE(upcall.daemon) == sk;
 }
 
-static u32 is_of_daemon(const struct npu_request *req, const void *arg)
+static u32 error_if_accepted(const struct npu_request *req, const void *arg)
 {
 	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
 }
 
-static u32 is_any(const struct npu_request *req, const void *arg)
+static u32 error_of_any(const struct npu_request *req, const void *arg)
 {
-	return is_of_daemon(req, arg) ?: ENOTCONN;
+	return error_if_accepted(req, arg) ?: ENOTCONN;
 }
 
 /* The daemon's socket is let go of, all requests are claimed. Returns what to sock_put(). */
@@ -449,7 +450,7 @@ static struct sock *daemon_retire(struct list_head *claimed)
 
 	lockdep_assert_held(&upcall.lock);
 	WRITE_ONCE(upcall.daemon, NULL);
-	requests_claim(is_any, NULL, claimed);
+	requests_claim(error_of_any, NULL, claimed);
 	return sk;
 }
 
@@ -537,14 +538,14 @@ void npumem_request_opened(struct npu_request *req, struct file *file)
 }
 
 /* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
-static u32 is_of_file(const struct npu_request *req, const void *file)
+static u32 error_if_of_file(const struct npu_request *req, const void *file)
 {
 	return req->file == file ? ECONNRESET : 0;
 }
 
 void npumem_request_closed(struct npu_request *req, struct file *file)
 {
-	requests_fail(is_of_file, file);
+	requests_fail(error_if_of_file, file);
 }
 
 static struct npu_request *request_claim_accepted(u64 id, u32 error)
