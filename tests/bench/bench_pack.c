@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "model/pack_csv.h"
+#include "random.h"
 
 /* Seconds at which the anytime curve is read. */
 static const double instants[] = { 0.001, 0.01, 0.1, 1 };
@@ -220,14 +221,6 @@ static int greedy(char **paths)
 	return failed;
 }
 
-static uint64_t next_random(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
 static void add(struct npuplan_item *items, uint32_t *count, uint32_t max, uint64_t start,
 		uint64_t steps, uint64_t size)
 {
@@ -246,14 +239,14 @@ static void layered(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260303, step = 0;
 
 	for (uint32_t n = 0; n < count; step++) {
-		add(items, &n, count, step, 2, 64 + next_random(&random) % 1024);
+		add(items, &n, count, step, 2, 64 + xorshift(&random) % 1024);
 		if (step % 3 == 0)
-			add(items, &n, count, step, 4, 64 + next_random(&random) % 512);
-		if (next_random(&random) % 2)
-			add(items, &n, count, step, 1, 1 + next_random(&random) % 2048);
-		if (next_random(&random) % 50 == 0)
-			add(items, &n, count, step, 100 + next_random(&random) % 400,
-			    1 + next_random(&random) % 256);
+			add(items, &n, count, step, 4, 64 + xorshift(&random) % 512);
+		if (xorshift(&random) % 2)
+			add(items, &n, count, step, 1, 1 + xorshift(&random) % 2048);
+		if (xorshift(&random) % 50 == 0)
+			add(items, &n, count, step, 100 + xorshift(&random) % 400,
+			    1 + xorshift(&random) % 256);
 	}
 }
 
@@ -263,11 +256,11 @@ static void scattered(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260304;
 
 	for (uint32_t n = 0; n < count;) {
-		uint64_t start = next_random(&random) % count;
-		uint64_t length = 1ull << next_random(&random) % 11;
+		uint64_t start = xorshift(&random) % count;
+		uint64_t length = 1ull << xorshift(&random) % 11;
 
-		length *= 1 + next_random(&random) % 3;
-		add(items, &n, count, start, length + 1, 1 + next_random(&random) % 256);
+		length *= 1 + xorshift(&random) % 3;
+		add(items, &n, count, start, length + 1, 1 + xorshift(&random) % 256);
 	}
 }
 
@@ -277,10 +270,10 @@ static void uniform(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260305;
 
 	for (uint32_t n = 0; n < count;) {
-		uint64_t start = next_random(&random) % count;
-		uint64_t length = 1 + next_random(&random) % 600;
+		uint64_t start = xorshift(&random) % count;
+		uint64_t length = 1 + xorshift(&random) % 600;
 
-		add(items, &n, count, start, length, 1 + next_random(&random) % 100003);
+		add(items, &n, count, start, length, 1 + xorshift(&random) % 100003);
 	}
 }
 

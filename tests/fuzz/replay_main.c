@@ -22,6 +22,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "random.h"
+
 #define INPUT_BYTES	 (1u << 20)
 #define SECONDS_AN_INPUT 20
 
@@ -68,19 +70,9 @@ static void on_signal(int signal_number)
 	raise(signal_number == SIGALRM ? SIGABRT : signal_number);
 }
 
-/* splitmix64 */
-static uint64_t next_random(void)
-{
-	uint64_t x = random_state += 0x9e3779b97f4a7c15ull;
-
-	x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-	x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-	return x ^ (x >> 31);
-}
-
 static size_t below(size_t limit)
 {
-	return limit ? (size_t)(next_random() % limit) : 0;
+	return limit ? (size_t)(random_next(&random_state) % limit) : 0;
 }
 
 static void run(const uint8_t *data, size_t size)
@@ -196,7 +188,7 @@ static void mutate(uint8_t *data, size_t *size)
 			break;
 		case 1:
 			if (*size)
-				data[below(*size)] = (uint8_t)next_random();
+				data[below(*size)] = (uint8_t)random_next(&random_state);
 			break;
 		case 2:
 			remove_some(data, size);

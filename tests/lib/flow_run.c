@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "flow_run.h"
+#include "random.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -49,11 +50,7 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct player *p, const 
 
 static uint32_t draw(struct player *p, uint32_t count)
 {
-	uint64_t z = p->state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return (uint32_t)((z ^ z >> 31) % count);
+	return (uint32_t)(random_next(&p->state) % count);
 }
 
 /* Placement of a tensor in the current instance that holds at @position. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "int8_run.h"
+#include "random.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -21,15 +22,6 @@ __attribute__((format(printf, 2, 3))) static bool wrong(struct int8_net *net, co
 	vsnprintf(net->text, sizeof(net->text), format, args);
 	va_end(args);
 	return false;
-}
-
-static uint64_t draw(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
 }
 
 /* ----------------------------------------------------------------------- all at once */
@@ -110,7 +102,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 			return wrong(net, "tensor %s is an alias", graph->tensors[t].name);
 		good = net->bytes[t] && net->element[t] && map_elements(net, t);
 		for (uint64_t b = 0; b < size && good; b++)
-			net->bytes[t][b] = (int8_t)draw(&seed);
+			net->bytes[t][b] = (int8_t)random_next(&seed);
 	}
 	for (uint32_t i = 0; i < graph->op_count && good; i++)
 		good = compute(net, &graph->ops[i]);
@@ -537,7 +529,7 @@ bool int8_run_plan(struct int8_net *net, const struct npuplan_plan *plan)
 	if (!run.memory)
 		good = wrong(net, "out of memory");
 	for (uint64_t b = 0; b < size && good; b++)
-		run.memory[b] = (int8_t)draw(&seed);
+		run.memory[b] = (int8_t)random_next(&seed);
 	if (good) {
 		begin(&run);
 		good = !net->text[0];

@@ -128,19 +128,4 @@ static inline struct npuplan_graph *build_chain(uint32_t flags)
 	return graph;
 }
 
-/* splitmix64, for seeded tests. */
-static inline uint64_t build_random(uint64_t *state)
-{
-	uint64_t z = *state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-static inline uint32_t build_range(uint64_t *state, uint32_t low, uint32_t high)
-{
-	return low + build_random(state) % (high - low + 1);
-}
-
 #endif /* NPUPLAN_BUILD_H */

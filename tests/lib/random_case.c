@@ -5,16 +5,13 @@
 #include <string.h>
 
 #include "oracle.h"
+#include "random.h"
 
 #define MAX_TENSOR_STEPS 24
 
 uint64_t rng_next(struct rng *r)
 {
-	uint64_t z = r->state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
-	return z ^ (z >> 31);
+	return random_next(&r->state);
 }
 
 uint32_t rng_below(struct rng *r, uint32_t n)

@@ -17,6 +17,7 @@
 
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
+#include "random.h"
 
 static uint64_t seed, state;
 static unsigned long number;
@@ -29,10 +30,7 @@ static struct {
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (uint32_t)(state >> 11) % (high - low + 1);
+	return xorshift_range(&state, low, high);
 }
 
 __attribute__((format(printf, 3, 4), noreturn)) static void

@@ -15,8 +15,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "planners/cosma/ilp/solver.h"
 #include "cosma_oracle.h"
+#include "planners/cosma/ilp/solver.h"
+#include "random.h"
 
 #ifdef NPUPLAN_HIGHS
 /* Seconds until a single program is given up, and the test fails. */
@@ -33,10 +34,7 @@ static struct {
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (uint32_t)(state >> 11) % (high - low + 1);
+	return xorshift_range(&state, low, high);
 }
 
 __attribute__((format(printf, 3, 4), noreturn)) static void

@@ -15,6 +15,7 @@
 
 #include "npuplan.h"
 #include "place_byte.h"
+#include "random.h"
 
 #define MAX_BASES   10
 #define MAX_ALIASES 6
@@ -27,11 +28,7 @@ static uint64_t random_state, graph_seed;
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
-	uint64_t z = a * 0x9e3779b97f4a7c15ull + b;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
+	return random_mix(a * RANDOM_STEP + b);
 }
 
 static uint32_t draw(uint32_t low, uint32_t high)

@@ -14,9 +14,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "problem/conflicts.h"
 #include "pack/greedy/first_fit.h"
 #include "planners/planners.h"
+#include "problem/conflicts.h"
+#include "random.h"
 
 #define MAX_ITEMS     6
 #define MAX_INTERVALS 3
@@ -75,10 +76,7 @@ __attribute__((format(printf, 2, 3), noreturn)) static void fail(const struct ra
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (uint32_t)(state >> 11) % (high - low + 1);
+	return xorshift_range(&state, low, high);
 }
 
 /* ------------------------------------------------------------------ the oracle */

@@ -15,6 +15,7 @@
 
 #include "npuplan.h"
 #include "place_byte.h"
+#include "random.h"
 
 #define MAX_TENSORS 24
 #define MAX_BYTES   24
@@ -25,11 +26,7 @@ static uint64_t random_state, graph_seed;
 
 static uint32_t draw(uint32_t low, uint32_t high)
 {
-	uint64_t z = random_state += 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return low + (z ^ z >> 31) % ((uint64_t)high - low + 1);
+	return random_range(&random_state, low, high);
 }
 
 __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)

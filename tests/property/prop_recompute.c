@@ -16,8 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "planners/cosma/recompute/recompute.h"
 #include "cosma_oracle.h"
+#include "planners/cosma/recompute/recompute.h"
+#include "random.h"
 
 #define SLOTS	  (1u << 20)
 #define MAX_COST  256
@@ -29,10 +30,7 @@ static unsigned long number;
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return low + (uint32_t)(state >> 11) % (high - low + 1);
+	return xorshift_range(&state, low, high);
 }
 
 __attribute__((format(printf, 3, 4), noreturn)) static void

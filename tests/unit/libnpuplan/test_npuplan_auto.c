@@ -3,6 +3,7 @@
 #include "npuplan_build.h"
 
 #include "planners/planners.h"
+#include "random.h"
 
 #define ITEMS 120
 
@@ -32,13 +33,13 @@ static struct npuplan_problem hard(const struct npuplan_options *options)
 	uint64_t random = 5;
 
 	for (uint32_t i = 0; i < ITEMS; i++) {
-		uint32_t start = build_range(&random, 0, 60);
+		uint32_t start = random_range(&random, 0, 60);
 
 		items[i] = (struct npuplan_item){
-			.size = build_range(&random, 1, 400),
+			.size = random_range(&random, 1, 400),
 			.align = 1,
 			.start = start,
-			.end = start + build_range(&random, 0, 25),
+			.end = start + random_range(&random, 0, 25),
 		};
 	}
 	for (uint32_t instant = 0; instant < 90; instant++) {

@@ -6,8 +6,9 @@
 
 #include "npuplan_build.h"
 
-#include "planners/cosma/banks/banks.h"
 #include "cosma_oracle.h"
+#include "planners/cosma/banks/banks.h"
+#include "random.h"
 
 /* in (4) -> a (4) -> b (4) -> out (4): two tensors at a time. */
 static struct npuplan_graph *chain(void)
@@ -135,10 +136,7 @@ static uint64_t random_state;
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return low + (uint32_t)(random_state >> 11) % (high - low + 1);
+	return xorshift_range(&random_state, low, high);
 }
 
 #define STAYS 9

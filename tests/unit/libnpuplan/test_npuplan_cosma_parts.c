@@ -6,17 +6,15 @@
 
 #include "planners/cosma/bound/critical.h"
 #include "planners/cosma/model/cuts.h"
-#include "planners/cosma/search/evict.h"
 #include "planners/cosma/place/grid.h"
+#include "planners/cosma/search/evict.h"
 #include "planners/cosma/search/nogoods.h"
 #include "planners/cosma/search/windows.h"
+#include "random.h"
 
 static uint32_t next_random(uint64_t *state)
 {
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return (uint32_t)(*state >> 11);
+	return (uint32_t)(xorshift(state) >> 11);
 }
 
 /* All subsets. */

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "npuplan_build.h"
+#include "random.h"
 
 /* in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): M_R 12, M_P 14. */
 static struct npuplan_graph *diamond(void)
@@ -133,12 +134,11 @@ static struct npuplan_graph *network(uint32_t count)
 	build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5000);
 	for (uint32_t v = 0; v < count; v++) {
 		uint32_t reach = v < 20 ? v + 1 : 20;
-		uint32_t a = v - build_random(&random) % reach,
-			 b = v - build_random(&random) % reach;
+		uint32_t a = v - random_next(&random) % reach, b = v - random_next(&random) % reach;
 		uint32_t kind = v + 1 < count ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
 
 		build_step(graph, 0, a, a == b ? NPUMEM_NONE : b,
-			   build_tensor(graph, "", kind, 1000 + build_random(&random) % 9000));
+			   build_tensor(graph, "", kind, 1000 + random_next(&random) % 9000));
 	}
 	return graph;
 }

@@ -8,6 +8,7 @@
 
 #include "planners/nnc/nnc.h"
 #include "planners/planners.h"
+#include "random.h"
 
 #define S	  NPUPLAN_NNC_SOURCE
 #define T	  NPUPLAN_NNC_SINK
@@ -513,8 +514,9 @@ static void fill_layered(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 7;
 
 	for (uint32_t i = 0; i < count; i++)
-		items[i] = item(64u << build_range(&random, 0, 6), i,
-				i + (build_range(&random, 0, 9) ? 1 : build_range(&random, 2, 12)));
+		items[i] =
+			item(64u << random_range(&random, 0, 6), i,
+			     i + (random_range(&random, 0, 9) ? 1 : random_range(&random, 2, 12)));
 }
 
 /* Time is up from the start: the rest is first fit, a packing all the same. */

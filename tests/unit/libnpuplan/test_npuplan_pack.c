@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "pack/greedy/first_fit.h"
+#include "random.h"
 
 #define SEED 20260303u
 
@@ -253,21 +254,21 @@ static void test_against_brute_force(void **state)
 
 	print_message("# seed %u\n", SEED);
 	for (int round = 0; round < 500; round++) {
-		uint32_t count = build_range(&random, 1, 24), order[24];
+		uint32_t count = random_range(&random, 1, 24), order[24];
 		struct npuplan_item items[24];
 		bool placed[24] = { false };
 		uint64_t offsets[24], want[24];
 
 		for (uint32_t i = 0; i < count; i++) {
-			uint32_t start = build_range(&random, 0, 20);
+			uint32_t start = random_range(&random, 0, 20);
 
-			items[i] = item(build_range(&random, 1, 30), start,
-					start + build_range(&random, 0, 8));
-			items[i].align = 1u << build_range(&random, 0, 4);
+			items[i] = item(random_range(&random, 1, 30), start,
+					start + random_range(&random, 0, 8));
+			items[i].align = 1u << random_range(&random, 0, 4);
 			order[i] = i;
 		}
 		for (uint32_t i = count; i > 1; i--) {
-			uint32_t other = build_range(&random, 0, i - 1), moved = order[i - 1];
+			uint32_t other = random_range(&random, 0, i - 1), moved = order[i - 1];
 
 			order[i - 1] = order[other];
 			order[other] = moved;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "problem/conflicts.h"
+#include "random.h"
 
 static struct npuplan_item item(uint64_t size, uint32_t start, uint32_t end)
 {
@@ -408,10 +409,7 @@ static void scatter(struct npuplan_item *items)
 	for (uint32_t i = 0; i < MANY; i++) {
 		uint32_t start;
 
-		random ^= random << 13;
-		random ^= random >> 7;
-		random ^= random << 17;
-		start = random % MANY;
+		start = xorshift(&random) % MANY;
 		items[i] =
 			item(1 + (random >> 20) % 256, start, start + (1u << (random >> 32) % 11));
 	}

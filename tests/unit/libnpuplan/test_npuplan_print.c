@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Pictures as text, character by character against one that looks at every byte anew. */
 #include "npuplan_build.h"
+#include "random.h"
 
 #include <stdio.h>
 
@@ -150,7 +151,7 @@ static struct npuplan_graph *build(uint64_t *random)
 		struct npuplan_step *step = &graph->steps[s];
 
 		assert_int_equal(step->access_count, 2);
-		if (build_random(random) % 2)
+		if (random_next(random) % 2)
 			graph->accesses[step->first_access + 1].inplace = 0;
 	}
 	return graph;
@@ -169,34 +170,33 @@ static void scatter(struct npuplan_plan *plan, uint64_t *random)
 		struct npumem_placement *at = &plan->placements[i];
 
 		*at = (struct npumem_placement){
-			.tensor = (uint32_t)(build_random(random) % TENSORS),
-			.offset = build_random(random) % 4 ? build_random(random) % 2000 :
-							     build_random(random) % 4 * 100,
-			.region = { .length = 1 + build_random(random) % 100,
-				    .count = { 1, 1, 1 } },
+			.tensor = (uint32_t)(random_next(random) % TENSORS),
+			.offset = random_next(random) % 4 ? random_next(random) % 2000 :
+							    random_next(random) % 4 * 100,
+			.region = { .length = 1 + random_next(random) % 100, .count = { 1, 1, 1 } },
 		};
-		at->from = (uint32_t)(build_random(random) % STEPS);
-		at->to = at->from + (uint32_t)(build_random(random) % (STEPS - at->from));
+		at->from = (uint32_t)(random_next(random) % STEPS);
+		at->to = at->from + (uint32_t)(random_next(random) % (STEPS - at->from));
 		/* Where an operator may take it. */
-		if (build_random(random) % 2 && at->tensor < STEPS) {
+		if (random_next(random) % 2 && at->tensor < STEPS) {
 			at->to = at->tensor;
-			at->from = at->to - (uint32_t)(build_random(random) % (at->to + 1));
+			at->from = at->to - (uint32_t)(random_next(random) % (at->to + 1));
 		}
-		if (build_random(random) % 2) {
+		if (random_next(random) % 2) {
 			for (int d = 0; d < 3; d++) {
-				at->region.count[d] = 1 + build_random(random) % 2;
+				at->region.count[d] = 1 + random_next(random) % 2;
 				at->region.stride[d] = 200;
-				at->stride[d] = build_random(random) % 300;
+				at->stride[d] = random_next(random) % 300;
 			}
 			at->region.length = 1 + at->region.length % 70;
-			at->ring = build_random(random) % 3;
+			at->ring = random_next(random) % 3;
 		}
-		if (build_random(random) % 3 == 0)
+		if (random_next(random) % 3 == 0)
 			plan->entries[plan->entry_count++] =
 				(struct npumem_entry){ .placement = i };
 	}
-	plan->info.arena_size = build_random(random) % 3 ? 100 + build_random(random) % 4000 :
-							   1 + build_random(random) % 100;
+	plan->info.arena_size = random_next(random) % 3 ? 100 + random_next(random) % 4000 :
+							  1 + random_next(random) % 100;
 }
 
 static void test_lines(void **state)
@@ -207,7 +207,7 @@ static void test_lines(void **state)
 	for (int round = 0; round < 100; round++) {
 		struct npuplan_graph *graph = build(&random);
 		struct npuplan_plan *plan = NULL;
-		unsigned int columns = 1 + build_random(&random) % MOST_COL;
+		unsigned int columns = 1 + random_next(&random) % MOST_COL;
 		char *got = NULL, *expected = NULL, *lines;
 		size_t size;
 		FILE *out;

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "output/piece.h"
+#include "random.h"
 #include "rows.h"
 
 /* N,H,W,C = 1,4,3,2 as the source has it, with one-byte elements. */
@@ -265,20 +266,20 @@ static void test_parts(void **state)
 	print_message("# seed 20261122\n");
 	for (int round = 0; round < 2000; round++) {
 		struct npuplan_spatial s = {
-			.batch = build_range(&random, 1, 2),
-			.rows = build_range(&random, 2, 5),
-			.row = build_range(&random, 1, 4),
-			.channels = build_range(&random, 1, 70),
-			.elem = INT64_C(1) << build_range(&random, 0, 2),
-			.layout = build_range(&random, 0, 2),
+			.batch = random_range(&random, 1, 2),
+			.rows = random_range(&random, 2, 5),
+			.row = random_range(&random, 1, 4),
+			.channels = random_range(&random, 1, 70),
+			.elem = INT64_C(1) << random_range(&random, 0, 2),
+			.layout = random_range(&random, 0, 2),
 		};
 		int64_t granule = npuplan_granule(&s), units = (s.channels + granule - 1) / granule;
-		int64_t first = build_range(&random, 0, (uint32_t)units - 1);
-		int64_t count = build_range(&random, 1, (uint32_t)(units - first));
+		int64_t first = random_range(&random, 0, (uint32_t)units - 1);
+		int64_t count = random_range(&random, 1, (uint32_t)(units - first));
 		struct npuplan_part part;
 
-		part.rows.first = build_range(&random, 0, (uint32_t)s.rows - 1);
-		part.rows.count = build_range(&random, 1, (uint32_t)(s.rows - part.rows.first));
+		part.rows.first = random_range(&random, 0, (uint32_t)s.rows - 1);
+		part.rows.count = random_range(&random, 1, (uint32_t)(s.rows - part.rows.first));
 		part.channels.first = first * granule;
 		part.channels.count = count * granule;
 		if (part.channels.first + part.channels.count > s.channels)

@@ -7,6 +7,7 @@
 #include "planners/taa/interval_tree.h"
 #include "planners/taa/taa.h"
 #include "planners/taa/tensor_allocate.h"
+#include "random.h"
 
 /* A 4x64x128 tile of a 4x128x128 tensor in CHW order (section III-C1). */
 static const struct npuplan_tile_shape upper_half = {
@@ -224,18 +225,18 @@ static void test_interval_tree(void **state)
 	uint64_t random = 20261121;
 
 	for (int round = 0; round < 300; round++) {
-		uint32_t n = build_range(&random, 0, 40), starts[40], ends[40];
+		uint32_t n = random_range(&random, 0, 40), starts[40], ends[40];
 		struct npuplan_interval_tree tree;
 		bool in[40] = { 0 };
 
 		for (uint32_t i = 0; i < n; i++) {
-			starts[i] = build_range(&random, 0, 30);
-			ends[i] = starts[i] + build_range(&random, 0, 9);
+			starts[i] = random_range(&random, 0, 30);
+			ends[i] = starts[i] + random_range(&random, 0, 9);
 		}
 		assert_int_equal(npuplan_interval_tree_init(&tree, starts, ends, n), 0);
 		for (uint32_t i = 0; i <= n; i++) {
-			uint32_t first = build_range(&random, 0, 35);
-			uint32_t last = first + build_range(&random, 0, 9);
+			uint32_t first = random_range(&random, 0, 35);
+			uint32_t last = first + random_range(&random, 0, 9);
 			struct seen seen = { .left = 100 };
 
 			assert_true(npuplan_interval_tree_visit(&tree, first, last, see, &seen));
@@ -395,7 +396,7 @@ static struct npuplan_graph *fan_out(uint32_t count)
 
 	for (uint32_t i = 0; i < count; i++) {
 		made[i] = build_tensor(graph, "made", NPUMEM_TENSOR_INTERMEDIATE,
-				       build_range(&random, 1, 400));
+				       random_range(&random, 1, 400));
 		build_step(graph, NPUMEM_STEP_STAGED, in, NPUMEM_NONE, made[i]);
 	}
 	for (uint32_t i = count; i--;) {

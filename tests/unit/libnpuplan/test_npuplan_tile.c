@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "random.h"
 #include "rows.h"
 
 #define SEED 20260202u
@@ -395,11 +396,11 @@ static void test_bands_against_brute_force(void **state)
 	print_message("# seed %u\n", SEED);
 	for (int round = 0; round < 3000; round++) {
 		struct npuplan_graph *graph = new_graph();
-		int64_t in_rows = build_range(&random, 1, 20);
-		int32_t kernel = build_range(&random, 1, 7), stride = build_range(&random, 1, 4);
-		int32_t dilation = build_range(&random, 1, 3), pad = build_range(&random, 0, 4);
-		uint32_t type = build_range(&random, 0, 3), bands = build_range(&random, 2, 9);
-		bool nhwc = build_range(&random, 0, 1), transposed = type == 3;
+		int64_t in_rows = random_range(&random, 1, 20);
+		int32_t kernel = random_range(&random, 1, 7), stride = random_range(&random, 1, 4);
+		int32_t dilation = random_range(&random, 1, 3), pad = random_range(&random, 0, 4);
+		uint32_t type = random_range(&random, 0, 3), bands = random_range(&random, 2, 9);
+		bool nhwc = random_range(&random, 0, 1), transposed = type == 3;
 		int64_t extent = (int64_t)(kernel - 1) * dilation + 1;
 		int64_t out_rows = transposed ? (in_rows - 1) * stride + extent - 2 * pad :
 						(in_rows + 2 * pad - extent) / stride + 1;
@@ -410,7 +411,7 @@ static void test_bands_against_brute_force(void **state)
 			npuplan_graph_free(graph);
 			continue;
 		}
-		graph->layout = build_range(&random, 0, 1) ? NPUPLAN_NCHW : NPUPLAN_NHWC;
+		graph->layout = random_range(&random, 0, 1) ? NPUPLAN_NCHW : NPUPLAN_NHWC;
 		graph->source_layout = nhwc ? NPUPLAN_NHWC : NPUPLAN_NCHW;
 		in = nhwc ? build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, in_rows, 3, 2) :
 			    build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 2, in_rows, 3);

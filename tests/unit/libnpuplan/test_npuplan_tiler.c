@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "random.h"
 #include "tiling/cost.h"
 
 #define SEED 20261121u
@@ -589,20 +590,20 @@ static struct npuplan_graph *random_op(uint64_t *random)
 {
 	static const char *const types[] = { "conv2d", "maxpool", "relu", "cat" };
 	struct npuplan_graph *graph = new_graph();
-	uint32_t type = build_range(random, 0, 3), stride = build_range(random, 1, 2);
-	int64_t rows = build_range(random, 1, 9), width = build_range(random, 1, 20);
-	int64_t channels = build_range(random, 1, 50), outputs = channels;
+	uint32_t type = random_range(random, 0, 3), stride = random_range(random, 1, 2);
+	int64_t rows = random_range(random, 1, 9), width = random_range(random, 1, 20);
+	int64_t channels = random_range(random, 1, 50), outputs = channels;
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, channels, rows, width);
 	uint32_t second = NPUMEM_NONE, out;
 	struct npuplan_op *op;
 
 	if (type == 0) {
-		outputs = build_range(random, 1, 50);
+		outputs = random_range(random, 1, 50);
 		second =
 			build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, outputs, channels, 3, 3);
 	} else if (type == 3) {
-		second = image(graph, "more", NPUMEM_TENSOR_INPUT, build_range(random, 1, 40), rows,
-			       width);
+		second = image(graph, "more", NPUMEM_TENSOR_INPUT, random_range(random, 1, 40),
+			       rows, width);
 		outputs += graph->tensors[second].shape[1];
 	}
 	if (type <= 1)
@@ -630,9 +631,9 @@ static void test_chosen_against_all(void **state)
 	for (int round = 0; round < 150; round++) {
 		struct npuplan_graph *graph = random_op(&random);
 		struct npuplan_tiling tiling = {
-			.layout = build_range(&random, 0, 2),
-			.onchip = build_range(&random, 500, 12000),
-			.double_buffer = build_range(&random, 0, 1),
+			.layout = random_range(&random, 0, 2),
+			.onchip = random_range(&random, 500, 12000),
+			.double_buffer = random_range(&random, 0, 1),
 		};
 		struct npuplan_error error = { "" };
 		uint64_t best, cost;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Tile scheduling: orders against all orders, traffic, pieces, rings, refusals. */
 #include "npuplan_build.h"
+#include "random.h"
 
 #include <errno.h>
 
@@ -157,28 +158,28 @@ static void test_chains_are_optimal(void **state)
 static struct npuplan_graph *random_graph(uint64_t *random)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("random");
-	uint32_t ops = build_range(random, 3, 4), rows = build_range(random, 2, 16 / ops);
+	uint32_t ops = random_range(random, 3, 4), rows = random_range(random, 2, 16 / ops);
 	uint32_t made[8], count = 0;
 
 	made[count++] = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, 2, 1);
 	graph->tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
 	for (uint32_t i = 0; i < ops; i++) {
-		bool last = i + 1 == ops, add = count > 1 && build_range(random, 0, 1);
+		bool last = i + 1 == ops, add = count > 1 && random_range(random, 0, 1);
 		uint32_t to =
 			build_spatial(graph, last ? "out" : "mid",
 				      last ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE, 1,
-				      rows, 2, build_range(random, 1, 3));
+				      rows, 2, random_range(random, 1, 3));
 
 		if (last)
 			graph->tensors[to].flags = NPUMEM_TENSOR_EXTERNAL;
 		if (add)
 			build_op(graph, "add", made[count - 1],
-				 made[build_range(random, 0, count - 2)], NPUMEM_NONE, to);
+				 made[random_range(random, 0, count - 2)], NPUMEM_NONE, to);
 		else
 			build_window(build_op(graph, "conv2d",
-					      made[build_range(random, count > 1, count - 1)],
+					      made[random_range(random, count > 1, count - 1)],
 					      NPUMEM_NONE, NPUMEM_NONE, to),
-				     build_range(random, 0, 1) ? 3 : 1, 1, 1, 0);
+				     random_range(random, 0, 1) ? 3 : 1, 1, 1, 0);
 		if (!add) {
 			struct npuplan_attrs *attrs = &graph->ops[graph->op_count - 1].attrs;
 

@@ -3,6 +3,7 @@
 #include "npuplan_build.h"
 
 #include "graph/window.h"
+#include "random.h"
 
 #define SEED 20260101u
 
@@ -123,15 +124,15 @@ static void test_against_brute_force(void **state)
 	print_message("# seed %u\n", SEED);
 	for (int i = 0; i < 20000; i++) {
 		struct npuplan_window w = {
-			.kernel = build_range(&random, 1, 9),
-			.stride = build_range(&random, 1, 4),
-			.dilation = build_range(&random, 1, 4),
-			.pad_begin = (int64_t)build_range(&random, 0, 10) - 3,
-			.transposed = build_range(&random, 0, 1),
+			.kernel = random_range(&random, 1, 9),
+			.stride = random_range(&random, 1, 4),
+			.dilation = random_range(&random, 1, 4),
+			.pad_begin = (int64_t)random_range(&random, 0, 10) - 3,
+			.transposed = random_range(&random, 0, 1),
 		};
-		int64_t height = build_range(&random, 1, 24);
-		struct npuplan_rows out = { build_range(&random, 0, 30),
-					    build_range(&random, 1, 9) };
+		int64_t height = random_range(&random, 1, 24);
+		struct npuplan_rows out = { random_range(&random, 0, 30),
+					    random_range(&random, 1, 9) };
 		struct npuplan_rows want = brute(&w, out, height);
 
 		check(&w, out.first, out.count, height, want.first, want.count);
