@@ -172,13 +172,12 @@ int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options
 		.alignment = options->alignment ? options->alignment : 1,
 		.effort = &effort,
 	};
-	if ((graph->edge_count || graph->block_count != 1) && planner->plan)
-		err = npuplan_fail(error, -EOPNOTSUPP,
-				   "%s: this planner plans no loops and branches", graph->name);
-	else if (graph->edge_count || graph->block_count != 1)
-		err = npuplan_flow_plan(&problem, planner, &plan, error);
-	else
+	if (npuplan_is_straight(graph))
 		err = plan_straight(&problem, checked.cells, planner, &plan, error);
+	else if (planner->plan)
+		err = npuplan_check_straight(graph, error);
+	else
+		err = npuplan_flow_plan(&problem, planner, &plan, error);
 	/* Every plan passes the kernel's verifier before anybody sees it. */
 	if (!err)
 		err = npuplan_verify_cells(checked.cells, plan, "the planner's own plan", NULL,

@@ -20,6 +20,12 @@ __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *err
 /** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
 
+/* Whether a graph is one block without edges: no loops and branches. */
+static inline bool npuplan_is_straight(const struct npuplan_graph *graph)
+{
+	return graph->block_count == 1 && !graph->edge_count;
+}
+
 /* Name of a tensor or step for messages: its own, or "tensor 3", "step 3". */
 const char *npuplan_tensor_label(const struct npuplan_graph *graph, uint32_t tensor, char text[96]);
 const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step, char text[96]);

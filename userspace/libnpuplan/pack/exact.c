@@ -11,14 +11,6 @@
 /* First fit again and again before the search, with listed conflicts. */
 #define SQUEAKY_ROUNDS 16
 
-static bool has_fixed(const struct npuplan_pack_problem *problem)
-{
-	for (uint32_t i = 0; i < problem->item_count; i++)
-		if (problem->items[i].fixed)
-			return true;
-	return false;
-}
-
 int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 {
 	bool large = run->problem->item_count > LARGE;
@@ -27,7 +19,7 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 	/* Of many items one quick packing of each kind, and what comes of these, first. */
 	if (run->problem->conflicts)
 		err = npuplan_pack_clique_bound(run);
-	else if (!has_fixed(run->problem))
+	else if (!npuplan_any_fixed(run->problem->items, run->problem->item_count))
 		err = npuplan_pack_valley(run, large ? NPUPLAN_VALLEY_AREA : NPUPLAN_VALLEY_MODES);
 	if (large && !err && !npuplan_pack_over(run))
 		err = npuplan_pack_first_fit(run, NPUPLAN_BY_SIZE_DURATION);

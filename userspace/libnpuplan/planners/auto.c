@@ -94,10 +94,7 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 	} else {
 		if (best->lower_bound < found.lower_bound)
 			best->lower_bound = found.lower_bound;
-		if (found.top < best->top) {
-			best->top = found.top;
-			memcpy(best->offsets, found.offsets, bytes);
-		}
+		npuplan_packing_keep(best, found.offsets, found.top, portfolio->asked->item_count);
 		best->work += found.work;
 	}
 	best->memory_ended |= found.memory_ended;
@@ -146,7 +143,7 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	/* Where tensors live part by part, part by part; the others place them whole. */
 	limit = work_left(&portfolio, 0);
 	if (!err && !is_over(&portfolio) && !portfolio.member.bounds && peer_start &&
-	    problem->graph->block_count == 1 && !problem->graph->edge_count)
+	    npuplan_is_straight(problem->graph))
 		err = run_member(&portfolio, npuplan_pack_taa, NPUPLAN_TAA_EXACT, limit, error);
 	/* One round of NNC may take n^2, and a look at all peers for each item. */
 	limit = work_left(&portfolio, NNC_WORK);

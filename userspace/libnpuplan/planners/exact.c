@@ -53,12 +53,7 @@ static int is_by_overlap(const struct npuplan_conflicts *c)
 int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 		       struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	const struct npuplan_pack_problem core = {
-		.items = problem->items,
-		.lower_bound = problem->lower_bound,
-		.item_count = problem->item_count,
-		.alignment = problem->alignment,
-	};
+	const struct npuplan_pack_problem core = npuplan_core_problem(problem);
 	const struct npuplan_pack_options options = {
 		.packer = "valley-area",
 		.work_limit = UINT64_MAX,
@@ -85,12 +80,7 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 	struct npuplan_member member = { .effort = problem->effort,
 					 .best = &heard,
 					 .bounds = true };
-	struct npuplan_pack_problem core = {
-		.items = problem->items,
-		.lower_bound = problem->lower_bound,
-		.item_count = problem->item_count,
-		.alignment = problem->alignment,
-	};
+	struct npuplan_pack_problem core = npuplan_core_problem(problem);
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : DEFAULT_WORK,
 		.memory_limit = asked->memory_limit,

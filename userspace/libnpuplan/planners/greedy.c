@@ -17,12 +17,11 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	/* What is not listed may be long, and there is something quicker then. */
-	bool quick = !problem->conflicts.peer_start;
+	bool quick = !problem->conflicts.peer_start &&
+		     !npuplan_any_fixed(problem->items, problem->item_count);
 	int err = order && offsets ? 0 : -ENOMEM;
 
 	packing->top = UINT64_MAX;
-	for (size_t i = 0; i < count; i++)
-		quick &= !problem->items[i].fixed;
 	for (int rule = first; rule <= last && !err; rule++) {
 		bool may_end = quick || problem->packed || packing->top != UINT64_MAX;
 		uint32_t clash[2];
@@ -43,10 +42,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int only,
 		}
 		if (err)
 			break;
-		if (top < packing->top) {
-			packing->top = top;
-			memcpy(packing->offsets, offsets, count * sizeof(*offsets));
-		}
+		npuplan_packing_keep(packing, offsets, top, problem->item_count);
 		if (npuplan_member_over(&member) || packing->top <= packing->lower_bound)
 			break;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Which items are in each other's way, and at which displacements. */
+#include "base/sorted.h"
 #include "conflicts.h"
 
 #include <errno.h>
@@ -240,20 +241,14 @@ static int by_pair(const void *left, const void *right)
 	return order ? order : compare(a->d, b->d);
 }
 
-static struct npuplan_peer *find_peer(const struct npuplan_conflicts *c, uint32_t item,
-				      uint32_t peer)
+struct npuplan_peer *npuplan_find_peer(const struct npuplan_conflicts *conflicts, uint32_t item,
+				       uint32_t peer)
 {
-	size_t low = c->peer_start[item], high = c->peer_start[item + 1];
+	struct npuplan_peer *peers = conflicts->peers + conflicts->peer_start[item];
+	size_t count = conflicts->peer_start[item + 1] - conflicts->peer_start[item];
+	size_t at = count ? npuplan_sorted_at(&peers->item, count, sizeof(*peers), peer) : 0;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->peers[middle].item < peer)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->peer_start[item + 1] && c->peers[low].item == peer ? &c->peers[low] : NULL;
+	return at < count && peers[at].item == peer ? &peers[at] : NULL;
 }
 
 /* Pairs of the same two follow each other. */
@@ -280,7 +275,8 @@ static int make_room(struct npuplan_conflicts *c, const struct npuplan_permit *p
 		    *used < c->peers[p].first_interval + c->peers[p].interval_count)
 			*used = c->peers[p].first_interval + c->peers[p].interval_count;
 	for (size_t first = 0; first < count; first = end_of_pair(permits, count, first)) {
-		const struct npuplan_peer *peer = find_peer(c, permits[first].a, permits[first].b);
+		const struct npuplan_peer *peer =
+			npuplan_find_peer(c, permits[first].a, permits[first].b);
 
 		if (peer)
 			more += 2 * ((size_t)peer->interval_count + 1 +
@@ -301,7 +297,7 @@ static void cut(struct npuplan_conflicts *c, const struct npuplan_permit *permit
 		size_t *used)
 {
 	uint32_t a = permits[0].a, b = permits[0].b, found = 0, old_count;
-	struct npuplan_peer *of_a = find_peer(c, a, b), *of_b = find_peer(c, b, a);
+	struct npuplan_peer *of_a = npuplan_find_peer(c, a, b), *of_b = npuplan_find_peer(c, b, a);
 	struct npuplan_interval *first = &c->intervals[*used], whole;
 	const struct npuplan_interval *old;
 	size_t i = 0;

@@ -116,6 +116,19 @@ struct npuplan_permit {
 int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan_permit *permits,
 			     size_t count);
 
+/** npuplan_find_peer() - entry of @peer among those of @item, which are listed; NULL: it is none */
+struct npuplan_peer *npuplan_find_peer(const struct npuplan_conflicts *conflicts, uint32_t item,
+				       uint32_t peer);
+
+/** npuplan_any_fixed() - whether any item has a fixed offset */
+static inline bool npuplan_any_fixed(const struct npuplan_item *items, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (items[i].fixed)
+			return true;
+	return false;
+}
+
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
 /** npuplan_forbidden() - intervals of F(peer, item), in ascending order

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "problem.h"
 
 /* Pairs of atoms looked at for all permits together; beyond, none is given. */
@@ -167,17 +168,11 @@ int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_grap
 /* First atom of a tensor, or where it would be. */
 static uint32_t first_atom(const struct npuplan_liveness *live, uint32_t tensor)
 {
-	uint32_t low = 0, high = live->atom_count;
+	const struct npuplan_atom *atoms = live->atoms;
+	uint32_t count = live->atom_count;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (live->atoms[middle].tensor < tensor)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count ? (uint32_t)npuplan_sorted_at(&atoms->tensor, count, sizeof(*atoms), tensor) :
+		       0;
 }
 
 /* Whether bytes [first, end) may be taken at this instant, by @taken in order. */

@@ -1,8 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "packing.h"
 
+#include <string.h>
+
+void npuplan_packing_keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
+			  uint32_t item_count)
+{
+	if (packing->top <= top)
+		return;
+	packing->top = top;
+	memcpy(packing->offsets, offsets, item_count * sizeof(*offsets));
+}
+
 bool npuplan_member_tell(struct npuplan_member *member, uint64_t top, uint64_t lower_bound,
-			uint64_t work)
+			 uint64_t work)
 {
 	struct npuplan_packing *best = member->best;
 

@@ -29,6 +29,25 @@ static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
 	return top <= lower_bound ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
 }
 
+/** npuplan_packing_keep() - take over addresses if they are lower than what there is
+ * @offsets: per item, @item_count of them
+ * @top: first byte above all
+ */
+void npuplan_packing_keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
+			  uint32_t item_count);
+
+/** npuplan_core_problem() - the items of a problem as npuplan_pack() takes them, by overlap */
+static inline struct npuplan_pack_problem
+npuplan_core_problem(const struct npuplan_problem *problem)
+{
+	return (struct npuplan_pack_problem){
+		.items = problem->items,
+		.lower_bound = problem->lower_bound,
+		.item_count = problem->item_count,
+		.alignment = problem->alignment,
+	};
+}
+
 /**
  * struct npuplan_member - one of several that look for one packing in turn
  * @effort: of the whole
@@ -56,6 +75,9 @@ int npuplan_member_progress(void *context, const struct npuplan_pack_progress *n
 
 /** npuplan_member_over() - npuplan_until.over; @context: struct npuplan_member */
 bool npuplan_member_over(void *context);
+
+/** npuplan_check_straight() - -EOPNOTSUPP, with words: the graph has loops or branches */
+int npuplan_check_straight(const struct npuplan_graph *graph, struct npuplan_error *error);
 
 /** npuplan_fail_clash() - say that the fixed offsets of two items collide; -EINVAL */
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],

@@ -162,10 +162,8 @@ static bool is_over(void *context)
 /* In place, two tensors may be fixed where they share bytes. */
 static bool is_fixed_in_place(const struct npuplan_problem *problem)
 {
-	for (uint32_t i = 0; i < problem->item_count && problem->live.takeover_count; i++)
-		if (problem->items[i].fixed)
-			return true;
-	return false;
+	return problem->live.takeover_count &&
+	       npuplan_any_fixed(problem->items, problem->item_count);
 }
 
 int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,

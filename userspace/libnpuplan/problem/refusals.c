@@ -101,3 +101,11 @@ int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t cla
 		npuplan_tensor_label(problem->graph, b->tensor, name_b),
 		(unsigned long long)b->fixed_offset, (unsigned long long)b->size);
 }
+
+int npuplan_check_straight(const struct npuplan_graph *graph, struct npuplan_error *error)
+{
+	if (npuplan_is_straight(graph))
+		return 0;
+	return npuplan_fail(error, -EOPNOTSUPP, "%s: this planner plans no loops and branches",
+			    graph->name);
+}

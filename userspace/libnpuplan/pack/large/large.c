@@ -37,14 +37,6 @@ struct large {
 	uint64_t *offsets;
 };
 
-static bool has_fixed(const struct npuplan_pack_problem *problem)
-{
-	for (uint32_t i = 0; i < problem->item_count; i++)
-		if (problem->items[i].fixed)
-			return true;
-	return false;
-}
-
 static uint64_t aim(const struct large *large)
 {
 	const struct npuplan_pack *run = large->run;
@@ -90,7 +82,9 @@ static int rounds(struct large *large)
 {
 	struct npuplan_pack *run = large->run;
 	uint64_t work = ROUND_WORK * (uint64_t)run->problem->item_count;
-	unsigned int shares = has_fixed(run->problem) ? 0 : npuplan_pack_tight_shares();
+	unsigned int shares = npuplan_any_fixed(run->problem->items, run->problem->item_count) ?
+				      0 :
+				      npuplan_pack_tight_shares();
 	int err = 0;
 
 	for (unsigned int round = 0; !err && !npuplan_pack_over(run); round++) {

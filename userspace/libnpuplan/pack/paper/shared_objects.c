@@ -268,11 +268,8 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	uint64_t *offsets;
 	int err = -ENOMEM;
 
-	if (problem->conflicts)
+	if (problem->conflicts || npuplan_any_fixed(problem->items, problem->item_count))
 		return -EOPNOTSUPP;
-	for (size_t i = 0; i < n; i++)
-		if (problem->items[i].fixed)
-			return -EOPNOTSUPP;
 	order = npuplan_malloc(n * sizeof(*order) + 1);
 	offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	if (!order || !offsets)

@@ -419,11 +419,9 @@ int npuplan_pack_valley(struct npuplan_pack *run, int mode)
 	int last = mode == NPUPLAN_VALLEY_MODES ? mode - 1 : mode;
 	int err;
 
-	if (run->problem->conflicts)
+	if (run->problem->conflicts ||
+	    npuplan_any_fixed(run->problem->items, run->problem->item_count))
 		return -EOPNOTSUPP;
-	for (uint32_t i = 0; i < run->problem->item_count; i++)
-		if (run->problem->items[i].fixed)
-			return -EOPNOTSUPP;
 	err = npuplan_units_init(&units, run);
 	for (int m = first; m <= last && !err && !npuplan_pack_over(run); m++)
 		err = pack(run, &units, m);

@@ -5,6 +5,7 @@
 
 #include "base/bitset.h"
 #include "base/region.h"
+#include "base/sorted.h"
 #include "flow.h"
 
 /* Bits of one of the sets below; more are refused. */
@@ -70,34 +71,21 @@ const char *npuplan_block_label(const struct npuplan_graph *graph, uint32_t bloc
 uint32_t npuplan_carried(const struct npuplan_flow *flow, uint32_t edge, uint32_t tensor)
 {
 	const struct npumem_edge *e = &flow->graph->edges[edge];
-	uint32_t low = e->first_carry, high = low + e->carry_count;
+	const struct npumem_carry *carries = flow->carries + e->first_carry;
+	size_t at = 0;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (flow->carries[middle].to < tensor)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low < e->first_carry + e->carry_count && flow->carries[low].to == tensor)
-		return flow->carries[low].from;
-	return tensor;
+	if (e->carry_count)
+		at = npuplan_sorted_at(&carries->to, e->carry_count, sizeof(*carries), tensor);
+	return at < e->carry_count && carries[at].to == tensor ? carries[at].from : tensor;
 }
 
 uint32_t npuplan_name_of(const struct npuplan_flow *flow, uint32_t block, uint32_t tensor)
 {
-	uint32_t low = flow->first_name[block], end = flow->first_name[block + 1], high = end;
+	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
+	const struct npuplan_name *names = flow->names + first;
+	size_t at = count ? npuplan_sorted_at(&names->tensor, count, sizeof(*names), tensor) : 0;
 
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (flow->names[middle].tensor < tensor)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < end && flow->names[low].tensor == tensor ? low : NPUMEM_NONE;
+	return at < count && names[at].tensor == tensor ? first + (uint32_t)at : NPUMEM_NONE;
 }
 
 /* ------------------------------------------------------------------ tables */

@@ -136,23 +136,6 @@ bool npuplan_nnc_candidates_next(struct npuplan_nnc_candidates *c)
 	}
 }
 
-/* Peers of @item are in ascending order. */
-static const struct npuplan_peer *find_peer(const struct npuplan_conflicts *c, uint32_t item,
-					    uint32_t peer)
-{
-	size_t low = c->peer_start[item], high = c->peer_start[item + 1];
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (c->peers[middle].item < peer)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < c->peer_start[item + 1] && c->peers[low].item == peer ? &c->peers[low] : NULL;
-}
-
 static size_t peers_of(const struct npuplan_conflicts *c, uint32_t item)
 {
 	return c->peer_start[item + 1] - c->peer_start[item];
@@ -176,7 +159,7 @@ bool npuplan_nnc_interfere(const struct npuplan_conflicts *c, uint32_t a, uint32
 		b = swap;
 		d = -d;
 	}
-	peer = find_peer(c, b, a);
+	peer = npuplan_find_peer(c, b, a);
 	if (!peer)
 		return false;
 	forbidden = npuplan_forbidden(c, b, peer, &whole, &count);

@@ -12,15 +12,6 @@
 #define PAPER_WORK  2000000000ull
 #define BESIDE_WORK 20000000ull
 
-static void keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
-		 uint32_t item_count)
-{
-	if (packing->top <= top)
-		return;
-	packing->top = top;
-	memcpy(packing->offsets, offsets, item_count * sizeof(*offsets));
-}
-
 /* ----------------------------------------------------------------- paper engine */
 
 /* Those with fixed offsets first: they are placed before all others. */
@@ -82,7 +73,7 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 		for (uint32_t i = 0; i < n; i++)
 			if (offsets[i] + problem->items[i].size > top)
 				top = offsets[i] + problem->items[i].size;
-		keep(packing, offsets, top, problem->item_count);
+		npuplan_packing_keep(packing, offsets, top, problem->item_count);
 		done++;
 		if (npuplan_member_over(&member))
 			break;
@@ -100,12 +91,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 		     struct npuplan_error *error)
 {
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
-	struct npuplan_pack_problem pack = {
-		.items = problem->items,
-		.item_count = problem->item_count,
-		.lower_bound = problem->lower_bound,
-		.alignment = problem->alignment,
-	};
+	struct npuplan_pack_problem pack = npuplan_core_problem(problem);
 	const struct npuplan_options *asked = problem->options;
 	struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
@@ -149,7 +135,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	if (!err && !result.top && problem->item_count)
 		err = -EADDRINUSE;
 	else if (!err)
-		keep(packing, offsets, result.top, problem->item_count);
+		npuplan_packing_keep(packing, offsets, result.top, problem->item_count);
 	npuplan_conflicts_fini(&conflicts);
 out:
 	free(offsets);
@@ -157,17 +143,6 @@ out:
 }
 
 /* ---------------------------------------------------------------------- planners */
-
-/* Instants are of one straight schedule. */
-static int check_straight(const struct npuplan_problem *problem, struct npuplan_error *error)
-{
-	const struct npuplan_graph *graph = problem->graph;
-
-	if (graph->block_count == 1 && !graph->edge_count)
-		return 0;
-	return npuplan_fail(error, -EOPNOTSUPP, "%s: this planner plans no loops and branches",
-			    graph->name);
-}
 
 static int finish(const struct npuplan_problem *problem, struct npuplan_packing *packing, int err,
 		  struct npuplan_error *error)
@@ -182,15 +157,6 @@ static int finish(const struct npuplan_problem *problem, struct npuplan_packing 
 	return err;
 }
 
-/* Planner @what ended before it had any packing. */
-static int fail_unknown(const struct npuplan_problem *problem, const char *what,
-			struct npuplan_error *error)
-{
-	return npuplan_fail(error, -ETIMEDOUT,
-			    "%s: %s has no plan before the limits of work or time",
-			    problem->graph->name, what);
-}
-
 static int pack_paper(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		      struct npuplan_error *error)
 {
@@ -198,7 +164,10 @@ static int pack_paper(const struct npuplan_problem *problem, struct npuplan_pack
 	int err = run_paper(problem, limit ? limit : PAPER_WORK, packing);
 
 	if (err == -EINTR || (err == -E2BIG && limit))
-		return fail_unknown(problem, "TAA's paper engine", error);
+		return npuplan_fail(error, -ETIMEDOUT,
+				    "%s: TAA's paper engine has no plan before the limits of work "
+				    "or time",
+				    problem->graph->name);
 	if (err == -E2BIG)
 		return npuplan_fail(error, err,
 				    "%s: too many tiles for TAA's paper engine (%llu steps)",
@@ -226,7 +195,7 @@ static uint64_t work_beside(const struct npuplan_problem *problem,
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	int err = check_straight(problem, error);
+	int err = npuplan_check_straight(problem->graph, error);
 
 	if (err)
 		return err;
@@ -243,55 +212,5 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 			err = npuplan_fail(error, paper, "TAA's paper engine: %s",
 					   strerror(-paper));
 	}
-	return finish(problem, packing, err, error);
-}
-
-int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
-			     struct npuplan_packing *packing, struct npuplan_error *error)
-{
-	static const char *const strategies[] = { "shared-breadth", "shared-size",
-						  "shared-size-improved" };
-	struct npuplan_pack_problem pack = {
-		.items = problem->items,
-		.item_count = problem->item_count,
-		.alignment = problem->alignment,
-	};
-	struct npuplan_member member = { .effort = problem->effort, .best = packing };
-	int err = check_straight(problem, error);
-	uint64_t *offsets;
-
-	if (err)
-		return err;
-	offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
-	if (!offsets)
-		return npuplan_fail(error, -ENOMEM, "out of memory");
-	packing->top = UINT64_MAX;
-	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
-		struct npuplan_pack_options options = {
-			.packer = strategies[i],
-			/* One packing is always made, if the caller does not call it off. */
-			.work_limit = i ? npuplan_effort_work_left(problem->options->work_limit,
-								   packing->work,
-								   NPUPLAN_PACK_WORK) :
-					  UINT64_MAX,
-			.deadline_seconds = i ? npuplan_effort_left(problem->effort) : 0,
-			.progress = npuplan_member_progress,
-			.context = &member,
-		};
-		struct npuplan_pack_result result;
-
-		err = npuplan_pack(&pack, &options, offsets, &result, error);
-		if (err)
-			break;
-		/* One that was stopped has none. */
-		if (result.top || !problem->item_count)
-			keep(packing, offsets, result.top, problem->item_count);
-		packing->work += result.work;
-		if (problem->effort && problem->effort->stopped)
-			break;
-	}
-	free(offsets);
-	if (!err && packing->top == UINT64_MAX)
-		return fail_unknown(problem, "Shared Objects", error);
 	return finish(problem, packing, err, error);
 }

@@ -24,11 +24,4 @@ enum npuplan_taa_engine {
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
 
-/*
- * Shared Objects (pack/paper/shared_objects.c), the best of its three strategies: what
- * the paper compares with. A planner. -EOPNOTSUPP: fixed offsets, loops and branches.
- */
-int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
-			     struct npuplan_packing *packing, struct npuplan_error *error);
-
 #endif /* NPUPLAN_TAA_TAA_H */

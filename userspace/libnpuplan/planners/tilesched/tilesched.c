@@ -35,16 +35,6 @@ static bool is_over(void *context, uint64_t work)
 	return run->stopped;
 }
 
-static int check_straight(const struct npuplan_problem *problem, struct npuplan_error *error)
-{
-	const struct npuplan_graph *graph = problem->graph;
-
-	if (graph->block_count == 1 && !graph->edge_count)
-		return 0;
-	return npuplan_fail(error, -EOPNOTSUPP, "%s: this planner plans no loops and branches",
-			    graph->name);
-}
-
 /* Model, segments and the front of what they make. */
 static int start(struct run *run, const struct npuplan_problem *problem,
 		 const struct npuv_graph *cells, struct npuplan_error *error)
@@ -53,7 +43,7 @@ static int start(struct run *run, const struct npuplan_problem *problem,
 	uint64_t resident = options->weights_on_chip ? options->weights_on_chip :
 						       NPUPLAN_TILESCHED_RESIDENT;
 	uint64_t work = options->work_limit ? options->work_limit : NPUPLAN_TILESCHED_WORK;
-	int err = check_straight(problem, error);
+	int err = npuplan_check_straight(problem->graph, error);
 
 	*run = (struct run){ .problem = problem };
 	if (err)
