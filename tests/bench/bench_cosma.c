@@ -149,9 +149,9 @@ static bool execute(const struct npuplan_graph *graph, const struct npuplan_cosm
 {
 	struct cosma_oracle oracle;
 
-	if (plan->step_count && cosma_oracle_run(&oracle, graph, options, plan))
+	if (plan->position_count && cosma_oracle_run(&oracle, graph, options, plan))
 		return true;
-	printf("\nDEFECT of %s: %s\n", what, plan->step_count ? oracle.why : "no plan");
+	printf("\nDEFECT of %s: %s\n", what, plan->position_count ? oracle.why : "no plan");
 	totals->failed = true;
 	return false;
 }
@@ -248,9 +248,9 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 		free(order);
 		return NULL;
 	}
-	for (uint32_t p = 0; p < result.step_count; p++)
-		if (result.steps[p].kind == NPUMEM_POSITION_STEP)
-			order[count++] = result.steps[p].index;
+	for (uint32_t p = 0; p < result.position_count; p++)
+		if (result.positions[p].kind == NPUMEM_POSITION_STEP)
+			order[count++] = result.positions[p].index;
 	npuplan_cosma_plan_free(&result);
 	return order;
 }

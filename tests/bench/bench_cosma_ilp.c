@@ -40,11 +40,11 @@ static void measure(const struct npuplan_graph *graph, const struct npuplan_cosm
 		failed = true;
 		return;
 	}
-	if (plan.step_count && !cosma_oracle_run(&oracle, graph, options, &plan)) {
+	if (plan.position_count && !cosma_oracle_run(&oracle, graph, options, &plan)) {
 		printf(" DEFECT: %s", oracle.why);
 		failed = true;
 	}
-	if (plan.step_count)
+	if (plan.position_count)
 		printf(" %10" PRIu64 "%c", plan.spill + plan.fill,
 		       plan.status == NPUMEM_PLAN_OPTIMAL ? ' ' : '?');
 	else

@@ -9,13 +9,13 @@
 
 /**
  * struct world - while the plan runs
- * @at: per tensor, the residency that holds it now, or NPUMEM_NONE
- * @gone: per tensor: its last residency ended without a word, and it is to be dropped
+ * @at: per tensor, the placement that holds it now, or NPUMEM_NONE
+ * @gone: per tensor: its last placement ended without a word, and it is to be dropped
  * @valid: per tensor: its bytes on chip are its bytes
  * @host: per tensor: the host has them
  * @loaded: per tensor: it has been on chip before
  * @ran: per operator
- * @active: residencies now
+ * @active: placements now
  */
 struct world {
 	const struct npuplan_graph *graph;
@@ -43,9 +43,9 @@ __attribute__((format(printf, 2, 3))) static bool fail(struct world *world, cons
 	return false;
 }
 
-static uint64_t size_of(const struct world *world, uint32_t residency)
+static uint64_t size_of(const struct world *world, uint32_t placement)
 {
-	return world->graph->tensors[world->plan->residencies[residency].tensor].size;
+	return world->graph->tensors[world->plan->placements[placement].tensor].size;
 }
 
 /*
@@ -55,13 +55,13 @@ static uint64_t size_of(const struct world *world, uint32_t residency)
  */
 static bool may_share(const struct world *world, uint32_t p, uint32_t i, uint32_t k)
 {
-	const struct npuplan_cosma_residency *new = &world->plan->residencies[i];
-	const struct npuplan_cosma_residency *old = &world->plan->residencies[k];
-	const struct npuplan_cosma_step *step = &world->plan->steps[p];
-	const struct npuplan_op *op = &world->graph->ops[step->index];
+	const struct npumem_placement *new = &world->plan->placements[i];
+	const struct npumem_placement *old = &world->plan->placements[k];
+	const struct npumem_position *at = &world->plan->positions[p];
+	const struct npuplan_op *op = &world->graph->ops[at->index];
 	bool reads = false, writes = false;
 
-	if (step->kind != NPUMEM_POSITION_STEP || new->from != p || old->to != p)
+	if (at->kind != NPUMEM_POSITION_STEP || new->from != p || old->to != p)
 		return false;
 	for (uint32_t j = 0; j < op->input_count; j++)
 		reads |= op->inputs[j] == old->tensor;
@@ -69,29 +69,28 @@ static bool may_share(const struct world *world, uint32_t p, uint32_t i, uint32_
 		writes |= op->outputs[j] == new->tensor;
 	if (!reads || !writes)
 		return false;
-	return cosma_is_staged(world->options, step->index) ||
-	       (new->offset == old->offset &&cosma_may_take(world->graph, world->options,
-							    step->index, old->tensor, new->tensor));
+	return cosma_is_staged(world->options, at->index) ||
+	       (new->offset == old->offset &&cosma_may_take(world->graph, world->options, at->index,
+							    old->tensor, new->tensor));
 }
 
-/* A residency begins: it is in nobody's way. */
+/* A placement begins: it is in nobody's way. */
 static bool begin(struct world *world, uint32_t p, uint32_t i)
 {
-	const struct npuplan_cosma_residency *it = &world->plan->residencies[i];
+	const struct npumem_placement *it = &world->plan->placements[i];
 	uint64_t end = it->offset + size_of(world, i);
 	uint32_t align = world->graph->tensors[it->tensor].align;
 
 	if (it->to < it->from)
-		return fail(world, "residency %u ends before it begins", i);
+		return fail(world, "placement %u ends before it begins", i);
 	if (it->offset % align || it->offset % (world->options->alignment ?: 1))
-		return fail(world, "residency %u: %" PRIu64 " is not aligned", i, it->offset);
+		return fail(world, "placement %u: %llu is not aligned", i, it->offset);
 	if (world->options->objective == NPUPLAN_COSMA_TRAFFIC && end > world->options->budget)
-		return fail(world, "residency %u ends at %" PRIu64 ", beyond the budget", i, end);
+		return fail(world, "placement %u ends at %" PRIu64 ", beyond the budget", i, end);
 	if (world->at[it->tensor] != NPUMEM_NONE)
 		return fail(world, "position %u: tensor %u is on chip twice", p, it->tensor);
 	for (uint32_t k = 0; k < world->active_count; k++) {
-		const struct npuplan_cosma_residency *other =
-			&world->plan->residencies[world->active[k]];
+		const struct npumem_placement *other = &world->plan->placements[world->active[k]];
 
 		if (it->offset < other->offset + size_of(world, world->active[k]) &&
 		    other->offset < end && !may_share(world, p, i, world->active[k]) &&
@@ -113,12 +112,12 @@ static void end(struct world *world, uint32_t p)
 	for (uint32_t k = 0; k < world->active_count; k++) {
 		uint32_t i = world->active[k];
 
-		if (world->plan->residencies[i].to == p) {
-			uint32_t t = world->plan->residencies[i].tensor;
+		if (world->plan->placements[i].to == p) {
+			uint32_t t = world->plan->placements[i].tensor;
 
 			world->at[t] = NPUMEM_NONE;
 			world->valid[t] = false;
-			world->gone[t] = world->plan->steps[p].kind == NPUMEM_POSITION_STEP;
+			world->gone[t] = world->plan->positions[p].kind == NPUMEM_POSITION_STEP;
 		} else {
 			world->active[kept++] = i;
 		}
@@ -151,7 +150,7 @@ static bool run_op(struct world *world, uint32_t p, uint32_t v)
 	for (uint32_t k = 0; k < op->output_count; k++) {
 		uint32_t t = op->outputs[k];
 
-		if (world->at[t] == NPUMEM_NONE || world->plan->residencies[world->at[t]].from > p)
+		if (world->at[t] == NPUMEM_NONE || world->plan->placements[world->at[t]].from > p)
 			return fail(world, "position %u: output %u has no place", p, t);
 		if (world->loaded[t])
 			return fail(world, "position %u: output %u was there before", p, t);
@@ -163,16 +162,16 @@ static bool run_op(struct world *world, uint32_t p, uint32_t v)
 	return true;
 }
 
-static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_step *step)
+static bool move(struct world *world, uint32_t p, const struct npumem_position *at)
 {
 	const struct npuplan_graph *graph = world->graph;
 	struct cosma_oracle *oracle = world->oracle;
-	uint32_t t = step->index, i;
+	uint32_t t = at->index, i;
 	uint64_t size;
 
 	/* Whose bytes an operator's output took is dropped right behind that. */
 	if (t < graph->tensor_count && world->gone[t] && world->host[t] &&
-	    step->kind == NPUMEM_POSITION_DROP) {
+	    at->kind == NPUMEM_POSITION_DROP) {
 		world->gone[t] = false;
 		return true;
 	}
@@ -180,16 +179,16 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 		return fail(world, "position %u: tensor %u is not on chip", p, t);
 	i = world->at[t];
 	size = graph->tensors[t].size;
-	switch (step->kind) {
+	switch (at->kind) {
 	case NPUMEM_POSITION_LOAD:
-		if (world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
+		if (world->loaded[t] || !world->host[t] || world->plan->placements[i].from != p)
 			return fail(world, "position %u: load of tensor %u", p, t);
 		oracle->compulsory += size;
 		world->valid[t] = true;
 		world->loaded[t] = true;
 		return true;
 	case NPUMEM_POSITION_FILL:
-		if (!world->loaded[t] || !world->host[t] || world->plan->residencies[i].from != p)
+		if (!world->loaded[t] || !world->host[t] || world->plan->placements[i].from != p)
 			return fail(world, "position %u: fill of tensor %u", p, t);
 		oracle->fill += size;
 		world->valid[t] = true;
@@ -204,13 +203,13 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 		world->host[t] = true;
 		return true;
 	case NPUMEM_POSITION_SPILL:
-		if (!world->valid[t] || world->host[t] || world->plan->residencies[i].to != p)
+		if (!world->valid[t] || world->host[t] || world->plan->placements[i].to != p)
 			return fail(world, "position %u: spill of tensor %u", p, t);
 		oracle->spill += size;
 		world->host[t] = true;
 		return true;
 	case NPUMEM_POSITION_DROP:
-		if (!world->host[t] || world->plan->residencies[i].to != p)
+		if (!world->host[t] || world->plan->placements[i].to != p)
 			return fail(world, "position %u: drop of tensor %u", p, t);
 		return true;
 	default:
@@ -218,12 +217,12 @@ static bool move(struct world *world, uint32_t p, const struct npuplan_cosma_ste
 	}
 }
 
-/* Whether residency @k ends with the operator at @p to make room for what that makes. */
+/* Whether placement @k ends with the operator at @p to make room for what that makes. */
 static bool makes_room(const struct world *world, uint32_t p, uint32_t k)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
-	const struct npuplan_cosma_residency *old = &plan->residencies[k];
-	uint32_t v = plan->steps[p].index;
+	const struct npumem_placement *old = &plan->placements[k];
+	uint32_t v = plan->positions[p].index;
 	const struct npuplan_op *op = &world->graph->ops[v];
 	bool reads = false, room = cosma_is_staged(world->options, v);
 
@@ -239,12 +238,12 @@ static bool makes_room(const struct world *world, uint32_t p, uint32_t k)
 static uint64_t needed_at(const struct world *world, uint32_t p)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
-	bool runs = plan->steps[p].kind == NPUMEM_POSITION_STEP;
+	bool runs = plan->positions[p].kind == NPUMEM_POSITION_STEP;
 	uint64_t loads = 0, stores = 0;
 
 	for (uint32_t k = 0; k < world->active_count; k++) {
-		const struct npuplan_cosma_residency *it = &plan->residencies[world->active[k]];
-		const struct npuplan_op *op = runs ? &world->graph->ops[plan->steps[p].index] :
+		const struct npumem_placement *it = &plan->placements[world->active[k]];
+		const struct npuplan_op *op = runs ? &world->graph->ops[plan->positions[p].index] :
 						     NULL;
 		bool made = false;
 
@@ -262,14 +261,14 @@ static bool execute(struct world *world)
 {
 	const struct npuplan_cosma_plan *plan = world->plan;
 
-	for (uint32_t p = 0; p < plan->step_count; p++) {
+	for (uint32_t p = 0; p < plan->position_count; p++) {
 		uint64_t bytes;
 
-		for (uint32_t i = 0; i < plan->residency_count; i++)
-			if (plan->residencies[i].from == p && !begin(world, p, i))
+		for (uint32_t i = 0; i < plan->placement_count; i++)
+			if (plan->placements[i].from == p && !begin(world, p, i))
 				return false;
 		for (uint32_t k = 0; k < world->active_count; k++) {
-			uint32_t t = plan->residencies[world->active[k]].tensor;
+			uint32_t t = plan->placements[world->active[k]].tensor;
 
 			if (p || !cosma_starts_on_chip(&world->graph->tensors[t], world->options))
 				continue;
@@ -278,9 +277,9 @@ static bool execute(struct world *world)
 		}
 		bytes = needed_at(world, p);
 		world->oracle->peak = bytes > world->oracle->peak ? bytes : world->oracle->peak;
-		if (plan->steps[p].kind == NPUMEM_POSITION_STEP ?
-			    !run_op(world, p, plan->steps[p].index) :
-			    !move(world, p, &plan->steps[p]))
+		if (plan->positions[p].kind == NPUMEM_POSITION_STEP ?
+			    !run_op(world, p, plan->positions[p].index) :
+			    !move(world, p, &plan->positions[p]))
 			return false;
 		end(world, p);
 	}
@@ -295,7 +294,7 @@ static bool compare(struct world *world)
 	if (world->done != world->graph->op_count)
 		return fail(world, "%u operators ran", world->done);
 	if (world->active_count)
-		return fail(world, "residencies go on behind the last position");
+		return fail(world, "placements go on behind the last position");
 	for (uint32_t t = 0; t < world->graph->tensor_count; t++)
 		if (world->graph->tensors[t].kind == NPUMEM_TENSOR_OUTPUT && !world->host[t])
 			return fail(world, "output %u did not reach the host", t);
@@ -332,7 +331,7 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 		.loaded = calloc(tensors, sizeof(bool)),
 		.gone = calloc(tensors, sizeof(bool)),
 		.ran = calloc(ops, sizeof(bool)),
-		.active = malloc(((size_t)plan->residency_count + 1) * sizeof(uint32_t)),
+		.active = malloc(((size_t)plan->placement_count + 1) * sizeof(uint32_t)),
 	};
 	bool ok = world.at && world.valid && world.host && world.loaded && world.gone &&
 		  world.ran && world.active;

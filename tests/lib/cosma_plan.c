@@ -95,21 +95,11 @@ static bool execute(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 		if (position->kind != NPUMEM_POSITION_STEP &&
 		    !check_transfer(oracle, graph, plan, p))
 			return false;
-		said->steps[p] = (struct npuplan_cosma_step){
+		said->positions[p] = (struct npumem_position){
 			.kind = position->kind,
 			.index = position->kind == NPUMEM_POSITION_STEP ?
 					 graph->steps[position->index].op :
 					 position->index,
-		};
-	}
-	for (uint32_t i = 0; i < plan->placement_count; i++) {
-		const struct npumem_placement *placement = &plan->placements[i];
-
-		said->residencies[i] = (struct npuplan_cosma_residency){
-			.tensor = placement->tensor,
-			.from = placement->from,
-			.to = placement->to,
-			.offset = placement->offset,
 		};
 	}
 	return cosma_oracle_run(oracle, graph, options, said);
@@ -120,10 +110,10 @@ bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 {
 	struct npuplan_cosma_plan said = {
 		.status = plan->info.status,
-		.step_count = plan->position_count,
-		.residency_count = plan->placement_count,
-		.steps = calloc((size_t)plan->position_count + 1, sizeof(*said.steps)),
-		.residencies = calloc((size_t)plan->placement_count + 1, sizeof(*said.residencies)),
+		.position_count = plan->position_count,
+		.placement_count = plan->placement_count,
+		.positions = calloc((size_t)plan->position_count + 1, sizeof(*said.positions)),
+		.placements = plan->placements,
 		.peak = plan->info.lower_bound,
 		.top = plan->info.arena_size,
 		.spill = plan->info.spill_bytes,
@@ -132,14 +122,13 @@ bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 		.lower_bound = plan->traffic_bound,
 	};
 	uint32_t *owner = malloc((plan->info.host_size + 1) * sizeof(*owner));
-	bool good = owner && said.steps && said.residencies;
+	bool good = owner && said.positions;
 
 	if (!good)
 		fail(oracle, 0, "out of memory");
 	good = good && execute(oracle, graph, options, plan, &said) &&
 	       check_host(oracle, plan, owner);
 	free(owner);
-	free(said.steps);
-	free(said.residencies);
+	free(said.positions);
 	return good;
 }

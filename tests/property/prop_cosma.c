@@ -127,7 +127,7 @@ static void check_plan(const struct npuplan_graph *graph,
 {
 	struct cosma_oracle oracle;
 
-	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+	if (plan->position_count && !cosma_oracle_run(&oracle, graph, options, plan))
 		fail(graph, options, "%s: %s", what, oracle.why);
 }
 
@@ -142,7 +142,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		fail(graph, options, "%s", error.text);
 	check_plan(graph, options, &plan, "plan");
 	if (plan.status == NPUMEM_PLAN_INFEASIBLE) {
-		if (plan.step_count)
+		if (plan.position_count)
 			fail(graph, options, "infeasible, with a plan");
 		least = exhaustive_traffic(graph, options, true);
 		if (least < EXHAUSTIVE_TOO_LARGE)
@@ -153,9 +153,10 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		return EXHAUSTIVE_NONE;
 	}
 	cost = plan.spill + plan.fill;
-	for (uint32_t p = 0; p + 1 < plan.step_count; p++)
-		seen.yielded += plan.steps[p].kind == NPUMEM_POSITION_STORE &&
-				graph->tensors[plan.steps[p].index].kind != NPUMEM_TENSOR_OUTPUT;
+	for (uint32_t p = 0; p + 1 < plan.position_count; p++)
+		seen.yielded += plan.positions[p].kind == NPUMEM_POSITION_STORE &&
+				graph->tensors[plan.positions[p].index].kind !=
+					NPUMEM_TENSOR_OUTPUT;
 	least = exhaustive_traffic(graph, options, false);
 	if (least == EXHAUSTIVE_TOO_LARGE) {
 		seen.too_large++;
@@ -179,12 +180,13 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	}
 	seen.compared += least != EXHAUSTIVE_TOO_LARGE;
 	seen.spilled += cost > 0;
-	if (npuplan_cosma(graph, options, &again, &error) || again.step_count != plan.step_count ||
-	    again.work != plan.work || again.residency_count != plan.residency_count ||
-	    (plan.step_count &&
-	     (memcmp(again.steps, plan.steps, plan.step_count * sizeof(*plan.steps)) ||
-	      memcmp(again.residencies, plan.residencies,
-		     plan.residency_count * sizeof(*plan.residencies)))))
+	if (npuplan_cosma(graph, options, &again, &error) ||
+	    again.position_count != plan.position_count || again.work != plan.work ||
+	    again.placement_count != plan.placement_count ||
+	    (plan.position_count && (memcmp(again.positions, plan.positions,
+					    plan.position_count * sizeof(*plan.positions)) ||
+				     memcmp(again.placements, plan.placements,
+					    plan.placement_count * sizeof(*plan.placements)))))
 		fail(graph, options, "not the same plan again");
 	npuplan_cosma_plan_free(&again);
 	npuplan_cosma_plan_free(&plan);
@@ -201,7 +203,7 @@ static void check_baselines(const struct npuplan_graph *graph,
 		if (npuplan_cosma_baseline(graph, options, policy, &plan, &error))
 			fail(graph, options, "baseline %d: %s", policy, error.text);
 		check_plan(graph, options, &plan, "baseline");
-		if (plan.step_count && plan.spill + plan.fill < least)
+		if (plan.position_count && plan.spill + plan.fill < least)
 			fail(graph, options, "baseline %d: %" PRIu64 " is less than %" PRIu64,
 			     policy, plan.spill + plan.fill, least);
 		npuplan_cosma_plan_free(&plan);

@@ -136,7 +136,7 @@ static uint64_t execute(const struct npuplan_graph *graph,
 {
 	struct cosma_oracle oracle;
 
-	if (!plan->step_count)
+	if (!plan->position_count)
 		return UINT64_MAX;
 	if (!cosma_oracle_run(&oracle, graph, options, plan))
 		fail(graph, options, "%s: %s", what, oracle.why);
@@ -177,9 +177,10 @@ static uint64_t compare(const struct npuplan_graph *graph,
 		fail(graph, options, "optimal, but the bound is %" PRIu64 ", not %" PRIu64,
 		     solved.lower_bound, cost);
 	seen.compared++;
-	for (uint32_t p = 0; p < solved.step_count; p++)
-		seen.yielded += solved.steps[p].kind == NPUMEM_POSITION_STORE &&
-				graph->tensors[solved.steps[p].index].kind != NPUMEM_TENSOR_OUTPUT;
+	for (uint32_t p = 0; p < solved.position_count; p++)
+		seen.yielded += solved.positions[p].kind == NPUMEM_POSITION_STORE &&
+				graph->tensors[solved.positions[p].index].kind !=
+					NPUMEM_TENSOR_OUTPUT;
 	seen.infeasible += cost == UINT64_MAX;
 	if (options->objective == NPUPLAN_COSMA_TRAFFIC && cost != UINT64_MAX) {
 		seen.spilled += cost > 0;

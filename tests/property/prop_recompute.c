@@ -248,10 +248,10 @@ static void check_again(const struct npuplan_graph *graph,
 	if (npuplan_cosma_recompute(graph, options, 0, &again, &error))
 		fail(graph, options, "%s", error.text);
 	if (again.clone_count != found->clone_count || again.work != found->work ||
-	    again.plan.step_count != found->plan.step_count ||
-	    (found->plan.step_count &&
-	     memcmp(again.plan.residencies, found->plan.residencies,
-		    found->plan.residency_count * sizeof(*found->plan.residencies))))
+	    again.plan.position_count != found->plan.position_count ||
+	    (found->plan.position_count &&
+	     memcmp(again.plan.placements, found->plan.placements,
+		    found->plan.placement_count * sizeof(*found->plan.placements))))
 		fail(graph, options, "not the same the second time");
 	npuplan_recomputation_free(&again);
 }
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 		options.budget = budgets.needed + range(0, 2);
 		if (npuplan_cosma_recompute(graph, &options, 0, &found, &error))
 			fail(graph, &options, "%s", error.text);
-		if (found.plan.step_count &&
+		if (found.plan.position_count &&
 		    !cosma_oracle_run(&oracle, found.graph ? found.graph : graph, &options,
 				      &found.plan))
 			fail(graph, &options, "%s", oracle.why);
@@ -292,7 +292,7 @@ int main(int argc, char **argv)
 		best = exhaustive(graph, options.budget);
 		cost = found.plan.spill + found.plan.fill;
 		too_large += best == TOO_LARGE;
-		if (found.plan.step_count && best < TOO_LARGE) {
+		if (found.plan.position_count && best < TOO_LARGE) {
 			planned++;
 			if (cost > found.traffic_without)
 				fail(graph, &options, "%" PRIu64 " bytes, %" PRIu64 " without",

@@ -34,14 +34,14 @@ static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_opt
 	if (npuplan_cosma_banks(graph, options, banks, found, &error))
 		fail_msg("%s", error.text);
 	options->budget = banks[0].size + banks[1].size;
-	if (found->plan.step_count && !cosma_oracle_run(&oracle, graph, options, &found->plan))
+	if (found->plan.position_count && !cosma_oracle_run(&oracle, graph, options, &found->plan))
 		fail_msg("%s", oracle.why);
-	for (uint32_t i = 0; i < found->plan.residency_count; i++) {
-		const struct npuplan_cosma_residency *residency = &found->plan.residencies[i];
-		uint64_t end = residency->offset + graph->tensors[residency->tensor].size;
+	for (uint32_t i = 0; i < found->plan.placement_count; i++) {
+		const struct npumem_placement *placement = &found->plan.placements[i];
+		uint64_t end = placement->offset + graph->tensors[placement->tensor].size;
 
 		/* Never in both. */
-		assert_true(end <= banks[0].size || residency->offset >= banks[0].size);
+		assert_true(end <= banks[0].size || placement->offset >= banks[0].size);
 	}
 }
 
@@ -97,7 +97,7 @@ static void test_infeasible(void **state)
 	banks[0].size = 5;
 	banks_ok(graph, &options, banks, &found);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_UNKNOWN);
-	assert_null(found.plan.steps);
+	assert_null(found.plan.positions);
 	npuplan_banked_free(&found);
 	npuplan_graph_free(graph);
 }

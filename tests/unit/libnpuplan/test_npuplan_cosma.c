@@ -36,7 +36,7 @@ static void plan_ok(const struct npuplan_graph *graph, const struct npuplan_cosm
 
 	if (npuplan_cosma(graph, options, plan, &error))
 		fail_msg("%s", error.text);
-	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+	if (plan->position_count && !cosma_oracle_run(&oracle, graph, options, plan))
 		fail_msg("%s", oracle.why);
 }
 
@@ -48,8 +48,8 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_cosm
 
 	assert_int_equal(npuplan_cosma(graph, options, &plan, &error), err);
 	ASSERT_TEXT(error, part);
-	assert_null(plan.steps);
-	assert_null(plan.residencies);
+	assert_null(plan.positions);
+	assert_null(plan.placements);
 }
 
 static void test_budgets(void **state)
@@ -89,7 +89,7 @@ static void test_spill(void **state)
 	assert_int_equal(plan.spill, 4);
 	assert_int_equal(plan.fill, 4);
 	assert_int_equal(plan.lower_bound, 8);
-	assert_int_equal(plan.step_count, 4 + 1 + 1 + 2);
+	assert_int_equal(plan.position_count, 4 + 1 + 1 + 2);
 	npuplan_cosma_plan_free(&plan);
 	npuplan_graph_free(graph);
 }
@@ -104,7 +104,7 @@ static void test_infeasible(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
-	assert_int_equal(plan.step_count, 0);
+	assert_int_equal(plan.position_count, 0);
 	npuplan_cosma_plan_free(&plan);
 	options.budget = 0;
 	plan_ok(graph, &options, &plan);

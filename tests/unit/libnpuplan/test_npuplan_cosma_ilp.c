@@ -209,7 +209,7 @@ static void test_own_solver(void **state)
 	} else {
 		assert_int_equal(err, -ENOSYS);
 		ASSERT_TEXT(error, "this build has no ILP engine");
-		assert_null(plan.steps);
+		assert_null(plan.positions);
 	}
 	npuplan_cosma_plan_free(&plan);
 	npuplan_graph_free(graph);
@@ -225,7 +225,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 
 	if (ilp_plan(graph, options, ilp, &ilp_highs, plan, &error))
 		fail_msg("%s", error.text);
-	if (plan->step_count && !cosma_oracle_run(&oracle, graph, options, plan))
+	if (plan->position_count && !cosma_oracle_run(&oracle, graph, options, plan))
 		fail_msg("%s", oracle.why);
 }
 
@@ -252,7 +252,7 @@ static void test_known_answers(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
-	assert_null(plan.steps);
+	assert_null(plan.positions);
 	options.objective = NPUPLAN_COSMA_PEAK;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
@@ -311,7 +311,7 @@ static void test_external(void **state)
 			fail_msg("no plan");
 		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 		assert_int_equal(plan.spill + plan.fill, 0);
-		assert_int_equal(plan.residency_count, 3);
+		assert_int_equal(plan.placement_count, 3);
 		assert_int_equal(plan.top, 6);
 		npuplan_cosma_plan_free(&plan);
 	}

@@ -22,7 +22,7 @@ static struct npuplan_cosma_plan solved(const struct npuplan_graph *graph,
 
 	if (npuplan_cosma(graph, options, &plan, &error))
 		fail_msg("%s", error.text);
-	if (plan.step_count && !cosma_oracle_run(&oracle, graph, options, &plan))
+	if (plan.position_count && !cosma_oracle_run(&oracle, graph, options, &plan))
 		fail_msg("%s", oracle.why);
 	return plan;
 }
@@ -76,8 +76,8 @@ static void test_dying(void **state)
 static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_position_kind kind,
 			  uint32_t index)
 {
-	for (uint32_t p = 0; p < plan->step_count; p++)
-		if (plan->steps[p].kind == kind && plan->steps[p].index == index)
+	for (uint32_t p = 0; p < plan->position_count; p++)
+		if (plan->positions[p].kind == kind && plan->positions[p].index == index)
 			return p;
 	fail_msg("no position of kind %d for %u", kind, index);
 	return 0;

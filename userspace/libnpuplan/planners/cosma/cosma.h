@@ -87,35 +87,18 @@ struct npuplan_cosma_options {
 	void *context;
 };
 
-/** struct npuplan_cosma_step - position of the schedule
- * @index: operator for NPUMEM_POSITION_STEP, tensor for all others
- */
-struct npuplan_cosma_step {
-	enum npumem_position_kind kind;
-	uint32_t index;
-};
-
-/**
- * struct npuplan_cosma_residency - a tensor on chip
- * @from, @to: positions, both inclusive: it holds its bytes from the start of the
- *	first to the end of the last
- */
-struct npuplan_cosma_residency {
-	uint32_t tensor;
-	uint32_t from;
-	uint32_t to;
-	uint64_t offset;
-};
-
 /**
  * struct npuplan_cosma_plan - what was found
  * @status: enum npumem_plan_status. Optimal: no plan, whatever its order and its
  *	addresses, costs less. Infeasible: an operator does not fit the budget.
  *	Unknown: the limits came before any plan
  * @needed: bytes that @needed_op, the operator that needs most, needs: M_R
- * @residencies: those of one tensor stand together, in the order of time
+ * @positions: the schedule. Of each @kind and @index are set; the index is the operator's
+ *	for NPUMEM_POSITION_STEP, the tensor's for all others
+ * @placements: tensors on chip, whole: of each @tensor, @from, @to and @offset are set.
+ *	Those of one tensor stand together, in the order of time
  * @peak: most bytes on chip at once
- * @top: first byte above all residencies
+ * @top: first byte above all placements
  * @spill, @fill: bytes; their sum is the cost if the objective is the traffic
  * @compulsory: bytes of loads and stores
  * @lower_bound: of the cost (NPUPLAN_COSMA_PEAK: of @peak)
@@ -128,10 +111,10 @@ struct npuplan_cosma_plan {
 	uint32_t status;
 	uint32_t needed_op;
 	uint64_t needed;
-	struct npuplan_cosma_step *steps;
-	struct npuplan_cosma_residency *residencies;
-	uint32_t step_count;
-	uint32_t residency_count;
+	struct npumem_position *positions;
+	struct npumem_placement *placements;
+	uint32_t position_count;
+	uint32_t placement_count;
 	uint64_t peak;
 	uint64_t top;
 	uint64_t spill;
@@ -148,7 +131,7 @@ struct npuplan_cosma_plan {
 /** npuplan_cosma() - plan a graph's operators
  *
  * Returns 0 with a plan whose status says what it is worth; only optimal and
- * feasible ones have steps. -EINVAL: the graph cannot be executed (a cycle, an
+ * feasible ones have positions. -EINVAL: the graph cannot be executed (a cycle, an
  * operator without outputs), sizes overflow, or an option makes no sense.
  * -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM. External tensors take no
  * room and are not moved, but order the operators that write and read them.

@@ -118,9 +118,9 @@ static int find_order(struct planning *planning)
 	if (err)
 		return err;
 	planning->order = malloc((planning->graph->step_count + (size_t)1) * sizeof(uint32_t));
-	for (uint32_t i = 0; i < found.step_count && planning->order; i++)
-		if (found.steps[i].kind == NPUMEM_POSITION_STEP)
-			planning->order[count++] = found.steps[i].index;
+	for (uint32_t i = 0; i < found.position_count && planning->order; i++)
+		if (found.positions[i].kind == NPUMEM_POSITION_STEP)
+			planning->order[count++] = found.positions[i].index;
 	npuplan_cosma_plan_free(&found);
 	if (!planning->order)
 		return npuplan_fail(planning->error, -ENOMEM, "out of memory");

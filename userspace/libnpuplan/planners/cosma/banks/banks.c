@@ -266,14 +266,14 @@ int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit
 
 /* ------------------------------------------------------------------- plans */
 
-static bool touches(const struct npuplan_graph *graph, const struct npuplan_cosma_step *step,
+static bool touches(const struct npuplan_graph *graph, const struct npumem_position *at,
 		    uint32_t tensor)
 {
 	const struct npuplan_op *op;
 
-	if (step->kind != NPUMEM_POSITION_STEP)
-		return step->index == tensor && step->kind != NPUMEM_POSITION_DROP;
-	op = &graph->ops[step->index];
+	if (at->kind != NPUMEM_POSITION_STEP)
+		return at->index == tensor && at->kind != NPUMEM_POSITION_DROP;
+	op = &graph->ops[at->index];
 	for (uint32_t k = 0; k < op->input_count; k++)
 		if (op->inputs[k] == tensor)
 			return true;
@@ -286,24 +286,24 @@ static bool touches(const struct npuplan_graph *graph, const struct npuplan_cosm
 static int read_stays(struct cosma_banking *banking, const struct npuplan_graph *graph,
 		      const struct npuplan_cosma_plan *plan)
 {
-	banking->stays = calloc((size_t)plan->residency_count + 1, sizeof(*banking->stays));
+	banking->stays = calloc((size_t)plan->placement_count + 1, sizeof(*banking->stays));
 	if (!banking->stays)
 		return -ENOMEM;
-	banking->count = plan->residency_count;
-	banking->positions = plan->step_count;
-	for (uint32_t i = 0; i < plan->residency_count; i++) {
-		const struct npuplan_cosma_residency *residency = &plan->residencies[i];
-		const struct npuplan_tensor *tensor = &graph->tensors[residency->tensor];
+	banking->count = plan->placement_count;
+	banking->positions = plan->position_count;
+	for (uint32_t i = 0; i < plan->placement_count; i++) {
+		const struct npumem_placement *placement = &plan->placements[i];
+		const struct npuplan_tensor *tensor = &graph->tensors[placement->tensor];
 		struct cosma_banking_stay *stay = &banking->stays[i];
 
 		*stay = (struct cosma_banking_stay){
 			.size = tensor->size,
 			.align = tensor->align,
-			.from = residency->from,
-			.to = residency->to,
+			.from = placement->from,
+			.to = placement->to,
 		};
-		for (uint32_t p = residency->from; p <= residency->to; p++)
-			stay->touches += touches(graph, &plan->steps[p], residency->tensor);
+		for (uint32_t p = placement->from; p <= placement->to; p++)
+			stay->touches += touches(graph, &plan->positions[p], placement->tensor);
 	}
 	return 0;
 }
@@ -318,7 +318,7 @@ static int divide_plan(const struct npuplan_graph *graph,
 		.alignment = options->alignment,
 		.capacity = { banks[fast].size, banks[!fast].size },
 	};
-	uint32_t count = out->plan.residency_count;
+	uint32_t count = out->plan.placement_count;
 	uint8_t *bank = calloc((size_t)count + 1, sizeof(*bank));
 	uint64_t *offsets = calloc((size_t)count + 1, sizeof(*offsets));
 	uint64_t accessed = 0, all = 0, work = 0;
@@ -333,10 +333,10 @@ static int divide_plan(const struct npuplan_graph *graph,
 	out->plan.top = 0;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		uint32_t b = bank[i] ? !fast : fast;
-		struct npuplan_cosma_residency *residency = &out->plan.residencies[i];
+		struct npumem_placement *placement = &out->plan.placements[i];
 		uint64_t end = offsets[i] + banking.stays[i].size;
 
-		residency->offset = offsets[i] + (b ? banks[0].size : 0);
+		placement->offset = offsets[i] + (b ? banks[0].size : 0);
 		end += b ? banks[0].size : 0;
 		out->plan.top = end > out->plan.top ? end : out->plan.top;
 		all += value(&banking.stays[i]);
@@ -428,7 +428,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph,
 		err = npuplan_cosma(graph, &now, &out->plan, error);
 		out->work += out->plan.work;
 		/* Less will not do what more does not. */
-		if (err || !out->plan.steps)
+		if (err || !out->plan.positions)
 			break;
 		status = i ? NPUMEM_PLAN_FEASIBLE : out->plan.status;
 		err = divide_plan(graph, &now, banks, out);
@@ -445,7 +445,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph,
 		return npuplan_fail(error, err, "two banks: %s", strerror(-err));
 	}
 	/* Infeasible is only what is so with one bank of all bytes. */
-	if (out->plan.steps || status != NPUMEM_PLAN_UNKNOWN) {
+	if (out->plan.positions || status != NPUMEM_PLAN_UNKNOWN) {
 		npuplan_cosma_plan_free(&out->plan);
 		out->plan.status = NPUMEM_PLAN_UNKNOWN;
 	}

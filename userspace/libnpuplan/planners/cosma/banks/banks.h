@@ -11,7 +11,7 @@
 /**
  * struct npuplan_banked - a plan in two banks
  * @plan: bank 0 is bytes [0, its size) of the arena, bank 1 what follows. No
- *	residency is in both. The budget that it was planned for is @budget
+ *	placement is in both. The budget that it was planned for is @budget
  * @accessed: bytes that operators and transfers read and write, per bank
  * @accessed_bound: of these, no choice of banks for these stays has more in the
  *	faster bank

@@ -25,7 +25,7 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    uint64_t *offsets, uint64_t *top, uint32_t *status);
 
 /** cosma_steps() - the schedule as positions, from stays with their offsets
- * @plan: steps, residencies, peak, top and traffic are filled in
+ * @plan: positions, placements, peak, top and traffic are filled in
  */
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
 		const struct cosma_stays *stays, const uint64_t *offsets,

@@ -8,7 +8,7 @@
 /**
  * struct writing - the plan in the making
  * @begin, @end: stays by the instant they begin and end at
- * @placed: residency of each stay
+ * @placed: placement of each stay
  */
 struct writing {
 	const struct npuplan_graph *graph;
@@ -30,10 +30,10 @@ static int add_step(struct writing *writing, enum npumem_position_kind kind, uin
 {
 	struct npuplan_cosma_plan *plan = writing->plan;
 
-	if (npuplan_grow(&plan->steps, plan->step_count, sizeof(*plan->steps)))
+	if (npuplan_grow(&plan->positions, plan->position_count, sizeof(*plan->positions)))
 		return -ENOMEM;
-	plan->steps[plan->step_count++] =
-		(struct npuplan_cosma_step){ .kind = kind, .index = index };
+	plan->positions[plan->position_count++] =
+		(struct npumem_position){ .kind = kind, .index = index };
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int leave(struct writing *writing, uint32_t instant)
 		    !(model->flags[stay->tensor] & COSMA_OUTPUT))
 			continue;
 		if (stay->to == instant)
-			plan->residencies[i].to = plan->step_count;
+			plan->placements[i].to = plan->position_count;
 		plan->compulsory += writing->graph->tensors[t].size;
 		err = add_step(writing, NPUMEM_POSITION_STORE, t);
 	}
@@ -109,7 +109,7 @@ static int leave(struct writing *writing, uint32_t instant)
 		spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
 		/* Of what yields the bytes are gone. */
 		if (!cosma_stay_yields(stay))
-			plan->residencies[i].to = plan->step_count;
+			plan->placements[i].to = plan->position_count;
 		plan->spill += spill ? writing->graph->tensors[t].size : 0;
 		err = add_step(writing, spill ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_DROP, t);
 	}
@@ -129,7 +129,7 @@ static int come(struct writing *writing, uint32_t instant)
 		bool again = !stay->parameter && has_previous(writing->stays, i);
 		uint64_t size = writing->graph->tensors[t].size;
 
-		plan->residencies[i].from = plan->step_count;
+		plan->placements[i].from = plan->position_count;
 		if (err ||
 		    (!stay->parameter && !again && model->producer[stay->tensor] != NPUMEM_NONE))
 			continue;
@@ -221,7 +221,7 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 	int err = 0;
 
 	for (uint32_t i = 0; i < writing->stays->count; i++)
-		plan->residencies[i] = (struct npuplan_cosma_residency){
+		plan->placements[i] = (struct npumem_placement){
 			.tensor = graph_tensor(writing, i),
 			.offset = offsets[i],
 		};
@@ -238,9 +238,10 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 		/* What the operator produces is there when it starts. */
 		cosma_for_each(k, writing->begin, instant)
 			if (writing->stays->stay[writing->begin.item[k]].made)
-				plan->residencies[writing->begin.item[k]].from = plan->step_count;
+				plan->placements[writing->begin.item[k]].from =
+					plan->position_count;
 		cosma_for_each(k, writing->end, instant)
-			plan->residencies[writing->end.item[k]].to = plan->step_count;
+			plan->placements[writing->end.item[k]].to = plan->position_count;
 		err = err ? err : add_step(writing, NPUMEM_POSITION_STEP, model->op_of[v]);
 		err = err ? err : leave(writing, instant);
 	}
@@ -261,9 +262,9 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 	int err = by_instant(&writing.begin, stays, instants, false);
 
 	err = err ? err : by_instant(&writing.end, stays, instants, true);
-	plan->residencies = calloc((size_t)stays->count + 1, sizeof(*plan->residencies));
-	plan->residency_count = stays->count;
-	if (!plan->residencies)
+	plan->placements = calloc((size_t)stays->count + 1, sizeof(*plan->placements));
+	plan->placement_count = stays->count;
+	if (!plan->placements)
 		err = -ENOMEM;
 	if (!err) {
 		find_peak(&writing, offsets);
@@ -278,7 +279,7 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan)
 {
-	free(plan->steps);
-	free(plan->residencies);
+	free(plan->positions);
+	free(plan->placements);
 	memset(plan, 0, sizeof(*plan));
 }

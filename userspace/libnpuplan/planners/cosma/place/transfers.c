@@ -9,9 +9,9 @@
 
 /**
  * struct writing - the plan in the making
- * @first, @last: positions of step i of @found are [first[i], last[i]]
- * @placement: per residency, the first of its placements
- * @resident: per unit, its residency now
+ * @first, @last: those that stand for position i of @found are [first[i], last[i]]
+ * @placement: per placement of @found, the first of @plan that stand for its pieces
+ * @resident: per unit, its placement in @found now
  * @host: per unit, the byte in host memory where its copy is, pieces one after another
  * @from, @to: positions between which that copy is needed; @to < @from: there is none
  */
@@ -28,19 +28,19 @@ struct writing {
 	uint32_t *to;
 };
 
-/* Positions of each step. */
+/* Positions that stand for each of @found. */
 static int number_positions(struct writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
 	uint64_t count = 0;
 
-	for (uint32_t i = 0; i < found->step_count; i++) {
-		const struct npuplan_cosma_step *step = &found->steps[i];
+	for (uint32_t i = 0; i < found->position_count; i++) {
+		const struct npumem_position *position = &found->positions[i];
 
 		writing->first[i] = (uint32_t)count;
-		count += step->kind == NPUMEM_POSITION_STEP ?
+		count += position->kind == NPUMEM_POSITION_STEP ?
 				 1 :
-				 writing->units->unit[step->index].piece_count;
+				 writing->units->unit[position->index].piece_count;
 		writing->last[i] = (uint32_t)count - 1;
 		if (count >= NPUMEM_NONE)
 			return -E2BIG;
@@ -55,9 +55,9 @@ static int write_placements(struct writing *writing)
 	const struct npuplan_cosma_plan *found = writing->found;
 	struct npuplan_plan *plan = writing->plan;
 
-	for (uint32_t i = 0; i < found->residency_count; i++) {
-		const struct npuplan_cosma_residency *residency = &found->residencies[i];
-		const struct cosma_unit *unit = &writing->units->unit[residency->tensor];
+	for (uint32_t i = 0; i < found->placement_count; i++) {
+		const struct npumem_placement *placement = &found->placements[i];
+		const struct cosma_unit *unit = &writing->units->unit[placement->tensor];
 
 		writing->placement[i] = plan->placement_count;
 		for (uint32_t k = 0; k < unit->piece_count; k++) {
@@ -69,9 +69,9 @@ static int write_placements(struct writing *writing)
 				return -ENOMEM;
 			plan->placements[plan->placement_count++] = (struct npumem_placement){
 				.tensor = unit->tensor,
-				.from = writing->first[residency->from],
-				.to = writing->last[residency->to],
-				.offset = residency->offset + piece->at,
+				.from = writing->first[placement->from],
+				.to = writing->last[placement->to],
+				.offset = placement->offset + piece->at,
 				.region = { .offset = piece->first,
 					    .length = piece->length,
 					    .count = { 1, 1, 1 } },
@@ -94,17 +94,17 @@ static void find_copies(struct writing *writing)
 		writing->from[u] = there ? 0 : NPUMEM_NONE;
 		writing->to[u] = there ? end : 0;
 	}
-	for (uint32_t i = 0; i < found->step_count; i++) {
-		const struct npuplan_cosma_step *step = &found->steps[i];
-		uint32_t u = step->index;
+	for (uint32_t i = 0; i < found->position_count; i++) {
+		const struct npumem_position *position = &found->positions[i];
+		uint32_t u = position->index;
 
-		if (step->kind == NPUMEM_POSITION_STEP)
+		if (position->kind == NPUMEM_POSITION_STEP)
 			continue;
 		if (writing->from[u] == NPUMEM_NONE)
 			writing->from[u] = writing->first[i];
 		if (writing->to[u] < writing->last[i])
 			writing->to[u] = writing->last[i];
-		if (step->kind == NPUMEM_POSITION_STORE)
+		if (position->kind == NPUMEM_POSITION_STORE)
 			writing->to[u] = end;
 	}
 }
@@ -141,21 +141,22 @@ static int place_copies(struct writing *writing, struct npuplan_error *error)
 
 static void write_transfer(struct writing *writing, uint32_t i)
 {
-	const struct npuplan_cosma_step *step = &writing->found->steps[i];
-	const struct cosma_unit *unit = &writing->units->unit[step->index];
-	bool drop = step->kind == NPUMEM_POSITION_DROP;
+	const struct npumem_position *position = &writing->found->positions[i];
+	const struct cosma_unit *unit = &writing->units->unit[position->index];
+	bool drop = position->kind == NPUMEM_POSITION_DROP;
 
 	for (uint32_t k = 0; k < unit->piece_count; k++) {
 		const struct cosma_piece *piece = &writing->units->piece[unit->first_piece + k];
 
 		writing->plan->positions[writing->first[i] + k] = (struct npumem_position){
-			.kind = step->kind,
+			.kind = position->kind,
 			.index = unit->tensor,
-			.placement = drop ? NPUMEM_NONE :
-					    writing->placement[writing->resident[step->index]] + k,
+			.placement =
+				drop ? NPUMEM_NONE :
+				       writing->placement[writing->resident[position->index]] + k,
 			.first = piece->first,
 			.length = piece->length,
-			.host_offset = drop ? 0 : writing->host[step->index] + piece->at,
+			.host_offset = drop ? 0 : writing->host[position->index] + piece->at,
 		};
 	}
 }
@@ -165,23 +166,24 @@ static void write_positions(struct writing *writing)
 	const struct npuplan_cosma_plan *found = writing->found;
 	uint32_t *next = writing->resident;
 
-	for (uint32_t r = found->residency_count; r-- > 0;)
-		next[found->residencies[r].tensor] = r;
-	for (uint32_t i = 0; i < found->step_count; i++) {
-		const struct npuplan_cosma_step *step = &found->steps[i];
+	for (uint32_t r = found->placement_count; r-- > 0;)
+		next[found->placements[r].tensor] = r;
+	for (uint32_t i = 0; i < found->position_count; i++) {
+		const struct npumem_position *position = &found->positions[i];
 
-		if (step->kind == NPUMEM_POSITION_STEP) {
+		if (position->kind == NPUMEM_POSITION_STEP) {
 			writing->plan->positions[writing->first[i]] = (struct npumem_position){
 				.kind = NPUMEM_POSITION_STEP,
-				.index = step->index,
+				.index = position->index,
 				.placement = NPUMEM_NONE,
 			};
 			continue;
 		}
 		write_transfer(writing, i);
 		/* The next one, in the order of time, is where it comes back to. */
-		if (step->kind == NPUMEM_POSITION_SPILL || step->kind == NPUMEM_POSITION_DROP)
-			next[step->index]++;
+		if (position->kind == NPUMEM_POSITION_SPILL ||
+		    position->kind == NPUMEM_POSITION_DROP)
+			next[position->index]++;
 	}
 }
 
@@ -241,14 +243,14 @@ static int write_plan(struct writing *writing, struct npuplan_error *error)
 int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
 		    struct npuplan_plan **out, struct npuplan_error *error)
 {
-	size_t steps = (size_t)found->step_count + 1, count = (size_t)units->count + 1;
+	size_t steps = (size_t)found->position_count + 1, count = (size_t)units->count + 1;
 	struct writing writing = {
 		.units = units,
 		.found = found,
 		.plan = calloc(1, sizeof(*writing.plan)),
 		.first = malloc(steps * sizeof(uint32_t)),
 		.last = malloc(steps * sizeof(uint32_t)),
-		.placement = malloc(((size_t)found->residency_count + 1) * sizeof(uint32_t)),
+		.placement = malloc(((size_t)found->placement_count + 1) * sizeof(uint32_t)),
 		.resident = malloc(count * sizeof(uint32_t)),
 		.host = calloc(count, sizeof(uint64_t)),
 		.from = malloc(count * sizeof(uint32_t)),

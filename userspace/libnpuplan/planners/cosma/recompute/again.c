@@ -62,7 +62,7 @@ int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npupl
 	err = npuplan_cosma_recompute(graph, &asked, limit, &found, error);
 	if (err)
 		return err;
-	if (!found.plan.steps) {
+	if (!found.plan.positions) {
 		err = fail_without(graph, options, &found.plan, error);
 		npuplan_recomputation_free(&found);
 		return err;

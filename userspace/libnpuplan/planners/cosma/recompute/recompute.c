@@ -98,9 +98,9 @@ static bool reads(const struct npuplan_graph *graph, uint32_t op, uint32_t tenso
 
 static bool resident(const struct npuplan_cosma_plan *plan, uint32_t tensor, uint32_t position)
 {
-	for (uint32_t i = 0; i < plan->residency_count; i++)
-		if (plan->residencies[i].tensor == tensor &&
-		    plan->residencies[i].from <= position && position <= plan->residencies[i].to)
+	for (uint32_t i = 0; i < plan->placement_count; i++)
+		if (plan->placements[i].tensor == tensor && plan->placements[i].from <= position &&
+		    position <= plan->placements[i].to)
 			return true;
 	return false;
 }
@@ -110,18 +110,18 @@ static int readers_after(const struct climbing *climb, uint32_t position, bool a
 			 struct npuplan_clone *clone)
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
-	uint32_t tensor = plan->steps[position].index;
+	uint32_t tensor = plan->positions[position].index;
 
-	for (uint32_t p = position + 1; p < plan->step_count; p++) {
-		const struct npuplan_cosma_step *step = &plan->steps[p];
+	for (uint32_t p = position + 1; p < plan->position_count; p++) {
+		const struct npumem_position *at = &plan->positions[p];
 
-		if (!all && step->index == tensor && step->kind == NPUMEM_POSITION_DROP)
+		if (!all && at->index == tensor && at->kind == NPUMEM_POSITION_DROP)
 			break;
-		if (step->kind != NPUMEM_POSITION_STEP || !reads(climb->graph, step->index, tensor))
+		if (at->kind != NPUMEM_POSITION_STEP || !reads(climb->graph, at->index, tensor))
 			continue;
 		if (npuplan_grow(&clone->readers, clone->reader_count, sizeof(*clone->readers)))
 			return -ENOMEM;
-		clone->readers[clone->reader_count++] = climb->graph->ops[step->index].id;
+		clone->readers[clone->reader_count++] = climb->graph->ops[at->index].id;
 	}
 	return 0;
 }
@@ -143,7 +143,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 			  struct candidate *candidate)
 {
 	const struct npuplan_graph *graph = climb->graph;
-	uint32_t op = producer_of(graph, climb->best->plan.steps[position].index);
+	uint32_t op = producer_of(graph, climb->best->plan.positions[position].index);
 	uint32_t of[MAX_CHAIN];
 	int err;
 
@@ -207,7 +207,7 @@ static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, 
 	int err;
 
 	options.work_limit = work_limit;
-	if (options.progress && climb->best->plan.steps) {
+	if (options.progress && climb->best->plan.positions) {
 		options.progress = tell;
 		options.context = climb;
 	}
@@ -293,7 +293,7 @@ static int try_candidate(struct climbing *climb, struct candidate *candidate, st
 	}
 	now.traffic = now.plan.spill + now.plan.fill;
 	now.operations = all_operations(now.graph);
-	better = now.plan.steps && now.traffic < climb->traffic &&
+	better = now.plan.positions && now.traffic < climb->traffic &&
 		 (!found->graph || now.traffic < found->traffic ||
 		  (now.traffic == found->traffic && now.operations < found->operations));
 	if (better) {
@@ -311,8 +311,8 @@ static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 	uint32_t depths = limit < MAX_CHAIN ? limit : MAX_CHAIN;
 	int err = 0;
 
-	for (uint32_t p = 0; p < plan->step_count && !err; p++) {
-		if (plan->steps[p].kind != NPUMEM_POSITION_FILL)
+	for (uint32_t p = 0; p < plan->position_count && !err; p++) {
+		if (plan->positions[p].kind != NPUMEM_POSITION_FILL)
 			continue;
 		for (uint32_t i = 0; i < 2 * depths && !err && !over(climb); i++) {
 			struct candidate candidate;
@@ -394,7 +394,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 	climb.traffic = out->traffic_without = out->plan.spill + out->plan.fill;
 	climb.first_work = climb.work;
 	out->operations = all_operations(graph);
-	if (out->plan.steps && climb.traffic) {
+	if (out->plan.positions && climb.traffic) {
 		err = climb_up(&climb, limit);
 		out->plan.lower_bound = 0;
 		out->plan.relaxed_bound = 0;

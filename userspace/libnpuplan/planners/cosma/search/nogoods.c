@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Windows of residencies that do not fit. */
+/* Windows of histories that do not fit. */
 #include <stdlib.h>
 #include <string.h>
 
