@@ -258,7 +258,7 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 static bool network_read(struct network *network, const char *folder, const char *name,
 			 const struct npuplan_cosma_options *options, struct totals *totals)
 {
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_error error;
 	char path[4096];
 
@@ -435,7 +435,7 @@ static bool table_large(struct totals *totals)
 			.deadline_seconds = LARGE_DEADLINE,
 			.memory_limit = LARGE_MEMORY,
 		};
-		struct npuplan_cosma_budgets budgets = { 0 };
+		struct npuplan_budgets budgets = { 0 };
 		struct npuplan_error error;
 
 		if (npuplan_cosma_budgets(graph, &options, &budgets, &error)) {

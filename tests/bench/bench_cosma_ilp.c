@@ -57,7 +57,7 @@ static void measure(const struct npuplan_graph *graph, const struct npuplan_cosm
 static void bench_graph(const char *path, struct npuplan_cosma_options options)
 {
 	struct npuplan_cosma_ilp_options whole = { 0 }, divided = { .divide = DIVIDE };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_graph *graph;
 	struct npuplan_error error;
 	char *copy = strdup(path);

@@ -303,7 +303,7 @@ static void check_case(void)
 		.inputs_flagged = !range(0, 2),
 		.alignment = range(0, 9) ? 0 : 2,
 	};
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;
 	bool staged[EXHAUSTIVE_OPS] = { false };

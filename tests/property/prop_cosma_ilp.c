@@ -250,7 +250,7 @@ static void check_case(void)
 		.alignment = range(0, 9) ? 0 : 2,
 	};
 	struct npuplan_cosma_ilp_options letter = { .spill_steps = true }, divide = { .divide = 4 };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_error error;
 	uint64_t cost, peak;
 

@@ -269,7 +269,7 @@ int main(int argc, char **argv)
 	for (number = 0; number < cases; number++) {
 		struct npuplan_cosma_options options = { 0 };
 		struct npuplan_recomputation found;
-		struct npuplan_cosma_budgets budgets;
+		struct npuplan_budgets budgets;
 		struct cosma_oracle oracle;
 		struct npuplan_graph *graph;
 		struct npuplan_error error;

@@ -56,11 +56,11 @@ static void test_budgets(void **state)
 {
 	struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { 0 };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	assert_int_equal(budgets.needed, 12);
-	assert_int_equal(budgets.needed_op, 1);
+	assert_int_equal(budgets.step, 1);
 	assert_int_equal(budgets.peak, 14);
 	assert_int_equal(budgets.middle, 13);
 	assert_true(budgets.proved);
@@ -311,7 +311,7 @@ static void test_limits(void **state)
 {
 	struct npuplan_graph *graph = ladder(18);
 	struct npuplan_cosma_options options = { 0 };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 	uint64_t best;
 	unsigned int calls = 0;
@@ -405,7 +405,7 @@ static void test_large(void **state)
 {
 	struct npuplan_graph *graph = random_network(5000);
 	struct npuplan_cosma_options options = { .work_limit = 3000000, .memory_limit = 32 << 20 };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
@@ -428,7 +428,7 @@ static void test_memory(void **state)
 {
 	struct npuplan_graph *graph = random_network(60);
 	struct npuplan_cosma_options options = { .work_limit = 3000000 };
-	struct npuplan_cosma_budgets budgets;
+	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 	uint64_t held;
 

@@ -140,26 +140,12 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
-/**
- * struct npuplan_cosma_budgets - the paper's three budgets
- * @needed: M_R: most bytes that any operator needs
- * @peak: M_P: least peak footprint of any order
- * @middle: M_H: their mean, rounded down
- * @proved: @peak is the least; else it is only reached
- * @needed_op: operator that needs @needed
+/** npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
+ * @budgets: out; @step is the operator's index
  */
-struct npuplan_cosma_budgets {
-	uint64_t needed;
-	uint64_t middle;
-	uint64_t peak;
-	uint32_t needed_op;
-	bool proved;
-};
-
-/** npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma() */
 int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 			  const struct npuplan_cosma_options *options,
-			  struct npuplan_cosma_budgets *budgets, struct npuplan_error *error);
+			  struct npuplan_budgets *budgets, struct npuplan_error *error);
 
 /** npuplan_cosma_needed() - M_R alone, without a search, and the operator that needs it */
 int npuplan_cosma_needed(const struct npuplan_graph *graph,

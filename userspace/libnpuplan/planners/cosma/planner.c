@@ -355,7 +355,7 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 		.error = error,
 		.started = npuplan_now(),
 	};
-	struct npuplan_cosma_budgets found;
+	struct npuplan_budgets found;
 	int err = ask_budgets(&planning);
 
 	if (err)
@@ -364,13 +364,8 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 	cosma_units_fini(&planning.units);
 	if (err)
 		return err;
-	*budgets = (struct npuplan_budgets){
-		.needed = found.needed,
-		.middle = found.middle,
-		.peak = found.peak,
-		.step = found.needed_op,
-		.proved = found.proved && !planning.loose,
-	};
+	found.proved = found.proved && !planning.loose;
+	*budgets = found;
 	return 0;
 }
 

@@ -147,7 +147,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 
 int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 			  const struct npuplan_cosma_options *options,
-			  struct npuplan_cosma_budgets *budgets, struct npuplan_error *error)
+			  struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
 	struct cosma_solve solve;
 	int64_t peak = 0, bound = 0;
@@ -156,8 +156,7 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	memset(budgets, 0, sizeof(*budgets));
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &budgets->needed,
-			 &budgets->needed_op);
+	err = cosma_need(graph, &solve.model, options->alignment, &budgets->needed, &budgets->step);
 	outcome = err ? err :
 			cosma_least_peak(&solve.model, &solve.segments, NULL, &solve.run,
 					 &solve.best, &peak, &bound);
