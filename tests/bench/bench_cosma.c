@@ -243,7 +243,7 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 	struct npuplan_cosma_plan result;
 	struct npuplan_error error;
 
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	if (!order || npuplan_cosma(graph, &options, &result, &error)) {
 		free(order);
 		return NULL;

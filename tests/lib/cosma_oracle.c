@@ -85,7 +85,7 @@ static bool begin(struct world *world, uint32_t p, uint32_t i)
 		return fail(world, "placement %u ends before it begins", i);
 	if (it->offset % align || it->offset % (world->options->alignment ?: 1))
 		return fail(world, "placement %u: %llu is not aligned", i, it->offset);
-	if (world->options->objective == NPUPLAN_COSMA_TRAFFIC && end > world->options->budget)
+	if (world->options->objective != NPUPLAN_OBJECTIVE_PEAK && end > world->options->budget)
 		return fail(world, "placement %u ends at %" PRIu64 ", beyond the budget", i, end);
 	if (world->at[it->tensor] != NPUMEM_NONE)
 		return fail(world, "position %u: tensor %u is on chip twice", p, it->tensor);
@@ -308,7 +308,7 @@ static bool compare(struct world *world)
 			    oracle->spill, oracle->fill, oracle->compulsory, oracle->peak,
 			    oracle->top, plan->spill, plan->fill, plan->compulsory, plan->peak,
 			    plan->top);
-	if (world->options->objective == NPUPLAN_COSMA_PEAK ?
+	if (world->options->objective == NPUPLAN_OBJECTIVE_PEAK ?
 		    plan->peak < plan->lower_bound || plan->spill + plan->fill :
 		    plan->spill + plan->fill < plan->lower_bound)
 		return fail(world, "below the lower bound");

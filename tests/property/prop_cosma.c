@@ -284,7 +284,7 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 	struct npuplan_error error;
 	uint64_t least = exhaustive_peak(graph, &options);
 
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	if (npuplan_cosma(graph, &options, &plan, &error))
 		fail(graph, &options, "%s", error.text);
 	check_plan(graph, &options, &plan, "peak");

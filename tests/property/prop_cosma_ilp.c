@@ -48,7 +48,7 @@ fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *opti
 	vprintf(format, args);
 	va_end(args);
 	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->budget,
-	       options->objective == NPUPLAN_COSMA_PEAK ? " peak" : "",
+	       options->objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",
 	       options->fixed_schedule ? " fixed" : "",
 	       options->with_parameters ? " with parameters" : "",
 	       options->inputs_resident ? " inputs resident" : "", options->alignment);
@@ -140,7 +140,7 @@ static uint64_t execute(const struct npuplan_graph *graph,
 		return UINT64_MAX;
 	if (!cosma_oracle_run(&oracle, graph, options, plan))
 		fail(graph, options, "%s: %s", what, oracle.why);
-	return options->objective == NPUPLAN_COSMA_PEAK ? plan->peak : plan->spill + plan->fill;
+	return options->objective == NPUPLAN_OBJECTIVE_PEAK ? plan->peak : plan->spill + plan->fill;
 }
 
 static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
@@ -182,7 +182,7 @@ static uint64_t compare(const struct npuplan_graph *graph,
 				graph->tensors[solved.positions[p].index].kind !=
 					NPUMEM_TENSOR_OUTPUT;
 	seen.infeasible += cost == UINT64_MAX;
-	if (options->objective == NPUPLAN_COSMA_TRAFFIC && cost != UINT64_MAX) {
+	if (options->objective != NPUPLAN_OBJECTIVE_PEAK && cost != UINT64_MAX) {
 		seen.spilled += cost > 0;
 		seen.apart += found.relaxed_bound < cost;
 	}
@@ -268,13 +268,13 @@ static void check_case(void)
 		check_variant(graph, &options, &divide, cost, &seen.divided);
 	if (!(number % 12) && cost != UINT64_MAX)
 		check_file(graph, &options, cost);
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	peak = compare(graph, &options);
 	if (!(number % 12))
 		check_file(graph, &options, peak);
 	options.fixed_schedule = true;
 	compare(graph, &options);
-	options.objective = NPUPLAN_COSMA_TRAFFIC;
+	options.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	cost = compare(graph, &options);
 	check_variant(graph, &options, &letter, cost, &seen.letter);
 	if (!(number % 12) && cost != UINT64_MAX)

@@ -116,7 +116,7 @@ static void test_infeasible(void **state)
 static void test_peak(void **state)
 {
 	struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .objective = NPUPLAN_COSMA_PEAK };
+	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);

@@ -88,7 +88,7 @@ static void test_file_of_peak(void **state)
 		"General\n"
 		" C_0_t1 C_1_t1 P_1_t2 R_1_t2 S_1_t2 C_2_t2 M_peak\n"
 		"End\n";
-	struct npuplan_cosma_options options = { .objective = NPUPLAN_COSMA_PEAK };
+	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_graph *graph = chain();
 	char *text = text_of(graph, &options);
 
@@ -253,7 +253,7 @@ static void test_known_answers(void **state)
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
 	assert_null(plan.positions);
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.peak, 14);
@@ -339,7 +339,7 @@ static void test_divide(void **state)
 	options.fixed_schedule = true;
 	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
 	ASSERT_TEXT(error, "divide and conquer chooses the order");
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
 	ASSERT_TEXT(error, "divide and conquer is for the traffic");
 	npuplan_graph_free(graph);

@@ -55,7 +55,7 @@ static void test_dying(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
-	options.objective = NPUPLAN_COSMA_PEAK;
+	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.peak, 5);
 	assert_int_equal(plan.top, 5);
@@ -65,7 +65,7 @@ static void test_dying(void **state)
 	plan = solved(graph, &options);
 	assert_int_equal(plan.peak, 8);
 	npuplan_cosma_plan_free(&plan);
-	options.objective = NPUPLAN_COSMA_TRAFFIC;
+	options.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 8);

@@ -225,7 +225,7 @@ static void test_limits(void **state)
 	options = (struct npuplan_cosma_options){ .budget = 12, .order = order };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
-	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_COSMA_PEAK };
+	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_OBJECTIVE_PEAK };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
 	npuplan_graph_free(graph);

@@ -20,12 +20,6 @@
 
 #include "base/effort.h"
 
-/** enum npuplan_cosma_objective - what to minimise */
-enum npuplan_cosma_objective {
-	NPUPLAN_COSMA_TRAFFIC, /* spills and fills within the budget: Eq. 12 */
-	NPUPLAN_COSMA_PEAK,    /* most bytes live at once, nothing spilled: Eq. 13-15 */
-};
-
 /* Default limits: some seconds of work, 1 GiB. */
 #define NPUPLAN_COSMA_WORK   20000000000ull
 #define NPUPLAN_COSMA_MEMORY (1ull << 30)
@@ -42,8 +36,9 @@ struct npuplan_cosma_takeover {
 
 /**
  * struct npuplan_cosma_options - what is asked for; zero = default
- * @budget: bytes of the scratchpad; for NPUPLAN_COSMA_TRAFFIC only
- * @objective: what to minimise
+ * @budget: bytes of the scratchpad; not for NPUPLAN_OBJECTIVE_PEAK
+ * @objective: the traffic within the budget (Eq. 12; also NPUPLAN_OBJECTIVE_OWN), or the
+ *	most bytes live at once, with nothing spilled (Eq. 13-15)
  * @fixed_schedule: operators run in @order: Eq. 16-17
  * @order: all operators, in a topological order; NULL = as the graph has them
  * @with_parameters: parameters take room, too
@@ -62,13 +57,13 @@ struct npuplan_cosma_takeover {
  * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
  * @started: seconds of npuplan_now() that progress counts from; 0 = the call itself
  * @progress: called on each better plan and bound, and now and then, with the traffic
- *	so far (of NPUPLAN_COSMA_PEAK: none yet); anything but 0 ends the search, which
+ *	so far (of NPUPLAN_OBJECTIVE_PEAK: none yet); anything but 0 ends the search, which
  *	then returns what it has
  * @context: for @progress
  */
 struct npuplan_cosma_options {
 	uint64_t budget;
-	enum npuplan_cosma_objective objective;
+	enum npuplan_objective objective;
 	bool fixed_schedule;
 	bool with_parameters;
 	bool inputs_resident;
@@ -101,7 +96,7 @@ struct npuplan_cosma_options {
  * @top: first byte above all placements
  * @spill, @fill: bytes; their sum is the cost if the objective is the traffic
  * @compulsory: bytes of loads and stores
- * @lower_bound: of the cost (NPUPLAN_COSMA_PEAK: of @peak)
+ * @lower_bound: of the cost (NPUPLAN_OBJECTIVE_PEAK: of @peak)
  * @relaxed_bound: the same without addresses; never above @lower_bound
  * @memory: most bytes that were held
  * @memory_ended: a part of the search ended at the limit of memory, and no other

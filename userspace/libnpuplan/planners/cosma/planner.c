@@ -84,8 +84,8 @@ static int ask(struct planning *planning)
 		.budget = options->arena_budget ? options->arena_budget : ANY_BUDGET,
 		/* With any budget nothing need move: then the least arena is asked for. */
 		.objective = peak || (!options->arena_budget && !options->banks) ?
-				     NPUPLAN_COSMA_PEAK :
-				     NPUPLAN_COSMA_TRAFFIC,
+				     NPUPLAN_OBJECTIVE_PEAK :
+				     NPUPLAN_OBJECTIVE_TRAFFIC,
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
 	};
 	ask_of_units(planning);
@@ -110,7 +110,7 @@ static int find_order(struct planning *planning)
 	uint32_t count = 0;
 	int err;
 
-	asked.objective = NPUPLAN_COSMA_PEAK;
+	asked.objective = NPUPLAN_OBJECTIVE_PEAK;
 	asked.fixed_schedule = false;
 	/* Whatever it reports is no traffic. */
 	asked.progress = NULL;
@@ -279,7 +279,7 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 		return err;
 	plan->info.alignment = alignment ? alignment : 1;
 	plan->memory_ended = planning->found.memory_ended;
-	if (planning->asked.objective == NPUPLAN_COSMA_PEAK)
+	if (planning->asked.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = judge_peak(planning, plan);
 	else
 		judge_traffic(planning, plan);

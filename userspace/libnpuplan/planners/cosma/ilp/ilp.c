@@ -56,7 +56,7 @@ static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 	if (err)
 		return err;
 	ilp_read_schedule(encoding, value, &schedule);
-	if (solve->options->objective == NPUPLAN_COSMA_PEAK) {
+	if (solve->options->objective == NPUPLAN_OBJECTIVE_PEAK) {
 		err = offer_peak(solve, &schedule);
 		cosma_schedule_fini(&schedule);
 		return err;
@@ -126,7 +126,7 @@ static int check(const struct npuplan_cosma_options *options,
 {
 	if (!ilp->divide)
 		return 0;
-	if (options->objective == NPUPLAN_COSMA_PEAK)
+	if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer is for the traffic, not for the peak");
 	if (options->fixed_schedule)
@@ -152,7 +152,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
 	if (err)
 		plan->status = NPUMEM_PLAN_UNKNOWN;
-	else if (options->objective == NPUPLAN_COSMA_TRAFFIC && plan->needed > options->budget)
+	else if (options->objective != NPUPLAN_OBJECTIVE_PEAK && plan->needed > options->budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	else if (ilp->divide && ilp->divide < solve.model.op_count)
 		err = solve_parts(&solve, ilp, solver, plan, error);
@@ -252,7 +252,7 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 	if (err)
 		return err;
 	err = cosma_need(graph, &solve.model, options->alignment, &needed, &op);
-	if (!err && options->objective == NPUPLAN_COSMA_TRAFFIC && needed > options->budget) {
+	if (!err && options->objective != NPUPLAN_OBJECTIVE_PEAK && needed > options->budget) {
 		const char *name = op == NPUMEM_NONE ? "" : graph->ops[op].name;
 
 		cosma_solve_fini(&solve);

@@ -384,7 +384,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (options->order || options->objective != NPUPLAN_COSMA_TRAFFIC)
+	if (options->order || options->objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "operators run again for less traffic only, in the graph's "
 				    "order or a free one");

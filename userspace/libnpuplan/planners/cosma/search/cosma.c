@@ -129,7 +129,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
 	if (err)
 		plan->status = NPUMEM_PLAN_UNKNOWN;
-	else if (options->objective == NPUPLAN_COSMA_PEAK)
+	else if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = solve_peak(&solve, plan);
 	else if (plan->needed > options->budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;

@@ -18,7 +18,7 @@ static int check_options(const struct npuplan_cosma_options *options, struct npu
 	if (options->budget > INT64_MAX / 4)
 		return npuplan_fail(error, -EINVAL, "a budget of %llu bytes is too large",
 				    (unsigned long long)options->budget);
-	if (options->objective != NPUPLAN_COSMA_TRAFFIC && options->objective != NPUPLAN_COSMA_PEAK)
+	if (options->objective > NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL, "unknown objective %d",
 				    (int)options->objective);
 	return 0;
