@@ -284,6 +284,7 @@ static int learn(struct exact *exact, const struct cosma_stays *stays, bool prov
 {
 	struct piece piece = { .stays = stays };
 	int err = narrow(exact, &piece, false);
+	uint64_t bytes;
 
 	err = err ? err : try_piece(exact, &piece, piece.first, piece.last);
 	if (!err && !piece.infeasible && !piece.fits)
@@ -298,10 +299,9 @@ static int learn(struct exact *exact, const struct cosma_stays *stays, bool prov
 		return err;
 	}
 	exact->back = piece.last;
-	exact->held += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
-		       sizeof(struct cosma_nogood);
-	exact->base += (piece.last - piece.first + 1) * (uint64_t)exact->history.words * 16 +
-		       sizeof(struct cosma_nogood);
+	bytes = cosma_nogood_bytes(&exact->history, piece.last - piece.first + 1);
+	exact->held += bytes;
+	exact->base += bytes;
 	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
 }
 

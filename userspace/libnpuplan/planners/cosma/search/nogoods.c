@@ -41,6 +41,13 @@ void cosma_nogoods_fini(struct cosma_nogoods *nogoods)
 	memset(nogoods, 0, sizeof(*nogoods));
 }
 
+uint64_t cosma_nogood_bytes(const struct cosma_history *history, uint32_t length)
+{
+	return (uint64_t)length * history->words *
+		       (sizeof(*history->on) + sizeof(*history->moved)) +
+	       sizeof(struct cosma_nogood);
+}
+
 int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history *history,
 		      uint32_t first, uint32_t last)
 {
