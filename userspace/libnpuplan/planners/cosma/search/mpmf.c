@@ -295,19 +295,19 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 {
 	struct peak_search search = { .model = model, .rank = rank, .run = run };
 	size_t n = (size_t)model->op_count + 1;
-	int outcome = cosma_fronts_init(&search.fronts, model);
+	int err = cosma_fronts_init(&search.fronts, model), outcome;
 
 	*lower_bound = 0;
-	outcome = outcome ? outcome : cosma_board_init(&search.board, model);
-	outcome = outcome ? outcome : cosma_board_init(&search.child, model);
+	err = err ? err : cosma_board_init(&search.board, model);
+	err = err ? err : cosma_board_init(&search.child, model);
 	search.trail = malloc(n * sizeof(*search.trail));
 	search.certain = malloc(n * sizeof(*search.certain));
 	search.largest = malloc(n * sizeof(*search.largest));
 	search.adders = calloc(n * (search.board.tensor_words + 1), sizeof(*search.adders));
 	if (!search.trail || !search.certain || !search.largest || !search.adders)
-		outcome = -ENOMEM;
-	outcome = outcome ? outcome : find_certain(&search);
-	outcome = outcome ? outcome : loop(&search, floor, path, lower_bound);
+		err = -ENOMEM;
+	err = err ? err : find_certain(&search);
+	outcome = err ? err : loop(&search, floor, path, lower_bound);
 	cosma_run_hold(run, -(int64_t)search.held);
 	cosma_fronts_fini(&search.fronts);
 	cosma_board_fini(&search.board);

@@ -116,11 +116,13 @@ static int attempt_stages(struct segment *segment)
 	segment->query.stage = stage;
 	segment->query.stage_goals = 20;
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
+		int err;
+
 		if (segment->solve->run.stopped || segment->query.upper <= segment->bound)
 			break;
 		cosma_run_slice(&segment->solve->run, STAGED_WORK, 0.3);
-		outcome = cosma_windows_cut(model, widths[i], 2 * widths[i], stage, &count);
-		outcome = outcome ? outcome : attempt(segment);
+		err = cosma_windows_cut(model, widths[i], 2 * widths[i], stage, &count);
+		outcome = err ? err : attempt(segment);
 	}
 	segment->query.stage = NULL;
 	free(stage);
@@ -243,12 +245,11 @@ int cosma_least_peak(const struct cosma_model *model, const struct cosma_segment
 		struct cosma_path path = { 0 };
 		struct cosma_model part = { 0 };
 		int64_t bound = 0;
-
-		outcome = cosma_model_part(&part, model, segments->ops + at,
+		int err = cosma_model_part(&part, model, segments->ops + at,
 					   segments->first[i + 1] - at, NULL);
-		outcome = outcome ? outcome : part_rank(rank, &part, &ranks);
-		outcome = outcome ? outcome :
-				    cosma_mpmf(&part, *lower_bound, ranks, run, &path, &bound);
+
+		err = err ? err : part_rank(rank, &part, &ranks);
+		outcome = err ? err : cosma_mpmf(&part, *lower_bound, ranks, run, &path, &bound);
 		*lower_bound = bound > *lower_bound ? bound : *lower_bound;
 		if (outcome == COSMA_SOLVED) {
 			*peak = path.cost > *peak ? path.cost : *peak;

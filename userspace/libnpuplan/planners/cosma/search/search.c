@@ -496,23 +496,22 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 		.run = run,
 	};
 	size_t room = (size_t)query->model->op_count + query->model->tensor_count + 1;
-	int outcome;
+	int outcome, err;
 
 	*lower_bound = 0;
 	search.trail = malloc(room * sizeof(*search.trail));
 	search.packed =
 		malloc(2 * ((size_t)query->model->tensor_count / 64 + 2) * sizeof(uint64_t));
-	outcome = search.trail && search.packed ? 0 : -ENOMEM;
-	outcome = outcome ? outcome : cosma_fronts_init(&search.fronts, query->model);
-	outcome = outcome ? outcome : cosma_board_init(&search.board, query->model);
-	outcome = outcome ? outcome : cosma_board_init(&search.child, query->model);
-	outcome = outcome ? outcome :
-			    cosma_bounds_init(&search.bounds, query->model, query->budget);
-	outcome = outcome ? outcome : stages_init(&search);
+	err = search.trail && search.packed ? 0 : -ENOMEM;
+	err = err ? err : cosma_fronts_init(&search.fronts, query->model);
+	err = err ? err : cosma_board_init(&search.board, query->model);
+	err = err ? err : cosma_board_init(&search.child, query->model);
+	err = err ? err : cosma_bounds_init(&search.bounds, query->model, query->budget);
+	err = err ? err : stages_init(&search);
 	run->work += search.bounds.work;
 	search.base = search.bounds.bytes + cosma_model_bytes(query->model) +
 		      (uint64_t)search.stage_count * query->model->words * sizeof(uint64_t);
-	outcome = outcome ? outcome : loop(&search, path, lower_bound);
+	outcome = err ? err : loop(&search, path, lower_bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*lower_bound = query->upper;
 	cosma_run_hold(run, -(int64_t)search.held);
