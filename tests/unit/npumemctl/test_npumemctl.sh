@@ -102,6 +102,10 @@ check 'plan --pareto: names on a terminal' plain 'g\x1b[2J: 1 steps' 0 \
 	"$ctl" plan --planner tile-scheduled --pareto controls.json
 check 'plan: an argument in a usage error' plain "--align: '\x1b[1m' is not a number" 2 \
 	"$ctl" plan --align $'\e[1m' controls.json
+check 'plan: an option that is none' plain "unrecognized option '--\x1b[1m'" 2 \
+	"$ctl" plan $'--\e[1m=\e[2m' controls.json
+check 'plan: a file whose name is odd' plain 'npumemctl: -\x1b[1m: No such file or directory' 1 \
+	"$ctl" plan -- $'-\e[1m'
 check 'plan: names in an error' plain "'x\x1b[31m\x0a' is a parameter" 1 \
 	"$ctl" plan --fix 0=0 <(sed 's/"input"/"parameter"/' controls.json)
 "$ctl" plan controls.json -o controls.plan.json --planner greedy >/dev/null || exit 1

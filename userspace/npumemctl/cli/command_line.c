@@ -35,6 +35,25 @@ static bool completing;
 
 static void complete_words(const struct argp *argp, int argc, char **argv);
 
+/* No option has control characters in its name, and getopt would print them as they are. */
+static void check_options(const struct argp *argp, int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		char *name = strndup(argv[i], strcspn(argv[i], "="));
+		char *plain = name ? plain_text(name, false) : NULL;
+
+		if (!plain)
+			abort();
+		if (*name == '-' && strcmp(name, plain) != 0) {
+			fprintf(stderr, "%s: unrecognized option '%s'\n", argv[0], plain);
+			argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);
+			exit(EXIT_USAGE);
+		}
+		free(plain);
+		free(name);
+	}
+}
+
 void command_parse(const struct argp *argp, int argc, char **argv, void *input)
 {
 	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
@@ -48,6 +67,7 @@ void command_parse(const struct argp *argp, int argc, char **argv, void *input)
 		complete_words(argp, argc, argv);
 		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
 	}
+	check_options(&all, argc, argv);
 	argp_parse(&all, argc, argv, 0, NULL, input);
 }
 
