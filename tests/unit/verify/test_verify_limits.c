@@ -77,11 +77,11 @@ static int try(struct attempt *t, const struct npuv_limits *limits, bool with_st
 	return err;
 }
 
-static void begin(struct attempt *t, uint32_t n)
+static void begin(struct attempt *t, void (*build)(struct build *b, uint32_t n), uint32_t n)
 {
 	struct build b;
 
-	fan(&b, n);
+	build(&b, n);
 	t->graph = build_graph(&b);
 	t->plan = build_plan(&b);
 	build_free(&b);
@@ -98,7 +98,7 @@ static void refuse(struct npuv_limits limits, bool planned, const char *text)
 {
 	struct attempt t;
 
-	begin(&t, 3);
+	begin(&t, fan, 3);
 	assert_int_equal(try(&t, &limits, false), -E2BIG);
 	assert_string_equal(t.text, text);
 	assert_int_equal(t.planned, planned);
@@ -157,47 +157,6 @@ static void test_plan_limits(void **state)
 	build_free(&b);
 }
 
-/* Each call for memory fails once. */
-static void test_no_memory(void **state)
-{
-	struct attempt t;
-	int n, err;
-
-	(void)state;
-	begin(&t, 3);
-	for (n = 0;; n++) {
-		calls_left = n;
-		err = try(&t, &npuv_default_limits, true);
-		calls_left = -1;
-		if (!err)
-			break;
-		assert_int_equal(err, -ENOMEM);
-		assert_string_equal(t.text, "");
-	}
-	assert_true(n > 30);
-	end(&t);
-}
-
-/* A fatal signal at each of the places where one is looked for. */
-static void test_interrupt(void **state)
-{
-	struct attempt t;
-	int n, err;
-
-	(void)state;
-	begin(&t, 10000);
-	for (n = 0;; n++) {
-		interrupts_left = n;
-		err = try(&t, &npuv_default_limits, true);
-		interrupts_left = -1;
-		if (!err)
-			break;
-		assert_int_equal(err, -EINTR);
-	}
-	assert_true(n > 10);
-	end(&t);
-}
-
 /*
  * loop() with its body unrolled into n instances, n even, in a ring; with views,
  * an alias and an external tensor.
@@ -241,16 +200,6 @@ static void ring(struct build *b, uint32_t n)
 	}
 }
 
-static void begin_ring(struct attempt *t, uint32_t n)
-{
-	struct build b;
-
-	ring(&b, n);
-	t->graph = build_graph(&b);
-	t->plan = build_plan(&b);
-	build_free(&b);
-}
-
 /* The same with n tensors that are spilled and filled, the first one loaded. */
 static void moved(struct build *b, uint32_t n)
 {
@@ -287,53 +236,48 @@ static void moved(struct build *b, uint32_t n)
 	build_plan_block_at(b, 0)->position_count = b->positions.count;
 }
 
-static void begin_moved(struct attempt *t, uint32_t n)
-{
-	struct build b;
+/*
+ * struct exhausted - a program that is tried until nothing fails any more
+ * @build: what is tried, of size @n
+ * @least: how many tries fail at least
+ */
+struct exhausted {
+	void (*build)(struct build *b, uint32_t n);
+	uint32_t n;
+	int least;
+};
 
-	moved(&b, n);
-	t->graph = build_graph(&b);
-	t->plan = build_plan(&b);
-	build_free(&b);
-}
-
-static void test_moved_no_memory(void **state)
-{
-	struct attempt t;
-	int n, err;
-
-	(void)state;
-	begin_moved(&t, 3);
-	for (n = 0;; n++) {
-		calls_left = n;
-		err = try(&t, &npuv_default_limits, true);
-		calls_left = -1;
-		if (!err)
-			break;
-		assert_int_equal(err, -ENOMEM);
-		assert_string_equal(t.text, "");
-	}
-	assert_true(n > 100);
-	end(&t);
-}
-
-static void test_moved_interrupt(void **state)
+/* One more @left each time is there before @error. */
+static void exhaust(const struct exhausted *e, int *left, int error)
 {
 	struct attempt t;
 	int n, err;
 
-	(void)state;
-	begin_moved(&t, 10000);
+	begin(&t, e->build, e->n);
 	for (n = 0;; n++) {
-		interrupts_left = n;
+		*left = n;
 		err = try(&t, &npuv_default_limits, true);
-		interrupts_left = -1;
+		*left = -1;
 		if (!err)
 			break;
-		assert_int_equal(err, -EINTR);
+		assert_int_equal(err, error);
+		if (error == -ENOMEM)
+			assert_string_equal(t.text, "");
 	}
-	assert_true(n > 30);
+	assert_true(n > e->least);
 	end(&t);
+}
+
+/* Each call for memory fails once. */
+static void no_memory(void **state)
+{
+	exhaust(*state, &calls_left, -ENOMEM);
+}
+
+/* A fatal signal at each of the places where one is looked for. */
+static void interrupt(void **state)
+{
+	exhaust(*state, &interrupts_left, -EINTR);
 }
 
 /* Whatever the limit on visits is, it is kept to and said. */
@@ -346,7 +290,7 @@ static void test_moved_limits(void **state)
 	int err;
 
 	(void)state;
-	begin_moved(&t, 3);
+	begin(&t, moved, 3);
 	for (l.max_visits = 0;; l.max_visits++) {
 		err = try(&t, &l, false);
 		if (!err)
@@ -361,45 +305,6 @@ static void test_moved_limits(void **state)
 	end(&t);
 }
 
-static void test_ring_no_memory(void **state)
-{
-	struct attempt t;
-	int n, err;
-
-	(void)state;
-	begin_ring(&t, 4);
-	for (n = 0;; n++) {
-		calls_left = n;
-		err = try(&t, &npuv_default_limits, true);
-		calls_left = -1;
-		if (!err)
-			break;
-		assert_int_equal(err, -ENOMEM);
-		assert_string_equal(t.text, "");
-	}
-	assert_true(n > 150);
-	end(&t);
-}
-
-static void test_ring_interrupt(void **state)
-{
-	struct attempt t;
-	int n, err;
-
-	(void)state;
-	begin_ring(&t, 400);
-	for (n = 0;; n++) {
-		interrupts_left = n;
-		err = try(&t, &npuv_default_limits, true);
-		interrupts_left = -1;
-		if (!err)
-			break;
-		assert_int_equal(err, -EINTR);
-	}
-	assert_true(n > 10);
-	end(&t);
-}
-
 /* Instances and cells are counted before there is memory for both together. */
 static void test_ring_limits(void **state)
 {
@@ -407,7 +312,7 @@ static void test_ring_limits(void **state)
 	struct attempt t;
 
 	(void)state;
-	begin_ring(&t, 1000);
+	begin(&t, ring, 1000);
 	l.max_accesses = 1000;
 	assert_int_equal(try(&t, &l, false), -E2BIG);
 	assert_string_equal(t.text,
@@ -446,7 +351,7 @@ static void test_states_interrupted(void **state)
 	int i, err = -EINTR;
 
 	(void)state;
-	begin(&t, n);
+	begin(&t, fan, n);
 	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, NULL,
 					   &t.verdict, &graph),
 			 0);
@@ -487,7 +392,7 @@ static void test_log(void **state)
 	char small[8];
 
 	(void)state;
-	begin(&t, 3);
+	begin(&t, fan, 3);
 	/* Statistics at level 2. */
 	npuv_log_init(&log, 2, t.text, sizeof(t.text));
 	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, &log,
@@ -526,13 +431,17 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_plan_limits),
-		cmocka_unit_test(test_no_memory),
-		cmocka_unit_test(test_interrupt),
-		cmocka_unit_test(test_moved_no_memory),
-		cmocka_unit_test(test_moved_interrupt),
+		{ "test_no_memory", no_memory, NULL, NULL, &(struct exhausted){ fan, 3, 30 } },
+		{ "test_interrupt", interrupt, NULL, NULL, &(struct exhausted){ fan, 10000, 10 } },
+		{ "test_moved_no_memory", no_memory, NULL, NULL,
+		  &(struct exhausted){ moved, 3, 100 } },
+		{ "test_moved_interrupt", interrupt, NULL, NULL,
+		  &(struct exhausted){ moved, 10000, 30 } },
 		cmocka_unit_test(test_moved_limits),
-		cmocka_unit_test(test_ring_no_memory),
-		cmocka_unit_test(test_ring_interrupt),
+		{ "test_ring_no_memory", no_memory, NULL, NULL,
+		  &(struct exhausted){ ring, 4, 150 } },
+		{ "test_ring_interrupt", interrupt, NULL, NULL,
+		  &(struct exhausted){ ring, 400, 10 } },
 		cmocka_unit_test(test_ring_limits),
 		cmocka_unit_test(test_states_interrupted),
 		cmocka_unit_test(test_log),
