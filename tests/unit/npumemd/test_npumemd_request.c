@@ -112,8 +112,8 @@ static void on_ended(struct request *request, void *userdata)
 	sd_event_exit(f.event, 0);
 }
 
-/* Tensor 0 -> step 0 -> tensor 1 -> step 1 -> ...; names "a", "b", ... */
-static void build_chain(const uint64_t *sizes, uint32_t count)
+/* Tensors "a", "b", ..., the first one an input, the last one an output; each has one tile. */
+static struct npumem_builder *begin_graph(const uint64_t *sizes, uint32_t count)
 {
 	struct npumem_builder *b = npumem_builder_create();
 
@@ -132,17 +132,30 @@ static void build_chain(const uint64_t *sizes, uint32_t count)
 		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
 		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
 	}
-	for (uint32_t i = 0; i + 1 < count; i++) {
-		const struct npumem_access accesses[] = {
-			{ i, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
-			{ i + 1, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
-		};
+	return b;
+}
 
-		assert_int_equal(npumem_builder_add_step(b, NULL, 0, 0, accesses, 2, NULL), i);
-	}
+static void end_graph(struct npumem_builder *b)
+{
 	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
 	npumem_builder_destroy(b);
+}
+
+/* Tensor 0 -> step 0 -> tensor 1 -> step 1 -> ...; step @in_place writes over what it reads. */
+static void build_chain(const uint64_t *sizes, uint32_t count, const char *step, uint32_t in_place)
+{
+	struct npumem_builder *b = begin_graph(sizes, count);
+
+	for (uint32_t i = 0; i + 1 < count; i++) {
+		const struct npumem_access accesses[] = {
+			{ i, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
+			{ i + 1, NPUMEM_ACCESS_WRITE, i == in_place ? 0 : NPUMEM_NONE, 0 },
+		};
+
+		assert_int_equal(npumem_builder_add_step(b, step, 0, 0, accesses, 2, NULL), i);
+	}
+	end_graph(b);
 }
 
 /* 300 bytes are live at step 0, 500 at step 1. */
@@ -150,7 +163,7 @@ static void build_graph(void)
 {
 	static const uint64_t sizes[] = { 100, 200, 300 };
 
-	build_chain(sizes, 3);
+	build_chain(sizes, 3, NULL, NPUMEM_NONE);
 }
 
 static int setup(void **state)
@@ -290,7 +303,7 @@ static void test_large_graph(void **state)
 
 	for (uint32_t i = 0; i < 3000; i++)
 		sizes[i] = 64 + i * 7919 % 4096;
-	build_chain(sizes, 3000);
+	build_chain(sizes, 3000, NULL, NPUMEM_NONE);
 	accepted = accept_good();
 	run(&accepted);
 	assert_string_equal(f.message, "");
@@ -316,37 +329,14 @@ static void test_unknown_planner(void **state)
 	assert_says("magic");
 }
 
-static void test_unknown_objective(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	accepted.objective = 2;
-	run(&accepted);
-	assert_failed(EOPNOTSUPP, "objective 2 is not supported; this npumemd plans for the "
-				  "smallest arena (0) and the least traffic (1)");
-}
+static const uint64_t four_sizes[] = { 100, 400, 400, 50 };
 
 /* a 100 -> b 400 -> c 400, and d 50 = c + a: c needs 800, and 900 if a stays. */
 static void build_skip(void)
 {
-	static const uint64_t sizes[] = { 100, 400, 400, 50 };
 	static const uint32_t reads[][2] = { { 0, 0 }, { 1, 1 }, { 2, 0 } };
-	struct npumem_builder *b = npumem_builder_create();
+	struct npumem_builder *b = begin_graph(four_sizes, 4);
 
-	assert_non_null(b);
-	for (uint32_t i = 0; i < 4; i++) {
-		const struct npumem_tensor_args args = {
-			.name = (const char *[]){ "a", "b", "c", "d" }[i],
-			.size = sizes[i],
-			.kind = !i     ? NPUMEM_TENSOR_INPUT :
-				i == 3 ? NPUMEM_TENSOR_OUTPUT :
-					 NPUMEM_TENSOR_INTERMEDIATE,
-		};
-		const struct npumem_region whole = npumem_region_whole(sizes[i]);
-
-		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
-		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
-	}
 	for (uint32_t i = 0; i < 3; i++) {
 		const struct npumem_access accesses[] = {
 			{ i + 1, NPUMEM_ACCESS_WRITE, NPUMEM_NONE, 0 },
@@ -358,42 +348,13 @@ static void build_skip(void)
 							 reads[i][0] == reads[i][1] ? 2 : 3, NULL),
 				 i);
 	}
-	free(f.graph);
-	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_destroy(b);
+	end_graph(b);
 }
 
 /* a 100 -> b 400 -> c 400 -> d 50, c in place of b: no step needs more than 500. */
 static void build_in_place(void)
 {
-	static const uint64_t sizes[] = { 100, 400, 400, 50 };
-	struct npumem_builder *b = npumem_builder_create();
-
-	assert_non_null(b);
-	for (uint32_t i = 0; i < 4; i++) {
-		const struct npumem_tensor_args args = {
-			.name = (const char *[]){ "a", "b", "c", "d" }[i],
-			.size = sizes[i],
-			.kind = !i     ? NPUMEM_TENSOR_INPUT :
-				i == 3 ? NPUMEM_TENSOR_OUTPUT :
-					 NPUMEM_TENSOR_INTERMEDIATE,
-		};
-		const struct npumem_region whole = npumem_region_whole(sizes[i]);
-
-		assert_int_equal(npumem_builder_add_tensor(b, &args, NULL), i);
-		assert_int_equal(npumem_builder_add_tile(b, i, &whole, NULL), i);
-	}
-	for (uint32_t i = 0; i < 3; i++) {
-		const struct npumem_access accesses[] = {
-			{ i, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
-			{ i + 1, NPUMEM_ACCESS_WRITE, i == 1 ? 0 : NPUMEM_NONE, 0 },
-		};
-
-		assert_int_equal(npumem_builder_add_step(b, "s", 0, 0, accesses, 2, NULL), i);
-	}
-	free(f.graph);
-	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_destroy(b);
+	build_chain(four_sizes, 4, "s", 1);
 }
 
 static void run_traffic(const char *planner, uint64_t budget, uint64_t traffic)
@@ -440,30 +401,6 @@ static void test_traffic_by_name(void **state)
 	run_traffic("cosma", 900, 0);
 }
 
-static void test_traffic_infeasible(void **state)
-{
-	struct accepted accepted;
-
-	build_skip();
-	accepted = accept_good();
-	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
-	accepted.arena_budget = 799;
-	run(&accepted);
-	assert_failed(ENOSPC, "cosma: infeasible: s needs 800 bytes (800 B), the budget is 799 "
-			      "(799 B)");
-}
-
-static void test_traffic_of_another(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
-	strcpy(accepted.planner, "greedy");
-	run(&accepted);
-	assert_failed(EOPNOTSUPP, "greedy: planner greedy plans for the smallest arena; cosma has "
-				  "other objectives");
-}
-
 /* Planning ends before its process would be killed: what it is told is the least of all. */
 static int plan_seconds(const struct worker_input *input, struct worker_answer *answer)
 {
@@ -471,17 +408,6 @@ static int plan_seconds(const struct worker_input *input, struct worker_answer *
 
 	snprintf(answer->text, sizeof(answer->text), "%.0f of %s", task->seconds, task->planner);
 	return -ECANCELED;
-}
-
-static void test_limits_end_planning_first(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_seconds", 1);
-	f.config.cpu_limit = 5;
-	accepted.objective = NPUMEM_OBJECTIVE_TRAFFIC;
-	run(&accepted);
-	assert_failed(ECANCELED, "4 of cosma");
 }
 
 static void test_budget(void **state)
@@ -613,56 +539,6 @@ static int plan_strange_errno(const struct worker_input *input, struct worker_an
 	return -(NPUMEM_MAX_STATUS + 1);
 }
 
-static void test_worker_crash(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_crash", 1);
-	run(&accepted);
-	assert_failed(EIO, "the planning process was killed by signal 6 (Aborted)");
-}
-
-static void test_checker_crash(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_CHECK, "plan_crash", 1);
-	run(&accepted);
-	assert_failed(EIO, "planner auto made a plan that does not pass verification: the "
-			   "planning process was killed by signal 6 (Aborted)");
-}
-
-static void test_runaway(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_spin", 1);
-	accepted.deadline_ns = now_ns() + 1000000000;
-	run(&accepted);
-	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
-}
-
-/* The daemon's own limit, where the request would wait longer. */
-static void test_time_limit(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_spin", 1);
-	f.config.time_limit = 1;
-	accepted.deadline_ns = now_ns() + 3600 * (int64_t)1000000000;
-	run(&accepted);
-	assert_failed(ETIMEDOUT, "planning was stopped at the deadline");
-}
-
-static void test_deadline_passed(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	accepted.deadline_ns = now_ns() - 1;
-	run(&accepted);
-	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
-}
-
 static void test_deadline_negative(void **state)
 {
 	struct accepted accepted = accept_good();
@@ -670,15 +546,6 @@ static void test_deadline_negative(void **state)
 	accepted.deadline_ns = INT64_MIN;
 	run(&accepted);
 	assert_failed(ETIMEDOUT, "the deadline had passed before planning began");
-}
-
-static void test_no_plan(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_nothing", 1);
-	run(&accepted);
-	assert_failed(EIO, "the planning process answered with no plan");
 }
 
 static void test_garbage_plan(void **state)
@@ -702,26 +569,6 @@ static void test_overlapping_plan(void **state)
 	assert_says("planner auto made a plan that does not pass verification: ");
 	assert_says("V4");
 	assert_int_equal(lseek(f.fd, 0, SEEK_END), f.graph_size);
-}
-
-static void test_plan_too_large(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	f.config.plan_limit = 64;
-	run(&accepted);
-	assert_failed(EFBIG, "the plan is larger than 64 bytes, the plan-size-limit of "
-			     "npumemd.conf");
-}
-
-/* An errno that the protocol does not take is still a failure. */
-static void test_strange_errno(void **state)
-{
-	struct accepted accepted = accept_good();
-
-	setenv(REPLACED_PLAN, "plan_strange_errno", 1);
-	run(&accepted);
-	assert_failed(EIO, "strange");
 }
 
 /* ---------------------------------------------------------------- bad driver */
@@ -910,7 +757,57 @@ static const struct worker_job jobs[] = {
 	{ 0 },
 };
 
+/*
+ * struct failure - a request that fails, and nothing is written; what is 0 is as it is by default
+ * @build: the graph, instead of build_graph()'s
+ * @plan, @check: jobs of workers that are replaced, by name
+ * @deadline: nanoseconds from now
+ */
+struct failure {
+	void (*build)(void);
+	const char *planner, *plan, *check;
+	uint32_t objective, status;
+	uint64_t budget, cpu_limit, time_limit, plan_limit;
+	int64_t deadline;
+	const char *message;
+};
+
+static void test_failure(void **state)
+{
+	const struct failure *row = *state;
+	struct accepted accepted;
+
+	if (row->build)
+		row->build();
+	if (row->plan)
+		setenv(REPLACED_PLAN, row->plan, 1);
+	if (row->check)
+		setenv(REPLACED_CHECK, row->check, 1);
+	if (row->cpu_limit)
+		f.config.cpu_limit = row->cpu_limit;
+	if (row->time_limit)
+		f.config.time_limit = row->time_limit;
+	if (row->plan_limit)
+		f.config.plan_limit = row->plan_limit;
+	accepted = accept_good();
+	if (row->planner)
+		strcpy(accepted.planner, row->planner);
+	if (row->deadline)
+		accepted.deadline_ns = now_ns() + row->deadline;
+	accepted.objective = row->objective;
+	accepted.arena_budget = row->budget;
+	run(&accepted);
+	assert_failed(row->status, row->message);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
+#define FAILURE(name, ...)                                                      \
+	{                                                                       \
+		"test_" #name, test_failure, setup, teardown, &(struct failure) \
+		{                                                               \
+			__VA_ARGS__                                             \
+		}                                                               \
+	}
 
 int main(int argc, char **argv)
 {
@@ -919,30 +816,53 @@ int main(int argc, char **argv)
 		TEST(large_graph),
 		TEST(planner_by_name),
 		TEST(unknown_planner),
-		TEST(unknown_objective),
+		FAILURE(unknown_objective, .objective = 2, .status = EOPNOTSUPP,
+			.message = "objective 2 is not supported; this npumemd plans for the "
+				   "smallest arena (0) and the least traffic (1)"),
 		TEST(traffic),
 		TEST(traffic_in_place),
 		TEST(traffic_by_name),
-		TEST(traffic_infeasible),
-		TEST(traffic_of_another),
-		TEST(limits_end_planning_first),
+		FAILURE(traffic_infeasible, .build = build_skip,
+			.objective = NPUMEM_OBJECTIVE_TRAFFIC, .budget = 799, .status = ENOSPC,
+			.message = "cosma: infeasible: s needs 800 bytes (800 B), the budget is "
+				   "799 (799 B)"),
+		FAILURE(traffic_of_another, .objective = NPUMEM_OBJECTIVE_TRAFFIC,
+			.planner = "greedy", .status = EOPNOTSUPP,
+			.message = "greedy: planner greedy plans for the smallest arena; cosma "
+				   "has other objectives"),
+		FAILURE(limits_end_planning_first, .objective = NPUMEM_OBJECTIVE_TRAFFIC,
+			.plan = "plan_seconds", .cpu_limit = 5, .status = ECANCELED,
+			.message = "4 of cosma"),
 		TEST(budget),
 		TEST(budget_too_small),
 		TEST(garbage_graph),
 		TEST(truncated_graph),
 		TEST(empty_graph),
 		TEST(graph_shorter_than_said),
-		TEST(worker_crash),
-		TEST(checker_crash),
-		TEST(runaway),
-		TEST(time_limit),
-		TEST(deadline_passed),
+		FAILURE(worker_crash, .plan = "plan_crash", .status = EIO,
+			.message = "the planning process was killed by signal 6 (Aborted)"),
+		FAILURE(checker_crash, .check = "plan_crash", .status = EIO,
+			.message = "planner auto made a plan that does not pass verification: the "
+				   "planning process was killed by signal 6 (Aborted)"),
+		FAILURE(runaway, .plan = "plan_spin", .deadline = 1000000000, .status = ETIMEDOUT,
+			.message = "planning was stopped at the deadline"),
+		/* The daemon's own limit, where the request would wait longer. */
+		FAILURE(time_limit, .plan = "plan_spin", .time_limit = 1,
+			.deadline = 3600ll * 1000000000, .status = ETIMEDOUT,
+			.message = "planning was stopped at the deadline"),
+		FAILURE(deadline_passed, .deadline = -1, .status = ETIMEDOUT,
+			.message = "the deadline had passed before planning began"),
 		TEST(deadline_negative),
-		TEST(no_plan),
+		FAILURE(no_plan, .plan = "plan_nothing", .status = EIO,
+			.message = "the planning process answered with no plan"),
 		TEST(garbage_plan),
 		TEST(overlapping_plan),
-		TEST(plan_too_large),
-		TEST(strange_errno),
+		FAILURE(plan_too_large, .plan_limit = 64, .status = EFBIG,
+			.message = "the plan is larger than 64 bytes, the plan-size-limit of "
+				   "npumemd.conf"),
+		/* An errno that the protocol does not take is still a failure. */
+		FAILURE(strange_errno, .plan = "plan_strange_errno", .status = EIO,
+			.message = "strange"),
 		TEST(plan_not_taken),
 		TEST(done_fails),
 		TEST(done_refused),
