@@ -2,6 +2,7 @@
 /* Executing plans of npuplan_cosma(). */
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -350,4 +351,31 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 	free(world.ran);
 	free(world.active);
 	return ok;
+}
+
+void cosma_print_case(const struct npuplan_graph *graph,
+		      const struct npuplan_cosma_options *options)
+{
+	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->budget,
+	       options->objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",
+	       options->fixed_schedule ? " fixed" : "",
+	       options->with_parameters ? " with parameters" : "",
+	       options->inputs_resident ? " inputs resident" :
+	       options->inputs_flagged	? " inputs as flagged" :
+					  "",
+	       options->alignment);
+	for (uint32_t t = 0; t < graph->tensor_count; t++)
+		printf("# tensor %u: size %" PRIu64 " align %u kind %u flags %u\n", t,
+		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind,
+		       graph->tensors[t].flags);
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		printf("# operator %u%s%s:", v, graph->ops[v].attrs.inplace ? " in place" : "",
+		       cosma_is_staged(options, v) ? " staged" : "");
+		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
+			printf(" %u", graph->ops[v].inputs[k]);
+		printf(" ->");
+		for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
+			printf(" %u", graph->ops[v].outputs[k]);
+		printf("\n");
+	}
 }

@@ -66,4 +66,8 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 		      const struct npuplan_cosma_options *options,
 		      const struct npuplan_cosma_plan *plan);
 
+/* End the line, and print as comments of TAP a graph and the options that it was planned with: a case that failed. */
+void cosma_print_case(const struct npuplan_graph *graph,
+		      const struct npuplan_cosma_options *options);
+
 #endif /* COSMA_ORACLE_H */

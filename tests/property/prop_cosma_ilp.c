@@ -47,23 +47,7 @@ fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *opti
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->budget,
-	       options->objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",
-	       options->fixed_schedule ? " fixed" : "",
-	       options->with_parameters ? " with parameters" : "",
-	       options->inputs_resident ? " inputs resident" : "", options->alignment);
-	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		printf("# tensor %u: size %" PRIu64 " align %u kind %u\n", t,
-		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind);
-	for (uint32_t v = 0; v < graph->op_count; v++) {
-		printf("# operator %u%s:", v, graph->ops[v].attrs.inplace ? " in place" : "");
-		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
-			printf(" %u", graph->ops[v].inputs[k]);
-		printf(" ->");
-		for (uint32_t k = 0; k < graph->ops[v].output_count; k++)
-			printf(" %u", graph->ops[v].outputs[k]);
-		printf("\n");
-	}
+	cosma_print_case(graph, options);
 	exit(1);
 }
 

@@ -43,16 +43,7 @@ fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *opti
 	va_start(args, format);
 	vprintf(format, args);
 	va_end(args);
-	printf("\n# budget %" PRIu64 "\n", options->budget);
-	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		printf("# tensor %u: size %" PRIu64 " kind %u\n", t, graph->tensors[t].size,
-		       graph->tensors[t].kind);
-	for (uint32_t v = 0; v < graph->op_count; v++) {
-		printf("# operator %u:", v);
-		for (uint32_t k = 0; k < graph->ops[v].input_count; k++)
-			printf(" %u", graph->ops[v].inputs[k]);
-		printf(" -> %u\n", graph->ops[v].outputs[0]);
-	}
+	cosma_print_case(graph, options);
 	exit(1);
 }
 
