@@ -63,7 +63,9 @@ struct npuplan_member {
 };
 
 /** npuplan_member_tell() - tell the caller how far the whole is when the member is so far
- * @top, @lower_bound, @work: the member's; UINT64_MAX and 0: nothing yet
+ * @top: of the member's best packing; UINT64_MAX: none yet
+ * @lower_bound: that the member has proved; 0: none
+ * @work: units of the member
  *
  * True: the whole is to end. A bound that is true of the whole is kept in member->best.
  */
