@@ -81,7 +81,6 @@ static void test_arithmetic(void **state)
 	const struct values both = { { ramp, weights } };
 	struct npuplan_graph *graph;
 
-	(void)state;
 	/* One tap: 64 / 32 times the row before. */
 	graph = npuplan_graph_new("g");
 	rows_window(column(graph, "conv2d", 6, 1, 6), 1, 1, 1, 0);
@@ -141,7 +140,6 @@ static void test_layouts(void **state)
 	uint32_t tensor = build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 2, 2, 34);
 	const int64_t at[] = { 0, 1, 0, 33 };
 
-	(void)state;
 	assert_int_equal(int8_byte(graph, tensor, at), 2 * 34 + 33);
 	graph->layout = NPUPLAN_NCHW;
 	assert_int_equal(int8_byte(graph, tensor, at), 33 * 4 + 2);
@@ -298,7 +296,6 @@ static void test_bands(void **state)
 	static const uint32_t bands[] = { 1, 2, 64 };
 	unsigned int plans = 0;
 
-	(void)state;
 	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++)
 		for (uint32_t b = 0; b < sizeof(bands) / sizeof(bands[0]); b++)
 			plans += check_planners(tiled(layout, bands[b], b & 1), "bands");
@@ -310,7 +307,6 @@ static void test_tiles(void **state)
 {
 	unsigned int plans = 0;
 
-	(void)state;
 	for (uint32_t layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++) {
 		uint32_t granule = layout == NPUPLAN_NC32HW32 ? 32 : 1;
 		struct npuplan_tile_choice choices[] = {
@@ -338,7 +334,6 @@ static void test_tiles(void **state)
 /* N,D,H,W,C: kernel, in, out, or, transposed, kernel, out, in; kernels as deep as channels. */
 static void test_weights_3d(void **state)
 {
-	(void)state;
 	for (int transposed = 0; transposed < 2; transposed++) {
 		struct npuplan_graph *graph = npuplan_graph_new("g");
 		struct npuplan_tile_choice choice = { .channels = 1 };
@@ -385,7 +380,6 @@ static void test_weights_3d(void **state)
 /* N,C,H,W: linear and sums go by the last dimension, which is none of channels. */
 static void test_weights_of_pixels(void **state)
 {
-	(void)state;
 	for (int sum = 0; sum < 2; sum++) {
 		struct npuplan_graph *graph = npuplan_graph_new("g");
 		struct npuplan_tile_choice choice = { .channels = 1 };
@@ -446,7 +440,6 @@ static void test_short_halos(void **state)
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
 	struct npumem_region *region = region_of(graph, 0, IN);
 
-	(void)state;
 	assert_int_equal(region->length, 7 * 4 * 6);
 	region->length -= 4 * 6;
 	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
@@ -482,7 +475,6 @@ static void test_wrong_writes(void **state)
 {
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
 
-	(void)state;
 	region_of(graph, 1, STEM)->length--;
 	REFUSE(graph, int8_check_tiles(&net, NULL, NULL),
 	       "operator conv2d: byte 1767 of tensor stem is never written");
@@ -523,7 +515,6 @@ static void test_wrong_plans(void **state)
 	struct npuplan_plan *plan = plan_of(graph);
 	struct npumem_placement *at;
 
-	(void)state;
 	/* The residual's second operand is overwritten. */
 	placement_of(plan, STEM)->offset = placement_of(plan, IN)->offset;
 	placement_of(plan, DEPTH)->offset = plan->info.arena_size;
@@ -555,7 +546,6 @@ static void test_wrong_plans(void **state)
 /* The sum in a ring of as many rows as two steps need; one row less, and it is found. */
 static void test_ring(void **state)
 {
-	(void)state;
 	for (uint32_t rows = 13; rows >= 12; rows--) {
 		struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 64, false);
 		struct npuplan_plan *plan = plan_of(graph);

@@ -37,7 +37,6 @@ static void test_names(void **state)
 	struct npuv_walk walk;
 	struct build b;
 
-	(void)state;
 	viewed(&b, NPUMEM_TENSOR_INTERMEDIATE);
 	build_access_at(&b, 2)->tile = VIEW;
 	plan = accept_plan(&b);
@@ -84,7 +83,6 @@ static void test_placement(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	viewed(&b, NPUMEM_TENSOR_INTERMEDIATE);
 	build_place(&b, VIEW, 10);
 	v = refuse_plan(&b, EINVAL, V1,
@@ -99,7 +97,6 @@ static void test_output(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	viewed(&b, NPUMEM_TENSOR_OUTPUT);
 	accept(&b);
 	/* y over what is not the output's, over what is. */
@@ -134,7 +131,6 @@ static void test_input(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* Half of a is an input, half is written. */
 	viewed(&b, NPUMEM_TENSOR_INPUT);
 	build_access_at(&b, 1)->tile = build_tile(&b, A, build_region(0, 2));
@@ -166,7 +162,6 @@ static void test_state(void **state)
 {
 	struct build b;
 
-	(void)state;
 	viewed(&b, NPUMEM_TENSOR_STATE);
 	accept(&b);
 	/* a as it begins is at 24, what copy writes is at 8. */
@@ -190,7 +185,6 @@ static void test_blocks(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "view"));
 	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;

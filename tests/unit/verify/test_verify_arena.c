@@ -83,7 +83,6 @@ static void test_against_array(void **state)
 	static const uint32_t sizes[] = { 1, 2, 63, 64, 65, 128, 700, 4095, 4096, 4097, MOST };
 	uint32_t i;
 
-	(void)state;
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 		paint_randomly(sizes[i], 3000, sizes[i] > 700 ? 500 : 10);
 }
@@ -92,7 +91,6 @@ static void test_bounds(void **state)
 {
 	struct npuv_arena map;
 
-	(void)state;
 	make(&map, 300);
 	assert_int_equal(npuv_arena_bound(&map, 3), 0);
 	assert_int_equal(npuv_arena_bound(&map, 450), 149);
@@ -105,7 +103,6 @@ static void test_empty(void **state)
 {
 	struct npuv_arena map;
 
-	(void)state;
 	make(&map, 0);
 	assert_int_equal(map.count, 0);
 	npuv_arena_fini(&map);
@@ -116,7 +113,6 @@ static void test_sort(void **state)
 	static u64 values[1000], spare[1000];
 	uint32_t n, i;
 
-	(void)state;
 	for (n = 0; n <= 1000; n += n < 20 ? 1 : 49) {
 		uint64_t sum = 0, sorted_sum = 0;
 

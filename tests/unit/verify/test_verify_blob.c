@@ -37,7 +37,6 @@ static struct build_blob chain_graph(void)
 
 static void test_header(void **state)
 {
-	(void)state;
 	REFUSE_HEADER(h->magic = NPUMEM_PLAN_MAGIC, EBADMSG, FORMAT,
 		      "format: magic is 0x4c50504e, expected 0x5247504e");
 	REFUSE_HEADER(h->version = 2, EOPNOTSUPP, FORMAT, "format: version 2, only 1 is known");
@@ -69,7 +68,6 @@ static void test_alignment_in_memory(void **state)
 	struct npuv_graph *graph = NULL;
 	struct npumem_verdict verdict;
 
-	(void)state;
 	memcpy(odd + 4, blob.data, blob.size);
 	assert_int_equal(npuv_graph_create(odd + 4, blob.size, &npuv_default_limits, NULL, &verdict,
 					   &graph),
@@ -82,7 +80,6 @@ static void test_alignment_in_memory(void **state)
 
 static void test_sections(void **state)
 {
-	(void)state;
 	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = 0, EBADMSG, FORMAT,
 		       "format: section 1 is of unknown kind 0");
 	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = 9, EOPNOTSUPP, FORMAT,
@@ -132,7 +129,6 @@ static void test_sections(void **state)
 /* The last byte of the strings made another one: what lies behind is still zero. */
 static void test_strings(void **state)
 {
-	(void)state;
 	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, ((char *)blob.data)[s->offset + s->count - 1] = 'z',
 		       EINVAL, FORMAT, "format: section strings does not end with a NUL");
 }
@@ -147,7 +143,6 @@ static void test_long_records(void **state)
 	struct npumem_blob_header *h;
 	uint32_t i;
 
-	(void)state;
 	s = build_section(blob, NPUMEM_GRAPH_TENSORS);
 	assert_int_equal(s->count, 3);
 	longer.size = blob.size + 3 * 16;
@@ -187,7 +182,6 @@ static void test_opaque_section(void **state)
 	struct npumem_verdict verdict;
 	uint32_t i;
 
-	(void)state;
 	s->kind = NPUMEM_SECTION_OPAQUE + 77;
 	/* No strings now, so no names. */
 	for (i = 0; i < 3; i++)
@@ -207,7 +201,6 @@ static void test_plan_magic(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	refuse_plan_blob(&b, build_graph(&b), EBADMSG, FORMAT,
 			 "format: magic is 0x5247504e, expected 0x4c50504e");

@@ -67,7 +67,6 @@ static void test_chain(void **state)
 	struct npuv_graph *g;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	g = start(&b);
 	assert_int_equal(g->cell_count, 3);
@@ -86,7 +85,6 @@ static void test_overlap(void **state)
 	struct npuv_graph *g;
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 12, NULL);
 	build_step(&b, 0, NULL);
@@ -119,7 +117,6 @@ static void test_neighbours(void **state)
 	struct npuv_graph *g;
 	struct build b;
 
-	(void)state;
 	/* [0, 2), [6, 8), [8, 10), [14, 16) */
 	region.count[1] = 2;
 	region.stride[1] = 8;
@@ -145,7 +142,6 @@ static void test_versions(void **state)
 	struct npuv_graph *g;
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_STATE, 8, NULL);
 	build_step(&b, 0, NULL);
@@ -173,7 +169,6 @@ static void test_unread_input(void **state)
 	struct npuv_graph *g;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tile_at(&b, X)->region.length = 3;
 	g = start(&b);
@@ -193,7 +188,6 @@ static void test_runs(void **state)
 	struct build b;
 	uint32_t i;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, cells, NULL);
 	for (i = 0; i < cells; i++) {

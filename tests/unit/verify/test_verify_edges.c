@@ -13,7 +13,6 @@ static void test_loop(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	plan = accept_plan(&b);
 	assert_int_equal(plan->blocks.count, 5);
@@ -32,7 +31,6 @@ static void test_cross(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	plan = accept_plan(&b);
 	assert_int_equal(npuv_states_create(plan, &s), 0);
@@ -100,7 +98,6 @@ static void test_cross_flat(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	e = build_add(&b.plan_edges, 1);
 	e->to = NPUMEM_NONE;
@@ -121,7 +118,6 @@ static void test_moved(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	/* h of body B: where t of body A is not. */
 	build_placement_at(&b, 4)->offset = 8;
@@ -143,7 +139,6 @@ static void test_not_carried(void **state)
 {
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	build_edge_at(&b, 1)->carry_count = 0;
 	build_edge_at(&b, 2)->first_carry = 0;
@@ -163,7 +158,6 @@ static void test_absent(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* t at the head's end: never written. */
 	loop(&b);
 	build_edge_at(&b, 0)->carry_count = 1;
@@ -273,7 +267,6 @@ static void test_pass(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	pass(&b);
 	free_plan(accept_plan(&b));
 	/* a is done with when d comes. */
@@ -326,7 +319,6 @@ static void test_lasting(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* c for the tail instead of d, which lies on it. */
 	pass(&b);
 	build_access_at(&b, 8)->tile = PC;
@@ -385,7 +377,6 @@ static void test_outside(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	pass(&b);
 	build_edge_at(&b, 0)->carry_count = 1;
 	build_edge_at(&b, 1)->first_carry = 1;
@@ -404,7 +395,6 @@ static void test_planned_parameter(void **state)
 {
 	struct build b;
 
-	(void)state;
 	pass(&b);
 	build_placement_at(&b, build_place_region(&b, PW, 0, 0, 40, build_region(0, 8)))->block = 0;
 	refuse_plan(&b, EINVAL, NPUMEM_RULE_V3_READ,
@@ -418,7 +408,6 @@ static void test_state(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* x is state: it passes through all blocks, and has to. */
 	pass(&b);
 	build_tensor_at(&b, PX)->kind = NPUMEM_TENSOR_STATE;
@@ -506,7 +495,6 @@ static void test_twins(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	twins(&b);
 	plan = accept_plan(&b);
 	/* q waits for both names of what it lies on, w of which it reads itself. */
@@ -548,7 +536,6 @@ static void test_empty_block(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	twins(&b);
 	plan = accept_plan(&b);
 	assert_int_equal(npuv_states_create(plan, &s), 0);
@@ -581,7 +568,6 @@ static void test_state_in_parts(void **state)
 {
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_STATE, 8, "s"));
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "y"));
@@ -620,7 +606,6 @@ static void test_half(void **state)
 {
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "a");
 	build_tile(&b, 0, build_region(0, 4));

@@ -22,7 +22,6 @@ static void test_instances(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	INSTANCE(i->block = 3, "its block is not in the graph");
 	INSTANCE(i->first_position = 2, "its positions do not follow those of the block before");
 	INSTANCE(i->position_count = 5, "its positions are not all there");
@@ -59,7 +58,6 @@ static void test_flat(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_PLAN(build_add(&b.entries, 1), EINVAL, V2,
 		    "V2 order: entry 0 belongs to no block of the plan");
 	REFUSE_PLAN(build_add(&b.entries, 1);
@@ -76,7 +74,6 @@ static void test_edges(void **state)
 {
 	struct build b;
 
-	(void)state;
 	EDGE(e->from = 5, "from is not a block of the plan");
 	EDGE(e->to = 5, "to is not a block of the plan");
 	EDGE(e->edge = 4, "its edge is not in the graph");
@@ -105,7 +102,6 @@ static void test_placements(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_LOOP(build_placement_at(&b, 2)->block = 5, EINVAL, V1,
 		    "V1 bounds: placement 2 of tensor 1 'h': its block is not in the plan");
 	REFUSE_LOOP(build_placement_at(&b, 2)->to = 2, EINVAL, V1,
@@ -126,7 +122,6 @@ static void test_entries(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_LOOP(build_entry_at(&b, 1)->tensor = 4, EINVAL, V6,
 		    "V6 edge: entry 1 of block 1 of the plan (block 1 'body'): tensor 4 is not "
 		    "there");
@@ -185,7 +180,6 @@ static void test_entry_places(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	two_steps(&b);
 	free_plan(accept_plan(&b));
 	build_free(&b);
@@ -241,7 +235,6 @@ static void test_beginning(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	two_steps(&b);
 	build_tensor_at(&b, 0)->kind = NPUMEM_TENSOR_INTERMEDIATE;
 	v = refuse_plan(&b, EINVAL, V6,
@@ -315,7 +308,6 @@ static void test_views(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	view(&b);
 	plan = accept_plan(&b);

@@ -38,7 +38,6 @@ static void test_ranges(void **state)
 	struct npuv_walk walk;
 	struct build b;
 
-	(void)state;
 	outside(&b);
 	build_access_at(&b, 3)->tile = build_tile(&b, Y, build_strided(0, 2, 2, 6));
 	build_access(&b, build_tile(&b, Y, build_region(2, 4)), NPUMEM_ACCESS_WRITE);
@@ -75,7 +74,6 @@ static void test_placement(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	external(&b, A);
 	v = refuse_plan(
@@ -93,7 +91,6 @@ static void test_versions(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	outside(&b);
 	build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_STATE;
 	build_step(&b, 0, "renew");
@@ -133,7 +130,6 @@ static void test_too_large(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 1ull << 63, NULL);
 	external(&b, 3);
@@ -154,7 +150,6 @@ static void test_blocks(void **state)
 	struct build b;
 	uint32_t i;
 
-	(void)state;
 	/* An input, bound for the whole run. */
 	loop(&b);
 	external(&b, LX);

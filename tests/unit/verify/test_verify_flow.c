@@ -28,7 +28,6 @@ static void test_carries(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_FLOW(
 		build_tensor_at(&b, LT)->size = 9,
 		"format: carry 0, from tensor 2 't' to tensor 1 'h': its tensors differ in size");
@@ -71,7 +70,6 @@ static void test_reach(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_FLOW(build_edge_at(&b, 0)->to = 2,
 		    "format: block 1 'body': it cannot be reached from block 0");
 	assert_int_equal(v.length, sizeof(struct npumem_block));
@@ -104,7 +102,6 @@ static void test_twin_edges(void **state)
 {
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	build_edge(&b, 1, 2);
 	build_carry(&b, LH, LH);
@@ -120,7 +117,6 @@ static void test_cells(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	plan = accept_plan(&b);
 	g = plan->graph;

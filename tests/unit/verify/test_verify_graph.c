@@ -50,7 +50,6 @@ static void test_chain(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	assert_int_equal(features_of(&b), 0);
 }
@@ -59,7 +58,6 @@ static void test_tensors(void **state)
 {
 	struct build b;
 
-	(void)state;
 	TENSOR(t->size = 0, "its size is zero");
 	TENSOR(t->align = 0, "its align is not a power of two up to 65536");
 	TENSOR(t->align = 3, "its align is not a power of two up to 65536");
@@ -98,7 +96,6 @@ static void test_tensor_verdict(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor_at(&b, A)->size = 0;
 	v = refuse_graph(&b, EINVAL, FORMAT, "format: tensor 1 'a': its size is zero");
@@ -112,7 +109,6 @@ static void test_tiles(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_GRAPH(build_tile_at(&b, A)->tensor = 3, EINVAL, FORMAT,
 		     "format: tile 1: tensor 3 is not there");
 	TILE(t->flags = 1, "it has unknown flags");
@@ -137,7 +133,6 @@ static void test_tile_verdict(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tile_at(&b, Y)->region.offset = 1;
 	v = refuse_graph(
@@ -162,7 +157,6 @@ static void test_accesses(void **state)
 {
 	struct build b;
 
-	(void)state;
 	ACCESS(a->tile = 3, "its tile is not there");
 	ACCESS(a->mode = 0, "its mode is unknown");
 	ACCESS(a->mode = 4, "its mode is unknown");
@@ -181,7 +175,6 @@ static void test_steps(void **state)
 {
 	struct build b;
 
-	(void)state;
 	STEP(s->first_access = 1, "its accesses do not follow those of the step before");
 	STEP(s->access_count = 0, "it has no access");
 	STEP(s->access_count = 3, "its accesses are not all there");
@@ -194,7 +187,6 @@ static void test_leftovers(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_GRAPH(build_step_at(&b, MIX)->access_count = 1, EINVAL, FORMAT,
 		     "format: access 3 belongs to no step");
 	REFUSE_GRAPH(build_block_at(&b, 0)->step_count = 1, EINVAL, FORMAT,
@@ -207,7 +199,6 @@ static void test_blocks(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_GRAPH(build_block_at(&b, 0)->first_step = 1, EINVAL, FORMAT,
 		     "format: block 0: its steps do not follow those of the block before");
 	REFUSE_GRAPH(build_block_at(&b, 0)->step_count = 3, EINVAL, FORMAT,
@@ -235,7 +226,6 @@ static void test_edges(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_GRAPH(edge(&b)->from = 1, EINVAL, FORMAT, "format: edge 0: from is not a block");
 	REFUSE_GRAPH(edge(&b)->to = 1, EINVAL, FORMAT, "format: edge 0: to is not a block");
 	REFUSE_GRAPH(edge(&b)->first_carry = 1, EINVAL, FORMAT,
@@ -261,7 +251,6 @@ static void test_features(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	edge(&b);
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_BLOCKS);
@@ -292,7 +281,6 @@ static void test_reads_and_writes(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_access_at(&b, 0)->tile = Y;
 	v = refuse_graph(&b, EINVAL, NPUMEM_RULE_V3_READ,
@@ -333,7 +321,6 @@ static void test_double_writes(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_access(&b, build_tile(&b, A, build_region(6, 2)), NPUMEM_ACCESS_WRITE);
 	v = refuse_graph(&b, EINVAL, NPUMEM_RULE_V4_WRITE,
@@ -362,7 +349,6 @@ static void test_odd_names(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_GRAPH(memcpy((char *)b.strings.data + build_tensor_at(&b, A)->name, "\n", 1);
 		     build_tensor_at(&b, A)->size = 0, EINVAL, FORMAT,
 		     "format: tensor 1 '?': its size is zero");

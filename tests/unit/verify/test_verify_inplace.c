@@ -35,7 +35,6 @@ static void test_whole(void **state)
 	struct npuv_states *s;
 	struct build b;
 
-	(void)state;
 	inplace(&b);
 	plan = accept_plan(&b);
 	/* a is what y waits for. */
@@ -64,7 +63,6 @@ static void test_displaced(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	inplace(&b);
 	build_placement_at(&b, Y)->offset = 9;
 	v = refuse_plan(&b, EINVAL, V4, ITSELF(9, 16));
@@ -81,7 +79,6 @@ static void test_needed(void **state)
 {
 	struct build b;
 
-	(void)state;
 	/* By the same step, in another tile: it may be read at any time, */
 	chain(&b);
 	build_access(&b, build_whole(&b, A), NPUMEM_ACCESS_READ);
@@ -115,7 +112,6 @@ static void test_square(void **state)
 	struct npuv_states *s;
 	struct build b;
 
-	(void)state;
 	inplace(&b);
 	build_access(&b, A, NPUMEM_ACCESS_READ);
 	build_access(&b, A, NPUMEM_ACCESS_READ);
@@ -153,7 +149,6 @@ static void test_other(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_access(&b, X, NPUMEM_ACCESS_READ);
 	build_access_at(&b, 3)->inplace = 2;
@@ -171,7 +166,6 @@ static void test_strided(void **state)
 {
 	struct build b;
 
-	(void)state;
 	/* y is 4 bytes at 8; of a, every other byte is read: only the first ones meet. */
 	inplace(&b);
 	build_tensor_at(&b, Y)->size = 4;
@@ -202,7 +196,6 @@ static void test_twins(void **state)
 {
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "h"));
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "u"));

@@ -110,7 +110,6 @@ static void test_limits(void **state)
 {
 	struct npuv_limits l = npuv_default_limits;
 
-	(void)state;
 	l.max_blob = 100;
 	refuse(l, false, "limit: blob has 736 bytes, at most 100 are taken\n");
 	l = npuv_default_limits;
@@ -131,7 +130,6 @@ static void test_plan_limits(void **state)
 	struct attempt t;
 	struct build b;
 
-	(void)state;
 	l.max_chunks = 6;
 	fan(&b, 3);
 	build_placement_at(&b, 1)->region = build_strided(0, 1, 4, 1);
@@ -289,7 +287,6 @@ static void test_moved_limits(void **state)
 	char text[64];
 	int err;
 
-	(void)state;
 	begin(&t, moved, 3);
 	for (l.max_visits = 0;; l.max_visits++) {
 		err = try(&t, &l, false);
@@ -311,7 +308,6 @@ static void test_ring_limits(void **state)
 	struct npuv_limits l = npuv_default_limits;
 	struct attempt t;
 
-	(void)state;
 	begin(&t, ring, 1000);
 	l.max_accesses = 1000;
 	assert_int_equal(try(&t, &l, false), -E2BIG);
@@ -350,7 +346,6 @@ static void test_states_interrupted(void **state)
 	uint32_t ticks = 0;
 	int i, err = -EINTR;
 
-	(void)state;
 	begin(&t, fan, n);
 	assert_int_equal(npuv_graph_create(t.graph.data, t.graph.size, &npuv_default_limits, NULL,
 					   &t.verdict, &graph),
@@ -391,7 +386,6 @@ static void test_log(void **state)
 	struct npuv_log log;
 	char small[8];
 
-	(void)state;
 	begin(&t, fan, 3);
 	/* Statistics at level 2. */
 	npuv_log_init(&log, 2, t.text, sizeof(t.text));

@@ -30,7 +30,6 @@ static void test_chain(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	accept(&b);
 }
@@ -39,7 +38,6 @@ static void test_info(void **state)
 {
 	struct build b;
 
-	(void)state;
 	INFO(b.info.alignment = 0, "alignment is not a power of two");
 	INFO(b.info.alignment = 12, "alignment is not a power of two");
 	INFO(b.info.status = 4, "status is unknown");
@@ -77,7 +75,6 @@ static void refuse_infos(uint32_t count, const char *text)
 
 static void test_number_of_infos(void **state)
 {
-	(void)state;
 	refuse_infos(0, "format: section info is empty");
 	refuse_infos(2, "format: info: it has more than one record");
 }
@@ -86,7 +83,6 @@ static void test_blocks(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_PLAN(build_add(&b.plan_blocks, 1), EINVAL, V2,
 		    "V2 order: plan has 2 blocks, its graph has 1 and no loop");
 #define BLOCK(spoil)                                                                       \
@@ -107,7 +103,6 @@ static void test_edges(void **state)
 	const struct npumem_plan_edge exit_edge = { 0, NPUMEM_NONE, NPUMEM_NONE, 0 };
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	*(struct npumem_plan_edge *)build_add(&b.plan_edges, 1) = exit_edge;
 	accept(&b);
@@ -127,7 +122,6 @@ static void test_schedule(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	POSITION(p->placement = 0, "fields of a transfer are not empty");
 	POSITION(p->pad = 1, "fields of a transfer are not empty");
 	POSITION(p->first = 1, "fields of a transfer are not empty");
@@ -152,7 +146,6 @@ static void test_v1(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_PLAN(build_placement_at(&b, A)->tensor = 3, EINVAL, V1,
 		    "V1 bounds: placement 1: tensor 3 is not there");
 	PLACEMENT(p->block = 1, "its block is not in the plan");
@@ -190,7 +183,6 @@ static void test_v1_fixed(void **state)
 	struct build b;
 	struct npumem_tensor *t;
 
-	(void)state;
 #define FIXED(spoil)                                                                               \
 	PLACEMENT(t = build_tensor_at(&b, A); t->flags = NPUMEM_TENSOR_FIXED; t->fixed_offset = 8; \
 		  spoil, "it is not at the tensor's fixed offset")
@@ -212,7 +204,6 @@ static void test_v3_order(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_position_at(&b, 0)->index = MIX;
 	build_position_at(&b, 1)->index = COPY;
@@ -233,7 +224,6 @@ static void test_v3_placement(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_PLAN(build_placement_at(&b, A)->from = 1, EINVAL, V3,
 		    "V3 read: tensor 1 'a' bytes [0, 8) have no placement at position 0, where "
 		    "step 0 'copy' writes them");
@@ -276,7 +266,6 @@ static void test_unplaced(void **state)
 {
 	struct build b;
 
-	(void)state;
 	/* A parameter outside the arena, */
 	chain(&b);
 	build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_PARAMETER;
@@ -316,7 +305,6 @@ static void test_v4_live(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* x is still needed by a third step. */
 	chain(&b);
 	b.positions.count = 0;
@@ -351,7 +339,6 @@ static void test_v4_exit(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor_at(&b, A)->kind = NPUMEM_TENSOR_OUTPUT;
 	build_tile_at(&b, Y)->region.length = 8;
@@ -372,7 +359,6 @@ static void test_v4_within_step(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_placement_at(&b, Y)->offset = 8;
 	v = refuse_plan(&b, EINVAL, V4,
@@ -407,7 +393,6 @@ static void test_v4_entry(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_place(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "w"), 6);
 	v = refuse_plan(&b, EINVAL, V4,
@@ -425,7 +410,6 @@ static void test_reuse(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_placement_at(&b, Y)->offset = 0;
 	b.info.arena_size = 16;
@@ -437,7 +421,6 @@ static void test_unread_result(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_step_at(&b, COPY)->access_count = 0;
 	b.accesses.count = 0;
@@ -484,7 +467,6 @@ static void test_update(void **state)
 {
 	struct build b;
 
-	(void)state;
 	updated(&b, 0);
 	accept(&b);
 	updated(&b, NPUMEM_STEP_STAGED);
@@ -503,7 +485,6 @@ static void test_update_with_reader(void **state)
 {
 	struct build b;
 
-	(void)state;
 	/* The step that updates a also reads it as a whole. */
 	updated(&b, 0);
 	build_access_at(&b, 2)->tile = build_tile(&b, A, build_region(0, 4));
@@ -522,7 +503,6 @@ static void test_update_of_needed(void **state)
 {
 	struct build b;
 
-	(void)state;
 	updated(&b, 0);
 	/* Graph order: copy, peek (reads the old a), relu, mix. Plan: peek after relu. */
 	b.positions.count = 0;
@@ -555,7 +535,6 @@ static void test_v7(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* y is written at position 0 here, and must be there after position 1. */
 	chain(&b);
 	build_tensor_at(&b, A)->kind = NPUMEM_TENSOR_OUTPUT;
@@ -583,7 +562,6 @@ static void test_state(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	stateful(&b);
 	accept(&b);
 	/* Its new value elsewhere: the next inference would not find it. */

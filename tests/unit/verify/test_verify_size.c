@@ -66,7 +66,6 @@ static void test_chain(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	check(&b);
 }
@@ -75,7 +74,6 @@ static void test_loop(void **state)
 {
 	struct build b;
 
-	(void)state;
 	loop(&b);
 	check(&b);
 }
@@ -85,7 +83,6 @@ static void test_transfers(void **state)
 {
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	check(&b);
 }
@@ -95,7 +92,6 @@ static void test_alias(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "part");
 	build_tensor_at(&b, 3)->flags |= NPUMEM_TENSOR_ALIAS;

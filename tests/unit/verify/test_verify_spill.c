@@ -29,7 +29,6 @@ static void test_spilled(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	accept(&b);
 	spilled(&b);
@@ -56,7 +55,6 @@ static void test_drop(void **state)
 {
 	struct build b;
 
-	(void)state;
 	build_init(&b);
 	add_tensor(&b, NPUMEM_TENSOR_INPUT, "x");
 	add_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, "a");
@@ -92,7 +90,6 @@ static void test_loaded(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	host_input(&b, NPUMEM_TENSOR_INPUT);
 	accept(&b);
 	host_input(&b, NPUMEM_TENSOR_PARAMETER);
@@ -136,7 +133,6 @@ static void test_outputs(void **state)
 {
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor_at(&b, A)->kind = NPUMEM_TENSOR_OUTPUT;
 	b.positions.count = 0;
@@ -159,7 +155,6 @@ static void test_partial(void **state)
 	struct npuv_walk walk;
 	struct build b;
 
-	(void)state;
 	spilled_graph(&b);
 	step(&b, MAKE_A);
 	move(&b, SPILL, TA, 1, 4, 4, 4);
@@ -200,7 +195,6 @@ static void test_host_reuse(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	move(&b, SPILL, TY, Y_AT_16, 0, 8, 0);
 	build_placement_at(&b, Y_AT_16)->to = 5;
@@ -234,7 +228,6 @@ static void test_enforced(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	states = states_of(&b);
 	/* Nothing to spill yet, nothing to fill. */
@@ -287,7 +280,6 @@ static void test_enforced_drop(void **state)
 	struct npuv_states *states;
 	struct build b;
 
-	(void)state;
 	accumulator(&b, STORE);
 	drop(&b, 0, 0, 8);
 	states = states_of(&b);
@@ -314,7 +306,6 @@ static void test_many_stays(void **state)
 	struct build b;
 	uint32_t i;
 
-	(void)state;
 	build_init(&b);
 	add_tensor(&b, NPUMEM_TENSOR_INPUT, "x");
 	build_tensor_at(&b, 0)->flags = NPUMEM_TENSOR_HOST;

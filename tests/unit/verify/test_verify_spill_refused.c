@@ -42,7 +42,6 @@ static void test_v2_records(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	build_position_at(&b, FILL_A)->index = 4;
 	v = refuse_plan(&b, EINVAL, V2, "V2 order: position 3, fill: tensor 4 is not there");
@@ -70,7 +69,6 @@ static void test_v2_tensors(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_SPILLED(build_position_at(&b, FILL_A)->kind = LOAD, EINVAL, V2,
 		       "V2 order: position 3, load of tensor 1 'a': the tensor does not begin in "
 		       "host memory");
@@ -103,7 +101,6 @@ static void test_v2_other_placement(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	build_placement_at(&b, A_AT_0)->region.length = 4;
 	build_place_region(&b, TA, FILL_A, DO_Y, 4, build_region(4, 4));
@@ -120,7 +117,6 @@ static void test_unsupported(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	REFUSE_LOOP(build_position_at(&b, 1)->kind = SPILL, EOPNOTSUPP, NPUMEM_RULE_NONE,
 		    "not supported: spill in a graph with edges, at position 1");
 	REFUSE_LOOP(build_tensor_at(&b, LX)->flags = NPUMEM_TENSOR_HOST, EOPNOTSUPP,
@@ -154,7 +150,6 @@ static void test_sizes(void **state)
 {
 	struct build b;
 
-	(void)state;
 	REFUSE_PLAN(b.info.host_size = 8, EINVAL, NPUMEM_RULE_FORMAT,
 		    "format: info: host_size is not zero, but nothing is moved to host memory");
 	REFUSE_SPILLED(b.info.host_size = ~0ull, E2BIG, NPUMEM_RULE_NONE,
@@ -181,7 +176,6 @@ static void test_v5_not_in_arena(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* Read while it is away. */
 	spilled(&b);
 	b.positions.count = 3;
@@ -239,7 +233,6 @@ static void test_v5_no_copy(void **state)
 {
 	struct build b;
 
-	(void)state;
 	/* Dropped, but never stored. */
 	spilled(&b);
 	build_position_at(&b, SPILL_A)->kind = DROP;
@@ -277,7 +270,6 @@ static void test_v5_stale(void **state)
 {
 	struct build b;
 
-	(void)state;
 	accumulator(&b, STORE);
 	accept(&b);
 	accumulator(&b, SPILL);
@@ -298,7 +290,6 @@ static void test_v5_host(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* b is written over the copy of a before that comes back. */
 	spilled_graph(&b);
 	step(&b, MAKE_A);
@@ -367,7 +358,6 @@ static void test_order(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	build_position_at(&b, DO_B)->index = JOIN;
 	build_position_at(&b, DO_Y)->index = MAKE_B;
@@ -413,7 +403,6 @@ static void test_arena(void **state)
 	struct npumem_verdict v;
 	struct build b;
 
-	(void)state;
 	/* The fill takes bytes that x still needs, or that b does. */
 	spilled(&b);
 	build_position_at(&b, DO_B)->index = TA;
@@ -475,7 +464,6 @@ static void test_v7(void **state)
 {
 	struct build b;
 
-	(void)state;
 	spilled(&b);
 	move(&b, STORE, TY, Y_AT_16, 0, 4, 8);
 	build_placement_at(&b, Y_AT_16)->to = 5;

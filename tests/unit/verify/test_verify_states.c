@@ -57,7 +57,6 @@ static void test_plan_order(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	tight(&b);
 	r = start(&b);
 	goes(&r, 0);
@@ -74,7 +73,6 @@ static void test_read_of_empty(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	tight(&b);
 	r = start(&b);
 	stays(&r, 1, NPUMEM_RULE_ENFORCE_READ);
@@ -96,7 +94,6 @@ static void test_read_of_retired(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	tight(&b);
 	r = start(&b);
 	goes(&r, 0);
@@ -122,7 +119,6 @@ static void test_twice(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	chain(&b);
 	build_access_at(&b, 0)->tile = A;
 	build_access_at(&b, 0)->mode = NPUMEM_ACCESS_WRITE;
@@ -166,7 +162,6 @@ static void test_write_over_live(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	two_readers(&b);
 	r = start(&b);
 	goes(&r, 0);
@@ -190,7 +185,6 @@ static void test_write_over_empty(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	two_readers(&b);
 	/* mix writes an intermediate that nobody reads where z comes. */
 	build_tensor_at(&b, Y)->kind = NPUMEM_TENSOR_INTERMEDIATE;
@@ -214,7 +208,6 @@ static void test_other_order(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	two_readers(&b);
 	r = start(&b);
 	goes(&r, 1);
@@ -230,7 +223,6 @@ static void test_undo(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	two_readers(&b);
 	r = start(&b);
 	count = r.plan->graph->cell_count;
@@ -260,7 +252,6 @@ static void test_update(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	two_readers(&b);
 	/* copy: x -> a; mix: a -> y; late: a updated in place, -> z */
 	build_access_at(&b, 2)->tile = A;
@@ -288,7 +279,6 @@ static void test_read_again(void **state)
 	struct build b;
 	struct run r;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, cells, NULL);
 	for (i = 0; i < cells; i++) {

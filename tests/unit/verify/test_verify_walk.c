@@ -39,7 +39,6 @@ static void test_whole(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	plan = start(&b);
 	WALK(plan, 0, 0, { 0, 8, 0 });
@@ -54,7 +53,6 @@ static void test_strided_tile(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tile_at(&b, X)->region = build_strided(1, 1, 3, 3);
 	/* Rows without a gap are one range. */
@@ -76,7 +74,6 @@ static void test_pieces(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	/* a in two pieces, the second one first; y in even and odd bytes. */
 	build_placement_at(&b, A)->region = build_region(0, 3);
@@ -101,7 +98,6 @@ static void test_neighbours(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_placement_at(&b, A)->region = build_region(0, 3);
 	build_place_region(&b, A, 0, 1, 11, build_region(3, 5));
@@ -118,7 +114,6 @@ static void test_ring(void **state)
 	struct build b;
 	uint32_t i;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "rows");
 	build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 8, "y");
@@ -162,7 +157,6 @@ static void test_many_places(void **state)
 	struct build b;
 	uint32_t i;
 
-	(void)state;
 	build_init(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, count, "t");
 	for (i = 0; i < count; i++) {
@@ -192,7 +186,6 @@ static void test_versions(void **state)
 	struct npuv_plan *plan;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_STATE;
 	/* The state's upper half is written anew, lower half stays. */
@@ -213,7 +206,6 @@ static void test_parameter_outside(void **state)
 	struct npuv_walk walk;
 	struct build b;
 
-	(void)state;
 	chain(&b);
 	build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_PARAMETER;
 	*build_placement_at(&b, X) = *build_placement_at(&b, Y);
