@@ -41,16 +41,19 @@ static void check_options(const struct argp *argp, int argc, char **argv)
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		char *name = strndup(argv[i], strcspn(argv[i], "="));
 		char *plain = name ? plain_text(name, false) : NULL;
+		bool wrong;
 
 		if (!plain)
 			abort();
-		if (*name == '-' && strcmp(name, plain) != 0) {
+		wrong = *name == '-' && strcmp(name, plain) != 0;
+		if (wrong)
 			fprintf(stderr, "%s: unrecognized option '%s'\n", argv[0], plain);
+		free(plain);
+		free(name);
+		if (wrong) {
 			argp_help(argp, stderr, ARGP_HELP_SEE, argv[0]);
 			exit(EXIT_USAGE);
 		}
-		free(plain);
-		free(name);
 	}
 }
 
