@@ -19,7 +19,7 @@
 #ifndef NPUPLAN_COSMA_BOUNDS_H
 #define NPUPLAN_COSMA_BOUNDS_H
 
-#include "planners/cosma/state/front.h"
+#include "planners/cosma/state/state.h"
 
 /* No state from here ends: the excess cannot be covered. */
 #define COSMA_NEVER INT64_MAX

@@ -3,7 +3,7 @@
 #ifndef NPUPLAN_COSMA_EVICT_H
 #define NPUPLAN_COSMA_EVICT_H
 
-#include "planners/cosma/state/front.h"
+#include "planners/cosma/state/state.h"
 
 /**
  * struct cosma_eviction - makes room on a board for an operator

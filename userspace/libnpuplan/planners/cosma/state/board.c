@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front.h"
+#include "state.h"
 
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
 {

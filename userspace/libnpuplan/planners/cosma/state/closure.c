@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What a state may run at once, without losing anything. */
-#include "front.h"
+#include "state.h"
 
 /* Operators of a block, at most. */
 #define MAX_BLOCK 32

@@ -5,8 +5,8 @@
  * adds, for the live tensors, who is on chip and who has a host copy: two bit
  * masks over the front's live list. A board is a state unpacked, to play on.
  */
-#ifndef NPUPLAN_COSMA_FRONT_H
-#define NPUPLAN_COSMA_FRONT_H
+#ifndef NPUPLAN_COSMA_STATE_H
+#define NPUPLAN_COSMA_STATE_H
 
 #include "planners/cosma/model/model.h"
 
@@ -125,4 +125,4 @@ void cosma_board_pack(const struct cosma_board *board, const struct cosma_front 
 void cosma_board_close(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
 		       uint32_t *path_count);
 
-#endif /* NPUPLAN_COSMA_FRONT_H */
+#endif /* NPUPLAN_COSMA_STATE_H */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front.h"
+#include "state.h"
 
 #define NO_FRONT NPUMEM_NONE
 
