@@ -162,16 +162,17 @@ static void test_part(void **state)
 	npuplan_graph_free(graph);
 }
 
-static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_fronts *fronts,
+static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_downsets *downsets,
 			const struct cosma_board *board)
 {
 	uint64_t masks[2] = { 0 }, bytes = 0;
 	int64_t bound;
-	uint32_t front;
+	uint32_t downset;
 
-	assert_int_equal(cosma_fronts_of(fronts, board, &front), 0);
-	cosma_board_pack(board, &fronts->front[front], masks);
-	assert_int_equal(cosma_bounds_of(bounds, &fronts->front[front], masks, &bound, &bytes), 0);
+	assert_int_equal(cosma_downsets_of(downsets, board, &downset), 0);
+	cosma_board_pack(board, &downsets->downset[downset], masks);
+	assert_int_equal(
+		cosma_bounds_of(bounds, &downsets->downset[downset], masks, &bound, &bytes), 0);
 	return bound;
 }
 
@@ -180,7 +181,7 @@ static void test_critical(void **state)
 	uint64_t members[1], adders[1];
 	struct npuplan_graph *graph = build(true);
 	struct cosma_bounds bounds;
-	struct cosma_fronts fronts;
+	struct cosma_downsets downsets;
 	struct cosma_board board;
 	struct cosma_model model;
 
@@ -195,21 +196,21 @@ static void test_critical(void **state)
 	cosma_relations(&model, 0, members, adders);
 	assert_int_equal(members[0] | adders[0], 0);
 	assert_int_equal(cosma_bounds_init(&bounds, &model, 24), 0);
-	assert_int_equal(cosma_fronts_init(&fronts, &model), 0);
+	assert_int_equal(cosma_downsets_init(&downsets, &model), 0);
 	assert_int_equal(cosma_board_init(&board, &model), 0);
 	cosma_board_start(&board);
 	/* c, d and e fill the chip, so a has to be away then. */
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 16);
 	for (uint32_t v = 0; v < 3; v++)
 		cosma_board_run(&board, v);
 	/* While d runs c is on chip, too: there, a or c. */
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 16);
 	cosma_board_evict(&board, 3);
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 16);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 16);
 	cosma_board_evict(&board, 1);
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 0);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 0);
 	cosma_board_fini(&board);
-	cosma_fronts_fini(&fronts);
+	cosma_downsets_fini(&downsets);
 	cosma_bounds_fini(&bounds);
 	cosma_model_fini(&model);
 	npuplan_graph_free(graph);
@@ -246,7 +247,7 @@ static void test_deferred(void **state)
 	uint32_t t = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 2);
 	uint32_t kv = build_tensor(graph, "kv", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	struct cosma_bounds bounds;
-	struct cosma_fronts fronts;
+	struct cosma_downsets downsets;
 	struct cosma_board board;
 	struct cosma_model model;
 
@@ -259,21 +260,21 @@ static void test_deferred(void **state)
 	build_op(graph, "out", t, kv, z, build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1));
 	model_of(&model, graph);
 	assert_int_equal(cosma_bounds_init(&bounds, &model, 14), 0);
-	assert_int_equal(cosma_fronts_init(&fronts, &model), 0);
+	assert_int_equal(cosma_downsets_init(&downsets, &model), 0);
 	assert_int_equal(cosma_board_init(&board, &model), 0);
 	cosma_board_start(&board);
 	/* t takes 14 bytes: z is away, and m or kv, and each is spilled and filled. */
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 12);
 	for (uint32_t v = 0; v < 3; v++)
 		cosma_board_run(&board, v);
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 12);
 	cosma_board_run(&board, 5);
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 12);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 12);
 	/* Once kv is away only z is left to pay for. */
 	cosma_board_evict(&board, 6);
-	assert_int_equal(bound_of(&bounds, &fronts, &board), 4);
+	assert_int_equal(bound_of(&bounds, &downsets, &board), 4);
 	cosma_board_fini(&board);
-	cosma_fronts_fini(&fronts);
+	cosma_downsets_fini(&downsets);
 	cosma_bounds_fini(&bounds);
 	cosma_model_fini(&model);
 	npuplan_graph_free(graph);

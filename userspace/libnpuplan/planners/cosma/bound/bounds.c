@@ -5,7 +5,7 @@
 
 #include "critical.h"
 
-/* How an item of a front's critical operator changes with the state. */
+/* How an item of a downset's critical operator changes with the state. */
 enum item_kind {
 	UNPRODUCED, /* member, not produced yet: pays @unit */
 	RETURNING,  /* member, to be used before the operator: if away, comes back: pays 1 */
@@ -14,11 +14,11 @@ enum item_kind {
 };
 
 /**
- * struct front_item
- * @at: in the front's live list; NPUMEM_NONE if not live
+ * struct downset_item
+ * @at: in the downset's live list; NPUMEM_NONE if not live
  * @free: no group counts the tensor, so one of them may count it as an adder
  */
-struct front_item {
+struct downset_item {
 	int64_t size;
 	uint32_t at;
 	uint8_t kind;
@@ -27,8 +27,8 @@ struct front_item {
 	bool free;
 };
 
-/** struct front_critical - critical operator that the state has a say in */
-struct front_critical {
+/** struct downset_critical - critical operator that the state has a say in */
+struct downset_critical {
 	int64_t excess;
 	uint32_t group;
 	uint32_t first;
@@ -36,34 +36,34 @@ struct front_critical {
 };
 
 /**
- * struct cosma_front_bound - a front's critical operators, by group
+ * struct cosma_downset_bound - a downset's critical operators, by group
  * @base: sum of what groups ask for that the state has no say in
  * @alone: most that any single one of these asks for
  * @first: per group, its first one in @critical; behind the last group come those
  *	of no group
  * @floor: per group, most of those without a say
  */
-struct cosma_front_bound {
+struct cosma_downset_bound {
 	int64_t base;
 	int64_t alone;
 	uint32_t critical_count;
 	uint32_t group_count;
-	struct front_critical *critical;
+	struct downset_critical *critical;
 	int64_t *floor;
-	struct front_item *item;
+	struct downset_item *item;
 	uint32_t *first;
 };
 
 /* Room to work in; grown when needed. */
 struct cosma_scratch {
-	struct front_critical *critical;
-	struct front_item *item;
+	struct downset_critical *critical;
+	struct downset_item *item;
 	struct cosma_cover_item *cover;
 	uint32_t *at;	 /* per tensor: in the live list */
 	bool *touched;	 /* per critical operator */
 	int64_t *floor;	 /* per group */
 	bool *spoken;	 /* per group */
-	uint32_t *slot;	 /* per group: number at the front */
+	uint32_t *slot;	 /* per group: number at the downset */
 	uint32_t *used;	 /* per live tensor: stamp of the state whose group took it */
 	uint32_t *taken; /* live tensors that the best of a group takes */
 	uint32_t stamp;
@@ -171,16 +171,16 @@ int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *mod
 	return err;
 }
 
-/* ------------------------------------------------------------------- a front */
+/* ------------------------------------------------------------------- a downset */
 
 /* Whether a user of @x that runs before @v, or @v itself, is still to run. */
-static bool is_returning(const struct cosma_model *model, const struct cosma_front *front,
+static bool is_returning(const struct cosma_model *model, const struct cosma_downset *downset,
 			 uint32_t x, uint32_t v)
 {
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t user = model->consumers.item[k];
 
-		if (!cosma_bit(front->executed, user) &&
+		if (!cosma_bit(downset->executed, user) &&
 		    (user == v || cosma_before(model, user, v)))
 			return true;
 	}
@@ -188,13 +188,14 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_fro
 }
 
 /* Whether a deferred member's user has run. */
-static bool is_used(const struct cosma_front *front, const struct cosma_critical *critical,
+static bool is_used(const struct cosma_downset *downset, const struct cosma_critical *critical,
 		    uint32_t k)
 {
-	return critical->first[k] != NPUMEM_NONE && cosma_bit(front->executed, critical->first[k]);
+	return critical->first[k] != NPUMEM_NONE &&
+	       cosma_bit(downset->executed, critical->first[k]);
 }
 
-static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct front_item item)
+static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downset_item item)
 {
 	if (npuplan_grow(&scratch->item, *count, sizeof(*scratch->item)))
 		return -ENOMEM;
@@ -203,7 +204,7 @@ static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct front
 }
 
 /* @gone: out: bytes that nobody has to keep any more */
-static int list_items(struct cosma_bounds *bounds, const struct cosma_front *front,
+static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 		      const struct cosma_critical *critical, uint32_t *count, int64_t *gone)
 {
 	const struct cosma_model *model = bounds->model;
@@ -214,7 +215,7 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_front *fro
 	*gone = 0;
 	for (uint32_t k = 0; k < critical->member_count && !err; k++) {
 		uint32_t x = critical->member[k], at = scratch->at[x];
-		struct front_item item = {
+		struct downset_item item = {
 			.size = critical->bytes[k],
 			.at = at,
 			.unit = critical->unit[k],
@@ -223,22 +224,22 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_front *fro
 		};
 
 		/* What was made of it is an adder now. */
-		if (is_used(front, critical, k)) {
+		if (is_used(downset, critical, k)) {
 			*gone += critical->bytes[k];
 			continue;
 		}
 		if (at != NPUMEM_NONE)
-			item.kind = is_returning(model, front, x, critical->op) ? RETURNING :
-										  RESTING;
+			item.kind = is_returning(model, downset, x, critical->op) ? RETURNING :
+										    RESTING;
 		err = add_item(scratch, count, item);
 	}
-	for (uint32_t i = 0; i < front->live_count && !err; i++) {
-		uint32_t x = front->live[i];
+	for (uint32_t i = 0; i < downset->live_count && !err; i++) {
+		uint32_t x = downset->live[i];
 
 		if (!cosma_listed(&bounds->of_adder, x, number))
 			continue;
 		err = add_item(scratch, count,
-			       (struct front_item){
+			       (struct downset_item){
 				       .size = model->size[x],
 				       .at = i,
 				       .unit = 2,
@@ -250,14 +251,14 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_front *fro
 }
 
 /* Critical operators by group, in the order they were found. */
-static void sort_critical(struct cosma_front_bound *bound, const struct cosma_scratch *scratch)
+static void sort_critical(struct cosma_downset_bound *bound, const struct cosma_scratch *scratch)
 {
 	uint32_t groups = bound->group_count, filled = 0;
 
 	for (uint32_t g = 0; g <= groups; g++) {
 		bound->first[g] = filled;
 		for (uint32_t i = 0; i < bound->critical_count; i++) {
-			const struct front_critical *critical = &scratch->critical[i];
+			const struct downset_critical *critical = &scratch->critical[i];
 			bool grouped = critical->group != NPUMEM_NONE;
 
 			if ((grouped ? scratch->slot[critical->group] : groups) != g)
@@ -270,42 +271,42 @@ static void sort_critical(struct cosma_front_bound *bound, const struct cosma_sc
 }
 
 /* Everything in one block, so that one free() ends it. */
-static int store(struct cosma_front *front, const struct cosma_scratch *scratch,
-		 const struct cosma_front_bound *made, uint32_t items, uint64_t *bytes)
+static int store(struct cosma_downset *downset, const struct cosma_scratch *scratch,
+		 const struct cosma_downset_bound *made, uint32_t items, uint64_t *bytes)
 {
 	size_t size = sizeof(*made) + items * sizeof(*made->item) +
 		      made->group_count * sizeof(*made->floor) +
 		      made->critical_count * sizeof(*made->critical) +
 		      (made->group_count + 1) * sizeof(*made->first);
-	struct cosma_front_bound *bound = malloc(size);
+	struct cosma_downset_bound *bound = malloc(size);
 
 	if (!bound)
 		return -ENOMEM;
 	*bound = *made;
-	bound->item = (struct front_item *)(bound + 1);
+	bound->item = (struct downset_item *)(bound + 1);
 	bound->floor = (int64_t *)(bound->item + items);
-	bound->critical = (struct front_critical *)(bound->floor + made->group_count);
+	bound->critical = (struct downset_critical *)(bound->floor + made->group_count);
 	bound->first = (uint32_t *)(bound->critical + made->critical_count);
 	if (items)
 		memcpy(bound->item, scratch->item, items * sizeof(*bound->item));
 	sort_critical(bound, scratch);
-	front->bound = bound;
+	downset->bound = bound;
 	*bytes += size;
 	return 0;
 }
 
-static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint64_t *bytes)
+static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, uint64_t *bytes)
 {
 	struct cosma_scratch *scratch = bounds->scratch;
-	struct cosma_front_bound made = { 0 };
+	struct cosma_downset_bound made = { 0 };
 	uint32_t items = 0;
 	int err = 0;
 
 	memset(scratch->touched, 0, bounds->critical_count * sizeof(*scratch->touched));
 	memset(scratch->floor, 0, bounds->group_count * sizeof(*scratch->floor));
 	memset(scratch->spoken, 0, bounds->group_count * sizeof(*scratch->spoken));
-	for (uint32_t i = 0; i < front->live_count; i++) {
-		uint32_t x = front->live[i];
+	for (uint32_t i = 0; i < downset->live_count; i++) {
+		uint32_t x = downset->live[i];
 
 		scratch->at[x] = i;
 		cosma_for_each(k, bounds->of_member, x)
@@ -316,13 +317,13 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 	for (uint32_t i = 0; i < bounds->critical_count && !err; i++) {
 		const struct cosma_critical *critical = &bounds->critical[i];
 		uint32_t group = critical->group;
-		struct front_critical entry = { critical->excess, group, items, items };
+		struct downset_critical entry = { critical->excess, group, items, items };
 		int64_t gone;
 
-		if (cosma_bit(front->executed, critical->op))
+		if (cosma_bit(downset->executed, critical->op))
 			continue;
 		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
-			scratch->touched[i] = is_used(front, critical, k);
+			scratch->touched[i] = is_used(downset, critical, k);
 		if (!scratch->touched[i]) {
 			if (critical->alone > made.alone)
 				made.alone = critical->alone;
@@ -330,7 +331,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 				scratch->floor[group] = critical->grouped;
 			continue;
 		}
-		err = list_items(bounds, front, critical, &items, &gone);
+		err = list_items(bounds, downset, critical, &items, &gone);
 		entry.excess -= gone;
 		entry.end = items;
 		scratch->critical[made.critical_count++] = entry;
@@ -342,10 +343,10 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_front *front, uint6
 	for (uint32_t g = 0; g < bounds->group_count; g++)
 		if (!scratch->spoken[g])
 			made.base += scratch->floor[g];
-	for (uint32_t i = 0; i < front->live_count; i++)
-		scratch->at[front->live[i]] = NPUMEM_NONE;
+	for (uint32_t i = 0; i < downset->live_count; i++)
+		scratch->at[downset->live[i]] = NPUMEM_NONE;
 	bounds->work += bounds->critical_count + items;
-	return err ? err : store(front, scratch, &made, items, bytes);
+	return err ? err : store(downset, scratch, &made, items, bytes);
 }
 
 /* ------------------------------------------------------------------- a state */
@@ -361,21 +362,21 @@ enum asking {
  * ask() - what a critical operator asks for in a state
  * @taken: out: live tensors that count as adders; @taken_count of them
  */
-static int64_t ask(struct cosma_bounds *bounds, const struct cosma_front *front,
-		   const uint64_t *masks, const struct front_critical *critical, enum asking how,
+static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *downset,
+		   const uint64_t *masks, const struct downset_critical *critical, enum asking how,
 		   uint32_t *taken_count)
 {
-	const struct cosma_front_bound *bound = front->bound;
+	const struct cosma_downset_bound *bound = downset->bound;
 	struct cosma_scratch *scratch = bounds->scratch;
 	int64_t excess = critical->excess;
 	uint32_t count = 0;
 
 	*taken_count = 0;
 	for (uint32_t k = critical->first; k < critical->end; k++) {
-		const struct front_item *item = &bound->item[k];
+		const struct downset_item *item = &bound->item[k];
 		uint32_t unit = how == ALONE ? 2 : item->unit;
 		bool on = item->at != NPUMEM_NONE && cosma_bit(masks, item->at);
-		bool host = item->at != NPUMEM_NONE ? cosma_bit(masks + front->words, item->at) :
+		bool host = item->at != NPUMEM_NONE ? cosma_bit(masks + downset->words, item->at) :
 						      item->has_copy;
 
 		if (item->kind == HELD) {
@@ -399,21 +400,21 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_front *front,
 }
 
 /* What a group asks for: the most that one of it does. */
-static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_front *front,
+static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 			 const uint64_t *masks, uint32_t group)
 {
-	const struct cosma_front_bound *bound = front->bound;
-	const struct front_critical *best = NULL;
+	const struct cosma_downset_bound *bound = downset->bound;
+	const struct downset_critical *best = NULL;
 	struct cosma_scratch *scratch = bounds->scratch;
 	int64_t most = bound->floor[group], asked;
 	uint32_t first = bound->first[group], end = bound->first[group + 1], taken;
 
 	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
-		asked = ask(bounds, front, masks, &bound->critical[i], GROUP, &taken);
+		asked = ask(bounds, downset, masks, &bound->critical[i], GROUP, &taken);
 		most = asked > most ? asked : most;
 	}
 	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
-		asked = ask(bounds, front, masks, &bound->critical[i], GROUP_ADDERS, &taken);
+		asked = ask(bounds, downset, masks, &bound->critical[i], GROUP_ADDERS, &taken);
 		if (asked <= most)
 			continue;
 		most = asked;
@@ -422,35 +423,35 @@ static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_front *
 	if (!best || most == COSMA_NEVER)
 		return most;
 	/* Once more, to know whom it took. */
-	ask(bounds, front, masks, best, GROUP_ADDERS, &taken);
+	ask(bounds, downset, masks, best, GROUP_ADDERS, &taken);
 	for (uint32_t i = 0; i < taken; i++)
 		scratch->used[scratch->taken[i]] = scratch->stamp;
 	return most;
 }
 
-int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_front *front, const uint64_t *masks,
-		    int64_t *out, uint64_t *bytes)
+int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_downset *downset,
+		    const uint64_t *masks, int64_t *out, uint64_t *bytes)
 {
 	int64_t sum, alone;
 	uint32_t taken;
-	int err = front->bound ? 0 : prepare(bounds, front, bytes);
+	int err = downset->bound ? 0 : prepare(bounds, downset, bytes);
 
 	if (err)
 		return err;
 	*out = COSMA_NEVER;
-	sum = front->bound->base;
-	alone = front->bound->alone;
+	sum = downset->bound->base;
+	alone = downset->bound->alone;
 	bounds->scratch->stamp++;
-	for (uint32_t g = 0; g < front->bound->group_count; g++) {
-		int64_t most = ask_group(bounds, front, masks, g);
+	for (uint32_t g = 0; g < downset->bound->group_count; g++) {
+		int64_t most = ask_group(bounds, downset, masks, g);
 
 		if (most == COSMA_NEVER)
 			return 0;
 		sum += most;
 	}
-	for (uint32_t i = 0; i < front->bound->critical_count && alone != COSMA_NEVER; i++) {
+	for (uint32_t i = 0; i < downset->bound->critical_count && alone != COSMA_NEVER; i++) {
 		int64_t asked =
-			ask(bounds, front, masks, &front->bound->critical[i], ALONE, &taken);
+			ask(bounds, downset, masks, &downset->bound->critical[i], ALONE, &taken);
 
 		alone = asked > alone ? asked : alone;
 	}

@@ -73,12 +73,12 @@ int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *mod
 void cosma_bounds_fini(struct cosma_bounds *bounds);
 
 /** cosma_bounds_of() - cost that is still to come, at least
- * @masks: of a state at @front
+ * @masks: of a state at @downset
  * @bound: out; COSMA_NEVER if no plan continues the state
  *
- * -ENOMEM. Adds what the front now holds to @bytes.
+ * -ENOMEM. Adds what the downset now holds to @bytes.
  */
-int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_front *front, const uint64_t *masks,
-		    int64_t *bound, uint64_t *bytes);
+int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_downset *downset,
+		    const uint64_t *masks, int64_t *bound, uint64_t *bytes);
 
 #endif /* NPUPLAN_COSMA_BOUNDS_H */

@@ -33,7 +33,7 @@
 struct dead {
 	uint64_t hash;
 	int64_t slack;
-	uint32_t front;
+	uint32_t downset;
 	uint32_t last;
 	uint64_t *masks;
 };
@@ -47,14 +47,14 @@ struct dead {
  *	@left[first_left[p]..first_left[p + 1])
  * @rank: per operator, what is tried first
  * @level: cost allowed; @next: least cost that was cut off
- * @held: bytes, without the fronts', @base of them from the start on; @told: bytes the run knows of
+ * @held: bytes, without the downsets', @base of them from the start on; @told: bytes the run knows of
  * @back: position to go back to after a conflict
  * @complete: nothing was left out
  */
 struct exact {
 	struct cosma_solve *solve;
 	const struct cosma_model *model;
-	struct cosma_fronts fronts;
+	struct cosma_downsets downsets;
 	struct cosma_bounds bounds;
 	struct cosma_history history;
 	struct cosma_nogoods nogoods;
@@ -86,7 +86,7 @@ struct exact {
 static bool is_over(struct exact *exact)
 {
 	struct cosma_run *run = &exact->solve->run;
-	uint64_t now = exact->held + exact->fronts.bytes;
+	uint64_t now = exact->held + exact->downsets.bytes;
 	bool within = cosma_run_hold(run, (int64_t)(now - exact->told));
 
 	exact->told = within ? now : exact->told;
@@ -95,9 +95,9 @@ static bool is_over(struct exact *exact)
 
 /* --------------------------------------------------------- states that are dead */
 
-static uint64_t hash_of(uint32_t front, uint32_t last, const uint64_t *masks, uint32_t words)
+static uint64_t hash_of(uint32_t downset, uint32_t last, const uint64_t *masks, uint32_t words)
 {
-	uint64_t hash = (uint64_t)front << 32 | last;
+	uint64_t hash = (uint64_t)downset << 32 | last;
 
 	for (uint32_t w = 0; w < words; w++) {
 		hash = (hash ^ masks[w]) * 0xff51afd7ed558ccdull;
@@ -106,7 +106,7 @@ static uint64_t hash_of(uint32_t front, uint32_t last, const uint64_t *masks, ui
 	return hash ^ hash >> 17;
 }
 
-static struct dead *find_dead(struct exact *exact, uint32_t front, uint32_t last,
+static struct dead *find_dead(struct exact *exact, uint32_t downset, uint32_t last,
 			      const uint64_t *masks, uint32_t words, uint64_t hash)
 {
 	uint32_t at = (uint32_t)hash & (exact->dead_room - 1);
@@ -114,7 +114,7 @@ static struct dead *find_dead(struct exact *exact, uint32_t front, uint32_t last
 	while (exact->dead[at].masks) {
 		const struct dead *dead = &exact->dead[at];
 
-		if (dead->hash == hash && dead->front == front && dead->last == last &&
+		if (dead->hash == hash && dead->downset == downset && dead->last == last &&
 		    !memcmp(dead->masks, masks, words * sizeof(*masks)))
 			break;
 		at = (at + 1) & (exact->dead_room - 1);
@@ -156,22 +156,22 @@ static int grow_dead(struct exact *exact)
 	return 0;
 }
 
-static int note_dead(struct exact *exact, uint32_t front, uint32_t last, const uint64_t *masks,
+static int note_dead(struct exact *exact, uint32_t downset, uint32_t last, const uint64_t *masks,
 		     uint32_t words, int64_t slack)
 {
-	uint64_t hash = hash_of(front, last, masks, words);
+	uint64_t hash = hash_of(downset, last, masks, words);
 	struct dead *dead;
 
 	if (grow_dead(exact))
 		return -ENOMEM;
-	dead = find_dead(exact, front, last, masks, words, hash);
+	dead = find_dead(exact, downset, last, masks, words, hash);
 	if (!dead->masks) {
 		dead->masks = malloc((words + 1) * sizeof(*masks));
 		if (!dead->masks)
 			return -ENOMEM;
 		memcpy(dead->masks, masks, words * sizeof(*masks));
 		dead->hash = hash;
-		dead->front = front;
+		dead->downset = downset;
 		dead->last = last;
 		exact->dead_count++;
 		exact->held += sizeof(*dead) * 2 + words * sizeof(*masks);
@@ -430,8 +430,8 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	struct cosma_run *run = &exact->solve->run;
 	uint64_t before = exact->bounds.work;
 	int64_t price = 0, bound, loads, stores;
-	uint32_t front_id;
-	struct cosma_front *front;
+	uint32_t downset_id;
+	struct cosma_downset *downset;
 	int err;
 
 	if (!has_stored(exact, p, left, count))
@@ -454,12 +454,13 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	}
 	cosma_board_run(board, v);
 	exact->cost[p + 1] = exact->cost[p] + price;
-	err = cosma_fronts_of(&exact->fronts, board, &front_id);
+	err = cosma_downsets_of(&exact->downsets, board, &downset_id);
 	if (err)
 		return err;
-	front = &exact->fronts.front[front_id];
-	cosma_board_pack(board, front, exact->packed);
-	err = cosma_bounds_of(&exact->bounds, front, exact->packed, &bound, &exact->fronts.bytes);
+	downset = &exact->downsets.downset[downset_id];
+	cosma_board_pack(board, downset, exact->packed);
+	err = cosma_bounds_of(&exact->bounds, downset, exact->packed, &bound,
+			      &exact->downsets.bytes);
 	run->work += exact->bounds.work - before;
 	if (err || bound == COSMA_NEVER)
 		return err;
@@ -541,7 +542,7 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 static int visit(struct exact *exact, uint32_t p)
 {
 	uint32_t leaves = exact->leaves, last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE;
-	uint32_t front_id, words, *ready;
+	uint32_t downset_id, words, *ready;
 	uint64_t *masks;
 	int64_t slack = exact->level - exact->cost[p];
 	const struct dead *dead;
@@ -554,11 +555,11 @@ static int visit(struct exact *exact, uint32_t p)
 		exact->complete = false;
 		return 0;
 	}
-	err = cosma_fronts_of(&exact->fronts, &exact->board[p], &front_id);
+	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &downset_id);
 	err = err ? err : grow_dead(exact);
 	if (err)
 		return err;
-	words = 2 * exact->fronts.front[front_id].words;
+	words = 2 * exact->downsets.downset[downset_id].words;
 	masks = malloc((words + 1) * sizeof(*masks));
 	ready = sort_ready(exact, p);
 	if (!masks || !ready) {
@@ -566,9 +567,9 @@ static int visit(struct exact *exact, uint32_t p)
 		free(ready);
 		return -ENOMEM;
 	}
-	cosma_board_pack(&exact->board[p], &exact->fronts.front[front_id], masks);
-	dead = find_dead(exact, front_id, last, masks, words,
-			 hash_of(front_id, last, masks, words));
+	cosma_board_pack(&exact->board[p], &exact->downsets.downset[downset_id], masks);
+	dead = find_dead(exact, downset_id, last, masks, words,
+			 hash_of(downset_id, last, masks, words));
 	/* Not looked at again: the table may grow, and so move, below. */
 	known = dead->masks && dead->slack >= slack;
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
@@ -582,7 +583,7 @@ static int visit(struct exact *exact, uint32_t p)
 		}
 	}
 	if (!err && exact->leaves == leaves && exact->complete)
-		err = note_dead(exact, front_id, last, masks, words, slack);
+		err = note_dead(exact, downset_id, last, masks, words, slack);
 	free(masks);
 	free(ready);
 	return err;
@@ -607,14 +608,14 @@ static void exact_fini(struct exact *exact)
 	cosma_history_fini(&exact->history);
 	cosma_nogoods_fini(&exact->nogoods);
 	cosma_bounds_fini(&exact->bounds);
-	cosma_fronts_fini(&exact->fronts);
+	cosma_downsets_fini(&exact->downsets);
 }
 
 static int exact_init(struct exact *exact)
 {
 	const struct cosma_model *model = exact->model;
 	size_t n = (size_t)model->op_count + 2;
-	int err = cosma_fronts_init(&exact->fronts, model);
+	int err = cosma_downsets_init(&exact->downsets, model);
 
 	exact->left_room = model->tensor_count + model->consumers.first[model->tensor_count];
 	exact->board = calloc(n, sizeof(*exact->board));

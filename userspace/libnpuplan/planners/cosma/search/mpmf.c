@@ -8,11 +8,11 @@
 #include "mpmf.h"
 
 /**
- * struct peak_state - front reached with so many bytes at most
+ * struct peak_state - downset reached with so many bytes at most
  * @peak: on the way here; @bound: with what any order still needs
  */
 struct peak_state {
-	uint32_t front;
+	uint32_t downset;
 	uint32_t parent;
 	uint32_t run;
 	bool dead;
@@ -25,7 +25,7 @@ struct peak_search {
 	const struct cosma_model *model;
 	const uint32_t *rank;
 	struct cosma_run *run;
-	struct cosma_fronts fronts;
+	struct cosma_downsets downsets;
 	struct cosma_board board;
 	struct cosma_board child;
 	struct peak_state *state;
@@ -47,8 +47,8 @@ static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 {
 	const struct peak_search *search = context;
 	const struct peak_state *x = &search->state[a], *y = &search->state[b];
-	uint32_t done_x = search->fronts.front[x->front].done;
-	uint32_t done_y = search->fronts.front[y->front].done;
+	uint32_t done_x = search->downsets.downset[x->downset].done;
+	uint32_t done_y = search->downsets.downset[y->downset].done;
 
 	if (x->bound != y->bound)
 		return x->bound < y->bound;
@@ -118,7 +118,7 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 static bool within_memory(struct peak_search *search)
 {
 	const struct cosma_model *model = search->model;
-	uint64_t now = cosma_model_bytes(model) + search->fronts.bytes +
+	uint64_t now = cosma_model_bytes(model) + search->downsets.bytes +
 		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
 		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
 		       cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
@@ -139,18 +139,18 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 		.path = search->pool_count,
 		.peak = peak,
 	};
-	struct cosma_front *front;
+	struct cosma_downset *downset;
 	int err;
 
 	if (!within_memory(search))
 		return 0;
-	err = cosma_fronts_of(&search->fronts, &search->child, &state.front);
+	err = cosma_downsets_of(&search->downsets, &search->child, &state.downset);
 	if (err)
 		return err;
-	front = &search->fronts.front[state.front];
-	search->run->work += search->model->words + front->live_count;
-	if (front->states != NPUMEM_NONE) {
-		struct peak_state *other = &search->state[front->states];
+	downset = &search->downsets.downset[state.downset];
+	search->run->work += search->model->words + downset->live_count;
+	if (downset->states != NPUMEM_NONE) {
+		struct peak_state *other = &search->state[downset->states];
 
 		if (other->peak <= peak)
 			return 0;
@@ -167,23 +167,23 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 			return -ENOMEM;
 		search->pool[search->pool_count++] = search->trail[i];
 	}
-	front->states = search->state_count;
+	downset->states = search->state_count;
 	search->state[search->state_count] = state;
 	return cosma_queue_push(&search->queue, is_sooner, search, search->state_count++);
 }
 
 /* Nothing is evicted, so what is on chip follows from what has run. */
-static void unpack(struct peak_search *search, const struct cosma_front *front)
+static void unpack(struct peak_search *search, const struct cosma_downset *downset)
 {
 	const struct cosma_model *model = search->model;
 	struct cosma_board *board = &search->board;
 
-	memcpy(board->executed, front->executed, model->words * sizeof(*board->executed));
+	memcpy(board->executed, downset->executed, model->words * sizeof(*board->executed));
 	memset(board->on, 0, board->tensor_words * sizeof(*board->on));
 	memset(board->host, 0, board->tensor_words * sizeof(*board->host));
 	board->on_bytes = 0;
-	for (uint32_t i = 0; i < front->live_count; i++) {
-		uint32_t x = front->live[i];
+	for (uint32_t i = 0; i < downset->live_count; i++) {
+		uint32_t x = downset->live[i];
 		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
 
 		cosma_for_each(k, model->consumers, x)
@@ -193,9 +193,9 @@ static void unpack(struct peak_search *search, const struct cosma_front *front)
 		cosma_set(board->on, x);
 		board->on_bytes += model->size[x];
 	}
-	memcpy(board->ready, front->ready, front->ready_count * sizeof(*board->ready));
-	board->ready_count = front->ready_count;
-	board->done = front->done;
+	memcpy(board->ready, downset->ready, downset->ready_count * sizeof(*board->ready));
+	board->ready_count = downset->ready_count;
+	board->done = downset->done;
 }
 
 static int expand(struct peak_search *search, uint32_t id)
@@ -203,7 +203,7 @@ static int expand(struct peak_search *search, uint32_t id)
 	uint32_t only, end;
 	int err = 0;
 
-	unpack(search, &search->fronts.front[search->state[id].front]);
+	unpack(search, &search->downsets.downset[search->state[id].downset]);
 	only = cosma_board_only(&search->board, search->rank);
 	for (uint32_t i = 0; i < search->board.ready_count && !err; i++) {
 		uint32_t v = search->board.ready[i], count = 1;
@@ -279,7 +279,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 		if (search->full || search->cut)
 			return COSMA_STOPPED;
 		*lower_bound = state->bound;
-		if (search->fronts.front[state->front].done == search->model->op_count) {
+		if (search->downsets.downset[state->downset].done == search->model->op_count) {
 			err = fill_path(search, id, path);
 			return err ? err : COSMA_SOLVED;
 		}
@@ -295,7 +295,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 {
 	struct peak_search search = { .model = model, .rank = rank, .run = run };
 	size_t n = (size_t)model->op_count + 1;
-	int err = cosma_fronts_init(&search.fronts, model), outcome;
+	int err = cosma_downsets_init(&search.downsets, model), outcome;
 
 	*lower_bound = 0;
 	err = err ? err : cosma_board_init(&search.board, model);
@@ -309,7 +309,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 	err = err ? err : find_certain(&search);
 	outcome = err ? err : loop(&search, floor, path, lower_bound);
 	cosma_run_hold(run, -(int64_t)search.held);
-	cosma_fronts_fini(&search.fronts);
+	cosma_downsets_fini(&search.downsets);
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
 	free(search.state);

@@ -2,7 +2,7 @@
 /*
  * Minimum peak memory footprint: an order of operators, nothing spilled, whose
  * most bytes live at once are as few as can be (the paper's Eq. 13-15).
- * Best-first over fronts; what a front has reached at most, or will reach in any
+ * Best-first over downsets; what a downset has reached at most, or will reach in any
  * order, is its key.
  */
 #ifndef NPUPLAN_COSMA_MPMF_H

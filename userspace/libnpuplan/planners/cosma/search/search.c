@@ -17,12 +17,12 @@
 /**
  * struct state - node of the search
  * @path: in the pool: evicted tensors, then operators run, from the parent to here
- * @masks: in the pool of masks, two of the front's words each
- * @next: the list of the front's states
+ * @masks: in the pool of masks, two of the downset's words each
+ * @next: the list of the downset's states
  * @cost: paid so far; @bound: with what is still to come, at least
  */
 struct state {
-	uint32_t front;
+	uint32_t downset;
 	uint32_t parent;
 	uint32_t next;
 	uint32_t evicted;
@@ -39,7 +39,7 @@ struct search {
 	const struct cosma_query *query;
 	const struct cosma_model *model;
 	struct cosma_run *run;
-	struct cosma_fronts fronts;
+	struct cosma_downsets downsets;
 	struct cosma_bounds bounds;
 	struct cosma_board board; /* of the state that is expanded */
 	struct cosma_board child;
@@ -72,8 +72,8 @@ static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 {
 	const struct search *search = context;
 	const struct state *x = &search->state[a], *y = &search->state[b];
-	uint32_t done_x = search->fronts.front[x->front].done;
-	uint32_t done_y = search->fronts.front[y->front].done;
+	uint32_t done_x = search->downsets.downset[x->downset].done;
+	uint32_t done_y = search->downsets.downset[y->downset].done;
 
 	if (x->bound != y->bound)
 		return x->bound < y->bound;
@@ -90,43 +90,43 @@ static bool is_sooner(const void *context, uint32_t a, uint32_t b)
  * chip it brings back when @b uses it, which is paid for. Whatever @b has a host
  * copy of and @a has not costs @a its spill, once.
  */
-static bool dominates(const struct search *search, const struct cosma_front *front,
+static bool dominates(const struct search *search, const struct cosma_downset *downset,
 		      const uint64_t *a, int64_t a_cost, const uint64_t *b, int64_t b_cost)
 {
-	for (uint32_t w = 0; w < front->words; w++) {
-		uint64_t host_a = a[front->words + w], host_b = b[front->words + w];
+	for (uint32_t w = 0; w < downset->words; w++) {
+		uint64_t host_a = a[downset->words + w], host_b = b[downset->words + w];
 		uint64_t evict = a[w] & ~b[w], spill = a[w] & b[w] & host_b & ~host_a;
 
 		for (; evict && a_cost <= b_cost; evict &= evict - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctzll(evict);
-			int64_t size = search->model->size[front->live[64 * w + bit]];
+			int64_t size = search->model->size[downset->live[64 * w + bit]];
 
 			a_cost += host_a >> bit & 1 ? size : 2 * size;
 		}
 		for (; spill && a_cost <= b_cost; spill &= spill - 1)
 			a_cost +=
-				search->model->size[front->live[64 * w +
-								(uint32_t)__builtin_ctzll(spill)]];
+				search->model->size
+					[downset->live[64 * w + (uint32_t)__builtin_ctzll(spill)]];
 		if (a_cost > b_cost)
 			return false;
 	}
 	return a_cost <= b_cost;
 }
 
-/* Whether a state of the same front is as good; those that are worse die. */
-static bool is_dominated(struct search *search, struct cosma_front *front, const uint64_t *masks,
-			 int64_t cost)
+/* Whether a state of the same downset is as good; those that are worse die. */
+static bool is_dominated(struct search *search, struct cosma_downset *downset,
+			 const uint64_t *masks, int64_t cost)
 {
-	uint32_t *link = &front->states;
+	uint32_t *link = &downset->states;
 
 	while (*link != NPUMEM_NONE) {
 		struct state *other = &search->state[*link];
 		const uint64_t *theirs = search->masks + other->masks;
 
-		search->run->work += front->words;
-		if (dominates(search, front, theirs, other->cost, masks, cost))
+		search->run->work += downset->words;
+		if (dominates(search, downset, theirs, other->cost, masks, cost))
 			return true;
-		if (dominates(search, front, masks, cost, theirs, other->cost)) {
+		if (dominates(search, downset, masks, cost, theirs, other->cost)) {
 			other->dead = true;
 			*link = other->next;
 			continue;
@@ -169,7 +169,7 @@ static bool within_memory(struct search *search)
 	uint64_t words = 2 * ((uint64_t)model->tensor_count / 64 + 1);
 	uint64_t path = (uint64_t)model->tensor_count + model->op_count;
 	uint64_t now =
-		search->base + search->fronts.bytes +
+		search->base + search->downsets.bytes +
 		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
 		cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
 		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
@@ -189,8 +189,8 @@ static bool within_memory(struct search *search)
 static int add_state(struct search *search, int64_t cost, uint32_t parent, const uint32_t *path,
 		     uint32_t evicted, uint32_t count)
 {
-	uint32_t id = search->state_count, front_id;
-	struct cosma_front *front;
+	uint32_t id = search->state_count, downset_id;
+	struct cosma_downset *downset;
 	struct state *state;
 	uint64_t before = search->bounds.work;
 	bool hopeless = false;
@@ -202,16 +202,16 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 		search->incomplete = true;
 		return 0;
 	}
-	err = cosma_fronts_of(&search->fronts, &search->child, &front_id);
+	err = cosma_downsets_of(&search->downsets, &search->child, &downset_id);
 	if (err)
 		return err;
-	front = &search->fronts.front[front_id];
-	cosma_board_pack(&search->child, front, search->packed);
-	search->run->work += search->model->words + front->live_count;
-	if (is_dominated(search, front, search->packed, cost))
+	downset = &search->downsets.downset[downset_id];
+	cosma_board_pack(&search->child, downset, search->packed);
+	search->run->work += search->model->words + downset->live_count;
+	if (is_dominated(search, downset, search->packed, cost))
 		return 0;
-	err = cosma_bounds_of(&search->bounds, front, search->packed, &bound,
-			      &search->fronts.bytes);
+	err = cosma_bounds_of(&search->bounds, downset, search->packed, &bound,
+			      &search->downsets.bytes);
 	search->run->work += search->bounds.work - before;
 	if (err)
 		return err;
@@ -221,16 +221,16 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	if (hopeless)
 		evicted = count = 0;
 	if (npuplan_grow(&search->state, id, sizeof(*search->state)) ||
-	    reserve(&search->masks, &search->masks_room, search->masks_used + 2 * front->words,
+	    reserve(&search->masks, &search->masks_room, search->masks_used + 2 * downset->words,
 		    sizeof(*search->masks)) ||
 	    reserve(&search->pool, &search->pool_room, search->pool_used + evicted + count,
 		    sizeof(*search->pool)))
 		return -ENOMEM;
 	state = &search->state[id];
 	*state = (struct state){
-		.front = front_id,
+		.downset = downset_id,
 		.parent = parent,
-		.next = front->states,
+		.next = downset->states,
 		.evicted = evicted,
 		.run = count,
 		.path = search->pool_used,
@@ -241,15 +241,15 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	/* A child is never below its parent. */
 	if (parent != NPUMEM_NONE && search->state[parent].bound > state->bound)
 		state->bound = search->state[parent].bound;
-	if (front->words)
+	if (downset->words)
 		memcpy(search->masks + search->masks_used, search->packed,
-		       2 * front->words * sizeof(*search->packed));
-	search->masks_used += 2 * front->words;
+		       2 * downset->words * sizeof(*search->packed));
+	search->masks_used += 2 * downset->words;
 	if (evicted + count)
 		memcpy(search->pool + search->pool_used, path,
 		       (evicted + count) * sizeof(*search->pool));
 	search->pool_used += evicted + count;
-	front->states = id;
+	downset->states = id;
 	search->state_count++;
 	return hopeless ? 0 : cosma_queue_push(&search->queue, is_sooner, search, id);
 }
@@ -308,10 +308,10 @@ static bool is_allowed(const struct search *search, uint32_t v)
 static int expand(struct search *search, uint32_t id)
 {
 	const struct cosma_query *query = search->query;
-	uint32_t front_id = search->state[id].front, only, count;
+	uint32_t downset_id = search->state[id].downset, only, count;
 	int err = 0;
 
-	cosma_board_unpack(&search->board, &search->fronts.front[front_id],
+	cosma_board_unpack(&search->board, &search->downsets.downset[downset_id],
 			   search->masks + search->state[id].masks);
 	count = search->board.ready_count;
 	only = cosma_board_only(&search->board, query->rank);
@@ -373,7 +373,7 @@ static int stages_init(struct search *search)
 
 static bool ends_stage(const struct search *search, uint32_t id)
 {
-	const uint64_t *executed = search->fronts.front[search->state[id].front].executed;
+	const uint64_t *executed = search->downsets.downset[search->state[id].downset].executed;
 	const uint64_t *mask = search->stage_mask + (size_t)search->stage * search->model->words;
 
 	for (uint32_t w = 0; w < search->model->words; w++)
@@ -465,7 +465,7 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		/* What has been left out may cost less. */
 		if (!query->stage && !search->incomplete && state->bound > *lower_bound)
 			*lower_bound = state->bound;
-		if (search->fronts.front[state->front].done == search->model->op_count) {
+		if (search->downsets.downset[state->downset].done == search->model->op_count) {
 			err = fill_path(search, id, path);
 			if (err)
 				return err;
@@ -503,7 +503,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	search.packed =
 		malloc(2 * ((size_t)query->model->tensor_count / 64 + 2) * sizeof(uint64_t));
 	err = search.trail && search.packed ? 0 : -ENOMEM;
-	err = err ? err : cosma_fronts_init(&search.fronts, query->model);
+	err = err ? err : cosma_downsets_init(&search.downsets, query->model);
 	err = err ? err : cosma_board_init(&search.board, query->model);
 	err = err ? err : cosma_board_init(&search.child, query->model);
 	err = err ? err : cosma_bounds_init(&search.bounds, query->model, query->budget);
@@ -516,7 +516,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 		*lower_bound = query->upper;
 	cosma_run_hold(run, -(int64_t)search.held);
 	cosma_bounds_fini(&search.bounds);
-	cosma_fronts_fini(&search.fronts);
+	cosma_downsets_fini(&search.downsets);
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
 	free(search.state);

@@ -75,35 +75,35 @@ void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from)
 	to->on_bytes = from->on_bytes;
 }
 
-void cosma_board_unpack(struct cosma_board *board, const struct cosma_front *front,
+void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *downset,
 			const uint64_t *masks)
 {
 	blank(board);
-	memcpy(board->executed, front->executed, board->model->words * sizeof(*board->executed));
-	for (uint32_t i = 0; i < front->live_count; i++) {
-		uint32_t x = front->live[i];
+	memcpy(board->executed, downset->executed, board->model->words * sizeof(*board->executed));
+	for (uint32_t i = 0; i < downset->live_count; i++) {
+		uint32_t x = downset->live[i];
 
 		if (cosma_bit(masks, i)) {
 			cosma_set(board->on, x);
 			board->on_bytes += board->model->size[x];
 		}
-		if (cosma_bit(masks + front->words, i))
+		if (cosma_bit(masks + downset->words, i))
 			cosma_set(board->host, x);
 	}
-	memcpy(board->ready, front->ready, front->ready_count * sizeof(*board->ready));
-	board->ready_count = front->ready_count;
-	board->done = front->done;
+	memcpy(board->ready, downset->ready, downset->ready_count * sizeof(*board->ready));
+	board->ready_count = downset->ready_count;
+	board->done = downset->done;
 }
 
-void cosma_board_pack(const struct cosma_board *board, const struct cosma_front *front,
+void cosma_board_pack(const struct cosma_board *board, const struct cosma_downset *downset,
 		      uint64_t *masks)
 {
-	memset(masks, 0, 2 * (size_t)front->words * sizeof(*masks));
-	for (uint32_t i = 0; i < front->live_count; i++) {
-		if (cosma_bit(board->on, front->live[i]))
+	memset(masks, 0, 2 * (size_t)downset->words * sizeof(*masks));
+	for (uint32_t i = 0; i < downset->live_count; i++) {
+		if (cosma_bit(board->on, downset->live[i]))
 			cosma_set(masks, i);
-		if (cosma_bit(board->host, front->live[i]))
-			cosma_set(masks + front->words, i);
+		if (cosma_bit(board->host, downset->live[i]))
+			cosma_set(masks + downset->words, i);
 	}
 }
 

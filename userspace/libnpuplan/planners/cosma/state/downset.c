@@ -7,29 +7,29 @@
 
 #define NO_FRONT NPUMEM_NONE
 
-int cosma_fronts_init(struct cosma_fronts *fronts, const struct cosma_model *model)
+int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model)
 {
-	memset(fronts, 0, sizeof(*fronts));
-	fronts->model = model;
-	fronts->buckets = 64;
-	fronts->bucket = malloc(fronts->buckets * sizeof(*fronts->bucket));
-	if (!fronts->bucket)
+	memset(downsets, 0, sizeof(*downsets));
+	downsets->model = model;
+	downsets->buckets = 64;
+	downsets->bucket = malloc(downsets->buckets * sizeof(*downsets->bucket));
+	if (!downsets->bucket)
 		return -ENOMEM;
-	memset(fronts->bucket, 0xff, fronts->buckets * sizeof(*fronts->bucket));
+	memset(downsets->bucket, 0xff, downsets->buckets * sizeof(*downsets->bucket));
 	return 0;
 }
 
-void cosma_fronts_fini(struct cosma_fronts *fronts)
+void cosma_downsets_fini(struct cosma_downsets *downsets)
 {
-	for (uint32_t i = 0; i < fronts->count; i++) {
-		free(fronts->front[i].executed);
-		free(fronts->front[i].live);
-		free(fronts->front[i].ready);
-		free(fronts->front[i].bound);
+	for (uint32_t i = 0; i < downsets->count; i++) {
+		free(downsets->downset[i].executed);
+		free(downsets->downset[i].live);
+		free(downsets->downset[i].ready);
+		free(downsets->downset[i].bound);
 	}
-	free(fronts->front);
-	free(fronts->bucket);
-	memset(fronts, 0, sizeof(*fronts));
+	free(downsets->downset);
+	free(downsets->bucket);
+	memset(downsets, 0, sizeof(*downsets));
 }
 
 static uint64_t hash_of(const uint64_t *bits, uint32_t words)
@@ -43,24 +43,24 @@ static uint64_t hash_of(const uint64_t *bits, uint32_t words)
 	return hash;
 }
 
-static int rehash(struct cosma_fronts *fronts)
+static int rehash(struct cosma_downsets *downsets)
 {
-	uint32_t buckets = fronts->buckets * 2, words = fronts->model->words;
+	uint32_t buckets = downsets->buckets * 2, words = downsets->model->words;
 	uint32_t *bucket = malloc(buckets * sizeof(*bucket));
 
 	if (!bucket)
 		return -ENOMEM;
 	memset(bucket, 0xff, buckets * sizeof(*bucket));
-	for (uint32_t i = 0; i < fronts->count; i++) {
-		uint64_t at = hash_of(fronts->front[i].executed, words) & (buckets - 1);
+	for (uint32_t i = 0; i < downsets->count; i++) {
+		uint64_t at = hash_of(downsets->downset[i].executed, words) & (buckets - 1);
 
-		fronts->front[i].next = bucket[at];
+		downsets->downset[i].next = bucket[at];
 		bucket[at] = i;
 	}
-	free(fronts->bucket);
-	fronts->bytes += (buckets - fronts->buckets) * sizeof(*bucket);
-	fronts->bucket = bucket;
-	fronts->buckets = buckets;
+	free(downsets->bucket);
+	downsets->bytes += (buckets - downsets->buckets) * sizeof(*bucket);
+	downsets->bucket = bucket;
+	downsets->buckets = buckets;
 	return 0;
 }
 
@@ -77,7 +77,7 @@ static bool is_live(const struct cosma_model *model, const uint64_t *executed, u
 	return false;
 }
 
-static int front_fill(struct cosma_front *front, const struct cosma_board *board)
+static int downset_fill(struct cosma_downset *downset, const struct cosma_board *board)
 {
 	const struct cosma_model *model = board->model;
 	uint32_t *live = malloc((model->tensor_count + 1) * sizeof(*live)), *smaller;
@@ -87,63 +87,64 @@ static int front_fill(struct cosma_front *front, const struct cosma_board *board
 		if (is_live(model, board->executed, x))
 			live[count++] = x;
 	smaller = live ? realloc(live, (count + 1) * sizeof(*live)) : NULL;
-	front->live = smaller ? smaller : live;
-	front->live_count = count;
-	front->executed = malloc((model->words + 1) * sizeof(*front->executed));
-	front->ready = malloc((board->ready_count + 1) * sizeof(*front->ready));
-	if (!front->executed || !front->live || !front->ready) {
-		free(front->executed);
-		free(front->live);
-		free(front->ready);
+	downset->live = smaller ? smaller : live;
+	downset->live_count = count;
+	downset->executed = malloc((model->words + 1) * sizeof(*downset->executed));
+	downset->ready = malloc((board->ready_count + 1) * sizeof(*downset->ready));
+	if (!downset->executed || !downset->live || !downset->ready) {
+		free(downset->executed);
+		free(downset->live);
+		free(downset->ready);
 		return -ENOMEM;
 	}
-	memcpy(front->executed, board->executed, model->words * sizeof(*front->executed));
-	front->words = (count + 63) / 64;
+	memcpy(downset->executed, board->executed, model->words * sizeof(*downset->executed));
+	downset->words = (count + 63) / 64;
 	/* Ascending, so that what is tried first does not depend on the way here. */
 	for (uint32_t i = 0; i < board->ready_count; i++) {
-		uint32_t at = front->ready_count++;
+		uint32_t at = downset->ready_count++;
 
-		for (; at && front->ready[at - 1] > board->ready[i]; at--)
-			front->ready[at] = front->ready[at - 1];
-		front->ready[at] = board->ready[i];
+		for (; at && downset->ready[at - 1] > board->ready[i]; at--)
+			downset->ready[at] = downset->ready[at - 1];
+		downset->ready[at] = board->ready[i];
 	}
-	front->done = board->done;
-	front->states = NPUMEM_NONE;
+	downset->done = board->done;
+	downset->states = NPUMEM_NONE;
 	return 0;
 }
 
-int cosma_fronts_of(struct cosma_fronts *fronts, const struct cosma_board *board, uint32_t *id)
+int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board *board,
+		      uint32_t *id)
 {
-	const struct cosma_model *model = fronts->model;
+	const struct cosma_model *model = downsets->model;
 	uint64_t hash = hash_of(board->executed, model->words);
-	struct cosma_front front = { 0 };
+	struct cosma_downset downset = { 0 };
 	int err;
 
-	for (uint32_t i = fronts->bucket[hash & (fronts->buckets - 1)]; i != NO_FRONT;
-	     i = fronts->front[i].next)
-		if (!memcmp(fronts->front[i].executed, board->executed,
+	for (uint32_t i = downsets->bucket[hash & (downsets->buckets - 1)]; i != NO_FRONT;
+	     i = downsets->downset[i].next)
+		if (!memcmp(downsets->downset[i].executed, board->executed,
 			    model->words * sizeof(*board->executed))) {
 			*id = i;
 			return 0;
 		}
-	if (fronts->count >= fronts->buckets) {
-		err = rehash(fronts);
+	if (downsets->count >= downsets->buckets) {
+		err = rehash(downsets);
 		if (err)
 			return err;
 	}
-	err = npuplan_grow(&fronts->front, fronts->count, sizeof(*fronts->front));
+	err = npuplan_grow(&downsets->downset, downsets->count, sizeof(*downsets->downset));
 	if (!err)
-		err = front_fill(&front, board);
+		err = downset_fill(&downset, board);
 	if (err)
 		return err;
-	*id = fronts->count++;
-	front.next = fronts->bucket[hash & (fronts->buckets - 1)];
-	fronts->bucket[hash & (fronts->buckets - 1)] = *id;
-	fronts->front[*id] = front;
-	/* Room for fronts is doubled; each one has three arrays, and what malloc() adds. */
+	*id = downsets->count++;
+	downset.next = downsets->bucket[hash & (downsets->buckets - 1)];
+	downsets->bucket[hash & (downsets->buckets - 1)] = *id;
+	downsets->downset[*id] = downset;
+	/* Room for downsets is doubled; each one has three arrays, and what malloc() adds. */
 	if (!(*id & (*id - 1)))
-		fronts->bytes += (*id ? *id : 1) * sizeof(front);
-	fronts->bytes += model->words * sizeof(*front.executed) +
-			 (front.live_count + front.ready_count) * sizeof(*front.live) + 64;
+		downsets->bytes += (*id ? *id : 1) * sizeof(downset);
+	downsets->bytes += model->words * sizeof(*downset.executed) +
+			   (downset.live_count + downset.ready_count) * sizeof(*downset.live) + 64;
 	return 0;
 }

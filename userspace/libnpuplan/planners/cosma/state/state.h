@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * States of the search. A front is a set of executed operators, kept once; it
+ * States of the search. A downset is a set of executed operators, kept once; it
  * knows which tensors are live after them and which operators are ready. A state
  * adds, for the live tensors, who is on chip and who has a host copy: two bit
- * masks over the front's live list. A board is a state unpacked, to play on.
+ * masks over the downset's live list. A board is a state unpacked, to play on.
  */
 #ifndef NPUPLAN_COSMA_STATE_H
 #define NPUPLAN_COSMA_STATE_H
 
 #include "planners/cosma/model/model.h"
 
-struct cosma_front_bound;
+struct cosma_downset_bound;
 
 /**
- * struct cosma_front - operators that have run, and what follows from that
+ * struct cosma_downset - operators that have run, and what follows from that. With an operator
+ *	it has all that must run before it: a downset of the dependence order
  * @executed: bits
  * @live: tensors with users to come that are produced or come from the host
  * @ready: operators that may run next, ascending
  * @words: of each mask
  * @done: operators that have run
- * @states: of the search, the first of the list of states at this front
+ * @states: of the search, the first of the list of states at this downset
  * @next: in the hash table's bucket
  * @bound: bounds.c's, made when first needed
  */
-struct cosma_front {
+struct cosma_downset {
 	uint64_t *executed;
 	uint32_t *live;
 	uint32_t *ready;
@@ -33,21 +34,21 @@ struct cosma_front {
 	uint32_t done;
 	uint32_t states;
 	uint32_t next;
-	struct cosma_front_bound *bound;
+	struct cosma_downset_bound *bound;
 };
 
-/** struct cosma_fronts - all fronts met so far; @bytes they take */
-struct cosma_fronts {
+/** struct cosma_downsets - all downsets met so far; @bytes they take */
+struct cosma_downsets {
 	const struct cosma_model *model;
-	struct cosma_front *front;
+	struct cosma_downset *downset;
 	uint32_t *bucket;
 	uint32_t count;
 	uint32_t buckets;
 	uint64_t bytes;
 };
 
-int cosma_fronts_init(struct cosma_fronts *fronts, const struct cosma_model *model);
-void cosma_fronts_fini(struct cosma_fronts *fronts);
+int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model);
+void cosma_downsets_fini(struct cosma_downsets *downsets);
 
 /**
  * struct cosma_board - a state, unpacked
@@ -74,7 +75,7 @@ void cosma_board_fini(struct cosma_board *board);
 /* Nothing has run; entry tensors are on chip. */
 void cosma_board_start(struct cosma_board *board);
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from);
-void cosma_board_unpack(struct cosma_board *board, const struct cosma_front *front,
+void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *downset,
 			const uint64_t *masks);
 /** cosma_board_need() - bytes on chip while @v runs, if nothing leaves for it
  * @loads: out: while it loads; @stores: out: while it stores, when inputs that nobody
@@ -109,12 +110,13 @@ uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank)
  */
 bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t *end);
 
-/** cosma_fronts_of() - front of a board's executed operators, made if new
+/** cosma_downsets_of() - downset of a board's executed operators, made if new
  * @id: out
  */
-int cosma_fronts_of(struct cosma_fronts *fronts, const struct cosma_board *board, uint32_t *id);
-/* Masks of a board at its front: on, then host, front->words each. */
-void cosma_board_pack(const struct cosma_board *board, const struct cosma_front *front,
+int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board *board,
+		      uint32_t *id);
+/* Masks of a board at its downset: on, then host, downset->words each. */
+void cosma_board_pack(const struct cosma_board *board, const struct cosma_downset *downset,
 		      uint64_t *masks);
 
 /** cosma_board_close() - run whatever is safe to run at once (closure.c)
