@@ -397,7 +397,7 @@ static void test_windows(void **state)
 	struct npuplan_graph *graph = residual(8);
 	struct npuplan_cosma_options options = { .budget = 24 };
 	uint32_t window[25], count, size[25] = { 0 };
-	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .stage_goals = 4 };
+	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .window_goals = 4 };
 	struct cosma_path path;
 	struct cosma_model model;
 	struct cosma_run run;
@@ -426,7 +426,7 @@ static void test_windows(void **state)
 						     &bound),
 				 0);
 		assert_true(bound <= least);
-		query.stage = window;
+		query.window = window;
 		assert_int_equal(cosma_search(&query, &run, &path, &unused), COSMA_FOUND);
 		assert_true(path.cost >= least);
 		cosma_path_fini(&path);

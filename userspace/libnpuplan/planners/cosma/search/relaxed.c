@@ -9,8 +9,8 @@
 
 /* Work of the first attempt, which is enough for most networks. */
 #define FIRST_WORK    3000000ull
-/* Work of one staged search. */
-#define STAGED_WORK   20000000ull
+/* Work of one search by windows. */
+#define WINDOW_WORK   20000000ull
 /* Windows: states of each one's search; segments below this have none. */
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
@@ -74,7 +74,7 @@ static int attempt(struct segment *segment)
 	int64_t bound;
 	int outcome = cosma_search(&segment->query, &segment->solve->run, &path, &bound);
 
-	if (!segment->query.stage && bound > segment->bound)
+	if (!segment->query.window && bound > segment->bound)
 		segment->bound = bound;
 	if (outcome != COSMA_SOLVED && outcome != COSMA_FOUND)
 		return outcome;
@@ -95,7 +95,7 @@ static int attempt_order(struct segment *segment)
 
 	if (outcome)
 		return outcome;
-	cosma_run_slice(run, STAGED_WORK, 0.3);
+	cosma_run_slice(run, WINDOW_WORK, 0.3);
 	segment->query.rank = rank;
 	outcome = attempt(segment);
 	segment->query.rank = NULL;
@@ -105,32 +105,32 @@ static int attempt_order(struct segment *segment)
 	return outcome < 0 ? outcome : 0;
 }
 
-/* Plans by stages of several widths; each has to beat the one before. */
-static int attempt_stages(struct segment *segment)
+/* Plans by windows of several widths; each has to beat the one before. */
+static int plan_by_windows(struct segment *segment)
 {
 	static const uint32_t widths[] = { 5, 10 };
 	const struct cosma_model *model = segment->query.model;
-	uint32_t *stage = malloc(((size_t)model->op_count + 1) * sizeof(*stage)), count;
-	int outcome = stage ? 0 : -ENOMEM;
+	uint32_t *window = malloc(((size_t)model->op_count + 1) * sizeof(*window)), count;
+	int outcome = window ? 0 : -ENOMEM;
 
-	segment->query.stage = stage;
-	segment->query.stage_goals = 20;
+	segment->query.window = window;
+	segment->query.window_goals = 20;
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 
 		if (segment->solve->run.stopped || segment->query.upper <= segment->bound)
 			break;
-		cosma_run_slice(&segment->solve->run, STAGED_WORK, 0.3);
-		err = cosma_windows_cut(model, widths[i], 2 * widths[i], stage, &count);
+		cosma_run_slice(&segment->solve->run, WINDOW_WORK, 0.3);
+		err = cosma_windows_cut(model, widths[i], 2 * widths[i], window, &count);
 		outcome = err ? err : attempt(segment);
 	}
-	segment->query.stage = NULL;
-	free(stage);
+	segment->query.window = NULL;
+	free(window);
 	return outcome < 0 ? outcome : 0;
 }
 
 /* Bounds from windows of several widths. */
-static int attempt_windows(struct segment *segment)
+static int bound_by_windows(struct segment *segment)
 {
 	const struct cosma_model *model = segment->query.model;
 	uint32_t *window = malloc(((size_t)model->op_count + 1) * sizeof(*window)), count;
@@ -154,7 +154,7 @@ static int attempt_windows(struct segment *segment)
 }
 
 /*
- * The search alone if that is quick; else first a plan from stages, which leaves
+ * The search alone if that is quick; else first a plan from windows, which leaves
  * the search less to do, and then what windows prove.
  */
 static int solve_segment(struct segment *segment)
@@ -167,13 +167,13 @@ static int solve_segment(struct segment *segment)
 	outcome = attempt(segment);
 	if (outcome == COSMA_STOPPED && divide) {
 		err = segment->query.rank ? 0 : attempt_order(segment);
-		err = err ? err : attempt_stages(segment);
+		err = err ? err : plan_by_windows(segment);
 		if (!err && segment->query.upper > segment->bound && !run->stopped) {
 			cosma_run_slice(run, 0, 0.7);
 			outcome = attempt(segment);
 		}
 		if (!err && outcome == COSMA_STOPPED)
-			err = attempt_windows(segment);
+			err = bound_by_windows(segment);
 	}
 	cosma_run_slice(run, 0, 1);
 	if (err || outcome < 0)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* A* over states, and the same in stages. */
+/* A* over states, and the same window by window. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 /* Sets of tensors to evict that are looked at for one operator in one state. */
 #define EXACT_CHOICES  1000000
-#define STAGED_CHOICES 200
+#define WINDOW_CHOICES 200
 /* No error: no more children of this state. */
 #define ENOUGH	       1
 
@@ -54,12 +54,12 @@ struct search {
 	uint32_t state_count;
 	uint64_t base; /* bytes it starts with; @held: it has told the run of */
 	uint64_t held;
-	/* Staged search. */
-	uint64_t *stage_mask;
+	/* Search by windows. */
+	uint64_t *window_mask;
 	uint32_t *goals;
 	uint32_t goal_count;
-	uint32_t stage_count;
-	uint32_t stage;
+	uint32_t window_count;
+	uint32_t window;
 	/* While an operator's evictions are tried. */
 	uint32_t parent;
 	uint32_t op;
@@ -302,7 +302,7 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 
 static bool is_allowed(const struct search *search, uint32_t v)
 {
-	return !search->query->stage || search->query->stage[v] <= search->stage + 1;
+	return !search->query->window || search->query->window[v] <= search->window + 1;
 }
 
 static int expand(struct search *search, uint32_t id)
@@ -323,7 +323,7 @@ static int expand(struct search *search, uint32_t id)
 		search->op = search->board.ready[i];
 		if ((only != NPUMEM_NONE && search->op != only) || !is_allowed(search, search->op))
 			continue;
-		/* A chain that has to stop half-way waits for the next stage. */
+		/* A chain that has to stop half-way waits for the next window. */
 		if (only == NPUMEM_NONE &&
 		    (!cosma_board_may_start(&search->board, search->op, &end) ||
 		     !is_allowed(search, end)))
@@ -336,7 +336,7 @@ static int expand(struct search *search, uint32_t id)
 				.board = &search->board,
 				.op = search->op,
 				.limit = query->upper - 1 - search->state[id].cost,
-				.node_limit = query->stage ? STAGED_CHOICES : EXACT_CHOICES,
+				.node_limit = query->window ? WINDOW_CHOICES : EXACT_CHOICES,
 				.found = try_eviction,
 				.context = search,
 			};
@@ -349,32 +349,32 @@ static int expand(struct search *search, uint32_t id)
 	return err == ENOUGH ? 0 : err;
 }
 
-/* ------------------------------------------------------------------- stages */
+/* ------------------------------------------------------------------- windows */
 
-static int stages_init(struct search *search)
+static int windows_init(struct search *search)
 {
 	const struct cosma_query *query = search->query;
 	uint32_t words = search->model->words;
 
-	if (!query->stage)
+	if (!query->window)
 		return 0;
 	for (uint32_t v = 0; v < search->model->op_count; v++)
-		if (query->stage[v] >= search->stage_count)
-			search->stage_count = query->stage[v] + 1;
-	search->stage_mask = calloc((size_t)search->stage_count * words, sizeof(uint64_t));
-	search->goals = malloc(((size_t)query->stage_goals + 1) * sizeof(*search->goals));
-	if (!search->stage_mask || !search->goals)
+		if (query->window[v] >= search->window_count)
+			search->window_count = query->window[v] + 1;
+	search->window_mask = calloc((size_t)search->window_count * words, sizeof(uint64_t));
+	search->goals = malloc(((size_t)query->window_goals + 1) * sizeof(*search->goals));
+	if (!search->window_mask || !search->goals)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < search->model->op_count; v++)
-		for (uint32_t s = query->stage[v]; s < search->stage_count; s++)
-			cosma_set(search->stage_mask + (size_t)s * words, v);
+		for (uint32_t s = query->window[v]; s < search->window_count; s++)
+			cosma_set(search->window_mask + (size_t)s * words, v);
 	return 0;
 }
 
-static bool ends_stage(const struct search *search, uint32_t id)
+static bool ends_window(const struct search *search, uint32_t id)
 {
 	const uint64_t *executed = search->downsets.downset[search->state[id].downset].executed;
-	const uint64_t *mask = search->stage_mask + (size_t)search->stage * search->model->words;
+	const uint64_t *mask = search->window_mask + (size_t)search->window * search->model->words;
 
 	for (uint32_t w = 0; w < search->model->words; w++)
 		if (mask[w] & ~executed[w])
@@ -382,12 +382,12 @@ static bool ends_stage(const struct search *search, uint32_t id)
 	return true;
 }
 
-/* The goals of this stage are what the next one starts from. */
-static int next_stage(struct search *search)
+/* The goals of this window are what the next one starts from. */
+static int next_window(struct search *search)
 {
 	int err = 0;
 
-	search->stage++;
+	search->window++;
 	search->queue.count = 0;
 	for (uint32_t i = 0; i < search->goal_count && !err; i++)
 		err = cosma_queue_push(&search->queue, is_sooner, search, search->goals[i]);
@@ -447,31 +447,32 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 	int err = start(search);
 
 	while (!err) {
-		bool last = !query->stage || search->stage + 1 >= search->stage_count;
+		bool last = !query->window || search->window + 1 >= search->window_count;
 		struct state *state;
 		uint32_t id;
 
 		if (!last && search->goal_count &&
-		    (!search->queue.count || search->goal_count >= query->stage_goals)) {
-			err = next_stage(search);
+		    (!search->queue.count || search->goal_count >= query->window_goals)) {
+			err = next_window(search);
 			continue;
 		}
 		if (!search->queue.count)
-			return search->incomplete || query->stage ? COSMA_STOPPED : COSMA_EXHAUSTED;
+			return search->incomplete || query->window ? COSMA_STOPPED :
+								     COSMA_EXHAUSTED;
 		id = cosma_queue_pop(&search->queue, is_sooner, search);
 		state = &search->state[id];
 		if (state->dead)
 			continue;
 		/* What has been left out may cost less. */
-		if (!query->stage && !search->incomplete && state->bound > *lower_bound)
+		if (!query->window && !search->incomplete && state->bound > *lower_bound)
 			*lower_bound = state->bound;
 		if (search->downsets.downset[state->downset].done == search->model->op_count) {
 			err = fill_path(search, id, path);
 			if (err)
 				return err;
-			return search->incomplete || query->stage ? COSMA_FOUND : COSMA_SOLVED;
+			return search->incomplete || query->window ? COSMA_FOUND : COSMA_SOLVED;
 		}
-		if (!last && ends_stage(search, id)) {
+		if (!last && ends_window(search, id)) {
 			search->goals[search->goal_count++] = id;
 			continue;
 		}
@@ -479,7 +480,7 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		    (query->state_limit && search->state_count >= query->state_limit)) {
 			if (last || !search->goal_count)
 				return COSMA_STOPPED;
-			err = next_stage(search);
+			err = next_window(search);
 			continue;
 		}
 		err = expand(search, id);
@@ -507,10 +508,10 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	err = err ? err : cosma_board_init(&search.board, query->model);
 	err = err ? err : cosma_board_init(&search.child, query->model);
 	err = err ? err : cosma_bounds_init(&search.bounds, query->model, query->budget);
-	err = err ? err : stages_init(&search);
+	err = err ? err : windows_init(&search);
 	run->work += search.bounds.work;
 	search.base = search.bounds.bytes + cosma_model_bytes(query->model) +
-		      (uint64_t)search.stage_count * query->model->words * sizeof(uint64_t);
+		      (uint64_t)search.window_count * query->model->words * sizeof(uint64_t);
 	outcome = err ? err : loop(&search, path, lower_bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*lower_bound = query->upper;
@@ -525,7 +526,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	free(search.queue.state);
 	free(search.trail);
 	free(search.packed);
-	free(search.stage_mask);
+	free(search.window_mask);
 	free(search.goals);
 	return outcome;
 }

@@ -26,9 +26,9 @@ enum cosma_outcome {
  * struct cosma_query - what to search for
  * @upper: only what costs less
  * @rank: fixed schedule: operators run by rising rank; NULL: any order
- * @stage: staged search: stage of each operator, non-decreasing along every
- *	path of the model; NULL: none
- * @stage_goals: states that a stage hands to the next, at most
+ * @window: search by windows: window of each operator, non-decreasing along every path of
+ *	the model. All operators of one run before those of the next; NULL: there are none
+ * @window_goals: states that a window hands to the next, at most
  * @state_limit: states made, at most; 0 = as many as memory holds
  */
 struct cosma_query {
@@ -36,8 +36,8 @@ struct cosma_query {
 	int64_t budget;
 	int64_t upper;
 	const uint32_t *rank;
-	const uint32_t *stage;
-	uint32_t stage_goals;
+	const uint32_t *window;
+	uint32_t window_goals;
 	uint32_t state_limit;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: consecutive pieces of a model's order, cut where few bytes cross. As
- * stages of a staged search they give plans (divide and conquer with break points
- * that nobody chose by hand); solved one by one and added up they give a bound.
+ * Windows: consecutive pieces of a model's order, cut where few bytes cross. Searched
+ * one after another, with a few states handed on, they give plans (divide and conquer with
+ * break points that nobody chose by hand); solved one by one and added up they give a bound.
  */
 #ifndef NPUPLAN_COSMA_WINDOWS_H
 #define NPUPLAN_COSMA_WINDOWS_H
