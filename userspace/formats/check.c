@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
+#include "sized.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,11 +37,18 @@ struct import_text import_op_text(const struct npuplan_op *op)
 	return text;
 }
 
-struct import_doubts import_doubts_of(const struct npuimport_options *options)
+int import_doubts_of(struct import_doubts *doubts, const struct npuimport_options *options,
+		     size_t size, struct npuplan_error *error)
 {
-	if (!options)
-		return (struct import_doubts){ .strict = true };
-	return (struct import_doubts){ options->strict, options->warnings };
+	struct npuimport_options own;
+
+	if (!sized_take(&own, sizeof(own), options, size))
+		return import_fail(error, -E2BIG,
+				   "the options asked for are of a version later than this "
+				   "library's, %s",
+				   npuimport_version());
+	*doubts = (struct import_doubts){ !options || own.strict, own.warnings };
+	return 0;
 }
 
 void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,

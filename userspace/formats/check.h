@@ -27,7 +27,17 @@ struct import_doubts {
 	struct npuimport_warnings *warnings;
 };
 
-struct import_doubts import_doubts_of(const struct npuimport_options *options);
+/**
+ * import_doubts_of() - what a caller's options say of doubts; without options all is refused
+ * @doubts: out: what is done
+ * @options: the caller's, of @size bytes; may be NULL
+ * @size: see @options
+ * @error: may be NULL
+ *
+ * -E2BIG: they ask for what this version does not know.
+ */
+int import_doubts_of(struct import_doubts *doubts, const struct npuimport_options *options,
+		     size_t size, struct npuplan_error *error);
 
 /** import_warn() - count what was not understood
  * @what: name of it, with @kind what warnings are told apart by

@@ -188,9 +188,10 @@ static int read_blob(const void *data, size_t size, struct npuplan_graph **out,
 	return err;
 }
 
-int npuimport_buffer(const void *data, size_t size, const char *name,
-		     const struct npuimport_options *options, struct npuplan_graph **out,
-		     struct npuimport_info *info, struct npuplan_error *error)
+int npuimport_buffer_sized(const void *data, size_t size, const char *name,
+			   const struct npuimport_options *options, size_t options_size,
+			   struct npuplan_graph **out, struct npuimport_info *info,
+			   struct npuplan_error *error)
 {
 	char *base;
 	int err;
@@ -198,14 +199,16 @@ int npuimport_buffer(const void *data, size_t size, const char *name,
 	*out = NULL;
 	switch (format_of(data, size)) {
 	case NPUIMPORT_GRAPH_JSON:
-		return npuimport_graph_json(data, size, options, out, info, error);
+		return npuimport_graph_json_sized(data, size, options, options_size, out, info,
+						  error);
 	case NPUIMPORT_BLOB:
 		return read_blob(data, size, out, info, error);
 	case NPUIMPORT_TFLITE:
 		base = base_name(name);
 		if (!base)
 			return import_fail(error, -ENOMEM, "out of memory");
-		err = npuimport_tflite(data, size, base, options, out, info, error);
+		err = npuimport_tflite_sized(data, size, base, options, options_size, out, info,
+					     error);
 		free(base);
 		return err;
 	case NPUIMPORT_UNKNOWN:
@@ -215,9 +218,9 @@ int npuimport_buffer(const void *data, size_t size, const char *name,
 			   "neither graph JSON nor a TFLite model nor a graph blob");
 }
 
-int npuimport_file(const char *path, const struct npuimport_options *options,
-		   struct npuplan_graph **out, struct npuimport_info *info,
-		   struct npuplan_error *error)
+int npuimport_file_sized(const char *path, const struct npuimport_options *options,
+			 size_t options_size, struct npuplan_graph **out,
+			 struct npuimport_info *info, struct npuplan_error *error)
 {
 	void *data;
 	size_t size;
@@ -227,8 +230,8 @@ int npuimport_file(const char *path, const struct npuimport_options *options,
 	err = npuimport_read_file(path, &data, &size, error);
 	if (err)
 		return err;
-	err = npuimport_buffer(data, size, strcmp(path, "-") ? path : "stdin", options, out, info,
-			       error);
+	err = npuimport_buffer_sized(data, size, strcmp(path, "-") ? path : "stdin", options,
+				     options_size, out, info, error);
 	free(data);
 	return err;
 }

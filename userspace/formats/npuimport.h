@@ -183,6 +183,9 @@ NPUIMPORT_EXPORT void npuimport_warning_text(const struct npuimport_warning *war
 NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *size,
 					 struct npuplan_error *error);
 
+NPUIMPORT_EXPORT int npuimport_file_sized(const char *path, const struct npuimport_options *options,
+					  size_t options_size, struct npuplan_graph **out,
+					  struct npuimport_info *info, struct npuplan_error *error);
 /**
  * npuimport_file() - read a model, its format told by its content
  * @path: of the file; "-" is standard input
@@ -191,10 +194,18 @@ NPUIMPORT_EXPORT int npuimport_read_file(const char *path, void **data, size_t *
  * @info: see @options
  * @error: filled in if the call fails; may be NULL
  */
-NPUIMPORT_EXPORT int npuimport_file(const char *path, const struct npuimport_options *options,
-				    struct npuplan_graph **out, struct npuimport_info *info,
-				    struct npuplan_error *error);
+static inline int npuimport_file(const char *path, const struct npuimport_options *options,
+				 struct npuplan_graph **out, struct npuimport_info *info,
+				 struct npuplan_error *error)
+{
+	return npuimport_file_sized(path, options, sizeof(*options), out, info, error);
+}
 
+NPUIMPORT_EXPORT int npuimport_buffer_sized(const void *data, size_t size, const char *name,
+					    const struct npuimport_options *options,
+					    size_t options_size, struct npuplan_graph **out,
+					    struct npuimport_info *info,
+					    struct npuplan_error *error);
 /**
  * npuimport_buffer() - the same from memory
  * @data: the bytes
@@ -206,16 +217,28 @@ NPUIMPORT_EXPORT int npuimport_file(const char *path, const struct npuimport_opt
  * @info: may be NULL
  * @error: filled in if the call fails; may be NULL
  */
-NPUIMPORT_EXPORT int npuimport_buffer(const void *data, size_t size, const char *name,
-				      const struct npuimport_options *options,
-				      struct npuplan_graph **out, struct npuimport_info *info,
-				      struct npuplan_error *error);
+static inline int npuimport_buffer(const void *data, size_t size, const char *name,
+				   const struct npuimport_options *options,
+				   struct npuplan_graph **out, struct npuimport_info *info,
+				   struct npuplan_error *error)
+{
+	return npuimport_buffer_sized(data, size, name, options, sizeof(*options), out, info,
+				      error);
+}
 
+NPUIMPORT_EXPORT int npuimport_graph_json_sized(const char *text, size_t size,
+						const struct npuimport_options *options,
+						size_t options_size, struct npuplan_graph **out,
+						struct npuimport_info *info,
+						struct npuplan_error *error);
 /** npuimport_graph_json() - read graph JSON (docs/formats.md) */
-NPUIMPORT_EXPORT int npuimport_graph_json(const char *text, size_t size,
-					  const struct npuimport_options *options,
-					  struct npuplan_graph **out, struct npuimport_info *info,
-					  struct npuplan_error *error);
+static inline int npuimport_graph_json(const char *text, size_t size,
+				       const struct npuimport_options *options,
+				       struct npuplan_graph **out, struct npuimport_info *info,
+				       struct npuplan_error *error)
+{
+	return npuimport_graph_json_sized(text, size, options, sizeof(*options), out, info, error);
+}
 
 /**
  * npuimport_graph_json_write() - graph JSON of a graph
@@ -230,6 +253,11 @@ NPUIMPORT_EXPORT int npuimport_graph_json(const char *text, size_t size,
 NPUIMPORT_EXPORT int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 						struct npuplan_error *error);
 
+NPUIMPORT_EXPORT int npuimport_tflite_sized(const void *data, size_t size, const char *name,
+					    const struct npuimport_options *options,
+					    size_t options_size, struct npuplan_graph **out,
+					    struct npuimport_info *info,
+					    struct npuplan_error *error);
 /**
  * npuimport_tflite() - read subgraph 0 of a TFLite model
  * @data: the bytes
@@ -240,10 +268,14 @@ NPUIMPORT_EXPORT int npuimport_graph_json_write(const struct npuplan_graph *grap
  * @info: may be NULL
  * @error: filled in if the call fails; may be NULL
  */
-NPUIMPORT_EXPORT int npuimport_tflite(const void *data, size_t size, const char *name,
-				      const struct npuimport_options *options,
-				      struct npuplan_graph **out, struct npuimport_info *info,
-				      struct npuplan_error *error);
+static inline int npuimport_tflite(const void *data, size_t size, const char *name,
+				   const struct npuimport_options *options,
+				   struct npuplan_graph **out, struct npuimport_info *info,
+				   struct npuplan_error *error)
+{
+	return npuimport_tflite_sized(data, size, name, options, sizeof(*options), out, info,
+				      error);
+}
 
 /**
  * npuimport_tflite_emit() - TFLite model with an offline memory plan

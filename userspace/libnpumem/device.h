@@ -49,6 +49,8 @@ struct npumem_device *npumem_plan_device(const struct npumem_plan *plan);
 /* The text is all there is to say. */
 __attribute__((format(printf, 3, 4))) int npumem_fail(struct npumem_error *error, int code,
 						      const char *format, ...);
+/* -E2BIG: @what is of a later version, and asks for what this one has not. */
+int npumem_fail_later(struct npumem_error *error, const char *what);
 /* "cannot <what>: <the errno in words>", and what to do about it. */
 __attribute__((format(printf, 3, 4))) int npumem_fail_errno(struct npumem_error *error, int code,
 							    const char *format, ...);

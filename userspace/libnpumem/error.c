@@ -120,6 +120,12 @@ int npumem_fail(struct npumem_error *error, int code, const char *format, ...)
 	return code;
 }
 
+int npumem_fail_later(struct npumem_error *error, const char *what)
+{
+	return npumem_fail(error, -E2BIG, "the %s is of a version later than this library's, %s",
+			   what, npumem_version());
+}
+
 static void say_errno(struct sentence *s, int code)
 {
 	const char *words = strerrordesc_np(-code);

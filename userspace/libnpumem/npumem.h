@@ -23,6 +23,11 @@
  * thread at a time; destroying an object that another thread uses is the
  * caller's mistake. A device must not be used after fork() by both processes.
  *
+ * Versions. Calls that take or fill a struct of the caller's are inline, and hand its size to
+ * the function of the same name with _sized behind it, which callers through a foreign function
+ * interface call. A struct may so get more fields at its end: what the older side does not have
+ * is zero and means what was before; what an older library cannot do is -E2BIG.
+ *
  * Signals. Calls interrupted by a signal are restarted with their arguments as
  * they were; see ioctl.c for which and why.
  */
@@ -56,6 +61,7 @@ struct npumem_run;
  *	graph, plan or job was refused
  * @text: one or more sentences without final newline; says what was refused,
  *	where, and where possible what to do
+ * @reserved: room for later versions; zero
  *
  * Written by calls that fail, left alone by calls that succeed.
  */
@@ -63,6 +69,7 @@ struct npumem_error {
 	int code;
 	struct npumem_verdict verdict;
 	char text[1024];
+	uint64_t reserved[4];
 };
 
 /**
@@ -71,12 +78,14 @@ struct npumem_error {
  * @size: bytes at @text
  * @level: 1 the reason of a refusal, 2 also statistics of success
  * @true_size: out: bytes that the whole log has, its NUL included
+ * @reserved: room for later versions; zero
  */
 struct npumem_log {
 	char *text;
 	uint32_t size;
 	uint32_t level;
 	uint32_t true_size;
+	uint64_t reserved[4];
 };
 
 /** npumem_version() - of the library, "major.minor.patch" */
@@ -336,6 +345,10 @@ struct npumem_request {
 	int64_t deadline;
 };
 
+NPUMEM_EXPORT int npumem_plan_request_sized(struct npumem_graph *graph,
+					    const struct npumem_request *request,
+					    size_t request_size, struct npumem_plan **out,
+					    struct npumem_error *error);
 /**
  * npumem_plan_request() - ask the daemon for a plan; returns at once
  * @graph: the graph
@@ -347,9 +360,12 @@ struct npumem_request {
  * registered, -EBUSY this device file, or all of its user's, have as many requests
  * under way as they may; a file that has none is never told so.
  */
-NPUMEM_EXPORT int npumem_plan_request(struct npumem_graph *graph,
+static inline int npumem_plan_request(struct npumem_graph *graph,
 				      const struct npumem_request *request,
-				      struct npumem_plan **out, struct npumem_error *error);
+				      struct npumem_plan **out, struct npumem_error *error)
+{
+	return npumem_plan_request_sized(graph, request, sizeof(*request), out, error);
+}
 /**
  * npumem_plan_wait() - until the request is settled
  * @plan: the plan
@@ -385,8 +401,13 @@ struct npumem_plan_stats {
 	uint64_t blob_size;
 };
 
-NPUMEM_EXPORT int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
-				    struct npumem_error *error);
+NPUMEM_EXPORT int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+					  size_t stats_size, struct npumem_error *error);
+static inline int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+				    struct npumem_error *error)
+{
+	return npumem_plan_stats_sized(plan, stats, sizeof(*stats), error);
+}
 /**
  * npumem_plan_read() - plan blob (npumem_plan.h) of a ready plan; free() it
  * @plan: the plan
@@ -503,9 +524,14 @@ struct npumem_run_stats {
 	uint64_t fill_bytes;
 };
 
+NPUMEM_EXPORT int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
+					 size_t stats_size, struct npumem_error *error);
 /** npumem_run_stats() - what the driver has counted since the inference began */
-NPUMEM_EXPORT int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
-				   struct npumem_error *error);
+static inline int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
+				   struct npumem_error *error)
+{
+	return npumem_run_stats_sized(run, stats, sizeof(*stats), error);
+}
 
 /**
  * npumem_job_positions() - job that runs positions of the plan's schedule
@@ -568,6 +594,8 @@ struct npumem_submit {
 	uint32_t failed_job;
 };
 
+NPUMEM_EXPORT int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *submit,
+					  size_t submit_size, struct npumem_error *error);
 /**
  * npumem_run_submit() - put positions of the plan's schedule on an engine
  * @run: the run
@@ -581,8 +609,11 @@ struct npumem_submit {
  * the device file, or of the user, have not ended, wait for one. Nothing was submitted
  * then. -EIO: an earlier job of the run failed.
  */
-NPUMEM_EXPORT int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
-				    struct npumem_error *error);
+static inline int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
+				    struct npumem_error *error)
+{
+	return npumem_run_submit_sized(run, submit, sizeof(*submit), error);
+}
 
 /* --------------------------------------------------------------- syncobjs */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "sized.h"
 
 /* Text of one sentence or two; the driver keeps 4096 bytes at most. */
 #define MESSAGE_SIZE 4096
@@ -108,25 +109,29 @@ int npumem_plan_load(struct npumem_graph *graph, const void *blob, size_t size,
 	return 0;
 }
 
-int npumem_plan_request(struct npumem_graph *graph, const struct npumem_request *request,
-			struct npumem_plan **out, struct npumem_error *error)
+int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_request *request,
+			      size_t request_size, struct npumem_plan **out,
+			      struct npumem_error *error)
 {
+	struct npumem_request asked;
 	struct drm_npumem_plan_request args = { 0 };
 	struct npumem_plan *plan;
 	int err;
 
 	if (!graph || !request || !out)
 		return npumem_fail(error, -EINVAL, "npumem_plan_request: NULL argument");
-	if (request->deadline <= 0)
+	if (!sized_take(&asked, sizeof(asked), request, request_size))
+		return npumem_fail_later(error, "plan request");
+	if (asked.deadline <= 0)
 		return npumem_fail(error, -EINVAL, "a plan request needs a deadline");
-	if (request->deadline > npumem_deadline(NPUMEM_MAX_REQUEST_NS))
+	if (asked.deadline > npumem_deadline(NPUMEM_MAX_REQUEST_NS))
 		return npumem_fail(error, -EINVAL,
 				   "the deadline of a plan request is more than %lld s away",
 				   NPUMEM_MAX_REQUEST_NS / 1000000000);
-	if (request->planner && strlen(request->planner) >= sizeof(args.planner))
+	if (asked.planner && strlen(asked.planner) >= sizeof(args.planner))
 		return npumem_fail(error, -EINVAL,
-				   "planner name \"%.64s\" is longer than %zu bytes",
-				   request->planner, sizeof(args.planner) - 1);
+				   "planner name \"%.64s\" is longer than %zu bytes", asked.planner,
+				   sizeof(args.planner) - 1);
 	plan = plan_new(graph->device);
 	if (!plan)
 		return npumem_fail_errno(error, -ENOMEM, "request a plan");
@@ -136,12 +141,12 @@ int npumem_plan_request(struct npumem_graph *graph, const struct npumem_request 
 		return err;
 	}
 	args.graph = graph->handle;
-	args.objective = request->objective;
-	args.arena_budget = request->arena_budget;
-	args.deadline_ns = request->deadline;
+	args.objective = asked.objective;
+	args.arena_budget = asked.arena_budget;
+	args.deadline_ns = asked.deadline;
 	args.out_sync = plan->sync;
-	if (request->planner)
-		memcpy(args.planner, request->planner, strlen(request->planner) + 1);
+	if (asked.planner)
+		memcpy(args.planner, asked.planner, strlen(asked.planner) + 1);
 	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
 	if (err) {
 		plan_free(plan);
@@ -191,9 +196,10 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 	}
 }
 
-int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
-		      struct npumem_error *error)
+int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *stats,
+			    size_t stats_size, struct npumem_error *error)
 {
+	struct npumem_plan_stats found;
 	struct drm_npumem_plan_read args = { 0 };
 	int err;
 
@@ -203,7 +209,7 @@ int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
 	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
 	if (err)
 		return npumem_fail_errno(error, err, "read the state of a plan");
-	*stats = (struct npumem_plan_stats){
+	found = (struct npumem_plan_stats){
 		.state = args.state,
 		.error = args.error,
 		.arena_size = args.arena_size,
@@ -213,6 +219,7 @@ int npumem_plan_stats(struct npumem_plan *plan, struct npumem_plan_stats *stats,
 		.verify_ns = args.verify_ns,
 		.blob_size = args.size,
 	};
+	sized_give(stats, stats_size, &found, sizeof(found));
 	return 0;
 }
 

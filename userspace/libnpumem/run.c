@@ -6,6 +6,7 @@
 #include <xf86drm.h>
 
 #include "device.h"
+#include "sized.h"
 
 struct npumem_run {
 	struct npumem_device *device;
@@ -116,9 +117,10 @@ int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
 	return err ? npumem_fail_errno(error, err, "reset a run") : 0;
 }
 
-int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
-		     struct npumem_error *error)
+int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
+			   size_t stats_size, struct npumem_error *error)
 {
+	struct npumem_run_stats found;
 	struct drm_npumem_run_query args = { 0 };
 	int err;
 
@@ -128,7 +130,7 @@ int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
 	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_QUERY, &args);
 	if (err)
 		return npumem_fail_errno(error, err, "query a run");
-	*stats = (struct npumem_run_stats){
+	found = (struct npumem_run_stats){
 		.block = args.block,
 		.error = args.error,
 		.submitted = args.submitted,
@@ -137,37 +139,47 @@ int npumem_run_stats(struct npumem_run *run, struct npumem_run_stats *stats,
 		.store_bytes = args.store_bytes,
 		.fill_bytes = args.fill_bytes,
 	};
+	sized_give(stats, stats_size, &found, sizeof(found));
 	return 0;
 }
 
-int npumem_run_submit(struct npumem_run *run, struct npumem_submit *submit,
-		      struct npumem_error *error)
+int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *given, size_t given_size,
+			    struct npumem_error *error)
 {
+	struct npumem_submit submit;
 	struct drm_npumem_submit args = { .failed_job = NPUMEM_NONE };
 	char what[32];
 	int err;
 
-	if (!run || !submit || !submit->jobs || (submit->in_count && !submit->in_syncs) ||
-	    (submit->out_count && !submit->out_syncs))
+	if (!run || !given)
 		return npumem_fail(error, -EINVAL, "npumem_run_submit: NULL argument");
-	if (!submit->job_count)
+	/* The first version's struct; failed_job is written. */
+	if (given_size < offsetof(struct npumem_submit, failed_job) + sizeof(given->failed_job))
+		return npumem_fail(error, -EINVAL, "npumem_run_submit: %zu bytes are too few",
+				   given_size);
+	if (!sized_take(&submit, sizeof(submit), given, given_size))
+		return npumem_fail_later(error, "submission");
+	if (!submit.jobs || (submit.in_count && !submit.in_syncs) ||
+	    (submit.out_count && !submit.out_syncs))
+		return npumem_fail(error, -EINVAL, "npumem_run_submit: NULL argument");
+	if (!submit.job_count)
 		return npumem_fail(error, -EINVAL, "no job was given to submit");
 	args.run = run->handle;
-	args.jobs.stride = sizeof(*submit->jobs);
-	args.jobs.count = submit->job_count;
-	args.jobs.ptr = (uintptr_t)submit->jobs;
-	if (submit->in_count) {
-		args.in_syncs.stride = sizeof(*submit->in_syncs);
-		args.in_syncs.count = submit->in_count;
-		args.in_syncs.ptr = (uintptr_t)submit->in_syncs;
+	args.jobs.stride = sizeof(*submit.jobs);
+	args.jobs.count = submit.job_count;
+	args.jobs.ptr = (uintptr_t)submit.jobs;
+	if (submit.in_count) {
+		args.in_syncs.stride = sizeof(*submit.in_syncs);
+		args.in_syncs.count = submit.in_count;
+		args.in_syncs.ptr = (uintptr_t)submit.in_syncs;
 	}
-	if (submit->out_count) {
-		args.out_syncs.stride = sizeof(*submit->out_syncs);
-		args.out_syncs.count = submit->out_count;
-		args.out_syncs.ptr = (uintptr_t)submit->out_syncs;
+	if (submit.out_count) {
+		args.out_syncs.stride = sizeof(*submit.out_syncs);
+		args.out_syncs.count = submit.out_count;
+		args.out_syncs.ptr = (uintptr_t)submit.out_syncs;
 	}
 	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_SUBMIT, &args);
-	submit->failed_job = err ? args.failed_job : NPUMEM_NONE;
+	given->failed_job = err ? args.failed_job : NPUMEM_NONE;
 	if (!err)
 		return 0;
 	if (args.failed_job == NPUMEM_NONE)

@@ -16,6 +16,16 @@ extern "C" {
 
 #define NPUPLAN_EXPORT __attribute__((visibility("default")))
 
+/*
+ * Functions that take a struct of the caller's, as options, are inline: each hands the struct's
+ * size to a function of the same name with _sized behind it. So the struct can get more fields
+ * at its end: a library that is older than the caller takes zero there, which means what was
+ * before, and answers anything else with -E2BIG; one that is newer adds zeros. Callers through a
+ * foreign function interface call the _sized functions. Structs that only the library fills
+ * have room (@reserved) instead, and those that it allocates may get longer; records in arrays
+ * (tensors, operators, items, ...) stay as they are while the soname does.
+ */
+
 /** npuplan_version() - of the library, "major.minor.patch" */
 NPUPLAN_EXPORT const char *npuplan_version(void);
 
@@ -30,12 +40,14 @@ NPUPLAN_EXPORT const char *npuplan_version(void);
  * @status: NPUMEM_PLAN_INFEASIBLE: npuplan_plan() has proved that there is no plan
  *	within the budget: in no order, of planners that move tensors (docs/cosma.md, "What
  *	is proved"); in the order of the graph, of those that keep it; else 0
+ * @reserved: room for later versions; zero
  */
 struct npuplan_error {
 	char text[512];
 	uint64_t needed;
 	uint32_t step;
 	uint32_t status;
+	uint64_t reserved[4];
 };
 
 #ifdef __cplusplus

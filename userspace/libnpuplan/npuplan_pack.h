@@ -109,6 +109,7 @@ struct npuplan_pack_options {
  * @status: enum npuplan_pack_status
  * @memory_ended: the limit of memory ended the search
  * @seconds: wall clock that it took
+ * @reserved: room for later versions; zero
  */
 struct npuplan_pack_result {
 	uint64_t top;
@@ -117,8 +118,15 @@ struct npuplan_pack_result {
 	uint32_t status;
 	bool memory_ended;
 	double seconds;
+	uint64_t reserved[4];
 };
 
+NPUPLAN_EXPORT int npuplan_pack_sized(const struct npuplan_pack_problem *problem,
+				      size_t problem_size,
+				      const struct npuplan_pack_options *options,
+				      size_t options_size, uint64_t *offsets,
+				      struct npuplan_pack_result *result,
+				      struct npuplan_error *error);
 /**
  * npuplan_pack() - place items
  * @problem: what is to be placed
@@ -134,10 +142,17 @@ struct npuplan_pack_result {
  * -EINVAL: an item is malformed (the error says which, and what is wrong).
  * -EOPNOTSUPP: unknown packer, or one that cannot pack such items. -ENOMEM.
  */
-NPUPLAN_EXPORT int npuplan_pack(const struct npuplan_pack_problem *problem,
-				const struct npuplan_pack_options *options, uint64_t *offsets,
-				struct npuplan_pack_result *result, struct npuplan_error *error);
+static inline int npuplan_pack(const struct npuplan_pack_problem *problem,
+			       const struct npuplan_pack_options *options, uint64_t *offsets,
+			       struct npuplan_pack_result *result, struct npuplan_error *error)
+{
+	return npuplan_pack_sized(problem, sizeof(*problem), options, sizeof(*options), offsets,
+				  result, error);
+}
 
+NPUPLAN_EXPORT int npuplan_pack_check_sized(const struct npuplan_pack_problem *problem,
+					    size_t problem_size, const uint64_t *offsets,
+					    uint64_t *top, struct npuplan_error *error);
 /**
  * npuplan_pack_check() - whether a packing is one, pair by pair
  * @problem: what is to be placed
@@ -147,9 +162,12 @@ NPUPLAN_EXPORT int npuplan_pack(const struct npuplan_pack_problem *problem,
  *
  * -EINVAL: it is not; the error names the items by their numbers.
  */
-NPUPLAN_EXPORT int npuplan_pack_check(const struct npuplan_pack_problem *problem,
-				      const uint64_t *offsets, uint64_t *top,
-				      struct npuplan_error *error);
+static inline int npuplan_pack_check(const struct npuplan_pack_problem *problem,
+				     const uint64_t *offsets, uint64_t *top,
+				     struct npuplan_error *error)
+{
+	return npuplan_pack_check_sized(problem, sizeof(*problem), offsets, top, error);
+}
 
 /** npuplan_packer_name() - name of the i-th packer, NULL past the last */
 NPUPLAN_EXPORT const char *npuplan_packer_name(unsigned int i);

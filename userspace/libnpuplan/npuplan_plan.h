@@ -163,6 +163,9 @@ struct npuplan_options {
 	void *context;
 };
 
+NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
+				      const struct npuplan_options *options, size_t options_size,
+				      struct npuplan_plan **out, struct npuplan_error *error);
 /**
  * npuplan_plan() - plan a tiled graph
  * @graph: the graph
@@ -187,9 +190,12 @@ struct npuplan_options {
  * the planner's, or the graph has what it does not plan. -EINVAL, -EBADMSG,
  * -E2BIG: the graph is refused by the verifier, which the error quotes.
  */
-NPUPLAN_EXPORT int npuplan_plan(const struct npuplan_graph *graph,
-				const struct npuplan_options *options, struct npuplan_plan **out,
-				struct npuplan_error *error);
+static inline int npuplan_plan(const struct npuplan_graph *graph,
+			       const struct npuplan_options *options, struct npuplan_plan **out,
+			       struct npuplan_error *error)
+{
+	return npuplan_plan_sized(graph, options, sizeof(*options), out, error);
+}
 NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
 
 /**
@@ -199,6 +205,7 @@ NPUPLAN_EXPORT void npuplan_plan_free(struct npuplan_plan *plan);
  * @peak: M_P, the least peak footprint of any order: with as much nothing is spilled
  * @step: that needs @needed; NPUMEM_NONE: what is on chip from the start does
  * @proved: @peak is the least; else limits came first, and it is one of some order
+ * @reserved: room for later versions; zero
  */
 struct npuplan_budgets {
 	uint64_t needed;
@@ -206,8 +213,13 @@ struct npuplan_budgets {
 	uint64_t peak;
 	uint32_t step;
 	bool proved;
+	uint64_t reserved[4];
 };
 
+NPUPLAN_EXPORT int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
+					      const struct npuplan_options *options,
+					      size_t options_size, struct npuplan_budgets *budgets,
+					      struct npuplan_error *error);
 /**
  * npuplan_budgets_find() - budgets between which planning for traffic makes sense
  * @graph: tiled
@@ -218,11 +230,17 @@ struct npuplan_budgets {
  *
  * Errors as npuplan_plan()'s with planner "cosma".
  */
-NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
-					const struct npuplan_options *options,
-					struct npuplan_budgets *budgets,
-					struct npuplan_error *error);
+static inline int npuplan_budgets_find(const struct npuplan_graph *graph,
+				       const struct npuplan_options *options,
+				       struct npuplan_budgets *budgets, struct npuplan_error *error)
+{
+	return npuplan_budgets_find_sized(graph, options, sizeof(*options), budgets, error);
+}
 
+NPUPLAN_EXPORT int npuplan_needed_find_sized(const struct npuplan_graph *graph,
+					     const struct npuplan_options *options,
+					     size_t options_size, uint64_t *needed, uint32_t *step,
+					     struct npuplan_error *error);
 /**
  * npuplan_needed_find() - of the budgets the least alone, which takes no search
  * @graph: the graph
@@ -231,10 +249,17 @@ NPUPLAN_EXPORT int npuplan_budgets_find(const struct npuplan_graph *graph,
  * @step: see @needed
  * @error: filled in if the call fails; may be NULL
  */
-NPUPLAN_EXPORT int npuplan_needed_find(const struct npuplan_graph *graph,
-				       const struct npuplan_options *options, uint64_t *needed,
-				       uint32_t *step, struct npuplan_error *error);
+static inline int npuplan_needed_find(const struct npuplan_graph *graph,
+				      const struct npuplan_options *options, uint64_t *needed,
+				      uint32_t *step, struct npuplan_error *error)
+{
+	return npuplan_needed_find_sized(graph, options, sizeof(*options), needed, step, error);
+}
 
+NPUPLAN_EXPORT int npuplan_lp_write_sized(const struct npuplan_graph *graph,
+					  const struct npuplan_options *options,
+					  size_t options_size, char **text, size_t *size,
+					  struct npuplan_error *error);
 /**
  * npuplan_lp_write() - the COSMA paper's integer linear program of a plan
  * @graph: tiled
@@ -247,9 +272,12 @@ NPUPLAN_EXPORT int npuplan_needed_find(const struct npuplan_graph *graph,
  * and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep. Others as
  * npuplan_plan()'s with planner "cosma".
  */
-NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
-				    const struct npuplan_options *options, char **text,
-				    size_t *size, struct npuplan_error *error);
+static inline int npuplan_lp_write(const struct npuplan_graph *graph,
+				   const struct npuplan_options *options, char **text, size_t *size,
+				   struct npuplan_error *error)
+{
+	return npuplan_lp_write_sized(graph, options, sizeof(*options), text, size, error);
+}
 
 /**
  * struct npuplan_recompute - operators that are better run again than kept or spilled
@@ -262,6 +290,7 @@ NPUPLAN_EXPORT int npuplan_lp_write(const struct npuplan_graph *graph,
  *	multiply: elements written) of an inference without, and what is added
  * @operations_again: see @operations
  * @work: units of work that it took
+ * @reserved: room for later versions; zero
  */
 struct npuplan_recompute {
 	struct npuplan_clone *clones;
@@ -271,8 +300,15 @@ struct npuplan_recompute {
 	uint64_t operations;
 	uint64_t operations_again;
 	uint64_t work;
+	uint64_t reserved[4];
 };
 
+NPUPLAN_EXPORT int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
+						const struct npuplan_tiling *tiling,
+						const struct npuplan_options *options,
+						size_t options_size, uint32_t limit,
+						struct npuplan_recompute *out,
+						struct npuplan_error *error);
 /**
  * npuplan_recompute_find() - which operators to run again, to save traffic
  * @graph: not tiled, one block
@@ -285,11 +321,14 @@ struct npuplan_recompute {
  * Greedy: as long as one saves traffic, the operator (or short chain of them) that
  * saves most. -ENOSPC: there is no plan within the budget; otherwise as npuplan_plan().
  */
-NPUPLAN_EXPORT int npuplan_recompute_find(const struct npuplan_graph *graph,
-					  const struct npuplan_tiling *tiling,
-					  const struct npuplan_options *options, uint32_t limit,
-					  struct npuplan_recompute *out,
-					  struct npuplan_error *error);
+static inline int npuplan_recompute_find(const struct npuplan_graph *graph,
+					 const struct npuplan_tiling *tiling,
+					 const struct npuplan_options *options, uint32_t limit,
+					 struct npuplan_recompute *out, struct npuplan_error *error)
+{
+	return npuplan_recompute_find_sized(graph, tiling, options, sizeof(*options), limit, out,
+					    error);
+}
 NPUPLAN_EXPORT void npuplan_recompute_fini(struct npuplan_recompute *recompute);
 
 /**
@@ -316,6 +355,10 @@ struct npuplan_peak {
 	uint32_t position;
 };
 
+NPUPLAN_EXPORT int npuplan_peak_find_sized(const struct npuplan_graph *graph,
+					   const struct npuplan_options *options,
+					   size_t options_size, const struct npuplan_plan *plan,
+					   struct npuplan_peak **out, struct npuplan_error *error);
 /**
  * npuplan_peak_find() - which tensors make the peak
  * @graph: the graph
@@ -328,10 +371,13 @@ struct npuplan_peak {
  *
  * -EINVAL: the plan was read, and so does not know where its peak is.
  */
-NPUPLAN_EXPORT int npuplan_peak_find(const struct npuplan_graph *graph,
-				     const struct npuplan_options *options,
-				     const struct npuplan_plan *plan, struct npuplan_peak **out,
-				     struct npuplan_error *error);
+static inline int npuplan_peak_find(const struct npuplan_graph *graph,
+				    const struct npuplan_options *options,
+				    const struct npuplan_plan *plan, struct npuplan_peak **out,
+				    struct npuplan_error *error)
+{
+	return npuplan_peak_find_sized(graph, options, sizeof(*options), plan, out, error);
+}
 NPUPLAN_EXPORT void npuplan_peak_free(struct npuplan_peak *peak);
 
 /**
@@ -355,6 +401,10 @@ struct npuplan_front {
 	double seconds;
 };
 
+NPUPLAN_EXPORT int npuplan_front_find_sized(const struct npuplan_graph *graph,
+					    const struct npuplan_options *options,
+					    size_t options_size, struct npuplan_front **out,
+					    struct npuplan_error *error);
 /**
  * npuplan_front_find() - peak against traffic, as planner "tile-scheduled" has it
  * @graph: the graph
@@ -365,9 +415,12 @@ struct npuplan_front {
  * Peaks are before placing: what an arena cannot be below. -EINVAL: the graph is not
  * tiled. -EOPNOTSUPP: loops and branches.
  */
-NPUPLAN_EXPORT int npuplan_front_find(const struct npuplan_graph *graph,
-				      const struct npuplan_options *options,
-				      struct npuplan_front **out, struct npuplan_error *error);
+static inline int npuplan_front_find(const struct npuplan_graph *graph,
+				     const struct npuplan_options *options,
+				     struct npuplan_front **out, struct npuplan_error *error)
+{
+	return npuplan_front_find_sized(graph, options, sizeof(*options), out, error);
+}
 NPUPLAN_EXPORT void npuplan_front_free(struct npuplan_front *front);
 
 /** npuplan_planner_name() - name of the i-th planner, NULL past the last */

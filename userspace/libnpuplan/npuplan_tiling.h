@@ -79,6 +79,7 @@ struct npuplan_clone {
  *
  * At most one of @bands, @rows and @onchip is not 0. It is for the operators that
  * @ops does not speak of. All 0: not known, or, in asking, whole operators.
+ * @reserved: room for later versions; zero
  */
 struct npuplan_tiling {
 	enum npuplan_layout layout;
@@ -92,6 +93,7 @@ struct npuplan_tiling {
 	struct npuplan_clone *clones;
 	uint32_t op_count;
 	uint32_t clone_count;
+	uint64_t reserved[4];
 };
 
 /**

@@ -91,15 +91,18 @@ static int plan_without(const struct npuplan_graph *graph, struct npuplan_tensor
 	return err == -ENOMEM ? err : 0;
 }
 
-int npuplan_peak_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		      const struct npuplan_plan *plan, struct npuplan_peak **out,
-		      struct npuplan_error *error)
+int npuplan_peak_find_sized(const struct npuplan_graph *graph,
+			    const struct npuplan_options *options, size_t options_size,
+			    const struct npuplan_plan *plan, struct npuplan_peak **out,
+			    struct npuplan_error *error)
 {
-	struct npuplan_options again = options ? *options : (struct npuplan_options){ 0 };
+	struct npuplan_options again;
 	struct npuplan_tensor *tensors = NULL;
 	struct npuplan_peak *peak;
-	int err;
+	int err = npuplan_take_options(&again, options, options_size, error);
 
+	if (err)
+		return err;
 	if (plan->peak_position == NPUMEM_NONE)
 		return npuplan_fail(error, -EINVAL, "the plan does not say where its peak is");
 	peak = calloc(1, sizeof(*peak));

@@ -137,19 +137,20 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 	return err;
 }
 
-int npuplan_plan(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		 struct npuplan_plan **out, struct npuplan_error *error)
+int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_options *given,
+		       size_t given_size, struct npuplan_plan **out, struct npuplan_error *error)
 {
-	static const struct npuplan_options defaults;
+	struct npuplan_options own;
+	const struct npuplan_options *options = &own;
 	const struct npuplan_planner *planner;
 	struct npuplan_problem problem;
 	struct npuplan_checked checked;
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_effort effort;
-	int err;
+	int err = npuplan_take_options(&own, given, given_size, error);
 
-	if (!options)
-		options = &defaults;
+	if (err)
+		return err;
 	effort = npuplan_effort_begin(UINT64_MAX, options->deadline_seconds, options->progress,
 				      options->context);
 	planner = npuplan_planner_find(options->planner);

@@ -761,6 +761,63 @@ static void test_submit_refused(void **state)
 	assert_int_equal(submit.failed_job, NPUMEM_NONE);
 }
 
+/* Callers whose headers are older or newer than the library. */
+static void test_sized(void **state)
+{
+	struct {
+		struct npumem_request now;
+		uint64_t later;
+	} request = { .now = { .planner = "nnc", .deadline = npumem_deadline(1000000) } };
+	struct drm_npumem_job job = npumem_job_positions(0, 0, 2, NPUMEM_OP_NOP, 0);
+	struct {
+		struct npumem_submit now;
+		uint64_t later;
+	} submit = { .now = { .jobs = &job, .job_count = 1 } };
+	struct {
+		struct npumem_run_stats now;
+		uint64_t later;
+	} run = { .later = 5 };
+	struct {
+		struct npumem_plan_stats now;
+		uint64_t later;
+	} plan = { .later = 5 };
+	struct objects *o = *state;
+	struct npumem_plan *pending;
+
+	assert_int_equal(npumem_plan_request_sized(o->graph, &request.now, sizeof(request),
+						   &pending, &error),
+			 0);
+	npumem_plan_destroy(pending);
+	request.later = 1;
+	assert_error(
+		npumem_plan_request_sized(o->graph, &request.now, sizeof(request), &pending,
+					  &error),
+		-E2BIG,
+		"the plan request is of a version later than this library's, " NPUMEM_PACKAGE_VERSION);
+	assert_int_equal(npumem_run_submit_sized(o->run, &submit.now, sizeof(submit), &error), 0);
+	submit.later = 1;
+	assert_error(
+		npumem_run_submit_sized(o->run, &submit.now, sizeof(submit), &error), -E2BIG,
+		"the submission is of a version later than this library's, " NPUMEM_PACKAGE_VERSION);
+	assert_error(npumem_run_submit_sized(o->run, &submit.now, 8, &error), -EINVAL,
+		     "npumem_run_submit: 8 bytes are too few");
+
+	/* What the library does not know is zero; what the caller does not know stays. */
+	assert_int_equal(npumem_run_stats_sized(o->run, &run.now, sizeof(run), &error), 0);
+	assert_int_equal(run.now.fill_bytes, 4);
+	assert_int_equal(run.later, 0);
+	run.now.fill_bytes = 99;
+	assert_int_equal(npumem_run_stats_sized(o->run, &run.now,
+						offsetof(struct npumem_run_stats, fill_bytes),
+						&error),
+			 0);
+	assert_int_equal(run.now.store_bytes, 3);
+	assert_int_equal(run.now.fill_bytes, 99);
+	assert_int_equal(npumem_plan_stats_sized(o->plan, &plan.now, sizeof(plan), &error), 0);
+	assert_int_equal(plan.now.arena_size, 5000);
+	assert_int_equal(plan.later, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
 
 int main(void)
@@ -770,7 +827,7 @@ int main(void)
 		TEST(refused),	    TEST(arguments), TEST(request),	   TEST(request_failures),
 		TEST(loaded_plan),  TEST(records),   TEST(offset),	   TEST(run),
 		TEST(run_failures), TEST(submit),    TEST(submit_refused), TEST(bind),
-		TEST(dmabuf),	    TEST(jobs),	     TEST(run_stats),
+		TEST(dmabuf),	    TEST(jobs),	     TEST(run_stats),	   TEST(sized),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -468,17 +468,19 @@ static int read_graph(struct graph_json_reader *reader, json_t *root)
 	return err;
 }
 
-int npuimport_graph_json(const char *text, size_t size, const struct npuimport_options *options,
-			 struct npuplan_graph **out, struct npuimport_info *info,
-			 struct npuplan_error *error)
+int npuimport_graph_json_sized(const char *text, size_t size,
+			       const struct npuimport_options *options, size_t options_size,
+			       struct npuplan_graph **out, struct npuimport_info *info,
+			       struct npuplan_error *error)
 {
-	struct graph_json_reader reader = { .doubts = import_doubts_of(options) };
+	struct graph_json_reader reader = { .error = error ? error : &reader.own };
 	json_error_t where;
 	json_t *root;
-	int err;
+	int err = import_doubts_of(&reader.doubts, options, options_size, error);
 
 	*out = NULL;
-	reader.error = error ? error : &reader.own;
+	if (err)
+		return err;
 	root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &where);
 	if (!root)
 		return import_fail(error, -EBADMSG, "line %d, column %d: %s", where.line,

@@ -691,20 +691,21 @@ static int read_subgraph(struct tflite_reader *reader, struct model *model)
 	return err;
 }
 
-int npuimport_tflite(const void *data, size_t size, const char *name,
-		     const struct npuimport_options *options, struct npuplan_graph **out,
-		     struct npuimport_info *info, struct npuplan_error *error)
+int npuimport_tflite_sized(const void *data, size_t size, const char *name,
+			   const struct npuimport_options *options, size_t options_size,
+			   struct npuplan_graph **out, struct npuimport_info *info,
+			   struct npuplan_error *error)
 {
 	struct npuplan_error own;
 	struct tflite_reader reader = {
 		.fb = { .data = data, .size = size, .error = error ? error : &own },
-		.doubts = import_doubts_of(options),
 	};
 	struct model model = { 0 };
-	int err;
+	int err = import_doubts_of(&reader.doubts, options, options_size, error);
 
 	*out = NULL;
-	err = read_model(&reader, &model);
+	if (!err)
+		err = read_model(&reader, &model);
 	if (err)
 		return err;
 	reader.graph = npuplan_graph_new(name);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "internal.h"
+#include "sized.h"
 
 int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
 {
@@ -19,6 +20,21 @@ int npuplan_fail(struct npuplan_error *error, int err, const char *format, ...)
 	error->needed = 0;
 	error->step = NPUMEM_NONE;
 	return err;
+}
+
+int npuplan_fail_later(struct npuplan_error *error, const char *what)
+{
+	return npuplan_fail(error, -E2BIG,
+			    "the %s asked for are of a version later than this library's, %s", what,
+			    npuplan_version());
+}
+
+int npuplan_take_options(struct npuplan_options *own, const struct npuplan_options *given,
+			 size_t size, struct npuplan_error *error)
+{
+	if (!sized_take(own, sizeof(*own), given, size))
+		return npuplan_fail_later(error, "options");
+	return 0;
 }
 
 const char *npuplan_format_bytes(uint64_t bytes, char text[32])

@@ -17,6 +17,21 @@
 __attribute__((format(printf, 3, 4))) int npuplan_fail(struct npuplan_error *error, int err,
 						       const char *format, ...);
 
+/**
+ * npuplan_take_options() - options as this version has them
+ * @own: out: what was given, continued by zeros
+ * @given: the caller's, of @size bytes; may be NULL
+ * @size: see @given
+ * @error: may be NULL
+ *
+ * -E2BIG: something is asked for that this version does not know.
+ */
+int npuplan_take_options(struct npuplan_options *own, const struct npuplan_options *given,
+			 size_t size, struct npuplan_error *error);
+
+/* -E2BIG and its sentence: @what is of a later version, and asks for what this one has not. */
+int npuplan_fail_later(struct npuplan_error *error, const char *what);
+
 /** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
 

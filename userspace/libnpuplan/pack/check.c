@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "pack/base/run.h"
+#include "sized.h"
 
 struct event {
 	uint64_t key; /* twice the instant, plus one for an end */
@@ -97,17 +98,19 @@ static int check_listed(const struct npuplan_conflicts *c, const uint64_t *offse
 	return 0;
 }
 
-int npuplan_pack_check(const struct npuplan_pack_problem *problem, const uint64_t *offsets,
-		       uint64_t *top, struct npuplan_error *error)
+int npuplan_pack_check_sized(const struct npuplan_pack_problem *given, size_t given_size,
+			     const uint64_t *offsets, uint64_t *top, struct npuplan_error *error)
 {
+	struct npuplan_pack_problem problem;
 	uint32_t clash[2] = { 0, 0 };
 	uint64_t end = 0;
 	int err;
 
-	for (uint32_t i = 0; i < problem->item_count; i++) {
-		const struct npuplan_item *item = &problem->items[i];
-		uint32_t align = item->align > problem->alignment ? item->align :
-								    problem->alignment;
+	if (!sized_take(&problem, sizeof(problem), given, given_size))
+		return npuplan_fail_later(error, "packings");
+	for (uint32_t i = 0; i < problem.item_count; i++) {
+		const struct npuplan_item *item = &problem.items[i];
+		uint32_t align = item->align > problem.alignment ? item->align : problem.alignment;
 
 		if (item->fixed && offsets[i] != item->fixed_offset)
 			return npuplan_fail(error, -EINVAL, "item %u is at %llu, but fixed at %llu",
@@ -122,8 +125,8 @@ int npuplan_pack_check(const struct npuplan_pack_problem *problem, const uint64_
 	}
 	if (top)
 		*top = end;
-	err = problem->conflicts ? check_listed(problem->conflicts, offsets, clash) :
-				   sweep(problem->items, problem->item_count, offsets, clash);
+	err = problem.conflicts ? check_listed(problem.conflicts, offsets, clash) :
+				  sweep(problem.items, problem.item_count, offsets, clash);
 	if (err == -EINVAL)
 		return npuplan_fail(error, err, "items %u at %llu and %u at %llu collide", clash[0],
 				    (unsigned long long)offsets[clash[0]], clash[1],

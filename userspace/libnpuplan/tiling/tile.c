@@ -327,6 +327,9 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 
 	if (graph->step_count || graph->tile_count)
 		return npuplan_fail(error, -EINVAL, "graph %s is tiled already", graph->name);
+	for (size_t i = 0; i < sizeof(tiling->reserved) / sizeof(tiling->reserved[0]); i++)
+		if (tiling->reserved[i])
+			return npuplan_fail_later(error, "tilings");
 	if (tiling->clone_count)
 		return tile_clones(graph, tiling, error);
 	err = npuplan_graph_set_layout(graph, tiling->layout, error);

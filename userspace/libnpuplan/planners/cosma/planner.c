@@ -326,14 +326,12 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 /* What is asked where only budgets are; planning->units is to be freed. */
 static int ask_budgets(struct planning *planning)
 {
-	static const struct npuplan_options defaults;
-	const struct npuplan_options *options = planning->options ? planning->options : &defaults;
+	const struct npuplan_options *options = planning->options;
 	struct npuplan_checked checked;
 	int err = npuplan_checked_init(&checked, planning->graph, planning->error);
 
 	if (err)
 		return err;
-	planning->options = options;
 	err = cosma_units_init(&planning->units, planning->graph, checked.cells, options->alignment,
 			       planning->error);
 	npuplan_checked_fini(&checked);
@@ -346,18 +344,22 @@ static int ask_budgets(struct planning *planning)
 	return 0;
 }
 
-int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
-			 struct npuplan_budgets *budgets, struct npuplan_error *error)
+int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
+			       const struct npuplan_options *given, size_t given_size,
+			       struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
+	struct npuplan_options options;
 	struct planning planning = {
 		.graph = graph,
-		.options = options,
+		.options = &options,
 		.error = error,
 		.started = npuplan_now(),
 	};
 	struct npuplan_budgets found;
-	int err = ask_budgets(&planning);
+	int err = npuplan_take_options(&options, given, given_size, error);
 
+	if (!err)
+		err = ask_budgets(&planning);
 	if (err)
 		return err;
 	err = npuplan_cosma_budgets(planning.units.graph, &planning.asked, &found, error);
@@ -369,17 +371,21 @@ int npuplan_budgets_find(const struct npuplan_graph *graph, const struct npuplan
 	return 0;
 }
 
-int npuplan_needed_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
-			uint64_t *needed, uint32_t *step, struct npuplan_error *error)
+int npuplan_needed_find_sized(const struct npuplan_graph *graph,
+			      const struct npuplan_options *given, size_t given_size,
+			      uint64_t *needed, uint32_t *step, struct npuplan_error *error)
 {
+	struct npuplan_options options;
 	struct planning planning = {
 		.graph = graph,
-		.options = options,
+		.options = &options,
 		.error = error,
 		.started = npuplan_now(),
 	};
-	int err = ask_budgets(&planning);
+	int err = npuplan_take_options(&options, given, given_size, error);
 
+	if (!err)
+		err = ask_budgets(&planning);
 	if (err)
 		return err;
 	err = npuplan_cosma_needed(planning.units.graph, &planning.asked, needed, step, error);
@@ -387,28 +393,32 @@ int npuplan_needed_find(const struct npuplan_graph *graph, const struct npuplan_
 	return err;
 }
 
-int npuplan_lp_write(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		     char **text, size_t *size, struct npuplan_error *error)
+int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npuplan_options *given,
+			   size_t given_size, char **text, size_t *size,
+			   struct npuplan_error *error)
 {
+	struct npuplan_options options;
 	struct planning planning = {
 		.graph = graph,
-		.options = options,
+		.options = &options,
 		.planner = NPUPLAN_COSMA_BY_ILP,
 		.error = error,
 		.started = npuplan_now(),
 	};
 	struct npuplan_checked checked;
-	int err = npuplan_checked_init(&checked, graph, error);
+	int err = npuplan_take_options(&options, given, given_size, error);
 
+	if (!err)
+		err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;
-	err = cosma_units_init(&planning.units, graph, checked.cells, options->alignment, error);
+	err = cosma_units_init(&planning.units, graph, checked.cells, options.alignment, error);
 	npuplan_checked_fini(&checked);
 	if (err)
 		return err;
 	err = ask(&planning);
 	planning.asked.progress = NULL;
-	if (!err && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+	if (!err && options.schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
 		err = find_order(&planning);
 	if (!err)
 		err = npuplan_cosma_ilp_write(planning.units.graph, &planning.asked, NULL, text,

@@ -273,25 +273,28 @@ static struct npuplan_front *make_front(const struct run *run)
 	return front;
 }
 
-int npuplan_front_find(const struct npuplan_graph *graph, const struct npuplan_options *options,
-		       struct npuplan_front **out, struct npuplan_error *error)
+int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npuplan_options *given,
+			     size_t given_size, struct npuplan_front **out,
+			     struct npuplan_error *error)
 {
-	static const struct npuplan_options defaults;
+	struct npuplan_options options;
 	struct npuplan_effort effort;
 	struct npuplan_problem problem = {
 		.graph = graph,
-		.options = options ? options : &defaults,
+		.options = &options,
 		.effort = &effort,
 	};
 	struct npuplan_checked checked;
 	struct run run = { 0 };
-	int err;
+	int err = npuplan_take_options(&options, given, given_size, error);
 
+	if (err)
+		return err;
 	if (!graph->step_count)
 		return npuplan_fail(error, -EINVAL, "graph %s has no steps: tile it first",
 				    graph->name);
-	effort = npuplan_effort_begin(UINT64_MAX, problem.options->deadline_seconds,
-				      problem.options->progress, problem.options->context);
+	effort = npuplan_effort_begin(UINT64_MAX, options.deadline_seconds, options.progress,
+				      options.context);
 	err = npuplan_checked_init(&checked, graph, error);
 	if (err)
 		return err;

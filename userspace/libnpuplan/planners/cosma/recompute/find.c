@@ -32,12 +32,22 @@ static int fail_without(const struct npuplan_graph *graph, const struct npuplan_
 	return err;
 }
 
-int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-			   const struct npuplan_options *options, uint32_t limit,
-			   struct npuplan_recompute *out, struct npuplan_error *error)
+int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
+				 const struct npuplan_tiling *tiling,
+				 const struct npuplan_options *given, size_t given_size,
+				 uint32_t limit, struct npuplan_recompute *out,
+				 struct npuplan_error *error)
 {
 	struct npuplan_recomputation found;
-	struct npuplan_cosma_options asked = {
+	struct npuplan_cosma_options asked;
+	struct npuplan_options own;
+	const struct npuplan_options *options = &own;
+	int err = npuplan_take_options(&own, given, given_size, error);
+
+	memset(out, 0, sizeof(*out));
+	if (err)
+		return err;
+	asked = (struct npuplan_cosma_options){
 		.budget = options->arena_budget,
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
 		.with_parameters = tiling->with_parameters,
@@ -49,9 +59,6 @@ int npuplan_recompute_find(const struct npuplan_graph *graph, const struct npupl
 		.progress = options->progress,
 		.context = options->context,
 	};
-	int err;
-
-	memset(out, 0, sizeof(*out));
 	if (!options->arena_budget || options->banks)
 		return npuplan_fail(
 			error, -EINVAL,
