@@ -97,11 +97,11 @@ static void open_victim(struct victim *v, const char *graph, const char *plan)
 	v->positions = find(&v->plan_file, NPUMEM_PLAN_SCHEDULE);
 	v->submitted = calloc(v->positions.count, sizeof(*v->submitted));
 	if (!v->submitted || npumem_device_open(NULL, &v->device, &v->error) ||
-	    npumem_graph_create(v->device, v->graph_file.data, v->graph_file.size, NULL, &v->graph,
-				&v->error) ||
+	    npumem_graph_new(v->device, v->graph_file.data, v->graph_file.size, NULL, &v->graph,
+			     &v->error) ||
 	    npumem_plan_load(v->graph, v->plan_file.data, v->plan_file.size, NULL, &v->plan,
 			     &v->error) ||
-	    npumem_run_create(v->plan, 0, NULL, &v->run, &v->error))
+	    npumem_run_new(v->plan, 0, NULL, &v->run, &v->error))
 		die("the good plan", &v->error);
 }
 
@@ -324,9 +324,9 @@ int main(int argc, char **argv)
 			continue;
 		open_victim(&v, argv[2], argv[3]);
 		kinds[i].attack(&v);
-		npumem_run_destroy(v.run);
-		npumem_plan_destroy(v.plan);
-		npumem_graph_destroy(v.graph);
+		npumem_run_free(v.run);
+		npumem_plan_free(v.plan);
+		npumem_graph_free(v.graph);
 		npumem_device_close(v.device);
 		free(v.submitted);
 		free(v.graph_file.data);

@@ -58,14 +58,14 @@ static int fail_full(struct npumem_device *device, uint64_t size, uint32_t bank,
 				 (unsigned long long)size, bank);
 }
 
-int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags, uint32_t bank,
-		     struct npumem_bo **out, struct npumem_error *error)
+int npumem_bo_new(struct npumem_device *device, uint64_t size, uint32_t flags, uint32_t bank,
+		  struct npumem_bo **out, struct npumem_error *error)
 {
 	struct drm_npumem_bo_create args = { .size = size, .flags = flags, .bank = bank };
 	int err;
 
 	if (!device || !out)
-		return npumem_fail(error, -EINVAL, "npumem_bo_create: NULL argument");
+		return npumem_fail(error, -EINVAL, "npumem_bo_new: NULL argument");
 	if (!size)
 		return npumem_fail(error, -EINVAL, "a BO must have at least one byte");
 	if (flags != NPUMEM_BO_CARVEOUT && flags != NPUMEM_BO_SYSTEM)
@@ -121,7 +121,7 @@ int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd, struct npumem
 	return 0;
 }
 
-void npumem_bo_destroy(struct npumem_bo *bo)
+void npumem_bo_free(struct npumem_bo *bo)
 {
 	if (!bo)
 		return;

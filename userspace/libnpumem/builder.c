@@ -66,12 +66,12 @@ static int add_name(struct npumem_builder *b, const char *name, uint32_t *offset
 	return err ? npumem_fail_errno(error, err, "add a name to a graph") : 0;
 }
 
-struct npumem_builder *npumem_builder_create(void)
+struct npumem_builder *npumem_builder_new(void)
 {
 	return calloc(1, sizeof(struct npumem_builder));
 }
 
-void npumem_builder_destroy(struct npumem_builder *b)
+void npumem_builder_free(struct npumem_builder *b)
 {
 	if (!b)
 		return;

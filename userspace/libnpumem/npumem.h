@@ -15,12 +15,12 @@
  * never reach the driver.
  *
  * Objects keep what they were made from: a run its plan, a plan its graph, all
- * of them their device; they may be destroyed in any order, and destroying NULL
+ * of them their device; they may be freed in any order, and freeing NULL
  * does nothing.
  *
  * Threads. Nothing is global. A device may be used from several threads at once,
  * different objects of it too. One builder, BO, plan or run may be used by one
- * thread at a time; destroying an object that another thread uses is the
+ * thread at a time; freeing an object that another thread uses is the
  * caller's mistake. A device must not be used after fork() by both processes.
  *
  * Versions. Calls that take or fill a struct of the caller's are inline, and hand its size to
@@ -153,7 +153,7 @@ NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
 /* ---------------------------------------------------------------- buffers */
 
 /**
- * npumem_bo_create() - buffer of zero bytes
+ * npumem_bo_new() - buffer of zero bytes
  * @device: the device
  * @size: bytes, > 0; rounded up to whole pages, see npumem_bo_size()
  * @flags: NPUMEM_BO_CARVEOUT or NPUMEM_BO_SYSTEM
@@ -164,11 +164,10 @@ NPUMEM_EXPORT int npumem_device_engines(struct npumem_device *device,
  * -ENOSPC: the bank has no such contiguous range free; the error says how much
  * it has.
  */
-NPUMEM_EXPORT int npumem_bo_create(struct npumem_device *device, uint64_t size, uint32_t flags,
-				   uint32_t bank, struct npumem_bo **out,
-				   struct npumem_error *error);
+NPUMEM_EXPORT int npumem_bo_new(struct npumem_device *device, uint64_t size, uint32_t flags,
+				uint32_t bank, struct npumem_bo **out, struct npumem_error *error);
 /* Unmaps it too. */
-NPUMEM_EXPORT void npumem_bo_destroy(struct npumem_bo *bo);
+NPUMEM_EXPORT void npumem_bo_free(struct npumem_bo *bo);
 NPUMEM_EXPORT uint32_t npumem_bo_handle(const struct npumem_bo *bo);
 NPUMEM_EXPORT uint64_t npumem_bo_size(const struct npumem_bo *bo);
 /**
@@ -238,8 +237,8 @@ static inline struct npumem_region npumem_region_whole(uint64_t size)
 	return region;
 }
 
-NPUMEM_EXPORT struct npumem_builder *npumem_builder_create(void);
-NPUMEM_EXPORT void npumem_builder_destroy(struct npumem_builder *builder);
+NPUMEM_EXPORT struct npumem_builder *npumem_builder_new(void);
+NPUMEM_EXPORT void npumem_builder_free(struct npumem_builder *builder);
 
 /*
  * Append; return the index (>= 0) or a negative errno with a reason. Indices
@@ -297,7 +296,7 @@ NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, vo
 					size_t *size, struct npumem_error *error);
 
 /**
- * npumem_graph_create() - give a graph blob to the driver
+ * npumem_graph_new() - give a graph blob to the driver
  * @device: the device
  * @blob: the blob
  * @size: bytes at @blob
@@ -308,10 +307,10 @@ NPUMEM_EXPORT int npumem_builder_finish(const struct npumem_builder *builder, vo
  * -EBADMSG not well formed, -EINVAL a rule of the format is broken, -E2BIG over
  * the device's limits, -EOPNOTSUPP a feature that the driver does not verify.
  */
-NPUMEM_EXPORT int npumem_graph_create(struct npumem_device *device, const void *blob, size_t size,
-				      struct npumem_log *log, struct npumem_graph **out,
-				      struct npumem_error *error);
-NPUMEM_EXPORT void npumem_graph_destroy(struct npumem_graph *graph);
+NPUMEM_EXPORT int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size,
+				   struct npumem_log *log, struct npumem_graph **out,
+				   struct npumem_error *error);
+NPUMEM_EXPORT void npumem_graph_free(struct npumem_graph *graph);
 
 /* ------------------------------------------------------------------ plans */
 
@@ -384,7 +383,7 @@ NPUMEM_EXPORT int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline,
  * @state: enum drm_npumem_plan_state
  * @error: zero, or the positive errno that the request ended with
  * @arena_size: bytes of arena that a run takes
- * @host_size: bytes of system memory that a run needs (npumem_run_create())
+ * @host_size: bytes of system memory that a run needs (npumem_run_new())
  * @lower_bound: bytes that no plan for its schedule can go below; 0 = unknown
  * @tile_states: state cells that a run keeps
  * @verify_ns: time that verification took
@@ -452,13 +451,13 @@ NPUMEM_EXPORT int npumem_plan_records(struct npumem_plan *plan, uint32_t section
 NPUMEM_EXPORT int npumem_plan_offset(struct npumem_plan *plan, uint32_t tensor, uint32_t position,
 				     uint64_t *offset, struct npumem_error *error);
 /* A pending request is given up. */
-NPUMEM_EXPORT void npumem_plan_destroy(struct npumem_plan *plan);
+NPUMEM_EXPORT void npumem_plan_free(struct npumem_plan *plan);
 NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
 
 /* ----------------------------------------------------------- runs and jobs */
 
 /**
- * npumem_run_create() - take an arena for a ready plan
+ * npumem_run_new() - take an arena for a ready plan
  * @plan: the plan
  * @bank: carveout bank
  * @host: system BO of at least the plan's host_size; NULL if that is zero. The
@@ -471,10 +470,10 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  * stored outputs there. npumem_bo_wait() for it waits for the copies. -EINVAL: too
  * small, in the carveout, or imported; -EBUSY: the host BO of another run.
  */
-NPUMEM_EXPORT int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
-				    struct npumem_run **out, struct npumem_error *error);
+NPUMEM_EXPORT int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
+				 struct npumem_run **out, struct npumem_error *error);
 /* Its arena is unmapped too. Jobs in flight still finish. */
-NPUMEM_EXPORT void npumem_run_destroy(struct npumem_run *run);
+NPUMEM_EXPORT void npumem_run_free(struct npumem_run *run);
 /* The arena, for npumem_bo_map() and npumem_bo_wait(); it is the run's. */
 NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
 /**
@@ -482,11 +481,11 @@ NPUMEM_EXPORT struct npumem_bo *npumem_run_arena(struct npumem_run *run);
  * @run: the run
  * @tensor: index in the graph
  * @bo: any but an arena; imported ones too. NULL: bind it to nothing. May be
- *	destroyed while it is bound: the driver keeps the memory
+ *	freed while it is bound: the driver keeps the memory
  * @offset: first byte in @bo, a multiple of the tensor's alignment
  * @error: filled in if the call fails; may be NULL
  *
- * Replaces an earlier binding; lasts until the run is destroyed. While it lasts,
+ * Replaces an earlier binding; lasts until the run is freed. While it lasts,
  * the run's jobs wait for the fences of the BO and add theirs. -EINVAL: not an
  * external tensor; outside the BO; misaligned; or bytes of another bound tensor,
  * and one of the two is written. -EACCES: a tensor that is written, a dma-buf
@@ -617,9 +616,9 @@ static inline int npumem_run_submit(struct npumem_run *run, struct npumem_submit
 
 /* --------------------------------------------------------------- syncobjs */
 
-NPUMEM_EXPORT int npumem_sync_create(struct npumem_device *device, uint32_t *handle,
-				     struct npumem_error *error);
-NPUMEM_EXPORT void npumem_sync_destroy(struct npumem_device *device, uint32_t handle);
+NPUMEM_EXPORT int npumem_sync_new(struct npumem_device *device, uint32_t *handle,
+				  struct npumem_error *error);
+NPUMEM_EXPORT void npumem_sync_free(struct npumem_device *device, uint32_t handle);
 /**
  * npumem_sync_wait() - until all syncobjs are signalled
  * @device: the device

@@ -29,9 +29,8 @@ static void destroy_handle(struct npumem_device *device, unsigned long request, 
 	npumem_device_put(device);
 }
 
-int npumem_graph_create(struct npumem_device *device, const void *blob, size_t size,
-			struct npumem_log *log, struct npumem_graph **out,
-			struct npumem_error *error)
+int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size,
+		     struct npumem_log *log, struct npumem_graph **out, struct npumem_error *error)
 {
 	struct drm_npumem_graph_create args = { .blob = (uintptr_t)blob, .size = size };
 	struct npumem_log_use use;
@@ -40,7 +39,7 @@ int npumem_graph_create(struct npumem_device *device, const void *blob, size_t s
 	int err;
 
 	if (!device || !blob || !out)
-		return npumem_fail(error, -EINVAL, "npumem_graph_create: NULL argument");
+		return npumem_fail(error, -EINVAL, "npumem_graph_new: NULL argument");
 	graph = calloc(1, sizeof(*graph));
 	if (!graph)
 		return npumem_fail_errno(error, -ENOMEM, "create a graph");
@@ -57,7 +56,7 @@ int npumem_graph_create(struct npumem_device *device, const void *blob, size_t s
 	return 0;
 }
 
-void npumem_graph_destroy(struct npumem_graph *graph)
+void npumem_graph_free(struct npumem_graph *graph)
 {
 	if (!graph)
 		return;
@@ -77,7 +76,7 @@ static struct npumem_plan *plan_new(struct npumem_device *device)
 static void plan_free(struct npumem_plan *plan)
 {
 	if (plan->sync)
-		npumem_sync_destroy(plan->device, plan->sync);
+		npumem_sync_free(plan->device, plan->sync);
 	npumem_device_put(plan->device);
 	free(plan);
 }
@@ -135,7 +134,7 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 	plan = plan_new(graph->device);
 	if (!plan)
 		return npumem_fail_errno(error, -ENOMEM, "request a plan");
-	err = npumem_sync_create(graph->device, &plan->sync, error);
+	err = npumem_sync_new(graph->device, &plan->sync, error);
 	if (err) {
 		plan_free(plan);
 		return err;
@@ -260,7 +259,7 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 	return 0;
 }
 
-void npumem_plan_destroy(struct npumem_plan *plan)
+void npumem_plan_free(struct npumem_plan *plan)
 {
 	struct drm_npumem_handle args = { 0 };
 

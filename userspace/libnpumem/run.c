@@ -21,8 +21,8 @@ static void destroy_run_handle(struct npumem_device *device, uint32_t handle)
 	npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, &args);
 }
 
-int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
-		      struct npumem_run **out, struct npumem_error *error)
+int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
+		   struct npumem_run **out, struct npumem_error *error)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct drm_npumem_run_create args = { .bank = bank };
@@ -32,7 +32,7 @@ int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo 
 	int err;
 
 	if (!plan || !out)
-		return npumem_fail(error, -EINVAL, "npumem_run_create: NULL argument");
+		return npumem_fail(error, -EINVAL, "npumem_run_new: NULL argument");
 	device = npumem_plan_device(plan);
 	err = npumem_plan_stats(plan, &stats, error);
 	if (err)
@@ -70,11 +70,11 @@ int npumem_run_create(struct npumem_plan *plan, uint32_t bank, struct npumem_bo 
 	return 0;
 }
 
-void npumem_run_destroy(struct npumem_run *run)
+void npumem_run_free(struct npumem_run *run)
 {
 	if (!run)
 		return;
-	npumem_bo_destroy(run->arena);
+	npumem_bo_free(run->arena);
 	destroy_run_handle(run->device, run->handle);
 	npumem_device_put(run->device);
 	free(run);

@@ -6,12 +6,12 @@
 
 #include "device.h"
 
-int npumem_sync_create(struct npumem_device *device, uint32_t *handle, struct npumem_error *error)
+int npumem_sync_new(struct npumem_device *device, uint32_t *handle, struct npumem_error *error)
 {
 	int err;
 
 	if (!device || !handle)
-		return npumem_fail(error, -EINVAL, "npumem_sync_create: NULL argument");
+		return npumem_fail(error, -EINVAL, "npumem_sync_new: NULL argument");
 	err = drmSyncobjCreate(device->fd, 0, handle);
 	if (err) {
 		err = -errno;
@@ -20,7 +20,7 @@ int npumem_sync_create(struct npumem_device *device, uint32_t *handle, struct np
 	return 0;
 }
 
-void npumem_sync_destroy(struct npumem_device *device, uint32_t handle)
+void npumem_sync_free(struct npumem_device *device, uint32_t handle)
 {
 	if (device && handle)
 		drmSyncobjDestroy(device->fd, handle);

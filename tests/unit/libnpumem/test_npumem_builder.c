@@ -23,14 +23,14 @@ static void assert_error(int64_t err, int expected, const char *text)
 static int setup(void **state)
 {
 	memset(&error, 0, sizeof(error));
-	*state = npumem_builder_create();
+	*state = npumem_builder_new();
 	return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-	npumem_builder_destroy(*state);
-	npumem_builder_destroy(NULL);
+	npumem_builder_free(*state);
+	npumem_builder_free(NULL);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static void test_accepted_by_verifier(void **state)
 
 static void test_same_bytes(void **state)
 {
-	struct npumem_builder *other = npumem_builder_create();
+	struct npumem_builder *other = npumem_builder_new();
 	size_t size[3];
 	void *blob[3];
 
@@ -110,7 +110,7 @@ static void test_same_bytes(void **state)
 	}
 	for (int i = 0; i < 3; i++)
 		free(blob[i]);
-	npumem_builder_destroy(other);
+	npumem_builder_free(other);
 }
 
 static const struct npumem_blob_section *section(const void *blob, uint32_t kind)

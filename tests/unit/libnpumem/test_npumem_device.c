@@ -250,22 +250,22 @@ static void test_restart(void **state)
 	struct npumem_bo *bo;
 
 	fake.interrupts = 3;
-	assert_int_equal(npumem_bo_create(*state, 100, NPUMEM_BO_CARVEOUT, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_new(*state, 100, NPUMEM_BO_CARVEOUT, 0, &bo, &error), 0);
 	assert_int_equal(fake.calls, 4);
 	/* The arguments were put back each time. */
 	assert_int_equal(before->size, 100);
 	assert_int_equal(before->flags, NPUMEM_BO_CARVEOUT);
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 }
 
 static void test_no_restart_of_destroy(void **state)
 {
 	struct npumem_graph *graph;
 
-	assert_int_equal(npumem_graph_create(*state, "blob", 4, NULL, &graph, &error), 0);
+	assert_int_equal(npumem_graph_new(*state, "blob", 4, NULL, &graph, &error), 0);
 	fake.calls = 0;
 	fake.interrupts = 1;
-	npumem_graph_destroy(graph);
+	npumem_graph_free(graph);
 	assert_int_equal(fake.calls, 1);
 	assert_int_equal(fake.interrupts, 0);
 }
@@ -292,7 +292,7 @@ static void test_bo(void **state)
 	struct npumem_bo *bo;
 	void *map, *again;
 
-	assert_int_equal(npumem_bo_create(*state, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_new(*state, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
 	assert_int_equal(npumem_bo_size(bo), 8192);
 	assert_int_equal(npumem_bo_handle(bo), 5);
 	assert_int_equal(npumem_bo_map(bo, &map, &error), 0);
@@ -301,9 +301,9 @@ static void test_bo(void **state)
 	assert_ptr_equal(map, again);
 	assert_int_equal(npumem_bo_wait(bo, 123, &error), 0);
 	assert_int_equal(((struct drm_npumem_bo_wait *)(void *)fake.before)->timeout_ns, 123);
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 	assert_int_equal(fake.closed_handle, 5);
-	npumem_bo_destroy(NULL);
+	npumem_bo_free(NULL);
 }
 
 /* Objects keep their device. */
@@ -313,10 +313,10 @@ static void test_bo_outlives_device(void **state)
 	struct npumem_bo *bo;
 	void *map;
 
-	assert_int_equal(npumem_bo_create(device, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_new(device, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
 	npumem_device_close(device);
 	assert_int_equal(npumem_bo_map(bo, &map, &error), 0);
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 }
 
 static void test_bo_arguments(void **state)
@@ -324,14 +324,14 @@ static void test_bo_arguments(void **state)
 	struct npumem_bo *bo;
 	void *map;
 
-	assert_error(npumem_bo_create(*state, 0, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
+	assert_error(npumem_bo_new(*state, 0, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
 		     "a BO must have at least one byte");
-	assert_error(npumem_bo_create(*state, 1, 3, 0, &bo, &error), -EINVAL,
+	assert_error(npumem_bo_new(*state, 1, 3, 0, &bo, &error), -EINVAL,
 		     "flags 0x3 of a BO are not one of NPUMEM_BO_CARVEOUT, NPUMEM_BO_SYSTEM");
-	assert_error(npumem_bo_create(*state, 1, NPUMEM_BO_SYSTEM, 2, &bo, &error), -EINVAL,
+	assert_error(npumem_bo_new(*state, 1, NPUMEM_BO_SYSTEM, 2, &bo, &error), -EINVAL,
 		     "bank 2 was given for a BO in system memory");
-	assert_error(npumem_bo_create(NULL, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
-		     "npumem_bo_create: NULL argument");
+	assert_error(npumem_bo_new(NULL, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), -EINVAL,
+		     "npumem_bo_new: NULL argument");
 	assert_error(npumem_bo_map(NULL, &map, &error), -EINVAL, "npumem_bo_map: NULL argument");
 	assert_error(npumem_bo_wait(NULL, 0, &error), -EINVAL, "npumem_bo_wait: NULL argument");
 	assert_int_equal(fake.calls, 0);
@@ -358,17 +358,17 @@ static void test_bo_failures(void **state)
 	void *map;
 
 	fake.handler = full;
-	assert_error(npumem_bo_create(*state, 100000, NPUMEM_BO_CARVEOUT, 0, &bo, &error), -ENOSPC,
+	assert_error(npumem_bo_new(*state, 100000, NPUMEM_BO_CARVEOUT, 0, &bo, &error), -ENOSPC,
 		     "cannot create a BO of 100000 bytes in bank 0: of 1048576 bytes 8192 are "
 		     "free, the largest range 4096");
-	assert_error(npumem_bo_create(*state, 100000, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -ENOSPC,
+	assert_error(npumem_bo_new(*state, 100000, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -ENOSPC,
 		     "cannot create a BO of 100000 bytes in bank 5: No space left on device (the "
 		     "carveout has no such range free)");
 	fake.handler = no_bank;
-	assert_error(npumem_bo_create(*state, 100, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -EINVAL,
+	assert_error(npumem_bo_new(*state, 100, NPUMEM_BO_CARVEOUT, 5, &bo, &error), -EINVAL,
 		     "cannot create a BO of 100 bytes: Invalid argument");
 	fake.handler = fake_default;
-	assert_int_equal(npumem_bo_create(*state, 100, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_new(*state, 100, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
 	fake.handler = in_use;
 	assert_error(npumem_bo_wait(bo, 0, &error), -ETIMEDOUT,
 		     "cannot wait for the jobs that use a BO: Connection timed out (the deadline "
@@ -376,7 +376,7 @@ static void test_bo_failures(void **state)
 	fake.handler = unplugged;
 	assert_error(npumem_bo_map(bo, &map, &error), -ENODEV,
 		     "cannot map a BO: No such device (the device is gone)");
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 }
 
 /* ---------------------------------------------------------------- syncobjs */
@@ -386,11 +386,11 @@ static void test_sync(void **state)
 	const struct drm_npumem_sync syncs[] = { { .handle = 21 }, { .handle = 22, .point = 7 } };
 	uint32_t handle;
 
-	assert_int_equal(npumem_sync_create(*state, &handle, &error), 0);
+	assert_int_equal(npumem_sync_new(*state, &handle, &error), 0);
 	assert_int_equal(handle, 21);
-	npumem_sync_destroy(*state, handle);
+	npumem_sync_free(*state, handle);
 	assert_int_equal(fake.syncs_gone, 1);
-	npumem_sync_destroy(*state, 0);
+	npumem_sync_free(*state, 0);
 	assert_int_equal(fake.syncs_gone, 1);
 
 	assert_int_equal(npumem_sync_wait(*state, syncs, 2, 99, &error), 0);
@@ -408,13 +408,13 @@ static void test_sync_failures(void **state)
 	uint32_t handle;
 
 	fake.sync_error = ENOMEM;
-	assert_error(npumem_sync_create(*state, &handle, &error), -ENOMEM,
+	assert_error(npumem_sync_new(*state, &handle, &error), -ENOMEM,
 		     "cannot create a syncobj: Cannot allocate memory");
 	fake.wait_error = -ETIME;
 	assert_error(npumem_sync_wait(*state, &sync, 1, 0, &error), -ETIMEDOUT,
 		     "cannot wait for 1 syncobjs: Connection timed out (the deadline passed)");
-	assert_error(npumem_sync_create(*state, NULL, &error), -EINVAL,
-		     "npumem_sync_create: NULL argument");
+	assert_error(npumem_sync_new(*state, NULL, &error), -EINVAL,
+		     "npumem_sync_new: NULL argument");
 	assert_error(npumem_sync_wait(*state, NULL, 1, 0, &error), -EINVAL,
 		     "npumem_sync_wait: NULL argument");
 }

@@ -34,9 +34,9 @@ static int setup(void **state)
 	fake_reset();
 	memset(&error, 0, sizeof(error));
 	o.device = fake_device();
-	assert_int_equal(npumem_graph_create(o.device, "g", 1, NULL, &o.graph, &error), 0);
+	assert_int_equal(npumem_graph_new(o.device, "g", 1, NULL, &o.graph, &error), 0);
 	assert_int_equal(npumem_plan_load(o.graph, "p", 1, NULL, &o.plan, &error), 0);
-	assert_int_equal(npumem_run_create(o.plan, 0, NULL, &o.run, &error), 0);
+	assert_int_equal(npumem_run_new(o.plan, 0, NULL, &o.run, &error), 0);
 	fake.calls = 0;
 	*state = &o;
 	return 0;
@@ -48,9 +48,9 @@ static int teardown(void **state)
 
 	/* In an order that nobody would choose. */
 	npumem_device_close(o->device);
-	npumem_graph_destroy(o->graph);
-	npumem_plan_destroy(o->plan);
-	npumem_run_destroy(o->run);
+	npumem_graph_free(o->graph);
+	npumem_plan_free(o->plan);
+	npumem_run_free(o->run);
 	return 0;
 }
 
@@ -186,7 +186,7 @@ static void test_refused(void **state)
 	struct npumem_log log = { .text = text, .size = sizeof(text), .level = 1 };
 
 	fake.handler = refuse;
-	assert_error(npumem_graph_create(o->device, "g", 1, NULL, &graph, &error), -EINVAL,
+	assert_error(npumem_graph_new(o->device, "g", 1, NULL, &graph, &error), -EINVAL,
 		     "the graph was refused: rule \"V1 bounds\", tensor 4. tensor 4 is outside the "
 		     "arena");
 	/* The caller's log: cut short, and told how long it is. */
@@ -212,8 +212,8 @@ static void test_arguments(void **state)
 	struct npumem_run *run;
 	size_t size;
 
-	assert_error(npumem_graph_create(o->device, NULL, 0, NULL, &graph, &error), -EINVAL,
-		     "npumem_graph_create: NULL argument");
+	assert_error(npumem_graph_new(o->device, NULL, 0, NULL, &graph, &error), -EINVAL,
+		     "npumem_graph_new: NULL argument");
 	assert_error(npumem_plan_load(NULL, "p", 1, NULL, &plan, &error), -EINVAL,
 		     "npumem_plan_load: NULL argument");
 	assert_error(npumem_plan_request(o->graph, NULL, &plan, &error), -EINVAL,
@@ -223,10 +223,10 @@ static void test_arguments(void **state)
 		     "npumem_plan_stats: NULL argument");
 	assert_error(npumem_plan_read(o->plan, NULL, &size, &error), -EINVAL,
 		     "npumem_plan_read: NULL argument");
-	assert_error(npumem_run_create(o->plan, 0, NULL, NULL, &error), -EINVAL,
-		     "npumem_run_create: NULL argument");
-	assert_error(npumem_run_create(NULL, 0, NULL, &run, &error), -EINVAL,
-		     "npumem_run_create: NULL argument");
+	assert_error(npumem_run_new(o->plan, 0, NULL, NULL, &error), -EINVAL,
+		     "npumem_run_new: NULL argument");
+	assert_error(npumem_run_new(NULL, 0, NULL, &run, &error), -EINVAL,
+		     "npumem_run_new: NULL argument");
 	assert_error(npumem_run_bind(NULL, 0, NULL, 0, &error), -EINVAL,
 		     "npumem_run_bind: NULL argument");
 	assert_error(npumem_run_reset(NULL, &error), -EINVAL, "npumem_run_reset: NULL argument");
@@ -248,9 +248,9 @@ static void test_arguments(void **state)
 	assert_error(npumem_plan_request(o->graph, &request, &plan, &error), -EINVAL,
 		     "planner name \"a-name-that-is-32-characters-now\" is longer than 31 bytes");
 	assert_int_equal(fake.calls, 0);
-	npumem_graph_destroy(NULL);
-	npumem_plan_destroy(NULL);
-	npumem_run_destroy(NULL);
+	npumem_graph_free(NULL);
+	npumem_plan_free(NULL);
+	npumem_run_free(NULL);
 }
 
 static void test_request(void **state)
@@ -283,7 +283,7 @@ static void test_request(void **state)
 	assert_string_equal(blob, "a plan blob");
 	assert_int_equal(size, sizeof("a plan blob"));
 	free(blob);
-	npumem_plan_destroy(plan);
+	npumem_plan_free(plan);
 	assert_int_equal(fake.syncs_gone, fake.syncs_made);
 }
 
@@ -368,7 +368,7 @@ static void test_request_failures(void **state)
 		     "the daemon's plan was refused: rule \"V3 read\". V3: a byte");
 	assert_error(npumem_plan_read(plan, &blob, &size, &error), -ENOEXEC,
 		     "the plan's request failed; it has no blob");
-	npumem_plan_destroy(plan);
+	npumem_plan_free(plan);
 }
 
 /* A loaded plan has no request to wait for. */
@@ -552,7 +552,7 @@ static void test_bind(void **state)
 	struct objects *o = *state;
 	struct npumem_bo *bo;
 
-	assert_int_equal(npumem_bo_create(o->device, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_bo_new(o->device, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
 	assert_int_equal(npumem_run_bind(o->run, 3, bo, 64, &error), 0);
 	assert_int_equal(args->run, 10);
 	assert_int_equal(args->tensor, 3);
@@ -568,7 +568,7 @@ static void test_bind(void **state)
 	assert_error(npumem_run_bind(o->run, 3, NULL, 0, &error), -EBUSY,
 		     "cannot bind tensor 3 to nothing: Device or resource busy (jobs or requests "
 		     "are under way; wait for them)");
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 }
 
 static void test_dmabuf(void **state)
@@ -591,7 +591,7 @@ static void test_dmabuf(void **state)
 	fake.prime_error = ENOSYS;
 	assert_error(npumem_bo_export(bo, true, &fd, &error), -ENOSYS,
 		     "cannot export a BO as a dma-buf: Function not implemented");
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
 	assert_int_equal(fake.closed_handle, 30);
 	assert_error(npumem_bo_import(o->device, 77, &bo, &error), -ENOSYS,
 		     "cannot import descriptor 77 as a dma-buf: Function not implemented");
@@ -646,23 +646,23 @@ static void test_run_failures(void **state)
 	struct npumem_bo *bo;
 
 	fake.handler = full;
-	assert_error(npumem_run_create(o->plan, 0, NULL, &run, &error), -ENOSPC,
+	assert_error(npumem_run_new(o->plan, 0, NULL, &run, &error), -ENOSPC,
 		     "cannot create a run with an arena of 5000 bytes in bank 0: No space left on "
 		     "device (the carveout has no such range free)");
 	fake.handler = fake_default;
-	assert_int_equal(npumem_bo_create(o->device, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
-	assert_error(npumem_run_create(o->plan, 0, bo, &run, &error), -EINVAL,
+	assert_int_equal(npumem_bo_new(o->device, 1, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_error(npumem_run_new(o->plan, 0, bo, &run, &error), -EINVAL,
 		     "a host BO was given, but the plan needs no system memory");
 	fake.handler = wants_host;
-	assert_error(npumem_run_create(o->plan, 0, bo, &run, &error), -EINVAL,
+	assert_error(npumem_run_new(o->plan, 0, bo, &run, &error), -EINVAL,
 		     "the plan needs a host BO of 4097 bytes, 4096 were given");
-	assert_error(npumem_run_create(o->plan, 0, NULL, &run, &error), -EINVAL,
+	assert_error(npumem_run_new(o->plan, 0, NULL, &run, &error), -EINVAL,
 		     "the plan needs a host BO of 4097 bytes, 0 were given");
-	npumem_bo_destroy(bo);
-	assert_int_equal(npumem_bo_create(o->device, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
-	assert_int_equal(npumem_run_create(o->plan, 0, bo, &run, &error), 0);
-	npumem_run_destroy(run);
-	npumem_bo_destroy(bo);
+	npumem_bo_free(bo);
+	assert_int_equal(npumem_bo_new(o->device, 5000, NPUMEM_BO_SYSTEM, 0, &bo, &error), 0);
+	assert_int_equal(npumem_run_new(o->plan, 0, bo, &run, &error), 0);
+	npumem_run_free(run);
+	npumem_bo_free(bo);
 }
 
 static void test_submit(void **state)
@@ -787,7 +787,7 @@ static void test_sized(void **state)
 	assert_int_equal(npumem_plan_request_sized(o->graph, &request.now, sizeof(request),
 						   &pending, &error),
 			 0);
-	npumem_plan_destroy(pending);
+	npumem_plan_free(pending);
 	request.later = 1;
 	assert_error(
 		npumem_plan_request_sized(o->graph, &request.now, sizeof(request), &pending,

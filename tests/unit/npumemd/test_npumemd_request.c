@@ -115,7 +115,7 @@ static void on_ended(struct request *request, void *userdata)
 /* Tensors "a", "b", ..., the first one an input, the last one an output; each has one tile. */
 static struct npumem_builder *begin_graph(const uint64_t *sizes, uint32_t count)
 {
-	struct npumem_builder *b = npumem_builder_create();
+	struct npumem_builder *b = npumem_builder_new();
 
 	assert_non_null(b);
 	for (uint32_t i = 0; i < count; i++) {
@@ -139,7 +139,7 @@ static void end_graph(struct npumem_builder *b)
 {
 	free(f.graph);
 	assert_int_equal(npumem_builder_finish(b, &f.graph, &f.graph_size, NULL), 0);
-	npumem_builder_destroy(b);
+	npumem_builder_free(b);
 }
 
 /* Tensor 0 -> step 0 -> tensor 1 -> step 1 -> ...; step @in_place writes over what it reads. */

@@ -103,8 +103,7 @@ static int get_plan(struct session *s)
 	double start = now();
 	int status = EXIT_OK;
 
-	if (npumem_graph_create(s->device, s->model.blob, s->model.blob_size, NULL, &s->graph,
-				&error))
+	if (npumem_graph_new(s->device, s->model.blob, s->model.blob_size, NULL, &s->graph, &error))
 		return failure(s->model.path, "%s", error.text);
 	if (!s->file.plan)
 		status = request_plan(s);
@@ -155,9 +154,9 @@ static int bind_externals(struct session *s)
 	}
 	if (!size)
 		return EXIT_OK;
-	if (npumem_bo_create(s->device, size,
-			     s->args->carveout ? NPUMEM_BO_CARVEOUT : NPUMEM_BO_SYSTEM, 0,
-			     &s->external, &error) ||
+	if (npumem_bo_new(s->device, size,
+			  s->args->carveout ? NPUMEM_BO_CARVEOUT : NPUMEM_BO_SYSTEM, 0,
+			  &s->external, &error) ||
 	    npumem_bo_map(s->external, &bytes, &error))
 		return failure(session_device(s), "%s", error.text);
 	s->external_bytes = bytes;
@@ -174,13 +173,13 @@ int session_start(struct session *s)
 	struct npumem_error error = { 0 };
 	void *arena, *host = NULL;
 
-	if (s->stats.host_size && (npumem_bo_create(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM,
-						    0, &s->host, &error) ||
-				   npumem_bo_map(s->host, &host, &error)))
+	if (s->stats.host_size &&
+	    (npumem_bo_new(s->device, s->stats.host_size, NPUMEM_BO_SYSTEM, 0, &s->host, &error) ||
+	     npumem_bo_map(s->host, &host, &error)))
 		return failure(session_device(s), "%s", error.text);
-	if (npumem_run_create(s->plan, 0, s->host, &s->run, &error) ||
+	if (npumem_run_new(s->plan, 0, s->host, &s->run, &error) ||
 	    npumem_bo_map(npumem_run_arena(s->run), &arena, &error) ||
-	    npumem_sync_create(s->device, &s->sync, &error))
+	    npumem_sync_new(s->device, &s->sync, &error))
 		return failure(session_device(s), "%s", error.text);
 	s->arena = arena;
 	s->host_bytes = host;
@@ -203,13 +202,13 @@ void session_release(struct session *s)
 {
 	reference_release(&s->ref);
 	free(s->external_offset);
-	npumem_run_destroy(s->run);
-	npumem_bo_destroy(s->external);
-	npumem_bo_destroy(s->host);
-	npumem_plan_destroy(s->plan);
-	npumem_graph_destroy(s->graph);
+	npumem_run_free(s->run);
+	npumem_bo_free(s->external);
+	npumem_bo_free(s->host);
+	npumem_plan_free(s->plan);
+	npumem_graph_free(s->graph);
 	if (s->sync)
-		npumem_sync_destroy(s->device, s->sync);
+		npumem_sync_free(s->device, s->sync);
 	npumem_device_close(s->device);
 	plan_file_release(&s->file);
 	model_release(&s->model);
