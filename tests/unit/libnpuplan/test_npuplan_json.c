@@ -265,35 +265,36 @@ static void test_refused_fields(void **state)
 	refused(1, "\"graph\"", "\"graf\"", -EINVAL, "graf: unknown field");
 	refused(1, "\"work\"", "\"arena\"", -EBADMSG, "not JSON");
 	refused(1, "\"graph\": \"model\",", "", -EINVAL, "graph: missing");
-	refused(1, "\"model\"", "7", -EINVAL, "graph: expected a string");
+	refused(1, "\"model\"", "7", -EINVAL, "graph: must be a string");
 	refused(1, "\"digest\": \"sha256:", "\"digest\": \"md5:", -EINVAL,
-		"digest: expected \"sha256:\" and 64 small hexadecimal digits");
+		"digest: must be \"sha256:\" and 64 small hexadecimal digits");
 	refused(1, "\"digest\": \"", "\"digest\": 7, \"x\": \"", -EINVAL, "x: unknown field");
 	refused(1, "\"auto\"", "\"a-name-of-more-than-thirty-one-bytes\"", -EINVAL,
-		"planner: expected a string of at most 31 bytes");
-	refused(1, "\"optimal\"", "\"best\"", -EINVAL, "status: expected optimal");
-	refused(1, "\"optimal\"", "1", -EINVAL, "status: expected optimal");
+		"planner: must be a string of at most 31 bytes");
+	refused(1, "\"optimal\"", "\"best\"", -EINVAL, "status: must be optimal");
+	refused(1, "\"optimal\"", "1", -EINVAL, "status: must be a string");
 	refused(1, "\"arena\": 16,", "", -EINVAL, "arena: missing");
 	refused(1, "\"arena\": 16", "\"arena\": -1", -EINVAL,
-		"arena: expected an integer of 0 or more");
-	refused(1, "\"arena\": 16", "\"arena\": 1.5", -EINVAL, "arena: expected an integer");
+		"arena: must be an integer from 0 to ");
+	refused(1, "\"arena\": 16", "\"arena\": 1.5", -EINVAL, "arena: must be an integer");
 	refused(1, "\"alignment\": 1", "\"alignment\": 3", -EINVAL,
 		"alignment: 3 is not a power of two");
 	refused(1, "\"alignment\": 1", "\"alignment\": 0", -EINVAL, "alignment: 0 is not");
 	refused(1, "\"alignment\": 1", "\"alignment\": 131072", -EINVAL,
-		"alignment: 131072 is more than 65536");
+		"alignment: must be an integer from 0 to 65536");
 	refused(1, "\"lower_bound\": 16", "\"lower_bound\": \"16\"", -EINVAL, "lower_bound:");
-	refused(1, "\"work\": 5", "\"work\": null", -EINVAL, "work: expected an integer");
+	refused(1, "\"work\": 5", "\"work\": null", -EINVAL, "work: must be an integer");
 	refused(1, "\"spill\":0", "\"spil\":0", -EINVAL, "traffic.spil: unknown field");
-	refused(1, "\"fill\":0", "\"fill\":-5", -EINVAL, "traffic.fill: expected");
-	refused(1, "\"external\": []", "\"external\": 1", -EINVAL, "external: expected an array");
+	refused(1, "\"fill\":0", "\"fill\":-5", -EINVAL,
+		"traffic.fill: must be an integer from 0 to 9223372036854775807");
+	refused(1, "\"external\": []", "\"external\": 1", -EINVAL, "external: must be a list");
 	refused(1, "\"external\": []", "\"external\": [100]", -EINVAL,
 		"external: graph model has 0 external tensors");
-	refused(1, "\"external\": []", "\"views\": [1]", -EINVAL, "views[0]: expected an object");
-	refused(1, "\"external\": []", "\"blocks\": [1]", -EINVAL, "blocks[0]: expected an object");
-	refused(1, "\"external\": []", "\"blocks\": {}", -EINVAL, "blocks: expected an array");
-	refused(1, "\"external\": []", "\"seconds\": -1", -EINVAL, "seconds: expected a number");
-	refused(1, "\"external\": []", "\"host\": \"x\"", -EINVAL, "host: expected an integer");
+	refused(1, "\"external\": []", "\"views\": [1]", -EINVAL, "views[0]: must be an object");
+	refused(1, "\"external\": []", "\"blocks\": [1]", -EINVAL, "blocks[0]: must be an object");
+	refused(1, "\"external\": []", "\"blocks\": {}", -EINVAL, "blocks: must be a list");
+	refused(1, "\"external\": []", "\"seconds\": -1", -EINVAL, "seconds: must be a number");
+	refused(1, "\"external\": []", "\"host\": \"x\"", -EINVAL, "host: must be an integer");
 }
 
 /* The digest decides, the name is for people; without a digest the name has to do. */
@@ -359,21 +360,20 @@ static void test_refused_tiling(void **state)
 	refused(2, "\"parameters\":false", "\"parameters\":true", -EINVAL,
 		"tiling: the plan is for 2 bands with parameters");
 	refused(2, "\"parameters\":false", "\"parameters\":0", -EINVAL,
-		"tiling.parameters: expected true or false");
+		"tiling.parameters: must be true or false");
 	refused(2, ",\"parameters\":false", "", -EINVAL, "tiling.parameters: missing");
 	refused(2, "\"bands\":2,", "", -EINVAL, "tiling.bands: missing");
-	refused(2, "{\"bands\":2,\"parameters\":false}", "7", -EINVAL,
-		"tiling: expected an object");
+	refused(2, "{\"bands\":2,\"parameters\":false}", "7", -EINVAL, "tiling: must be an object");
 }
 
 static void test_refused_schedule(void **state)
 {
 	refused(1, "\"schedule\": [\n{\"op\":1000},\n{\"op\":1001}\n]", "\"schedule\": 1", -EINVAL,
-		"schedule: expected an array");
-	refused(1, "{\"op\":1001}", "7", -EINVAL, "schedule[1]: expected an object");
+		"schedule: must be a list");
+	refused(1, "{\"op\":1001}", "7", -EINVAL, "schedule[1]: must be an object");
 	refused(1, "{\"op\":1001}", "{}", -EINVAL, "schedule[1].step: missing");
 	refused(1, "{\"op\":1001}", "{\"op\":\"relu\"}", -EINVAL,
-		"schedule[1].op: expected an operator's id");
+		"schedule[1].op: must be an integer");
 	refused(1, "{\"op\":1001}", "{\"op\":7}", -EINVAL,
 		"schedule[1].op: graph model has no tile 0 of an operator with id 7");
 	refused(1, "{\"op\":1001}", "{\"op\":1001,\"tile\":1}", -EINVAL,
@@ -396,10 +396,10 @@ static void test_refused_transfers(void **state)
 
 	refused(1, op, "{\"load\":7}", -EINVAL,
 		"schedule[1].load: graph model has no tensor with id 7");
-	refused(1, op, "{\"load\":\"in\"}", -EINVAL, "schedule[1].load: expected a tensor's id");
+	refused(1, op, "{\"load\":\"in\"}", -EINVAL, "schedule[1].load: must be an integer");
 	refused(1, op, "{\"spill\":101,\"size\":4}", -EINVAL, "schedule[1].size: unknown field");
 	refused(1, op, "{\"spill\":101,\"placement\":3}", -EINVAL,
-		"schedule[1].placement: expected one of the 3 placements, or -1");
+		"schedule[1].placement: must be an integer from -1 to 2");
 	refused(1, op, "{\"fill\":100}", -EINVAL,
 		"schedule[1].placement: missing, and none of the tensor holds at position 1");
 	refused(1, op, "{\"drop\":101,\"first\":-1}", -EINVAL, "schedule[1].first:");
@@ -416,9 +416,9 @@ static void test_refused_placements(void **state)
 	const char *first = "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1";
 
 	refused(1, "\"placements\": [", "\"placements\": 5, \"views\": [", -EINVAL,
-		"placements: expected an array");
+		"placements: must be a list");
 	refused(1, "{\"tensor\":100,\"offset\":0,\"from\":0,\"to\":0}", "[]", -EINVAL,
-		"placements[0]: expected an object");
+		"placements[0]: must be an object");
 	refused(1, first, "\"offset\":8,\"from\":0,\"to\":1", -EINVAL,
 		"placements[1].tensor: missing");
 	refused(1, first, "\"tensor\":9,\"offset\":8,\"from\":0,\"to\":1", -EINVAL,
@@ -430,7 +430,7 @@ static void test_refused_placements(void **state)
 	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0", -EINVAL,
 		"placements[1].to: missing");
 	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":2", -EINVAL,
-		"placements[1].to: 2 is more than 1");
+		"placements[1].to: must be an integer from 0 to 1");
 	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":1,\"to\":0", -EINVAL,
 		"placements[1].from: 1 is after to, 0");
 	refused(1, first, "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1,\"size\":8", -EINVAL,
@@ -442,7 +442,7 @@ static void test_refused_pieces(void **state)
 	const char *first = "\"from\":0,\"to\":1";
 
 	refused(1, first, "\"from\":0,\"to\":1,\"rows\":[0]", -EINVAL,
-		"placements[1].rows: expected an array of 2 integers");
+		"placements[1].rows: must have 2 entries, not");
 	refused(1, first, "\"from\":0,\"to\":1,\"rows\":[3,2]", -EINVAL,
 		"placements[1].rows: not in the tensor");
 	refused(1, first, "\"from\":0,\"to\":1,\"channels\":[0,2]", -EINVAL,
@@ -457,7 +457,7 @@ static void test_refused_pieces(void **state)
 		-EINVAL, "placements[1].region.length: missing");
 	refused(1, first,
 		"\"from\":0,\"to\":1,\"stride\":[0,0,0],\"region\":{\"offset\":0,\"length\":1,\"count\":[1,1],\"stride\":[0,0,0]}",
-		-EINVAL, "placements[1].region.count: expected an array of 3 integers");
+		-EINVAL, "placements[1].region.count: must have 3 entries, not");
 	refused(1, first,
 		"\"from\":0,\"to\":1,\"rows\":[0,1],\"stride\":[0,0,0],\"region\":{\"offset\":0,\"length\":1,\"count\":[1,1,1],\"stride\":[0,0,0]}",
 		-EINVAL, "placements[1].region: and rows or channels exclude each other");
@@ -476,7 +476,7 @@ static void test_tiling(void **state)
 	assert_int_equal(npuplan_json_tiling(graph, "{}", 2, &tiling, &error), 0);
 	assert_int_equal(tiling.bands, 0);
 	assert_int_equal(npuplan_json_tiling(graph, "[]", 2, &tiling, &error), -EINVAL);
-	ASSERT_TEXT(error, "expected an object");
+	ASSERT_TEXT(error, "must be an object");
 	assert_int_equal(npuplan_json_tiling(graph, "{", 1, &tiling, &error), -EBADMSG);
 	ASSERT_TEXT(error, "not JSON");
 	assert_int_equal(npuplan_json_tiling(graph, "{\"tiling\":{}}", 13, &tiling, &error),
@@ -600,21 +600,21 @@ static void test_tilings_refused(void **state)
 		       "tiling.onchip: 0 is not a number of bytes");
 	tiling_refused("{\"bands\":1}", -EINVAL, "tiling.parameters: missing");
 	tiling_refused("{\"bands\":1,\"parameters\":0}", -EINVAL,
-		       "tiling.parameters: expected true or false");
+		       "tiling.parameters: must be true or false");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"layout\":\"hwcn\"}", -EINVAL,
-		       "tiling.layout: expected nhwc, nchw or nc32hw");
+		       "tiling.layout: must be nhwc, nchw or nc32hw");
 	tiling_refused("{\"onchip\":1,\"parameters\":false,\"double_buffer\":1}", -EINVAL,
-		       "tiling.double_buffer: expected true or false");
+		       "tiling.double_buffer: must be true or false");
 	tiling_refused("{\"rows\":4294967296,\"parameters\":false}", -EINVAL,
-		       "tiling.rows: 4294967296 is more than 4294967295");
+		       "tiling.rows: must be an integer from 0 to 4294967295");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":{}}", -EINVAL,
-		       "tiling.ops: expected an array");
+		       "tiling.ops: must be a list");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{}]}", -EINVAL,
 		       "tiling.ops[0].op: missing");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":7}]}", -EINVAL,
 		       "tiling.ops[0].op: graph tiles has no operator with id 7");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"outer\":1}]}",
-		       -EINVAL, "tiling.ops[0].outer: expected rows or channels");
+		       -EINVAL, "tiling.ops[0].outer: must be rows or channels");
 	tiling_refused("{\"bands\":1,\"parameters\":false,\"ops\":[{\"op\":1000,\"columns\":1}]}",
 		       -EINVAL, "tiling.ops[0].columns: unknown field");
 

@@ -68,12 +68,12 @@ edited() {
 	cmp -s again.json edited.json && { echo "nothing was edited"; return 1; }
 	refuses 1 ": edited.json: $1" "$ctl" verify shortcut.json edited.json
 }
-check "clones: no array" edited "tiling.clones: expected an array" 's/"clones":\[.*\]}\]/"clones":1/'
+check "clones: no array" edited "tiling.clones: must be a list" 's/"clones":\[.*\]}\]/"clones":1/'
 check "clones: no operator" edited "tiling.clones[0].op: missing" 's/{"op":0,"readers"/{"readers"/'
 check "clones: no readers" edited "tiling.clones[0].readers: missing" 's/,"readers":\[4\]//'
-check "clones: readers are no array" edited "tiling.clones[0].readers: expected an array" \
+check "clones: readers are no array" edited "tiling.clones[0].readers: must be a list" \
 	's/"readers":\[4\]/"readers":4/'
-check "clones: readers are no ids" edited "tiling.clones[0].readers: expected ids of operators" \
+check "clones: readers are no ids" edited "tiling.clones[0].readers: must be an integer" \
 	's/"readers":\[4\]/"readers":["x"]/'
 check "clones: unknown field" edited "tiling.clones[0].x: unknown field" \
 	's/"readers":\[4\]/"readers":[4],"x":1/'
@@ -123,10 +123,10 @@ bad() {
 	cmp -s banks.json edited.json && { echo "nothing was edited"; return 1; }
 	refuses 1 ": edited.json: $1" "$ctl" verify shortcut.json edited.json
 }
-check "banks: one only" bad "banks: expected an array of 2" 's/,{"size":12,"bandwidth":2}//'
+check "banks: one only" bad "banks: must be a list of 2" 's/,{"size":12,"bandwidth":2}//'
 check "banks: no size" bad "banks[1].size: missing" 's/"size":12,//'
-check "banks: no bytes" bad "banks[0].size: 0 is none" 's/"size":4/"size":0/'
-check "banks: no bandwidth" bad "banks[0].bandwidth: 0 is none" 's/"bandwidth":10/"bandwidth":0/'
+check "banks: no bytes" bad "banks[0].size: must be an integer from 1 to 9223372036854775807" 's/"size":4/"size":0/'
+check "banks: no bandwidth" bad "banks[0].bandwidth: must be an integer from 1 to 9223372036854775807" 's/"bandwidth":10/"bandwidth":0/'
 check "banks: unknown field" bad "banks[0].x: unknown field" 's/"size":4/"size":4,"x":1/'
 check "banks: too small" bad "banks: the arena is larger than both of them" 's/"size":12/"size":1/'
 straddles() {

@@ -145,7 +145,7 @@ check 'no digest, another name' says 1 'npumemctl: old.json: graph: the plan is 
 	"$ctl" verify h.json old.json
 malformed() { # SED
 	sed "$1" p.json >bad.json && ! cmp -s p.json bad.json &&
-		says 1 'npumemctl: bad.json: digest: expected "sha256:" and 64 small hexadecimal digits' \
+		says 1 'npumemctl: bad.json: digest: must be "sha256:" and 64 small hexadecimal digits' \
 			"$ctl" verify g.json bad.json
 }
 check 'a digest of another kind' malformed 's/sha256:/sha512:/'

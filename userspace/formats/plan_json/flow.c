@@ -114,234 +114,177 @@ int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan
 
 /* -------------------------------------------------------------------- read */
 
-static int read_entry(struct plan_json_reader *r, const json_t *value)
+/* Room for one element more. */
+static void *grow(struct plan_json_reader *r, void *array, uint32_t count, size_t size)
+{
+	if (!r->json->err && npuplan_grow(array, count, size))
+		r->json->err = npuplan_fail(r->json->error, -ENOMEM, "out of memory");
+	return r->json->err ? NULL : array;
+}
+
+static void read_entry(struct plan_json_reader *r, json_t *value)
 {
 	static const char *const known[] = { "tensor", "placement",   "first",
 					     "length", "host_offset", NULL };
-	uint64_t placement = 0, first = 0, length, host = 0, limit = r->plan->placement_count;
-	struct npumem_entry *entry;
-	int err;
+	struct npuplan_plan *plan = r->plan;
+	int64_t last = (int64_t)plan->placement_count - 1;
+	struct npumem_entry entry = { .placement = NPUMEM_NONE };
 
-	err = npuplan_grow(&r->plan->entries, r->plan->entry_count, sizeof(*r->plan->entries));
-	if (err)
-		return npuplan_fail(r->error, err, "out of memory");
-	entry = &r->plan->entries[r->plan->entry_count];
-	*entry = (struct npumem_entry){ .placement = NPUMEM_NONE };
-	if (!limit && !json_is_object(value))
-		return plan_json_fail(r, "entries", "there are no placements");
 	if (json_is_integer(value)) {
-		err = plan_json_integer(r, "entries", value, limit - 1, &placement);
-		if (err)
-			return err;
-		entry->tensor = r->plan->placements[placement].tensor;
-		entry->placement = placement;
-		entry->flags = NPUMEM_ENTRY_RESIDENT;
-		entry->length = r->graph->tensors[entry->tensor].size;
-		r->plan->entry_count++;
-		return 0;
+		entry.placement = npujson_value(r->json, "entries", value, 0, last);
+		entry.flags = NPUMEM_ENTRY_RESIDENT;
+		if (r->json->err)
+			return;
+		entry.tensor = plan->placements[entry.placement].tensor;
+		entry.length = r->graph->tensors[entry.tensor].size;
+	} else {
+		npujson_object(r->json, value, known);
+		entry.tensor = plan_json_tensor(r, value, "tensor");
+		if (json_object_get(value, "placement")) {
+			entry.placement = npujson_int(r->json, value, "placement", 0, last);
+			entry.flags |= NPUMEM_ENTRY_RESIDENT;
+		}
+		if (json_object_get(value, "host_offset")) {
+			entry.host_offset =
+				npujson_int(r->json, value, "host_offset", 0, INT64_MAX);
+			entry.flags |= NPUMEM_ENTRY_HOST;
+		}
+		if (r->json->err)
+			return;
+		entry.first = npujson_int_or(r->json, value, "first", 0, INT64_MAX, 0);
+		entry.length = npujson_int_or(r->json, value, "length", 0, INT64_MAX,
+					      r->graph->tensors[entry.tensor].size);
 	}
-	err = plan_json_fields(r, value, known);
-	if (!err)
-		err = plan_json_tensor(r, value, "tensor", &entry->tensor);
-	if (!err && json_object_get(value, "placement")) {
-		err = limit ? plan_json_get(r, value, "placement", true, limit - 1, &placement) :
-			      plan_json_fail(r, "placement", "there are none");
-		entry->placement = placement;
-		entry->flags |= NPUMEM_ENTRY_RESIDENT;
-	}
-	if (!err && json_object_get(value, "host_offset")) {
-		err = plan_json_get(r, value, "host_offset", true, INT64_MAX, &host);
-		entry->flags |= NPUMEM_ENTRY_HOST;
-	}
-	length = err ? 0 : r->graph->tensors[entry->tensor].size;
-	if (!err)
-		err = plan_json_get(r, value, "first", false, INT64_MAX, &first);
-	if (!err)
-		err = plan_json_get(r, value, "length", false, INT64_MAX, &length);
-	entry->first = first;
-	entry->length = length;
-	entry->host_offset = host;
-	r->plan->entry_count += !err;
-	return err;
+	if (grow(r, &plan->entries, plan->entry_count, sizeof(entry)))
+		plan->entries[plan->entry_count++] = entry;
 }
 
-static int read_edge(struct plan_json_reader *r, const json_t *object, uint32_t from,
-		     uint32_t blocks)
+static void read_edge(struct plan_json_reader *r, json_t *object, uint32_t from, uint32_t blocks)
 {
 	static const char *const known[] = { "edge", "to", NULL };
-	uint64_t edge = NPUMEM_NONE, to = NPUMEM_NONE;
-	int err;
+	int64_t last = (int64_t)r->graph->edge_count - 1;
+	struct npuplan_plan *plan = r->plan;
+	struct npumem_plan_edge edge = { .from = from };
 
-	err = plan_json_fields(r, object, known);
-	if (!err && json_object_get(object, "edge") && !r->graph->edge_count)
-		err = plan_json_fail(r, "edges", "graph %s has none", r->graph->name);
-	if (!err)
-		err = plan_json_get(r, object, "edge", false, (uint64_t)r->graph->edge_count - 1,
-				    &edge);
-	if (!err)
-		err = plan_json_get(r, object, "to", false, blocks - 1, &to);
-	if (!err && npuplan_grow(&r->plan->edges, r->plan->edge_count, sizeof(*r->plan->edges)))
-		err = npuplan_fail(r->error, -ENOMEM, "out of memory");
-	if (!err)
-		r->plan->edges[r->plan->edge_count++] = (struct npumem_plan_edge){
-			.from = from,
-			.to = to,
-			.edge = edge,
-		};
-	return err;
+	npujson_object(r->json, object, known);
+	edge.edge = npujson_int_or(r->json, object, "edge", 0, last, NPUMEM_NONE);
+	edge.to = npujson_int_or(r->json, object, "to", 0, blocks - 1, NPUMEM_NONE);
+	if (grow(r, &plan->edges, plan->edge_count, sizeof(edge)))
+		plan->edges[plan->edge_count++] = edge;
 }
 
-static int read_block(struct plan_json_reader *r, const json_t *object, uint32_t block,
-		      uint32_t blocks)
+static void read_block(struct plan_json_reader *r, json_t *object, uint32_t block, uint32_t blocks)
 {
 	static const char *const known[] = { "block", "positions", "entries", "edges", NULL };
 	const struct npumem_plan_block *before = block ? &r->plan->blocks[block - 1] : NULL;
 	struct npumem_plan_block *at = &r->plan->blocks[block];
-	const json_t *entries = NULL, *edges = NULL;
-	uint64_t of = 0, positions = 0;
-	int err;
+	json_t *entries, *edges;
 
-	snprintf(r->path, sizeof(r->path), "blocks[%u]", block);
-	err = plan_json_fields(r, object, known);
-	if (!err)
-		err = plan_json_get(r, object, "block", true, r->graph->block_count - 1, &of);
-	*at = (struct npumem_plan_block){
-		.block = of,
-		.first_position = before ? before->first_position + before->position_count : 0,
-		.first_entry = r->plan->entry_count,
-	};
-	if (!err)
-		err = plan_json_get(r, object, "positions", true,
-				    r->plan->position_count - at->first_position, &positions);
-	if (!err)
-		err = plan_json_array(r, object, "entries", false, &entries);
-	if (!err)
-		err = plan_json_array(r, object, "edges", false, &edges);
-	at->position_count = positions;
-	for (size_t i = 0; i < json_array_size(entries) && !err; i++)
-		err = read_entry(r, json_array_get(entries, i));
+	npujson_object(r->json, object, known);
+	at->block = npujson_int(r->json, object, "block", 0, (int64_t)r->graph->block_count - 1);
+	at->first_position = before ? before->first_position + before->position_count : 0;
+	at->first_entry = r->plan->entry_count;
+	at->position_count = npujson_int(r->json, object, "positions", 0,
+					 r->plan->position_count - at->first_position);
+	entries = npujson_list(r->json, object, "entries", false);
+	edges = npujson_list(r->json, object, "edges", false);
+	for (size_t i = 0; i < json_array_size(entries) && !r->json->err; i++)
+		read_entry(r, json_array_get(entries, i));
 	at->entry_count = r->plan->entry_count - at->first_entry;
-	for (size_t i = 0; i < json_array_size(edges) && !err; i++)
-		err = read_edge(r, json_array_get(edges, i), block, blocks);
-	return err;
+	for (size_t i = 0; i < json_array_size(edges) && !r->json->err; i++)
+		read_edge(r, json_array_get(edges, i), block, blocks);
 }
 
-static int read_blocks(struct plan_json_reader *r, const json_t *list)
+static void read_blocks(struct plan_json_reader *r, const json_t *list)
 {
+	struct npuplan_plan *plan = r->plan;
 	size_t count = json_array_size(list);
 	const struct npumem_plan_block *last;
-	int err = 0;
 
 	if (count >= NPUMEM_NONE)
-		return plan_json_fail(r, "blocks", "too many");
-	free(r->plan->blocks);
-	r->plan->blocks = calloc(count + 1, sizeof(*r->plan->blocks));
-	if (!r->plan->blocks)
-		return npuplan_fail(r->error, -ENOMEM, "out of memory");
+		npujson_fail(r->json, "blocks", "too many");
+	free(plan->blocks);
+	plan->block_count = 0;
+	plan->blocks = npujson_alloc(r->json, count, sizeof(*plan->blocks));
+	if (r->json->err)
+		return;
 	if (!count) {
-		r->plan->blocks[0].position_count = r->plan->position_count;
-		r->plan->block_count = 1;
-		return 0;
+		plan->blocks[0].position_count = plan->position_count;
+		plan->block_count = 1;
+		return;
 	}
-	for (uint32_t i = 0; i < count && !err; i++) {
-		err = read_block(r, json_array_get(list, i), i, count);
-		r->plan->block_count = i + 1;
+	for (uint32_t i = 0; i < count && !r->json->err; i++) {
+		size_t outside = npujson_enter(r->json, "blocks[%u]", i);
+
+		read_block(r, json_array_get(list, i), i, count);
+		plan->block_count = i + 1;
+		npujson_leave(r->json, outside);
 	}
-	r->path[0] = '\0';
-	last = &r->plan->blocks[r->plan->block_count - 1];
-	if (!err && last->first_position + last->position_count != r->plan->position_count)
-		err = plan_json_fail(r, "blocks", "hold %u positions of %u",
-				     last->first_position + last->position_count,
-				     r->plan->position_count);
-	return err;
+	last = &plan->blocks[plan->block_count - 1];
+	if (last->first_position + last->position_count != plan->position_count)
+		npujson_fail(r->json, "blocks", "hold %u positions of %u",
+			     last->first_position + last->position_count, plan->position_count);
 }
 
-static int read_slot(struct plan_json_reader *r, const json_t *value, size_t views)
+static void read_slot(struct plan_json_reader *r, json_t *value, size_t views)
 {
 	static const char *const known[] = { "view", NULL };
 	struct npuplan_plan *plan = r->plan;
-	uint64_t slot = 0;
-	int err;
+	uint32_t slot;
 
 	if (json_is_object(value)) {
-		err = plan_json_fields(r, value, known);
-		if (!err)
-			err = plan_json_get(r, value, "view", true, views - 1, &slot);
-		slot |= NPUMEM_VIEW_NESTED;
-	} else if (plan->placement_count) {
-		err = plan_json_integer(r, "slots", value, plan->placement_count - 1, &slot);
+		npujson_object(r->json, value, known);
+		slot = npujson_int(r->json, value, "view", 0, views - 1) | NPUMEM_VIEW_NESTED;
 	} else {
-		err = plan_json_fail(r, "slots", "there are no placements");
+		slot = npujson_value(r->json, "slots", value, 0,
+				     (int64_t)plan->placement_count - 1);
 	}
-	if (!err && npuplan_grow(&plan->view_slots, plan->view_slot_count, sizeof(uint32_t)))
-		err = npuplan_fail(r->error, -ENOMEM, "out of memory");
-	if (!err)
+	if (grow(r, &plan->view_slots, plan->view_slot_count, sizeof(slot)))
 		plan->view_slots[plan->view_slot_count++] = slot;
-	return err;
 }
 
-static int read_view(struct plan_json_reader *r, const json_t *object, size_t views,
-		     struct npumem_view *view)
+static void read_view(struct plan_json_reader *r, json_t *object, size_t views,
+		      struct npumem_view *view)
 {
 	static const char *const known[] = { "tensor", "type", "loop", "repeat", "slots", NULL };
-	const char *name = json_string_value(json_object_get(object, "type"));
-	uint32_t type = NPUMEM_VIEW_FIRST_CYCLIC;
-	const json_t *slots = NULL;
-	uint64_t loop = 0, repeat = 0;
-	int err;
+	const char *name;
+	json_t *slots;
 
-	while (type && (!name || strcmp(name, view_types[type])))
-		type--;
-	err = plan_json_fields(r, object, known);
-	if (!err)
-		err = plan_json_tensor(r, object, "tensor", &view->tensor);
-	if (!err && !type)
-		err = plan_json_fail(r, "type", "expected cyclic or first_cyclic");
-	if (!err && !r->graph->edge_count)
-		err = plan_json_fail(r, "loop", "graph %s has no edges", r->graph->name);
-	if (!err)
-		err = plan_json_get(r, object, "loop", true, r->graph->edge_count - 1, &loop);
-	if (!err)
-		err = plan_json_get(r, object, "repeat", true, UINT32_MAX, &repeat);
-	if (!err)
-		err = plan_json_array(r, object, "slots", true, &slots);
-	if (err)
-		return err;
-	view->type = type;
-	view->loop = loop;
-	view->repeat = repeat;
+	npujson_object(r->json, object, known);
+	view->tensor = plan_json_tensor(r, object, "tensor");
+	name = npujson_text(r->json, object, "type", NULL);
+	view->type = NPUMEM_VIEW_FIRST_CYCLIC;
+	while (view->type && strcmp(name, view_types[view->type]))
+		view->type--;
+	if (!view->type)
+		npujson_fail(r->json, "type", "must be cyclic or first_cyclic");
+	view->loop = npujson_int(r->json, object, "loop", 0, (int64_t)r->graph->edge_count - 1);
+	view->repeat = npujson_int(r->json, object, "repeat", 0, UINT32_MAX);
+	slots = npujson_list(r->json, object, "slots", true);
 	view->first_slot = r->plan->view_slot_count;
-	for (size_t i = 0; i < json_array_size(slots) && !err; i++)
-		err = read_slot(r, json_array_get(slots, i), views);
+	for (size_t i = 0; i < json_array_size(slots) && !r->json->err; i++)
+		read_slot(r, json_array_get(slots, i), views);
 	view->slot_count = r->plan->view_slot_count - view->first_slot;
-	if (!err && view->slot_count != repeat + (view->type == NPUMEM_VIEW_FIRST_CYCLIC))
-		err = plan_json_fail(r, "slots", "%u do not fit repeat %llu", view->slot_count,
-				     (unsigned long long)repeat);
-	return err;
+	if (view->slot_count != view->repeat + (uint64_t)(view->type == NPUMEM_VIEW_FIRST_CYCLIC))
+		npujson_fail(r->json, "slots", "%u do not fit repeat %u", view->slot_count,
+			     view->repeat);
 }
 
-int plan_json_read_flow(struct plan_json_reader *r, const json_t *root)
+void plan_json_read_flow(struct plan_json_reader *r, const json_t *root)
 {
-	const json_t *blocks, *views;
-	size_t count;
-	int err;
+	const json_t *blocks = npujson_list(r->json, root, "blocks", false);
+	const json_t *views = npujson_list(r->json, root, "views", false);
+	size_t count = json_array_size(views);
 
-	err = plan_json_array(r, root, "blocks", false, &blocks);
-	if (!err)
-		err = plan_json_array(r, root, "views", false, &views);
-	if (!err)
-		err = read_blocks(r, blocks);
-	if (err)
-		return err;
-	count = json_array_size(views);
-	r->plan->views = calloc(count + 1, sizeof(*r->plan->views));
-	if (!r->plan->views)
-		return npuplan_fail(r->error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < count && !err; i++) {
-		snprintf(r->path, sizeof(r->path), "views[%zu]", i);
-		err = read_view(r, json_array_get(views, i), count, &r->plan->views[i]);
+	if (r->json->err)
+		return;
+	read_blocks(r, blocks);
+	r->plan->views = npujson_alloc(r->json, count, sizeof(*r->plan->views));
+	for (size_t i = 0; i < count && !r->json->err; i++) {
+		size_t outside = npujson_enter(r->json, "views[%zu]", i);
+
+		read_view(r, json_array_get(views, i), count, &r->plan->views[i]);
 		r->plan->view_count = i + 1;
+		npujson_leave(r->json, outside);
 	}
-	r->path[0] = '\0';
-	return err;
 }

@@ -4,24 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph/shape.h"
-
 const char *const npuplan_status_names[4] = { "unknown", "feasible", "optimal", "infeasible" };
 const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
 									"fill", "drop", "store" };
 
-static int by_id(const void *left, const void *right)
-{
-	const struct npuplan_id *a = left, *b = right;
-
-	if (a->id != b->id)
-		return a->id < b->id ? -1 : 1;
-	return a->tile < b->tile ? -1 : a->tile > b->tile;
-}
-
 int npuplan_ids_init(struct npuplan_ids *ids, const struct npuplan_graph *graph,
 		     struct npuplan_error *error)
 {
+	const struct npujson_id *twice;
+	const char *what = "tensors";
+
 	*ids = (struct npuplan_ids){ 0 };
 	ids->tensors = malloc((size_t)graph->tensor_count * sizeof(*ids->tensors) + 1);
 	ids->steps = malloc((size_t)graph->step_count * sizeof(*ids->steps) + 1);
@@ -31,37 +23,28 @@ int npuplan_ids_init(struct npuplan_ids *ids, const struct npuplan_graph *graph,
 	}
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		ids->tensors[ids->tensor_count++] =
-			(struct npuplan_id){ .id = graph->tensors[i].id, .index = i };
+			(struct npujson_id){ .id = graph->tensors[i].id, .index = i };
 	for (uint32_t i = 0; i < graph->step_count; i++) {
 		const struct npuplan_step *step = &graph->steps[i];
 
 		if (step->op < graph->op_count)
-			ids->steps[ids->step_count++] = (struct npuplan_id){
+			ids->steps[ids->step_count++] = (struct npujson_id){
 				.id = graph->ops[step->op].id,
 				.tile = step->tile_index,
 				.index = i,
 			};
 	}
-	if (ids->tensor_count)
-		qsort(ids->tensors, ids->tensor_count, sizeof(*ids->tensors), by_id);
-	if (ids->step_count)
-		qsort(ids->steps, ids->step_count, sizeof(*ids->steps), by_id);
-	for (uint32_t i = 1; i < ids->tensor_count; i++)
-		if (!by_id(&ids->tensors[i - 1], &ids->tensors[i])) {
-			int64_t id = ids->tensors[i].id;
-
-			npuplan_ids_fini(ids);
-			return npuplan_fail(error, -EINVAL, "graph %s: two tensors have id %lld",
-					    graph->name, (long long)id);
-		}
-	for (uint32_t i = 1; i < ids->step_count; i++)
-		if (!by_id(&ids->steps[i - 1], &ids->steps[i])) {
-			int64_t id = ids->steps[i].id;
-
-			npuplan_ids_fini(ids);
-			return npuplan_fail(error, -EINVAL, "graph %s: two operators have id %lld",
-					    graph->name, (long long)id);
-		}
+	twice = npujson_sort_ids(ids->tensors, ids->tensor_count);
+	if (!twice) {
+		what = "operators";
+		twice = npujson_sort_ids(ids->steps, ids->step_count);
+	}
+	if (twice) {
+		npuplan_fail(error, -EINVAL, "graph %s: two %s have id %lld", graph->name, what,
+			     (long long)twice->id);
+		npuplan_ids_fini(ids);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -70,25 +53,6 @@ void npuplan_ids_fini(struct npuplan_ids *ids)
 	free(ids->tensors);
 	free(ids->steps);
 	*ids = (struct npuplan_ids){ 0 };
-}
-
-static uint32_t find(const struct npuplan_id *ids, uint32_t count, int64_t id, uint32_t tile)
-{
-	struct npuplan_id key = { .id = id, .tile = tile };
-	const struct npuplan_id *found = count ? bsearch(&key, ids, count, sizeof(*ids), by_id) :
-						 NULL;
-
-	return found ? found->index : NPUMEM_NONE;
-}
-
-uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, int64_t id)
-{
-	return find(ids->tensors, ids->tensor_count, id, 0);
-}
-
-uint32_t npuplan_ids_step(const struct npuplan_ids *ids, int64_t op, uint32_t tile)
-{
-	return find(ids->steps, ids->step_count, op, tile);
 }
 
 struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph)
@@ -103,13 +67,31 @@ struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph
 	return text;
 }
 
+json_t *npuplan_json_strides(const __u64 strides[NPUMEM_REGION_DIMS])
+{
+	return json_pack("[III]", (json_int_t)strides[0], (json_int_t)strides[1],
+			 (json_int_t)strides[2]);
+}
+
 json_t *npuplan_json_region(const struct npumem_region *region)
 {
-	return json_pack("{sIsIs[III]s[III]}", "offset", (json_int_t)region->offset, "length",
+	return json_pack("{sIsIs[III]so}", "offset", (json_int_t)region->offset, "length",
 			 (json_int_t)region->length, "count", (json_int_t)region->count[0],
 			 (json_int_t)region->count[1], (json_int_t)region->count[2], "stride",
-			 (json_int_t)region->stride[0], (json_int_t)region->stride[1],
-			 (json_int_t)region->stride[2]);
+			 npuplan_json_strides(region->stride));
+}
+
+static json_t *rows_json(const struct npuplan_rows *rows)
+{
+	return json_pack("[II]", (json_int_t)rows->first, (json_int_t)rows->count);
+}
+
+void npuplan_json_part(json_t *object, const struct npuplan_spatial *spatial,
+		       const struct npuplan_rows *rows, const struct npuplan_rows *channels)
+{
+	json_object_set_new(object, "rows", rows_json(rows));
+	if (channels->count != spatial->channels)
+		json_object_set_new(object, "channels", rows_json(channels));
 }
 
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode)
@@ -132,18 +114,10 @@ json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, 
 			continue;
 		}
 		if (npuplan_spatial(graph, tile->tensor, &spatial) &&
-		    npuplan_region_part(&spatial, &tile->region, &part)) {
-			json_object_set_new(entry, "rows",
-					    json_pack("[II]", (json_int_t)part.rows.first,
-						      (json_int_t)part.rows.count));
-			if (part.channels.count != spatial.channels)
-				json_object_set_new(entry, "channels",
-						    json_pack("[II]",
-							      (json_int_t)part.channels.first,
-							      (json_int_t)part.channels.count));
-		} else {
+		    npuplan_region_part(&spatial, &tile->region, &part))
+			npuplan_json_part(entry, &spatial, &part.rows, &part.channels);
+		else
 			json_object_set_new(entry, "region", npuplan_json_region(&tile->region));
-		}
 		json_array_append_new(list, entry);
 	}
 	return list;

@@ -3,9 +3,9 @@
 #ifndef NPUPLAN_PLAN_JSON_H
 #define NPUPLAN_PLAN_JSON_H
 
-#include <jansson.h>
-
+#include "../json/get.h"
 #include "base/internal.h"
+#include "graph/shape.h"
 
 /**
  * struct npuplan_ids - from ids of the source file to indices
@@ -13,11 +13,7 @@
  * @steps: sorted by id of the operator, then tile
  */
 struct npuplan_ids {
-	struct npuplan_id {
-		int64_t id;
-		uint32_t tile;
-		uint32_t index;
-	} *tensors, *steps;
+	struct npujson_id *tensors, *steps;
 	uint32_t tensor_count;
 	uint32_t step_count;
 };
@@ -26,9 +22,6 @@ struct npuplan_ids {
 int npuplan_ids_init(struct npuplan_ids *ids, const struct npuplan_graph *graph,
 		     struct npuplan_error *error);
 void npuplan_ids_fini(struct npuplan_ids *ids);
-/* Index, or NPUMEM_NONE. */
-uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, int64_t id);
-uint32_t npuplan_ids_step(const struct npuplan_ids *ids, int64_t op, uint32_t tile);
 
 /** npuplan_digest_text() - the graph's digest as plan JSON has it: "sha256:3f2a..." */
 struct npuplan_digest_text {
@@ -40,8 +33,15 @@ struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph
 extern const char *const npuplan_status_names[4];
 extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];
 
+/* Strides of a region or placement. */
+json_t *npuplan_json_strides(const __u64 strides[NPUMEM_REGION_DIMS]);
+
 /* {"offset", "length", "count": [3], "stride": [3]} */
 json_t *npuplan_json_region(const struct npumem_region *region);
+
+/* "rows" of @object, and "channels" where they are not all that the tensor has. */
+void npuplan_json_part(json_t *object, const struct npuplan_spatial *spatial,
+		       const struct npuplan_rows *rows, const struct npuplan_rows *channels);
 
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);

@@ -65,21 +65,20 @@ json_t *plan_json_choice(const struct npuplan_graph *graph,
 	return object;
 }
 
-/* One of @names by its number; absent it keeps its value. */
-static int get_name(struct plan_json_reader *r, const json_t *object, const char *field,
-		    const char *(*name)(unsigned int), const char *expected, uint32_t *out)
+/* A name by its number; absent it keeps its value. */
+static void get_name(struct plan_json_reader *r, const json_t *object, const char *field,
+		     const char *(*name)(unsigned int), const char *expected, uint32_t *out)
 {
 	const json_t *value = json_object_get(object, field);
 	const char *text = json_string_value(value);
 
-	if (!value)
-		return 0;
 	for (unsigned int i = 0; text && name(i); i++)
 		if (!strcmp(text, name(i))) {
 			*out = i;
-			return 0;
+			return;
 		}
-	return plan_json_fail(r, field, "expected %s", expected);
+	if (value)
+		npujson_fail(r->json, field, "must be %s", expected);
 }
 
 static const char *order_name(unsigned int i)
@@ -92,19 +91,6 @@ static const char *inputs_name(unsigned int i)
 	return i < 3 ? inputs_names[i] : NULL;
 }
 
-static int get_flag(struct plan_json_reader *r, const json_t *object, const char *field,
-		    bool required, bool *out)
-{
-	const json_t *flag = json_object_get(object, field);
-
-	if (!flag && !required)
-		return 0;
-	if (!json_is_boolean(flag))
-		return plan_json_fail(r, field, flag ? "expected true or false" : "missing");
-	*out = json_is_true(flag);
-	return 0;
-}
-
 static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
 {
 	for (uint32_t i = 0; i < graph->op_count; i++)
@@ -113,173 +99,131 @@ static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
 	return NPUMEM_NONE;
 }
 
-static int read_choice(struct plan_json_reader *r, const json_t *entry,
-		       struct npuplan_tile_choice *choice)
+static void read_choice(struct plan_json_reader *r, json_t *entry,
+			struct npuplan_tile_choice *choice)
 {
 	static const char *const known[] = { "op", "rows", "channels", "outer", NULL };
-	uint64_t id = 0, rows = 0, channels = 0;
-	int err;
+	int64_t id;
 
-	err = plan_json_fields(r, entry, known);
-	if (!err)
-		err = plan_json_get(r, entry, "op", true, INT64_MAX, &id);
-	if (!err)
-		err = plan_json_get(r, entry, "rows", false, UINT32_MAX, &rows);
-	if (!err)
-		err = plan_json_get(r, entry, "channels", false, UINT32_MAX, &channels);
-	if (!err)
-		err = get_name(r, entry, "outer", order_name, "rows or channels", &choice->order);
-	if (err || !r->graph || !r->graph->op_count)
-		return err;
-	choice->op = find_op(r->graph, (int64_t)id);
-	choice->rows = rows;
-	choice->channels = channels;
+	npujson_object(r->json, entry, known);
+	id = npujson_int(r->json, entry, "op", 0, INT64_MAX);
+	choice->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
+	choice->channels = npujson_int_or(r->json, entry, "channels", 0, UINT32_MAX, 0);
+	get_name(r, entry, "outer", order_name, "rows or channels", &choice->order);
+	if (!r->graph || !r->graph->op_count)
+		return;
+	choice->op = find_op(r->graph, id);
 	if (choice->op == NPUMEM_NONE)
-		return plan_json_fail(r, "op", "graph %s has no operator with id %llu",
-				      r->graph->name, (unsigned long long)id);
-	return 0;
+		npujson_fail(r->json, "op", "graph %s has no operator with id %lld", r->graph->name,
+			     (long long)id);
 }
 
-static int read_choices(struct plan_json_reader *r, const json_t *object,
-			struct npuplan_tiling *tiling)
+static void read_choices(struct plan_json_reader *r, const json_t *object,
+			 struct npuplan_tiling *tiling)
 {
-	const json_t *list;
-	int err = plan_json_array(r, object, "ops", false, &list);
+	const json_t *list = npujson_list(r->json, object, "ops", false);
 	size_t count = json_array_size(list);
 
-	if (err || !list)
-		return err;
-	tiling->ops = calloc(count + 1, sizeof(*tiling->ops));
-	if (!tiling->ops)
-		return npuplan_fail(r->error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < count && !err; i++) {
-		snprintf(r->path, sizeof(r->path), "tiling.ops[%zu]", i);
-		err = read_choice(r, json_array_get(list, i), &tiling->ops[i]);
+	if (list)
+		tiling->ops = npujson_alloc(r->json, count, sizeof(*tiling->ops));
+	for (size_t i = 0; i < count && !r->json->err; i++) {
+		size_t outside = npujson_enter(r->json, ".ops[%zu]", i);
+
+		read_choice(r, json_array_get(list, i), &tiling->ops[i]);
+		npujson_leave(r->json, outside);
 	}
 	if (r->graph && r->graph->op_count)
 		tiling->op_count = count;
-	return err;
 }
 
-static int read_clone(struct plan_json_reader *r, const json_t *entry, struct npuplan_clone *clone)
+static void read_clone(struct plan_json_reader *r, json_t *entry, struct npuplan_clone *clone)
 {
 	static const char *const known[] = { "op", "readers", NULL };
 	const json_t *readers;
-	uint64_t id = 0;
-	int err;
+	size_t count;
 
-	err = plan_json_fields(r, entry, known);
-	if (!err)
-		err = plan_json_get(r, entry, "op", true, INT64_MAX, &id);
-	if (!err)
-		err = plan_json_array(r, entry, "readers", true, &readers);
-	if (err)
-		return err;
-	clone->op = (int64_t)id;
-	clone->readers = calloc(json_array_size(readers) + 1, sizeof(*clone->readers));
-	if (!clone->readers)
-		return npuplan_fail(r->error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < json_array_size(readers); i++) {
-		const json_t *reader = json_array_get(readers, i);
-
-		if (!json_is_integer(reader))
-			return plan_json_fail(r, "readers", "expected ids of operators");
-		clone->readers[clone->reader_count++] = json_integer_value(reader);
-	}
-	return 0;
+	npujson_object(r->json, entry, known);
+	clone->op = npujson_int(r->json, entry, "op", 0, INT64_MAX);
+	readers = npujson_list(r->json, entry, "readers", true);
+	count = json_array_size(readers);
+	clone->readers = npujson_alloc(r->json, count, sizeof(*clone->readers));
+	for (size_t i = 0; i < count && !r->json->err; i++)
+		clone->readers[clone->reader_count++] = npujson_value(
+			r->json, "readers", json_array_get(readers, i), INT64_MIN, INT64_MAX);
 }
 
-static int read_clones(struct plan_json_reader *r, const json_t *object,
-		       struct npuplan_tiling *tiling)
+static void read_clones(struct plan_json_reader *r, const json_t *object,
+			struct npuplan_tiling *tiling)
 {
-	const json_t *list;
-	int err = plan_json_array(r, object, "clones", false, &list);
+	const json_t *list = npujson_list(r->json, object, "clones", false);
+	size_t count = json_array_size(list);
 
-	if (err || !list)
-		return err;
-	tiling->clones = calloc(json_array_size(list) + 1, sizeof(*tiling->clones));
-	if (!tiling->clones)
-		return npuplan_fail(r->error, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < json_array_size(list) && !err; i++) {
-		snprintf(r->path, sizeof(r->path), "tiling.clones[%zu]", i);
+	if (list)
+		tiling->clones = npujson_alloc(r->json, count, sizeof(*tiling->clones));
+	for (size_t i = 0; i < count && !r->json->err; i++) {
+		size_t outside = npujson_enter(r->json, ".clones[%zu]", i);
+
 		tiling->clone_count++;
-		err = read_clone(r, json_array_get(list, i), &tiling->clones[i]);
+		read_clone(r, json_array_get(list, i), &tiling->clones[i]);
+		npujson_leave(r->json, outside);
 	}
-	return err;
-}
-
-/* Neither bands nor rows nor onchip is above 0. */
-static int fail_without_size(struct plan_json_reader *r, const json_t *object)
-{
-	if (json_object_get(object, "bands"))
-		return plan_json_fail(r, "bands", "0 is not a number of bands");
-	if (json_object_get(object, "rows"))
-		return plan_json_fail(r, "rows", "0 is not a number of rows");
-	if (json_object_get(object, "onchip"))
-		return plan_json_fail(r, "onchip", "0 is not a number of bytes");
-	return plan_json_fail(r, "bands", "missing, and neither rows nor onchip");
-}
-
-static int read_fields(struct plan_json_reader *r, const json_t *object,
-		       struct npuplan_tiling *tiling)
-{
-	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
-					     "double_buffer", "parameters", "inputs", "ops",
-					     "clones",	      NULL };
-	uint64_t bands = 0, rows = 0;
-	uint32_t layout = tiling->layout;
-	int err;
-
-	err = plan_json_fields(r, object, known);
-	if (!err)
-		err = plan_json_get(r, object, "bands", false, UINT32_MAX, &bands);
-	if (!err)
-		err = plan_json_get(r, object, "rows", false, UINT32_MAX, &rows);
-	if (!err)
-		err = plan_json_get(r, object, "onchip", false, INT64_MAX, &tiling->onchip);
-	if (!err && !bands && !rows && !tiling->onchip)
-		err = fail_without_size(r, object);
-	if (!err)
-		err = get_name(r, object, "layout", npuplan_layout_name, "nhwc, nchw or nc32hw",
-			       &layout);
-	if (!err)
-		err = get_flag(r, object, "double_buffer", false, &tiling->double_buffer);
-	if (!err)
-		err = get_flag(r, object, "parameters", true, &tiling->with_parameters);
-	if (!err)
-		err = get_name(r, object, "inputs", inputs_name, "given, host or resident",
-			       &tiling->inputs);
-	tiling->bands = bands;
-	tiling->rows = rows;
-	tiling->layout = layout;
-	return err;
-}
-
-int plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
-			  struct npuplan_tiling *tiling)
-{
-	const json_t *object = json_object_get(root, "tiling");
-	int err;
-
-	*tiling = (struct npuplan_tiling){ 0 };
-	if (!object)
-		return 0;
-	snprintf(r->path, sizeof(r->path), "tiling");
-	err = read_fields(r, object, tiling);
-	if (!err)
-		err = read_choices(r, object, tiling);
-	snprintf(r->path, sizeof(r->path), "tiling");
-	if (!err)
-		err = read_clones(r, object, tiling);
-	r->path[0] = '\0';
-	if (err)
-		npuplan_tiling_fini(tiling);
-	return err;
 }
 
 static bool is_known(const struct npuplan_tiling *tiling)
 {
 	return tiling->bands || tiling->rows || tiling->onchip;
+}
+
+/* Neither bands nor rows nor onchip is above 0. */
+static void fail_without_size(struct plan_json_reader *r, const json_t *object)
+{
+	if (json_object_get(object, "bands"))
+		npujson_fail(r->json, "bands", "0 is not a number of bands");
+	if (json_object_get(object, "rows"))
+		npujson_fail(r->json, "rows", "0 is not a number of rows");
+	if (json_object_get(object, "onchip"))
+		npujson_fail(r->json, "onchip", "0 is not a number of bytes");
+	npujson_fail(r->json, "bands", "missing, and neither rows nor onchip");
+}
+
+static void read_fields(struct plan_json_reader *r, json_t *object, struct npuplan_tiling *tiling)
+{
+	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
+					     "double_buffer", "parameters", "inputs", "ops",
+					     "clones",	      NULL };
+	uint32_t layout = tiling->layout;
+
+	npujson_object(r->json, object, known);
+	tiling->bands = npujson_int_or(r->json, object, "bands", 0, UINT32_MAX, 0);
+	tiling->rows = npujson_int_or(r->json, object, "rows", 0, UINT32_MAX, 0);
+	tiling->onchip = npujson_int_or(r->json, object, "onchip", 0, INT64_MAX, 0);
+	if (!is_known(tiling))
+		fail_without_size(r, object);
+	get_name(r, object, "layout", npuplan_layout_name, "nhwc, nchw or nc32hw", &layout);
+	tiling->layout = layout;
+	tiling->double_buffer = npujson_bool_or(r->json, object, "double_buffer", false);
+	if (!json_object_get(object, "parameters"))
+		npujson_fail(r->json, "parameters", "missing");
+	tiling->with_parameters = npujson_bool_or(r->json, object, "parameters", false);
+	get_name(r, object, "inputs", inputs_name, "given, host or resident", &tiling->inputs);
+}
+
+void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
+			   struct npuplan_tiling *tiling)
+{
+	json_t *object = json_object_get(root, "tiling");
+	size_t outside;
+
+	*tiling = (struct npuplan_tiling){ 0 };
+	if (!object)
+		return;
+	outside = npujson_enter(r->json, "tiling");
+	read_fields(r, object, tiling);
+	read_choices(r, object, tiling);
+	read_clones(r, object, tiling);
+	npujson_leave(r->json, outside);
+	if (r->json->err)
+		npuplan_tiling_fini(tiling);
 }
 
 static bool same_clones(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
@@ -321,30 +265,28 @@ static const char *difference(const struct npuplan_tiling *a, const struct npupl
 	return NULL;
 }
 
-int plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
+void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 {
 	const struct npuplan_tiling *graph = &r->graph->tiling;
 	struct npuplan_tiling plan;
 	const char *field;
-	int err = plan_json_read_tiling(r, root, &plan);
 
-	if (err)
-		return err;
+	plan_json_read_tiling(r, root, &plan);
+	if (r->json->err)
+		return;
 	field = is_known(&plan) && is_known(graph) ? difference(&plan, graph) : NULL;
 	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
 	if (field && plan.layout != graph->layout)
-		err = plan_json_fail(r, "tiling",
-				     "the plan is for layout %s, the graph was tiled in layout %s",
-				     npuplan_layout_name(plan.layout),
-				     npuplan_layout_name(graph->layout));
+		npujson_fail(r->json, "tiling",
+			     "the plan is for layout %s, the graph was tiled in layout %s",
+			     npuplan_layout_name(plan.layout), npuplan_layout_name(graph->layout));
 	else if (field && plan.bands && graph->bands &&
 		 (!strcmp(field, "bands") || !strcmp(field, "parameters")))
-		err = plan_json_fail(r, "tiling",
-				     "the plan is for %u bands %s parameters, the graph has %u %s",
-				     plan.bands, plan.with_parameters ? "with" : "without",
-				     graph->bands, graph->with_parameters ? "with" : "without");
+		npujson_fail(r->json, "tiling",
+			     "the plan is for %u bands %s parameters, the graph has %u %s",
+			     plan.bands, plan.with_parameters ? "with" : "without", graph->bands,
+			     graph->with_parameters ? "with" : "without");
 	else if (field)
-		err = plan_json_fail(r, "tiling", "the graph was tiled with other %s", field);
+		npujson_fail(r->json, "tiling", "the graph was tiled with other %s", field);
 	npuplan_tiling_fini(&plan);
-	return err;
 }

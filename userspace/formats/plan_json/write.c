@@ -79,21 +79,12 @@ static void add_piece(const struct npuplan_graph *graph, const struct npumem_pla
 		return;
 	if (npuplan_spatial(graph, placement->tensor, &spatial) &&
 	    npuplan_piece_get(&spatial, placement, &piece)) {
-		json_object_set_new(entry, "rows",
-				    json_pack("[II]", (json_int_t)piece.rows.first,
-					      (json_int_t)piece.rows.count));
-		if (piece.channels.count != spatial.channels)
-			json_object_set_new(entry, "channels",
-					    json_pack("[II]", (json_int_t)piece.channels.first,
-						      (json_int_t)piece.channels.count));
+		npuplan_json_part(entry, &spatial, &piece.rows, &piece.channels);
 		if (piece.row_stride)
 			json_object_set_new(entry, "row_stride", json_integer(piece.row_stride));
 	} else {
 		json_object_set_new(entry, "region", npuplan_json_region(region));
-		json_object_set_new(entry, "stride",
-				    json_pack("[III]", (json_int_t)placement->stride[0],
-					      (json_int_t)placement->stride[1],
-					      (json_int_t)placement->stride[2]));
+		json_object_set_new(entry, "stride", npuplan_json_strides(placement->stride));
 	}
 	if (placement->ring)
 		json_object_set_new(entry, "ring", json_integer(placement->ring));
