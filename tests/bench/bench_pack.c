@@ -281,7 +281,7 @@ static int grow_one(const char *name, void (*make)(struct npuplan_item *, uint32
 {
 	static const double limits[] = { 1, 10 };
 	struct npuplan_item *items = calloc(count, sizeof(*items));
-	static const char *const others[] = { "valley", "size", "greedy" };
+	static const char *const others[] = { "valley", "greedy-size", "greedy" };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = count };
 	struct npuplan_pack_result result = { 0 };
 	bool ok = items != NULL;

@@ -171,6 +171,10 @@ static inline int npuplan_pack_check(const struct npuplan_pack_problem *problem,
 
 /** npuplan_packer_name() - name of the i-th packer, NULL past the last */
 NPUPLAN_EXPORT const char *npuplan_packer_name(unsigned int i);
+/** npuplan_packer_purpose() - what it does, one line; NULL past the last */
+NPUPLAN_EXPORT const char *npuplan_packer_purpose(unsigned int i);
+/** npuplan_packer_published() - it does as somebody else's does, to compare with */
+NPUPLAN_EXPORT bool npuplan_packer_published(unsigned int i);
 
 #ifdef __cplusplus
 }

@@ -427,6 +427,8 @@ NPUPLAN_EXPORT void npuplan_front_free(struct npuplan_front *front);
 NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
 /** npuplan_planner_purpose() - what it is for, one line; NULL past the last */
 NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
+/** npuplan_planner_published() - it does as a publication says, to compare with */
+NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
 
 NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 				      struct npuplan_error *error);

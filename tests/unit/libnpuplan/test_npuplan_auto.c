@@ -220,6 +220,28 @@ static void test_proves_more(void **state)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
+/* The search goes on from a packing that is there, and does not make the greedy ones again. */
+static void test_incumbent(void **state)
+{
+	static const struct npuplan_options options = { .work_limit = 20000000 };
+	struct npuplan_problem problem = hard(&options);
+	struct npuplan_packing incumbent, alone, found;
+	uint64_t kept[ITEMS];
+
+	/* Of a problem without fixed offsets valleys alone reach the bound. */
+	items[0].fixed = true;
+	incumbent = pack(&problem, "greedy");
+	memcpy(kept, offsets, sizeof(kept));
+	incumbent.offsets = kept;
+	alone = pack(&problem, "exact");
+	problem.incumbent = &incumbent;
+	found = pack(&problem, "exact");
+	assert_true(found.top < incumbent.top);
+	assert_int_equal(found.top, alone.top);
+	assert_true(found.work + incumbent.work <= alone.work);
+	npuplan_conflicts_fini(&problem.conflicts);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -229,6 +251,7 @@ int main(void)
 		cmocka_unit_test(test_deadline),
 		cmocka_unit_test(test_work_limit),
 		cmocka_unit_test(test_proves_more),
+		cmocka_unit_test(test_incumbent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

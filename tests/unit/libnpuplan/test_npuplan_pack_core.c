@@ -269,7 +269,7 @@ static void test_gaps(void **state)
 	items[0].fixed = items[1].fixed = true;
 	items[0].fixed_offset = 4;
 	items[1].fixed_offset = 8;
-	pack(&problem, "size", offsets);
+	pack(&problem, "greedy-size", offsets);
 	assert_int_equal(offsets[2], 0);
 	pack(&problem, "tflm", offsets);
 	assert_int_equal(offsets[2], 0);
@@ -505,7 +505,7 @@ static void test_many(void **state)
 	uint64_t greedy;
 
 	scatter(items);
-	greedy = pack(&problem, "size", offsets).top;
+	greedy = pack(&problem, "greedy-size", offsets).top;
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
 	assert_true((result.top - result.lower_bound) * 3 < (greedy - result.lower_bound) * 2);
 	/* More work makes it no worse, and less is enough for more than a greedy packing. */
@@ -519,7 +519,7 @@ static void test_many(void **state)
 		items[i].fixed_offset = result.lower_bound / 16 * 8;
 	}
 	problem.alignment = 8;
-	greedy = pack(&problem, "size", offsets).top;
+	greedy = pack(&problem, "greedy-size", offsets).top;
 	assert_int_equal(npuplan_pack(&problem, &options, offsets, &again, NULL), 0);
 	assert_true(again.top < greedy);
 	problem.alignment = 0;

@@ -113,5 +113,5 @@ check 'memory of no bytes' gives 2 '' "npumemctl bench pack: --memory: '0' is no
 $usage" "$ctl" bench pack --memory 0 five.csv
 check 'a limit before any packing' gives 4 \
 	'many.csv: 20000 buffers, lower bound L, unknown, T s, work W' '' \
-	"$ctl" bench pack --packer size --work 1 many.csv
+	"$ctl" bench pack --packer greedy-size --work 1 many.csv
 check_plan

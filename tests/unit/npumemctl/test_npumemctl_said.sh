@@ -180,11 +180,21 @@ check 'optimal: peak, any order' line_is \
 check 'feasible claims nothing' line_is 'planner      greedy-start, feasible' \
 	"$ctl" plan --planner greedy-start "$graphs/densenet121.fused.json"
 each_has_a_purpose() {
-	"$ctl" plan --list-planners >out && cat out && [ "$(wc -l <out)" -ge 20 ] &&
+	"$ctl" plan --list-planners=all >out && cat out && [ "$(wc -l <out)" -ge 20 ] &&
 		[ "$(grep -cE '^[a-z-]+ +[a-z].{10,}$' out)" = "$(wc -l <out)" ] &&
 		! grep -qE '.{86}' out
 }
 check 'plan --list-planners says what each is for' each_has_a_purpose
+# What is there to compare with is named, but not offered.
+published_are_apart() {
+	"$ctl" plan --list-planners >short && "$ctl" plan --list-planners=all >all &&
+		! grep -q '^taa-paper ' short && grep -q '^taa-paper ' all && grep -q '^exact ' short &&
+		"$ctl" bench pack --list-packers >short && "$ctl" bench pack --list-packers=all >all &&
+		! grep -q '^tflm ' short && grep -q '^tflm ' all && grep -q '^greedy-size ' short
+}
+check 'lists leave out what is there to compare with' published_are_apart
+check 'plan --list-planners=some' usage_says "npumemctl plan: --list-planners: 'some' is not \"all\"" \
+	"$ctl" plan --list-planners=some
 help_has() { "$ctl" plan --help | tr -s ' \n' '  ' | grep -qF -e "$1"; }
 check 'help: the alignment by default' help_has 'a power of two (1: none but'
 check "help: what TFLM's arena holds besides" help_has 'come on top of the plan'

@@ -4,7 +4,7 @@
 #include "pack/greedy/greedy.h"
 #include "pack/large/large.h"
 #include "pack/search/searches.h"
-#include "packers.h"
+#include "exact.h"
 
 /* More items than this: no search of all of them from scratch. */
 #define LARGE	       4096
@@ -24,7 +24,7 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 	if (large && !err && !npuplan_pack_over(run))
 		err = npuplan_pack_first_fit(run, NPUPLAN_BY_SIZE_DURATION);
 	if (large && !run->problem->conflicts && !err && !npuplan_pack_over(run))
-		return npuplan_pack_large(run);
+		return npuplan_pack_large(run, npuplan_pack_exact);
 	if (!err && !npuplan_pack_over(run))
 		err = npuplan_pack_best_greedy(run, 0);
 	if (err || npuplan_pack_over(run))
@@ -33,4 +33,13 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused)
 		return npuplan_pack_portfolio(run);
 	err = npuplan_pack_squeaky(run, SQUEAKY_ROUNDS);
 	return err || npuplan_pack_over(run) ? err : npuplan_pack_disjunctive(run);
+}
+
+int npuplan_pack_exactly(const struct npuplan_pack_problem *problem,
+			 const struct npuplan_pack_options *options, uint64_t *offsets,
+			 struct npuplan_pack_result *result, struct npuplan_error *error)
+{
+	static const struct npuplan_packer packer = { .name = "exact", .pack = npuplan_pack_exact };
+
+	return npuplan_pack_by(&packer, problem, options, offsets, result, error);
 }

@@ -26,6 +26,7 @@
  * struct portfolio - one run
  * @problem: as it was given, with what its lower bound has become
  * @best: best packing so far; top UINT64_MAX: none yet
+ * @whole: the best one in which tensors lie whole, which TAA's need not: an incumbent for others
  * @member: what the caller hears; what members prove of whole tensors may be true of plans
  * @options, @effort: what members are given
  */
@@ -33,6 +34,7 @@ struct portfolio {
 	struct npuplan_problem problem;
 	const struct npuplan_problem *asked;
 	struct npuplan_packing *best;
+	struct npuplan_packing whole;
 	struct npuplan_member member;
 	struct npuplan_options options;
 	struct npuplan_effort effort;
@@ -76,7 +78,8 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 
 	portfolio->options.work_limit = work_limit;
 	portfolio->problem.lower_bound = best->lower_bound;
-	portfolio->problem.packed = best->top != UINT64_MAX;
+	portfolio->problem.incumbent = portfolio->whole.top != UINT64_MAX ? &portfolio->whole :
+									    NULL;
 	if (found.offsets)
 		err = pack(&portfolio->problem, argument, &found, &why);
 	else
@@ -95,6 +98,9 @@ static int run_member(struct portfolio *portfolio, pack_fn pack, int argument, u
 		if (best->lower_bound < found.lower_bound)
 			best->lower_bound = found.lower_bound;
 		npuplan_packing_keep(best, found.offsets, found.top, portfolio->asked->item_count);
+		if (pack != npuplan_pack_taa)
+			npuplan_packing_keep(&portfolio->whole, found.offsets, found.top,
+					     portfolio->asked->item_count);
 		best->work += found.work;
 	}
 	best->memory_ended |= found.memory_ended;
@@ -116,6 +122,8 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		.problem = *problem,
 		.asked = problem,
 		.best = packing,
+		.whole = { .offsets = malloc((size_t)problem->item_count * sizeof(uint64_t) + 1),
+			   .top = UINT64_MAX },
 		.member = { .effort = problem->effort,
 			    .best = packing,
 			    .bounds = npuplan_lives_whole(problem) },
@@ -129,6 +137,8 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 	int err = 0;
 
 	packing->top = UINT64_MAX;
+	if (!portfolio.whole.offsets)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
 	if (problem->effort)
 		portfolio.effort.started = problem->effort->started;
 	if (problem->effort)
@@ -155,5 +165,6 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		err = run_member(&portfolio, npuplan_pack_searched, 0, limit, error);
 	if (!err)
 		packing->status = npuplan_status_of(packing->top, packing->lower_bound);
+	free(portfolio.whole.offsets);
 	return err;
 }

@@ -1,81 +1,181 @@
 // SPDX-License-Identifier: MIT
+/* The registry: planners and packers by name. */
 #include "planners.h"
 
 #include <string.h>
 
-#include "planners/cosma/ilp/ilp.h"
+#include "pack/exact.h"
 #include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
+#include "pack/paper/shared_objects.h"
+#include "pack/search/searches.h"
+#include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/planner.h"
 #include "planners/nnc/nnc.h"
 #include "planners/taa/taa.h"
 #include "planners/tilesched/tilesched.h"
 
-static const struct npuplan_planner planners[] = {
+/*
+ * All algorithms by name. To add a greedy packer, which is then a planner too, give it an order in
+ * pack/greedy/orders.c and a line here.
+ */
+static const struct npuplan_planner all[] = {
 	{ "auto", "default: greedy orders, nnc, exact until one is at the bound",
-	  npuplan_pack_auto },
-	{ "greedy", "the best of the greedy orders below: quick", npuplan_pack_greedy,
+	  .pack = npuplan_pack_auto },
+	{ "exact", "searches for the least arena and a proof of it: slower",
+	  .packer = npuplan_pack_exact, .pack = npuplan_pack_searched },
+	{ "greedy", "the best of the greedy orders below: quick",
+	  .packer = npuplan_pack_best_greedy, .pack = npuplan_pack_greedy,
 	  .argument = NPUPLAN_ORDER_COUNT },
-	{ "greedy-size", "first fit, largest tensors first", npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_SIZE },
-	{ "greedy-duration", "first fit, longest lives first", npuplan_pack_greedy,
-	  .argument = NPUPLAN_BY_DURATION },
+	{ "greedy-size", "first fit, largest tensors first", .packer = npuplan_pack_first_fit,
+	  .pack = npuplan_pack_greedy, .argument = NPUPLAN_BY_SIZE },
+	{ "greedy-duration", "first fit, longest lives first", .packer = npuplan_pack_first_fit,
+	  .pack = npuplan_pack_greedy, .argument = NPUPLAN_BY_DURATION },
 	{ "greedy-peers", "first fit, tensors that live with most others first",
-	  npuplan_pack_greedy, .argument = NPUPLAN_BY_PEERS },
+	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
+	  .argument = NPUPLAN_BY_PEERS },
 	{ "greedy-breadth", "first fit, tensors of the step with most bytes live first",
-	  npuplan_pack_greedy, .argument = NPUPLAN_BY_BREADTH },
-	{ "greedy-start", "first fit, in the order in which lives begin", npuplan_pack_greedy,
+	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
+	  .argument = NPUPLAN_BY_BREADTH },
+	{ "greedy-start", "first fit, in the order in which lives begin",
+	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
 	  .argument = NPUPLAN_BY_START },
-	{ "greedy-area", "first fit, largest size times life first", npuplan_pack_greedy,
+	{ "greedy-area", "first fit, largest size times life first",
+	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
 	  .argument = NPUPLAN_BY_AREA },
 	{ "greedy-conflicts", "first fit, by bytes of others that live meanwhile",
-	  npuplan_pack_greedy, .argument = NPUPLAN_BY_CONFLICTS },
-	{ "exact", "searches for the least arena and a proof of it: slower",
-	  npuplan_pack_searched },
-	{ "nnc", "libnnc's tensor allocation, taken further than published", npuplan_pack_nnc,
-	  .argument = NPUPLAN_NNC_EXTENDED, .lists = true },
-	{ "nnc-published", "libnnc's algorithm to the letter, to compare with", npuplan_pack_nnc,
-	  .argument = NPUPLAN_NNC_PUBLISHED, .lists = true },
-	{ "shared-objects", "buffers taken in turn: for runtimes without offsets",
-	  npuplan_pack_best_shared },
-	{ "taa", "tiled graphs: bytes are free once the last tile has read them", npuplan_pack_taa,
-	  .argument = NPUPLAN_TAA_EXACT, .lists = true },
-	{ "taa-paper", "taa to the letter of its publication, to compare with", npuplan_pack_taa,
-	  .argument = NPUPLAN_TAA_PAPER, .lists = true },
+	  .packer = npuplan_pack_first_fit, .pack = npuplan_pack_greedy,
+	  .argument = NPUPLAN_BY_CONFLICTS },
+	{ "greedy-size-duration", "first fit, largest size times fourth root of life first",
+	  .packer = npuplan_pack_first_fit, .argument = NPUPLAN_BY_SIZE_DURATION },
+	{ "squeaky", "first fit again and again, what was too high sooner",
+	  .packer = npuplan_pack_squeaky, .argument = 16 },
+	{ "valley", "always fills the lowest valley: the best of the five below",
+	  .packer = npuplan_pack_valley, .argument = NPUPLAN_VALLEY_MODES },
+	{ "valley-longest", "valley, of what lies flush the longest", .packer = npuplan_pack_valley,
+	  .argument = 0 },
+	{ "valley-first", "valley, what lies flush left", .packer = npuplan_pack_valley,
+	  .argument = 1 },
+	{ "valley-last", "valley, what lies flush right", .packer = npuplan_pack_valley,
+	  .argument = 2 },
+	{ "valley-flush", "valley, flush on one side if only one is", .packer = npuplan_pack_valley,
+	  .argument = 3 },
+	{ "valley-area", "valley, of what lies flush the largest by life",
+	  .packer = npuplan_pack_valley, .argument = NPUPLAN_VALLEY_AREA },
+	{ "nnc", "libnnc's tensor allocation, taken further than published",
+	  .pack = npuplan_pack_nnc, .argument = NPUPLAN_NNC_EXTENDED, .lists = true },
+	{ "taa", "tiled graphs: bytes are free once the last tile has read them",
+	  .pack = npuplan_pack_taa, .argument = NPUPLAN_TAA_EXACT, .lists = true },
 	{ "tile-scheduled", "rows of several operators interleaved: small arena, more traffic",
 	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_PIECES },
 	{ "tile-scheduled-rings", "the same, each tensor's rows in one ring",
 	  .plan = npuplan_plan_tilesched, .argument = NPUPLAN_TILESCHED_RINGS },
 	{ "cosma", "least traffic with host memory within a budget, in any order",
 	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_SEARCH, .moves = true },
-	{ "cosma-belady", "cosma's baseline: what is needed again last leaves first",
-	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_BELADY, .moves = true },
-	{ "cosma-greedy", "cosma's baseline: the largest leaves first", .plan = npuplan_plan_cosma,
-	  .argument = NPUPLAN_COSMA_BY_GREEDY, .moves = true },
-	/* The last one: it is not listed where the build has no solver. */
 	{ "cosma-ilp", "cosma's integer program, solved by HiGHS", .plan = npuplan_plan_cosma,
-	  .argument = NPUPLAN_COSMA_BY_ILP, .moves = true },
+	  .argument = NPUPLAN_COSMA_BY_ILP, .moves = true, .solver = true },
+	{ "tflm", "first fit, largest first: TensorFlow Lite Micro's greedy planner",
+	  .packer = npuplan_pack_first_fit, .argument = NPUPLAN_BY_SIZE_ALONE, .published = true },
+	{ "tflite", "best fit, largest first: TensorFlow Lite's arena",
+	  .packer = npuplan_pack_best_fit, .published = true },
+	{ "shared-objects", "buffers taken in turn: for runtimes without offsets",
+	  .pack = npuplan_pack_best_shared, .published = true },
+	{ "shared-breadth", "shared objects, greedy by breadth",
+	  .packer = npuplan_pack_shared_objects, .argument = NPUPLAN_SHARE_BY_BREADTH,
+	  .published = true },
+	{ "shared-size", "shared objects, greedy by size", .packer = npuplan_pack_shared_objects,
+	  .argument = NPUPLAN_SHARE_BY_SIZE, .published = true },
+	{ "shared-size-improved", "shared objects, greedy by size improved",
+	  .packer = npuplan_pack_shared_objects, .argument = NPUPLAN_SHARE_BY_SIZE_IMPROVED,
+	  .published = true },
+	{ "nnc-published", "libnnc's algorithm to the letter", .pack = npuplan_pack_nnc,
+	  .argument = NPUPLAN_NNC_PUBLISHED, .lists = true, .published = true },
+	{ "taa-paper", "taa to the letter of its publication", .pack = npuplan_pack_taa,
+	  .argument = NPUPLAN_TAA_PAPER, .lists = true, .published = true },
+	{ "cosma-belady", "cosma's baseline: what is needed again last leaves first",
+	  .plan = npuplan_plan_cosma, .argument = NPUPLAN_COSMA_BY_BELADY, .moves = true,
+	  .published = true },
+	{ "cosma-greedy", "cosma's baseline: the largest leaves first", .plan = npuplan_plan_cosma,
+	  .argument = NPUPLAN_COSMA_BY_GREEDY, .moves = true, .published = true },
 };
 
-#define PLANNER_COUNT (sizeof(planners) / sizeof(planners[0]))
+static bool is_planner(const struct npuplan_planner *one)
+{
+	return one->pack || one->plan;
+}
+
+static bool is_packer(const struct npuplan_planner *one)
+{
+	return one->packer;
+}
+
+static const struct npuplan_planner *find(const char *name,
+					  bool (*is_one)(const struct npuplan_planner *one))
+{
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (is_one(&all[i]) && !strcmp(all[i].name, name))
+			return &all[i];
+	return NULL;
+}
+
+/* The @i-th that there is in this build; NULL past the last. */
+static const struct npuplan_planner *at(unsigned int i,
+					bool (*is_one)(const struct npuplan_planner *one))
+{
+	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
+		if (is_one(&all[k]) && (!all[k].solver || npuplan_cosma_ilp_solver()) && !i--)
+			return &all[k];
+	return NULL;
+}
 
 const struct npuplan_planner *npuplan_planner_find(const char *name)
 {
-	if (!name)
-		return &planners[0];
-	for (size_t i = 0; i < PLANNER_COUNT; i++)
-		if (!strcmp(planners[i].name, name))
-			return &planners[i];
-	return NULL;
+	return find(name ? name : "auto", is_planner);
+}
+
+const struct npuplan_planner *npuplan_packer_find(const char *name)
+{
+	return find(name, is_packer);
 }
 
 const char *npuplan_planner_name(unsigned int i)
 {
-	unsigned int count = PLANNER_COUNT - !npuplan_cosma_ilp_solver();
+	const struct npuplan_planner *planner = at(i, is_planner);
 
-	return i < count ? planners[i].name : NULL;
+	return planner ? planner->name : NULL;
 }
 
 const char *npuplan_planner_purpose(unsigned int i)
 {
-	return npuplan_planner_name(i) ? planners[i].purpose : NULL;
+	const struct npuplan_planner *planner = at(i, is_planner);
+
+	return planner ? planner->purpose : NULL;
+}
+
+bool npuplan_planner_published(unsigned int i)
+{
+	const struct npuplan_planner *planner = at(i, is_planner);
+
+	return planner && planner->published;
+}
+
+const char *npuplan_packer_name(unsigned int i)
+{
+	const struct npuplan_planner *packer = at(i, is_packer);
+
+	return packer ? packer->name : NULL;
+}
+
+const char *npuplan_packer_purpose(unsigned int i)
+{
+	const struct npuplan_planner *packer = at(i, is_packer);
+
+	return packer ? packer->purpose : NULL;
+}
+
+bool npuplan_packer_published(unsigned int i)
+{
+	const struct npuplan_planner *packer = at(i, is_packer);
+
+	return packer && packer->published;
 }

@@ -7,16 +7,18 @@
 
 /* NULL name: the default. NULL if there is none of that name. */
 const struct npuplan_planner *npuplan_planner_find(const char *name);
+/* The algorithm of that name that places items for npuplan_pack(); NULL if there is none. */
+const struct npuplan_planner *npuplan_packer_find(const char *name);
 
-/* greedy.c: first fit by one order, or by all if @order is NPUPLAN_ORDER_COUNT. */
+/* packers.c: first fit by one order, or the best of them all if @order is NPUPLAN_ORDER_COUNT. */
 int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 			struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* planners/exact.c: the packing core's exact packer. */
+/* packers.c: the exact packer, from the problem's incumbent on. */
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error);
 
-/** npuplan_pack_quick() - one packing in O(n log n), however late it is (planners/exact.c)
+/** npuplan_pack_quick() - one packing in O(n log n), however late it is (packers.c)
  *
  * -EOPNOTSUPP: pairs are listed, or an item is fixed.
  */
@@ -28,7 +30,7 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error);
 
 /*
- * shared_objects.c: what the paper compares with. -EOPNOTSUPP: fixed offsets, loops and branches.
+ * paper/shared_objects.c: what the paper compares with. -EOPNOTSUPP: fixed offsets, loops and branches.
  */
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error);

@@ -7,6 +7,8 @@
 #include "conflicts.h"
 #include "liveness.h"
 
+struct npuplan_packing;
+
 /**
  * struct npuplan_problem - what there is to place
  * @graph: for names in messages
@@ -14,7 +16,8 @@
  * @effort: of the call; NULL: nobody ends it
  * @lower_bound: bytes no packing goes below
  * @alignment: of every offset, besides the items' own
- * @packed: there is a packing already: who is called off need not make one
+ * @incumbent: the best packing of these items so far, which who is called off need not better;
+ *	NULL: none
  */
 struct npuplan_problem {
 	const struct npuplan_graph *graph;
@@ -27,7 +30,7 @@ struct npuplan_problem {
 	uint32_t item_count;
 	uint32_t alignment;
 	uint32_t peak_instant;
-	bool packed;
+	const struct npuplan_packing *incumbent;
 };
 
 /** npuplan_make_items() - fill in problem->items from its live ranges

@@ -184,6 +184,21 @@ void option_banks(const struct argp_state *state, const char *text,
 		  struct npuplan_bank banks[NPUPLAN_BANKS]);
 uint64_t option_number(const struct argp_state *state, const char *option, const char *text,
 		       uint64_t min, uint64_t max);
+/** struct algorithms - what the library has of one kind: the i-th one's, NULL past the last */
+struct algorithms {
+	const char *(*name)(unsigned int i);
+	const char *(*purpose)(unsigned int i);
+	bool (*published)(unsigned int i);
+};
+
+/**
+ * list_algorithms() - print names and what each is for, and exit
+ * @option: for messages
+ * @which: NULL: without those that are somebody else's, to compare with; "all"
+ */
+_Noreturn void list_algorithms(const struct argp_state *state, const char *option,
+			       const struct algorithms *algorithms, const char *which);
+
 /* Number of @text in @choices, which NULL ends. */
 uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
 		       const char *const *choices);

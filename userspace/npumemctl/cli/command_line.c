@@ -91,21 +91,6 @@ void complete_word(const char *word, const char *typed, const char *what)
 	offer("", word, typed, what);
 }
 
-static const char *planner(unsigned int i)
-{
-	return npuplan_planner_name(i);
-}
-
-static const char *packer(unsigned int i)
-{
-	return npuplan_packer_name(i);
-}
-
-static const char *layout(unsigned int i)
-{
-	return npuplan_layout_name(i);
-}
-
 /**
  * struct values - what an option of a command can be given
  * @command: NULL: all that have the option
@@ -120,9 +105,9 @@ static const struct values {
 	const char *(*list)(unsigned int i);
 	const char *glob;
 } values[] = {
-	{ NULL, "planner", .list = planner },
-	{ NULL, "packer", .list = packer },
-	{ NULL, "layout", .list = layout },
+	{ NULL, "planner", .list = npuplan_planner_name },
+	{ NULL, "packer", .list = npuplan_packer_name },
+	{ NULL, "layout", .list = npuplan_layout_name },
 	{ NULL, "inputs", "host resident" },
 	{ NULL, "device", .glob = "/dev/accel/accel* /dev/dri/renderD*" },
 	{ "plan", "engine", "paper search ilp belady greedy rings" },

@@ -23,6 +23,17 @@ bool parse_size(const char *text, uint64_t *bytes)
 	return true;
 }
 
+void list_algorithms(const struct argp_state *state, const char *option,
+		     const struct algorithms *algorithms, const char *which)
+{
+	if (which && strcmp(which, "all"))
+		usage_error(state, "%s: '%s' is not \"all\"", option, which);
+	for (unsigned int i = 0; algorithms->name(i); i++)
+		if (which || !algorithms->published(i))
+			printf("%-20s %s\n", algorithms->name(i), algorithms->purpose(i));
+	exit(EXIT_OK);
+}
+
 static bool parse_bank(char *text, struct npuplan_bank *bank)
 {
 	char *at = strchr(text, '@');

@@ -37,7 +37,10 @@ static const struct argp_option options[] = {
 	{ "output", 'o', "OUT.csv", 0,
 	  "Write the buffers with their offsets; for one FILE. - is standard output", 0 },
 	{ "packer", OPTION_PACKER, "NAME", 0, "Which packer (default: exact)", 0 },
-	{ "list-packers", OPTION_LIST, NULL, 0, "Print the names of the packers and exit", 0 },
+	{ "list-packers", OPTION_LIST, "all", OPTION_ARG_OPTIONAL,
+	  "Print the packers' names and what each does, and end; \"all\": with those that do as "
+	  "others do, to compare with",
+	  0 },
 	{ "align", OPTION_ALIGN, "BYTES", 0, "Least alignment of every offset", 0 },
 	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
 	  "Take the best packing found within SECONDS of each FILE", 0 },
@@ -60,13 +63,6 @@ static const struct option_value values[] = {
 	{ 0 },
 };
 
-static void list_packers(void)
-{
-	for (unsigned int i = 0; npuplan_packer_name(i); i++)
-		puts(npuplan_packer_name(i));
-	exit(EXIT_OK);
-}
-
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
@@ -75,8 +71,10 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		return 0;
 	switch (key) {
 	case OPTION_LIST:
-		list_packers();
-		return 0;
+		list_algorithms(state, "--list-packers",
+				&(struct algorithms){ npuplan_packer_name, npuplan_packer_purpose,
+						      npuplan_packer_published },
+				arg);
 	case OPTION_ALIGN:
 		args->alignment = (uint32_t)option_number(state, "--align", arg, 1, 1u << 31);
 		if (args->alignment & (args->alignment - 1))

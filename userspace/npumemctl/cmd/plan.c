@@ -57,7 +57,6 @@ struct arguments {
 	bool pareto;
 	bool external_io;
 	bool json;
-	bool list;
 	bool report;
 	bool tiles;
 };
@@ -70,8 +69,10 @@ static const struct argp_option options[] = {
 	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
 	  "\"taa-paper\"",
 	  0 },
-	{ "list-planners", OPTION_LIST, NULL, 0,
-	  "Print the planners' names and what each is for, and end", 0 },
+	{ "list-planners", OPTION_LIST, "all", OPTION_ARG_OPTIONAL,
+	  "Print the planners' names and what each is for, and end; \"all\": with those that do as "
+	  "publications say, to compare with",
+	  0 },
 	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
 	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
 	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
@@ -146,7 +147,6 @@ static const char *const schedules[] = { "default", "mpmf", NULL };
 static const struct option_value values[] = {
 	{ OPTION_PLANNER, VALUE_TEXT, FIELD(plan.planner) },
 	{ OPTION_ENGINE, VALUE_TEXT, FIELD(engine) },
-	{ OPTION_LIST, VALUE_FLAG, FIELD(list) },
 	{ OPTION_SCHEDULE, VALUE_CHOICE, FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0,
 	  schedules },
 	{ OPTION_DEADLINE, VALUE_SECONDS, FIELD(plan.deadline_seconds) },
@@ -198,7 +198,7 @@ static void check_together(const struct argp_state *state, const struct argument
 		{ args->lp && limited && !args->recompute && !named,
 		  { "--emit-lp searches for nothing that --deadline, --work or --memory could "
 		    "end" } },
-		{ !args->graph && !args->list, { "which GRAPH?" } },
+		{ !args->graph, { "which GRAPH?" } },
 		{ cosma_own && !cosma, { "--recompute and --banks need --planner cosma" } },
 		{ plan->banks && args->budget,
 		  { "--banks and ", args->budget_option, " exclude each other" } },
@@ -293,6 +293,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 		if (!budget_is_name(arg))
 			args->plan.arena_budget = option_size(state, args->budget_option, arg);
 		return 0;
+	case OPTION_LIST:
+		list_algorithms(state, "--list-planners",
+				&(struct algorithms){ npuplan_planner_name, npuplan_planner_purpose,
+						      npuplan_planner_published },
+				arg);
 	case OPTION_FIXED_SCHEDULE:
 		args->plan.schedule = NPUPLAN_SCHEDULE_GIVEN;
 		return 0;
@@ -551,11 +556,6 @@ int cmd_plan(int argc, char **argv)
 	int err, status = EXIT_FAILED;
 
 	command_parse(&argp, argc, argv, &args);
-	if (args.list) {
-		for (unsigned int i = 0; npuplan_planner_name(i); i++)
-			printf("%-20s %s\n", npuplan_planner_name(i), npuplan_planner_purpose(i));
-		return EXIT_OK;
-	}
 	if (args.engine) {
 		engine = engine_name(&args);
 		if (!engine)

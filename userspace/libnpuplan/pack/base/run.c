@@ -23,6 +23,8 @@ void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound)
 
 bool npuplan_pack_stopped(struct npuplan_pack *run)
 {
+	if (run->packer->patient && run->top == UINT64_MAX)
+		return false;
 	/* A limit ends a packer as its caller does: nobody is told more. */
 	if (!run->effort.stopped)
 		run->effort.stopped =

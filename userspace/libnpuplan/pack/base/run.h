@@ -7,8 +7,27 @@
 #ifndef NPUPLAN_PACK_RUN_H
 #define NPUPLAN_PACK_RUN_H
 
-#include "problem/conflicts.h"
+#include "problem/packing.h"
 #include "base/internal.h"
+
+struct npuplan_pack;
+typedef int npuplan_pack_fn(struct npuplan_pack *run, int argument);
+
+/**
+ * struct npuplan_packer - an algorithm that places items, and what it begins with
+ * @name: for messages
+ * @pack: the algorithm
+ * @argument: for @pack, what tells algorithms of one function apart
+ * @incumbent: a packing of the same items, which it need not find again; NULL: none
+ * @patient: neither a limit nor the caller ends it before it has a packing
+ */
+struct npuplan_packer {
+	const char *name;
+	npuplan_pack_fn *pack;
+	int argument;
+	const struct npuplan_packing *incumbent;
+	bool patient;
+};
 
 /**
  * struct npuplan_pack - one call of npuplan_pack()
@@ -21,7 +40,7 @@
  * @infeasible: proved: fixed offsets cannot be honoured
  * @effort: limit of work, deadline, cancellation
  * @memory_ended: the limit of memory, though nothing else
- * @pack_part: npuplan_pack(), for a packer that packs some of the items on their own
+ * @packer: that it is a call of
  */
 struct npuplan_pack {
 	const struct npuplan_pack_problem *problem;
@@ -34,12 +53,20 @@ struct npuplan_pack {
 	uint64_t goal;
 	uint64_t work;
 	struct npuplan_effort effort;
-	int (*pack_part)(const struct npuplan_pack_problem *problem,
-			 const struct npuplan_pack_options *options, uint64_t *offsets,
-			 struct npuplan_pack_result *result, struct npuplan_error *error);
+	const struct npuplan_packer *packer;
 	bool infeasible;
 	bool memory_ended;
 };
+
+/**
+ * npuplan_pack_by() - npuplan_pack() with the packer at hand, for those that use packers
+ * @packer: the packer; options->packer is not looked at
+ *
+ * The rest is npuplan_pack()'s.
+ */
+int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pack_problem *problem,
+		    const struct npuplan_pack_options *options, uint64_t *offsets,
+		    struct npuplan_pack_result *result, struct npuplan_error *error);
 
 /* Keep a packing if it is better than what there is. */
 void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top);

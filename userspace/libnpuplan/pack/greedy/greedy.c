@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Greedy packers: one item after another, none moved again. */
-
 #include "first_fit.h"
 #include "greedy.h"
 
@@ -48,6 +47,19 @@ int npuplan_pack_first_fit(struct npuplan_pack *run, int order)
 	return fit(run, order, false);
 }
 
+int npuplan_pack_in_order(int order, const struct npuplan_pack_problem *problem, uint64_t *offsets,
+			  struct npuplan_pack_result *result, struct npuplan_error *error)
+{
+	const struct npuplan_packer packer = {
+		.name = "first fit",
+		.pack = npuplan_pack_first_fit,
+		.argument = order,
+	};
+	const struct npuplan_pack_options options = { .work_limit = UINT64_MAX };
+
+	return npuplan_pack_by(&packer, problem, &options, offsets, result, error);
+}
+
 int npuplan_pack_best_fit(struct npuplan_pack *run, int unused)
 {
 	return fit(run, NPUPLAN_BY_SIZE, true);
@@ -55,9 +67,10 @@ int npuplan_pack_best_fit(struct npuplan_pack *run, int unused)
 
 int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused)
 {
-	int err = 0;
+	/* Who has an incumbent has gone through the orders. */
+	int rule = run->packer->incumbent ? NPUPLAN_ORDER_COUNT : 0, err = 0;
 
-	for (int rule = 0; rule < NPUPLAN_ORDER_COUNT && !err && !npuplan_pack_over(run); rule++)
+	for (; rule < NPUPLAN_ORDER_COUNT && !err && !npuplan_pack_over(run); rule++)
 		err = fit(run, rule, false);
 	if (!err && !npuplan_pack_over(run))
 		err = fit(run, NPUPLAN_BY_SIZE, true);

@@ -22,12 +22,14 @@
 
 /**
  * struct large - one run
+ * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life
  * @part: the next aim is gap >> part below the best packing
  * @at, @offsets: scratch pads for a packing
  */
 struct large {
 	struct npuplan_pack *run;
+	npuplan_pack_fn *exact;
 	struct npuplan_units units;
 	struct npuplan_refit *refit;
 	struct npuplan_repair *repair;
@@ -89,8 +91,9 @@ static int rounds(struct large *large)
 
 	for (unsigned int round = 0; !err && !npuplan_pack_over(run); round++) {
 		if (round < shares)
-			err = npuplan_pack_tight_first(run, large->breadths, round);
-		if (!err && round < NPUPLAN_ORDER_COUNT && !npuplan_pack_over(run))
+			err = npuplan_pack_tight_first(run, large->exact, large->breadths, round);
+		if (!err && round < NPUPLAN_ORDER_COUNT && !run->packer->incumbent &&
+		    !npuplan_pack_over(run))
 			err = npuplan_pack_first_fit(run, (int)round);
 		/* Without any packing there is nothing to improve. */
 		if (err || run->top == UINT64_MAX)
@@ -103,10 +106,10 @@ static int rounds(struct large *large)
 	return err;
 }
 
-int npuplan_pack_large(struct npuplan_pack *run)
+int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact)
 {
 	size_t n = run->problem->item_count;
-	struct large large = { .run = run, .part = LEAST_PART + 2 };
+	struct large large = { .run = run, .exact = exact, .part = LEAST_PART + 2 };
 	int err = npuplan_units_init(&large.units, run);
 
 	if (!run->options->work_limit)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "large.h"
+#include "pack/search/searches.h"
 #include "pack/greedy/first_fit.h"
 
 /* Work of packing the tight part, at most, an item of all; and items of which a search packs it. */
@@ -30,6 +31,7 @@ struct turn {
 
 /**
  * struct kernel - one share
+ * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life
  * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
  * @turns: the others
@@ -37,6 +39,7 @@ struct turn {
  */
 struct kernel {
 	struct npuplan_pack *run;
+	npuplan_pack_fn *exact;
 	const uint64_t *breadths;
 	struct npuplan_item *items;
 	uint64_t *at;
@@ -70,10 +73,14 @@ static int pack_tight(struct kernel *kernel, unsigned int share)
 		.alignment = run->problem->alignment,
 	};
 	struct npuplan_pack_options options = {
-		.packer = "valley",
 		.work_limit = TIGHT_WORK * (uint64_t)run->problem->item_count,
 		.progress = on_progress,
 		.context = run,
+	};
+	struct npuplan_packer packer = {
+		.name = "valley",
+		.pack = npuplan_pack_valley,
+		.argument = NPUPLAN_VALLEY_MODES,
 	};
 	struct npuplan_pack_result result;
 	struct npuplan_error error;
@@ -90,10 +97,10 @@ static int pack_tight(struct kernel *kernel, unsigned int share)
 		return 1;
 	problem.item_count = kernel->count;
 	if (kernel->count <= TIGHT_ITEMS)
-		options.packer = "exact";
+		packer = (struct npuplan_packer){ .name = "exact", .pack = kernel->exact };
 	if (run->effort.work_limit - run->work < options.work_limit)
 		options.work_limit = run->effort.work_limit - run->work + 1;
-	err = run->pack_part(&problem, &options, kernel->at, &result, &error);
+	err = npuplan_pack_by(&packer, &problem, &options, kernel->at, &result, &error);
 	if (err)
 		return err;
 	run->work += result.work;
@@ -155,10 +162,11 @@ static int place_others(struct kernel *kernel, unsigned int roots, unsigned int 
 	return err;
 }
 
-int npuplan_pack_tight_first(struct npuplan_pack *run, const uint64_t *breadths, unsigned int k)
+int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
+			     const uint64_t *breadths, unsigned int k)
 {
 	size_t n = run->problem->item_count;
-	struct kernel kernel = { .run = run, .breadths = breadths };
+	struct kernel kernel = { .run = run, .exact = exact, .breadths = breadths };
 	int err = -ENOMEM;
 
 	kernel.items = npuplan_malloc(n * sizeof(*kernel.items) + 1);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack/exact.h"
 #include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
 #include "displacements.h"
 #include "tiles.h"
 
@@ -93,7 +95,7 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	struct npuplan_pack_problem pack = npuplan_core_problem(problem);
 	const struct npuplan_options *asked = problem->options;
-	struct npuplan_pack_options options = {
+	const struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TAA_WORK,
 		.deadline_seconds = npuplan_effort_left(problem->effort),
 		.progress = npuplan_member_progress,
@@ -121,15 +123,14 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	if (err)
 		npuplan_fail(error, err, "in-place operators: %s", strerror(-err));
 	else
-		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		err = npuplan_pack_exactly(&pack, &options, offsets, &result, error);
 	packing->work += err ? 0 : result.work;
 	if (!err && member.bounds && result.lower_bound > packing->lower_bound)
 		packing->lower_bound = result.lower_bound;
 	/* One packing is always made, however soon it has to end. */
 	if (!err && !result.top && problem->item_count) {
-		options = (struct npuplan_pack_options){ .packer = "size-duration",
-							 .work_limit = UINT64_MAX };
-		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, offsets, &result,
+					    error);
 		packing->work += err ? 0 : result.work;
 	}
 	if (!err && !result.top && problem->item_count)

@@ -3,6 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack/exact.h"
+#include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
 #include "tilesched.h"
 
 static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint32_t unit)
@@ -311,7 +314,7 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 		.item_count = placing->item_count,
 		.alignment = problem->alignment,
 	};
-	struct npuplan_pack_options options = {
+	const struct npuplan_pack_options options = {
 		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TILESCHED_PACK_WORK,
 		.deadline_seconds = npuplan_effort_left(problem->effort),
 		.progress = asked->progress,
@@ -319,11 +322,11 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 	};
 	int err;
 
-	err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
+	err = npuplan_pack_exactly(&pack, &options, placing->offsets, &placing->result, error);
 	/* One packing is always made, however soon it has to end. */
-	options = (struct npuplan_pack_options){ .packer = "size-duration" };
 	if (!err && !placing->result.top && placing->item_count)
-		err = npuplan_pack(&pack, &options, placing->offsets, &placing->result, error);
+		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE_DURATION, &pack, placing->offsets,
+					    &placing->result, error);
 	if (!err && !placing->result.top && placing->item_count)
 		err = npuplan_fail(
 			error, -EINVAL,

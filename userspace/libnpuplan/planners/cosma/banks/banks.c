@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/internal.h"
+#include "pack/exact.h"
 #include "banks.h"
 
 /* Budgets to try below the sum of both banks, if its stays cannot be divided. */
@@ -133,7 +134,7 @@ static bool pack(struct dividing *d, uint8_t bank)
 			};
 	if (!problem.item_count)
 		return true;
-	d->err = npuplan_pack(&problem, &options, d->places, &result, NULL);
+	d->err = npuplan_pack_exactly(&problem, &options, d->places, &result, NULL);
 	d->work += result.work;
 	if (d->err || result.status == NPUPLAN_PACK_UNKNOWN)
 		d->unknown = true;

@@ -6,6 +6,7 @@
  */
 #include <stdlib.h>
 
+#include "pack/exact.h"
 #include "problem/conflicts.h"
 #include "addresses.h"
 
@@ -162,7 +163,7 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 		.work_limit = placing->work_limit,
 		.deadline_seconds = npuplan_effort_left(&placing->run->effort),
 	};
-	int err = npuplan_pack(&problem, &options, placing->places, result, NULL);
+	int err = npuplan_pack_exactly(&problem, &options, placing->places, result, NULL);
 
 	if (!err)
 		placing->run->work += result->work;

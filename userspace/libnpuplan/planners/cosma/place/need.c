@@ -2,6 +2,7 @@
 /* M_R: the least budget with which every operator can run. */
 #include <stdlib.h>
 
+#include "pack/exact.h"
 #include "need.h"
 
 /* Work of the packing core on one operator's tensors. */
@@ -59,7 +60,8 @@ static int measure(const struct needing *needing, uint32_t alignment, uint64_t *
 	struct npuplan_pack_options options = { .work_limit = NEED_WORK };
 	uint64_t *offsets = malloc(((size_t)needing->count + 1) * sizeof(*offsets));
 	struct npuplan_pack_result result;
-	int err = offsets ? npuplan_pack(&problem, &options, offsets, &result, NULL) : -ENOMEM;
+	int err = offsets ? npuplan_pack_exactly(&problem, &options, offsets, &result, NULL) :
+			    -ENOMEM;
 
 	free(offsets);
 	/* The bound is what is known: an upper one would refuse what may fit. */

@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
+
 /* Of host addresses: a cache line, so that no two copies share one. */
 #define HOST_ALIGN 64
 
@@ -116,7 +119,6 @@ static int place_copies(struct writing *writing, struct npuplan_error *error)
 	struct npuplan_item *items = calloc((size_t)count + 1, sizeof(*items));
 	uint64_t *offsets = calloc((size_t)count + 1, sizeof(*offsets));
 	struct npuplan_pack_problem problem = { .items = items, .alignment = HOST_ALIGN };
-	const struct npuplan_pack_options options = { .packer = "size" };
 	struct npuplan_pack_result result = { 0 };
 	int err = items && offsets ? 0 : -ENOMEM;
 
@@ -130,7 +132,7 @@ static int place_copies(struct writing *writing, struct npuplan_error *error)
 				.tensor = u,
 			};
 	if (!err && problem.item_count)
-		err = npuplan_pack(&problem, &options, offsets, &result, error);
+		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE, &problem, offsets, &result, error);
 	for (uint32_t i = 0; i < problem.item_count && !err; i++)
 		writing->host[items[i].tensor] = offsets[i];
 	writing->plan->info.host_size = result.top;

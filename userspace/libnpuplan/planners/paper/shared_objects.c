@@ -2,13 +2,18 @@
 /* Shared Objects (pack/paper/shared_objects.c) as a planner: the best of its three strategies. */
 #include <stdlib.h>
 
-#include "planners.h"
+#include "pack/paper/shared_objects.h"
+#include "planners/planners.h"
 
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	static const char *const strategies[] = { "shared-breadth", "shared-size",
-						  "shared-size-improved" };
+	static const struct npuplan_packer strategies[] = {
+		{ "shared-breadth", npuplan_pack_shared_objects, NPUPLAN_SHARE_BY_BREADTH },
+		{ "shared-size", npuplan_pack_shared_objects, NPUPLAN_SHARE_BY_SIZE },
+		{ "shared-size-improved", npuplan_pack_shared_objects,
+		  NPUPLAN_SHARE_BY_SIZE_IMPROVED },
+	};
 	struct npuplan_pack_problem pack = {
 		.items = problem->items,
 		.item_count = problem->item_count,
@@ -26,7 +31,6 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 	packing->top = UINT64_MAX;
 	for (size_t i = 0; i < sizeof(strategies) / sizeof(strategies[0]) && !err; i++) {
 		struct npuplan_pack_options options = {
-			.packer = strategies[i],
 			/* One packing is always made, if the caller does not call it off. */
 			.work_limit = i ? npuplan_effort_work_left(problem->options->work_limit,
 								   packing->work,
@@ -38,7 +42,7 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 		};
 		struct npuplan_pack_result result;
 
-		err = npuplan_pack(&pack, &options, offsets, &result, error);
+		err = npuplan_pack_by(&strategies[i], &pack, &options, offsets, &result, error);
 		if (err)
 			break;
 		/* One that was stopped has none. */

@@ -2,9 +2,8 @@
 /* Packing: check what is asked for, run a packer, check what it found. */
 #include <string.h>
 
-#include "pack/base/sections.h"
-#include "packers.h"
-#include "sized.h"
+#include "run.h"
+#include "sections.h"
 
 #define MAX_BYTES (1ull << 62)
 
@@ -95,6 +94,10 @@ static int start(struct npuplan_pack *run)
 		run->conflicts = *problem->conflicts;
 	else
 		npuplan_conflicts_overlap(&run->conflicts, problem->items, problem->item_count);
+	if (run->packer->incumbent) {
+		run->top = run->packer->incumbent->top;
+		memcpy(run->offsets, run->packer->incumbent->offsets, n * sizeof(*run->offsets));
+	}
 	return first_bound(run);
 }
 
@@ -137,38 +140,27 @@ static int finish(struct npuplan_pack *run, uint64_t *offsets, struct npuplan_pa
 	return 0;
 }
 
-int npuplan_pack_sized(const struct npuplan_pack_problem *given_problem, size_t problem_size,
-		       const struct npuplan_pack_options *given_options, size_t options_size,
-		       uint64_t *offsets, struct npuplan_pack_result *result,
-		       struct npuplan_error *error)
+int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pack_problem *problem,
+		    const struct npuplan_pack_options *options, uint64_t *offsets,
+		    struct npuplan_pack_result *result, struct npuplan_error *error)
 {
-	struct npuplan_pack_problem problem;
-	struct npuplan_pack_options options;
-	struct npuplan_pack run = { .problem = &problem,
-				    .options = &options,
-				    .top = UINT64_MAX,
-				    .pack_part = npuplan_pack };
-	struct npuplan_heap heap = { 0 }, *outer = NULL;
-	const struct npuplan_packer *packer;
-	int err;
+	struct npuplan_pack run = {
+		.problem = problem,
+		.options = options,
+		.packer = packer,
+		.top = UINT64_MAX,
+		.goal = problem->capacity,
+	};
+	struct npuplan_heap heap = { .limit = options->memory_limit }, *outer = NULL;
+	int err = check_problem(problem, error);
 
-	if (!sized_take(&problem, sizeof(problem), given_problem, problem_size))
-		return npuplan_fail_later(error, "packings");
-	if (!sized_take(&options, sizeof(options), given_options, options_size))
-		return npuplan_fail_later(error, "options");
-	err = check_problem(&problem, error);
 	if (err)
 		return err;
-	heap.limit = options.memory_limit;
-	run.goal = problem.capacity;
 	run.effort =
-		npuplan_effort_begin(options.work_limit ? options.work_limit : NPUPLAN_PACK_WORK,
-				     options.deadline_seconds > 0 ? options.deadline_seconds : 0,
-				     options.progress, options.context);
-	packer = npuplan_packer_find(options.packer ? options.packer : "exact");
-	if (!packer)
-		return npuplan_fail(error, -EOPNOTSUPP, "there is no packer '%s'", options.packer);
-	if (options.memory_limit)
+		npuplan_effort_begin(options->work_limit ? options->work_limit : NPUPLAN_PACK_WORK,
+				     options->deadline_seconds > 0 ? options->deadline_seconds : 0,
+				     options->progress, options->context);
+	if (options->memory_limit)
 		outer = npuplan_heap_use(&heap);
 	err = start(&run);
 	if (!err)
@@ -189,7 +181,7 @@ int npuplan_pack_sized(const struct npuplan_pack_problem *given_problem, size_t 
 		err = finish(&run, offsets, result, error);
 	npuplan_free(run.offsets);
 	npuplan_free(run.alignments);
-	if (options.memory_limit)
+	if (options->memory_limit)
 		npuplan_heap_use(outer);
 	return err;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-/* The exact packer as a planner. */
+/* Packers as planners: greedy ones, which always make one packing, and the exact one. */
 #include <stdlib.h>
 
+#include "pack/exact.h"
 #include "pack/greedy/first_fit.h"
+#include "pack/greedy/greedy.h"
+#include "pack/search/searches.h"
 #include "planners.h"
 
 /* Work of the exact planner if no limit is asked for: about a second. */
@@ -53,22 +56,86 @@ static int is_by_overlap(const struct npuplan_conflicts *c)
 int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 		       struct npuplan_packing *packing, struct npuplan_error *error)
 {
-	const struct npuplan_pack_problem core = npuplan_core_problem(problem);
-	const struct npuplan_pack_options options = {
-		.packer = "valley-area",
-		.work_limit = UINT64_MAX,
+	static const struct npuplan_packer packer = {
+		.name = "valley-area",
+		.pack = npuplan_pack_valley,
+		.argument = NPUPLAN_VALLEY_AREA,
 	};
+	const struct npuplan_pack_problem core = npuplan_core_problem(problem);
+	const struct npuplan_pack_options options = { .work_limit = UINT64_MAX };
 	struct npuplan_pack_result result;
 	int err;
 
 	if (problem->conflicts.peer_start)
 		return npuplan_fail(error, -EOPNOTSUPP, "conflicts are listed");
-	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
+	err = npuplan_pack_by(&packer, &core, &options, packing->offsets, &result, error);
 	if (err)
 		return err;
 	packing->top = result.top;
 	packing->work += result.work;
 	packing->status = npuplan_status_of(result.top, packing->lower_bound);
+	return 0;
+}
+
+/* Fixed offsets collide, whatever the order: which? */
+static int name_clash(const struct npuplan_problem *problem, struct npuplan_packing *packing,
+		      struct npuplan_error *error)
+{
+	uint32_t *order = malloc((size_t)problem->item_count * sizeof(*order) + 1), clash[2];
+	uint64_t top;
+	int err = order ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < problem->item_count && !err; i++)
+		order[i] = i;
+	if (!err)
+		err = npuplan_first_fit(&problem->conflicts, order, problem->alignment,
+					packing->offsets, &top, &packing->work, clash);
+	free(order);
+	if (err == -EADDRINUSE)
+		return npuplan_fail_clash(problem, clash, error);
+	return npuplan_fail(error, -ENOMEM, "out of memory");
+}
+
+int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
+			struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
+	struct npuplan_pack_problem core = npuplan_core_problem(problem);
+	/* What is not listed may be long, and there is something quicker then. */
+	bool quick = !problem->conflicts.peer_start &&
+		     !npuplan_any_fixed(problem->items, problem->item_count);
+	const struct npuplan_packer packer = {
+		.name = "first fit",
+		.pack = order == NPUPLAN_ORDER_COUNT ? npuplan_pack_best_greedy :
+						       npuplan_pack_first_fit,
+		.argument = order,
+		.patient = !quick && !problem->incumbent,
+	};
+	const struct npuplan_pack_options options = {
+		.work_limit = UINT64_MAX,
+		.deadline_seconds = npuplan_effort_left(problem->effort),
+		.progress = npuplan_member_progress,
+		.context = &member,
+	};
+	struct npuplan_pack_result result;
+	int err;
+
+	if (problem->conflicts.peer_start)
+		core.conflicts = &problem->conflicts;
+	packing->top = UINT64_MAX;
+	err = npuplan_pack_by(&packer, &core, &options, packing->offsets, &result, error);
+	if (err)
+		return err;
+	packing->work += result.work;
+	if (!result.top && problem->item_count) {
+		if (result.status == NPUPLAN_PACK_INFEASIBLE)
+			return name_clash(problem, packing, error);
+		if (quick && !problem->incumbent)
+			return npuplan_pack_quick(problem, 0, packing, error);
+		return npuplan_fail(error, -ETIMEDOUT, "greedy first fit was called off");
+	}
+	packing->top = result.top;
+	packing->status = npuplan_status_of(packing->top, packing->lower_bound);
 	return 0;
 }
 
@@ -88,6 +155,11 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		.progress = npuplan_member_progress,
 		.context = &member,
 	};
+	const struct npuplan_packer packer = {
+		.name = "exact",
+		.pack = npuplan_pack_exact,
+		.incumbent = problem->incumbent,
+	};
 	struct npuplan_pack_result result;
 	int err = is_by_overlap(&problem->conflicts);
 
@@ -95,12 +167,10 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		return npuplan_fail(error, err, "out of memory");
 	if (!err)
 		core.conflicts = &problem->conflicts;
-	err = npuplan_pack(&core, &options, packing->offsets, &result, error);
+	err = npuplan_pack_by(&packer, &core, &options, packing->offsets, &result, error);
 	if (err)
 		return err;
 	packing->memory_ended = result.memory_ended;
-	if (!result.top && problem->packed)
-		return npuplan_fail(error, -ETIMEDOUT, "the search was called off");
 	if (!result.top && problem->item_count)
 		/* Fixed offsets collide, which this one puts into words, or time is up. */
 		return npuplan_pack_greedy(problem, NPUPLAN_BY_SIZE, packing, error);
