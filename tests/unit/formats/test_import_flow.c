@@ -181,7 +181,7 @@ static void test_loops_refused(void **state)
 	       "tensor 2 'b' is given values by two loops or branches");
 	refuse(ONE_LOOP("", CARRY(77, 1, 3), BODY), "carries[0].to: no tensor has id 77");
 	refuse(ONE_LOOP("", "5", BODY), "$.ops[1].carries[0]: must be an object");
-	refuse(ONE_LOOP("", "{\"to\":2,\"init\":1}", BODY), "\"from\" is missing");
+	refuse(ONE_LOOP("", "{\"to\":2,\"init\":1}", BODY), "from: missing");
 	refuse(ONE_LOOP("", "{\"to\":2,\"init\":1,\"from\":3,\"by\":1}", BODY), "by");
 	refuse(ONE_LOOP("", CARRY(2, 1, 3), ""), "$.ops[1].body: must not be empty");
 	refuse(ONE_LOOP("\"min_iterations\":2,", CARRY(2, 1, 3), BODY),
@@ -239,8 +239,8 @@ static void test_blocks_refused(void **state)
 #define OPS OP(1, 0, 1) "," OP(2, 1, 5)
 #define ONE "\"edges\":[{\"from\":0,\"to\":1},{\"from\":1}]"
 	npuplan_graph_free(read_graph(BLOCKS(OPS, "\"blocks\":[1,1]," ONE)));
-	refuse(BLOCKS(OPS, ONE), "\"blocks\" is missing");
-	refuse(BLOCKS(OPS, "\"blocks\":[1,1]"), "\"edges\" is missing");
+	refuse(BLOCKS(OPS, ONE), "blocks: missing");
+	refuse(BLOCKS(OPS, "\"blocks\":[1,1]"), "edges: missing");
 	refuse(BLOCKS(OPS, "\"blocks\":[2],\"edges\":[]"), "and edges must not be empty");
 	refuse(BLOCKS(OPS, "\"blocks\":[1,2]," ONE), "$.blocks[1]: must be a number of operators");
 	refuse(BLOCKS(OPS, "\"blocks\":[1,0]," ONE), "$.blocks: hold 1 operators of 2");

@@ -118,7 +118,7 @@ static void test_not_json(void **state)
 
 static void test_root(void **state)
 {
-	refuse("\"name\":\"small\",", "", "$: \"name\" is missing");
+	refuse("\"name\":\"small\",", "", "$.name: missing");
 	refuse("\"small\"", "7", "$.name: must be a string");
 	refuse("\"by hand\"", "[]", "$.source: must be a string");
 	refuse("\"dtype_bytes\":1", "\"dtype_bytes\":0",
@@ -132,8 +132,8 @@ static void test_root(void **state)
 	refuse("\"model_params\":54", "\"layout\":1", "$.layout: must be a string");
 	refuse("\"model_params\"", "\"modelparams\"",
 	       "$: \"modelparams\" is not known here (names that begin with \"x_\" are ignored)");
-	refuse("\"tensors\":[", "\"x_tensors\":[", "$: \"tensors\" is missing");
-	refuse("\"ops\":[", "\"x_ops\":[", "$: \"ops\" is missing");
+	refuse("\"tensors\":[", "\"x_tensors\":[", "$.tensors: missing");
+	refuse("\"ops\":[", "\"x_ops\":[", "$.ops: missing");
 	refuse_text("{\"name\":\"a\",\"tensors\":{},\"ops\":[]}", -EINVAL,
 		    "$.tensors: must be a list");
 	refuse_text("{\"name\":\"a\",\"tensors\":[],\"ops\":1}", -EINVAL, "$.ops: must be a list");
@@ -145,13 +145,13 @@ static void test_tensor(void **state)
 {
 	refuse("{\"id\":11,\"name\":\"w\",\"shape\":[2,3,3,3],\"bytes\":54,\"kind\":\"parameter\"}",
 	       "11", "$.tensors[1]: must be an object");
-	refuse("\"id\":11,", "", "$.tensors[1]: \"id\" is missing");
+	refuse("\"id\":11,", "", "$.tensors[1].id: missing");
 	refuse("\"id\":11,", "\"id\":-1,",
 	       "$.tensors[1].id: must be an integer from 0 to 9223372036854775807");
 	refuse("\"id\":11,", "\"id\":10,", "$.tensors: id 10 is given twice");
-	refuse("\"name\":\"w\",", "", "$.tensors[1]: \"name\" is missing");
+	refuse("\"name\":\"w\",", "", "$.tensors[1].name: missing");
 	refuse("\"name\":\"w\"", "\"name\":null", "$.tensors[1].name: must be a string");
-	refuse("\"shape\":[2,3,3,3],", "", "$.tensors[1]: \"shape\" is missing");
+	refuse("\"shape\":[2,3,3,3],", "", "$.tensors[1].shape: missing");
 	refuse("[2,3,3,3]", "54", "$.tensors[1].shape: must be a list");
 	refuse("[2,3,3,3]", "[2,3,0,3]",
 	       "$.tensors[1].shape[2]: must be an integer from 1 to 2147483647");
@@ -192,18 +192,18 @@ static void test_op(void **state)
 	refuse("{\"id\":3,\"name\":\"border\",\"type\":\"pad\",\"inputs\":[14],\"outputs\":[15],"
 	       "\"attrs\":{\"padding\":[0,1,0,1]}}",
 	       "[]", "$.ops[2]: must be an object");
-	refuse("\"id\":2,", "", "$.ops[1]: \"id\" is missing");
+	refuse("\"id\":2,", "", "$.ops[1].id: missing");
 	refuse("\"id\":2,", "\"id\":1,", "$.ops: id 1 is given twice");
-	refuse("\"name\":\"sum\",", "", "$.ops[1]: \"name\" is missing");
-	refuse("\"type\":\"add\",", "", "$.ops[1]: \"type\" is missing");
+	refuse("\"name\":\"sum\",", "", "$.ops[1].name: missing");
+	refuse("\"type\":\"add\",", "", "$.ops[1].type: missing");
 	refuse("\"type\":\"add\"", "\"type\":\"\"", "$.ops[1].type: must not be empty");
-	refuse("\"inputs\":[12,13],", "", "$.ops[1]: \"inputs\" is missing");
+	refuse("\"inputs\":[12,13],", "", "$.ops[1].inputs: missing");
 	refuse("\"inputs\":[12,13]", "\"inputs\":12", "$.ops[1].inputs: must be a list");
 	refuse("\"inputs\":[12,13]", "\"inputs\":[12,\"13\"]",
 	       "$.ops[1].inputs[1]: must be the id of a tensor");
 	refuse("\"inputs\":[12,13]", "\"inputs\":[12,99]",
 	       "$.ops[1].inputs[1]: no tensor has id 99");
-	refuse("\"outputs\":[14,13],", "", "$.ops[1]: \"outputs\" is missing");
+	refuse("\"outputs\":[14,13],", "", "$.ops[1].outputs: missing");
 	refuse("\"outputs\":[14,13]", "\"outputs\":[]", "$.ops[1].outputs: must not be empty");
 	refuse("\"outputs\":[14,13]", "\"outputs\":[14,98]",
 	       "$.ops[1].outputs[1]: no tensor has id 98");

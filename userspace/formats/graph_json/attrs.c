@@ -47,28 +47,29 @@ static void copy_list(int32_t *to, const int64_t *from, size_t count)
 		to[i] = (int32_t)from[i];
 }
 
-/* One value a spatial dimension, or the default for all of them. */
-static int spatial_list(struct graph_json_reader *reader, json_t *attrs, const char *path,
-			const char *key, uint32_t spatial, int64_t min, int32_t absent, int32_t *to)
+/* List of @count integers from @min on, which is not there in all cases; returns how many. */
+static size_t get_list(struct graph_json_reader *r, json_t *attrs, const char *key, size_t count,
+		       int64_t min, int64_t *values)
 {
-	int64_t values[NPUPLAN_MAX_SPATIAL];
-	size_t count;
-	int err = graph_json_get_ints(reader, attrs, path, key, spatial, spatial, min,
-				      NPUIMPORT_MAX_DIM / 4, values, &count);
+	return npujson_ints(r->json, attrs, key, false, count, count, min, NPUIMPORT_MAX_DIM / 4,
+			    values);
+}
 
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < spatial; i++)
-		to[i] = count ? (int32_t)values[i] : absent;
-	return 0;
+/* One value of at least 1 a spatial dimension, 1 if there is no list. */
+static void spatial_list(struct graph_json_reader *r, json_t *attrs, const char *key,
+			 uint32_t spatial, int32_t *to)
+{
+	int64_t values[NPUPLAN_MAX_SPATIAL] = { 1, 1, 1 };
+
+	get_list(r, attrs, key, spatial, 1, values);
+	copy_list(to, values, spatial);
 }
 
 /*
  * Padding by name, as TensorFlow and ONNX have it: numbers for SAME follow once the
- * shapes are looked at, VALID is none. Returns 1 if "padding" is no such name.
+ * shapes are looked at, VALID is none. Returns whether "padding" is such a name.
  */
-static int named_padding(struct graph_json_reader *reader, json_t *attrs, const char *path,
-			 struct window *window)
+static bool named_padding(struct graph_json_reader *r, json_t *attrs, struct window *window)
 {
 	static const struct {
 		const char *name;
@@ -84,56 +85,37 @@ static int named_padding(struct graph_json_reader *reader, json_t *attrs, const 
 
 	while (text && i < count && strcasecmp(names[i].name, text) != 0)
 		i++;
-	if (!text || i == count || reader->doubts.strict)
-		return 1;
+	if (!text || i == count || r->doubts.strict)
+		return false;
 	window->same = names[i].same;
-	return graph_json_doubt(reader, graph_json_fail(reader, path, "padding", "must be a list"),
-				NPUIMPORT_DOUBT_PADDING, names[i].name, path);
+	npujson_fail(r->json, "padding", "must be a list");
+	graph_json_doubt(r, NPUIMPORT_DOUBT_PADDING, names[i].name);
+	return true;
 }
 
-static int read_paddings(struct graph_json_reader *reader, json_t *attrs, const char *path,
-			 bool is_pad, uint32_t spatial, struct window *window,
-			 struct npuplan_attrs *out)
+static void read_paddings(struct graph_json_reader *r, json_t *attrs, bool is_pad, uint32_t spatial,
+			  struct window *window, struct npuplan_attrs *out)
 {
-	const int64_t limit = NPUIMPORT_MAX_DIM / 4;
+	const int64_t least = -(NPUIMPORT_MAX_DIM / 4);
 	int64_t values[NPUPLAN_MAX_SPATIAL];
-	size_t begins, ends, count;
-	int err;
+	size_t begins, ends;
 
-	err = is_pad ? 1 : named_padding(reader, attrs, path, window);
-	if (err > 0)
-		err = graph_json_get_ints(reader, attrs, path, "padding",
-					  is_pad ? 2 * spatial : spatial,
-					  is_pad ? 2 * spatial : spatial, is_pad ? -limit : 0,
-					  limit, window->padding, &window->paddings);
-	if (!err)
-		err = graph_json_get_ints(reader, attrs, path, "pad_folded", 2 * spatial,
-					  2 * spatial, -limit, limit, window->folded,
-					  &window->foldeds);
-	if (!err)
-		err = graph_json_get_ints(reader, attrs, path, "pad_begin", spatial, spatial,
-					  -limit, limit, values, &begins);
-	if (err)
-		return err;
+	if (is_pad || !named_padding(r, attrs, window))
+		window->paddings = get_list(r, attrs, "padding", is_pad ? 2 * spatial : spatial,
+					    is_pad ? least : 0, window->padding);
+	window->foldeds =
+		get_list(r, attrs, "pad_folded", 2 * (size_t)spatial, least, window->folded);
+	begins = get_list(r, attrs, "pad_begin", spatial, least, values);
 	copy_list(out->pad_begin, values, begins);
-	err = graph_json_get_ints(reader, attrs, path, "pad_end", spatial, spatial, -limit, limit,
-				  values, &ends);
-	if (err)
-		return err;
+	ends = get_list(r, attrs, "pad_end", spatial, least, values);
 	copy_list(out->pad_end, values, ends);
 	if (begins != ends)
-		return graph_json_fail(reader, path, NULL,
-				       "\"pad_begin\" and \"pad_end\" go together");
+		npujson_fail(r->json, NULL, "\"pad_begin\" and \"pad_end\" go together");
 	if (begins && json_object_get(attrs, "padding"))
-		return graph_json_fail(reader, path, "padding",
-				       "excludes \"pad_begin\" and \"pad_end\"");
-	memset(window->output_padding, 0, sizeof(window->output_padding));
-	err = graph_json_get_ints(reader, attrs, path, "output_padding", spatial, spatial, 0, limit,
-				  window->output_padding, &count);
-	if (!err && count && !out->transposed)
-		return graph_json_fail(reader, path, "output_padding",
-				       "is for transposed convolutions only");
-	return err;
+		npujson_fail(r->json, "padding", "excludes \"pad_begin\" and \"pad_end\"");
+	if (get_list(r, attrs, "output_padding", spatial, 0, window->output_padding) &&
+	    !out->transposed)
+		npujson_fail(r->json, "output_padding", "is for transposed convolutions only");
 }
 
 /* All paddings together, per dimension. */
@@ -178,8 +160,8 @@ static int32_t hanging(const struct npuplan_attrs *attrs, uint32_t dim, int64_t 
 }
 
 /* Padding that makes one element of each @stride of @in, as few as do. */
-static int place_same(struct graph_json_reader *reader, const char *path,
-		      const struct window *window, struct npuplan_op *op, uint32_t d, int64_t in)
+static void place_same(struct graph_json_reader *r, const struct window *window,
+		       struct npuplan_op *op, uint32_t d, int64_t in)
 {
 	struct npuplan_attrs *attrs = &op->attrs;
 	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
@@ -187,13 +169,12 @@ static int place_same(struct graph_json_reader *reader, const char *path,
 	int64_t total = (out - 1) * attrs->stride[d] + extent - in;
 
 	if (attrs->transposed || window->foldeds || total > NPUIMPORT_MAX_DIM / 4)
-		return graph_json_fail(reader, path, "padding", "SAME is not computed for %s",
-				       import_op_text(op).s);
+		npujson_fail(r->json, "padding", "SAME is not computed for %s",
+			     import_op_text(op).s);
 	if (total < 0)
 		total = 0;
 	attrs->pad_begin[d] = (int32_t)((total + (window->same == SAME_LOWER)) / 2);
 	attrs->pad_end[d] = (int32_t)total - attrs->pad_begin[d];
-	return 0;
 }
 
 /*
@@ -201,60 +182,52 @@ static int place_same(struct graph_json_reader *reader, const char *path,
  * crop (pad_folded, partial_inputs) does not say which rows were cut off: its
  * window is then not known, and planners take it as reading whole inputs.
  */
-static int check_window(struct graph_json_reader *reader, const char *path,
-			const struct window *window, struct npuplan_op *op)
+static void check_window(struct graph_json_reader *r, const struct window *window,
+			 struct npuplan_op *op)
 {
-	const struct npuplan_tensor *in, *out = &reader->graph->tensors[op->outputs[0]];
-	uint32_t first = import_spatial(reader->graph->source_layout);
+	const struct npuplan_tensor *in, *out = &r->graph->tensors[op->outputs[0]];
+	uint32_t first = import_spatial(r->graph->source_layout);
 	uint32_t spatial = op->attrs.spatial;
 
-	if (!op->input_count)
-		return graph_json_fail(reader, path, NULL, "%s has a window but no input",
-				       import_op_text(op).s);
-	in = &reader->graph->tensors[op->inputs[0]];
-	if (in->dim_count != spatial + 2 || out->dim_count != spatial + 2)
-		return graph_json_fail(
-			reader, path, NULL,
-			"%s has a window of %u dimensions, so its first input and its "
-			"output must have %u, not %u and %u",
-			import_op_text(op).s, spatial, spatial + 2, in->dim_count, out->dim_count);
-	if (window->partial) {
-		forget_window(&op->attrs);
-		return 0;
+	if (!op->input_count) {
+		npujson_fail(r->json, NULL, "%s has a window but no input", import_op_text(op).s);
+		return;
 	}
-	for (uint32_t d = 0; d < spatial; d++) {
+	in = &r->graph->tensors[op->inputs[0]];
+	if (in->dim_count != spatial + 2 || out->dim_count != spatial + 2)
+		npujson_fail(r->json, NULL,
+			     "%s has a window of %u dimensions, so its first input and its "
+			     "output must have %u, not %u and %u",
+			     import_op_text(op).s, spatial, spatial + 2, in->dim_count,
+			     out->dim_count);
+	if (window->partial)
+		forget_window(&op->attrs);
+	for (uint32_t d = 0; d < op->attrs.spatial && !r->json->err; d++) {
 		int64_t size;
-		int err = 0;
 
 		if (window->same)
-			err = place_same(reader, path, window, op, d, in->shape[first + d]);
-		if (err)
-			return err;
+			place_same(r, window, op, d, in->shape[first + d]);
 		size = import_window_size(&op->attrs, d, in->shape[first + d], window->ceil_mode);
 		if (size == out->shape[first + d]) {
 			/* A window that hangs over the end reads padding there. */
 			if (window->ceil_mode)
 				op->attrs.pad_end[d] +=
 					hanging(&op->attrs, d, in->shape[first + d], size);
-			continue;
-		}
-		if (window->foldeds) {
+		} else if (window->foldeds) {
 			forget_window(&op->attrs);
-			return 0;
+		} else {
+			npujson_fail(r->json, NULL,
+				     "%s: window, stride and padding make %" PRId64
+				     " elements of %" PRId64
+				     " along spatial dimension %u, but its output has %" PRId64,
+				     import_op_text(op).s, size, in->shape[first + d], d,
+				     out->shape[first + d]);
 		}
-		return graph_json_fail(reader, path, NULL,
-				       "%s: window, stride and padding make %" PRId64
-				       " elements of %" PRId64
-				       " along spatial dimension %u, but its "
-				       "output has %" PRId64,
-				       import_op_text(op).s, size, in->shape[first + d], d,
-				       out->shape[first + d]);
 	}
-	return 0;
 }
 
-static int read_window(struct graph_json_reader *reader, json_t *attrs, const char *path,
-		       bool partial, struct npuplan_op *op)
+static void read_window(struct graph_json_reader *r, json_t *attrs, bool partial,
+			struct npuplan_op *op)
 {
 	struct npuplan_attrs *out = &op->attrs;
 	bool is_pad = !strcmp(op->type, "pad") && !json_object_get(attrs, "kernel");
@@ -264,247 +237,184 @@ static int read_window(struct graph_json_reader *reader, json_t *attrs, const ch
 	struct window window = { .partial = partial };
 	int64_t kernel[NPUPLAN_MAX_SPATIAL];
 	size_t spatial;
-	int err;
 
-	err = graph_json_get_ints(reader, attrs, path, "kernel", 1, NPUPLAN_MAX_SPATIAL, 1,
-				  NPUIMPORT_MAX_KERNEL, kernel, &spatial);
-	if (err)
-		return err;
+	spatial = npujson_ints(r->json, attrs, "kernel", false, 1, NPUPLAN_MAX_SPATIAL, 1,
+			       NPUIMPORT_MAX_KERNEL, kernel);
 	if (is_pad) {
 		json_t *list = json_object_get(attrs, "padding");
 
-		spatial = list ? json_array_size(list) / 2 : 0;
-		if (list && (spatial < 1 || spatial > NPUPLAN_MAX_SPATIAL))
-			return graph_json_fail(reader, path, "padding",
-					       "must have 2, 4 or 6 entries");
+		spatial = json_array_size(list) / 2;
+		if (list && (spatial < 1 || spatial > NPUPLAN_MAX_SPATIAL)) {
+			npujson_fail(r->json, "padding", "must have 2, 4 or 6 entries");
+			return;
+		}
 		for (size_t i = 0; i < spatial; i++)
 			kernel[i] = 1;
 	}
-	if (!spatial) {
-		for (size_t i = 0; window_keys[i]; i++) {
-			if (json_object_get(attrs, window_keys[i]))
-				return graph_json_fail(reader, path, window_keys[i],
-						       "needs \"kernel\" beside it");
-		}
-		return 0;
-	}
+	for (size_t i = 0; window_keys[i] && !spatial; i++)
+		if (json_object_get(attrs, window_keys[i]))
+			npujson_fail(r->json, window_keys[i], "needs \"kernel\" beside it");
+	if (!spatial)
+		return;
 	out->spatial = (uint32_t)spatial;
 	copy_list(out->kernel, kernel, spatial);
-	err = spatial_list(reader, attrs, path, "stride", out->spatial, 1, 1, out->stride);
-	if (!err)
-		err = spatial_list(reader, attrs, path, "dilation", out->spatial, 1, 1,
-				   out->dilation);
-	if (!err)
-		err = graph_json_get_bool(reader, attrs, path, "ceil_mode", &window.ceil_mode);
-	if (!err)
-		err = read_paddings(reader, attrs, path, is_pad, out->spatial, &window, out);
-	if (err)
-		return err;
+	spatial_list(r, attrs, "stride", out->spatial, out->stride);
+	spatial_list(r, attrs, "dilation", out->spatial, out->dilation);
+	window.ceil_mode = npujson_bool_or(r->json, attrs, "ceil_mode", false);
+	/* Padding by name is a doubt of its own, and takes no other error back. */
+	if (!r->json->err)
+		read_paddings(r, attrs, is_pad, out->spatial, &window, out);
+	if (r->json->err)
+		return;
 	sum_paddings(&window, is_pad, out);
 	if (is_pad)
 		/* A pad whose output does not fit crops, too: see check_window(). */
 		window.foldeds = window.paddings;
-	return check_window(reader, path, &window, op);
+	check_window(r, &window, op);
 }
 
-/* @id must be an input of the operator that is being read. */
-static int check_input(struct graph_json_reader *reader, const char *path, int64_t id,
-		       const struct npuplan_op *op, bool *first)
+/* @id must be an input of the operator that is being read; whether it is the first one. */
+static bool check_input(struct graph_json_reader *r, const char *key, int64_t id,
+			const struct npuplan_op *op)
 {
-	uint32_t tensor = graph_json_tensor_of_id(reader, id);
+	uint32_t tensor = graph_json_tensor_of_id(r, id);
 
-	if (tensor == NPUMEM_NONE || reader->input_of[tensor] != reader->graph->op_count)
-		return graph_json_fail(reader, path, NULL, "%" PRId64 " is not an input of %s", id,
-				       import_op_text(op).s);
-	if (tensor == op->inputs[0])
-		*first = true;
-	return 0;
+	if (tensor == NPUMEM_NONE || r->input_of[tensor] != r->graph->op_count)
+		npujson_fail(r->json, key, "%" PRId64 " is not an input of %s", id,
+			     import_op_text(op).s);
+	return !r->json->err && tensor == op->inputs[0];
 }
 
-static int read_partial(struct graph_json_reader *reader, json_t *attrs, const char *path,
-			const struct npuplan_op *op, bool *first)
+/* Whether the first input is read in part. */
+static bool read_partial(struct graph_json_reader *r, json_t *attrs, const struct npuplan_op *op)
 {
-	json_t *list = NULL, *item;
+	json_t *list = npujson_list(r->json, attrs, "partial_inputs", false), *item;
+	bool first = false;
+	char key[48];
 	size_t i;
-	int err = graph_json_get_array(reader, attrs, path, "partial_inputs", false, &list);
 
-	if (err || !list)
-		return err;
 	json_array_foreach(list, i, item) {
-		struct graph_json_path at = graph_json_path("%s.partial_inputs[%zu]", path, i);
-
+		snprintf(key, sizeof(key), "partial_inputs[%zu]", i);
 		if (!json_is_integer(item))
-			return graph_json_fail(reader, at.s, NULL, "must be the id of a tensor");
-		err = check_input(reader, at.s, json_integer_value(item), op, first);
-		if (err)
-			return err;
+			npujson_fail(r->json, key, "must be the id of a tensor");
+		first |= check_input(r, key, json_integer_value(item), op);
 	}
-	return 0;
+	return first;
 }
 
-static int read_axis(struct graph_json_reader *reader, json_t *attrs, const char *path,
-		     struct npuplan_op *op)
+static void read_axis(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
 {
-	int64_t rank = op->input_count ? reader->graph->tensors[op->inputs[0]].dim_count : 0;
+	int64_t rank = op->input_count ? r->graph->tensors[op->inputs[0]].dim_count : 0;
 	int64_t dims[NPUPLAN_MAX_DIMS];
-	size_t count;
-	int err;
+	size_t count = 1;
 
+	if (json_is_integer(json_object_get(attrs, "dim")))
+		dims[0] = npujson_int(r->json, attrs, "dim", -rank, rank - 1);
+	else
+		count = npujson_ints(r->json, attrs, "dim", false, 1, NPUPLAN_MAX_DIMS, -rank,
+				     rank - 1, dims);
 	op->attrs.axis = -1;
-	if (json_is_integer(json_object_get(attrs, "dim"))) {
-		err = graph_json_get_int(reader, attrs, path, "dim", false, -rank, rank - 1, dims);
-		count = 1;
-	} else {
-		err = graph_json_get_ints(reader, attrs, path, "dim", 1, NPUPLAN_MAX_DIMS, -rank,
-					  rank - 1, dims, &count);
-	}
-	if (err)
-		return err;
 	/* The outermost of several: bands cut outer dimensions. */
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count && !r->json->err; i++) {
 		int32_t axis = (int32_t)(dims[i] < 0 ? dims[i] + rank : dims[i]);
 
 		if (op->attrs.axis < 0 || axis < op->attrs.axis)
 			op->attrs.axis = axis;
 	}
-	return 0;
 }
 
-static int read_inplace(struct graph_json_reader *reader, json_t *attrs, const char *path,
-			struct npuplan_op *op)
+static void read_inplace(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
-	bool first = false;
-	int64_t alias = -1;
-	int err = graph_json_get_bool(reader, attrs, path, "inplace", &op->attrs.inplace);
+	const struct npuplan_tensor *tensors = r->graph->tensors;
+	bool inplace = npujson_bool_or(r->json, attrs, "inplace", false);
+	int64_t alias = npujson_int_or(r->json, attrs, "alias_of", 0, INT64_MAX, -1);
 
-	if (!err)
-		err = graph_json_get_int(reader, attrs, path, "alias_of", false, 0, INT64_MAX,
-					 &alias);
-	if (!err && alias >= 0) {
-		err = check_input(reader, graph_json_path("%s.alias_of", path).s, alias, op,
-				  &first);
-		/* An operator that compilers drop: its output may take its input's bytes. */
-		op->attrs.inplace |= first;
-	}
-	if (err || !op->attrs.inplace)
-		return err;
-	if (!op->input_count || tensors[op->inputs[0]].size != tensors[op->outputs[0]].size)
-		return graph_json_fail(
-			reader, path, NULL,
-			"%s works in place, so its first input and its output must have "
-			"the same size",
-			import_op_text(op).s);
-	return 0;
+	/* An operator that compilers drop: its output may take its input's bytes. */
+	if (alias >= 0)
+		inplace |= check_input(r, "alias_of", alias, op);
+	if (inplace &&
+	    (!op->input_count || tensors[op->inputs[0]].size != tensors[op->outputs[0]].size))
+		npujson_fail(r->json, NULL,
+			     "%s works in place, so its first input and its output must have "
+			     "the same size",
+			     import_op_text(op).s);
+	op->attrs.inplace = inplace && !r->json->err;
+	graph_json_doubt(r, NPUIMPORT_DOUBT_INPLACE, "inplace");
 }
 
 /* What planning does not use: right types all the same, so that typos show. */
-static int check_others(struct graph_json_reader *reader, json_t *attrs, const char *path)
+static void check_others(struct graph_json_reader *r, json_t *attrs)
 {
 	static const char *const strings[] = { "fused_act", "bn_folded", "mode", NULL };
 	int64_t sizes[NPUPLAN_MAX_DIMS];
 	json_t *scalar = json_object_get(attrs, "scalar");
-	const char *text;
-	bool depthwise;
-	size_t count;
-	int err = 0;
 
-	for (size_t i = 0; !err && strings[i]; i++) {
-		err = graph_json_get_string(reader, attrs, path, strings[i], false, &text);
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, strings[i], path);
+	for (size_t i = 0; strings[i]; i++) {
+		npujson_text(r->json, attrs, strings[i], "");
+		graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, strings[i]);
 	}
-	if (!err) {
-		err = graph_json_get_bool(reader, attrs, path, "depthwise", &depthwise);
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "depthwise", path);
-	}
-	if (!err) {
-		err = graph_json_get_ints(reader, attrs, path, "size", 1, NPUPLAN_MAX_DIMS, 1,
-					  NPUIMPORT_MAX_DIM, sizes, &count);
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "size", path);
-	}
-	if (!err && scalar && !json_is_number(scalar))
-		err = graph_json_doubt(reader,
-				       graph_json_fail(reader, path, "scalar", "must be a number"),
-				       NPUIMPORT_DOUBT_VALUE, "scalar", path);
-	return err;
+	npujson_bool_or(r->json, attrs, "depthwise", false);
+	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "depthwise");
+	npujson_ints(r->json, attrs, "size", false, 1, NPUPLAN_MAX_DIMS, 1, NPUIMPORT_MAX_DIM,
+		     sizes);
+	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "size");
+	if (scalar && !json_is_number(scalar))
+		npujson_fail(r->json, "scalar", "must be a number");
+	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "scalar");
 }
 
 /* What an operator that was not read as the file meant it is left with. */
-static int whole_in_doubt(struct graph_json_reader *reader, int err, enum npuimport_doubt kind,
-			  const char *what, const char *path, struct npuplan_op *op)
+static bool whole_in_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what,
+			   struct npuplan_op *op)
 {
-	op->attrs.whole |= err == -EINVAL;
-	return graph_json_doubt(reader, err, kind, what, path);
+	bool doubt = graph_json_doubt(r, kind, what);
+
+	op->attrs.whole |= doubt;
+	return doubt;
 }
 
 /* Parts that say what the operator reads: in doubt it is planned whole. */
-static int read_parts(struct graph_json_reader *reader, json_t *attrs, const char *path,
-		      struct npuplan_op *op)
+static void read_parts(struct graph_json_reader *r, json_t *attrs, struct npuplan_op *op)
 {
-	int64_t groups = 1;
-	bool partial = false;
-	int err;
+	bool partial;
 
-	err = graph_json_get_bool(reader, attrs, path, "whole", &op->attrs.whole);
-	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "whole", path, op);
-	if (err)
-		return err;
-	err = graph_json_get_int(reader, attrs, path, "groups", false, 1, INT32_MAX, &groups);
-	op->attrs.groups = (int32_t)groups;
-	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "groups", path, op);
-	if (err)
-		return err;
-	err = read_partial(reader, attrs, path, op, &partial);
-	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "partial_inputs", path, op);
-	if (err)
-		return err;
-	err = read_window(reader, attrs, path, partial, op);
-	if (err == -EINVAL)
+	op->attrs.whole = npujson_bool_or(r->json, attrs, "whole", op->attrs.whole);
+	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "whole", op);
+	op->attrs.groups = (int32_t)npujson_int_or(r->json, attrs, "groups", 1, INT32_MAX, 1);
+	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "groups", op);
+	partial = read_partial(r, attrs, op);
+	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "partial_inputs", op);
+	read_window(r, attrs, partial, op);
+	if (whole_in_doubt(r, NPUIMPORT_DOUBT_WINDOW, op->type, op))
 		forget_window(&op->attrs);
-	err = whole_in_doubt(reader, err, NPUIMPORT_DOUBT_WINDOW, op->type, path, op);
-	if (err)
-		return err;
-	err = read_axis(reader, attrs, path, op);
-	if (err == -EINVAL)
-		op->attrs.axis = -1;
-	return whole_in_doubt(reader, err, NPUIMPORT_DOUBT_ATTRIBUTE, "dim", path, op);
+	read_axis(r, attrs, op);
+	whole_in_doubt(r, NPUIMPORT_DOUBT_ATTRIBUTE, "dim", op);
 }
 
-int graph_json_attrs(struct graph_json_reader *reader, json_t *object, const char *op_path,
-		     struct npuplan_op *op)
+void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npuplan_op *op)
 {
-	struct graph_json_path path = graph_json_path("%s.attrs", op_path);
 	json_t *attrs = json_object_get(object, "attrs");
-	int err;
+	size_t outside;
+	bool unknown;
 
 	op->attrs = (struct npuplan_attrs){ .axis = -1, .groups = 1 };
 	op->attrs.transposed = !strncmp(op->type, "conv_transpose", 14);
 	if (!attrs)
-		return 0;
+		return;
 	if (!json_is_object(attrs)) {
 		/* Exporters write null where there are none. */
 		op->attrs.whole = !json_is_null(attrs);
-		err = graph_json_fail(reader, op_path, "attrs", "must be an object");
-		return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "attrs", op_path);
+		npujson_fail(r->json, "attrs", "must be an object");
+		graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "attrs");
+		return;
 	}
-	err = graph_json_known_keys(reader, attrs, path.s, known, NPUIMPORT_DOUBT_ATTRIBUTE,
-				    &op->attrs.whole);
-	if (!err) {
-		bool unknown = op->attrs.whole;
-
-		err = read_parts(reader, attrs, path.s, op);
-		op->attrs.whole |= unknown;
-	}
+	outside = npujson_enter(r->json, ".attrs");
+	unknown = graph_json_known_keys(r, attrs, known, NPUIMPORT_DOUBT_ATTRIBUTE);
+	read_parts(r, attrs, op);
 	/* A part of each is no sum. */
-	if (!err && json_object_get(attrs, "partial_inputs") && import_is_cat(op))
-		op->attrs.whole = true;
-	if (!err) {
-		err = read_inplace(reader, attrs, path.s, op);
-		if (err == -EINVAL)
-			op->attrs.inplace = false;
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_INPLACE, "inplace", path.s);
-	}
-	if (!err)
-		err = check_others(reader, attrs, path.s);
-	return err;
+	op->attrs.whole |= unknown ||
+			   (json_object_get(attrs, "partial_inputs") && import_is_cat(op));
+	read_inplace(r, attrs, op);
+	check_others(r, attrs);
+	npujson_leave(r->json, outside);
 }

@@ -28,32 +28,64 @@ static const struct {
 	{ "state", NPUMEM_TENSOR_STATE },
 };
 
-static int compare_ids(const void *a, const void *b)
+bool graph_json_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what)
 {
-	const struct graph_json_id *x = a, *y = b;
+	struct npujson *json = r->json;
+	bool refused = json->err;
 
-	return (x->id > y->id) - (x->id < y->id);
+	json->err = import_doubt(&r->doubts, json->err, kind, what, json->path, json->error);
+	return refused;
 }
 
-uint32_t graph_json_tensor_of_id(const struct graph_json_reader *reader, int64_t id)
+/* A member that is none of @keys, nor "x_...": refused, which its caller may take back. */
+static bool check_key(struct graph_json_reader *r, const char *key, const char *const *keys)
 {
-	struct graph_json_id key = { .id = id };
-	const struct graph_json_id *found =
-		bsearch(&key, reader->ids, reader->id_count, sizeof(key), compare_ids);
+	bool known = npujson_is_known(key, keys, "x_");
 
-	return found ? found->index : NPUMEM_NONE;
+	if (!known)
+		npujson_fail(
+			r->json, NULL,
+			"\"%.60s\" is not known here (names that begin with \"x_\" are ignored)",
+			key);
+	return known;
 }
 
-int graph_json_sort_ids(struct graph_json_reader *reader, struct graph_json_id *ids, uint32_t count,
-			const char *what)
+void graph_json_only_keys(struct graph_json_reader *r, json_t *value, const char *const *keys)
 {
-	qsort(ids, count, sizeof(*ids), compare_ids);
-	for (uint32_t i = 1; i < count; i++) {
-		if (ids[i].id == ids[i - 1].id)
-			return graph_json_fail(reader, graph_json_path("$.%s", what).s, NULL,
-					       "id %" PRId64 " is given twice", ids[i].id);
-	}
-	return 0;
+	const char *key;
+	json_t *member;
+
+	if (!json_is_object(value))
+		npujson_fail(r->json, NULL, "must be an object");
+	json_object_foreach(value, key, member)
+		check_key(r, key, keys);
+}
+
+bool graph_json_known_keys(struct graph_json_reader *r, json_t *object, const char *const *keys,
+			   enum npuimport_doubt kind)
+{
+	bool unknown = false;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach(object, key, value)
+		if (!r->json->err && !check_key(r, key, keys))
+			unknown |= graph_json_doubt(r, kind, key);
+	return unknown;
+}
+
+uint32_t graph_json_tensor_of_id(const struct graph_json_reader *r, int64_t id)
+{
+	return npujson_find(r->ids, r->id_count, id, 0);
+}
+
+void graph_json_sort_ids(struct graph_json_reader *r, struct npujson_id *ids, uint32_t count,
+			 const char *what)
+{
+	const struct npujson_id *twice = npujson_sort_ids(ids, count);
+
+	if (twice)
+		npujson_fail(r->json, what, "id %" PRId64 " is given twice", twice->id);
 }
 
 /* A dimension without elements: no tensor has that and bytes, too. */
@@ -70,23 +102,16 @@ static bool has_empty_dimension(json_t *shape)
 }
 
 /* Dimensions that are not numbers leave the tensor its bytes alone. */
-static int read_dimensions(struct graph_json_reader *reader, json_t *object, const char *path,
-			   struct npuplan_tensor *tensor)
+static void read_dimensions(struct graph_json_reader *r, json_t *object,
+			    struct npuplan_tensor *tensor)
 {
-	json_t *list = json_object_get(object, "shape");
-	size_t count = 0;
-	int err;
-
-	if (list)
-		err = graph_json_get_ints(reader, object, path, "shape", 0, NPUPLAN_MAX_DIMS, 1,
-					  NPUIMPORT_MAX_DIM, tensor->shape, &count);
-	else
-		err = graph_json_fail(reader, path, NULL, "\"shape\" is missing");
-	tensor->dim_count = (uint32_t)count;
-	if (!err || has_empty_dimension(list))
-		return err;
+	tensor->dim_count = (uint32_t)npujson_ints(r->json, object, "shape", true, 0,
+						   NPUPLAN_MAX_DIMS, 1, NPUIMPORT_MAX_DIM,
+						   tensor->shape);
+	if (!r->json->err || has_empty_dimension(json_object_get(object, "shape")))
+		return;
 	memset(tensor->shape, 0, sizeof(tensor->shape));
-	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_SHAPE, "shape", path);
+	graph_json_doubt(r, NPUIMPORT_DOUBT_SHAPE, "shape");
 }
 
 /* Bytes of an element that bytes and shape make; 0: less than one. -EINVAL: none. */
@@ -108,364 +133,279 @@ static int implied_elem_size(uint64_t bytes, uint64_t elements, uint32_t *elem_s
 }
 
 /* @own: the element size is this tensor's own, not that of the file. */
-static int read_shape(struct graph_json_reader *reader, json_t *object, const char *path,
-		      int64_t dtype_bytes, bool own, struct npuplan_tensor *tensor)
+static void read_shape(struct graph_json_reader *r, json_t *object, int64_t dtype_bytes, bool own,
+		       struct npuplan_tensor *tensor)
 {
 	int64_t elements = 1, bytes;
-	int err = read_dimensions(reader, object, path, tensor);
 
-	if (err)
-		return err;
+	read_dimensions(r, object, tensor);
 	tensor->elem_size = (uint32_t)dtype_bytes;
-	if (!dtype_bytes || !tensor->dim_count)
-		return 0;
+	if (r->json->err || !dtype_bytes || !tensor->dim_count)
+		return;
 	for (uint32_t i = 0; i < tensor->dim_count; i++) {
 		if (__builtin_mul_overflow(elements, tensor->shape[i], &elements))
 			elements = 0;
 	}
 	if (!__builtin_mul_overflow(elements, dtype_bytes, &bytes) &&
 	    bytes == (int64_t)tensor->size)
-		return 0;
-	err = graph_json_fail(reader, path, "bytes",
-			      "is %" PRIu64 ", but shape times dtype_bytes is %" PRId64 " for %s",
-			      tensor->size, bytes, import_tensor_text(tensor).s);
-	if (own || !elements ||
-	    implied_elem_size(tensor->size, (uint64_t)elements, &tensor->elem_size))
-		return err;
-	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_ELEMENT, "dtype_bytes", path);
+		return;
+	npujson_fail(r->json, "bytes",
+		     "is %" PRIu64 ", but shape times dtype_bytes is %" PRId64 " for %s",
+		     tensor->size, bytes, import_tensor_text(tensor).s);
+	if (!own && elements &&
+	    !implied_elem_size(tensor->size, (uint64_t)elements, &tensor->elem_size))
+		graph_json_doubt(r, NPUIMPORT_DOUBT_ELEMENT, "dtype_bytes");
 }
 
-static int read_placing(struct graph_json_reader *reader, json_t *object, const char *path,
-			struct npuplan_tensor *tensor)
+static void read_placing(struct graph_json_reader *r, json_t *object, struct npuplan_tensor *tensor)
 {
-	int64_t align, fixed = -1, alias = -1, alias_offset = -1;
-	bool external = false, host = false;
-	int err;
+	int64_t align = tensor->elem_size, fixed, alias, alias_offset;
+	bool external, host;
 
 	/* Elements of natural alignment, unless asked for otherwise. */
-	align = tensor->elem_size && tensor->elem_size <= 16 &&
-				!(tensor->elem_size & (tensor->elem_size - 1)) ?
-			tensor->elem_size :
-			1;
-	err = graph_json_get_int(reader, object, path, "align", false, 1, 65536, &align);
-	if (!err && (align & (align - 1)))
-		return graph_json_fail(reader, path, "align", "must be a power of two");
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "fixed_offset", false, 0,
-					 NPUIMPORT_MAX_BYTES, &fixed);
-	if (!err)
-		err = graph_json_get_bool(reader, object, path, "external", &external);
-	if (!err)
-		err = graph_json_get_bool(reader, object, path, "host", &host);
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "alias_of", false, 0, INT64_MAX,
-					 &alias);
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "alias_offset", false, 0,
-					 NPUIMPORT_MAX_BYTES, &alias_offset);
-	if (err)
-		return err;
+	if (!align || align > 16 || (align & (align - 1)))
+		align = 1;
+	align = npujson_int_or(r->json, object, "align", 1, 65536, align);
+	if (align & (align - 1))
+		npujson_fail(r->json, "align", "must be a power of two");
+	fixed = npujson_int_or(r->json, object, "fixed_offset", 0, NPUIMPORT_MAX_BYTES, -1);
+	external = npujson_bool_or(r->json, object, "external", false);
+	host = npujson_bool_or(r->json, object, "host", false);
+	alias = npujson_int_or(r->json, object, "alias_of", 0, INT64_MAX, -1);
+	alias_offset = npujson_int_or(r->json, object, "alias_offset", 0, NPUIMPORT_MAX_BYTES, -1);
 	if ((fixed >= 0) + external + (alias >= 0) > 1)
-		return graph_json_fail(
-			reader, path, NULL,
-			"only one of \"fixed_offset\", \"external\" and \"alias_of\" "
-			"may be given");
+		npujson_fail(r->json, NULL,
+			     "only one of \"fixed_offset\", \"external\" and \"alias_of\" "
+			     "may be given");
 	if (alias_offset >= 0 && alias < 0)
-		return graph_json_fail(reader, path, "alias_offset",
-				       "needs \"alias_of\" beside it");
+		npujson_fail(r->json, "alias_offset", "needs \"alias_of\" beside it");
 	if (host && alias >= 0)
-		return graph_json_fail(reader, path, "host",
-				       "is for the tensor that \"alias_of\" leads to");
+		npujson_fail(r->json, "host", "is for the tensor that \"alias_of\" leads to");
 	if (fixed >= 0 && fixed % align)
-		return graph_json_fail(reader, path, "fixed_offset",
-				       "must be a multiple of the alignment, %" PRId64, align);
+		npujson_fail(r->json, "fixed_offset",
+			     "must be a multiple of the alignment, %" PRId64, align);
 	if (host && tensor->kind != NPUMEM_TENSOR_INPUT && tensor->kind != NPUMEM_TENSOR_PARAMETER)
-		return graph_json_fail(reader, path, "host", "is for inputs and parameters only");
+		npujson_fail(r->json, "host", "is for inputs and parameters only");
 	tensor->align = (uint32_t)align;
 	tensor->fixed_offset = fixed >= 0 ? (uint64_t)fixed : 0;
 	tensor->alias_offset = alias_offset >= 0 ? (uint64_t)alias_offset : 0;
 	tensor->flags = (fixed >= 0 ? NPUMEM_TENSOR_FIXED : 0) |
 			(external ? NPUMEM_TENSOR_EXTERNAL : 0) |
 			(alias >= 0 ? NPUMEM_TENSOR_ALIAS : 0) | (host ? NPUMEM_TENSOR_HOST : 0);
-	return 0;
 }
 
-/* @dtype_bytes: that of the file, replaced by the tensor's own if it has any */
-static int read_elem_size(struct graph_json_reader *reader, json_t *object, const char *path,
-			  int64_t *dtype_bytes, bool *own)
+static void read_kind(struct graph_json_reader *r, json_t *object, uint32_t *kind)
 {
-	int err = graph_json_get_int(reader, object, path, "dtype_bytes", false, 1, 65536,
-				     dtype_bytes);
+	const char *name = npujson_text(r->json, object, "kind", NULL);
 
-	*own = json_object_get(object, "dtype_bytes");
-	if (err)
-		*dtype_bytes = 0;
-	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", path);
-}
-
-static int read_kind(struct graph_json_reader *reader, json_t *object, const char *path,
-		     uint32_t *kind)
-{
-	const char *name = NULL;
-	int err = graph_json_get_string(reader, object, path, "kind", true, &name);
-
-	if (err)
-		return err;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
 		if (!strcmp(kinds[i].name, name)) {
 			*kind = kinds[i].kind;
-			return 0;
+			return;
 		}
 	}
-	return graph_json_fail(reader, path, "kind",
-			       "\"%.40s\" is none of activation, input, output, parameter, state",
-			       name);
+	npujson_fail(r->json, "kind",
+		     "\"%.40s\" is none of activation, input, output, parameter, state", name);
 }
 
 /* People's name of a tensor or operator; "" if there is none that can be read. */
-static int read_name(struct graph_json_reader *reader, json_t *object, const char *path,
-		     const char **name)
+static const char *read_name(struct graph_json_reader *r, json_t *object)
 {
-	int err = graph_json_get_string(reader, object, path, "name", true, name);
+	const char *name = "";
 
-	if (err)
-		*name = "";
-	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "name", path);
+	if (!r->json->err) {
+		name = npujson_text(r->json, object, "name", NULL);
+		graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "name");
+	}
+	return name;
 }
 
-static int read_tensor(struct graph_json_reader *reader, json_t *object, const char *path,
-		       int64_t dtype_bytes, struct npuplan_tensor *tensor)
+/* @dtype_bytes: of the file's elements, where the tensor says nothing else. */
+static void read_tensor(struct graph_json_reader *r, json_t *object, int64_t dtype_bytes,
+			struct npuplan_tensor *tensor)
 {
-	const char *name = NULL;
-	int64_t bytes = 0;
-	bool own = false;
-	int err;
-
 	if (!json_is_object(object))
-		return graph_json_fail(reader, path, NULL, "must be an object");
-	err = graph_json_known_keys(reader, object, path, tensor_keys, NPUIMPORT_DOUBT_FIELD, NULL);
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "id", true, 0, INT64_MAX,
-					 &tensor->id);
-	if (!err)
-		err = read_name(reader, object, path, &name);
-	if (err)
-		return err;
+		npujson_fail(r->json, NULL, "must be an object");
+	graph_json_known_keys(r, object, tensor_keys, NPUIMPORT_DOUBT_FIELD);
+	tensor->id = npujson_int(r->json, object, "id", 0, INT64_MAX);
 	/* Copied by npuplan_graph_add_tensor(). */
-	tensor->name = strdup(name);
-	if (!tensor->name)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
+	tensor->name = npujson_copy(r->json, read_name(r, object));
 	tensor->alias_of = NPUMEM_NONE;
-	err = read_kind(reader, object, path, &tensor->kind);
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "bytes", true, 1,
-					 NPUIMPORT_MAX_BYTES, &bytes);
-	tensor->size = (uint64_t)bytes;
-	if (!err)
-		err = read_elem_size(reader, object, path, &dtype_bytes, &own);
-	if (!err)
-		err = read_shape(reader, object, path, dtype_bytes, own, tensor);
-	if (!err)
-		err = read_placing(reader, object, path, tensor);
-	return err;
+	read_kind(r, object, &tensor->kind);
+	tensor->size = (uint64_t)npujson_int(r->json, object, "bytes", 1, NPUIMPORT_MAX_BYTES);
+	if (r->json->err)
+		return;
+	dtype_bytes = npujson_int_or(r->json, object, "dtype_bytes", 1, 65536, dtype_bytes);
+	if (graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "dtype_bytes"))
+		dtype_bytes = 0;
+	if (r->json->err)
+		return;
+	read_shape(r, object, dtype_bytes, json_object_get(object, "dtype_bytes"), tensor);
+	read_placing(r, object, tensor);
 }
 
-static int read_tensors(struct graph_json_reader *reader, json_t *list, int64_t dtype_bytes)
+static void read_tensors(struct graph_json_reader *r, json_t *list, int64_t dtype_bytes)
 {
 	size_t count = json_array_size(list), i;
 	json_t *object;
-	int err = 0;
 
-	if (count >= NPUMEM_NONE)
-		return graph_json_fail(reader, "$", "tensors", "has too many entries");
-	reader->ids = calloc(count + 1, sizeof(*reader->ids));
-	reader->input_of = malloc((count + 1) * sizeof(*reader->input_of));
-	if (!reader->ids || !reader->input_of)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
+	if (count >= NPUMEM_NONE) {
+		npujson_fail(r->json, "tensors", "has too many entries");
+		return;
+	}
+	r->ids = npujson_alloc(r->json, count, sizeof(*r->ids));
+	r->input_of = npujson_alloc(r->json, count, sizeof(*r->input_of));
 	json_array_foreach(list, i, object) {
 		struct npuplan_tensor tensor = { 0 };
-		int64_t index;
+		size_t outside = npujson_enter(r->json, ".tensors[%zu]", i);
 
-		err = read_tensor(reader, object, graph_json_path("$.tensors[%zu]", i).s,
-				  dtype_bytes, &tensor);
-		index = err ? err : npuplan_graph_add_tensor(reader->graph, &tensor);
-		if (!err && index < 0)
-			err = import_fail(reader->error, (int)index, "$.tensors[%zu]: %s", i,
-					  strerror((int)-index));
-		reader->ids[i] = (struct graph_json_id){ .id = tensor.id, .index = (uint32_t)i };
-		reader->input_of[i] = NPUMEM_NONE;
+		read_tensor(r, object, dtype_bytes, &tensor);
+		if (!r->json->err) {
+			npujson_index(r->json, npuplan_graph_add_tensor(r->graph, &tensor));
+			r->ids[i] = (struct npujson_id){ tensor.id, .index = (uint32_t)i };
+			r->input_of[i] = NPUMEM_NONE;
+		}
 		free(tensor.name);
-		if (err)
-			return err;
+		npujson_leave(r->json, outside);
+		if (r->json->err)
+			return;
 	}
-	reader->id_count = (uint32_t)count;
-	err = graph_json_sort_ids(reader, reader->ids, reader->id_count, "tensors");
-	return err ? err : graph_json_aliases(reader, list);
+	r->id_count = (uint32_t)count;
+	graph_json_sort_ids(r, r->ids, r->id_count, "tensors");
+	graph_json_aliases(r, list);
 }
 
-int graph_json_get_tensors(struct graph_json_reader *reader, json_t *object, const char *path,
-			   const char *key, uint32_t **indices, uint32_t *count)
+uint32_t *graph_json_get_tensors(struct graph_json_reader *r, json_t *object, const char *key,
+				 uint32_t *count)
 {
-	json_t *list = NULL, *item;
+	json_t *list = npujson_list(r->json, object, key, true), *item;
+	uint32_t *indices;
 	size_t i;
-	int err = graph_json_get_array(reader, object, path, key, true, &list);
 
-	if (err)
-		return err;
+	*count = 0;
 	if (json_array_size(list) > NPUIMPORT_MAX_REFERENCES)
-		return graph_json_fail(reader, path, key, "has more than %u entries",
-				       NPUIMPORT_MAX_REFERENCES);
-	*count = (uint32_t)json_array_size(list);
-	*indices = calloc(*count + (size_t)1, sizeof(**indices));
-	if (!*indices)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
+		npujson_fail(r->json, key, "has more than %u entries", NPUIMPORT_MAX_REFERENCES);
+	if (r->json->err)
+		return NULL;
+	indices = npujson_alloc(r->json, json_array_size(list), sizeof(*indices));
 	json_array_foreach(list, i, item) {
-		struct graph_json_path at = graph_json_path("%s.%s[%zu]", path, key, i);
+		uint32_t tensor = graph_json_tensor_of_id(r, json_integer_value(item));
 
-		if (!json_is_integer(item))
-			return graph_json_fail(reader, at.s, NULL, "must be the id of a tensor");
-		(*indices)[i] = graph_json_tensor_of_id(reader, json_integer_value(item));
-		if ((*indices)[i] == NPUMEM_NONE)
-			return graph_json_fail(reader, at.s, NULL,
-					       "no tensor has id %" JSON_INTEGER_FORMAT,
-					       json_integer_value(item));
+		if (r->json->err)
+			break;
+		if (!json_is_integer(item) || tensor == NPUMEM_NONE) {
+			size_t outside = npujson_enter(r->json, ".%s[%zu]", key, i);
+
+			if (!json_is_integer(item))
+				npujson_fail(r->json, NULL, "must be the id of a tensor");
+			npujson_fail(r->json, NULL, "no tensor has id %" JSON_INTEGER_FORMAT,
+				     json_integer_value(item));
+			npujson_leave(r->json, outside);
+			break;
+		}
+		indices[(*count)++] = tensor;
 	}
-	return 0;
+	return indices;
 }
 
-static int read_op(struct graph_json_reader *reader, json_t *object, const char *path,
-		   struct npuplan_op *op)
+static void read_op(struct graph_json_reader *r, json_t *object, struct npuplan_op *op)
 {
-	const char *name = NULL, *type = NULL;
-	bool unknown = false;
-	int err;
+	const char *type;
+	bool unknown;
 
 	if (!json_is_object(object))
-		return graph_json_fail(reader, path, NULL, "must be an object");
-	err = graph_json_known_keys(reader, object, path, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE,
-				    &unknown);
-	if (!err)
-		err = graph_json_get_int(reader, object, path, "id", true, 0, INT64_MAX, &op->id);
-	if (!err)
-		err = read_name(reader, object, path, &name);
-	if (!err)
-		err = graph_json_get_string(reader, object, path, "type", true, &type);
-	if (err)
-		return err;
+		npujson_fail(r->json, NULL, "must be an object");
+	unknown = graph_json_known_keys(r, object, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE);
+	op->id = npujson_int(r->json, object, "id", 0, INT64_MAX);
+	op->name = npujson_copy(r->json, read_name(r, object));
+	type = npujson_text(r->json, object, "type", NULL);
 	if (!*type)
-		return graph_json_fail(reader, path, "type", "must not be empty");
-	op->name = strdup(name);
-	op->type = strdup(type);
-	if (!op->name || !op->type)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
-	err = graph_json_get_tensors(reader, object, path, "inputs", &op->inputs, &op->input_count);
-	for (uint32_t i = 0; !err && i < op->input_count; i++)
-		reader->input_of[op->inputs[i]] = reader->graph->op_count;
-	if (!err)
-		err = graph_json_get_tensors(reader, object, path, "outputs", &op->outputs,
-					     &op->output_count);
-	if (err)
-		return err;
+		npujson_fail(r->json, "type", "must not be empty");
+	op->type = npujson_copy(r->json, type);
+	op->inputs = graph_json_get_tensors(r, object, "inputs", &op->input_count);
+	for (uint32_t i = 0; i < op->input_count; i++)
+		r->input_of[op->inputs[i]] = r->graph->op_count;
+	op->outputs = graph_json_get_tensors(r, object, "outputs", &op->output_count);
 	if (!op->output_count)
-		return graph_json_fail(reader, path, "outputs", "must not be empty");
-	err = graph_json_attrs(reader, object, path, op);
+		npujson_fail(r->json, "outputs", "must not be empty");
+	if (r->json->err)
+		return;
+	graph_json_attrs(r, object, op);
 	/* Whatever it is may say what the operator reads. */
-	op->attrs.whole |= unknown || reader->whole;
-	if (!err && import_is_cat(op))
-		err = import_check_cat(reader->graph, op, reader->error);
-	return err;
+	op->attrs.whole |= unknown || r->whole;
+	if (!r->json->err && import_is_cat(op))
+		r->json->err = import_check_cat(r->graph, op, r->json->error);
 }
 
-static void op_release(struct npuplan_op *op)
-{
-	free(op->name);
-	free(op->type);
-	free(op->inputs);
-	free(op->outputs);
-}
-
-int graph_json_op(struct graph_json_reader *reader, json_t *object, const char *path,
-		  uint32_t block)
+void graph_json_op(struct graph_json_reader *r, json_t *object, uint32_t block)
 {
 	struct npuplan_op op = { .block = block };
-	int64_t index;
-	int err;
 
-	err = read_op(reader, object, path, &op);
-	index = err ? err : npuplan_graph_add_op(reader->graph, &op);
-	if (!err && index < 0)
-		err = import_fail(reader->error, (int)index, "%s: %s", path, strerror((int)-index));
-	op_release(&op);
-	return err;
+	read_op(r, object, &op);
+	if (!r->json->err)
+		npujson_index(r->json, npuplan_graph_add_op(r->graph, &op));
+	free(op.name);
+	free(op.type);
+	free(op.inputs);
+	free(op.outputs);
 }
 
-static int read_layout(struct graph_json_reader *reader, json_t *root)
+static void read_layout(struct graph_json_reader *r, json_t *root)
 {
-	const char *layout = "NCHW";
-	int err = graph_json_get_string(reader, root, "$", "layout", false, &layout);
+	const char *layout = npujson_text(r->json, root, "layout", "NCHW");
 
-	if (!err && strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
-		err = graph_json_fail(reader, "$", "layout", "\"%.20s\" is neither NCHW nor NHWC",
-				      layout);
-	reader->whole = err;
-	reader->graph->source_layout = strcmp(layout, "NHWC") == 0 ? NPUPLAN_NHWC : NPUPLAN_NCHW;
+	if (strcmp(layout, "NCHW") != 0 && strcmp(layout, "NHWC") != 0)
+		npujson_fail(r->json, "layout", "\"%.20s\" is neither NCHW nor NHWC", layout);
+	r->graph->source_layout = strcmp(layout, "NHWC") == 0 ? NPUPLAN_NHWC : NPUPLAN_NCHW;
 	/* What accelerators compute in; the caller may ask for another. */
-	reader->graph->layout = NPUPLAN_NHWC;
-	return graph_json_doubt(reader, err, NPUIMPORT_DOUBT_LAYOUT, "layout", "$");
+	r->graph->layout = NPUPLAN_NHWC;
+	r->whole = graph_json_doubt(r, NPUIMPORT_DOUBT_LAYOUT, "layout");
 }
 
-/* What is there for people, and element sizes. */
-static int read_head(struct graph_json_reader *reader, json_t *root, int64_t *dtype_bytes)
+/* What is there for people, and the size of elements, which is returned. */
+static int64_t read_head(struct graph_json_reader *r, json_t *root)
 {
-	const char *source = NULL;
-	int64_t model_params;
-	int err = graph_json_get_string(reader, root, "$", "source", false, &source);
+	int64_t dtype_bytes;
 
-	err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "source", "$");
-	if (!err) {
-		err = graph_json_get_int(reader, root, "$", "dtype_bytes", false, 1, 65536,
-					 dtype_bytes);
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "dtype_bytes", "$");
-	}
-	if (!err) {
-		err = graph_json_get_int(reader, root, "$", "model_params", false, 0, INT64_MAX,
-					 &model_params);
-		err = graph_json_doubt(reader, err, NPUIMPORT_DOUBT_VALUE, "model_params", "$");
-	}
-	return err;
+	npujson_text(r->json, root, "source", "");
+	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "source");
+	dtype_bytes = npujson_int_or(r->json, root, "dtype_bytes", 1, 65536, 0);
+	if (graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "dtype_bytes"))
+		dtype_bytes = 0;
+	npujson_int_or(r->json, root, "model_params", 0, INT64_MAX, 0);
+	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "model_params");
+	return dtype_bytes;
 }
 
-static int read_graph(struct graph_json_reader *reader, json_t *root)
+static void read_graph(struct graph_json_reader *r, json_t *root)
 {
-	json_t *tensors = NULL, *ops = NULL;
-	const char *name = NULL;
-	int64_t dtype_bytes = 0;
-	int err;
+	json_t *tensors, *ops;
+	const char *name;
+	int64_t dtype_bytes;
 
 	if (!json_is_object(root))
-		return graph_json_fail(reader, "$", NULL, "must be an object");
-	err = graph_json_known_keys(reader, root, "$", graph_keys, NPUIMPORT_DOUBT_FIELD, NULL);
-	if (!err)
-		err = read_name(reader, root, "$", &name);
-	if (!err)
-		err = read_head(reader, root, &dtype_bytes);
-	if (!err)
-		err = graph_json_get_array(reader, root, "$", "tensors", true, &tensors);
-	if (!err)
-		err = graph_json_get_array(reader, root, "$", "ops", true, &ops);
-	if (err)
-		return err;
-	reader->graph = npuplan_graph_new(name);
-	if (!reader->graph)
-		return import_fail(reader->error, -ENOMEM, "out of memory");
-	err = read_layout(reader, root);
-	if (!err)
-		err = read_tensors(reader, tensors, dtype_bytes);
-	if (!err)
-		err = graph_json_ops(reader, root, ops);
-	if (!err)
-		err = import_check_graph(reader->graph, reader->error);
-	return err;
+		npujson_fail(r->json, NULL, "must be an object");
+	graph_json_known_keys(r, root, graph_keys, NPUIMPORT_DOUBT_FIELD);
+	name = read_name(r, root);
+	if (r->json->err)
+		return;
+	dtype_bytes = read_head(r, root);
+	tensors = npujson_list(r->json, root, "tensors", true);
+	ops = npujson_list(r->json, root, "ops", true);
+	if (r->json->err)
+		return;
+	r->graph = npuplan_graph_new(name);
+	if (!r->graph) {
+		npujson_index(r->json, -ENOMEM);
+		return;
+	}
+	read_layout(r, root);
+	if (!r->json->err)
+		read_tensors(r, tensors, dtype_bytes);
+	if (!r->json->err)
+		graph_json_ops(r, root, ops);
+	if (!r->json->err)
+		r->json->err = import_check_graph(r->graph, r->json->error);
 }
 
 int npuimport_graph_json_sized(const char *text, size_t size,
@@ -473,10 +413,12 @@ int npuimport_graph_json_sized(const char *text, size_t size,
 			       struct npuplan_graph **out, struct npuimport_info *info,
 			       struct npuplan_error *error)
 {
-	struct graph_json_reader reader = { .error = error ? error : &reader.own };
+	struct npuplan_error own;
+	struct npujson json = { .error = error ? error : &own, .path = "$" };
+	struct graph_json_reader r = { .json = &json };
 	json_error_t where;
 	json_t *root;
-	int err = import_doubts_of(&reader.doubts, options, options_size, error);
+	int err = import_doubts_of(&r.doubts, options, options_size, error);
 
 	*out = NULL;
 	if (err)
@@ -485,21 +427,21 @@ int npuimport_graph_json_sized(const char *text, size_t size,
 	if (!root)
 		return import_fail(error, -EBADMSG, "line %d, column %d: %s", where.line,
 				   where.column, where.text);
-	err = read_graph(&reader, root);
+	read_graph(&r, root);
 	json_decref(root);
-	free(reader.ids);
-	free(reader.input_of);
-	if (err) {
-		npuplan_graph_free(reader.graph);
-		return err;
+	free(r.ids);
+	free(r.input_of);
+	if (json.err) {
+		npuplan_graph_free(r.graph);
+		return json.err;
 	}
 	if (info)
 		*info = (struct npuimport_info){
 			.format = NPUIMPORT_GRAPH_JSON,
 			.subgraphs = 1,
-			.operators = reader.graph->op_count,
-			.tensors = reader.graph->tensor_count,
+			.operators = r.graph->op_count,
+			.tensors = r.graph->tensor_count,
 		};
-	*out = reader.graph;
+	*out = r.graph;
 	return 0;
 }

@@ -32,13 +32,29 @@ void *npujson_alloc(struct npujson *json, size_t count, size_t size)
 {
 	void *memory = calloc(count + 1, size);
 
-	if (!memory && !json->err) {
-		json->err = -ENOMEM;
-		if (json->error)
-			*json->error =
-				(struct npuplan_error){ "out of memory", .step = NPUMEM_NONE };
-	}
+	if (!memory)
+		npujson_index(json, -ENOMEM);
 	return memory;
+}
+
+char *npujson_copy(struct npujson *json, const char *text)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		npujson_index(json, -ENOMEM);
+	return copy;
+}
+
+uint32_t npujson_index(struct npujson *json, int64_t index)
+{
+	if (index >= 0)
+		return (uint32_t)index;
+	if (!json->err) {
+		npujson_fail(json, NULL, "%s", strerror((int)-index));
+		json->err = (int)index;
+	}
+	return 0;
 }
 
 size_t npujson_enter(struct npujson *json, const char *format, ...)
@@ -57,30 +73,23 @@ void npujson_leave(struct npujson *json, size_t length)
 	json->path[length] = '\0';
 }
 
-const char *npujson_unknown(json_t *object, const char *const *known, const char *prefix)
+bool npujson_is_known(const char *key, const char *const *known, const char *prefix)
 {
-	const char *key;
-	json_t *value;
-
-	json_object_foreach(object, key, value) {
-		size_t i = 0;
-
-		while (known[i] && strcmp(known[i], key) != 0)
-			i++;
-		if (!known[i] && (!prefix || strncmp(key, prefix, strlen(prefix)) != 0))
-			return key;
-	}
-	return NULL;
+	while (*known && strcmp(*known, key) != 0)
+		known++;
+	return *known || (prefix && !strncmp(key, prefix, strlen(prefix)));
 }
 
 void npujson_object(struct npujson *json, json_t *value, const char *const *known)
 {
-	const char *unknown = json_is_object(value) ? npujson_unknown(value, known, NULL) : NULL;
+	const char *key;
+	json_t *member;
 
 	if (!json_is_object(value))
 		npujson_fail(json, NULL, "must be an object");
-	else if (unknown)
-		npujson_fail(json, unknown, "unknown field");
+	json_object_foreach(value, key, member)
+		if (!npujson_is_known(key, known, NULL))
+			npujson_fail(json, key, "unknown field");
 }
 
 static bool is_within(const json_t *value, int64_t min, int64_t max)
@@ -126,8 +135,9 @@ int64_t npujson_int_or(struct npujson *json, const json_t *object, const char *k
 		       int64_t max, int64_t absent)
 {
 	const json_t *value = member(json, object, key, false);
+	int64_t given = value ? npujson_value(json, key, value, min, max) : absent;
 
-	return value ? npujson_value(json, key, value, min, max) : absent;
+	return json->err ? absent : given;
 }
 
 bool npujson_bool_or(struct npujson *json, const json_t *object, const char *key, bool absent)
@@ -182,7 +192,7 @@ size_t npujson_ints(struct npujson *json, const json_t *object, const char *key,
 			snprintf(name, sizeof(name), "%.50s[%zu]", key, i);
 		values[i] = npujson_value(json, name, item, min, max);
 	}
-	return count;
+	return json->err ? 0 : count;
 }
 
 static int compare_ids(const void *left, const void *right)

@@ -2,9 +2,9 @@
 /*
  * Members of JSON objects, checked, for the readers of graphs and of plans.
  *
- * The first error of a document is kept in its struct npujson: from then on calls say no
- * other, and give the value for "absent", so that a reader takes all members of an object
- * and looks at the error once. It has to look before it uses a value as an index.
+ * The first error of a document is kept in its struct npujson, and calls after it say no
+ * other. So a reader takes all members of an object and looks at the error once; it has to
+ * look before it uses a value as an index.
  */
 #ifndef NPUMEM_FORMATS_JSON_GET_H
 #define NPUMEM_FORMATS_JSON_GET_H
@@ -36,16 +36,22 @@ __attribute__((format(printf, 3, 4))) int npujson_fail(struct npujson *json, con
 /** npujson_alloc() - calloc() of @count elements and one more; NULL is an error */
 void *npujson_alloc(struct npujson *json, size_t count, size_t size);
 
+/** npujson_copy() - strdup(); NULL is an error */
+char *npujson_copy(struct npujson *json, const char *text);
+
+/** npujson_index() - @index of what was added for the object at hand; -errno is an error, then 0 */
+uint32_t npujson_index(struct npujson *json, int64_t index);
+
 /** npujson_enter() - lengthen the path; returns what npujson_leave() shortens it to */
 __attribute__((format(printf, 2, 3))) size_t npujson_enter(struct npujson *json, const char *format,
 							   ...);
 void npujson_leave(struct npujson *json, size_t length);
 
-/** npujson_unknown() - first member of an object that is not in @known
+/** npujson_is_known() - whether a member's name is one of @known
  * @known: ends with NULL
- * @prefix: members whose names begin like this are known, too; may be NULL
+ * @prefix: names that begin like this are known, too; may be NULL
  */
-const char *npujson_unknown(json_t *object, const char *const *known, const char *prefix);
+bool npujson_is_known(const char *key, const char *const *known, const char *prefix);
 
 /** npujson_object() - @value must be an object without other members than @known */
 void npujson_object(struct npujson *json, json_t *value, const char *const *known);
@@ -77,7 +83,7 @@ json_t *npujson_list(struct npujson *json, const json_t *object, const char *key
 /** npujson_ints() - list of @min_count to @max_count integers
  * @values: left alone if the list is absent
  *
- * Returns how many there are.
+ * Returns how many there are, 0 after an error.
  */
 size_t npujson_ints(struct npujson *json, const json_t *object, const char *key, bool required,
 		    size_t min_count, size_t max_count, int64_t min, int64_t max, int64_t *values);
