@@ -10,39 +10,24 @@
 #include "planners/planners.h"
 #include "random.h"
 
-#define S	  NPUPLAN_NNC_SOURCE
-#define T	  NPUPLAN_NNC_SINK
-#define MAX_STEPS 4
-#define MAX_EDGES 12
-
-/* Weight that an edge of the allocation graph has after a step. */
-struct weight {
-	uint32_t from;
-	uint32_t to;
-	uint64_t bytes;
-};
+#define S NPUPLAN_NNC_SOURCE
+#define T NPUPLAN_NNC_SINK
 
 /**
- * struct step - what is expected of one insertion
- * @items: the tuple, in the order of access
- * @from, @to: ends of the edge that is split
- * @weights: all edges, ended by one of no bytes
+ * struct told - what the insertions did, as text
+ * @names: one letter an item
+ * @text: a line each: the tuple, the ends of the edge that is split, base and size of the
+ *	buffer, and all edges with their weights
  */
-struct step {
-	uint32_t items[NPUPLAN_NNC_TUPLE];
-	uint32_t count;
-	uint32_t from;
-	uint32_t to;
-	uint64_t base;
-	uint64_t size;
-	struct weight weights[MAX_EDGES];
+struct told {
+	const char *names;
+	char text[512];
 };
 
-struct expected {
-	const struct step *steps;
-	uint32_t count;
-	uint32_t seen;
-};
+static char name_of(const char *names, uint32_t item)
+{
+	return item == S ? 'S' : item == T ? 'T' : names[item];
+}
 
 /* Bytes from one item to another; 0 for no edge. */
 static uint64_t allocation_weight(const struct npuplan_nnc_allocation *allocation, uint32_t from,
@@ -59,37 +44,47 @@ static uint64_t allocation_weight(const struct npuplan_nnc_allocation *allocatio
 	return weight;
 }
 
-static void check_weights(const struct npuplan_nnc_allocation *allocation,
-			  const struct weight *weights)
+/* Append " AB2" for each edge, by its ends: the source first, then the items, the sink last. */
+static void tell_edges(char *text, size_t size, const struct npuplan_nnc_allocation *allocation,
+		       const char *names)
 {
-	uint64_t listed = 0, all = 0;
+	uint32_t count = (uint32_t)strlen(names);
 
-	for (uint32_t w = 0; w < MAX_EDGES && weights[w].bytes; w++) {
-		assert_int_equal(allocation_weight(allocation, weights[w].from, weights[w].to),
-				 weights[w].bytes);
-		listed += weights[w].bytes;
+	for (uint32_t i = 0; i <= count; i++) {
+		for (uint32_t k = 0; k <= count; k++) {
+			uint32_t from = i ? i - 1 : S, to = k < count ? k : T;
+			uint64_t weight = allocation_weight(allocation, from, to);
+			size_t used = strlen(text);
+
+			if (weight)
+				snprintf(text + used, size - used, " %c%c%u", name_of(names, from),
+					 name_of(names, to), (unsigned int)weight);
+		}
 	}
-	/* And there are no others. */
-	for (uint32_t i = 0; i < allocation->edge_count; i++)
-		all += allocation->edges[i].high - allocation->edges[i].low;
-	assert_int_equal(all, listed);
 }
 
-static void check_step(void *context, const struct npuplan_nnc_insertion *insertion)
+static void tell_step(void *context, const struct npuplan_nnc_insertion *insertion)
 {
-	struct expected *expected = context;
-	const struct step *step;
+	struct told *told = context;
+	size_t used = strlen(told->text);
+	char tuple[NPUPLAN_NNC_TUPLE + 1] = "";
 
-	assert_true(expected->seen < expected->count);
-	step = &expected->steps[expected->seen++];
-	assert_int_equal(insertion->tuple->count, step->count);
-	for (uint32_t i = 0; i < step->count; i++)
-		assert_int_equal(insertion->tuple->items[i], step->items[i]);
-	assert_int_equal(insertion->from, step->from);
-	assert_int_equal(insertion->to, step->to);
-	assert_int_equal(insertion->base, step->base);
-	assert_int_equal(insertion->allocation->size, step->size);
-	check_weights(insertion->allocation, step->weights);
+	for (uint32_t i = 0; i < insertion->tuple->count; i++)
+		tuple[i] = name_of(told->names, insertion->tuple->items[i]);
+	snprintf(told->text + used, sizeof(told->text) - used, "%s %c%c %u %u:", tuple,
+		 name_of(told->names, insertion->from), name_of(told->names, insertion->to),
+		 (unsigned int)insertion->base, (unsigned int)insertion->allocation->size);
+	tell_edges(told->text, sizeof(told->text), insertion->allocation, told->names);
+	strcat(told->text, "\n");
+}
+
+static void assert_edges(const struct npuplan_nnc_allocation *allocation, const char *names,
+			 const char *edges)
+{
+	char text[256] = "";
+
+	tell_edges(text, sizeof(text), allocation, names);
+	assert_string_equal(text, edges);
 }
 
 static struct npuplan_item item(uint64_t size, uint32_t start, uint32_t end)
@@ -119,27 +114,28 @@ static uint64_t run(const struct npuplan_conflicts *conflicts,
 	return top;
 }
 
-static uint64_t follow(const struct npuplan_item *items, uint32_t count, const struct step *steps,
-		       uint32_t step_count, enum npuplan_nnc_form form, uint64_t *offsets)
+static uint64_t follow(const struct npuplan_item *items, const char *names, const char *steps,
+		       enum npuplan_nnc_form form, uint64_t *offsets)
 {
-	struct expected expected = { steps, step_count, 0 };
+	struct told told = { .names = names };
 	struct npuplan_nnc_options options = {
 		.form = form,
-		.inserted = check_step,
-		.context = &expected,
+		.inserted = tell_step,
+		.context = &told,
 	};
+	uint32_t count = (uint32_t)strlen(names);
 	struct npuplan_conflicts conflicts;
 	uint64_t top[2];
 
 	/* The same whether pairs are listed or not. */
 	for (int listed = 0; listed < 2; listed++) {
-		expected.seen = 0;
+		told.text[0] = '\0';
 		if (listed)
 			assert_int_equal(npuplan_conflicts_whole(&conflicts, items, count), 0);
 		else
 			npuplan_conflicts_overlap(&conflicts, items, count);
 		top[listed] = run(&conflicts, &options, offsets);
-		assert_int_equal(expected.seen, step_count);
+		assert_string_equal(told.text, steps);
 		npuplan_conflicts_fini(&conflicts);
 	}
 	assert_int_equal(top[0], top[1]);
@@ -171,46 +167,12 @@ static void test_published(void **state)
 	enum { A, B, C, D, E, F };
 	const struct npuplan_item items[] = { item(4, 0, 1), item(8, 1, 2), item(6, 3, 4),
 					      item(2, 2, 3), item(5, 4, 5), item(3, 5, 6) };
-	static const struct step steps[] = {
-		{ { B, C }, 2, S, T, 0, 8, { { S, B, 8 }, { B, C, 6 }, { B, T, 2 }, { C, T, 6 } } },
-		{ { A, D, E },
-		  3,
-		  S,
-		  T,
-		  8,
-		  13,
-		  { { S, B, 8 },
-		    { B, C, 6 },
-		    { B, T, 2 },
-		    { C, T, 6 },
-		    { S, A, 4 },
-		    { A, D, 2 },
-		    { D, E, 2 },
-		    { A, E, 2 },
-		    { S, E, 1 },
-		    { E, T, 5 } } },
-		{ { F },
-		  1,
-		  S,
-		  T,
-		  13,
-		  16,
-		  { { S, B, 8 },
-		    { B, C, 6 },
-		    { B, T, 2 },
-		    { C, T, 6 },
-		    { S, A, 4 },
-		    { A, D, 2 },
-		    { D, E, 2 },
-		    { A, E, 2 },
-		    { S, E, 1 },
-		    { E, T, 5 },
-		    { S, F, 3 },
-		    { F, T, 3 } } },
-	};
+	static const char steps[] = "BC ST 0 8: SB8 BC6 BT2 CT6\n"
+				    "ADE ST 8 13: SA4 SB8 SE1 AD2 AE2 BC6 BT2 CT6 DE2 ET5\n"
+				    "F ST 13 16: SA4 SB8 SE1 SF3 AD2 AE2 BC6 BT2 CT6 DE2 ET5 FT3\n";
 	uint64_t offsets[6];
 
-	assert_int_equal(follow(items, 6, steps, 3, NPUPLAN_NNC_PUBLISHED, offsets), 16);
+	assert_int_equal(follow(items, "ABCDEF", steps, NPUPLAN_NNC_PUBLISHED, offsets), 16);
 	assert_int_equal(offsets[A], 8);
 	assert_int_equal(offsets[B], 0);
 	assert_int_equal(offsets[C], 0);
@@ -235,46 +197,12 @@ static void test_extended(void **state)
 	enum { A, B, C, D, E, F };
 	const struct npuplan_item items[] = { item(4, 0, 1), item(8, 1, 2), item(6, 3, 4),
 					      item(2, 2, 3), item(5, 4, 5), item(3, 5, 6) };
-	static const struct step steps[] = {
-		{ { B, C }, 2, S, T, 0, 8, { { S, B, 8 }, { B, C, 6 }, { B, T, 2 }, { C, T, 6 } } },
-		{ { A, D, E },
-		  3,
-		  S,
-		  T,
-		  8,
-		  13,
-		  { { S, B, 8 },
-		    { B, C, 6 },
-		    { B, T, 2 },
-		    { C, T, 6 },
-		    { S, A, 4 },
-		    { A, D, 2 },
-		    { D, E, 2 },
-		    { A, E, 2 },
-		    { S, E, 1 },
-		    { E, T, 5 } } },
-		{ { F },
-		  1,
-		  S,
-		  T,
-		  0,
-		  13,
-		  { { S, B, 8 },
-		    { B, C, 6 },
-		    { B, T, 2 },
-		    { C, F, 3 },
-		    { C, T, 3 },
-		    { S, A, 4 },
-		    { A, D, 2 },
-		    { D, E, 2 },
-		    { A, E, 2 },
-		    { S, E, 1 },
-		    { E, T, 5 },
-		    { F, T, 3 } } },
-	};
+	static const char steps[] = "BC ST 0 8: SB8 BC6 BT2 CT6\n"
+				    "ADE ST 8 13: SA4 SB8 SE1 AD2 AE2 BC6 BT2 CT6 DE2 ET5\n"
+				    "F ST 0 13: SA4 SB8 SE1 AD2 AE2 BC6 BT2 CF3 CT3 DE2 ET5 FT3\n";
 	uint64_t offsets[6];
 
-	assert_int_equal(follow(items, 6, steps, 3, NPUPLAN_NNC_EXTENDED, offsets), 12);
+	assert_int_equal(follow(items, "ABCDEF", steps, NPUPLAN_NNC_EXTENDED, offsets), 12);
 	assert_int_equal(offsets[E], 6);
 	assert_int_equal(offsets[A], 8);
 }
@@ -296,41 +224,14 @@ static void test_splits_an_edge(void **state)
 	enum { L, P, X, Y, Q };
 	const struct npuplan_item items[] = { item(1, 0, 5), item(8, 0, 0), item(3, 2, 2),
 					      item(5, 3, 3), item(8, 5, 5) };
-	static const struct step steps[] = {
-		{ { L }, 1, S, T, 0, 1, { { S, L, 1 }, { L, T, 1 } } },
-		{ { P, Y, Q },
-		  3,
-		  S,
-		  T,
-		  1,
-		  9,
-		  { { S, L, 1 },
-		    { L, T, 1 },
-		    { S, P, 8 },
-		    { P, Y, 5 },
-		    { Y, Q, 5 },
-		    { P, Q, 3 },
-		    { Q, T, 8 } } },
-		{ { X },
-		  1,
-		  P,
-		  Q,
-		  6,
-		  9,
-		  { { S, L, 1 },
-		    { L, T, 1 },
-		    { S, P, 8 },
-		    { P, Y, 5 },
-		    { Y, Q, 5 },
-		    { P, X, 3 },
-		    { X, Q, 3 },
-		    { Q, T, 8 } } },
-	};
+	static const char steps[] = "L ST 0 1: SL1 LT1\n"
+				    "PYQ ST 1 9: SL1 SP8 LT1 PY5 PQ3 YQ5 QT8\n"
+				    "X PQ 6 9: SL1 SP8 LT1 PX3 PY5 XQ3 YQ5 QT8\n";
 	uint64_t offsets[5];
 
-	assert_int_equal(follow(items, 5, steps, 3, NPUPLAN_NNC_PUBLISHED, offsets), 9);
+	assert_int_equal(follow(items, "LPXYQ", steps, NPUPLAN_NNC_PUBLISHED, offsets), 9);
 	assert_int_equal(offsets[X], 6);
-	assert_int_equal(follow(items, 5, steps, 3, NPUPLAN_NNC_EXTENDED, offsets), 9);
+	assert_int_equal(follow(items, "LPXYQ", steps, NPUPLAN_NNC_EXTENDED, offsets), 9);
 }
 
 /*
@@ -342,10 +243,7 @@ static void test_insertion(void **state)
 {
 	enum { P, Q, U, V, W };
 	static const uint32_t rank[] = { 1, 5, 2, 3, 4 };
-	static const struct weight weights[MAX_EDGES] = {
-		{ S, P, 10 }, { P, U, 2 }, { P, V, 4 }, { P, Q, 4 },  { U, V, 2 },
-		{ V, W, 4 },  { V, Q, 2 }, { W, Q, 4 }, { Q, T, 10 },
-	};
+	static const char edges[] = " SP10 PQ4 PU2 PV4 QT10 UV2 VQ2 VW4 WQ4";
 	struct npuplan_nnc_allocation allocation;
 	int64_t edge = -1;
 	uint32_t marks[2];
@@ -364,12 +262,12 @@ static void test_insertion(void **state)
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, U, 0, 2, edge), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, V, 0, 6, edge), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, W, 0, 4, edge), 0);
-	check_weights(&allocation, weights);
+	assert_edges(&allocation, "PQUVW", edges);
 	/* Forgetting dead edges changes no weight, and indices move along. */
 	marks[0] = 0;
 	marks[1] = allocation.edge_count;
 	npuplan_nnc_allocation_compact(&allocation, marks, 2);
-	check_weights(&allocation, weights);
+	assert_edges(&allocation, "PQUVW", edges);
 	assert_int_equal(allocation.edge_count, 9);
 	assert_int_equal(marks[0], 0);
 	assert_int_equal(marks[1], 9);
@@ -381,10 +279,7 @@ static void test_several_predecessors(void **state)
 {
 	enum { X, Y, Z };
 	static const uint32_t rank[] = { 1, 2, 3 };
-	static const struct weight weights[MAX_EDGES] = {
-		{ S, X, 4 }, { S, Y, 4 }, { X, Z, 2 }, { Y, Z, 2 },
-		{ X, T, 2 }, { Y, T, 2 }, { Z, T, 4 },
-	};
+	static const char edges[] = " SX4 SY4 XZ2 XT2 YZ2 YT2 ZT4";
 	struct npuplan_nnc_allocation allocation;
 
 	npuplan_nnc_allocation_init(&allocation, 3, rank);
@@ -392,7 +287,7 @@ static void test_several_predecessors(void **state)
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, X, 0, 4, 0), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, Y, 4, 8, 0), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, Z, 2, 6, 0), 0);
-	check_weights(&allocation, weights);
+	assert_edges(&allocation, "XYZ", edges);
 	npuplan_nnc_allocation_fini(&allocation);
 }
 
