@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "auto.h"
 #include "npuplan.h"
 
 #define ASSERT_TEXT(error, part)                                                      \

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
 #include "random.h"
@@ -276,7 +277,7 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 
 static void check_case(void)
 {
-	struct npuplan_graph *graph = random_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = random_graph();
 	struct npuplan_cosma_options options = {
 		.with_parameters = range(0, 1),
 		.inputs_resident = !range(0, 3),
@@ -325,7 +326,6 @@ static void check_case(void)
 	options.fixed_schedule = false;
 	check_peak(graph, options);
 	check_planners(graph, options, free_order, fixed);
-	npuplan_graph_free(graph);
 }
 
 int main(int argc, char **argv)

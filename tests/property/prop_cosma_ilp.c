@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "cosma_oracle.h"
 #include "planners/cosma/ilp/solver.h"
 #include "random.h"
@@ -227,7 +228,7 @@ static void check_variant(const struct npuplan_graph *graph,
 static void check_case(void)
 {
 	uint32_t ops = 6 + (uint32_t)(number % 9);
-	struct npuplan_graph *graph = random_graph(ops);
+	AUTO_GRAPH struct npuplan_graph *graph = random_graph(ops);
 	struct npuplan_cosma_options options = {
 		.with_parameters = range(0, 1),
 		.inputs_resident = !range(0, 3),
@@ -263,7 +264,6 @@ static void check_case(void)
 	check_variant(graph, &options, &letter, cost, &seen.letter);
 	if (!(number % 12) && cost != UINT64_MAX)
 		check_file(graph, &options, cost);
-	npuplan_graph_free(graph);
 }
 
 int main(int argc, char **argv)

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "flow_run.h"
 #include "random.h"
 
@@ -315,16 +316,14 @@ static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b
 
 static void check_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
-	struct npuplan_plan *again;
+	AUTO_PLAN struct npuplan_plan *again = NULL;
 	struct npuplan_error error;
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	if (npuplan_plan_to_json(graph, plan, &text, &error) ||
 	    npuplan_plan_from_json(graph, text, strlen(text), &again, &error))
 		fail("JSON: %s", error.text);
 	same_plan(plan, again, "JSON");
-	npuplan_plan_free(again);
-	free(text);
 }
 
 /* A slot of a view must be where some instance of its loop has the tensor. */
@@ -420,7 +419,7 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 ", %u programs\n", seed, programs);
 	fflush(stdout);
 	for (uint32_t i = 0; i < programs; i++) {
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		const char *name;
 
 		random_state = program_seed = seed + i;
@@ -431,7 +430,6 @@ int main(int argc, char **argv)
 			if (flow_planner(name) && !check_planner(graph, name, &tally))
 				break;
 		}
-		npuplan_graph_free(graph);
 	}
 	printf("%u plans verified and played, %u edges crossed, %u plans at the lower bound, %u with more instances than blocks, %u views; %u programs need a copy, %u too many instances\n",
 	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.copies,

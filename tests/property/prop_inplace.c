@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
 #include "random.h"
@@ -410,7 +411,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	};
 	struct npumem_verdict verdict;
 	struct npuplan_error error;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	int err = npuplan_plan(graph, &options, &plan, &error);
 
 	/* Fixed offsets that collide, or that Shared Objects do not know; TAA as published. */
@@ -436,7 +437,6 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	tally->plans++;
 	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
 	tally->shared += shares_bytes(plan);
-	npuplan_plan_free(plan);
 }
 
 int main(int argc, char **argv)
@@ -449,7 +449,7 @@ int main(int argc, char **argv)
 	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
 	fflush(stdout);
 	for (uint32_t i = 0; i < graphs; i++) {
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		uint32_t alignment;
 
 		graph_seed = seed + i;
@@ -459,7 +459,6 @@ int main(int argc, char **argv)
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
 			if (strncmp(name, "cosma", 5)) /* has no updates and fixed offsets */
 				check_planner(graph, name, alignment, &tally);
-		npuplan_graph_free(graph);
 	}
 	printf("%u plans executed, %u at the lower bound, %u with bytes taken in place, %u refused\n",
 	       tally.plans, tally.optimal, tally.shared, tally.refused);

@@ -17,6 +17,7 @@
 #include "pack/greedy/first_fit.h"
 #include "planners/planners.h"
 #include "problem/conflicts.h"
+#include "auto.h"
 #include "random.h"
 
 #define MAX_ITEMS     6
@@ -340,7 +341,7 @@ static void check_planners(struct random_case *c, uint64_t lowest)
 		.item_count = c->problem.item_count,
 		.alignment = c->problem.alignment ? c->problem.alignment : 1,
 	};
-	struct npuplan_graph *graph = npuplan_graph_new("random");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("random");
 	const char *name;
 
 	if (c->listed)
@@ -389,7 +390,6 @@ static void check_planners(struct random_case *c, uint64_t lowest)
 			fail(c, "planner %s: status %u at %" PRIu64 ", the lowest is %" PRIu64,
 			     name, packing.status, top, lowest);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* First fit and best fit do the same whether peers are listed or not. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
 #include "random.h"
@@ -408,7 +409,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 		/* The paper's engine has nothing before its first order is done. */
 		.work_limit = strcmp(name, "taa-paper") != 0 ? WORK_LIMIT : 0,
 	};
-	struct npuplan_plan *plan, *again;
+	AUTO_PLAN struct npuplan_plan *plan = NULL, *again = NULL;
 	struct npumem_verdict verdict;
 	struct npuplan_error error;
 	void *blobs[2];
@@ -441,8 +442,6 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	mutate(graph, plan, tally);
 	free(blobs[0]);
 	free(blobs[1]);
-	npuplan_plan_free(again);
-	npuplan_plan_free(plan);
 }
 
 /* What planner cosma does not plan; it loads parameters from host memory. */
@@ -544,7 +543,7 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	for (uint32_t i = 0; i < graphs; i++) {
 		struct results results = { 0 };
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		uint32_t alignment;
 		const char *name;
 
@@ -559,7 +558,6 @@ int main(int argc, char **argv)
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
 			if (strncmp(name, "cosma", 5)) /* above, and in prop_cosma */
 				check_planner(graph, name, alignment, &results, &tally);
-		npuplan_graph_free(graph);
 	}
 	printf("%u plans verified, %u at the lower bound, %u with fixed offsets that collide, %u mutants refused; %u plans of cosma, %u spill or fill, %u budgets proved infeasible\n",
 	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.moving,

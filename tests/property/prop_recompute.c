@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "auto.h"
 #include "cosma_oracle.h"
 #include "planners/cosma/recompute/recompute.h"
 #include "random.h"
@@ -262,7 +263,7 @@ int main(int argc, char **argv)
 		struct npuplan_recomputation found;
 		struct npuplan_budgets budgets;
 		struct cosma_oracle oracle;
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		struct npuplan_error error;
 		uint64_t best, cost;
 
@@ -296,7 +297,6 @@ int main(int argc, char **argv)
 			least += best < found.traffic_without && cost == best;
 		}
 		npuplan_recomputation_free(&found);
-		npuplan_graph_free(graph);
 	}
 	for (uint32_t i = 0; i < MAX_COST; i++)
 		free(queue[i]);

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "planners/taa/displacements.h"
+#include "auto.h"
 #include "random.h"
 
 #define MAX_BYTES    96
@@ -339,7 +340,7 @@ static void tile_at_random(struct npuplan_graph *graph)
 
 static void check_chain(uint32_t *at_bound)
 {
-	struct npuplan_graph *graph = random_chain();
+	AUTO_GRAPH struct npuplan_graph *graph = random_chain();
 	uint64_t exact, paper, shared, greedy, bound, other;
 
 	tile_at_random(graph);
@@ -352,7 +353,6 @@ static void check_chain(uint32_t *at_bound)
 		     ", shared objects %" PRIu64,
 		     bound, exact, paper, greedy, shared);
 	*at_bound += exact == bound;
-	npuplan_graph_free(graph);
 }
 
 int main(int argc, char **argv)

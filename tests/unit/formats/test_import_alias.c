@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
@@ -61,7 +62,7 @@ static struct npuplan_graph *accept(const char *left, const char *right, const c
 
 static void refuse(const char *left, const char *right, const char *last, const char *message)
 {
-	char *text = text_of(left, right, last);
+	AUTO_TEXT char *text = text_of(left, right, last);
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
 
@@ -69,7 +70,6 @@ static void refuse(const char *left, const char *right, const char *last, const 
 			 -EINVAL);
 	assert_string_equal(error.text, message);
 	assert_null(graph);
-	free(text);
 }
 
 static void assert_alias(const struct npuplan_graph *graph, uint32_t tensor, uint32_t base,
@@ -83,24 +83,23 @@ static void assert_alias(const struct npuplan_graph *graph, uint32_t tensor, uin
 /* Halves are written under their own names, and read as one: a concat without a copy. */
 static void test_halves(void **state)
 {
-	struct npuplan_graph *graph = accept(LEFT, RIGHT, LAST);
+	AUTO_GRAPH struct npuplan_graph *graph = accept(LEFT, RIGHT, LAST);
 
 	assert_alias(graph, 1, 3, 0);
 	assert_alias(graph, 2, 3, 8);
 	assert_int_equal(graph->tensors[3].flags, 0);
 	assert_int_equal(graph->tensors[3].alias_of, NPUMEM_NONE);
-	npuplan_graph_free(graph);
 }
 
 /* right of left of both; both stands later than they do. */
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph =
+	AUTO_GRAPH struct npuplan_graph *graph =
 		accept("\"kind\":\"activation\",\"alias_of\":3,\"alias_offset\":8",
 		       "\"kind\":\"activation\",\"alias_of\":1", LAST);
 	char *first = NULL, *second = NULL;
 	struct npuplan_error error;
-	struct npuplan_graph *again;
+	AUTO_GRAPH struct npuplan_graph *again = NULL;
 
 	assert_alias(graph, 1, 3, 8);
 	assert_alias(graph, 2, 3, 8);
@@ -112,8 +111,6 @@ static void test_chain(void **state)
 	assert_string_equal(first, second);
 	free(first);
 	free(second);
-	npuplan_graph_free(again);
-	npuplan_graph_free(graph);
 }
 
 static void test_refused(void **state)
@@ -211,7 +208,7 @@ static void test_views(void **state)
 	for (size_t i = 0; i < sizeof(views) / sizeof(*views); i++) {
 		struct tb_model model = viewed(views[i]);
 		struct npuimport_info info;
-		struct npuplan_graph *graph = read_model(&model, &info);
+		AUTO_GRAPH struct npuplan_graph *graph = read_model(&model, &info);
 
 		assert_int_equal(graph->op_count, 2);
 		assert_int_equal(info.operators, 3);
@@ -220,7 +217,6 @@ static void test_views(void **state)
 		/* Ids are the file's. */
 		assert_int_equal(graph->ops[1].id, 2);
 		assert_int_equal(graph->ops[1].inputs[0], 3);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -228,7 +224,7 @@ static void test_views(void **state)
 static void test_view_chain(void **state)
 {
 	struct tb_model model = viewed(BUILTIN_RESHAPE);
-	struct npuplan_graph *graph;
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
 
 	model.ops[2].code = 1;
 	graph = read_model(&model, NULL);
@@ -236,20 +232,18 @@ static void test_view_chain(void **state)
 	assert_alias(graph, 3, 1, 0);
 	assert_alias(graph, 4, 1, 0);
 	assert_int_equal(graph->tensors[4].kind, NPUMEM_TENSOR_OUTPUT);
-	npuplan_graph_free(graph);
 }
 
 /* Operators that stay, since the bytes are others. */
 static void is_kept(const struct tb_model *model)
 {
 	struct npuimport_info info;
-	struct npuplan_graph *graph = read_model(model, &info);
+	AUTO_GRAPH struct npuplan_graph *graph = read_model(model, &info);
 
 	assert_int_equal(info.views, 0);
 	assert_int_equal(graph->op_count, model->op_count);
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		assert_false(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS);
-	npuplan_graph_free(graph);
 }
 
 static void test_no_views(void **state)

@@ -75,7 +75,7 @@ static void check_edge(const struct npuplan_graph *graph, uint32_t edge, uint32_
 /* in -> a; loop of at least one: b = f(a or b); out = f(b) */
 static void test_loop(void **state)
 {
-	struct npuplan_graph *graph = read_graph(
+	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(OP(1, 0, 1) "," LOOP(2, "", CARRY(2, 1, 3), OP(3, 2, 3)) "," OP(4, 3, 5)));
 
 	assert_int_equal(graph->block_count, 3);
@@ -90,13 +90,12 @@ static void test_loop(void **state)
 	assert_int_equal(graph->carries[1].to, 2);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(graph->ops[i].block, i);
-	npuplan_graph_free(graph);
 }
 
 /* The entry has no edge to it, though the graph begins with a loop. */
 static void test_while(void **state)
 {
-	struct npuplan_graph *graph =
+	AUTO_GRAPH struct npuplan_graph *graph =
 		read_graph(GRAPH(LOOP(1, "\"min_iterations\":0,\"test\":[" OP(2, 5, 1) "],",
 				      CARRY(5, 0, 3), OP(3, 5, 3))));
 
@@ -109,13 +108,12 @@ static void test_while(void **state)
 	check_edge(graph, 3, 1, NPUMEM_NONE, 0);
 	assert_int_equal(graph->ops[0].block, 1);
 	assert_int_equal(graph->ops[1].block, 2);
-	npuplan_graph_free(graph);
 }
 
 /* Arms with and without operators, a branch without outputs, one without else. */
 static void test_branch(void **state)
 {
-	struct npuplan_graph *graph = read_graph(
+	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(BRANCH(1, "switch", "2", ARM(OP(2, 0, 1), "1") "," ARM("", "0")) "," BRANCH(
 			3, "if", "", ARM(OP(4, 2, 3), "")) "," OP(5, 2, 5)));
 
@@ -130,24 +128,22 @@ static void test_branch(void **state)
 	check_edge(graph, 6, 4, NPUMEM_NONE, 0);
 	assert_int_equal(graph->carries[1].from, 0);
 	assert_int_equal(graph->carries[1].to, 2);
-	npuplan_graph_free(graph);
 }
 
 /* What the last branch gives must arrive in a block before the exit. */
 static void test_last_branch(void **state)
 {
-	struct npuplan_graph *graph = read_graph(
+	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(BRANCH(1, "if", "5", ARM(OP(2, 0, 1), "1") "," ARM(OP(3, 0, 2), "2"))));
 
 	assert_int_equal(graph->block_count, 4);
 	check_edge(graph, graph->edge_count - 1, 3, NPUMEM_NONE, 0);
 	assert_int_equal(graph->blocks[3].step_count, 0);
-	npuplan_graph_free(graph);
 }
 
 static void test_blocks(void **state)
 {
-	struct npuplan_graph *graph = read_graph(BLOCKS(
+	AUTO_GRAPH struct npuplan_graph *graph = read_graph(BLOCKS(
 		OP(1, 0, 1) "," OP(2, 2, 3) "," OP(3, 3, 5),
 		"\"blocks\":[1,1,1],\"edges\":[{\"from\":0,\"to\":1,\"carries\":[{\"from\":1,\"to\":2}]},"
 		"{\"from\":1,\"to\":1,\"carries\":[{\"from\":3,\"to\":2}]},{\"from\":1,\"to\":2},{\"from\":2}]"));
@@ -155,7 +151,6 @@ static void test_blocks(void **state)
 	assert_int_equal(graph->block_count, 3);
 	check_edge(graph, 1, 1, 1, 1);
 	check_edge(graph, 3, 2, NPUMEM_NONE, 0);
-	npuplan_graph_free(graph);
 }
 
 /* -------------------------------------------------------------- refusals */

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npuimport.h"
 
 /* A convolution, an add, a pad; all kinds of tensors, all attributes. */
@@ -68,15 +69,14 @@ static void refuse_text(const char *text, int err, const char *message)
 
 static void refuse(const char *find, const char *with, const char *message)
 {
-	char *text = edit(valid, find, with);
+	AUTO_TEXT char *text = edit(valid, find, with);
 
 	refuse_text(text, -EINVAL, message);
-	free(text);
 }
 
 static void test_valid(void **state)
 {
-	struct npuplan_graph *graph = accept(valid);
+	AUTO_GRAPH struct npuplan_graph *graph = accept(valid);
 	const struct npuplan_op *op;
 
 	assert_string_equal(graph->name, "small");
@@ -103,7 +103,6 @@ static void test_valid(void **state)
 	assert_int_equal(op->attrs.spatial, 2);
 	assert_int_equal(op->attrs.pad_begin[0], 0);
 	assert_int_equal(op->attrs.pad_end[0], 1);
-	npuplan_graph_free(graph);
 }
 
 static void test_not_json(void **state)
@@ -372,14 +371,13 @@ static void test_transposed(void **state)
 		"\"ops\":[{\"id\":0,\"name\":\"up\",\"type\":\"conv_transpose2d\",\"inputs\":[0],"
 		"\"outputs\":[1],\"attrs\":{\"kernel\":[3,3],\"stride\":[2,2],\"padding\":[1,1],"
 		"\"output_padding\":[1,1]}}]}";
-	struct npuplan_graph *graph = accept(text);
+	AUTO_GRAPH struct npuplan_graph *graph = accept(text);
 
 	assert_true(graph->ops[0].attrs.transposed);
 	assert_int_equal(graph->ops[0].attrs.pad_begin[0], 1);
 	assert_int_equal(graph->ops[0].attrs.pad_end[0], 0);
 	assert_int_equal(graph->source_layout, NPUPLAN_NHWC);
 	assert_int_equal(graph->tensors[0].align, 4);
-	npuplan_graph_free(graph);
 }
 
 static char *written(const struct npuplan_graph *graph)
@@ -409,9 +407,9 @@ static void test_round_trip(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(edits) / sizeof(*edits); i++) {
-		char *text = edit(valid, edits[i][0], edits[i][1]);
-		struct npuplan_graph *graph = accept(text), *again;
-		char *first = written(graph), *second;
+		AUTO_TEXT char *text = edit(valid, edits[i][0], edits[i][1]);
+		AUTO_GRAPH struct npuplan_graph *graph = accept(text), *again = NULL;
+		AUTO_TEXT char *first = written(graph), *second = NULL;
 
 		again = accept(first);
 		second = written(again);
@@ -421,17 +419,12 @@ static void test_round_trip(void **state)
 		assert_int_equal(graph->tensors[1].align, again->tensors[1].align);
 		assert_int_equal(graph->tensors[1].flags, again->tensors[1].flags);
 		assert_int_equal(graph->tensors[0].flags, again->tensors[0].flags);
-		npuplan_graph_free(graph);
-		npuplan_graph_free(again);
-		free(first);
-		free(second);
-		free(text);
 	}
 }
 
 static void test_write_refused(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("empty");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("empty");
 	struct npuplan_tensor tensor = { .name = (char[]){ "t\xff" }, .size = 4, .id = 5 };
 	struct npuplan_error error = { 0 };
 	uint32_t zero = 0;
@@ -451,7 +444,6 @@ static void test_write_refused(void **state)
 	assert_int_equal(npuimport_graph_json_write(graph, &text, &error), -EINVAL);
 	assert_string_equal(error.text, "tensor 5: its name is not UTF-8");
 	assert_null(text);
-	npuplan_graph_free(graph);
 }
 
 /* Told by content, whatever the name says. */
@@ -460,7 +452,7 @@ static void test_formats(void **state)
 	struct npuimport_info info = { 0 };
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = NULL;
-	char *spaced = edit(valid, "{\"name\"", " \n\t{\"name\"");
+	AUTO_TEXT char *spaced = edit(valid, "{\"name\"", " \n\t{\"name\"");
 
 	assert_int_equal(npuimport_buffer(spaced, strlen(spaced), "x.tflite", NULL, &graph, &info,
 					  &error),
@@ -483,7 +475,6 @@ static void test_formats(void **state)
 	assert_string_equal(npuimport_format_name(NPUIMPORT_TFLITE), "TFLite");
 	assert_string_equal(npuimport_format_name(NPUIMPORT_BLOB), "graph blob");
 	assert_string_equal(npuimport_format_name(NPUIMPORT_UNKNOWN), "unknown");
-	free(spaced);
 }
 
 /* A graph blob is read back with its steps. */

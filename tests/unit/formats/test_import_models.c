@@ -17,6 +17,7 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "npuimport.h"
 
 #define SKIPPED 77
@@ -62,32 +63,30 @@ static struct npuplan_graph *round_trip(const char *path, struct npuimport_info 
 
 static void test_graphs(void **state)
 {
-	char *pattern = path_of("graphs/", "*.json");
+	AUTO_TEXT char *pattern = path_of("graphs/", "*.json");
 	uint64_t tensors = 0, ops = 0;
 	glob_t found;
 
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
 	for (size_t i = 0; i < found.gl_pathc; i++) {
 		struct npuimport_info info;
-		struct npuplan_graph *graph = round_trip(found.gl_pathv[i], &info);
+		AUTO_GRAPH struct npuplan_graph *graph = round_trip(found.gl_pathv[i], &info);
 
 		assert_int_equal(info.format, NPUIMPORT_GRAPH_JSON);
 		tensors += graph->tensor_count;
 		ops += graph->op_count;
-		npuplan_graph_free(graph);
 	}
 	/* The whole collection was there. */
 	assert_int_equal(found.gl_pathc, 71);
 	assert_int_equal(tensors, 33312);
 	assert_int_equal(ops, 17185);
 	globfree(&found);
-	free(pattern);
 }
 
 /* Operators and tensors must be as many as MANIFEST.tsv says (columns 7 and 8). */
 static void test_tflite(void **state)
 {
-	char *path = path_of("models/", "MANIFEST.tsv");
+	AUTO_TEXT char *path = path_of("models/", "MANIFEST.tsv");
 	FILE *manifest = fopen(path, "r");
 	char *line = NULL, name[256];
 	size_t capacity = 0;
@@ -127,7 +126,6 @@ static void test_tflite(void **state)
 	assert_in_range(views, 1, 100);
 	fclose(manifest);
 	free(line);
-	free(path);
 }
 
 static struct npuplan_graph *model(const char *name)

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
@@ -71,7 +72,7 @@ static void test_valid(void **state)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_info info = { 0 };
-	struct npuplan_graph *graph = accept(&model, &info);
+	AUTO_GRAPH struct npuplan_graph *graph = accept(&model, &info);
 	const struct npuplan_op *conv = &graph->ops[0];
 
 	assert_string_equal(graph->name, "small");
@@ -97,7 +98,6 @@ static void test_valid(void **state)
 	assert_int_equal(conv->attrs.groups, 1);
 	assert_string_equal(graph->ops[1].type, "softmax");
 	assert_int_equal(graph->ops[1].attrs.axis, 3);
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------- FlatBuffers */
@@ -301,14 +301,13 @@ static void test_types(void **state)
 	struct tb_model model = tb_valid();
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(*types); i++) {
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 
 		model.tensors[0].type = types[i].type;
 		graph = accept(&model, NULL);
 		assert_int_equal(graph->tensors[0].size, types[i].size);
 		assert_int_equal(graph->tensors[0].elem_size, types[i].elem);
 		assert_int_equal(graph->tensors[0].align, types[i].elem ? types[i].elem : 1);
-		npuplan_graph_free(graph);
 	}
 	model.tensors[0].type = TYPE_STRING;
 	refuse(&model, -EOPNOTSUPP,

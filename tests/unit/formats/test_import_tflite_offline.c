@@ -14,6 +14,7 @@
 #include <glob.h>
 #include <unistd.h>
 
+#include "auto.h"
 #include "npuimport.h"
 #include "tflite/reader.h"
 #include "tflite_build.h"
@@ -194,7 +195,7 @@ static void test_empty_tensor(void **state)
 		int32_t numbers[TFLITE_OFFLINE_HEAD + 6];
 	} plan = { { 0, 1, 6, 0, -1, -1, 192, 0, 7 } };
 	struct tb_model model = with_plan(&valid_plan);
-	struct npuplan_graph *graph;
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
 	size_t size;
 	void *data;
 
@@ -204,7 +205,6 @@ static void test_empty_tensor(void **state)
 	data = build(&model, &size);
 	graph = read_graph(data, size);
 	assert_int_equal(graph->tensor_count, 5);
-	npuplan_graph_free(graph);
 	free(data);
 }
 
@@ -271,7 +271,7 @@ static void same_buffers(const void *old_data, size_t old_size, const void *new_
 
 static void has_offsets(const void *data, size_t size, const int32_t *at)
 {
-	struct npuplan_graph *graph = read_graph(data, size);
+	AUTO_GRAPH struct npuplan_graph *graph = read_graph(data, size);
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
@@ -282,7 +282,6 @@ static void has_offsets(const void *data, size_t size, const int32_t *at)
 		if (at[tensor->id] >= 0)
 			assert_int_equal(tensor->fixed_offset, at[tensor->id]);
 	}
-	npuplan_graph_free(graph);
 }
 
 static void test_add(void **state)
@@ -496,7 +495,7 @@ static void test_real_models(void **state)
 {
 	const char *shared = getenv("NPUMEM_SHARED");
 	struct npuplan_error error = { 0 };
-	char *pattern;
+	AUTO_TEXT char *pattern = NULL;
 	glob_t found;
 
 	if (!shared)
@@ -531,7 +530,6 @@ static void test_real_models(void **state)
 		free(data);
 	}
 	globfree(&found);
-	free(pattern);
 }
 
 int main(void)

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npuimport.h"
 
 /* A convolution, a pool, a join, an addition. */
@@ -223,9 +224,9 @@ static void test_doubts(void **state)
 {
 	for (size_t i = 0; i < sizeof(doubts) / sizeof(*doubts); i++) {
 		const struct doubt *d = &doubts[i];
-		char *text = edit(d->find, d->with);
+		AUTO_TEXT char *text = edit(d->find, d->with);
 		struct npuimport_warnings warnings;
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 
 		refuse_strictly(text, d->text);
 		graph = read_text(text, &warnings);
@@ -240,8 +241,6 @@ static void test_doubts(void **state)
 		for (uint32_t op = 0; op < 4; op++)
 			assert_int_equal(graph->ops[op].attrs.whole, !!(d->whole & WHOLE(op)));
 		check_written(graph);
-		npuplan_graph_free(graph);
-		free(text);
 	}
 }
 
@@ -249,13 +248,12 @@ static void test_doubts(void **state)
 static void test_none(void **state)
 {
 	struct npuimport_warnings warnings;
-	struct npuplan_graph *graph = read_text(valid, &warnings);
+	AUTO_GRAPH struct npuplan_graph *graph = read_text(valid, &warnings);
 
 	assert_int_equal(warnings.total, 0);
 	assert_int_equal(warnings.count, 0);
 	for (uint32_t op = 0; op < 4; op++)
 		assert_false(graph->ops[op].attrs.whole);
-	npuplan_graph_free(graph);
 }
 
 /* Sizes that contradict each other, and what planning needs: refused by all. */
@@ -299,7 +297,7 @@ static void test_contradictions(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct npuimport_warnings warnings = { 0 };
 		struct npuimport_options options = { .warnings = &warnings };
-		char *text = edit(cases[i][0], cases[i][1]);
+		AUTO_TEXT char *text = edit(cases[i][0], cases[i][1]);
 		struct npuplan_error error = { 0 };
 		struct npuplan_graph *graph = NULL;
 
@@ -308,7 +306,6 @@ static void test_contradictions(void **state)
 				 -EINVAL);
 		assert_null(graph);
 		assert_string_equal(error.text, cases[i][2]);
-		free(text);
 	}
 }
 
@@ -316,8 +313,8 @@ static void test_contradictions(void **state)
 static void test_cat_in_parts(void **state)
 {
 	struct npuimport_warnings warnings;
-	struct npuplan_graph *graph;
-	char *text;
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
+	AUTO_TEXT char *text = NULL;
 
 	text = edit("\"inputs\":[2,3],\"outputs\":[4],\"attrs\":{\"dim\":1}",
 		    "\"inputs\":[0,2,3],\"outputs\":[4],\"attrs\":{\"partial_inputs\":[0]}");
@@ -325,8 +322,6 @@ static void test_cat_in_parts(void **state)
 	assert_int_equal(warnings.total, 0);
 	assert_true(graph->ops[2].attrs.whole);
 	check_written(graph);
-	npuplan_graph_free(graph);
-	free(text);
 }
 
 /* SAME: as TensorFlow computes it, the odd one at the end; ONNX has both. */
@@ -379,7 +374,7 @@ static void test_never_cut(void **state)
 		{ .rows = 1 },
 		{ .rows = 2, .layout = NPUPLAN_NCHW },
 	};
-	char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
+	AUTO_TEXT char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
 
 	for (size_t i = 0; i < sizeof(tilings) / sizeof(*tilings); i++) {
 		struct npuimport_warnings warnings;
@@ -399,14 +394,13 @@ static void test_never_cut(void **state)
 		assert_true(steps_of(graph, 0) > 1);
 		npuplan_graph_free(graph);
 	}
-	free(text);
 }
 
 /* Nor to fit on chip: 192 bytes of input, 54 of weights, 128 of output. */
 static void test_never_cut_to_fit(void **state)
 {
 	struct npuplan_tiling tiling = { .onchip = 512 };
-	char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
+	AUTO_TEXT char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
 	struct npuimport_warnings warnings;
 	struct npuplan_error error = { 0 };
 	struct npuplan_graph *graph = read_text(text, &warnings);
@@ -422,17 +416,16 @@ static void test_never_cut_to_fit(void **state)
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
 	assert_true(steps_of(graph, 0) > 1);
 	npuplan_graph_free(graph);
-	free(text);
 }
 
 static void test_cutting_refused(void **state)
 {
 	struct npuplan_tile_choice choice = { .op = 0, .rows = 2 };
 	struct npuplan_tiling tiling = { .ops = &choice, .op_count = 1 };
-	char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
+	AUTO_TEXT char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
 	struct npuimport_warnings warnings;
 	struct npuplan_error error = { 0 };
-	struct npuplan_graph *graph = read_text(text, &warnings);
+	AUTO_GRAPH struct npuplan_graph *graph = read_text(text, &warnings);
 
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), -EINVAL);
 	assert_string_equal(error.text, "operator conv: it is planned whole, since what a part of "
@@ -440,8 +433,6 @@ static void test_cutting_refused(void **state)
 	/* All of it is no cut. */
 	choice.rows = 0;
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
-	npuplan_graph_free(graph);
-	free(text);
 }
 
 /* Planners that order tiles get the one step, too, and what they plan verifies. */
@@ -449,14 +440,14 @@ static void test_planned_whole(void **state)
 {
 	static const char *const planners[] = { "auto", "tile-scheduled", "taa", "shared-objects",
 						"nnc",	"cosma" };
-	char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
+	AUTO_TEXT char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
 
 	for (size_t i = 0; i < sizeof(planners) / sizeof(*planners); i++) {
 		const struct npuplan_options options = { .planner = planners[i] };
 		const struct npuplan_tiling tiling = { .rows = 2 };
 		struct npuimport_warnings warnings;
 		struct npuplan_error error = { 0 };
-		struct npuplan_graph *graph = read_text(text, &warnings);
+		AUTO_GRAPH struct npuplan_graph *graph = read_text(text, &warnings);
 		struct npuplan_plan *plan = NULL;
 		uint32_t seen = 0;
 
@@ -469,16 +460,14 @@ static void test_planned_whole(void **state)
 		assert_int_equal(seen, 1);
 		assert_int_equal(npuplan_verify_plan(graph, plan, NULL, &error), 0);
 		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
-	free(text);
 }
 
 /* Many of one kind are one warning; many kinds are bounded, and counted all the same. */
 static void test_bounded(void **state)
 {
 	struct npuimport_warnings warnings;
-	struct npuplan_graph *graph;
+	AUTO_GRAPH struct npuplan_graph *graph = NULL;
 	char *text = NULL, line[512];
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -516,7 +505,6 @@ static void test_bounded(void **state)
 	/* As much as fits. */
 	npuimport_warning_text(&warnings.list[1], line, 8);
 	assert_string_equal(line, "field \"");
-	npuplan_graph_free(graph);
 	free(text);
 }
 

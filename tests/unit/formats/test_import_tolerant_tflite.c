@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
@@ -137,7 +138,7 @@ static void test_unknown_builtin(void **state)
 	for (int strict = 0; strict < 2; strict++) {
 		struct tb_model model = tb_valid();
 		struct npuimport_warnings warnings;
-		struct npuplan_graph *graph;
+		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		struct npuplan_error error;
 		uint32_t steps = 0;
 
@@ -153,7 +154,6 @@ static void test_unknown_builtin(void **state)
 		for (uint32_t i = 0; i < graph->step_count; i++)
 			steps += graph->steps[i].op == 1;
 		assert_int_equal(steps, 1);
-		npuplan_graph_free(graph);
 	}
 }
 

@@ -47,7 +47,7 @@ static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_opt
 
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph = chain();
+	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_bank banks[] = { { 4, 10 }, { 4, 2 } };
 	struct npuplan_banked found;
@@ -72,12 +72,11 @@ static void test_chain(void **state)
 	assert_int_equal(found.accessed[1], 32);
 	assert_true(found.optimal);
 	npuplan_banked_free(&found);
-	npuplan_graph_free(graph);
 }
 
 static void test_infeasible(void **state)
 {
-	struct npuplan_graph *graph = chain();
+	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_bank banks[] = { { 3, 10 }, { 3, 2 } };
 	struct npuplan_banked found;
@@ -99,12 +98,11 @@ static void test_infeasible(void **state)
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_UNKNOWN);
 	assert_null(found.plan.positions);
 	npuplan_banked_free(&found);
-	npuplan_graph_free(graph);
 }
 
 static void test_refused(void **state)
 {
-	struct npuplan_graph *graph = chain();
+	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_bank banks[] = { { 0, 10 }, { 4, 2 } };
 	struct npuplan_banked found;
@@ -127,7 +125,6 @@ static void test_refused(void **state)
 	options.alignment = 8;
 	assert_int_equal(npuplan_cosma_banks(graph, &options, banks, &found, &error), -EINVAL);
 	assert_string_equal(error.text, "bank 0: 4 bytes are no multiple of the alignment, 8");
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------ against everything */

@@ -54,7 +54,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_cosm
 
 static void test_budgets(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_budgets budgets;
 
@@ -68,12 +68,11 @@ static void test_budgets(void **state)
 	options.alignment = 8;
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	assert_int_equal(budgets.needed, 20);
-	npuplan_graph_free(graph);
 }
 
 static void test_spill(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 14 };
 	struct npuplan_cosma_plan plan;
 
@@ -91,12 +90,11 @@ static void test_spill(void **state)
 	assert_int_equal(plan.lower_bound, 8);
 	assert_int_equal(plan.position_count, 4 + 1 + 1 + 2);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_infeasible(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 11 };
 	struct npuplan_cosma_plan plan;
 
@@ -110,12 +108,11 @@ static void test_infeasible(void **state)
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_peak(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_cosma_plan plan;
 
@@ -124,13 +121,12 @@ static void test_peak(void **state)
 	assert_int_equal(plan.peak, 14);
 	assert_int_equal(plan.lower_bound, 14);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* A parameter that two operators read is kept, or dropped and filled: never spilled. */
 static void test_parameters(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("parameters");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("parameters");
 	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 5);
 	uint32_t u = build_tensor(graph, "u", NPUMEM_TENSOR_PARAMETER, 3);
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
@@ -156,13 +152,12 @@ static void test_parameters(void **state)
 	assert_int_equal(plan.spill + plan.fill, 0);
 	assert_int_equal(plan.compulsory, 2 + 2);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* Resident inputs take room from the start; one that is not needed yet may go. */
 static void test_resident(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("resident");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("resident");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
 	uint32_t late = build_tensor(graph, "late", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 5);
@@ -188,12 +183,11 @@ static void test_resident(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 7);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_fixed_order(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("two chains");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("two chains");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 4);
@@ -222,13 +216,12 @@ static void test_fixed_order(void **state)
 	refused(graph, &options, -EINVAL, "before what it needs");
 	options.order = twice;
 	refused(graph, &options, -EINVAL, "operator 0 twice");
-	npuplan_graph_free(graph);
 }
 
 /* The packing core must find more than room: 3 + 3 of 7 free bytes in two pieces. */
 static void test_addresses_cost(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("aligned");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
@@ -252,12 +245,11 @@ static void test_addresses_cost(void **state)
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_baselines(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 12 };
 	struct npuplan_cosma_plan plan;
 	struct cosma_oracle oracle;
@@ -274,7 +266,6 @@ static void test_baselines(void **state)
 		assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* A ladder: many orders, and room for few of its tensors. */
@@ -309,7 +300,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 
 static void test_limits(void **state)
 {
-	struct npuplan_graph *graph = ladder(18);
+	AUTO_GRAPH struct npuplan_graph *graph = ladder(18);
 	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
@@ -341,13 +332,12 @@ static void test_limits(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_int_equal(calls, 1);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* One operator has very many sets of tensors to make room with: limits hold within it. */
 static void test_many_evictions(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
 	struct npuplan_cosma_options options = { .work_limit = 2000000, .budget = 100000 };
 	struct npuplan_cosma_plan plan;
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), x[40], big, last;
@@ -373,7 +363,6 @@ static void test_many_evictions(void **state)
 	/* A look at the limit is never far. */
 	assert_in_range(plan.work, options.work_limit, 2 * options.work_limit);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* Operators that use what was made lately, and now and then anything. */
@@ -403,7 +392,7 @@ static struct npuplan_graph *random_network(uint32_t ops)
 /* As large as it is, it ends within its limits, with a plan and a bound. */
 static void test_large(void **state)
 {
-	struct npuplan_graph *graph = random_network(5000);
+	AUTO_GRAPH struct npuplan_graph *graph = random_network(5000);
 	struct npuplan_cosma_options options = { .work_limit = 3000000, .memory_limit = 32 << 20 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
@@ -420,13 +409,12 @@ static void test_large(void **state)
 		assert_in_range(plan.memory, 1, options.memory_limit);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* What would take more memory does without. */
 static void test_memory(void **state)
 {
-	struct npuplan_graph *graph = random_network(60);
+	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
 	struct npuplan_cosma_options options = { .work_limit = 3000000 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
@@ -444,7 +432,6 @@ static void test_memory(void **state)
 		assert_true(plan.memory <= options.memory_limit);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -453,7 +440,7 @@ static void test_memory(void **state)
  */
 static void test_shared_path(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("path");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("path");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t m = build_tensor(graph, "m", NPUMEM_TENSOR_INTERMEDIATE, 3);
@@ -484,12 +471,11 @@ static void test_shared_path(void **state)
 		assert_int_equal(plan.lower_bound, 12);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 static void test_options_refused(void **state)
 {
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 14, .alignment = 3 };
 
 	refused(graph, &options, -EINVAL, "alignment 3 is not a power of two");
@@ -504,7 +490,6 @@ static void test_options_refused(void **state)
 	options.budget = 14;
 	options.objective = 7;
 	refused(graph, &options, -EINVAL, "unknown objective 7");
-	npuplan_graph_free(graph);
 }
 
 static void test_graphs_refused(void **state)
@@ -559,7 +544,7 @@ static void test_unsupported(void **state)
 		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
 	};
 	struct npuplan_cosma_options options = { .budget = 100 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {
 		graph->tensors[1].flags = flags[i].flag;
@@ -568,7 +553,6 @@ static void test_unsupported(void **state)
 	graph->tensors[1].flags = 0;
 	graph->tensors[1].kind = NPUMEM_TENSOR_STATE;
 	refused(graph, &options, -EOPNOTSUPP, "tensor 'a': cosma plans no state");
-	npuplan_graph_free(graph);
 }
 
 int main(void)

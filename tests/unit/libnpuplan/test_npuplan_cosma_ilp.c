@@ -89,12 +89,10 @@ static void test_file_of_peak(void **state)
 		" C_0_t1 C_1_t1 P_1_t2 R_1_t2 S_1_t2 C_2_t2 M_peak\n"
 		"End\n";
 	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
-	struct npuplan_graph *graph = chain();
-	char *text = text_of(graph, &options);
+	AUTO_GRAPH struct npuplan_graph *graph = chain();
+	AUTO_TEXT char *text = text_of(graph, &options);
 
 	assert_string_equal(text, expected);
-	free(text);
-	npuplan_graph_free(graph);
 }
 
 /* Each equation group is there, by its number, where it belongs. */
@@ -105,7 +103,7 @@ static void test_file_of_traffic(void **state)
 					     "\n eq10a_", "\n eq10d_", "\n eq11a_", "\n bytes_",
 					     "obj: + ",	  " L_" };
 	struct npuplan_cosma_options options = { .budget = 14 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	char *text = text_of(graph, &options), *again = text_of(graph, &options);
 
 	for (size_t i = 0; i < sizeof(there) / sizeof(there[0]); i++)
@@ -121,14 +119,13 @@ static void test_file_of_traffic(void **state)
 	assert_non_null(strstr(again, "\n 1 <= C_1_t1 <= 1\n"));
 	free(again);
 	free(text);
-	npuplan_graph_free(graph);
 }
 
 static void test_file_refused(void **state)
 {
 	struct npuplan_cosma_options options = { .budget = 11 };
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_error error = { "" };
 	char *text;
 	size_t size;
@@ -145,7 +142,6 @@ static void test_file_refused(void **state)
 	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &text, &size, &error),
 			 -EINVAL);
 	ASSERT_TEXT(error, "alignment 3 is not a power of two");
-	npuplan_graph_free(graph);
 }
 
 /* Operators that may run in any order, or one after the other. */
@@ -197,7 +193,7 @@ static void test_too_large(void **state)
 static void test_own_solver(void **state)
 {
 	struct npuplan_cosma_options options = { .budget = 14 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error = { "" };
 	int err = npuplan_cosma_ilp(graph, &options, NULL, &plan, &error);
@@ -212,7 +208,6 @@ static void test_own_solver(void **state)
 		assert_null(plan.positions);
 	}
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 #ifdef NPUPLAN_HIGHS
@@ -232,7 +227,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 static void test_known_answers(void **state)
 {
 	struct npuplan_cosma_options options = { .budget = 14 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 
 	solve(graph, &options, NULL, &plan);
@@ -258,13 +253,12 @@ static void test_known_answers(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.peak, 14);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* Nine bytes fit in ten, but addresses 0, 4 and 8 do not: a leaves while c is made. */
 static void test_addresses_cost(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("aligned");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
@@ -286,7 +280,6 @@ static void test_addresses_cost(void **state)
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /* What is outside takes no room and no columns, but keeps the operators in order. */
@@ -294,7 +287,7 @@ static void test_external(void **state)
 {
 	struct npuplan_cosma_options options = { .budget = 6, .with_parameters = true };
 	struct npuplan_cosma_ilp_options divide = { .divide = 1 };
-	struct npuplan_graph *graph = npuplan_graph_new("external");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 40);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -315,7 +308,6 @@ static void test_external(void **state)
 		assert_int_equal(plan.top, 6);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* Sub-graphs of two operators: both have what crosses stored; one of it is taken back. */
@@ -323,7 +315,7 @@ static void test_divide(void **state)
 {
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
 	struct npuplan_cosma_options options = { .budget = 14 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error;
 
@@ -342,7 +334,6 @@ static void test_divide(void **state)
 	options.objective = NPUPLAN_OBJECTIVE_PEAK;
 	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
 	ASSERT_TEXT(error, "divide and conquer is for the traffic");
-	npuplan_graph_free(graph);
 }
 
 static int cancel(void *context, const struct npuplan_pack_progress *progress)
@@ -360,7 +351,7 @@ static void test_cancelled(void **state)
 		.progress = cancel,
 		.context = &calls,
 	};
-	struct npuplan_graph *graph = npuplan_graph_new("wide");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5);
 	uint32_t last[3] = { in, in, in };
 	struct npuplan_cosma_plan plan;
@@ -376,7 +367,6 @@ static void test_cancelled(void **state)
 	if (plan.status != NPUMEM_PLAN_UNKNOWN && plan.status != NPUMEM_PLAN_FEASIBLE)
 		fail_msg("status %u", plan.status);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 #else

@@ -47,7 +47,7 @@ static struct npuplan_graph *chain(bool again)
 /* b takes the place of a, which nobody needs any more. */
 static void test_dying(void **state)
 {
-	struct npuplan_graph *graph = chain(false);
+	AUTO_GRAPH struct npuplan_graph *graph = chain(false);
 	struct npuplan_cosma_options options = { .budget = 5 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 
@@ -70,7 +70,6 @@ static void test_dying(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 8);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_position_kind kind,
@@ -86,7 +85,7 @@ static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_pos
 /* The same, but a is needed once more: it is stored before b takes its bytes. */
 static void test_yielding(void **state)
 {
-	struct npuplan_graph *graph = chain(true);
+	AUTO_GRAPH struct npuplan_graph *graph = chain(true);
 	struct npuplan_cosma_options options = { .budget = 8 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 	uint32_t at;
@@ -114,7 +113,6 @@ static void test_yielding(void **state)
 		assert_true(find_step(&plan, NPUMEM_POSITION_FILL, 1) > at);
 		npuplan_cosma_plan_free(&plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* The baselines, too, plan within what the operator needs in place. */
@@ -122,7 +120,7 @@ static void test_baselines(void **state)
 {
 	for (int again = 0; again < 2; again++)
 		for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
-			struct npuplan_graph *graph = chain(again);
+			AUTO_GRAPH struct npuplan_graph *graph = chain(again);
 			struct npuplan_cosma_options options = { .budget = again ? 6 : 5 };
 			struct npuplan_cosma_plan plan;
 			struct cosma_oracle oracle;
@@ -134,14 +132,13 @@ static void test_baselines(void **state)
 			if (!cosma_oracle_run(&oracle, graph, &options, &plan))
 				fail_msg("%s", oracle.why);
 			npuplan_cosma_plan_free(&plan);
-			npuplan_graph_free(graph);
 		}
 }
 
 /* A staged operator's output lies anywhere where its inputs were, but not before. */
 static void test_staged(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("staged");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("staged");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 6);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INPUT, 2);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 7);
@@ -164,7 +161,6 @@ static void test_staged(void **state)
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 15);
 	npuplan_cosma_plan_free(&plan);
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -173,7 +169,7 @@ static void test_staged(void **state)
  */
 static void test_halves(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("halves");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("halves");
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 8);
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -230,7 +226,6 @@ static void test_halves(void **state)
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_FEASIBLE);
 	assert_int_equal(plan->info.lower_bound, 0);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------------- networks */

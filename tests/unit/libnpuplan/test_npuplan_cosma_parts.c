@@ -140,7 +140,7 @@ static void test_cuts(void **state)
 static void test_part(void **state)
 {
 	static const uint32_t ops[] = { 2, 3, 4 };
-	struct npuplan_graph *graph = build(true);
+	AUTO_GRAPH struct npuplan_graph *graph = build(true);
 	struct cosma_model model, part;
 
 	model_of(&model, graph);
@@ -159,7 +159,6 @@ static void test_part(void **state)
 	assert_int_equal(part.need[2], 24);
 	cosma_model_fini(&part);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_downsets *downsets,
@@ -179,7 +178,7 @@ static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_downsets *down
 static void test_critical(void **state)
 {
 	uint64_t members[1], adders[1];
-	struct npuplan_graph *graph = build(true);
+	AUTO_GRAPH struct npuplan_graph *graph = build(true);
 	struct cosma_bounds bounds;
 	struct cosma_downsets downsets;
 	struct cosma_board board;
@@ -213,7 +212,6 @@ static void test_critical(void **state)
 	cosma_downsets_fini(&downsets);
 	cosma_bounds_fini(&bounds);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 struct sets {
@@ -238,7 +236,7 @@ static int collect(void *context, const uint32_t *tensors, uint32_t count, int64
  */
 static void test_deferred(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("decoder");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("decoder");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t m = build_tensor(graph, "m", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_INTERMEDIATE, 2);
@@ -277,12 +275,11 @@ static void test_deferred(void **state)
 	cosma_downsets_fini(&downsets);
 	cosma_bounds_fini(&bounds);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 static void test_evict(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("evict");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("evict");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), t[4], join[3], out;
 	static const uint64_t sizes[] = { 3, 3, 5, 1 };
 	struct cosma_model model;
@@ -336,12 +333,11 @@ static void test_evict(void **state)
 	assert_true(eviction.cut);
 	cosma_board_fini(&board);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 static void test_nogoods(void **state)
 {
-	struct npuplan_graph *graph = build(true);
+	AUTO_GRAPH struct npuplan_graph *graph = build(true);
 	struct cosma_nogoods nogoods = { 0 };
 	struct cosma_history history;
 	struct cosma_model model;
@@ -368,7 +364,6 @@ static void test_nogoods(void **state)
 	cosma_nogoods_fini(&nogoods);
 	cosma_history_fini(&history);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 /* Residual blocks: t -> a -> b, (t, b) -> the next t. */
@@ -394,7 +389,7 @@ static struct npuplan_graph *residual(uint32_t blocks)
 
 static void test_windows(void **state)
 {
-	struct npuplan_graph *graph = residual(8);
+	AUTO_GRAPH struct npuplan_graph *graph = residual(8);
 	struct npuplan_cosma_options options = { .budget = 24 };
 	uint32_t window[25], count, size[25] = { 0 };
 	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .window_goals = 4 };
@@ -436,13 +431,12 @@ static void test_windows(void **state)
 	assert_int_equal(cosma_windows_bound(&model, 24, window, 1, NULL, 0, &run, &bound), 0);
 	assert_int_equal(bound, least);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 /* With room enough residual blocks run at once, all of them; else nothing does. */
 static void test_closure(void **state)
 {
-	struct npuplan_graph *graph = residual(3);
+	AUTO_GRAPH struct npuplan_graph *graph = residual(3);
 	uint32_t path[10], count = 0;
 	struct cosma_board board;
 	struct cosma_model model;
@@ -469,7 +463,6 @@ static void test_closure(void **state)
 	assert_int_equal(board.done, model.op_count);
 	cosma_board_fini(&board);
 	cosma_model_fini(&model);
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -480,7 +473,7 @@ static void test_closure(void **state)
 static void test_follower(void **state)
 {
 	for (int i = 0; i < 4; i++) {
-		struct npuplan_graph *graph = npuplan_graph_new("branch");
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("branch");
 		uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 		uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, i == 1 ? 7 : 8);
 		uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, i == 2 ? 7 : 9);
@@ -496,7 +489,6 @@ static void test_follower(void **state)
 		assert_int_equal(model.leader[1], follows ? 0 : NPUMEM_NONE);
 		assert_int_equal(model.follower[1], NPUMEM_NONE);
 		cosma_model_fini(&model);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -504,7 +496,7 @@ static void test_follower(void **state)
 static void test_closing(void **state)
 {
 	for (int i = 0; i < 2; i++) {
-		struct npuplan_graph *graph = npuplan_graph_new("chain");
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
 		uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 		uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 12);
 		uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, i ? 3 : 6);
@@ -523,7 +515,6 @@ static void test_closing(void **state)
 		/* If b is smaller than c, only what comes behind takes its place. */
 		assert_int_equal(model.closing[2], i ? 3 : 2);
 		cosma_model_fini(&model);
-		npuplan_graph_free(graph);
 	}
 }
 

@@ -85,7 +85,7 @@ static uint32_t count_kind(const struct npuplan_plan *plan, uint32_t kind)
 
 static void test_budgets(void **state)
 {
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_budgets budgets;
 
 	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
@@ -94,7 +94,6 @@ static void test_budgets(void **state)
 	assert_int_equal(budgets.peak, 14);
 	assert_int_equal(budgets.step, 1);
 	assert_true(budgets.proved);
-	npuplan_graph_free(graph);
 }
 
 /* Steps that all depend on the input alone; then each is added up. */
@@ -148,7 +147,7 @@ static void test_budgets_ended(void **state)
 {
 	unsigned int calls = 0;
 	struct npuplan_options options = { .progress = count_calls, .context = &calls };
-	struct npuplan_graph *graph = network(1000);
+	AUTO_GRAPH struct npuplan_graph *graph = network(1000);
 	struct npuplan_budgets budgets;
 	uint64_t needed = 0;
 	uint32_t step = NPUMEM_NONE;
@@ -161,14 +160,13 @@ static void test_budgets_ended(void **state)
 	assert_int_equal(budgets.needed, needed);
 	assert_int_equal(budgets.step, step);
 	assert_true(budgets.peak > needed);
-	npuplan_graph_free(graph);
 }
 
 /* So many pairs live at once that they are not listed: nnc says so, cosma and greedy need none. */
 static void test_too_many_pairs(void **state)
 {
 	struct npuplan_options options = { .planner = "nnc" };
-	struct npuplan_graph *graph = wide_graph(12000);
+	AUTO_GRAPH struct npuplan_graph *graph = wide_graph(12000);
 	uint64_t needed;
 	uint32_t step;
 
@@ -180,14 +178,13 @@ static void test_too_many_pairs(void **state)
 	npuplan_plan_free(planned(graph, &options));
 	options = (struct npuplan_options){ .planner = "cosma-belady", .arena_budget = 60000 };
 	npuplan_plan_free(planned(graph, &options));
-	npuplan_graph_free(graph);
 }
 
 /* b is spilled and filled; in is loaded once, out is stored. */
 static void test_traffic(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_plan *plan = planned(graph, &options);
 
 	assert_string_equal(plan->info.planner, "cosma");
@@ -207,13 +204,12 @@ static void test_traffic(void **state)
 	assert_int_equal(traffic(plan), 0);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_infeasible(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_error error;
 	struct npuplan_plan *plan;
 
@@ -227,16 +223,15 @@ static void test_infeasible(void **state)
 	options.planner = "greedy";
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -EOPNOTSUPP);
 	assert_int_equal(error.status, 0);
-	npuplan_graph_free(graph);
 }
 
 /* At multiples of 8 what takes 12 bytes needs 20. */
 static void test_infeasible_aligned(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 19, .alignment = 8 };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_error error;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
 	assert_string_equal(error.text, "infeasible: make_b needs 20 bytes (20 B), the budget is "
@@ -246,8 +241,6 @@ static void test_infeasible_aligned(void **state)
 	assert_int_equal(plan->info.alignment, 8);
 	for (uint32_t i = 0; i < plan->placement_count; i++)
 		assert_int_equal(plan->placements[i].offset % 8, 0);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Inputs on chip from the start have no copy in host memory: the first eviction costs. */
@@ -280,8 +273,8 @@ static void test_resident(void **state)
 static void test_blob(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = tiled_diamond(), *read;
-	struct npuplan_plan *plan;
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *read = NULL;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	size_t size;
 	void *blob;
 
@@ -290,19 +283,16 @@ static void test_blob(void **state)
 	assert_int_equal(read->op_count, 0);
 	plan = planned(read, &options);
 	assert_int_equal(traffic(plan), 8);
-	npuplan_plan_free(plan);
 	free(blob);
-	npuplan_graph_free(read);
-	npuplan_graph_free(graph);
 }
 
 /* a is elsewhere: nothing moves, and it is still written before it is read. */
 static void test_external(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
-	struct npuplan_graph *graph = diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_budgets budgets;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint32_t at[4] = { 0 };
 
 	graph->tensors[1].flags = NPUMEM_TENSOR_EXTERNAL;
@@ -320,15 +310,13 @@ static void test_external(void **state)
 		else
 			assert_int_not_equal(plan->positions[p].index, 1);
 	assert_true(at[0] < at[1] && at[0] < at[2]);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Halves of one tensor, written apart by two steps and read together. */
 static void test_alias(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = npuplan_graph_new("halves");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("halves");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t base = build_tensor(graph, "base", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	struct npuplan_tensor half = {
@@ -340,7 +328,7 @@ static void test_alias(void **state)
 		.id = 200,
 	};
 	int64_t low, high;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint32_t out;
 
 	low = npuplan_graph_add_tensor(graph, &half);
@@ -357,20 +345,18 @@ static void test_alias(void **state)
 	assert_int_equal(traffic(plan), 0);
 	/* in, both halves of base, out. */
 	assert_int_equal(plan->placement_count, 4);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Bands of a convolution that reads halos: parts of tensors move, and lie in pieces. */
 static void test_tiled(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma" };
-	struct npuplan_graph *graph = npuplan_graph_new("bands");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("bands");
 	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 8, 1);
 	uint32_t a = build_spatial(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 1, 8, 8, 1);
 	uint32_t out = build_spatial(graph, "out", NPUMEM_TENSOR_OUTPUT, 1, 8, 8, 1);
 	struct npuplan_budgets budgets;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	graph->source_layout = NPUPLAN_NHWC;
 	build_window(build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, a), 3, 1, 1, 1);
@@ -385,15 +371,13 @@ static void test_tiled(void **state)
 	options.arena_budget = budgets.needed;
 	plan = planned(graph, &options);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_peak(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma",
 					   .objective = NPUPLAN_OBJECTIVE_PEAK };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_plan *plan = planned(graph, &options);
 
 	assert_int_equal(plan->info.arena_size, 14);
@@ -409,13 +393,12 @@ static void test_peak(void **state)
 	plan = planned(graph, &options);
 	assert_int_equal(plan->info.arena_size, 14);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_schedules_and_baselines(void **state)
 {
 	static const char *const planners[] = { "cosma", "cosma-belady", "cosma-greedy" };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 
 	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++)
 		for (uint32_t s = NPUPLAN_SCHEDULE_GIVEN; s <= NPUPLAN_SCHEDULE_LEAST_PEAK; s++) {
@@ -424,24 +407,22 @@ static void test_schedules_and_baselines(void **state)
 				.arena_budget = 12,
 				.schedule = s,
 			};
-			struct npuplan_plan *plan = planned(graph, &options);
+			AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options);
 
 			assert_in_range(traffic(plan), 8, 32);
 			assert_string_equal(plan->info.planner, planners[i]);
-			npuplan_plan_free(plan);
 		}
-	npuplan_graph_free(graph);
 }
 
 static void test_json(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = tiled_diamond(), *again = diamond();
-	struct npuplan_plan *plan = planned(graph, &options), *read;
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *again = diamond();
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, &options), *read = NULL;
 	struct npuplan_tiling tiling;
 	size_t sizes[2];
 	void *blobs[2];
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
 	assert_int_equal(npuplan_json_tiling(again, text, strlen(text), &tiling, NULL), 0);
@@ -457,11 +438,6 @@ static void test_json(void **state)
 	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
 	free(blobs[0]);
 	free(blobs[1]);
-	free(text);
-	npuplan_plan_free(plan);
-	npuplan_plan_free(read);
-	npuplan_graph_free(graph);
-	npuplan_graph_free(again);
 }
 
 static int cancel(void *context, const struct npuplan_pack_progress *progress)
@@ -483,7 +459,7 @@ static void test_ended(void **state)
 		.progress = cancel,
 		.context = &calls,
 	};
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_plan *plan = planned(graph, &options);
 
 	assert_true(calls);
@@ -495,13 +471,12 @@ static void test_ended(void **state)
 	plan = planned(graph, &options);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_FEASIBLE);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_bad_options(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = tiled_diamond();
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 
 	options.deadline_seconds = -1;
 	refused(graph, &options, -EINVAL, "a deadline of -1 seconds makes no sense");
@@ -528,7 +503,6 @@ static void test_bad_options(void **state)
 	options.schedule = NPUPLAN_SCHEDULE_LEAST_PEAK;
 	refused(graph, &options, -EOPNOTSUPP,
 		"planner greedy leaves the steps in their order; cosma has others");
-	npuplan_graph_free(graph);
 }
 
 static void test_bad_graphs(void **state)
@@ -578,7 +552,7 @@ static void test_bad_graphs(void **state)
 static void test_too_many_steps(void **state)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
-	struct npuplan_graph *graph = npuplan_graph_new("long");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("long");
 	uint32_t last = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 
 	for (uint32_t i = 0; i < 65537; i++) {
@@ -590,7 +564,6 @@ static void test_too_many_steps(void **state)
 		last = next;
 	}
 	refused(graph, &options, -E2BIG, "graph long has 65537 steps, cosma plans at most 65536");
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -87,10 +87,10 @@ static void test_facts(void **state)
 	static const char *const planners[] = { NULL, "nnc" };
 
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		struct npuplan_graph *graph = import(facts[i].name);
+		AUTO_GRAPH struct npuplan_graph *graph = import(facts[i].name);
 
 		for (size_t k = 0; k < 2; k++) {
-			struct npuplan_plan *plan = planned(graph, planners[k], ALIGN);
+			AUTO_PLAN struct npuplan_plan *plan = planned(graph, planners[k], ALIGN);
 			uint64_t arena = (plan->info.arena_size + ALIGN - 1) & -(uint64_t)ALIGN;
 
 			if (arena != facts[i].reached)
@@ -100,9 +100,7 @@ static void test_facts(void **state)
 			/* No copies: nothing but the graph's own steps. */
 			for (uint32_t p = 0; p < plan->position_count; p++)
 				assert_int_equal(plan->positions[p].kind, NPUMEM_POSITION_STEP);
-			npuplan_plan_free(plan);
 		}
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -110,13 +108,11 @@ static void test_facts(void **state)
 static void test_bounds(void **state)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
-		struct npuplan_graph *graph = import(facts[i].name);
-		struct npuplan_plan *plan = planned(graph, NULL, 0);
+		AUTO_GRAPH struct npuplan_graph *graph = import(facts[i].name);
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, 0);
 
 		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
 		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -124,19 +120,18 @@ static void test_every_planner(void **state)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) + 2; i++) {
 		size_t count = sizeof(facts) / sizeof(facts[0]);
-		struct npuplan_graph *graph = import(i < count ? facts[i].name : others[i - count]);
+		AUTO_GRAPH struct npuplan_graph *graph =
+			import(i < count ? facts[i].name : others[i - count]);
 		const char *name;
 
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++) {
-			struct npuplan_plan *plan;
+			AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 			if (!flow_planner(name))
 				continue;
 			plan = planned(graph, name, 16);
 			play(graph, plan);
-			npuplan_plan_free(plan);
 		}
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -174,14 +169,12 @@ static void test_instances(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct npuplan_graph *graph = import(cases[i].name);
-		struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+		AUTO_GRAPH struct npuplan_graph *graph = import(cases[i].name);
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
 
 		if (instances_of(graph, plan, cases[i].op) != cases[i].count)
 			fail_msg("%s: %s has %u instances", cases[i].name, cases[i].op,
 				 instances_of(graph, plan, cases[i].op));
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -208,8 +201,8 @@ static uint64_t slot_offset(const struct npuplan_plan *plan, const struct npumem
 /* Type I: x and y change places. */
 static void test_view_cyclic(void **state)
 {
-	struct npuplan_graph *graph = import("loop_conv");
-	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv");
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
 	const struct npumem_view *x = view_of(graph, plan, "x"), *y = view_of(graph, plan, "y");
 
 	assert_int_equal(plan->view_count, 2);
@@ -220,15 +213,13 @@ static void test_view_cyclic(void **state)
 	assert_int_equal(graph->edges[x->loop].from, graph->edges[x->loop].to);
 	assert_int_equal(slot_offset(plan, x, 0), slot_offset(plan, y, 1));
 	assert_int_equal(slot_offset(plan, x, 1), slot_offset(plan, y, 0));
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Type II: the first iteration reads x0, which stays. */
 static void test_view_first_cyclic(void **state)
 {
-	struct npuplan_graph *graph = import("loop_conv_after");
-	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv_after");
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
 	const struct npumem_view *x = view_of(graph, plan, "x"), *y = view_of(graph, plan, "y");
 
 	assert_int_equal(plan->view_count, 2);
@@ -241,15 +232,13 @@ static void test_view_first_cyclic(void **state)
 	assert_int_equal(slot_offset(plan, x, 1), slot_offset(plan, y, 2));
 	assert_int_not_equal(slot_offset(plan, x, 0), slot_offset(plan, x, 1));
 	assert_int_not_equal(slot_offset(plan, x, 0), slot_offset(plan, x, 2));
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* p and q swap in the outer loop; the inner one begins with p. */
 static void test_view_nested(void **state)
 {
-	struct npuplan_graph *graph = import("loop_views");
-	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	AUTO_GRAPH struct npuplan_graph *graph = import("loop_views");
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
 	const struct npumem_view *x = view_of(graph, plan, "x"), *inner[2];
 
 	assert_non_null(x);
@@ -265,8 +254,6 @@ static void test_view_nested(void **state)
 		assert_int_not_equal(inner[i]->loop, x->loop);
 	}
 	assert_int_not_equal(slot_offset(plan, inner[0], 0), slot_offset(plan, inner[1], 0));
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------------- formats */
@@ -288,7 +275,7 @@ static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b
 static void test_formats(void **state)
 {
 	for (size_t i = 0; i < 2; i++) {
-		struct npuplan_graph *graph = import(others[i]), *read;
+		AUTO_GRAPH struct npuplan_graph *graph = import(others[i]), *read = NULL;
 		struct npuplan_plan *plan = planned(graph, NULL, ALIGN), *again;
 		struct npuplan_error error;
 		size_t size;
@@ -314,8 +301,6 @@ static void test_formats(void **state)
 		same_plan(plan, again);
 		npuplan_plan_free(again);
 		npuplan_plan_free(plan);
-		npuplan_graph_free(read);
-		npuplan_graph_free(graph);
 		free(blob);
 	}
 }
@@ -324,10 +309,10 @@ static void test_formats(void **state)
 static void test_graph_json(void **state)
 {
 	for (size_t i = 0; i < 2; i++) {
-		struct npuplan_graph *graph = import(others[i]), *again;
-		struct npuplan_plan *plan = planned(graph, NULL, ALIGN), *other;
+		AUTO_GRAPH struct npuplan_graph *graph = import(others[i]), *again = NULL;
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN), *other = NULL;
 		struct npuplan_error error;
-		char *text, *twice;
+		AUTO_TEXT char *text = NULL, *twice = NULL;
 
 		assert_int_equal(npuimport_graph_json_write(graph, &text, &error), 0);
 		if (npuimport_graph_json(text, strlen(text), NULL, &again, NULL, &error))
@@ -337,20 +322,14 @@ static void test_graph_json(void **state)
 		assert_int_equal(npuplan_graph_tile_whole(again, true, NULL), 0);
 		other = planned(again, NULL, ALIGN);
 		same_plan(plan, other);
-		npuplan_plan_free(plan);
-		npuplan_plan_free(other);
-		npuplan_graph_free(graph);
-		npuplan_graph_free(again);
-		free(text);
-		free(twice);
 	}
 }
 
 /* What npumemctl show prints: each instance, where it may go on. */
 static void test_print(void **state)
 {
-	struct npuplan_graph *graph = import("loop_conv");
-	struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
+	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv");
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
 	char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -368,14 +347,12 @@ static void test_print(void **state)
 	assert_non_null(strstr(text, "instance 1 of block 1: then 2 or the exit\n"));
 	assert_non_null(strstr(text, "instance 2 of block 1: then 1 or the exit\n"));
 	free(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Pairs are listed within the limit of memory, by every planner, or not at all. */
 static void test_memory_limit(void **state)
 {
-	struct npuplan_graph *graph = import("loop_nested");
+	AUTO_GRAPH struct npuplan_graph *graph = import("loop_nested");
 	struct npuplan_options options = { .planner = "greedy-size", .alignment = ALIGN };
 	struct npuplan_plan *whole = planned(graph, "greedy-size", ALIGN), *plan = NULL;
 	struct npuplan_error error;
@@ -390,7 +367,6 @@ static void test_memory_limit(void **state)
 	same_plan(whole, plan);
 	npuplan_plan_free(whole);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

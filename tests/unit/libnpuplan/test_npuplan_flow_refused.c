@@ -55,13 +55,12 @@ static void accepted(struct program *p)
 {
 	struct flow_run run = { .seed = 1, .edges = 9, .inferences = 2 };
 	struct npuplan_error error;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	if (npuplan_plan(p->graph, NULL, &plan, &error))
 		fail_msg("%s", error.text);
 	if (!flow_run(p->graph, plan, &run))
 		fail_msg("%s", run.text);
-	npuplan_plan_free(plan);
 }
 
 static void refused(struct program *p, int err, const char *text)
@@ -308,14 +307,13 @@ static void test_budget(void **state)
 	struct npuplan_options options = { .arena_budget = 31 };
 	struct program p = program();
 	struct npuplan_error error;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	assert_int_equal(npuplan_plan(p.graph, &options, &plan, &error), -ENOSPC);
 	ASSERT_TEXT(error, "needs 32 B, budget 31 B, lower bound 32 B, peak at step 1: x + y");
 	options.arena_budget = 32;
 	assert_int_equal(npuplan_plan(p.graph, &options, &plan, &error), 0);
 	assert_int_equal(plan->info.arena_size, 32);
-	npuplan_plan_free(plan);
 	npuplan_graph_free(p.graph);
 }
 

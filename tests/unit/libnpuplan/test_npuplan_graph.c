@@ -6,18 +6,17 @@
 
 static void test_new_graph(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("name");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("name");
 
 	assert_string_equal(graph->name, "name");
 	assert_int_equal(graph->block_count, 1);
 	assert_int_equal(graph->layout, NPUPLAN_NHWC);
-	npuplan_graph_free(graph);
 	npuplan_graph_free(NULL);
 }
 
 static void test_tensor_refusals(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("g");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	struct npuplan_tensor good = { .size = 8, .align = 4 }, bad;
 
 	assert_int_equal(npuplan_graph_add_tensor(graph, &good), 0);
@@ -37,12 +36,11 @@ static void test_tensor_refusals(void **state)
 	REFUSED(dim_count, NPUPLAN_MAX_DIMS + 1);
 #undef REFUSED
 	assert_int_equal(graph->tensor_count, 1);
-	npuplan_graph_free(graph);
 }
 
 static void test_op_refusals(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("g");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	uint32_t none = 1, zero = 0;
 	struct npuplan_op op = { .inputs = &zero, .input_count = 1 };
 
@@ -58,12 +56,11 @@ static void test_op_refusals(void **state)
 	op.attrs.spatial = NPUPLAN_MAX_SPATIAL + 1;
 	assert_int_equal(npuplan_graph_add_op(graph, &op), -EINVAL);
 	assert_int_equal(graph->op_count, 1);
-	npuplan_graph_free(graph);
 }
 
 static void test_step_refusals(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("g");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	struct npumem_region region = { .length = 4, .count = { 1, 1, 1 } };
 	struct npumem_access access = { .tile = 0,
 					.mode = NPUMEM_ACCESS_READ,
@@ -82,12 +79,11 @@ static void test_step_refusals(void **state)
 	assert_int_equal(npuplan_graph_add_step(graph, &step, &access, 1), -EINVAL);
 	assert_int_equal(graph->step_count, 1);
 	assert_int_equal(graph->blocks[0].step_count, 1);
-	npuplan_graph_free(graph);
 }
 
 static void test_blob_round_trip(void **state)
 {
-	struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED), *read;
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED), *read = NULL;
 	struct npuplan_error error;
 	void *blob, *again;
 	size_t size, again_size;
@@ -112,8 +108,6 @@ static void test_blob_round_trip(void **state)
 	assert_memory_equal(again, blob, size);
 	free(blob);
 	free(again);
-	npuplan_graph_free(graph);
-	npuplan_graph_free(read);
 }
 
 /* The verifier's sentence reaches the caller. */

@@ -48,11 +48,10 @@ static uint64_t offset_of(const struct npuplan_plan *plan, uint32_t tensor)
 static void assert_planner(const struct npuplan_graph *graph, const char *planner, uint64_t arena,
 			   uint64_t bound)
 {
-	struct npuplan_plan *plan = plan_of(graph, planner);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, planner);
 
 	assert_int_equal(plan->info.arena_size, arena);
 	assert_int_equal(plan->info.lower_bound, bound);
-	npuplan_plan_free(plan);
 }
 
 /* Of whole tensors, and by atoms: the same. */
@@ -68,12 +67,12 @@ static void assert_plan(const struct npuplan_graph *graph, uint64_t arena, uint6
  */
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t x = build_tensor(graph, "x", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_OUTPUT, 8);
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	build_step(graph, 0, in, NPUMEM_NONE, x);
 	inplace_step(graph, 0, x, NPUMEM_NONE, y);
@@ -82,8 +81,6 @@ static void test_chain(void **state)
 	plan = plan_of(graph, NULL);
 	assert_int_equal(offset_of(plan, x), offset_of(plan, y));
 	assert_int_equal(offset_of(plan, y), offset_of(plan, z));
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* An input may be overwritten: 8 bytes are enough. Not if a later step reads it. */
@@ -114,7 +111,7 @@ static void test_last_use(void **state)
 /* Another read of the same bytes by the same step may come at any time. */
 static void test_read_twice(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("twice");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("twice");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t half = build_alias(graph, "half", NPUMEM_TENSOR_INTERMEDIATE, in, 4, 4);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
@@ -123,13 +120,12 @@ static void test_read_twice(void **state)
 	/* Half of the bytes is no use if each has one offset; in pieces 12 might do. */
 	assert_planner(graph, "greedy", 16, 12);
 	assert_planner(graph, "taa", 16, 16);
-	npuplan_graph_free(graph);
 }
 
 /* x * x: the same tile twice is read as one. */
 static void test_square(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("square");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("square");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
 
@@ -137,19 +133,17 @@ static void test_square(void **state)
 	graph->accesses[1].tile = graph->accesses[0].tile;
 	assert_int_equal(graph->access_count, 3);
 	assert_plan(graph, 8, 8);
-	npuplan_graph_free(graph);
 }
 
 /* State survives, so that nobody may take its bytes. */
 static void test_survivor(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("state");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("state");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_STATE, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
 
 	inplace_step(graph, 0, in, NPUMEM_NONE, y);
 	assert_plan(graph, 16, 16);
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -158,11 +152,11 @@ static void test_survivor(void **state)
  */
 static void test_part(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("part");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("part");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t half = build_alias(graph, "half", NPUMEM_TENSOR_INTERMEDIATE, in, 4, 4);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 4);
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	inplace_step(graph, 0, half, NPUMEM_NONE, y);
 	assert_plan(graph, 8, 8);
@@ -170,14 +164,12 @@ static void test_part(void **state)
 	assert_int_equal(offset_of(plan, y), offset_of(plan, in) + 4);
 	/* An alias has no place of its own. */
 	assert_int_equal(plan->placement_count, 2);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Halves written apart, read as one, in place: a concat without a copy. */
 static void test_concat(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("concat");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("concat");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t both = build_tensor(graph, "both", NPUMEM_TENSOR_INTERMEDIATE, 16);
 	uint32_t left = build_alias(graph, "left", NPUMEM_TENSOR_INTERMEDIATE, both, 0, 8);
@@ -188,13 +180,12 @@ static void test_concat(void **state)
 	build_step(graph, 0, in, NPUMEM_NONE, right);
 	inplace_step(graph, 0, both, NPUMEM_NONE, out);
 	assert_plan(graph, 20, 20);
-	npuplan_graph_free(graph);
 }
 
 /* The bytes of an output alias survive, and those of an alias are read after the base. */
 static void test_alias_lives(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("lives");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("lives");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t base = build_tensor(graph, "base", NPUMEM_TENSOR_INTERMEDIATE, 16);
 	uint32_t mid = build_tensor(graph, "mid", NPUMEM_TENSOR_INTERMEDIATE, 16);
@@ -207,38 +198,35 @@ static void test_alias_lives(void **state)
 	/* mid, out, and of base the 8 bytes that survive; whole tensors: 48. */
 	assert_planner(graph, "greedy", 48, 40);
 	assert_planner(graph, "taa", 40, 40);
-	npuplan_graph_free(graph);
 }
 
 /* Staged, reads are over: the place is free with the mark and without. */
 static void test_staged(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("staged");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("staged");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
 
 	inplace_step(graph, NPUMEM_STEP_STAGED, in, NPUMEM_NONE, y);
 	assert_plan(graph, 8, 8);
-	npuplan_graph_free(graph);
 }
 
 /* External tensors have no bytes of the arena to take. */
 static void test_external(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("external");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
 
 	graph->tensors[in].flags = NPUMEM_TENSOR_EXTERNAL;
 	inplace_step(graph, 0, in, NPUMEM_NONE, y);
 	assert_plan(graph, 8, 8);
-	npuplan_graph_free(graph);
 }
 
 /* Row bands of an in-place operator: each row's place is free as it is written. */
 static void test_bands(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("bands");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("bands");
 	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 4, 2);
 	uint32_t y = build_spatial(graph, "y", NPUMEM_TENSOR_OUTPUT, 1, 8, 4, 2);
 	struct npuplan_op *op = build_op(graph, "relu", in, NPUMEM_NONE, NPUMEM_NONE, y);
@@ -251,13 +239,12 @@ static void test_bands(void **state)
 		marked += graph->accesses[i].inplace != NPUMEM_NONE;
 	assert_int_equal(marked, 4);
 	assert_plan(graph, 64, 64);
-	npuplan_graph_free(graph);
 }
 
 /* Whole operators: marked where both have as many bytes, and the input is no parameter. */
 static void test_marks(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("marks");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("marks");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 8);
 	uint32_t s = build_tensor(graph, "s", NPUMEM_TENSOR_STATE, 8);
@@ -276,7 +263,6 @@ static void test_marks(void **state)
 	for (uint32_t i = 2; i < graph->access_count; i++)
 		assert_int_equal(graph->accesses[i].inplace, NPUMEM_NONE);
 	assert_int_equal(graph->accesses[graph->access_count - 1].mode, NPUMEM_ACCESS_UPDATE);
-	npuplan_graph_free(graph);
 }
 
 /* --------------------------------------------------------------- conflicts */
@@ -347,7 +333,7 @@ static void refused(const struct npuplan_graph *graph, uint64_t budget, int want
 
 static void test_fixed(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan;
 
 	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
@@ -367,13 +353,12 @@ static void test_fixed(void **state)
 		"fixed offsets collide: a at 40, 10 bytes, and b at 49, 6 bytes, are live at once");
 	graph->tensors[2].fixed_offset = 50;
 	npuplan_plan_free(plan_of(graph, NULL));
-	npuplan_graph_free(graph);
 }
 
 /* An alias asks for its alignment by that of its base. */
 static void test_alias_alignment(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	uint32_t part = build_alias(graph, "part", NPUMEM_TENSOR_INTERMEDIATE, 2, 4, 2);
 	struct npuplan_plan *plan;
 
@@ -388,7 +373,6 @@ static void test_alias_alignment(void **state)
 	graph->tensors[2].fixed_offset = 0;
 	graph->tensors[part].alias_offset = 3;
 	refused(graph, 0, -EINVAL, "part: byte 3 of b is not at a multiple of its alignment 4");
-	npuplan_graph_free(graph);
 }
 
 /* -------------------------------------------------------------------- peak */
@@ -397,8 +381,8 @@ static void test_alias_alignment(void **state)
 static void test_peak(void **state)
 {
 	static const struct npuplan_options options;
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
 	struct npuplan_error error;
 	struct npuplan_peak *peak;
 
@@ -425,8 +409,6 @@ static void test_peak(void **state)
 	plan->peak_position = NPUMEM_NONE;
 	assert_int_equal(npuplan_peak_find(graph, NULL, plan, &peak, &error), -EINVAL);
 	assert_string_equal(error.text, "the plan does not say where its peak is");
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

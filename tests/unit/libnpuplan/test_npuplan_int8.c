@@ -136,7 +136,7 @@ static void test_arithmetic(void **state)
 /* Where elements lie, in the three layouts: 1 x 2 x 2 x 34 in N,H,W,C. */
 static void test_layouts(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("g");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	uint32_t tensor = build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 2, 2, 34);
 	const int64_t at[] = { 0, 1, 0, 33 };
 
@@ -145,7 +145,6 @@ static void test_layouts(void **state)
 	assert_int_equal(int8_byte(graph, tensor, at), 33 * 4 + 2);
 	graph->layout = NPUPLAN_NC32HW32;
 	assert_int_equal(int8_byte(graph, tensor, at), 4 * 32 + 2 * 32 + 1);
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------------------- the network */
@@ -265,7 +264,7 @@ static unsigned int check_planners(struct npuplan_graph *graph, const char *what
 			.work_limit = strcmp(name, "taa-paper") != 0 ? 20000 : 0,
 		};
 		struct npuplan_error error = { .text = "" };
-		struct npuplan_plan *plan;
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 		/* It loads parameters, and these are in the arena. */
 		if (graph->tiling.with_parameters && !strncmp(name, "cosma", 5))
@@ -283,7 +282,6 @@ static unsigned int check_planners(struct npuplan_graph *graph, const char *what
 		plans++;
 		if (!int8_run_plan(&net, plan))
 			fail_msg("%s, %s: %s", what, name, net.text);
-		npuplan_plan_free(plan);
 	}
 	int8_net_fini(&net);
 	npuplan_graph_free(graph);
@@ -335,7 +333,7 @@ static void test_tiles(void **state)
 static void test_weights_3d(void **state)
 {
 	for (int transposed = 0; transposed < 2; transposed++) {
-		struct npuplan_graph *graph = npuplan_graph_new("g");
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 		struct npuplan_tile_choice choice = { .channels = 1 };
 		struct npuplan_tiling tiling = {
 			.ops = &choice,
@@ -373,7 +371,6 @@ static void test_weights_3d(void **state)
 		if (!int8_net_init(&net, graph, 0, SEED) || !int8_check_tiles(&net, NULL, NULL))
 			fail_msg("%s", net.text);
 		int8_net_fini(&net);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -381,7 +378,7 @@ static void test_weights_3d(void **state)
 static void test_weights_of_pixels(void **state)
 {
 	for (int sum = 0; sum < 2; sum++) {
-		struct npuplan_graph *graph = npuplan_graph_new("g");
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 		struct npuplan_tile_choice choice = { .channels = 1 };
 		struct npuplan_tiling tiling = {
 			.ops = &choice,
@@ -405,7 +402,6 @@ static void test_weights_of_pixels(void **state)
 		if (!int8_net_init(&net, graph, 0, SEED) || !int8_check_tiles(&net, NULL, NULL))
 			fail_msg("%s", net.text);
 		int8_net_fini(&net);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -547,8 +543,8 @@ static void test_wrong_plans(void **state)
 static void test_ring(void **state)
 {
 	for (uint32_t rows = 13; rows >= 12; rows--) {
-		struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 64, false);
-		struct npuplan_plan *plan = plan_of(graph);
+		AUTO_GRAPH struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 64, false);
+		AUTO_PLAN struct npuplan_plan *plan = plan_of(graph);
 		struct npumem_placement *at = placement_of(plan, SUM);
 		struct int8_net net;
 
@@ -562,8 +558,6 @@ static void test_ring(void **state)
 		if (rows == 12)
 			ASSERT_TEXT(net, "operator maxpool, step 52 maxpool[0/7], tile ");
 		int8_net_fini(&net);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 

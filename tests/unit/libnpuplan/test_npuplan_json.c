@@ -73,37 +73,31 @@ static const char whole_text[] =
 
 static void test_text(void **state)
 {
-	struct npuplan_graph *graph = model(1);
-	struct npuplan_plan *plan = planned(graph);
-	char *text = json_of(graph, plan);
+	AUTO_GRAPH struct npuplan_graph *graph = model(1);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_TEXT char *text = json_of(graph, plan);
 
 	assert_string_equal(text, whole_text);
-	free(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Band 0 of two reads rows 0..2, band 1 rows 1..3. */
 static void test_bands_text(void **state)
 {
-	struct npuplan_graph *graph = model(2);
-	struct npuplan_plan *plan = planned(graph);
-	char *text = json_of(graph, plan);
+	AUTO_GRAPH struct npuplan_graph *graph = model(2);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
+	AUTO_TEXT char *text = json_of(graph, plan);
 
 	assert_non_null(strstr(text, "\"tiling\": {\"bands\":2,\"parameters\":false}"));
 	assert_non_null(strstr(
 		text,
 		"{\"op\":1000,\"tile\":0,\"reads\":[{\"tensor\":100,\"rows\":[0,3]}],\"writes\":[{\"tensor\":101,\"rows\":[0,2]}]},\n"
 		"{\"op\":1000,\"tile\":1,\"reads\":[{\"tensor\":100,\"rows\":[1,3]}],\"writes\":[{\"tensor\":101,\"rows\":[2,2]}]},\n"));
-	free(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* A plan, its JSON read, and that written as a blob: the same bytes. */
 static void round_trip(const struct npuplan_graph *graph, struct npuplan_plan *plan)
 {
-	char *text = json_of(graph, plan), *again;
+	AUTO_TEXT char *text = json_of(graph, plan), *again = NULL;
 	struct npuplan_plan *read = NULL;
 	struct npuplan_error error;
 	void *blobs[2];
@@ -121,43 +115,37 @@ static void round_trip(const struct npuplan_graph *graph, struct npuplan_plan *p
 	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
 	free(blobs[0]);
 	free(blobs[1]);
-	free(again);
-	free(text);
 	npuplan_plan_free(read);
 }
 
 static void test_round_trip(void **state)
 {
 	for (uint32_t bands = 1; bands < 5; bands++) {
-		struct npuplan_graph *graph = model(bands);
-		struct npuplan_plan *plan = planned(graph);
+		AUTO_GRAPH struct npuplan_graph *graph = model(bands);
+		AUTO_PLAN struct npuplan_plan *plan = planned(graph);
 
 		round_trip(graph, plan);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
 /* Without operators steps are told by their number. */
 static void test_round_trip_of_blob_graph(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = planned(graph);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
 	char *text = json_of(graph, plan);
 
 	assert_non_null(strstr(text, "{\"step\":2}"));
 	assert_null(strstr(text, "tiling"));
 	free(text);
 	round_trip(graph, plan);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Pieces, rings and transfers: the format has them before any planner does. */
 static void test_round_trip_of_pieces(void **state)
 {
-	struct npuplan_graph *graph = model(1);
-	struct npuplan_plan *plan = planned(graph);
+	AUTO_GRAPH struct npuplan_graph *graph = model(1);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
 	struct npumem_placement *p = plan->placements;
 	struct npumem_position *positions = calloc(NPUMEM_POSITION_STORE + 1, sizeof(*positions));
 	char *text;
@@ -200,8 +188,6 @@ static void test_round_trip_of_pieces(void **state)
 	assert_non_null(strstr(text, "{\"store\":101,\"placement\":1,"));
 	free(text);
 	round_trip(graph, plan);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* {"spill": TENSOR} alone moves all of it, from where it is, to a place of its own. */
@@ -214,8 +200,8 @@ static void test_transfer_defaults(void **state)
 		"\"placements\":[{\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1},"
 		"{\"tensor\":101,\"offset\":0,\"from\":2,\"to\":4},"
 		"{\"tensor\":102,\"offset\":8,\"from\":3,\"to\":4}]}";
-	struct npuplan_graph *graph = model(1);
-	struct npuplan_plan *plan;
+	AUTO_GRAPH struct npuplan_graph *graph = model(1);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	assert_int_equal(npuplan_plan_from_json(graph, text, sizeof(text) - 1, &plan, NULL), 0);
 	assert_int_equal(plan->positions[1].kind, NPUMEM_POSITION_SPILL);
@@ -233,17 +219,15 @@ static void test_transfer_defaults(void **state)
 	assert_int_equal(plan->info.host_size, 72);
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_UNKNOWN);
 	assert_int_equal(plan->info.alignment, 1);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* The text with one part replaced is refused, and the error names the field. */
 static void refused(uint32_t bands, const char *from, const char *to, int want, const char *why)
 {
-	struct npuplan_graph *graph = model(bands);
+	AUTO_GRAPH struct npuplan_graph *graph = model(bands);
 	struct npuplan_plan *plan = planned(graph), *read = NULL;
 	struct npuplan_error error = { "" };
-	char *text = json_of(graph, plan), *changed;
+	AUTO_TEXT char *text = json_of(graph, plan), *changed = NULL;
 	const char *at = strstr(text, from);
 
 	assert_non_null(at);
@@ -253,10 +237,7 @@ static void refused(uint32_t bands, const char *from, const char *to, int want, 
 			 want);
 	assert_null(read);
 	ASSERT_TEXT(error, why);
-	free(changed);
-	free(text);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_refused_fields(void **state)
@@ -300,7 +281,7 @@ static void test_refused_fields(void **state)
 /* The digest decides, the name is for people; without a digest the name has to do. */
 static void test_digest(void **state)
 {
-	struct npuplan_graph *graph = model(1), *other = model(1);
+	AUTO_GRAPH struct npuplan_graph *graph = model(1), *other = model(1);
 	struct npuplan_plan *plan = planned(graph), *read = NULL;
 	uint8_t digest[NPUPLAN_DIGEST_SIZE], again[NPUPLAN_DIGEST_SIZE];
 	struct npuplan_error error = { "" };
@@ -349,8 +330,6 @@ static void test_digest(void **state)
 	free(old);
 	free(text);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
-	npuplan_graph_free(other);
 }
 
 static void test_refused_tiling(void **state)
@@ -524,10 +503,11 @@ static void test_tilings_round_trip(void **state)
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct npuplan_plan *plan, *read = NULL;
-		struct npuplan_graph *graph = tiled_as(&cases[i].tiling, &plan), *again;
+		AUTO_GRAPH struct npuplan_graph *graph = tiled_as(&cases[i].tiling, &plan),
+						*again = NULL;
 		struct npuplan_tiling tiling;
 		struct npuplan_error error = { "" };
-		char *text, *second;
+		AUTO_TEXT char *text = NULL, *second = NULL;
 
 		assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
 		ASSERT_CONTAINS(text, cases[i].text);
@@ -542,10 +522,6 @@ static void test_tilings_round_trip(void **state)
 		npuplan_tiling_fini(&tiling);
 		npuplan_plan_free(plan);
 		npuplan_plan_free(read);
-		npuplan_graph_free(graph);
-		npuplan_graph_free(again);
-		free(text);
-		free(second);
 	}
 }
 
@@ -554,22 +530,19 @@ static void test_channels_of_steps(void **state)
 {
 	struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_ROWS_OUTER };
 	struct npuplan_tiling tiling = { .ops = &told, .op_count = 1 };
-	struct npuplan_plan *plan;
-	struct npuplan_graph *graph = tiled_as(&tiling, &plan);
-	char *text;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_as(&tiling, &plan);
+	AUTO_TEXT char *text = NULL;
 
 	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, NULL), 0);
 	ASSERT_CONTAINS(text, "{\"op\":1000,\"tile\":3,"
 			      "\"reads\":[{\"tensor\":100,\"rows\":[3,3],\"channels\":[4,4]}],"
 			      "\"writes\":[{\"tensor\":101,\"rows\":[3,3],\"channels\":[4,4]}]}");
-	free(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void tiling_refused(const char *tiling, int want, const char *why)
 {
-	struct npuplan_graph *graph = tiled_as(NULL, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = tiled_as(NULL, NULL);
 	struct npuplan_error error = { "" };
 	struct npuplan_tiling out;
 	char text[256];
@@ -578,7 +551,6 @@ static void tiling_refused(const char *tiling, int want, const char *why)
 	assert_int_equal(npuplan_json_tiling(graph, text, strlen(text), &out, &error), want);
 	assert_string_equal(error.text, why);
 	assert_null(out.ops);
-	npuplan_graph_free(graph);
 }
 
 static void test_tilings_refused(void **state)
@@ -588,7 +560,7 @@ static void test_tilings_refused(void **state)
 	struct npuplan_graph *graph;
 	struct npuplan_plan *plan, *read;
 	struct npuplan_error error = { "" };
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	tiling_refused("{\"parameters\":false}", -EINVAL,
 		       "tiling.bands: missing, and neither rows nor onchip");
@@ -627,15 +599,14 @@ static void test_tilings_refused(void **state)
 	graph = tiled_as(&tiling, NULL);
 	assert_int_equal(npuplan_plan_from_json(graph, text, strlen(text), &read, &error), -EINVAL);
 	assert_string_equal(error.text, "tiling: the graph was tiled with other ops");
-	free(text);
 	npuplan_graph_free(graph);
 }
 
 /* What cannot be written so that it could be read again. */
 static void test_writer_refusals(void **state)
 {
-	struct npuplan_graph *graph = model(1);
-	struct npuplan_plan *plan = planned(graph);
+	AUTO_GRAPH struct npuplan_graph *graph = model(1);
+	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
 	struct npuplan_error error;
 	char *text = NULL;
 
@@ -667,17 +638,15 @@ static void test_writer_refusals(void **state)
 	assert_int_not_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
 	ASSERT_TEXT(error, "not UTF-8");
 	assert_null(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* No prefix of the text and no text with a byte changed does harm. */
 static void test_mutated(void **state)
 {
-	struct npuplan_graph *graph = model(2);
+	AUTO_GRAPH struct npuplan_graph *graph = model(2);
 	struct npuplan_plan *plan = planned(graph), *read;
 	struct npuplan_error error;
-	char *text = json_of(graph, plan);
+	AUTO_TEXT char *text = json_of(graph, plan);
 	size_t size = strlen(text);
 
 	for (size_t i = 0; i < size; i++) {
@@ -695,9 +664,7 @@ static void test_mutated(void **state)
 		}
 		text[i] = kept;
 	}
-	free(text);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

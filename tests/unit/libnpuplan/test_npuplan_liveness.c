@@ -48,7 +48,7 @@ static void assert_bound(const struct npuplan_liveness *live, uint64_t want, uin
  */
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_liveness live = live_of(graph);
 
 	assert_int_equal(live.exit, 7);
@@ -62,13 +62,12 @@ static void test_chain(void **state)
 	assert_int_equal(npuplan_instant_position(&live, 4), 1);
 	assert_int_equal(npuplan_instant_position(&live, 7), 2);
 	npuplan_liveness_fini(&live);
-	npuplan_graph_free(graph);
 }
 
 /* Staged, a step's last reads are over before it stores: nothing adds up. */
 static void test_chain_staged(void **state)
 {
-	struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
 	struct npuplan_liveness live = live_of(graph);
 
 	assert_atom(&live, 0, 0, 0, 4, 0, 1);
@@ -77,7 +76,6 @@ static void test_chain_staged(void **state)
 	assert_atom(&live, 3, 3, 0, 2, 6, 7);
 	assert_bound(&live, 10, 2);
 	npuplan_liveness_fini(&live);
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -86,7 +84,7 @@ static void test_chain_staged(void **state)
  */
 static void test_tiles_make_atoms(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("tiles");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("tiles");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t t = build_tensor(graph, "t", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t out[2] = { build_tensor(graph, "o0", NPUMEM_TENSOR_OUTPUT, 1),
@@ -115,13 +113,12 @@ static void test_tiles_make_atoms(void **state)
 	/* At 4: t 8, out0 1. */
 	assert_bound(&live, 9, 2);
 	npuplan_liveness_fini(&live);
-	npuplan_graph_free(graph);
 }
 
 /* An input nobody reads is there at entry; one written and not read, as written. */
 static void test_unread(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("unread");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("unread");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t idle = build_tensor(graph, "idle", NPUMEM_TENSOR_INPUT, 5);
 	uint32_t dead = build_tensor(graph, "dead", NPUMEM_TENSOR_INTERMEDIATE, 6);
@@ -134,13 +131,12 @@ static void test_unread(void **state)
 	assert_atom(&live, 1, idle, 0, 5, 0, 0);
 	assert_atom(&live, 2, dead, 0, 6, 2, 2);
 	npuplan_liveness_fini(&live);
-	npuplan_graph_free(graph);
 }
 
 /* State lives from entry to exit, whoever updates it. */
 static void test_state(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("state");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("state");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t cell = build_tensor(graph, "cell", NPUMEM_TENSOR_STATE, 8);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -160,14 +156,13 @@ static void test_state(void **state)
 	assert_int_equal(npuplan_lower_bound(&live, &bytes, &instant), 0);
 	assert_int_equal(bytes, 12);
 	npuplan_liveness_fini(&live);
-	npuplan_graph_free(graph);
 }
 
 /* Parameters: outside the arena unless a step accesses them; then for good. */
 static void test_parameters(void **state)
 {
 	for (int with = 0; with < 2; with++) {
-		struct npuplan_graph *graph = npuplan_graph_new("parameters");
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("parameters");
 		uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 		uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 9);
 		uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -180,7 +175,6 @@ static void test_parameters(void **state)
 		if (with)
 			assert_atom(&live, 1, weights, 0, 9, 0, live.exit);
 		npuplan_liveness_fini(&live);
-		npuplan_graph_free(graph);
 	}
 }
 

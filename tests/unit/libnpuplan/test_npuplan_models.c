@@ -52,7 +52,7 @@ static void test_whole(void **state)
 	static const char *const planners[] = { "nnc", "exact", "auto" };
 
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		struct npuplan_graph *graph = import(models[i].name);
+		AUTO_GRAPH struct npuplan_graph *graph = import(models[i].name);
 		struct npuplan_plan *plan;
 
 		assert_int_equal(npuplan_graph_tile_whole(graph, false, NULL), 0);
@@ -66,7 +66,6 @@ static void test_whole(void **state)
 			assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
 			npuplan_plan_free(plan);
 		}
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -74,10 +73,10 @@ static void test_whole(void **state)
 static void test_bands(void **state)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
-		struct npuplan_graph *graph = import(models[i].name);
-		struct npuplan_plan *plan, *read;
+		AUTO_GRAPH struct npuplan_graph *graph = import(models[i].name);
+		AUTO_PLAN struct npuplan_plan *plan = NULL, *read = NULL;
 		struct npuplan_error error;
-		char *text, *again;
+		AUTO_TEXT char *text = NULL, *again = NULL;
 
 		assert_int_equal(npuplan_graph_tile_bands(graph, 8, false, NULL), 0);
 		plan = planned(graph, "greedy");
@@ -89,11 +88,6 @@ static void test_bands(void **state)
 		assert_int_equal(npuplan_verify_plan(graph, read, NULL, NULL), 0);
 		assert_int_equal(npuplan_plan_to_json(graph, read, &again, NULL), 0);
 		assert_string_equal(again, text);
-		free(text);
-		free(again);
-		npuplan_plan_free(read);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -109,10 +103,11 @@ static void test_tiler(void **state)
 
 	for (size_t i = 0; i < 3 * sizeof(names) / sizeof(names[0]); i++) {
 		struct npuplan_tiling tiling = { .onchip = UINT64_C(262144) << i % 3 };
-		struct npuplan_graph *graph = import(names[i / 3]), *again = import(names[i / 3]);
+		AUTO_GRAPH struct npuplan_graph *graph = import(names[i / 3]),
+						*again = import(names[i / 3]);
 		struct npuplan_tile_report *reports;
 		struct npuplan_error error = { "" };
-		struct npuplan_plan *plan;
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 		if (npuplan_graph_tile(graph, &tiling, &error) ||
 		    npuplan_graph_tile(again, &graph->tiling, &error) ||
@@ -125,18 +120,15 @@ static void test_tiler(void **state)
 		plan = planned(graph, "taa");
 		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
 		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
-		npuplan_plan_free(plan);
 		free(reports);
-		npuplan_graph_free(graph);
-		npuplan_graph_free(again);
 	}
 }
 
 /* With parameters the arena holds them all, besides the rest. */
 static void test_parameters(void **state)
 {
-	struct npuplan_graph *graph = import("mobilenet_v2.fused");
-	struct npuplan_plan *plan;
+	AUTO_GRAPH struct npuplan_graph *graph = import("mobilenet_v2.fused");
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint64_t weights = 0;
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
@@ -146,8 +138,6 @@ static void test_parameters(void **state)
 	plan = planned(graph, NULL);
 	assert_int_equal(plan->info.lower_bound, weights + 1505280);
 	assert_true(plan->info.arena_size >= plan->info.lower_bound);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* More conflicts than there is work for: still a plan, and none above whole tensors'. */
@@ -155,7 +145,7 @@ static void test_tiles_of_rows(void **state)
 {
 	static const char *const planners[] = { "taa", "auto" };
 	struct npuplan_tiling tiling = { .rows = 4, .with_parameters = true };
-	struct npuplan_graph *graph = import("inception_v3.fused");
+	AUTO_GRAPH struct npuplan_graph *graph = import("inception_v3.fused");
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *plan, *greedy;
 
@@ -169,7 +159,6 @@ static void test_tiles_of_rows(void **state)
 		npuplan_plan_free(plan);
 	}
 	npuplan_plan_free(greedy);
-	npuplan_graph_free(graph);
 }
 
 /* Limits end the search, not the plan. */
@@ -183,7 +172,7 @@ static void test_tiny_limits(void **state)
 		{ .planner = "auto", .work_limit = 100 },
 	};
 	struct npuplan_tiling tiling = { .rows = 1 };
-	struct npuplan_graph *graph = import("mobilenet_v1.fused");
+	AUTO_GRAPH struct npuplan_graph *graph = import("mobilenet_v1.fused");
 	struct npuplan_error error = { "" };
 	struct npuplan_plan *plan;
 
@@ -195,7 +184,6 @@ static void test_tiny_limits(void **state)
 		assert_true(plan->info.arena_size >= plan->info.lower_bound);
 		npuplan_plan_free(plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -32,8 +32,8 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_opti
 /* The chain's peak is a and b, 16 bytes; by size: a at 0, b at 10, in at 10, out at 0. */
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
 
 	assert_string_equal(plan->info.planner, "auto");
 	assert_int_equal(plan->info.arena_size, 16);
@@ -54,22 +54,18 @@ static void test_chain(void **state)
 	assert_int_equal(plan->placements[3].offset, 0);
 	assert_int_equal(plan->placements[3].from, 2);
 	assert_int_equal(plan->placements[3].to, 2);
-	npuplan_plan_free(plan);
 	npuplan_plan_free(NULL);
-	npuplan_graph_free(graph);
 }
 
 /* Staged, each tensor may take the place of the one it is made from. */
 static void test_chain_staged(void **state)
 {
-	struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
 
 	assert_int_equal(plan->info.arena_size, 10);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(plan->placements[i].offset, 0);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static bool is_listed(const char *name)
@@ -101,7 +97,7 @@ static void test_planner_names(void **state)
 					     "taa-paper",
 					     "tile-scheduled",
 					     "tile-scheduled-rings" };
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	const char *name;
 
 	for (unsigned int i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -110,19 +106,17 @@ static void test_planner_names(void **state)
 	/* Each, whoever has added it, is what it says, and no worse than no reuse. */
 	for (unsigned int i = 0; (name = npuplan_planner_name(i)); i++) {
 		struct npuplan_options options = { .planner = name };
-		struct npuplan_plan *plan = plan_of(graph, &options);
+		AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, &options);
 
 		assert_string_equal(plan->info.planner, name);
 		/* The paper's shifts leave gaps. */
 		assert_in_range(plan->info.arena_size, 16, strcmp(name, "taa-paper") ? 22 : 24);
-		npuplan_plan_free(plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 static void test_alignment_and_fixed(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = { .alignment = 16 };
 	struct npuplan_plan *plan;
 
@@ -140,12 +134,11 @@ static void test_alignment_and_fixed(void **state)
 	options.alignment = 64;
 	refused(graph, &options, -EINVAL,
 		"a: fixed offset 32 is not a multiple of the alignment 64");
-	npuplan_graph_free(graph);
 }
 
 static void test_fixed_collide(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
 	for (int i = 1; i < 3; i++)
 		graph->tensors[i].flags = NPUMEM_TENSOR_FIXED;
@@ -154,12 +147,12 @@ static void test_fixed_collide(void **state)
 		"fixed offsets collide: a at 0, 10 bytes, and b at 9, 6 bytes");
 	graph->tensors[2].fixed_offset = 10;
 	npuplan_plan_free(plan_of(graph, NULL));
-	npuplan_graph_free(graph);
 }
 
 static void test_options_refused(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0), *empty = npuplan_graph_new("empty");
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0),
+					*empty = npuplan_graph_new("empty");
 	struct npuplan_options options = { .planner = "clever" };
 
 	refused(graph, &options, -EOPNOTSUPP, "unknown planner clever");
@@ -168,46 +161,41 @@ static void test_options_refused(void **state)
 	options.alignment = 131072;
 	refused(graph, &options, -EINVAL, "alignment 131072");
 	refused(empty, NULL, -EINVAL, "graph empty has no steps: tile it first");
-	npuplan_graph_free(empty);
-	npuplan_graph_free(graph);
 }
 
 static void test_not_planned_yet(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
 	graph->tensors[0].flags = NPUMEM_TENSOR_HOST;
 	refused(graph, NULL, -EOPNOTSUPP,
 		"in: planner auto does not load from host memory, only cosma does");
 	graph->tensors[0].flags = 0;
 	npuplan_plan_free(plan_of(graph, NULL));
-	npuplan_graph_free(graph);
 }
 
 static void test_huge_sizes(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("huge");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("huge");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1ull << 61);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1ull << 62);
 
 	build_step(graph, 0, in, NPUMEM_NONE, out);
 	refused(graph, NULL, -E2BIG, "out: sizes and fixed offsets add up to more than 2^62");
-	npuplan_graph_free(graph);
 }
 
 /* A graph that the verifier refuses is refused in its words. */
 static void test_graph_refused(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
 	graph->tiles[0].region.length = 5;
 	refused(graph, NULL, -EINVAL, "graph refused:");
-	npuplan_graph_free(graph);
 }
 
 static void test_budget(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = { .arena_budget = 16 };
 	struct npuplan_error error;
 	struct npuplan_plan *plan;
@@ -220,7 +208,6 @@ static void test_budget(void **state)
 	assert_int_equal(error.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(error.needed, 16);
 	assert_int_equal(error.step, 1);
-	npuplan_graph_free(graph);
 }
 
 /*
@@ -230,7 +217,7 @@ static void test_budget(void **state)
  */
 static void test_budget_not_proved(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("gap");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("gap");
 	struct npuplan_options options = { .planner = "greedy-start", .arena_budget = 17 };
 	struct npuplan_error error;
 	struct npuplan_plan *plan;
@@ -259,27 +246,25 @@ static void test_budget_not_proved(void **state)
 	options.planner = "greedy";
 	options.arena_budget = 15 << 20;
 	npuplan_plan_free(plan_of(graph, &options));
-	npuplan_graph_free(graph);
 }
 
 /* More than four tensors at the peak are counted, not named. */
 static void test_budget_many(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("many");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("many");
 	struct npuplan_options options = { .arena_budget = 1 };
 
 	for (uint32_t i = 0; i < 6; i++)
 		build_tensor(graph, i ? "" : "first", NPUMEM_TENSOR_INPUT, 10 - i);
 	build_step(graph, 0, 0, NPUMEM_NONE, build_tensor(graph, "o", NPUMEM_TENSOR_OUTPUT, 1));
 	refused(graph, &options, -ENOSPC, "first + tensor 1 + tensor 2 + tensor 3 + 2 more");
-	npuplan_graph_free(graph);
 }
 
 /* A graph that came as a blob is planned to the same bytes; and so each time. */
 static void test_same_bytes(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0), *read;
-	struct npuplan_plan *plan = plan_of(graph, NULL), *other;
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0), *read = NULL;
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL), *other = NULL;
 	void *graph_blob, *blobs[2];
 	size_t graph_size, sizes[2];
 
@@ -293,15 +278,11 @@ static void test_same_bytes(void **state)
 	free(graph_blob);
 	for (int i = 0; i < 2; i++)
 		free(blobs[i]);
-	npuplan_plan_free(plan);
-	npuplan_plan_free(other);
-	npuplan_graph_free(read);
-	npuplan_graph_free(graph);
 }
 
 static void test_blob_round_trip(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan = plan_of(graph, NULL), *read;
 	struct npuplan_error error;
 	void *blob, *again;
@@ -343,13 +324,12 @@ static void test_blob_round_trip(void **state)
 	}
 	free(blob);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_verify(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
 	struct npumem_verdict verdict;
 	struct npuplan_error error;
 	void *graph_blob, *plan_blob;
@@ -386,15 +366,13 @@ static void test_verify(void **state)
 		npuplan_verify(graph_blob, graph_size, plan_blob, plan_size, NULL, NULL, 0), 0);
 	free(plan_blob);
 	free(graph_blob);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_print(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
-	char *text;
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_TEXT char *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
 
@@ -411,16 +389,13 @@ static void test_print(void **state)
 				  "    0: 11111111110000.. (1k) step 0\n"
 				  "    1: 1111111111222222 (1k) step 1\n"
 				  "    2: 33........222222 (1k) step 2\n");
-	free(text);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Columns of four bytes: who has most of one, or comes first, is drawn; bytes had twice are '!'. */
 static void test_print_columns(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
-	struct npuplan_plan *plan = plan_of(graph, NULL);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
 	char *text;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -438,8 +413,6 @@ static void test_print_columns(void **state)
 	/* More rows than the tensor has bytes. */
 	plan->placements[0].region.count[2] = UINT32_MAX;
 	assert_int_equal(npuplan_plan_print(graph, plan, 4, stderr), -EINVAL);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -205,7 +205,7 @@ static void test_lines(void **state)
 
 	print_message("seed %llu\n", (unsigned long long)random);
 	for (int round = 0; round < 100; round++) {
-		struct npuplan_graph *graph = build(&random);
+		AUTO_GRAPH struct npuplan_graph *graph = build(&random);
 		struct npuplan_plan *plan = NULL;
 		unsigned int columns = 1 + random_next(&random) % MOST_COL;
 		char *got = NULL, *expected = NULL, *lines;
@@ -228,7 +228,6 @@ static void test_lines(void **state)
 		free(got);
 		free(expected);
 		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 

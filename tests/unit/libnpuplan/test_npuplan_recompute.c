@@ -31,7 +31,7 @@ static struct npuplan_graph *shortcut(void)
 
 static void test_clone(void **state)
 {
-	struct npuplan_graph *graph = shortcut(), *twice;
+	AUTO_GRAPH struct npuplan_graph *graph = shortcut(), *twice = NULL;
 	int64_t readers[] = { graph->ops[4].id };
 	struct npuplan_clone clone = {
 		.op = graph->ops[0].id,
@@ -55,14 +55,12 @@ static void test_clone(void **state)
 	assert_int_equal(twice->ops[5].inputs[0], 6);
 	assert_int_equal(twice->ops[5].inputs[1], 4);
 	assert_int_equal(twice->ops[1].inputs[0], 1);
-	npuplan_graph_free(twice);
-	npuplan_graph_free(graph);
 }
 
 /* A clone of what makes an output is none. */
 static void test_clone_of_output(void **state)
 {
-	struct npuplan_graph *graph = shortcut(), *twice;
+	AUTO_GRAPH struct npuplan_graph *graph = shortcut(), *twice = NULL;
 	int64_t readers[] = { graph->ops[1].id };
 	struct npuplan_clone clone = {
 		.op = graph->ops[0].id,
@@ -76,8 +74,6 @@ static void test_clone_of_output(void **state)
 	assert_int_equal(twice->tensors[6].kind, NPUMEM_TENSOR_INTERMEDIATE);
 	assert_int_equal(twice->tensors[6].flags, 0);
 	assert_int_equal(twice->tensors[1].kind, NPUMEM_TENSOR_OUTPUT);
-	npuplan_graph_free(twice);
-	npuplan_graph_free(graph);
 }
 
 static void clone_refused(const struct npuplan_graph *graph, int64_t op, int64_t reader,
@@ -138,7 +134,7 @@ static void recompute_ok(const struct npuplan_graph *graph,
 
 static void test_recompute(void **state)
 {
-	struct npuplan_graph *graph = shortcut();
+	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	struct npuplan_cosma_options options = { .budget = 12 };
 	struct npuplan_recomputation found;
 
@@ -167,13 +163,12 @@ static void test_recompute(void **state)
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(found.clone_count, 0);
 	npuplan_recomputation_free(&found);
-	npuplan_graph_free(graph);
 }
 
 /* in -> c (8) -> big (8): to have big again, c is wanted again, too. */
 static void test_chain(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("chain");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 7);
 	uint32_t big = build_tensor(graph, "big", NPUMEM_TENSOR_INTERMEDIATE, 8);
@@ -197,7 +192,6 @@ static void test_chain(void **state)
 	recompute_ok(graph, &options, 1, &found);
 	assert_true(found.clone_count <= 1);
 	npuplan_recomputation_free(&found);
-	npuplan_graph_free(graph);
 }
 
 static int stop(void *context, const struct npuplan_pack_progress *progress)
@@ -207,7 +201,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 
 static void test_limits(void **state)
 {
-	struct npuplan_graph *graph = shortcut();
+	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	uint32_t calls = 0, order[] = { 0, 1, 2, 3, 4 };
 	struct npuplan_cosma_options options = {
 		.budget = 12,
@@ -228,7 +222,6 @@ static void test_limits(void **state)
 	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_OBJECTIVE_PEAK };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void test_rows_nhwc(void **state)
 	static const enum npuplan_layout sources[] = { NPUPLAN_NHWC, NPUPLAN_NCHW };
 
 	for (int i = 0; i < 2; i++) {
-		struct npuplan_graph *graph = small(sources[i], NPUPLAN_NHWC);
+		AUTO_GRAPH struct npuplan_graph *graph = small(sources[i], NPUPLAN_NHWC);
 		struct npuplan_spatial s;
 
 		assert_true(npuplan_spatial(graph, 0, &s));
@@ -50,21 +50,19 @@ static void test_rows_nhwc(void **state)
 		assert_int_equal(s.row, 3);
 		assert_int_equal(s.channels, 2);
 		assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 6, 12, 1, 0, 1, 0);
-		npuplan_graph_free(graph);
 	}
 }
 
 /* In NCHW a row is W = 3 bytes in each of 2 planes of 12. */
 static void test_rows_nchw(void **state)
 {
-	struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NCHW);
+	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NCHW);
 	struct npuplan_spatial s;
 
 	assert_true(npuplan_spatial(graph, 0, &s));
 	assert_region(rows_region(&s, (struct npuplan_rows){ 1, 2 }), 3, 6, 2, 12, 1, 0);
 	/* All rows are all bytes, in one run. */
 	assert_region(rows_region(&s, (struct npuplan_rows){ 0, 4 }), 0, 24, 1, 0, 1, 0);
-	npuplan_graph_free(graph);
 }
 
 /* Two batches of 24 bytes, elements of two bytes. */
@@ -105,7 +103,7 @@ static void test_rows_blocks(void **state)
 
 static void test_set_layout(void **state)
 {
-	struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NHWC);
+	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NHWC);
 	struct npuplan_error error;
 	struct npuplan_spatial s;
 
@@ -130,13 +128,12 @@ static void test_set_layout(void **state)
 	build_step(graph, 0, 0, NPUMEM_NONE, 2);
 	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NHWC, &error), -EINVAL);
 	ASSERT_TEXT(error, "graph small is tiled already");
-	npuplan_graph_free(graph);
 }
 
 /* Rank 5: rows are the depth, a row is H x W x C. */
 static void test_rows_depth(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("depth");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("depth");
 	struct npuplan_spatial s;
 	uint32_t t = build_tensor(graph, "t", NPUMEM_TENSOR_INPUT, 2 * 3 * 4 * 5);
 	static const int64_t shape[] = { 1, 2, 3, 4, 5 };
@@ -149,12 +146,11 @@ static void test_rows_depth(void **state)
 	assert_int_equal(s.rows, 3);
 	assert_int_equal(s.row, 20);
 	assert_region(rows_region(&s, (struct npuplan_rows){ 2, 1 }), 80, 40, 1, 0, 1, 0);
-	npuplan_graph_free(graph);
 }
 
 static void test_not_spatial(void **state)
 {
-	struct npuplan_graph *graph = small(NPUPLAN_NHWC, NPUPLAN_NHWC);
+	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NHWC, NPUPLAN_NHWC);
 	struct npuplan_tensor *tensor = &graph->tensors[0];
 	struct npuplan_spatial s;
 
@@ -170,7 +166,6 @@ static void test_not_spatial(void **state)
 	assert_false(npuplan_spatial(graph, 0, &s));
 	tensor->shape[3] = 2;
 	assert_true(npuplan_spatial(graph, 0, &s));
-	npuplan_graph_free(graph);
 }
 
 static void test_region_to_rows(void **state)

@@ -173,7 +173,7 @@ static void test_older_callers(void **state)
 		.alignment = 3,
 		.objective = 77,
 	};
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
 
@@ -189,7 +189,6 @@ static void test_older_callers(void **state)
 	assert_int_equal(npuplan_plan_sized(graph, NULL, 4096, &plan, &error), 0);
 	assert_string_equal(plan->info.planner, "auto");
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_packing(void **state)
@@ -228,7 +227,7 @@ static void test_packing(void **state)
 /* A tiling is part of graphs, so it has room instead of a size. */
 static void test_tiling(void **state)
 {
-	struct npuplan_graph *graph = two_operators(false);
+	AUTO_GRAPH struct npuplan_graph *graph = two_operators(false);
 	struct npuplan_tiling tiling = { .reserved = { 0, 0, 0, 1 } };
 	struct npuplan_error error;
 
@@ -236,7 +235,6 @@ static void test_tiling(void **state)
 	ASSERT_TEXT(error, "the tilings asked for are " LATER);
 	tiling.reserved[3] = 0;
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
-	npuplan_graph_free(graph);
 }
 
 static void test_importers(void **state)

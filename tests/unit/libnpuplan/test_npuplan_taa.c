@@ -320,14 +320,12 @@ static void test_planners(void **state)
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct npuplan_graph *graph = element_wise(cases[i].bands);
-		struct npuplan_plan *plan = plan_with(graph, cases[i].planner);
+		AUTO_GRAPH struct npuplan_graph *graph = element_wise(cases[i].bands);
+		AUTO_PLAN struct npuplan_plan *plan = plan_with(graph, cases[i].planner);
 
 		assert_int_equal(plan->info.arena_size, cases[i].arena);
 		assert_int_equal(plan->info.status, cases[i].status);
 		assert_int_equal(plan->info.lower_bound, cases[i].bands == 1 ? 64 : 32);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -344,7 +342,7 @@ static void refused(const struct npuplan_graph *graph, const char *planner, int 
 
 static void test_fixed(void **state)
 {
-	struct npuplan_graph *graph = element_wise(8);
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise(8);
 	struct npuplan_plan *plan;
 
 	for (int i = 0; i < 2; i++) {
@@ -362,12 +360,11 @@ static void test_fixed(void **state)
 	graph->tensors[1].fixed_offset = 36;
 	refused(graph, "taa", -EINVAL, "fixed offsets collide: two tensors of element-wise");
 	refused(graph, "taa-paper", -EINVAL, "fixed offsets collide: two tensors of element-wise");
-	npuplan_graph_free(graph);
 }
 
 static void test_blocks(void **state)
 {
-	struct npuplan_graph *graph = element_wise(2);
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise(2);
 	struct npuplan_problem problem = { .graph = graph };
 	struct npuplan_packing packing = { 0 };
 	struct npuplan_error error = { "" };
@@ -380,7 +377,6 @@ static void test_blocks(void **state)
 	assert_int_equal(npuplan_pack_best_shared(&problem, 0, &packing, &error), -EOPNOTSUPP);
 	assert_string_equal(error.text, "element-wise: this planner plans no loops and branches");
 	graph->block_count = 1;
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------------------ limits */
@@ -424,15 +420,13 @@ static int stop_at(void *context, const struct npuplan_pack_progress *now)
 static void test_fan_out(void **state)
 {
 	static const char *const planners[] = { "taa", "auto" };
-	struct npuplan_graph *graph = fan_out(FAN);
+	AUTO_GRAPH struct npuplan_graph *graph = fan_out(FAN);
 
 	for (size_t i = 0; i < sizeof(planners) / sizeof(planners[0]); i++) {
-		struct npuplan_plan *plan = plan_with(graph, planners[i]);
+		AUTO_PLAN struct npuplan_plan *plan = plan_with(graph, planners[i]);
 
 		assert_true(plan->info.arena_size >= plan->info.lower_bound);
-		npuplan_plan_free(plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 /* The best so far; and the limit is kept, but for the one packing that is always made. */
@@ -449,24 +443,22 @@ static void test_limits(void **state)
 		{ { .planner = "shared-objects", .deadline_seconds = 1e-9 }, 10000000 },
 		{ { .planner = "auto", .work_limit = 100 }, 50000000 },
 	};
-	struct npuplan_graph *graph = fan_out(FAN);
+	AUTO_GRAPH struct npuplan_graph *graph = fan_out(FAN);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct npuplan_error error = { "" };
-		struct npuplan_plan *plan;
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 		if (npuplan_plan(graph, &cases[i].options, &plan, &error))
 			fail_msg("case %zu: %s", i, error.text);
 		assert_in_range(plan->info.work, 1, cases[i].work);
-		npuplan_plan_free(plan);
 	}
-	npuplan_graph_free(graph);
 }
 
 static void test_cancelled(void **state)
 {
 	static const char *const planners[] = { "taa", "auto" };
-	struct npuplan_graph *graph = fan_out(FAN);
+	AUTO_GRAPH struct npuplan_graph *graph = fan_out(FAN);
 	uint32_t left;
 	struct npuplan_options options = { .progress = stop_at, .context = &left };
 	struct npuplan_error error = { "" };
@@ -485,7 +477,6 @@ static void test_cancelled(void **state)
 	left = 1;
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
 	ASSERT_TEXT(error, "fan: Shared Objects has no plan before the limits of work or time");
-	npuplan_graph_free(graph);
 }
 
 /* Inside one order there is no plan; after one it is that order's. */
@@ -493,7 +484,7 @@ static void test_paper_limits(void **state)
 {
 	static const char why[] =
 		"fan: TAA's paper engine has no plan before the limits of work or time";
-	struct npuplan_graph *graph = fan_out(100);
+	AUTO_GRAPH struct npuplan_graph *graph = fan_out(100);
 	struct npuplan_plan *plan = plan_with(graph, "taa-paper");
 	uint64_t work = plan->info.work;
 	struct npuplan_options options = { .planner = "taa-paper" };
@@ -519,7 +510,6 @@ static void test_paper_limits(void **state)
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
 	assert_string_equal(error.text, why);
 	assert_int_equal(left, 0);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

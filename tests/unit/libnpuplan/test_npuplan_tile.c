@@ -71,7 +71,7 @@ static void tile(struct npuplan_graph *graph, uint32_t bands)
 
 static void test_whole(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 9);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -91,12 +91,11 @@ static void test_whole(void **state)
 	/* Once is enough. */
 	assert_int_equal(npuplan_graph_tile_whole(graph, false, &error), -EINVAL);
 	ASSERT_TEXT(error, "tiled already");
-	npuplan_graph_free(graph);
 }
 
 static void test_whole_with_parameters(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 9);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
@@ -106,13 +105,12 @@ static void test_whole_with_parameters(void **state)
 	assert_true(graph->tiling.with_parameters);
 	assert_int_equal(graph->access_count, 3);
 	assert_int_equal(graph->tiles[graph->accesses[1].tile].tensor, weights);
-	npuplan_graph_free(graph);
 }
 
 /* x + x reads x once; a state that is read and written is updated. */
 static void test_merged_accesses(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
 	uint32_t cell = build_tensor(graph, "cell", NPUMEM_TENSOR_STATE, 4);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 4);
@@ -124,12 +122,11 @@ static void test_merged_accesses(void **state)
 	assert_int_equal(graph->steps[1].access_count, 2);
 	assert_int_equal(graph->accesses[3].mode, NPUMEM_ACCESS_UPDATE);
 	assert_int_equal(graph->tile_count, 3);
-	npuplan_graph_free(graph);
 }
 
 static void test_refusals(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	struct npuplan_error error;
 	uint32_t weights, none = NPUMEM_NONE;
 	struct npuplan_op op = { .name = (char *)(uintptr_t)"constant", .input_count = 1 };
@@ -149,13 +146,12 @@ static void test_refusals(void **state)
 	assert_int_equal(graph->step_count + graph->tile_count + graph->access_count, 0);
 	assert_int_equal(graph->blocks[0].step_count, 0);
 	assert_int_equal(npuplan_graph_tile_whole(graph, true, &error), 0);
-	npuplan_graph_free(graph);
 }
 
 /* 2^20 accesses are the verifier's limit: 101 a band pass it in band 10382. */
 static void test_too_many(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 12000), inputs[100];
 	struct npuplan_op op = {
 		.name = (char *)(uintptr_t)"mingle",
@@ -172,13 +168,12 @@ static void test_too_many(void **state)
 	assert_int_equal(npuplan_graph_tile_bands(graph, 12000, false, &error), -E2BIG);
 	ASSERT_TEXT(error, "operator mingle: the tiling has more than 1048576 accesses");
 	assert_int_equal(graph->step_count, 0);
-	npuplan_graph_free(graph);
 }
 
 /* 3x3 convolution of 8 rows in 2 bands; its weights are left out. */
 static void test_conv(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
 	uint32_t weights = build_spatial(graph, "w", NPUMEM_TENSOR_PARAMETER, 2, 2, 3, 3);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
@@ -194,13 +189,12 @@ static void test_conv(void **state)
 	READS(graph, 1, in, 3, 5);
 	WRITES(graph, 0, out, 0, 4);
 	WRITES(graph, 1, out, 4, 4);
-	npuplan_graph_free(graph);
 }
 
 /* A window that its importer could not tell (spatial 0) reads all of its input. */
 static void test_conv_unknown_window(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
 
@@ -208,13 +202,12 @@ static void test_conv_unknown_window(void **state)
 	tile(graph, 2);
 	READS(graph, 1, in, 0, 8);
 	WRITES(graph, 1, out, 4, 4);
-	npuplan_graph_free(graph);
 }
 
 /* Fewer rows than bands: one band a row. */
 static void test_few_rows(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 3);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 3);
 
@@ -222,13 +215,12 @@ static void test_few_rows(void **state)
 	tile(graph, 8);
 	assert_int_equal(graph->step_count, 3);
 	READS(graph, 2, in, 2, 1);
-	npuplan_graph_free(graph);
 }
 
 /* The same rows of operands of as many rows; one row is broadcast to all. */
 static void test_elementwise(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 6);
 	uint32_t b = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 1);
 	uint32_t c = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 7);
@@ -240,12 +232,11 @@ static void test_elementwise(void **state)
 	READS(graph, 1, b, 0, 1);
 	/* partial_inputs: which rows of the seven are read is not known. */
 	READS(graph, 1, c, 0, 7);
-	npuplan_graph_free(graph);
 }
 
 static void test_concat(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t b = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t wide = build_spatial(graph, "wide", NPUMEM_TENSOR_OUTPUT, 1, 4, 4, 3);
@@ -266,12 +257,11 @@ static void test_concat(void **state)
 	READS(graph, 7, b, 2, 2);
 	/* Columns: not told apart, so read whole. */
 	READS(graph, 8, a, 0, 4);
-	npuplan_graph_free(graph);
 }
 
 static void test_pad_and_softmax(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t padded = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 8);
 	uint32_t channels = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
@@ -289,13 +279,12 @@ static void test_pad_and_softmax(void **state)
 	READS(graph, 2, in, 2, 2);
 	READS(graph, 4, in, 0, 1);
 	READS(graph, 8, in, 0, 4);
-	npuplan_graph_free(graph);
 }
 
 /* Whole inputs, bands of the output; and outputs that have no rows in one step. */
 static void test_whole_inputs(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
 	uint32_t flat = build_tensor(graph, "flat", NPUMEM_TENSOR_OUTPUT, 10);
@@ -308,13 +297,12 @@ static void test_whole_inputs(void **state)
 	WRITES(graph, 1, out, 2, 2);
 	READS(graph, 2, in, 0, 4);
 	assert_string_equal(graph->steps[2].name, "linear");
-	npuplan_graph_free(graph);
 }
 
 /* Two outputs of unlike rows cannot share bands. */
 static void test_unlike_outputs(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t outputs[2] = { rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4),
 				rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 2) };
@@ -330,13 +318,12 @@ static void test_unlike_outputs(void **state)
 	tile(graph, 2);
 	assert_int_equal(graph->step_count, 1);
 	READS(graph, 0, in, 0, 4);
-	npuplan_graph_free(graph);
 }
 
 /* One band is whole operators. */
 static void test_one_band(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 4);
 
@@ -344,7 +331,6 @@ static void test_one_band(void **state)
 	tile(graph, 1);
 	assert_int_equal(graph->tiling.bands, 1);
 	assert_int_equal(graph->steps[0].flags, 0);
-	npuplan_graph_free(graph);
 }
 
 /* Whether output row o of a convolution, pool or transposed one needs row i. */

@@ -125,7 +125,7 @@ static void test_conv(void **state)
 {
 	for (enum npuplan_layout layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++) {
 		uint32_t in, weights, out;
-		struct npuplan_graph *graph = conv(&in, &weights, &out);
+		AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
 		const struct npumem_region *region;
 
 		tile(graph, layout, 4, 32, NPUPLAN_ROWS_OUTER, true);
@@ -145,14 +145,13 @@ static void test_conv(void **state)
 				  .region;
 		assert_int_equal(region->offset, 32 * 64 * 9);
 		assert_int_equal(region->length, 32 * 64 * 9);
-		npuplan_graph_free(graph);
 	}
 }
 
 static void test_order(void **state)
 {
 	uint32_t in, weights, out;
-	struct npuplan_graph *graph = conv(&in, &weights, &out);
+	AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
 
 	tile(graph, NPUPLAN_NHWC, 3, 48, NPUPLAN_CHANNELS_OUTER, false);
 	/* Rows 3, 3, 2; channels 48, 16. */
@@ -163,13 +162,12 @@ static void test_order(void **state)
 	READS(graph, 5, in, 5, 3, 0, 64);
 	WRITES(graph, 5, out, 6, 2, 48, 16);
 	assert_int_equal(graph->steps[5].access_count, 2);
-	npuplan_graph_free(graph);
 }
 
 /* Groups of 2 inputs for 4 outputs: a tile reads the channels of its groups. */
 static void test_groups(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 6, 4, 3);
 	uint32_t out = image(graph, "out", NPUMEM_TENSOR_OUTPUT, 12, 4, 3);
 	struct npuplan_op *op = build_op(graph, "conv2d", in, NPUMEM_NONE, NPUMEM_NONE, out);
@@ -182,13 +180,12 @@ static void test_groups(void **state)
 	READS(graph, 1, in, 0, 4, 2, 4);
 	READS(graph, 2, in, 0, 4, 4, 2);
 	WRITES(graph, 2, out, 0, 4, 10, 2);
-	npuplan_graph_free(graph);
 }
 
 /* In NC/32HWC32 whole blocks are read: channels 0..31 of 48 for output channels 0..31. */
 static void test_blocks(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 48, 4, 3);
 	uint32_t b = image(graph, "b", NPUMEM_TENSOR_INPUT, 48, 4, 3);
 	uint32_t wide = image(graph, "wide", NPUMEM_TENSOR_OUTPUT, 96, 4, 3);
@@ -208,12 +205,11 @@ static void test_blocks(void **state)
 	READS(graph, 2, b, 0, 2, 0, 48);
 	READS(graph, 9, a, 1, 3, 32, 16);
 	WRITES(graph, 9, pool, 2, 2, 32, 16);
-	npuplan_graph_free(graph);
 }
 
 static void test_elementwise(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 8, 6, 3);
 	uint32_t scale = image(graph, "scale", NPUMEM_TENSOR_INPUT, 8, 1, 1);
 	uint32_t mask = image(graph, "mask", NPUMEM_TENSOR_INPUT, 1, 6, 3);
@@ -234,12 +230,11 @@ static void test_elementwise(void **state)
 	region = &graph->tiles[graph->accesses[graph->steps[7].first_access + 1].tile].region;
 	assert_int_equal(region->offset, 4);
 	assert_int_equal(region->length, 4);
-	npuplan_graph_free(graph);
 }
 
 static void test_rows_and_channels_of_others(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 8, 4, 4);
 	uint32_t mean = image(graph, "mean", NPUMEM_TENSOR_OUTPUT, 8, 1, 1);
 	uint32_t large = image(graph, "large", NPUMEM_TENSOR_OUTPUT, 8, 8, 8);
@@ -273,12 +268,11 @@ static void test_rows_and_channels_of_others(void **state)
 	READS(graph, 34 + 3, in, 1, 1, 0, 8);
 	WRITES(graph, 34 + 3, soft, 1, 1, 4, 4);
 	READS(graph, 42 + 3, in, 1, 1, 4, 4);
-	npuplan_graph_free(graph);
 }
 
 static void test_matrices(void **state)
 {
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t x = MATRIX(graph, "x", INPUT, 2, 3, 8);
 	uint32_t weights = MATRIX(graph, "weights", PARAMETER, 8, 6);
 	uint32_t bias = MATRIX(graph, "bias", PARAMETER, 6);
@@ -311,7 +305,6 @@ static void test_matrices(void **state)
 	READS(graph, 12 + 5, right, 5, 5, 3, 3);
 	WRITES(graph, 12 + 5, product, 4, 2, 3, 3);
 	READS(graph, 18 + 5, norm, 4, 2, 0, 6);
-	npuplan_graph_free(graph);
 }
 
 /* A row a step, in short, of operators that have rows; the others whole. */
@@ -319,7 +312,7 @@ static void test_rows(void **state)
 {
 	struct npuplan_tiling tiling = { .rows = 3 };
 	uint32_t in, weights, out;
-	struct npuplan_graph *graph = conv(&in, &weights, &out);
+	AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
 	struct npuplan_error error;
 
 	build_op(graph, "copy", out, NPUMEM_NONE, NPUMEM_NONE,
@@ -329,7 +322,6 @@ static void test_rows(void **state)
 	assert_int_equal(graph->tiling.bands, 0);
 	assert_int_equal(graph->step_count, 3 + 1);
 	WRITES(graph, 2, out, 6, 2, 0, 64);
-	npuplan_graph_free(graph);
 }
 
 /* ------------------------------------------------------------------- refusals */
@@ -469,7 +461,7 @@ static void test_many_rows(void **state)
 static void test_many_kinds(void **state)
 {
 	struct npuplan_tiling tiling = { .onchip = 300, .layout = NPUPLAN_NCHW };
-	struct npuplan_graph *graph = new_graph();
+	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t inputs[40], out;
 	struct npuplan_op op = {
 		.name = (char *)(uintptr_t)"cat",
@@ -489,7 +481,6 @@ static void test_many_kinds(void **state)
 	if (npuplan_graph_tile(graph, &tiling, &error))
 		fail_msg("%s", error.text);
 	assert_in_range(graph->step_count, 3, 40);
-	npuplan_graph_free(graph);
 }
 
 /* An element-wise operator streams both tensors: twice each; whole it streams nothing. */
@@ -674,16 +665,14 @@ static void test_told_again(void **state)
 {
 	struct npuplan_tiling tiling = { .onchip = 9000, .layout = NPUPLAN_NCHW };
 	uint32_t in, weights, out;
-	struct npuplan_graph *graph = conv(&in, &weights, &out);
-	struct npuplan_graph *again = conv(&in, &weights, &out);
+	AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
+	AUTO_GRAPH struct npuplan_graph *again = conv(&in, &weights, &out);
 	struct npuplan_error error = { "" };
 
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
 	assert_true(graph->step_count > 2);
 	assert_int_equal(npuplan_graph_tile(again, &graph->tiling, &error), 0);
 	assert_true(same_steps(graph, again));
-	npuplan_graph_free(graph);
-	npuplan_graph_free(again);
 }
 
 int main(void)

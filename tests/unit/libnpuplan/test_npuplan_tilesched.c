@@ -141,15 +141,13 @@ static void test_chains_are_optimal(void **state)
 
 	for (size_t k = 0; k < sizeof(kernels) / sizeof(kernels[0]); k++) {
 		for (int64_t rows = 1; rows <= 5; rows++) {
-			struct npuplan_graph *graph = chain(rows, 3, kernels[k]);
-			struct npuplan_plan *plan;
+			AUTO_GRAPH struct npuplan_graph *graph = chain(rows, 3, kernels[k]);
+			AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 			tile(graph);
 			plan = plan_with(graph, &pieces);
 			assert_int_equal(plan->scheduled.peak, least_peak(graph));
 			assert_int_equal(plan->info.lower_bound, plan->scheduled.peak);
-			npuplan_plan_free(plan);
-			npuplan_graph_free(graph);
 		}
 	}
 }
@@ -199,8 +197,8 @@ static void test_gap(void **state)
 
 	print_message("seed %llu\n", (unsigned long long)random);
 	for (uint32_t i = 0; i < total; i++) {
-		struct npuplan_graph *graph = random_graph(&random);
-		struct npuplan_plan *plan;
+		AUTO_GRAPH struct npuplan_graph *graph = random_graph(&random);
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
 		uint64_t least;
 
 		tile(graph);
@@ -208,8 +206,6 @@ static void test_gap(void **state)
 		plan = plan_with(graph, &pieces);
 		assert_true(plan->scheduled.peak >= least);
 		optimal += plan->scheduled.peak == least;
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 	print_message("%u of %u at the least peak of all orders\n", optimal, total);
 	assert_true(optimal >= total * 9 / 10);
@@ -221,8 +217,8 @@ static void test_gap(void **state)
 static void test_known_peak(void **state)
 {
 	static const int32_t kernels[] = { 1, 3, 0 };
-	struct npuplan_graph *graph = chain(20, 7, kernels);
-	struct npuplan_plan *plan;
+	AUTO_GRAPH struct npuplan_graph *graph = chain(20, 7, kernels);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	tile(graph);
 	plan = plan_with(graph, &pieces);
@@ -231,14 +227,12 @@ static void test_known_peak(void **state)
 	/* A step of the second reads so much at once: nothing can need less. */
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan->position_count, 40);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_traffic(void **state)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
-	struct npuplan_graph *graph = chain(12, 5, kernels);
+	AUTO_GRAPH struct npuplan_graph *graph = chain(12, 5, kernels);
 	/* Weights of 10, 11 and 12 bytes never stay. */
 	struct npuplan_options options = { .planner = "tile-scheduled", .weights_on_chip = 1 };
 	struct npuplan_plan *low, *once;
@@ -277,12 +271,11 @@ static void test_traffic(void **state)
 		struct npuplan_options within = { .planner = "tile-scheduled",
 						  .weights_on_chip = 1,
 						  .arena_budget = front->points[i].peak };
-		struct npuplan_plan *plan = plan_with(graph, &within);
+		AUTO_PLAN struct npuplan_plan *plan = plan_with(graph, &within);
 
 		assert_true(plan->info.arena_size <= front->points[i].peak);
 		assert_int_equal(plan->scheduled.weights + plan->scheduled.halos,
 				 front->points[i].weights + front->points[i].halos);
-		npuplan_plan_free(plan);
 	}
 	/* Weights that stay are fetched once, whatever the order. */
 	options = (struct npuplan_options){ .planner = "tile-scheduled", .weights_on_chip = 33 };
@@ -292,18 +285,17 @@ static void test_traffic(void **state)
 	npuplan_front_free(front);
 	npuplan_plan_free(once);
 	npuplan_plan_free(low);
-	npuplan_graph_free(graph);
 }
 
 /* --------------------------------------------------------------- pieces and rings */
 
 static void check_round_trip(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
-	struct npuplan_plan *again;
+	AUTO_PLAN struct npuplan_plan *again = NULL;
 	struct npuplan_error error;
 	void *blobs[2];
 	size_t sizes[2];
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	assert_int_equal(npuplan_plan_to_json(graph, plan, &text, &error), 0);
 	if (npuplan_plan_from_json(graph, text, strlen(text), &again, &error))
@@ -314,8 +306,6 @@ static void check_round_trip(const struct npuplan_graph *graph, const struct npu
 	assert_memory_equal(blobs[0], blobs[1], sizes[0]);
 	free(blobs[0]);
 	free(blobs[1]);
-	free(text);
-	npuplan_plan_free(again);
 }
 
 static void test_pieces(void **state)
@@ -323,17 +313,15 @@ static void test_pieces(void **state)
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 
 	for (unsigned int layout = 0; layout < 3; layout++) {
-		struct npuplan_graph *graph = chain(9, 4, kernels);
+		AUTO_GRAPH struct npuplan_graph *graph = chain(9, 4, kernels);
 		struct npuplan_tiling tiling = { .layout = layout, .rows = 1 };
-		struct npuplan_plan *plan;
+		AUTO_PLAN struct npuplan_plan *plan = NULL;
 		struct npuplan_error error;
 
 		assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
 		plan = plan_with(graph, &pieces);
 		assert_true(plan->placement_count > 2);
 		check_round_trip(graph, plan);
-		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
@@ -341,8 +329,8 @@ static void test_rings(void **state)
 {
 	static const int32_t kernels[] = { 1, 3, 3, 0 };
 	struct npuplan_options options = { .planner = "tile-scheduled-rings" };
-	struct npuplan_graph *graph = chain(10, 6, kernels);
-	struct npuplan_plan *plan;
+	AUTO_GRAPH struct npuplan_graph *graph = chain(10, 6, kernels);
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	tile(graph);
 	plan = plan_with(graph, &options);
@@ -355,16 +343,14 @@ static void test_rings(void **state)
 	}
 	assert_int_equal(plan->info.arena_size, 2 * 3 * 6);
 	check_round_trip(graph, plan);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* As the daemon has it: a blob, without operators. Weights are then not known. */
 static void test_blob(void **state)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
-	struct npuplan_graph *graph = chain(9, 4, kernels), *read;
-	struct npuplan_plan *plan, *blind;
+	AUTO_GRAPH struct npuplan_graph *graph = chain(9, 4, kernels), *read = NULL;
+	AUTO_PLAN struct npuplan_plan *plan = NULL, *blind = NULL;
 	struct npuplan_error error;
 	void *blob;
 	size_t size;
@@ -377,21 +363,17 @@ static void test_blob(void **state)
 	assert_int_equal(blind->info.arena_size, plan->info.arena_size);
 	assert_int_equal(blind->all_weights, 0);
 	assert_int_equal(blind->all_reads, plan->all_reads);
-	npuplan_plan_free(plan);
-	npuplan_plan_free(blind);
-	npuplan_graph_free(read);
-	npuplan_graph_free(graph);
 	free(blob);
 }
 
 /* Steps of two tensors that need each other in turns go as one operator. */
 static void test_entangled(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("entangled");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("entangled");
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 4);
 	struct npuplan_step step = { .flags = NPUMEM_STEP_STAGED, .op = NPUMEM_NONE };
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 
 	/* a[0], b[0] of a[0], a[1] of b[0], b[1] of a[1], ... */
 	for (uint32_t i = 0; i < 8; i++) {
@@ -411,8 +393,6 @@ static void test_entangled(void **state)
 	for (uint32_t i = 0; i < 8; i++)
 		assert_int_equal(plan->positions[i].index, i);
 	assert_int_equal(plan->info.arena_size, 4);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* ----------------------------------------------------------------- limits, refusals */
@@ -426,10 +406,10 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 static void test_limits(void **state)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
-	struct npuplan_graph *graph = chain(300, 4, kernels);
+	AUTO_GRAPH struct npuplan_graph *graph = chain(300, 4, kernels);
 	struct npuplan_options options = { .planner = "tile-scheduled", .deadline_seconds = 1e-9 };
 	struct npuplan_front *front;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
 	uint32_t calls = 0;
 
@@ -449,8 +429,6 @@ static void test_limits(void **state)
 	assert_true(front->left_out);
 	assert_int_equal(front->points[0].peak, plan->scheduled.peak);
 	npuplan_front_free(front);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void refused(const struct npuplan_graph *graph, const struct npuplan_options *options,
@@ -514,7 +492,7 @@ static void test_refused(void **state)
 
 static void test_flow_refused(void **state)
 {
-	struct npuplan_graph *graph = build_chain(0);
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = pieces;
 	struct npuplan_front *front = NULL;
 	struct npuplan_error error = { "" };
@@ -528,7 +506,6 @@ static void test_flow_refused(void **state)
 	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EOPNOTSUPP);
 	assert_string_equal(error.text, "chain: this planner plans no loops and branches");
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -57,8 +57,8 @@ static char *written(struct picture *pictures, unsigned int count,
 /* Four bands of each: step k of the first operator is position k, of the second 4 + k. */
 static void test_boxes(void **state)
 {
-	struct npuplan_graph *graph = element_wise("rows", 4);
-	struct npuplan_plan *plan = plan_of(graph, "taa");
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("rows", 4);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "taa");
 	struct picture picture;
 
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
@@ -87,14 +87,12 @@ static void test_boxes(void **state)
 	assert_int_equal(picture.places[1].peak_bytes, 0);
 	assert_int_equal(picture.places[2].peak_bytes, 0);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_whole(void **state)
 {
-	struct npuplan_graph *graph = element_wise("whole", 1);
-	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("whole", 1);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
 	struct picture picture;
 
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
@@ -118,15 +116,13 @@ static void test_whole(void **state)
 	plan->placements[1].region.count[2] = 1;
 	plan->positions[0].index = 2;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), -EINVAL);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Row by row, each read as soon as it is there: two slots, a row apart from each other. */
 static void test_ring(void **state)
 {
-	struct npuplan_graph *graph = element_wise("ring", 8);
-	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("ring", 8);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
 	struct npumem_placement *ring = &plan->placements[1];
 	struct picture picture;
 
@@ -169,16 +165,14 @@ static void test_ring(void **state)
 		assert_int_equal(box->end, 8 * i + 2);
 	}
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_svg(void **state)
 {
-	struct npuplan_graph *graph = element_wise("two > one", 4);
-	struct npuplan_plan *plan = plan_of(graph, "taa");
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("two > one", 4);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "taa");
 	struct picture picture;
-	char *text, *again;
+	AUTO_TEXT char *text = NULL, *again = NULL;
 
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
 	text = written(&picture, 1, picture_write_svg);
@@ -200,11 +194,7 @@ static void test_svg(void **state)
 	assert_null(strstr(text, "url("));
 	again = written(&picture, 1, picture_write_svg);
 	assert_string_equal(text, again);
-	free(text);
-	free(again);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 static void test_html(void **state)
@@ -252,11 +242,11 @@ static void test_html(void **state)
 /* in -> a -> b, each in the bytes of the one before. */
 static void test_in_place(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("in place");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("in place");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 64);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 64);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 64);
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	struct picture picture;
 	uint64_t sum = 0;
 	char *text;
@@ -286,19 +276,17 @@ static void test_in_place(void **state)
 	assert_non_null(strstr(text, ">lower bound: 48 B<"));
 	free(text);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* What lives together and shares nothing is summed, whatever shares elsewhere. */
 static void test_peak_of_all(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("peak");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("peak");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 48);
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 48);
 	uint32_t kept = build_tensor(graph, "kept", NPUMEM_TENSOR_INTERMEDIATE, 16);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_OUTPUT, 48);
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	struct picture picture;
 
 	build_step(graph, 0, in, NPUMEM_NONE, kept);
@@ -312,17 +300,15 @@ static void test_peak_of_all(void **state)
 	assert_int_equal(picture.peak_bytes, 64);
 	assert_int_equal(picture.peak, 1);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Names where there is room for them, the pale part explained. */
 static void test_names(void **state)
 {
-	struct npuplan_graph *graph = element_wise("whole", 1);
-	struct npuplan_plan *plan = plan_of(graph, "greedy");
+	AUTO_GRAPH struct npuplan_graph *graph = element_wise("whole", 1);
+	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
 	struct picture picture;
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
 	text = written(&picture, 1, picture_write_svg);
@@ -332,22 +318,19 @@ static void test_names(void **state)
 	assert_non_null(strstr(text, ">has its place, but nothing in it: written in the second "
 				     "half of a step</text>"));
 	assert_int_equal(count_of(text, "class=\"key\""), 3);
-	free(text);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* 3 x 20000 ranges: two neighbours a box, none lost. */
 static void test_many(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("many");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("many");
 	uint32_t tensors[3], none = NPUMEM_NONE;
 	struct npuplan_error error;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	struct picture picture;
 	uint64_t bytes = 0;
-	char *text;
+	AUTO_TEXT char *text = NULL;
 
 	for (int t = 0; t < 3; t++)
 		tensors[t] = build_spatial(graph, "t",
@@ -376,10 +359,7 @@ static void test_many(void **state)
 	assert_int_equal(count_of(text, "class=\"hull\""), 3);
 	assert_non_null(strstr(text, "60000 ranges of bytes with one live range, neighbours joined "
 				     "to 30000 boxes"));
-	free(text);
 	picture_fini(&picture);
-	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

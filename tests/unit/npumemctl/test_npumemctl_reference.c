@@ -16,6 +16,7 @@
 
 #include <errno.h>
 
+#include "auto.h"
 #include "npumem_mix.h"
 #include "npuplan.h"
 #include "run/reference.h"
@@ -203,7 +204,7 @@ static unsigned int infer(struct npuplan_graph *graph, struct npuplan_plan *plan
 static void test_equal(void **state)
 {
 	for (uint32_t bands = 1; bands <= 7; bands++) {
-		struct npuplan_graph *graph = build(bands);
+		AUTO_GRAPH struct npuplan_graph *graph = build(bands);
 		struct npuplan_options options = { 0 };
 		struct npuplan_plan *plan = NULL;
 		struct npuplan_error error = { 0 };
@@ -214,13 +215,12 @@ static void test_equal(void **state)
 		assert_int_equal(infer(graph, plan, bands, false), 0);
 		assert_int_equal(infer(graph, plan, bands, true), 2);
 		npuplan_plan_free(plan);
-		npuplan_graph_free(graph);
 	}
 }
 
 static void test_seed(void **state)
 {
-	struct npuplan_graph *graph = build(1);
+	AUTO_GRAPH struct npuplan_graph *graph = build(1);
 	struct npuplan_options options = { 0 };
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_error error = { 0 };
@@ -246,7 +246,6 @@ static void test_seed(void **state)
 	reference_release(&one);
 	reference_release(&two);
 	npuplan_plan_free(plan);
-	npuplan_graph_free(graph);
 }
 
 /* Rows in a ring of two slots: the last two rows are what is there. */
@@ -303,7 +302,7 @@ static uint32_t plain(struct npuplan_graph *graph, uint32_t kind, uint32_t flags
 /* Carries are one assignment: two tensors that change places. */
 static void test_edge(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("carries");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("carries");
 	struct npumem_carry carries[] = { { 0, 2 }, { 0, 1 }, { 1, 0 } };
 	struct npumem_edge edges[] = { { .carry_count = 1 },
 				       { .first_carry = 1, .carry_count = 2 } };
@@ -338,13 +337,12 @@ static void test_edge(void **state)
 	reference_edge(&ref, 0);
 	assert_int_equal(ref.bytes[2][0], 2);
 	reference_release(&ref);
-	npuplan_graph_free(graph);
 }
 
 /* What aliases and external tensors have for bytes, and when. */
 static void test_buffers(void **state)
 {
-	struct npuplan_graph *graph = npuplan_graph_new("aliases");
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aliases");
 	struct npuplan_plan plan = { 0 };
 	struct reference ref = { 0 };
 	struct npumem_region whole = { .length = 8, .count = { 1, 1, 1 } };
@@ -378,7 +376,6 @@ static void test_buffers(void **state)
 	placement.tensor = alias;
 	assert_int_equal(reference_init(&ref, graph, &plan), 0);
 	reference_release(&ref);
-	npuplan_graph_free(graph);
 }
 
 int main(void)

@@ -21,6 +21,7 @@
 
 #include <cmocka.h>
 
+#include "auto.h"
 #include "log.h"
 #include "npumem.h"
 #include "npumem_netlink.h"
@@ -278,7 +279,7 @@ static void test_planned(void **state)
 {
 	struct accepted accepted = accept_good();
 	struct npumem_verdict verdict;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint64_t blob[1024];
 	char log[512];
 	size_t size;
@@ -292,7 +293,6 @@ static void test_planned(void **state)
 	assert_int_equal(plan->info.arena_size, 500);
 	assert_int_equal(plan->info.lower_bound, 500);
 	assert_string_equal(plan->info.planner, "auto");
-	npuplan_plan_free(plan);
 }
 
 /* Large enough for what small graphs do not reach: qsort() and malloc() at size. */
@@ -361,7 +361,7 @@ static void run_traffic(const char *planner, uint64_t budget, uint64_t traffic)
 {
 	struct accepted accepted;
 	struct npumem_verdict verdict;
-	struct npuplan_plan *plan;
+	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint64_t blob[1024];
 	size_t size;
 
@@ -378,7 +378,6 @@ static void run_traffic(const char *planner, uint64_t budget, uint64_t traffic)
 	assert_string_equal(plan->info.planner, planner[0] ? planner : "cosma");
 	assert_in_range(plan->info.arena_size, 1, budget);
 	assert_int_equal(plan->info.spill_bytes + plan->info.fill_bytes, traffic);
-	npuplan_plan_free(plan);
 }
 
 /* a is on chip from the start and has no copy elsewhere: it is spilled and filled. */
