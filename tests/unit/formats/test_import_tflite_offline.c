@@ -247,19 +247,16 @@ static void same_buffers(const void *old_data, size_t old_size, const void *new_
 {
 	struct npuplan_error error = { 0 };
 	struct flatbuf old = { old_data, old_size, &error }, new = { new_data, new_size, &error };
-	struct flatbuf_table old_root, new_root;
-	struct flatbuf_vector old_list, new_list;
+	struct flatbuf_table old_root = flatbuf_root(&old, TFLITE_IDENTIFIER);
+	struct flatbuf_table new_root = flatbuf_root(&new, TFLITE_IDENTIFIER);
+	struct flatbuf_vector old_list = flatbuf_vector(&old, &old_root, MODEL_BUFFERS, 4);
+	struct flatbuf_vector new_list = flatbuf_vector(&new, &new_root, MODEL_BUFFERS, 4);
 
-	assert_int_equal(flatbuf_root(&old, TFLITE_IDENTIFIER, &old_root), 0);
-	assert_int_equal(flatbuf_root(&new, TFLITE_IDENTIFIER, &new_root), 0);
-	assert_int_equal(flatbuf_vector(&old, &old_root, MODEL_BUFFERS, 4, &old_list), 0);
-	assert_int_equal(flatbuf_vector(&new, &new_root, MODEL_BUFFERS, 4, &new_list), 0);
 	assert_true(new_list.count >= old_list.count);
 	for (uint32_t i = 0; i < old_list.count; i++) {
-		struct flatbuf_vector a, b;
+		struct flatbuf_vector a = tflite_buffer(&old, &old_list, i);
+		struct flatbuf_vector b = tflite_buffer(&new, &new_list, i);
 
-		assert_int_equal(tflite_buffer(&old, &old_list, i, &a), 0);
-		assert_int_equal(tflite_buffer(&new, &new_list, i, &b), 0);
 		assert_int_equal(a.count, b.count);
 		if (i != but && a.count)
 			assert_memory_equal(old.data + a.pos, new.data + b.pos, a.count);
@@ -267,6 +264,8 @@ static void same_buffers(const void *old_data, size_t old_size, const void *new_
 		if (a.count && i < old_list.count)
 			assert_int_equal(a.pos % 16, b.pos % 16);
 	}
+	assert_int_equal(old.err, 0);
+	assert_int_equal(new.err, 0);
 }
 
 static void has_offsets(const void *data, size_t size, const int32_t *at)
@@ -305,8 +304,9 @@ static void test_add(void **state)
 	same_buffers(data, size, out, out_size, UINT32_MAX);
 	fb.data = out;
 	fb.size = out_size;
-	assert_int_equal(flatbuf_root(&fb, TFLITE_IDENTIFIER, &root), 0);
-	assert_int_equal(tflite_offline_data(&fb, &root, &plan), 0);
+	root = flatbuf_root(&fb, TFLITE_IDENTIFIER);
+	plan = tflite_offline_data(&fb, &root);
+	assert_int_equal(fb.err, 0);
 	assert_int_equal(plan.count, sizeof(valid_plan));
 	assert_int_equal(plan.pos % 16, 0);
 	assert_memory_equal(fb.data + plan.pos, &valid_plan, sizeof(valid_plan));

@@ -74,102 +74,86 @@ static const struct window_fields conv_3d = {
 };
 
 /* The options' table, of the type that the operator must have. */
-static int options_table(struct tflite_reader *reader, const struct flatbuf_table *table,
-			 uint8_t wanted, const struct npuplan_op *op, struct flatbuf_table *options)
+static struct flatbuf_table options_table(struct tflite_reader *r,
+					  const struct flatbuf_table *table, uint8_t wanted,
+					  const struct npuplan_op *op)
 {
-	uint8_t type;
-	int err = flatbuf_u8(&reader->fb, table, OPERATOR_OPTIONS_TYPE, 0, &type);
+	uint8_t type = flatbuf_u8(&r->fb, table, OPERATOR_OPTIONS_TYPE, 0);
+	struct flatbuf_table options = flatbuf_table(&r->fb, table, OPERATOR_OPTIONS);
 
-	if (!err)
-		err = flatbuf_table(&reader->fb, table, OPERATOR_OPTIONS, options);
-	if (err)
-		return err;
-	if (type != wanted || !options->present)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: its options have type %u, expected %u",
-				   import_op_text(op).s, options->present ? type : 0, wanted);
-	return 0;
+	if (type != wanted || !options.present)
+		flatbuf_fail(&r->fb, -EINVAL, "%s: its options have type %u, expected %u",
+			     import_op_text(op).s, options.present ? type : 0, wanted);
+	return options;
 }
 
-static int option(struct tflite_reader *reader, const struct flatbuf_table *options, int field,
-		  int32_t absent, int32_t limit, const char *what, const struct npuplan_op *op,
-		  int32_t *value)
+static int32_t option(struct tflite_reader *r, const struct flatbuf_table *options, int field,
+		      int32_t absent, int32_t limit, const char *what, const struct npuplan_op *op)
 {
-	int err = 0;
+	int32_t value = absent;
 
-	*value = absent;
 	if (field >= 0)
-		err = flatbuf_i32(&reader->fb, options, (unsigned int)field, absent, value);
-	if (!err && (*value < 1 || *value > limit))
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: %s of %" PRId32 ", must be 1 to %" PRId32,
-				   import_op_text(op).s, what, *value, limit);
-	return err;
+		value = flatbuf_i32(&r->fb, options, (unsigned int)field, absent);
+	if (value < 1 || value > limit)
+		flatbuf_fail(&r->fb, -EINVAL, "%s: %s of %" PRId32 ", must be 1 to %" PRId32,
+			     import_op_text(op).s, what, value, limit);
+	return value;
 }
 
-static int read_window_options(struct tflite_reader *reader, const struct flatbuf_table *table,
-			       const struct window_fields *fields, const struct npuplan_op *op,
-			       struct window_options *window)
+static void read_window_options(struct tflite_reader *r, const struct flatbuf_table *table,
+				const struct window_fields *fields, const struct npuplan_op *op,
+				struct window_options *window)
 {
-	struct flatbuf_table options;
-	int err = options_table(reader, table, fields->type, op, &options);
+	struct flatbuf_table options = options_table(r, table, fields->type, op);
 
-	if (!err)
-		err = flatbuf_u8(&reader->fb, &options, (unsigned int)fields->padding, PADDING_SAME,
-				 &window->padding);
-	if (!err && window->padding > PADDING_VALID)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: padding %u is neither SAME nor VALID", import_op_text(op).s,
-				   window->padding);
-	for (uint32_t d = 0; !err && d < fields->spatial; d++) {
+	window->padding = flatbuf_u8(&r->fb, &options, (unsigned int)fields->padding, PADDING_SAME);
+	if (window->padding > PADDING_VALID)
+		flatbuf_fail(&r->fb, -EINVAL, "%s: padding %u is neither SAME nor VALID",
+			     import_op_text(op).s, window->padding);
+	for (uint32_t d = 0; d < fields->spatial; d++) {
 		/* A stride's default is 0, so that an absent one is refused. */
-		err = option(reader, &options, fields->stride[d], 0, NPUIMPORT_MAX_DIM / 4,
-			     "stride", op, &window->stride[d]);
-		if (!err)
-			err = option(reader, &options, fields->dilation[d], 1,
-				     NPUIMPORT_MAX_DIM / 4, "dilation", op, &window->dilation[d]);
-		if (!err && fields->kernel[d] >= 0)
-			err = option(reader, &options, fields->kernel[d], 0, NPUIMPORT_MAX_KERNEL,
-				     "filter size", op, &window->kernel[d]);
+		window->stride[d] = option(r, &options, fields->stride[d], 0, NPUIMPORT_MAX_DIM / 4,
+					   "stride", op);
+		window->dilation[d] = option(r, &options, fields->dilation[d], 1,
+					     NPUIMPORT_MAX_DIM / 4, "dilation", op);
+		if (fields->kernel[d] >= 0)
+			window->kernel[d] = option(r, &options, fields->kernel[d], 0,
+						   NPUIMPORT_MAX_KERNEL, "filter size", op);
 	}
-	return err;
 }
 
-static int tensor_of_rank(struct tflite_reader *reader, const struct npuplan_op *op,
-			  uint32_t tensor, uint32_t rank, const char *what)
+static void tensor_of_rank(struct tflite_reader *r, const struct npuplan_op *op, uint32_t tensor,
+			   uint32_t rank, const char *what)
 {
-	const struct npuplan_tensor *t = &reader->graph->tensors[tensor];
+	const struct npuplan_tensor *t = &r->graph->tensors[tensor];
 
-	if (t->dim_count == rank)
-		return 0;
-	return import_fail(reader->fb.error, -EINVAL,
-			   "%s: its %s, %s, has %" PRIu32 " dimensions, must have %" PRIu32,
-			   import_op_text(op).s, what, import_tensor_text(t).s, t->dim_count, rank);
+	if (t->dim_count != rank)
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "%s: its %s, %s, has %" PRIu32 " dimensions, must have %" PRIu32,
+			     import_op_text(op).s, what, import_tensor_text(t).s, t->dim_count,
+			     rank);
 }
 
 /* Kernel from the weights: @first is the dimension of its outermost size. */
-static int read_kernel(struct tflite_reader *reader, const struct npuplan_op *op, uint32_t spatial,
-		       uint32_t first, struct window_options *window)
+static void read_kernel(struct tflite_reader *r, const struct npuplan_op *op, uint32_t spatial,
+			uint32_t first, struct window_options *window)
 {
 	const struct npuplan_tensor *weights;
-	int err;
 
-	if (op->input_count < 2)
-		return import_fail(reader->fb.error, -EINVAL, "%s: it has no weights",
-				   import_op_text(op).s);
-	err = tensor_of_rank(reader, op, op->inputs[1], spatial + 2, "weights");
-	if (err)
-		return err;
-	weights = &reader->graph->tensors[op->inputs[1]];
-	for (uint32_t d = 0; d < spatial; d++) {
+	if (op->input_count < 2) {
+		flatbuf_fail(&r->fb, -EINVAL, "%s: it has no weights", import_op_text(op).s);
+		return;
+	}
+	tensor_of_rank(r, op, op->inputs[1], spatial + 2, "weights");
+	weights = &r->graph->tensors[op->inputs[1]];
+	for (uint32_t d = 0; d < spatial && !r->fb.err; d++) {
 		if (weights->shape[first + d] > NPUIMPORT_MAX_KERNEL)
-			return import_fail(reader->fb.error, -EINVAL,
-					   "%s: kernel size of %" PRId64 ", must be 1 to %d",
-					   import_op_text(op).s, weights->shape[first + d],
-					   NPUIMPORT_MAX_KERNEL);
+			flatbuf_fail(&r->fb, -EINVAL,
+				     "%s: kernel size of %" PRId64 ", must be 1 to %d",
+				     import_op_text(op).s, weights->shape[first + d],
+				     NPUIMPORT_MAX_KERNEL);
 		window->kernel[d] = (int32_t)weights->shape[first + d];
 	}
-	return 0;
 }
 
 /* Padding that makes @in elements to @out: SAME puts the odd one at the end. */
@@ -191,8 +175,8 @@ static void place_padding(struct npuplan_attrs *attrs, uint32_t d, uint8_t paddi
 		total > 0 || attrs->transposed ? (int32_t)(total - attrs->pad_begin[d]) : 0;
 }
 
-static int check_size(struct tflite_reader *reader, const struct npuplan_op *op, uint32_t d,
-		      uint8_t padding, int64_t in, int64_t out)
+static void check_size(struct tflite_reader *r, const struct npuplan_op *op, uint32_t d,
+		       uint8_t padding, int64_t in, int64_t out)
 {
 	const struct npuplan_attrs *attrs = &op->attrs;
 	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
@@ -209,29 +193,29 @@ static int check_size(struct tflite_reader *reader, const struct npuplan_op *op,
 						     (in - extent) / stride + 1;
 		fits = out == expected;
 	}
-	if (fits)
-		return 0;
-	return import_fail(reader->fb.error, -EINVAL,
-			   "%s: %s padding makes %" PRId64 " elements of %" PRId64
-			   " along spatial dimension %" PRIu32 ", but its output has %" PRId64,
-			   import_op_text(op).s, padding == PADDING_SAME ? "SAME" : "VALID",
-			   expected, in, d, out);
+	if (!fits)
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "%s: %s padding makes %" PRId64 " elements of %" PRId64
+			     " along spatial dimension %" PRIu32 ", but its output has %" PRId64,
+			     import_op_text(op).s, padding == PADDING_SAME ? "SAME" : "VALID",
+			     expected, in, d, out);
 }
 
-static int set_window(struct tflite_reader *reader, const struct window_options *window,
-		      uint32_t spatial, struct npuplan_op *op)
+static void set_window(struct tflite_reader *r, const struct window_options *window,
+		       uint32_t spatial, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
-	int err;
+	const struct npuplan_tensor *tensors = r->graph->tensors;
 
-	if (!op->input_count)
-		return import_fail(reader->fb.error, -EINVAL, "%s: it has no input",
-				   import_op_text(op).s);
-	err = tensor_of_rank(reader, op, op->inputs[0], spatial + 2, "input");
-	if (!err)
-		err = tensor_of_rank(reader, op, op->outputs[0], spatial + 2, "output");
+	if (r->fb.err)
+		return;
+	if (!op->input_count) {
+		flatbuf_fail(&r->fb, -EINVAL, "%s: it has no input", import_op_text(op).s);
+		return;
+	}
+	tensor_of_rank(r, op, op->inputs[0], spatial + 2, "input");
+	tensor_of_rank(r, op, op->outputs[0], spatial + 2, "output");
 	op->attrs.spatial = spatial;
-	for (uint32_t d = 0; !err && d < spatial; d++) {
+	for (uint32_t d = 0; !r->fb.err && d < spatial; d++) {
 		int64_t in = tensors[op->inputs[0]].shape[1 + d];
 		int64_t out = tensors[op->outputs[0]].shape[1 + d];
 
@@ -239,36 +223,32 @@ static int set_window(struct tflite_reader *reader, const struct window_options 
 		op->attrs.stride[d] = window->stride[d];
 		op->attrs.dilation[d] = window->dilation[d];
 		if ((int64_t)window->kernel[d] * window->dilation[d] > NPUIMPORT_MAX_DIM / 4)
-			return import_fail(reader->fb.error, -EINVAL,
-					   "%s: kernel %" PRId32 " with dilation %" PRId32
-					   " spans more than %d elements",
-					   import_op_text(op).s, window->kernel[d],
-					   window->dilation[d], NPUIMPORT_MAX_DIM / 4);
-		err = check_size(reader, op, d, window->padding, in, out);
-		if (!err)
-			place_padding(&op->attrs, d, window->padding, in, out);
+			flatbuf_fail(&r->fb, -EINVAL,
+				     "%s: kernel %" PRId32 " with dilation %" PRId32
+				     " spans more than %d elements",
+				     import_op_text(op).s, window->kernel[d], window->dilation[d],
+				     NPUIMPORT_MAX_DIM / 4);
+		check_size(r, op, d, window->padding, in, out);
+		place_padding(&op->attrs, d, window->padding, in, out);
 	}
-	return err;
 }
 
-static int window_attrs(struct tflite_reader *reader, const struct flatbuf_table *table,
-			const struct window_fields *fields, uint32_t kernel_dim,
-			struct npuplan_op *op)
+static void window_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
+			 const struct window_fields *fields, uint32_t kernel_dim,
+			 struct npuplan_op *op)
 {
 	struct window_options window;
-	int err = read_window_options(reader, table, fields, op, &window);
 
-	if (!err && fields->kernel[0] < 0)
-		err = read_kernel(reader, op, fields->spatial, kernel_dim, &window);
-	if (!err)
-		err = set_window(reader, &window, fields->spatial, op);
-	return err;
+	read_window_options(r, table, fields, op, &window);
+	if (fields->kernel[0] < 0)
+		read_kernel(r, op, fields->spatial, kernel_dim, &window);
+	set_window(r, &window, fields->spatial, op);
 }
 
 /* Weights: out, h, w, in/groups. */
-static void conv_groups(const struct tflite_reader *reader, struct npuplan_op *op)
+static void conv_groups(const struct tflite_reader *r, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
+	const struct npuplan_tensor *tensors = r->graph->tensors;
 	int64_t channels = tensors[op->inputs[0]].shape[3];
 	int64_t each = tensors[op->inputs[1]].shape[3];
 
@@ -277,15 +257,16 @@ static void conv_groups(const struct tflite_reader *reader, struct npuplan_op *o
 }
 
 /* TFLite's inputs are output shape, weights, data, bias: the data goes first. */
-static int transpose_conv_attrs(struct tflite_reader *reader, const struct flatbuf_table *table,
-				uint32_t *sources, struct npuplan_op *op)
+static void transpose_conv_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
+				 uint32_t *sources, struct npuplan_op *op)
 {
 	uint32_t tensor;
 
-	if (op->input_count < 3)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: has %" PRIu32 " inputs, must have 3 or 4",
-				   import_op_text(op).s, op->input_count);
+	if (op->input_count < 3) {
+		flatbuf_fail(&r->fb, -EINVAL, "%s: has %" PRIu32 " inputs, must have 3 or 4",
+			     import_op_text(op).s, op->input_count);
+		return;
+	}
 	tensor = op->inputs[0];
 	op->inputs[0] = op->inputs[2];
 	op->inputs[2] = tensor;
@@ -293,71 +274,68 @@ static int transpose_conv_attrs(struct tflite_reader *reader, const struct flatb
 	sources[0] = sources[2];
 	sources[2] = tensor;
 	op->attrs.transposed = true;
-	return window_attrs(reader, table, &transpose_conv, 1, op);
+	window_attrs(r, table, &transpose_conv, 1, op);
 }
 
-static int concat_attrs(struct tflite_reader *reader, const struct flatbuf_table *table,
-			struct npuplan_op *op)
+static void concat_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
+			 struct npuplan_op *op)
 {
-	int32_t rank = (int32_t)reader->graph->tensors[op->outputs[0]].dim_count, axis;
-	struct flatbuf_table options;
-	int err = options_table(reader, table, OPTIONS_CONCATENATION, op, &options);
+	int32_t rank = (int32_t)r->graph->tensors[op->outputs[0]].dim_count;
+	struct flatbuf_table options = options_table(r, table, OPTIONS_CONCATENATION, op);
+	int32_t axis = flatbuf_i32(&r->fb, &options, CONCATENATION_AXIS, 0);
 
-	if (!err)
-		err = flatbuf_i32(&reader->fb, &options, CONCATENATION_AXIS, 0, &axis);
-	if (err)
-		return err;
 	if (axis < -rank || axis >= rank)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: axis %" PRId32 " of %" PRId32 " dimensions",
-				   import_op_text(op).s, axis, rank);
+		flatbuf_fail(&r->fb, -EINVAL, "%s: axis %" PRId32 " of %" PRId32 " dimensions",
+			     import_op_text(op).s, axis, rank);
 	op->attrs.axis = axis < 0 ? axis + rank : axis;
 	/* Empty inputs have fallen away. */
 	if (!op->input_count)
 		op->attrs.axis = -1;
 	else
-		err = tensor_of_rank(reader, op, op->inputs[0], (uint32_t)rank, "input");
-	return err;
+		tensor_of_rank(r, op, op->inputs[0], (uint32_t)rank, "input");
 }
 
 /* Paddings are the second input, [rank, 2] of int32 or int64, if constant. */
-static int pad_attrs(struct tflite_reader *reader, const uint32_t *sources, struct npuplan_op *op)
+static void pad_attrs(struct tflite_reader *r, const uint32_t *sources, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
+	const struct npuplan_tensor *tensors = r->graph->tensors;
 	const struct npuplan_tensor *in, *out = &tensors[op->outputs[0]];
 	struct flatbuf_vector data;
 	uint32_t rank = out->dim_count;
 	bool wide;
 
-	if (op->input_count < 2)
-		return import_fail(reader->fb.error, -EINVAL, "%s: has no paddings",
-				   import_op_text(op).s);
+	if (op->input_count < 2) {
+		flatbuf_fail(&r->fb, -EINVAL, "%s: has no paddings", import_op_text(op).s);
+		return;
+	}
 	in = &tensors[op->inputs[0]];
-	data = reader->data[sources[1]];
+	data = r->data[sources[1]];
 	/* Computed paddings, or rows that are not rows: the whole input is read. */
 	if (!data.present || (rank != 4 && rank != 5) || in->dim_count != rank)
-		return 0;
+		return;
 	wide = tensors[op->inputs[1]].elem_size == 8;
-	if (data.count != rank * 2 * (wide ? 8 : 4))
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: its paddings have %" PRIu32 " bytes, must have %" PRIu32,
-				   import_op_text(op).s, data.count, rank * 2 * (wide ? 8 : 4));
+	if (data.count != rank * 2 * (wide ? 8 : 4)) {
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "%s: its paddings have %" PRIu32 " bytes, must have %" PRIu32,
+			     import_op_text(op).s, data.count, rank * 2 * (wide ? 8 : 4));
+		return;
+	}
 	op->attrs.spatial = rank - 2;
 	for (uint32_t d = 0; d < rank; d++) {
 		int64_t begin, end;
 
-		begin = wide ? flatbuf_vector_i64(&reader->fb, &data, 2 * d) :
-			       flatbuf_vector_i32(&reader->fb, &data, 2 * d);
-		end = wide ? flatbuf_vector_i64(&reader->fb, &data, 2 * d + 1) :
-			     flatbuf_vector_i32(&reader->fb, &data, 2 * d + 1);
+		begin = wide ? flatbuf_vector_i64(&r->fb, &data, 2 * d) :
+			       flatbuf_vector_i32(&r->fb, &data, 2 * d);
+		end = wide ? flatbuf_vector_i64(&r->fb, &data, 2 * d + 1) :
+			     flatbuf_vector_i32(&r->fb, &data, 2 * d + 1);
 		if (begin < 0 || end < 0 || begin > NPUIMPORT_MAX_DIM / 4 ||
 		    end > NPUIMPORT_MAX_DIM / 4 || in->shape[d] + begin + end != out->shape[d])
-			return import_fail(reader->fb.error, -EINVAL,
-					   "%s: padding %" PRId64 " and %" PRId64
-					   " does not make %" PRId64 " elements of %" PRId64
-					   " along dimension %" PRIu32,
-					   import_op_text(op).s, begin, end, out->shape[d],
-					   in->shape[d], d);
+			flatbuf_fail(&r->fb, -EINVAL,
+				     "%s: padding %" PRId64 " and %" PRId64
+				     " does not make %" PRId64 " elements of %" PRId64
+				     " along dimension %" PRIu32,
+				     import_op_text(op).s, begin, end, out->shape[d], in->shape[d],
+				     d);
 		if (d < 1 || d > op->attrs.spatial)
 			continue;
 		op->attrs.kernel[d - 1] = 1;
@@ -366,43 +344,41 @@ static int pad_attrs(struct tflite_reader *reader, const uint32_t *sources, stru
 		op->attrs.pad_begin[d - 1] = (int32_t)begin;
 		op->attrs.pad_end[d - 1] = (int32_t)end;
 	}
-	return 0;
 }
 
-static int read_attrs(struct tflite_reader *reader, const struct flatbuf_table *table,
-		      int32_t builtin, uint32_t *sources, struct npuplan_op *op)
+static void read_attrs(struct tflite_reader *r, const struct flatbuf_table *table, int32_t builtin,
+		       uint32_t *sources, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
-	int err = 0;
+	const struct npuplan_tensor *tensors = r->graph->tensors;
 
 	switch (builtin) {
 	case BUILTIN_CONV_2D:
-		err = window_attrs(reader, table, &conv_2d, 1, op);
-		if (!err)
-			conv_groups(reader, op);
+		window_attrs(r, table, &conv_2d, 1, op);
+		if (!r->fb.err)
+			conv_groups(r, op);
 		break;
 	case BUILTIN_DEPTHWISE_CONV_2D:
-		err = window_attrs(reader, table, &depthwise_conv_2d, 1, op);
-		if (!err && tensors[op->inputs[0]].shape[3] <= INT32_MAX)
+		window_attrs(r, table, &depthwise_conv_2d, 1, op);
+		if (!r->fb.err && tensors[op->inputs[0]].shape[3] <= INT32_MAX)
 			op->attrs.groups = (int32_t)tensors[op->inputs[0]].shape[3];
 		break;
 	case BUILTIN_AVERAGE_POOL_2D:
 	case BUILTIN_MAX_POOL_2D:
 	case BUILTIN_L2_POOL_2D:
-		err = window_attrs(reader, table, &pool_2d, 0, op);
+		window_attrs(r, table, &pool_2d, 0, op);
 		break;
 	case BUILTIN_CONV_3D:
-		err = window_attrs(reader, table, &conv_3d, 0, op);
+		window_attrs(r, table, &conv_3d, 0, op);
 		break;
 	case BUILTIN_TRANSPOSE_CONV:
-		err = transpose_conv_attrs(reader, table, sources, op);
+		transpose_conv_attrs(r, table, sources, op);
 		break;
 	case BUILTIN_CONCATENATION:
-		err = concat_attrs(reader, table, op);
+		concat_attrs(r, table, op);
 		break;
 	case BUILTIN_PAD:
 	case BUILTIN_PADV2:
-		err = pad_attrs(reader, sources, op);
+		pad_attrs(r, sources, op);
 		break;
 	case BUILTIN_SOFTMAX:
 	case BUILTIN_LOG_SOFTMAX:
@@ -410,29 +386,30 @@ static int read_attrs(struct tflite_reader *reader, const struct flatbuf_table *
 			op->attrs.axis = (int32_t)tensors[op->inputs[0]].dim_count - 1;
 		break;
 	}
-	return err;
 }
 
-int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
-		 uint32_t *sources, struct npuplan_op *op)
+void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, int32_t builtin,
+		  uint32_t *sources, struct npuplan_op *op)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors;
+	const struct npuplan_tensor *tensors = r->graph->tensors;
 	struct npuplan_attrs none = { .axis = -1, .groups = 1 };
 	bool is_cat = builtin == BUILTIN_CONCATENATION;
-	int err;
 
+	if (r->fb.err)
+		return;
 	none.inplace = tflite_builtin_inplace(builtin) && op->input_count &&
 		       tensors[op->inputs[0]].size == tensors[op->outputs[0]].size;
 	op->attrs = none;
-	err = read_attrs(reader, table, builtin, sources, op);
-	if (err == -EINVAL) {
+	read_attrs(r, table, builtin, sources, op);
+	if (r->fb.err == -EINVAL) {
 		none.transposed = op->attrs.transposed;
 		none.whole = true;
 		op->attrs = none;
-		err = import_doubt(&reader->doubts, err,
-				   is_cat ? NPUIMPORT_DOUBT_ATTRIBUTE : NPUIMPORT_DOUBT_WINDOW,
-				   is_cat ? "axis" : op->type, import_op_text(op).s,
-				   reader->fb.error);
+		r->fb.err =
+			import_doubt(&r->doubts, r->fb.err,
+				     is_cat ? NPUIMPORT_DOUBT_ATTRIBUTE : NPUIMPORT_DOUBT_WINDOW,
+				     is_cat ? "axis" : op->type, import_op_text(op).s, r->fb.error);
 	}
-	return err || !is_cat ? err : import_check_cat(reader->graph, op, reader->fb.error);
+	if (!r->fb.err && is_cat)
+		r->fb.err = import_check_cat(r->graph, op, r->fb.error);
 }

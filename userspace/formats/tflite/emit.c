@@ -107,53 +107,38 @@ static void store_plan(struct emitter *e, uint64_t at)
 }
 
 /* The old root's field @field is the new one's, too. */
-static int keep_field(struct emitter *e, const struct new_table *root, uint32_t field)
+static void keep_field(struct emitter *e, const struct new_table *root, uint32_t field)
 {
-	uint64_t pos, target;
-	uint32_t version;
-	int err = flatbuf_field(&e->fb, &e->model, field, 4, &pos);
+	uint64_t pos = flatbuf_field(&e->fb, &e->model, field, 4);
 
-	if (err || !pos)
-		return err;
-	if (field == MODEL_VERSION) {
-		err = flatbuf_u32(&e->fb, &e->model, field, 0, &version);
-		store(e, present(e, root, field), version, 4);
-		return err;
-	}
-	err = flatbuf_target(&e->fb, pos, &target);
-	if (!err)
-		refer(e, present(e, root, field), e->move + target);
-	return err;
+	if (!pos)
+		return;
+	if (field == MODEL_VERSION)
+		store(e, present(e, root, field), flatbuf_u32(&e->fb, &e->model, field, 0), 4);
+	else
+		refer(e, present(e, root, field), e->move + flatbuf_target(&e->fb, pos));
 }
 
 /* A vector of tables at @at: those of @old, and one more. */
-static int store_vector(struct emitter *e, uint64_t at, const struct flatbuf_vector *old,
-			uint64_t added)
+static void store_vector(struct emitter *e, uint64_t at, const struct flatbuf_vector *old,
+			 uint64_t added)
 {
-	uint64_t target;
-	int err = 0;
-
 	store(e, at, old->count + (uint64_t)1, 4);
 	at += 4;
-	for (uint32_t i = 0; i < old->count && !err; i++, at += 4) {
-		err = flatbuf_target(&e->fb, old->pos + 4 * (uint64_t)i, &target);
-		if (!err)
-			refer(e, at, e->move + target);
-	}
+	for (uint32_t i = 0; i < old->count; i++, at += 4)
+		refer(e, at, e->move + flatbuf_target(&e->fb, old->pos + 4 * (uint64_t)i));
 	refer(e, at, added);
-	return err;
 }
 
 /*
  * All that is new, before the old file. In this order every offset leads
  * forward. Called twice: first without @e->bytes, to know its size.
  */
-static int store_front(struct emitter *e)
+static void store_front(struct emitter *e)
 {
 	static const char text[] = TFLITE_OFFLINE_NAME;
 	uint64_t metadata, buffers, name, plan;
 	struct new_table root, entry, buffer;
-	int err = 0;
 
 	e->used = 0;
 	take(e, 8, 0, 1);
@@ -165,18 +150,16 @@ static int store_front(struct emitter *e)
 	name = take(e, 4 + sizeof(text), 0, 4);
 	plan = take(e, 4 + plan_bytes(e), 4, TFLITE_OFFLINE_ALIGN);
 	if (!e->bytes)
-		return 0;
+		return;
 	refer(e, 0, root.pos);
 	memcpy(e->bytes + 4, TFLITE_IDENTIFIER, 4);
-	for (uint32_t i = 0; i < MODEL_FIELDS && !err; i++)
+	for (uint32_t i = 0; i < MODEL_FIELDS; i++)
 		if (i != MODEL_METADATA && i != MODEL_BUFFERS)
-			err = keep_field(e, &root, i);
+			keep_field(e, &root, i);
 	refer(e, present(e, &root, MODEL_METADATA), metadata);
 	refer(e, present(e, &root, MODEL_BUFFERS), buffers);
-	if (!err)
-		err = store_vector(e, metadata, &e->metadata, entry.pos);
-	if (!err)
-		err = store_vector(e, buffers, &e->buffers, buffer.pos);
+	store_vector(e, metadata, &e->metadata, entry.pos);
+	store_vector(e, buffers, &e->buffers, buffer.pos);
 	refer(e, present(e, &entry, METADATA_NAME), name);
 	store(e, present(e, &entry, METADATA_BUFFER), e->buffers.count, 4);
 	store(e, name, sizeof(text) - 1, 4);
@@ -184,153 +167,130 @@ static int store_front(struct emitter *e)
 	refer(e, present(e, &buffer, BUFFER_DATA), plan);
 	store(e, plan, plan_bytes(e), 4);
 	store_plan(e, plan + 4);
-	return err;
 }
 
 /* A position that counts from the start of the file; 0 and 1 mean none. */
-static int raise(struct emitter *e, const struct flatbuf_vector *tables, uint32_t index,
-		 unsigned int field)
+static void raise(struct emitter *e, const struct flatbuf_vector *tables, unsigned int field)
 {
-	struct flatbuf_table table;
-	uint64_t pos, value;
-	int err = flatbuf_vector_table(&e->fb, tables, index, &table);
+	for (uint32_t i = 0; i < tables->count && !e->fb.err; i++) {
+		struct flatbuf_table table = flatbuf_vector_table(&e->fb, tables, i);
+		uint64_t pos = flatbuf_field(&e->fb, &table, field, 8);
+		uint64_t value = flatbuf_u64(&e->fb, &table, field, 0);
 
-	if (!err)
-		err = flatbuf_field(&e->fb, &table, field, 8, &pos);
-	if (!err)
-		err = flatbuf_u64(&e->fb, &table, field, 0, &value);
-	if (!err && pos && value > 1)
-		store(e, e->move + pos, e->move + value, 8);
-	return err;
+		if (pos && value > 1)
+			store(e, e->move + pos, e->move + value, 8);
+	}
 }
 
 /* What a newer schema adds cannot be copied: nobody knows whether it is an offset. */
-static int check_known(struct emitter *e)
+static void check_known(struct emitter *e)
 {
-	uint64_t pos = 0;
-	int err = 0;
-
-	for (uint32_t i = MODEL_FIELDS; i < e->model.fields && !err && !pos; i++)
-		err = flatbuf_field(&e->fb, &e->model, i, 1, &pos);
-	if (!err && pos)
-		return import_fail(e->fb.error, -EOPNOTSUPP,
-				   "the model has fields that are not known here: it cannot be "
-				   "rewritten");
+	for (uint32_t i = MODEL_FIELDS; i < e->model.fields; i++)
+		if (flatbuf_field(&e->fb, &e->model, i, 1))
+			flatbuf_fail(&e->fb, -EOPNOTSUPP,
+				     "the model has fields that are not known here: it cannot be "
+				     "rewritten");
 	/* The first one is the empty one, by convention. */
-	if (!err && !e->buffers.count)
-		return import_fail(e->fb.error, -EINVAL, "the model has no buffers");
-	return err;
+	if (!e->buffers.count)
+		flatbuf_fail(&e->fb, -EINVAL, "the model has no buffers");
 }
 
-static int add_plan(struct emitter *e)
+static void add_plan(struct emitter *e)
 {
-	int err = check_known(e);
-
-	if (err)
-		return err;
+	check_known(e);
+	if (e->fb.err)
+		return;
 	store_front(e);
 	e->move = (e->used + MOVE_ALIGN - 1) / MOVE_ALIGN * MOVE_ALIGN;
 	e->size = e->move + e->fb.size;
-	if (e->size > INT32_MAX)
-		return import_fail(e->fb.error, -E2BIG,
-				   "with the plan the model would have %" PRIu64 " bytes", e->size);
+	if (e->size > INT32_MAX) {
+		flatbuf_fail(&e->fb, -E2BIG, "with the plan the model would have %" PRIu64 " bytes",
+			     e->size);
+		return;
+	}
 	e->bytes = calloc(1, e->size);
-	if (!e->bytes)
-		return import_fail(e->fb.error, -ENOMEM, "out of memory");
+	if (!e->bytes) {
+		flatbuf_fail(&e->fb, -ENOMEM, "out of memory");
+		return;
+	}
 	memcpy(e->bytes + e->move, e->fb.data, e->fb.size);
-	err = store_front(e);
-	for (uint32_t i = 0; i < e->buffers.count && !err; i++)
-		err = raise(e, &e->buffers, i, BUFFER_OFFSET);
-	for (uint32_t i = 0; i < e->operators.count && !err; i++)
-		err = raise(e, &e->operators, i, OPERATOR_LARGE_OFFSET);
-	return err;
+	store_front(e);
+	raise(e, &e->buffers, BUFFER_OFFSET);
+	raise(e, &e->operators, OPERATOR_LARGE_OFFSET);
 }
 
 /* Numbers of other tensors or metadata are not overwritten. */
-static int check_unshared(struct emitter *e, uint32_t buffer)
+static void check_unshared(struct emitter *e, uint32_t buffer)
 {
-	uint32_t uses = 0, number;
 	struct flatbuf_table table;
-	int err = 0;
+	uint32_t uses = 0;
 
-	for (uint32_t i = 0; i < e->tensors.count && !err; i++) {
-		err = flatbuf_vector_table(&e->fb, &e->tensors, i, &table);
-		if (!err)
-			err = flatbuf_u32(&e->fb, &table, TENSOR_BUFFER, 0, &number);
-		if (!err && number == buffer)
-			return import_fail(e->fb.error, -EINVAL,
-					   "metadata %s shares buffer %" PRIu32
-					   " with tensor %" PRIu32,
-					   TFLITE_OFFLINE_NAME, buffer, i);
+	for (uint32_t i = 0; i < e->tensors.count && !e->fb.err; i++) {
+		table = flatbuf_vector_table(&e->fb, &e->tensors, i);
+		if (flatbuf_u32(&e->fb, &table, TENSOR_BUFFER, 0) == buffer)
+			flatbuf_fail(&e->fb, -EINVAL,
+				     "metadata %s shares buffer %" PRIu32 " with tensor %" PRIu32,
+				     TFLITE_OFFLINE_NAME, buffer, i);
 	}
-	for (uint32_t i = 0; i < e->metadata.count && !err; i++) {
-		err = flatbuf_vector_table(&e->fb, &e->metadata, i, &table);
-		if (!err)
-			err = flatbuf_u32(&e->fb, &table, METADATA_BUFFER, 0, &number);
-		uses += !err && number == buffer;
+	for (uint32_t i = 0; i < e->metadata.count && !e->fb.err; i++) {
+		table = flatbuf_vector_table(&e->fb, &e->metadata, i);
+		uses += flatbuf_u32(&e->fb, &table, METADATA_BUFFER, 0) == buffer;
 	}
-	if (!err && uses > 1)
-		return import_fail(e->fb.error, -EINVAL,
-				   "metadata %s shares buffer %" PRIu32 " with other metadata",
-				   TFLITE_OFFLINE_NAME, buffer);
-	return err;
+	if (uses > 1)
+		flatbuf_fail(&e->fb, -EINVAL,
+			     "metadata %s shares buffer %" PRIu32 " with other metadata",
+			     TFLITE_OFFLINE_NAME, buffer);
 }
 
-static int replace_plan(struct emitter *e, uint32_t buffer)
+static void replace_plan(struct emitter *e, uint32_t buffer)
 {
 	struct flatbuf_vector data;
-	int err = check_unshared(e, buffer);
 
-	if (!err)
-		err = tflite_offline_data(&e->fb, &e->model, &data);
-	if (err)
-		return err;
+	check_unshared(e, buffer);
+	data = tflite_offline_data(&e->fb, &e->model);
+	if (e->fb.err)
+		return;
 	e->size = e->fb.size;
 	e->bytes = malloc(e->size);
-	if (!e->bytes)
-		return import_fail(e->fb.error, -ENOMEM, "out of memory");
+	if (!e->bytes) {
+		flatbuf_fail(&e->fb, -ENOMEM, "out of memory");
+		return;
+	}
 	memcpy(e->bytes, e->fb.data, e->size);
 	store_plan(e, data.pos);
-	return 0;
 }
 
-static int open_model(struct emitter *e, uint32_t count)
+static void open_model(struct emitter *e, uint32_t count)
 {
+	struct flatbuf *fb = &e->fb;
 	struct flatbuf_table subgraph;
-	int err = flatbuf_root(&e->fb, TFLITE_IDENTIFIER, &e->model);
 
-	if (!err)
-		err = flatbuf_vector(&e->fb, &e->model, MODEL_SUBGRAPHS, 4, &e->subgraphs);
-	if (!err)
-		err = flatbuf_vector(&e->fb, &e->model, MODEL_BUFFERS, 4, &e->buffers);
-	if (!err)
-		err = flatbuf_vector(&e->fb, &e->model, MODEL_METADATA, 4, &e->metadata);
-	if (!err && e->subgraphs.count != 1)
-		return import_fail(e->fb.error, -EOPNOTSUPP,
-				   "the model has %" PRIu32 " subgraphs: TensorFlow Lite Micro "
-				   "would apply the offsets to each of them",
-				   e->subgraphs.count);
-	if (!err)
-		err = flatbuf_vector_table(&e->fb, &e->subgraphs, 0, &subgraph);
-	if (!err)
-		err = flatbuf_vector(&e->fb, &subgraph, SUBGRAPH_TENSORS, 4, &e->tensors);
-	if (!err)
-		err = flatbuf_vector(&e->fb, &subgraph, SUBGRAPH_OPERATORS, 4, &e->operators);
-	if (!err && count != e->tensors.count)
-		return import_fail(e->fb.error, -EINVAL,
-				   "offsets of %" PRIu32 " tensors, but the model has %" PRIu32,
-				   count, e->tensors.count);
-	for (uint32_t i = 0; i < count && !err; i++) {
+	e->model = flatbuf_root(fb, TFLITE_IDENTIFIER);
+	e->subgraphs = flatbuf_vector(fb, &e->model, MODEL_SUBGRAPHS, 4);
+	e->buffers = flatbuf_vector(fb, &e->model, MODEL_BUFFERS, 4);
+	e->metadata = flatbuf_vector(fb, &e->model, MODEL_METADATA, 4);
+	if (e->subgraphs.count != 1)
+		flatbuf_fail(fb, -EOPNOTSUPP,
+			     "the model has %" PRIu32 " subgraphs: TensorFlow Lite Micro "
+			     "would apply the offsets to each of them",
+			     e->subgraphs.count);
+	subgraph = flatbuf_vector_table(fb, &e->subgraphs, 0);
+	e->tensors = flatbuf_vector(fb, &subgraph, SUBGRAPH_TENSORS, 4);
+	e->operators = flatbuf_vector(fb, &subgraph, SUBGRAPH_OPERATORS, 4);
+	if (count != e->tensors.count)
+		flatbuf_fail(fb, -EINVAL,
+			     "offsets of %" PRIu32 " tensors, but the model has %" PRIu32, count,
+			     e->tensors.count);
+	for (uint32_t i = 0; i < count && !fb->err; i++) {
 		int32_t offset = e->offsets[i];
 
 		if (offset < TFLITE_OFFLINE_UNPLANNED ||
 		    (offset >= 0 && offset % TFLITE_OFFLINE_ALIGN))
-			return import_fail(e->fb.error, -EINVAL,
-					   "tensor %" PRIu32 ": offset %" PRId32
-					   " is not a multiple of %d",
-					   i, offset, TFLITE_OFFLINE_ALIGN);
+			flatbuf_fail(fb, -EINVAL,
+				     "tensor %" PRIu32 ": offset %" PRId32
+				     " is not a multiple of %d",
+				     i, offset, TFLITE_OFFLINE_ALIGN);
 	}
-	return err;
 }
 
 /* Graph JSON of a model without its offline plan, malloc'ed; tensors in @graph. */
@@ -398,15 +358,16 @@ int npuimport_tflite_emit(const void *data, size_t size, const int32_t *offsets,
 		.offsets = offsets,
 	};
 	int64_t buffer;
-	int err = open_model(&e, count);
+	int err;
 
 	*out = NULL;
-	if (!err)
-		err = tflite_offline_find(&e.fb, &e.model, &buffer);
-	if (!err)
-		err = buffer < 0 ? add_plan(&e) : replace_plan(&e, (uint32_t)buffer);
-	if (!err)
-		err = check_result(&e);
+	open_model(&e, count);
+	buffer = tflite_offline_find(&e.fb, &e.model);
+	if (buffer < 0)
+		add_plan(&e);
+	else
+		replace_plan(&e, (uint32_t)buffer);
+	err = e.fb.err ? e.fb.err : check_result(&e);
 	if (err) {
 		free(e.bytes);
 		return err;

@@ -9,9 +9,9 @@
  * they stand; vectors start with a 32-bit count, strings are vectors of bytes
  * with a NUL behind. Nothing is assumed of alignment.
  *
- * Functions return 0 or -EBADMSG with a sentence that names the byte. An
- * absent field is no error: scalars give the default, vectors have count 0,
- * tables are !present.
+ * What stands outside is -EBADMSG with a sentence that names the byte. The first
+ * error is kept, and from then on all fields are absent; an absent field is no
+ * error: scalars give the default, vectors have count 0, tables are !present.
  */
 #ifndef NPUMEM_IMPORT_FLATBUF_H
 #define NPUMEM_IMPORT_FLATBUF_H
@@ -26,11 +26,13 @@
  * struct flatbuf - the whole buffer
  * @data: @size bytes
  * @error: where sentences go
+ * @err: -errno of the first error, 0 if there was none
  */
 struct flatbuf {
 	const uint8_t *data;
 	uint64_t size;
 	struct npuplan_error *error;
+	int err;
 };
 
 /**
@@ -57,34 +59,38 @@ struct flatbuf_vector {
 	bool present;
 };
 
-/** flatbuf_root() - root table; @identifier: four characters at byte 4 */
-int flatbuf_root(struct flatbuf *fb, const char *identifier, struct flatbuf_table *root);
+/** flatbuf_fail() - @err with a sentence, unless there was an error before; returns the first */
+__attribute__((format(printf, 3, 4))) int flatbuf_fail(struct flatbuf *fb, int err,
+						       const char *format, ...);
 
-/** flatbuf_field() - where a field of @bytes stands; *pos is 0 if it is absent */
-int flatbuf_field(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		  unsigned int bytes, uint64_t *pos);
+/** flatbuf_root() - root table; @identifier: four characters at byte 4 */
+struct flatbuf_table flatbuf_root(struct flatbuf *fb, const char *identifier);
+
+/** flatbuf_field() - where a field of @bytes stands; 0 if it is absent */
+uint64_t flatbuf_field(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		       unsigned int bytes);
 /** flatbuf_target() - where the offset at @pos leads; @pos: of four bytes in the buffer */
-int flatbuf_target(struct flatbuf *fb, uint64_t pos, uint64_t *target);
+uint64_t flatbuf_target(struct flatbuf *fb, uint64_t pos);
 
 /* Scalars of a table. */
-int flatbuf_u8(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-	       uint8_t absent, uint8_t *value);
-int flatbuf_i32(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		int32_t absent, int32_t *value);
-int flatbuf_u32(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		uint32_t absent, uint32_t *value);
-int flatbuf_u64(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		uint64_t absent, uint64_t *value);
+uint8_t flatbuf_u8(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		   uint8_t absent);
+int32_t flatbuf_i32(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		    int32_t absent);
+uint32_t flatbuf_u32(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		     uint32_t absent);
+uint64_t flatbuf_u64(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
+		     uint64_t absent);
 
 /** flatbuf_vector() - vector of elements of @stride bytes (4 for tables) */
-int flatbuf_vector(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		   uint32_t stride, struct flatbuf_vector *vector);
+struct flatbuf_vector flatbuf_vector(struct flatbuf *fb, const struct flatbuf_table *table,
+				     unsigned int field, uint32_t stride);
 /** flatbuf_table() - table in a field */
-int flatbuf_table(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		  struct flatbuf_table *out);
-/** flatbuf_vector_table() - table in a vector; @index < vector->count */
-int flatbuf_vector_table(struct flatbuf *fb, const struct flatbuf_vector *vector, uint32_t index,
-			 struct flatbuf_table *out);
+struct flatbuf_table flatbuf_table(struct flatbuf *fb, const struct flatbuf_table *table,
+				   unsigned int field);
+/** flatbuf_vector_table() - table in a vector; @index < vector->count, if there was no error */
+struct flatbuf_table flatbuf_vector_table(struct flatbuf *fb, const struct flatbuf_vector *vector,
+					  uint32_t index);
 /** flatbuf_vector_i32() - element of a vector of 4 bytes' stride; @index < vector->count */
 int32_t flatbuf_vector_i32(const struct flatbuf *fb, const struct flatbuf_vector *vector,
 			   uint32_t index);

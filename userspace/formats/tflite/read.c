@@ -94,16 +94,12 @@ static struct name clean_name(const struct flatbuf *fb, const struct flatbuf_vec
 	return name;
 }
 
-static int read_name(struct flatbuf *fb, const struct flatbuf_table *table, unsigned int field,
-		     struct name *name)
+static struct name read_name(struct flatbuf *fb, const struct flatbuf_table *table,
+			     unsigned int field)
 {
-	struct flatbuf_vector text;
-	int err = flatbuf_vector(fb, table, field, 1, &text);
+	struct flatbuf_vector text = flatbuf_vector(fb, table, field, 1);
 
-	name->s[0] = '\0';
-	if (!err && text.present)
-		*name = clean_name(fb, &text);
-	return err;
+	return clean_name(fb, &text);
 }
 
 /* Bits of an element, 0 for types without a size. */
@@ -137,44 +133,40 @@ static unsigned int type_bits(uint8_t type)
 	}
 }
 
-static int unsupported_type(struct tflite_reader *reader, const struct npuplan_tensor *tensor,
-			    uint8_t type)
+static void unsupported_type(struct tflite_reader *r, const struct npuplan_tensor *tensor,
+			     uint8_t type)
 {
 	if (type == TYPE_STRING)
-		return import_fail(reader->fb.error, -EOPNOTSUPP,
-				   "%s has strings: their size is not known before the model runs",
-				   import_tensor_text(tensor).s);
+		flatbuf_fail(&r->fb, -EOPNOTSUPP,
+			     "%s has strings: their size is not known before the model runs",
+			     import_tensor_text(tensor).s);
 	if (type == TYPE_RESOURCE || type == TYPE_VARIANT)
-		return import_fail(reader->fb.error, -EOPNOTSUPP,
-				   "%s is a %s: what it stands for is not in the model's plan",
-				   import_tensor_text(tensor).s,
-				   type == TYPE_RESOURCE ? "resource" : "variant");
-	return import_fail(reader->fb.error, -EOPNOTSUPP, "%s has element type %u, not known here",
-			   import_tensor_text(tensor).s, type);
+		flatbuf_fail(&r->fb, -EOPNOTSUPP,
+			     "%s is a %s: what it stands for is not in the model's plan",
+			     import_tensor_text(tensor).s,
+			     type == TYPE_RESOURCE ? "resource" : "variant");
+	flatbuf_fail(&r->fb, -EOPNOTSUPP, "%s has element type %u, not known here",
+		     import_tensor_text(tensor).s, type);
 }
 
 /* @tensor->size is 0 for a tensor that has a dimension of 0. */
-static int read_shape(struct tflite_reader *reader, const struct flatbuf_table *table,
-		      unsigned int bits, struct npuplan_tensor *tensor)
+static void read_shape(struct tflite_reader *r, const struct flatbuf_table *table,
+		       unsigned int bits, struct npuplan_tensor *tensor)
 {
-	struct flatbuf_vector shape;
+	struct flatbuf_vector shape = flatbuf_vector(&r->fb, table, TENSOR_SHAPE, 4);
 	uint64_t elements = 1;
-	int err = flatbuf_vector(&reader->fb, table, TENSOR_SHAPE, 4, &shape);
 
-	if (err)
-		return err;
 	if (shape.count > NPUPLAN_MAX_DIMS)
-		return import_fail(reader->fb.error, -EOPNOTSUPP,
-				   "%s has %" PRIu32 " dimensions, more than %d",
-				   import_tensor_text(tensor).s, shape.count, NPUPLAN_MAX_DIMS);
-	for (uint32_t d = 0; d < shape.count; d++) {
-		int32_t size = flatbuf_vector_i32(&reader->fb, &shape, d);
+		flatbuf_fail(&r->fb, -EOPNOTSUPP, "%s has %" PRIu32 " dimensions, more than %d",
+			     import_tensor_text(tensor).s, shape.count, NPUPLAN_MAX_DIMS);
+	for (uint32_t d = 0; d < shape.count && !r->fb.err; d++) {
+		int32_t size = flatbuf_vector_i32(&r->fb, &shape, d);
 
 		if (size < 0)
-			return import_fail(reader->fb.error, -EOPNOTSUPP,
-					   "%s has an unknown size (%" PRId32 ") in dimension "
-					   "%" PRIu32 ": convert the model with fixed shapes",
-					   import_tensor_text(tensor).s, size, d);
+			flatbuf_fail(&r->fb, -EOPNOTSUPP,
+				     "%s has an unknown size (%" PRId32 ") in dimension "
+				     "%" PRIu32 ": convert the model with fixed shapes",
+				     import_tensor_text(tensor).s, size, d);
 		tensor->shape[d] = size;
 		/* Below 2^41 before, so that this does not wrap. */
 		elements = (uint64_t)size && elements > NPUIMPORT_MAX_BYTES / (uint64_t)size ?
@@ -183,60 +175,50 @@ static int read_shape(struct tflite_reader *reader, const struct flatbuf_table *
 	}
 	tensor->dim_count = shape.count;
 	if (elements > NPUIMPORT_MAX_BYTES || (elements * bits + 7) / 8 > NPUIMPORT_MAX_BYTES)
-		return import_fail(reader->fb.error, -E2BIG, "%s is larger than %lld bytes",
-				   import_tensor_text(tensor).s, NPUIMPORT_MAX_BYTES);
+		flatbuf_fail(&r->fb, -E2BIG, "%s is larger than %lld bytes",
+			     import_tensor_text(tensor).s, NPUIMPORT_MAX_BYTES);
 	tensor->size = (elements * bits + 7) / 8;
 	tensor->elem_size = bits % 8 ? 0 : bits / 8;
 	tensor->align = tensor->elem_size ? tensor->elem_size : 1;
-	return 0;
 }
 
-int tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers, uint32_t index,
-		  struct flatbuf_vector *data)
+struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers,
+				    uint32_t index)
 {
-	struct flatbuf_table buffer;
-	uint64_t offset, size;
-	int err = flatbuf_vector_table(fb, buffers, index, &buffer);
+	struct flatbuf_table buffer = flatbuf_vector_table(fb, buffers, index);
+	struct flatbuf_vector data = flatbuf_vector(fb, &buffer, BUFFER_DATA, 1);
+	uint64_t offset = flatbuf_u64(fb, &buffer, BUFFER_OFFSET, 0);
+	uint64_t size = flatbuf_u64(fb, &buffer, BUFFER_SIZE, 0);
 
-	*data = (struct flatbuf_vector){ 0 };
-	if (!err)
-		err = flatbuf_vector(fb, &buffer, BUFFER_DATA, 1, data);
-	if (!err)
-		err = flatbuf_u64(fb, &buffer, BUFFER_OFFSET, 0, &offset);
-	if (!err)
-		err = flatbuf_u64(fb, &buffer, BUFFER_SIZE, 0, &size);
-	if (err || data->count || offset <= 1)
-		return err;
+	if (data.count || offset <= 1)
+		return data;
 	if (offset > fb->size || size > fb->size - offset || size > UINT32_MAX)
-		return import_fail(fb->error, -EBADMSG,
-				   "buffer %" PRIu32 " has %" PRIu64 " bytes at byte %" PRIu64
-				   ", outside the file of %" PRIu64 " bytes",
-				   index, size, offset, fb->size);
-	*data = (struct flatbuf_vector){
+		flatbuf_fail(fb, -EBADMSG,
+			     "buffer %" PRIu32 " has %" PRIu64 " bytes at byte %" PRIu64
+			     ", outside the file of %" PRIu64 " bytes",
+			     index, size, offset, fb->size);
+	return (struct flatbuf_vector){
 		.pos = offset,
 		.count = (uint32_t)size,
 		.present = true,
 	};
-	return 0;
 }
 
 /* Constant data of a tensor. */
-static int read_data(struct tflite_reader *reader, const struct model *model,
-		     const struct flatbuf_table *table, const struct npuplan_tensor *tensor,
-		     struct flatbuf_vector *data)
+static struct flatbuf_vector read_data(struct tflite_reader *r, const struct model *model,
+				       const struct flatbuf_table *table,
+				       const struct npuplan_tensor *tensor)
 {
-	uint32_t index;
-	int err = flatbuf_u32(&reader->fb, table, TENSOR_BUFFER, 0, &index);
+	uint32_t index = flatbuf_u32(&r->fb, table, TENSOR_BUFFER, 0);
 
-	*data = (struct flatbuf_vector){ 0 };
+	if (index >= model->buffers.count && index)
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "%s is in buffer %" PRIu32 ", but there are only %" PRIu32,
+			     import_tensor_text(tensor).s, index, model->buffers.count);
 	/* Buffer 0 is the empty one by convention. */
-	if (err || !index)
-		return err;
-	if (index >= model->buffers.count)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s is in buffer %" PRIu32 ", but there are only %" PRIu32,
-				   import_tensor_text(tensor).s, index, model->buffers.count);
-	return tflite_buffer(&reader->fb, &model->buffers, index, data);
+	if (!index || r->fb.err)
+		return (struct flatbuf_vector){ 0 };
+	return tflite_buffer(&r->fb, &model->buffers, index);
 }
 
 /* Kind by use; a tensor that is an input and an output passes through. */
@@ -251,48 +233,35 @@ static uint32_t kind_of(uint8_t uses, bool constant)
 	return uses & USE_OUTPUT ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE;
 }
 
-static int read_tensor(struct tflite_reader *reader, const struct model *model, uint32_t number)
+static void read_tensor(struct tflite_reader *r, const struct model *model, uint32_t number)
 {
-	struct flatbuf_table table;
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, number);
 	struct npuplan_tensor tensor = { .id = number, .alias_of = NPUMEM_NONE };
-	struct flatbuf_vector *data = &reader->data[number];
-	bool opaque;
-	uint8_t type;
-	struct flatbuf_table sparsity;
-	struct name name;
+	struct flatbuf_vector *data = &r->data[number];
+	struct name name = read_name(&r->fb, &table, TENSOR_NAME);
+	uint8_t type = flatbuf_u8(&r->fb, &table, TENSOR_TYPE, TYPE_FLOAT32);
 	int64_t index;
-	int err;
+	bool opaque;
 
-	reader->index[number] = NPUMEM_NONE;
-	err = flatbuf_vector_table(&reader->fb, &model->tensors, number, &table);
-	if (!err)
-		err = read_name(&reader->fb, &table, TENSOR_NAME, &name);
-	if (!err)
-		err = flatbuf_u8(&reader->fb, &table, TENSOR_TYPE, TYPE_FLOAT32, &type);
-	if (err)
-		return err;
+	r->index[number] = NPUMEM_NONE;
 	tensor.name = name.s;
-	err = read_data(reader, model, &table, &tensor, data);
-	if (!err)
-		err = flatbuf_table(&reader->fb, &table, TENSOR_SPARSITY, &sparsity);
-	if (!err)
-		err = read_shape(reader, &table, type_bits(type), &tensor);
-	if (err)
-		return err;
-	opaque = sparsity.present || type == TYPE_STRING;
+	*data = read_data(r, model, &table, &tensor);
+	opaque = flatbuf_table(&r->fb, &table, TENSOR_SPARSITY).present || type == TYPE_STRING;
+	read_shape(r, &table, type_bits(type), &tensor);
+	if (r->fb.err)
+		return;
 	if (!type_bits(type) && !(type == TYPE_STRING && data->count)) {
 		/* Nothing that uses it: then its type does no harm. */
 		if (!model->uses[number])
-			return 0;
-		err = unsupported_type(reader, &tensor, type);
+			return;
+		unsupported_type(r, &tensor, type);
 		if (!data->count || type == TYPE_RESOURCE || type == TYPE_VARIANT)
-			return err;
+			return;
 		/* A constant is as long as its data, whatever that means. */
-		err = import_doubt(&reader->doubts, reader->doubts.strict ? err : -EINVAL,
-				   NPUIMPORT_DOUBT_SHAPE, "element type",
-				   import_tensor_text(&tensor).s, reader->fb.error);
-		if (err)
-			return err;
+		if (!r->doubts.strict)
+			r->fb.err = import_doubt(&r->doubts, -EINVAL, NPUIMPORT_DOUBT_SHAPE,
+						 "element type", import_tensor_text(&tensor).s,
+						 r->fb.error);
 		opaque = true;
 	}
 	if (data->count && opaque) {
@@ -304,123 +273,112 @@ static int read_tensor(struct tflite_reader *reader, const struct model *model, 
 		tensor.elem_size = 0;
 		tensor.align = 1;
 	} else if (data->count && data->count != tensor.size) {
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s: its buffer has %" PRIu32
-				   " bytes, but shape and type make %" PRIu64,
-				   import_tensor_text(&tensor).s, data->count, tensor.size);
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "%s: its buffer has %" PRIu32
+			     " bytes, but shape and type make %" PRIu64,
+			     import_tensor_text(&tensor).s, data->count, tensor.size);
 	}
 	/* An empty tensor has no bytes to plan: operators go without it. */
-	if (!tensor.size)
-		return 0;
+	if (!tensor.size || r->fb.err)
+		return;
 	tensor.kind =
 		kind_of(model->uses[number], data->count && !(model->uses[number] & USE_VARIABLE));
-	index = npuplan_graph_add_tensor(reader->graph, &tensor);
+	index = npuplan_graph_add_tensor(r->graph, &tensor);
 	if (index < 0)
-		return import_fail(reader->fb.error, (int)index, "%s: %s",
-				   import_tensor_text(&tensor).s, strerror((int)-index));
-	reader->index[number] = (uint32_t)index;
-	return 0;
+		flatbuf_fail(&r->fb, (int)index, "%s: %s", import_tensor_text(&tensor).s,
+			     strerror((int)-index));
+	else
+		r->index[number] = (uint32_t)index;
 }
 
 /* Name of the operator's type: builtin or custom. */
-static int read_type(struct tflite_reader *reader, const struct model *model,
-		     const struct flatbuf_table *table, uint32_t number, int32_t *builtin,
-		     struct name *type)
+static struct name read_type(struct tflite_reader *r, const struct model *model,
+			     const struct flatbuf_table *table, uint32_t number, int32_t *builtin)
 {
+	uint32_t index = flatbuf_u32(&r->fb, table, OPERATOR_CODE, 0);
+	struct name type = { "" };
 	struct flatbuf_table code;
 	uint8_t deprecated;
-	uint32_t index;
 	int32_t old;
-	int err = flatbuf_u32(&reader->fb, table, OPERATOR_CODE, 0, &index);
 
-	if (err)
-		return err;
 	if (index >= model->codes.count)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "operator %" PRIu32 " has operator code %" PRIu32
-				   ", but there are only %" PRIu32,
-				   number, index, model->codes.count);
-	err = flatbuf_vector_table(&reader->fb, &model->codes, index, &code);
-	if (!err)
-		err = flatbuf_u8(&reader->fb, &code, CODE_DEPRECATED_BUILTIN, 0, &deprecated);
-	if (!err)
-		err = flatbuf_i32(&reader->fb, &code, CODE_BUILTIN, 0, builtin);
-	if (err)
-		return err;
+		flatbuf_fail(&r->fb, -EINVAL,
+			     "operator %" PRIu32 " has operator code %" PRIu32
+			     ", but there are only %" PRIu32,
+			     number, index, model->codes.count);
+	code = flatbuf_vector_table(&r->fb, &model->codes, index);
+	deprecated = flatbuf_u8(&r->fb, &code, CODE_DEPRECATED_BUILTIN, 0);
+	*builtin = flatbuf_i32(&r->fb, &code, CODE_BUILTIN, 0);
 	/* Old files have but the deprecated field, a signed byte; new ones both. */
 	old = deprecated <= INT8_MAX ? deprecated : -1;
 	if (old > *builtin)
 		*builtin = old;
 	if (*builtin == BUILTIN_CUSTOM) {
-		err = read_name(&reader->fb, &code, CODE_CUSTOM, type);
-		if (!err && !type->s[0])
-			err = import_fail(reader->fb.error, -EINVAL,
-					  "operator %" PRIu32 " is a custom one without a name",
-					  number);
-		for (char *c = type->s; *c; c++) {
+		type = read_name(&r->fb, &code, CODE_CUSTOM);
+		if (!type.s[0])
+			flatbuf_fail(&r->fb, -EINVAL,
+				     "operator %" PRIu32 " is a custom one without a name", number);
+		for (char *c = type.s; *c; c++) {
 			if (*c >= 'A' && *c <= 'Z')
 				*c = (char)(*c - 'A' + 'a');
 		}
-		return err;
+	} else if (*builtin < 0) {
+		flatbuf_fail(&r->fb, -EINVAL, "operator %" PRIu32 " has builtin code %" PRId32,
+			     number, *builtin);
+	} else if (tflite_builtin_name(*builtin)) {
+		snprintf(type.s, sizeof(type.s), "%s", tflite_builtin_name(*builtin));
+	} else {
+		snprintf(type.s, sizeof(type.s), "builtin_%" PRId32, *builtin);
 	}
-	if (*builtin < 0)
-		return import_fail(reader->fb.error, -EINVAL,
-				   "operator %" PRIu32 " has builtin code %" PRId32, number,
-				   *builtin);
-	if (tflite_builtin_name(*builtin))
-		snprintf(type->s, sizeof(type->s), "%s", tflite_builtin_name(*builtin));
-	else
-		snprintf(type->s, sizeof(type->s), "builtin_%" PRId32, *builtin);
-	return 0;
+	return type;
 }
 
 /* Operators that run another subgraph hide memory that a plan would have to hold. */
-static int check_control_flow(struct tflite_reader *reader, int32_t builtin, uint32_t number,
-			      const char *type)
+static void check_control_flow(struct tflite_reader *r, int32_t builtin, uint32_t number,
+			       const char *type)
 {
-	if (builtin != BUILTIN_IF && builtin != BUILTIN_WHILE && builtin != BUILTIN_CALL &&
-	    builtin != BUILTIN_CALL_ONCE)
-		return 0;
-	return import_fail(reader->fb.error, -EOPNOTSUPP,
-			   "operator %" PRIu32 " (%s) runs another subgraph; only subgraph 0 of a "
-			   "model is read",
-			   number, type);
+	if (builtin == BUILTIN_IF || builtin == BUILTIN_WHILE || builtin == BUILTIN_CALL ||
+	    builtin == BUILTIN_CALL_ONCE)
+		flatbuf_fail(&r->fb, -EOPNOTSUPP,
+			     "operator %" PRIu32 " (%s) runs another subgraph; only subgraph 0 of "
+			     "a model is read",
+			     number, type);
 }
 
 /*
  * Tensors of an operator: optional ones (-1) and empty ones fall away.
  * @sources: the numbers in the file of those that stay
  */
-static void read_references(struct tflite_reader *reader, const struct flatbuf_vector *numbers,
+static void read_references(struct tflite_reader *r, const struct flatbuf_vector *numbers,
 			    uint32_t *indices, uint32_t *sources, uint32_t *count)
 {
 	*count = 0;
 	for (uint32_t i = 0; i < numbers->count; i++) {
-		int32_t number = flatbuf_vector_i32(&reader->fb, numbers, i);
+		int32_t number = flatbuf_vector_i32(&r->fb, numbers, i);
 
 		/* Checked by count_uses(). */
-		if (number < 0 || reader->index[number] == NPUMEM_NONE)
+		if (number < 0 || r->index[number] == NPUMEM_NONE)
 			continue;
-		indices[*count] = reader->index[number];
+		indices[*count] = r->index[number];
 		sources[*count] = (uint32_t)number;
 		(*count)++;
 	}
 }
 
 /* State among the inputs is updated: an output, too, unless it is one already. */
-static void add_updates(struct tflite_reader *reader, struct npuplan_op *op)
+static void add_updates(struct tflite_reader *r, struct npuplan_op *op)
 {
-	uint32_t number = reader->graph->op_count;
+	uint32_t number = r->graph->op_count;
 
 	for (uint32_t i = 0; i < op->output_count; i++)
-		reader->writer[op->outputs[i]] = number;
+		r->writer[op->outputs[i]] = number;
 	for (uint32_t i = 0; i < op->input_count; i++) {
 		uint32_t tensor = op->inputs[i];
 
-		if (reader->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE ||
-		    reader->writer[tensor] == number)
+		if (r->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE ||
+		    r->writer[tensor] == number)
 			continue;
-		reader->writer[tensor] = number;
+		r->writer[tensor] = number;
 		op->outputs[op->output_count++] = tensor;
 	}
 }
@@ -440,10 +398,10 @@ static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_
  * output is copied.
  * @target: number of the output in the file
  */
-static bool is_view(const struct tflite_reader *reader, const struct model *model, int32_t builtin,
+static bool is_view(const struct tflite_reader *r, const struct model *model, int32_t builtin,
 		    const struct npuplan_op *op, uint32_t target)
 {
-	const struct npuplan_tensor *tensors = reader->graph->tensors, *in, *out, *base;
+	const struct npuplan_tensor *tensors = r->graph->tensors, *in, *out, *base;
 
 	if ((builtin != BUILTIN_RESHAPE && builtin != BUILTIN_SQUEEZE &&
 	     builtin != BUILTIN_EXPAND_DIMS) ||
@@ -460,235 +418,202 @@ static bool is_view(const struct tflite_reader *reader, const struct model *mode
 		return false;
 	/* Out of order, or for nobody: import_check_graph() shall see the operator. */
 	if (base->kind != NPUMEM_TENSOR_INPUT && base == in &&
-	    reader->writer[op->inputs[0]] == NPUMEM_NONE)
+	    r->writer[op->inputs[0]] == NPUMEM_NONE)
 		return false;
-	return !(out->flags & NPUMEM_TENSOR_ALIAS) &&
-	       reader->writer[op->outputs[0]] == NPUMEM_NONE &&
+	return !(out->flags & NPUMEM_TENSOR_ALIAS) && r->writer[op->outputs[0]] == NPUMEM_NONE &&
 	       !(model->uses[target] & USE_READ_YET) &&
 	       (model->uses[target] & (USE_READ | USE_OUTPUT));
 }
 
-static void make_view(struct tflite_reader *reader, const struct npuplan_op *op)
+static void make_view(struct tflite_reader *r, const struct npuplan_op *op)
 {
-	struct npuplan_tensor *in = &reader->graph->tensors[op->inputs[0]];
-	struct npuplan_tensor *out = &reader->graph->tensors[op->outputs[0]];
+	struct npuplan_tensor *in = &r->graph->tensors[op->inputs[0]];
+	struct npuplan_tensor *out = &r->graph->tensors[op->outputs[0]];
 	bool chained = in->flags & NPUMEM_TENSOR_ALIAS;
 
 	out->flags = NPUMEM_TENSOR_ALIAS;
 	out->fixed_offset = 0;
 	out->alias_of = chained ? in->alias_of : op->inputs[0];
 	out->alias_offset = chained ? in->alias_offset : 0;
-	reader->views++;
+	r->views++;
 }
 
-static int add_operator(struct tflite_reader *reader, struct npuplan_op *op)
+static void add_operator(struct tflite_reader *r, struct npuplan_op *op)
 {
 	int64_t index;
 
-	add_updates(reader, op);
-	index = npuplan_graph_add_op(reader->graph, op);
-	if (index >= 0)
-		return 0;
-	return import_fail(reader->fb.error, (int)index, "%s: %s", import_op_text(op).s,
-			   strerror((int)-index));
+	add_updates(r, op);
+	index = npuplan_graph_add_op(r->graph, op);
+	if (index < 0)
+		flatbuf_fail(&r->fb, (int)index, "%s: %s", import_op_text(op).s,
+			     strerror((int)-index));
 }
 
 /* Newer than is known here. Its tensors say all that planning it whole needs. */
-static void unknown_operator(struct tflite_reader *reader, struct npuplan_op *op)
+static void unknown_operator(struct tflite_reader *r, struct npuplan_op *op)
 {
 	struct import_text place = import_op_text(op);
 	char text[sizeof(place.s) + 32];
 
 	snprintf(text, sizeof(text), "%s is not known here", place.s);
 	op->attrs.whole = true;
-	import_warn(&reader->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, place.s, text);
+	import_warn(&r->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, place.s, text);
 }
 
-static int read_operator(struct tflite_reader *reader, const struct model *model, uint32_t number)
+static void read_operator(struct tflite_reader *r, const struct model *model, uint32_t number)
 {
-	struct flatbuf_vector inputs = { 0 }, outputs = { 0 };
-	struct flatbuf_table table;
+	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->operators, number);
+	struct flatbuf_vector inputs = flatbuf_vector(&r->fb, &table, OPERATOR_INPUTS, 4);
+	struct flatbuf_vector outputs = flatbuf_vector(&r->fb, &table, OPERATOR_OUTPUTS, 4);
 	struct npuplan_op op = { .id = number };
-	uint32_t *memory = NULL, *sources, target = 0;
+	uint32_t *memory, *sources, target = 0;
 	struct name type, name;
-	int32_t builtin = 0;
-	int err;
+	int32_t builtin;
 
-	err = flatbuf_vector_table(&reader->fb, &model->operators, number, &table);
-	if (!err)
-		err = read_type(reader, model, &table, number, &builtin, &type);
-	if (!err)
-		err = check_control_flow(reader, builtin, number, type.s);
-	if (!err)
-		err = flatbuf_vector(&reader->fb, &table, OPERATOR_INPUTS, 4, &inputs);
-	if (!err)
-		err = flatbuf_vector(&reader->fb, &table, OPERATOR_OUTPUTS, 4, &outputs);
-	if (err)
-		return err;
+	type = read_type(r, model, &table, number, &builtin);
+	check_control_flow(r, builtin, number, type.s);
+	if (r->fb.err)
+		return;
 	memory = malloc(((size_t)inputs.count * 3 + (size_t)outputs.count * 2 + 1) *
 			sizeof(*memory));
-	if (!memory)
-		return import_fail(reader->fb.error, -ENOMEM, "out of memory");
+	if (!memory) {
+		flatbuf_fail(&r->fb, -ENOMEM, "out of memory");
+		return;
+	}
 	op.inputs = memory;
 	sources = memory + inputs.count;
 	op.outputs = sources + inputs.count + outputs.count;
 	op.type = type.s;
-	read_references(reader, &outputs, op.outputs, sources, &op.output_count);
+	read_references(r, &outputs, op.outputs, sources, &op.output_count);
 	if (op.output_count)
 		target = sources[0];
-	read_references(reader, &inputs, op.inputs, sources, &op.input_count);
+	read_references(r, &inputs, op.inputs, sources, &op.input_count);
 	/* Operators have no names of their own: that of what they write. */
-	if (op.output_count && *reader->graph->tensors[op.outputs[0]].name)
-		snprintf(name.s, sizeof(name.s), "%s", reader->graph->tensors[op.outputs[0]].name);
+	if (op.output_count && *r->graph->tensors[op.outputs[0]].name)
+		snprintf(name.s, sizeof(name.s), "%s", r->graph->tensors[op.outputs[0]].name);
 	else
 		snprintf(name.s, sizeof(name.s), "%.200s_%" PRIu32, type.s, number);
 	op.name = name.s;
 	if (!op.output_count)
-		err = import_fail(reader->fb.error, -EINVAL, "%s writes no tensor that has bytes",
-				  import_op_text(&op).s);
-	if (!err)
-		err = tflite_attrs(reader, &table, builtin, sources, &op);
-	if (!err && builtin != BUILTIN_CUSTOM && !tflite_builtin_name(builtin))
-		unknown_operator(reader, &op);
-	for (uint32_t i = 0; !err && i < op.input_count; i++)
-		model->uses[sources[i]] |= USE_READ_YET;
-	if (!err && is_view(reader, model, builtin, &op, target))
-		make_view(reader, &op);
-	else if (!err)
-		err = add_operator(reader, &op);
+		flatbuf_fail(&r->fb, -EINVAL, "%s writes no tensor that has bytes",
+			     import_op_text(&op).s);
+	tflite_attrs(r, &table, builtin, sources, &op);
+	if (!r->fb.err) {
+		if (builtin != BUILTIN_CUSTOM && !tflite_builtin_name(builtin))
+			unknown_operator(r, &op);
+		for (uint32_t i = 0; i < op.input_count; i++)
+			model->uses[sources[i]] |= USE_READ_YET;
+		if (is_view(r, model, builtin, &op, target))
+			make_view(r, &op);
+		else
+			add_operator(r, &op);
+	}
 	free(memory);
-	return err;
 }
 
-static int mark(struct tflite_reader *reader, const struct model *model,
-		const struct flatbuf_vector *numbers, int32_t min, uint8_t use, const char *what,
-		uint32_t operator_number)
+/* @what: "input" or "output", of an operator or, if @operator_number is NPUMEM_NONE, of the model */
+static void mark(struct tflite_reader *r, const struct model *model,
+		 const struct flatbuf_vector *numbers, int32_t min, uint8_t use, const char *what,
+		 uint32_t operator_number)
 {
+	char of[32] = "subgraph 0";
+
+	if (operator_number != NPUMEM_NONE)
+		snprintf(of, sizeof(of), "operator %" PRIu32, operator_number);
 	for (uint32_t i = 0; i < numbers->count; i++) {
-		int32_t number = flatbuf_vector_i32(&reader->fb, numbers, i);
+		int32_t number = flatbuf_vector_i32(&r->fb, numbers, i);
 
 		if (number == -1 && min == -1)
 			continue;
-		if (number >= 0 && (uint32_t)number < model->tensors.count) {
+		if (number >= 0 && (uint32_t)number < model->tensors.count)
 			model->uses[number] |= use;
-			continue;
-		}
-		if (operator_number == NPUMEM_NONE)
-			return import_fail(reader->fb.error, -EINVAL,
-					   "%s %" PRIu32 " of subgraph 0 is tensor %" PRId32
-					   ", but there are only %" PRIu32,
-					   what, i, number, model->tensors.count);
-		return import_fail(reader->fb.error, -EINVAL,
-				   "%s %" PRIu32 " of operator %" PRIu32 " is tensor %" PRId32
-				   ", but there are only %" PRIu32,
-				   what, i, operator_number, number, model->tensors.count);
+		else
+			flatbuf_fail(&r->fb, -EINVAL,
+				     "%s %" PRIu32 " of %s is tensor %" PRId32
+				     ", but there are only %" PRIu32,
+				     what, i, of, number, model->tensors.count);
 	}
-	return 0;
 }
 
 /* Who uses each tensor; all numbers of tensors are checked here. */
-static int count_uses(struct tflite_reader *reader, struct model *model)
+static void count_uses(struct tflite_reader *r, struct model *model)
 {
 	uint64_t references = 0;
-	int err;
 
-	err = mark(reader, model, &model->inputs, 0, USE_INPUT, "input", NPUMEM_NONE);
-	if (!err)
-		err = mark(reader, model, &model->outputs, 0, USE_OUTPUT, "output", NPUMEM_NONE);
-	for (uint32_t i = 0; !err && i < model->operators.count; i++) {
-		struct flatbuf_vector inputs, outputs;
-		struct flatbuf_table table;
+	mark(r, model, &model->inputs, 0, USE_INPUT, "input", NPUMEM_NONE);
+	mark(r, model, &model->outputs, 0, USE_OUTPUT, "output", NPUMEM_NONE);
+	for (uint32_t i = 0; !r->fb.err && i < model->operators.count; i++) {
+		struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->operators, i);
+		struct flatbuf_vector inputs = flatbuf_vector(&r->fb, &table, OPERATOR_INPUTS, 4);
+		struct flatbuf_vector outputs = flatbuf_vector(&r->fb, &table, OPERATOR_OUTPUTS, 4);
 
-		err = flatbuf_vector_table(&reader->fb, &model->operators, i, &table);
-		if (!err)
-			err = flatbuf_vector(&reader->fb, &table, OPERATOR_INPUTS, 4, &inputs);
-		if (!err)
-			err = flatbuf_vector(&reader->fb, &table, OPERATOR_OUTPUTS, 4, &outputs);
-		if (err)
-			break;
 		/* Vectors may overlap: a small file could stand for a huge graph. */
 		references += (uint64_t)inputs.count + outputs.count;
-		if (references > NPUIMPORT_MAX_REFERENCES)
-			return import_fail(reader->fb.error, -E2BIG,
-					   "operators have more than %u inputs and outputs "
-					   "together",
-					   NPUIMPORT_MAX_REFERENCES);
-		err = mark(reader, model, &inputs, -1, USE_READ, "input", i);
-		if (!err)
-			err = mark(reader, model, &outputs, -1, USE_WRITTEN, "output", i);
+		if (references > NPUIMPORT_MAX_REFERENCES) {
+			flatbuf_fail(&r->fb, -E2BIG,
+				     "operators have more than %u inputs and outputs together",
+				     NPUIMPORT_MAX_REFERENCES);
+			return;
+		}
+		mark(r, model, &inputs, -1, USE_READ, "input", i);
+		mark(r, model, &outputs, -1, USE_WRITTEN, "output", i);
 	}
-	for (uint32_t i = 0; !err && i < model->tensors.count; i++) {
-		struct flatbuf_table table;
-		uint8_t variable = 0;
+	for (uint32_t i = 0; !r->fb.err && i < model->tensors.count; i++) {
+		struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, i);
 
-		err = flatbuf_vector_table(&reader->fb, &model->tensors, i, &table);
-		if (!err)
-			err = flatbuf_u8(&reader->fb, &table, TENSOR_IS_VARIABLE, 0, &variable);
-		if (variable && model->uses[i])
+		if (flatbuf_u8(&r->fb, &table, TENSOR_IS_VARIABLE, 0) && model->uses[i])
 			model->uses[i] |= USE_VARIABLE;
 	}
-	return err;
 }
 
-static int read_model(struct tflite_reader *reader, struct model *model)
+static void read_model(struct tflite_reader *r, struct model *model)
 {
-	struct flatbuf *fb = &reader->fb;
-	struct flatbuf_vector subgraphs = { 0 };
+	struct flatbuf *fb = &r->fb;
+	struct flatbuf_vector subgraphs;
 	uint32_t version;
-	int err = flatbuf_root(fb, TFLITE_IDENTIFIER, &model->root);
 
-	if (!err)
-		err = flatbuf_u32(fb, &model->root, MODEL_VERSION, 0, &version);
-	if (!err && version != TFLITE_VERSION)
-		return import_fail(fb->error, -EOPNOTSUPP,
-				   "the model has schema version %" PRIu32 ", only %d is read",
-				   version, TFLITE_VERSION);
-	if (!err)
-		err = flatbuf_vector(fb, &model->root, MODEL_OPERATOR_CODES, 4, &model->codes);
-	if (!err)
-		err = flatbuf_vector(fb, &model->root, MODEL_BUFFERS, 4, &model->buffers);
-	if (!err)
-		err = flatbuf_vector(fb, &model->root, MODEL_SUBGRAPHS, 4, &subgraphs);
-	if (!err && !subgraphs.count)
-		return import_fail(fb->error, -EINVAL, "the model has no subgraph");
-	if (!err)
-		err = flatbuf_vector_table(fb, &subgraphs, 0, &model->subgraph);
-	if (!err)
-		err = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_TENSORS, 4, &model->tensors);
-	if (!err)
-		err = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_OPERATORS, 4,
-				     &model->operators);
-	if (!err)
-		err = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_INPUTS, 4, &model->inputs);
-	if (!err)
-		err = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_OUTPUTS, 4, &model->outputs);
+	model->root = flatbuf_root(fb, TFLITE_IDENTIFIER);
+	version = flatbuf_u32(fb, &model->root, MODEL_VERSION, 0);
+	if (version != TFLITE_VERSION)
+		flatbuf_fail(fb, -EOPNOTSUPP,
+			     "the model has schema version %" PRIu32 ", only %d is read", version,
+			     TFLITE_VERSION);
+	model->codes = flatbuf_vector(fb, &model->root, MODEL_OPERATOR_CODES, 4);
+	model->buffers = flatbuf_vector(fb, &model->root, MODEL_BUFFERS, 4);
+	subgraphs = flatbuf_vector(fb, &model->root, MODEL_SUBGRAPHS, 4);
+	if (!subgraphs.count)
+		flatbuf_fail(fb, -EINVAL, "the model has no subgraph");
+	model->subgraph = flatbuf_vector_table(fb, &subgraphs, 0);
+	model->tensors = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_TENSORS, 4);
+	model->operators = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_OPERATORS, 4);
+	model->inputs = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_INPUTS, 4);
+	model->outputs = flatbuf_vector(fb, &model->subgraph, SUBGRAPH_OUTPUTS, 4);
 	model->subgraphs = subgraphs.count;
-	return err;
 }
 
-static int read_subgraph(struct tflite_reader *reader, struct model *model)
+static void read_subgraph(struct tflite_reader *r, struct model *model)
 {
 	size_t count = (size_t)model->tensors.count + 1;
-	int err;
 
-	reader->tensor_count = model->tensors.count;
-	reader->index = calloc(count, sizeof(*reader->index));
-	reader->data = calloc(count, sizeof(*reader->data));
+	r->tensor_count = model->tensors.count;
+	r->index = calloc(count, sizeof(*r->index));
+	r->data = calloc(count, sizeof(*r->data));
 	model->uses = calloc(count, 1);
-	reader->writer = malloc(count * sizeof(*reader->writer));
-	if (!reader->index || !reader->data || !reader->writer || !model->uses)
-		return import_fail(reader->fb.error, -ENOMEM, "out of memory");
-	memset(reader->writer, 0xff, count * sizeof(*reader->writer));
-	err = count_uses(reader, model);
-	for (uint32_t i = 0; !err && i < model->tensors.count; i++)
-		err = read_tensor(reader, model, i);
-	if (!err)
-		err = tflite_offline(reader, &model->root);
-	for (uint32_t i = 0; !err && i < model->operators.count; i++)
-		err = read_operator(reader, model, i);
-	if (!err)
-		err = import_check_graph(reader->graph, reader->fb.error);
-	return err;
+	r->writer = malloc(count * sizeof(*r->writer));
+	if (!r->index || !r->data || !r->writer || !model->uses) {
+		flatbuf_fail(&r->fb, -ENOMEM, "out of memory");
+		return;
+	}
+	memset(r->writer, 0xff, count * sizeof(*r->writer));
+	count_uses(r, model);
+	for (uint32_t i = 0; !r->fb.err && i < model->tensors.count; i++)
+		read_tensor(r, model, i);
+	if (!r->fb.err)
+		tflite_offline(r, &model->root);
+	for (uint32_t i = 0; !r->fb.err && i < model->operators.count; i++)
+		read_operator(r, model, i);
+	if (!r->fb.err)
+		r->fb.err = import_check_graph(r->graph, r->fb.error);
 }
 
 int npuimport_tflite_sized(const void *data, size_t size, const char *name,
@@ -704,23 +629,24 @@ int npuimport_tflite_sized(const void *data, size_t size, const char *name,
 	int err = import_doubts_of(&reader.doubts, options, options_size, error);
 
 	*out = NULL;
-	if (!err)
-		err = read_model(&reader, &model);
 	if (err)
 		return err;
+	read_model(&reader, &model);
+	if (reader.fb.err)
+		return reader.fb.err;
 	reader.graph = npuplan_graph_new(name);
 	if (!reader.graph)
 		return import_fail(error, -ENOMEM, "out of memory");
 	reader.graph->source_layout = NPUPLAN_NHWC;
 	reader.graph->layout = NPUPLAN_NHWC;
-	err = read_subgraph(&reader, &model);
+	read_subgraph(&reader, &model);
 	free(reader.index);
 	free(reader.data);
 	free(reader.writer);
 	free(model.uses);
-	if (err) {
+	if (reader.fb.err) {
 		npuplan_graph_free(reader.graph);
-		return err;
+		return reader.fb.err;
 	}
 	if (info)
 		*info = (struct npuimport_info){

@@ -43,23 +43,22 @@ bool tflite_builtin_inplace(int32_t builtin);
  *
  * What is not understood leaves it without window, and to be planned whole.
  */
-int tflite_attrs(struct tflite_reader *reader, const struct flatbuf_table *table, int32_t builtin,
-		 uint32_t *sources, struct npuplan_op *op);
+void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, int32_t builtin,
+		  uint32_t *sources, struct npuplan_op *op);
 
 /** tflite_buffer() - data of buffer @index: in the FlatBuffer, or behind it */
-int tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers, uint32_t index,
-		  struct flatbuf_vector *data);
+struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers,
+				    uint32_t index);
 
-/** tflite_offline_find() - buffer that has the offline memory plan
- * @buffer: out: its number, not checked; -1 if the model has no such plan
+/** tflite_offline_find() - number, not checked, of the buffer that has the offline memory
+ * plan; -1 if the model has no such plan
  */
-int tflite_offline_find(struct flatbuf *fb, const struct flatbuf_table *model, int64_t *buffer);
-/** tflite_offline_data() - the offline memory plan, its size and head checked
- * @data: out: bytes; not present if the model has no such plan
+int64_t tflite_offline_find(struct flatbuf *fb, const struct flatbuf_table *model);
+/** tflite_offline_data() - the offline memory plan, its size and head checked; not present
+ * if the model has no such plan
  */
-int tflite_offline_data(struct flatbuf *fb, const struct flatbuf_table *model,
-			struct flatbuf_vector *data);
-/** tflite_offline() - the plan's offsets become fixed offsets of @reader's tensors */
-int tflite_offline(struct tflite_reader *reader, const struct flatbuf_table *model);
+struct flatbuf_vector tflite_offline_data(struct flatbuf *fb, const struct flatbuf_table *model);
+/** tflite_offline() - the plan's offsets become fixed offsets of the reader's tensors */
+void tflite_offline(struct tflite_reader *r, const struct flatbuf_table *model);
 
 #endif /* NPUMEM_IMPORT_TFLITE_H */
