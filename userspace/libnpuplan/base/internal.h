@@ -10,6 +10,7 @@
 #include "array.h"
 #include "heap.h"
 #include "npuplan.h"
+#include "pool.h"
 
 #include "verify/verify.h"
 
