@@ -34,62 +34,62 @@ bool cosma_takes_over(const struct cosma_model *model, uint32_t v)
 
 void cosma_model_fini(struct cosma_model *model)
 {
-	struct cosma_list *lists[] = { &model->inputs, &model->outputs, &model->consumers,
-				       &model->before, &model->after };
-
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		free(lists[i]->first);
-		free(lists[i]->item);
-	}
-	free(model->size);
-	free(model->flags);
-	free(model->producer);
-	free(model->tensor_of);
-	free(model->op_of);
-	free(model->work);
-	free(model->need);
-	free(model->staged);
-	free(model->taker);
-	free(model->ancestors);
-	free(model->closing);
-	free(model->follower);
-	free(model->leader);
+	npuplan_pool_free(&model->pool);
+	free(model->before.item);
 	memset(model, 0, sizeof(*model));
 }
 
-static int list_alloc(struct cosma_list *list, uint32_t count, size_t items)
+static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t count,
+		      size_t items)
 {
-	list->first = calloc((size_t)count + 1, sizeof(*list->first));
-	list->item = malloc((items + 1) * sizeof(*list->item));
-	return list->first && list->item ? 0 : -ENOMEM;
+	list->first = npuplan_pool_take(pool, count + 2, sizeof(*list->first));
+	list->item = npuplan_pool_take(pool, items, sizeof(*list->item));
+}
+
+/* Seen from the other side: of each number the lists, of @count in @of, that have it. */
+static void list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
+			const struct cosma_list *of, uint32_t count)
+{
+	list_take(list, pool, numbers, of->first[count]);
+	if (pool->failed)
+		return;
+	for (uint32_t k = 0; k < of->first[count]; k++)
+		list->first[of->item[k] + 2]++;
+	for (uint32_t x = 0; x < numbers; x++)
+		list->first[x + 2] += list->first[x + 1];
+	/* As it is filled, first[x + 1] moves from where the list of x begins to where it ends. */
+	for (uint32_t i = 0; i < count; i++)
+		cosma_for_each(k, *of, i)
+			list->item[list->first[of->item[k] + 1]++] = i;
 }
 
 /* Arrays for so many operators, tensors, inputs and outputs. */
 static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors, size_t inputs,
 		       size_t outputs)
 {
+	struct npuplan_pool *pool = &model->pool;
+
 	memset(model, 0, sizeof(*model));
+	model->op_count = ops;
 	model->words = (ops + 63) / 64;
-	model->size = calloc((size_t)tensors + 1, sizeof(*model->size));
-	model->flags = calloc((size_t)tensors + 1, sizeof(*model->flags));
-	model->producer = calloc((size_t)tensors + 1, sizeof(*model->producer));
-	model->tensor_of = calloc((size_t)tensors + 1, sizeof(*model->tensor_of));
-	model->op_of = calloc((size_t)ops + 1, sizeof(*model->op_of));
-	model->closing = calloc((size_t)tensors + 1, sizeof(*model->closing));
-	model->follower = calloc((size_t)ops + 1, sizeof(*model->follower));
-	model->leader = calloc((size_t)ops + 1, sizeof(*model->leader));
-	model->work = calloc((size_t)ops + 1, sizeof(*model->work));
-	model->need = calloc((size_t)ops + 1, sizeof(*model->need));
-	model->staged = calloc((size_t)ops + 1, sizeof(*model->staged));
-	model->taker = malloc((inputs + 1) * sizeof(*model->taker));
-	model->ancestors = calloc((size_t)ops * model->words + 1, sizeof(*model->ancestors));
-	if (!model->closing || !model->follower || !model->leader || !model->size ||
-	    !model->flags || !model->producer || !model->tensor_of || !model->op_of ||
-	    !model->work || !model->need || !model->staged || !model->taker || !model->ancestors ||
-	    list_alloc(&model->inputs, ops, inputs) || list_alloc(&model->outputs, ops, outputs) ||
-	    list_alloc(&model->consumers, tensors, inputs))
-		return -ENOMEM;
-	return 0;
+	model->size = npuplan_pool_take(pool, tensors, sizeof(*model->size));
+	model->flags = npuplan_pool_take(pool, tensors, sizeof(*model->flags));
+	model->producer = npuplan_pool_take(pool, tensors, sizeof(*model->producer));
+	model->tensor_of = npuplan_pool_take(pool, tensors, sizeof(*model->tensor_of));
+	model->closing = npuplan_pool_take(pool, tensors, sizeof(*model->closing));
+	model->op_of = npuplan_pool_take(pool, ops, sizeof(*model->op_of));
+	model->follower = npuplan_pool_take(pool, ops, sizeof(*model->follower));
+	model->leader = npuplan_pool_take(pool, ops, sizeof(*model->leader));
+	model->work = npuplan_pool_take(pool, ops, sizeof(*model->work));
+	model->need = npuplan_pool_take(pool, ops, sizeof(*model->need));
+	model->staged = npuplan_pool_take(pool, ops, sizeof(*model->staged));
+	model->taker = npuplan_pool_take(pool, inputs, sizeof(*model->taker));
+	model->ancestors =
+		npuplan_pool_take(pool, (size_t)ops * model->words, sizeof(*model->ancestors));
+	list_take(&model->inputs, pool, ops, inputs);
+	list_take(&model->outputs, pool, ops, outputs);
+	model->before.first = npuplan_pool_take(pool, (size_t)ops + 1, sizeof(uint32_t));
+	return pool->failed ? -ENOMEM : 0;
 }
 
 uint64_t cosma_model_bytes(const struct cosma_model *model)
@@ -117,81 +117,36 @@ static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 }
 
 /* Consumers, producers and needs, from inputs and outputs. */
-static void derive_lists(struct cosma_model *model)
+static int derive_lists(struct cosma_model *model)
 {
-	struct cosma_list *consumers = &model->consumers;
-
 	for (uint32_t x = 0; x < model->tensor_count; x++)
 		model->producer[x] = NPUMEM_NONE;
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		model->need[v] = derive_need(model, v);
-		cosma_for_each(k, model->inputs, v)
-			consumers->first[model->inputs.item[k] + 1]++;
 		cosma_for_each(k, model->outputs, v)
 			model->producer[model->outputs.item[k]] = v;
 	}
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		consumers->first[x + 1] += consumers->first[x];
-	/* Filled from the back, so that first[] ends up where it was. */
-	for (uint32_t v = model->op_count; v-- > 0;)
-		cosma_for_each(k, model->inputs, v)
-			consumers->item[--consumers->first[model->inputs.item[k] + 1]] = v;
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		consumers->first[x] = consumers->first[x + 1];
-	consumers->first[model->tensor_count] =
-		model->op_count ? model->inputs.first[model->op_count] : 0;
+	list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
+		    model->op_count);
+	return model->pool.failed ? -ENOMEM : 0;
 }
 
-static void add_before(struct cosma_list *before, uint32_t v, uint32_t from, uint32_t *count)
+/* One that has to run directly before the operator whose list ends at @count; once each. */
+static int add_before(struct cosma_list *before, uint32_t v, uint32_t from, uint32_t *count)
 {
-	bool known = from == NPUMEM_NONE;
-
-	for (uint32_t j = before->first[v]; j < *count && !known; j++)
-		known = before->item[j] == from;
-	if (!known)
-		before->item[(*count)++] = from;
-}
-
-/*
- * What must have run directly before each: the producers of its inputs, and
- * @external, those of its inputs that have no room on chip.
- */
-static int derive_before(struct cosma_model *model, const struct cosma_list *external)
-{
-	struct cosma_list *before = &model->before;
-	uint32_t n = model->op_count, count = 0;
-
-	if (list_alloc(before, n, (size_t)model->inputs.first[n] + external->first[n]))
+	for (uint32_t j = before->first[v]; j < *count; j++)
+		if (before->item[j] == from)
+			return 0;
+	if (npuplan_grow(&before->item, *count, sizeof(*before->item)))
 		return -ENOMEM;
-	for (uint32_t v = 0; v < model->op_count; v++) {
-		cosma_for_each(k, model->inputs, v)
-			add_before(before, v, model->producer[model->inputs.item[k]], &count);
-		cosma_for_each(k, *external, v)
-			add_before(before, v, external->item[k], &count);
-		before->first[v + 1] = count;
-	}
+	before->item[(*count)++] = from;
 	return 0;
 }
 
 static int derive_after(struct cosma_model *model)
 {
-	const struct cosma_list *before = &model->before;
-	struct cosma_list *after = &model->after;
-	uint32_t n = model->op_count;
-
-	if (list_alloc(after, n, before->first[n]))
-		return -ENOMEM;
-	for (uint32_t k = 0; k < before->first[n]; k++)
-		after->first[before->item[k] + 1]++;
-	for (uint32_t v = 0; v < n; v++)
-		after->first[v + 1] += after->first[v];
-	for (uint32_t v = n; v-- > 0;)
-		cosma_for_each(k, *before, v)
-			after->item[--after->first[before->item[k] + 1]] = v;
-	for (uint32_t v = 0; v < n; v++)
-		after->first[v] = after->first[v + 1];
-	after->first[n] = before->first[n];
-	return 0;
+	list_invert(&model->after, &model->pool, model->op_count, &model->before, model->op_count);
+	return model->pool.failed ? -ENOMEM : 0;
 }
 
 static void derive_ancestors(struct cosma_model *model)
@@ -212,19 +167,27 @@ static void derive_ancestors(struct cosma_model *model)
 
 /* -------------------------------------------------------------- from a graph */
 
-/* What reading a graph needs besides the model. */
+/**
+ * struct reading - what reading a graph needs besides the model
+ * @writer: operator, or NPUMEM_NONE, per tensor
+ * @model_of: its number in the model, or NPUMEM_NONE, per tensor
+ * @order: of operators
+ * @waiting: inputs not yet produced, per operator
+ * @ready: bits of operators that wait for none, and have not run
+ * @reads: distinct inputs, per operator; @readers: the same, per tensor
+ */
 struct reading {
 	const struct npuplan_graph *graph;
 	const struct npuplan_cosma_options *options;
 	struct npuplan_error *error;
-	uint32_t *writer;	   /* per tensor */
-	uint32_t *uses;		   /* distinct operators that read it, per tensor */
-	uint32_t *last;		   /* operator that touched it last, per tensor */
-	uint32_t *model_of;	   /* per tensor */
-	uint32_t *order;	   /* of operators */
-	uint32_t *waiting;	   /* inputs not yet produced, per operator */
-	uint64_t *ready;	   /* bits of operators that wait for none, and have not run */
-	struct cosma_list readers; /* per tensor, distinct operators */
+	struct npuplan_pool pool;
+	uint32_t *writer;
+	uint32_t *model_of;
+	uint32_t *order;
+	uint32_t *waiting;
+	uint64_t *ready;
+	struct cosma_list reads;
+	struct cosma_list readers;
 };
 
 static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char text[96])
@@ -251,15 +214,14 @@ static int check_tensor(struct reading *reading, uint32_t i)
 	return 0;
 }
 
-/* Who writes and who reads; an operator may list a tensor several times. */
-static int count_uses(struct reading *reading)
+/* Who writes. */
+static int list_writers(struct reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;
 	char name[96], other[96];
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		reading->writer[i] = NPUMEM_NONE;
-		reading->last[i] = NPUMEM_NONE;
 		reading->model_of[i] = NPUMEM_NONE;
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++) {
@@ -283,14 +245,28 @@ static int count_uses(struct reading *reading)
 			reading->writer[t] = v;
 		}
 	}
-	for (uint32_t v = 0; v < graph->op_count; v++)
+	return 0;
+}
+
+/* Who reads; an operator may list a tensor several times. */
+static int list_reads(struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	struct cosma_list *reads = &reading->reads;
+	char name[96], other[96];
+
+	for (uint32_t v = 0; v < graph->op_count; v++) {
+		uint32_t count = reads->first[v];
+
 		for (uint32_t k = 0; k < graph->ops[v].input_count; k++) {
 			uint32_t t = graph->ops[v].inputs[k], kind = graph->tensors[t].kind;
+			bool again = false;
 
-			if (reading->last[t] == v)
+			for (uint32_t j = reads->first[v]; j < count && !again; j++)
+				again = reads->item[j] == t;
+			if (again)
 				continue;
-			reading->last[t] = v;
-			reading->uses[t]++;
+			reads->item[count++] = t;
 			if (reading->writer[t] != NPUMEM_NONE)
 				reading->waiting[v]++;
 			else if (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_PARAMETER)
@@ -299,38 +275,16 @@ static int count_uses(struct reading *reading)
 						    op_label(graph, v, name),
 						    npuplan_tensor_label(graph, t, other));
 		}
-	return 0;
+		reads->first[v + 1] = count;
+	}
+	list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads, graph->op_count);
+	return reading->pool.failed ? -ENOMEM : 0;
 }
 
-/* Per tensor, the operators that read it, each once. */
-static int list_readers(struct reading *reading)
+/* Operators that read the tensor. */
+static uint32_t uses_of(const struct reading *reading, uint32_t t)
 {
-	const struct npuplan_graph *graph = reading->graph;
-	struct cosma_list *readers = &reading->readers;
-	size_t count = 0;
-
-	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		count += reading->uses[t];
-	if (list_alloc(readers, graph->tensor_count, count))
-		return npuplan_fail(reading->error, -ENOMEM, "out of memory");
-	for (uint32_t t = 0; t < graph->tensor_count; t++) {
-		readers->first[t + 1] = readers->first[t] + reading->uses[t];
-		reading->last[t] = NPUMEM_NONE;
-	}
-	/* Filled from the back, so that first[] ends up where it was. */
-	for (uint32_t v = graph->op_count; v-- > 0;)
-		for (uint32_t k = 0; k < graph->ops[v].input_count; k++) {
-			uint32_t t = graph->ops[v].inputs[k];
-
-			if (reading->last[t] == v)
-				continue;
-			reading->last[t] = v;
-			readers->item[--readers->first[t + 1]] = v;
-		}
-	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		readers->first[t] = readers->first[t + 1];
-	readers->first[graph->tensor_count] = (uint32_t)count;
-	return 0;
+	return reading->readers.first[t + 1] - reading->readers.first[t];
 }
 
 /* It has run: those that read what it writes wait for one input less. */
@@ -356,10 +310,7 @@ static int find_order(struct reading *reading)
 	const struct npuplan_graph *graph = reading->graph;
 	uint32_t count = 0, words = (graph->op_count + 63) / 64;
 	char name[96];
-	int err = list_readers(reading);
 
-	if (err)
-		return err;
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		if (!reading->waiting[v])
 			cosma_set(reading->ready, v);
@@ -401,8 +352,8 @@ static bool is_placed(const struct reading *reading, uint32_t t)
 	if (is_external(reading, t))
 		return false;
 	if (kind == NPUMEM_TENSOR_PARAMETER)
-		return reading->options->with_parameters && reading->uses[t] > 1;
-	return kind != NPUMEM_TENSOR_INPUT || reading->uses[t];
+		return reading->options->with_parameters && uses_of(reading, t) > 1;
+	return kind != NPUMEM_TENSOR_INPUT || uses_of(reading, t);
 }
 
 static int check_sizes(struct reading *reading)
@@ -412,7 +363,7 @@ static int check_sizes(struct reading *reading)
 	for (uint32_t t = 0; t < reading->graph->tensor_count; t++) {
 		uint64_t bytes = reading->graph->tensors[t].size;
 
-		if (__builtin_mul_overflow(bytes, reading->uses[t] + 2ull, &bytes) ||
+		if (__builtin_mul_overflow(bytes, uses_of(reading, t) + 2ull, &bytes) ||
 		    __builtin_add_overflow(sum, bytes, &sum) || sum > MAX_TRAFFIC)
 			return npuplan_fail(reading->error, -EINVAL,
 					    "sizes up to tensor %u, times their uses, exceed 2^60",
@@ -460,60 +411,49 @@ static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t 
 	return reading->model_of[output];
 }
 
-static void fill_op(struct cosma_model *model, struct reading *reading, uint32_t v, uint32_t *in,
-		    uint32_t *out)
+static void fill_op(struct cosma_model *model, const struct reading *reading, uint32_t v)
 {
 	const struct npuplan_op *op = &reading->graph->ops[reading->order[v]];
+	uint32_t in = model->inputs.first[v], out = model->outputs.first[v];
 
 	model->op_of[v] = reading->order[v];
 	model->staged[v] = reading->options->staged && reading->options->staged[model->op_of[v]];
-	for (uint32_t k = 0; k < op->input_count; k++) {
-		uint32_t t = op->inputs[k], x = reading->model_of[t];
-		bool again = false;
+	cosma_for_each(k, reading->reads, model->op_of[v]) {
+		uint32_t t = reading->reads.item[k], x = reading->model_of[t];
 
-		for (uint32_t j = 0; j < k && !again; j++)
-			again = op->inputs[j] == t;
-		if (again)
-			continue;
 		if (x != NPUMEM_NONE) {
-			model->taker[*in] = find_taker(reading, model->op_of[v], t);
-			model->inputs.item[(*in)++] = x;
-		} else if (reading->options->with_parameters && !is_external(reading, t))
+			model->taker[in] = find_taker(reading, model->op_of[v], t);
+			model->inputs.item[in++] = x;
+		} else if (reading->options->with_parameters && !is_external(reading, t)) {
 			model->work[v] += reading->graph->tensors[t].size;
+		}
 	}
 	for (uint32_t k = 0; k < op->output_count; k++)
 		if (!is_external(reading, op->outputs[k]))
-			model->outputs.item[(*out)++] = reading->model_of[op->outputs[k]];
-	model->inputs.first[v + 1] = *in;
-	model->outputs.first[v + 1] = *out;
+			model->outputs.item[out++] = reading->model_of[op->outputs[k]];
+	model->inputs.first[v + 1] = in;
+	model->outputs.first[v + 1] = out;
 }
 
-/* Per operator of the model, those that write what it reads outside. */
-static int list_external(const struct cosma_model *model, const struct reading *reading,
-			 struct cosma_list *external, size_t inputs)
+/* What must run directly before each: whoever writes what it reads, on chip or outside. */
+static int derive_before(struct cosma_model *model, struct reading *reading)
 {
-	const struct npuplan_graph *graph = reading->graph;
-	uint32_t *place = malloc(((size_t)model->op_count + 1) * sizeof(*place)), count = 0;
+	uint32_t *place = npuplan_pool_take(&reading->pool, model->op_count, sizeof(*place));
+	uint32_t count = 0;
+	int err = place ? 0 : -ENOMEM;
 
-	if (!place || list_alloc(external, model->op_count, inputs)) {
-		free(place);
-		return -ENOMEM;
-	}
-	for (uint32_t v = 0; v < model->op_count; v++)
+	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		place[model->op_of[v]] = v;
-	for (uint32_t v = 0; v < model->op_count; v++) {
-		const struct npuplan_op *op = &graph->ops[model->op_of[v]];
+	for (uint32_t v = 0; v < model->op_count && !err; v++) {
+		cosma_for_each(k, reading->reads, model->op_of[v]) {
+			uint32_t writer = reading->writer[reading->reads.item[k]];
 
-		for (uint32_t k = 0; k < op->input_count; k++) {
-			uint32_t writer = reading->writer[op->inputs[k]];
-
-			if (is_external(reading, op->inputs[k]) && writer != NPUMEM_NONE)
-				external->item[count++] = place[writer];
+			if (writer != NPUMEM_NONE && !err)
+				err = add_before(&model->before, v, place[writer], &count);
 		}
-		external->first[v + 1] = count;
+		model->before.first[v + 1] = count;
 	}
-	free(place);
-	return 0;
+	return err;
 }
 
 static uint8_t input_flags(const struct reading *reading, uint32_t t)
@@ -526,25 +466,18 @@ static uint8_t input_flags(const struct reading *reading, uint32_t t)
 
 static int fill_model(struct cosma_model *model, struct reading *reading)
 {
-	struct cosma_list external = { 0 };
-	int err;
-
 	const struct npuplan_graph *graph = reading->graph;
-	size_t inputs = 0, outputs = 0;
-	uint32_t in = 0, out = 0;
+	size_t inputs = reading->reads.first[graph->op_count], outputs = 0;
 
-	for (uint32_t v = 0; v < graph->op_count; v++) {
-		inputs += graph->ops[v].input_count;
+	for (uint32_t v = 0; v < graph->op_count; v++)
 		outputs += graph->ops[v].output_count;
-	}
 	if (model_alloc(model, graph->op_count, graph->tensor_count, inputs, outputs))
 		return -ENOMEM;
-	model->op_count = graph->op_count;
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		uint32_t kind = graph->tensors[t].kind, x = model->tensor_count;
 
 		if (!is_placed(reading, t) ||
-		    (!reading->uses[t] && reading->writer[t] == NPUMEM_NONE))
+		    (!uses_of(reading, t) && reading->writer[t] == NPUMEM_NONE))
 			continue;
 		reading->model_of[t] = x;
 		model->tensor_of[x] = t;
@@ -558,63 +491,55 @@ static int fill_model(struct cosma_model *model, struct reading *reading)
 		model->tensor_count++;
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		fill_op(model, reading, v, &in, &out);
-	derive_lists(model);
-	err = list_external(model, reading, &external, inputs);
-	if (!err && (derive_before(model, &external) || derive_after(model)))
-		err = -ENOMEM;
-	free(external.first);
-	free(external.item);
-	if (err)
-		return err;
+		fill_op(model, reading, v);
+	if (derive_lists(model) || derive_before(model, reading) || derive_after(model))
+		return -ENOMEM;
 	derive_ancestors(model);
 	cosma_model_chains(model);
 	return 0;
 }
 
+static int read_graph(struct cosma_model *model, struct reading *reading)
+{
+	const struct npuplan_graph *graph = reading->graph;
+	size_t inputs = 0;
+	int err = 0;
+
+	if (!graph->op_count)
+		return npuplan_fail(reading->error, -EINVAL, "the graph has no operators");
+	for (uint32_t t = 0; t < graph->tensor_count && !err; t++)
+		err = check_tensor(reading, t);
+	for (uint32_t v = 0; v < graph->op_count; v++)
+		inputs += graph->ops[v].input_count;
+	reading->writer = npuplan_pool_take(&reading->pool, graph->tensor_count, sizeof(uint32_t));
+	reading->model_of =
+		npuplan_pool_take(&reading->pool, graph->tensor_count, sizeof(uint32_t));
+	reading->order = npuplan_pool_take(&reading->pool, graph->op_count, sizeof(uint32_t));
+	reading->waiting = npuplan_pool_take(&reading->pool, graph->op_count, sizeof(uint32_t));
+	reading->ready =
+		npuplan_pool_take(&reading->pool, graph->op_count / 64 + 1, sizeof(uint64_t));
+	list_take(&reading->reads, &reading->pool, graph->op_count, inputs);
+	if (!err && reading->pool.failed)
+		err = -ENOMEM;
+	err = err ? err : list_writers(reading);
+	err = err ? err : list_reads(reading);
+	err = err ? err : check_sizes(reading);
+	err = err ? err : find_order(reading);
+	return err ? err : fill_model(model, reading);
+}
+
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
 {
-	size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
-	struct reading reading = {
-		.graph = graph,
-		.options = options,
-		.error = error,
-		.writer = calloc(tensors, sizeof(uint32_t)),
-		.uses = calloc(tensors, sizeof(uint32_t)),
-		.last = calloc(tensors, sizeof(uint32_t)),
-		.model_of = calloc(tensors, sizeof(uint32_t)),
-		.order = calloc(ops, sizeof(uint32_t)),
-		.waiting = calloc(ops, sizeof(uint32_t)),
-		.ready = calloc(ops / 64 + 1, sizeof(uint64_t)),
-	};
-	int err = 0;
+	struct reading reading = { .graph = graph, .options = options, .error = error };
+	int err;
 
 	memset(model, 0, sizeof(*model));
-	if (!reading.writer || !reading.uses || !reading.last || !reading.model_of ||
-	    !reading.order || !reading.waiting || !reading.ready)
-		err = npuplan_fail(error, -ENOMEM, "out of memory");
-	if (!err && !graph->op_count)
-		err = npuplan_fail(error, -EINVAL, "the graph has no operators");
-	for (uint32_t t = 0; t < graph->tensor_count && !err; t++)
-		err = check_tensor(&reading, t);
-	err = err ? err : count_uses(&reading);
-	err = err ? err : check_sizes(&reading);
-	err = err ? err : find_order(&reading);
-	if (!err && fill_model(model, &reading))
-		err = npuplan_fail(error, -ENOMEM, "out of memory");
-	free(reading.writer);
-	free(reading.uses);
-	free(reading.last);
-	free(reading.model_of);
-	free(reading.order);
-	free(reading.waiting);
-	free(reading.ready);
-	free(reading.readers.first);
-	free(reading.readers.item);
+	err = read_graph(model, &reading);
+	npuplan_pool_free(&reading.pool);
 	if (err)
 		cosma_model_fini(model);
-	return err;
+	return err == -ENOMEM ? npuplan_fail(error, err, "out of memory") : err;
 }
 
 /* ------------------------------------------------------------ part of a model */
@@ -652,14 +577,44 @@ static int64_t outside_outputs(const struct cosma_model *whole, uint32_t v, cons
 	return bytes;
 }
 
+/* Operator @v of the whole as number @i of the part. */
+static void part_op(struct cosma_model *part, const struct cosma_model *whole, uint32_t v,
+		    uint32_t i, const bool *keep, uint32_t *part_of)
+{
+	uint32_t in = part->inputs.first[i], out = part->outputs.first[i];
+
+	part->op_of[i] = v;
+	part->work[i] = whole->work[v];
+	part->staged[i] = whole->staged[v];
+	cosma_for_each(k, whole->inputs, v) {
+		uint32_t x = whole->inputs.item[k], y = whole->taker[k];
+
+		if (keep && !keep[x]) {
+			part->work[i] += whole->size[x];
+			continue;
+		}
+		part->inputs.item[in] = part_tensor(part, whole, x, part_of);
+		part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
+					    part_tensor(part, whole, y, part_of) :
+					    NPUMEM_NONE;
+	}
+	cosma_for_each(k, whole->outputs, v) {
+		uint32_t x = whole->outputs.item[k];
+
+		if (!keep || keep[x])
+			part->outputs.item[out++] = part_tensor(part, whole, x, part_of);
+	}
+	if (keep)
+		part->work[i] += outside_outputs(whole, v, keep);
+	part->inputs.first[i + 1] = in;
+	part->outputs.first[i + 1] = out;
+}
+
 static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 {
 	struct cosma_list *before = &part->before;
 	uint32_t count = 0;
 
-	before->first = calloc((size_t)part->op_count + 1, sizeof(*before->first));
-	if (!before->first)
-		return -ENOMEM;
 	for (uint32_t v = 0; v < part->op_count; v++) {
 		uint64_t *row = part->ancestors + (size_t)v * part->words;
 
@@ -672,11 +627,8 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 			/* Only those that no other one implies. */
 			for (uint32_t k = before->first[v]; k < count && !implied; k++)
 				implied = cosma_before(part, u, before->item[k]);
-			if (implied)
-				continue;
-			if (npuplan_grow(&before->item, count, sizeof(*before->item)))
+			if (!implied && add_before(before, v, u, &count))
 				return -ENOMEM;
-			before->item[count++] = u;
 		}
 		before->first[v + 1] = count;
 	}
@@ -687,7 +639,6 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		     uint32_t op_count, const bool *keep)
 {
 	uint32_t *part_of = malloc(((size_t)whole->tensor_count + 1) * sizeof(*part_of));
-	uint32_t in = 0, out = 0;
 	size_t inputs = 0, outputs = 0;
 	int err;
 
@@ -696,45 +647,14 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		outputs += whole->outputs.first[ops[i] + 1] - whole->outputs.first[ops[i]];
 	}
 	err = model_alloc(part, op_count, (uint32_t)(inputs + outputs), inputs, outputs);
-	if (!part_of || err) {
-		free(part_of);
-		cosma_model_fini(part);
-		return -ENOMEM;
-	}
-	for (uint32_t x = 0; x < whole->tensor_count; x++)
+	if (!part_of)
+		err = -ENOMEM;
+	for (uint32_t x = 0; x < whole->tensor_count && !err; x++)
 		part_of[x] = NPUMEM_NONE;
-	part->op_count = op_count;
-	for (uint32_t i = 0; i < op_count; i++) {
-		uint32_t v = ops[i];
-
-		part->op_of[i] = v;
-		part->work[i] = whole->work[v];
-		part->staged[i] = whole->staged[v];
-		cosma_for_each(k, whole->inputs, v) {
-			uint32_t x = whole->inputs.item[k], y = whole->taker[k];
-
-			if (keep && !keep[x]) {
-				part->work[i] += whole->size[x];
-				continue;
-			}
-			part->inputs.item[in] = part_tensor(part, whole, x, part_of);
-			part->taker[in++] = y != NPUMEM_NONE && (!keep || keep[y]) ?
-						    part_tensor(part, whole, y, part_of) :
-						    NPUMEM_NONE;
-		}
-		cosma_for_each(k, whole->outputs, v) {
-			uint32_t x = whole->outputs.item[k];
-
-			if (!keep || keep[x])
-				part->outputs.item[out++] = part_tensor(part, whole, x, part_of);
-		}
-		if (keep)
-			part->work[i] += outside_outputs(whole, v, keep);
-		part->inputs.first[i + 1] = in;
-		part->outputs.first[i + 1] = out;
-	}
-	derive_lists(part);
-	for (uint32_t x = 0; x < part->tensor_count; x++) {
+	for (uint32_t i = 0; i < op_count && !err; i++)
+		part_op(part, whole, ops[i], i, keep, part_of);
+	err = err ? err : derive_lists(part);
+	for (uint32_t x = 0; x < part->tensor_count && !err; x++) {
 		if (part->producer[x] != NPUMEM_NONE ||
 		    whole->producer[part->tensor_of[x]] == NPUMEM_NONE)
 			continue;
@@ -742,7 +662,7 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 		if (part->flags[x] & COSMA_OUTPUT)
 			part->flags[x] |= COSMA_HOST;
 	}
-	err = part_order(part, whole);
+	err = err ? err : part_order(part, whole);
 	free(part_of);
 	if (err)
 		cosma_model_fini(part);

@@ -49,6 +49,7 @@ struct cosma_list {
  *	nothing else has to be tried; else NPUMEM_NONE. @leader: the same, backwards
  * @ancestors: bit matrix: row v has all that must run before v
  * @words: of a row
+ * @pool: owns all arrays but those of @before, which grow
  */
 struct cosma_model {
 	uint32_t op_count;
@@ -72,6 +73,7 @@ struct cosma_model {
 	uint32_t *follower;
 	uint32_t *leader;
 	uint64_t *ancestors;
+	struct npuplan_pool pool;
 };
 
 static inline bool cosma_bit(const uint64_t *bits, uint32_t i)
