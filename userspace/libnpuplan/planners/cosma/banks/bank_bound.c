@@ -114,20 +114,21 @@ static void build(struct flow *flow, const struct cosma_banking *banking, uint32
 int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound)
 {
 	size_t nodes = (size_t)banking->positions + 2;
+	struct npuplan_pool pool = { 0 };
 	struct flow flow = {
-		.arcs = malloc(2 * (nodes + banking->count) * sizeof(*flow.arcs)),
-		.first = malloc(nodes * sizeof(*flow.first)),
-		.by = malloc(nodes * sizeof(*flow.by)),
-		.best = malloc(nodes * sizeof(*flow.best)),
-		.queue = malloc(nodes * sizeof(*flow.queue)),
-		.queued = calloc(nodes, sizeof(*flow.queued)),
+		.arcs = npuplan_pool_take(&pool, 2 * (nodes + banking->count), sizeof(*flow.arcs)),
+		.first = npuplan_pool_take(&pool, nodes, sizeof(*flow.first)),
+		.by = npuplan_pool_take(&pool, nodes, sizeof(*flow.by)),
+		.best = npuplan_pool_take(&pool, nodes, sizeof(*flow.best)),
+		.queue = npuplan_pool_take(&pool, nodes, sizeof(*flow.queue)),
+		.queued = npuplan_pool_take(&pool, nodes, sizeof(*flow.queued)),
 	};
-	uint32_t *node = calloc(nodes, sizeof(*node));
+	uint32_t *node = npuplan_pool_take(&pool, nodes, sizeof(*node));
 	int64_t left = (int64_t)banking->capacity[0];
-	int err = -ENOMEM;
+	int err = pool.failed ? -ENOMEM : 0;
 
 	*bound = 0;
-	if (flow.arcs && flow.first && flow.by && flow.best && flow.queue && flow.queued && node) {
+	if (!err) {
 		build(&flow, banking, node);
 		while (left && find_path(&flow)) {
 			int64_t bytes = push(&flow, left);
@@ -135,14 +136,7 @@ int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound)
 			*bound += (uint64_t)(bytes * flow.best[flow.nodes - 1]);
 			left -= bytes;
 		}
-		err = 0;
 	}
-	free(flow.arcs);
-	free(flow.first);
-	free(flow.by);
-	free(flow.best);
-	free(flow.queue);
-	free(flow.queued);
-	free(node);
+	npuplan_pool_free(&pool);
 	return err;
 }

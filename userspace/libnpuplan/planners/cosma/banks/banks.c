@@ -30,6 +30,7 @@ void npuplan_banked_free(struct npuplan_banked *banked)
  * @bank: of the branch; @best_bank, @best_offsets: of the best one
  */
 struct dividing {
+	struct npuplan_pool pool;
 	const struct cosma_banking *banking;
 	struct npuplan_item *items;
 	uint64_t *places;
@@ -194,22 +195,19 @@ static void divide(struct dividing *d)
 
 static int dividing_init(struct dividing *d)
 {
-	const struct cosma_banking *banking = d->banking;
-	size_t count = (size_t)banking->count + 1;
+	struct npuplan_pool *pool = &d->pool;
+	uint32_t count = d->banking->count;
 
-	d->items = malloc(count * sizeof(*d->items));
-	d->places = malloc(count * sizeof(*d->places));
-	d->order = malloc(count * sizeof(*d->order));
-	d->rest = calloc(count, sizeof(*d->rest));
-	d->next = calloc(count, sizeof(*d->next));
-	d->bank = calloc(count, sizeof(*d->bank));
-	d->offsets = calloc(count, sizeof(*d->offsets));
+	d->items = npuplan_pool_take(pool, count, sizeof(*d->items));
+	d->places = npuplan_pool_take(pool, count, sizeof(*d->places));
+	d->order = npuplan_pool_take(pool, count, sizeof(*d->order));
+	d->rest = npuplan_pool_take(pool, (size_t)count + 1, sizeof(*d->rest));
+	d->next = npuplan_pool_take(pool, (size_t)count + 1, sizeof(*d->next));
+	d->bank = npuplan_pool_take(pool, count, sizeof(*d->bank));
+	d->offsets = npuplan_pool_take(pool, count, sizeof(*d->offsets));
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
-		d->load[b] = calloc((size_t)banking->positions + 1, sizeof(*d->load[b]));
-	if (!d->items || !d->places || !d->order || !d->rest || !d->next || !d->bank ||
-	    !d->offsets || !d->load[0] || !d->load[1])
-		return -ENOMEM;
-	return cosma_banking_bound(banking, &d->bound);
+		d->load[b] = npuplan_pool_take(pool, d->banking->positions, sizeof(*d->load[b]));
+	return pool->failed ? -ENOMEM : cosma_banking_bound(d->banking, &d->bound);
 }
 
 static void sort(struct dividing *d)
@@ -224,19 +222,6 @@ static void sort(struct dividing *d)
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
 		memset(d->load[b], 0, (size_t)banking->positions * sizeof(*d->load[b]));
 	d->next[0] = 0;
-}
-
-static void dividing_fini(struct dividing *d)
-{
-	free(d->items);
-	free(d->places);
-	free(d->order);
-	free(d->rest);
-	free(d->next);
-	free(d->bank);
-	free(d->offsets);
-	free(d->load[0]);
-	free(d->load[1]);
 }
 
 int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit, uint8_t *bank,
@@ -261,7 +246,7 @@ int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit
 	*accessed = d.best;
 	*work = d.work;
 	*optimal = !err && ((d.found && d.best >= d.bound) || (all && !d.unknown));
-	dividing_fini(&d);
+	npuplan_pool_free(&d.pool);
 	return err ? err : d.found ? 0 : -ENOENT;
 }
 
@@ -320,10 +305,11 @@ static int divide_plan(const struct npuplan_graph *graph,
 		.capacity = { banks[fast].size, banks[!fast].size },
 	};
 	uint32_t count = out->plan.placement_count;
-	uint8_t *bank = calloc((size_t)count + 1, sizeof(*bank));
-	uint64_t *offsets = calloc((size_t)count + 1, sizeof(*offsets));
+	struct npuplan_pool pool = { 0 };
+	uint8_t *bank = npuplan_pool_take(&pool, count, sizeof(*bank));
+	uint64_t *offsets = npuplan_pool_take(&pool, count, sizeof(*offsets));
 	uint64_t accessed = 0, all = 0, work = 0;
-	int err = bank && offsets ? read_stays(&banking, graph, &out->plan) : -ENOMEM;
+	int err = pool.failed ? -ENOMEM : read_stays(&banking, graph, &out->plan);
 
 	if (!err)
 		err = cosma_banking_bound(&banking, &out->accessed_bound);
@@ -348,8 +334,7 @@ static int divide_plan(const struct npuplan_graph *graph,
 	for (int b = 0; b < NPUPLAN_BANKS; b++)
 		out->microseconds += (double)out->accessed[b] / (double)banks[b].bandwidth;
 	free(banking.stays);
-	free(offsets);
-	free(bank);
+	npuplan_pool_free(&pool);
 	return err;
 }
 

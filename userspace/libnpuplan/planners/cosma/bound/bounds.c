@@ -54,8 +54,9 @@ struct cosma_downset_bound {
 	uint32_t *first;
 };
 
-/* Room to work in; grown when needed. */
+/* Room to work in; @item grows when needed. */
 struct cosma_scratch {
+	struct npuplan_pool pool;
 	struct downset_critical *critical;
 	struct downset_item *item;
 	struct cosma_cover_item *cover;
@@ -86,16 +87,8 @@ void cosma_bounds_fini(struct cosma_bounds *bounds)
 	free(bounds->of_adder.item);
 	free(bounds->charged);
 	if (scratch) {
-		free(scratch->critical);
+		npuplan_pool_free(&scratch->pool);
 		free(scratch->item);
-		free(scratch->cover);
-		free(scratch->at);
-		free(scratch->touched);
-		free(scratch->floor);
-		free(scratch->spoken);
-		free(scratch->slot);
-		free(scratch->used);
-		free(scratch->taken);
 	}
 	free(scratch);
 	memset(bounds, 0, sizeof(*bounds));
@@ -103,28 +96,28 @@ void cosma_bounds_fini(struct cosma_bounds *bounds)
 
 static int scratch_init(struct cosma_bounds *bounds)
 {
-	size_t tensors = (size_t)bounds->model->tensor_count + 1;
-	size_t criticals = (size_t)bounds->critical_count + 1;
-	size_t groups = (size_t)bounds->group_count + 1;
+	uint32_t tensors = bounds->model->tensor_count, groups = bounds->group_count;
 	struct cosma_scratch *scratch = calloc(1, sizeof(*scratch));
+	struct npuplan_pool *pool;
 
 	bounds->scratch = scratch;
 	if (!scratch)
 		return -ENOMEM;
-	scratch->critical = malloc(criticals * sizeof(*scratch->critical));
-	scratch->cover = malloc(tensors * sizeof(*scratch->cover));
-	scratch->at = malloc(tensors * sizeof(*scratch->at));
-	scratch->touched = calloc(criticals, sizeof(*scratch->touched));
-	scratch->floor = calloc(groups, sizeof(*scratch->floor));
-	scratch->spoken = calloc(groups, sizeof(*scratch->spoken));
-	scratch->slot = calloc(groups, sizeof(*scratch->slot));
-	scratch->used = calloc(tensors, sizeof(*scratch->used));
-	scratch->taken = malloc(tensors * sizeof(*scratch->taken));
-	if (!scratch->critical || !scratch->cover || !scratch->at || !scratch->touched ||
-	    !scratch->floor || !scratch->spoken || !scratch->slot || !scratch->used ||
-	    !scratch->taken)
+	pool = &scratch->pool;
+	scratch->critical =
+		npuplan_pool_take(pool, bounds->critical_count, sizeof(*scratch->critical));
+	scratch->touched =
+		npuplan_pool_take(pool, bounds->critical_count, sizeof(*scratch->touched));
+	scratch->cover = npuplan_pool_take(pool, tensors, sizeof(*scratch->cover));
+	scratch->at = npuplan_pool_take(pool, tensors, sizeof(*scratch->at));
+	scratch->used = npuplan_pool_take(pool, tensors, sizeof(*scratch->used));
+	scratch->taken = npuplan_pool_take(pool, tensors, sizeof(*scratch->taken));
+	scratch->floor = npuplan_pool_take(pool, groups, sizeof(*scratch->floor));
+	scratch->spoken = npuplan_pool_take(pool, groups, sizeof(*scratch->spoken));
+	scratch->slot = npuplan_pool_take(pool, groups, sizeof(*scratch->slot));
+	if (pool->failed)
 		return -ENOMEM;
-	for (uint32_t x = 0; x < bounds->model->tensor_count; x++)
+	for (uint32_t x = 0; x < tensors; x++)
 		scratch->at[x] = NPUMEM_NONE;
 	return 0;
 }

@@ -86,26 +86,29 @@ struct finding {
 	uint32_t *adder_count;
 };
 
+/* The bytes go to @sum of each operator in @set, and one more to @count. */
+static void add_to(const uint64_t *set, uint32_t words, int64_t bytes, int64_t *sum,
+		   uint32_t *count)
+{
+	for (uint32_t w = 0; w < words; w++)
+		for (uint64_t bits = set[w]; bits; bits &= bits - 1) {
+			uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(bits);
+
+			sum[v] += bytes;
+			count[v]++;
+		}
+}
+
 static void add_up(struct finding *finding)
 {
 	const struct cosma_model *model = finding->bounds->model;
 
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		cosma_relations(model, x, finding->members, finding->adders);
-		for (uint32_t w = 0; w < model->words; w++) {
-			for (uint64_t bits = finding->members[w]; bits; bits &= bits - 1) {
-				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(bits);
-
-				finding->sum[v] += model->size[x];
-				finding->count[v]++;
-			}
-			for (uint64_t bits = finding->adders[w]; bits; bits &= bits - 1) {
-				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(bits);
-
-				finding->more[v] += model->size[x];
-				finding->adder_count[v]++;
-			}
-		}
+		add_to(finding->members, model->words, model->size[x], finding->sum,
+		       finding->count);
+		add_to(finding->adders, model->words, model->size[x], finding->more,
+		       finding->adder_count);
 		finding->bounds->work += model->words;
 	}
 }
@@ -207,33 +210,26 @@ static int list_pairs(struct finding *finding)
 int cosma_critical_find(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
-	size_t ops = (size_t)model->op_count + 1, words = (size_t)model->words + 1;
+	uint32_t ops = model->op_count, words = model->words;
+	struct npuplan_pool pool = { 0 };
 	struct finding finding = {
 		.bounds = bounds,
-		.members = malloc(words * sizeof(uint64_t)),
-		.adders = malloc(words * sizeof(uint64_t)),
-		.critical = calloc(words, sizeof(uint64_t)),
-		.number = malloc(ops * sizeof(uint32_t)),
-		.sum = calloc(ops, sizeof(int64_t)),
-		.more = calloc(ops, sizeof(int64_t)),
-		.count = calloc(ops, sizeof(uint32_t)),
-		.adder_count = calloc(ops, sizeof(uint32_t)),
+		.members = npuplan_pool_take(&pool, words, sizeof(uint64_t)),
+		.adders = npuplan_pool_take(&pool, words, sizeof(uint64_t)),
+		.critical = npuplan_pool_take(&pool, words, sizeof(uint64_t)),
+		.number = npuplan_pool_take(&pool, ops, sizeof(uint32_t)),
+		.sum = npuplan_pool_take(&pool, ops, sizeof(int64_t)),
+		.more = npuplan_pool_take(&pool, ops, sizeof(int64_t)),
+		.count = npuplan_pool_take(&pool, ops, sizeof(uint32_t)),
+		.adder_count = npuplan_pool_take(&pool, ops, sizeof(uint32_t)),
 	};
 	int err = -ENOMEM;
 
-	if (finding.members && finding.adders && finding.critical && finding.number &&
-	    finding.sum && finding.more && finding.count && finding.adder_count) {
+	if (!pool.failed) {
 		add_up(&finding);
 		err = choose(&finding);
 		err = err ? err : list_pairs(&finding);
 	}
-	free(finding.members);
-	free(finding.adders);
-	free(finding.critical);
-	free(finding.number);
-	free(finding.sum);
-	free(finding.more);
-	free(finding.count);
-	free(finding.adder_count);
+	npuplan_pool_free(&pool);
 	return err;
 }

@@ -13,6 +13,9 @@
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders);
 
+/* Whether a use of @x lies between @first and @last in every order (groups.c). */
+bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last);
+
 /** struct cosma_cover_item - bytes that may be away, for @unit a byte (1 or 2) */
 struct cosma_cover_item {
 	int64_t size;

@@ -127,17 +127,6 @@ static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u
 	return before && apart;
 }
 
-static bool used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
-{
-	cosma_for_each(k, model->consumers, x) {
-		uint32_t user = model->consumers.item[k];
-
-		if (cosma_before(model, first, user) && cosma_before(model, user, last))
-			return true;
-	}
-	return false;
-}
-
 static bool is_member(const struct cosma_critical *critical, uint32_t x)
 {
 	for (uint32_t k = 0; k < critical->member_count; k++)
@@ -167,7 +156,7 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 		} else if (!cosma_before(model, other->op, critical->op)) {
 			return false;
 		} else if (is_member(other, x) &&
-			   !used_between(model, x, other->op, critical->op)) {
+			   !cosma_used_between(model, x, other->op, critical->op)) {
 			return false;
 		}
 	}
@@ -289,15 +278,15 @@ static int list_members(struct cosma_bounds *bounds)
 int cosma_critical_defer(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
-	uint32_t *claimed = malloc(((size_t)model->tensor_count + 1) * sizeof(*claimed));
-	uint32_t *on_path = calloc((size_t)model->tensor_count + 1, sizeof(*on_path));
+	struct npuplan_pool pool = { 0 };
+	uint32_t *claimed = npuplan_pool_take(&pool, model->tensor_count, sizeof(*claimed));
+	uint32_t *on_path = npuplan_pool_take(&pool, model->tensor_count, sizeof(*on_path));
 	bool added = false;
 	uint64_t tries = 0;
-	int err = claimed && on_path ? 0 : -ENOMEM;
+	int err = pool.failed ? -ENOMEM : 0;
 
-	for (uint32_t x = 0; x < model->tensor_count && claimed; x++)
+	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		claimed[x] = NPUMEM_NONE;
-
 	for (uint32_t i = 0; i < bounds->critical_count; i++) {
 		struct cosma_critical *critical = &bounds->critical[i];
 
@@ -324,7 +313,6 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 		}
 	}
 	bounds->work += tries;
-	free(claimed);
-	free(on_path);
+	npuplan_pool_free(&pool);
 	return err || !added ? err : list_members(bounds);
 }

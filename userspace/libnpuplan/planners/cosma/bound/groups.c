@@ -8,8 +8,7 @@
 /* Comparisons of members, at most; what comes later is in no group. */
 #define MAX_WORK 50000000ull
 
-/* Whether a use of @x lies between @first and @last in every order. */
-static bool used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
+bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last)
 {
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t user = model->consumers.item[k];
@@ -40,7 +39,7 @@ static bool share(const struct cosma_model *model, const struct cosma_critical *
 			continue;
 		}
 		if (!cosma_before(model, first->op, last->op) ||
-		    !used_between(model, a->member[i], first->op, last->op))
+		    !cosma_used_between(model, a->member[i], first->op, last->op))
 			return true;
 		i++;
 		k++;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Where a model falls apart into segments. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cuts.h"
@@ -48,15 +47,16 @@ static bool nothing_crosses(const struct cosma_model *model, uint32_t v)
 
 int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model)
 {
-	uint32_t n = model->op_count, filled = 0, *cut_at = calloc((size_t)n + 1, sizeof(*cut_at));
-	bool *taken = calloc((size_t)n + 1, sizeof(*taken));
+	uint32_t n = model->op_count, filled = 0, *cut_at;
+	struct npuplan_pool *pool = &segments->pool;
+	bool *taken;
 
 	memset(segments, 0, sizeof(*segments));
-	segments->first = calloc((size_t)n + 2, sizeof(*segments->first));
-	segments->ops = malloc(((size_t)n + 1) * sizeof(*segments->ops));
-	if (!cut_at || !taken || !segments->first || !segments->ops) {
-		free(cut_at);
-		free(taken);
+	segments->first = npuplan_pool_take(pool, (size_t)n + 2, sizeof(*segments->first));
+	segments->ops = npuplan_pool_take(pool, n, sizeof(*segments->ops));
+	cut_at = npuplan_pool_take(pool, n, sizeof(*cut_at));
+	taken = npuplan_pool_take(pool, n, sizeof(*taken));
+	if (pool->failed) {
 		cosma_segments_fini(segments);
 		return -ENOMEM;
 	}
@@ -86,14 +86,11 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 				segments->ops[filled++] = u;
 		segments->first[++segments->count] = filled;
 	}
-	free(cut_at);
-	free(taken);
 	return 0;
 }
 
 void cosma_segments_fini(struct cosma_segments *segments)
 {
-	free(segments->first);
-	free(segments->ops);
+	npuplan_pool_free(&segments->pool);
 	memset(segments, 0, sizeof(*segments));
 }

@@ -16,6 +16,7 @@ struct cosma_segments {
 	uint32_t *first;
 	uint32_t *ops;
 	uint32_t count;
+	struct npuplan_pool pool;
 };
 
 /* -ENOMEM */

@@ -5,35 +5,43 @@
 
 #include "stays.h"
 
+int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions)
+{
+	struct npuplan_pool *pool = &path->pool;
+
+	*path = (struct cosma_path){ .op_count = ops };
+	path->order = npuplan_pool_take(pool, ops, sizeof(*path->order));
+	path->first = npuplan_pool_take(pool, (size_t)ops + 1, sizeof(*path->first));
+	path->evicted = npuplan_pool_take(pool, evictions, sizeof(*path->evicted));
+	if (!pool->failed)
+		return 0;
+	cosma_path_fini(path);
+	return -ENOMEM;
+}
+
 void cosma_path_fini(struct cosma_path *path)
 {
-	free(path->order);
-	free(path->first);
-	free(path->evicted);
+	npuplan_pool_free(&path->pool);
 	memset(path, 0, sizeof(*path));
 }
 
 void cosma_schedule_fini(struct cosma_schedule *schedule)
 {
-	free(schedule->order);
-	free(schedule->position);
-	free(schedule->uses);
-	free(schedule->away);
+	npuplan_pool_free(&schedule->pool);
 	memset(schedule, 0, sizeof(*schedule));
 }
 
 int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model)
 {
-	size_t ops = (size_t)model->op_count + 1;
-	size_t uses = (size_t)model->consumers.first[model->tensor_count] + 1;
+	uint32_t ops = model->op_count, uses = model->consumers.first[model->tensor_count];
+	struct npuplan_pool *pool = &schedule->pool;
 
-	memset(schedule, 0, sizeof(*schedule));
-	schedule->model = model;
-	schedule->order = calloc(ops, sizeof(*schedule->order));
-	schedule->position = calloc(ops, sizeof(*schedule->position));
-	schedule->uses = calloc(uses, sizeof(*schedule->uses));
-	schedule->away = calloc(uses, sizeof(*schedule->away));
-	if (schedule->order && schedule->position && schedule->uses && schedule->away)
+	*schedule = (struct cosma_schedule){ .model = model };
+	schedule->order = npuplan_pool_take(pool, ops, sizeof(*schedule->order));
+	schedule->position = npuplan_pool_take(pool, ops, sizeof(*schedule->position));
+	schedule->uses = npuplan_pool_take(pool, uses, sizeof(*schedule->uses));
+	schedule->away = npuplan_pool_take(pool, uses, sizeof(*schedule->away));
+	if (!pool->failed)
 		return 0;
 	cosma_schedule_fini(schedule);
 	return -ENOMEM;

@@ -24,8 +24,11 @@ struct cosma_path {
 	uint32_t *evicted;
 	uint32_t op_count;
 	int64_t cost;
+	struct npuplan_pool pool;
 };
 
+/* For so many operators and evictions, which are for the caller to fill in. -ENOMEM. */
+int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions);
 void cosma_path_fini(struct cosma_path *path);
 
 /**
@@ -42,6 +45,7 @@ struct cosma_schedule {
 	uint32_t *position;
 	uint32_t *uses;
 	bool *away;
+	struct npuplan_pool pool;
 };
 
 int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model);

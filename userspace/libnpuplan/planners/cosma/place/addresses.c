@@ -21,6 +21,7 @@
  * @takes: per item: it is somebody's @taker; @taken such pairs
  */
 struct placing {
+	struct npuplan_pool pool;
 	const struct npuplan_graph *graph;
 	const struct cosma_model *model;
 	const struct cosma_stays *stays;
@@ -148,7 +149,7 @@ static int most_live(const struct placing *placing, uint64_t *most)
 }
 
 static int pack(struct placing *placing, const struct npuplan_item *items, uint32_t count,
-		const struct npuplan_conflicts *conflicts, uint64_t bound,
+		const struct npuplan_conflicts *conflicts, uint64_t bound, uint64_t *places,
 		struct npuplan_pack_result *result)
 {
 	const struct npuplan_pack_problem problem = {
@@ -163,7 +164,7 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 		.work_limit = placing->work_limit,
 		.deadline_seconds = npuplan_effort_left(&placing->run->effort),
 	};
-	int err = npuplan_pack_exactly(&problem, &options, placing->places, result, NULL);
+	int err = npuplan_pack_exactly(&problem, &options, places, result, NULL);
 
 	if (!err)
 		placing->run->work += result->work;
@@ -178,12 +179,15 @@ static bool is_placed(const struct npuplan_pack_result *result)
 /* Whoever is taken lies where its taker does: chains become one item. */
 static int pack_merged(struct placing *placing, uint64_t bound, struct npuplan_pack_result *result)
 {
-	struct npuplan_item *merged = malloc(((size_t)placing->count + 1) * sizeof(*merged));
-	uint32_t *into = malloc(((size_t)placing->count + 1) * sizeof(*into)), count = 0;
-	uint64_t *places = malloc(((size_t)placing->count + 1) * sizeof(*places));
-	int err = merged && into && places ? 0 : -ENOMEM;
+	struct npuplan_pool *pool = &placing->pool;
+	struct npuplan_item *merged = npuplan_pool_take(pool, placing->count, sizeof(*merged));
+	uint32_t *into = npuplan_pool_take(pool, placing->count, sizeof(*into)), count = 0;
+	uint64_t *places = npuplan_pool_take(pool, placing->count, sizeof(*places));
+	int err;
 
-	for (uint32_t i = 0; i < placing->count && !err; i++) {
+	if (pool->failed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < placing->count; i++) {
 		struct npuplan_item *all = &merged[count];
 
 		if (placing->takes[i])
@@ -198,22 +202,17 @@ static int pack_merged(struct placing *placing, uint64_t bound, struct npuplan_p
 			all->align = one->align > all->align ? one->align : all->align;
 		}
 	}
-	if (!err)
-		err = pack(placing, merged, count, NULL, bound, result);
-	for (uint32_t i = 0; i < placing->count && !err; i++)
-		places[i] = result->top ? placing->places[into[i]] : 0;
-	for (uint32_t i = 0; i < placing->count && !err; i++)
-		placing->places[i] = places[i];
-	free(merged);
-	free(into);
-	free(places);
+	err = pack(placing, merged, count, NULL, bound, places, result);
+	for (uint32_t i = 0; i < placing->count && !err && result->top; i++)
+		placing->places[i] = places[into[i]];
 	return err;
 }
 
-static int pack_permitted(struct placing *placing, uint64_t bound,
+static int pack_permitted(struct placing *placing, uint64_t bound, uint64_t *places,
 			  struct npuplan_pack_result *result)
 {
-	struct npuplan_permit *permits = malloc(((size_t)placing->taken + 1) * sizeof(*permits));
+	struct npuplan_permit *permits =
+		npuplan_pool_take(&placing->pool, placing->taken, sizeof(*permits));
 	struct npuplan_conflicts conflicts = { 0 };
 	size_t count = 0;
 	int err = permits ? npuplan_conflicts_whole(&conflicts, placing->items, placing->count) :
@@ -224,9 +223,10 @@ static int pack_permitted(struct placing *placing, uint64_t bound,
 			permits[count++] =
 				(struct npuplan_permit){ .a = i, .b = placing->taker[i] };
 	err = err ? err : npuplan_conflicts_permit(&conflicts, permits, count);
-	err = err ? err : pack(placing, placing->items, placing->count, &conflicts, bound, result);
+	err = err ? err :
+		    pack(placing, placing->items, placing->count, &conflicts, bound, places,
+			 result);
 	npuplan_conflicts_fini(&conflicts);
-	free(permits);
 	return err;
 }
 
@@ -234,11 +234,12 @@ static int pack_permitted(struct placing *placing, uint64_t bound,
 static int place(struct placing *placing, struct npuplan_pack_result *result)
 {
 	struct npuplan_pack_result other = { 0 };
-	uint64_t bound, *merged;
+	uint64_t bound, *places;
 	int err;
 
 	if (!placing->taken)
-		return pack(placing, placing->items, placing->count, NULL, 0, result);
+		return pack(placing, placing->items, placing->count, NULL, 0, placing->places,
+			    result);
 	err = most_live(placing, &bound);
 	if (err)
 		return err;
@@ -254,24 +255,20 @@ static int place(struct placing *placing, struct npuplan_pack_result *result)
 		result->status = is_placed(result) ? NPUPLAN_PACK_FEASIBLE : NPUPLAN_PACK_UNKNOWN;
 		return 0;
 	}
-	merged = malloc(((size_t)placing->count + 1) * sizeof(*merged));
-	if (!merged)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < placing->count; i++)
-		merged[i] = placing->places[i];
-	err = pack_permitted(placing, bound, &other);
-	if (!err && (!is_placed(result) || (is_placed(&other) && other.top < result->top))) {
+	places = npuplan_pool_take(&placing->pool, placing->count, sizeof(*places));
+	err = places ? pack_permitted(placing, bound, places, &other) : -ENOMEM;
+	if (err)
+		return err;
+	if (!is_placed(result) || (is_placed(&other) && other.top < result->top)) {
 		*result = other;
-	} else if (!err) {
-		if (is_placed(&other))
-			result->lower_bound = other.lower_bound;
-		result->status = result->top <= result->lower_bound ? NPUPLAN_PACK_OPTIMAL :
-								      NPUPLAN_PACK_FEASIBLE;
-		for (uint32_t i = 0; i < placing->count; i++)
-			placing->places[i] = merged[i];
+		placing->places = places;
+		return 0;
 	}
-	free(merged);
-	return err;
+	if (is_placed(&other))
+		result->lower_bound = other.lower_bound;
+	result->status = result->top <= result->lower_bound ? NPUPLAN_PACK_OPTIMAL :
+							      NPUPLAN_PACK_FEASIBLE;
+	return 0;
 }
 
 int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model *model,
@@ -279,7 +276,6 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    uint32_t last, uint32_t last_op, uint64_t work_limit, struct cosma_run *run,
 		    uint64_t *offsets, uint64_t *top, uint32_t *status)
 {
-	size_t count = (size_t)stays->count + 1;
 	struct placing placing = {
 		.graph = graph,
 		.model = model,
@@ -289,18 +285,17 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		.work_limit = work_limit,
 		.first = first ? 2 * first - 1 : 0,
 		.last = last < model->op_count ? 2 * last : 2 * model->op_count,
-		.items = malloc(count * sizeof(struct npuplan_item)),
-		.item_of = malloc(count * sizeof(uint32_t)),
-		.taker = malloc(count * sizeof(uint32_t)),
-		.takes = calloc(count, sizeof(bool)),
-		.places = malloc(count * sizeof(uint64_t)),
 	};
+	struct npuplan_pool *pool = &placing.pool;
 	struct npuplan_pack_result result = { 0 };
-	int err = placing.items && placing.item_of && placing.taker && placing.takes &&
-				  placing.places ?
-			  0 :
-			  -ENOMEM;
+	int err;
 
+	placing.items = npuplan_pool_take(pool, stays->count, sizeof(*placing.items));
+	placing.item_of = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t));
+	placing.taker = npuplan_pool_take(pool, stays->count, sizeof(*placing.taker));
+	placing.takes = npuplan_pool_take(pool, stays->count, sizeof(*placing.takes));
+	placing.places = npuplan_pool_take(pool, stays->count, sizeof(*placing.places));
+	err = pool->failed ? -ENOMEM : 0;
 	if (!err) {
 		placing.item_of[stays->count] = NPUMEM_NONE;
 		list_items(&placing, last_op);
@@ -316,10 +311,6 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		for (uint32_t i = 0; i < placing.count && offsets && result.top; i++)
 			offsets[placing.items[i].tensor] = placing.places[i];
 	}
-	free(placing.items);
-	free(placing.item_of);
-	free(placing.taker);
-	free(placing.takes);
-	free(placing.places);
+	npuplan_pool_free(pool);
 	return err;
 }

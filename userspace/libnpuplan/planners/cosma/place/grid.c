@@ -28,6 +28,7 @@ struct change {
  * @changes: what to undo
  */
 struct grid {
+	struct npuplan_pool pool;
 	const struct cosma_grid_item *items;
 	uint32_t count;
 	uint32_t rows;
@@ -99,9 +100,6 @@ static int list_others(struct grid *grid)
 {
 	uint32_t filled = 0;
 
-	grid->other.first = calloc((size_t)grid->count + 1, sizeof(uint32_t));
-	if (!grid->other.first)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < grid->count; i++) {
 		for (uint32_t k = 0; k < grid->count; k++) {
 			if (k == i || !overlap(&grid->items[i], &grid->items[k]))
@@ -136,9 +134,6 @@ static int list_instants(struct grid *grid)
 {
 	uint32_t filled = 0;
 
-	grid->there.first = calloc((size_t)grid->count + 1, sizeof(uint32_t));
-	if (!grid->there.first)
-		return -ENOMEM;
 	for (uint32_t i = 0; i < grid->count; i++) {
 		uint32_t instant = grid->items[i].from;
 		bool known = !is_full(grid, instant);
@@ -161,25 +156,22 @@ static int list_instants(struct grid *grid)
 
 static void grid_fini(struct grid *grid)
 {
-	free(grid->size);
-	free(grid->places);
-	free(grid->placed);
-	free(grid->changes);
-	free(grid->other.first);
+	npuplan_pool_free(&grid->pool);
 	free(grid->other.item);
-	free(grid->there.first);
 	free(grid->there.item);
 }
 
 static int grid_init(struct grid *grid, int64_t unit)
 {
-	size_t count = (size_t)grid->count + 1;
+	struct npuplan_pool *pool = &grid->pool;
 	int err;
 
-	grid->size = malloc(count * sizeof(*grid->size));
-	grid->places = malloc(count * sizeof(*grid->places));
-	grid->placed = calloc(count, sizeof(*grid->placed));
-	if (!grid->size || !grid->places || !grid->placed)
+	grid->size = npuplan_pool_take(pool, grid->count, sizeof(*grid->size));
+	grid->places = npuplan_pool_take(pool, grid->count, sizeof(*grid->places));
+	grid->placed = npuplan_pool_take(pool, grid->count, sizeof(*grid->placed));
+	grid->other.first = npuplan_pool_take(pool, (size_t)grid->count + 1, sizeof(uint32_t));
+	grid->there.first = npuplan_pool_take(pool, (size_t)grid->count + 1, sizeof(uint32_t));
+	if (pool->failed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < grid->count; i++) {
 		grid->size[i] = (uint32_t)(grid->items[i].size / unit);
@@ -191,7 +183,7 @@ static int grid_init(struct grid *grid, int64_t unit)
 		return err;
 	/* Each item is placed once on the way, and changes others only. */
 	grid->changes =
-		malloc(((size_t)grid->other.first[grid->count] + 1) * sizeof(*grid->changes));
+		npuplan_pool_take(pool, grid->other.first[grid->count], sizeof(*grid->changes));
 	return grid->changes ? 0 : -ENOMEM;
 }
 

@@ -8,7 +8,6 @@
 /**
  * struct writing - the plan in the making
  * @begin, @end: stays by the instant they begin and end at
- * @placed: placement of each stay
  */
 struct writing {
 	const struct npuplan_graph *graph;
@@ -142,74 +141,47 @@ static int come(struct writing *writing, uint32_t instant)
 	return err;
 }
 
-static int by_instant(struct cosma_list *list, const struct cosma_stays *stays, uint32_t instants,
-		      bool end)
+static uint32_t instant_of(const struct cosma_stay *stay, bool end)
 {
-	list->first = calloc((size_t)instants + 2, sizeof(*list->first));
-	list->item = malloc(((size_t)stays->count + 1) * sizeof(*list->item));
-	if (!list->first || !list->item)
-		return -ENOMEM;
+	return end ? stay->to : stay->from;
+}
+
+static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
+		       const struct cosma_stays *stays, uint32_t instants, bool end)
+{
+	list->first = npuplan_pool_take(pool, (size_t)instants + 2, sizeof(*list->first));
+	list->item = npuplan_pool_take(pool, stays->count, sizeof(*list->item));
+	if (pool->failed)
+		return;
 	for (uint32_t i = 0; i < stays->count; i++)
-		list->first[(end ? stays->stay[i].to : stays->stay[i].from) + 1]++;
+		list->first[instant_of(&stays->stay[i], end) + 2]++;
 	for (uint32_t t = 0; t < instants; t++)
-		list->first[t + 1] += list->first[t];
-	for (uint32_t i = stays->count; i-- > 0;)
-		list->item[--list->first[(end ? stays->stay[i].to : stays->stay[i].from) + 1]] = i;
-	for (uint32_t t = 0; t < instants; t++)
-		list->first[t] = list->first[t + 1];
-	list->first[instants] = stays->count;
-	return 0;
+		list->first[t + 2] += list->first[t + 1];
+	/* As it is filled, first[t + 1] moves from where the list of t begins to where it ends. */
+	for (uint32_t i = 0; i < stays->count; i++)
+		list->item[list->first[instant_of(&stays->stay[i], end) + 1]++] = i;
 }
 
-static bool is_made(const struct cosma_stay *stay)
+/* @change: zeroes, two for each instant: operators load, then they store. */
+static void find_peak(const struct writing *writing, const uint64_t *offsets, uint64_t *change)
 {
-	return stay->made;
-}
-
-static bool is_loaded(const struct cosma_stay *stay)
-{
-	return !stay->made;
-}
-
-static bool stays_on(const struct cosma_stay *stay)
-{
-	return !cosma_stay_yields(stay);
-}
-
-/* Bytes of those stays that begin or end at an instant and are as asked. */
-static uint64_t sum(const struct writing *writing, const struct cosma_list *list, uint32_t instant,
-		    bool (*is)(const struct cosma_stay *stay))
-{
-	uint64_t bytes = 0;
-
-	cosma_for_each(k, *list, instant) {
-		uint32_t i = list->item[k];
-
-		if (is(&writing->stays->stay[i]))
-			bytes += writing->graph->tensors[graph_tensor(writing, i)].size;
-	}
-	return bytes;
-}
-
-static void find_peak(const struct writing *writing, const uint64_t *offsets)
-{
-	uint32_t instants = writing->schedule->model->op_count + 1;
+	uint32_t halves = 2 * writing->schedule->model->op_count + 1;
 	struct npuplan_cosma_plan *plan = writing->plan;
 	uint64_t now = 0;
 
-	/* Loads come; once that has been counted, what makes room goes, and outputs come. */
-	for (uint32_t t = 0; t < instants; t++) {
-		now += sum(writing, &writing->begin, t, is_loaded);
-		plan->peak = now > plan->peak ? now : plan->peak;
-		now -= sum(writing, &writing->end, t, cosma_stay_yields);
-		now += sum(writing, &writing->begin, t, is_made);
-		plan->peak = now > plan->peak ? now : plan->peak;
-		now -= sum(writing, &writing->end, t, stays_on);
-	}
+	/* Unsigned wrap-around is meant: the running sum is never negative. */
 	for (uint32_t i = 0; i < writing->stays->count; i++) {
-		uint64_t end = offsets[i] + writing->graph->tensors[graph_tensor(writing, i)].size;
+		const struct cosma_stay *stay = &writing->stays->stay[i];
+		uint64_t size = writing->graph->tensors[graph_tensor(writing, i)].size;
 
-		plan->top = end > plan->top ? end : plan->top;
+		change[cosma_stay_start(stay)] += size;
+		/* Where others' bytes are while it is stored, its own are not. */
+		change[2 * stay->to - cosma_stay_yields(stay) + 1] -= size;
+		plan->top = offsets[i] + size > plan->top ? offsets[i] + size : plan->top;
+	}
+	for (uint32_t h = 0; h < halves; h++) {
+		now += change[h];
+		plan->peak = now > plan->peak ? now : plan->peak;
 	}
 }
 
@@ -259,21 +231,21 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 		.plan = plan,
 	};
 	uint32_t instants = schedule->model->op_count + 1;
-	int err = by_instant(&writing.begin, stays, instants, false);
+	struct npuplan_pool pool = { 0 };
+	uint64_t *change = npuplan_pool_take(&pool, 2 * (size_t)instants, sizeof(*change));
+	int err = 0;
 
-	err = err ? err : by_instant(&writing.end, stays, instants, true);
+	by_instant(&writing.begin, &pool, stays, instants, false);
+	by_instant(&writing.end, &pool, stays, instants, true);
 	plan->placements = calloc((size_t)stays->count + 1, sizeof(*plan->placements));
 	plan->placement_count = stays->count;
-	if (!plan->placements)
+	if (!plan->placements || pool.failed)
 		err = -ENOMEM;
 	if (!err) {
-		find_peak(&writing, offsets);
+		find_peak(&writing, offsets, change);
 		err = write_steps(&writing, offsets);
 	}
-	free(writing.begin.first);
-	free(writing.begin.item);
-	free(writing.end.first);
-	free(writing.end.item);
+	npuplan_pool_free(&pool);
 	return err;
 }
 

@@ -116,11 +116,12 @@ static void find_copies(struct writing *writing)
 static int place_copies(struct writing *writing, struct npuplan_error *error)
 {
 	uint32_t count = writing->units->count;
-	struct npuplan_item *items = calloc((size_t)count + 1, sizeof(*items));
-	uint64_t *offsets = calloc((size_t)count + 1, sizeof(*offsets));
+	struct npuplan_pool pool = { 0 };
+	struct npuplan_item *items = npuplan_pool_take(&pool, count, sizeof(*items));
+	uint64_t *offsets = npuplan_pool_take(&pool, count, sizeof(*offsets));
 	struct npuplan_pack_problem problem = { .items = items, .alignment = HOST_ALIGN };
 	struct npuplan_pack_result result = { 0 };
-	int err = items && offsets ? 0 : -ENOMEM;
+	int err = pool.failed ? -ENOMEM : 0;
 
 	for (uint32_t u = 0; u < count && !err; u++)
 		if (writing->from[u] != NPUMEM_NONE)
@@ -136,8 +137,7 @@ static int place_copies(struct writing *writing, struct npuplan_error *error)
 	for (uint32_t i = 0; i < problem.item_count && !err; i++)
 		writing->host[items[i].tensor] = offsets[i];
 	writing->plan->info.host_size = result.top;
-	free(items);
-	free(offsets);
+	npuplan_pool_free(&pool);
 	return err;
 }
 
@@ -245,31 +245,23 @@ static int write_plan(struct writing *writing, struct npuplan_error *error)
 int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
 		    struct npuplan_plan **out, struct npuplan_error *error)
 {
-	size_t steps = (size_t)found->position_count + 1, count = (size_t)units->count + 1;
+	uint32_t steps = found->position_count, count = units->count;
+	struct npuplan_pool pool = { 0 };
 	struct writing writing = {
 		.units = units,
 		.found = found,
 		.plan = calloc(1, sizeof(*writing.plan)),
-		.first = malloc(steps * sizeof(uint32_t)),
-		.last = malloc(steps * sizeof(uint32_t)),
-		.placement = malloc(((size_t)found->placement_count + 1) * sizeof(uint32_t)),
-		.resident = malloc(count * sizeof(uint32_t)),
-		.host = calloc(count, sizeof(uint64_t)),
-		.from = malloc(count * sizeof(uint32_t)),
-		.to = malloc(count * sizeof(uint32_t)),
+		.first = npuplan_pool_take(&pool, steps, sizeof(uint32_t)),
+		.last = npuplan_pool_take(&pool, steps, sizeof(uint32_t)),
+		.placement = npuplan_pool_take(&pool, found->placement_count, sizeof(uint32_t)),
+		.resident = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
+		.host = npuplan_pool_take(&pool, count, sizeof(uint64_t)),
+		.from = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
+		.to = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 	};
-	int err = writing.plan && writing.first && writing.last && writing.placement &&
-				  writing.resident && writing.host && writing.from && writing.to ?
-			  write_plan(&writing, error) :
-			  -ENOMEM;
+	int err = writing.plan && !pool.failed ? write_plan(&writing, error) : -ENOMEM;
 
-	free(writing.first);
-	free(writing.last);
-	free(writing.placement);
-	free(writing.resident);
-	free(writing.host);
-	free(writing.from);
-	free(writing.to);
+	npuplan_pool_free(&pool);
 	if (err) {
 		npuplan_plan_free(writing.plan);
 		return npuplan_fail(error, err, "cosma: %s", strerror(-err));

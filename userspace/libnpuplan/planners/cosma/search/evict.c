@@ -163,24 +163,20 @@ int cosma_evict(struct cosma_eviction *eviction, int64_t loads, int64_t stores)
 	const struct cosma_list *inputs = &eviction->board->model->inputs;
 	size_t most = inputs->first[eviction->op + 1] - inputs->first[eviction->op];
 	struct evicting evicting = { .eviction = eviction };
+	struct npuplan_pool pool = { 0 };
 	int err = -ENOMEM;
 
 	for (uint32_t w = 0; w < eviction->board->tensor_words; w++)
 		most += (size_t)__builtin_popcountll(eviction->board->on[w]);
-	evicting.alike = calloc(most + 1, sizeof(*evicting.alike));
-	evicting.tensor = malloc((most + 1) * sizeof(*evicting.tensor));
-	evicting.chosen = malloc((most + 1) * sizeof(*evicting.chosen));
-	evicting.rest = malloc((most + 1) * sizeof(*evicting.rest));
-	evicting.others = malloc((most + 1) * sizeof(*evicting.others));
-	if (evicting.alike && evicting.tensor && evicting.chosen && evicting.rest &&
-	    evicting.others) {
+	evicting.alike = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.alike));
+	evicting.tensor = npuplan_pool_take(&pool, most, sizeof(*evicting.tensor));
+	evicting.chosen = npuplan_pool_take(&pool, most, sizeof(*evicting.chosen));
+	evicting.rest = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.rest));
+	evicting.others = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.others));
+	if (!pool.failed) {
 		list_tensors(&evicting);
 		err = choose(&evicting, 0, loads, stores, 0);
 	}
-	free(evicting.alike);
-	free(evicting.tensor);
-	free(evicting.chosen);
-	free(evicting.rest);
-	free(evicting.others);
+	npuplan_pool_free(&pool);
 	return err;
 }

@@ -62,6 +62,7 @@ struct exact {
 	struct cosma_schedule schedule;
 	const struct cosma_schedule *guide;
 	uint32_t guide_status;
+	struct npuplan_pool pool;
 	uint64_t *packed;
 	int64_t *cost;
 	int64_t *over;
@@ -595,15 +596,10 @@ static void exact_fini(struct exact *exact)
 {
 	for (uint32_t p = 0; exact->board && p <= exact->model->op_count; p++)
 		cosma_board_fini(&exact->board[p]);
-	free(exact->board);
+	npuplan_pool_free(&exact->pool);
 	for (uint32_t i = 0; i < exact->dead_room; i++)
 		free(exact->dead[i].masks);
 	free(exact->dead);
-	free(exact->packed);
-	free(exact->cost);
-	free(exact->over);
-	free(exact->first_left);
-	free(exact->left);
 	cosma_schedule_fini(&exact->schedule);
 	cosma_history_fini(&exact->history);
 	cosma_nogoods_fini(&exact->nogoods);
@@ -614,18 +610,19 @@ static void exact_fini(struct exact *exact)
 static int exact_init(struct exact *exact)
 {
 	const struct cosma_model *model = exact->model;
-	size_t n = (size_t)model->op_count + 2;
+	struct npuplan_pool *pool = &exact->pool;
+	size_t n = (size_t)model->op_count + 1;
 	int err = cosma_downsets_init(&exact->downsets, model);
 
 	exact->left_room = model->tensor_count + model->consumers.first[model->tensor_count];
-	exact->board = calloc(n, sizeof(*exact->board));
-	exact->packed = malloc(2 * ((size_t)model->tensor_count / 64 + 2) * sizeof(uint64_t));
-	exact->cost = calloc(n, sizeof(*exact->cost));
-	exact->over = calloc(n, sizeof(*exact->over));
-	exact->first_left = calloc(n, sizeof(*exact->first_left));
-	exact->left = malloc(((size_t)exact->left_room + 1) * sizeof(*exact->left));
-	if (!exact->board || !exact->packed || !exact->cost || !exact->over || !exact->first_left ||
-	    !exact->left)
+	exact->board = npuplan_pool_take(pool, n, sizeof(*exact->board));
+	exact->packed =
+		npuplan_pool_take(pool, 2 * (model->tensor_count / 64 + 1), sizeof(uint64_t));
+	exact->cost = npuplan_pool_take(pool, n, sizeof(*exact->cost));
+	exact->over = npuplan_pool_take(pool, n, sizeof(*exact->over));
+	exact->first_left = npuplan_pool_take(pool, n, sizeof(*exact->first_left));
+	exact->left = npuplan_pool_take(pool, exact->left_room, sizeof(*exact->left));
+	if (pool->failed)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "planners/cosma/bound/critical.h"
-#include "planners/cosma/state/queue.h"
+#include "base/queue.h"
 #include "mpmf.h"
 
 /**
@@ -29,7 +29,8 @@ struct peak_search {
 	struct cosma_board board;
 	struct cosma_board child;
 	struct peak_state *state;
-	struct cosma_queue queue;
+	uint32_t *queue;
+	uint32_t queue_count;
 	uint32_t *pool;
 	uint32_t *trail;
 	int64_t *certain;  /* per operator: bytes on chip while it runs, in any order */
@@ -43,10 +44,9 @@ struct peak_search {
 };
 
 /* The less bound, then the further. */
-static bool is_sooner(const void *context, uint32_t a, uint32_t b)
+static bool is_sooner(const struct peak_search *search, const uint32_t *a, const uint32_t *b)
 {
-	const struct peak_search *search = context;
-	const struct peak_state *x = &search->state[a], *y = &search->state[b];
+	const struct peak_state *x = &search->state[*a], *y = &search->state[*b];
 	uint32_t done_x = search->downsets.downset[x->downset].done;
 	uint32_t done_y = search->downsets.downset[y->downset].done;
 
@@ -54,7 +54,18 @@ static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 		return x->bound < y->bound;
 	if (done_x != done_y)
 		return done_x > done_y;
-	return a < b;
+	return *a < *b;
+}
+
+NPUPLAN_QUEUE(queue, uint32_t, struct peak_search, is_sooner)
+
+/* To be expanded; -ENOMEM. */
+static int push(struct peak_search *search, uint32_t id)
+{
+	if (npuplan_grow(&search->queue, search->queue_count, sizeof(*search->queue)))
+		return -ENOMEM;
+	queue_put(search, search->queue, search->queue_count++, id);
+	return 0;
 }
 
 /* Bytes that are on chip while an operator runs, whatever the order. */
@@ -121,7 +132,7 @@ static bool within_memory(struct peak_search *search)
 	uint64_t now = cosma_model_bytes(model) + search->downsets.bytes +
 		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
 		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
-		       cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
+		       cosma_grown(search->queue_count + 1, sizeof(*search->queue)) +
 		       cosma_grown(search->pool_count + model->op_count, sizeof(*search->pool));
 
 	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
@@ -169,7 +180,7 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 	}
 	downset->states = search->state_count;
 	search->state[search->state_count] = state;
-	return cosma_queue_push(&search->queue, is_sooner, search, search->state_count++);
+	return push(search, search->state_count++);
 }
 
 /* Nothing is evicted, so what is on chip follows from what has run. */
@@ -238,15 +249,8 @@ static int fill_path(const struct peak_search *search, uint32_t goal, struct cos
 {
 	uint32_t n = search->model->op_count, at = n;
 
-	memset(path, 0, sizeof(*path));
-	path->order = malloc(((size_t)n + 1) * sizeof(*path->order));
-	path->first = calloc((size_t)n + 2, sizeof(*path->first));
-	path->evicted = calloc(1, sizeof(*path->evicted));
-	if (!path->order || !path->first || !path->evicted) {
-		cosma_path_fini(path);
+	if (cosma_path_init(path, n, 0))
 		return -ENOMEM;
-	}
-	path->op_count = n;
 	path->cost = search->state[goal].bound;
 	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
 		at -= search->state[id].run;
@@ -269,8 +273,8 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	if (!search->rank)
 		cosma_board_close(&search->child, floor, true, search->trail, &count);
 	err = add_state(search, floor, NPUMEM_NONE, count);
-	while (!err && search->queue.count) {
-		uint32_t id = cosma_queue_pop(&search->queue, is_sooner, search);
+	while (!err && search->queue_count) {
+		uint32_t id = queue_take(search, search->queue, search->queue_count--);
 		struct peak_state *state = &search->state[id];
 
 		if (state->dead)
@@ -294,17 +298,19 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 	       struct cosma_run *run, struct cosma_path *path, int64_t *lower_bound)
 {
 	struct peak_search search = { .model = model, .rank = rank, .run = run };
-	size_t n = (size_t)model->op_count + 1;
+	struct npuplan_pool pool = { 0 };
+	size_t n = model->op_count;
 	int err = cosma_downsets_init(&search.downsets, model), outcome;
 
 	*lower_bound = 0;
 	err = err ? err : cosma_board_init(&search.board, model);
 	err = err ? err : cosma_board_init(&search.child, model);
-	search.trail = malloc(n * sizeof(*search.trail));
-	search.certain = malloc(n * sizeof(*search.certain));
-	search.largest = malloc(n * sizeof(*search.largest));
-	search.adders = calloc(n * (search.board.tensor_words + 1), sizeof(*search.adders));
-	if (!search.trail || !search.certain || !search.largest || !search.adders)
+	search.trail = npuplan_pool_take(&pool, n, sizeof(*search.trail));
+	search.certain = npuplan_pool_take(&pool, n, sizeof(*search.certain));
+	search.largest = npuplan_pool_take(&pool, n, sizeof(*search.largest));
+	search.adders =
+		npuplan_pool_take(&pool, n * search.board.tensor_words, sizeof(*search.adders));
+	if (pool.failed)
 		err = -ENOMEM;
 	err = err ? err : find_certain(&search);
 	outcome = err ? err : loop(&search, floor, path, lower_bound);
@@ -313,11 +319,8 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *r
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
 	free(search.state);
-	free(search.queue.state);
+	free(search.queue);
 	free(search.pool);
-	free(search.trail);
-	free(search.certain);
-	free(search.largest);
-	free(search.adders);
+	npuplan_pool_free(&pool);
 	return outcome;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "planners/cosma/bound/bounds.h"
-#include "planners/cosma/state/queue.h"
+#include "base/queue.h"
 #include "evict.h"
 #include "search.h"
 
@@ -43,10 +43,12 @@ struct search {
 	struct cosma_bounds bounds;
 	struct cosma_board board; /* of the state that is expanded */
 	struct cosma_board child;
+	struct npuplan_pool arrays;
 	struct state *state;
 	uint64_t *masks;
 	uint32_t *pool;
-	struct cosma_queue queue;
+	uint32_t *queue;
+	uint32_t queue_count;
 	uint32_t *trail;
 	uint64_t *packed;
 	uint64_t masks_used, masks_room;
@@ -68,10 +70,9 @@ struct search {
 };
 
 /* The less bound, then the further. */
-static bool is_sooner(const void *context, uint32_t a, uint32_t b)
+static bool is_sooner(const struct search *search, const uint32_t *a, const uint32_t *b)
 {
-	const struct search *search = context;
-	const struct state *x = &search->state[a], *y = &search->state[b];
+	const struct state *x = &search->state[*a], *y = &search->state[*b];
 	uint32_t done_x = search->downsets.downset[x->downset].done;
 	uint32_t done_y = search->downsets.downset[y->downset].done;
 
@@ -79,7 +80,18 @@ static bool is_sooner(const void *context, uint32_t a, uint32_t b)
 		return x->bound < y->bound;
 	if (done_x != done_y)
 		return done_x > done_y;
-	return a < b;
+	return *a < *b;
+}
+
+NPUPLAN_QUEUE(queue, uint32_t, struct search, is_sooner)
+
+/* To be expanded; -ENOMEM. */
+static int push(struct search *search, uint32_t id)
+{
+	if (npuplan_grow(&search->queue, search->queue_count, sizeof(*search->queue)))
+		return -ENOMEM;
+	queue_put(search, search->queue, search->queue_count++, id);
+	return 0;
 }
 
 /* ------------------------------------------------------------------- states */
@@ -136,15 +148,21 @@ static bool is_dominated(struct search *search, struct cosma_downset *downset,
 	return false;
 }
 
+/* Items of an array that reserve() makes for @needed. */
+static uint64_t reserved(uint64_t room, uint64_t needed)
+{
+	while (room < needed)
+		room = room ? 2 * room : 1024;
+	return room;
+}
+
 static int reserve(void *array, uint64_t *room, uint64_t needed, size_t size)
 {
+	uint64_t more = reserved(*room, needed);
 	void *old, *grown;
-	uint64_t more = *room ? *room : 1024;
 
-	if (needed <= *room)
+	if (more == *room)
 		return 0;
-	while (more < needed)
-		more *= 2;
 	memcpy(&old, array, sizeof(old));
 	grown = realloc(old, more * size);
 	if (!grown)
@@ -152,14 +170,6 @@ static int reserve(void *array, uint64_t *room, uint64_t needed, size_t size)
 	memcpy(array, &grown, sizeof(grown));
 	*room = more;
 	return 0;
-}
-
-/* Items of an array that reserve() makes for @needed. */
-static uint64_t reserved(uint64_t room, uint64_t needed)
-{
-	while (room < needed)
-		room = room ? 2 * room : 1024;
-	return room;
 }
 
 /* Whether there is memory for one more state, whatever it has to be grown for. */
@@ -171,7 +181,7 @@ static bool within_memory(struct search *search)
 	uint64_t now =
 		search->base + search->downsets.bytes +
 		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
-		cosma_grown(search->queue.count + 1, sizeof(*search->queue.state)) +
+		cosma_grown(search->queue_count + 1, sizeof(*search->queue)) +
 		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
 		reserved(search->pool_room, search->pool_used + path) * sizeof(*search->pool);
 
@@ -251,7 +261,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	search->pool_used += evicted + count;
 	downset->states = id;
 	search->state_count++;
-	return hopeless ? 0 : cosma_queue_push(&search->queue, is_sooner, search, id);
+	return hopeless ? 0 : push(search, id);
 }
 
 /* Limits are looked at for each child: one state may have a million. */
@@ -361,9 +371,11 @@ static int windows_init(struct search *search)
 	for (uint32_t v = 0; v < search->model->op_count; v++)
 		if (query->window[v] >= search->window_count)
 			search->window_count = query->window[v] + 1;
-	search->window_mask = calloc((size_t)search->window_count * words, sizeof(uint64_t));
-	search->goals = malloc(((size_t)query->window_goals + 1) * sizeof(*search->goals));
-	if (!search->window_mask || !search->goals)
+	search->window_mask = npuplan_pool_take(
+		&search->arrays, (size_t)search->window_count * words, sizeof(uint64_t));
+	search->goals =
+		npuplan_pool_take(&search->arrays, query->window_goals, sizeof(*search->goals));
+	if (search->arrays.failed)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < search->model->op_count; v++)
 		for (uint32_t s = query->window[v]; s < search->window_count; s++)
@@ -388,9 +400,9 @@ static int next_window(struct search *search)
 	int err = 0;
 
 	search->window++;
-	search->queue.count = 0;
+	search->queue_count = 0;
 	for (uint32_t i = 0; i < search->goal_count && !err; i++)
-		err = cosma_queue_push(&search->queue, is_sooner, search, search->goals[i]);
+		err = push(search, search->goals[i]);
 	search->goal_count = 0;
 	return err;
 }
@@ -403,15 +415,8 @@ static int fill_path(const struct search *search, uint32_t goal, struct cosma_pa
 
 	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent)
 		evictions += search->state[id].evicted;
-	memset(path, 0, sizeof(*path));
-	path->order = malloc(((size_t)n + 1) * sizeof(*path->order));
-	path->first = calloc((size_t)n + 2, sizeof(*path->first));
-	path->evicted = malloc(((size_t)evictions + 1) * sizeof(*path->evicted));
-	if (!path->order || !path->first || !path->evicted) {
-		cosma_path_fini(path);
+	if (cosma_path_init(path, n, evictions))
 		return -ENOMEM;
-	}
-	path->op_count = n;
 	path->cost = search->state[goal].cost;
 	gone = evictions;
 	path->first[n] = evictions;
@@ -452,14 +457,14 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		uint32_t id;
 
 		if (!last && search->goal_count &&
-		    (!search->queue.count || search->goal_count >= query->window_goals)) {
+		    (!search->queue_count || search->goal_count >= query->window_goals)) {
 			err = next_window(search);
 			continue;
 		}
-		if (!search->queue.count)
+		if (!search->queue_count)
 			return search->incomplete || query->window ? COSMA_STOPPED :
 								     COSMA_EXHAUSTED;
-		id = cosma_queue_pop(&search->queue, is_sooner, search);
+		id = queue_take(search, search->queue, search->queue_count--);
 		state = &search->state[id];
 		if (state->dead)
 			continue;
@@ -496,14 +501,14 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 		.model = query->model,
 		.run = run,
 	};
-	size_t room = (size_t)query->model->op_count + query->model->tensor_count + 1;
+	size_t tensors = query->model->tensor_count;
 	int outcome, err;
 
 	*lower_bound = 0;
-	search.trail = malloc(room * sizeof(*search.trail));
-	search.packed =
-		malloc(2 * ((size_t)query->model->tensor_count / 64 + 2) * sizeof(uint64_t));
-	err = search.trail && search.packed ? 0 : -ENOMEM;
+	search.trail = npuplan_pool_take(&search.arrays, query->model->op_count + tensors,
+					 sizeof(*search.trail));
+	search.packed = npuplan_pool_take(&search.arrays, 2 * (tensors / 64 + 1), sizeof(uint64_t));
+	err = search.arrays.failed ? -ENOMEM : 0;
 	err = err ? err : cosma_downsets_init(&search.downsets, query->model);
 	err = err ? err : cosma_board_init(&search.board, query->model);
 	err = err ? err : cosma_board_init(&search.child, query->model);
@@ -523,10 +528,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	free(search.state);
 	free(search.masks);
 	free(search.pool);
-	free(search.queue.state);
-	free(search.trail);
-	free(search.packed);
-	free(search.window_mask);
-	free(search.goals);
+	free(search.queue);
+	npuplan_pool_free(&search.arrays);
 	return outcome;
 }

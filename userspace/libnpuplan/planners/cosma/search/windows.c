@@ -27,18 +27,17 @@ static void find_crossing(const struct cosma_model *model, int64_t *crossing)
 int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t high,
 		      uint32_t *window, uint32_t *count)
 {
-	uint32_t n = model->op_count, *from = calloc((size_t)n + 1, sizeof(*from)), at = 0;
-	int64_t *crossing = calloc((size_t)n + 2, sizeof(*crossing));
-	int64_t *best = malloc(((size_t)n + 1) * sizeof(*best));
+	struct npuplan_pool pool = { 0 };
+	uint32_t n = model->op_count, at = 0;
+	uint32_t *from = npuplan_pool_take(&pool, (size_t)n + 1, sizeof(*from));
+	int64_t *crossing = npuplan_pool_take(&pool, (size_t)n + 1, sizeof(*crossing));
+	int64_t *best = npuplan_pool_take(&pool, (size_t)n + 1, sizeof(*best));
 
-	if (!from || !crossing || !best) {
-		free(from);
-		free(crossing);
-		free(best);
+	if (pool.failed) {
+		npuplan_pool_free(&pool);
 		return -ENOMEM;
 	}
 	find_crossing(model, crossing);
-	best[0] = 0;
 	for (uint32_t end = 1; end <= n; end++) {
 		best[end] = INT64_MAX;
 		for (uint32_t begin = end > high ? end - high : 0; begin < end; begin++) {
@@ -58,9 +57,7 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
 	for (uint32_t p = 0; p < n; p++)
 		window[p] = at - 1 - window[p];
 	*count = at;
-	free(from);
-	free(crossing);
-	free(best);
+	npuplan_pool_free(&pool);
 	return 0;
 }
 
@@ -138,10 +135,11 @@ int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const u
 			uint32_t count, const uint32_t *rank, uint32_t state_limit,
 			struct cosma_run *run, int64_t *bound)
 {
-	uint32_t *owner = malloc(((size_t)model->tensor_count + 1) * sizeof(*owner));
-	uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops));
-	bool *keep = calloc((size_t)model->tensor_count + 1, sizeof(*keep));
-	int err = owner && ops && keep ? find_owners(model, window, count, owner) : -ENOMEM;
+	struct npuplan_pool pool = { 0 };
+	uint32_t *owner = npuplan_pool_take(&pool, model->tensor_count, sizeof(*owner));
+	uint32_t *ops = npuplan_pool_take(&pool, model->op_count, sizeof(*ops));
+	bool *keep = npuplan_pool_take(&pool, model->tensor_count, sizeof(*keep));
+	int err = pool.failed ? -ENOMEM : find_owners(model, window, count, owner);
 
 	*bound = 0;
 	for (uint32_t w = 0, v = 0; w < count && !err && !cosma_run_over(run); w++) {
@@ -155,8 +153,6 @@ int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const u
 		err = bound_window(model, budget, ops, number, keep, rank, state_limit, run, &more);
 		*bound += more;
 	}
-	free(owner);
-	free(ops);
-	free(keep);
+	npuplan_pool_free(&pool);
 	return err;
 }

@@ -1,28 +1,25 @@
 // SPDX-License-Identifier: MIT
 /* A state of the search to play on: evict, run. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "state.h"
 
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
 {
-	memset(board, 0, sizeof(*board));
-	board->model = model;
+	struct npuplan_pool *pool = &board->pool;
+
+	*board = (struct cosma_board){ .model = model };
 	board->tensor_words = (model->tensor_count + 63) / 64;
-	board->executed = calloc(model->words + 1, sizeof(*board->executed));
-	board->on = calloc(board->tensor_words + 1, sizeof(*board->on));
-	board->host = calloc(board->tensor_words + 1, sizeof(*board->host));
-	board->ready = calloc(model->op_count + 1, sizeof(*board->ready));
-	return board->executed && board->on && board->host && board->ready ? 0 : -ENOMEM;
+	board->executed = npuplan_pool_take(pool, model->words, sizeof(*board->executed));
+	board->on = npuplan_pool_take(pool, board->tensor_words, sizeof(*board->on));
+	board->host = npuplan_pool_take(pool, board->tensor_words, sizeof(*board->host));
+	board->ready = npuplan_pool_take(pool, model->op_count, sizeof(*board->ready));
+	return pool->failed ? -ENOMEM : 0;
 }
 
 void cosma_board_fini(struct cosma_board *board)
 {
-	free(board->executed);
-	free(board->on);
-	free(board->host);
-	free(board->ready);
+	npuplan_pool_free(&board->pool);
 	memset(board, 0, sizeof(*board));
 }
 

@@ -68,6 +68,7 @@ struct cosma_board {
 	uint32_t done;
 	uint32_t tensor_words;
 	int64_t on_bytes;
+	struct npuplan_pool pool;
 };
 
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model);
