@@ -191,7 +191,7 @@ static uint64_t in_both(const struct range *ranges, size_t count)
 static int first_stores(const struct claims *c, uint64_t *bytes)
 {
 	const struct npuplan_graph *graph = c->graph;
-	struct range *ranges =
+	AUTO_FREE struct range *ranges =
 		calloc((size_t)graph->tensor_count + c->plan->position_count + 1, sizeof(*ranges));
 	size_t count = 0;
 
@@ -216,7 +216,6 @@ static int first_stores(const struct claims *c, uint64_t *bytes)
 	}
 	qsort(ranges, count, sizeof(*ranges), by_tensor_and_byte);
 	*bytes = in_both(ranges, count);
-	free(ranges);
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 
 static _Thread_local struct npuplan_heap *in_use;
 
@@ -66,4 +67,29 @@ void npuplan_free(void *old)
 	if (in_use)
 		count(NULL, malloc_usable_size(old));
 	free(old);
+}
+
+void npuplan_free_each(void *const *old, size_t count, void (*release)(void *old))
+{
+	for (size_t i = 0; i < count; i++)
+		release(old[i]);
+}
+
+/* @variable points to a pointer of any type. */
+static void *pointer_in(const void *variable)
+{
+	void *pointer;
+
+	memcpy(&pointer, variable, sizeof(pointer));
+	return pointer;
+}
+
+void npuplan_auto_heap(void *variable)
+{
+	npuplan_free(pointer_in(variable));
+}
+
+void npuplan_auto_free(void *variable)
+{
+	free(pointer_in(variable));
 }

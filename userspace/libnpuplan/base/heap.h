@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 /**
  * struct npuplan_heap - bytes of one search
@@ -35,5 +36,22 @@ void *npuplan_calloc(size_t count, size_t size);
 void *npuplan_realloc(void *old, size_t size);
 void *npuplan_aligned_alloc(size_t alignment, size_t size);
 void npuplan_free(void *old);
+
+/* Several at once: npuplan_free_all(a, b, c) for these, free_all(a, b, c) for malloc()'s. */
+void npuplan_free_each(void *const *old, size_t count, void (*release)(void *old));
+#define npuplan_free_list(release, ...)              \
+	npuplan_free_each((void *[]){ __VA_ARGS__ }, \
+			  sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *), release)
+#define npuplan_free_all(...) npuplan_free_list(npuplan_free, __VA_ARGS__)
+#define free_all(...)	      npuplan_free_list(free, __VA_ARGS__)
+
+/*
+ * A variable that is marked AUTO_HEAP or, for malloc()'s memory, AUTO_FREE is freed when it goes out
+ * of scope, as the kernel's __free() has it. It is NULL or owns what it points to.
+ */
+void npuplan_auto_heap(void *variable);
+void npuplan_auto_free(void *variable);
+#define AUTO_HEAP __attribute__((cleanup(npuplan_auto_heap)))
+#define AUTO_FREE __attribute__((cleanup(npuplan_auto_free)))
 
 #endif /* NPUPLAN_HEAP_H */

@@ -8,12 +8,6 @@ void npuplan_plan_free(struct npuplan_plan *plan)
 {
 	if (!plan)
 		return;
-	free(plan->placements);
-	free(plan->positions);
-	free(plan->blocks);
-	free(plan->entries);
-	free(plan->edges);
-	free(plan->views);
-	free(plan->view_slots);
-	free(plan);
+	free_all(plan->placements, plan->positions, plan->blocks, plan->entries, plan->edges,
+		 plan->views, plan->view_slots, plan);
 }

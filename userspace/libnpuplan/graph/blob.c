@@ -86,9 +86,7 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 out:
 	if (err)
 		npuplan_fail(error, err, "cannot write graph: %s", strerror(-err));
-	free(w.tensors);
-	free(w.steps);
-	free(w.blocks);
+	free_all(w.tensors, w.steps, w.blocks);
 	npublob_strings_free(&w.strings);
 	return err;
 }

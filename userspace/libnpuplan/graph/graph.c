@@ -41,24 +41,14 @@ void npuplan_graph_free(struct npuplan_graph *graph)
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		free(graph->tensors[i].name);
 	for (uint32_t i = 0; i < graph->op_count; i++) {
-		free(graph->ops[i].name);
-		free(graph->ops[i].type);
-		free(graph->ops[i].inputs);
-		free(graph->ops[i].outputs);
+		free_all(graph->ops[i].name, graph->ops[i].type, graph->ops[i].inputs,
+			 graph->ops[i].outputs);
 	}
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		free(graph->steps[i].name);
 	npuplan_tiling_fini(&graph->tiling);
-	free(graph->name);
-	free(graph->tensors);
-	free(graph->ops);
-	free(graph->tiles);
-	free(graph->accesses);
-	free(graph->steps);
-	free(graph->blocks);
-	free(graph->edges);
-	free(graph->carries);
-	free(graph);
+	free_all(graph->name, graph->tensors, graph->ops, graph->tiles, graph->accesses,
+		 graph->steps, graph->blocks, graph->edges, graph->carries, graph);
 }
 
 int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npuplan_tensor *tensor)
@@ -119,10 +109,7 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 		err = copy_indices(&copy.outputs, op->outputs, op->output_count,
 				   graph->tensor_count);
 	if (err) {
-		free(copy.name);
-		free(copy.type);
-		free(copy.inputs);
-		free(copy.outputs);
+		free_all(copy.name, copy.type, copy.inputs, copy.outputs);
 		return err;
 	}
 	graph->ops[graph->op_count] = copy;

@@ -298,12 +298,8 @@ static int scene_init(struct scene *scene, const struct printing *printing, cons
 static void scene_fini(struct scene *scene)
 {
 	npuplan_line_fini(&scene->line);
-	free(scene->list);
-	free(scene->coming);
-	free(scene->going);
-	free(scene->twins);
-	free(scene->twin_at);
-	free(scene->alive);
+	free_all(scene->list, scene->coming, scene->going, scene->twins, scene->twin_at,
+		 scene->alive);
 }
 
 /* Of twins that live only the first is drawn. -ENOMEM */
@@ -402,8 +398,8 @@ static int print_positions(const struct printing *printing, uint32_t instance, c
 static int print_instances(const struct printing *printing, FILE *out)
 {
 	const struct npuplan_plan *plan = printing->plan;
-	size_t *first = calloc((size_t)plan->block_count + 2, sizeof(*first));
-	uint32_t *list = malloc((size_t)plan->placement_count * sizeof(*list) + 1);
+	AUTO_FREE size_t *first = calloc((size_t)plan->block_count + 2, sizeof(*first));
+	AUTO_FREE uint32_t *list = malloc((size_t)plan->placement_count * sizeof(*list) + 1);
 	int err = first && list ? 0 : -ENOMEM;
 
 	/* One that is in no instance is drawn nowhere. */
@@ -420,8 +416,6 @@ static int print_instances(const struct printing *printing, FILE *out)
 		err = print_positions(printing, b, list + first[b],
 				      (uint32_t)(first[b + 1] - first[b]), out);
 	}
-	free(first);
-	free(list);
 	return err;
 }
 
@@ -448,8 +442,6 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 		print_others(graph, out);
 		err = print_instances(&printing, out);
 	}
-	free(printing.entered);
-	free(printing.of_tensor);
-	free(printing.first_of_tensor);
+	free_all(printing.entered, printing.of_tensor, printing.first_of_tensor);
 	return err ? err : ferror(out) ? -EIO : 0;
 }

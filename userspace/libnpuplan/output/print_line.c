@@ -118,11 +118,7 @@ void npuplan_line_fini(struct npuplan_line *line)
 {
 	for (unsigned int c = 0; c < line->column_count && line->columns; c++)
 		free(line->columns[c].shares);
-	free(line->columns);
-	free(line->ranges);
-	free(line->first_range);
-	free(line->symbols);
-	free(line->drawn);
+	free_all(line->columns, line->ranges, line->first_range, line->symbols, line->drawn);
 	cover_fini(&line->covered);
 	*line = (struct npuplan_line){ 0 };
 }

@@ -33,7 +33,7 @@ static bool pairs_overlap(const struct npuplan_conflicts *c)
 static int is_by_overlap(const struct npuplan_conflicts *c)
 {
 	struct npuplan_conflicts overlap;
-	uint64_t *counts;
+	AUTO_FREE uint64_t *counts = NULL;
 	int result;
 
 	if (!c->peer_start)
@@ -49,7 +49,6 @@ static int is_by_overlap(const struct npuplan_conflicts *c)
 		result = 1;
 	for (uint32_t i = 0; i < c->item_count && result == 1; i++)
 		result = counts[i] == c->peer_start[i + 1] - c->peer_start[i];
-	free(counts);
 	return result;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Which items are in each other's way, and at which displacements. */
 #include "base/sorted.h"
+#include "base/heap.h"
 #include "conflicts.h"
 
 #include <errno.h>
@@ -124,9 +125,7 @@ int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npu
 			err = -EINTR;
 	}
 out:
-	free(order);
-	free(active);
-	free(cursor);
+	free_all(order, active, cursor);
 	if (err)
 		npuplan_conflicts_fini(conflicts);
 	return err;
@@ -359,9 +358,7 @@ int npuplan_conflicts_permit(struct npuplan_conflicts *conflicts, struct npuplan
 
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts)
 {
-	free(conflicts->peer_start);
-	free(conflicts->peers);
-	free(conflicts->intervals);
+	free_all(conflicts->peer_start, conflicts->peers, conflicts->intervals);
 	*conflicts = (struct npuplan_conflicts){ 0 };
 }
 

@@ -72,7 +72,7 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 {
 	const struct npuplan_graph *graph = problem->graph;
 	uint64_t total = 0;
-	uint32_t *aligns;
+	AUTO_FREE uint32_t *aligns = NULL;
 	char label[96];
 	int err = 0;
 
@@ -117,7 +117,6 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 			break;
 		}
 	}
-	free(aligns);
 	return err;
 }
 

@@ -26,7 +26,7 @@ static int by_bytes(const void *left, const void *right)
 static void name_peak(const struct npuplan_problem *problem, char *text, size_t size)
 {
 	const struct npuplan_liveness *live = &problem->live;
-	struct share *shares = malloc((size_t)live->atom_count * sizeof(*shares) + 1);
+	AUTO_FREE struct share *shares = malloc((size_t)live->atom_count * sizeof(*shares) + 1);
 	uint32_t count = 0;
 	size_t used = 0;
 
@@ -53,7 +53,6 @@ static void name_peak(const struct npuplan_problem *problem, char *text, size_t 
 	}
 	if (count > NAMED && used < size)
 		snprintf(text + used, size - used, " + %u more", count - NAMED);
-	free(shares);
 }
 
 int npuplan_fail_budget(const struct npuplan_problem *problem,

@@ -83,10 +83,8 @@ struct candidate {
 static void free_profiles(struct profile *profiles, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		free(profiles[i].sum);
-		free(profiles[i].changed);
-		free(profiles[i].varies);
-		free(profiles[i].needs);
+		free_all(profiles[i].sum, profiles[i].changed, profiles[i].varies,
+			 profiles[i].needs);
 	}
 	free(profiles);
 }
@@ -95,10 +93,7 @@ static void chooser_fini(struct chooser *c)
 {
 	free_profiles(c->rows, c->row_count);
 	free_profiles(c->channels, c->channel_count);
-	free(c->all);
-	free(c->counted);
-	free(c->regions);
-	free(c->before);
+	free_all(c->all, c->counted, c->regions, c->before);
 }
 
 static void set_regions(struct chooser *c, const struct npuplan_part *tile)

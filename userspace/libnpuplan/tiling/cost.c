@@ -114,10 +114,7 @@ static int init(struct operands *o)
 
 static void fini(struct operands *o)
 {
-	free(o->now);
-	free(o->before);
-	free(o->streamed);
-	free(o->counted);
+	free_all(o->now, o->before, o->streamed, o->counted);
 }
 
 int npuplan_tile_cost(const struct npuplan_graph *graph, uint32_t op, const struct npuplan_cut *cut,

@@ -8,9 +8,7 @@ void npuplan_graph_untile(struct npuplan_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->step_count; i++)
 		free(graph->steps[i].name);
-	free(graph->steps);
-	free(graph->accesses);
-	free(graph->tiles);
+	free_all(graph->steps, graph->accesses, graph->tiles);
 	graph->steps = NULL;
 	graph->accesses = NULL;
 	graph->tiles = NULL;

@@ -40,7 +40,7 @@ static size_t below(const uint32_t *live, size_t count, const uint64_t *offsets,
 static int sweep(const struct npuplan_item *items, uint32_t count, const uint64_t *offsets,
 		 uint32_t clash[2])
 {
-	struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
+	AUTO_HEAP struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
 	uint32_t *live = npuplan_malloc((size_t)count * sizeof(*live) + 1);
 	size_t lives = 0;
 	int err = events && live ? 0 : -ENOMEM;
@@ -70,7 +70,6 @@ static int sweep(const struct npuplan_item *items, uint32_t count, const uint64_
 		memmove(&live[at + 1], &live[at], (lives++ - at) * sizeof(*live));
 		live[at] = item;
 	}
-	npuplan_free(events);
 	npuplan_free(live);
 	return err;
 }

@@ -90,10 +90,7 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 void npuplan_units_fini(struct npuplan_units *units)
 {
 	npuplan_sections_fini(&units->sections);
-	npuplan_free(units->size);
-	npuplan_free(units->align);
-	npuplan_free(units->fixed);
-	npuplan_free(units->residues);
+	npuplan_free_all(units->size, units->align, units->fixed, units->residues);
 	*units = (struct npuplan_units){ 0 };
 }
 

@@ -319,10 +319,7 @@ void npuplan_fit_free(struct npuplan_fit *fit)
 		return;
 	if (!fit->listed)
 		npuplan_occupancy_fini(&fit->occupancy);
-	npuplan_free(fit->taken);
-	npuplan_free(fit->placed);
-	npuplan_free(fit->marked);
-	npuplan_free(fit);
+	npuplan_free_all(fit->taken, fit->placed, fit->marked, fit);
 }
 
 int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,

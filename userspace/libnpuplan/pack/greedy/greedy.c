@@ -28,8 +28,8 @@ int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best,
 static int fit(struct npuplan_pack *run, enum npuplan_order rule, bool best)
 {
 	size_t n = run->problem->item_count;
-	uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
-	uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
+	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	AUTO_HEAP uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	int err = order && offsets ? 0 : -ENOMEM;
 	uint64_t top;
 
@@ -37,8 +37,6 @@ static int fit(struct npuplan_pack *run, enum npuplan_order rule, bool best)
 		err = npuplan_order_items(&run->conflicts, rule, order);
 	if (!err)
 		err = npuplan_pack_fit(run, order, best, offsets, &top);
-	npuplan_free(order);
-	npuplan_free(offsets);
 	return err;
 }
 

@@ -106,8 +106,8 @@ static uint64_t sum_before(const struct key *events, size_t count, uint64_t inst
 static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
 	size_t n = c->item_count;
-	struct key *starts = npuplan_malloc(n * sizeof(*starts) + 1);
-	struct key *ends = npuplan_malloc(n * sizeof(*ends) + 1);
+	AUTO_HEAP struct key *starts = npuplan_malloc(n * sizeof(*starts) + 1);
+	AUTO_HEAP struct key *ends = npuplan_malloc(n * sizeof(*ends) + 1);
 	int err = starts && ends ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < n && !err; i++) {
@@ -127,8 +127,6 @@ static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sum
 	for (uint32_t i = 0; i < n && !err; i++)
 		sums[i] = sum_before(starts, n, (uint64_t)c->items[i].end + 1) -
 			  sum_before(ends, n, c->items[i].start) - (bytes ? c->items[i].size : 1);
-	npuplan_free(starts);
-	npuplan_free(ends);
 	return err;
 }
 
@@ -204,8 +202,8 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
-	struct key *keys = npuplan_malloc((size_t)c->item_count * sizeof(*keys) + 1);
-	uint64_t *sums = npuplan_malloc((size_t)c->item_count * sizeof(*sums) + 1);
+	AUTO_HEAP struct key *keys = npuplan_malloc((size_t)c->item_count * sizeof(*keys) + 1);
+	AUTO_HEAP uint64_t *sums = npuplan_malloc((size_t)c->item_count * sizeof(*sums) + 1);
 	int err = keys && sums ? 0 : -ENOMEM;
 
 	if (!err)
@@ -248,7 +246,5 @@ int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order ru
 		qsort(keys, c->item_count, sizeof(*keys), by_key);
 	for (uint32_t i = 0; i < c->item_count && !err; i++)
 		order[i] = keys[i].item;
-	npuplan_free(keys);
-	npuplan_free(sums);
 	return err;
 }

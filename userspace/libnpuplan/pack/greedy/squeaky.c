@@ -46,9 +46,9 @@ static void promote(const struct npuplan_pack *run, const uint64_t *offsets, str
 int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds)
 {
 	size_t n = run->problem->item_count;
-	struct turn *turns = npuplan_malloc(n * sizeof(*turns) + 1);
-	uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
-	uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
+	AUTO_HEAP struct turn *turns = npuplan_malloc(n * sizeof(*turns) + 1);
+	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	AUTO_HEAP uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	int err = turns && order && offsets ? 0 : -ENOMEM;
 	uint64_t top;
 
@@ -67,8 +67,5 @@ int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds)
 			order[i] = turns[i].item;
 		run->work += n;
 	}
-	npuplan_free(turns);
-	npuplan_free(order);
-	npuplan_free(offsets);
 	return err;
 }

@@ -16,7 +16,7 @@ static int by_key(const void *left, const void *right)
 /* By first section, then by number. */
 static int sort_items(struct npuplan_alive *alive)
 {
-	uint64_t *keys = npuplan_malloc((size_t)alive->count * sizeof(*keys) + 1);
+	AUTO_HEAP uint64_t *keys = npuplan_malloc((size_t)alive->count * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;
@@ -26,7 +26,6 @@ static int sort_items(struct npuplan_alive *alive)
 		qsort(keys, alive->count, sizeof(*keys), by_key);
 	for (uint32_t i = 0; i < alive->count; i++)
 		alive->order[i] = (uint32_t)keys[i];
-	npuplan_free(keys);
 	return 0;
 }
 

@@ -130,8 +130,6 @@ int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact)
 	npuplan_refit_free(large.refit);
 	npuplan_repair_free(large.repair);
 	npuplan_units_fini(&large.units);
-	npuplan_free(large.at);
-	npuplan_free(large.offsets);
-	npuplan_free(large.breadths);
+	npuplan_free_all(large.at, large.offsets, large.breadths);
 	return err;
 }

@@ -92,14 +92,8 @@ void npuplan_refit_free(struct npuplan_refit *refit)
 	if (!refit)
 		return;
 	npuplan_alive_fini(&refit->alive);
-	npuplan_free(refit->high);
-	npuplan_free(refit->high_at);
-	npuplan_free(refit->in);
-	npuplan_free(refit->around);
-	npuplan_free(refit->small);
-	npuplan_free(refit->turns);
-	npuplan_free(refit->found);
-	npuplan_free(refit);
+	npuplan_free_all(refit->high, refit->high_at, refit->in, refit->around, refit->small,
+			 refit->turns, refit->found, refit);
 }
 
 /* Units that an item at @at sticks out above the top aimed at. */

@@ -98,23 +98,11 @@ void npuplan_repair_free(struct npuplan_repair *repair)
 	if (!repair)
 		return;
 	npuplan_alive_fini(&repair->alive);
-	npuplan_free(repair->found);
-	npuplan_free(repair->high.at);
-	npuplan_free(repair->high_at);
-	npuplan_free(repair->inside.at);
-	npuplan_free(repair->crossing.at);
-	npuplan_free(repair->free.at);
-	npuplan_free(repair->around.at);
-	npuplan_free(repair->is_free);
-	npuplan_free(repair->marks);
-	npuplan_free(repair->small.sections.first);
-	npuplan_free(repair->small.sections.end);
-	npuplan_free(repair->small.size);
-	npuplan_free(repair->small.align);
-	npuplan_free(repair->small.fixed);
-	npuplan_free(repair->items);
-	npuplan_free(repair->small_at);
-	npuplan_free(repair);
+	npuplan_free_all(repair->found, repair->high.at, repair->high_at, repair->inside.at,
+			 repair->crossing.at, repair->free.at, repair->around.at, repair->is_free,
+			 repair->marks, repair->small.sections.first, repair->small.sections.end,
+			 repair->small.size, repair->small.align, repair->small.fixed,
+			 repair->items, repair->small_at, repair);
 }
 
 /* Whether an item is higher than it should be. */
@@ -226,14 +214,8 @@ static int reserve(struct npuplan_repair *repair, uint32_t count)
 
 	if (count <= repair->room)
 		return 0;
-	npuplan_free(repair->marks);
-	npuplan_free(small->sections.first);
-	npuplan_free(small->sections.end);
-	npuplan_free(small->size);
-	npuplan_free(small->align);
-	npuplan_free(small->fixed);
-	npuplan_free(repair->items);
-	npuplan_free(repair->small_at);
+	npuplan_free_all(repair->marks, small->sections.first, small->sections.end, small->size,
+			 small->align, small->fixed, repair->items, repair->small_at);
 	repair->room = 0;
 	repair->marks = npuplan_malloc(2 * room * sizeof(*repair->marks));
 	small->sections.first = npuplan_malloc(room * sizeof(*small->sections.first));

@@ -182,11 +182,7 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 		if (placed)
 			err = placed;
 	}
-	npuplan_free(kernel.items);
-	npuplan_free(kernel.at);
-	npuplan_free(kernel.numbers);
-	npuplan_free(kernel.turns);
-	npuplan_free(kernel.offsets);
+	npuplan_free_all(kernel.items, kernel.at, kernel.numbers, kernel.turns, kernel.offsets);
 	return err < 0 ? err : 0;
 }
 

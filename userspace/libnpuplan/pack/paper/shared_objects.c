@@ -291,8 +291,6 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 out:
 	for (uint32_t o = 0; o < sharing.object_count; o++)
 		npuplan_free(sharing.objects[o].items);
-	npuplan_free(sharing.objects);
-	npuplan_free(order);
-	npuplan_free(offsets);
+	npuplan_free_all(sharing.objects, order, offsets);
 	return err == -EINTR ? 0 : err;
 }

@@ -112,7 +112,7 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 	const struct npuplan_conflicts *c = &run->conflicts;
 	size_t n = c->item_count, total = c->peer_start[n];
 	struct clique clique = { .run = run };
-	uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
 	uint64_t reported = 0;
 	int err = -ENOMEM;
 
@@ -130,7 +130,6 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 		if (npuplan_pack_stopped(run))
 			break;
 	}
-	npuplan_free(order);
 	npuplan_free(clique.candidates);
 	npuplan_free(clique.met);
 	return err;

@@ -296,19 +296,12 @@ int npuplan_pack_disjunctive(struct npuplan_pack *run)
 		.queue = npuplan_calloc(n + 1, sizeof(*search.queue)),
 		.queued = npuplan_calloc(n + 1, sizeof(*search.queued)),
 	};
-	uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
+	AUTO_HEAP uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
 	int err = -ENOMEM;
 
 	if (search.low && search.limit && search.head && search.queue && search.queued && offsets)
 		err = descend(&search, offsets);
-	npuplan_free(search.low);
-	npuplan_free(search.limit);
-	npuplan_free(search.head);
-	npuplan_free(search.queue);
-	npuplan_free(search.queued);
-	npuplan_free(search.bounds);
-	npuplan_free(search.raised);
-	npuplan_free(search.decisions);
-	npuplan_free(offsets);
+	npuplan_free_all(search.low, search.limit, search.head, search.queue, search.queued,
+			 search.bounds, search.raised, search.decisions);
 	return err;
 }

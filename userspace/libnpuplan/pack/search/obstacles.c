@@ -134,9 +134,7 @@ int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npu
 
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
 {
-	npuplan_free(obstacles->spans);
-	npuplan_free(obstacles->of_section);
-	npuplan_free(obstacles->of_item);
+	npuplan_free_all(obstacles->spans, obstacles->of_section, obstacles->of_item);
 	*obstacles = (struct npuplan_obstacles){ 0 };
 }
 

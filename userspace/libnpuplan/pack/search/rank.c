@@ -104,7 +104,7 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 	const struct npuplan_item *items = state->units->problem->items;
 	uint32_t random = strategy->seed * 2654435761u + 12345 + strategy->rank_rule;
 	struct key *keys = npuplan_malloc((size_t)state->n * sizeof(*keys) + 1);
-	double *total = npuplan_malloc((size_t)state->n * sizeof(*total) + 1);
+	AUTO_HEAP double *total = npuplan_malloc((size_t)state->n * sizeof(*total) + 1);
 	double spread = 0;
 	int err = keys && total ? totals(state, total) : -ENOMEM;
 
@@ -128,6 +128,5 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 		state->rank[keys[r].item] = r;
 	state->work += 8 * (uint64_t)state->n;
 	npuplan_free(keys);
-	npuplan_free(total);
 	return err;
 }

@@ -75,11 +75,8 @@ void npuplan_search_free(struct npuplan_search *search)
 		return;
 	for (size_t i = 0; i < search->capacity; i++)
 		npuplan_free(search->reasons[i]);
-	npuplan_free(search->reasons);
-	npuplan_free(search->frames);
-	npuplan_free(search->choices);
-	npuplan_free(search->fit);
-	npuplan_free(search->counts);
+	npuplan_free_all(search->reasons, search->frames, search->choices, search->fit,
+			 search->counts);
 	npuplan_state_fini(&search->state);
 	npuplan_free(search);
 }

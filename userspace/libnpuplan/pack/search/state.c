@@ -198,27 +198,11 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 void npuplan_state_fini(struct npuplan_state *state)
 {
 	npuplan_obstacles_fini(&state->obstacles);
-	npuplan_free(state->first);
-	npuplan_free(state->end);
-	npuplan_free(state->size);
-	npuplan_free(state->align);
-	npuplan_free(state->peer_start);
-	npuplan_free(state->peers);
-	npuplan_free(state->member_start);
-	npuplan_free(state->members);
-	npuplan_free(state->row);
-	npuplan_free(state->rank);
-	npuplan_free(state->limit);
-	npuplan_free(state->low);
-	npuplan_free(state->lows);
-	npuplan_free(state->place);
-	npuplan_free(state->floor);
-	npuplan_free(state->total);
-	npuplan_free(state->weight);
-	npuplan_free(state->dirty);
-	npuplan_free(state->moved);
-	npuplan_free(state->floors);
-	npuplan_free(state->why);
+	npuplan_free_all(state->first, state->end, state->size, state->align, state->peer_start,
+			 state->peers, state->member_start, state->members, state->row, state->rank,
+			 state->limit, state->low, state->lows, state->place, state->floor,
+			 state->total, state->weight, state->dirty, state->moved, state->floors,
+			 state->why);
 	*state = (struct npuplan_state){ 0 };
 }
 

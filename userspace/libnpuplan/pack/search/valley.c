@@ -375,18 +375,15 @@ static int fill(struct valley *valley, int mode)
 
 static void release(struct ranked *ranked)
 {
-	npuplan_free(ranked->order);
-	npuplan_free(ranked->rank);
-	npuplan_free(ranked->tree);
-	npuplan_free(ranked->bound);
+	npuplan_free_all(ranked->order, ranked->rank, ranked->tree, ranked->bound);
 }
 
 static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int mode)
 {
 	size_t n = run->problem->item_count;
 	struct valley valley = { .units = units, .run = run };
-	struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
-	uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
+	AUTO_HEAP struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
+	AUTO_HEAP uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	int err;
 
 	valley.at = npuplan_calloc(n + 1, sizeof(*valley.at));
@@ -404,11 +401,7 @@ static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int
 	run->work += valley.work - valley.asked + n;
 	release(&valley.starts);
 	release(&valley.ends);
-	npuplan_free(valley.segments);
-	npuplan_free(valley.heap);
-	npuplan_free(valley.at);
-	npuplan_free(keys);
-	npuplan_free(offsets);
+	npuplan_free_all(valley.segments, valley.heap, valley.at);
 	return err;
 }
 

@@ -456,8 +456,8 @@ static int settle(struct search *s)
 static int add_first(struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t *used = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
-	uint32_t *key = malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
+	AUTO_FREE uint32_t *used = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
+	AUTO_FREE uint32_t *key = malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
 	int err = used && key ? 0 : -ENOMEM;
 	uint32_t count = 0;
 
@@ -466,8 +466,6 @@ static int add_first(struct search *s)
 			key[count++] = used[group_of(flow, i)]++;
 	if (!err)
 		err = add_instance(s, 0, key);
-	free(used);
-	free(key);
 	return err;
 }
 
@@ -522,17 +520,8 @@ int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effor
 				"the deadline has passed with %u instances of blocks settled: tensors that loops carry rotate through too many places",
 				s.instance + 1);
 	}
-	free(s.taken);
-	free(s.slots);
-	free(s.best);
-	free(s.fresh);
-	free(s.key);
-	free(s.last_of);
-	free(s.before);
-	free(s.buckets);
-	free(s.chain);
-	free(s.in_count);
-	free(s.alone);
+	free_all(s.taken, s.slots, s.best, s.fresh, s.key, s.last_of, s.before, s.buckets, s.chain,
+		 s.in_count, s.alone);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	return err;

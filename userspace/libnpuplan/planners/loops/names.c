@@ -140,7 +140,7 @@ static int list_out_edges(struct builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
 	struct npuplan_flow *flow = b->flow;
-	uint32_t *next = calloc((size_t)graph->block_count + 1, sizeof(*next));
+	AUTO_FREE uint32_t *next = calloc((size_t)graph->block_count + 1, sizeof(*next));
 
 	if (!next)
 		return -ENOMEM;
@@ -152,7 +152,6 @@ static int list_out_edges(struct builder *b)
 	}
 	for (uint32_t e = 0; e < graph->edge_count; e++)
 		flow->out_edges[next[graph->edges[e].from]++] = e;
-	free(next);
 	return 0;
 }
 
@@ -635,9 +634,7 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 		memory = allocate_sets(&b.sets);
 		err = memory ? build(&b) : -ENOMEM;
 	}
-	free(memory);
-	free(b.touched);
-	free(b.in_arena);
+	free_all(memory, b.touched, b.in_arena);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	return err;
@@ -647,17 +644,8 @@ void npuplan_flow_fini(struct npuplan_flow *flow)
 {
 	for (uint32_t i = 0; i < flow->instance_count; i++)
 		free(flow->instances[i].slots);
-	free(flow->carries);
-	free(flow->bases);
-	free(flow->groups);
-	free(flow->names);
-	free(flow->first_name);
-	free(flow->reuses);
-	free(flow->first_reuse);
-	free(flow->out_edges);
-	free(flow->first_out);
-	free(flow->instances);
-	free(flow->node_slots);
-	free(flow->successors);
+	free_all(flow->carries, flow->bases, flow->groups, flow->names, flow->first_name,
+		 flow->reuses, flow->first_reuse, flow->out_edges, flow->first_out, flow->instances,
+		 flow->node_slots, flow->successors);
 	*flow = (struct npuplan_flow){ 0 };
 }

@@ -466,7 +466,7 @@ static int view_loop(struct views *v, uint32_t loop)
 {
 	const struct npuplan_flow *flow = v->flow;
 	uint32_t chain[MAX_NESTED], depth = 0, entry;
-	bool *done;
+	AUTO_FREE bool *done = NULL;
 	int err = 0;
 
 	for (chain[0] = loop; v->loops[chain[depth]].parent != NPUMEM_NONE; depth++) {
@@ -498,7 +498,6 @@ static int view_loop(struct views *v, uint32_t loop)
 			}
 		}
 	}
-	free(done);
 	return err;
 }
 
@@ -522,11 +521,6 @@ int npuplan_flow_views(const struct npuplan_flow *flow, struct npuplan_plan *pla
 		err = view_loop(&v, i);
 	for (uint32_t i = 0; i < v.loop_count; i++)
 		free(v.loops[i].inside);
-	free(v.loops);
-	free(v.inner);
-	free(v.order);
-	free(v.dominator);
-	free(v.seen);
-	free(v.met);
+	free_all(v.loops, v.inner, v.order, v.dominator, v.seen, v.met);
 	return err;
 }

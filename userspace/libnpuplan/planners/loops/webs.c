@@ -277,8 +277,8 @@ static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
 {
 	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
-	uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
-	uint32_t *active = malloc((size_t)count * sizeof(*active) + 1);
+	AUTO_FREE uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
+	AUTO_FREE uint32_t *active = malloc((size_t)count * sizeof(*active) + 1);
 	uint32_t live = 0;
 	int err = order && active ? 0 : -ENOMEM;
 
@@ -303,8 +303,6 @@ static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ti
 		}
 		active[live++] = order[i];
 	}
-	free(order);
-	free(active);
 	return err;
 }
 

@@ -147,7 +147,7 @@ int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, 
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
 				    uint32_t index_count)
 {
-	uint32_t *living = malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
+	AUTO_FREE uint32_t *living = malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
 	uint32_t kept = 0;
 
 	/* Dead edges cost time only. */
@@ -163,5 +163,4 @@ void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, u
 		indices[i] = living[indices[i]];
 	allocation->edge_count = kept;
 	allocation->dead = 0;
-	free(living);
 }

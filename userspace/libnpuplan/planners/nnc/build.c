@@ -522,10 +522,6 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 	npuplan_fit_free(nnc.fit);
 	npuplan_nnc_candidates_fini(&nnc.candidates);
 	npuplan_nnc_allocation_fini(&nnc.allocation);
-	free(nnc.hopeful);
-	free(nnc.hopefuls);
-	free(nnc.searched);
-	free(nnc.end);
-	free(nnc.alignments);
+	free_all(nnc.hopeful, nnc.hopefuls, nnc.searched, nnc.end, nnc.alignments);
 	return err;
 }

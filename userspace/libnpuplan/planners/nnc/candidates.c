@@ -31,7 +31,7 @@ static int sort(struct npuplan_nnc_candidates *c)
 {
 	const struct npuplan_item *items = c->conflicts->items;
 	uint32_t n = c->conflicts->item_count, last = NONE;
-	struct key *keys = malloc(n * sizeof(*keys) + 1);
+	AUTO_FREE struct key *keys = malloc(n * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;
@@ -53,7 +53,6 @@ static int sort(struct npuplan_nnc_candidates *c)
 		c->next[item] = i + 1 < n ? keys[i + 1].item : NONE;
 		last = item;
 	}
-	free(keys);
 	return 0;
 }
 
@@ -90,14 +89,8 @@ int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *c,
 
 void npuplan_nnc_candidates_fini(struct npuplan_nnc_candidates *c)
 {
-	free(c->edges);
-	free(c->by_edges);
-	free(c->next);
-	free(c->previous);
-	free(c->inserted);
-	free(c->known);
-	free(c->second);
-	free(c->third);
+	free_all(c->edges, c->by_edges, c->next, c->previous, c->inserted, c->known, c->second,
+		 c->third);
 }
 
 void npuplan_nnc_candidates_remove(struct npuplan_nnc_candidates *c, uint32_t item)

@@ -184,12 +184,7 @@ int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		err = start(&rounds);
 	if (!err)
 		err = run_rounds(&rounds, offsets, top, clash);
-	free(rounds.order.rank);
-	free(rounds.order.by_rank);
-	free(rounds.order.promoted);
-	free(rounds.tried);
-	free(rounds.scratch);
-	free(rounds.permutation);
-	free(rounds.keys);
+	free_all(rounds.order.rank, rounds.order.by_rank, rounds.order.promoted, rounds.tried,
+		 rounds.scratch, rounds.permutation, rounds.keys);
 	return err;
 }

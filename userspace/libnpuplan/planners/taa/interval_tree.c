@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "interval_tree.h"
+#include "base/heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -46,12 +47,7 @@ int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_
 
 void npuplan_interval_tree_fini(struct npuplan_interval_tree *tree)
 {
-	free(tree->order);
-	free(tree->place);
-	free(tree->start);
-	free(tree->end);
-	free(tree->reach);
-	free(tree->present);
+	free_all(tree->order, tree->place, tree->start, tree->end, tree->reach, tree->present);
 	*tree = (struct npuplan_interval_tree){ 0 };
 }
 

@@ -173,9 +173,7 @@ int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *
 	runs->run_start[item_count] = runs->run_count;
 	err = 0;
 out:
-	free(builder.next);
-	free(builder.heads);
-	free(builder.by_end);
+	free_all(builder.next, builder.heads, builder.by_end);
 	if (err)
 		npuplan_runs_fini(runs);
 	return err;
@@ -183,8 +181,6 @@ out:
 
 void npuplan_runs_fini(struct npuplan_runs *runs)
 {
-	free(runs->atoms);
-	free(runs->runs);
-	free(runs->run_start);
+	free_all(runs->atoms, runs->runs, runs->run_start);
 	*runs = (struct npuplan_runs){ 0 };
 }

@@ -54,7 +54,7 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	size_t n = problem->item_count;
 	uint32_t *order = malloc(n * sizeof(*order) + 1), done = 0;
-	uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
+	AUTO_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
 	struct npuplan_conflicts overlap;
 	struct npuplan_taa taa = { 0 };
 	int err = has_aliases(problem->graph) ? -EOPNOTSUPP : npuplan_taa_init(&taa, problem);
@@ -83,7 +83,6 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	packing->work += member.work;
 	npuplan_taa_fini(&taa);
 	free(order);
-	free(offsets);
 	return done && (err == -E2BIG || err == -EINTR) ? 0 : err;
 }
 

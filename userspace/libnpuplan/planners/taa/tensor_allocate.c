@@ -47,8 +47,8 @@ void npuplan_taa_fini(struct npuplan_taa *taa)
 static int peers_init(struct allocation *allocation)
 {
 	const struct npuplan_taa *taa = allocation->taa;
-	uint32_t *starts = malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
-	uint32_t *ends = malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
+	AUTO_FREE uint32_t *starts = malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
+	AUTO_FREE uint32_t *ends = malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
 	int err = starts && ends ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < taa->tile_count && !err; i++) {
@@ -57,8 +57,6 @@ static int peers_init(struct allocation *allocation)
 	}
 	if (!err)
 		err = npuplan_interval_tree_init(&allocation->peers, starts, ends, taa->tile_count);
-	free(starts);
-	free(ends);
 	return err;
 }
 

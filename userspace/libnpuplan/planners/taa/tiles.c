@@ -24,11 +24,7 @@ struct lives {
 
 static void lives_fini(struct lives *lives)
 {
-	free(lives->item_of);
-	free(lives->whole);
-	free(lives->parted);
-	free(lives->written);
-	free(lives->read);
+	free_all(lives->item_of, lives->whole, lives->parted, lives->written, lives->read);
 }
 
 static int lives_init(struct lives *lives, const struct npuplan_problem *problem)

@@ -218,14 +218,12 @@ static int number(struct maker *m, uint32_t count, const int32_t *change)
 static int make_operators(struct maker *m)
 {
 	size_t tensors = m->cells->tensors.count;
-	uint32_t *op_of_tensor = array(tensors, 0xff);
-	int32_t *change = calloc((size_t)m->cells->steps.count + 1, sizeof(*change));
+	AUTO_FREE uint32_t *op_of_tensor = array(tensors, 0xff);
+	AUTO_FREE int32_t *change = calloc((size_t)m->cells->steps.count + 1, sizeof(*change));
 	int err = op_of_tensor && change ? 0 : -ENOMEM;
 
 	if (!err)
 		err = number(m, find_operators(m, op_of_tensor, change), change);
-	free(op_of_tensor);
-	free(change);
 	return err;
 }
 
@@ -472,14 +470,7 @@ int tilesched_model_init(struct tilesched_model *model, const struct npuplan_gra
 
 	*model = (struct tilesched_model){ .cells = cells };
 	err = make(&m);
-	free(m.op_of);
-	free(m.place);
-	free(m.first_before);
-	free(m.before);
-	free(m.seen);
-	free(m.late);
-	free(m.read_by);
-	free(m.need_at);
+	free_all(m.op_of, m.place, m.first_before, m.before, m.seen, m.late, m.read_by, m.need_at);
 	if (err)
 		tilesched_model_fini(model);
 	return err;
@@ -487,12 +478,7 @@ int tilesched_model_init(struct tilesched_model *model, const struct npuplan_gra
 
 void tilesched_model_fini(struct tilesched_model *model)
 {
-	free(model->ops);
-	free(model->steps);
-	free(model->units);
-	free(model->needs);
-	free(model->reads);
-	free(model->writes);
-	free(model->unit_of);
+	free_all(model->ops, model->steps, model->units, model->needs, model->reads, model->writes,
+		 model->unit_of);
 	*model = (struct tilesched_model){ 0 };
 }

@@ -362,10 +362,6 @@ int tilesched_place(struct tilesched_placing *placing, const struct npuplan_prob
 
 void tilesched_placing_fini(struct tilesched_placing *placing)
 {
-	free(placing->ranges);
-	free(placing->units);
-	free(placing->items);
-	free(placing->of);
-	free(placing->offsets);
+	free_all(placing->ranges, placing->units, placing->items, placing->of, placing->offsets);
 	*placing = (struct tilesched_placing){ 0 };
 }

@@ -234,7 +234,7 @@ void tilesched_path_fini(struct tilesched_path *path)
 /* Least peak of all paths. -ENOMEM. */
 static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 {
-	uint64_t *best = calloc((size_t)table->op_count + 1, sizeof(*best));
+	AUTO_FREE uint64_t *best = calloc((size_t)table->op_count + 1, sizeof(*best));
 
 	if (!best)
 		return -ENOMEM;
@@ -251,7 +251,6 @@ static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 		}
 	}
 	*peak = best[table->op_count];
-	free(best);
 	return 0;
 }
 

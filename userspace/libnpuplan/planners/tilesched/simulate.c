@@ -86,13 +86,8 @@ int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *
 
 void tilesched_sim_fini(struct tilesched_sim *sim)
 {
-	free(sim->left);
-	free(sim->done);
-	free(sim->order);
-	free(sim->ready);
-	free(sim->stack);
-	free(sim->consumer_start);
-	free(sim->consumers);
+	free_all(sim->left, sim->done, sim->order, sim->ready, sim->stack, sim->consumer_start,
+		 sim->consumers);
 	*sim = (struct tilesched_sim){ 0 };
 }
 
