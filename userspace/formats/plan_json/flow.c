@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* "blocks" and "views" of plan JSON: loops and branches. */
-#include "get.h"
+#include "plan_json.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What the plan JSON writer and reader share: ids, and words of the format. */
+/*
+ * Between the parts of plan JSON: what its writer and reader share, ids and words of the
+ * format; then what is only written, and only read.
+ */
 #ifndef NPUPLAN_PLAN_JSON_H
 #define NPUPLAN_PLAN_JSON_H
 
 #include "../json/get.h"
 #include "base/internal.h"
-#include "graph/shape.h"
 
 /**
  * struct npuplan_ids - from ids of the source file to indices
@@ -33,16 +35,6 @@ struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph
 extern const char *const npuplan_status_names[4];
 extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];
 
-/* Strides of a region or placement. */
-json_t *npuplan_json_strides(const __u64 strides[NPUMEM_REGION_DIMS]);
-
-/* {"offset", "length", "count": [3], "stride": [3]} */
-json_t *npuplan_json_region(const struct npumem_region *region);
-
-/* "rows" of @object, and "channels" where they are not all that the tensor has. */
-void npuplan_json_part(json_t *object, const struct npuplan_spatial *spatial,
-		       const struct npuplan_rows *rows, const struct npuplan_rows *channels);
-
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);
 
@@ -59,5 +51,37 @@ json_t *plan_json_block(const struct npuplan_graph *graph, const struct npuplan_
 			uint32_t block, uint32_t *next_edge);
 json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       const struct npumem_view *view);
+
+/**
+ * struct plan_json_reader - plan in the reading
+ * @json: the file
+ * @host: per tensor the place of its host copy, UINT64_MAX if it has none yet
+ */
+struct plan_json_reader {
+	struct npujson *json;
+	const struct npuplan_graph *graph;
+	struct npuplan_plan *plan;
+	struct npuplan_ids ids;
+	uint64_t *host;
+};
+
+/* Index of the tensor whose id @field is; 0 after an error. */
+uint32_t plan_json_tensor(struct plan_json_reader *r, const json_t *object, const char *field);
+
+/** plan_json_read_tiling() - "tiling" of @root; all 0 if it is absent or an error
+ *
+ * Of a graph without operators the choices are checked, and left out.
+ */
+void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
+			   struct npuplan_tiling *tiling);
+
+/* plan_json_check_tiling() - -EINVAL if the graph is known to be tiled otherwise */
+void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root);
+
+/** plan_json_read_flow() - "blocks" and "views"; all else is read
+ *
+ * Without blocks the plan has one, of all positions.
+ */
+void plan_json_read_flow(struct plan_json_reader *r, const json_t *root);
 
 #endif /* NPUPLAN_PLAN_JSON_H */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "output/piece.h"
-#include "get.h"
+#include "plan_json.h"
 
 #define HOST_SLOT_ALIGN 64
 

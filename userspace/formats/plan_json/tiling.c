@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "get.h"
+#include "plan_json.h"
 
 static const char *const order_names[] = { "rows", "channels" };
 static const char *const inputs_names[] = { "given", "host", "resident" };

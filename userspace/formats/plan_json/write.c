@@ -7,7 +7,12 @@
 #include <string.h>
 
 #include "output/piece.h"
+#include "graph/shape.h"
 #include "plan_json.h"
+
+const char *const npuplan_status_names[4] = { "unknown", "feasible", "optimal", "infeasible" };
+const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
+									"fill", "drop", "store" };
 
 #define TEXT_FLAGS (JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY)
 
@@ -33,6 +38,76 @@ static int put_field(FILE *out, const char *name, json_t *value)
 {
 	fprintf(out, ",\n\"%s\": ", name);
 	return put(out, value);
+}
+
+struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph)
+{
+	struct npuplan_digest_text text = { "sha256:" };
+	uint8_t digest[NPUPLAN_DIGEST_SIZE];
+	char *at = text.s + strlen(text.s);
+
+	npuplan_graph_digest(graph, digest);
+	for (int i = 0; i < NPUPLAN_DIGEST_SIZE; i++, at += 2)
+		snprintf(at, 3, "%02x", digest[i]);
+	return text;
+}
+
+/* Strides of a region or placement. */
+static json_t *strides_json(const __u64 strides[NPUMEM_REGION_DIMS])
+{
+	return json_pack("[III]", (json_int_t)strides[0], (json_int_t)strides[1],
+			 (json_int_t)strides[2]);
+}
+
+static json_t *region_json(const struct npumem_region *region)
+{
+	return json_pack("{sIsIs[III]so}", "offset", (json_int_t)region->offset, "length",
+			 (json_int_t)region->length, "count", (json_int_t)region->count[0],
+			 (json_int_t)region->count[1], (json_int_t)region->count[2], "stride",
+			 strides_json(region->stride));
+}
+
+static json_t *rows_json(const struct npuplan_rows *rows)
+{
+	return json_pack("[II]", (json_int_t)rows->first, (json_int_t)rows->count);
+}
+
+/* "rows", and "channels" where they are not all that the tensor has. */
+static void add_part(json_t *object, const struct npuplan_spatial *spatial,
+		     const struct npuplan_rows *rows, const struct npuplan_rows *channels)
+{
+	json_object_set_new(object, "rows", rows_json(rows));
+	if (channels->count != spatial->channels)
+		json_object_set_new(object, "channels", rows_json(channels));
+}
+
+json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode)
+{
+	const struct npuplan_step *s = &graph->steps[step];
+	json_t *list = json_array();
+
+	for (uint32_t i = s->first_access; i < s->first_access + s->access_count; i++) {
+		const struct npumem_tile *tile = &graph->tiles[graph->accesses[i].tile];
+		const struct npuplan_tensor *tensor = &graph->tensors[tile->tensor];
+		struct npuplan_spatial spatial;
+		struct npuplan_part part;
+		json_t *entry;
+
+		if (!(graph->accesses[i].mode & mode))
+			continue;
+		entry = json_pack("{sI}", "tensor", (json_int_t)tensor->id);
+		if (!tile->region.offset && tile->region.length == tensor->size) {
+			json_array_append_new(list, entry);
+			continue;
+		}
+		if (npuplan_spatial(graph, tile->tensor, &spatial) &&
+		    npuplan_region_part(&spatial, &tile->region, &part))
+			add_part(entry, &spatial, &part.rows, &part.channels);
+		else
+			json_object_set_new(entry, "region", region_json(&tile->region));
+		json_array_append_new(list, entry);
+	}
+	return list;
 }
 
 static json_t *position_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -79,12 +154,12 @@ static void add_piece(const struct npuplan_graph *graph, const struct npumem_pla
 		return;
 	if (npuplan_spatial(graph, placement->tensor, &spatial) &&
 	    npuplan_piece_get(&spatial, placement, &piece)) {
-		npuplan_json_part(entry, &spatial, &piece.rows, &piece.channels);
+		add_part(entry, &spatial, &piece.rows, &piece.channels);
 		if (piece.row_stride)
 			json_object_set_new(entry, "row_stride", json_integer(piece.row_stride));
 	} else {
-		json_object_set_new(entry, "region", npuplan_json_region(region));
-		json_object_set_new(entry, "stride", npuplan_json_strides(placement->stride));
+		json_object_set_new(entry, "region", region_json(region));
+		json_object_set_new(entry, "stride", strides_json(placement->stride));
 	}
 	if (placement->ring)
 		json_object_set_new(entry, "ring", json_integer(placement->ring));
