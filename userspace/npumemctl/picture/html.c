@@ -75,8 +75,8 @@ void picture_write_html(FILE *out, struct picture *pictures, unsigned int count)
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n<title>",
 	      out);
 	picture_write_text(out, count ? pictures[0].graph->name : "");
-	fputs(": memory plan</title>\n<style>\n" PICTURE_PAGE_CSS
-		      PICTURE_BOXES_CSS PICTURE_CONTROLS_CSS "</style>\n</head>\n<body>\n",
+	fputs(": memory plan</title>\n<style>\n" PICTURE_COLOURS_CSS
+		      PICTURE_BOXES_CSS PICTURE_PAGE_CSS "</style>\n</head>\n<body>\n",
 	      out);
 	fputs("<p><button id=\"in\">zoom in</button> <button id=\"out\">zoom out</button> "
 	      "<button id=\"reset\">whole</button> <button id=\"peak\">what makes the peak</button> "

@@ -323,8 +323,8 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count)
 	picture_same_height(pictures, count);
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
-		"<style>\n%s%s</style>\n",
-		WIDTH * count, HEIGHT, PICTURE_SVG_CSS, PICTURE_BOXES_CSS);
+		"<style>\n%s%s%s</style>\n",
+		WIDTH * count, HEIGHT, PICTURE_COLOURS_CSS, PICTURE_BOXES_CSS, PICTURE_SVG_CSS);
 	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", WIDTH * count, HEIGHT);
 	for (unsigned int i = 0; i < count; i++) {
 		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n", WIDTH * i);
