@@ -10,24 +10,17 @@
 #include "cmd/commands.h"
 #include "cli/cli.h"
 
-static int cmd_help(int argc, char **argv);
-
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *summary;
 } commands[] = {
-	{ "devices", cmd_devices, "list npumem devices, their carveouts and engines" },
-	{ "import", cmd_import, "read a model (TFLite, graph JSON, blob), write graph JSON" },
-	{ "plan", cmd_plan, "plan a model's memory; no device is needed" },
-	{ "verify", cmd_verify, "check a plan with the kernel's verifier; no device is needed" },
-	{ "run", cmd_run, "run a planned model on a device and compare its outputs" },
-	{ "show", cmd_show, "draw a plan: one line a step" },
-	{ "bench", cmd_bench, "pack: pack buffers of CSV files; no device is needed" },
-	{ "help", cmd_help, "print this, or the options of a command" },
+#define ENTRY(name, summary) { #name, cmd_##name, summary },
+	COMMANDS(ENTRY)
+#undef ENTRY
 };
 
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+#define COUNT (sizeof(commands) / sizeof(commands[0]))
 
 static void help(FILE *out)
 {
@@ -35,7 +28,7 @@ static void help(FILE *out)
 	      "Memory management for neural accelerators.\n\n"
 	      "Commands:\n",
 	      out);
-	for (size_t i = 0; i < COMMANDS; i++)
+	for (size_t i = 0; i < COUNT; i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
 	fputs("\n"
 	      "  -V, --version   print the version\n"
@@ -81,12 +74,12 @@ static int run(size_t command, int argc, char **argv)
 	return commands[command].run(argc, argv);
 }
 
-/* Number of a command, COMMANDS if there is none of that name. */
+/* Number of a command, COUNT if there is none of that name. */
 static size_t find_command(const char *name)
 {
 	size_t i = 0;
 
-	while (i < COMMANDS && strcmp(commands[i].name, name) != 0)
+	while (i < COUNT && strcmp(commands[i].name, name) != 0)
 		i++;
 	return i;
 }
@@ -101,7 +94,7 @@ static int no_command(const char *name)
 }
 
 /* "help", "help COMMAND", "help bench pack" */
-static int cmd_help(int argc, char **argv)
+int cmd_help(int argc, char **argv)
 {
 	char ask[] = "--help", *words[] = { argv[0], ask, NULL, NULL };
 	size_t command;
@@ -111,7 +104,7 @@ static int cmd_help(int argc, char **argv)
 		return EXIT_OK;
 	}
 	command = find_command(argv[1]);
-	if (command == COMMANDS)
+	if (command == COUNT)
 		return no_command(argv[1]);
 	if (commands[command].run == cmd_help || !strcmp(argv[1], ask)) {
 		help(stdout);
@@ -133,7 +126,7 @@ static int complete(int argc, char **argv)
 	if (!argc)
 		return EXIT_USAGE;
 	if (argc == 1 || (argc == 2 && !strcmp(argv[0], "help"))) {
-		for (size_t i = 0; i < COMMANDS; i++)
+		for (size_t i = 0; i < COUNT; i++)
 			complete_word(commands[i].name, argv[argc - 1], commands[i].summary);
 		if (argc == 2)
 			return EXIT_OK;
@@ -142,7 +135,7 @@ static int complete(int argc, char **argv)
 		return EXIT_OK;
 	}
 	command = find_command(argv[0]);
-	if (command == COMMANDS || commands[command].run == cmd_help)
+	if (command == COUNT || commands[command].run == cmd_help)
 		return EXIT_OK;
 	if (argc == 2 && !strcmp(argv[0], "bench")) {
 		complete_word("pack", argv[1], "pack buffers of CSV files");
@@ -173,7 +166,7 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-?") || !strcmp(argv[1], "-h"))
 		return finish(cmd_help(argc - 1, argv + 1));
 	command = find_command(argv[1]);
-	if (command == COMMANDS)
+	if (command == COUNT)
 		return no_command(argv[1]);
 	return finish(run(command, argc - 1, argv + 1));
 }

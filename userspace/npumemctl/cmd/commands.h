@@ -1,18 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The commands, one file each. */
+/*
+ * The commands, in the order of the help text: COMMAND(NAME, summary) is cmd_NAME() in
+ * cmd/NAME.c, but help in main.c. It parses its own arguments with argp and returns an exit
+ * code; argv[0] is "npumemctl NAME".
+ */
 #ifndef NPUMEMCTL_COMMANDS_H
 #define NPUMEMCTL_COMMANDS_H
 
-/*
- * A command parses its own arguments with argp and returns an exit code.
- * @argv[0] is "npumemctl COMMAND".
- */
-int cmd_devices(int argc, char **argv);
-int cmd_import(int argc, char **argv);
-int cmd_plan(int argc, char **argv);
-int cmd_verify(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_show(int argc, char **argv);
-int cmd_bench(int argc, char **argv);
+#define COMMANDS(COMMAND)                                                               \
+	COMMAND(devices, "list npumem devices, their carveouts and engines")            \
+	COMMAND(import, "read a model (TFLite, graph JSON, blob), write graph JSON")    \
+	COMMAND(plan, "plan a model's memory; no device is needed")                     \
+	COMMAND(verify, "check a plan with the kernel's verifier; no device is needed") \
+	COMMAND(run, "run a planned model on a device and compare its outputs")         \
+	COMMAND(show, "draw a plan: one line a step")                                   \
+	COMMAND(bench, "pack: pack buffers of CSV files; no device is needed")          \
+	COMMAND(help, "print this, or the options of a command")
+
+#define DECLARE(name, summary) int cmd_##name(int argc, char **argv);
+COMMANDS(DECLARE)
+#undef DECLARE
 
 #endif /* NPUMEMCTL_COMMANDS_H */
