@@ -202,8 +202,6 @@ _Noreturn void list_algorithms(const struct argp_state *state, const char *optio
 /* Number of @text in @choices, which NULL ends. */
 uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
 		       const char *const *choices);
-double option_seconds(const struct argp_state *state, const char *option, const char *text);
-double option_factor(const struct argp_state *state, const char *option, const char *text);
 
 /** enum option_kind - how the value of an option is written, and what keeps it
  * @VALUE_FLAG: there is none; bool, which becomes true
@@ -213,8 +211,8 @@ double option_factor(const struct argp_state *state, const char *option, const c
  * @VALUE_NUMBER: uint64_t, by option_number()
  * @VALUE_COUNT: uint32_t, by option_number()
  * @VALUE_CHOICE: uint32_t, by option_choice(); the first choice is struct option_value.min
- * @VALUE_SECONDS: double, by option_seconds()
- * @VALUE_FACTOR: double, by option_factor()
+ * @VALUE_SECONDS: double, above 0 and up to 10^6
+ * @VALUE_FACTOR: double, 1 to 10^6
  */
 enum option_kind {
 	VALUE_FLAG,

@@ -120,23 +120,29 @@ struct short_text short_text(const char *text)
 
 static char *last_failure;
 
-void warning(const char *where, const char *fmt, ...)
+/* "npumemctl: WHERE: KINDTEXT" on standard error; returns the text as it was given, malloc'ed. */
+__attribute__((format(printf, 3, 0))) static char *say(const char *where, const char *kind,
+						       const char *fmt, va_list args)
 {
 	char *text, *plain, *place;
-	va_list args;
-	int length;
 
-	va_start(args, fmt);
-	length = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (length < 0)
+	if (vasprintf(&text, fmt, args) < 0)
 		abort();
 	plain = plain_text(text, false);
 	place = plain_text(where, false);
-	fprintf(stderr, "npumemctl: %s: warning: %s\n", place, plain);
+	fprintf(stderr, "npumemctl: %s: %s%s\n", place, kind, plain);
 	free(place);
 	free(plain);
-	free(text);
+	return text;
+}
+
+void warning(const char *where, const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	free(say(where, "warning: ", fmt, args));
+	va_end(args);
 }
 
 const char *failure_text(void)
@@ -146,22 +152,14 @@ const char *failure_text(void)
 
 int failure(const char *where, const char *fmt, ...)
 {
-	char *text, *plain, *place;
+	char *text;
 	va_list args;
-	int length;
 
-	va_start(args, fmt);
-	length = vasprintf(&text, fmt, args);
-	va_end(args);
-	if (length < 0)
-		abort();
-	plain = plain_text(text, false);
-	place = plain_text(where, false);
 	/* Results printed before come first where both go to one terminal. */
 	fflush(stdout);
-	fprintf(stderr, "npumemctl: %s: %s\n", place, plain);
-	free(place);
-	free(plain);
+	va_start(args, fmt);
+	text = say(where, "", fmt, args);
+	va_end(args);
 	free(last_failure);
 	last_failure = text;
 	return EXIT_FAILED;

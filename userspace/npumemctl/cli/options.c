@@ -92,15 +92,18 @@ uint64_t option_number(const struct argp_state *state, const char *option, const
 	return value;
 }
 
-double option_factor(const struct argp_state *state, const char *option, const char *text)
+/* A number of at least @min, above 0 and up to 10^6; @what it is not if it is none of these. */
+static double option_real(const struct argp_state *state, const char *option, const char *text,
+			  double min, const char *what)
 {
 	double value;
 	char *end;
 
 	errno = 0;
 	value = strtod(text, &end);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value >= 1) || value > 1e6)
-		usage_error(state, "%s: '%s' is not a factor from 1 to 1000000", option, text);
+	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value > 0) || value < min ||
+	    value > 1e6)
+		usage_error(state, "%s: '%s' is not a %s 1000000", option, text, what);
 	return value;
 }
 
@@ -121,19 +124,6 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 	}
 	usage_error(state, "%s: '%s' is not %s", option, text, list);
 	return 0;
-}
-
-double option_seconds(const struct argp_state *state, const char *option, const char *text)
-{
-	double value;
-	char *end;
-
-	errno = 0;
-	value = strtod(text, &end);
-	if (!isdigit((unsigned char)text[0]) || *end || errno || !(value > 0) || value > 1e6)
-		usage_error(state, "%s: '%s' is not a number of seconds up to 1000000", option,
-			    text);
-	return value;
 }
 
 /* "--name" of an option by its key. */
@@ -191,10 +181,10 @@ bool option_store(const struct argp_state *state, const struct argp_option *opti
 			(uint32_t)values->min + option_choice(state, name, arg, values->choices);
 		break;
 	case VALUE_SECONDS:
-		*(double *)field = option_seconds(state, name, arg);
+		*(double *)field = option_real(state, name, arg, 0, "number of seconds up to");
 		break;
 	case VALUE_FACTOR:
-		*(double *)field = option_factor(state, name, arg);
+		*(double *)field = option_real(state, name, arg, 1, "factor from 1 to");
 		break;
 	}
 	return true;
