@@ -25,16 +25,6 @@
 #define LINGER	  "/sys/module/" ENGINE "/parameters/linger"
 #define DESCRIBED "/sys/module/" ENGINE "/parameters/described"
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 /* The kernel log from here on. */
 static int log_open(void)
 {
@@ -89,14 +79,14 @@ FIXTURE_SETUP(engine)
 	self->log = log_open();
 	ASSERT_GE(self->log, 0);
 	self->model = model_chain();
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 	ASSERT_EQ(0, npu_module_load(ENGINE));
 }
 
 FIXTURE_TEARDOWN(engine)
 {
 	npu_module_unload(ENGINE);
-	EXPECT_EQ(0, put(DRIVER "bind", self->name));
+	EXPECT_EQ(0, npu_write(DRIVER "bind", self->name));
 	model_free(&self->model);
 	close(self->log);
 }
@@ -156,7 +146,7 @@ TEST_F(engine, device_goes_before_its_clients)
 	ASSERT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
 	ASSERT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(fd, w.arena_bo, 0));
-	ASSERT_EQ(0, put(OTHER "unbind", "npumem-test-engine"));
+	ASSERT_EQ(0, npu_write(OTHER "unbind", "npumem-test-engine"));
 	EXPECT_TRUE(log_has(self->log, "drvdata kept"));
 	/* All is settled by then, and nothing begins any more. */
 	EXPECT_EQ(-ENODEV, world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0));
@@ -199,14 +189,14 @@ TEST_F(engine, not_opened_while_its_module_goes)
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 	ASSERT_LT(0, readlink(link, node, sizeof(node) - 1));
 	close(fd);
-	ASSERT_EQ(0, put(LINGER, "1"));
+	ASSERT_EQ(0, npu_write(LINGER, "1"));
 	ASSERT_EQ(0, pthread_create(&thread, NULL, unload, &result));
 	while (!module_going())
 		sched_yield();
 	opened = open(node, O_RDWR | O_CLOEXEC);
 	err = errno;
 	there = access(node, F_OK) == 0 && module_going();
-	EXPECT_EQ(0, put(LINGER, "0"));
+	EXPECT_EQ(0, npu_write(LINGER, "0"));
 	pthread_join(thread, NULL);
 	EXPECT_EQ(-1, opened);
 	EXPECT_EQ(ENODEV, err);
@@ -221,14 +211,14 @@ TEST_F(engine, none_is_no_device)
 {
 	int fd;
 
-	ASSERT_EQ(0, put(OTHER "unbind", "npumem-test-engine"));
-	ASSERT_EQ(0, put(DESCRIBED, "0"));
-	EXPECT_EQ(-EINVAL, put(OTHER "bind", "npumem-test-engine"));
+	ASSERT_EQ(0, npu_write(OTHER "unbind", "npumem-test-engine"));
+	ASSERT_EQ(0, npu_write(DESCRIBED, "0"));
+	EXPECT_EQ(-EINVAL, npu_write(OTHER "bind", "npumem-test-engine"));
 	EXPECT_TRUE(log_has(self->log, "no engine"));
 	EXPECT_EQ(-1, npu_open());
 	/* It was for no other reason, and has left nothing behind. */
-	ASSERT_EQ(0, put(DESCRIBED, "1"));
-	ASSERT_EQ(0, put(OTHER "bind", "npumem-test-engine"));
+	ASSERT_EQ(0, npu_write(DESCRIBED, "1"));
+	ASSERT_EQ(0, npu_write(OTHER "bind", "npumem-test-engine"));
 	fd = npu_open();
 	ASSERT_GE(fd, 0);
 	EXPECT_EQ(0, engine_name(fd, self->text, sizeof(self->text)));

@@ -205,16 +205,6 @@ TEST_F(foreign, devices_take_turns)
 	world_close(&other);
 }
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 /* Its exporter may do with it as it likes: no place for copies that a plan relies on. */
 TEST_F(foreign, is_no_host_bo)
 {
@@ -257,7 +247,7 @@ TEST_F(foreign, z_exporter_is_unbound)
 	name = strrchr(found.gl_pathv[0], '/') + 1;
 	snprintf(path, sizeof(path), "%s", name);
 	globfree(&found);
-	ASSERT_EQ(0, put(DRIVER "unbind", path));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", path));
 	ASSERT_EQ(0, npu_knob("pause", 0));
 	EXPECT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_reset(&self->w));

@@ -283,16 +283,6 @@ TEST_F(foreign, fence_of_a_buffer)
 	model_free(&m);
 }
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 /* Clients keep their files open; no job waits for what no engine will come of. */
 TEST_F(foreign, device_goes)
 {
@@ -307,14 +297,14 @@ TEST_F(foreign, device_goes)
 	ASSERT_EQ(0, glob(DRIVER "*/driver_override", 0, NULL, &found));
 	*strrchr(found.gl_pathv[0], '/') = '\0';
 	name = strrchr(found.gl_pathv[0], '/') + 1;
-	ASSERT_EQ(0, put(DRIVER "unbind", name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", name));
 	EXPECT_EQ(1, poll(&last, 1, NPU_PATIENCE_NS / 1000000));
 	EXPECT_TRUE(fence_pending(self));
 	EXPECT_EQ(0, ioctl(last.fd, SYNC_IOC_FILE_INFO, &info));
 	EXPECT_EQ(-ENODEV, fence.status);
 	close(last.fd);
 	client_close(self);
-	EXPECT_EQ(0, put(DRIVER "bind", name));
+	EXPECT_EQ(0, npu_write(DRIVER "bind", name));
 	globfree(&found);
 }
 

@@ -295,22 +295,12 @@ static const struct call {
 
 /* ---------------------------------------------------------------- fault injection */
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 static int put_attribute(const char *kind, const char *name, const char *text)
 {
 	char path[128];
 
 	snprintf(path, sizeof(path), DEBUGFS "%s/%s", kind, name);
-	return put(path, text);
+	return npu_write(path, text);
 }
 
 /* Only what has a function of the module on its stack. */

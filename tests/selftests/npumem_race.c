@@ -83,16 +83,6 @@ static uint32_t number_of(const char *name, uint32_t otherwise)
 	return text ? strtoul(text, NULL, 0) : otherwise;
 }
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 /* -------------------------------------------------------------- what clients do */
 
 /* What is there makes way, and is closed. */
@@ -560,10 +550,10 @@ static void plug(const char *device, uint32_t number)
 		if (draw(2))
 			continue;
 		npu_knob("pause", 0);
-		if (put(DRIVER "unbind", device))
+		if (npu_write(DRIVER "unbind", device))
 			_exit(1);
 		usleep(draw(100000));
-		if (put(DRIVER "bind", device))
+		if (npu_write(DRIVER "bind", device))
 			_exit(2);
 		open_nodes();
 	}

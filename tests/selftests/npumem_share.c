@@ -51,16 +51,6 @@ FIXTURE(share)
 	pid_t pid;
 };
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 FIXTURE_SETUP(share)
 {
 	int fd = npu_open();
@@ -77,7 +67,7 @@ FIXTURE_SETUP(share)
 	ASSERT_NE(MAP_FAILED, self->victim);
 	self->pid = 0;
 	/* Small, or it takes an emulated machine minutes. */
-	ASSERT_EQ(0, put(PARAMETERS "memory_mib", "1"));
+	ASSERT_EQ(0, npu_write(PARAMETERS "memory_mib", "1"));
 }
 
 FIXTURE_TEARDOWN(share)
@@ -86,8 +76,8 @@ FIXTURE_TEARDOWN(share)
 		kill(self->pid, SIGKILL);
 		waitpid(self->pid, NULL, 0);
 	}
-	EXPECT_EQ(0, put(PARAMETERS "memory_mib", "0"));
-	EXPECT_EQ(0, put(PARAMETERS "carveout_share", "50"));
+	EXPECT_EQ(0, npu_write(PARAMETERS "memory_mib", "0"));
+	EXPECT_EQ(0, npu_write(PARAMETERS "carveout_share", "50"));
 	munmap(self->attacker, 4096);
 	munmap(self->victim, 4096);
 }
@@ -167,11 +157,11 @@ TEST_F(share, carveout)
 /* What is set is had, all of it by all files together. */
 TEST_F(share, carveout_as_root_says)
 {
-	ASSERT_EQ(0, put(PARAMETERS "carveout_share", "25"));
+	ASSERT_EQ(0, npu_write(PARAMETERS "carveout_share", "25"));
 	self->pid = attack(self->attacker, take_carveout);
 	EXPECT_EQ(-ENOSPC, self->attacker->err);
 	EXPECT_EQ(self->bank.size / 4, self->attacker->bytes);
-	ASSERT_EQ(0, put(PARAMETERS "carveout_share", "100"));
+	ASSERT_EQ(0, npu_write(PARAMETERS "carveout_share", "100"));
 	ASSERT_EQ(0, visit(VICTIM, self->victim, take_carveout));
 	EXPECT_EQ(self->bank.size * 3 / 4, self->victim->bytes);
 }
@@ -345,7 +335,7 @@ TEST_F(share, memory_by_default)
 	glob_t found;
 	FILE *f;
 
-	ASSERT_EQ(0, put(PARAMETERS "memory_mib", "0"));
+	ASSERT_EQ(0, npu_write(PARAMETERS "memory_mib", "0"));
 	self->pid = attack(self->attacker, take_arenas);
 	f = fopen("/proc/meminfo", "re");
 	while (f && fgets(line, sizeof(line), f))
@@ -442,16 +432,16 @@ TEST_F(share, cgroup)
 
 	ASSERT_TRUE(!mkdir(CGROUP "npumem", 0755) || errno == EEXIST);
 	if (has_dmem()) {
-		ASSERT_EQ(0, put(CGROUP "cgroup.subtree_control", "+dmem"));
+		ASSERT_EQ(0, npu_write(CGROUP "cgroup.subtree_control", "+dmem"));
 		ASSERT_EQ(0, dmem_region(region, sizeof(region)));
 		limit = MIB;
 		snprintf(text, sizeof(text), "%s %llu", region, (unsigned long long)limit);
-		ASSERT_EQ(0, put(CGROUP "npumem/dmem.max", text));
+		ASSERT_EQ(0, npu_write(CGROUP "npumem/dmem.max", text));
 	}
 	snprintf(text, sizeof(text), "%d", getpid());
-	ASSERT_EQ(0, put(CGROUP "npumem/cgroup.procs", text));
+	ASSERT_EQ(0, npu_write(CGROUP "npumem/cgroup.procs", text));
 	EXPECT_EQ(0, visit(0, self->victim, take_carveout));
-	ASSERT_EQ(0, put(CGROUP "cgroup.procs", text));
+	ASSERT_EQ(0, npu_write(CGROUP "cgroup.procs", text));
 	TH_LOG("cgroup of 1 MiB, controller %s: %llu KiB", has_dmem() ? "there" : "not there",
 	       (unsigned long long)self->victim->bytes >> 10);
 	EXPECT_EQ(-ENOSPC, self->victim->err);
@@ -604,8 +594,8 @@ static void take_in_namespace(struct taken *taken)
 	taken->err = -1;
 	snprintf(map, sizeof(map), "0 %u 1", ATTACKER);
 	/* Else its files in /proc are root's. */
-	if (prctl(PR_SET_DUMPABLE, 1) || unshare(CLONE_NEWUSER) || put("/proc/self/uid_map", map) ||
-	    geteuid())
+	if (prctl(PR_SET_DUMPABLE, 1) || unshare(CLONE_NEWUSER) ||
+	    npu_write("/proc/self/uid_map", map) || geteuid())
 		return;
 	take_carveout(taken);
 }

@@ -224,6 +224,16 @@ static int find_knobs(const char *name, glob_t *found)
 	return glob(pattern, GLOB_BRACE, NULL, found) ? -ENOENT : 0;
 }
 
+int npu_write(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int npu_knob_open(const char *name)
 {
 	glob_t found;

@@ -86,6 +86,8 @@ struct drm_npumem_log npu_log(struct npu_log *log, uint32_t level);
 int npu_knob_open(const char *name);
 int npu_knob_set(int fd, unsigned long value);
 int npu_knob(const char *name, unsigned long value);
+/* Write a text to a file of sysfs or the like: 0 or a negative errno. */
+int npu_write(const char *path, const char *text);
 /* The knob of one device. */
 int npu_knob_of(int fd, const char *name, unsigned long value);
 

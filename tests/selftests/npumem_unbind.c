@@ -27,16 +27,6 @@
 
 #define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 /* Name of the platform device that the driver has. */
 static bool device_name(char *name, size_t size)
 {
@@ -64,7 +54,7 @@ static int set_engine(const char *knob, const char *value)
 	snprintf(pattern, sizeof(pattern), "/sys/kernel/debug/{accel,dri}/*/sim/%s", knob);
 	if (glob(pattern, GLOB_BRACE, NULL, &found))
 		return -ENOENT;
-	err = put(found.gl_pathv[0], value);
+	err = npu_write(found.gl_pathv[0], value);
 	globfree(&found);
 	return err;
 }
@@ -133,7 +123,7 @@ FIXTURE_TEARDOWN(unbind)
 		munmap(self->w.arena, self->w.arena_size);
 	model_free(&self->model);
 	if (!device_name(name, sizeof(name)))
-		EXPECT_EQ(0, put(DRIVER "bind", self->name));
+		EXPECT_EQ(0, npu_write(DRIVER "bind", self->name));
 	fd = npu_open();
 	ASSERT_GE(fd, 0);
 	while (!npu_bank(fd, &bank) && bank.free != bank.size)
@@ -178,7 +168,7 @@ TEST_F(unbind, with_everything_in_flight)
 		EXPECT_EQ(0, npu_sync_signalled(self->fd, out[i], 0));
 	}
 
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, npu_info(self->fd, &info));
 	EXPECT_EQ(-ENODEV, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
@@ -216,7 +206,7 @@ TEST_F(unbind, with_tensors_bound)
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, system));
 
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_bind(&w, EXTERNAL_Y, 0, 0));
 	EXPECT_TRUE(read_faults(mapped));
@@ -245,7 +235,7 @@ TEST_F(unbind, with_copies_in_flight)
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, w.host_bo));
 
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_query(&w, &query));
 	EXPECT_TRUE(read_faults(w.host));
@@ -296,7 +286,7 @@ TEST_F(unbind, fences_in_others_hands)
 	self->w.arena = NULL;
 	close(self->fd);
 	self->fd = -1;
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 	check_fence(_metadata, of_syncobj, 1);
 	check_fence(_metadata, of_buffer.fd, 1);
 	close(of_syncobj);
@@ -309,8 +299,8 @@ TEST_F(unbind, new_device_works_while_the_old_file_is_open)
 	uint32_t i;
 	int fd;
 
-	ASSERT_EQ(0, put(DRIVER "unbind", self->name));
-	ASSERT_EQ(0, put(DRIVER "bind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(DRIVER "bind", self->name));
 	fd = npu_open();
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&w, fd, &self->model));
@@ -328,10 +318,10 @@ TEST_F(unbind, many_times)
 	int i, fd;
 
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(0, put(DRIVER "unbind", self->name));
+		ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
 		fd = npu_open();
 		EXPECT_EQ(-1, fd);
-		ASSERT_EQ(0, put(DRIVER "bind", self->name));
+		ASSERT_EQ(0, npu_write(DRIVER "bind", self->name));
 		fd = npu_open();
 		ASSERT_GE(fd, 0);
 		close(fd);

@@ -224,16 +224,6 @@ FIXTURE(memory)
 	pid_t daemon;
 };
 
-static int put(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	int err = fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
-
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
 static long long get(const char *path)
 {
 	char text[64] = "";
@@ -251,7 +241,7 @@ static int enter(const char *cgroup)
 	char path[128];
 
 	snprintf(path, sizeof(path), CGROUPS "/%s/cgroup.procs", cgroup);
-	return put(path, "0");
+	return npu_write(path, "0");
 }
 
 /* A graph of many small steps, and its plan: megabytes of each verified form. */
@@ -308,11 +298,11 @@ FIXTURE_SETUP(memory)
 	build(&self->graph, &self->plan);
 	mkdir(CGROUPS, 0755);
 	ASSERT_EQ(0, mount("none", CGROUPS, "cgroup2", 0, NULL));
-	ASSERT_EQ(0, put(CGROUPS "/cgroup.subtree_control", "+memory"));
+	ASSERT_EQ(0, npu_write(CGROUPS "/cgroup.subtree_control", "+memory"));
 	ASSERT_EQ(0, mkdir(CGROUPS "/client", 0755));
 	ASSERT_EQ(0, mkdir(CGROUPS "/daemon", 0755));
 	snprintf(limit, sizeof(limit), "%lld", CLIENT_LIMIT);
-	ASSERT_EQ(0, put(CGROUPS "/client/memory.max", limit));
+	ASSERT_EQ(0, npu_write(CGROUPS "/client/memory.max", limit));
 	ASSERT_EQ(0, pipe(fds));
 	self->daemon = fork();
 	if (!self->daemon)
@@ -334,7 +324,7 @@ FIXTURE_TEARDOWN(memory)
 		;
 	while (rmdir(CGROUPS "/client") && errno == EBUSY)
 		;
-	put(CGROUPS "/cgroup.subtree_control", "-memory");
+	npu_write(CGROUPS "/cgroup.subtree_control", "-memory");
 	EXPECT_EQ(0, umount(CGROUPS));
 	rmdir(CGROUPS);
 	blob_free(&self->graph);
