@@ -17,6 +17,7 @@
 
 /**
  * struct planning - one call
+ * @own: what @options are where the caller's may be of another size
  * @order: of all steps, if a schedule is asked for that is not the graph's own
  * @banked: what is asked of two banks; its plan has been taken over as @found
  * @loose: there may be plans of a kind that is not searched, so that nothing is proved
@@ -24,6 +25,7 @@
 struct planning {
 	const struct npuplan_graph *graph;
 	const struct npuplan_options *options;
+	struct npuplan_options own;
 	int planner;
 	struct npuplan_error *error;
 	struct cosma_units units;
@@ -49,6 +51,7 @@ static void ask_of_units(struct planning *planning)
 	planning->asked.staged = units->staged;
 	planning->asked.alignment = options->alignment;
 	planning->asked.started = planning->started;
+	planning->asked.progress = options->progress;
 	planning->asked.context = options->context;
 	planning->asked.work_limit = options->work_limit;
 	planning->asked.memory_limit = options->memory_limit;
@@ -89,7 +92,6 @@ static int ask(struct planning *planning)
 		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
 	};
 	ask_of_units(planning);
-	planning->asked.progress = options->progress;
 	return 0;
 }
 
@@ -295,6 +297,13 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 	return err;
 }
 
+static void planning_fini(struct planning *planning)
+{
+	npuplan_cosma_plan_free(&planning->found);
+	cosma_units_fini(&planning->units);
+	free(planning->order);
+}
+
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		       int argument, struct npuplan_plan **out, struct npuplan_error *error)
 {
@@ -317,53 +326,42 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 		err = run(&planning);
 	if (!err)
 		err = make_plan(&planning, out);
-	npuplan_cosma_plan_free(&planning.found);
-	cosma_units_fini(&planning.units);
-	free(planning.order);
+	planning_fini(&planning);
 	return err;
 }
 
-/* What is asked where only budgets are; planning->units is to be freed. */
-static int ask_budgets(struct planning *planning)
+/* Options as they were given, and the units of a graph that nobody has checked. */
+static int planning_read(struct planning *planning, const struct npuplan_options *given,
+			 size_t given_size)
 {
-	const struct npuplan_options *options = planning->options;
 	struct npuplan_checked checked;
-	int err = npuplan_checked_init(&checked, planning->graph, planning->error);
+	int err = npuplan_take_options(&planning->own, given, given_size, planning->error);
 
+	planning->options = &planning->own;
+	planning->started = npuplan_now();
+	if (!err)
+		err = npuplan_checked_init(&checked, planning->graph, planning->error);
 	if (err)
 		return err;
-	err = cosma_units_init(&planning->units, planning->graph, checked.cells, options->alignment,
-			       planning->error);
+	err = cosma_units_init(&planning->units, planning->graph, checked.cells,
+			       planning->own.alignment, planning->error);
 	npuplan_checked_fini(&checked);
-	if (err)
-		return err;
-	planning->asked = (struct npuplan_cosma_options){
-		.progress = options->progress,
-	};
-	ask_of_units(planning);
-	return 0;
+	return err;
 }
 
 int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
 			       const struct npuplan_options *given, size_t given_size,
 			       struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
-	struct npuplan_options options;
-	struct planning planning = {
-		.graph = graph,
-		.options = &options,
-		.error = error,
-		.started = npuplan_now(),
-	};
+	struct planning planning = { .graph = graph, .error = error };
 	struct npuplan_budgets found;
-	int err = npuplan_take_options(&options, given, given_size, error);
+	int err = planning_read(&planning, given, given_size);
 
-	if (!err)
-		err = ask_budgets(&planning);
 	if (err)
 		return err;
+	ask_of_units(&planning);
 	err = npuplan_cosma_budgets(planning.units.graph, &planning.asked, &found, error);
-	cosma_units_fini(&planning.units);
+	planning_fini(&planning);
 	if (err)
 		return err;
 	found.proved = found.proved && !planning.loose;
@@ -375,21 +373,14 @@ int npuplan_needed_find_sized(const struct npuplan_graph *graph,
 			      const struct npuplan_options *given, size_t given_size,
 			      uint64_t *needed, uint32_t *step, struct npuplan_error *error)
 {
-	struct npuplan_options options;
-	struct planning planning = {
-		.graph = graph,
-		.options = &options,
-		.error = error,
-		.started = npuplan_now(),
-	};
-	int err = npuplan_take_options(&options, given, given_size, error);
+	struct planning planning = { .graph = graph, .error = error };
+	int err = planning_read(&planning, given, given_size);
 
-	if (!err)
-		err = ask_budgets(&planning);
 	if (err)
 		return err;
+	ask_of_units(&planning);
 	err = npuplan_cosma_needed(planning.units.graph, &planning.asked, needed, step, error);
-	cosma_units_fini(&planning.units);
+	planning_fini(&planning);
 	return err;
 }
 
@@ -397,33 +388,22 @@ int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npupl
 			   size_t given_size, char **text, size_t *size,
 			   struct npuplan_error *error)
 {
-	struct npuplan_options options;
 	struct planning planning = {
 		.graph = graph,
-		.options = &options,
 		.planner = NPUPLAN_COSMA_BY_ILP,
 		.error = error,
-		.started = npuplan_now(),
 	};
-	struct npuplan_checked checked;
-	int err = npuplan_take_options(&options, given, given_size, error);
+	int err = planning_read(&planning, given, given_size);
 
-	if (!err)
-		err = npuplan_checked_init(&checked, graph, error);
-	if (err)
-		return err;
-	err = cosma_units_init(&planning.units, graph, checked.cells, options.alignment, error);
-	npuplan_checked_fini(&checked);
 	if (err)
 		return err;
 	err = ask(&planning);
 	planning.asked.progress = NULL;
-	if (!err && options.schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
+	if (!err && planning.own.schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
 		err = find_order(&planning);
 	if (!err)
 		err = npuplan_cosma_ilp_write(planning.units.graph, &planning.asked, NULL, text,
 					      size, error);
-	cosma_units_fini(&planning.units);
-	free(planning.order);
+	planning_fini(&planning);
 	return err;
 }

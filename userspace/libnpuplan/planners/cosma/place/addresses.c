@@ -171,11 +171,6 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 	return err;
 }
 
-static bool is_placed(const struct npuplan_pack_result *result)
-{
-	return result->status == NPUPLAN_PACK_FEASIBLE || result->status == NPUPLAN_PACK_OPTIMAL;
-}
-
 /* Whoever is taken lies where its taker does: chains become one item. */
 static int pack_merged(struct placing *placing, uint64_t bound, struct npuplan_pack_result *result)
 {
@@ -248,23 +243,25 @@ static int place(struct placing *placing, struct npuplan_pack_result *result)
 		return 0;
 	}
 	err = pack_merged(placing, bound, result);
-	if (err || (is_placed(result) && (placing->capacity || result->top <= bound)))
+	if (err || (cosma_is_placed(result->status) && (placing->capacity || result->top <= bound)))
 		return err;
 	/* What is proved of merged items is not of others. */
 	if (placing->count > MAX_PERMITTED) {
-		result->status = is_placed(result) ? NPUPLAN_PACK_FEASIBLE : NPUPLAN_PACK_UNKNOWN;
+		result->status = cosma_is_placed(result->status) ? NPUPLAN_PACK_FEASIBLE :
+								   NPUPLAN_PACK_UNKNOWN;
 		return 0;
 	}
 	places = npuplan_pool_take(&placing->pool, placing->count, sizeof(*places));
 	err = places ? pack_permitted(placing, bound, places, &other) : -ENOMEM;
 	if (err)
 		return err;
-	if (!is_placed(result) || (is_placed(&other) && other.top < result->top)) {
+	if (!cosma_is_placed(result->status) ||
+	    (cosma_is_placed(other.status) && other.top < result->top)) {
 		*result = other;
 		placing->places = places;
 		return 0;
 	}
-	if (is_placed(&other))
+	if (cosma_is_placed(other.status))
 		result->lower_bound = other.lower_bound;
 	result->status = result->top <= result->lower_bound ? NPUPLAN_PACK_OPTIMAL :
 							      NPUPLAN_PACK_FEASIBLE;

@@ -24,6 +24,12 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 		    uint32_t last, uint32_t last_op, uint64_t work_limit, struct cosma_run *run,
 		    uint64_t *offsets, uint64_t *top, uint32_t *status);
 
+/* Whether the packing core has given them addresses; @status is its enum npuplan_pack_status. */
+static inline bool cosma_is_placed(uint32_t status)
+{
+	return status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
+}
+
 /** cosma_steps() - the schedule as positions, from stays with their offsets
  * @plan: positions, placements, peak, top and traffic are filled in
  */

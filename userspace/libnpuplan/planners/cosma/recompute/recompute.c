@@ -43,7 +43,8 @@ static uint64_t elements(const struct npuplan_tensor *tensor)
 	return tensor->elem_size ? tensor->size / tensor->elem_size : tensor->size;
 }
 
-uint64_t npuplan_operations(const struct npuplan_graph *graph, uint32_t op)
+/* Multiply-accumulates of an operator; elements written, of one that does not multiply. */
+static uint64_t operations_of(const struct npuplan_graph *graph, uint32_t op)
 {
 	const struct npuplan_op *o = &graph->ops[op];
 	const struct npuplan_tensor *in = o->input_count ? &graph->tensors[o->inputs[0]] : NULL;
@@ -258,7 +259,7 @@ static uint64_t all_operations(const struct npuplan_graph *graph)
 	uint64_t sum = 0;
 
 	for (uint32_t v = 0; v < graph->op_count; v++)
-		sum += npuplan_operations(graph, v);
+		sum += operations_of(graph, v);
 	return sum;
 }
 

@@ -46,7 +46,4 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 			    struct npuplan_recomputation *out, struct npuplan_error *error);
 void npuplan_recomputation_free(struct npuplan_recomputation *recomputation);
 
-/** npuplan_operations() - multiply-accumulates of an operator; else elements written */
-uint64_t npuplan_operations(const struct npuplan_graph *graph, uint32_t op);
-
 #endif /* NPUPLAN_COSMA_RECOMPUTE_H */

@@ -55,7 +55,7 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 	run->lower_bound = (uint64_t)level;
 	if (!err && (outcome == COSMA_SOLVED || outcome == COSMA_FOUND)) {
 		err = cosma_solve_place(solve, &schedule, PLACE_WORK, &status);
-		if (!err && status != NPUPLAN_PACK_FEASIBLE && status != NPUPLAN_PACK_OPTIMAL) {
+		if (!err && !cosma_is_placed(status)) {
 			err = solve_linear(solve, &schedule);
 			err = err ? err : cosma_repair(solve, &schedule);
 		}
@@ -108,12 +108,37 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 	return err;
 }
 
-static void finish(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
+/* What is asked, and what the operators need; if it fails there is nothing to finish. */
+static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
+		 const struct npuplan_cosma_options *options, uint64_t *needed, uint32_t *op,
+		 struct npuplan_error *error)
 {
+	int err = cosma_solve_init(solve, graph, options, error);
+
+	if (err)
+		return err;
+	err = cosma_need(graph, &solve->model, options->alignment, needed, op);
+	if (!err)
+		return 0;
+	cosma_solve_fini(solve);
+	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
+}
+
+/* The plan, if one was found and @err is 0; returns @err, or another error. */
+static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan *plan,
+		  struct npuplan_error *error)
+{
+	if (!err && solve->found)
+		err = cosma_steps(solve->graph, &solve->best, &solve->stays, solve->offsets, plan);
 	plan->work = solve->run.work;
 	plan->memory = solve->run.peak_memory;
 	plan->memory_ended = solve->run.refused && !solve->run.stopped;
 	plan->seconds = npuplan_now() - solve->run.began;
+	cosma_solve_fini(solve);
+	if (!err)
+		return 0;
+	npuplan_cosma_plan_free(plan);
+	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }
 
 int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
@@ -123,26 +148,16 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = cosma_solve_init(&solve, graph, options, error);
+	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
-	if (err)
-		plan->status = NPUMEM_PLAN_UNKNOWN;
-	else if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = solve_peak(&solve, plan);
 	else if (plan->needed > options->budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	else
 		err = solve_traffic(&solve, plan);
-	if (!err && solve.found)
-		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
-	finish(&solve, plan);
-	cosma_solve_fini(&solve);
-	if (!err)
-		return 0;
-	npuplan_cosma_plan_free(plan);
-	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	return finish(&solve, err, plan, error);
 }
 
 int npuplan_cosma_budgets(const struct npuplan_graph *graph,
@@ -151,31 +166,25 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 {
 	struct cosma_solve solve;
 	int64_t peak = 0, bound = 0;
-	int err = cosma_solve_init(&solve, graph, options, error), outcome;
+	int err, outcome;
 
 	memset(budgets, 0, sizeof(*budgets));
+	err = begin(&solve, graph, options, &budgets->needed, &budgets->step, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &budgets->needed, &budgets->step);
-	outcome = err ? err :
-			cosma_least_peak(&solve.model, &solve.segments, NULL, &solve.run,
-					 &solve.best, &peak, &bound);
+	outcome = cosma_least_peak(&solve.model, &solve.segments, NULL, &solve.run, &solve.best,
+				   &peak, &bound);
+	budgets->proved = outcome == COSMA_SOLVED;
 	if (outcome == COSMA_STOPPED) {
 		/* Not proved: what the graph's own order needs. */
 		cosma_solve_order(&solve, &solve.best);
 		cosma_schedule_order(&solve.best);
 		peak = cosma_schedule_peak(&solve.best);
-		outcome = COSMA_FOUND;
-		budgets->proved = false;
-	} else {
-		budgets->proved = outcome == COSMA_SOLVED;
 	}
 	budgets->peak = (uint64_t)peak > budgets->needed ? (uint64_t)peak : budgets->needed;
 	budgets->middle = (budgets->needed + budgets->peak) / 2;
 	cosma_solve_fini(&solve);
-	if (outcome < 0)
-		return npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome));
-	return 0;
+	return outcome < 0 ? npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome)) : 0;
 }
 
 int npuplan_cosma_needed(const struct npuplan_graph *graph,
@@ -183,13 +192,11 @@ int npuplan_cosma_needed(const struct npuplan_graph *graph,
 			 uint32_t *needed_op, struct npuplan_error *error)
 {
 	struct cosma_solve solve;
-	int err = cosma_solve_init(&solve, graph, options, error);
+	int err = begin(&solve, graph, options, needed, needed_op, error);
 
-	if (err)
-		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, needed, needed_op);
-	cosma_solve_fini(&solve);
-	return err ? npuplan_fail(error, err, "cosma: %s", strerror(-err)) : 0;
+	if (!err)
+		cosma_solve_fini(&solve);
+	return err;
 }
 
 int npuplan_cosma_baseline(const struct npuplan_graph *graph,
@@ -201,28 +208,16 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
-	err = cosma_solve_init(&solve, graph, options, error);
+	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
-	if (err) {
-		plan->status = NPUMEM_PLAN_UNKNOWN;
-	} else if (plan->needed > options->budget) {
-		plan->status = NPUMEM_PLAN_INFEASIBLE;
-	} else {
+	plan->status = NPUMEM_PLAN_INFEASIBLE;
+	if (plan->needed <= options->budget) {
 		cosma_solve_order(&solve, &solve.best);
 		err = cosma_linear(graph, &solve.best, options->budget, options->alignment, policy,
 				   &solve.stays, &solve.offsets);
+		solve.found = !err;
 		plan->status = err ? NPUMEM_PLAN_UNKNOWN : NPUMEM_PLAN_FEASIBLE;
-		if (!err)
-			err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
-		else if (err == -ENOSPC)
-			err = 0;
 	}
-	finish(&solve, plan);
-	cosma_solve_fini(&solve);
-	if (!err)
-		return 0;
-	npuplan_cosma_plan_free(plan);
-	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
+	return finish(&solve, err == -ENOSPC ? 0 : err, plan, error);
 }

@@ -201,7 +201,7 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run, NULL,
 				  NULL, &status);
 
-	piece->fits = !err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL);
+	piece->fits = !err && cosma_is_placed(status);
 	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
 	return err;
 }
@@ -335,7 +335,7 @@ static int try_schedule(struct exact *exact)
 		err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
 	if (err)
 		return err;
-	exact->found = status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
+	exact->found = cosma_is_placed(status);
 	if (exact->found)
 		return 0;
 	err = cosma_stays_init(&stays, schedule, exact->solve->graph);

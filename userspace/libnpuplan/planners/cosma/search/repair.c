@@ -27,7 +27,7 @@ static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule 
 		err = cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
 				      0, middle, NPUMEM_NONE, PIECE_WORK, &solve->run, NULL, NULL,
 				      &status);
-		if (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL)
+		if (cosma_is_placed(status))
 			low = middle + 1;
 		else
 			high = middle;
@@ -113,7 +113,7 @@ int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken)
 		if ((uint64_t)(spill + fill) >= solve->run.incumbent)
 			break;
 		err = cosma_solve_place(solve, &schedule, TRY_WORK, &status);
-		if (!err && (status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL))
+		if (!err && cosma_is_placed(status))
 			break;
 	}
 	cosma_schedule_fini(&schedule);

@@ -135,7 +135,7 @@ int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *sc
 					0, UINT32_MAX, NPUMEM_NONE, work_limit, &solve->run,
 					offsets, NULL, status) :
 			-ENOMEM;
-	if (!err && (*status == NPUPLAN_PACK_FEASIBLE || *status == NPUPLAN_PACK_OPTIMAL))
+	if (!err && cosma_is_placed(*status))
 		return cosma_solve_offer(solve, schedule, &stays, offsets);
 	free(offsets);
 	cosma_stays_fini(&stays);
