@@ -417,7 +417,7 @@ static void test_windows(void **state)
 		}
 		for (uint32_t w = 0; w < count; w++)
 			assert_true(size[w] <= 2 * low && (size[w] >= low || w + 1 == count));
-		assert_int_equal(cosma_windows_bound(&model, 24, window, count, NULL, 1000, &run,
+		assert_int_equal(cosma_windows_bound(&model, 24, window, count, false, 1000, &run,
 						     &bound),
 				 0);
 		assert_true(bound <= least);
@@ -428,7 +428,7 @@ static void test_windows(void **state)
 	}
 	/* One window is the whole. */
 	memset(window, 0, sizeof(window));
-	assert_int_equal(cosma_windows_bound(&model, 24, window, 1, NULL, 0, &run, &bound), 0);
+	assert_int_equal(cosma_windows_bound(&model, 24, window, 1, false, 0, &run, &bound), 0);
 	assert_int_equal(bound, least);
 	cosma_model_fini(&model);
 }

@@ -78,6 +78,7 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->tensor_of = npuplan_pool_take(pool, tensors, sizeof(*model->tensor_of));
 	model->closing = npuplan_pool_take(pool, tensors, sizeof(*model->closing));
 	model->op_of = npuplan_pool_take(pool, ops, sizeof(*model->op_of));
+	model->rank = npuplan_pool_take(pool, ops, sizeof(*model->rank));
 	model->follower = npuplan_pool_take(pool, ops, sizeof(*model->follower));
 	model->leader = npuplan_pool_take(pool, ops, sizeof(*model->leader));
 	model->work = npuplan_pool_take(pool, ops, sizeof(*model->work));
@@ -584,6 +585,7 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 	uint32_t in = part->inputs.first[i], out = part->outputs.first[i];
 
 	part->op_of[i] = v;
+	part->rank[i] = whole->rank[v];
 	part->work[i] = whole->work[v];
 	part->staged[i] = whole->staged[v];
 	cosma_for_each(k, whole->inputs, v) {

@@ -33,6 +33,7 @@ struct cosma_list {
  * @flags: COSMA_*, per tensor
  * @producer: operator, or NPUMEM_NONE, per tensor
  * @tensor_of, @op_of: number in the graph (or in the model it is a part of)
+ * @rank: place in the order that the caller has given, per operator; for a fixed schedule
  * @work: bytes only this operator needs, while it runs, per operator
  * @need: bytes that must be on chip while it runs, per operator: with all that may
  *	make room for its outputs gone
@@ -60,6 +61,7 @@ struct cosma_model {
 	uint32_t *producer;
 	uint32_t *tensor_of;
 	uint32_t *op_of;
+	uint32_t *rank;
 	int64_t *work;
 	int64_t *need;
 	bool *staged;

@@ -83,8 +83,7 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 
 	if (err)
 		return err;
-	outcome = cosma_least_peak(&solve->model, &solve->segments, solve->rank, &solve->run,
-				   &schedule, &peak, &bound);
+	outcome = cosma_least_peak(solve, solve->rank, &schedule, &peak, &bound);
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
 	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
@@ -172,8 +171,7 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	err = begin(&solve, graph, options, &budgets->needed, &budgets->step, error);
 	if (err)
 		return err;
-	outcome = cosma_least_peak(&solve.model, &solve.segments, NULL, &solve.run, &solve.best,
-				   &peak, &bound);
+	outcome = cosma_least_peak(&solve, false, &solve.best, &peak, &bound);
 	budgets->proved = outcome == COSMA_SOLVED;
 	if (outcome == COSMA_STOPPED) {
 		/* Not proved: what the graph's own order needs. */

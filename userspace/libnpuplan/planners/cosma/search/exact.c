@@ -45,7 +45,6 @@ struct dead {
  * @over: per position, bytes of the operator before it that have to leave with it
  * @schedule: the order so far, and who leaves before which position:
  *	@left[first_left[p]..first_left[p + 1])
- * @rank: per operator, what is tried first
  * @level: cost allowed; @next: least cost that was cut off
  * @held: bytes, without the downsets', @base of them from the start on; @told: bytes the run knows of
  * @back: position to go back to after a conflict

@@ -23,7 +23,7 @@ struct peak_state {
 
 struct peak_search {
 	const struct cosma_model *model;
-	const uint32_t *rank;
+	bool fixed;
 	struct cosma_run *run;
 	struct cosma_downsets downsets;
 	struct cosma_board board;
@@ -168,7 +168,7 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 		other->dead = true;
 	}
 	/* A fixed order has one end only. */
-	state.bound = search->rank ? peak : bound_of(search, &search->child, peak);
+	state.bound = search->fixed ? peak : bound_of(search, &search->child, peak);
 	if (parent != NPUMEM_NONE && search->state[parent].bound > state.bound)
 		state.bound = search->state[parent].bound;
 	if (npuplan_grow(&search->state, search->state_count, sizeof(*search->state)))
@@ -215,7 +215,7 @@ static int expand(struct peak_search *search, uint32_t id)
 	int err = 0;
 
 	unpack(search, &search->downsets.downset[search->state[id].downset]);
-	only = cosma_board_only(&search->board, search->rank);
+	only = cosma_board_only(&search->board, search->fixed);
 	for (uint32_t i = 0; i < search->board.ready_count && !err; i++) {
 		uint32_t v = search->board.ready[i], count = 1;
 		int64_t peak = search->board.on_bytes + cosma_board_extra(&search->board, v);
@@ -235,7 +235,7 @@ static int expand(struct peak_search *search, uint32_t id)
 		peak = peak > search->state[id].peak ? peak : search->state[id].peak;
 		/* Every order needs as much as this state is known to. */
 		reached = peak > reached ? peak : reached;
-		if (!search->rank) {
+		if (!search->fixed) {
 			cosma_board_close(&search->child, reached, true, search->trail, &count);
 			peak = count > 1 ? reached : peak;
 		}
@@ -270,7 +270,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	floor = search->child.on_bytes > floor ? search->child.on_bytes : floor;
 	floor = bound_of(search, &search->child, floor);
 	*lower_bound = floor;
-	if (!search->rank)
+	if (!search->fixed)
 		cosma_board_close(&search->child, floor, true, search->trail, &count);
 	err = add_state(search, floor, NPUMEM_NONE, count);
 	while (!err && search->queue_count) {
@@ -294,10 +294,10 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 	return err ? err : COSMA_STOPPED;
 }
 
-int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *rank,
-	       struct cosma_run *run, struct cosma_path *path, int64_t *lower_bound)
+int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
+	       struct cosma_path *path, int64_t *lower_bound)
 {
-	struct peak_search search = { .model = model, .rank = rank, .run = run };
+	struct peak_search search = { .model = model, .fixed = fixed, .run = run };
 	struct npuplan_pool pool = { 0 };
 	size_t n = model->op_count;
 	int err = cosma_downsets_init(&search.downsets, model), outcome;

@@ -12,13 +12,13 @@
 
 /** cosma_mpmf() - least peak
  * @floor: a peak that counts as none: no order has less, or nobody cares
- * @rank: fixed schedule, or NULL
+ * @fixed: operators run by the model's rank; else in any order
  * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @floor)
  * @lower_bound: out
  *
  * Returns an enum cosma_outcome (COSMA_SOLVED or COSMA_STOPPED), or -ENOMEM.
  */
-int cosma_mpmf(const struct cosma_model *model, int64_t floor, const uint32_t *rank,
-	       struct cosma_run *run, struct cosma_path *path, int64_t *lower_bound);
+int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
+	       struct cosma_path *path, int64_t *lower_bound);
 
 #endif /* NPUPLAN_COSMA_MPMF_H */

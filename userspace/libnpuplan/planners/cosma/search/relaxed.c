@@ -15,20 +15,6 @@
 #define WINDOW_STATES 20000
 #define WINDOW_LEAST  16
 
-/* Ranks of a part's operators. */
-static int part_rank(const uint32_t *rank, const struct cosma_model *part, uint32_t **out)
-{
-	*out = NULL;
-	if (!rank)
-		return 0;
-	*out = malloc(((size_t)part->op_count + 1) * sizeof(**out));
-	if (!*out)
-		return -ENOMEM;
-	for (uint32_t v = 0; v < part->op_count; v++)
-		(*out)[v] = rank[part->op_of[v]];
-	return 0;
-}
-
 /** struct evictions - who leaves before which position, of the whole model */
 struct evictions {
 	uint32_t *tensor;
@@ -88,20 +74,15 @@ static int attempt(struct segment *segment)
 /* A plan in the order that was given: the best for it, if that is quick. */
 static int attempt_order(struct segment *segment)
 {
-	struct cosma_run *run = &segment->solve->run;
-	uint32_t *rank;
 	int64_t bound = segment->bound;
-	int outcome = part_rank(segment->solve->place, segment->query.model, &rank);
+	int outcome;
 
-	if (outcome)
-		return outcome;
-	cosma_run_slice(run, WINDOW_WORK, 0.3);
-	segment->query.rank = rank;
+	cosma_run_slice(&segment->solve->run, WINDOW_WORK, 0.3);
+	segment->query.fixed = true;
 	outcome = attempt(segment);
-	segment->query.rank = NULL;
+	segment->query.fixed = false;
 	/* Other orders may cost less. */
 	segment->bound = bound;
-	free(rank);
 	return outcome < 0 ? outcome : 0;
 }
 
@@ -145,7 +126,7 @@ static int bound_by_windows(struct segment *segment)
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
 		err = err ? err :
 			    cosma_windows_bound(model, segment->query.budget, window, count,
-						segment->query.rank, WINDOW_STATES,
+						segment->query.fixed, WINDOW_STATES,
 						&segment->solve->run, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
 	}
@@ -166,7 +147,7 @@ static int solve_segment(struct segment *segment)
 	cosma_run_slice(run, divide ? FIRST_WORK : 0, 0.3);
 	outcome = attempt(segment);
 	if (outcome == COSMA_STOPPED && divide) {
-		err = segment->query.rank ? 0 : attempt_order(segment);
+		err = segment->query.fixed ? 0 : attempt_order(segment);
 		err = err ? err : plan_by_windows(segment);
 		if (!err && segment->query.upper > segment->bound && !run->stopped) {
 			cosma_run_slice(run, 0, 0.7);
@@ -192,7 +173,7 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 
 	*lower_bound = 0;
 	for (uint32_t i = 0; i < segments->count && outcome >= 0; i++) {
-		uint32_t at = segments->first[i], *rank = NULL;
+		uint32_t at = segments->first[i];
 		struct cosma_model part = { 0 };
 		struct segment segment = {
 			.solve = solve,
@@ -200,13 +181,12 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 				.model = &part,
 				.budget = (int64_t)solve->options->budget,
 				.upper = INT64_MAX / 2,
+				.fixed = solve->rank,
 			},
 		};
 		int found = cosma_model_part(&part, &solve->model, segments->ops + at,
 					     segments->first[i + 1] - at, NULL);
 
-		found = found ? found : part_rank(solve->rank, &part, &rank);
-		segment.query.rank = rank;
 		found = found ? found : solve_segment(&segment);
 		*lower_bound += segment.bound;
 		if (found == COSMA_SOLVED || found == COSMA_FOUND) {
@@ -218,7 +198,6 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 			outcome = found;
 		cosma_path_fini(&segment.path);
 		cosma_model_fini(&part);
-		free(rank);
 	}
 	if (outcome == COSMA_SOLVED || outcome == COSMA_FOUND) {
 		cosma_schedule_order(schedule);
@@ -230,10 +209,11 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 	return outcome;
 }
 
-int cosma_least_peak(const struct cosma_model *model, const struct cosma_segments *segments,
-		     const uint32_t *rank, struct cosma_run *run, struct cosma_schedule *schedule,
+int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound)
 {
+	const struct cosma_segments *segments = &solve->segments;
+	const struct cosma_model *model = &solve->model;
 	int outcome = COSMA_SOLVED;
 
 	*peak = 0;
@@ -241,15 +221,15 @@ int cosma_least_peak(const struct cosma_model *model, const struct cosma_segment
 	for (uint32_t v = 0; v < model->op_count; v++)
 		*lower_bound = model->need[v] > *lower_bound ? model->need[v] : *lower_bound;
 	for (uint32_t i = 0; i < segments->count && outcome == COSMA_SOLVED; i++) {
-		uint32_t at = segments->first[i], *ranks = NULL;
+		uint32_t at = segments->first[i];
 		struct cosma_path path = { 0 };
 		struct cosma_model part = { 0 };
 		int64_t bound = 0;
 		int err = cosma_model_part(&part, model, segments->ops + at,
 					   segments->first[i + 1] - at, NULL);
 
-		err = err ? err : part_rank(rank, &part, &ranks);
-		outcome = err ? err : cosma_mpmf(&part, *lower_bound, ranks, run, &path, &bound);
+		outcome = err ? err :
+				cosma_mpmf(&part, *lower_bound, fixed, &solve->run, &path, &bound);
 		*lower_bound = bound > *lower_bound ? bound : *lower_bound;
 		if (outcome == COSMA_SOLVED) {
 			*peak = path.cost > *peak ? path.cost : *peak;
@@ -257,7 +237,6 @@ int cosma_least_peak(const struct cosma_model *model, const struct cosma_segment
 		}
 		cosma_path_fini(&path);
 		cosma_model_fini(&part);
-		free(ranks);
 	}
 	if (outcome == COSMA_SOLVED)
 		cosma_schedule_order(schedule);

@@ -282,7 +282,7 @@ static int try_eviction(void *context, const uint32_t *tensors, uint32_t count, 
 	struct search *search = context;
 	uint32_t run = 0, *trail = search->trail;
 	const struct cosma_model *model = search->model;
-	bool close = !search->query->rank;
+	bool close = !search->query->fixed;
 
 	if (is_over(search)) {
 		search->incomplete = true;
@@ -324,7 +324,7 @@ static int expand(struct search *search, uint32_t id)
 	cosma_board_unpack(&search->board, &search->downsets.downset[downset_id],
 			   search->masks + search->state[id].masks);
 	count = search->board.ready_count;
-	only = cosma_board_only(&search->board, query->rank);
+	only = cosma_board_only(&search->board, query->fixed);
 	search->parent = id;
 	for (uint32_t i = 0; i < count && !err; i++) {
 		int64_t loads, stores;
@@ -441,7 +441,7 @@ static int start(struct search *search)
 	uint32_t count = 0;
 
 	cosma_board_start(&search->child);
-	if (!query->rank)
+	if (!query->fixed)
 		cosma_board_close(&search->child, query->budget, false, search->trail, &count);
 	return add_state(search, 0, NPUMEM_NONE, search->trail, 0, count);
 }

@@ -25,7 +25,7 @@ enum cosma_outcome {
 /**
  * struct cosma_query - what to search for
  * @upper: only what costs less
- * @rank: fixed schedule: operators run by rising rank; NULL: any order
+ * @fixed: operators run by the model's rank; else in any order
  * @window: search by windows: window of each operator, non-decreasing along every path of
  *	the model. All operators of one run before those of the next; NULL: there are none
  * @window_goals: states that a window hands to the next, at most
@@ -35,7 +35,7 @@ struct cosma_query {
 	const struct cosma_model *model;
 	int64_t budget;
 	int64_t upper;
-	const uint32_t *rank;
+	bool fixed;
 	const uint32_t *window;
 	uint32_t window_goals;
 	uint32_t state_limit;

@@ -32,11 +32,8 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 	uint32_t n = model->op_count, *rank_of = malloc(((size_t)n + 1) * sizeof(*rank_of));
 	int err = 0;
 
-	solve->place = malloc(((size_t)n + 1) * sizeof(*solve->place));
-	if (!rank_of || !solve->place) {
-		free(rank_of);
+	if (!rank_of)
 		return -ENOMEM;
-	}
 	for (uint32_t v = 0; v < n; v++)
 		rank_of[v] = NPUMEM_NONE;
 	for (uint32_t p = 0; p < n && !err; p++) {
@@ -49,10 +46,10 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 			rank_of[v] = p;
 	}
 	for (uint32_t v = 0; v < n && !err; v++)
-		solve->place[v] = rank_of[model->op_of[v]];
+		model->rank[v] = rank_of[model->op_of[v]];
 	for (uint32_t v = 0; v < n && !err; v++)
 		cosma_for_each(k, model->before, v)
-			if (!err && solve->place[model->before.item[k]] > solve->place[v])
+			if (!err && model->rank[model->before.item[k]] > model->rank[v])
 				err = npuplan_fail(error, -EINVAL,
 						   "the order runs '%s' before what it needs",
 						   solve->graph->ops[model->op_of[v]].name);
@@ -67,7 +64,6 @@ void cosma_solve_fini(struct cosma_solve *solve)
 	cosma_schedule_fini(&solve->best);
 	cosma_stays_fini(&solve->stays);
 	free(solve->offsets);
-	free(solve->place);
 }
 
 int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
@@ -87,7 +83,7 @@ int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *grap
 	/* If even that is too much, the plan to start from is all there is. */
 	cosma_run_hold(&solve->run, (int64_t)cosma_model_bytes(&solve->model));
 	err = read_order(solve, error);
-	solve->rank = options->fixed_schedule ? solve->place : NULL;
+	solve->rank = options->fixed_schedule ? solve->model.rank : NULL;
 	err = err ? err : cosma_segments_init(&solve->segments, &solve->model);
 	err = err ? err : cosma_schedule_init(&solve->best, &solve->model);
 	if (err == -ENOMEM)
@@ -145,5 +141,5 @@ int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *sc
 void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule)
 {
 	for (uint32_t v = 0; v < solve->model.op_count; v++)
-		schedule->order[solve->place[v]] = v;
+		schedule->order[solve->model.rank[v]] = v;
 }

@@ -8,8 +8,7 @@
 
 /**
  * struct cosma_solve - one call
- * @place: rank of each of the model's operators in the order that was given
- * @rank: the same if the schedule is fixed; else NULL
+ * @rank: the model's if the schedule is fixed; else NULL
  * @best: schedule, stays and addresses of the best plan so far, if @found
  */
 struct cosma_solve {
@@ -18,7 +17,6 @@ struct cosma_solve {
 	struct cosma_run run;
 	struct cosma_model model;
 	struct cosma_segments segments;
-	uint32_t *place;
 	const uint32_t *rank;
 	struct cosma_schedule best;
 	struct cosma_stays stays;
@@ -54,10 +52,10 @@ int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *sc
 int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound);
 
 /** cosma_least_peak() - MPMF order of the whole model (relaxed.c)
+ * @fixed: there is one order only, by the model's rank
  * @peak: out: of the order; @lower_bound: out
  */
-int cosma_least_peak(const struct cosma_model *model, const struct cosma_segments *segments,
-		     const uint32_t *rank, struct cosma_run *run, struct cosma_schedule *schedule,
+int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedule *schedule,
 		     int64_t *peak, int64_t *lower_bound);
 
 /** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */

@@ -96,44 +96,37 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 }
 
 static int bound_window(const struct cosma_model *model, int64_t budget, const uint32_t *ops,
-			uint32_t count, const bool *keep, const uint32_t *rank,
-			uint32_t state_limit, struct cosma_run *run, int64_t *bound)
+			uint32_t count, const bool *keep, bool fixed, uint32_t state_limit,
+			struct cosma_run *run, int64_t *bound)
 {
-	uint32_t *ranks = malloc(((size_t)count + 1) * sizeof(*ranks));
 	struct cosma_path path = { 0 };
-	struct cosma_query query;
 	struct cosma_model part;
-	int outcome = ranks ? cosma_model_part(&part, model, ops, count, keep) : -ENOMEM;
+	const struct cosma_query query = {
+		.model = &part,
+		.budget = budget,
+		.upper = INT64_MAX / 2,
+		.fixed = fixed,
+		.state_limit = state_limit,
+	};
+	int outcome = cosma_model_part(&part, model, ops, count, keep);
 
-	if (outcome) {
-		free(ranks);
+	if (outcome)
 		return outcome;
-	}
 	/* What comes from outside may come from the host, for nothing. */
 	for (uint32_t x = 0; x < part.tensor_count; x++)
 		if (part.producer[x] == NPUMEM_NONE)
 			part.flags[x] = COSMA_HOST;
-	for (uint32_t v = 0; v < count && rank; v++)
-		ranks[v] = rank[part.op_of[v]];
-	query = (struct cosma_query){
-		.model = &part,
-		.budget = budget,
-		.upper = INT64_MAX / 2,
-		.rank = rank ? ranks : NULL,
-		.state_limit = state_limit,
-	};
 	outcome = cosma_search(&query, run, &path, bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*bound = 0;
 	cosma_path_fini(&path);
 	cosma_model_fini(&part);
-	free(ranks);
 	return outcome < 0 ? outcome : 0;
 }
 
 int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
-			uint32_t count, const uint32_t *rank, uint32_t state_limit,
-			struct cosma_run *run, int64_t *bound)
+			uint32_t count, bool fixed, uint32_t state_limit, struct cosma_run *run,
+			int64_t *bound)
 {
 	struct npuplan_pool pool = { 0 };
 	uint32_t *owner = npuplan_pool_take(&pool, model->tensor_count, sizeof(*owner));
@@ -150,7 +143,8 @@ int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const u
 			ops[number++] = v;
 		for (uint32_t x = 0; x < model->tensor_count; x++)
 			keep[x] = owner[x] == w;
-		err = bound_window(model, budget, ops, number, keep, rank, state_limit, run, &more);
+		err = bound_window(model, budget, ops, number, keep, fixed, state_limit, run,
+				   &more);
 		*bound += more;
 	}
 	npuplan_pool_free(&pool);

@@ -198,16 +198,17 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 	}
 }
 
-uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank)
+uint32_t cosma_board_only(const struct cosma_board *board, bool fixed)
 {
+	const uint32_t *rank = board->model->rank;
 	uint32_t best = NPUMEM_NONE;
 
 	for (uint32_t i = 0; i < board->ready_count; i++) {
 		uint32_t v = board->ready[i], leader = board->model->leader[v];
 
-		if (rank && (best == NPUMEM_NONE || rank[v] < rank[best]))
+		if (fixed && (best == NPUMEM_NONE || rank[v] < rank[best]))
 			best = v;
-		if (!rank && leader != NPUMEM_NONE && cosma_bit(board->executed, leader))
+		if (!fixed && leader != NPUMEM_NONE && cosma_bit(board->executed, leader))
 			best = v;
 	}
 	return best;

@@ -103,9 +103,9 @@ static inline bool cosma_board_may_yield(const struct cosma_board *board, uint32
 void cosma_board_run(struct cosma_board *board, uint32_t v);
 
 /** cosma_board_only() - the only operator that has to be tried; else NPUMEM_NONE
- * @rank: fixed schedule, or NULL: then one whose leader has just run
+ * @fixed: the schedule is; else one whose leader has just run
  */
-uint32_t cosma_board_only(const struct cosma_board *board, const uint32_t *rank);
+uint32_t cosma_board_only(const struct cosma_board *board, bool fixed);
 /** cosma_board_may_start() - whether @v, and what follows it at once, can run
  * @end: out: the last of these
  */
