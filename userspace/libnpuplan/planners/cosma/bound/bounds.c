@@ -56,7 +56,6 @@ struct cosma_downset_bound {
 
 /* Room to work in; @item grows when needed. */
 struct cosma_scratch {
-	struct npuplan_pool pool;
 	struct downset_critical *critical;
 	struct downset_item *item;
 	struct cosma_cover_item *cover;
@@ -72,38 +71,25 @@ struct cosma_scratch {
 
 void cosma_bounds_fini(struct cosma_bounds *bounds)
 {
-	struct cosma_scratch *scratch = bounds->scratch;
-
-	for (uint32_t i = 0; i < bounds->critical_count; i++) {
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
 		free(bounds->critical[i].member);
-		free(bounds->critical[i].first);
-		free(bounds->critical[i].bytes);
-		free(bounds->critical[i].unit);
-	}
 	free(bounds->critical);
-	free(bounds->of_member.first);
-	free(bounds->of_member.item);
-	free(bounds->of_adder.first);
 	free(bounds->of_adder.item);
-	free(bounds->charged);
-	if (scratch) {
-		npuplan_pool_free(&scratch->pool);
-		free(scratch->item);
-	}
-	free(scratch);
+	if (bounds->scratch)
+		free(bounds->scratch->item);
+	npuplan_pool_free(&bounds->pool);
 	memset(bounds, 0, sizeof(*bounds));
 }
 
 static int scratch_init(struct cosma_bounds *bounds)
 {
 	uint32_t tensors = bounds->model->tensor_count, groups = bounds->group_count;
-	struct cosma_scratch *scratch = calloc(1, sizeof(*scratch));
-	struct npuplan_pool *pool;
+	struct npuplan_pool *pool = &bounds->pool;
+	struct cosma_scratch *scratch = npuplan_pool_take(pool, 1, sizeof(*scratch));
 
 	bounds->scratch = scratch;
 	if (!scratch)
 		return -ENOMEM;
-	pool = &scratch->pool;
 	scratch->critical =
 		npuplan_pool_take(pool, bounds->critical_count, sizeof(*scratch->critical));
 	scratch->touched =
@@ -122,29 +108,30 @@ static int scratch_init(struct cosma_bounds *bounds)
 	return 0;
 }
 
+/* Whether its first spill costs nothing: the host has it, or gets it anyway. */
+static bool has_copy(const struct cosma_model *model, uint32_t x)
+{
+	return model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+}
+
 /* What a critical operator asks for while none of its members is produced. */
 static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critical)
 {
-	const struct cosma_model *model = bounds->model;
 	struct cosma_cover_item *cover = bounds->scratch->cover;
+	uint32_t count = critical->member_count;
 
-	for (uint32_t k = 0; k < critical->member_count; k++)
+	for (uint32_t k = 0; k < count; k++)
 		cover[k] = (struct cosma_cover_item){
-			.size = critical->bytes[k],
-			.unit = critical->unit[k],
+			.size = critical->member[k].bytes,
+			.unit = critical->member[k].unit,
 		};
-	critical->grouped =
-		cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
-	for (uint32_t k = 0; k < critical->member_count; k++) {
-		uint32_t x = critical->member[k];
-
+	critical->grouped = cosma_cover(cover, count, critical->excess, &bounds->work);
+	for (uint32_t k = 0; k < count; k++)
 		cover[k] = (struct cosma_cover_item){
-			.size = critical->bytes[k],
-			.unit = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT) ? 1 : 2,
+			.size = critical->member[k].bytes,
+			.unit = has_copy(bounds->model, critical->member[k].tensor) ? 1 : 2,
 		};
-	}
-	critical->alone =
-		cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
+	critical->alone = cosma_cover(cover, count, critical->excess, &bounds->work);
 }
 
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget)
@@ -181,11 +168,9 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 }
 
 /* Whether a deferred member's user has run. */
-static bool is_used(const struct cosma_downset *downset, const struct cosma_critical *critical,
-		    uint32_t k)
+static bool is_used(const struct cosma_downset *downset, const struct cosma_member *member)
 {
-	return critical->first[k] != NPUMEM_NONE &&
-	       cosma_bit(downset->executed, critical->first[k]);
+	return member->first != NPUMEM_NONE && cosma_bit(downset->executed, member->first);
 }
 
 static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downset_item item)
@@ -207,18 +192,19 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 
 	*gone = 0;
 	for (uint32_t k = 0; k < critical->member_count && !err; k++) {
-		uint32_t x = critical->member[k], at = scratch->at[x];
+		const struct cosma_member *member = &critical->member[k];
+		uint32_t x = member->tensor, at = scratch->at[x];
 		struct downset_item item = {
-			.size = critical->bytes[k],
+			.size = member->bytes,
 			.at = at,
-			.unit = critical->unit[k],
+			.unit = member->unit,
 			.kind = UNPRODUCED,
-			.has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT),
+			.has_copy = has_copy(model, x),
 		};
 
 		/* What was made of it is an adder now. */
-		if (is_used(downset, critical, k)) {
-			*gone += critical->bytes[k];
+		if (is_used(downset, member)) {
+			*gone += member->bytes;
 			continue;
 		}
 		if (at != NPUMEM_NONE)
@@ -316,7 +302,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, u
 		if (cosma_bit(downset->executed, critical->op))
 			continue;
 		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
-			scratch->touched[i] = is_used(downset, critical, k);
+			scratch->touched[i] = is_used(downset, &critical->member[k]);
 		if (!scratch->touched[i]) {
 			if (critical->alone > made.alone)
 				made.alone = critical->alone;

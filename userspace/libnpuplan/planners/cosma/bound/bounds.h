@@ -25,13 +25,24 @@
 #define COSMA_NEVER INT64_MAX
 
 /**
+ * struct cosma_member - what every order keeps over a critical operator
+ * @tensor: it, or in its place something that is made of it
+ * @first: until when it is the tensor's place: operator that uses it (deferred.c);
+ *	NPUMEM_NONE: it is the tensor itself
+ * @bytes: at least; all of the tensor's if it is the tensor itself
+ * @unit: price per byte, in the operator's group: 1, or 2 with the first spill
+ */
+struct cosma_member {
+	uint32_t tensor;
+	uint32_t first;
+	int64_t bytes;
+	uint8_t unit;
+};
+
+/**
  * struct cosma_critical - operator over which bytes must be away
- * @excess: need, plus sizes of @member, less the budget; may be negative: only
+ * @excess: need, plus bytes of @member, less the budget; may be negative: only
  *	what a state adds makes it critical
- * @member: tensors that every order keeps over it, or in their place something that
- *	is made of them: @bytes of each at least, until operator @first uses the
- *	tensor (deferred.c); all bytes, and NPUMEM_NONE, if it is the tensor itself
- * @unit: price per byte of each, in its group: 1, or 2 with the first spill
  * @group: NPUMEM_NONE if it is in none
  * @alone, @grouped: what it asks for while none of its members is produced: by
  *	itself, and as one of its group
@@ -40,10 +51,7 @@ struct cosma_critical {
 	uint32_t op;
 	uint32_t group;
 	uint32_t member_count;
-	uint32_t *member;
-	uint32_t *first;
-	int64_t *bytes;
-	uint8_t *unit;
+	struct cosma_member *member;
 	int64_t excess;
 	int64_t alone;
 	int64_t grouped;
@@ -65,6 +73,7 @@ struct cosma_bounds {
 	struct cosma_list of_adder;
 	bool *charged;
 	struct cosma_scratch *scratch;
+	struct npuplan_pool pool;
 	uint64_t work;
 	uint64_t bytes;
 };

@@ -126,16 +126,12 @@ static int keep(struct finding *finding, uint32_t v, int64_t excess)
 		.op = v,
 		.group = NPUMEM_NONE,
 		.member = malloc(room * sizeof(*critical->member)),
-		.first = malloc(room * sizeof(*critical->first)),
-		.bytes = malloc(room * sizeof(*critical->bytes)),
-		.unit = calloc(room, sizeof(*critical->unit)),
 		.excess = excess,
 	};
 	finding->number[v] = bounds->critical_count++;
 	cosma_set(finding->critical, v);
-	bounds->bytes +=
-		sizeof(*critical) + room * (sizeof(*critical->member) + sizeof(*critical->unit));
-	return critical->member && critical->unit ? 0 : -ENOMEM;
+	bounds->bytes += sizeof(*critical) + room * sizeof(*critical->member);
+	return critical->member ? 0 : -ENOMEM;
 }
 
 static int choose(struct finding *finding)
@@ -159,52 +155,70 @@ static int choose(struct finding *finding)
 	return err;
 }
 
-static int append(struct cosma_list *list, uint32_t *count, uint32_t value)
+int cosma_critical_list(struct cosma_bounds *bounds)
 {
-	if (npuplan_grow(&list->item, *count, sizeof(*list->item)))
+	struct cosma_list *list = &bounds->of_member;
+	uint32_t tensors = bounds->model->tensor_count;
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
+		count += bounds->critical[i].member_count;
+	list->first = npuplan_pool_take(&bounds->pool, (size_t)tensors + 2, sizeof(*list->first));
+	list->item = npuplan_pool_take(&bounds->pool, count, sizeof(*list->item));
+	if (bounds->pool.failed)
 		return -ENOMEM;
-	list->item[(*count)++] = value;
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
+		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
+			list->first[bounds->critical[i].member[k].tensor + 2]++;
+	for (uint32_t x = 0; x < tensors; x++)
+		list->first[x + 2] += list->first[x + 1];
+	/* As it is filled, first[x + 1] moves from where the list of x begins to where it ends. */
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
+		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
+			list->item[list->first[bounds->critical[i].member[k].tensor + 1]++] = i;
 	return 0;
 }
 
-/* Members by operator and by tensor, adders by tensor. */
+/* Members of operators, by rising tensor; adders by tensor. */
 static int list_pairs(struct finding *finding)
 {
 	struct cosma_bounds *bounds = finding->bounds;
 	const struct cosma_model *model = bounds->model;
-	uint32_t members = 0, adders = 0;
-	int err = 0;
+	struct cosma_list *of_adder = &bounds->of_adder;
+	uint32_t adders = 0;
 
-	bounds->of_member.first = calloc((size_t)model->tensor_count + 1, sizeof(uint32_t));
-	bounds->of_adder.first = calloc((size_t)model->tensor_count + 1, sizeof(uint32_t));
-	if (!bounds->of_member.first || !bounds->of_adder.first)
+	of_adder->first = npuplan_pool_take(&bounds->pool, (size_t)model->tensor_count + 1,
+					    sizeof(*of_adder->first));
+	if (!of_adder->first)
 		return -ENOMEM;
-	for (uint32_t x = 0; x < model->tensor_count && !err; x++) {
-		if (bounds->critical_count)
-			cosma_relations(model, x, finding->members, finding->adders);
-		for (uint32_t w = 0; w < model->words && bounds->critical_count; w++) {
+	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count; x++) {
+		cosma_relations(model, x, finding->members, finding->adders);
+		for (uint32_t w = 0; w < model->words; w++) {
 			uint64_t member = finding->members[w] & finding->critical[w];
 			uint64_t adder = finding->adders[w] & finding->critical[w];
 
-			for (; member && !err; member &= member - 1) {
-				uint32_t i =
-					finding->number[w * 64 + (uint32_t)__builtin_ctzll(member)];
-				struct cosma_critical *critical = &bounds->critical[i];
+			for (; member; member &= member - 1) {
+				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(member);
+				struct cosma_critical *critical =
+					&bounds->critical[finding->number[v]];
 
-				critical->first[critical->member_count] = NPUMEM_NONE;
-				critical->bytes[critical->member_count] = model->size[x];
-				critical->member[critical->member_count++] = x;
-				err = append(&bounds->of_member, &members, i);
+				critical->member[critical->member_count++] = (struct cosma_member){
+					.tensor = x,
+					.first = NPUMEM_NONE,
+					.bytes = model->size[x],
+				};
 			}
-			for (; adder && !err; adder &= adder - 1)
-				err = append(
-					&bounds->of_adder, &adders,
-					finding->number[w * 64 + (uint32_t)__builtin_ctzll(adder)]);
+			for (; adder; adder &= adder - 1) {
+				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(adder);
+
+				if (npuplan_grow(&of_adder->item, adders, sizeof(uint32_t)))
+					return -ENOMEM;
+				of_adder->item[adders++] = finding->number[v];
+			}
 		}
-		bounds->of_member.first[x + 1] = members;
-		bounds->of_adder.first[x + 1] = adders;
+		of_adder->first[x + 1] = adders;
 	}
-	return err;
+	return cosma_critical_list(bounds);
 }
 
 int cosma_critical_find(struct cosma_bounds *bounds)

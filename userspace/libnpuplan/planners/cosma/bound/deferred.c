@@ -130,7 +130,7 @@ static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u
 static bool is_member(const struct cosma_critical *critical, uint32_t x)
 {
 	for (uint32_t k = 0; k < critical->member_count; k++)
-		if (critical->member[k] == x && critical->first[k] == NPUMEM_NONE)
+		if (critical->member[k].tensor == x && critical->member[k].first == NPUMEM_NONE)
 			return true;
 	return false;
 }
@@ -221,57 +221,21 @@ static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor
 static int add(struct cosma_bounds *bounds, struct cosma_critical *critical, uint32_t x,
 	       const struct path *path, bool charge)
 {
-	size_t count = (size_t)critical->member_count + 1;
-	uint32_t *member = realloc(critical->member, count * sizeof(*member)), *first;
-	int64_t *bytes;
-	uint8_t *unit;
+	uint32_t count = critical->member_count;
+	struct cosma_member *member = realloc(critical->member, (count + 1) * sizeof(*member));
 
-	critical->member = member ? member : critical->member;
-	first = realloc(critical->first, count * sizeof(*first));
-	critical->first = first ? first : critical->first;
-	bytes = realloc(critical->bytes, count * sizeof(*bytes));
-	critical->bytes = bytes ? bytes : critical->bytes;
-	unit = realloc(critical->unit, count);
-	critical->unit = unit ? unit : critical->unit;
-	if (!member || !first || !bytes || !unit)
+	if (!member)
 		return -ENOMEM;
-	member[count - 1] = x;
-	first[count - 1] = path->first;
-	bytes[count - 1] = path->width;
-	unit[count - 1] = charge ? 2 : 1;
+	member[count] = (struct cosma_member){
+		.tensor = x,
+		.first = path->first,
+		.bytes = path->width,
+		.unit = charge ? 2 : 1,
+	};
+	critical->member = member;
 	critical->member_count++;
 	critical->excess += path->width;
-	bounds->bytes += sizeof(*member) + sizeof(*first) + sizeof(*bytes) + 1;
-	return 0;
-}
-
-/* of_member again. */
-static int list_members(struct cosma_bounds *bounds)
-{
-	const struct cosma_model *model = bounds->model;
-	uint32_t *first = calloc((size_t)model->tensor_count + 2, sizeof(*first)), *item;
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		count += bounds->critical[i].member_count;
-	item = malloc((count + 1) * sizeof(*item));
-	if (!first || !item) {
-		free(first);
-		free(item);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
-			first[bounds->critical[i].member[k] + 2]++;
-	for (uint32_t x = 0; x < model->tensor_count; x++)
-		first[x + 1] += first[x];
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
-			item[first[bounds->critical[i].member[k] + 1]++] = i;
-	free(bounds->of_member.first);
-	free(bounds->of_member.item);
-	bounds->of_member.first = first;
-	bounds->of_member.item = item;
+	bounds->bytes += sizeof(*member);
 	return 0;
 }
 
@@ -314,5 +278,5 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 	}
 	bounds->work += tries;
 	npuplan_pool_free(&pool);
-	return err || !added ? err : list_members(bounds);
+	return err || !added ? err : cosma_critical_list(bounds);
 }

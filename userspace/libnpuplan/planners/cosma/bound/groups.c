@@ -31,15 +31,15 @@ static bool share(const struct cosma_model *model, const struct cosma_critical *
 		last = a;
 	}
 	for (uint32_t i = 0, k = 0; i < a->member_count && k < b->member_count;) {
-		if (a->member[i] != b->member[k]) {
-			if (a->member[i] < b->member[k])
+		if (a->member[i].tensor != b->member[k].tensor) {
+			if (a->member[i].tensor < b->member[k].tensor)
 				i++;
 			else
 				k++;
 			continue;
 		}
 		if (!cosma_before(model, first->op, last->op) ||
-		    !cosma_used_between(model, a->member[i], first->op, last->op))
+		    !cosma_used_between(model, a->member[i].tensor, first->op, last->op))
 			return true;
 		i++;
 		k++;
@@ -95,36 +95,35 @@ static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const uint32_t
 int cosma_critical_charge(struct cosma_bounds *bounds)
 {
 	const struct cosma_model *model = bounds->model;
-	uint32_t *owner = malloc((model->tensor_count + 1) * sizeof(*owner));
+	uint32_t tensors = model->tensor_count;
+	uint32_t *owner = npuplan_pool_take(&bounds->pool, tensors, sizeof(*owner));
 
-	bounds->charged = calloc((size_t)model->tensor_count + 1, sizeof(*bounds->charged));
-	if (!owner || !bounds->charged) {
-		free(owner);
+	bounds->charged = npuplan_pool_take(&bounds->pool, tensors, sizeof(*bounds->charged));
+	if (bounds->pool.failed)
 		return -ENOMEM;
-	}
-	for (uint32_t x = 0; x < model->tensor_count; x++)
+	for (uint32_t x = 0; x < tensors; x++)
 		owner[x] = NPUMEM_NONE;
 	for (uint32_t i = 0; i < bounds->critical_count; i++) {
 		struct cosma_critical *critical = &bounds->critical[i];
 
 		for (uint32_t k = 0; k < critical->member_count; k++) {
-			uint32_t x = critical->member[k];
+			struct cosma_member *member = &critical->member[k];
+			uint32_t x = member->tensor;
 			bool has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
 
 			/* A deferred one may say that it must not. */
-			if (critical->first[k] != NPUMEM_NONE && critical->unit[k] == 1)
+			if (member->first != NPUMEM_NONE && member->unit == 1)
 				has_copy = true;
-			critical->unit[k] = 1;
+			member->unit = 1;
 			if (critical->group == NPUMEM_NONE)
 				continue;
 			bounds->charged[x] = true;
 			if (owner[x] == NPUMEM_NONE)
 				owner[x] = critical->group;
 			if (owner[x] == critical->group && !has_copy)
-				critical->unit[k] = 2;
+				member->unit = 2;
 		}
 	}
-	free(owner);
 	return 0;
 }
 
