@@ -161,8 +161,7 @@ static void test_tensor(void **state)
 	refuse("\"bytes\":54", "\"bytes\":55",
 	       "$.tensors[1].bytes: is 55, but shape times dtype_bytes is 54 for tensor 11 'w'");
 	refuse("\"kind\":\"parameter\"", "\"kind\":\"weight\"",
-	       "$.tensors[1].kind: \"weight\" is none of activation, input, output, parameter, "
-	       "state");
+	       "$.tensors[1].kind: must be activation, input, output, parameter or state");
 	refuse("\"kind\":\"parameter\"", "\"kind\":\"parameter\",\"colour\":1",
 	       "$.tensors[1]: \"colour\" is not known here (names that begin with \"x_\" are "
 	       "ignored)");

@@ -17,15 +17,13 @@ static const char *const tensor_keys[] = { "id",       "name",	      "shape",	  
 					   NULL };
 static const char *const op_keys[] = { "id", "name", "type", "inputs", "outputs", "attrs", NULL };
 
-static const struct {
-	const char *name;
-	uint32_t kind;
-} kinds[] = {
-	{ "activation", NPUMEM_TENSOR_INTERMEDIATE },
-	{ "input", NPUMEM_TENSOR_INPUT },
-	{ "output", NPUMEM_TENSOR_OUTPUT },
-	{ "parameter", NPUMEM_TENSOR_PARAMETER },
-	{ "state", NPUMEM_TENSOR_STATE },
+const char *const graph_json_kinds[] = {
+	[NPUMEM_TENSOR_INTERMEDIATE] = "activation",
+	[NPUMEM_TENSOR_INPUT] = "input",
+	[NPUMEM_TENSOR_OUTPUT] = "output",
+	[NPUMEM_TENSOR_PARAMETER] = "parameter",
+	[NPUMEM_TENSOR_STATE] = "state",
+	[NPUMEM_TENSOR_STATE + 1] = NULL,
 };
 
 bool graph_json_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what)
@@ -159,13 +157,11 @@ static void read_shape(struct graph_json_reader *r, json_t *object, int64_t dtyp
 
 static void read_placing(struct graph_json_reader *r, json_t *object, struct npuplan_tensor *tensor)
 {
-	int64_t align = tensor->elem_size, fixed, alias, alias_offset;
+	int64_t align, fixed, alias, alias_offset;
 	bool external, host;
 
-	/* Elements of natural alignment, unless asked for otherwise. */
-	if (!align || align > 16 || (align & (align - 1)))
-		align = 1;
-	align = npujson_int_or(r->json, object, "align", 1, 65536, align);
+	align = npujson_int_or(r->json, object, "align", 1, 65536,
+			       graph_json_align(tensor->elem_size));
 	if (align & (align - 1))
 		npujson_fail(r->json, "align", "must be a power of two");
 	fixed = npujson_int_or(r->json, object, "fixed_offset", 0, NPUIMPORT_MAX_BYTES, -1);
@@ -194,20 +190,6 @@ static void read_placing(struct graph_json_reader *r, json_t *object, struct npu
 			(alias >= 0 ? NPUMEM_TENSOR_ALIAS : 0) | (host ? NPUMEM_TENSOR_HOST : 0);
 }
 
-static void read_kind(struct graph_json_reader *r, json_t *object, uint32_t *kind)
-{
-	const char *name = npujson_text(r->json, object, "kind", NULL);
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
-		if (!strcmp(kinds[i].name, name)) {
-			*kind = kinds[i].kind;
-			return;
-		}
-	}
-	npujson_fail(r->json, "kind",
-		     "\"%.40s\" is none of activation, input, output, parameter, state", name);
-}
-
 /* People's name of a tensor or operator; "" if there is none that can be read. */
 static const char *read_name(struct graph_json_reader *r, json_t *object)
 {
@@ -231,7 +213,7 @@ static void read_tensor(struct graph_json_reader *r, json_t *object, int64_t dty
 	/* Copied by npuplan_graph_add_tensor(). */
 	tensor->name = npujson_copy(r->json, read_name(r, object));
 	tensor->alias_of = NPUMEM_NONE;
-	read_kind(r, object, &tensor->kind);
+	tensor->kind = npujson_choice(r->json, object, "kind", true, graph_json_kinds, 0);
 	tensor->size = (uint64_t)npujson_int(r->json, object, "bytes", 1, NPUIMPORT_MAX_BYTES);
 	if (r->json->err)
 		return;

@@ -25,6 +25,15 @@ struct graph_json_reader {
 	struct import_doubts doubts;
 };
 
+/* Names of enum npumem_tensor_kind, by value; NULL ends them. */
+extern const char *const graph_json_kinds[];
+
+/* Alignment of a tensor of which the file gives none: natural alignment, if elements have one. */
+static inline uint32_t graph_json_align(uint32_t elem_size)
+{
+	return elem_size && elem_size <= 16 && !(elem_size & (elem_size - 1)) ? elem_size : 1;
+}
+
 /** graph_json_doubt() - import_doubt() of the error of a part of the object at hand
  * @what: field or attribute
  *

@@ -5,18 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "check.h"
+#include "reader.h"
 #include "npuimport.h"
-
-static const char *const kind_names[] = {
-	[NPUMEM_TENSOR_INTERMEDIATE] = "activation",
-	[NPUMEM_TENSOR_INPUT] = "input",
-	[NPUMEM_TENSOR_OUTPUT] = "output",
-	[NPUMEM_TENSOR_PARAMETER] = "parameter",
-	[NPUMEM_TENSOR_STATE] = "state",
-};
 
 /* Bytes of an element if all tensors have the same, else 0. */
 static uint32_t common_elem_size(const struct npuplan_graph *graph)
@@ -28,12 +18,6 @@ static uint32_t common_elem_size(const struct npuplan_graph *graph)
 			return 0;
 	}
 	return size;
-}
-
-/* Alignment that the reader gives if the file has none. */
-static uint32_t natural_align(uint32_t elem_size)
-{
-	return elem_size && elem_size <= 16 && !(elem_size & (elem_size - 1)) ? elem_size : 1;
 }
 
 static json_t *tensor_json(const struct npuplan_graph *graph, const struct npuplan_tensor *tensor,
@@ -48,10 +32,10 @@ static json_t *tensor_json(const struct npuplan_graph *graph, const struct npupl
 	err |= json_object_set_new(object, "name", json_string(tensor->name));
 	err |= json_object_set_new(object, "shape", shape);
 	err |= json_object_set_new(object, "bytes", json_integer((json_int_t)tensor->size));
-	err |= json_object_set_new(object, "kind", json_string(kind_names[tensor->kind]));
+	err |= json_object_set_new(object, "kind", json_string(graph_json_kinds[tensor->kind]));
 	if (with_elem_size && tensor->elem_size)
 		err |= json_object_set_new(object, "dtype_bytes", json_integer(tensor->elem_size));
-	if (tensor->align != natural_align(tensor->elem_size))
+	if (tensor->align != graph_json_align(tensor->elem_size))
 		err |= json_object_set_new(object, "align", json_integer(tensor->align));
 	if (tensor->flags & NPUMEM_TENSOR_FIXED)
 		err |= json_object_set_new(object, "fixed_offset",

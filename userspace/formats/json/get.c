@@ -161,6 +161,28 @@ const char *npujson_text(struct npujson *json, const json_t *object, const char 
 	return absent ? absent : "";
 }
 
+uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *key, bool required,
+			const char *const *names, uint32_t absent)
+{
+	const json_t *value = member(json, object, key, required);
+	const char *text = json_string_value(value);
+	char list[96] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 0; value && names[i]; i++) {
+		if (text && !strcmp(text, names[i]))
+			return i;
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s",
+					 !i	      ? "" :
+					 names[i + 1] ? ", " :
+							" or ",
+					 names[i]);
+	}
+	if (value)
+		npujson_fail(json, key, "must be %s", list);
+	return absent;
+}
+
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required)
 {
 	json_t *value = member(json, object, key, required);

@@ -77,6 +77,10 @@ bool npujson_bool_or(struct npujson *json, const json_t *object, const char *key
 const char *npujson_text(struct npujson *json, const json_t *object, const char *key,
 			 const char *absent);
 
+/** npujson_choice() - number of the member's text in @names, which NULL ends; or @absent */
+uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *key, bool required,
+			const char *const *names, uint32_t absent);
+
 /** npujson_list() - member; NULL, which has no elements, if it is absent */
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required);
 

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const view_types[] = { NULL, "cyclic", "first_cyclic" };
+/* From NPUMEM_VIEW_CYCLIC on. */
+static const char *const view_types[] = { "cyclic", "first_cyclic", NULL };
 
 /* ----------------------------------------------------------------- written */
 
@@ -68,8 +69,9 @@ json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_p
 					      json_integer(slot));
 	}
 	return json_pack("{sIsssIsIso}", "tensor", (json_int_t)graph->tensors[view->tensor].id,
-			 "type", view_types[view->type], "loop", (json_int_t)view->loop, "repeat",
-			 (json_int_t)view->repeat, "slots", slots);
+			 "type", view_types[view->type - NPUMEM_VIEW_CYCLIC], "loop",
+			 (json_int_t)view->loop, "repeat", (json_int_t)view->repeat, "slots",
+			 slots);
 }
 
 int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -247,17 +249,12 @@ static void read_view(struct plan_json_reader *r, json_t *object, size_t views,
 		      struct npumem_view *view)
 {
 	static const char *const known[] = { "tensor", "type", "loop", "repeat", "slots", NULL };
-	const char *name;
 	json_t *slots;
 
 	npujson_object(r->json, object, known);
 	view->tensor = plan_json_tensor(r, object, "tensor");
-	name = npujson_text(r->json, object, "type", NULL);
-	view->type = NPUMEM_VIEW_FIRST_CYCLIC;
-	while (view->type && strcmp(name, view_types[view->type]))
-		view->type--;
-	if (!view->type)
-		npujson_fail(r->json, "type", "must be cyclic or first_cyclic");
+	view->type =
+		NPUMEM_VIEW_CYCLIC + npujson_choice(r->json, object, "type", true, view_types, 0);
 	view->loop = npujson_int(r->json, object, "loop", 0, (int64_t)r->graph->edge_count - 1);
 	view->repeat = npujson_int(r->json, object, "repeat", 0, UINT32_MAX);
 	slots = npujson_list(r->json, object, "slots", true);

@@ -339,7 +339,7 @@ static void read_info(struct plan_json_reader *r, const json_t *root)
 		{ "alignment", NPUPLAN_CLAIM_ALIGNMENT },
 	};
 	struct npumem_plan_info *info = &r->plan->info;
-	const char *planner, *status;
+	const char *planner;
 
 	npujson_text(r->json, root, "graph", NULL);
 	planner = npujson_text(r->json, root, "planner", "");
@@ -347,11 +347,7 @@ static void read_info(struct plan_json_reader *r, const json_t *root)
 		npujson_fail(r->json, "planner", "must be a string of at most %zu bytes",
 			     sizeof(info->planner) - 1);
 	snprintf(info->planner, sizeof(info->planner), "%s", planner);
-	status = npujson_text(r->json, root, "status", npuplan_status_names[0]);
-	while (info->status < 4 && strcmp(status, npuplan_status_names[info->status]))
-		info->status++;
-	if (info->status == 4)
-		npujson_fail(r->json, "status", "must be optimal, feasible, infeasible or unknown");
+	info->status = npujson_choice(r->json, root, "status", false, npuplan_status_names, 0);
 	info->arena_size = npujson_int(r->json, root, "arena", 0, INT64_MAX);
 	info->alignment = npujson_int_or(r->json, root, "alignment", 0, 65536, 1);
 	if (!info->alignment || (info->alignment & (info->alignment - 1)))

@@ -5,8 +5,8 @@
 
 #include "plan_json.h"
 
-static const char *const order_names[] = { "rows", "channels" };
-static const char *const inputs_names[] = { "given", "host", "resident" };
+static const char *const order_names[] = { "rows", "channels", NULL };
+static const char *const inputs_names[] = { "given", "host", "resident", NULL };
 
 /* What is 0, false or as it always was is left out. */
 static void put_if(json_t *object, const char *field, uint64_t value)
@@ -32,9 +32,8 @@ static json_t *clones_json(const struct npuplan_tiling *tiling)
 	return list;
 }
 
-json_t *plan_json_tiling(const struct npuplan_graph *graph)
+json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 {
-	const struct npuplan_tiling *tiling = &graph->tiling;
 	json_t *object = json_object();
 
 	put_if(object, "bands", tiling->bands);
@@ -65,32 +64,6 @@ json_t *plan_json_choice(const struct npuplan_graph *graph,
 	return object;
 }
 
-/* A name by its number; absent it keeps its value. */
-static void get_name(struct plan_json_reader *r, const json_t *object, const char *field,
-		     const char *(*name)(unsigned int), const char *expected, uint32_t *out)
-{
-	const json_t *value = json_object_get(object, field);
-	const char *text = json_string_value(value);
-
-	for (unsigned int i = 0; text && name(i); i++)
-		if (!strcmp(text, name(i))) {
-			*out = i;
-			return;
-		}
-	if (value)
-		npujson_fail(r->json, field, "must be %s", expected);
-}
-
-static const char *order_name(unsigned int i)
-{
-	return i < 2 ? order_names[i] : NULL;
-}
-
-static const char *inputs_name(unsigned int i)
-{
-	return i < 3 ? inputs_names[i] : NULL;
-}
-
 static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
 {
 	for (uint32_t i = 0; i < graph->op_count; i++)
@@ -109,7 +82,7 @@ static void read_choice(struct plan_json_reader *r, json_t *entry,
 	id = npujson_int(r->json, entry, "op", 0, INT64_MAX);
 	choice->rows = npujson_int_or(r->json, entry, "rows", 0, UINT32_MAX, 0);
 	choice->channels = npujson_int_or(r->json, entry, "channels", 0, UINT32_MAX, 0);
-	get_name(r, entry, "outer", order_name, "rows or channels", &choice->order);
+	choice->order = npujson_choice(r->json, entry, "outer", false, order_names, 0);
 	if (!r->graph || !r->graph->op_count)
 		return;
 	choice->op = find_op(r->graph, id);
@@ -191,7 +164,8 @@ static void read_fields(struct plan_json_reader *r, json_t *object, struct npupl
 	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
 					     "double_buffer", "parameters", "inputs", "ops",
 					     "clones",	      NULL };
-	uint32_t layout = tiling->layout;
+	const char *const layouts[] = { npuplan_layout_name(0), npuplan_layout_name(1),
+					npuplan_layout_name(2), NULL };
 
 	npujson_object(r->json, object, known);
 	tiling->bands = npujson_int_or(r->json, object, "bands", 0, UINT32_MAX, 0);
@@ -199,13 +173,12 @@ static void read_fields(struct plan_json_reader *r, json_t *object, struct npupl
 	tiling->onchip = npujson_int_or(r->json, object, "onchip", 0, INT64_MAX, 0);
 	if (!is_known(tiling))
 		fail_without_size(r, object);
-	get_name(r, object, "layout", npuplan_layout_name, "nhwc, nchw or nc32hw", &layout);
-	tiling->layout = layout;
+	tiling->layout = npujson_choice(r->json, object, "layout", false, layouts, NPUPLAN_NHWC);
 	tiling->double_buffer = npujson_bool_or(r->json, object, "double_buffer", false);
 	if (!json_object_get(object, "parameters"))
 		npujson_fail(r->json, "parameters", "missing");
 	tiling->with_parameters = npujson_bool_or(r->json, object, "parameters", false);
-	get_name(r, object, "inputs", inputs_name, "given, host or resident", &tiling->inputs);
+	tiling->inputs = npujson_choice(r->json, object, "inputs", false, inputs_names, 0);
 }
 
 void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
@@ -226,43 +199,35 @@ void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 		npuplan_tiling_fini(tiling);
 }
 
-static bool same_clones(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
+static bool same_ops(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
 {
-	if (a->clone_count != b->clone_count)
-		return false;
-	for (uint32_t i = 0; i < a->clone_count; i++) {
-		const struct npuplan_clone *x = &a->clones[i], *y = &b->clones[i];
-
-		if (x->op != y->op || x->reader_count != y->reader_count)
-			return false;
-		for (uint32_t k = 0; k < x->reader_count; k++)
-			if (x->readers[k] != y->readers[k])
-				return false;
-	}
-	return true;
+	return a->op_count == b->op_count &&
+	       (!a->op_count || !memcmp(a->ops, b->ops, a->op_count * sizeof(*a->ops)));
 }
 
-/* First field in which two tilings differ, NULL if they don't. */
-static const char *difference(const struct npuplan_tiling *a, const struct npuplan_tiling *b)
+/* First field but the layout in which two tilings differ, NULL if they don't. */
+static const char *difference(struct npujson *json, const struct npuplan_tiling *a,
+			      const struct npuplan_tiling *b)
 {
-	if (a->bands != b->bands)
-		return "bands";
-	if (a->rows != b->rows)
-		return "rows";
-	if (a->onchip != b->onchip)
-		return "onchip";
-	if (a->double_buffer != b->double_buffer)
-		return "double_buffer";
-	if (a->with_parameters != b->with_parameters)
-		return "parameters";
-	if (a->inputs != b->inputs)
-		return "inputs";
-	if (a->op_count != b->op_count ||
-	    (a->op_count && memcmp(a->ops, b->ops, a->op_count * sizeof(*a->ops))))
-		return "ops";
-	if (!same_clones(a, b))
-		return "clones";
-	return NULL;
+	static const char *const fields[] = { "bands",	    "rows",   "onchip", "double_buffer",
+					      "parameters", "inputs", "ops",	"clones" };
+	json_t *x = plan_json_tiling(a), *y = plan_json_tiling(b);
+	const char *found = NULL;
+
+	if (!x || !y)
+		npujson_index(json, -ENOMEM);
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !found; i++) {
+		const json_t *p = json_object_get(x, fields[i]), *q = json_object_get(y, fields[i]);
+
+		/* Both are absent where they have the default. */
+		if (p != q && !json_equal(p, q))
+			found = fields[i];
+		if (!strcmp(fields[i], "ops") && !same_ops(a, b))
+			found = fields[i];
+	}
+	json_decref(x);
+	json_decref(y);
+	return found;
 }
 
 void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
@@ -274,7 +239,7 @@ void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 	plan_json_read_tiling(r, root, &plan);
 	if (r->json->err)
 		return;
-	field = is_known(&plan) && is_known(graph) ? difference(&plan, graph) : NULL;
+	field = is_known(&plan) && is_known(graph) ? difference(r->json, &plan, graph) : NULL;
 	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
 	if (field && plan.layout != graph->layout)
 		npujson_fail(r->json, "tiling",

@@ -10,7 +10,7 @@
 #include "graph/shape.h"
 #include "plan_json.h"
 
-const char *const npuplan_status_names[4] = { "unknown", "feasible", "optimal", "infeasible" };
+const char *const npuplan_status_names[] = { "unknown", "feasible", "optimal", "infeasible", NULL };
 const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
 									"fill", "drop", "store" };
 
@@ -196,8 +196,8 @@ static int put_tiling(FILE *out, const struct npuplan_graph *graph)
 	if (!tiling->bands && !tiling->rows && !tiling->onchip)
 		return 0;
 	if (!tiling->op_count)
-		return put_field(out, "tiling", plan_json_tiling(graph));
-	text = json_dumps_owned(plan_json_tiling(graph));
+		return put_field(out, "tiling", plan_json_tiling(tiling));
+	text = json_dumps_owned(plan_json_tiling(tiling));
 	if (!text)
 		return -ENOMEM;
 	/* Without its closing brace. */
@@ -286,7 +286,7 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 static int check_fit(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		     struct npuplan_error *error)
 {
-	if (plan->info.status >= sizeof(npuplan_status_names) / sizeof(npuplan_status_names[0]))
+	if (plan->info.status > NPUMEM_PLAN_INFEASIBLE)
 		return npuplan_fail(error, -EINVAL, "status: %u is none", plan->info.status);
 	for (uint32_t i = 0; i < plan->position_count; i++) {
 		const struct npumem_position *position = &plan->positions[i];
