@@ -11,7 +11,7 @@
  * a loop come out in the same way.
  *
  *   planners/loops/names.c      which tensors live when, block by block (data flow)
- *   planners/loops/instances.c  instances, and the edges between them
+ *   planners/loops/unroll.c     instances, and the edges between them
  *   planners/loops/webs.c       what must have one address, and what is in whose way
  *   planners/loops/plan.c       packing, and the plan
  *   planners/loops/views.c      multi-view tensors
