@@ -68,6 +68,20 @@ void npuv_verdict_clear(struct npumem_verdict *verdict)
 	verdict->other_tensor = NPUMEM_NONE;
 }
 
+void npuv_verdict_access(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access)
+{
+	verdict->step = g->access_step[access];
+	verdict->tile = npuv_access(g, access)->tile;
+	verdict->tensor = npuv_tile(g, verdict->tile)->tensor;
+}
+
+void npuv_verdict_other(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access)
+{
+	verdict->other_step = g->access_step[access];
+	verdict->other_tile = npuv_access(g, access)->tile;
+	verdict->other_tensor = npuv_tile(g, verdict->other_tile)->tensor;
+}
+
 static void map_step(const struct npuv_graph *g, u32 *step, u32 *tile)
 {
 	if (*step == NPUMEM_NONE || !npuv_is_transfer(g, *step))

@@ -232,22 +232,13 @@ static u32 tensor_with_role(const struct npuv_finding *f, u32 class, u32 role)
 	return c->tensor;
 }
 
-static void set_access(struct npuv_finding *f, u32 access)
-{
-	struct npumem_verdict *v = f->w->verdict;
-
-	v->step = f->g->access_step[access];
-	v->tile = npuv_access(f->g, access)->tile;
-	v->tensor = npuv_tile(f->g, v->tile)->tensor;
-}
-
 static int refuse_unwritten(struct npuv_finding *f, u32 access, u32 class)
 {
 	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
 	struct npumem_verdict *v = f->w->verdict;
 	struct npuv_text step, tensor;
 
-	set_access(f, access);
+	npuv_verdict_access(v, f->g, access);
 	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V3_READ,
 			   "V3 read: %s reads tile %u of %s, whose bytes [%llu, %llu) no earlier "
 			   "step writes",
@@ -263,12 +254,10 @@ static int refuse_twice(struct npuv_finding *f, u32 access, u32 class)
 	struct npuv_text step, tensor, other_step;
 	u32 other = f->write[class];
 
-	set_access(f, access);
+	npuv_verdict_access(v, f->g, access);
 	if (written_by_step(f, class, v->step))
 		other = npuv_cell_at(f, f->cell[class])->writer;
-	v->other_step = f->g->access_step[other];
-	v->other_tile = npuv_access(f->g, other)->tile;
-	v->other_tensor = npuv_tile(f->g, v->other_tile)->tensor;
+	npuv_verdict_other(v, f->g, other);
 	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 			   "V4 write: %s writes tile %u of %s, whose bytes [%llu, %llu) %s writes "
 			   "too",
@@ -283,7 +272,7 @@ static int refuse_read_only(struct npuv_finding *f, u32 access, u32 class)
 	struct npumem_verdict *v = f->w->verdict;
 	struct npuv_text step, tensor, other;
 
-	set_access(f, access);
+	npuv_verdict_access(v, f->g, access);
 	v->other_tensor = tensor_with_role(f, class, NPUV_ROLE_READ_ONLY);
 	return npuv_refuse(f->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 			   "V4 write: %s writes tile %u of %s, whose bytes [%llu, %llu) are those "

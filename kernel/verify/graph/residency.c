@@ -34,9 +34,7 @@ int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class)
 
 	for (v->position = 0; npuv_step_at(f->p, v->position) != step;)
 		v->position++;
-	v->step = step;
-	v->tile = npuv_access(f->g, access)->tile;
-	v->tensor = npuv_tile(f->g, v->tile)->tensor;
+	npuv_verdict_access(v, f->g, access);
 	npuv_text_step(f->g, step, &text);
 	npuv_text_tensor(f->g, v->tensor, &tensor);
 	if (evictor == NPUMEM_NONE)

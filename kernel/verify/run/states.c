@@ -161,26 +161,6 @@ u64 npuv_states_cross_work(const struct npuv_plan *p, u32 plan_edge)
 	return 1 + (u64)block->step_count + g->cell_start[b + 1] - g->cell_start[b];
 }
 
-static void set_other(const struct npuv_states *s, struct npumem_verdict *v, u32 access)
-{
-	const struct npuv_graph *g = s->plan->graph;
-
-	if (access == NPUMEM_NONE)
-		return;
-	v->other_step = g->access_step[access];
-	v->other_tile = npuv_access(g, access)->tile;
-	v->other_tensor = npuv_tile(g, v->other_tile)->tensor;
-}
-
-static void set_access(const struct npuv_states *s, struct npumem_verdict *v, u32 rule, u32 access)
-{
-	const struct npuv_graph *g = s->plan->graph;
-
-	v->rule = rule;
-	v->tile = npuv_access(g, access)->tile;
-	v->tensor = npuv_tile(g, v->tile)->tensor;
-}
-
 static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32 cell, u32 position)
 {
 	const struct npuv_cell *c = &s->plan->graph->cells[cell];
@@ -202,15 +182,17 @@ static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32
 
 static int refuse_read(const struct npuv_states *s, struct npumem_verdict *v, u32 access, u32 cell)
 {
-	const struct npuv_cell *c = &s->plan->graph->cells[cell];
+	const struct npuv_graph *g = s->plan->graph;
+	u32 writer = g->cells[cell].writer;
 	u32 over = s->plan->overwriter[npuv_plan_cell(s->plan, s->block, cell)];
 
-	set_access(s, v, NPUMEM_RULE_ENFORCE_READ, access);
+	v->rule = NPUMEM_RULE_ENFORCE_READ;
+	npuv_verdict_access(v, g, access);
 	set_place(s, v, cell, v->position);
-	if (s->cells[cell] == NPUV_EMPTY)
-		set_other(s, v, c->writer);
-	else if (over != NPUMEM_NONE)
-		set_other(s, v, s->plan->graph->cells[over].writer);
+	if (s->cells[cell] != NPUV_EMPTY)
+		writer = over == NPUMEM_NONE ? NPUMEM_NONE : g->cells[over].writer;
+	if (writer != NPUMEM_NONE)
+		npuv_verdict_other(v, g, writer);
 	return -EPERM;
 }
 
@@ -221,14 +203,15 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 	const struct npuv_cell *c = &g->cells[pred];
 	u32 use = s->plan->last_use[npuv_plan_cell(s->plan, s->block, pred)];
 
-	set_access(s, v, NPUMEM_RULE_ENFORCE_WRITE, access);
+	v->rule = NPUMEM_RULE_ENFORCE_WRITE;
+	npuv_verdict_access(v, g, access);
 	set_place(s, v, cell, v->position);
 	v->other_tensor = c->tensor;
-	if (s->cells[pred] != NPUV_EMPTY && use != NPUMEM_NONE && g->access_step[use] != v->step &&
-	    !is_submitted(s, g->access_step[use]))
-		set_other(s, v, use);
-	else
-		set_other(s, v, c->writer);
+	if (s->cells[pred] == NPUV_EMPTY || use == NPUMEM_NONE ||
+	    g->access_step[use] == v->step || is_submitted(s, g->access_step[use]))
+		use = c->writer;
+	if (use != NPUMEM_NONE)
+		npuv_verdict_other(v, g, use);
 	return -EPERM;
 }
 

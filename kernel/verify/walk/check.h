@@ -144,9 +144,8 @@ static inline bool npuv_survives(const struct npuv_check *k, u32 cell)
 	return k->g->cells[cell].survives || k->demand[cell] != NPUMEM_NONE;
 }
 
-/* Verdict: the access, or the other one. */
+/* Verdict: the access, and where it stands in the instance. */
 void npuv_set_access(const struct npuv_check *k, u32 access);
-void npuv_set_other(const struct npuv_check *k, u32 access);
 
 /* demand.c */
 

@@ -6,21 +6,8 @@
 
 void npuv_set_access(const struct npuv_check *k, u32 access)
 {
-	struct npumem_verdict *v = k->w->verdict;
-
-	v->position = npuv_position_of(k, access);
-	v->step = k->g->access_step[access];
-	v->tile = npuv_access(k->g, access)->tile;
-	v->tensor = npuv_tile(k->g, v->tile)->tensor;
-}
-
-void npuv_set_other(const struct npuv_check *k, u32 access)
-{
-	struct npumem_verdict *v = k->w->verdict;
-
-	v->other_step = k->g->access_step[access];
-	v->other_tile = npuv_access(k->g, access)->tile;
-	v->other_tensor = npuv_tile(k->g, v->other_tile)->tensor;
+	k->w->verdict->position = npuv_position_of(k, access);
+	npuv_verdict_access(k->w->verdict, k->g, access);
 }
 
 int npuv_refuse_order(struct npuv_check *k, u32 access, u32 writer)
@@ -29,7 +16,7 @@ int npuv_refuse_order(struct npuv_check *k, u32 access, u32 writer)
 	struct npuv_text step, other, tensor;
 
 	npuv_set_access(k, access);
-	npuv_set_other(k, writer);
+	npuv_verdict_other(v, k->g, writer);
 	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V3_READ,
 			   "V3 read: %s reads tile %u of %s before %s writes it",
 			   npuv_text_step(k->g, v->step, &step), v->tile,
@@ -223,7 +210,7 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	if (passes)
 		return refuse_lasting(k, rule, pass->edge, where.s, step.s, mine.s, theirs.s);
 	if (k->g->cells[owner].writer != NPUMEM_NONE && npuv_birth_of(k, owner) == now) {
-		npuv_set_other(k, k->g->cells[owner].writer);
+		npuv_verdict_other(v, k->g, k->g->cells[owner].writer);
 		return npuv_refuse(k->w, -EINVAL, rule, "%s: %s writes both %s and %s to %s",
 				   rule_name(rule), step.s, mine.s, theirs.s, where.s);
 	}
@@ -231,7 +218,7 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 	staged = npuv_step(k->g, v->step)->flags & NPUMEM_STEP_STAGED;
 	if (use == NPUMEM_NONE || npuv_position_of(k, use) < now + staged)
 		return refuse_lasting(k, rule, k->demand[owner], where.s, step.s, mine.s, theirs.s);
-	npuv_set_other(k, use);
+	npuv_verdict_other(v, k->g, use);
 	if (npuv_position_of(k, use) == now)
 		return npuv_refuse(k->w, -EINVAL, rule,
 				   "%s: %s writes %s to %s, where it reads tile %u of %s "

@@ -12,7 +12,7 @@ static int refuse_newer(struct npuv_check *k, u32 access, u32 writer)
 	struct npuv_text step, tensor, other;
 
 	npuv_set_access(k, writer);
-	npuv_set_other(k, access);
+	npuv_verdict_other(v, k->g, access);
 	return npuv_refuse(k->w, -EINVAL, NPUMEM_RULE_V4_WRITE,
 			   "V4 write: %s writes tile %u of %s before %s reads what was there",
 			   npuv_text_step(k->g, v->step, &step), v->tile,
