@@ -188,23 +188,3 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 	*out = p;
 	return 0;
 }
-
-void npuv_plan_destroy(struct npuv_plan *p)
-{
-	if (!p)
-		return;
-	npuv_free(p->place_start);
-	npuv_free(p->places);
-	npuv_free(p->extents);
-	npuv_free(p->placed);
-	npuv_free(p->cell_base);
-	npuv_free(p->uses);
-	npuv_free(p->pred_start);
-	npuv_free(p->pred_cells);
-	npuv_free(p->last_use);
-	npuv_free(p->overwriter);
-	npuv_free(p->step_at);
-	npuv_free(p->own_placements);
-	npuv_graph_destroy(p->own_graph);
-	npuv_free(p);
-}

@@ -1,50 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * How much memory a checked graph, a verified plan and a run's states keep: what
- * the driver charges to the client that wants them. Blobs are the caller's.
+ * The memory that a checked graph, a verified plan and a run's states keep: how much
+ * it is, which the driver charges to the client that wants them, and that it is given
+ * back. Blobs are the caller's.
  */
 #include "base.h"
 
-static u64 allocated(const void *const *arrays, u32 count)
+/* Bytes of so many arrays, each of which may be NULL, and which may be freed at once. */
+static u64 arrays(void *const *array, u32 count, bool give_back)
 {
 	u64 bytes = 0;
 	u32 i;
 
-	for (i = 0; i < count; i++)
-		bytes += npuv_allocated(arrays[i]);
+	for (i = 0; i < count; i++) {
+		bytes += npuv_allocated(array[i]);
+		if (give_back)
+			npuv_free(array[i]);
+	}
 	return bytes;
 }
 
-#define ALLOCATED(...)                                  \
-	allocated((const void *const[]){ __VA_ARGS__ }, \
-		  sizeof((const void *[]){ __VA_ARGS__ }) / sizeof(void *))
+#define ARRAYS(give_back, ...)                                                                     \
+	arrays((void *const[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *), \
+	       give_back)
+
+static u64 graph_arrays(const struct npuv_graph *g, bool give_back)
+{
+	static_assert(NPUV_OWN_SECTIONS == 5);
+	u64 bytes = ARRAYS(give_back, g->cells, g->segments, g->read_start, g->read_runs,
+			   g->write_start, g->write_runs, g->merged_start, g->merged,
+			   g->access_step, g->cell_start, g->touch_start, g->touches, g->spans,
+			   g->out_start, g->out_edges);
+
+	/* One with transfers borrows what is not its own. */
+	if (!g->source)
+		return bytes + ARRAYS(give_back, g->alias_start, g->aliases);
+	return bytes + ARRAYS(give_back, g->own[0], g->own[1], g->own[2], g->own[3], g->own[4],
+			      g->host_of, g->host_copy);
+}
+
+void npuv_graph_destroy(struct npuv_graph *g)
+{
+	if (g)
+		graph_arrays(g, true);
+	npuv_free(g);
+}
 
 u64 npuv_graph_bytes(const struct npuv_graph *g)
 {
-	u64 bytes = ALLOCATED(g, g->cells, g->segments, g->read_start, g->read_runs, g->write_start,
-			      g->write_runs, g->merged_start, g->merged, g->access_step,
-			      g->cell_start, g->touch_start, g->touches, g->spans, g->out_start,
-			      g->out_edges);
-	u32 i;
+	return npuv_allocated(g) + graph_arrays(g, false);
+}
 
-	/* As npuv_graph_destroy(): one with transfers borrows what is not its own. */
-	if (!g->source)
-		return bytes + ALLOCATED(g->alias_start, g->aliases);
-	for (i = 0; i < NPUV_OWN_SECTIONS; i++)
-		bytes += npuv_allocated(g->own[i]);
-	return bytes + ALLOCATED(g->host_of, g->host_copy);
+static u64 plan_arrays(const struct npuv_plan *p, bool give_back)
+{
+	return ARRAYS(give_back, p->place_start, p->places, p->extents, p->placed, p->cell_base,
+		      p->uses, p->pred_start, p->pred_cells, p->last_use, p->overwriter, p->step_at,
+		      p->own_placements);
+}
+
+void npuv_plan_destroy(struct npuv_plan *p)
+{
+	if (!p)
+		return;
+	plan_arrays(p, true);
+	npuv_graph_destroy(p->own_graph);
+	npuv_free(p);
 }
 
 u64 npuv_plan_bytes(const struct npuv_plan *p)
 {
-	u64 bytes = ALLOCATED(p, p->place_start, p->places, p->extents, p->placed, p->cell_base,
-			      p->uses, p->pred_start, p->pred_cells, p->last_use, p->overwriter,
-			      p->step_at, p->own_placements);
+	u64 bytes = npuv_allocated(p) + plan_arrays(p, false);
 
 	return p->own_graph ? bytes + npuv_graph_bytes(p->own_graph) : bytes;
 }
 
+void npuv_states_destroy(struct npuv_states *s)
+{
+	if (s)
+		ARRAYS(true, s->cells, s->submitted);
+	npuv_free(s);
+}
+
 u64 npuv_states_bytes(const struct npuv_states *s)
 {
-	return ALLOCATED(s, s->cells, s->submitted);
+	return npuv_allocated(s) + ARRAYS(false, s->cells, s->submitted);
 }

@@ -447,36 +447,3 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 	*out = g;
 	return 0;
 }
-
-void npuv_graph_destroy(struct npuv_graph *g)
-{
-	u32 i;
-
-	if (!g)
-		return;
-	npuv_free(g->cells);
-	npuv_free(g->segments);
-	npuv_free(g->read_start);
-	npuv_free(g->read_runs);
-	npuv_free(g->write_start);
-	npuv_free(g->write_runs);
-	npuv_free(g->merged_start);
-	npuv_free(g->merged);
-	npuv_free(g->access_step);
-	npuv_free(g->cell_start);
-	npuv_free(g->touch_start);
-	npuv_free(g->touches);
-	npuv_free(g->spans);
-	npuv_free(g->out_start);
-	npuv_free(g->out_edges);
-	if (g->source) {
-		for (i = 0; i < NPUV_OWN_SECTIONS; i++)
-			npuv_free(g->own[i]);
-		npuv_free(g->host_of);
-		npuv_free(g->host_copy);
-	} else {
-		npuv_free(g->alias_start);
-		npuv_free(g->aliases);
-	}
-	npuv_free(g);
-}

@@ -30,15 +30,6 @@ int npuv_states_create(const struct npuv_plan *plan, struct npuv_states **out)
 	return 0;
 }
 
-void npuv_states_destroy(struct npuv_states *s)
-{
-	if (!s)
-		return;
-	npuv_free(s->cells);
-	npuv_free(s->submitted);
-	npuv_free(s);
-}
-
 /* Count n units of work: 0, or -EINTR if a fatal signal is pending. */
 static int tick(struct npuv_states *s, u32 n)
 {

@@ -67,7 +67,7 @@
  * those of the same tile by the same step, is their last use.
  *
  * Files, by folder; a folder uses those that are named before it.
- * base/: log.c refusals, array.c, blob.c framing, size.c memory kept.
+ * base/: log.c refusals, array.c, blob.c framing, size.c memory kept, and given back.
  * graph/: graph.c records, flow.c edges and carries, region.c strided bytes,
  * classes.c and cells.c bytes into cells, residency.c what transfers do to cells
  * (V5), runs.c cells of accesses.
