@@ -33,6 +33,8 @@ void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict
 /* The verdict is of an access, or that is the other one of it. */
 void npuv_verdict_access(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
 void npuv_verdict_other(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
+/* The verdict is of size bytes at a place in the blob. */
+void npuv_verdict_at(struct npuv_work *w, const void *at, u64 size);
 /* Refuse: log the line, name the rule, return err. Other fields are set before. */
 __printf(4, 5) int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...);
 /* Refuse a blob for the size bytes at a place in it. */

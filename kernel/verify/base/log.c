@@ -100,6 +100,12 @@ void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict
 		verdict->other_tensor = npuv_base_tensor(g, verdict->other_tensor);
 }
 
+void npuv_verdict_at(struct npuv_work *w, const void *at, u64 size)
+{
+	w->verdict->first = (u64)((const u8 *)at - (const u8 *)w->blob);
+	w->verdict->length = size;
+}
+
 int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...)
 {
 	va_list args;
@@ -116,8 +122,7 @@ int npuv_refuse_at(struct npuv_work *w, int err, const void *at, u64 size, const
 	va_list args;
 
 	w->verdict->rule = NPUMEM_RULE_FORMAT;
-	w->verdict->first = (u64)((const u8 *)at - (const u8 *)w->blob);
-	w->verdict->length = size;
+	npuv_verdict_at(w, at, size);
 	va_start(args, fmt);
 	log_line(w->log, fmt, args);
 	va_end(args);

@@ -124,9 +124,9 @@ static int check_entry(struct npuv_work *w, const struct npuv_plan *p, u32 insta
 	int err;
 
 	if (e->tensor >= p->graph->tensors.count)
-		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V6_EDGE,
-				   "V6 edge: entry %u of %s: tensor %u is not there", index,
-				   npuv_text_instance(p, instance, &where), e->tensor);
+		return npuv_refuse_unknown_tensor(w, NPUMEM_RULE_V6_EDGE, e->tensor,
+						  "V6 edge: entry %u of %s", index,
+						  npuv_text_instance(p, instance, &where));
 	if (e->flags & NPUMEM_ENTRY_HOST) {
 		w->verdict->tensor = e->tensor;
 		return npuv_refuse(w, -EOPNOTSUPP, NPUMEM_RULE_NONE,

@@ -87,9 +87,8 @@ int npuv_place_check(struct npuv_work *w, struct npuv_plan *plan)
 		struct npuv_text text;
 
 		if (p->tensor >= plan->graph->tensors.count)
-			return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V1_BOUNDS,
-					   "V1 bounds: placement %u: tensor %u is not there", i,
-					   p->tensor);
+			return npuv_refuse_unknown_tensor(w, NPUMEM_RULE_V1_BOUNDS, p->tensor,
+							  "V1 bounds: placement %u", i);
 		flaw = placement_flaw(plan, p);
 		if (flaw) {
 			w->verdict->tensor = p->tensor;

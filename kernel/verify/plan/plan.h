@@ -13,6 +13,12 @@ static inline u32 npuv_cell_count(const struct npuv_plan *p)
 	return p->cell_base[p->blocks.count];
 }
 
+/* unknown.c */
+
+/* Refuse a record, which the text names, for its tensor. Other fields are set by the caller. */
+__printf(4, 5) int npuv_refuse_unknown_tensor(struct npuv_work *w, u32 rule, u32 tensor,
+					      const char *fmt, ...);
+
 /* instance.c */
 
 /* V2: the instances of blocks, and that each holds the steps of its block. */

@@ -108,9 +108,9 @@ static int check_record(struct npuv_work *w, const struct npuv_plan *p, u32 posi
 		return 0;
 	w->verdict->position = position;
 	if (at->index >= p->graph->tensors.count)
-		return npuv_refuse(w, -EINVAL, NPUMEM_RULE_V2_ORDER,
-				   "V2 order: position %u, %s: tensor %u is not there", position,
-				   npuv_kind_name(at->kind), at->index);
+		return npuv_refuse_unknown_tensor(w, NPUMEM_RULE_V2_ORDER, at->index,
+						  "V2 order: position %u, %s", position,
+						  npuv_kind_name(at->kind));
 	w->verdict->tensor = at->index;
 	flaw = transfer_flaw(p, position);
 	if (flaw)

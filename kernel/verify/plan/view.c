@@ -62,10 +62,11 @@ static int check_views(struct npuv_work *w, const struct npuv_plan *p, u32 *pare
 		const struct npumem_view *v = npuv_view(p, i);
 		const char *flaw;
 
-		if (v->tensor >= p->graph->tensors.count)
-			return npuv_refuse_at(w, -EINVAL, v, sizeof(*v),
-					      "format: view %u: tensor %u is not there", i,
-					      v->tensor);
+		if (v->tensor >= p->graph->tensors.count) {
+			npuv_verdict_at(w, v, sizeof(*v));
+			return npuv_refuse_unknown_tensor(w, NPUMEM_RULE_FORMAT, v->tensor,
+							  "format: view %u", i);
+		}
 		flaw = view_flaw(p, v, next);
 		for (k = 0; !flaw && k < v->slot_count; k++) {
 			u32 value = npuv_view_slot(p, next + k);
