@@ -176,19 +176,17 @@ static struct npu_user *user_get(struct npu_device *dev)
 	kuid_t uid = current_euid();
 	struct npu_user *user;
 
-	mutex_lock(&dev->users_lock);
+	guard(mutex)(&dev->users_lock);
 	users_forget(dev);
 	user = user_find(dev, uid, unlimited);
 	if (user && kref_get_unless_zero(&user->ref))
-		goto out;
+		return user;
 	if (!user)
 		user = user_create(dev, uid, unlimited);
 	if (user) {
 		kref_init(&user->ref);
 		drm_dev_get(&dev->drm);
 	}
-out:
-	mutex_unlock(&dev->users_lock);
 	return user;
 }
 
@@ -382,8 +380,7 @@ void npumem_clients_show(struct npu_device *dev, struct seq_file *m)
 {
 	struct npu_user *user;
 
-	mutex_lock(&dev->users_lock);
+	guard(mutex)(&dev->users_lock);
 	list_for_each_entry(user, &dev->users, node)
 		user_show(user, m);
-	mutex_unlock(&dev->users_lock);
 }

@@ -108,10 +108,9 @@ void npumem_runs_unplug(struct npu_device *dev)
 {
 	struct npu_run *run;
 
-	mutex_lock(&dev->runs_lock);
+	guard(mutex)(&dev->runs_lock);
 	list_for_each_entry(run, &dev->runs, node)
 		npumem_gates_cancel(run);
-	mutex_unlock(&dev->runs_lock);
 }
 
 struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle)
@@ -244,14 +243,10 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 /* Only a plan that the verifier let pass. */
 static int run_check_plan(struct npu_plan *plan)
 {
-	u32 state;
-
-	mutex_lock(&plan->lock);
-	state = plan->state;
-	mutex_unlock(&plan->lock);
-	if (state == NPUMEM_PLAN_PENDING)
+	guard(mutex)(&plan->lock);
+	if (plan->state == NPUMEM_PLAN_PENDING)
 		return -EBUSY;
-	return state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
+	return plan->state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
 }
 
 static int run_init_entities(struct npu_run *run)
@@ -490,8 +485,10 @@ static void run_show(struct npu_run *run, struct seq_file *m)
 {
 	const struct npuv_graph *graph = run->plan->v->graph;
 	u32 i, cells = 0, empty = 0, retired = 0;
-	u32 instance = run->states->block, block;
+	u32 instance, block;
 
+	guard(mutex)(&run->lock);
+	instance = run->states->block;
 	if (instance != NPUMEM_NONE) {
 		block = npuv_plan_block(run->plan->v, instance)->block;
 		for (i = graph->cell_start[block]; i < graph->cell_start[block + 1]; i++) {
@@ -518,11 +515,7 @@ void npumem_runs_show(struct npu_device *dev, struct seq_file *m)
 {
 	struct npu_run *run;
 
-	mutex_lock(&dev->runs_lock);
-	list_for_each_entry(run, &dev->runs, node) {
-		mutex_lock(&run->lock);
+	guard(mutex)(&dev->runs_lock);
+	list_for_each_entry(run, &dev->runs, node)
 		run_show(run, m);
-		mutex_unlock(&run->lock);
-	}
-	mutex_unlock(&dev->runs_lock);
 }

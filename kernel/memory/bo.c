@@ -82,18 +82,15 @@ bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file)
 	const struct dma_buf_attachment *attach = bo->shmem.base.import_attach;
 	struct drm_device *drm = bo->shmem.base.dev;
 	const struct dma_buf *buf;
-	bool read_only;
 
 	if (attach)
 		return !(attach->dmabuf->file->f_mode & FMODE_WRITE);
 	if (bo->client == file->client)
 		return false;
 	/* There as long as somebody has a handle. */
-	mutex_lock(&drm->object_name_lock);
+	guard(mutex)(&drm->object_name_lock);
 	buf = bo->shmem.base.dma_buf;
-	read_only = buf && !(buf->file->f_mode & FMODE_WRITE);
-	mutex_unlock(&drm->object_name_lock);
-	return read_only;
+	return buf && !(buf->file->f_mode & FMODE_WRITE);
 }
 
 /* A mapping of the device file, which may be open for more than the BO is. */

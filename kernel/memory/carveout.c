@@ -209,12 +209,11 @@ static int bank_insert(struct npu_bank *bank, struct drm_mm_node *node, u64 size
 {
 	int err;
 
-	mutex_lock(&bank->lock);
+	guard(mutex)(&bank->lock);
 	err = drm_mm_insert_node_generic(&bank->mm, node, size, NPUMEM_BANK_ALIGNMENT, 0,
 					 DRM_MM_INSERT_BEST);
 	if (!err)
 		bank->free -= size;
-	mutex_unlock(&bank->lock);
 	return err;
 }
 
@@ -296,23 +295,21 @@ void npumem_bank_info(struct npu_bank *bank, struct drm_npumem_bank *info)
 	info->index = bank->index;
 	strscpy(info->name, bank->name, sizeof(info->name));
 
-	mutex_lock(&bank->lock);
+	guard(mutex)(&bank->lock);
 	info->free = bank->free;
 	drm_mm_for_each_hole(hole, &bank->mm, start, end) {
 		info->largest_free = max(info->largest_free, end - start);
 	}
-	mutex_unlock(&bank->lock);
 }
 
 void npumem_bank_show(struct npu_bank *bank, struct seq_file *m)
 {
 	struct drm_mm_node *node;
 
-	mutex_lock(&bank->lock);
+	guard(mutex)(&bank->lock);
 	seq_printf(m, "bank %u %s: %llu bytes, %llu free\n", bank->index, bank->name, bank->size,
 		   bank->free);
 	drm_mm_for_each_node(node, &bank->mm)
 		seq_printf(m, "  [%#010llx, %#010llx) %llu\n", node->start,
 			   node->start + node->size, node->size);
-	mutex_unlock(&bank->lock);
 }

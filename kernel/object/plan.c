@@ -81,9 +81,8 @@ struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle)
 static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message, char *owned,
 			   const struct npumem_verdict *verdict, u64 verify_ns)
 {
-	mutex_lock(&plan->lock);
+	guard(mutex)(&plan->lock);
 	if (plan->state != NPUMEM_PLAN_PENDING) {
-		mutex_unlock(&plan->lock);
 		kfree(owned);
 		return -EALREADY;
 	}
@@ -94,7 +93,6 @@ static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message
 	plan->owned_message = owned;
 	plan->error = error;
 	plan->state = NPUMEM_PLAN_FAILED;
-	mutex_unlock(&plan->lock);
 	return 0;
 }
 

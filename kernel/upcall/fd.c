@@ -68,29 +68,26 @@ static ssize_t answer_splice(struct npu_request *req, u8 **bytes, u64 count, lof
 {
 	ssize_t ret;
 
-	mutex_lock(&req->answer_lock);
+	guard(mutex)(&req->answer_lock);
 	ret = answer_check(req, pos);
 	if (ret)
-		goto unlock;
+		return ret;
 	if (!pos && count >= req->answer_size) {
 		/* All of it, as it mostly is. */
 		swap(req->answer, *bytes);
 		req->answer_room = count;
 		req->answer_size = count;
-		goto unlock;
+		return 0;
 	}
 	if (pos + count > req->answer_room) {
 		ret = roundup_pow_of_two(max_t(u64, pos + count, PAGE_SIZE));
 		if (room < ret)
-			goto unlock;
+			return ret;
 		answer_grow(req, buffer, room);
-		ret = 0;
 	}
 	memcpy(req->answer + pos, *bytes, count);
 	req->answer_size = max_t(u64, req->answer_size, pos + count);
-unlock:
-	mutex_unlock(&req->answer_lock);
-	return ret;
+	return 0;
 }
 
 static ssize_t answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t pos)
@@ -150,14 +147,13 @@ void *npumem_request_take_answer(struct npu_request *req, u64 *size)
 {
 	void *answer;
 
-	mutex_lock(&req->answer_lock);
+	guard(mutex)(&req->answer_lock);
 	answer = req->answer;
 	*size = req->answer_size;
 	req->answer = NULL;
 	req->answer_size = 0;
 	req->answer_room = 0;
 	req->answer_closed = true;
-	mutex_unlock(&req->answer_lock);
 	return answer;
 }
 

@@ -510,31 +510,28 @@ struct npu_request *npumem_request_accept(void)
 {
 	struct npu_request *req;
 
-	mutex_lock(&upcall.lock);
+	guard(mutex)(&upcall.lock);
 	req = npumem_queue_next();
 	if (req) {
 		req->state = NPUMEM_REQUEST_ACCEPTED;
 		npumem_request_get(req);
 	}
-	mutex_unlock(&upcall.lock);
 	return req;
 }
 
 void npumem_request_unaccept(struct npu_request *req)
 {
-	mutex_lock(&upcall.lock);
+	guard(mutex)(&upcall.lock);
 	if (req->state == NPUMEM_REQUEST_ACCEPTED) {
 		req->state = NPUMEM_REQUEST_WAITING;
 		npumem_queue_return(req);
 	}
-	mutex_unlock(&upcall.lock);
 }
 
 void npumem_request_opened(struct npu_request *req, struct file *file)
 {
-	mutex_lock(&upcall.lock);
+	guard(mutex)(&upcall.lock);
 	req->file = file;
-	mutex_unlock(&upcall.lock);
 }
 
 /* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
@@ -550,18 +547,16 @@ void npumem_request_closed(struct npu_request *req, struct file *file)
 
 static struct npu_request *request_claim_accepted(u64 id, u32 error)
 {
-	struct npu_request *req, *found = NULL;
+	struct npu_request *req;
 
-	mutex_lock(&upcall.lock);
+	guard(mutex)(&upcall.lock);
 	list_for_each_entry(req, &upcall.requests, link) {
 		if (req->id == id && req->state == NPUMEM_REQUEST_ACCEPTED) {
 			request_claim(req, error);
-			found = req;
-			break;
+			return req;
 		}
 	}
-	mutex_unlock(&upcall.lock);
-	return found;
+	return NULL;
 }
 
 /* The daemon gave no plan, or says why there is none. */
