@@ -94,9 +94,9 @@ static struct npu_plan *plan_load(struct npu_file *file, struct npu_graph *graph
 int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_file *priv = file->driver_priv;
+	struct npu_graph *graph __free(npumem_graph_put) = NULL;
 	struct drm_npumem_plan_load *args = data;
 	struct npu_log_user log;
-	struct npu_graph *graph;
 	struct npu_plan *plan;
 	int err;
 
@@ -109,22 +109,18 @@ int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *
 		return npumem_refuse(drm, -ENOENT, "PLAN_LOAD: no graph %u", args->graph);
 	err = npumem_log_begin(&log, &args->log);
 	if (err)
-		goto put_graph;
+		return err;
 	plan = plan_load(priv, graph, args, &log.log);
 	err = npumem_log_end(&log, PTR_ERR_OR_ZERO(plan));
-	if (IS_ERR(plan)) {
-		err = npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u", args->size,
-				    args->verdict.rule);
-		goto put_graph;
-	}
+	if (IS_ERR(plan))
+		return npumem_refuse(drm, err, "PLAN_LOAD: %llu bytes refused, rule %u", args->size,
+				     args->verdict.rule);
 	if (!err)
 		err = npumem_handle_alloc(&priv->plans, plan, &args->handle);
 	if (err) {
 		args->handle = 0;
 		npumem_plan_put(plan);
 	}
-put_graph:
-	npumem_graph_put(graph);
 	return err;
 }
 
@@ -263,9 +259,9 @@ static int plan_read_message(const char *message, struct drm_npumem_plan_read *a
 
 int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct npu_plan *plan __free(npumem_plan_put) = NULL;
 	struct drm_npumem_plan_read *args = data;
 	const struct npumem_plan_info *info;
-	struct npu_plan *plan;
 	int err;
 
 	if (args->pad || args->pad2)
@@ -288,8 +284,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	memset(&args->verdict, 0, sizeof(args->verdict));
 	if (args->state == NPUMEM_PLAN_PENDING) {
 		args->size = 0;
-		err = plan_read_message(NULL, args);
-		goto put;
+		return plan_read_message(NULL, args);
 	}
 	args->error = plan->error;
 	args->verify_ns = plan->verify_ns;
@@ -302,11 +297,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 		args->tile_states = plan->v->graph->cell_count;
 	}
 	err = plan_read_blob(plan, args);
-	if (!err)
-		err = plan_read_message(plan->message, args);
-put:
-	npumem_plan_put(plan);
-	return err;
+	return err ? err : plan_read_message(plan->message, args);
 }
 
 int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file)

@@ -131,24 +131,22 @@ static u32 find_uses(struct npu_externals *externals, const struct npuv_graph *g
 /* SUBMIT asks for it at every step, so it is found out once. */
 static int list_uses(struct npu_externals *externals, const struct npuv_graph *graph)
 {
-	u32 *last = kvmalloc_array(externals->count, sizeof(*last), GFP_KERNEL_ACCOUNT);
+	u32 *last __free(kvfree) =
+		kvmalloc_array(externals->count, sizeof(*last), GFP_KERNEL_ACCOUNT);
 	u32 count;
 
 	externals->use_start = kvmalloc_array(graph->steps.count + 1, sizeof(*externals->use_start),
 					      GFP_KERNEL_ACCOUNT);
-	if (last && externals->use_start) {
-		count = find_uses(externals, graph, last);
-		externals->uses =
-			kvmalloc_array(count ?: 1, sizeof(*externals->uses), GFP_KERNEL_ACCOUNT);
-	}
-	if (externals->uses) {
-		find_uses(externals, graph, last);
-		externals->uses_bytes =
-			((u64)graph->steps.count + 1) * sizeof(*externals->use_start) +
-			(u64)count * sizeof(*externals->uses);
-	}
-	kvfree(last);
-	return externals->uses ? 0 : -ENOMEM;
+	if (!last || !externals->use_start)
+		return -ENOMEM;
+	count = find_uses(externals, graph, last);
+	externals->uses = kvmalloc_array(count ?: 1, sizeof(*externals->uses), GFP_KERNEL_ACCOUNT);
+	if (!externals->uses)
+		return -ENOMEM;
+	find_uses(externals, graph, last);
+	externals->uses_bytes = ((u64)graph->steps.count + 1) * sizeof(*externals->use_start) +
+				(u64)count * sizeof(*externals->uses);
+	return 0;
 }
 
 /* A BO that is the run's own takes part in each SUBMIT, and is always written. */
@@ -550,16 +548,13 @@ static int run_bind(struct drm_device *drm, struct drm_file *file, struct npu_ru
 
 int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct npu_run *run __free(npumem_run_put) = NULL;
 	struct drm_npumem_run_bind *args = data;
-	struct npu_run *run;
-	int err;
 
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "RUN_BIND: flags %#x", args->flags);
 	run = npumem_run_lookup(file->driver_priv, args->run);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_BIND: no run %u", args->run);
-	err = run_bind(drm, file, run, args);
-	npumem_run_put(run);
-	return err;
+	return run_bind(drm, file, run, args);
 }

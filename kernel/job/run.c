@@ -443,8 +443,8 @@ static int run_reset(struct npu_run *run)
 
 int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct npu_run *run __free(npumem_run_put) = NULL;
 	struct drm_npumem_handle *args = data;
-	struct npu_run *run;
 	int err;
 
 	if (args->pad)
@@ -452,14 +452,10 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 	run = npumem_run_lookup(file->driver_priv, args->handle);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_RESET: no run %u", args->handle);
-	if (mutex_lock_killable(&run->lock)) {
-		err = -EINTR;
-		goto out;
-	}
+	if (mutex_lock_killable(&run->lock))
+		return -EINTR;
 	err = run_reset(run);
 	mutex_unlock(&run->lock);
-out:
-	npumem_run_put(run);
 	return err;
 }
 

@@ -90,6 +90,7 @@ struct npu_run {
 
 struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle);
 void npumem_run_put(struct npu_run *run);
+DEFINE_FREE(npumem_run_put, struct npu_run *, if (_T) npumem_run_put(_T))
 /* The same from where nothing may sleep, or from within the scheduler. */
 void npumem_run_put_async(struct npu_run *run);
 

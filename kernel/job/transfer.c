@@ -137,19 +137,17 @@ EXPORT_SYMBOL_GPL(npumem_job_transferred);
 
 int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct npu_run *run __free(npumem_run_put) = NULL;
 	struct drm_npumem_run_query *args = data;
 	const struct npu_transfers *t;
-	struct npu_run *run;
 
 	if (args->flags)
 		return npumem_refuse(drm, -EINVAL, "RUN_QUERY: flags %#x", args->flags);
 	run = npumem_run_lookup(file->driver_priv, args->run);
 	if (!run)
 		return npumem_refuse(drm, -ENOENT, "RUN_QUERY: no run %u", args->run);
-	if (mutex_lock_interruptible(&run->lock)) {
-		npumem_run_put(run);
+	if (mutex_lock_interruptible(&run->lock))
 		return -ERESTARTSYS;
-	}
 	t = &run->transfers;
 	args->block = run->states->block;
 	args->error = -npumem_run_error(run);
@@ -159,6 +157,5 @@ int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *
 	args->store_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_STORE);
 	args->fill_bytes = npumem_transfers_bytes(t, NPUMEM_POSITION_FILL);
 	mutex_unlock(&run->lock);
-	npumem_run_put(run);
 	return 0;
 }

@@ -31,6 +31,7 @@ struct npu_graph {
 struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle);
 void npumem_graph_get(struct npu_graph *graph);
 void npumem_graph_put(struct npu_graph *graph);
+DEFINE_FREE(npumem_graph_put, struct npu_graph *, if (_T) npumem_graph_put(_T))
 /* The file is being closed: drop all graphs of it. */
 void npumem_graph_release_file(struct npu_file *file);
 
@@ -75,6 +76,7 @@ struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle);
 struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client);
 void npumem_plan_get(struct npu_plan *plan);
 void npumem_plan_put(struct npu_plan *plan);
+DEFINE_FREE(npumem_plan_put, struct npu_plan *, if (_T) npumem_plan_put(_T))
 
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the

@@ -135,21 +135,20 @@ static struct npu_queue_user *queue_user_find(kuid_t uid)
 
 struct npu_requester *npumem_requester_alloc(kuid_t uid)
 {
-	struct npu_requester *requester = kzalloc(sizeof(*requester), GFP_KERNEL_ACCOUNT);
+	struct npu_requester *requester __free(kfree) =
+		kzalloc(sizeof(*requester), GFP_KERNEL_ACCOUNT);
 
 	if (!requester)
 		return NULL;
 	requester->user = kzalloc(sizeof(*requester->user), GFP_KERNEL_ACCOUNT);
-	if (!requester->user) {
-		kfree(requester);
+	if (!requester->user)
 		return NULL;
-	}
 	requester->user->uid = uid;
 	INIT_LIST_HEAD(&requester->user->turn);
 	INIT_LIST_HEAD(&requester->user->requesters);
 	INIT_LIST_HEAD(&requester->turn);
 	INIT_LIST_HEAD(&requester->waiting);
-	return requester;
+	return_ptr(requester);
 }
 
 struct npu_queue_user *npumem_queue_join(struct npu_requester *requester)
