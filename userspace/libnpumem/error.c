@@ -9,69 +9,52 @@
 
 const char *npumem_rule_name(uint32_t rule)
 {
-	switch (rule) {
-	case NPUMEM_RULE_NONE:
-		return "no rule";
-	case NPUMEM_RULE_V1_BOUNDS:
-		return "V1 bounds";
-	case NPUMEM_RULE_V2_ORDER:
-		return "V2 order";
-	case NPUMEM_RULE_V3_READ:
-		return "V3 read";
-	case NPUMEM_RULE_V4_WRITE:
-		return "V4 write";
-	case NPUMEM_RULE_V5_SPILL:
-		return "V5 spill";
-	case NPUMEM_RULE_V6_EDGE:
-		return "V6 edge";
-	case NPUMEM_RULE_V7_EXIT:
-		return "V7 exit";
-	case NPUMEM_RULE_FORMAT:
-		return "format";
-	case NPUMEM_RULE_ENFORCE_READ:
-		return "read of a tile that is not live";
-	case NPUMEM_RULE_ENFORCE_WRITE:
-		return "overwrite of a tile that is still needed";
-	case NPUMEM_RULE_ENFORCE_TWICE:
-		return "step submitted twice";
-	case NPUMEM_RULE_ENFORCE_LOST:
-		return "run has failed";
-	case NPUMEM_RULE_ENFORCE_EDGE:
-		return "block that the run is not in";
-	case NPUMEM_RULE_ENFORCE_BIND:
-		return "external tensor that is not bound";
-	default:
-		return "unknown rule";
-	}
+	static const char *const names[] = {
+		[NPUMEM_RULE_NONE] = "no rule",
+		[NPUMEM_RULE_V1_BOUNDS] = "V1 bounds",
+		[NPUMEM_RULE_V2_ORDER] = "V2 order",
+		[NPUMEM_RULE_V3_READ] = "V3 read",
+		[NPUMEM_RULE_V4_WRITE] = "V4 write",
+		[NPUMEM_RULE_V5_SPILL] = "V5 spill",
+		[NPUMEM_RULE_V6_EDGE] = "V6 edge",
+		[NPUMEM_RULE_V7_EXIT] = "V7 exit",
+		[NPUMEM_RULE_FORMAT] = "format",
+		[NPUMEM_RULE_ENFORCE_READ] = "read of a tile that is not live",
+		[NPUMEM_RULE_ENFORCE_WRITE] = "overwrite of a tile that is still needed",
+		[NPUMEM_RULE_ENFORCE_TWICE] = "step submitted twice",
+		[NPUMEM_RULE_ENFORCE_LOST] = "run has failed",
+		[NPUMEM_RULE_ENFORCE_EDGE] = "block that the run is not in",
+		[NPUMEM_RULE_ENFORCE_BIND] = "external tensor that is not bound",
+	};
+	const char *name = rule < sizeof(names) / sizeof(names[0]) ? names[rule] : NULL;
+
+	return name ? name : "unknown rule";
 }
 
 /* What a person can do about it, or NULL. */
 static const char *advice(int code)
 {
-	switch (code) {
-	case -ENOTCONN:
-		return "no planning daemon is registered; start npumemd, or load a plan made offline";
-	case -ENODEV:
-		return "the device is gone";
-	case -EOPNOTSUPP:
-		return "this version of the driver does not support it";
-	case -ENOSPC:
-		return "the carveout has no such range free";
-	case -ECANCELED:
-		return "the request was given up";
-	case -ETIMEDOUT:
-		return "the deadline passed";
-	case -EBADMSG:
-		return "it is not well formed";
-	case -E2BIG:
-		return "it is over a limit of the device, see npumem_device_info()";
-	case -EBUSY:
-		return "jobs or requests are under way; wait for them";
-	case -EIO:
-		return "an earlier job of the run failed; reset the run";
-	default:
-		return NULL;
-	}
+	static const struct {
+		int code;
+		const char *text;
+	} advices[] = {
+		{ -ENOTCONN,
+		  "no planning daemon is registered; start npumemd, or load a plan made offline" },
+		{ -ENODEV, "the device is gone" },
+		{ -EOPNOTSUPP, "this version of the driver does not support it" },
+		{ -ENOSPC, "the carveout has no such range free" },
+		{ -ECANCELED, "the request was given up" },
+		{ -ETIMEDOUT, "the deadline passed" },
+		{ -EBADMSG, "it is not well formed" },
+		{ -E2BIG, "it is over a limit of the device, see npumem_device_info()" },
+		{ -EBUSY, "jobs or requests are under way; wait for them" },
+		{ -EIO, "an earlier job of the run failed; reset the run" },
+	};
+
+	for (size_t i = 0; i < sizeof(advices) / sizeof(advices[0]); i++)
+		if (advices[i].code == code)
+			return advices[i].text;
+	return NULL;
 }
 
 /* Sentence in the making; what does not fit is left out. */
