@@ -51,55 +51,6 @@ static bool is_ours(int fd)
 	return ours;
 }
 
-struct node_list {
-	unsigned int *numbers;
-	size_t count;
-};
-
-static int by_number(const void *a, const void *b)
-{
-	unsigned int x = *(const unsigned int *)a, y = *(const unsigned int *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Numbers of the nodes called <prefix>N in a directory, ascending. */
-static int list_nodes(const char *dir, const char *prefix, struct node_list *list)
-{
-	size_t length = strlen(prefix), capacity = 0;
-	struct dirent *entry;
-	DIR *d = opendir(dir);
-
-	*list = (struct node_list){ 0 };
-	if (!d)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	while ((entry = readdir(d))) {
-		unsigned int number;
-		char end;
-
-		if (strncmp(entry->d_name, prefix, length) ||
-		    sscanf(entry->d_name + length, "%9u%c", &number, &end) != 1)
-			continue;
-		if (list->count == capacity) {
-			unsigned int *numbers;
-
-			capacity = capacity ? 2 * capacity : 16;
-			numbers = reallocarray(list->numbers, capacity, sizeof(*numbers));
-			if (!numbers) {
-				free(list->numbers);
-				closedir(d);
-				return -ENOMEM;
-			}
-			list->numbers = numbers;
-		}
-		list->numbers[list->count++] = number;
-	}
-	closedir(d);
-	if (list->count)
-		qsort(list->numbers, list->count, sizeof(*list->numbers), by_number);
-	return 0;
-}
-
 /* Paths found so far, one after another, NUL-terminated. */
 struct path_list {
 	char *bytes;
@@ -121,34 +72,56 @@ static int add_path(struct path_list *paths, const char *path)
 	return 0;
 }
 
+/* Is it called <prefix>N? */
+static bool is_node(const char *name, const char *prefix)
+{
+	size_t length = strlen(prefix);
+	unsigned int number;
+	char end;
+
+	return !strncmp(name, prefix, length) && sscanf(name + length, "%9u%c", &number, &end) == 1;
+}
+
+static int scan_node(const char *path, struct path_list *paths, uint32_t *denied)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC), err = 0;
+
+	if (fd < 0) {
+		*denied += errno == EACCES || errno == EPERM;
+		return 0;
+	}
+	if (is_ours(fd))
+		err = add_path(paths, path);
+	close(fd);
+	return err;
+}
+
+/* By number: node 2 comes before node 10. */
 static int scan_dir(const char *dev, const char *sub, const char *prefix, struct path_list *paths,
 		    uint32_t *denied)
 {
-	struct node_list nodes;
+	struct dirent **entries;
 	char path[PATH_MAX];
-	int err;
+	int count, err = 0;
 
 	if (snprintf(path, sizeof(path), "%s/%s", dev, sub) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	err = list_nodes(path, prefix, &nodes);
-	for (size_t i = 0; !err && i < nodes.count; i++) {
-		int fd;
+	count = scandir(path, &entries, NULL, versionsort);
+	if (count < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	for (int i = 0; i < count; i++) {
+		const char *name = entries[i]->d_name;
 
-		if (snprintf(path, sizeof(path), "%s/%s/%s%u", dev, sub, prefix,
-			     nodes.numbers[i]) >= (int)sizeof(path)) {
-			err = -ENAMETOOLONG;
-			break;
+		if (!err && is_node(name, prefix)) {
+			if (snprintf(path, sizeof(path), "%s/%s/%s", dev, sub, name) >=
+			    (int)sizeof(path))
+				err = -ENAMETOOLONG;
+			else
+				err = scan_node(path, paths, denied);
 		}
-		fd = open(path, O_RDWR | O_CLOEXEC);
-		if (fd < 0) {
-			*denied += errno == EACCES || errno == EPERM;
-			continue;
-		}
-		if (is_ours(fd))
-			err = add_path(paths, path);
-		close(fd);
+		free(entries[i]);
 	}
-	free(nodes.numbers);
+	free(entries);
 	return err;
 }
 
@@ -294,6 +267,13 @@ void npumem_device_put(struct npumem_device *device)
 	free(device);
 }
 
+void npumem_handle_destroy(struct npumem_device *device, unsigned long request, uint32_t handle)
+{
+	struct drm_npumem_handle args = { .handle = handle };
+
+	npumem_ioctl(device, request, &args);
+}
+
 void npumem_device_close(struct npumem_device *device)
 {
 	if (device)
@@ -330,13 +310,16 @@ int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *inf
 	return err ? npumem_fail_errno(error, err, "ask the device for its limits") : 0;
 }
 
+/* @out: of the pointer that is to point at the records, for the caller to free. */
 static int query_array(struct npumem_device *device, uint32_t type, const char *what, size_t record,
-		       void **out, uint32_t *count, struct npumem_error *error)
+		       void *out, uint32_t *count, struct npumem_error *error)
 {
 	struct drm_npumem_dev_query query = { .type = type };
 	void *array = NULL;
 	uint32_t size = 0;
 
+	if (!device || !out || !count)
+		return npumem_fail(error, -EINVAL, "npumem_device_%s: NULL argument", what);
 	for (int i = 0; i < QUERY_TRIES; i++) {
 		int err;
 
@@ -354,7 +337,7 @@ static int query_array(struct npumem_device *device, uint32_t type, const char *
 					   query.size, what);
 		}
 		if (query.size <= size || !query.size) {
-			*out = array;
+			memcpy(out, &array, sizeof(array));
 			*count = query.size / record;
 			return 0;
 		}
@@ -371,29 +354,13 @@ static int query_array(struct npumem_device *device, uint32_t type, const char *
 int npumem_device_banks(struct npumem_device *device, struct drm_npumem_bank **banks,
 			uint32_t *count, struct npumem_error *error)
 {
-	void *array = NULL;
-	int err;
-
-	if (!device || !banks || !count)
-		return npumem_fail(error, -EINVAL, "npumem_device_banks: NULL argument");
-	err = query_array(device, NPUMEM_QUERY_BANKS, "banks", sizeof(**banks), &array, count,
-			  error);
-	if (!err)
-		*banks = array;
-	return err;
+	return query_array(device, NPUMEM_QUERY_BANKS, "banks", sizeof(**banks), banks, count,
+			   error);
 }
 
 int npumem_device_engines(struct npumem_device *device, struct drm_npumem_engine **engines,
 			  uint32_t *count, struct npumem_error *error)
 {
-	void *array = NULL;
-	int err;
-
-	if (!device || !engines || !count)
-		return npumem_fail(error, -EINVAL, "npumem_device_engines: NULL argument");
-	err = query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), &array, count,
-			  error);
-	if (!err)
-		*engines = array;
-	return err;
+	return query_array(device, NPUMEM_QUERY_ENGINES, "engines", sizeof(**engines), engines,
+			   count, error);
 }

@@ -23,6 +23,9 @@ struct npumem_device {
 struct npumem_device *npumem_device_get(struct npumem_device *device);
 void npumem_device_put(struct npumem_device *device);
 
+/* GRAPH_DESTROY, PLAN_DESTROY or RUN_DESTROY; there is nobody to tell of an error. */
+void npumem_handle_destroy(struct npumem_device *device, unsigned long request, uint32_t handle);
+
 /* npumem_device_list() below another directory than /dev; *denied counts EACCES. */
 int npumem_device_scan(const char *dev, char ***paths, uint32_t *count, uint32_t *denied,
 		       struct npumem_error *error);
