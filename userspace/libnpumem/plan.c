@@ -21,14 +21,6 @@ struct npumem_plan {
 	uint32_t sync;
 };
 
-static void destroy_handle(struct npumem_device *device, unsigned long request, uint32_t handle)
-{
-	struct drm_npumem_handle args = { .handle = handle };
-
-	npumem_ioctl(device, request, &args);
-	npumem_device_put(device);
-}
-
 int npumem_graph_new(struct npumem_device *device, const void *blob, size_t size,
 		     struct npumem_log *log, struct npumem_graph **out, struct npumem_error *error)
 {
@@ -60,7 +52,8 @@ void npumem_graph_free(struct npumem_graph *graph)
 {
 	if (!graph)
 		return;
-	destroy_handle(graph->device, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, graph->handle);
+	npumem_handle_destroy(graph->device, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, graph->handle);
+	npumem_device_put(graph->device);
 	free(graph);
 }
 
@@ -156,6 +149,17 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 	return 0;
 }
 
+/* PLAN_READ, with what the caller has put into args beside the handle. */
+static int read_state(struct npumem_plan *plan, struct drm_npumem_plan_read *args,
+		      struct npumem_error *error)
+{
+	int err;
+
+	args->handle = plan->handle;
+	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, args);
+	return err ? npumem_fail_errno(error, err, "read the state of a plan") : 0;
+}
+
 int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_error *error)
 {
 	struct drm_npumem_plan_read args = { 0 };
@@ -171,12 +175,11 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 		if (err)
 			return npumem_fail_errno(error, err, "wait for a plan");
 	}
-	args.handle = plan->handle;
 	args.message = (uintptr_t)message;
 	args.message_size = sizeof(message);
-	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	err = read_state(plan, &args, error);
 	if (err)
-		return npumem_fail_errno(error, err, "read the state of a plan");
+		return err;
 	message[sizeof(message) - 1] = '\0';
 	switch (args.state) {
 	case NPUMEM_PLAN_READY:
@@ -204,10 +207,9 @@ int npumem_plan_stats_sized(struct npumem_plan *plan, struct npumem_plan_stats *
 
 	if (!plan || !stats)
 		return npumem_fail(error, -EINVAL, "npumem_plan_stats: NULL argument");
-	args.handle = plan->handle;
-	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	err = read_state(plan, &args, error);
 	if (err)
-		return npumem_fail_errno(error, err, "read the state of a plan");
+		return err;
 	found = (struct npumem_plan_stats){
 		.state = args.state,
 		.error = args.error,
@@ -261,12 +263,9 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 
 void npumem_plan_free(struct npumem_plan *plan)
 {
-	struct drm_npumem_handle args = { 0 };
-
 	if (!plan)
 		return;
-	args.handle = plan->handle;
-	npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_DESTROY, &args);
+	npumem_handle_destroy(plan->device, DRM_IOCTL_NPUMEM_PLAN_DESTROY, plan->handle);
 	plan_free(plan);
 }
 

@@ -14,13 +14,6 @@ struct npumem_run {
 	uint32_t handle;
 };
 
-static void destroy_run_handle(struct npumem_device *device, uint32_t handle)
-{
-	struct drm_npumem_handle args = { .handle = handle };
-
-	npumem_ioctl(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, &args);
-}
-
 int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *host,
 		   struct npumem_run **out, struct npumem_error *error)
 {
@@ -60,7 +53,7 @@ int npumem_run_new(struct npumem_plan *plan, uint32_t bank, struct npumem_bo *ho
 	err = npumem_bo_wrap(device, args.arena_bo, (stats.arena_size + page - 1) & ~(page - 1),
 			     &run->arena, error);
 	if (err) {
-		destroy_run_handle(device, args.handle);
+		npumem_handle_destroy(device, DRM_IOCTL_NPUMEM_RUN_DESTROY, args.handle);
 		free(run);
 		return err;
 	}
@@ -75,7 +68,7 @@ void npumem_run_free(struct npumem_run *run)
 	if (!run)
 		return;
 	npumem_bo_free(run->arena);
-	destroy_run_handle(run->device, run->handle);
+	npumem_handle_destroy(run->device, DRM_IOCTL_NPUMEM_RUN_DESTROY, run->handle);
 	npumem_device_put(run->device);
 	free(run);
 }
@@ -143,6 +136,18 @@ int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stat
 	return 0;
 }
 
+/* An array for the driver; one without records is all zero. */
+static struct drm_npumem_array array_of(const void *records, uint32_t count, uint32_t stride)
+{
+	if (!count)
+		return (struct drm_npumem_array){ 0 };
+	return (struct drm_npumem_array){
+		.stride = stride,
+		.count = count,
+		.ptr = (uintptr_t)records,
+	};
+}
+
 int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *given, size_t given_size,
 			    struct npumem_error *error)
 {
@@ -165,19 +170,9 @@ int npumem_run_submit_sized(struct npumem_run *run, struct npumem_submit *given,
 	if (!submit.job_count)
 		return npumem_fail(error, -EINVAL, "no job was given to submit");
 	args.run = run->handle;
-	args.jobs.stride = sizeof(*submit.jobs);
-	args.jobs.count = submit.job_count;
-	args.jobs.ptr = (uintptr_t)submit.jobs;
-	if (submit.in_count) {
-		args.in_syncs.stride = sizeof(*submit.in_syncs);
-		args.in_syncs.count = submit.in_count;
-		args.in_syncs.ptr = (uintptr_t)submit.in_syncs;
-	}
-	if (submit.out_count) {
-		args.out_syncs.stride = sizeof(*submit.out_syncs);
-		args.out_syncs.count = submit.out_count;
-		args.out_syncs.ptr = (uintptr_t)submit.out_syncs;
-	}
+	args.jobs = array_of(submit.jobs, submit.job_count, sizeof(*submit.jobs));
+	args.in_syncs = array_of(submit.in_syncs, submit.in_count, sizeof(*submit.in_syncs));
+	args.out_syncs = array_of(submit.out_syncs, submit.out_count, sizeof(*submit.out_syncs));
 	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_SUBMIT, &args);
 	given->failed_job = err ? args.failed_job : NPUMEM_NONE;
 	if (!err)
