@@ -187,24 +187,6 @@ void request_drop(struct request *request)
 
 /* -------------------------------------------------------------- plan, check */
 
-static int write_plan(const struct request *request)
-{
-	const uint8_t *at = request->plan.data;
-	size_t left = request->plan.size;
-
-	while (left) {
-		ssize_t n = write(request->accepted.fd, at, left);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		at += n;
-		left -= n;
-	}
-	return 0;
-}
-
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
@@ -218,7 +200,7 @@ static void on_checked(struct worker *worker, const struct worker_result *result
 		settle(request, result->status, message);
 		return;
 	}
-	err = write_plan(request);
+	err = write_all(request->accepted.fd, request->plan.data, request->plan.size);
 	if (err) {
 		snprintf(message, sizeof(message),
 			 "the plan of %zu bytes cannot be handed over: %s", request->plan.size,

@@ -137,6 +137,9 @@ struct worker_args {
 	void *userdata;
 };
 
+/* write() as often as it takes; 0 or a negative errno. */
+int write_all(int fd, const void *data, size_t size);
+
 /* No blobs, for an initializer of struct worker_args. */
 #define WORKER_NO_BLOBS { { .fd = -1 }, { .fd = -1 } }
 

@@ -13,15 +13,17 @@
 
 #include "worker_protocol.h"
 
-static int write_all(int fd, const void *data, size_t size)
+int write_all(int fd, const void *data, size_t size)
 {
 	const uint8_t *at = data;
 
 	while (size) {
 		ssize_t n = write(fd, at, size);
 
-		if (n < 0)
-			return -errno;
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
 		at += n;
 		size -= n;
 	}
