@@ -69,67 +69,6 @@ static const char *set_log_level(struct config *config, const char *value)
 		       NULL;
 }
 
-static const char *set_workers(struct config *config, const char *value)
-{
-	uint64_t number;
-	const char *wrong = parse_number(value, &number);
-
-	if (!wrong && (number < 1 || number > 64))
-		wrong = "is not between 1 and 64";
-	if (!wrong)
-		config->workers = number;
-	return wrong;
-}
-
-/* Less cannot even start a worker; say so now and not at each request. */
-#define MIN_MEMORY (32ull << 20)
-
-static const char *set_memory_limit(struct config *config, const char *value)
-{
-	uint64_t bytes;
-	const char *wrong = parse_bytes(value, &bytes);
-
-	if (!wrong && bytes && bytes < MIN_MEMORY)
-		wrong = "is neither 0 (no limit) nor at least 32M";
-	if (!wrong)
-		config->memory_limit = bytes;
-	return wrong;
-}
-
-static const char *parse_seconds(const char *value, uint64_t *out)
-{
-	uint64_t seconds;
-	const char *wrong = parse_number(value, &seconds);
-
-	if (!wrong && seconds > MAX_SECONDS)
-		wrong = "is more than 30 days in seconds";
-	if (!wrong)
-		*out = seconds;
-	return wrong;
-}
-
-static const char *set_cpu_limit(struct config *config, const char *value)
-{
-	return parse_seconds(value, &config->cpu_limit);
-}
-
-static const char *set_time_limit(struct config *config, const char *value)
-{
-	return parse_seconds(value, &config->time_limit);
-}
-
-static const char *set_plan_limit(struct config *config, const char *value)
-{
-	uint64_t bytes;
-	const char *wrong = parse_bytes(value, &bytes);
-
-	if (!wrong && (bytes < 4096 || bytes > NPUMEM_BLOB_MAX_BYTES))
-		wrong = "is not between 4K and 64M";
-	if (!wrong)
-		config->plan_limit = bytes;
-	return wrong;
-}
-
 static const char *set_seccomp(struct config *config, const char *value)
 {
 	if (!strcmp(value, "yes"))
@@ -169,22 +108,61 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 	return wrong;
 }
 
+/* Less cannot even start a worker; say so now and not at each request. */
+#define MIN_MEMORY (32ull << 20)
+
+/**
+ * struct key - what may stand in the file
+ * @section: of the file
+ * @name: of the key
+ * @set: takes the value; NULL for a number
+ * @number: where in struct config that is, a uint64_t
+ * @parse: reads it
+ * @least: at least so much
+ * @most: at most so much
+ * @or_zero: or nothing
+ * @range: what is wrong with one that is not
+ */
 static const struct key {
 	const char *section;
 	const char *name;
 	const char *(*set)(struct config *config, const char *value);
+	size_t number;
+	const char *(*parse)(const char *value, uint64_t *out);
+	uint64_t least, most;
+	bool or_zero;
+	const char *range;
 } keys[] = {
 	{ "daemon", "log-level", set_log_level },
-	{ "daemon", "workers", set_workers },
-	{ "worker", "memory-limit", set_memory_limit },
-	{ "worker", "cpu-limit", set_cpu_limit },
-	{ "worker", "time-limit", set_time_limit },
-	{ "worker", "plan-size-limit", set_plan_limit },
+	{ "daemon", "workers", .number = offsetof(struct config, workers), .parse = parse_number,
+	  .least = 1, .most = 64, .range = "is not between 1 and 64" },
+	{ "worker", "memory-limit", .number = offsetof(struct config, memory_limit),
+	  .parse = parse_bytes, .least = MIN_MEMORY, .most = UINT64_MAX, .or_zero = true,
+	  .range = "is neither 0 (no limit) nor at least 32M" },
+	{ "worker", "cpu-limit", .number = offsetof(struct config, cpu_limit),
+	  .parse = parse_number, .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
+	{ "worker", "time-limit", .number = offsetof(struct config, time_limit),
+	  .parse = parse_number, .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
+	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit),
+	  .parse = parse_bytes, .least = 4096, .most = NPUMEM_BLOB_MAX_BYTES,
+	  .range = "is not between 4K and 64M" },
 	{ "worker", "seccomp", set_seccomp },
 	{ "planner", "default", set_planner },
 	{ "planner", "traffic", set_traffic_planner },
 };
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
+
+static const char *set_number(const struct key *key, struct config *config, const char *value)
+{
+	uint64_t number;
+	const char *wrong = key->parse(value, &number);
+
+	if (!wrong && (number < key->least || number > key->most) && (number || !key->or_zero))
+		wrong = key->range;
+	if (!wrong)
+		memcpy((char *)config + key->number, &number, sizeof(number));
+	return wrong;
+}
 
 /**
  * struct reading - one file being read
@@ -255,7 +233,8 @@ static int handle(void *user, const char *section, const char *name, const char 
 			return 0;
 		}
 		reading->seen[i] = true;
-		wrong = keys[i].set(&reading->config, value);
+		wrong = keys[i].set ? keys[i].set(&reading->config, value) :
+				      set_number(&keys[i], &reading->config, value);
 		if (wrong)
 			mistake(reading, "%s: \"%s\" %s", name, value, wrong);
 		return !wrong;

@@ -24,7 +24,7 @@
  */
 struct config {
 	int log_level;
-	unsigned int workers;
+	uint64_t workers;
 	uint64_t memory_limit;
 	uint64_t cpu_limit;
 	uint64_t time_limit;

@@ -323,7 +323,8 @@ int server_run(const struct server_args *args)
 	struct server server = { .args = args, .config = args->config };
 	int code;
 
-	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers", args->config.workers);
+	log_info("npumemd " NPUMEM_PACKAGE_VERSION " starting, %u workers",
+		 (unsigned int)args->config.workers);
 	check_capability();
 	code = start(&server);
 	if (!code) {
