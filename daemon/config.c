@@ -103,7 +103,7 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 	const char *wrong = parse_planner(value, config->traffic_planner);
 
 	/* These alone move tensors, so all others would refuse each such request. */
-	if (!wrong && strncmp(value, "cosma", strlen("cosma")) != 0)
+	if (!wrong && !npuplan_planner_moves(value))
 		wrong = "does not plan for the least traffic";
 	return wrong;
 }

@@ -429,6 +429,8 @@ NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
 NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
 /** npuplan_planner_published() - it does as a publication says, to compare with */
 NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
+/** npuplan_planner_moves() - the planner of a name moves tensors to host memory; false of no name */
+NPUPLAN_EXPORT bool npuplan_planner_moves(const char *name);
 
 NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 				      struct npuplan_error *error);

@@ -159,6 +159,13 @@ bool npuplan_planner_published(unsigned int i)
 	return planner && planner->published;
 }
 
+bool npuplan_planner_moves(const char *name)
+{
+	const struct npuplan_planner *planner = npuplan_planner_find(name);
+
+	return planner && planner->moves;
+}
+
 const char *npuplan_packer_name(unsigned int i)
 {
 	const struct npuplan_planner *packer = at(i, is_packer);

@@ -189,10 +189,11 @@ static void check_together(const struct argp_state *state, const struct argument
 	} rules[] = {
 		{ args->engine && !plan->planner,
 		  { "--engine is of a planner: --planner is needed" } },
-		{ named && !moves_tensors(plan->planner),
+		{ named && !npuplan_planner_moves(plan->planner),
 		  { args->budget_option, " ", args->budget,
 		    " is planner cosma's; others take bytes" } },
-		{ args->lp && !moves_tensors(plan->planner), { "--emit-lp is planner cosma's" } },
+		{ args->lp && !npuplan_planner_moves(plan->planner),
+		  { "--emit-lp is planner cosma's" } },
 		{ args->lp && (writes || args->json), { "--emit-lp makes no plan to write" } },
 		/* But operators that run again, and the least peak, are searched for. */
 		{ args->lp && limited && !args->recompute && !named,

@@ -41,8 +41,6 @@ void tiling_release(struct tiling *tiling);
 /* Planners whose name begins so choose the order of tiles. */
 #define TILE_SCHEDULED "tile-scheduled"
 bool schedules_tiles(const char *planner);
-/* Those whose name begins so move tensors to host memory and back. */
-bool moves_tensors(const char *planner);
 /*
  * The first get one row a tile where nothing else is said: the smaller, the lower the
  * peak. The others load inputs from host memory.

@@ -240,16 +240,11 @@ bool schedules_tiles(const char *planner)
 	return planner && !strncmp(planner, TILE_SCHEDULED, strlen(TILE_SCHEDULED));
 }
 
-bool moves_tensors(const char *planner)
-{
-	return planner && !strncmp(planner, "cosma", strlen("cosma"));
-}
-
 void tiling_for_planner(struct tiling *tiling, const char *planner)
 {
 	struct npuplan_tiling *asked = &tiling->asked;
 
-	if (moves_tensors(planner))
+	if (npuplan_planner_moves(planner))
 		tiling->inputs = NPUPLAN_INPUTS_HOST;
 
 	if (schedules_tiles(planner) && !asked->bands && !asked->rows && !asked->onchip)

@@ -119,7 +119,7 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 		return NULL;
 	if (schedules_tiles(plan->info.planner))
 		return "no order of its tiles needs less";
-	if (!moves_tensors(plan->info.planner))
+	if (!npuplan_planner_moves(plan->info.planner))
 		return "no plan in this order of the steps needs less";
 	if (!options)
 		return NULL;
