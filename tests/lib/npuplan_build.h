@@ -3,17 +3,12 @@
 #ifndef NPUPLAN_BUILD_H
 #define NPUPLAN_BUILD_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "auto.h"
 #include "npuplan.h"
+#include "unit.h"
 
 #define ASSERT_TEXT(error, part)                                                      \
 	do {                                                                          \

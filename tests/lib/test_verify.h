@@ -6,14 +6,8 @@
 #ifndef TEST_VERIFY_H
 #define TEST_VERIFY_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "blob_build.h"
+#include "unit.h"
 #include "verify/verify.h"
 
 /* Tensors, steps and tiles of chain(): tile i is all of tensor i. */

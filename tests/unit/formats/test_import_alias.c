@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/formats/graph_json/alias.c, and aliases that TFLite models come to. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
@@ -16,6 +12,7 @@
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
+#include "unit.h"
 
 /* --------------------------------------------------------------- graph JSON */
 
@@ -81,7 +78,7 @@ static void assert_alias(const struct npuplan_graph *graph, uint32_t tensor, uin
 }
 
 /* Halves are written under their own names, and read as one: a concat without a copy. */
-static void test_halves(void **state)
+TEST(halves)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = accept(LEFT, RIGHT, LAST);
 
@@ -92,7 +89,7 @@ static void test_halves(void **state)
 }
 
 /* right of left of both; both stands later than they do. */
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph =
 		accept("\"kind\":\"activation\",\"alias_of\":3,\"alias_offset\":8",
@@ -113,7 +110,7 @@ static void test_chain(void **state)
 	free(second);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	refuse("\"kind\":\"activation\",\"alias_of\":99", RIGHT, LAST,
 	       "$.tensors[1].alias_of: no tensor has id 99");
@@ -201,7 +198,7 @@ static struct npuplan_graph *read_model(const struct tb_model *model, struct npu
 	return graph;
 }
 
-static void test_views(void **state)
+TEST(views)
 {
 	static const int32_t views[] = { BUILTIN_RESHAPE, BUILTIN_SQUEEZE, BUILTIN_EXPAND_DIMS };
 
@@ -221,7 +218,7 @@ static void test_views(void **state)
 }
 
 /* A view of a view is one of the base; an output may be one. */
-static void test_view_chain(void **state)
+TEST(view_chain)
 {
 	struct tb_model model = viewed(BUILTIN_RESHAPE);
 	AUTO_GRAPH struct npuplan_graph *graph = NULL;
@@ -246,7 +243,7 @@ static void is_kept(const struct tb_model *model)
 		assert_false(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS);
 }
 
-static void test_no_views(void **state)
+TEST(no_views)
 {
 	struct tb_model model = viewed(28); /* tanh */
 
@@ -284,7 +281,7 @@ static void test_no_views(void **state)
 }
 
 /* An offline plan may put both at one place, or not. */
-static void test_planned_views(void **state)
+TEST(planned_views)
 {
 	struct {
 		int32_t numbers[TFLITE_OFFLINE_HEAD + 5];
@@ -326,7 +323,7 @@ static void refuse_model(const struct tb_model *model, const char *message)
 }
 
 /* What was refused as long as views were operators still is. */
-static void test_views_out_of_order(void **state)
+TEST(views_out_of_order)
 {
 	struct tb_model model = viewed(BUILTIN_RESHAPE);
 	struct tb_op first = model.ops[0];
@@ -346,16 +343,4 @@ static void test_views_out_of_order(void **state)
 	model.ops[0].outputs[1] = 3;
 	refuse_model(&model, "tensor 3 'b' is written by operator 0 'a' (relu) and again by "
 			     "operator 1 'b' (reshape)");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_halves),	      cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_refused),	      cmocka_unit_test(test_views),
-		cmocka_unit_test(test_view_chain),    cmocka_unit_test(test_no_views),
-		cmocka_unit_test(test_planned_views), cmocka_unit_test(test_views_out_of_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

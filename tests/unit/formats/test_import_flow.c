@@ -73,7 +73,7 @@ static void check_edge(const struct npuplan_graph *graph, uint32_t edge, uint32_
 /* ---------------------------------------------------------------- lowering */
 
 /* in -> a; loop of at least one: b = f(a or b); out = f(b) */
-static void test_loop(void **state)
+TEST(loop)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(OP(1, 0, 1) "," LOOP(2, "", CARRY(2, 1, 3), OP(3, 2, 3)) "," OP(4, 3, 5)));
@@ -93,7 +93,7 @@ static void test_loop(void **state)
 }
 
 /* The entry has no edge to it, though the graph begins with a loop. */
-static void test_while(void **state)
+TEST(while)
 {
 	AUTO_GRAPH struct npuplan_graph *graph =
 		read_graph(GRAPH(LOOP(1, "\"min_iterations\":0,\"test\":[" OP(2, 5, 1) "],",
@@ -111,7 +111,7 @@ static void test_while(void **state)
 }
 
 /* Arms with and without operators, a branch without outputs, one without else. */
-static void test_branch(void **state)
+TEST(branch)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(BRANCH(1, "switch", "2", ARM(OP(2, 0, 1), "1") "," ARM("", "0")) "," BRANCH(
@@ -131,7 +131,7 @@ static void test_branch(void **state)
 }
 
 /* What the last branch gives must arrive in a block before the exit. */
-static void test_last_branch(void **state)
+TEST(last_branch)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = read_graph(
 		GRAPH(BRANCH(1, "if", "5", ARM(OP(2, 0, 1), "1") "," ARM(OP(3, 0, 2), "2"))));
@@ -141,7 +141,7 @@ static void test_last_branch(void **state)
 	assert_int_equal(graph->blocks[3].step_count, 0);
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = read_graph(BLOCKS(
 		OP(1, 0, 1) "," OP(2, 2, 3) "," OP(3, 3, 5),
@@ -159,7 +159,7 @@ static void test_blocks(void **state)
 #define ONE_LOOP(more, carries, body) \
 	GRAPH(OP(1, 0, 1) "," LOOP(2, more, carries, body) "," OP(4, 3, 5))
 
-static void test_loops_refused(void **state)
+TEST(loops_refused)
 {
 	refuse(ONE_LOOP("", CARRY(2, 1, 9), BODY), "$.ops[1].carries[0].from: tensor 9 's' is not");
 	refuse(ONE_LOOP("", CARRY(9, 1, 3), BODY),
@@ -197,7 +197,7 @@ static void test_loops_refused(void **state)
 	       "$.ops: id 1 is given twice");
 }
 
-static void test_branches_refused(void **state)
+TEST(branches_refused)
 {
 #define BOTH(a, b) GRAPH(BRANCH(1, "if", "5", a "," b))
 #define GOOD	   ARM(OP(2, 0, 1), "1")
@@ -229,7 +229,7 @@ static void test_branches_refused(void **state)
 #undef GOOD
 }
 
-static void test_blocks_refused(void **state)
+TEST(blocks_refused)
 {
 #define OPS OP(1, 0, 1) "," OP(2, 1, 5)
 #define ONE "\"edges\":[{\"from\":0,\"to\":1},{\"from\":1}]"
@@ -257,7 +257,7 @@ static void test_blocks_refused(void **state)
 }
 
 /* 65 loops in each other. */
-static void test_depth(void **state)
+TEST(depth)
 {
 	struct npuplan_graph *graph;
 	struct npuplan_error error;
@@ -286,21 +286,4 @@ static void test_depth(void **state)
 		}
 		free(text);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_while),
-		cmocka_unit_test(test_branch),
-		cmocka_unit_test(test_last_branch),
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_loops_refused),
-		cmocka_unit_test(test_branches_refused),
-		cmocka_unit_test(test_blocks_refused),
-		cmocka_unit_test(test_depth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

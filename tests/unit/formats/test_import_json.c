@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/formats/graph_json/: every rule, each broken alone in a valid file. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "auto.h"
 #include "npuimport.h"
+#include "unit.h"
 
 /* A convolution, an add, a pad; all kinds of tensors, all attributes. */
 static const char valid[] =
@@ -74,7 +71,7 @@ static void refuse(const char *find, const char *with, const char *message)
 	refuse_text(text, -EINVAL, message);
 }
 
-static void test_valid(void **state)
+TEST(valid)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = accept(valid);
 	const struct npuplan_op *op;
@@ -105,7 +102,7 @@ static void test_valid(void **state)
 	assert_int_equal(op->attrs.pad_end[0], 1);
 }
 
-static void test_not_json(void **state)
+TEST(not_json)
 {
 	refuse_text("{\"name\":", -EBADMSG, "line 1, column 8: unexpected token near end of file");
 	refuse_text("{}x", -EBADMSG, "line 1, column 3: end of file expected near 'x'");
@@ -115,7 +112,7 @@ static void test_not_json(void **state)
 	refuse_text("[]", -EINVAL, "$: must be an object");
 }
 
-static void test_root(void **state)
+TEST(root)
 {
 	refuse("\"name\":\"small\",", "", "$.name: missing");
 	refuse("\"small\"", "7", "$.name: must be a string");
@@ -140,7 +137,7 @@ static void test_root(void **state)
 		    "the graph has no operators");
 }
 
-static void test_tensor(void **state)
+TEST(tensor)
 {
 	refuse("{\"id\":11,\"name\":\"w\",\"shape\":[2,3,3,3],\"bytes\":54,\"kind\":\"parameter\"}",
 	       "11", "$.tensors[1]: must be an object");
@@ -185,7 +182,7 @@ static void test_tensor(void **state)
 	       "$.tensors[2].host: is for inputs and parameters only");
 }
 
-static void test_op(void **state)
+TEST(op)
 {
 	refuse("{\"id\":3,\"name\":\"border\",\"type\":\"pad\",\"inputs\":[14],\"outputs\":[15],"
 	       "\"attrs\":{\"padding\":[0,1,0,1]}}",
@@ -210,7 +207,7 @@ static void test_op(void **state)
 	refuse("{\"padding\":[0,1,0,1]}", "[]", "$.ops[2].attrs: must be an object");
 }
 
-static void test_attrs(void **state)
+TEST(attrs)
 {
 	refuse("\"stride\"", "\"strid\"",
 	       "$.ops[0].attrs: \"strid\" is not known here (names that begin with \"x_\" are "
@@ -277,7 +274,7 @@ static void test_attrs(void **state)
 	       "first input and its output must have 3, not 4 and 4");
 }
 
-static void test_order(void **state)
+TEST(order)
 {
 	refuse("\"outputs\":[12]", "\"outputs\":[12,10]",
 	       "operator 1 'conv' (conv2d) writes tensor 10 'in', which is an input of the graph");
@@ -301,7 +298,7 @@ static void test_order(void **state)
 	       "writes only later: operators must be in execution order");
 }
 
-static void test_never_written(void **state)
+TEST(never_written)
 {
 	refuse("{\"id\":1,\"name\":\"conv\",\"type\":\"conv2d\",\"inputs\":[10,11],"
 	       "\"outputs\":[12],"
@@ -325,7 +322,7 @@ static struct npuplan_attrs attrs_of(const char *find, const char *with, uint32_
 }
 
 /* What stands for a pad and a crop has no known window; ceil_mode becomes padding. */
-static void test_window_forms(void **state)
+TEST(window_forms)
 {
 	struct npuplan_attrs attrs;
 
@@ -361,7 +358,7 @@ static void test_window_forms(void **state)
 	assert_int_equal(attrs.axis, 2);
 }
 
-static void test_transposed(void **state)
+TEST(transposed)
 {
 	const char *text =
 		"{\"name\":\"t\",\"dtype_bytes\":4,\"layout\":\"NHWC\",\"tensors\":["
@@ -390,7 +387,7 @@ static char *written(const struct npuplan_graph *graph)
 }
 
 /* Reading what was written and writing it again gives the same bytes. */
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
 	static const char *const edits[][2] = {
 		{ "\"small\"", "\"small\"" },
@@ -421,7 +418,7 @@ static void test_round_trip(void **state)
 	}
 }
 
-static void test_write_refused(void **state)
+TEST(write_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("empty");
 	struct npuplan_tensor tensor = { .name = (char[]){ "t\xff" }, .size = 4, .id = 5 };
@@ -446,7 +443,7 @@ static void test_write_refused(void **state)
 }
 
 /* Told by content, whatever the name says. */
-static void test_formats(void **state)
+TEST(formats)
 {
 	struct npuimport_info info = { 0 };
 	struct npuplan_error error = { 0 };
@@ -477,7 +474,7 @@ static void test_formats(void **state)
 }
 
 /* A graph blob is read back with its steps. */
-static void test_blob(void **state)
+TEST(blob)
 {
 	struct npuplan_graph *graph = accept(valid), *again = NULL;
 	struct npuimport_info info = { 0 };
@@ -496,19 +493,4 @@ static void test_blob(void **state)
 	assert_null(again);
 	npuplan_graph_free(graph);
 	free(blob);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_valid),	     cmocka_unit_test(test_not_json),
-		cmocka_unit_test(test_root),	     cmocka_unit_test(test_tensor),
-		cmocka_unit_test(test_op),	     cmocka_unit_test(test_attrs),
-		cmocka_unit_test(test_order),	     cmocka_unit_test(test_never_written),
-		cmocka_unit_test(test_window_forms), cmocka_unit_test(test_transposed),
-		cmocka_unit_test(test_round_trip),   cmocka_unit_test(test_write_refused),
-		cmocka_unit_test(test_formats),	     cmocka_unit_test(test_blob),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

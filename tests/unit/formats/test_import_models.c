@@ -4,14 +4,10 @@
  * and read again. NPUMEM_SHARED names the folder (../shared by default); without
  * it the test is skipped, and says so.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <glob.h>
@@ -19,6 +15,7 @@
 
 #include "auto.h"
 #include "npuimport.h"
+#include "unit.h"
 
 #define SKIPPED 77
 
@@ -61,7 +58,7 @@ static struct npuplan_graph *round_trip(const char *path, struct npuimport_info 
 	return graph;
 }
 
-static void test_graphs(void **state)
+TEST(graphs)
 {
 	AUTO_TEXT char *pattern = path_of("graphs/", "*.json");
 	uint64_t tensors = 0, ops = 0;
@@ -84,7 +81,7 @@ static void test_graphs(void **state)
 }
 
 /* Operators and tensors must be as many as MANIFEST.tsv says (columns 7 and 8). */
-static void test_tflite(void **state)
+TEST(tflite)
 {
 	AUTO_TEXT char *path = path_of("models/", "MANIFEST.tsv");
 	FILE *manifest = fopen(path, "r");
@@ -138,7 +135,7 @@ static struct npuplan_graph *model(const char *name)
 }
 
 /* Numbers that can be looked up in the models' own descriptions. */
-static void test_details(void **state)
+TEST(details)
 {
 	struct npuplan_graph *graph = model("person_detect.tflite");
 	const struct npuplan_op *op = &graph->ops[0];
@@ -162,12 +159,6 @@ static void test_details(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_graphs),
-		cmocka_unit_test(test_tflite),
-		cmocka_unit_test(test_details),
-	};
-
 	shared = getenv("NPUMEM_SHARED");
 	if (!shared)
 		shared = "../shared";
@@ -178,5 +169,5 @@ int main(void)
 		puts("1..0 # SKIP the shared folder is not there; set NPUMEM_SHARED");
 		return SKIPPED;
 	}
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/formats/tflite/, flatbuf.c: every rule, each broken alone in a valid model. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
@@ -16,6 +12,7 @@
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
+#include "unit.h"
 
 static struct npuplan_graph *accept(const struct tb_model *model, struct npuimport_info *info)
 {
@@ -68,7 +65,7 @@ static void refuse(const struct tb_model *model, int err, const char *message)
 	free(file);
 }
 
-static void test_valid(void **state)
+TEST(valid)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_info info = { 0 };
@@ -102,7 +99,7 @@ static void test_valid(void **state)
 
 /* ------------------------------------------------------------- FlatBuffers */
 
-static void test_truncated(void **state)
+TEST(truncated)
 {
 	struct tb_model model = tb_valid();
 	struct tb_file *file = malloc(sizeof(*file));
@@ -131,7 +128,7 @@ static void test_truncated(void **state)
 	free(file);
 }
 
-static void test_flatbuffer(void **state)
+TEST(flatbuffer)
 {
 	struct tb_model model = tb_valid();
 	struct tb_file good, bad;
@@ -188,7 +185,7 @@ static void test_flatbuffer(void **state)
 
 /* ------------------------------------------------------------------- model */
 
-static void test_model(void **state)
+TEST(model)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_info info;
@@ -207,7 +204,7 @@ static void test_model(void **state)
 	assert_int_equal(info.subgraphs, 3);
 }
 
-static void test_references(void **state)
+TEST(references)
 {
 	struct tb_model model = tb_valid();
 
@@ -234,7 +231,7 @@ static void test_references(void **state)
 	refuse(&model, -EINVAL, "tensor 1 'w' is in buffer 3, but there are only 3");
 }
 
-static void test_order(void **state)
+TEST(order)
 {
 	struct tb_model model = tb_valid();
 	struct tb_op op = model.ops[0];
@@ -263,7 +260,7 @@ static void test_order(void **state)
 
 /* ----------------------------------------------------------------- tensors */
 
-static void test_shapes(void **state)
+TEST(shapes)
 {
 	struct tb_model model = tb_valid();
 
@@ -284,7 +281,7 @@ static void test_shapes(void **state)
 	       "tensor 1 'w': its buffer has 53 bytes, but shape and type make 54");
 }
 
-static void test_types(void **state)
+TEST(types)
 {
 	static const struct {
 		uint64_t size; /* of 192 elements */
@@ -323,7 +320,7 @@ static void test_types(void **state)
 }
 
 /* int4 in odd numbers, strings and sparse weights as constants. */
-static void test_odd_sizes(void **state)
+TEST(odd_sizes)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_graph *graph;
@@ -349,7 +346,7 @@ static void test_odd_sizes(void **state)
 }
 
 /* Data behind the FlatBuffer, as files beyond 2 GiB have it. */
-static void test_external_data(void **state)
+TEST(external_data)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_graph *graph;
@@ -366,7 +363,7 @@ static void test_external_data(void **state)
 	       "buffer 1 has 54 bytes at byte 18446744073709551605, outside the file of SIZE bytes");
 }
 
-static void test_kinds(void **state)
+TEST(kinds)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_info info;
@@ -413,7 +410,7 @@ static void test_kinds(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_graph *graph;
@@ -440,7 +437,7 @@ static void test_names(void **state)
 
 /* --------------------------------------------------------------- operators */
 
-static void test_operator_names(void **state)
+TEST(operator_names)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_graph *graph;
@@ -475,7 +472,7 @@ static void test_operator_names(void **state)
 	       "operator 1 (if) runs another subgraph; only subgraph 0 of a model is read");
 }
 
-static void test_conv_options(void **state)
+TEST(conv_options)
 {
 	struct tb_model model = tb_valid();
 
@@ -542,7 +539,7 @@ static struct npuplan_attrs attrs_of(struct tb_model *model)
 	return attrs;
 }
 
-static void test_windows(void **state)
+TEST(windows)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_attrs attrs;
@@ -592,7 +589,7 @@ static void test_windows(void **state)
 	refuse(&model, -EINVAL, "operator 0 'c' (maxpool): it has no input");
 }
 
-static void test_conv_3d(void **state)
+TEST(conv_3d)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_attrs attrs;
@@ -615,7 +612,7 @@ static void test_conv_3d(void **state)
 }
 
 /* Inputs: output shape, weights, data. 8x8x3 from 4x4x2 by stride 2. */
-static void test_transpose_conv(void **state)
+TEST(transpose_conv)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_graph *graph;
@@ -651,7 +648,7 @@ static void test_transpose_conv(void **state)
 	       "operator 0 'c' (conv_transpose2d): has 2 inputs, must have 3 or 4");
 }
 
-static void test_concat(void **state)
+TEST(concat)
 {
 	struct tb_model model = tb_valid();
 
@@ -675,7 +672,7 @@ static void test_concat(void **state)
 	       "operator 0 'c' (cat): its input, tensor 0 'in', has 1 dimensions, must have 4");
 }
 
-static void test_pad(void **state)
+TEST(pad)
 {
 	int32_t paddings[8] = { 0, 0, 1, 2, 3, 0, 0, 0 };
 	int64_t wide[8] = { 0, 0, 1, 2, 3, 0, 0, 0 };
@@ -726,7 +723,7 @@ static void put32(uint8_t *bytes, size_t at, size_t value)
 }
 
 /* 3000 operators that are one and the same, of 2000 inputs: 20 kB for six million. */
-static void test_amplification(void **state)
+TEST(amplification)
 {
 	enum { OPS = 3000, INPUTS = 2000, VTABLE = 28, TABLE = 100 };
 	struct tb_model model = tb_valid();
@@ -762,32 +759,4 @@ static void test_amplification(void **state)
 	assert_null(graph);
 	free(bytes);
 	free(file);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_valid),
-		cmocka_unit_test(test_truncated),
-		cmocka_unit_test(test_flatbuffer),
-		cmocka_unit_test(test_model),
-		cmocka_unit_test(test_references),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_shapes),
-		cmocka_unit_test(test_types),
-		cmocka_unit_test(test_odd_sizes),
-		cmocka_unit_test(test_external_data),
-		cmocka_unit_test(test_kinds),
-		cmocka_unit_test(test_names),
-		cmocka_unit_test(test_operator_names),
-		cmocka_unit_test(test_conv_options),
-		cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_conv_3d),
-		cmocka_unit_test(test_transpose_conv),
-		cmocka_unit_test(test_concat),
-		cmocka_unit_test(test_pad),
-		cmocka_unit_test(test_amplification),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/formats/tflite/offline.c, tflite_emit.c: offline memory plans in TFLite models. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 #include <glob.h>
@@ -18,6 +14,7 @@
 #include "npuimport.h"
 #include "tflite/reader.h"
 #include "tflite_build.h"
+#include "unit.h"
 
 /* tb_valid() has tensors in, w, b, c, out; this is an offline plan for it. */
 struct plan {
@@ -82,7 +79,7 @@ static void refuse(const struct tb_model *model, int err, const char *message)
 
 /* ------------------------------------------------------------------ reading */
 
-static void test_read(void **state)
+TEST(read)
 {
 	struct tb_model model = with_plan(&valid_plan);
 	size_t size;
@@ -118,7 +115,7 @@ static void refuse_plan(unsigned int number, int32_t value, int err, const char 
 	refuse(&model, err, message);
 }
 
-static void test_refused_plans(void **state)
+TEST(refused_plans)
 {
 	refuse_plan(0, 1, -EOPNOTSUPP,
 		    "metadata OfflineMemoryAllocation has version 1, only 0 is read");
@@ -138,7 +135,7 @@ static void test_refused_plans(void **state)
 		    "offset 64");
 }
 
-static void test_refused_alignment(void **state)
+TEST(refused_alignment)
 {
 	struct plan plan = valid_plan;
 	struct tb_model model;
@@ -151,7 +148,7 @@ static void test_refused_alignment(void **state)
 	       "its alignment, 4");
 }
 
-static void test_refused_metadata(void **state)
+TEST(refused_metadata)
 {
 	struct tb_model model = with_plan(&valid_plan);
 
@@ -175,7 +172,7 @@ static void test_refused_metadata(void **state)
 }
 
 /* Tensors of all subgraphs count, as TensorFlow Lite Micro has it. */
-static void test_subgraphs(void **state)
+TEST(subgraphs)
 {
 	struct tb_model model = with_plan(&valid_plan);
 	size_t size;
@@ -189,7 +186,7 @@ static void test_subgraphs(void **state)
 }
 
 /* An empty tensor has no bytes, wherever it is put. */
-static void test_empty_tensor(void **state)
+TEST(empty_tensor)
 {
 	struct {
 		int32_t numbers[TFLITE_OFFLINE_HEAD + 6];
@@ -283,7 +280,7 @@ static void has_offsets(const void *data, size_t size, const int32_t *at)
 	}
 }
 
-static void test_add(void **state)
+TEST(add)
 {
 	struct tb_model model = tb_valid();
 	struct npuplan_error error = { 0 };
@@ -314,7 +311,7 @@ static void test_add(void **state)
 	free(data);
 }
 
-static void test_replace(void **state)
+TEST(replace)
 {
 	static const int32_t others[] = { 64, -1, -1, 0, 256 };
 	struct tb_model model = with_plan(&valid_plan);
@@ -335,7 +332,7 @@ static void test_replace(void **state)
 }
 
 /* What was added is what is replaced the next time: files do not grow. */
-static void test_add_replace(void **state)
+TEST(add_replace)
 {
 	static const int32_t others[] = { 64, -1, -1, -1, 256 };
 	struct tb_model model = tb_valid();
@@ -353,7 +350,7 @@ static void test_add_replace(void **state)
 }
 
 /* Data behind the FlatBuffer is found by its position in the file. */
-static void test_data_behind(void **state)
+TEST(data_behind)
 {
 	static const uint8_t weights[54] = { 1, 2, 3, 4, 5, 6, 7, 53 };
 	struct tb_model model = tb_valid();
@@ -380,7 +377,7 @@ static void test_data_behind(void **state)
 	free(data);
 }
 
-static void test_emit_refused(void **state)
+TEST(emit_refused)
 {
 	static const int32_t odd[] = { 0, -1, -1, 200, 0 };
 	static const int32_t negative[] = { 0, -1, -1, -2, 0 };
@@ -412,7 +409,7 @@ static void test_emit_refused(void **state)
 		    "metadata OfflineMemoryAllocation shares buffer 3 with tensor 2");
 }
 
-static void test_emit_unknown_field(void **state)
+TEST(emit_unknown_field)
 {
 	struct tb_model model = tb_valid();
 	struct tb_file *file = malloc(sizeof(*file));
@@ -433,7 +430,7 @@ static void test_emit_unknown_field(void **state)
 }
 
 /* Every byte spoiled: refused, or a model that is itself but for the plan. */
-static void test_emit_spoiled(void **state)
+TEST(emit_spoiled)
 {
 	struct tb_model model = with_plan(&valid_plan);
 	struct tb_file *file = malloc(sizeof(*file));
@@ -491,7 +488,7 @@ static int32_t *spread(const struct npuplan_graph *graph, uint32_t count)
 	return at;
 }
 
-static void test_real_models(void **state)
+TEST(real_models)
 {
 	const char *shared = getenv("NPUMEM_SHARED");
 	struct npuplan_error error = { 0 };
@@ -530,26 +527,4 @@ static void test_real_models(void **state)
 		free(data);
 	}
 	globfree(&found);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),
-		cmocka_unit_test(test_refused_plans),
-		cmocka_unit_test(test_refused_alignment),
-		cmocka_unit_test(test_refused_metadata),
-		cmocka_unit_test(test_subgraphs),
-		cmocka_unit_test(test_empty_tensor),
-		cmocka_unit_test(test_add),
-		cmocka_unit_test(test_replace),
-		cmocka_unit_test(test_add_replace),
-		cmocka_unit_test(test_data_behind),
-		cmocka_unit_test(test_emit_refused),
-		cmocka_unit_test(test_emit_unknown_field),
-		cmocka_unit_test(test_emit_spoiled),
-		cmocka_unit_test(test_real_models),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,20 +4,17 @@
  * is, and go on without. Each thing alone in an otherwise valid file; and what is
  * contradictory, which all refuse.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "auto.h"
 #include "npuimport.h"
+#include "unit.h"
 
 /* A convolution, a pool, a join, an addition. */
 static const char valid[] =
@@ -220,7 +217,7 @@ static uint32_t steps_of(const struct npuplan_graph *graph, uint32_t op)
 	return count;
 }
 
-static void test_doubts(void **state)
+TEST(doubts)
 {
 	for (size_t i = 0; i < sizeof(doubts) / sizeof(*doubts); i++) {
 		const struct doubt *d = &doubts[i];
@@ -245,7 +242,7 @@ static void test_doubts(void **state)
 }
 
 /* A file without any is read without warnings, whoever reads it. */
-static void test_none(void **state)
+TEST(none)
 {
 	struct npuimport_warnings warnings;
 	AUTO_GRAPH struct npuplan_graph *graph = read_text(valid, &warnings);
@@ -257,7 +254,7 @@ static void test_none(void **state)
 }
 
 /* Sizes that contradict each other, and what planning needs: refused by all. */
-static void test_contradictions(void **state)
+TEST(contradictions)
 {
 	static const char *const cases[][3] = {
 		{ "\"bytes\":54", "\"bytes\":55",
@@ -309,7 +306,7 @@ static void test_contradictions(void **state)
 }
 
 /* A join that is not understood may read parts of its inputs, but never has more than they. */
-static void test_cat_in_parts(void **state)
+TEST(cat_in_parts)
 {
 	struct npuimport_warnings warnings;
 	AUTO_GRAPH struct npuplan_graph *graph = NULL;
@@ -324,7 +321,7 @@ static void test_cat_in_parts(void **state)
 }
 
 /* SAME: as TensorFlow computes it, the odd one at the end; ONNX has both. */
-static void test_same(void **state)
+TEST(same)
 {
 	static const struct {
 		const char *name;
@@ -366,7 +363,7 @@ static void test_same(void **state)
 }
 
 /* Whatever the graph is cut into, an operator that is not understood is one step. */
-static void test_never_cut(void **state)
+TEST(never_cut)
 {
 	const struct npuplan_tiling tilings[] = {
 		{ .bands = 4 },
@@ -396,7 +393,7 @@ static void test_never_cut(void **state)
 }
 
 /* Nor to fit on chip: 192 bytes of input, 54 of weights, 128 of output. */
-static void test_never_cut_to_fit(void **state)
+TEST(never_cut_to_fit)
 {
 	struct npuplan_tiling tiling = { .onchip = 512 };
 	AUTO_TEXT char *text = edit("\"groups\":1", "\"output_size\":[8,8]");
@@ -417,7 +414,7 @@ static void test_never_cut_to_fit(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_cutting_refused(void **state)
+TEST(cutting_refused)
 {
 	struct npuplan_tile_choice choice = { .op = 0, .rows = 2 };
 	struct npuplan_tiling tiling = { .ops = &choice, .op_count = 1 };
@@ -435,7 +432,7 @@ static void test_cutting_refused(void **state)
 }
 
 /* Planners that order tiles get the one step, too, and what they plan verifies. */
-static void test_planned_whole(void **state)
+TEST(planned_whole)
 {
 	static const char *const planners[] = { "auto", "tile-scheduled", "taa", "shared-objects",
 						"nnc",	"cosma" };
@@ -463,7 +460,7 @@ static void test_planned_whole(void **state)
 }
 
 /* Many of one kind are one warning; many kinds are bounded, and counted all the same. */
-static void test_bounded(void **state)
+TEST(bounded)
 {
 	struct npuimport_warnings warnings;
 	AUTO_GRAPH struct npuplan_graph *graph = NULL;
@@ -508,7 +505,7 @@ static void test_bounded(void **state)
 }
 
 /* Names of any length are told apart by what is kept of them. */
-static void test_long_names(void **state)
+TEST(long_names)
 {
 	struct npuimport_warnings warnings;
 	struct npuplan_graph *graph;
@@ -528,23 +525,4 @@ static void test_long_names(void **state)
 	for (int i = 0; i < NPUIMPORT_DOUBTS; i++)
 		assert_string_not_equal(npuimport_doubt_name((enum npuimport_doubt)i), "unknown");
 	assert_string_equal(npuimport_doubt_name(NPUIMPORT_DOUBTS), "unknown");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_doubts),
-		cmocka_unit_test(test_none),
-		cmocka_unit_test(test_contradictions),
-		cmocka_unit_test(test_cat_in_parts),
-		cmocka_unit_test(test_same),
-		cmocka_unit_test(test_never_cut),
-		cmocka_unit_test(test_never_cut_to_fit),
-		cmocka_unit_test(test_cutting_refused),
-		cmocka_unit_test(test_planned_whole),
-		cmocka_unit_test(test_bounded),
-		cmocka_unit_test(test_long_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* What of a TFLite model is not understood: see test_import_tolerant.c. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
@@ -16,6 +12,7 @@
 #include "npuimport.h"
 #include "tflite_build.h"
 #include "tflite/schema.h"
+#include "unit.h"
 
 /* A strict reader's answer, and what another one is warned of. */
 static int read_model(const struct tb_model *model, bool strict,
@@ -64,7 +61,7 @@ static void check_doubt(const struct tb_model *model, int err, enum npuimport_do
 	free(json);
 }
 
-static void test_windows(void **state)
+TEST(windows)
 {
 	struct tb_model model = tb_valid();
 
@@ -108,7 +105,7 @@ static struct tb_model joining(void)
 	return model;
 }
 
-static void test_join(void **state)
+TEST(join)
 {
 	struct tb_model model = joining();
 	struct npuimport_warnings warnings;
@@ -133,7 +130,7 @@ static void test_join(void **state)
 }
 
 /* A builtin newer than is known here is one step, which even a strict reader takes. */
-static void test_unknown_builtin(void **state)
+TEST(unknown_builtin)
 {
 	for (int strict = 0; strict < 2; strict++) {
 		struct tb_model model = tb_valid();
@@ -158,7 +155,7 @@ static void test_unknown_builtin(void **state)
 }
 
 /* A constant of a new element type is as long as its data; others are not known. */
-static void test_unknown_type(void **state)
+TEST(unknown_type)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_warnings warnings;
@@ -182,7 +179,7 @@ static void test_unknown_type(void **state)
 }
 
 /* What hides memory, or contradicts itself, all refuse in a line. */
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct tb_model model = tb_valid();
 	struct npuimport_warnings warnings;
@@ -198,15 +195,4 @@ static void test_refused(void **state)
 	assert_int_equal(read_model(&model, false, &warnings, &graph, &error), -EINVAL);
 	assert_string_equal(error.text,
 			    "tensor 1 'w': its buffer has 53 bytes, but shape and type make 54");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_windows),		cmocka_unit_test(test_join),
-		cmocka_unit_test(test_unknown_builtin), cmocka_unit_test(test_unknown_type),
-		cmocka_unit_test(test_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

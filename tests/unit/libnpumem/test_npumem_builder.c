@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 /* libnpumem: graph builder, judged by the kernel's own reader. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "npumem.h"
 #include "verify/verify.h"
+#include "unit.h"
 
 static struct npumem_error error;
 
@@ -64,7 +61,7 @@ static void build(struct npumem_builder *b)
 	assert_int_equal(npumem_builder_set_model(b, "{}", 2, &error), 0);
 }
 
-static void test_accepted_by_verifier(void **state)
+TEST_WITH(accepted_by_verifier, setup, teardown)
 {
 	struct npumem_verdict verdict;
 	struct npuv_graph *graph;
@@ -93,7 +90,7 @@ static void test_accepted_by_verifier(void **state)
 	free(blob);
 }
 
-static void test_same_bytes(void **state)
+TEST_WITH(same_bytes, setup, teardown)
 {
 	struct npumem_builder *other = npumem_builder_new();
 	size_t size[3];
@@ -125,7 +122,7 @@ static const struct npumem_blob_section *section(const void *blob, uint32_t kind
 }
 
 /* What is none is absent; what is there lies where the table says. */
-static void test_sections(void **state)
+TEST_WITH(sections, setup, teardown)
 {
 	const struct npumem_blob_section *model;
 	size_t size;
@@ -149,7 +146,7 @@ static void test_sections(void **state)
 }
 
 /* A loop: block 0 -> block 1 -> block 1, its value carried; exit. */
-static void test_blocks_and_edges(void **state)
+TEST_WITH(blocks_and_edges, setup, teardown)
 {
 	const struct npumem_access first[] = {
 		{ 0, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 },
@@ -198,7 +195,7 @@ static void test_blocks_and_edges(void **state)
 	free(blob);
 }
 
-static void test_alias(void **state)
+TEST_WITH(alias, setup, teardown)
 {
 	struct npumem_tensor_args args = { .size = 8, .alias_of = 5 };
 	const struct npumem_tensor *tensors;
@@ -224,7 +221,7 @@ static void test_alias(void **state)
 	free(blob);
 }
 
-static void test_rejections(void **state)
+TEST_WITH(rejections, setup, teardown)
 {
 	const struct npumem_access access = { 1, NPUMEM_ACCESS_READ, NPUMEM_NONE, 0 };
 	const struct npumem_region whole = npumem_region_whole(8);
@@ -264,16 +261,4 @@ static void test_rejections(void **state)
 		     "npumem_builder_set_model: NULL argument");
 	assert_error(npumem_builder_finish(b, NULL, &size, &error), -EINVAL,
 		     "npumem_builder_finish: NULL argument");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(accepted_by_verifier), TEST(same_bytes), TEST(sections),
-		TEST(blocks_and_edges),	    TEST(alias),      TEST(rejections),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

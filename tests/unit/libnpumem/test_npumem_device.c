@@ -2,18 +2,15 @@
 /* libnpumem: devices, the ioctl wrapper, buffers, syncobjs. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "device.h"
 #include "npumem_fake.h"
+#include "unit.h"
 
 static struct npumem_error error;
 
@@ -51,7 +48,7 @@ static int older_driver(unsigned long request, void *argument)
 	return err;
 }
 
-static void test_other_driver(void **state)
+TEST_WITH(other_driver, setup, teardown)
 {
 	struct npumem_device *device;
 
@@ -63,7 +60,7 @@ static void test_other_driver(void **state)
 		     "/dev/null is not an npumem device");
 }
 
-static void test_other_version(void **state)
+TEST_WITH(other_version, setup, teardown)
 {
 	struct npumem_device *device;
 
@@ -73,7 +70,7 @@ static void test_other_version(void **state)
 		     "the library that comes with the driver");
 }
 
-static void test_no_node(void **state)
+TEST_WITH(no_node, setup, teardown)
 {
 	struct npumem_device *device;
 
@@ -87,7 +84,7 @@ static void test_no_node(void **state)
 	assert_int_equal(npumem_device_open("/nowhere/accel0", &device, NULL), -ENOENT);
 }
 
-static void test_open_path(void **state)
+TEST_WITH(open_path, setup, teardown)
 {
 	struct npumem_device *device;
 
@@ -120,7 +117,7 @@ static void remove_all(const char *dir, const char *const *paths, size_t count)
 	rmdir(dir);
 }
 
-static void test_scan(void **state)
+TEST_WITH(scan, setup, teardown)
 {
 	static const char *const nodes[] = {
 		"accel/accel10",    "accel/accel2",  "dri/renderD128",
@@ -181,7 +178,7 @@ static void test_scan(void **state)
 	remove_all(dir, all, sizeof(all) / sizeof(all[0]));
 }
 
-static void test_query(void **state)
+TEST_WITH(query, setup, teardown)
 {
 	struct drm_npumem_engine *engines;
 	struct drm_npumem_info info;
@@ -223,7 +220,7 @@ static int unplugged(unsigned long request, void *argument)
 	return ENODEV;
 }
 
-static void test_query_failures(void **state)
+TEST_WITH(query_failures, setup, teardown)
 {
 	struct drm_npumem_info info;
 	struct drm_npumem_bank *banks;
@@ -244,7 +241,7 @@ static void test_query_failures(void **state)
 
 /* ------------------------------------------------------------- restarting */
 
-static void test_restart(void **state)
+TEST_WITH(restart, setup, teardown)
 {
 	struct drm_npumem_bo_create *before = (void *)fake.before;
 	struct npumem_bo *bo;
@@ -258,7 +255,7 @@ static void test_restart(void **state)
 	npumem_bo_free(bo);
 }
 
-static void test_no_restart_of_destroy(void **state)
+TEST_WITH(no_restart_of_destroy, setup, teardown)
 {
 	struct npumem_graph *graph;
 
@@ -276,7 +273,7 @@ static int busy(unsigned long request, void *argument)
 }
 
 /* drmIoctl() would spin here. */
-static void test_eagain_is_an_error(void **state)
+TEST_WITH(eagain_is_an_error, setup, teardown)
 {
 	struct drm_npumem_info info;
 
@@ -287,7 +284,7 @@ static void test_eagain_is_an_error(void **state)
 
 /* ----------------------------------------------------------------- buffers */
 
-static void test_bo(void **state)
+TEST_WITH(bo, setup, teardown)
 {
 	struct npumem_bo *bo;
 	void *map, *again;
@@ -307,7 +304,7 @@ static void test_bo(void **state)
 }
 
 /* Objects keep their device. */
-static void test_bo_outlives_device(void **state)
+TEST_WITH(bo_outlives_device, setup, teardown)
 {
 	struct npumem_device *device = fake_device();
 	struct npumem_bo *bo;
@@ -319,7 +316,7 @@ static void test_bo_outlives_device(void **state)
 	npumem_bo_free(bo);
 }
 
-static void test_bo_arguments(void **state)
+TEST_WITH(bo_arguments, setup, teardown)
 {
 	struct npumem_bo *bo;
 	void *map;
@@ -352,7 +349,7 @@ static int in_use(unsigned long request, void *argument)
 	return request == DRM_IOCTL_NPUMEM_BO_WAIT ? ETIMEDOUT : fake_default(request, argument);
 }
 
-static void test_bo_failures(void **state)
+TEST_WITH(bo_failures, setup, teardown)
 {
 	struct npumem_bo *bo;
 	void *map;
@@ -381,7 +378,7 @@ static void test_bo_failures(void **state)
 
 /* ---------------------------------------------------------------- syncobjs */
 
-static void test_sync(void **state)
+TEST_WITH(sync, setup, teardown)
 {
 	const struct drm_npumem_sync syncs[] = { { .handle = 21 }, { .handle = 22, .point = 7 } };
 	uint32_t handle;
@@ -402,7 +399,7 @@ static void test_sync(void **state)
 	assert_int_equal(npumem_sync_wait(*state, NULL, 0, 99, &error), 0);
 }
 
-static void test_sync_failures(void **state)
+TEST_WITH(sync_failures, setup, teardown)
 {
 	const struct drm_npumem_sync sync = { .handle = 21 };
 	uint32_t handle;
@@ -419,7 +416,7 @@ static void test_sync_failures(void **state)
 		     "npumem_sync_wait: NULL argument");
 }
 
-static void test_deadline(void **state)
+TEST_WITH(deadline, setup, teardown)
 {
 	int64_t now = npumem_deadline(0), later = npumem_deadline(1000000000);
 
@@ -429,35 +426,7 @@ static void test_deadline(void **state)
 	assert_int_equal(npumem_deadline(INT64_MIN), 0);
 }
 
-static void test_version(void **state)
+TEST_WITH(version, setup, teardown)
 {
 	assert_string_equal(npumem_version(), NPUMEM_PACKAGE_VERSION);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(other_driver),
-		TEST(other_version),
-		TEST(no_node),
-		TEST(open_path),
-		TEST(scan),
-		TEST(query),
-		TEST(query_failures),
-		TEST(restart),
-		TEST(no_restart_of_destroy),
-		TEST(eagain_is_an_error),
-		TEST(bo),
-		TEST(bo_outlives_device),
-		TEST(bo_arguments),
-		TEST(bo_failures),
-		TEST(sync),
-		TEST(sync_failures),
-		TEST(deadline),
-		TEST(version),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,20 +2,17 @@
 /* libnpumem: graphs, plans, runs, jobs, and reasons made of verdicts and logs. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <xf86drm.h>
 
-#include <cmocka.h>
-
 #include "blob.h"
 #include "device.h"
 #include "npumem_fake.h"
 #include "npumem_plan.h"
+#include "unit.h"
 
 /* Everything that a test of jobs needs. */
 struct objects {
@@ -73,7 +70,7 @@ static const struct npumem_verdict no_verdict = {
 	.other_tensor = NPUMEM_NONE,
 };
 
-static void test_verdict_text(void **state)
+TEST_WITH(verdict_text, setup, teardown)
 {
 	struct npumem_verdict v = no_verdict;
 
@@ -108,7 +105,7 @@ static void test_verdict_text(void **state)
 }
 
 /* Whatever is said, it is cut and not overrun. */
-static void test_long_text(void **state)
+TEST_WITH(long_text, setup, teardown)
 {
 	char log[4096];
 
@@ -122,7 +119,7 @@ static void test_long_text(void **state)
 	assert_int_equal(strlen(error.text), sizeof(error.text) - 1);
 }
 
-static void test_rule_names(void **state)
+TEST_WITH(rule_names, setup, teardown)
 {
 	static const uint32_t rules[] = {
 		NPUMEM_RULE_NONE,	  NPUMEM_RULE_V1_BOUNDS,     NPUMEM_RULE_V2_ORDER,
@@ -142,7 +139,7 @@ static void test_rule_names(void **state)
 	assert_string_equal(npumem_rule_name(99), "unknown rule");
 }
 
-static void test_errno_text(void **state)
+TEST_WITH(errno_text, setup, teardown)
 {
 	assert_error(npumem_fail_errno(&error, -ENOTCONN, "request a plan"), -ENOTCONN,
 		     "cannot request a plan: Transport endpoint is not connected (no planning "
@@ -177,7 +174,7 @@ static int refuse(unsigned long request, void *argument)
 	return EINVAL;
 }
 
-static void test_refused(void **state)
+TEST_WITH(refused, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_graph *graph;
@@ -202,7 +199,7 @@ static void test_refused(void **state)
 	assert_int_equal(log.true_size, 0);
 }
 
-static void test_arguments(void **state)
+TEST_WITH(arguments, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_request request = { .deadline = 1 };
@@ -253,7 +250,7 @@ static void test_arguments(void **state)
 	npumem_run_free(NULL);
 }
 
-static void test_request(void **state)
+TEST_WITH(request, setup, teardown)
 {
 	const struct npumem_request request = {
 		.planner = "a-name-that-is-31-characters-ok",
@@ -320,7 +317,7 @@ static int failed(unsigned long request, void *argument)
 	return 0;
 }
 
-static void test_request_failures(void **state)
+TEST_WITH(request_failures, setup, teardown)
 {
 	const struct npumem_request request = { .deadline = 1 };
 	struct objects *o = *state;
@@ -372,7 +369,7 @@ static void test_request_failures(void **state)
 }
 
 /* A loaded plan has no request to wait for. */
-static void test_loaded_plan(void **state)
+TEST_WITH(loaded_plan, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_plan_stats stats;
@@ -430,7 +427,7 @@ static void make_plan(uint32_t stride)
 }
 
 /* Records of other lengths than the caller's are cut, or continued by zeros. */
-static void test_records(void **state)
+TEST_WITH(records, setup, teardown)
 {
 	static const uint32_t strides[] = { sizeof(struct npumem_placement),
 					    sizeof(struct npumem_placement) + 8,
@@ -474,7 +471,7 @@ static void test_records(void **state)
 	plan_blob = NULL;
 }
 
-static void test_offset(void **state)
+TEST_WITH(offset, setup, teardown)
 {
 	struct objects *o = *state;
 	uint64_t offset;
@@ -502,7 +499,7 @@ static void test_offset(void **state)
 
 /* -------------------------------------------------------------- runs and jobs */
 
-static void test_run(void **state)
+TEST_WITH(run, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_bo *arena = npumem_run_arena(o->run);
@@ -519,7 +516,7 @@ static int refuses_query(unsigned long request, void *argument)
 	return request == DRM_IOCTL_NPUMEM_RUN_QUERY ? ENOENT : fake_default(request, argument);
 }
 
-static void test_run_stats(void **state)
+TEST_WITH(run_stats, setup, teardown)
 {
 	const struct drm_npumem_run_query *args = (const void *)fake.before;
 	struct npumem_run_stats stats;
@@ -546,7 +543,7 @@ static int refuses_binding(unsigned long request, void *argument)
 	return request == DRM_IOCTL_NPUMEM_RUN_BIND ? EBUSY : fake_default(request, argument);
 }
 
-static void test_bind(void **state)
+TEST_WITH(bind, setup, teardown)
 {
 	struct drm_npumem_run_bind *args = (void *)fake.before;
 	struct objects *o = *state;
@@ -571,7 +568,7 @@ static void test_bind(void **state)
 	npumem_bo_free(bo);
 }
 
-static void test_dmabuf(void **state)
+TEST_WITH(dmabuf, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_bo *bo;
@@ -608,7 +605,7 @@ static void test_dmabuf(void **state)
 	fclose(file);
 }
 
-static void test_jobs(void **state)
+TEST_WITH(jobs, setup, teardown)
 {
 	struct drm_npumem_job expected = {
 		.first_position = 4,
@@ -639,7 +636,7 @@ static int wants_host(unsigned long request, void *argument)
 	return err;
 }
 
-static void test_run_failures(void **state)
+TEST_WITH(run_failures, setup, teardown)
 {
 	struct objects *o = *state;
 	struct npumem_run *run;
@@ -665,7 +662,7 @@ static void test_run_failures(void **state)
 	npumem_bo_free(bo);
 }
 
-static void test_submit(void **state)
+TEST_WITH(submit, setup, teardown)
 {
 	const struct drm_npumem_job jobs[2] = { { .position_count = 1 } };
 	const struct drm_npumem_sync in = { .handle = 1 }, out = { .handle = 2 };
@@ -740,7 +737,7 @@ static int lost(unsigned long request, void *argument)
 	return request == DRM_IOCTL_NPUMEM_SUBMIT ? EIO : fake_default(request, argument);
 }
 
-static void test_submit_refused(void **state)
+TEST_WITH(submit_refused, setup, teardown)
 {
 	const struct drm_npumem_job jobs[2] = { { .position_count = 1 } };
 	struct npumem_submit submit = { .jobs = jobs, .job_count = 2 };
@@ -762,7 +759,7 @@ static void test_submit_refused(void **state)
 }
 
 /* Callers whose headers are older or newer than the library. */
-static void test_sized(void **state)
+TEST_WITH(sized, setup, teardown)
 {
 	struct {
 		struct npumem_request now;
@@ -816,19 +813,4 @@ static void test_sized(void **state)
 	assert_int_equal(npumem_plan_stats_sized(o->plan, &plan.now, sizeof(plan), &error), 0);
 	assert_int_equal(plan.now.arena_size, 5000);
 	assert_int_equal(plan.later, 0);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(verdict_text), TEST(long_text), TEST(rule_names),	   TEST(errno_text),
-		TEST(refused),	    TEST(arguments), TEST(request),	   TEST(request_failures),
-		TEST(loaded_plan),  TEST(records),   TEST(offset),	   TEST(run),
-		TEST(run_failures), TEST(submit),    TEST(submit_refused), TEST(bind),
-		TEST(dmabuf),	    TEST(jobs),	     TEST(run_stats),	   TEST(sized),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

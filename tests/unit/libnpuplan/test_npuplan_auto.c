@@ -100,7 +100,7 @@ static int listen(void *context, const struct npuplan_pack_progress *now)
 }
 
 /* The reason that there is more than greedy. */
-static void test_better_than_greedy(void **state)
+TEST(better_than_greedy)
 {
 	static const struct npuplan_options options = { .work_limit = 20000000 };
 	struct npuplan_problem problem = hard(&options);
@@ -115,7 +115,7 @@ static void test_better_than_greedy(void **state)
 	npuplan_conflicts_fini(&problem.conflicts);
 }
 
-static void test_progress(void **state)
+TEST(progress)
 {
 	struct listener listener = { .calls = 0 };
 	struct npuplan_options options = {
@@ -139,7 +139,7 @@ static void test_progress(void **state)
 }
 
 /* Whoever wants no more gets what there is: a packing, and soon. */
-static void test_cancel(void **state)
+TEST(cancel)
 {
 	struct listener listener = { .stop_after = 1 };
 	struct npuplan_options options = { .progress = listen, .context = &listener };
@@ -156,7 +156,7 @@ static void test_cancel(void **state)
 }
 
 /* A deadline that is past before it begins: still a packing. */
-static void test_deadline(void **state)
+TEST(deadline)
 {
 	static const struct npuplan_options options = { .deadline_seconds = -1 };
 	static const char *const names[] = { "auto", "exact", "nnc", "greedy" };
@@ -168,7 +168,7 @@ static void test_deadline(void **state)
 }
 
 /* By work alone: the same again, and more work is never worse. */
-static void test_work_limit(void **state)
+TEST(work_limit)
 {
 	struct npuplan_options options = { 0 };
 	struct npuplan_problem problem = hard(&options);
@@ -191,7 +191,7 @@ static void test_work_limit(void **state)
 }
 
 /* Two items of which the bound, 5, is not to be had: proved, by both. */
-static void test_proves_more(void **state)
+TEST(proves_more)
 {
 	static const struct npuplan_options options;
 	static const char *const names[] = { "auto", "exact" };
@@ -221,7 +221,7 @@ static void test_proves_more(void **state)
 }
 
 /* The search goes on from a packing that is there, and does not make the greedy ones again. */
-static void test_incumbent(void **state)
+TEST(incumbent)
 {
 	static const struct npuplan_options options = { .work_limit = 20000000 };
 	struct npuplan_problem problem = hard(&options);
@@ -240,19 +240,4 @@ static void test_incumbent(void **state)
 	assert_int_equal(found.top, alone.top);
 	assert_true(found.work + incumbent.work <= alone.work);
 	npuplan_conflicts_fini(&problem.conflicts);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_better_than_greedy),
-		cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_cancel),
-		cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_work_limit),
-		cmocka_unit_test(test_proves_more),
-		cmocka_unit_test(test_incumbent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

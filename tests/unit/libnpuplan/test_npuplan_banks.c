@@ -45,7 +45,7 @@ static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_opt
 	}
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
@@ -74,7 +74,7 @@ static void test_chain(void **state)
 	npuplan_banked_free(&found);
 }
 
-static void test_infeasible(void **state)
+TEST(infeasible)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
@@ -100,7 +100,7 @@ static void test_infeasible(void **state)
 	npuplan_banked_free(&found);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	struct npuplan_cosma_options options = { 0 };
@@ -188,7 +188,7 @@ static bool try_all(const struct cosma_banking *banking, uint64_t *best)
 	return found;
 }
 
-static void test_against_everything(void **state)
+TEST(against_everything)
 {
 	const uint64_t seed = 7;
 	uint32_t found = 0, none = 0, below_bound = 0;
@@ -251,7 +251,7 @@ static void test_against_everything(void **state)
 }
 
 /* Limits end it; what was found by then is told. */
-static void test_limit(void **state)
+TEST(limit)
 {
 	struct cosma_banking_stay stays[40];
 	struct cosma_banking banking = {
@@ -281,15 +281,4 @@ static void test_limit(void **state)
 			 0);
 	assert_true(accessed > 0);
 	assert_false(optimal);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),	cmocka_unit_test(test_infeasible),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_against_everything),
-		cmocka_unit_test(test_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

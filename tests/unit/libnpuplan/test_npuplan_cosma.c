@@ -52,7 +52,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_cosm
 	assert_null(plan.placements);
 }
 
-static void test_budgets(void **state)
+TEST(budgets)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { 0 };
@@ -70,7 +70,7 @@ static void test_budgets(void **state)
 	assert_int_equal(budgets.needed, 20);
 }
 
-static void test_spill(void **state)
+TEST(spill)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 14 };
@@ -92,7 +92,7 @@ static void test_spill(void **state)
 	npuplan_cosma_plan_free(&plan);
 }
 
-static void test_infeasible(void **state)
+TEST(infeasible)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 11 };
@@ -110,7 +110,7 @@ static void test_infeasible(void **state)
 	npuplan_cosma_plan_free(&plan);
 }
 
-static void test_peak(void **state)
+TEST(peak)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
@@ -124,7 +124,7 @@ static void test_peak(void **state)
 }
 
 /* A parameter that two operators read is kept, or dropped and filled: never spilled. */
-static void test_parameters(void **state)
+TEST(parameters)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("parameters");
 	uint32_t w = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 5);
@@ -155,7 +155,7 @@ static void test_parameters(void **state)
 }
 
 /* Resident inputs take room from the start; one that is not needed yet may go. */
-static void test_resident(void **state)
+TEST(resident)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("resident");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
@@ -185,7 +185,7 @@ static void test_resident(void **state)
 	npuplan_cosma_plan_free(&plan);
 }
 
-static void test_fixed_order(void **state)
+TEST(fixed_order)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("two chains");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -219,7 +219,7 @@ static void test_fixed_order(void **state)
 }
 
 /* The packing core must find more than room: 3 + 3 of 7 free bytes in two pieces. */
-static void test_addresses_cost(void **state)
+TEST(addresses_cost)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -247,7 +247,7 @@ static void test_addresses_cost(void **state)
 	npuplan_cosma_plan_free(&plan);
 }
 
-static void test_baselines(void **state)
+TEST(baselines)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 12 };
@@ -298,7 +298,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 	return ++*calls >= 1;
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = ladder(18);
 	struct npuplan_cosma_options options = { 0 };
@@ -335,7 +335,7 @@ static void test_limits(void **state)
 }
 
 /* One operator has very many sets of tensors to make room with: limits hold within it. */
-static void test_many_evictions(void **state)
+TEST(many_evictions)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
 	struct npuplan_cosma_options options = { .work_limit = 2000000, .budget = 100000 };
@@ -390,7 +390,7 @@ static struct npuplan_graph *random_network(uint32_t ops)
 }
 
 /* As large as it is, it ends within its limits, with a plan and a bound. */
-static void test_large(void **state)
+TEST(large)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(5000);
 	struct npuplan_cosma_options options = { .work_limit = 3000000, .memory_limit = 32 << 20 };
@@ -412,7 +412,7 @@ static void test_large(void **state)
 }
 
 /* What would take more memory does without. */
-static void test_memory(void **state)
+TEST(memory)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
 	struct npuplan_cosma_options options = { .work_limit = 3000000 };
@@ -438,7 +438,7 @@ static void test_memory(void **state)
  * m is kept over "critical", and so are p and q, or in their place y, for which "join" may
  * run before: one tensor of 3 bytes for both. With m and y away that is 12 bytes, no more.
  */
-static void test_shared_path(void **state)
+TEST(shared_path)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("path");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -473,7 +473,7 @@ static void test_shared_path(void **state)
 	}
 }
 
-static void test_options_refused(void **state)
+TEST(options_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_options options = { .budget = 14, .alignment = 3 };
@@ -492,7 +492,7 @@ static void test_options_refused(void **state)
 	refused(graph, &options, -EINVAL, "unknown objective 7");
 }
 
-static void test_graphs_refused(void **state)
+TEST(graphs_refused)
 {
 	struct npuplan_cosma_options options = { .budget = 100 };
 	struct npuplan_graph *graph = npuplan_graph_new("empty");
@@ -534,7 +534,7 @@ static void test_graphs_refused(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_unsupported(void **state)
+TEST(unsupported)
 {
 	static const struct {
 		uint32_t flag;
@@ -553,21 +553,4 @@ static void test_unsupported(void **state)
 	graph->tensors[1].flags = 0;
 	graph->tensors[1].kind = NPUMEM_TENSOR_STATE;
 	refused(graph, &options, -EOPNOTSUPP, "tensor 'a': cosma plans no state");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_budgets),		cmocka_unit_test(test_spill),
-		cmocka_unit_test(test_infeasible),	cmocka_unit_test(test_peak),
-		cmocka_unit_test(test_parameters),	cmocka_unit_test(test_resident),
-		cmocka_unit_test(test_fixed_order),	cmocka_unit_test(test_addresses_cost),
-		cmocka_unit_test(test_baselines),	cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_options_refused), cmocka_unit_test(test_graphs_refused),
-		cmocka_unit_test(test_unsupported),	cmocka_unit_test(test_large),
-		cmocka_unit_test(test_memory),		cmocka_unit_test(test_many_evictions),
-		cmocka_unit_test(test_shared_path),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

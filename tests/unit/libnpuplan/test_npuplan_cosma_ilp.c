@@ -52,7 +52,7 @@ static char *text_of(const struct npuplan_graph *graph, const struct npuplan_cos
 	return text;
 }
 
-static void test_file_of_peak(void **state)
+TEST(file_of_peak)
 {
 	static const char expected[] =
 		"\\ COSMA (arXiv 2311.18246): least peak footprint, Eq. 13-15, any schedule, "
@@ -96,7 +96,7 @@ static void test_file_of_peak(void **state)
 }
 
 /* Each equation group is there, by its number, where it belongs. */
-static void test_file_of_traffic(void **state)
+TEST(file_of_traffic)
 {
 	static const char *const there[] = { "\n eq1_",	  "\n eq1s_",  "\n eq2_",   "\n eq3_",
 					     "\n eq4_",	  "\n eq5_",   "\n eq7_",   "\n eq8_",
@@ -121,7 +121,7 @@ static void test_file_of_traffic(void **state)
 	free(text);
 }
 
-static void test_file_refused(void **state)
+TEST(file_refused)
 {
 	struct npuplan_cosma_options options = { .budget = 11 };
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
@@ -175,7 +175,7 @@ static void refuse_size(struct npuplan_graph *graph, const char *text)
 	npuplan_graph_free(graph);
 }
 
-static void test_too_large(void **state)
+TEST(too_large)
 {
 	/*
 	 * At 200 timesteps all tensors have columns C and L; at all but the first the input has P
@@ -190,7 +190,7 @@ static void test_too_large(void **state)
 }
 
 /* With a solver of its own, or a plain word that it has none. */
-static void test_own_solver(void **state)
+TEST(own_solver)
 {
 	struct npuplan_cosma_options options = { .budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
@@ -224,7 +224,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 		fail_msg("%s", oracle.why);
 }
 
-static void test_known_answers(void **state)
+TEST(known_answers)
 {
 	struct npuplan_cosma_options options = { .budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
@@ -256,7 +256,7 @@ static void test_known_answers(void **state)
 }
 
 /* Nine bytes fit in ten, but addresses 0, 4 and 8 do not: a leaves while c is made. */
-static void test_addresses_cost(void **state)
+TEST(addresses_cost)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aligned");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -283,7 +283,7 @@ static void test_addresses_cost(void **state)
 }
 
 /* What is outside takes no room and no columns, but keeps the operators in order. */
-static void test_external(void **state)
+TEST(external)
 {
 	struct npuplan_cosma_options options = { .budget = 6, .with_parameters = true };
 	struct npuplan_cosma_ilp_options divide = { .divide = 1 };
@@ -311,7 +311,7 @@ static void test_external(void **state)
 }
 
 /* Sub-graphs of two operators: both have what crosses stored; one of it is taken back. */
-static void test_divide(void **state)
+TEST(divide)
 {
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
 	struct npuplan_cosma_options options = { .budget = 14 };
@@ -343,7 +343,7 @@ static int cancel(void *context, const struct npuplan_pack_progress *progress)
 }
 
 /* Forty operators that all need each other's room: no solver is done before it is asked. */
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
 	unsigned int calls = 0;
 	struct npuplan_cosma_options options = {
@@ -376,42 +376,29 @@ static void no_solver(void)
 	fail_msg("no ILP solver: meson found no HiGHS (-Dhighs_root=DIR, scripts/fetch highs)");
 }
 
-static void test_known_answers(void **state)
+TEST(known_answers)
 {
 	no_solver();
 }
 
-static void test_addresses_cost(void **state)
+TEST(addresses_cost)
 {
 	no_solver();
 }
 
-static void test_external(void **state)
+TEST(external)
 {
 	no_solver();
 }
 
-static void test_divide(void **state)
+TEST(divide)
 {
 	no_solver();
 }
 
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
 	no_solver();
 }
 
 #endif
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_file_of_peak),   cmocka_unit_test(test_file_of_traffic),
-		cmocka_unit_test(test_file_refused),   cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_own_solver),     cmocka_unit_test(test_known_answers),
-		cmocka_unit_test(test_addresses_cost), cmocka_unit_test(test_external),
-		cmocka_unit_test(test_divide),	       cmocka_unit_test(test_cancelled),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}

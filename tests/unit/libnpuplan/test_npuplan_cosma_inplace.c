@@ -45,7 +45,7 @@ static struct npuplan_graph *chain(bool again)
 }
 
 /* b takes the place of a, which nobody needs any more. */
-static void test_dying(void **state)
+TEST(dying)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(false);
 	struct npuplan_cosma_options options = { .budget = 5 };
@@ -83,7 +83,7 @@ static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_pos
 }
 
 /* The same, but a is needed once more: it is stored before b takes its bytes. */
-static void test_yielding(void **state)
+TEST(yielding)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(true);
 	struct npuplan_cosma_options options = { .budget = 8 };
@@ -116,7 +116,7 @@ static void test_yielding(void **state)
 }
 
 /* The baselines, too, plan within what the operator needs in place. */
-static void test_baselines(void **state)
+TEST(baselines)
 {
 	for (int again = 0; again < 2; again++)
 		for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
@@ -136,7 +136,7 @@ static void test_baselines(void **state)
 }
 
 /* A staged operator's output lies anywhere where its inputs were, but not before. */
-static void test_staged(void **state)
+TEST(staged)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("staged");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 6);
@@ -167,7 +167,7 @@ static void test_staged(void **state)
  * b is written in two halves, each in place of one half of a by a step that reads all of
  * a: cells that COSMA does not pair. So nothing is proved, and nothing is said to be.
  */
-static void test_halves(void **state)
+TEST(halves)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("halves");
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 8);
@@ -327,14 +327,14 @@ static uint32_t check_folder(const char *folder, const char *end, uint32_t bands
 	return count;
 }
 
-static void test_networks(void **state)
+TEST(networks)
 {
 	assert_in_range(check_folder(getenv("NPUMEM_GRAPHS"), ".json", 0), 8, 1000);
 	assert_in_range(check_folder(getenv("NPUMEM_GRAPHS"), ".fused.json", 4), 4, 1000);
 }
 
 /* All that there are beside the project, where there are any. */
-static void test_shared(void **state)
+TEST(shared)
 {
 	char path[1024];
 
@@ -346,16 +346,4 @@ static void test_shared(void **state)
 	assert_in_range(check_folder(path, ".json", 0), 1, 1000);
 	snprintf(path, sizeof(path), "%s/models/tflite", getenv("NPUMEM_SHARED"));
 	assert_in_range(check_folder(path, ".tflite", 0), 1, 1000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_dying),	  cmocka_unit_test(test_yielding),
-		cmocka_unit_test(test_baselines), cmocka_unit_test(test_staged),
-		cmocka_unit_test(test_halves),	  cmocka_unit_test(test_networks),
-		cmocka_unit_test(test_shared),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

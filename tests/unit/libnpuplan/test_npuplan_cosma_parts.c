@@ -36,7 +36,7 @@ static int64_t cover_all(const struct cosma_cover_item *items, uint32_t count, i
 	return best;
 }
 
-static void test_cover(void **state)
+TEST(cover)
 {
 	uint64_t random = 88172645463325252ull, work = 0;
 
@@ -56,7 +56,7 @@ static void test_cover(void **state)
 }
 
 /* Where it would take long the answer is a bound, never above the least. */
-static void test_cover_many(void **state)
+TEST(cover_many)
 {
 	struct cosma_cover_item items[20];
 	uint64_t random = 12345, work = 0;
@@ -107,7 +107,7 @@ static void model_of(struct cosma_model *model, const struct npuplan_graph *grap
 		fail_msg("%s", error.text);
 }
 
-static void test_cuts(void **state)
+TEST(cuts)
 {
 	static const uint32_t first[] = { 0, 1, 2, 5 };
 	struct npuplan_graph *graph = build(false);
@@ -137,7 +137,7 @@ static void test_cuts(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_part(void **state)
+TEST(part)
 {
 	static const uint32_t ops[] = { 2, 3, 4 };
 	AUTO_GRAPH struct npuplan_graph *graph = build(true);
@@ -175,7 +175,7 @@ static int64_t bound_of(struct cosma_bounds *bounds, struct cosma_downsets *down
 	return bound;
 }
 
-static void test_critical(void **state)
+TEST(critical)
 {
 	uint64_t members[1], adders[1];
 	AUTO_GRAPH struct npuplan_graph *graph = build(true);
@@ -234,7 +234,7 @@ static int collect(void *context, const uint32_t *tensors, uint32_t count, int64
  * m -> s -> z; (s, z) -> big; (big, s) -> t; m -> kv; (t, kv, z) -> out. While t is
  * made z is there or away, and so is m, or kv if that has been made early: 4 bytes.
  */
-static void test_deferred(void **state)
+TEST(deferred)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("decoder");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -277,7 +277,7 @@ static void test_deferred(void **state)
 	cosma_model_fini(&model);
 }
 
-static void test_evict(void **state)
+TEST(evict)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("evict");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), t[4], join[3], out;
@@ -335,7 +335,7 @@ static void test_evict(void **state)
 	cosma_model_fini(&model);
 }
 
-static void test_nogoods(void **state)
+TEST(nogoods)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build(true);
 	struct cosma_nogoods nogoods = { 0 };
@@ -387,7 +387,7 @@ static struct npuplan_graph *residual(uint32_t blocks)
 	return graph;
 }
 
-static void test_windows(void **state)
+TEST(windows)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = residual(8);
 	struct npuplan_cosma_options options = { .budget = 24 };
@@ -434,7 +434,7 @@ static void test_windows(void **state)
 }
 
 /* With room enough residual blocks run at once, all of them; else nothing does. */
-static void test_closure(void **state)
+TEST(closure)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = residual(3);
 	uint32_t path[10], count = 0;
@@ -470,7 +470,7 @@ static void test_closure(void **state)
  * makes is smaller than what it takes, if its user makes less than it takes, or if
  * somebody else uses it, too.
  */
-static void test_follower(void **state)
+TEST(follower)
 {
 	for (int i = 0; i < 4; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("branch");
@@ -493,7 +493,7 @@ static void test_follower(void **state)
 }
 
 /* Along a path that gets wider first, a tensor's place is taken where it is narrow. */
-static void test_closing(void **state)
+TEST(closing)
 {
 	for (int i = 0; i < 2; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
@@ -519,7 +519,7 @@ static void test_closing(void **state)
 }
 
 /* Refuted is what the packing core proves infeasible, at any addresses. */
-static void test_grid(void **state)
+TEST(grid)
 {
 	uint64_t random = 20261121;
 	int refuted_count = 0;
@@ -573,7 +573,7 @@ static void test_grid(void **state)
  * slots, and each time what is behind the next cell has to be at an end: two cells fit
  * in a row, three do not. Sizes of NASNet-A's normal cells, in its default order.
  */
-static void test_grid_cells(void **state)
+TEST(grid_cells)
 {
 	static const struct cosma_grid_item cell[] = {
 		{ 60, 0, 44 },	{ 60, 1, 2 },	{ 10, 2, 43 },	{ 60, 3, 4 },	{ 10, 4, 42 },
@@ -595,19 +595,4 @@ static void test_grid_cells(void **state)
 		assert_int_equal(cosma_grid_refute(items, count, 189, 1000000, &work, &refuted), 0);
 		assert_int_equal(refuted, cells == 3);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cover),	   cmocka_unit_test(test_cover_many),
-		cmocka_unit_test(test_cuts),	   cmocka_unit_test(test_part),
-		cmocka_unit_test(test_critical),   cmocka_unit_test(test_evict),
-		cmocka_unit_test(test_nogoods),	   cmocka_unit_test(test_windows),
-		cmocka_unit_test(test_closure),	   cmocka_unit_test(test_follower),
-		cmocka_unit_test(test_closing),	   cmocka_unit_test(test_grid),
-		cmocka_unit_test(test_grid_cells), cmocka_unit_test(test_deferred),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -83,7 +83,7 @@ static uint32_t count_kind(const struct npuplan_plan *plan, uint32_t kind)
 	return count;
 }
 
-static void test_budgets(void **state)
+TEST(budgets)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
 	struct npuplan_budgets budgets;
@@ -143,7 +143,7 @@ static struct npuplan_graph *network(uint32_t count)
 }
 
 /* M_R takes no search; the one for M_P is told of, and ends when the caller says so. */
-static void test_budgets_ended(void **state)
+TEST(budgets_ended)
 {
 	unsigned int calls = 0;
 	struct npuplan_options options = { .progress = count_calls, .context = &calls };
@@ -163,7 +163,7 @@ static void test_budgets_ended(void **state)
 }
 
 /* So many pairs live at once that they are not listed: nnc says so, cosma and greedy need none. */
-static void test_too_many_pairs(void **state)
+TEST(too_many_pairs)
 {
 	struct npuplan_options options = { .planner = "nnc" };
 	AUTO_GRAPH struct npuplan_graph *graph = wide_graph(12000);
@@ -181,7 +181,7 @@ static void test_too_many_pairs(void **state)
 }
 
 /* b is spilled and filled; in is loaded once, out is stored. */
-static void test_traffic(void **state)
+TEST(traffic)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
@@ -206,7 +206,7 @@ static void test_traffic(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_infeasible(void **state)
+TEST(infeasible)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
@@ -226,7 +226,7 @@ static void test_infeasible(void **state)
 }
 
 /* At multiples of 8 what takes 12 bytes needs 20. */
-static void test_infeasible_aligned(void **state)
+TEST(infeasible_aligned)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 19, .alignment = 8 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
@@ -244,7 +244,7 @@ static void test_infeasible_aligned(void **state)
 }
 
 /* Inputs on chip from the start have no copy in host memory: the first eviction costs. */
-static void test_resident(void **state)
+TEST(resident)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	struct npuplan_graph *graph = diamond();
@@ -270,7 +270,7 @@ static void test_resident(void **state)
 }
 
 /* As the daemon has it: no operators, no names of tensors but the blob's. */
-static void test_blob(void **state)
+TEST(blob)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *read = NULL;
@@ -287,7 +287,7 @@ static void test_blob(void **state)
 }
 
 /* a is elsewhere: nothing moves, and it is still written before it is read. */
-static void test_external(void **state)
+TEST(external)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 11 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
@@ -313,7 +313,7 @@ static void test_external(void **state)
 }
 
 /* Halves of one tensor, written apart by two steps and read together. */
-static void test_alias(void **state)
+TEST(alias)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("halves");
@@ -348,7 +348,7 @@ static void test_alias(void **state)
 }
 
 /* Bands of a convolution that reads halos: parts of tensors move, and lie in pieces. */
-static void test_tiled(void **state)
+TEST(tiled)
 {
 	struct npuplan_options options = { .planner = "cosma" };
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("bands");
@@ -373,7 +373,7 @@ static void test_tiled(void **state)
 	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
 }
 
-static void test_peak(void **state)
+TEST(peak)
 {
 	struct npuplan_options options = { .planner = "cosma",
 					   .objective = NPUPLAN_OBJECTIVE_PEAK };
@@ -395,7 +395,7 @@ static void test_peak(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_schedules_and_baselines(void **state)
+TEST(schedules_and_baselines)
 {
 	static const char *const planners[] = { "cosma", "cosma-belady", "cosma-greedy" };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
@@ -414,7 +414,7 @@ static void test_schedules_and_baselines(void **state)
 		}
 }
 
-static void test_json(void **state)
+TEST(json)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond(), *again = diamond();
@@ -450,7 +450,7 @@ static int cancel(void *context, const struct npuplan_pack_progress *progress)
 }
 
 /* The best so far comes back when the callback or a limit ends it. */
-static void test_ended(void **state)
+TEST(ended)
 {
 	unsigned int calls = 0;
 	struct npuplan_options options = {
@@ -473,7 +473,7 @@ static void test_ended(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_bad_options(void **state)
+TEST(bad_options)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = tiled_diamond();
@@ -505,7 +505,7 @@ static void test_bad_options(void **state)
 		"planner greedy leaves the steps in their order; cosma has others");
 }
 
-static void test_bad_graphs(void **state)
+TEST(bad_graphs)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	struct npuplan_graph *graph = tiled_diamond();
@@ -549,7 +549,7 @@ static void test_bad_graphs(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_too_many_steps(void **state)
+TEST(too_many_steps)
 {
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("long");
@@ -564,30 +564,4 @@ static void test_too_many_steps(void **state)
 		last = next;
 	}
 	refused(graph, &options, -E2BIG, "graph long has 65537 steps, cosma plans at most 65536");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_budgets),
-		cmocka_unit_test(test_budgets_ended),
-		cmocka_unit_test(test_too_many_pairs),
-		cmocka_unit_test(test_traffic),
-		cmocka_unit_test(test_infeasible),
-		cmocka_unit_test(test_infeasible_aligned),
-		cmocka_unit_test(test_resident),
-		cmocka_unit_test(test_blob),
-		cmocka_unit_test(test_external),
-		cmocka_unit_test(test_alias),
-		cmocka_unit_test(test_tiled),
-		cmocka_unit_test(test_peak),
-		cmocka_unit_test(test_schedules_and_baselines),
-		cmocka_unit_test(test_json),
-		cmocka_unit_test(test_ended),
-		cmocka_unit_test(test_bad_options),
-		cmocka_unit_test(test_bad_graphs),
-		cmocka_unit_test(test_too_many_steps),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void play(const struct npuplan_graph *graph, const struct npuplan_plan *p
 
 /* ---------------------------------------------------------------- the facts */
 
-static void test_facts(void **state)
+TEST(facts)
 {
 	static const char *const planners[] = { NULL, "nnc" };
 
@@ -105,7 +105,7 @@ static void test_facts(void **state)
 }
 
 /* Without rounding, the most bytes live at once are what it takes. */
-static void test_bounds(void **state)
+TEST(bounds)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = import(facts[i].name);
@@ -116,7 +116,7 @@ static void test_bounds(void **state)
 	}
 }
 
-static void test_every_planner(void **state)
+TEST(every_planner)
 {
 	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]) + 2; i++) {
 		size_t count = sizeof(facts) / sizeof(facts[0]);
@@ -152,7 +152,7 @@ static uint32_t instances_of(const struct npuplan_graph *graph, const struct npu
 	return count;
 }
 
-static void test_instances(void **state)
+TEST(instances)
 {
 	static const struct {
 		const char *name;
@@ -199,7 +199,7 @@ static uint64_t slot_offset(const struct npuplan_plan *plan, const struct npumem
 }
 
 /* Type I: x and y change places. */
-static void test_view_cyclic(void **state)
+TEST(view_cyclic)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv");
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
@@ -216,7 +216,7 @@ static void test_view_cyclic(void **state)
 }
 
 /* Type II: the first iteration reads x0, which stays. */
-static void test_view_first_cyclic(void **state)
+TEST(view_first_cyclic)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv_after");
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
@@ -235,7 +235,7 @@ static void test_view_first_cyclic(void **state)
 }
 
 /* p and q swap in the outer loop; the inner one begins with p. */
-static void test_view_nested(void **state)
+TEST(view_nested)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_views");
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
@@ -272,7 +272,7 @@ static void same_plan(const struct npuplan_plan *a, const struct npuplan_plan *b
 }
 
 /* Plan -> JSON -> plan, plan -> blob -> plan, and a graph that came as a blob. */
-static void test_formats(void **state)
+TEST(formats)
 {
 	for (size_t i = 0; i < 2; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = import(others[i]), *read = NULL;
@@ -306,7 +306,7 @@ static void test_formats(void **state)
 }
 
 /* Graph JSON holds blocks and edges as they are, and comes back the same. */
-static void test_graph_json(void **state)
+TEST(graph_json)
 {
 	for (size_t i = 0; i < 2; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = import(others[i]), *again = NULL;
@@ -326,7 +326,7 @@ static void test_graph_json(void **state)
 }
 
 /* What npumemctl show prints: each instance, where it may go on. */
-static void test_print(void **state)
+TEST(print)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_conv");
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, ALIGN);
@@ -350,7 +350,7 @@ static void test_print(void **state)
 }
 
 /* Pairs are listed within the limit of memory, by every planner, or not at all. */
-static void test_memory_limit(void **state)
+TEST(memory_limit)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("loop_nested");
 	struct npuplan_options options = { .planner = "greedy-size", .alignment = ALIGN };
@@ -367,18 +367,4 @@ static void test_memory_limit(void **state)
 	same_plan(whole, plan);
 	npuplan_plan_free(whole);
 	npuplan_plan_free(plan);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_facts),	      cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_every_planner), cmocka_unit_test(test_instances),
-		cmocka_unit_test(test_view_cyclic),   cmocka_unit_test(test_view_first_cyclic),
-		cmocka_unit_test(test_view_nested),   cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_graph_json),    cmocka_unit_test(test_print),
-		cmocka_unit_test(test_memory_limit),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

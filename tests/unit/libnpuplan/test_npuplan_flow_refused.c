@@ -74,7 +74,7 @@ static void refused(struct program *p, int err, const char *text)
 	npuplan_graph_free(p->graph);
 }
 
-static void test_accepted(void **state)
+TEST(accepted)
 {
 	struct program p = program();
 
@@ -83,7 +83,7 @@ static void test_accepted(void **state)
 }
 
 /* The verifier's graph check names the block or the tensors. */
-static void test_graph(void **state)
+TEST(graph)
 {
 	struct program p = program();
 	struct npumem_carry carry = { 0, 1 };
@@ -112,7 +112,7 @@ static void test_graph(void **state)
 	refused(&p, -EINVAL, "an input or a parameter never takes on another value");
 }
 
-static void test_undefined(void **state)
+TEST(undefined)
 {
 	struct program p = program();
 
@@ -140,7 +140,7 @@ static void test_undefined(void **state)
 	refused(&p, -EINVAL, "output out is not defined on every path to the exit");
 }
 
-static void test_parts(void **state)
+TEST(parts)
 {
 	struct program p = program();
 
@@ -150,7 +150,7 @@ static void test_parts(void **state)
 	refused(&p, -EOPNOTSUPP, "y is written in part in block 1");
 }
 
-static void test_external(void **state)
+TEST(external)
 {
 	struct program p = program();
 
@@ -159,7 +159,7 @@ static void test_external(void **state)
 }
 
 /* x and out2 have y's value; x is then updated in place. */
-static void test_updated(void **state)
+TEST(updated)
 {
 	for (int needed = 0; needed < 2; needed++) {
 		struct npuplan_graph *graph = npuplan_graph_new("updated");
@@ -193,7 +193,7 @@ static void test_updated(void **state)
 }
 
 /* state <- y: y lies elsewhere, since the state is read as y is written. */
-static void test_state(void **state)
+TEST(state)
 {
 	for (int staged = 0; staged < 2; staged++) {
 		struct npuplan_graph *graph = npuplan_graph_new("state");
@@ -216,7 +216,7 @@ static void test_state(void **state)
 	}
 }
 
-static void test_fixed(void **state)
+TEST(fixed)
 {
 	struct program p = program();
 
@@ -275,7 +275,7 @@ static struct program rings_program(void)
 	return p;
 }
 
-static void test_too_many(void **state)
+TEST(too_many)
 {
 	struct program p = rings_program();
 
@@ -284,7 +284,7 @@ static void test_too_many(void **state)
 }
 
 /* A deadline ends that search, too; few instances have time even so. */
-static void test_deadline(void **state)
+TEST(deadline)
 {
 	struct npuplan_options options = { .deadline_seconds = 1e-9 };
 	struct program p = rings_program();
@@ -302,7 +302,7 @@ static void test_deadline(void **state)
 	npuplan_graph_free(p.graph);
 }
 
-static void test_budget(void **state)
+TEST(budget)
 {
 	struct npuplan_options options = { .arena_budget = 31 };
 	struct program p = program();
@@ -318,7 +318,7 @@ static void test_budget(void **state)
 }
 
 /* Blocks 1 and 2 are each entered from outside: no loop has a head of its own. */
-static void test_irreducible(void **state)
+TEST(irreducible)
 {
 	struct program p = program();
 
@@ -335,18 +335,4 @@ static void test_irreducible(void **state)
 	p.graph->accesses[2].tile = p.graph->accesses[1].tile;
 	accepted(&p);
 	npuplan_graph_free(p.graph);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_accepted),  cmocka_unit_test(test_graph),
-		cmocka_unit_test(test_undefined), cmocka_unit_test(test_parts),
-		cmocka_unit_test(test_external),  cmocka_unit_test(test_updated),
-		cmocka_unit_test(test_state),	  cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_too_many),  cmocka_unit_test(test_deadline),
-		cmocka_unit_test(test_budget),	  cmocka_unit_test(test_irreducible),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-static void test_new_graph(void **state)
+TEST(new_graph)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("name");
 
@@ -14,7 +14,7 @@ static void test_new_graph(void **state)
 	npuplan_graph_free(NULL);
 }
 
-static void test_tensor_refusals(void **state)
+TEST(tensor_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	struct npuplan_tensor good = { .size = 8, .align = 4 }, bad;
@@ -38,7 +38,7 @@ static void test_tensor_refusals(void **state)
 	assert_int_equal(graph->tensor_count, 1);
 }
 
-static void test_op_refusals(void **state)
+TEST(op_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	uint32_t none = 1, zero = 0;
@@ -58,7 +58,7 @@ static void test_op_refusals(void **state)
 	assert_int_equal(graph->op_count, 1);
 }
 
-static void test_step_refusals(void **state)
+TEST(step_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	struct npumem_region region = { .length = 4, .count = { 1, 1, 1 } };
@@ -81,7 +81,7 @@ static void test_step_refusals(void **state)
 	assert_int_equal(graph->blocks[0].step_count, 1);
 }
 
-static void test_blob_round_trip(void **state)
+TEST(blob_round_trip)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED), *read = NULL;
 	struct npuplan_error error;
@@ -111,7 +111,7 @@ static void test_blob_round_trip(void **state)
 }
 
 /* The verifier's sentence reaches the caller. */
-static void test_blob_refused(void **state)
+TEST(blob_refused)
 {
 	struct npuplan_graph *graph = build_chain(0), *read = NULL;
 	struct npuplan_error error;
@@ -130,7 +130,7 @@ static void test_blob_refused(void **state)
 }
 
 /* No prefix of a blob, and no blob with a byte changed, does harm. */
-static void test_blob_mutated(void **state)
+TEST(blob_mutated)
 {
 	struct npuplan_graph *graph = build_chain(0), *read;
 	struct npuplan_error error;
@@ -158,16 +158,4 @@ static void test_blob_mutated(void **state)
 	free(copy);
 	free(blob);
 	npuplan_graph_free(graph);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_new_graph),	cmocka_unit_test(test_tensor_refusals),
-		cmocka_unit_test(test_op_refusals),	cmocka_unit_test(test_step_refusals),
-		cmocka_unit_test(test_blob_round_trip), cmocka_unit_test(test_blob_refused),
-		cmocka_unit_test(test_blob_mutated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

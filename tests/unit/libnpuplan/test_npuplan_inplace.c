@@ -65,7 +65,7 @@ static void assert_plan(const struct npuplan_graph *graph, uint64_t arena, uint6
  * in 8 -> x 8 -> relu y 8 -> add(y, x2) z 8. In place x, y, z are one place of 8;
  * the most is live at the first step, where in and x are: 16.
  */
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -84,7 +84,7 @@ static void test_chain(void **state)
 }
 
 /* An input may be overwritten: 8 bytes are enough. Not if a later step reads it. */
-static void test_last_use(void **state)
+TEST(last_use)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("last");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -109,7 +109,7 @@ static void test_last_use(void **state)
 }
 
 /* Another read of the same bytes by the same step may come at any time. */
-static void test_read_twice(void **state)
+TEST(read_twice)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("twice");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -123,7 +123,7 @@ static void test_read_twice(void **state)
 }
 
 /* x * x: the same tile twice is read as one. */
-static void test_square(void **state)
+TEST(square)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("square");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -136,7 +136,7 @@ static void test_square(void **state)
 }
 
 /* State survives, so that nobody may take its bytes. */
-static void test_survivor(void **state)
+TEST(survivor)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("state");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_STATE, 8);
@@ -150,7 +150,7 @@ static void test_survivor(void **state)
  * The second half of in is overwritten in place: y lies 4 bytes above in, and
  * nowhere else may it overlap.
  */
-static void test_part(void **state)
+TEST(part)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("part");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -167,7 +167,7 @@ static void test_part(void **state)
 }
 
 /* Halves written apart, read as one, in place: a concat without a copy. */
-static void test_concat(void **state)
+TEST(concat)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("concat");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -183,7 +183,7 @@ static void test_concat(void **state)
 }
 
 /* The bytes of an output alias survive, and those of an alias are read after the base. */
-static void test_alias_lives(void **state)
+TEST(alias_lives)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("lives");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -201,7 +201,7 @@ static void test_alias_lives(void **state)
 }
 
 /* Staged, reads are over: the place is free with the mark and without. */
-static void test_staged(void **state)
+TEST(staged)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("staged");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -212,7 +212,7 @@ static void test_staged(void **state)
 }
 
 /* External tensors have no bytes of the arena to take. */
-static void test_external(void **state)
+TEST(external)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -224,7 +224,7 @@ static void test_external(void **state)
 }
 
 /* Row bands of an in-place operator: each row's place is free as it is written. */
-static void test_bands(void **state)
+TEST(bands)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("bands");
 	uint32_t in = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, 8, 4, 2);
@@ -242,7 +242,7 @@ static void test_bands(void **state)
 }
 
 /* Whole operators: marked where both have as many bytes, and the input is no parameter. */
-static void test_marks(void **state)
+TEST(marks)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("marks");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
@@ -290,7 +290,7 @@ static void assert_forbidden(const struct npuplan_conflicts *c, uint32_t item, u
 }
 
 /* F(0, 1) is (-6, 8); without 0 and 3 three intervals; F(1, 0) is its mirror image. */
-static void test_permit(void **state)
+TEST(permit)
 {
 	static const int64_t of_1[] = { -6, 0, 0, 3, 3, 8 }, of_0[] = { -8, -3, -3, 0, 0, 6 };
 	static const int64_t again[] = { -6, -1, -1, 0, 0, 3, 3, 8 };
@@ -331,7 +331,7 @@ static void refused(const struct npuplan_graph *graph, uint64_t budget, int want
 	assert_string_equal(error.text, text);
 }
 
-static void test_fixed(void **state)
+TEST(fixed)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan;
@@ -356,7 +356,7 @@ static void test_fixed(void **state)
 }
 
 /* An alias asks for its alignment by that of its base. */
-static void test_alias_alignment(void **state)
+TEST(alias_alignment)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	uint32_t part = build_alias(graph, "part", NPUMEM_TENSOR_INTERMEDIATE, 2, 4, 2);
@@ -378,7 +378,7 @@ static void test_alias_alignment(void **state)
 /* -------------------------------------------------------------------- peak */
 
 /* a and b make the peak of the chain: 16. Without a: b and out, 8; without b: in and a, 14. */
-static void test_peak(void **state)
+TEST(peak)
 {
 	static const struct npuplan_options options;
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
@@ -409,20 +409,4 @@ static void test_peak(void **state)
 	plan->peak_position = NPUMEM_NONE;
 	assert_int_equal(npuplan_peak_find(graph, NULL, plan, &peak, &error), -EINVAL);
 	assert_string_equal(error.text, "the plan does not say where its peak is");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),		cmocka_unit_test(test_last_use),
-		cmocka_unit_test(test_read_twice),	cmocka_unit_test(test_square),
-		cmocka_unit_test(test_survivor),	cmocka_unit_test(test_part),
-		cmocka_unit_test(test_concat),		cmocka_unit_test(test_alias_lives),
-		cmocka_unit_test(test_staged),		cmocka_unit_test(test_external),
-		cmocka_unit_test(test_bands),		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_permit),		cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_alias_alignment), cmocka_unit_test(test_peak),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -75,7 +75,7 @@ static void rows_window(struct npuplan_op *op, int32_t kernel, int32_t stride, i
 		npuplan_graph_free(graph);                                          \
 	} while (0)
 
-static void test_arithmetic(void **state)
+TEST(arithmetic)
 {
 	static const int8_t ramp[] = { 1, 2, 3, 4, 5, 6 }, weights[] = { 32, 64, 96 };
 	const struct values both = { { ramp, weights } };
@@ -134,7 +134,7 @@ static void test_arithmetic(void **state)
 }
 
 /* Where elements lie, in the three layouts: 1 x 2 x 2 x 34 in N,H,W,C. */
-static void test_layouts(void **state)
+TEST(layouts)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
 	uint32_t tensor = build_spatial(graph, "t", NPUMEM_TENSOR_INPUT, 1, 2, 2, 34);
@@ -289,7 +289,7 @@ static unsigned int check_planners(struct npuplan_graph *graph, const char *what
 }
 
 /* Row bands of one number, in all layouts. */
-static void test_bands(void **state)
+TEST(bands)
 {
 	static const uint32_t bands[] = { 1, 2, 64 };
 	unsigned int plans = 0;
@@ -301,7 +301,7 @@ static void test_bands(void **state)
 }
 
 /* Rows x channels, both orders; channels alone; as the tiler chooses. */
-static void test_tiles(void **state)
+TEST(tiles)
 {
 	unsigned int plans = 0;
 
@@ -330,7 +330,7 @@ static void test_tiles(void **state)
 }
 
 /* N,D,H,W,C: kernel, in, out, or, transposed, kernel, out, in; kernels as deep as channels. */
-static void test_weights_3d(void **state)
+TEST(weights_3d)
 {
 	for (int transposed = 0; transposed < 2; transposed++) {
 		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
@@ -375,7 +375,7 @@ static void test_weights_3d(void **state)
 }
 
 /* N,C,H,W: linear and sums go by the last dimension, which is none of channels. */
-static void test_weights_of_pixels(void **state)
+TEST(weights_of_pixels)
 {
 	for (int sum = 0; sum < 2; sum++) {
 		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("g");
@@ -431,7 +431,7 @@ static struct npumem_region *region_of(struct npuplan_graph *graph, uint32_t ste
 	} while (0)
 
 /* Two bands of 6 and 7 rows. The stem's window reaches one row beyond, depth's two. */
-static void test_short_halos(void **state)
+TEST(short_halos)
 {
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
 	struct npumem_region *region = region_of(graph, 0, IN);
@@ -467,7 +467,7 @@ static void test_short_halos(void **state)
 	       "tensor weights, which the step does not read");
 }
 
-static void test_wrong_writes(void **state)
+TEST(wrong_writes)
 {
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 2, false);
 
@@ -505,7 +505,7 @@ static struct npumem_placement *placement_of(struct npuplan_plan *plan, uint32_t
 }
 
 /* Plans that the verifier would refuse. */
-static void test_wrong_plans(void **state)
+TEST(wrong_plans)
 {
 	struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 1, false);
 	struct npuplan_plan *plan = plan_of(graph);
@@ -540,7 +540,7 @@ static void test_wrong_plans(void **state)
 }
 
 /* The sum in a ring of as many rows as two steps need; one row less, and it is found. */
-static void test_ring(void **state)
+TEST(ring)
 {
 	for (uint32_t rows = 13; rows >= 12; rows--) {
 		AUTO_GRAPH struct npuplan_graph *graph = tiled(NPUPLAN_NHWC, 64, false);
@@ -559,17 +559,4 @@ static void test_ring(void **state)
 			ASSERT_TEXT(net, "operator maxpool, step 52 maxpool[0/7], tile ");
 		int8_net_fini(&net);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_arithmetic),  cmocka_unit_test(test_layouts),
-		cmocka_unit_test(test_bands),	    cmocka_unit_test(test_tiles),
-		cmocka_unit_test(test_weights_3d),  cmocka_unit_test(test_weights_of_pixels),
-		cmocka_unit_test(test_short_halos), cmocka_unit_test(test_wrong_writes),
-		cmocka_unit_test(test_wrong_plans), cmocka_unit_test(test_ring),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

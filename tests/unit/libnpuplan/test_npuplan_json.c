@@ -71,7 +71,7 @@ static const char whole_text[] =
 	"\"external\": []\n"
 	"}\n";
 
-static void test_text(void **state)
+TEST(text)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
@@ -81,7 +81,7 @@ static void test_text(void **state)
 }
 
 /* Band 0 of two reads rows 0..2, band 1 rows 1..3. */
-static void test_bands_text(void **state)
+TEST(bands_text)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(2);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
@@ -118,7 +118,7 @@ static void round_trip(const struct npuplan_graph *graph, struct npuplan_plan *p
 	npuplan_plan_free(read);
 }
 
-static void test_round_trip(void **state)
+TEST(round_trip)
 {
 	for (uint32_t bands = 1; bands < 5; bands++) {
 		AUTO_GRAPH struct npuplan_graph *graph = model(bands);
@@ -129,7 +129,7 @@ static void test_round_trip(void **state)
 }
 
 /* Without operators steps are told by their number. */
-static void test_round_trip_of_blob_graph(void **state)
+TEST(round_trip_of_blob_graph)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
@@ -142,7 +142,7 @@ static void test_round_trip_of_blob_graph(void **state)
 }
 
 /* Pieces, rings and transfers: the format has them before any planner does. */
-static void test_round_trip_of_pieces(void **state)
+TEST(round_trip_of_pieces)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
@@ -191,7 +191,7 @@ static void test_round_trip_of_pieces(void **state)
 }
 
 /* {"spill": TENSOR} alone moves all of it, from where it is, to a place of its own. */
-static void test_transfer_defaults(void **state)
+TEST(transfer_defaults)
 {
 	static const char text[] =
 		"{\"graph\":\"model\",\"arena\":16,"
@@ -240,7 +240,7 @@ static void refused(uint32_t bands, const char *from, const char *to, int want, 
 	npuplan_plan_free(plan);
 }
 
-static void test_refused_fields(void **state)
+TEST(refused_fields)
 {
 	refused(1, "{\n", "", -EBADMSG, "not JSON: line 1");
 	refused(1, "\"graph\"", "\"graf\"", -EINVAL, "graf: unknown field");
@@ -281,7 +281,7 @@ static void test_refused_fields(void **state)
 }
 
 /* The digest decides, the name is for people; without a digest the name has to do. */
-static void test_digest(void **state)
+TEST(digest)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1), *other = model(1);
 	struct npuplan_plan *plan = planned(graph), *read = NULL;
@@ -334,7 +334,7 @@ static void test_digest(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_refused_tiling(void **state)
+TEST(refused_tiling)
 {
 	refused(2, "{\"bands\":2", "{\"bands\":3", -EINVAL,
 		"tiling: the plan is for 3 bands without parameters, the graph has 2 without");
@@ -347,7 +347,7 @@ static void test_refused_tiling(void **state)
 	refused(2, "{\"bands\":2,\"parameters\":false}", "7", -EINVAL, "tiling: must be an object");
 }
 
-static void test_refused_schedule(void **state)
+TEST(refused_schedule)
 {
 	refused(1, "\"schedule\": [\n{\"op\":1000},\n{\"op\":1001}\n]", "\"schedule\": 1", -EINVAL,
 		"schedule: must be a list");
@@ -371,7 +371,7 @@ static void test_refused_schedule(void **state)
 	refused(2, "[{\"tensor\":101,\"rows\":[2,2]}]", "[]", -EINVAL, "schedule[1].writes: not");
 }
 
-static void test_refused_transfers(void **state)
+TEST(refused_transfers)
 {
 	const char *op = "{\"op\":1001}";
 
@@ -392,7 +392,7 @@ static void test_refused_transfers(void **state)
 		-EINVAL, "host: transfers need 72 bytes");
 }
 
-static void test_refused_placements(void **state)
+TEST(refused_placements)
 {
 	const char *first = "\"tensor\":101,\"offset\":8,\"from\":0,\"to\":1";
 
@@ -418,7 +418,7 @@ static void test_refused_placements(void **state)
 		"placements[1].size: unknown field");
 }
 
-static void test_refused_pieces(void **state)
+TEST(refused_pieces)
 {
 	const char *first = "\"from\":0,\"to\":1";
 
@@ -444,7 +444,7 @@ static void test_refused_pieces(void **state)
 		-EINVAL, "placements[1].region: and rows or channels exclude each other");
 }
 
-static void test_tiling(void **state)
+TEST(tiling)
 {
 	struct npuplan_graph *graph = model(1);
 	struct npuplan_tiling tiling;
@@ -485,7 +485,7 @@ static struct npuplan_graph *tiled_as(const struct npuplan_tiling *tiling,
 }
 
 /* Written, read by a graph that is tiled as the text says, and written again. */
-static void test_tilings_round_trip(void **state)
+TEST(tilings_round_trip)
 {
 	static struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_CHANNELS_OUTER };
 	static const struct {
@@ -528,7 +528,7 @@ static void test_tilings_round_trip(void **state)
 }
 
 /* Steps of channel tiles say rows and channels. */
-static void test_channels_of_steps(void **state)
+TEST(channels_of_steps)
 {
 	struct npuplan_tile_choice told = { 0, 3, 4, NPUPLAN_ROWS_OUTER };
 	struct npuplan_tiling tiling = { .ops = &told, .op_count = 1 };
@@ -555,7 +555,7 @@ static void tiling_refused(const char *tiling, int want, const char *why)
 	assert_null(out.ops);
 }
 
-static void test_tilings_refused(void **state)
+TEST(tilings_refused)
 {
 	struct npuplan_tile_choice told = { 0, 3, 0, 0 };
 	struct npuplan_tiling tiling = { .ops = &told, .op_count = 1 };
@@ -605,7 +605,7 @@ static void test_tilings_refused(void **state)
 }
 
 /* What cannot be written so that it could be read again. */
-static void test_writer_refusals(void **state)
+TEST(writer_refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(1);
 	AUTO_PLAN struct npuplan_plan *plan = planned(graph);
@@ -643,7 +643,7 @@ static void test_writer_refusals(void **state)
 }
 
 /* No prefix of the text and no text with a byte changed does harm. */
-static void test_mutated(void **state)
+TEST(mutated)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = model(2);
 	struct npuplan_plan *plan = planned(graph), *read;
@@ -667,31 +667,4 @@ static void test_mutated(void **state)
 		text[i] = kept;
 	}
 	npuplan_plan_free(plan);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_bands_text),
-		cmocka_unit_test(test_round_trip),
-		cmocka_unit_test(test_round_trip_of_blob_graph),
-		cmocka_unit_test(test_round_trip_of_pieces),
-		cmocka_unit_test(test_transfer_defaults),
-		cmocka_unit_test(test_refused_fields),
-		cmocka_unit_test(test_digest),
-		cmocka_unit_test(test_refused_tiling),
-		cmocka_unit_test(test_refused_schedule),
-		cmocka_unit_test(test_refused_transfers),
-		cmocka_unit_test(test_refused_placements),
-		cmocka_unit_test(test_refused_pieces),
-		cmocka_unit_test(test_tiling),
-		cmocka_unit_test(test_tilings_round_trip),
-		cmocka_unit_test(test_channels_of_steps),
-		cmocka_unit_test(test_tilings_refused),
-		cmocka_unit_test(test_writer_refusals),
-		cmocka_unit_test(test_mutated),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

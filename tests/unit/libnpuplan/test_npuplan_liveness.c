@@ -46,7 +46,7 @@ static void assert_bound(const struct npuplan_liveness *live, uint64_t want, uin
  *   in  0..2   a 2..4   b 4..6   out 6..7
  * Live at 2: 4 + 10, at 4: 10 + 6, at 6: 6 + 2. Most: 16.
  */
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_liveness live = live_of(graph);
@@ -65,7 +65,7 @@ static void test_chain(void **state)
 }
 
 /* Staged, a step's last reads are over before it stores: nothing adds up. */
-static void test_chain_staged(void **state)
+TEST(chain_staged)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
 	struct npuplan_liveness live = live_of(graph);
@@ -82,7 +82,7 @@ static void test_chain_staged(void **state)
  * t of 8 bytes is written at step 0; step 1 reads bytes 0..5, step 2 bytes 4..7.
  * So 0..3 live 2..4, 4..7 live 2..6: two atoms.
  */
-static void test_tiles_make_atoms(void **state)
+TEST(tiles_make_atoms)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("tiles");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -116,7 +116,7 @@ static void test_tiles_make_atoms(void **state)
 }
 
 /* An input nobody reads is there at entry; one written and not read, as written. */
-static void test_unread(void **state)
+TEST(unread)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("unread");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -134,7 +134,7 @@ static void test_unread(void **state)
 }
 
 /* State lives from entry to exit, whoever updates it. */
-static void test_state(void **state)
+TEST(state)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("state");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -159,7 +159,7 @@ static void test_state(void **state)
 }
 
 /* Parameters: outside the arena unless a step accesses them; then for good. */
-static void test_parameters(void **state)
+TEST(parameters)
 {
 	for (int with = 0; with < 2; with++) {
 		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("parameters");
@@ -176,18 +176,4 @@ static void test_parameters(void **state)
 			assert_atom(&live, 1, weights, 0, 9, 0, live.exit);
 		npuplan_liveness_fini(&live);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_chain_staged),
-		cmocka_unit_test(test_tiles_make_atoms),
-		cmocka_unit_test(test_unread),
-		cmocka_unit_test(test_state),
-		cmocka_unit_test(test_parameters),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,7 +47,7 @@ static struct npuplan_plan *planned(const struct npuplan_graph *graph, const cha
 }
 
 /* NNC, the exact search and auto reach every bound. */
-static void test_whole(void **state)
+TEST(whole)
 {
 	static const char *const planners[] = { "nnc", "exact", "auto" };
 
@@ -70,7 +70,7 @@ static void test_whole(void **state)
 }
 
 /* Bands never need more than whole operators; and the JSON comes back alike. */
-static void test_bands(void **state)
+TEST(bands)
 {
 	for (size_t i = 0; i < sizeof(models) / sizeof(models[0]); i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = import(models[i].name);
@@ -95,7 +95,7 @@ static void test_bands(void **state)
  * Cut by the tiler: every step fits, told again the steps are the same, and TAA reaches
  * the lower bound of the order of layers in NHWC.
  */
-static void test_tiler(void **state)
+TEST(tiler)
 {
 	static const char *const names[] = { "fsrcnn_s_x2_512.fused", "inception_v3.fused",
 					     "mobilenet_v1.fused", "mobilenet_v2.fused",
@@ -125,7 +125,7 @@ static void test_tiler(void **state)
 }
 
 /* With parameters the arena holds them all, besides the rest. */
-static void test_parameters(void **state)
+TEST(parameters)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = import("mobilenet_v2.fused");
 	AUTO_PLAN struct npuplan_plan *plan = NULL;
@@ -141,7 +141,7 @@ static void test_parameters(void **state)
 }
 
 /* More conflicts than there is work for: still a plan, and none above whole tensors'. */
-static void test_tiles_of_rows(void **state)
+TEST(tiles_of_rows)
 {
 	static const char *const planners[] = { "taa", "auto" };
 	struct npuplan_tiling tiling = { .rows = 4, .with_parameters = true };
@@ -162,7 +162,7 @@ static void test_tiles_of_rows(void **state)
 }
 
 /* Limits end the search, not the plan. */
-static void test_tiny_limits(void **state)
+TEST(tiny_limits)
 {
 	static const struct npuplan_options limits[] = {
 		{ .planner = "taa", .deadline_seconds = 1e-9 },
@@ -184,15 +184,4 @@ static void test_tiny_limits(void **state)
 		assert_true(plan->info.arena_size >= plan->info.lower_bound);
 		npuplan_plan_free(plan);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	      cmocka_unit_test(test_bands),
-		cmocka_unit_test(test_tiler),	      cmocka_unit_test(test_parameters),
-		cmocka_unit_test(test_tiles_of_rows), cmocka_unit_test(test_tiny_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static uint64_t follow(const struct npuplan_item *items, const char *names, cons
  * 3. Set 1: F, (F). All items between which there are edges are accessed before F:
  *    a new edge, at 13.
  */
-static void test_published(void **state)
+TEST(published)
 {
 	enum { A, B, C, D, E, F };
 	const struct npuplan_item items[] = { item(4, 0, 1), item(8, 1, 2), item(6, 3, 4),
@@ -192,7 +192,7 @@ static void test_published(void **state)
  * Then all are moved down: E, at 8 for the sake of a common base, need only keep clear
  * of C, which ends at 6. A ends at 12, and that is the bound: A and B live together.
  */
-static void test_extended(void **state)
+TEST(extended)
 {
 	enum { A, B, C, D, E, F };
 	const struct npuplan_item items[] = { item(4, 0, 1), item(8, 1, 2), item(6, 3, 4),
@@ -219,7 +219,7 @@ static void test_extended(void **state)
  * 3. Set 1: X, accessed after P and before Y and Q. P -> Y 5, at 1, and P -> Q 3, at 6,
  *    can take it; P -> Q is narrower. It is split: P -> X 3, X -> Q 3, 0 is left.
  */
-static void test_splits_an_edge(void **state)
+TEST(splits_an_edge)
 {
 	enum { L, P, X, Y, Q };
 	const struct npuplan_item items[] = { item(1, 0, 5), item(8, 0, 0), item(3, 2, 2),
@@ -239,7 +239,7 @@ static void test_splits_an_edge(void **state)
  * order. The edge keeps 10 - 6. U takes 2 of P. V takes 2 of U and 4 of P. W takes 2
  * of V where that had them of U, and 2 more of V; none of P. To Q go 4 of W, 2 of V.
  */
-static void test_insertion(void **state)
+TEST(insertion)
 {
 	enum { P, Q, U, V, W };
 	static const uint32_t rank[] = { 1, 5, 2, 3, 4 };
@@ -275,7 +275,7 @@ static void test_insertion(void **state)
 }
 
 /* X at [0,4), Y at [4,8); Z at [2,6) takes of both, and both hand the rest on. */
-static void test_several_predecessors(void **state)
+TEST(several_predecessors)
 {
 	enum { X, Y, Z };
 	static const uint32_t rank[] = { 1, 2, 3 };
@@ -295,7 +295,7 @@ static void test_several_predecessors(void **state)
  * Six equal items, each living with the next. To the letter none is put before the
  * first or after the last item of a flow, so nothing is shared.
  */
-static void test_chain(void **state)
+TEST(chain)
 {
 	struct npuplan_nnc_options options = { .form = NPUPLAN_NNC_PUBLISHED };
 	struct npuplan_conflicts conflicts;
@@ -312,7 +312,7 @@ static void test_chain(void **state)
 }
 
 /* In place: two items that live together may be at the same address, or apart. */
-static void test_in_place(void **state)
+TEST(in_place)
 {
 	struct npuplan_item items[] = { item(4, 0, 2), item(4, 1, 3) };
 	const struct npuplan_interval intervals[] = { { -4, 0 }, { 0, 4 } };
@@ -339,7 +339,7 @@ static void test_in_place(void **state)
  * bytes, and X, accessed between P and Q, interferes with Z alone (as the web of a
  * loop may). P -> Q looks free for it, and is not.
  */
-static void test_no_intervals(void **state)
+TEST(no_intervals)
 {
 	enum { Z, P, Q, X, L };
 	struct npuplan_item items[] = { item(8, 0, 0), item(8, 1, 1), item(8, 5, 5), item(4, 3, 3),
@@ -360,7 +360,7 @@ static void test_no_intervals(void **state)
 	}
 }
 
-static void test_fixed_and_aligned(void **state)
+TEST(fixed_and_aligned)
 {
 	struct npuplan_item items[] = { item(10, 0, 3), item(6, 1, 2), item(5, 2, 4),
 					item(3, 4, 5) };
@@ -415,7 +415,7 @@ static void fill_layered(struct npuplan_item *items, uint32_t count)
 }
 
 /* Time is up from the start: the rest is first fit, a packing all the same. */
-static void test_stopped(void **state)
+TEST(stopped)
 {
 	static struct npuplan_item items[300];
 	static uint64_t offsets[300];
@@ -434,7 +434,7 @@ static void test_stopped(void **state)
 }
 
 /* Rounds: never worse, and the same again. */
-static void test_rounds(void **state)
+TEST(rounds)
 {
 	static struct npuplan_item items[1000];
 	static uint64_t offsets[1000], again[1000];
@@ -458,7 +458,7 @@ static void test_rounds(void **state)
 	assert_memory_equal(offsets, again, sizeof(offsets));
 }
 
-static void test_nothing(void **state)
+TEST(nothing)
 {
 	struct npuplan_nnc_options options = { .goal = 1 };
 	struct npuplan_conflicts conflicts;
@@ -468,24 +468,4 @@ static void test_nothing(void **state)
 	npuplan_conflicts_overlap(&conflicts, NULL, 0);
 	assert_int_equal(npuplan_nnc(&conflicts, &options, &offset, &top, &work, clash), 0);
 	assert_int_equal(top, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_published),
-		cmocka_unit_test(test_extended),
-		cmocka_unit_test(test_splits_an_edge),
-		cmocka_unit_test(test_insertion),
-		cmocka_unit_test(test_several_predecessors),
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_in_place),
-		cmocka_unit_test(test_no_intervals),
-		cmocka_unit_test(test_fixed_and_aligned),
-		cmocka_unit_test(test_stopped),
-		cmocka_unit_test(test_rounds),
-		cmocka_unit_test(test_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

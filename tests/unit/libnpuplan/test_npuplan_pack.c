@@ -37,7 +37,7 @@ static void assert_peers(const struct npuplan_conflicts *c, uint32_t of, uint32_
 		assert_int_equal(c->peers[c->peer_start[of] + i].item, peers[i]);
 }
 
-static void test_conflicts(void **state)
+TEST(conflicts)
 {
 	struct npuplan_interval whole;
 	const struct npuplan_interval *forbidden;
@@ -82,7 +82,7 @@ static void assert_order(enum npuplan_order rule, uint32_t a, uint32_t b, uint32
  * 16, 10, so breadths A 18, B 18, C 16, D 18; areas 12, 18, 4, 48. Ties go to
  * the larger, then to the earlier.
  */
-static void test_orders(void **state)
+TEST(orders)
 {
 	enum { A, B, C, D };
 
@@ -112,7 +112,7 @@ static void assert_keys(enum npuplan_order rule, struct npuplan_item *items, uin
  * large; G, H, I (1, 30..30) have each other, and J (3, 29..30); J's area is 6,
  * E's 50, F's 40. Breadth: F 20, of J and the ones 6, E 5.
  */
-static void test_orders_differ(void **state)
+TEST(orders_differ)
 {
 	enum { E, F, G, H, I, J };
 	struct npuplan_item items[6] = { item(5, 0, 9),	  item(20, 20, 21), item(1, 30, 30),
@@ -141,7 +141,7 @@ static uint64_t fit(struct npuplan_item *items, uint32_t count, const uint32_t *
 }
 
 /* D at 0, B above it at 8, A above both at 14, C above D, where B ends: 14. */
-static void test_first_fit(void **state)
+TEST(first_fit)
 {
 	static const uint32_t order[4] = { 3, 1, 0, 2 };
 	struct npuplan_item items[4];
@@ -156,7 +156,7 @@ static void test_first_fit(void **state)
 }
 
 /* The gap under a placed peer is used if it is large enough, to the byte. */
-static void test_gaps(void **state)
+TEST(gaps)
 {
 	static const uint32_t order[3] = { 0, 1, 2 };
 	struct npuplan_item items[3] = { item(4, 0, 5), item(2, 0, 5), item(4, 0, 5) };
@@ -174,7 +174,7 @@ static void test_gaps(void **state)
 	assert_int_equal(offsets[2], 10);
 }
 
-static void test_alignment(void **state)
+TEST(alignment)
 {
 	static const uint32_t order[3] = { 0, 1, 2 };
 	struct npuplan_item items[3] = { item(3, 0, 5), item(3, 0, 5), item(3, 0, 5) };
@@ -186,7 +186,7 @@ static void test_alignment(void **state)
 	assert_int_equal(offsets[2], 64);
 }
 
-static void test_fixed_clash(void **state)
+TEST(fixed_clash)
 {
 	static const uint32_t order[2] = { 0, 1 };
 	struct npuplan_item items[2] = { item(4, 0, 5), item(4, 5, 9) };
@@ -210,7 +210,7 @@ static void test_fixed_clash(void **state)
  * Several intervals a pair, as tiles will make: B may lie on A at displacement 0
  * (an in-place operator) but not elsewhere: F = (-4, 0) and (0, 4).
  */
-static void test_interval_sets(void **state)
+TEST(interval_sets)
 {
 	static const uint32_t order[2] = { 0, 1 };
 	struct npuplan_item items[2] = { item(4, 0, 5), item(4, 5, 9) };
@@ -248,7 +248,7 @@ static uint64_t brute_lowest(const struct npuplan_item *items, const uint64_t *o
 	}
 }
 
-static void test_against_brute_force(void **state)
+TEST(against_brute_force)
 {
 	uint64_t random = SEED;
 
@@ -286,7 +286,7 @@ static void test_against_brute_force(void **state)
 }
 
 /* 12000 items that all live at once are 72 million pairs; 2^26 are taken. */
-static void test_too_many_pairs(void **state)
+TEST(too_many_pairs)
 {
 	struct npuplan_item *items = calloc(12000, sizeof(*items));
 	struct npuplan_conflicts c;
@@ -307,7 +307,7 @@ static bool at_once(void *context)
 }
 
 /* No more pairs than asked for, and given up in between. */
-static void test_list_of_pairs(void **state)
+TEST(list_of_pairs)
 {
 	struct npuplan_item *items = calloc(4000, sizeof(*items));
 	unsigned int asked = 0;
@@ -324,23 +324,4 @@ static void test_list_of_pairs(void **state)
 	assert_int_equal(asked, 1);
 	assert_null(c.peer_start);
 	free(items);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conflicts),
-		cmocka_unit_test(test_orders),
-		cmocka_unit_test(test_orders_differ),
-		cmocka_unit_test(test_first_fit),
-		cmocka_unit_test(test_gaps),
-		cmocka_unit_test(test_alignment),
-		cmocka_unit_test(test_fixed_clash),
-		cmocka_unit_test(test_interval_sets),
-		cmocka_unit_test(test_against_brute_force),
-		cmocka_unit_test(test_too_many_pairs),
-		cmocka_unit_test(test_list_of_pairs),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,7 +36,7 @@ static void refused(const struct npuplan_pack_problem *problem, const char *pack
 	assert_string_equal(error.text, why);
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
 	struct npuplan_item items[2] = { item(4, 0, 5), item(4, 2, 3) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
@@ -83,7 +83,7 @@ static void wrong(const struct npuplan_pack_problem *problem, uint64_t a, uint64
 	assert_string_equal(error.text, why);
 }
 
-static void test_check(void **state)
+TEST(check)
 {
 	struct npuplan_item items[2] = { item(4, 0, 5), item(6, 5, 9) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
@@ -109,7 +109,7 @@ static void test_check(void **state)
 	wrong(&problem, 0, 4, "item 1 is at 4, which is not a multiple of 8");
 }
 
-static void test_statuses(void **state)
+TEST(statuses)
 {
 	/* Two of three live at once, pairwise: 12 at once, but 13 are needed for 5, 4, 4... */
 	struct npuplan_item items[3] = { item(4, 0, 5), item(6, 4, 9), item(2, 0, 9) };
@@ -145,7 +145,7 @@ static void test_statuses(void **state)
  * 9 live at once; a fixed F (1, with all) at 4 leaves 4 below it for C alone:
  * 5 + 3 + 2 = 10 is the least, which the bound of 10 meets only with F counted.
  */
-static void test_fixed(void **state)
+TEST(fixed)
 {
 	struct npuplan_item items[6] = { item(3, 0, 4), item(3, 5, 9), item(4, 0, 9),
 					 item(2, 0, 4), item(2, 5, 9), item(1, 0, 9) };
@@ -176,7 +176,7 @@ static void test_fixed(void **state)
 }
 
 /* Rounded up to 64, sizes 60, 10 and 100 take 64 + 64 + 100 with 100 on top. */
-static void test_alignment(void **state)
+TEST(alignment)
 {
 	struct npuplan_item items[3] = { item(60, 0, 1), item(10, 0, 1), item(100, 0, 1) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 3, .alignment = 64 };
@@ -193,7 +193,7 @@ static void test_alignment(void **state)
  * B may lie on A at displacement 0 only, and C on neither: an in-place operator. As
  * intervals of F(A, B): (-4, 0) and (0, 4).
  */
-static void test_displacements(void **state)
+TEST(displacements)
 {
 	static const struct npuplan_interval intervals[2] = { { -4, 0 }, { 0, 4 } };
 	static const struct npuplan_pair pairs[3] = { { 0, 1, 2, 0 },
@@ -218,7 +218,7 @@ static void test_displacements(void **state)
 	npuplan_conflicts_fini(&conflicts);
 }
 
-static void test_bad_pairs(void **state)
+TEST(bad_pairs)
 {
 	static const struct npuplan_interval intervals[3] = { { -4, 0 }, { -1, 4 }, { 2, 2 } };
 	struct npuplan_item items[2] = { item(4, 0, 1), item(4, 1, 2) };
@@ -240,7 +240,7 @@ static void test_bad_pairs(void **state)
 }
 
 /* Buffers 8 (A, C) and 6 (B): by size A, B, C; C goes to the smallest that is free. */
-static void test_shared_objects(void **state)
+TEST(shared_objects)
 {
 	struct npuplan_item items[3] = { item(8, 0, 1), item(6, 1, 2), item(4, 3, 4) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 3 };
@@ -259,7 +259,7 @@ static void test_shared_objects(void **state)
 }
 
 /* First fit takes the first gap, TFLite's best fit the smallest. */
-static void test_gaps(void **state)
+TEST(gaps)
 {
 	/* Fixed ones leave [0, 4) and [5, 8) free for the last item, of 3. */
 	struct npuplan_item items[3] = { item(1, 0, 9), item(2, 0, 9), item(3, 0, 9) };
@@ -314,7 +314,7 @@ static int watch(void *context, const struct npuplan_pack_progress *progress)
 	return ++seen->calls == seen->cancel_at;
 }
 
-static void test_progress(void **state)
+TEST(progress)
 {
 	struct npuplan_item items[80];
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 80 };
@@ -341,7 +341,7 @@ static void test_progress(void **state)
 }
 
 /* More work never makes it worse, and the same work gives the same. */
-static void test_work_limit(void **state)
+TEST(work_limit)
 {
 	struct npuplan_item items[80];
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 80 };
@@ -365,7 +365,7 @@ static void test_work_limit(void **state)
  * Listed pairs bound the top by what lies one above the other: A, B, C, all whole,
  * 12; D only meets A. E and F may be at one address, or side by side.
  */
-static void test_clique_bound(void **state)
+TEST(clique_bound)
 {
 	static const struct npuplan_interval inplace[2] = { { -4, 0 }, { 0, 4 } };
 	static const struct npuplan_pair pairs[] = {
@@ -416,7 +416,7 @@ static void scatter(struct npuplan_item *items)
 }
 
 /* No packer goes far beyond its limit, and none past a call to cancel. */
-static void test_limits_are_kept(void **state)
+TEST(limits_are_kept)
 {
 	static struct npuplan_item items[MANY];
 	static uint64_t offsets[MANY];
@@ -479,7 +479,7 @@ static void check_memory(const struct npuplan_pack_problem *problem, const char 
 	assert_true(options.memory_limit < 3000ull * problem->item_count);
 }
 
-static void test_memory_limit(void **state)
+TEST(memory_limit)
 {
 	static struct npuplan_item items[MANY];
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 400 };
@@ -495,7 +495,7 @@ static void test_memory_limit(void **state)
  * Beyond what is searched from scratch: the tight part, windows, neighbourhoods. All
  * that is a packing at last, with fixed items and alignments, too.
  */
-static void test_many(void **state)
+TEST(many)
 {
 	static struct npuplan_item items[MANY];
 	static uint64_t offsets[MANY];
@@ -529,7 +529,7 @@ static void test_many(void **state)
 	assert_int_equal(pack(&problem, NULL, offsets).status, NPUPLAN_PACK_OPTIMAL);
 }
 
-static void test_names(void **state)
+TEST(names)
 {
 	struct npuplan_item items[2] = { item(4, 0, 5), item(6, 5, 9) };
 	struct npuplan_pack_problem problem = { .items = items, .item_count = 2 };
@@ -540,20 +540,4 @@ static void test_names(void **state)
 	for (; npuplan_packer_name(count); count++)
 		assert_int_equal(pack(&problem, npuplan_packer_name(count), offsets).top, 10);
 	assert_int_equal(count, 22);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_refusals),     cmocka_unit_test(test_check),
-		cmocka_unit_test(test_statuses),     cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_alignment),    cmocka_unit_test(test_displacements),
-		cmocka_unit_test(test_bad_pairs),    cmocka_unit_test(test_shared_objects),
-		cmocka_unit_test(test_gaps),	     cmocka_unit_test(test_progress),
-		cmocka_unit_test(test_work_limit),   cmocka_unit_test(test_limits_are_kept),
-		cmocka_unit_test(test_memory_limit), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_clique_bound), cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_opti
 }
 
 /* The chain's peak is a and b, 16 bytes; by size: a at 0, b at 10, in at 10, out at 0. */
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
@@ -58,7 +58,7 @@ static void test_chain(void **state)
 }
 
 /* Staged, each tensor may take the place of the one it is made from. */
-static void test_chain_staged(void **state)
+TEST(chain_staged)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(NPUMEM_STEP_STAGED);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
@@ -78,7 +78,7 @@ static bool is_listed(const char *name)
 	return false;
 }
 
-static void test_planner_names(void **state)
+TEST(planner_names)
 {
 	static const char *const names[] = { "auto",
 					     "exact",
@@ -114,7 +114,7 @@ static void test_planner_names(void **state)
 	}
 }
 
-static void test_alignment_and_fixed(void **state)
+TEST(alignment_and_fixed)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = { .alignment = 16 };
@@ -136,7 +136,7 @@ static void test_alignment_and_fixed(void **state)
 		"a: fixed offset 32 is not a multiple of the alignment 64");
 }
 
-static void test_fixed_collide(void **state)
+TEST(fixed_collide)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
@@ -149,7 +149,7 @@ static void test_fixed_collide(void **state)
 	npuplan_plan_free(plan_of(graph, NULL));
 }
 
-static void test_options_refused(void **state)
+TEST(options_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0),
 					*empty = npuplan_graph_new("empty");
@@ -163,7 +163,7 @@ static void test_options_refused(void **state)
 	refused(empty, NULL, -EINVAL, "graph empty has no steps: tile it first");
 }
 
-static void test_not_planned_yet(void **state)
+TEST(not_planned_yet)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
@@ -174,7 +174,7 @@ static void test_not_planned_yet(void **state)
 	npuplan_plan_free(plan_of(graph, NULL));
 }
 
-static void test_huge_sizes(void **state)
+TEST(huge_sizes)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("huge");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1ull << 61);
@@ -185,7 +185,7 @@ static void test_huge_sizes(void **state)
 }
 
 /* A graph that the verifier refuses is refused in its words. */
-static void test_graph_refused(void **state)
+TEST(graph_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
@@ -193,7 +193,7 @@ static void test_graph_refused(void **state)
 	refused(graph, NULL, -EINVAL, "graph refused:");
 }
 
-static void test_budget(void **state)
+TEST(budget)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = { .arena_budget = 16 };
@@ -215,7 +215,7 @@ static void test_budget(void **state)
  * comes x has gone, but its 4 are too few: z goes above s, to 18. The bound is
  * y + z + s, 14. A budget between the two is not proved too small.
  */
-static void test_budget_not_proved(void **state)
+TEST(budget_not_proved)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("gap");
 	struct npuplan_options options = { .planner = "greedy-start", .arena_budget = 17 };
@@ -249,7 +249,7 @@ static void test_budget_not_proved(void **state)
 }
 
 /* More than four tensors at the peak are counted, not named. */
-static void test_budget_many(void **state)
+TEST(budget_many)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("many");
 	struct npuplan_options options = { .arena_budget = 1 };
@@ -261,7 +261,7 @@ static void test_budget_many(void **state)
 }
 
 /* A graph that came as a blob is planned to the same bytes; and so each time. */
-static void test_same_bytes(void **state)
+TEST(same_bytes)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0), *read = NULL;
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL), *other = NULL;
@@ -280,7 +280,7 @@ static void test_same_bytes(void **state)
 		free(blobs[i]);
 }
 
-static void test_blob_round_trip(void **state)
+TEST(blob_round_trip)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan = plan_of(graph, NULL), *read;
@@ -326,7 +326,7 @@ static void test_blob_round_trip(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_verify(void **state)
+TEST(verify)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
@@ -368,7 +368,7 @@ static void test_verify(void **state)
 	free(graph_blob);
 }
 
-static void test_print(void **state)
+TEST(print)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
@@ -392,7 +392,7 @@ static void test_print(void **state)
 }
 
 /* Columns of four bytes: who has most of one, or comes first, is drawn; bytes had twice are '!'. */
-static void test_print_columns(void **state)
+TEST(print_columns)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, NULL);
@@ -413,29 +413,4 @@ static void test_print_columns(void **state)
 	/* More rows than the tensor has bytes. */
 	plan->placements[0].region.count[2] = UINT32_MAX;
 	assert_int_equal(npuplan_plan_print(graph, plan, 4, stderr), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_chain_staged),
-		cmocka_unit_test(test_planner_names),
-		cmocka_unit_test(test_alignment_and_fixed),
-		cmocka_unit_test(test_fixed_collide),
-		cmocka_unit_test(test_options_refused),
-		cmocka_unit_test(test_not_planned_yet),
-		cmocka_unit_test(test_huge_sizes),
-		cmocka_unit_test(test_graph_refused),
-		cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_budget_not_proved),
-		cmocka_unit_test(test_budget_many),
-		cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_blob_round_trip),
-		cmocka_unit_test(test_verify),
-		cmocka_unit_test(test_print),
-		cmocka_unit_test(test_print_columns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -199,7 +199,7 @@ static void scatter(struct npuplan_plan *plan, uint64_t *random)
 							  1 + random_next(random) % 100;
 }
 
-static void test_lines(void **state)
+TEST(lines)
 {
 	uint64_t random = 20261122;
 
@@ -229,13 +229,4 @@ static void test_lines(void **state)
 		free(expected);
 		npuplan_plan_free(plan);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

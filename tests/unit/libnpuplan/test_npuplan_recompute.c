@@ -29,7 +29,7 @@ static struct npuplan_graph *shortcut(void)
 	return graph;
 }
 
-static void test_clone(void **state)
+TEST(clone)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut(), *twice = NULL;
 	int64_t readers[] = { graph->ops[4].id };
@@ -58,7 +58,7 @@ static void test_clone(void **state)
 }
 
 /* A clone of what makes an output is none. */
-static void test_clone_of_output(void **state)
+TEST(clone_of_output)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut(), *twice = NULL;
 	int64_t readers[] = { graph->ops[1].id };
@@ -88,7 +88,7 @@ static void clone_refused(const struct npuplan_graph *graph, int64_t op, int64_t
 	assert_string_equal(error.text, text);
 }
 
-static void test_clone_refused(void **state)
+TEST(clone_refused)
 {
 	struct npuplan_graph *graph = shortcut();
 
@@ -132,7 +132,7 @@ static void recompute_ok(const struct npuplan_graph *graph,
 		fail_msg("%s", oracle.why);
 }
 
-static void test_recompute(void **state)
+TEST(recompute)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	struct npuplan_cosma_options options = { .budget = 12 };
@@ -166,7 +166,7 @@ static void test_recompute(void **state)
 }
 
 /* in -> c (8) -> big (8): to have big again, c is wanted again, too. */
-static void test_chain(void **state)
+TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("chain");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1);
@@ -199,7 +199,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 	return ++*(uint32_t *)context > 0;
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	uint32_t calls = 0, order[] = { 0, 1, 2, 3, 4 };
@@ -222,15 +222,4 @@ static void test_limits(void **state)
 	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_OBJECTIVE_PEAK };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clone),	      cmocka_unit_test(test_clone_of_output),
-		cmocka_unit_test(test_clone_refused), cmocka_unit_test(test_recompute),
-		cmocka_unit_test(test_chain),	      cmocka_unit_test(test_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -37,7 +37,7 @@ static void assert_region(struct npumem_region region, uint64_t offset, uint64_t
 }
 
 /* A row of NHWC is W x C = 6 bytes; rows follow one another. */
-static void test_rows_nhwc(void **state)
+TEST(rows_nhwc)
 {
 	static const enum npuplan_layout sources[] = { NPUPLAN_NHWC, NPUPLAN_NCHW };
 
@@ -54,7 +54,7 @@ static void test_rows_nhwc(void **state)
 }
 
 /* In NCHW a row is W = 3 bytes in each of 2 planes of 12. */
-static void test_rows_nchw(void **state)
+TEST(rows_nchw)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NCHW);
 	struct npuplan_spatial s;
@@ -66,7 +66,7 @@ static void test_rows_nchw(void **state)
 }
 
 /* Two batches of 24 bytes, elements of two bytes. */
-static void test_rows_batches(void **state)
+TEST(rows_batches)
 {
 	struct npuplan_spatial s = { .batch = 2, .rows = 4, .row = 3, .channels = 2, .elem = 2 };
 
@@ -79,7 +79,7 @@ static void test_rows_batches(void **state)
 }
 
 /* Channels in blocks of 32, the last one padded: 40 channels take two. */
-static void test_rows_blocks(void **state)
+TEST(rows_blocks)
 {
 	struct npuplan_spatial s = { .batch = 2, .rows = 4, .row = 3, .channels = 40, .elem = 2 };
 	struct npuplan_rows rows = { 1, 2 }, back;
@@ -101,7 +101,7 @@ static void test_rows_blocks(void **state)
 	assert_int_equal(npuplan_spatial_bytes(&s), 14);
 }
 
-static void test_set_layout(void **state)
+TEST(set_layout)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NCHW, NPUPLAN_NHWC);
 	struct npuplan_error error;
@@ -131,7 +131,7 @@ static void test_set_layout(void **state)
 }
 
 /* Rank 5: rows are the depth, a row is H x W x C. */
-static void test_rows_depth(void **state)
+TEST(rows_depth)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("depth");
 	struct npuplan_spatial s;
@@ -148,7 +148,7 @@ static void test_rows_depth(void **state)
 	assert_region(rows_region(&s, (struct npuplan_rows){ 2, 1 }), 80, 40, 1, 0, 1, 0);
 }
 
-static void test_not_spatial(void **state)
+TEST(not_spatial)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = small(NPUPLAN_NHWC, NPUPLAN_NHWC);
 	struct npuplan_tensor *tensor = &graph->tensors[0];
@@ -168,7 +168,7 @@ static void test_not_spatial(void **state)
 	assert_true(npuplan_spatial(graph, 0, &s));
 }
 
-static void test_region_to_rows(void **state)
+TEST(region_to_rows)
 {
 	for (int layout = 0; layout < 2; layout++)
 		for (int64_t batch = 1; batch < 3; batch++)
@@ -254,7 +254,7 @@ static void check_part(const struct npuplan_spatial *s, const struct npuplan_par
 	assert_memory_equal(&again, part, sizeof(again));
 }
 
-static void test_parts(void **state)
+TEST(parts)
 {
 	uint64_t random = 20261122;
 
@@ -298,7 +298,7 @@ static void assert_piece(const struct npuplan_spatial *s, struct npuplan_piece p
 }
 
 /* Rows 1 and 2 of channel 1 alone: 2 x 3 single bytes, packed in the arena. */
-static void test_piece_channels(void **state)
+TEST(piece_channels)
 {
 	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
 	struct npuplan_piece piece = { .rows = { 1, 2 }, .channels = { 1, 1 } };
@@ -316,7 +316,7 @@ static void test_piece_channels(void **state)
 }
 
 /* A ring of two rows of 6 bytes, 8 apart. */
-static void test_piece_ring(void **state)
+TEST(piece_ring)
 {
 	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
 	struct npuplan_piece piece = { { 0, 4 }, { 0, 2 }, 8, 2 };
@@ -330,7 +330,7 @@ static void test_piece_ring(void **state)
 	assert_int_equal(placement.ring, 2);
 }
 
-static void test_piece_round_trip(void **state)
+TEST(piece_round_trip)
 {
 	for (int layout = 0; layout < 2; layout++)
 		for (int64_t width = 1; width < 4; width++)
@@ -352,7 +352,7 @@ static void test_piece_round_trip(void **state)
 				}
 }
 
-static void test_piece_refusals(void **state)
+TEST(piece_refusals)
 {
 	struct npuplan_spatial s = { 1, 4, 3, 2, 1, NPUPLAN_NHWC };
 	struct npumem_placement placement = { 0 };
@@ -376,7 +376,7 @@ static void test_piece_refusals(void **state)
 }
 
 /* Blocks of channels, where there is more than one place; 32 channels of one are no block. */
-static void test_granule(void **state)
+TEST(granule)
 {
 	struct npuplan_spatial s = { 1, 1, 1, 32, 1, NPUPLAN_NC32HW32 };
 
@@ -385,19 +385,4 @@ static void test_granule(void **state)
 	assert_int_equal(npuplan_granule(&s), 32);
 	s.layout = NPUPLAN_NCHW;
 	assert_int_equal(npuplan_granule(&s), 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_nhwc),	 cmocka_unit_test(test_rows_nchw),
-		cmocka_unit_test(test_rows_batches),	 cmocka_unit_test(test_rows_depth),
-		cmocka_unit_test(test_rows_blocks),	 cmocka_unit_test(test_set_layout),
-		cmocka_unit_test(test_not_spatial),	 cmocka_unit_test(test_region_to_rows),
-		cmocka_unit_test(test_piece_channels),	 cmocka_unit_test(test_piece_ring),
-		cmocka_unit_test(test_piece_round_trip), cmocka_unit_test(test_piece_refusals),
-		cmocka_unit_test(test_granule),		 cmocka_unit_test(test_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

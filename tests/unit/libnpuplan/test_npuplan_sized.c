@@ -143,7 +143,7 @@ static const struct asked all[] = {
 };
 
 /* What a later version added is zero: it is not asked for. Anything else is not known here. */
-static void test_newer_callers(void **state)
+TEST(newer_callers)
 {
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
 		struct later_options options = { .now.arena_budget = 1000 };
@@ -164,7 +164,7 @@ static void test_newer_callers(void **state)
 }
 
 /* What an older caller's struct does not have, it does not ask for, whatever lies behind it. */
-static void test_older_callers(void **state)
+TEST(older_callers)
 {
 	const struct npuplan_options options = {
 		.planner = "greedy-size",
@@ -191,7 +191,7 @@ static void test_older_callers(void **state)
 	npuplan_plan_free(plan);
 }
 
-static void test_packing(void **state)
+TEST(packing)
 {
 	const struct npuplan_item item = { .size = 8, .align = 1 };
 	struct later_pack_problem problem = { .now = { .items = &item, .item_count = 1 } };
@@ -225,7 +225,7 @@ static void test_packing(void **state)
 }
 
 /* A tiling is part of graphs, so it has room instead of a size. */
-static void test_tiling(void **state)
+TEST(tiling)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = two_operators(false);
 	struct npuplan_tiling tiling = { .reserved = { 0, 0, 0, 1 } };
@@ -237,7 +237,7 @@ static void test_tiling(void **state)
 	assert_int_equal(npuplan_graph_tile(graph, &tiling, &error), 0);
 }
 
-static void test_importers(void **state)
+TEST(importers)
 {
 	static const char json[] = "{\"name\": \"g\", \"tensors\": [], \"ops\": []}";
 	struct later_import_options options = { .later = 1 };
@@ -255,15 +255,4 @@ static void test_importers(void **state)
 						sizeof(options), &graph, NULL, &error),
 			 -E2BIG);
 	assert_null(graph);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_newer_callers), cmocka_unit_test(test_older_callers),
-		cmocka_unit_test(test_packing),	      cmocka_unit_test(test_tiling),
-		cmocka_unit_test(test_importers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static struct npuplan_chunks render(const struct npuplan_tile_shape *shape)
 	return chunks;
 }
 
-static void test_render_chunks(void **state)
+TEST(render_chunks)
 {
 	static const uint64_t offsets[] = { 0, 16384, 32768, 49152 };
 	struct npuplan_chunks chunks = render(&upper_half);
@@ -39,7 +39,7 @@ static void test_render_chunks(void **state)
 	npuplan_chunks_fini(&chunks);
 }
 
-static void test_render_shapes(void **state)
+TEST(render_shapes)
 {
 	struct npuplan_tile_shape whole = {
 		.dims = 3, .elem = 2, .size = { 4, 8, 16 }, .stride = { 256, 32, 2 }
@@ -61,7 +61,7 @@ static void test_render_shapes(void **state)
 	npuplan_chunks_fini(&chunks);
 }
 
-static void test_regions(void **state)
+TEST(regions)
 {
 	struct npumem_region region = { 7, 8192, { 4, 1, 3 }, 0, { 16384, 0, 70000 } };
 	struct npuplan_tile_shape shape = npuplan_region_shape(&region);
@@ -74,7 +74,7 @@ static void test_regions(void **state)
 	npuplan_chunks_fini(&chunks);
 }
 
-static void test_memo(void **state)
+TEST(memo)
 {
 	struct npuplan_chunk_memo memo = { 0 };
 	struct npuplan_tile_shape shape = { .dims = 1, .elem = 1, .stride = { 1 } };
@@ -92,7 +92,7 @@ static void test_memo(void **state)
 }
 
 /* Section III-C2, and what lies beside each other or between each other. */
-static void test_collision_size(void **state)
+TEST(collision_size)
 {
 	struct npuplan_chunks half = render(&upper_half);
 	uint64_t work = 0;
@@ -136,7 +136,7 @@ static void example(struct npuplan_taa *taa, struct npuplan_taa_tensor tensors[2
 	tensors[1] = (struct npuplan_taa_tensor){ 65536, 1, 5, 5, 4, 4 };
 }
 
-static void test_tensor_allocate(void **state)
+TEST(tensor_allocate)
 {
 	static const uint32_t order[] = { 0, 1 };
 	struct npuplan_taa_tensor tensors[2];
@@ -165,7 +165,7 @@ static void test_tensor_allocate(void **state)
 	npuplan_chunk_memo_fini(&taa.memo);
 }
 
-static void test_allocate_errors(void **state)
+TEST(allocate_errors)
 {
 	static const uint32_t order[] = { 0, 1 };
 	struct npuplan_taa_tensor tensors[2];
@@ -190,7 +190,7 @@ static bool over_at_once(void *context)
 }
 
 /* Asked every 20000 steps, not sooner. */
-static void test_allocate_until(void **state)
+TEST(allocate_until)
 {
 	static const uint32_t order[] = { 0, 1 };
 	struct npuplan_taa_tensor tensors[2];
@@ -221,7 +221,7 @@ static bool see(void *context, uint32_t interval)
 	return seen->left-- > 0;
 }
 
-static void test_interval_tree(void **state)
+TEST(interval_tree)
 {
 	uint64_t random = 20261121;
 
@@ -253,7 +253,7 @@ static void test_interval_tree(void **state)
 	}
 }
 
-static void test_interval_tree_stops(void **state)
+TEST(interval_tree_stops)
 {
 	static const uint32_t starts[] = { 3, 1, 2 }, ends[] = { 9, 9, 9 };
 	struct npuplan_interval_tree tree;
@@ -297,7 +297,7 @@ static struct npuplan_plan *plan_with(const struct npuplan_graph *graph, const c
 	return plan;
 }
 
-static void test_planners(void **state)
+TEST(planners)
 {
 	static const struct {
 		const char *planner;
@@ -340,7 +340,7 @@ static void refused(const struct npuplan_graph *graph, const char *planner, int 
 	ASSERT_TEXT(error, why);
 }
 
-static void test_fixed(void **state)
+TEST(fixed)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise(8);
 	struct npuplan_plan *plan;
@@ -362,7 +362,7 @@ static void test_fixed(void **state)
 	refused(graph, "taa-paper", -EINVAL, "fixed offsets collide: two tensors of element-wise");
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise(2);
 	struct npuplan_problem problem = { .graph = graph };
@@ -417,7 +417,7 @@ static int stop_at(void *context, const struct npuplan_pack_progress *now)
 }
 
 /* Without limits: a plan, that the verifier has passed. */
-static void test_fan_out(void **state)
+TEST(fan_out)
 {
 	static const char *const planners[] = { "taa", "auto" };
 	AUTO_GRAPH struct npuplan_graph *graph = fan_out(FAN);
@@ -430,7 +430,7 @@ static void test_fan_out(void **state)
 }
 
 /* The best so far; and the limit is kept, but for the one packing that is always made. */
-static void test_limits(void **state)
+TEST(limits)
 {
 	static const struct {
 		struct npuplan_options options;
@@ -455,7 +455,7 @@ static void test_limits(void **state)
 	}
 }
 
-static void test_cancelled(void **state)
+TEST(cancelled)
 {
 	static const char *const planners[] = { "taa", "auto" };
 	AUTO_GRAPH struct npuplan_graph *graph = fan_out(FAN);
@@ -480,7 +480,7 @@ static void test_cancelled(void **state)
 }
 
 /* Inside one order there is no plan; after one it is that order's. */
-static void test_paper_limits(void **state)
+TEST(paper_limits)
 {
 	static const char why[] =
 		"fan: TAA's paper engine has no plan before the limits of work or time";
@@ -510,21 +510,4 @@ static void test_paper_limits(void **state)
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ETIMEDOUT);
 	assert_string_equal(error.text, why);
 	assert_int_equal(left, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_render_chunks),	cmocka_unit_test(test_render_shapes),
-		cmocka_unit_test(test_regions),		cmocka_unit_test(test_memo),
-		cmocka_unit_test(test_collision_size),	cmocka_unit_test(test_tensor_allocate),
-		cmocka_unit_test(test_allocate_errors), cmocka_unit_test(test_allocate_until),
-		cmocka_unit_test(test_interval_tree),	cmocka_unit_test(test_interval_tree_stops),
-		cmocka_unit_test(test_planners),	cmocka_unit_test(test_fixed),
-		cmocka_unit_test(test_blocks),		cmocka_unit_test(test_fan_out),
-		cmocka_unit_test(test_limits),		cmocka_unit_test(test_cancelled),
-		cmocka_unit_test(test_paper_limits),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -54,7 +54,7 @@ static void forbids(struct fixture *f, const int64_t *expected, size_t count)
 	npuplan_runs_fini(&f->runs);
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	struct fixture together = { 0 }, apart = { 0 };
 
@@ -69,7 +69,7 @@ static void test_whole(void **state)
 }
 
 /* Row k of 0 is last read as row k of 1 is written: 1 may lie lower, not higher. */
-static void test_rows(void **state)
+TEST(rows)
 {
 	struct fixture f = { 0 };
 
@@ -84,7 +84,7 @@ static void test_rows(void **state)
 }
 
 /* Two atoms with an idle one between them: what lies between is not forbidden. */
-static void test_gap(void **state)
+TEST(gap)
 {
 	struct fixture f = { 0 };
 
@@ -101,7 +101,7 @@ static void test_gap(void **state)
  * Three channels of two rows each (NCHW): one run, three times; and with another
  * distance on the other side nine displacements, of which some are the same.
  */
-static void test_repeated(void **state)
+TEST(repeated)
 {
 	struct fixture same = { 0 }, other = { 0 };
 
@@ -130,7 +130,7 @@ static void test_repeated(void **state)
 }
 
 /* Versions of the same bytes, cut differently, each with a run of its own. */
-static void test_versions(void **state)
+TEST(versions)
 {
 	struct fixture f = { 0 };
 
@@ -144,7 +144,7 @@ static void test_versions(void **state)
 	forbids(&f, (int64_t[]){ -4, 4 }, 1);
 }
 
-static void test_too_many(void **state)
+TEST(too_many)
 {
 	/* 3000 times 3000 repetitions at distances without a common measure. */
 	struct npuplan_atom atoms[] = { { 0, 1, 0, 0, 1 }, { 0, 1, 1, 0, 1 } };
@@ -171,7 +171,7 @@ static int conflicts_of(const struct fixture *f, struct npuplan_conflicts *confl
 	return err;
 }
 
-static void test_conflicts(void **state)
+TEST(conflicts)
 {
 	struct fixture f = { 0 };
 	struct npuplan_conflicts conflicts;
@@ -205,7 +205,7 @@ static void test_conflicts(void **state)
 }
 
 /* More intervals than are listed: the pair is taken as whole tensors. */
-static void test_covered(void **state)
+TEST(covered)
 {
 	enum { ATOMS = 3000 };
 	struct npuplan_atom *atoms = calloc(2 * ATOMS, sizeof(*atoms));
@@ -230,16 +230,4 @@ static void test_covered(void **state)
 	npuplan_conflicts_fini(&conflicts);
 	npuplan_conflicts_fini(&whole);
 	free(atoms);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	  cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_gap),	  cmocka_unit_test(test_repeated),
-		cmocka_unit_test(test_versions),  cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_conflicts), cmocka_unit_test(test_covered),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

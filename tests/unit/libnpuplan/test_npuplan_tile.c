@@ -69,7 +69,7 @@ static void tile(struct npuplan_graph *graph, uint32_t bands)
 		fail_msg("tiling failed: %s", error.text);
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -93,7 +93,7 @@ static void test_whole(void **state)
 	ASSERT_TEXT(error, "tiled already");
 }
 
-static void test_whole_with_parameters(void **state)
+TEST(whole_with_parameters)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -108,7 +108,7 @@ static void test_whole_with_parameters(void **state)
 }
 
 /* x + x reads x once; a state that is read and written is updated. */
-static void test_merged_accesses(void **state)
+TEST(merged_accesses)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
@@ -124,7 +124,7 @@ static void test_merged_accesses(void **state)
 	assert_int_equal(graph->tile_count, 3);
 }
 
-static void test_refusals(void **state)
+TEST(refusals)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	struct npuplan_error error;
@@ -149,7 +149,7 @@ static void test_refusals(void **state)
 }
 
 /* 2^20 accesses are the verifier's limit: 101 a band pass it in band 10382. */
-static void test_too_many(void **state)
+TEST(too_many)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t out = rows_tensor(graph, NPUMEM_TENSOR_OUTPUT, 12000), inputs[100];
@@ -171,7 +171,7 @@ static void test_too_many(void **state)
 }
 
 /* 3x3 convolution of 8 rows in 2 bands; its weights are left out. */
-static void test_conv(void **state)
+TEST(conv)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
@@ -192,7 +192,7 @@ static void test_conv(void **state)
 }
 
 /* A window that its importer could not tell (spatial 0) reads all of its input. */
-static void test_conv_unknown_window(void **state)
+TEST(conv_unknown_window)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 8);
@@ -205,7 +205,7 @@ static void test_conv_unknown_window(void **state)
 }
 
 /* Fewer rows than bands: one band a row. */
-static void test_few_rows(void **state)
+TEST(few_rows)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 3);
@@ -218,7 +218,7 @@ static void test_few_rows(void **state)
 }
 
 /* The same rows of operands of as many rows; one row is broadcast to all. */
-static void test_elementwise(void **state)
+TEST(elementwise)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 6);
@@ -234,7 +234,7 @@ static void test_elementwise(void **state)
 	READS(graph, 1, c, 0, 7);
 }
 
-static void test_concat(void **state)
+TEST(concat)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
@@ -259,7 +259,7 @@ static void test_concat(void **state)
 	READS(graph, 8, a, 0, 4);
 }
 
-static void test_pad_and_softmax(void **state)
+TEST(pad_and_softmax)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
@@ -282,7 +282,7 @@ static void test_pad_and_softmax(void **state)
 }
 
 /* Whole inputs, bands of the output; and outputs that have no rows in one step. */
-static void test_whole_inputs(void **state)
+TEST(whole_inputs)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
@@ -300,7 +300,7 @@ static void test_whole_inputs(void **state)
 }
 
 /* Two outputs of unlike rows cannot share bands. */
-static void test_unlike_outputs(void **state)
+TEST(unlike_outputs)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
@@ -321,7 +321,7 @@ static void test_unlike_outputs(void **state)
 }
 
 /* One band is whole operators. */
-static void test_one_band(void **state)
+TEST(one_band)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = rows_tensor(graph, NPUMEM_TENSOR_INPUT, 4);
@@ -374,7 +374,7 @@ static void check_bands(const struct npuplan_graph *graph, uint32_t in, int64_t 
 	assert_int_equal(next, out_rows);
 }
 
-static void test_bands_against_brute_force(void **state)
+TEST(bands_against_brute_force)
 {
 	static const char *const types[] = { "conv2d", "maxpool", "avgpool", "conv_transpose2d" };
 	uint64_t random = SEED;
@@ -410,27 +410,4 @@ static void test_bands_against_brute_force(void **state)
 		check_bands(graph, in, in_rows, out, out_rows);
 		npuplan_graph_free(graph);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_whole_with_parameters),
-		cmocka_unit_test(test_merged_accesses),
-		cmocka_unit_test(test_refusals),
-		cmocka_unit_test(test_too_many),
-		cmocka_unit_test(test_conv),
-		cmocka_unit_test(test_conv_unknown_window),
-		cmocka_unit_test(test_few_rows),
-		cmocka_unit_test(test_elementwise),
-		cmocka_unit_test(test_concat),
-		cmocka_unit_test(test_pad_and_softmax),
-		cmocka_unit_test(test_whole_inputs),
-		cmocka_unit_test(test_unlike_outputs),
-		cmocka_unit_test(test_one_band),
-		cmocka_unit_test(test_bands_against_brute_force),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

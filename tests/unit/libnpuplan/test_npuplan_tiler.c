@@ -121,7 +121,7 @@ static struct npuplan_graph *conv(uint32_t *in, uint32_t *weights, uint32_t *out
 }
 
 /* Each tile reads all channels of the rows that it needs, and its weights alone. */
-static void test_conv(void **state)
+TEST(conv)
 {
 	for (enum npuplan_layout layout = NPUPLAN_NHWC; layout <= NPUPLAN_NC32HW32; layout++) {
 		uint32_t in, weights, out;
@@ -148,7 +148,7 @@ static void test_conv(void **state)
 	}
 }
 
-static void test_order(void **state)
+TEST(order)
 {
 	uint32_t in, weights, out;
 	AUTO_GRAPH struct npuplan_graph *graph = conv(&in, &weights, &out);
@@ -165,7 +165,7 @@ static void test_order(void **state)
 }
 
 /* Groups of 2 inputs for 4 outputs: a tile reads the channels of its groups. */
-static void test_groups(void **state)
+TEST(groups)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 6, 4, 3);
@@ -183,7 +183,7 @@ static void test_groups(void **state)
 }
 
 /* In NC/32HWC32 whole blocks are read: channels 0..31 of 48 for output channels 0..31. */
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 48, 4, 3);
@@ -207,7 +207,7 @@ static void test_blocks(void **state)
 	WRITES(graph, 9, pool, 2, 2, 32, 16);
 }
 
-static void test_elementwise(void **state)
+TEST(elementwise)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t a = image(graph, "a", NPUMEM_TENSOR_INPUT, 8, 6, 3);
@@ -232,7 +232,7 @@ static void test_elementwise(void **state)
 	assert_int_equal(region->length, 4);
 }
 
-static void test_rows_and_channels_of_others(void **state)
+TEST(rows_and_channels_of_others)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t in = image(graph, "in", NPUMEM_TENSOR_INPUT, 8, 4, 4);
@@ -270,7 +270,7 @@ static void test_rows_and_channels_of_others(void **state)
 	READS(graph, 42 + 3, in, 1, 1, 4, 4);
 }
 
-static void test_matrices(void **state)
+TEST(matrices)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
 	uint32_t x = MATRIX(graph, "x", INPUT, 2, 3, 8);
@@ -308,7 +308,7 @@ static void test_matrices(void **state)
 }
 
 /* A row a step, in short, of operators that have rows; the others whole. */
-static void test_rows(void **state)
+TEST(rows)
 {
 	struct npuplan_tiling tiling = { .rows = 3 };
 	uint32_t in, weights, out;
@@ -342,7 +342,7 @@ static void refused(struct npuplan_graph *graph, const struct npuplan_tiling *ti
 	assert_null(graph->tiling.ops);
 }
 
-static void test_refused_tilings(void **state)
+TEST(refused_tilings)
 {
 	uint32_t in, weights, out;
 	struct npuplan_graph *graph = conv(&in, &weights, &out);
@@ -389,7 +389,7 @@ static void test_refused_tilings(void **state)
  * One row x one channel: 3 rows x 64 x 3 bytes of input, 64 x 9 of weights, 3 of
  * output. Weights count though they are not planned.
  */
-static void test_too_little_on_chip(void **state)
+TEST(too_little_on_chip)
 {
 	const uint64_t least = 3 * 64 * 3 + 64 * 9 + 3;
 	struct npuplan_tile_choice choice = { .rows = 4, .channels = 1 };
@@ -439,7 +439,7 @@ static struct npuplan_graph *tall(int64_t rows)
 }
 
 /* Never more steps than there may be accesses, and not all numbers of tiles are tried. */
-static void test_many_rows(void **state)
+TEST(many_rows)
 {
 	struct npuplan_tile_choice choice = { .rows = 1 };
 	struct npuplan_tiling tiling = { .onchip = 12 * 64, .ops = &choice, .op_count = 1 };
@@ -458,7 +458,7 @@ static void test_many_rows(void **state)
 }
 
 /* 40 tensors side by side: more kinds of tiles than are told apart. */
-static void test_many_kinds(void **state)
+TEST(many_kinds)
 {
 	struct npuplan_tiling tiling = { .onchip = 300, .layout = NPUPLAN_NCHW };
 	AUTO_GRAPH struct npuplan_graph *graph = new_graph();
@@ -484,7 +484,7 @@ static void test_many_kinds(void **state)
 }
 
 /* An element-wise operator streams both tensors: twice each; whole it streams nothing. */
-static void test_double_buffer(void **state)
+TEST(double_buffer)
 {
 	struct npuplan_tiling tiling = { .onchip = 2 * 2 * 24, .double_buffer = true };
 	struct npuplan_graph *graph = new_graph();
@@ -513,7 +513,7 @@ static void test_double_buffer(void **state)
 /* ---------------------------------------------------------------- what is chosen */
 
 /* Weights that do not fit: rows outer reads them again, channels outer the input. */
-static void test_chosen_order(void **state)
+TEST(chosen_order)
 {
 	struct npuplan_tiling tiling = { .onchip = 26000 };
 	uint32_t in, weights, out;
@@ -613,7 +613,7 @@ static struct npuplan_graph *random_op(uint64_t *random)
  * Against all tilings of tiles as equal as can be: one is found whenever one fits, it
  * fits, and its cost is the least, but for bursts that the tiler rounds once.
  */
-static void test_chosen_against_all(void **state)
+TEST(chosen_against_all)
 {
 	uint64_t random = SEED;
 	uint32_t fitting = 0, cut = 0;
@@ -661,7 +661,7 @@ static bool same_steps(const struct npuplan_graph *a, const struct npuplan_graph
 }
 
 /* What the tiler chose, told: the same steps. */
-static void test_told_again(void **state)
+TEST(told_again)
 {
 	struct npuplan_tiling tiling = { .onchip = 9000, .layout = NPUPLAN_NCHW };
 	uint32_t in, weights, out;
@@ -673,28 +673,4 @@ static void test_told_again(void **state)
 	assert_true(graph->step_count > 2);
 	assert_int_equal(npuplan_graph_tile(again, &graph->tiling, &error), 0);
 	assert_true(same_steps(graph, again));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_conv),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_groups),
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_elementwise),
-		cmocka_unit_test(test_rows_and_channels_of_others),
-		cmocka_unit_test(test_matrices),
-		cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_refused_tilings),
-		cmocka_unit_test(test_too_little_on_chip),
-		cmocka_unit_test(test_many_rows),
-		cmocka_unit_test(test_many_kinds),
-		cmocka_unit_test(test_double_buffer),
-		cmocka_unit_test(test_chosen_order),
-		cmocka_unit_test(test_chosen_against_all),
-		cmocka_unit_test(test_told_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

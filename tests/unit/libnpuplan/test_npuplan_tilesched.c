@@ -133,7 +133,7 @@ static uint64_t least_peak(const struct npuplan_graph *graph)
 	return best[0];
 }
 
-static void test_chains_are_optimal(void **state)
+TEST(chains_are_optimal)
 {
 	static const int32_t kernels[][4] = {
 		{ 1, 1 }, { 3, 3 }, { 3, 1, 3 }, { 1, 3, 3 }, { 3, 3, 3 }, { 3, 3, 1 },
@@ -190,7 +190,7 @@ static struct npuplan_graph *random_graph(uint64_t *random)
 }
 
 /* Never below what any order needs; how often above it is what the docs say. */
-static void test_gap(void **state)
+TEST(gap)
 {
 	uint64_t random = 20261121;
 	uint32_t optimal = 0, total = 150;
@@ -214,7 +214,7 @@ static void test_gap(void **state)
 /* ---------------------------------------------------------------- peak and traffic */
 
 /* What row r of the first needs is there when r is asked for: three rows, and the next. */
-static void test_known_peak(void **state)
+TEST(known_peak)
 {
 	static const int32_t kernels[] = { 1, 3, 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = chain(20, 7, kernels);
@@ -229,7 +229,7 @@ static void test_known_peak(void **state)
 	assert_int_equal(plan->position_count, 40);
 }
 
-static void test_traffic(void **state)
+TEST(traffic)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = chain(12, 5, kernels);
@@ -308,7 +308,7 @@ static void check_round_trip(const struct npuplan_graph *graph, const struct npu
 	free(blobs[1]);
 }
 
-static void test_pieces(void **state)
+TEST(pieces)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 
@@ -325,7 +325,7 @@ static void test_pieces(void **state)
 	}
 }
 
-static void test_rings(void **state)
+TEST(rings)
 {
 	static const int32_t kernels[] = { 1, 3, 3, 0 };
 	struct npuplan_options options = { .planner = "tile-scheduled-rings" };
@@ -346,7 +346,7 @@ static void test_rings(void **state)
 }
 
 /* As the daemon has it: a blob, without operators. Weights are then not known. */
-static void test_blob(void **state)
+TEST(blob)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = chain(9, 4, kernels), *read = NULL;
@@ -367,7 +367,7 @@ static void test_blob(void **state)
 }
 
 /* Steps of two tensors that need each other in turns go as one operator. */
-static void test_entangled(void **state)
+TEST(entangled)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("entangled");
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 4);
@@ -403,7 +403,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 	return 1;
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
 	static const int32_t kernels[] = { 3, 3, 3, 0 };
 	AUTO_GRAPH struct npuplan_graph *graph = chain(300, 4, kernels);
@@ -442,7 +442,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_opti
 	assert_null(plan);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	static const int32_t kernels[] = { 1, 3, 0 };
 	struct npuplan_options options = pieces;
@@ -490,7 +490,7 @@ static void test_refused(void **state)
 	npuplan_graph_free(graph);
 }
 
-static void test_flow_refused(void **state)
+TEST(flow_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_options options = pieces;
@@ -506,23 +506,4 @@ static void test_flow_refused(void **state)
 	refused(graph, &options, -EOPNOTSUPP, "chain: this planner plans no loops and branches");
 	assert_int_equal(npuplan_front_find(graph, &options, &front, &error), -EOPNOTSUPP);
 	assert_string_equal(error.text, "chain: this planner plans no loops and branches");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chains_are_optimal),
-		cmocka_unit_test(test_gap),
-		cmocka_unit_test(test_known_peak),
-		cmocka_unit_test(test_traffic),
-		cmocka_unit_test(test_pieces),
-		cmocka_unit_test(test_rings),
-		cmocka_unit_test(test_blob),
-		cmocka_unit_test(test_entangled),
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_flow_refused),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

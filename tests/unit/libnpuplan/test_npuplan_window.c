@@ -24,7 +24,7 @@ static void check(const struct npuplan_window *w, int64_t first, int64_t count, 
 }
 
 /* 3x3, stride 1, pad 1, on 8 rows: a halo of one row on each inner side. */
-static void test_same_padding(void **state)
+TEST(same_padding)
 {
 	struct npuplan_window w = window(3, 1, 1, 1, false);
 
@@ -34,7 +34,7 @@ static void test_same_padding(void **state)
 }
 
 /* 3x3, stride 2, pad 1, on 8 rows to 4: output row o needs 2o - 1 .. 2o + 1. */
-static void test_stride(void **state)
+TEST(stride)
 {
 	struct npuplan_window w = window(3, 2, 1, 1, false);
 
@@ -46,7 +46,7 @@ static void test_stride(void **state)
  * Kernel 2, dilation 3, pad 2, on 4 rows: output row 1 needs rows -1 and 2. The
  * clipped hull of the window would begin at row 0, which nobody reads.
  */
-static void test_dilation_clips_by_kernel_row(void **state)
+TEST(dilation_clips_by_kernel_row)
 {
 	struct npuplan_window w = window(2, 1, 3, 2, false);
 
@@ -54,7 +54,7 @@ static void test_dilation_clips_by_kernel_row(void **state)
 }
 
 /* Kernel 1, pad 2: output rows 0 and 1 are padding alone. */
-static void test_padding_alone(void **state)
+TEST(padding_alone)
 {
 	struct npuplan_window w = window(1, 1, 1, 2, false);
 
@@ -63,7 +63,7 @@ static void test_padding_alone(void **state)
 }
 
 /* A crop of two rows: output row 0 is input row 2. */
-static void test_crop(void **state)
+TEST(crop)
 {
 	struct npuplan_window w = window(1, 1, 1, -2, false);
 
@@ -74,7 +74,7 @@ static void test_crop(void **state)
  * FSRCNN's last layer: 9x9 transposed, stride 2, pad 4. Output row 8 takes
  * i with 2i = 8 + 4 - k, k in 0..8: i = 2..6.
  */
-static void test_transposed(void **state)
+TEST(transposed)
 {
 	struct npuplan_window w = window(9, 2, 1, 4, true);
 
@@ -84,7 +84,7 @@ static void test_transposed(void **state)
 }
 
 /* 2x2 transposed, stride 4: output rows 2 and 3 of each four take nothing. */
-static void test_transposed_gap(void **state)
+TEST(transposed_gap)
 {
 	struct npuplan_window w = window(2, 4, 1, 0, true);
 
@@ -116,7 +116,7 @@ static struct npuplan_rows brute(const struct npuplan_window *w, struct npuplan_
 			 (struct npuplan_rows){ min, max - min + 1 };
 }
 
-static void test_against_brute_force(void **state)
+TEST(against_brute_force)
 {
 	uint64_t random = SEED;
 	uint32_t empty = 0;
@@ -142,7 +142,7 @@ static void test_against_brute_force(void **state)
 	assert_in_range(empty, 100, 10000);
 }
 
-static void test_bands_cover(void **state)
+TEST(bands_cover)
 {
 	for (int64_t height = 1; height < 40; height++)
 		for (uint32_t n = 1; n <= height; n++) {
@@ -173,7 +173,7 @@ static void expect_row(struct npuplan_rows rows, int64_t row, int64_t in)
 }
 
 /* Rows of nearest and of bilinear, in all three conventions, are all covered. */
-static void test_upsample_covers(void **state)
+TEST(upsample_covers)
 {
 	for (int64_t in = 1; in < 12; in++)
 		for (int64_t out = in; out < 40; out++)
@@ -202,22 +202,4 @@ static void test_upsample_covers(void **state)
 				if (in > 1 && out > in)
 					assert_in_range(rows.count, 1, 4);
 			}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_same_padding),
-		cmocka_unit_test(test_stride),
-		cmocka_unit_test(test_dilation_clips_by_kernel_row),
-		cmocka_unit_test(test_padding_alone),
-		cmocka_unit_test(test_crop),
-		cmocka_unit_test(test_transposed),
-		cmocka_unit_test(test_transposed_gap),
-		cmocka_unit_test(test_against_brute_force),
-		cmocka_unit_test(test_bands_cover),
-		cmocka_unit_test(test_upsample_covers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/npumemctl: sizes in, sizes out, texts that fit. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "model/model.h"
 #include "cli/progress.h"
+#include "unit.h"
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
 	static const struct {
 		const char *text;
@@ -83,7 +80,7 @@ static void test_sizes(void **state)
 	}
 }
 
-static void test_size_text(void **state)
+TEST(size_text)
 {
 	assert_string_equal(size_text(0).s, "0 bytes");
 	assert_string_equal(size_text(1023).s, "1023 bytes");
@@ -93,7 +90,7 @@ static void test_size_text(void **state)
 	assert_string_equal(size_text(5000ull << 40).s, "5497558138880000 bytes (5000.0 TiB)");
 }
 
-static void test_progress_text(void **state)
+TEST(progress_text)
 {
 	static const struct {
 		struct npuplan_pack_progress now;
@@ -122,7 +119,7 @@ static void test_progress_text(void **state)
 	}
 }
 
-static void test_cut(void **state)
+TEST(cut)
 {
 	static const struct {
 		const char *text;
@@ -160,16 +157,4 @@ static void test_cut(void **state)
 	/* No character is cut in two. */
 	assert_string_equal(short_text("123456789012345678901234567890123456éééééé").s,
 			    "123456789012345678901234567890123456...");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_size_text),
-		cmocka_unit_test(test_progress_text),
-		cmocka_unit_test(test_cut),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* userspace/npumemctl/run/path.c: ways through loops and branches. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "run/path.h"
+#include "unit.h"
 
 /*
  * Block 0, a loop of block 1 that may go by way of block 2, and the exit from
@@ -96,7 +93,7 @@ static void expect(const char *choices, struct path_rule rule, const char *insta
 	assert_null(path.steps);
 }
 
-static void test_choices(void **state)
+TEST(choices)
 {
 	const struct path_rule rule = { 0 };
 
@@ -109,7 +106,7 @@ static void test_choices(void **state)
 	expect("1", rule, "0 1 3 2 5");
 }
 
-static void test_random(void **state)
+TEST(random)
 {
 	struct path_rule rule = { .max_iterations = 0 };
 	struct npuplan_error error = { 0 };
@@ -153,7 +150,7 @@ static void refuse(struct world *w, const char *choices, const char *text)
 	assert_null(path.steps);
 }
 
-static void test_refused(void **state)
+TEST(refused)
 {
 	struct world w = world();
 
@@ -186,7 +183,7 @@ static void test_refused(void **state)
 	edges[5].to = NPUMEM_NONE;
 }
 
-static void test_one_block(void **state)
+TEST(one_block)
 {
 	struct npuplan_error error = { 0 };
 	struct world w = world();
@@ -204,7 +201,7 @@ static void test_one_block(void **state)
 	refuse(&w, "0", "the graph has no edges to choose from");
 }
 
-static void test_parse(void **state)
+TEST(parse)
 {
 	static const char *const wrong[] = {
 		"",   ",",     "1,",   ",1",   "*2",	     "1*",	     "1*0",
@@ -224,15 +221,4 @@ static void test_parse(void **state)
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
 		if (path_choices(wrong[i], &choices, &count) != -EINVAL)
 			fail_msg("\"%s\" was taken", wrong[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_choices), cmocka_unit_test(test_random),
-		cmocka_unit_test(test_refused), cmocka_unit_test(test_one_block),
-		cmocka_unit_test(test_parse),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

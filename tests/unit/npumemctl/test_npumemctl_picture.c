@@ -55,7 +55,7 @@ static char *written(struct picture *pictures, unsigned int count,
 }
 
 /* Four bands of each: step k of the first operator is position k, of the second 4 + k. */
-static void test_boxes(void **state)
+TEST(boxes)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise("rows", 4);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "taa");
@@ -89,7 +89,7 @@ static void test_boxes(void **state)
 	picture_fini(&picture);
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise("whole", 1);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
@@ -119,7 +119,7 @@ static void test_whole(void **state)
 }
 
 /* Row by row, each read as soon as it is there: two slots, a row apart from each other. */
-static void test_ring(void **state)
+TEST(ring)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise("ring", 8);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
@@ -167,7 +167,7 @@ static void test_ring(void **state)
 	picture_fini(&picture);
 }
 
-static void test_svg(void **state)
+TEST(svg)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise("two > one", 4);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "taa");
@@ -197,7 +197,7 @@ static void test_svg(void **state)
 	picture_fini(&picture);
 }
 
-static void test_html(void **state)
+TEST(html)
 {
 	struct npuplan_graph *graphs[2] = { element_wise("net", 4), element_wise("net", 1) };
 	struct npuplan_plan *plans[2];
@@ -240,7 +240,7 @@ static void test_html(void **state)
 }
 
 /* in -> a -> b, each in the bytes of the one before. */
-static void test_in_place(void **state)
+TEST(in_place)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("in place");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 64);
@@ -279,7 +279,7 @@ static void test_in_place(void **state)
 }
 
 /* What lives together and shares nothing is summed, whatever shares elsewhere. */
-static void test_peak_of_all(void **state)
+TEST(peak_of_all)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("peak");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 48);
@@ -303,7 +303,7 @@ static void test_peak_of_all(void **state)
 }
 
 /* Names where there is room for them, the pale part explained. */
-static void test_names(void **state)
+TEST(names)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = element_wise("whole", 1);
 	AUTO_PLAN struct npuplan_plan *plan = plan_of(graph, "greedy");
@@ -322,7 +322,7 @@ static void test_names(void **state)
 }
 
 /* 3 x 20000 ranges: two neighbours a box, none lost. */
-static void test_many(void **state)
+TEST(many)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("many");
 	uint32_t tensors[3], none = NPUMEM_NONE;
@@ -360,17 +360,4 @@ static void test_many(void **state)
 	assert_non_null(strstr(text, "60000 ranges of bytes with one live range, neighbours joined "
 				     "to 30000 boxes"));
 	picture_fini(&picture);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_boxes),	 cmocka_unit_test(test_whole),
-		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_svg),
-		cmocka_unit_test(test_html),	 cmocka_unit_test(test_many),
-		cmocka_unit_test(test_in_place), cmocka_unit_test(test_peak_of_all),
-		cmocka_unit_test(test_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

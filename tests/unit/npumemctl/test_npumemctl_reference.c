@@ -5,14 +5,10 @@
  * own walk gives, as engine "sim" does. A right plan gives the reference's
  * outputs; a plan spoiled behind the verifier's back does not.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include <errno.h>
 
@@ -21,6 +17,7 @@
 #include "npuplan.h"
 #include "run/reference.h"
 #include "verify/verify.h"
+#include "unit.h"
 
 #define KEY 0x1234u
 
@@ -201,7 +198,7 @@ static unsigned int infer(struct npuplan_graph *graph, struct npuplan_plan *plan
 	return different;
 }
 
-static void test_equal(void **state)
+TEST(equal)
 {
 	for (uint32_t bands = 1; bands <= 7; bands++) {
 		AUTO_GRAPH struct npuplan_graph *graph = build(bands);
@@ -218,7 +215,7 @@ static void test_equal(void **state)
 	}
 }
 
-static void test_seed(void **state)
+TEST(seed)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build(1);
 	struct npuplan_options options = { 0 };
@@ -249,7 +246,7 @@ static void test_seed(void **state)
 }
 
 /* Rows in a ring of two slots: the last two rows are what is there. */
-static void test_copy_pieces(void **state)
+TEST(copy_pieces)
 {
 	const struct npumem_placement ring = {
 		.offset = 2,
@@ -300,7 +297,7 @@ static uint32_t plain(struct npuplan_graph *graph, uint32_t kind, uint32_t flags
 }
 
 /* Carries are one assignment: two tensors that change places. */
-static void test_edge(void **state)
+TEST(edge)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("carries");
 	struct npumem_carry carries[] = { { 0, 2 }, { 0, 1 }, { 1, 0 } };
@@ -340,7 +337,7 @@ static void test_edge(void **state)
 }
 
 /* What aliases and external tensors have for bytes, and when. */
-static void test_buffers(void **state)
+TEST(buffers)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("aliases");
 	struct npuplan_plan plan = { 0 };
@@ -376,15 +373,4 @@ static void test_buffers(void **state)
 	placement.tensor = alias;
 	assert_int_equal(reference_init(&ref, graph, &plan), 0);
 	reference_release(&ref);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_equal),	    cmocka_unit_test(test_seed),
-		cmocka_unit_test(test_copy_pieces), cmocka_unit_test(test_edge),
-		cmocka_unit_test(test_buffers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

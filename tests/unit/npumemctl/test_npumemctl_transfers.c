@@ -3,17 +3,14 @@
  * userspace/npumemctl/run/transfers.c: what goes into host memory and comes out of it, and
  * what the driver's counters are compared with.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include <errno.h>
 
 #include "run/transfers.h"
+#include "unit.h"
 
 #define SIZE 12
 #define HOST 64
@@ -81,7 +78,7 @@ static struct npuplan_plan plan_of(uint32_t count)
 
 #define ALL (sizeof(positions) / sizeof(positions[0]))
 
-static void test_traffic(void **state)
+TEST(traffic)
 {
 	struct npuplan_plan plan = plan_of(ALL);
 	struct traffic t = transfers_traffic(&plan);
@@ -92,7 +89,7 @@ static void test_traffic(void **state)
 	assert_int_equal(t.fill, 6);
 }
 
-static void test_check(void **state)
+TEST(check)
 {
 	struct npuplan_plan plan = plan_of(ALL);
 	struct traffic moved = transfers_traffic(&plan);
@@ -117,7 +114,7 @@ static void test_check(void **state)
 					"the plan's traffic is 6 and 24");
 }
 
-static void test_put(void **state)
+TEST(put)
 {
 	uint8_t x[SIZE] = "abcdefghijkl", host[HOST] = { 0 }, expected[HOST] = { 0 };
 	uint8_t *bytes[TENSORS] = { [X] = x };
@@ -134,7 +131,7 @@ static void test_put(void **state)
 	assert_int_equal(transfers_put(&graph, &plan, bytes, host, HOST), -EINVAL);
 }
 
-static void test_put_beyond_the_tensor(void **state)
+TEST(put_beyond_the_tensor)
 {
 	struct npumem_position bad[] = {
 		MOVE(NPUMEM_POSITION_LOAD, X, SIZE, 1, 0),
@@ -163,7 +160,7 @@ static void get(uint32_t positions_done, const char *expected)
 	assert_string_equal((const char *)bytes, expected);
 }
 
-static void test_get(void **state)
+TEST(get)
 {
 	/* Not stored yet; stored; stored and spilled. */
 	get(3, "------------");
@@ -176,22 +173,11 @@ static void test_get(void **state)
 	get(9, "AB--EFGHKLM-");
 }
 
-static void test_get_beyond_host_memory(void **state)
+TEST(get_beyond_host_memory)
 {
 	struct npuplan_plan plan = plan_of(ALL);
 	uint8_t bytes[SIZE], host[HOST] = { 0 };
 
 	assert_int_equal(transfers_get(&graph, &plan, Y, bytes, host, 33), 0);
 	assert_int_equal(transfers_get(&graph, &plan, Y, bytes, host, 32), -EINVAL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_traffic), cmocka_unit_test(test_check),
-		cmocka_unit_test(test_put),	cmocka_unit_test(test_put_beyond_the_tensor),
-		cmocka_unit_test(test_get),	cmocka_unit_test(test_get_beyond_host_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

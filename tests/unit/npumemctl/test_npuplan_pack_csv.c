@@ -35,7 +35,7 @@ static void refused(const char *text, const char *why)
 	refused_bytes(text, strlen(text), why);
 }
 
-static void test_read(void **state)
+TEST(read)
 {
 	static const char text[] = "size, upper,id,lower,alignment,offset\r\n"
 				   "4,9,b1,3,1,\n"
@@ -62,7 +62,7 @@ static void test_read(void **state)
 }
 
 /* Instants that do not fit into 32 bits: who overlaps whom is kept. */
-static void test_long_times(void **state)
+TEST(long_times)
 {
 	static const char text[] = "lower,upper,size\n"
 				   "0,6000000000,1\n"
@@ -78,7 +78,7 @@ static void test_long_times(void **state)
 	pack_csv_release(&csv);
 }
 
-static void test_header(void **state)
+TEST(header)
 {
 	refused("", "line 1: there is no header");
 	refused("\n\n", "line 1: there is no header");
@@ -92,7 +92,7 @@ static void test_header(void **state)
 	refused("id,lower,size,upper,lower\n", "line 1: column 'lower' stands there twice");
 }
 
-static void test_rows(void **state)
+TEST(rows)
 {
 #define HEADER "id,lower,upper,size,alignment,offset\n"
 	refused(HEADER "a,0,1,2,1\n", "line 2: 5 fields, but the header has 6");
@@ -125,7 +125,7 @@ static void test_rows(void **state)
 #undef HEADER
 }
 
-static void test_write(void **state)
+TEST(write)
 {
 	static const char text[] = "id,offset,lower,upper,size\nb1,,0,3,4\nb2,7, 3,9,4\n";
 	static const uint64_t offsets[2] = { 123, 7 };
@@ -144,7 +144,7 @@ static void test_write(void **state)
 	pack_csv_release(&csv);
 }
 
-static void test_no_buffers(void **state)
+TEST(no_buffers)
 {
 	struct npuplan_error error;
 	struct pack_csv csv;
@@ -152,15 +152,4 @@ static void test_no_buffers(void **state)
 	assert_int_equal(read_text("lower,upper,size\n", 17, &csv, &error), 0);
 	assert_int_equal(csv.count, 0);
 	pack_csv_release(&csv);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_read),   cmocka_unit_test(test_long_times),
-		cmocka_unit_test(test_header), cmocka_unit_test(test_rows),
-		cmocka_unit_test(test_write),  cmocka_unit_test(test_no_buffers),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: MIT
 /* npumemd: configuration file, log levels. Every rejection, with its line. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <syslog.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "config.h"
 #include "log.h"
+#include "unit.h"
 
 static char path[64];
 
@@ -71,7 +68,7 @@ static void refuse(const char *text, const char *reason)
 	assert_memory_equal(&config, &before, sizeof(config));
 }
 
-static void test_defaults(void **state)
+TEST_WITH(defaults, setup, teardown)
 {
 	struct config config = read_good("");
 
@@ -86,7 +83,7 @@ static void test_defaults(void **state)
 	assert_string_equal(config.traffic_planner, "cosma");
 }
 
-static void test_every_key(void **state)
+TEST_WITH(every_key, setup, teardown)
 {
 	struct config config = read_good("; comment\n"
 					 "[daemon]\n"
@@ -114,7 +111,7 @@ static void test_every_key(void **state)
 	assert_string_equal(config.traffic_planner, "cosma-belady");
 }
 
-static void test_sizes(void **state)
+TEST_WITH(sizes, setup, teardown)
 {
 	assert_int_equal(read_good("[worker]\nmemory-limit = 33554432\n").memory_limit, 32 << 20);
 	assert_int_equal(read_good("[worker]\nmemory-limit = 32768K\n").memory_limit, 32 << 20);
@@ -122,7 +119,7 @@ static void test_sizes(void **state)
 	assert_int_equal(read_good("[worker]\nplan-size-limit = 64M\n").plan_limit, 64 << 20);
 }
 
-static void test_unknown(void **state)
+TEST_WITH(unknown, setup, teardown)
 {
 	refuse("[daemon]\nworkers = 1\nwrokers = 2\n",
 	       ":3: unknown key \"wrokers\" in section [daemon]");
@@ -132,7 +129,7 @@ static void test_unknown(void **state)
 	refuse("[worker]\nworkers = 1\n", ":2: unknown key \"workers\" in section [worker]");
 }
 
-static void test_syntax(void **state)
+TEST_WITH(syntax, setup, teardown)
 {
 	char line[400];
 
@@ -146,14 +143,14 @@ static void test_syntax(void **state)
 }
 
 /* The first mistake of several is the one named, whoever finds it. */
-static void test_first_mistake(void **state)
+TEST_WITH(first_mistake, setup, teardown)
 {
 	refuse("[daemon]\nworkers\nworkers = 0\n",
 	       ":2: neither [section], key = value, nor a comment");
 	refuse("[daemon]\nworkers = 0\nworkers\n", ":2: workers: \"0\" is not between 1 and 64");
 }
 
-static void test_values(void **state)
+TEST_WITH(values, setup, teardown)
 {
 	static const struct {
 		const char *text;
@@ -205,7 +202,7 @@ static void test_values(void **state)
 		refuse(bad[i].text, bad[i].reason);
 }
 
-static void test_no_file(void **state)
+TEST_WITH(no_file, setup, teardown)
 {
 	struct config config;
 	char reason[512];
@@ -218,7 +215,7 @@ static void test_no_file(void **state)
 }
 
 /* The example that is installed holds the defaults, commented out. */
-static void test_example(void **state)
+TEST_WITH(example, setup, teardown)
 {
 	const char *example = getenv("NPUMEMD_EXAMPLE");
 	char reason[512] = "", line[256], text[8192] = "";
@@ -248,7 +245,7 @@ static void test_example(void **state)
 	assert_memory_equal(&config, &defaults, sizeof(config));
 }
 
-static void test_log_levels(void **state)
+TEST_WITH(log_levels, setup, teardown)
 {
 	static const struct {
 		const char *name;
@@ -298,23 +295,10 @@ static void log_some(void)
 	log_request(LOG_ERR, &fields, "request %d", 1);
 }
 
-static void test_log_lines(void **state)
+TEST_WITH(log_lines, setup, teardown)
 {
 	char text[512];
 
 	capture(log_some, text, sizeof(text));
 	assert_string_equal(text, "<6>npumemd: one <0>forged: ?[31mred\n<3>npumemd: request 1\n");
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(defaults), TEST(every_key),     TEST(sizes),     TEST(unknown),
-		TEST(syntax),	TEST(first_mistake), TEST(values),    TEST(no_file),
-		TEST(example),	TEST(log_levels),    TEST(log_lines),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,9 +8,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "unit.h"
 
 #define PATIENCE_MS 300000
 #define MAX_ARGS    8
@@ -174,12 +172,12 @@ static void run(const char *const *arguments, int code, const char *says)
 
 #define RUN(code, says, ...) run((const char *const[]){ __VA_ARGS__, NULL }, code, says)
 
-static void test_version(void **state)
+TEST_WITH(version, setup, teardown)
 {
 	RUN(0, "npumemd " NPUMEM_PACKAGE_VERSION "\n", "--version");
 }
 
-static void test_command_line(void **state)
+TEST_WITH(command_line, setup, teardown)
 {
 	RUN(2, "unrecognized option", "--no-such-option");
 	RUN(2, "log level \"loud\" is not one of error, warning, notice, info, debug",
@@ -187,7 +185,7 @@ static void test_command_line(void **state)
 	RUN(2, "Too many arguments", "surplus");
 }
 
-static void test_check_config(void **state)
+TEST_WITH(check_config, setup, teardown)
 {
 	char reason[256];
 
@@ -200,13 +198,13 @@ static void test_check_config(void **state)
 	RUN(2, reason, "--foreground", "--config", d.config);
 }
 
-static void test_config_missing(void **state)
+TEST_WITH(config_missing, setup, teardown)
 {
 	RUN(2, "npumemd: /nowhere/npumemd.conf: No such file or directory\n", "--config",
 	    "/nowhere/npumemd.conf");
 }
 
-static void test_life(void **state)
+TEST_WITH(life, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, "--log-level", "debug", NULL };
 	char text[16384];
@@ -219,7 +217,7 @@ static void test_life(void **state)
 	assert_non_null(strstr(text, "<6>npumemd: SIGTERM: shutting down, 0 requests under way\n"));
 }
 
-static void test_sigint(void **state)
+TEST_WITH(sigint, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
 	char text[16384];
@@ -231,7 +229,7 @@ static void test_sigint(void **state)
 	assert_non_null(strstr(text, "SIGINT: shutting down"));
 }
 
-static void test_reload(void **state)
+TEST_WITH(reload, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
 	char text[16384], reason[256];
@@ -260,7 +258,7 @@ static void test_reload(void **state)
 }
 
 /* The command line's level outlives a reload. */
-static void test_reload_keeps_level(void **state)
+TEST_WITH(reload_keeps_level, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, "--log-level", "info", NULL };
 	char text[16384];
@@ -276,7 +274,7 @@ static void test_reload_keeps_level(void **state)
 	assert_non_null(strstr(text, "configuration read again"));
 }
 
-static void test_watchdog(void **state)
+TEST_WITH(watchdog, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
 	char text[16384];
@@ -301,7 +299,7 @@ static int count(const char *text, const char *what)
 }
 
 /* Without a driver, which the machine that tests are built on does not have. */
-static void test_no_driver(void **state)
+TEST_WITH(no_driver, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
 	char text[16384];
@@ -316,7 +314,7 @@ static void test_no_driver(void **state)
 		count(text, "<5>npumemd: the npumem driver is not loaded, waiting for it\n"), 1);
 }
 
-static void test_no_capability(void **state)
+TEST_WITH(no_capability, setup, teardown)
 {
 	const char *const arguments[] = { "-f", "-c", d.config, NULL };
 	char text[16384];
@@ -332,17 +330,4 @@ static void test_no_capability(void **state)
 			       "npumem driver wants of its daemon: start npumemd as root or "
 			       "by its service\n"),
 			 1);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(version),	TEST(command_line), TEST(check_config),	 TEST(config_missing),
-		TEST(life),	TEST(sigint),	    TEST(reload),	 TEST(reload_keeps_level),
-		TEST(watchdog), TEST(no_driver),    TEST(no_capability),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -29,7 +29,7 @@ static void accept(struct build *b)
 }
 
 /* Written through one name, read through another. */
-static void test_names(void **state)
+TEST(names)
 {
 	const struct npuv_graph *g;
 	struct npuv_range range;
@@ -78,7 +78,7 @@ static void test_names(void **state)
 		     "step 0 'copy' writes too");
 }
 
-static void test_placement(void **state)
+TEST(placement)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -92,7 +92,7 @@ static void test_placement(void **state)
 }
 
 /* What an alias says of its bytes holds for them. */
-static void test_output(void **state)
+TEST(output)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -126,7 +126,7 @@ static void test_output(void **state)
 	accept(&b);
 }
 
-static void test_input(void **state)
+TEST(input)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -158,7 +158,7 @@ static void test_input(void **state)
 }
 
 /* The state that is half of a tensor stays where it is; the other half may go. */
-static void test_state(void **state)
+TEST(state)
 {
 	struct build b;
 
@@ -180,7 +180,7 @@ static void test_state(void **state)
 }
 
 /* In several blocks: an output by another name must reach the exit. */
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -200,15 +200,4 @@ static void test_blocks(void **state)
 			"neither written by then nor in the entry state");
 	assert_int_equal(v.tensor, 4);
 	assert_int_equal(v.other_tensor, LT);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_names),  cmocka_unit_test(test_placement),
-		cmocka_unit_test(test_output), cmocka_unit_test(test_input),
-		cmocka_unit_test(test_state),  cmocka_unit_test(test_blocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ static void paint_randomly(uint32_t count, uint32_t paints, uint32_t every)
 }
 
 /* Around the sizes at which words fill up and levels are added. */
-static void test_against_array(void **state)
+TEST(against_array)
 {
 	static const uint32_t sizes[] = { 1, 2, 63, 64, 65, 128, 700, 4095, 4096, 4097, MOST };
 	uint32_t i;
@@ -87,7 +87,7 @@ static void test_against_array(void **state)
 		paint_randomly(sizes[i], 3000, sizes[i] > 700 ? 500 : 10);
 }
 
-static void test_bounds(void **state)
+TEST(bounds)
 {
 	struct npuv_arena map;
 
@@ -99,7 +99,7 @@ static void test_bounds(void **state)
 }
 
 /* Nothing placed at all: a map without bounds. */
-static void test_empty(void **state)
+TEST(empty)
 {
 	struct npuv_arena map;
 
@@ -108,7 +108,7 @@ static void test_empty(void **state)
 	npuv_arena_fini(&map);
 }
 
-static void test_sort(void **state)
+TEST(sort)
 {
 	static u64 values[1000], spare[1000];
 	uint32_t n, i;
@@ -131,16 +131,4 @@ static void test_sort(void **state)
 	assert_int_equal(values[3], 3);
 	assert_int_equal(npuv_upper_bound(values, 4, 1), 2);
 	assert_int_equal(npuv_upper_bound(values, 4, 9), 4);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_against_array),
-		cmocka_unit_test(test_bounds),
-		cmocka_unit_test(test_empty),
-		cmocka_unit_test(test_sort),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,7 +35,7 @@ static struct build_blob chain_graph(void)
 	} while (0)
 #define FORMAT NPUMEM_RULE_FORMAT
 
-static void test_header(void **state)
+TEST(header)
 {
 	REFUSE_HEADER(h->magic = NPUMEM_PLAN_MAGIC, EBADMSG, FORMAT,
 		      "format: magic is 0x4c50504e, expected 0x5247504e");
@@ -61,7 +61,7 @@ static void test_header(void **state)
 		      "format: section table of 25769803728 bytes ends beyond the blob");
 }
 
-static void test_alignment_in_memory(void **state)
+TEST(alignment_in_memory)
 {
 	struct build_blob blob = chain_graph();
 	char *odd = malloc(blob.size + 4);
@@ -78,7 +78,7 @@ static void test_alignment_in_memory(void **state)
 	free(blob.data);
 }
 
-static void test_sections(void **state)
+TEST(sections)
 {
 	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = 0, EBADMSG, FORMAT,
 		       "format: section 1 is of unknown kind 0");
@@ -127,14 +127,14 @@ static void test_sections(void **state)
 }
 
 /* The last byte of the strings made another one: what lies behind is still zero. */
-static void test_strings(void **state)
+TEST(strings)
 {
 	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, ((char *)blob.data)[s->offset + s->count - 1] = 'z',
 		       EINVAL, FORMAT, "format: section strings does not end with a NUL");
 }
 
 /* A newer writer's longer records: fine while the rest is zero. */
-static void test_long_records(void **state)
+TEST(long_records)
 {
 	struct build_blob blob = chain_graph(), longer;
 	struct npuv_graph *graph = NULL;
@@ -174,7 +174,7 @@ static void test_long_records(void **state)
 	free(blob.data);
 }
 
-static void test_opaque_section(void **state)
+TEST(opaque_section)
 {
 	struct build_blob blob = chain_graph();
 	struct npumem_blob_section *s = build_section(blob, NPUMEM_GRAPH_STRINGS);
@@ -197,7 +197,7 @@ static void test_opaque_section(void **state)
 }
 
 /* The plan's blob has the same framing, checked by the same code. */
-static void test_plan_magic(void **state)
+TEST(plan_magic)
 {
 	struct build b;
 
@@ -205,16 +205,4 @@ static void test_plan_magic(void **state)
 	refuse_plan_blob(&b, build_graph(&b), EBADMSG, FORMAT,
 			 "format: magic is 0x5247504e, expected 0x4c50504e");
 	build_free(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_header),	     cmocka_unit_test(test_alignment_in_memory),
-		cmocka_unit_test(test_sections),     cmocka_unit_test(test_strings),
-		cmocka_unit_test(test_long_records), cmocka_unit_test(test_opaque_section),
-		cmocka_unit_test(test_plan_magic),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

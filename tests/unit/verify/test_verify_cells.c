@@ -62,7 +62,7 @@ static void assert_run(const uint32_t *start, const struct npuv_run *runs, uint3
 	assert_int_equal(runs[start[access]].count, count);
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
 	struct npuv_graph *g;
 	struct build b;
@@ -79,7 +79,7 @@ static void test_chain(void **state)
 }
 
 /* One write, two reads that overlap: three cells, one of two segments. */
-static void test_overlap(void **state)
+TEST(overlap)
 {
 	const struct npuv_cell *outer, *middle;
 	struct npuv_graph *g;
@@ -110,7 +110,7 @@ static void test_overlap(void **state)
 }
 
 /* Chunks that follow each other in the tensor are one segment of their cell. */
-static void test_neighbours(void **state)
+TEST(neighbours)
 {
 	struct npumem_region region = build_strided(0, 2, 2, 6);
 	const struct npuv_cell *cell;
@@ -136,7 +136,7 @@ static void test_neighbours(void **state)
 }
 
 /* Updates make versions: the same bytes, other cells. */
-static void test_versions(void **state)
+TEST(versions)
 {
 	const struct npuv_cell *old, *new;
 	struct npuv_graph *g;
@@ -164,7 +164,7 @@ static void test_versions(void **state)
 }
 
 /* Bytes of an input that nobody reads are a cell of no use. */
-static void test_unread_input(void **state)
+TEST(unread_input)
 {
 	struct npuv_graph *g;
 	struct build b;
@@ -181,7 +181,7 @@ static void test_unread_input(void **state)
  * Tiles that are written one by one in any order, and read all together by many
  * accesses: a run an access, whatever the order, and one for the step of them all.
  */
-static void test_runs(void **state)
+TEST(runs)
 {
 	const uint32_t cells = 128, reads = 200;
 	struct npuv_graph *g;
@@ -234,15 +234,4 @@ static void test_runs(void **state)
 	assert_int_equal(g->read_runs[i + 1].first, 2);
 	assert_int_equal(g->read_runs[i + 1].count, 1);
 	stop(g);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),	 cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_unread_input),
-		cmocka_unit_test(test_runs),	 cmocka_unit_test(test_neighbours),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

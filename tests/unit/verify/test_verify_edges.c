@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void test_loop(void **state)
+TEST(loop)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -24,7 +24,7 @@ static void test_loop(void **state)
 }
 
 /* What loop() takes: once round, and out. */
-static void test_cross(void **state)
+TEST(cross)
 {
 	struct npumem_verdict v;
 	struct npuv_states *s;
@@ -90,7 +90,7 @@ static void test_cross(void **state)
 }
 
 /* One block without edges has an exit, but no edge to cross. */
-static void test_cross_flat(void **state)
+TEST(cross_flat)
 {
 	struct npumem_plan_edge *e;
 	struct npumem_verdict v;
@@ -113,7 +113,7 @@ static void test_cross_flat(void **state)
 	build_free(&b);
 }
 
-static void test_moved(void **state)
+TEST(moved)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -135,7 +135,7 @@ static void test_moved(void **state)
 }
 
 /* h goes on as it is, beside a carry; and it is spoilt on the way. */
-static void test_not_carried(void **state)
+TEST(not_carried)
 {
 	struct build b;
 
@@ -153,7 +153,7 @@ static void test_not_carried(void **state)
 }
 
 /* An edge needs what is not there. */
-static void test_absent(void **state)
+TEST(absent)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -262,7 +262,7 @@ static void pass(struct build *b)
 }
 
 /* What a block does not touch passes through it, unless somebody writes there. */
-static void test_pass(void **state)
+TEST(pass)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -314,7 +314,7 @@ static void test_pass(void **state)
 }
 
 /* What a block writes for the next one lasts. */
-static void test_lasting(void **state)
+TEST(lasting)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -372,7 +372,7 @@ static void test_lasting(void **state)
 }
 
 /* A value cannot come from outside the arena without a copy. */
-static void test_outside(void **state)
+TEST(outside)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -391,7 +391,7 @@ static void test_outside(void **state)
 }
 
 /* A parameter in the arena anywhere is one that entry states list. */
-static void test_planned_parameter(void **state)
+TEST(planned_parameter)
 {
 	struct build b;
 
@@ -403,7 +403,7 @@ static void test_planned_parameter(void **state)
 }
 
 /* State ends where it began, whatever the way. */
-static void test_state(void **state)
+TEST(state)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -488,7 +488,7 @@ static void twins(struct build *b)
 	build_plan_edge(b, 1, NPUMEM_NONE, 1);
 }
 
-static void test_twins(void **state)
+TEST(twins)
 {
 	struct npumem_verdict v;
 	struct npuv_states *s;
@@ -529,7 +529,7 @@ static void test_twins(void **state)
 }
 
 /* A block without steps passes everything on. */
-static void test_empty_block(void **state)
+TEST(empty_block)
 {
 	struct npumem_verdict v;
 	struct npuv_states *s;
@@ -564,7 +564,7 @@ static void shrink_entry(struct build *b, uint64_t first, uint64_t length)
 }
 
 /* State that begins in two parts with a gap, and ends as one: the second part has moved. */
-static void test_state_in_parts(void **state)
+TEST(state_in_parts)
 {
 	struct build b;
 
@@ -602,7 +602,7 @@ static void test_state_in_parts(void **state)
 }
 
 /* Of two halves one goes on along an edge, and the other one may be overwritten. */
-static void test_half(void **state)
+TEST(half)
 {
 	struct build b;
 
@@ -633,20 +633,4 @@ static void test_half(void **state)
 	build_plan_edge(&b, 1, NPUMEM_NONE, 1);
 	free_plan(accept_plan(&b));
 	build_free(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_loop),	    cmocka_unit_test(test_cross),
-		cmocka_unit_test(test_cross_flat),  cmocka_unit_test(test_moved),
-		cmocka_unit_test(test_not_carried), cmocka_unit_test(test_absent),
-		cmocka_unit_test(test_pass),	    cmocka_unit_test(test_lasting),
-		cmocka_unit_test(test_outside),	    cmocka_unit_test(test_planned_parameter),
-		cmocka_unit_test(test_state),	    cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_empty_block), cmocka_unit_test(test_state_in_parts),
-		cmocka_unit_test(test_half),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 	REFUSE_LOOP(struct npumem_plan_block *i = build_plan_block_at(&b, BODY_A); \
 		    spoil, EINVAL, V2, "V2 order: block 1 of the plan: " flaw)
 
-static void test_instances(void **state)
+TEST(instances)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -54,7 +54,7 @@ static void test_instances(void **state)
 }
 
 /* A plan of one block has no use for entries. */
-static void test_flat(void **state)
+TEST(flat)
 {
 	struct build b;
 
@@ -70,7 +70,7 @@ static void test_flat(void **state)
 	REFUSE_LOOP(struct npumem_plan_edge *e = build_plan_edge_at(&b, A_OUT); \
 		    spoil, EINVAL, V6, "V6 edge: edge 2 of the plan: " flaw)
 
-static void test_edges(void **state)
+TEST(edges)
 {
 	struct build b;
 
@@ -98,7 +98,7 @@ static void test_edges(void **state)
 		    "edge 2 of the graph");
 }
 
-static void test_placements(void **state)
+TEST(placements)
 {
 	struct build b;
 
@@ -117,7 +117,7 @@ static void test_placements(void **state)
 		spoil, EINVAL, V6,                              \
 		"V6 edge: entry 1 of block 1 of the plan (block 1 'body'), tensor 1 'h': " flaw)
 
-static void test_entries(void **state)
+TEST(entries)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -175,7 +175,7 @@ static void two_steps(struct build *b)
 	build_plan_edge(b, 1, NPUMEM_NONE, 1);
 }
 
-static void test_entry_places(void **state)
+TEST(entry_places)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -230,7 +230,7 @@ static void test_entry_places(void **state)
 }
 
 /* What is there when an inference begins: inputs, apart from each other. */
-static void test_beginning(void **state)
+TEST(beginning)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -303,7 +303,7 @@ static struct npumem_view *view(struct build *b)
 	REFUSE_LOOP(struct npumem_view *i = view(&b); \
 		    spoil, EINVAL, NPUMEM_RULE_FORMAT, "format: view 0 of tensor 1 'h': " flaw)
 
-static void test_views(void **state)
+TEST(views)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -349,16 +349,4 @@ static void test_views(void **state)
 	     "it is in itself, or in one that is");
 	REFUSE_LOOP(view(&b); build_add(&b.slots, 1), EINVAL, NPUMEM_RULE_FORMAT,
 			      "format: view slot 2 belongs to no view");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_instances), cmocka_unit_test(test_flat),
-		cmocka_unit_test(test_edges),	  cmocka_unit_test(test_placements),
-		cmocka_unit_test(test_entries),	  cmocka_unit_test(test_entry_places),
-		cmocka_unit_test(test_beginning), cmocka_unit_test(test_views),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

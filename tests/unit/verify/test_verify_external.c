@@ -31,7 +31,7 @@ static void accept(struct build *b)
 	build_free(b);
 }
 
-static void test_ranges(void **state)
+TEST(ranges)
 {
 	struct npuv_range range;
 	struct npuv_plan *plan;
@@ -69,7 +69,7 @@ static void test_ranges(void **state)
 	build_free(&b);
 }
 
-static void test_placement(void **state)
+TEST(placement)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -84,7 +84,7 @@ static void test_placement(void **state)
 }
 
 /* An update of what others still read has to wait, as in the arena. */
-static void test_versions(void **state)
+TEST(versions)
 {
 	struct npumem_verdict v;
 	struct npuv_states *s;
@@ -126,7 +126,7 @@ static void test_versions(void **state)
 }
 
 /* Beyond the arena there is no end of addresses. */
-static void test_too_large(void **state)
+TEST(too_large)
 {
 	struct build b;
 
@@ -143,7 +143,7 @@ static void test_too_large(void **state)
 		    "limit: external tensors have more than 2^64 bytes together, at tensor 4");
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	struct npumem_entry *e;
 	struct npumem_verdict v;
@@ -205,15 +205,4 @@ static void test_blocks(void **state)
 		    "V7 exit: edge 5 of the plan, from block 3 of the plan (block 2 'tail') to the "
 		    "exit: bytes [0, 8) of tensor 4 'z' are neither written by then nor in the "
 		    "entry state");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ranges),	 cmocka_unit_test(test_placement),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_too_large),
-		cmocka_unit_test(test_blocks),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

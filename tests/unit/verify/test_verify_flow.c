@@ -23,7 +23,7 @@ static struct npumem_carry *carry(struct build *b)
 	return build_carry_at(b, 0);
 }
 
-static void test_carries(void **state)
+TEST(carries)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -65,7 +65,7 @@ static void test_carries(void **state)
 	assert_int_equal(v.length, sizeof(struct npumem_carry));
 }
 
-static void test_reach(void **state)
+TEST(reach)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -98,7 +98,7 @@ static void test_reach(void **state)
 }
 
 /* Several edges between two blocks are several ways. */
-static void test_twin_edges(void **state)
+TEST(twin_edges)
 {
 	struct build b;
 
@@ -111,7 +111,7 @@ static void test_twin_edges(void **state)
 	build_free(&b);
 }
 
-static void test_cells(void **state)
+TEST(cells)
 {
 	const struct npuv_graph *g;
 	struct npuv_plan *plan;
@@ -138,16 +138,4 @@ static void test_cells(void **state)
 	assert_int_equal(plan->uses[npuv_plan_cell(plan, TAIL_B, 5)], 1);
 	free_plan(plan);
 	build_free(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_carries),
-		cmocka_unit_test(test_reach),
-		cmocka_unit_test(test_twin_edges),
-		cmocka_unit_test(test_cells),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static uint64_t features_of(struct build *b)
 	return features;
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
 	struct build b;
 
@@ -54,7 +54,7 @@ static void test_chain(void **state)
 	assert_int_equal(features_of(&b), 0);
 }
 
-static void test_tensors(void **state)
+TEST(tensors)
 {
 	struct build b;
 
@@ -91,7 +91,7 @@ static void test_tensors(void **state)
 		     "format: tensor 1: its name lies outside section strings");
 }
 
-static void test_tensor_verdict(void **state)
+TEST(tensor_verdict)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -105,7 +105,7 @@ static void test_tensor_verdict(void **state)
 	assert_int_equal(v.length, 48);
 }
 
-static void test_tiles(void **state)
+TEST(tiles)
 {
 	struct build b;
 
@@ -128,7 +128,7 @@ static void test_tiles(void **state)
 	     r->stride[1] = 3, "a stride is too small, repetitions overlap");
 }
 
-static void test_tile_verdict(void **state)
+TEST(tile_verdict)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -153,7 +153,7 @@ static void test_tile_verdict(void **state)
 		     "format: tile 2 of tensor 2 'y': it ends beyond the tensor");
 }
 
-static void test_accesses(void **state)
+TEST(accesses)
 {
 	struct build b;
 
@@ -171,7 +171,7 @@ static void test_accesses(void **state)
 		     "format: access 0 of step 1 'mix': inplace is for writes");
 }
 
-static void test_steps(void **state)
+TEST(steps)
 {
 	struct build b;
 
@@ -183,7 +183,7 @@ static void test_steps(void **state)
 	STEP(s->name = 1000, "its name lies outside section strings");
 }
 
-static void test_leftovers(void **state)
+TEST(leftovers)
 {
 	struct build b;
 
@@ -195,7 +195,7 @@ static void test_leftovers(void **state)
 		     "format: carry 0 belongs to no edge");
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	struct build b;
 
@@ -222,7 +222,7 @@ static struct npumem_edge *edge(struct build *b)
 	return e;
 }
 
-static void test_edges(void **state)
+TEST(edges)
 {
 	struct build b;
 
@@ -247,7 +247,7 @@ static void test_edges(void **state)
 			       "in size");
 }
 
-static void test_features(void **state)
+TEST(features)
 {
 	struct build b;
 
@@ -276,7 +276,7 @@ static void test_features(void **state)
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_INPLACE);
 }
 
-static void test_reads_and_writes(void **state)
+TEST(reads_and_writes)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -316,7 +316,7 @@ static void test_reads_and_writes(void **state)
 		     "V7 exit: bytes [0, 2) of output tensor 2 'y' are never written");
 }
 
-static void test_double_writes(void **state)
+TEST(double_writes)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -345,7 +345,7 @@ static void test_double_writes(void **state)
 }
 
 /* Names are any bytes: the log stays one line of text. */
-static void test_odd_names(void **state)
+TEST(odd_names)
 {
 	struct build b;
 
@@ -359,19 +359,4 @@ static void test_odd_names(void **state)
 		     EINVAL, FORMAT,
 		     "format: tensor 1 'a name of seventy bytes, which is more than a line o': "
 		     "its size is zero");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),	       cmocka_unit_test(test_tensors),
-		cmocka_unit_test(test_tensor_verdict), cmocka_unit_test(test_tiles),
-		cmocka_unit_test(test_tile_verdict),   cmocka_unit_test(test_accesses),
-		cmocka_unit_test(test_steps),	       cmocka_unit_test(test_leftovers),
-		cmocka_unit_test(test_blocks),	       cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_features),       cmocka_unit_test(test_reads_and_writes),
-		cmocka_unit_test(test_double_writes),  cmocka_unit_test(test_odd_names),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,7 +28,7 @@ static void accept(struct build *b)
 	"V4 write: step 1 'mix' writes tensor 2 'y' to bytes [" #first ", " #end \
 	") of the arena, where it reads tile 1 of tensor 1 'a' itself and is not staged"
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	struct npumem_verdict v;
 	struct npuv_plan *plan;
@@ -58,7 +58,7 @@ static void test_whole(void **state)
 }
 
 /* One byte further: byte i of y lies on byte i + 1 of a. */
-static void test_displaced(void **state)
+TEST(displaced)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -75,7 +75,7 @@ static void test_displaced(void **state)
 }
 
 /* The read has another use. */
-static void test_needed(void **state)
+TEST(needed)
 {
 	struct build b;
 
@@ -105,7 +105,7 @@ static void test_needed(void **state)
 }
 
 /* x * x: all reads of one tile by the step are as one, if they are its last uses. */
-static void test_square(void **state)
+TEST(square)
 {
 	struct npumem_verdict v;
 	struct npuv_plan *plan;
@@ -145,7 +145,7 @@ static void test_square(void **state)
 }
 
 /* Another read of the step than the one that is named. */
-static void test_other(void **state)
+TEST(other)
 {
 	struct build b;
 
@@ -162,7 +162,7 @@ static void test_other(void **state)
 }
 
 /* Strided tiles: equal linear index is not an equal place in the tensor. */
-static void test_strided(void **state)
+TEST(strided)
 {
 	struct build b;
 
@@ -192,7 +192,7 @@ static void test_strided(void **state)
 }
 
 /* An owner of bytes that is not the one read: an entry state with two names. */
-static void test_twins(void **state)
+TEST(twins)
 {
 	struct build b;
 
@@ -226,16 +226,4 @@ static void test_twins(void **state)
 	/* If nobody asks for w any more, u alone is written over. */
 	build_tensor_at(&b, 2)->kind = NPUMEM_TENSOR_INTERMEDIATE;
 	accept(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	cmocka_unit_test(test_displaced),
-		cmocka_unit_test(test_needed),	cmocka_unit_test(test_other),
-		cmocka_unit_test(test_strided), cmocka_unit_test(test_twins),
-		cmocka_unit_test(test_square),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

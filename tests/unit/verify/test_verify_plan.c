@@ -26,7 +26,7 @@ static void accept(struct build *b)
 	build_free(b);
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
 	struct build b;
 
@@ -34,7 +34,7 @@ static void test_chain(void **state)
 	accept(&b);
 }
 
-static void test_info(void **state)
+TEST(info)
 {
 	struct build b;
 
@@ -73,13 +73,13 @@ static void refuse_infos(uint32_t count, const char *text)
 	build_free(&b);
 }
 
-static void test_number_of_infos(void **state)
+TEST(number_of_infos)
 {
 	refuse_infos(0, "format: section info is empty");
 	refuse_infos(2, "format: info: it has more than one record");
 }
 
-static void test_blocks(void **state)
+TEST(blocks)
 {
 	struct build b;
 
@@ -98,7 +98,7 @@ static void test_blocks(void **state)
 	BLOCK(pad = 1);
 }
 
-static void test_edges(void **state)
+TEST(edges)
 {
 	const struct npumem_plan_edge exit_edge = { 0, NPUMEM_NONE, NPUMEM_NONE, 0 };
 	struct build b;
@@ -117,7 +117,7 @@ static void test_edges(void **state)
 	EDGE(build_add(&b.plan_edges, 1));
 }
 
-static void test_schedule(void **state)
+TEST(schedule)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -141,7 +141,7 @@ static void test_schedule(void **state)
 	assert_int_equal(v.position, NPUMEM_NONE);
 }
 
-static void test_v1(void **state)
+TEST(v1)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -178,7 +178,7 @@ static void test_v1(void **state)
 	accept(&b);
 }
 
-static void test_v1_fixed(void **state)
+TEST(v1_fixed)
 {
 	struct build b;
 	struct npumem_tensor *t;
@@ -199,7 +199,7 @@ static void test_v1_fixed(void **state)
 	accept(&b);
 }
 
-static void test_v3_order(void **state)
+TEST(v3_order)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -219,7 +219,7 @@ static void test_v3_order(void **state)
 	assert_int_equal(v.other_tensor, A);
 }
 
-static void test_v3_placement(void **state)
+TEST(v3_placement)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -262,7 +262,7 @@ static void test_v3_placement(void **state)
 }
 
 /* What need not be placed, and what may be. */
-static void test_unplaced(void **state)
+TEST(unplaced)
 {
 	struct build b;
 
@@ -300,7 +300,7 @@ static void test_unplaced(void **state)
 	accept(&b);
 }
 
-static void test_v4_live(void **state)
+TEST(v4_live)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -334,7 +334,7 @@ static void test_v4_live(void **state)
 	assert_int_equal(v.length, 4);
 }
 
-static void test_v4_exit(void **state)
+TEST(v4_exit)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -354,7 +354,7 @@ static void test_v4_exit(void **state)
 	assert_int_equal(v.length, 4);
 }
 
-static void test_v4_within_step(void **state)
+TEST(v4_within_step)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -388,7 +388,7 @@ static void test_v4_within_step(void **state)
 		    "[18, 20) of the arena");
 }
 
-static void test_v4_entry(void **state)
+TEST(v4_entry)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -406,7 +406,7 @@ static void test_v4_entry(void **state)
 }
 
 /* Bytes of a dead tensor are free again. */
-static void test_reuse(void **state)
+TEST(reuse)
 {
 	struct build b;
 
@@ -417,7 +417,7 @@ static void test_reuse(void **state)
 }
 
 /* A result that nobody reads takes its bytes only while it is written. */
-static void test_unread_result(void **state)
+TEST(unread_result)
 {
 	struct build b;
 
@@ -463,7 +463,7 @@ static void updated(struct build *b, uint32_t flags)
 	build_place(b, Y, 16);
 }
 
-static void test_update(void **state)
+TEST(update)
 {
 	struct build b;
 
@@ -481,7 +481,7 @@ static void test_update(void **state)
 		    "V3 read: step 2 'mix' reads tile 1 of tensor 1 'a' before step 1 writes it");
 }
 
-static void test_update_with_reader(void **state)
+TEST(update_with_reader)
 {
 	struct build b;
 
@@ -499,7 +499,7 @@ static void test_update_with_reader(void **state)
 }
 
 /* A late reader of the old version, scheduled after the update. */
-static void test_update_of_needed(void **state)
+TEST(update_of_needed)
 {
 	struct build b;
 
@@ -530,7 +530,7 @@ static void test_update_of_needed(void **state)
 		    "still needed by step 1 'peek' which reads tile 1 of tensor 1 'a'");
 }
 
-static void test_v7(void **state)
+TEST(v7)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -557,7 +557,7 @@ static void stateful(struct build *b)
 	build_access(b, X, NPUMEM_ACCESS_WRITE);
 }
 
-static void test_state(void **state)
+TEST(state)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -596,34 +596,4 @@ static void test_state(void **state)
 	build_place(&b, A, 8);
 	build_place(&b, Y, 0);
 	accept(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_info),
-		cmocka_unit_test(test_number_of_infos),
-		cmocka_unit_test(test_blocks),
-		cmocka_unit_test(test_edges),
-		cmocka_unit_test(test_schedule),
-		cmocka_unit_test(test_v1),
-		cmocka_unit_test(test_v1_fixed),
-		cmocka_unit_test(test_v3_order),
-		cmocka_unit_test(test_v3_placement),
-		cmocka_unit_test(test_unplaced),
-		cmocka_unit_test(test_v4_live),
-		cmocka_unit_test(test_v4_exit),
-		cmocka_unit_test(test_v4_within_step),
-		cmocka_unit_test(test_v4_entry),
-		cmocka_unit_test(test_reuse),
-		cmocka_unit_test(test_unread_result),
-		cmocka_unit_test(test_update),
-		cmocka_unit_test(test_update_with_reader),
-		cmocka_unit_test(test_update_of_needed),
-		cmocka_unit_test(test_v7),
-		cmocka_unit_test(test_state),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
  * calloc() and free() wrapped.
  */
 #include "test_verify_transfers.h"
+#include "unit.h"
 
 #include <malloc.h>
 #include <stdio.h>
@@ -62,7 +63,7 @@ static void check(struct build *b)
 	build_free(b);
 }
 
-static void test_chain(void **state)
+TEST(chain)
 {
 	struct build b;
 
@@ -70,7 +71,7 @@ static void test_chain(void **state)
 	check(&b);
 }
 
-static void test_loop(void **state)
+TEST(loop)
 {
 	struct build b;
 
@@ -79,7 +80,7 @@ static void test_loop(void **state)
 }
 
 /* The plan has a graph of its own. */
-static void test_transfers(void **state)
+TEST(transfers)
 {
 	struct build b;
 
@@ -88,7 +89,7 @@ static void test_transfers(void **state)
 }
 
 /* The base is an input, and so is a part of it under another name. */
-static void test_alias(void **state)
+TEST(alias)
 {
 	struct build b;
 
@@ -97,16 +98,4 @@ static void test_alias(void **state)
 	build_tensor_at(&b, 3)->flags |= NPUMEM_TENSOR_ALIAS;
 	build_tensor_at(&b, 3)->alias_of = Y;
 	check(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_loop),
-		cmocka_unit_test(test_transfers),
-		cmocka_unit_test(test_alias),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

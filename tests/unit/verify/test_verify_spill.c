@@ -4,6 +4,7 @@
  * enforces them.
  */
 #include "test_verify_transfers.h"
+#include "unit.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static void check_range(const struct npuv_plan *plan, uint32_t position, uint32_
 	assert_false(npuv_walk_next(&walk, &range));
 }
 
-static void test_spilled(void **state)
+TEST(spilled)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -51,7 +52,7 @@ static void test_spilled(void **state)
 }
 
 /* Spilled once, filled twice; the second eviction is a drop. */
-static void test_drop(void **state)
+TEST(drop)
 {
 	struct build b;
 
@@ -84,7 +85,7 @@ static void test_drop(void **state)
 	accept(&b);
 }
 
-static void test_loaded(void **state)
+TEST(loaded)
 {
 	struct npuv_states *states;
 	struct npumem_verdict v;
@@ -129,7 +130,7 @@ static void test_loaded(void **state)
 }
 
 /* An output that is stored and read on; one that is stored and gone; one of each half. */
-static void test_outputs(void **state)
+TEST(outputs)
 {
 	struct build b;
 
@@ -148,7 +149,7 @@ static void test_outputs(void **state)
 }
 
 /* Half of a goes and comes back, to the other half's side and elsewhere. */
-static void test_partial(void **state)
+TEST(partial)
 {
 	struct npuv_plan *plan;
 	struct npuv_range range;
@@ -189,7 +190,7 @@ static void test_partial(void **state)
 }
 
 /* Host memory is used again when what was there is no longer needed. */
-static void test_host_reuse(void **state)
+TEST(host_reuse)
 {
 	struct npuv_states *states;
 	struct npumem_verdict v;
@@ -222,7 +223,7 @@ static void test_host_reuse(void **state)
 /* ---------------------------------------------------------------- enforcement */
 
 /* Transfers wait for what they need, and others for them. */
-static void test_enforced(void **state)
+TEST(enforced)
 {
 	struct npuv_states *states;
 	struct npumem_verdict v;
@@ -275,7 +276,7 @@ static void test_enforced(void **state)
 }
 
 /* A drop touches nothing, may go whenever, and goes once. */
-static void test_enforced_drop(void **state)
+TEST(enforced_drop)
 {
 	struct npuv_states *states;
 	struct build b;
@@ -295,7 +296,7 @@ static void test_enforced_drop(void **state)
 }
 
 /* One tensor at many places, one after the other: work for each is the same. */
-static void test_many_stays(void **state)
+TEST(many_stays)
 {
 	const uint32_t stays = 300;
 	struct npuv_limits limits = npuv_default_limits;
@@ -334,17 +335,4 @@ static void test_many_stays(void **state)
 	npuv_graph_destroy(graph);
 	free(graph_blob.data);
 	free(plan_blob.data);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_many_stays),    cmocka_unit_test(test_spilled),
-		cmocka_unit_test(test_drop),	      cmocka_unit_test(test_loaded),
-		cmocka_unit_test(test_outputs),	      cmocka_unit_test(test_partial),
-		cmocka_unit_test(test_host_reuse),    cmocka_unit_test(test_enforced),
-		cmocka_unit_test(test_enforced_drop),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

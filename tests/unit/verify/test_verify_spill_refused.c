@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Rules V2 and V5, and the others where there are transfers: each refusal. */
 #include "test_verify_transfers.h"
+#include "unit.h"
 
 #include <errno.h>
 
@@ -36,7 +37,7 @@ static void refuse_fill(struct build *b, const char *text)
 		refuse_fill(&b, "V2 order: position 3, fill of tensor 1 'a': " flaw); \
 	} while (0)
 
-static void test_v2_records(void **state)
+TEST(v2_records)
 {
 	struct npumem_position *p;
 	struct npumem_verdict v;
@@ -65,7 +66,7 @@ static void test_v2_records(void **state)
 	TRANSFER(build_placement_at(&b, A_AT_0)->from = 4, "its placement is not in force");
 }
 
-static void test_v2_tensors(void **state)
+TEST(v2_tensors)
 {
 	struct build b;
 
@@ -96,7 +97,7 @@ static void test_v2_tensors(void **state)
 }
 
 /* The placement named is not where the bytes are: of two in pieces the other one. */
-static void test_v2_other_placement(void **state)
+TEST(v2_other_placement)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -112,7 +113,7 @@ static void test_v2_other_placement(void **state)
 	assert_int_equal(v.step, NPUMEM_NONE);
 }
 
-static void test_unsupported(void **state)
+TEST(unsupported)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -146,7 +147,7 @@ static void test_unsupported(void **state)
 		    "not supported: state is moved, spill at position 1 of tensor 1 'a'");
 }
 
-static void test_sizes(void **state)
+TEST(sizes)
 {
 	struct build b;
 
@@ -171,7 +172,7 @@ static void before_all(struct build *b, uint32_t kind)
 	build_placement_at(b, Y)->to = 2;
 }
 
-static void test_v5_not_in_arena(void **state)
+TEST(v5_not_in_arena)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -229,7 +230,7 @@ static void test_v5_not_in_arena(void **state)
 		    "arena");
 }
 
-static void test_v5_no_copy(void **state)
+TEST(v5_no_copy)
 {
 	struct build b;
 
@@ -266,7 +267,7 @@ static void test_v5_no_copy(void **state)
 		    "arena before, which is for fill");
 }
 
-static void test_v5_stale(void **state)
+TEST(v5_stale)
 {
 	struct build b;
 
@@ -285,7 +286,7 @@ static void test_v5_stale(void **state)
 }
 
 /* Host memory that two copies need. */
-static void test_v5_host(void **state)
+TEST(v5_host)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -353,7 +354,7 @@ static void test_v5_host(void **state)
 
 /* ---------------------------------------------------------------- refusals: other rules */
 
-static void test_order(void **state)
+TEST(order)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -398,7 +399,7 @@ static void test_order(void **state)
 	assert_int_equal(v.other_step, 1);
 }
 
-static void test_arena(void **state)
+TEST(arena)
 {
 	struct npumem_verdict v;
 	struct build b;
@@ -460,7 +461,7 @@ static void test_arena(void **state)
 }
 
 /* What is not stored must be in the arena at the end. */
-static void test_v7(void **state)
+TEST(v7)
 {
 	struct build b;
 
@@ -471,24 +472,4 @@ static void test_v7(void **state)
 	refuse_plan(&b, EINVAL, V7,
 		    "V7 exit: tensor 3 'y' bytes [4, 8) are placed up to position 5 only, but must "
 		    "survive the exit");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_v2_records),
-		cmocka_unit_test(test_v2_tensors),
-		cmocka_unit_test(test_v2_other_placement),
-		cmocka_unit_test(test_unsupported),
-		cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_v5_not_in_arena),
-		cmocka_unit_test(test_v5_no_copy),
-		cmocka_unit_test(test_v5_stale),
-		cmocka_unit_test(test_v5_host),
-		cmocka_unit_test(test_order),
-		cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_v7),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

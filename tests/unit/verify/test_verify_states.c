@@ -52,7 +52,7 @@ static void tight(struct build *b)
 	build_placement_at(b, Y)->offset = 0;
 }
 
-static void test_plan_order(void **state)
+TEST(plan_order)
 {
 	struct build b;
 	struct run r;
@@ -68,7 +68,7 @@ static void test_plan_order(void **state)
 	stop(&r);
 }
 
-static void test_read_of_empty(void **state)
+TEST(read_of_empty)
 {
 	struct build b;
 	struct run r;
@@ -89,7 +89,7 @@ static void test_read_of_empty(void **state)
 	stop(&r);
 }
 
-static void test_read_of_retired(void **state)
+TEST(read_of_retired)
 {
 	struct build b;
 	struct run r;
@@ -114,7 +114,7 @@ static void test_read_of_retired(void **state)
 }
 
 /* A step without reads, and one whose reads are still LIVE. */
-static void test_twice(void **state)
+TEST(twice)
 {
 	struct build b;
 	struct run r;
@@ -157,7 +157,7 @@ static void two_readers(struct build *b)
 	build_place(b, 3, 0);
 }
 
-static void test_write_over_live(void **state)
+TEST(write_over_live)
 {
 	struct build b;
 	struct run r;
@@ -180,7 +180,7 @@ static void test_write_over_live(void **state)
 }
 
 /* A result that nobody reads, and one that takes its bytes: in this order only. */
-static void test_write_over_empty(void **state)
+TEST(write_over_empty)
 {
 	struct build b;
 	struct run r;
@@ -203,7 +203,7 @@ static void test_write_over_empty(void **state)
 }
 
 /* An order that is not the plan's own, but as good. */
-static void test_other_order(void **state)
+TEST(other_order)
 {
 	struct build b;
 	struct run r;
@@ -217,7 +217,7 @@ static void test_other_order(void **state)
 	stop(&r);
 }
 
-static void test_undo(void **state)
+TEST(undo)
 {
 	uint32_t fresh[8], count;
 	struct build b;
@@ -247,7 +247,7 @@ static void test_undo(void **state)
 }
 
 /* An update waits for the readers of the old version, those of the new for it. */
-static void test_update(void **state)
+TEST(update)
 {
 	struct build b;
 	struct run r;
@@ -272,7 +272,7 @@ static void test_update(void **state)
  * A step that reads the same cells again and again: they are looked at once, but
  * a refusal names the access, and what is counted can be taken back.
  */
-static void test_read_again(void **state)
+TEST(read_again)
 {
 	const uint32_t cells = 16, reads = 20;
 	uint32_t fresh[16], i;
@@ -309,17 +309,4 @@ static void test_read_again(void **state)
 	stays(&r, cells, NPUMEM_RULE_ENFORCE_READ);
 	assert_int_equal(r.verdict.other_step, NPUMEM_NONE);
 	stop(&r);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_plan_order),	cmocka_unit_test(test_read_of_empty),
-		cmocka_unit_test(test_read_of_retired), cmocka_unit_test(test_twice),
-		cmocka_unit_test(test_write_over_live), cmocka_unit_test(test_write_over_empty),
-		cmocka_unit_test(test_other_order),	cmocka_unit_test(test_undo),
-		cmocka_unit_test(test_update),		cmocka_unit_test(test_read_again),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

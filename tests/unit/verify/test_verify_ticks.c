@@ -113,7 +113,7 @@ static int teardown(void **state)
 }
 
 /* How SUBMIT counts what there is to do, position by position. */
-static void test_counting(void **state)
+TEST(counting)
 {
 	struct fixture *f = *state;
 	uint32_t i, ticks = 0;
@@ -124,7 +124,7 @@ static void test_counting(void **state)
 	looked("work");
 }
 
-static void test_copies(void **state)
+TEST(copies)
 {
 	struct fixture *f = *state;
 	u64 read, written;
@@ -141,7 +141,7 @@ static void test_copies(void **state)
 	assert_int_equal(written, 0);
 }
 
-static void test_states(void **state)
+TEST(states)
 {
 	struct fixture *f = *state;
 	uint32_t i, count = f->plan->positions.count;
@@ -162,11 +162,5 @@ static void test_states(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_counting),
-		cmocka_unit_test(test_copies),
-		cmocka_unit_test(test_states),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return unit_run(setup, teardown);
 }

@@ -34,7 +34,7 @@ static struct npuv_plan *start(struct build *b)
 	return plan;
 }
 
-static void test_whole(void **state)
+TEST(whole)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -48,7 +48,7 @@ static void test_whole(void **state)
 	free_plan(plan);
 }
 
-static void test_strided_tile(void **state)
+TEST(strided_tile)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -69,7 +69,7 @@ static void test_strided_tile(void **state)
 	free_plan(plan);
 }
 
-static void test_pieces(void **state)
+TEST(pieces)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -93,7 +93,7 @@ static void test_pieces(void **state)
 }
 
 /* Pieces that lie as the whole would are one range. */
-static void test_neighbours(void **state)
+TEST(neighbours)
 {
 	struct npuv_plan *plan;
 	struct build b;
@@ -107,7 +107,7 @@ static void test_neighbours(void **state)
 }
 
 /* Four rows of two bytes go through a ring of two rows. */
-static void test_ring(void **state)
+TEST(ring)
 {
 	struct npumem_placement *p;
 	struct npuv_plan *plan;
@@ -150,7 +150,7 @@ static void test_ring(void **state)
  * Each byte is written, then read, then gone; each time all of the tensor lies
  * elsewhere, so all its placements cover the same bytes. They come in any order.
  */
-static void test_many_places(void **state)
+TEST(many_places)
 {
 	const uint32_t count = 50;
 	struct npuv_plan *plan;
@@ -180,7 +180,7 @@ static void test_many_places(void **state)
 }
 
 /* The same bytes in two places, one after the other: state before and after. */
-static void test_versions(void **state)
+TEST(versions)
 {
 	struct npumem_placement *p;
 	struct npuv_plan *plan;
@@ -199,7 +199,7 @@ static void test_versions(void **state)
 	free_plan(plan);
 }
 
-static void test_parameter_outside(void **state)
+TEST(parameter_outside)
 {
 	struct npuv_range range;
 	struct npuv_plan *plan;
@@ -215,16 +215,4 @@ static void test_parameter_outside(void **state)
 	assert_false(npuv_walk_next(&walk, &range));
 	WALK(plan, 0, 1, { 8, 8, 0 });
 	free_plan(plan);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_whole),	 cmocka_unit_test(test_strided_tile),
-		cmocka_unit_test(test_pieces),	 cmocka_unit_test(test_neighbours),
-		cmocka_unit_test(test_ring),	 cmocka_unit_test(test_many_places),
-		cmocka_unit_test(test_versions), cmocka_unit_test(test_parameter_outside),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

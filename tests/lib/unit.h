@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Unit tests that need no list: a test is written once, as the kernel's kselftest harness has it,
+ * and runs in the order in which the file has them.
+ *
+ *	TEST(adds_up)
+ *	{
+ *		assert_int_equal(1 + 1, 2);
+ *	}
+ *
+ * cmocka runs it by the name test_adds_up. A program that has no main() of its own gets one.
+ */
+#ifndef TESTS_UNIT_H
+#define TESTS_UNIT_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+/** unit_add() - add a test to those that unit_run() runs; TEST() does */
+void unit_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
+	      CMFixtureFunction teardown);
+
+/**
+ * unit_run() - run all tests of the program
+ * @setup: before the first one; may be NULL
+ * @teardown: after the last one; may be NULL
+ *
+ * What main() returns: the number of tests that have failed.
+ */
+int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown);
+
+/* A test, and one whose @state is made and freed by functions of its own. */
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+#define TEST_WITH(name, setup, teardown)                                   \
+	static void test_##name(void **state);                             \
+	__attribute__((constructor)) static void add_##name(void)          \
+	{                                                                  \
+		unit_add("test_" #name, test_##name, (setup), (teardown)); \
+	}                                                                  \
+	static void test_##name(void **state)
+
+#endif /* TESTS_UNIT_H */
