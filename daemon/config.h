@@ -2,8 +2,7 @@
 /*
  * Configuration file, npumemd.conf(5).
  */
-#ifndef NPUMEMD_CONFIG_H
-#define NPUMEMD_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void config_defaults(struct config *config);
  * opening or reading the file.
  */
 int config_read(const char *path, struct config *config, char *reason, size_t reason_size);
-
-#endif /* NPUMEMD_CONFIG_H */

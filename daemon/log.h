@@ -5,8 +5,7 @@
  * Text that comes from outside (graph names, workers) is printed with control
  * characters replaced, so that no graph can forge a line.
  */
-#ifndef NPUMEMD_LOG_H
-#define NPUMEMD_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ __attribute__((format(printf, 3, 4))) void log_request(int level, const struct l
 #define log_notice(...)	 log_message(LOG_NOTICE, __VA_ARGS__)
 #define log_info(...)	 log_message(LOG_INFO, __VA_ARGS__)
 #define log_debug(...)	 log_message(LOG_DEBUG, __VA_ARGS__)
-
-#endif /* NPUMEMD_LOG_H */

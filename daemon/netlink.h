@@ -11,8 +11,7 @@
  * States: detached (no family; waiting for nlctrl) and attached (registered).
  * What cannot be mended by waiting ends the daemon: see struct netlink_events.
  */
-#ifndef NPUMEMD_NETLINK_H
-#define NPUMEMD_NETLINK_H
+#pragma once
 
 #include <systemd/sd-event.h>
 
@@ -46,5 +45,3 @@ void netlink_close(struct netlink *netlink);
 
 /* @data is the struct netlink. */
 extern const struct transport_ops netlink_transport_ops;
-
-#endif /* NPUMEMD_NETLINK_H */

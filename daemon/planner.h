@@ -3,8 +3,7 @@
  * The daemon's jobs for workers: make a plan, check a plan. All that reads
  * graphs and plans is here, and runs in sandboxed processes only.
  */
-#ifndef NPUMEMD_PLANNER_H
-#define NPUMEMD_PLANNER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int planner_check(const struct worker_input *input, struct worker_answer *answer
 /* Their names, for worker_start(). */
 #define PLANNER_PLAN  "plan"
 #define PLANNER_CHECK "check"
-
-#endif /* NPUMEMD_PLANNER_H */

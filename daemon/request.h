@@ -5,8 +5,7 @@
  * it. Whatever goes wrong becomes DONE with an errno and a sentence. A request that
  * the driver settles meanwhile (given up, deadline) is over: its worker is killed.
  */
-#ifndef NPUMEMD_REQUEST_H
-#define NPUMEMD_REQUEST_H
+#pragma once
 
 #include <systemd/sd-event.h>
 
@@ -43,5 +42,3 @@ void request_abort(struct request *request, uint32_t status, const char *message
 
 /* The driver is gone, and the request with it. @ended is not called. */
 void request_drop(struct request *request);
-
-#endif /* NPUMEMD_REQUEST_H */

@@ -3,8 +3,7 @@
  * What a process that reads hostile graphs may still do: compute, get memory up
  * to a limit, write to the descriptors it has, and end.
  */
-#ifndef NPUMEMD_SANDBOX_H
-#define NPUMEMD_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ struct sandbox_limits {
  * Returns 0 or a negative errno, after which the caller must exit.
  */
 int sandbox_enter(const struct sandbox_limits *limits, const char **what);
-
-#endif /* NPUMEMD_SANDBOX_H */

@@ -11,8 +11,7 @@
  * At most `workers` requests are under way. The others wait in the driver, which
  * bounds its queue and enforces deadlines; they are accepted as places get free.
  */
-#ifndef NPUMEMD_SERVER_H
-#define NPUMEMD_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -41,5 +40,3 @@ extern const struct worker_job server_jobs[];
 
 /** server_run() - until SIGTERM or SIGINT; returns the exit code */
 int server_run(const struct server_args *args);
-
-#endif /* NPUMEMD_SERVER_H */

@@ -3,8 +3,7 @@
  * Where requests come from and go back to: the driver's netlink family
  * (netlink.c), or a stand-in in tests.
  */
-#ifndef NPUMEMD_TRANSPORT_H
-#define NPUMEMD_TRANSPORT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -63,5 +62,3 @@ struct transport {
 	const struct transport_ops *ops;
 	void *data;
 };
-
-#endif /* NPUMEMD_TRANSPORT_H */

@@ -12,8 +12,7 @@
  * that of its answer, a memfd that the daemon reads after the child is gone, when
  * nobody can change it any more. What it says on stderr, the daemon logs as said by it.
  */
-#ifndef NPUMEMD_WORKER_H
-#define NPUMEMD_WORKER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -152,5 +151,3 @@ int worker_start(sd_event *event, const struct worker_args *args, struct worker 
 
 /* Kill the child if it still runs; @done is not called any more. NULL is fine. */
 void worker_free(struct worker *worker);
-
-#endif /* NPUMEMD_WORKER_H */

@@ -3,8 +3,7 @@
  * Between the daemon (worker.c) and the program that it executes as a worker
  * (worker_main.c): both are one file, so nothing here needs a version.
  */
-#ifndef NPUMEMD_WORKER_PROTOCOL_H
-#define NPUMEMD_WORKER_PROTOCOL_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -48,5 +47,3 @@ _Static_assert(sizeof(struct worker_answer_header) % 8 == 0, "data is aligned");
 
 /* Write it to WORKER_RESULT_FD. */
 int worker_write_answer(int err, const struct worker_answer *answer);
-
-#endif /* NPUMEMD_WORKER_PROTOCOL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What must hold of every graph that a reader accepts, whatever it was made from. */
-#ifndef FUZZ_CHECK_H
-#define FUZZ_CHECK_H
+#pragma once
 
 #include "npuimport.h"
 
@@ -29,5 +28,3 @@ void fuzz_check_refusal(int err, const struct npuplan_graph *graph,
 void fuzz_check_warnings(const struct npuimport_warnings *warnings);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#endif /* FUZZ_CHECK_H */

@@ -7,8 +7,7 @@
  *
  * A variable so marked is NULL or owns what it points to.
  */
-#ifndef TESTS_AUTO_H
-#define TESTS_AUTO_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -32,5 +31,3 @@ static inline void auto_text(char **text)
 #define AUTO_GRAPH __attribute__((cleanup(auto_graph)))
 #define AUTO_PLAN  __attribute__((cleanup(auto_plan)))
 #define AUTO_TEXT  __attribute__((cleanup(auto_text)))
-
-#endif /* TESTS_AUTO_H */

@@ -4,8 +4,7 @@
  * valid one in a few lines, spoils what it likes, and writes the blobs.
  * Whatever a test asks for is written, nothing is checked. Lack of memory aborts.
  */
-#ifndef BLOB_BUILD_H
-#define BLOB_BUILD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ struct build_blob build_plan(const struct build *b);
 
 /* Entry of the section table, NULL if there is none of the kind. */
 struct npumem_blob_section *build_section(struct build_blob blob, uint32_t kind);
-
-#endif /* BLOB_BUILD_H */

@@ -4,8 +4,7 @@
  * of tensors to throw out before every operator, and every address. No bounds, no
  * dominance, no laziness; only states that were seen before are not seen again.
  */
-#ifndef COSMA_EXHAUSTIVE_H
-#define COSMA_EXHAUSTIVE_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 
@@ -26,5 +25,3 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
 /* Least peak footprint of any order, nothing thrown out. */
 uint64_t exhaustive_peak(const struct npuplan_graph *graph,
 			 const struct npuplan_cosma_options *options);
-
-#endif /* COSMA_EXHAUSTIVE_H */

@@ -3,8 +3,7 @@
  * Executes a plan of npuplan_cosma(), position by position, knowing nothing of how
  * it was found: what is on chip and where, what the host has, what moves.
  */
-#ifndef COSMA_ORACLE_H
-#define COSMA_ORACLE_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 
@@ -69,5 +68,3 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 /* End the line, and print as comments of TAP a graph and the options that it was planned with: a case that failed. */
 void cosma_print_case(const struct npuplan_graph *graph,
 		      const struct npuplan_cosma_options *options);
-
-#endif /* COSMA_ORACLE_H */

@@ -3,8 +3,7 @@
  * Executes plans of npuplan_plan() with planner cosma, of graphs of whole operators:
  * as plans of npuplan_cosma(), and host memory byte by byte.
  */
-#ifndef COSMA_PLAN_H
-#define COSMA_PLAN_H
+#pragma once
 
 #include "cosma_oracle.h"
 
@@ -15,5 +14,3 @@
  */
 bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
 		    const struct npuplan_cosma_options *options, const struct npuplan_plan *plan);
-
-#endif /* COSMA_PLAN_H */

@@ -3,8 +3,7 @@
  * What a case has: features, and how often each two of them were in one case that
  * was accepted, and in one that was refused.
  */
-#ifndef FEATURE_H
-#define FEATURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ void features_count(struct feature_pairs *pairs, uint32_t has, bool accepted);
 uint32_t features_rare(const struct feature_pairs *pairs, uint64_t turn);
 /* Print the table; how many pairs that can exist are missing on either side. */
 uint32_t features_print(const struct feature_pairs *pairs);
-
-#endif /* FEATURE_H */

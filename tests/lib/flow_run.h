@@ -7,8 +7,7 @@
  * plan is good if every read, every entry state and the exit find the values
  * that the graph means. Written from npumem_graph.h and npumem_plan.h alone.
  */
-#ifndef FLOW_RUN_H
-#define FLOW_RUN_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -35,5 +34,3 @@ bool flow_run(const struct npuplan_graph *graph, const struct npuplan_plan *plan
 
 /* False for the planners that place tiles of straight graphs alone. */
 bool flow_planner(const char *name);
-
-#endif /* FLOW_RUN_H */

@@ -11,8 +11,7 @@
  * N,H,W,C (kernel, in, out, or kernel, out, in, in three dimensions); of linear in,
  * out of N,C,H,W, out, in of N,H,W,C.
  */
-#ifndef INT8_OPS_H
-#define INT8_OPS_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -60,5 +59,3 @@ const char *int8_elementwise(uint32_t i, uint32_t *inputs);
 
 /** int8_by_channel() - whether operands of one dimension have one element a channel */
 bool int8_by_channel(const char *type);
-
-#endif /* INT8_OPS_H */

@@ -3,8 +3,7 @@
  * A graph of int8 operators (int8_ops.h), run whole, step by step, and through a
  * plan's arena. What comes out must be the same bytes.
  */
-#ifndef INT8_RUN_H
-#define INT8_RUN_H
+#pragma once
 
 #include "int8_ops.h"
 
@@ -50,5 +49,3 @@ bool int8_check_tiles(struct int8_net *net, uint64_t *loaded, uint64_t *read);
  * says what differs.
  */
 bool int8_run_plan(struct int8_net *net, const struct npuplan_plan *plan);
-
-#endif /* INT8_RUN_H */

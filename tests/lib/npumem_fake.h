@@ -4,8 +4,7 @@
  * replaced at link time (--wrap). The device's descriptor is a memfd, so that
  * mapping it works.
  */
-#ifndef NPUMEM_FAKE_H
-#define NPUMEM_FAKE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ int fake_default(unsigned long request, void *argument);
 void fake_reset(void);
 /* Device on a memfd of some pages. */
 struct npumem_device *fake_device(void);
-
-#endif /* NPUMEM_FAKE_H */

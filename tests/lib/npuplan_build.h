@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Small graphs for the tests of libnpuplan. */
-#ifndef NPUPLAN_BUILD_H
-#define NPUPLAN_BUILD_H
+#pragma once
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,5 +122,3 @@ static inline struct npuplan_graph *build_chain(uint32_t flags)
 	build_step(graph, flags, b, NPUMEM_NONE, out);
 	return graph;
 }
-
-#endif /* NPUPLAN_BUILD_H */

@@ -14,8 +14,7 @@
  * from its start along one path, in any order of the steps of a block; entry
  * records have no say there. Small cases only.
  */
-#ifndef ORACLE_H
-#define ORACLE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -102,5 +101,3 @@ const char *oracle_end(struct oracle *o);
 /* Address of a byte at a position; false if it has none there. */
 bool oracle_address(const struct oracle *o, unsigned int tensor, unsigned int byte,
 		    unsigned int position, unsigned int *at);
-
-#endif /* ORACLE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of the oracle share. */
-#ifndef ORACLE_INTERNAL_H
-#define ORACLE_INTERNAL_H
+#pragma once
 
 #include "oracle.h"
 
@@ -36,5 +35,3 @@ const char *oracle_transfers(struct oracle *o);
 const char *oracle_move(struct oracle *o, uint32_t position);
 /* Where a byte is at the end of the current instance; false for nowhere. */
 bool oracle_final(const struct oracle *o, uint32_t t, uint32_t byte, unsigned int *at);
-
-#endif /* ORACLE_INTERNAL_H */

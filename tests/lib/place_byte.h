@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Where a plan puts a byte of a tensor, straight from the words of npumem_plan.h. */
-#ifndef PLACE_BYTE_H
-#define PLACE_BYTE_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -49,5 +48,3 @@ static inline uint64_t place_end(const struct npumem_placement *p)
 	return p->offset + r->length + (r->count[0] - 1) * p->stride[0] +
 	       (r->count[1] - 1) * p->stride[1] + (slots - 1) * p->stride[2];
 }
-
-#endif /* PLACE_BYTE_H */

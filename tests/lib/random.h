@@ -3,8 +3,7 @@
  * Random numbers for seeded tests: the same everywhere for the same seed. Each
  * generator's whole state is one number, which belongs to the caller.
  */
-#ifndef TESTS_RANDOM_H
-#define TESTS_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ static inline uint32_t xorshift_range(uint64_t *state, uint32_t low, uint32_t hi
 {
 	return low + (uint32_t)(xorshift(state) >> 11) % (high - low + 1);
 }
-
-#endif /* TESTS_RANDOM_H */

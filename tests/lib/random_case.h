@@ -2,8 +2,7 @@
 /*
  * Random small graphs with plans, mostly valid, and ways to spoil them.
  */
-#ifndef RANDOM_CASE_H
-#define RANDOM_CASE_H
+#pragma once
 
 #include "blob_build.h"
 #include "feature.h"
@@ -55,5 +54,3 @@ uint64_t random_place(struct rng *r, const struct build *b, uint32_t from, uint3
 void mutate_case(struct rng *r, struct build *b);
 /* Change some bytes of a blob. */
 void mutate_bytes(struct rng *r, struct build_blob *blob);
-
-#endif /* RANDOM_CASE_H */

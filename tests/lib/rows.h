@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Parts of a tensor that have all of its channels. */
-#ifndef ROWS_H
-#define ROWS_H
+#pragma once
 
 #include "graph/shape.h"
 
@@ -25,5 +24,3 @@ static inline bool region_rows(const struct npuplan_spatial *spatial,
 	*rows = part.rows;
 	return found;
 }
-
-#endif /* ROWS_H */

@@ -3,8 +3,7 @@
  * What the verifier's unit tests share: a small valid graph and plan to spoil,
  * and checks of the whole refusal: errno, rule, log line.
  */
-#ifndef TEST_VERIFY_H
-#define TEST_VERIFY_H
+#pragma once
 
 #include "blob_build.h"
 #include "unit.h"
@@ -72,5 +71,3 @@ struct npumem_verdict refuse_plan(struct build *b, int err, uint32_t rule, const
 		spoil;                            \
 		refuse_plan(&b, err, rule, text); \
 	} while (0)
-
-#endif /* TEST_VERIFY_H */

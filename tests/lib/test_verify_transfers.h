@@ -3,8 +3,7 @@
  * What the tests of transfers share: schedules with transfers, a small valid plan
  * to spoil, and runs of them.
  */
-#ifndef TEST_VERIFY_TRANSFERS_H
-#define TEST_VERIFY_TRANSFERS_H
+#pragma once
 
 #include "test_verify.h"
 
@@ -55,5 +54,3 @@ void go(struct npuv_states *states, uint32_t position);
 struct npumem_verdict stop(struct npuv_states *states, uint32_t position, uint32_t rule);
 /* Accepted, and lets all of its positions go in their order, twice. The build is freed. */
 void accept(struct build *b);
-
-#endif /* TEST_VERIFY_TRANSFERS_H */

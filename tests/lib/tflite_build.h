@@ -3,8 +3,7 @@
  * Small TFLite models for tests: a description in C, and a FlatBuffers writer
  * that turns it into a file. Nothing is checked: descriptions may be wrong.
  */
-#ifndef TFLITE_BUILD_H
-#define TFLITE_BUILD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -90,5 +89,3 @@ struct tb_model tb_valid(void);
 void tb_build(const struct tb_model *model, struct tb_file *file);
 void tb_put(struct tb_file *file, size_t at, uint64_t value, unsigned int bytes);
 uint64_t tb_get(const struct tb_file *file, size_t at, unsigned int bytes);
-
-#endif /* TFLITE_BUILD_H */

@@ -10,8 +10,7 @@
  *
  * cmocka runs it by the name test_adds_up. A program that has no main() of its own gets one.
  */
-#ifndef TESTS_UNIT_H
-#define TESTS_UNIT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,5 +41,3 @@ int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 		unit_add("test_" #name, test_##name, (setup), (teardown)); \
 	}                                                                  \
 	static void test_##name(void **state)
-
-#endif /* TESTS_UNIT_H */

@@ -2,8 +2,7 @@
 /*
  * The model of npumem_submit and npumem_fence.
  */
-#ifndef NPUMEM_BRANCHES_H
-#define NPUMEM_BRANCHES_H
+#pragma once
 
 #include "npumem_model.h"
 
@@ -57,5 +56,3 @@ static inline struct model model_branches(void)
 	model_schedule(&m);
 	return m;
 }
-
-#endif /* NPUMEM_BRANCHES_H */

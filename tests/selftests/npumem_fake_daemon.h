@@ -3,8 +3,7 @@
  * A planning daemon that does exactly what a test tells it, right or wrong:
  * one generic netlink socket, one call a command (uapi/npumem.yaml).
  */
-#ifndef NPUMEM_FAKE_DAEMON_H
-#define NPUMEM_FAKE_DAEMON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -98,5 +97,3 @@ int fake_done_without(struct fake_daemon *daemon, const uint64_t *id, const uint
 /* Wait for one message of a group, NPU_PATIENCE_NS at most: -ETIMEDOUT. */
 int fake_wait_ready(struct fake_daemon *daemon);
 int fake_wait_event(struct fake_daemon *daemon, struct fake_event *event);
-
-#endif /* NPUMEM_FAKE_DAEMON_H */

@@ -3,8 +3,7 @@
  * Graphs and plans of the tests: arrays of the uapi's own records, which a test
  * may spoil as it likes before they are written as blobs.
  */
-#ifndef NPUMEM_MODEL_H
-#define NPUMEM_MODEL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -245,5 +244,3 @@ enum spill {
 extern const uint64_t spill_host[SPILL_TENSORS];
 
 struct model model_spill(void);
-
-#endif /* NPUMEM_MODEL_H */

@@ -3,8 +3,7 @@
  * What the npumem kselftests share: the device, ioctls with their errno, BOs,
  * fences. Nothing here retries or hides an error: the tests are about errors.
  */
-#ifndef NPUMEM_TEST_H
-#define NPUMEM_TEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -102,5 +101,3 @@ int npu_module_unload(const char *name);
 int npu_become(unsigned int uid);
 /* Device nodes for everybody, as udev makes them. */
 void npu_open_nodes(void);
-
-#endif /* NPUMEM_TEST_H */

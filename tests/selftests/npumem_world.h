@@ -2,8 +2,7 @@
 /*
  * From a model to a run: one call a stage, for tests that are about the next.
  */
-#ifndef NPUMEM_WORLD_H
-#define NPUMEM_WORLD_H
+#pragma once
 
 #include "npumem_model.h"
 #include "npumem_test.h"
@@ -63,5 +62,3 @@ void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t ste
 /* Zeroed memory for all tensors of a model; reference_free() it. */
 uint8_t **reference_new(const struct model *m);
 void reference_free(const struct model *m, uint8_t **tensors);
-
-#endif /* NPUMEM_WORLD_H */

@@ -5,8 +5,7 @@
  * so that there is one writer of the format as there is one reader of it
  * (kernel/verify). Internal; linked statically into both.
  */
-#ifndef NPUMEM_BLOB_H
-#define NPUMEM_BLOB_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ struct npublob_strings {
  */
 int npublob_strings_add(struct npublob_strings *strings, const char *name, uint32_t *offset);
 void npublob_strings_free(struct npublob_strings *strings);
-
-#endif /* NPUMEM_BLOB_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* How many bytes of an address space are in at least one range, while ranges come and go. */
-#ifndef NPUMEM_COVER_H
-#define NPUMEM_COVER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -36,5 +35,3 @@ void cover_remove(struct cover *cover, uint64_t begin, uint64_t end);
 
 /* Bytes in at least one. */
 uint64_t cover_bytes(const struct cover *cover);
-
-#endif /* NPUMEM_COVER_H */

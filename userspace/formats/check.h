@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules of graphs that all readers share. Internal to the importer. */
-#ifndef NPUMEM_IMPORT_CHECK_H
-#define NPUMEM_IMPORT_CHECK_H
+#pragma once
 
 #include "npuimport.h"
 
@@ -95,5 +94,3 @@ static inline uint32_t import_spatial(enum npuplan_layout layout)
 {
 	return layout == NPUPLAN_NCHW ? 2 : 1;
 }
-
-#endif /* NPUMEM_IMPORT_CHECK_H */

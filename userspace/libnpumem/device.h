@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the files of libnpumem share; not installed. */
-#ifndef NPUMEM_DEVICE_H
-#define NPUMEM_DEVICE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -80,5 +79,3 @@ void npumem_log_begin(struct npumem_log_use *use, struct npumem_log *user,
 		      struct drm_npumem_log *log);
 /* Returns the text, never NULL. */
 const char *npumem_log_end(struct npumem_log_use *use, const struct drm_npumem_log *log);
-
-#endif /* NPUMEM_DEVICE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers of bytes as people write them: on command lines and in npumemd.conf. */
-#ifndef NPUMEM_SIZE_H
-#define NPUMEM_SIZE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -15,5 +14,3 @@
  * -EINVAL: no number of bytes; -ERANGE: one of more than 64 bits.
  */
 int npusize_parse(const char *text, uint64_t *bytes);
-
-#endif /* NPUMEM_SIZE_H */

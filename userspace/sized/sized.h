@@ -6,8 +6,7 @@
  *
  * Header only; used by libnpumem, libnpuplan and libnpuimport.
  */
-#ifndef NPUMEM_SIZED_H
-#define NPUMEM_SIZED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ static inline void sized_give(void *theirs, size_t size, const void *own, size_t
 	memset(theirs, 0, size);
 	memcpy(theirs, own, size < own_size ? size : own_size);
 }
-
-#endif /* NPUMEM_SIZED_H */

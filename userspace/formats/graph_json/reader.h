@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Between the parts of the graph JSON reader. Internal to the importer. */
-#ifndef NPUMEM_IMPORT_GRAPH_JSON_H
-#define NPUMEM_IMPORT_GRAPH_JSON_H
+#pragma once
 
 #include "../json/get.h"
 #include "check.h"
@@ -89,5 +88,3 @@ void graph_json_aliases(struct graph_json_reader *r, json_t *list);
  * What is not understood leaves it without window, and to be planned whole.
  */
 void graph_json_attrs(struct graph_json_reader *r, json_t *object, struct npuplan_op *op);
-
-#endif /* NPUMEM_IMPORT_GRAPH_JSON_H */

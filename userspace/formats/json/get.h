@@ -6,8 +6,7 @@
  * other. So a reader takes all members of an object and looks at the error once; it has to
  * look before it uses a value as an index.
  */
-#ifndef NPUMEM_FORMATS_JSON_GET_H
-#define NPUMEM_FORMATS_JSON_GET_H
+#pragma once
 
 #include <jansson.h>
 
@@ -107,5 +106,3 @@ const struct npujson_id *npujson_sort_ids(struct npujson_id *ids, uint32_t count
 
 /** npujson_find() - index, or NPUMEM_NONE */
 uint32_t npujson_find(const struct npujson_id *ids, uint32_t count, int64_t id, uint32_t tile);
-
-#endif /* NPUMEM_FORMATS_JSON_GET_H */

@@ -3,8 +3,7 @@
  * Between the parts of plan JSON: what its writer and reader share, ids and words of the
  * format; then what is only written, and only read.
  */
-#ifndef NPUPLAN_PLAN_JSON_H
-#define NPUPLAN_PLAN_JSON_H
+#pragma once
 
 #include "../json/get.h"
 #include "base/internal.h"
@@ -83,5 +82,3 @@ void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root);
  * Without blocks the plan has one, of all positions.
  */
 void plan_json_read_flow(struct plan_json_reader *r, const json_t *root);
-
-#endif /* NPUPLAN_PLAN_JSON_H */

@@ -13,8 +13,7 @@
  * error is kept, and from then on all fields are absent; an absent field is no
  * error: scalars give the default, vectors have count 0, tables are !present.
  */
-#ifndef NPUMEM_IMPORT_FLATBUF_H
-#define NPUMEM_IMPORT_FLATBUF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -97,5 +96,3 @@ int32_t flatbuf_vector_i32(const struct flatbuf *fb, const struct flatbuf_vector
 /** flatbuf_vector_i64() - element of a vector of 8 bytes' stride; @index < vector->count */
 int64_t flatbuf_vector_i64(const struct flatbuf *fb, const struct flatbuf_vector *vector,
 			   uint32_t index);
-
-#endif /* NPUMEM_IMPORT_FLATBUF_H */

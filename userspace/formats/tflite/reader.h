@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Between the parts of the TFLite reader. Internal to the importer. */
-#ifndef NPUMEM_IMPORT_TFLITE_H
-#define NPUMEM_IMPORT_TFLITE_H
+#pragma once
 
 #include "check.h"
 #include "flatbuf.h"
@@ -60,5 +59,3 @@ int64_t tflite_offline_find(struct flatbuf *fb, const struct flatbuf_table *mode
 struct flatbuf_vector tflite_offline_data(struct flatbuf *fb, const struct flatbuf_table *model);
 /** tflite_offline() - the plan's offsets become fixed offsets of the reader's tensors */
 void tflite_offline(struct tflite_reader *r, const struct flatbuf_table *model);
-
-#endif /* NPUMEM_IMPORT_TFLITE_H */

@@ -3,8 +3,7 @@
  * Numbers of the TFLite FlatBuffers schema that the reader uses: identifiers of
  * fields within their tables, and enumerations. Internal to the importer.
  */
-#ifndef NPUMEM_IMPORT_TFLITE_SCHEMA_H
-#define NPUMEM_IMPORT_TFLITE_SCHEMA_H
+#pragma once
 
 #define TFLITE_IDENTIFIER "TFL3"
 #define TFLITE_VERSION	  3
@@ -173,5 +172,3 @@ enum tflite_type {
 	TYPE_INT4 = 17,
 	TYPE_BFLOAT16 = 18,
 };
-
-#endif /* NPUMEM_IMPORT_TFLITE_SCHEMA_H */

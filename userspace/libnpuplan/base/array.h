@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Arrays that grow, of the memory that heap.h counts. */
-#ifndef NPUPLAN_ARRAY_H
-#define NPUPLAN_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int npuplan_grow(void *array, uint32_t count, size_t size);
  * -ENOMEM: array and capacity are as they were.
  */
 int npuplan_reserve(void *array, uint32_t *capacity, uint32_t count, uint32_t first, size_t size);
-
-#endif /* NPUPLAN_ARRAY_H */

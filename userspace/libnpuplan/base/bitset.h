@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets of small numbers as arrays of words. */
-#ifndef NPUPLAN_BITSET_H
-#define NPUPLAN_BITSET_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ static inline void npuplan_set_drop(uint64_t *set, uint32_t number)
 {
 	set[number / 64] &= ~(1ull << number % 64);
 }
-
-#endif /* NPUPLAN_BITSET_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The clock that all deadlines and durations go by. */
-#ifndef NPUPLAN_CLOCK_H
-#define NPUPLAN_CLOCK_H
+#pragma once
 
 #include <time.h>
 
@@ -13,5 +12,3 @@ static inline double npuplan_now(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
-
-#endif /* NPUPLAN_CLOCK_H */

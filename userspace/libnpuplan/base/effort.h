@@ -8,8 +8,7 @@
  * asks it; a NULL effort never ends. Whoever runs somebody else, who has an effort of his own, gives him what is left by
  * npuplan_effort_left() and npuplan_effort_work_left(), and hears of his progress by a struct npuplan_member.
  */
-#ifndef NPUPLAN_EFFORT_H
-#define NPUPLAN_EFFORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ static inline bool npuplan_until_over(const struct npuplan_until *until)
 {
 	return until && until->over(until->context);
 }
-
-#endif /* NPUPLAN_EFFORT_H */

@@ -4,8 +4,7 @@
  * and its kin but for one thing: while a heap is in use in this thread, bytes are
  * counted, and what would be more than its limit is refused, as if memory had ended.
  */
-#ifndef NPUPLAN_HEAP_H
-#define NPUPLAN_HEAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +52,3 @@ void npuplan_auto_heap(void *variable);
 void npuplan_auto_free(void *variable);
 #define AUTO_HEAP __attribute__((cleanup(npuplan_auto_heap)))
 #define AUTO_FREE __attribute__((cleanup(npuplan_auto_free)))
-
-#endif /* NPUPLAN_HEAP_H */

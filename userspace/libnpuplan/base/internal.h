@@ -2,8 +2,7 @@
 /*
  * What the files of libnpuplan share: errors, arrays, the framed graph that planners work on.
  */
-#ifndef NPUPLAN_INTERNAL_H
-#define NPUPLAN_INTERNAL_H
+#pragma once
 
 #include <errno.h>
 
@@ -63,5 +62,3 @@ struct npuplan_checked {
 int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
 			 struct npuplan_error *error);
 void npuplan_checked_fini(struct npuplan_checked *checked);
-
-#endif /* NPUPLAN_INTERNAL_H */

@@ -3,8 +3,7 @@
  * Pools: arrays of one owner, taken one by one and freed together. Whether all of them are there
  * is asked once, after the last one has been taken.
  */
-#ifndef NPUPLAN_POOL_H
-#define NPUPLAN_POOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ void *npuplan_pool_take(struct npuplan_pool *pool, size_t count, size_t size);
 
 /** npuplan_pool_free() - free all arrays; the pool is empty then */
 void npuplan_pool_free(struct npuplan_pool *pool);
-
-#endif /* NPUPLAN_POOL_H */

@@ -3,8 +3,7 @@
  * Priority queues: binary heaps in arrays that their users own and grow. A search takes most of
  * its time from these, so they are written for the type of their entries.
  */
-#ifndef NPUPLAN_QUEUE_H
-#define NPUPLAN_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@
 		queue[at] = last;                                                            \
 		return first;                                                                \
 	}
-
-#endif /* NPUPLAN_QUEUE_H */

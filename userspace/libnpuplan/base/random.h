@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers that look random and are the same on every machine: Marsaglia's xorshift. */
-#ifndef NPUPLAN_RANDOM_H
-#define NPUPLAN_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ static inline uint32_t npuplan_random32(uint32_t *state)
 	*state ^= *state << 5;
 	return *state;
 }
-
-#endif /* NPUPLAN_RANDOM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Bytes of tensors: how many a region has, how far a placement reaches, whose an alias's are. */
-#ifndef NPUPLAN_REGION_H
-#define NPUPLAN_REGION_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -34,5 +33,3 @@ static inline uint32_t npuplan_base_of(const struct npuplan_graph *graph, uint32
 
 	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
 }
-
-#endif /* NPUPLAN_REGION_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking up a record in an array that is in ascending order of a 32-bit key. */
-#ifndef NPUPLAN_SORTED_H
-#define NPUPLAN_SORTED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -28,5 +27,3 @@ static inline size_t npuplan_sorted_at(const uint32_t *first_key, size_t count, 
 	}
 	return low;
 }
-
-#endif /* NPUPLAN_SORTED_H */

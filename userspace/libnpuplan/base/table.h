@@ -4,8 +4,7 @@
  * (FNV-1a, linear probing). uthash would want a handle within each record, and these are the
  * records of a blob.
  */
-#ifndef NPUPLAN_TABLE_H
-#define NPUPLAN_TABLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ int npuplan_table_find(struct npuplan_table *table, const void *records, uint32_
 		       size_t size, const void *record, uint32_t *slot);
 
 void npuplan_table_fini(struct npuplan_table *table);
-
-#endif /* NPUPLAN_TABLE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Spatial tensors: rows and channels of a shape, and the bytes they are. */
-#ifndef NPUPLAN_SHAPE_H
-#define NPUPLAN_SHAPE_H
+#pragma once
 
 #include "base/internal.h"
 #include "base/region.h"
@@ -77,5 +76,3 @@ bool npuplan_region_part(const struct npuplan_spatial *spatial, const struct npu
 /* Index in the shape of the row and of the channel dimension. */
 uint32_t npuplan_row_axis(const struct npuplan_graph *graph);
 uint32_t npuplan_channel_axis(const struct npuplan_graph *graph, uint32_t dim_count);
-
-#endif /* NPUPLAN_SHAPE_H */

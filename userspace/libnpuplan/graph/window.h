@@ -3,8 +3,7 @@
  * Which rows of its input an operator needs for a band of its output rows.
  * Integer arithmetic on rows alone; no tensors, no bytes.
  */
-#ifndef NPUPLAN_WINDOW_H
-#define NPUPLAN_WINDOW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct npuplan_rows npuplan_window_rows(const struct npuplan_window *window,
  */
 struct npuplan_rows npuplan_upsample_rows(struct npuplan_rows out, int64_t out_height,
 					  int64_t in_height);
-
-#endif /* NPUPLAN_WINDOW_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pieces of tensors placed apart: rows and channels, and the records they are. */
-#ifndef NPUPLAN_PIECE_H
-#define NPUPLAN_PIECE_H
+#pragma once
 
 #include "graph/shape.h"
 
@@ -32,5 +31,3 @@ int npuplan_piece_set(const struct npuplan_spatial *spatial, const struct npupla
 /** npuplan_piece_get() - the inverse; false if the placement is not such a piece */
 bool npuplan_piece_get(const struct npuplan_spatial *spatial,
 		       const struct npumem_placement *placement, struct npuplan_piece *piece);
-
-#endif /* NPUPLAN_PIECE_H */

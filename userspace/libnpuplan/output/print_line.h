@@ -3,8 +3,7 @@
  * The arena as one line of characters, while placements come and go: what a placement
  * costs is the columns that it touches, not how many others there are.
  */
-#ifndef NPUPLAN_PRINT_LINE_H
-#define NPUPLAN_PRINT_LINE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -62,5 +61,3 @@ void npuplan_line_wipe(struct npuplan_line *line, uint32_t k);
 void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out);
 
 char npuplan_symbol(uint32_t tensor);
-
-#endif /* NPUPLAN_PRINT_LINE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The kernel's verifier in this process, for plans of graphs that it has checked already. */
-#ifndef NPUPLAN_OUTPUT_VERIFY_H
-#define NPUPLAN_OUTPUT_VERIFY_H
+#pragma once
 
 #include "base/internal.h"
 
@@ -15,5 +14,3 @@
 int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_plan *plan,
 			 const char *what, struct npumem_verdict *verdict,
 			 struct npuplan_error *error);
-
-#endif /* NPUPLAN_OUTPUT_VERIFY_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The packer that goes on until a packing is proved lowest, or a limit comes. */
-#ifndef NPUPLAN_PACK_EXACT_H
-#define NPUPLAN_PACK_EXACT_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -12,5 +11,3 @@ int npuplan_pack_exact(struct npuplan_pack *run, int unused);
 int npuplan_pack_exactly(const struct npuplan_pack_problem *problem,
 			 const struct npuplan_pack_options *options, uint64_t *offsets,
 			 struct npuplan_pack_result *result, struct npuplan_error *error);
-
-#endif /* NPUPLAN_PACK_EXACT_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What planners and packers are: from items to addresses, from a packing problem, or to a whole plan. */
-#ifndef NPUPLAN_PLANNER_H
-#define NPUPLAN_PLANNER_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -34,5 +33,3 @@ struct npuplan_planner {
 	bool published;
 	bool solver;
 };
-
-#endif /* NPUPLAN_PLANNER_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Planners by name, and those that try packers one after another. */
-#ifndef NPUPLAN_PLANNERS_H
-#define NPUPLAN_PLANNERS_H
+#pragma once
 
 #include "planner.h"
 
@@ -34,5 +33,3 @@ int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
  */
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error);
-
-#endif /* NPUPLAN_PLANNERS_H */

@@ -9,8 +9,7 @@
  * peers. Tiles forbid several intervals, an in-place operator takes a point out
  * of one.
  */
-#ifndef NPUPLAN_CONFLICTS_H
-#define NPUPLAN_CONFLICTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
 						 uint32_t item, const struct npuplan_peer *peer,
 						 struct npuplan_interval *whole, uint32_t *count);
-
-#endif /* NPUPLAN_CONFLICTS_H */

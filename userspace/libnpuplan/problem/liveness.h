@@ -8,8 +8,7 @@
  * last that needs them, both inclusive; bytes valid at entry from 0. The reads
  * of a step that is not staged last until it has stored.
  */
-#ifndef NPUPLAN_LIVENESS_H
-#define NPUPLAN_LIVENESS_H
+#pragma once
 
 #include "base/internal.h"
 
@@ -134,5 +133,3 @@ static inline uint32_t npuplan_instant_position(const struct npuplan_liveness *l
 
 	return position >= positions && positions ? positions - 1 : position;
 }
-
-#endif /* NPUPLAN_LIVENESS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The answer to a packing problem, and why there is none, in numbers and names. */
-#ifndef NPUPLAN_PACKING_H
-#define NPUPLAN_PACKING_H
+#pragma once
 
 #include "problem.h"
 
@@ -91,5 +90,3 @@ int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t cla
  */
 int npuplan_fail_budget(const struct npuplan_problem *problem,
 			const struct npuplan_packing *packing, struct npuplan_error *error);
-
-#endif /* NPUPLAN_PACKING_H */

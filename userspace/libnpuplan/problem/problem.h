@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a planner has to place: items, who is in whose way, what is known beforehand. */
-#ifndef NPUPLAN_PROBLEM_H
-#define NPUPLAN_PROBLEM_H
+#pragma once
 
 #include "base/internal.h"
 #include "conflicts.h"
@@ -71,5 +70,3 @@ int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
  * whole tensors is none about plans.
  */
 bool npuplan_lives_whole(const struct npuplan_problem *problem);
-
-#endif /* NPUPLAN_PROBLEM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a tiling of one operator takes on chip, and what it moves (docs/tiling.md). */
-#ifndef NPUPLAN_TILE_COST_H
-#define NPUPLAN_TILE_COST_H
+#pragma once
 
 #include "tile.h"
 
@@ -57,5 +56,3 @@ int npuplan_tile_cost(const struct npuplan_graph *graph, uint32_t op, const stru
 /* The same, of what a tiling says of one operator. */
 int npuplan_choice_cost(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			const struct npuplan_tile_choice *choice, struct npuplan_tile_cost *cost);
-
-#endif /* NPUPLAN_TILE_COST_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a tile of an operator's outputs needs of its inputs. */
-#ifndef NPUPLAN_TILE_INPUTS_H
-#define NPUPLAN_TILE_INPUTS_H
+#pragma once
 
 #include "graph/shape.h"
 #include "tiler.h"
@@ -29,5 +28,3 @@ bool npuplan_cut_of(const struct npuplan_graph *graph, uint32_t op, bool bands,
  */
 void npuplan_tile_inputs(const struct npuplan_cut *cut, const struct npuplan_part *tile,
 			 struct npumem_region *regions);
-
-#endif /* NPUPLAN_TILE_INPUTS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tiles of an operator, the whole of them; what the tiler and its parts share. */
-#ifndef NPUPLAN_TILE_H
-#define NPUPLAN_TILE_H
+#pragma once
 
 #include "inputs.h"
 
@@ -51,5 +50,3 @@ int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tilin
 /* tiling/whole.c: one step an operator, not staged. */
 int npuplan_tile_whole(struct npuplan_graph *graph, bool with_parameters,
 		       struct npuplan_error *error);
-
-#endif /* NPUPLAN_TILE_H */

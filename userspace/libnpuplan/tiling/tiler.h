@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the tilings share: making steps and tiles, equal tiles only once. */
-#ifndef NPUPLAN_TILER_H
-#define NPUPLAN_TILER_H
+#pragma once
 
 #include "base/internal.h"
 #include "base/region.h"
@@ -56,5 +55,3 @@ int npuplan_tiler_step(struct npuplan_tiler *tiler, uint32_t op, uint32_t index,
 
 /** npuplan_whole() - region of a whole tensor */
 struct npumem_region npuplan_whole(const struct npuplan_tensor *tensor);
-
-#endif /* NPUPLAN_TILER_H */

@@ -5,8 +5,7 @@
  * Errors go to standard error as "npumemctl: WHERE: what is wrong"; with -j
  * standard output has one JSON object and nothing else.
  */
-#ifndef NPUMEMCTL_CLI_H
-#define NPUMEMCTL_CLI_H
+#pragma once
 
 #include <argp.h>
 #include <jansson.h>
@@ -263,5 +262,3 @@ __attribute__((format(printf, 2, 3))) void usage_error(const struct argp_state *
 
 /** parse_size() - npusize_parse() of up to 2^53 bytes; false if it is no number of bytes */
 bool parse_size(const char *text, uint64_t *bytes);
-
-#endif /* NPUMEMCTL_CLI_H */

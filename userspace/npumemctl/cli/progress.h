@@ -4,8 +4,7 @@
  * terminal, drawn anew some times a second and wiped at the end. Interrupt (^C) and
  * SIGTERM end the search, not the program, terminal or not; a second one ends that, too.
  */
-#ifndef NPUMEMCTL_PROGRESS_H
-#define NPUMEMCTL_PROGRESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ const char *progress_ended_by(bool memory, double seconds, double deadline, uint
 
 /** progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s, at most 3.8 s left" */
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);
-
-#endif /* NPUMEMCTL_PROGRESS_H */

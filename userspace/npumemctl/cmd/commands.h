@@ -4,8 +4,7 @@
  * cmd/NAME.c, but help in main.c. It parses its own arguments with argp and returns an exit
  * code; argv[0] is "npumemctl NAME".
  */
-#ifndef NPUMEMCTL_COMMANDS_H
-#define NPUMEMCTL_COMMANDS_H
+#pragma once
 
 #define COMMANDS(COMMAND)                                                               \
 	COMMAND(devices, "list npumem devices, their carveouts and engines")            \
@@ -20,5 +19,3 @@
 #define DECLARE(name, summary) int cmd_##name(int argc, char **argv);
 COMMANDS(DECLARE)
 #undef DECLARE
-
-#endif /* NPUMEMCTL_COMMANDS_H */

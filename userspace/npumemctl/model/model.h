@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What commands read: models, how they are cut into steps, and plans. */
-#ifndef NPUMEMCTL_MODEL_H
-#define NPUMEMCTL_MODEL_H
+#pragma once
 
 #include "npuimport.h"
 #include "cli/cli.h"
@@ -152,5 +151,3 @@ bool recompute_possible(const struct model *model, const struct tiling *tiling);
 json_t *recompute_json(const struct npuplan_graph *graph, const struct npuplan_recompute *found);
 void recompute_print(FILE *out, const struct npuplan_graph *graph,
 		     const struct npuplan_recompute *found);
-
-#endif /* NPUMEMCTL_MODEL_H */

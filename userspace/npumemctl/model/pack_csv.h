@@ -4,8 +4,7 @@
  * columns, one buffer a line. lower, upper (instants, the upper one exclusive) and
  * size (bytes) must be there; id, alignment and offset (fixed; may be empty) may.
  */
-#ifndef NPUMEMCTL_PACK_CSV_H
-#define NPUMEMCTL_PACK_CSV_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ void pack_csv_release(struct pack_csv *csv);
 
 /** pack_csv_write() - the same lines with offsets appended; -errno */
 int pack_csv_write(const struct pack_csv *csv, const uint64_t *offsets, FILE *out);
-
-#endif /* NPUMEMCTL_PACK_CSV_H */

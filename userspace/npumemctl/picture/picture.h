@@ -3,8 +3,7 @@
  * Pictures of plans: time across, offset up, a box for each tensor's place and in
  * it one for each range of bytes with one live range.
  */
-#ifndef PICTURE_H
-#define PICTURE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -114,5 +113,3 @@ void picture_write_position(FILE *out, const struct picture *picture, uint32_t p
 void picture_write_tensor(FILE *out, const struct picture *picture, uint32_t tensor);
 /* Show as many bytes as the highest. */
 void picture_same_height(struct picture *pictures, unsigned int count);
-
-#endif /* PICTURE_H */

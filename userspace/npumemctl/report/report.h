@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What commands say of plans: for people, and as JSON. */
-#ifndef NPUMEMCTL_REPORT_H
-#define NPUMEMCTL_REPORT_H
+#pragma once
 
 #include "model/model.h"
 
@@ -67,5 +66,3 @@ int emit_tflite(const struct model *model, const struct npuplan_plan *plan, stru
 /* What else TensorFlow Lite Micro's arena has to have room for, for people. */
 void emit_print(FILE *out, const struct model *model, const struct npuplan_plan *plan,
 		const char *path);
-
-#endif /* NPUMEMCTL_REPORT_H */

@@ -3,8 +3,7 @@
  * The way that an inference takes through a graph of loops and branches, and
  * through the instances of its blocks in a plan.
  */
-#ifndef NPUMEMCTL_PATH_H
-#define NPUMEMCTL_PATH_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -69,5 +68,3 @@ void path_release(struct path *path);
  * -EINVAL, -ENOMEM.
  */
 int path_choices(const char *text, struct path_choice **choices, uint32_t *count);
-
-#endif /* NPUMEMCTL_PATH_H */

@@ -5,8 +5,7 @@
  * of the graph, block after block; what an edge carries is copied. Whatever a plan
  * does wrong to any byte shows in the outputs.
  */
-#ifndef NPUMEMCTL_REFERENCE_H
-#define NPUMEMCTL_REFERENCE_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -52,5 +51,3 @@ void reference_edge(struct reference *ref, uint32_t edge);
  */
 int reference_copy(const struct npumem_placement *placement, uint8_t *tensor, uint64_t tensor_size,
 		   uint8_t *arena, uint64_t arena_size, bool to_arena);
-
-#endif /* NPUMEMCTL_REFERENCE_H */

@@ -3,8 +3,7 @@
  * One model on one device: a graph, its plan, and a run of it that executes
  * inferences with operator "mix" beside the reference.
  */
-#ifndef NPUMEMCTL_SESSION_H
-#define NPUMEMCTL_SESSION_H
+#pragma once
 
 #include "npumem.h"
 #include "model/model.h"
@@ -89,5 +88,3 @@ int session_reset(struct session *s);
 const char *session_device(const struct session *s);
 /* At any time, and more than once. */
 void session_release(struct session *s);
-
-#endif /* NPUMEMCTL_SESSION_H */

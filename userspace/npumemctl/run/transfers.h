@@ -3,8 +3,7 @@
  * The runtime's part in a plan with transfers: what it puts into host memory before
  * an inference, what it finds there afterwards, and how much was to be moved.
  */
-#ifndef NPUMEMCTL_TRANSFERS_H
-#define NPUMEMCTL_TRANSFERS_H
+#pragma once
 
 #include "npuplan.h"
 
@@ -49,5 +48,3 @@ int transfers_put(const struct npuplan_graph *graph, const struct npuplan_plan *
  */
 int transfers_get(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		  uint32_t tensor, uint8_t *bytes, const uint8_t *host, uint64_t host_size);
-
-#endif /* NPUMEMCTL_TRANSFERS_H */

@@ -4,8 +4,7 @@
  * packing that it finds and raises the lower bound as it proves more; the run
  * keeps the best and knows when to stop.
  */
-#ifndef NPUPLAN_PACK_RUN_H
-#define NPUPLAN_PACK_RUN_H
+#pragma once
 
 #include "problem/packing.h"
 #include "base/internal.h"
@@ -76,5 +75,3 @@ void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
 bool npuplan_pack_over(struct npuplan_pack *run);
 /* Nothing more may be done: limit, deadline, cancellation. Looks at the clock. */
 bool npuplan_pack_stopped(struct npuplan_pack *run);
-
-#endif /* NPUPLAN_PACK_RUN_H */

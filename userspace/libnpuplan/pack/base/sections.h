@@ -4,8 +4,7 @@
  * maximal ones matter: two items overlap if and only if they are in one of
  * these together, and an item is in consecutive ones.
  */
-#ifndef NPUPLAN_PACK_SECTIONS_H
-#define NPUPLAN_PACK_SECTIONS_H
+#pragma once
 
 #include "problem/conflicts.h"
 
@@ -25,5 +24,3 @@ struct npuplan_sections {
 int npuplan_sections_init(struct npuplan_sections *sections, const struct npuplan_item *items,
 			  uint32_t count);
 void npuplan_sections_fini(struct npuplan_sections *sections);
-
-#endif /* NPUPLAN_PACK_SECTIONS_H */

@@ -8,8 +8,7 @@
  * offsets have in common. In a packing that nothing can be moved down in, every
  * offset is a multiple of that.
  */
-#ifndef NPUPLAN_PACK_UNITS_H
-#define NPUPLAN_PACK_UNITS_H
+#pragma once
 
 #include "run.h"
 #include "sections.h"
@@ -51,5 +50,3 @@ uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top);
 /* Bytes of a packing in units; returns its top. */
 uint64_t npuplan_units_to_bytes(const struct npuplan_units *units, const int64_t *at,
 				uint64_t *offsets);
-
-#endif /* NPUPLAN_PACK_UNITS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* First fit: each item at the lowest address that its placed peers allow. */
-#ifndef NPUPLAN_FIRST_FIT_H
-#define NPUPLAN_FIRST_FIT_H
+#pragma once
 
 #include "problem/conflicts.h"
 
@@ -107,5 +106,3 @@ int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash
 int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		      uint32_t alignment, bool best, const struct npuplan_until *until,
 		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2]);
-
-#endif /* NPUPLAN_FIRST_FIT_H */

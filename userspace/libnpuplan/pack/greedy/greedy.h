@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packers that place one item after another and move none again. */
-#ifndef NPUPLAN_PACK_GREEDY_H
-#define NPUPLAN_PACK_GREEDY_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -18,5 +17,3 @@ int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best,
 
 /* squeaky.c: first fit again and again, @rounds times; a few rounds in a row may be no better. */
 int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds);
-
-#endif /* NPUPLAN_PACK_GREEDY_H */

@@ -3,8 +3,7 @@
  * Which addresses are taken at which time, for placing one item after another
  * without listing its peers.
  */
-#ifndef NPUPLAN_PACK_OCCUPANCY_H
-#define NPUPLAN_PACK_OCCUPANCY_H
+#pragma once
 
 #include "pack/base/sections.h"
 
@@ -52,5 +51,3 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uint32_t item,
 				  uint64_t size, uint32_t align, uint64_t from, bool best,
 				  uint64_t *work);
-
-#endif /* NPUPLAN_PACK_OCCUPANCY_H */

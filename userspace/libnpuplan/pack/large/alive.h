@@ -3,8 +3,7 @@
  * Which items live in given sections, found without looking at the others: items by
  * first section, and over them a segment tree of where they end.
  */
-#ifndef NPUPLAN_PACK_ALIVE_H
-#define NPUPLAN_PACK_ALIVE_H
+#pragma once
 
 #include "pack/base/sections.h"
 
@@ -35,5 +34,3 @@ void npuplan_alive_fini(struct npuplan_alive *alive);
  */
 uint32_t npuplan_alive_in(const struct npuplan_alive *alive, uint32_t first, uint32_t end,
 			  uint32_t *found, uint64_t *work);
-
-#endif /* NPUPLAN_PACK_ALIVE_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packers of more items than a search of all can deal with. */
-#ifndef NPUPLAN_PACK_LARGE_H
-#define NPUPLAN_PACK_LARGE_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -14,5 +13,3 @@ int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact);
 int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k);
 unsigned int npuplan_pack_tight_shares(void);
-
-#endif /* NPUPLAN_PACK_LARGE_H */

@@ -9,8 +9,7 @@
  * window is kept if less is too high than before. So each tight span is put right on
  * its own, where a new packing of all would have to be lucky everywhere at once.
  */
-#ifndef NPUPLAN_PACK_REFIT_H
-#define NPUPLAN_PACK_REFIT_H
+#pragma once
 
 #include "pack/base/units.h"
 
@@ -35,5 +34,3 @@ void npuplan_refit_free(struct npuplan_refit *refit);
  */
 int npuplan_refit_run(struct npuplan_refit *refit, int64_t *at, uint64_t top, uint64_t work,
 		      struct npuplan_pack *run);
-
-#endif /* NPUPLAN_PACK_REFIT_H */

@@ -9,8 +9,7 @@
  * at once for a search from scratch, each is put right on its own here, at a cost
  * that depends on the neighbourhood alone and not on how many items there are.
  */
-#ifndef NPUPLAN_PACK_REPAIR_H
-#define NPUPLAN_PACK_REPAIR_H
+#pragma once
 
 #include "pack/base/units.h"
 
@@ -30,5 +29,3 @@ void npuplan_repair_free(struct npuplan_repair *repair);
  */
 int npuplan_repair_run(struct npuplan_repair *repair, int64_t *at, uint64_t top, uint64_t work,
 		       struct npuplan_pack *run);
-
-#endif /* NPUPLAN_PACK_REPAIR_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Shared Objects of Pisarchyk & Lee (arXiv 2001.03288). */
-#ifndef NPUPLAN_SHARED_OBJECTS_H
-#define NPUPLAN_SHARED_OBJECTS_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -14,5 +13,3 @@ enum npuplan_sharing {
 
 /* shared_objects.c; items without fixed offsets and whole conflicts only: -EOPNOTSUPP. */
 int npuplan_pack_shared_objects(struct npuplan_pack *run, int sharing);
-
-#endif /* NPUPLAN_SHARED_OBJECTS_H */

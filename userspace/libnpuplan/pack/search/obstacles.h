@@ -3,8 +3,7 @@
  * Fixed items, as the search for the others sees them: addresses that are taken
  * for good.
  */
-#ifndef NPUPLAN_PACK_OBSTACLES_H
-#define NPUPLAN_PACK_OBSTACLES_H
+#pragma once
 
 #include "pack/base/units.h"
 
@@ -45,5 +44,3 @@ int64_t npuplan_obstacles_top(const struct npuplan_obstacles *obstacles, uint32_
 /* Units taken in @section at @floor and above. */
 int64_t npuplan_obstacles_above(const struct npuplan_obstacles *obstacles, uint32_t section,
 				int64_t floor);
-
-#endif /* NPUPLAN_PACK_OBSTACLES_H */

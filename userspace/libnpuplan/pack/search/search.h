@@ -17,8 +17,7 @@
  * alone make it fail. If the last decision moved none of these it is not to
  * blame, and neither are its alternatives: conflict-directed backjumping.
  */
-#ifndef NPUPLAN_PACK_SEARCH_H
-#define NPUPLAN_PACK_SEARCH_H
+#pragma once
 
 #include "pack/base/units.h"
 
@@ -91,5 +90,3 @@ void npuplan_search_free(struct npuplan_search *search);
 int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
 		       uint64_t top, const uint64_t *guide, uint64_t nodes, int64_t *at,
 		       struct npuplan_pack *run);
-
-#endif /* NPUPLAN_PACK_SEARCH_H */

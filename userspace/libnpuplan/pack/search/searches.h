@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Packers that search, what they begin with, and a bound. */
-#ifndef NPUPLAN_PACK_SEARCHES_H
-#define NPUPLAN_PACK_SEARCHES_H
+#pragma once
 
 #include "pack/base/run.h"
 
@@ -16,5 +15,3 @@ int npuplan_pack_portfolio(struct npuplan_pack *run);
 int npuplan_pack_clique_bound(struct npuplan_pack *run);
 /* disjunctive.c: any conflicts. */
 int npuplan_pack_disjunctive(struct npuplan_pack *run);
-
-#endif /* NPUPLAN_PACK_SEARCHES_H */

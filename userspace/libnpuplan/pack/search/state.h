@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* State of the exact search: what search.c, pack/search/state.c and pack/search/rank.c share. */
-#ifndef NPUPLAN_PACK_SEARCH_STATE_H
-#define NPUPLAN_PACK_SEARCH_STATE_H
+#pragma once
 
 #include "base/bitset.h"
 #include "obstacles.h"
@@ -122,5 +121,3 @@ void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to
 /* pack/search/rank.c: fill state->rank. */
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
 		 const uint64_t *guide);
-
-#endif /* NPUPLAN_PACK_SEARCH_STATE_H */

@@ -15,8 +15,7 @@
  * - A parameter that one operator uses is on chip while that operator runs.
  * - A tensor that comes back may come back to another address.
  */
-#ifndef NPUPLAN_COSMA_COSMA_H
-#define NPUPLAN_COSMA_COSMA_H
+#pragma once
 
 #include "base/effort.h"
 
@@ -163,5 +162,3 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 			   const struct npuplan_cosma_options *options,
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,
 			   struct npuplan_error *error);
-
-#endif /* NPUPLAN_COSMA_COSMA_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* COSMA as a planner. */
-#ifndef NPUPLAN_COSMA_PLANNER_H
-#define NPUPLAN_COSMA_PLANNER_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -16,5 +15,3 @@ enum npuplan_cosma_planner {
 /* npuplan_planner.plan; argument: enum npuplan_cosma_planner. */
 int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		       int argument, struct npuplan_plan **out, struct npuplan_error *error);
-
-#endif /* NPUPLAN_COSMA_PLANNER_H */

@@ -19,8 +19,7 @@
  * Time in a block of n steps is that of liveness.h: 0 the entry, 2p + 1 the loads
  * and 2p + 2 the stores of its p-th step, 2n + 1 the exit.
  */
-#ifndef NPUPLAN_FLOW_H
-#define NPUPLAN_FLOW_H
+#pragma once
 
 #include "planners/planner.h"
 
@@ -216,5 +215,3 @@ static inline uint32_t npuplan_out_count(const struct npuplan_flow *flow, uint32
 
 /* "block 3 (name of its first step)" */
 const char *npuplan_block_label(const struct npuplan_graph *graph, uint32_t block, char text[128]);
-
-#endif /* NPUPLAN_FLOW_H */

@@ -16,8 +16,7 @@
  * published steps if a tuple shares one base: a smaller item lies within the bytes
  * of a larger one. Two items may have several edges, apart in address; their weight is the sum.
  */
-#ifndef NPUPLAN_NNC_ALLOCATION_H
-#define NPUPLAN_NNC_ALLOCATION_H
+#pragma once
 
 #include "problem/conflicts.h"
 
@@ -85,5 +84,3 @@ int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, 
  */
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
 				    uint32_t index_count);
-
-#endif /* NPUPLAN_NNC_ALLOCATION_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NNC: one construction of the allocation graph, and the addresses that it gives. */
-#ifndef NPUPLAN_NNC_BUILD_H
-#define NPUPLAN_NNC_BUILD_H
+#pragma once
 
 #include "nnc.h"
 
@@ -23,5 +22,3 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      const struct npuplan_nnc_options *options,
 		      const struct npuplan_nnc_order *order, uint64_t *offsets, uint64_t *work,
 		      uint32_t clash[2]);
-
-#endif /* NPUPLAN_NNC_BUILD_H */

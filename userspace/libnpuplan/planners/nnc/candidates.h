@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* NNC: which items to insert next (nnc.h says by which rules). */
-#ifndef NPUPLAN_NNC_CANDIDATES_H
-#define NPUPLAN_NNC_CANDIDATES_H
+#pragma once
 
 #include "nnc.h"
 
@@ -62,5 +61,3 @@ bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *candidates,
  */
 bool npuplan_nnc_interfere(const struct npuplan_conflicts *conflicts, uint32_t a, uint32_t b,
 			   int64_t d);
-
-#endif /* NPUPLAN_NNC_CANDIDATES_H */

@@ -56,8 +56,7 @@
  *   any item has, and so come first. The best is kept. With small graphs the first
  *   dozen of these rounds finds most of what there is to be found.
  */
-#ifndef NPUPLAN_NNC_H
-#define NPUPLAN_NNC_H
+#pragma once
 
 #include "allocation.h"
 #include "problem/packing.h"
@@ -141,5 +140,3 @@ int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 /* A planner (planners/planner.h); @form: enum npuplan_nnc_form. */
 int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
-
-#endif /* NPUPLAN_NNC_H */

@@ -4,8 +4,7 @@
  * (RenderChunks) and 2 (CollisionSize) of TAA, "Off-Chip Memory Allocation for
  * Neural Processing Units", IEEE Access 12, 2024.
  */
-#ifndef NPUPLAN_TAA_CHUNKS_H
-#define NPUPLAN_TAA_CHUNKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo);
 uint64_t npuplan_collision_size(const struct npuplan_chunks *chunks1, uint64_t start1,
 				const struct npuplan_chunks *chunks2, uint64_t start2,
 				uint64_t *work);
-
-#endif /* NPUPLAN_TAA_CHUNKS_H */

@@ -7,8 +7,7 @@
  * atoms; it says at once what Algorithm 1 of the paper (tensor_allocate.h) looks
  * for by shifting.
  */
-#ifndef NPUPLAN_TAA_DISPLACEMENTS_H
-#define NPUPLAN_TAA_DISPLACEMENTS_H
+#pragma once
 
 #include "runs.h"
 
@@ -42,5 +41,3 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 				   const struct npuplan_conflicts *whole,
 				   const struct npuplan_liveness *live, bool *covered);
-
-#endif /* NPUPLAN_TAA_DISPLACEMENTS_H */

@@ -5,8 +5,7 @@
  * (section III-A of the TAA paper). All intervals are known beforehand, so the
  * tree is an array in order of start, the middle of a range its root.
  */
-#ifndef NPUPLAN_TAA_INTERVAL_TREE_H
-#define NPUPLAN_TAA_INTERVAL_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void npuplan_interval_tree_insert(struct npuplan_interval_tree *tree, uint32_t i
 bool npuplan_interval_tree_visit(const struct npuplan_interval_tree *tree, uint32_t first,
 				 uint32_t last, bool (*visit)(void *context, uint32_t interval),
 				 void *context);
-
-#endif /* NPUPLAN_TAA_INTERVAL_TREE_H */

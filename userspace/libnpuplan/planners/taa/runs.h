@@ -9,8 +9,7 @@
  * run a channel (or block of 32 channels) in NCHW and NC/32HW32: equal runs at
  * equal distances are kept once, with how often they repeat.
  */
-#ifndef NPUPLAN_TAA_RUNS_H
-#define NPUPLAN_TAA_RUNS_H
+#pragma once
 
 #include "problem/conflicts.h"
 #include "problem/liveness.h"
@@ -51,5 +50,3 @@ struct npuplan_runs {
 int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *live,
 		      const struct npuplan_item *items, uint32_t item_count);
 void npuplan_runs_fini(struct npuplan_runs *runs);
-
-#endif /* NPUPLAN_TAA_RUNS_H */

@@ -3,8 +3,7 @@
  * TAA, the tile-aware allocator: memory of a tile is taken again as soon as its
  * last reader is done, long before its tensor's last reader is (docs/taa.md).
  */
-#ifndef NPUPLAN_TAA_TAA_H
-#define NPUPLAN_TAA_TAA_H
+#pragma once
 
 #include "problem/packing.h"
 
@@ -23,5 +22,3 @@ enum npuplan_taa_engine {
 /* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
 int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
-
-#endif /* NPUPLAN_TAA_TAA_H */

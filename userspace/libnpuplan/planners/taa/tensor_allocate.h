@@ -13,8 +13,7 @@
  * the printed shift goes too far if t1 is the larger, and has to be repeated if it
  * is the smaller. displacements.h needs no shifting.
  */
-#ifndef NPUPLAN_TAA_TENSOR_ALLOCATE_H
-#define NPUPLAN_TAA_TENSOR_ALLOCATE_H
+#pragma once
 
 #include "chunks.h"
 
@@ -76,5 +75,3 @@ void npuplan_taa_fini(struct npuplan_taa *taa);
 int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, uint32_t placed,
 			 uint64_t *offsets, uint64_t *work, uint64_t limit,
 			 const struct npuplan_until *until);
-
-#endif /* NPUPLAN_TAA_TENSOR_ALLOCATE_H */

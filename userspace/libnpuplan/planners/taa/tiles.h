@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Tensors in tiles with the paper's lifetimes, from a graph. */
-#ifndef NPUPLAN_TAA_TILES_H
-#define NPUPLAN_TAA_TILES_H
+#pragma once
 
 #include "problem/problem.h"
 #include "tensor_allocate.h"
@@ -11,5 +10,3 @@
  * Steps run in the order of the graph. -ENOMEM.
  */
 int npuplan_taa_init(struct npuplan_taa *taa, const struct npuplan_problem *problem);
-
-#endif /* NPUPLAN_TAA_TILES_H */

@@ -4,8 +4,7 @@
  * list of steps that keep their order, and units of memory that steps read and
  * write.
  */
-#ifndef NPUPLAN_TILESCHED_MODEL_H
-#define NPUPLAN_TILESCHED_MODEL_H
+#pragma once
 
 #include "problem/problem.h"
 
@@ -103,5 +102,3 @@ struct tilesched_model {
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells);
 void tilesched_model_fini(struct tilesched_model *model);
-
-#endif /* NPUPLAN_TILESCHED_MODEL_H */

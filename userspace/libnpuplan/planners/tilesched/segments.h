@@ -4,8 +4,7 @@
  * [begin, end) that cover the operators. Segments are played one by one
  * (simulate.h); dynamic programming puts them together.
  */
-#ifndef NPUPLAN_TILESCHED_SEGMENTS_H
-#define NPUPLAN_TILESCHED_SEGMENTS_H
+#pragma once
 
 #include "simulate.h"
 
@@ -79,5 +78,3 @@ static inline uint64_t tilesched_traffic(const struct tilesched_cost *cost)
 {
 	return cost->weights + cost->halos;
 }
-
-#endif /* NPUPLAN_TILESCHED_SEGMENTS_H */

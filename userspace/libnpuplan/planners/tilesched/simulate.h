@@ -3,8 +3,7 @@
  * Orders of the steps of consecutive operators, and what memory and traffic they
  * cost: played on a model, without addresses.
  */
-#ifndef NPUPLAN_TILESCHED_SIMULATE_H
-#define NPUPLAN_TILESCHED_SIMULATE_H
+#pragma once
 
 #include "model.h"
 
@@ -94,5 +93,3 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 			   uint64_t limit, struct tilesched_cost *cost);
 /* Run operators [next, end) for good, in layer order, which leaves what any order does. */
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end);
-
-#endif /* NPUPLAN_TILESCHED_SIMULATE_H */

@@ -4,8 +4,7 @@
  * that a tile is read soon after it is written, and tensors placed in pieces
  * (docs/tile-scheduling.md). Nothing is computed twice.
  */
-#ifndef NPUPLAN_TILESCHED_TILESCHED_H
-#define NPUPLAN_TILESCHED_TILESCHED_H
+#pragma once
 
 #include "segments.h"
 
@@ -96,5 +95,3 @@ void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, ui
  * distances are one record. -ENOMEM.
  */
 int tilesched_records(const struct tilesched_placing *placing, struct npuplan_plan *plan);
-
-#endif /* NPUPLAN_TILESCHED_TILESCHED_H */

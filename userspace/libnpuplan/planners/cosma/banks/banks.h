@@ -3,8 +3,7 @@
  * Two banks of on-chip memory, one faster than the other: a plan of
  * npuplan_cosma(), and for each stay of a tensor on chip the bank that it is in.
  */
-#ifndef NPUPLAN_COSMA_BANKS_H
-#define NPUPLAN_COSMA_BANKS_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 
@@ -84,5 +83,3 @@ int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound);
  */
 int cosma_banking_solve(const struct cosma_banking *banking, uint64_t work_limit, uint8_t *bank,
 			uint64_t *offsets, uint64_t *accessed, uint64_t *work, bool *optimal);
-
-#endif /* NPUPLAN_COSMA_BANKS_H */

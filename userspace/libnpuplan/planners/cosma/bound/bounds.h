@@ -16,8 +16,7 @@
  * What a state adds: tensors that happen to be on chip and must be kept over v
  * though in another order they would not exist yet; and what is away already.
  */
-#ifndef NPUPLAN_COSMA_BOUNDS_H
-#define NPUPLAN_COSMA_BOUNDS_H
+#pragma once
 
 #include "planners/cosma/state/state.h"
 
@@ -89,5 +88,3 @@ void cosma_bounds_fini(struct cosma_bounds *bounds);
  */
 int cosma_bounds_of(struct cosma_bounds *bounds, struct cosma_downset *downset,
 		    const uint64_t *masks, int64_t *bound, uint64_t *bytes);
-
-#endif /* NPUPLAN_COSMA_BOUNDS_H */

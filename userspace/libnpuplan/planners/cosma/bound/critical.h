@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finding critical operators, grouping them, covering an excess. */
-#ifndef NPUPLAN_COSMA_CRITICAL_H
-#define NPUPLAN_COSMA_CRITICAL_H
+#pragma once
 
 #include "bounds.h"
 
@@ -39,5 +38,3 @@ int cosma_critical_group(struct cosma_bounds *bounds);
 int cosma_critical_defer(struct cosma_bounds *bounds);
 /* groups.c: fills unit and charged. */
 int cosma_critical_charge(struct cosma_bounds *bounds);
-
-#endif /* NPUPLAN_COSMA_CRITICAL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From a solution of the program to a schedule with addresses. */
-#ifndef NPUPLAN_COSMA_ILP_DECODE_H
-#define NPUPLAN_COSMA_ILP_DECODE_H
+#pragma once
 
 #include "planners/cosma/model/stays.h"
 #include "encode.h"
@@ -16,5 +15,3 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
  */
 int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
 		     const struct cosma_stays *stays, uint64_t *offsets);
-
-#endif /* NPUPLAN_COSMA_ILP_DECODE_H */

@@ -4,8 +4,7 @@
  * sub-graphs that are solved one by one. What crosses a break is stored for the one side
  * and loaded for the other. Break nodes are not chosen by hand: windows.c finds them.
  */
-#ifndef NPUPLAN_COSMA_ILP_DIVIDE_H
-#define NPUPLAN_COSMA_ILP_DIVIDE_H
+#pragma once
 
 #include "planners/cosma/search/solve.h"
 #include "solver.h"
@@ -16,5 +15,3 @@
  */
 int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
 	       const struct ilp_solver *solver);
-
-#endif /* NPUPLAN_COSMA_ILP_DIVIDE_H */

@@ -21,8 +21,7 @@
  * - Eq. 1 forbids that a tensor is spilled and retrieved at one timestep, to come
  *   back to another address. Here it may, unless spill_steps asks for the letter.
  */
-#ifndef NPUPLAN_COSMA_ILP_ENCODE_H
-#define NPUPLAN_COSMA_ILP_ENCODE_H
+#pragma once
 
 #include "planners/cosma/model/model.h"
 #include "program.h"
@@ -169,5 +168,3 @@ void ilp_capacity(struct ilp_encoding *encoding);
 
 /* strengthen.c */
 void ilp_strengthen(struct ilp_encoding *encoding);
-
-#endif /* NPUPLAN_COSMA_ILP_ENCODE_H */

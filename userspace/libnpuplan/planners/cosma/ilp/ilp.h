@@ -3,8 +3,7 @@
  * COSMA's integer linear program (arXiv 2311.18246, Eq. 1-17): solved by HiGHS, where
  * the library was built with it, or written to a file for any solver.
  */
-#ifndef NPUPLAN_COSMA_ILP_ILP_H
-#define NPUPLAN_COSMA_ILP_ILP_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 
@@ -53,5 +52,3 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 			    const struct npuplan_cosma_options *options,
 			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			    struct npuplan_error *error);
-
-#endif /* NPUPLAN_COSMA_ILP_ILP_H */

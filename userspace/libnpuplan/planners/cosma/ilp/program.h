@@ -3,8 +3,7 @@
  * An integer linear program as columns (variables) and rows (constraints), for no
  * solver in particular. All numbers are whole: COSMA's are.
  */
-#ifndef NPUPLAN_COSMA_ILP_PROGRAM_H
-#define NPUPLAN_COSMA_ILP_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ void ilp_fini(struct ilp_program *program);
  * Errors are left in the stream: ferror().
  */
 void ilp_write(const struct ilp_program *program, FILE *file);
-
-#endif /* NPUPLAN_COSMA_ILP_PROGRAM_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What solves programs: HiGHS (highs.c), where it is installed. */
-#ifndef NPUPLAN_COSMA_ILP_SOLVER_H
-#define NPUPLAN_COSMA_ILP_SOLVER_H
+#pragma once
 
 #include "planners/cosma/model/run.h"
 #include "ilp.h"
@@ -46,5 +45,3 @@ extern const struct ilp_solver ilp_highs;
 int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error);
-
-#endif /* NPUPLAN_COSMA_ILP_SOLVER_H */

@@ -4,8 +4,7 @@
  * nothing but their own outputs is alive. What comes before a cut and what comes
  * after it can be planned apart, and costs add up.
  */
-#ifndef NPUPLAN_COSMA_CUTS_H
-#define NPUPLAN_COSMA_CUTS_H
+#pragma once
 
 #include "model.h"
 
@@ -22,5 +21,3 @@ struct cosma_segments {
 /* -ENOMEM */
 int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model);
 void cosma_segments_fini(struct cosma_segments *segments);
-
-#endif /* NPUPLAN_COSMA_CUTS_H */

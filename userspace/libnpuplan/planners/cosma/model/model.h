@@ -4,8 +4,7 @@
  * nothing that COSMA does not look at. A whole graph, one of its segments
  * (cuts.c) and one of their windows (windows.c) are all models.
  */
-#ifndef NPUPLAN_COSMA_MODEL_H
-#define NPUPLAN_COSMA_MODEL_H
+#pragma once
 
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
@@ -138,5 +137,3 @@ uint64_t cosma_model_bytes(const struct cosma_model *model);
 
 /* chains.c: fills closing, follower and leader. */
 void cosma_model_chains(struct cosma_model *model);
-
-#endif /* NPUPLAN_COSMA_MODEL_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Limits and progress that all parts of one call of npuplan_cosma() share. */
-#ifndef NPUPLAN_COSMA_RUN_H
-#define NPUPLAN_COSMA_RUN_H
+#pragma once
 
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
@@ -54,5 +53,3 @@ uint64_t cosma_grown(uint32_t count, size_t size);
  * False, and nothing changes, if that were more than the limit.
  */
 bool cosma_run_hold(struct cosma_run *run, int64_t bytes);
-
-#endif /* NPUPLAN_COSMA_RUN_H */

@@ -6,8 +6,7 @@
  * within a gap a tensor leaves and comes back changes neither cost nor, to its
  * disadvantage, room.
  */
-#ifndef NPUPLAN_COSMA_STAYS_H
-#define NPUPLAN_COSMA_STAYS_H
+#pragma once
 
 #include "model.h"
 
@@ -120,5 +119,3 @@ struct cosma_stays {
 int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,
 		     const struct npuplan_graph *graph);
 void cosma_stays_fini(struct cosma_stays *stays);
-
-#endif /* NPUPLAN_COSMA_STAYS_H */

@@ -6,8 +6,7 @@
  * aliases, there may be more. Units are the tensors of a graph that npuplan_cosma()
  * takes, steps its operators.
  */
-#ifndef NPUPLAN_COSMA_UNITS_H
-#define NPUPLAN_COSMA_UNITS_H
+#pragma once
 
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
@@ -74,5 +73,3 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		     const struct npuv_graph *cells, uint32_t alignment,
 		     struct npuplan_error *error);
 void cosma_units_fini(struct cosma_units *units);
-
-#endif /* NPUPLAN_COSMA_UNITS_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Linear allocation with replacement, as the paper compares with. */
-#ifndef NPUPLAN_COSMA_BASELINES_H
-#define NPUPLAN_COSMA_BASELINES_H
+#pragma once
 
 #include "planners/cosma/model/stays.h"
 
@@ -15,5 +14,3 @@
 int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
 		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
 		 struct cosma_stays *stays, uint64_t **offsets);
-
-#endif /* NPUPLAN_COSMA_BASELINES_H */

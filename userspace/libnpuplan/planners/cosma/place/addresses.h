@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Addresses of stays: the packing core, within the budget. */
-#ifndef NPUPLAN_COSMA_ADDRESSES_H
-#define NPUPLAN_COSMA_ADDRESSES_H
+#pragma once
 
 #include "planners/cosma/model/run.h"
 #include "planners/cosma/model/stays.h"
@@ -36,5 +35,3 @@ static inline bool cosma_is_placed(uint32_t status)
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
 		const struct cosma_stays *stays, const uint64_t *offsets,
 		struct npuplan_cosma_plan *plan);
-
-#endif /* NPUPLAN_COSMA_ADDRESSES_H */

@@ -6,8 +6,7 @@
  * cannot decide because its parts each fit is decided here, by trying large items
  * first and by counting rows for the smallest.
  */
-#ifndef NPUPLAN_COSMA_GRID_H
-#define NPUPLAN_COSMA_GRID_H
+#pragma once
 
 #include "planners/cosma/model/stays.h"
 
@@ -28,5 +27,3 @@ struct cosma_grid_item {
  */
 int cosma_grid_refute(struct cosma_grid_item *items, uint32_t count, int64_t capacity,
 		      uint64_t work_limit, uint64_t *work, bool *refuted);
-
-#endif /* NPUPLAN_COSMA_GRID_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The least budget of a model: what the operator needs that needs most. */
-#ifndef NPUPLAN_COSMA_NEED_H
-#define NPUPLAN_COSMA_NEED_H
+#pragma once
 
 #include "planners/cosma/model/model.h"
 
@@ -10,5 +9,3 @@
  */
 int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
 	       uint32_t alignment, uint64_t *need, uint32_t *op);
-
-#endif /* NPUPLAN_COSMA_NEED_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From npuplan_cosma()'s plan of units to a plan of the graph, transfers and all. */
-#ifndef NPUPLAN_COSMA_TRANSFERS_H
-#define NPUPLAN_COSMA_TRANSFERS_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 #include "planners/cosma/model/units.h"
@@ -16,5 +15,3 @@
  */
 int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
 		    struct npuplan_plan **out, struct npuplan_error *error);
-
-#endif /* NPUPLAN_COSMA_TRANSFERS_H */

@@ -4,8 +4,7 @@
  * Where a plan brings a tensor back, its operator may run once more instead, from
  * inputs that are there anyway.
  */
-#ifndef NPUPLAN_COSMA_RECOMPUTE_H
-#define NPUPLAN_COSMA_RECOMPUTE_H
+#pragma once
 
 #include "planners/cosma/cosma.h"
 
@@ -45,5 +44,3 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 			    const struct npuplan_cosma_options *options, uint32_t limit,
 			    struct npuplan_recomputation *out, struct npuplan_error *error);
 void npuplan_recomputation_free(struct npuplan_recomputation *recomputation);
-
-#endif /* NPUPLAN_COSMA_RECOMPUTE_H */

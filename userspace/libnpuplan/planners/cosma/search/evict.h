@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Ways to make room: sets of tensors to evict, none larger than need be. */
-#ifndef NPUPLAN_COSMA_EVICT_H
-#define NPUPLAN_COSMA_EVICT_H
+#pragma once
 
 #include "planners/cosma/state/state.h"
 
@@ -32,5 +31,3 @@ struct cosma_eviction {
  * only the first ones are taken. Returns what @found returned, or -ENOMEM.
  */
 int cosma_evict(struct cosma_eviction *eviction, int64_t loads, int64_t stores);
-
-#endif /* NPUPLAN_COSMA_EVICT_H */

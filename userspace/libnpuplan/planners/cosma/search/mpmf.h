@@ -5,8 +5,7 @@
  * Best-first over downsets; what a downset has reached at most, or will reach in any
  * order, is its key.
  */
-#ifndef NPUPLAN_COSMA_MPMF_H
-#define NPUPLAN_COSMA_MPMF_H
+#pragma once
 
 #include "search.h"
 
@@ -20,5 +19,3 @@
  */
 int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
 	       struct cosma_path *path, int64_t *lower_bound);
-
-#endif /* NPUPLAN_COSMA_MPMF_H */

@@ -3,8 +3,7 @@
  * No-good cuts: what is on chip over a few consecutive operators, if that has been
  * proved not to fit at any addresses. A schedule that repeats it is cut off.
  */
-#ifndef NPUPLAN_COSMA_NOGOODS_H
-#define NPUPLAN_COSMA_NOGOODS_H
+#pragma once
 
 #include "planners/cosma/model/model.h"
 
@@ -48,5 +47,3 @@ int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history 
 /* Whether some no-good ends at position @last of a history. */
 bool cosma_nogoods_match(const struct cosma_nogoods *nogoods, const struct cosma_history *history,
 			 uint32_t last, uint64_t *work);
-
-#endif /* NPUPLAN_COSMA_NOGOODS_H */

@@ -8,8 +8,7 @@
  * that has evicted less is never worse than what evicting it would have cost.
  * That makes states at the same downset comparable (dominates() in search.c).
  */
-#ifndef NPUPLAN_COSMA_SEARCH_H
-#define NPUPLAN_COSMA_SEARCH_H
+#pragma once
 
 #include "planners/cosma/model/run.h"
 #include "planners/cosma/model/stays.h"
@@ -49,5 +48,3 @@ struct cosma_query {
  */
 int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
 		 int64_t *lower_bound);
-
-#endif /* NPUPLAN_COSMA_SEARCH_H */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the parts of one call of npuplan_cosma() hand to each other. */
-#ifndef NPUPLAN_COSMA_SOLVE_H
-#define NPUPLAN_COSMA_SOLVE_H
+#pragma once
 
 #include "planners/cosma/model/cuts.h"
 #include "search.h"
@@ -70,5 +69,3 @@ int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken)
  */
 int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
 		uint32_t guide_status, uint64_t work_limit, int64_t *level);
-
-#endif /* NPUPLAN_COSMA_SOLVE_H */

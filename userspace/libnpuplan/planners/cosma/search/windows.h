@@ -4,8 +4,7 @@
  * one after another, with a few states handed on, they give plans (divide and conquer with
  * break points that nobody chose by hand); solved one by one and added up they give a bound.
  */
-#ifndef NPUPLAN_COSMA_WINDOWS_H
-#define NPUPLAN_COSMA_WINDOWS_H
+#pragma once
 
 #include "search.h"
 
@@ -28,5 +27,3 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
 int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
 			uint32_t count, bool fixed, uint32_t state_limit, struct cosma_run *run,
 			int64_t *bound);
-
-#endif /* NPUPLAN_COSMA_WINDOWS_H */

@@ -5,8 +5,7 @@
  * adds, for the live tensors, who is on chip and who has a host copy: two bit
  * masks over the downset's live list. A board is a state unpacked, to play on.
  */
-#ifndef NPUPLAN_COSMA_STATE_H
-#define NPUPLAN_COSMA_STATE_H
+#pragma once
 
 #include "planners/cosma/model/model.h"
 
@@ -127,5 +126,3 @@ void cosma_board_pack(const struct cosma_board *board, const struct cosma_downse
  */
 void cosma_board_close(struct cosma_board *board, int64_t budget, bool peak, uint32_t *path,
 		       uint32_t *path_count);
-
-#endif /* NPUPLAN_COSMA_STATE_H */
