@@ -29,7 +29,11 @@
 /* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
 #define MAX_OPS	   6000
 
-/** struct dead - state from which no schedule within @slack is complete */
+/**
+ * struct dead - state from which no schedule within @slack is complete
+ * @hash: of what follows but @slack
+ * @masks: of the state at its downset; owned, NULL where the table is empty
+ */
 struct dead {
 	uint64_t hash;
 	int64_t slack;
@@ -95,27 +99,17 @@ static bool is_over(struct exact *exact)
 
 /* --------------------------------------------------------- states that are dead */
 
-static uint64_t hash_of(uint32_t downset, uint32_t last, const uint64_t *masks, uint32_t words)
+/* Where the table has the state, or the empty place where it belongs. */
+static struct dead *find_dead(const struct exact *exact, const struct dead *state)
 {
-	uint64_t hash = (uint64_t)downset << 32 | last;
-
-	for (uint32_t w = 0; w < words; w++) {
-		hash = (hash ^ masks[w]) * 0xff51afd7ed558ccdull;
-		hash ^= hash >> 32;
-	}
-	return hash ^ hash >> 17;
-}
-
-static struct dead *find_dead(struct exact *exact, uint32_t downset, uint32_t last,
-			      const uint64_t *masks, uint32_t words, uint64_t hash)
-{
-	uint32_t at = (uint32_t)hash & (exact->dead_room - 1);
+	size_t bytes = 2 * exact->downsets.downset[state->downset].words * sizeof(*state->masks);
+	uint32_t at = (uint32_t)state->hash & (exact->dead_room - 1);
 
 	while (exact->dead[at].masks) {
 		const struct dead *dead = &exact->dead[at];
 
-		if (dead->hash == hash && dead->downset == downset && dead->last == last &&
-		    !memcmp(dead->masks, masks, words * sizeof(*masks)))
+		if (dead->hash == state->hash && dead->downset == state->downset &&
+		    dead->last == state->last && !memcmp(dead->masks, state->masks, bytes))
 			break;
 		at = (at + 1) & (exact->dead_room - 1);
 	}
@@ -156,27 +150,23 @@ static int grow_dead(struct exact *exact)
 	return 0;
 }
 
-static int note_dead(struct exact *exact, uint32_t downset, uint32_t last, const uint64_t *masks,
-		     uint32_t words, int64_t slack)
+/* Takes its masks over if it is new. */
+static int note_dead(struct exact *exact, struct dead *state)
 {
-	uint64_t hash = hash_of(downset, last, masks, words);
+	uint32_t words = 2 * exact->downsets.downset[state->downset].words;
 	struct dead *dead;
 
 	if (grow_dead(exact))
 		return -ENOMEM;
-	dead = find_dead(exact, downset, last, masks, words, hash);
-	if (!dead->masks) {
-		dead->masks = malloc((words + 1) * sizeof(*masks));
-		if (!dead->masks)
-			return -ENOMEM;
-		memcpy(dead->masks, masks, words * sizeof(*masks));
-		dead->hash = hash;
-		dead->downset = downset;
-		dead->last = last;
-		exact->dead_count++;
-		exact->held += sizeof(*dead) * 2 + words * sizeof(*masks);
+	dead = find_dead(exact, state);
+	if (dead->masks) {
+		dead->slack = state->slack > dead->slack ? state->slack : dead->slack;
+		return 0;
 	}
-	dead->slack = slack > dead->slack ? slack : dead->slack;
+	*dead = *state;
+	state->masks = NULL;
+	exact->dead_count++;
+	exact->held += sizeof(*dead) * 2 + words * sizeof(*dead->masks);
 	return 0;
 }
 
@@ -541,10 +531,12 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 /* @p operators have run: all ways to go on. */
 static int visit(struct exact *exact, uint32_t p)
 {
-	uint32_t leaves = exact->leaves, last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE;
-	uint32_t downset_id, words, *ready;
-	uint64_t *masks;
-	int64_t slack = exact->level - exact->cost[p];
+	struct dead state = {
+		.slack = exact->level - exact->cost[p],
+		.last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE,
+	};
+	uint32_t leaves = exact->leaves, *ready;
+	const struct cosma_downset *downset;
 	const struct dead *dead;
 	bool known;
 	int err;
@@ -555,23 +547,24 @@ static int visit(struct exact *exact, uint32_t p)
 		exact->complete = false;
 		return 0;
 	}
-	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &downset_id);
+	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &state.downset);
 	err = err ? err : grow_dead(exact);
 	if (err)
 		return err;
-	words = 2 * exact->downsets.downset[downset_id].words;
-	masks = malloc((words + 1) * sizeof(*masks));
+	downset = &exact->downsets.downset[state.downset];
+	state.masks = malloc((2 * downset->words + 1) * sizeof(*state.masks));
 	ready = sort_ready(exact, p);
-	if (!masks || !ready) {
-		free(masks);
+	if (!state.masks || !ready) {
+		free(state.masks);
 		free(ready);
 		return -ENOMEM;
 	}
-	cosma_board_pack(&exact->board[p], &exact->downsets.downset[downset_id], masks);
-	dead = find_dead(exact, downset_id, last, masks, words,
-			 hash_of(downset_id, last, masks, words));
-	/* Not looked at again: the table may grow, and so move, below. */
-	known = dead->masks && dead->slack >= slack;
+	cosma_board_pack(&exact->board[p], downset, state.masks);
+	state.hash = cosma_hash((uint64_t)state.downset << 32 | state.last, state.masks,
+				2 * downset->words);
+	dead = find_dead(exact, &state);
+	/* Not looked at again: the tables may grow, and so move, below. */
+	known = dead->masks && dead->slack >= state.slack;
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */
@@ -583,8 +576,8 @@ static int visit(struct exact *exact, uint32_t p)
 		}
 	}
 	if (!err && exact->leaves == leaves && exact->complete)
-		err = note_dead(exact, downset_id, last, masks, words, slack);
-	free(masks);
+		err = note_dead(exact, &state);
+	free(state.masks);
 	free(ready);
 	return err;
 }

@@ -13,7 +13,8 @@ int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_mode
 	downsets->model = model;
 	downsets->buckets = 64;
 	downsets->bucket = malloc(downsets->buckets * sizeof(*downsets->bucket));
-	if (!downsets->bucket)
+	downsets->live = malloc(((size_t)model->tensor_count + 1) * sizeof(*downsets->live));
+	if (!downsets->bucket || !downsets->live)
 		return -ENOMEM;
 	memset(downsets->bucket, 0xff, downsets->buckets * sizeof(*downsets->bucket));
 	return 0;
@@ -23,24 +24,17 @@ void cosma_downsets_fini(struct cosma_downsets *downsets)
 {
 	for (uint32_t i = 0; i < downsets->count; i++) {
 		free(downsets->downset[i].executed);
-		free(downsets->downset[i].live);
-		free(downsets->downset[i].ready);
 		free(downsets->downset[i].bound);
 	}
 	free(downsets->downset);
 	free(downsets->bucket);
+	free(downsets->live);
 	memset(downsets, 0, sizeof(*downsets));
 }
 
 static uint64_t hash_of(const uint64_t *bits, uint32_t words)
 {
-	uint64_t hash = 0x9e3779b97f4a7c15ull;
-
-	for (uint32_t w = 0; w < words; w++) {
-		hash = (hash ^ bits[w]) * 0xff51afd7ed558ccdull;
-		hash ^= hash >> 32;
-	}
-	return hash;
+	return cosma_hash(0x9e3779b97f4a7c15ull, bits, words);
 }
 
 static int rehash(struct cosma_downsets *downsets)
@@ -77,27 +71,25 @@ static bool is_live(const struct cosma_model *model, const uint64_t *executed, u
 	return false;
 }
 
-static int downset_fill(struct cosma_downset *downset, const struct cosma_board *board)
+static int downset_fill(struct cosma_downset *downset, const struct cosma_downsets *downsets,
+			const struct cosma_board *board)
 {
 	const struct cosma_model *model = board->model;
-	uint32_t *live = malloc((model->tensor_count + 1) * sizeof(*live)), *smaller;
-	uint32_t count = 0;
+	uint32_t *live = downsets->live, count = 0;
 
-	for (uint32_t x = 0; x < model->tensor_count && live; x++)
+	for (uint32_t x = 0; x < model->tensor_count; x++)
 		if (is_live(model, board->executed, x))
 			live[count++] = x;
-	smaller = live ? realloc(live, (count + 1) * sizeof(*live)) : NULL;
-	downset->live = smaller ? smaller : live;
-	downset->live_count = count;
-	downset->executed = malloc((model->words + 1) * sizeof(*downset->executed));
-	downset->ready = malloc((board->ready_count + 1) * sizeof(*downset->ready));
-	if (!downset->executed || !downset->live || !downset->ready) {
-		free(downset->executed);
-		free(downset->live);
-		free(downset->ready);
+	/* One block, which begins with the bits. */
+	downset->executed = malloc(model->words * sizeof(*downset->executed) +
+				   ((size_t)count + board->ready_count + 1) * sizeof(*live));
+	if (!downset->executed)
 		return -ENOMEM;
-	}
+	downset->live = (uint32_t *)(downset->executed + model->words);
+	downset->live_count = count;
+	downset->ready = downset->live + count;
 	memcpy(downset->executed, board->executed, model->words * sizeof(*downset->executed));
+	memcpy(downset->live, live, count * sizeof(*live));
 	downset->words = (count + 63) / 64;
 	/* Ascending, so that what is tried first does not depend on the way here. */
 	for (uint32_t i = 0; i < board->ready_count; i++) {
@@ -134,14 +126,14 @@ int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board 
 	}
 	err = npuplan_grow(&downsets->downset, downsets->count, sizeof(*downsets->downset));
 	if (!err)
-		err = downset_fill(&downset, board);
+		err = downset_fill(&downset, downsets, board);
 	if (err)
 		return err;
 	*id = downsets->count++;
 	downset.next = downsets->bucket[hash & (downsets->buckets - 1)];
 	downsets->bucket[hash & (downsets->buckets - 1)] = *id;
 	downsets->downset[*id] = downset;
-	/* Room for downsets is doubled; each one has three arrays, and what malloc() adds. */
+	/* Room for downsets is doubled; each one has its arrays, and what malloc() adds. */
 	if (!(*id & (*id - 1)))
 		downsets->bytes += (*id ? *id : 1) * sizeof(downset);
 	downsets->bytes += model->words * sizeof(*downset.executed) +

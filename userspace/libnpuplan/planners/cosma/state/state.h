@@ -11,10 +11,20 @@
 
 struct cosma_downset_bound;
 
+/* A hash of @count words, from @hash on. */
+static inline uint64_t cosma_hash(uint64_t hash, const uint64_t *words, uint32_t count)
+{
+	for (uint32_t w = 0; w < count; w++) {
+		hash = (hash ^ words[w]) * 0xff51afd7ed558ccdull;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
 /**
  * struct cosma_downset - operators that have run, and what follows from that. With an operator
  *	it has all that must run before it: a downset of the dependence order
- * @executed: bits
+ * @executed: bits; @live and @ready are behind them in the same block
  * @live: tensors with users to come that are produced or come from the host
  * @ready: operators that may run next, ascending
  * @words: of each mask
@@ -36,11 +46,15 @@ struct cosma_downset {
 	struct cosma_downset_bound *bound;
 };
 
-/** struct cosma_downsets - all downsets met so far; @bytes they take */
+/**
+ * struct cosma_downsets - all downsets met so far; @bytes they take
+ * @live: room for the live tensors of one
+ */
 struct cosma_downsets {
 	const struct cosma_model *model;
 	struct cosma_downset *downset;
 	uint32_t *bucket;
+	uint32_t *live;
 	uint32_t count;
 	uint32_t buckets;
 	uint64_t bytes;
