@@ -108,12 +108,6 @@ static int scratch_init(struct cosma_bounds *bounds)
 	return 0;
 }
 
-/* Whether its first spill costs nothing: the host has it, or gets it anyway. */
-static bool has_copy(const struct cosma_model *model, uint32_t x)
-{
-	return model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
-}
-
 /* What a critical operator asks for while none of its members is produced. */
 static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critical)
 {
@@ -129,7 +123,9 @@ static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critic
 	for (uint32_t k = 0; k < count; k++)
 		cover[k] = (struct cosma_cover_item){
 			.size = critical->member[k].bytes,
-			.unit = has_copy(bounds->model, critical->member[k].tensor) ? 1 : 2,
+			.unit = bounds->model->flags[critical->member[k].tensor] & COSMA_COPIED ?
+					1 :
+					2,
 		};
 	critical->alone = cosma_cover(cover, count, critical->excess, &bounds->work);
 }
@@ -199,7 +195,7 @@ static int list_items(struct cosma_bounds *bounds, const struct cosma_downset *d
 			.at = at,
 			.unit = member->unit,
 			.kind = UNPRODUCED,
-			.has_copy = has_copy(model, x),
+			.has_copy = model->flags[x] & COSMA_COPIED,
 		};
 
 		/* What was made of it is an adder now. */

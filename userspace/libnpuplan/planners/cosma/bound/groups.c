@@ -109,7 +109,7 @@ int cosma_critical_charge(struct cosma_bounds *bounds)
 		for (uint32_t k = 0; k < critical->member_count; k++) {
 			struct cosma_member *member = &critical->member[k];
 			uint32_t x = member->tensor;
-			bool has_copy = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+			bool has_copy = model->flags[x] & COSMA_COPIED;
 
 			/* A deferred one may say that it must not. */
 			if (member->first != NPUMEM_NONE && member->unit == 1)

@@ -5,20 +5,6 @@
 /* Operators that use what comes of a tensor, at most, when its closing is looked for. */
 #define MAX_CHAIN 32
 
-/* Bytes of an operator's outputs that somebody uses. */
-static int64_t born(const struct cosma_model *model, uint32_t v)
-{
-	int64_t bytes = 0;
-
-	cosma_for_each(k, model->outputs, v) {
-		uint32_t x = model->outputs.item[k];
-
-		if (model->consumers.first[x] != model->consumers.first[x + 1])
-			bytes += model->size[x];
-	}
-	return bytes;
-}
-
 /**
  * struct reach - operators that depend on a tensor
  * @op: ascending, so in a topological order
@@ -96,7 +82,7 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 	for (uint32_t i = 0; i < reach.count; i++) {
 		uint32_t v = reach.op[i];
 
-		if (born(model, v) <= reach.width[i] && model->follower[v] == NPUMEM_NONE &&
+		if (model->born[v] <= reach.width[i] && model->follower[v] == NPUMEM_NONE &&
 		    is_closed(model, x, &reach, i))
 			return v;
 		cosma_for_each(k, model->outputs, v) {
@@ -132,7 +118,7 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 		return false;
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k];
-		bool sole = model->consumers.first[x + 1] - model->consumers.first[x] == 1;
+		bool sole = cosma_users(model, x) == 1;
 
 		loads += model->size[x];
 		stores += sole && cosma_makes_room(model, v, k) ? 0 : model->size[x];
@@ -155,7 +141,7 @@ static void find_followers(struct cosma_model *model)
 
 		if (model->outputs.first[v + 1] - first != 1 ||
 		    model->after.first[v + 1] - model->after.first[v] != 1 ||
-		    model->consumers.first[y + 1] - model->consumers.first[y] != 1)
+		    cosma_users(model, y) != 1)
 			continue;
 		w = model->consumers.item[model->consumers.first[y]];
 		if (model->after.item[model->after.first[v]] != w || !follows(model, v, w))

@@ -83,6 +83,7 @@ static int model_alloc(struct cosma_model *model, uint32_t ops, uint32_t tensors
 	model->leader = npuplan_pool_take(pool, ops, sizeof(*model->leader));
 	model->work = npuplan_pool_take(pool, ops, sizeof(*model->work));
 	model->need = npuplan_pool_take(pool, ops, sizeof(*model->need));
+	model->born = npuplan_pool_take(pool, ops, sizeof(*model->born));
 	model->staged = npuplan_pool_take(pool, ops, sizeof(*model->staged));
 	model->taker = npuplan_pool_take(pool, inputs, sizeof(*model->taker));
 	model->ancestors =
@@ -117,7 +118,7 @@ static int64_t derive_need(const struct cosma_model *model, uint32_t v)
 	return loads > stores ? loads : stores;
 }
 
-/* Consumers, producers and needs, from inputs and outputs. */
+/* Consumers, producers, what operators need and what is born, from inputs and outputs. */
 static int derive_lists(struct cosma_model *model)
 {
 	for (uint32_t x = 0; x < model->tensor_count; x++)
@@ -129,7 +130,13 @@ static int derive_lists(struct cosma_model *model)
 	}
 	list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
 		    model->op_count);
-	return model->pool.failed ? -ENOMEM : 0;
+	if (model->pool.failed)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++)
+		cosma_for_each(k, model->outputs, v)
+			if (cosma_users(model, model->outputs.item[k]))
+				model->born[v] += model->size[model->outputs.item[k]];
+	return 0;
 }
 
 /* One that has to run directly before the operator whose list ends at @count; once each. */

@@ -14,6 +14,8 @@ enum {
 	COSMA_HOST = 1u << 0,	/* has a host copy from the start */
 	COSMA_OUTPUT = 1u << 1, /* is written to the host once produced, for free */
 	COSMA_ENTRY = 1u << 2,	/* is on chip at the start */
+	/* Either: when it leaves the chip, nothing has to be written. */
+	COSMA_COPIED = COSMA_HOST | COSMA_OUTPUT,
 };
 
 /** struct cosma_list - lists of numbers: that of i is item[first[i]..first[i + 1]) */
@@ -36,6 +38,7 @@ struct cosma_list {
  * @work: bytes only this operator needs, while it runs, per operator
  * @need: bytes that must be on chip while it runs, per operator: with all that may
  *	make room for its outputs gone
+ * @born: bytes of its outputs that somebody uses, per operator
  * @staged: it is done with all its inputs before it stores, so that what leaves then
  *	makes room for its outputs, per operator
  * @taker: per entry of @inputs: output that may take this input's bytes, if the input
@@ -63,6 +66,7 @@ struct cosma_model {
 	uint32_t *rank;
 	int64_t *work;
 	int64_t *need;
+	int64_t *born;
 	bool *staged;
 	uint32_t *taker;
 	struct cosma_list inputs;
@@ -96,6 +100,12 @@ static inline void cosma_clear(uint64_t *bits, uint32_t i)
 static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uint32_t b)
 {
 	return cosma_bit(model->ancestors + (size_t)b * model->words, a);
+}
+
+/* Operators that use the tensor. */
+static inline uint32_t cosma_users(const struct cosma_model *model, uint32_t x)
+{
+	return model->consumers.first[x + 1] - model->consumers.first[x];
 }
 
 bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);

@@ -107,8 +107,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 	int64_t now = 0, peak;
 
 	for (uint32_t x = 0; x < model->tensor_count; x++)
-		if (model->flags[x] & COSMA_ENTRY &&
-		    model->consumers.first[x] != model->consumers.first[x + 1])
+		if (model->flags[x] & COSMA_ENTRY && cosma_users(model, x))
 			now += model->size[x];
 	peak = now;
 	for (uint32_t p = 0; p < model->op_count; p++) {
@@ -131,7 +130,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule)
 			uint32_t x = model->outputs.item[k];
 
 			now += model->size[x];
-			if (model->consumers.first[x] == model->consumers.first[x + 1])
+			if (!cosma_users(model, x))
 				gone += model->size[x];
 		}
 		peak = loads > peak ? loads : peak;
@@ -148,7 +147,7 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
 	*spill = 0;
 	*fill = 0;
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+		bool host = model->flags[x] & COSMA_COPIED;
 
 		cosma_for_each(k, model->consumers, x) {
 			if (!schedule->away[k])

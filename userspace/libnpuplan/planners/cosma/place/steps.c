@@ -55,7 +55,7 @@ static bool is_only_copy(const struct writing *writing, uint32_t i)
 	const struct cosma_stay *stay = &writing->stays->stay[i];
 
 	return !has_previous(writing->stays, i) &&
-	       !(writing->schedule->model->flags[stay->tensor] & (COSMA_HOST | COSMA_OUTPUT));
+	       !(writing->schedule->model->flags[stay->tensor] & COSMA_COPIED);
 }
 
 /*

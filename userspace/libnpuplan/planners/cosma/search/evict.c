@@ -7,27 +7,25 @@
 
 /** struct alike - tensors that are as good as each other
  * @yields: leaves with the operator, as an input of it
+ * @rest: bytes of it and those behind it; @others: of those that do not yield
  */
 struct alike {
 	int64_t size;
 	int64_t price;
+	int64_t rest;
+	int64_t others;
 	bool yields;
 	uint32_t first; /* in the list of tensors */
 	uint32_t count;
 	uint32_t take;
 };
 
-/**
- * struct evicting - the enumeration
- * @rest: per class, bytes of it and those behind it; @others: of those that do not yield
- */
+/** struct evicting - the enumeration; behind the last of @alike there is an empty one */
 struct evicting {
 	struct cosma_eviction *eviction;
 	struct alike *alike;
 	uint32_t *tensor;
 	uint32_t *chosen;
-	int64_t *rest;
-	int64_t *others;
 	uint32_t alike_count;
 	uint32_t count;
 };
@@ -102,14 +100,12 @@ static void list_tensors(struct evicting *evicting)
 		};
 		evicting->alike_count++;
 	}
-	evicting->rest[evicting->alike_count] = 0;
-	evicting->others[evicting->alike_count] = 0;
 	for (uint32_t i = evicting->alike_count; i-- > 0;) {
-		int64_t bytes = evicting->alike[i].count * evicting->alike[i].size;
+		struct alike *alike = &evicting->alike[i];
+		int64_t bytes = alike->count * alike->size;
 
-		evicting->rest[i] = evicting->rest[i + 1] + bytes;
-		evicting->others[i] =
-			evicting->others[i + 1] + (evicting->alike[i].yields ? 0 : bytes);
+		alike->rest = alike[1].rest + bytes;
+		alike->others = alike[1].others + (alike->yields ? 0 : bytes);
 	}
 }
 
@@ -137,7 +133,7 @@ static int choose(struct evicting *evicting, uint32_t i, int64_t loads, int64_t 
 
 	if (loads <= 0 && stores <= 0)
 		return report(evicting, cost);
-	if (i == evicting->alike_count || evicting->rest[i] < stores || evicting->others[i] < loads)
+	if (i == evicting->alike_count || alike->rest < stores || alike->others < loads)
 		return 0;
 	if (++eviction->nodes > eviction->node_limit) {
 		eviction->cut = true;
@@ -171,8 +167,6 @@ int cosma_evict(struct cosma_eviction *eviction, int64_t loads, int64_t stores)
 	evicting.alike = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.alike));
 	evicting.tensor = npuplan_pool_take(&pool, most, sizeof(*evicting.tensor));
 	evicting.chosen = npuplan_pool_take(&pool, most, sizeof(*evicting.chosen));
-	evicting.rest = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.rest));
-	evicting.others = npuplan_pool_take(&pool, most + 1, sizeof(*evicting.others));
 	if (!pool.failed) {
 		list_tensors(&evicting);
 		err = choose(&evicting, 0, loads, stores, 0);

@@ -17,8 +17,10 @@
 
 /** struct evictions - who leaves before which position, of the whole model */
 struct evictions {
-	uint32_t *tensor;
-	uint32_t *position;
+	struct eviction {
+		uint32_t tensor;
+		uint32_t position;
+	} *all;
 	uint32_t count;
 };
 
@@ -27,15 +29,16 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 {
 	for (uint32_t p = 0; p < path->op_count; p++)
 		for (uint32_t k = path->first[p]; k < path->first[p + 1]; k++) {
-			uint32_t count = evictions->count;
 			/* What leaves with the operator is away from the next one on. */
 			bool with = cosma_listed(&part->inputs, path->order[p], path->evicted[k]);
 
-			if (npuplan_grow(&evictions->tensor, count, sizeof(uint32_t)) ||
-			    npuplan_grow(&evictions->position, count, sizeof(uint32_t)))
+			if (npuplan_grow(&evictions->all, evictions->count,
+					 sizeof(*evictions->all)))
 				return -ENOMEM;
-			evictions->tensor[count] = part->tensor_of[path->evicted[k]];
-			evictions->position[evictions->count++] = at + p + with;
+			evictions->all[evictions->count++] = (struct eviction){
+				.tensor = part->tensor_of[path->evicted[k]],
+				.position = at + p + with,
+			};
 		}
 	return 0;
 }
@@ -202,10 +205,10 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 	if (outcome == COSMA_SOLVED || outcome == COSMA_FOUND) {
 		cosma_schedule_order(schedule);
 		for (uint32_t k = 0; k < evictions.count; k++)
-			cosma_schedule_evict(schedule, evictions.tensor[k], evictions.position[k]);
+			cosma_schedule_evict(schedule, evictions.all[k].tensor,
+					     evictions.all[k].position);
 	}
-	free(evictions.tensor);
-	free(evictions.position);
+	free(evictions.all);
 	return outcome;
 }
 

@@ -63,7 +63,7 @@ static bool send_away(struct cosma_schedule *schedule, uint32_t instant)
 	int64_t least = INT64_MAX;
 
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		bool host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT);
+		bool host = model->flags[x] & COSMA_COPIED;
 
 		cosma_for_each(k, model->consumers, x) {
 			uint32_t from = instant_before(schedule, x, k);

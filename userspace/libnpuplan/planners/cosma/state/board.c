@@ -47,7 +47,7 @@ void cosma_board_start(struct cosma_board *board)
 
 	blank(board);
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		if (model->consumers.first[x] == model->consumers.first[x + 1])
+		if (!cosma_users(model, x))
 			continue;
 		if (model->flags[x] & COSMA_HOST)
 			cosma_set(board->host, x);
@@ -183,7 +183,7 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 	cosma_for_each(k, model->outputs, v) {
 		uint32_t x = model->outputs.item[k];
 
-		if (model->consumers.first[x] == model->consumers.first[x + 1])
+		if (!cosma_users(model, x))
 			continue;
 		cosma_set(board->on, x);
 		board->on_bytes += model->size[x];

@@ -14,7 +14,7 @@
 static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget, bool peak)
 {
 	const struct cosma_model *model = board->model;
-	int64_t born = 0, dying = 0;
+	int64_t dying = 0;
 
 	/* Right before its follower is as good. */
 	if (model->follower[v] != NPUMEM_NONE)
@@ -24,12 +24,6 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 			return false;
 	if (board->on_bytes + cosma_board_extra(board, v) > budget)
 		return false;
-	cosma_for_each(k, model->outputs, v) {
-		uint32_t x = model->outputs.item[k];
-
-		if (model->consumers.first[x] != model->consumers.first[x + 1])
-			born += model->size[x];
-	}
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k];
 		int64_t room = model->size[x];
@@ -40,7 +34,7 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 			room /= 2;
 		dying = peak ? dying + room : room > dying ? room : dying;
 	}
-	return born <= dying;
+	return model->born[v] <= dying;
 }
 
 /**
@@ -118,15 +112,12 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
 		if (bytes + model->work[v] > budget ||
 		    bytes + model->work[v] + made - room > budget)
 			return false;
-		cosma_for_each(k, model->outputs, v) {
-			uint32_t x = model->outputs.item[k];
-
-			if (model->consumers.first[x] != model->consumers.first[x + 1])
-				bytes += model->size[x];
-			/* Within the block but for its last operator. */
-			if (i + 1 < block->count && !is_done(board, block, block->count, x))
+		bytes += model->born[v];
+		/* Outputs are used within the block, but for its last operator's. */
+		cosma_for_each(k, model->outputs, v)
+			if (i + 1 < block->count &&
+			    !is_done(board, block, block->count, model->outputs.item[k]))
 				return false;
-		}
 		cosma_for_each(k, model->inputs, v)
 			if (is_done(board, block, i + 1, model->inputs.item[k]))
 				bytes -= model->size[model->inputs.item[k]];
@@ -144,21 +135,11 @@ static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t b
 {
 	const struct cosma_model *model = board->model;
 	uint32_t last = model->closing[x];
-	int64_t room = model->size[x];
 
 	if (last == NPUMEM_NONE)
 		return false;
-	if (!peak && cosma_bit(board->host, x)) {
-		room /= 2;
-		cosma_for_each(k, model->outputs, last) {
-			uint32_t y = model->outputs.item[k];
-
-			if (model->consumers.first[y] != model->consumers.first[y + 1])
-				room -= model->size[y];
-		}
-		if (room < 0)
-			return false;
-	}
+	if (!peak && cosma_bit(board->host, x) && model->born[last] > model->size[x] / 2)
+		return false;
 	return collect(board, last, block) && block_fits(board, block, budget);
 }
 
