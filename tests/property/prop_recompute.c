@@ -206,8 +206,9 @@ static void check_clones(const struct npuplan_graph *graph,
 	size_t size[2];
 	struct npuplan_error error;
 
-	for (uint32_t i = 0; i < found->clone_count; i++) {
-		if (npuplan_graph_clone_op(now ? now : graph, &found->clones[i], &next, &error))
+	for (uint32_t i = 0; i < found->answer.clone_count; i++) {
+		if (npuplan_graph_clone_op(now ? now : graph, &found->answer.clones[i], &next,
+					   &error))
 			fail(graph, options, "clone %u: %s", i, error.text);
 		npuplan_graph_free(now);
 		now = next;
@@ -239,7 +240,8 @@ static void check_again(const struct npuplan_graph *graph,
 
 	if (npuplan_cosma_recompute(graph, options, 0, &again, &error))
 		fail(graph, options, "%s", error.text);
-	if (again.clone_count != found->clone_count || again.work != found->work ||
+	if (again.answer.clone_count != found->answer.clone_count ||
+	    again.answer.work != found->answer.work ||
 	    again.plan.position_count != found->plan.position_count ||
 	    (found->plan.position_count &&
 	     memcmp(again.plan.placements, found->plan.placements,
@@ -286,15 +288,15 @@ int main(int argc, char **argv)
 		too_large += best == TOO_LARGE;
 		if (found.plan.position_count && best < TOO_LARGE) {
 			planned++;
-			if (cost > found.traffic_without)
+			if (cost > found.answer.traffic_without)
 				fail(graph, &options, "%" PRIu64 " bytes, %" PRIu64 " without",
-				     cost, found.traffic_without);
+				     cost, found.answer.traffic_without);
 			if (cost < best)
 				fail(graph, &options, "%" PRIu64 " bytes, the least is %" PRIu64,
 				     cost, best);
-			helps += best < found.traffic_without;
-			helped += cost < found.traffic_without;
-			least += best < found.traffic_without && cost == best;
+			helps += best < found.answer.traffic_without;
+			helped += cost < found.answer.traffic_without;
+			least += best < found.answer.traffic_without && cost == best;
 		}
 		npuplan_recomputation_free(&found);
 	}

@@ -139,21 +139,21 @@ TEST(recompute)
 	struct npuplan_recomputation found;
 
 	recompute_ok(graph, &options, 0, &found);
-	assert_int_equal(found.traffic_without, 16);
+	assert_int_equal(found.answer.traffic_without, 16);
 	assert_int_equal(found.plan.spill + found.plan.fill, 0);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
-	assert_int_equal(found.clone_count, 1);
-	assert_int_equal(found.clones[0].op, 1000);
-	assert_int_equal(found.clones[0].reader_count, 1);
-	assert_int_equal(found.clones[0].readers[0], 1004);
+	assert_int_equal(found.answer.clone_count, 1);
+	assert_int_equal(found.answer.clones[0].op, 1000);
+	assert_int_equal(found.answer.clones[0].reader_count, 1);
+	assert_int_equal(found.answer.clones[0].readers[0], 1004);
 	/* Elements written, as these operators do not multiply. */
-	assert_int_equal(found.operations, 8 + 2 + 8 + 2 + 1);
-	assert_int_equal(found.operations_again, 8);
+	assert_int_equal(found.answer.operations, 8 + 2 + 8 + 2 + 1);
+	assert_int_equal(found.answer.operations_again, 8);
 	npuplan_recomputation_free(&found);
 	/* Nothing to save. */
 	options.budget = 18;
 	recompute_ok(graph, &options, 0, &found);
-	assert_int_equal(found.clone_count, 0);
+	assert_int_equal(found.answer.clone_count, 0);
 	assert_null(found.graph);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
 	npuplan_recomputation_free(&found);
@@ -161,7 +161,7 @@ TEST(recompute)
 	options.budget = 9;
 	recompute_ok(graph, &options, 0, &found);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
-	assert_int_equal(found.clone_count, 0);
+	assert_int_equal(found.answer.clone_count, 0);
 	npuplan_recomputation_free(&found);
 }
 
@@ -184,13 +184,13 @@ TEST(chain)
 	build_op(graph, "make_k", n, c, NPUMEM_NONE, k);
 	build_op(graph, "join", big, k, NPUMEM_NONE, out);
 	recompute_ok(graph, &options, 0, &found);
-	assert_true(found.traffic_without > 0);
+	assert_true(found.answer.traffic_without > 0);
 	assert_int_equal(found.plan.spill + found.plan.fill, 0);
 	npuplan_recomputation_free(&found);
 	/* As many clones as asked for, at most. */
 	options.budget = 16;
 	recompute_ok(graph, &options, 1, &found);
-	assert_true(found.clone_count <= 1);
+	assert_true(found.answer.clone_count <= 1);
 	npuplan_recomputation_free(&found);
 }
 

@@ -69,24 +69,14 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 	err = npuplan_cosma_recompute(graph, &asked, limit, &found, error);
 	if (err)
 		return err;
-	if (!found.plan.positions) {
+	if (found.plan.positions) {
+		*out = found.answer;
+		memset(&found.answer, 0, sizeof(found.answer));
+	} else {
 		err = fail_without(graph, options, &found.plan, error);
-		npuplan_recomputation_free(&found);
-		return err;
 	}
-	*out = (struct npuplan_recompute){
-		.clones = found.clones,
-		.clone_count = found.clone_count,
-		.traffic = found.plan.spill + found.plan.fill,
-		.traffic_without = found.traffic_without,
-		.operations = found.operations,
-		.operations_again = found.operations_again,
-		.work = found.work,
-	};
-	found.clones = NULL;
-	found.clone_count = 0;
 	npuplan_recomputation_free(&found);
-	return 0;
+	return err;
 }
 
 void npuplan_recompute_fini(struct npuplan_recompute *recompute)

@@ -30,7 +30,6 @@ struct climbing {
 	const struct npuplan_cosma_options *options;
 	struct npuplan_recomputation *best;
 	const struct npuplan_graph *graph;
-	uint64_t traffic;
 	uint64_t work_limit;
 	uint64_t work;
 	uint64_t first_work;
@@ -192,9 +191,9 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 	struct climbing *climb = context;
 	struct npuplan_pack_progress progress = *now;
 
-	progress.top = climb->traffic;
+	progress.top = climb->best->answer.traffic;
 	progress.lower_bound = 0;
-	progress.gap = climb->traffic ? 1 : 0;
+	progress.gap = climb->best->answer.traffic ? 1 : 0;
 	progress.work = climb->work + now->work;
 	progress.seconds = npuplan_now() - climb->started;
 	climb->stopped |= climb->options->progress(climb->options->context, &progress) != 0;
@@ -294,7 +293,7 @@ static int try_candidate(struct climbing *climb, struct candidate *candidate, st
 	}
 	now.traffic = now.plan.spill + now.plan.fill;
 	now.operations = all_operations(now.graph);
-	better = now.plan.positions && now.traffic < climb->traffic &&
+	better = now.plan.positions && now.traffic < climb->best->answer.traffic &&
 		 (!found->graph || now.traffic < found->traffic ||
 		  (now.traffic == found->traffic && now.operations < found->operations));
 	if (better) {
@@ -330,23 +329,20 @@ static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 static int accept(struct climbing *climb, struct found *found)
 {
 	struct npuplan_recomputation *best = climb->best;
-	int err = 0;
+	struct npuplan_recompute *answer = &best->answer;
 
-	for (uint32_t i = 0; i < found->candidate.count && !err; i++) {
-		err = npuplan_grow(&best->clones, best->clone_count, sizeof(*best->clones));
-		if (err)
-			break;
-		best->clones[best->clone_count++] = found->candidate.clones[i];
+	for (uint32_t i = 0; i < found->candidate.count; i++) {
+		if (npuplan_grow(&answer->clones, answer->clone_count, sizeof(*answer->clones)))
+			return -ENOMEM;
+		answer->clones[answer->clone_count++] = found->candidate.clones[i];
 		found->candidate.clones[i].readers = NULL;
 	}
-	if (err)
-		return err;
 	npuplan_cosma_plan_free(&best->plan);
 	npuplan_graph_free(best->graph);
 	best->plan = found->plan;
 	best->graph = found->graph;
 	climb->graph = best->graph;
-	climb->traffic = found->traffic;
+	answer->traffic = found->traffic;
 	memset(&found->plan, 0, sizeof(found->plan));
 	found->graph = NULL;
 	return 0;
@@ -356,9 +352,9 @@ static int climb_up(struct climbing *climb, uint32_t limit)
 {
 	int err = 0;
 
-	while (!err && climb->traffic && !over(climb)) {
+	while (!err && climb->best->answer.traffic && !over(climb)) {
 		struct found found = { 0 };
-		uint32_t left = limit ? limit - climb->best->clone_count : MAX_CHAIN;
+		uint32_t left = limit ? limit - climb->best->answer.clone_count : MAX_CHAIN;
 
 		err = try_all(climb, left, &found);
 		if (err || !found.graph) {
@@ -382,6 +378,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 		.work_limit = options->work_limit ? options->work_limit : ALL_WORK,
 		.started = npuplan_now(),
 	};
+	struct npuplan_recompute *answer = &out->answer;
 	int err;
 
 	memset(out, 0, sizeof(*out));
@@ -392,17 +389,17 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 	err = make_plan(&climb, graph, climb.work_limit, &out->plan, error);
 	if (err)
 		return err;
-	climb.traffic = out->traffic_without = out->plan.spill + out->plan.fill;
+	answer->traffic = answer->traffic_without = out->plan.spill + out->plan.fill;
 	climb.first_work = climb.work;
-	out->operations = all_operations(graph);
-	if (out->plan.positions && climb.traffic) {
+	answer->operations = all_operations(graph);
+	if (out->plan.positions && answer->traffic) {
 		err = climb_up(&climb, limit);
 		out->plan.lower_bound = 0;
 		out->plan.relaxed_bound = 0;
-		out->plan.status = climb.traffic ? NPUMEM_PLAN_FEASIBLE : NPUMEM_PLAN_OPTIMAL;
+		out->plan.status = answer->traffic ? NPUMEM_PLAN_FEASIBLE : NPUMEM_PLAN_OPTIMAL;
 	}
-	out->operations_again = all_operations(climb.graph) - out->operations;
-	out->work = climb.work;
+	answer->operations_again = all_operations(climb.graph) - answer->operations;
+	answer->work = climb.work;
 	if (!err)
 		return 0;
 	npuplan_recomputation_free(out);
@@ -412,9 +409,7 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 void npuplan_recomputation_free(struct npuplan_recomputation *recomputation)
 {
 	npuplan_graph_free(recomputation->graph);
-	for (uint32_t i = 0; i < recomputation->clone_count; i++)
-		free(recomputation->clones[i].readers);
-	free(recomputation->clones);
+	npuplan_recompute_fini(&recomputation->answer);
 	npuplan_cosma_plan_free(&recomputation->plan);
 	memset(recomputation, 0, sizeof(*recomputation));
 }

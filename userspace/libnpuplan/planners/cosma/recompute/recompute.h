@@ -11,24 +11,15 @@
 /**
  * struct npuplan_recomputation - a graph with operators that run again, and its plan
  * @graph: with the clones; NULL if there are none: then @plan is of the graph given
- * @clones: in the order in which npuplan_graph_clone_op() takes them; later ones
- *	may be of, and for, earlier ones
+ * @answer: its clones are in the order in which npuplan_graph_clone_op() takes them;
+ *	later ones may be of, and for, earlier ones
  * @plan: operators and tensors are @graph's. Its lower bound is 0: there is none
  *	that holds for all ways of running operators again. Optimal: no traffic at all
- * @traffic_without: least traffic found without clones, bytes
- * @operations, @operations_again: multiply-accumulates (elements written, of
- *	operators that do not multiply) of one inference of the graph given, and
- *	what the clones add
  */
 struct npuplan_recomputation {
 	struct npuplan_graph *graph;
-	struct npuplan_clone *clones;
-	uint32_t clone_count;
+	struct npuplan_recompute answer;
 	struct npuplan_cosma_plan plan;
-	uint64_t traffic_without;
-	uint64_t operations;
-	uint64_t operations_again;
-	uint64_t work;
 };
 
 /** npuplan_cosma_recompute() - least traffic found if operators may run again
