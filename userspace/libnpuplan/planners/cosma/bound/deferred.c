@@ -10,98 +10,51 @@
 #include <string.h>
 
 #include "critical.h"
+#include "planners/cosma/model/reach.h"
 
-/* Operators of the paths from a tensor, and pairs of tensor and operator, at most. */
-#define MAX_REACH 32
+/* Pairs of tensor and operator that are looked at, at most. */
 #define MAX_TRIES 4000000ull
-
-/**
- * struct path - from a tensor to a use behind the critical operator
- * @width: of its smallest tensor; 0: there is none
- * @first: operator that uses the tensor; @end: the use behind
- */
-struct path {
-	int64_t width;
-	uint32_t first;
-	uint32_t end;
-};
-
-/**
- * struct reach - operators on the way, in no order with the critical one; ascending
- * @via: per operator, the tensor of the path that it uses; @end has it for the end
- */
-struct reach {
-	uint32_t op[MAX_REACH];
-	uint32_t via[MAX_REACH];
-	struct path path[MAX_REACH];
-	uint32_t count;
-	uint32_t end;
-};
-
-/* What does not fit is left out: there may be a wider path, which nobody needs. */
-static void reach_add(struct reach *reach, uint32_t v, uint32_t via, struct path path)
-{
-	uint32_t at = reach->count;
-
-	for (uint32_t i = 0; i < reach->count; i++)
-		if (reach->op[i] == v) {
-			if (path.width > reach->path[i].width) {
-				reach->path[i] = path;
-				reach->via[i] = via;
-			}
-			return;
-		}
-	if (reach->count == MAX_REACH)
-		return;
-	for (; at && reach->op[at - 1] > v; at--) {
-		reach->op[at] = reach->op[at - 1];
-		reach->via[at] = reach->via[at - 1];
-		reach->path[at] = reach->path[at - 1];
-	}
-	reach->op[at] = v;
-	reach->via[at] = via;
-	reach->path[at] = path;
-	reach->count++;
-}
 
 static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
 {
 	return u != v && !cosma_before(model, u, v) && !cosma_before(model, v, u);
 }
 
-/* The widest path of @x around operator @u. */
-static struct path find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
-			     struct reach *reach)
+/*
+ * The widest path of @x around operator @u, to a use behind it; of no width if there is
+ * none. @reach: out: ways to operators in no order with @u. What does not fit is left out:
+ * there may be a wider path, which nobody needs.
+ */
+static struct cosma_way find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
+				  struct cosma_reach *reach)
 {
-	struct path best = { 0 };
+	struct cosma_way best = { 0 };
 
 	reach->count = 0;
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t v = model->consumers.item[k];
 
 		if (is_apart(model, u, v))
-			reach_add(reach, v, x, (struct path){ model->size[x], v, v });
+			cosma_reach_add(reach, (struct cosma_way){ v, v, x, model->size[x] });
 	}
 	for (uint32_t i = 0; i < reach->count; i++) {
-		uint32_t v = reach->op[i];
+		uint32_t v = reach->way[i].op;
 
 		cosma_for_each(k, model->outputs, v) {
-			uint32_t y = model->outputs.item[k];
-			struct path path = reach->path[i];
+			struct cosma_way way = reach->way[i];
 
+			way.via = model->outputs.item[k];
 			/* An output leaves for nothing. */
-			if (model->flags[y] & COSMA_OUTPUT)
+			if (model->flags[way.via] & COSMA_OUTPUT)
 				continue;
-			path.width = model->size[y] < path.width ? model->size[y] : path.width;
-			cosma_for_each(j, model->consumers, y) {
-				path.end = model->consumers.item[j];
-				if (is_apart(model, u, path.end))
-					reach_add(reach, path.end, y, path);
-				else if (cosma_before(model, u, path.end) &&
-					 path.width > best.width) {
-					best = path;
-					reach->end = y;
-				}
+			if (model->size[way.via] < way.width)
+				way.width = model->size[way.via];
+			cosma_for_each(j, model->consumers, way.via) {
+				way.op = model->consumers.item[j];
+				if (is_apart(model, u, way.op))
+					cosma_reach_add(reach, way);
+				else if (cosma_before(model, u, way.op) && way.width > best.width)
+					best = way;
 			}
 		}
 	}
@@ -141,7 +94,7 @@ static bool is_member(const struct cosma_critical *critical, uint32_t x)
  * before an operator that comes before this one, so of those only @x is of concern.
  */
 static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_critical *critical,
-			uint32_t x, const struct path *path)
+			uint32_t x, const struct cosma_way *path)
 {
 	const struct cosma_model *model = bounds->model;
 
@@ -151,7 +104,7 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 		if (other->group == NPUMEM_NONE || other->group == critical->group)
 			continue;
 		if (cosma_before(model, critical->op, other->op)) {
-			if (path->end != other->op && !cosma_before(model, path->end, other->op))
+			if (path->op != other->op && !cosma_before(model, path->op, other->op))
 				return false;
 		} else if (!cosma_before(model, other->op, critical->op)) {
 			return false;
@@ -164,20 +117,21 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 }
 
 /* Tensors of the path but @x itself, into @tensor; 0: it is not known. */
-static uint32_t list_path(const struct cosma_model *model, const struct reach *reach, uint32_t x,
-			  uint32_t tensor[MAX_REACH + 1])
+static uint32_t list_path(const struct cosma_model *model, const struct cosma_reach *reach,
+			  const struct cosma_way *path, uint32_t x,
+			  uint32_t tensor[COSMA_REACH + 1])
 {
 	uint32_t count = 0;
 
-	for (uint32_t y = reach->end; y != x && count <= MAX_REACH;) {
+	for (uint32_t y = path->via; y != x && count <= COSMA_REACH;) {
 		uint32_t at = 0;
 
 		tensor[count++] = y;
-		while (at < reach->count && reach->op[at] != model->producer[y])
+		while (at < reach->count && reach->way[at].op != model->producer[y])
 			at++;
 		if (at == reach->count)
 			return 0;
-		y = reach->via[at];
+		y = reach->way[at].via;
 	}
 	return count;
 }
@@ -219,7 +173,7 @@ static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor
 }
 
 static int add(struct cosma_bounds *bounds, struct cosma_critical *critical, uint32_t x,
-	       const struct path *path, bool charge)
+	       const struct cosma_way *path, bool charge)
 {
 	uint32_t count = critical->member_count;
 	struct cosma_member *member = realloc(critical->member, (count + 1) * sizeof(*member));
@@ -257,18 +211,18 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 		if (critical->group == NPUMEM_NONE)
 			continue;
 		for (uint32_t x = 0; x < model->tensor_count && tries < MAX_TRIES && !err; x++) {
-			uint32_t tensor[MAX_REACH + 1], count;
-			struct reach reach;
-			struct path path;
+			uint32_t tensor[COSMA_REACH + 1], count;
+			struct cosma_reach reach;
+			struct cosma_way path;
 
 			tries++;
 			if (!is_candidate(model, x, critical->op))
 				continue;
-			tries += MAX_REACH;
+			tries += COSMA_REACH;
 			path = find_path(model, x, critical->op, &reach);
 			if (!path.width || !is_separate(bounds, critical, x, &path))
 				continue;
-			count = list_path(model, &reach, x, tensor);
+			count = list_path(model, &reach, &path, x, tensor);
 			if (!is_disjoint(tensor, count, on_path, i))
 				continue;
 			err = add(bounds, critical, x, &path,

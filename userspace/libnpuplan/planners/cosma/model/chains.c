@@ -1,40 +1,22 @@
 // SPDX-License-Identifier: MIT
 /* Operators that may run in one go, whatever else there is to run. */
-#include "model.h"
+#include "reach.h"
 
-/* Operators that use what comes of a tensor, at most, when its closing is looked for. */
-#define MAX_CHAIN 32
-
-/**
- * struct reach - operators that depend on a tensor
- * @op: ascending, so in a topological order
- * @width: of what is alive until each one runs, at least: there is a path of
- *	tensors from the first one to it, of which none is smaller
- */
-struct reach {
-	uint32_t op[MAX_CHAIN];
-	int64_t width[MAX_CHAIN];
-	uint32_t count;
-};
-
-/* False if there are too many. */
-static bool reach_add(struct reach *reach, uint32_t v, int64_t width)
+bool cosma_reach_add(struct cosma_reach *reach, struct cosma_way way)
 {
 	uint32_t at = reach->count;
 
 	for (uint32_t i = 0; i < reach->count; i++)
-		if (reach->op[i] == v) {
-			reach->width[i] = width > reach->width[i] ? width : reach->width[i];
+		if (reach->way[i].op == way.op) {
+			if (way.width > reach->way[i].width)
+				reach->way[i] = way;
 			return true;
 		}
-	if (reach->count == MAX_CHAIN)
+	if (reach->count == COSMA_REACH)
 		return false;
-	for (; at && reach->op[at - 1] > v; at--) {
-		reach->op[at] = reach->op[at - 1];
-		reach->width[at] = reach->width[at - 1];
-	}
-	reach->op[at] = v;
-	reach->width[at] = width;
+	for (; at && reach->way[at - 1].op > way.op; at--)
+		reach->way[at] = reach->way[at - 1];
+	reach->way[at] = way;
 	reach->count++;
 	return true;
 }
@@ -52,16 +34,16 @@ static bool ends(const struct cosma_model *model, uint32_t x, uint32_t v)
 }
 
 /* Whether nothing is left of what @x became once number @i of the reach has run. */
-static bool is_closed(const struct cosma_model *model, uint32_t x, const struct reach *reach,
+static bool is_closed(const struct cosma_model *model, uint32_t x, const struct cosma_reach *reach,
 		      uint32_t i)
 {
-	if (!ends(model, x, reach->op[i]))
+	if (!ends(model, x, reach->way[i].op))
 		return false;
 	for (uint32_t k = 0; k < i; k++) {
-		uint32_t v = reach->op[k];
+		uint32_t v = reach->way[k].op;
 
 		cosma_for_each(j, model->outputs, v)
-			if (!ends(model, model->outputs.item[j], reach->op[i]))
+			if (!ends(model, model->outputs.item[j], reach->way[i].op))
 				return false;
 	}
 	return true;
@@ -74,28 +56,32 @@ static bool is_closed(const struct cosma_model *model, uint32_t x, const struct 
  */
 static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 {
-	struct reach reach = { .count = 0 };
+	struct cosma_reach reach = { .count = 0 };
 
 	cosma_for_each(k, model->consumers, x)
-		if (!reach_add(&reach, model->consumers.item[k], model->size[x]))
+		if (!cosma_reach_add(&reach, (struct cosma_way){ .op = model->consumers.item[k],
+								 .width = model->size[x] }))
 			return NPUMEM_NONE;
 	for (uint32_t i = 0; i < reach.count; i++) {
-		uint32_t v = reach.op[i];
+		struct cosma_way way = reach.way[i];
+		uint32_t v = way.op;
 
-		if (model->born[v] <= reach.width[i] && model->follower[v] == NPUMEM_NONE &&
+		if (model->born[v] <= way.width && model->follower[v] == NPUMEM_NONE &&
 		    is_closed(model, x, &reach, i))
 			return v;
 		cosma_for_each(k, model->outputs, v) {
 			uint32_t y = model->outputs.item[k];
-			int64_t width = model->size[y];
 
 			/* An output goes for nothing, as what is to take its place may not. */
 			if (model->flags[y] & COSMA_OUTPUT)
 				continue;
-			width = width < reach.width[i] ? width : reach.width[i];
-			cosma_for_each(j, model->consumers, y)
-				if (!reach_add(&reach, model->consumers.item[j], width))
+			way.width = reach.way[i].width < model->size[y] ? reach.way[i].width :
+									  model->size[y];
+			cosma_for_each(j, model->consumers, y) {
+				way.op = model->consumers.item[j];
+				if (!cosma_reach_add(&reach, way))
 					return NPUMEM_NONE;
+			}
 		}
 	}
 	return NPUMEM_NONE;

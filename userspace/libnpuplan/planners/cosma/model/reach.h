@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators that depend on a tensor, as far as something of it is alive until they run. */
+#ifndef NPUPLAN_COSMA_REACH_H
+#define NPUPLAN_COSMA_REACH_H
+
+#include "model.h"
+
+/* Operators that are looked at. */
+#define COSMA_REACH 32
+
+/**
+ * struct cosma_way - a path of tensors from one tensor to an operator
+ * @op: where it ends
+ * @first: operator of the path that uses the tensor it begins with
+ * @via: tensor of the path that @op uses
+ * @width: bytes of the smallest tensor of the path: so many, at least, are alive until
+ *	@op runs
+ */
+struct cosma_way {
+	uint32_t op;
+	uint32_t first;
+	uint32_t via;
+	int64_t width;
+};
+
+/** struct cosma_reach - ways to operators, of these ascending, so in a topological order */
+struct cosma_reach {
+	struct cosma_way way[COSMA_REACH];
+	uint32_t count;
+};
+
+/** cosma_reach_add() - note a way, the widest to its operator; false if there is no room (chains.c) */
+bool cosma_reach_add(struct cosma_reach *reach, struct cosma_way way);
+
+#endif /* NPUPLAN_COSMA_REACH_H */
