@@ -319,13 +319,14 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		     const struct npuv_graph *cells, uint32_t alignment,
 		     struct npuplan_error *error)
 {
+	struct npuplan_pool pool = { 0 };
 	struct reading reading = {
 		.graph = graph,
 		.cells = cells,
 		.units = units,
 		.error = error,
-		.align = calloc((size_t)graph->tensor_count + 1, sizeof(*reading.align)),
-		.unit_of = malloc(((size_t)cells->cell_count + 1) * sizeof(*reading.unit_of)),
+		.align = npuplan_pool_take(&pool, graph->tensor_count, sizeof(*reading.align)),
+		.unit_of = npuplan_pool_take(&pool, cells->cell_count, sizeof(*reading.unit_of)),
 	};
 	int err;
 
@@ -334,11 +335,8 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 	units->staged = calloc((size_t)graph->step_count + 1, sizeof(*units->staged));
 	/* Never NULL: that would be what operators' attributes say. */
 	units->takeovers = malloc(sizeof(*units->takeovers));
-	err = units->graph && units->staged && units->takeovers && reading.align &&
-			      reading.unit_of ?
-		      0 :
-		      -ENOMEM;
-	if (!err)
+	err = -ENOMEM;
+	if (units->graph && units->staged && units->takeovers && !pool.failed)
 		err = check_tensors(&reading);
 	if (!err)
 		find_alignments(&reading, alignment);
@@ -350,8 +348,7 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 		err = add_op(&reading, s);
 		err = err ? err : add_takeovers(&reading, s);
 	}
-	free(reading.align);
-	free(reading.unit_of);
+	npuplan_pool_free(&pool);
 	if (!err)
 		return 0;
 	cosma_units_fini(units);

@@ -7,29 +7,27 @@
 
 static int history_alloc(struct cosma_history *history, uint32_t positions, uint32_t words)
 {
-	size_t bits = (size_t)positions * words + 1;
+	struct npuplan_pool *pool = &history->pool;
+	size_t bits = (size_t)positions * words;
 
-	history->words = words;
-	history->on = calloc(bits, sizeof(*history->on));
-	history->moved = calloc(bits, sizeof(*history->moved));
-	history->op = calloc((size_t)positions + 1, sizeof(*history->op));
-	return history->on && history->moved && history->op ? 0 : -ENOMEM;
+	*history = (struct cosma_history){ .words = words };
+	history->on = npuplan_pool_take(pool, bits, sizeof(*history->on));
+	history->moved = npuplan_pool_take(pool, bits, sizeof(*history->moved));
+	history->op = npuplan_pool_take(pool, positions, sizeof(*history->op));
+	if (!pool->failed)
+		return 0;
+	cosma_history_fini(history);
+	return -ENOMEM;
 }
 
 int cosma_history_init(struct cosma_history *history, const struct cosma_model *model)
 {
-	int err = history_alloc(history, model->op_count, (model->tensor_count + 63) / 64);
-
-	if (err)
-		cosma_history_fini(history);
-	return err;
+	return history_alloc(history, model->op_count, (model->tensor_count + 63) / 64);
 }
 
 void cosma_history_fini(struct cosma_history *history)
 {
-	free(history->on);
-	free(history->moved);
-	free(history->op);
+	npuplan_pool_free(&history->pool);
 	memset(history, 0, sizeof(*history));
 }
 
@@ -56,10 +54,8 @@ int cosma_nogoods_add(struct cosma_nogoods *nogoods, const struct cosma_history 
 	size_t at = (size_t)first * history->words;
 
 	if (npuplan_grow(&nogoods->nogood, nogoods->count, sizeof(nogood)) ||
-	    history_alloc(&nogood.window, nogood.length, history->words)) {
-		cosma_history_fini(&nogood.window);
+	    history_alloc(&nogood.window, nogood.length, history->words))
 		return -ENOMEM;
-	}
 	memcpy(nogood.window.on, history->on + at, bytes);
 	memcpy(nogood.window.moved, history->moved + at, bytes);
 	memcpy(nogood.window.op, history->op + first, nogood.length * sizeof(*history->op));

@@ -19,12 +19,13 @@ struct cosma_history {
 	uint64_t *moved;
 	uint32_t *op;
 	uint32_t words;
+	struct npuplan_pool pool;
 };
 
 int cosma_history_init(struct cosma_history *history, const struct cosma_model *model);
 void cosma_history_fini(struct cosma_history *history);
 
-/** struct cosma_nogood - window of a history; @from: position it was found at */
+/** struct cosma_nogood - window of a history */
 struct cosma_nogood {
 	struct cosma_history window;
 	uint32_t length;
