@@ -31,13 +31,13 @@ struct peak_search {
 	struct peak_state *state;
 	uint32_t *queue;
 	uint32_t queue_count;
-	uint32_t *pool;
+	uint32_t *paths;
 	uint32_t *trail;
 	int64_t *certain;  /* per operator: bytes on chip while it runs, in any order */
 	uint32_t *largest; /* operators by falling @certain */
 	uint64_t *adders;  /* per operator, bits: tensors that add to it if on chip */
 	uint32_t state_count;
-	uint32_t pool_count;
+	uint32_t paths_count;
 	uint64_t held;
 	bool full; /* of the memory it may have */
 	bool cut;  /* a limit came while a state was expanded */
@@ -133,7 +133,7 @@ static bool within_memory(struct peak_search *search)
 		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
 		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
 		       cosma_grown(search->queue_count + 1, sizeof(*search->queue)) +
-		       cosma_grown(search->pool_count + model->op_count, sizeof(*search->pool));
+		       cosma_grown(search->paths_count + model->op_count, sizeof(*search->paths));
 
 	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
 		search->full = true;
@@ -147,7 +147,7 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 	struct peak_state state = {
 		.parent = parent,
 		.run = count,
-		.path = search->pool_count,
+		.path = search->paths_count,
 		.peak = peak,
 	};
 	struct cosma_downset *downset;
@@ -174,9 +174,9 @@ static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, 
 	if (npuplan_grow(&search->state, search->state_count, sizeof(*search->state)))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
-		if (npuplan_grow(&search->pool, search->pool_count, sizeof(*search->pool)))
+		if (npuplan_grow(&search->paths, search->paths_count, sizeof(*search->paths)))
 			return -ENOMEM;
-		search->pool[search->pool_count++] = search->trail[i];
+		search->paths[search->paths_count++] = search->trail[i];
 	}
 	downset->states = search->state_count;
 	search->state[search->state_count] = state;
@@ -254,8 +254,8 @@ static int fill_path(const struct peak_search *search, uint32_t goal, struct cos
 	path->cost = search->state[goal].bound;
 	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
 		at -= search->state[id].run;
-		memcpy(path->order + at, search->pool + search->state[id].path,
-		       search->state[id].run * sizeof(*search->pool));
+		memcpy(path->order + at, search->paths + search->state[id].path,
+		       search->state[id].run * sizeof(*search->paths));
 	}
 	return 0;
 }
@@ -320,7 +320,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 	cosma_board_fini(&search.child);
 	free(search.state);
 	free(search.queue);
-	free(search.pool);
+	free(search.paths);
 	npuplan_pool_free(&pool);
 	return outcome;
 }

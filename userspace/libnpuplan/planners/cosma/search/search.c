@@ -16,8 +16,8 @@
 
 /**
  * struct state - node of the search
- * @path: in the pool: evicted tensors, then operators run, from the parent to here
- * @masks: in the pool of masks, two of the downset's words each
+ * @path: in @paths of the search: evicted tensors, then operators run, from the parent to here
+ * @masks: in its @masks, two of the downset's words each
  * @next: the list of the downset's states
  * @cost: paid so far; @bound: with what is still to come, at least
  */
@@ -46,13 +46,13 @@ struct search {
 	struct npuplan_pool arrays;
 	struct state *state;
 	uint64_t *masks;
-	uint32_t *pool;
+	uint32_t *paths;
 	uint32_t *queue;
 	uint32_t queue_count;
 	uint32_t *trail;
 	uint64_t *packed;
 	uint64_t masks_used, masks_room;
-	uint64_t pool_used, pool_room;
+	uint64_t paths_used, paths_room;
 	uint32_t state_count;
 	uint64_t base; /* bytes it starts with; @held: it has told the run of */
 	uint64_t held;
@@ -183,7 +183,7 @@ static bool within_memory(struct search *search)
 		cosma_grown(search->state_count + 1, sizeof(*search->state)) +
 		cosma_grown(search->queue_count + 1, sizeof(*search->queue)) +
 		reserved(search->masks_room, search->masks_used + words) * sizeof(*search->masks) +
-		reserved(search->pool_room, search->pool_used + path) * sizeof(*search->pool);
+		reserved(search->paths_room, search->paths_used + path) * sizeof(*search->paths);
 
 	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
 		search->full = true;
@@ -233,8 +233,8 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 	if (npuplan_grow(&search->state, id, sizeof(*search->state)) ||
 	    reserve(&search->masks, &search->masks_room, search->masks_used + 2 * downset->words,
 		    sizeof(*search->masks)) ||
-	    reserve(&search->pool, &search->pool_room, search->pool_used + evicted + count,
-		    sizeof(*search->pool)))
+	    reserve(&search->paths, &search->paths_room, search->paths_used + evicted + count,
+		    sizeof(*search->paths)))
 		return -ENOMEM;
 	state = &search->state[id];
 	*state = (struct state){
@@ -243,7 +243,7 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 		.next = downset->states,
 		.evicted = evicted,
 		.run = count,
-		.path = search->pool_used,
+		.path = search->paths_used,
 		.masks = search->masks_used,
 		.cost = cost,
 		.bound = hopeless ? COSMA_NEVER : cost + bound,
@@ -256,9 +256,9 @@ static int add_state(struct search *search, int64_t cost, uint32_t parent, const
 		       2 * downset->words * sizeof(*search->packed));
 	search->masks_used += 2 * downset->words;
 	if (evicted + count)
-		memcpy(search->pool + search->pool_used, path,
-		       (evicted + count) * sizeof(*search->pool));
-	search->pool_used += evicted + count;
+		memcpy(search->paths + search->paths_used, path,
+		       (evicted + count) * sizeof(*search->paths));
+	search->paths_used += evicted + count;
 	downset->states = id;
 	search->state_count++;
 	return hopeless ? 0 : push(search, id);
@@ -422,14 +422,14 @@ static int fill_path(const struct search *search, uint32_t goal, struct cosma_pa
 	path->first[n] = evictions;
 	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
 		const struct state *state = &search->state[id];
-		const uint32_t *pool = search->pool + state->path;
+		const uint32_t *from = search->paths + state->path;
 
 		at -= state->run;
-		memcpy(path->order + at, pool + state->evicted, state->run * sizeof(*pool));
+		memcpy(path->order + at, from + state->evicted, state->run * sizeof(*from));
 		for (uint32_t k = state->run; k-- > 1;)
 			path->first[at + k] = gone;
 		gone -= state->evicted;
-		memcpy(path->evicted + gone, pool, state->evicted * sizeof(*pool));
+		memcpy(path->evicted + gone, from, state->evicted * sizeof(*from));
 		path->first[at] = gone;
 	}
 	return 0;
@@ -527,7 +527,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	cosma_board_fini(&search.child);
 	free(search.state);
 	free(search.masks);
-	free(search.pool);
+	free(search.paths);
 	free(search.queue);
 	npuplan_pool_free(&search.arrays);
 	return outcome;
