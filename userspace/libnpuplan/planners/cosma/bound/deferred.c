@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "critical.h"
 #include "planners/cosma/model/reach.h"
+#include "critical.h"
 
 /* Pairs of tensor and operator that are looked at, at most. */
 #define MAX_TRIES 4000000ull
@@ -22,39 +22,40 @@ static bool is_apart(const struct cosma_model *model, uint32_t u, uint32_t v)
 
 /*
  * The widest path of @x around operator @u, to a use behind it; of no width if there is
- * none. @reach: out: ways to operators in no order with @u. What does not fit is left out:
+ * none. @reach: out: routes to operators in no order with @u. What does not fit is left out:
  * there may be a wider path, which nobody needs.
  */
-static struct cosma_way find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
-				  struct cosma_reach *reach)
+static struct cosma_route find_path(const struct cosma_model *model, uint32_t x, uint32_t u,
+				    struct cosma_reach *reach)
 {
-	struct cosma_way best = { 0 };
+	struct cosma_route best = { 0 };
 
 	reach->count = 0;
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t v = model->consumers.item[k];
 
 		if (is_apart(model, u, v))
-			cosma_reach_add(reach, (struct cosma_way){ v, v, x, model->size[x] });
+			cosma_reach_add(reach, (struct cosma_route){ v, v, x, model->size[x] });
 	}
 	for (uint32_t i = 0; i < reach->count; i++) {
-		uint32_t v = reach->way[i].op;
+		uint32_t v = reach->route[i].op;
 
 		cosma_for_each(k, model->outputs, v) {
-			struct cosma_way way = reach->way[i];
+			struct cosma_route route = reach->route[i];
 
-			way.via = model->outputs.item[k];
+			route.via = model->outputs.item[k];
 			/* An output leaves for nothing. */
-			if (model->flags[way.via] & COSMA_OUTPUT)
+			if (model->flags[route.via] & COSMA_OUTPUT)
 				continue;
-			if (model->size[way.via] < way.width)
-				way.width = model->size[way.via];
-			cosma_for_each(j, model->consumers, way.via) {
-				way.op = model->consumers.item[j];
-				if (is_apart(model, u, way.op))
-					cosma_reach_add(reach, way);
-				else if (cosma_before(model, u, way.op) && way.width > best.width)
-					best = way;
+			if (model->size[route.via] < route.width)
+				route.width = model->size[route.via];
+			cosma_for_each(j, model->consumers, route.via) {
+				route.op = model->consumers.item[j];
+				if (is_apart(model, u, route.op))
+					cosma_reach_add(reach, route);
+				else if (cosma_before(model, u, route.op) &&
+					 route.width > best.width)
+					best = route;
 			}
 		}
 	}
@@ -94,7 +95,7 @@ static bool is_member(const struct cosma_critical *critical, uint32_t x)
  * before an operator that comes before this one, so of those only @x is of concern.
  */
 static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_critical *critical,
-			uint32_t x, const struct cosma_way *path)
+			uint32_t x, const struct cosma_route *path)
 {
 	const struct cosma_model *model = bounds->model;
 
@@ -118,7 +119,7 @@ static bool is_separate(const struct cosma_bounds *bounds, const struct cosma_cr
 
 /* Tensors of the path but @x itself, into @tensor; 0: it is not known. */
 static uint32_t list_path(const struct cosma_model *model, const struct cosma_reach *reach,
-			  const struct cosma_way *path, uint32_t x,
+			  const struct cosma_route *path, uint32_t x,
 			  uint32_t tensor[COSMA_REACH + 1])
 {
 	uint32_t count = 0;
@@ -127,11 +128,11 @@ static uint32_t list_path(const struct cosma_model *model, const struct cosma_re
 		uint32_t at = 0;
 
 		tensor[count++] = y;
-		while (at < reach->count && reach->way[at].op != model->producer[y])
+		while (at < reach->count && reach->route[at].op != model->producer[y])
 			at++;
 		if (at == reach->count)
 			return 0;
-		y = reach->way[at].via;
+		y = reach->route[at].via;
 	}
 	return count;
 }
@@ -173,7 +174,7 @@ static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor
 }
 
 static int add(struct cosma_bounds *bounds, struct cosma_critical *critical, uint32_t x,
-	       const struct cosma_way *path, bool charge)
+	       const struct cosma_route *path, bool charge)
 {
 	uint32_t count = critical->member_count;
 	struct cosma_member *member = realloc(critical->member, (count + 1) * sizeof(*member));
@@ -213,7 +214,7 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 		for (uint32_t x = 0; x < model->tensor_count && tries < MAX_TRIES && !err; x++) {
 			uint32_t tensor[COSMA_REACH + 1], count;
 			struct cosma_reach reach;
-			struct cosma_way path;
+			struct cosma_route path;
 
 			tries++;
 			if (!is_candidate(model, x, critical->op))

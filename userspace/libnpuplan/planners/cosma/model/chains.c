@@ -2,21 +2,21 @@
 /* Operators that may run in one go, whatever else there is to run. */
 #include "reach.h"
 
-bool cosma_reach_add(struct cosma_reach *reach, struct cosma_way way)
+bool cosma_reach_add(struct cosma_reach *reach, struct cosma_route route)
 {
 	uint32_t at = reach->count;
 
 	for (uint32_t i = 0; i < reach->count; i++)
-		if (reach->way[i].op == way.op) {
-			if (way.width > reach->way[i].width)
-				reach->way[i] = way;
+		if (reach->route[i].op == route.op) {
+			if (route.width > reach->route[i].width)
+				reach->route[i] = route;
 			return true;
 		}
 	if (reach->count == COSMA_REACH)
 		return false;
-	for (; at && reach->way[at - 1].op > way.op; at--)
-		reach->way[at] = reach->way[at - 1];
-	reach->way[at] = way;
+	for (; at && reach->route[at - 1].op > route.op; at--)
+		reach->route[at] = reach->route[at - 1];
+	reach->route[at] = route;
 	reach->count++;
 	return true;
 }
@@ -37,13 +37,13 @@ static bool ends(const struct cosma_model *model, uint32_t x, uint32_t v)
 static bool is_closed(const struct cosma_model *model, uint32_t x, const struct cosma_reach *reach,
 		      uint32_t i)
 {
-	if (!ends(model, x, reach->way[i].op))
+	if (!ends(model, x, reach->route[i].op))
 		return false;
 	for (uint32_t k = 0; k < i; k++) {
-		uint32_t v = reach->way[k].op;
+		uint32_t v = reach->route[k].op;
 
 		cosma_for_each(j, model->outputs, v)
-			if (!ends(model, model->outputs.item[j], reach->way[i].op))
+			if (!ends(model, model->outputs.item[j], reach->route[i].op))
 				return false;
 	}
 	return true;
@@ -59,14 +59,14 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 	struct cosma_reach reach = { .count = 0 };
 
 	cosma_for_each(k, model->consumers, x)
-		if (!cosma_reach_add(&reach, (struct cosma_way){ .op = model->consumers.item[k],
-								 .width = model->size[x] }))
+		if (!cosma_reach_add(&reach, (struct cosma_route){ .op = model->consumers.item[k],
+								   .width = model->size[x] }))
 			return NPUMEM_NONE;
 	for (uint32_t i = 0; i < reach.count; i++) {
-		struct cosma_way way = reach.way[i];
-		uint32_t v = way.op;
+		struct cosma_route route = reach.route[i];
+		uint32_t v = route.op;
 
-		if (model->born[v] <= way.width && model->follower[v] == NPUMEM_NONE &&
+		if (model->born[v] <= route.width && model->follower[v] == NPUMEM_NONE &&
 		    is_closed(model, x, &reach, i))
 			return v;
 		cosma_for_each(k, model->outputs, v) {
@@ -75,11 +75,11 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
 			/* An output goes for nothing, as what is to take its place may not. */
 			if (model->flags[y] & COSMA_OUTPUT)
 				continue;
-			way.width = reach.way[i].width < model->size[y] ? reach.way[i].width :
-									  model->size[y];
+			route.width = reach.route[i].width < model->size[y] ? reach.route[i].width :
+									      model->size[y];
 			cosma_for_each(j, model->consumers, y) {
-				way.op = model->consumers.item[j];
-				if (!cosma_reach_add(&reach, way))
+				route.op = model->consumers.item[j];
+				if (!cosma_reach_add(&reach, route))
 					return NPUMEM_NONE;
 			}
 		}
@@ -123,11 +123,13 @@ static void find_followers(struct cosma_model *model)
 		model->leader[v] = NPUMEM_NONE;
 	}
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		uint32_t first = model->outputs.first[v], y = model->outputs.item[first], w;
+		uint32_t first = model->outputs.first[v], y, w;
 
 		if (model->outputs.first[v + 1] - first != 1 ||
-		    model->after.first[v + 1] - model->after.first[v] != 1 ||
-		    cosma_users(model, y) != 1)
+		    model->after.first[v + 1] - model->after.first[v] != 1)
+			continue;
+		y = model->outputs.item[first];
+		if (cosma_users(model, y) != 1)
 			continue;
 		w = model->consumers.item[model->consumers.first[y]];
 		if (model->after.item[model->after.first[v]] != w || !follows(model, v, w))

@@ -43,7 +43,8 @@ static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t
 		      size_t items)
 {
 	list->first = npuplan_pool_take(pool, count + 2, sizeof(*list->first));
-	list->item = npuplan_pool_take(pool, items, sizeof(*list->item));
+	/* One more: an operator's first output is looked at even if it has none. */
+	list->item = npuplan_pool_take(pool, items + 1, sizeof(*list->item));
 }
 
 /* Seen from the other side: of each number the lists, of @count in @of, that have it. */
