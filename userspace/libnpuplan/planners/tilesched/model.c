@@ -11,7 +11,7 @@
  * @first_before: per step of the graph, in @before: steps that come before it
  * @seen, @late: per unit, step that has read it already; which lasts longer
  * @read_by: per cell, step of the model that has read it last
- * @need_at: per operator, its entry in needs[] for the step at hand
+ * @wait_at: per operator, its entry in waits[] for the step at hand
  */
 struct maker {
 	struct tilesched_model *model;
@@ -25,7 +25,7 @@ struct maker {
 	uint32_t *seen;
 	uint32_t *late;
 	uint32_t *read_by;
-	uint32_t *need_at;
+	uint32_t *wait_at;
 };
 
 static uint32_t *array(size_t count, int byte)
@@ -307,25 +307,25 @@ static int make_units(struct maker *m)
 
 /* ------------------------------------------------------------------------- steps */
 
-static int add_need(struct maker *m, struct tilesched_step *step, uint32_t own, uint32_t before)
+static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, uint32_t before)
 {
 	struct tilesched_model *model = m->model;
 	uint32_t op = m->op_of[before], count = m->place[before] - model->ops[op].first + 1;
-	uint32_t at = m->need_at[op];
+	uint32_t at = m->wait_at[op];
 
 	/* Those of its own operator are in order anyway. */
 	if (op == own)
 		return 0;
-	if (at == NPUMEM_NONE || at < step->first_need) {
-		uint32_t end = step[1].first_need;
+	if (at == NPUMEM_NONE || at < step->first_wait) {
+		uint32_t end = step[1].first_wait;
 
-		if (npuplan_grow(&model->needs, end, sizeof(*model->needs)))
+		if (npuplan_grow(&model->waits, end, sizeof(*model->waits)))
 			return -ENOMEM;
-		model->needs[end] = (struct tilesched_need){ op, count };
-		m->need_at[op] = end;
-		step[1].first_need = end + 1;
-	} else if (model->needs[at].count < count) {
-		model->needs[at].count = count;
+		model->waits[end] = (struct tilesched_wait){ op, count };
+		m->wait_at[op] = end;
+		step[1].first_wait = end + 1;
+	} else if (model->waits[at].count < count) {
+		model->waits[at].count = count;
 	}
 	return 0;
 }
@@ -404,7 +404,7 @@ static int make_step(struct maker *m, uint32_t place)
 
 	step[1].first_read = step->first_read;
 	step[1].first_write = step->first_write;
-	step[1].first_need = step->first_need;
+	step[1].first_wait = step->first_wait;
 	count_reads(m, place, model->ops[op].first);
 	add_reads(m, place, false);
 	step->first_late = step[1].first_read;
@@ -418,8 +418,8 @@ static int make_step(struct maker *m, uint32_t place)
 	}
 	for (uint32_t k = m->first_before[step->step]; k < m->first_before[step->step + 1] && !err;
 	     k++)
-		err = add_need(m, step, op, m->before[k]);
-	if (step[1].first_need - step->first_need > 1)
+		err = add_wait(m, step, op, m->before[k]);
+	if (step[1].first_wait - step->first_wait > 1)
 		model->ops[op].branches = true;
 	return err;
 }
@@ -454,8 +454,8 @@ static int make(struct maker *m)
 		return err;
 	m->seen = array(model->unit_count, 0xff);
 	m->late = array(model->unit_count, 0xff);
-	m->need_at = array(model->op_count, 0xff);
-	if (!m->seen || !m->late || !m->need_at)
+	m->wait_at = array(model->op_count, 0xff);
+	if (!m->seen || !m->late || !m->wait_at)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < steps && !err; i++)
 		err = make_step(m, i);
@@ -470,7 +470,7 @@ int tilesched_model_init(struct tilesched_model *model, const struct npuplan_gra
 
 	*model = (struct tilesched_model){ .cells = cells };
 	err = make(&m);
-	free_all(m.op_of, m.place, m.first_before, m.before, m.seen, m.late, m.read_by, m.need_at);
+	free_all(m.op_of, m.place, m.first_before, m.before, m.seen, m.late, m.read_by, m.wait_at);
 	if (err)
 		tilesched_model_fini(model);
 	return err;
@@ -478,7 +478,7 @@ int tilesched_model_init(struct tilesched_model *model, const struct npuplan_gra
 
 void tilesched_model_fini(struct tilesched_model *model)
 {
-	free_all(model->ops, model->steps, model->units, model->needs, model->reads, model->writes,
+	free_all(model->ops, model->steps, model->units, model->waits, model->reads, model->writes,
 		 model->unit_of);
 	*model = (struct tilesched_model){ 0 };
 }

@@ -22,11 +22,11 @@ struct tilesched_op {
 };
 
 /**
- * struct tilesched_need - steps of an operator that come before a step
+ * struct tilesched_wait - steps of an operator that come before a step
  * @op: operator, never a later one than the step's
  * @count: of its steps, the first ones
  */
-struct tilesched_need {
+struct tilesched_wait {
 	uint32_t op;
 	uint32_t count;
 };
@@ -37,7 +37,7 @@ struct tilesched_need {
  * @first_read: in reads[]: those over before it stores; from @first_late on those
  *	that last until it has stored
  * @first_write: in writes[]
- * @first_need: in needs[]
+ * @first_wait: in waits[]
  * @kept: activation bytes that it reads and the step of its operator just before
  *	has read too: halos
  *
@@ -48,7 +48,7 @@ struct tilesched_step {
 	uint32_t first_read;
 	uint32_t first_late;
 	uint32_t first_write;
-	uint32_t first_need;
+	uint32_t first_wait;
 	uint64_t kept;
 };
 
@@ -84,7 +84,7 @@ struct tilesched_model {
 	struct tilesched_op *ops;
 	struct tilesched_step *steps;
 	struct tilesched_unit *units;
-	struct tilesched_need *needs;
+	struct tilesched_wait *waits;
 	uint32_t *reads;
 	uint32_t *writes;
 	uint32_t *unit_of;

@@ -24,7 +24,7 @@ struct tilesched_segment {
  * operators are always there.
  *
  * @at: those with end e are at[e][0 .. count[e]), by begin in the order they were played
- * @work: units and needs looked at
+ * @work: units and waits looked at
  * @left_out: not all segments were looked at: the limit of work, or the caller's
  */
 struct tilesched_table {
@@ -36,7 +36,7 @@ struct tilesched_table {
 };
 
 /** tilesched_table_init() - play all segments, the shorter ones first
- * @work_limit: units and needs looked at; those of single operators are not counted
+ * @work_limit: units and waits looked at; those of single operators are not counted
  * @over: asked now and then; true: leave out the rest
  *
  * The whole graph is looked at before segments of two. What peaks no lower than layer

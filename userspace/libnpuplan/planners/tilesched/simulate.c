@@ -28,12 +28,12 @@ struct run {
 static int list_consumers(struct tilesched_sim *sim)
 {
 	const struct tilesched_model *model = sim->model;
-	uint32_t needs = model->steps[model->step_count].first_need;
+	uint32_t waits = model->steps[model->step_count].first_wait;
 	uint32_t *start = calloc((size_t)model->op_count + 3, sizeof(*start));
 	uint32_t *last = malloc((size_t)model->op_count * sizeof(*last) + 1);
 
 	sim->consumer_start = start;
-	sim->consumers = malloc((size_t)needs * sizeof(*sim->consumers) + 1);
+	sim->consumers = malloc((size_t)waits * sizeof(*sim->consumers) + 1);
 	if (!start || !last || !sim->consumers) {
 		free(last);
 		return -ENOMEM;
@@ -43,10 +43,10 @@ static int list_consumers(struct tilesched_sim *sim)
 		memset(last, 0xff, (size_t)model->op_count * sizeof(*last) + 1);
 		for (uint32_t o = 0; o < model->op_count; o++) {
 			const struct tilesched_op *op = &model->ops[o];
-			uint32_t end = model->steps[op->first + op->count].first_need;
+			uint32_t end = model->steps[op->first + op->count].first_wait;
 
-			for (uint32_t k = model->steps[op->first].first_need; k < end; k++) {
-				uint32_t of = model->needs[k].op;
+			for (uint32_t k = model->steps[op->first].first_wait; k < end; k++) {
+				uint32_t of = model->waits[k].op;
 
 				if (last[of] == o)
 					continue;
@@ -165,24 +165,24 @@ static void run_step(struct run *run, uint32_t op)
 
 /* ---------------------------------------------------------------------- by demand */
 
-/* A need of the next @count steps of @op that is not met yet; false if all are. */
+/* A wait of the next @count steps of @op that is not over yet; false if all are. */
 static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
-		  struct tilesched_need *found)
+		  struct tilesched_wait *found)
 {
 	struct tilesched_sim *sim = run->sim;
 	const struct tilesched_model *model = sim->model;
 	uint32_t first = model->ops[op].first + sim->done[op];
 
 	for (uint32_t s = first + count; s-- > first;) {
-		uint32_t begin = model->steps[s].first_need, end = model->steps[s + 1].first_need;
+		uint32_t begin = model->steps[s].first_wait, end = model->steps[s + 1].first_wait;
 
 		sim->work += end - begin;
 		for (uint32_t k = 0; k < end - begin; k++) {
-			const struct tilesched_need *need =
-				&model->needs[reverse ? end - 1 - k : begin + k];
+			const struct tilesched_wait *wait =
+				&model->waits[reverse ? end - 1 - k : begin + k];
 
-			if (need->op >= run->begin && sim->done[need->op] < need->count) {
-				*found = *need;
+			if (wait->op >= run->begin && sim->done[wait->op] < wait->count) {
+				*found = *wait;
 				return true;
 			}
 		}
@@ -198,11 +198,11 @@ static void demand(struct run *run, uint32_t op, uint32_t count, struct tilesche
 	/* Needs are of earlier operators: the stack is never deeper than there are. */
 	uint32_t depth = 0;
 
-	sim->stack[depth++] = (struct tilesched_need){ op, count };
+	sim->stack[depth++] = (struct tilesched_wait){ op, count };
 	while (depth && !run->over) {
-		const struct tilesched_need *top = &sim->stack[depth - 1];
+		const struct tilesched_wait *top = &sim->stack[depth - 1];
 		uint32_t done = sim->done[top->op], steps;
-		struct tilesched_need need;
+		struct tilesched_wait wait;
 
 		if (done >= top->count) {
 			depth--;
@@ -212,8 +212,8 @@ static void demand(struct run *run, uint32_t op, uint32_t count, struct tilesche
 		steps = way.quantum - done % way.quantum;
 		if (steps > model->ops[top->op].count - done)
 			steps = model->ops[top->op].count - done;
-		if (unmet(run, top->op, steps, way.rule == TILESCHED_REVERSE, &need)) {
-			sim->stack[depth++] = need;
+		if (unmet(run, top->op, steps, way.rule == TILESCHED_REVERSE, &wait)) {
+			sim->stack[depth++] = wait;
 			continue;
 		}
 		for (uint32_t i = 0; i < steps && !run->over; i++)
@@ -226,8 +226,8 @@ static void demand(struct run *run, uint32_t op, uint32_t count, struct tilesche
 static void set_ready(struct run *run, uint32_t op)
 {
 	struct tilesched_sim *sim = run->sim;
-	struct tilesched_need need;
-	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(run, op, 1, false, &need);
+	struct tilesched_wait wait;
+	bool ready = sim->done[op] < sim->model->ops[op].count && !unmet(run, op, 1, false, &wait);
 
 	if (ready)
 		npuplan_set_add(sim->ready, op);

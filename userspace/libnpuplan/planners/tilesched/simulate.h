@@ -57,7 +57,7 @@ struct tilesched_cost {
  * @ready: of eager order, a bit an operator
  * @stack: of order by demand
  * @resident: bytes of weights that stay on chip while a segment runs
- * @work: units and needs looked at
+ * @work: units and waits looked at
  */
 struct tilesched_sim {
 	const struct tilesched_model *model;
@@ -71,7 +71,7 @@ struct tilesched_sim {
 	uint32_t *consumer_start;
 	uint32_t *consumers;
 	uint64_t *ready;
-	struct tilesched_need *stack;
+	struct tilesched_wait *stack;
 	uint64_t resident;
 	uint64_t work;
 };
