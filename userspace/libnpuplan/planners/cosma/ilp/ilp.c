@@ -25,24 +25,15 @@ static int encode(struct ilp_encoding *encoding, const struct cosma_solve *solve
 }
 
 /* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
-static int offer_peak(struct cosma_solve *solve, const struct cosma_schedule *schedule)
+static int find_offsets(struct cosma_solve *solve, const struct ilp_encoding *encoding,
+			const double *value, const struct cosma_stays *stays, uint64_t *offsets)
 {
-	struct cosma_stays stays;
 	uint32_t status;
-	int err = cosma_stays_init(&stays, schedule, solve->graph);
-	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
 
-	if (!err)
-		err = offsets ?
-			      cosma_addresses(solve->graph, &solve->model, &stays, 0, 0, UINT32_MAX,
-					      NPUMEM_NONE, solve->run.effort.work_limit,
-					      &solve->run, offsets, NULL, &status) :
-			      -ENOMEM;
-	if (!err)
-		return cosma_solve_offer(solve, schedule, &stays, offsets);
-	free(offsets);
-	cosma_stays_fini(&stays);
-	return err;
+	if (solve->options->objective != NPUPLAN_OBJECTIVE_PEAK)
+		return ilp_read_offsets(encoding, value, stays, offsets);
+	return cosma_addresses(solve->graph, &solve->model, stays, 0, 0, UINT32_MAX, NPUMEM_NONE,
+			       solve->run.effort.work_limit, &solve->run, offsets, NULL, &status);
 }
 
 static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
@@ -56,15 +47,10 @@ static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 	if (err)
 		return err;
 	ilp_read_schedule(encoding, value, &schedule);
-	if (solve->options->objective == NPUPLAN_OBJECTIVE_PEAK) {
-		err = offer_peak(solve, &schedule);
-		cosma_schedule_fini(&schedule);
-		return err;
-	}
 	err = cosma_stays_init(&stays, &schedule, solve->graph);
 	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
 	if (!err)
-		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
+		err = offsets ? find_offsets(solve, encoding, value, &stays, offsets) : -ENOMEM;
 	if (!err) {
 		err = cosma_solve_offer(solve, &schedule, &stays, offsets);
 	} else {
