@@ -117,15 +117,12 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		     uint32_t *parents)
 {
 	const struct npuplan_graph *graph = flow->graph;
-	struct key *keys = malloc((size_t)flow->node_count * sizeof(*keys) + 1);
-	bool *fixed = calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
+	AUTO_FREE struct key *keys = malloc((size_t)flow->node_count * sizeof(*keys) + 1);
+	AUTO_FREE bool *fixed = calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
 	size_t count = 0;
 
-	if (!keys || !fixed) {
-		free(keys);
-		free(fixed);
+	if (!keys || !fixed)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FIXED);
 	for (uint32_t p = 0; p < flow->instance_count; p++) {
@@ -150,8 +147,6 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 	for (size_t i = 1; i < count; i++)
 		if (keys[i].of == keys[i - 1].of && keys[i].slot == keys[i - 1].slot)
 			join(parents, keys[i].node, keys[i - 1].node);
-	free(keys);
-	free(fixed);
 	return 0;
 }
 
@@ -341,13 +336,13 @@ static int by_webs(const void *left, const void *right)
 /* Each pair once; one instance that needs them disjoint is enough. */
 static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 {
-	struct npuplan_pair *pairs = malloc(ties->count * sizeof(*pairs) + 1);
-	struct npuplan_interval *intervals = malloc(2 * ties->count * sizeof(*intervals) + 1);
+	AUTO_FREE struct npuplan_pair *pairs = malloc(ties->count * sizeof(*pairs) + 1);
+	AUTO_FREE struct npuplan_interval *intervals =
+		malloc(2 * ties->count * sizeof(*intervals) + 1);
 	size_t count = 0, used = 0;
-	int err = -ENOMEM;
 
 	if (!pairs || !intervals)
-		goto out;
+		return -ENOMEM;
 	if (ties->count)
 		qsort(ties->list, ties->count, sizeof(*ties->list), by_webs);
 	for (size_t i = 0; i < ties->count; i++) {
@@ -368,12 +363,8 @@ static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 		intervals[used++] =
 			(struct npuplan_interval){ 0, (int64_t)webs->items[tie->a].size };
 	}
-	err = npuplan_conflicts_pairs(&webs->conflicts, webs->items, webs->web_count, pairs, count,
-				      intervals);
-out:
-	free(pairs);
-	free(intervals);
-	return err;
+	return npuplan_conflicts_pairs(&webs->conflicts, webs->items, webs->web_count, pairs, count,
+				       intervals);
 }
 
 int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow,
@@ -408,8 +399,7 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 		err = tie_block(webs, flow, i, &pairs, &ties);
 	if (!err)
 		err = list_conflicts(webs, &ties);
-	free(pairs.list);
-	free(ties.list);
+	free_all(pairs.list, ties.list);
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	else if (err == -E2BIG)
@@ -421,8 +411,7 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 void npuplan_webs_fini(struct npuplan_webs *webs)
 {
 	npuplan_conflicts_fini(&webs->conflicts);
-	free(webs->web_of);
-	free(webs->items);
+	free_all(webs->web_of, webs->items);
 	*webs = (struct npuplan_webs){ 0 };
 }
 
@@ -462,13 +451,16 @@ static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
 		       uint64_t *bytes, uint32_t *instance, uint32_t *instant)
 {
-	struct change *changes = malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
-	uint32_t *live = calloc((size_t)webs->web_count + 1, sizeof(*live));
+	AUTO_FREE struct change *changes =
+		malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
+	AUTO_FREE uint32_t *live = calloc((size_t)webs->web_count + 1, sizeof(*live));
 
 	*bytes = 0;
 	*instance = 0;
 	*instant = 0;
-	for (uint32_t p = 0; p < flow->instance_count && changes && live; p++) {
+	if (!changes || !live)
+		return -ENOMEM;
+	for (uint32_t p = 0; p < flow->instance_count; p++) {
 		uint32_t first = flow->instances[p].first_node;
 		uint64_t now = 0;
 		size_t count = 0;
@@ -501,7 +493,5 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 			}
 		}
 	}
-	free(changes);
-	free(live);
-	return changes && live ? 0 : -ENOMEM;
+	return 0;
 }

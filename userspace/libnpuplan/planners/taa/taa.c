@@ -53,10 +53,11 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	size_t n = problem->item_count;
-	uint32_t *order = malloc(n * sizeof(*order) + 1), done = 0;
+	AUTO_FREE uint32_t *order = malloc(n * sizeof(*order) + 1);
 	AUTO_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
 	struct npuplan_conflicts overlap;
 	struct npuplan_taa taa = { 0 };
+	uint32_t done = 0;
 	int err = has_aliases(problem->graph) ? -EOPNOTSUPP : npuplan_taa_init(&taa, problem);
 
 	if (!order || !offsets)
@@ -82,7 +83,6 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	}
 	packing->work += member.work;
 	npuplan_taa_fini(&taa);
-	free(order);
 	return done && (err == -E2BIG || err == -EINTR) ? 0 : err;
 }
 
@@ -103,18 +103,16 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;
 	bool whole_only;
-	uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	AUTO_FREE uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
 	int err;
 
 	if (!offsets)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	err = npuplan_displacement_conflicts(&conflicts, &problem->conflicts, &problem->live,
 					     &whole_only);
-	if (err) {
-		npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
-			     problem->item_count, strerror(-err));
-		goto out;
-	}
+	if (err)
+		return npuplan_fail(error, err, "forbidden displacements of %u tensors: %s",
+				    problem->item_count, strerror(-err));
 	pack.conflicts = &conflicts;
 	/* Bounds of whole tensors are none of plans. */
 	member.bounds = !whole_only;
@@ -137,8 +135,6 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	else if (!err)
 		npuplan_packing_keep(packing, offsets, result.top, problem->item_count);
 	npuplan_conflicts_fini(&conflicts);
-out:
-	free(offsets);
 	return err;
 }
 

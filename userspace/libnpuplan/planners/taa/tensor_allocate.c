@@ -39,8 +39,7 @@ struct allocation {
 void npuplan_taa_fini(struct npuplan_taa *taa)
 {
 	npuplan_chunk_memo_fini(&taa->memo);
-	free(taa->tensors);
-	free(taa->tiles);
+	free_all(taa->tensors, taa->tiles);
 	*taa = (struct npuplan_taa){ 0 };
 }
 
@@ -173,6 +172,7 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 			 uint64_t *offsets, uint64_t *work, uint64_t limit,
 			 const struct npuplan_until *until)
 {
+	AUTO_FREE uint32_t *by_address = malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1);
 	struct allocation allocation = {
 		.taa = taa,
 		.offsets = offsets,
@@ -180,9 +180,9 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 		.limit = limit,
 		.asked = *work,
 		.until = until,
-		.by_address = malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1),
+		.by_address = by_address,
 	};
-	int err = allocation.by_address ? peers_init(&allocation) : -ENOMEM;
+	int err = by_address ? peers_init(&allocation) : -ENOMEM;
 
 	for (uint32_t i = 0; i < placed && !err; i++) {
 		if (find_region(&allocation, order[i], offsets[order[i]]) != offsets[order[i]] ||
@@ -196,6 +196,5 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 	for (uint32_t i = placed; i < taa->tensor_count && !err; i++)
 		err = allocate(&allocation, order[i]);
 	npuplan_interval_tree_fini(&allocation.peers);
-	free(allocation.by_address);
 	return err;
 }

@@ -57,30 +57,27 @@ static uint64_t cell_bytes(const struct npuv_graph *cells, uint32_t cell)
 /* Steps that read each cell that is updated: they come before the update. */
 static int list_readers(const struct npuv_graph *g, uint32_t **starts, uint32_t **list)
 {
-	uint32_t *start = calloc((size_t)g->cell_count + 2, sizeof(*start)), count = 0;
-	bool *updated = calloc((size_t)g->cell_count + 1, sizeof(*updated));
+	uint32_t *start = array((size_t)g->cell_count + 2, 0), count = 0;
+	AUTO_FREE bool *updated = calloc((size_t)g->cell_count + 1, sizeof(*updated));
 	struct npuv_cells it;
 
 	*starts = start;
 	*list = NULL;
-	if (start && updated) {
-		for (uint32_t a = 0; a < g->accesses.count; a++)
-			npuv_for_each_read(it, g, a)
-				updated[it.cell] |= npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
-		for (uint32_t i = 0; i < g->cell_count; i++) {
-			start[i + 1] = count;
-			count += updated[i] ? g->cells[i].reads : 0;
-		}
-		*list = array(count, 0);
-	}
-	if (!*list) {
-		free(updated);
+	if (!start || !updated)
 		return -ENOMEM;
+	for (uint32_t a = 0; a < g->accesses.count; a++)
+		npuv_for_each_read(it, g, a)
+			updated[it.cell] |= npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
+	for (uint32_t i = 0; i < g->cell_count; i++) {
+		start[i + 1] = count;
+		count += updated[i] ? g->cells[i].reads : 0;
 	}
+	*list = array(count, 0);
+	if (!*list)
+		return -ENOMEM;
 	for (uint32_t a = 0; a < g->accesses.count; a++)
 		npuv_for_each_read(it, g, a) if (updated[it.cell])(*list)[start[it.cell + 1]++] =
 			g->access_step[a];
-	free(updated);
 	return 0;
 }
 
@@ -99,7 +96,7 @@ static int add_before(struct maker *m, uint32_t step, uint32_t other)
 static int find_before(struct maker *m)
 {
 	const struct npuv_graph *g = m->cells;
-	uint32_t *start, *readers;
+	AUTO_FREE uint32_t *start = NULL, *readers = NULL;
 	struct npuv_cells it;
 	int err = list_readers(g, &start, &readers);
 
@@ -126,8 +123,6 @@ static int find_before(struct maker *m)
 		}
 	}
 	m->first_before[g->steps.count] = m->before_count;
-	free(start);
-	free(readers);
 	return err;
 }
 
@@ -181,7 +176,8 @@ static uint32_t find_operators(struct maker *m, uint32_t *op_of_tensor, int32_t 
 static int number(struct maker *m, uint32_t count, const int32_t *change)
 {
 	struct tilesched_model *model = m->model;
-	uint32_t steps = m->cells->steps.count, *renumbered = array(count, 0), next = 0;
+	AUTO_FREE uint32_t *renumbered = array(count, 0);
+	uint32_t steps = m->cells->steps.count, next = 0;
 	int32_t depth = 0;
 
 	if (!renumbered)
@@ -193,26 +189,25 @@ static int number(struct maker *m, uint32_t count, const int32_t *change)
 		depth += change[i];
 	}
 	model->ops = calloc((size_t)model->op_count + 1, sizeof(*model->ops));
-	if (model->ops) {
-		for (uint32_t s = 0; s < steps; s++) {
-			m->op_of[s] = renumbered[m->op_of[s]];
-			model->ops[m->op_of[s]].count++;
-		}
-		for (uint32_t o = 0; o < model->op_count; o++) {
-			model->ops[o].first = next;
-			next += model->ops[o].count;
-			model->ops[o].count = 0;
-		}
-		for (uint32_t s = 0; s < steps; s++) {
-			struct tilesched_op *op = &model->ops[m->op_of[s]];
+	if (!model->ops)
+		return -ENOMEM;
+	for (uint32_t s = 0; s < steps; s++) {
+		m->op_of[s] = renumbered[m->op_of[s]];
+		model->ops[m->op_of[s]].count++;
+	}
+	for (uint32_t o = 0; o < model->op_count; o++) {
+		model->ops[o].first = next;
+		next += model->ops[o].count;
+		model->ops[o].count = 0;
+	}
+	for (uint32_t s = 0; s < steps; s++) {
+		struct tilesched_op *op = &model->ops[m->op_of[s]];
 
-			m->place[s] = op->first + op->count++;
-			model->steps[m->place[s]].step = s;
-		}
+		m->place[s] = op->first + op->count++;
+		model->steps[m->place[s]].step = s;
 	}
 	model->step_count = steps;
-	free(renumbered);
-	return model->ops ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int make_operators(struct maker *m)
@@ -233,7 +228,7 @@ static int find_weights(struct maker *m)
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
 	/* Per tensor, one more than the operator that has counted it last. */
-	uint32_t *counted = array(g->tensors.count, 0);
+	AUTO_FREE uint32_t *counted = array(g->tensors.count, 0);
 
 	if (!counted)
 		return -ENOMEM;
@@ -258,7 +253,6 @@ static int find_weights(struct maker *m)
 	}
 	for (uint32_t o = 0; o < model->op_count; o++)
 		model->all_weights += model->ops[o].weights;
-	free(counted);
 	return 0;
 }
 
@@ -269,16 +263,13 @@ static int make_units(struct maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
-	bool *in_arena = npuplan_tensors_in_arena(g);
-	uint32_t *unit_at = array(g->segment_count, 0xff);
+	AUTO_FREE bool *in_arena = npuplan_tensors_in_arena(g);
+	AUTO_FREE uint32_t *unit_at = array(g->segment_count, 0xff);
 
 	model->unit_of = array(g->cell_count, 0xff);
 	model->units = calloc((size_t)g->cell_count + 1, sizeof(*model->units));
-	if (!in_arena || !unit_at || !model->unit_of || !model->units) {
-		free(in_arena);
-		free(unit_at);
+	if (!in_arena || !unit_at || !model->unit_of || !model->units)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < g->cell_count; i++) {
 		const struct npuv_cell *cell = &g->cells[i];
 		struct tilesched_unit *unit;
@@ -300,8 +291,6 @@ static int make_units(struct maker *m)
 		if (!unit->reads && (cell->survives || is_parameter(g, i)))
 			unit->reads = 1;
 	}
-	free(in_arena);
-	free(unit_at);
 	return 0;
 }
 

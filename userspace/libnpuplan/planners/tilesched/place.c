@@ -20,13 +20,12 @@ static int find_ranges(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->schedule->model;
 	const struct npuv_graph *cells = model->cells;
-	struct npuplan_live_range *ranges = malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
+	AUTO_FREE struct npuplan_live_range *ranges =
+		malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
 
 	placing->ranges = malloc((size_t)model->unit_count * sizeof(*placing->ranges) + 1);
-	if (!ranges || !placing->ranges) {
-		free(ranges);
+	if (!ranges || !placing->ranges)
 		return -ENOMEM;
-	}
 	npuplan_cell_ranges(cells, placing->schedule->positions, ranges);
 	for (uint32_t u = 0; u < model->unit_count; u++)
 		placing->ranges[u] = (struct npuplan_live_range){ UINT32_MAX, 0 };
@@ -41,7 +40,6 @@ static int find_ranges(struct tilesched_placing *placing)
 		if (ranges[i].end > range->end)
 			range->end = ranges[i].end;
 	}
-	free(ranges);
 	return 0;
 }
 
@@ -64,7 +62,8 @@ static int find_bound(struct tilesched_placing *placing)
 	const struct tilesched_schedule *schedule = placing->schedule;
 	const struct tilesched_model *model = schedule->model;
 	uint32_t exit = 2 * model->step_count + 1;
-	uint64_t *change = calloc((size_t)exit + 2, sizeof(*change)), now = 0;
+	AUTO_FREE uint64_t *change = calloc((size_t)exit + 2, sizeof(*change));
+	uint64_t now = 0;
 
 	if (!change)
 		return -ENOMEM;
@@ -93,7 +92,6 @@ static int find_bound(struct tilesched_placing *placing)
 			placing->peak_instant = i;
 		}
 	}
-	free(change);
 	return 0;
 }
 
@@ -145,13 +143,11 @@ static int sort_units(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->schedule->model;
 	size_t n = model->unit_count;
-	struct place *places = malloc(n * sizeof(*places) + 1);
+	AUTO_FREE struct place *places = malloc(n * sizeof(*places) + 1);
 
 	placing->units = malloc(n * sizeof(*placing->units) + 1);
-	if (!places || !placing->units) {
-		free(places);
+	if (!places || !placing->units)
 		return -ENOMEM;
-	}
 	for (uint32_t u = 0; u < n; u++)
 		places[u] = (struct place){
 			.tensor = cell_of(model, u)->tensor,
@@ -162,7 +158,6 @@ static int sort_units(struct tilesched_placing *placing)
 		qsort(places, n, sizeof(*places), by_place);
 	for (size_t i = 0; i < n; i++)
 		placing->units[i] = places[i].unit;
-	free(places);
 	return 0;
 }
 

@@ -205,15 +205,15 @@ static struct node *find_nodes(const struct tilesched_table *table, uint64_t lim
 int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 			struct tilesched_path *path)
 {
-	struct node *nodes = find_nodes(table, limit);
+	AUTO_FREE struct node *nodes = find_nodes(table, limit);
 	const struct node *last = nodes ? &nodes[table->op_count] : NULL;
 	uint32_t at = table->op_count;
 
 	*path = (struct tilesched_path){ 0 };
-	if (!nodes || (table->op_count && !last->segments)) {
-		free(nodes);
-		return nodes ? -ENOENT : -ENOMEM;
-	}
+	if (!nodes)
+		return -ENOMEM;
+	if (table->op_count && !last->segments)
+		return -ENOENT;
 	path->cost = last->cost;
 	path->count = last->segments;
 	path->segments = malloc((size_t)path->count * sizeof(*path->segments) + 1);
@@ -221,7 +221,6 @@ int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 		path->segments[i] = table->at[at][nodes[at].taken];
 		at = path->segments[i].begin;
 	}
-	free(nodes);
 	return path->segments ? 0 : -ENOMEM;
 }
 

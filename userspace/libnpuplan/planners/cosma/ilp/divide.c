@@ -104,7 +104,7 @@ static int keep_offsets(struct divide *divide, const struct ilp_encoding *encodi
 	const struct cosma_model *part = schedule->model;
 	struct cosma_stays stays;
 	int err = part_stays(&stays, encoding, schedule);
-	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+	AUTO_FREE uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
 
 	if (!err)
 		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
@@ -122,7 +122,6 @@ static int keep_offsets(struct divide *divide, const struct ilp_encoding *encodi
 				.offset = offsets[i],
 			};
 	}
-	free(offsets);
 	cosma_stays_fini(&stays);
 	return err;
 }
@@ -154,7 +153,7 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window, bool *found)
 {
 	struct cosma_solve *solve = divide->solve;
-	bool *charged = calloc((size_t)part->tensor_count + 1, sizeof(*charged));
+	AUTO_FREE bool *charged = calloc((size_t)part->tensor_count + 1, sizeof(*charged));
 	struct ilp_source source = {
 		.graph = solve->graph,
 		.model = part,
@@ -169,10 +168,8 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 	int err = charged ? cosma_schedule_init(&schedule, part) : -ENOMEM;
 
 	*found = false;
-	if (err) {
-		free(charged);
+	if (err)
 		return err;
-	}
 	set_flags(divide, part, window, charged);
 	err = ilp_encode(&encoding, &source, NULL);
 	if (!err) {
@@ -186,23 +183,23 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 		ilp_encoding_fini(&encoding);
 	}
 	cosma_schedule_fini(&schedule);
-	free(charged);
 	return err;
 }
 
 static int solve_window(struct divide *divide, uint32_t window, bool *found)
 {
 	const struct cosma_model *model = &divide->solve->model;
-	uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops)), count = 0;
+	AUTO_FREE uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops));
 	struct cosma_model part;
-	int err = -ENOMEM;
+	uint32_t count = 0;
+	int err;
 
-	for (uint32_t v = 0; v < model->op_count && ops; v++)
+	if (!ops)
+		return -ENOMEM;
+	for (uint32_t v = 0; v < model->op_count; v++)
 		if (divide->window[v] == window)
 			ops[count++] = v;
-	if (ops)
-		err = cosma_model_part(&part, model, ops, count, NULL);
-	free(ops);
+	err = cosma_model_part(&part, model, ops, count, NULL);
 	if (err)
 		return err;
 	err = solve_part(divide, &part, window, found);

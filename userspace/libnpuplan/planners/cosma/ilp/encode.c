@@ -9,16 +9,8 @@
 void ilp_encoding_fini(struct ilp_encoding *encoding)
 {
 	ilp_fini(&encoding->program);
-	free(encoding->tensor);
-	free(encoding->early);
-	free(encoding->late);
-	free(encoding->output);
-	free(encoding->c);
-	free(encoding->p);
-	free(encoding->s);
-	free(encoding->r);
-	free(encoding->l);
-	free(encoding->t);
+	free_all(encoding->tensor, encoding->early, encoding->late, encoding->output, encoding->c,
+		 encoding->p, encoding->s, encoding->r, encoding->l, encoding->t);
 	memset(encoding, 0, sizeof(*encoding));
 }
 

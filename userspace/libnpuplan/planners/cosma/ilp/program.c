@@ -90,8 +90,6 @@ int ilp_end(struct ilp_program *program)
 
 void ilp_fini(struct ilp_program *program)
 {
-	free(program->column);
-	free(program->row);
-	free(program->term);
+	free_all(program->column, program->row, program->term);
 	memset(program, 0, sizeof(*program));
 }

@@ -389,15 +389,12 @@ static int run(struct linear *linear, uint32_t v)
 	uint32_t stays = linear->stay_count, parameters = linear->parameter_count;
 	uint32_t count = linear->block_count;
 	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
-	struct block *before = malloc(((size_t)count + 1) * sizeof(*before));
-	uint32_t *next = malloc(((size_t)inputs + 1) * sizeof(*next));
+	AUTO_FREE struct block *before = malloc(((size_t)count + 1) * sizeof(*before));
+	AUTO_FREE uint32_t *next = malloc(((size_t)inputs + 1) * sizeof(*next));
 	int err;
 
-	if (!before || !next) {
-		free(before);
-		free(next);
+	if (!before || !next)
 		return -ENOMEM;
-	}
 	for (uint32_t k = 0; k < inputs; k++)
 		next[k] = linear->next[model->inputs.item[first + k]];
 	linear->sparing = false;
@@ -406,8 +403,6 @@ static int run(struct linear *linear, uint32_t v)
 	err = place_all(linear, v);
 	if (err == -ENOSPC)
 		err = repack(linear, v, stays, parameters, before, count, next);
-	free(before);
-	free(next);
 	for (uint32_t i = linear->block_count; i-- > 0 && !err;) {
 		uint32_t x = linear->block[i].tensor;
 
@@ -480,10 +475,6 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		err = run(&linear, schedule->order[p]);
 	if (!err)
 		err = collect(&linear, stays, offsets);
-	free(linear.block);
-	free(linear.stay_at);
-	free(linear.parameter_at);
-	free(linear.next);
-	free(linear.host);
+	free_all(linear.block, linear.stay_at, linear.parameter_at, linear.next, linear.host);
 	return err;
 }
