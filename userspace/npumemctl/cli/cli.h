@@ -170,6 +170,8 @@ int outputs_end(struct outputs *outputs, int status);
 
 /** write_file() - the same for one */
 int write_file(const char *path, const void *data, size_t size);
+/** text_write() - end a text by writing all of it to a file; an exit code */
+int text_write(struct text *text, const char *path);
 
 /* ------------------------------------------------------------- options.c */
 

@@ -347,3 +347,13 @@ int write_file(const char *path, const void *data, size_t size)
 
 	return outputs_end(&outputs, outputs_add(&outputs, path, data, size));
 }
+
+int text_write(struct text *text, const char *path)
+{
+	bool bad = ferror(text->out);
+	int status = fclose(text->out) || bad ? failure(path, "%s", strerror(errno)) :
+						write_file(path, text->bytes, text->size);
+
+	free(text->bytes);
+	return status;
+}

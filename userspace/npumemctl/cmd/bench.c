@@ -150,19 +150,11 @@ static bool read_file(const char *path, struct pack_csv *csv)
 
 static bool write_offsets(const char *path, const struct pack_csv *csv, const uint64_t *offsets)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int err = out ? pack_csv_write(csv, offsets, out) : -errno;
+	struct text text;
 
-	if (out && fclose(out) && !err)
-		err = -errno;
-	if (err)
-		failure(path, "%s", strerror(-err));
-	else if (write_file(path, text, size) != EXIT_OK)
-		err = -EIO;
-	free(text);
-	return !err;
+	text_begin(&text);
+	pack_csv_write(csv, offsets, text.out);
+	return text_write(&text, path) == EXIT_OK;
 }
 
 /* What ended the search; NULL: it was through, or no limit that was asked for did. */

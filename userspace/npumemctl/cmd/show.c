@@ -118,17 +118,11 @@ struct shown {
 static int write_picture(const char *path, struct picture *pictures, unsigned int count,
 			 void (*write)(FILE *out, struct picture *pictures, unsigned int count))
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	int status;
+	struct text text;
 
-	if (!out)
-		return failure(path, "%s", strerror(errno));
-	write(out, pictures, count);
-	status = fclose(out) ? failure(path, "%s", strerror(errno)) : write_file(path, text, size);
-	free(text);
-	return status;
+	text_begin(&text);
+	write(text.out, pictures, count);
+	return text_write(&text, path);
 }
 
 /* "12345: ", " (1234k) " and the beginning of a name. */

@@ -32,5 +32,5 @@ struct pack_csv {
 int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error);
 void pack_csv_release(struct pack_csv *csv);
 
-/** pack_csv_write() - the same lines with offsets appended; -errno */
-int pack_csv_write(const struct pack_csv *csv, const uint64_t *offsets, FILE *out);
+/** pack_csv_write() - the same lines with offsets appended; errors are @out's */
+void pack_csv_write(const struct pack_csv *csv, const uint64_t *offsets, FILE *out);
