@@ -93,7 +93,9 @@ size_t npujson_ints(struct npujson *json, const json_t *object, const char *key,
 
 /**
  * struct npujson_id - from what a file calls a thing to its index
+ * @id: as the file has it
  * @tile: which one of several of this id; 0 if there is but one
+ * @index: of the thing in the graph
  */
 struct npujson_id {
 	int64_t id;
