@@ -198,8 +198,8 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 	npuv_verdict_access(v, g, access);
 	set_place(s, v, cell, v->position);
 	v->other_tensor = c->tensor;
-	if (s->cells[pred] == NPUV_EMPTY || use == NPUMEM_NONE ||
-	    g->access_step[use] == v->step || is_submitted(s, g->access_step[use]))
+	if (s->cells[pred] == NPUV_EMPTY || use == NPUMEM_NONE || g->access_step[use] == v->step ||
+	    is_submitted(s, g->access_step[use]))
 		use = c->writer;
 	if (use != NPUMEM_NONE)
 		npuv_verdict_other(v, g, use);
