@@ -14,6 +14,15 @@ void ilp_encoding_fini(struct ilp_encoding *encoding)
 	memset(encoding, 0, sizeof(*encoding));
 }
 
+/* Rows for every tensor and timestep at which it can be of use. */
+static void each_use(struct ilp_encoding *encoding,
+		     void (*rows)(struct ilp_encoding *encoding, uint32_t a, uint32_t t))
+{
+	for (uint32_t a = 0; a < encoding->tensor_count; a++)
+		for (uint32_t t = encoding->tensor[a].first; t <= encoding->tensor[a].last; t++)
+			rows(encoding, a, t);
+}
+
 int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 	       struct npuplan_error *error)
 {
@@ -38,8 +47,8 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 		 source->rank ? "fixed schedule, Eq. 16-17" : "any schedule",
 		 source->model->op_count, encoding->tensor_count);
 	encoding->program.unit = encoding->unit;
-	ilp_eq1_one_action(encoding);
-	ilp_eq2_preserve(encoding);
+	each_use(encoding, ilp_eq1_one_action);
+	each_use(encoding, ilp_eq2_preserve);
 	ilp_eq5_dependencies(encoding);
 	ilp_eq6_siblings(encoding);
 	ilp_eq7_one_creation(encoding);
@@ -52,8 +61,8 @@ int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 		ilp_eq14_footprint(encoding);
 		ilp_eq15_peak(encoding);
 	} else {
-		ilp_eq3_spill(encoding);
-		ilp_eq4_retrieve(encoding);
+		each_use(encoding, ilp_eq3_spill);
+		each_use(encoding, ilp_eq4_retrieve);
 		ilp_eq8_one_spill(encoding);
 		ilp_eq9_within_budget(encoding);
 		ilp_eq10_no_overlap(encoding);

@@ -137,11 +137,14 @@ bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
  */
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error);
 
-/* schedule.c: Eq. 1 to 8, and one operator a timestep. */
-void ilp_eq1_one_action(struct ilp_encoding *encoding);
-void ilp_eq2_preserve(struct ilp_encoding *encoding);
-void ilp_eq3_spill(struct ilp_encoding *encoding);
-void ilp_eq4_retrieve(struct ilp_encoding *encoding);
+/*
+ * schedule.c: Eq. 1 to 8, and one operator a timestep. Those that are of one tensor and one
+ * timestep are asked for it.
+ */
+void ilp_eq1_one_action(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
+void ilp_eq2_preserve(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
+void ilp_eq3_spill(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
+void ilp_eq4_retrieve(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
 void ilp_eq5_dependencies(struct ilp_encoding *encoding);
 void ilp_eq6_siblings(struct ilp_encoding *encoding);
 void ilp_eq7_one_creation(struct ilp_encoding *encoding);

@@ -7,95 +7,69 @@ static struct ilp_name name(const char *kind, uint32_t a, uint32_t t)
 	return (struct ilp_name){ .kind = kind, .a = a, .b = ILP_NONE, .t = t };
 }
 
-/* The tensors and timesteps at which each can be of use. */
-#define each_use(encoding, a, t)                                                                  \
-	(uint32_t a = 0; (a) < (encoding)->tensor_count;                                          \
-	 (a)++) for (uint32_t t = (encoding)->tensor[a].first; (t) <= (encoding)->tensor[a].last; \
-		     (t)++)
-
-void ilp_eq1_one_action(struct ilp_encoding *encoding)
+void ilp_eq1_one_action(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	struct ilp_program *program = &encoding->program;
+	size_t at = ilp_at(encoding, a, t);
 
-	for
-		each_use(encoding, a, t)
-		{
-			size_t at = ilp_at(encoding, a, t);
-
-			ilp_row(program, name("eq1", a, t), ILP_MIN, 1);
-			ilp_term(program, encoding->c[at], 1);
-			ilp_term(program, encoding->p[at], 1);
-			ilp_term(program, encoding->r[at], 1);
-			if (encoding->source.spill_steps) {
-				ilp_term(program, encoding->s[at], 1);
-				continue;
-			}
-			if (encoding->s[at] == ILP_NONE)
-				continue;
-			ilp_row(program, name("eq1s", a, t), ILP_MIN, 1);
-			ilp_term(program, encoding->c[at], 1);
-			ilp_term(program, encoding->p[at], 1);
-			ilp_term(program, encoding->s[at], 1);
-		}
+	ilp_row(program, name("eq1", a, t), ILP_MIN, 1);
+	ilp_term(program, encoding->c[at], 1);
+	ilp_term(program, encoding->p[at], 1);
+	ilp_term(program, encoding->r[at], 1);
+	if (encoding->source.spill_steps) {
+		ilp_term(program, encoding->s[at], 1);
+		return;
+	}
+	if (encoding->s[at] == ILP_NONE)
+		return;
+	ilp_row(program, name("eq1s", a, t), ILP_MIN, 1);
+	ilp_term(program, encoding->c[at], 1);
+	ilp_term(program, encoding->p[at], 1);
+	ilp_term(program, encoding->s[at], 1);
 }
 
-void ilp_eq2_preserve(struct ilp_encoding *encoding)
+void ilp_eq2_preserve(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	struct ilp_program *program = &encoding->program;
+	size_t at = ilp_at(encoding, a, t);
 
-	for
-		each_use(encoding, a, t)
-		{
-			size_t at = ilp_at(encoding, a, t);
-
-			if (encoding->p[at] == ILP_NONE)
-				continue;
-			ilp_row(program, name("eq2", a, t), ILP_MIN, 0);
-			ilp_term(program, encoding->p[at], 1);
-			ilp_term(program, encoding->c[at - 1], -1);
-			ilp_term(program, encoding->p[at - 1], -1);
-			ilp_term(program, encoding->r[at - 1], -1);
-		}
+	if (encoding->p[at] == ILP_NONE)
+		return;
+	ilp_row(program, name("eq2", a, t), ILP_MIN, 0);
+	ilp_term(program, encoding->p[at], 1);
+	ilp_term(program, encoding->c[at - 1], -1);
+	ilp_term(program, encoding->p[at - 1], -1);
+	ilp_term(program, encoding->r[at - 1], -1);
 }
 
-void ilp_eq3_spill(struct ilp_encoding *encoding)
+void ilp_eq3_spill(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	struct ilp_program *program = &encoding->program;
+	size_t at = ilp_at(encoding, a, t);
 
-	for
-		each_use(encoding, a, t)
-		{
-			size_t at = ilp_at(encoding, a, t);
-
-			if (encoding->s[at] == ILP_NONE)
-				continue;
-			ilp_row(program, name("eq3", a, t), ILP_MIN, 0);
-			ilp_term(program, encoding->s[at], 1);
-			ilp_term(program, encoding->c[at - 1], -1);
-			ilp_term(program, encoding->p[at - 1], -1);
-		}
+	if (encoding->s[at] == ILP_NONE)
+		return;
+	ilp_row(program, name("eq3", a, t), ILP_MIN, 0);
+	ilp_term(program, encoding->s[at], 1);
+	ilp_term(program, encoding->c[at - 1], -1);
+	ilp_term(program, encoding->p[at - 1], -1);
 }
 
-void ilp_eq4_retrieve(struct ilp_encoding *encoding)
+void ilp_eq4_retrieve(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	struct ilp_program *program = &encoding->program;
+	const struct ilp_tensor *tensor = &encoding->tensor[a];
+	size_t at = ilp_at(encoding, a, t);
 
-	for
-		each_use(encoding, a, t)
-		{
-			const struct ilp_tensor *tensor = &encoding->tensor[a];
-			size_t at = ilp_at(encoding, a, t);
-
-			if (encoding->r[at] == ILP_NONE)
-				continue;
-			ilp_row(program, name("eq4", a, t), ILP_MIN, 0);
-			ilp_term(program, encoding->r[at], 1);
-			for (uint32_t k = tensor->first; k <= t; k++)
-				ilp_term(program, encoding->s[ilp_at(encoding, a, k)], -1);
-			/* The host has it since it was created. */
-			for (uint32_t k = tensor->first; tensor->host && k < t; k++)
-				ilp_term(program, encoding->c[ilp_at(encoding, a, k)], -1);
-		}
+	if (encoding->r[at] == ILP_NONE)
+		return;
+	ilp_row(program, name("eq4", a, t), ILP_MIN, 0);
+	ilp_term(program, encoding->r[at], 1);
+	for (uint32_t k = tensor->first; k <= t; k++)
+		ilp_term(program, encoding->s[ilp_at(encoding, a, k)], -1);
+	/* The host has it since it was created. */
+	for (uint32_t k = tensor->first; tensor->host && k < t; k++)
+		ilp_term(program, encoding->c[ilp_at(encoding, a, k)], -1);
 }
 
 /* For the first output of each operator; by Eq. 6 that says it for all of them. */
