@@ -303,17 +303,24 @@ static int make_items(struct tilesched_placing *placing, int form)
 static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 {
 	const struct npuplan_problem *problem = placing->problem;
-	const struct npuplan_options *asked = problem->options;
+	uint64_t limit = problem->options->work_limit;
+	/* Nobody else of this call packs: what is told is the packer's alone, its bound too. */
+	struct npuplan_packing none = { .top = UINT64_MAX };
+	struct npuplan_member member = {
+		.effort = problem->effort,
+		.best = &none,
+		.bounds = true,
+	};
 	struct npuplan_pack_problem pack = {
 		.items = placing->items,
 		.item_count = placing->item_count,
 		.alignment = problem->alignment,
 	};
 	const struct npuplan_pack_options options = {
-		.work_limit = asked->work_limit ? asked->work_limit : NPUPLAN_TILESCHED_PACK_WORK,
+		.work_limit = limit ? limit : NPUPLAN_TILESCHED_PACK_WORK,
 		.deadline_seconds = npuplan_effort_left(problem->effort),
-		.progress = asked->progress,
-		.context = asked->context,
+		.progress = npuplan_member_progress,
+		.context = &member,
 	};
 	int err;
 
