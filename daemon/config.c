@@ -117,7 +117,7 @@ static const char *set_traffic_planner(struct config *config, const char *value)
  * @name: of the key
  * @set: takes the value; NULL for a number
  * @number: where in struct config that is, a uint64_t
- * @parse: reads it
+ * @bytes: it may have a unit
  * @least: at least so much
  * @most: at most so much
  * @or_zero: or nothing
@@ -128,24 +128,23 @@ static const struct key {
 	const char *name;
 	const char *(*set)(struct config *config, const char *value);
 	size_t number;
-	const char *(*parse)(const char *value, uint64_t *out);
+	bool bytes;
 	uint64_t least, most;
 	bool or_zero;
 	const char *range;
 } keys[] = {
 	{ "daemon", "log-level", set_log_level },
-	{ "daemon", "workers", .number = offsetof(struct config, workers), .parse = parse_number,
-	  .least = 1, .most = 64, .range = "is not between 1 and 64" },
-	{ "worker", "memory-limit", .number = offsetof(struct config, memory_limit),
-	  .parse = parse_bytes, .least = MIN_MEMORY, .most = UINT64_MAX, .or_zero = true,
+	{ "daemon", "workers", .number = offsetof(struct config, workers), .least = 1, .most = 64,
+	  .range = "is not between 1 and 64" },
+	{ "worker", "memory-limit", .number = offsetof(struct config, memory_limit), .bytes = true,
+	  .least = MIN_MEMORY, .most = UINT64_MAX, .or_zero = true,
 	  .range = "is neither 0 (no limit) nor at least 32M" },
-	{ "worker", "cpu-limit", .number = offsetof(struct config, cpu_limit),
-	  .parse = parse_number, .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
+	{ "worker", "cpu-limit", .number = offsetof(struct config, cpu_limit), .most = MAX_SECONDS,
+	  .range = "is more than 30 days in seconds" },
 	{ "worker", "time-limit", .number = offsetof(struct config, time_limit),
-	  .parse = parse_number, .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
-	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit),
-	  .parse = parse_bytes, .least = 4096, .most = NPUMEM_BLOB_MAX_BYTES,
-	  .range = "is not between 4K and 64M" },
+	  .most = MAX_SECONDS, .range = "is more than 30 days in seconds" },
+	{ "worker", "plan-size-limit", .number = offsetof(struct config, plan_limit), .bytes = true,
+	  .least = 4096, .most = NPUMEM_BLOB_MAX_BYTES, .range = "is not between 4K and 64M" },
 	{ "worker", "seccomp", set_seccomp },
 	{ "planner", "default", set_planner },
 	{ "planner", "traffic", set_traffic_planner },
@@ -155,7 +154,7 @@ static const struct key {
 static const char *set_number(const struct key *key, struct config *config, const char *value)
 {
 	uint64_t number;
-	const char *wrong = key->parse(value, &number);
+	const char *wrong = key->bytes ? parse_bytes(value, &number) : parse_number(value, &number);
 
 	if (!wrong && (number < key->least || number > key->most) && (number || !key->or_zero))
 		wrong = key->range;
