@@ -117,21 +117,20 @@ static const char *set_traffic_planner(struct config *config, const char *value)
  * @name: of the key
  * @set: takes the value; NULL for a number
  * @number: where in struct config that is, a uint64_t
- * @bytes: it may have a unit
  * @least: at least so much
  * @most: at most so much
- * @or_zero: or nothing
  * @range: what is wrong with one that is not
+ * @bytes: it may have a unit
+ * @or_zero: zero is in the range, too
  */
 static const struct key {
 	const char *section;
 	const char *name;
 	const char *(*set)(struct config *config, const char *value);
 	size_t number;
-	bool bytes;
 	uint64_t least, most;
-	bool or_zero;
 	const char *range;
+	bool bytes, or_zero;
 } keys[] = {
 	{ "daemon", "log-level", set_log_level },
 	{ "daemon", "workers", .number = offsetof(struct config, workers), .least = 1, .most = 64,
