@@ -334,11 +334,7 @@ int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options
 			err = take_back(&divide, &schedule);
 	}
 	cosma_schedule_fini(&schedule);
-	free(divide.window);
-	free(divide.order);
-	free(divide.seen);
-	free(divide.later);
-	free(divide.returns);
-	free(divide.placed);
+	free_all(divide.window, divide.order, divide.seen, divide.later, divide.returns,
+		 divide.placed);
 	return err;
 }

@@ -33,15 +33,8 @@ static double number(int64_t value, void *highs)
 
 static void arrays_fini(struct arrays *arrays)
 {
-	free(arrays->cost);
-	free(arrays->lower);
-	free(arrays->upper);
-	free(arrays->integer);
-	free(arrays->row_lower);
-	free(arrays->row_upper);
-	free(arrays->first);
-	free(arrays->index);
-	free(arrays->factor);
+	free_all(arrays->cost, arrays->lower, arrays->upper, arrays->integer, arrays->row_lower,
+		 arrays->row_upper, arrays->first, arrays->index, arrays->factor);
 }
 
 static int arrays_init(struct arrays *arrays, const struct ilp_program *program, void *highs)

@@ -360,9 +360,6 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 void cosma_units_fini(struct cosma_units *units)
 {
 	npuplan_graph_free(units->graph);
-	free(units->unit);
-	free(units->piece);
-	free(units->takeovers);
-	free(units->staged);
+	free_all(units->unit, units->piece, units->takeovers, units->staged);
 	memset(units, 0, sizeof(*units));
 }

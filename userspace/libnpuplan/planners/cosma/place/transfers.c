@@ -192,7 +192,7 @@ static void write_positions(struct writing *writing)
 /* The first position at which most bytes are placed. */
 static int find_peak(struct npuplan_plan *plan)
 {
-	int64_t *change = calloc((size_t)plan->position_count + 1, sizeof(*change));
+	AUTO_FREE int64_t *change = calloc((size_t)plan->position_count + 1, sizeof(*change));
 	int64_t now = 0, most = -1;
 
 	if (!change)
@@ -210,7 +210,6 @@ static int find_peak(struct npuplan_plan *plan)
 		most = now;
 		plan->peak_position = p;
 	}
-	free(change);
 	return 0;
 }
 

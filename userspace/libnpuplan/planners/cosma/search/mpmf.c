@@ -318,9 +318,7 @@ int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struc
 	cosma_downsets_fini(&search.downsets);
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
-	free(search.state);
-	free(search.queue);
-	free(search.paths);
+	free_all(search.state, search.queue, search.paths);
 	npuplan_pool_free(&pool);
 	return outcome;
 }

@@ -5,6 +5,7 @@
 
 #include "planners/cosma/bound/bounds.h"
 #include "base/queue.h"
+#include "dominance.h"
 #include "evict.h"
 #include "search.h"
 
@@ -96,35 +97,6 @@ static int push(struct search *search, uint32_t id)
 
 /* ------------------------------------------------------------------- states */
 
-/*
- * Whether what @a can still do, @b cannot do for less. @a imitates @b: first it
- * evicts what @b has away (@a pays now what @b has paid), and what only @b has on
- * chip it brings back when @b uses it, which is paid for. Whatever @b has a host
- * copy of and @a has not costs @a its spill, once.
- */
-static bool dominates(const struct search *search, const struct cosma_downset *downset,
-		      const uint64_t *a, int64_t a_cost, const uint64_t *b, int64_t b_cost)
-{
-	for (uint32_t w = 0; w < downset->words; w++) {
-		uint64_t host_a = a[downset->words + w], host_b = b[downset->words + w];
-		uint64_t evict = a[w] & ~b[w], spill = a[w] & b[w] & host_b & ~host_a;
-
-		for (; evict && a_cost <= b_cost; evict &= evict - 1) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(evict);
-			int64_t size = search->model->size[downset->live[64 * w + bit]];
-
-			a_cost += host_a >> bit & 1 ? size : 2 * size;
-		}
-		for (; spill && a_cost <= b_cost; spill &= spill - 1)
-			a_cost +=
-				search->model->size
-					[downset->live[64 * w + (uint32_t)__builtin_ctzll(spill)]];
-		if (a_cost > b_cost)
-			return false;
-	}
-	return a_cost <= b_cost;
-}
-
 /* Whether a state of the same downset is as good; those that are worse die. */
 static bool is_dominated(struct search *search, struct cosma_downset *downset,
 			 const uint64_t *masks, int64_t cost)
@@ -136,9 +108,9 @@ static bool is_dominated(struct search *search, struct cosma_downset *downset,
 		const uint64_t *theirs = search->masks + other->masks;
 
 		search->run->work += downset->words;
-		if (dominates(search, downset, theirs, other->cost, masks, cost))
+		if (cosma_dominates(search->model, downset, theirs, other->cost, masks, cost))
 			return true;
-		if (dominates(search, downset, masks, cost, theirs, other->cost)) {
+		if (cosma_dominates(search->model, downset, masks, cost, theirs, other->cost)) {
 			other->dead = true;
 			*link = other->next;
 			continue;
@@ -525,10 +497,7 @@ int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct 
 	cosma_downsets_fini(&search.downsets);
 	cosma_board_fini(&search.board);
 	cosma_board_fini(&search.child);
-	free(search.state);
-	free(search.masks);
-	free(search.paths);
-	free(search.queue);
+	free_all(search.state, search.masks, search.paths, search.queue);
 	npuplan_pool_free(&search.arrays);
 	return outcome;
 }

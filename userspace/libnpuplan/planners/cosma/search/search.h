@@ -6,7 +6,7 @@
  * A tensor is evicted when another operator needs its room, no sooner, and what
  * it costs to bring it back is paid then; so coming back is free, and a state
  * that has evicted less is never worse than what evicting it would have cost.
- * That makes states at the same downset comparable (dominates() in search.c).
+ * That makes states at the same downset comparable (dominance.h).
  */
 #pragma once
 

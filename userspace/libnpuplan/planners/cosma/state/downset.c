@@ -26,9 +26,7 @@ void cosma_downsets_fini(struct cosma_downsets *downsets)
 		free(downsets->downset[i].executed);
 		free(downsets->downset[i].bound);
 	}
-	free(downsets->downset);
-	free(downsets->bucket);
-	free(downsets->live);
+	free_all(downsets->downset, downsets->bucket, downsets->live);
 	memset(downsets, 0, sizeof(*downsets));
 }
 
