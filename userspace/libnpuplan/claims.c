@@ -191,8 +191,8 @@ static uint64_t in_both(const struct range *ranges, size_t count)
 static int first_stores(const struct claims *c, uint64_t *bytes)
 {
 	const struct npuplan_graph *graph = c->graph;
-	AUTO_FREE struct range *ranges =
-		calloc((size_t)graph->tensor_count + c->plan->position_count + 1, sizeof(*ranges));
+	AUTO_HEAP struct range *ranges = npuplan_calloc(
+		(size_t)graph->tensor_count + c->plan->position_count + 1, sizeof(*ranges));
 	size_t count = 0;
 
 	if (!ranges)

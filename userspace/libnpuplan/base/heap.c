@@ -75,21 +75,11 @@ void npuplan_free_each(void *const *old, size_t count, void (*release)(void *old
 		release(old[i]);
 }
 
-/* @variable points to a pointer of any type. */
-static void *pointer_in(const void *variable)
+void npuplan_auto_heap(void *variable)
 {
 	void *pointer;
 
+	/* It may be of any type. */
 	memcpy(&pointer, variable, sizeof(pointer));
-	return pointer;
-}
-
-void npuplan_auto_heap(void *variable)
-{
-	npuplan_free(pointer_in(variable));
-}
-
-void npuplan_auto_free(void *variable)
-{
-	free(pointer_in(variable));
+	npuplan_free(pointer);
 }

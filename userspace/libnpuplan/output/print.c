@@ -398,8 +398,9 @@ static int print_positions(const struct printing *printing, uint32_t instance, c
 static int print_instances(const struct printing *printing, FILE *out)
 {
 	const struct npuplan_plan *plan = printing->plan;
-	AUTO_FREE size_t *first = calloc((size_t)plan->block_count + 2, sizeof(*first));
-	AUTO_FREE uint32_t *list = malloc((size_t)plan->placement_count * sizeof(*list) + 1);
+	AUTO_HEAP size_t *first = npuplan_calloc((size_t)plan->block_count + 2, sizeof(*first));
+	AUTO_HEAP uint32_t *list =
+		npuplan_malloc((size_t)plan->placement_count * sizeof(*list) + 1);
 	int err = first && list ? 0 : -ENOMEM;
 
 	/* One that is in no instance is drawn nowhere. */

@@ -33,14 +33,14 @@ static bool pairs_overlap(const struct npuplan_conflicts *c)
 static int is_by_overlap(const struct npuplan_conflicts *c)
 {
 	struct npuplan_conflicts overlap;
-	AUTO_FREE uint64_t *counts = NULL;
+	AUTO_HEAP uint64_t *counts = NULL;
 	int result;
 
 	if (!c->peer_start)
 		return 1;
 	if (!pairs_overlap(c))
 		return 0;
-	counts = malloc((size_t)c->item_count * sizeof(*counts) + 1);
+	counts = npuplan_malloc((size_t)c->item_count * sizeof(*counts) + 1);
 	if (!counts)
 		return -ENOMEM;
 	npuplan_conflicts_overlap(&overlap, c->items, c->item_count);

@@ -26,8 +26,8 @@ struct npuplan_planner {
 		    struct npuplan_packing *packing, struct npuplan_error *error);
 	int (*plan)(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 		    int argument, struct npuplan_plan **plan, struct npuplan_error *error);
-	int argument;
 	npuplan_pack_fn *packer;
+	int argument;
 	bool moves;
 	bool lists;
 	bool published;

@@ -16,7 +16,7 @@
 static uint32_t *find_alignments(const struct npuplan_graph *graph, int *err,
 				 struct npuplan_error *error)
 {
-	uint32_t *aligns = malloc(graph->tensor_count * sizeof(*aligns) + 1);
+	uint32_t *aligns = npuplan_malloc(graph->tensor_count * sizeof(*aligns) + 1);
 	char label[96], base[96];
 
 	if (!aligns) {
@@ -72,7 +72,7 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 {
 	const struct npuplan_graph *graph = problem->graph;
 	uint64_t total = 0;
-	AUTO_FREE uint32_t *aligns = NULL;
+	AUTO_HEAP uint32_t *aligns = NULL;
 	char label[96];
 	int err = 0;
 

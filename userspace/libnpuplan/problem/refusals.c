@@ -26,7 +26,8 @@ static int by_bytes(const void *left, const void *right)
 static void name_peak(const struct npuplan_problem *problem, char *text, size_t size)
 {
 	const struct npuplan_liveness *live = &problem->live;
-	AUTO_FREE struct share *shares = malloc((size_t)live->atom_count * sizeof(*shares) + 1);
+	AUTO_HEAP struct share *shares =
+		npuplan_malloc((size_t)live->atom_count * sizeof(*shares) + 1);
 	uint32_t count = 0;
 	size_t used = 0;
 

@@ -140,7 +140,7 @@ static int list_out_edges(struct builder *b)
 {
 	const struct npuplan_graph *graph = b->graph;
 	struct npuplan_flow *flow = b->flow;
-	AUTO_FREE uint32_t *next = calloc((size_t)graph->block_count + 1, sizeof(*next));
+	AUTO_HEAP uint32_t *next = npuplan_calloc((size_t)graph->block_count + 1, sizeof(*next));
 
 	if (!next)
 		return -ENOMEM;

@@ -456,8 +456,9 @@ static int settle(struct search *s)
 static int add_first(struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
-	AUTO_FREE uint32_t *used = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
-	AUTO_FREE uint32_t *key = malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
+	AUTO_HEAP uint32_t *used =
+		npuplan_calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
+	AUTO_HEAP uint32_t *key = npuplan_malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
 	int err = used && key ? 0 : -ENOMEM;
 	uint32_t count = 0;
 

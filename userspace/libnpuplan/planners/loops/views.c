@@ -466,7 +466,7 @@ static int view_loop(struct views *v, uint32_t loop)
 {
 	const struct npuplan_flow *flow = v->flow;
 	uint32_t chain[MAX_NESTED], depth = 0, entry;
-	AUTO_FREE bool *done = NULL;
+	AUTO_HEAP bool *done = NULL;
 	int err = 0;
 
 	for (chain[0] = loop; v->loops[chain[depth]].parent != NPUMEM_NONE; depth++) {
@@ -477,7 +477,7 @@ static int view_loop(struct views *v, uint32_t loop)
 	entry = entry_of(v, &v->loops[chain[depth]]);
 	if (entry == NPUMEM_NONE)
 		return 0;
-	done = calloc((size_t)flow->graph->tensor_count + 1, sizeof(*done));
+	done = npuplan_calloc((size_t)flow->graph->tensor_count + 1, sizeof(*done));
 	if (!done)
 		return -ENOMEM;
 	for (uint32_t b = 0; b < flow->graph->block_count && !err; b++) {

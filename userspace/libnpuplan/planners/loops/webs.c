@@ -117,8 +117,8 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		     uint32_t *parents)
 {
 	const struct npuplan_graph *graph = flow->graph;
-	AUTO_FREE struct key *keys = malloc((size_t)flow->node_count * sizeof(*keys) + 1);
-	AUTO_FREE bool *fixed = calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
+	AUTO_HEAP struct key *keys = npuplan_malloc((size_t)flow->node_count * sizeof(*keys) + 1);
+	AUTO_HEAP bool *fixed = npuplan_calloc((size_t)graph->tensor_count + 1, sizeof(*fixed));
 	size_t count = 0;
 
 	if (!keys || !fixed)
@@ -272,8 +272,8 @@ static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
 {
 	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
-	AUTO_FREE uint32_t *order = malloc((size_t)count * sizeof(*order) + 1);
-	AUTO_FREE uint32_t *active = malloc((size_t)count * sizeof(*active) + 1);
+	AUTO_HEAP uint32_t *order = npuplan_malloc((size_t)count * sizeof(*order) + 1);
+	AUTO_HEAP uint32_t *active = npuplan_malloc((size_t)count * sizeof(*active) + 1);
 	uint32_t live = 0;
 	int err = order && active ? 0 : -ENOMEM;
 
@@ -336,9 +336,9 @@ static int by_webs(const void *left, const void *right)
 /* Each pair once; one instance that needs them disjoint is enough. */
 static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 {
-	AUTO_FREE struct npuplan_pair *pairs = malloc(ties->count * sizeof(*pairs) + 1);
-	AUTO_FREE struct npuplan_interval *intervals =
-		malloc(2 * ties->count * sizeof(*intervals) + 1);
+	AUTO_HEAP struct npuplan_pair *pairs = npuplan_malloc(ties->count * sizeof(*pairs) + 1);
+	AUTO_HEAP struct npuplan_interval *intervals =
+		npuplan_malloc(2 * ties->count * sizeof(*intervals) + 1);
 	size_t count = 0, used = 0;
 
 	if (!pairs || !intervals)
@@ -451,9 +451,9 @@ static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t 
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
 		       uint64_t *bytes, uint32_t *instance, uint32_t *instant)
 {
-	AUTO_FREE struct change *changes =
-		malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
-	AUTO_FREE uint32_t *live = calloc((size_t)webs->web_count + 1, sizeof(*live));
+	AUTO_HEAP struct change *changes =
+		npuplan_malloc(2 * (size_t)flow->node_count * sizeof(*changes) + 1);
+	AUTO_HEAP uint32_t *live = npuplan_calloc((size_t)webs->web_count + 1, sizeof(*live));
 
 	*bytes = 0;
 	*instance = 0;

@@ -147,7 +147,8 @@ int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, 
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
 				    uint32_t index_count)
 {
-	AUTO_FREE uint32_t *living = malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
+	AUTO_HEAP uint32_t *living =
+		npuplan_malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
 	uint32_t kept = 0;
 
 	/* Dead edges cost time only. */

@@ -31,7 +31,7 @@ static int sort(struct npuplan_nnc_candidates *c)
 {
 	const struct npuplan_item *items = c->conflicts->items;
 	uint32_t n = c->conflicts->item_count, last = NONE;
-	AUTO_FREE struct key *keys = malloc(n * sizeof(*keys) + 1);
+	AUTO_HEAP struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;

@@ -53,8 +53,8 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	struct npuplan_member member = { .effort = problem->effort, .best = packing };
 	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
 	size_t n = problem->item_count;
-	AUTO_FREE uint32_t *order = malloc(n * sizeof(*order) + 1);
-	AUTO_FREE uint64_t *offsets = calloc(n + 1, sizeof(*offsets));
+	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	AUTO_HEAP uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
 	struct npuplan_conflicts overlap;
 	struct npuplan_taa taa = { 0 };
 	uint32_t done = 0;
@@ -103,7 +103,8 @@ static int run_exact(const struct npuplan_problem *problem, struct npuplan_packi
 	struct npuplan_pack_result result;
 	struct npuplan_conflicts conflicts;
 	bool whole_only;
-	AUTO_FREE uint64_t *offsets = calloc((size_t)problem->item_count + 1, sizeof(*offsets));
+	AUTO_HEAP uint64_t *offsets =
+		npuplan_calloc((size_t)problem->item_count + 1, sizeof(*offsets));
 	int err;
 
 	if (!offsets)

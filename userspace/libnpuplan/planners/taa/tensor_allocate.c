@@ -46,8 +46,8 @@ void npuplan_taa_fini(struct npuplan_taa *taa)
 static int peers_init(struct allocation *allocation)
 {
 	const struct npuplan_taa *taa = allocation->taa;
-	AUTO_FREE uint32_t *starts = malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
-	AUTO_FREE uint32_t *ends = malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
+	AUTO_HEAP uint32_t *starts = npuplan_malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
+	AUTO_HEAP uint32_t *ends = npuplan_malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
 	int err = starts && ends ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < taa->tile_count && !err; i++) {
@@ -172,7 +172,8 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 			 uint64_t *offsets, uint64_t *work, uint64_t limit,
 			 const struct npuplan_until *until)
 {
-	AUTO_FREE uint32_t *by_address = malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1);
+	AUTO_HEAP uint32_t *by_address =
+		npuplan_malloc((size_t)taa->tensor_count * sizeof(uint32_t) + 1);
 	struct allocation allocation = {
 		.taa = taa,
 		.offsets = offsets,

@@ -30,7 +30,7 @@ struct maker {
 
 static uint32_t *array(size_t count, int byte)
 {
-	uint32_t *made = malloc(count * sizeof(*made) + 1);
+	uint32_t *made = npuplan_malloc(count * sizeof(*made) + 1);
 
 	if (made)
 		memset(made, byte, count * sizeof(*made) + 1);
@@ -58,7 +58,7 @@ static uint64_t cell_bytes(const struct npuv_graph *cells, uint32_t cell)
 static int list_readers(const struct npuv_graph *g, uint32_t **starts, uint32_t **list)
 {
 	uint32_t *start = array((size_t)g->cell_count + 2, 0), count = 0;
-	AUTO_FREE bool *updated = calloc((size_t)g->cell_count + 1, sizeof(*updated));
+	AUTO_HEAP bool *updated = npuplan_calloc((size_t)g->cell_count + 1, sizeof(*updated));
 	struct npuv_cells it;
 
 	*starts = start;
@@ -96,7 +96,7 @@ static int add_before(struct maker *m, uint32_t step, uint32_t other)
 static int find_before(struct maker *m)
 {
 	const struct npuv_graph *g = m->cells;
-	AUTO_FREE uint32_t *start = NULL, *readers = NULL;
+	AUTO_HEAP uint32_t *start = NULL, *readers = NULL;
 	struct npuv_cells it;
 	int err = list_readers(g, &start, &readers);
 
@@ -176,7 +176,7 @@ static uint32_t find_operators(struct maker *m, uint32_t *op_of_tensor, int32_t 
 static int number(struct maker *m, uint32_t count, const int32_t *change)
 {
 	struct tilesched_model *model = m->model;
-	AUTO_FREE uint32_t *renumbered = array(count, 0);
+	AUTO_HEAP uint32_t *renumbered = array(count, 0);
 	uint32_t steps = m->cells->steps.count, next = 0;
 	int32_t depth = 0;
 
@@ -213,8 +213,9 @@ static int number(struct maker *m, uint32_t count, const int32_t *change)
 static int make_operators(struct maker *m)
 {
 	size_t tensors = m->cells->tensors.count;
-	AUTO_FREE uint32_t *op_of_tensor = array(tensors, 0xff);
-	AUTO_FREE int32_t *change = calloc((size_t)m->cells->steps.count + 1, sizeof(*change));
+	AUTO_HEAP uint32_t *op_of_tensor = array(tensors, 0xff);
+	AUTO_HEAP int32_t *change =
+		npuplan_calloc((size_t)m->cells->steps.count + 1, sizeof(*change));
 	int err = op_of_tensor && change ? 0 : -ENOMEM;
 
 	if (!err)
@@ -228,7 +229,7 @@ static int find_weights(struct maker *m)
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
 	/* Per tensor, one more than the operator that has counted it last. */
-	AUTO_FREE uint32_t *counted = array(g->tensors.count, 0);
+	AUTO_HEAP uint32_t *counted = array(g->tensors.count, 0);
 
 	if (!counted)
 		return -ENOMEM;
@@ -263,8 +264,8 @@ static int make_units(struct maker *m)
 {
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
-	AUTO_FREE bool *in_arena = npuplan_tensors_in_arena(g);
-	AUTO_FREE uint32_t *unit_at = array(g->segment_count, 0xff);
+	AUTO_HEAP bool *in_arena = npuplan_tensors_in_arena(g);
+	AUTO_HEAP uint32_t *unit_at = array(g->segment_count, 0xff);
 
 	model->unit_of = array(g->cell_count, 0xff);
 	model->units = calloc((size_t)g->cell_count + 1, sizeof(*model->units));

@@ -20,8 +20,8 @@ static int find_ranges(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->schedule->model;
 	const struct npuv_graph *cells = model->cells;
-	AUTO_FREE struct npuplan_live_range *ranges =
-		malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
+	AUTO_HEAP struct npuplan_live_range *ranges =
+		npuplan_malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
 
 	placing->ranges = malloc((size_t)model->unit_count * sizeof(*placing->ranges) + 1);
 	if (!ranges || !placing->ranges)
@@ -62,7 +62,7 @@ static int find_bound(struct tilesched_placing *placing)
 	const struct tilesched_schedule *schedule = placing->schedule;
 	const struct tilesched_model *model = schedule->model;
 	uint32_t exit = 2 * model->step_count + 1;
-	AUTO_FREE uint64_t *change = calloc((size_t)exit + 2, sizeof(*change));
+	AUTO_HEAP uint64_t *change = npuplan_calloc((size_t)exit + 2, sizeof(*change));
 	uint64_t now = 0;
 
 	if (!change)
@@ -143,7 +143,7 @@ static int sort_units(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->schedule->model;
 	size_t n = model->unit_count;
-	AUTO_FREE struct place *places = malloc(n * sizeof(*places) + 1);
+	AUTO_HEAP struct place *places = npuplan_malloc(n * sizeof(*places) + 1);
 
 	placing->units = malloc(n * sizeof(*placing->units) + 1);
 	if (!places || !placing->units)

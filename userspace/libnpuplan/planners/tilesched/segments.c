@@ -181,7 +181,7 @@ static bool is_better(const struct node *a, const struct node *b)
 /* NULL: out of memory. */
 static struct node *find_nodes(const struct tilesched_table *table, uint64_t limit)
 {
-	struct node *nodes = calloc((size_t)table->op_count + 1, sizeof(*nodes));
+	struct node *nodes = npuplan_calloc((size_t)table->op_count + 1, sizeof(*nodes));
 
 	for (uint32_t e = 1; nodes && e <= table->op_count; e++) {
 		for (uint32_t i = 0; i < table->count[e]; i++) {
@@ -205,7 +205,7 @@ static struct node *find_nodes(const struct tilesched_table *table, uint64_t lim
 int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 			struct tilesched_path *path)
 {
-	AUTO_FREE struct node *nodes = find_nodes(table, limit);
+	AUTO_HEAP struct node *nodes = find_nodes(table, limit);
 	const struct node *last = nodes ? &nodes[table->op_count] : NULL;
 	uint32_t at = table->op_count;
 
@@ -233,7 +233,7 @@ void tilesched_path_fini(struct tilesched_path *path)
 /* Least peak of all paths. -ENOMEM. */
 static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 {
-	AUTO_FREE uint64_t *best = calloc((size_t)table->op_count + 1, sizeof(*best));
+	AUTO_HEAP uint64_t *best = npuplan_calloc((size_t)table->op_count + 1, sizeof(*best));
 
 	if (!best)
 		return -ENOMEM;

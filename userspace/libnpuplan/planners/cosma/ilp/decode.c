@@ -159,8 +159,8 @@ int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
 		     const struct cosma_stays *stays, uint64_t *offsets)
 {
 	size_t count = (size_t)stays->count + 1;
-	AUTO_FREE struct placing *placing = malloc(count * sizeof(*placing));
-	AUTO_FREE uint32_t *takes = malloc(count * sizeof(*takes));
+	AUTO_HEAP struct placing *placing = npuplan_malloc(count * sizeof(*placing));
+	AUTO_HEAP uint32_t *takes = npuplan_malloc(count * sizeof(*takes));
 	int err = placing && takes ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; i < stays->count && !err; i++)

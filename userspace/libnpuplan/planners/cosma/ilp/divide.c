@@ -104,7 +104,7 @@ static int keep_offsets(struct divide *divide, const struct ilp_encoding *encodi
 	const struct cosma_model *part = schedule->model;
 	struct cosma_stays stays;
 	int err = part_stays(&stays, encoding, schedule);
-	AUTO_FREE uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+	AUTO_HEAP uint64_t *offsets = npuplan_calloc((size_t)stays.count + 1, sizeof(*offsets));
 
 	if (!err)
 		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
@@ -153,7 +153,7 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window, bool *found)
 {
 	struct cosma_solve *solve = divide->solve;
-	AUTO_FREE bool *charged = calloc((size_t)part->tensor_count + 1, sizeof(*charged));
+	AUTO_HEAP bool *charged = npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*charged));
 	struct ilp_source source = {
 		.graph = solve->graph,
 		.model = part,
@@ -189,7 +189,7 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 static int solve_window(struct divide *divide, uint32_t window, bool *found)
 {
 	const struct cosma_model *model = &divide->solve->model;
-	AUTO_FREE uint32_t *ops = malloc(((size_t)model->op_count + 1) * sizeof(*ops));
+	AUTO_HEAP uint32_t *ops = npuplan_malloc(((size_t)model->op_count + 1) * sizeof(*ops));
 	struct cosma_model part;
 	uint32_t count = 0;
 	int err;

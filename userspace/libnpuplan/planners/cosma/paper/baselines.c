@@ -389,8 +389,8 @@ static int run(struct linear *linear, uint32_t v)
 	uint32_t stays = linear->stay_count, parameters = linear->parameter_count;
 	uint32_t count = linear->block_count;
 	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
-	AUTO_FREE struct block *before = malloc(((size_t)count + 1) * sizeof(*before));
-	AUTO_FREE uint32_t *next = malloc(((size_t)inputs + 1) * sizeof(*next));
+	AUTO_HEAP struct block *before = npuplan_malloc(((size_t)count + 1) * sizeof(*before));
+	AUTO_HEAP uint32_t *next = npuplan_malloc(((size_t)inputs + 1) * sizeof(*next));
 	int err;
 
 	if (!before || !next)

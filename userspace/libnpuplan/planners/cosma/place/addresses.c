@@ -126,8 +126,8 @@ static void list_takers(struct placing *placing, uint32_t op)
 /* Most bytes on chip at once, those that are taken once. */
 static int most_live(const struct placing *placing, uint64_t *most)
 {
-	AUTO_FREE uint64_t *change =
-		calloc((size_t)placing->last - placing->first + 2, sizeof(*change));
+	AUTO_HEAP uint64_t *change =
+		npuplan_calloc((size_t)placing->last - placing->first + 2, sizeof(*change));
 	uint64_t now = 0;
 
 	*most = 0;

@@ -192,7 +192,8 @@ static void write_positions(struct writing *writing)
 /* The first position at which most bytes are placed. */
 static int find_peak(struct npuplan_plan *plan)
 {
-	AUTO_FREE int64_t *change = calloc((size_t)plan->position_count + 1, sizeof(*change));
+	AUTO_HEAP int64_t *change =
+		npuplan_calloc((size_t)plan->position_count + 1, sizeof(*change));
 	int64_t now = 0, most = -1;
 
 	if (!change)

@@ -233,8 +233,8 @@ static int narrow(struct exact *exact, struct piece *piece, bool proved)
 static int refute(struct exact *exact, struct piece *piece)
 {
 	const struct cosma_stays *stays = piece->stays;
-	AUTO_FREE struct cosma_grid_item *items =
-		malloc(((size_t)stays->count + 1) * sizeof(*items));
+	AUTO_HEAP struct cosma_grid_item *items =
+		npuplan_malloc(((size_t)stays->count + 1) * sizeof(*items));
 	uint32_t count = 0, first = 2 * piece->first + 1, last = 2 * piece->last + 2;
 	uint32_t last_op = exact->schedule.order[piece->last];
 	int err;

@@ -65,7 +65,7 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
 static int find_owners(const struct cosma_model *model, const uint32_t *window, uint32_t count,
 		       uint32_t *owner)
 {
-	AUTO_FREE uint32_t *uses = calloc((size_t)count + 1, sizeof(*uses));
+	AUTO_HEAP uint32_t *uses = npuplan_calloc((size_t)count + 1, sizeof(*uses));
 
 	if (!uses)
 		return -ENOMEM;
