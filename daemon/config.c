@@ -111,7 +111,7 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 /* Less cannot even start a worker; say so now and not at each request. */
 #define MIN_MEMORY (32ull << 20)
 
-/**
+/*
  * struct key - what may stand in the file
  * @section: of the file
  * @name: of the key
@@ -162,7 +162,7 @@ static const char *set_number(const struct key *key, struct config *config, cons
 	return wrong;
 }
 
-/**
+/*
  * struct reading - one file being read
  * @line: of the text given to inih last; it does not tell its handler
  * @bad_line: of the first mistake, 0 for none yet

@@ -36,7 +36,7 @@ struct config {
 /** config_defaults() - what holds when a file says nothing */
 void config_defaults(struct config *config);
 
-/**
+/*
  * config_read() - read a file over the defaults
  * @config: unchanged if that fails
  * @reason: on failure "FILE:LINE: what is wrong", no newline

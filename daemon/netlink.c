@@ -23,7 +23,7 @@
 #define HEADER_ROOM 512
 #define DAEMON_NAME "npumemd " NPUMEM_PACKAGE_VERSION
 
-/**
+/*
  * struct netlink - both sockets
  * @command: asks, and is answered
  * @notify: listens
@@ -65,7 +65,7 @@ static int from_libnl(int err)
 
 /* ----------------------------------------------------------------- commands */
 
-/**
+/*
  * struct call - command under way
  * @err: negative errno that the kernel answered with
  * @parse: reads the reply; NULL if there is only an acknowledgement

@@ -26,7 +26,7 @@ struct planner_task {
 	uint64_t memory_limit;
 };
 
-/**
+/*
  * planner_plan() - worker's job: graph -> plan blob
  *
  * Fails with libnpuplan's errno and reason, and -EOPNOTSUPP for an objective
@@ -34,7 +34,7 @@ struct planner_task {
  */
 int planner_plan(const struct worker_input *input, struct worker_answer *answer);
 
-/**
+/*
  * planner_check() - worker's job: has the kernel's verifier look at a plan
  *
  * No task; blob 0 is the graph, blob 1 the plan. In a process of its own: what made

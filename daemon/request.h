@@ -14,7 +14,7 @@
 
 struct request;
 
-/**
+/*
  * struct request_env - what all requests share
  * @event: loop that they run in
  * @transport: that they came from
@@ -29,7 +29,7 @@ struct request_env {
 	void *userdata;
 };
 
-/**
+/*
  * request_start() - begin; @accepted->fd is the request's from now on
  *
  * Returns NULL if the request is settled already, with an error; @ended is then

@@ -23,7 +23,7 @@ struct sandbox_limits {
 	bool seccomp;
 };
 
-/**
+/*
  * sandbox_enter() - give up everything; there is no way back
  * @what: on failure the step that failed
  *

@@ -22,7 +22,7 @@
 #define MAX_WORKERS 64 /* of config.workers */
 #define NO_WORK	    "none"
 
-/**
+/*
  * struct server - the daemon
  * @netlink: the driver, attached or not
  * @requests: under way, @request_count of them

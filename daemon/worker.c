@@ -23,7 +23,7 @@
 #define SAID_LINES 20
 #define SAID_BYTES 8192
 
-/**
+/*
  * struct worker - child process and what watches it
  * @event: kept so that sources can be made and unmade
  * @child: source of its end
@@ -49,7 +49,7 @@ struct worker {
 
 /* ------------------------------------------- in the child, until it executes */
 
-/**
+/*
  * struct descriptors - of a worker, in the daemon
  * @result: memfd of its answer
  * @start: memfd of struct worker_start

@@ -64,7 +64,7 @@ struct worker_job {
 	int (*run)(const struct worker_input *input, struct worker_answer *answer);
 };
 
-/**
+/*
  * worker_main() - be a worker, if this process is one
  * @jobs: list of all jobs, ended by one without a name
  *
@@ -104,7 +104,7 @@ struct worker_result {
 
 struct worker;
 
-/**
+/*
  * typedef worker_done - called from the event loop, once, when the child is gone
  *
  * May worker_free() the worker.
@@ -112,7 +112,7 @@ struct worker;
 typedef void (*worker_done)(struct worker *worker, const struct worker_result *result,
 			    void *userdata);
 
-/**
+/*
  * struct worker_args - of worker_start()
  * @limits: of the child; @limits.file_bytes is set from @result_limit
  * @result_limit: bytes of a result
@@ -142,7 +142,7 @@ int write_all(int fd, const void *data, size_t size);
 /* No blobs, for an initializer of struct worker_args. */
 #define WORKER_NO_BLOBS { { .fd = -1 }, { .fd = -1 } }
 
-/**
+/*
  * worker_start() - start a job; SIGCHLD must be blocked
  *
  * Returns a negative errno if no process can be had; @done is then not called.

@@ -20,7 +20,7 @@
 #define WORKER_START_MAGIC  0x73776e70u
 #define WORKER_ANSWER_MAGIC 0x72776e70u
 
-/**
+/*
  * struct worker_start - what the worker is to do
  * @parent: process that it is a child of
  * @blobs: as in struct worker_args, but the descriptors are WORKER_BLOB_FD and on

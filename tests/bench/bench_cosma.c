@@ -111,7 +111,7 @@ static const struct known in_place[] = {
 	{ "darts_imagenet", false, { 0, 0, 0 } },
 };
 
-/**
+/*
  * struct totals - of one table
  * @less: sum of 1 - ours / theirs at M_R, over the @compared plans of a scheme that
  *	move anything; [1]: with parameters
@@ -126,7 +126,7 @@ struct totals {
 	bool failed;
 };
 
-/** struct network - one of a table
+/* struct network - one of a table
  * @order: of least peak footprint
  */
 struct network {

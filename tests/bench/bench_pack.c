@@ -33,7 +33,7 @@ static double cpu_seconds(void)
 	return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/**
+/*
  * struct curve - best top at each instant
  * @started, @limit: CPU seconds
  * @best_at: seconds at which the last better packing came

@@ -55,7 +55,7 @@ static struct blob large_graph(unsigned int steps, unsigned int seed)
 	return blob;
 }
 
-/**
+/*
  * struct client - open file with one request
  * @marker: bytes that are in its graph, and in no other
  */

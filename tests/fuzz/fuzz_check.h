@@ -13,7 +13,7 @@
 
 void fuzz_abort(const char *condition, const char *text) __attribute__((noreturn));
 
-/**
+/*
  * fuzz_check_graph() - written as graph JSON, read and written again it is the
  * same text; it can be cut into whole operators and into bands, and the blob of
  * that passes the kernel's structure check or is refused with a reason

@@ -20,7 +20,7 @@ struct build_array {
 	uint32_t size;
 };
 
-/**
+/*
  * struct build - a graph and a plan for it
  * @tensors to @carries: records of the graph
  * @strings: bytes of its names

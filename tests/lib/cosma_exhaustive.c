@@ -12,7 +12,7 @@
 /* Positions that are remembered, at most: some seconds. */
 #define MAX_SEEN 400000
 
-/**
+/*
  * struct position - all that decides what can come
  * @at: per tensor its address, or OFF
  * @ran, @host, @loaded: bits
@@ -31,7 +31,7 @@ struct bag {
 	size_t room;
 };
 
-/**
+/*
  * struct exhaustive
  * @reads, @writes: per operator, bits of tensors
  * @takes: per operator and tensor that it writes, the tensors whose place it may take

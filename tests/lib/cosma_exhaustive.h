@@ -13,7 +13,7 @@
 #define EXHAUSTIVE_NONE	     UINT64_MAX
 #define EXHAUSTIVE_TOO_LARGE (UINT64_MAX - 1)
 
-/** exhaustive_traffic() - least spills and fills
+/* exhaustive_traffic() - least spills and fills
  * @addresses: with addresses; else only the number of bytes counts
  *
  * EXHAUSTIVE_NONE if no plan exists, EXHAUSTIVE_TOO_LARGE if that is not known

@@ -8,7 +8,7 @@
 
 #include "cosma_oracle.h"
 
-/**
+/*
  * struct world - while the plan runs
  * @at: per tensor, the placement that holds it now, or NPUMEM_NONE
  * @gone: per tensor: its last placement ended without a word, and it is to be dropped

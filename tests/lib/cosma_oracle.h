@@ -56,7 +56,7 @@ struct cosma_oracle {
 	char why[256];
 };
 
-/** cosma_oracle_run() - true if every position can be executed
+/* cosma_oracle_run() - true if every position can be executed
  *
  * Else oracle->why says which cannot, and why. Also compares with the plan's own
  * figures, the budget (unless the objective is the peak) and the order asked for.

@@ -7,7 +7,7 @@
 
 #include "cosma_oracle.h"
 
-/** cosma_plan_run() - true if the plan can be executed
+/* cosma_plan_run() - true if the plan can be executed
  * @options: what npuplan_cosma() would have been asked for
  *
  * Else oracle->why says why not.

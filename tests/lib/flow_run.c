@@ -12,7 +12,7 @@ struct byte {
 	uint32_t index;
 };
 
-/**
+/*
  * struct player
  * @arena: arena_size bytes
  * @values: per tensor the value that it has; 0: none

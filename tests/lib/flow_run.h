@@ -11,7 +11,7 @@
 
 #include "npuplan.h"
 
-/**
+/*
  * struct flow_run - what to play, and what came of it
  * @seed: of the path
  * @edges: of one inference; from then on the shortest way to the exit

@@ -92,7 +92,7 @@ static int8_t requantise(int64_t sum, int64_t terms)
 
 /* ------------------------------------------------------------------------- windows */
 
-/**
+/*
  * struct window - the window of one element of the output
  * @at: element of the input, for the taps' places to be filled in
  * @tap: kernel element

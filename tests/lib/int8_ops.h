@@ -26,7 +26,7 @@ enum int8_resize {
 	INT8_RESIZES,
 };
 
-/**
+/*
  * struct int8_op - an operator, and where its inputs' bytes come from
  * @op: with one output
  * @resize: what the graph does not say
@@ -52,7 +52,7 @@ int8_t int8_element(const struct int8_op *k, const int64_t *at);
 /** int8_knows() - whether there is an operator of that type here */
 bool int8_knows(const char *type);
 
-/** int8_elementwise() - name of the i-th element-wise type, NULL past the last
+/* int8_elementwise() - name of the i-th element-wise type, NULL past the last
  * @inputs: out: how many it takes
  */
 const char *int8_elementwise(uint32_t i, uint32_t *inputs);

@@ -139,7 +139,7 @@ static bool next_chunk(const struct npumem_region *region, uint32_t index[3], ui
 	return true;
 }
 
-/**
+/*
  * struct run - of steps, in an order
  * @plan: in whose arena, or NULL: the inputs' values are those of the net
  * @seen: per tensor and byte the last step that reads it, counted from 1

@@ -7,7 +7,7 @@
 
 #include "int8_ops.h"
 
-/**
+/*
  * struct int8_net - a graph and the values of all its tensors, operator by operator
  * @bytes: per tensor its bytes, in the graph's layout
  * @element: per tensor and byte which element it is, in the source's order; -1: none
@@ -21,7 +21,7 @@ struct int8_net {
 	char text[400];
 };
 
-/** int8_net_init() - draw inputs, parameters and state, and compute all else whole
+/* int8_net_init() - draw inputs, parameters and state, and compute all else whole
  *
  * The graph has its layout by now; it may be tiled before or after. False: an
  * operator is not known here, or has not one output; a tensor is an alias (text says which).
@@ -30,7 +30,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 		   uint64_t seed);
 void int8_net_fini(struct int8_net *net);
 
-/**
+/*
  * int8_check_tiles() - each step, from the bytes that it reads alone
  *
  * All that a step writes is computed from what it reads, and compared; any other
@@ -40,7 +40,7 @@ void int8_net_fini(struct int8_net *net);
  */
 bool int8_check_tiles(struct int8_net *net, uint64_t *loaded, uint64_t *read);
 
-/**
+/*
  * int8_run_plan() - the steps in the plan's order, in the plan's arena
  *
  * The arena and the host buffer begin full of noise. A staged step takes all that it

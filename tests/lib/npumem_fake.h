@@ -12,7 +12,7 @@
 
 #include "npumem.h"
 
-/**
+/*
  * struct fake - what the driver does, and what was asked of it
  * @name: that drmGetVersion() reports; NULL: not a DRM device
  * @handler: called for every ioctl of ours with the argument struct; returns 0

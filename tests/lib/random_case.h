@@ -7,7 +7,7 @@
 #include "blob_build.h"
 #include "feature.h"
 
-/**
+/*
  * struct rng - splitmix64: the same numbers everywhere
  * @wish: bits (1 << enum feature) that the case had better have
  * @rows, @comb, @gap: tensors that random_extra() has added, or NPUMEM_NONE

@@ -70,7 +70,7 @@ struct tb_model {
 	int32_t outputs[TB_MAX];
 };
 
-/**
+/*
  * struct tb_file - file in the making
  *
  * Places of some parts, for tests that spoil single bytes.

@@ -44,7 +44,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *for
 
 /* -------------------------------------------------------- random programs */
 
-/**
+/*
  * struct world - program in the making
  * @block: that steps go to
  * @defined: tensors that have a value here, whatever path was taken

@@ -50,7 +50,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *for
 
 /* --------------------------------------------------------- random graphs */
 
-/**
+/*
  * struct world - random graph in the making
  * @written: per byte of a base
  */
@@ -233,7 +233,7 @@ static struct npuplan_graph *random_graph(void)
 
 /* ------------------------------------------------------------- execution */
 
-/**
+/*
  * struct machine - memory of 64-bit "bytes", so that no two values are equal
  * @plan: NULL: every base has memory of its own, nothing is used twice
  * @own: of external tensors, and of all of them without a plan

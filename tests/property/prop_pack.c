@@ -24,7 +24,7 @@
 #define MAX_INTERVALS 3
 #define NO_TOP	      UINT64_MAX
 
-/**
+/*
  * struct random_case - a problem, and who forbids what
  * @forbids: F(a, b) of all pairs, a < b, as a table: d = addr(b) - addr(a) is
  *	forbidden if @table says so, for -reach < d < reach

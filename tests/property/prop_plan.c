@@ -43,7 +43,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *for
 
 /* --------------------------------------------------------- random graphs */
 
-/**
+/*
  * struct world - random graph in the making
  * @written: bytes of each tensor that have been written, from its first on
  */
@@ -193,7 +193,7 @@ static bool is_placed(const struct npuplan_plan *plan, uint32_t tensor)
 	return false;
 }
 
-/**
+/*
  * struct oracle - memory as a run would leave it
  * @owner: per arena byte who wrote it last; tensor NPUMEM_NONE: nobody
  */

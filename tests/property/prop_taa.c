@@ -45,7 +45,7 @@ struct range {
 	uint32_t start, end;
 };
 
-/**
+/*
  * struct bytes - tensor by the byte
  * @lives: of each byte, @count of them; disjoint
  */

@@ -35,7 +35,7 @@ __attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *for
 
 /* ------------------------------------------------------------------ random operators */
 
-/**
+/*
  * struct shape - batch, channels, and rows, width (depth, rows, width)
  */
 struct shape {

@@ -28,7 +28,7 @@ enum {
 	LARGE = 4096,
 };
 
-/**
+/*
  * struct client - open file with a run of JOBS steps that depend on nothing
  * @out: syncobj of each step's job
  */

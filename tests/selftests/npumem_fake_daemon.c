@@ -21,7 +21,7 @@
 
 /* libnl's receive calls turn kernel errors into its own: read messages raw. */
 
-/**
+/*
  * struct reply - what one command was answered
  * @attrs: of the answer, within @data; NULL if it was only acknowledged
  */

@@ -16,7 +16,7 @@ struct nl_sock;
 
 #define FAKE_ACCEPTED 128 /* requests accepted last that DONE may be said of */
 
-/**
+/*
  * struct fake_daemon - socket of the family npumem
  * @ready: READY messages seen while waiting for other things
  * @accepted: requests and their descriptors; @accepts is where the next one goes
@@ -32,7 +32,7 @@ struct fake_daemon {
 	unsigned int accepts;
 };
 
-/**
+/*
  * struct fake_request - what ACCEPT hands over
  * @fd: the request's; -1 if none
  * @planner: empty if the message had none
@@ -47,7 +47,7 @@ struct fake_request {
 	char planner[32];
 };
 
-/**
+/*
  * struct fake_settled - what the request's descriptor says after DONE
  * @has_verdict: the verifier has refused the plan
  */
@@ -58,7 +58,7 @@ struct fake_settled {
 	char message[8192];
 };
 
-/**
+/*
  * struct fake_event - message of the group "events"
  * @cmd: NPUMEM_CMD_VERDICT or NPUMEM_CMD_FAULT
  */

@@ -27,7 +27,7 @@
 #define MODULE "npumem_test_fence"
 #define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
 
-/**
+/*
  * struct FIXTURE(foreign) - client and bystander
  * @dev: its fence signals when this is closed; -1 when it has been
  * @sync_file: of that fence

@@ -12,7 +12,7 @@
 #include "npumem_graph.h"
 #include "npumem_plan.h"
 
-/**
+/*
  * struct model - graph, and a plan for it
  * @instances: plan blocks
  *
@@ -46,7 +46,7 @@ struct model {
 	uint32_t plan_edge_count;
 };
 
-/**
+/*
  * struct blob - written blob
  * @data: malloc'ed, 8-byte aligned; blob_free() it
  */
@@ -150,7 +150,7 @@ struct blob_edit {
 
 void blob_apply(const struct blob *blob, const struct blob_edit *edit);
 
-/**
+/*
  * enum chain - indices in model_chain()'s graph
  *
  *   X (input) --COPY--> A --MIX--> B --LAST--> Y (output)
@@ -173,7 +173,7 @@ enum chain {
 /* Placed without any overlap, tensor i at i * CHAIN_SIZE. */
 struct model model_chain(void);
 
-/**
+/*
  * enum external - indices in model_external()'s graph
  *
  *   X (input), P (parameter) --LOAD--> A --MIX--> E --STORE--> Y (output)
@@ -198,7 +198,7 @@ enum external {
 
 struct model model_external(void);
 
-/**
+/*
  * enum spill - indices in model_spill()'s graph, and positions of its plan
  *
  *   X --A--> A ---------.

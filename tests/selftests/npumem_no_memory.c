@@ -26,7 +26,7 @@
 
 enum { BUFFER = 32768, MOST = 2000, TEXT = 1024 };
 
-/**
+/*
  * struct scene - what calls need, made before
  * @path: of the device node
  * @external, @spill: graphs and plans

@@ -86,7 +86,7 @@ FIXTURE_TEARDOWN(uapi)
 	close(self->fd);
 }
 
-/**
+/*
  * struct field - one field of otherwise valid arguments, made wrong
  * @err: what the ioctl must say then
  */

@@ -23,7 +23,7 @@
 #define USER_SHARE 64 /* NPUMEM_MAX_USER_REQUESTS of kernel/base/drv.h */
 #define MAX_FILES  8
 
-/**
+/*
  * struct client - open file and what it asks for
  * @mark: arena budget of its requests, by which they are told apart
  */

@@ -7,7 +7,7 @@
 #include "npumem_model.h"
 #include "npumem_test.h"
 
-/**
+/*
  * struct world - graph, plan and run of one model, on one open file
  * @arena: mapped, @arena_size bytes
  * @host: mapped, @host_size bytes of @host_bo; NULL and 0 if the plan has no transfers
@@ -53,7 +53,7 @@ struct drm_npumem_job world_edge(uint32_t plan_edge);
 int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value);
 int world_wait(struct world *w); /* until the arena is idle */
 
-/**
+/*
  * reference_step() - what a step must do, computed without an arena
  * @tensors: the bytes of each tensor of the model, each in memory of its own
  */

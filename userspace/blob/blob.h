@@ -25,7 +25,7 @@ struct npublob_section {
 	const void *data;
 };
 
-/**
+/*
  * npublob_write() - lay out sections in the order given
  * @magic: NPUMEM_GRAPH_MAGIC or NPUMEM_PLAN_MAGIC
  * @blob: out: malloc'ed, so 8-byte aligned; gaps are zero
@@ -49,7 +49,7 @@ struct npublob_strings {
 	size_t capacity;
 };
 
-/**
+/*
  * npublob_strings_add() - append a name
  * @name: NULL or "" for none
  * @offset: out: for the record's name field; NPUMEM_NONE for none

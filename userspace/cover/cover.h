@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/**
+/*
  * struct cover - a binary tree over addresses
  * @at: @count boundaries, ascending; leaf i is the bytes from at[i] to at[i + 1]
  * @ranges: per node, ranges that take all of it, but not of the node above
@@ -20,7 +20,7 @@ struct cover {
 	uint32_t leaves;
 };
 
-/** cover_init() - without any range yet
+/* cover_init() - without any range yet
  * @at: where ranges may begin and end, @count of them in any order, one more than once,
  *	too; cover_fini() frees it, whatever this returns. NULL: out of memory
  *

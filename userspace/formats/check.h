@@ -38,7 +38,7 @@ struct import_doubts {
 int import_doubts_of(struct import_doubts *doubts, const struct npuimport_options *options,
 		     size_t size, struct npuplan_error *error);
 
-/** import_warn() - count what was not understood
+/* import_warn() - count what was not understood
  * @what: name of it, with @kind what warnings are told apart by
  * @place: where
  * @text: sentence
@@ -46,7 +46,7 @@ int import_doubts_of(struct import_doubts *doubts, const struct npuimport_option
 void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,
 		 const char *place, const char *text);
 
-/**
+/*
  * import_doubt() - an error that need not be one
  * @err: -EINVAL, with its sentence in @error, becomes 0 and a warning unless all is
  *	refused; others stay
@@ -59,7 +59,7 @@ int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_dou
 /** import_is_cat() - an operator whose output is its inputs one after another */
 bool import_is_cat(const struct npuplan_op *op);
 
-/**
+/*
  * import_check_cat() - the inputs of a concatenation make up its output
  *
  * Along its axis if that and the shapes are known, else in bytes. Of an operator that
@@ -68,7 +68,7 @@ bool import_is_cat(const struct npuplan_op *op);
 int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op *op,
 		     struct npuplan_error *error);
 
-/**
+/*
  * import_check_graph() - every tensor is written once, before it is read, ...
  *
  * Inputs and parameters are never written; activations and outputs always are.
@@ -78,7 +78,7 @@ int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op 
  */
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error);
 
-/**
+/*
  * import_window_size() - elements that a window gives along one dimension
  * @in: elements of the input
  * @ceil_mode: a last window may hang over the end, but must start inside the

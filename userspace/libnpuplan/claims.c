@@ -6,7 +6,7 @@
 #include "base/region.h"
 #include "planners/planners.h"
 
-/**
+/*
  * struct claims - one check
  * @bound: no plan in this order of the steps is below; 0: not known
  */
@@ -145,7 +145,7 @@ static int check_status(struct claims *c)
 	return 0;
 }
 
-/**
+/*
  * struct range - bytes of a tensor that is no alias
  * @output: they survive; else they are stored
  */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/**
+/*
  * npusize_parse() - "4096", "64KiB", "1.5 MiB", "16M", "1.5MB"
  * @bytes: out: how many; left alone if it fails
  *

@@ -22,7 +22,7 @@
 
 #include "npumem_test_exporter.h"
 
-/**
+/*
  * struct exporter - one open file and its dma-buf
  * @ref: the file and the dma-buf hold one each
  * @lock: guards the following

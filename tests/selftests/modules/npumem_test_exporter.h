@@ -21,7 +21,7 @@
 
 enum { EXPORTER_SIZE = 16384 };
 
-/**
+/*
  * struct exporter_counts - calls of the dma-buf's operations
  * @maps: DMA mappings that were refused or not
  * @vmaps, @vunmaps: of the exporter's operation: the first and the last of many

@@ -7,7 +7,7 @@
 
 #define ITEMS 120
 
-/**
+/*
  * struct listener - what was told
  * @last: the last that was told
  * @stop_after: calls; 0: never

@@ -23,7 +23,7 @@ static struct npuplan_plan *plan_with(const struct npuplan_graph *graph,
 
 static const struct npuplan_options pieces = { .planner = "tile-scheduled" };
 
-/**
+/*
  * A chain of windows: input and output external, @rows rows of @width bytes each.
  * @kernels: of each operator, 1 or 3, up to the first 0
  */
@@ -60,7 +60,7 @@ static void tile(struct npuplan_graph *graph)
 
 /* --------------------------------------------------- every order, on small graphs */
 
-/**
+/*
  * struct bytes - of intermediate tensors: who writes it, who reads it (bits of steps)
  */
 struct bytes {

@@ -24,7 +24,7 @@
 #define PATIENCE_MS 300000
 #define MAX_ARGS    8
 
-/**
+/*
  * struct daemon - one npumemd
  * @dir: with its configuration and its notify socket
  * @notify: socket that it tells its state to

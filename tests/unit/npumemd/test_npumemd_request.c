@@ -32,7 +32,7 @@
 #define REPLACED_PLAN  "NPUMEMD_TEST_PLAN"
 #define REPLACED_CHECK "NPUMEMD_TEST_CHECK"
 
-/**
+/*
  * struct fixture - one request and what became of it
  * @done_error, @done_outcome: what the driver says to DONE, and then of the plan
  * @done_holds: it does not get there

@@ -32,7 +32,7 @@
 
 #define RESULT_LIMIT 65536
 
-/**
+/*
  * struct outcome - result of the last worker, copied
  * @done: how often it was called
  * @writable: the bytes of the result could still be changed

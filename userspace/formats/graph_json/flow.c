@@ -33,7 +33,7 @@ struct edges {
 	uint32_t count;
 };
 
-/**
+/*
  * struct lowering
  * @json: of the reader
  * @block: that operators go to; NPUMEM_NONE: none yet, @loose lead to it

@@ -5,7 +5,7 @@
 #include "../json/get.h"
 #include "check.h"
 
-/**
+/*
  * struct graph_json_reader
  * @json: the file. Its error's place is never NULL
  * @graph: in the making
@@ -33,7 +33,7 @@ static inline uint32_t graph_json_align(uint32_t elem_size)
 	return elem_size && elem_size <= 16 && !(elem_size & (elem_size - 1)) ? elem_size : 1;
 }
 
-/** graph_json_doubt() - import_doubt() of the error of a part of the object at hand
+/* graph_json_doubt() - import_doubt() of the error of a part of the object at hand
  * @what: field or attribute
  *
  * The caller has seen to it that there was no error before that part. Returns whether
@@ -41,7 +41,7 @@ static inline uint32_t graph_json_align(uint32_t elem_size)
  */
 bool graph_json_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what);
 
-/** graph_json_known_keys() - others than @keys (NULL-terminated) and "x_..." are doubts
+/* graph_json_known_keys() - others than @keys (NULL-terminated) and "x_..." are doubts
  *
  * Returns whether there is one.
  */
@@ -57,7 +57,7 @@ uint32_t graph_json_tensor_of_id(const struct graph_json_reader *r, int64_t id);
 /** graph_json_get_tensors() - list of ids of tensors -> malloc'ed list of indices */
 uint32_t *graph_json_get_tensors(struct graph_json_reader *r, json_t *object, const char *key,
 				 uint32_t *count);
-/** graph_json_sort_ids() - sort; no id may come twice
+/* graph_json_sort_ids() - sort; no id may come twice
  * @what: "tensors" or "ops"
  */
 void graph_json_sort_ids(struct graph_json_reader *r, struct npujson_id *ids, uint32_t count,
@@ -66,14 +66,14 @@ void graph_json_sort_ids(struct graph_json_reader *r, struct npujson_id *ids, ui
 /** graph_json_op() - read an operator that is no loop or branch, add it to @block */
 void graph_json_op(struct graph_json_reader *r, json_t *object, uint32_t block);
 
-/** graph_json_ops() - operators, loops and branches -> blocks and edges
+/* graph_json_ops() - operators, loops and branches -> blocks and edges
  * @list: "ops" of the file
  *
  * Block 0 has no edge that leads to it.
  */
 void graph_json_ops(struct graph_json_reader *r, json_t *root, json_t *list);
 
-/** graph_json_aliases() - "alias_of" of all tensors, chains made short
+/* graph_json_aliases() - "alias_of" of all tensors, chains made short
  * @list: of the tensors, all else of which is read
  *
  * Refuses ranges that are not inside, chains that go in a circle, addresses that
@@ -81,7 +81,7 @@ void graph_json_ops(struct graph_json_reader *r, json_t *root, json_t *list);
  */
 void graph_json_aliases(struct graph_json_reader *r, json_t *list);
 
-/** graph_json_attrs() - read the attributes of an operator
+/* graph_json_attrs() - read the attributes of an operator
  * @object: the operator, which is at hand
  * @op: all else of it is filled in
  *

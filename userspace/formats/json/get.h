@@ -24,7 +24,7 @@ struct npujson {
 	char path[96];
 };
 
-/** npujson_fail() - -EINVAL with the sentence "PATH.KEY: ...", unless there was an error before
+/* npujson_fail() - -EINVAL with the sentence "PATH.KEY: ...", unless there was an error before
  * @key: member of the object at hand; NULL for the object itself
  *
  * Returns the first error.
@@ -46,7 +46,7 @@ __attribute__((format(printf, 2, 3))) size_t npujson_enter(struct npujson *json,
 							   ...);
 void npujson_leave(struct npujson *json, size_t length);
 
-/** npujson_is_known() - whether a member's name is one of @known
+/* npujson_is_known() - whether a member's name is one of @known
  * @known: ends with NULL
  * @prefix: names that begin like this are known, too; may be NULL
  */
@@ -69,7 +69,7 @@ int64_t npujson_int_or(struct npujson *json, const json_t *object, const char *k
 
 bool npujson_bool_or(struct npujson *json, const json_t *object, const char *key, bool absent);
 
-/** npujson_text() - member; if @absent is NULL it must be there
+/* npujson_text() - member; if @absent is NULL it must be there
  *
  * Returns no NULL: "" after an error.
  */
@@ -83,7 +83,7 @@ uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *
 /** npujson_list() - member; NULL, which has no elements, if it is absent */
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required);
 
-/** npujson_ints() - list of @min_count to @max_count integers
+/* npujson_ints() - list of @min_count to @max_count integers
  * @values: left alone if the list is absent
  *
  * Returns how many there are, 0 after an error.

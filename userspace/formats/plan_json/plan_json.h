@@ -8,7 +8,7 @@
 #include "../json/get.h"
 #include "base/internal.h"
 
-/**
+/*
  * struct npuplan_ids - from ids of the source file to indices
  * @tensors: sorted by id
  * @steps: sorted by id of the operator, then tile
@@ -51,7 +51,7 @@ json_t *plan_json_block(const struct npuplan_graph *graph, const struct npuplan_
 json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		       const struct npumem_view *view);
 
-/**
+/*
  * struct plan_json_reader - plan in the reading
  * @json: the file
  * @host: per tensor the place of its host copy, UINT64_MAX if it has none yet
@@ -67,7 +67,7 @@ struct plan_json_reader {
 /* Index of the tensor whose id @field is; 0 after an error. */
 uint32_t plan_json_tensor(struct plan_json_reader *r, const json_t *object, const char *field);
 
-/** plan_json_read_tiling() - "tiling" of @root; all 0 if it is absent or an error
+/* plan_json_read_tiling() - "tiling" of @root; all 0 if it is absent or an error
  *
  * Of a graph without operators the choices are checked, and left out.
  */
@@ -77,7 +77,7 @@ void plan_json_read_tiling(struct plan_json_reader *r, const json_t *root,
 /* plan_json_check_tiling() - -EINVAL if the graph is known to be tiled otherwise */
 void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root);
 
-/** plan_json_read_flow() - "blocks" and "views"; all else is read
+/* plan_json_read_flow() - "blocks" and "views"; all else is read
  *
  * Without blocks the plan has one, of all positions.
  */

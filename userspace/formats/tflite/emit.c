@@ -20,7 +20,7 @@
 /* The old file moves by a multiple of this: no less than any alignment in it. */
 #define MOVE_ALIGN 64
 
-/**
+/*
  * struct emitter - new file in the making
  * @fb: the old file
  * @offsets: per tensor

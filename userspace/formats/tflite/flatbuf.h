@@ -21,7 +21,7 @@
 
 #include "npuplan.h"
 
-/**
+/*
  * struct flatbuf - the whole buffer
  * @data: @size bytes
  * @error: where sentences go
@@ -34,7 +34,7 @@ struct flatbuf {
 	int err;
 };
 
-/**
+/*
  * struct flatbuf_table - table whose vtable is inside the buffer
  * @pos: byte of the table
  * @size: bytes of the table, all inside the buffer
@@ -49,7 +49,7 @@ struct flatbuf_table {
 	bool present;
 };
 
-/**
+/*
  * struct flatbuf_vector - @count elements at byte @pos, all inside the buffer
  */
 struct flatbuf_vector {

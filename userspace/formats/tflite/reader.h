@@ -6,7 +6,7 @@
 #include "flatbuf.h"
 #include "schema.h"
 
-/**
+/*
  * struct tflite_reader
  * @fb: the file
  * @graph: in the making
@@ -33,7 +33,7 @@ const char *tflite_builtin_name(int32_t builtin);
 /** tflite_builtin_inplace() - computes each element from that of its first input alone */
 bool tflite_builtin_inplace(int32_t builtin);
 
-/**
+/*
  * tflite_attrs() - attributes from an operator's options and its tensors' shapes
  * @table: the operator
  * @sources: per input of @op the tensor's number in the file
@@ -49,11 +49,11 @@ void tflite_attrs(struct tflite_reader *r, const struct flatbuf_table *table, in
 struct flatbuf_vector tflite_buffer(struct flatbuf *fb, const struct flatbuf_vector *buffers,
 				    uint32_t index);
 
-/** tflite_offline_find() - number, not checked, of the buffer that has the offline memory
+/* tflite_offline_find() - number, not checked, of the buffer that has the offline memory
  * plan; -1 if the model has no such plan
  */
 int64_t tflite_offline_find(struct flatbuf *fb, const struct flatbuf_table *model);
-/** tflite_offline_data() - the offline memory plan, its size and head checked; not present
+/* tflite_offline_data() - the offline memory plan, its size and head checked; not present
  * if the model has no such plan
  */
 struct flatbuf_vector tflite_offline_data(struct flatbuf *fb, const struct flatbuf_table *model);

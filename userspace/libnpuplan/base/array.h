@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** npuplan_grow() - make room for one more in an array whose capacity is not kept
+/* npuplan_grow() - make room for one more in an array whose capacity is not kept
  * @array: pointer to the array
  * @count: elements in use; the capacity is the next power of two (0 for none)
  * @size: bytes of an element
@@ -14,7 +14,7 @@
  */
 int npuplan_grow(void *array, uint32_t count, size_t size);
 
-/** npuplan_reserve() - make room for one more in an array whose capacity is kept
+/* npuplan_reserve() - make room for one more in an array whose capacity is kept
  * @array: pointer to the array
  * @capacity: elements that it has room for, which is doubled when they are in use
  * @count: elements in use

@@ -36,7 +36,7 @@ struct npuplan_effort {
 	bool traffic;
 };
 
-/** npuplan_effort_begin() - an effort that begins now
+/* npuplan_effort_begin() - an effort that begins now
  * @work_limit: work units; UINT64_MAX: no limit
  * @deadline_seconds: from now on; 0: no deadline
  */
@@ -71,13 +71,13 @@ static inline bool npuplan_effort_ended(const struct npuplan_effort *effort)
 	return (effort && effort->stopped) || npuplan_effort_late(effort);
 }
 
-/** npuplan_effort_left() - seconds until the deadline, as deadline_seconds of another call
+/* npuplan_effort_left() - seconds until the deadline, as deadline_seconds of another call
  *
  * 0 if there is no deadline; if it is past, next to nothing, since 0 would be none.
  */
 double npuplan_effort_left(const struct npuplan_effort *effort);
 
-/** npuplan_effort_work_left() - work units that are left, as work_limit of another call
+/* npuplan_effort_work_left() - work units that are left, as work_limit of another call
  * @limit: that was asked for; 0: none was
  * @used: units
  * @own: the limit of the other call if none was asked for
@@ -86,7 +86,7 @@ double npuplan_effort_left(const struct npuplan_effort *effort);
  */
 uint64_t npuplan_effort_work_left(uint64_t limit, uint64_t used, uint64_t own);
 
-/** npuplan_effort_tell() - tell the caller how far the call has come
+/* npuplan_effort_tell() - tell the caller how far the call has come
  * @top: of the best packing (or the least traffic); UINT64_MAX: none yet
  * @lower_bound: proved; 0: none
  * @work: units so far
@@ -96,7 +96,7 @@ uint64_t npuplan_effort_work_left(uint64_t limit, uint64_t used, uint64_t own);
 bool npuplan_effort_tell(struct npuplan_effort *effort, uint64_t top, uint64_t lower_bound,
 			 uint64_t work);
 
-/** npuplan_effort_over() - whether the call is to end: by work, by the clock, by the caller
+/* npuplan_effort_over() - whether the call is to end: by work, by the clock, by the caller
  *
  * Looks at the clock and, unless that or work ends the call, tells the caller: so not for each
  * unit of work.

@@ -23,7 +23,7 @@ struct npuplan_heap {
 	bool refused;
 };
 
-/** npuplan_heap_use() - count in @heap from now on in this thread; NULL: count nothing
+/* npuplan_heap_use() - count in @heap from now on in this thread; NULL: count nothing
  *
  * Returns what was in use before.
  */

@@ -48,7 +48,7 @@ const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step,
 /* The first line of the verifier's log is the error's text. */
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log);
 
-/**
+/*
  * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
  * @blob: owned
  * @cells: checked form of @blob

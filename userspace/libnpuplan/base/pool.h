@@ -18,7 +18,7 @@ struct npuplan_pool {
 	bool failed;
 };
 
-/** npuplan_pool_take() - an array of zeroes, which npuplan_pool_free() frees
+/* npuplan_pool_take() - an array of zeroes, which npuplan_pool_free() frees
  * @count: elements; of 0, too, there is an address
  * @size: bytes of an element
  *

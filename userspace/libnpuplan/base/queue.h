@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-/** NPUPLAN_QUEUE() - define two functions for queues of one kind
+/* NPUPLAN_QUEUE() - define two functions for queues of one kind
  * @NAME: what they are called: NAME_put() and NAME_take()
  * @ENTRY: type of an entry
  * @OWNER: type of what tells entries apart, given to @BEFORE as a pointer

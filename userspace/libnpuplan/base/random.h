@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/** npuplan_random() - the next number; its highest bits are the best
+/* npuplan_random() - the next number; its highest bits are the best
  * @state: anything but 0 to begin with
  */
 static inline uint64_t npuplan_random(uint64_t *state)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** npuplan_sorted_at() - number of the first record whose key is @key or more
+/* npuplan_sorted_at() - number of the first record whose key is @key or more
  * @first_key: the key within the first record
  * @count: records
  * @size: bytes of a record

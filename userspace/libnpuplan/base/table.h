@@ -19,7 +19,7 @@ struct npuplan_table {
 	uint32_t slots;
 };
 
-/** npuplan_table_find() - slot of a record, or the free one where it belongs
+/* npuplan_table_find() - slot of a record, or the free one where it belongs
  * @records: the array, of @count records of @size bytes without padding
  * @record: to look for
  * @slot: out: table->index[slot] is its index; if that is NPUMEM_NONE, it is for the caller to

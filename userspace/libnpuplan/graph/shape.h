@@ -31,7 +31,7 @@ struct npuplan_spatial {
 /* Channels of a block of NC/32HWC32. */
 #define NPUPLAN_CHANNEL_BLOCK 32
 
-/** npuplan_spatial() - false if the tensor has no rows that could be cut
+/* npuplan_spatial() - false if the tensor has no rows that could be cut
  *
  * That is: rank other than 4 and 5, shape or element size unknown, or the shape
  * does not account for the tensor's bytes.
@@ -39,7 +39,7 @@ struct npuplan_spatial {
 bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
 		     struct npuplan_spatial *spatial);
 
-/** npuplan_view() - the same, and tensors of rank 1 to 3 as matrices
+/* npuplan_view() - the same, and tensors of rank 1 to 3 as matrices
  *
  * Their rows are all dimensions but the last, row-major whatever the layout is;
  * their channels are the last one.
@@ -59,7 +59,7 @@ struct npuplan_part {
 	struct npuplan_rows channels;
 };
 
-/** npuplan_granule() - channels of which a part has to have whole ones
+/* npuplan_granule() - channels of which a part has to have whole ones
  *
  * Parts begin at a multiple of so many channels and end at one, or at the last channel.
  */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/**
+/*
  * struct npuplan_window - one spatial dimension of a sliding window
  * @kernel, @stride, @dilation: >= 1
  * @pad_begin: rows of padding before row 0; negative crops
@@ -32,7 +32,7 @@ struct npuplan_rows {
 /** npuplan_band() - band k of n nearly equal ones of @height rows */
 struct npuplan_rows npuplan_band(int64_t height, uint32_t k, uint32_t n);
 
-/** npuplan_window_rows() - smallest range of input rows that holds all needed ones
+/* npuplan_window_rows() - smallest range of input rows that holds all needed ones
  * @out: output rows
  * @height: rows of the input
  *
@@ -42,7 +42,7 @@ struct npuplan_rows npuplan_band(int64_t height, uint32_t k, uint32_t n);
 struct npuplan_rows npuplan_window_rows(const struct npuplan_window *window,
 					struct npuplan_rows out, int64_t height);
 
-/** npuplan_upsample_rows() - input rows of an upsampled band
+/* npuplan_upsample_rows() - input rows of an upsampled band
  *
  * Covers nearest, and bilinear with aligned corners, half-pixel centres or neither
  * alike: a model file does not always say which. Whole input if it is not enlarged.

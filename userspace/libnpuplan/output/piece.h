@@ -19,7 +19,7 @@ struct npuplan_piece {
 	uint32_t ring;
 };
 
-/** npuplan_piece_set() - region, stride and ring of a placement from a piece
+/* npuplan_piece_set() - region, stride and ring of a placement from a piece
  *
  * -EINVAL: not inside the tensor, or row_stride smaller than a row;
  * -EOPNOTSUPP: not one placement in this layout (a row stride or ring in NCHW,

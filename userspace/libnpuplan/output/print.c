@@ -125,7 +125,7 @@ static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 	return npuplan_base_of(graph, graph->tiles[tile].tensor);
 }
 
-/**
+/*
  * struct printing - what is printed, and how
  * @entered: see list_entered()
  * @of_tensor: placements by tensor: of tensor t of_tensor[first_of_tensor[t] ...
@@ -198,7 +198,7 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
 	return false;
 }
 
-/**
+/*
  * struct scene - one instance, position by position
  * @list: its placements, ascending
  * @coming, @going: of @list, by first and by last position

@@ -10,7 +10,7 @@ struct share {
 	uint32_t placement;
 };
 
-/**
+/*
  * struct npuplan_column - one character of the arena's picture
  * @taken: bytes of it that all placements have; above its width two overlap
  * @shares: a heap, the largest first: of placements that are drawn, and of some that

@@ -19,7 +19,7 @@ struct npuplan_range {
 	uint64_t end;
 };
 
-/**
+/*
  * struct npuplan_line - one line
  * @first_range: of placement k of those given, ranges[first_range[k] ...
  *	first_range[k + 1])
@@ -39,7 +39,7 @@ struct npuplan_line {
 	struct cover covered;
 };
 
-/** npuplan_line_init() - a line with nothing in it
+/* npuplan_line_init() - a line with nothing in it
  * @placements: indices, into those of the plan, of the ones that may be drawn; a column
  *	that two have as much of is the first's of them
  *
@@ -53,7 +53,7 @@ void npuplan_line_fini(struct npuplan_line *line);
 int npuplan_line_draw(struct npuplan_line *line, uint32_t k);
 void npuplan_line_wipe(struct npuplan_line *line, uint32_t k);
 
-/** npuplan_line_print() - a character a column
+/* npuplan_line_print() - a character a column
  *
  * '.' for nobody; for bytes that two have '+' if one has them after the other, as in all
  * plans that verify, otherwise '!', as TFLM prints them.

@@ -4,7 +4,7 @@
 
 #include "base/internal.h"
 
-/** npuplan_verify_cells() - verify a plan that is not a blob yet
+/* npuplan_verify_cells() - verify a plan that is not a blob yet
  * @cells: checked form of its graph
  * @what: what the error calls the plan
  * @verdict: may be NULL

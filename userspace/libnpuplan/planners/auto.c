@@ -22,7 +22,7 @@
 /* Listed conflicts, both ways, that NNC goes through in reasonable time a round. */
 #define NNC_PEERS   (1u << 20)
 
-/**
+/*
  * struct portfolio - one run
  * @problem: as it was given, with what its lower bound has become
  * @best: best packing so far; top UINT64_MAX: none yet

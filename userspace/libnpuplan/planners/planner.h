@@ -4,7 +4,7 @@
 
 #include "pack/base/run.h"
 
-/**
+/*
  * struct npuplan_planner - one named algorithm: a planner, a packer, or both
  * @argument: for @packer, @pack or @plan; what tells algorithms of one function apart
  * @packer: places items for npuplan_pack(); NULL: it is a planner only

@@ -17,7 +17,7 @@ int npuplan_pack_greedy(const struct npuplan_problem *problem, int order,
 int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 			  struct npuplan_packing *packing, struct npuplan_error *error);
 
-/** npuplan_pack_quick() - one packing in O(n log n), however late it is (packers.c)
+/* npuplan_pack_quick() - one packing in O(n log n), however late it is (packers.c)
  *
  * -EOPNOTSUPP: pairs are listed, or an item is fixed.
  */

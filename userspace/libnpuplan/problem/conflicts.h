@@ -36,7 +36,7 @@ struct npuplan_peer {
 	size_t first_interval;
 };
 
-/**
+/*
  * struct npuplan_conflicts - F of all pairs
  *
  * Listed pair by pair, or, if @peer_start is NULL, not listed: two items are
@@ -59,13 +59,13 @@ struct npuplan_conflicts {
 /* Pairs of items that are listed, at most: 2 GiB. */
 #define NPUPLAN_MAX_PAIRS  (1u << 26)
 
-/** npuplan_conflicts_whole() - of items that hold all their bytes all the time
+/* npuplan_conflicts_whole() - of items that hold all their bytes all the time
  *
  * Cost O(n log n + pairs). -E2BIG more than NPUPLAN_MAX_PAIRS; -ENOMEM.
  */
 int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			    uint32_t item_count);
-/** npuplan_conflicts_list() - the same, of no more than @most pairs
+/* npuplan_conflicts_list() - the same, of no more than @most pairs
  * @until: may be NULL
  *
  * -E2BIG: there are more; -EINTR: given up; -ENOMEM.
@@ -76,7 +76,7 @@ int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npu
 void npuplan_conflicts_overlap(struct npuplan_conflicts *conflicts,
 			       const struct npuplan_item *items, uint32_t item_count);
 
-/**
+/*
  * struct npuplan_pair - two items with intervals of F(@a, @b)
  * @b: another item than @a; d is its address minus @a's
  * @interval_count: 0: both are whole
@@ -88,7 +88,7 @@ struct npuplan_pair {
 	size_t first_interval;
 };
 
-/** npuplan_conflicts_pairs() - of pairs in any order, each once
+/* npuplan_conflicts_pairs() - of pairs in any order, each once
  * @intervals: those of a pair ascending, disjoint, none empty
  *
  * -EINVAL: not so; -ENOMEM.
@@ -97,7 +97,7 @@ int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct np
 			    uint32_t item_count, const struct npuplan_pair *pairs,
 			    size_t pair_count, const struct npuplan_interval *intervals);
 
-/** struct npuplan_permit - a displacement that is not forbidden after all
+/* struct npuplan_permit - a displacement that is not forbidden after all
  * @d: address of @b minus that of @a
  */
 struct npuplan_permit {
@@ -106,7 +106,7 @@ struct npuplan_permit {
 	int64_t d;
 };
 
-/** npuplan_conflicts_permit() - take points out of what is forbidden
+/* npuplan_conflicts_permit() - take points out of what is forbidden
  * @permits: put into order. Pairs that are no peers, and displacements at which
  *	the items do not meet, are passed over
  *
@@ -130,7 +130,7 @@ static inline bool npuplan_any_fixed(const struct npuplan_item *items, uint32_t 
 
 void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 
-/** npuplan_forbidden() - intervals of F(peer, item), in ascending order
+/* npuplan_forbidden() - intervals of F(peer, item), in ascending order
  * @whole: room for one, which is what is returned for two whole items
  */
 const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,

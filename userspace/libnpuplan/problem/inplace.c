@@ -58,7 +58,7 @@ static int add(struct npuplan_liveness *live, const struct npuplan_takeover *tak
 	return err;
 }
 
-/**
+/*
  * struct finder - looks through the steps
  * @readers: per cell how often the step at hand reads it
  */

@@ -12,7 +12,7 @@
 
 #include "base/internal.h"
 
-/**
+/*
  * struct npuplan_atom - bytes of a tensor with one live range
  * @first, @length: bytes of the tensor
  * @start, @end: instants, inclusive
@@ -25,7 +25,7 @@ struct npuplan_atom {
 	uint32_t end;
 };
 
-/**
+/*
  * struct npuplan_takeover - bytes that a step's write may take from its read
  * @instant: at which the step stores
  * @from, @to: tensors read and written, never aliases
@@ -46,7 +46,7 @@ struct npuplan_takeover {
 	bool aligned;
 };
 
-/**
+/*
  * struct npuplan_liveness - of a graph, its steps in the order of the graph
  * @atoms: by tensor, then by first byte, then by start
  * @takeovers: of in-place operators, by from, to, shift, instant, first byte
@@ -67,7 +67,7 @@ struct npuplan_liveness {
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph);
 void npuplan_liveness_fini(struct npuplan_liveness *live);
 
-/** npuplan_lower_bound() - most bytes live at one instant (lower_bound.c)
+/* npuplan_lower_bound() - most bytes live at one instant (lower_bound.c)
  * @instant: out: the first such instant
  *
  * No plan for this schedule needs less, whatever it places where: bytes that a
@@ -81,7 +81,7 @@ struct npuplan_live_range {
 	uint32_t end;
 };
 
-/** npuplan_cell_ranges() - from each cell's writer to its last reader
+/* npuplan_cell_ranges() - from each cell's writer to its last reader
  * @positions: of each step of the graph in the schedule, a permutation that no
  *	read minds; NULL: the order of the graph
  * @ranges: out: per cell. Of those that no schedule moves: inputs and what is
@@ -90,7 +90,7 @@ struct npuplan_live_range {
 void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positions,
 			 struct npuplan_live_range *ranges);
 
-/** npuplan_tensors_in_arena() - per tensor, whether it needs room; free() it
+/* npuplan_tensors_in_arena() - per tensor, whether it needs room; free() it
  *
  * A parameter that no step accesses stays outside the arena; inputs, outputs and
  * state get theirs in any case, for the runtime puts bytes there and takes them

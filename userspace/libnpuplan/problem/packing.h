@@ -28,7 +28,7 @@ static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
 	return top <= lower_bound ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
 }
 
-/** npuplan_packing_keep() - take over addresses if they are lower than what there is
+/* npuplan_packing_keep() - take over addresses if they are lower than what there is
  * @offsets: per item, @item_count of them
  * @top: first byte above all
  */
@@ -61,7 +61,7 @@ struct npuplan_member {
 	bool bounds;
 };
 
-/** npuplan_member_tell() - tell the caller how far the whole is when the member is so far
+/* npuplan_member_tell() - tell the caller how far the whole is when the member is so far
  * @top: of the member's best packing; UINT64_MAX: none yet
  * @lower_bound: that the member has proved; 0: none
  * @work: units of the member
@@ -84,7 +84,7 @@ int npuplan_check_straight(const struct npuplan_graph *graph, struct npuplan_err
 int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t clash[2],
 		       struct npuplan_error *error);
 
-/** npuplan_fail_budget() - say how far the best packing is above the budget; -ENOSPC
+/* npuplan_fail_budget() - say how far the best packing is above the budget; -ENOSPC
  *
  * The error's status is NPUMEM_PLAN_INFEASIBLE if the lower bound proves that no packing fits.
  */

@@ -8,7 +8,7 @@
 
 struct npuplan_packing;
 
-/**
+/*
  * struct npuplan_problem - what there is to place
  * @graph: for names in messages
  * @options: what was asked for: budget, limits of work and memory
@@ -32,13 +32,13 @@ struct npuplan_problem {
 	const struct npuplan_packing *incumbent;
 };
 
-/** npuplan_make_items() - fill in problem->items from its live ranges
+/* npuplan_make_items() - fill in problem->items from its live ranges
  *
  * -EINVAL: a fixed offset or an alias is not aligned; -ENOSPC: a fixed offset is
  * beyond the budget; -E2BIG: sizes add up to too much. The error names the tensor.
  */
 int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *error);
-/** npuplan_problem_init() - fill in live ranges, items and the lower bound
+/* npuplan_problem_init() - fill in live ranges, items and the lower bound
  * @problem: with graph, options and alignment; npuplan_problem_fini() it in any case
  *
  * Errors as npuplan_make_items()'s.
@@ -49,7 +49,7 @@ void npuplan_problem_fini(struct npuplan_problem *problem);
 
 /* Pairs that are listed if the planner can do without: 128 MiB, some tenths of a second. */
 #define NPUPLAN_LISTED_PAIRS (1u << 22)
-/** npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
+/* npuplan_make_conflicts() - fill in problem->conflicts: whole items, but in-place operators
  * @must_list: pairs are wanted one by one, NPUPLAN_MAX_PAIRS of them
  *
  * Where there are more pairs than that, than the memory limit has room for, or than
@@ -58,13 +58,13 @@ void npuplan_problem_fini(struct npuplan_problem *problem);
  */
 int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 			   struct npuplan_error *error);
-/** npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
+/* npuplan_permit_in_place() - let in-place operators' tensors lie where that is safe (inplace.c)
  * @conflicts: listed, of one item a tensor, whole or by atoms
  */
 int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
 			    const struct npuplan_liveness *live);
 
-/** npuplan_lives_whole() - each tensor's bytes all live from its start to its end
+/* npuplan_lives_whole() - each tensor's bytes all live from its start to its end
  *
  * If not, tiles may go below what whole tensors need (taa/taa.h), and a proof about
  * whole tensors is none about plans.

@@ -26,7 +26,7 @@
 /* So many of the best are gone through step by step: bursts do not multiply out exactly. */
 #define FINALISTS 8
 
-/**
+/*
  * struct profile - an operator cut by rows alone, or by channels alone
  * @size: rows, or channels, of a tile
  * @tiles: how many
@@ -47,7 +47,7 @@ struct profile {
 	bool merged;
 };
 
-/**
+/*
  * struct chooser - one operator in the choosing
  * @operands: inputs first, then outputs
  * @all: per operand its bytes in a tile of everything

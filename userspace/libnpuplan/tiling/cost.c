@@ -16,7 +16,7 @@ uint64_t npuplan_transfer_cost(const struct npumem_region *region, bool paramete
 	return chunks * ((bytes + NPUPLAN_BURST - 1) / NPUPLAN_BURST + 1) * NPUPLAN_BURST;
 }
 
-/**
+/*
  * struct operands - regions of one step: inputs first, then outputs
  * @streamed: per operand whether its region is not the same in all steps
  * @counted: per operand, false for what another operand stands for already

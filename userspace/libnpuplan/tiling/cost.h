@@ -10,7 +10,7 @@
  */
 #define NPUPLAN_BURST 64
 
-/**
+/*
  * struct npuplan_tile_cost - of all steps of one operator
  * @steps: how many
  * @onchip: most bytes that one of them has on chip: all that it reads, parameters
@@ -34,7 +34,7 @@ struct npuplan_tile_cost {
 	uint64_t transfers;
 };
 
-/** npuplan_transfer_cost() - bytes of whole bursts that moving a region takes
+/* npuplan_transfer_cost() - bytes of whole bursts that moving a region takes
  * @parameter: of one; these are constant, so a compiler lays out each tile in one chunk
  */
 uint64_t npuplan_transfer_cost(const struct npumem_region *region, bool parameter);
@@ -44,7 +44,7 @@ static inline uint64_t npuplan_tile_traffic(const struct npuplan_tile_cost *cost
 	return cost->inputs + cost->weights + cost->outputs;
 }
 
-/** npuplan_tile_cost() - by going through all steps
+/* npuplan_tile_cost() - by going through all steps
  * @cut, @grid: @grid is NULL if the operator is one step
  *
  * -E2BIG: more steps than the verifier takes accesses.

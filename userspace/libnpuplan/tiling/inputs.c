@@ -195,7 +195,7 @@ static struct npuplan_rows joined(int64_t start, int64_t extent, struct npuplan_
 	return (struct npuplan_rows){ first, last > first ? last - first : 0 };
 }
 
-/**
+/*
  * struct input - one input of an operator that is cut
  * @start_rows, @start_channels: of the inputs before it, added up
  */

@@ -4,7 +4,7 @@
 
 #include "inputs.h"
 
-/**
+/*
  * struct npuplan_grid - outputs of an operator cut into tiles
  * @rows, @channels: of a tile; the last ones have what is left
  * @bands: so many bands of rows, nearly equal, instead; 0 for none
@@ -39,7 +39,7 @@ struct npuplan_part npuplan_grid_tile(const struct npuplan_grid *grid, uint64_t 
 struct npumem_region npuplan_tile_output(const struct npuplan_cut *cut, uint32_t tensor,
 					 const struct npuplan_part *tile);
 
-/** npuplan_choose_tiles() - have tiling->ops say how each operator is cut
+/* npuplan_choose_tiles() - have tiling->ops say how each operator is cut
  *
  * Of a tiling with on-chip memory; what @ops says already is checked and kept.
  * -ENOSPC: something does not fit.

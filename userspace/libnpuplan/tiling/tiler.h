@@ -6,7 +6,7 @@
 #include "base/region.h"
 #include "base/table.h"
 
-/**
+/*
  * struct npuplan_tiler - tiling in the making
  * @table: of the graph's tiles
  * @accesses: of the step in the making
@@ -27,7 +27,7 @@ int npuplan_tiler_init(struct npuplan_tiler *tiler, struct npuplan_graph *graph,
 /* @err: of the tiling; if not zero the graph gets rid of all steps and tiles. */
 void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err);
 
-/** npuplan_tiler_access() - let the step in the making access a region
+/* npuplan_tiler_access() - let the step in the making access a region
  *
  * Reading what is read already does nothing; reading and writing one tensor
  * whole is an update in place. Parameters are skipped if not asked for.
@@ -35,7 +35,7 @@ void npuplan_tiler_fini(struct npuplan_tiler *tiler, int err);
 int npuplan_tiler_access(struct npuplan_tiler *tiler, uint32_t tensor,
 			 const struct npumem_region *region, uint32_t mode);
 
-/** npuplan_tiler_inplace() - the write of one region may take the bytes read of another
+/* npuplan_tiler_inplace() - the write of one region may take the bytes read of another
  *
  * Both are accesses of the step in the making. Nothing is done unless they are a
  * read and a write of as many bytes: what is updated, or skipped as a parameter,
@@ -45,7 +45,7 @@ void npuplan_tiler_inplace(struct npuplan_tiler *tiler, uint32_t read,
 			   const struct npumem_region *read_region, uint32_t write,
 			   const struct npumem_region *write_region);
 
-/** npuplan_tiler_step() - end the step: it does tile @index of @count of @op
+/* npuplan_tiler_step() - end the step: it does tile @index of @count of @op
  *
  * -EINVAL if it accesses nothing; -E2BIG if there are more accesses by now than
  * the verifier takes.

@@ -27,7 +27,7 @@ enum {
 
 /* -------------------------------------------------------- command_line.c */
 
-/** command_parse() - argp_parse(), what a command begins with
+/* command_parse() - argp_parse(), what a command begins with
  *
  * Knows -h, too. After command_complete() it prints what the last of @argv can be
  * completed to instead, and ends the program: a line each, with a tab and what it is;
@@ -40,7 +40,7 @@ void complete_word(const char *word, const char *typed, const char *what);
 
 /* ------------------------------------------------------------ messages.c */
 
-/** plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
+/* plain_text() - a copy whose control characters are "\xNN", for a terminal; free() it
  * @lines: ends of lines stay
  *
  * So are characters that change the direction of text, or end lines, and bytes that are
@@ -49,13 +49,13 @@ void complete_word(const char *word, const char *typed, const char *what);
  * Names are a model's: what they hold must not move the cursor of whoever looks.
  */
 char *plain_text(const char *text, bool lines);
-/** plain_names() - rename all of a graph so, when nothing but text is still to be written
+/* plain_names() - rename all of a graph so, when nothing but text is still to be written
  *
  * What has no name gets one of its id: "tensor 7".
  */
 void plain_names(struct npuplan_graph *graph);
 
-/** failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
+/* failure() - "npumemctl: @where: ..." on standard error; returns EXIT_FAILED
  *
  * Control characters as by plain_text(): it is one line.
  */
@@ -84,7 +84,7 @@ struct size_text size_text(uint64_t bytes);
 /* "1.4 MiB" */
 struct size_text short_size(uint64_t bytes);
 
-/**
+/*
  * struct text - what is to be printed, all at once, so that an error has its cause
  * @out: to print to
  */
@@ -109,7 +109,7 @@ size_t utf8_character(const char *text, uint32_t *character);
 
 /* ------------------------------------------------------------ terminal.c */
 
-/** terminal_width() - characters of a line: $COLUMNS, or what the terminal @fd says
+/* terminal_width() - characters of a line: $COLUMNS, or what the terminal @fd says
  *
  * 80 if it does not know; 0: @fd is no terminal, and $COLUMNS is not set.
  */
@@ -124,7 +124,7 @@ void print_cut(FILE *out, const char *text, unsigned int width);
 /** is_stdout() - "-", or a path that names what standard output is, but /dev/null and its like */
 bool is_stdout(const char *path);
 
-/** struct named_path - a file as the command line names it
+/* struct named_path - a file as the command line names it
  * @option: "-o", "GRAPH"; NULL ends a list
  * @path: NULL: not given
  */
@@ -133,7 +133,7 @@ struct named_path {
 	const char *path;
 };
 
-/** outputs_check() - end with EXIT_USAGE if an output is an input, or two are one file
+/* outputs_check() - end with EXIT_USAGE if an output is an input, or two are one file
  *
  * By what file a path leads to, through links of all kinds, also where none is yet.
  */
@@ -143,7 +143,7 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
 /* Most files that a command writes. */
 #define OUTPUTS 8
 
-/** struct outputs - files that all appear, or none; zero is none yet
+/* struct outputs - files that all appear, or none; zero is none yet
  * @files: what has been written beside the file of that path, to take its place; no
  *	temporary: it could not be
  */
@@ -156,13 +156,13 @@ struct outputs {
 	sigset_t signals;
 };
 
-/** outputs_add() - write all of @data, "-" is standard output; returns an exit code
+/* outputs_add() - write all of @data, "-" is standard output; returns an exit code
  *
  * Of a file nothing is seen before outputs_end(), which has to follow soon: signals wait
  * for it. What is no file, like a pipe or a device, is written to at once.
  */
 int outputs_add(struct outputs *outputs, const char *path, const void *data, size_t size);
-/** outputs_end() - put all in their places if @status is EXIT_OK, otherwise none; returns it
+/* outputs_end() - put all in their places if @status is EXIT_OK, otherwise none; returns it
  *
  * Modes stay, and links.
  */
@@ -192,7 +192,7 @@ struct algorithms {
 	bool (*published)(unsigned int i);
 };
 
-/**
+/*
  * list_algorithms() - print names and what each is for, and exit
  * @option: for messages
  * @which: NULL: without those that are somebody else's, to compare with; "all"
@@ -204,7 +204,7 @@ _Noreturn void list_algorithms(const struct argp_state *state, const char *optio
 uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
 		       const char *const *choices);
 
-/** enum option_kind - how the value of an option is written, and what keeps it
+/* enum option_kind - how the value of an option is written, and what keeps it
  * @VALUE_FLAG: there is none; bool, which becomes true
  * @VALUE_TEXT: as it was given; const char *
  * @VALUE_TEXTS: the option may be given again and again; struct option_texts
@@ -233,7 +233,7 @@ struct option_texts {
 	size_t count;
 };
 
-/** struct option_value - where the value of one option goes
+/* struct option_value - where the value of one option goes
  * @key: of struct argp_option; 0 ends a table
  * @offset: of the field in what the command parses into
  * @min, @max: of VALUE_NUMBER and VALUE_COUNT
@@ -248,7 +248,7 @@ struct option_value {
 	const char *const *choices;
 };
 
-/** option_store() - parse the argument of an option that needs nothing but to be kept
+/* option_store() - parse the argument of an option that needs nothing but to be kept
  * @options: the command's; the messages name the option as it is called there
  * @values: table of those
  * @input: what the offsets are of

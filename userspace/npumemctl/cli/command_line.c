@@ -91,7 +91,7 @@ void complete_word(const char *word, const char *typed, const char *what)
 	offer("", word, typed, what);
 }
 
-/**
+/*
  * struct values - what an option of a command can be given
  * @command: NULL: all that have the option
  * @words: separated by spaces; or

@@ -74,7 +74,7 @@ static char *resolved(const char *path)
 	return at;
 }
 
-/**
+/*
  * struct identity - what two paths have in common if they name one file
  * @known: false: it is nothing that can be told apart, or its folder is not there
  * @mode: st_mode, 0 if there is no file yet

@@ -37,7 +37,7 @@ void progress_end(struct progress *progress);
 
 /** progress_interrupted() - a signal has ended a search of this program */
 bool progress_interrupted(void);
-/** progress_ended_by() - what ended a search before it was through; NULL: nothing known
+/* progress_ended_by() - what ended a search before it was through; NULL: nothing known
  * @memory: the limit of memory did
  * @seconds, @work: that it took; @deadline, @work_limit: that were asked for, 0: none
  */

@@ -8,7 +8,7 @@
 
 /* -------------------------------------------------------------- tiling.c */
 
-/**
+/*
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
  * @tiles: values of --tile, in order
@@ -26,7 +26,7 @@ struct tiling {
 /* Options of the commands that take a graph: a child, whose input is a struct tiling. */
 extern const struct argp tiling_argp;
 
-/** tiling_of() - what was said, of a graph that is not tiled yet
+/* tiling_of() - what was said, of a graph that is not tiled yet
  * @plan: what the plan at hand says, for where the command line says nothing; may
  *	be NULL. Taken over
  * @out: npuplan_tiling_fini() it
@@ -70,7 +70,7 @@ json_t *warnings_json(const struct npuimport_warnings *warnings);
 
 /* --------------------------------------------------------------- model.c */
 
-/**
+/*
  * struct model - a graph, tiled, and its blob
  * @path: where it came from, for messages
  * @data: the file, as it was read
@@ -100,7 +100,7 @@ void model_release(struct model *model);
 /** model_bytes() - sum of the sizes of the tensors that steps access, by whatever alias */
 uint64_t model_bytes(const struct npuplan_graph *graph);
 
-/**
+/*
  * struct plan_file - a plan read from a file, JSON or blob
  * @plan: NULL if the JSON could not be read
  */
@@ -111,7 +111,7 @@ struct plan_file {
 	size_t blob_size;
 };
 
-/** model_with_plan() - import a graph, tile it as the plan says, read the plan
+/* model_with_plan() - import a graph, tile it as the plan says, read the plan
  * @tiling: overrides what the plan says
  */
 bool model_with_plan(struct model *model, const char *graph_path, const struct reading *reading,
@@ -124,7 +124,7 @@ void plan_file_release(struct plan_file *file);
 bool budget_is_name(const char *text);
 /* options->arena_budget by its name. Says what is wrong and returns false if it fails. */
 bool budget_find(const struct model *model, const char *name, struct npuplan_options *options);
-/** no_plan() - say why there is none, and with -j what is needed; returns an exit code
+/* no_plan() - say why there is none, and with -j what is needed; returns an exit code
  * @progress: of the search, which has ended
  * @err, @error: npuplan_plan()'s
  */

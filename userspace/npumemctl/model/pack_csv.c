@@ -17,7 +17,7 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[SIZE] = "size", [ALIGNMENT] = "alignment", [OFFSET] = "offset",
 };
 
-/**
+/*
  * struct reader - reading one file
  * @columns: which column each field of a line is
  * @lower, @upper: per buffer, as the file has them

@@ -10,7 +10,7 @@
 
 #include "npuplan.h"
 
-/**
+/*
  * struct pack_csv - a file read
  * @items: buffers. Instants count from the earliest; where they do not fit into
  *	32 bits, only their order is kept
@@ -24,7 +24,7 @@ struct pack_csv {
 	uint32_t count;
 };
 
-/** pack_csv_read() - read to the end of @in
+/* pack_csv_read() - read to the end of @in
  * @error: out: what is wrong, beginning with the line's number
  *
  * 0, -EBADMSG or -ENOMEM. Release it in any case.

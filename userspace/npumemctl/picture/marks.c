@@ -44,7 +44,7 @@ struct area {
 	uint64_t height;
 };
 
-/**
+/*
  * struct names - those that have been written
  * @areas: @count of them, room for @capacity
  */

@@ -23,7 +23,7 @@ static int init(struct cover *cover, const struct picture *picture)
 	return cover_init(cover, at, count);
 }
 
-/**
+/*
  * struct event - a box comes, or has gone
  * @half: of a position
  */

@@ -8,7 +8,7 @@
 
 #define NONE UINT32_MAX
 
-/**
+/*
  * struct use - bytes of a tensor accessed at a position of the schedule
  * @mode: enum npumem_access_mode
  * @loaded: half of the position in which it has been read
@@ -20,7 +20,7 @@ struct use {
 	uint32_t loaded;
 };
 
-/**
+/*
  * struct uses - of all tensors
  * @start: of tensor t uses[start[t] .. start[t + 1]), by position
  */
@@ -125,7 +125,7 @@ static int collect(struct uses *all, const struct npuplan_graph *graph,
 
 /* --------------------------------------------------------- bytes with one life each */
 
-/**
+/*
  * struct cut - bytes of a tensor, cut wherever an access begins or ends
  * @at: @count boundaries, ascending
  * @start, @end: halves of positions between which the bytes from a boundary on
@@ -176,7 +176,7 @@ struct chunk {
 	uint64_t address;
 };
 
-/**
+/*
  * struct chunks - all of a placement, by byte of the tensor
  */
 struct chunks {

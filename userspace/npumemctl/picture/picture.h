@@ -13,7 +13,7 @@
 /* Most boxes drawn; beyond it neighbours share one. */
 #define PICTURE_BOXES 40000
 
-/**
+/*
  * struct picture_box - bytes of the arena that live at the same time
  * @first, @length: arena bytes
  * @start, @end: halves of positions of the schedule, inclusive: position p loads
@@ -26,7 +26,7 @@ struct picture_box {
 	uint32_t end;
 };
 
-/**
+/*
  * struct picture_place - place of a tensor, or of a piece of one
  * @hull: all of it
  * @first_box, @box_count: in picture.boxes; in order of arena bytes, then of time
@@ -40,7 +40,7 @@ struct picture_place {
 	uint64_t peak_bytes;
 };
 
-/**
+/*
  * struct picture - a plan, ready to be drawn
  * @name: where the plan came from
  * @box_total: boxes before neighbours were joined
@@ -61,7 +61,7 @@ struct picture {
 	uint64_t height;
 };
 
-/** picture_init() - find the boxes of a plan that fits its graph
+/* picture_init() - find the boxes of a plan that fits its graph
  * @name: not copied; nor are the graph and the plan
  *
  * A piece that is not contiguous in the arena, or a ring, has boxes of its own for each

@@ -17,7 +17,7 @@ struct path_choice {
 	uint32_t count;
 };
 
-/**
+/*
  * struct path_rule - how to choose; zero = at random with seed 0, no iterations
  * @choices: @choice_count of them, in order; after the last one the shortest way
  *	out is taken. None: at random
@@ -42,7 +42,7 @@ struct path_step {
 	uint32_t edge;
 };
 
-/**
+/*
  * struct path - from plan block 0 to the exit
  * @steps: @count of them, at least one; path_release() it
  */
@@ -51,7 +51,7 @@ struct path {
 	uint32_t count;
 };
 
-/** path_find() - choose a path
+/* path_find() - choose a path
  *
  * Same rule, same path. -EINVAL: a choice that a block does not have, or one left
  * over; no way leads to the exit; the plan has no instance or edge for the way.
@@ -63,7 +63,7 @@ void path_release(struct path *path);
 
 #define PATH_MAX_STEPS 10000000u
 
-/** path_choices() - parse "EDGE[*COUNT],..."; free() the result
+/* path_choices() - parse "EDGE[*COUNT],..."; free() the result
  *
  * -EINVAL, -ENOMEM.
  */

@@ -25,7 +25,7 @@ struct reference {
 	uint8_t *carried;
 };
 
-/** reference_init() - buffers for all tensors that are external or that @plan places
+/* reference_init() - buffers for all tensors that are external or that @plan places
  *
  * Aliases share the buffer of the tensor they are part of. -ENOMEM.
  */
@@ -33,7 +33,7 @@ int reference_init(struct reference *ref, const struct npuplan_graph *graph,
 		   const struct npuplan_plan *plan);
 void reference_release(struct reference *ref);
 
-/** reference_randomize() - random bytes, by @seed, into all that is valid at entry
+/* reference_randomize() - random bytes, by @seed, into all that is valid at entry
  * @state: into state, too
  */
 void reference_randomize(struct reference *ref, uint64_t seed, bool state);
@@ -44,7 +44,7 @@ void reference_block(struct reference *ref, uint32_t block, uint64_t key);
 /** reference_edge() - what an edge of the graph carries, all at once */
 void reference_edge(struct reference *ref, uint32_t edge);
 
-/** reference_copy() - between a tensor's bytes and a mapped arena
+/* reference_copy() - between a tensor's bytes and a mapped arena
  * @to_arena: or from it
  *
  * -EINVAL if the placement is not inside the tensor or the arena.

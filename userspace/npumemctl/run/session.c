@@ -295,7 +295,7 @@ int session_result(struct session *s, const struct path *path, uint32_t tensor, 
 	return status;
 }
 
-/**
+/*
  * struct batch - jobs of one SUBMIT in the making
  * @jobs: @most of them have room
  * @queued: SUBMITs since the last wait

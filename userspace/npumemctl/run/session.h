@@ -11,7 +11,7 @@
 #include "reference.h"
 #include "transfers.h"
 
-/**
+/*
  * struct session_args - how to run
  * @device: node, or NULL for the first npumem device
  * @planner, @budget, @objective: for npumemd; NULL and 0: as it likes
@@ -27,7 +27,7 @@ struct session_args {
 	bool carveout;
 };
 
-/**
+/*
  * struct session
  * @args: the caller's
  * @model, @file: the caller loads them; @file.plan is NULL until the daemon made one
@@ -69,7 +69,7 @@ struct session {
 int session_open(struct session *s);
 /** session_start() - arena, host memory, bindings, and buffers of the reference */
 int session_start(struct session *s);
-/**
+/*
  * session_infer() - one inference, on the device and of the reference
  * @seed: of the inputs' bytes, and key of the operator
  * @first: of the first one: state has to be made up, too
@@ -77,7 +77,7 @@ int session_start(struct session *s);
  * Fails, too, if the driver has moved other than what the plan says it would.
  */
 int session_infer(struct session *s, const struct path *path, uint64_t seed, bool first);
-/** session_result() - bytes of a tensor after it
+/* session_result() - bytes of a tensor after it
  * @bytes: as many as the tensor has
  */
 int session_result(struct session *s, const struct path *path, uint32_t tensor, uint8_t *bytes);

@@ -7,7 +7,7 @@
 
 #include "npuplan.h"
 
-/**
+/*
  * struct traffic - bytes of transfers of one inference, by kind
  */
 struct traffic {
@@ -20,7 +20,7 @@ struct traffic {
 /** transfers_traffic() - what all transfers of a plan's schedule move together */
 struct traffic transfers_traffic(const struct npuplan_plan *plan);
 
-/** transfers_check() - compare what was moved with the schedule, and with the plan's claim
+/* transfers_check() - compare what was moved with the schedule, and with the plan's claim
  * @moved: counted by the driver
  *
  * The claim is npumem_plan_info's: fills, and spills, stores and loads together, for
@@ -30,7 +30,7 @@ struct traffic transfers_traffic(const struct npuplan_plan *plan);
 int transfers_check(const struct npuplan_plan *plan, const struct traffic *moved,
 		    struct npuplan_error *error);
 
-/** transfers_put() - bytes of tensors that start in host memory, where the loads take them
+/* transfers_put() - bytes of tensors that start in host memory, where the loads take them
  * @bytes: per tensor its bytes, NULL for one that has none
  * @host: @host_size bytes
  *
@@ -39,7 +39,7 @@ int transfers_check(const struct npuplan_plan *plan, const struct traffic *moved
 int transfers_put(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		  uint8_t *const *bytes, uint8_t *host, uint64_t host_size);
 
-/** transfers_get() - bytes of a tensor that have a valid copy in host memory at the end
+/* transfers_get() - bytes of a tensor that have a valid copy in host memory at the end
  * @tensor: not an alias
  * @bytes: all of the tensor; only those that have a copy are written
  *

@@ -28,7 +28,7 @@ struct npuplan_packer {
 	bool patient;
 };
 
-/**
+/*
  * struct npuplan_pack - one call of npuplan_pack()
  * @conflicts: the problem's, or by overlap of live ranges
  * @alignments: per item, of its own and the problem's the larger
@@ -57,7 +57,7 @@ struct npuplan_pack {
 	bool memory_ended;
 };
 
-/**
+/*
  * npuplan_pack_by() - npuplan_pack() with the packer at hand, for those that use packers
  * @packer: the packer; options->packer is not looked at
  *

@@ -8,7 +8,7 @@
 
 #include "problem/conflicts.h"
 
-/**
+/*
  * struct npuplan_sections - item i is in sections [first[i], end[i])
  * @count: sections
  * @memberships: sum of end[i] - first[i]

@@ -13,7 +13,7 @@
 #include "run.h"
 #include "sections.h"
 
-/**
+/*
  * struct npuplan_units - the problem in units
  * @problem: in bytes
  * @sections: time

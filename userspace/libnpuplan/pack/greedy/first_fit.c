@@ -12,7 +12,7 @@
 /* Work between two questions whether to give up. */
 #define ASK_EVERY 20000
 
-/**
+/*
  * struct npuplan_fit - what is placed, and where there is room
  * @taken: forbidden addresses of the item at hand; grows as needed
  * @placed: items by address, @placed_count of them

@@ -4,7 +4,7 @@
 
 #include "problem/conflicts.h"
 
-/**
+/*
  * enum npuplan_order - order in which first fit places items
  *
  * Size, duration and peers are TAA's three (Tensor Allocation Algorithm), breadth
@@ -33,7 +33,7 @@ int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_
 /* Most bytes live at one instant of each item's life. -ENOMEM. */
 int npuplan_breadths(const struct npuplan_conflicts *conflicts, uint64_t *breadths);
 
-/** npuplan_tight_key() - the greater, the sooner to place an item, if memory is tight
+/* npuplan_tight_key() - the greater, the sooner to place an item, if memory is tight
  * @roots: times that the fourth root of the duration counts, 0 to 2
  * @breadth: most bytes live at one instant of its life; @most: of all
  * @squares: how much that counts: to the power of 2^(@squares - 1), or not at all
@@ -46,7 +46,7 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 /* Peers of each item, without listing them if they are not. -ENOMEM. */
 int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *counts);
 
-/** npuplan_first_fit() - place all items, those with a fixed offset first
+/* npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
  * @alignment: of every offset, besides the items' own; power of two
  * @offsets: out: per item
@@ -67,7 +67,7 @@ int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t 
  */
 struct npuplan_fit;
 
-/** npuplan_fit_new() - nothing is placed
+/* npuplan_fit_new() - nothing is placed
  * @offsets: per item; not owned; filled in as items are placed
  *
  * -ENOMEM
@@ -76,7 +76,7 @@ int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *co
 		    uint64_t *offsets);
 void npuplan_fit_free(struct npuplan_fit *fit);
 
-/** npuplan_fit_lowest() - lowest address that the placed peers allow
+/* npuplan_fit_lowest() - lowest address that the placed peers allow
  * @align: power of two
  * @from: no lower than that
  * @work: intervals looked at are added
@@ -89,14 +89,14 @@ int npuplan_fit_lowest(struct npuplan_fit *fit, uint32_t item, uint32_t align, u
 /* Place an item that is not placed, at an address that its placed peers allow. -ENOMEM. */
 int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset);
 
-/** npuplan_fit_put_fixed() - place an item of fixed offset
+/* npuplan_fit_put_fixed() - place an item of fixed offset
  * @clash: out, on -EADDRINUSE: two items whose fixed offsets collide
  *
  * Before all others, in ascending order. -ENOMEM.
  */
 int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2]);
 
-/** npuplan_fit_until() - first fit that may be given up
+/* npuplan_fit_until() - first fit that may be given up
  * @best: best fit: each item in the smallest gap that holds it, above everything only if no gap
  *	does. As TFLite's arena does it, if the order is by size
  * @until: may be NULL

@@ -111,7 +111,7 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 	return err;
 }
 
-/**
+/*
  * struct lists - spans that an item meets, from an address on
  * @cursor: per list, the first span that ends above the address
  * @low, @high: that span; UINT64_MAX: there is none

@@ -20,7 +20,7 @@ struct npuplan_spans {
 	uint32_t capacity;
 };
 
-/**
+/*
  * struct npuplan_occupancy - segment tree over the sections
  *
  * Leaves at @width + section, node i above 2i and 2i + 1.
@@ -44,7 +44,7 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy);
 int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, uint64_t offset,
 			  uint64_t size);
 
-/** npuplan_occupancy_lowest() - lowest address, no less than @from, with room
+/* npuplan_occupancy_lowest() - lowest address, no less than @from, with room
  * @best: not the lowest, but in the smallest gap with room, the lowest of these
  * @work: spans looked at are added
  */

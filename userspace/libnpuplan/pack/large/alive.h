@@ -7,7 +7,7 @@
 
 #include "pack/base/sections.h"
 
-/**
+/*
  * struct npuplan_alive - index of all items
  * @order: items by first section
  * @last_end: segment tree of maxima over @order: the end of items; leaves at
@@ -26,7 +26,7 @@ int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_section
 		       uint32_t count);
 void npuplan_alive_fini(struct npuplan_alive *alive);
 
-/** npuplan_alive_in() - items in some of the sections [first, end), by first section
+/* npuplan_alive_in() - items in some of the sections [first, end), by first section
  * @found: out: room for all items
  * @work: nodes and items looked at are added
  *

@@ -20,7 +20,7 @@
 #define LEAST_PART   1
 #define MOST_PART    7
 
-/**
+/*
  * struct large - one run
  * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life

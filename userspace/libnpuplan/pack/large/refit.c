@@ -20,7 +20,7 @@ struct turn {
 	uint32_t item;
 };
 
-/**
+/*
  * struct npuplan_refit - kept for many runs
  * @breadths, @most: most bytes live with an item; the greatest of these
  * @high: items above the top aimed at; @high_at: per item, where in it, or NONE

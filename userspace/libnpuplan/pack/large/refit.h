@@ -15,7 +15,7 @@
 
 struct npuplan_refit;
 
-/** npuplan_refit_new() -
+/* npuplan_refit_new() -
  * @breadths: per item, most bytes live at one instant of its life (npuplan_breadths())
  *
  * -ENOMEM
@@ -24,7 +24,7 @@ int npuplan_refit_new(struct npuplan_refit **refit, const struct npuplan_units *
 		      const uint64_t *breadths);
 void npuplan_refit_free(struct npuplan_refit *refit);
 
-/** npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
+/* npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
  * @at: in and out: units, per item; a packing before and after, no higher than the
  *	higher of what it was and @top
  * @work: give up after so much

@@ -19,7 +19,7 @@ struct list {
 	uint32_t capacity;
 };
 
-/**
+/*
  * struct npuplan_repair - kept for many runs
  * @found: items of a window
  * @high: items above the top aimed at; @high_at: per item, where in it, or NONE

@@ -19,7 +19,7 @@ struct npuplan_repair;
 int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_units *units);
 void npuplan_repair_free(struct npuplan_repair *repair);
 
-/** npuplan_repair_run() - look for a packing of at most @top bytes, starting from another
+/* npuplan_repair_run() - look for a packing of at most @top bytes, starting from another
  * @at: in and out: units, per item; a packing before and after, no higher than
  *	the higher of what it was and @top
  * @work: give up after so much

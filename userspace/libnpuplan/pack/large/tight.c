@@ -29,7 +29,7 @@ struct turn {
 	uint32_t item;
 };
 
-/**
+/*
  * struct kernel - one share
  * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life

@@ -14,7 +14,7 @@
 /* Work between two looks at the clock. */
 #define ASK_EVERY 20000
 
-/**
+/*
  * struct object - buffer
  * @items: by start; their live ranges are disjoint
  */

@@ -21,7 +21,7 @@ struct candidate {
 	bool alive;
 };
 
-/**
+/*
  * struct clique - one search
  * @met: per item, how many of the set it may share no byte with
  * @budget: work at most

@@ -39,7 +39,7 @@ struct decision {
 	bool tried;
 };
 
-/**
+/*
  * struct disjunctive - a search for a packing of at most a given top
  * @low, @limit: per item, least and greatest address
  * @head: per item, index of its last bound, NONE: none; chained by next

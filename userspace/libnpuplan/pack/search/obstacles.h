@@ -14,7 +14,7 @@ struct npuplan_obstacle {
 	int64_t above;
 };
 
-/**
+/*
  * struct npuplan_obstacles - what fixed items take, merged and ascending
  * @work: of finding them
  * @any: there is one

@@ -38,7 +38,7 @@ static const uint8_t strategies[][3] = {
 
 #define STRATEGY_COUNT (sizeof(strategies) / sizeof(strategies[0]))
 
-/**
+/*
  * struct portfolio - one run
  * @tick: slices so far
  * @random: of the restarts

@@ -8,7 +8,7 @@
 /* Decisions between two looks at the clock. */
 #define LOOK_EVERY 256
 
-/**
+/*
  * struct frame - a decision: who lies on the floor of a valley
  * @choices: candidates, search->choices from first_choice on; then waste
  * @next: the next one to try; @choices: waste; more: nothing is left
@@ -26,7 +26,7 @@ struct frame {
 	size_t floors;
 };
 
-/**
+/*
  * struct npuplan_search - kept for many runs
  * @frames: path of decisions
  * @reasons: per depth, set of items; allocated when first needed

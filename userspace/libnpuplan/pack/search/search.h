@@ -56,7 +56,7 @@ enum npuplan_value_rule {
 	NPUPLAN_VALUE_LEVEL, /* tops level with a wall */
 };
 
-/**
+/*
  * struct npuplan_strategy - one way to search
  * @seed: 0, or else rules are blurred: keys times 1 +- 0.2, differently for each
  * @noise: of NPUPLAN_RANK_GUIDE, in bytes
@@ -79,7 +79,7 @@ struct npuplan_search;
 int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units);
 void npuplan_search_free(struct npuplan_search *search);
 
-/** npuplan_search_run() - look for a packing of at most @top bytes
+/* npuplan_search_run() - look for a packing of at most @top bytes
  * @guide: offsets, for NPUPLAN_RANK_GUIDE
  * @nodes: give up after so many decisions
  * @at: out: units, per item

@@ -27,7 +27,7 @@ struct npuplan_floors {
 	uint32_t block;
 };
 
-/**
+/*
  * struct npuplan_state - all lengths in units
  *
  * What does not change.

@@ -15,7 +15,7 @@
 /* Work between two looks at the clock. */
 #define ASK_EVERY 4096
 
-/**
+/*
  * struct ranked - unplaced items in an order, to find the first or last that fits
  * @order: items
  * @rank: per item, where it is in @order
@@ -48,7 +48,7 @@ struct candidate {
 	uint32_t version;
 };
 
-/**
+/*
  * struct valley - one run
  * @starts: items by start: finds those flush with a segment's left side
  * @ends: items by end: those flush with its right side

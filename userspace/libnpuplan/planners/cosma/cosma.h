@@ -23,7 +23,7 @@
 #define NPUPLAN_COSMA_WORK   20000000000ull
 #define NPUPLAN_COSMA_MEMORY (1ull << 30)
 
-/** struct npuplan_cosma_takeover - an output that may lie where an input lies
+/* struct npuplan_cosma_takeover - an output that may lie where an input lies
  * @op, @input, @output: operator, and tensors of one size. If the input leaves with
  *	the operator, or nobody needs it any more, the two may have one address
  */
@@ -33,7 +33,7 @@ struct npuplan_cosma_takeover {
 	uint32_t output;
 };
 
-/**
+/*
  * struct npuplan_cosma_options - what is asked for; zero = default
  * @budget: bytes of the scratchpad; not for NPUPLAN_OBJECTIVE_PEAK
  * @objective: the traffic within the budget (Eq. 12; also NPUPLAN_OBJECTIVE_OWN), or the
@@ -81,7 +81,7 @@ struct npuplan_cosma_options {
 	void *context;
 };
 
-/**
+/*
  * struct npuplan_cosma_plan - what was found
  * @status: enum npumem_plan_status. Optimal: no plan, whatever its order and its
  *	addresses, costs less. Infeasible: an operator does not fit the budget.
@@ -122,7 +122,7 @@ struct npuplan_cosma_plan {
 	double seconds;
 };
 
-/** npuplan_cosma() - plan a graph's operators
+/* npuplan_cosma() - plan a graph's operators
  *
  * Returns 0 with a plan whose status says what it is worth; only optimal and
  * feasible ones have positions. -EINVAL: the graph cannot be executed (a cycle, an
@@ -134,7 +134,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
-/** npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
+/* npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
  * @budgets: out; @step is the operator's index
  */
 int npuplan_cosma_budgets(const struct npuplan_graph *graph,
@@ -152,7 +152,7 @@ enum npuplan_cosma_policy {
 	NPUPLAN_COSMA_GREEDY, /* what costs least now: the paper's locally optimal ILP */
 };
 
-/** npuplan_cosma_baseline() - what the paper compares with (section V-A2)
+/* npuplan_cosma_baseline() - what the paper compares with (section V-A2)
  *
  * Operators run in options->order; addresses are TFLite's linear allocation
  * (best fit, never moved), and where no gap fits @policy throws tensors out.

@@ -15,7 +15,7 @@
 /* More than any graph needs, and what npuplan_cosma() takes at most. */
 #define ANY_BUDGET (INT64_MAX / 4)
 
-/**
+/*
  * struct planning - one call
  * @own: what @options are where the caller's may be of another size
  * @order: of all steps, if a schedule is asked for that is not the graph's own

@@ -29,7 +29,7 @@
 /* Positions of the schedule: the verifier's limit. */
 #define NPUPLAN_MAX_POSITIONS (1u << 20)
 
-/**
+/*
  * struct npuplan_name - one tensor in one block: it holds a value there
  * @tensor: index; never an alias, an external tensor or one outside the arena
  * @start, @end: instants of the block, inclusive
@@ -51,7 +51,7 @@ struct npuplan_name {
 	bool accessed;
 };
 
-/** struct npuplan_reuse - @write may take the bytes of @read, at equal addresses
+/* struct npuplan_reuse - @write may take the bytes of @read, at equal addresses
  * @read, @write: names, counted in the whole array
  */
 struct npuplan_reuse {
@@ -59,7 +59,7 @@ struct npuplan_reuse {
 	uint32_t write;
 };
 
-/**
+/*
  * struct npuplan_instance - block of the graph in one state of its entry
  * @slots: per name that is live on entry, in order: which of its group's places
  *	it is in
@@ -76,7 +76,7 @@ struct npuplan_instance {
 	uint32_t first_edge;
 };
 
-/**
+/*
  * struct npuplan_flow - a graph's control flow
  * @carries: those of the graph, of each edge ascending by where to
  * @bases: per tensor the one whose bytes it is of: itself, unless it is an alias
@@ -108,7 +108,7 @@ struct npuplan_flow {
 	uint32_t position_count;
 };
 
-/** npuplan_flow_names() - live ranges of all blocks
+/* npuplan_flow_names() - live ranges of all blocks
  *
  * -EINVAL: a tensor is needed on a path on which nothing defines it.
  * -EOPNOTSUPP: a tensor is written in part in one block and needed in another,
@@ -118,7 +118,7 @@ struct npuplan_flow {
 int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *graph,
 		       struct npuplan_error *error);
 
-/** npuplan_flow_instances() - instances of the blocks, and the plan's edges
+/* npuplan_flow_instances() - instances of the blocks, and the plan's edges
  *
  * A new value takes the place that leads to an instance that is there already,
  * so that rings close soon; else the lowest that is free. As many places as
@@ -133,7 +133,7 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
 			   struct npuplan_error *error);
 
-/** enum npuplan_web_merge - names that get one address though they need not
+/* enum npuplan_web_merge - names that get one address though they need not
  * @NPUPLAN_WEBS_FINE: only what must; the packer has all freedom
  * @NPUPLAN_WEBS_PLACES: all values in one place of a group, too
  * @NPUPLAN_WEBS_TENSORS: and a tensor that lives in one block alone, in all
@@ -146,7 +146,7 @@ enum npuplan_web_merge {
 	NPUPLAN_WEBS_COUNT,
 };
 
-/**
+/*
  * struct npuplan_webs - names of instances that share an address
  * @web_of: per node
  * @items: one a web; start and end are instants of the whole schedule
@@ -158,7 +158,7 @@ struct npuplan_webs {
 	uint32_t web_count;
 };
 
-/** npuplan_webs_init() - webs of a flow, and which of them are in each other's way
+/* npuplan_webs_init() - webs of a flow, and which of them are in each other's way
  * @memory_limit: bytes that pairs may take while they are listed; 0 = 2^26 pairs
  *
  * -EINVAL: fixed offsets collide. -E2BIG: there are more pairs than that. -ENOMEM.
@@ -168,7 +168,7 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 		      struct npuplan_error *error);
 void npuplan_webs_fini(struct npuplan_webs *webs);
 
-/** npuplan_flow_bound() - most bytes live at any instant of any instance
+/* npuplan_flow_bound() - most bytes live at any instant of any instance
  * @instance, @instant: out: the first such, the instant counted in the block
  *
  * No plan without copies needs less, for every path through the instances can
@@ -177,7 +177,7 @@ void npuplan_webs_fini(struct npuplan_webs *webs);
 int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
 		       uint64_t *bytes, uint32_t *instance, uint32_t *instant);
 
-/** npuplan_flow_views() - add multi-view tensors to a plan of the flow
+/* npuplan_flow_views() - add multi-view tensors to a plan of the flow
  *
  * A loop's counter tells the addresses if the instances that its iterations go
  * through do not depend on the path within: then each tensor accessed in the
@@ -185,7 +185,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
  */
 int npuplan_flow_views(const struct npuplan_flow *flow, struct npuplan_plan *plan);
 
-/** npuplan_flow_plan() - plan a graph with edges; as npuplan_plan()
+/* npuplan_flow_plan() - plan a graph with edges; as npuplan_plan()
  * @problem: graph, options, alignment and effort are filled in
  */
 int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_planner *planner,

@@ -11,7 +11,7 @@
 /* Bits of one of the sets below; more are refused. */
 #define MAX_BITS ((uint64_t)1 << 28)
 
-/**
+/*
  * struct sets - of tensors, one set a block, 64 tensors a word
  * @use: needed before the block writes them
  * @whole: the same, all of their bytes
@@ -34,7 +34,7 @@ struct sets {
 	uint32_t blocks;
 };
 
-/**
+/*
  * struct touched - what one block does with one tensor
  * @block: that the rest is about
  * @written: bytes

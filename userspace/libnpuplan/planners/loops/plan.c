@@ -5,7 +5,7 @@
 
 #include "flow.h"
 
-/**
+/*
  * struct flow_packing - best packing so far, and what it is of
  */
 struct flow_packing {

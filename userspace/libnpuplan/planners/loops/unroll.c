@@ -23,7 +23,7 @@
 /* Of the hash table of instances. */
 #define BUCKETS	     8192u
 
-/**
+/*
  * struct search - where the new values of one instance go
  * @instance: under way
  * @slots: per name of its block, NPUMEM_NONE for names that never leave it

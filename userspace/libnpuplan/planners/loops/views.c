@@ -35,7 +35,7 @@ struct loop {
 	bool *inside;
 };
 
-/**
+/*
  * struct views - in the making
  * @inner: per block the smallest loop that it is in, or NPUMEM_NONE
  * @seen: per instance, the iteration that it was last met in

@@ -11,7 +11,7 @@
 
 #define MAX_PAIRS ((size_t)1 << 26)
 
-/**
+/*
  * struct tie - pair of webs in each other's way
  * @apart: they may share their address all the same, if it is exactly one
  */

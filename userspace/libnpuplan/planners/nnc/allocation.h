@@ -23,7 +23,7 @@
 #define NPUPLAN_NNC_SOURCE (UINT32_MAX - 1)
 #define NPUPLAN_NNC_SINK   UINT32_MAX
 
-/**
+/*
  * struct npuplan_nnc_edge - bytes [low, high) handed on; none left: a dead edge
  * @from, @to: items, or source, or sink
  * @after, @before: their ranks
@@ -37,7 +37,7 @@ struct npuplan_nnc_edge {
 	uint32_t before;
 };
 
-/**
+/*
  * struct npuplan_nnc_allocation - allocation graph
  * @rank: per item, 1 to item_count: place in the order of access. Not owned.
  *	The source has 0, the sink item_count + 1
@@ -64,7 +64,7 @@ void npuplan_nnc_allocation_fini(struct npuplan_nnc_allocation *allocation);
 /* The buffer has @size bytes, if it had less: a new edge from source to sink. -ENOMEM. */
 int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint64_t size);
 
-/** npuplan_nnc_allocation_insert() - an item at [low, high), within the buffer
+/* npuplan_nnc_allocation_insert() - an item at [low, high), within the buffer
  * @first: edges from this one on are known to have all of these bytes at the
  *	item's rank; 0 for all
  *
@@ -73,13 +73,13 @@ int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint6
 int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uint32_t item,
 				  uint64_t low, uint64_t high, uint32_t first);
 
-/** npuplan_nnc_allocation_renew() - make an edge the last one; its new index
+/* npuplan_nnc_allocation_renew() - make an edge the last one; its new index
  *
  * Whatever is inserted into it will only look from there on. -ENOMEM.
  */
 int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge);
 
-/** npuplan_nnc_allocation_compact() - forget dead edges
+/* npuplan_nnc_allocation_compact() - forget dead edges
  * @indices: of edges; each becomes the number of living edges before it
  */
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,

@@ -15,7 +15,7 @@
 /* Insertions between looks at the clock. */
 #define LOOK_EVERY 64
 
-/**
+/*
  * struct nnc - one construction
  * @rank: per item, 1..: place in the order of access
  * @by_rank: items in that order

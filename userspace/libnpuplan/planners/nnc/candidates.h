@@ -4,7 +4,7 @@
 
 #include "nnc.h"
 
-/**
+/*
  * struct npuplan_nnc_candidates - items not inserted, and tuples of them
  *
  * @rank: per item, place in the order of access
@@ -45,7 +45,7 @@ void npuplan_nnc_candidates_remove(struct npuplan_nnc_candidates *candidates, ui
 /** npuplan_nnc_candidates_next() - bring set 1 up to date; false: all are inserted */
 bool npuplan_nnc_candidates_next(struct npuplan_nnc_candidates *candidates);
 
-/** npuplan_nnc_candidates_tuple() - candidate of an item of set 1 and @count - 1 others
+/* npuplan_nnc_candidates_tuple() - candidate of an item of set 1 and @count - 1 others
  *
  * False: there are not that many.
  */
@@ -56,7 +56,7 @@ bool npuplan_nnc_candidates_tuple(struct npuplan_nnc_candidates *candidates, uin
 bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *candidates,
 			      const struct npuplan_nnc_tuple *a, const struct npuplan_nnc_tuple *b);
 
-/** npuplan_nnc_interfere() - whether two items must not be at displacement d
+/* npuplan_nnc_interfere() - whether two items must not be at displacement d
  * @d: address of @b minus that of @a
  */
 bool npuplan_nnc_interfere(const struct npuplan_conflicts *conflicts, uint32_t a, uint32_t b,

@@ -12,7 +12,7 @@
 /* Rounds without anything better that end it. */
 #define PATIENCE 48
 
-/**
+/*
  * struct rounds - what goes on from round to round
  * @tried: offsets of the round, per item
  * @scratch: per item

@@ -69,7 +69,7 @@ enum npuplan_nnc_form {
 	NPUPLAN_NNC_PUBLISHED,
 };
 
-/**
+/*
  * struct npuplan_nnc_tuple - items inserted together, in the order of access
  * @size: of the largest
  * @sum: of their sizes
@@ -85,7 +85,7 @@ struct npuplan_nnc_tuple {
 	uint64_t edges;
 };
 
-/**
+/*
  * struct npuplan_nnc_insertion - a step of the algorithm, for whoever wants to look on
  * @tuple: what was inserted
  * @base: at which address
@@ -100,7 +100,7 @@ struct npuplan_nnc_insertion {
 	const struct npuplan_nnc_allocation *allocation;
 };
 
-/**
+/*
  * struct npuplan_nnc_options - zero = default
  * @alignment: of every offset, besides the items' own: power of two; 0 = 1
  * @goal: a top that is low enough; 0: one round is all
@@ -124,7 +124,7 @@ struct npuplan_nnc_options {
 /* Default limit of work: about a second. */
 #define NPUPLAN_NNC_WORK 100000000ull
 
-/** npuplan_nnc() - place all items
+/* npuplan_nnc() - place all items
  * @offsets: out: per item
  * @top: out: first byte above all
  * @work: edges and intervals looked at are added

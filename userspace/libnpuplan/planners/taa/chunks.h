@@ -31,7 +31,7 @@ struct npuplan_tile_shape {
 /** npuplan_region_shape() - shape of a region, in elements of one byte */
 struct npuplan_tile_shape npuplan_region_shape(const struct npumem_region *region);
 
-/**
+/*
  * struct npuplan_chunks - contiguous parts of a tile, ascending
  * @offsets, @sizes: bytes, from the tile's first byte; @count of each
  */
@@ -41,7 +41,7 @@ struct npuplan_chunks {
 	uint32_t count;
 };
 
-/** npuplan_render_chunks() - RenderChunks(shape, offset, axis), section III-C1
+/* npuplan_render_chunks() - RenderChunks(shape, offset, axis), section III-C1
  * @chunks: what is found is appended
  *
  * -ENOMEM.
@@ -50,7 +50,7 @@ int npuplan_render_chunks(const struct npuplan_tile_shape *shape, uint64_t offse
 			  struct npuplan_chunks *chunks);
 void npuplan_chunks_fini(struct npuplan_chunks *chunks);
 
-/**
+/*
  * struct npuplan_chunk_memo - chunks of the shapes seen so far
  * @shapes, @chunks: @count of each
  * @table: of @shapes
@@ -67,7 +67,7 @@ int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo,
 			    const struct npuplan_tile_shape *shape);
 void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo);
 
-/**
+/*
  * npuplan_collision_size() - CollisionSize(t1, t2, t1base, t2base), section III-C2
  * @start1, @start2: address of each tile's first byte: off(t) + base
  * @work: steps are added

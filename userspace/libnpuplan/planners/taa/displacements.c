@@ -176,7 +176,7 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 	return err;
 }
 
-/**
+/*
  * struct collection - F of all pairs in the making
  * @listed: intervals of all pairs, before those that overlap were joined
  * @covered: some pair is taken as whole tensors, for F would be too many intervals

@@ -11,7 +11,7 @@
 
 #include "runs.h"
 
-/**
+/*
  * struct npuplan_intervals - growing list
  */
 struct npuplan_intervals {
@@ -20,7 +20,7 @@ struct npuplan_intervals {
 	uint32_t capacity;
 };
 
-/** npuplan_displacements() - append F(a, b), d being b's address minus a's
+/* npuplan_displacements() - append F(a, b), d being b's address minus a's
  * @listed: out: intervals before those that overlap are joined
  *
  * Ascending, disjoint, none empty. Nothing if they are never in each other's way.
@@ -30,7 +30,7 @@ struct npuplan_intervals {
 int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
 			  struct npuplan_intervals *list, size_t *listed);
 
-/** npuplan_displacement_conflicts() - F of all pairs of items
+/* npuplan_displacement_conflicts() - F of all pairs of items
  * @whole: conflicts of @items as whole tensors, listed
  * @live: as npuplan_runs_init() takes it
  * @covered: out: pairs of too many intervals are listed as whole tensors, which

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/**
+/*
  * struct npuplan_interval_tree - intervals of instants, ends included
  * @order: numbers of the intervals by start
  * @place: per interval where in @order it is
@@ -36,7 +36,7 @@ void npuplan_interval_tree_fini(struct npuplan_interval_tree *tree);
 /* O(log n) */
 void npuplan_interval_tree_insert(struct npuplan_interval_tree *tree, uint32_t interval);
 
-/** npuplan_interval_tree_visit() - intervals in the tree that overlap [first, last]
+/* npuplan_interval_tree_visit() - intervals in the tree that overlap [first, last]
  * @visit: called with them in order of start, until it returns false
  *
  * O(log n + overlapping ones). Returns whether @visit never returned false.

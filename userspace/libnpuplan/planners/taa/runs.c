@@ -5,7 +5,7 @@
 
 #define NONE UINT32_MAX
 
-/**
+/*
  * struct builder - runs in the making
  * @next: per atom of the tensor at hand the one after it in its run, or NONE
  * @heads: whether an atom begins a run

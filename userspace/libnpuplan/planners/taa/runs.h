@@ -14,7 +14,7 @@
 #include "problem/conflicts.h"
 #include "problem/liveness.h"
 
-/**
+/*
  * struct npuplan_run - atoms one after another in addresses and in time
  * @first_atom, @atom_count: in npuplan_runs.atoms
  * @repeat: how often it stands in the tensor, >= 1
@@ -27,7 +27,7 @@ struct npuplan_run {
 	uint64_t stride;
 };
 
-/**
+/*
  * struct npuplan_runs - of the tensors of some items
  * @atoms: run by run
  * @runs: of item i runs[run_start[i] .. run_start[i + 1])
@@ -40,7 +40,7 @@ struct npuplan_runs {
 	uint32_t run_count;
 };
 
-/** npuplan_runs_init() - cut the atoms of the items' tensors into runs
+/* npuplan_runs_init() - cut the atoms of the items' tensors into runs
  * @live: atoms by tensor, then by first byte, then by start. Several atoms may
  *	be of the same bytes (versions) if they do not live at once
  * @items: ascending by tensor, each of another one

@@ -10,7 +10,7 @@
 /* Steps between two questions whether to give up. */
 #define ASK_EVERY 20000
 
-/**
+/*
  * struct allocation - algorithm 1 at work
  * @peers: tiles by when they live; in it are those of allocated tensors
  * @by_address: the allocated tensors, ascending

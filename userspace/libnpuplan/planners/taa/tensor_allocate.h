@@ -20,7 +20,7 @@
 #include "problem/conflicts.h"
 #include "pack/greedy/first_fit.h"
 
-/**
+/*
  * struct npuplan_taa_tile - tile of a tensor
  * @offset: of its first byte in the tensor
  * @chunks: number in npuplan_taa.memo
@@ -34,7 +34,7 @@ struct npuplan_taa_tile {
 	uint32_t last;
 };
 
-/**
+/*
  * struct npuplan_taa_tensor - tensor to allocate
  * @first, @last: instants it lives as a whole; @first > @last if it never does
  * @first_tile, @tile_count: in npuplan_taa.tiles
@@ -48,7 +48,7 @@ struct npuplan_taa_tensor {
 	uint32_t tile_count;
 };
 
-/**
+/*
  * struct npuplan_taa - tensors in tiles
  * @tiles: by tensor. A tensor that lives as a whole has a tile that says so
  */
@@ -62,7 +62,7 @@ struct npuplan_taa {
 
 void npuplan_taa_fini(struct npuplan_taa *taa);
 
-/** npuplan_taa_allocate() - algorithm 1 for one tensor after another
+/* npuplan_taa_allocate() - algorithm 1 for one tensor after another
  * @order: the tensors' numbers; the first @placed are placed already
  * @placed: entries of @order whose offsets are given
  * @offsets: per tensor

@@ -6,7 +6,7 @@
 
 #define NONE UINT32_MAX
 
-/**
+/*
  * struct lives - of what the graph accesses
  * @item_of: per tensor, NONE if it is not in the arena
  * @whole: per item, instant from which the tensor is whole

@@ -5,7 +5,7 @@
 #include "problem/problem.h"
 #include "tensor_allocate.h"
 
-/** npuplan_taa_init() - tiles of the problem's items; tensor i is item i
+/* npuplan_taa_init() - tiles of the problem's items; tensor i is item i
  *
  * Steps run in the order of the graph. -ENOMEM.
  */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/**
+/*
  * struct maker - the model in the making
  * @op_of: per step of the graph
  * @place: per step of the graph its number in the model

@@ -8,7 +8,7 @@
 
 #include "problem/problem.h"
 
-/**
+/*
  * struct tilesched_op - steps that write the same tensor
  * @first, @count: its steps, see struct tilesched_model
  * @weights: bytes of parameters that it takes
@@ -31,7 +31,7 @@ struct tilesched_wait {
 	uint32_t count;
 };
 
-/**
+/*
  * struct tilesched_step - one step of the graph
  * @step: its number there
  * @first_read: in reads[]: those over before it stores; from @first_late on those
@@ -68,7 +68,7 @@ struct tilesched_unit {
 	bool at_entry;
 };
 
-/**
+/*
  * struct tilesched_model - of a graph of one block
  *
  * Steps are numbered operator by operator, operators by their first step, and no
@@ -95,7 +95,7 @@ struct tilesched_model {
 	uint64_t all_reads;
 };
 
-/** tilesched_model_init() - @graph: for operators' weights; may have no operators
+/* tilesched_model_init() - @graph: for operators' weights; may have no operators
  *
  * -ENOMEM.
  */

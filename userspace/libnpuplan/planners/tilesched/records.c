@@ -5,7 +5,7 @@
 
 #include "tilesched.h"
 
-/**
+/*
  * struct writer - the records in the making
  * @open: the last one goes on with the next unit, if that fits
  */

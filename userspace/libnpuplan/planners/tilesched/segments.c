@@ -14,7 +14,7 @@ static const struct tilesched_way ways[] = {
 /* Of looking for ever lower peaks; beyond, they are as far apart as one of so many parts. */
 #define MANY_ROUNDS 256
 
-/**
+/*
  * struct maker - the table in the making
  * @layers: per operator, its peak in layer order
  */
@@ -155,7 +155,7 @@ void tilesched_table_fini(struct tilesched_table *table)
 
 /* ---------------------------------------------------------------------------- paths */
 
-/**
+/*
  * struct node - the best way to have operators [0, e) done
  * @segments: that it is made of; 0: there is none
  * @taken: the last one, of table->at[e]

@@ -8,7 +8,7 @@
 
 #include "simulate.h"
 
-/**
+/*
  * struct tilesched_segment - operators [@begin, end) run in one way
  */
 struct tilesched_segment {
@@ -17,7 +17,7 @@ struct tilesched_segment {
 	struct tilesched_cost cost;
 };
 
-/**
+/*
  * struct tilesched_table - segments worth having, by their end
  *
  * For each @begin and end none that another one beats in peak and traffic. Single
@@ -35,7 +35,7 @@ struct tilesched_table {
 	bool left_out;
 };
 
-/** tilesched_table_init() - play all segments, the shorter ones first
+/* tilesched_table_init() - play all segments, the shorter ones first
  * @work_limit: units and waits looked at; those of single operators are not counted
  * @over: asked now and then; true: leave out the rest
  *
@@ -47,7 +47,7 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 			 void *context);
 void tilesched_table_fini(struct tilesched_table *table);
 
-/**
+/*
  * struct tilesched_path - a schedule
  * @segments: in order; the end of one is the begin of the next, or op_count
  */
@@ -57,7 +57,7 @@ struct tilesched_path {
 	struct tilesched_cost cost;
 };
 
-/** tilesched_path_find() - least traffic of those that peak no higher than @limit
+/* tilesched_path_find() - least traffic of those that peak no higher than @limit
  *
  * -ENOENT: there is none; -ENOMEM.
  */
@@ -65,7 +65,7 @@ int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 			struct tilesched_path *path);
 void tilesched_path_fini(struct tilesched_path *path);
 
-/** tilesched_front() - all paths that no other beats in both peak and traffic
+/* tilesched_front() - all paths that no other beats in both peak and traffic
  * @costs: out: from the least peak on, malloc'ed
  *
  * Where there are hundreds, some may be left out, but not the first and the last.

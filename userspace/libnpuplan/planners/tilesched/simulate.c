@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/**
+/*
  * struct run - of a segment
  * @begin, @end: its operators
  * @over: the peak is above @limit

@@ -7,7 +7,7 @@
 
 #include "model.h"
 
-/**
+/*
  * enum tilesched_rule - order of the steps of a segment
  *
  * Depth-first by demand: each step of the last operator asks for what it needs,
@@ -44,7 +44,7 @@ struct tilesched_cost {
 	uint64_t halos;
 };
 
-/**
+/*
  * struct tilesched_sim - state of the memory
  * @left: per unit, steps that have yet to read it
  * @live: bytes
@@ -83,7 +83,7 @@ void tilesched_sim_fini(struct tilesched_sim *sim);
 
 /* Nothing is done. */
 void tilesched_sim_rewind(struct tilesched_sim *sim);
-/** tilesched_sim_segment() - run operators [next, end), and take it back
+/* tilesched_sim_segment() - run operators [next, end), and take it back
  * @limit: above this peak the rest is not run
  *
  * False: it goes above the limit; the cost is not known then. sim->order has the

@@ -9,7 +9,7 @@
 /* Work between two looks at the clock. */
 #define LOOK_EVERY 1000000
 
-/**
+/*
  * struct run - one planning
  * @told_at: work when the caller was asked last
  */

@@ -24,7 +24,7 @@ enum npuplan_tilesched_form {
 int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct npuv_graph *cells,
 			   int form, struct npuplan_plan **plan, struct npuplan_error *error);
 
-/**
+/*
  * struct tilesched_schedule - the order chosen
  * @order: steps of the model
  * @positions: per step of the graph, its place in the schedule
@@ -36,7 +36,7 @@ struct tilesched_schedule {
 	struct tilesched_cost cost;
 };
 
-/**
+/*
  * struct tilesched_item - what is placed at one address
  * @first_unit: in placing->units[]; @unit_count of them
  * @ring: slots, each of as many bytes as the first unit; 0: no ring
@@ -52,7 +52,7 @@ struct tilesched_item {
 	uint32_t runs;
 };
 
-/**
+/*
  * struct tilesched_placing - addresses of a schedule
  * @ranges: per unit
  * @units: in the order of tensors and their bytes
@@ -76,7 +76,7 @@ struct tilesched_placing {
 	struct npuplan_pack_result result;
 };
 
-/** tilesched_place() - live ranges, items, addresses (place.c)
+/* tilesched_place() - live ranges, items, addresses (place.c)
  *
  * -EINVAL: fixed offsets collide. placing->result.top is what is needed.
  */
@@ -89,7 +89,7 @@ void tilesched_placing_fini(struct tilesched_placing *placing);
 void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
 			   uint32_t *runs);
 
-/** tilesched_records() - the placements of a plan (records.c)
+/* tilesched_records() - the placements of a plan (records.c)
  *
  * Units of equal length that follow each other in tensor and arena at equal
  * distances are one record. -ENOMEM.

@@ -21,7 +21,7 @@ void npuplan_banked_free(struct npuplan_banked *banked)
 
 /* ---------------------------------------------------------------- dividing */
 
-/**
+/*
  * struct dividing - depth first: each stay to the one bank, then to the other
  * @order: of the stays, by @rule
  * @rest: per place in @order: bytes accessed from there on

@@ -7,7 +7,7 @@
 
 #include "planners/cosma/cosma.h"
 
-/**
+/*
  * struct npuplan_banked - a plan in two banks
  * @plan: bank 0 is bytes [0, its size) of the arena, bank 1 what follows. No
  *	placement is in both. The budget that it was planned for is @budget
@@ -27,7 +27,7 @@ struct npuplan_banked {
 	bool optimal;
 };
 
-/** npuplan_cosma_banks() - least traffic first, then least time of the banks
+/* npuplan_cosma_banks() - least traffic first, then least time of the banks
  * @options: budget is ignored: it is what both banks have
  *
  * The traffic is that of npuplan_cosma() with all bytes of both banks as budget, if
@@ -47,7 +47,7 @@ void npuplan_banked_free(struct npuplan_banked *banked);
 
 /* ----------------------------------------------------- stays, without a graph */
 
-/**
+/*
  * struct cosma_banking - stays to divide between two banks
  * @size, @align: bytes; @from, @to: positions, inclusive; @touches: how often all
  *	its bytes are read or written
@@ -68,14 +68,14 @@ struct cosma_banking {
 	uint64_t capacity[NPUPLAN_BANKS];
 };
 
-/** cosma_banking_bound() - most bytes that can be accessed in bank 0 (bank_bound.c)
+/* cosma_banking_bound() - most bytes that can be accessed in bank 0 (bank_bound.c)
  *
  * As if bytes of one stay could lie in both banks, and the other had room enough: a
  * flow of @capacity[0] bytes through time, of greatest gain. -ENOMEM.
  */
 int cosma_banking_bound(const struct cosma_banking *banking, uint64_t *bound);
 
-/** cosma_banking_solve() - divide
+/* cosma_banking_solve() - divide
  * @bank: out, per stay; @offsets: out: within its bank
  * @accessed: out: bytes accessed in bank 0; @optimal: out: there is no better one
  *

@@ -13,7 +13,7 @@ enum item_kind {
 	HELD,	    /* adder: counts only while on chip */
 };
 
-/**
+/*
  * struct downset_item
  * @at: in the downset's live list; NPUMEM_NONE if not live
  * @free: no group counts the tensor, so one of them may count it as an adder
@@ -35,7 +35,7 @@ struct downset_critical {
 	uint32_t end;
 };
 
-/**
+/*
  * struct cosma_downset_bound - a downset's critical operators, by group
  * @base: sum of what groups ask for that the state has no say in
  * @alone: most that any single one of these asks for
@@ -333,7 +333,7 @@ enum asking {
 	ALONE,	      /* at full prices, everything */
 };
 
-/**
+/*
  * ask() - what a critical operator asks for in a state
  * @taken: out: live tensors that count as adders; @taken_count of them
  */

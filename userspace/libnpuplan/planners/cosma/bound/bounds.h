@@ -38,7 +38,7 @@ struct cosma_member {
 	uint8_t unit;
 };
 
-/**
+/*
  * struct cosma_critical - operator over which bytes must be away
  * @excess: need, plus bytes of @member, less the budget; may be negative: only
  *	what a state adds makes it critical
@@ -56,7 +56,7 @@ struct cosma_critical {
 	int64_t grouped;
 };
 
-/** struct cosma_bounds
+/* struct cosma_bounds
  * @of_member, @of_adder: critical operators by tensor: those it must be kept over,
  *	and those it must be kept over if it is on chip before
  * @charged: per tensor: some group counts it
@@ -80,7 +80,7 @@ struct cosma_bounds {
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget);
 void cosma_bounds_fini(struct cosma_bounds *bounds);
 
-/** cosma_bounds_of() - cost that is still to come, at least
+/* cosma_bounds_of() - cost that is still to come, at least
  * @masks: of a state at @downset
  * @bound: out; COSMA_NEVER if no plan continues the state
  *

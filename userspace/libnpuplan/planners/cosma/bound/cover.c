@@ -6,7 +6,7 @@
 
 #define MAX_NODES 512
 
-/**
+/*
  * struct covering - branch and bound over items, cheap and large ones first
  * @rest: bytes of all items from here on; @cheap: of those with unit 1
  */

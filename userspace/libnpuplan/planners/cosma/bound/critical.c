@@ -68,7 +68,7 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 		adders[w] &= ~members[w];
 }
 
-/**
+/*
  * struct finding - critical operators in the making
  * @members, @adders: of the tensor that is looked at, bits of operators
  * @critical: bits of operators; @number: of each one

@@ -4,7 +4,7 @@
 
 #include "bounds.h"
 
-/** cosma_relations() - operators that a tensor has to be kept over
+/* cosma_relations() - operators that a tensor has to be kept over
  * @members: out: bits: it is produced before them and used after them, in every order,
  *	and they do not touch it, or model->need does not count it though they do
  * @adders: out: the same, but whether it exists before them depends on the order
@@ -21,7 +21,7 @@ struct cosma_cover_item {
 	uint32_t unit;
 };
 
-/** cosma_cover() - cheapest set of items of at least @excess bytes
+/* cosma_cover() - cheapest set of items of at least @excess bytes
  *
  * Items are reordered. COSMA_NEVER if all of them are not enough. Where the exact
  * answer would take long, a bound below it.

@@ -51,7 +51,7 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 	}
 }
 
-/** struct placing - a stay to be placed
+/* struct placing - a stay to be placed
  * @value: the solution's address, units
  * @head: the first of those that lie there because each takes the one's bytes before it
  */

@@ -9,7 +9,7 @@
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule);
 
-/** ilp_read_offsets() - an address in bytes for each stay of that schedule
+/* ilp_read_offsets() - an address in bytes for each stay of that schedule
  *
  * -EIO: the solution's addresses overlap by more than rounding can explain.
  */

@@ -10,7 +10,7 @@
 /* Work of the packing core on one change of the combined plan. */
 #define TRY_WORK 10000000ull
 
-/** struct placed - address that a sub-graph's plan gave to a stay
+/* struct placed - address that a sub-graph's plan gave to a stay
  * @tensor: as in struct cosma_stay
  * @from: instant of the whole
  */
@@ -21,7 +21,7 @@ struct placed {
 	uint64_t offset;
 };
 
-/**
+/*
  * struct divide - sub-graphs on their way to one plan
  * @window: per operator
  * @seen: per tensor: an earlier sub-graph had it on chip

@@ -9,7 +9,7 @@
 #include "planners/cosma/search/solve.h"
 #include "solver.h"
 
-/** ilp_divide() - offer a plan made of sub-graphs' plans
+/* ilp_divide() - offer a plan made of sub-graphs' plans
  *
  * No plan is offered if a limit came before each of them had one. -ENOMEM, -EIO
  */

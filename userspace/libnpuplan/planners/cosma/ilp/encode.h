@@ -26,7 +26,7 @@
 #include "planners/cosma/model/model.h"
 #include "program.h"
 
-/**
+/*
  * struct ilp_tensor - what has columns
  * @x: of the model; NPUMEM_NONE: only @producer has it
  * @graph: of the graph; NPUMEM_NONE: stands for outputs outside, and has no bytes
@@ -53,7 +53,7 @@ struct ilp_tensor {
 	uint32_t created;
 };
 
-/** struct ilp_source - what is encoded
+/* struct ilp_source - what is encoded
  * @model: of the whole graph, or a part of it
  * @whole: the model that @model is a part of; NULL: @model is of the graph
  * @rank: per operator its place in the order, if the schedule is fixed; else NULL
@@ -70,7 +70,7 @@ struct ilp_source {
 	bool spill_steps;
 };
 
-/**
+/*
  * struct ilp_encoding - a program, and where its columns are
  * @tensor: the model's tensors, then parameters
  * @steps: timesteps, with 0
@@ -101,7 +101,7 @@ struct ilp_encoding {
 	uint32_t peak;
 };
 
-/** ilp_encode() - the whole program
+/* ilp_encode() - the whole program
  * @error: says what is too large; or NULL
  *
  * -ENOMEM; -E2BIG: more than ILP_LIMIT columns and rows, more than ILP_TERMS terms, or more
@@ -131,7 +131,7 @@ int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
 
-/** ilp_check_size() - once there are tensors, but no columns: -E2BIG
+/* ilp_check_size() - once there are tensors, but no columns: -E2BIG
  *
  * Counts all columns, but of rows only those of Eq. 10 and 11.
  */

@@ -78,7 +78,7 @@ static int arrays_init(struct arrays *arrays, const struct ilp_program *program,
 	return 0;
 }
 
-/** struct telling - what the callback needs
+/* struct telling - what the callback needs
  * @told: when the progress function was called last
  */
 struct telling {

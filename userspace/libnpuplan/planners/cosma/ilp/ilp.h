@@ -21,7 +21,7 @@ struct npuplan_cosma_ilp_options {
 	uint32_t divide;
 };
 
-/** npuplan_cosma_ilp() - plan a graph's operators by integer linear programming
+/* npuplan_cosma_ilp() - plan a graph's operators by integer linear programming
  * @ilp: NULL = default
  *
  * As npuplan_cosma(), but for these: options->work_limit and memory_limit are not
@@ -38,7 +38,7 @@ int npuplan_cosma_ilp(const struct npuplan_graph *graph,
 /* Name of the solver that npuplan_cosma_ilp() uses; NULL: this build has none. */
 const char *npuplan_cosma_ilp_solver(void);
 
-/** npuplan_cosma_ilp_write() - the program as text in CPLEX's LP format
+/* npuplan_cosma_ilp_write() - the program as text in CPLEX's LP format
  * @text: out: same input, same bytes; free() it
  * @size: out: without the NUL at the end
  *

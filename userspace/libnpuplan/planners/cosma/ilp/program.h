@@ -18,7 +18,7 @@
 #define ILP_LIMIT (1u << 22)
 #define ILP_TERMS (1u << 25)
 
-/** struct ilp_name - what a column or row is called: "eq10u_3_5_t7"
+/* struct ilp_name - what a column or row is called: "eq10u_3_5_t7"
  * @kind: a literal
  * @a, @b: tensors, @t: timestep; ILP_NONE if it has none
  */
@@ -51,7 +51,7 @@ struct ilp_term {
 	int64_t factor;
 };
 
-/** struct ilp_program - minimise the sum of column times cost
+/* struct ilp_program - minimise the sum of column times cost
  * @note: what is said of it where it is written to a file
  * @unit: bytes that one unit of the objective is
  * @failed: out of memory, or too large; columns and rows are lost from then on
@@ -80,7 +80,7 @@ void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor);
 int ilp_end(struct ilp_program *program);
 void ilp_fini(struct ilp_program *program);
 
-/** ilp_write() - the program in CPLEX's LP format: same program, same bytes
+/* ilp_write() - the program in CPLEX's LP format: same program, same bytes
  *
  * Errors are left in the stream: ferror().
  */

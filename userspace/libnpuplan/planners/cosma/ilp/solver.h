@@ -14,7 +14,7 @@ enum ilp_status {
 	ILP_UNKNOWN,	/* stopped before there was one */
 };
 
-/** struct ilp_answer
+/* struct ilp_answer
  * @value: per column, if there is a solution; the caller frees it
  * @bound: no solution costs less
  */
@@ -24,7 +24,7 @@ struct ilp_answer {
 	int64_t bound;
 };
 
-/** struct ilp_solver
+/* struct ilp_solver
  * @solve: within run's deadline, until its progress function says stop. Adds to
  *	run->work. @whole: the program is the whole problem, and its incumbents and bounds
  *	are those of the run. -ENOMEM; -EIO if the solver fails

@@ -8,7 +8,7 @@
 
 #include "model.h"
 
-/** struct cosma_segments - operators between cuts: that of i are
+/* struct cosma_segments - operators between cuts: that of i are
  * ops[first[i]..first[i + 1]), ascending
  */
 struct cosma_segments {

@@ -176,7 +176,7 @@ static void derive_ancestors(struct cosma_model *model)
 
 /* -------------------------------------------------------------- from a graph */
 
-/**
+/*
  * struct reading - what reading a graph needs besides the model
  * @writer: operator, or NPUMEM_NONE, per tensor
  * @model_of: its number in the model, or NPUMEM_NONE, per tensor

@@ -28,7 +28,7 @@ struct cosma_list {
 #define cosma_for_each(k, list, i) \
 	for (uint32_t k = (list).first[i]; (k) < (list).first[(i) + 1]; (k)++)
 
-/**
+/*
  * struct cosma_model - operators in a topological order, and their tensors
  * @size: bytes, per tensor
  * @flags: COSMA_*, per tensor
@@ -122,7 +122,7 @@ bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x);
 /* Whether it has inputs that make room, so that when they leave decides where others may lie. */
 bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
 
-/** cosma_model_init() - of a graph's operators
+/* cosma_model_init() - of a graph's operators
  *
  * -EINVAL: not a graph that can be executed (a cycle, an operator without
  * outputs, a tensor written twice, an activation nobody writes), or bytes that
@@ -131,7 +131,7 @@ bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
 		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
 
-/** cosma_model_part() - operators @ops (ascending) of a model, with its order
+/* cosma_model_part() - operators @ops (ascending) of a model, with its order
  * @keep: per tensor of @whole whether it is one of the part; the bytes of others
  *	are @work of the operators that touch them. NULL: all
  *

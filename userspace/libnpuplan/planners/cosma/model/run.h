@@ -5,7 +5,7 @@
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
 
-/**
+/*
  * struct cosma_run - one call
  * @effort: limit of work, deadline, and the caller
  * @began: seconds of npuplan_now()
@@ -37,7 +37,7 @@ struct cosma_run {
 void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options);
 /* Whether to stop now. Looks at the clock, and reports, now and then. */
 bool cosma_run_over(struct cosma_run *run);
-/** cosma_run_slice() - a part of what is left, for what runs next
+/* cosma_run_slice() - a part of what is left, for what runs next
  * @work: units, at most; 0 = all
  * @share: of the time that is left, 0..1
  *
@@ -48,7 +48,7 @@ void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
 void cosma_run_report(struct cosma_run *run);
 /* Bytes of an array that npuplan_grow() has made for @count items. */
 uint64_t cosma_grown(uint32_t count, size_t size);
-/** cosma_run_hold() - bytes that are held from now on; negative: no longer
+/* cosma_run_hold() - bytes that are held from now on; negative: no longer
  *
  * False, and nothing changes, if that were more than the limit.
  */

@@ -10,7 +10,7 @@
 
 #include "model.h"
 
-/**
+/*
  * struct cosma_path - operators in the order they run, and who leaves before
  * @order: operators of the model
  * @evicted: tensors, by position: those that leave just before order[p] runs, or with
@@ -30,7 +30,7 @@ struct cosma_path {
 int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions);
 void cosma_path_fini(struct cosma_path *path);
 
-/**
+/*
  * struct cosma_schedule
  * @order: operators
  * @uses: consumers of each tensor in the order they run (indexed like
@@ -54,7 +54,7 @@ void cosma_schedule_copy(struct cosma_schedule *to, const struct cosma_schedule 
 /* order[] is set: fill in @position and @uses, nobody is away. */
 void cosma_schedule_order(struct cosma_schedule *schedule);
 
-/** cosma_schedule_part() - put a part's path into the whole's schedule
+/* cosma_schedule_part() - put a part's path into the whole's schedule
  * @at: position of its first operator
  *
  * Parts come in their order; then cosma_schedule_evict() marks who is away.
@@ -70,7 +70,7 @@ int64_t cosma_schedule_peak(const struct cosma_schedule *schedule);
 /* Bytes spilled and filled. */
 void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, int64_t *fill);
 
-/**
+/*
  * struct cosma_stay - a tensor on chip without a break
  * @tensor: of the model, or if @parameter of the graph
  * @from, @to: instants, inclusive: 0 is before everything, p + 1 while the
@@ -113,7 +113,7 @@ struct cosma_stays {
 	uint32_t count;
 };
 
-/** cosma_stays_init() - stays of a schedule
+/* cosma_stays_init() - stays of a schedule
  * @graph: parameters that one operator uses stay while it runs; NULL: leave out
  */
 int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,

@@ -7,7 +7,7 @@
 /* Relations of steps are matrices of bits: beyond this they need too much memory. */
 #define MAX_STEPS (1u << 16)
 
-/**
+/*
  * struct reading - the units in the making
  * @align: per tensor, that of its aliases included
  * @unit_of: per cell, NPUMEM_NONE if it has none

@@ -11,7 +11,7 @@
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
 
-/**
+/*
  * struct cosma_piece - contiguous bytes of a unit
  * @first, @length: bytes of the tensor
  * @at: where they begin in the unit, which lies on chip as one
@@ -22,7 +22,7 @@ struct cosma_piece {
 	uint64_t at;
 };
 
-/**
+/*
  * struct cosma_unit - bytes that are moved together
  * @tensor: of the graph; never an alias
  * @first_piece, @piece_count: its pieces, ascending
@@ -33,7 +33,7 @@ struct cosma_unit {
 	uint32_t piece_count;
 };
 
-/**
+/*
  * struct cosma_units - a graph as COSMA sees it
  * @graph: tensor i is unit i, operator i is step i
  * @takeovers: of in-place operators, whole units; @takeover_count of them
@@ -60,7 +60,7 @@ struct cosma_units {
 	bool with_parameters;
 };
 
-/** cosma_units_init() - of a tiled graph
+/* cosma_units_init() - of a tiled graph
  * @cells: its checked form
  * @alignment: of every address
  *

@@ -8,7 +8,7 @@
 
 #include "baselines.h"
 
-/**
+/*
  * struct block - placed bytes
  * @tensor: of the model; NPUMEM_NONE for a parameter of the operator that runs
  * @pinned: the operator that runs needs it
@@ -26,7 +26,7 @@ struct placed {
 	uint64_t offset;
 };
 
-/**
+/*
  * struct linear - the arena while operators run
  * @block: by offset
  * @stay_at: offsets of model tensors' stays, in the order they begin

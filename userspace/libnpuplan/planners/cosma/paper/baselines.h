@@ -4,7 +4,7 @@
 
 #include "planners/cosma/model/stays.h"
 
-/** cosma_linear() - run a schedule's order with TFLite's linear allocation
+/* cosma_linear() - run a schedule's order with TFLite's linear allocation
  * @schedule: its order is taken, who is away is filled in
  * @stays, @offsets: out: cosma_stays_fini() and free() them
  *

@@ -13,7 +13,7 @@
 /* Items whose pairs are listed, at most. */
 #define MAX_PERMITTED 4096
 
-/**
+/*
  * struct placing - stays on their way to addresses
  * @first, @last: half instants that are looked at
  * @items: one a stay; @item_of: per stay, NPUMEM_NONE if it is not looked at

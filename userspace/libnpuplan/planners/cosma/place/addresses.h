@@ -5,7 +5,7 @@
 #include "planners/cosma/model/run.h"
 #include "planners/cosma/model/stays.h"
 
-/** cosma_addresses() - place stays
+/* cosma_addresses() - place stays
  * @capacity: bytes; 0: as low as can be
  * @first, @last: only stays at these instants, cut to them
  * @last_op: operator at @last, of which its inputs may make room for its outputs although
@@ -29,7 +29,7 @@ static inline bool cosma_is_placed(uint32_t status)
 	return status == NPUPLAN_PACK_FEASIBLE || status == NPUPLAN_PACK_OPTIMAL;
 }
 
-/** cosma_steps() - the schedule as positions, from stays with their offsets
+/* cosma_steps() - the schedule as positions, from stays with their offsets
  * @plan: positions, placements, peak, top and traffic are filled in
  */
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,

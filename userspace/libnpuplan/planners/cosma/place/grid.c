@@ -16,7 +16,7 @@ struct change {
 	uint64_t places;
 };
 
-/**
+/*
  * struct grid - the search
  * @rows: of the capacity
  * @size: in rows, per item, falling
@@ -189,7 +189,7 @@ static int grid_init(struct grid *grid, int64_t unit)
 
 /* ------------------------------------------------------------------- the search */
 
-/**
+/*
  * struct matching - rows for the items of one row each
  * @owner: per row, the one that has it so far, plus one
  */

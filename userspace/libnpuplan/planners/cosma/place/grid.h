@@ -17,7 +17,7 @@ struct cosma_grid_item {
 	uint32_t to;
 };
 
-/** cosma_grid_refute() - try to prove that items have no addresses within a capacity
+/* cosma_grid_refute() - try to prove that items have no addresses within a capacity
  * @items: reordered
  * @work_limit: of the search; @work: out: used, added up
  * @refuted: out: proved. Else nothing is known: items that are no multiples of the

@@ -11,7 +11,7 @@
 /* What an operator has on chip: while it loads, and while it stores. */
 enum { LOADS = 1, STORES = 2 };
 
-/**
+/*
  * struct needing - tensors that must be on chip while an operator runs
  * @alignment: the largest; @at_least: of every tensor
  * @bytes: per instant

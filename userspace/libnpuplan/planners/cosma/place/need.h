@@ -4,7 +4,7 @@
 
 #include "planners/cosma/model/model.h"
 
-/** cosma_need() - M_R: the least budget with which every operator can run
+/* cosma_need() - M_R: the least budget with which every operator can run
  * @op: out: of the graph; NPUMEM_NONE if what is on chip at the start needs most
  */
 int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,

@@ -5,7 +5,7 @@
 
 #include "addresses.h"
 
-/**
+/*
  * struct writing - the plan in the making
  * @begin, @end: stays by the instant they begin and end at
  */

@@ -10,7 +10,7 @@
 /* Of host addresses: a cache line, so that no two copies share one. */
 #define HOST_ALIGN 64
 
-/**
+/*
  * struct writing - the plan in the making
  * @first, @last: those that stand for position i of @found are [first[i], last[i]]
  * @placement: per placement of @found, the first of @plan that stand for its pieces

@@ -5,7 +5,7 @@
 #include "planners/cosma/cosma.h"
 #include "planners/cosma/model/units.h"
 
-/** cosma_transfers() - positions, placements, addresses in host memory
+/* cosma_transfers() - positions, placements, addresses in host memory
  *
  * A position for each step that @found runs, and for each piece that a transfer moves; a
  * placement for each piece of each of its placements. Host addresses: each copy has one of

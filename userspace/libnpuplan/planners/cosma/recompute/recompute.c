@@ -21,7 +21,7 @@ struct candidate {
 	uint32_t count;
 };
 
-/**
+/*
  * struct climbing - the best so far, and what is tried beside it
  * @graph: of the best plan; @owned unless it is the caller's
  * @work_left: units; @tried: what the first plan took

@@ -22,7 +22,7 @@ struct npuplan_recomputation {
 	struct npuplan_cosma_plan plan;
 };
 
-/** npuplan_cosma_recompute() - least traffic found if operators may run again
+/* npuplan_cosma_recompute() - least traffic found if operators may run again
  * @options: objective traffic; @order must be NULL. Limits are for all of it; without
  *	one, work ends in some seconds
  * @limit: clones at most; 0 = any number

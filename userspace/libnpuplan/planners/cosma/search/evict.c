@@ -5,7 +5,7 @@
 
 #include "evict.h"
 
-/** struct alike - tensors that are as good as each other
+/* struct alike - tensors that are as good as each other
  * @yields: leaves with the operator, as an input of it
  * @rest: bytes of it and those behind it; @others: of those that do not yield
  */

@@ -4,7 +4,7 @@
 
 #include "planners/cosma/state/state.h"
 
-/**
+/*
  * struct cosma_eviction - makes room on a board for an operator
  * @limit: only sets that cost no more
  * @node_limit: choices looked at, at most; @cut says whether that left sets out
@@ -21,7 +21,7 @@ struct cosma_eviction {
 	void *context;
 };
 
-/** cosma_evict() - all inclusion-minimal sets of tensors that free so many bytes
+/* cosma_evict() - all inclusion-minimal sets of tensors that free so many bytes
  * @loads: to be free while the operator loads; @stores: while it stores
  *
  * Inputs that are still needed are in sets, too, if they make room for outputs when they

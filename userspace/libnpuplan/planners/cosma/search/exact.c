@@ -29,7 +29,7 @@
 /* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
 #define MAX_OPS	   6000
 
-/**
+/*
  * struct dead - state from which no schedule within @slack is complete
  * @hash: of what follows but @slack
  * @masks: of the state at its downset; owned, NULL where the table is empty
@@ -42,7 +42,7 @@ struct dead {
 	uint64_t *masks;
 };
 
-/**
+/*
  * struct exact - the enumeration
  * @board: per position, before its operator runs
  * @cost: per position, paid so far

@@ -7,7 +7,7 @@
 #include "base/queue.h"
 #include "mpmf.h"
 
-/**
+/*
  * struct peak_state - downset reached with so many bytes at most
  * @peak: on the way here; @bound: with what any order still needs
  */

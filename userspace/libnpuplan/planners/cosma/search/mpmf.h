@@ -9,7 +9,7 @@
 
 #include "search.h"
 
-/** cosma_mpmf() - least peak
+/* cosma_mpmf() - least peak
  * @floor: a peak that counts as none: no order has less, or nobody cares
  * @fixed: operators run by the model's rank; else in any order
  * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @floor)

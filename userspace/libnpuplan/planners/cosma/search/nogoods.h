@@ -7,7 +7,7 @@
 
 #include "planners/cosma/model/model.h"
 
-/**
+/*
  * struct cosma_history - who is on chip while each position's operator runs
  * @on: per position, bits of tensors
  * @moved: per position, bits: left and came back just before, so that they may be

@@ -43,7 +43,7 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 	return 0;
 }
 
-/**
+/*
  * struct segment - a segment while it is solved
  * @path: the best so far, if its cost is below @upper at the start
  * @bound: proved

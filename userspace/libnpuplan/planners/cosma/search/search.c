@@ -15,7 +15,7 @@
 /* No error: no more children of this state. */
 #define ENOUGH	       1
 
-/**
+/*
  * struct state - node of the search
  * @path: in @paths of the search: evicted tensors, then operators run, from the parent to here
  * @masks: in its @masks, two of the downset's words each

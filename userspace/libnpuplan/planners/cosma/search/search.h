@@ -21,7 +21,7 @@ enum cosma_outcome {
 	COSMA_STOPPED,	 /* by a limit, or by what heuristics leave out */
 };
 
-/**
+/*
  * struct cosma_query - what to search for
  * @upper: only what costs less
  * @fixed: operators run by the model's rank; else in any order
@@ -40,7 +40,7 @@ struct cosma_query {
 	uint32_t state_limit;
 };
 
-/** cosma_search() - run the query
+/* cosma_search() - run the query
  * @path: out, if COSMA_SOLVED or COSMA_FOUND
  * @lower_bound: out: nothing costs less; @upper if COSMA_EXHAUSTED
  *

@@ -5,7 +5,7 @@
 #include "planners/cosma/model/cuts.h"
 #include "search.h"
 
-/**
+/*
  * struct cosma_solve - one call
  * @rank: the model's if the schedule is fixed; else NULL
  * @best: schedule, stays and addresses of the best plan so far, if @found
@@ -23,7 +23,7 @@ struct cosma_solve {
 	bool found;
 };
 
-/** cosma_solve_init() - options checked, model and segments made, nothing solved
+/* cosma_solve_init() - options checked, model and segments made, nothing solved
  *
  * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
  */
@@ -38,19 +38,19 @@ void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *s
 int cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
 		      struct cosma_stays *stays, uint64_t *offsets);
 
-/** cosma_solve_place() - look for addresses of a schedule, and offer it if found
+/* cosma_solve_place() - look for addresses of a schedule, and offer it if found
  * @status: out: enum npuplan_pack_status
  */
 int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *schedule,
 		      uint64_t work_limit, uint32_t *status);
 
-/** cosma_relaxed() - the best schedule when only numbers of bytes count (relaxed.c)
+/* cosma_relaxed() - the best schedule when only numbers of bytes count (relaxed.c)
  * @schedule: out, if the result is COSMA_SOLVED or COSMA_FOUND
  * @lower_bound: out: of the relaxed cost
  */
 int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound);
 
-/** cosma_least_peak() - MPMF order of the whole model (relaxed.c)
+/* cosma_least_peak() - MPMF order of the whole model (relaxed.c)
  * @fixed: there is one order only, by the model's rank
  * @peak: out: of the order; @lower_bound: out
  */
@@ -60,7 +60,7 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 /** cosma_repair() - offer a plan near a schedule that has no addresses (repair.c) */
 int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
 
-/** cosma_exact() - search with addresses, level by level of cost (exact.c)
+/* cosma_exact() - search with addresses, level by level of cost (exact.c)
  * @guide: a schedule of that cost; @guide_status: what the packing core says of it
  * @level: no schedule costs less; raised as levels are proved empty
  *

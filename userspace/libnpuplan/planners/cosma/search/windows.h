@@ -8,14 +8,14 @@
 
 #include "search.h"
 
-/** cosma_windows_cut() - pieces of @low to @high operators each (the last may be smaller)
+/* cosma_windows_cut() - pieces of @low to @high operators each (the last may be smaller)
  * @window: out: per operator, its window; non-decreasing
  * @count: out: windows
  */
 int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t high,
 		      uint32_t *window, uint32_t *count);
 
-/** cosma_windows_bound() - sum of what each window must move
+/* cosma_windows_bound() - sum of what each window must move
  *
  * A tensor counts in the window that uses it most, and there only; in others it
  * takes room while an operator uses it. Whatever the whole does, restricted to a

@@ -37,7 +37,7 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 	return model->born[v] <= dying;
 }
 
-/**
+/*
  * struct block - operators up to one that uses a tensor last
  * @op: ascending, so in a topological order; the last one has all others as ancestors
  */

@@ -21,7 +21,7 @@ static inline uint64_t cosma_hash(uint64_t hash, const uint64_t *words, uint32_t
 	return hash;
 }
 
-/**
+/*
  * struct cosma_downset - operators that have run, and what follows from that. With an operator
  *	it has all that must run before it: a downset of the dependence order
  * @executed: bits; @live and @ready are behind them in the same block
@@ -46,7 +46,7 @@ struct cosma_downset {
 	struct cosma_downset_bound *bound;
 };
 
-/**
+/*
  * struct cosma_downsets - all downsets met so far; @bytes they take
  * @live: room for the live tensors of one
  */
@@ -63,7 +63,7 @@ struct cosma_downsets {
 int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model);
 void cosma_downsets_fini(struct cosma_downsets *downsets);
 
-/**
+/*
  * struct cosma_board - a state, unpacked
  * @executed: bits, per operator
  * @on, @host: bits, per tensor; of live tensors only
@@ -91,7 +91,7 @@ void cosma_board_start(struct cosma_board *board);
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from);
 void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *downset,
 			const uint64_t *masks);
-/** cosma_board_need() - bytes on chip while @v runs, if nothing leaves for it
+/* cosma_board_need() - bytes on chip while @v runs, if nothing leaves for it
  * @loads: out: while it loads; @stores: out: while it stores, when inputs that nobody
  *	else needs have made room for outputs that may take it
  */
@@ -115,16 +115,16 @@ static inline bool cosma_board_may_yield(const struct cosma_board *board, uint32
 /* Its inputs come to the chip, it runs, the dead go. */
 void cosma_board_run(struct cosma_board *board, uint32_t v);
 
-/** cosma_board_only() - the only operator that has to be tried; else NPUMEM_NONE
+/* cosma_board_only() - the only operator that has to be tried; else NPUMEM_NONE
  * @fixed: the schedule is; else one whose leader has just run
  */
 uint32_t cosma_board_only(const struct cosma_board *board, bool fixed);
-/** cosma_board_may_start() - whether @v, and what follows it at once, can run
+/* cosma_board_may_start() - whether @v, and what follows it at once, can run
  * @end: out: the last of these
  */
 bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t *end);
 
-/** cosma_downsets_of() - downset of a board's executed operators, made if new
+/* cosma_downsets_of() - downset of a board's executed operators, made if new
  * @id: out
  */
 int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board *board,
@@ -133,7 +133,7 @@ int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board 
 void cosma_board_pack(const struct cosma_board *board, const struct cosma_downset *downset,
 		      uint64_t *masks);
 
-/** cosma_board_close() - run whatever is safe to run at once (closure.c)
+/* cosma_board_close() - run whatever is safe to run at once (closure.c)
  * @budget: bytes
  * @peak: nothing can be evicted; @budget is what has been reached anyway
  * @path: the operators run are appended; @path_count of them so far
