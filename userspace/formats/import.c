@@ -13,11 +13,6 @@
 #include "check.h"
 #include "tflite/schema.h"
 
-const char *npuimport_version(void)
-{
-	return NPUMEM_PACKAGE_VERSION;
-}
-
 const char *npuimport_format_name(enum npuimport_format format)
 {
 	switch (format) {

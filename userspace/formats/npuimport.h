@@ -65,6 +65,7 @@ enum npuimport_format {
  *	outputs are aliases
  * @left_out: tensors that are not in the graph, since nothing uses them and
  *	they have no size that is known
+ * @reserved: room for later versions; zero
  */
 struct npuimport_info {
 	enum npuimport_format format;
@@ -73,6 +74,7 @@ struct npuimport_info {
 	uint32_t tensors;
 	uint32_t left_out;
 	uint32_t views;
+	uint64_t reserved[4];
 };
 
 /** npuimport_format_name() - "graph JSON", "TFLite", "graph blob" or "unknown" */
@@ -139,12 +141,14 @@ struct npuimport_warning {
  * @count: number of warnings in @list
  * @total: of all places, those of things that found no room in @list too
  * @unlisted: of these alone
+ * @reserved: room for later versions; zero
  */
 struct npuimport_warnings {
 	struct npuimport_warning list[NPUIMPORT_WARNINGS];
 	uint32_t count;
 	uint64_t total;
 	uint64_t unlisted;
+	uint64_t reserved[4];
 };
 
 /**

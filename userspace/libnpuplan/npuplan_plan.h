@@ -537,7 +537,7 @@ NPUPLAN_EXPORT int npuplan_plan_from_json(const struct npuplan_graph *graph, con
  * @graph: the graph
  * @plan: the plan
  * @columns: characters that the arena is drawn with, 1..512
- * @out: out: the new object, which is the caller's
+ * @out: written to
  */
 NPUPLAN_EXPORT int npuplan_plan_print(const struct npuplan_graph *graph,
 				      const struct npuplan_plan *plan, unsigned int columns,

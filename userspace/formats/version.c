@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: MIT
+#include "npuimport.h"
+
+const char *npuimport_version(void)
+{
+	return NPUMEM_PACKAGE_VERSION;
+}
