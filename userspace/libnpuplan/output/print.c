@@ -324,7 +324,7 @@ static int draw_twins(struct scene *scene, uint32_t k)
 	return err;
 }
 
-/* Who comes or has gone. -ENOMEM */
+/* Marks piece @k as alive or gone, and draws it anew. -ENOMEM */
 static int set_alive(struct scene *scene, uint32_t k, bool alive)
 {
 	scene->alive[k] = alive;

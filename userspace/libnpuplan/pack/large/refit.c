@@ -242,7 +242,7 @@ static int place(struct npuplan_refit *refit, const int64_t *at, uint32_t count,
 	return err;
 }
 
-/* One window. */
+/* Packs one window, drawn at random, anew. */
 static int attempt(struct npuplan_refit *refit, int64_t *at, struct npuplan_pack *run)
 {
 	uint32_t item = refit->high[next_random(refit) % refit->high_count];

@@ -20,7 +20,7 @@
 #define MAX_SEARCHED 64
 /* Places that are tried for one value, the lowest free one included. */
 #define MAX_CHOICES  8
-/* Of the hash table of instances. */
+/* Number of buckets of the hash table of instances. */
 #define BUCKETS	     8192u
 
 /*

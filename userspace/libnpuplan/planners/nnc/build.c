@@ -289,7 +289,7 @@ static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, str
 
 /* ------------------------------------------------------------ no such edge */
 
-/* The same, 5: the first candidate. */
+/* Step 5 of the published selection takes the first candidate. */
 static void select_first(struct nnc *nnc, struct npuplan_nnc_tuple *chosen)
 {
 	struct npuplan_nnc_candidates *c = &nnc->candidates;

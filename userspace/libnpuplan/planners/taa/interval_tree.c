@@ -79,7 +79,7 @@ struct search {
 	void *context;
 };
 
-/* Depth O(log n). */
+/* The recursion is O(log n) deep. */
 static bool search_below(const struct search *search, uint32_t low, uint32_t high)
 {
 	const struct npuplan_interval_tree *tree = search->tree;

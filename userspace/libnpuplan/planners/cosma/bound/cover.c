@@ -26,7 +26,7 @@ static int by_price(const void *a, const void *b)
 	return (x->size < y->size) - (x->size > y->size);
 }
 
-/* The same with parts of items. */
+/* The cost of covering @excess bytes if items may be taken in part. */
 static int64_t fraction(int64_t cheap, int64_t excess)
 {
 	return excess <= cheap ? excess : cheap + 2 * (excess - cheap);

@@ -223,7 +223,7 @@ static int check_tensor(struct reading *reading, uint32_t i)
 	return 0;
 }
 
-/* Who writes. */
+/* Lists the operator that writes each tensor. */
 static int list_writers(struct reading *reading)
 {
 	const struct npuplan_graph *graph = reading->graph;

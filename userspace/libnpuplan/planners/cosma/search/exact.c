@@ -150,7 +150,7 @@ static int grow_dead(struct exact *exact)
 	return 0;
 }
 
-/* Takes its masks over if it is new. */
+/* Keeps a dead state; of a new one it takes over the masks. */
 static int note_dead(struct exact *exact, struct dead *state)
 {
 	uint32_t words = 2 * exact->downsets.downset[state->downset].words;
@@ -181,7 +181,7 @@ struct piece {
 	bool infeasible;
 };
 
-/* The packing core's answer. */
+/* Asks the packing core for addresses of positions @first to @last. */
 static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, uint32_t last)
 {
 	uint32_t status;

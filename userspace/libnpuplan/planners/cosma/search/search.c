@@ -86,7 +86,7 @@ static bool is_sooner(const struct search *search, const uint32_t *a, const uint
 
 NPUPLAN_QUEUE(queue, uint32_t, struct search, is_sooner)
 
-/* To be expanded; -ENOMEM. */
+/* Puts a state into the queue of those to be expanded; -ENOMEM. */
 static int push(struct search *search, uint32_t id)
 {
 	if (npuplan_grow(&search->queue, search->queue_count, sizeof(*search->queue)))
