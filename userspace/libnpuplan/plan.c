@@ -19,6 +19,15 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
 				    options->objective, options->schedule);
+	if (options->banks && !planner->moves)
+		return npuplan_fail(error, -EOPNOTSUPP,
+				    "planner %s knows one bank; cosma knows two", planner->name);
+	if ((options->weights_on_chip || options->traffic_factor != 0) &&
+	    (!planner->plan || planner->moves))
+		return npuplan_fail(
+			error, -EOPNOTSUPP,
+			"planner %s does not weigh what is fetched; tile-scheduled does",
+			planner->name);
 	if (planner->moves)
 		return 0;
 	if (options->objective != NPUPLAN_OBJECTIVE_OWN)

@@ -185,6 +185,28 @@ TEST(huge_sizes)
 }
 
 /* A graph that the verifier refuses is refused in its words. */
+/* Options of one planner are not passed over by the others. */
+TEST(options_of_other_planners)
+{
+	const struct npuplan_bank banks[NPUPLAN_BANKS] = { { 64, 2 }, { 64, 1 } };
+	const struct npuplan_options asked[] = {
+		{ .planner = "greedy", .banks = banks },
+		{ .planner = "tile-scheduled", .banks = banks },
+		{ .planner = "exact", .weights_on_chip = 1 },
+		{ .planner = "cosma", .traffic_factor = 1.5 },
+	};
+	static const char *const why[] = {
+		"planner greedy knows one bank; cosma knows two",
+		"planner tile-scheduled knows one bank; cosma knows two",
+		"planner exact does not weigh what is fetched; tile-scheduled does",
+		"planner cosma does not weigh what is fetched; tile-scheduled does",
+	};
+	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
+
+	for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++)
+		refused(graph, &asked[i], -EOPNOTSUPP, why[i]);
+}
+
 TEST(graph_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
