@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "planners/taa/interval_tree.h"
+#include "planners/paper/best_shared.h"
 #include "planners/planners.h"
 #include "planners/taa/taa.h"
 #include "planners/taa/tensor_allocate.h"

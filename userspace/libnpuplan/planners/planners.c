@@ -12,6 +12,7 @@
 #include "planners/cosma/ilp/ilp.h"
 #include "planners/cosma/planner.h"
 #include "planners/nnc/nnc.h"
+#include "planners/paper/best_shared.h"
 #include "planners/taa/taa.h"
 #include "planners/tilesched/tilesched.h"
 

@@ -27,9 +27,3 @@ int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 /* auto.c: the best of greedy, NNC and exact. */
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error);
-
-/*
- * paper/shared_objects.c: what the paper compares with. -EOPNOTSUPP: fixed offsets, loops and branches.
- */
-int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
-			     struct npuplan_packing *packing, struct npuplan_error *error);

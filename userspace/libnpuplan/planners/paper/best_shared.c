@@ -2,8 +2,8 @@
 /* Shared Objects (pack/paper/shared_objects.c) as a planner: the best of its three strategies. */
 #include <stdlib.h>
 
+#include "best_shared.h"
 #include "pack/paper/shared_objects.h"
-#include "planners/planners.h"
 
 int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error)
