@@ -190,7 +190,7 @@ static uint64_t plan(const struct network *network, const struct npuplan_cosma_o
 static void compare(const struct network *network, struct npuplan_cosma_options options, int budget,
 		    uint64_t ours, struct totals *totals)
 {
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	printf(" |");
 	for (int scheme = 0; scheme < SCHEMES; scheme++) {
 		bool parameters = options.with_parameters;
@@ -243,7 +243,7 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 	struct npuplan_cosma_plan result;
 	struct npuplan_error error;
 
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	if (!order || npuplan_cosma(graph, &options, &result, &error)) {
 		free(order);
 		return NULL;
@@ -301,10 +301,10 @@ static void table_designed(const char *folder, struct npuplan_cosma_options opti
 			for (int budget = 0; budget < BUDGETS; budget++) {
 				uint64_t traffic;
 
-				options.budget = network.budget[budget];
+				options.common.arena_budget = network.budget[budget];
 				printf("%-25s %-2s %-3s %9" PRIu64, network.name,
 				       parameters ? "+p" : "", budget_names[budget],
-				       options.budget);
+				       options.common.arena_budget);
 				traffic = plan(&network, &options, totals);
 				compare(&network, options, budget, traffic, totals);
 				check_known(network.name, &options, budget, traffic, totals);
@@ -329,15 +329,15 @@ static void table_searched(const char *folder, struct npuplan_cosma_options opti
 		for (int budget = 0; budget < BUDGETS; budget++) {
 			uint64_t joint, fixed[2];
 
-			options.budget = network.budget[budget];
+			options.common.arena_budget = network.budget[budget];
 			printf("%-24s %-3s %9" PRIu64, network.name, budget_names[budget],
-			       options.budget);
+			       options.common.arena_budget);
 			joint = plan(&network, &options, totals);
-			options.fixed_schedule = true;
+			options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 			fixed[0] = plan(&network, &options, totals);
 			options.order = network.order;
 			fixed[1] = plan(&network, &options, totals);
-			options.fixed_schedule = false;
+			options.common.schedule = NPUPLAN_SCHEDULE_FREE;
 			options.order = NULL;
 			compare(&network, options, budget, joint, totals);
 			check_known(network.name, &options, budget, joint, totals);
@@ -432,8 +432,8 @@ static bool table_large(struct totals *totals)
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct npuplan_graph *graph = large_network(shapes[i]);
 		struct npuplan_cosma_options options = {
-			.deadline_seconds = LARGE_DEADLINE,
-			.memory_limit = LARGE_MEMORY,
+			.common.deadline_seconds = LARGE_DEADLINE,
+			.common.memory_limit = LARGE_MEMORY,
 		};
 		struct npuplan_budgets budgets = { 0 };
 		struct npuplan_error error;
@@ -447,7 +447,7 @@ static bool table_large(struct totals *totals)
 			double seconds = cpu_now();
 			uint64_t traffic;
 
-			options.budget = budget ? budgets.middle : budgets.needed;
+			options.common.arena_budget = budget ? budgets.middle : budgets.needed;
 			if (npuplan_cosma(graph, &options, &result, &error)) {
 				printf("%s: %s\n", shapes[i], error.text);
 				totals->failed = true;
@@ -459,8 +459,8 @@ static bool table_large(struct totals *totals)
 				traffic = UINT64_MAX;
 			printf("%-8s %s %9" PRIu64 " %10" PRIu64 " %10" PRIu64 " %5.1f%% %9" PRIu64
 			       " %6.3f\n",
-			       shapes[i], budget_names[budget], options.budget, traffic,
-			       result.lower_bound,
+			       shapes[i], budget_names[budget], options.common.arena_budget,
+			       traffic, result.lower_bound,
 			       traffic ? 100 * (double)(traffic - result.lower_bound) /
 						 (double)traffic :
 					 0,
@@ -481,7 +481,7 @@ static void goal(bool reached, const char *text)
 
 int main(int argc, char **argv)
 {
-	struct npuplan_cosma_options options = { .deadline_seconds = 60 };
+	struct npuplan_cosma_options options = { .common.deadline_seconds = 60 };
 	struct totals first = { 0 }, second = { 0 }, in_place_totals = { 0 };
 	double activations, parameters;
 	char text[160];
@@ -491,7 +491,7 @@ int main(int argc, char **argv)
 	while ((c = getopt(argc, argv, "d:")) != -1) {
 		if (c != 'd')
 			return 2;
-		options.deadline_seconds = strtod(optarg, NULL);
+		options.common.deadline_seconds = strtod(optarg, NULL);
 	}
 	if (optind + 1 != argc)
 		return 2;

@@ -213,9 +213,10 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 	t = (uint32_t)__builtin_ctz(coming) & (EXHAUSTIVE_TENSORS - 1);
 	coming &= ~(1u << t);
 	align = all->graph->tensors[t].align;
-	if (all->options->alignment > align)
-		align = all->options->alignment;
-	for (uint64_t at = 0; at + size_of(all, t) <= all->options->budget; at += align) {
+	if (all->options->common.alignment > align)
+		align = all->options->common.alignment;
+	for (uint64_t at = 0; at + size_of(all, t) <= all->options->common.arena_budget;
+	     at += align) {
 		bool clash = false;
 
 		for (uint32_t u = 0; u < all->graph->tensor_count && all->addresses; u++)
@@ -257,7 +258,7 @@ static void run_with(struct exhaustive *all, const struct position *from, uint32
 		uint64_t price = cost + bytes_of(all, with & ~position.host);
 
 		position.host |= with;
-		if (bytes_at(all, v, there, leaving) <= all->options->budget)
+		if (bytes_at(all, v, there, leaving) <= all->options->common.arena_budget)
 			place(all, &position, v, coming, leaving, price);
 		if (!with)
 			break;
@@ -295,7 +296,7 @@ static bool may_run(const struct exhaustive *all, const struct position *positio
 		if (!(position->ran >> u & 1)) {
 			if (all->writes[u] & all->reads[v])
 				return false;
-			if (all->options->fixed_schedule && u < v)
+			if (all->options->common.schedule != NPUPLAN_SCHEDULE_FREE && u < v)
 				return false;
 		}
 	return true;
@@ -344,7 +345,7 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	uint32_t align, wanted = 0;
 
 	if (t == graph->tensor_count) {
-		if (bytes_of(all, on_chip(all, position)) <= all->options->budget)
+		if (bytes_of(all, on_chip(all, position)) <= all->options->common.arena_budget)
 			put(all, position, 0);
 		return;
 	}
@@ -356,9 +357,10 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	}
 	position->loaded |= 1u << t;
 	align = graph->tensors[t].align;
-	if (all->options->alignment > align)
-		align = all->options->alignment;
-	for (uint64_t at = 0; at + size_of(all, t) <= all->options->budget; at += align) {
+	if (all->options->common.alignment > align)
+		align = all->options->common.alignment;
+	for (uint64_t at = 0; at + size_of(all, t) <= all->options->common.arena_budget;
+	     at += align) {
 		bool clash = false;
 
 		for (uint32_t u = 0; u < t && all->addresses; u++)
@@ -383,7 +385,7 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
 	struct position first, position;
 
 	if (graph->tensor_count > EXHAUSTIVE_TENSORS || graph->op_count > EXHAUSTIVE_OPS ||
-	    options->budget >= OFF) {
+	    options->common.arena_budget >= OFF) {
 		fputs("too large to try everything\n", stderr);
 		exit(2);
 	}

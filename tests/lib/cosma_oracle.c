@@ -84,9 +84,10 @@ static bool begin(struct world *world, uint32_t p, uint32_t i)
 
 	if (it->to < it->from)
 		return fail(world, "placement %u ends before it begins", i);
-	if (it->offset % align || it->offset % (world->options->alignment ?: 1))
+	if (it->offset % align || it->offset % (world->options->common.alignment ?: 1))
 		return fail(world, "placement %u: %llu is not aligned", i, it->offset);
-	if (world->options->objective != NPUPLAN_OBJECTIVE_PEAK && end > world->options->budget)
+	if (world->options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
+	    end > world->options->common.arena_budget)
 		return fail(world, "placement %u ends at %" PRIu64 ", beyond the budget", i, end);
 	if (world->at[it->tensor] != NPUMEM_NONE)
 		return fail(world, "position %u: tensor %u is on chip twice", p, it->tensor);
@@ -135,7 +136,8 @@ static bool run_op(struct world *world, uint32_t p, uint32_t v)
 		return fail(world, "position %u: operator %u runs twice, or there is none", p, v);
 	if (world->options->order && world->options->order[world->done] != v)
 		return fail(world, "position %u: operator %u is not the one asked for", p, v);
-	if (world->options->fixed_schedule && !world->options->order && world->done != v)
+	if (world->options->common.schedule != NPUPLAN_SCHEDULE_FREE && !world->options->order &&
+	    world->done != v)
 		return fail(world, "position %u: operator %u is not the next", p, v);
 	op = &graph->ops[v];
 	for (uint32_t k = 0; k < op->input_count; k++) {
@@ -309,7 +311,7 @@ static bool compare(struct world *world)
 			    oracle->spill, oracle->fill, oracle->compulsory, oracle->peak,
 			    oracle->top, plan->spill, plan->fill, plan->compulsory, plan->peak,
 			    plan->top);
-	if (world->options->objective == NPUPLAN_OBJECTIVE_PEAK ?
+	if (world->options->common.objective == NPUPLAN_OBJECTIVE_PEAK ?
 		    plan->peak < plan->lower_bound || plan->spill + plan->fill :
 		    plan->spill + plan->fill < plan->lower_bound)
 		return fail(world, "below the lower bound");
@@ -356,14 +358,14 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 void cosma_print_case(const struct npuplan_graph *graph,
 		      const struct npuplan_cosma_options *options)
 {
-	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->budget,
-	       options->objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",
-	       options->fixed_schedule ? " fixed" : "",
+	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->common.arena_budget,
+	       options->common.objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",
+	       options->common.schedule != NPUPLAN_SCHEDULE_FREE ? " fixed" : "",
 	       options->with_parameters ? " with parameters" : "",
 	       options->inputs_resident ? " inputs resident" :
 	       options->inputs_flagged	? " inputs as flagged" :
 					  "",
-	       options->alignment);
+	       options->common.alignment);
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		printf("# tensor %u: size %" PRIu64 " align %u kind %u flags %u\n", t,
 		       graph->tensors[t].size, graph->tensors[t].align, graph->tensors[t].kind,

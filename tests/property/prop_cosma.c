@@ -195,18 +195,15 @@ static void check_baselines(const struct npuplan_graph *graph,
 static uint64_t check_planner(const struct npuplan_graph *graph,
 			      const struct npuplan_cosma_options *asked, const char *planner)
 {
-	struct npuplan_options options = {
-		.planner = planner,
-		.arena_budget = asked->budget,
-		.alignment = asked->alignment,
-		.schedule = asked->fixed_schedule ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE,
-	};
+	struct npuplan_options options = asked->common;
 	struct npuplan_plan *plan = NULL;
 	struct npuplan_error error;
 	struct cosma_oracle oracle;
 	uint64_t traffic;
-	int err = npuplan_plan(graph, &options, &plan, &error);
+	int err;
 
+	options.planner = planner;
+	err = npuplan_plan(graph, &options, &plan, &error);
 	if (err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE)
 		return EXHAUSTIVE_NONE;
 	/* Baselines may find no way where there is one. */
@@ -233,7 +230,7 @@ static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_opt
 	if (options.inputs_resident && !options.inputs_flagged)
 		return;
 	/* A planner without a budget takes what it needs. */
-	if (!options.budget)
+	if (!options.common.arena_budget)
 		return;
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
@@ -248,7 +245,7 @@ static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_opt
 	if (traffic != free_order)
 		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner",
 		     free_order, traffic);
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	traffic = check_planner(graph, &options, "cosma");
 	if (traffic != fixed)
 		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner", fixed,
@@ -265,7 +262,7 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 	struct npuplan_error error;
 	uint64_t least = exhaustive_peak(graph, &options);
 
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	if (npuplan_cosma(graph, &options, &plan, &error))
 		fail(graph, &options, "%s", error.text);
 	check_plan(graph, &options, &plan, "peak");
@@ -282,7 +279,7 @@ static void check_case(void)
 		.with_parameters = range(0, 1),
 		.inputs_resident = !range(0, 3),
 		.inputs_flagged = !range(0, 2),
-		.alignment = range(0, 9) ? 0 : 2,
+		.common.alignment = range(0, 9) ? 0 : 2,
 	};
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
@@ -307,23 +304,23 @@ static void check_case(void)
 	peak = exhaustive_peak(graph, &options);
 	if (!budgets.proved || budgets.peak != (peak > budgets.needed ? peak : budgets.needed))
 		fail(graph, &options, "M_R %" PRIu64 " M_P %" PRIu64, budgets.needed, budgets.peak);
-	options.budget = range(0, 9) ? range(0, 2) ? budgets.needed : budgets.middle :
-				       budgets.needed - 1;
-	if (options.budget < budgets.needed)
-		options.budget = budgets.needed - range(0, 1);
+	options.common.arena_budget = range(0, 9) ? range(0, 2) ? budgets.needed : budgets.middle :
+						    budgets.needed - 1;
+	if (options.common.arena_budget < budgets.needed)
+		options.common.arena_budget = budgets.needed - range(0, 1);
 	seen.resident += options.inputs_resident;
 	seen.flagged += options.inputs_flagged;
 	seen.parameters += options.with_parameters;
-	seen.aligned += options.alignment == 2;
+	seen.aligned += options.common.alignment == 2;
 	free_order = check_traffic(graph, &options);
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	fixed = check_traffic(graph, &options);
 	if (free_order > fixed)
 		fail(graph, &options, "%" PRIu64 " fixed, %" PRIu64 " free", fixed, free_order);
 	if (fixed != EXHAUSTIVE_NONE)
 		check_baselines(graph, &options, fixed);
 	check_peak(graph, options);
-	options.fixed_schedule = false;
+	options.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	check_peak(graph, options);
 	check_planners(graph, options, free_order, fixed);
 }

@@ -274,7 +274,7 @@ int main(int argc, char **argv)
 		graph = random_graph();
 		if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
 			fail(graph, &options, "%s", error.text);
-		options.budget = budgets.needed + range(0, 2);
+		options.common.arena_budget = budgets.needed + range(0, 2);
 		if (npuplan_cosma_recompute(graph, &options, 0, &found, &error))
 			fail(graph, &options, "%s", error.text);
 		if (found.plan.position_count &&
@@ -283,7 +283,7 @@ int main(int argc, char **argv)
 			fail(graph, &options, "%s", oracle.why);
 		check_clones(graph, &options, &found);
 		check_again(graph, &options, &found);
-		best = exhaustive(graph, options.budget);
+		best = exhaustive(graph, options.common.arena_budget);
 		cost = found.plan.spill + found.plan.fill;
 		too_large += best == TOO_LARGE;
 		if (found.plan.position_count && best < TOO_LARGE) {

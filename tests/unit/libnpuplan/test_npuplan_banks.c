@@ -33,7 +33,7 @@ static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_opt
 
 	if (npuplan_cosma_banks(graph, options, banks, found, &error))
 		fail_msg("%s", error.text);
-	options->budget = banks[0].size + banks[1].size;
+	options->common.arena_budget = banks[0].size + banks[1].size;
 	if (found->plan.position_count && !cosma_oracle_run(&oracle, graph, options, &found->plan))
 		fail_msg("%s", oracle.why);
 	for (uint32_t i = 0; i < found->plan.placement_count; i++) {
@@ -122,7 +122,7 @@ TEST(refused)
 	assert_string_equal(error.text,
 			    "bank 1: 9223372036854775808 bytes a microsecond are too many");
 	banks[1].bandwidth = 1;
-	options.alignment = 8;
+	options.common.alignment = 8;
 	assert_int_equal(npuplan_cosma_banks(graph, &options, banks, &found, &error), -EINVAL);
 	assert_string_equal(error.text, "bank 0: 4 bytes are no multiple of the alignment, 8");
 }

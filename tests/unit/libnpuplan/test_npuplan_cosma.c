@@ -65,7 +65,7 @@ TEST(budgets)
 	assert_int_equal(budgets.middle, 13);
 	assert_true(budgets.proved);
 	/* With addresses multiples of 8: 4 at 0, 4 at 8, 4 at 16. */
-	options.alignment = 8;
+	options.common.alignment = 8;
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	assert_int_equal(budgets.needed, 20);
 }
@@ -73,7 +73,7 @@ TEST(budgets)
 TEST(spill)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -82,7 +82,7 @@ TEST(spill)
 	assert_int_equal(plan.compulsory, 4 + 1);
 	npuplan_cosma_plan_free(&plan);
 	/* b leaves and comes back. */
-	options.budget = 12;
+	options.common.arena_budget = 12;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill, 4);
@@ -95,7 +95,7 @@ TEST(spill)
 TEST(infeasible)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .budget = 11 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -104,7 +104,7 @@ TEST(infeasible)
 	assert_int_equal(plan.needed_op, 1);
 	assert_int_equal(plan.position_count, 0);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 0;
+	options.common.arena_budget = 0;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	npuplan_cosma_plan_free(&plan);
@@ -113,7 +113,7 @@ TEST(infeasible)
 TEST(peak)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
+	struct npuplan_cosma_options options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -134,7 +134,8 @@ TEST(parameters)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 6);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 2);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = { .budget = 11, .with_parameters = true };
+	struct npuplan_cosma_options options = { .common.arena_budget = 11,
+						 .with_parameters = true };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "first", in, w, NPUMEM_NONE, a);
@@ -163,7 +164,7 @@ TEST(resident)
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 5);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 1);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = { .budget = 7 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 7 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "first", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -178,7 +179,7 @@ TEST(resident)
 	assert_int_equal(plan.spill, 0);
 	assert_int_equal(plan.fill, 4);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 5;
+	options.common.arena_budget = 5;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 7);
@@ -196,7 +197,8 @@ TEST(fixed_order)
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
 	static const uint32_t order[] = { 0, 2, 1, 3, 4 }, wrong[] = { 2, 0, 1, 3, 4 };
 	static const uint32_t twice[] = { 0, 0, 1, 3, 4 };
-	struct npuplan_cosma_options options = { .budget = 6, .fixed_schedule = true };
+	struct npuplan_cosma_options options = { .common.arena_budget = 6,
+						 .common.schedule = NPUPLAN_SCHEDULE_GIVEN };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -227,7 +229,7 @@ TEST(addresses_cost)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .budget = 10, .alignment = 4 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -241,7 +243,7 @@ TEST(addresses_cost)
 	assert_int_equal(plan.lower_bound, 6);
 	assert_int_equal(plan.spill + plan.fill, 6);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 11;
+	options.common.arena_budget = 11;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
@@ -250,18 +252,18 @@ TEST(addresses_cost)
 TEST(baselines)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .budget = 12 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 12 };
 	struct npuplan_cosma_plan plan;
 	struct cosma_oracle oracle;
 
 	for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
-		options.budget = 12;
+		options.common.arena_budget = 12;
 		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
 		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 		assert_true(cosma_oracle_run(&oracle, graph, &options, &plan));
 		assert_true(plan.spill + plan.fill >= 8);
 		npuplan_cosma_plan_free(&plan);
-		options.budget = 11;
+		options.common.arena_budget = 11;
 		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
 		assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 		npuplan_cosma_plan_free(&plan);
@@ -308,26 +310,26 @@ TEST(limits)
 	unsigned int calls = 0;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
-	options.budget = budgets.needed;
+	options.common.arena_budget = budgets.needed;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	best = plan.spill + plan.fill;
 	npuplan_cosma_plan_free(&plan);
 	/* Whatever ends it, there is a plan, and the bound is none too high. */
-	options.work_limit = 1;
+	options.common.work_limit = 1;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
 	npuplan_cosma_plan_free(&plan);
-	options.work_limit = 0;
-	options.memory_limit = 1;
+	options.common.work_limit = 0;
+	options.common.memory_limit = 1;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
 	npuplan_cosma_plan_free(&plan);
-	options.memory_limit = 0;
-	options.progress = stop;
-	options.context = &calls;
+	options.common.memory_limit = 0;
+	options.common.progress = stop;
+	options.common.context = &calls;
 	plan_ok(graph, &options, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_int_equal(calls, 1);
@@ -338,7 +340,8 @@ TEST(limits)
 TEST(many_evictions)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
-	struct npuplan_cosma_options options = { .work_limit = 2000000, .budget = 100000 };
+	struct npuplan_cosma_options options = { .common.work_limit = 2000000,
+						 .common.arena_budget = 100000 };
 	struct npuplan_cosma_plan plan;
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), x[40], big, last;
 
@@ -361,7 +364,7 @@ TEST(many_evictions)
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_true(plan.lower_bound <= plan.spill + plan.fill);
 	/* A look at the limit is never far. */
-	assert_in_range(plan.work, options.work_limit, 2 * options.work_limit);
+	assert_in_range(plan.work, options.common.work_limit, 2 * options.common.work_limit);
 	npuplan_cosma_plan_free(&plan);
 }
 
@@ -393,20 +396,21 @@ static struct npuplan_graph *random_network(uint32_t ops)
 TEST(large)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(5000);
-	struct npuplan_cosma_options options = { .work_limit = 3000000, .memory_limit = 32 << 20 };
+	struct npuplan_cosma_options options = { .common.work_limit = 3000000,
+						 .common.memory_limit = 32 << 20 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	assert_false(budgets.proved);
 	assert_true(budgets.needed < budgets.peak);
-	options.budget = budgets.needed;
+	options.common.arena_budget = budgets.needed;
 	for (int fixed = 0; fixed < 2; fixed++) {
-		options.fixed_schedule = fixed;
+		options.common.schedule = fixed ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE;
 		plan_ok(graph, &options, &plan);
 		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 		assert_true(plan.lower_bound && plan.lower_bound < plan.spill + plan.fill);
-		assert_in_range(plan.memory, 1, options.memory_limit);
+		assert_in_range(plan.memory, 1, options.common.memory_limit);
 		npuplan_cosma_plan_free(&plan);
 	}
 }
@@ -415,21 +419,21 @@ TEST(large)
 TEST(memory)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
-	struct npuplan_cosma_options options = { .work_limit = 3000000 };
+	struct npuplan_cosma_options options = { .common.work_limit = 3000000 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 	uint64_t held;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
-	options.budget = budgets.needed;
+	options.common.arena_budget = budgets.needed;
 	plan_ok(graph, &options, &plan);
 	held = plan.memory;
 	npuplan_cosma_plan_free(&plan);
 	assert_true(held > 1 << 20);
-	for (options.memory_limit = held / 2; options.memory_limit > 20000;
-	     options.memory_limit /= 2) {
+	for (options.common.memory_limit = held / 2; options.common.memory_limit > 20000;
+	     options.common.memory_limit /= 2) {
 		plan_ok(graph, &options, &plan);
-		assert_true(plan.memory <= options.memory_limit);
+		assert_true(plan.memory <= options.common.memory_limit);
 		npuplan_cosma_plan_free(&plan);
 	}
 }
@@ -464,7 +468,8 @@ TEST(shared_path)
 	build_op(graph, "critical", k, go, NPUMEM_NONE, l);
 	build_op(graph, "z", m, l, NPUMEM_NONE, z);
 	build_op(graph, "out", y, z, NPUMEM_NONE, out);
-	for (options.budget = 9; options.budget < 12; options.budget++) {
+	for (options.common.arena_budget = 9; options.common.arena_budget < 12;
+	     options.common.arena_budget++) {
 		plan_ok(graph, &options, &plan);
 		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 		assert_int_equal(plan.spill + plan.fill, 12);
@@ -476,25 +481,25 @@ TEST(shared_path)
 TEST(options_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .budget = 14, .alignment = 3 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14, .common.alignment = 3 };
 
 	refused(graph, &options, -EINVAL, "alignment 3 is not a power of two");
-	options.alignment = 0;
-	options.deadline_seconds = -1;
+	options.common.alignment = 0;
+	options.common.deadline_seconds = -1;
 	refused(graph, &options, -EINVAL, "deadline of -1 seconds");
-	options.deadline_seconds = NAN;
+	options.common.deadline_seconds = NAN;
 	refused(graph, &options, -EINVAL, "deadline of");
-	options.deadline_seconds = 0;
-	options.budget = UINT64_MAX;
+	options.common.deadline_seconds = 0;
+	options.common.arena_budget = UINT64_MAX;
 	refused(graph, &options, -EINVAL, "is too large");
-	options.budget = 14;
-	options.objective = 7;
+	options.common.arena_budget = 14;
+	options.common.objective = 7;
 	refused(graph, &options, -EINVAL, "unknown objective 7");
 }
 
 TEST(graphs_refused)
 {
-	struct npuplan_cosma_options options = { .budget = 100 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 100 };
 	struct npuplan_graph *graph = npuplan_graph_new("empty");
 	struct npuplan_op op = { .name = NULL };
 
@@ -543,7 +548,7 @@ TEST(unsupported)
 		{ NPUMEM_TENSOR_ALIAS, "tensor 'a': cosma plans no aliases" },
 		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
 	};
-	struct npuplan_cosma_options options = { .budget = 100 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 100 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

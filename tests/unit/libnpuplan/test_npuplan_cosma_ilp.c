@@ -88,7 +88,7 @@ TEST(file_of_peak)
 		"General\n"
 		" C_0_t1 C_1_t1 P_1_t2 R_1_t2 S_1_t2 C_2_t2 M_peak\n"
 		"End\n";
-	struct npuplan_cosma_options options = { .objective = NPUPLAN_OBJECTIVE_PEAK };
+	struct npuplan_cosma_options options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	AUTO_TEXT char *text = text_of(graph, &options);
 
@@ -102,7 +102,7 @@ TEST(file_of_traffic)
 					     "\n eq4_",	  "\n eq5_",   "\n eq7_",   "\n eq8_",
 					     "\n eq10a_", "\n eq10d_", "\n eq11a_", "\n bytes_",
 					     "obj: + ",	  " L_" };
-	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	char *text = text_of(graph, &options), *again = text_of(graph, &options);
 
@@ -112,7 +112,7 @@ TEST(file_of_traffic)
 	assert_null(strstr(text, "M_peak"));
 	assert_string_equal(text, again);
 	free(again);
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	again = text_of(graph, &options);
 	assert_non_null(strstr(again, "fixed schedule, Eq. 16-17"));
 	/* What is fixed has no other timestep, and is 1. */
@@ -123,7 +123,7 @@ TEST(file_of_traffic)
 
 TEST(file_refused)
 {
-	struct npuplan_cosma_options options = { .budget = 11 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_error error = { "" };
@@ -134,11 +134,11 @@ TEST(file_refused)
 			 -EINVAL);
 	ASSERT_TEXT(error, "operator 'make_b' needs 12 bytes, more than the budget of 11");
 	assert_null(text);
-	options.budget = 12;
+	options.common.arena_budget = 12;
 	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, &divide, &text, &size, &error),
 			 -EINVAL);
 	ASSERT_TEXT(error, "they cannot be written to a file");
-	options.alignment = 3;
+	options.common.alignment = 3;
 	assert_int_equal(npuplan_cosma_ilp_write(graph, &options, NULL, &text, &size, &error),
 			 -EINVAL);
 	ASSERT_TEXT(error, "alignment 3 is not a power of two");
@@ -163,7 +163,7 @@ static struct npuplan_graph *many(uint32_t count, bool chained)
 
 static void refuse_size(struct npuplan_graph *graph, const char *text)
 {
-	struct npuplan_cosma_options options = { .budget = 4 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 4 };
 	struct npuplan_error error = { "" };
 	char *program;
 	size_t size;
@@ -192,7 +192,7 @@ TEST(too_large)
 /* With a solver of its own, or a plain word that it has none. */
 TEST(own_solver)
 {
-	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error = { "" };

@@ -48,14 +48,14 @@ static struct npuplan_graph *chain(bool again)
 TEST(dying)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(false);
-	struct npuplan_cosma_options options = { .budget = 5 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 5 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 
 	assert_int_equal(plan.needed, 5);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.peak, 5);
 	assert_int_equal(plan.top, 5);
@@ -65,7 +65,7 @@ TEST(dying)
 	plan = solved(graph, &options);
 	assert_int_equal(plan.peak, 8);
 	npuplan_cosma_plan_free(&plan);
-	options.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
+	options.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 8);
@@ -86,7 +86,7 @@ static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_pos
 TEST(yielding)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(true);
-	struct npuplan_cosma_options options = { .budget = 8 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 8 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 	uint32_t at;
 
@@ -94,13 +94,13 @@ TEST(yielding)
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 8);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 9;
+	options.common.arena_budget = 9;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
 	for (int fixed = 0; fixed < 2; fixed++) {
-		options.budget = 6;
-		options.fixed_schedule = fixed;
+		options.common.arena_budget = 6;
+		options.common.schedule = fixed ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE;
 		plan = solved(graph, &options);
 		assert_int_equal(plan.needed, 6);
 		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
@@ -121,7 +121,8 @@ TEST(baselines)
 	for (int again = 0; again < 2; again++)
 		for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
 			AUTO_GRAPH struct npuplan_graph *graph = chain(again);
-			struct npuplan_cosma_options options = { .budget = again ? 6 : 5 };
+			struct npuplan_cosma_options options = { .common.arena_budget = again ? 6 :
+												5 };
 			struct npuplan_cosma_plan plan;
 			struct cosma_oracle oracle;
 
@@ -143,7 +144,7 @@ TEST(staged)
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INPUT, 2);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 7);
 	static const bool staged[] = { true };
-	struct npuplan_cosma_options options = { .budget = 8, .staged = staged };
+	struct npuplan_cosma_options options = { .common.arena_budget = 8, .staged = staged };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "op", in, a, NPUMEM_NONE, out);
@@ -151,11 +152,11 @@ TEST(staged)
 	assert_int_equal(plan.needed, 8);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 7;
+	options.common.arena_budget = 7;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 14;
+	options.common.arena_budget = 14;
 	options.staged = NULL;
 	plan = solved(graph, &options);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);

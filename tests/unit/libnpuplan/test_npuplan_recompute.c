@@ -135,7 +135,7 @@ static void recompute_ok(const struct npuplan_graph *graph,
 TEST(recompute)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
-	struct npuplan_cosma_options options = { .budget = 12 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 12 };
 	struct npuplan_recomputation found;
 
 	recompute_ok(graph, &options, 0, &found);
@@ -151,14 +151,14 @@ TEST(recompute)
 	assert_int_equal(found.answer.operations_again, 8);
 	npuplan_recomputation_free(&found);
 	/* Nothing to save. */
-	options.budget = 18;
+	options.common.arena_budget = 18;
 	recompute_ok(graph, &options, 0, &found);
 	assert_int_equal(found.answer.clone_count, 0);
 	assert_null(found.graph);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
 	npuplan_recomputation_free(&found);
 	/* No plan at all. */
-	options.budget = 9;
+	options.common.arena_budget = 9;
 	recompute_ok(graph, &options, 0, &found);
 	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(found.answer.clone_count, 0);
@@ -175,7 +175,7 @@ TEST(chain)
 	uint32_t n = build_tensor(graph, "n", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INTERMEDIATE, 1);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .budget = 17 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 17 };
 	struct npuplan_recomputation found;
 
 	build_op(graph, "make_c", in, NPUMEM_NONE, NPUMEM_NONE, c);
@@ -188,7 +188,7 @@ TEST(chain)
 	assert_int_equal(found.plan.spill + found.plan.fill, 0);
 	npuplan_recomputation_free(&found);
 	/* As many clones as asked for, at most. */
-	options.budget = 16;
+	options.common.arena_budget = 16;
 	recompute_ok(graph, &options, 1, &found);
 	assert_true(found.answer.clone_count <= 1);
 	npuplan_recomputation_free(&found);
@@ -204,9 +204,9 @@ TEST(limits)
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	uint32_t calls = 0, order[] = { 0, 1, 2, 3, 4 };
 	struct npuplan_cosma_options options = {
-		.budget = 12,
-		.progress = stop,
-		.context = &calls,
+		.common.arena_budget = 12,
+		.common.progress = stop,
+		.common.context = &calls,
 	};
 	struct npuplan_recomputation found;
 	struct npuplan_error error;
@@ -216,10 +216,10 @@ TEST(limits)
 	assert_true(calls > 0);
 	assert_true(found.plan.position_count > 0);
 	npuplan_recomputation_free(&found);
-	options = (struct npuplan_cosma_options){ .budget = 12, .order = order };
+	options = (struct npuplan_cosma_options){ .common.arena_budget = 12, .order = order };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
-	options = (struct npuplan_cosma_options){ .objective = NPUPLAN_OBJECTIVE_PEAK };
+	options = (struct npuplan_cosma_options){ .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
 }

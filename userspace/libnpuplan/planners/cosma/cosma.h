@@ -35,50 +35,36 @@ struct npuplan_cosma_takeover {
 
 /*
  * struct npuplan_cosma_options - what is asked for; zero = default
- * @budget: bytes of the scratchpad; not for NPUPLAN_OBJECTIVE_PEAK
- * @objective: the traffic within the budget (Eq. 12; also NPUPLAN_OBJECTIVE_OWN), or the
- *	most bytes live at once, with nothing spilled (Eq. 13-15)
- * @fixed_schedule: operators run in @order: Eq. 16-17
+ * @common: as npuplan_plan() has it, but for these: a budget of 0 is one of no bytes, and
+ *	not looked at for NPUPLAN_OBJECTIVE_PEAK (most bytes live at once, with nothing spilled:
+ *	Eq. 13-15; else it is the traffic within the budget: Eq. 12); of a schedule that is not
+ *	free operators run in @order (Eq. 16-17); limits of 0 are NPUPLAN_COSMA_WORK and
+ *	NPUPLAN_COSMA_MEMORY; progress is of the traffic so far (of NPUPLAN_OBJECTIVE_PEAK: none
+ *	yet). Planner, banks and what is of other planners are not looked at
  * @order: all operators, in a topological order; NULL = as the graph has them
  * @with_parameters: parameters take room, too
  * @inputs_resident: graph inputs are on chip from the start; else they are
  *	loaded when first needed
  * @inputs_flagged: instead, those without NPUMEM_TENSOR_HOST are on chip from the
  *	start and have no copy in host memory; those with it are loaded
- * @alignment: of every address, besides the tensors' own; power of two; 0 = 1
  * @out_of_place: in-place operators get a place for their output, as in the paper
  * @takeovers: of in-place operators, @takeover_count of them by rising operator, one an
  *	input; NULL: those whose attributes say so, the first input to the first output
  * @staged: per operator: it is done with its inputs before it stores, so that its outputs
  *	may lie where inputs lie that leave with it; NULL: none
- * @work_limit: deterministic work units; 0 = NPUPLAN_COSMA_WORK
- * @memory_limit: bytes the search may hold; 0 = NPUPLAN_COSMA_MEMORY
- * @deadline_seconds: 0 = none. Where it cuts in depends on the machine
  * @started: seconds of npuplan_now() that progress counts from; 0 = the call itself
- * @progress: called on each better plan and bound, and now and then, with the traffic
- *	so far (of NPUPLAN_OBJECTIVE_PEAK: none yet); anything but 0 ends the search, which
- *	then returns what it has
- * @context: for @progress
  */
 struct npuplan_cosma_options {
-	uint64_t budget;
-	enum npuplan_objective objective;
-	bool fixed_schedule;
+	struct npuplan_options common;
+	const uint32_t *order;
 	bool with_parameters;
 	bool inputs_resident;
 	bool inputs_flagged;
-	const uint32_t *order;
 	bool out_of_place;
-	uint32_t alignment;
 	uint32_t takeover_count;
 	const struct npuplan_cosma_takeover *takeovers;
 	const bool *staged;
-	uint64_t work_limit;
-	uint64_t memory_limit;
-	double deadline_seconds;
 	double started;
-	int (*progress)(void *context, const struct npuplan_pack_progress *progress);
-	void *context;
 };
 
 /*

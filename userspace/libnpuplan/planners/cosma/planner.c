@@ -44,25 +44,26 @@ static void ask_of_units(struct planning *planning)
 	const struct npuplan_options *options = planning->options;
 	bool staged = false;
 
-	planning->asked.with_parameters = units->with_parameters;
-	planning->asked.inputs_flagged = units->resident;
-	planning->asked.takeovers = units->takeovers;
-	planning->asked.takeover_count = units->takeover_count;
-	planning->asked.staged = units->staged;
-	planning->asked.alignment = options->alignment;
-	planning->asked.started = planning->started;
-	planning->asked.progress = options->progress;
-	planning->asked.context = options->context;
-	planning->asked.work_limit = options->work_limit;
-	planning->asked.memory_limit = options->memory_limit;
-	planning->asked.deadline_seconds = options->deadline_seconds;
+	planning->asked = (struct npuplan_cosma_options){
+		.common = *options,
+		.with_parameters = units->with_parameters,
+		.inputs_flagged = units->resident,
+		.takeovers = units->takeovers,
+		.takeover_count = units->takeover_count,
+		.staged = units->staged,
+		.started = planning->started,
+		/* Stays that share bytes are not divided between banks. */
+		.out_of_place = options->banks,
+	};
+	planning->asked.common.arena_budget = 0;
+	planning->asked.common.objective = NPUPLAN_OBJECTIVE_OWN;
+	planning->asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	for (uint32_t s = 0; s < planning->graph->step_count; s++)
 		staged |= units->staged[s];
-	/* Stays that share bytes are not divided between banks; programs know no halves of steps. */
-	planning->asked.out_of_place = options->banks;
 	planning->loose = units->mixed || units->unaligned ||
 			  (options->banks && (units->takeover_count || staged)) ||
 			  (planning->planner == NPUPLAN_COSMA_BY_ILP && staged);
+	/* Nor do programs know halves of steps. */
 	if (options->banks || planning->planner == NPUPLAN_COSMA_BY_ILP)
 		planning->asked.staged = NULL;
 }
@@ -83,15 +84,13 @@ static int ask(struct planning *planning)
 	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
 		return npuplan_fail(planning->error, -EOPNOTSUPP,
 				    "two banks are planned for least traffic, by planner cosma");
-	planning->asked = (struct npuplan_cosma_options){
-		.budget = options->arena_budget ? options->arena_budget : ANY_BUDGET,
-		/* With any budget nothing need move: then the least arena is asked for. */
-		.objective = peak || (!options->arena_budget && !options->banks) ?
-				     NPUPLAN_OBJECTIVE_PEAK :
-				     NPUPLAN_OBJECTIVE_TRAFFIC,
-		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
-	};
 	ask_of_units(planning);
+	planning->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
+								      ANY_BUDGET;
+	/* With any budget nothing need move: then the least arena is asked for. */
+	if (peak || (!options->arena_budget && !options->banks))
+		planning->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
+	planning->asked.common.schedule = options->schedule;
 	return 0;
 }
 
@@ -101,7 +100,7 @@ static void use_up(struct planning *planning)
 	double left = planning->started + planning->options->deadline_seconds - npuplan_now();
 
 	if (planning->options->deadline_seconds > 0)
-		planning->asked.deadline_seconds = left > 1e-6 ? left : 1e-6;
+		planning->asked.common.deadline_seconds = left > 1e-6 ? left : 1e-6;
 }
 
 /* The order of least peak footprint, to be kept to. */
@@ -112,10 +111,10 @@ static int find_order(struct planning *planning)
 	uint32_t count = 0;
 	int err;
 
-	asked.objective = NPUPLAN_OBJECTIVE_PEAK;
-	asked.fixed_schedule = false;
+	asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
+	asked.common.schedule = NPUPLAN_SCHEDULE_FREE;
 	/* Whatever it reports is no traffic. */
-	asked.progress = NULL;
+	asked.common.progress = NULL;
 	err = npuplan_cosma(planning->units.graph, &asked, &found, planning->error);
 	if (err)
 		return err;
@@ -143,7 +142,7 @@ static int run_banks(struct planning *planning)
 	planning->found = banked->plan;
 	memset(&banked->plan, 0, sizeof(banked->plan));
 	/* For what is said where there is no plan: all bytes, or those of the larger one. */
-	planning->asked.budget = banks[0].size + banks[1].size;
+	planning->asked.common.arena_budget = banks[0].size + banks[1].size;
 	return 0;
 }
 
@@ -173,7 +172,7 @@ static int fail_without(struct planning *planning)
 {
 	const struct npuplan_cosma_plan *found = &planning->found;
 	struct npuplan_error *error = planning->error;
-	uint64_t budget = planning->asked.budget;
+	uint64_t budget = planning->asked.common.arena_budget;
 	char label[96], needed[32], given[32];
 	int err;
 
@@ -281,7 +280,7 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 		return err;
 	plan->info.alignment = alignment ? alignment : 1;
 	plan->memory_ended = planning->found.memory_ended;
-	if (planning->asked.objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (planning->asked.common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = judge_peak(planning, plan);
 	else
 		judge_traffic(planning, plan);
@@ -398,7 +397,7 @@ int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npupl
 	if (err)
 		return err;
 	err = ask(&planning);
-	planning.asked.progress = NULL;
+	planning.asked.common.progress = NULL;
 	if (!err && planning.own.schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
 		err = find_order(&planning);
 	if (!err)

@@ -301,7 +301,7 @@ static int divide_plan(const struct npuplan_graph *graph,
 {
 	uint32_t fast = banks[1].bandwidth > banks[0].bandwidth;
 	struct cosma_banking banking = {
-		.alignment = options->alignment,
+		.alignment = options->common.alignment,
 		.capacity = { banks[fast].size, banks[!fast].size },
 	};
 	uint32_t count = out->plan.placement_count;
@@ -397,7 +397,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph,
 	struct npuplan_cosma_options now = *options;
 	uint64_t sum, one;
 	uint32_t status = NPUMEM_PLAN_UNKNOWN;
-	int err = check_banks(banks, options->alignment, error);
+	int err = check_banks(banks, options->common.alignment, error);
 
 	memset(out, 0, sizeof(*out));
 	if (err)
@@ -410,7 +410,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph,
 	one = banks[0].size > banks[1].size ? banks[0].size : banks[1].size;
 	for (uint32_t i = 0; i <= BUDGETS && !err; i++) {
 		npuplan_cosma_plan_free(&out->plan);
-		now.budget = sum - (sum - one) / BUDGETS * i;
+		now.common.arena_budget = sum - (sum - one) / BUDGETS * i;
 		err = npuplan_cosma(graph, &now, &out->plan, error);
 		out->work += out->plan.work;
 		/* Less will not do what more does not. */
@@ -419,7 +419,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph,
 		status = i ? NPUMEM_PLAN_FEASIBLE : out->plan.status;
 		err = divide_plan(graph, &now, banks, out);
 		if (!err) {
-			out->budget = now.budget;
+			out->budget = now.common.arena_budget;
 			out->plan.status = status;
 			return 0;
 		}

@@ -148,7 +148,8 @@ static int place_chain(const struct ilp_encoding *encoding, const struct placing
 	offset = (offset + align - 1) / align * align;
 	for (uint32_t i = first; i < end; i++)
 		offsets[placing[i].stay] = offset;
-	return offset + placing[first].size > encoding->source.options->budget ? -EIO : 0;
+	return offset + placing[first].size > encoding->source.options->common.arena_budget ? -EIO :
+											      0;
 }
 
 /*

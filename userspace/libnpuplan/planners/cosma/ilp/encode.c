@@ -26,7 +26,7 @@ static void each_use(struct ilp_encoding *encoding,
 int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
 	       struct npuplan_error *error)
 {
-	bool peak = source->options->objective == NPUPLAN_OBJECTIVE_PEAK;
+	bool peak = source->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
 	int err;
 
 	memset(encoding, 0, sizeof(*encoding));

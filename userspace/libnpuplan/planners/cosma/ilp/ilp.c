@@ -30,7 +30,7 @@ static int find_offsets(struct cosma_solve *solve, const struct ilp_encoding *en
 {
 	uint32_t status;
 
-	if (solve->options->objective != NPUPLAN_OBJECTIVE_PEAK)
+	if (solve->options->common.objective != NPUPLAN_OBJECTIVE_PEAK)
 		return ilp_read_offsets(encoding, value, stays, offsets);
 	return cosma_addresses(solve->graph, &solve->model, stays, 0, 0, UINT32_MAX, NPUMEM_NONE,
 			       solve->run.effort.work_limit, &solve->run, offsets, NULL, &status);
@@ -112,10 +112,10 @@ static int check(const struct npuplan_cosma_options *options,
 {
 	if (!ilp->divide)
 		return 0;
-	if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer is for the traffic, not for the peak");
-	if (options->fixed_schedule)
+	if (options->common.schedule != NPUPLAN_SCHEDULE_FREE)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer chooses the order: it cannot be fixed");
 	return 0;
@@ -135,10 +135,12 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	err = err ? err : cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &plan->needed, &plan->needed_op);
+	err = cosma_need(graph, &solve.model, options->common.alignment, &plan->needed,
+			 &plan->needed_op);
 	if (err)
 		plan->status = NPUMEM_PLAN_UNKNOWN;
-	else if (options->objective != NPUPLAN_OBJECTIVE_PEAK && plan->needed > options->budget)
+	else if (options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
+		 plan->needed > options->common.arena_budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	else if (ilp->divide && ilp->divide < solve.model.op_count)
 		err = solve_parts(&solve, ilp, solver, plan, error);
@@ -237,8 +239,9 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 	err = cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->alignment, &needed, &op);
-	if (!err && options->objective != NPUPLAN_OBJECTIVE_PEAK && needed > options->budget) {
+	err = cosma_need(graph, &solve.model, options->common.alignment, &needed, &op);
+	if (!err && options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
+	    needed > options->common.arena_budget) {
 		const char *name = op == NPUMEM_NONE ? "" : graph->ops[op].name;
 
 		cosma_solve_fini(&solve);
@@ -246,7 +249,7 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 				    "%s '%s' needs %llu bytes, more than the budget of %llu",
 				    op == NPUMEM_NONE ? "what is on chip at the start" : "operator",
 				    name, (unsigned long long)needed,
-				    (unsigned long long)options->budget);
+				    (unsigned long long)options->common.arena_budget);
 	}
 	err = err ? err : write_encoded(&solve, ilp, text, size, error);
 	cosma_solve_fini(&solve);

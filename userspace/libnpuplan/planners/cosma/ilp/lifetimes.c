@@ -19,7 +19,7 @@ static int64_t alignment(const struct ilp_source *source, uint32_t t)
 {
 	int64_t own = t == NPUMEM_NONE ? 1 : source->graph->tensors[t].align;
 
-	return source->options->alignment > own ? source->options->alignment : own;
+	return source->options->common.alignment > own ? source->options->common.alignment : own;
 }
 
 /* A whole number of units is what every size is, and if need be every alignment. */
@@ -44,7 +44,7 @@ static void find_unit(struct ilp_encoding *encoding)
 		tensor->size /= encoding->unit;
 		tensor->step = aligned ? 1 : alignment(source, tensor->graph) / encoding->unit;
 	}
-	encoding->budget = (int64_t)source->options->budget / encoding->unit;
+	encoding->budget = (int64_t)source->options->common.arena_budget / encoding->unit;
 }
 
 /* Timesteps between those that must run before and those that must run behind. */

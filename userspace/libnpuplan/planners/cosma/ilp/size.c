@@ -54,7 +54,7 @@ static void count_pairs(const struct ilp_encoding *encoding, uint64_t *columns, 
 
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error)
 {
-	bool peak = encoding->source.options->objective == NPUPLAN_OBJECTIVE_PEAK;
+	bool peak = encoding->source.options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
 	uint64_t columns = 0, rows = 0;
 
 	count_tensors(encoding, peak, &columns, &rows);

@@ -9,11 +9,13 @@ void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *
 {
 	*run = (struct cosma_run){
 		.options = options,
-		.effort = npuplan_effort_begin(
-			options->work_limit ? options->work_limit : NPUPLAN_COSMA_WORK,
-			options->deadline_seconds, options->progress, options->context),
-		.memory_limit = options->memory_limit ? options->memory_limit :
-							NPUPLAN_COSMA_MEMORY,
+		.effort = npuplan_effort_begin(options->common.work_limit ?
+						       options->common.work_limit :
+						       NPUPLAN_COSMA_WORK,
+					       options->common.deadline_seconds,
+					       options->common.progress, options->common.context),
+		.memory_limit = options->common.memory_limit ? options->common.memory_limit :
+							       NPUPLAN_COSMA_MEMORY,
 		.incumbent = UINT64_MAX,
 		.slice_work = UINT64_MAX,
 	};

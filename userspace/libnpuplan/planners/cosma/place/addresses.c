@@ -158,7 +158,7 @@ static int pack(struct placing *placing, const struct npuplan_item *items, uint3
 		.conflicts = conflicts,
 		.capacity = placing->capacity,
 		.lower_bound = bound,
-		.alignment = placing->run->options->alignment,
+		.alignment = placing->run->options->common.alignment,
 	};
 	const struct npuplan_pack_options options = {
 		.work_limit = placing->work_limit,

@@ -39,26 +39,18 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 				 struct npuplan_error *error)
 {
 	struct npuplan_recomputation found;
-	struct npuplan_cosma_options asked;
-	struct npuplan_options own;
-	const struct npuplan_options *options = &own;
-	int err = npuplan_take_options(&own, given, given_size, error);
+	struct npuplan_cosma_options asked = {
+		.with_parameters = tiling->with_parameters,
+		.inputs_resident = tiling->inputs == NPUPLAN_INPUTS_RESIDENT,
+	};
+	const struct npuplan_options *options = &asked.common;
+	int err = npuplan_take_options(&asked.common, given, given_size, error);
 
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
-	asked = (struct npuplan_cosma_options){
-		.budget = options->arena_budget,
-		.fixed_schedule = options->schedule != NPUPLAN_SCHEDULE_FREE,
-		.with_parameters = tiling->with_parameters,
-		.inputs_resident = tiling->inputs == NPUPLAN_INPUTS_RESIDENT,
-		.alignment = options->alignment,
-		.work_limit = options->work_limit,
-		.memory_limit = options->memory_limit,
-		.deadline_seconds = options->deadline_seconds,
-		.progress = options->progress,
-		.context = options->context,
-	};
+	/* They run again to save traffic, whatever else is asked for. */
+	asked.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	if (!options->arena_budget || options->banks)
 		return npuplan_fail(
 			error, -EINVAL,

@@ -196,7 +196,8 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 	progress.gap = climb->best->answer.traffic ? 1 : 0;
 	progress.work = climb->work + now->work;
 	progress.seconds = npuplan_now() - climb->started;
-	climb->stopped |= climb->options->progress(climb->options->context, &progress) != 0;
+	climb->stopped |=
+		climb->options->common.progress(climb->options->common.context, &progress) != 0;
 	return climb->stopped;
 }
 
@@ -206,15 +207,15 @@ static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, 
 	struct npuplan_cosma_options options = *climb->options;
 	int err;
 
-	options.work_limit = work_limit;
-	if (options.progress && climb->best->plan.positions) {
-		options.progress = tell;
-		options.context = climb;
+	options.common.work_limit = work_limit;
+	if (options.common.progress && climb->best->plan.positions) {
+		options.common.progress = tell;
+		options.common.context = climb;
 	}
-	if (options.deadline_seconds > 0) {
-		options.deadline_seconds -= npuplan_now() - climb->started;
-		if (options.deadline_seconds < 1e-6)
-			options.deadline_seconds = 1e-6;
+	if (options.common.deadline_seconds > 0) {
+		options.common.deadline_seconds -= npuplan_now() - climb->started;
+		if (options.common.deadline_seconds < 1e-6)
+			options.common.deadline_seconds = 1e-6;
 	}
 	err = npuplan_cosma(graph, &options, plan, error);
 	climb->work += plan->work;
@@ -223,7 +224,7 @@ static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, 
 
 static bool over(struct climbing *climb)
 {
-	double deadline = climb->options->deadline_seconds;
+	double deadline = climb->options->common.deadline_seconds;
 
 	if (deadline > 0 && npuplan_now() - climb->started >= deadline)
 		climb->stopped = true;
@@ -375,14 +376,14 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph,
 		.options = options,
 		.best = out,
 		.graph = graph,
-		.work_limit = options->work_limit ? options->work_limit : ALL_WORK,
+		.work_limit = options->common.work_limit ? options->common.work_limit : ALL_WORK,
 		.started = npuplan_now(),
 	};
 	struct npuplan_recompute *answer = &out->answer;
 	int err;
 
 	memset(out, 0, sizeof(*out));
-	if (options->order || options->objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (options->order || options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "operators run again for less traffic only, in the graph's "
 				    "order or a free one");

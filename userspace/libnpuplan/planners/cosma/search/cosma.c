@@ -25,8 +25,9 @@ static int solve_linear(struct cosma_solve *solve, const struct cosma_schedule *
 	if (err)
 		return err;
 	memcpy(schedule.order, order->order, solve->model.op_count * sizeof(*schedule.order));
-	err = cosma_linear(solve->graph, &schedule, solve->options->budget,
-			   solve->options->alignment, NPUPLAN_COSMA_GREEDY, &stays, &offsets);
+	err = cosma_linear(solve->graph, &schedule, solve->options->common.arena_budget,
+			   solve->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays,
+			   &offsets);
 	if (!err)
 		err = cosma_solve_offer(solve, &schedule, &stays, offsets);
 	cosma_schedule_fini(&schedule);
@@ -116,7 +117,7 @@ static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
 
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve->model, options->alignment, needed, op);
+	err = cosma_need(graph, &solve->model, options->common.alignment, needed, op);
 	if (!err)
 		return 0;
 	cosma_solve_fini(solve);
@@ -150,9 +151,9 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
-	if (options->objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = solve_peak(&solve, plan);
-	else if (plan->needed > options->budget)
+	else if (plan->needed > options->common.arena_budget)
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
 	else
 		err = solve_traffic(&solve, plan);
@@ -210,10 +211,10 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 	if (err)
 		return err;
 	plan->status = NPUMEM_PLAN_INFEASIBLE;
-	if (plan->needed <= options->budget) {
+	if (plan->needed <= options->common.arena_budget) {
 		cosma_solve_order(&solve, &solve.best);
-		err = cosma_linear(graph, &solve.best, options->budget, options->alignment, policy,
-				   &solve.stays, &solve.offsets);
+		err = cosma_linear(graph, &solve.best, options->common.arena_budget,
+				   options->common.alignment, policy, &solve.stays, &solve.offsets);
 		solve.found = !err;
 		plan->status = err ? NPUMEM_PLAN_UNKNOWN : NPUMEM_PLAN_FEASIBLE;
 	}

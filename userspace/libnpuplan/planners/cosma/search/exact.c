@@ -186,7 +186,7 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 {
 	uint32_t status;
 	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
-				  exact->solve->options->budget, first + 1, last + 1,
+				  exact->solve->options->common.arena_budget, first + 1, last + 1,
 				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run, NULL,
 				  NULL, &status);
 
@@ -261,8 +261,8 @@ static int refute(struct exact *exact, struct piece *piece)
 			.to = to < last ? to : last,
 		};
 	}
-	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->budget, GRID_WORK,
-				&exact->solve->run.work, &piece->infeasible);
+	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->common.arena_budget,
+				GRID_WORK, &exact->solve->run.work, &piece->infeasible);
 	return err;
 }
 
@@ -433,8 +433,8 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	}
 	run->work += exact->model->words + board->tensor_words + 8;
 	cosma_board_need(board, v, &loads, &stores);
-	exact->over[p + 1] = stores - (int64_t)exact->solve->options->budget;
-	if (loads > (int64_t)exact->solve->options->budget ||
+	exact->over[p + 1] = stores - (int64_t)exact->solve->options->common.arena_budget;
+	if (loads > (int64_t)exact->solve->options->common.arena_budget ||
 	    exact->over[p + 1] > may_yield(board, v))
 		return 0;
 	record(exact, p, v, board, left, count);
@@ -620,7 +620,7 @@ static int exact_init(struct exact *exact)
 		err = cosma_board_init(&exact->board[p], model);
 	err = err ? err :
 		    cosma_bounds_init(&exact->bounds, model,
-				      (int64_t)exact->solve->options->budget);
+				      (int64_t)exact->solve->options->common.arena_budget);
 	err = err ? err : cosma_history_init(&exact->history, model);
 	return err ? err : cosma_schedule_init(&exact->schedule, model);
 }

@@ -182,7 +182,7 @@ int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, in
 			.solve = solve,
 			.query = {
 				.model = &part,
-				.budget = (int64_t)solve->options->budget,
+				.budget = (int64_t)solve->options->common.arena_budget,
 				.upper = INT64_MAX / 2,
 				.fixed = solve->rank,
 			},

@@ -24,9 +24,9 @@ static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule 
 	while (low < high && !err) {
 		uint32_t middle = low + (high - low) / 2;
 
-		err = cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
-				      0, middle, NPUMEM_NONE, PIECE_WORK, &solve->run, NULL, NULL,
-				      &status);
+		err = cosma_addresses(solve->graph, &solve->model, &stays,
+				      solve->options->common.arena_budget, 0, middle, NPUMEM_NONE,
+				      PIECE_WORK, &solve->run, NULL, NULL, &status);
 		if (cosma_is_placed(status))
 			low = middle + 1;
 		else

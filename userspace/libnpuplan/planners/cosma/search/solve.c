@@ -9,18 +9,18 @@
 
 static int check_options(const struct npuplan_cosma_options *options, struct npuplan_error *error)
 {
-	if (options->alignment & (options->alignment - 1))
+	if (options->common.alignment & (options->common.alignment - 1))
 		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two",
-				    options->alignment);
-	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
+				    options->common.alignment);
+	if (!isfinite(options->common.deadline_seconds) || options->common.deadline_seconds < 0)
 		return npuplan_fail(error, -EINVAL, "a deadline of %g seconds makes no sense",
-				    options->deadline_seconds);
-	if (options->budget > INT64_MAX / 4)
+				    options->common.deadline_seconds);
+	if (options->common.arena_budget > INT64_MAX / 4)
 		return npuplan_fail(error, -EINVAL, "a budget of %llu bytes is too large",
-				    (unsigned long long)options->budget);
-	if (options->objective > NPUPLAN_OBJECTIVE_PEAK)
+				    (unsigned long long)options->common.arena_budget);
+	if (options->common.objective > NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL, "unknown objective %d",
-				    (int)options->objective);
+				    (int)options->common.objective);
 	return 0;
 }
 
@@ -83,7 +83,7 @@ int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *grap
 	/* If even that is too much, the plan to start from is all there is. */
 	cosma_run_hold(&solve->run, (int64_t)cosma_model_bytes(&solve->model));
 	err = read_order(solve, error);
-	solve->rank = options->fixed_schedule ? solve->model.rank : NULL;
+	solve->rank = options->common.schedule != NPUPLAN_SCHEDULE_FREE ? solve->model.rank : NULL;
 	err = err ? err : cosma_segments_init(&solve->segments, &solve->model);
 	err = err ? err : cosma_schedule_init(&solve->best, &solve->model);
 	if (err == -ENOMEM)
@@ -127,10 +127,11 @@ int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *sc
 	if (err)
 		return err;
 	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
-	err = offsets ? cosma_addresses(solve->graph, &solve->model, &stays, solve->options->budget,
-					0, UINT32_MAX, NPUMEM_NONE, work_limit, &solve->run,
-					offsets, NULL, status) :
-			-ENOMEM;
+	err = offsets ?
+		      cosma_addresses(solve->graph, &solve->model, &stays,
+				      solve->options->common.arena_budget, 0, UINT32_MAX,
+				      NPUMEM_NONE, work_limit, &solve->run, offsets, NULL, status) :
+		      -ENOMEM;
 	if (!err && cosma_is_placed(*status))
 		return cosma_solve_offer(solve, schedule, &stays, offsets);
 	free(offsets);
