@@ -73,11 +73,11 @@ static void bench_graph(const char *path, struct npuplan_cosma_options options)
 		printf(" %s", error.text);
 		failed = true;
 	} else {
-		options.budget = budgets.needed;
+		options.common.arena_budget = budgets.needed;
 		measure(graph, &options, NULL);
 		measure(graph, &options, &whole);
 		measure(graph, &options, &divided);
-		options.fixed_schedule = true;
+		options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 		printf("  |");
 		measure(graph, &options, NULL);
 		measure(graph, &options, &whole);
@@ -89,14 +89,14 @@ static void bench_graph(const char *path, struct npuplan_cosma_options options)
 
 int main(int argc, char **argv)
 {
-	struct npuplan_cosma_options options = { .deadline_seconds = 20 };
+	struct npuplan_cosma_options options = { .common.deadline_seconds = 20 };
 	int c;
 
 	while ((c = getopt(argc, argv, "pd:")) != -1) {
 		if (c == 'p')
 			options.with_parameters = true;
 		else if (c == 'd')
-			options.deadline_seconds = strtod(optarg, NULL);
+			options.common.deadline_seconds = strtod(optarg, NULL);
 		else
 			return 2;
 	}

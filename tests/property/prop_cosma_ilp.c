@@ -125,7 +125,8 @@ static uint64_t execute(const struct npuplan_graph *graph,
 		return UINT64_MAX;
 	if (!cosma_oracle_run(&oracle, graph, options, plan))
 		fail(graph, options, "%s: %s", what, oracle.why);
-	return options->objective == NPUPLAN_OBJECTIVE_PEAK ? plan->peak : plan->spill + plan->fill;
+	return options->common.objective == NPUPLAN_OBJECTIVE_PEAK ? plan->peak :
+								     plan->spill + plan->fill;
 }
 
 static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
@@ -134,7 +135,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	struct npuplan_cosma_options limited = *options;
 	struct npuplan_error error;
 
-	limited.deadline_seconds = DEADLINE;
+	limited.common.deadline_seconds = DEADLINE;
 	if (ilp_plan(graph, &limited, ilp, &ilp_highs, plan, &error))
 		fail(graph, options, "%s", error.text);
 }
@@ -167,7 +168,7 @@ static uint64_t compare(const struct npuplan_graph *graph,
 				graph->tensors[solved.positions[p].index].kind !=
 					NPUMEM_TENSOR_OUTPUT;
 	seen.infeasible += cost == UINT64_MAX;
-	if (options->objective != NPUPLAN_OBJECTIVE_PEAK && cost != UINT64_MAX) {
+	if (options->common.objective != NPUPLAN_OBJECTIVE_PEAK && cost != UINT64_MAX) {
 		seen.spilled += cost > 0;
 		seen.apart += found.relaxed_bound < cost;
 	}
@@ -232,7 +233,7 @@ static void check_case(void)
 	struct npuplan_cosma_options options = {
 		.with_parameters = range(0, 1),
 		.inputs_resident = !range(0, 3),
-		.alignment = range(0, 9) ? 0 : 2,
+		.common.alignment = range(0, 9) ? 0 : 2,
 	};
 	struct npuplan_cosma_ilp_options letter = { .spill_steps = true }, divide = { .divide = 4 };
 	struct npuplan_budgets budgets;
@@ -241,25 +242,25 @@ static void check_case(void)
 
 	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
 		fail(graph, &options, "%s", error.text);
-	options.budget = range(0, 2) ? budgets.needed : budgets.middle;
+	options.common.arena_budget = range(0, 2) ? budgets.needed : budgets.middle;
 	if (!range(0, 15))
-		options.budget = budgets.needed - 1;
+		options.common.arena_budget = budgets.needed - 1;
 	seen.resident += options.inputs_resident;
 	seen.parameters += options.with_parameters;
-	seen.aligned += options.alignment == 2;
+	seen.aligned += options.common.alignment == 2;
 	seen.operators[ops]++;
 	cost = compare(graph, &options);
 	if (!(number % 8))
 		check_variant(graph, &options, &divide, cost, &seen.divided);
 	if (!(number % 12) && cost != UINT64_MAX)
 		check_file(graph, &options, cost);
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	peak = compare(graph, &options);
 	if (!(number % 12))
 		check_file(graph, &options, peak);
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	compare(graph, &options);
-	options.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
+	options.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	cost = compare(graph, &options);
 	check_variant(graph, &options, &letter, cost, &seen.letter);
 	if (!(number % 12) && cost != UINT64_MAX)

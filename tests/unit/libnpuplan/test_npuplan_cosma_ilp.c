@@ -226,7 +226,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 
 TEST(known_answers)
 {
-	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 
@@ -235,20 +235,20 @@ TEST(known_answers)
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
 	/* b is spilled while c is made, and filled for the last operator. */
-	options.budget = 12;
+	options.common.arena_budget = 12;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill, 4);
 	assert_int_equal(plan.fill, 4);
 	assert_int_equal(plan.lower_bound, 8);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 11;
+	options.common.arena_budget = 11;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
 	assert_null(plan.positions);
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.peak, 14);
@@ -264,7 +264,7 @@ TEST(addresses_cost)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .budget = 10, .alignment = 4 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -276,7 +276,7 @@ TEST(addresses_cost)
 	assert_int_equal(plan.lower_bound, 6);
 	assert_int_equal(plan.spill + plan.fill, 6);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 11;
+	options.common.arena_budget = 11;
 	solve(graph, &options, NULL, &plan);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
@@ -285,7 +285,8 @@ TEST(addresses_cost)
 /* What is outside takes no room and no columns, but keeps the operators in order. */
 TEST(external)
 {
-	struct npuplan_cosma_options options = { .budget = 6, .with_parameters = true };
+	struct npuplan_cosma_options options = { .common.arena_budget = 6,
+						 .with_parameters = true };
 	struct npuplan_cosma_ilp_options divide = { .divide = 1 };
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
@@ -314,7 +315,7 @@ TEST(external)
 TEST(divide)
 {
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
-	struct npuplan_cosma_options options = { .budget = 14 };
+	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error;
@@ -323,15 +324,15 @@ TEST(divide)
 	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
-	options.budget = 12;
+	options.common.arena_budget = 12;
 	solve(graph, &options, &divide, &plan);
 	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
 	assert_int_equal(plan.spill + plan.fill, 8);
 	npuplan_cosma_plan_free(&plan);
-	options.fixed_schedule = true;
+	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
 	ASSERT_TEXT(error, "divide and conquer chooses the order");
-	options.objective = NPUPLAN_OBJECTIVE_PEAK;
+	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	assert_int_equal(ilp_plan(graph, &options, &divide, &ilp_highs, &plan, &error), -EINVAL);
 	ASSERT_TEXT(error, "divide and conquer is for the traffic");
 }
@@ -347,9 +348,9 @@ TEST(cancelled)
 {
 	unsigned int calls = 0;
 	struct npuplan_cosma_options options = {
-		.budget = 60,
-		.progress = cancel,
-		.context = &calls,
+		.common.arena_budget = 60,
+		.common.progress = cancel,
+		.common.context = &calls,
 	};
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 5);
