@@ -270,6 +270,28 @@ TEST(baselines)
 	}
 }
 
+/* A parameter outside the scratchpad takes no room while its operator runs. */
+TEST(baseline_external_parameter)
+{
+	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
+	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 4);
+	uint32_t outside = build_tensor(graph, "outside", NPUMEM_TENSOR_PARAMETER, 16);
+	uint32_t inside = build_tensor(graph, "inside", NPUMEM_TENSOR_PARAMETER, 8);
+	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
+	struct npuplan_cosma_options options = { .budget = 14, .with_parameters = true };
+	struct npuplan_cosma_plan plan;
+
+	graph->tensors[outside].flags = NPUMEM_TENSOR_EXTERNAL;
+	build_op(graph, "op", in, outside, inside, out);
+	for (enum npuplan_cosma_policy policy = 0; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
+		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
+		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_int_equal(plan.placement_count, 3);
+		assert_int_equal(plan.top, 14);
+		npuplan_cosma_plan_free(&plan);
+	}
+}
+
 /* A ladder: many orders, and room for few of its tensors. */
 static struct npuplan_graph *ladder(uint32_t rungs)
 {

@@ -32,6 +32,22 @@ bool cosma_takes_over(const struct cosma_model *model, uint32_t v)
 	return false;
 }
 
+bool cosma_is_own_parameter(const struct cosma_model *model, const struct npuplan_graph *graph,
+			    uint32_t v, uint32_t k)
+{
+	const struct npuplan_op *op = &graph->ops[model->op_of[v]];
+	const struct npuplan_tensor *tensor = &graph->tensors[op->inputs[k]];
+	bool own = model->work[v] && tensor->kind == NPUMEM_TENSOR_PARAMETER &&
+		   !(tensor->flags & NPUMEM_TENSOR_EXTERNAL);
+
+	/* Of an operator that names it twice it is the first one. */
+	for (uint32_t j = 0; j < k && own; j++)
+		own = op->inputs[j] != op->inputs[k];
+	cosma_for_each(j, model->inputs, v)
+		own = own && model->tensor_of[model->inputs.item[j]] != op->inputs[k];
+	return own;
+}
+
 void cosma_model_fini(struct cosma_model *model)
 {
 	npuplan_pool_free(&model->pool);

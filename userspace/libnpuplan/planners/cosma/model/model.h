@@ -122,6 +122,10 @@ bool cosma_gives_way(const struct cosma_model *model, uint32_t v, uint32_t x);
 /* Whether it has inputs that make room, so that when they leave decides where others may lie. */
 bool cosma_takes_over(const struct cosma_model *model, uint32_t v);
 
+/* Whether input @k of operator @v is a parameter that takes room and that nobody else uses. */
+bool cosma_is_own_parameter(const struct cosma_model *model, const struct npuplan_graph *graph,
+			    uint32_t v, uint32_t k);
+
 /* cosma_model_init() - of a graph's operators
  *
  * -EINVAL: not a graph that can be executed (a cycle, an operator without

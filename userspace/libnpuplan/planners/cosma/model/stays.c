@@ -219,25 +219,16 @@ static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule
 	const struct npuplan_op *op = &graph->ops[model->op_of[v]];
 	int err = 0;
 
-	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
-		uint32_t t = op->inputs[k];
-		bool known = graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER ||
-			     graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
-
-		for (uint32_t j = 0; j < k && !known; j++)
-			known = op->inputs[j] == t;
-		cosma_for_each(j, model->inputs, v)
-			known |= model->tensor_of[model->inputs.item[j]] == t;
-		if (!known)
+	for (uint32_t k = 0; k < op->input_count && !err; k++)
+		if (cosma_is_own_parameter(model, graph, v, k))
 			err = add(stays, (struct cosma_stay){
-						 .tensor = t,
+						 .tensor = op->inputs[k],
 						 .from = position + 1,
 						 .to = position + 1,
 						 .taker = NPUMEM_NONE,
 						 .parameter = true,
 						 .early = model->staged[v],
 					 });
-	}
 	return err;
 }
 

@@ -338,15 +338,10 @@ static int place_all(struct linear *linear, uint32_t v)
 	cosma_for_each(k, model->inputs, v)
 		if (!err && find(linear, model->inputs.item[k]) == NPUMEM_NONE)
 			err = place_tensor(linear, model->inputs.item[k]);
-	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
+	for (uint32_t k = 0; k < op->input_count && !err; k++) {
 		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
-		bool known = tensor->kind != NPUMEM_TENSOR_PARAMETER;
 
-		for (uint32_t j = 0; j < k && !known; j++)
-			known = op->inputs[j] == op->inputs[k];
-		cosma_for_each(j, model->inputs, v)
-			known |= model->tensor_of[model->inputs.item[j]] == op->inputs[k];
-		if (!known)
+		if (cosma_is_own_parameter(model, linear->graph, v, k))
 			err = place(linear, NPUMEM_NONE, tensor->size, tensor->align);
 	}
 	if (!err)
