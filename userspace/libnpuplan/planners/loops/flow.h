@@ -77,19 +77,29 @@ struct npuplan_instance {
 };
 
 /*
+ * struct npuplan_node - name of an instance; those of an instance are numbered like its block's
+ * @slot: its place in its group; NONE if the value neither comes in nor goes out
+ */
+struct npuplan_node {
+	uint32_t name;
+	uint32_t instance;
+	uint32_t slot;
+};
+
+/*
  * struct npuplan_flow - a graph's control flow
+ * @pool: of the arrays that do not grow
  * @carries: those of the graph, of each edge ascending by where to
  * @bases: per tensor the one whose bytes it is of: itself, unless it is an alias
  * @groups: per tensor a representative of those joined to it by carries
  * @names: of block b names[first_name[b] .. first_name[b + 1]), by tensor
  * @reuses: of block b reuses[first_reuse[b] .. first_reuse[b + 1])
  * @out_edges: of block b out_edges[first_out[b] .. first_out[b + 1]), ascending
- * @node_slots: per node (name of an instance) its place in its group; NONE if
- *	the value neither comes in nor goes out
  * @successors: per plan edge the instance that it leads to, or NPUMEM_NONE
  */
 struct npuplan_flow {
 	const struct npuplan_graph *graph;
+	struct npuplan_pool pool;
 	struct npumem_carry *carries;
 	uint32_t *bases;
 	uint32_t *groups;
@@ -100,7 +110,7 @@ struct npuplan_flow {
 	uint32_t *out_edges;
 	uint32_t *first_out;
 	struct npuplan_instance *instances;
-	uint32_t *node_slots;
+	struct npuplan_node *nodes;
 	uint32_t *successors;
 	uint32_t instance_count;
 	uint32_t node_count;
@@ -123,7 +133,6 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
  * A new value takes the place that leads to an instance that is there already,
  * so that rings close soon; else the lowest that is free. As many places as
  * values of the group live at once are enough.
- *
  *
  * -E2BIG: more than NPUPLAN_MAX_INSTANCES, _POSITIONS or _NODES. -ETIMEDOUT: the
  * deadline passed before there was anything to pack. -EOPNOTSUPP: only a copy would do: a
@@ -199,19 +208,32 @@ uint32_t npuplan_carried(const struct npuplan_flow *flow, uint32_t edge, uint32_
 /* Name of @tensor in @block, or NPUMEM_NONE. */
 uint32_t npuplan_name_of(const struct npuplan_flow *flow, uint32_t block, uint32_t tensor);
 
-/* Names of a block, and nodes of an instance, are numbered alike. */
-static inline uint32_t npuplan_node(const struct npuplan_flow *flow, uint32_t instance,
-				    uint32_t name)
+/* Node of a name in an instance of its block. */
+static inline uint32_t npuplan_node_of(const struct npuplan_flow *flow, uint32_t instance,
+				       uint32_t name)
 {
 	const struct npuplan_instance *at = &flow->instances[instance];
 
 	return at->first_node + (name - flow->first_name[at->block]);
 }
 
+static inline uint32_t npuplan_name_count(const struct npuplan_flow *flow, uint32_t block)
+{
+	return flow->first_name[block + 1] - flow->first_name[block];
+}
+
 static inline uint32_t npuplan_out_count(const struct npuplan_flow *flow, uint32_t block)
 {
 	return flow->first_out[block + 1] - flow->first_out[block];
 }
+
+/* Whether an operator of the block lets @write take the bytes of @read. */
+bool npuplan_may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t read,
+		       uint32_t write);
+
+/* Union-find: the lowest of a set stands for it. */
+uint32_t npuplan_root(uint32_t *parents, uint32_t i);
+void npuplan_join(uint32_t *parents, uint32_t a, uint32_t b);
 
 /* "block 3 (name of its first step)" */
 const char *npuplan_block_label(const struct npuplan_graph *graph, uint32_t block, char text[128]);

@@ -12,29 +12,6 @@
 #define MAX_BITS ((uint64_t)1 << 28)
 
 /*
- * struct sets - of tensors, one set a block, 64 tensors a word
- * @use: needed before the block writes them
- * @whole: the same, all of their bytes
- * @def: written by the block, so that no earlier value is needed
- * @live, @whole_live: needed on entry
- * @always: one set: in the arena for good (parameters)
- * @out, @scratch: one set each, for a block at hand
- * @words: of a set
- */
-struct sets {
-	uint64_t *use;
-	uint64_t *whole;
-	uint64_t *def;
-	uint64_t *live;
-	uint64_t *whole_live;
-	uint64_t *out;
-	uint64_t *always;
-	uint64_t *scratch;
-	uint32_t words;
-	uint32_t blocks;
-};
-
-/*
  * struct touched - what one block does with one tensor
  * @block: that the rest is about
  * @written: bytes
@@ -47,13 +24,40 @@ struct touched {
 	bool read;
 };
 
+/*
+ * struct builder - live ranges in the making, and sets of tensors, 64 of them a word
+ * @use: per block: needed before the block writes them
+ * @whole: the same, all of their bytes
+ * @def: per block: written by it, so that no earlier value is needed
+ * @live, @whole_live: per block: needed on entry
+ * @always: one set: in the arena for good (parameters)
+ * @out, @scratch: one set each, for a block at hand
+ * @words: of a set
+ */
 struct builder {
 	struct npuplan_flow *flow;
 	const struct npuplan_graph *graph;
 	struct npuplan_error *error;
-	struct sets sets;
+	struct npuplan_pool pool;
 	struct touched *touched;
 	bool *in_arena;
+	uint64_t *use;
+	uint64_t *whole;
+	uint64_t *def;
+	uint64_t *live;
+	uint64_t *whole_live;
+	uint64_t *always;
+	uint64_t *out;
+	uint64_t *scratch;
+	uint32_t words;
+};
+
+/* What an access is about: a tensor that is no alias; @whole: all of its bytes. */
+struct use {
+	uint32_t tensor;
+	uint32_t mode;
+	uint64_t bytes;
+	bool whole;
 };
 
 const char *npuplan_block_label(const struct npuplan_graph *graph, uint32_t block, char text[128])
@@ -72,20 +76,41 @@ uint32_t npuplan_carried(const struct npuplan_flow *flow, uint32_t edge, uint32_
 {
 	const struct npumem_edge *e = &flow->graph->edges[edge];
 	const struct npumem_carry *carries = flow->carries + e->first_carry;
-	size_t at = 0;
+	size_t at = npuplan_sorted_at(&carries->to, e->carry_count, sizeof(*carries), tensor);
 
-	if (e->carry_count)
-		at = npuplan_sorted_at(&carries->to, e->carry_count, sizeof(*carries), tensor);
 	return at < e->carry_count && carries[at].to == tensor ? carries[at].from : tensor;
 }
 
 uint32_t npuplan_name_of(const struct npuplan_flow *flow, uint32_t block, uint32_t tensor)
 {
-	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
+	uint32_t first = flow->first_name[block], count = npuplan_name_count(flow, block);
 	const struct npuplan_name *names = flow->names + first;
 	size_t at = count ? npuplan_sorted_at(&names->tensor, count, sizeof(*names), tensor) : 0;
 
 	return at < count && names[at].tensor == tensor ? first + (uint32_t)at : NPUMEM_NONE;
+}
+
+bool npuplan_may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t read,
+		       uint32_t write)
+{
+	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++)
+		if (flow->reuses[i].read == read && flow->reuses[i].write == write)
+			return true;
+	return false;
+}
+
+uint32_t npuplan_root(uint32_t *parents, uint32_t i)
+{
+	while (parents[i] != i)
+		i = parents[i] = parents[parents[i]];
+	return i;
+}
+
+void npuplan_join(uint32_t *parents, uint32_t a, uint32_t b)
+{
+	a = npuplan_root(parents, a);
+	b = npuplan_root(parents, b);
+	parents[a > b ? a : b] = a < b ? a : b;
 }
 
 /* ------------------------------------------------------------------ tables */
@@ -94,14 +119,7 @@ static int by_to(const void *left, const void *right)
 {
 	const struct npumem_carry *a = left, *b = right;
 
-	return a->to < b->to ? -1 : a->to > b->to;
-}
-
-static uint32_t find(uint32_t *groups, uint32_t i)
-{
-	while (groups[i] != i)
-		i = groups[i] = groups[groups[i]];
-	return i;
+	return npuplan_compare(a->to, b->to);
 }
 
 /* Names joined by carries hold each other's values; the lowest stands for all. */
@@ -115,7 +133,6 @@ static int group_carries(struct builder *b)
 		flow->groups[i] = i;
 	for (uint32_t i = 0; i < graph->carry_count; i++) {
 		const struct npumem_carry *carry = &graph->carries[i];
-		uint32_t x = find(flow->groups, carry->from), y = find(flow->groups, carry->to);
 
 		flow->carries[i] = *carry;
 		if ((graph->tensors[carry->from].flags | graph->tensors[carry->to].flags) &
@@ -125,33 +142,14 @@ static int group_carries(struct builder *b)
 				"%s is carried to %s, but one of them is external: without a copy both need the same bytes",
 				npuplan_tensor_label(graph, carry->from, from),
 				npuplan_tensor_label(graph, carry->to, to));
-		flow->groups[x > y ? x : y] = x < y ? x : y;
+		npuplan_join(flow->groups, carry->from, carry->to);
 	}
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		flow->groups[i] = find(flow->groups, i);
+		flow->groups[i] = npuplan_root(flow->groups, i);
 	for (uint32_t e = 0; e < graph->edge_count; e++)
 		if (graph->edges[e].carry_count > 1)
 			qsort(&flow->carries[graph->edges[e].first_carry],
 			      graph->edges[e].carry_count, sizeof(*flow->carries), by_to);
-	return 0;
-}
-
-static int list_out_edges(struct builder *b)
-{
-	const struct npuplan_graph *graph = b->graph;
-	struct npuplan_flow *flow = b->flow;
-	AUTO_HEAP uint32_t *next = npuplan_calloc((size_t)graph->block_count + 1, sizeof(*next));
-
-	if (!next)
-		return -ENOMEM;
-	for (uint32_t e = 0; e < graph->edge_count; e++)
-		flow->first_out[graph->edges[e].from + 1]++;
-	for (uint32_t i = 0; i < graph->block_count; i++) {
-		flow->first_out[i + 1] += flow->first_out[i];
-		next[i] = flow->first_out[i];
-	}
-	for (uint32_t e = 0; e < graph->edge_count; e++)
-		flow->out_edges[next[graph->edges[e].from]++] = e;
 	return 0;
 }
 
@@ -178,53 +176,50 @@ static void find_bases(struct builder *b)
 
 /* --------------------------------------------------------------- data flow */
 
-static uint64_t *set_of(uint64_t *sets, const struct builder *b, uint32_t block)
+static uint64_t *set_of(const struct builder *b, uint64_t *sets, uint32_t block)
 {
-	return sets + (size_t)block * b->sets.words;
+	return sets + (size_t)block * b->words;
 }
 
-/* Base of an access's tensor; @whole: whether it is about all of its bytes. */
-static uint32_t base_of(const struct builder *b, uint32_t access, bool *whole)
+static struct use use_of(const struct builder *b, uint32_t access)
 {
-	const struct npumem_tile *tile = &b->graph->tiles[b->graph->accesses[access].tile];
+	const struct npumem_access *a = &b->graph->accesses[access];
+	const struct npumem_tile *tile = &b->graph->tiles[a->tile];
 	uint32_t base = b->flow->bases[tile->tensor];
+	uint64_t bytes = npuplan_region_bytes(&tile->region);
 
-	*whole = npuplan_region_bytes(&tile->region) == b->graph->tensors[base].size;
-	return base;
+	return (struct use){ base, a->mode, bytes, bytes == b->graph->tensors[base].size };
 }
 
 static int note_access(struct builder *b, uint32_t block, uint32_t access)
 {
-	uint32_t mode = b->graph->accesses[access].mode, tensor;
-	struct touched *touched;
+	struct use use = use_of(b, access);
+	struct touched *touched = &b->touched[use.tensor];
 	char label[96], where[128];
-	bool whole;
 
-	tensor = base_of(b, access, &whole);
-	if (!b->in_arena[tensor])
+	if (!b->in_arena[use.tensor])
 		return 0;
-	touched = &b->touched[tensor];
 	if (touched->block != block)
 		*touched = (struct touched){ .block = block };
 	/* State stays where it is, so what is written is like an update. */
-	if (mode == NPUMEM_ACCESS_WRITE && b->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE) {
+	if (use.mode == NPUMEM_ACCESS_WRITE &&
+	    b->graph->tensors[use.tensor].kind != NPUMEM_TENSOR_STATE) {
 		if (touched->read)
 			return npuplan_fail(
 				b->error, -EOPNOTSUPP,
 				"%s: %s reads the value it has on entry and then writes another one; carry the new value instead",
-				npuplan_tensor_label(b->graph, tensor, label),
+				npuplan_tensor_label(b->graph, use.tensor, label),
 				npuplan_block_label(b->graph, block, where));
-		touched->written += npuplan_region_bytes(
-			&b->graph->tiles[b->graph->accesses[access].tile].region);
-		npuplan_set_add(set_of(b->sets.def, b, block), tensor);
+		touched->written += use.bytes;
+		npuplan_set_add(set_of(b, b->def, block), use.tensor);
 		return 0;
 	}
 	if (touched->written)
 		return 0;
 	touched->read = true;
-	npuplan_set_add(set_of(b->sets.use, b, block), tensor);
-	if (whole)
-		npuplan_set_add(set_of(b->sets.whole, b, block), tensor);
+	npuplan_set_add(set_of(b, b->use, block), use.tensor);
+	if (use.whole)
+		npuplan_set_add(set_of(b, b->whole, block), use.tensor);
 	return 0;
 }
 
@@ -258,10 +253,10 @@ static int note_uses(struct builder *b)
 		if (!b->in_arena[i])
 			continue;
 		if (kind == NPUMEM_TENSOR_PARAMETER)
-			npuplan_set_add(b->sets.always, i);
+			npuplan_set_add(b->always, i);
 		/* The runtime puts them there, whoever reads them. */
 		if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_STATE)
-			npuplan_set_add(b->sets.use, i);
+			npuplan_set_add(b->use, i);
 	}
 	return err;
 }
@@ -269,7 +264,7 @@ static int note_uses(struct builder *b)
 /* Outputs and state; an output alias keeps the bytes of its base. */
 static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
 {
-	memset(out, 0, b->sets.words * sizeof(*out));
+	memset(out, 0, b->words * sizeof(*out));
 	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &b->graph->tensors[i];
 		uint32_t base = b->flow->bases[i];
@@ -281,54 +276,51 @@ static void exit_needs(const struct builder *b, bool whole, uint64_t *out)
 	}
 }
 
-/* What an edge needs of the block that it leaves; @out: room for a set. */
-static void edge_needs(const struct builder *b, const uint64_t *live, uint32_t edge, uint64_t *out)
+/* What an edge needs of the block that it leaves, into scratch. */
+static void edge_needs(const struct builder *b, uint64_t *live, uint32_t edge)
 {
 	const struct npumem_edge *e = &b->graph->edges[edge];
 	const struct npumem_carry *carries = &b->flow->carries[e->first_carry];
 	const uint64_t *in;
 
 	if (e->to == NPUMEM_NONE) {
-		exit_needs(b, live == b->sets.whole_live, out);
+		exit_needs(b, live == b->whole_live, b->scratch);
 		return;
 	}
-	in = live + (size_t)e->to * b->sets.words;
-	memcpy(out, in, b->sets.words * sizeof(*out));
+	in = set_of(b, live, e->to);
+	memcpy(b->scratch, in, b->words * sizeof(*in));
 	for (uint32_t i = 0; i < e->carry_count; i++)
-		npuplan_set_drop(out, carries[i].to);
+		npuplan_set_drop(b->scratch, carries[i].to);
 	for (uint32_t i = 0; i < e->carry_count; i++)
 		if (npuplan_set_has(in, carries[i].to))
-			npuplan_set_add(out, carries[i].from);
+			npuplan_set_add(b->scratch, carries[i].from);
 }
 
-/* All that some edge needs of a block. */
-static void block_needs(const struct builder *b, const uint64_t *live, uint32_t block,
-			uint64_t *out, uint64_t *scratch)
+/* All that some edge needs of a block, into out. */
+static void block_needs(const struct builder *b, uint64_t *live, uint32_t block)
 {
-	memset(out, 0, b->sets.words * sizeof(*out));
+	memset(b->out, 0, b->words * sizeof(*b->out));
 	for (uint32_t k = b->flow->first_out[block]; k < b->flow->first_out[block + 1]; k++) {
-		edge_needs(b, live, b->flow->out_edges[k], scratch);
-		for (uint32_t w = 0; w < b->sets.words; w++)
-			out[w] |= scratch[w];
+		edge_needs(b, live, b->flow->out_edges[k]);
+		for (uint32_t w = 0; w < b->words; w++)
+			b->out[w] |= b->scratch[w];
 	}
 }
 
 /* Smallest solution of live = use + (needed behind - def). */
-static void solve(struct builder *b, const uint64_t *use, uint64_t *live, uint64_t *out,
-		  uint64_t *scratch)
+static void solve(const struct builder *b, uint64_t *use, uint64_t *live)
 {
 	bool changed = true;
 
 	while (changed) {
 		changed = false;
 		for (uint32_t i = b->graph->block_count; i-- > 0;) {
-			uint64_t *in = set_of(live, b, i);
-			const uint64_t *def = set_of(b->sets.def, b, i);
+			uint64_t *in = set_of(b, live, i);
 
-			block_needs(b, live, i, out, scratch);
-			for (uint32_t w = 0; w < b->sets.words; w++) {
-				uint64_t word = use[(size_t)i * b->sets.words + w] |
-						(out[w] & ~def[w]);
+			block_needs(b, live, i);
+			for (uint32_t w = 0; w < b->words; w++) {
+				uint64_t word = set_of(b, use, i)[w] |
+						(b->out[w] & ~set_of(b, b->def, i)[w]);
 
 				changed |= word != in[w];
 				in[w] = word;
@@ -347,7 +339,7 @@ static int fail_undefined(struct builder *b, uint32_t tensor)
 
 	npuplan_tensor_label(graph, tensor, label);
 	for (uint32_t i = 0; i < graph->block_count; i++)
-		if (npuplan_set_has(set_of(b->sets.use, b, i), tensor))
+		if (npuplan_set_has(set_of(b, b->use, i), tensor))
 			return npuplan_fail(b->error, -EINVAL,
 					    "%s is read in %s, but not defined on every path there",
 					    label, npuplan_block_label(graph, i, other));
@@ -368,7 +360,7 @@ static int check_entry(struct builder *b)
 	for (uint32_t i = 0; i < b->graph->tensor_count; i++) {
 		uint32_t kind = b->graph->tensors[i].kind;
 
-		if (npuplan_set_has(b->sets.live, i) && kind != NPUMEM_TENSOR_INPUT &&
+		if (npuplan_set_has(b->live, i) && kind != NPUMEM_TENSOR_INPUT &&
 		    kind != NPUMEM_TENSOR_STATE && kind != NPUMEM_TENSOR_PARAMETER)
 			return fail_undefined(b, i);
 	}
@@ -380,9 +372,9 @@ static int check_entry(struct builder *b)
 static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 {
 	struct npuplan_flow *flow = b->flow;
-	bool always = npuplan_set_has(b->sets.always, tensor);
-	bool in = always || npuplan_set_has(set_of(b->sets.live, b, block), tensor);
-	bool out = always || npuplan_set_has(b->sets.out, tensor);
+	bool always = npuplan_set_has(b->always, tensor);
+	bool in = always || npuplan_set_has(set_of(b, b->live, block), tensor);
+	bool out = always || npuplan_set_has(b->out, tensor);
 	uint32_t exit = 2 * b->graph->blocks[block].step_count + 1;
 	uint32_t count = flow->first_name[block + 1];
 	int err;
@@ -401,7 +393,6 @@ static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 		.live_in = in,
 		.live_out = out,
 		.sure_start = in ? 0 : UINT32_MAX,
-		.sure_end = 0,
 	};
 	b->touched[tensor] = (struct touched){ .block = block, .name = count };
 	flow->first_name[block + 1]++;
@@ -416,33 +407,30 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 	uint32_t load = 2 * position + 1, store = load + 1, last = staged ? load : store;
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
-		uint32_t mode = b->graph->accesses[a].mode;
+		struct use use = use_of(b, a);
 		struct npuplan_name *name;
-		bool whole;
-		uint32_t tensor = base_of(b, a, &whole);
 
-		if (!b->in_arena[tensor])
+		if (!b->in_arena[use.tensor])
 			continue;
-		name = &b->flow->names[b->touched[tensor].name];
+		name = &b->flow->names[b->touched[use.tensor].name];
 		name->accessed = true;
-		if (mode != NPUMEM_ACCESS_WRITE) {
+		if (use.mode != NPUMEM_ACCESS_WRITE) {
 			if (name->end < last)
 				name->end = last;
-			if (whole && name->sure_end < last)
+			if (use.whole && name->sure_end < last)
 				name->sure_end = last;
 		}
-		if (mode != NPUMEM_ACCESS_READ) {
-			b->touched[tensor].written += npuplan_region_bytes(
-				&b->graph->tiles[b->graph->accesses[a].tile].region);
+		if (use.mode != NPUMEM_ACCESS_READ) {
+			b->touched[use.tensor].written += use.bytes;
 			if (name->start == UINT32_MAX)
 				name->start = store;
 			if (name->end < store)
 				name->end = store;
-			if (!name->live_in && mode == NPUMEM_ACCESS_WRITE)
+			if (!name->live_in && use.mode == NPUMEM_ACCESS_WRITE)
 				name->sure_start = store;
-			if (whole)
-				name->sure_end = name->sure_end < store ? store : name->sure_end;
-			if ((mode == NPUMEM_ACCESS_UPDATE || name->live_in) &&
+			if (use.whole && name->sure_end < store)
+				name->sure_end = store;
+			if ((use.mode == NPUMEM_ACCESS_UPDATE || name->live_in) &&
 			    name->update == UINT32_MAX)
 				name->update = load;
 		}
@@ -453,15 +441,14 @@ static void extend_names(struct builder *b, uint32_t step, uint32_t position)
 static bool reads_elsewhere(const struct builder *b, const struct npuplan_step *s, uint32_t access,
 			    uint32_t tensor)
 {
-	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
-		bool whole;
+	const struct npumem_access *accesses = b->graph->accesses;
 
-		if (a != access && b->graph->accesses[a].mode != NPUMEM_ACCESS_WRITE &&
-		    (b->graph->accesses[a].mode != NPUMEM_ACCESS_READ ||
-		     b->graph->accesses[a].tile != b->graph->accesses[access].tile) &&
-		    base_of(b, a, &whole) == tensor)
+	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++)
+		if (a != access && accesses[a].mode != NPUMEM_ACCESS_WRITE &&
+		    (accesses[a].mode != NPUMEM_ACCESS_READ ||
+		     accesses[a].tile != accesses[access].tile) &&
+		    use_of(b, a).tensor == tensor)
 			return true;
-	}
 	return false;
 }
 
@@ -472,30 +459,26 @@ static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint
 	uint32_t store = 2 * position + 2;
 
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
-		uint32_t inplace = b->graph->accesses[a].inplace, from, to;
-		const struct npuplan_name *read, *write;
-		bool whole_read, whole_write;
+		uint32_t inplace = b->graph->accesses[a].inplace, read, write;
+		struct use from, to = use_of(b, a);
 		int err;
 
-		if (b->graph->accesses[a].mode != NPUMEM_ACCESS_WRITE || inplace >= s->access_count)
+		if (to.mode != NPUMEM_ACCESS_WRITE || inplace >= s->access_count)
 			continue;
-		from = base_of(b, s->first_access + inplace, &whole_read);
-		to = base_of(b, a, &whole_write);
-		if (!whole_read || !whole_write || from == to || !b->in_arena[from] ||
-		    !b->in_arena[to] || reads_elsewhere(b, s, s->first_access + inplace, from))
+		from = use_of(b, s->first_access + inplace);
+		if (!from.whole || !to.whole || from.tensor == to.tensor ||
+		    !b->in_arena[from.tensor] || !b->in_arena[to.tensor] ||
+		    reads_elsewhere(b, s, s->first_access + inplace, from.tensor))
 			continue;
-		read = &b->flow->names[b->touched[from].name];
-		write = &b->flow->names[b->touched[to].name];
-		if (read->end != store || write->start != store ||
-		    b->graph->tensors[from].size != b->graph->tensors[to].size)
+		read = b->touched[from.tensor].name;
+		write = b->touched[to.tensor].name;
+		if (b->flow->names[read].end != store || b->flow->names[write].start != store ||
+		    from.bytes != to.bytes)
 			continue;
 		err = npuplan_grow(&b->flow->reuses, *count, sizeof(*b->flow->reuses));
 		if (err)
 			return err;
-		b->flow->reuses[(*count)++] = (struct npuplan_reuse){
-			.read = b->touched[from].name,
-			.write = b->touched[to].name,
-		};
+		b->flow->reuses[(*count)++] = (struct npuplan_reuse){ read, write };
 	}
 	return 0;
 }
@@ -518,34 +501,32 @@ static int check_whole(struct builder *b, uint32_t block)
 	return 0;
 }
 
-static int name_block(struct builder *b, uint32_t block, uint64_t *scratch)
+static int name_block(struct builder *b, uint32_t block)
 {
 	const struct npumem_block *record = &b->graph->blocks[block];
-	uint32_t exit = 2 * record->step_count + 1;
 	struct npuplan_flow *flow = b->flow;
 	int err = 0;
 
 	flow->first_name[block + 1] = flow->first_name[block];
 	flow->first_reuse[block + 1] = flow->first_reuse[block];
-	block_needs(b, b->sets.live, block, b->sets.out, scratch);
-	for (uint32_t w = 0; w < b->sets.words; w++) {
-		size_t at = (size_t)block * b->sets.words + w;
-		uint64_t word = b->sets.live[at] | b->sets.out[w] | b->sets.def[at] |
-				b->sets.always[w];
+	block_needs(b, b->live, block);
+	for (uint32_t w = 0; w < b->words; w++) {
+		uint64_t word = set_of(b, b->live, block)[w] | b->out[w] |
+				set_of(b, b->def, block)[w] | b->always[w];
 
 		for (; word && !err; word &= word - 1)
 			err = add_name(b, block, 64 * w + (uint32_t)__builtin_ctzll(word));
 	}
 	/* The exit of a block that needs all bytes of a tensor. */
-	block_needs(b, b->sets.whole_live, block, b->sets.out, scratch);
+	block_needs(b, b->whole_live, block);
 	for (uint32_t s = 0; s < record->step_count && !err; s++)
 		extend_names(b, record->first_step + s, s);
 	for (uint32_t s = 0; s < record->step_count && !err; s++)
 		err = list_reuses(b, record->first_step + s, s, &flow->first_reuse[block + 1]);
 	for (uint32_t i = flow->first_name[block]; i < flow->first_name[block + 1] && !err; i++)
-		if (npuplan_set_has(b->sets.out, flow->names[i].tensor) ||
-		    npuplan_set_has(b->sets.always, flow->names[i].tensor))
-			flow->names[i].sure_end = exit;
+		if (npuplan_set_has(b->out, flow->names[i].tensor) ||
+		    npuplan_set_has(b->always, flow->names[i].tensor))
+			flow->names[i].sure_end = 2 * record->step_count + 1;
 	return err ? err : check_whole(b, block);
 }
 
@@ -554,98 +535,80 @@ static int name_block(struct builder *b, uint32_t block, uint64_t *scratch)
 static int allocate(struct builder *b)
 {
 	size_t tensors = b->graph->tensor_count, blocks = b->graph->block_count;
+	size_t words = b->words * blocks, bytes = sizeof(uint64_t);
 	struct npuplan_flow *flow = b->flow;
+	struct npuplan_pool *pool = &flow->pool;
 
-	flow->carries = calloc((size_t)b->graph->carry_count + 1, sizeof(*flow->carries));
-	flow->bases = calloc(tensors + 1, sizeof(*flow->bases));
-	flow->groups = calloc(tensors + 1, sizeof(*flow->groups));
-	flow->first_name = calloc(blocks + 1, sizeof(*flow->first_name));
-	flow->first_reuse = calloc(blocks + 1, sizeof(*flow->first_reuse));
-	flow->first_out = calloc(blocks + 1, sizeof(*flow->first_out));
-	flow->out_edges = calloc((size_t)b->graph->edge_count + 1, sizeof(*flow->out_edges));
-	b->touched = malloc((tensors + 1) * sizeof(*b->touched));
-	b->in_arena = calloc(tensors + 1, sizeof(*b->in_arena));
-	if (!flow->carries || !flow->bases || !flow->groups || !flow->first_name ||
-	    !flow->first_reuse || !flow->first_out || !flow->out_edges || !b->touched ||
-	    !b->in_arena)
+	flow->carries = npuplan_pool_take(pool, b->graph->carry_count, sizeof(*flow->carries));
+	flow->bases = npuplan_pool_take(pool, tensors, sizeof(*flow->bases));
+	flow->groups = npuplan_pool_take(pool, tensors, sizeof(*flow->groups));
+	flow->first_name = npuplan_pool_take(pool, blocks + 1, sizeof(*flow->first_name));
+	flow->first_reuse = npuplan_pool_take(pool, blocks + 1, sizeof(*flow->first_reuse));
+	flow->first_out = npuplan_pool_take(pool, blocks + 2, sizeof(*flow->first_out));
+	flow->out_edges = npuplan_pool_take(pool, b->graph->edge_count, sizeof(*flow->out_edges));
+	b->touched = npuplan_pool_take(&b->pool, tensors, sizeof(*b->touched));
+	b->in_arena = npuplan_pool_take(&b->pool, tensors, sizeof(*b->in_arena));
+	b->use = npuplan_pool_take(&b->pool, words, bytes);
+	b->whole = npuplan_pool_take(&b->pool, words, bytes);
+	b->def = npuplan_pool_take(&b->pool, words, bytes);
+	b->live = npuplan_pool_take(&b->pool, words, bytes);
+	b->whole_live = npuplan_pool_take(&b->pool, words, bytes);
+	b->always = npuplan_pool_take(&b->pool, b->words, bytes);
+	b->out = npuplan_pool_take(&b->pool, b->words, bytes);
+	b->scratch = npuplan_pool_take(&b->pool, b->words, bytes);
+	if (pool->failed || b->pool.failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < tensors; i++)
-		b->touched[i] = (struct touched){ .block = NPUMEM_NONE };
+		b->touched[i].block = NPUMEM_NONE;
 	return 0;
-}
-
-/* All sets in one piece: five of them a block, three alone; NULL if out of memory. */
-static uint64_t *allocate_sets(struct sets *sets)
-{
-	size_t words = (size_t)sets->words * sets->blocks;
-	uint64_t *memory = calloc(5 * words + 3 * (size_t)sets->words + 1, sizeof(*memory));
-
-	if (!memory)
-		return NULL;
-	sets->use = memory;
-	sets->whole = sets->use + words;
-	sets->def = sets->whole + words;
-	sets->live = sets->def + words;
-	sets->whole_live = sets->live + words;
-	sets->out = sets->whole_live + words;
-	sets->always = sets->out + sets->words;
-	sets->scratch = sets->always + sets->words;
-	return memory;
 }
 
 static int build(struct builder *b)
 {
-	uint64_t *scratch = b->sets.scratch;
+	const struct npuplan_graph *graph = b->graph;
 	int err;
 
 	find_bases(b);
+	npuplan_counting_sort(graph->edges, graph->edge_count, sizeof(*graph->edges),
+			      offsetof(struct npumem_edge, from), graph->block_count,
+			      b->flow->first_out, b->flow->out_edges);
 	err = group_carries(b);
-	if (!err)
-		err = list_out_edges(b);
 	if (!err)
 		err = note_uses(b);
 	if (err)
 		return err;
-	solve(b, b->sets.use, b->sets.live, b->sets.out, scratch);
-	solve(b, b->sets.whole, b->sets.whole_live, b->sets.out, scratch);
+	solve(b, b->use, b->live);
+	solve(b, b->whole, b->whole_live);
 	err = check_entry(b);
-	for (uint32_t i = 0; i < b->graph->block_count && !err; i++)
-		err = name_block(b, i, scratch);
+	for (uint32_t i = 0; i < graph->block_count && !err; i++)
+		err = name_block(b, i);
 	return err;
 }
 
 int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *graph,
 		       struct npuplan_error *error)
 {
-	struct builder b = { .flow = flow, .graph = graph, .error = error };
-	uint64_t *memory = NULL;
+	struct builder b = {
+		.flow = flow,
+		.graph = graph,
+		.error = error,
+		.words = npuplan_set_words(graph->tensor_count),
+	};
 	int err;
 
-	if (error)
-		error->text[0] = '\0';
 	*flow = (struct npuplan_flow){ .graph = graph };
-	b.sets.words = (uint32_t)npuplan_set_words(graph->tensor_count);
-	b.sets.blocks = graph->block_count;
-	if ((uint64_t)b.sets.words * graph->block_count > MAX_BITS / 64)
+	if ((uint64_t)b.words * graph->block_count > MAX_BITS / 64)
 		return npuplan_fail(error, -E2BIG, "%u blocks and %u tensors: too many",
 				    graph->block_count, graph->tensor_count);
 	err = allocate(&b);
-	if (!err) {
-		memory = allocate_sets(&b.sets);
-		err = memory ? build(&b) : -ENOMEM;
-	}
-	free_all(memory, b.touched, b.in_arena);
-	if (err == -ENOMEM)
-		npuplan_fail(error, err, "out of memory");
+	if (!err)
+		err = build(&b);
+	npuplan_pool_free(&b.pool);
 	return err;
 }
 
 void npuplan_flow_fini(struct npuplan_flow *flow)
 {
-	for (uint32_t i = 0; i < flow->instance_count; i++)
-		free(flow->instances[i].slots);
-	free_all(flow->carries, flow->bases, flow->groups, flow->names, flow->first_name,
-		 flow->reuses, flow->first_reuse, flow->out_edges, flow->first_out, flow->instances,
-		 flow->node_slots, flow->successors);
-	*flow = (struct npuplan_flow){ 0 };
+	npuplan_pool_free(&flow->pool);
+	free_all(flow->names, flow->reuses, flow->instances, flow->nodes, flow->successors);
 }

@@ -5,9 +5,7 @@
 
 #include "flow.h"
 
-/*
- * struct flow_packing - best packing so far, and what it is of
- */
+/* Best packing so far, and what it is of. */
 struct flow_packing {
 	struct npuplan_webs webs;
 	struct npuplan_packing packing;
@@ -48,20 +46,29 @@ static int note_peak(const struct npuplan_flow *flow, struct npuplan_problem *pr
 }
 
 static int find_bound(const struct npuplan_flow *flow, const struct npuplan_webs *webs,
-		      struct npuplan_problem *problem)
+		      struct npuplan_problem *problem, struct npuplan_error *error)
 {
 	uint32_t instance, instant;
 	int err = npuplan_flow_bound(flow, webs, &problem->lower_bound, &instance, &instant);
 
 	if (!err)
 		err = note_peak(flow, problem, instance, instant);
-	for (uint32_t i = 0; i < webs->web_count && !err; i++) {
+	if (err)
+		return npuplan_fail(error, err, "lower bound: %s", strerror(-err));
+	for (uint32_t i = 0; i < webs->web_count; i++) {
 		const struct npuplan_item *item = &webs->items[i];
 
 		if (item->fixed && problem->lower_bound < item->fixed_offset + item->size)
 			problem->lower_bound = item->fixed_offset + item->size;
 	}
-	return err;
+	return 0;
+}
+
+static void use_webs(struct npuplan_problem *problem, const struct npuplan_webs *webs)
+{
+	problem->items = webs->items;
+	problem->item_count = webs->web_count;
+	problem->conflicts = webs->conflicts;
 }
 
 /* Pack with the names merged in one way; keep it if it is better. */
@@ -75,25 +82,17 @@ static int pack_merged(struct npuplan_problem *problem, const struct npuplan_flo
 	int err;
 
 	err = npuplan_webs_init(&now.webs, flow, merge, problem->options->memory_limit, error);
+	if (!err && !problem->live.atoms)
+		err = find_bound(flow, &now.webs, problem, error);
 	if (err)
 		goto out;
-	if (!problem->live.atoms) {
-		err = find_bound(flow, &now.webs, problem);
-		if (err) {
-			npuplan_fail(error, err, "lower bound: %s", strerror(-err));
-			goto out;
-		}
-	}
-	problem->items = now.webs.items;
-	problem->item_count = now.webs.web_count;
-	problem->conflicts = now.webs.conflicts;
+	use_webs(problem, &now.webs);
 	now.packing.lower_bound = problem->lower_bound;
 	now.packing.offsets = calloc((size_t)now.webs.web_count + 1, sizeof(uint64_t));
-	if (!now.packing.offsets) {
+	if (!now.packing.offsets)
 		err = npuplan_fail(error, -ENOMEM, "out of memory");
-		goto out;
-	}
-	err = planner->pack(problem, planner->argument, &now.packing, error);
+	if (!err)
+		err = planner->pack(problem, planner->argument, &now.packing, error);
 	if (err)
 		goto out;
 	/* What a planner has proved of these webs is not proved of others. */
@@ -121,16 +120,12 @@ static int pack(struct npuplan_problem *problem, const struct npuplan_flow *flow
 
 	for (int merge = 0; merge < NPUPLAN_WEBS_COUNT && !err; merge++) {
 		err = pack_merged(problem, flow, merge, planner, best, error);
-		if (err || best->packing.top <= problem->lower_bound)
-			break;
-		if (npuplan_effort_late(problem->effort))
+		if (!err && (best->packing.top <= problem->lower_bound ||
+			     npuplan_effort_late(problem->effort)))
 			break;
 	}
-	if (!err) {
-		problem->items = best->webs.items;
-		problem->item_count = best->webs.web_count;
-		problem->conflicts = best->webs.conflicts;
-	}
+	if (!err)
+		use_webs(problem, &best->webs);
 	if (!err && problem->options->arena_budget &&
 	    best->packing.top > problem->options->arena_budget)
 		err = npuplan_fail_budget(problem, &best->packing, error);
@@ -167,7 +162,7 @@ static void put_instance(const struct npuplan_flow *flow, uint32_t instance,
 	for (uint32_t i = flow->first_name[at->block]; i < flow->first_name[at->block + 1]; i++) {
 		const struct npuplan_name *name = &flow->names[i];
 		uint64_t size = flow->graph->tensors[name->tensor].size;
-		uint32_t node = npuplan_node(flow, instance, i);
+		uint32_t node = npuplan_node_of(flow, instance, i);
 
 		if (name->live_in)
 			plan->entries[plan->entry_count++] = (struct npumem_entry){
@@ -243,9 +238,13 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 	struct npuplan_flow flow;
 	int err;
 
+	if (error)
+		error->text[0] = '\0';
 	err = npuplan_flow_names(&flow, problem->graph, error);
 	if (!err)
 		err = npuplan_flow_instances(&flow, problem->effort, error);
+	if (err == -ENOMEM)
+		npuplan_fail(error, err, "out of memory");
 	if (!err)
 		err = pack(problem, &flow, planner, &found, error);
 	if (!err) {

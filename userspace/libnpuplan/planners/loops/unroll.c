@@ -25,7 +25,7 @@
 
 /*
  * struct search - where the new values of one instance go
- * @instance: under way
+ * @instance: under way; @block: which it is of, whose names are @first to below @end
  * @slots: per name of its block, NPUMEM_NONE for names that never leave it
  * @best: of the best choice so far, which leads to @score known instances
  * @fresh: names that are to be placed, by start; @fresh_count of them
@@ -34,10 +34,12 @@
  * @last_of: per block its latest instance, and @before: per instance the one
  *	before it of the same block; NPUMEM_NONE ends the list
  * @buckets: latest instance of each hash, @chain: per instance the one before it
+ * @in_count: per block, names that are live on entry
  */
 struct search {
 	struct npuplan_flow *flow;
 	struct npuplan_error *error;
+	struct npuplan_pool pool;
 	uint32_t *slots;
 	uint32_t *best;
 	uint32_t *fresh;
@@ -51,6 +53,9 @@ struct search {
 	uint64_t now;
 	bool *alone;
 	uint32_t instance;
+	uint32_t block;
+	uint32_t first;
+	uint32_t end;
 	uint32_t fresh_count;
 	uint32_t score;
 	uint32_t tries;
@@ -61,32 +66,23 @@ static uint32_t group_of(const struct npuplan_flow *flow, uint32_t name)
 	return flow->groups[flow->names[name].tensor];
 }
 
-/* Whether @to may take the bytes of @from in an operator that works in place. */
-static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t from, uint32_t to)
-{
-	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++)
-		if (flow->reuses[i].read == from && flow->reuses[i].write == to)
-			return true;
-	return false;
-}
-
 /* Mark the places that a name cannot have: never more than there are names. */
-static void mark_taken(struct search *s, uint32_t block, uint32_t name)
+static void mark_taken(struct search *s, uint32_t name)
 {
 	const struct npuplan_flow *flow = s->flow;
 	const struct npuplan_name *mine = &flow->names[name];
-	uint32_t first = flow->first_name[block], group = group_of(flow, name);
+	uint32_t group = group_of(flow, name);
 
 	s->now++;
-	for (uint32_t i = first; i < flow->first_name[block + 1]; i++) {
+	for (uint32_t i = s->first; i < s->end; i++) {
 		const struct npuplan_name *other = &flow->names[i];
+		uint32_t slot = s->slots[i - s->first];
 
-		if (i == name || s->slots[i - first] == NPUMEM_NONE || group_of(flow, i) != group ||
+		if (i == name || slot == NPUMEM_NONE || group_of(flow, i) != group ||
 		    other->end < mine->start || other->start > mine->end)
 			continue;
-		if (other->end == mine->start && may_reuse(flow, block, i, name))
-			continue;
-		s->taken[s->slots[i - first]] = s->now;
+		if (other->end != mine->start || !npuplan_may_reuse(flow, s->block, i, name))
+			s->taken[slot] = s->now;
 	}
 }
 
@@ -102,16 +98,15 @@ static bool is_free(const struct search *s, uint32_t slot)
 static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_t *key)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block, count = 0;
+	uint32_t count = 0;
 
 	for (uint32_t i = flow->first_name[to]; i < flow->first_name[to + 1]; i++) {
-		uint32_t from;
+		uint32_t tensor = flow->names[i].tensor;
 
 		if (!flow->names[i].live_in)
 			continue;
-		from = npuplan_name_of(flow, block,
-				       npuplan_carried(flow, edge, flow->names[i].tensor));
-		key[count] = s->slots[from - flow->first_name[block]];
+		tensor = npuplan_carried(flow, edge, tensor);
+		key[count] = s->slots[npuplan_name_of(flow, s->block, tensor) - s->first];
 		if (key[count++] == NPUMEM_NONE)
 			return false;
 	}
@@ -143,9 +138,9 @@ static uint32_t find_instance(const struct search *s, uint32_t block, const uint
 static uint32_t count_known(const struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block, known = 0;
+	uint32_t known = 0;
 
-	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
+	for (uint32_t k = flow->first_out[s->block]; k < flow->first_out[s->block + 1]; k++) {
 		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to;
 
 		known += to == NPUMEM_NONE || (edge_key(s, edge, to, s->key) &&
@@ -169,11 +164,11 @@ static void add_choice(const struct search *s, uint32_t slot, uint64_t *tried, u
 static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block, count = 0, slot = 0;
+	uint32_t count = 0, slot = 0;
 	uint64_t tried = 0;
 
-	mark_taken(s, block, name);
-	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1]; k++) {
+	mark_taken(s, name);
+	for (uint32_t k = flow->first_out[s->block]; k < flow->first_out[s->block + 1]; k++) {
 		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to, at = 0;
 
 		if (to == NPUMEM_NONE)
@@ -201,25 +196,20 @@ static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 
 static void place(struct search *s, uint32_t at)
 {
-	const struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block;
-	uint32_t choices[MAX_CHOICES], count, known;
-	uint32_t *slot;
+	uint32_t choices[MAX_CHOICES], count, known, *slot;
 
-	if (s->score == npuplan_out_count(flow, block) || s->tries >= MAX_TRIES)
+	if (s->score == npuplan_out_count(s->flow, s->block) || s->tries >= MAX_TRIES)
 		return;
 	if (at == s->fresh_count) {
 		s->tries++;
 		known = count_known(s);
 		if (s->score == UINT32_MAX || known > s->score) {
 			s->score = known;
-			memcpy(s->best, s->slots,
-			       (flow->first_name[block + 1] - flow->first_name[block]) *
-				       sizeof(*s->best));
+			memcpy(s->best, s->slots, (s->end - s->first) * sizeof(*s->best));
 		}
 		return;
 	}
-	slot = &s->slots[s->fresh[at] - flow->first_name[block]];
+	slot = &s->slots[s->fresh[at] - s->first];
 	count = list_choices(s, s->fresh[at], choices);
 	for (uint32_t i = 0; i < count; i++) {
 		*slot = choices[i];
@@ -230,12 +220,11 @@ static void place(struct search *s, uint32_t at)
 
 static void place_first(struct search *s)
 {
-	uint32_t first = s->flow->first_name[s->flow->instances[s->instance].block];
 	uint32_t choices[MAX_CHOICES];
 
 	for (uint32_t i = 0; i < s->fresh_count; i++) {
 		list_choices(s, s->fresh[i], choices);
-		s->slots[s->fresh[i] - first] = choices[0];
+		s->slots[s->fresh[i] - s->first] = choices[0];
 	}
 }
 
@@ -247,25 +236,22 @@ static int check_updates(const struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
 	const struct npuplan_graph *graph = flow->graph;
-	uint32_t block = flow->instances[s->instance].block, first = flow->first_name[block];
-	uint32_t end = flow->first_name[block + 1];
 	char label[96], other[96], where[128];
 
-	for (uint32_t i = first; i < end; i++) {
-		uint32_t update = flow->names[i].update;
+	for (uint32_t i = s->first; i < s->end; i++) {
+		uint32_t update = flow->names[i].update, slot = s->slots[i - s->first];
 
-		if (update == UINT32_MAX || s->slots[i - first] == NPUMEM_NONE ||
-		    s->alone[flow->names[i].tensor])
+		if (update == UINT32_MAX || slot == NPUMEM_NONE || s->alone[flow->names[i].tensor])
 			continue;
-		for (uint32_t k = first; k < end; k++)
-			if (k != i && s->slots[k - first] == s->slots[i - first] &&
+		for (uint32_t k = s->first; k < s->end; k++)
+			if (k != i && s->slots[k - s->first] == slot &&
 			    group_of(flow, k) == group_of(flow, i) &&
 			    flow->names[k].start <= update && flow->names[k].end > update)
 				return npuplan_fail(
 					s->error, -EOPNOTSUPP,
 					"%s is updated in place in %s while %s, which has the same value there, is still needed: that takes a copy",
 					npuplan_tensor_label(graph, flow->names[i].tensor, label),
-					npuplan_block_label(graph, block, where),
+					npuplan_block_label(graph, s->block, where),
 					npuplan_tensor_label(graph, flow->names[k].tensor, other));
 	}
 	return 0;
@@ -275,7 +261,7 @@ static int check_updates(const struct search *s)
 static int check_states(const struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block, at = 0;
+	uint32_t at = 0;
 	char label[96], where[128];
 
 	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++) {
@@ -286,12 +272,12 @@ static int check_states(const struct search *s)
 		now = flow->instances[0].slots[at++];
 		if (flow->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE)
 			continue;
-		if (s->slots[npuplan_name_of(flow, block, tensor) - flow->first_name[block]] != now)
+		if (s->slots[npuplan_name_of(flow, s->block, tensor) - s->first] != now)
 			return npuplan_fail(
 				s->error, -EOPNOTSUPP,
 				"state %s leaves %s in other bytes than those it began in: without a copy the next inference would not find it",
 				npuplan_tensor_label(flow->graph, tensor, label),
-				npuplan_block_label(flow->graph, block, where));
+				npuplan_block_label(flow->graph, s->block, where));
 	}
 	return 0;
 }
@@ -329,8 +315,7 @@ static int fail_instances(struct search *s, uint32_t block)
 static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 {
 	struct npuplan_flow *flow = s->flow;
-	uint32_t count = flow->instance_count;
-	uint32_t names = flow->first_name[block + 1] - flow->first_name[block];
+	uint32_t count = flow->instance_count, names = npuplan_name_count(flow, block);
 	struct npuplan_instance *added;
 	uint32_t *bucket;
 	int err;
@@ -343,7 +328,7 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 		return err;
 	added = &flow->instances[count];
 	*added = (struct npuplan_instance){
-		.slots = malloc(s->in_count[block] * sizeof(*key) + 1),
+		.slots = npuplan_pool_take(&flow->pool, s->in_count[block], sizeof(*key)),
 		.block = block,
 		.first_node = flow->node_count,
 		.first_position = flow->position_count,
@@ -364,35 +349,31 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	return 0;
 }
 
-static int compare_start(const struct npuplan_flow *flow, uint32_t a, uint32_t b)
+static bool is_earlier(const struct npuplan_name *a, const struct npuplan_name *b)
 {
-	if (flow->names[a].start != flow->names[b].start)
-		return flow->names[a].start < flow->names[b].start ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return a->start != b->start ? a->start < b->start : a < b;
 }
 
 /* Names that come in have their places; those that go out must get theirs. */
 static void list_fresh(struct search *s)
 {
-	const struct npuplan_flow *flow = s->flow;
-	const struct npuplan_instance *instance = &flow->instances[s->instance];
-	uint32_t first = flow->first_name[instance->block], at = 0;
+	const struct npuplan_name *names = s->flow->names;
+	uint32_t at = 0;
 
 	s->fresh_count = 0;
-	for (uint32_t i = first; i < flow->first_name[instance->block + 1]; i++) {
-		s->slots[i - first] = NPUMEM_NONE;
-		if (flow->names[i].live_in) {
-			s->slots[i - first] = instance->slots[at++];
-		} else if (flow->names[i].live_out && s->alone[flow->names[i].tensor]) {
-			s->slots[i - first] = 0;
-		} else if (flow->names[i].live_out) {
-			uint32_t k = s->fresh_count++;
+	for (uint32_t i = s->first; i < s->end; i++) {
+		uint32_t *slot = &s->slots[i - s->first], k = s->fresh_count;
 
-			while (k && compare_start(flow, i, s->fresh[k - 1]) < 0) {
+		*slot = NPUMEM_NONE;
+		if (names[i].live_in) {
+			*slot = s->flow->instances[s->instance].slots[at++];
+		} else if (names[i].live_out && s->alone[names[i].tensor]) {
+			*slot = 0;
+		} else if (names[i].live_out) {
+			for (; k && is_earlier(&names[i], &names[s->fresh[k - 1]]); k--)
 				s->fresh[k] = s->fresh[k - 1];
-				k--;
-			}
 			s->fresh[k] = i;
+			s->fresh_count++;
 		}
 	}
 }
@@ -400,11 +381,11 @@ static void list_fresh(struct search *s)
 static int follow_edges(struct search *s)
 {
 	struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block;
-	uint32_t next = flow->instances[s->instance].first_edge;
+	uint32_t next = flow->instances[s->instance].first_edge,
+		 end = flow->first_out[s->block + 1];
 	int err = 0;
 
-	for (uint32_t k = flow->first_out[block]; k < flow->first_out[block + 1] && !err; k++) {
+	for (uint32_t k = flow->first_out[s->block]; k < end && !err; k++) {
 		uint32_t edge = flow->out_edges[k], to = flow->graph->edges[edge].to;
 		uint32_t successor = NPUMEM_NONE;
 
@@ -429,79 +410,81 @@ static int follow_edges(struct search *s)
 static int settle(struct search *s)
 {
 	struct npuplan_flow *flow = s->flow;
-	uint32_t block = flow->instances[s->instance].block;
-	uint32_t names = flow->first_name[block + 1] - flow->first_name[block];
 	uint32_t node = flow->instances[s->instance].first_node;
 	int err;
 
+	s->block = flow->instances[s->instance].block;
+	s->first = flow->first_name[s->block];
+	s->end = flow->first_name[s->block + 1];
 	list_fresh(s);
 	if (s->fresh_count <= MAX_SEARCHED) {
 		s->score = UINT32_MAX;
 		s->tries = 0;
 		place(s, 0);
-		memcpy(s->slots, s->best, names * sizeof(*s->slots));
+		memcpy(s->slots, s->best, (s->end - s->first) * sizeof(*s->slots));
 	} else {
 		place_first(s);
 	}
 	err = check_updates(s);
-	for (uint32_t i = 0; i < names && !err; i++) {
-		err = npuplan_grow(&flow->node_slots, node + i, sizeof(*flow->node_slots));
+	for (uint32_t i = s->first; i < s->end && !err; i++, node++) {
+		err = npuplan_grow(&flow->nodes, node, sizeof(*flow->nodes));
 		if (!err)
-			flow->node_slots[node + i] = s->slots[i];
+			flow->nodes[node] = (struct npuplan_node){
+				.name = i,
+				.instance = s->instance,
+				.slot = s->slots[i - s->first],
+			};
 	}
 	return err ? err : follow_edges(s);
+}
+
+static int allocate(struct search *s)
+{
+	const struct npuplan_flow *flow = s->flow;
+	uint32_t blocks = flow->graph->block_count, tensors = flow->graph->tensor_count, most = 0;
+	size_t number = sizeof(uint32_t);
+
+	for (uint32_t i = 0; i < blocks; i++)
+		if (most < npuplan_name_count(flow, i))
+			most = npuplan_name_count(flow, i);
+	s->in_count = npuplan_pool_take(&s->pool, blocks, number);
+	s->last_of = npuplan_pool_take(&s->pool, blocks, number);
+	s->alone = npuplan_pool_take(&s->pool, tensors, sizeof(*s->alone));
+	s->buckets = npuplan_pool_take(&s->pool, BUCKETS, number);
+	s->before = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
+	s->chain = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
+	/* A place is numbered no higher than there are tensors: each name takes one. */
+	s->taken = npuplan_pool_take(&s->pool, (size_t)tensors + most + 64, sizeof(*s->taken));
+	s->slots = npuplan_pool_take(&s->pool, most, number);
+	s->best = npuplan_pool_take(&s->pool, most, number);
+	s->fresh = npuplan_pool_take(&s->pool, most, number);
+	s->key = npuplan_pool_take(&s->pool, most, number);
+	if (s->pool.failed)
+		return -ENOMEM;
+	memset(s->last_of, 0xff, blocks * number);
+	memset(s->buckets, 0xff, BUCKETS * number);
+	memset(s->alone, true, tensors);
+	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
+		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
+	for (uint32_t i = 0; i < blocks; i++)
+		for (uint32_t k = flow->first_name[i]; k < flow->first_name[i + 1]; k++)
+			s->in_count[i] += flow->names[k].live_in;
+	return 0;
 }
 
 /* The run starts with each value in a place of its own. */
 static int add_first(struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;
-	AUTO_HEAP uint32_t *used =
-		npuplan_calloc((size_t)flow->graph->tensor_count + 1, sizeof(*used));
-	AUTO_HEAP uint32_t *key = npuplan_malloc((size_t)s->in_count[0] * sizeof(*key) + 1);
-	int err = used && key ? 0 : -ENOMEM;
+	uint32_t *used = npuplan_pool_take(&s->pool, flow->graph->tensor_count, sizeof(*used));
 	uint32_t count = 0;
 
-	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1] && !err; i++)
-		if (flow->names[i].live_in)
-			key[count++] = used[group_of(flow, i)]++;
-	if (!err)
-		err = add_instance(s, 0, key);
-	return err;
-}
-
-static int allocate(struct search *s)
-{
-	const struct npuplan_flow *flow = s->flow;
-	uint32_t blocks = flow->graph->block_count, most = 0;
-
-	s->in_count = calloc((size_t)blocks + 1, sizeof(*s->in_count));
-	s->last_of = malloc((size_t)blocks * sizeof(*s->last_of) + 1);
-	s->alone = malloc((size_t)flow->graph->tensor_count * sizeof(*s->alone) + 1);
-	s->buckets = malloc(BUCKETS * sizeof(*s->buckets));
-	s->before = malloc(NPUPLAN_MAX_INSTANCES * sizeof(*s->before));
-	s->chain = malloc(NPUPLAN_MAX_INSTANCES * sizeof(*s->chain));
-	if (!s->in_count || !s->last_of || !s->alone || !s->buckets || !s->before || !s->chain)
+	if (!used)
 		return -ENOMEM;
-	memset(s->buckets, 0xff, BUCKETS * sizeof(*s->buckets));
-	memset(s->alone, true, flow->graph->tensor_count);
-	for (uint32_t i = 0; i < flow->graph->carry_count; i++)
-		s->alone[flow->carries[i].from] = s->alone[flow->carries[i].to] = false;
-	for (uint32_t i = 0; i < blocks; i++) {
-		uint32_t names = flow->first_name[i + 1] - flow->first_name[i];
-
-		s->last_of[i] = NPUMEM_NONE;
-		most = names > most ? names : most;
-		for (uint32_t k = flow->first_name[i]; k < flow->first_name[i + 1]; k++)
-			s->in_count[i] += flow->names[k].live_in;
-	}
-	/* A place is numbered no higher than there are tensors: each name takes one. */
-	s->taken = calloc((size_t)flow->graph->tensor_count + most + 64, sizeof(*s->taken));
-	s->slots = calloc((size_t)most + 1, sizeof(*s->slots));
-	s->best = calloc((size_t)most + 1, sizeof(*s->best));
-	s->fresh = calloc((size_t)most + 1, sizeof(*s->fresh));
-	s->key = calloc((size_t)most + 1, sizeof(*s->key));
-	return s->taken && s->slots && s->best && s->fresh && s->key ? 0 : -ENOMEM;
+	for (uint32_t i = flow->first_name[0]; i < flow->first_name[1]; i++)
+		if (flow->names[i].live_in)
+			s->key[count++] = used[group_of(flow, i)]++;
+	return add_instance(s, 0, s->key);
 }
 
 int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effort *effort,
@@ -521,9 +504,6 @@ int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effor
 				"the deadline has passed with %u instances of blocks settled: tensors that loops carry rotate through too many places",
 				s.instance + 1);
 	}
-	free_all(s.taken, s.slots, s.best, s.fresh, s.key, s.last_of, s.before, s.buckets, s.chain,
-		 s.in_count, s.alone);
-	if (err == -ENOMEM)
-		npuplan_fail(error, err, "out of memory");
+	npuplan_pool_free(&s.pool);
 	return err;
 }

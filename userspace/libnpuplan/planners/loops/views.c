@@ -363,7 +363,7 @@ static uint32_t slot_here(const struct views *v, uint32_t loop, uint32_t tensor)
 		if (v->inner[block] != loop || at == NPUMEM_NONE || !v->flow->names[at].accessed)
 			continue;
 		/* Placements stand in the order of nodes: planners/loops/plan.c. */
-		at = npuplan_node(v->flow, v->met[i], at);
+		at = npuplan_node_of(v->flow, v->met[i], at);
 		if (slot != NPUMEM_NONE && !same_slot(v->plan, slot, at))
 			return NPUMEM_NONE;
 		slot = slot == NPUMEM_NONE ? at : slot;

@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "flow.h"
 
-#define MAX_PAIRS ((size_t)1 << 26)
+#define MAX_PAIRS (1u << 26)
 
 /*
  * struct tie - pair of webs in each other's way
@@ -24,44 +25,14 @@ struct tie {
 /* At most @most of them. */
 struct ties {
 	struct tie *list;
-	size_t count;
-	size_t room;
-	size_t most;
+	uint32_t count;
+	uint32_t most;
 };
 
 /* What a pair takes: of names, of webs, and as it is listed in the end. */
 #define PAIR_BYTES                                              \
 	(2 * sizeof(struct tie) + sizeof(struct npuplan_pair) + \
 	 2 * sizeof(struct npuplan_interval) + NPUPLAN_PAIR_BYTES)
-
-static uint32_t find(uint32_t *parents, uint32_t i)
-{
-	while (parents[i] != i)
-		i = parents[i] = parents[parents[i]];
-	return i;
-}
-
-static void join(uint32_t *parents, uint32_t a, uint32_t b)
-{
-	a = find(parents, a);
-	b = find(parents, b);
-	parents[a > b ? a : b] = a < b ? a : b;
-}
-
-static const struct npuplan_name *name_at(const struct npuplan_flow *flow, uint32_t instance,
-					  uint32_t node)
-{
-	const struct npuplan_instance *at = &flow->instances[instance];
-
-	return &flow->names[flow->first_name[at->block] + node - at->first_node];
-}
-
-static uint32_t node_count(const struct npuplan_flow *flow, uint32_t instance)
-{
-	uint32_t block = flow->instances[instance].block;
-
-	return flow->first_name[block + 1] - flow->first_name[block];
-}
 
 static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 {
@@ -82,9 +53,9 @@ static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 				if (!flow->names[i].live_in)
 					continue;
 				tensor = npuplan_carried(flow, edge, tensor);
-				join(parents, npuplan_node(flow, q, i),
-				     npuplan_node(flow, p,
-						  npuplan_name_of(flow, from->block, tensor)));
+				tensor = npuplan_name_of(flow, from->block, tensor);
+				npuplan_join(parents, npuplan_node_of(flow, q, i),
+					     npuplan_node_of(flow, p, tensor));
 			}
 		}
 	}
@@ -92,7 +63,7 @@ static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 
 /* struct key - nodes of equal keys are joined by @merge */
 struct key {
-	uint64_t of;
+	uint32_t of;
 	uint32_t slot;
 	uint32_t node;
 };
@@ -101,11 +72,9 @@ static int by_key(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
 
-	if (a->of != b->of)
-		return a->of < b->of ? -1 : 1;
-	if (a->slot != b->slot)
-		return a->slot < b->slot ? -1 : 1;
-	return a->node < b->node ? -1 : a->node > b->node;
+	return npuplan_compare(a->of, b->of)		 ?:
+		       npuplan_compare(a->slot, b->slot) ?:
+							   npuplan_compare(a->node, b->node);
 }
 
 /*
@@ -125,28 +94,19 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
 		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FIXED);
-	for (uint32_t p = 0; p < flow->instance_count; p++) {
-		uint32_t first = flow->instances[p].first_node;
+	for (uint32_t node = 0; node < flow->node_count; node++) {
+		uint32_t tensor = flow->names[flow->nodes[node].name].tensor;
+		uint32_t group = flow->groups[tensor], slot = flow->nodes[node].slot;
+		bool local = slot == NPUMEM_NONE;
 
-		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
-			uint32_t tensor = name_at(flow, p, node)->tensor;
-			uint32_t slot = flow->node_slots[node];
-			bool local = slot == NPUMEM_NONE;
-
-			if (local ? merge != NPUPLAN_WEBS_TENSORS : fixed[flow->groups[tensor]])
-				continue;
-			keys[count++] = (struct key){
-				.of = local ? tensor : flow->groups[tensor],
-				.slot = slot,
-				.node = node,
-			};
-		}
+		if (local ? merge == NPUPLAN_WEBS_TENSORS : !fixed[group])
+			keys[count++] = (struct key){ local ? tensor : group, slot, node };
 	}
 	if (count)
 		qsort(keys, count, sizeof(*keys), by_key);
 	for (size_t i = 1; i < count; i++)
 		if (keys[i].of == keys[i - 1].of && keys[i].slot == keys[i - 1].slot)
-			join(parents, keys[i].node, keys[i - 1].node);
+			npuplan_join(parents, keys[i].node, keys[i - 1].node);
 	return 0;
 }
 
@@ -154,7 +114,7 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 static void number_webs(struct npuplan_webs *webs, const struct npuplan_flow *flow)
 {
 	for (uint32_t i = 0; i < flow->node_count; i++) {
-		uint32_t root = find(webs->web_of, i);
+		uint32_t root = npuplan_root(webs->web_of, i);
 
 		webs->items[i].tensor = root == i ? webs->web_count++ : webs->items[root].tensor;
 	}
@@ -191,35 +151,32 @@ static int make_items(struct npuplan_webs *webs, const struct npuplan_flow *flow
 {
 	const struct npuplan_graph *graph = flow->graph;
 
-	for (uint32_t p = 0; p < flow->instance_count; p++) {
-		uint32_t first = flow->instances[p].first_node;
+	for (uint32_t i = 0; i < flow->node_count; i++) {
+		const struct npuplan_node *node = &flow->nodes[i];
+		const struct npuplan_name *name = &flow->names[node->name];
+		const struct npuplan_tensor *tensor = &graph->tensors[name->tensor];
+		struct npuplan_item *item = &webs->items[webs->web_of[i]];
 		/* The entry of an instance is the instant of the exit before it. */
-		uint32_t origin = 2 * flow->instances[p].first_position;
+		uint32_t origin = 2 * flow->instances[node->instance].first_position;
+		int err;
 
-		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
-			const struct npuplan_name *name = name_at(flow, p, node);
-			const struct npuplan_tensor *tensor = &graph->tensors[name->tensor];
-			struct npuplan_item *item = &webs->items[webs->web_of[node]];
-			int err;
-
-			if (!item->size)
-				*item = (struct npuplan_item){
-					.size = tensor->size,
-					.align = tensor->align,
-					.start = origin + name->start,
-					.end = origin + name->end,
-					.tensor = name->tensor,
-				};
-			if (item->align < tensor->align)
-				item->align = tensor->align;
-			if (item->start > origin + name->start)
-				item->start = origin + name->start;
-			if (item->end < origin + name->end)
-				item->end = origin + name->end;
-			err = fix(item, graph, name->tensor, error);
-			if (err)
-				return err;
-		}
+		if (!item->size)
+			*item = (struct npuplan_item){
+				.size = tensor->size,
+				.align = tensor->align,
+				.start = origin + name->start,
+				.end = origin + name->end,
+				.tensor = name->tensor,
+			};
+		if (item->align < tensor->align)
+			item->align = tensor->align;
+		if (item->start > origin + name->start)
+			item->start = origin + name->start;
+		if (item->end < origin + name->end)
+			item->end = origin + name->end;
+		err = fix(item, graph, name->tensor, error);
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -231,38 +188,17 @@ static int by_start(const void *left, const void *right, void *context)
 	const struct npuplan_name *names = context;
 	const uint32_t *a = left, *b = right;
 
-	if (names[*a].start != names[*b].start)
-		return names[*a].start < names[*b].start ? -1 : 1;
-	return *a < *b ? -1 : *a > *b;
+	return npuplan_compare(names[*a].start, names[*b].start) ?: npuplan_compare(*a, *b);
 }
 
 static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 {
-	struct tie *list;
-
 	if (ties->count == ties->most)
 		return -E2BIG;
-	if (ties->count == ties->room) {
-		size_t room = ties->room ? 2 * ties->room : 1024;
-
-		room = room < ties->most ? room : ties->most;
-		list = realloc(ties->list, room * sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		ties->list = list;
-		ties->room = room;
-	}
+	if (npuplan_grow(&ties->list, ties->count, sizeof(*ties->list)))
+		return -ENOMEM;
 	ties->list[ties->count++] = (struct tie){ a < b ? a : b, a < b ? b : a, apart };
 	return 0;
-}
-
-static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t a, uint32_t b)
-{
-	for (uint32_t i = flow->first_reuse[block]; i < flow->first_reuse[block + 1]; i++)
-		if ((flow->reuses[i].read == a && flow->reuses[i].write == b) ||
-		    (flow->reuses[i].read == b && flow->reuses[i].write == a))
-			return true;
-	return false;
 }
 
 /*
@@ -271,7 +207,7 @@ static bool may_reuse(const struct npuplan_flow *flow, uint32_t block, uint32_t 
  */
 static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ties *pairs)
 {
-	uint32_t first = flow->first_name[block], count = flow->first_name[block + 1] - first;
+	uint32_t first = flow->first_name[block], count = npuplan_name_count(flow, block);
 	AUTO_HEAP uint32_t *order = npuplan_malloc((size_t)count * sizeof(*order) + 1);
 	AUTO_HEAP uint32_t *active = npuplan_malloc((size_t)count * sizeof(*active) + 1);
 	uint32_t live = 0;
@@ -292,7 +228,7 @@ static int pair_names(const struct npuplan_flow *flow, uint32_t block, struct ti
 		live = kept;
 		for (uint32_t k = 0; k < live && !err; k++) {
 			bool apart = flow->names[active[k]].end == name->start &&
-				     may_reuse(flow, block, active[k], order[i]);
+				     npuplan_may_reuse(flow, block, active[k], order[i]);
 
 			err = add_tie(pairs, active[k], order[i], apart);
 		}
@@ -310,10 +246,10 @@ static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow 
 	for (uint32_t p = 0; p < flow->instance_count && !err; p++) {
 		if (flow->instances[p].block != block)
 			continue;
-		for (size_t i = 0; i < pairs->count && !err; i++) {
+		for (uint32_t i = 0; i < pairs->count && !err; i++) {
 			const struct tie *pair = &pairs->list[i];
-			uint32_t a = webs->web_of[npuplan_node(flow, p, pair->a)];
-			uint32_t b = webs->web_of[npuplan_node(flow, p, pair->b)];
+			uint32_t a = webs->web_of[npuplan_node_of(flow, p, pair->a)];
+			uint32_t b = webs->web_of[npuplan_node_of(flow, p, pair->b)];
 
 			if (a != b)
 				err = add_tie(ties, a, b, pair->apart);
@@ -326,26 +262,25 @@ static int by_webs(const void *left, const void *right)
 {
 	const struct tie *a = left, *b = right;
 
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	if (a->b != b->b)
-		return a->b < b->b ? -1 : 1;
-	return a->apart - b->apart;
+	return npuplan_compare(a->a, b->a)	   ?:
+		       npuplan_compare(a->b, b->b) ?:
+						     npuplan_compare(a->apart, b->apart);
 }
 
 /* Each pair once; one instance that needs them disjoint is enough. */
 static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
 {
-	AUTO_HEAP struct npuplan_pair *pairs = npuplan_malloc(ties->count * sizeof(*pairs) + 1);
+	AUTO_HEAP struct npuplan_pair *pairs =
+		npuplan_malloc((size_t)ties->count * sizeof(*pairs) + 1);
 	AUTO_HEAP struct npuplan_interval *intervals =
-		npuplan_malloc(2 * ties->count * sizeof(*intervals) + 1);
+		npuplan_malloc(2 * (size_t)ties->count * sizeof(*intervals) + 1);
 	size_t count = 0, used = 0;
 
 	if (!pairs || !intervals)
 		return -ENOMEM;
 	if (ties->count)
 		qsort(ties->list, ties->count, sizeof(*ties->list), by_webs);
-	for (size_t i = 0; i < ties->count; i++) {
+	for (uint32_t i = 0; i < ties->count; i++) {
 		const struct tie *tie = &ties->list[i];
 
 		if (i && tie[-1].a == tie->a && tie[-1].b == tie->b)
@@ -372,25 +307,21 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 		      struct npuplan_error *error)
 {
 	bool limited = memory_limit && memory_limit / PAIR_BYTES < MAX_PAIRS;
-	size_t most = limited ? memory_limit / PAIR_BYTES : MAX_PAIRS;
+	uint32_t most = limited ? memory_limit / PAIR_BYTES : MAX_PAIRS;
 	struct ties pairs = { .most = most }, ties = { .most = most };
-	int err = 0;
+	int err;
 
-	if (error)
-		error->text[0] = '\0';
 	*webs = (struct npuplan_webs){
 		.web_of = malloc((size_t)flow->node_count * sizeof(*webs->web_of) + 1),
 		.items = calloc((size_t)flow->node_count + 1, sizeof(*webs->items)),
 	};
-	if (!webs->web_of || !webs->items)
-		err = -ENOMEM;
+	err = webs->web_of && webs->items ? 0 : -ENOMEM;
 	for (uint32_t i = 0; i < flow->node_count && !err; i++)
 		webs->web_of[i] = i;
-	if (!err) {
+	if (!err)
 		join_edges(flow, webs->web_of);
-		if (merge != NPUPLAN_WEBS_FINE)
-			err = join_more(flow, merge, webs->web_of);
-	}
+	if (!err && merge != NPUPLAN_WEBS_FINE)
+		err = join_more(flow, merge, webs->web_of);
 	if (!err) {
 		number_webs(webs, flow);
 		err = make_items(webs, flow, error);
@@ -403,7 +334,7 @@ int npuplan_webs_init(struct npuplan_webs *webs, const struct npuplan_flow *flow
 	if (err == -ENOMEM)
 		npuplan_fail(error, err, "out of memory");
 	else if (err == -E2BIG)
-		npuplan_fail(error, err, "more than %zu pairs of tensors live together%s", most,
+		npuplan_fail(error, err, "more than %u pairs of tensors live together%s", most,
 			     limited ? ": the limit of memory has no room to list them" : "");
 	return err;
 }
@@ -427,11 +358,9 @@ static int by_instant(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
 
-	if (a->instant != b->instant)
-		return a->instant < b->instant ? -1 : 1;
-	if (a->begins != b->begins)
-		return a->begins ? -1 : 1;
-	return a->node < b->node ? -1 : a->node > b->node;
+	return npuplan_compare(a->instant, b->instant)	     ?:
+		       npuplan_compare(b->begins, a->begins) ?:
+							       npuplan_compare(a->node, b->node);
 }
 
 /* Bytes that operators of a block save at an instant by working in place. */
@@ -461,12 +390,12 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 	if (!changes || !live)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < flow->instance_count; p++) {
-		uint32_t first = flow->instances[p].first_node;
+		uint32_t node = flow->instances[p].first_node, block = flow->instances[p].block;
+		uint32_t end = node + npuplan_name_count(flow, block), count = 0;
 		uint64_t now = 0;
-		size_t count = 0;
 
-		for (uint32_t node = first; node < first + node_count(flow, p); node++) {
-			const struct npuplan_name *name = name_at(flow, p, node);
+		for (; node < end; node++) {
+			const struct npuplan_name *name = &flow->names[flow->nodes[node].name];
 
 			if (name->sure_start > name->sure_end)
 				continue;
@@ -475,7 +404,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 		}
 		if (count)
 			qsort(changes, count, sizeof(*changes), by_instant);
-		for (size_t i = 0; i < count; i++) {
+		for (uint32_t i = 0; i < count; i++) {
 			uint32_t web = webs->web_of[changes[i].node];
 			uint64_t less, size = webs->items[web].size;
 
@@ -485,7 +414,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 				continue;
 			}
 			now += live[web]++ ? 0 : size;
-			less = saved(flow, flow->instances[p].block, changes[i].instant);
+			less = saved(flow, block, changes[i].instant);
 			if (now > less && now - less > *bytes) {
 				*bytes = now - less;
 				*instance = p;
