@@ -44,6 +44,7 @@ struct loop {
  */
 struct views {
 	const struct npuplan_flow *flow;
+	struct npuplan_pool pool;
 	struct npuplan_plan *plan;
 	struct loop *loops;
 	uint32_t *inner;
@@ -59,24 +60,16 @@ struct views {
 
 /* ------------------------------------------------------------------- loops */
 
-static uint32_t edge_to(const struct views *v, uint32_t k)
-{
-	return v->flow->graph->edges[v->flow->out_edges[k]].to;
-}
-
 /* Number blocks so that each comes before those that it dominates. */
 static int number_blocks(struct views *v)
 {
 	const struct npuplan_flow *flow = v->flow;
 	uint32_t blocks = flow->graph->block_count, depth = 0, number = blocks;
-	uint32_t *stack = malloc((size_t)blocks * sizeof(*stack) + 1);
-	uint32_t *next = malloc((size_t)blocks * sizeof(*next) + 1);
+	AUTO_HEAP uint32_t *stack = npuplan_malloc((size_t)blocks * sizeof(*stack));
+	AUTO_HEAP uint32_t *next = npuplan_malloc((size_t)blocks * sizeof(*next));
 
-	if (!stack || !next) {
-		free(stack);
-		free(next);
+	if (!stack || !next)
 		return -ENOMEM;
-	}
 	memset(v->order, 0xff, blocks * sizeof(*v->order));
 	memcpy(next, flow->first_out, blocks * sizeof(*next));
 	stack[depth++] = 0;
@@ -89,14 +82,12 @@ static int number_blocks(struct views *v)
 			depth--;
 			continue;
 		}
-		to = edge_to(v, next[block]++);
+		to = flow->graph->edges[flow->out_edges[next[block]++]].to;
 		if (to != NPUMEM_NONE && v->order[to] == NPUMEM_NONE) {
 			v->order[to] = 0;
 			stack[depth++] = to;
 		}
 	}
-	free(stack);
-	free(next);
 	return 0;
 }
 
@@ -140,29 +131,26 @@ static bool dominates(const struct views *v, uint32_t above, uint32_t block)
 	return block == above;
 }
 
+static void add_block(struct loop *loop, uint32_t block)
+{
+	loop->size += !loop->inside[block];
+	loop->inside[block] = true;
+}
+
 /* Blocks that reach the end of an edge back to the head without passing it. */
 static void add_tail(const struct views *v, struct loop *loop, uint32_t from)
 {
 	const struct npuplan_graph *graph = v->flow->graph;
-	bool changed = true;
+	uint32_t before;
 
-	if (!loop->inside[from]) {
-		loop->inside[from] = true;
-		loop->size++;
-	}
-	while (changed) {
-		changed = false;
-		for (uint32_t e = graph->edge_count; e-- > 0;) {
-			uint32_t to = graph->edges[e].to, at = graph->edges[e].from;
-
-			if (to == NPUMEM_NONE || to == loop->head || !loop->inside[to] ||
-			    loop->inside[at])
-				continue;
-			loop->inside[at] = true;
-			loop->size++;
-			changed = true;
-		}
-	}
+	add_block(loop, from);
+	do {
+		before = loop->size;
+		for (uint32_t e = graph->edge_count; e-- > 0;)
+			if (graph->edges[e].to != NPUMEM_NONE && graph->edges[e].to != loop->head &&
+			    loop->inside[graph->edges[e].to])
+				add_block(loop, graph->edges[e].from);
+	} while (loop->size != before);
 }
 
 static int add_loop(struct views *v, uint32_t edge)
@@ -172,22 +160,21 @@ static int add_loop(struct views *v, uint32_t edge)
 
 	while (i < v->loop_count && v->loops[i].head != e->to)
 		i++;
+	if (i == MAX_LOOPS)
+		return 0;
 	if (i == v->loop_count) {
-		if (i == MAX_LOOPS)
-			return 0;
 		if (npuplan_grow(&v->loops, i, sizeof(*v->loops)))
 			return -ENOMEM;
 		v->loops[i] = (struct loop){
 			.head = e->to,
 			.edge = edge,
 			.parent = NPUMEM_NONE,
-			.inside = calloc(v->flow->graph->block_count, sizeof(bool)),
-			.size = 1,
+			.inside = npuplan_pool_take(&v->pool, v->flow->graph->block_count, 1),
 		};
-		v->loop_count++;
 		if (!v->loops[i].inside)
 			return -ENOMEM;
-		v->loops[i].inside[e->to] = true;
+		v->loop_count++;
+		add_block(&v->loops[i], e->to);
 	}
 	add_tail(v, &v->loops[i], e->from);
 	return 0;
@@ -273,10 +260,10 @@ static uint32_t met_once(const struct views *v, uint32_t block)
 }
 
 /*
- * Instance of an inner loop's head that an iteration enters it by: of those met
- * the one that is reached from outside the inner loop.
+ * Instance of a loop's head that it is entered by: of those met the one that is
+ * reached from outside the loop; NONE: there is none, or several.
  */
-static uint32_t entered_by(const struct views *v, const struct loop *inner)
+static uint32_t entered_by(const struct views *v, const struct loop *loop)
 {
 	const struct npuplan_flow *flow = v->flow;
 	uint32_t found = NPUMEM_NONE;
@@ -284,21 +271,18 @@ static uint32_t entered_by(const struct views *v, const struct loop *inner)
 	for (uint32_t i = 0; i < v->met_count; i++) {
 		const struct npuplan_instance *at = &flow->instances[v->met[i]];
 
-		if (inner->inside[at->block])
-			continue;
 		for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++) {
 			uint32_t to = flow->successors[at->first_edge + k];
 
-			if (to == NPUMEM_NONE || flow->instances[to].block != inner->head ||
-			    to == found)
+			if (loop->inside[at->block] || to == NPUMEM_NONE ||
+			    flow->instances[to].block != loop->head || to == found)
 				continue;
 			if (found != NPUMEM_NONE)
 				return NPUMEM_NONE;
 			found = to;
 		}
 	}
-	/* The outer loop may begin with the inner one. */
-	return found == NPUMEM_NONE ? met_once(v, inner->head) : found;
+	return found;
 }
 
 /* ------------------------------------------------------------------- views */
@@ -310,20 +294,19 @@ static bool same_slot(const struct npuplan_plan *plan, uint32_t a, uint32_t b)
 
 	if (a == b)
 		return true;
-	if ((a | b) & NPUMEM_VIEW_NESTED) {
-		if (!(a & b & NPUMEM_VIEW_NESTED))
+	if (!((a | b) & NPUMEM_VIEW_NESTED))
+		return plan->placements[a].offset == plan->placements[b].offset;
+	if (!(a & b & NPUMEM_VIEW_NESTED))
+		return false;
+	x = &plan->views[a & ~NPUMEM_VIEW_NESTED];
+	y = &plan->views[b & ~NPUMEM_VIEW_NESTED];
+	if (x->type != y->type || x->loop != y->loop || x->slot_count != y->slot_count)
+		return false;
+	for (uint32_t i = 0; i < x->slot_count; i++)
+		if (!same_slot(plan, plan->view_slots[x->first_slot + i],
+			       plan->view_slots[y->first_slot + i]))
 			return false;
-		x = &plan->views[a & ~NPUMEM_VIEW_NESTED];
-		y = &plan->views[b & ~NPUMEM_VIEW_NESTED];
-		if (x->type != y->type || x->loop != y->loop || x->slot_count != y->slot_count)
-			return false;
-		for (uint32_t i = 0; i < x->slot_count; i++)
-			if (!same_slot(plan, plan->view_slots[x->first_slot + i],
-				       plan->view_slots[y->first_slot + i]))
-				return false;
-		return true;
-	}
-	return plan->placements[a].offset == plan->placements[b].offset;
+	return true;
 }
 
 static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, uint32_t tail,
@@ -380,14 +363,15 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 		   uint32_t tensor, uint32_t *slot)
 {
 	const struct loop *loop = &v->loops[chain[depth]];
-	uint32_t *heads = malloc(MAX_ITERATIONS * sizeof(*heads));
-	uint32_t *slots = malloc(MAX_ITERATIONS * sizeof(*slots));
+	AUTO_HEAP uint32_t *heads = npuplan_malloc(MAX_ITERATIONS * sizeof(*heads));
+	AUTO_HEAP uint32_t *slots = npuplan_malloc(MAX_ITERATIONS * sizeof(*slots));
 	uint32_t count = 0, tail = 0, head = entry, views = 0, view_slots = 0;
 	bool same = true;
-	int err = heads && slots ? 0 : -ENOMEM;
 
 	*slot = NPUMEM_NONE;
-	while (!err) {
+	if (!heads || !slots)
+		return -ENOMEM;
+	for (;;) {
 		uint32_t next, at;
 
 		for (tail = 0; tail < count && heads[tail] != head; tail++)
@@ -395,24 +379,29 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 		if (tail < count)
 			break;
 		if (count == MAX_ITERATIONS)
-			goto out;
+			return 0;
 		walk_iteration(v, loop, head);
 		next = v->next;
 		if (next == NPUMEM_NONE)
-			goto out;
+			return 0;
 		if (depth) {
-			uint32_t inner = entered_by(v, &v->loops[chain[depth - 1]]);
+			const struct loop *within = &v->loops[chain[depth - 1]];
+			uint32_t inner = entered_by(v, within);
+			int err = 0;
 
+			/* The outer loop may begin with the inner one. */
 			if (inner == NPUMEM_NONE)
-				goto out;
-			err = view_of(v, chain, depth - 1, inner, tensor, &at);
+				inner = met_once(v, within->head);
+			at = NPUMEM_NONE;
+			if (inner != NPUMEM_NONE)
+				err = view_of(v, chain, depth - 1, inner, tensor, &at);
 			if (err)
-				break;
+				return err;
 		} else {
 			at = slot_here(v, chain[0], tensor);
 		}
 		if (at == NPUMEM_NONE)
-			goto out;
+			return 0;
 		heads[count] = head;
 		slots[count++] = at;
 		if (count == 1) {
@@ -422,64 +411,35 @@ static int view_of(struct views *v, const uint32_t *chain, uint32_t depth, uint3
 		same = same && same_slot(v->plan, slots[0], at);
 		head = next;
 	}
-	if (!err && same) {
-		/* The first iteration's table does for all. */
-		*slot = slots[0];
-		v->plan->view_count = views;
-		v->plan->view_slot_count = view_slots;
-	} else if (!err && tail <= 1) {
-		err = add_view(v->plan, tensor, loop->edge, tail, slots, count, slot);
-	}
-out:
-	free(heads);
-	free(slots);
-	return err;
-}
-
-/* The head's instance that the run enters an outermost loop by. */
-static uint32_t entry_of(const struct views *v, const struct loop *loop)
-{
-	const struct npuplan_flow *flow = v->flow;
-	uint32_t found = NPUMEM_NONE;
-
-	for (uint32_t p = 0; p < flow->instance_count; p++) {
-		const struct npuplan_instance *at = &flow->instances[p];
-
-		if (loop->inside[at->block])
-			continue;
-		for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++) {
-			uint32_t to = flow->successors[at->first_edge + k];
-
-			if (to == NPUMEM_NONE || flow->instances[to].block != loop->head ||
-			    to == found)
-				continue;
-			if (found != NPUMEM_NONE)
-				return NPUMEM_NONE;
-			found = to;
-		}
-	}
-	return found;
+	if (!same)
+		return tail > 1 ? 0 :
+				  add_view(v->plan, tensor, loop->edge, tail, slots, count, slot);
+	/* The first iteration's table does for all. */
+	*slot = slots[0];
+	v->plan->view_count = views;
+	v->plan->view_slot_count = view_slots;
+	return 0;
 }
 
 /* Views of all tensors that the blocks of one loop, not of one within, access. */
 static int view_loop(struct views *v, uint32_t loop)
 {
 	const struct npuplan_flow *flow = v->flow;
+	AUTO_HEAP bool *done = npuplan_calloc((size_t)flow->graph->tensor_count + 1, sizeof(*done));
 	uint32_t chain[MAX_NESTED], depth = 0, entry;
-	AUTO_HEAP bool *done = NULL;
-	int err = 0;
+	int err = done ? 0 : -ENOMEM;
 
 	for (chain[0] = loop; v->loops[chain[depth]].parent != NPUMEM_NONE; depth++) {
 		if (depth + 1 == MAX_NESTED)
 			return 0;
 		chain[depth + 1] = v->loops[chain[depth]].parent;
 	}
-	entry = entry_of(v, &v->loops[chain[depth]]);
+	/* The head's instance that the run enters the outermost loop by, from wherever. */
+	for (v->met_count = 0; v->met_count < flow->instance_count; v->met_count++)
+		v->met[v->met_count] = v->met_count;
+	entry = entered_by(v, &v->loops[chain[depth]]);
 	if (entry == NPUMEM_NONE)
 		return 0;
-	done = npuplan_calloc((size_t)flow->graph->tensor_count + 1, sizeof(*done));
-	if (!done)
-		return -ENOMEM;
 	for (uint32_t b = 0; b < flow->graph->block_count && !err; b++) {
 		if (v->inner[b] != loop)
 			continue;
@@ -503,24 +463,20 @@ static int view_loop(struct views *v, uint32_t loop)
 
 int npuplan_flow_views(const struct npuplan_flow *flow, struct npuplan_plan *plan)
 {
-	size_t blocks = flow->graph->block_count, instances = flow->instance_count;
-	struct views v = {
-		.flow = flow,
-		.plan = plan,
-		.inner = malloc(blocks * sizeof(uint32_t) + 1),
-		.order = malloc(blocks * sizeof(uint32_t) + 1),
-		.dominator = malloc(blocks * sizeof(uint32_t) + 1),
-		.seen = calloc(instances + 1, sizeof(uint32_t)),
-		.met = malloc(instances * sizeof(uint32_t) + 1),
-	};
+	size_t blocks = flow->graph->block_count, number = sizeof(uint32_t);
+	struct views v = { .flow = flow, .plan = plan };
 	int err = -ENOMEM;
 
-	if (v.inner && v.order && v.dominator && v.seen && v.met)
+	v.inner = npuplan_pool_take(&v.pool, blocks, number);
+	v.order = npuplan_pool_take(&v.pool, blocks, number);
+	v.dominator = npuplan_pool_take(&v.pool, blocks, number);
+	v.seen = npuplan_pool_take(&v.pool, flow->instance_count, number);
+	v.met = npuplan_pool_take(&v.pool, flow->instance_count, number);
+	if (!v.pool.failed)
 		err = find_loops(&v);
 	for (uint32_t i = 0; i < v.loop_count && !err; i++)
 		err = view_loop(&v, i);
-	for (uint32_t i = 0; i < v.loop_count; i++)
-		free(v.loops[i].inside);
-	free_all(v.loops, v.inner, v.order, v.dominator, v.seen, v.met);
+	npuplan_pool_free(&v.pool);
+	free(v.loops);
 	return err;
 }
