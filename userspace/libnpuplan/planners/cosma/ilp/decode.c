@@ -9,22 +9,12 @@ static bool is_set(const double *value, uint32_t column)
 	return column != ILP_NONE && value[column] > 0.5;
 }
 
-static void read_order(const struct ilp_encoding *encoding, const double *value,
-		       struct cosma_schedule *schedule)
-{
-	for (uint32_t v = 0; v < encoding->source.model->op_count; v++)
-		for (uint32_t t = encoding->early[v]; t <= encoding->late[v]; t++)
-			if (is_set(value, encoding->c[ilp_at(encoding, encoding->output[v], t)]))
-				schedule->order[t - 1] = v;
-}
-
 /* Timestep at which a tensor is created. */
 static uint32_t created_at(const struct ilp_encoding *encoding, const double *value, uint32_t a)
 {
 	uint32_t t = encoding->tensor[a].first;
 
-	while (t < encoding->tensor[a].created &&
-	       !is_set(value, encoding->c[ilp_at(encoding, a, t)]))
+	while (t < encoding->tensor[a].created && !is_set(value, ilp_at(encoding, a, t)->c))
 		t++;
 	return t;
 }
@@ -32,9 +22,10 @@ static uint32_t created_at(const struct ilp_encoding *encoding, const double *va
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule)
 {
-	const struct cosma_model *model = encoding->source.model;
+	const struct cosma_model *model = encoding->model;
 
-	read_order(encoding, value, schedule);
+	for (uint32_t v = 0; v < model->op_count; v++)
+		schedule->order[created_at(encoding, value, encoding->op[v].output) - 1] = v;
 	cosma_schedule_order(schedule);
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		uint32_t t = created_at(encoding, value, x) + 1, use;
@@ -44,7 +35,7 @@ void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		cosma_for_each(k, model->consumers, x) {
 			use = schedule->position[schedule->uses[k]] + 1;
 			for (; t <= use; t++)
-				if (loaded && is_set(value, encoding->r[ilp_at(encoding, x, t)]))
+				if (loaded && is_set(value, ilp_at(encoding, x, t)->r))
 					schedule->away[k] = true;
 			loaded = true;
 		}
@@ -82,13 +73,13 @@ static struct placing read_stay(const struct ilp_encoding *encoding, const doubl
 	uint32_t a = stay->tensor;
 
 	/* A parameter that one operator uses has a number behind the model's tensors. */
-	for (uint32_t b = encoding->source.model->tensor_count;
+	for (uint32_t b = encoding->model->tensor_count;
 	     stay->parameter && b < encoding->tensor_count; b++)
 		if (encoding->tensor[b].graph == stay->tensor)
 			a = b;
 	tensor = &encoding->tensor[a];
 	return (struct placing){
-		.value = value[encoding->l[ilp_at(encoding, a, stay->to)]] * (double)tensor->step,
+		.value = value[ilp_at(encoding, a, stay->to)->l] * (double)tensor->step,
 		.size = (uint64_t)(tensor->size * encoding->unit),
 		.align = (uint64_t)(tensor->step * encoding->unit),
 		.stay = i,
@@ -105,7 +96,7 @@ static uint32_t taken_by(const struct ilp_encoding *encoding, const double *valu
 	if (stay->parameter || !stay->made)
 		return i;
 	a = encoding->tensor[b].source;
-	if (a == NPUMEM_NONE || !is_set(value, encoding->t[ilp_at(encoding, b, stay->from)]))
+	if (a == NPUMEM_NONE || !is_set(value, ilp_at(encoding, b, stay->from)->t))
 		return i;
 	for (uint32_t k = 0; k < stays->count; k++)
 		if (!stays->stay[k].parameter && stays->stay[k].tensor == a &&
@@ -148,7 +139,7 @@ static int place_chain(const struct ilp_encoding *encoding, const struct placing
 	offset = (offset + align - 1) / align * align;
 	for (uint32_t i = first; i < end; i++)
 		offsets[placing[i].stay] = offset;
-	return offset + placing[first].size > encoding->source.options->common.arena_budget ? -EIO :
+	return offset + placing[first].size > encoding->solve->options->common.arena_budget ? -EIO :
 											      0;
 }
 

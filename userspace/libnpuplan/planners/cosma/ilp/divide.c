@@ -154,24 +154,21 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 {
 	struct cosma_solve *solve = divide->solve;
 	AUTO_HEAP bool *charged = npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*charged));
-	struct ilp_source source = {
-		.graph = solve->graph,
+	struct ilp_encoding encoding = {
+		.solve = solve,
 		.model = part,
-		.whole = &solve->model,
-		.options = solve->options,
 		.charged = charged,
 		.spill_steps = divide->ilp->spill_steps,
 	};
 	struct ilp_answer answer = { 0 };
 	struct cosma_schedule schedule;
-	struct ilp_encoding encoding;
 	int err = charged ? cosma_schedule_init(&schedule, part) : -ENOMEM;
 
 	*found = false;
 	if (err)
 		return err;
 	set_flags(divide, part, window, charged);
-	err = ilp_encode(&encoding, &source, NULL);
+	err = ilp_encode(&encoding, NULL);
 	if (!err) {
 		err = divide->solver->solve(&encoding.program, false, &solve->run, &answer);
 		*found = !err && answer.value;

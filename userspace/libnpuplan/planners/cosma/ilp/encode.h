@@ -23,7 +23,7 @@
  */
 #pragma once
 
-#include "planners/cosma/model/model.h"
+#include "planners/cosma/search/solve.h"
 #include "program.h"
 
 /*
@@ -53,75 +53,70 @@ struct ilp_tensor {
 	uint32_t created;
 };
 
-/* struct ilp_source - what is encoded
- * @model: of the whole graph, or a part of it
- * @whole: the model that @model is a part of; NULL: @model is of the graph
- * @rank: per operator its place in the order, if the schedule is fixed; else NULL
- * @charged: per tensor of @model; NULL: none
- * @spill_steps: Eq. 1 to the letter
+/** struct ilp_cell - columns of one tensor at one timestep; ILP_NONE: not there */
+struct ilp_cell {
+	uint32_t c;
+	uint32_t p;
+	uint32_t s;
+	uint32_t r;
+	uint32_t l;
+	uint32_t t;
+};
+
+/*
+ * struct ilp_op - an operator of the model
+ * @early, @late: timesteps at which it can run
+ * @output: the first tensor it creates
  */
-struct ilp_source {
-	const struct npuplan_graph *graph;
-	const struct cosma_model *model;
-	const struct cosma_model *whole;
-	const struct npuplan_cosma_options *options;
-	const uint32_t *rank;
-	const bool *charged;
-	bool spill_steps;
+struct ilp_op {
+	uint32_t early;
+	uint32_t late;
+	uint32_t output;
 };
 
 /*
  * struct ilp_encoding - a program, and where its columns are
+ * @solve: what was asked; with a fixed schedule its @rank
+ * @model: of the whole graph, or a part of @solve's
+ * @charged: per tensor of @model; NULL: none
+ * @spill_steps: Eq. 1 to the letter
  * @tensor: the model's tensors, then parameters
+ * @op: per operator
+ * @cell: [tensor * steps + timestep]
  * @steps: timesteps, with 0
  * @unit: bytes a unit: what divides all sizes
  * @budget: units
- * @early, @late: per operator, timesteps at which it can run
- * @output: per operator, the first tensor it creates
- * @c, @p, @s, @r, @l, @t: columns, [tensor * steps + timestep]
  * @peak: column M_peak, or ILP_NONE
  */
 struct ilp_encoding {
-	struct ilp_source source;
+	const struct cosma_solve *solve;
+	const struct cosma_model *model;
+	const bool *charged;
+	bool spill_steps;
 	struct ilp_program program;
 	struct ilp_tensor *tensor;
+	struct ilp_op *op;
+	struct ilp_cell *cell;
 	uint32_t tensor_count;
 	uint32_t steps;
 	int64_t unit;
 	int64_t budget;
-	uint32_t *early;
-	uint32_t *late;
-	uint32_t *output;
-	uint32_t *c;
-	uint32_t *p;
-	uint32_t *s;
-	uint32_t *r;
-	uint32_t *l;
-	uint32_t *t;
 	uint32_t peak;
 };
 
 /* ilp_encode() - the whole program
+ * @encoding: its first fields, up to @spill_steps, are set, all others zero
  * @error: says what is too large; or NULL
  *
  * -ENOMEM; -E2BIG: more than ILP_LIMIT columns and rows, more than ILP_TERMS terms, or more
  * than 2^25 pairs of tensor and timestep.
  */
-int ilp_encode(struct ilp_encoding *encoding, const struct ilp_source *source,
-	       struct npuplan_error *error);
+int ilp_encode(struct ilp_encoding *encoding, struct npuplan_error *error);
 void ilp_encoding_fini(struct ilp_encoding *encoding);
 
-static inline size_t ilp_at(const struct ilp_encoding *encoding, uint32_t a, uint32_t t)
+static inline struct ilp_cell *ilp_at(const struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
-	return (size_t)a * encoding->steps + t;
-}
-
-/* Number in the graph of an operator of the source's model. */
-static inline uint32_t ilp_graph_op(const struct ilp_source *source, uint32_t v)
-{
-	uint32_t op = source->model->op_of[v];
-
-	return source->whole ? source->whole->op_of[op] : op;
+	return &encoding->cell[(size_t)a * encoding->steps + t];
 }
 
 /* lifetimes.c: tensors, and when they can be of use. */
@@ -130,44 +125,11 @@ int ilp_lifetimes(struct ilp_encoding *encoding);
 int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
+/* The tensor is used, so that it may stay, leave and return. */
+bool ilp_is_used(const struct ilp_encoding *encoding, uint32_t a);
 
 /* ilp_check_size() - once there are tensors, but no columns: -E2BIG
  *
  * Counts all columns, but of rows only those of Eq. 10 and 11.
  */
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error);
-
-/*
- * schedule.c: Eq. 1 to 8, and one operator a timestep. Those that are of one tensor and one
- * timestep are asked for it.
- */
-void ilp_eq1_one_action(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
-void ilp_eq2_preserve(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
-void ilp_eq3_spill(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
-void ilp_eq4_retrieve(struct ilp_encoding *encoding, uint32_t a, uint32_t t);
-void ilp_eq5_dependencies(struct ilp_encoding *encoding);
-void ilp_eq6_siblings(struct ilp_encoding *encoding);
-void ilp_eq7_one_creation(struct ilp_encoding *encoding);
-void ilp_eq8_one_spill(struct ilp_encoding *encoding);
-void ilp_one_operator(struct ilp_encoding *encoding);
-
-/* memory.c: Eq. 9 to 11. */
-void ilp_eq9_within_budget(struct ilp_encoding *encoding);
-void ilp_eq10_no_overlap(struct ilp_encoding *encoding);
-void ilp_eq11_same_address(struct ilp_encoding *encoding);
-/* An output takes its input's bytes: who may, and where both are. */
-void ilp_take(struct ilp_encoding *encoding);
-void ilp_take_address(struct ilp_encoding *encoding);
-/* Column T of two tensors at @t, whichever takes the other's bytes; ILP_NONE if neither may. */
-uint32_t ilp_taken(const struct ilp_encoding *encoding, uint32_t a, uint32_t b, uint32_t t);
-
-/* objectives.c: Eq. 12 to 17, and the bytes on chip. */
-void ilp_eq12_traffic(struct ilp_encoding *encoding);
-void ilp_eq13_no_transfers(struct ilp_encoding *encoding);
-void ilp_eq14_footprint(struct ilp_encoding *encoding);
-void ilp_eq15_peak(struct ilp_encoding *encoding);
-void ilp_eq16_fixed_order(struct ilp_encoding *encoding);
-void ilp_capacity(struct ilp_encoding *encoding);
-
-/* strengthen.c */
-void ilp_strengthen(struct ilp_encoding *encoding);

@@ -10,20 +10,6 @@
 #include "decode.h"
 #include "divide.h"
 
-static int encode(struct ilp_encoding *encoding, const struct cosma_solve *solve,
-		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
-{
-	struct ilp_source source = {
-		.graph = solve->graph,
-		.model = &solve->model,
-		.options = solve->options,
-		.rank = solve->rank,
-		.spill_steps = ilp->spill_steps,
-	};
-
-	return ilp_encode(encoding, &source, error);
-}
-
 /* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
 static int find_offsets(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 			const double *value, const struct cosma_stays *stays, uint64_t *offsets)
@@ -71,9 +57,13 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 		[ILP_INFEASIBLE] = NPUMEM_PLAN_INFEASIBLE,
 		[ILP_UNKNOWN] = NPUMEM_PLAN_UNKNOWN,
 	};
-	struct ilp_encoding encoding;
+	struct ilp_encoding encoding = {
+		.solve = solve,
+		.model = &solve->model,
+		.spill_steps = ilp->spill_steps,
+	};
 	struct ilp_answer answer;
-	int err = encode(&encoding, solve, ilp, error);
+	int err = ilp_encode(&encoding, error);
 
 	if (err)
 		return err;
@@ -207,8 +197,12 @@ static int write_encoded(const struct cosma_solve *solve,
 			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			 struct npuplan_error *error)
 {
-	struct ilp_encoding encoding;
-	int err = encode(&encoding, solve, ilp, error);
+	struct ilp_encoding encoding = {
+		.solve = solve,
+		.model = &solve->model,
+		.spill_steps = ilp->spill_steps,
+	};
+	int err = ilp_encode(&encoding, error);
 
 	if (err)
 		return err;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Which tensors there are, at which timesteps they can be of use, and their columns. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "encode.h"
 
@@ -15,64 +16,57 @@ static int64_t common(int64_t a, int64_t b)
 	return a;
 }
 
-static int64_t alignment(const struct ilp_source *source, uint32_t t)
+static int64_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 {
-	int64_t own = t == NPUMEM_NONE ? 1 : source->graph->tensors[t].align;
+	int64_t asked = encoding->solve->options->common.alignment;
+	int64_t own = t == NPUMEM_NONE ? 1 : encoding->solve->graph->tensors[t].align;
 
-	return source->options->common.alignment > own ? source->options->common.alignment : own;
+	return asked > own ? asked : own;
 }
 
 /* A whole number of units is what every size is, and if need be every alignment. */
 static void find_unit(struct ilp_encoding *encoding)
 {
-	const struct ilp_source *source = &encoding->source;
 	bool aligned = true;
 
-	encoding->unit = 0;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
 		encoding->unit = common(encoding->unit, encoding->tensor[a].size);
 	if (!encoding->unit)
 		encoding->unit = 1;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		aligned &= !(encoding->unit % alignment(source, encoding->tensor[a].graph));
+		aligned &= !(encoding->unit % alignment(encoding, encoding->tensor[a].graph));
 	for (uint32_t a = 0; a < encoding->tensor_count && !aligned; a++)
 		encoding->unit =
-			common(encoding->unit, alignment(source, encoding->tensor[a].graph));
+			common(encoding->unit, alignment(encoding, encoding->tensor[a].graph));
 	for (uint32_t a = 0; a < encoding->tensor_count; a++) {
 		struct ilp_tensor *tensor = &encoding->tensor[a];
 
 		tensor->size /= encoding->unit;
-		tensor->step = aligned ? 1 : alignment(source, tensor->graph) / encoding->unit;
+		tensor->step = aligned ? 1 : alignment(encoding, tensor->graph) / encoding->unit;
 	}
-	encoding->budget = (int64_t)source->options->common.arena_budget / encoding->unit;
+	encoding->budget = (int64_t)encoding->solve->options->common.arena_budget / encoding->unit;
 }
 
 /* Timesteps between those that must run before and those that must run behind. */
 static int find_range(struct ilp_encoding *encoding)
 {
-	const struct cosma_model *model = encoding->source.model;
-	const uint32_t *rank = encoding->source.rank;
-	uint32_t n = model->op_count;
+	const struct cosma_model *model = encoding->model;
+	const uint32_t *rank = encoding->solve->rank;
 
-	encoding->early = calloc((size_t)n + 1, sizeof(*encoding->early));
-	encoding->late = calloc((size_t)n + 1, sizeof(*encoding->late));
-	encoding->output = calloc((size_t)n + 1, sizeof(*encoding->output));
-	if (!encoding->early || !encoding->late || !encoding->output)
+	encoding->steps = model->op_count + 1;
+	encoding->op = calloc(encoding->steps, sizeof(*encoding->op));
+	if (!encoding->op)
 		return -ENOMEM;
-	for (uint32_t v = 0; v < n; v++) {
-		encoding->early[v] = 1;
-		encoding->late[v] = n;
+	for (uint32_t v = 0; v < model->op_count; v++) {
+		encoding->op[v].early = rank ? rank[v] + 1 : 1;
+		encoding->op[v].late = rank ? rank[v] + 1 : model->op_count;
 	}
-	for (uint32_t v = 0; v < n; v++)
+	for (uint32_t v = 0; v < model->op_count && !rank; v++)
 		for (uint32_t u = 0; u < v; u++)
 			if (cosma_before(model, u, v)) {
-				encoding->early[v]++;
-				encoding->late[u]--;
+				encoding->op[v].early++;
+				encoding->op[u].late--;
 			}
-	for (uint32_t v = 0; v < n && rank; v++) {
-		encoding->early[v] = rank[v] + 1;
-		encoding->late[v] = rank[v] + 1;
-	}
 	return 0;
 }
 
@@ -84,74 +78,81 @@ static int add_tensor(struct ilp_encoding *encoding, struct ilp_tensor tensor)
 	return 0;
 }
 
+/* Operator and tensor of the model that @encoding's is the whole or a part of. */
+static uint32_t whole_op(const struct ilp_encoding *encoding, uint32_t v)
+{
+	return encoding->model == &encoding->solve->model ? v : encoding->model->op_of[v];
+}
+
+static uint32_t whole_tensor(const struct ilp_encoding *encoding, uint32_t x)
+{
+	return encoding->model == &encoding->solve->model ? x : encoding->model->tensor_of[x];
+}
+
 static int add_own(struct ilp_encoding *encoding, uint32_t x)
 {
-	const struct ilp_source *source = &encoding->source;
-	const struct cosma_model *model = source->model;
+	const struct cosma_model *model = encoding->model;
 	struct ilp_tensor tensor = {
 		.x = x,
-		.graph = source->whole ? source->whole->tensor_of[model->tensor_of[x]] :
-					 model->tensor_of[x],
+		.graph = encoding->solve->model.tensor_of[whole_tensor(encoding, x)],
 		.producer = model->producer[x],
 		.source = NPUMEM_NONE,
 		.size = model->size[x],
-		.host = model->flags[x] & (COSMA_HOST | COSMA_OUTPUT),
-		.charged = source->charged && source->charged[x],
+		.host = model->flags[x] & COSMA_COPIED,
+		.charged = encoding->charged && encoding->charged[x],
 	};
 
 	if (tensor.producer != NPUMEM_NONE) {
-		tensor.first = encoding->early[tensor.producer];
-		tensor.created = encoding->late[tensor.producer];
+		tensor.first = encoding->op[tensor.producer].early;
+		tensor.created = encoding->op[tensor.producer].late;
 		tensor.last = tensor.created;
 	} else if (!(model->flags[x] & COSMA_ENTRY)) {
 		tensor.first = UINT32_MAX;
 		tensor.created = UINT32_MAX;
 	}
 	cosma_for_each(k, model->consumers, x) {
-		uint32_t user = model->consumers.item[k];
+		const struct ilp_op *user = &encoding->op[model->consumers.item[k]];
 
-		if (encoding->late[user] > tensor.last)
-			tensor.last = encoding->late[user];
+		if (user->late > tensor.last)
+			tensor.last = user->late;
 		/* Whoever needs it first needs it then at the latest. */
-		if (encoding->early[user] < tensor.first)
-			tensor.first = encoding->early[user];
-		if (encoding->late[user] < tensor.created && tensor.first &&
-		    tensor.producer == NPUMEM_NONE)
-			tensor.created = encoding->late[user];
+		if (user->early < tensor.first)
+			tensor.first = user->early;
+		if (user->late < tensor.created && tensor.first && tensor.producer == NPUMEM_NONE)
+			tensor.created = user->late;
 	}
 	return add_tensor(encoding, tensor);
 }
 
-/* Parameters that only operator @v uses: there while it runs. */
+/* Tensor @t of the graph is there while operator @v runs. */
+static int add_brief(struct ilp_encoding *encoding, uint32_t v, uint32_t t)
+{
+	return add_tensor(encoding,
+			  (struct ilp_tensor){
+				  .x = NPUMEM_NONE,
+				  .graph = t,
+				  .producer = v,
+				  .source = NPUMEM_NONE,
+				  .size = t == NPUMEM_NONE ?
+						  0 :
+						  (int64_t)encoding->solve->graph->tensors[t].size,
+				  .first = encoding->op[v].early,
+				  .created = encoding->op[v].late,
+				  .last = encoding->op[v].late,
+			  });
+}
+
+/* Parameters that only operator @v uses. */
 static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
 {
-	const struct ilp_source *source = &encoding->source;
-	const struct cosma_model *model = source->model;
-	const struct npuplan_op *op = &source->graph->ops[ilp_graph_op(source, v)];
+	const struct cosma_solve *solve = encoding->solve;
+	uint32_t whole = whole_op(encoding, v);
+	const struct npuplan_op *op = &solve->graph->ops[solve->model.op_of[whole]];
 	int err = 0;
 
-	for (uint32_t k = 0; k < op->input_count && model->work[v] && !err; k++) {
-		uint32_t t = op->inputs[k];
-		bool known = source->graph->tensors[t].kind != NPUMEM_TENSOR_PARAMETER ||
-			     source->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
-
-		for (uint32_t j = 0; j < k && !known; j++)
-			known = op->inputs[j] == t;
-		cosma_for_each(j, model->inputs, v)
-			known |= encoding->tensor[model->inputs.item[j]].graph == t;
-		if (!known)
-			err = add_tensor(encoding,
-					 (struct ilp_tensor){
-						 .x = NPUMEM_NONE,
-						 .graph = t,
-						 .producer = v,
-						 .source = NPUMEM_NONE,
-						 .size = (int64_t)source->graph->tensors[t].size,
-						 .first = encoding->early[v],
-						 .created = encoding->late[v],
-						 .last = encoding->late[v],
-					 });
-	}
+	for (uint32_t k = 0; k < op->input_count && !err; k++)
+		if (cosma_is_own_parameter(&solve->model, solve->graph, whole, k))
+			err = add_brief(encoding, v, op->inputs[k]);
 	return err;
 }
 
@@ -161,75 +162,60 @@ static int add_parameters(struct ilp_encoding *encoding, uint32_t v)
  */
 static int find_output(struct ilp_encoding *encoding, uint32_t v)
 {
-	const struct cosma_model *model = encoding->source.model;
+	const struct cosma_list *outputs = &encoding->model->outputs;
 
-	encoding->output[v] = encoding->tensor_count;
-	if (model->outputs.first[v] == model->outputs.first[v + 1])
-		return add_tensor(encoding, (struct ilp_tensor){
-						    .x = NPUMEM_NONE,
-						    .graph = NPUMEM_NONE,
-						    .producer = v,
-						    .source = NPUMEM_NONE,
-						    .first = encoding->early[v],
-						    .created = encoding->late[v],
-						    .last = encoding->late[v],
-					    });
-	encoding->output[v] = model->outputs.item[model->outputs.first[v]];
+	encoding->op[v].output = encoding->tensor_count;
+	if (outputs->first[v] == outputs->first[v + 1])
+		return add_brief(encoding, v, NPUMEM_NONE);
+	encoding->op[v].output = outputs->item[outputs->first[v]];
 	return 0;
 }
 
-static void add_columns(struct ilp_encoding *encoding, uint32_t a)
+bool ilp_is_used(const struct ilp_encoding *encoding, uint32_t a)
+{
+	uint32_t x = encoding->tensor[a].x;
+
+	return x != NPUMEM_NONE && cosma_users(encoding->model, x);
+}
+
+static void add_columns(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 {
 	const struct ilp_tensor *tensor = &encoding->tensor[a];
-	const struct cosma_model *model = encoding->source.model;
-	bool used = tensor->x != NPUMEM_NONE &&
-		    model->consumers.first[tensor->x] != model->consumers.first[tensor->x + 1];
+	struct ilp_program *program = &encoding->program;
+	struct ilp_cell *at = ilp_at(encoding, a, t);
 
-	for (uint32_t t = tensor->first; t <= tensor->last; t++) {
-		size_t at = ilp_at(encoding, a, t);
-		struct ilp_name name = { "C", a, ILP_NONE, t };
-
-		if (t <= tensor->created)
-			encoding->c[at] = ilp_column(&encoding->program, name, 1, true);
-		name.kind = "T";
-		if (t <= tensor->created && tensor->source != NPUMEM_NONE && tensor->size)
-			encoding->t[at] = ilp_column(&encoding->program, name, 1, true);
-		if (t == tensor->first || !used)
-			continue;
-		name.kind = "P";
-		encoding->p[at] = ilp_column(&encoding->program, name, 1, true);
-		name.kind = "R";
-		encoding->r[at] = ilp_column(&encoding->program, name, 1, true);
-		name.kind = "S";
-		if (!tensor->host)
-			encoding->s[at] = ilp_column(&encoding->program, name, 1, true);
-	}
+	if (t <= tensor->created)
+		at->c = ilp_column(program, "C", a, ILP_NONE, t, 1, true);
+	if (t <= tensor->created && tensor->source != NPUMEM_NONE && tensor->size)
+		at->t = ilp_column(program, "T", a, ILP_NONE, t, 1, true);
+	if (t == tensor->first || !ilp_is_used(encoding, a))
+		return;
+	at->p = ilp_column(program, "P", a, ILP_NONE, t, 1, true);
+	at->r = ilp_column(program, "R", a, ILP_NONE, t, 1, true);
+	if (!tensor->host)
+		at->s = ilp_column(program, "S", a, ILP_NONE, t, 1, true);
 }
 
 int ilp_make_columns(struct ilp_encoding *encoding)
 {
-	uint32_t **columns[] = { &encoding->c, &encoding->p, &encoding->s,
-				 &encoding->r, &encoding->l, &encoding->t };
 	size_t count = (size_t)encoding->tensor_count * encoding->steps;
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
-		*columns[i] = malloc((count + 1) * sizeof(uint32_t));
-		if (!*columns[i])
-			return -ENOMEM;
-		for (size_t at = 0; at < count; at++)
-			(*columns[i])[at] = ILP_NONE;
-	}
+	encoding->cell = malloc((count + 1) * sizeof(*encoding->cell));
+	if (!encoding->cell)
+		return -ENOMEM;
+	/* All of them ILP_NONE. */
+	memset(encoding->cell, 0xff, count * sizeof(*encoding->cell));
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		add_columns(encoding, a);
+		for (uint32_t t = encoding->tensor[a].first; t <= encoding->tensor[a].last; t++)
+			add_columns(encoding, a, t);
 	return encoding->program.failed ? -ENOMEM : 0;
 }
 
 int ilp_lifetimes(struct ilp_encoding *encoding)
 {
-	const struct cosma_model *model = encoding->source.model;
+	const struct cosma_model *model = encoding->model;
 	int err = find_range(encoding);
 
-	encoding->steps = model->op_count + 1;
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		err = add_own(encoding, x);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
@@ -240,25 +226,22 @@ int ilp_lifetimes(struct ilp_encoding *encoding)
 		err = add_parameters(encoding, v);
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		err = find_output(encoding, v);
-	if (err)
-		return err;
-	find_unit(encoding);
-	return 0;
+	if (!err)
+		find_unit(encoding);
+	return err;
 }
 
 /* Whether operator @v is behind all that make or use tensor @a. */
 static bool behind(const struct ilp_encoding *encoding, uint32_t v, uint32_t a)
 {
-	const struct cosma_model *model = encoding->source.model;
+	const struct cosma_model *model = encoding->model;
 	const struct ilp_tensor *tensor = &encoding->tensor[a];
+	bool behind = tensor->producer == NPUMEM_NONE || cosma_before(model, tensor->producer, v);
 
-	if (tensor->producer != NPUMEM_NONE && !cosma_before(model, tensor->producer, v))
-		return false;
-	for (uint32_t k = tensor->x == NPUMEM_NONE ? 0 : model->consumers.first[tensor->x];
-	     tensor->x != NPUMEM_NONE && k < model->consumers.first[tensor->x + 1]; k++)
-		if (!cosma_before(model, model->consumers.item[k], v))
-			return false;
-	return true;
+	if (tensor->x != NPUMEM_NONE)
+		cosma_for_each(k, model->consumers, tensor->x)
+			behind = behind && cosma_before(model, model->consumers.item[k], v);
+	return behind;
 }
 
 /*

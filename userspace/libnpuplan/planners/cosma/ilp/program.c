@@ -7,14 +7,15 @@
 #include "base/internal.h"
 #include "program.h"
 
-/* One more is too many; -E2BIG is then what ilp_end() says. */
-static bool no_more(struct ilp_program *program, bool full)
+/* Room for one more in one of the arrays; if that is too many, -E2BIG is what ilp_end() says. */
+static bool has_room(struct ilp_program *program, void *array, uint32_t count, size_t size,
+		     bool full)
 {
-	if (full && !program->failed) {
-		program->too_large = true;
-		program->failed = true;
-	}
-	return program->failed;
+	if (program->failed)
+		return false;
+	program->too_large = full;
+	program->failed = full || npuplan_grow(array, count, size);
+	return !program->failed;
 }
 
 static bool is_full(const struct ilp_program *program)
@@ -22,66 +23,52 @@ static bool is_full(const struct ilp_program *program)
 	return (uint64_t)program->column_count + program->row_count >= ILP_LIMIT;
 }
 
-uint32_t ilp_column(struct ilp_program *program, struct ilp_name name, int64_t upper, bool integer)
+uint32_t ilp_column(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b,
+		    uint32_t t, int64_t upper, bool integer)
 {
-	if (no_more(program, is_full(program)) ||
-	    npuplan_grow(&program->column, program->column_count, sizeof(*program->column))) {
-		program->failed = true;
+	if (!has_room(program, &program->column, program->column_count, sizeof(*program->column),
+		      is_full(program)))
 		return ILP_NONE;
-	}
 	program->column[program->column_count] = (struct ilp_column){
-		.name = name,
+		.name = { kind, a, b, t },
 		.upper = upper,
 		.integer = integer,
 	};
 	return program->column_count++;
 }
 
-/* Pruning may leave rows that say nothing. */
-static void drop_empty(struct ilp_program *program)
+void ilp_row(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b, uint32_t t,
+	     int64_t lower, int64_t upper)
 {
-	const struct ilp_row *last;
+	const struct ilp_row *end = program->row + program->row_count;
 
-	if (!program->row_count)
-		return;
-	last = &program->row[program->row_count - 1];
-	if (last->first == program->term_count && last->lower <= 0 && last->upper >= 0)
+	/* Pruning may leave rows that say nothing. */
+	if (program->row_count && end[-1].first == program->term_count && end[-1].lower <= 0 &&
+	    end[-1].upper >= 0)
 		program->row_count--;
+	if (has_room(program, &program->row, program->row_count, sizeof(*program->row),
+		     is_full(program)))
+		program->row[program->row_count++] = (struct ilp_row){
+			.name = { kind, a, b, t },
+			.lower = lower,
+			.upper = upper,
+			.first = program->term_count,
+		};
 }
 
-void ilp_row(struct ilp_program *program, struct ilp_name name, int64_t lower, int64_t upper)
+void ilp_add_terms(struct ilp_program *program, const struct ilp_term *term, size_t count)
 {
-	drop_empty(program);
-	if (no_more(program, is_full(program)) ||
-	    npuplan_grow(&program->row, program->row_count, sizeof(*program->row))) {
-		program->failed = true;
-		return;
-	}
-	program->row[program->row_count++] = (struct ilp_row){
-		.name = name,
-		.lower = lower,
-		.upper = upper,
-		.first = program->term_count,
-	};
-}
-
-void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor)
-{
-	if (column == ILP_NONE || !factor)
-		return;
-	if (no_more(program, program->term_count >= ILP_TERMS) ||
-	    npuplan_grow(&program->term, program->term_count, sizeof(*program->term))) {
-		program->failed = true;
-		return;
-	}
-	program->term[program->term_count++] =
-		(struct ilp_term){ .column = column, .factor = factor };
+	for (size_t i = 0; i < count; i++)
+		if (term[i].column != ILP_NONE && term[i].factor &&
+		    has_room(program, &program->term, program->term_count, sizeof(*program->term),
+			     program->term_count >= ILP_TERMS))
+			program->term[program->term_count++] = term[i];
 }
 
 int ilp_end(struct ilp_program *program)
 {
 	/* One row more, that is none: where the last one's terms end. */
-	ilp_row(program, (struct ilp_name){ .kind = "end" }, ILP_MIN, ILP_MAX);
+	ilp_row(program, "end", ILP_NONE, ILP_NONE, ILP_NONE, ILP_MIN, ILP_MAX);
 	if (program->failed)
 		return program->too_large ? -E2BIG : -ENOMEM;
 	program->row_count--;

@@ -70,12 +70,19 @@ struct ilp_program {
 	bool too_large;
 };
 
-/* A new column; ILP_NONE if out of memory. */
-uint32_t ilp_column(struct ilp_program *program, struct ilp_name name, int64_t upper, bool integer);
+/* ilp_column() - a new column of 0..@upper; ILP_NONE if out of memory
+ * @kind: with @a, @b, @t its name
+ */
+uint32_t ilp_column(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b,
+		    uint32_t t, int64_t upper, bool integer);
 /* A new row, without terms; the last one is dropped if it had none and holds. */
-void ilp_row(struct ilp_program *program, struct ilp_name name, int64_t lower, int64_t upper);
-/* Add to the last row; each column once a row. */
-void ilp_term(struct ilp_program *program, uint32_t column, int64_t factor);
+void ilp_row(struct ilp_program *program, const char *kind, uint32_t a, uint32_t b, uint32_t t,
+	     int64_t lower, int64_t upper);
+/* Add terms { column, factor } to the last row; each column once a row. */
+#define ilp_terms(program, ...)                                          \
+	ilp_add_terms(program, (const struct ilp_term[]){ __VA_ARGS__ }, \
+		      sizeof((struct ilp_term[]){ __VA_ARGS__ }) / sizeof(struct ilp_term))
+void ilp_add_terms(struct ilp_program *program, const struct ilp_term *term, size_t count);
 /** ilp_end() - all rows are there; -ENOMEM; -E2BIG: more than ILP_LIMIT or ILP_TERMS */
 int ilp_end(struct ilp_program *program);
 void ilp_fini(struct ilp_program *program);

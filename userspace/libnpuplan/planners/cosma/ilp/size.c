@@ -12,24 +12,14 @@
 static void count_tensors(const struct ilp_encoding *encoding, bool peak, uint64_t *columns,
 			  uint64_t *rows)
 {
-	const struct cosma_model *model = encoding->source.model;
-
 	for (uint32_t a = 0; a < encoding->tensor_count; a++) {
 		const struct ilp_tensor *tensor = &encoding->tensor[a];
-		uint64_t steps = tensor->first > tensor->last ? 0 : tensor->last - tensor->first;
-		bool used = tensor->x != NPUMEM_NONE &&
-			    model->consumers.first[tensor->x] !=
-				    model->consumers.first[tensor->x + 1];
+		uint64_t steps = tensor->last - tensor->first, used = ilp_is_used(encoding, a);
 
-		if (tensor->first > tensor->last)
-			continue;
-		if (tensor->created >= tensor->first)
-			*columns +=
-				(tensor->created < tensor->last ? tensor->created : tensor->last) -
-				tensor->first + 1;
-		*columns += used ? steps * (tensor->host ? 2 : 3) : 0;
+		*columns += tensor->created - tensor->first + 1ull;
+		*columns += used * steps * (tensor->host ? 2 : 3);
 		*columns += peak ? 0 : steps + 1;
-		*rows += used && !peak ? 2 * steps : 0;
+		*rows += peak ? 0 : used * 2 * steps;
 	}
 }
 
@@ -54,7 +44,7 @@ static void count_pairs(const struct ilp_encoding *encoding, uint64_t *columns, 
 
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error)
 {
-	bool peak = encoding->source.options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
+	bool peak = encoding->solve->options->common.objective == NPUPLAN_OBJECTIVE_PEAK;
 	uint64_t columns = 0, rows = 0;
 
 	count_tensors(encoding, peak, &columns, &rows);
