@@ -278,7 +278,10 @@ TEST(baseline_external_parameter)
 	uint32_t outside = build_tensor(graph, "outside", NPUMEM_TENSOR_PARAMETER, 16);
 	uint32_t inside = build_tensor(graph, "inside", NPUMEM_TENSOR_PARAMETER, 8);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = { .budget = 14, .with_parameters = true };
+	struct npuplan_cosma_options options = {
+		.common.arena_budget = 14,
+		.with_parameters = true,
+	};
 	struct npuplan_cosma_plan plan;
 
 	graph->tensors[outside].flags = NPUMEM_TENSOR_EXTERNAL;
