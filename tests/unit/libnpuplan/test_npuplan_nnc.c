@@ -244,11 +244,10 @@ TEST(insertion)
 	enum { P, Q, U, V, W };
 	static const uint32_t rank[] = { 1, 5, 2, 3, 4 };
 	static const char edges[] = " SP10 PQ4 PU2 PV4 QT10 UV2 VQ2 VW4 WQ4";
-	struct npuplan_nnc_allocation allocation;
+	struct npuplan_nnc_allocation allocation = { .rank = rank, .item_count = 5 };
 	int64_t edge = -1;
 	uint32_t marks[2];
 
-	npuplan_nnc_allocation_init(&allocation, 5, rank);
 	assert_int_equal(npuplan_nnc_allocation_grow(&allocation, 10), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, P, 0, 10, 0), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, Q, 0, 10, 0), 0);
@@ -257,8 +256,11 @@ TEST(insertion)
 		if (allocation.edges[i].from == P && allocation.edges[i].to == Q)
 			edge = i;
 	assert_true(edge >= 0);
-	edge = npuplan_nnc_allocation_renew(&allocation, edge);
-	assert_int_equal(edge, allocation.edge_count - 1);
+	assert_int_equal(npuplan_nnc_allocation_renew(&allocation, edge), 0);
+	assert_true(edge < allocation.edge_count - 1);
+	edge = allocation.edge_count - 1;
+	assert_int_equal(allocation.edges[edge].from, P);
+	assert_int_equal(allocation.edges[edge].to, Q);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, U, 0, 2, edge), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, V, 0, 6, edge), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, W, 0, 4, edge), 0);
@@ -280,9 +282,8 @@ TEST(several_predecessors)
 	enum { X, Y, Z };
 	static const uint32_t rank[] = { 1, 2, 3 };
 	static const char edges[] = " SX4 SY4 XZ2 XT2 YZ2 YT2 ZT4";
-	struct npuplan_nnc_allocation allocation;
+	struct npuplan_nnc_allocation allocation = { .rank = rank, .item_count = 3 };
 
-	npuplan_nnc_allocation_init(&allocation, 3, rank);
 	assert_int_equal(npuplan_nnc_allocation_grow(&allocation, 8), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, X, 0, 4, 0), 0);
 	assert_int_equal(npuplan_nnc_allocation_insert(&allocation, Y, 4, 8, 0), 0);

@@ -4,20 +4,11 @@
 #include <stdlib.h>
 
 #include "base/internal.h"
-
-void npuplan_nnc_allocation_init(struct npuplan_nnc_allocation *allocation, uint32_t item_count,
-				 const uint32_t *rank)
-{
-	*allocation = (struct npuplan_nnc_allocation){
-		.rank = rank,
-		.item_count = item_count,
-	};
-}
+#include "base/sorted.h"
 
 void npuplan_nnc_allocation_fini(struct npuplan_nnc_allocation *allocation)
 {
-	free(allocation->edges);
-	free(allocation->hosts);
+	free_all(allocation->edges, allocation->hosts);
 }
 
 static uint32_t rank_of(const struct npuplan_nnc_allocation *allocation, uint32_t node)
@@ -36,16 +27,14 @@ static uint32_t rank_of(const struct npuplan_nnc_allocation *allocation, uint32_
 static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, uint32_t to,
 		    uint64_t low, uint64_t high, uint32_t first_new)
 {
-	struct npuplan_nnc_edge *last;
+	struct npuplan_nnc_edge *end = allocation->edges + allocation->edge_count;
 
-	if (allocation->edge_count > first_new) {
-		last = &allocation->edges[allocation->edge_count - 1];
-		if (last->from == from && last->to == to && last->high == low) {
-			last->high = high;
-			return 0;
-		}
+	if (allocation->edge_count > first_new && end[-1].from == from && end[-1].to == to &&
+	    end[-1].high == low) {
+		end[-1].high = high;
+		return 0;
 	}
-	if (npuplan_grow(&allocation->edges, allocation->edge_count, sizeof(*last)))
+	if (npuplan_grow(&allocation->edges, allocation->edge_count, sizeof(*end)))
 		return -ENOMEM;
 	allocation->edges[allocation->edge_count++] = (struct npuplan_nnc_edge){
 		.low = low,
@@ -73,7 +62,7 @@ static int by_low(const void *left, const void *right)
 {
 	const struct npuplan_nnc_edge *a = left, *b = right;
 
-	return a->low < b->low ? -1 : a->low > b->low;
+	return npuplan_compare(a->low, b->low);
 }
 
 static void kill_edge(struct npuplan_nnc_allocation *allocation, struct npuplan_nnc_edge *edge)
@@ -133,15 +122,13 @@ int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uin
 	return err;
 }
 
-int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge)
+int npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge)
 {
 	struct npuplan_nnc_edge copy = allocation->edges[edge];
-	uint32_t index = allocation->edge_count;
-	int err;
 
 	kill_edge(allocation, &allocation->edges[edge]);
-	err = add_edge(allocation, copy.from, copy.to, copy.low, copy.high, index);
-	return err ? err : (int64_t)index;
+	return add_edge(allocation, copy.from, copy.to, copy.low, copy.high,
+			allocation->edge_count);
 }
 
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,

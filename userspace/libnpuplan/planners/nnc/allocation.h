@@ -38,7 +38,7 @@ struct npuplan_nnc_edge {
 };
 
 /*
- * struct npuplan_nnc_allocation - allocation graph
+ * struct npuplan_nnc_allocation - allocation graph; without edges, but with @rank, to begin with
  * @rank: per item, 1 to item_count: place in the order of access. Not owned.
  *	The source has 0, the sink item_count + 1
  * @edges: an edge is never changed: what is left of it is appended
@@ -57,8 +57,6 @@ struct npuplan_nnc_allocation {
 	uint32_t dead;
 };
 
-void npuplan_nnc_allocation_init(struct npuplan_nnc_allocation *allocation, uint32_t item_count,
-				 const uint32_t *rank);
 void npuplan_nnc_allocation_fini(struct npuplan_nnc_allocation *allocation);
 
 /* The buffer has @size bytes, if it had less: a new edge from source to sink. -ENOMEM. */
@@ -73,11 +71,8 @@ int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint6
 int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uint32_t item,
 				  uint64_t low, uint64_t high, uint32_t first);
 
-/* npuplan_nnc_allocation_renew() - make an edge the last one; its new index
- *
- * Whatever is inserted into it will only look from there on. -ENOMEM.
- */
-int64_t npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge);
+/* Make an edge the last one: what is inserted into it need only look from there on. -ENOMEM. */
+int npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge);
 
 /* npuplan_nnc_allocation_compact() - forget dead edges
  * @indices: of edges; each becomes the number of living edges before it

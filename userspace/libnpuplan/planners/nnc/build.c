@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* NNC: one construction of the allocation graph. */
-#include "build.h"
-
-#include <errno.h>
-#include <stdlib.h>
-
 #include "pack/greedy/first_fit.h"
-#include "candidates.h"
+#include "base/sorted.h"
+#include "build.h"
 
 #define NONE UINT32_MAX
 
@@ -17,30 +13,25 @@
 
 /*
  * struct nnc - one construction
- * @rank: per item, 1..: place in the order of access
- * @by_rank: items in that order
  * @searched: per item: no edge before this one can take it
  * @hopeful: per item of set 1: an edge may take it; listed in @hopefuls. The others
  *	cannot be taken by any edge before @seen
  * @end: per item: below this it was seen not to end anywhere, nor ever will
- * @alignments: per item
  */
 struct nnc {
 	const struct npuplan_conflicts *conflicts;
 	const struct npuplan_nnc_options *options;
+	const struct npuplan_nnc_order *order;
 	struct npuplan_nnc_candidates candidates;
 	struct npuplan_nnc_allocation allocation;
 	struct npuplan_fit *fit;
 	uint64_t *offsets;
-	const uint32_t *rank;
-	const uint32_t *by_rank;
 	bool *hopeful;
 	uint32_t *hopefuls;
 	uint32_t hopeful_count;
 	uint32_t *searched;
 	uint32_t seen;
 	uint64_t *end;
-	uint32_t *alignments;
 	uint64_t *work;
 };
 
@@ -57,13 +48,20 @@ static uint64_t size_of(const struct nnc *nnc, uint32_t item)
 	return nnc->conflicts->items[item].size;
 }
 
+static uint32_t alignment_of(const struct nnc *nnc, uint32_t item)
+{
+	uint32_t own = nnc->conflicts->items[item].align;
+
+	return own > nnc->options->alignment ? own : nnc->options->alignment;
+}
+
 static uint32_t tuple_alignment(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple)
 {
 	uint32_t alignment = 1;
 
 	for (uint32_t i = 0; i < tuple->count; i++)
-		if (nnc->alignments[tuple->items[i]] > alignment)
-			alignment = nnc->alignments[tuple->items[i]];
+		if (alignment_of(nnc, tuple->items[i]) > alignment)
+			alignment = alignment_of(nnc, tuple->items[i]);
 	return alignment;
 }
 
@@ -78,7 +76,7 @@ static uint64_t align_up(uint64_t address, uint32_t alignment)
 static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item,
 		   uint64_t base)
 {
-	uint32_t rank = nnc->rank[item];
+	uint32_t rank = nnc->order->rank[item];
 
 	return edge->after < rank && rank < edge->before &&
 	       base + size_of(nnc, item) <= edge->high && edge->from != NPUPLAN_NNC_SOURCE &&
@@ -91,7 +89,7 @@ static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, u
 
 static bool passes_alone(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item)
 {
-	return passes(nnc, edge, item, align_up(edge->low, nnc->alignments[item]));
+	return passes(nnc, edge, item, align_up(edge->low, alignment_of(nnc, item)));
 }
 
 static bool in_set(const struct nnc *nnc, uint32_t item)
@@ -128,7 +126,7 @@ static void offer_edges(struct nnc *nnc)
 		/* Those accessed between the edge's ends, or all of the set if it is smaller. */
 		if (edge->before - edge->after <= c->set_count) {
 			for (uint32_t rank = edge->after + 1; rank < edge->before; rank++)
-				offer_edge(nnc, nnc->seen, nnc->by_rank[rank - 1]);
+				offer_edge(nnc, nnc->seen, nnc->order->by_rank[rank - 1]);
 			*nnc->work += edge->before - edge->after;
 		} else {
 			for (uint32_t i = 0; i < c->set_count; i++)
@@ -170,11 +168,9 @@ static bool has_edge(struct nnc *nnc, uint32_t item)
 
 static bool tighter(const struct place *a, const struct place *b)
 {
-	if (a->weight != b->weight)
-		return a->weight < b->weight;
-	if (a->span != b->span)
-		return a->span < b->span;
-	return a->base < b->base;
+	return (npuplan_compare(a->weight, b->weight)	  ?:
+			npuplan_compare(a->span, b->span) ?:
+							    npuplan_compare(a->base, b->base)) < 0;
 }
 
 /* Tightest edge for the tuple that is less tight than @last, if there is one. */
@@ -322,7 +318,8 @@ static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, u
 
 		if (nnc->end[item] > nnc->allocation.size)
 			continue;
-		err = npuplan_fit_lowest(nnc->fit, item, nnc->alignments[item], 0, base, nnc->work);
+		err = npuplan_fit_lowest(nnc->fit, item, alignment_of(nnc, item), 0, base,
+					 nnc->work);
 		if (err)
 			return err;
 		nnc->end[item] = *base + size_of(nnc, item);
@@ -381,20 +378,19 @@ static int insert(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64
 		.to = NPUPLAN_NNC_SINK,
 		.allocation = &nnc->allocation,
 	};
-	int64_t first = 0;
-	int err = 0;
+	uint32_t first = 0;
+	int err;
 
 	if (edge != NONE) {
 		insertion.from = nnc->allocation.edges[edge].from;
 		insertion.to = nnc->allocation.edges[edge].to;
-		first = npuplan_nnc_allocation_renew(&nnc->allocation, edge);
-		if (first < 0)
-			return (int)first;
+		first = nnc->allocation.edge_count;
+		err = npuplan_nnc_allocation_renew(&nnc->allocation, edge);
 	} else {
 		err = npuplan_nnc_allocation_grow(&nnc->allocation, base + tuple->size);
 	}
 	for (uint32_t i = 0; i < tuple->count && !err; i++) {
-		err = insert_item(nnc, tuple->items[i], base, (uint32_t)first);
+		err = insert_item(nnc, tuple->items[i], base, first);
 		if (!err)
 			err = npuplan_fit_put(nnc->fit, tuple->items[i], base);
 		npuplan_nnc_candidates_remove(&nnc->candidates, tuple->items[i]);
@@ -452,10 +448,11 @@ static int insert_rest(struct nnc *nnc)
 	struct npuplan_nnc_candidates *c = &nnc->candidates;
 	int err = 0;
 
-	for (uint32_t i = c->head; i != NPUPLAN_NNC_SINK && !err; i = c->next[i]) {
+	for (uint32_t n = nnc->conflicts->item_count, i = c->next[n]; i != n && !err;
+	     i = c->next[i]) {
 		uint64_t base;
 
-		err = npuplan_fit_lowest(nnc->fit, i, nnc->alignments[i], 0, &base, nnc->work);
+		err = npuplan_fit_lowest(nnc->fit, i, alignment_of(nnc, i), 0, &base, nnc->work);
 		if (!err)
 			err = npuplan_fit_put(nnc->fit, i, base);
 	}
@@ -480,48 +477,33 @@ static int insert_all(struct nnc *nnc, uint32_t clash[2])
 	return err;
 }
 
-static int start(struct nnc *nnc, const uint64_t *promoted)
-{
-	const struct npuplan_conflicts *c = nnc->conflicts;
-	int err;
-
-	for (uint32_t i = 0; i < c->item_count; i++)
-		nnc->alignments[i] = c->items[i].align > nnc->options->alignment ?
-					     c->items[i].align :
-					     nnc->options->alignment;
-	npuplan_nnc_allocation_init(&nnc->allocation, c->item_count, nnc->rank);
-	err = npuplan_nnc_candidates_init(&nnc->candidates, c, nnc->rank, promoted);
-	return err ? err : npuplan_fit_new(&nnc->fit, c, nnc->offsets);
-}
-
 int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      const struct npuplan_nnc_options *options,
 		      const struct npuplan_nnc_order *order, uint64_t *offsets, uint64_t *work,
 		      uint32_t clash[2])
 {
 	size_t n = conflicts->item_count;
+	struct npuplan_pool pool = { 0 };
 	struct nnc nnc = {
 		.conflicts = conflicts,
 		.options = options,
+		.order = order,
+		.allocation = { .rank = order->rank, .item_count = n },
 		.offsets = offsets,
-		.rank = order->rank,
-		.by_rank = order->by_rank,
-		.hopeful = calloc(n + 1, sizeof(*nnc.hopeful)),
-		.hopefuls = calloc(n + 1, sizeof(*nnc.hopefuls)),
-		.searched = calloc(n + 1, sizeof(*nnc.searched)),
-		.end = calloc(n + 1, sizeof(*nnc.end)),
-		.alignments = calloc(n + 1, sizeof(*nnc.alignments)),
+		.hopeful = npuplan_pool_take(&pool, n, sizeof(*nnc.hopeful)),
+		.hopefuls = npuplan_pool_take(&pool, n, sizeof(*nnc.hopefuls)),
+		.searched = npuplan_pool_take(&pool, n, sizeof(*nnc.searched)),
+		.end = npuplan_pool_take(&pool, n, sizeof(*nnc.end)),
 		.work = work,
 	};
-	int err = -ENOMEM;
+	int err = npuplan_nnc_candidates_init(&nnc.candidates, &pool, conflicts, order);
 
-	if (nnc.hopeful && nnc.hopefuls && nnc.searched && nnc.end && nnc.alignments)
-		err = start(&nnc, order->promoted);
+	if (!err)
+		err = npuplan_fit_new(&nnc.fit, conflicts, offsets);
 	if (!err)
 		err = insert_all(&nnc, clash);
 	npuplan_fit_free(nnc.fit);
-	npuplan_nnc_candidates_fini(&nnc.candidates);
 	npuplan_nnc_allocation_fini(&nnc.allocation);
-	free_all(nnc.hopeful, nnc.hopefuls, nnc.searched, nnc.end, nnc.alignments);
+	npuplan_pool_free(&pool);
 	return err;
 }

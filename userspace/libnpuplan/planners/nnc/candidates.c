@@ -1,109 +1,85 @@
 // SPDX-License-Identifier: MIT
-#include "candidates.h"
-
-#include <errno.h>
+/* NNC: which items to insert next. */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "pack/greedy/first_fit.h"
+#include "build.h"
 
 #define NONE NPUPLAN_NNC_SINK
 
-struct key {
-	uint64_t first;
-	uint64_t second;
-	uint32_t rank;
-	uint32_t item;
-};
-
 static int by_key(const void *left, const void *right)
 {
-	const struct key *a = left, *b = right;
+	const struct npuplan_nnc_key *a = left, *b = right;
 
-	if (a->first != b->first)
-		return a->first > b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second > b->second ? -1 : 1;
-	return a->rank < b->rank ? -1 : a->rank > b->rank;
+	return npuplan_compare(a->first, b->first)	     ?:
+		       npuplan_compare(a->second, b->second) ?:
+							       npuplan_compare(a->third, b->third);
+}
+
+void npuplan_nnc_sort(struct npuplan_nnc_key *keys, uint32_t count, uint32_t *items)
+{
+	qsort(keys, count, sizeof(*keys), by_key);
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = keys[i].item;
 }
 
 /* Both orders: by edges into by_edges, by size into the list. */
 static int sort(struct npuplan_nnc_candidates *c)
 {
 	const struct npuplan_item *items = c->conflicts->items;
-	uint32_t n = c->conflicts->item_count, last = NONE;
-	AUTO_HEAP struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
+	uint32_t n = c->conflicts->item_count, last = n;
+	AUTO_HEAP struct npuplan_nnc_key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = (struct key){ c->edges[i], items[i].size, c->rank[i], i };
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
-	for (uint32_t i = 0; i < n; i++)
-		c->by_edges[i] = keys[i].item;
-	for (uint32_t i = 0; i < n; i++)
-		keys[i] = (struct key){ items[i].size, c->edges[i], c->rank[i], i };
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
-	c->head = n ? keys[0].item : NONE;
-	for (uint32_t i = 0; i < n; i++) {
-		uint32_t item = keys[i].item;
+		keys[i] = (struct npuplan_nnc_key){ ~items[i].size, ~c->edges[i], c->rank[i], i };
+	npuplan_nnc_sort(keys, n, c->by_edges);
+	for (uint32_t i = 0; i <= n; i++) {
+		uint32_t item = i < n ? c->by_edges[i] : n;
 
 		c->previous[item] = last;
-		c->next[item] = i + 1 < n ? keys[i + 1].item : NONE;
+		c->next[last] = item;
 		last = item;
 	}
+	for (uint32_t i = 0; i < n; i++)
+		keys[i] = (struct npuplan_nnc_key){ ~c->edges[i], ~items[i].size, c->rank[i], i };
+	npuplan_nnc_sort(keys, n, c->by_edges);
 	return 0;
 }
 
-int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *c,
-				const struct npuplan_conflicts *conflicts, const uint32_t *rank,
-				const uint64_t *promoted)
+int npuplan_nnc_candidates_init(struct npuplan_nnc_candidates *c, struct npuplan_pool *pool,
+				const struct npuplan_conflicts *conflicts,
+				const struct npuplan_nnc_order *order)
 {
-	size_t n = conflicts->item_count;
+	size_t n = conflicts->item_count, number = sizeof(uint32_t);
 	int err = -ENOMEM;
 
 	*c = (struct npuplan_nnc_candidates){
 		.conflicts = conflicts,
-		.rank = rank,
-		.edges = calloc(n + 1, sizeof(*c->edges)),
-		.by_edges = calloc(n + 1, sizeof(*c->by_edges)),
-		.next = calloc(n + 1, sizeof(*c->next)),
-		.previous = calloc(n + 1, sizeof(*c->previous)),
-		.inserted = calloc(n + 1, sizeof(*c->inserted)),
-		.known = calloc(n + 1, sizeof(*c->known)),
-		.second = calloc(n + 1, sizeof(*c->second)),
-		.third = calloc(n + 1, sizeof(*c->third)),
+		.rank = order->rank,
+		.edges = npuplan_pool_take(pool, n, sizeof(*c->edges)),
+		.by_edges = npuplan_pool_take(pool, n, number),
+		.next = npuplan_pool_take(pool, n + 1, number),
+		.previous = npuplan_pool_take(pool, n + 1, number),
+		.inserted = npuplan_pool_take(pool, n, sizeof(*c->inserted)),
+		.known = npuplan_pool_take(pool, n, sizeof(*c->known)),
+		.second = npuplan_pool_take(pool, n, number),
+		.third = npuplan_pool_take(pool, n, number),
 	};
-	if (c->edges && c->by_edges && c->next && c->previous && c->inserted && c->known &&
-	    c->second && c->third)
+	if (!pool->failed)
 		err = npuplan_count_peers(conflicts, c->edges);
-	for (size_t i = 0; i < n && !err && promoted; i++)
-		c->edges[i] += promoted[i];
-	if (!err)
-		err = sort(c);
-	if (err)
-		npuplan_nnc_candidates_fini(c);
-	return err;
-}
-
-void npuplan_nnc_candidates_fini(struct npuplan_nnc_candidates *c)
-{
-	free_all(c->edges, c->by_edges, c->next, c->previous, c->inserted, c->known, c->second,
-		 c->third);
+	for (size_t i = 0; i < n && !err; i++)
+		c->edges[i] += order->promoted[i];
+	return err ? err : sort(c);
 }
 
 void npuplan_nnc_candidates_remove(struct npuplan_nnc_candidates *c, uint32_t item)
 {
-	uint32_t next = c->next[item], previous = c->previous[item];
-
 	c->inserted[item] = true;
-	if (previous == NONE)
-		c->head = next;
-	else
-		c->next[previous] = next;
-	if (next != NONE)
-		c->previous[next] = previous;
+	c->next[c->previous[item]] = c->next[item];
+	c->previous[c->next[item]] = c->previous[item];
 }
 
 bool npuplan_nnc_candidates_next(struct npuplan_nnc_candidates *c)
@@ -169,7 +145,8 @@ static void find_companions(struct npuplan_nnc_candidates *c, uint32_t lead)
 
 	c->second[lead] = NONE;
 	c->third[lead] = NONE;
-	for (uint32_t i = c->head; i != NONE && items[i].size > items[lead].size; i = c->next[i]) {
+	for (uint32_t n = c->conflicts->item_count, i = c->next[n];
+	     i != n && items[i].size > items[lead].size; i = c->next[i]) {
 		if (npuplan_nnc_interfere(c->conflicts, lead, i, 0))
 			continue;
 		if (c->second[lead] == NONE) {
@@ -218,12 +195,9 @@ bool npuplan_nnc_candidates_tuple(struct npuplan_nnc_candidates *c, uint32_t lea
 bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *c,
 			      const struct npuplan_nnc_tuple *a, const struct npuplan_nnc_tuple *b)
 {
-	if (a->size != b->size)
-		return a->size > b->size;
-	if (a->edges != b->edges)
-		return a->edges > b->edges;
-	if (a->sum != b->sum)
-		return a->sum > b->sum;
 	/* Of one lead, the tuples differ in their sums. */
-	return c->rank[a->lead] < c->rank[b->lead];
+	return (npuplan_compare(b->size, a->size)	    ?:
+			npuplan_compare(b->edges, a->edges) ?:
+			npuplan_compare(b->sum, a->sum)	    ?:
+			npuplan_compare(c->rank[a->lead], c->rank[b->lead])) < 0;
 }

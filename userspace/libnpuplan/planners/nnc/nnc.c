@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* NNC: rounds of construction, the best kept. */
-#include "nnc.h"
-
-#include <errno.h>
-#include <stdlib.h>
+/* NNC: rounds of construction, the best kept; and NNC as a planner. */
 #include <string.h>
 
 #include "pack/greedy/first_fit.h"
@@ -15,7 +11,7 @@
 /*
  * struct rounds - what goes on from round to round
  * @tried: offsets of the round, per item
- * @scratch: per item
+ * @scratch, @permutation: per item
  * @keys: to sort by, per item
  * @most: edges of the item that has most in the interference graph
  */
@@ -26,28 +22,10 @@ struct rounds {
 	uint64_t *tried;
 	uint64_t *scratch;
 	uint32_t *permutation;
-	struct key *keys;
+	struct npuplan_nnc_key *keys;
 	uint64_t most;
 	uint64_t *work;
 };
-
-/* What items are sorted by: start, end and index; or address, rank and index. */
-struct key {
-	uint64_t first;
-	uint32_t second;
-	uint32_t item;
-};
-
-static int by_key(const void *left, const void *right)
-{
-	const struct key *a = left, *b = right;
-
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	if (a->second != b->second)
-		return a->second < b->second ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
 
 static uint64_t end_of(const struct rounds *rounds, uint32_t item)
 {
@@ -72,11 +50,12 @@ static int settle(struct rounds *rounds, uint64_t *top)
 	int err;
 
 	for (uint32_t i = 0; i < n; i++)
-		rounds->keys[i] = (struct key){ rounds->tried[i], rounds->order.rank[i], i };
-	if (n)
-		qsort(rounds->keys, n, sizeof(*rounds->keys), by_key);
-	for (uint32_t i = 0; i < n; i++)
-		rounds->permutation[i] = rounds->keys[i].item;
+		rounds->keys[i] = (struct npuplan_nnc_key){
+			rounds->tried[i],
+			rounds->order.rank[i],
+			.item = i,
+		};
+	npuplan_nnc_sort(rounds->keys, n, rounds->permutation);
 	err = npuplan_first_fit(rounds->conflicts, rounds->permutation, rounds->options.alignment,
 				rounds->scratch, &settled, rounds->work, clash);
 	if (!err && settled <= *top) {
@@ -143,16 +122,14 @@ static int start(struct rounds *rounds)
 	int err = npuplan_count_peers(c, rounds->scratch);
 
 	for (uint32_t i = 0; i < n; i++) {
-		rounds->keys[i] = (struct key){ c->items[i].start, c->items[i].end, i };
+		rounds->keys[i] =
+			(struct npuplan_nnc_key){ c->items[i].start, c->items[i].end, i, i };
 		if (rounds->most < rounds->scratch[i] + 1)
 			rounds->most = rounds->scratch[i] + 1;
 	}
-	if (n)
-		qsort(rounds->keys, n, sizeof(*rounds->keys), by_key);
-	for (uint32_t i = 0; i < n; i++) {
-		rounds->order.by_rank[i] = rounds->keys[i].item;
-		rounds->order.rank[rounds->keys[i].item] = i + 1;
-	}
+	npuplan_nnc_sort(rounds->keys, n, rounds->order.by_rank);
+	for (uint32_t i = 0; i < n; i++)
+		rounds->order.rank[rounds->order.by_rank[i]] = i + 1;
 	return err;
 }
 
@@ -160,31 +137,68 @@ int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		const struct npuplan_nnc_options *options, uint64_t *offsets, uint64_t *top,
 		uint64_t *work, uint32_t clash[2])
 {
-	size_t n = (size_t)conflicts->item_count + 1;
+	size_t n = conflicts->item_count;
+	struct npuplan_pool pool = { 0 };
 	struct rounds rounds = {
 		.conflicts = conflicts,
 		.options = *options,
 		.order = {
-			.rank = calloc(n, sizeof(*rounds.order.rank)),
-			.by_rank = calloc(n, sizeof(*rounds.order.by_rank)),
-			.promoted = calloc(n, sizeof(*rounds.order.promoted)),
+			.rank = npuplan_pool_take(&pool, n, sizeof(*rounds.order.rank)),
+			.by_rank = npuplan_pool_take(&pool, n, sizeof(*rounds.order.by_rank)),
+			.promoted = npuplan_pool_take(&pool, n, sizeof(*rounds.order.promoted)),
 		},
-		.tried = calloc(n, sizeof(*rounds.tried)),
-		.scratch = calloc(n, sizeof(*rounds.scratch)),
-		.permutation = calloc(n, sizeof(*rounds.permutation)),
-		.keys = calloc(n, sizeof(*rounds.keys)),
+		.tried = npuplan_pool_take(&pool, n, sizeof(*rounds.tried)),
+		.scratch = npuplan_pool_take(&pool, n, sizeof(*rounds.scratch)),
+		.permutation = npuplan_pool_take(&pool, n, sizeof(*rounds.permutation)),
+		.keys = npuplan_pool_take(&pool, n, sizeof(*rounds.keys)),
 		.work = work,
 	};
 	int err = -ENOMEM;
 
 	if (!rounds.options.alignment)
 		rounds.options.alignment = 1;
-	if (rounds.order.rank && rounds.order.by_rank && rounds.order.promoted && rounds.tried &&
-	    rounds.scratch && rounds.permutation && rounds.keys)
+	if (!pool.failed)
 		err = start(&rounds);
 	if (!err)
 		err = run_rounds(&rounds, offsets, top, clash);
-	free_all(rounds.order.rank, rounds.order.by_rank, rounds.order.promoted, rounds.tried,
-		 rounds.scratch, rounds.permutation, rounds.keys);
+	npuplan_pool_free(&pool);
 	return err;
+}
+
+static void improved(void *context, uint64_t top)
+{
+	struct npuplan_member *member = context;
+
+	member->best->top = top;
+	npuplan_member_tell(member, top, 0, 0);
+}
+
+int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
+		     struct npuplan_packing *packing, struct npuplan_error *error)
+{
+	struct npuplan_member member = { .effort = problem->effort, .best = packing };
+	const struct npuplan_until until = { .over = npuplan_member_over, .context = &member };
+	const struct npuplan_nnc_options options = {
+		.form = form,
+		.alignment = problem->alignment,
+		.goal = problem->lower_bound,
+		.work_limit = problem->options->work_limit,
+		.until = &until,
+		.improved = improved,
+		.context = &member,
+	};
+	uint32_t clash[2];
+	uint64_t top;
+	int err;
+
+	packing->top = UINT64_MAX;
+	err = npuplan_nnc(&problem->conflicts, &options, packing->offsets, &top, &packing->work,
+			  clash);
+	if (err == -EADDRINUSE)
+		return npuplan_fail_clash(problem, clash, error);
+	if (err)
+		return npuplan_fail(error, err, "nnc: %s", strerror(-err));
+	packing->top = top;
+	packing->status = npuplan_status_of(top, packing->lower_bound);
+	return 0;
 }
