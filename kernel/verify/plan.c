@@ -173,6 +173,7 @@ int npuv_plan_create(const struct npuv_graph *graph, const void *blob, u64 size,
 	p->blob = blob;
 	p->size = size;
 	err = verify(&w, p);
+	npuv_work_fini(&w);
 	if (err) {
 		npuv_verdict_map(p->graph, verdict);
 		npuv_plan_destroy(p);

@@ -31,14 +31,22 @@ static bool sorted(const u64 *values, u32 count)
  * Bottom-up merge sort. The kernel's sort() can neither be interrupted nor
  * yield, and millions of values take it seconds.
  */
-int npuv_sort(u64 *values, u64 *spare, u32 count)
+int npuv_sort(struct npuv_work *w, u64 *values, u32 count)
 {
-	u64 *from = values, *to = spare, *swap;
+	u64 *from = values, *to, *swap;
 	u64 width, lo;
 	int err;
 
 	if (sorted(values, count))
 		return 0;
+	if (count > w->spare_count) {
+		npuv_free(w->spare);
+		w->spare = npuv_alloc_array(count, sizeof(u64));
+		w->spare_count = w->spare ? count : 0;
+		if (!w->spare)
+			return -ENOMEM;
+	}
+	to = w->spare;
 	for (width = 1; width < count; width *= 2) {
 		for (lo = 0; lo < count; lo += 2 * width) {
 			u64 mid = lo + width < count ? lo + width : count;
@@ -58,28 +66,23 @@ int npuv_sort(u64 *values, u64 *spare, u32 count)
 	return 0;
 }
 
-u32 npuv_unique(u64 *values, u32 count)
+int npuv_sort_unique(struct npuv_work *w, u64 *values, u32 *count)
 {
+	int err = npuv_sort(w, values, *count);
 	u32 i, n = 0;
 
-	for (i = 0; i < count; i++)
+	for (i = 0; i < *count; i++)
 		if (!n || values[n - 1] != values[i])
 			values[n++] = values[i];
-	return n;
+	*count = n;
+	return err;
 }
 
 u32 npuv_upper_bound(const u64 *values, u32 count, u64 value)
 {
-	u32 lo = 0, hi = count;
+	u32 lo = 0;
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (values[mid] <= value)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	npuv_bisect(lo, count, i, values[i] <= value);
 	return lo;
 }
 
@@ -144,29 +147,38 @@ int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value)
 	return 0;
 }
 
-int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
-	       u32 **values)
+int npuv_group(struct npuv_work *w, int err, struct npuv_vector *pairs, u32 keys, u32 **start,
+	       void *values)
 {
-	const struct npuv_pair *pair = pairs->data;
-	u32 *first, *out, i;
-	int err;
+	u32 i, k, at, *first, *out, size = pairs->size / sizeof(u32) - 1;
+	const u32 *pair = pairs->data;
 
+	if (err)
+		goto out;
 	/* One entry more: counts are gathered shifted by two, see below. */
-	*start = npuv_alloc_array((u64)keys + 2, sizeof(u32));
-	*values = npuv_alloc_array(pairs->count, sizeof(u32));
-	if (!*start || !*values)
-		return -ENOMEM;
-	first = *start;
-	out = *values;
+	first = npuv_alloc_array((u64)keys + 2, sizeof(u32));
+	out = npuv_alloc_array(pairs->count, size * sizeof(u32));
+	*start = first;
+	memcpy(values, &out, sizeof(out));
+	err = first && out ? 0 : -ENOMEM;
+	if (err)
+		goto out;
 	for (i = 0; i < pairs->count; i++)
-		first[pair[i].key + 2]++;
+		first[pair[(size_t)i * (size + 1)] + 2]++;
 	for (i = 2; i < keys + 2; i++)
 		first[i] += first[i - 1];
 	err = npuv_interrupted();
 	if (err)
-		return err;
+		goto out;
 	/* first[key + 1] runs from the group's begin to its end, the next one's begin. */
-	for (i = 0; i < pairs->count; i++)
-		out[first[pair[i].key + 1]++] = pair[i].value;
-	return npuv_visit(w, 0);
+	for (i = 0; i < pairs->count; i++, pair += size + 1) {
+		at = first[pair[0] + 1]++;
+		for (k = 0; k < size; k++)
+			out[(size_t)at * size + k] = pair[1 + k];
+	}
+	err = npuv_visit(w, 0);
+out:
+	npuv_free(pairs->data);
+	*pairs = (struct npuv_vector){ .size = pairs->size };
+	return err;
 }

@@ -15,6 +15,9 @@
  * @verdict: see @limits
  * @visits: units of work done, at most @limits->max_visits
  * @ticks: units since npuv_interrupted() was asked
+ * @spare: room to sort @spare_count values, grown and freed by npuv_sort() and
+ *	npuv_work_fini()
+ * @spare_count: see @spare
  */
 struct npuv_work {
 	const void *blob;
@@ -23,6 +26,8 @@ struct npuv_work {
 	struct npumem_verdict *verdict;
 	u64 visits;
 	u32 ticks;
+	u64 *spare;
+	u32 spare_count;
 };
 
 /* log.c */
@@ -73,10 +78,29 @@ static inline u32 npuv_transfer_position(const struct npuv_graph *g, u32 step)
 
 /* array.c */
 
-/* Sort ascending, interruptibly; spare has room for count too. */
-int npuv_sort(u64 *values, u64 *spare, u32 count);
-/* Drop repeated values of a sorted array; returns how many are left. */
-u32 npuv_unique(u64 *values, u32 count);
+/* Sort ascending, interruptibly. */
+int npuv_sort(struct npuv_work *w, u64 *values, u32 count);
+/* The same, and drop repeated values; count: in and out. */
+int npuv_sort_unique(struct npuv_work *w, u64 *values, u32 *count);
+static inline void npuv_work_fini(struct npuv_work *w)
+{
+	npuv_free(w->spare);
+}
+
+/* In lo, the first index from there on up to end that none comes before: "before" asks of i. */
+#define npuv_bisect(lo, end, i, before)          \
+	do {                                     \
+		u32 hi_ = (end), i;              \
+                                                 \
+		while (lo < hi_) {               \
+			i = lo + (hi_ - lo) / 2; \
+			if (before)              \
+				lo = i + 1;      \
+			else                     \
+				hi_ = i;         \
+		}                                \
+	} while (0)
+
 /* Number of values of a sorted array that are <= value. */
 u32 npuv_upper_bound(const u64 *values, u32 count, u64 value);
 
@@ -109,9 +133,22 @@ struct npuv_pair {
 
 /* Append a pair to a vector of them: 0 or -ENOMEM. */
 int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value);
-/* start[0..keys], values: arrays of start[key + 1] - start[key] values each. */
-int npuv_group(struct npuv_work *w, const struct npuv_vector *pairs, u32 keys, u32 **start,
-	       u32 **values);
+/*
+ * Pairs, or other records of u32 that begin with their key: start[0..keys], and where
+ * values points to, are arrays of start[key + 1] - start[key] values each. err: of what
+ * gathered the pairs, which are freed in any case; it is returned.
+ */
+int npuv_group(struct npuv_work *w, int err, struct npuv_vector *pairs, u32 keys, u32 **start,
+	       void *values);
+
+/* size.c */
+
+/* Bytes of so many arrays, each of which may be NULL, and which may be freed at once. */
+u64 npuv_arrays(void *const *array, u32 count, bool give_back);
+#define NPUV_ARRAYS(give_back, ...)                 \
+	npuv_arrays((void *const[]){ __VA_ARGS__ }, \
+		    sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *), give_back)
+#define npuv_free_all(...) NPUV_ARRAYS(true, __VA_ARGS__)
 
 /* blob.c */
 

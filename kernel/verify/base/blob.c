@@ -114,9 +114,9 @@ static int check_tails(struct npuv_work *w, const struct npuv_section_rule *rule
 	const struct npuv_section *s = rule->out;
 	u32 tail = s->stride - rule->record;
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; tail && i < s->count; i++) {
+	for (i = 0; !err && tail && i < s->count; i++) {
 		const u8 *at = (const u8 *)npuv_record(s, i) + rule->record;
 
 		if (!is_zero(at, tail))
@@ -125,10 +125,8 @@ static int check_tails(struct npuv_work *w, const struct npuv_section_rule *rule
 					      "the %u known that are not zero",
 					      i, rule->name, rule->record);
 		err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int check_gap(struct npuv_work *w, u64 begin, u64 end)

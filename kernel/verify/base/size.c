@@ -6,8 +6,7 @@
  */
 #include "base.h"
 
-/* Bytes of so many arrays, each of which may be NULL, and which may be freed at once. */
-static u64 arrays(void *const *array, u32 count, bool give_back)
+u64 npuv_arrays(void *const *array, u32 count, bool give_back)
 {
 	u64 bytes = 0;
 	u32 i;
@@ -20,23 +19,19 @@ static u64 arrays(void *const *array, u32 count, bool give_back)
 	return bytes;
 }
 
-#define ARRAYS(give_back, ...)                                                                     \
-	arrays((void *const[]){ __VA_ARGS__ }, sizeof((void *[]){ __VA_ARGS__ }) / sizeof(void *), \
-	       give_back)
-
 static u64 graph_arrays(const struct npuv_graph *g, bool give_back)
 {
 	static_assert(NPUV_OWN_SECTIONS == 5);
-	u64 bytes = ARRAYS(give_back, g->cells, g->segments, g->read_start, g->read_runs,
-			   g->write_start, g->write_runs, g->merged_start, g->merged,
-			   g->access_step, g->cell_start, g->touch_start, g->touches, g->spans,
-			   g->out_start, g->out_edges);
+	u64 bytes = NPUV_ARRAYS(give_back, g->cells, g->segments, g->read_start, g->read_runs,
+				g->write_start, g->write_runs, g->merged_start, g->merged,
+				g->access_step, g->cell_start, g->touch_start, g->touches, g->spans,
+				g->out_start, g->out_edges);
 
 	/* One with transfers borrows what is not its own. */
 	if (!g->source)
-		return bytes + ARRAYS(give_back, g->alias_start, g->aliases);
-	return bytes + ARRAYS(give_back, g->own[0], g->own[1], g->own[2], g->own[3], g->own[4],
-			      g->host_of, g->host_copy);
+		return bytes + NPUV_ARRAYS(give_back, g->alias_start, g->aliases);
+	return bytes + NPUV_ARRAYS(give_back, g->own[0], g->own[1], g->own[2], g->own[3], g->own[4],
+				   g->host_of, g->host_copy);
 }
 
 void npuv_graph_destroy(struct npuv_graph *g)
@@ -53,9 +48,9 @@ u64 npuv_graph_bytes(const struct npuv_graph *g)
 
 static u64 plan_arrays(const struct npuv_plan *p, bool give_back)
 {
-	return ARRAYS(give_back, p->place_start, p->places, p->extents, p->placed, p->cell_base,
-		      p->uses, p->pred_start, p->pred_cells, p->last_use, p->overwriter, p->step_at,
-		      p->own_placements);
+	return NPUV_ARRAYS(give_back, p->place_start, p->places, p->extents, p->placed,
+			   p->cell_base, p->uses, p->pred_start, p->pred_cells, p->last_use,
+			   p->overwriter, p->step_at, p->own_placements);
 }
 
 void npuv_plan_destroy(struct npuv_plan *p)
@@ -77,11 +72,11 @@ u64 npuv_plan_bytes(const struct npuv_plan *p)
 void npuv_states_destroy(struct npuv_states *s)
 {
 	if (s)
-		ARRAYS(true, s->cells, s->submitted);
+		NPUV_ARRAYS(true, s->cells, s->submitted);
 	npuv_free(s);
 }
 
 u64 npuv_states_bytes(const struct npuv_states *s)
 {
-	return npuv_allocated(s) + ARRAYS(false, s->cells, s->submitted);
+	return npuv_allocated(s) + NPUV_ARRAYS(false, s->cells, s->submitted);
 }

@@ -38,25 +38,22 @@ static int sort_accesses(struct npuv_finding *f)
 {
 	const struct npuv_graph *g = f->g;
 	u64 *keys = npuv_alloc_array(g->accesses.count, sizeof(u64));
-	u64 *spare = npuv_alloc_array(g->accesses.count, sizeof(u64));
 	u32 b, i, first, end;
-	int err = 0;
+	int err;
 
 	f->order = npuv_alloc_array(g->accesses.count, sizeof(u32));
-	if (!keys || !spare || !f->order)
-		err = -ENOMEM;
+	err = keys && f->order ? 0 : -ENOMEM;
 	for (b = 0; !err && b < g->blocks.count; b++) {
 		block_accesses(g, b, &first, &end);
 		for (i = first; i < end; i++)
 			keys[i] = (u64)npuv_access_base(g, i) << 32 | i;
-		err = npuv_sort(keys + first, spare, end - first);
+		err = npuv_sort(f->w, keys + first, end - first);
 		for (i = first; !err && i < end; i++)
 			f->order[i] = (u32)keys[i];
 		if (!err)
 			err = npuv_visit(f->w, 1 + end - first);
 	}
 	npuv_free(keys);
-	npuv_free(spare);
 	return err;
 }
 
@@ -78,10 +75,8 @@ static int sort_planned(struct npuv_finding *f)
 		if (!err)
 			err = npuv_visit(f->w, 1 + s->access_count);
 	}
-	if (!err)
-		err = npuv_group(f->w, &pairs, g->tensors.count, &start, &f->order);
+	err = npuv_group(f->w, err, &pairs, g->tensors.count, &start, &f->order);
 	npuv_free(start);
-	npuv_free(pairs.data);
 	return err;
 }
 
@@ -150,13 +145,11 @@ static int allocate(struct npuv_finding *f)
 	f->write = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->roles = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	f->keys = npuv_alloc_array(2 * most + 2, sizeof(u64));
-	f->spare = npuv_alloc_array(2 * most + 2, sizeof(u64));
 	if (f->p) {
 		f->host = npuv_alloc_array(2 * most + 2, sizeof(u32));
 		f->evictor = npuv_alloc_array(2 * most + 2, sizeof(u32));
 	}
-	if (!f->cell || !f->write || !f->roles || !f->keys || !f->spare ||
-	    (f->p && (!f->host || !f->evictor)))
+	if (!f->cell || !f->write || !f->roles || !f->keys || (f->p && (!f->host || !f->evictor)))
 		return -ENOMEM;
 	return npuv_classes_init(&f->classes, most);
 }
@@ -300,7 +293,7 @@ static int sort_touched(struct npuv_finding *f)
 
 	for (i = 0; i < f->classes.touched_count; i++)
 		f->keys[i] = f->cell[f->classes.touched[i]];
-	return npuv_sort(f->keys, f->spare, f->classes.touched_count);
+	return npuv_sort(f->w, f->keys, f->classes.touched_count);
 }
 
 static int read_cells(struct npuv_finding *f, u32 access)
@@ -538,12 +531,8 @@ static int find(struct npuv_finding *f)
 		g->cell_start[b + 1] = f->cells.count;
 		g->touch_start[b + 1] = f->touches.count;
 	}
-	if (!err)
-		err = npuv_runs_group(f->w, &f->reads, g->accesses.count, &g->read_start,
-				      &g->read_runs);
-	if (!err)
-		err = npuv_runs_group(f->w, &f->writes, g->accesses.count, &g->write_start,
-				      &g->write_runs);
+	err = npuv_group(f->w, err, &f->reads, g->accesses.count, &g->read_start, &g->read_runs);
+	err = npuv_group(f->w, err, &f->writes, g->accesses.count, &g->write_start, &g->write_runs);
 	if (!err)
 		err = npuv_reads_merge(f->w, g);
 	if (err)
@@ -572,24 +561,13 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 		.cells = { .size = sizeof(struct npuv_cell) },
 		.touches = { .size = sizeof(struct npuv_touch) },
 		.spans = { .size = sizeof(struct npuv_span) },
-		.reads = { .size = NPUV_KEYED_RUN },
-		.writes = { .size = NPUV_KEYED_RUN },
+		.reads = { .size = sizeof(struct npuv_keyed_run) },
+		.writes = { .size = sizeof(struct npuv_keyed_run) },
 	};
 	int err = find(&f);
 
 	npuv_classes_fini(&f.classes);
-	npuv_free(f.order);
-	npuv_free(f.cell);
-	npuv_free(f.write);
-	npuv_free(f.roles);
-	npuv_free(f.host);
-	npuv_free(f.evictor);
-	npuv_free(f.keys);
-	npuv_free(f.spare);
-	npuv_free(f.cells.data);
-	npuv_free(f.touches.data);
-	npuv_free(f.spans.data);
-	npuv_free(f.reads.data);
-	npuv_free(f.writes.data);
+	npuv_free_all(f.order, f.cell, f.write, f.roles, f.host, f.evictor, f.keys, f.cells.data,
+		      f.touches.data, f.spans.data, f.reads.data, f.writes.data);
 	return err;
 }

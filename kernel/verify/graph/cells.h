@@ -34,7 +34,6 @@
  * @reads: runs of cells of accesses, found
  * @writes: see @reads
  * @keys: room to sort the cells of an access
- * @spare: see @keys
  */
 struct npuv_finding {
 	struct npuv_work *w;
@@ -43,7 +42,7 @@ struct npuv_finding {
 	struct npuv_classes classes;
 	u32 *order, *cell, *write, *roles;
 	u32 *host, *evictor;
-	u64 *keys, *spare;
+	u64 *keys;
 	struct npuv_vector cells, touches, spans, reads, writes;
 };
 

@@ -15,7 +15,6 @@ int npuv_classes_init(struct npuv_classes *c, u64 chunks)
 
 	c->segments.size = sizeof(struct npuv_segment);
 	c->bounds = npuv_alloc_array(bounds, sizeof(u64));
-	c->spare = npuv_alloc_array(bounds, sizeof(u64));
 	c->class_of = npuv_alloc_array(bounds, sizeof(u32));
 	c->members = npuv_alloc_array(bounds, sizeof(u32));
 	c->class_first = npuv_alloc_array(bounds + 1, sizeof(u32));
@@ -23,24 +22,16 @@ int npuv_classes_init(struct npuv_classes *c, u64 chunks)
 	c->stamp = npuv_alloc_array(bounds, sizeof(u32));
 	c->split = npuv_alloc_array(bounds, sizeof(u32));
 	c->touched = npuv_alloc_array(bounds, sizeof(u32));
-	if (!c->bounds || !c->spare || !c->class_of || !c->members || !c->class_first || !c->hits ||
-	    !c->stamp || !c->split || !c->touched)
+	if (!c->bounds || !c->class_of || !c->members || !c->class_first || !c->hits || !c->stamp ||
+	    !c->split || !c->touched)
 		return -ENOMEM;
 	return 0;
 }
 
 void npuv_classes_fini(struct npuv_classes *c)
 {
-	npuv_free(c->bounds);
-	npuv_free(c->spare);
-	npuv_free(c->class_of);
-	npuv_free(c->members);
-	npuv_free(c->class_first);
-	npuv_free(c->hits);
-	npuv_free(c->stamp);
-	npuv_free(c->split);
-	npuv_free(c->touched);
-	npuv_free(c->segments.data);
+	npuv_free_all(c->bounds, c->class_of, c->members, c->class_first, c->hits, c->stamp,
+		      c->split, c->touched, c->segments.data);
 }
 
 void npuv_alias_region(const struct npuv_graph *g, u32 alias, struct npumem_region *region)
@@ -82,11 +73,9 @@ static int cut(struct npuv_classes *c)
 		}
 	}
 	c->bounds[n++] = npuv_tensor(c->g, c->tensor)->size;
-	err = npuv_sort(c->bounds, c->spare, n);
-	if (err)
-		return err;
-	c->segment_count = npuv_unique(c->bounds, n) - 1;
-	return 0;
+	err = npuv_sort_unique(c->w, c->bounds, &n);
+	c->segment_count = n - 1;
+	return err;
 }
 
 /* Segments [lo, hi) of a chunk. */

@@ -16,7 +16,6 @@
  * @aliases: that say more of some of its bytes, @alias_count of them; they
  *	divide classes as accesses do
  * @bounds: of @segment_count segments: bounds[i] .. bounds[i + 1]
- * @spare: room to sort @bounds
  * @class_of: per segment
  * @access_count: number of @accesses
  * @alias_count: number of @aliases
@@ -36,7 +35,7 @@ struct npuv_classes {
 	struct npuv_work *w;
 	const struct npuv_graph *g;
 	const u32 *accesses, *aliases;
-	u64 *bounds, *spare;
+	u64 *bounds;
 	u32 *class_of, *members, *class_first, *hits, *stamp, *split, *touched;
 	u32 tensor, access_count, alias_count;
 	u32 segment_count, class_count, touched_count, now;

@@ -10,11 +10,6 @@ static bool is_alias(const struct npuv_graph *g, u32 tensor)
 	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_ALIAS;
 }
 
-static bool is_external(const struct npuv_graph *g, u32 tensor)
-{
-	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_EXTERNAL;
-}
-
 /* NULL, or what is wrong with a carry whose tensors are there. */
 static const char *carry_flaw(const struct npuv_graph *g, const struct npumem_carry *c)
 {
@@ -26,7 +21,7 @@ static const char *carry_flaw(const struct npuv_graph *g, const struct npumem_ca
 		return "one of its tensors is an alias";
 	if (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER)
 		return "an input or a parameter never takes on another value";
-	if (c->from != c->to && (is_external(g, c->from) || is_external(g, c->to)))
+	if (c->from != c->to && (npuv_is_external(g, c->from) || npuv_is_external(g, c->to)))
 		return "it would need a copy, one of its tensors is external";
 	return NULL;
 }
@@ -106,10 +101,7 @@ static int group_edges(struct npuv_work *w, const struct npuv_graph *g, bool bac
 		else if (e->to != NPUMEM_NONE)
 			err = npuv_pair_add(&pairs, e->to, i);
 	}
-	if (!err)
-		err = npuv_group(w, &pairs, g->blocks.count, start, edges);
-	npuv_free(pairs.data);
-	return err;
+	return npuv_group(w, err, &pairs, g->blocks.count, start, edges);
 }
 
 /*
@@ -137,9 +129,9 @@ static int spread(struct npuv_work *w, const struct npuv_graph *g, bool backward
 		  const u32 *edges, struct reach *r)
 {
 	u32 i, k;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < r->count; i++) {
+	for (i = 0; !err && i < r->count; i++) {
 		u32 block = r->queue[i];
 
 		for (k = start[block]; k < start[block + 1]; k++) {
@@ -148,10 +140,8 @@ static int spread(struct npuv_work *w, const struct npuv_graph *g, bool backward
 			see(r, backwards ? e->from : e->to);
 		}
 		err = npuv_visit(w, 1 + start[block + 1] - start[block]);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int refuse_unseen(struct npuv_work *w, const struct npuv_graph *g, const struct reach *r,
@@ -190,8 +180,7 @@ static int check_reach(struct npuv_work *w, const struct npuv_graph *g, struct r
 	if (!err)
 		err = refuse_unseen(w, g, r,
 				    "no exit can be reached from it, it is a loop without exit");
-	npuv_free(start);
-	npuv_free(edges);
+	npuv_free_all(start, edges);
 	return err;
 }
 
@@ -210,7 +199,6 @@ int npuv_flow_check(struct npuv_work *w, struct npuv_graph *g)
 	r.seen = npuv_alloc_array(g->blocks.count, sizeof(*r.seen));
 	r.queue = npuv_alloc_array(g->blocks.count, sizeof(*r.queue));
 	err = r.seen && r.queue ? check_reach(w, g, &r) : -ENOMEM;
-	npuv_free(r.seen);
-	npuv_free(r.queue);
+	npuv_free_all(r.seen, r.queue);
 	return err;
 }

@@ -98,9 +98,9 @@ static const char *tensor_flaw(const struct npuv_graph *g, const struct npumem_t
 static int check_tensors(struct npuv_work *w, struct npuv_graph *g)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < g->tensors.count; i++) {
+	for (i = 0; !err && i < g->tensors.count; i++) {
 		const struct npumem_tensor *t = npuv_tensor(g, i);
 		const char *flaw = tensor_flaw(g, t);
 		struct npuv_text text;
@@ -117,10 +117,8 @@ static int check_tensors(struct npuv_work *w, struct npuv_graph *g)
 		if (t->flags & NPUMEM_TENSOR_HOST)
 			g->features |= NPUMEM_FEATURE_SPILL;
 		err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 /* Those that say more of their bytes than the tensor does whose bytes they are. */
@@ -136,10 +134,7 @@ static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
 		if (t->flags & NPUMEM_TENSOR_ALIAS && t->kind != NPUMEM_TENSOR_INTERMEDIATE)
 			err = npuv_pair_add(&pairs, t->alias_of, i);
 	}
-	if (!err)
-		err = npuv_group(w, &pairs, g->tensors.count, &g->alias_start, &g->aliases);
-	npuv_free(pairs.data);
-	return err;
+	return npuv_group(w, err, &pairs, g->tensors.count, &g->alias_start, &g->aliases);
 }
 
 /* The first step that says it accesses a tile, or NPUMEM_NONE. None has been looked at yet. */
@@ -266,9 +261,9 @@ static int check_accesses(struct npuv_work *w, struct npuv_graph *g, u32 step)
 {
 	const struct npumem_step *s = npuv_step(g, step);
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = s->first_access; i < s->first_access + s->access_count; i++) {
+	for (i = s->first_access; !err && i < s->first_access + s->access_count; i++) {
 		const struct npumem_access *a = npuv_access(g, i);
 		const char *flaw = access_flaw(g, s, a);
 		struct npuv_text text;
@@ -286,10 +281,8 @@ static int check_accesses(struct npuv_work *w, struct npuv_graph *g, u32 step)
 			g->features |= NPUMEM_FEATURE_INPLACE;
 		g->access_step[i] = step;
 		err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int check_steps(struct npuv_work *w, struct npuv_graph *g)
@@ -436,6 +429,7 @@ int npuv_graph_create(const void *blob, u64 size, const struct npuv_limits *limi
 	err = check_records(&w, g);
 	if (!err)
 		err = npuv_cells_find(&w, g, NULL);
+	npuv_work_fini(&w);
 	if (err) {
 		npuv_graph_destroy(g);
 		return err;

@@ -12,6 +12,28 @@ static inline bool npuv_is_flat(const struct npuv_graph *g)
 	return !(g->features & NPUMEM_FEATURE_BLOCKS);
 }
 
+static inline bool npuv_is_external(const struct npuv_graph *g, u32 tensor)
+{
+	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_EXTERNAL;
+}
+
+/* Does a client put something into a tensor before an inference begins? */
+static inline bool npuv_starts_valid(const struct npuv_graph *g, u32 tensor)
+{
+	u32 kind = npuv_tensor(g, tensor)->kind;
+
+	return kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
+	       kind == NPUMEM_TENSOR_STATE;
+}
+
+/* The tensor whose bytes a tensor's are: itself, if it is no alias. */
+static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(g, tensor);
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+}
+
 /* flow.c */
 
 /* Carries, and that every block is on a way from block 0 to the exit. */
@@ -29,10 +51,7 @@ u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_reg
 /* That base. */
 static inline u32 npuv_access_base(const struct npuv_graph *g, u32 access)
 {
-	u32 tensor = npuv_tile(g, npuv_access(g, access)->tile)->tensor;
-	const struct npumem_tensor *t = npuv_tensor(g, tensor);
-
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+	return npuv_alias_base(g, npuv_tile(g, npuv_access(g, access)->tile)->tensor);
 }
 
 /* Linear index of a byte of a region; left: bytes of its chunk from there on. */
@@ -50,13 +69,14 @@ bool npuv_chunks_next(struct npuv_chunks *chunks, u64 *first, u64 *arena);
 
 /* runs.c */
 
-#define NPUV_KEYED_RUN 12 /* size of the records of vectors of runs */
+/* Runs of cells by key, for npuv_group(). */
+struct npuv_keyed_run {
+	u32 key;
+	struct npuv_run run;
+};
 
 /* Append a cell of a key to a vector of runs, to the last one if it goes on: 0 or -ENOMEM. */
 int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell);
-/* start[0..keys], out: arrays of start[key + 1] - start[key] runs each. */
-int npuv_runs_group(struct npuv_work *w, const struct npuv_vector *runs, u32 keys, u32 **start,
-		    struct npuv_run **out);
 /* What steps read again and again, once the runs of accesses are there. */
 int npuv_reads_merge(struct npuv_work *w, struct npuv_graph *g);
 

@@ -8,20 +8,12 @@
  */
 #include "graph.h"
 
-/* A run found, to be grouped. */
-struct keyed_run {
-	u32 key;
-	struct npuv_run run;
-};
-
-static_assert(sizeof(struct keyed_run) == NPUV_KEYED_RUN);
-
 int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell)
 {
-	struct keyed_run *last;
+	struct npuv_keyed_run *last;
 
 	if (runs->count) {
-		last = (struct keyed_run *)runs->data + runs->count - 1;
+		last = (struct npuv_keyed_run *)runs->data + runs->count - 1;
 		if (last->key == key && last->run.first + last->run.count == cell) {
 			last->run.count++;
 			return 0;
@@ -36,31 +28,6 @@ int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell)
 	return 0;
 }
 
-int npuv_runs_group(struct npuv_work *w, const struct npuv_vector *runs, u32 keys, u32 **start,
-		    struct npuv_run **out)
-{
-	const struct keyed_run *run = runs->data;
-	u32 *first, i;
-	int err;
-
-	/* One entry more, as in npuv_group(). */
-	*start = npuv_alloc_array((u64)keys + 2, sizeof(u32));
-	*out = npuv_alloc_array(runs->count, sizeof(**out));
-	if (!*start || !*out)
-		return -ENOMEM;
-	first = *start;
-	for (i = 0; i < runs->count; i++)
-		first[run[i].key + 2]++;
-	for (i = 2; i < keys + 2; i++)
-		first[i] += first[i - 1];
-	err = npuv_interrupted();
-	if (err)
-		return err;
-	for (i = 0; i < runs->count; i++)
-		(*out)[first[run[i].key + 1]++] = run[i].run;
-	return npuv_visit(w, 0);
-}
-
 /* ---------------------------------------------------------------- of a step */
 
 /* Reads of so few cells are not worth merging. */
@@ -70,12 +37,11 @@ int npuv_runs_group(struct npuv_work *w, const struct npuv_vector *runs, u32 key
  * struct merging - of the reads of each step
  * @g: the graph
  * @events: of a step: twice the cell at which a run begins, plus one, or ends
- * @spare: room to sort them
  * @found: merged runs of all steps
  */
 struct merging {
 	struct npuv_graph *g;
-	u64 *events, *spare;
+	u64 *events;
 	struct npuv_vector found;
 };
 
@@ -134,7 +100,7 @@ static int merge_step(struct npuv_work *w, struct merging *m, u32 step)
 		m->events[n++] = (u64)run->first << 1 | 1;
 		m->events[n++] = ((u64)run->first + run->count) << 1;
 	}
-	err = npuv_sort(m->events, m->spare, n);
+	err = npuv_sort(w, m->events, n);
 	if (!err)
 		err = npuv_visit(w, 0);
 	if (err)
@@ -162,8 +128,7 @@ int npuv_reads_merge(struct npuv_work *w, struct npuv_graph *g)
 		if (step_runs(g, i, &first, &end) >= WORTHWHILE)
 			most = end - first > most ? end - first : most;
 	m.events = npuv_alloc_array(2 * (u64)most, sizeof(u64));
-	m.spare = npuv_alloc_array(2 * (u64)most, sizeof(u64));
-	if (!m.events || !m.spare)
+	if (!m.events)
 		err = -ENOMEM;
 	for (i = 0; !err && most && i < g->steps.count; i++) {
 		err = merge_step(w, &m, i);
@@ -173,8 +138,6 @@ int npuv_reads_merge(struct npuv_work *w, struct npuv_graph *g)
 		g->merged = npuv_vector_take(&m.found);
 		err = g->merged ? 0 : -ENOMEM;
 	}
-	npuv_free(m.events);
-	npuv_free(m.spare);
-	npuv_free(m.found.data);
+	npuv_free_all(m.events, m.found.data);
 	return err;
 }

@@ -80,9 +80,9 @@ static int check_ways(struct npuv_work *w, const struct npuv_plan *p, const u64 
 static int check_records(struct npuv_work *w, const struct npuv_plan *p, u64 *keys)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < p->edges.count; i++) {
+	for (i = 0; !err && i < p->edges.count; i++) {
 		const struct npumem_plan_edge *e = npuv_plan_edge(p, i);
 		const char *flaw = edge_flaw(p, e);
 
@@ -91,29 +91,24 @@ static int check_records(struct npuv_work *w, const struct npuv_plan *p, u64 *ke
 					   "V6 edge: edge %u of the plan: %s", i, flaw);
 		keys[i] = (u64)e->from << 32 | e->edge;
 		err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 int npuv_edges_check(struct npuv_work *w, struct npuv_plan *p)
 {
-	u64 *keys, *spare;
-	int err = -ENOMEM;
+	u64 *keys;
+	int err;
 
 	if (npuv_is_flat(p->graph))
 		return check_flat(w, p);
 	keys = npuv_alloc_array(p->edges.count, sizeof(u64));
-	spare = npuv_alloc_array(p->edges.count, sizeof(u64));
-	if (keys && spare)
-		err = check_records(w, p, keys);
+	err = keys ? check_records(w, p, keys) : -ENOMEM;
 	if (!err)
-		err = npuv_sort(keys, spare, p->edges.count);
+		err = npuv_sort(w, keys, p->edges.count);
 	if (!err)
 		err = check_ways(w, p, keys);
 	npuv_free(keys);
-	npuv_free(spare);
 	return err;
 }
 
@@ -125,8 +120,5 @@ int npuv_edges_group(struct npuv_work *w, const struct npuv_plan *p, u32 **start
 
 	for (i = 0; !err && i < p->edges.count; i++)
 		err = npuv_pair_add(&pairs, npuv_plan_edge(p, i)->from, i);
-	if (!err)
-		err = npuv_group(w, &pairs, p->blocks.count, start, edges);
-	npuv_free(pairs.data);
-	return err;
+	return npuv_group(w, err, &pairs, p->blocks.count, start, edges);
 }

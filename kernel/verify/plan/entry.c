@@ -6,15 +6,6 @@
  */
 #include "plan.h"
 
-/* Is a tensor of this kind valid when an inference begins? */
-static bool starts_valid(const struct npuv_graph *g, u32 tensor)
-{
-	u32 kind = npuv_tensor(g, tensor)->kind;
-
-	return kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
-	       kind == NPUMEM_TENSOR_STATE;
-}
-
 /* First byte of [first, end) of a tensor that no alias in a list makes valid; end if none. */
 static int find_invalid(struct npuv_work *w, const struct npuv_graph *g, u32 tensor, u64 *first,
 			u64 end)
@@ -23,7 +14,7 @@ static int find_invalid(struct npuv_work *w, const struct npuv_graph *g, u32 ten
 	u32 i;
 	int err;
 
-	if (starts_valid(g, tensor))
+	if (npuv_starts_valid(g, tensor))
 		*first = end;
 	/* Aliases come in any order, but each round but the last takes one at least. */
 	while (*first < end && moved && g->features & NPUMEM_FEATURE_ALIAS) {
@@ -31,7 +22,7 @@ static int find_invalid(struct npuv_work *w, const struct npuv_graph *g, u32 ten
 		for (i = g->alias_start[tensor]; i < g->alias_start[tensor + 1]; i++) {
 			const struct npumem_tensor *t = npuv_tensor(g, g->aliases[i]);
 
-			if (!starts_valid(g, g->aliases[i]) || *first < t->alias_offset ||
+			if (!npuv_starts_valid(g, g->aliases[i]) || *first < t->alias_offset ||
 			    *first - t->alias_offset >= t->size)
 				continue;
 			*first = t->alias_offset + t->size;
@@ -146,8 +137,7 @@ static int check_entry(struct npuv_work *w, const struct npuv_plan *p, u32 insta
 static int sort_entries(struct npuv_work *w, const struct npuv_plan *p, u32 *order)
 {
 	u64 *keys = npuv_alloc_array(p->entries.count, sizeof(u64));
-	u64 *spare = npuv_alloc_array(p->entries.count, sizeof(u64));
-	int err = keys && spare ? 0 : -ENOMEM;
+	int err = keys ? 0 : -ENOMEM;
 	u32 i, k;
 
 	for (i = 0; !err && i < p->entries.count; i++)
@@ -155,14 +145,13 @@ static int sort_entries(struct npuv_work *w, const struct npuv_plan *p, u32 *ord
 	for (i = 0; !err && i < p->blocks.count; i++) {
 		const struct npumem_plan_block *b = npuv_plan_block(p, i);
 
-		err = npuv_sort(keys + b->first_entry, spare, b->entry_count);
+		err = npuv_sort(w, keys + b->first_entry, b->entry_count);
 		for (k = 0; !err && k < b->entry_count; k++)
 			order[b->first_entry + k] = (u32)keys[b->first_entry + k];
 		if (!err)
 			err = npuv_visit(w, b->entry_count);
 	}
 	npuv_free(keys);
-	npuv_free(spare);
 	return err;
 }
 

@@ -27,7 +27,6 @@ struct item {
  * @external: per tensor, where it lies beyond the arena
  * @entries: entry records by instance and tensor, those before @next_entry done
  * @bounds: of one place, where extents begin and end
- * @spare: room to sort them
  * @lists: per bound, where its extents end
  * @places, @extents: found
  */
@@ -39,7 +38,7 @@ struct cutting {
 	u64 *external;
 	const u32 *entries;
 	u32 next_entry;
-	u64 *bounds, *spare;
+	u64 *bounds;
 	u32 *lists;
 	struct npuv_vector places, extents;
 };
@@ -62,11 +61,6 @@ static int add_item(struct cutting *c, u32 instance, u32 tensor, u32 placement)
 	return npuv_visit(c->w, 1);
 }
 
-static bool is_external(const struct cutting *c, u32 tensor)
-{
-	return npuv_tensor(c->p->graph, tensor)->flags & NPUMEM_TENSOR_EXTERNAL;
-}
-
 /* Every EXTERNAL tensor for all instances, and once more where entry records cut it. */
 static int add_external(struct cutting *c)
 {
@@ -77,7 +71,7 @@ static int add_external(struct cutting *c)
 	int err = 0;
 
 	for (t = 0; !err && t < g->tensors.count; t++) {
-		if (!is_external(c, t))
+		if (!npuv_is_external(g, t))
 			continue;
 		c->external[t] = end;
 		if (check_add_overflow(end, npuv_tensor(g, t)->size, &end)) {
@@ -95,7 +89,7 @@ static int add_external(struct cutting *c)
 
 		for (k = 0; !err && k < b->entry_count; k++) {
 			t = npuv_entry(c->p, c->entries[b->first_entry + k])->tensor;
-			if (t != before && is_external(c, t))
+			if (t != before && npuv_is_external(g, t))
 				err = add_item(c, i, t, NPUMEM_NONE);
 			before = t;
 		}
@@ -119,10 +113,8 @@ static int sort_by(struct cutting *c, bool by_instance, u32 keys)
 		err = npuv_pair_add(&pairs, key_of(item_at(c, i), by_instance), c->order[i]);
 	npuv_free(c->order);
 	c->order = NULL;
-	if (!err)
-		err = npuv_group(c->w, &pairs, keys, &start, &c->order);
+	err = npuv_group(c->w, err, &pairs, keys, &start, &c->order);
 	npuv_free(start);
-	npuv_free(pairs.data);
 	return err;
 }
 
@@ -130,25 +122,23 @@ static int sort_items(struct cutting *c)
 {
 	const struct npuv_plan *p = c->p;
 	u64 *keys = npuv_alloc_array(c->items.count, sizeof(u64));
-	u64 *spare = npuv_alloc_array(c->items.count, sizeof(u64));
 	const struct item *items = c->items.data;
 	int err = -ENOMEM;
 	u32 i;
 
 	c->order = npuv_alloc_array(c->items.count, sizeof(u32));
-	if (keys && spare && c->order) {
+	if (keys && c->order) {
 		for (i = 0; i < c->items.count; i++)
 			if (items[i].placement == NPUMEM_NONE)
 				keys[i] = i;
 			else
 				keys[i] = (u64)npuv_placement(p, items[i].placement)->from << 32 |
 					  i;
-		err = npuv_sort(keys, spare, c->items.count);
+		err = npuv_sort(c->w, keys, c->items.count);
 	}
 	for (i = 0; !err && i < c->items.count; i++)
 		c->order[i] = (u32)keys[i];
 	npuv_free(keys);
-	npuv_free(spare);
 	if (!err)
 		err = sort_by(c, false, p->graph->tensors.count);
 	if (!err)
@@ -231,9 +221,8 @@ static int allocate(struct cutting *c)
 	}
 	c->next_entry = 0;
 	c->bounds = npuv_alloc_array(2 * most, sizeof(u64));
-	c->spare = npuv_alloc_array(2 * most, sizeof(u64));
 	c->lists = npuv_alloc_array(2 * most + 1, sizeof(u32));
-	return c->bounds && c->spare && c->lists ? 0 : -ENOMEM;
+	return c->bounds && c->lists ? 0 : -ENOMEM;
 }
 
 static u32 bound_of(const struct cutting *c, u32 count, u64 value)
@@ -247,7 +236,6 @@ static int collect_bounds(struct cutting *c, u32 begin, u32 end, u32 entries, u3
 	struct npuv_chunks chunks;
 	u64 first, arena;
 	u32 i, n = 0;
-	int err;
 
 	for (i = begin; i < end; i++) {
 		chunks_begin(c, item_at(c, i), &chunks);
@@ -262,9 +250,8 @@ static int collect_bounds(struct cutting *c, u32 begin, u32 end, u32 entries, u3
 		c->bounds[n++] = e->first;
 		c->bounds[n++] = e->first + e->length;
 	}
-	err = npuv_sort(c->bounds, c->spare, n);
-	*count = npuv_unique(c->bounds, n);
-	return err;
+	*count = n;
+	return npuv_sort_unique(c->w, c->bounds, count);
 }
 
 /* How many extents begin at each of n bounds, summed up: where they go. */
@@ -479,13 +466,7 @@ int npuv_extents_cut(struct npuv_work *w, struct npuv_plan *p, const u32 *entrie
 	};
 	int err = cut(&c);
 
-	npuv_free(c.items.data);
-	npuv_free(c.order);
-	npuv_free(c.external);
-	npuv_free(c.bounds);
-	npuv_free(c.spare);
-	npuv_free(c.lists);
-	npuv_free(c.places.data);
-	npuv_free(c.extents.data);
+	npuv_free_all(c.items.data, c.order, c.external, c.bounds, c.lists, c.places.data,
+		      c.extents.data);
 	return err;
 }

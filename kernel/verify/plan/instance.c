@@ -15,17 +15,10 @@ u32 npuv_instance_last(const struct npuv_plan *p, u32 instance)
 /* The last one that begins by then: those without positions come before it. */
 u32 npuv_instance_at(const struct npuv_plan *p, u32 position)
 {
-	u32 lo = 0, hi = p->blocks.count;
+	u32 lo = 1;
 
-	while (hi - lo > 1) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (npuv_plan_block(p, mid)->first_position <= position)
-			lo = mid;
-		else
-			hi = mid;
-	}
-	return lo;
+	npuv_bisect(lo, p->blocks.count, i, npuv_plan_block(p, i)->first_position <= position);
+	return lo - 1;
 }
 
 /* A graph of one block without edges has one instance, and its end is the exit. */

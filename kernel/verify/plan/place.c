@@ -79,9 +79,9 @@ static const char *placement_flaw(const struct npuv_plan *plan, const struct npu
 int npuv_place_check(struct npuv_work *w, struct npuv_plan *plan)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < plan->placements.count; i++) {
+	for (i = 0; !err && i < plan->placements.count; i++) {
 		const struct npumem_placement *p = npuv_placement(plan, i);
 		const char *flaw;
 		struct npuv_text text;
@@ -99,28 +99,18 @@ int npuv_place_check(struct npuv_work *w, struct npuv_plan *plan)
 					   npuv_text_tensor(plan->graph, p->tensor, &text), flaw);
 		}
 		err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 const struct npuv_place *npuv_place_of(const struct npuv_plan *p, u32 instance, u32 tensor)
 {
-	bool external = npuv_tensor(p->graph, tensor)->flags & NPUMEM_TENSOR_EXTERNAL;
-	u32 lo = p->place_start[instance], hi = p->place_start[instance + 1];
+	u32 lo = p->place_start[instance];
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (p->places[mid].tensor < tensor)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	npuv_bisect(lo, p->place_start[instance + 1], i, p->places[i].tensor < tensor);
 	if (lo < p->place_start[instance + 1] && p->places[lo].tensor == tensor)
 		return &p->places[lo];
-	if (external && instance < p->blocks.count)
+	if (npuv_is_external(p->graph, tensor) && instance < p->blocks.count)
 		return npuv_place_of(p, p->blocks.count, tensor);
 	return NULL;
 }
@@ -138,16 +128,9 @@ u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e)
 /* Index of the first extent of a place that begins at or after a byte. */
 static u32 lower_bound(const struct npuv_plan *p, const struct npuv_place *place, u64 byte)
 {
-	u32 lo = place->first, hi = place->first + place->count;
+	u32 lo = place->first;
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (p->extents[mid].first < byte)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	npuv_bisect(lo, place->first + place->count, i, p->extents[i].first < byte);
 	return lo;
 }
 
@@ -189,16 +172,9 @@ u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u
 u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u32 count,
 		       u32 position)
 {
-	u32 lo = 0, hi = count;
+	u32 lo = 0;
 
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-
-		if (npuv_extent_from(p, &e[mid]) <= position)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	npuv_bisect(lo, count, i, npuv_extent_from(p, &e[i]) <= position);
 	return lo;
 }
 

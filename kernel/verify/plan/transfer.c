@@ -124,20 +124,18 @@ int npuv_transfers_check(struct npuv_work *w, const struct npuv_plan *p)
 {
 	u64 end;
 	u32 i;
-	int err;
+	int err = 0;
 
 	if (check_add_overflow(p->info->arena_size, p->info->host_size, &end))
 		return npuv_refuse(w, -E2BIG, NPUMEM_RULE_NONE,
 				   "limit: arena and host memory have more than 2^64 bytes "
 				   "together");
-	for (i = 0; i < p->positions.count; i++) {
+	for (i = 0; !err && i < p->positions.count; i++) {
 		err = check_record(w, p, i);
 		if (!err)
 			err = npuv_visit(w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 /* ---------------------------------------------------------------- graph */
@@ -312,39 +310,31 @@ static int sort_moves(struct moving *m, u32 **start, u32 **order)
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
 	u64 *firsts = npuv_alloc_array(m->moves, sizeof(u64));
 	u64 *keys = npuv_alloc_array(m->moves, sizeof(u64));
-	u64 *spare = npuv_alloc_array(m->moves, sizeof(u64));
-	int err = firsts && keys && spare ? 0 : -ENOMEM;
+	int err = firsts && keys ? 0 : -ENOMEM;
 	u32 i, n = 0, unique = 0;
 
 	for (i = 0; !err && i < m->p->positions.count; i++)
 		if (is_move(npuv_position(m->p, i)))
-			firsts[n++] = npuv_position(m->p, i)->first;
+			firsts[unique++] = npuv_position(m->p, i)->first;
 	if (!err)
-		err = npuv_sort(firsts, spare, n);
-	if (!err)
-		unique = npuv_unique(firsts, n);
-	for (i = n = 0; !err && i < m->p->positions.count; i++) {
+		err = npuv_sort_unique(m->w, firsts, &unique);
+	for (i = 0; !err && i < m->p->positions.count; i++) {
 		const struct npumem_position *at = npuv_position(m->p, i);
 
 		if (is_move(at))
 			keys[n++] = (u64)npuv_upper_bound(firsts, unique, at->first) << 32 | i;
 	}
 	if (!err)
-		err = npuv_sort(keys, spare, n);
+		err = npuv_sort(m->w, keys, n);
 	for (i = 0; !err && i < n; i++) {
 		u32 tensor = npuv_position(m->p, (u32)keys[i])->index;
 
 		err = npuv_pair_add(&pairs, m->g->host_copy[tensor] - m->source->tensors.count,
 				    (u32)keys[i]);
 	}
-	if (!err)
-		err = npuv_group(m->w, &pairs, m->g->tensors.count - m->source->tensors.count,
-				 start, order);
-	npuv_free(firsts);
-	npuv_free(keys);
-	npuv_free(spare);
-	npuv_free(pairs.data);
-	return err;
+	npuv_free_all(firsts, keys);
+	return npuv_group(m->w, err, &pairs, m->g->tensors.count - m->source->tensors.count, start,
+			  order);
 }
 
 /* One byte's copy at two addresses. */
@@ -415,8 +405,7 @@ static int place_copies(struct moving *m)
 	for (i = 0; !err && i < copies; i++)
 		err = place_copy(m, m->source->tensors.count + i, order + start[i],
 				 start[i + 1] - start[i]);
-	npuv_free(start);
-	npuv_free(order);
+	npuv_free_all(start, order);
 	if (err)
 		return err;
 	m->p->placements.count = m->placements.count;
@@ -449,8 +438,7 @@ int npuv_transfers_insert(struct npuv_work *w, struct npuv_plan *p)
 	err = build_graph(&m);
 	if (!err)
 		err = place_copies(&m);
-	npuv_free(m.planned);
-	npuv_free(m.placements.data);
+	npuv_free_all(m.planned, m.placements.data);
 	if (err)
 		return err;
 	p->graph = m.g;

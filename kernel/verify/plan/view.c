@@ -130,7 +130,6 @@ int npuv_views_check(struct npuv_work *w, const struct npuv_plan *p)
 		err = check_views(w, p, parents);
 	if (!err)
 		err = check_nesting(w, p, parents, queue);
-	npuv_free(parents);
-	npuv_free(queue);
+	npuv_free_all(parents, queue);
 	return err;
 }

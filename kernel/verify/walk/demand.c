@@ -112,9 +112,7 @@ static bool is_constant(const struct npuv_check *k, u32 tensor)
 
 	if (t->kind == NPUMEM_TENSOR_PARAMETER && !k->p->placed[tensor])
 		return true;
-	return t->flags & NPUMEM_TENSOR_EXTERNAL &&
-	       (t->kind == NPUMEM_TENSOR_INPUT || t->kind == NPUMEM_TENSOR_PARAMETER ||
-		t->kind == NPUMEM_TENSOR_STATE);
+	return t->flags & NPUMEM_TENSOR_EXTERNAL && npuv_starts_valid(k->g, tensor);
 }
 
 /* Bytes that the block does not touch: they must have been there when it was entered. */
@@ -122,11 +120,11 @@ static int mark_pass(struct npuv_check *k, const struct need *n, u64 first, u64 
 {
 	const struct npuv_place *place = npuv_place_of(k->p, k->instance, n->source);
 	struct npuv_pass *pass;
-	int err;
+	int err = 0;
 
 	if (is_constant(k, n->source))
 		return 0;
-	while (first < end) {
+	while (!err && first < end) {
 		const struct npuv_extent *e = npuv_place_find(k->p, place, first);
 		u64 limit;
 
@@ -144,25 +142,16 @@ static int mark_pass(struct npuv_check *k, const struct need *n, u64 first, u64 
 		pass->edge = n->edge;
 		first = limit;
 		err = npuv_visit(k->w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 /* The spans of a tensor in the current block: [lo, hi). */
 static void find_spans(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
 {
-	u32 a = k->g->touch_start[k->block], b = k->g->touch_start[k->block + 1], end = b;
+	u32 a = k->g->touch_start[k->block], end = k->g->touch_start[k->block + 1];
 
-	while (a < b) {
-		u32 mid = a + (b - a) / 2;
-
-		if (k->g->touches[mid].tensor < tensor)
-			a = mid + 1;
-		else
-			b = mid;
-	}
+	npuv_bisect(a, end, i, k->g->touches[i].tensor < tensor);
 	*lo = *hi = 0;
 	if (a == end || k->g->touches[a].tensor != tensor)
 		return;
@@ -173,15 +162,9 @@ static void find_spans(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
 /* First of spans [lo, hi) that ends after a byte. */
 static u32 find_span(const struct npuv_check *k, u32 lo, u32 hi, u64 byte)
 {
-	while (lo < hi) {
-		u32 mid = lo + (hi - lo) / 2;
-		const struct npuv_span *s = &k->g->spans[mid];
+	const struct npuv_span *s = k->g->spans;
 
-		if (s->first + s->length <= byte)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
+	npuv_bisect(lo, hi, i, s[i].first + s[i].length <= byte);
 	return lo;
 }
 
@@ -190,10 +173,10 @@ static int mark(struct npuv_check *k, const struct need *n)
 {
 	u64 at = n->first;
 	u32 lo, hi, i;
-	int err;
+	int err = 0;
 
 	find_spans(k, n->source, &lo, &hi);
-	for (i = find_span(k, lo, hi, at); at < n->end; i++) {
+	for (i = find_span(k, lo, hi, at); !err && at < n->end; i++) {
 		const struct npuv_span *s = i < hi ? &k->g->spans[i] : NULL;
 		u64 gap = s && s->first < n->end ? s->first : n->end;
 
@@ -208,10 +191,8 @@ static int mark(struct npuv_check *k, const struct need *n)
 			at = s->first + s->length;
 		}
 		err = npuv_visit(k->w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 /* ---------------------------------------------------------------- what is needed */
@@ -223,9 +204,9 @@ static int each_entry(struct npuv_check *k, u32 edge, need_fn fn)
 {
 	u32 to = npuv_plan_edge(k->p, edge)->to;
 	u32 t, i;
-	int err;
+	int err = 0;
 
-	for (t = k->p->place_start[to]; t < k->p->place_start[to + 1]; t++) {
+	for (t = k->p->place_start[to]; !err && t < k->p->place_start[to + 1]; t++) {
 		const struct npuv_place *place = &k->p->places[t];
 		struct need n = { .edge = edge, .tensor = place->tensor };
 
@@ -242,19 +223,17 @@ static int each_entry(struct npuv_check *k, u32 edge, need_fn fn)
 				return err;
 		}
 		err = npuv_visit(k->w, 1 + place->count);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 /* All that an edge to the exit needs: outputs and state, by their own name or an alias. */
 static int each_result(struct npuv_check *k, u32 edge, need_fn fn)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < k->g->tensors.count; i++) {
+	for (i = 0; !err && i < k->g->tensors.count; i++) {
 		const struct npumem_tensor *t = npuv_tensor(k->g, i);
 		struct need n = { .edge = edge, .tensor = i, .source = i, .end = t->size };
 
@@ -270,10 +249,8 @@ static int each_result(struct npuv_check *k, u32 edge, need_fn fn)
 		}
 		n.source = source_of(k, n.source);
 		err = fn(k, &n);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int each_need(struct npuv_check *k, u32 edge, need_fn fn)
@@ -291,14 +268,11 @@ static int each_need(struct npuv_check *k, u32 edge, need_fn fn)
 int npuv_demand_mark(struct npuv_check *k)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = k->edge_start[k->instance]; i < k->edge_start[k->instance + 1]; i++) {
+	for (i = k->edge_start[k->instance]; !err && i < k->edge_start[k->instance + 1]; i++)
 		err = each_need(k, k->edges[i], mark);
-		if (err)
-			return err;
-	}
-	return 0;
+	return err;
 }
 
 /* ---------------------------------------------------------------- where it is */
@@ -349,13 +323,6 @@ static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u
 			   first, end);
 }
 
-static u32 base_of(const struct npuv_check *k, u32 tensor)
-{
-	const struct npumem_tensor *t = npuv_tensor(k->g, tensor);
-
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
-}
-
 /* Compare where the bytes of a need are with where their entry state has them. */
 static int compare(struct npuv_check *k, const struct need *n)
 {
@@ -364,11 +331,11 @@ static int compare(struct npuv_check *k, const struct need *n)
 	u32 into = e->to == NPUMEM_NONE ? 0 : e->to;
 	const struct npuv_place *from, *to;
 	u64 first = n->first, limit;
-	int err;
+	int err = 0;
 
 	from = npuv_place_of(k->p, e->from, n->source);
-	to = npuv_place_of(k->p, into, base_of(k, n->tensor));
-	while (first < n->end) {
+	to = npuv_place_of(k->p, into, npuv_alias_base(k->g, n->tensor));
+	while (!err && first < n->end) {
 		const struct npuv_extent *want = npuv_place_find(k->p, to, first);
 		const struct npuv_extent *have;
 
@@ -389,10 +356,8 @@ static int compare(struct npuv_check *k, const struct need *n)
 					    want->arena + (first - want->first));
 		first = limit;
 		err = npuv_visit(k->w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int check_place(struct npuv_check *k, const struct need *n)
@@ -402,7 +367,7 @@ static int check_place(struct npuv_check *k, const struct need *n)
 	/* Outputs may be anywhere, and what is never elsewhere does not move. */
 	if (exit && npuv_tensor(k->g, n->tensor)->kind != NPUMEM_TENSOR_STATE)
 		return 0;
-	if (exit && n->source == base_of(k, n->tensor) && is_constant(k, n->source))
+	if (exit && n->source == npuv_alias_base(k->g, n->tensor) && is_constant(k, n->source))
 		return 0;
 	return compare(k, n);
 }
@@ -410,12 +375,9 @@ static int check_place(struct npuv_check *k, const struct need *n)
 int npuv_demand_check(struct npuv_check *k)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < k->p->edges.count; i++) {
+	for (i = 0; !err && i < k->p->edges.count; i++)
 		err = each_need(k, i, check_place);
-		if (err)
-			return err;
-	}
-	return 0;
+	return err;
 }

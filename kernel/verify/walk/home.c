@@ -76,14 +76,10 @@ static bool needs_home(const struct npuv_check *k, u32 cell)
 /* Is an extent what a cell without a writer may begin with? */
 static bool is_entry(const struct npuv_check *k, u32 cell, const struct npuv_extent *home)
 {
-	u32 kind = npuv_tensor(k->g, k->g->cells[cell].tensor)->kind;
-
 	if (npuv_is_flat(k->g) || home->flags & NPUV_EXTENT_ENTRY)
 		return true;
 	/* A binding lasts for the whole run. */
-	return home->placement == NPUMEM_NONE &&
-	       (kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
-		kind == NPUMEM_TENSOR_STATE);
+	return home->placement == NPUMEM_NONE && npuv_starts_valid(k->g, k->g->cells[cell].tensor);
 }
 
 /*

@@ -8,20 +8,6 @@
  */
 #include "check.h"
 
-/* Sort 2n bounds and drop repeated ones. */
-static int sort_bounds(u64 *bounds, u32 *count)
-{
-	u64 *spare = npuv_alloc_array(*count, sizeof(u64));
-	int err;
-
-	if (!spare)
-		return -ENOMEM;
-	err = npuv_sort(bounds, spare, *count);
-	npuv_free(spare);
-	*count = npuv_unique(bounds, *count);
-	return err;
-}
-
 /* ---------------------------------------------------------------- apart */
 
 static int refuse_together(struct npuv_check *k, u32 tensor, u32 other, u64 first, u64 end)
@@ -109,7 +95,7 @@ static int check_apart(struct npuv_check *k)
 			two[1] = e->arena + e->length;
 		}
 	}
-	err = sort_bounds(bounds.data, &bounds.count);
+	err = npuv_sort_unique(k->w, bounds.data, &bounds.count);
 	if (err)
 		npuv_free(bounds.data);
 	else
@@ -145,7 +131,7 @@ static int collect_bounds(struct npuv_check *k, u64 **bounds, u32 *count)
 		(*bounds)[2 * i] = piece_at(k, i)->arena;
 		(*bounds)[2 * i + 1] = piece_at(k, i)->arena + piece_at(k, i)->length;
 	}
-	return sort_bounds(*bounds, count);
+	return npuv_sort_unique(k->w, *bounds, count);
 }
 
 /* The owners of each part. */
@@ -166,18 +152,15 @@ static int collect_sets(struct npuv_check *k, const u64 *bounds, u32 count)
 				err = npuv_visit(k->w, 1);
 		}
 	}
-	if (!err)
-		err = npuv_group(k->w, &pairs, count, &k->set_start, &k->set_owners);
-	npuv_free(pairs.data);
-	return err;
+	return npuv_group(k->w, err, &pairs, count, &k->set_start, &k->set_owners);
 }
 
 static int paint_parts(struct npuv_check *k, const u64 *bounds, u32 count)
 {
 	u32 i, members;
-	int err;
+	int err = 0;
 
-	for (i = 0; i + 1 < count; i++) {
+	for (i = 0; !err && i + 1 < count; i++) {
 		members = k->set_start[i + 1] - k->set_start[i];
 		if (!members)
 			continue;
@@ -186,10 +169,8 @@ static int paint_parts(struct npuv_check *k, const u64 *bounds, u32 count)
 				 members == 1 ? k->set_owners[k->set_start[i]] :
 						NPUV_OWNER_SET | i);
 		err = npuv_visit(k->w, 1);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 int npuv_initial_paint(struct npuv_check *k)

@@ -42,21 +42,14 @@ static int check_order(struct npuv_check *k)
 
 static int begin_map(struct npuv_check *k)
 {
+	u64 *bounds = k->bounds.data;
+	int err = npuv_sort_unique(k->w, bounds, &k->bounds.count);
 	u32 count = k->bounds.count;
-	u64 *bounds = k->bounds.data, *spare;
-	int err;
 
-	spare = npuv_alloc_array(count, sizeof(u64));
-	if (!spare)
-		return -ENOMEM;
-	err = npuv_sort(bounds, spare, count);
-	npuv_free(spare);
 	if (err)
 		return err;
-	k->bounds.data = NULL;
-	k->bounds.count = 0;
-	k->bounds.capacity = 0;
-	return npuv_arena_init(&k->map, bounds, npuv_unique(bounds, count));
+	k->bounds = (struct npuv_vector){ .size = sizeof(u64) };
+	return npuv_arena_init(&k->map, bounds, count);
 }
 
 /* A cell takes [first, end) of the arena from one of its owners. */
@@ -194,16 +187,14 @@ static int run_step(struct npuv_check *k, const struct npumem_step *s)
 static int write_valid(struct npuv_check *k)
 {
 	u32 i;
-	int err;
+	int err = 0;
 
-	for (i = 0; i < k->g->cell_count; i++) {
+	for (i = 0; !err && i < k->g->cell_count; i++) {
 		if (k->g->cells[i].writer != NPUMEM_NONE)
 			continue;
 		err = write_cell(k, i);
-		if (err)
-			return err;
 	}
-	return 0;
+	return err;
 }
 
 static int run_schedule(struct npuv_check *k)
@@ -286,8 +277,7 @@ static void begin_instance(struct npuv_check *k, u32 instance)
 static void end_instance(struct npuv_check *k)
 {
 	npuv_arena_fini(&k->map);
-	npuv_free(k->set_start);
-	npuv_free(k->set_owners);
+	npuv_free_all(k->set_start, k->set_owners);
 	k->set_start = NULL;
 	k->set_owners = NULL;
 }
@@ -375,10 +365,9 @@ static int check(struct npuv_check *k)
 		err = check_instance(k, i);
 	if (!err && !npuv_is_flat(k->g))
 		err = npuv_demand_check(k);
-	if (!err)
-		err = npuv_group(k->w, &k->preds, npuv_cell_count(p), &p->pred_start,
-				 &p->pred_cells);
-	return err;
+	return err ? err :
+		     npuv_group(k->w, 0, &k->preds, npuv_cell_count(p), &p->pred_start,
+				&p->pred_cells);
 }
 
 int npuv_owner_check(struct npuv_work *w, struct npuv_plan *p)
@@ -394,17 +383,7 @@ int npuv_owner_check(struct npuv_work *w, struct npuv_plan *p)
 	};
 	int err = check(&k);
 
-	npuv_free(k.edge_start);
-	npuv_free(k.edges);
-	npuv_free(k.position);
-	npuv_free(k.source);
-	npuv_free(k.demand);
-	npuv_free(k.left);
-	npuv_free(k.stamp);
-	npuv_free(k.replaced);
-	npuv_free(k.bounds.data);
-	npuv_free(k.passes.data);
-	npuv_free(k.initial.data);
-	npuv_free(k.preds.data);
+	npuv_free_all(k.edge_start, k.edges, k.position, k.source, k.demand, k.left, k.stamp,
+		      k.replaced, k.bounds.data, k.passes.data, k.initial.data, k.preds.data);
 	return err;
 }

@@ -76,7 +76,6 @@ int npuv_versions_check(struct npuv_work *w, const struct npuv_plan *p)
 	for (i = 0; !err && i < p->positions.count; i++)
 		if (npuv_position(p, i)->kind == NPUMEM_POSITION_STEP)
 			err = check_step(&k, npuv_position(p, i)->index, versions);
-	npuv_free(versions);
-	npuv_free(k.position);
+	npuv_free_all(versions, k.position);
 	return err;
 }

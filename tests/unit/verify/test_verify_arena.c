@@ -110,7 +110,8 @@ TEST(empty)
 
 TEST(sort)
 {
-	static u64 values[1000], spare[1000];
+	struct npuv_work w = { 0 };
+	static u64 values[1000];
 	uint32_t n, i;
 
 	for (n = 0; n <= 1000; n += n < 20 ? 1 : 49) {
@@ -118,7 +119,7 @@ TEST(sort)
 
 		for (i = 0; i < n; i++)
 			sum += values[i] = below(n);
-		assert_int_equal(npuv_sort(values, spare, n), 0);
+		assert_int_equal(npuv_sort(&w, values, n), 0);
 		for (i = 0; i < n; i++) {
 			sorted_sum += values[i];
 			assert_true(!i || values[i - 1] <= values[i]);
@@ -127,8 +128,11 @@ TEST(sort)
 	}
 	for (i = 0; i < 10; i++)
 		values[i] = i / 3;
-	assert_int_equal(npuv_unique(values, 10), 4);
+	n = 10;
+	assert_int_equal(npuv_sort_unique(&w, values, &n), 0);
+	assert_int_equal(n, 4);
 	assert_int_equal(values[3], 3);
 	assert_int_equal(npuv_upper_bound(values, 4, 1), 2);
 	assert_int_equal(npuv_upper_bound(values, 4, 9), 4);
+	npuv_work_fini(&w);
 }
