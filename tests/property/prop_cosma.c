@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,10 +17,10 @@
 #include "auto.h"
 #include "cosma_exhaustive.h"
 #include "cosma_plan.h"
-#include "random.h"
+#include "property.h"
 
-static uint64_t seed, state;
-static unsigned long number;
+/* What the case is, and what is wrong with it. */
+#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 /* What the cases were like. */
 static struct {
@@ -29,30 +28,11 @@ static struct {
 		too_large, planned, inplace, staged, yielded;
 } seen;
 
-static uint32_t range(uint32_t low, uint32_t high)
-{
-	return xorshift_range(&state, low, high);
-}
-
-__attribute__((format(printf, 3, 4), noreturn)) static void
-fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
-     const char *format, ...)
-{
-	va_list args;
-
-	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	cosma_print_case(graph, options);
-	exit(1);
-}
-
 static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t most, bool align)
 {
 	struct npuplan_tensor tensor = {
-		.size = range(1, most),
-		.align = align && !range(0, 3) ? 2 : 1,
+		.size = draw(1, most),
+		.align = align && !draw(0, 3) ? 2 : 1,
 		.kind = kind,
 		.id = graph->tensor_count,
 	};
@@ -64,10 +44,10 @@ static struct npuplan_graph *random_graph(void)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("random");
 	/* Chains and branches are longer: operators that may wait, blocks that may not. */
-	bool align = !range(0, 4), chains = !range(0, 2);
-	uint32_t ops = chains ? range(5, 8) : range(2, 6), first = range(1, 2);
-	uint32_t most = range(1, 6), params = chains ? 0 : range(0, 2);
-	bool inplace = range(0, 2);
+	bool align = !draw(0, 4), chains = !draw(0, 2);
+	uint32_t ops = chains ? draw(5, 8) : draw(2, 6), first = draw(1, 2);
+	uint32_t most = draw(1, 6), params = chains ? 0 : draw(0, 2);
+	bool inplace = draw(0, 2);
 
 	for (uint32_t t = 0; t < first; t++)
 		add_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
@@ -78,24 +58,24 @@ static struct npuplan_graph *random_graph(void)
 		struct npuplan_op op = {
 			.inputs = inputs,
 			.outputs = outputs,
-			.input_count = chains && range(0, 2) ? 1 : range(1, 3),
-			.output_count = range(0, chains ? 11 : 5) ? 1 : 2,
+			.input_count = chains && draw(0, 2) ? 1 : draw(1, 3),
+			.output_count = draw(0, chains ? 11 : 5) ? 1 : 2,
 			.id = v,
 		};
 
 		/* Mostly from what was made lately. */
 		for (uint32_t k = 0; k < op.input_count; k++)
-			inputs[k] = range(0, 2) ? range(made > 4 ? made - 4 : 0, made - 1) :
-						  range(0, made - 1);
+			inputs[k] = draw(0, 2) ? draw(made > 4 ? made - 4 : 0, made - 1) :
+						 draw(0, made - 1);
 		for (uint32_t k = 0; k < op.output_count; k++)
 			outputs[k] = add_tensor(graph,
-						v + 1 == ops || !range(0, 7) ?
+						v + 1 == ops || !draw(0, 7) ?
 							NPUMEM_TENSOR_OUTPUT :
 							NPUMEM_TENSOR_INTERMEDIATE,
 						most, align);
-		op.attrs.inplace = inplace && range(0, 2);
+		op.attrs.inplace = inplace && draw(0, 2);
 		/* Now and then one says so that cannot be. */
-		if (op.attrs.inplace && range(0, 7))
+		if (op.attrs.inplace && draw(0, 7))
 			graph->tensors[outputs[0]].size = graph->tensors[inputs[0]].size;
 		npuplan_graph_add_op(graph, &op);
 	}
@@ -109,7 +89,7 @@ static void check_plan(const struct npuplan_graph *graph,
 	struct cosma_oracle oracle;
 
 	if (plan->position_count && !cosma_oracle_run(&oracle, graph, options, plan))
-		fail(graph, options, "%s: %s", what, oracle.why);
+		FAIL(graph, options, "%s: %s", what, oracle.why);
 }
 
 static uint64_t check_traffic(const struct npuplan_graph *graph,
@@ -120,14 +100,14 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	uint64_t least, cost;
 
 	if (npuplan_cosma(graph, options, &plan, &error))
-		fail(graph, options, "%s", error.text);
+		FAIL(graph, options, "%s", error.text);
 	check_plan(graph, options, &plan, "plan");
 	if (plan.status == NPUMEM_PLAN_INFEASIBLE) {
 		if (plan.position_count)
-			fail(graph, options, "infeasible, with a plan");
+			FAIL(graph, options, "infeasible, with a plan");
 		least = exhaustive_traffic(graph, options, true);
 		if (least < EXHAUSTIVE_TOO_LARGE)
-			fail(graph, options, "infeasible, but there is a plan");
+			FAIL(graph, options, "infeasible, but there is a plan");
 		seen.too_large += least == EXHAUSTIVE_TOO_LARGE;
 		seen.infeasible++;
 		npuplan_cosma_plan_free(&plan);
@@ -145,7 +125,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		return cost;
 	}
 	if (plan.relaxed_bound != least && plan.relaxed_bound + cost)
-		fail(graph, options, "without addresses %" PRIu64 ", but the least is %" PRIu64,
+		FAIL(graph, options, "without addresses %" PRIu64 ", but the least is %" PRIu64,
 		     plan.relaxed_bound, least);
 	if (plan.status != NPUMEM_PLAN_OPTIMAL || cost != least) {
 		seen.apart++;
@@ -155,7 +135,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 		else if (least == EXHAUSTIVE_NONE ?
 				 plan.status != NPUMEM_PLAN_INFEASIBLE :
 				 plan.status != NPUMEM_PLAN_OPTIMAL || cost != least)
-			fail(graph, options,
+			FAIL(graph, options,
 			     "status %u cost %" PRIu64 ", but the least is %" PRIu64, plan.status,
 			     cost, least);
 	}
@@ -168,7 +148,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 					    plan.position_count * sizeof(*plan.positions)) ||
 				     memcmp(again.placements, plan.placements,
 					    plan.placement_count * sizeof(*plan.placements)))))
-		fail(graph, options, "not the same plan again");
+		FAIL(graph, options, "not the same plan again");
 	npuplan_cosma_plan_free(&again);
 	npuplan_cosma_plan_free(&plan);
 	return cost;
@@ -182,10 +162,10 @@ static void check_baselines(const struct npuplan_graph *graph,
 		struct npuplan_error error;
 
 		if (npuplan_cosma_baseline(graph, options, policy, &plan, &error))
-			fail(graph, options, "baseline %d: %s", policy, error.text);
+			FAIL(graph, options, "baseline %d: %s", policy, error.text);
 		check_plan(graph, options, &plan, "baseline");
 		if (plan.position_count && plan.spill + plan.fill < least)
-			fail(graph, options, "baseline %d: %" PRIu64 " is less than %" PRIu64,
+			FAIL(graph, options, "baseline %d: %" PRIu64 " is less than %" PRIu64,
 			     policy, plan.spill + plan.fill, least);
 		npuplan_cosma_plan_free(&plan);
 	}
@@ -210,11 +190,11 @@ static uint64_t check_planner(const struct npuplan_graph *graph,
 	if (err == -ETIMEDOUT && strcmp(planner, "cosma"))
 		return EXHAUSTIVE_NONE;
 	if (err)
-		fail(graph, asked, "planner %s: %s", planner, error.text);
+		FAIL(graph, asked, "planner %s: %s", planner, error.text);
 	if (!cosma_plan_run(&oracle, graph, asked, plan))
-		fail(graph, asked, "planner %s: %s", planner, oracle.why);
+		FAIL(graph, asked, "planner %s: %s", planner, oracle.why);
 	if (npuplan_verify_plan(graph, plan, NULL, &error))
-		fail(graph, asked, "planner %s: %s", planner, error.text);
+		FAIL(graph, asked, "planner %s: %s", planner, error.text);
 	traffic = plan->info.spill_bytes + plan->info.fill_bytes;
 	npuplan_plan_free(plan);
 	return traffic;
@@ -237,22 +217,22 @@ static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_opt
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
 	if (npuplan_graph_tile_whole(graph, options.with_parameters, &error))
-		fail(graph, &options, "%s", error.text);
+		FAIL(graph, &options, "%s", error.text);
 	for (uint32_t s = 0; s < graph->step_count; s++)
 		if (options.staged && options.staged[graph->steps[s].op])
 			graph->steps[s].flags |= NPUMEM_STEP_STAGED;
 	traffic = check_planner(graph, &options, "cosma");
 	if (traffic != free_order)
-		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner",
+		FAIL(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner",
 		     free_order, traffic);
 	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	traffic = check_planner(graph, &options, "cosma");
 	if (traffic != fixed)
-		fail(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner", fixed,
+		FAIL(graph, &options, "%" PRIu64 " directly, %" PRIu64 " by the planner", fixed,
 		     traffic);
 	if (check_planner(graph, &options, "cosma-belady") < fixed ||
 	    check_planner(graph, &options, "cosma-greedy") < fixed)
-		fail(graph, &options, "a baseline moves less than the best");
+		FAIL(graph, &options, "a baseline moves less than the best");
 	seen.planned++;
 }
 
@@ -264,10 +244,10 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 
 	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	if (npuplan_cosma(graph, &options, &plan, &error))
-		fail(graph, &options, "%s", error.text);
+		FAIL(graph, &options, "%s", error.text);
 	check_plan(graph, &options, &plan, "peak");
 	if (plan.status != NPUMEM_PLAN_OPTIMAL || plan.peak != least)
-		fail(graph, &options, "status %u peak %" PRIu64 ", but the least is %" PRIu64,
+		FAIL(graph, &options, "status %u peak %" PRIu64 ", but the least is %" PRIu64,
 		     plan.status, plan.peak, least);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -276,10 +256,10 @@ static void check_case(void)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph();
 	struct npuplan_cosma_options options = {
-		.with_parameters = range(0, 1),
-		.inputs_resident = !range(0, 3),
-		.inputs_flagged = !range(0, 2),
-		.common.alignment = range(0, 9) ? 0 : 2,
+		.with_parameters = draw(0, 1),
+		.inputs_resident = !draw(0, 3),
+		.inputs_flagged = !draw(0, 2),
+		.common.alignment = draw(0, 9) ? 0 : 2,
 	};
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
@@ -288,26 +268,26 @@ static void check_case(void)
 
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		seen.inplace += graph->ops[v].attrs.inplace;
-	if (!range(0, 3)) {
+	if (!draw(0, 3)) {
 		options.staged = staged;
 		for (uint32_t v = 0; v < graph->op_count; v++) {
-			staged[v] = range(0, 1);
+			staged[v] = draw(0, 1);
 			seen.staged += staged[v];
 		}
 	}
 	for (uint32_t t = 0; t < graph->tensor_count && options.inputs_flagged; t++)
-		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && range(0, 1))
+		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && draw(0, 1))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
 	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
-		fail(graph, &options, "%s", error.text);
+		FAIL(graph, &options, "%s", error.text);
 	/* Where alignments make an operator need more than its bytes, M_P is that. */
 	peak = exhaustive_peak(graph, &options);
 	if (!budgets.proved || budgets.peak != (peak > budgets.needed ? peak : budgets.needed))
-		fail(graph, &options, "M_R %" PRIu64 " M_P %" PRIu64, budgets.needed, budgets.peak);
-	options.common.arena_budget = range(0, 9) ? range(0, 2) ? budgets.needed : budgets.middle :
-						    budgets.needed - 1;
+		FAIL(graph, &options, "M_R %" PRIu64 " M_P %" PRIu64, budgets.needed, budgets.peak);
+	options.common.arena_budget = draw(0, 9) ? draw(0, 2) ? budgets.needed : budgets.middle :
+						   budgets.needed - 1;
 	if (options.common.arena_budget < budgets.needed)
-		options.common.arena_budget = budgets.needed - range(0, 1);
+		options.common.arena_budget = budgets.needed - draw(0, 1);
 	seen.resident += options.inputs_resident;
 	seen.flagged += options.inputs_flagged;
 	seen.parameters += options.with_parameters;
@@ -316,7 +296,7 @@ static void check_case(void)
 	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	fixed = check_traffic(graph, &options);
 	if (free_order > fixed)
-		fail(graph, &options, "%" PRIu64 " fixed, %" PRIu64 " free", fixed, free_order);
+		FAIL(graph, &options, "%" PRIu64 " fixed, %" PRIu64 " free", fixed, free_order);
 	if (fixed != EXHAUSTIVE_NONE)
 		check_baselines(graph, &options, fixed);
 	check_peak(graph, options);
@@ -327,25 +307,23 @@ static void check_case(void)
 
 int main(int argc, char **argv)
 {
-	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 3000;
-
-	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
-	for (number = 0; number < cases; number++)
+	property_begin(argc, argv, 20261121, 3000);
+	for (unsigned long i = 0; i < property.cases; i++) {
+		property_case(i);
 		check_case();
-	printf("ok - seed %" PRIu64
-	       ": %lu graphs, each in a free and a fixed order; %lu compared with "
+	}
+	printf("ok - %lu graphs, each in a free and a fixed order; %lu compared with "
 	       "an exhaustive search, %lu spill, "
 	       "%lu where addresses cost, %lu infeasible, %lu with parameters, %lu with resident "
 	       "inputs, %lu with inputs as flagged, %lu aligned, %lu too large to try everything, "
 	       "%lu verified, %lu operators in place, %lu staged, %lu tensors that left as their "
 	       "bytes were taken\n",
-	       seed, cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
+	       property.cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
 	       seen.parameters, seen.resident, seen.flagged, seen.aligned, seen.too_large,
 	       seen.planned, seen.inplace, seen.staged, seen.yielded);
-	if (10 * seen.compared < 17 * cases || 20 * seen.too_large > cases || !seen.apart ||
-	    !seen.spilled || 2 * seen.planned < cases || !seen.inplace || !seen.staged ||
-	    !seen.yielded) {
+	if (10 * seen.compared < 17 * property.cases || 20 * seen.too_large > property.cases ||
+	    !seen.apart || !seen.spilled || 2 * seen.planned < property.cases || !seen.inplace ||
+	    !seen.staged || !seen.yielded) {
 		puts("not ok - too few cases were compared");
 		return 1;
 	}

@@ -9,7 +9,6 @@
  * usage: prop_cosma_ilp [SEED [CASES]]
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +17,14 @@
 #include "auto.h"
 #include "cosma_oracle.h"
 #include "planners/cosma/ilp/solver.h"
-#include "random.h"
+#include "property.h"
+
+/* What the case is, and what is wrong with it. */
+#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 #ifdef NPUPLAN_HIGHS
 /* Seconds until a single program is given up, and the test fails. */
 #define DEADLINE 600
-
-static uint64_t seed, state;
-static unsigned long number;
 
 /* What the cases were like. */
 static struct {
@@ -33,30 +32,11 @@ static struct {
 	unsigned long resident, parameters, aligned, inplace, yielded, operators[15];
 } seen;
 
-static uint32_t range(uint32_t low, uint32_t high)
-{
-	return xorshift_range(&state, low, high);
-}
-
-__attribute__((format(printf, 3, 4), noreturn)) static void
-fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
-     const char *format, ...)
-{
-	va_list args;
-
-	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	cosma_print_case(graph, options);
-	exit(1);
-}
-
 static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t most, bool align)
 {
 	struct npuplan_tensor tensor = {
-		.size = range(1, most),
-		.align = align && !range(0, 3) ? 2 : 1,
+		.size = draw(1, most),
+		.align = align && !draw(0, 3) ? 2 : 1,
 		.kind = kind,
 		.id = graph->tensor_count,
 	};
@@ -71,10 +51,10 @@ static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint32_t 
 static struct npuplan_graph *random_graph(uint32_t ops)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("random");
-	uint32_t made[64], count = 0, most = range(2, 8), near = ops < 8 ? 3 : 2, parameter = 0;
-	bool align = !range(0, 6), shared = !range(0, 2);
+	uint32_t made[64], count = 0, most = draw(2, 8), near = ops < 8 ? 3 : 2, parameter = 0;
+	bool align = !draw(0, 6), shared = !draw(0, 2);
 
-	for (uint32_t t = 0; t <= !range(0, 3); t++)
+	for (uint32_t t = 0; t <= !draw(0, 3); t++)
 		made[count++] = add_tensor(graph, NPUMEM_TENSOR_INPUT, most, align);
 	if (shared)
 		parameter = add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
@@ -84,29 +64,29 @@ static struct npuplan_graph *random_graph(uint32_t ops)
 			.inputs = inputs,
 			.outputs = outputs,
 			.input_count = 1,
-			.output_count = range(0, 7) ? 1 : 2,
+			.output_count = draw(0, 7) ? 1 : 2,
 			.id = v,
 		};
 
-		inputs[0] = made[count - 1 - (range(0, 2) ? 0 : range(0, back))];
-		if (range(0, 1))
+		inputs[0] = made[count - 1 - (draw(0, 2) ? 0 : draw(0, back))];
+		if (draw(0, 1))
 			inputs[op.input_count++] =
-				made[count - 1 - range(0, range(0, 5) ? back : count - 1)];
-		if (shared && !range(0, 3))
+				made[count - 1 - draw(0, draw(0, 5) ? back : count - 1)];
+		if (shared && !draw(0, 3))
 			inputs[op.input_count++] = parameter;
-		if (!range(0, 7))
+		if (!draw(0, 7))
 			inputs[op.input_count++] =
 				add_tensor(graph, NPUMEM_TENSOR_PARAMETER, most, align);
 		for (uint32_t k = 0; k < op.output_count; k++)
 			outputs[k] = add_tensor(graph,
-						v + 1 == ops || !range(0, 9) ?
+						v + 1 == ops || !draw(0, 9) ?
 							NPUMEM_TENSOR_OUTPUT :
 							NPUMEM_TENSOR_INTERMEDIATE,
 						most, align);
 		for (uint32_t k = 0; k < op.output_count; k++)
 			made[count++] = outputs[k];
-		op.attrs.inplace = range(0, 1);
-		if (op.attrs.inplace && range(0, 3))
+		op.attrs.inplace = draw(0, 1);
+		if (op.attrs.inplace && draw(0, 3))
 			graph->tensors[outputs[0]].size = graph->tensors[inputs[0]].size;
 		seen.inplace += op.attrs.inplace;
 		npuplan_graph_add_op(graph, &op);
@@ -124,7 +104,7 @@ static uint64_t execute(const struct npuplan_graph *graph,
 	if (!plan->position_count)
 		return UINT64_MAX;
 	if (!cosma_oracle_run(&oracle, graph, options, plan))
-		fail(graph, options, "%s: %s", what, oracle.why);
+		FAIL(graph, options, "%s: %s", what, oracle.why);
 	return options->common.objective == NPUPLAN_OBJECTIVE_PEAK ? plan->peak :
 								     plan->spill + plan->fill;
 }
@@ -137,7 +117,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 
 	limited.common.deadline_seconds = DEADLINE;
 	if (ilp_plan(graph, &limited, ilp, &ilp_highs, plan, &error))
-		fail(graph, options, "%s", error.text);
+		FAIL(graph, options, "%s", error.text);
 }
 
 /* Search and program have the same optimum, which is returned; UINT64_MAX: infeasible. */
@@ -149,18 +129,18 @@ static uint64_t compare(const struct npuplan_graph *graph,
 	uint64_t cost, other;
 
 	if (npuplan_cosma(graph, options, &found, &error))
-		fail(graph, options, "%s", error.text);
+		FAIL(graph, options, "%s", error.text);
 	solve(graph, options, NULL, &solved);
 	cost = execute(graph, options, &found, "search");
 	other = execute(graph, options, &solved, "program");
 	if (found.status != solved.status || cost != other)
-		fail(graph, options, "search: status %u, %" PRIu64 "; program: status %u, %" PRIu64,
+		FAIL(graph, options, "search: status %u, %" PRIu64 "; program: status %u, %" PRIu64,
 		     found.status, cost, solved.status, other);
 	if (cost == UINT64_MAX ? found.status != NPUMEM_PLAN_INFEASIBLE :
 				 found.status != NPUMEM_PLAN_OPTIMAL)
-		fail(graph, options, "not solved: status %u", found.status);
+		FAIL(graph, options, "not solved: status %u", found.status);
 	if (cost != UINT64_MAX && solved.lower_bound != cost)
-		fail(graph, options, "optimal, but the bound is %" PRIu64 ", not %" PRIu64,
+		FAIL(graph, options, "optimal, but the bound is %" PRIu64 ", not %" PRIu64,
 		     solved.lower_bound, cost);
 	seen.compared++;
 	for (uint32_t p = 0; p < solved.position_count; p++)
@@ -190,21 +170,21 @@ static void check_file(const struct npuplan_graph *graph,
 
 	if (!file || npuplan_cosma_ilp_write(graph, options, NULL, &text, &size, &error) ||
 	    npuplan_cosma_ilp_write(graph, options, NULL, &again, &same, &error))
-		fail(graph, options, "no LP file: %s", file ? error.text : path);
+		FAIL(graph, options, "no LP file: %s", file ? error.text : path);
 	if (size != same || memcmp(text, again, size) || strlen(text) != size)
-		fail(graph, options, "not the same LP file again");
+		FAIL(graph, options, "not the same LP file again");
 	if (sscanf(text, "%*[^\n]\n\\ one unit of the objective: %" SCNu64, &unit) != 1)
-		fail(graph, options, "the LP file names no unit");
+		FAIL(graph, options, "the LP file names no unit");
 	if (fwrite(text, 1, size, file) != size || fclose(file))
-		fail(graph, options, "cannot write %s", path);
+		FAIL(graph, options, "cannot write %s", path);
 	if (ilp_highs.solve_file(path, &optimum))
-		fail(graph, options, "the solver cannot solve %s", path);
+		FAIL(graph, options, "the solver cannot solve %s", path);
 	optimum *= (double)unit;
 	unlink(path);
 	free(text);
 	free(again);
 	if (optimum < (double)cost - 0.01 || optimum > (double)cost + 0.01)
-		fail(graph, options, "the LP file has the optimum %g, not %" PRIu64, optimum, cost);
+		FAIL(graph, options, "the LP file has the optimum %g, not %" PRIu64, optimum, cost);
 	seen.files++;
 }
 
@@ -220,7 +200,7 @@ static void check_variant(const struct npuplan_graph *graph,
 	solve(graph, options, ilp, &plan);
 	cost = execute(graph, options, &plan, ilp->divide ? "divided" : "letter");
 	if (cost < least || (plan.status == NPUMEM_PLAN_OPTIMAL && ilp->divide && cost))
-		fail(graph, options, "%s: status %u, %" PRIu64 ", but the least is %" PRIu64,
+		FAIL(graph, options, "%s: status %u, %" PRIu64 ", but the least is %" PRIu64,
 		     ilp->divide ? "divided" : "letter", plan.status, cost, least);
 	*differ += cost != least;
 	npuplan_cosma_plan_free(&plan);
@@ -228,12 +208,12 @@ static void check_variant(const struct npuplan_graph *graph,
 
 static void check_case(void)
 {
-	uint32_t ops = 6 + (uint32_t)(number % 9);
+	uint32_t ops = 6 + (uint32_t)(property.current % 9);
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph(ops);
 	struct npuplan_cosma_options options = {
-		.with_parameters = range(0, 1),
-		.inputs_resident = !range(0, 3),
-		.common.alignment = range(0, 9) ? 0 : 2,
+		.with_parameters = draw(0, 1),
+		.inputs_resident = !draw(0, 3),
+		.common.alignment = draw(0, 9) ? 0 : 2,
 	};
 	struct npuplan_cosma_ilp_options letter = { .spill_steps = true }, divide = { .divide = 4 };
 	struct npuplan_budgets budgets;
@@ -241,41 +221,40 @@ static void check_case(void)
 	uint64_t cost, peak;
 
 	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
-		fail(graph, &options, "%s", error.text);
-	options.common.arena_budget = range(0, 2) ? budgets.needed : budgets.middle;
-	if (!range(0, 15))
+		FAIL(graph, &options, "%s", error.text);
+	options.common.arena_budget = draw(0, 2) ? budgets.needed : budgets.middle;
+	if (!draw(0, 15))
 		options.common.arena_budget = budgets.needed - 1;
 	seen.resident += options.inputs_resident;
 	seen.parameters += options.with_parameters;
 	seen.aligned += options.common.alignment == 2;
 	seen.operators[ops]++;
 	cost = compare(graph, &options);
-	if (!(number % 8))
+	if (!(property.current % 8))
 		check_variant(graph, &options, &divide, cost, &seen.divided);
-	if (!(number % 12) && cost != UINT64_MAX)
+	if (!(property.current % 12) && cost != UINT64_MAX)
 		check_file(graph, &options, cost);
 	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	peak = compare(graph, &options);
-	if (!(number % 12))
+	if (!(property.current % 12))
 		check_file(graph, &options, peak);
 	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
 	compare(graph, &options);
 	options.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	cost = compare(graph, &options);
 	check_variant(graph, &options, &letter, cost, &seen.letter);
-	if (!(number % 12) && cost != UINT64_MAX)
+	if (!(property.current % 12) && cost != UINT64_MAX)
 		check_file(graph, &options, cost);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 320;
-
-	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
-	for (number = 0; number < cases; number++)
+	property_begin(argc, argv, 20261121, 320);
+	for (unsigned long i = 0; i < property.cases; i++) {
+		property_case(i);
 		check_case();
-	printf("ok - seed %" PRIu64 ": %lu graphs of 6 to 14 operators (", seed, cases);
+	}
+	printf("ok - %lu graphs of 6 to 14 operators (", property.cases);
 	for (uint32_t ops = 6; ops < 15; ops++)
 		printf("%s%lu", ops > 6 ? " " : "", seen.operators[ops]);
 	printf("), %lu programs: %lu spill, %lu where addresses cost, %lu infeasible; %lu with "
@@ -285,7 +264,8 @@ int main(int argc, char **argv)
 	       seen.compared, seen.spilled, seen.apart, seen.infeasible, seen.parameters,
 	       seen.resident, seen.aligned, seen.files, seen.letter, seen.divided, seen.inplace,
 	       seen.yielded);
-	if (cases >= 320 && (!seen.infeasible || 10 * seen.spilled < cases || !seen.yielded)) {
+	if (property.cases >= 320 &&
+	    (!seen.infeasible || 10 * seen.spilled < property.cases || !seen.yielded)) {
 		puts("not ok - too few cases are of interest");
 		return 1;
 	}

@@ -10,37 +10,18 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "auto.h"
 #include "flow_run.h"
-#include "random.h"
+#include "property.h"
 
 #define MAX_TENSORS 200
 #define MAX_DEPTH   3
 #define SIZES	    3
 #define MANY	    300	  /* instances; each planner takes a while */
 #define WORK	    20000 /* the planners that search would go on for seconds */
-
-static uint64_t random_state, program_seed;
-
-static uint32_t draw(uint32_t low, uint32_t high)
-{
-	return random_range(&random_state, low, high);
-}
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\nthis program again: prop_flow %" PRIu64 " 1\n", program_seed);
-	exit(1);
-}
 
 /* -------------------------------------------------------- random programs */
 
@@ -384,7 +365,7 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 			fail("%s: position %u is no step", name, i);
 	for (uint32_t i = 0; i < 4 && graph->edge_count; i++) {
 		struct flow_run run = {
-			.seed = program_seed + i,
+			.seed = property.current + i,
 			.edges = 12 * i,
 			.inferences = 2,
 		};
@@ -409,20 +390,17 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	uint32_t programs = argc > 2 ? strtoul(argv[2], NULL, 0) : 150;
 	struct tally tally = { 0 };
 	unsigned int planners = 0;
 
 	while (npuplan_planner_name(planners))
 		planners++;
-	printf("seed %" PRIu64 ", %u programs\n", seed, programs);
-	fflush(stdout);
-	for (uint32_t i = 0; i < programs; i++) {
+	property_begin(argc, argv, 20261121, 150);
+	for (unsigned long i = 0; i < property.cases; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		const char *name;
 
-		random_state = program_seed = seed + i;
+		property_case(i);
 		graph = random_program();
 		/* A large program goes through one planner, each time another. */
 		for (unsigned int p = 0; p < planners; p++) {
@@ -435,8 +413,8 @@ int main(int argc, char **argv)
 	       tally.plans, tally.crossed, tally.optimal, tally.unrolled, tally.views, tally.copies,
 	       tally.large);
 	/* A draw that reaches nothing proves nothing. */
-	if (programs >= 100 && (tally.plans < programs || !tally.optimal || !tally.unrolled ||
-				!tally.copies || !tally.views))
+	if (property.cases >= 100 && (tally.plans < property.cases || !tally.optimal ||
+				      !tally.unrolled || !tally.copies || !tally.views))
 		fail("too few of some kind");
 	return 0;
 }

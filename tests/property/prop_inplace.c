@@ -9,14 +9,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
-#include "random.h"
+#include "property.h"
 
 #define MAX_BASES   10
 #define MAX_ALIASES 6
@@ -25,27 +24,9 @@
 /* Of planners that search: they need not prove anything here. */
 #define WORK_LIMIT  200000
 
-static uint64_t random_state, graph_seed;
-
 static uint64_t mix(uint64_t a, uint64_t b)
 {
 	return random_mix(a * RANDOM_STEP + b);
-}
-
-static uint32_t draw(uint32_t low, uint32_t high)
-{
-	return low + mix(++random_state, 0) % ((uint64_t)high - low + 1);
-}
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\nthis graph again: prop_inplace %" PRIu64 " 1\n", graph_seed);
-	exit(1);
 }
 
 /* --------------------------------------------------------- random graphs */
@@ -441,19 +422,15 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	uint32_t graphs = argc > 2 ? strtoul(argv[2], NULL, 0) : 1000;
 	struct tally tally = { 0 };
 	const char *name;
 
-	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
-	fflush(stdout);
-	for (uint32_t i = 0; i < graphs; i++) {
+	property_begin(argc, argv, 20261121, 1000);
+	for (unsigned long i = 0; i < property.cases; i++) {
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		uint32_t alignment;
 
-		graph_seed = seed + i;
-		random_state = mix(graph_seed, 1);
+		property_case(i);
 		graph = random_graph();
 		alignment = 1u << draw(0, 3);
 		for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++)
@@ -463,8 +440,8 @@ int main(int argc, char **argv)
 	printf("%u plans executed, %u at the lower bound, %u with bytes taken in place, %u refused\n",
 	       tally.plans, tally.optimal, tally.shared, tally.refused);
 	/* A draw that reaches nothing proves nothing. */
-	if (graphs >= 100 && (tally.plans < graphs || !tally.optimal || !tally.refused ||
-			      tally.shared < graphs / 10))
+	if (property.cases >= 100 && (tally.plans < property.cases || !tally.optimal ||
+				      !tally.refused || tally.shared < property.cases / 10))
 		fail("too few of some kind");
 	return 0;
 }

@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +17,7 @@
 #include "planners/planners.h"
 #include "problem/conflicts.h"
 #include "auto.h"
-#include "random.h"
+#include "property.h"
 
 #define MAX_ITEMS     6
 #define MAX_INTERVALS 3
@@ -41,20 +40,10 @@ struct random_case {
 	bool listed;
 };
 
-static uint64_t seed, state;
-static unsigned long number;
-
-__attribute__((format(printf, 2, 3), noreturn)) static void fail(const struct random_case *c,
-								 const char *format, ...)
+/* What @c is like. */
+static void print_case(const struct random_case *c)
 {
-	va_list args;
-
-	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\n# capacity %" PRIu64 " alignment %u\n", c->problem.capacity,
-	       c->problem.alignment);
+	printf("# capacity %" PRIu64 " alignment %u\n", c->problem.capacity, c->problem.alignment);
 	for (uint32_t i = 0; i < c->problem.item_count; i++) {
 		const struct npuplan_item *item = &c->items[i];
 
@@ -72,13 +61,10 @@ __attribute__((format(printf, 2, 3), noreturn)) static void fail(const struct ra
 		}
 		puts(c->pairs[p].interval_count ? "" : " whole");
 	}
-	exit(1);
 }
 
-static uint32_t range(uint32_t low, uint32_t high)
-{
-	return xorshift_range(&state, low, high);
-}
+/* The case, and what is wrong with it. */
+#define FAIL(c, ...) (print_case(c), fail(__VA_ARGS__))
 
 /* ------------------------------------------------------------------ the oracle */
 
@@ -171,18 +157,18 @@ static void random_pairs(struct random_case *c)
 	for (uint32_t a = 0; a < n; a++) {
 		for (uint32_t b = a + 1; b < n; b++) {
 			struct npuplan_pair *pair = &c->pairs[c->pair_count];
-			int64_t low = -(int64_t)range(0, 8), high;
+			int64_t low = -(int64_t)draw(0, 8), high;
 
-			if (range(0, 3) == 0)
+			if (draw(0, 3) == 0)
 				continue;
-			*pair = (struct npuplan_pair){ range(0, 1) ? a : b, 0, range(0, 3),
+			*pair = (struct npuplan_pair){ draw(0, 1) ? a : b, 0, draw(0, 3),
 						       c->interval_count };
 			pair->b = pair->a == a ? b : a;
 			for (uint32_t k = 0; k < pair->interval_count; k++) {
-				high = low + range(1, 6);
+				high = low + draw(1, 6);
 				c->intervals[c->interval_count++] =
 					(struct npuplan_interval){ low, high };
-				low = high + range(0, 2);
+				low = high + draw(0, 2);
 			}
 			c->pair_count++;
 		}
@@ -191,32 +177,32 @@ static void random_pairs(struct random_case *c)
 
 static void random_case(struct random_case *c)
 {
-	uint32_t n = range(1, MAX_ITEMS), largest = range(1, 6), instants = range(0, 6);
-	bool aligned = range(0, 2) == 0, fixed = range(0, 2) == 0;
+	uint32_t n = draw(1, MAX_ITEMS), largest = draw(1, 6), instants = draw(0, 6);
+	bool aligned = draw(0, 2) == 0, fixed = draw(0, 2) == 0;
 
 	*c = (struct random_case){ .problem = { .items = c->items, .item_count = n } };
-	if (range(0, 3) == 0)
-		c->problem.alignment = 1u << range(0, 2);
+	if (draw(0, 3) == 0)
+		c->problem.alignment = 1u << draw(0, 2);
 	for (uint32_t i = 0; i < n; i++) {
 		struct npuplan_item *item = &c->items[i];
 		uint32_t align;
 
-		item->size = range(1, largest);
-		item->start = range(0, instants);
-		item->end = item->start + range(0, instants);
-		item->align = aligned ? 1u << range(0, 3) : 1;
+		item->size = draw(1, largest);
+		item->start = draw(0, instants);
+		item->end = item->start + draw(0, instants);
+		item->align = aligned ? 1u << draw(0, 3) : 1;
 		align = item->align > c->problem.alignment ? item->align : c->problem.alignment;
-		item->fixed = fixed && range(0, 3) == 0;
+		item->fixed = fixed && draw(0, 3) == 0;
 		if (item->fixed)
-			item->fixed_offset = (uint64_t)range(0, 12 / align) * align;
+			item->fixed_offset = (uint64_t)draw(0, 12 / align) * align;
 	}
-	c->listed = range(0, 2) == 0;
+	c->listed = draw(0, 2) == 0;
 	if (!c->listed)
 		return;
 	random_pairs(c);
 	if (npuplan_conflicts_pairs(&c->conflicts, c->items, n, c->pairs, c->pair_count,
 				    c->intervals))
-		fail(c, "npuplan_conflicts_pairs() fails");
+		FAIL(c, "npuplan_conflicts_pairs() fails");
 	c->problem.conflicts = &c->conflicts;
 }
 
@@ -241,15 +227,15 @@ static struct npuplan_pack_result run(const struct random_case *c, const char *p
 	uint64_t top;
 
 	if (npuplan_pack(&c->problem, &options, at, &result, &error))
-		fail(c, "%s: %s", packer, error.text);
+		FAIL(c, "%s: %s", packer, error.text);
 	if (!result.top)
 		return result;
 	if (npuplan_pack_check(&c->problem, at, &top, &error) || top != result.top)
-		fail(c, "%s: %s", packer, error.text);
+		FAIL(c, "%s: %s", packer, error.text);
 	for (uint32_t i = 0; i < c->problem.item_count; i++)
 		if (!allowed(c, at, i) || at[i] + c->items[i].size > result.top ||
 		    (c->items[i].fixed && at[i] != c->items[i].fixed_offset))
-			fail(c, "%s: item %u is misplaced at %" PRIu64, packer, i, at[i]);
+			FAIL(c, "%s: item %u is misplaced at %" PRIu64, packer, i, at[i]);
 	return result;
 }
 
@@ -259,15 +245,15 @@ static void expect(const struct random_case *c, uint32_t status, uint64_t least,
 	struct npuplan_pack_result result = run(c, "exact", at), second = run(c, "exact", again);
 
 	if (result.status != status)
-		fail(c, "exact: status %u, top %" PRIu64 ", bound %" PRIu64 ", but %u is true",
+		FAIL(c, "exact: status %u, top %" PRIu64 ", bound %" PRIu64 ", but %u is true",
 		     result.status, result.top, result.lower_bound, status);
 	if (status != NPUPLAN_PACK_INFEASIBLE && (result.top < least || result.top > most))
-		fail(c, "exact: top %" PRIu64 " is not in %" PRIu64 "..%" PRIu64, result.top, least,
+		FAIL(c, "exact: top %" PRIu64 " is not in %" PRIu64 "..%" PRIu64, result.top, least,
 		     most);
 	if (result.top != second.top || result.work != second.work ||
 	    result.status != second.status ||
 	    (result.top && memcmp(at, again, c->problem.item_count * sizeof(*at)) != 0))
-		fail(c, "exact: not the same again");
+		FAIL(c, "exact: not the same again");
 }
 
 /* Within a capacity: found, or proved that it cannot be. */
@@ -277,12 +263,12 @@ static void check_capacities(struct random_case *c, uint64_t lowest)
 		uint64_t at[MAX_ITEMS];
 		struct npuplan_pack_result result;
 
-		c->problem.capacity = lowest + extra * range(1, 4);
+		c->problem.capacity = lowest + extra * draw(1, 4);
 		result = run(c, "exact", at);
 		if ((result.status != NPUPLAN_PACK_OPTIMAL &&
 		     result.status != NPUPLAN_PACK_FEASIBLE) ||
 		    result.top > c->problem.capacity || result.top < lowest)
-			fail(c, "exact: status %u, top %" PRIu64 ", but %" PRIu64 " is possible",
+			FAIL(c, "exact: status %u, top %" PRIu64 ", but %" PRIu64 " is possible",
 			     result.status, result.top, lowest);
 	}
 	if (lowest > 1) {
@@ -310,14 +296,14 @@ static void check_others(const struct random_case *c, uint64_t lowest)
 		     !strncmp(options.packer, "shared", 6)))
 			continue;
 		if (err)
-			fail(c, "%s: %s", options.packer, error.text);
+			FAIL(c, "%s: %s", options.packer, error.text);
 		result = run(c, options.packer, at);
 		if (result.top < lowest || result.lower_bound > lowest)
-			fail(c,
+			FAIL(c,
 			     "%s: top %" PRIu64 ", bound %" PRIu64 ", but the lowest is %" PRIu64,
 			     options.packer, result.top, result.lower_bound, lowest);
 		if (result.status == NPUPLAN_PACK_OPTIMAL && result.top != lowest)
-			fail(c, "%s: %" PRIu64 " is not optimal", options.packer, result.top);
+			FAIL(c, "%s: %" PRIu64 " is not optimal", options.packer, result.top);
 	}
 }
 
@@ -352,7 +338,7 @@ static void check_planners(struct random_case *c, uint64_t lowest)
 	/* Items stand for the first tensor, for messages. */
 	if (!graph ||
 	    npuplan_graph_add_tensor(graph, &(struct npuplan_tensor){ .size = 1, .align = 1 }) < 0)
-		fail(c, "out of memory");
+		FAIL(c, "out of memory");
 	for (unsigned int p = 0; (name = npuplan_planner_name(p)); p++) {
 		const struct npuplan_planner *planner = npuplan_planner_find(name);
 		uint64_t at[MAX_ITEMS], top = 0;
@@ -365,29 +351,29 @@ static void check_planners(struct random_case *c, uint64_t lowest)
 		err = planner->pack(&problem, planner->argument, &packing, &error);
 		if (lowest == NO_TOP) {
 			if (err != -EINVAL || !strstr(error.text, "fixed offsets collide"))
-				fail(c, "planner %s: %d %s", name, err, error.text);
+				FAIL(c, "planner %s: %d %s", name, err, error.text);
 			continue;
 		}
 		if (err)
-			fail(c, "planner %s: %s", name, error.text);
+			FAIL(c, "planner %s: %s", name, error.text);
 		for (uint32_t i = 0; i < c->problem.item_count; i++) {
 			if (!allowed(c, at, i) || at[i] % problem.alignment ||
 			    at[i] % c->items[i].align ||
 			    (c->items[i].fixed && at[i] != c->items[i].fixed_offset))
-				fail(c, "planner %s: item %u is misplaced at %" PRIu64, name, i,
+				FAIL(c, "planner %s: item %u is misplaced at %" PRIu64, name, i,
 				     at[i]);
 			if (top < at[i] + c->items[i].size)
 				top = at[i] + c->items[i].size;
 		}
 		if (top != packing.top || top < lowest || packing.lower_bound > lowest)
-			fail(c,
+			FAIL(c,
 			     "planner %s: top %" PRIu64 " of %" PRIu64 ", bound %" PRIu64
 			     ", but the lowest is %" PRIu64,
 			     name, packing.top, top, packing.lower_bound, lowest);
 		if ((packing.status == NPUMEM_PLAN_OPTIMAL && top != lowest) ||
 		    ((!strcmp(name, "exact") || !strcmp(name, "auto")) &&
 		     packing.status != NPUMEM_PLAN_OPTIMAL))
-			fail(c, "planner %s: status %u at %" PRIu64 ", the lowest is %" PRIu64,
+			FAIL(c, "planner %s: status %u at %" PRIu64 ", the lowest is %" PRIu64,
 			     name, packing.status, top, lowest);
 	}
 }
@@ -402,7 +388,7 @@ static void check_listed_fit(const struct random_case *c)
 	int err[2];
 
 	if (npuplan_conflicts_whole(&listed, c->items, n))
-		fail(c, "npuplan_conflicts_whole() fails");
+		FAIL(c, "npuplan_conflicts_whole() fails");
 	npuplan_conflicts_overlap(&overlap, c->items, n);
 	for (int rule = 0; rule < NPUPLAN_ORDER_COUNT; rule++) {
 		uint32_t same[MAX_ITEMS];
@@ -410,7 +396,7 @@ static void check_listed_fit(const struct random_case *c)
 		if (npuplan_order_items(&listed, rule, order) ||
 		    npuplan_order_items(&overlap, rule, same) ||
 		    memcmp(order, same, n * sizeof(*order)) != 0)
-			fail(c, "order %d depends on listing", rule);
+			FAIL(c, "order %d depends on listing", rule);
 		for (int best = 0; best < 2; best++) {
 			err[0] = npuplan_fit_until(&listed, order, alignment, best, NULL, at[0],
 						   &top[0], &work, clash);
@@ -419,7 +405,7 @@ static void check_listed_fit(const struct random_case *c)
 			if (err[0] != err[1] ||
 			    (!err[0] &&
 			     (top[0] != top[1] || memcmp(at[0], at[1], n * sizeof(**at)) != 0)))
-				fail(c, "order %d: listed %d, %" PRIu64 "; by overlap %d, %" PRIu64,
+				FAIL(c, "order %d: listed %d, %" PRIu64 "; by overlap %d, %" PRIu64,
 				     rule, err[0], top[0], err[1], top[1]);
 		}
 	}
@@ -432,7 +418,7 @@ static void check_searches_agree(struct random_case *c, uint64_t lowest)
 	struct npuplan_conflicts listed;
 
 	if (npuplan_conflicts_whole(&listed, c->items, c->problem.item_count))
-		fail(c, "npuplan_conflicts_whole() fails");
+		FAIL(c, "npuplan_conflicts_whole() fails");
 	c->problem.conflicts = &listed;
 	if (lowest == NO_TOP)
 		expect(c, NPUPLAN_PACK_INFEASIBLE, 0, 0);
@@ -445,7 +431,7 @@ static void check_searches_agree(struct random_case *c, uint64_t lowest)
 static void check(struct random_case *c)
 {
 	uint64_t lowest;
-	uint32_t factor = c->listed ? 1 : 1u << range(0, 2);
+	uint32_t factor = c->listed ? 1 : 1u << draw(0, 2);
 
 	lowest = lowest_top(c);
 	if (lowest != NO_TOP)
@@ -469,18 +455,16 @@ static void check(struct random_case *c)
 
 int main(int argc, char **argv)
 {
-	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 10) : 3000;
 	unsigned long listed = 0;
 	struct random_case c;
 
-	seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 20260303;
-	state = seed * 0x9e3779b97f4a7c15ull + 1;
-	printf("# seed %" PRIu64 "\n", seed);
-	for (number = 0; number < cases; number++) {
+	property_begin(argc, argv, 20260303, 3000);
+	for (unsigned long i = 0; i < property.cases; i++) {
+		property_case(i);
 		random_case(&c);
 		listed += c.listed;
 		check(&c);
 	}
-	printf("ok - %lu cases, %lu with displacement sets\n", cases, listed);
+	printf("ok - %lu cases, %lu with displacement sets\n", property.cases, listed);
 	return 0;
 }

@@ -9,37 +9,18 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "auto.h"
 #include "npuplan.h"
 #include "place_byte.h"
-#include "random.h"
+#include "property.h"
 
 #define MAX_TENSORS 24
 #define MAX_BYTES   24
 /* Of planners that search: they need not prove anything here. */
 #define WORK_LIMIT  200000
-
-static uint64_t random_state, graph_seed;
-
-static uint32_t draw(uint32_t low, uint32_t high)
-{
-	return random_range(&random_state, low, high);
-}
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vfprintf(stderr, format, args);
-	va_end(args);
-	fprintf(stderr, "\nthis graph again: prop_plan %" PRIu64 " 1\n", graph_seed);
-	exit(1);
-}
 
 /* --------------------------------------------------------- random graphs */
 
@@ -510,7 +491,7 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 		return;
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER ||
-		    (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && (graph_seed + t) % 2))
+		    (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && (property.current + t) % 2))
 			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
 	if (npuplan_budgets_find(graph, &options, &budgets, &error))
 		fail("cosma: %s", error.text);
@@ -535,21 +516,18 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20260404;
-	uint32_t graphs = argc > 2 ? strtoul(argv[2], NULL, 0) : 400;
 	struct tally tally = { 0 };
 
-	printf("seed %" PRIu64 ", %u graphs\n", seed, graphs);
-	fflush(stdout);
-	for (uint32_t i = 0; i < graphs; i++) {
+	property_begin(argc, argv, 20260404, 400);
+	for (unsigned long i = 0; i < property.cases; i++) {
 		struct results results = { 0 };
 		AUTO_GRAPH struct npuplan_graph *graph = NULL;
 		uint32_t alignment;
 		const char *name;
 
-		random_state = graph_seed = seed + i;
+		property_case(i);
 		graph = random_graph();
-		check_cosma(graph, 1u << graph_seed % 3, &tally);
+		check_cosma(graph, 1u << property.current % 3, &tally);
 		for (uint32_t t = 0; t < graph->tensor_count && !draw(0, 2); t++) {
 			graph->tensors[t].flags |= NPUMEM_TENSOR_FIXED;
 			graph->tensors[t].fixed_offset = 16 * draw(0, 10);
@@ -563,9 +541,10 @@ int main(int argc, char **argv)
 	       tally.plans, tally.optimal, tally.refused, tally.caught, tally.cosma, tally.moving,
 	       tally.infeasible);
 	/* A draw that reaches nothing proves nothing. */
-	if (tally.plans < graphs ||
-	    (graphs >= 100 && (!tally.optimal || !tally.refused || !tally.caught ||
-			       tally.cosma < graphs / 4 || !tally.moving || !tally.infeasible)))
+	if (tally.plans < property.cases ||
+	    (property.cases >= 100 &&
+	     (!tally.optimal || !tally.refused || !tally.caught ||
+	      tally.cosma < property.cases / 4 || !tally.moving || !tally.infeasible)))
 		fail("too few of some kind");
 	return 0;
 }

@@ -11,7 +11,6 @@
  * usage: prop_recompute [SEED [CASES]]
  */
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,43 +18,24 @@
 #include "auto.h"
 #include "cosma_oracle.h"
 #include "planners/cosma/recompute/recompute.h"
-#include "random.h"
+#include "property.h"
+
+/* What the case is, and what is wrong with it. */
+#define FAIL(graph, options, ...) (cosma_print_case(graph, options), fail(__VA_ARGS__))
 
 #define SLOTS	  (1u << 20)
 #define MAX_COST  256
 #define NONE	  UINT64_MAX
 #define TOO_LARGE (UINT64_MAX - 1)
 
-static uint64_t seed, state;
-static unsigned long number;
-
-static uint32_t range(uint32_t low, uint32_t high)
-{
-	return xorshift_range(&state, low, high);
-}
-
-__attribute__((format(printf, 3, 4), noreturn)) static void
-fail(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
-     const char *format, ...)
-{
-	va_list args;
-
-	printf("not ok - seed %" PRIu64 " case %lu: ", seed, number);
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	cosma_print_case(graph, options);
-	exit(1);
-}
-
 static struct npuplan_graph *random_graph(void)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("random");
-	uint32_t ops = range(4, 7);
+	uint32_t ops = draw(4, 7);
 
 	for (uint32_t v = 0; v <= ops; v++) {
 		struct npuplan_tensor tensor = {
-			.size = v ? range(1, 6) : range(1, 2),
+			.size = v ? draw(1, 6) : draw(1, 2),
 			.align = 1,
 			.kind = !v	 ? NPUMEM_TENSOR_INPUT :
 				v == ops ? NPUMEM_TENSOR_OUTPUT :
@@ -66,20 +46,20 @@ static struct npuplan_graph *random_graph(void)
 		struct npuplan_op op = {
 			.inputs = inputs,
 			.outputs = &output,
-			.input_count = range(1, v > 2 ? 3 : 1),
+			.input_count = draw(1, v > 2 ? 3 : 1),
 			.output_count = 1,
 			.id = v,
 		};
 
 		/* Nobody reads it later: it is an output. */
-		if (v && v < ops && !range(0, 9))
+		if (v && v < ops && !draw(0, 9))
 			tensor.kind = NPUMEM_TENSOR_OUTPUT;
 		npuplan_graph_add_tensor(graph, &tensor);
 		if (!v)
 			continue;
 		/* The one before, and shortcuts. */
 		for (uint32_t k = 0; k < op.input_count; k++)
-			inputs[k] = k ? range(0, v - 1) : v - 1;
+			inputs[k] = k ? draw(0, v - 1) : v - 1;
 		npuplan_graph_add_op(graph, &op);
 	}
 	return graph;
@@ -209,12 +189,12 @@ static void check_clones(const struct npuplan_graph *graph,
 	for (uint32_t i = 0; i < found->answer.clone_count; i++) {
 		if (npuplan_graph_clone_op(now ? now : graph, &found->answer.clones[i], &next,
 					   &error))
-			fail(graph, options, "clone %u: %s", i, error.text);
+			FAIL(graph, options, "clone %u: %s", i, error.text);
 		npuplan_graph_free(now);
 		now = next;
 	}
 	if (!now != !found->graph)
-		fail(graph, options, "clones without a graph, or the other way round");
+		FAIL(graph, options, "clones without a graph, or the other way round");
 	if (!now)
 		return;
 	for (int i = 0; i < 2; i++) {
@@ -222,10 +202,10 @@ static void check_clones(const struct npuplan_graph *graph,
 
 		if (npuplan_graph_tile_whole(g, false, &error) ||
 		    npuplan_graph_write(g, &blob[i], &size[i], &error))
-			fail(graph, options, "%s", error.text);
+			FAIL(graph, options, "%s", error.text);
 	}
 	if (size[0] != size[1] || memcmp(blob[0], blob[1], size[0]))
-		fail(graph, options, "the clones do not give the graph that was planned");
+		FAIL(graph, options, "the clones do not give the graph that was planned");
 	free(blob[0]);
 	free(blob[1]);
 	npuplan_graph_free(now);
@@ -239,28 +219,27 @@ static void check_again(const struct npuplan_graph *graph,
 	struct npuplan_error error;
 
 	if (npuplan_cosma_recompute(graph, options, 0, &again, &error))
-		fail(graph, options, "%s", error.text);
+		FAIL(graph, options, "%s", error.text);
 	if (again.answer.clone_count != found->answer.clone_count ||
 	    again.answer.work != found->answer.work ||
 	    again.plan.position_count != found->plan.position_count ||
 	    (found->plan.position_count &&
 	     memcmp(again.plan.placements, found->plan.placements,
 		    found->plan.placement_count * sizeof(*found->plan.placements))))
-		fail(graph, options, "not the same the second time");
+		FAIL(graph, options, "not the same the second time");
 	npuplan_recomputation_free(&again);
 }
 
 int main(int argc, char **argv)
 {
-	unsigned long cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 600;
 	unsigned long helps = 0, helped = 0, least = 0, planned = 0, too_large = 0;
 
-	seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20241;
+	property_begin(argc, argv, 20241, 600);
 	seen = malloc(SLOTS * sizeof(*seen));
 	seen_cost = malloc(SLOTS);
 	if (!seen || !seen_cost)
 		abort();
-	for (number = 0; number < cases; number++) {
+	for (unsigned long i = 0; i < property.cases; i++) {
 		struct npuplan_cosma_options options = { 0 };
 		struct npuplan_recomputation found;
 		struct npuplan_budgets budgets;
@@ -269,18 +248,17 @@ int main(int argc, char **argv)
 		struct npuplan_error error;
 		uint64_t best, cost;
 
-		state = (seed + 1) * 0x9e3779b97f4a7c15ull + number * 0xd1342543de82ef95ull;
-		state |= !state;
+		property_case(i);
 		graph = random_graph();
 		if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
-			fail(graph, &options, "%s", error.text);
-		options.common.arena_budget = budgets.needed + range(0, 2);
+			FAIL(graph, &options, "%s", error.text);
+		options.common.arena_budget = budgets.needed + draw(0, 2);
 		if (npuplan_cosma_recompute(graph, &options, 0, &found, &error))
-			fail(graph, &options, "%s", error.text);
+			FAIL(graph, &options, "%s", error.text);
 		if (found.plan.position_count &&
 		    !cosma_oracle_run(&oracle, found.graph ? found.graph : graph, &options,
 				      &found.plan))
-			fail(graph, &options, "%s", oracle.why);
+			FAIL(graph, &options, "%s", oracle.why);
 		check_clones(graph, &options, &found);
 		check_again(graph, &options, &found);
 		best = exhaustive(graph, options.common.arena_budget);
@@ -289,10 +267,10 @@ int main(int argc, char **argv)
 		if (found.plan.position_count && best < TOO_LARGE) {
 			planned++;
 			if (cost > found.answer.traffic_without)
-				fail(graph, &options, "%" PRIu64 " bytes, %" PRIu64 " without",
+				FAIL(graph, &options, "%" PRIu64 " bytes, %" PRIu64 " without",
 				     cost, found.answer.traffic_without);
 			if (cost < best)
-				fail(graph, &options, "%" PRIu64 " bytes, the least is %" PRIu64,
+				FAIL(graph, &options, "%" PRIu64 " bytes, the least is %" PRIu64,
 				     cost, best);
 			helps += best < found.answer.traffic_without;
 			helped += cost < found.answer.traffic_without;
@@ -304,14 +282,14 @@ int main(int argc, char **argv)
 		free(queue[i]);
 	free(seen);
 	free(seen_cost);
-	if (cases >= 300 && (helps < cases / 20 || 10 * least < 7 * helps)) {
-		printf("not ok - seed %" PRIu64 ": running again helps in %lu cases of %lu; the "
+	if (property.cases >= 300 && (helps < property.cases / 20 || 10 * least < 7 * helps)) {
+		printf("not ok - running again helps in %lu cases of %lu; the "
 		       "least was found in %lu\n",
-		       seed, helps, cases, least);
+		       helps, property.cases, least);
 		return 1;
 	}
-	printf("ok - seed %" PRIu64 ": %lu graphs, %lu planned; running operators again helps in "
+	printf("ok - %lu graphs, %lu planned; running operators again helps in "
 	       "%lu, did in %lu, and came to the least in %lu; %lu too large to tell\n",
-	       seed, cases, planned, helps, helped, least, too_large);
+	       property.cases, planned, helps, helped, least, too_large);
 	return 0;
 }

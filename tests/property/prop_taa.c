@@ -9,35 +9,16 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "planners/taa/displacements.h"
 #include "auto.h"
-#include "random.h"
+#include "property.h"
 
 #define MAX_BYTES    96
 #define MAX_VERSIONS 3
 #define MAX_ATOMS    (MAX_BYTES * MAX_VERSIONS)
-
-static uint64_t random_state, case_seed;
-
-static uint32_t draw(uint32_t low, uint32_t high)
-{
-	return random_range(&random_state, low, high);
-}
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\nthis case again: prop_taa %" PRIu64 " 1\n", case_seed);
-	exit(1);
-}
 
 /* ------------------------------------------------------ random live ranges */
 
@@ -357,25 +338,23 @@ static void check_chain(uint32_t *at_bound)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	uint32_t cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 4000;
 	uint32_t chains = 0, at_bound = 0;
 	uint64_t intervals = 0;
 
-	printf("seed %" PRIu64 ", %u cases\n", seed, cases);
-	fflush(stdout);
-	for (uint32_t i = 0; i < cases; i++) {
-		random_state = case_seed = seed + i;
+	property_begin(argc, argv, 20261121, 4000);
+	for (unsigned long i = 0; i < property.cases; i++) {
+		property_case(i);
 		check_displacements(&intervals);
 		if (i % 20)
 			continue;
 		check_chain(&at_bound);
 		chains++;
 	}
-	printf("%u pairs, %.2f intervals each; %u chains, %u at the lower bound, %u refused first\n",
-	       cases, (double)intervals / cases, chains, at_bound, refused);
+	printf("%lu pairs, %.2f intervals each; %u chains, %u at the lower bound, %u refused first\n",
+	       property.cases, (double)intervals / property.cases, chains, at_bound, refused);
 	/* A draw that reaches nothing proves nothing. */
-	if (cases >= 1000 && (intervals < cases || at_bound < chains / 2 || refused > chains / 2))
+	if (property.cases >= 1000 &&
+	    (intervals < property.cases || at_bound < chains / 2 || refused > chains / 2))
 		fail("too few of some kind");
 	return 0;
 }

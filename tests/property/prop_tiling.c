@@ -8,30 +8,11 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "int8_run.h"
-#include "random.h"
-
-static uint64_t random_state, case_seed;
-
-static uint32_t draw(uint32_t low, uint32_t high)
-{
-	return random_range(&random_state, low, high);
-}
-
-__attribute__((format(printf, 1, 2), noreturn)) static void fail(const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vprintf(format, args);
-	va_end(args);
-	printf("\nthis case again: prop_tiling %" PRIu64 " 1\n", case_seed);
-	exit(1);
-}
+#include "property.h"
 
 /* ------------------------------------------------------------------ random operators */
 
@@ -692,7 +673,6 @@ static void run_case(uint64_t seed, struct count *count)
 	struct npuplan_error error = { .text = "" };
 	struct int8_net net;
 
-	case_seed = random_state = seed;
 	graph = npuplan_graph_new("random");
 	if (!graph)
 		fail("out of memory");
@@ -714,13 +694,11 @@ static void run_case(uint64_t seed, struct count *count)
 
 int main(int argc, char **argv)
 {
-	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 20261121;
-	uint32_t cases = argc > 2 ? strtoul(argv[2], NULL, 0) : 600;
 	struct count counts[KINDS] = { 0 };
 
-	printf("prop_tiling %" PRIu64 " %u\n", seed, cases);
-	for (uint32_t i = 0; i < cases; i++)
-		run_case(seed + i, &counts[(seed + i) % KINDS]);
+	property_begin(argc, argv, 20261121, 600);
+	for (unsigned long i = 0; i < property.cases; i++)
+		run_case(property_case(i), &counts[property.current % KINDS]);
 	for (size_t k = 0; k < KINDS; k++)
 		printf("%-14s %5u operators, %6" PRIu64 " steps, %9" PRIu64 " bytes read, %9" PRIu64
 		       " needed\n",
