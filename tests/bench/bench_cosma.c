@@ -25,6 +25,7 @@
 
 #include "cosma_oracle.h"
 #include "npuimport.h"
+#include "random.h"
 
 #define BUDGETS 3
 #define SCHEMES 4
@@ -387,7 +388,7 @@ static uint32_t add_tensor(struct npuplan_graph *graph, uint32_t kind, uint64_t 
 static struct npuplan_graph *large_network(const char *shape)
 {
 	struct npuplan_graph *graph = npuplan_graph_new(shape);
-	uint64_t random = 20261121;
+	uint64_t state = 20261121, random = state;
 
 	add_tensor(graph, NPUMEM_TENSOR_INPUT, random);
 	for (uint32_t v = 0; v < LARGE_OPS; v++) {
@@ -398,7 +399,7 @@ static struct npuplan_graph *large_network(const char *shape)
 		uint32_t kind = v + 1 < LARGE_OPS ? NPUMEM_TENSOR_INTERMEDIATE :
 						    NPUMEM_TENSOR_OUTPUT;
 
-		random = random * 6364136223846793005ull + 1442695040888963407ull;
+		random = random_next(&state);
 		if (*shape == 'l') {
 			inputs[0] = v > 1 ? v - 1 : 0;
 			inputs[1] = v;

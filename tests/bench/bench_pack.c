@@ -239,14 +239,14 @@ static void layered(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260303, step = 0;
 
 	for (uint32_t n = 0; n < count; step++) {
-		add(items, &n, count, step, 2, 64 + xorshift(&random) % 1024);
+		add(items, &n, count, step, 2, 64 + random_next(&random) % 1024);
 		if (step % 3 == 0)
-			add(items, &n, count, step, 4, 64 + xorshift(&random) % 512);
-		if (xorshift(&random) % 2)
-			add(items, &n, count, step, 1, 1 + xorshift(&random) % 2048);
-		if (xorshift(&random) % 50 == 0)
-			add(items, &n, count, step, 100 + xorshift(&random) % 400,
-			    1 + xorshift(&random) % 256);
+			add(items, &n, count, step, 4, 64 + random_next(&random) % 512);
+		if (random_next(&random) % 2)
+			add(items, &n, count, step, 1, 1 + random_next(&random) % 2048);
+		if (random_next(&random) % 50 == 0)
+			add(items, &n, count, step, 100 + random_next(&random) % 400,
+			    1 + random_next(&random) % 256);
 	}
 }
 
@@ -256,11 +256,11 @@ static void scattered(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260304;
 
 	for (uint32_t n = 0; n < count;) {
-		uint64_t start = xorshift(&random) % count;
-		uint64_t length = 1ull << xorshift(&random) % 11;
+		uint64_t start = random_next(&random) % count;
+		uint64_t length = 1ull << random_next(&random) % 11;
 
-		length *= 1 + xorshift(&random) % 3;
-		add(items, &n, count, start, length + 1, 1 + xorshift(&random) % 256);
+		length *= 1 + random_next(&random) % 3;
+		add(items, &n, count, start, length + 1, 1 + random_next(&random) % 256);
 	}
 }
 
@@ -270,10 +270,10 @@ static void uniform(struct npuplan_item *items, uint32_t count)
 	uint64_t random = 20260305;
 
 	for (uint32_t n = 0; n < count;) {
-		uint64_t start = xorshift(&random) % count;
-		uint64_t length = 1 + xorshift(&random) % 600;
+		uint64_t start = random_next(&random) % count;
+		uint64_t length = 1 + random_next(&random) % 600;
 
-		add(items, &n, count, start, length, 1 + xorshift(&random) % 100003);
+		add(items, &n, count, start, length, 1 + random_next(&random) % 100003);
 	}
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random numbers for seeded tests: the same everywhere for the same seed. Each
- * generator's whole state is one number, which belongs to the caller.
+ * Random numbers for seeded tests: the same everywhere for the same seed. The generator's
+ * whole state is one number, which belongs to the caller.
  */
 #pragma once
 
@@ -28,19 +28,4 @@ static inline uint64_t random_next(uint64_t *state)
 static inline uint32_t random_range(uint64_t *state, uint32_t low, uint32_t high)
 {
 	return low + (uint32_t)(random_next(state) % ((uint64_t)high - low + 1));
-}
-
-/* xorshift64: a state of zero stays zero. */
-static inline uint64_t xorshift(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-/* A number from @low to @high by xorshift64, whose lowest bits are its weakest. */
-static inline uint32_t xorshift_range(uint64_t *state, uint32_t low, uint32_t high)
-{
-	return low + (uint32_t)(xorshift(state) >> 11) % (high - low + 1);
 }

@@ -57,13 +57,9 @@ static int files[FILES], buffers[BUFFERS], fences[FENCES], sockets[2];
 
 static __thread uint32_t state;
 
-/* xorshift32: small, and the same everywhere. */
 static uint32_t draw(uint32_t below)
 {
-	state ^= state << 13;
-	state ^= state >> 17;
-	state ^= state << 5;
-	return state % below;
+	return npu_draw(&state, below);
 }
 
 static uint32_t handle(void)

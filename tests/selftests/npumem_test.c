@@ -78,6 +78,14 @@ int64_t npu_late(void)
 	return npu_now() + NPUMEM_MAX_REQUEST_NS / 2;
 }
 
+uint32_t npu_draw(uint32_t *state, uint32_t below)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state % below;
+}
+
 static int query(int fd, uint32_t type, void *out, uint32_t size)
 {
 	struct drm_npumem_dev_query args = { .type = type, .size = size, .ptr = (uintptr_t)out };

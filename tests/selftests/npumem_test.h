@@ -28,6 +28,8 @@ unsigned long npu_ioctl_resize(unsigned long request, size_t size);
 int64_t npu_now(void); /* CLOCK_MONOTONIC, ns */
 /* A deadline of a plan request that no test lives to see. */
 int64_t npu_late(void);
+/* Below @below; Marsaglia's xorshift32, whose state is any number but 0. */
+uint32_t npu_draw(uint32_t *state, uint32_t below);
 
 int npu_info(int fd, struct drm_npumem_info *info);
 int npu_bank(int fd, struct drm_npumem_bank *bank); /* bank 0 */

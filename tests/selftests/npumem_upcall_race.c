@@ -28,15 +28,6 @@
 #define ROUNDS	   60 /* requests that each of them has settled */
 #define LIVES	   12 /* requests that a daemon settles at most before it is killed */
 
-/* xorshift32: small, and the same everywhere. */
-static uint32_t draw(uint32_t *state, uint32_t below)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 17;
-	*state ^= *state << 5;
-	return *state % below;
-}
-
 /* ------------------------------------------------------------------ daemon */
 
 static void serve(struct fake_daemon *daemon, const struct blob *plan, uint32_t *random, int told)
@@ -55,12 +46,12 @@ static void serve(struct fake_daemon *daemon, const struct blob *plan, uint32_t 
 	}
 	if (err)
 		_exit(4);
-	switch (draw(random, 6)) {
+	switch (npu_draw(random, 6)) {
 	case 0:
-		size = draw(random, size);
+		size = npu_draw(random, size);
 		break;
 	case 1:
-		status = refusals[draw(random, 3)];
+		status = refusals[npu_draw(random, 3)];
 		break;
 	case 2:
 		/* Forget it. */
@@ -119,11 +110,11 @@ static bool round_trip(int fd, uint32_t graph, uint32_t *random)
 		.deadline_ns = npu_late(),
 		.out_sync = npu_syncobj(fd),
 	};
-	bool destroy = draw(random, 4) == 0;
+	bool destroy = npu_draw(random, 4) == 0;
 	int err, status;
 
-	if (draw(random, 3) == 0)
-		args.deadline_ns = npu_now() + draw(random, 8000000);
+	if (npu_draw(random, 3) == 0)
+		args.deadline_ns = npu_now() + npu_draw(random, 8000000);
 	do {
 		err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
 		if (err == -ENOTCONN)
@@ -188,7 +179,7 @@ static void requester(const struct blob *graph_blob, uint32_t seed)
 			fflush(stdout);
 			_exit(2);
 		}
-		if (draw(&random, 16) == 0) {
+		if (npu_draw(&random, 16) == 0) {
 			if (!walk_away(fd, graph))
 				_exit(3);
 			close(fd);
@@ -233,7 +224,7 @@ TEST_F_TIMEOUT(race, every_request_ends_once_whoever_ends_it, 600)
 	/* It ends when the last requester does. */
 	close(gone[1]);
 
-	life = draw(&random, LIVES);
+	life = npu_draw(&random, LIVES);
 	daemon = start_daemon(&plan, SEED - daemons, told[1]);
 	ASSERT_GE(daemon, 0);
 	polls[0] = (struct pollfd){ .fd = gone[0], .events = POLLIN };
@@ -251,7 +242,7 @@ TEST_F_TIMEOUT(race, every_request_ends_once_whoever_ends_it, 600)
 		{
 			TH_LOG("daemon %u exited with %d", daemons, WEXITSTATUS(status));
 		}
-		life = draw(&random, LIVES);
+		life = npu_draw(&random, LIVES);
 		daemons++;
 		daemon = start_daemon(&plan, SEED - daemons, told[1]);
 		ASSERT_GE(daemon, 0);

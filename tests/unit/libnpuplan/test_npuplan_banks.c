@@ -133,7 +133,7 @@ static uint64_t random_state;
 
 static uint32_t range(uint32_t low, uint32_t high)
 {
-	return xorshift_range(&random_state, low, high);
+	return random_range(&random_state, low, high);
 }
 
 #define STAYS 9

@@ -7,6 +7,7 @@
 
 #include "planners/cosma/cosma.h"
 #include "cosma_oracle.h"
+#include "random.h"
 
 /*
  * in (4) -> a (4), b (4); a -> c (6); b, c -> out (1): to make c, a and b stay,
@@ -397,7 +398,7 @@ TEST(many_evictions)
 static struct npuplan_graph *random_network(uint32_t ops)
 {
 	struct npuplan_graph *graph = npuplan_graph_new("random");
-	uint64_t random = 20261121;
+	uint64_t state = 20261121, random = state;
 
 	build_tensor(graph, "", NPUMEM_TENSOR_INPUT, 5000);
 	for (uint32_t v = 0; v < ops; v++) {
@@ -405,7 +406,7 @@ static struct npuplan_graph *random_network(uint32_t ops)
 		uint32_t kind = v + 1 < ops ? NPUMEM_TENSOR_INTERMEDIATE : NPUMEM_TENSOR_OUTPUT;
 
 		for (int k = 0; k < 3; k++) {
-			random = random * 6364136223846793005ull + 1442695040888963407ull;
+			random = random_next(&state);
 			if (k && random >> 62)
 				continue;
 			in[k] = random >> 60 & 3 ? v - (random >> 40) % (v < 20 ? v + 1 : 20) :

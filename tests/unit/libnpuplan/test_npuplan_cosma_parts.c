@@ -12,11 +12,6 @@
 #include "planners/cosma/search/windows.h"
 #include "random.h"
 
-static uint32_t next_random(uint64_t *state)
-{
-	return (uint32_t)(xorshift(state) >> 11);
-}
-
 /* All subsets. */
 static int64_t cover_all(const struct cosma_cover_item *items, uint32_t count, int64_t excess)
 {
@@ -42,13 +37,13 @@ TEST(cover)
 
 	for (int i = 0; i < 3000; i++) {
 		struct cosma_cover_item items[9];
-		uint32_t count = next_random(&random) % 10;
-		int64_t excess = next_random(&random) % 40 - 3, expected;
+		uint32_t count = random_next(&random) % 10;
+		int64_t excess = random_next(&random) % 40 - 3, expected;
 
 		for (uint32_t k = 0; k < count; k++)
 			items[k] = (struct cosma_cover_item){
-				.size = 1 + next_random(&random) % 9,
-				.unit = 1 + next_random(&random) % 2,
+				.size = 1 + random_next(&random) % 9,
+				.unit = 1 + random_next(&random) % 2,
 			};
 		expected = cover_all(items, count, excess);
 		assert_int_equal(cosma_cover(items, count, excess, &work), expected);
@@ -66,8 +61,8 @@ TEST(cover_many)
 
 		for (uint32_t k = 0; k < 20; k++)
 			items[k] = (struct cosma_cover_item){
-				.size = 3000 + next_random(&random) % 3000,
-				.unit = 1 + next_random(&random) % 2,
+				.size = 3000 + random_next(&random) % 3000,
+				.unit = 1 + random_next(&random) % 2,
 			};
 		expected = cover_all(items, 20, excess);
 		found = cosma_cover(items, 20, excess, &work);
@@ -525,26 +520,26 @@ TEST(grid)
 	int refuted_count = 0;
 
 	for (int i = 0; i < 1500; i++) {
-		uint32_t count = 3 + next_random(&random) % 9;
-		uint64_t capacity = 6 + next_random(&random) % 8, offsets[12], work = 0;
-		bool same = next_random(&random) % 2, refuted;
+		uint32_t count = 3 + random_next(&random) % 9;
+		uint64_t capacity = 6 + random_next(&random) % 8, offsets[12], work = 0;
+		bool same = random_next(&random) % 2, refuted;
 		struct cosma_grid_item items[12];
 		struct npuplan_item packed[12];
 		struct npuplan_pack_problem problem = {
 			.items = packed,
 			.item_count = count,
-			.capacity = same ? 10 * capacity + next_random(&random) % 10 : capacity,
+			.capacity = same ? 10 * capacity + random_next(&random) % 10 : capacity,
 		};
 		struct npuplan_pack_options options = { 0 };
 		struct npuplan_pack_result result;
 
 		for (uint32_t k = 0; k < count; k++) {
-			uint32_t from = next_random(&random) % 8;
+			uint32_t from = random_next(&random) % 8;
 
 			items[k] = (struct cosma_grid_item){
-				.size = (1 + next_random(&random) % 4) * (same ? 10 : 1),
+				.size = (1 + random_next(&random) % 4) * (same ? 10 : 1),
 				.from = from,
-				.to = from + next_random(&random) % 4,
+				.to = from + random_next(&random) % 4,
 			};
 			/* One unit for all. */
 			if (!k)

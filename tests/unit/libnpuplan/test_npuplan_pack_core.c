@@ -404,14 +404,13 @@ TEST(clique_bound)
 /* Live ranges of random lengths, long ones as likely as short ones. */
 static void scatter(struct npuplan_item *items)
 {
-	uint64_t random = 20261121;
+	uint64_t state = 1;
 
 	for (uint32_t i = 0; i < MANY; i++) {
-		uint32_t start;
+		uint32_t start = random_range(&state, 0, MANY - 1);
 
-		start = xorshift(&random) % MANY;
-		items[i] =
-			item(1 + (random >> 20) % 256, start, start + (1u << (random >> 32) % 11));
+		items[i] = item(random_range(&state, 1, 256), start,
+				start + (1u << random_range(&state, 0, 10)));
 	}
 }
 
