@@ -192,6 +192,21 @@ json_t *npujson_list(struct npujson *json, const json_t *object, const char *key
 	return json_is_array(value) ? value : NULL;
 }
 
+struct npujson_walk npujson_walk(struct npujson *json, const json_t *list, const char *name)
+{
+	return (struct npujson_walk){ json, list, name, 0, strlen(json->path) };
+}
+
+json_t *npujson_next(struct npujson_walk *walk)
+{
+	json_t *item = walk->json->err ? NULL : json_array_get(walk->list, walk->count);
+
+	npujson_leave(walk->json, walk->outside);
+	if (item)
+		npujson_enter(walk->json, "%s[%zu]", walk->name, walk->count++);
+	return item;
+}
+
 size_t npujson_ints(struct npujson *json, const json_t *object, const char *key, bool required,
 		    size_t min_count, size_t max_count, int64_t min, int64_t max, int64_t *values)
 {

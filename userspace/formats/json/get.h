@@ -83,6 +83,26 @@ uint32_t npujson_choice(struct npujson *json, const json_t *object, const char *
 /** npujson_list() - member; NULL, which has no elements, if it is absent */
 json_t *npujson_list(struct npujson *json, const json_t *object, const char *key, bool required);
 
+/*
+ * struct npujson_walk - through the elements of a list, each of which is the object at hand in turn
+ * @name: of the list, for the path
+ * @count: elements so far, the one at hand among them
+ * @outside: the path's length without them
+ */
+struct npujson_walk {
+	struct npujson *json;
+	const json_t *list;
+	const char *name;
+	size_t count;
+	size_t outside;
+};
+
+/** npujson_walk() - before the first element of @list, which may be NULL: that has none */
+struct npujson_walk npujson_walk(struct npujson *json, const json_t *list, const char *name);
+
+/** npujson_next() - the next element; NULL behind the last one, or after an error */
+json_t *npujson_next(struct npujson_walk *walk);
+
 /* npujson_ints() - list of @min_count to @max_count integers
  * @values: left alone if the list is absent
  *

@@ -18,13 +18,14 @@ static json_t *entry_json(const struct npuplan_graph *graph, const struct npumem
 
 	if (entry->flags == NPUMEM_ENTRY_RESIDENT && !entry->first && entry->length == tensor->size)
 		return json_integer(entry->placement);
-	object = json_pack("{sIsIsI}", "tensor", (json_int_t)tensor->id, "first",
-			   (json_int_t)entry->first, "length", (json_int_t)entry->length);
+	object = json_object();
+	npujson_set_int(&object, "tensor", tensor->id);
+	npujson_set_int(&object, "first", entry->first);
+	npujson_set_int(&object, "length", entry->length);
 	if (entry->flags & NPUMEM_ENTRY_RESIDENT)
-		json_object_set_new(object, "placement", json_integer(entry->placement));
+		npujson_set_int(&object, "placement", entry->placement);
 	if (entry->flags & NPUMEM_ENTRY_HOST)
-		json_object_set_new(object, "host_offset",
-				    json_integer((json_int_t)entry->host_offset));
+		npujson_set_int(&object, "host_offset", entry->host_offset);
 	return object;
 }
 
@@ -33,45 +34,61 @@ static json_t *edge_json(const struct npumem_plan_edge *edge)
 	json_t *object = json_object();
 
 	if (edge->edge != NPUMEM_NONE)
-		json_object_set_new(object, "edge", json_integer(edge->edge));
+		npujson_set_int(&object, "edge", edge->edge);
 	if (edge->to != NPUMEM_NONE)
-		json_object_set_new(object, "to", json_integer(edge->to));
+		npujson_set_int(&object, "to", edge->to);
 	return object;
 }
 
-json_t *plan_json_block(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-			uint32_t block, uint32_t *next_edge)
+/* @next_edge: first of the plan's edges that is not written yet; moved on */
+static json_t *block_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			  uint32_t block, uint32_t *next_edge)
 {
 	const struct npumem_plan_block *at = &plan->blocks[block];
-	json_t *entries = json_array(), *edges = json_array();
+	json_t *object = json_object(), *entries = json_array(), *edges = json_array();
 
 	for (uint32_t i = 0; i < at->entry_count; i++)
-		json_array_append_new(entries,
-				      entry_json(graph, &plan->entries[at->first_entry + i]));
+		npujson_append(&entries, entry_json(graph, &plan->entries[at->first_entry + i]));
 	while (*next_edge < plan->edge_count && plan->edges[*next_edge].from == block)
-		json_array_append_new(edges, edge_json(&plan->edges[(*next_edge)++]));
-	return json_pack("{sIsIsoso}", "block", (json_int_t)at->block, "positions",
-			 (json_int_t)at->position_count, "entries", entries, "edges", edges);
+		npujson_append(&edges, edge_json(&plan->edges[(*next_edge)++]));
+	npujson_set_int(&object, "block", at->block);
+	npujson_set_int(&object, "positions", at->position_count);
+	npujson_set(&object, "entries", entries);
+	npujson_set(&object, "edges", edges);
+	return object;
 }
 
-json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		       const struct npumem_view *view)
+static json_t *view_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+			 const struct npumem_view *view)
 {
-	json_t *slots = json_array();
+	json_t *object = json_object(), *slots = json_array();
 
 	for (uint32_t i = 0; i < view->slot_count; i++) {
 		uint32_t slot = plan->view_slots[view->first_slot + i];
+		json_int_t nested = slot & ~NPUMEM_VIEW_NESTED;
 
-		json_array_append_new(slots,
-				      slot & NPUMEM_VIEW_NESTED ?
-					      json_pack("{sI}", "view",
-							(json_int_t)(slot & ~NPUMEM_VIEW_NESTED)) :
-					      json_integer(slot));
+		npujson_append(&slots, slot & NPUMEM_VIEW_NESTED ?
+					       json_pack("{sI}", "view", nested) :
+					       json_integer(slot));
 	}
-	return json_pack("{sIsssIsIso}", "tensor", (json_int_t)graph->tensors[view->tensor].id,
-			 "type", view_types[view->type - NPUMEM_VIEW_CYCLIC], "loop",
-			 (json_int_t)view->loop, "repeat", (json_int_t)view->repeat, "slots",
-			 slots);
+	npujson_set_int(&object, "tensor", graph->tensors[view->tensor].id);
+	npujson_set(&object, "type", json_string(view_types[view->type - NPUMEM_VIEW_CYCLIC]));
+	npujson_set_int(&object, "loop", view->loop);
+	npujson_set_int(&object, "repeat", view->repeat);
+	npujson_set(&object, "slots", slots);
+	return object;
+}
+
+void plan_json_put_flow(struct npujson_text *text, const struct npuplan_graph *graph,
+			const struct npuplan_plan *plan)
+{
+	fputs(",\n\"blocks\": [", text->out);
+	for (uint32_t i = 0, edge = 0; i < plan->block_count && !text->err; i++)
+		npujson_put_line(text, i, block_json(graph, plan, i, &edge));
+	fputs("\n],\n\"views\": [", text->out);
+	for (uint32_t i = 0; i < plan->view_count && !text->err; i++)
+		npujson_put_line(text, i, view_json(graph, plan, &plan->views[i]));
+	fputs("\n]", text->out);
 }
 
 int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
@@ -180,7 +197,8 @@ static void read_block(struct plan_json_reader *r, json_t *object, uint32_t bloc
 	static const char *const known[] = { "block", "positions", "entries", "edges", NULL };
 	const struct npumem_plan_block *before = block ? &r->plan->blocks[block - 1] : NULL;
 	struct npumem_plan_block *at = &r->plan->blocks[block];
-	json_t *entries, *edges;
+	json_t *entries, *edges, *item;
+	size_t i;
 
 	npujson_object(r->json, object, known);
 	at->block = npujson_int(r->json, object, "block", 0, (int64_t)r->graph->block_count - 1);
@@ -190,18 +208,20 @@ static void read_block(struct plan_json_reader *r, json_t *object, uint32_t bloc
 					 r->plan->position_count - at->first_position);
 	entries = npujson_list(r->json, object, "entries", false);
 	edges = npujson_list(r->json, object, "edges", false);
-	for (size_t i = 0; i < json_array_size(entries) && !r->json->err; i++)
-		read_entry(r, json_array_get(entries, i));
+	json_array_foreach(entries, i, item)
+		read_entry(r, item);
 	at->entry_count = r->plan->entry_count - at->first_entry;
-	for (size_t i = 0; i < json_array_size(edges) && !r->json->err; i++)
-		read_edge(r, json_array_get(edges, i), block, blocks);
+	json_array_foreach(edges, i, item)
+		read_edge(r, item, block, blocks);
 }
 
 static void read_blocks(struct plan_json_reader *r, const json_t *list)
 {
+	struct npujson_walk walk = npujson_walk(r->json, list, "blocks");
 	struct npuplan_plan *plan = r->plan;
 	size_t count = json_array_size(list);
 	const struct npumem_plan_block *last;
+	json_t *object;
 
 	if (count >= NPUMEM_NONE)
 		npujson_fail(r->json, "blocks", "too many");
@@ -215,13 +235,8 @@ static void read_blocks(struct plan_json_reader *r, const json_t *list)
 		plan->block_count = 1;
 		return;
 	}
-	for (uint32_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, "blocks[%u]", i);
-
-		read_block(r, json_array_get(list, i), i, count);
-		plan->block_count = i + 1;
-		npujson_leave(r->json, outside);
-	}
+	while ((object = npujson_next(&walk)))
+		read_block(r, object, plan->block_count++, count);
 	last = &plan->blocks[plan->block_count - 1];
 	if (last->first_position + last->position_count != plan->position_count)
 		npujson_fail(r->json, "blocks", "hold %u positions of %u",
@@ -249,7 +264,8 @@ static void read_view(struct plan_json_reader *r, json_t *object, size_t views,
 		      struct npumem_view *view)
 {
 	static const char *const known[] = { "tensor", "type", "loop", "repeat", "slots", NULL };
-	json_t *slots;
+	json_t *slots, *slot;
+	size_t i;
 
 	npujson_object(r->json, object, known);
 	view->tensor = plan_json_tensor(r, object, "tensor");
@@ -259,8 +275,8 @@ static void read_view(struct plan_json_reader *r, json_t *object, size_t views,
 	view->repeat = npujson_int(r->json, object, "repeat", 0, UINT32_MAX);
 	slots = npujson_list(r->json, object, "slots", true);
 	view->first_slot = r->plan->view_slot_count;
-	for (size_t i = 0; i < json_array_size(slots) && !r->json->err; i++)
-		read_slot(r, json_array_get(slots, i), views);
+	json_array_foreach(slots, i, slot)
+		read_slot(r, slot, views);
 	view->slot_count = r->plan->view_slot_count - view->first_slot;
 	if (view->slot_count != view->repeat + (uint64_t)(view->type == NPUMEM_VIEW_FIRST_CYCLIC))
 		npujson_fail(r->json, "slots", "%u do not fit repeat %u", view->slot_count,
@@ -271,17 +287,14 @@ void plan_json_read_flow(struct plan_json_reader *r, const json_t *root)
 {
 	const json_t *blocks = npujson_list(r->json, root, "blocks", false);
 	const json_t *views = npujson_list(r->json, root, "views", false);
+	struct npujson_walk walk = npujson_walk(r->json, views, "views");
 	size_t count = json_array_size(views);
+	json_t *object;
 
 	if (r->json->err)
 		return;
 	read_blocks(r, blocks);
 	r->plan->views = npujson_alloc(r->json, count, sizeof(*r->plan->views));
-	for (size_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, "views[%zu]", i);
-
-		read_view(r, json_array_get(views, i), count, &r->plan->views[i]);
-		r->plan->view_count = i + 1;
-		npujson_leave(r->json, outside);
-	}
+	while ((object = npujson_next(&walk)))
+		read_view(r, object, count, &r->plan->views[r->plan->view_count++]);
 }

@@ -44,6 +44,13 @@ int npuplan_ids_init(struct npuplan_ids *ids, const struct npuplan_graph *graph,
 	return 0;
 }
 
+uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, const json_t *id)
+{
+	if (!json_is_integer(id))
+		return NPUMEM_NONE;
+	return npujson_find(ids->tensors, ids->tensor_count, json_integer_value(id), 0);
+}
+
 void npuplan_ids_fini(struct npuplan_ids *ids)
 {
 	free(ids->tensors);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "../json/get.h"
+#include "../json/put.h"
 #include "base/internal.h"
 
 /*
@@ -41,15 +42,14 @@ json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, 
 json_t *plan_json_tiling(const struct npuplan_tiling *tiling);
 json_t *plan_json_choice(const struct npuplan_graph *graph,
 			 const struct npuplan_tile_choice *choice);
+/* Whether it is known how a graph was tiled. */
+bool plan_json_has_tiling(const struct npuplan_tiling *tiling);
 
-/* plan_json/flow.c: -EINVAL or -EOPNOTSUPP if the writers below cannot write it. */
+/* plan_json/flow.c: -EINVAL or -EOPNOTSUPP if "blocks" and "views" cannot be written. */
 int plan_json_check_flow(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			 struct npuplan_error *error);
-/* @next_edge: first of the plan's edges that is not written yet; moved on */
-json_t *plan_json_block(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-			uint32_t block, uint32_t *next_edge);
-json_t *plan_json_view(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		       const struct npumem_view *view);
+void plan_json_put_flow(struct npujson_text *text, const struct npuplan_graph *graph,
+			const struct npuplan_plan *plan);
 
 /*
  * struct plan_json_reader - plan in the reading
@@ -63,6 +63,9 @@ struct plan_json_reader {
 	struct npuplan_ids ids;
 	uint64_t *host;
 };
+
+/* Index of the tensor that has @id, which may be no integer; NPUMEM_NONE if there is none. */
+uint32_t npuplan_ids_tensor(const struct npuplan_ids *ids, const json_t *id);
 
 /* Index of the tensor whose id @field is; 0 after an error. */
 uint32_t plan_json_tensor(struct plan_json_reader *r, const json_t *object, const char *field);

@@ -14,7 +14,7 @@
 uint32_t plan_json_tensor(struct plan_json_reader *r, const json_t *object, const char *field)
 {
 	int64_t id = npujson_int(r->json, object, field, INT64_MIN, INT64_MAX);
-	uint32_t tensor = npujson_find(r->ids.tensors, r->ids.tensor_count, id, 0);
+	uint32_t tensor = npuplan_ids_tensor(&r->ids, json_object_get(object, field));
 
 	if (tensor == NPUMEM_NONE)
 		npujson_fail(r->json, field, "graph %s has no tensor with id %lld", r->graph->name,
@@ -130,25 +130,23 @@ static void read_transfer(struct plan_json_reader *r, json_t *entry, uint32_t in
 
 static void read_schedule(struct plan_json_reader *r, const json_t *list)
 {
-	size_t count = json_array_size(list);
+	struct npujson_walk walk = npujson_walk(r->json, list, "schedule");
+	struct npuplan_plan *plan = r->plan;
+	json_t *entry;
 
-	r->plan->positions = npujson_alloc(r->json, count, sizeof(*r->plan->positions));
+	plan->positions = npujson_alloc(r->json, json_array_size(list), sizeof(*plan->positions));
 	r->host = npujson_alloc(r->json, r->graph->tensor_count, sizeof(*r->host));
 	for (uint32_t i = 0; i < r->graph->tensor_count && !r->json->err; i++)
 		r->host[i] = UINT64_MAX;
-	for (size_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, "schedule[%zu]", i);
-		json_t *entry = json_array_get(list, i);
-		uint32_t kind = NPUMEM_POSITION_STORE;
+	while ((entry = npujson_next(&walk))) {
+		uint32_t kind = NPUMEM_POSITION_STORE, index = plan->position_count++;
 
 		while (kind && !json_object_get(entry, npuplan_transfer_names[kind]))
 			kind--;
 		if (kind)
-			read_transfer(r, entry, i, kind, &r->plan->positions[i]);
+			read_transfer(r, entry, index, kind, &plan->positions[index]);
 		else
-			read_step(r, entry, &r->plan->positions[i]);
-		r->plan->position_count = i + 1;
-		npujson_leave(r->json, outside);
+			read_step(r, entry, &plan->positions[index]);
 	}
 }
 
@@ -165,12 +163,11 @@ static void read_region(struct plan_json_reader *r, const json_t *entry,
 {
 	static const char *const known[] = { "offset", "length", "count", "stride", NULL };
 	json_t *object = json_object_get(entry, "region");
-	int64_t count[NPUMEM_REGION_DIMS] = { 0 }, stride[NPUMEM_REGION_DIMS] = { 0 };
+	int64_t apart[NPUMEM_REGION_DIMS] = { 0 }, count[NPUMEM_REGION_DIMS] = { 0 };
+	int64_t stride[NPUMEM_REGION_DIMS] = { 0 };
 	size_t outside;
 
-	read_dims(r, entry, "stride", INT64_MAX, stride);
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
-		placement->stride[d] = stride[d];
+	read_dims(r, entry, "stride", INT64_MAX, apart);
 	outside = npujson_enter(r->json, ".region");
 	npujson_object(r->json, object, known);
 	placement->region.offset = npujson_int(r->json, object, "offset", 0, INT64_MAX);
@@ -179,6 +176,7 @@ static void read_region(struct plan_json_reader *r, const json_t *entry,
 	read_dims(r, object, "stride", INT64_MAX, stride);
 	npujson_leave(r->json, outside);
 	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
+		placement->stride[d] = apart[d];
 		placement->region.count[d] = count[d];
 		placement->region.stride[d] = stride[d];
 	}
@@ -257,19 +255,16 @@ static void read_placement(struct plan_json_reader *r, json_t *entry, int64_t la
 static void read_placements(struct plan_json_reader *r, const json_t *list, size_t positions,
 			    const json_t *blocks)
 {
-	size_t count = json_array_size(list);
+	struct npujson_walk walk = npujson_walk(r->json, list, "placements");
 	/* An instance without positions, the last one, stands behind all of them. */
 	uint64_t last = positions && !json_array_size(blocks) ? positions - 1 : positions;
+	struct npuplan_plan *plan = r->plan;
+	json_t *entry;
 
-	r->plan->placements = npujson_alloc(r->json, count, sizeof(*r->plan->placements));
-	for (size_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, "placements[%zu]", i);
-
-		read_placement(r, json_array_get(list, i), last, json_array_size(blocks),
-			       &r->plan->placements[i]);
-		r->plan->placement_count = i + 1;
-		npujson_leave(r->json, outside);
-	}
+	plan->placements = npujson_alloc(r->json, json_array_size(list), sizeof(*plan->placements));
+	while ((entry = npujson_next(&walk)))
+		read_placement(r, entry, last, json_array_size(blocks),
+			       &plan->placements[plan->placement_count++]);
 }
 
 static void read_traffic(struct plan_json_reader *r, json_t *object)
@@ -294,20 +289,16 @@ static void read_traffic(struct plan_json_reader *r, json_t *object)
 static void read_banks(struct plan_json_reader *r, const json_t *list)
 {
 	static const char *const known[] = { "size", "bandwidth", NULL };
+	struct npujson_walk walk = npujson_walk(r->json, list, "banks");
+	struct npuplan_bank *bank = r->plan->banks;
+	json_t *entry;
 
-	if (!list)
-		return;
-	if (json_array_size(list) != NPUPLAN_BANKS)
+	if (list && json_array_size(list) != NPUPLAN_BANKS)
 		npujson_fail(r->json, "banks", "must be a list of %d", NPUPLAN_BANKS);
-	for (int b = 0; b < NPUPLAN_BANKS; b++) {
-		size_t outside = npujson_enter(r->json, "banks[%d]", b);
-		json_t *entry = json_array_get(list, b);
-		struct npuplan_bank *bank = &r->plan->banks[b];
-
+	for (; (entry = npujson_next(&walk)); bank++) {
 		npujson_object(r->json, entry, known);
 		bank->size = npujson_int(r->json, entry, "size", 1, INT64_MAX);
 		bank->bandwidth = npujson_int(r->json, entry, "bandwidth", 1, INT64_MAX);
-		npujson_leave(r->json, outside);
 	}
 }
 
@@ -418,11 +409,8 @@ static void read_rest(struct plan_json_reader *r, const json_t *root)
 		npujson_fail(r->json, "external", "graph %s has %u external tensors",
 			     r->graph->name, count);
 	json_array_foreach(external, i, id) {
-		uint32_t tensor = NPUMEM_NONE;
+		uint32_t tensor = npuplan_ids_tensor(&r->ids, id);
 
-		if (json_is_integer(id))
-			tensor = npujson_find(r->ids.tensors, r->ids.tensor_count,
-					      json_integer_value(id), 0);
 		if (tensor == NPUMEM_NONE ||
 		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL))
 			npujson_fail(r->json, "external", "entry %zu is no external tensor", i);
@@ -496,12 +484,8 @@ int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t 
 		return json.err;
 	err = npuplan_ids_init(&ids, graph, error);
 	for (size_t i = 0; !err && i < json_array_size(external); i++) {
-		const json_t *id = json_array_get(external, i);
-		uint32_t tensor = NPUMEM_NONE;
+		uint32_t tensor = npuplan_ids_tensor(&ids, json_array_get(external, i));
 
-		if (json_is_integer(id))
-			tensor = npujson_find(ids.tensors, ids.tensor_count, json_integer_value(id),
-					      0);
 		if (tensor != NPUMEM_NONE &&
 		    !(graph->tensors[tensor].flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_FIXED)))
 			graph->tensors[tensor].flags |= NPUMEM_TENSOR_EXTERNAL;

@@ -5,15 +5,10 @@
 
 #include "plan_json.h"
 
+static const char *const fields[] = { "layout",	    "bands",  "rows", "onchip", "double_buffer",
+				      "parameters", "inputs", "ops",  "clones", NULL };
 static const char *const order_names[] = { "rows", "channels", NULL };
 static const char *const inputs_names[] = { "given", "host", "resident", NULL };
-
-/* What is 0, false or as it always was is left out. */
-static void put_if(json_t *object, const char *field, uint64_t value)
-{
-	if (value)
-		json_object_set_new(object, field, json_integer((json_int_t)value));
-}
 
 /* Operators that run again, in the order in which they are added. */
 static json_t *clones_json(const struct npuplan_tiling *tiling)
@@ -22,46 +17,53 @@ static json_t *clones_json(const struct npuplan_tiling *tiling)
 
 	for (uint32_t i = 0; i < tiling->clone_count; i++) {
 		const struct npuplan_clone *clone = &tiling->clones[i];
-		json_t *readers = json_array();
+		json_t *object = json_object(), *readers = json_array();
 
 		for (uint32_t k = 0; k < clone->reader_count; k++)
-			json_array_append_new(readers, json_integer(clone->readers[k]));
-		json_array_append_new(list, json_pack("{sIso}", "op", (json_int_t)clone->op,
-						      "readers", readers));
+			npujson_append(&readers, json_integer(clone->readers[k]));
+		npujson_set_int(&object, "op", clone->op);
+		npujson_set(&object, "readers", readers);
+		npujson_append(&list, object);
 	}
 	return list;
 }
 
+/* What is 0, false or as it always was is left out. */
 json_t *plan_json_tiling(const struct npuplan_tiling *tiling)
 {
 	json_t *object = json_object();
 
-	put_if(object, "bands", tiling->bands);
-	put_if(object, "rows", tiling->rows);
-	put_if(object, "onchip", tiling->onchip);
+	npujson_set_if(&object, "bands", tiling->bands);
+	npujson_set_if(&object, "rows", tiling->rows);
+	npujson_set_if(&object, "onchip", tiling->onchip);
 	if (tiling->layout != NPUPLAN_NHWC)
-		json_object_set_new(object, "layout",
-				    json_string(npuplan_layout_name(tiling->layout)));
+		npujson_set(&object, "layout", json_string(npuplan_layout_name(tiling->layout)));
 	if (tiling->double_buffer)
-		json_object_set_new(object, "double_buffer", json_true());
-	json_object_set_new(object, "parameters", json_boolean(tiling->with_parameters));
+		npujson_set(&object, "double_buffer", json_true());
+	npujson_set(&object, "parameters", json_boolean(tiling->with_parameters));
 	if (tiling->inputs)
-		json_object_set_new(object, "inputs", json_string(inputs_names[tiling->inputs]));
+		npujson_set(&object, "inputs", json_string(inputs_names[tiling->inputs]));
 	if (tiling->clone_count)
-		json_object_set_new(object, "clones", clones_json(tiling));
+		npujson_set(&object, "clones", clones_json(tiling));
 	return object;
 }
 
 json_t *plan_json_choice(const struct npuplan_graph *graph,
 			 const struct npuplan_tile_choice *choice)
 {
-	json_t *object = json_pack("{sI}", "op", (json_int_t)graph->ops[choice->op].id);
+	json_t *object = json_object();
 
-	put_if(object, "rows", choice->rows);
-	put_if(object, "channels", choice->channels);
+	npujson_set_int(&object, "op", graph->ops[choice->op].id);
+	npujson_set_if(&object, "rows", choice->rows);
+	npujson_set_if(&object, "channels", choice->channels);
 	if (choice->order)
-		json_object_set_new(object, "outer", json_string(order_names[choice->order]));
+		npujson_set(&object, "outer", json_string(order_names[choice->order]));
 	return object;
+}
+
+bool plan_json_has_tiling(const struct npuplan_tiling *tiling)
+{
+	return tiling->bands || tiling->rows || tiling->onchip;
 }
 
 static uint32_t find_op(const struct npuplan_graph *graph, int64_t id)
@@ -95,18 +97,15 @@ static void read_choices(struct plan_json_reader *r, const json_t *object,
 			 struct npuplan_tiling *tiling)
 {
 	const json_t *list = npujson_list(r->json, object, "ops", false);
-	size_t count = json_array_size(list);
+	struct npujson_walk walk = npujson_walk(r->json, list, ".ops");
+	json_t *entry;
 
 	if (list)
-		tiling->ops = npujson_alloc(r->json, count, sizeof(*tiling->ops));
-	for (size_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, ".ops[%zu]", i);
-
-		read_choice(r, json_array_get(list, i), &tiling->ops[i]);
-		npujson_leave(r->json, outside);
-	}
+		tiling->ops = npujson_alloc(r->json, json_array_size(list), sizeof(*tiling->ops));
+	while ((entry = npujson_next(&walk)))
+		read_choice(r, entry, &tiling->ops[walk.count - 1]);
 	if (r->graph && r->graph->op_count)
-		tiling->op_count = count;
+		tiling->op_count = walk.count;
 }
 
 static void read_clone(struct plan_json_reader *r, json_t *entry, struct npuplan_clone *clone)
@@ -129,22 +128,14 @@ static void read_clones(struct plan_json_reader *r, const json_t *object,
 			struct npuplan_tiling *tiling)
 {
 	const json_t *list = npujson_list(r->json, object, "clones", false);
-	size_t count = json_array_size(list);
+	struct npujson_walk walk = npujson_walk(r->json, list, ".clones");
+	json_t *entry;
 
 	if (list)
-		tiling->clones = npujson_alloc(r->json, count, sizeof(*tiling->clones));
-	for (size_t i = 0; i < count && !r->json->err; i++) {
-		size_t outside = npujson_enter(r->json, ".clones[%zu]", i);
-
-		tiling->clone_count++;
-		read_clone(r, json_array_get(list, i), &tiling->clones[i]);
-		npujson_leave(r->json, outside);
-	}
-}
-
-static bool is_known(const struct npuplan_tiling *tiling)
-{
-	return tiling->bands || tiling->rows || tiling->onchip;
+		tiling->clones =
+			npujson_alloc(r->json, json_array_size(list), sizeof(*tiling->clones));
+	while ((entry = npujson_next(&walk)))
+		read_clone(r, entry, &tiling->clones[tiling->clone_count++]);
 }
 
 /* Neither bands nor rows nor onchip is above 0. */
@@ -161,17 +152,14 @@ static void fail_without_size(struct plan_json_reader *r, const json_t *object)
 
 static void read_fields(struct plan_json_reader *r, json_t *object, struct npuplan_tiling *tiling)
 {
-	static const char *const known[] = { "bands",	      "rows",	    "onchip", "layout",
-					     "double_buffer", "parameters", "inputs", "ops",
-					     "clones",	      NULL };
 	const char *const layouts[] = { npuplan_layout_name(0), npuplan_layout_name(1),
 					npuplan_layout_name(2), NULL };
 
-	npujson_object(r->json, object, known);
+	npujson_object(r->json, object, fields);
 	tiling->bands = npujson_int_or(r->json, object, "bands", 0, UINT32_MAX, 0);
 	tiling->rows = npujson_int_or(r->json, object, "rows", 0, UINT32_MAX, 0);
 	tiling->onchip = npujson_int_or(r->json, object, "onchip", 0, INT64_MAX, 0);
-	if (!is_known(tiling))
+	if (!plan_json_has_tiling(tiling))
 		fail_without_size(r, object);
 	tiling->layout = npujson_choice(r->json, object, "layout", false, layouts, NPUPLAN_NHWC);
 	tiling->double_buffer = npujson_bool_or(r->json, object, "double_buffer", false);
@@ -209,14 +197,13 @@ static bool same_ops(const struct npuplan_tiling *a, const struct npuplan_tiling
 static const char *difference(struct npujson *json, const struct npuplan_tiling *a,
 			      const struct npuplan_tiling *b)
 {
-	static const char *const fields[] = { "bands",	    "rows",   "onchip", "double_buffer",
-					      "parameters", "inputs", "ops",	"clones" };
 	json_t *x = plan_json_tiling(a), *y = plan_json_tiling(b);
 	const char *found = NULL;
 
 	if (!x || !y)
 		npujson_index(json, -ENOMEM);
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]) && !found; i++) {
+	/* Behind the layout. */
+	for (size_t i = 1; fields[i] && !found; i++) {
 		const json_t *p = json_object_get(x, fields[i]), *q = json_object_get(y, fields[i]);
 
 		/* Both are absent where they have the default. */
@@ -239,7 +226,9 @@ void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 	plan_json_read_tiling(r, root, &plan);
 	if (r->json->err)
 		return;
-	field = is_known(&plan) && is_known(graph) ? difference(r->json, &plan, graph) : NULL;
+	field = plan_json_has_tiling(&plan) && plan_json_has_tiling(graph) ?
+			difference(r->json, &plan, graph) :
+			NULL;
 	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
 	if (field && plan.layout != graph->layout)
 		npujson_fail(r->json, "tiling",

@@ -14,32 +14,6 @@ const char *const npuplan_status_names[] = { "unknown", "feasible", "optimal", "
 const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
 									"fill", "drop", "store" };
 
-#define TEXT_FLAGS (JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_ENCODE_ANY)
-
-/* One value on the file's line; takes the reference. */
-static int put(FILE *out, json_t *value)
-{
-	int err = value ? json_dumpf(value, out, TEXT_FLAGS) : -1;
-
-	json_decref(value);
-	return err ? -ENOMEM : 0;
-}
-
-/* Text of a value, malloc'ed; takes the reference. */
-static char *json_dumps_owned(json_t *value)
-{
-	char *text = value ? json_dumps(value, TEXT_FLAGS) : NULL;
-
-	json_decref(value);
-	return text;
-}
-
-static int put_field(FILE *out, const char *name, json_t *value)
-{
-	fprintf(out, ",\n\"%s\": ", name);
-	return put(out, value);
-}
-
 struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph)
 {
 	struct npuplan_digest_text text = { "sha256:" };
@@ -52,19 +26,27 @@ struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph
 	return text;
 }
 
-/* Strides of a region or placement. */
+/* One number a dimension of a region. */
+static json_t *dims_json(uint64_t first, uint64_t second, uint64_t third)
+{
+	return json_pack("[III]", (json_int_t)first, (json_int_t)second, (json_int_t)third);
+}
+
 static json_t *strides_json(const __u64 strides[NPUMEM_REGION_DIMS])
 {
-	return json_pack("[III]", (json_int_t)strides[0], (json_int_t)strides[1],
-			 (json_int_t)strides[2]);
+	return dims_json(strides[0], strides[1], strides[2]);
 }
 
 static json_t *region_json(const struct npumem_region *region)
 {
-	return json_pack("{sIsIs[III]so}", "offset", (json_int_t)region->offset, "length",
-			 (json_int_t)region->length, "count", (json_int_t)region->count[0],
-			 (json_int_t)region->count[1], (json_int_t)region->count[2], "stride",
-			 strides_json(region->stride));
+	json_t *object = json_object();
+
+	npujson_set_int(&object, "offset", region->offset);
+	npujson_set_int(&object, "length", region->length);
+	npujson_set(&object, "count",
+		    dims_json(region->count[0], region->count[1], region->count[2]));
+	npujson_set(&object, "stride", strides_json(region->stride));
+	return object;
 }
 
 static json_t *rows_json(const struct npuplan_rows *rows)
@@ -73,96 +55,100 @@ static json_t *rows_json(const struct npuplan_rows *rows)
 }
 
 /* "rows", and "channels" where they are not all that the tensor has. */
-static void add_part(json_t *object, const struct npuplan_spatial *spatial,
+static void add_part(json_t **object, const struct npuplan_spatial *spatial,
 		     const struct npuplan_rows *rows, const struct npuplan_rows *channels)
 {
-	json_object_set_new(object, "rows", rows_json(rows));
+	npujson_set(object, "rows", rows_json(rows));
 	if (channels->count != spatial->channels)
-		json_object_set_new(object, "channels", rows_json(channels));
+		npujson_set(object, "channels", rows_json(channels));
+}
+
+/* Whether bytes of a tensor are all of it. */
+static bool is_whole(const struct npumem_region *region, const struct npuplan_tensor *tensor)
+{
+	return !region->offset && region->length == tensor->size;
+}
+
+static json_t *tile_json(const struct npuplan_graph *graph, const struct npumem_tile *tile)
+{
+	const struct npuplan_tensor *tensor = &graph->tensors[tile->tensor];
+	json_t *entry = json_object();
+	struct npuplan_spatial spatial;
+	struct npuplan_part part;
+
+	npujson_set_int(&entry, "tensor", tensor->id);
+	if (is_whole(&tile->region, tensor))
+		return entry;
+	if (npuplan_spatial(graph, tile->tensor, &spatial) &&
+	    npuplan_region_part(&spatial, &tile->region, &part))
+		add_part(&entry, &spatial, &part.rows, &part.channels);
+	else
+		npujson_set(&entry, "region", region_json(&tile->region));
+	return entry;
 }
 
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode)
 {
 	const struct npuplan_step *s = &graph->steps[step];
+	const struct npumem_access *access = &graph->accesses[s->first_access];
 	json_t *list = json_array();
 
-	for (uint32_t i = s->first_access; i < s->first_access + s->access_count; i++) {
-		const struct npumem_tile *tile = &graph->tiles[graph->accesses[i].tile];
-		const struct npuplan_tensor *tensor = &graph->tensors[tile->tensor];
-		struct npuplan_spatial spatial;
-		struct npuplan_part part;
-		json_t *entry;
-
-		if (!(graph->accesses[i].mode & mode))
-			continue;
-		entry = json_pack("{sI}", "tensor", (json_int_t)tensor->id);
-		if (!tile->region.offset && tile->region.length == tensor->size) {
-			json_array_append_new(list, entry);
-			continue;
-		}
-		if (npuplan_spatial(graph, tile->tensor, &spatial) &&
-		    npuplan_region_part(&spatial, &tile->region, &part))
-			add_part(entry, &spatial, &part.rows, &part.channels);
-		else
-			json_object_set_new(entry, "region", region_json(&tile->region));
-		json_array_append_new(list, entry);
-	}
+	for (uint32_t i = 0; i < s->access_count; i++)
+		if (access[i].mode & mode)
+			npujson_append(&list, tile_json(graph, &graph->tiles[access[i].tile]));
 	return list;
 }
 
-static json_t *position_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
+static json_t *position_json(const struct npuplan_graph *graph,
 			     const struct npumem_position *position)
 {
-	const struct npuplan_step *step;
-	json_t *entry;
+	uint32_t index = position->index;
+	json_t *entry = json_object();
 
-	if (position->kind != NPUMEM_POSITION_STEP)
-		return json_pack("{sIsIsIsIsI}", npuplan_transfer_names[position->kind],
-				 (json_int_t)graph->tensors[position->index].id, "placement",
-				 position->placement == NPUMEM_NONE ?
-					 (json_int_t)-1 :
-					 (json_int_t)position->placement,
-				 "first", (json_int_t)position->first, "length",
-				 (json_int_t)position->length, "host_offset",
-				 (json_int_t)position->host_offset);
-	step = &graph->steps[position->index];
-	if (step->op >= graph->op_count)
-		return json_pack("{sI}", "step", (json_int_t)position->index);
-	entry = json_pack("{sI}", "op", (json_int_t)graph->ops[step->op].id);
+	if (position->kind != NPUMEM_POSITION_STEP) {
+		npujson_set_int(&entry, npuplan_transfer_names[position->kind],
+				graph->tensors[index].id);
+		npujson_set_int(
+			&entry, "placement",
+			position->placement == NPUMEM_NONE ? -1 : (json_int_t)position->placement);
+		npujson_set_int(&entry, "first", position->first);
+		npujson_set_int(&entry, "length", position->length);
+		npujson_set_int(&entry, "host_offset", position->host_offset);
+		return entry;
+	}
+	if (graph->steps[index].op >= graph->op_count) {
+		npujson_set_int(&entry, "step", index);
+		return entry;
+	}
+	npujson_set_int(&entry, "op", graph->ops[graph->steps[index].op].id);
 	if (graph->tiling.bands != 1 || graph->tiling.op_count) {
-		json_object_set_new(entry, "tile", json_integer(step->tile_index));
-		json_object_set_new(entry, "reads",
-				    npuplan_json_accesses(graph, position->index,
-							  NPUMEM_ACCESS_READ));
-		json_object_set_new(entry, "writes",
-				    npuplan_json_accesses(graph, position->index,
-							  NPUMEM_ACCESS_WRITE));
+		npujson_set_int(&entry, "tile", graph->steps[index].tile_index);
+		npujson_set(&entry, "reads",
+			    npuplan_json_accesses(graph, index, NPUMEM_ACCESS_READ));
+		npujson_set(&entry, "writes",
+			    npuplan_json_accesses(graph, index, NPUMEM_ACCESS_WRITE));
 	}
 	return entry;
 }
 
 /* The part of a placement that a whole tensor at one offset does without. */
 static void add_piece(const struct npuplan_graph *graph, const struct npumem_placement *placement,
-		      json_t *entry)
+		      json_t **entry)
 {
-	const struct npumem_region *region = &placement->region;
 	struct npuplan_spatial spatial;
 	struct npuplan_piece piece;
 
-	if (!region->offset && region->length == graph->tensors[placement->tensor].size &&
-	    !placement->ring)
+	if (is_whole(&placement->region, &graph->tensors[placement->tensor]) && !placement->ring)
 		return;
 	if (npuplan_spatial(graph, placement->tensor, &spatial) &&
 	    npuplan_piece_get(&spatial, placement, &piece)) {
 		add_part(entry, &spatial, &piece.rows, &piece.channels);
-		if (piece.row_stride)
-			json_object_set_new(entry, "row_stride", json_integer(piece.row_stride));
+		npujson_set_if(entry, "row_stride", piece.row_stride);
 	} else {
-		json_object_set_new(entry, "region", region_json(region));
-		json_object_set_new(entry, "stride", strides_json(placement->stride));
+		npujson_set(entry, "region", region_json(&placement->region));
+		npujson_set(entry, "stride", strides_json(placement->stride));
 	}
-	if (placement->ring)
-		json_object_set_new(entry, "ring", json_integer(placement->ring));
+	npujson_set_if(entry, "ring", placement->ring);
 }
 
 /* Whether the plan is more than one straight run. */
@@ -174,112 +160,111 @@ static bool has_flow(const struct npuplan_plan *plan)
 static json_t *placement_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			      const struct npumem_placement *placement)
 {
-	json_t *entry = json_pack("{sIsIsIsI}", "tensor",
-				  (json_int_t)graph->tensors[placement->tensor].id, "offset",
-				  (json_int_t)placement->offset, "from",
-				  (json_int_t)placement->from, "to", (json_int_t)placement->to);
+	json_t *entry = json_object();
 
-	if (entry && has_flow(plan))
-		json_object_set_new(entry, "block", json_integer(placement->block));
-	if (entry)
-		add_piece(graph, placement, entry);
+	npujson_set_int(&entry, "tensor", graph->tensors[placement->tensor].id);
+	npujson_set_int(&entry, "offset", placement->offset);
+	npujson_set_int(&entry, "from", placement->from);
+	npujson_set_int(&entry, "to", placement->to);
+	if (has_flow(plan))
+		npujson_set_int(&entry, "block", placement->block);
+	add_piece(graph, placement, &entry);
 	return entry;
 }
 
 /* The choices one a line, within the object. */
-static int put_tiling(FILE *out, const struct npuplan_graph *graph)
+static void put_tiling(struct npujson_text *text, const struct npuplan_graph *graph)
 {
 	const struct npuplan_tiling *tiling = &graph->tiling;
-	char *text;
-	int err = 0;
+	json_t *object;
+	char *fields;
 
-	if (!tiling->bands && !tiling->rows && !tiling->onchip)
-		return 0;
-	if (!tiling->op_count)
-		return put_field(out, "tiling", plan_json_tiling(tiling));
-	text = json_dumps_owned(plan_json_tiling(tiling));
-	if (!text)
-		return -ENOMEM;
-	/* Without its closing brace. */
-	fprintf(out, ",\n\"tiling\": %.*s,\"ops\":[", (int)strlen(text) - 1, text);
-	free(text);
-	for (uint32_t i = 0; i < tiling->op_count && !err; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		err = put(out, plan_json_choice(graph, &tiling->ops[i]));
+	if (!plan_json_has_tiling(tiling))
+		return;
+	object = plan_json_tiling(tiling);
+	if (!tiling->op_count) {
+		npujson_put(text, ",\n\"tiling\": ", object);
+		return;
 	}
-	fputs("\n]}", out);
-	return err;
+	fields = object ? json_dumps(object, JSON_COMPACT) : NULL;
+	json_decref(object);
+	if (!fields) {
+		text->err = -ENOMEM;
+		return;
+	}
+	/* Without its closing brace. */
+	fprintf(text->out, ",\n\"tiling\": %.*s,\"ops\":[", (int)strlen(fields) - 1, fields);
+	free(fields);
+	for (uint32_t i = 0; i < tiling->op_count; i++)
+		npujson_put_line(text, i, plan_json_choice(graph, &tiling->ops[i]));
+	fputs("\n]}", text->out);
+}
+
+static json_t *traffic_json(const struct npuplan_plan *plan)
+{
+	json_t *object = json_object();
+
+	npujson_set_int(&object, "spill", plan->info.spill_bytes);
+	npujson_set_int(&object, "fill", plan->info.fill_bytes);
+	npujson_set_int(&object, "compulsory", plan->info.load_bytes);
+	npujson_set_int(&object, "lower_bound", plan->traffic_bound);
+	return object;
 }
 
 static json_t *banks_json(const struct npuplan_plan *plan)
 {
 	json_t *list = json_array();
 
-	for (int b = 0; b < NPUPLAN_BANKS; b++)
-		json_array_append_new(list,
-				      json_pack("{sIsI}", "size", (json_int_t)plan->banks[b].size,
-						"bandwidth", (json_int_t)plan->banks[b].bandwidth));
+	for (int b = 0; b < NPUPLAN_BANKS; b++) {
+		json_t *bank = json_object();
+
+		npujson_set_int(&bank, "size", plan->banks[b].size);
+		npujson_set_int(&bank, "bandwidth", plan->banks[b].bandwidth);
+		npujson_append(&list, bank);
+	}
+	return list;
+}
+
+static json_t *external_json(const struct npuplan_graph *graph)
+{
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL)
+			npujson_append(&list, json_integer(graph->tensors[i].id));
 	return list;
 }
 
 static int write_text(const struct npuplan_graph *graph, const struct npuplan_plan *plan, FILE *out)
 {
 	const struct npumem_plan_info *info = &plan->info;
-	json_t *external = json_array();
-	int err = 0;
+	struct npujson_text text = { .out = out };
 
-	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL)
-			json_array_append_new(external, json_integer(graph->tensors[i].id));
-
-	fputs("{\n\"graph\": ", out);
-#define PUT(EXPRESSION) (err = (EXPRESSION) ? -ENOMEM : err)
-	PUT(put(out, json_string(graph->name)));
-	PUT(put_field(out, "digest", json_string(npuplan_digest_text(graph).s)));
-	PUT(put_field(out, "planner", json_string(info->planner)));
-	PUT(put_field(out, "status", json_string(npuplan_status_names[info->status])));
-	PUT(put_field(out, "arena", json_integer(info->arena_size)));
-	PUT(put_field(out, "alignment", json_integer(info->alignment)));
-	PUT(put_field(out, "lower_bound", json_integer(info->lower_bound)));
-	PUT(put_field(out, "traffic",
-		      json_pack("{sIsIsIsI}", "spill", (json_int_t)info->spill_bytes, "fill",
-				(json_int_t)info->fill_bytes, "compulsory",
-				(json_int_t)info->load_bytes, "lower_bound",
-				(json_int_t)plan->traffic_bound)));
-	PUT(put_field(out, "work", json_integer(info->work)));
+	npujson_put(&text, "{\n\"graph\": ", json_string(graph->name));
+	npujson_put(&text, ",\n\"digest\": ", json_string(npuplan_digest_text(graph).s));
+	npujson_put(&text, ",\n\"planner\": ", json_string(info->planner));
+	npujson_put(&text, ",\n\"status\": ", json_string(npuplan_status_names[info->status]));
+	npujson_put(&text, ",\n\"arena\": ", json_integer(info->arena_size));
+	npujson_put(&text, ",\n\"alignment\": ", json_integer(info->alignment));
+	npujson_put(&text, ",\n\"lower_bound\": ", json_integer(info->lower_bound));
+	npujson_put(&text, ",\n\"traffic\": ", traffic_json(plan));
+	npujson_put(&text, ",\n\"work\": ", json_integer(info->work));
 	if (info->host_size)
-		PUT(put_field(out, "host", json_integer(info->host_size)));
-	PUT(put_tiling(out, graph));
+		npujson_put(&text, ",\n\"host\": ", json_integer(info->host_size));
+	put_tiling(&text, graph);
 	if (plan->banks[0].size)
-		PUT(put_field(out, "banks", banks_json(plan)));
+		npujson_put(&text, ",\n\"banks\": ", banks_json(plan));
 	fputs(",\n\"schedule\": [", out);
-	for (uint32_t i = 0; i < plan->position_count && !err; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		PUT(put(out, position_json(graph, plan, &plan->positions[i])));
-	}
+	for (uint32_t i = 0; i < plan->position_count && !text.err; i++)
+		npujson_put_line(&text, i, position_json(graph, &plan->positions[i]));
 	fputs("\n],\n\"placements\": [", out);
-	for (uint32_t i = 0; i < plan->placement_count && !err; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		PUT(put(out, placement_json(graph, plan, &plan->placements[i])));
-	}
-	fputs("\n]", out);
-	PUT(put_field(out, "external", external));
-	if (has_flow(plan)) {
-		fputs(",\n\"blocks\": [", out);
-		for (uint32_t i = 0, edge = 0; i < plan->block_count && !err; i++) {
-			fputs(i ? ",\n" : "\n", out);
-			PUT(put(out, plan_json_block(graph, plan, i, &edge)));
-		}
-		fputs("\n],\n\"views\": [", out);
-		for (uint32_t i = 0; i < plan->view_count && !err; i++) {
-			fputs(i ? ",\n" : "\n", out);
-			PUT(put(out, plan_json_view(graph, plan, &plan->views[i])));
-		}
-		fputs("\n]", out);
-	}
-#undef PUT
+	for (uint32_t i = 0; i < plan->placement_count && !text.err; i++)
+		npujson_put_line(&text, i, placement_json(graph, plan, &plan->placements[i]));
+	npujson_put(&text, "\n],\n\"external\": ", external_json(graph));
+	if (has_flow(plan))
+		plan_json_put_flow(&text, graph, plan);
 	fputs("\n}\n", out);
-	return err;
+	return text.err;
 }
 
 /* A plan that was read may be of any graph, or of none. */
@@ -314,10 +299,9 @@ int npuplan_plan_to_json(const struct npuplan_graph *graph, const struct npuplan
 	int err;
 
 	err = check_fit(graph, plan, error);
-	if (err)
-		return err;
 	/* Ids that are not unique would make a file that nobody can read. */
-	err = npuplan_ids_init(&ids, graph, error);
+	if (!err)
+		err = npuplan_ids_init(&ids, graph, error);
 	if (err)
 		return err;
 	npuplan_ids_fini(&ids);
@@ -330,7 +314,7 @@ int npuplan_plan_to_json(const struct npuplan_graph *graph, const struct npuplan
 		free(buffer);
 		/* The one thing that fails but memory: a name that is not UTF-8. */
 		return npuplan_fail(
-			error, err ? err : -ENOMEM,
+			error, -ENOMEM,
 			"cannot write plan JSON: out of memory, or the graph's name is not UTF-8");
 	}
 	*text = buffer;
