@@ -67,6 +67,13 @@ struct carries {
 	uint32_t count;
 };
 
+static const struct carries none = { NULL, 0 };
+
+static struct carries new_carries(struct lowering *l, size_t most)
+{
+	return (struct carries){ npujson_alloc(l->json, most, sizeof(*none.list)), 0 };
+}
+
 /* Text of tensor @i. */
 static struct import_text text_of(const struct lowering *l, uint32_t i)
 {
@@ -110,19 +117,21 @@ static void append(struct lowering *l, struct edges *edges, uint32_t edge)
 		edges->list[edges->count++] = edge;
 }
 
-/* @edges: to put the edge on if it hangs loose (@to is NPUMEM_NONE) */
-static void add_edge(struct lowering *l, uint32_t from, uint32_t to, const struct carries *carries,
+/*
+ * An edge, unless there was an error; the carries are freed.
+ * @edges: to put it on if it hangs loose (@to is NPUMEM_NONE)
+ */
+static void add_edge(struct lowering *l, uint32_t from, uint32_t to, struct carries carries,
 		     struct edges *edges)
 {
-	uint32_t edge;
+	int64_t edge = 0;
 
-	if (l->json->err)
-		return;
-	edge = npujson_index(l->json, npuplan_graph_add_edge(l->graph, from, to,
-							     carries ? carries->list : NULL,
-							     carries ? carries->count : 0));
-	if (to == NPUMEM_NONE && edges)
-		append(l, edges, edge);
+	if (!l->json->err)
+		edge = npuplan_graph_add_edge(l->graph, from, to, carries.list, carries.count);
+	free(carries.list);
+	edge = npujson_index(l->json, edge);
+	if (!l->json->err && to == NPUMEM_NONE && edges)
+		append(l, edges, (uint32_t)edge);
 }
 
 /* ----------------------------------------------------------------- values */
@@ -218,58 +227,39 @@ static uint32_t get_tensor(struct lowering *l, json_t *object, const char *key)
 static void read_list(struct lowering *l, json_t *list, const char *key);
 
 /* "to" and one of the sources of each carry; at the place where that is. */
-static void read_carries(struct lowering *l, json_t *list, const char *source,
-			 struct carries *carries)
+static struct carries read_carries(struct lowering *l, json_t *list, const char *source)
 {
-	bool first = !strcmp(source, "init");
+	struct npujson_walk walk = npujson_walk(l->json, list, ".carries");
+	struct carries carries = new_carries(l, json_array_size(list));
 	json_t *object;
-	size_t i;
 
-	carries->list = npujson_alloc(l->json, json_array_size(list), sizeof(*carries->list));
-	json_array_foreach(list, i, object) {
-		size_t outside = npujson_enter(l->json, ".carries[%zu]", i);
-		struct npumem_carry *carry;
+	while ((object = npujson_next(&walk))) {
+		struct npumem_carry *carry = &carries.list[carries.count++];
 
 		graph_json_only_keys(l->reader, object, carry_keys);
-		if (l->json->err)
-			return;
-		carry = &carries->list[carries->count++];
 		carry->to = get_tensor(l, object, "to");
 		carry->from = get_tensor(l, object, source);
 		if (l->json->err)
-			return;
-		if (first)
+			break;
+		if (!strcmp(source, "init"))
 			check_target(l, "to", carry->to);
 		check_source(l, source, carry->from, carry->to);
-		npujson_leave(l->json, outside);
 	}
+	return carries;
 }
 
 /* From the block at hand into the loop, whose first block becomes the one at hand. */
 static void enter_loop(struct lowering *l, json_t *list)
 {
-	struct carries carries = { 0 };
+	struct carries carries = read_carries(l, list, "init");
 	uint32_t from;
 
-	read_carries(l, list, "init", &carries);
 	need_block(l);
 	from = l->block;
 	new_block(l);
-	add_edge(l, from, l->block, &carries, NULL);
 	for (uint32_t i = 0; i < carries.count && !l->json->err; i++)
 		define(l, carries.list[i].to);
-	free(carries.list);
-}
-
-/* From the end of the body back to the loop's first block. */
-static void close_loop(struct lowering *l, json_t *list, uint32_t head)
-{
-	struct carries carries = { 0 };
-
-	need_block(l);
-	read_carries(l, list, "from", &carries);
-	add_edge(l, l->block, head, &carries, NULL);
-	free(carries.list);
+	add_edge(l, from, l->block, carries, NULL);
 }
 
 static void read_loop(struct lowering *l, json_t *object)
@@ -298,27 +288,29 @@ static void read_loop(struct lowering *l, json_t *object)
 		need_block(l);
 		last = l->block;
 		new_block(l);
-		add_edge(l, last, l->block, NULL, NULL);
+		add_edge(l, last, l->block, none, NULL);
 	}
 	read_list(l, body, ".body");
 	if (l->json->err)
 		return;
-	close_loop(l, carries, head);
+	need_block(l);
+	add_edge(l, l->block, head, read_carries(l, carries, "from"), NULL);
 	/* What the body defines is not there if it never ran. */
 	if (!least)
 		forget(l, mark);
 	else
 		last = l->block;
 	l->block = NPUMEM_NONE;
-	add_edge(l, last, NPUMEM_NONE, NULL, &l->loose);
+	add_edge(l, last, NPUMEM_NONE, none, &l->loose);
 }
 
 /* --------------------------------------------------------------- branches */
 
 /* The branch's outputs take the arm's. */
-static void read_results(struct lowering *l, json_t *arm, const uint32_t *outputs, uint32_t count,
-			 struct carries *carries)
+static struct carries read_results(struct lowering *l, json_t *arm, const uint32_t *outputs,
+				   uint32_t count)
 {
+	struct carries carries = new_carries(l, count);
 	uint32_t *results = NULL, given = 0;
 
 	if (json_object_get(arm, "outputs"))
@@ -332,19 +324,18 @@ static void read_results(struct lowering *l, json_t *arm, const uint32_t *output
 			     "the arm defines %" PRIu32 " values, the branch has %" PRIu32
 			     " outputs",
 			     given, count);
-	carries->list = npujson_alloc(l->json, count, sizeof(*carries->list));
 	for (uint32_t i = 0; i < count && !l->json->err; i++) {
 		check_source(l, "outputs", results[i], outputs[i]);
-		carries->list[carries->count++] = (struct npumem_carry){ results[i], outputs[i] };
+		carries.list[carries.count++] = (struct npumem_carry){ results[i], outputs[i] };
 	}
 	free(results);
+	return carries;
 }
 
 /* @from: block before the branch; @exits: edges to what follows it */
 static void read_arm(struct lowering *l, json_t *arm, uint32_t from, const uint32_t *outputs,
 		     uint32_t count, struct edges *exits)
 {
-	struct carries carries = { 0 };
 	uint32_t mark = l->trail_count;
 	json_t *ops;
 
@@ -355,15 +346,13 @@ static void read_arm(struct lowering *l, json_t *arm, uint32_t from, const uint3
 	l->block = from;
 	if (json_array_size(ops)) {
 		l->block = NPUMEM_NONE;
-		add_edge(l, from, NPUMEM_NONE, NULL, &l->loose);
+		add_edge(l, from, NPUMEM_NONE, none, &l->loose);
 		read_list(l, ops, ".ops");
 		if (l->json->err)
 			return;
 		need_block(l);
 	}
-	read_results(l, arm, outputs, count, &carries);
-	add_edge(l, l->block, NPUMEM_NONE, &carries, exits);
-	free(carries.list);
+	add_edge(l, l->block, NPUMEM_NONE, read_results(l, arm, outputs, count), exits);
 	forget(l, mark);
 }
 
@@ -371,7 +360,8 @@ static void read_arms(struct lowering *l, json_t *object, bool is_if, const uint
 		      uint32_t count, struct edges *exits)
 {
 	json_t *arms = npujson_list(l->json, object, "arms", true), *arm;
-	size_t arm_count = json_array_size(arms), i;
+	struct npujson_walk walk = npujson_walk(l->json, arms, ".arms");
+	size_t arm_count = json_array_size(arms);
 	uint32_t from;
 
 	if (!arm_count || (is_if && arm_count > 2))
@@ -385,15 +375,11 @@ static void read_arms(struct lowering *l, json_t *object, bool is_if, const uint
 			     text_of(l, outputs[0]).s);
 	need_block(l);
 	from = l->block;
-	json_array_foreach(arms, i, arm) {
-		size_t outside = npujson_enter(l->json, ".arms[%zu]", i);
-
+	while ((arm = npujson_next(&walk)))
 		read_arm(l, arm, from, outputs, count, exits);
-		npujson_leave(l->json, outside);
-	}
 	/* Without an else, the other way leads past the arm. */
 	if (is_if && arm_count == 1)
-		add_edge(l, from, NPUMEM_NONE, NULL, exits);
+		add_edge(l, from, NPUMEM_NONE, none, exits);
 }
 
 static void read_branch(struct lowering *l, json_t *object, bool is_if)
@@ -419,17 +405,20 @@ static void read_branch(struct lowering *l, json_t *object, bool is_if)
 
 /* -------------------------------------------------------------- operators */
 
-static bool is_branch(const char *type)
-{
-	return !strcmp(type, "if") || !strcmp(type, "switch");
-}
-
 /* Type of an operator, "" if there is none (yet). */
 static const char *type_of(json_t *object)
 {
 	const char *type = json_string_value(json_object_get(object, "type"));
 
 	return type ? type : "";
+}
+
+/* Whether an operator is none, but a loop or branch. */
+static bool is_flow(json_t *object)
+{
+	const char *type = type_of(object);
+
+	return !strcmp(type, "loop") || !strcmp(type, "if") || !strcmp(type, "switch");
 }
 
 static void read_any(struct lowering *l, json_t *object)
@@ -441,7 +430,7 @@ static void read_any(struct lowering *l, json_t *object)
 		npujson_fail(l->json, NULL, "must be an object");
 	id = npujson_int(l->json, object, "id", 0, INT64_MAX);
 	/* Of operators it is read later. */
-	if (!strcmp(type, "loop") || is_branch(type))
+	if (is_flow(object))
 		npujson_text(l->json, object, "name", NULL);
 	l->ids = grown(l, l->ids, l->id_count, sizeof(*l->ids));
 	if (l->json->err)
@@ -450,7 +439,7 @@ static void read_any(struct lowering *l, json_t *object)
 	l->id_count++;
 	if (!strcmp(type, "loop"))
 		read_loop(l, object);
-	else if (is_branch(type))
+	else if (is_flow(object))
 		read_branch(l, object, !strcmp(type, "if"));
 	else
 		read_operator(l, object);
@@ -459,21 +448,16 @@ static void read_any(struct lowering *l, json_t *object)
 /* @key: of the list in the object at hand, with a dot before it */
 static void read_list(struct lowering *l, json_t *list, const char *key)
 {
-	size_t outside = npujson_enter(l->json, "%s", key), i;
+	struct npujson_walk walk = npujson_walk(l->json, list, key);
 	json_t *object;
 
-	if (++l->depth > MAX_DEPTH)
+	if (++l->depth > MAX_DEPTH) {
+		npujson_enter(l->json, "%s", key);
 		npujson_fail(l->json, NULL, "loops and branches are nested more than %d deep",
 			     MAX_DEPTH);
-	json_array_foreach(list, i, object) {
-		size_t before = npujson_enter(l->json, "[%zu]", i);
-
-		if (l->json->err)
-			return;
-		read_any(l, object);
-		npujson_leave(l->json, before);
 	}
-	npujson_leave(l->json, outside);
+	while ((object = npujson_next(&walk)))
+		read_any(l, object);
 	l->depth--;
 }
 
@@ -481,49 +465,44 @@ static void read_list(struct lowering *l, json_t *list, const char *key)
 
 static void read_edge(struct lowering *l, json_t *object)
 {
-	uint32_t blocks = l->graph->block_count, from, to;
-	struct carries carries = { 0 };
-	json_t *list, *carry;
-	size_t i;
+	uint32_t last = l->graph->block_count - 1, from, to;
+	json_t *list = json_object_get(object, "carries"), *carry;
+	struct npujson_walk walk = npujson_walk(l->json, list, ".carries");
+	struct carries carries = new_carries(l, json_array_size(list));
 
 	graph_json_only_keys(l->reader, object, edge_keys);
-	from = (uint32_t)npujson_int(l->json, object, "from", 0, blocks - 1);
-	to = (uint32_t)npujson_int_or(l->json, object, "to", 0, blocks - 1, NPUMEM_NONE);
-	list = npujson_list(l->json, object, "carries", false);
-	carries.list = npujson_alloc(l->json, json_array_size(list), sizeof(*carries.list));
-	json_array_foreach(list, i, carry) {
-		size_t outside = npujson_enter(l->json, ".carries[%zu]", i);
-		struct npumem_carry c;
+	from = (uint32_t)npujson_int(l->json, object, "from", 0, last);
+	to = (uint32_t)npujson_int_or(l->json, object, "to", 0, last, NPUMEM_NONE);
+	npujson_list(l->json, object, "carries", false);
+	while ((carry = npujson_next(&walk))) {
+		struct npumem_carry *c = &carries.list[carries.count++];
 
 		graph_json_only_keys(l->reader, carry, edge_carry_keys);
-		c.from = get_tensor(l, carry, "from");
-		c.to = get_tensor(l, carry, "to");
-		if (l->json->err)
-			break;
-		if (l->graph->tensors[c.from].size != l->graph->tensors[c.to].size)
+		c->from = get_tensor(l, carry, "from");
+		c->to = get_tensor(l, carry, "to");
+		if (!l->json->err &&
+		    l->graph->tensors[c->from].size != l->graph->tensors[c->to].size)
 			npujson_fail(l->json, NULL, "%s and %s differ in size",
-				     text_of(l, c.from).s, text_of(l, c.to).s);
-		carries.list[carries.count++] = c;
-		npujson_leave(l->json, outside);
+				     text_of(l, c->from).s, text_of(l, c->to).s);
 	}
-	add_edge(l, from, to, &carries, NULL);
-	free(carries.list);
+	add_edge(l, from, to, carries, NULL);
 }
 
 /* @count operators of the list, from @next on, which make a block. */
 static void read_block(struct lowering *l, json_t *ops, size_t next, size_t count)
 {
-	for (size_t i = next; i < next + count && !l->json->err; i++) {
-		size_t outside = npujson_enter(l->json, ".ops[%zu]", i);
-		json_t *op = json_array_get(ops, i);
-		const char *type = type_of(op);
+	struct npujson_walk walk = npujson_walk(l->json, ops, ".ops");
+	json_t *op;
 
-		if (!strcmp(type, "loop") || is_branch(type))
-			npujson_fail(l->json, "type", "\"%s\" and blocks exclude each other", type);
+	walk.count = next;
+	while (walk.count < next + count && (op = npujson_next(&walk))) {
+		if (is_flow(op))
+			npujson_fail(l->json, "type", "\"%s\" and blocks exclude each other",
+				     type_of(op));
 		else
 			read_any(l, op);
-		npujson_leave(l->json, outside);
 	}
+	npujson_leave(l->json, walk.outside);
 }
 
 /* "blocks": how many operators each has; "edges" */
@@ -531,6 +510,7 @@ static void read_flat(struct lowering *l, json_t *root, json_t *ops)
 {
 	json_t *blocks = npujson_list(l->json, root, "blocks", true);
 	json_t *edges = npujson_list(l->json, root, "edges", true), *object;
+	struct npujson_walk walk = npujson_walk(l->json, edges, ".edges");
 	size_t i, next = 0, op_count = json_array_size(ops);
 
 	if (!json_array_size(blocks) || !json_array_size(edges))
@@ -553,14 +533,8 @@ static void read_flat(struct lowering *l, json_t *root, json_t *ops)
 	}
 	if (next != op_count)
 		npujson_fail(l->json, "blocks", "hold %zu operators of %zu", next, op_count);
-	json_array_foreach(edges, i, object) {
-		size_t outside = npujson_enter(l->json, ".edges[%zu]", i);
-
-		if (l->json->err)
-			return;
+	while ((object = npujson_next(&walk)))
 		read_edge(l, object);
-		npujson_leave(l->json, outside);
-	}
 }
 
 /* ------------------------------------------------------------------- whole */
@@ -572,7 +546,7 @@ static void read_structured(struct lowering *l, json_t *list)
 	size_t at;
 
 	json_array_foreach(list, at, object)
-		l->branched |= !strcmp(type_of(object), "loop") || is_branch(type_of(object));
+		l->branched |= is_flow(object);
 	read_list(l, list, ".ops");
 	/* Loose edges lead to the exit; what they carry must arrive in a block. */
 	for (uint32_t i = 0; i < l->loose.count && !l->json->err && l->block == NPUMEM_NONE; i++)
@@ -581,7 +555,7 @@ static void read_structured(struct lowering *l, json_t *list)
 	if (l->json->err || !l->branched)
 		return;
 	if (l->block != NPUMEM_NONE)
-		add_edge(l, l->block, NPUMEM_NONE, NULL, &l->loose);
+		add_edge(l, l->block, NPUMEM_NONE, none, &l->loose);
 	for (uint32_t i = 0; i < graph->tensor_count && !l->json->err; i++)
 		if (graph->tensors[i].kind == NPUMEM_TENSOR_OUTPUT && !is_defined(l, i))
 			l->json->err = import_fail(

@@ -228,31 +228,26 @@ static void read_tensor(struct graph_json_reader *r, json_t *object, int64_t dty
 
 static void read_tensors(struct graph_json_reader *r, json_t *list, int64_t dtype_bytes)
 {
-	size_t count = json_array_size(list), i;
+	struct npujson_walk walk = npujson_walk(r->json, list, ".tensors");
+	size_t count = json_array_size(list);
 	json_t *object;
 
-	if (count >= NPUMEM_NONE) {
+	if (count >= NPUMEM_NONE)
 		npujson_fail(r->json, "tensors", "has too many entries");
-		return;
-	}
 	r->ids = npujson_alloc(r->json, count, sizeof(*r->ids));
 	r->input_of = npujson_alloc(r->json, count, sizeof(*r->input_of));
-	json_array_foreach(list, i, object) {
+	while ((object = npujson_next(&walk))) {
 		struct npuplan_tensor tensor = { 0 };
-		size_t outside = npujson_enter(r->json, ".tensors[%zu]", i);
 
 		read_tensor(r, object, dtype_bytes, &tensor);
 		if (!r->json->err) {
 			npujson_index(r->json, npuplan_graph_add_tensor(r->graph, &tensor));
-			r->ids[i] = (struct npujson_id){ tensor.id, .index = (uint32_t)i };
-			r->input_of[i] = NPUMEM_NONE;
+			r->ids[r->id_count] =
+				(struct npujson_id){ tensor.id, .index = r->id_count };
+			r->input_of[r->id_count++] = NPUMEM_NONE;
 		}
 		free(tensor.name);
-		npujson_leave(r->json, outside);
-		if (r->json->err)
-			return;
 	}
-	r->id_count = (uint32_t)count;
 	graph_json_sort_ids(r, r->ids, r->id_count, "tensors");
 	graph_json_aliases(r, list);
 }
@@ -276,13 +271,11 @@ uint32_t *graph_json_get_tensors(struct graph_json_reader *r, json_t *object, co
 		if (r->json->err)
 			break;
 		if (!json_is_integer(item) || tensor == NPUMEM_NONE) {
-			size_t outside = npujson_enter(r->json, ".%s[%zu]", key, i);
-
+			npujson_enter(r->json, ".%s[%zu]", key, i);
 			if (!json_is_integer(item))
 				npujson_fail(r->json, NULL, "must be the id of a tensor");
 			npujson_fail(r->json, NULL, "no tensor has id %" JSON_INTEGER_FORMAT,
 				     json_integer_value(item));
-			npujson_leave(r->json, outside);
 			break;
 		}
 		indices[(*count)++] = tensor;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../json/put.h"
 #include "reader.h"
 #include "npuimport.h"
 
@@ -24,102 +25,83 @@ static json_t *tensor_json(const struct npuplan_graph *graph, const struct npupl
 			   bool with_elem_size)
 {
 	json_t *object = json_object(), *shape = json_array();
-	int err = 0;
 
 	for (uint32_t i = 0; i < tensor->dim_count; i++)
-		err |= json_array_append_new(shape, json_integer(tensor->shape[i]));
-	err |= json_object_set_new(object, "id", json_integer(tensor->id));
-	err |= json_object_set_new(object, "name", json_string(tensor->name));
-	err |= json_object_set_new(object, "shape", shape);
-	err |= json_object_set_new(object, "bytes", json_integer((json_int_t)tensor->size));
-	err |= json_object_set_new(object, "kind", json_string(graph_json_kinds[tensor->kind]));
-	if (with_elem_size && tensor->elem_size)
-		err |= json_object_set_new(object, "dtype_bytes", json_integer(tensor->elem_size));
+		npujson_append(&shape, json_integer(tensor->shape[i]));
+	npujson_set_int(&object, "id", tensor->id);
+	npujson_set(&object, "name", json_string(tensor->name));
+	npujson_set(&object, "shape", shape);
+	npujson_set_int(&object, "bytes", (json_int_t)tensor->size);
+	npujson_set(&object, "kind", json_string(graph_json_kinds[tensor->kind]));
+	if (with_elem_size)
+		npujson_set_if(&object, "dtype_bytes", tensor->elem_size);
 	if (tensor->align != graph_json_align(tensor->elem_size))
-		err |= json_object_set_new(object, "align", json_integer(tensor->align));
+		npujson_set_int(&object, "align", tensor->align);
 	if (tensor->flags & NPUMEM_TENSOR_FIXED)
-		err |= json_object_set_new(object, "fixed_offset",
-					   json_integer((json_int_t)tensor->fixed_offset));
+		npujson_set_int(&object, "fixed_offset", (json_int_t)tensor->fixed_offset);
 	if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
-		err |= json_object_set_new(object, "external", json_true());
+		npujson_set(&object, "external", json_true());
 	if (tensor->flags & NPUMEM_TENSOR_HOST)
-		err |= json_object_set_new(object, "host", json_true());
+		npujson_set(&object, "host", json_true());
 	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
-		err |= json_object_set_new(object, "alias_of",
-					   json_integer(graph->tensors[tensor->alias_of].id));
-		err |= json_object_set_new(object, "alias_offset",
-					   json_integer((json_int_t)tensor->alias_offset));
-	}
-	if (err) {
-		json_decref(object);
-		return NULL;
+		npujson_set_int(&object, "alias_of", graph->tensors[tensor->alias_of].id);
+		npujson_set_int(&object, "alias_offset", (json_int_t)tensor->alias_offset);
 	}
 	return object;
 }
 
-static int set_ints(json_t *object, const char *key, const int32_t *values, uint32_t count)
+/* A number for each spatial dimension. */
+static void set_spatial(json_t **object, const char *key, const int32_t *values, uint32_t spatial)
 {
 	json_t *list = json_array();
-	int err = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		err |= json_array_append_new(list, json_integer(values[i]));
-	return err | json_object_set_new(object, key, list);
+	for (uint32_t i = 0; i < spatial; i++)
+		npujson_append(&list, json_integer(values[i]));
+	npujson_set(object, key, list);
 }
 
-static int set_references(const struct npuplan_graph *graph, json_t *object, const char *key,
-			  const uint32_t *tensors, uint32_t count)
+static void set_references(const struct npuplan_graph *graph, json_t **object, const char *key,
+			   const uint32_t *tensors, uint32_t count)
 {
 	json_t *list = json_array();
-	int err = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		err |= json_array_append_new(list, json_integer(graph->tensors[tensors[i]].id));
-	return err | json_object_set_new(object, key, list);
+		npujson_append(&list, json_integer(graph->tensors[tensors[i]].id));
+	npujson_set(object, key, list);
 }
 
 static json_t *attrs_json(const struct npuplan_attrs *attrs)
 {
 	json_t *object = json_object();
-	int err = 0;
 
 	if (attrs->spatial) {
-		err |= set_ints(object, "kernel", attrs->kernel, attrs->spatial);
-		err |= set_ints(object, "stride", attrs->stride, attrs->spatial);
-		err |= set_ints(object, "dilation", attrs->dilation, attrs->spatial);
-		err |= set_ints(object, "pad_begin", attrs->pad_begin, attrs->spatial);
-		err |= set_ints(object, "pad_end", attrs->pad_end, attrs->spatial);
+		set_spatial(&object, "kernel", attrs->kernel, attrs->spatial);
+		set_spatial(&object, "stride", attrs->stride, attrs->spatial);
+		set_spatial(&object, "dilation", attrs->dilation, attrs->spatial);
+		set_spatial(&object, "pad_begin", attrs->pad_begin, attrs->spatial);
+		set_spatial(&object, "pad_end", attrs->pad_end, attrs->spatial);
 	}
 	if (attrs->groups > 1)
-		err |= json_object_set_new(object, "groups", json_integer(attrs->groups));
+		npujson_set_int(&object, "groups", attrs->groups);
 	if (attrs->axis >= 0)
-		err |= json_object_set_new(object, "dim", json_integer(attrs->axis));
+		npujson_set_int(&object, "dim", attrs->axis);
 	if (attrs->inplace)
-		err |= json_object_set_new(object, "inplace", json_true());
+		npujson_set(&object, "inplace", json_true());
 	if (attrs->whole)
-		err |= json_object_set_new(object, "whole", json_true());
-	if (err) {
-		json_decref(object);
-		return NULL;
-	}
+		npujson_set(&object, "whole", json_true());
 	return object;
 }
 
 static json_t *op_json(const struct npuplan_graph *graph, const struct npuplan_op *op)
 {
 	json_t *object = json_object();
-	int err = 0;
 
-	err |= json_object_set_new(object, "id", json_integer(op->id));
-	err |= json_object_set_new(object, "name", json_string(op->name));
-	err |= json_object_set_new(object, "type", json_string(op->type));
-	err |= set_references(graph, object, "inputs", op->inputs, op->input_count);
-	err |= set_references(graph, object, "outputs", op->outputs, op->output_count);
-	err |= json_object_set_new(object, "attrs", attrs_json(&op->attrs));
-	if (err) {
-		json_decref(object);
-		return NULL;
-	}
+	npujson_set_int(&object, "id", op->id);
+	npujson_set(&object, "name", json_string(op->name));
+	npujson_set(&object, "type", json_string(op->type));
+	set_references(graph, &object, "inputs", op->inputs, op->input_count);
+	set_references(graph, &object, "outputs", op->outputs, op->output_count);
+	npujson_set(&object, "attrs", attrs_json(&op->attrs));
 	return object;
 }
 
@@ -128,18 +110,13 @@ static json_t *blocks_json(const struct npuplan_graph *graph)
 {
 	json_t *list = json_array();
 	uint32_t op = 0;
-	int err = 0;
 
 	for (uint32_t i = 0; i < graph->block_count; i++) {
 		uint32_t first = op;
 
 		while (op < graph->op_count && graph->ops[op].block == i)
 			op++;
-		err |= json_array_append_new(list, json_integer(op - first));
-	}
-	if (err) {
-		json_decref(list);
-		return NULL;
+		npujson_append(&list, json_integer(op - first));
 	}
 	return list;
 }
@@ -147,98 +124,68 @@ static json_t *blocks_json(const struct npuplan_graph *graph)
 static json_t *edge_json(const struct npuplan_graph *graph, const struct npumem_edge *edge)
 {
 	json_t *object = json_object(), *carries = json_array();
-	int err = 0;
 
 	for (uint32_t i = 0; i < edge->carry_count; i++) {
 		const struct npumem_carry *carry = &graph->carries[edge->first_carry + i];
+		json_t *pair = json_object();
 
-		err |= json_array_append_new(
-			carries,
-			json_pack("{sIsI}", "from", (json_int_t)graph->tensors[carry->from].id,
-				  "to", (json_int_t)graph->tensors[carry->to].id));
+		npujson_set_int(&pair, "from", graph->tensors[carry->from].id);
+		npujson_set_int(&pair, "to", graph->tensors[carry->to].id);
+		npujson_append(&carries, pair);
 	}
-	err |= json_object_set_new(object, "from", json_integer(edge->from));
+	npujson_set_int(&object, "from", edge->from);
 	if (edge->to != NPUMEM_NONE)
-		err |= json_object_set_new(object, "to", json_integer(edge->to));
+		npujson_set_int(&object, "to", edge->to);
 	if (edge->carry_count)
-		err |= json_object_set(object, "carries", carries);
-	json_decref(carries);
-	if (err) {
-		json_decref(object);
-		return NULL;
-	}
+		npujson_set(&object, "carries", carries);
+	else
+		json_decref(carries);
 	return object;
 }
 
-/* @json is given up. */
-static int write_line(FILE *out, json_t *json, bool last)
+static int write_graph(struct npujson_text *text, const struct npuplan_graph *graph,
+		       struct npuplan_error *error)
 {
-	int err = json ? json_dumpf(json, out, JSON_COMPACT) : -1;
-
-	json_decref(json);
-	fputs(last ? "\n" : ",\n", out);
-	return err;
-}
-
-static int write_flow(FILE *out, const struct npuplan_graph *graph, struct npuplan_error *error)
-{
-	json_t *blocks;
-	int err;
-
-	if (!graph->edge_count) {
-		fputs("]}\n", out);
-		return 0;
-	}
-	fputs("],\n\"blocks\":", out);
-	blocks = blocks_json(graph);
-	err = blocks ? json_dumpf(blocks, out, JSON_COMPACT) : -1;
-	json_decref(blocks);
-	fputs(",\n\"edges\":[\n", out);
-	for (uint32_t i = 0; i < graph->edge_count && !err; i++)
-		err = write_line(out, edge_json(graph, &graph->edges[i]),
-				 i + 1 == graph->edge_count);
-	fputs("]}\n", out);
-	return err ? import_fail(error, -ENOMEM, "out of memory") : 0;
-}
-
-static int write_graph(FILE *out, const struct npuplan_graph *graph, struct npuplan_error *error)
-{
+	const char *layout = graph->source_layout == NPUPLAN_NCHW ? "NCHW" : "NHWC";
 	uint32_t elem_size = common_elem_size(graph);
-	json_t *name = json_string(graph->name);
 
-	fputs("{\"name\":", out);
-	if (!name || json_dumpf(name, out, JSON_ENCODE_ANY)) {
-		json_decref(name);
+	npujson_put(text, "{\"name\":", json_string(graph->name));
+	if (text->err)
 		return import_fail(error, -EINVAL, "the name of the graph is not UTF-8");
-	}
-	json_decref(name);
-	fprintf(out, ",\n\"layout\":\"%s\"",
-		graph->source_layout == NPUPLAN_NCHW ? "NCHW" : "NHWC");
+	npujson_put(text, ",\n\"layout\":", json_string(layout));
 	if (elem_size)
-		fprintf(out, ",\n\"dtype_bytes\":%" PRIu32, elem_size);
-	fputs(",\n\"tensors\":[\n", out);
+		npujson_put(text, ",\n\"dtype_bytes\":", json_integer(elem_size));
+	fputs(",\n\"tensors\":[", text->out);
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
-		if (write_line(out, tensor_json(graph, &graph->tensors[i], !elem_size),
-			       i + 1 == graph->tensor_count))
+		npujson_put_line(text, i, tensor_json(graph, &graph->tensors[i], !elem_size));
+		if (text->err)
 			return import_fail(error, -EINVAL,
 					   "tensor %" PRId64 ": its name is not UTF-8",
 					   graph->tensors[i].id);
 	}
-	fputs("],\n\"ops\":[\n", out);
+	fputs("\n],\n\"ops\":[", text->out);
 	for (uint32_t i = 0; i < graph->op_count; i++) {
-		if (write_line(out, op_json(graph, &graph->ops[i]), i + 1 == graph->op_count))
+		npujson_put_line(text, i, op_json(graph, &graph->ops[i]));
+		if (text->err)
 			return import_fail(error, -EINVAL,
 					   "operator %" PRId64 ": its name or type is not UTF-8",
 					   graph->ops[i].id);
 	}
-	return write_flow(out, graph, error);
+	if (graph->edge_count) {
+		npujson_put(text, "\n],\n\"blocks\":", blocks_json(graph));
+		fputs(",\n\"edges\":[", text->out);
+	}
+	for (uint32_t i = 0; i < graph->edge_count; i++)
+		npujson_put_line(text, i, edge_json(graph, &graph->edges[i]));
+	fputs("\n]}\n", text->out);
+	return text->err ? import_fail(error, text->err, "out of memory") : 0;
 }
 
 int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 			       struct npuplan_error *error)
 {
+	struct npujson_text json = { 0 };
 	size_t size;
-	FILE *out;
 	int err;
 
 	*text = NULL;
@@ -246,11 +193,11 @@ int npuimport_graph_json_write(const struct npuplan_graph *graph, char **text,
 		return import_fail(error, -EINVAL,
 				   "graph '%.100s' has no operators, so graph JSON cannot hold it",
 				   graph->name);
-	out = open_memstream(text, &size);
-	if (!out)
+	json.out = open_memstream(text, &size);
+	if (!json.out)
 		return import_fail(error, -ENOMEM, "out of memory");
-	err = write_graph(out, graph, error);
-	if (fclose(out) && !err)
+	err = write_graph(&json, graph, error);
+	if (fclose(json.out) && !err)
 		err = import_fail(error, -ENOMEM, "out of memory");
 	if (err) {
 		free(*text);
