@@ -107,14 +107,13 @@ static uint32_t taken_by(const struct ilp_encoding *encoding, const double *valu
 
 /* End of the highest of the first @count that is on chip with a stay. */
 static uint64_t end_below(const struct placing *placing, uint32_t count,
-			  const struct cosma_stays *stays, const uint64_t *offsets,
-			  const struct cosma_stay *stay)
+			  const struct cosma_stays *stays, const struct cosma_stay *stay)
 {
 	uint64_t end = 0;
 
 	for (uint32_t j = 0; j < count; j++) {
 		const struct cosma_stay *below = &stays->stay[placing[j].stay];
-		uint64_t top = offsets[placing[j].stay] + placing[j].size;
+		uint64_t top = below->offset + placing[j].size;
 
 		if (below->from <= stay->to && stay->from <= below->to && top > end)
 			end = top;
@@ -122,33 +121,30 @@ static uint64_t end_below(const struct placing *placing, uint32_t count,
 	return end;
 }
 
-/* Stays placing[first..end) take each other's bytes, and so have one address. */
-static int place_chain(const struct ilp_encoding *encoding, const struct placing *placing,
-		       uint32_t first, uint32_t end, const struct cosma_stays *stays,
-		       uint64_t *offsets)
+/* Stays placing[first..end) take each other's bytes, and so have one address: its end. */
+static uint64_t place_chain(const struct placing *placing, uint32_t first, uint32_t end,
+			    struct cosma_stays *stays)
 {
 	uint64_t align = 1, offset = 0;
 
 	for (uint32_t i = first; i < end; i++) {
-		uint64_t below =
-			end_below(placing, first, stays, offsets, &stays->stay[placing[i].stay]);
+		uint64_t below = end_below(placing, first, stays, &stays->stay[placing[i].stay]);
 
 		offset = below > offset ? below : offset;
 		align = placing[i].align > align ? placing[i].align : align;
 	}
 	offset = (offset + align - 1) / align * align;
 	for (uint32_t i = first; i < end; i++)
-		offsets[placing[i].stay] = offset;
-	return offset + placing[first].size > encoding->solve->options->common.arena_budget ? -EIO :
-											      0;
+		stays->stay[placing[i].stay].offset = offset;
+	return offset + placing[first].size;
 }
 
 /*
  * The solver's addresses are right to within its tolerance. Their order is what counts:
  * each stay begins where the highest of those below it ends, so that nothing moves up.
  */
-int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
-		     const struct cosma_stays *stays, uint64_t *offsets)
+int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
+		       struct cosma_stays *stays)
 {
 	size_t count = (size_t)stays->count + 1;
 	AUTO_HEAP struct placing *placing = npuplan_malloc(count * sizeof(*placing));
@@ -171,7 +167,9 @@ int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
 	for (uint32_t first = 0, end = 0; first < stays->count && !err; first = end) {
 		while (end < stays->count && placing[end].head == placing[first].head)
 			end++;
-		err = place_chain(encoding, placing, first, end, stays, offsets);
+		if (place_chain(placing, first, end, stays) >
+		    encoding->solve->options->common.arena_budget)
+			err = -EIO;
 	}
 	return err;
 }

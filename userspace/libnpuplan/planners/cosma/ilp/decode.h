@@ -9,9 +9,9 @@
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule);
 
-/* ilp_read_offsets() - an address in bytes for each stay of that schedule
+/* ilp_read_addresses() - the @offset of each stay of that schedule
  *
  * -EIO: the solution's addresses overlap by more than rounding can explain.
  */
-int ilp_read_offsets(const struct ilp_encoding *encoding, const double *value,
-		     const struct cosma_stays *stays, uint64_t *offsets);
+int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
+		       struct cosma_stays *stays);

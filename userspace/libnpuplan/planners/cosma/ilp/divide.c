@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planners/cosma/place/addresses.h"
 #include "planners/cosma/search/windows.h"
 #include "decode.h"
 #include "divide.h"
@@ -104,10 +105,8 @@ static int keep_offsets(struct divide *divide, const struct ilp_encoding *encodi
 	const struct cosma_model *part = schedule->model;
 	struct cosma_stays stays;
 	int err = part_stays(&stays, encoding, schedule);
-	AUTO_HEAP uint64_t *offsets = npuplan_calloc((size_t)stays.count + 1, sizeof(*offsets));
 
-	if (!err)
-		err = offsets ? ilp_read_offsets(encoding, value, &stays, offsets) : -ENOMEM;
+	err = err ? err : ilp_read_addresses(encoding, value, &stays);
 	for (uint32_t i = 0; i < stays.count && !err; i++) {
 		const struct cosma_stay *stay = &stays.stay[i];
 
@@ -119,7 +118,7 @@ static int keep_offsets(struct divide *divide, const struct ilp_encoding *encodi
 							    part->tensor_of[stay->tensor],
 				.from = stay->from ? stay->from + divide->done : 0,
 				.parameter = stay->parameter,
-				.offset = offsets[i],
+				.offset = stay->offset,
 			};
 	}
 	cosma_stays_fini(&stays);
@@ -221,40 +220,35 @@ static void combine(const struct divide *divide, struct cosma_schedule *schedule
 }
 
 /* The sub-graphs' addresses, if each stay has one. */
-static bool find_offsets(const struct divide *divide, const struct cosma_stays *stays,
-			 uint64_t *offsets)
+static bool find_addresses(const struct divide *divide, struct cosma_stays *stays)
 {
 	for (uint32_t i = 0; i < stays->count; i++) {
-		const struct cosma_stay *stay = &stays->stay[i];
-		const struct placed *at = NULL;
+		struct cosma_stay *stay = &stays->stay[i];
+		uint32_t k = 0;
 
-		for (uint32_t k = 0; k < divide->placed_count && !at; k++)
-			if (divide->placed[k].tensor == stay->tensor &&
-			    divide->placed[k].from == stay->from &&
-			    divide->placed[k].parameter == stay->parameter)
-				at = &divide->placed[k];
-		if (!at)
+		while (k < divide->placed_count && (divide->placed[k].tensor != stay->tensor ||
+						    divide->placed[k].from != stay->from ||
+						    divide->placed[k].parameter != stay->parameter))
+			k++;
+		if (k == divide->placed_count)
 			return false;
-		offsets[i] = at->offset;
+		stay->offset = divide->placed[k].offset;
 	}
 	return true;
 }
 
 static int offer_parts(struct divide *divide, const struct cosma_schedule *schedule)
 {
-	struct cosma_solve *solve = divide->solve;
 	struct cosma_stays stays;
 	uint32_t status;
-	int err = cosma_stays_init(&stays, schedule, solve->graph);
-	uint64_t *offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+	int err = cosma_stays_init(&stays, schedule, divide->solve->graph);
 
-	if (!err && !offsets)
-		err = -ENOMEM;
-	if (!err && find_offsets(divide, &stays, offsets))
-		return cosma_solve_offer(solve, schedule, &stays, offsets);
-	free(offsets);
+	if (!err && find_addresses(divide, &stays)) {
+		cosma_solve_offer(divide->solve, schedule, &stays);
+		return 0;
+	}
 	cosma_stays_fini(&stays);
-	return err ? err : cosma_solve_place(solve, schedule, TRY_WORK, &status);
+	return err ? err : cosma_solve_place(divide->solve, schedule, TRY_WORK, &status);
 }
 
 /*
@@ -275,7 +269,7 @@ static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 				continue;
 			schedule->away[k] = false;
 			err = cosma_solve_place(solve, schedule, TRY_WORK, &status);
-			if (status != NPUPLAN_PACK_FEASIBLE && status != NPUPLAN_PACK_OPTIMAL)
+			if (!cosma_is_placed(status))
 				schedule->away[k] = true;
 		}
 	return err;

@@ -10,39 +10,29 @@
 #include "decode.h"
 #include "divide.h"
 
-/* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
-static int find_offsets(struct cosma_solve *solve, const struct ilp_encoding *encoding,
-			const double *value, const struct cosma_stays *stays, uint64_t *offsets)
-{
-	uint32_t status;
-
-	if (solve->options->common.objective != NPUPLAN_OBJECTIVE_PEAK)
-		return ilp_read_offsets(encoding, value, stays, offsets);
-	return cosma_addresses(solve->graph, &solve->model, stays, 0, 0, UINT32_MAX, NPUMEM_NONE,
-			       solve->run.effort.work_limit, &solve->run, offsets, NULL, &status);
-}
-
 static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 		 const double *value)
 {
 	struct cosma_schedule schedule;
 	struct cosma_stays stays;
-	uint64_t *offsets;
+	uint32_t status;
 	int err = cosma_schedule_init(&schedule, &solve->model);
 
 	if (err)
 		return err;
 	ilp_read_schedule(encoding, value, &schedule);
 	err = cosma_stays_init(&stays, &schedule, solve->graph);
-	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
+	/* Addresses of a schedule of least peak are not part of its program (Eq. 13-15). */
+	if (!err && solve->options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
+		err = cosma_addresses(solve->graph, &solve->model, &stays, 0, 0, UINT32_MAX,
+				      NPUMEM_NONE, solve->run.effort.work_limit, &solve->run,
+				      &status);
+	else if (!err)
+		err = ilp_read_addresses(encoding, value, &stays);
 	if (!err)
-		err = offsets ? find_offsets(solve, encoding, value, &stays, offsets) : -ENOMEM;
-	if (!err) {
-		err = cosma_solve_offer(solve, &schedule, &stays, offsets);
-	} else {
-		free(offsets);
+		cosma_solve_offer(solve, &schedule, &stays);
+	else
 		cosma_stays_fini(&stays);
-	}
 	cosma_schedule_fini(&schedule);
 	return err;
 }
@@ -137,7 +127,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_optio
 	else
 		err = solve_whole(&solve, ilp, solver, plan, error);
 	if (!err && solve.found)
-		err = cosma_steps(graph, &solve.best, &solve.stays, solve.offsets, plan);
+		err = cosma_steps(graph, &solve.best, &solve.stays, plan);
 	plan->work = solve.run.work;
 	plan->seconds = npuplan_now() - solve.run.began;
 	cosma_solve_fini(&solve);

@@ -79,6 +79,7 @@ void cosma_schedule_cost(const struct cosma_schedule *schedule, int64_t *spill, 
  * @early: the operator at @to is staged, so it takes room until that stores
  * @taker: tensor of the model whose stay, which begins at @to, may begin at the address
  *	of this one; else NPUMEM_NONE
+ * @offset: address, once it has one
  */
 struct cosma_stay {
 	uint32_t tensor;
@@ -88,6 +89,7 @@ struct cosma_stay {
 	bool parameter;
 	bool made;
 	bool early;
+	uint64_t offset;
 };
 
 /* The same in half instants, for the packing core: an operator loads, then stores. */

@@ -10,7 +10,7 @@
 
 /*
  * struct block - placed bytes
- * @tensor: of the model; NPUMEM_NONE for a parameter of the operator that runs
+ * @tensor: of the model; the number behind them all for a parameter of the operator that runs
  * @pinned: the operator that runs needs it
  */
 struct block {
@@ -20,7 +20,7 @@ struct block {
 	bool pinned;
 };
 
-/** struct placed - start of a stay: where */
+/** struct placed - where a stay, or a parameter, begins */
 struct placed {
 	uint32_t tensor;
 	uint64_t offset;
@@ -29,8 +29,8 @@ struct placed {
 /*
  * struct linear - the arena while operators run
  * @block: by offset
- * @stay_at: offsets of model tensors' stays, in the order they begin
- * @parameter_at: of parameters, in the order they are placed
+ * @placed: in the order they begin
+ * @parameter: what stands for a parameter that one operator uses, as a tensor
  * @next: per tensor, the number of its next use (index of schedule->uses)
  * @sparing: inputs of the operator that runs leave with it if that makes room
  */
@@ -42,14 +42,13 @@ struct linear {
 	uint64_t budget;
 	uint32_t alignment;
 	struct block *block;
-	struct placed *stay_at;
-	uint64_t *parameter_at;
+	struct placed *placed;
 	uint32_t *next;
 	bool *host;
 	bool sparing;
 	uint32_t block_count;
-	uint32_t stay_count;
-	uint32_t parameter_count;
+	uint32_t placed_count;
+	uint32_t parameter;
 };
 
 static uint64_t round_up(uint64_t offset, uint32_t align)
@@ -196,16 +195,9 @@ static int put_stay(struct linear *linear, struct block block)
 {
 	if (put(linear, block))
 		return -ENOMEM;
-	if (block.tensor == NPUMEM_NONE) {
-		if (npuplan_grow(&linear->parameter_at, linear->parameter_count,
-				 sizeof(*linear->parameter_at)))
-			return -ENOMEM;
-		linear->parameter_at[linear->parameter_count++] = block.offset;
-		return 0;
-	}
-	if (npuplan_grow(&linear->stay_at, linear->stay_count, sizeof(*linear->stay_at)))
+	if (npuplan_grow(&linear->placed, linear->placed_count, sizeof(*linear->placed)))
 		return -ENOMEM;
-	linear->stay_at[linear->stay_count++] =
+	linear->placed[linear->placed_count++] =
 		(struct placed){ .tensor = block.tensor, .offset = block.offset };
 	return 0;
 }
@@ -290,7 +282,7 @@ static void yield_all(struct linear *linear, uint32_t v)
 	for (uint32_t i = linear->block_count; i-- > 0 && model->staged[v];) {
 		uint32_t x = linear->block[i].tensor;
 
-		if (x == NPUMEM_NONE)
+		if (x == linear->parameter)
 			take(linear, i);
 		else if (cosma_listed(&model->inputs, v, x) && ends_with(linear, x))
 			yield(linear, i);
@@ -342,7 +334,7 @@ static int place_all(struct linear *linear, uint32_t v)
 		const struct npuplan_tensor *tensor = &linear->graph->tensors[op->inputs[k]];
 
 		if (cosma_is_own_parameter(model, linear->graph, v, k))
-			err = place(linear, NPUMEM_NONE, tensor->size, tensor->align);
+			err = place(linear, linear->parameter, tensor->size, tensor->align);
 	}
 	if (!err)
 		yield_all(linear, v);
@@ -352,13 +344,12 @@ static int place_all(struct linear *linear, uint32_t v)
 }
 
 /* Start the operator over: everything leaves, its own come back packed. */
-static int repack(struct linear *linear, uint32_t v, uint32_t stays, uint32_t parameters,
-		  const struct block *before, uint32_t count, const uint32_t *next)
+static int repack(struct linear *linear, uint32_t v, uint32_t placed, const struct block *before,
+		  uint32_t count, const uint32_t *next)
 {
 	const struct cosma_list *inputs = &linear->model->inputs;
 
-	linear->stay_count = stays;
-	linear->parameter_count = parameters;
+	linear->placed_count = placed;
 	linear->block_count = 0;
 	linear->sparing = false;
 	/* Whoever has left with the operator has not. */
@@ -381,8 +372,7 @@ static int repack(struct linear *linear, uint32_t v, uint32_t stays, uint32_t pa
 static int run(struct linear *linear, uint32_t v)
 {
 	const struct cosma_model *model = linear->model;
-	uint32_t stays = linear->stay_count, parameters = linear->parameter_count;
-	uint32_t count = linear->block_count;
+	uint32_t placed = linear->placed_count, count = linear->block_count;
 	uint32_t first = model->inputs.first[v], inputs = model->inputs.first[v + 1] - first;
 	AUTO_HEAP struct block *before = npuplan_malloc(((size_t)count + 1) * sizeof(*before));
 	AUTO_HEAP uint32_t *next = npuplan_malloc(((size_t)inputs + 1) * sizeof(*next));
@@ -397,13 +387,13 @@ static int run(struct linear *linear, uint32_t v)
 		memcpy(before, linear->block, count * sizeof(*before));
 	err = place_all(linear, v);
 	if (err == -ENOSPC)
-		err = repack(linear, v, stays, parameters, before, count, next);
+		err = repack(linear, v, placed, before, count, next);
 	for (uint32_t i = linear->block_count; i-- > 0 && !err;) {
 		uint32_t x = linear->block[i].tensor;
 
-		if (x != NPUMEM_NONE && cosma_listed(&model->inputs, v, x))
+		if (x != linear->parameter && cosma_listed(&model->inputs, v, x))
 			linear->next[x]++;
-		if (x == NPUMEM_NONE || linear->next[x] == model->consumers.first[x + 1]) {
+		if (x == linear->parameter || linear->next[x] == model->consumers.first[x + 1]) {
 			take(linear, i);
 			continue;
 		}
@@ -414,35 +404,22 @@ static int run(struct linear *linear, uint32_t v)
 	return err;
 }
 
-/* Stays come by tensor, what was placed by time. */
-static int collect(struct linear *linear, struct cosma_stays *stays, uint64_t **offsets)
+/* Stays come by tensor, then parameters; what was placed came by time. */
+static int collect(struct linear *linear, struct cosma_stays *stays)
 {
-	uint32_t parameter = 0;
+	uint32_t *next = linear->next;
 	int err = cosma_stays_init(stays, linear->schedule, linear->graph);
 
-	if (err)
-		return err;
-	*offsets = malloc(((size_t)stays->count + 1) * sizeof(**offsets));
-	if (!*offsets) {
-		cosma_stays_fini(stays);
-		return -ENOMEM;
-	}
-	for (uint32_t x = 0; x <= linear->model->tensor_count; x++)
-		linear->next[x] = NPUMEM_NONE;
 	for (uint32_t i = stays->count; i-- > 0;)
-		if (!stays->stay[i].parameter)
-			linear->next[stays->stay[i].tensor] = i;
-	for (uint32_t i = 0; i < linear->stay_count; i++)
-		(*offsets)[linear->next[linear->stay_at[i].tensor]++] = linear->stay_at[i].offset;
-	for (uint32_t i = 0; i < stays->count; i++)
-		if (stays->stay[i].parameter)
-			(*offsets)[i] = linear->parameter_at[parameter++];
-	return 0;
+		next[stays->stay[i].parameter ? linear->parameter : stays->stay[i].tensor] = i;
+	for (uint32_t i = 0; i < linear->placed_count && !err; i++)
+		stays->stay[next[linear->placed[i].tensor]++].offset = linear->placed[i].offset;
+	return err;
 }
 
 int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
 		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
-		 struct cosma_stays *stays, uint64_t **offsets)
+		 struct cosma_stays *stays)
 {
 	const struct cosma_model *model = schedule->model;
 	struct linear linear = {
@@ -452,6 +429,7 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 		.policy = policy,
 		.budget = budget,
 		.alignment = alignment ? alignment : 1,
+		.parameter = model->tensor_count,
 		.next = malloc(((size_t)model->tensor_count + 1) * sizeof(uint32_t)),
 		.host = calloc((size_t)model->tensor_count + 1, sizeof(bool)),
 	};
@@ -469,7 +447,7 @@ int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *sched
 	for (uint32_t p = 0; p < model->op_count && !err; p++)
 		err = run(&linear, schedule->order[p]);
 	if (!err)
-		err = collect(&linear, stays, offsets);
-	free_all(linear.block, linear.stay_at, linear.parameter_at, linear.next, linear.host);
+		err = collect(&linear, stays);
+	free_all(linear.block, linear.placed, linear.next, linear.host);
 	return err;
 }

@@ -6,11 +6,11 @@
 
 /* cosma_linear() - run a schedule's order with TFLite's linear allocation
  * @schedule: its order is taken, who is away is filled in
- * @stays, @offsets: out: cosma_stays_fini() and free() them
+ * @stays: out, with addresses: cosma_stays_fini() them
  *
  * Returns 0; -ENOSPC if an operator's tensors do not fit even alone, because of
  * their alignments; -ENOMEM.
  */
 int cosma_linear(const struct npuplan_graph *graph, struct cosma_schedule *schedule,
 		 uint64_t budget, uint32_t alignment, enum npuplan_cosma_policy policy,
-		 struct cosma_stays *stays, uint64_t **offsets);
+		 struct cosma_stays *stays);

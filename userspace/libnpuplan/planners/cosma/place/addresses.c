@@ -269,9 +269,8 @@ static int place(struct placing *placing, struct npuplan_pack_result *result)
 }
 
 int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model *model,
-		    const struct cosma_stays *stays, uint64_t capacity, uint32_t first,
-		    uint32_t last, uint32_t last_op, uint64_t work_limit, struct cosma_run *run,
-		    uint64_t *offsets, uint64_t *top, uint32_t *status)
+		    struct cosma_stays *stays, uint64_t capacity, uint32_t first, uint32_t last,
+		    uint32_t last_op, uint64_t work_limit, struct cosma_run *run, uint32_t *status)
 {
 	struct placing placing = {
 		.graph = graph,
@@ -301,12 +300,10 @@ int cosma_addresses(const struct npuplan_graph *graph, const struct cosma_model 
 	}
 	if (!err) {
 		*status = result.status;
-		if (top)
-			*top = result.top;
-		for (uint32_t i = 0; i < stays->count && offsets; i++)
-			offsets[i] = 0;
-		for (uint32_t i = 0; i < placing.count && offsets && result.top; i++)
-			offsets[placing.items[i].tensor] = placing.places[i];
+		for (uint32_t i = 0; i < stays->count; i++)
+			stays->stay[i].offset = 0;
+		for (uint32_t i = 0; i < placing.count && result.top; i++)
+			stays->stay[placing.items[i].tensor].offset = placing.places[i];
 	}
 	npuplan_pool_free(pool);
 	return err;

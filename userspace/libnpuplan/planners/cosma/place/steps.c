@@ -163,7 +163,7 @@ static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
 }
 
 /* @change: zeroes, two for each instant: operators load, then they store. */
-static void find_peak(const struct writing *writing, const uint64_t *offsets, uint64_t *change)
+static void find_peak(const struct writing *writing, uint64_t *change)
 {
 	uint32_t halves = 2 * writing->schedule->model->op_count + 1;
 	struct npuplan_cosma_plan *plan = writing->plan;
@@ -177,7 +177,7 @@ static void find_peak(const struct writing *writing, const uint64_t *offsets, ui
 		change[cosma_stay_start(stay)] += size;
 		/* Where others' bytes are while it is stored, its own are not. */
 		change[2 * stay->to - cosma_stay_yields(stay) + 1] -= size;
-		plan->top = offsets[i] + size > plan->top ? offsets[i] + size : plan->top;
+		plan->top = stay->offset + size > plan->top ? stay->offset + size : plan->top;
 	}
 	for (uint32_t h = 0; h < halves; h++) {
 		now += change[h];
@@ -185,7 +185,7 @@ static void find_peak(const struct writing *writing, const uint64_t *offsets, ui
 	}
 }
 
-static int write_steps(struct writing *writing, const uint64_t *offsets)
+static int write_steps(struct writing *writing)
 {
 	const struct cosma_schedule *schedule = writing->schedule;
 	const struct cosma_model *model = schedule->model;
@@ -195,7 +195,7 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 	for (uint32_t i = 0; i < writing->stays->count; i++)
 		plan->placements[i] = (struct npumem_placement){
 			.tensor = graph_tensor(writing, i),
-			.offset = offsets[i],
+			.offset = writing->stays->stay[i].offset,
 		};
 	for (uint32_t instant = 0; instant <= model->op_count && !err; instant++) {
 		uint32_t v;
@@ -221,8 +221,7 @@ static int write_steps(struct writing *writing, const uint64_t *offsets)
 }
 
 int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *schedule,
-		const struct cosma_stays *stays, const uint64_t *offsets,
-		struct npuplan_cosma_plan *plan)
+		const struct cosma_stays *stays, struct npuplan_cosma_plan *plan)
 {
 	struct writing writing = {
 		.graph = graph,
@@ -242,8 +241,8 @@ int cosma_steps(const struct npuplan_graph *graph, const struct cosma_schedule *
 	if (!plan->placements || pool.failed)
 		err = -ENOMEM;
 	if (!err) {
-		find_peak(&writing, offsets, change);
-		err = write_steps(&writing, offsets);
+		find_peak(&writing, change);
+		err = write_steps(&writing);
 	}
 	npuplan_pool_free(&pool);
 	return err;

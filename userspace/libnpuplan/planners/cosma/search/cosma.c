@@ -19,17 +19,15 @@ static int solve_linear(struct cosma_solve *solve, const struct cosma_schedule *
 {
 	struct cosma_schedule schedule;
 	struct cosma_stays stays;
-	uint64_t *offsets;
 	int err = cosma_schedule_init(&schedule, &solve->model);
 
 	if (err)
 		return err;
 	memcpy(schedule.order, order->order, solve->model.op_count * sizeof(*schedule.order));
 	err = cosma_linear(solve->graph, &schedule, solve->options->common.arena_budget,
-			   solve->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays,
-			   &offsets);
+			   solve->options->common.alignment, NPUPLAN_COSMA_GREEDY, &stays);
 	if (!err)
-		err = cosma_solve_offer(solve, &schedule, &stays, offsets);
+		cosma_solve_offer(solve, &schedule, &stays);
 	cosma_schedule_fini(&schedule);
 	return err == -ENOSPC ? 0 : err;
 }
@@ -93,13 +91,9 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 		cosma_schedule_order(&schedule);
 	}
 	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &schedule, solve->graph);
-	solve->offsets = calloc((size_t)solve->stays.count + 1, sizeof(*solve->offsets));
-	if (!err && !solve->offsets)
-		err = -ENOMEM;
 	if (!err)
 		err = cosma_addresses(solve->graph, &solve->model, &solve->stays, 0, 0, UINT32_MAX,
-				      NPUMEM_NONE, PLACE_WORK, &solve->run, solve->offsets, NULL,
-				      &status);
+				      NPUMEM_NONE, PLACE_WORK, &solve->run, &status);
 	if (!err) {
 		cosma_schedule_copy(&solve->best, &schedule);
 		solve->found = true;
@@ -129,7 +123,7 @@ static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan 
 		  struct npuplan_error *error)
 {
 	if (!err && solve->found)
-		err = cosma_steps(solve->graph, &solve->best, &solve->stays, solve->offsets, plan);
+		err = cosma_steps(solve->graph, &solve->best, &solve->stays, plan);
 	plan->work = solve->run.work;
 	plan->memory = solve->run.peak_memory;
 	plan->memory_ended = solve->run.refused && !solve->run.stopped;
@@ -214,7 +208,7 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph,
 	if (plan->needed <= options->common.arena_budget) {
 		cosma_solve_order(&solve, &solve.best);
 		err = cosma_linear(graph, &solve.best, options->common.arena_budget,
-				   options->common.alignment, policy, &solve.stays, &solve.offsets);
+				   options->common.alignment, policy, &solve.stays);
 		solve.found = !err;
 		plan->status = err ? NPUMEM_PLAN_UNKNOWN : NPUMEM_PLAN_FEASIBLE;
 	}

@@ -174,7 +174,7 @@ static int note_dead(struct exact *exact, struct dead *state)
 
 /** struct piece - positions of a schedule, alone; what is known of their addresses */
 struct piece {
-	const struct cosma_stays *stays;
+	struct cosma_stays *stays;
 	uint32_t first;
 	uint32_t last;
 	bool fits;
@@ -187,8 +187,8 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 	uint32_t status;
 	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
 				  exact->solve->options->common.arena_budget, first + 1, last + 1,
-				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run, NULL,
-				  NULL, &status);
+				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run,
+				  &status);
 
 	piece->fits = !err && cosma_is_placed(status);
 	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
@@ -270,7 +270,7 @@ static int refute(struct exact *exact, struct piece *piece)
  * No addresses were found for the schedule: learn where it does not fit, if that can
  * be proved. @back is the position to blame. @proved: that of the whole is.
  */
-static int learn(struct exact *exact, const struct cosma_stays *stays, bool proved)
+static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 {
 	struct piece piece = { .stays = stays };
 	int err = narrow(exact, &piece, false);

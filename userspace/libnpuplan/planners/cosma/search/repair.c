@@ -26,7 +26,7 @@ static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule 
 
 		err = cosma_addresses(solve->graph, &solve->model, &stays,
 				      solve->options->common.arena_budget, 0, middle, NPUMEM_NONE,
-				      PIECE_WORK, &solve->run, NULL, NULL, &status);
+				      PIECE_WORK, &solve->run, &status);
 		if (cosma_is_placed(status))
 			low = middle + 1;
 		else

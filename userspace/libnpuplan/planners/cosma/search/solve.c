@@ -63,7 +63,6 @@ void cosma_solve_fini(struct cosma_solve *solve)
 	cosma_segments_fini(&solve->segments);
 	cosma_schedule_fini(&solve->best);
 	cosma_stays_fini(&solve->stays);
-	free(solve->offsets);
 }
 
 int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
@@ -93,49 +92,40 @@ int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *grap
 	return err;
 }
 
-int cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		      struct cosma_stays *stays, uint64_t *offsets)
+void cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+		       struct cosma_stays *stays)
 {
 	int64_t spill, fill;
 
 	cosma_schedule_cost(schedule, &spill, &fill);
 	if (solve->found && (uint64_t)(spill + fill) >= solve->run.incumbent) {
 		cosma_stays_fini(stays);
-		free(offsets);
-		return 0;
+		return;
 	}
 	cosma_stays_fini(&solve->stays);
-	free(solve->offsets);
 	cosma_schedule_copy(&solve->best, schedule);
 	solve->stays = *stays;
-	solve->offsets = offsets;
 	solve->found = true;
 	memset(stays, 0, sizeof(*stays));
 	solve->run.incumbent = (uint64_t)(spill + fill);
 	cosma_run_report(&solve->run);
-	return 0;
 }
 
 int cosma_solve_place(struct cosma_solve *solve, const struct cosma_schedule *schedule,
 		      uint64_t work_limit, uint32_t *status)
 {
 	struct cosma_stays stays;
-	uint64_t *offsets;
 	int err = cosma_stays_init(&stays, schedule, solve->graph);
 
 	*status = NPUPLAN_PACK_UNKNOWN;
-	if (err)
-		return err;
-	offsets = calloc((size_t)stays.count + 1, sizeof(*offsets));
-	err = offsets ?
-		      cosma_addresses(solve->graph, &solve->model, &stays,
+	if (!err)
+		err = cosma_addresses(solve->graph, &solve->model, &stays,
 				      solve->options->common.arena_budget, 0, UINT32_MAX,
-				      NPUMEM_NONE, work_limit, &solve->run, offsets, NULL, status) :
-		      -ENOMEM;
+				      NPUMEM_NONE, work_limit, &solve->run, status);
 	if (!err && cosma_is_placed(*status))
-		return cosma_solve_offer(solve, schedule, &stays, offsets);
-	free(offsets);
-	cosma_stays_fini(&stays);
+		cosma_solve_offer(solve, schedule, &stays);
+	else
+		cosma_stays_fini(&stays);
 	return err;
 }
 

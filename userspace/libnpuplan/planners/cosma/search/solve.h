@@ -8,7 +8,7 @@
 /*
  * struct cosma_solve - one call
  * @rank: the model's if the schedule is fixed; else NULL
- * @best: schedule, stays and addresses of the best plan so far, if @found
+ * @best: schedule, and stays with addresses, of the best plan so far, if @found
  */
 struct cosma_solve {
 	const struct npuplan_graph *graph;
@@ -19,7 +19,6 @@ struct cosma_solve {
 	const uint32_t *rank;
 	struct cosma_schedule best;
 	struct cosma_stays stays;
-	uint64_t *offsets;
 	bool found;
 };
 
@@ -34,9 +33,9 @@ void cosma_solve_fini(struct cosma_solve *solve);
 /* The order that was given; the rest of @schedule is untouched. */
 void cosma_solve_order(const struct cosma_solve *solve, struct cosma_schedule *schedule);
 
-/* A plan: kept if it costs less than the best. Takes @stays and @offsets over. */
-int cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
-		      struct cosma_stays *stays, uint64_t *offsets);
+/* A plan: kept if it costs less than the best. Takes @stays over. */
+void cosma_solve_offer(struct cosma_solve *solve, const struct cosma_schedule *schedule,
+		       struct cosma_stays *stays);
 
 /* cosma_solve_place() - look for addresses of a schedule, and offer it if found
  * @status: out: enum npuplan_pack_status
