@@ -60,9 +60,9 @@ bool cosma_run_over(struct cosma_run *run)
 	return run->stopped || run->work >= run->slice_work;
 }
 
-uint64_t cosma_grown(uint32_t count, size_t size)
+uint64_t cosma_grown(uint64_t count, uint64_t first, size_t size)
 {
-	uint64_t room = 1;
+	uint64_t room = first;
 
 	while (room < count)
 		room *= 2;

@@ -46,8 +46,8 @@ bool cosma_run_over(struct cosma_run *run);
 void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
-/* Bytes of an array that npuplan_grow() has made for @count items. */
-uint64_t cosma_grown(uint32_t count, size_t size);
+/* Bytes of an array whose room is doubled, from @first items on (1 by npuplan_grow()), for @count. */
+uint64_t cosma_grown(uint64_t count, uint64_t first, size_t size);
 /* cosma_run_hold() - bytes that are held from now on; negative: no longer
  *
  * False, and nothing changes, if that were more than the limit.

@@ -4,69 +4,27 @@
 #include <string.h>
 
 #include "planners/cosma/bound/critical.h"
-#include "base/queue.h"
 #include "mpmf.h"
+#include "tree.h"
 
-/*
- * struct peak_state - downset reached with so many bytes at most
- * @peak: on the way here; @bound: with what any order still needs
+/* struct peak_search - of nodes that cost the most bytes at once on the way to them
+ * @certain: per operator: bytes on chip while it runs, in any order
+ * @largest: operators by falling @certain
+ * @adders: per operator, bits: tensors that add to it if on chip
+ * @masks: of the state that is expanded
+ * @cut: a limit came while a state was expanded
  */
-struct peak_state {
-	uint32_t downset;
-	uint32_t parent;
-	uint32_t run;
-	bool dead;
-	uint64_t path;
-	int64_t peak;
-	int64_t bound;
-};
-
 struct peak_search {
 	const struct cosma_model *model;
-	bool fixed;
 	struct cosma_run *run;
-	struct cosma_downsets downsets;
-	struct cosma_board board;
-	struct cosma_board child;
-	struct peak_state *state;
-	uint32_t *queue;
-	uint32_t queue_count;
-	uint32_t *paths;
-	uint32_t *trail;
-	int64_t *certain;  /* per operator: bytes on chip while it runs, in any order */
-	uint32_t *largest; /* operators by falling @certain */
-	uint64_t *adders;  /* per operator, bits: tensors that add to it if on chip */
-	uint32_t state_count;
-	uint32_t paths_count;
-	uint64_t held;
-	bool full; /* of the memory it may have */
-	bool cut;  /* a limit came while a state was expanded */
+	struct cosma_tree tree;
+	int64_t *certain;
+	uint32_t *largest;
+	uint64_t *adders;
+	uint64_t *masks;
+	bool fixed;
+	bool cut;
 };
-
-/* The less bound, then the further. */
-static bool is_sooner(const struct peak_search *search, const uint32_t *a, const uint32_t *b)
-{
-	const struct peak_state *x = &search->state[*a], *y = &search->state[*b];
-	uint32_t done_x = search->downsets.downset[x->downset].done;
-	uint32_t done_y = search->downsets.downset[y->downset].done;
-
-	if (x->bound != y->bound)
-		return x->bound < y->bound;
-	if (done_x != done_y)
-		return done_x > done_y;
-	return *a < *b;
-}
-
-NPUPLAN_QUEUE(queue, uint32_t, struct peak_search, is_sooner)
-
-/* Puts a state into the queue of those to be expanded; -ENOMEM. */
-static int push(struct peak_search *search, uint32_t id)
-{
-	if (npuplan_grow(&search->queue, search->queue_count, sizeof(*search->queue)))
-		return -ENOMEM;
-	queue_put(search, search->queue, search->queue_count++, id);
-	return 0;
-}
 
 /* Bytes that are on chip while an operator runs, whatever the order. */
 static int find_certain(struct peak_search *search)
@@ -88,7 +46,7 @@ static int find_certain(struct peak_search *search)
 			for (uint64_t bits = adders[w]; bits; bits &= bits - 1)
 				cosma_set(search->adders +
 						  (w * 64 + (size_t)__builtin_ctzll(bits)) *
-							  search->board.tensor_words,
+							  search->tree.board.tensor_words,
 					  x);
 		}
 	}
@@ -126,168 +84,113 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 	return bound;
 }
 
-static bool within_memory(struct peak_search *search)
-{
-	const struct cosma_model *model = search->model;
-	uint64_t now = cosma_model_bytes(model) + search->downsets.bytes +
-		       (uint64_t)model->op_count * search->board.tensor_words * sizeof(uint64_t) +
-		       cosma_grown(search->state_count + 1, sizeof(*search->state)) +
-		       cosma_grown(search->queue_count + 1, sizeof(*search->queue)) +
-		       cosma_grown(search->paths_count + model->op_count, sizeof(*search->paths));
-
-	if (!cosma_run_hold(search->run, (int64_t)(now - search->held)))
-		search->full = true;
-	else
-		search->held = now;
-	return !search->full;
-}
-
 static int add_state(struct peak_search *search, int64_t peak, uint32_t parent, uint32_t count)
 {
-	struct peak_state state = {
-		.parent = parent,
-		.run = count,
-		.path = search->paths_count,
-		.peak = peak,
-	};
-	struct cosma_downset *downset;
+	struct cosma_tree *tree = &search->tree;
+	struct cosma_node node = { .parent = parent, .run = count, .cost = peak };
+	const struct cosma_downset *downset;
 	int err;
 
-	if (!within_memory(search))
+	if (!cosma_tree_within_memory(tree, 0))
 		return 0;
-	err = cosma_downsets_of(&search->downsets, &search->child, &state.downset);
+	err = cosma_downsets_of(&tree->downsets, &tree->child, &node.downset);
 	if (err)
 		return err;
-	downset = &search->downsets.downset[state.downset];
+	downset = &tree->downsets.downset[node.downset];
 	search->run->work += search->model->words + downset->live_count;
 	if (downset->states != NPUMEM_NONE) {
-		struct peak_state *other = &search->state[downset->states];
-
-		if (other->peak <= peak)
+		if (tree->node[downset->states].cost <= peak)
 			return 0;
-		other->dead = true;
+		tree->node[downset->states].dominated = true;
 	}
 	/* A fixed order has one end only. */
-	state.bound = search->fixed ? peak : bound_of(search, &search->child, peak);
-	if (parent != NPUMEM_NONE && search->state[parent].bound > state.bound)
-		state.bound = search->state[parent].bound;
-	if (npuplan_grow(&search->state, search->state_count, sizeof(*search->state)))
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		if (npuplan_grow(&search->paths, search->paths_count, sizeof(*search->paths)))
-			return -ENOMEM;
-		search->paths[search->paths_count++] = search->trail[i];
-	}
-	downset->states = search->state_count;
-	search->state[search->state_count] = state;
-	return push(search, search->state_count++);
+	node.bound = search->fixed ? peak : bound_of(search, &tree->child, peak);
+	return cosma_tree_add(tree, node);
 }
 
 /* Nothing is evicted, so what is on chip follows from what has run. */
 static void unpack(struct peak_search *search, const struct cosma_downset *downset)
 {
 	const struct cosma_model *model = search->model;
-	struct cosma_board *board = &search->board;
 
-	memcpy(board->executed, downset->executed, model->words * sizeof(*board->executed));
-	memset(board->on, 0, board->tensor_words * sizeof(*board->on));
-	memset(board->host, 0, board->tensor_words * sizeof(*board->host));
-	board->on_bytes = 0;
+	memset(search->masks, 0, 2 * downset->words * sizeof(*search->masks));
 	for (uint32_t i = 0; i < downset->live_count; i++) {
 		uint32_t x = downset->live[i];
 		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
 
 		cosma_for_each(k, model->consumers, x)
-			on |= cosma_bit(board->executed, model->consumers.item[k]);
-		if (!on)
-			continue;
-		cosma_set(board->on, x);
-		board->on_bytes += model->size[x];
+			on |= cosma_bit(downset->executed, model->consumers.item[k]);
+		if (on)
+			cosma_set(search->masks, i);
 	}
-	memcpy(board->ready, downset->ready, downset->ready_count * sizeof(*board->ready));
-	board->ready_count = downset->ready_count;
-	board->done = downset->done;
+	cosma_board_unpack(&search->tree.board, downset, search->masks);
 }
 
 static int expand(struct peak_search *search, uint32_t id)
 {
+	struct cosma_board *board = &search->tree.board, *child = &search->tree.child;
+	const struct cosma_node node = search->tree.node[id];
 	uint32_t only, end;
 	int err = 0;
 
-	unpack(search, &search->downsets.downset[search->state[id].downset]);
-	only = cosma_board_only(&search->board, search->fixed);
-	for (uint32_t i = 0; i < search->board.ready_count && !err; i++) {
-		uint32_t v = search->board.ready[i], count = 1;
-		int64_t peak = search->board.on_bytes + cosma_board_extra(&search->board, v);
-		int64_t reached = search->state[id].bound;
+	unpack(search, &search->tree.downsets.downset[node.downset]);
+	only = cosma_board_only(board, search->fixed);
+	for (uint32_t i = 0; i < board->ready_count && !err; i++) {
+		uint32_t v = board->ready[i], count = 1;
+		int64_t peak = board->on_bytes + cosma_board_extra(board, v), reached;
 
-		if (only != NPUMEM_NONE ? v != only :
-					  !cosma_board_may_start(&search->board, v, &end))
+		if (only != NPUMEM_NONE ? v != only : !cosma_board_may_start(board, v, &end))
 			continue;
 		/* A wide graph has many children, each as long as the graph. */
 		if (cosma_run_over(search->run)) {
 			search->cut = true;
 			break;
 		}
-		cosma_board_copy(&search->child, &search->board);
-		cosma_board_run(&search->child, v);
-		search->trail[0] = v;
-		peak = peak > search->state[id].peak ? peak : search->state[id].peak;
+		cosma_board_copy(child, board);
+		cosma_board_run(child, v);
+		search->tree.trail[0] = v;
 		/* Every order needs as much as this state is known to. */
-		reached = peak > reached ? peak : reached;
+		reached = peak > node.bound ? peak : node.bound;
+		peak = peak > node.cost ? peak : node.cost;
 		if (!search->fixed) {
-			cosma_board_close(&search->child, reached, true, search->trail, &count);
+			cosma_board_close(child, reached, true, search->tree.trail, &count);
 			peak = count > 1 ? reached : peak;
 		}
-		search->run->work += search->model->words + search->board.tensor_words + count;
+		search->run->work += search->model->words + board->tensor_words + count;
 		err = add_state(search, peak, id, count);
 	}
 	return err;
 }
 
-static int fill_path(const struct peak_search *search, uint32_t goal, struct cosma_path *path)
-{
-	uint32_t n = search->model->op_count, at = n;
-
-	if (cosma_path_init(path, n, 0))
-		return -ENOMEM;
-	path->cost = search->state[goal].bound;
-	for (uint32_t id = goal; id != NPUMEM_NONE; id = search->state[id].parent) {
-		at -= search->state[id].run;
-		memcpy(path->order + at, search->paths + search->state[id].path,
-		       search->state[id].run * sizeof(*search->paths));
-	}
-	return 0;
-}
-
 static int loop(struct peak_search *search, int64_t floor, struct cosma_path *path,
 		int64_t *lower_bound)
 {
+	struct cosma_tree *tree = &search->tree;
 	uint32_t count = 0;
 	int err;
 
-	cosma_board_start(&search->child);
-	floor = search->child.on_bytes > floor ? search->child.on_bytes : floor;
-	floor = bound_of(search, &search->child, floor);
+	cosma_board_start(&tree->child);
+	floor = tree->child.on_bytes > floor ? tree->child.on_bytes : floor;
+	floor = bound_of(search, &tree->child, floor);
 	*lower_bound = floor;
 	if (!search->fixed)
-		cosma_board_close(&search->child, floor, true, search->trail, &count);
+		cosma_board_close(&tree->child, floor, true, tree->trail, &count);
 	err = add_state(search, floor, NPUMEM_NONE, count);
-	while (!err && search->queue_count) {
-		uint32_t id = queue_take(search, search->queue, search->queue_count--);
-		struct peak_state *state = &search->state[id];
+	while (!err && tree->queue_count) {
+		uint32_t id = cosma_tree_take(tree);
 
-		if (state->dead)
+		if (tree->node[id].dominated)
 			continue;
 		/* What had no room, or no time, may need less. */
-		if (search->full || search->cut)
+		if (tree->full || search->cut)
 			return COSMA_STOPPED;
-		*lower_bound = state->bound;
-		if (search->downsets.downset[state->downset].done == search->model->op_count) {
-			err = fill_path(search, id, path);
+		*lower_bound = tree->node[id].bound;
+		if (cosma_tree_is_goal(tree, id)) {
+			err = cosma_tree_path(tree, id, path);
+			path->cost = *lower_bound;
 			return err ? err : COSMA_SOLVED;
 		}
-		if (cosma_run_over(search->run) || !within_memory(search))
+		if (cosma_run_over(search->run) || !cosma_tree_within_memory(tree, 0))
 			return COSMA_STOPPED;
 		err = expand(search, id);
 	}
@@ -297,28 +200,29 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
 	       struct cosma_path *path, int64_t *lower_bound)
 {
-	struct peak_search search = { .model = model, .fixed = fixed, .run = run };
+	uint32_t n = model->op_count;
+	struct peak_search search = {
+		.model = model,
+		.run = run,
+		.tree = { .model = model, .run = run, .longest = n, .paths_first = 1 },
+		.fixed = fixed,
+	};
 	struct npuplan_pool pool = { 0 };
-	size_t n = model->op_count;
-	int err = cosma_downsets_init(&search.downsets, model), outcome;
+	int err = cosma_tree_init(&search.tree), outcome;
+	size_t adders = (size_t)n * search.tree.board.tensor_words;
 
 	*lower_bound = 0;
-	err = err ? err : cosma_board_init(&search.board, model);
-	err = err ? err : cosma_board_init(&search.child, model);
-	search.trail = npuplan_pool_take(&pool, n, sizeof(*search.trail));
+	search.tree.base = cosma_model_bytes(model) + adders * sizeof(*search.adders);
 	search.certain = npuplan_pool_take(&pool, n, sizeof(*search.certain));
 	search.largest = npuplan_pool_take(&pool, n, sizeof(*search.largest));
-	search.adders =
-		npuplan_pool_take(&pool, n * search.board.tensor_words, sizeof(*search.adders));
+	search.adders = npuplan_pool_take(&pool, adders, sizeof(*search.adders));
+	search.masks = npuplan_pool_take(&pool, 2 * ((size_t)model->tensor_count / 64 + 1),
+					 sizeof(*search.masks));
 	if (pool.failed)
 		err = -ENOMEM;
 	err = err ? err : find_certain(&search);
 	outcome = err ? err : loop(&search, floor, path, lower_bound);
-	cosma_run_hold(run, -(int64_t)search.held);
-	cosma_downsets_fini(&search.downsets);
-	cosma_board_fini(&search.board);
-	cosma_board_fini(&search.child);
-	free_all(search.state, search.queue, search.paths);
+	cosma_tree_fini(&search.tree);
 	npuplan_pool_free(&pool);
 	return outcome;
 }

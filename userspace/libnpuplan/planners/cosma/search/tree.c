@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/queue.h"
+
+/* The less bound, then the further. */
+static bool is_sooner(const struct cosma_tree *tree, const uint32_t *a, const uint32_t *b)
+{
+	const struct cosma_node *x = &tree->node[*a], *y = &tree->node[*b];
+	uint32_t done_x = tree->downsets.downset[x->downset].done;
+	uint32_t done_y = tree->downsets.downset[y->downset].done;
+
+	if (x->bound != y->bound)
+		return x->bound < y->bound;
+	if (done_x != done_y)
+		return done_x > done_y;
+	return *a < *b;
+}
+
+NPUPLAN_QUEUE(queue, uint32_t, struct cosma_tree, is_sooner)
+
+int cosma_tree_push(struct cosma_tree *tree, uint32_t id)
+{
+	if (npuplan_grow(&tree->queue, tree->queue_count, sizeof(*tree->queue)))
+		return -ENOMEM;
+	queue_put(tree, tree->queue, tree->queue_count++, id);
+	return 0;
+}
+
+uint32_t cosma_tree_take(struct cosma_tree *tree)
+{
+	return queue_take(tree, tree->queue, tree->queue_count--);
+}
+
+int cosma_tree_init(struct cosma_tree *tree)
+{
+	int err = cosma_downsets_init(&tree->downsets, tree->model);
+
+	err = err ? err : cosma_board_init(&tree->board, tree->model);
+	err = err ? err : cosma_board_init(&tree->child, tree->model);
+	tree->trail = npuplan_pool_take(&tree->pool, tree->longest, sizeof(*tree->trail));
+	return tree->trail ? err : -ENOMEM;
+}
+
+void cosma_tree_fini(struct cosma_tree *tree)
+{
+	cosma_run_hold(tree->run, -(int64_t)tree->held);
+	cosma_downsets_fini(&tree->downsets);
+	cosma_board_fini(&tree->board);
+	cosma_board_fini(&tree->child);
+	free_all(tree->node, tree->queue, tree->paths);
+	npuplan_pool_free(&tree->pool);
+}
+
+int cosma_reserve(void *array, uint64_t used, uint64_t more, uint64_t first, size_t size)
+{
+	uint64_t bytes = cosma_grown(used + more, first, size);
+	void *old, *grown;
+
+	if (bytes == cosma_grown(used, first, size))
+		return 0;
+	memcpy(&old, array, sizeof(old));
+	grown = realloc(old, bytes);
+	if (grown)
+		memcpy(array, &grown, sizeof(grown));
+	return grown ? 0 : -ENOMEM;
+}
+
+bool cosma_tree_within_memory(struct cosma_tree *tree, uint64_t more)
+{
+	uint64_t now = tree->base + more + tree->downsets.bytes +
+		       cosma_grown(tree->node_count + 1, 1, sizeof(*tree->node)) +
+		       cosma_grown(tree->queue_count + 1, 1, sizeof(*tree->queue)) +
+		       cosma_grown(tree->paths_used + tree->longest, tree->paths_first,
+				   sizeof(*tree->paths));
+
+	if (!cosma_run_hold(tree->run, (int64_t)(now - tree->held)))
+		tree->full = true;
+	else
+		tree->held = now;
+	return !tree->full;
+}
+
+int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node)
+{
+	uint32_t id = tree->node_count, count = node.evicted + node.run;
+
+	if (npuplan_grow(&tree->node, id, sizeof(node)) ||
+	    cosma_reserve(&tree->paths, tree->paths_used, count, tree->paths_first,
+			  sizeof(*tree->paths)))
+		return -ENOMEM;
+	/* A child is never below its parent. */
+	if (node.parent != NPUMEM_NONE && tree->node[node.parent].bound > node.bound)
+		node.bound = tree->node[node.parent].bound;
+	node.path = tree->paths_used;
+	if (count)
+		memcpy(tree->paths + node.path, tree->trail, count * sizeof(*tree->trail));
+	tree->paths_used += count;
+	tree->node[tree->node_count++] = node;
+	tree->downsets.downset[node.downset].states = id;
+	return node.bound == COSMA_NEVER ? 0 : cosma_tree_push(tree, id);
+}
+
+int cosma_tree_path(const struct cosma_tree *tree, uint32_t goal, struct cosma_path *path)
+{
+	uint32_t at = tree->model->op_count, gone = 0;
+
+	for (uint32_t id = goal; id != NPUMEM_NONE; id = tree->node[id].parent)
+		gone += tree->node[id].evicted;
+	if (cosma_path_init(path, at, gone))
+		return -ENOMEM;
+	path->cost = tree->node[goal].cost;
+	path->first[at] = gone;
+	for (uint32_t id = goal; id != NPUMEM_NONE; id = tree->node[id].parent) {
+		const struct cosma_node *node = &tree->node[id];
+		const uint32_t *from = tree->paths + node->path;
+
+		at -= node->run;
+		memcpy(path->order + at, from + node->evicted, node->run * sizeof(*from));
+		for (uint32_t k = node->run; k-- > 1;)
+			path->first[at + k] = gone;
+		gone -= node->evicted;
+		memcpy(path->evicted + gone, from, node->evicted * sizeof(*from));
+		path->first[at] = gone;
+	}
+	return 0;
+}
