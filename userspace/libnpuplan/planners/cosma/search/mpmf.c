@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "planners/cosma/bound/critical.h"
-#include "mpmf.h"
+#include "search.h"
 #include "tree.h"
 
 /* struct peak_search - of nodes that cost the most bytes at once on the way to them

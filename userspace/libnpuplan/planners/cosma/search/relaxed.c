@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mpmf.h"
 #include "solve.h"
 #include "windows.h"
 

@@ -6,7 +6,7 @@
  * A tensor is evicted when another operator needs its room, no sooner, and what
  * it costs to bring it back is paid then; so coming back is free, and a state
  * that has evicted less is never worse than what evicting it would have cost.
- * That makes states at the same downset comparable (dominance.h).
+ * That makes states at the same downset comparable (search.c).
  */
 #pragma once
 
@@ -48,3 +48,17 @@ struct cosma_query {
  */
 int cosma_search(const struct cosma_query *query, struct cosma_run *run, struct cosma_path *path,
 		 int64_t *lower_bound);
+
+/*
+ * cosma_mpmf() - minimum peak memory footprint: an order, nothing spilled, whose most bytes live at
+ * once are as few as can be (the paper's Eq. 13-15). Best-first over downsets; what a downset has
+ * reached at most, or will reach in any order, is its key (mpmf.c).
+ * @floor: a peak that counts as none: no order has less, or nobody cares
+ * @fixed: operators run by the model's rank; else in any order
+ * @path: out, if COSMA_SOLVED; its cost is the peak (of this model, or @floor)
+ * @lower_bound: out
+ *
+ * Returns an enum cosma_outcome (COSMA_SOLVED or COSMA_STOPPED), or -ENOMEM.
+ */
+int cosma_mpmf(const struct cosma_model *model, int64_t floor, bool fixed, struct cosma_run *run,
+	       struct cosma_path *path, int64_t *lower_bound);
