@@ -341,20 +341,20 @@ TEST(nogoods)
 	model_of(&model, graph);
 	assert_int_equal(cosma_history_init(&history, &model), 0);
 	for (uint32_t p = 0; p < 5; p++) {
-		history.on[p] = 0x10 + p;
-		history.op[p] = NPUMEM_NONE;
+		cosma_history_row(&history, p)[1] = 0x10 + p;
+		*cosma_history_row(&history, p) = NPUMEM_NONE;
 	}
 	assert_int_equal(cosma_nogoods_add(&nogoods, &history, 1, 3), 0);
 	assert_true(cosma_nogoods_match(&nogoods, &history, 3, &work));
 	assert_false(cosma_nogoods_match(&nogoods, &history, 4, &work));
 	assert_false(cosma_nogoods_match(&nogoods, &history, 1, &work));
 	/* What moved before the window does not matter, within it it does. */
-	history.moved[1] = 1;
+	cosma_history_row(&history, 1)[2] = 1;
 	assert_true(cosma_nogoods_match(&nogoods, &history, 3, &work));
-	history.moved[2] = 1;
+	cosma_history_row(&history, 2)[2] = 1;
 	assert_false(cosma_nogoods_match(&nogoods, &history, 3, &work));
-	history.moved[2] = 0;
-	history.op[2] = 2;
+	cosma_history_row(&history, 2)[2] = 0;
+	*cosma_history_row(&history, 2) = 2;
 	assert_false(cosma_nogoods_match(&nogoods, &history, 3, &work));
 	cosma_nogoods_fini(&nogoods);
 	cosma_history_fini(&history);

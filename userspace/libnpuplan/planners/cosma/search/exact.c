@@ -373,8 +373,7 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 {
 	const struct cosma_model *model = exact->model;
 	uint32_t words = exact->history.words;
-	uint64_t *on = exact->history.on + (size_t)p * words;
-	uint64_t *moved = exact->history.moved + (size_t)p * words;
+	uint64_t *row = cosma_history_row(&exact->history, p), *on = row + 1, *moved = on + words;
 
 	memcpy(on, board->on, words * sizeof(*on));
 	memset(moved, 0, words * sizeof(*moved));
@@ -385,7 +384,7 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 		cosma_set(on, model->inputs.item[k]);
 	cosma_for_each(k, model->outputs, v)
 		cosma_set(on, model->outputs.item[k]);
-	exact->history.op[p] = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
+	*row = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
 }
 
 /* Bytes of the operator's inputs that leave with it, or not. */

@@ -9,30 +9,29 @@
 
 /*
  * struct cosma_history - who is on chip while each position's operator runs
- * @on: per position, bits of tensors
- * @moved: per position, bits: left and came back just before, so that they may be
- *	at another address than before
- * @op: per position, the operator if it has bytes of its own, else NPUMEM_NONE
+ * @row: per position: the operator if it has bytes of its own, else NPUMEM_NONE; then @words of
+ *	bits, the tensors on chip; then as many, those that left and came back just before, so
+ *	that they may be at another address than before
  */
 struct cosma_history {
-	uint64_t *on;
-	uint64_t *moved;
-	uint32_t *op;
+	uint64_t *row;
 	uint32_t words;
-	struct npuplan_pool pool;
 };
 
 int cosma_history_init(struct cosma_history *history, const struct cosma_model *model);
 void cosma_history_fini(struct cosma_history *history);
 
-/** struct cosma_nogood - window of a history */
-struct cosma_nogood {
-	struct cosma_history window;
-	uint32_t length;
-};
+static inline uint64_t *cosma_history_row(const struct cosma_history *history, uint32_t position)
+{
+	return history->row + (size_t)position * (1 + 2 * history->words);
+}
 
+/** struct cosma_nogoods - rows of histories; that of number i has @length of them */
 struct cosma_nogoods {
-	struct cosma_nogood *nogood;
+	struct cosma_nogood {
+		uint64_t *row;
+		uint32_t length;
+	} *nogood;
 	uint32_t count;
 };
 
