@@ -27,6 +27,16 @@ static void cosma_yielding(const struct cosma_model *model, uint32_t x, uint64_t
 	}
 }
 
+bool cosma_exists_before(const struct cosma_model *model, uint32_t x, uint32_t v)
+{
+	if (model->producer[x] != NPUMEM_NONE)
+		return cosma_before(model, model->producer[x], v);
+	cosma_for_each(k, model->consumers, x)
+		if (cosma_before(model, model->consumers.item[k], v))
+			return true;
+	return model->flags[x] & COSMA_ENTRY;
+}
+
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders)
 {
@@ -36,7 +46,7 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 	memset(adders, 0, words * sizeof(*adders));
 	memset(members, 0, words * sizeof(*members));
 	cosma_for_each(k, model->consumers, x) {
-		const uint64_t *row = model->ancestors + (size_t)model->consumers.item[k] * words;
+		const uint64_t *row = cosma_ancestors(model, model->consumers.item[k]);
 
 		for (uint32_t w = 0; w < words; w++)
 			adders[w] |= row[w];
@@ -45,25 +55,15 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 		cosma_clear(adders, model->consumers.item[k]);
 	cosma_yielding(model, x, members);
 	if (from != NPUMEM_NONE) {
-		const uint64_t *row = model->ancestors + (size_t)from * words;
+		const uint64_t *row = cosma_ancestors(model, from);
 
 		for (uint32_t w = 0; w < words; w++)
 			adders[w] &= ~row[w];
 		cosma_clear(adders, from);
 	}
-	for (uint32_t w = 0; w < words; w++)
-		for (uint64_t bits = adders[w]; bits; bits &= bits - 1) {
-			uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(bits);
-			bool before = from == NPUMEM_NONE ? model->flags[x] & COSMA_ENTRY :
-							    cosma_before(model, from, v);
-
-			for (uint32_t k = model->consumers.first[x];
-			     from == NPUMEM_NONE && k < model->consumers.first[x + 1] && !before;
-			     k++)
-				before = cosma_before(model, model->consumers.item[k], v);
-			if (before)
-				cosma_set(members, v);
-		}
+	cosma_for_each_bit(v, adders, words)
+		if (cosma_exists_before(model, x, v))
+			cosma_set(members, v);
 	for (uint32_t w = 0; w < words; w++)
 		adders[w] &= ~members[w];
 }
@@ -90,13 +90,10 @@ struct finding {
 static void add_to(const uint64_t *set, uint32_t words, int64_t bytes, int64_t *sum,
 		   uint32_t *count)
 {
-	for (uint32_t w = 0; w < words; w++)
-		for (uint64_t bits = set[w]; bits; bits &= bits - 1) {
-			uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			sum[v] += bytes;
-			count[v]++;
-		}
+	cosma_for_each_bit(v, set, words) {
+		sum[v] += bytes;
+		count[v]++;
+	}
 }
 
 static void add_up(struct finding *finding)
@@ -194,27 +191,22 @@ static int list_pairs(struct finding *finding)
 	for (uint32_t x = 0; x < model->tensor_count && bounds->critical_count; x++) {
 		cosma_relations(model, x, finding->members, finding->adders);
 		for (uint32_t w = 0; w < model->words; w++) {
-			uint64_t member = finding->members[w] & finding->critical[w];
-			uint64_t adder = finding->adders[w] & finding->critical[w];
+			finding->members[w] &= finding->critical[w];
+			finding->adders[w] &= finding->critical[w];
+		}
+		cosma_for_each_bit(v, finding->members, model->words) {
+			struct cosma_critical *critical = &bounds->critical[finding->number[v]];
 
-			for (; member; member &= member - 1) {
-				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(member);
-				struct cosma_critical *critical =
-					&bounds->critical[finding->number[v]];
-
-				critical->member[critical->member_count++] = (struct cosma_member){
-					.tensor = x,
-					.first = NPUMEM_NONE,
-					.bytes = model->size[x],
-				};
-			}
-			for (; adder; adder &= adder - 1) {
-				uint32_t v = w * 64 + (uint32_t)__builtin_ctzll(adder);
-
-				if (npuplan_grow(&of_adder->item, adders, sizeof(uint32_t)))
-					return -ENOMEM;
-				of_adder->item[adders++] = finding->number[v];
-			}
+			critical->member[critical->member_count++] = (struct cosma_member){
+				.tensor = x,
+				.first = NPUMEM_NONE,
+				.bytes = model->size[x],
+			};
+		}
+		cosma_for_each_bit(v, finding->adders, model->words) {
+			if (npuplan_grow(&of_adder->item, adders, sizeof(uint32_t)))
+				return -ENOMEM;
+			of_adder->item[adders++] = finding->number[v];
 		}
 		of_adder->first[x + 1] = adders;
 	}

@@ -12,6 +12,9 @@
 void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *members,
 		     uint64_t *adders);
 
+/* Whether @x is made, or on chip as an input, before operator @v in every order. */
+bool cosma_exists_before(const struct cosma_model *model, uint32_t x, uint32_t v);
+
 /* Whether a use of @x lies between @first and @last in every order (groups.c). */
 bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t first, uint32_t last);
 

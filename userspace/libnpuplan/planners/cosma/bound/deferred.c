@@ -65,9 +65,6 @@ static struct cosma_route find_path(const struct cosma_model *model, uint32_t x,
 /* Whether @x is there, or away, before @u in every order; touched by it or used behind: no. */
 static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u)
 {
-	uint32_t from = model->producer[x];
-	bool before = from == NPUMEM_NONE ? model->flags[x] & COSMA_ENTRY :
-					    cosma_before(model, from, u);
 	bool apart = false;
 
 	cosma_for_each(k, model->consumers, x) {
@@ -75,10 +72,9 @@ static bool is_candidate(const struct cosma_model *model, uint32_t x, uint32_t u
 
 		if (user == u || cosma_before(model, u, user))
 			return false;
-		before |= from == NPUMEM_NONE && cosma_before(model, user, u);
 		apart |= !cosma_before(model, user, u);
 	}
-	return before && apart;
+	return apart && cosma_exists_before(model, x, u);
 }
 
 static bool is_member(const struct cosma_critical *critical, uint32_t x)

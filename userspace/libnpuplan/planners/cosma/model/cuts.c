@@ -7,7 +7,7 @@
 /* Operators before @v, if every other one is before or after it; else NPUMEM_NONE. */
 static uint32_t rank_of(const struct cosma_model *model, uint32_t v)
 {
-	const uint64_t *row = model->ancestors + (size_t)v * model->words;
+	const uint64_t *row = cosma_ancestors(model, v);
 	uint32_t before = 0;
 
 	for (uint32_t w = 0; w < model->words; w++)

@@ -177,11 +177,11 @@ static int derive_after(struct cosma_model *model)
 static void derive_ancestors(struct cosma_model *model)
 {
 	for (uint32_t v = 0; v < model->op_count; v++) {
-		uint64_t *row = model->ancestors + (size_t)v * model->words;
+		uint64_t *row = cosma_ancestors(model, v);
 
 		cosma_for_each(k, model->before, v) {
 			uint32_t from = model->before.item[k];
-			const uint64_t *other = model->ancestors + (size_t)from * model->words;
+			const uint64_t *other = cosma_ancestors(model, from);
 
 			for (uint32_t w = 0; w < model->words; w++)
 				row[w] |= other[w];
@@ -341,19 +341,13 @@ static int find_order(struct reading *reading)
 			cosma_set(reading->ready, v);
 	for (bool moved = true; moved;) {
 		moved = false;
-		for (uint32_t w = 0; w < words; w++) {
-			/* Readers further on may get ready meanwhile. */
-			for (uint64_t behind = ~0ull; reading->ready[w] & behind;) {
-				uint64_t bits = reading->ready[w] & behind;
-				uint32_t bit = (uint32_t)__builtin_ctzll(bits), v = w * 64 + bit;
-
-				behind = bit == 63 ? 0 : ~0ull << (bit + 1);
-				reading->ready[w] &= ~(1ull << bit);
-				reading->waiting[v] = NPUMEM_NONE;
-				reading->order[count++] = v;
-				wake_readers(reading, v);
-				moved = true;
-			}
+		/* Readers further on may get ready meanwhile. */
+		cosma_for_each_bit(v, reading->ready, words) {
+			cosma_clear(reading->ready, v);
+			reading->waiting[v] = NPUMEM_NONE;
+			reading->order[count++] = v;
+			wake_readers(reading, v);
+			moved = true;
 		}
 	}
 	for (uint32_t v = 0; v < graph->op_count; v++)
@@ -642,7 +636,7 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 	uint32_t count = 0;
 
 	for (uint32_t v = 0; v < part->op_count; v++) {
-		uint64_t *row = part->ancestors + (size_t)v * part->words;
+		uint64_t *row = cosma_ancestors(part, v);
 
 		for (uint32_t u = 0; u < v; u++)
 			if (cosma_before(whole, part->op_of[u], part->op_of[v]))

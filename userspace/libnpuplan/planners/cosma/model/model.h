@@ -96,10 +96,30 @@ static inline void cosma_clear(uint64_t *bits, uint32_t i)
 	bits[i >> 6] &= ~(1ull << (i & 63));
 }
 
+/* The first number from @from on in a set of @words words; 64 * @words if there is none. */
+static inline uint32_t cosma_next_bit(const uint64_t *bits, uint32_t words, uint32_t from)
+{
+	for (uint32_t w = from >> 6, low = from & 63; w < words; w++, low = 0)
+		if (bits[w] >> low)
+			return w * 64 + low + (uint32_t)__builtin_ctzll(bits[w] >> low);
+	return 64 * words;
+}
+
+/* For each number @x in a set, rising; those that come in further on are met, too. */
+#define cosma_for_each_bit(x, bits, words)                                    \
+	for (uint32_t x = cosma_next_bit(bits, words, 0); (x) < 64 * (words); \
+	     (x) = cosma_next_bit(bits, words, (x) + 1))
+
+/* Operators that must run before @v: a row of model->words words. */
+static inline uint64_t *cosma_ancestors(const struct cosma_model *model, uint32_t v)
+{
+	return model->ancestors + (size_t)v * model->words;
+}
+
 /* Whether operator @a must run before @b. */
 static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uint32_t b)
 {
-	return cosma_bit(model->ancestors + (size_t)b * model->words, a);
+	return cosma_bit(cosma_ancestors(model, b), a);
 }
 
 /* Operators that use the tensor. */

@@ -73,13 +73,9 @@ static void list_tensors(struct evicting *evicting)
 	const struct cosma_model *model = board->model;
 	uint32_t op = evicting->eviction->op;
 
-	for (uint32_t w = 0; w < board->tensor_words; w++)
-		for (uint64_t bits = board->on[w]; bits; bits &= bits - 1) {
-			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			if (!cosma_listed(&model->inputs, op, x))
-				list_tensor(evicting, x);
-		}
+	cosma_for_each_bit(x, board->on, board->tensor_words)
+		if (!cosma_listed(&model->inputs, op, x))
+			list_tensor(evicting, x);
 	/* Those that the operator uses differ from all others in that. */
 	cosma_for_each(k, model->inputs, op)
 		if (cosma_board_may_yield(board, op, k))

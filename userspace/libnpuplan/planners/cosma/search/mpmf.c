@@ -39,16 +39,10 @@ static int find_certain(struct peak_search *search)
 		search->certain[v] = model->need[v];
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		cosma_relations(model, x, members, adders);
-		for (uint32_t w = 0; w < model->words; w++) {
-			for (uint64_t bits = members[w]; bits; bits &= bits - 1)
-				search->certain[w * 64 + (uint32_t)__builtin_ctzll(bits)] +=
-					model->size[x];
-			for (uint64_t bits = adders[w]; bits; bits &= bits - 1)
-				cosma_set(search->adders +
-						  (w * 64 + (size_t)__builtin_ctzll(bits)) *
-							  search->tree.board.tensor_words,
-					  x);
-		}
+		cosma_for_each_bit(v, members, model->words)
+			search->certain[v] += model->size[x];
+		cosma_for_each_bit(v, adders, model->words)
+			cosma_set(search->adders + v * (size_t)search->tree.board.tensor_words, x);
 	}
 	free(members);
 	for (uint32_t v = 0; v < model->op_count; v++) {

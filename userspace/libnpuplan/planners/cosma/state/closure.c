@@ -61,7 +61,7 @@ static bool collect(const struct cosma_board *board, uint32_t last, struct block
 	const struct cosma_model *model = board->model;
 
 	block->board = board;
-	block->ancestors = model->ancestors + (size_t)last * model->words;
+	block->ancestors = cosma_ancestors(model, last);
 	block->count = 0;
 	for (uint32_t w = 0; w <= last / 64; w++)
 		for (uint64_t bits = block->ancestors[w] & ~board->executed[w]; bits;
@@ -163,18 +163,15 @@ static bool run_safe_block(struct cosma_board *board, int64_t budget, bool peak,
 {
 	struct block block;
 
-	for (uint32_t w = 0; w < board->tensor_words; w++)
-		for (uint64_t bits = board->on[w]; bits; bits &= bits - 1) {
-			uint32_t x = w * 64 + (uint32_t)__builtin_ctzll(bits);
-
-			if (!is_safe_block(board, x, budget, peak, &block))
-				continue;
-			for (uint32_t i = 0; i < block.count; i++) {
-				cosma_board_run(board, block.op[i]);
-				path[(*path_count)++] = block.op[i];
-			}
-			return true;
+	cosma_for_each_bit(x, board->on, board->tensor_words) {
+		if (!is_safe_block(board, x, budget, peak, &block))
+			continue;
+		for (uint32_t i = 0; i < block.count; i++) {
+			cosma_board_run(board, block.op[i]);
+			path[(*path_count)++] = block.op[i];
 		}
+		return true;
+	}
 	return false;
 }
 
