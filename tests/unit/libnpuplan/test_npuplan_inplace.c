@@ -265,6 +265,39 @@ TEST(marks)
 	assert_int_equal(graph->accesses[graph->access_count - 1].mode, NPUMEM_ACCESS_UPDATE);
 }
 
+/* A state that is read first and rewritten after another output has nothing to take over. */
+TEST(rewritten_state)
+{
+	static const uint32_t bands[] = { 1, 2 };
+
+	for (int i = 0; i < 2; i++) {
+		AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("rewritten");
+		uint32_t s = build_spatial(graph, "s", NPUMEM_TENSOR_STATE, 1, 4, 4, 2);
+		uint32_t y = build_spatial(graph, "y", NPUMEM_TENSOR_OUTPUT, 1, 4, 4, 2);
+		uint32_t outputs[] = { y, s };
+		struct npuplan_op op = {
+			.name = (char *)(uintptr_t)"cell",
+			.type = (char *)(uintptr_t)"relu",
+			.inputs = &s,
+			.outputs = outputs,
+			.input_count = 1,
+			.output_count = 2,
+			.id = 1,
+			.attrs.inplace = true,
+		};
+		struct npuplan_error error;
+
+		assert_int_equal(npuplan_graph_add_op(graph, &op), 0);
+		assert_int_equal(npuplan_graph_tile_bands(graph, bands[i], false, &error), 0);
+		assert_int_equal(graph->step_count, 1);
+		assert_int_equal(graph->access_count, 2);
+		assert_int_equal(graph->accesses[0].mode, NPUMEM_ACCESS_UPDATE);
+		assert_int_equal(graph->accesses[1].mode, NPUMEM_ACCESS_WRITE);
+		assert_int_equal(graph->accesses[1].inplace, NPUMEM_NONE);
+		assert_plan(graph, 64, 64);
+	}
+}
+
 /* --------------------------------------------------------------- conflicts */
 
 static const struct npuplan_item items[] = {

@@ -549,7 +549,7 @@ static uint64_t cost_of(const struct npuplan_graph *graph, const struct npuplan_
 	struct npuplan_tile_cost cost;
 
 	assert_int_equal(npuplan_choice_cost(graph, tiling, choice, &cost), 0);
-	return cost.onchip <= tiling->onchip ? cost.transfers : UINT64_MAX;
+	return cost.report.onchip <= tiling->onchip ? cost.transfers : UINT64_MAX;
 }
 
 /* Of all numbers of tiles, as equal as can be, in both orders. */
@@ -557,9 +557,9 @@ static uint64_t least_cost(const struct npuplan_graph *graph, const struct npupl
 {
 	uint64_t best = UINT64_MAX, cost;
 	int64_t granule, units;
-	struct npuplan_cut op;
+	struct npuplan_partition op;
 
-	assert_true(npuplan_cut_of(graph, 0, false, &op));
+	assert_true(npuplan_partition_init(&op, graph, 0, 0));
 	granule = npuplan_granule(&op.output);
 	units = (op.output.channels + granule - 1) / granule;
 	for (int64_t n = 1; n <= op.output.rows; n++)

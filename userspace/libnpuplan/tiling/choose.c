@@ -33,7 +33,8 @@
  * @sum: per operand cost of moving all tiles of it
  * @changed: likewise of those tiles only that differ from the tile before
  * @varies: per operand whether not all tiles have the same bytes of it
- * @needs: @need_count times per operand its bytes: those of tiles that differ in them
+ * @needs: @need_count times per operand its bytes: those of tiles that differ in them;
+ *	room for one more
  * @merged: there were too many; the only one has the most of each operand
  */
 struct profile {
@@ -47,27 +48,27 @@ struct profile {
 	bool merged;
 };
 
+/** struct profiles - in one dimension, from large tiles to small ones */
+struct profiles {
+	struct profile *at;
+	uint32_t count;
+};
+
 /*
  * struct chooser - one operator in the choosing
- * @operands: inputs first, then outputs
+ * @p: the operator in one tile
+ * @o: of the tile being looked at; which are counted is of the one tile
  * @all: per operand its bytes in a tile of everything
- * @counted: per operand, false for tensors that are an operand before, too
- * @rows, @channels: profiles, from large tiles to small ones
+ * @pool: of all arrays but those of profiles
  */
 struct chooser {
-	const struct npuplan_graph *graph;
-	const struct npuplan_op *op;
-	struct npuplan_cut cut;
+	struct npuplan_partition p;
+	struct npuplan_operands o;
 	bool double_buffer;
-	uint32_t operands;
 	uint64_t *all;
-	bool *counted;
-	struct npumem_region *regions;
-	struct npumem_region *before;
-	struct profile *rows;
-	struct profile *channels;
-	uint32_t row_count;
-	uint32_t channel_count;
+	struct profiles rows;
+	struct profiles channels;
+	struct npuplan_pool pool;
 };
 
 /** struct candidate - a tiling, what it has on chip, and what moving its tiles costs */
@@ -80,58 +81,21 @@ struct candidate {
 	uint64_t steps;
 };
 
-static void free_profiles(struct profile *profiles, uint32_t count)
+static void *take(struct chooser *c, size_t records, size_t size)
 {
-	for (uint32_t i = 0; i < count; i++) {
-		free_all(profiles[i].sum, profiles[i].changed, profiles[i].varies,
-			 profiles[i].needs);
-	}
-	free(profiles);
-}
-
-static void chooser_fini(struct chooser *c)
-{
-	free_profiles(c->rows, c->row_count);
-	free_profiles(c->channels, c->channel_count);
-	free_all(c->all, c->counted, c->regions, c->before);
-}
-
-static void set_regions(struct chooser *c, const struct npuplan_part *tile)
-{
-	npuplan_tile_inputs(&c->cut, tile, c->regions);
-	for (uint32_t i = 0; i < c->op->output_count; i++)
-		c->regions[c->op->input_count + i] =
-			npuplan_tile_output(&c->cut, c->op->outputs[i], tile);
-}
-
-static uint32_t tensor_of(const struct chooser *c, uint32_t operand)
-{
-	return operand < c->op->input_count ? c->op->inputs[operand] :
-					      c->op->outputs[operand - c->op->input_count];
+	return npuplan_pool_take(&c->pool, records * c->o.count, size);
 }
 
 static int chooser_init(struct chooser *c)
 {
-	struct npuplan_part all = { { 0, c->cut.output.rows }, { 0, c->cut.output.channels } };
-	size_t count;
-
-	c->operands = c->op->input_count + c->op->output_count;
-	count = (size_t)c->operands + 1;
-	c->all = calloc(count, sizeof(*c->all));
-	c->counted = calloc(count, sizeof(*c->counted));
-	c->regions = calloc(count, sizeof(*c->regions));
-	c->before = calloc(count, sizeof(*c->before));
-	if (!c->all || !c->counted || !c->regions || !c->before)
+	npuplan_operands_init(&c->o, &c->p, &c->pool);
+	c->all = take(c, 1, sizeof(*c->all));
+	if (c->pool.failed)
 		return -ENOMEM;
-	set_regions(c, &all);
-	for (uint32_t i = 0; i < c->operands; i++) {
-		c->all[i] = npuplan_region_bytes(&c->regions[i]);
-		c->counted[i] = true;
-		for (uint32_t k = 0; k < i; k++)
-			c->counted[i] &=
-				tensor_of(c, k) != tensor_of(c, i) ||
-				memcmp(&c->regions[k], &c->regions[i], sizeof(c->regions[i])) != 0;
-	}
+	npuplan_operands_set(&c->o, 0);
+	npuplan_operands_count(&c->o);
+	for (uint32_t i = 0; i < c->o.count; i++)
+		c->all[i] = npuplan_region_bytes(&c->o.regions[i]);
 	return 0;
 }
 
@@ -139,8 +103,8 @@ static int chooser_init(struct chooser *c)
 static void merge_needs(const struct chooser *c, struct profile *profile)
 {
 	for (uint32_t k = 1; k <= profile->need_count; k++)
-		for (uint32_t i = 0; i < c->operands; i++) {
-			uint64_t bytes = profile->needs[(size_t)k * c->operands + i];
+		for (uint32_t i = 0; i < c->o.count; i++) {
+			uint64_t bytes = profile->needs[(size_t)k * c->o.count + i];
 
 			if (bytes > profile->needs[i])
 				profile->needs[i] = bytes;
@@ -150,92 +114,71 @@ static void merge_needs(const struct chooser *c, struct profile *profile)
 }
 
 /* Keep what a tile needs if no tile before needed just that. */
-static int add_need(struct chooser *c, struct profile *profile)
+static void add_need(const struct chooser *c, struct profile *profile)
 {
-	uint64_t *need, *more;
+	size_t count = c->o.count;
+	uint64_t *need = profile->needs + profile->need_count * count;
 
-	more = realloc(profile->needs,
-		       (profile->need_count + (size_t)1) * c->operands * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	profile->needs = more;
-	need = more + (size_t)profile->need_count * c->operands;
-	for (uint32_t i = 0; i < c->operands; i++)
-		need[i] = npuplan_region_bytes(&c->regions[i]);
+	for (uint32_t i = 0; i < count; i++)
+		need[i] = npuplan_region_bytes(&c->o.regions[i]);
 	for (uint32_t k = 0; k < profile->need_count; k++)
-		if (!memcmp(more + (size_t)k * c->operands, need, c->operands * sizeof(*need)))
-			return 0;
+		if (!memcmp(profile->needs + k * count, need, count * sizeof(*need)))
+			return;
 	if (profile->merged || profile->need_count == MOST_NEEDS)
 		merge_needs(c, profile);
 	else
 		profile->need_count++;
-	return 0;
 }
 
-static uint64_t transfer_cost(const struct chooser *c, uint32_t operand)
+/* An operator cut by rows or by channels into tiles of @size, unless it has been. */
+static int add_profile(struct chooser *c, bool rows, int64_t size)
 {
-	uint32_t kind = c->graph->tensors[tensor_of(c, operand)].kind;
+	struct profiles *list = rows ? &c->rows : &c->channels;
+	struct npuplan_partition p = c->p;
+	struct profile *profile;
 
-	return npuplan_transfer_cost(&c->regions[operand], kind == NPUMEM_TENSOR_PARAMETER);
-}
-
-/* Cut by rows or by channels into tiles of profile->size. */
-static int cut_by(struct chooser *c, bool rows, struct profile *profile)
-{
-	const struct npuplan_tile_choice choice = {
-		.rows = rows ? (uint32_t)profile->size : 0,
-		.channels = rows ? 0 : (uint32_t)profile->size,
-	};
-	size_t count = (size_t)c->operands + 1;
-	struct npuplan_grid grid;
-	int err = 0;
-
-	npuplan_grid_init(&grid, &c->cut, &choice);
-	profile->tiles = npuplan_grid_tiles(&grid);
-	profile->sum = calloc(count, sizeof(*profile->sum));
-	profile->changed = calloc(count, sizeof(*profile->changed));
-	profile->varies = calloc(count, sizeof(*profile->varies));
-	if (!profile->sum || !profile->changed || !profile->varies)
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->at[i].size == size)
+			return 0;
+	if (npuplan_grow(&list->at, list->count, sizeof(*list->at)))
 		return -ENOMEM;
-	for (uint64_t k = 0; k < profile->tiles && !err; k++) {
-		struct npuplan_part tile = npuplan_grid_tile(&grid, k);
-
-		set_regions(c, &tile);
-		for (uint32_t i = 0; i < c->operands; i++) {
-			uint64_t cost = transfer_cost(c, i);
-			bool is_new = !k || memcmp(&c->regions[i], &c->before[i],
-						   sizeof(c->before[i])) != 0;
+	npuplan_partition_set(&p, &(struct npuplan_tile_choice){
+					  .rows = rows ? (uint32_t)size : 0,
+					  .channels = rows ? 0 : (uint32_t)size,
+				  });
+	profile = &list->at[list->count++];
+	*profile = (struct profile){
+		.size = size,
+		.tiles = npuplan_partition_tiles(&p),
+		.sum = take(c, 1, sizeof(*profile->sum)),
+		.changed = take(c, 1, sizeof(*profile->changed)),
+		.varies = take(c, 1, sizeof(*profile->varies)),
+		.needs = take(c, MOST_NEEDS + 1, sizeof(*profile->needs)),
+	};
+	if (c->pool.failed)
+		return -ENOMEM;
+	c->o.p = &p;
+	for (uint64_t k = 0; k < profile->tiles; k++) {
+		npuplan_operands_set(&c->o, k);
+		for (uint32_t i = 0; i < c->o.count; i++) {
+			uint64_t cost = npuplan_operand_cost(&c->o, i);
+			bool is_new = npuplan_operand_is_new(&c->o, i);
 
 			profile->sum[i] += cost;
 			profile->changed[i] += is_new ? cost : 0;
 			profile->varies[i] |= k && is_new;
 		}
-		memcpy(c->before, c->regions, c->operands * sizeof(*c->before));
-		err = add_need(c, profile);
+		add_need(c, profile);
 	}
-	return err;
-}
-
-static int add_profile(struct chooser *c, bool rows, int64_t size)
-{
-	struct profile **list = rows ? &c->rows : &c->channels;
-	uint32_t *count = rows ? &c->row_count : &c->channel_count;
-
-	for (uint32_t i = 0; i < *count; i++)
-		if ((*list)[i].size == size)
-			return 0;
-	if (npuplan_grow(list, *count, sizeof(**list)))
-		return -ENOMEM;
-	(*list)[*count] = (struct profile){ .size = size };
-	++*count;
-	return cut_by(c, rows, &(*list)[*count - 1]);
+	c->o.p = &c->p;
+	return 0;
 }
 
 /* Sizes of tiles: for each number of tiles the least size, and of channels that in whole lanes. */
 static int add_profiles(struct chooser *c, bool rows)
 {
-	int64_t granule = rows ? 1 : npuplan_granule(&c->cut.output);
-	int64_t extent = rows ? c->cut.output.rows : c->cut.output.channels;
+	int64_t granule = rows ? 1 : npuplan_granule(&c->p.output);
+	int64_t extent = rows ? c->p.output.rows : c->p.output.channels;
 	int64_t units = (extent + granule - 1) / granule, before = 0;
 	int err = 0;
 
@@ -275,14 +218,14 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
 
 	for (uint32_t r = 0; r < rows->need_count; r++)
 		for (uint32_t k = 0; k < channels->need_count; k++) {
-			const uint64_t *a = rows->needs + (size_t)r * c->operands;
-			const uint64_t *b = channels->needs + (size_t)k * c->operands;
+			const uint64_t *a = rows->needs + (size_t)r * c->o.count;
+			const uint64_t *b = channels->needs + (size_t)k * c->o.count;
 			uint64_t bytes = 0;
 
-			for (uint32_t i = 0; i < c->operands; i++) {
+			for (uint32_t i = 0; i < c->o.count; i++) {
 				bool streamed = rows->varies[i] || channels->varies[i];
 
-				if (c->counted[i])
+				if (c->o.counted[i])
 					bytes += share(a[i], b[i], c->all[i]) *
 						 (c->double_buffer && streamed ? 2 : 1);
 			}
@@ -302,12 +245,12 @@ static uint64_t cost_of(const struct chooser *c, const struct candidate *candida
 	const struct profile *inner = rows_outer ? candidate->channels : candidate->rows;
 	uint64_t bytes = 0;
 
-	for (uint32_t i = 0; i < c->operands; i++) {
-		if (i >= c->op->input_count)
+	for (uint32_t i = 0; i < c->o.count; i++) {
+		if (i >= c->p.op->input_count)
 			bytes += share(outer->sum[i], inner->sum[i], c->all[i]);
-		else if (c->counted[i] && inner->varies[i])
+		else if (c->o.counted[i] && inner->varies[i])
 			bytes += share(outer->sum[i], inner->changed[i], c->all[i]);
-		else if (c->counted[i])
+		else if (c->o.counted[i])
 			bytes += outer->changed[i];
 	}
 	return bytes;
@@ -346,13 +289,13 @@ static void enter(struct candidate *best, struct candidate candidate)
 static void search(const struct chooser *c, uint64_t onchip, struct candidate *best,
 		   struct candidate *least)
 {
-	for (uint32_t k = 0; k < c->channel_count; k++)
-		for (uint32_t r = 0; r < c->row_count; r++) {
+	for (uint32_t k = 0; k < c->channels.count; k++)
+		for (uint32_t r = 0; r < c->rows.count; r++) {
 			struct candidate candidate = {
-				.rows = &c->rows[r],
-				.channels = &c->channels[k],
-				.onchip = onchip_of(c, &c->rows[r], &c->channels[k]),
-				.steps = c->rows[r].tiles * c->channels[k].tiles,
+				.rows = &c->rows.at[r],
+				.channels = &c->channels.at[k],
+				.onchip = onchip_of(c, &c->rows.at[r], &c->channels.at[k]),
+				.steps = c->rows.at[r].tiles * c->channels.at[k].tiles,
 			};
 
 			if (candidate.steps > npuv_default_limits.max_accesses)
@@ -371,8 +314,7 @@ static void search(const struct chooser *c, uint64_t onchip, struct candidate *b
 		}
 }
 
-static void set_choice(const struct chooser *c, const struct candidate *candidate,
-		       struct npuplan_tile_choice *choice)
+static void set_choice(const struct candidate *candidate, struct npuplan_tile_choice *choice)
 {
 	choice->rows = candidate->rows->tiles > 1 ? (uint32_t)candidate->rows->size : 0;
 	choice->channels = candidate->channels->tiles > 1 ? (uint32_t)candidate->channels->size : 0;
@@ -387,8 +329,8 @@ static const struct candidate *pick(const struct chooser *c, const struct npupla
 	struct npuplan_tile_cost cost;
 
 	for (int i = 0; i < FINALISTS && best[i].rows; i++) {
-		set_choice(c, &best[i], choice);
-		if (npuplan_choice_cost(c->graph, tiling, choice, &cost))
+		set_choice(&best[i], choice);
+		if (npuplan_choice_cost(c->p.graph, tiling, choice, &cost))
 			return NULL;
 		best[i].cost = cost.transfers;
 		if (!first || is_better(&best[i], first))
@@ -403,14 +345,10 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 {
 	struct candidate best[FINALISTS] = { 0 }, least = { 0 };
 	const struct candidate *chosen;
-	struct chooser c = {
-		.graph = graph,
-		.op = &graph->ops[choice->op],
-		.double_buffer = tiling->double_buffer,
-	};
+	struct chooser c = { .double_buffer = tiling->double_buffer };
 	int err;
 
-	if (!npuplan_cut_of(graph, choice->op, false, &c.cut))
+	if (!npuplan_partition_init(&c.p, graph, choice->op, 0))
 		return 0;
 	err = chooser_init(&c);
 	if (!err)
@@ -420,9 +358,10 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 	if (!err) {
 		search(&c, tiling->onchip, best, &least);
 		chosen = pick(&c, tiling, choice, best);
-		set_choice(&c, chosen ? chosen : &least, choice);
+		set_choice(chosen ? chosen : &least, choice);
 	}
-	chooser_fini(&c);
+	npuplan_free_all(c.rows.at, c.channels.at);
+	npuplan_pool_free(&c.pool);
 	return err;
 }
 
@@ -430,45 +369,44 @@ static int choose(const struct npuplan_graph *graph, const struct npuplan_tiling
 static int check_fit(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 		     const struct npuplan_tile_choice *choice, struct npuplan_error *error)
 {
-	const char *name = graph->ops[choice->op].name;
+	const struct npuplan_op *op = &graph->ops[choice->op];
 	struct npuplan_tile_cost cost;
+	const struct npuplan_tile_report *report = &cost.report;
 	char tiles[96] = "whole", label[96];
 	int err = npuplan_choice_cost(graph, tiling, choice, &cost);
-	struct npuplan_cut cut;
 
 	if (err == -E2BIG)
-		return npuplan_fail(error, err,
-				    "operator %s: the tiling has more than %llu accesses", name,
-				    (unsigned long long)npuv_default_limits.max_accesses);
+		return npuplan_fail_accesses(op, error);
 	if (err)
-		return npuplan_fail(error, err, "operator %s: %s", name, strerror(-err));
-	if (cost.onchip <= tiling->onchip)
+		return npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));
+	if (report->onchip <= tiling->onchip)
 		return 0;
-	if (cost.steps > 1 && npuplan_cut_of(graph, choice->op, false, &cut))
+	if (report->steps > 1)
 		snprintf(tiles, sizeof(tiles),
-			 "in tiles of %" PRId64 " rows x %" PRId64 " channels",
-			 choice->rows ? choice->rows : cut.output.rows,
-			 choice->channels ? choice->channels : cut.output.channels);
+			 "in tiles of %" PRId64 " rows x %" PRId64 " channels", report->rows,
+			 report->channels);
 	return npuplan_fail(error, -ENOSPC,
 			    "operator %s %s: step %" PRIu64 " of %" PRIu64 " needs %" PRIu64
 			    " bytes on chip, %" PRIu64 " of them for %s; there are %" PRIu64,
-			    name, tiles, cost.step, cost.steps, cost.onchip, cost.tensor_bytes,
-			    npuplan_tensor_label(graph, cost.tensor, label), tiling->onchip);
+			    op->name, tiles, cost.step, report->steps, report->onchip,
+			    cost.tensor_bytes, npuplan_tensor_label(graph, cost.tensor, label),
+			    tiling->onchip);
 }
 
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,
 			 struct npuplan_error *error)
 {
 	struct npuplan_tile_choice *all = calloc(graph->op_count + (size_t)1, sizeof(*all));
-	uint32_t told = 0;
 	int err = 0;
 
 	if (!all)
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < graph->op_count && !err; i++) {
+		const struct npuplan_tile_choice *told = npuplan_told(tiling, i);
+
 		all[i].op = i;
-		if (told < tiling->op_count && tiling->ops[told].op == i)
-			all[i] = tiling->ops[told++];
+		if (told)
+			all[i] = *told;
 		else if (choose(graph, tiling, &all[i]))
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 		if (!err)

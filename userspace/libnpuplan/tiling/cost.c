@@ -4,156 +4,191 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint64_t npuplan_transfer_cost(const struct npumem_region *region, bool parameter)
-{
-	uint64_t bytes = npuplan_region_bytes(region), chunks = 1;
-
-	if (!bytes)
-		return 0;
-	if (!parameter)
-		chunks = bytes / region->length;
-	bytes /= chunks;
-	return chunks * ((bytes + NPUPLAN_BURST - 1) / NPUPLAN_BURST + 1) * NPUPLAN_BURST;
-}
-
 /*
- * struct operands - regions of one step: inputs first, then outputs
- * @streamed: per operand whether its region is not the same in all steps
- * @counted: per operand, false for what another operand stands for already
+ * Memory is read and written in bursts of so many bytes, and each chunk of consecutive
+ * bytes costs one more to begin with.
  */
-struct operands {
-	const struct npuplan_graph *graph;
-	const struct npuplan_op *op;
-	const struct npuplan_cut *cut;
-	uint32_t count;
-	struct npumem_region *now;
-	struct npumem_region *before;
-	bool *streamed;
-	bool *counted;
-};
-
-static uint32_t tensor_of(const struct operands *o, uint32_t operand)
-{
-	return operand < o->op->input_count ? o->op->inputs[operand] :
-					      o->op->outputs[operand - o->op->input_count];
-}
+#define BURST 64
 
 static bool same(const struct npumem_region *a, const struct npumem_region *b)
 {
 	return !memcmp(a, b, sizeof(*a));
 }
 
-/* Regions of a step, and who stands for whom in it: a tensor read twice is one. */
-static void set_step(struct operands *o, const struct npuplan_grid *grid, uint64_t step)
+void npuplan_operands_init(struct npuplan_operands *o, const struct npuplan_partition *p,
+			   struct npuplan_pool *pool)
 {
-	struct npuplan_part tile;
+	uint32_t count = npuplan_operand_count(p->op);
 
-	if (grid) {
-		tile = npuplan_grid_tile(grid, step);
-		npuplan_tile_inputs(o->cut, &tile, o->now);
-	}
+	*o = (struct npuplan_operands){
+		.p = p,
+		.count = count,
+		.regions = npuplan_pool_take(pool, count, sizeof(*o->regions)),
+		.before = npuplan_pool_take(pool, count, sizeof(*o->before)),
+		.counted = npuplan_pool_take(pool, count, sizeof(*o->counted)),
+	};
+}
+
+void npuplan_operands_set(struct npuplan_operands *o, uint64_t index)
+{
+	struct npumem_region *before = o->regions;
+
+	o->regions = o->before;
+	o->before = before;
+	o->index = index;
+	npuplan_tile_regions(o->p, index, o->regions);
+}
+
+void npuplan_operands_count(struct npuplan_operands *o)
+{
 	for (uint32_t i = 0; i < o->count; i++) {
-		if (grid && i >= o->op->input_count)
-			o->now[i] = npuplan_tile_output(o->cut, tensor_of(o, i), &tile);
-		else if (!grid)
-			o->now[i] = npuplan_whole(&o->graph->tensors[tensor_of(o, i)]);
 		o->counted[i] = true;
 		for (uint32_t k = 0; k < i && o->counted[i]; k++)
-			o->counted[i] = tensor_of(o, k) != tensor_of(o, i) ||
-					!same(&o->now[k], &o->now[i]);
+			o->counted[i] = npuplan_operand(o->p->op, k) !=
+						npuplan_operand(o->p->op, i) ||
+					!same(&o->regions[k], &o->regions[i]);
 	}
 }
 
-static void count_step(struct operands *o, uint64_t step, bool double_buffer,
+bool npuplan_operand_is_new(const struct npuplan_operands *o, uint32_t operand)
+{
+	return !o->index || !same(&o->regions[operand], &o->before[operand]);
+}
+
+uint64_t npuplan_operand_cost(const struct npuplan_operands *o, uint32_t operand)
+{
+	uint64_t bytes = npuplan_region_bytes(&o->regions[operand]), chunks = 1;
+
+	if (!bytes)
+		return 0;
+	/* Parameters are constant, so a compiler lays out each tile in one chunk. */
+	if (!npuplan_operand_is_parameter(o, operand))
+		chunks = bytes / o->regions[operand].length;
+	bytes /= chunks;
+	return chunks * ((bytes + BURST - 1) / BURST + 1) * BURST;
+}
+
+static void count_step(const struct npuplan_operands *o, const bool *streamed,
 		       struct npuplan_tile_cost *cost)
 {
+	struct npuplan_tile_report *report = &cost->report;
 	uint64_t onchip = 0, most = 0;
 	uint32_t largest = NPUMEM_NONE;
 
 	for (uint32_t i = 0; i < o->count; i++) {
-		uint64_t bytes = npuplan_region_bytes(&o->now[i]);
-		bool output = i >= o->op->input_count;
-		uint32_t tensor = tensor_of(o, i);
-		bool parameter = o->graph->tensors[tensor].kind == NPUMEM_TENSOR_PARAMETER;
-		bool is_new = !step || !same(&o->now[i], &o->before[i]);
+		uint64_t bytes = npuplan_region_bytes(&o->regions[i]);
+		bool output = i >= o->p->op->input_count;
+		bool is_new = npuplan_operand_is_new(o, i);
 
 		/* What is read and rewritten is on chip once, and moved twice. */
 		if (output || (o->counted[i] && is_new))
-			cost->transfers += npuplan_transfer_cost(&o->now[i], parameter);
+			cost->transfers += npuplan_operand_cost(o, i);
 		if (output)
-			cost->outputs += bytes;
+			report->outputs += bytes;
 		if (!o->counted[i])
 			continue;
 		if (!output && is_new)
-			*(parameter ? &cost->weights : &cost->inputs) += bytes;
-		bytes *= double_buffer && o->streamed[i] ? 2 : 1;
+			*(npuplan_operand_is_parameter(o, i) ? &report->weights :
+							       &report->inputs) += bytes;
+		bytes *= streamed[i] ? 2 : 1;
 		onchip += bytes;
 		if (bytes > most) {
 			most = bytes;
-			largest = tensor;
+			largest = npuplan_operand(o->p->op, i);
 		}
 	}
-	if (!step || onchip > cost->onchip) {
-		cost->onchip = onchip;
-		cost->step = step;
+	if (!o->index || onchip > report->onchip) {
+		report->onchip = onchip;
+		cost->step = o->index;
 		cost->tensor = largest;
 		cost->tensor_bytes = most;
 	}
 }
 
-static int init(struct operands *o)
+static int find_cost(const struct npuplan_partition *p, bool double_buffer,
+		     struct npuplan_tile_cost *cost)
 {
-	size_t count = (size_t)o->count + 1;
-
-	o->now = calloc(count, sizeof(*o->now));
-	o->before = calloc(count, sizeof(*o->before));
-	o->streamed = calloc(count, sizeof(*o->streamed));
-	o->counted = calloc(count, sizeof(*o->counted));
-	return o->now && o->before && o->streamed && o->counted ? 0 : -ENOMEM;
-}
-
-static void fini(struct operands *o)
-{
-	free_all(o->now, o->before, o->streamed, o->counted);
-}
-
-int npuplan_tile_cost(const struct npuplan_graph *graph, uint32_t op, const struct npuplan_cut *cut,
-		      const struct npuplan_grid *grid, bool double_buffer,
-		      struct npuplan_tile_cost *cost)
-{
-	struct operands o = { .graph = graph, .op = &graph->ops[op], .cut = cut };
+	uint64_t steps = npuplan_partition_tiles(p);
+	struct npuplan_pool pool = { 0 };
+	struct npuplan_operands o;
+	bool *streamed;
 	int err;
 
-	o.count = o.op->input_count + o.op->output_count;
-	*cost = (struct npuplan_tile_cost){ .steps = grid ? npuplan_grid_tiles(grid) : 1 };
-	if (cost->steps > npuv_default_limits.max_accesses)
+	*cost = (struct npuplan_tile_cost){
+		.report = {
+			.op = (uint32_t)(p->op - p->graph->ops),
+			.rows = p->rows,
+			.channels = p->channels,
+			.order = p->order,
+			.steps = steps,
+		},
+	};
+	if (steps > npuv_default_limits.max_accesses)
 		return -E2BIG;
-	err = init(&o);
+	npuplan_operands_init(&o, p, &pool);
+	streamed = npuplan_pool_take(&pool, o.count, sizeof(*streamed));
 	/* What is streamed is known once all steps have been seen. */
-	for (uint64_t step = 0; step < cost->steps && !err && double_buffer; step++) {
-		set_step(&o, grid, step);
+	for (uint64_t step = 0; step < steps && !pool.failed && double_buffer; step++) {
+		npuplan_operands_set(&o, step);
 		for (uint32_t i = 0; i < o.count; i++)
-			o.streamed[i] |= step && !same(&o.now[i], &o.before[i]);
-		memcpy(o.before, o.now, o.count * sizeof(*o.now));
+			streamed[i] |= step && npuplan_operand_is_new(&o, i);
 	}
-	for (uint64_t step = 0; step < cost->steps && !err; step++) {
-		set_step(&o, grid, step);
-		count_step(&o, step, double_buffer, cost);
-		memcpy(o.before, o.now, o.count * sizeof(*o.now));
+	for (uint64_t step = 0; step < steps && !pool.failed; step++) {
+		npuplan_operands_set(&o, step);
+		npuplan_operands_count(&o);
+		count_step(&o, streamed, cost);
 	}
-	fini(&o);
+	err = pool.failed ? -ENOMEM : 0;
+	npuplan_pool_free(&pool);
 	return err;
 }
 
 int npuplan_choice_cost(const struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
 			const struct npuplan_tile_choice *choice, struct npuplan_tile_cost *cost)
 {
-	struct npuplan_grid grid;
-	struct npuplan_cut cut;
-	bool is_cut = npuplan_cut_of(graph, choice->op, false, &cut);
+	struct npuplan_partition p;
 
-	if (is_cut)
-		npuplan_grid_init(&grid, &cut, choice);
-	return npuplan_tile_cost(graph, choice->op, &cut, is_cut ? &grid : NULL,
-				 tiling->double_buffer, cost);
+	npuplan_partition_init(&p, graph, choice->op, 0);
+	npuplan_partition_set(&p, choice);
+	return find_cost(&p, tiling->double_buffer, cost);
+}
+
+/* How an operator is cut: what is said of it, or of all. */
+static int report_op(const struct npuplan_graph *graph, uint32_t op,
+		     struct npuplan_tile_report *report)
+{
+	struct npuplan_tile_cost cost;
+	struct npuplan_partition p;
+	int err;
+
+	npuplan_partition_of(&p, graph, &graph->tiling, op);
+	err = find_cost(&p, graph->tiling.double_buffer, &cost);
+	*report = cost.report;
+	/* In one step each byte is moved once. */
+	npuplan_partition_whole(&p, graph, op);
+	if (!err)
+		err = find_cost(&p, false, &cost);
+	report->least = cost.report.inputs + cost.report.weights + cost.report.outputs;
+	return err;
+}
+
+int npuplan_tiling_report(const struct npuplan_graph *graph, struct npuplan_tile_report **reports,
+			  struct npuplan_error *error)
+{
+	const struct npuplan_tiling *tiling = &graph->tiling;
+	int err = 0;
+
+	if (!tiling->bands && !tiling->rows && !tiling->onchip)
+		return npuplan_fail(error, -EINVAL, "graph %s is not tiled, or not known how",
+				    graph->name);
+	*reports = calloc(graph->op_count + (size_t)1, sizeof(**reports));
+	if (!*reports)
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < graph->op_count && !err; i++)
+		err = report_op(graph, i, &(*reports)[i]);
+	if (!err)
+		return 0;
+	free(*reports);
+	*reports = NULL;
+	return npuplan_fail(error, err, "out of memory");
 }

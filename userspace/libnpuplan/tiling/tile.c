@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* Operators cut into tiles of their outputs: steps, in the order that was chosen. */
-#include "tile.h"
+/* Operators cut into tiles of their outputs: what a tiling says, checked and carried out. */
+#include "partition.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,155 +12,43 @@ const char *npuplan_layout_name(unsigned int layout)
 	return layout < sizeof(names) / sizeof(names[0]) ? names[layout] : NULL;
 }
 
-void npuplan_grid_init(struct npuplan_grid *grid, const struct npuplan_cut *cut,
-		       const struct npuplan_tile_choice *choice)
-{
-	const struct npuplan_spatial *output = &cut->output;
-
-	*grid = (struct npuplan_grid){ .output = *output, .order = choice->order };
-	grid->rows = choice->rows && choice->rows < output->rows ? choice->rows : output->rows;
-	grid->channels = choice->channels && choice->channels < output->channels ?
-				 choice->channels :
-				 output->channels;
-	grid->row_tiles = (output->rows + grid->rows - 1) / grid->rows;
-	grid->channel_tiles = (output->channels + grid->channels - 1) / grid->channels;
-}
-
-void npuplan_grid_bands(struct npuplan_grid *grid, uint32_t bands)
-{
-	grid->bands = grid->output.rows < bands ? (uint32_t)grid->output.rows : bands;
-	grid->rows = (grid->output.rows + grid->bands - 1) / grid->bands;
-}
-
-static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
-{
-	int64_t first = index * each;
-
-	return (struct npuplan_rows){ first, extent - first < each ? extent - first : each };
-}
-
-struct npuplan_part npuplan_grid_tile(const struct npuplan_grid *grid, uint64_t index)
-{
-	bool rows_outer = grid->order == NPUPLAN_ROWS_OUTER;
-	int64_t inner = rows_outer ? grid->channel_tiles : grid->row_tiles;
-	int64_t outside = index / inner, inside = index % inner;
-	int64_t row = rows_outer ? outside : inside, channel = rows_outer ? inside : outside;
-
-	if (grid->bands)
-		return (struct npuplan_part){
-			npuplan_band(grid->output.rows, index, grid->bands),
-			{ 0, grid->output.channels },
-		};
-	return (struct npuplan_part){
-		range(row, grid->rows, grid->output.rows),
-		range(channel, grid->channels, grid->output.channels),
-	};
-}
-
-struct npumem_region npuplan_tile_output(const struct npuplan_cut *cut, uint32_t tensor,
-					 const struct npuplan_part *tile)
-{
-	struct npuplan_spatial view;
-	struct npuplan_part part = *tile;
-
-	if (!(cut->bands ? npuplan_spatial(cut->graph, tensor, &view) :
-			   npuplan_view(cut->graph, tensor, &view)))
-		return npuplan_whole(&cut->graph->tensors[tensor]);
-	if (tile->channels.count == cut->output.channels)
-		part.channels = (struct npuplan_rows){ 0, view.channels };
-	return npuplan_part_region(&view, &part);
-}
-
-static int emit_step(struct npuplan_tiler *tiler, const struct npuplan_cut *cut, uint32_t index,
-		     const struct npuplan_part *tile, uint64_t number, uint64_t count,
-		     struct npuplan_error *error)
-{
-	const struct npuplan_op *op = &tiler->graph->ops[index];
-	struct npumem_region *inputs = calloc((size_t)op->input_count + 1, sizeof(*inputs));
-	struct npumem_region region;
-	int err = inputs ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < op->input_count && !err && !cut; i++)
-		inputs[i] = npuplan_whole(&tiler->graph->tensors[op->inputs[i]]);
-	if (cut && !err)
-		npuplan_tile_inputs(cut, tile, inputs);
-	for (uint32_t i = 0; i < op->input_count && !err; i++)
-		if (inputs[i].length)
-			err = npuplan_tiler_access(tiler, op->inputs[i], &inputs[i],
-						   NPUMEM_ACCESS_READ);
-	for (uint32_t i = 0; i < op->output_count && !err; i++) {
-		region = cut ? npuplan_tile_output(cut, op->outputs[i], tile) :
-			       npuplan_whole(&tiler->graph->tensors[op->outputs[i]]);
-		err = npuplan_tiler_access(tiler, op->outputs[i], &region, NPUMEM_ACCESS_WRITE);
-		if (!err && !i && op->attrs.inplace && op->input_count && inputs[0].length)
-			npuplan_tiler_inplace(tiler, op->inputs[0], &inputs[0], op->outputs[0],
-					      &region);
-	}
-	free(inputs);
-	if (err)
-		return npuplan_fail(error, err, "operator %s: %s", op->name, strerror(-err));
-	return npuplan_tiler_step(tiler, index, number, count, NPUMEM_STEP_STAGED, error);
-}
-
-/* One operator: one step if @grid is NULL. */
-static int emit_op(struct npuplan_tiler *tiler, const struct npuplan_cut *cut, uint32_t index,
-		   const struct npuplan_grid *grid, struct npuplan_error *error)
-{
-	uint64_t count = grid ? npuplan_grid_tiles(grid) : 1;
-	int err = 0;
-
-	if (count > npuv_default_limits.max_accesses)
-		return npuplan_fail(error, -E2BIG,
-				    "operator %s: the tiling has more than %llu accesses",
-				    tiler->graph->ops[index].name,
-				    (unsigned long long)npuv_default_limits.max_accesses);
-	for (uint64_t k = 0; k < count && !err; k++) {
-		struct npuplan_part tile = { { 0, 0 }, { 0, 0 } };
-
-		if (grid)
-			tile = npuplan_grid_tile(grid, k);
-		err = emit_step(tiler, grid ? cut : NULL, index, &tile, k, count, error);
-	}
-	return err;
-}
-
 /* What is said of one operator, as numbers that can be done. */
 static int check_choice(const struct npuplan_graph *graph, const struct npuplan_tile_choice *choice,
 			struct npuplan_error *error)
 {
-	const char *name = graph->ops[choice->op].name;
-	struct npuplan_cut cut;
-	int64_t granule;
+	const struct npuplan_op *op = &graph->ops[choice->op];
+	struct npuplan_partition p;
+	bool parted = npuplan_partition_init(&p, graph, choice->op, 0);
+	const struct npuplan_spatial *output = &p.output;
+	long long granule = parted ? npuplan_granule(output) : 1;
 
 	if (choice->order != NPUPLAN_ROWS_OUTER && choice->order != NPUPLAN_CHANNELS_OUTER)
 		return npuplan_fail(error, -EINVAL, "operator %s: there is no order %u of tiles",
-				    name, choice->order);
+				    op->name, choice->order);
 	if (!choice->rows && !choice->channels)
 		return 0;
-	if (graph->ops[choice->op].attrs.whole)
+	if (op->attrs.whole)
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s: it is planned whole, since what a part of it "
 				    "needs is not known",
-				    name);
-	if (!npuplan_cut_of(graph, choice->op, false, &cut))
+				    op->name);
+	if (!parted)
 		return npuplan_fail(error, -EINVAL,
 				    "operator %s: its outputs have no rows and channels in common "
 				    "that could be cut",
-				    name);
-	if (choice->rows > cut.output.rows)
+				    op->name);
+	if (choice->rows > output->rows)
 		return npuplan_fail(error, -EINVAL, "operator %s: tiles of %u rows, it has %lld",
-				    name, choice->rows, (long long)cut.output.rows);
-	if (choice->channels > cut.output.channels)
+				    op->name, choice->rows, (long long)output->rows);
+	if (choice->channels > output->channels)
 		return npuplan_fail(error, -EINVAL,
-				    "operator %s: tiles of %u channels, it has %lld", name,
-				    choice->channels, (long long)cut.output.channels);
-	granule = npuplan_granule(&cut.output);
-	if (choice->channels % granule && choice->channels != cut.output.channels)
+				    "operator %s: tiles of %u channels, it has %lld", op->name,
+				    choice->channels, (long long)output->channels);
+	if (choice->channels % granule && choice->channels != output->channels)
 		return npuplan_fail(
 			error, -EINVAL,
-			"operator %s: tiles of %u channels, in %s they are multiples of %lld", name,
-			choice->channels, npuplan_layout_name(cut.output.layout),
-			(long long)granule);
+			"operator %s: tiles of %u channels, in %s they are multiples of %lld",
+			op->name, choice->channels, npuplan_layout_name(output->layout), granule);
 	return 0;
 }
 
@@ -194,85 +82,29 @@ static int check_tiling(const struct npuplan_graph *graph, const struct npuplan_
 	return err;
 }
 
-/* Tiling of one operator: @told, or what the tiling says of all. */
-static int tile_op(struct npuplan_tiler *tiler, const struct npuplan_tiling *tiling, uint32_t index,
-		   const struct npuplan_tile_choice *told, struct npuplan_error *error)
+/* A copy that the caller frees; NULL: out of memory. */
+static void *copied(const void *from, size_t bytes)
 {
-	struct npuplan_tile_choice choice = { .op = index, .rows = tiling->rows };
-	bool bands = tiling->bands && !told;
-	struct npuplan_grid grid;
-	struct npuplan_cut cut;
+	void *copy = malloc(bytes + 1);
 
-	if (told)
-		choice = *told;
-	if (!npuplan_cut_of(tiler->graph, index, bands, &cut))
-		return emit_op(tiler, &cut, index, NULL, error);
-	npuplan_grid_init(&grid, &cut, &choice);
-	if (bands)
-		npuplan_grid_bands(&grid, tiling->bands);
-	return emit_op(tiler, &cut, index, &grid, error);
+	return copy && bytes ? memcpy(copy, from, bytes) : copy;
 }
 
-static int emit_all(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
-		    struct npuplan_error *error)
-{
-	struct npuplan_tiler tiler;
-	uint32_t told = 0;
-	int err = npuplan_tiler_init(&tiler, graph, tiling->with_parameters, error);
-
-	if (err)
-		return err;
-	for (uint32_t i = 0; i < graph->op_count && !err; i++) {
-		bool is_told = told < tiling->op_count && tiling->ops[told].op == i;
-
-		err = tile_op(&tiler, tiling, i, is_told ? &tiling->ops[told] : NULL, error);
-		told += is_told;
-	}
-	npuplan_tiler_fini(&tiler, err);
-	return err;
-}
-
-static int copy_clones(struct npuplan_tiling *to, const struct npuplan_tiling *from)
-{
-	to->clones = calloc((size_t)from->clone_count + 1, sizeof(*to->clones));
-	if (!to->clones)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < from->clone_count; i++) {
-		const struct npuplan_clone *clone = &from->clones[i];
-		size_t bytes = clone->reader_count * sizeof(*clone->readers);
-		struct npuplan_clone *copy = &to->clones[to->clone_count++];
-
-		*copy = *clone;
-		copy->readers = malloc(bytes + 1);
-		if (!copy->readers)
-			return -ENOMEM;
-		if (bytes)
-			memcpy(copy->readers, clone->readers, bytes);
-	}
-	return 0;
-}
-
-static int copy_tiling(struct npuplan_tiling *to, const struct npuplan_tiling *from,
+static int copy_clones(struct npuplan_tiling *to, const struct npuplan_tiling *from,
 		       struct npuplan_error *error)
 {
-	int err = 0;
+	bool failed;
 
-	*to = *from;
-	to->ops = NULL;
-	to->clones = NULL;
-	to->clone_count = 0;
-	if (from->op_count) {
-		to->ops = malloc(from->op_count * sizeof(*to->ops));
-		if (!to->ops)
-			return npuplan_fail(error, -ENOMEM, "out of memory");
-		memcpy(to->ops, from->ops, from->op_count * sizeof(*to->ops));
+	to->clones = calloc((size_t)from->clone_count + 1, sizeof(*to->clones));
+	failed = !to->clones;
+	for (uint32_t i = 0; i < from->clone_count && !failed; i++) {
+		struct npuplan_clone *copy = &to->clones[to->clone_count++];
+
+		*copy = from->clones[i];
+		copy->readers = copied(copy->readers, copy->reader_count * sizeof(*copy->readers));
+		failed = !copy->readers;
 	}
-	if (from->clone_count)
-		err = copy_clones(to, from);
-	if (!err)
-		return 0;
-	npuplan_tiling_fini(to);
-	return npuplan_fail(error, err, "out of memory");
+	return failed ? npuplan_fail(error, -ENOMEM, "out of memory") : 0;
 }
 
 /* What is loaded before it is used. */
@@ -308,7 +140,7 @@ static int tile_clones(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (!err)
 		err = npuplan_graph_tile(now, &rest, error);
 	if (!err)
-		err = copy_clones(&now->tiling, tiling);
+		err = copy_clones(&now->tiling, tiling, error);
 	if (!err) {
 		all = *graph;
 		*graph = *now;
@@ -336,16 +168,21 @@ int npuplan_graph_tile(struct npuplan_graph *graph, const struct npuplan_tiling 
 	if (err)
 		return err;
 	err = check_tiling(graph, tiling, error);
-	if (!err)
-		err = copy_tiling(&done, tiling, error);
+	if (!err) {
+		done = *tiling;
+		done.clones = NULL;
+		done.ops = tiling->op_count ?
+				   copied(tiling->ops, tiling->op_count * sizeof(*done.ops)) :
+				   NULL;
+		if (tiling->op_count && !done.ops)
+			err = npuplan_fail(error, -ENOMEM, "out of memory");
+	}
 	if (!err && !done.bands && !done.rows && !done.onchip)
 		done.bands = 1;
 	if (!err && done.onchip)
 		err = npuplan_choose_tiles(graph, &done, error);
-	if (!err && done.bands == 1 && !done.op_count)
-		err = npuplan_tile_whole(graph, done.with_parameters, error);
-	else if (!err)
-		err = emit_all(graph, &done, error);
+	if (!err)
+		err = npuplan_make_steps(graph, &done, error);
 	if (err) {
 		npuplan_tiling_fini(&done);
 		npuplan_graph_set_layout(graph, before, NULL);

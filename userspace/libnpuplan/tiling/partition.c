@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "partition.h"
+
+#include "base/sorted.h"
+
+bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
+			    struct npuplan_spatial *view)
+{
+	return p->bands ? npuplan_spatial(p->graph, tensor, view) :
+			  npuplan_view(p->graph, tensor, view);
+}
+
+/* Whether all outputs have rows in common, and channels: p->output is then the first one's view. */
+static bool find_output(struct npuplan_partition *p)
+{
+	const struct npuplan_op *op = p->op;
+	struct npuplan_spatial other;
+
+	if (op->attrs.whole)
+		return false;
+	for (uint32_t i = 0; i < op->output_count; i++) {
+		/* A state that is read and rewritten is one update of the whole. */
+		if (!npuplan_partition_view(p, op->outputs[i], &other) ||
+		    p->graph->tensors[op->outputs[i]].kind == NPUMEM_TENSOR_STATE)
+			return false;
+		if (!i)
+			p->output = other;
+		if (other.rows != p->output.rows)
+			return false;
+		if (!p->bands &&
+		    (other.batch != p->output.batch || other.channels != p->output.channels ||
+		     npuplan_granule(&other) != npuplan_granule(&p->output)))
+			return false;
+	}
+	return op->output_count;
+}
+
+void npuplan_partition_whole(struct npuplan_partition *p, const struct npuplan_graph *graph,
+			     uint32_t op)
+{
+	*p = (struct npuplan_partition){
+		.graph = graph,
+		.op = &graph->ops[op],
+		.row_tiles = 1,
+		.channel_tiles = 1,
+	};
+}
+
+bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_graph *graph,
+			    uint32_t op, uint32_t bands)
+{
+	npuplan_partition_whole(p, graph, op);
+	p->bands = bands;
+	if (!find_output(p))
+		return false;
+	p->rows = p->output.rows;
+	p->channels = p->output.channels;
+	if (!bands)
+		return true;
+	p->bands = p->row_tiles = p->rows < bands ? p->rows : bands;
+	p->rows = (p->rows + p->bands - 1) / p->bands;
+	return true;
+}
+
+void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_tile_choice *choice)
+{
+	const struct npuplan_spatial *output = &p->output;
+
+	p->order = choice->order;
+	if (!p->rows || p->bands)
+		return;
+	p->rows = choice->rows && choice->rows < output->rows ? choice->rows : output->rows;
+	p->channels = choice->channels && choice->channels < output->channels ? choice->channels :
+										output->channels;
+	p->row_tiles = (output->rows + p->rows - 1) / p->rows;
+	p->channel_tiles = (output->channels + p->channels - 1) / p->channels;
+}
+
+const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op)
+{
+	const struct npuplan_tile_choice *ops = tiling->ops;
+	size_t at = ops ? npuplan_sorted_at(&ops->op, tiling->op_count, sizeof(*ops), op) : 0;
+
+	return at < tiling->op_count && ops[at].op == op ? &ops[at] : NULL;
+}
+
+void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_graph *graph,
+			  const struct npuplan_tiling *tiling, uint32_t op)
+{
+	const struct npuplan_tile_choice *told = npuplan_told(tiling, op);
+	const struct npuplan_tile_choice all = { .rows = tiling->rows };
+
+	npuplan_partition_init(p, graph, op, told ? 0 : tiling->bands);
+	npuplan_partition_set(p, told ? told : &all);
+}
+
+static struct npuplan_rows range(int64_t index, int64_t each, int64_t extent)
+{
+	int64_t first = index * each;
+
+	return (struct npuplan_rows){ first, extent - first < each ? extent - first : each };
+}
+
+void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
+			  struct npumem_region *regions)
+{
+	bool rows_outer = p->order == NPUPLAN_ROWS_OUTER;
+	int64_t inner = rows_outer ? p->channel_tiles : p->row_tiles;
+	int64_t outside = index / inner, inside = index % inner;
+	int64_t row = rows_outer ? outside : inside, channel = rows_outer ? inside : outside;
+	const struct npuplan_part tile = {
+		p->bands ? npuplan_band(p->output.rows, index, p->bands) :
+			   range(row, p->rows, p->output.rows),
+		range(channel, p->channels, p->output.channels),
+	};
+
+	if (!p->rows) {
+		for (uint32_t i = 0; i < npuplan_operand_count(p->op); i++)
+			regions[i] = npuplan_whole(&p->graph->tensors[npuplan_operand(p->op, i)]);
+		return;
+	}
+	npuplan_tile_inputs(p, &tile, regions);
+	for (uint32_t i = 0; i < p->op->output_count; i++) {
+		struct npuplan_part part = tile;
+		struct npuplan_spatial view;
+
+		npuplan_partition_view(p, p->op->outputs[i], &view);
+		/* In bands an output may have other channels than the first one. */
+		if (tile.channels.count == p->output.channels)
+			part.channels = (struct npuplan_rows){ 0, view.channels };
+		regions[p->op->input_count + i] = npuplan_part_region(&view, &part);
+	}
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+/* Making steps and tiles, equal tiles only once. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/table.h"
+#include "partition.h"
+
+/*
+ * struct maker - steps in the making
+ * @table: of the graph's tiles
+ * @regions: of the step in the making, one an operand
+ * @accesses: of the step in the making; there is room for one an operand
+ * @access_of: per tile the last access of it: of this step, if it is in @accesses
+ */
+struct maker {
+	struct npuplan_graph *graph;
+	bool with_parameters;
+	struct npuplan_table table;
+	struct npumem_region *regions;
+	struct npumem_access *accesses;
+	uint32_t *access_of;
+	uint32_t access_count;
+};
+
+void npuplan_graph_untile(struct npuplan_graph *graph)
+{
+	for (uint32_t i = 0; i < graph->step_count; i++)
+		free(graph->steps[i].name);
+	free_all(graph->steps, graph->accesses, graph->tiles);
+	graph->steps = NULL;
+	graph->accesses = NULL;
+	graph->tiles = NULL;
+	graph->step_count = 0;
+	graph->access_count = 0;
+	graph->tile_count = 0;
+	for (uint32_t i = 0; i < graph->block_count; i++)
+		graph->blocks[i].first_step = graph->blocks[i].step_count = 0;
+	npuplan_tiling_fini(&graph->tiling);
+	graph->tiling.layout = graph->layout;
+}
+
+int npuplan_fail_accesses(const struct npuplan_op *op, struct npuplan_error *error)
+{
+	return npuplan_fail(error, -E2BIG, "operator %s: the tiling has more than %llu accesses",
+			    op->name, (unsigned long long)npuv_default_limits.max_accesses);
+}
+
+static int64_t find_tile(struct maker *m, uint32_t tensor, const struct npumem_region *region)
+{
+	struct npuplan_graph *graph = m->graph;
+	struct npumem_tile tile = { .tensor = tensor, .region = *region };
+	uint32_t slot;
+	int64_t added;
+	int err;
+
+	err = npuplan_table_find(&m->table, graph->tiles, graph->tile_count, sizeof(tile), &tile,
+				 &slot);
+	if (err)
+		return err;
+	if (m->table.index[slot] != NPUMEM_NONE)
+		return m->table.index[slot];
+	err = npuplan_grow(&m->access_of, graph->tile_count, sizeof(*m->access_of));
+	if (err)
+		return err;
+	added = npuplan_graph_add_tile(graph, tensor, region);
+	if (added >= 0) {
+		m->table.index[slot] = added;
+		m->access_of[added] = 0;
+	}
+	return added;
+}
+
+/* Whether a tensor, or the one that it is part of, is a parameter. */
+static bool is_parameter(const struct maker *m, uint32_t tensor)
+{
+	return m->graph->tensors[npuplan_base_of(m->graph, tensor)].kind == NPUMEM_TENSOR_PARAMETER;
+}
+
+/*
+ * Number of the step's access of a region; NPUMEM_NONE of a parameter that is not asked for.
+ * Reading what is read already does nothing; reading and writing one tensor whole is an
+ * update in place.
+ */
+static int64_t add_access(struct maker *m, uint32_t tensor, const struct npumem_region *region,
+			  uint32_t mode)
+{
+	uint32_t at;
+	int64_t tile;
+
+	if (is_parameter(m, tensor) && !m->with_parameters)
+		return NPUMEM_NONE;
+	tile = find_tile(m, tensor, region);
+	if (tile < 0)
+		return tile;
+	at = m->access_of[tile];
+	if (at < m->access_count && m->accesses[at].tile == tile) {
+		if (m->accesses[at].mode != mode)
+			m->accesses[at].mode = NPUMEM_ACCESS_UPDATE;
+		return at;
+	}
+	m->access_of[tile] = m->access_count;
+	m->accesses[m->access_count] = (struct npumem_access){
+		.tile = tile,
+		.mode = mode,
+		.inplace = NPUMEM_NONE,
+	};
+	return m->access_count++;
+}
+
+/*
+ * The first output may take the bytes of the first input. Nothing is done unless they are a
+ * read and a write of as many bytes: what is updated, or skipped as a parameter, is not taken.
+ */
+static void set_inplace(struct maker *m, const struct npuplan_op *op, int64_t read, int64_t write)
+{
+	struct npumem_access *accesses = m->accesses;
+
+	/* Parameters are read again in the next inference. */
+	if (read != NPUMEM_NONE && write != NPUMEM_NONE && !is_parameter(m, op->inputs[0]) &&
+	    npuplan_base_of(m->graph, op->inputs[0]) != npuplan_base_of(m->graph, op->outputs[0]) &&
+	    npuplan_region_bytes(&m->regions[0]) ==
+		    npuplan_region_bytes(&m->regions[op->input_count]) &&
+	    accesses[read].mode == NPUMEM_ACCESS_READ &&
+	    accesses[write].mode == NPUMEM_ACCESS_WRITE)
+		accesses[write].inplace = (uint32_t)read;
+}
+
+/* All accesses of the step of one tile. */
+static int add_accesses(struct maker *m, const struct npuplan_partition *p, uint64_t index)
+{
+	const struct npuplan_op *op = p->op;
+	int64_t read = NPUMEM_NONE, write = NPUMEM_NONE, added;
+
+	m->access_count = 0;
+	npuplan_tile_regions(p, index, m->regions);
+	for (uint32_t i = 0; i < npuplan_operand_count(op); i++) {
+		bool output = i >= op->input_count;
+
+		if (!m->regions[i].length)
+			continue;
+		added = add_access(m, npuplan_operand(op, i), &m->regions[i],
+				   output ? NPUMEM_ACCESS_WRITE : NPUMEM_ACCESS_READ);
+		if (added < 0)
+			return added;
+		if (i == op->input_count)
+			write = added;
+		else if (!i)
+			read = added;
+	}
+	/* Only now is it known what is updated: a later output may be the first input. */
+	if (op->attrs.inplace)
+		set_inplace(m, op, read, write);
+	return 0;
+}
+
+/* The step of tile @index of @count. */
+static int make_step(struct maker *m, const struct npuplan_partition *p, uint32_t index,
+		     uint32_t count, uint32_t flags, struct npuplan_error *error)
+{
+	const char *op_name = p->op->name;
+	struct npuplan_step step = {
+		.op = (uint32_t)(p->op - m->graph->ops),
+		.tile_index = index,
+		.flags = flags,
+	};
+	int64_t added = add_accesses(m, p, index);
+
+	if (added < 0)
+		return npuplan_fail(error, added, "operator %s: %s", op_name, strerror(-added));
+	if (!m->access_count)
+		return npuplan_fail(error, -EINVAL,
+				    "operator %s accesses no tensor (parameters left out)",
+				    op_name);
+	if (m->graph->access_count + (uint64_t)m->access_count > npuv_default_limits.max_accesses)
+		return npuplan_fail_accesses(p->op, error);
+	if (count > 1 ? asprintf(&step.name, "%s[%u/%u]", op_name, index, count) < 0 :
+			!(step.name = strdup(op_name)))
+		return npuplan_fail(error, -ENOMEM, "out of memory");
+	added = npuplan_graph_add_step(m->graph, &step, m->accesses, m->access_count);
+	free(step.name);
+	if (added < 0)
+		return npuplan_fail(error, added, "operator %s: %s", op_name, strerror(-added));
+	return 0;
+}
+
+static int make_steps(struct maker *m, const struct npuplan_tiling *tiling, uint32_t op,
+		      struct npuplan_error *error)
+{
+	bool whole = tiling->bands == 1 && !tiling->op_count;
+	struct npuplan_partition p;
+	uint64_t count;
+	int err = 0;
+
+	if (whole)
+		npuplan_partition_whole(&p, m->graph, op);
+	else
+		npuplan_partition_of(&p, m->graph, tiling, op);
+	count = npuplan_partition_tiles(&p);
+	if (count > npuv_default_limits.max_accesses)
+		return npuplan_fail_accesses(p.op, error);
+	for (uint64_t k = 0; k < count && !err; k++)
+		err = make_step(m, &p, k, count, whole ? 0 : NPUMEM_STEP_STAGED, error);
+	return err;
+}
+
+int npuplan_make_steps(struct npuplan_graph *graph, const struct npuplan_tiling *tiling,
+		       struct npuplan_error *error)
+{
+	struct maker m = { .graph = graph, .with_parameters = tiling->with_parameters };
+	uint32_t most = 1;
+	int err = 0;
+
+	if (!graph->op_count)
+		return npuplan_fail(error, -EINVAL, "graph %s has no operators", graph->name);
+	for (uint32_t i = 0; i < graph->op_count; i++)
+		if (npuplan_operand_count(&graph->ops[i]) > most)
+			most = npuplan_operand_count(&graph->ops[i]);
+	m.regions = calloc(most, sizeof(*m.regions));
+	m.accesses = calloc(most, sizeof(*m.accesses));
+	if (!m.regions || !m.accesses)
+		err = npuplan_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < graph->op_count && !err; i++)
+		err = make_steps(&m, tiling, i, error);
+	if (err)
+		npuplan_graph_untile(graph);
+	/* Blocks without steps stand between those that have some. */
+	for (uint32_t i = 1; i < graph->block_count; i++)
+		graph->blocks[i].first_step =
+			graph->blocks[i - 1].first_step + graph->blocks[i - 1].step_count;
+	npuplan_table_fini(&m.table);
+	free_all(m.regions, m.accesses, m.access_of);
+	return err;
+}
