@@ -57,6 +57,7 @@ struct dead {
 struct exact {
 	struct cosma_solve *solve;
 	const struct cosma_model *model;
+	int64_t budget;
 	struct cosma_downsets downsets;
 	struct cosma_bounds bounds;
 	struct cosma_history history;
@@ -87,14 +88,19 @@ struct exact {
 	bool found;
 };
 
+/* Whether a limit is reached, so that what is still to be looked at is left out. */
 static bool is_over(struct exact *exact)
 {
 	struct cosma_run *run = &exact->solve->run;
 	uint64_t now = exact->held + exact->downsets.bytes;
-	bool within = cosma_run_hold(run, (int64_t)(now - exact->told));
+	bool over = true;
 
-	exact->told = within ? now : exact->told;
-	return !within || run->work >= exact->work_end || cosma_run_over(run);
+	if (cosma_run_hold(run, (int64_t)(now - exact->told))) {
+		exact->told = now;
+		over = run->work >= exact->work_end || cosma_run_over(run);
+	}
+	exact->complete &= !over;
+	return over;
 }
 
 /* --------------------------------------------------------- states that are dead */
@@ -119,8 +125,10 @@ static struct dead *find_dead(const struct exact *exact, const struct dead *stat
 static void forget_dead(struct exact *exact)
 {
 	for (uint32_t i = 0; i < exact->dead_room; i++)
-		free(exact->dead[i].masks);
-	memset(exact->dead, 0, exact->dead_room * sizeof(*exact->dead));
+		npuplan_free(exact->dead[i].masks);
+	free(exact->dead);
+	exact->dead = NULL;
+	exact->dead_room = 0;
 	exact->dead_count = 0;
 	exact->held = exact->base;
 }
@@ -137,21 +145,15 @@ static int grow_dead(struct exact *exact)
 		return -ENOMEM;
 	exact->dead = grown;
 	exact->dead_room = room ? 2 * room : 256;
-	for (uint32_t i = 0; i < room; i++) {
-		uint32_t at = (uint32_t)old[i].hash & (exact->dead_room - 1);
-
-		if (!old[i].masks)
-			continue;
-		while (grown[at].masks)
-			at = (at + 1) & (exact->dead_room - 1);
-		grown[at] = old[i];
-	}
+	for (uint32_t i = 0; i < room; i++)
+		if (old[i].masks)
+			*find_dead(exact, &old[i]) = old[i];
 	free(old);
 	return 0;
 }
 
-/* Keeps a dead state; of a new one it takes over the masks. */
-static int note_dead(struct exact *exact, struct dead *state)
+/* Keeps a dead state; of a new one it takes over @masks. */
+static int note_dead(struct exact *exact, const struct dead *state, uint64_t **masks)
 {
 	uint32_t words = 2 * exact->downsets.downset[state->downset].words;
 	struct dead *dead;
@@ -164,7 +166,7 @@ static int note_dead(struct exact *exact, struct dead *state)
 		return 0;
 	}
 	*dead = *state;
-	state->masks = NULL;
+	*masks = NULL;
 	exact->dead_count++;
 	exact->held += sizeof(*dead) * 2 + words * sizeof(*dead->masks);
 	return 0;
@@ -186,7 +188,7 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 {
 	uint32_t status;
 	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
-				  exact->solve->options->common.arena_budget, first + 1, last + 1,
+				  (uint64_t)exact->budget, first + 1, last + 1,
 				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run,
 				  &status);
 
@@ -261,8 +263,8 @@ static int refute(struct exact *exact, struct piece *piece)
 			.to = to < last ? to : last,
 		};
 	}
-	err = cosma_grid_refute(items, count, (int64_t)exact->solve->options->common.arena_budget,
-				GRID_WORK, &exact->solve->run.work, &piece->infeasible);
+	err = cosma_grid_refute(items, count, exact->budget, GRID_WORK, &exact->solve->run.work,
+				&piece->infeasible);
 	return err;
 }
 
@@ -337,8 +339,11 @@ static int try_schedule(struct exact *exact)
 
 static int visit(struct exact *exact, uint32_t p);
 
-static void add_freed(struct exact *exact, uint32_t x, uint32_t *freed, uint32_t *count)
+/* A tensor that is on chip at @p. */
+static void add_freed(struct exact *exact, uint32_t p, uint32_t x, uint32_t *freed, uint32_t *count)
 {
+	if (!cosma_bit(exact->board[p].on, x))
+		return;
 	if (*count < MAX_FREED)
 		freed[(*count)++] = x;
 	else
@@ -349,21 +354,16 @@ static void add_freed(struct exact *exact, uint32_t x, uint32_t *freed, uint32_t
 static uint32_t list_freed(struct exact *exact, uint32_t p, uint32_t *freed)
 {
 	const struct cosma_model *model = exact->model;
-	const struct cosma_board *board = &exact->board[p];
-	uint32_t count = 0, v;
+	uint32_t count = 0, v = p ? exact->schedule.order[p - 1] : 0;
 
 	for (uint32_t x = 0; x < model->tensor_count && !p; x++)
-		if (cosma_bit(board->on, x))
-			add_freed(exact, x, freed, &count);
+		add_freed(exact, p, x, freed, &count);
 	if (!p)
 		return count;
-	v = exact->schedule.order[p - 1];
 	cosma_for_each(k, model->inputs, v)
-		if (cosma_bit(board->on, model->inputs.item[k]))
-			add_freed(exact, model->inputs.item[k], freed, &count);
+		add_freed(exact, p, model->inputs.item[k], freed, &count);
 	cosma_for_each(k, model->outputs, v)
-		if (cosma_bit(board->on, model->outputs.item[k]))
-			add_freed(exact, model->outputs.item[k], freed, &count);
+		add_freed(exact, p, model->outputs.item[k], freed, &count);
 	return count;
 }
 
@@ -432,9 +432,8 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	}
 	run->work += exact->model->words + board->tensor_words + 8;
 	cosma_board_need(board, v, &loads, &stores);
-	exact->over[p + 1] = stores - (int64_t)exact->solve->options->common.arena_budget;
-	if (loads > (int64_t)exact->solve->options->common.arena_budget ||
-	    exact->over[p + 1] > may_yield(board, v))
+	exact->over[p + 1] = stores - exact->budget;
+	if (loads > exact->budget || exact->over[p + 1] > may_yield(board, v))
 		return 0;
 	record(exact, p, v, board, left, count);
 	if (cosma_nogoods_match(&exact->nogoods, &exact->history, p, &run->work)) {
@@ -497,13 +496,9 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 			if (set >> i & 1)
 				left[leaving++] = freed[i];
 		err = advance(exact, p, v, left, leaving);
-		if (err || exact->found || exact->back < p)
-			break;
 		/* Even of a fixed schedule choices are left out. */
-		if (is_over(exact)) {
-			exact->complete = false;
+		if (err || exact->found || exact->back < p || is_over(exact))
 			break;
-		}
 		exact->back = NPUMEM_NONE;
 	}
 	return err;
@@ -513,7 +508,7 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 {
 	const struct cosma_board *board = &exact->board[p];
-	uint32_t *ready = malloc((board->ready_count + 1) * sizeof(*ready));
+	uint32_t *ready = npuplan_malloc((board->ready_count + 1) * sizeof(*ready));
 
 	for (uint32_t i = 0; i < board->ready_count && ready; i++) {
 		uint32_t at = i;
@@ -534,50 +529,40 @@ static int visit(struct exact *exact, uint32_t p)
 		.slack = exact->level - exact->cost[p],
 		.last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE,
 	};
-	uint32_t leaves = exact->leaves, *ready;
-	const struct cosma_downset *downset;
+	AUTO_HEAP uint64_t *masks = NULL;
+	AUTO_HEAP uint32_t *ready = NULL;
+	uint32_t leaves = exact->leaves, words;
 	const struct dead *dead;
 	bool known;
 	int err;
 
 	if (p == exact->model->op_count)
 		return try_schedule(exact);
-	if (is_over(exact)) {
-		exact->complete = false;
+	if (is_over(exact))
 		return 0;
-	}
 	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &state.downset);
 	err = err ? err : grow_dead(exact);
 	if (err)
 		return err;
-	downset = &exact->downsets.downset[state.downset];
-	state.masks = malloc((2 * downset->words + 1) * sizeof(*state.masks));
+	words = 2 * exact->downsets.downset[state.downset].words;
+	masks = npuplan_malloc((words + 1) * sizeof(*masks));
 	ready = sort_ready(exact, p);
-	if (!state.masks || !ready) {
-		free(state.masks);
-		free(ready);
+	if (!masks || !ready)
 		return -ENOMEM;
-	}
-	cosma_board_pack(&exact->board[p], downset, state.masks);
-	state.hash = cosma_hash((uint64_t)state.downset << 32 | state.last, state.masks,
-				2 * downset->words);
+	cosma_board_pack(&exact->board[p], &exact->downsets.downset[state.downset], masks);
+	state.masks = masks;
+	state.hash = cosma_hash((uint64_t)state.downset << 32 | state.last, masks, words);
 	dead = find_dead(exact, &state);
 	/* Not looked at again: the tables may grow, and so move, below. */
 	known = dead->masks && dead->slack >= state.slack;
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */
-		if (err || exact->found || exact->back < p || exact->solve->rank)
+		if (err || exact->found || exact->back < p || exact->solve->rank || is_over(exact))
 			break;
-		if (is_over(exact)) {
-			exact->complete = false;
-			break;
-		}
 	}
 	if (!err && exact->leaves == leaves && exact->complete)
-		err = note_dead(exact, &state);
-	free(state.masks);
-	free(ready);
+		err = note_dead(exact, &state, &masks);
 	return err;
 }
 
@@ -588,9 +573,7 @@ static void exact_fini(struct exact *exact)
 	for (uint32_t p = 0; exact->board && p <= exact->model->op_count; p++)
 		cosma_board_fini(&exact->board[p]);
 	npuplan_pool_free(&exact->pool);
-	for (uint32_t i = 0; i < exact->dead_room; i++)
-		free(exact->dead[i].masks);
-	free(exact->dead);
+	forget_dead(exact);
 	cosma_schedule_fini(&exact->schedule);
 	cosma_history_fini(&exact->history);
 	cosma_nogoods_fini(&exact->nogoods);
@@ -617,69 +600,67 @@ static int exact_init(struct exact *exact)
 		return -ENOMEM;
 	for (uint32_t p = 0; p <= model->op_count && !err; p++)
 		err = cosma_board_init(&exact->board[p], model);
-	err = err ? err :
-		    cosma_bounds_init(&exact->bounds, model,
-				      (int64_t)exact->solve->options->common.arena_budget);
+	err = err ? err : cosma_bounds_init(&exact->bounds, model, exact->budget);
 	err = err ? err : cosma_history_init(&exact->history, model);
 	return err ? err : cosma_schedule_init(&exact->schedule, model);
+}
+
+/* All schedules of a level, then those of the next: an enum cosma_outcome, or an error. */
+static int search_levels(struct exact *exact)
+{
+	struct cosma_solve *solve = exact->solve;
+
+	while (!solve->found || (uint64_t)exact->level < solve->run.incumbent) {
+		int err;
+
+		exact->next = COSMA_NEVER;
+		exact->back = NPUMEM_NONE;
+		cosma_board_start(&exact->board[0]);
+		err = visit(exact, 0);
+		if (err || exact->found)
+			return err ? err : COSMA_SOLVED;
+		if (!exact->complete)
+			return COSMA_STOPPED;
+		if (exact->next == COSMA_NEVER && !solve->found)
+			return COSMA_EXHAUSTED;
+		if (exact->next == COSMA_NEVER) {
+			exact->level = (int64_t)solve->run.incumbent;
+			break;
+		}
+		exact->level = exact->next;
+		solve->run.lower_bound = (uint64_t)exact->level;
+		forget_dead(exact);
+	}
+	return COSMA_SOLVED;
 }
 
 int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
 		uint32_t guide_status, uint64_t work_limit, int64_t *level)
 {
+	const struct cosma_model *model = &solve->model;
 	struct exact exact = {
 		.solve = solve,
-		.model = &solve->model,
+		.model = model,
+		.budget = (int64_t)solve->options->common.arena_budget,
 		.guide = guide,
 		.guide_status = guide_status,
 		.level = *level,
 		.work_end = solve->run.work + work_limit,
+		.base = ((uint64_t)model->op_count + 2) *
+			(model->op_count * sizeof(uint32_t) +
+			 (model->words + 2 * (model->tensor_count / 64 + 4)) * 16),
 		.complete = true,
 	};
 	int outcome;
 
-	/* It calls itself once an operator, and has a board for each. */
-	if (solve->model.op_count > MAX_OPS)
-		return COSMA_STOPPED;
-	exact.base = ((uint64_t)solve->model.op_count + 2) *
-		     (solve->model.op_count * sizeof(uint32_t) +
-		      (solve->model.words + 2 * (solve->model.tensor_count / 64 + 4)) * 16);
 	exact.held = exact.base;
-	if (is_over(&exact))
+	/* It calls itself once an operator, and has a board for each. */
+	if (model->op_count > MAX_OPS || is_over(&exact))
 		return COSMA_STOPPED;
 	outcome = exact_init(&exact);
-	while (!outcome) {
-		if (solve->found && (uint64_t)exact.level >= solve->run.incumbent) {
-			outcome = COSMA_SOLVED;
-			break;
-		}
-		exact.next = COSMA_NEVER;
-		exact.back = NPUMEM_NONE;
-		cosma_board_start(&exact.board[0]);
-		outcome = visit(&exact, 0);
-		if (outcome)
-			break;
-		if (!exact.complete && !exact.found) {
-			outcome = COSMA_STOPPED;
-			break;
-		}
-		if (exact.found) {
-			outcome = COSMA_SOLVED;
-			break;
-		}
-		if (exact.next == COSMA_NEVER) {
-			outcome = solve->found ? COSMA_SOLVED : COSMA_EXHAUSTED;
-			exact.level = solve->found ? (int64_t)solve->run.incumbent : exact.level;
-			break;
-		}
-		exact.level = exact.next;
-		*level = exact.level;
-		solve->run.lower_bound = (uint64_t)exact.level;
-		if (exact.dead_room)
-			forget_dead(&exact);
-	}
-	if (outcome == COSMA_SOLVED)
-		*level = exact.level;
+	if (!outcome)
+		outcome = search_levels(&exact);
+	*level = exact.level;
 	cosma_run_hold(&solve->run, -(int64_t)exact.told);
 	exact_fini(&exact);
 	return outcome;
