@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "model.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /*
  * struct maker - the model in the making
  * @op_of: per step of the graph
- * @place: per step of the graph its number in the model
+ * @number: per step of the graph its number in the model
  * @first_before: per step of the graph, in @before: steps that come before it
  * @seen, @late: per unit, step that has read it already; which lasts longer
  * @read_by: per cell, step of the model that has read it last
  * @wait_at: per operator, its entry in waits[] for the step at hand
+ * @pool: of all arrays that end with this, but @before
  */
 struct maker {
 	struct tilesched_model *model;
 	const struct npuplan_graph *graph;
 	const struct npuv_graph *cells;
 	uint32_t *op_of;
-	uint32_t *place;
+	uint32_t *number;
 	uint32_t *first_before;
 	uint32_t *before;
 	uint32_t before_count;
@@ -26,14 +24,20 @@ struct maker {
 	uint32_t *late;
 	uint32_t *read_by;
 	uint32_t *wait_at;
+	struct npuplan_pool pool;
 };
 
-static uint32_t *array(size_t count, int byte)
+static uint32_t *zeroes(struct npuplan_pool *pool, size_t count)
 {
-	uint32_t *made = npuplan_malloc(count * sizeof(*made) + 1);
+	return npuplan_pool_take(pool, count, sizeof(uint32_t));
+}
 
-	if (made)
-		memset(made, byte, count * sizeof(*made) + 1);
+static uint32_t *nones(struct npuplan_pool *pool, size_t count)
+{
+	uint32_t *made = zeroes(pool, count);
+
+	for (size_t i = 0; made && i < count; i++)
+		made[i] = NPUMEM_NONE;
 	return made;
 }
 
@@ -54,33 +58,6 @@ static uint64_t cell_bytes(const struct npuv_graph *cells, uint32_t cell)
 
 /* ------------------------------------------------------- which step before which */
 
-/* Steps that read each cell that is updated: they come before the update. */
-static int list_readers(const struct npuv_graph *g, uint32_t **starts, uint32_t **list)
-{
-	uint32_t *start = array((size_t)g->cell_count + 2, 0), count = 0;
-	AUTO_HEAP bool *updated = npuplan_calloc((size_t)g->cell_count + 1, sizeof(*updated));
-	struct npuv_cells it;
-
-	*starts = start;
-	*list = NULL;
-	if (!start || !updated)
-		return -ENOMEM;
-	for (uint32_t a = 0; a < g->accesses.count; a++)
-		npuv_for_each_read(it, g, a)
-			updated[it.cell] |= npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
-	for (uint32_t i = 0; i < g->cell_count; i++) {
-		start[i + 1] = count;
-		count += updated[i] ? g->cells[i].reads : 0;
-	}
-	*list = array(count, 0);
-	if (!*list)
-		return -ENOMEM;
-	for (uint32_t a = 0; a < g->accesses.count; a++)
-		npuv_for_each_read(it, g, a) if (updated[it.cell])(*list)[start[it.cell + 1]++] =
-			g->access_step[a];
-	return 0;
-}
-
 static int add_before(struct maker *m, uint32_t step, uint32_t other)
 {
 	int err;
@@ -93,31 +70,41 @@ static int add_before(struct maker *m, uint32_t step, uint32_t other)
 	return err;
 }
 
+/* Who writes a cell comes before who reads it, and who reads it before who updates it. */
 static int find_before(struct maker *m)
 {
 	const struct npuv_graph *g = m->cells;
-	AUTO_HEAP uint32_t *start = NULL, *readers = NULL;
+	/* Steps that read cell i are readers[start[i] .. start[i + 1]). */
+	uint32_t *start = zeroes(&m->pool, (size_t)g->cell_count + 2), count = 0, *readers;
 	struct npuv_cells it;
-	int err = list_readers(g, &start, &readers);
+	int err = 0;
 
+	for (uint32_t i = 0; i < g->cell_count && start; i++) {
+		start[i + 1] = count;
+		count += g->cells[i].reads;
+	}
+	readers = zeroes(&m->pool, count);
+	if (m->pool.failed)
+		return -ENOMEM;
+	for (uint32_t a = 0; a < g->accesses.count; a++)
+		npuv_for_each_read(it, g, a) readers[start[it.cell + 1]++] = g->access_step[a];
 	for (uint32_t s = 0; s < g->steps.count && !err; s++) {
 		const struct npumem_step *step = npuv_step(g, s);
 		uint32_t end = step->first_access + step->access_count;
 
 		m->first_before[s] = m->before_count;
-		for (uint32_t a = step->first_access; a < end && !err; a++) {
+		for (uint32_t a = step->first_access; a < end; a++) {
+			bool updates = npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
+
 			npuv_for_each_read(it, g, a)
 			{
-				uint32_t cell = it.cell;
+				uint32_t writer = g->cells[it.cell].writer;
+				uint32_t r = start[it.cell],
+					 last = updates ? start[it.cell + 1] : r;
 
-				if (err)
-					break;
-				if (g->cells[cell].writer != NPUMEM_NONE)
-					err = add_before(m, s,
-							 g->access_step[g->cells[cell].writer]);
-				if (npuv_access(g, a)->mode != NPUMEM_ACCESS_UPDATE)
-					continue;
-				for (uint32_t r = start[cell]; r < start[cell + 1] && !err; r++)
+				if (!err && writer != NPUMEM_NONE)
+					err = add_before(m, s, g->access_step[writer]);
+				for (; r < last && !err; r++)
 					err = add_before(m, s, readers[r]);
 			}
 		}
@@ -173,26 +160,28 @@ static uint32_t find_operators(struct maker *m, uint32_t *op_of_tensor, int32_t 
 }
 
 /* Number operators that are one alike, and steps operator by operator. */
-static int number(struct maker *m, uint32_t count, const int32_t *change)
+static int make_operators(struct maker *m)
 {
 	struct tilesched_model *model = m->model;
-	AUTO_HEAP uint32_t *renumbered = array(count, 0);
-	uint32_t steps = m->cells->steps.count, next = 0;
+	uint32_t *op_of_tensor = nones(&m->pool, m->cells->tensors.count);
+	uint32_t steps = m->cells->steps.count, next = 0, count;
+	int32_t *change = npuplan_pool_take(&m->pool, (size_t)steps + 1, sizeof(*change));
 	int32_t depth = 0;
 
-	if (!renumbered)
+	if (m->pool.failed)
 		return -ENOMEM;
+	count = find_operators(m, op_of_tensor, change);
 	for (uint32_t i = 0; i < count; i++) {
 		/* Is this one with the one before it? */
 		model->op_count += depth == 0;
-		renumbered[i] = model->op_count - 1;
 		depth += change[i];
+		change[i] = (int32_t)model->op_count - 1;
 	}
-	model->ops = calloc((size_t)model->op_count + 1, sizeof(*model->ops));
+	model->ops = npuplan_pool_take(&model->pool, model->op_count, sizeof(*model->ops));
 	if (!model->ops)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < steps; s++) {
-		m->op_of[s] = renumbered[m->op_of[s]];
+		m->op_of[s] = change[m->op_of[s]];
 		model->ops[m->op_of[s]].count++;
 	}
 	for (uint32_t o = 0; o < model->op_count; o++) {
@@ -203,24 +192,11 @@ static int number(struct maker *m, uint32_t count, const int32_t *change)
 	for (uint32_t s = 0; s < steps; s++) {
 		struct tilesched_op *op = &model->ops[m->op_of[s]];
 
-		m->place[s] = op->first + op->count++;
-		model->steps[m->place[s]].step = s;
+		m->number[s] = op->first + op->count++;
+		model->steps[m->number[s]].step = s;
 	}
 	model->step_count = steps;
 	return 0;
-}
-
-static int make_operators(struct maker *m)
-{
-	size_t tensors = m->cells->tensors.count;
-	AUTO_HEAP uint32_t *op_of_tensor = array(tensors, 0xff);
-	AUTO_HEAP int32_t *change =
-		npuplan_calloc((size_t)m->cells->steps.count + 1, sizeof(*change));
-	int err = op_of_tensor && change ? 0 : -ENOMEM;
-
-	if (!err)
-		err = number(m, find_operators(m, op_of_tensor, change), change);
-	return err;
 }
 
 /* Parameters of the source model if it is known, else those that steps access. */
@@ -229,7 +205,7 @@ static int find_weights(struct maker *m)
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
 	/* Per tensor, one more than the operator that has counted it last. */
-	AUTO_HEAP uint32_t *counted = array(g->tensors.count, 0);
+	uint32_t *counted = zeroes(&m->pool, g->tensors.count);
 
 	if (!counted)
 		return -ENOMEM;
@@ -265,11 +241,11 @@ static int make_units(struct maker *m)
 	struct tilesched_model *model = m->model;
 	const struct npuv_graph *g = m->cells;
 	AUTO_HEAP bool *in_arena = npuplan_tensors_in_arena(g);
-	AUTO_HEAP uint32_t *unit_at = array(g->segment_count, 0xff);
+	uint32_t *unit_at = nones(&m->pool, g->segment_count);
 
-	model->unit_of = array(g->cell_count, 0xff);
-	model->units = calloc((size_t)g->cell_count + 1, sizeof(*model->units));
-	if (!in_arena || !unit_at || !model->unit_of || !model->units)
+	model->unit_of = nones(&model->pool, g->cell_count);
+	model->units = npuplan_pool_take(&model->pool, g->cell_count, sizeof(*model->units));
+	if (!in_arena || m->pool.failed || model->pool.failed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < g->cell_count; i++) {
 		const struct npuv_cell *cell = &g->cells[i];
@@ -300,7 +276,7 @@ static int make_units(struct maker *m)
 static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, uint32_t before)
 {
 	struct tilesched_model *model = m->model;
-	uint32_t op = m->op_of[before], count = m->place[before] - model->ops[op].first + 1;
+	uint32_t op = m->op_of[before], count = m->number[before] - model->ops[op].first + 1;
 	uint32_t at = m->wait_at[op];
 
 	/* Those of its own operator are in order anyway. */
@@ -320,32 +296,24 @@ static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, 
 	return 0;
 }
 
-static bool is_late(const struct npumem_step *step, const struct npumem_access *access)
-{
-	return !(step->flags & NPUMEM_STEP_STAGED) || access->mode == NPUMEM_ACCESS_UPDATE;
-}
-
-/* Reads that are over before the step stores, or those that are not. */
-static void add_reads(struct maker *m, uint32_t place, bool late)
+/* Units of reads that are over before the step stores, or those of reads that are not. */
+static void add_reads(struct maker *m, uint32_t number, bool late)
 {
 	struct tilesched_model *model = m->model;
-	struct tilesched_step *step = &model->steps[place];
-	const struct npuv_graph *g = m->cells;
-	const struct npumem_step *record = npuv_step(g, step->step);
+	struct tilesched_step *step = &model->steps[number];
+	const struct npumem_step *record = npuv_step(m->cells, step->step);
 	uint32_t end = record->first_access + record->access_count;
 	struct npuv_cells it;
 
 	for (uint32_t a = record->first_access; a < end; a++) {
-		if (is_late(record, npuv_access(g, a)) != late)
-			continue;
-		npuv_for_each_read(it, g, a)
+		npuv_for_each_read(it, m->cells, a)
 		{
 			uint32_t unit = model->unit_of[it.cell];
 
-			if (unit == NPUMEM_NONE || m->seen[unit] == place ||
-			    (!late && m->late[unit] == place))
+			if (unit == NPUMEM_NONE || m->seen[unit] == number ||
+			    (m->late[unit] == number) != late)
 				continue;
-			m->seen[unit] = place;
+			m->seen[unit] = number;
 			model->units[unit].reads++;
 			model->reads[step[1].first_read++] = unit;
 		}
@@ -353,38 +321,40 @@ static void add_reads(struct maker *m, uint32_t place, bool late)
 }
 
 /* What the step reads, counted once; and what the one before it has read, too. */
-static void count_reads(struct maker *m, uint32_t place, uint32_t first_of_op)
+static void count_reads(struct maker *m, uint32_t number, uint32_t first_of_op)
 {
 	struct tilesched_model *model = m->model;
-	struct tilesched_step *step = &model->steps[place];
+	struct tilesched_step *step = &model->steps[number];
 	const struct npuv_graph *g = m->cells;
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t end = record->first_access + record->access_count;
 	struct npuv_cells it;
 
 	for (uint32_t a = record->first_access; a < end; a++) {
+		bool late = !(record->flags & NPUMEM_STEP_STAGED) ||
+			    npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
+
 		npuv_for_each_read(it, g, a)
 		{
 			uint32_t cell = it.cell;
 			uint64_t bytes = cell_bytes(g, cell);
 
-			if (is_late(record, npuv_access(g, a)) &&
-			    model->unit_of[cell] != NPUMEM_NONE)
-				m->late[model->unit_of[cell]] = place;
-			if (is_parameter(g, cell) || m->read_by[cell] == place)
+			if (late && model->unit_of[cell] != NPUMEM_NONE)
+				m->late[model->unit_of[cell]] = number;
+			if (is_parameter(g, cell) || m->read_by[cell] == number)
 				continue;
-			if (place > first_of_op && m->read_by[cell] == place - 1)
+			if (number > first_of_op && m->read_by[cell] == number - 1)
 				step->kept += bytes;
 			model->all_reads += bytes;
-			m->read_by[cell] = place;
+			m->read_by[cell] = number;
 		}
 	}
 }
 
-static int make_step(struct maker *m, uint32_t place)
+static int make_step(struct maker *m, uint32_t number)
 {
 	struct tilesched_model *model = m->model;
-	struct tilesched_step *step = &model->steps[place];
+	struct tilesched_step *step = &model->steps[number];
 	const struct npuv_graph *g = m->cells;
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t op = m->op_of[step->step];
@@ -395,10 +365,10 @@ static int make_step(struct maker *m, uint32_t place)
 	step[1].first_read = step->first_read;
 	step[1].first_write = step->first_write;
 	step[1].first_wait = step->first_wait;
-	count_reads(m, place, model->ops[op].first);
-	add_reads(m, place, false);
+	count_reads(m, number, model->ops[op].first);
+	add_reads(m, number, false);
 	step->first_late = step[1].first_read;
-	add_reads(m, place, true);
+	add_reads(m, number, true);
 	for (uint32_t a = record->first_access; a < end; a++) {
 		/* What is updated is there already. */
 		if (npuv_access(g, a)->mode != NPUMEM_ACCESS_WRITE)
@@ -421,17 +391,16 @@ static int make(struct maker *m)
 	size_t steps = g->steps.count, reads = 0;
 	int err;
 
-	m->op_of = array(steps, 0);
-	m->place = array(steps, 0);
-	m->first_before = array(steps + 1, 0);
-	m->read_by = array(g->cell_count, 0xff);
-	model->steps = calloc(steps + 1, sizeof(*model->steps));
 	for (uint32_t i = 0; i < g->cell_count; i++)
 		reads += g->cells[i].reads;
-	model->reads = array(reads, 0);
-	model->writes = array(g->cell_count, 0);
-	if (!m->op_of || !m->place || !m->first_before || !m->read_by || !model->steps ||
-	    !model->reads || !model->writes)
+	m->op_of = zeroes(&m->pool, steps);
+	m->number = zeroes(&m->pool, steps);
+	m->first_before = zeroes(&m->pool, steps + 1);
+	m->read_by = nones(&m->pool, g->cell_count);
+	model->steps = npuplan_pool_take(&model->pool, steps + 1, sizeof(*model->steps));
+	model->reads = zeroes(&model->pool, reads);
+	model->writes = zeroes(&model->pool, g->cell_count);
+	if (m->pool.failed || model->pool.failed)
 		return -ENOMEM;
 	err = find_before(m);
 	if (!err)
@@ -440,13 +409,11 @@ static int make(struct maker *m)
 		err = find_weights(m);
 	if (!err)
 		err = make_units(m);
-	if (err)
-		return err;
-	m->seen = array(model->unit_count, 0xff);
-	m->late = array(model->unit_count, 0xff);
-	m->wait_at = array(model->op_count, 0xff);
-	if (!m->seen || !m->late || !m->wait_at)
-		return -ENOMEM;
+	m->seen = nones(&m->pool, model->unit_count);
+	m->late = nones(&m->pool, model->unit_count);
+	m->wait_at = nones(&m->pool, model->op_count);
+	if (!err && m->pool.failed)
+		err = -ENOMEM;
 	for (uint32_t i = 0; i < steps && !err; i++)
 		err = make_step(m, i);
 	return err;
@@ -460,15 +427,13 @@ int tilesched_model_init(struct tilesched_model *model, const struct npuplan_gra
 
 	*model = (struct tilesched_model){ .cells = cells };
 	err = make(&m);
-	free_all(m.op_of, m.place, m.first_before, m.before, m.seen, m.late, m.read_by, m.wait_at);
-	if (err)
-		tilesched_model_fini(model);
+	npuplan_free(m.before);
+	npuplan_pool_free(&m.pool);
 	return err;
 }
 
 void tilesched_model_fini(struct tilesched_model *model)
 {
-	free_all(model->ops, model->steps, model->units, model->waits, model->reads, model->writes,
-		 model->unit_of);
-	*model = (struct tilesched_model){ 0 };
+	npuplan_free(model->waits);
+	npuplan_pool_free(&model->pool);
 }

@@ -78,6 +78,7 @@ struct tilesched_unit {
  * @unit_of: per cell its unit; NPUMEM_NONE: not in the arena
  * @all_weights: each operator's once
  * @all_reads: bytes of activations that the steps read, one by one
+ * @pool: of all arrays but @waits
  */
 struct tilesched_model {
 	const struct npuv_graph *cells;
@@ -93,12 +94,10 @@ struct tilesched_model {
 	uint32_t unit_count;
 	uint64_t all_weights;
 	uint64_t all_reads;
+	struct npuplan_pool pool;
 };
 
-/* tilesched_model_init() - @graph: for operators' weights; may have no operators
- *
- * -ENOMEM.
- */
+/* @graph: for operators' weights; may have no operators. tilesched_model_fini() in any case. -ENOMEM */
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells);
 void tilesched_model_fini(struct tilesched_model *model);

@@ -13,33 +13,33 @@ static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint
 	return &model->cells->cells[model->units[unit].cell];
 }
 
+static void include(struct npuplan_live_range *range, uint32_t start, uint32_t end)
+{
+	range->start = start < range->start ? start : range->start;
+	range->end = end > range->end ? end : range->end;
+}
+
 /* ------------------------------------------------------------------- live ranges */
 
 /* All versions of the same bytes are where the first one is. */
 static int find_ranges(struct tilesched_placing *placing)
 {
-	const struct tilesched_model *model = placing->schedule->model;
+	const struct tilesched_model *model = placing->model;
 	const struct npuv_graph *cells = model->cells;
 	AUTO_HEAP struct npuplan_live_range *ranges =
-		npuplan_malloc((size_t)cells->cell_count * sizeof(*ranges) + 1);
+		npuplan_calloc((size_t)cells->cell_count + 1, sizeof(*ranges));
 
-	placing->ranges = malloc((size_t)model->unit_count * sizeof(*placing->ranges) + 1);
+	placing->ranges =
+		npuplan_pool_take(&placing->pool, model->unit_count, sizeof(*placing->ranges));
 	if (!ranges || !placing->ranges)
 		return -ENOMEM;
-	npuplan_cell_ranges(cells, placing->schedule->positions, ranges);
+	npuplan_cell_ranges(cells, placing->positions, ranges);
 	for (uint32_t u = 0; u < model->unit_count; u++)
 		placing->ranges[u] = (struct npuplan_live_range){ UINT32_MAX, 0 };
-	for (uint32_t i = 0; i < cells->cell_count; i++) {
-		struct npuplan_live_range *range;
-
-		if (model->unit_of[i] == NPUMEM_NONE)
-			continue;
-		range = &placing->ranges[model->unit_of[i]];
-		if (ranges[i].start < range->start)
-			range->start = ranges[i].start;
-		if (ranges[i].end > range->end)
-			range->end = ranges[i].end;
-	}
+	for (uint32_t i = 0; i < cells->cell_count; i++)
+		if (model->unit_of[i] != NPUMEM_NONE)
+			include(&placing->ranges[model->unit_of[i]], ranges[i].start,
+				ranges[i].end);
 	return 0;
 }
 
@@ -59,9 +59,8 @@ static bool works_in_place(const struct npuv_graph *cells, uint32_t step)
  */
 static int find_bound(struct tilesched_placing *placing)
 {
-	const struct tilesched_schedule *schedule = placing->schedule;
-	const struct tilesched_model *model = schedule->model;
-	uint32_t exit = 2 * model->step_count + 1;
+	const struct tilesched_model *model = placing->model;
+	uint32_t exit = placing->problem->live.exit;
 	AUTO_HEAP uint64_t *change = npuplan_calloc((size_t)exit + 2, sizeof(*change));
 	uint64_t now = 0;
 
@@ -72,7 +71,7 @@ static int find_bound(struct tilesched_placing *placing)
 		change[placing->ranges[u].end + 1] -= model->units[u].bytes;
 	}
 	for (uint32_t p = 0; p < model->step_count; p++) {
-		const struct tilesched_step *step = &model->steps[schedule->order[p]];
+		const struct tilesched_step *step = &model->steps[placing->order[p]];
 		uint32_t stores = npuplan_store_instant(p);
 
 		for (uint32_t k = step->first_late; k < step[1].first_read; k++) {
@@ -98,8 +97,8 @@ static int find_bound(struct tilesched_placing *placing)
 /* What is read, or written, by one step is there at once; so is what enters and leaves. */
 static void find_least(struct tilesched_placing *placing)
 {
-	const struct tilesched_model *model = placing->schedule->model;
-	uint32_t exit = 2 * model->step_count + 1;
+	const struct tilesched_model *model = placing->model;
+	uint32_t exit = placing->problem->live.exit;
 	uint64_t entry = 0, left = 0, least;
 
 	for (uint32_t u = 0; u < model->unit_count; u++) {
@@ -123,63 +122,52 @@ static void find_least(struct tilesched_placing *placing)
 
 /* ------------------------------------------------------------------------- items */
 
-/** struct place - a unit by tensor and first byte; for sorting */
-struct place {
-	uint32_t tensor;
-	uint32_t unit;
-	uint64_t first;
-};
-
-static int by_place(const void *left, const void *right)
+/* By tensor and first byte. */
+static int by_bytes(const void *left, const void *right, void *context)
 {
-	const struct place *a = left, *b = right;
+	const struct tilesched_model *model = context;
+	const struct npuv_cell *a = cell_of(model, *(const uint32_t *)left);
+	const struct npuv_cell *b = cell_of(model, *(const uint32_t *)right);
+	const struct npuv_segment *segments = model->cells->segments;
+	uint64_t first = segments[a->first_segment].first, other = segments[b->first_segment].first;
 
 	if (a->tensor != b->tensor)
 		return a->tensor < b->tensor ? -1 : 1;
-	return a->first < b->first ? -1 : a->first > b->first;
+	return first < other ? -1 : first > other;
 }
 
 static int sort_units(struct tilesched_placing *placing)
 {
-	const struct tilesched_model *model = placing->schedule->model;
-	size_t n = model->unit_count;
-	AUTO_HEAP struct place *places = npuplan_malloc(n * sizeof(*places) + 1);
+	const struct tilesched_model *model = placing->model;
 
-	placing->units = malloc(n * sizeof(*placing->units) + 1);
-	if (!places || !placing->units)
+	placing->units =
+		npuplan_pool_take(&placing->pool, model->unit_count, sizeof(*placing->units));
+	if (!placing->units)
 		return -ENOMEM;
-	for (uint32_t u = 0; u < n; u++)
-		places[u] = (struct place){
-			.tensor = cell_of(model, u)->tensor,
-			.unit = u,
-			.first = model->cells->segments[cell_of(model, u)->first_segment].first,
-		};
-	if (n)
-		qsort(places, n, sizeof(*places), by_place);
-	for (size_t i = 0; i < n; i++)
-		placing->units[i] = places[i].unit;
+	for (uint32_t u = 0; u < model->unit_count; u++)
+		placing->units[u] = u;
+	qsort_r(placing->units, model->unit_count, sizeof(*placing->units), by_bytes,
+		(void *)(uintptr_t)model);
 	return 0;
 }
 
 static int add_item(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		    const struct tilesched_item *of, uint64_t size)
 {
-	struct npuplan_item *item;
+	struct npuplan_live_range life = { UINT32_MAX, 0 };
 
 	if (npuplan_grow(&placing->items, placing->item_count, sizeof(*placing->items)) ||
 	    npuplan_grow(&placing->of, placing->item_count, sizeof(*placing->of)))
 		return -ENOMEM;
-	item = &placing->items[placing->item_count];
-	*item = *tensor;
-	item->size = size;
-	item->start = UINT32_MAX;
-	item->end = 0;
 	for (uint32_t i = of->first_unit; i < of->first_unit + of->unit_count; i++) {
 		const struct npuplan_live_range *range = &placing->ranges[placing->units[i]];
 
-		item->start = range->start < item->start ? range->start : item->start;
-		item->end = range->end > item->end ? range->end : item->end;
+		include(&life, range->start, range->end);
 	}
+	placing->items[placing->item_count] = *tensor;
+	placing->items[placing->item_count].size = size;
+	placing->items[placing->item_count].start = life.start;
+	placing->items[placing->item_count].end = life.end;
 	placing->of[placing->item_count++] = *of;
 	return 0;
 }
@@ -188,17 +176,16 @@ static int add_item(struct tilesched_placing *placing, const struct npuplan_item
 static int add_unit(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		    uint32_t index)
 {
-	const struct tilesched_model *model = placing->schedule->model;
-	const struct npuv_cell *cell = cell_of(model, placing->units[index]);
-	const struct npuv_segment *chunks = &model->cells->segments[cell->first_segment];
 	struct tilesched_item item = { .first_unit = index, .unit_count = 1 };
+	uint32_t count;
+	const struct npuv_segment *chunks =
+		tilesched_chunks(placing->model, placing->units[index], &count);
 	int err = 0;
 
-	while (item.first_chunk < cell->segment_count && !err) {
+	while (item.first_chunk < count && !err) {
 		const struct npuv_segment *first = &chunks[item.first_chunk];
 
-		tilesched_even_chunks(first, cell->segment_count - item.first_chunk, &item.run,
-				      &item.runs);
+		tilesched_even_chunks(first, count - item.first_chunk, &item.run, &item.runs);
 		err = add_item(placing, tensor, &item, first->length * item.run * item.runs);
 		item.first_chunk += item.run * item.runs;
 	}
@@ -208,17 +195,16 @@ static int add_unit(struct tilesched_placing *placing, const struct npuplan_item
 /* Units of equal size, one chunk each, one after another in the tensor. */
 static bool is_even(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
 {
-	const struct tilesched_model *model = placing->schedule->model;
-	const struct npuv_cell *cell = cell_of(model, placing->units[first]);
-	struct npuv_segment at = model->cells->segments[cell->first_segment];
+	struct npuv_segment at = { 0 };
 
 	for (uint32_t i = first; i < first + count; i++, at.first += at.length) {
-		const struct npuv_segment *segment;
+		uint32_t chunks;
+		const struct npuv_segment *chunk =
+			tilesched_chunks(placing->model, placing->units[i], &chunks);
 
-		cell = cell_of(model, placing->units[i]);
-		segment = &model->cells->segments[cell->first_segment];
-		if (cell->segment_count != 1 || segment->first != at.first ||
-		    segment->length != at.length)
+		if (i == first)
+			at = *chunk;
+		if (chunks != 1 || chunk->first != at.first || chunk->length != at.length)
 			return false;
 	}
 	return true;
@@ -261,7 +247,7 @@ static uint32_t ring_slots(const struct tilesched_placing *placing, uint32_t fir
 static int add_tensor(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		      uint32_t first, uint32_t count, int form)
 {
-	const struct tilesched_model *model = placing->schedule->model;
+	const struct tilesched_model *model = placing->model;
 	struct tilesched_item whole = { .first_unit = first, .unit_count = count };
 	int err = 0;
 
@@ -281,7 +267,7 @@ static int add_tensor(struct tilesched_placing *placing, const struct npuplan_it
 static int make_items(struct tilesched_placing *placing, int form)
 {
 	const struct npuplan_problem *problem = placing->problem;
-	const struct tilesched_model *model = placing->schedule->model;
+	const struct tilesched_model *model = placing->model;
 	uint32_t first = 0;
 	int err = 0;
 
@@ -294,7 +280,8 @@ static int make_items(struct tilesched_placing *placing, int form)
 		err = add_tensor(placing, &problem->items[t], first, end - first, form);
 		first = end;
 	}
-	placing->offsets = calloc((size_t)placing->item_count + 1, sizeof(*placing->offsets));
+	placing->offsets =
+		npuplan_pool_take(&placing->pool, placing->item_count, sizeof(*placing->offsets));
 	return placing->offsets ? err : -ENOMEM;
 }
 
@@ -337,33 +324,18 @@ static int pack(struct tilesched_placing *placing, struct npuplan_error *error)
 	return err;
 }
 
-int tilesched_place(struct tilesched_placing *placing, const struct npuplan_problem *problem,
-		    const struct tilesched_schedule *schedule, int form,
-		    struct npuplan_error *error)
+int tilesched_place(struct tilesched_placing *placing, int form, struct npuplan_error *error)
 {
-	int err;
+	int err = find_ranges(placing);
 
-	*placing = (struct tilesched_placing){ .problem = problem, .schedule = schedule };
-	err = find_ranges(placing);
 	if (!err)
 		err = find_bound(placing);
 	if (!err)
 		err = sort_units(placing);
 	if (!err)
 		err = make_items(placing, form);
-	if (err) {
-		npuplan_fail(error, err, "pieces of tensors: %s", strerror(-err));
-	} else {
-		find_least(placing);
-		err = pack(placing, error);
-	}
 	if (err)
-		tilesched_placing_fini(placing);
-	return err;
-}
-
-void tilesched_placing_fini(struct tilesched_placing *placing)
-{
-	free_all(placing->ranges, placing->units, placing->items, placing->of, placing->offsets);
-	*placing = (struct tilesched_placing){ 0 };
+		return npuplan_fail(error, err, "pieces of tensors: %s", strerror(-err));
+	find_least(placing);
+	return pack(placing, error);
 }

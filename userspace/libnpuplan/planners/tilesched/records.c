@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Placements of a plan from addresses: pieces and rings as records have them. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "tilesched.h"
 
 /*
@@ -11,104 +8,44 @@
  */
 struct writer {
 	const struct tilesched_placing *placing;
-	const struct tilesched_model *model;
 	struct npuplan_plan *plan;
 	bool open;
 };
 
-static const struct npuv_segment *segments_of(const struct writer *w, uint32_t unit,
-					      uint32_t *count)
-{
-	const struct npuv_cell *cell = &w->model->cells->cells[w->model->units[unit].cell];
-
-	*count = cell->segment_count;
-	return &w->model->cells->segments[cell->first_segment];
-}
-
-static uint32_t position(const struct writer *w, uint32_t instant)
-{
-	uint32_t count = w->model->step_count, at = instant ? (instant - 1) / 2 : 0;
-
-	return at >= count ? count - 1 : at;
-}
-
-static struct npumem_placement *add(struct writer *w, uint32_t tensor,
-				    const struct npuplan_live_range *range)
-{
-	struct npuplan_plan *plan = w->plan;
-	struct npumem_placement *placement;
-
-	w->open = false;
-	if (npuplan_grow(&plan->placements, plan->placement_count, sizeof(*plan->placements)))
-		return NULL;
-	placement = &plan->placements[plan->placement_count++];
-	*placement = (struct npumem_placement){
-		.tensor = tensor,
-		.from = position(w, range->start),
-		.to = position(w, range->end),
-		.region = { .count = { 1, 1, 1 } },
-	};
-	return placement;
-}
-
-/* ------------------------------------------------------------- units of one chunk */
-
 /* Let the last record take one chunk more; false if that is not as far off as the others. */
-static bool extend(struct writer *w, uint32_t tensor, const struct npuv_segment *chunk,
-		   uint64_t offset, const struct npuplan_live_range *range)
+static bool extend(struct writer *w, const struct npumem_placement *one)
 {
 	struct npumem_placement *last;
 	struct npumem_region *region;
-	uint64_t length, rows, stride;
+	uint64_t length, rows, stride, chunk = one->region.length;
 
 	if (!w->open)
 		return false;
 	last = &w->plan->placements[w->plan->placement_count - 1];
 	region = &last->region;
 	/* Rows one after another in both are one chunk: its length is of many. */
-	rows = region->count[2] > 1 ? region->count[2] : region->length / chunk->length;
+	rows = region->count[2] > 1 ? region->count[2] : region->length / chunk;
 	length = region->count[2] > 1 ? region->length * rows : region->length;
-	if (last->tensor != tensor || region->offset + length != chunk->first ||
-	    offset <= last->offset)
+	if (last->tensor != one->tensor || region->offset + length != one->region.offset ||
+	    one->offset <= last->offset)
 		return false;
-	if (region->count[2] == 1 && offset == last->offset + region->length &&
-	    region->length % chunk->length == 0) {
-		region->length += chunk->length;
-	} else if (region->length == chunk->length) {
-		stride = region->count[2] > 1 ? last->stride[2] : offset - last->offset;
-		if (stride < chunk->length || offset != last->offset + stride * rows)
+	if (region->count[2] == 1 && one->offset == last->offset + region->length &&
+	    region->length % chunk == 0) {
+		region->length += chunk;
+	} else if (region->length == chunk) {
+		stride = region->count[2] > 1 ? last->stride[2] : one->offset - last->offset;
+		if (stride < chunk || one->offset != last->offset + stride * rows)
 			return false;
 		region->count[2]++;
-		region->stride[2] = chunk->length;
+		region->stride[2] = chunk;
 		last->stride[2] = stride;
 	} else {
 		return false;
 	}
-	if (position(w, range->start) < last->from)
-		last->from = position(w, range->start);
-	if (position(w, range->end) > last->to)
-		last->to = position(w, range->end);
+	last->from = one->from < last->from ? one->from : last->from;
+	last->to = one->to > last->to ? one->to : last->to;
 	return true;
 }
-
-static int put_chunk(struct writer *w, uint32_t tensor, const struct npuv_segment *chunk,
-		     uint64_t offset, const struct npuplan_live_range *range)
-{
-	struct npumem_placement *placement;
-
-	if (extend(w, tensor, chunk, offset, range))
-		return 0;
-	placement = add(w, tensor, range);
-	if (!placement)
-		return -ENOMEM;
-	placement->offset = offset;
-	placement->region.offset = chunk->first;
-	placement->region.length = chunk->length;
-	w->open = true;
-	return 0;
-}
-
-/* ------------------------------------------------------------- units of many chunks */
 
 /* How many chunks from the first on are of equal length and equally far apart. */
 static uint32_t even_run(const struct npuv_segment *chunks, uint32_t count)
@@ -145,51 +82,13 @@ void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, ui
 	*runs = even_runs(chunks, count, *run);
 }
 
-/* Chunks packed one after another. */
-static int put_chunks(struct writer *w, uint32_t tensor, const struct npuv_segment *chunks,
-		      const struct tilesched_item *item, uint64_t offset,
-		      const struct npuplan_live_range *range)
+/* One dimension of a record: repetitions of the tensor's bytes, packed one after another. */
+static void repeat(struct npumem_placement *placement, int d, uint32_t count, uint64_t apart,
+		   uint64_t packed)
 {
-	struct npumem_placement *placement = add(w, tensor, range);
-
-	if (!placement)
-		return -ENOMEM;
-	placement->offset = offset;
-	placement->region.offset = chunks->first;
-	placement->region.length = chunks->length;
-	placement->region.count[0] = item->run;
-	placement->region.count[1] = item->runs;
-	if (item->run > 1) {
-		placement->region.stride[0] = chunks[1].first - chunks->first;
-		placement->stride[0] = chunks->length;
-	}
-	if (item->runs > 1) {
-		placement->region.stride[1] = chunks[item->run].first - chunks->first;
-		placement->stride[1] = item->run * chunks->length;
-	}
-	return 0;
-}
-
-/* ---------------------------------------------------------------------------- items */
-
-static int put_ring(struct writer *w, uint32_t tensor, const struct tilesched_item *item,
-		    const struct npuplan_live_range *range, uint64_t offset)
-{
-	struct npumem_placement *placement = add(w, tensor, range);
-	const struct npuv_segment *chunk;
-	uint32_t count;
-
-	if (!placement)
-		return -ENOMEM;
-	chunk = segments_of(w, w->placing->units[item->first_unit], &count);
-	placement->offset = offset;
-	placement->region.offset = chunk->first;
-	placement->region.length = chunk->length;
-	placement->region.count[2] = item->unit_count;
-	placement->region.stride[2] = chunk->length;
-	placement->stride[2] = chunk->length;
-	placement->ring = item->ring;
-	return 0;
+	placement->region.count[d] = count;
+	placement->region.stride[d] = count > 1 ? apart : 0;
+	placement->stride[d] = count > 1 ? packed : 0;
 }
 
 static int put_item(struct writer *w, uint32_t number)
@@ -197,30 +96,44 @@ static int put_item(struct writer *w, uint32_t number)
 	const struct tilesched_placing *placing = w->placing;
 	const struct tilesched_item *item = &placing->of[number];
 	const struct npuplan_item *packed = &placing->items[number];
-	struct npuplan_live_range range = { packed->start, packed->end };
-	uint64_t offset = placing->offsets[number];
-	const struct npuv_segment *chunks;
-	uint32_t count;
+	const struct npuv_segment whole = { 0, packed->size }, *chunks = &whole;
+	const struct npuplan_liveness *live = &placing->problem->live;
+	struct npuplan_plan *plan = w->plan;
+	uint32_t run = 1, runs = 1, count;
+	struct npumem_placement placement = {
+		.tensor = packed->tensor,
+		.from = npuplan_instant_position(live, packed->start),
+		.to = npuplan_instant_position(live, packed->end),
+		.offset = placing->offsets[number],
+		.ring = item->ring,
+	};
 
-	if (item->ring)
-		return put_ring(w, packed->tensor, item, &range, offset);
-	if (packed->fixed) {
-		struct npuv_segment whole = { 0, packed->size };
-		int err = put_chunk(w, packed->tensor, &whole, offset, &range);
-
-		w->open = false;
-		return err;
+	/* A tensor of fixed offset is placed whole. */
+	if (!packed->fixed) {
+		chunks =
+			tilesched_chunks(placing->model, placing->units[item->first_unit], &count) +
+			item->first_chunk;
+		run = item->ring ? 1 : item->run;
+		runs = item->ring ? 1 : item->runs;
 	}
-	chunks = segments_of(w, placing->units[item->first_unit], &count);
-	chunks += item->first_chunk;
-	if (item->run * item->runs == 1)
-		return put_chunk(w, packed->tensor, chunks, offset, &range);
-	return put_chunks(w, packed->tensor, chunks, item, offset, &range);
+	placement.region.offset = chunks->first;
+	placement.region.length = chunks->length;
+	repeat(&placement, 0, run, chunks[run > 1].first - chunks->first, chunks->length);
+	repeat(&placement, 1, runs, chunks[runs > 1 ? run : 0].first - chunks->first,
+	       run * chunks->length);
+	repeat(&placement, 2, item->ring ? item->unit_count : 1, chunks->length, chunks->length);
+	if (run * runs == 1 && !item->ring && extend(w, &placement))
+		return 0;
+	if (npuplan_grow(&plan->placements, plan->placement_count, sizeof(*plan->placements)))
+		return -ENOMEM;
+	plan->placements[plan->placement_count++] = placement;
+	w->open = run * runs == 1 && !item->ring;
+	return 0;
 }
 
 int tilesched_records(const struct tilesched_placing *placing, struct npuplan_plan *plan)
 {
-	struct writer w = { .placing = placing, .model = placing->schedule->model, .plan = plan };
+	struct writer w = { .placing = placing, .plan = plan };
 	int err = 0;
 
 	for (uint32_t i = 0; i < placing->item_count && !err; i++)

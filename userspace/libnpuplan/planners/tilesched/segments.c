@@ -11,23 +11,28 @@ static const struct tilesched_way ways[] = {
 	{ TILESCHED_DEMAND, 16 },
 };
 
+/* Work between two looks at the clock. */
+#define LOOK_EVERY  1000000
 /* Of looking for ever lower peaks; beyond, they are as far apart as one of so many parts. */
 #define MANY_ROUNDS 256
 
 /*
  * struct maker - the table in the making
  * @layers: per operator, its peak in layer order
+ * @asked_at: work when @effort was asked last
+ * @over: what it said then
  */
 struct maker {
 	struct tilesched_table *table;
 	struct tilesched_sim *sim;
 	uint64_t *layers;
 	uint64_t work_limit;
-	bool (*over)(void *context, uint64_t work);
-	void *context;
+	struct npuplan_effort *effort;
+	uint64_t asked_at;
+	bool over;
 };
 
-static bool beats(const struct tilesched_cost *a, const struct tilesched_cost *b)
+static bool beats(const struct npuplan_schedule_point *a, const struct npuplan_schedule_point *b)
 {
 	return a->peak <= b->peak && tilesched_traffic(a) <= tilesched_traffic(b);
 }
@@ -52,25 +57,18 @@ static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 	return 0;
 }
 
-/* Operators of the segment that take from several: only then does the order of asking matter. */
-static bool has_branches(const struct tilesched_model *model, uint32_t begin, uint32_t end)
-{
-	for (uint32_t o = begin; o < end; o++)
-		if (model->ops[o].branches)
-			return true;
-	return false;
-}
-
 static int play_segment(struct maker *m, uint32_t end)
 {
 	const struct tilesched_model *model = m->sim->model;
 	uint32_t begin = m->sim->next, first = m->table->count[end], most = 0;
 	struct tilesched_segment found = { .begin = begin };
-	bool branches = has_branches(model, begin, end);
+	bool branches = false;
 	uint64_t limit = 0;
 	int err = 0;
 
 	for (uint32_t o = begin; o < end; o++) {
+		/* Of operators that take from several the order of asking matters. */
+		branches |= model->ops[o].branches;
 		most = model->ops[o].count > most ? model->ops[o].count : most;
 		limit = m->layers[o] > limit ? m->layers[o] : limit;
 	}
@@ -106,22 +104,29 @@ static int play_singles(struct maker *m)
 
 static bool is_over(struct maker *m)
 {
-	return m->sim->work >= m->work_limit || m->over(m->context, m->sim->work);
+	uint64_t work = m->sim->work;
+
+	if (work >= m->work_limit || m->over || work - m->asked_at < LOOK_EVERY)
+		return work >= m->work_limit || m->over;
+	m->asked_at = work;
+	m->over = npuplan_effort_over(m->effort, UINT64_MAX, 0, work);
+	return m->over;
 }
 
 int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *sim,
-			 uint64_t work_limit, bool (*over)(void *context, uint64_t work),
-			 void *context)
+			 uint64_t work_limit, struct npuplan_effort *effort)
 {
 	uint32_t n = sim->model->op_count;
-	struct maker m = { table, sim, NULL, work_limit, over, context };
+	AUTO_HEAP uint64_t *layers = npuplan_calloc((size_t)n + 1, sizeof(*layers));
+	struct maker m = { table, sim, layers, work_limit, effort };
 	int err;
 
-	*table = (struct tilesched_table){ .op_count = n };
-	table->at = calloc((size_t)n + 1, sizeof(*table->at));
-	table->count = calloc((size_t)n + 1, sizeof(*table->count));
-	m.layers = calloc((size_t)n + 1, sizeof(*m.layers));
-	err = table->at && table->count && m.layers ? play_singles(&m) : -ENOMEM;
+	*table = (struct tilesched_table){
+		.op_count = n,
+		.at = calloc((size_t)n + 1, sizeof(*table->at)),
+		.count = calloc((size_t)n + 1, sizeof(*table->count)),
+	};
+	err = table->at && table->count && layers ? play_singles(&m) : -ENOMEM;
 	sim->work = 0;
 	tilesched_sim_rewind(sim);
 	if (!err && n > 1 && !is_over(&m))
@@ -138,9 +143,6 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 		}
 	}
 	table->work = sim->work;
-	free(m.layers);
-	if (err)
-		tilesched_table_fini(table);
 	return err;
 }
 
@@ -148,9 +150,7 @@ void tilesched_table_fini(struct tilesched_table *table)
 {
 	for (uint32_t e = 0; table->at && e <= table->op_count; e++)
 		free(table->at[e]);
-	free(table->at);
-	free(table->count);
-	*table = (struct tilesched_table){ 0 };
+	free_all(table->at, table->count);
 }
 
 /* ---------------------------------------------------------------------------- paths */
@@ -161,7 +161,7 @@ void tilesched_table_fini(struct tilesched_table *table)
  * @taken: the last one, of table->at[e]
  */
 struct node {
-	struct tilesched_cost cost;
+	struct npuplan_schedule_point cost;
 	uint32_t segments;
 	uint32_t taken;
 };
@@ -224,12 +224,6 @@ int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 	return path->segments ? 0 : -ENOMEM;
 }
 
-void tilesched_path_fini(struct tilesched_path *path)
-{
-	free(path->segments);
-	*path = (struct tilesched_path){ 0 };
-}
-
 /* Least peak of all paths. -ENOMEM. */
 static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 {
@@ -253,34 +247,29 @@ static int least_peak(const struct tilesched_table *table, uint64_t *peak)
 	return 0;
 }
 
-int tilesched_front(const struct tilesched_table *table, struct tilesched_cost **costs,
+int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule_point **costs,
 		    uint32_t *count)
 {
-	struct tilesched_cost *list = NULL, swap;
+	struct npuplan_schedule_point *list = NULL, swap;
 	uint64_t limit = UINT64_MAX, least;
 	uint32_t n = 0;
 	int err = least_peak(table, &least);
 
-	if (err)
-		return err;
 	/* From the least traffic down to the least peak. */
-	for (uint32_t round = 0;; round++) {
-		struct node *nodes = find_nodes(table, limit);
-		struct tilesched_cost cost;
+	for (uint32_t round = 0; !err; round++) {
+		AUTO_HEAP struct node *nodes = find_nodes(table, limit);
+		struct npuplan_schedule_point cost;
 
-		if (!nodes) {
-			free(list);
-			return -ENOMEM;
-		}
+		err = nodes ? 0 : -ENOMEM;
+		if (err)
+			break;
 		cost = nodes[table->op_count].cost;
-		free(nodes);
 		/* No more traffic, and a lower peak: the point before it was none. */
 		if (n && tilesched_traffic(&list[n - 1]) >= tilesched_traffic(&cost))
 			n--;
-		if (npuplan_grow(&list, n, sizeof(*list))) {
-			free(list);
-			return -ENOMEM;
-		}
+		err = npuplan_grow(&list, n, sizeof(*list));
+		if (err)
+			break;
 		list[n++] = cost;
 		if (cost.peak <= least)
 			break;
@@ -297,5 +286,5 @@ int tilesched_front(const struct tilesched_table *table, struct tilesched_cost *
 	}
 	*costs = list;
 	*count = n;
-	return 0;
+	return err;
 }

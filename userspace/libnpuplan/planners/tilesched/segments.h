@@ -14,7 +14,7 @@
 struct tilesched_segment {
 	uint32_t begin;
 	struct tilesched_way way;
-	struct tilesched_cost cost;
+	struct npuplan_schedule_point cost;
 };
 
 /*
@@ -37,24 +37,24 @@ struct tilesched_table {
 
 /* tilesched_table_init() - play all segments, the shorter ones first
  * @work_limit: units and waits looked at; those of single operators are not counted
- * @over: asked now and then; true: leave out the rest
+ * @effort: asked now and then; when it is over, the rest is left out
  *
  * The whole graph is looked at before segments of two. What peaks no lower than layer
- * order of the same operators is not kept: that has no more traffic. -ENOMEM.
+ * order of the same operators is not kept: that has no more traffic. tilesched_table_fini()
+ * in any case. -ENOMEM.
  */
 int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *sim,
-			 uint64_t work_limit, bool (*over)(void *context, uint64_t work),
-			 void *context);
+			 uint64_t work_limit, struct npuplan_effort *effort);
 void tilesched_table_fini(struct tilesched_table *table);
 
 /*
  * struct tilesched_path - a schedule
- * @segments: in order; the end of one is the begin of the next, or op_count
+ * @segments: in order; the end of one is the begin of the next, or op_count. free() it
  */
 struct tilesched_path {
 	struct tilesched_segment *segments;
 	uint32_t count;
-	struct tilesched_cost cost;
+	struct npuplan_schedule_point cost;
 };
 
 /* tilesched_path_find() - least traffic of those that peak no higher than @limit
@@ -63,7 +63,6 @@ struct tilesched_path {
  */
 int tilesched_path_find(const struct tilesched_table *table, uint64_t limit,
 			struct tilesched_path *path);
-void tilesched_path_fini(struct tilesched_path *path);
 
 /* tilesched_front() - all paths that no other beats in both peak and traffic
  * @costs: out: from the least peak on, malloc'ed
@@ -71,10 +70,10 @@ void tilesched_path_fini(struct tilesched_path *path);
  * Where there are hundreds, some may be left out, but not the first and the last.
  * -ENOMEM.
  */
-int tilesched_front(const struct tilesched_table *table, struct tilesched_cost **costs,
+int tilesched_front(const struct tilesched_table *table, struct npuplan_schedule_point **costs,
 		    uint32_t *count);
 
-static inline uint64_t tilesched_traffic(const struct tilesched_cost *cost)
+static inline uint64_t tilesched_traffic(const struct npuplan_schedule_point *cost)
 {
 	return cost->weights + cost->halos;
 }

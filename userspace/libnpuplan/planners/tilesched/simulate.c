@@ -3,12 +3,12 @@
 
 #include "base/bitset.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /*
  * struct run - of a segment
  * @begin, @end: its operators
+ * @cost: so far; of its weights those that are fetched if they do not stay on chip
  * @over: the peak is above @limit
  * @last: operator that ran last
  */
@@ -17,78 +17,58 @@ struct run {
 	uint32_t begin;
 	uint32_t end;
 	uint64_t limit;
-	uint64_t fetched;
-	uint64_t halos;
-	uint64_t peak;
+	struct npuplan_schedule_point cost;
 	uint32_t last;
 	bool over;
 };
 
 /* Operators that need each operator, for eager(). */
-static int list_consumers(struct tilesched_sim *sim)
+static void list_consumers(struct tilesched_sim *sim)
 {
 	const struct tilesched_model *model = sim->model;
-	uint32_t waits = model->steps[model->step_count].first_wait;
-	uint32_t *start = calloc((size_t)model->op_count + 3, sizeof(*start));
-	uint32_t *last = malloc((size_t)model->op_count * sizeof(*last) + 1);
+	uint32_t count = 0;
 
-	sim->consumer_start = start;
-	sim->consumers = malloc((size_t)waits * sizeof(*sim->consumers) + 1);
-	if (!start || !last || !sim->consumers) {
-		free(last);
-		return -ENOMEM;
-	}
-	/* Once to count, once to fill in: start[o + 1] is where the next of o goes. */
-	for (int pass = 0; pass < 2; pass++) {
-		memset(last, 0xff, (size_t)model->op_count * sizeof(*last) + 1);
-		for (uint32_t o = 0; o < model->op_count; o++) {
-			const struct tilesched_op *op = &model->ops[o];
-			uint32_t end = model->steps[op->first + op->count].first_wait;
+	memset(sim->first_consumer, 0xff, model->op_count * sizeof(*sim->first_consumer));
+	for (uint32_t o = 0; o < model->op_count; o++) {
+		const struct tilesched_op *op = &model->ops[o];
+		uint32_t end = model->steps[op->first + op->count].first_wait;
 
-			for (uint32_t k = model->steps[op->first].first_wait; k < end; k++) {
-				uint32_t of = model->waits[k].op;
+		for (uint32_t k = model->steps[op->first].first_wait; k < end; k++) {
+			uint32_t *first = &sim->first_consumer[model->waits[k].op];
 
-				if (last[of] == o)
-					continue;
-				last[of] = o;
-				if (pass)
-					sim->consumers[start[of + 1]++] = o;
-				else
-					start[of + 2]++;
-			}
+			/* It is at the front if it is listed already. */
+			if (*first != NPUMEM_NONE && sim->consumers[*first].op == o)
+				continue;
+			sim->consumers[count] = (struct tilesched_consumer){ o, *first };
+			*first = count++;
 		}
-		for (uint32_t o = 0; o < model->op_count && !pass; o++)
-			start[o + 2] += start[o + 1];
 	}
-	free(last);
-	return 0;
 }
 
 int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *model,
 		       uint64_t resident)
 {
-	size_t ops = model->op_count;
+	size_t ops = model->op_count, waits = model->steps[model->step_count].first_wait;
+	struct npuplan_pool *pool = &sim->pool;
 
 	*sim = (struct tilesched_sim){ .model = model, .resident = resident };
-	sim->left = malloc((size_t)model->unit_count * sizeof(*sim->left) + 1);
-	sim->done = calloc(ops + 1, sizeof(*sim->done));
-	sim->order = malloc((size_t)model->step_count * sizeof(*sim->order) + 1);
-	sim->ready = calloc(ops / 64 + 1, sizeof(*sim->ready));
-	sim->stack = malloc((ops + 1) * sizeof(*sim->stack));
-	if (!sim->left || !sim->done || !sim->order || !sim->ready || !sim->stack ||
-	    list_consumers(sim)) {
-		tilesched_sim_fini(sim);
+	sim->left = npuplan_pool_take(pool, model->unit_count, sizeof(*sim->left));
+	sim->done = npuplan_pool_take(pool, ops, sizeof(*sim->done));
+	sim->order = npuplan_pool_take(pool, model->step_count, sizeof(*sim->order));
+	sim->ready = npuplan_pool_take(pool, npuplan_set_words(ops), sizeof(*sim->ready));
+	sim->stack = npuplan_pool_take(pool, ops + 1, sizeof(*sim->stack));
+	sim->first_consumer = npuplan_pool_take(pool, ops, sizeof(*sim->first_consumer));
+	sim->consumers = npuplan_pool_take(pool, waits, sizeof(*sim->consumers));
+	if (pool->failed)
 		return -ENOMEM;
-	}
+	list_consumers(sim);
 	tilesched_sim_rewind(sim);
 	return 0;
 }
 
 void tilesched_sim_fini(struct tilesched_sim *sim)
 {
-	free_all(sim->left, sim->done, sim->order, sim->ready, sim->stack, sim->consumer_start,
-		 sim->consumers);
-	*sim = (struct tilesched_sim){ 0 };
+	npuplan_pool_free(&sim->pool);
 }
 
 void tilesched_sim_rewind(struct tilesched_sim *sim)
@@ -148,18 +128,17 @@ static void run_step(struct run *run, uint32_t op)
 	const struct tilesched_model *model = sim->model;
 	uint32_t number = model->ops[op].first + sim->done[op];
 	const struct tilesched_step *step = &model->steps[number];
-	uint64_t peak;
+	uint64_t peak = play(sim, step);
 
-	peak = play(sim, step);
 	sim->done[op]++;
 	sim->order[sim->order_count++] = number;
 	if (run->last != op) {
-		run->fetched += model->ops[op].weights;
-		run->halos += step->kept;
+		run->cost.weights += model->ops[op].weights;
+		run->cost.halos += step->kept;
 		run->last = op;
 	}
-	if (peak > run->peak)
-		run->peak = peak;
+	if (peak > run->cost.peak)
+		run->cost.peak = peak;
 	run->over |= peak > run->limit;
 }
 
@@ -253,9 +232,10 @@ static void eager(struct run *run)
 		op = 64 * w - 1 - (uint32_t)__builtin_clzll(sim->ready[w - 1]);
 		run_step(run, op);
 		set_ready(run, op);
-		for (uint32_t k = sim->consumer_start[op]; k < sim->consumer_start[op + 1]; k++)
-			if (sim->consumers[k] < run->end)
-				set_ready(run, sim->consumers[k]);
+		for (uint32_t k = sim->first_consumer[op]; k != NPUMEM_NONE;
+		     k = sim->consumers[k].next)
+			if (sim->consumers[k].op < run->end)
+				set_ready(run, sim->consumers[k].op);
 	}
 }
 
@@ -276,7 +256,7 @@ static void undo(struct tilesched_sim *sim, uint32_t begin, uint32_t end, uint64
 }
 
 bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
-			   uint64_t limit, struct tilesched_cost *cost)
+			   uint64_t limit, struct npuplan_schedule_point *cost)
 {
 	const struct tilesched_model *model = sim->model;
 	struct run run = {
@@ -284,12 +264,12 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 		.begin = sim->next,
 		.end = end,
 		.limit = limit,
-		.peak = sim->next ? sim->live : sim->entry,
+		.cost.peak = sim->next ? sim->live : sim->entry,
 		.last = NPUMEM_NONE,
 	};
 	uint64_t live = sim->live, weights = 0;
 
-	run.over = run.peak > limit;
+	run.over = run.cost.peak > limit;
 	sim->order_count = 0;
 	if (way.rule == TILESCHED_EAGER) {
 		eager(&run);
@@ -305,9 +285,9 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 	undo(sim, run.begin, end, live);
 	for (uint32_t o = run.begin; o < end; o++)
 		weights += model->ops[o].weights;
-	cost->peak = run.peak;
-	cost->halos = run.halos;
-	cost->weights = weights <= sim->resident ? weights : run.fetched;
+	if (weights <= sim->resident)
+		run.cost.weights = weights;
+	*cost = run.cost;
 	return !run.over;
 }
 

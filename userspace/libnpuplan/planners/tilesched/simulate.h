@@ -32,16 +32,13 @@ struct tilesched_way {
 	uint16_t quantum;
 };
 
-/**
- * struct tilesched_cost - of a segment, or of a whole schedule
- * @peak: most bytes of the arena that live at once
- * @weights: bytes of parameters fetched
- * @halos: bytes read again, though the operator's step before has read them
+/*
+ * struct tilesched_consumer - operator that needs another one
+ * @next: in sim->consumers, the next one that needs the same; NPUMEM_NONE: there is none
  */
-struct tilesched_cost {
-	uint64_t peak;
-	uint64_t weights;
-	uint64_t halos;
+struct tilesched_consumer {
+	uint32_t op;
+	uint32_t next;
 };
 
 /*
@@ -52,8 +49,7 @@ struct tilesched_cost {
  * @next: operator; all before it are done, none from it on is begun
  * @done: per operator, steps that are done
  * @order: steps of the segment, as they were run; @order_count of them
- * @consumer_start, @consumers: operators that need operator o are
- *	consumers[consumer_start[o] .. consumer_start[o + 1])
+ * @first_consumer: per operator, in @consumers: who needs it
  * @ready: of eager order, a bit an operator
  * @stack: of order by demand
  * @resident: bytes of weights that stay on chip while a segment runs
@@ -68,15 +64,16 @@ struct tilesched_sim {
 	uint32_t *done;
 	uint32_t *order;
 	uint32_t order_count;
-	uint32_t *consumer_start;
-	uint32_t *consumers;
+	uint32_t *first_consumer;
+	struct tilesched_consumer *consumers;
 	uint64_t *ready;
 	struct tilesched_wait *stack;
 	uint64_t resident;
 	uint64_t work;
+	struct npuplan_pool pool;
 };
 
-/* -ENOMEM */
+/* tilesched_sim_fini() in any case. -ENOMEM */
 int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *model,
 		       uint64_t resident);
 void tilesched_sim_fini(struct tilesched_sim *sim);
@@ -90,6 +87,6 @@ void tilesched_sim_rewind(struct tilesched_sim *sim);
  * steps that were run.
  */
 bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tilesched_way way,
-			   uint64_t limit, struct tilesched_cost *cost);
+			   uint64_t limit, struct npuplan_schedule_point *cost);
 /* Run operators [next, end) for good, in layer order, which leaves what any order does. */
 void tilesched_sim_advance(struct tilesched_sim *sim, uint32_t end);

@@ -25,18 +25,6 @@ int npuplan_plan_tilesched(const struct npuplan_problem *problem, const struct n
 			   int form, struct npuplan_plan **plan, struct npuplan_error *error);
 
 /*
- * struct tilesched_schedule - the order chosen
- * @order: steps of the model
- * @positions: per step of the graph, its place in the schedule
- */
-struct tilesched_schedule {
-	const struct tilesched_model *model;
-	uint32_t *order;
-	uint32_t *positions;
-	struct tilesched_cost cost;
-};
-
-/*
  * struct tilesched_item - what is placed at one address
  * @first_unit: in placing->units[]; @unit_count of them
  * @ring: slots, each of as many bytes as the first unit; 0: no ring
@@ -53,17 +41,23 @@ struct tilesched_item {
 };
 
 /*
- * struct tilesched_placing - addresses of a schedule
+ * struct tilesched_placing - a schedule and its addresses
+ * @order: steps of the model as they are run
+ * @positions: per step of the graph, its place in the schedule
  * @ranges: per unit
  * @units: in the order of tensors and their bytes
  * @items: to pack; @of: what each is made of
  * @lower_bound: most bytes that live at once; no placing needs less
  * @peak_instant: when
  * @least: bytes that any schedule needs
+ * @pool: of all arrays but @items and @of
  */
 struct tilesched_placing {
 	const struct npuplan_problem *problem;
-	const struct tilesched_schedule *schedule;
+	const struct tilesched_model *model;
+	struct npuplan_schedule_point cost;
+	uint32_t *order;
+	uint32_t *positions;
 	struct npuplan_live_range *ranges;
 	uint32_t *units;
 	struct npuplan_item *items;
@@ -74,16 +68,24 @@ struct tilesched_placing {
 	uint64_t lower_bound;
 	uint64_t least;
 	struct npuplan_pack_result result;
+	struct npuplan_pool pool;
 };
 
-/* tilesched_place() - live ranges, items, addresses (place.c)
+/* tilesched_place() - live ranges, items, addresses of a schedule (place.c)
  *
  * -EINVAL: fixed offsets collide. placing->result.top is what is needed.
  */
-int tilesched_place(struct tilesched_placing *placing, const struct npuplan_problem *problem,
-		    const struct tilesched_schedule *schedule, int form,
-		    struct npuplan_error *error);
-void tilesched_placing_fini(struct tilesched_placing *placing);
+int tilesched_place(struct tilesched_placing *placing, int form, struct npuplan_error *error);
+
+/* Chunks of a unit, which are those of its first version. */
+static inline const struct npuv_segment *tilesched_chunks(const struct tilesched_model *model,
+							  uint32_t unit, uint32_t *count)
+{
+	const struct npuv_cell *cell = &model->cells->cells[model->units[unit].cell];
+
+	*count = cell->segment_count;
+	return &model->cells->segments[cell->first_segment];
+}
 
 /* Chunks of one cell from the first on that a single placement can hold (records.c). */
 void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
