@@ -48,6 +48,16 @@ const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step,
 /* The first line of the verifier's log is the error's text. */
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log);
 
+/* npuplan_copy_section() - the known part of each record of a blob's section
+ * @size: of that part
+ * @array: pointer to an array that npuplan_grow() made, or to NULL; what it has is overwritten
+ * @count: out: records in it
+ *
+ * -ENOMEM
+ */
+int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
+			 uint32_t *count);
+
 /*
  * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
  * @blob: owned

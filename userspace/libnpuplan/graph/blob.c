@@ -91,12 +91,31 @@ out:
 	return err;
 }
 
+int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
+			 uint32_t *count)
+{
+	int err = 0;
+
+	*count = 0;
+	while (*count < section->count && !err) {
+		uint8_t *records;
+
+		err = npuplan_grow(array, *count, size);
+		if (err)
+			break;
+		memcpy(&records, array, sizeof(records));
+		memcpy(records + *count * size, npuv_record(section, *count), size);
+		++*count;
+	}
+	return err;
+}
+
 static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *checked)
 {
 	for (uint32_t i = 0; i < checked->tensors.count; i++) {
 		const struct npumem_tensor *record = npuv_tensor(checked, i);
-		const char *name = npuv_name(checked, record->name);
 		struct npuplan_tensor tensor = {
+			.name = strdup(npuv_name(checked, record->name)),
 			.size = record->size,
 			.fixed_offset = record->fixed_offset,
 			.alias_offset = record->alias_offset,
@@ -106,12 +125,8 @@ static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *ch
 			.alias_of = record->alias_of,
 			.id = i,
 		};
-		int64_t index;
+		int64_t index = tensor.name ? npuplan_graph_add_tensor(graph, &tensor) : -ENOMEM;
 
-		tensor.name = strdup(name);
-		if (!tensor.name)
-			return -ENOMEM;
-		index = npuplan_graph_add_tensor(graph, &tensor);
 		free(tensor.name);
 		if (index < 0)
 			return index;
@@ -121,31 +136,13 @@ static int read_tensors(struct npuplan_graph *graph, const struct npuv_graph *ch
 
 static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *checked)
 {
-	for (uint32_t i = 0; i < checked->tiles.count; i++) {
-		const struct npumem_tile *tile = npuv_tile(checked, i);
-		int64_t index = npuplan_graph_add_tile(graph, tile->tensor, &tile->region);
-
-		if (index < 0)
-			return index;
-	}
-	for (uint32_t i = 0; i < checked->accesses.count; i++) {
-		int err = npuplan_grow(&graph->accesses, i, sizeof(*graph->accesses));
-
-		if (err)
-			return err;
-		graph->accesses[i] = *npuv_access(checked, i);
-		graph->access_count = i + 1;
-	}
 	for (uint32_t i = 0; i < checked->steps.count; i++) {
 		const struct npumem_step *record = npuv_step(checked, i);
 		int err = npuplan_grow(&graph->steps, i, sizeof(*graph->steps));
-		char *name;
+		char *name = err ? NULL : strdup(npuv_name(checked, record->name));
 
-		if (err)
-			return err;
-		name = strdup(npuv_name(checked, record->name));
 		if (!name)
-			return -ENOMEM;
+			return err ? err : -ENOMEM;
 		graph->steps[i] = (struct npuplan_step){
 			.first_access = record->first_access,
 			.access_count = record->access_count,
@@ -159,57 +156,56 @@ static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *chec
 	return 0;
 }
 
-static int read_blocks(struct npuplan_graph *graph, const struct npuv_graph *checked)
+/* What a graph has as it is in a blob. */
+static int read_records(struct npuplan_graph *graph, const struct npuv_graph *checked)
 {
 	int err = 0;
 
-	graph->block_count = 0;
-	for (uint32_t i = 0; i < checked->blocks.count && !err; i++) {
-		err = npuplan_grow(&graph->blocks, i, sizeof(*graph->blocks));
-		if (err)
-			break;
-		graph->blocks[i] = *npuv_block(checked, i);
+#define COPY(FIELD, COUNT)                                                                         \
+	(err = err   ?:                                                                            \
+		       npuplan_copy_section(&checked->FIELD, sizeof(*graph->FIELD), &graph->FIELD, \
+					    &graph->COUNT))
+	COPY(tiles, tile_count);
+	COPY(accesses, access_count);
+	COPY(blocks, block_count);
+	COPY(edges, edge_count);
+	COPY(carries, carry_count);
+#undef COPY
+	for (uint32_t i = 0; i < graph->block_count; i++)
 		graph->blocks[i].name = NPUMEM_NONE;
-		graph->block_count = i + 1;
-	}
-	for (uint32_t i = 0; i < checked->edges.count && !err; i++) {
-		err = npuplan_grow(&graph->edges, i, sizeof(*graph->edges));
-		if (err)
-			break;
-		graph->edges[i] = *npuv_edge(checked, i);
-		graph->edge_count = i + 1;
-	}
-	for (uint32_t i = 0; i < checked->carries.count && !err; i++) {
-		err = npuplan_grow(&graph->carries, i, sizeof(*graph->carries));
-		if (err)
-			break;
-		graph->carries[i] = *npuv_carry(checked, i);
-		graph->carry_count = i + 1;
-	}
 	return err;
 }
 
-int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
-		       struct npuplan_error *error)
+/* The verifier's form of a blob, whose graph it refuses with a sentence. */
+static int check(const void *blob, size_t size, struct npuv_graph **cells,
+		 struct npuplan_error *error)
 {
 	struct npumem_verdict verdict;
-	struct npuv_graph *checked;
-	struct npuplan_graph *graph;
 	struct npuv_log log;
 	char text[256] = "";
 	int err;
 
 	npuv_log_init(&log, 1, text, sizeof(text));
-	err = npuv_graph_create(blob, size, &npuv_default_limits, &log, &verdict, &checked);
+	err = npuv_graph_create(blob, size, &npuv_default_limits, &log, &verdict, cells);
+	return err ? npuplan_fail_verdict(error, err, "graph", text) : 0;
+}
+
+int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out,
+		       struct npuplan_error *error)
+{
+	struct npuv_graph *checked;
+	struct npuplan_graph *graph;
+	int err = check(blob, size, &checked, error);
+
 	if (err)
-		return npuplan_fail_verdict(error, err, "graph", text);
+		return err;
 	graph = npuplan_graph_new(
 		checked->blocks.count ? npuv_name(checked, npuv_block(checked, 0)->name) : "");
 	err = graph ? read_tensors(graph, checked) : -ENOMEM;
 	if (!err)
-		err = read_steps(graph, checked);
+		err = read_records(graph, checked);
 	if (!err)
-		err = read_blocks(graph, checked);
+		err = read_steps(graph, checked);
 	npuv_graph_destroy(checked);
 	if (err) {
 		npuplan_graph_free(graph);
@@ -222,22 +218,14 @@ int npuplan_graph_read(const void *blob, size_t size, struct npuplan_graph **out
 int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
 			 struct npuplan_error *error)
 {
-	struct npumem_verdict verdict;
-	struct npuv_log log;
-	char text[256] = "";
 	int err;
 
 	memset(checked, 0, sizeof(*checked));
 	err = npuplan_graph_write(graph, &checked->blob, &checked->size, error);
+	if (!err)
+		err = check(checked->blob, checked->size, &checked->cells, error);
 	if (err)
-		return err;
-	npuv_log_init(&log, 1, text, sizeof(text));
-	err = npuv_graph_create(checked->blob, checked->size, &npuv_default_limits, &log, &verdict,
-				&checked->cells);
-	if (err) {
-		npuplan_fail_verdict(error, err, "graph", text);
 		npuplan_checked_fini(checked);
-	}
 	return err;
 }
 

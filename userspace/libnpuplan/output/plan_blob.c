@@ -32,21 +32,6 @@ int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *siz
 	return err ? npuplan_fail(error, err, "cannot write plan: %s", strerror(-err)) : 0;
 }
 
-/* Copy the known part of each record of a section. */
-static int copy_section(const struct npuv_section *section, size_t size, void *array,
-			uint32_t *count)
-{
-	uint8_t *copy = calloc(section->count ? section->count : 1, size);
-
-	if (!copy)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < section->count; i++)
-		memcpy(copy + i * size, npuv_record(section, i), size);
-	memcpy(array, &copy, sizeof(copy));
-	*count = section->count;
-	return 0;
-}
-
 int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		      struct npuplan_error *error)
 {
@@ -72,10 +57,10 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	memcpy(&plan->info, info.base, sizeof(plan->info));
 	plan->peak_position = NPUMEM_NONE;
-#define COPY(SECTION, FIELD, COUNT)                                                    \
-	(err = err ? err :                                                             \
-		     copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
-				  &plan->COUNT))
+#define COPY(SECTION, FIELD, COUNT)                                                              \
+	(err = err   ?:                                                                          \
+		       npuplan_copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
+					    &plan->COUNT))
 	COPY(placements, placements, placement_count);
 	COPY(positions, positions, position_count);
 	COPY(blocks, blocks, block_count);
