@@ -36,9 +36,8 @@ uint64_t npuplan_spatial_bytes(const struct npuplan_spatial *s)
 	return s->batch * channel_blocks(s) * s->rows * s->row * interleaved(s) * s->elem;
 }
 
-/* The same, whatever the size of the tensor. */
-static bool spatial_shape(const struct npuplan_graph *graph, uint32_t tensor,
-			  struct npuplan_spatial *spatial)
+bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
+		     struct npuplan_spatial *spatial)
 {
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
 	uint32_t row_axis = npuplan_row_axis(graph);
@@ -66,14 +65,7 @@ static bool spatial_shape(const struct npuplan_graph *graph, uint32_t tensor,
 	};
 	if (t->dim_count == 5)
 		spatial->row *= t->shape[row_axis + 2];
-	return true;
-}
-
-bool npuplan_spatial(const struct npuplan_graph *graph, uint32_t tensor,
-		     struct npuplan_spatial *spatial)
-{
-	return spatial_shape(graph, tensor, spatial) &&
-	       npuplan_spatial_bytes(spatial) == graph->tensors[tensor].size;
+	return npuplan_spatial_bytes(spatial) == t->size;
 }
 
 bool npuplan_view(const struct npuplan_graph *graph, uint32_t tensor, struct npuplan_spatial *view)
@@ -108,6 +100,17 @@ int64_t npuplan_granule(const struct npuplan_spatial *s)
 	return s->layout == NPUPLAN_NC32HW32 && s->rows * s->row > 1 ? NPUPLAN_CHANNEL_BLOCK : 1;
 }
 
+/* What there is of a region is repeated, unless @count is 1. */
+static void repeat(struct npumem_region *region, uint64_t count, uint64_t stride)
+{
+	uint32_t dim = region->stride[0] ? 1 : 0;
+
+	if (count <= 1)
+		return;
+	region->count[dim] = count;
+	region->stride[dim] = stride;
+}
+
 /* Some of the channels that lie side by side: they repeat from place to place. */
 static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 						const struct npuplan_part *part)
@@ -115,7 +118,6 @@ static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 	struct npumem_region region = { .count = { 1, 1, 1 } };
 	uint64_t place = s->channels * s->elem;
 	uint64_t batches = s->batch, places = part->rows.count * s->row;
-	uint32_t dim = 0;
 
 	/* All rows are one run of places, from batch to batch. */
 	if (part->rows.count == s->rows) {
@@ -124,14 +126,8 @@ static struct npumem_region side_by_side_region(const struct npuplan_spatial *s,
 	}
 	region.offset = part->rows.first * s->row * place + part->channels.first * s->elem;
 	region.length = part->channels.count * s->elem;
-	if (places > 1) {
-		region.count[dim] = places;
-		region.stride[dim++] = place;
-	}
-	if (batches > 1) {
-		region.count[dim] = batches;
-		region.stride[dim] = s->rows * s->row * place;
-	}
+	repeat(&region, places, place);
+	repeat(&region, batches, s->rows * s->row * place);
 	return region;
 }
 
@@ -145,7 +141,6 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 	/* A row of a block of channels, and all its rows. */
 	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
 	uint64_t batches = s->batch;
-	uint32_t dim = 0;
 
 	if (blocks == 1 && part->channels.count < s->channels)
 		return side_by_side_region(s, part);
@@ -160,14 +155,8 @@ struct npumem_region npuplan_part_region(const struct npuplan_spatial *s,
 		}
 		count = 1;
 	}
-	if (count > 1) {
-		region.count[dim] = count;
-		region.stride[dim++] = plane;
-	}
-	if (batches > 1) {
-		region.count[dim] = batches;
-		region.stride[dim] = plane * blocks;
-	}
+	repeat(&region, count, plane);
+	repeat(&region, batches, plane * blocks);
 	return region;
 }
 
@@ -177,9 +166,8 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 	int64_t side_by_side = interleaved(s), blocks = channel_blocks(s);
 	uint64_t row = s->row * side_by_side * s->elem, plane = s->rows * row;
 	uint64_t place = side_by_side * s->elem, left = region->offset % plane;
-	uint64_t bytes = npuplan_region_bytes(region);
+	uint64_t bytes = npuplan_region_bytes(region), width;
 	struct npumem_region again;
-	uint64_t width;
 
 	*part = (struct npuplan_part){ { left / row, 0 }, { 0, s->channels } };
 	if (!bytes || bytes % s->batch)
@@ -190,14 +178,12 @@ bool npuplan_region_part(const struct npuplan_spatial *s, const struct npumem_re
 		part->channels.first = region->offset % place / s->elem;
 		part->channels.count = region->length / s->elem;
 		width = s->row * region->length;
-	} else if (region->length >= plane) {
-		part->channels.first = region->offset / plane * side_by_side;
-		part->channels.count = bytes / plane * side_by_side;
-		width = bytes / s->rows;
 	} else {
+		uint64_t count = bytes / (region->length < plane ? region->length : plane);
+
 		part->channels.first = region->offset / plane * side_by_side;
-		part->channels.count = bytes / region->length * side_by_side;
-		width = bytes / region->length * row;
+		part->channels.count = count * side_by_side;
+		width = count * row;
 	}
 	if (!width)
 		return false;
