@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "print_line.h"
 
 /* No more of a tensor than there is: then there are not too many ranges either. */
@@ -106,20 +107,6 @@ static void print_instance(const struct npuplan_plan *plan, uint32_t instance, F
 	fputc('\n', out);
 }
 
-/*
- * Names that come into a block with one value may share its bytes: those are
- * drawn once. Per placement whether it holds such a name.
- */
-static bool *list_entered(const struct npuplan_plan *plan)
-{
-	bool *entered = calloc((size_t)plan->placement_count + 1, sizeof(*entered));
-
-	for (uint32_t i = 0; i < plan->entry_count && entered; i++)
-		if (plan->entries[i].placement < plan->placement_count)
-			entered[plan->entries[i].placement] = true;
-	return entered;
-}
-
 static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 {
 	return npuplan_base_of(graph, graph->tiles[tile].tensor);
@@ -127,7 +114,8 @@ static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 
 /*
  * struct printing - what is printed, and how
- * @entered: see list_entered()
+ * @entered: per placement whether it holds a name that comes into its block: those that
+ *	come in with one value may share its bytes, and are drawn once
  * @of_tensor: placements by tensor: of tensor t of_tensor[first_of_tensor[t] ...
  *	first_of_tensor[t + 1])
  * @verified: the plan verifies
@@ -135,6 +123,7 @@ static uint32_t base_tensor(const struct npuplan_graph *graph, uint32_t tile)
 struct printing {
 	const struct npuplan_graph *graph;
 	const struct npuplan_plan *plan;
+	struct npuplan_pool pool;
 	bool *entered;
 	uint32_t *of_tensor;
 	uint32_t *first_of_tensor;
@@ -142,22 +131,18 @@ struct printing {
 	unsigned int columns;
 };
 
-static int sort_by_tensor(struct printing *printing)
+/* Lists @list by the key of a placement that is at @key: that of k from first[k] on. */
+static int sort_placements(struct printing *printing, size_t key, uint32_t keys, uint32_t **first,
+			   uint32_t **list)
 {
 	const struct npuplan_plan *plan = printing->plan;
-	uint32_t tensors = printing->graph->tensor_count, *first;
 
-	first = printing->first_of_tensor = calloc((size_t)tensors + 2, sizeof(*first));
-	printing->of_tensor = malloc((size_t)plan->placement_count * sizeof(uint32_t) + 1);
-	if (!first || !printing->of_tensor)
+	*first = npuplan_pool_take(&printing->pool, (size_t)keys + 2, sizeof(**first));
+	*list = npuplan_pool_take(&printing->pool, plan->placement_count, sizeof(**list));
+	if (printing->pool.failed)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < plan->placement_count; i++)
-		first[plan->placements[i].tensor + 2]++;
-	for (uint32_t t = 2; t <= tensors; t++)
-		first[t] += first[t - 1];
-	/* Each one's beginning moves to its end, which is the next one's beginning. */
-	for (uint32_t i = 0; i < plan->placement_count; i++)
-		printing->of_tensor[first[plan->placements[i].tensor + 1]++] = i;
+	npuplan_counting_sort(plan->placements, plan->placement_count, sizeof(*plan->placements),
+			      key, keys, *first, *list);
 	return 0;
 }
 
@@ -200,7 +185,7 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
 
 /*
  * struct scene - one instance, position by position
- * @list: its placements, ascending
+ * @list: its placements, ascending, @count of them
  * @coming, @going: of @list, by first and by last position
  * @twins: of @list, those that hold names that came in; one with another's bytes follows
  *	it, in the order of the list
@@ -209,8 +194,9 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
  */
 struct scene {
 	const struct printing *printing;
+	const uint32_t *list;
+	struct npuplan_pool pool;
 	struct npuplan_line line;
-	uint32_t *list;
 	uint32_t *coming;
 	uint32_t *going;
 	uint32_t *twins;
@@ -238,50 +224,41 @@ static bool are_twins(const struct scene *scene, uint32_t a, uint32_t b)
 static int by_first(const void *left, const void *right, void *context)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t x = placement_at(context, a)->from, y = placement_at(context, b)->from;
 
-	return x != y ? (x < y ? -1 : 1) : a < b ? -1 : a > b;
+	return npuplan_compare(placement_at(context, a)->from, placement_at(context, b)->from) ?:
+		       npuplan_compare(a, b);
 }
 
 static int by_last(const void *left, const void *right, void *context)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	uint32_t x = placement_at(context, a)->to, y = placement_at(context, b)->to;
 
-	return x != y ? (x < y ? -1 : 1) : a < b ? -1 : a > b;
+	return npuplan_compare(placement_at(context, a)->to, placement_at(context, b)->to) ?:
+		       npuplan_compare(a, b);
 }
 
 static int by_bytes(const void *left, const void *right, void *context)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct npumem_placement *x = placement_at(context, a), *y = placement_at(context, b);
-	uint64_t p = npuplan_extent(x), q = npuplan_extent(y);
 
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return p != q ? (p < q ? -1 : 1) : a < b ? -1 : a > b;
+	return npuplan_compare(x->offset, y->offset)			     ?:
+		       npuplan_compare(npuplan_extent(x), npuplan_extent(y)) ?:
+									       npuplan_compare(a, b);
 }
 
 static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,
 		      uint32_t count)
 {
-	size_t bytes = (size_t)count * sizeof(uint32_t) + 1;
-
-	*scene = (struct scene){
-		.printing = printing,
-		.list = malloc(bytes),
-		.coming = malloc(bytes),
-		.going = malloc(bytes),
-		.twins = malloc(bytes),
-		.twin_at = malloc(bytes),
-		.alive = calloc((size_t)count + 1, sizeof(bool)),
-		.count = count,
-	};
-	if (!scene->list || !scene->coming || !scene->going || !scene->twins || !scene->twin_at ||
-	    !scene->alive)
+	*scene = (struct scene){ .printing = printing, .list = list, .count = count };
+	scene->coming = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
+	scene->going = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
+	scene->twins = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
+	scene->twin_at = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
+	scene->alive = npuplan_pool_take(&scene->pool, count, sizeof(bool));
+	if (scene->pool.failed)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++) {
-		scene->list[k] = list[k];
 		scene->coming[k] = scene->going[k] = k;
 		scene->twin_at[k] = NPUMEM_NONE;
 		if (printing->entered[list[k]])
@@ -295,13 +272,6 @@ static int scene_init(struct scene *scene, const struct printing *printing, cons
 	return npuplan_line_init(&scene->line, printing->plan, list, count, printing->columns);
 }
 
-static void scene_fini(struct scene *scene)
-{
-	npuplan_line_fini(&scene->line);
-	free_all(scene->list, scene->coming, scene->going, scene->twins, scene->twin_at,
-		 scene->alive);
-}
-
 /* Of twins that live only the first is drawn. -ENOMEM */
 static int draw_twins(struct scene *scene, uint32_t k)
 {
@@ -312,14 +282,10 @@ static int draw_twins(struct scene *scene, uint32_t k)
 	while (t && are_twins(scene, scene->twins[t - 1], k))
 		t--;
 	for (; t < scene->twin_count && are_twins(scene, scene->twins[t], k) && !err; t++) {
-		uint32_t twin = scene->twins[t];
+		bool draw = scene->alive[scene->twins[t]] && !drawn;
 
-		if (!scene->alive[twin] || drawn) {
-			npuplan_line_wipe(&scene->line, twin);
-			continue;
-		}
-		drawn = true;
-		err = npuplan_line_draw(&scene->line, twin);
+		err = npuplan_line_draw(&scene->line, scene->twins[t], draw);
+		drawn |= draw;
 	}
 	return err;
 }
@@ -330,10 +296,7 @@ static int set_alive(struct scene *scene, uint32_t k, bool alive)
 	scene->alive[k] = alive;
 	if (scene->twin_at[k] != NPUMEM_NONE)
 		return draw_twins(scene, k);
-	if (alive)
-		return npuplan_line_draw(&scene->line, k);
-	npuplan_line_wipe(&scene->line, k);
-	return 0;
+	return npuplan_line_draw(&scene->line, k, alive);
 }
 
 /* From the position before to this one. -ENOMEM */
@@ -358,13 +321,13 @@ static int move_to(struct scene *scene, uint32_t position)
 			err = set_alive(scene, k, true);
 	}
 	/* Those that are going are taken from now on. */
-	for (uint32_t g = scene->gone; g < scene->count; g++) {
+	for (uint32_t g = scene->gone; g < scene->count && !err; g++) {
 		uint32_t k = scene->going[g];
 
 		if (placement_at(scene, k)->to != position)
 			break;
 		if (scene->line.drawn[k] && is_taken(scene->printing, scene->list[k]))
-			npuplan_line_wipe(&scene->line, k);
+			err = npuplan_line_draw(&scene->line, k, false);
 	}
 	return err;
 }
@@ -380,42 +343,30 @@ static int print_positions(const struct printing *printing, uint32_t instance, c
 	for (uint32_t p = block->first_position;
 	     p < block->first_position + block->position_count && p < plan->position_count && !err;
 	     p++) {
-		uint64_t bytes;
-
 		err = move_to(&scene, p);
-		bytes = cover_bytes(&scene.line.covered);
 		fprintf(out, "%5u: ", p);
 		npuplan_line_print(&scene.line, printing->verified, out);
-		fprintf(out, " (%lluk) ", (unsigned long long)(bytes + 1023) / 1024);
+		fprintf(out, " (%lluk) ",
+			(unsigned long long)(cover_bytes(&scene.line.covered) + 1023) / 1024);
 		print_position(printing->graph, &plan->positions[p], out);
 		fputc('\n', out);
 	}
-	scene_fini(&scene);
+	npuplan_line_fini(&scene.line);
+	npuplan_pool_free(&scene.pool);
 	return err;
 }
 
-/* All instances, each with its placements. */
-static int print_instances(const struct printing *printing, FILE *out)
+/* All instances, each with its placements; one that is in no instance is drawn nowhere. */
+static int print_instances(struct printing *printing, FILE *out)
 {
 	const struct npuplan_plan *plan = printing->plan;
-	AUTO_HEAP size_t *first = npuplan_calloc((size_t)plan->block_count + 2, sizeof(*first));
-	AUTO_HEAP uint32_t *list =
-		npuplan_malloc((size_t)plan->placement_count * sizeof(*list) + 1);
-	int err = first && list ? 0 : -ENOMEM;
+	uint32_t *first, *list;
+	int err = sort_placements(printing, offsetof(struct npumem_placement, block),
+				  plan->block_count, &first, &list);
 
-	/* One that is in no instance is drawn nowhere. */
-	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
-		if (plan->placements[i].block < plan->block_count)
-			first[plan->placements[i].block + 2]++;
-	for (uint32_t b = 2; b <= plan->block_count && !err; b++)
-		first[b] += first[b - 1];
-	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
-		if (plan->placements[i].block < plan->block_count)
-			list[first[plan->placements[i].block + 1]++] = i;
 	for (uint32_t b = 0; b < plan->block_count && !err; b++) {
 		print_instance(plan, b, out);
-		err = print_positions(printing, b, list + first[b],
-				      (uint32_t)(first[b + 1] - first[b]), out);
+		err = print_positions(printing, b, list + first[b], first[b + 1] - first[b], out);
 	}
 	return err;
 }
@@ -436,13 +387,17 @@ int npuplan_plan_print(const struct npuplan_graph *graph, const struct npuplan_p
 	if (err == -ENOMEM)
 		return err;
 	printing.verified = !err;
-	printing.entered = list_entered(plan);
-	err = printing.entered ? sort_by_tensor(&printing) : -ENOMEM;
+	printing.entered = npuplan_pool_take(&printing.pool, plan->placement_count, sizeof(bool));
+	err = sort_placements(&printing, offsetof(struct npumem_placement, tensor),
+			      graph->tensor_count, &printing.first_of_tensor, &printing.of_tensor);
+	for (uint32_t i = 0; i < plan->entry_count && !err; i++)
+		if (plan->entries[i].placement < plan->placement_count)
+			printing.entered[plan->entries[i].placement] = true;
 	if (!err) {
 		print_head(graph, plan, columns, out);
 		print_others(graph, out);
 		err = print_instances(&printing, out);
 	}
-	free_all(printing.entered, printing.of_tensor, printing.first_of_tensor);
+	npuplan_pool_free(&printing.pool);
 	return err ? err : ferror(out) ? -EIO : 0;
 }

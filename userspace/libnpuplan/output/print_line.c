@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/queue.h"
+
 /* Bytes that a placement has of a column. */
 struct share {
 	uint64_t bytes;
@@ -32,7 +34,7 @@ char npuplan_symbol(uint32_t tensor)
 /* Column c shows bytes [c * arena / columns, (c + 1) * arena / columns), at least one. */
 static uint64_t column_begin(const struct npuplan_line *line, unsigned int c)
 {
-	return (unsigned __int128)line->arena * c / line->column_count;
+	return (unsigned __int128)line->plan->info.arena_size * c / line->column_count;
 }
 
 static uint64_t column_end(const struct npuplan_line *line, unsigned int c)
@@ -88,29 +90,23 @@ int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan
 	uint64_t *at;
 
 	*line = (struct npuplan_line){
-		.first_range = malloc(((size_t)count + 1) * sizeof(*line->first_range)),
-		.symbols = malloc((size_t)count + 1),
-		.drawn = calloc((size_t)count + 1, sizeof(*line->drawn)),
-		.arena = plan->info.arena_size,
+		.plan = plan,
+		.placements = placements,
 		.column_count = columns,
-		.columns = calloc(columns, sizeof(*line->columns)),
 	};
-	if (!line->first_range || !line->symbols || !line->drawn || !line->columns)
+	line->first_range = npuplan_pool_take(&line->pool, (size_t)count + 1, sizeof(size_t));
+	line->drawn = npuplan_pool_take(&line->pool, count, sizeof(*line->drawn));
+	line->columns = npuplan_pool_take(&line->pool, columns, sizeof(*line->columns));
+	if (line->pool.failed)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++) {
-		const struct npumem_placement *placement = &plan->placements[placements[k]];
-
-		line->first_range[k] = line->range_count;
-		line->symbols[k] = npuplan_symbol(placement->tensor);
-		if (add_placement(line, placement))
+		if (add_placement(line, &plan->placements[placements[k]]))
 			return -ENOMEM;
+		line->first_range[k + 1] = line->range_count;
 	}
-	line->first_range[count] = line->range_count;
-	at = malloc(2 * line->range_count * sizeof(*at) + 1);
-	for (size_t r = 0; r < line->range_count && at; r++) {
-		at[2 * r] = line->ranges[r].begin;
-		at[2 * r + 1] = line->ranges[r].end;
-	}
+	at = malloc(line->range_count * sizeof(*line->ranges) + 1);
+	if (at && line->range_count)
+		memcpy(at, line->ranges, line->range_count * sizeof(*line->ranges));
 	return cover_init(&line->covered, at, 2 * line->range_count);
 }
 
@@ -118,53 +114,26 @@ void npuplan_line_fini(struct npuplan_line *line)
 {
 	for (unsigned int c = 0; c < line->column_count && line->columns; c++)
 		free(line->columns[c].shares);
-	free_all(line->columns, line->ranges, line->first_range, line->symbols, line->drawn);
+	npuplan_pool_free(&line->pool);
+	free(line->ranges);
 	cover_fini(&line->covered);
-	*line = (struct npuplan_line){ 0 };
 }
 
 /* ------------------------------------------------------------------------ columns */
 
-static bool is_before(const struct share *a, const struct share *b)
+static bool is_before(const struct npuplan_column *column, const struct share *a,
+		      const struct share *b)
 {
 	return a->bytes != b->bytes ? a->bytes > b->bytes : a->placement < b->placement;
 }
 
-static int push(struct npuplan_column *column, struct share share)
-{
-	uint32_t at = column->count;
-
-	if (npuplan_grow(&column->shares, at, sizeof(share)))
-		return -ENOMEM;
-	column->count++;
-	for (; at && is_before(&share, &column->shares[(at - 1) / 2]); at = (at - 1) / 2)
-		column->shares[at] = column->shares[(at - 1) / 2];
-	column->shares[at] = share;
-	return 0;
-}
-
-static void pop(struct npuplan_column *column)
-{
-	struct share last = column->shares[--column->count];
-	uint32_t at = 0, child;
-
-	while ((child = 2 * at + 1) < column->count) {
-		if (child + 1 < column->count &&
-		    is_before(&column->shares[child + 1], &column->shares[child]))
-			child++;
-		if (!is_before(&column->shares[child], &last))
-			break;
-		column->shares[at] = column->shares[child];
-		at = child;
-	}
-	column->shares[at] = last;
-}
+NPUPLAN_QUEUE(share, struct share, struct npuplan_column, is_before)
 
 /* Bytes of each column that a placement has; @first, @end: columns that it touches. */
 static void find_shares(const struct npuplan_line *line, uint32_t k, uint64_t *own,
 			unsigned int *first, unsigned int *end)
 {
-	uint64_t arena = line->arena ? line->arena : 1;
+	uint64_t arena = line->plan->info.arena_size ?: 1;
 	unsigned int columns = line->column_count;
 
 	memset(own, 0, columns * sizeof(*own));
@@ -188,38 +157,30 @@ static void find_shares(const struct npuplan_line *line, uint32_t k, uint64_t *o
 	}
 }
 
-int npuplan_line_draw(struct npuplan_line *line, uint32_t k)
+int npuplan_line_draw(struct npuplan_line *line, uint32_t k, bool drawn)
 {
 	uint64_t own[NPUPLAN_MAX_COLUMNS];
 	unsigned int first, end;
 
-	if (line->drawn[k])
+	if (line->drawn[k] == drawn)
 		return 0;
-	line->drawn[k] = true;
+	line->drawn[k] = drawn;
 	find_shares(line, k, own, &first, &end);
 	for (unsigned int c = first; c < end; c++) {
-		line->columns[c].taken += own[c];
-		if (own[c] && push(&line->columns[c], (struct share){ own[c], k }))
+		struct npuplan_column *column = &line->columns[c];
+
+		column->taken += drawn ? own[c] : -own[c];
+		if (!drawn || !own[c])
+			continue;
+		if (npuplan_grow(&column->shares, column->count, sizeof(*column->shares)))
 			return -ENOMEM;
+		share_put(column, column->shares, column->count, (struct share){ own[c], k });
+		column->count++;
 	}
 	for (size_t r = line->first_range[k]; r < line->first_range[k + 1]; r++)
-		cover_add(&line->covered, line->ranges[r].begin, line->ranges[r].end);
+		(drawn ? cover_add : cover_remove)(&line->covered, line->ranges[r].begin,
+						   line->ranges[r].end);
 	return 0;
-}
-
-void npuplan_line_wipe(struct npuplan_line *line, uint32_t k)
-{
-	uint64_t own[NPUPLAN_MAX_COLUMNS];
-	unsigned int first, end;
-
-	if (!line->drawn[k])
-		return;
-	line->drawn[k] = false;
-	find_shares(line, k, own, &first, &end);
-	for (unsigned int c = first; c < end; c++)
-		line->columns[c].taken -= own[c];
-	for (size_t r = line->first_range[k]; r < line->first_range[k + 1]; r++)
-		cover_remove(&line->covered, line->ranges[r].begin, line->ranges[r].end);
 }
 
 void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out)
@@ -227,15 +188,18 @@ void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out)
 	for (unsigned int c = 0; c < line->column_count; c++) {
 		struct npuplan_column *column = &line->columns[c];
 		uint64_t width = column_end(line, c) - column_begin(line, c);
+		uint32_t k;
 
 		/* Those that have been wiped. */
 		while (column->count && !line->drawn[column->shares[0].placement])
-			pop(column);
-		if (!column->taken)
+			share_take(column, column->shares, column->count--);
+		if (!column->taken) {
 			fputc('.', out);
-		else if (column->taken > width)
+		} else if (column->taken > width) {
 			fputc(verified ? '+' : '!', out);
-		else
-			fputc(line->symbols[column->shares[0].placement], out);
+		} else {
+			k = line->placements[column->shares[0].placement];
+			fputc(npuplan_symbol(line->plan->placements[k].tensor), out);
+		}
 	}
 }

@@ -21,19 +21,21 @@ struct npuplan_range {
 
 /*
  * struct npuplan_line - one line
+ * @placements: those given, indices into the plan's
  * @first_range: of placement k of those given, ranges[first_range[k] ...
  *	first_range[k + 1])
- * @symbols, @drawn: per placement
+ * @drawn: per placement
  * @columns: of them, each with bytes that placements have in it
  * @covered: bytes that have a place
  */
 struct npuplan_line {
+	const struct npuplan_plan *plan;
+	const uint32_t *placements;
+	struct npuplan_pool pool;
 	struct npuplan_range *ranges;
 	size_t range_count;
 	size_t *first_range;
-	char *symbols;
 	bool *drawn;
-	uint64_t arena;
 	unsigned int column_count;
 	struct npuplan_column *columns;
 	struct cover covered;
@@ -41,7 +43,7 @@ struct npuplan_line {
 
 /* npuplan_line_init() - a line with nothing in it
  * @placements: indices, into those of the plan, of the ones that may be drawn; a column
- *	that two have as much of is the first's of them
+ *	that two have as much of is the first's of them. Both are to outlive the line
  *
  * 0 or -ENOMEM; npuplan_line_fini() in any case.
  */
@@ -49,9 +51,13 @@ int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan
 		      const uint32_t *placements, uint32_t count, unsigned int columns);
 void npuplan_line_fini(struct npuplan_line *line);
 
-/* @k: which of those given. Twice is once. -ENOMEM */
-int npuplan_line_draw(struct npuplan_line *line, uint32_t k);
-void npuplan_line_wipe(struct npuplan_line *line, uint32_t k);
+/* npuplan_line_draw() - draw a placement, or wipe it
+ * @k: which of those given
+ * @drawn: false: wiped. Twice is once
+ *
+ * -ENOMEM, which wiping never is.
+ */
+int npuplan_line_draw(struct npuplan_line *line, uint32_t k, bool drawn);
 
 /* npuplan_line_print() - a character a column
  *
