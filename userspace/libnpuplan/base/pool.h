@@ -28,3 +28,6 @@ void *npuplan_pool_take(struct npuplan_pool *pool, size_t count, size_t size);
 
 /** npuplan_pool_free() - free all arrays; the pool is empty then */
 void npuplan_pool_free(struct npuplan_pool *pool);
+
+/* A pool that is marked AUTO_POOL is freed when it goes out of scope. */
+#define AUTO_POOL __attribute__((cleanup(npuplan_pool_free)))

@@ -1,38 +1,74 @@
 /* SPDX-License-Identifier: MIT */
-/* Ascending order: comparing numbers, looking up a record by a 32-bit key, sorting by a small one. */
+/* Putting things in order, and finding them in what is in order. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Which number is less, as qsort() wants it: for the next key write ?: and compare that. */
-static inline int npuplan_compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
+/* -1, 0 or 1, for two numbers of any type. */
+#define npuplan_compare(A, B) (((A) > (B)) - ((A) < (B)))
 
-/* npuplan_sorted_at() - number of the first record whose key is @key or more
- * @first_key: the key within the first record
- * @count: records
- * @size: bytes of a record
- *
- * @count if all keys are less.
+#define NPUPLAN_BY_1(F)	     npuplan_compare(a->F, b->F)
+#define NPUPLAN_BY_2(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_1(__VA_ARGS__)
+#define NPUPLAN_BY_3(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_2(__VA_ARGS__)
+#define NPUPLAN_BY_4(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_3(__VA_ARGS__)
+#define NPUPLAN_BY_5(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_4(__VA_ARGS__)
+#define NPUPLAN_BY_6(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_5(__VA_ARGS__)
+
+#define NPUPLAN_BY_COUNT(A, B, C, D, E, F, N, ...) NPUPLAN_BY_##N
+
+/* NPUPLAN_ORDER() - define a comparator for qsort()
+ * @NAME: what it is called
+ * @TYPE: of the elements
+ * @...: up to six of its members: what counts first comes first, and lower before higher
  */
-static inline size_t npuplan_sorted_at(const uint32_t *first_key, size_t count, size_t size,
-				       uint32_t key)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (*(const uint32_t *)((const char *)first_key + middle * size) < key)
-			low = middle + 1;
-		else
-			high = middle;
+#define NPUPLAN_ORDER(NAME, TYPE, ...)                                                 \
+	static int NAME(const void *left, const void *right)                           \
+	{                                                                              \
+		const TYPE *a = left, *b = right;                                      \
+                                                                                       \
+		return NPUPLAN_BY_COUNT(__VA_ARGS__, 6, 5, 4, 3, 2, 1, )(__VA_ARGS__); \
 	}
-	return low;
-}
+
+/**
+ * struct npuplan_keyed - an item, and what it is put in order by
+ * @key: what counts first; greatest first is the order of ~key
+ * @second: what counts among those of the same @key
+ * @third: then this
+ * @item: then the lower one comes first
+ */
+struct npuplan_keyed {
+	unsigned __int128 key;
+	uint64_t second;
+	uint32_t third;
+	uint32_t item;
+};
+
+/** npuplan_sort_keyed() - put @count items in ascending order of their keys */
+void npuplan_sort_keyed(struct npuplan_keyed *keyed, size_t count);
+
+/** npuplan_sort_once() - put numbers in ascending order, each once; returns how many are left */
+uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count);
+
+/* npuplan_bisect() - number of the first that does not come before what is looked for
+ * @AT: name of a variable for @BEFORE: the number of the one at hand
+ * @LOW, @HIGH: looked at are those of [@LOW, @HIGH); @HIGH: all of them come before
+ * @BEFORE: true of all up to some number, and of none from there on
+ */
+#define npuplan_bisect(AT, LOW, HIGH, BEFORE)                  \
+	({                                                     \
+		size_t low_ = (LOW), high_ = (HIGH);           \
+                                                               \
+		while (low_ < high_) {                         \
+			size_t AT = low_ + (high_ - low_) / 2; \
+                                                               \
+			if (BEFORE)                            \
+				low_ = AT + 1;                 \
+			else                                   \
+				high_ = AT;                    \
+		}                                              \
+		low_;                                          \
+	})
 
 /* npuplan_counting_sort() - numbers of records by a 32-bit key of each, in order where it is equal
  * @records: @count of them, of @size bytes, the key at @key; one of @keys or more is passed over

@@ -2,6 +2,7 @@
 /* Which items are in each other's way, and at which displacements. */
 #include "base/sorted.h"
 #include "base/heap.h"
+#include "base/pool.h"
 #include "conflicts.h"
 
 #include <errno.h>
@@ -10,35 +11,16 @@
 /* Pairs, or items gone through, between two questions whether to give up. */
 #define ASK_EVERY ((size_t)1 << 18)
 
-struct event {
-	uint32_t instant;
-	uint32_t item;
-};
-
-static int by_instant(const void *left, const void *right)
-{
-	const struct event *a = left, *b = right;
-
-	if (a->instant != b->instant)
-		return a->instant < b->instant ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static int by_item(const void *left, const void *right)
-{
-	const struct npuplan_peer *a = left, *b = right;
-
-	return a->item < b->item ? -1 : a->item > b->item;
-}
+NPUPLAN_ORDER(by_item, struct npuplan_peer, item)
 
 /*
  * Go through the items by start and keep those that still live: each meets the
  * newcomer. Called twice, first to count (@peers NULL), then to fill in. -E2BIG as
  * soon as there are more than @most pairs; -EINTR: given up.
  */
-static int sweep(const struct npuplan_item *items, const struct event *order, uint32_t count,
-		 uint32_t *active, size_t *cursor, struct npuplan_peer *peers, size_t most,
-		 const struct npuplan_until *until)
+static int sweep(const struct npuplan_item *items, const struct npuplan_keyed *order,
+		 uint32_t count, uint32_t *active, size_t *cursor, struct npuplan_peer *peers,
+		 size_t most, const struct npuplan_until *until)
 {
 	size_t total = 0, looked = 0, asked = 0;
 	uint32_t live = 0;
@@ -78,54 +60,66 @@ int npuplan_conflicts_whole(struct npuplan_conflicts *conflicts, const struct np
 	return npuplan_conflicts_list(conflicts, items, item_count, NPUPLAN_MAX_PAIRS, NULL);
 }
 
+/*
+ * Room for the lists of all items, of which each has @cursor peers: from now on @cursor is where
+ * the next one belongs.
+ */
+static int make_lists(struct npuplan_conflicts *c, size_t *cursor)
+{
+	size_t total = 0;
+
+	for (uint32_t i = 0; i < c->item_count; i++) {
+		c->peer_start[i] = total;
+		total += cursor[i];
+		cursor[i] = c->peer_start[i];
+	}
+	c->peer_start[c->item_count] = total;
+	c->peers = malloc(total * sizeof(*c->peers) + 1);
+	return c->peers ? 0 : -ENOMEM;
+}
+
+/* Put the peers of @item in order; returns how many there are. */
+static size_t sort_peers(struct npuplan_conflicts *c, uint32_t item)
+{
+	size_t first = c->peer_start[item], count = c->peer_start[item + 1] - first;
+
+	if (count)
+		qsort(c->peers + first, count, sizeof(*c->peers), by_item);
+	return count;
+}
+
 int npuplan_conflicts_list(struct npuplan_conflicts *conflicts, const struct npuplan_item *items,
 			   uint32_t item_count, size_t most, const struct npuplan_until *until)
 {
-	size_t n = item_count;
-	struct event *order = calloc(n + 1, sizeof(*order));
-	uint32_t *active = malloc(n * sizeof(*active) + 1);
-	size_t *cursor = calloc(n + 1, sizeof(*cursor));
-	size_t total = 0, sorted = 0;
-	int err = -ENOMEM;
+	size_t n = item_count, sorted = 0;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *order = npuplan_pool_take(&pool, n, sizeof(*order));
+	uint32_t *active = npuplan_pool_take(&pool, n, sizeof(*active));
+	size_t *cursor = npuplan_pool_take(&pool, n, sizeof(*cursor));
+	int err;
 
-	*conflicts = (struct npuplan_conflicts){ .items = items, .item_count = item_count };
+	npuplan_conflicts_overlap(conflicts, items, item_count);
 	conflicts->peer_start = malloc((n + 1) * sizeof(*conflicts->peer_start));
-	if (!order || !active || !cursor || !conflicts->peer_start)
-		goto out;
-	for (uint32_t i = 0; i < item_count; i++)
-		order[i] = (struct event){ items[i].start, i };
-	if (n)
-		qsort(order, n, sizeof(*order), by_instant);
-
-	err = sweep(items, order, item_count, active, cursor, NULL, most, until);
-	if (err)
-		goto out;
-	err = -ENOMEM;
-	for (uint32_t i = 0; i < item_count; i++) {
-		conflicts->peer_start[i] = total;
-		total += cursor[i];
-		cursor[i] = conflicts->peer_start[i];
+	err = pool.failed || !conflicts->peer_start ? -ENOMEM : 0;
+	for (uint32_t i = 0; i < item_count && !err; i++)
+		order[i] = (struct npuplan_keyed){ .key = items[i].start, .item = i };
+	if (!err) {
+		npuplan_sort_keyed(order, n);
+		err = sweep(items, order, item_count, active, cursor, NULL, most, until);
 	}
-	conflicts->peer_start[item_count] = total;
-	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
-	if (!conflicts->peers)
-		goto out;
-	err = sweep(items, order, item_count, active, cursor, conflicts->peers, most, until);
+	if (!err)
+		err = make_lists(conflicts, cursor);
+	if (!err)
+		err = sweep(items, order, item_count, active, cursor, conflicts->peers, most,
+			    until);
 	for (uint32_t i = 0; i < item_count && !err; i++) {
-		size_t first = conflicts->peer_start[i];
-		size_t count = conflicts->peer_start[i + 1] - first;
-
-		if (count)
-			qsort(conflicts->peers + first, count, sizeof(*conflicts->peers), by_item);
-		sorted += count;
+		sorted += sort_peers(conflicts, i);
 		if (sorted < ASK_EVERY)
 			continue;
 		sorted = 0;
 		if (npuplan_until_over(until))
 			err = -EINTR;
 	}
-out:
-	free_all(order, active, cursor);
 	if (err)
 		npuplan_conflicts_fini(conflicts);
 	return err;
@@ -175,8 +169,8 @@ int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct np
 			    uint32_t item_count, const struct npuplan_pair *pairs,
 			    size_t pair_count, const struct npuplan_interval *intervals)
 {
-	size_t n = item_count, total = 0, used = 0;
-	size_t *cursor = calloc(n + 1, sizeof(*cursor));
+	size_t n = item_count, used = 0;
+	AUTO_HEAP size_t *cursor = npuplan_calloc(n + 1, sizeof(*cursor));
 	int err = -ENOMEM;
 
 	npuplan_conflicts_overlap(conflicts, items, item_count);
@@ -191,61 +185,35 @@ int npuplan_conflicts_pairs(struct npuplan_conflicts *conflicts, const struct np
 		cursor[pairs[p].b]++;
 		used += 2 * (size_t)pairs[p].interval_count;
 	}
-	for (uint32_t i = 0; i < item_count; i++) {
-		conflicts->peer_start[i] = total;
-		total += cursor[i];
-		cursor[i] = conflicts->peer_start[i];
-	}
-	conflicts->peer_start[n] = total;
-	err = -ENOMEM;
-	conflicts->peers = malloc(total * sizeof(*conflicts->peers) + 1);
+	err = make_lists(conflicts, cursor);
 	conflicts->intervals = malloc(used * sizeof(*conflicts->intervals) + 1);
-	if (!conflicts->peers || !conflicts->intervals)
-		goto out;
+	if (!conflicts->intervals)
+		err = -ENOMEM;
 	used = 0;
-	for (size_t p = 0; p < pair_count; p++)
+	for (size_t p = 0; p < pair_count && !err; p++)
 		put_pair(conflicts, cursor, &pairs[p], intervals, &used);
-	err = -EINVAL;
-	for (uint32_t i = 0; i < item_count; i++) {
-		struct npuplan_peer *peers = conflicts->peers + conflicts->peer_start[i];
-		size_t count = conflicts->peer_start[i + 1] - conflicts->peer_start[i];
+	for (uint32_t i = 0; i < item_count && !err; i++) {
+		const struct npuplan_peer *peers = conflicts->peers + conflicts->peer_start[i];
+		size_t count = sort_peers(conflicts, i);
 
-		if (count)
-			qsort(peers, count, sizeof(*peers), by_item);
 		for (size_t p = 1; p < count; p++)
 			if (peers[p - 1].item == peers[p].item)
-				goto out;
+				err = -EINVAL;
 	}
-	err = 0;
 out:
-	free(cursor);
 	if (err)
 		npuplan_conflicts_fini(conflicts);
 	return err;
 }
 
-/* -1, 0, 1 */
-static int compare(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int by_pair(const void *left, const void *right)
-{
-	const struct npuplan_permit *a = left, *b = right;
-	int order = compare(a->a, b->a);
-
-	if (!order)
-		order = compare(a->b, b->b);
-	return order ? order : compare(a->d, b->d);
-}
+NPUPLAN_ORDER(by_pair, struct npuplan_permit, a, b, d)
 
 struct npuplan_peer *npuplan_find_peer(const struct npuplan_conflicts *conflicts, uint32_t item,
 				       uint32_t peer)
 {
 	struct npuplan_peer *peers = conflicts->peers + conflicts->peer_start[item];
 	size_t count = conflicts->peer_start[item + 1] - conflicts->peer_start[item];
-	size_t at = count ? npuplan_sorted_at(&peers->item, count, sizeof(*peers), peer) : 0;
+	size_t at = npuplan_bisect(i, 0, count, peers[i].item < peer);
 
 	return at < count && peers[at].item == peer ? &peers[at] : NULL;
 }

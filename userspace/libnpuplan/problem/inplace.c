@@ -20,27 +20,7 @@
 /* Pairs of atoms looked at for all permits together; beyond, none is given. */
 #define MAX_LOOKS (1u << 24)
 
-/* -1, 0, 1 */
-static int compare(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int by_pair(const void *left, const void *right)
-{
-	const struct npuplan_takeover *a = left, *b = right;
-	int order = compare(a->from, b->from);
-
-	if (!order)
-		order = compare(a->to, b->to);
-	if (!order && a->shift != b->shift)
-		order = a->shift < b->shift ? -1 : 1;
-	if (!order)
-		order = compare(a->aligned, b->aligned);
-	if (!order)
-		order = compare(a->instant, b->instant);
-	return order ? order : compare(a->first, b->first);
-}
+NPUPLAN_ORDER(by_pair, struct npuplan_takeover, from, to, shift, aligned, instant, first)
 
 /* Linear indices of both lie equally far apart. */
 static bool cut_alike(const struct npumem_region *a, const struct npumem_region *b)
@@ -139,13 +119,14 @@ static int take(const struct finder *f, uint32_t step, uint32_t write)
 int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_graph *graph,
 			   const struct npuplan_live_range *ranges, const bool *in_arena)
 {
+	AUTO_HEAP uint32_t *readers = NULL;
 	struct finder f = { live, graph, ranges, in_arena, NULL };
 	int err = 0;
 
 	if (!(graph->features & NPUMEM_FEATURE_INPLACE))
 		return 0;
-	f.readers = calloc((size_t)graph->cell_count + 1, sizeof(*f.readers));
-	if (!f.readers)
+	f.readers = readers = npuplan_calloc((size_t)graph->cell_count + 1, sizeof(*readers));
+	if (!readers)
 		return -ENOMEM;
 	for (uint32_t s = 0; s < graph->steps.count && !err; s++) {
 		const struct npumem_step *step = npuv_step(graph, s);
@@ -157,7 +138,6 @@ int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_grap
 				err = take(&f, s, a);
 		count_readers(&f, step, -1);
 	}
-	free(f.readers);
 	if (live->takeover_count)
 		qsort(live->takeovers, live->takeover_count, sizeof(*live->takeovers), by_pair);
 	return err;
@@ -168,11 +148,7 @@ int npuplan_takeovers_find(struct npuplan_liveness *live, const struct npuv_grap
 /* First atom of a tensor, or where it would be. */
 static uint32_t first_atom(const struct npuplan_liveness *live, uint32_t tensor)
 {
-	const struct npuplan_atom *atoms = live->atoms;
-	uint32_t count = live->atom_count;
-
-	return count ? (uint32_t)npuplan_sorted_at(&atoms->tensor, count, sizeof(*atoms), tensor) :
-		       0;
+	return npuplan_bisect(at, 0, live->atom_count, live->atoms[at].tensor < tensor);
 }
 
 /* Whether bytes [first, end) may be taken at this instant, by @taken in order. */
@@ -230,25 +206,24 @@ static bool same_shift(const struct npuplan_takeover *a, const struct npuplan_ta
 	       a->aligned == b->aligned;
 }
 
-static int find_permits(const struct npuplan_liveness *live, const struct npuplan_item *items,
-			uint32_t item_count, struct npuplan_permit **permits, size_t *count)
+int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
+			    const struct npuplan_liveness *live)
 {
+	const struct npuplan_item *items = conflicts->items;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_permit *permits =
+		npuplan_pool_take(&pool, live->takeover_count, sizeof(*permits));
 	uint32_t *item_of, tensors = 0, first = 0;
 	uint64_t looks = 0;
+	size_t count = 0;
 
-	*count = 0;
-	*permits = malloc(live->takeover_count * sizeof(**permits) + 1);
-	for (uint32_t i = 0; i < item_count; i++)
+	for (uint32_t i = 0; i < conflicts->item_count; i++)
 		if (tensors <= items[i].tensor)
 			tensors = items[i].tensor + 1;
-	item_of = calloc((size_t)tensors + 1, sizeof(*item_of));
-	if (!*permits || !item_of) {
-		free(item_of);
-		free(*permits);
-		*permits = NULL;
+	item_of = npuplan_pool_take(&pool, tensors, sizeof(*item_of));
+	if (pool.failed)
 		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < item_count; i++)
+	for (uint32_t i = 0; i < conflicts->item_count; i++)
 		item_of[items[i].tensor] = i;
 	for (uint32_t i = 0; i < live->takeover_count; i++) {
 		const struct npuplan_takeover *taken = &live->takeovers[first];
@@ -257,26 +232,12 @@ static int find_permits(const struct npuplan_liveness *live, const struct npupla
 			continue;
 		/* Not cut alike: the shift means nothing. */
 		if (taken->aligned && is_safe(live, taken, i + 1 - first, &looks))
-			(*permits)[(*count)++] = (struct npuplan_permit){
+			permits[count++] = (struct npuplan_permit){
 				item_of[taken->from],
 				item_of[taken->to],
 				taken->shift,
 			};
 		first = i + 1;
 	}
-	free(item_of);
-	return 0;
-}
-
-int npuplan_permit_in_place(struct npuplan_conflicts *conflicts,
-			    const struct npuplan_liveness *live)
-{
-	struct npuplan_permit *permits = NULL;
-	size_t count = 0;
-	int err = find_permits(live, conflicts->items, conflicts->item_count, &permits, &count);
-
-	if (!err)
-		err = npuplan_conflicts_permit(conflicts, permits, count);
-	free(permits);
-	return err;
+	return npuplan_conflicts_permit(conflicts, permits, count);
 }

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
+
 static void extend(struct npuplan_live_range *range, uint32_t instant)
 {
 	if (range->end < instant)
@@ -67,16 +69,7 @@ void npuplan_cell_ranges(const struct npuv_graph *graph, const uint32_t *positio
 	}
 }
 
-static int by_place(const void *left, const void *right)
-{
-	const struct npuplan_atom *a = left, *b = right;
-
-	if (a->tensor != b->tensor)
-		return a->tensor < b->tensor ? -1 : 1;
-	if (a->first != b->first)
-		return a->first < b->first ? -1 : 1;
-	return a->start < b->start ? -1 : a->start > b->start;
-}
+NPUPLAN_ORDER(by_place, struct npuplan_atom, tensor, first, start)
 
 /* Join neighbours with equal ranges; the array is in order of place. */
 static void merge(struct npuplan_liveness *live)
@@ -121,8 +114,9 @@ bool *npuplan_tensors_in_arena(const struct npuv_graph *graph)
 
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph)
 {
-	struct npuplan_live_range *ranges = malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
-	bool *in_arena = npuplan_tensors_in_arena(graph);
+	AUTO_HEAP struct npuplan_live_range *ranges =
+		npuplan_malloc((size_t)graph->cell_count * sizeof(*ranges) + 1);
+	AUTO_HEAP bool *in_arena = npuplan_tensors_in_arena(graph);
 	size_t count = 0;
 	int err;
 
@@ -132,8 +126,6 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 		count += graph->cells[i].segment_count;
 	live->atoms = malloc(count * sizeof(*live->atoms) + 1);
 	if (!ranges || !live->atoms || !in_arena) {
-		free(ranges);
-		free(in_arena);
 		npuplan_liveness_fini(live);
 		return -ENOMEM;
 	}
@@ -160,8 +152,6 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 		qsort(live->atoms, live->atom_count, sizeof(*live->atoms), by_place);
 	merge(live);
 	err = npuplan_takeovers_find(live, graph, ranges, in_arena);
-	free(ranges);
-	free(in_arena);
 	if (err)
 		npuplan_liveness_fini(live);
 	return err;
@@ -169,10 +159,40 @@ int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph
 
 void npuplan_liveness_fini(struct npuplan_liveness *live)
 {
-	free(live->atoms);
-	free(live->takeovers);
-	live->atoms = NULL;
-	live->takeovers = NULL;
-	live->atom_count = 0;
-	live->takeover_count = 0;
+	free_all(live->atoms, live->takeovers);
+	*live = (struct npuplan_liveness){ .exit = live->exit };
+}
+
+int npuplan_lower_bound(const struct npuplan_liveness *live, uint64_t *bytes, uint32_t *instant)
+{
+	/* Bytes that begin and cease to live at each instant, summed up. */
+	AUTO_HEAP uint64_t *change = npuplan_calloc((size_t)live->exit + 2, sizeof(*change));
+	uint64_t now = 0;
+
+	*bytes = 0;
+	*instant = 0;
+	if (!change)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < live->atom_count; i++) {
+		const struct npuplan_atom *atom = &live->atoms[i];
+
+		/* Unsigned wrap-around is meant: the running sum is never negative. */
+		change[atom->start] += atom->length;
+		change[atom->end + 1] -= atom->length;
+	}
+	/* At most so many bytes are taken over: what writes take they have themselves. */
+	for (uint32_t i = 0; i < live->takeover_count; i++) {
+		const struct npuplan_takeover *taken = &live->takeovers[i];
+
+		change[taken->instant] -= taken->length;
+		change[taken->instant + 1] += taken->length;
+	}
+	for (uint32_t i = 0; i <= live->exit; i++) {
+		now += change[i];
+		if (now > *bytes) {
+			*bytes = now;
+			*instant = i;
+		}
+	}
+	return 0;
 }

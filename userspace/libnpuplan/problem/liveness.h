@@ -67,7 +67,7 @@ struct npuplan_liveness {
 int npuplan_liveness_init(struct npuplan_liveness *live, const struct npuv_graph *graph);
 void npuplan_liveness_fini(struct npuplan_liveness *live);
 
-/* npuplan_lower_bound() - most bytes live at one instant (lower_bound.c)
+/* npuplan_lower_bound() - most bytes live at one instant
  * @instant: out: the first such instant
  *
  * No plan for this schedule needs less, whatever it places where: bytes that a

@@ -1,38 +1,23 @@
 // SPDX-License-Identifier: MIT
 /* Why a plan does not fit, in numbers and names. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "packing.h"
 
 #define NAMED 4
-
-/* Bytes of one tensor that live at the peak. */
-struct share {
-	uint64_t bytes;
-	uint32_t tensor;
-};
-
-static int by_bytes(const void *left, const void *right)
-{
-	const struct share *a = left, *b = right;
-
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return a->tensor < b->tensor ? -1 : 1;
-}
 
 /* "conv3_2/out + add_7/in + 3 more": the tensors of the peak, largest first. */
 static void name_peak(const struct npuplan_problem *problem, char *text, size_t size)
 {
 	const struct npuplan_liveness *live = &problem->live;
-	AUTO_HEAP struct share *shares =
-		npuplan_malloc((size_t)live->atom_count * sizeof(*shares) + 1);
+	AUTO_HEAP struct npuplan_keyed *at_peak =
+		npuplan_malloc((size_t)live->atom_count * sizeof(*at_peak) + 1);
 	uint32_t count = 0;
 	size_t used = 0;
 
 	snprintf(text, size, "nothing");
-	if (!shares)
+	if (!at_peak)
 		return;
 	/* Atoms are in order of tensors. */
 	for (uint32_t i = 0; i < live->atom_count; i++) {
@@ -40,17 +25,18 @@ static void name_peak(const struct npuplan_problem *problem, char *text, size_t 
 
 		if (atom->start > problem->peak_instant || atom->end < problem->peak_instant)
 			continue;
-		if (!count || shares[count - 1].tensor != atom->tensor)
-			shares[count++] = (struct share){ .tensor = atom->tensor };
-		shares[count - 1].bytes += atom->length;
+		if (!count || at_peak[count - 1].item != atom->tensor)
+			at_peak[count++] =
+				(struct npuplan_keyed){ .key = -1, .item = atom->tensor };
+		/* Most bytes first. */
+		at_peak[count - 1].key -= atom->length;
 	}
-	if (count)
-		qsort(shares, count, sizeof(*shares), by_bytes);
+	npuplan_sort_keyed(at_peak, count);
 	for (uint32_t i = 0; i < count && i < NAMED && used < size; i++) {
 		char label[96];
 
 		used += snprintf(text + used, size - used, "%s%s", i ? " + " : "",
-				 npuplan_tensor_label(problem->graph, shares[i].tensor, label));
+				 npuplan_tensor_label(problem->graph, at_peak[i].item, label));
 	}
 	if (count > NAMED && used < size)
 		snprintf(text + used, size - used, " + %u more", count - NAMED);

@@ -76,7 +76,7 @@ uint32_t npuplan_carried(const struct npuplan_flow *flow, uint32_t edge, uint32_
 {
 	const struct npumem_edge *e = &flow->graph->edges[edge];
 	const struct npumem_carry *carries = flow->carries + e->first_carry;
-	size_t at = npuplan_sorted_at(&carries->to, e->carry_count, sizeof(*carries), tensor);
+	size_t at = npuplan_bisect(i, 0, e->carry_count, carries[i].to < tensor);
 
 	return at < e->carry_count && carries[at].to == tensor ? carries[at].from : tensor;
 }
@@ -85,7 +85,7 @@ uint32_t npuplan_name_of(const struct npuplan_flow *flow, uint32_t block, uint32
 {
 	uint32_t first = flow->first_name[block], count = npuplan_name_count(flow, block);
 	const struct npuplan_name *names = flow->names + first;
-	size_t at = count ? npuplan_sorted_at(&names->tensor, count, sizeof(*names), tensor) : 0;
+	size_t at = npuplan_bisect(i, 0, count, names[i].tensor < tensor);
 
 	return at < count && names[at].tensor == tensor ? first + (uint32_t)at : NPUMEM_NONE;
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+#include "sorted.h"
+
+#include <stdlib.h>
+
+NPUPLAN_ORDER(by_key, struct npuplan_keyed, key, second, third, item)
+
+void npuplan_sort_keyed(struct npuplan_keyed *keyed, size_t count)
+{
+	if (count)
+		qsort(keyed, count, sizeof(*keyed), by_key);
+}
+
+static int by_value(const void *left, const void *right)
+{
+	const uint64_t *a = left, *b = right;
+
+	return npuplan_compare(*a, *b);
+}
+
+uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count)
+{
+	uint32_t distinct = 0;
+
+	if (count)
+		qsort(numbers, count, sizeof(*numbers), by_value);
+	for (uint32_t i = 0; i < count; i++)
+		if (!distinct || numbers[distinct - 1] != numbers[i])
+			numbers[distinct++] = numbers[i];
+	return distinct;
+}
