@@ -398,9 +398,9 @@ static void check_listed_fit(const struct random_case *c)
 		    memcmp(order, same, n * sizeof(*order)) != 0)
 			FAIL(c, "order %d depends on listing", rule);
 		for (int best = 0; best < 2; best++) {
-			err[0] = npuplan_fit_until(&listed, order, alignment, best, NULL, at[0],
+			err[0] = npuplan_first_fit(&listed, order, alignment, best, NULL, at[0],
 						   &top[0], &work, clash);
-			err[1] = npuplan_fit_until(&overlap, order, alignment, best, NULL, at[1],
+			err[1] = npuplan_first_fit(&overlap, order, alignment, best, NULL, at[1],
 						   &top[1], &work, clash);
 			if (err[0] != err[1] ||
 			    (!err[0] &&

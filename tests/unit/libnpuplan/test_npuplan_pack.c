@@ -134,7 +134,9 @@ static uint64_t fit(struct npuplan_item *items, uint32_t count, const uint32_t *
 	uint32_t clash[2];
 
 	assert_int_equal(npuplan_conflicts_whole(&c, items, count), 0);
-	assert_int_equal(npuplan_first_fit(&c, order, alignment, offsets, &top, &work, clash), 0);
+	assert_int_equal(npuplan_first_fit(&c, order, alignment, false, NULL, offsets, &top, &work,
+					   clash),
+			 0);
 	assert_true(work >= count);
 	npuplan_conflicts_fini(&c);
 	return top;
@@ -197,10 +199,12 @@ TEST(fixed_clash)
 	items[0].fixed = items[1].fixed = true;
 	items[1].fixed_offset = 4;
 	assert_int_equal(npuplan_conflicts_whole(&c, items, 2), 0);
-	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash), 0);
+	assert_int_equal(npuplan_first_fit(&c, order, 1, false, NULL, offsets, &top, &work, clash),
+			 0);
 	assert_int_equal(top, 8);
 	items[1].fixed_offset = 3;
-	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash), -EADDRINUSE);
+	assert_int_equal(npuplan_first_fit(&c, order, 1, false, NULL, offsets, &top, &work, clash),
+			 -EADDRINUSE);
 	assert_int_equal(clash[0], 0);
 	assert_int_equal(clash[1], 1);
 	npuplan_conflicts_fini(&c);
@@ -224,7 +228,8 @@ TEST(interval_sets)
 	c.intervals[1] = (struct npuplan_interval){ 0, 4 };
 	for (int i = 0; i < 2; i++)
 		c.peers[i].interval_count = 2;
-	assert_int_equal(npuplan_first_fit(&c, order, 1, offsets, &top, &work, clash), 0);
+	assert_int_equal(npuplan_first_fit(&c, order, 1, false, NULL, offsets, &top, &work, clash),
+			 0);
 	assert_int_equal(offsets[1], 0);
 	assert_int_equal(top, 4);
 	npuplan_conflicts_fini(&c);

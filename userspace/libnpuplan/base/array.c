@@ -31,18 +31,17 @@ int npuplan_grow(void *array, uint32_t count, size_t size)
 	return resize(array, bytes);
 }
 
-int npuplan_reserve(void *array, uint32_t *capacity, uint32_t count, uint32_t first, size_t size)
+int npuplan_reserve(void *array, uint32_t *capacity, size_t count, size_t size)
 {
-	uint32_t larger = *capacity ? 2 * *capacity : first;
 	size_t bytes;
 	int err;
 
-	if (count < *capacity)
+	if (count <= *capacity)
 		return 0;
-	if (larger <= *capacity || __builtin_mul_overflow((size_t)larger, size, &bytes))
+	if (count > UINT32_MAX / 2 || __builtin_mul_overflow(2 * count, size, &bytes))
 		return -ENOMEM;
 	err = resize(array, bytes);
 	if (!err)
-		*capacity = larger;
+		*capacity = 2 * count;
 	return err;
 }

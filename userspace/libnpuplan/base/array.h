@@ -14,13 +14,11 @@
  */
 int npuplan_grow(void *array, uint32_t count, size_t size);
 
-/* npuplan_reserve() - make room for one more in an array whose capacity is kept
+/* npuplan_reserve() - make room for @count elements in an array whose capacity is kept
  * @array: pointer to the array
- * @capacity: elements that it has room for, which is doubled when they are in use
- * @count: elements in use
- * @first: its capacity to begin with
+ * @capacity: elements that it has room for, which becomes twice @count if that is more
  * @size: bytes of an element
  *
  * -ENOMEM: array and capacity are as they were.
  */
-int npuplan_reserve(void *array, uint32_t *capacity, uint32_t count, uint32_t first, size_t size);
+int npuplan_reserve(void *array, uint32_t *capacity, size_t count, size_t size);

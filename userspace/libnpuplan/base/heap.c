@@ -57,11 +57,6 @@ void *npuplan_realloc(void *old, size_t size)
 	return grown ? count(grown, before) : NULL;
 }
 
-void *npuplan_aligned_alloc(size_t alignment, size_t size)
-{
-	return has_room(size) ? count(aligned_alloc(alignment, size), 0) : NULL;
-}
-
 void npuplan_free(void *old)
 {
 	if (in_use)

@@ -33,7 +33,6 @@ struct npuplan_heap *npuplan_heap_use(struct npuplan_heap *heap);
 void *npuplan_malloc(size_t size);
 void *npuplan_calloc(size_t count, size_t size);
 void *npuplan_realloc(void *old, size_t size);
-void *npuplan_aligned_alloc(size_t alignment, size_t size);
 void npuplan_free(void *old);
 
 /* Several at once: npuplan_free_all(a, b, c) for these, free_all(a, b, c) for malloc()'s. */

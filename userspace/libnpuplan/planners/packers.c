@@ -80,16 +80,14 @@ int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 static int name_clash(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		      struct npuplan_error *error)
 {
-	uint32_t *order = malloc((size_t)problem->item_count * sizeof(*order) + 1), clash[2];
-	uint64_t top;
-	int err = order ? 0 : -ENOMEM;
+	struct npuplan_fit *fit;
+	uint32_t clash[2];
+	int err = npuplan_fit_new(&fit, &problem->conflicts, packing->offsets);
 
 	for (uint32_t i = 0; i < problem->item_count && !err; i++)
-		order[i] = i;
-	if (!err)
-		err = npuplan_first_fit(&problem->conflicts, order, problem->alignment,
-					packing->offsets, &top, &packing->work, clash);
-	free(order);
+		if (problem->items[i].fixed)
+			err = npuplan_fit_put_fixed(fit, i, clash);
+	npuplan_fit_free(fit);
 	if (err == -EADDRINUSE)
 		return npuplan_fail_clash(problem, clash, error);
 	return npuplan_fail(error, -ENOMEM, "out of memory");

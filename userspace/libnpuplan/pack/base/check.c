@@ -1,59 +1,26 @@
 // SPDX-License-Identifier: MIT
 /* Whether a packing is one. Knows nothing of how packings are found. */
-#include <stdlib.h>
 #include <string.h>
 
-#include "pack/base/run.h"
+#include "run.h"
+#include "sections.h"
 #include "sized.h"
-
-struct event {
-	uint64_t key; /* twice the instant, plus one for an end */
-	uint32_t item;
-};
-
-static int by_key(const void *left, const void *right)
-{
-	const struct event *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-/* Number of live items that start below @address. */
-static size_t below(const uint32_t *live, size_t count, const uint64_t *offsets, uint64_t address)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (offsets[live[middle]] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
 
 /* Go through time; of those that live, each must end below the next one's start. */
 static int sweep(const struct npuplan_item *items, uint32_t count, const uint64_t *offsets,
 		 uint32_t clash[2])
 {
-	AUTO_HEAP struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
-	uint32_t *live = npuplan_malloc((size_t)count * sizeof(*live) + 1);
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *events = npuplan_pool_take(&pool, 2 * (size_t)count, sizeof(*events));
+	uint32_t *live = npuplan_pool_take(&pool, count, sizeof(*live));
 	size_t lives = 0;
-	int err = events && live ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < count && !err; i++) {
-		events[2 * (size_t)i] = (struct event){ 2 * (uint64_t)items[i].start, i };
-		events[2 * (size_t)i + 1] = (struct event){ 2 * (uint64_t)items[i].end + 1, i };
-	}
-	if (!err && count)
-		qsort(events, 2 * (size_t)count, sizeof(*events), by_key);
-	for (size_t e = 0; e < 2 * (size_t)count && !err; e++) {
+	if (pool.failed)
+		return -ENOMEM;
+	npuplan_list_events(items, count, events);
+	for (size_t e = 0; e < 2 * (size_t)count; e++) {
 		uint32_t item = events[e].item;
-		size_t at = below(live, lives, offsets, offsets[item]);
+		size_t at = npuplan_bisect(i, 0, lives, offsets[live[i]] < offsets[item]);
 
 		if (events[e].key & 1) {
 			memmove(&live[at], &live[at + 1], (--lives - at) * sizeof(*live));
@@ -62,16 +29,16 @@ static int sweep(const struct npuplan_item *items, uint32_t count, const uint64_
 		clash[1] = item;
 		if (at && offsets[live[at - 1]] + items[live[at - 1]].size > offsets[item]) {
 			clash[0] = live[at - 1];
-			err = -EINVAL;
-		} else if (at < lives && offsets[live[at]] < offsets[item] + items[item].size) {
+			return -EINVAL;
+		}
+		if (at < lives && offsets[live[at]] < offsets[item] + items[item].size) {
 			clash[0] = live[at];
-			err = -EINVAL;
+			return -EINVAL;
 		}
 		memmove(&live[at + 1], &live[at], (lives++ - at) * sizeof(*live));
 		live[at] = item;
 	}
-	npuplan_free(live);
-	return err;
+	return 0;
 }
 
 static int check_listed(const struct npuplan_conflicts *c, const uint64_t *offsets,

@@ -44,36 +44,26 @@ static int check_problem(const struct npuplan_pack_problem *problem, struct npup
 static int first_bound(struct npuplan_pack *run)
 {
 	const struct npuplan_pack_problem *problem = run->problem;
-	uint64_t bound = problem->lower_bound, now = 0, *change;
-	struct npuplan_sections sections;
+	uint64_t most, *breadths;
 	int err;
 
+	run->lower_bound = problem->lower_bound;
 	for (uint32_t i = 0; i < problem->item_count; i++) {
 		const struct npuplan_item *item = &problem->items[i];
 		uint64_t end = item->size + (item->fixed ? item->fixed_offset : 0);
 
-		bound = end > bound ? end : bound;
+		if (end > run->lower_bound)
+			run->lower_bound = end;
 	}
-	run->lower_bound = bound;
 	/* Listed conflicts may let items share bytes though they live together. */
 	if (problem->conflicts)
 		return 0;
-	err = npuplan_sections_init(&sections, problem->items, problem->item_count);
-	if (err)
-		return err;
-	change = npuplan_calloc((size_t)sections.count + 1, sizeof(*change));
-	for (uint32_t i = 0; i < problem->item_count && change; i++) {
-		change[sections.first[i]] += problem->items[i].size;
-		change[sections.end[i]] -= problem->items[i].size;
-	}
-	for (uint32_t s = 0; s < sections.count && change; s++) {
-		now += change[s];
-		bound = now > bound ? now : bound;
-	}
-	run->lower_bound = bound;
-	err = change ? 0 : -ENOMEM;
-	npuplan_free(change);
-	npuplan_sections_fini(&sections);
+	breadths = npuplan_malloc(problem->item_count * sizeof(*breadths) + 1);
+	err = breadths ? npuplan_breadths(problem->items, problem->item_count, breadths, &most) :
+			 -ENOMEM;
+	if (!err && most > run->lower_bound)
+		run->lower_bound = most;
+	npuplan_free(breadths);
 	return err;
 }
 
@@ -82,9 +72,9 @@ static int start(struct npuplan_pack *run)
 	const struct npuplan_pack_problem *problem = run->problem;
 	size_t n = problem->item_count;
 
-	run->offsets = npuplan_malloc(n * sizeof(*run->offsets) + 1);
-	run->alignments = npuplan_malloc(n * sizeof(*run->alignments) + 1);
-	if (!run->offsets || !run->alignments)
+	run->offsets = npuplan_pool_take(&run->pool, n, sizeof(*run->offsets));
+	run->alignments = npuplan_pool_take(&run->pool, n, sizeof(*run->alignments));
+	if (run->pool.failed)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
 		run->alignments[i] = problem->items[i].align > problem->alignment ?
@@ -179,8 +169,7 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 		npuplan_fail(error, err, "packer '%s': %s", packer->name, strerror(-err));
 	else
 		err = finish(&run, offsets, result, error);
-	npuplan_free(run.offsets);
-	npuplan_free(run.alignments);
+	npuplan_pool_free(&run.pool);
 	if (options->memory_limit)
 		npuplan_heap_use(outer);
 	return err;

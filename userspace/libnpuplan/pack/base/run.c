@@ -4,12 +4,18 @@
 
 #include <string.h>
 
-void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top)
+void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets)
 {
+	const struct npuplan_pack_problem *problem = run->problem;
+	uint64_t top = 0;
+
+	for (uint32_t i = 0; i < problem->item_count; i++)
+		if (offsets[i] + problem->items[i].size > top)
+			top = offsets[i] + problem->items[i].size;
 	if (top >= run->top)
 		return;
 	run->top = top;
-	memcpy(run->offsets, offsets, run->problem->item_count * sizeof(*offsets));
+	memcpy(run->offsets, offsets, problem->item_count * sizeof(*offsets));
 	npuplan_effort_tell(&run->effort, run->top, run->lower_bound, run->work);
 }
 

@@ -30,6 +30,7 @@ struct npuplan_packer {
 
 /*
  * struct npuplan_pack - one call of npuplan_pack()
+ * @pool: of @alignments and @offsets
  * @conflicts: the problem's, or by overlap of live ranges
  * @alignments: per item, of its own and the problem's the larger
  * @offsets: of the best packing
@@ -44,6 +45,7 @@ struct npuplan_packer {
 struct npuplan_pack {
 	const struct npuplan_pack_problem *problem;
 	const struct npuplan_pack_options *options;
+	struct npuplan_pool pool;
 	struct npuplan_conflicts conflicts;
 	uint32_t *alignments;
 	uint64_t *offsets;
@@ -68,7 +70,7 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 		    struct npuplan_pack_result *result, struct npuplan_error *error);
 
 /* Keep a packing if it is better than what there is. */
-void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets, uint64_t top);
+void npuplan_pack_offer(struct npuplan_pack *run, const uint64_t *offsets);
 /* Nothing is lower than @bound. */
 void npuplan_pack_prove(struct npuplan_pack *run, uint64_t bound);
 /* Nothing more is to be done, or may be done. Looks at the clock. */

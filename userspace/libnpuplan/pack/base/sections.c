@@ -2,32 +2,9 @@
 #include "sections.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/heap.h"
-
-static int by_value(const void *left, const void *right)
-{
-	const uint32_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* How many of the sorted @values are no greater than @value. */
-static uint32_t rank_of(const uint32_t *values, uint32_t count, uint32_t value)
-{
-	uint32_t low = 0, high = count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (values[middle] <= value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
+#include "base/pool.h"
 
 /*
  * Between two starts nobody comes, so there is one candidate a distinct start:
@@ -36,51 +13,102 @@ static uint32_t rank_of(const uint32_t *values, uint32_t count, uint32_t value)
 int npuplan_sections_init(struct npuplan_sections *sections, const struct npuplan_item *items,
 			  uint32_t count)
 {
-	size_t n = count;
-	uint32_t *starts = npuplan_malloc(n * sizeof(*starts) + 1);
-	uint32_t *kept = npuplan_calloc(n + 2, sizeof(*kept));
-	uint32_t distinct = 0;
-	int err = -ENOMEM;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	uint64_t *starts = npuplan_pool_take(&pool, count, sizeof(*starts));
+	uint32_t *kept = npuplan_pool_take(&pool, (size_t)count + 2, sizeof(*kept));
+	uint32_t *first = pool.failed ? NULL :
+					npuplan_malloc(2 * (size_t)count * sizeof(*first) + 1);
+	uint32_t *end, distinct;
 
-	*sections = (struct npuplan_sections){
-		.first = npuplan_malloc(n * sizeof(*sections->first) + 1),
-		.end = npuplan_malloc(n * sizeof(*sections->end) + 1),
-	};
-	if (!starts || !kept || !sections->first || !sections->end)
-		goto out;
+	*sections = (struct npuplan_sections){ 0 };
+	if (!first)
+		return -ENOMEM;
+	end = first + count;
 	for (uint32_t i = 0; i < count; i++)
 		starts[i] = items[i].start;
-	if (count)
-		qsort(starts, n, sizeof(*starts), by_value);
-	for (uint32_t i = 0; i < count; i++)
-		if (!distinct || starts[distinct - 1] != starts[i])
-			starts[distinct++] = starts[i];
+	distinct = npuplan_sort_once(starts, count);
 	for (uint32_t i = 0; i < count; i++) {
-		sections->first[i] = rank_of(starts, distinct, items[i].start) - 1;
-		sections->end[i] = rank_of(starts, distinct, items[i].end);
-		kept[sections->end[i]] = 1;
+		first[i] = npuplan_bisect(at, 0, distinct, starts[at] < items[i].start);
+		end[i] = npuplan_bisect(at, first[i], distinct, starts[at] <= items[i].end);
+		kept[end[i]] = 1;
 	}
 	/* kept[t]: how many of the candidates before start t are kept. */
 	for (uint32_t t = 1; t <= distinct; t++)
 		kept[t] += kept[t - 1];
-	sections->count = kept[distinct];
+	*sections = (struct npuplan_sections){ first, end, kept[distinct], 0 };
 	for (uint32_t i = 0; i < count; i++) {
-		sections->first[i] = kept[sections->first[i]];
-		sections->end[i] = kept[sections->end[i]];
-		sections->memberships += sections->end[i] - sections->first[i];
+		first[i] = kept[first[i]];
+		end[i] = kept[end[i]];
+		sections->memberships += end[i] - first[i];
 	}
-	err = 0;
-out:
-	npuplan_free(starts);
-	npuplan_free(kept);
-	if (err)
-		npuplan_sections_fini(sections);
+	return 0;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+/* By a segment tree of maxima: leaves at width + section, node i above 2i and 2i + 1. */
+int npuplan_sections_most(const struct npuplan_sections *sections, uint32_t count, uint64_t *live,
+			  uint64_t *most)
+{
+	size_t width = (size_t)sections->count + 1;
+	AUTO_HEAP uint64_t *tree = npuplan_calloc(2 * width, sizeof(*tree));
+	uint64_t now = 0;
+
+	if (!tree)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		/* Unsigned wrap-around is meant: the running sum is never negative. */
+		tree[width + sections->first[i]] += live[i];
+		tree[width + sections->end[i]] -= live[i];
+	}
+	for (size_t i = width; i < 2 * width; i++)
+		tree[i] = now += tree[i];
+	for (size_t i = width - 1; i > 0; i--)
+		tree[i] = larger(tree[2 * i], tree[2 * i + 1]);
+	*most = 0;
+	for (uint32_t i = 0; i < count; i++) {
+		size_t low = width + sections->first[i], high = width + sections->end[i];
+
+		for (live[i] = 0; low < high; low /= 2, high /= 2) {
+			if (low & 1)
+				live[i] = larger(live[i], tree[low++]);
+			if (high & 1)
+				live[i] = larger(live[i], tree[--high]);
+		}
+		*most = larger(*most, live[i]);
+	}
+	return 0;
+}
+
+int npuplan_breadths(const struct npuplan_item *items, uint32_t count, uint64_t *breadths,
+		     uint64_t *most)
+{
+	struct npuplan_sections sections;
+	int err = npuplan_sections_init(&sections, items, count);
+
+	for (uint32_t i = 0; i < count; i++)
+		breadths[i] = items[i].size;
+	if (!err)
+		err = npuplan_sections_most(&sections, count, breadths, most);
+	npuplan_free(sections.first);
 	return err;
 }
 
-void npuplan_sections_fini(struct npuplan_sections *sections)
+void npuplan_list_events(const struct npuplan_item *items, uint32_t count,
+			 struct npuplan_keyed *events)
 {
-	npuplan_free(sections->first);
-	npuplan_free(sections->end);
-	*sections = (struct npuplan_sections){ 0 };
+	for (uint32_t i = 0; i < count; i++) {
+		events[2 * (size_t)i] = (struct npuplan_keyed){
+			.key = 2 * (uint64_t)items[i].start,
+			.item = i,
+		};
+		events[2 * (size_t)i + 1] = (struct npuplan_keyed){
+			.key = 2 * (uint64_t)items[i].end + 1,
+			.item = i,
+		};
+	}
+	npuplan_sort_keyed(events, 2 * (size_t)count);
 }

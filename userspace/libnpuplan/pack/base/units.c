@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "units.h"
 
-#include <stdlib.h>
-
 static uint64_t gcd(uint64_t a, uint64_t b)
 {
 	while (b) {
@@ -12,13 +10,6 @@ static uint64_t gcd(uint64_t a, uint64_t b)
 		b = rest;
 	}
 	return a;
-}
-
-static int by_value(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
 }
 
 /* The unit: see the header. Sets sizes, rounded up but not divided yet. */
@@ -53,20 +44,17 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 {
 	const struct npuplan_pack_problem *problem = run->problem;
 	size_t n = problem->item_count;
-	uint32_t distinct = 0;
-	int err;
 
 	*units = (struct npuplan_units){ .problem = problem };
-	units->size = npuplan_malloc(n * sizeof(*units->size) + 1);
-	units->align = npuplan_malloc(n * sizeof(*units->align) + 1);
-	units->fixed = npuplan_malloc(n * sizeof(*units->fixed) + 1);
-	units->residues = npuplan_malloc(n * sizeof(*units->residues) + 1);
-	err = units->size && units->align && units->fixed && units->residues ? 0 : -ENOMEM;
-	if (!err)
-		err = npuplan_sections_init(&units->sections, problem->items, problem->item_count);
-	if (err) {
+	units->size = npuplan_pool_take(&units->pool, n, sizeof(*units->size));
+	units->align = npuplan_pool_take(&units->pool, n, sizeof(*units->align));
+	units->fixed = npuplan_pool_take(&units->pool, n, sizeof(*units->fixed));
+	units->residues = npuplan_pool_take(&units->pool, n, sizeof(*units->residues));
+	units->offsets = npuplan_pool_take(&units->pool, n, sizeof(*units->offsets));
+	if (units->pool.failed ||
+	    npuplan_sections_init(&units->sections, problem->items, problem->item_count)) {
 		npuplan_units_fini(units);
-		return err;
+		return -ENOMEM;
 	}
 	find_unit(units, run);
 	for (uint32_t i = 0; i < n; i++) {
@@ -78,40 +66,28 @@ int npuplan_units_init(struct npuplan_units *units, const struct npuplan_pack *r
 		units->fixed[i] = item->fixed ? (int64_t)(item->fixed_offset / units->unit) : -1;
 		units->residues[i] = item->size % units->unit;
 	}
-	if (n)
-		qsort(units->residues, n, sizeof(*units->residues), by_value);
-	for (uint32_t i = 0; i < n; i++)
-		if (!distinct || units->residues[distinct - 1] != units->residues[i])
-			units->residues[distinct++] = units->residues[i];
-	units->residue_count = distinct;
+	units->residue_count = npuplan_sort_once(units->residues, n);
 	return 0;
 }
 
 void npuplan_units_fini(struct npuplan_units *units)
 {
-	npuplan_sections_fini(&units->sections);
-	npuplan_free_all(units->size, units->align, units->fixed, units->residues);
-	*units = (struct npuplan_units){ 0 };
+	npuplan_free(units->sections.first);
+	npuplan_pool_free(&units->pool);
 }
 
 int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top)
 {
-	const struct npuplan_sections *sections = &units->sections;
-	int64_t *change = npuplan_calloc((size_t)sections->count + 1, sizeof(*change));
-	int64_t now = 0, most = 0;
+	uint32_t n = units->problem->item_count;
+	uint64_t *live = units->offsets;
+	int err;
 
-	if (!change)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < units->problem->item_count; i++) {
-		change[sections->first[i]] += units->size[i];
-		change[sections->end[i]] -= units->size[i];
-	}
-	for (uint32_t s = 0; s < sections->count; s++) {
-		now += change[s];
-		most = now > most ? now : most;
-	}
-	npuplan_free(change);
-	*top = (uint64_t)most * units->unit;
+	for (uint32_t i = 0; i < n; i++)
+		live[i] = (uint64_t)units->size[i];
+	err = npuplan_sections_most(&units->sections, n, live, top);
+	if (err)
+		return err;
+	*top *= units->unit;
 	*top -= *top > units->padding ? units->padding : *top;
 	*top = npuplan_units_top_from(units, *top);
 	return 0;
@@ -139,15 +115,10 @@ uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top)
 	return base - units->unit + units->residues[units->residue_count - 1];
 }
 
-uint64_t npuplan_units_to_bytes(const struct npuplan_units *units, const int64_t *at,
-				uint64_t *offsets)
+void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *run,
+			 const int64_t *at)
 {
-	uint64_t top = 0;
-
-	for (uint32_t i = 0; i < units->problem->item_count; i++) {
-		offsets[i] = (uint64_t)at[i] * units->unit;
-		if (offsets[i] + units->problem->items[i].size > top)
-			top = offsets[i] + units->problem->items[i].size;
-	}
-	return top;
+	for (uint32_t i = 0; i < units->problem->item_count; i++)
+		units->offsets[i] = (uint64_t)at[i] * units->unit;
+	npuplan_pack_offer(run, units->offsets);
 }

@@ -23,6 +23,7 @@
  * @fixed: per item: its offset in units, or -1
  * @residues: distinct sizes modulo @unit, ascending: what a top may be, modulo it
  * @padding: most bytes that rounding up has added to one item
+ * @offsets: scratch array: of a packing, in bytes
  */
 struct npuplan_units {
 	const struct npuplan_pack_problem *problem;
@@ -34,6 +35,8 @@ struct npuplan_units {
 	uint64_t *residues;
 	uint32_t residue_count;
 	uint64_t padding;
+	uint64_t *offsets;
+	struct npuplan_pool pool;
 };
 
 /* -ENOMEM */
@@ -47,6 +50,6 @@ int npuplan_units_bound(const struct npuplan_units *units, uint64_t *top);
 uint64_t npuplan_units_top_from(const struct npuplan_units *units, uint64_t top);
 uint64_t npuplan_units_top_to(const struct npuplan_units *units, uint64_t top);
 
-/* Bytes of a packing in units; returns its top. */
-uint64_t npuplan_units_to_bytes(const struct npuplan_units *units, const int64_t *at,
-				uint64_t *offsets);
+/* Keep a packing in units if it is better than what there is. */
+void npuplan_units_offer(const struct npuplan_units *units, struct npuplan_pack *run,
+			 const int64_t *at);

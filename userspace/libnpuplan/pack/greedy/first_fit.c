@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/heap.h"
+#include "base/sorted.h"
 #include "occupancy.h"
 
 #define UNPLACED  UINT64_MAX
@@ -25,7 +27,7 @@ struct npuplan_fit {
 	uint64_t *offsets;
 	struct npuplan_interval *taken;
 	size_t taken_count;
-	size_t capacity;
+	uint32_t capacity;
 	uint32_t *placed;
 	size_t placed_count;
 	bool *marked;
@@ -34,29 +36,7 @@ struct npuplan_fit {
 	bool best;
 };
 
-static int by_low(const void *left, const void *right)
-{
-	const struct npuplan_interval *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->high < b->high ? -1 : a->high > b->high;
-}
-
-static int make_room(struct npuplan_fit *fit, size_t count)
-{
-	size_t capacity = 2 * (fit->taken_count + count);
-	void *grown;
-
-	if (fit->taken_count + count <= fit->capacity)
-		return 0;
-	grown = npuplan_realloc(fit->taken, capacity * sizeof(*fit->taken));
-	if (!grown)
-		return -ENOMEM;
-	fit->taken = grown;
-	fit->capacity = capacity;
-	return 0;
-}
+NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
 static void take(struct npuplan_fit *fit, uint64_t base, const struct npuplan_interval *forbidden,
 		 uint32_t count)
@@ -77,7 +57,7 @@ static int collect_in_order(struct npuplan_fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	size_t begin = c->peer_start[item], end = c->peer_start[item + 1];
-	int err = make_room(fit, end - begin);
+	int err = npuplan_reserve(&fit->taken, &fit->capacity, end - begin, sizeof(*fit->taken));
 
 	if (err)
 		return err;
@@ -120,7 +100,8 @@ static int collect(struct npuplan_fit *fit, uint32_t item)
 		if (base == UNPLACED)
 			continue;
 		forbidden = npuplan_forbidden(c, item, &c->peers[p], &whole, &count);
-		err = make_room(fit, count);
+		err = npuplan_reserve(&fit->taken, &fit->capacity, fit->taken_count + count,
+				      sizeof(*fit->taken));
 		if (err)
 			return err;
 		take(fit, base, forbidden, count);
@@ -132,20 +113,13 @@ static int collect(struct npuplan_fit *fit, uint32_t item)
 
 int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset)
 {
-	size_t low = 0, high = fit->placed_count;
+	size_t low;
 
 	fit->offsets[item] = offset;
 	if (!fit->listed)
 		return npuplan_occupancy_put(&fit->occupancy, item, offset,
 					     fit->conflicts->items[item].size);
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (fit->offsets[fit->placed[middle]] <= offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low = npuplan_bisect(at, 0, fit->placed_count, fit->offsets[fit->placed[at]] <= offset);
 	memmove(fit->placed + low + 1, fit->placed + low,
 		(fit->placed_count - low) * sizeof(*fit->placed));
 	fit->placed[low] = item;
@@ -286,10 +260,11 @@ int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *co
 {
 	size_t n = conflicts->item_count;
 	struct npuplan_fit *fit = npuplan_calloc(1, sizeof(*fit));
-	int err = 0;
+	int err = fit ? 0 : -ENOMEM;
 
-	if (!fit)
-		return -ENOMEM;
+	*out = fit;
+	if (err)
+		return err;
 	fit->conflicts = conflicts;
 	fit->offsets = offsets;
 	fit->listed = conflicts->peer_start;
@@ -304,25 +279,21 @@ int npuplan_fit_new(struct npuplan_fit **out, const struct npuplan_conflicts *co
 					     conflicts->item_count);
 	}
 	if (err) {
-		/* Of the occupancy nothing is left to be freed. */
-		fit->listed = true;
 		npuplan_fit_free(fit);
-		return err;
+		*out = NULL;
 	}
-	*out = fit;
-	return 0;
+	return err;
 }
 
 void npuplan_fit_free(struct npuplan_fit *fit)
 {
 	if (!fit)
 		return;
-	if (!fit->listed)
-		npuplan_occupancy_fini(&fit->occupancy);
+	npuplan_occupancy_fini(&fit->occupancy);
 	npuplan_free_all(fit->taken, fit->placed, fit->marked, fit);
 }
 
-int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
+int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
 		      uint32_t alignment, bool best, const struct npuplan_until *until,
 		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2])
 {
@@ -335,12 +306,4 @@ int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t 
 	err = place_all(fit, order, alignment, until, top, work, clash);
 	npuplan_fit_free(fit);
 	return err;
-}
-
-int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
-		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
-		      uint32_t clash[2])
-{
-	return npuplan_fit_until(conflicts, order, alignment, false, NULL, offsets, top, work,
-				 clash);
 }

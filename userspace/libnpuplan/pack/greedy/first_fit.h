@@ -30,9 +30,6 @@ enum npuplan_order {
 int npuplan_order_items(const struct npuplan_conflicts *conflicts, enum npuplan_order rule,
 			uint32_t *order);
 
-/* Most bytes live at one instant of each item's life. -ENOMEM. */
-int npuplan_breadths(const struct npuplan_conflicts *conflicts, uint64_t *breadths);
-
 /* npuplan_tight_key() - the greater, the sooner to place an item, if memory is tight
  * @roots: times that the fourth root of the duration counts, 0 to 2
  * @breadth: most bytes live at one instant of its life; @most: of all
@@ -49,17 +46,20 @@ int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *cou
 /* npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
  * @alignment: of every offset, besides the items' own; power of two
+ * @best: best fit: each item in the smallest gap that holds it, above everything only if no gap
+ *	does. As TFLite's arena does it, if the order is by size
+ * @until: may be NULL
  * @offsets: out: per item
  * @top: out: first byte above all
  * @work: intervals looked at are added
  * @clash: out, on -EADDRINUSE: two items whose fixed offsets collide
  *
  * Sizes and fixed offsets may add up to at most 2^62. Cost O(peers log peers)
- * an item. -ENOMEM.
+ * an item. -EINTR: given up, and there is no packing; -ENOMEM.
  */
 int npuplan_first_fit(const struct npuplan_conflicts *conflicts, const uint32_t *order,
-		      uint32_t alignment, uint64_t *offsets, uint64_t *top, uint64_t *work,
-		      uint32_t clash[2]);
+		      uint32_t alignment, bool best, const struct npuplan_until *until,
+		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2]);
 
 /*
  * The same, step by step, for planners that choose the next item by what is
@@ -95,14 +95,3 @@ int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset);
  * Before all others, in ascending order. -ENOMEM.
  */
 int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash[2]);
-
-/* npuplan_fit_until() - first fit that may be given up
- * @best: best fit: each item in the smallest gap that holds it, above everything only if no gap
- *	does. As TFLite's arena does it, if the order is by size
- * @until: may be NULL
- *
- * Otherwise as npuplan_first_fit(); -EINTR: given up, and there is no packing.
- */
-int npuplan_fit_until(const struct npuplan_conflicts *conflicts, const uint32_t *order,
-		      uint32_t alignment, bool best, const struct npuplan_until *until,
-		      uint64_t *offsets, uint64_t *top, uint64_t *work, uint32_t clash[2]);

@@ -8,21 +8,19 @@ static bool stopped(void *run)
 	return npuplan_pack_stopped(run);
 }
 
-int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets,
-		     uint64_t *top)
+int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets)
 {
 	uint32_t alignment = run->problem->alignment ? run->problem->alignment : 1;
 	struct npuplan_until until = { .over = stopped, .context = run };
 	uint32_t clash[2];
-	int err = npuplan_fit_until(&run->conflicts, order, alignment, best, &until, offsets, top,
+	uint64_t top;
+	int err = npuplan_first_fit(&run->conflicts, order, alignment, best, &until, offsets, &top,
 				    &run->work, clash);
 
-	*top = err ? UINT64_MAX : *top;
-	if (err == -EADDRINUSE)
-		run->infeasible = true;
-	else if (!err)
-		npuplan_pack_offer(run, offsets, *top);
-	return err == -EADDRINUSE || err == -EINTR ? 0 : err;
+	run->infeasible |= err == -EADDRINUSE;
+	if (!err)
+		npuplan_pack_offer(run, offsets);
+	return err == -EADDRINUSE ? 0 : err;
 }
 
 static int fit(struct npuplan_pack *run, enum npuplan_order rule, bool best)
@@ -31,13 +29,12 @@ static int fit(struct npuplan_pack *run, enum npuplan_order rule, bool best)
 	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
 	AUTO_HEAP uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
 	int err = order && offsets ? 0 : -ENOMEM;
-	uint64_t top;
 
 	if (!err)
 		err = npuplan_order_items(&run->conflicts, rule, order);
 	if (!err)
-		err = npuplan_pack_fit(run, order, best, offsets, &top);
-	return err;
+		err = npuplan_pack_fit(run, order, best, offsets);
+	return err == -EINTR ? 0 : err;
 }
 
 int npuplan_pack_first_fit(struct npuplan_pack *run, int order)

@@ -11,9 +11,8 @@ int npuplan_pack_best_greedy(struct npuplan_pack *run, int unused);
 /* npuplan_pack() by first fit in an order, however much work that is. */
 int npuplan_pack_in_order(int order, const struct npuplan_pack_problem *problem, uint64_t *offsets,
 			  struct npuplan_pack_result *result, struct npuplan_error *error);
-/* One first fit (or best fit) in a given order. */
-int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets,
-		     uint64_t *top);
+/* One first fit (or best fit) in a given order. -EINTR: stopped before there was a packing. */
+int npuplan_pack_fit(struct npuplan_pack *run, const uint32_t *order, bool best, uint64_t *offsets);
 
 /* squeaky.c: first fit again and again, @rounds times; a few rounds in a row may be no better. */
 int npuplan_pack_squeaky(struct npuplan_pack *run, int rounds);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/heap.h"
 
 /* Lists that an item meets: six a level, of at most 33 levels. */
@@ -20,26 +21,20 @@ int npuplan_occupancy_init(struct npuplan_occupancy *occupancy, const struct npu
 		return err;
 	while (occupancy->width < occupancy->sections.count)
 		occupancy->width *= 2;
-	occupancy->covering = npuplan_calloc(2 * occupancy->width, sizeof(*occupancy->covering));
-	occupancy->inside = npuplan_calloc(2 * occupancy->width, sizeof(*occupancy->inside));
-	if (!occupancy->covering || !occupancy->inside) {
+	occupancy->covering = npuplan_calloc(4 * occupancy->width, sizeof(*occupancy->covering));
+	if (!occupancy->covering) {
 		npuplan_occupancy_fini(occupancy);
 		return -ENOMEM;
 	}
+	occupancy->inside = occupancy->covering + 2 * occupancy->width;
 	return 0;
 }
 
 void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 {
-	for (size_t i = 0; i < 2 * occupancy->width; i++) {
-		if (occupancy->covering)
-			npuplan_free(occupancy->covering[i].at);
-		if (occupancy->inside)
-			npuplan_free(occupancy->inside[i].at);
-	}
-	npuplan_free(occupancy->covering);
-	npuplan_free(occupancy->inside);
-	npuplan_sections_fini(&occupancy->sections);
+	for (size_t i = 0; occupancy->covering && i < 4 * occupancy->width; i++)
+		npuplan_free(occupancy->covering[i].at);
+	npuplan_free_all(occupancy->covering, occupancy->sections.first);
 	*occupancy = (struct npuplan_occupancy){ 0 };
 }
 
@@ -47,15 +42,7 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 static uint32_t first_above(const struct npuplan_spans *spans, uint32_t low, uint32_t high,
 			    uint64_t address)
 {
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (spans->at[middle].high <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return npuplan_bisect(at, low, high, spans->at[at].high <= address);
 }
 
 static int add(struct npuplan_spans *spans, uint64_t low, uint64_t high)
@@ -70,15 +57,9 @@ static int add(struct npuplan_spans *spans, uint64_t low, uint64_t high)
 		if (spans->at[end].high > high)
 			high = spans->at[end].high;
 	}
-	if (begin == end && spans->count == spans->capacity) {
-		uint32_t capacity = spans->capacity ? 2 * spans->capacity : 2;
-		void *grown = npuplan_realloc(spans->at, capacity * sizeof(*spans->at));
-
-		if (!grown)
-			return -ENOMEM;
-		spans->at = grown;
-		spans->capacity = capacity;
-	}
+	if (begin == end &&
+	    npuplan_reserve(&spans->at, &spans->capacity, spans->count + 1, sizeof(*spans->at)))
+		return -ENOMEM;
 	memmove(&spans->at[begin + 1], &spans->at[end], (spans->count - end) * sizeof(*spans->at));
 	spans->at[begin] = (struct npuplan_span){ low, high };
 	spans->count = spans->count + 1 - (end - begin);

@@ -27,7 +27,8 @@ struct npuplan_spans {
  *
  * @covering: per node, taken by items that cover the node's sections but not its
  *	parent's
- * @inside: per node, taken by items that are in some of its sections only
+ * @inside: per node, taken by items that are in some of its sections only; behind @covering
+ *	in the same array
  */
 struct npuplan_occupancy {
 	struct npuplan_sections sections;

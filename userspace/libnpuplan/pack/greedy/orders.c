@@ -1,102 +1,24 @@
 // SPDX-License-Identifier: MIT
 /* Orders in which first fit places items. */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "first_fit.h"
-#include "base/heap.h"
+#include "base/pool.h"
 #include "pack/base/sections.h"
 
-/* An item's sort key: greater first; ties as first_fit.h says. */
-struct key {
-	unsigned __int128 value;
-	uint64_t size;
-	uint32_t start;
-	uint32_t item;
-};
-
-static int by_key(const void *left, const void *right)
+/* What of the @count keys in ascending order, each with the sum so far, is before @instant. */
+static uint64_t sum_before(const struct npuplan_keyed *keys, size_t count, uint64_t instant)
 {
-	const struct key *a = left, *b = right;
+	size_t end = npuplan_bisect(at, 0, count, keys[at].key < instant);
 
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a->item < b->item ? -1 : 1;
+	return end ? keys[end - 1].second : 0;
 }
 
-static uint64_t larger(uint64_t a, uint64_t b)
+static void sum_keys(struct npuplan_keyed *keys, size_t count)
 {
-	return a > b ? a : b;
-}
-
-/*
- * Most bytes live at one instant of each item's life: a segment tree of maxima
- * over the sections, leaves at width + section, node i above 2i and 2i + 1.
- */
-int npuplan_breadths(const struct npuplan_conflicts *c, uint64_t *breadth)
-{
-	struct npuplan_sections sections;
-	uint64_t *tree, now = 0;
-	size_t width;
-	int err = npuplan_sections_init(&sections, c->items, c->item_count);
-
-	if (err)
-		return err;
-	width = (size_t)sections.count + 1;
-	tree = npuplan_calloc(2 * width, sizeof(*tree));
-	if (!tree) {
-		npuplan_sections_fini(&sections);
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < c->item_count; i++) {
-		/* Unsigned wrap-around is meant: the running sum is never negative. */
-		tree[width + sections.first[i]] += c->items[i].size;
-		tree[width + sections.end[i]] -= c->items[i].size;
-	}
-	for (size_t i = width; i < 2 * width; i++)
-		tree[i] = now += tree[i];
-	for (size_t i = width - 1; i > 0; i--)
-		tree[i] = larger(tree[2 * i], tree[2 * i + 1]);
-	for (uint32_t i = 0; i < c->item_count; i++) {
-		size_t low = width + sections.first[i], high = width + sections.end[i];
-
-		for (breadth[i] = 0; low < high; low /= 2, high /= 2) {
-			if (low & 1)
-				breadth[i] = larger(breadth[i], tree[low++]);
-			if (high & 1)
-				breadth[i] = larger(breadth[i], tree[--high]);
-		}
-	}
-	npuplan_free(tree);
-	npuplan_sections_fini(&sections);
-	return 0;
-}
-
-static int by_instant(const void *left, const void *right)
-{
-	const struct key *a = left, *b = right;
-
-	return a->start < b->start ? -1 : a->start > b->start;
-}
-
-/* Sum of @value of the @count events, ascending by start, before @instant. */
-static uint64_t sum_before(const struct key *events, size_t count, uint64_t instant)
-{
-	size_t low = 0, high = count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (events[middle].start < instant)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? (uint64_t)events[low - 1].value : 0;
+	npuplan_sort_keyed(keys, count);
+	for (size_t i = 1; i < count; i++)
+		keys[i].second += keys[i - 1].second;
 }
 
 /*
@@ -106,65 +28,52 @@ static uint64_t sum_before(const struct key *events, size_t count, uint64_t inst
 static int overlaps(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
 	size_t n = c->item_count;
-	AUTO_HEAP struct key *starts = npuplan_malloc(n * sizeof(*starts) + 1);
-	AUTO_HEAP struct key *ends = npuplan_malloc(n * sizeof(*ends) + 1);
-	int err = starts && ends ? 0 : -ENOMEM;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *starts = npuplan_pool_take(&pool, n, sizeof(*starts));
+	struct npuplan_keyed *ends = npuplan_pool_take(&pool, n, sizeof(*ends));
 
-	for (uint32_t i = 0; i < n && !err; i++) {
-		uint64_t value = bytes ? c->items[i].size : 1;
-
-		starts[i] = (struct key){ .value = value, .start = c->items[i].start };
-		ends[i] = (struct key){ .value = value, .start = c->items[i].end };
+	if (pool.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		sums[i] = bytes ? c->items[i].size : 1;
+		starts[i] = (struct npuplan_keyed){ c->items[i].start, sums[i], 0, 0 };
+		ends[i] = (struct npuplan_keyed){ c->items[i].end, sums[i], 0, 0 };
 	}
-	if (!err && n) {
-		qsort(starts, n, sizeof(*starts), by_instant);
-		qsort(ends, n, sizeof(*ends), by_instant);
-	}
-	for (size_t i = 1; i < n && !err; i++) {
-		starts[i].value += starts[i - 1].value;
-		ends[i].value += ends[i - 1].value;
-	}
-	for (uint32_t i = 0; i < n && !err; i++)
+	sum_keys(starts, n);
+	sum_keys(ends, n);
+	for (size_t i = 0; i < n; i++)
 		sums[i] = sum_before(starts, n, (uint64_t)c->items[i].end + 1) -
-			  sum_before(ends, n, c->items[i].start) - (bytes ? c->items[i].size : 1);
-	return err;
+			  sum_before(ends, n, c->items[i].start) - sums[i];
+	return 0;
 }
 
-static void listed_bytes(const struct npuplan_conflicts *c, uint64_t *sums)
+/* The same of listed peers. */
+static int sum_peers(const struct npuplan_conflicts *c, bool bytes, uint64_t *sums)
 {
+	if (!c->peer_start)
+		return overlaps(c, bytes, sums);
 	for (uint32_t i = 0; i < c->item_count; i++) {
-		sums[i] = 0;
-		for (size_t p = c->peer_start[i]; p < c->peer_start[i + 1]; p++)
+		sums[i] = bytes ? 0 : c->peer_start[i + 1] - c->peer_start[i];
+		for (size_t p = c->peer_start[i]; bytes && p < c->peer_start[i + 1]; p++)
 			sums[i] += c->items[c->peers[p].item].size;
 	}
-}
-
-static void listed_peers(const struct npuplan_conflicts *c, uint64_t *sums)
-{
-	for (uint32_t i = 0; i < c->item_count; i++)
-		sums[i] = c->peer_start[i + 1] - c->peer_start[i];
+	return 0;
 }
 
 int npuplan_count_peers(const struct npuplan_conflicts *c, uint64_t *counts)
 {
-	if (!c->peer_start)
-		return overlaps(c, false, counts);
-	listed_peers(c, counts);
-	return 0;
+	return sum_peers(c, false, counts);
 }
 
 /* What the rule needs to know of each item beyond the item itself. */
 static int sum_up(const struct npuplan_conflicts *c, enum npuplan_order rule, uint64_t *sums)
 {
+	uint64_t most;
+
 	if (rule == NPUPLAN_BY_BREADTH)
-		return npuplan_breadths(c, sums);
-	if (rule == NPUPLAN_BY_PEERS)
-		return npuplan_count_peers(c, sums);
-	if (rule != NPUPLAN_BY_CONFLICTS)
-		return 0;
-	if (!c->peer_start)
-		return overlaps(c, true, sums);
-	listed_bytes(c, sums);
+		return npuplan_breadths(c->items, c->item_count, sums, &most);
+	if (rule == NPUPLAN_BY_PEERS || rule == NPUPLAN_BY_CONFLICTS)
+		return sum_peers(c, rule == NPUPLAN_BY_CONFLICTS, sums);
 	return 0;
 }
 
@@ -202,48 +111,47 @@ unsigned __int128 npuplan_tight_key(uint64_t size, uint64_t duration, unsigned i
 
 int npuplan_order_items(const struct npuplan_conflicts *c, enum npuplan_order rule, uint32_t *order)
 {
-	AUTO_HEAP struct key *keys = npuplan_malloc((size_t)c->item_count * sizeof(*keys) + 1);
-	AUTO_HEAP uint64_t *sums = npuplan_malloc((size_t)c->item_count * sizeof(*sums) + 1);
-	int err = keys && sums ? 0 : -ENOMEM;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *keys = npuplan_pool_take(&pool, c->item_count, sizeof(*keys));
+	uint64_t *sums = npuplan_pool_take(&pool, c->item_count, sizeof(*sums));
+	int err = pool.failed ? -ENOMEM : sum_up(c, rule, sums);
 
-	if (!err)
-		err = sum_up(c, rule, sums);
 	for (uint32_t i = 0; i < c->item_count && !err; i++) {
 		const struct npuplan_item *item = &c->items[i];
 		uint32_t duration = item->end - item->start + 1;
+		unsigned __int128 value = item->size;
 
-		keys[i] = (struct key){ .size = item->size, .start = item->start, .item = i };
 		switch (rule) {
 		case NPUPLAN_BY_SIZE:
-			keys[i].value = item->size;
-			break;
 		case NPUPLAN_BY_SIZE_ALONE:
-			keys[i] = (struct key){ .value = item->size, .item = i };
 			break;
 		case NPUPLAN_BY_DURATION:
-			keys[i].value = duration;
+			value = duration;
 			break;
 		case NPUPLAN_BY_PEERS:
 		case NPUPLAN_BY_BREADTH:
 		case NPUPLAN_BY_CONFLICTS:
-			keys[i].value = sums[i];
+			value = sums[i];
 			break;
 		case NPUPLAN_BY_START:
-			keys[i].value = UINT32_MAX - item->start;
+			value = UINT32_MAX - item->start;
 			break;
 		case NPUPLAN_BY_AREA:
-			keys[i].value = (unsigned __int128)item->size * duration;
+			value *= duration;
 			break;
 		case NPUPLAN_BY_SIZE_DURATION:
-			keys[i].value = (unsigned __int128)item->size * root(duration);
+			value *= root(duration);
 			break;
 		case NPUPLAN_ORDER_COUNT:
-			err = -EINVAL;
-			break;
+			return -EINVAL;
 		}
+		/* Greater values first, and so on: see first_fit.h. */
+		keys[i] = (struct npuplan_keyed){ ~value, ~item->size, item->start, i };
+		if (rule == NPUPLAN_BY_SIZE_ALONE)
+			keys[i].third = 0;
 	}
-	if (!err && c->item_count)
-		qsort(keys, c->item_count, sizeof(*keys), by_key);
+	if (!err)
+		npuplan_sort_keyed(keys, c->item_count);
 	for (uint32_t i = 0; i < c->item_count && !err; i++)
 		order[i] = keys[i].item;
 	return err;

@@ -2,60 +2,35 @@
 #include "alive.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/heap.h"
 
-static int by_key(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-/* By first section, then by number. */
-static int sort_items(struct npuplan_alive *alive)
-{
-	AUTO_HEAP uint64_t *keys = npuplan_malloc((size_t)alive->count * sizeof(*keys) + 1);
-
-	if (!keys)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < alive->count; i++)
-		keys[i] = (uint64_t)alive->sections->first[i] << 32 | i;
-	if (alive->count)
-		qsort(keys, alive->count, sizeof(*keys), by_key);
-	for (uint32_t i = 0; i < alive->count; i++)
-		alive->order[i] = (uint32_t)keys[i];
-	return 0;
-}
-
 int npuplan_alive_init(struct npuplan_alive *alive, const struct npuplan_sections *sections,
-		       uint32_t count)
+		       uint32_t count, struct npuplan_pool *pool)
 {
+	AUTO_HEAP uint64_t *keys = npuplan_malloc((size_t)count * sizeof(*keys) + 1);
+
 	*alive = (struct npuplan_alive){ .sections = sections, .count = count, .width = 1 };
 	while (alive->width < count)
 		alive->width *= 2;
-	alive->order = npuplan_malloc((size_t)count * sizeof(*alive->order) + 1);
-	alive->last_end = npuplan_calloc(2 * alive->width, sizeof(*alive->last_end));
-	if (!alive->order || !alive->last_end || sort_items(alive)) {
-		npuplan_alive_fini(alive);
+	alive->order = npuplan_pool_take(pool, count, sizeof(*alive->order));
+	alive->last_end = npuplan_pool_take(pool, 2 * alive->width, sizeof(*alive->last_end));
+	if (!keys || pool->failed)
 		return -ENOMEM;
-	}
+	/* By first section, then by number. */
 	for (uint32_t i = 0; i < count; i++)
+		keys[i] = (uint64_t)sections->first[i] << 32 | i;
+	npuplan_sort_once(keys, count);
+	for (uint32_t i = 0; i < count; i++) {
+		alive->order[i] = (uint32_t)keys[i];
 		alive->last_end[alive->width + i] = sections->end[alive->order[i]];
+	}
 	for (size_t i = alive->width - 1; i > 0; i--) {
 		uint32_t left = alive->last_end[2 * i], right = alive->last_end[2 * i + 1];
 
 		alive->last_end[i] = left > right ? left : right;
 	}
 	return 0;
-}
-
-void npuplan_alive_fini(struct npuplan_alive *alive)
-{
-	npuplan_free(alive->order);
-	npuplan_free(alive->last_end);
-	*alive = (struct npuplan_alive){ 0 };
 }
 
 uint32_t npuplan_alive_in(const struct npuplan_alive *alive, uint32_t first, uint32_t end,
@@ -87,4 +62,21 @@ uint32_t npuplan_alive_in(const struct npuplan_alive *alive, uint32_t first, uin
 	}
 	*work += count;
 	return count;
+}
+
+void npuplan_high_set(struct npuplan_high *set, uint32_t item, bool high)
+{
+	uint32_t where = set->where[item], last;
+
+	if (high == (where != 0))
+		return;
+	if (high) {
+		set->items[set->count++] = item;
+		set->where[item] = set->count;
+		return;
+	}
+	last = set->items[--set->count];
+	set->items[where - 1] = last;
+	set->where[last] = where;
+	set->where[item] = 0;
 }

@@ -23,20 +23,23 @@
 /*
  * struct large - one run
  * @exact: packs the tight items, if they are few
- * @breadths: per item, most bytes live at one instant of its life
+ * @breadths: per item, most bytes live at one instant of its life; @most: of all items
  * @part: the next aim is gap >> part below the best packing
- * @at, @offsets: scratch pads for a packing
+ * @pool: of all arrays, of @refit's and @repair's, too
+ * @at: scratch array for a packing
  */
 struct large {
 	struct npuplan_pack *run;
 	npuplan_pack_fn *exact;
+	struct npuplan_pool pool;
 	struct npuplan_units units;
+	struct npuplan_alive alive;
 	struct npuplan_refit *refit;
 	struct npuplan_repair *repair;
 	uint64_t *breadths;
+	uint64_t most;
 	unsigned int part;
 	int64_t *at;
-	uint64_t *offsets;
 };
 
 static uint64_t aim(const struct large *large)
@@ -69,9 +72,7 @@ static int improve(struct large *large, bool windows, uint64_t work)
 		if (err == -ENOMEM)
 			return err;
 		/* What was not reached may yet be lower than before. */
-		npuplan_pack_offer(run, large->offsets,
-				   npuplan_units_to_bytes(&large->units, large->at,
-							  large->offsets));
+		npuplan_units_offer(&large->units, run, large->at);
 		if (err == 1 && large->part > LEAST_PART)
 			large->part--;
 		else if (err != 1 && run->top == before)
@@ -114,22 +115,22 @@ int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact)
 
 	if (!run->options->work_limit)
 		run->effort.work_limit = LARGE_WORK;
-	large.at = npuplan_malloc(n * sizeof(*large.at) + 1);
-	large.offsets = npuplan_malloc(n * sizeof(*large.offsets) + 1);
-	large.breadths = npuplan_malloc(n * sizeof(*large.breadths) + 1);
-	if (!err && (!large.at || !large.offsets || !large.breadths))
+	large.at = npuplan_pool_take(&large.pool, n, sizeof(*large.at));
+	large.breadths = npuplan_pool_take(&large.pool, n, sizeof(*large.breadths));
+	if (!err && large.pool.failed)
 		err = -ENOMEM;
 	if (!err)
-		err = npuplan_breadths(&run->conflicts, large.breadths);
+		err = npuplan_breadths(run->problem->items, n, large.breadths, &large.most);
 	if (!err)
-		err = npuplan_repair_new(&large.repair, &large.units);
+		err = npuplan_alive_init(&large.alive, &large.units.sections, n, &large.pool);
 	if (!err)
-		err = npuplan_refit_new(&large.refit, &large.units, large.breadths);
+		err = npuplan_repair_new(&large.repair, &large.units, &large.alive, &large.pool);
+	if (!err)
+		err = npuplan_refit_new(&large.refit, &large.units, &large.alive, large.breadths,
+					large.most, &large.pool);
 	if (!err)
 		err = rounds(&large);
-	npuplan_refit_free(large.refit);
-	npuplan_repair_free(large.repair);
 	npuplan_units_fini(&large.units);
-	npuplan_free_all(large.at, large.offsets, large.breadths);
+	npuplan_pool_free(&large.pool);
 	return err;
 }

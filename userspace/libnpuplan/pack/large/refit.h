@@ -11,18 +11,20 @@
  */
 #pragma once
 
+#include "alive.h"
 #include "pack/base/units.h"
 
 struct npuplan_refit;
 
-/* npuplan_refit_new() -
- * @breadths: per item, most bytes live at one instant of its life (npuplan_breadths())
+/* npuplan_refit_new() - what is kept for many runs
+ * @breadths: per item, most bytes live at one instant of its life; @most: of all items
+ * @pool: of all that it has
  *
  * -ENOMEM
  */
 int npuplan_refit_new(struct npuplan_refit **refit, const struct npuplan_units *units,
-		      const uint64_t *breadths);
-void npuplan_refit_free(struct npuplan_refit *refit);
+		      const struct npuplan_alive *alive, const uint64_t *breadths, uint64_t most,
+		      struct npuplan_pool *pool);
 
 /* npuplan_refit_run() - look for a packing of at most @top bytes, starting from another
  * @at: in and out: units, per item; a packing before and after, no higher than the

@@ -1,29 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "repair.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/random.h"
 #include "alive.h"
 #include "pack/search/search.h"
 
-#define NONE	  UINT32_MAX
 /* Free items at most; of more, some are chosen. */
 #define MOST_FREE 1024
 
-/* Items. */
-struct list {
-	uint32_t *at;
-	uint32_t count;
-	uint32_t capacity;
-};
-
 /*
  * struct npuplan_repair - kept for many runs
- * @found: items of a window
- * @high: items above the top aimed at; @high_at: per item, where in it, or NONE
- * @inside, @crossing: of a window: items within, and those that stick out of it
+ * @high: items above the top aimed at
+ * @found: scratch array
+ * @about: items of a window: @inside of them within, then those that stick out of it
  * @free: items to pack anew; @is_free: per item
  * @around: obstacles
  * @marks: first and last sections of free items, ascending: the sections of the
@@ -33,76 +22,70 @@ struct list {
  */
 struct npuplan_repair {
 	const struct npuplan_units *units;
-	struct npuplan_alive alive;
+	const struct npuplan_alive *alive;
+	struct npuplan_high high;
 	uint32_t *found;
-	struct list high;
-	uint32_t *high_at;
-	struct list inside;
-	struct list crossing;
-	struct list free;
-	struct list around;
+	uint32_t *about;
+	uint32_t about_count;
+	uint32_t inside;
+	uint32_t *free;
+	uint32_t free_count;
+	uint32_t *around;
 	bool *is_free;
-	uint32_t *marks;
+	uint64_t *marks;
 	uint32_t mark_count;
 	struct npuplan_units small;
 	struct npuplan_pack_problem problem;
 	struct npuplan_item *items;
 	int64_t *small_at;
-	uint32_t room;
 	uint64_t random;
 	uint64_t top;
 	uint64_t work;
 };
-
-static int add(struct list *list, uint32_t item)
-{
-	int err = npuplan_reserve(&list->at, &list->capacity, list->count, 64, sizeof(*list->at));
-
-	if (err)
-		return err;
-	list->at[list->count++] = item;
-	return 0;
-}
 
 static uint64_t next_random(struct npuplan_repair *repair)
 {
 	return npuplan_random(&repair->random) >> 16;
 }
 
-int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units)
+int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *units,
+		       const struct npuplan_alive *alive, struct npuplan_pool *pool)
 {
 	size_t n = units->problem->item_count;
-	struct npuplan_repair *repair = npuplan_calloc(1, sizeof(*repair));
+	struct npuplan_repair *repair = npuplan_pool_take(pool, 1, sizeof(*repair));
+	struct npuplan_units *small;
 
 	*out = repair;
 	if (!repair)
 		return -ENOMEM;
-	repair->units = units;
-	repair->random = 88172645463325252;
-	repair->found = npuplan_malloc(n * sizeof(*repair->found) + 1);
-	repair->high_at = npuplan_malloc(n * sizeof(*repair->high_at) + 1);
-	repair->is_free = npuplan_calloc(n + 1, sizeof(*repair->is_free));
-	if (!repair->found || !repair->high_at || !repair->is_free ||
-	    npuplan_alive_init(&repair->alive, &units->sections, n)) {
-		npuplan_repair_free(repair);
-		*out = NULL;
-		return -ENOMEM;
-	}
-	for (uint32_t i = 0; i < n; i++)
-		repair->high_at[i] = NONE;
-	return 0;
-}
-
-void npuplan_repair_free(struct npuplan_repair *repair)
-{
-	if (!repair)
-		return;
-	npuplan_alive_fini(&repair->alive);
-	npuplan_free_all(repair->found, repair->high.at, repair->high_at, repair->inside.at,
-			 repair->crossing.at, repair->free.at, repair->around.at, repair->is_free,
-			 repair->marks, repair->small.sections.first, repair->small.sections.end,
-			 repair->small.size, repair->small.align, repair->small.fixed,
-			 repair->items, repair->small_at, repair);
+	small = &repair->small;
+	*repair = (struct npuplan_repair){
+		.units = units,
+		.alive = alive,
+		.random = 88172645463325252,
+		.high.items = npuplan_pool_take(pool, n, sizeof(*repair->high.items)),
+		.high.where = npuplan_pool_take(pool, n, sizeof(*repair->high.where)),
+		.found = npuplan_pool_take(pool, n, sizeof(*repair->found)),
+		.about = npuplan_pool_take(pool, n, sizeof(*repair->about)),
+		.free = npuplan_pool_take(pool, n, sizeof(*repair->free)),
+		.around = npuplan_pool_take(pool, n, sizeof(*repair->around)),
+		.is_free = npuplan_pool_take(pool, n, sizeof(*repair->is_free)),
+		.marks = npuplan_pool_take(pool, 2 * n, sizeof(*repair->marks)),
+		.small = {
+			.problem = &repair->problem,
+			.unit = units->unit,
+			.padding = units->padding,
+			.sections.first = npuplan_pool_take(pool, n, sizeof(*small->sections.first)),
+			.sections.end = npuplan_pool_take(pool, n, sizeof(*small->sections.end)),
+			.size = npuplan_pool_take(pool, n, sizeof(*small->size)),
+			.align = npuplan_pool_take(pool, n, sizeof(*small->align)),
+			.fixed = npuplan_pool_take(pool, n, sizeof(*small->fixed)),
+		},
+		.items = npuplan_pool_take(pool, n, sizeof(*repair->items)),
+		.small_at = npuplan_pool_take(pool, n, sizeof(*repair->small_at)),
+	};
+	repair->problem.items = repair->items;
+	return pool->failed ? -ENOMEM : 0;
 }
 
 /* Whether an item is higher than it should be. */
@@ -112,56 +95,34 @@ static bool is_high(const struct npuplan_repair *repair, const int64_t *at, uint
 	       repair->top;
 }
 
-static int set_high(struct npuplan_repair *repair, uint32_t item, bool high)
-{
-	uint32_t where = repair->high_at[item], last;
-
-	if (high == (where != NONE))
-		return 0;
-	if (high) {
-		repair->high_at[item] = repair->high.count;
-		return add(&repair->high, item);
-	}
-	last = repair->high.at[--repair->high.count];
-	repair->high.at[where] = last;
-	repair->high_at[last] = where;
-	repair->high_at[item] = NONE;
-	return 0;
-}
-
 /* Items in some of the sections [first, end), by first section: within, and sticking out. */
-static int look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
+static void look(struct npuplan_repair *repair, uint32_t first, uint32_t end)
 {
-	const struct npuplan_sections *sections = &repair->units->sections;
-	uint32_t count = npuplan_alive_in(&repair->alive, first, end, repair->found, &repair->work);
-	int err = 0;
+	uint32_t at = 0;
 
-	repair->inside.count = repair->crossing.count = 0;
-	for (uint32_t k = 0; k < count && !err; k++) {
-		uint32_t item = repair->found[k];
-
-		if (sections->first[item] >= first && sections->end[item] <= end)
-			err = add(&repair->inside, item);
-		else
-			err = add(&repair->crossing, item);
+	repair->about_count =
+		npuplan_alive_in(repair->alive, first, end, repair->found, &repair->work);
+	for (int within = 1; within >= 0; within--) {
+		for (uint32_t k = 0; k < repair->about_count; k++)
+			if (npuplan_alive_within(repair->alive, repair->found[k], first, end) ==
+			    within)
+				repair->about[at++] = repair->found[k];
+		if (within)
+			repair->inside = at;
 	}
-	return err;
 }
 
 /* About @wanted items around @item. */
-static int choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted)
+static void choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted)
 {
 	const struct npuplan_sections *sections = &repair->units->sections;
 	uint32_t first = sections->first[item], end = sections->end[item];
 	uint32_t reach = 1, all;
 	bool stick_out = next_random(repair) % 2;
-	int err;
 
 	for (;;) {
-		err = look(repair, first, end);
-		if (err)
-			return err;
-		if (repair->inside.count >= wanted || (!first && end == sections->count))
+		look(repair, first, end);
+		if (repair->inside >= wanted || (!first && end == sections->count))
 			break;
 		/* Unevenly to both sides. */
 		reach += next_random(repair) % (2 * reach);
@@ -169,121 +130,62 @@ static int choose(struct npuplan_repair *repair, uint32_t item, uint32_t wanted)
 		first = first > all ? first - all : 0;
 		end = sections->count - end > reach - all ? end + reach - all : sections->count;
 	}
-	repair->free.count = 0;
-	err = add(&repair->free, item);
-	all = repair->inside.count + (stick_out ? repair->crossing.count : 0);
-	for (uint32_t i = 0; i < all && !err; i++) {
-		uint32_t other = i < repair->inside.count ?
-					 repair->inside.at[i] :
-					 repair->crossing.at[i - repair->inside.count];
+	repair->free[0] = item;
+	repair->free_count = 1;
+	all = stick_out ? repair->about_count : repair->inside;
+	for (uint32_t i = 0; i < all; i++) {
+		uint32_t other = repair->about[i];
 
 		if (other != item && repair->units->fixed[other] < 0 &&
 		    (all <= MOST_FREE || next_random(repair) % all < MOST_FREE))
-			err = add(&repair->free, other);
+			repair->free[repair->free_count++] = other;
 	}
-	return err;
-}
-
-static int by_value(const void *left, const void *right)
-{
-	const uint32_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
 }
 
 /* Index of the last mark that is no greater than @section. */
 static uint32_t mark_of(const struct npuplan_repair *repair, uint32_t section)
 {
-	uint32_t low = 0, high = repair->mark_count;
-
-	while (low < high) {
-		uint32_t middle = (low + high) / 2;
-
-		if (repair->marks[middle] <= section)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low - 1;
-}
-
-static int reserve(struct npuplan_repair *repair, uint32_t count)
-{
-	struct npuplan_units *small = &repair->small;
-	size_t room = 2 * (size_t)count;
-
-	if (count <= repair->room)
-		return 0;
-	npuplan_free_all(repair->marks, small->sections.first, small->sections.end, small->size,
-			 small->align, small->fixed, repair->items, repair->small_at);
-	repair->room = 0;
-	repair->marks = npuplan_malloc(2 * room * sizeof(*repair->marks));
-	small->sections.first = npuplan_malloc(room * sizeof(*small->sections.first));
-	small->sections.end = npuplan_malloc(room * sizeof(*small->sections.end));
-	small->size = npuplan_malloc(room * sizeof(*small->size));
-	small->align = npuplan_malloc(room * sizeof(*small->align));
-	small->fixed = npuplan_malloc(room * sizeof(*small->fixed));
-	repair->items = npuplan_malloc(room * sizeof(*repair->items));
-	repair->small_at = npuplan_malloc(room * sizeof(*repair->small_at));
-	if (!repair->marks || !small->sections.first || !small->sections.end || !small->size ||
-	    !small->align || !small->fixed || !repair->items || !repair->small_at)
-		return -ENOMEM;
-	repair->room = room;
-	return 0;
+	return npuplan_bisect(at, 0, repair->mark_count, repair->marks[at] <= section) - 1;
 }
 
 /*
  * The small problem. Between two marks all sections are alike for the free items,
  * and an obstacle in one of them is in the way of all that cross it.
  */
-static int build(struct npuplan_repair *repair, const int64_t *at)
+static void build(struct npuplan_repair *repair, const int64_t *at)
 {
 	const struct npuplan_units *units = repair->units;
 	const struct npuplan_sections *sections = &units->sections;
 	struct npuplan_units *small = &repair->small;
 	int64_t capacity = (int64_t)((repair->top + units->padding) / units->unit);
-	uint32_t first = UINT32_MAX, end = 0, count = 0, marks = 0;
-	int err = 0;
+	uint32_t first = UINT32_MAX, end = 0, count, around = 0;
 
-	for (uint32_t f = 0; f < repair->free.count; f++) {
-		uint32_t item = repair->free.at[f];
+	for (uint32_t f = 0; f < repair->free_count; f++) {
+		uint32_t item = repair->free[f];
 
 		repair->is_free[item] = true;
+		repair->marks[2 * f] = sections->first[item];
+		repair->marks[2 * f + 1] = sections->end[item];
 		first = sections->first[item] < first ? sections->first[item] : first;
 		end = sections->end[item] > end ? sections->end[item] : end;
 	}
-	err = look(repair, first, end);
-	repair->around.count = 0;
-	for (uint32_t i = 0; i < repair->inside.count + repair->crossing.count && !err; i++) {
-		uint32_t item = i < repair->inside.count ?
-					repair->inside.at[i] :
-					repair->crossing.at[i - repair->inside.count];
+	look(repair, first, end);
+	for (uint32_t i = 0; i < repair->about_count; i++) {
+		uint32_t item = repair->about[i];
 
 		if (!repair->is_free[item] && at[item] < capacity &&
 		    (uint64_t)at[item] <= repair->top / units->unit)
-			err = add(&repair->around, item);
+			repair->around[around++] = item;
 	}
-	for (uint32_t f = 0; f < repair->free.count; f++)
-		repair->is_free[repair->free.at[f]] = false;
-	if (!err)
-		err = reserve(repair, repair->free.count + repair->around.count);
-	if (err)
-		return err;
-	for (uint32_t f = 0; f < repair->free.count; f++) {
-		repair->marks[marks++] = sections->first[repair->free.at[f]];
-		repair->marks[marks++] = sections->end[repair->free.at[f]];
-	}
-	qsort(repair->marks, marks, sizeof(*repair->marks), by_value);
-	repair->mark_count = 0;
-	for (uint32_t m = 0; m < marks; m++)
-		if (!m || repair->marks[m] != repair->marks[m - 1])
-			repair->marks[repair->mark_count++] = repair->marks[m];
+	for (uint32_t f = 0; f < repair->free_count; f++)
+		repair->is_free[repair->free[f]] = false;
+	repair->mark_count = npuplan_sort_once(repair->marks, 2 * repair->free_count);
 	small->sections.count = repair->mark_count - 1;
 	small->sections.memberships = 0;
-	for (uint32_t i = 0; i < repair->free.count + repair->around.count; i++, count++) {
-		bool is_free = i < repair->free.count;
-		uint32_t item = is_free ? repair->free.at[i] :
-					  repair->around.at[i - repair->free.count];
+	count = repair->free_count + around;
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_free = i < repair->free_count;
+		uint32_t item = is_free ? repair->free[i] : repair->around[i - repair->free_count];
 		uint32_t begin = sections->first[item], stop = sections->end[item];
 
 		begin = begin < first ? first : begin;
@@ -303,13 +205,8 @@ static int build(struct npuplan_repair *repair, const int64_t *at)
 		if (small->size[i] > capacity - at[item])
 			small->size[i] = capacity - at[item];
 	}
-	repair->problem.items = repair->items;
 	repair->problem.item_count = count;
-	small->problem = &repair->problem;
-	small->unit = units->unit;
-	small->padding = units->padding;
 	repair->work += 8 * (uint64_t)count;
-	return 0;
 }
 
 static struct npuplan_strategy pick(struct npuplan_repair *repair, uint64_t *nodes)
@@ -326,25 +223,26 @@ static struct npuplan_strategy pick(struct npuplan_repair *repair, uint64_t *nod
 		.count_weight = 0.005,
 	};
 
-	*nodes = (uint64_t)repair->free.count << (1 + random / 8 % 3);
+	*nodes = (uint64_t)repair->free_count << (1 + random / 8 % 3);
 	return strategy;
 }
 
 /* One neighbourhood. 1 packed anew; 0 or -EAGAIN not; -ENOMEM */
 static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pack *run)
 {
-	uint32_t item = repair->high.at[next_random(repair) % repair->high.count];
+	uint32_t item = repair->high.items[next_random(repair) % repair->high.count];
 	uint32_t wanted = 8u << next_random(repair) % 8;
 	struct npuplan_search *search = NULL;
 	struct npuplan_strategy strategy;
 	uint64_t nodes;
-	/* Nothing can be done about a fixed one. */
-	int result = repair->units->fixed[item] < 0 ? choose(repair, item, wanted) : -EAGAIN;
+	int result = -EAGAIN;
 
-	if (!result)
-		result = build(repair, at);
-	if (!result)
+	/* Nothing can be done about a fixed one. */
+	if (repair->units->fixed[item] < 0) {
+		choose(repair, item, wanted);
+		build(repair, at);
 		result = npuplan_search_new(&search, &repair->small);
+	}
 	repair->work += wanted;
 	if (result)
 		return result == -ENOMEM ? result : -EAGAIN;
@@ -352,12 +250,11 @@ static int attempt(struct npuplan_repair *repair, int64_t *at, struct npuplan_pa
 	result = npuplan_search_run(search, &strategy, repair->top, NULL, nodes, repair->small_at,
 				    run);
 	npuplan_search_free(search);
-	for (uint32_t f = 0; f < repair->free.count && result == 1; f++) {
-		uint32_t moved = repair->free.at[f];
+	for (uint32_t f = 0; f < repair->free_count && result == 1; f++) {
+		uint32_t moved = repair->free[f];
 
 		at[moved] = repair->small_at[f];
-		if (set_high(repair, moved, is_high(repair, at, moved)))
-			result = -ENOMEM;
+		npuplan_high_set(&repair->high, moved, is_high(repair, at, moved));
 	}
 	return result;
 }
@@ -370,8 +267,8 @@ int npuplan_repair_run(struct npuplan_repair *repair, int64_t *at, uint64_t top,
 	int result = 0;
 
 	repair->top = top;
-	for (uint32_t i = 0; i < n && !result; i++)
-		result = set_high(repair, i, is_high(repair, at, i));
+	for (uint32_t i = 0; i < n; i++)
+		npuplan_high_set(&repair->high, i, is_high(repair, at, i));
 	run->work += n;
 	while (repair->high.count) {
 		if (result == -ENOMEM)

@@ -11,13 +11,14 @@
  */
 #pragma once
 
+#include "alive.h"
 #include "pack/base/units.h"
 
 struct npuplan_repair;
 
-/* -ENOMEM */
-int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_units *units);
-void npuplan_repair_free(struct npuplan_repair *repair);
+/* All that it has is of @pool. -ENOMEM */
+int npuplan_repair_new(struct npuplan_repair **repair, const struct npuplan_units *units,
+		       const struct npuplan_alive *alive, struct npuplan_pool *pool);
 
 /* npuplan_repair_run() - look for a packing of at most @top bytes, starting from another
  * @at: in and out: units, per item; a packing before and after, no higher than

@@ -4,8 +4,7 @@
  * are few, and packed alone nearly at their bound. The others live where there is
  * room to spare, so first fit finds places about these.
  */
-#include <stdlib.h>
-
+#include "base/sorted.h"
 #include "large.h"
 #include "pack/search/searches.h"
 #include "pack/greedy/first_fit.h"
@@ -23,18 +22,12 @@ static const uint8_t shares[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
 /* Fourth roots and squares (npuplan_tight_key()) of orders that do well. */
 static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
 
-/* The greater @value, the sooner @item is placed. */
-struct turn {
-	unsigned __int128 value;
-	uint32_t item;
-};
-
 /*
  * struct kernel - one share
  * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life
  * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
- * @turns: the others
+ * @turns: the others: the greater ~key, the sooner
  * @offsets: of all
  */
 struct kernel {
@@ -45,18 +38,9 @@ struct kernel {
 	uint64_t *at;
 	uint32_t *numbers;
 	uint32_t count;
-	struct turn *turns;
+	struct npuplan_keyed *turns;
 	uint64_t *offsets;
 };
-
-static int by_value(const void *left, const void *right)
-{
-	const struct turn *a = left, *b = right;
-
-	if (a->value != b->value)
-		return a->value > b->value ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
 
 static int on_progress(void *context, const struct npuplan_pack_progress *progress)
 {
@@ -131,15 +115,14 @@ static int place_others(struct kernel *kernel, unsigned int roots, unsigned int 
 			k++;
 			continue;
 		}
-		kernel->turns[others++] = (struct turn){
-			.value = npuplan_tight_key(
+		kernel->turns[others++] = (struct npuplan_keyed){
+			.key = ~npuplan_tight_key(
 				items[i].size, (uint64_t)items[i].end - items[i].start + 1, roots,
 				kernel->breadths[i], run->lower_bound, squares),
 			.item = i,
 		};
 	}
-	if (others)
-		qsort(kernel->turns, others, sizeof(*kernel->turns), by_value);
+	npuplan_sort_keyed(kernel->turns, others);
 	/* What is no better than the best so far is of no use. */
 	for (uint32_t k = 0; k < others && !err && top < run->top; k++) {
 		uint32_t i = kernel->turns[k].item;
@@ -156,8 +139,8 @@ static int place_others(struct kernel *kernel, unsigned int roots, unsigned int 
 				break;
 		}
 	}
-	if (!err && !run->effort.stopped)
-		npuplan_pack_offer(run, kernel->offsets, top);
+	if (!err && !run->effort.stopped && top < run->top)
+		npuplan_pack_offer(run, kernel->offsets);
 	npuplan_fit_free(fit);
 	return err;
 }
@@ -166,23 +149,25 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k)
 {
 	size_t n = run->problem->item_count;
-	struct kernel kernel = { .run = run, .exact = exact, .breadths = breadths };
-	int err = -ENOMEM;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct kernel kernel = {
+		.run = run,
+		.exact = exact,
+		.breadths = breadths,
+		.items = npuplan_pool_take(&pool, n, sizeof(*kernel.items)),
+		.at = npuplan_pool_take(&pool, n, sizeof(*kernel.at)),
+		.numbers = npuplan_pool_take(&pool, n, sizeof(*kernel.numbers)),
+		.turns = npuplan_pool_take(&pool, n, sizeof(*kernel.turns)),
+		.offsets = npuplan_pool_take(&pool, n, sizeof(*kernel.offsets)),
+	};
+	int err = pool.failed ? -ENOMEM : pack_tight(&kernel, shares[k]);
 
-	kernel.items = npuplan_malloc(n * sizeof(*kernel.items) + 1);
-	kernel.at = npuplan_malloc(n * sizeof(*kernel.at) + 1);
-	kernel.numbers = npuplan_malloc(n * sizeof(*kernel.numbers) + 1);
-	kernel.turns = npuplan_malloc(n * sizeof(*kernel.turns) + 1);
-	kernel.offsets = npuplan_malloc(n * sizeof(*kernel.offsets) + 1);
-	if (kernel.items && kernel.at && kernel.numbers && kernel.turns && kernel.offsets)
-		err = pack_tight(&kernel, shares[k]);
 	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
 		int placed = place_others(&kernel, orders[o][0], orders[o][1]);
 
 		if (placed)
 			err = placed;
 	}
-	npuplan_free_all(kernel.items, kernel.at, kernel.numbers, kernel.turns, kernel.offsets);
 	return err < 0 ? err : 0;
 }
 

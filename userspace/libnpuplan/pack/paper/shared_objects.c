@@ -5,8 +5,7 @@
  * one above the other. A baseline: it leaves unused what an item is smaller than
  * its buffer.
  */
-#include <stdlib.h>
-
+#include "pack/base/sections.h"
 #include "pack/greedy/first_fit.h"
 #include "shared_objects.h"
 
@@ -36,17 +35,8 @@ struct sharing {
 /* Where in the object's items one that starts at @start belongs. */
 static uint32_t position(const struct sharing *sharing, const struct object *object, uint32_t start)
 {
-	uint32_t low = 0, high = object->count;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (sharing->items[object->items[middle]].start < start)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return npuplan_bisect(at, 0, object->count,
+			      sharing->items[object->items[at]].start < start);
 }
 
 /* Instants between the item and its nearest neighbour; -1 if it does not go in. */
@@ -186,36 +176,20 @@ static int by_stages(struct sharing *sharing, uint32_t *order, uint32_t count,
 	return err;
 }
 
-struct event {
-	uint64_t key; /* twice the instant, plus one for an end */
-	uint32_t item;
-};
-
-static int by_time(const void *left, const void *right)
-{
-	const struct event *a = left, *b = right;
-
-	if (a->key != b->key)
-		return a->key < b->key ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
 /* Of all instants the largest k-th largest size, for all k. */
 static int positional_maxima(const struct npuplan_item *items, uint32_t count, uint64_t *maxima,
 			     uint32_t *maximum_count)
 {
-	struct event *events = npuplan_malloc(2 * (size_t)count * sizeof(*events) + 1);
-	uint64_t *live = npuplan_malloc((size_t)count * sizeof(*live) + 1);
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *events = npuplan_pool_take(&pool, 2 * (size_t)count, sizeof(*events));
+	uint64_t *live = npuplan_pool_take(&pool, count, sizeof(*live));
 	uint32_t lives = 0;
 
 	*maximum_count = 0;
-	for (uint32_t i = 0; i < count && events && live; i++) {
-		events[2 * (size_t)i] = (struct event){ 2 * (uint64_t)items[i].start, i };
-		events[2 * (size_t)i + 1] = (struct event){ 2 * (uint64_t)items[i].end + 1, i };
-	}
-	if (events && live && count)
-		qsort(events, 2 * (size_t)count, sizeof(*events), by_time);
-	for (size_t e = 0; e < 2 * (size_t)count && events && live; e++) {
+	if (pool.failed)
+		return -ENOMEM;
+	npuplan_list_events(items, count, events);
+	for (size_t e = 0; e < 2 * (size_t)count; e++) {
 		uint64_t size = items[events[e].item].size;
 		uint32_t at = 0;
 
@@ -237,14 +211,12 @@ static int positional_maxima(const struct npuplan_item *items, uint32_t count, u
 				maxima[at] = live[at];
 		}
 	}
-	npuplan_free(events);
-	npuplan_free(live);
-	return events && live ? 0 : -ENOMEM;
+	return 0;
 }
 
 static void stack(struct npuplan_pack *run, const struct sharing *sharing, uint64_t *offsets)
 {
-	uint64_t address = 0, align = 1, top = 0;
+	uint64_t address = 0, align = 1;
 
 	for (uint32_t i = 0; i < run->problem->item_count; i++)
 		align = run->alignments[i] > align ? run->alignments[i] : align;
@@ -253,10 +225,9 @@ static void stack(struct npuplan_pack *run, const struct sharing *sharing, uint6
 
 		for (uint32_t i = 0; i < object->count; i++)
 			offsets[object->items[i]] = address;
-		top = address + object->size;
-		address = (top + align - 1) & -align;
+		address = (address + object->size + align - 1) & -align;
 	}
-	npuplan_pack_offer(run, offsets, top);
+	npuplan_pack_offer(run, offsets);
 }
 
 int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
@@ -264,33 +235,30 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	const struct npuplan_pack_problem *problem = run->problem;
 	size_t n = problem->item_count;
 	struct sharing sharing = { .items = problem->items, .run = run };
-	uint32_t *order, maximum_count = 0;
-	uint64_t *offsets;
-	int err = -ENOMEM;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order)), maximum_count = 0;
+	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));
+	bool stages = strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED;
+	int err = pool.failed ? -ENOMEM : 0;
 
 	if (problem->conflicts || npuplan_any_fixed(problem->items, problem->item_count))
 		return -EOPNOTSUPP;
-	order = npuplan_malloc(n * sizeof(*order) + 1);
-	offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
-	if (!order || !offsets)
-		goto out;
-	err = npuplan_order_items(
-		&run->conflicts,
-		strategy == NPUPLAN_SHARE_BY_BREADTH ? NPUPLAN_BY_BREADTH : NPUPLAN_BY_SIZE, order);
+	if (!err)
+		err = npuplan_order_items(
+			&run->conflicts,
+			strategy == NPUPLAN_SHARE_BY_BREADTH ? NPUPLAN_BY_BREADTH : NPUPLAN_BY_SIZE,
+			order);
 	/* offsets is not needed yet. */
-	if (!err && strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED)
-		err = positional_maxima(problem->items, problem->item_count, offsets,
-					&maximum_count);
-	if (!err && strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED)
-		err = by_stages(&sharing, order, problem->item_count, offsets, maximum_count);
-	else if (!err)
-		err = one_by_one(&sharing, order, problem->item_count);
+	if (!err && stages)
+		err = positional_maxima(problem->items, n, offsets, &maximum_count);
+	if (!err)
+		err = stages ? by_stages(&sharing, order, n, offsets, maximum_count) :
+			       one_by_one(&sharing, order, n);
 	if (!err)
 		stack(run, &sharing, offsets);
 	run->work += sharing.work - sharing.asked;
-out:
 	for (uint32_t o = 0; o < sharing.object_count; o++)
 		npuplan_free(sharing.objects[o].items);
-	npuplan_free_all(sharing.objects, order, offsets);
+	npuplan_free(sharing.objects);
 	return err == -EINTR ? 0 : err;
 }

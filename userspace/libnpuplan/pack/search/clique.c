@@ -4,46 +4,29 @@
  * above the other, whatever else may be. Such sets are looked for greedily, from
  * each item; the heaviest is the bound.
  */
-#include <stdlib.h>
-
 #include "pack/greedy/first_fit.h"
 #include "searches.h"
+#include "base/sorted.h"
 
 /* Work at most, times the entries of the lists of peers. */
 #define PASSES	      64
 /* Of the run's limit no more than one part in this many: a bound alone is no packing. */
 #define LIMIT_DIVISOR 4
 
-/* struct candidate - a peer of the item at hand; those that live when it starts first */
-struct candidate {
-	uint64_t size;
-	uint32_t item;
-	bool alive;
-};
-
 /*
  * struct clique - one search
+ * @candidates: peers of the item at hand: those that live when it starts, then the others, the
+ *	heaviest first
  * @met: per item, how many of the set it may share no byte with
  * @budget: work at most
  */
 struct clique {
 	struct npuplan_pack *run;
-	struct candidate *candidates;
+	struct npuplan_keyed *candidates;
 	uint32_t *met;
 	uint64_t budget;
 	uint64_t work;
 };
-
-static int heavier(const void *left, const void *right)
-{
-	const struct candidate *a = left, *b = right;
-
-	if (a->alive != b->alive)
-		return a->alive ? -1 : 1;
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
 
 /* Intervals of one pair neither overlap nor join, so one of them has to cover it all. */
 static bool is_whole(const struct npuplan_conflicts *c, uint32_t item,
@@ -81,16 +64,16 @@ static uint64_t grow_from(struct clique *clique, uint32_t seed)
 
 	for (size_t p = c->peer_start[seed]; p < c->peer_start[seed + 1]; p++) {
 		uint32_t item = c->peers[p].item;
+		bool alive = c->items[item].start <= c->items[seed].start &&
+			     c->items[seed].start <= c->items[item].end;
 
-		clique->candidates[count++] = (struct candidate){
-			.size = c->items[item].size,
+		clique->candidates[count++] = (struct npuplan_keyed){
+			.key = !alive,
+			.second = ~c->items[item].size,
 			.item = item,
-			.alive = c->items[item].start <= c->items[seed].start &&
-				 c->items[seed].start <= c->items[item].end,
 		};
 	}
-	if (count)
-		qsort(clique->candidates, count, sizeof(*clique->candidates), heavier);
+	npuplan_sort_keyed(clique->candidates, count);
 	join(clique, seed, size++);
 	for (uint32_t k = 0; k < count && clique->work < clique->budget; k++) {
 		uint32_t item = clique->candidates[k].item;
@@ -111,18 +94,19 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 {
 	const struct npuplan_conflicts *c = &run->conflicts;
 	size_t n = c->item_count, total = c->peer_start[n];
-	struct clique clique = { .run = run };
-	AUTO_HEAP uint32_t *order = npuplan_malloc(n * sizeof(*order) + 1);
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order));
+	struct clique clique = {
+		.run = run,
+		.candidates = npuplan_pool_take(&pool, n, sizeof(*clique.candidates)),
+		.met = npuplan_pool_take(&pool, n, sizeof(*clique.met)),
+		.budget = PASSES * (total + n),
+	};
 	uint64_t reported = 0;
-	int err = -ENOMEM;
+	int err = pool.failed ? -ENOMEM : npuplan_order_items(c, NPUPLAN_BY_CONFLICTS, order);
 
-	clique.candidates = npuplan_malloc(n * sizeof(*clique.candidates) + 1);
-	clique.met = npuplan_calloc(n + 1, sizeof(*clique.met));
-	clique.budget = PASSES * (total + n);
 	if (clique.budget > run->effort.work_limit / LIMIT_DIVISOR)
 		clique.budget = run->effort.work_limit / LIMIT_DIVISOR;
-	if (order && clique.candidates && clique.met)
-		err = npuplan_order_items(c, NPUPLAN_BY_CONFLICTS, order);
 	for (size_t i = 0; i < n && !err && clique.work < clique.budget; i++) {
 		npuplan_pack_prove(run, grow_from(&clique, order[i]));
 		run->work += clique.work - reported;
@@ -130,7 +114,5 @@ int npuplan_pack_clique_bound(struct npuplan_pack *run)
 		if (npuplan_pack_stopped(run))
 			break;
 	}
-	npuplan_free(clique.candidates);
-	npuplan_free(clique.met);
 	return err;
 }

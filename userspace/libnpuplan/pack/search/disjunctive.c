@@ -10,8 +10,6 @@
  * finitely many intervals, so the search ends, and if it does without a packing
  * there is none.
  */
-#include <string.h>
-
 #include "searches.h"
 
 #define NONE	  UINT32_MAX
@@ -91,17 +89,24 @@ static int raise(struct disjunctive *search, uint32_t item, int64_t low)
 	return 1;
 }
 
+static uint32_t take_queued(struct disjunctive *search)
+{
+	uint32_t item = search->queue[search->queue_first];
+
+	search->queue_first = (search->queue_first + 1) % search->conflicts->item_count;
+	search->queue_count--;
+	search->queued[item] = false;
+	return item;
+}
+
 /* Raise whatever the raised ones push up. 1; 0 does not fit; -EAGAIN stopped; -ENOMEM */
 static int propagate(struct disjunctive *search)
 {
 	int result = 1;
 
 	while (search->queue_count && result == 1) {
-		uint32_t item = search->queue[search->queue_first];
+		uint32_t item = take_queued(search);
 
-		search->queue_first = (search->queue_first + 1) % search->conflicts->item_count;
-		search->queue_count--;
-		search->queued[item] = false;
 		for (uint32_t b = search->head[item]; b != NONE && result == 1;
 		     b = search->bounds[b].next) {
 			const struct bound *bound = &search->bounds[b];
@@ -116,11 +121,8 @@ static int propagate(struct disjunctive *search)
 				result = -EAGAIN;
 		}
 	}
-	while (search->queue_count) {
-		search->queued[search->queue[search->queue_first]] = false;
-		search->queue_first = (search->queue_first + 1) % search->conflicts->item_count;
-		search->queue_count--;
-	}
+	while (search->queue_count)
+		take_queued(search);
 	return result;
 }
 
@@ -179,14 +181,10 @@ static bool find_clash(struct disjunctive *search, struct bound *first, struct b
 				if ((up < down ? up : down) <= most)
 					break;
 				most = up < down ? up : down;
-				*first = (struct bound){ forbidden[k].high, peer, i, NONE };
-				*second = (struct bound){ -forbidden[k].low, i, peer, NONE };
-				if (down < up) {
-					struct bound swap = *first;
-
-					*first = *second;
-					*second = swap;
-				}
+				*(down < up ? second : first) =
+					(struct bound){ forbidden[k].high, peer, i, NONE };
+				*(down < up ? first : second) =
+					(struct bound){ -forbidden[k].low, i, peer, NONE };
 				break;
 			}
 			search->run->work += count;
@@ -265,7 +263,7 @@ static int descend(struct disjunctive *search, uint64_t *offsets)
 	int err = 0;
 
 	while (!err && !npuplan_pack_over(run)) {
-		uint64_t target = run->goal ? run->goal : run->top - 1, top = 0;
+		uint64_t target = run->goal ? run->goal : run->top - 1;
 		int result = search_top(search, target);
 
 		if (result < 0) {
@@ -273,12 +271,9 @@ static int descend(struct disjunctive *search, uint64_t *offsets)
 		} else if (result == 0) {
 			npuplan_pack_prove(run, target + 1);
 		} else {
-			for (uint32_t i = 0; i < run->problem->item_count; i++) {
+			for (uint32_t i = 0; i < run->problem->item_count; i++)
 				offsets[i] = (uint64_t)search->low[i];
-				if (offsets[i] + run->problem->items[i].size > top)
-					top = offsets[i] + run->problem->items[i].size;
-			}
-			npuplan_pack_offer(run, offsets, top);
+			npuplan_pack_offer(run, offsets);
 		}
 	}
 	return err == -EAGAIN ? 0 : err;
@@ -287,21 +282,19 @@ static int descend(struct disjunctive *search, uint64_t *offsets)
 int npuplan_pack_disjunctive(struct npuplan_pack *run)
 {
 	size_t n = run->problem->item_count;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct disjunctive search = {
 		.run = run,
 		.conflicts = &run->conflicts,
-		.low = npuplan_calloc(n + 1, sizeof(*search.low)),
-		.limit = npuplan_calloc(n + 1, sizeof(*search.limit)),
-		.head = npuplan_calloc(n + 1, sizeof(*search.head)),
-		.queue = npuplan_calloc(n + 1, sizeof(*search.queue)),
-		.queued = npuplan_calloc(n + 1, sizeof(*search.queued)),
+		.low = npuplan_pool_take(&pool, n, sizeof(*search.low)),
+		.limit = npuplan_pool_take(&pool, n, sizeof(*search.limit)),
+		.head = npuplan_pool_take(&pool, n, sizeof(*search.head)),
+		.queue = npuplan_pool_take(&pool, n, sizeof(*search.queue)),
+		.queued = npuplan_pool_take(&pool, n, sizeof(*search.queued)),
 	};
-	AUTO_HEAP uint64_t *offsets = npuplan_calloc(n + 1, sizeof(*offsets));
-	int err = -ENOMEM;
+	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));
+	int err = pool.failed ? -ENOMEM : descend(&search, offsets);
 
-	if (search.low && search.limit && search.head && search.queue && search.queued && offsets)
-		err = descend(&search, offsets);
-	npuplan_free_all(search.low, search.limit, search.head, search.queue, search.queued,
-			 search.bounds, search.raised, search.decisions);
+	npuplan_free_all(search.bounds, search.raised, search.decisions);
 	return err;
 }

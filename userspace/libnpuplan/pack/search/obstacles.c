@@ -1,93 +1,39 @@
 // SPDX-License-Identifier: MIT
 #include "obstacles.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-/* struct fixed - an item and where it is, for sorting */
-struct fixed {
-	int64_t low;
-	uint32_t item;
-};
-
-static int by_low(const void *left, const void *right)
-{
-	const struct fixed *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
-
-static int push(struct npuplan_obstacles *obstacles, int64_t low, int64_t high)
-{
-	int err = npuplan_reserve(&obstacles->spans, &obstacles->capacity, obstacles->span_count,
-				  64, sizeof(*obstacles->spans));
-
-	if (err)
-		return err;
-	obstacles->spans[obstacles->span_count++] =
-		(struct npuplan_obstacle){ .low = low, .high = high };
-	return 0;
-}
-
-/* Merge what has been pushed since @begin, in ascending order. */
-static void merge(struct npuplan_obstacles *obstacles, size_t begin)
-{
-	struct npuplan_obstacle *spans = obstacles->spans;
-	size_t end = begin;
-	int64_t above = 0;
-
-	for (size_t i = begin; i < obstacles->span_count; i++) {
-		if (end > begin && spans[i].low <= spans[end - 1].high) {
-			if (spans[i].high > spans[end - 1].high)
-				spans[end - 1].high = spans[i].high;
-		} else {
-			spans[end++] = spans[i];
-		}
-	}
-	obstacles->span_count = end;
-	while (end-- > begin)
-		spans[end].above = above += spans[end].high - spans[end].low;
-}
-
-/* Fixed items, by address. */
-static int sort_fixed(const struct npuplan_units *units, struct fixed **out, size_t *count)
-{
-	uint32_t n = units->problem->item_count;
-	struct fixed *fixed = npuplan_malloc((size_t)n * sizeof(*fixed) + 1);
-
-	if (!fixed)
-		return -ENOMEM;
-	*count = 0;
-	for (uint32_t i = 0; i < n; i++)
-		if (units->fixed[i] >= 0)
-			fixed[(*count)++] = (struct fixed){ units->fixed[i], i };
-	qsort(fixed, *count, sizeof(*fixed), by_low);
-	*out = fixed;
-	return 0;
-}
-
-/* What is taken, at one time or another, in sections [first, end). */
+/* What is taken, at one time or another, in sections [first, end), by fixed items by address. */
 static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
-		const struct fixed *fixed, size_t count, uint32_t first, uint32_t end)
+		const struct npuplan_keyed *fixed, size_t count, uint32_t first, uint32_t end)
 {
 	const struct npuplan_sections *sections = &units->sections;
 	size_t begin = obstacles->span_count;
-	int err = 0;
+	int64_t above = 0;
 
-	for (size_t k = 0; k < count && !err; k++) {
+	for (size_t k = 0; k < count; k++) {
 		uint32_t item = fixed[k].item;
+		int64_t low = (int64_t)fixed[k].key, high = low + units->size[item];
+		struct npuplan_obstacle *last;
 
-		if (sections->first[item] < end && first < sections->end[item])
-			err = push(obstacles, fixed[k].low, fixed[k].low + units->size[item]);
+		if (sections->first[item] >= end || first >= sections->end[item])
+			continue;
+		if (npuplan_reserve(&obstacles->spans, &obstacles->capacity,
+				    obstacles->span_count + 1, sizeof(*obstacles->spans)))
+			return -ENOMEM;
+		last = &obstacles->spans[obstacles->span_count];
+		if (obstacles->span_count > begin && low <= last[-1].high)
+			last[-1].high = high > last[-1].high ? high : last[-1].high;
+		else
+			obstacles->spans[obstacles->span_count++] =
+				(struct npuplan_obstacle){ .low = low, .high = high };
 	}
-	merge(obstacles, begin);
-	return err;
+	for (size_t i = obstacles->span_count; i-- > begin;)
+		obstacles->spans[i].above = above +=
+			obstacles->spans[i].high - obstacles->spans[i].low;
+	return 0;
 }
 
 static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_units *units,
-		    const struct fixed *fixed, size_t count)
+		    const struct npuplan_keyed *fixed, size_t count)
 {
 	const struct npuplan_sections *sections = &units->sections;
 	uint32_t n = units->problem->item_count;
@@ -112,24 +58,27 @@ static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_un
 int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units)
 {
 	size_t n = units->problem->item_count, count = 0;
-	struct fixed *fixed = NULL;
-	int err;
+	AUTO_HEAP struct npuplan_keyed *fixed = npuplan_malloc(n * sizeof(*fixed) + 1);
 
 	*obstacles = (struct npuplan_obstacles){ 0 };
-	err = sort_fixed(units, &fixed, &count);
-	obstacles->any = count;
-	if (!err && count) {
-		obstacles->of_section = npuplan_malloc(((size_t)units->sections.count + 1) *
-						       sizeof(*obstacles->of_section));
-		obstacles->of_item = npuplan_malloc((n + 1) * sizeof(*obstacles->of_item));
-		err = obstacles->of_section && obstacles->of_item ?
-			      list_all(obstacles, units, fixed, count) :
-			      -ENOMEM;
-	}
-	npuplan_free(fixed);
-	if (err)
-		npuplan_obstacles_fini(obstacles);
-	return err;
+	if (!fixed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		if (units->fixed[i] >= 0)
+			fixed[count++] = (struct npuplan_keyed){
+				.key = (uint64_t)units->fixed[i],
+				.item = i,
+			};
+	if (!count)
+		return 0;
+	npuplan_sort_keyed(fixed, count);
+	obstacles->any = true;
+	obstacles->of_section = npuplan_malloc(((size_t)units->sections.count + 1) *
+					       sizeof(*obstacles->of_section));
+	obstacles->of_item = npuplan_malloc((n + 1) * sizeof(*obstacles->of_item));
+	return obstacles->of_section && obstacles->of_item ?
+		       list_all(obstacles, units, fixed, count) :
+		       -ENOMEM;
 }
 
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
@@ -142,15 +91,7 @@ void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
 static size_t first_above(const struct npuplan_obstacle *spans, size_t low, size_t high,
 			  int64_t address)
 {
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (spans[middle].high <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return npuplan_bisect(at, low, high, spans[at].high <= address);
 }
 
 int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_t item, int64_t low,

@@ -44,7 +44,7 @@ static const uint8_t strategies[][3] = {
  * @random: of the restarts
  * @restarts: since the best packing was @top
  * @restarted: their work
- * @at, @offsets: scratch pads for a packing
+ * @at: scratch array for a packing
  */
 struct portfolio {
 	struct npuplan_pack *run;
@@ -56,7 +56,6 @@ struct portfolio {
 	uint64_t restarted;
 	uint64_t top;
 	int64_t *at;
-	uint64_t *offsets;
 };
 
 /* What to aim at: @part / @of of the way from the lower bound to the best packing. */
@@ -103,9 +102,7 @@ static int slice(struct portfolio *portfolio, const struct npuplan_strategy *str
 				       portfolio->at, run);
 
 	if (found == 1)
-		npuplan_pack_offer(run, portfolio->offsets,
-				   npuplan_units_to_bytes(&portfolio->units, portfolio->at,
-							  portfolio->offsets));
+		npuplan_units_offer(&portfolio->units, run, portfolio->at);
 	else if (found == 0)
 		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio->units, target + 1));
 	return found < 0 && found != -EAGAIN ? found : 0;
@@ -203,7 +200,6 @@ static int rounds(struct portfolio *portfolio)
 int npuplan_pack_portfolio(struct npuplan_pack *run)
 {
 	struct portfolio portfolio = { .run = run, .random = 88172645463325252 };
-	size_t n = run->problem->item_count;
 	uint64_t bound;
 	int err = npuplan_units_init(&portfolio.units, run);
 
@@ -215,9 +211,9 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		/* Between two possible tops there is nothing. */
 		npuplan_pack_prove(run, npuplan_units_top_from(&portfolio.units, run->lower_bound));
 	}
-	portfolio.at = npuplan_malloc(n * sizeof(*portfolio.at) + 1);
-	portfolio.offsets = npuplan_malloc(n * sizeof(*portfolio.offsets) + 1);
-	if (!err && (!portfolio.at || !portfolio.offsets))
+	portfolio.at = npuplan_pool_take(&portfolio.units.pool, run->problem->item_count,
+					 sizeof(*portfolio.at));
+	if (!err && !portfolio.at)
 		err = -ENOMEM;
 	if (!err && !npuplan_pack_over(run))
 		err = npuplan_search_new(&portfolio.search, &portfolio.units);
@@ -228,7 +224,5 @@ int npuplan_pack_portfolio(struct npuplan_pack *run)
 		err = 0;
 	npuplan_search_free(portfolio.search);
 	npuplan_units_fini(&portfolio.units);
-	npuplan_free(portfolio.at);
-	npuplan_free(portfolio.offsets);
 	return err;
 }

@@ -14,7 +14,9 @@
  * @next: the next one to try; @choices: waste; more: nothing is left
  * @placed: by the alternative that is being tried; NPUMEM_NONE: waste
  * @moved, @floors: how much of these was there before it
- * @blamed: whether the reason of this depth holds anything yet
+ * @reason: set of items that the failure of the alternatives so far rests on; allocated when
+ *	first needed, and kept for the frames that come to this depth later
+ * @blamed: whether it holds anything yet
  */
 struct frame {
 	size_t first_choice;
@@ -24,12 +26,12 @@ struct frame {
 	bool blamed;
 	size_t moved;
 	size_t floors;
+	uint64_t *reason;
 };
 
 /*
  * struct npuplan_search - kept for many runs
  * @frames: path of decisions
- * @reasons: per depth, set of items; allocated when first needed
  * @choices: of all frames
  * @fit: per item, how well it fitted when it was last a candidate
  * @counts: scratch pad, per section
@@ -39,32 +41,33 @@ struct npuplan_search {
 	struct npuplan_state state;
 	const struct npuplan_strategy *strategy;
 	struct frame *frames;
-	uint64_t **reasons;
 	size_t depth;
-	size_t capacity;
+	uint32_t capacity;
 	uint32_t *choices;
 	size_t choice_count;
-	size_t choice_capacity;
+	uint32_t choice_capacity;
 	int *fit;
 	int32_t *counts;
 	uint32_t at_floor;
 };
 
-int npuplan_search_new(struct npuplan_search **search, const struct npuplan_units *units)
+int npuplan_search_new(struct npuplan_search **out, const struct npuplan_units *units)
 {
+	struct npuplan_search *search = npuplan_calloc(1, sizeof(*search));
 	int err;
 
-	*search = npuplan_calloc(1, sizeof(**search));
-	if (!*search)
+	*out = search;
+	if (!search)
 		return -ENOMEM;
-	err = npuplan_state_init(&(*search)->state, units);
-	(*search)->fit = npuplan_malloc((size_t)units->problem->item_count * sizeof(int) + 1);
-	(*search)->counts = npuplan_aligned_array(units->sections.count);
-	if (!err && (!(*search)->fit || !(*search)->counts))
+	err = npuplan_state_init(&search->state, units);
+	search->fit = npuplan_pool_take(&search->state.pool, units->problem->item_count,
+					sizeof(*search->fit));
+	search->counts = npuplan_aligned_array(&search->state.pool, units->sections.count);
+	if (!err && search->state.pool.failed)
 		err = -ENOMEM;
 	if (err) {
-		npuplan_search_free(*search);
-		*search = NULL;
+		npuplan_search_free(search);
+		*out = NULL;
 	}
 	return err;
 }
@@ -73,12 +76,8 @@ void npuplan_search_free(struct npuplan_search *search)
 {
 	if (!search)
 		return;
-	for (size_t i = 0; i < search->capacity; i++)
-		npuplan_free(search->reasons[i]);
-	npuplan_free_all(search->reasons, search->frames, search->choices, search->fit,
-			 search->counts);
 	npuplan_state_fini(&search->state);
-	npuplan_free(search);
+	npuplan_free_all(search->frames, search->choices, search);
 }
 
 /* The lower the better; see enum npuplan_section_rule. */
@@ -94,6 +93,7 @@ static double score(const struct npuplan_state *state, const struct npuplan_stra
 	case NPUPLAN_SECTION_COUNT:
 		return open * 1e6 + slack;
 	case NPUPLAN_SECTION_SLACK:
+	case NPUPLAN_SECTION_FLOOR_SLACK:
 		return slack * 1e3 + count;
 	case NPUPLAN_SECTION_WEIGHT:
 		return open / state->weight[s];
@@ -101,8 +101,6 @@ static double score(const struct npuplan_state *state, const struct npuplan_stra
 		return open * 1e3 + slack * 0.1;
 	case NPUPLAN_SECTION_PRODUCT_WEIGHT:
 		return (slack + 1) * count / state->weight[s];
-	case NPUPLAN_SECTION_FLOOR_SLACK:
-		return slack * 1e3 + count;
 	case NPUPLAN_SECTION_PRODUCT_WEIGHT1:
 		return open * (1 + slack) / state->weight[s];
 	case NPUPLAN_SECTION_BLEND:
@@ -213,33 +211,17 @@ static void insert(struct npuplan_search *search, struct frame *frame, uint32_t 
 
 static int grow(struct npuplan_search *search, uint32_t choices)
 {
-	void *grown;
+	uint32_t before = search->capacity;
+	int err = npuplan_reserve(&search->frames, &search->capacity, search->depth + 1,
+				  sizeof(*search->frames));
 
-	if (search->depth == search->capacity) {
-		size_t capacity = search->capacity ? 2 * search->capacity : 256;
-
-		grown = npuplan_realloc(search->frames, capacity * sizeof(*search->frames));
-		if (!grown)
-			return -ENOMEM;
-		search->frames = grown;
-		grown = npuplan_realloc(search->reasons, capacity * sizeof(*search->reasons));
-		if (!grown)
-			return -ENOMEM;
-		search->reasons = grown;
-		memset(search->reasons + search->capacity, 0,
-		       (capacity - search->capacity) * sizeof(*search->reasons));
-		search->capacity = capacity;
-	}
-	if (search->choice_count + choices > search->choice_capacity) {
-		size_t capacity = 2 * (search->choice_count + choices);
-
-		grown = npuplan_realloc(search->choices, capacity * sizeof(*search->choices));
-		if (!grown)
-			return -ENOMEM;
-		search->choices = grown;
-		search->choice_capacity = capacity;
-	}
-	return 0;
+	if (err)
+		return err;
+	if (search->capacity > before)
+		memset(search->frames + before, 0,
+		       (search->capacity - before) * sizeof(*search->frames));
+	return npuplan_reserve(&search->choices, &search->choice_capacity,
+			       search->choice_count + choices, sizeof(*search->choices));
 }
 
 static int open_frame(struct npuplan_search *search)
@@ -254,7 +236,11 @@ static int open_frame(struct npuplan_search *search)
 	if (err)
 		return err;
 	frame = &search->frames[search->depth++];
-	*frame = (struct frame){ .first_choice = search->choice_count, .placed = NPUMEM_NONE };
+	*frame = (struct frame){
+		.first_choice = search->choice_count,
+		.placed = NPUMEM_NONE,
+		.reason = frame->reason,
+	};
 	for (size_t m = 0; m < slots; m++)
 		if (state->low[members[m]] == state->floor[section])
 			insert(search, frame, members[m], fitness(search, members[m], begin, end));
@@ -263,21 +249,20 @@ static int open_frame(struct npuplan_search *search)
 	return 0;
 }
 
-/* Set of items that the failure of the frame's alternatives so far rests on. */
+/* The reason of the last frame. */
 static uint64_t *reason_of(struct npuplan_search *search)
 {
 	struct frame *frame = &search->frames[search->depth - 1];
-	uint64_t **reason = &search->reasons[search->depth - 1];
+	size_t words = search->state.words;
 
-	if (!*reason)
-		*reason = npuplan_malloc(search->state.words * sizeof(**reason));
-	if (*reason && !frame->blamed) {
-		memset(*reason, 0, search->state.words * sizeof(**reason));
+	if (!frame->reason)
+		frame->reason = npuplan_pool_take(&search->state.pool, words, sizeof(uint64_t));
+	if (frame->reason && !frame->blamed) {
+		memset(frame->reason, 0, words * sizeof(uint64_t));
 		frame->blamed = true;
 	}
-	if (!*reason)
-		search->state.out_of_memory = true;
-	return *reason;
+	search->state.out_of_memory |= !frame->reason;
+	return frame->reason;
 }
 
 static bool same(const struct npuplan_state *state, uint32_t a, uint32_t b)

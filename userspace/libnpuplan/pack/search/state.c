@@ -7,16 +7,12 @@
 #define MAX_PEERS ((size_t)1 << 27)
 #define MAX_CELLS ((size_t)1 << 26)
 
-static void *array(size_t count, size_t size)
-{
-	return npuplan_calloc(count + 1, size);
-}
-
-void *npuplan_aligned_array(size_t count)
+void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count)
 {
 	size_t block = NPUPLAN_SECTION_BLOCK * sizeof(int32_t);
+	char *array = npuplan_pool_take(pool, count / NPUPLAN_SECTION_BLOCK + 2, block);
 
-	return npuplan_aligned_alloc(block, (count * sizeof(int32_t) / block + 1) * block);
+	return array ? array + (-(uintptr_t)array & (block - 1)) : NULL;
 }
 
 /* Sections of all items but fixed ones, and who is in each. */
@@ -33,8 +29,8 @@ static int list_members(struct npuplan_state *state)
 	}
 	for (uint32_t s = 0; s < state->section_count; s++)
 		start[s + 2] += start[s + 1];
-	state->members =
-		npuplan_malloc(start[state->section_count + 1] * sizeof(*state->members) + 1);
+	state->members = npuplan_pool_take(&state->pool, start[state->section_count + 1],
+					   sizeof(*state->members));
 	if (!state->members)
 		return -ENOMEM;
 	/* Each list's beginning moves to its end, which is the next one's beginning. */
@@ -47,7 +43,8 @@ static int list_members(struct npuplan_state *state)
 /* As many rows as items live at once: a row is free again where its item ends. */
 static int assign_rows(struct npuplan_state *state)
 {
-	uint32_t *spare, spares = 0;
+	AUTO_HEAP uint32_t *spare = NULL;
+	uint32_t spares = 0;
 	size_t cells;
 
 	for (uint32_t s = 0; s < state->section_count; s++)
@@ -71,11 +68,10 @@ static int assign_rows(struct npuplan_state *state)
 			if (state->end[state->members[m]] == s + 1)
 				spare[spares++] = state->row[state->members[m]];
 	}
-	npuplan_free(spare);
 	cells = (size_t)state->rows * state->columns;
 	if (cells > MAX_CELLS)
 		return -E2BIG;
-	state->lows = npuplan_aligned_array(cells);
+	state->lows = npuplan_aligned_array(&state->pool, cells);
 	if (!state->lows)
 		return -ENOMEM;
 	for (size_t k = 0; k < cells; k++)
@@ -126,7 +122,8 @@ static int list_peers(struct npuplan_state *state)
 		state->peer_start[i + 2] += state->peer_start[i + 1];
 	if (state->peer_start[state->n + 1] > MAX_PEERS)
 		return -E2BIG;
-	state->peers = npuplan_malloc(state->peer_start[state->n + 1] * sizeof(*state->peers) + 1);
+	state->peers = npuplan_pool_take(&state->pool, state->peer_start[state->n + 1],
+					 sizeof(*state->peers));
 	if (!state->peers)
 		return -ENOMEM;
 	/* Each list's beginning moves to its end, which is the next one's beginning. */
@@ -150,37 +147,34 @@ static int init_items(struct npuplan_state *state)
 int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units)
 {
 	size_t n = units->problem->item_count, s = units->sections.count;
-	int err = -ENOMEM;
+	size_t blocks = s / NPUPLAN_SECTION_BLOCK + 1;
+	struct npuplan_pool *pool = &state->pool;
+	int err;
 
 	*state = (struct npuplan_state){
 		.units = units,
 		.n = n,
 		.section_count = s,
-		.columns = (s / NPUPLAN_SECTION_BLOCK + 1) * NPUPLAN_SECTION_BLOCK,
+		.columns = blocks * NPUPLAN_SECTION_BLOCK,
 		.words = n / 64 + 1,
-		.first = array(n, sizeof(*state->first)),
-		.end = array(n, sizeof(*state->end)),
-		.size = array(n, sizeof(*state->size)),
-		.align = array(n, sizeof(*state->align)),
-		.peer_start = array(n + 1, sizeof(*state->peer_start)),
-		.member_start = array(s + 1, sizeof(*state->member_start)),
-		.row = array(n, sizeof(*state->row)),
-		.rank = array(n, sizeof(*state->rank)),
-		.limit = array(n, sizeof(*state->limit)),
-		.low = array(n, sizeof(*state->low)),
-		.place = array(n, sizeof(*state->place)),
-		.floor = npuplan_aligned_array((s / NPUPLAN_SECTION_BLOCK + 1) *
-					       NPUPLAN_SECTION_BLOCK),
-		.total = array(s, sizeof(*state->total)),
-		.weight = array(s, sizeof(*state->weight)),
-		.dirty = array(s / NPUPLAN_SECTION_BLOCK + 1, sizeof(*state->dirty)),
-		.why = array(n / 64 + 1, sizeof(*state->why)),
 	};
-	if (state->first && state->end && state->size && state->align && state->peer_start &&
-	    state->member_start && state->row && state->rank && state->limit && state->low &&
-	    state->place && state->floor && state->total && state->weight && state->dirty &&
-	    state->why)
-		err = init_items(state);
+	state->first = npuplan_pool_take(pool, n, sizeof(*state->first));
+	state->end = npuplan_pool_take(pool, n, sizeof(*state->end));
+	state->size = npuplan_pool_take(pool, n, sizeof(*state->size));
+	state->align = npuplan_pool_take(pool, n, sizeof(*state->align));
+	state->peer_start = npuplan_pool_take(pool, n + 2, sizeof(*state->peer_start));
+	state->member_start = npuplan_pool_take(pool, s + 2, sizeof(*state->member_start));
+	state->row = npuplan_pool_take(pool, n, sizeof(*state->row));
+	state->rank = npuplan_pool_take(pool, n, sizeof(*state->rank));
+	state->limit = npuplan_pool_take(pool, n, sizeof(*state->limit));
+	state->low = npuplan_pool_take(pool, n, sizeof(*state->low));
+	state->place = npuplan_pool_take(pool, n, sizeof(*state->place));
+	state->floor = npuplan_aligned_array(pool, state->columns);
+	state->total = npuplan_pool_take(pool, s, sizeof(*state->total));
+	state->weight = npuplan_pool_take(pool, s, sizeof(*state->weight));
+	state->dirty = npuplan_pool_take(pool, blocks, sizeof(*state->dirty));
+	state->why = npuplan_pool_take(pool, state->words, sizeof(*state->why));
+	err = pool->failed ? -ENOMEM : init_items(state);
 	if (!err)
 		err = npuplan_obstacles_init(&state->obstacles, units);
 	if (!err)
@@ -190,20 +184,14 @@ int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *
 	if (!err)
 		err = list_peers(state);
 	state->work += units->sections.memberships + state->obstacles.work / 4 + 16 * n;
-	if (err)
-		npuplan_state_fini(state);
 	return err;
 }
 
 void npuplan_state_fini(struct npuplan_state *state)
 {
 	npuplan_obstacles_fini(&state->obstacles);
-	npuplan_free_all(state->first, state->end, state->size, state->align, state->peer_start,
-			 state->peers, state->member_start, state->members, state->row, state->rank,
-			 state->limit, state->low, state->lows, state->place, state->floor,
-			 state->total, state->weight, state->dirty, state->moved, state->floors,
-			 state->why);
-	*state = (struct npuplan_state){ 0 };
+	npuplan_free_all(state->moved, state->floors);
+	npuplan_pool_free(&state->pool);
 }
 
 /* Lowest address from @low on that fixed items leave to an item. */
@@ -211,23 +199,6 @@ static int64_t fit(const struct npuplan_state *state, uint32_t item, int64_t low
 {
 	return npuplan_obstacles_fit(&state->obstacles, item, low, state->size[item],
 				     state->align[item]);
-}
-
-static void *reserve(struct npuplan_state *state, void *array, size_t *capacity, size_t count,
-		     size_t size)
-{
-	size_t larger = 2 * count + 256;
-	void *grown;
-
-	if (count <= *capacity)
-		return array;
-	grown = npuplan_realloc(array, larger * size);
-	if (!grown) {
-		state->out_of_memory = true;
-		return array;
-	}
-	*capacity = larger;
-	return grown;
 }
 
 static void set_low(struct npuplan_state *state, uint32_t item, int32_t low)
@@ -349,9 +320,10 @@ static bool find_floors(struct npuplan_state *state)
 {
 	bool possible = true;
 
-	state->floors = reserve(state, state->floors, &state->floors_capacity,
+	state->out_of_memory |=
+		npuplan_reserve(&state->floors, &state->floors_capacity,
 				state->floors_count + state->columns / NPUPLAN_SECTION_BLOCK,
-				sizeof(*state->floors));
+				sizeof(*state->floors)) != 0;
 	if (state->out_of_memory)
 		return false;
 	for (uint32_t block = state->from; block < state->to && possible; block++) {
@@ -378,8 +350,9 @@ static void remember_move(struct npuplan_state *state, uint32_t item)
 /* Room to remember so many more. */
 static bool reserve_moves(struct npuplan_state *state, size_t count)
 {
-	state->moved = reserve(state, state->moved, &state->moved_capacity,
-			       state->moved_count + count, sizeof(*state->moved));
+	state->out_of_memory |= npuplan_reserve(&state->moved, &state->moved_capacity,
+						state->moved_count + count,
+						sizeof(*state->moved)) != 0;
 	return !state->out_of_memory;
 }
 

@@ -32,6 +32,7 @@ struct npuplan_floors {
  *
  * What does not change.
  *
+ * @pool: of all arrays that do not grow
  * @obstacles: fixed items, which are in no section
  * @first, @end: per item, its sections; none of a fixed one
  * @size, @align: per item
@@ -60,6 +61,7 @@ struct npuplan_floors {
  */
 struct npuplan_state {
 	const struct npuplan_units *units;
+	struct npuplan_pool pool;
 	struct npuplan_obstacles obstacles;
 	uint32_t n;
 	uint32_t section_count;
@@ -90,10 +92,10 @@ struct npuplan_state {
 	uint32_t to;
 	struct npuplan_moved *moved;
 	size_t moved_count;
-	size_t moved_capacity;
+	uint32_t moved_capacity;
 	struct npuplan_floors *floors;
 	size_t floors_count;
-	size_t floors_capacity;
+	uint32_t floors_capacity;
 	uint64_t *why;
 	size_t words;
 	uint64_t work;
@@ -104,8 +106,8 @@ struct npuplan_state {
 #define NPUPLAN_MAX_UNITS ((int64_t)1 << 29)
 
 /* pack/search/state.c. Room for a value a section, block by block; NULL: no memory. */
-void *npuplan_aligned_array(size_t count);
-/* -ENOMEM; -E2BIG: items too large, or too many that meet */
+void *npuplan_aligned_array(struct npuplan_pool *pool, size_t count);
+/* npuplan_state_fini() it in any case. -ENOMEM; -E2BIG: items too large, or too many that meet */
 int npuplan_state_init(struct npuplan_state *state, const struct npuplan_units *units);
 void npuplan_state_fini(struct npuplan_state *state);
 /* Everything unplaced, for packings of at most @top bytes; false: there are none. */

@@ -5,8 +5,6 @@
  * segment to its lower wall. O(n log n). No item is looked at twice, so it is the
  * packer for tens of thousands of them; on layered networks it is near perfect.
  */
-#include <stdlib.h>
-
 #include "base/queue.h"
 #include "pack/base/units.h"
 #include "searches.h"
@@ -68,26 +66,6 @@ struct valley {
 	uint64_t asked;
 	uint64_t work;
 };
-
-struct key {
-	uint64_t major;
-	uint64_t minor;
-	int64_t size;
-	uint32_t item;
-};
-
-static int by_key(const void *left, const void *right)
-{
-	const struct key *a = left, *b = right;
-
-	if (a->major != b->major)
-		return a->major < b->major ? -1 : 1;
-	if (a->minor != b->minor)
-		return a->minor < b->minor ? -1 : 1;
-	if (a->size != b->size)
-		return a->size < b->size ? -1 : 1;
-	return a->item < b->item ? -1 : a->item > b->item;
-}
 
 static uint32_t better(const struct ranked *ranked, uint32_t a, uint32_t b)
 {
@@ -160,7 +138,7 @@ static uint32_t last_within(const struct ranked *ranked, uint32_t before, uint32
 }
 
 static int init_ranked(struct ranked *ranked, const struct npuplan_units *units, bool starts,
-		       struct key *keys)
+		       struct npuplan_keyed *keys, struct npuplan_pool *pool)
 {
 	const struct npuplan_sections *sections = &units->sections;
 	uint32_t n = units->problem->item_count, at = 0;
@@ -169,22 +147,22 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 	ranked->count = n;
 	for (ranked->width = 1; ranked->width < n; ranked->width *= 2)
 		;
-	ranked->order = npuplan_malloc((size_t)n * sizeof(*ranked->order) + 1);
-	ranked->rank = npuplan_malloc((size_t)n * sizeof(*ranked->rank) + 1);
-	ranked->tree = npuplan_malloc(2 * ranked->width * sizeof(*ranked->tree));
-	ranked->bound = npuplan_malloc(((size_t)sections->count + 1) * sizeof(*ranked->bound));
-	if (!ranked->order || !ranked->rank || !ranked->tree || !ranked->bound)
+	ranked->order = npuplan_pool_take(pool, n, sizeof(*ranked->order));
+	ranked->rank = npuplan_pool_take(pool, n, sizeof(*ranked->rank));
+	ranked->tree = npuplan_pool_take(pool, 2 * ranked->width, sizeof(*ranked->tree));
+	ranked->bound =
+		npuplan_pool_take(pool, (size_t)sections->count + 1, sizeof(*ranked->bound));
+	if (pool->failed)
 		return -ENOMEM;
 	/* At a side the longest comes first, and among equals the largest. */
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = (struct key){
-			.major = starts ? sections->first[i] : sections->end[i],
-			.minor = UINT32_MAX - (starts ? sections->end[i] : sections->first[i]),
-			.size = starts ? -units->size[i] : units->size[i],
+		keys[i] = (struct npuplan_keyed){
+			.key = (uint64_t)(starts ? sections->first[i] : sections->end[i]) << 32 |
+			       (UINT32_MAX - (starts ? sections->end[i] : sections->first[i])),
+			.second = (uint64_t)(starts ? ~units->size[i] : units->size[i]),
 			.item = i,
 		};
-	if (n)
-		qsort(keys, n, sizeof(*keys), by_key);
+	npuplan_sort_keyed(keys, n);
 	for (uint32_t r = 0; r < n; r++) {
 		uint32_t item = keys[r].item;
 
@@ -195,7 +173,7 @@ static int init_ranked(struct ranked *ranked, const struct npuplan_units *units,
 	}
 	fill_tree(ranked, starts ? UINT32_MAX : 0);
 	for (uint32_t s = 0; s <= sections->count; s++) {
-		while (at < n && (starts ? keys[at].major < s : keys[at].major <= s))
+		while (at < n && keys[at].key >> 32 < s + !starts)
 			at++;
 		ranked->bound[s] = at;
 	}
@@ -213,7 +191,7 @@ static int push(struct valley *valley, uint32_t start)
 {
 	struct segment *segment = &valley->segments[start];
 	struct candidate this = { segment->height, start, ++segment->version };
-	int err = npuplan_reserve(&valley->heap, &valley->heap_capacity, valley->heap_count, 256,
+	int err = npuplan_reserve(&valley->heap, &valley->heap_capacity, valley->heap_count + 1,
 				  sizeof(*valley->heap));
 
 	if (err)
@@ -373,35 +351,28 @@ static int fill(struct valley *valley, int mode)
 	return err;
 }
 
-static void release(struct ranked *ranked)
-{
-	npuplan_free_all(ranked->order, ranked->rank, ranked->tree, ranked->bound);
-}
-
 static int pack(struct npuplan_pack *run, const struct npuplan_units *units, int mode)
 {
 	size_t n = run->problem->item_count;
-	struct valley valley = { .units = units, .run = run };
-	AUTO_HEAP struct key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
-	AUTO_HEAP uint64_t *offsets = npuplan_malloc(n * sizeof(*offsets) + 1);
-	int err;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct npuplan_keyed *keys = npuplan_pool_take(&pool, n, sizeof(*keys));
+	struct valley valley = {
+		.units = units,
+		.run = run,
+		.at = npuplan_pool_take(&pool, n, sizeof(*valley.at)),
+		.segments = npuplan_pool_take(&pool, (size_t)units->sections.count + 1,
+					      sizeof(*valley.segments)),
+	};
+	int err = pool.failed ? -ENOMEM : init_ranked(&valley.starts, units, true, keys, &pool);
 
-	valley.at = npuplan_calloc(n + 1, sizeof(*valley.at));
-	valley.segments =
-		npuplan_calloc((size_t)units->sections.count + 1, sizeof(*valley.segments));
-	err = keys && offsets && valley.at && valley.segments ? 0 : -ENOMEM;
 	if (!err)
-		err = init_ranked(&valley.starts, units, true, keys);
-	if (!err)
-		err = init_ranked(&valley.ends, units, false, keys);
+		err = init_ranked(&valley.ends, units, false, keys, &pool);
 	if (!err)
 		err = fill(&valley, mode);
 	if (!err)
-		npuplan_pack_offer(run, offsets, npuplan_units_to_bytes(units, valley.at, offsets));
+		npuplan_units_offer(units, run, valley.at);
 	run->work += valley.work - valley.asked + n;
-	release(&valley.starts);
-	release(&valley.ends);
-	npuplan_free_all(valley.segments, valley.heap, valley.at);
+	npuplan_free(valley.heap);
 	return err;
 }
 

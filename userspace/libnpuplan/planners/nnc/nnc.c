@@ -57,7 +57,7 @@ static int settle(struct rounds *rounds, uint64_t *top)
 		};
 	npuplan_nnc_sort(rounds->keys, n, rounds->permutation);
 	err = npuplan_first_fit(rounds->conflicts, rounds->permutation, rounds->options.alignment,
-				rounds->scratch, &settled, rounds->work, clash);
+				false, NULL, rounds->scratch, &settled, rounds->work, clash);
 	if (!err && settled <= *top) {
 		memcpy(rounds->tried, rounds->scratch, n * sizeof(*rounds->tried));
 		*top = settled;

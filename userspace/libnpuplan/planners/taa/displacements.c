@@ -9,7 +9,7 @@
 
 static int append(struct npuplan_intervals *list, int64_t low, int64_t high)
 {
-	int err = npuplan_reserve(&list->at, &list->capacity, list->count, 64, sizeof(*list->at));
+	int err = npuplan_reserve(&list->at, &list->capacity, list->count + 1, sizeof(*list->at));
 
 	if (err)
 		return err;
