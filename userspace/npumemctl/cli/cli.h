@@ -27,13 +27,80 @@ enum {
 
 /* -------------------------------------------------------- command_line.c */
 
+/* enum option_kind - how the value of an option is written, and what keeps it
+ * @VALUE_OTHER: the command's parse() takes it
+ * @VALUE_FLAG: there is none; bool, which becomes true
+ * @VALUE_TEXT: as it was given; const char *
+ * @VALUE_TEXTS: the option may be given again and again; struct option_texts
+ * @VALUE_SIZE: bytes, by option_size(); uint64_t
+ * @VALUE_NUMBER: uint64_t, by option_number()
+ * @VALUE_COUNT: uint32_t, by option_number()
+ * @VALUE_CHOICE: uint32_t, by option_choice(); the first choice is struct command_option.min
+ * @VALUE_SECONDS: double, above 0 and up to 10^6
+ * @VALUE_FACTOR: double, 1 to 10^6
+ */
+enum option_kind {
+	VALUE_OTHER,
+	VALUE_FLAG,
+	VALUE_TEXT,
+	VALUE_TEXTS,
+	VALUE_SIZE,
+	VALUE_NUMBER,
+	VALUE_COUNT,
+	VALUE_CHOICE,
+	VALUE_SECONDS,
+	VALUE_FACTOR,
+};
+
+/** struct option_texts - values of an option that may be given again and again; free @list */
+struct option_texts {
+	const char **list;
+	size_t count;
+};
+
+/* struct command_option - an option of a command, or with @doc alone a heading
+ * @name, @arg, @doc, @flags: as of struct argp_option
+ * @key: its letter, or what parse() knows it by; 0: none
+ * @offset: of the field that keeps the value, in what the command parses into
+ * @min, @max: of VALUE_NUMBER and VALUE_COUNT
+ * @choices: of VALUE_CHOICE
+ */
+struct command_option {
+	const char *name;
+	int key;
+	enum option_kind kind;
+	const char *arg;
+	const char *doc;
+	size_t offset;
+	uint64_t min;
+	uint64_t max;
+	const char *const *choices;
+	int flags;
+};
+
+/* struct command - a command line: what it may have, and what the help says
+ * @options: an empty one ends them
+ * @parse: of arguments, and of options that are not just kept
+ * @args_doc, @doc: as of struct argp
+ * @children: options that commands share, or NULL
+ * @inputs: of each child, offset of what it parses into
+ */
+struct command {
+	const struct command_option *options;
+	argp_parser_t parse;
+	const char *args_doc;
+	const char *doc;
+	const struct argp_child *children;
+	size_t inputs[2];
+};
+
 /* command_parse() - argp_parse(), what a command begins with
  *
  * Knows -h, too. After command_complete() it prints what the last of @argv can be
  * completed to instead, and ends the program: a line each, with a tab and what it is;
  * or ":files".
  */
-void command_parse(const struct argp *argp, int argc, char **argv, void *input);
+void command_parse(const struct command *command, int argc, char **argv, void *input);
 void command_complete(void);
 /* Such a line, if @word begins as @typed; @what may be NULL. */
 void complete_word(const char *word, const char *typed, const char *what);
@@ -204,59 +271,11 @@ _Noreturn void list_algorithms(const struct argp_state *state, const char *optio
 uint32_t option_choice(const struct argp_state *state, const char *option, const char *text,
 		       const char *const *choices);
 
-/* enum option_kind - how the value of an option is written, and what keeps it
- * @VALUE_FLAG: there is none; bool, which becomes true
- * @VALUE_TEXT: as it was given; const char *
- * @VALUE_TEXTS: the option may be given again and again; struct option_texts
- * @VALUE_SIZE: bytes, by option_size(); uint64_t
- * @VALUE_NUMBER: uint64_t, by option_number()
- * @VALUE_COUNT: uint32_t, by option_number()
- * @VALUE_CHOICE: uint32_t, by option_choice(); the first choice is struct option_value.min
- * @VALUE_SECONDS: double, above 0 and up to 10^6
- * @VALUE_FACTOR: double, 1 to 10^6
- */
-enum option_kind {
-	VALUE_FLAG,
-	VALUE_TEXT,
-	VALUE_TEXTS,
-	VALUE_SIZE,
-	VALUE_NUMBER,
-	VALUE_COUNT,
-	VALUE_CHOICE,
-	VALUE_SECONDS,
-	VALUE_FACTOR,
-};
-
-/** struct option_texts - values of an option that may be given again and again; free @list */
-struct option_texts {
-	const char **list;
-	size_t count;
-};
-
-/* struct option_value - where the value of one option goes
- * @key: of struct argp_option; 0 ends a table
- * @offset: of the field in what the command parses into
- * @min, @max: of VALUE_NUMBER and VALUE_COUNT
- * @choices: of VALUE_CHOICE
- */
-struct option_value {
-	int key;
-	enum option_kind kind;
-	size_t offset;
-	uint64_t min;
-	uint64_t max;
-	const char *const *choices;
-};
-
-/* option_store() - parse the argument of an option that needs nothing but to be kept
- * @options: the command's; the messages name the option as it is called there
- * @values: table of those
+/* option_store() - parse the value of an option that needs nothing but to be kept
  * @input: what the offsets are of
- *
- * False if @key is none of @values.
  */
-bool option_store(const struct argp_state *state, const struct argp_option *options,
-		  const struct option_value *values, int key, const char *arg, void *input);
+void option_store(const struct argp_state *state, const struct command_option *option,
+		  const char *arg, void *input);
 
 /** usage_error() - argp_error(), with control characters as by plain_text() */
 __attribute__((format(printf, 2, 3))) void usage_error(const struct argp_state *state,

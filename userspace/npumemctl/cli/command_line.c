@@ -57,17 +57,79 @@ static void check_options(const struct argp *argp, int argc, char **argv)
 	}
 }
 
-void command_parse(const struct argp *argp, int argc, char **argv, void *input)
+/* The command whose line is parsed: there is one. */
+static const struct command *current;
+
+/* Of options that have no key of their own: their number after this. */
+#define FIRST_KEY 0x1000
+
+static bool is_last(const struct command_option *option)
 {
-	const struct argp_child children[] = { { argp, 0, NULL, 0 }, { 0 } };
+	return !option->name && !option->doc;
+}
+
+static int key_of(const struct command_option *option)
+{
+	if (option->key || !option->name)
+		return option->key;
+	return FIRST_KEY + (int)(option - current->options);
+}
+
+/* Those of the current command as argp has them, for as long as the program runs. */
+static const struct argp_option *make_options(void)
+{
+	const struct command_option *from = current->options;
+	struct argp_option *options;
+	size_t count = 0;
+
+	while (!is_last(&from[count]))
+		count++;
+	options = calloc(count + 1, sizeof(*options));
+	if (!options)
+		abort();
+	for (size_t i = 0; i < count; i++)
+		options[i] = (struct argp_option){ from[i].name,  key_of(&from[i]), from[i].arg,
+						   from[i].flags, from[i].doc,	    0 };
+	return options;
+}
+
+static error_t parse_command(int key, char *arg, struct argp_state *state)
+{
+	const struct argp_child *child = current->children;
+
+	if (key == ARGP_KEY_INIT) {
+		for (size_t i = 0; child && child[i].argp; i++)
+			state->child_inputs[i] = (char *)state->input + current->inputs[i];
+		return 0;
+	}
+	for (const struct command_option *o = current->options; !is_last(o); o++) {
+		if (key != key_of(o) || !o->kind)
+			continue;
+		option_store(state, o, arg, state->input);
+		return 0;
+	}
+	return current->parse(key, arg, state);
+}
+
+void command_parse(const struct command *command, int argc, char **argv, void *input)
+{
+	struct argp argp = {
+		.parser = parse_command,
+		.args_doc = command->args_doc,
+		.doc = command->doc,
+		.children = command->children,
+	};
+	const struct argp_child children[] = { { &argp, 0, NULL, 0 }, { 0 } };
 	const struct argp all = {
 		.options = help_options,
 		.parser = parse_help,
 		.children = children,
 	};
 
+	current = command;
+	argp.options = make_options();
 	if (completing) {
-		complete_words(argp, argc, argv);
+		complete_words(&argp, argc, argv);
 		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
 	}
 	check_options(&all, argc, argv);

@@ -126,14 +126,6 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 	return 0;
 }
 
-/* "--name" of an option by its key. */
-static void option_name(const struct argp_option *options, int key, char *name, size_t size)
-{
-	while (options->key != key)
-		options++;
-	snprintf(name, size, "--%s", options->name);
-}
-
 static void add_text(struct option_texts *texts, const char *text)
 {
 	const char **grown = realloc(texts->list, (texts->count + 1) * sizeof(*grown));
@@ -144,19 +136,16 @@ static void add_text(struct option_texts *texts, const char *text)
 	texts->list[texts->count++] = text;
 }
 
-bool option_store(const struct argp_state *state, const struct argp_option *options,
-		  const struct option_value *values, int key, const char *arg, void *input)
+void option_store(const struct argp_state *state, const struct command_option *option,
+		  const char *arg, void *input)
 {
+	void *field = (char *)input + option->offset;
 	char name[32];
-	void *field;
 
-	while (values->key && values->key != key)
-		values++;
-	if (!values->key)
-		return false;
-	option_name(options, key, name, sizeof(name));
-	field = (char *)input + values->offset;
-	switch (values->kind) {
+	snprintf(name, sizeof(name), "--%s", option->name);
+	switch (option->kind) {
+	case VALUE_OTHER:
+		break;
 	case VALUE_FLAG:
 		*(bool *)field = true;
 		break;
@@ -170,15 +159,15 @@ bool option_store(const struct argp_state *state, const struct argp_option *opti
 		*(uint64_t *)field = option_size(state, name, arg);
 		break;
 	case VALUE_NUMBER:
-		*(uint64_t *)field = option_number(state, name, arg, values->min, values->max);
+		*(uint64_t *)field = option_number(state, name, arg, option->min, option->max);
 		break;
 	case VALUE_COUNT:
 		*(uint32_t *)field =
-			(uint32_t)option_number(state, name, arg, values->min, values->max);
+			(uint32_t)option_number(state, name, arg, option->min, option->max);
 		break;
 	case VALUE_CHOICE:
 		*(uint32_t *)field =
-			(uint32_t)values->min + option_choice(state, name, arg, values->choices);
+			(uint32_t)option->min + option_choice(state, name, arg, option->choices);
 		break;
 	case VALUE_SECONDS:
 		*(double *)field = option_real(state, name, arg, 0, "number of seconds up to");
@@ -187,7 +176,6 @@ bool option_store(const struct argp_state *state, const struct argp_option *opti
 		*(double *)field = option_real(state, name, arg, 1, "factor from 1 to");
 		break;
 	}
-	return true;
 }
 
 void usage_error(const struct argp_state *state, const char *format, ...)

@@ -10,13 +10,8 @@
 #include "model/pack_csv.h"
 #include "cli/progress.h"
 
-#define OPTION_CAPACITY 0x100
-#define OPTION_LIST	0x101
-#define OPTION_PACKER	0x102
-#define OPTION_ALIGN	0x103
-#define OPTION_DEADLINE 0x104
-#define OPTION_WORK	0x105
-#define OPTION_MEMORY	0x106
+#define OPTION_LIST  0x101
+#define OPTION_ALIGN 0x103
 
 struct arguments {
 	uint64_t capacity;
@@ -31,35 +26,31 @@ struct arguments {
 	int file_count;
 };
 
-static const struct argp_option options[] = {
-	{ "capacity", OPTION_CAPACITY, "BYTES", 0,
-	  "Stop at the first packing within BYTES; without it, find the lowest", 0 },
-	{ "output", 'o', "OUT.csv", 0,
-	  "Write the buffers with their offsets; for one FILE. - is standard output", 0 },
-	{ "packer", OPTION_PACKER, "NAME", 0, "Which packer (default: exact)", 0 },
-	{ "list-packers", OPTION_LIST, "all", OPTION_ARG_OPTIONAL,
+static const struct command_option options[] = {
+	{ "capacity", 0, VALUE_SIZE, "BYTES",
+	  "Stop at the first packing within BYTES; without it, find the lowest",
+	  offsetof(struct arguments, capacity) },
+	{ "output", 'o', VALUE_TEXT, "OUT.csv",
+	  "Write the buffers with their offsets; for one FILE. - is standard output",
+	  offsetof(struct arguments, output) },
+	{ "packer", 0, VALUE_TEXT, "NAME", "Which packer (default: exact)",
+	  offsetof(struct arguments, packer) },
+	{ "list-packers", OPTION_LIST, VALUE_OTHER, "all",
 	  "Print the packers' names and what each does, and end; \"all\": with those that do as "
 	  "others do, to compare with",
-	  0 },
-	{ "align", OPTION_ALIGN, "BYTES", 0, "Least alignment of every offset", 0 },
-	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
-	  "Take the best packing found within SECONDS of each FILE", 0 },
-	{ "work", OPTION_WORK, "UNITS", 0,
-	  "Take the best packing found within UNITS of work: repeatable, unlike a deadline", 0 },
-	{ "memory", OPTION_MEMORY, "BYTES", 0,
-	  "Take the best packing found before the search holds more than BYTES (256MiB)", 0 },
-	{ "json", 'j', NULL, 0, "Print one JSON object", 0 },
-	{ 0 },
-};
-
-static const struct option_value values[] = {
-	{ OPTION_CAPACITY, VALUE_SIZE, offsetof(struct arguments, capacity) },
-	{ 'o', VALUE_TEXT, offsetof(struct arguments, output) },
-	{ OPTION_PACKER, VALUE_TEXT, offsetof(struct arguments, packer) },
-	{ OPTION_DEADLINE, VALUE_SECONDS, offsetof(struct arguments, deadline) },
-	{ OPTION_WORK, VALUE_NUMBER, offsetof(struct arguments, work), 1, UINT64_MAX - 1 },
-	{ OPTION_MEMORY, VALUE_SIZE, offsetof(struct arguments, memory) },
-	{ 'j', VALUE_FLAG, offsetof(struct arguments, json) },
+	  .flags = OPTION_ARG_OPTIONAL },
+	{ "align", OPTION_ALIGN, VALUE_OTHER, "BYTES", "Least alignment of every offset" },
+	{ "deadline", 0, VALUE_SECONDS, "SECONDS",
+	  "Take the best packing found within SECONDS of each FILE",
+	  offsetof(struct arguments, deadline) },
+	{ "work", 0, VALUE_NUMBER, "UNITS",
+	  "Take the best packing found within UNITS of work: repeatable, unlike a deadline",
+	  offsetof(struct arguments, work), 1, UINT64_MAX - 1 },
+	{ "memory", 0, VALUE_SIZE, "BYTES",
+	  "Take the best packing found before the search holds more than BYTES (256MiB)",
+	  offsetof(struct arguments, memory) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print one JSON object",
+	  offsetof(struct arguments, json) },
 	{ 0 },
 };
 
@@ -67,8 +58,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
-	if (option_store(state, options, values, key, arg, args))
-		return 0;
 	switch (key) {
 	case OPTION_LIST:
 		list_algorithms(state, "--list-packers",
@@ -102,9 +91,9 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "FILE.csv...",
 	.doc = "Pack buffers into one arena. No device is needed.\n"
 	       "FILE has a header line that names its columns and one buffer a line: lower and "
@@ -292,7 +281,7 @@ static int bench_pack(int argc, char **argv)
 	json_t *results = NULL;
 	int status = EXIT_OK;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	if (args.json) {
 		results = json_array();
 		if (!results)

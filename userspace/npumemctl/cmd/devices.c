@@ -11,34 +11,25 @@ struct arguments {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "device", 'd', "PATH", 0, "Only this device node", 0 },
-	{ "json", 'j', NULL, 0, "Print all as one JSON object", 0 },
-	{ 0 }
+static const struct command_option options[] = {
+	{ "device", 'd', VALUE_TEXT, "PATH", "Only this device node",
+	  offsetof(struct arguments, device) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print all as one JSON object",
+	  offsetof(struct arguments, json) },
+	{ 0 },
 };
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *args = state->input;
-
-	switch (key) {
-	case 'd':
-		args->device = arg;
-		return 0;
-	case 'j':
-		args->json = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		usage_error(state, "'%s': no argument is expected", arg);
-		return 0;
-	default:
+	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
-	}
+	usage_error(state, "'%s': no argument is expected", arg);
+	return 0;
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.doc = "List npumem devices: versions, features, limits, carveout banks, engines.",
 };
 
@@ -189,7 +180,7 @@ int cmd_devices(int argc, char **argv)
 	char **paths = NULL;
 	json_t *list;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	list = args.json ? json_array() : NULL;
 	if (args.device) {
 		status = show(args.device, list);

@@ -13,10 +13,12 @@ struct arguments {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "output", 'o', "FILE", 0, "Write graph JSON to FILE (\"-\": standard output)", 0 },
-	{ "json", 'j', NULL, 0, "Print what was read as one JSON object", 0 },
-	{ 0 }
+static const struct command_option options[] = {
+	{ "output", 'o', VALUE_TEXT, "FILE", "Write graph JSON to FILE (\"-\": standard output)",
+	  offsetof(struct arguments, output) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print what was read as one JSON object",
+	  offsetof(struct arguments, json) },
+	{ 0 },
 };
 
 static void check_files(const struct argp_state *state, const struct arguments *args)
@@ -30,15 +32,6 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *args = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->reading;
-		return 0;
-	case 'o':
-		args->output = arg;
-		return 0;
-	case 'j':
-		args->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (args->file)
 			usage_error(state, "only one FILE can be read");
@@ -58,10 +51,11 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 
 static const struct argp_child children[] = { { &reading_argp, 0, NULL, 0 }, { 0 } };
 
-static const struct argp argp = {
+static const struct command command = {
 	.children = children,
+	.inputs = { offsetof(struct arguments, reading) },
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "FILE",
 	.doc = "Read a model and write it as graph JSON.\n"
 	       "FILE is a TFLite model, graph JSON or a graph blob, told by its content; \"-\" is "
@@ -135,7 +129,7 @@ int cmd_import(int argc, char **argv)
 	int status = EXIT_FAILED;
 	char *text = NULL;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	if (!model_import(&model, args.file, &args.reading))
 		goto out;
 	if (args.output) {

@@ -7,31 +7,12 @@
 #include "cli/progress.h"
 
 enum {
-	OPTION_PLANNER = 0x200,
-	OPTION_BUDGET,
+	OPTION_BUDGET = 0x200,
 	OPTION_ALIGN,
-	OPTION_PARETO,
-	OPTION_TRAFFIC,
-	OPTION_WEIGHTS,
-	OPTION_DEADLINE,
-	OPTION_BLOB,
-	OPTION_GRAPH_BLOB,
 	OPTION_LIST,
-	OPTION_ENGINE,
-	OPTION_WORK,
-	OPTION_EXTERNAL,
-	OPTION_EXTERNAL_IO,
-	OPTION_FIX,
-	OPTION_EMIT,
-	OPTION_REPORT,
-	OPTION_TILES,
-	OPTION_OBJECTIVE,
-	OPTION_SCHEDULE,
 	OPTION_FIXED_SCHEDULE,
-	OPTION_MEMORY,
 	OPTION_RECOMPUTE,
 	OPTION_BANKS,
-	OPTION_LP,
 	OPTION_SHORT_BUDGET,
 };
 
@@ -61,114 +42,93 @@ struct arguments {
 	bool tiles;
 };
 
-static const struct argp_option options[] = {
-	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner to use (--list-planners)", 0 },
-	{ "engine", OPTION_ENGINE, "NAME", 0,
-	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
-	  "\"ilp\" (the paper's integer program, if built with HiGHS), \"belady\" and \"greedy\", "
-	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
-	  "\"taa-paper\"",
-	  0 },
-	{ "list-planners", OPTION_LIST, "all", OPTION_ARG_OPTIONAL,
-	  "Print the planners' names and what each is for, and end; \"all\": with those that do as "
-	  "publications say, to compare with",
-	  0 },
-	{ "arena-budget", OPTION_BUDGET, "BYTES", 0,
-	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
-	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
-	  "(the least peak) and MH (their mean)",
-	  0 },
-	{ "budget", OPTION_SHORT_BUDGET, NULL, OPTION_ALIAS, NULL, 0 },
-	{ "schedule", OPTION_SCHEDULE, "ORDER", 0,
-	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
-	  "\"mpmf\", of least peak footprint",
-	  0 },
-	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, NULL, 0,
-	  "Take the graph's order of the steps: --schedule default", 0 },
-	{ "align", OPTION_ALIGN, "BYTES", 0,
-	  "Alignment of every offset, a power of two (1: none but what a tensor asks for)", 0 },
-	{ "deadline", OPTION_DEADLINE, "SECONDS", 0,
-	  "Stop improving the plan after this time; results may then differ between runs", 0 },
-	{ "work", OPTION_WORK, "UNITS", 0,
-	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline", 0 },
-	{ "memory", OPTION_MEMORY, "BYTES", 0,
-	  "Stop improving the plan when the search holds so many bytes", 0 },
-	{ "external", OPTION_EXTERNAL, "NAME", 0,
-	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
-	  "for more tensors",
-	  0 },
-	{ "external-io", OPTION_EXTERNAL_IO, NULL, 0,
-	  "Leave all inputs and outputs of the model out of the arena: buffers are bound at run "
-	  "time",
-	  0 },
-	{ "fix", OPTION_FIX, "NAME=OFFSET", 0, "Place this tensor at this offset of the arena", 0 },
-	{ "report", OPTION_REPORT, NULL, 0,
-	  "Say what each tensor of the peak would save if it were external", 0 },
-	{ "tiles", OPTION_TILES, NULL, 0,
-	  "Say how each operator is cut, and what it has on chip and moves", 0 },
-	{ "emit-tflite", OPTION_EMIT, "FILE", 0,
-	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it. Its variables, scratch "
-	  "buffers and own records come on top of the plan's arena",
-	  0 },
-	{ "output", 'o', "FILE", 0, "Write plan JSON to FILE (\"-\": standard output)", 0 },
-	{ "blob", OPTION_BLOB, "FILE", 0, "Write the plan as a blob for the driver", 0 },
-	{ "graph-blob", OPTION_GRAPH_BLOB, "FILE", 0,
-	  "Write the graph, cut into steps, as a blob for the driver", 0 },
-	{ "json", 'j', NULL, 0, "Print a summary as one JSON object", 0 },
-	{ NULL, 0, NULL, 0, "Planner cosma:", 0 },
-	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
-	  "Least \"traffic\" within the budget (default), or least \"peak\" without any", 0 },
-	{ "recompute", OPTION_RECOMPUTE, "N", OPTION_ARG_OPTIONAL,
-	  "Run operators again (N at most) where that saves traffic", 0 },
-	{ "banks", OPTION_BANKS, "BYTES@MBPS,BYTES@MBPS", 0,
-	  "The arena lies in two banks, of these sizes and bandwidths (256KiB@8000). "
-	  "No tensor lies in both; the faster one is accessed most. Instead of a budget",
-	  0 },
-	{ "emit-lp", OPTION_LP, "FILE", 0,
-	  "Make no plan: write the integer linear program in the LP format", 0 },
-	{ NULL, 0, NULL, 0, "Planner " TILE_SCHEDULED ":", 0 },
-	{ "pareto", OPTION_PARETO, NULL, 0,
-	  "Make no plan: list what orders of tiles there are, peak against traffic", 0 },
-	{ "traffic-factor", OPTION_TRAFFIC, "FACTOR", 0,
-	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
-	  "default is the lowest peak",
-	  0 },
-	{ "weights-on-chip", OPTION_WEIGHTS, "BYTES", 0,
-	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
-	  0 },
-	{ 0 }
-};
-
 static const char *const objectives[] = { "traffic", "peak", NULL };
 static const char *const schedules[] = { "default", "mpmf", NULL };
 
 #define FIELD(name) offsetof(struct arguments, name)
 
-static const struct option_value values[] = {
-	{ OPTION_PLANNER, VALUE_TEXT, FIELD(plan.planner) },
-	{ OPTION_ENGINE, VALUE_TEXT, FIELD(engine) },
-	{ OPTION_SCHEDULE, VALUE_CHOICE, FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0,
-	  schedules },
-	{ OPTION_DEADLINE, VALUE_SECONDS, FIELD(plan.deadline_seconds) },
-	{ OPTION_WORK, VALUE_NUMBER, FIELD(plan.work_limit), 1, UINT64_MAX - 1 },
-	{ OPTION_MEMORY, VALUE_SIZE, FIELD(plan.memory_limit) },
-	{ OPTION_OBJECTIVE, VALUE_CHOICE, FIELD(plan.objective), NPUPLAN_OBJECTIVE_TRAFFIC, 0,
-	  objectives },
-	{ OPTION_LP, VALUE_TEXT, FIELD(lp) },
-	{ OPTION_PARETO, VALUE_FLAG, FIELD(pareto) },
-	{ OPTION_TRAFFIC, VALUE_FACTOR, FIELD(plan.traffic_factor) },
-	{ OPTION_WEIGHTS, VALUE_SIZE, FIELD(plan.weights_on_chip) },
-	{ OPTION_EXTERNAL, VALUE_TEXTS, FIELD(external) },
-	{ OPTION_EXTERNAL_IO, VALUE_FLAG, FIELD(external_io) },
-	{ OPTION_FIX, VALUE_TEXTS, FIELD(fixed) },
-	{ OPTION_REPORT, VALUE_FLAG, FIELD(report) },
-	{ OPTION_TILES, VALUE_FLAG, FIELD(tiles) },
-	{ OPTION_EMIT, VALUE_TEXT, FIELD(tflite) },
-	{ 'o', VALUE_TEXT, FIELD(output) },
-	{ OPTION_BLOB, VALUE_TEXT, FIELD(blob) },
-	{ OPTION_GRAPH_BLOB, VALUE_TEXT, FIELD(graph_blob) },
-	{ 'j', VALUE_FLAG, FIELD(json) },
-	{ 0 }
+static const struct command_option options[] = {
+	{ "planner", 0, VALUE_TEXT, "NAME", "Planner to use (--list-planners)",
+	  FIELD(plan.planner) },
+	{ "engine", 0, VALUE_TEXT, "NAME",
+	  "Engine of the planner: \"taa\" has \"paper\", \"cosma\" has \"search\" (its own), "
+	  "\"ilp\" (the paper's integer program, if built with HiGHS), \"belady\" and \"greedy\", "
+	  "\"" TILE_SCHEDULED "\" has \"rings\"; these are planners by the name of both: "
+	  "\"taa-paper\"",
+	  FIELD(engine) },
+	{ "list-planners", OPTION_LIST, VALUE_OTHER, "all",
+	  "Print the planners' names and what each is for, and end; \"all\": with those that do as "
+	  "publications say, to compare with",
+	  .flags = OPTION_ARG_OPTIONAL },
+	{ "arena-budget", OPTION_BUDGET, VALUE_OTHER, "BYTES",
+	  "Fail, with numbers, if the arena would be larger (1572864, 1536KiB, 1.5MiB). Planner "
+	  "cosma spills what does not fit, and also takes MR (what the largest step needs), MP "
+	  "(the least peak) and MH (their mean)" },
+	{ "budget", OPTION_SHORT_BUDGET, .flags = OPTION_ALIAS },
+	{ "schedule", 0, VALUE_CHOICE, "ORDER",
+	  "Order of the steps, instead of the planner's choice: \"default\", the graph's, or "
+	  "\"mpmf\", of least peak footprint",
+	  FIELD(plan.schedule), NPUPLAN_SCHEDULE_GIVEN, 0, schedules },
+	{ "fixed-schedule", OPTION_FIXED_SCHEDULE, VALUE_OTHER, NULL,
+	  "Take the graph's order of the steps: --schedule default" },
+	{ "align", OPTION_ALIGN, VALUE_OTHER, "BYTES",
+	  "Alignment of every offset, a power of two (1: none but what a tensor asks for)" },
+	{ "deadline", 0, VALUE_SECONDS, "SECONDS",
+	  "Stop improving the plan after this time; results may then differ between runs",
+	  FIELD(plan.deadline_seconds) },
+	{ "work", 0, VALUE_NUMBER, "UNITS",
+	  "Stop improving the plan after so many units of work: repeatable, unlike a deadline",
+	  FIELD(plan.work_limit), 1, UINT64_MAX - 1 },
+	{ "memory", 0, VALUE_SIZE, "BYTES",
+	  "Stop improving the plan when the search holds so many bytes", FIELD(plan.memory_limit) },
+	{ "external", 0, VALUE_TEXTS, "NAME",
+	  "Leave this tensor (name or id) out of the arena: a buffer is bound at run time. Again "
+	  "for more tensors",
+	  FIELD(external) },
+	{ "external-io", 0, VALUE_FLAG, NULL,
+	  "Leave all inputs and outputs of the model out of the arena: buffers are bound at run "
+	  "time",
+	  FIELD(external_io) },
+	{ "fix", 0, VALUE_TEXTS, "NAME=OFFSET", "Place this tensor at this offset of the arena",
+	  FIELD(fixed) },
+	{ "report", 0, VALUE_FLAG, NULL,
+	  "Say what each tensor of the peak would save if it were external", FIELD(report) },
+	{ "tiles", 0, VALUE_FLAG, NULL,
+	  "Say how each operator is cut, and what it has on chip and moves", FIELD(tiles) },
+	{ "emit-tflite", 0, VALUE_TEXT, "FILE",
+	  "Write the TFLite model with the plan for TensorFlow Lite Micro in it. Its variables, scratch "
+	  "buffers and own records come on top of the plan's arena",
+	  FIELD(tflite) },
+	{ "output", 'o', VALUE_TEXT, "FILE", "Write plan JSON to FILE (\"-\": standard output)",
+	  FIELD(output) },
+	{ "blob", 0, VALUE_TEXT, "FILE", "Write the plan as a blob for the driver", FIELD(blob) },
+	{ "graph-blob", 0, VALUE_TEXT, "FILE",
+	  "Write the graph, cut into steps, as a blob for the driver", FIELD(graph_blob) },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print a summary as one JSON object", FIELD(json) },
+	{ .doc = "Planner cosma:" },
+	{ "objective", 0, VALUE_CHOICE, "WHAT",
+	  "Least \"traffic\" within the budget (default), or least \"peak\" without any",
+	  FIELD(plan.objective), NPUPLAN_OBJECTIVE_TRAFFIC, 0, objectives },
+	{ "recompute", OPTION_RECOMPUTE, VALUE_OTHER, "N",
+	  "Run operators again (N at most) where that saves traffic",
+	  .flags = OPTION_ARG_OPTIONAL },
+	{ "banks", OPTION_BANKS, VALUE_OTHER, "BYTES@MBPS,BYTES@MBPS",
+	  "The arena lies in two banks, of these sizes and bandwidths (256KiB@8000). "
+	  "No tensor lies in both; the faster one is accessed most. Instead of a budget" },
+	{ "emit-lp", 0, VALUE_TEXT, "FILE",
+	  "Make no plan: write the integer linear program in the LP format", FIELD(lp) },
+	{ .doc = "Planner " TILE_SCHEDULED ":" },
+	{ "pareto", 0, VALUE_FLAG, NULL,
+	  "Make no plan: list what orders of tiles there are, peak against traffic",
+	  FIELD(pareto) },
+	{ "traffic-factor", 0, VALUE_FACTOR, "FACTOR",
+	  "Order tiles so that weights are fetched at most so many times over (1 or more); the "
+	  "default is the lowest peak",
+	  FIELD(plan.traffic_factor) },
+	{ "weights-on-chip", 0, VALUE_SIZE, "BYTES",
+	  "Weights that fit into so many bytes (256KiB) stay on chip while operators take turns",
+	  FIELD(plan.weights_on_chip) },
+	{ 0 },
 };
 
 /* What does not go together, and what only one planner has; the first that is wrong is said. */
@@ -280,13 +240,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	struct arguments *args = state->input;
 	uint64_t value;
 
-	if (option_store(state, options, values, key, arg, args))
-		return 0;
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->tiling;
-		state->child_inputs[1] = &args->reading;
-		return 0;
 	case OPTION_BUDGET:
 	case OPTION_SHORT_BUDGET:
 		args->budget = arg;
@@ -333,14 +287,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "GRAPH",
 	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
 	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
 	       "plan is checked by the kernel's verifier before it is written.",
 	.children = model_children,
+	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
 };
 
 /* Into files beside those asked for. */
@@ -556,7 +511,7 @@ int cmd_plan(int argc, char **argv)
 	struct progress progress;
 	int err, status = EXIT_FAILED;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	if (args.engine) {
 		engine = engine_name(&args);
 		if (!engine)

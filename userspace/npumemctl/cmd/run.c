@@ -14,13 +14,7 @@
 #include "run/session.h"
 
 enum {
-	OPTION_PLAN = 0x200,
-	OPTION_PLANNER,
-	OPTION_BUDGET,
-	OPTION_SEED,
-	OPTION_REPEAT,
-	OPTION_TIMEOUT,
-	OPTION_ITERATIONS,
+	OPTION_ITERATIONS = 0x200,
 	OPTION_PATH,
 	OPTION_EXTERNAL,
 	OPTION_OBJECTIVE,
@@ -42,45 +36,36 @@ struct arguments {
 	bool json;
 };
 
-static const struct argp_option options[] = {
-	{ "plan", OPTION_PLAN, "FILE", 0, "Load this plan; without it npumemd is asked for one",
-	  0 },
-	{ "planner", OPTION_PLANNER, "NAME", 0, "Planner that npumemd is to use", 0 },
-	{ "arena-budget", OPTION_BUDGET, "BYTES", 0, "Largest arena that npumemd may plan", 0 },
-	{ "objective", OPTION_OBJECTIVE, "WHAT", 0,
+static const struct command_option options[] = {
+	{ "plan", 0, VALUE_TEXT, "FILE", "Load this plan; without it npumemd is asked for one",
+	  offsetof(struct arguments, plan) },
+	{ "planner", 0, VALUE_TEXT, "NAME", "Planner that npumemd is to use",
+	  offsetof(struct arguments, session.planner) },
+	{ "arena-budget", 0, VALUE_SIZE, "BYTES", "Largest arena that npumemd may plan",
+	  offsetof(struct arguments, session.budget) },
+	{ "objective", OPTION_OBJECTIVE, VALUE_OTHER, "WHAT",
 	  "What npumemd is to keep small: the \"arena\" (default), or, within the budget, the "
-	  "\"traffic\" with host memory",
-	  0 },
-	{ "output", 'o', "FILE", 0, "Write the plan that was run as plan JSON to FILE", 0 },
-	{ "device", 'd', "PATH", 0, "Device node; the first npumem device by default", 0 },
-	{ "seed", OPTION_SEED, "N", 0, "Of the inputs' random bytes and of the random path (1)",
-	  0 },
-	{ "repeat", OPTION_REPEAT, "N", 0, "Inferences one after another (1)", 0 },
-	{ "timeout", OPTION_TIMEOUT, "SECONDS", 0, "For planning, and for each inference (60)", 0 },
-	{ "max-iterations", OPTION_ITERATIONS, "N", 0,
-	  "Random path through loops: after entering blocks again N times, straight out (100)", 0 },
-	{ "path", OPTION_PATH, "EDGE[*COUNT],...", 0,
+	  "\"traffic\" with host memory" },
+	{ "output", 'o', VALUE_TEXT, "FILE", "Write the plan that was run as plan JSON to FILE",
+	  offsetof(struct arguments, output) },
+	{ "device", 'd', VALUE_TEXT, "PATH", "Device node; the first npumem device by default",
+	  offsetof(struct arguments, session.device) },
+	{ "seed", 0, VALUE_NUMBER, "N", "Of the inputs' random bytes and of the random path (1)",
+	  offsetof(struct arguments, seed), 0, UINT64_MAX },
+	{ "repeat", 0, VALUE_NUMBER, "N", "Inferences one after another (1)",
+	  offsetof(struct arguments, repeat), 1, 1000000 },
+	{ "timeout", 0, VALUE_SECONDS, "SECONDS", "For planning, and for each inference (60)",
+	  offsetof(struct arguments, session.timeout) },
+	{ "max-iterations", OPTION_ITERATIONS, VALUE_OTHER, "N",
+	  "Random path through loops: after entering blocks again N times, straight out (100)" },
+	{ "path", OPTION_PATH, VALUE_OTHER, "EDGE[*COUNT],...",
 	  "Not at random: at each block with several edges take its edge number EDGE, from 0, "
-	  "COUNT times; then straight out",
-	  0 },
-	{ "external", OPTION_EXTERNAL, "KIND", 0,
+	  "COUNT times; then straight out" },
+	{ "external", OPTION_EXTERNAL, VALUE_OTHER, "KIND",
 	  "Bind external tensors to a buffer in \"system\" memory (default) or in the "
-	  "\"carveout\"",
-	  0 },
-	{ "json", 'j', NULL, 0, "Print the result as one JSON object", 0 },
-	{ 0 }
-};
-
-static const struct option_value values[] = {
-	{ OPTION_PLAN, VALUE_TEXT, offsetof(struct arguments, plan) },
-	{ OPTION_PLANNER, VALUE_TEXT, offsetof(struct arguments, session.planner) },
-	{ OPTION_BUDGET, VALUE_SIZE, offsetof(struct arguments, session.budget) },
-	{ OPTION_SEED, VALUE_NUMBER, offsetof(struct arguments, seed), 0, UINT64_MAX },
-	{ OPTION_REPEAT, VALUE_NUMBER, offsetof(struct arguments, repeat), 1, 1000000 },
-	{ OPTION_TIMEOUT, VALUE_SECONDS, offsetof(struct arguments, session.timeout) },
-	{ 'o', VALUE_TEXT, offsetof(struct arguments, output) },
-	{ 'd', VALUE_TEXT, offsetof(struct arguments, session.device) },
-	{ 'j', VALUE_FLAG, offsetof(struct arguments, json) },
+	  "\"carveout\"" },
+	{ "json", 'j', VALUE_FLAG, NULL, "Print the result as one JSON object",
+	  offsetof(struct arguments, json) },
 	{ 0 },
 };
 
@@ -111,13 +96,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
-	if (option_store(state, options, values, key, arg, args))
-		return 0;
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->tiling;
-		state->child_inputs[1] = &args->reading;
-		return 0;
 	case OPTION_OBJECTIVE:
 		args->objective_given = true;
 		args->session.objective = strcmp(arg, "traffic") ? NPUMEM_OBJECTIVE_ARENA :
@@ -163,15 +142,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "GRAPH",
 	.doc = "Run a planned model on a device: every step is submitted with the test operator "
 	       "\"mix\" on random inputs, and all outputs are compared with a reference that never "
 	       "uses memory twice. Loops and branches are gone through at random, or on a given "
 	       "path.",
 	.children = model_children,
+	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
 };
 
 static bool is_result(const struct npuplan_tensor *tensor)
@@ -356,7 +336,7 @@ int cmd_run(int argc, char **argv)
 	uint32_t compared = 0;
 	int status;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	status = load_model(&s, &args);
 	if (status == EXIT_OK)
 		status = session_open(&s);

@@ -13,13 +13,6 @@
 /* As npuplan_plan_print() has it. */
 #define MAX_COLUMNS 512
 
-enum {
-	OPTION_GRAPH = 0x200,
-	OPTION_COLUMNS,
-	OPTION_HTML,
-	OPTION_SVG,
-};
-
 struct arguments {
 	struct tiling tiling;
 	struct reading reading;
@@ -31,25 +24,19 @@ struct arguments {
 	unsigned int columns;
 };
 
-static const struct argp_option options[] = {
-	{ "graph", OPTION_GRAPH, "FILE", 0, "The graph that the plan is of (needed)", 0 },
-	{ "columns", OPTION_COLUMNS, "N", 0,
+static const struct command_option options[] = {
+	{ "graph", 0, VALUE_TEXT, "FILE", "The graph that the plan is of (needed)",
+	  offsetof(struct arguments, graph) },
+	{ "columns", 0, VALUE_COUNT, "N",
 	  "Draw the arena with N characters. Without it lines fit the terminal, or $COLUMNS, and "
 	  "are cut there; elsewhere the drawing fits 80 characters and names are whole",
-	  0 },
-	{ "html", OPTION_HTML, "FILE", 0,
+	  offsetof(struct arguments, columns), 1, MAX_COLUMNS },
+	{ "html", 0, VALUE_TEXT, "FILE",
 	  "Write a page with a picture of the plan, or of two side by side (\"-\": standard output)",
-	  0 },
-	{ "svg", OPTION_SVG, "FILE", 0, "Write the picture alone, for papers", 0 },
-	{ 0 }
-};
-
-static const struct option_value values[] = {
-	{ OPTION_GRAPH, VALUE_TEXT, offsetof(struct arguments, graph) },
-	{ OPTION_COLUMNS, VALUE_COUNT, offsetof(struct arguments, columns), 1, MAX_COLUMNS },
-	{ OPTION_HTML, VALUE_TEXT, offsetof(struct arguments, html) },
-	{ OPTION_SVG, VALUE_TEXT, offsetof(struct arguments, svg) },
-	{ 0 }
+	  offsetof(struct arguments, html) },
+	{ "svg", 0, VALUE_TEXT, "FILE", "Write the picture alone, for papers",
+	  offsetof(struct arguments, svg) },
+	{ 0 },
 };
 
 static void check_files(const struct argp_state *state, const struct arguments *args)
@@ -69,13 +56,7 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
-	if (option_store(state, options, values, key, arg, args))
-		return 0;
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->tiling;
-		state->child_inputs[1] = &args->reading;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (args->plan_count == MAX_PLANS)
 			usage_error(state, "only two PLANs can be shown side by side");
@@ -98,14 +79,15 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "PLAN [PLAN]",
 	.doc = "Draw a plan: one line a step, one character for a part of the arena, a letter or "
 	       "digit for each tensor that lives there. With --html or --svg a picture: time across, "
 	       "offset up, a box for each tensor and for each range of bytes that lives as long.",
 	.children = model_children,
+	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
 };
 
 /** struct shown - a plan, the graph it is of, tiled as it says, and its picture */
@@ -191,7 +173,7 @@ int cmd_show(int argc, char **argv)
 	struct shown shown[MAX_PLANS] = { 0 };
 	int status = EXIT_OK;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	for (unsigned int i = 0; i < args.plan_count && status == EXIT_OK; i++) {
 		if (!model_with_plan(&shown[i].model, args.graph, &args.reading, &shown[i].file,
 				     args.plans[i], &args.tiling))

@@ -15,22 +15,17 @@ struct arguments {
 	bool json;
 };
 
-static const struct argp_option options[] = { { "json", 'j', NULL, 0,
-						"Print the verdict as one JSON object", 0 },
-					      { 0 } };
+static const struct command_option options[] = {
+	{ "json", 'j', VALUE_FLAG, NULL, "Print the verdict as one JSON object",
+	  offsetof(struct arguments, json) },
+	{ 0 },
+};
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct arguments *args = state->input;
 
 	switch (key) {
-	case ARGP_KEY_INIT:
-		state->child_inputs[0] = &args->tiling;
-		state->child_inputs[1] = &args->reading;
-		return 0;
-	case 'j':
-		args->json = true;
-		return 0;
 	case ARGP_KEY_ARG:
 		if (args->plan)
 			usage_error(state, "too many arguments");
@@ -48,15 +43,16 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp argp = {
+static const struct command command = {
 	.options = options,
-	.parser = parse,
+	.parse = parse,
 	.args_doc = "GRAPH PLAN",
 	.doc = "Check a plan with the kernel's own verifier, and what it says of itself. No device "
 	       "is needed.\n"
 	       "PLAN is plan JSON or a plan blob. JSON says how the graph is to be cut into steps; "
 	       "for a blob give the options that it was planned with.",
 	.children = model_children,
+	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
 };
 
 static void set_index(json_t *object, const char *key, uint32_t index)
@@ -186,7 +182,7 @@ int cmd_verify(int argc, char **argv)
 	struct model model = { 0 };
 	int status = EXIT_FAILED;
 
-	command_parse(&argp, argc, argv, &args);
+	command_parse(&command, argc, argv, &args);
 	if (model_with_plan(&model, args.graph, &args.reading, &file, args.plan, &args.tiling))
 		status = verify(&args, &model, &file);
 	else if (args.json)
