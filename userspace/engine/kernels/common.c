@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+/* What several operators need. */
+#include <string.h>
+
+#include "kernel.h"
+
+/* Strides, dilations, kernels and padding. */
+#define MAX_WINDOW 65535
+
+float engine_float(int32_t bits)
+{
+	float value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+void engine_range(uint8_t type, int32_t *min, int32_t *max)
+{
+	switch (type) {
+	case NPUMEM_COMMAND_INT8:
+		*min = INT8_MIN;
+		*max = INT8_MAX;
+		break;
+	case NPUMEM_COMMAND_UINT8:
+		*min = 0;
+		*max = UINT8_MAX;
+		break;
+	case NPUMEM_COMMAND_INT16:
+		*min = INT16_MIN;
+		*max = INT16_MAX;
+		break;
+	case NPUMEM_COMMAND_INT32:
+		*min = INT32_MIN;
+		*max = INT32_MAX;
+		break;
+	default:
+		*min = *max = 0;
+	}
+}
+
+void engine_store(const struct engine_tile *tile, uint64_t index, int32_t value, int32_t min,
+		  int32_t max)
+{
+	value = engine_clamp(value, min, max);
+	if (tile->elem == 1)
+		((uint8_t *)tile->data)[index] = (uint8_t)value;
+	else if (tile->elem == 2)
+		((int16_t *)tile->data)[index] = (int16_t)value;
+	else
+		((int32_t *)tile->data)[index] = value;
+}
+
+int engine_check_clamp(struct engine_call *call, const int32_t *attributes)
+{
+	const struct engine_tile *out = &call->tiles[0];
+	int32_t min, max;
+
+	if (is_float(out))
+		return engine_float(attributes[0]) <= engine_float(attributes[1]) ?
+			       0 :
+			       engine_refuse(call, -EINVAL, "the output's range is none");
+	engine_range(out->type, &min, &max);
+	if (attributes[0] < min || attributes[1] > max || attributes[0] > attributes[1])
+		return engine_refuse(call, -EINVAL, "the output's range is none of its type");
+	return 0;
+}
+
+bool engine_same_box(const struct engine_tile *a, const struct engine_tile *b)
+{
+	return !memcmp(a->dims, b->dims, sizeof(a->dims)) &&
+	       !memcmp(a->shape, b->shape, sizeof(a->shape)) &&
+	       !memcmp(a->origin, b->origin, sizeof(a->origin));
+}
+
+/* Rows or columns that a window needs: those in the tensor have to be in the tile. */
+static bool window_fits(const struct engine_call *call, const struct engine_window *window, int d)
+{
+	const struct engine_tile *output = &call->tiles[0], *input = &call->tiles[1];
+	int64_t first = output->origin[1 + d] * window->stride[d] - window->pad[d];
+	int64_t last = (output->origin[1 + d] + output->dims[1 + d] - 1) * window->stride[d] -
+		       window->pad[d] + (window->kernel[d] - 1) * window->dilation[d];
+
+	if (first < 0)
+		first = 0;
+	if (last >= input->shape[1 + d])
+		last = input->shape[1 + d] - 1;
+	return first > last ||
+	       (first >= input->origin[1 + d] && last < input->origin[1 + d] + input->dims[1 + d]);
+}
+
+/* Whether there is a row and a column that some window needs. */
+static bool window_reads(const struct engine_call *call, const struct engine_window *window)
+{
+	for (int d = 0; d < 2; d++) {
+		bool any = false;
+
+		for (int64_t o = 0; !any && o < call->tiles[0].dims[1 + d]; o++) {
+			struct engine_taps taps =
+				engine_taps(window, &call->tiles[1], &call->tiles[0], d, o);
+
+			any = taps.first < taps.end;
+		}
+		if (!any)
+			return false;
+	}
+	return true;
+}
+
+int engine_window(struct engine_call *call, struct engine_window *window)
+{
+	const struct engine_tile *output = &call->tiles[0], *input = &call->tiles[1];
+
+	for (int d = 0; d < 2; d++) {
+		window->stride[d] = call->attributes[NPUMEM_COMMAND_STRIDE_H + d];
+		window->dilation[d] = call->attributes[NPUMEM_COMMAND_DILATION_H + d];
+		window->pad[d] = call->attributes[NPUMEM_COMMAND_PAD_TOP + d];
+		window->kernel[d] = call->attributes[NPUMEM_COMMAND_KERNEL_H + d];
+		if (window->stride[d] < 1 || window->dilation[d] < 1 || window->kernel[d] < 1 ||
+		    window->pad[d] < 0 || window->stride[d] > MAX_WINDOW ||
+		    window->dilation[d] > MAX_WINDOW || window->kernel[d] > MAX_WINDOW ||
+		    window->pad[d] > MAX_WINDOW)
+			return engine_refuse(call, -EINVAL, "a window's number is out of range");
+	}
+	if (!input->count) {
+		if (window_reads(call, window))
+			return engine_refuse(call, -EINVAL,
+					     "a window needs what is not in the input's tile");
+		return 0;
+	}
+	if (input->shape[DIM_N] != output->shape[DIM_N] ||
+	    input->origin[DIM_N] != output->origin[DIM_N] ||
+	    input->dims[DIM_N] != output->dims[DIM_N])
+		return engine_refuse(call, -EINVAL, "input and output are of other batches");
+	if (!window_fits(call, window, 0) || !window_fits(call, window, 1))
+		return engine_refuse(call, -EINVAL,
+				     "a window needs what is not in the input's tile");
+	return 0;
+}
