@@ -44,36 +44,29 @@ struct area {
 	uint64_t height;
 };
 
-/*
- * struct names - those that have been written
- * @areas: @count of them, room for @capacity
- */
+/* struct names - those that have been written */
 struct names {
 	struct area *areas;
-	size_t count;
-	size_t capacity;
+	uint32_t count;
 };
 
 /* Whether there is no other name; then it is one. */
 static bool claim(struct names *names, const struct area *area)
 {
-	for (size_t i = 0; i < names->count; i++) {
+	struct area *areas;
+
+	for (uint32_t i = 0; i < names->count; i++) {
 		const struct area *other = &names->areas[i];
 
 		if (area->x < other->x + other->width && other->x < area->x + area->width &&
 		    area->y < other->y + other->height && other->y < area->y + area->height)
 			return false;
 	}
-	if (names->count == names->capacity) {
-		size_t capacity = names->capacity ? 2 * names->capacity : 64;
-		void *grown = realloc(names->areas, capacity * sizeof(*names->areas));
-
-		if (!grown)
-			return false;
-		names->areas = grown;
-		names->capacity = capacity;
-	}
-	names->areas[names->count++] = *area;
+	areas = picture_grow(names->areas, names->count, sizeof(*areas));
+	if (!areas)
+		return false;
+	names->areas = areas;
+	areas[names->count++] = *area;
 	return true;
 }
 
@@ -94,17 +87,12 @@ static void write_name(FILE *out, struct names *names, const char *name, const s
 				      long_side };
 	if (!length || (room < length && room < LEAST) || !claim(names, &area))
 		return;
-	fputs("<text class=\"name\"", out);
-	if (upwards) {
-		fprintf(out, " transform=\"translate(%" PRIu64 ".%02" PRIu64,
-			(middle_x + 350) / 100, (middle_x + 350) % 100);
-		fprintf(out, " %" PRIu64 ".%02" PRIu64 ") rotate(-90)\"", middle_y / 100,
-			middle_y % 100);
-	} else {
-		picture_write_hundredths(out, "x", middle_x);
-		picture_write_hundredths(out, "y", middle_y + 350);
-	}
-	fputc('>', out);
+	if (upwards)
+		fprintf(out, "<text class=\"name\" transform=\"translate(%s %s) rotate(-90)\">",
+			picture_hundredths(middle_x + 350).s, picture_hundredths(middle_y).s);
+	else
+		fprintf(out, "<text class=\"name\" x=\"%s\" y=\"%s\">",
+			picture_hundredths(middle_x).s, picture_hundredths(middle_y + 350).s);
 	/* A place for the dots. */
 	write_cut(out, name, room < length ? room - 1 : length);
 	fputs("</text>\n", out);
@@ -228,10 +216,8 @@ void picture_write_transfers(FILE *out, const struct picture *picture)
 			continue;
 		x = picture_x(picture, 2 * (uint64_t)p + 1);
 		y = picture_y(picture, place->hull.first + place->hull.length / 2);
-		fprintf(out, "<path class=\"%s\" d=\"M%" PRIu64 ".%02" PRIu64, transfers[kind].name,
-			x / 100, x % 100);
-		fprintf(out, " %" PRIu64 ".%02" PRIu64 "%s\"><title>", y / 100, y % 100,
-			transfers[kind].path);
+		fprintf(out, "<path class=\"%s\" d=\"M%s %s%s\"><title>", transfers[kind].name,
+			picture_hundredths(x).s, picture_hundredths(y).s, transfers[kind].path);
 		picture_write_position(out, picture, p);
 		fprintf(out, "\n%" PRIu64 " bytes</title></path>\n", (uint64_t)position->length);
 	}
@@ -250,15 +236,14 @@ static bool has(const struct picture *picture, uint32_t kind)
 static void write_level(FILE *out, const struct picture *picture, const char *class, uint64_t byte,
 			uint64_t text_y, const char *text)
 {
-	uint64_t y = picture_y(picture, byte);
-
 	fprintf(out,
-		"<g class=\"levels\" data-byte=\"%" PRIu64 "\"><path class=\"%s\" d=\"M%d %" PRIu64,
-		byte, class, PICTURE_LEFT, y / 100);
-	fprintf(out, ".%02" PRIu64 "h%d\"/><text class=\"level\" x=\"%d\"", y % 100, PICTURE_PLOT_W,
-		PICTURE_LEFT + PICTURE_PLOT_W - 4);
-	picture_write_hundredths(out, "y", text_y);
-	fprintf(out, ">%s: ", text);
+		"<g class=\"levels\" data-byte=\"%" PRIu64
+		"\"><path class=\"%s\" d=\"M%d %sh%d\"/>",
+		byte, class, PICTURE_LEFT, picture_hundredths(picture_y(picture, byte)).s,
+		PICTURE_PLOT_W);
+	fprintf(out,
+		"<text class=\"level\" x=\"%d\" y=\"%s\">%s: ", PICTURE_LEFT + PICTURE_PLOT_W - 4,
+		picture_hundredths(text_y).s, text);
 	picture_write_bytes(out, byte);
 	fputs("</text></g>\n", out);
 }
@@ -267,20 +252,19 @@ static void write_level(FILE *out, const struct picture *picture, const char *cl
 void picture_write_levels(FILE *out, const struct picture *picture)
 {
 	const struct npumem_plan_info *info = &picture->plan->info;
-	uint64_t top = picture_y(picture, info->arena_size);
-	uint64_t bound = picture_y(picture, info->lower_bound), text;
+	uint64_t top = picture_y(picture, info->arena_size) - 400;
+	bool bound = info->lower_bound && info->lower_bound <= info->arena_size;
 
-	if (info->lower_bound && info->lower_bound == info->arena_size) {
-		write_level(out, picture, "arena bound", info->arena_size, top - 400,
+	if (bound && info->lower_bound == info->arena_size) {
+		write_level(out, picture, "arena bound", info->arena_size, top,
 			    "top of the arena = lower bound");
 		return;
 	}
-	write_level(out, picture, "arena", info->arena_size, top - 400, "top of the arena");
-	if (!info->lower_bound || info->lower_bound > info->arena_size)
-		return;
+	write_level(out, picture, "arena", info->arena_size, top, "top of the arena");
 	/* Below its line, so that it is not where the other text is. */
-	text = bound + 1200;
-	write_level(out, picture, "bound", info->lower_bound, text, "lower bound");
+	if (bound)
+		write_level(out, picture, "bound", info->lower_bound,
+			    picture_y(picture, info->lower_bound) + 1200, "lower bound");
 }
 
 /* An entry of the legend: @shape with its left edge at x = 0, and what it means. */

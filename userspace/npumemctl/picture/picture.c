@@ -12,129 +12,127 @@
  * struct use - bytes of a tensor accessed at a position of the schedule
  * @mode: enum npumem_access_mode
  * @loaded: half of the position in which it has been read
+ * @number: of uses before it, position by position
  */
 struct use {
 	struct npumem_region region;
+	uint32_t tensor;
 	uint32_t position;
 	uint32_t mode;
 	uint32_t loaded;
+	uint32_t number;
 };
 
-/*
- * struct uses - of all tensors
- * @start: of tensor t uses[start[t] .. start[t + 1]), by position
- */
+/* struct uses - all of them, in the end by tensor, then number */
 struct uses {
-	struct use *uses;
-	size_t *start;
+	struct use *list;
+	uint32_t count;
 };
+
+void *picture_grow(void *array, uint32_t count, size_t size)
+{
+	size_t capacity = count ? 2 * (size_t)count : 1;
+
+	return count & (count - 1) ? array : realloc(array, capacity * size);
+}
 
 /* -------------------------------------------------------------- what is accessed */
 
-/* The tensor whose bytes these are; @shift: where in it. */
-static uint32_t base_of(const struct npuplan_graph *graph, uint32_t tensor, uint64_t *shift)
+static int add_use(struct uses *all, struct use use)
 {
-	const struct npuplan_tensor *t = &graph->tensors[tensor];
+	struct use *list = picture_grow(all->list, all->count, sizeof(*list));
 
-	*shift = 0;
-	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
-		return tensor;
-	*shift = t->alias_offset;
-	return t->alias_of;
+	if (!list)
+		return -ENOMEM;
+	all->list = list;
+	use.number = all->count;
+	list[all->count++] = use;
+	return 0;
 }
 
-/* Called twice: first to count (@uses NULL), then to fill in. */
-static int visit(const struct npuplan_graph *graph, const struct npuplan_plan *plan, size_t *cursor,
-		 struct use *uses)
+static int add_transfer(struct uses *all, const struct npumem_position *position, uint32_t p)
 {
-	for (uint32_t p = 0; p < plan->position_count; p++) {
-		const struct npumem_position *position = &plan->positions[p];
-		const struct npuplan_step *step;
+	bool out = position->kind == NPUMEM_POSITION_SPILL ||
+		   position->kind == NPUMEM_POSITION_STORE;
 
-		if (position->kind != NPUMEM_POSITION_STEP) {
-			if (position->index >= graph->tensor_count)
-				return -EINVAL;
-			if (position->kind == NPUMEM_POSITION_DROP)
-				continue;
-			if (uses)
-				uses[cursor[position->index]] = (struct use){
-					{ position->first,
-					  position->length,
-					  { 1, 1, 1 },
-					  0,
-					  { 0 } },
-					p,
-					position->kind == NPUMEM_POSITION_SPILL ||
-							position->kind == NPUMEM_POSITION_STORE ?
-						NPUMEM_ACCESS_READ :
-						NPUMEM_ACCESS_WRITE,
-					2 * p + 1
-				};
-			cursor[position->index]++;
-			continue;
-		}
-		if (position->index >= graph->step_count)
-			return -EINVAL;
-		step = &graph->steps[position->index];
-		for (uint32_t a = 0; a < step->access_count; a++) {
-			const struct npumem_access *access =
-				&graph->accesses[step->first_access + a];
-			const struct npumem_tile *tile = &graph->tiles[access->tile];
-			uint64_t shift;
-			uint32_t tensor = base_of(graph, tile->tensor, &shift);
+	if (position->kind == NPUMEM_POSITION_DROP)
+		return 0;
+	return add_use(all, (struct use){
+				    { position->first, position->length, { 1, 1, 1 }, 0, { 0 } },
+				    position->index,
+				    p,
+				    out ? NPUMEM_ACCESS_READ : NPUMEM_ACCESS_WRITE,
+				    2 * p + 1,
+			    });
+}
 
-			if (uses) {
-				/* A staged step has read all before it stores. */
-				uses[cursor[tensor]] = (struct use){
-					tile->region, p, access->mode,
-					step->flags & NPUMEM_STEP_STAGED ? 2 * p : 2 * p + 1
-				};
-				uses[cursor[tensor]].region.offset += shift;
-			}
-			cursor[tensor]++;
+static int add_step(struct uses *all, const struct npuplan_graph *graph,
+		    const struct npuplan_step *step, uint32_t p)
+{
+	int err = 0;
+
+	for (uint32_t a = 0; a < step->access_count && !err; a++) {
+		const struct npumem_access *access = &graph->accesses[step->first_access + a];
+		const struct npumem_tile *tile = &graph->tiles[access->tile];
+		const struct npuplan_tensor *tensor = &graph->tensors[tile->tensor];
+		/* A staged step has read all before it stores. */
+		struct use use = { tile->region, tile->tensor, p, access->mode,
+				   step->flags & NPUMEM_STEP_STAGED ? 2 * p : 2 * p + 1 };
+
+		if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+			use.tensor = tensor->alias_of;
+			use.region.offset += tensor->alias_offset;
 		}
+		err = add_use(all, use);
 	}
-	return 0;
+	return err;
+}
+
+static int by_tensor(const void *left, const void *right)
+{
+	const struct use *a = left, *b = right;
+
+	if (a->tensor != b->tensor)
+		return a->tensor < b->tensor ? -1 : 1;
+	return a->number < b->number ? -1 : 1;
 }
 
 static int collect(struct uses *all, const struct npuplan_graph *graph,
 		   const struct npuplan_plan *plan)
 {
-	size_t *cursor = calloc((size_t)graph->tensor_count + 1, sizeof(*cursor)), total = 0;
-	int err;
+	int err = 0;
 
-	all->start = calloc((size_t)graph->tensor_count + 1, sizeof(*all->start));
-	if (!cursor || !all->start) {
-		free(cursor);
-		return -ENOMEM;
+	for (uint32_t p = 0; p < plan->position_count && !err; p++) {
+		const struct npumem_position *position = &plan->positions[p];
+		bool step = position->kind == NPUMEM_POSITION_STEP;
+
+		if (position->index >= (step ? graph->step_count : graph->tensor_count))
+			err = -EINVAL;
+		else if (step)
+			err = add_step(all, graph, &graph->steps[position->index], p);
+		else
+			err = add_transfer(all, position, p);
 	}
-	err = visit(graph, plan, cursor, NULL);
-	for (uint32_t t = 0; t < graph->tensor_count; t++) {
-		all->start[t] = total;
-		total += cursor[t];
-		cursor[t] = all->start[t];
-	}
-	all->start[graph->tensor_count] = total;
-	if (!err) {
-		all->uses = malloc(total * sizeof(*all->uses) + 1);
-		err = all->uses ? visit(graph, plan, cursor, all->uses) : -ENOMEM;
-	}
-	free(cursor);
+	if (all->count)
+		qsort(all->list, all->count, sizeof(*all->list), by_tensor);
 	return err;
 }
 
 /* --------------------------------------------------------- bytes with one life each */
 
 /*
- * struct cut - bytes of a tensor, cut wherever an access begins or ends
- * @at: @count boundaries, ascending
- * @start, @end: halves of positions between which the bytes from a boundary on
- *	live, NONE: never
+ * struct slice - bytes of a tensor from @at to the next slice's, which are accessed together
+ * @start, @end: halves of positions between which they live, NONE: never
  */
-struct cut {
-	uint64_t *at;
-	uint32_t *start;
-	uint32_t *end;
+struct slice {
+	uint64_t at;
+	uint32_t start;
+	uint32_t end;
+};
+
+/* struct slices - of a placement, ascending; the last one is where they end */
+struct slices {
+	struct slice *list;
 	size_t count;
 };
 
@@ -154,19 +152,15 @@ static bool next_chunk(const struct npumem_region *region, uint32_t index[3], ui
 	return true;
 }
 
-static int by_value(const void *left, const void *right)
+/* What begins with the byte that it is of. */
+static int by_byte(const void *left, const void *right)
 {
 	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
 
 	return a < b ? -1 : a > b;
 }
 
-static uint64_t clip(uint64_t value, uint64_t low, uint64_t high)
-{
-	return value < low ? low : value > high ? high : value;
-}
-
-/**
+/*
  * struct chunk - contiguous bytes of a placement, region.length of them
  * @byte: first, of the tensor
  * @address: where that is in the arena
@@ -184,11 +178,6 @@ struct chunks {
 	size_t count;
 	uint64_t length;
 };
-
-static int by_byte(const void *left, const void *right)
-{
-	return by_value(&((const struct chunk *)left)->byte, &((const struct chunk *)right)->byte);
-}
 
 /* A repetition of a ring lies where the one of @ring before lay. */
 static int list_chunks(struct chunks *list, const struct npumem_placement *placement)
@@ -216,8 +205,13 @@ static int list_chunks(struct chunks *list, const struct npumem_placement *place
 	return 0;
 }
 
-static int find_boundaries(struct cut *cut, const struct use *uses, size_t use_count,
-			   const struct chunks *chunks)
+static void add_boundary(struct slices *slices, uint64_t at)
+{
+	slices->list[slices->count++] = (struct slice){ at, NONE, NONE };
+}
+
+static int find_slices(struct slices *slices, const struct use *uses, size_t use_count,
+		       const struct chunks *chunks)
 {
 	uint64_t begin = chunks->chunks[0].byte;
 	uint64_t end = chunks->chunks[chunks->count - 1].byte + chunks->length;
@@ -226,46 +220,42 @@ static int find_boundaries(struct cut *cut, const struct use *uses, size_t use_c
 	for (size_t u = 0; u < use_count; u++)
 		most += 2 * (size_t)uses[u].region.count[0] * uses[u].region.count[1] *
 			uses[u].region.count[2];
-	cut->at = malloc(most * sizeof(*cut->at));
-	if (!cut->at)
+	slices->list = malloc(most * sizeof(*slices->list));
+	if (!slices->list)
 		return -ENOMEM;
 	for (size_t c = 0; c < chunks->count; c++) {
-		cut->at[cut->count++] = chunks->chunks[c].byte;
-		cut->at[cut->count++] = chunks->chunks[c].byte + chunks->length;
+		add_boundary(slices, chunks->chunks[c].byte);
+		add_boundary(slices, chunks->chunks[c].byte + chunks->length);
 	}
 	for (size_t u = 0; u < use_count; u++) {
 		uint32_t index[3] = { 0 };
-		uint64_t first;
+		uint64_t first, last;
 
 		while (next_chunk(&uses[u].region, index, &first)) {
-			if (first >= end || first + uses[u].region.length <= begin)
+			last = first + uses[u].region.length;
+			if (first >= end || last <= begin)
 				continue;
-			cut->at[cut->count++] = clip(first, begin, end);
-			cut->at[cut->count++] = clip(first + uses[u].region.length, begin, end);
+			add_boundary(slices, first > begin ? first : begin);
+			add_boundary(slices, last < end ? last : end);
 		}
 	}
-	qsort(cut->at, cut->count, sizeof(*cut->at), by_value);
-	for (size_t i = 0; i < cut->count; i++)
-		if (!kept || cut->at[kept - 1] != cut->at[i])
-			cut->at[kept++] = cut->at[i];
-	cut->count = kept;
-	cut->start = malloc(kept * sizeof(*cut->start));
-	cut->end = malloc(kept * sizeof(*cut->end));
-	if (!cut->start || !cut->end)
-		return -ENOMEM;
-	memset(cut->start, 0xff, kept * sizeof(*cut->start));
-	memset(cut->end, 0xff, kept * sizeof(*cut->end));
+	qsort(slices->list, slices->count, sizeof(*slices->list), by_byte);
+	for (size_t i = 0; i < slices->count; i++)
+		if (!kept || slices->list[kept - 1].at != slices->list[i].at)
+			slices->list[kept++] = slices->list[i];
+	/* Behind the last one there is nothing. */
+	slices->count = kept - 1;
 	return 0;
 }
 
-static size_t boundary(const struct cut *cut, uint64_t byte)
+static size_t first_slice(const struct slices *slices, uint64_t byte)
 {
-	size_t low = 0, high = cut->count;
+	size_t low = 0, high = slices->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (cut->at[middle] < byte)
+		if (slices->list[middle].at < byte)
 			low = middle + 1;
 		else
 			high = middle;
@@ -274,41 +264,42 @@ static size_t boundary(const struct cut *cut, uint64_t byte)
 }
 
 /* What is read before it was written has been there since half @from. */
-static void apply(struct cut *cut, const struct use *use, uint32_t from)
+static void apply(struct slices *slices, const struct use *use, uint32_t from)
 {
-	uint32_t index[3] = { 0 };
+	uint32_t index[3] = { 0 }, stored = 2 * use->position + 1;
 	uint64_t first;
 
 	while (next_chunk(&use->region, index, &first)) {
-		for (size_t i = boundary(cut, first);
-		     i + 1 < cut->count && cut->at[i] < first + use->region.length; i++) {
-			if (cut->start[i] == NONE)
-				cut->start[i] = use->mode & NPUMEM_ACCESS_READ ?
-							from :
-							2 * use->position + 1;
-			cut->end[i] = use->mode & NPUMEM_ACCESS_WRITE ? 2 * use->position + 1 :
-									use->loaded;
+		for (size_t i = first_slice(slices, first);
+		     i < slices->count && slices->list[i].at < first + use->region.length; i++) {
+			struct slice *slice = &slices->list[i];
+
+			if (slice->start == NONE)
+				slice->start = use->mode & NPUMEM_ACCESS_READ ? from : stored;
+			slice->end = use->mode & NPUMEM_ACCESS_WRITE ? stored : use->loaded;
 		}
 	}
 }
 
 /* What must be there from the start, or to the end. */
-static void apply_kind(struct cut *cut, uint32_t kind, bool blocks, uint32_t from, uint32_t to)
+static void apply_kind(struct slices *slices, uint32_t kind, bool blocks, uint32_t from,
+		       uint32_t to)
 {
-	bool entry = kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER ||
-		     kind == NPUMEM_TENSOR_STATE;
-	bool exit = kind == NPUMEM_TENSOR_OUTPUT || kind == NPUMEM_TENSOR_PARAMETER ||
-		    kind == NPUMEM_TENSOR_STATE;
+	bool kept = kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE;
+	bool entry = kept || kind == NPUMEM_TENSOR_INPUT;
+	bool exit = kept || kind == NPUMEM_TENSOR_OUTPUT;
 
-	for (size_t i = 0; i + 1 < cut->count; i++) {
+	for (size_t i = 0; i < slices->count; i++) {
+		struct slice *slice = &slices->list[i];
+
 		/* Along an edge values are handed on, whoever reads them. */
-		if (entry || (blocks && cut->start[i] == NONE)) {
-			cut->start[i] = from;
-			if (cut->end[i] == NONE)
-				cut->end[i] = from;
+		if (entry || (blocks && slice->start == NONE)) {
+			slice->start = from;
+			if (slice->end == NONE)
+				slice->end = from;
 		}
-		if ((exit || blocks) && cut->start[i] != NONE)
-			cut->end[i] = to;
+		if ((exit || blocks) && slice->start != NONE)
+			slice->end = to;
 	}
 }
 
@@ -316,46 +307,43 @@ static int add_box(struct picture *picture, struct picture_place *place, struct 
 {
 	struct picture_box *last = place->box_count ? &picture->boxes[picture->box_count - 1] :
 						      NULL;
+	struct picture_box *boxes;
 
 	if (last && last->first + last->length == box.first && last->start == box.start &&
 	    last->end == box.end) {
 		last->length += box.length;
 		return 0;
 	}
-	/* The capacity is the next power of two. */
-	if (!(picture->box_count & (picture->box_count - 1))) {
-		size_t capacity = picture->box_count ? 2 * (size_t)picture->box_count : 1;
-		void *grown = realloc(picture->boxes, capacity * sizeof(*picture->boxes));
-
-		if (!grown)
-			return -ENOMEM;
-		picture->boxes = grown;
-	}
-	picture->boxes[picture->box_count++] = box;
+	boxes = picture_grow(picture->boxes, picture->box_count, sizeof(*boxes));
+	if (!boxes)
+		return -ENOMEM;
+	picture->boxes = boxes;
+	boxes[picture->box_count++] = box;
 	place->box_count++;
 	return 0;
 }
 
 /* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
-static int add_cut(struct picture *picture, struct picture_place *place, const struct cut *cut,
-		   const struct chunks *chunks)
+static int add_slices(struct picture *picture, struct picture_place *place,
+		      const struct slices *slices, const struct chunks *chunks)
 {
 	const struct chunk *chunk = chunks->chunks;
 	int err = 0;
 
-	for (size_t i = 0; i + 1 < cut->count && !err; i++) {
-		struct picture_box box = {
-			.length = cut->at[i + 1] - cut->at[i],
-			.start = cut->start[i],
-			.end = cut->end[i],
-		};
+	for (size_t i = 0; i < slices->count && !err; i++) {
+		const struct slice *slice = &slices->list[i];
 
-		while (cut->at[i] >= chunk->byte + chunks->length)
+		while (slice->at >= chunk->byte + chunks->length)
 			chunk++;
-		if (cut->at[i] < chunk->byte || cut->start[i] == NONE)
+		if (slice->at < chunk->byte || slice->start == NONE)
 			continue;
-		box.first = chunk->address + (cut->at[i] - chunk->byte);
-		err = add_box(picture, place, box);
+		err = add_box(picture, place,
+			      (struct picture_box){
+				      .first = chunk->address + (slice->at - chunk->byte),
+				      .length = slice[1].at - slice->at,
+				      .start = slice->start,
+				      .end = slice->end,
+			      });
 	}
 	return err;
 }
@@ -372,12 +360,13 @@ static int by_address(const void *left, const void *right)
 /* The first of a tensor's uses at a position or later. */
 static size_t first_use(const struct uses *all, uint32_t tensor, uint32_t position)
 {
-	size_t low = all->start[tensor], high = all->start[tensor + 1];
+	size_t low = 0, high = all->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
+		const struct use *use = &all->list[middle];
 
-		if (all->uses[middle].position < position)
+		if (use->tensor < tensor || (use->tensor == tensor && use->position < position))
 			low = middle + 1;
 		else
 			high = middle;
@@ -391,30 +380,25 @@ static int add_boxes(struct picture *picture, struct picture_place *place,
 	uint32_t kind = picture->graph->tensors[placement->tensor].kind;
 	size_t low = first_use(all, placement->tensor, placement->from);
 	size_t high = first_use(all, placement->tensor, placement->to + 1);
+	struct slices slices = { 0 };
 	struct chunks chunks;
-	struct cut cut = { 0 };
 	int err = list_chunks(&chunks, placement);
 
-	if (err || !chunks.count) {
-		free(chunks.chunks);
-		return err;
-	}
-	err = find_boundaries(&cut, all->uses + low, high - low, &chunks);
+	if (!err && chunks.count)
+		err = find_slices(&slices, all->list + low, high - low, &chunks);
 	for (size_t u = low; u < high && !err; u++)
-		apply(&cut, &all->uses[u], 2 * placement->from);
+		apply(&slices, &all->list[u], 2 * placement->from);
 	if (!err) {
-		apply_kind(&cut, kind, picture->plan->block_count > 1, 2 * placement->from,
+		apply_kind(&slices, kind, picture->plan->block_count > 1, 2 * placement->from,
 			   2 * placement->to + 1);
-		err = add_cut(picture, place, &cut, &chunks);
+		err = add_slices(picture, place, &slices, &chunks);
 	}
 	/* Around a ring, addresses come again. */
 	if (!err && chunks.count > 1 && place->box_count)
 		qsort(&picture->boxes[place->first_box], place->box_count, sizeof(*picture->boxes),
 		      by_address);
 	free(chunks.chunks);
-	free(cut.at);
-	free(cut.start);
-	free(cut.end);
+	free(slices.list);
 	return err;
 }
 
@@ -526,8 +510,7 @@ int picture_init(struct picture *picture, const char *name, const struct npuplan
 	picture->box_total = picture->box_count;
 	if (!err && picture->box_count > PICTURE_BOXES)
 		coarsen(picture, (picture->box_count + PICTURE_BOXES - 1) / PICTURE_BOXES);
-	free(all.uses);
-	free(all.start);
+	free(all.list);
 	if (err)
 		picture_fini(picture);
 	return err;

@@ -79,6 +79,13 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
 /** picture_write_html() - one self-contained page (picture/html.c) */
 void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
 
+/* picture_grow() - room for one more in an array whose capacity is the next power of two
+ * @count: elements in use
+ *
+ * Returns the array, NULL: out of memory.
+ */
+void *picture_grow(void *array, uint32_t count, size_t size);
+
 /* picture/peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
 
@@ -100,8 +107,11 @@ void picture_write_legend(FILE *out, const struct picture *picture);
 /* Hundredths of a unit: left edge of half a position; of an arena byte, addresses go up. */
 uint64_t picture_x(const struct picture *picture, uint64_t half);
 uint64_t picture_y(const struct picture *picture, uint64_t byte);
-/* " name=\"1.23\"" */
-void picture_write_hundredths(FILE *out, const char *name, uint64_t value);
+/* "1.23" */
+struct picture_number {
+	char s[24];
+};
+struct picture_number picture_hundredths(uint64_t value);
 /* "1.5 MiB" */
 void picture_write_bytes(FILE *out, uint64_t bytes);
 

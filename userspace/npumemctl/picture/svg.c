@@ -10,33 +10,29 @@
 #include "picture.h"
 #include "picture_files.h"
 
-#define WIDTH  PICTURE_WIDTH
-#define HEIGHT PICTURE_HEIGHT
-#define LEFT   PICTURE_LEFT
-#define TOP    PICTURE_TOP
-#define PLOT_W PICTURE_PLOT_W
-#define PLOT_H PICTURE_PLOT_H
-#define BOTTOM PICTURE_BOTTOM
-
 /* Hundredths: boxes less wide or high have no stroke. */
 #define THIN 300
 
-void picture_write_hundredths(FILE *out, const char *name, uint64_t value)
+struct picture_number picture_hundredths(uint64_t value)
 {
-	fprintf(out, " %s=\"%" PRIu64 ".%02" PRIu64 "\"", name, value / 100, value % 100);
+	struct picture_number number;
+
+	snprintf(number.s, sizeof(number.s), "%" PRIu64 ".%02" PRIu64, value / 100, value % 100);
+	return number;
 }
 
 uint64_t picture_x(const struct picture *picture, uint64_t half)
 {
 	uint64_t positions = picture->plan->position_count ? picture->plan->position_count : 1;
 
-	return (uint64_t)LEFT * 100 + (uint64_t)PLOT_W * 100 * half / (2 * positions);
+	return (uint64_t)PICTURE_LEFT * 100 +
+	       (uint64_t)PICTURE_PLOT_W * 100 * half / (2 * positions);
 }
 
 uint64_t picture_y(const struct picture *picture, uint64_t byte)
 {
-	return (uint64_t)BOTTOM * 100 -
-	       (uint64_t)((unsigned __int128)PLOT_H * 100 * byte / picture->height);
+	return (uint64_t)PICTURE_BOTTOM * 100 -
+	       (uint64_t)((unsigned __int128)PICTURE_PLOT_H * 100 * byte / picture->height);
 }
 
 void picture_write_text(FILE *out, const char *text)
@@ -154,11 +150,9 @@ static void write_rect(FILE *out, const struct picture *picture, const char *cla
 	/* A stroke around it would be most of what is seen. */
 	bool thin = width < THIN || height < THIN;
 
-	fprintf(out, "<rect class=\"%s%s\"", class, thin ? " thin" : "");
-	picture_write_hundredths(out, "x", x);
-	picture_write_hundredths(out, "y", y);
-	picture_write_hundredths(out, "width", width);
-	picture_write_hundredths(out, "height", height);
+	fprintf(out, "<rect class=\"%s%s\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"", class,
+		thin ? " thin" : "", picture_hundredths(x).s, picture_hundredths(y).s,
+		picture_hundredths(width).s, picture_hundredths(height).s);
 }
 
 static void write_place(FILE *out, const struct picture *picture, const struct picture_place *place)
@@ -221,22 +215,21 @@ static void write_axes(FILE *out, const struct picture *picture)
 
 	fputs("<g class=\"axes\">\n", out);
 	for (uint64_t b = 0; b <= picture->height; b += bytes) {
-		fputs("<path class=\"grid\" d=\"", out);
-		fprintf(out, "M%d %" PRIu64 ".%02" PRIu64 "h%d\"/><text class=\"y\" x=\"%d\"", LEFT,
-			picture_y(picture, b) / 100, picture_y(picture, b) % 100, PLOT_W, LEFT - 6);
-		picture_write_hundredths(out, "y", picture_y(picture, b) + 400);
-		fputc('>', out);
+		uint64_t y = picture_y(picture, b);
+
+		fprintf(out, "<path class=\"grid\" d=\"M%d %sh%d\"/>", PICTURE_LEFT,
+			picture_hundredths(y).s, PICTURE_PLOT_W);
+		fprintf(out, "<text class=\"y\" x=\"%d\" y=\"%s\">", PICTURE_LEFT - 6,
+			picture_hundredths(y + 400).s);
 		picture_write_bytes(out, b);
 		fputs("</text>\n", out);
 	}
-	for (uint64_t p = 0; p < picture->plan->position_count; p += steps) {
-		fputs("<text class=\"x\"", out);
-		picture_write_hundredths(out, "x", picture_x(picture, 2 * p));
-		fprintf(out, " y=\"%d\">%" PRIu64 "</text>\n", BOTTOM + 16, p);
-	}
+	for (uint64_t p = 0; p < picture->plan->position_count; p += steps)
+		fprintf(out, "<text class=\"x\" x=\"%s\" y=\"%d\">%" PRIu64 "</text>\n",
+			picture_hundredths(picture_x(picture, 2 * p)).s, PICTURE_BOTTOM + 16, p);
 	fputs("</g>\n", out);
-	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">step</text>\n", LEFT + PLOT_W / 2,
-		BOTTOM + 32);
+	fprintf(out, "<text class=\"x\" x=\"%d\" y=\"%d\">step</text>\n",
+		PICTURE_LEFT + PICTURE_PLOT_W / 2, PICTURE_BOTTOM + 32);
 }
 
 /* The step at which most bytes live. */
@@ -247,8 +240,7 @@ static void write_peak(FILE *out, const struct picture *picture)
 	if (!picture->plan->position_count)
 		return;
 	write_rect(out, picture, "peak-step", &column);
-	fputs("><title>peak: ", out);
-	fprintf(out, "%" PRIu64 " bytes live at step ", picture->peak_bytes);
+	fprintf(out, "><title>peak: %" PRIu64 " bytes live at step ", picture->peak_bytes);
 	picture_write_position(out, picture, picture->peak / 2);
 	fputs("</title></rect>\n", out);
 }
@@ -257,13 +249,13 @@ static void write_heading(FILE *out, const struct picture *picture)
 {
 	const struct npumem_plan_info *info = &picture->plan->info;
 
-	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"14\">", LEFT);
+	fprintf(out, "<text class=\"heading\" x=\"%d\" y=\"14\">", PICTURE_LEFT);
 	picture_write_text(out, picture->graph->name);
 	fputs(", ", out);
 	picture_write_text(out, info->planner);
 	fputs("</text>\n", out);
-	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"30\">arena %" PRIu64 " bytes (", LEFT,
-		(uint64_t)info->arena_size);
+	fprintf(out, "<text class=\"note\" x=\"%d\" y=\"30\">arena %" PRIu64 " bytes (",
+		PICTURE_LEFT, (uint64_t)info->arena_size);
 	picture_write_bytes(out, info->arena_size);
 	fprintf(out, "), lower bound %" PRIu64 "; %" PRIu64 " live at step ",
 		(uint64_t)info->lower_bound, picture->peak_bytes);
@@ -285,8 +277,8 @@ static void write_plot(FILE *out, const struct picture *picture)
 
 static void write_frame(FILE *out, const struct picture *picture)
 {
-	fprintf(out, "<rect class=\"plot\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n", LEFT,
-		TOP, PLOT_W, PLOT_H);
+	fprintf(out, "<rect class=\"plot\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\"/>\n",
+		PICTURE_LEFT, PICTURE_TOP, PICTURE_PLOT_W, PICTURE_PLOT_H);
 	write_axes(out, picture);
 }
 
@@ -304,14 +296,15 @@ void picture_write_panel(FILE *out, const struct picture *picture)
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plan\" viewBox=\"0 0 %d %d\" role=\"group\" data-bytes=\"%" PRIu64
 		"\" data-steps=\"%" PRIu32 "\" aria-label=\"",
-		WIDTH, HEIGHT, picture->height, picture->plan->position_count);
+		PICTURE_WIDTH, PICTURE_HEIGHT, picture->height, picture->plan->position_count);
 	picture_write_text(out, picture->name);
 	fputs("\">\n", out);
 	write_frame(out, picture);
 	/* In the units of what is around it, until it is zoomed. */
 	fprintf(out,
 		"<svg class=\"view\" x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" viewBox=\"%d %d %d %d\" preserveAspectRatio=\"none\">\n",
-		LEFT, TOP, PLOT_W, PLOT_H, LEFT, TOP, PLOT_W, PLOT_H);
+		PICTURE_LEFT, PICTURE_TOP, PICTURE_PLOT_W, PICTURE_PLOT_H, PICTURE_LEFT,
+		PICTURE_TOP, PICTURE_PLOT_W, PICTURE_PLOT_H);
 	write_plot(out, picture);
 	fputs("</svg>\n", out);
 	write_overlay(out, picture);
@@ -324,10 +317,13 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count)
 	fprintf(out,
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %u %d\" font-family=\"sans-serif\" font-size=\"12\">\n"
 		"<style>\n%s%s%s</style>\n",
-		WIDTH * count, HEIGHT, PICTURE_COLOURS_CSS, PICTURE_BOXES_CSS, PICTURE_SVG_CSS);
-	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", WIDTH * count, HEIGHT);
+		PICTURE_WIDTH * count, PICTURE_HEIGHT, PICTURE_COLOURS_CSS, PICTURE_BOXES_CSS,
+		PICTURE_SVG_CSS);
+	fprintf(out, "<rect class=\"back\" width=\"%u\" height=\"%d\"/>\n", PICTURE_WIDTH * count,
+		PICTURE_HEIGHT);
 	for (unsigned int i = 0; i < count; i++) {
-		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n", WIDTH * i);
+		fprintf(out, "<g class=\"plan\" transform=\"translate(%u 0)\">\n",
+			PICTURE_WIDTH * i);
 		write_frame(out, &pictures[i]);
 		write_plot(out, &pictures[i]);
 		write_overlay(out, &pictures[i]);
