@@ -17,10 +17,16 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[SIZE] = "size", [ALIGNMENT] = "alignment", [OFFSET] = "offset",
 };
 
+/* struct span - instants from which, and up to which, a buffer lives */
+struct span {
+	uint64_t lower;
+	uint64_t upper;
+};
+
 /*
  * struct reader - reading one file
  * @columns: which column each field of a line is
- * @lower, @upper: per buffer, as the file has them
+ * @spans: per buffer, as the file has them; room for @capacity, as in the lists of @csv
  */
 struct reader {
 	struct pack_csv *csv;
@@ -28,8 +34,7 @@ struct reader {
 	unsigned long line;
 	enum column columns[COLUMN_COUNT];
 	unsigned int column_count;
-	uint64_t *lower;
-	uint64_t *upper;
+	struct span *spans;
 	uint32_t capacity;
 };
 
@@ -141,16 +146,16 @@ static int number(const struct reader *reader, enum column column, const char *t
 }
 
 static int read_field(const struct reader *reader, enum column column, const char *text,
-		      struct npuplan_item *item, uint64_t *lower, uint64_t *upper)
+		      struct npuplan_item *item, struct span *span)
 {
 	uint64_t value;
 	int err = 0;
 
 	switch (column) {
 	case LOWER:
-		return number(reader, column, text, INT64_MAX, lower);
+		return number(reader, column, text, INT64_MAX, &span->lower);
 	case UPPER:
-		return number(reader, column, text, INT64_MAX, upper);
+		return number(reader, column, text, INT64_MAX, &span->upper);
 	case SIZE:
 		err = number(reader, column, text, MAX_BYTES, &item->size);
 		if (!err && !item->size)
@@ -175,25 +180,28 @@ static int read_field(const struct reader *reader, enum column column, const cha
 	return 0;
 }
 
+/* An array of another capacity; false: it is as it was. */
+static bool resize(void *array, size_t capacity, size_t size)
+{
+	void **list = array, *resized = realloc(*list, capacity * size);
+
+	if (resized)
+		*list = resized;
+	return resized;
+}
+
 static int grow(struct reader *reader)
 {
 	struct pack_csv *csv = reader->csv;
 	size_t capacity = reader->capacity ? 2 * (size_t)reader->capacity : 64;
-	void *items, *rows, *lower, *upper;
 
 	if (csv->count < reader->capacity)
 		return 0;
 	if (capacity > UINT32_MAX / 2)
 		return bad(reader, "there are too many buffers");
-	items = realloc(csv->items, capacity * sizeof(*csv->items));
-	csv->items = items ? items : csv->items;
-	rows = realloc(csv->rows, capacity * sizeof(*csv->rows));
-	csv->rows = rows ? rows : csv->rows;
-	lower = realloc(reader->lower, capacity * sizeof(*reader->lower));
-	reader->lower = lower ? lower : reader->lower;
-	upper = realloc(reader->upper, capacity * sizeof(*reader->upper));
-	reader->upper = upper ? upper : reader->upper;
-	if (!items || !rows || !lower || !upper)
+	if (!resize(&csv->items, capacity, sizeof(*csv->items)) ||
+	    !resize(&csv->rows, capacity, sizeof(*csv->rows)) ||
+	    !resize(&reader->spans, capacity, sizeof(*reader->spans)))
 		return -ENOMEM;
 	reader->capacity = (uint32_t)capacity;
 	return 0;
@@ -205,33 +213,28 @@ static int read_row(struct reader *reader, char *line)
 	struct pack_csv *csv = reader->csv;
 	char *fields[MAX_COLUMNS];
 	unsigned int count = cut(line, fields);
-	uint64_t lower = 0, upper = 0;
-	int err;
+	struct span span = { 0 };
+	int err = 0;
 
 	if (count != reader->column_count)
 		return bad(reader, "%u fields, but the header has %u", count, reader->column_count);
-	for (unsigned int i = 0; i < count; i++) {
-		err = read_field(reader, reader->columns[i], fields[i], &item, &lower, &upper);
-		if (err)
-			return err;
-	}
-	if (upper <= lower)
-		return bad(reader, "upper %" PRIu64 " is not above lower %" PRIu64, upper, lower);
-	if (item.fixed && item.fixed_offset % item.align)
-		return bad(reader, "offset %" PRIu64 " is not a multiple of the alignment %u",
-			   item.fixed_offset, item.align);
-	err = grow(reader);
+	for (unsigned int i = 0; i < count && !err; i++)
+		err = read_field(reader, reader->columns[i], fields[i], &item, &span);
+	if (!err && span.upper <= span.lower)
+		err = bad(reader, "upper %" PRIu64 " is not above lower %" PRIu64, span.upper,
+			  span.lower);
+	if (!err && item.fixed && item.fixed_offset % item.align)
+		err = bad(reader, "offset %" PRIu64 " is not a multiple of the alignment %u",
+			  item.fixed_offset, item.align);
+	if (!err)
+		err = grow(reader);
 	if (err)
 		return err;
 	item.tensor = csv->count;
 	csv->items[csv->count] = item;
-	reader->lower[csv->count] = lower;
-	reader->upper[csv->count] = upper;
+	reader->spans[csv->count] = span;
 	csv->rows[csv->count] = without_offset(reader, fields);
-	if (!csv->rows[csv->count])
-		return -ENOMEM;
-	csv->count++;
-	return 0;
+	return csv->rows[csv->count++] ? 0 : -ENOMEM;
 }
 
 static int by_value(const void *left, const void *right)
@@ -259,31 +262,32 @@ static uint32_t rank_of(const uint64_t *values, size_t count, uint64_t value)
 /* Live ranges from the file's instants: the differences, or, if too long, ranks. */
 static int set_times(struct reader *reader)
 {
+	const struct span *spans = reader->spans;
 	struct pack_csv *csv = reader->csv;
-	uint64_t first = UINT64_MAX, last = 0, *values;
+	uint64_t first = UINT64_MAX, last = 0, *values = NULL;
+	size_t count = 0;
 
 	for (uint32_t i = 0; i < csv->count; i++) {
-		first = reader->lower[i] < first ? reader->lower[i] : first;
-		last = reader->upper[i] > last ? reader->upper[i] : last;
+		first = spans[i].lower < first ? spans[i].lower : first;
+		last = spans[i].upper > last ? spans[i].upper : last;
 	}
-	if (last <= first || last - first < UINT32_MAX) {
+	if (last > first && last - first >= UINT32_MAX) {
+		values = malloc(2 * (size_t)csv->count * sizeof(*values));
+		if (!values)
+			return -ENOMEM;
 		for (uint32_t i = 0; i < csv->count; i++) {
-			csv->items[i].start = (uint32_t)(reader->lower[i] - first);
-			csv->items[i].end = (uint32_t)(reader->upper[i] - first - 1);
+			values[count++] = spans[i].lower;
+			values[count++] = spans[i].upper;
 		}
-		return 0;
+		qsort(values, count, sizeof(*values), by_value);
 	}
-	values = malloc(2 * (size_t)csv->count * sizeof(*values));
-	if (!values)
-		return -ENOMEM;
-	for (size_t i = 0; i < csv->count; i++) {
-		values[2 * i] = reader->lower[i];
-		values[2 * i + 1] = reader->upper[i];
-	}
-	qsort(values, 2 * (size_t)csv->count, sizeof(*values), by_value);
 	for (uint32_t i = 0; i < csv->count; i++) {
-		csv->items[i].start = rank_of(values, 2 * (size_t)csv->count, reader->lower[i]);
-		csv->items[i].end = rank_of(values, 2 * (size_t)csv->count, reader->upper[i]) - 1;
+		struct npuplan_item *item = &csv->items[i];
+
+		item->start = values ? rank_of(values, count, spans[i].lower) :
+				       (uint32_t)(spans[i].lower - first);
+		item->end = values ? rank_of(values, count, spans[i].upper) - 1 :
+				     (uint32_t)(spans[i].upper - first - 1);
 	}
 	free(values);
 	return 0;
@@ -322,8 +326,7 @@ int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error)
 	if (!err)
 		err = set_times(&reader);
 	free(line);
-	free(reader.lower);
-	free(reader.upper);
+	free(reader.spans);
 	return err;
 }
 
