@@ -151,8 +151,9 @@ bool model_with_plan(struct model *model, const char *graph_path, const struct r
 {
 	struct npuplan_tiling said = { 0 };
 	struct npuplan_error error = { 0 };
-	void *text;
+	void *text = NULL;
 	size_t size;
+	bool tiled = false;
 
 	file->path = strcmp(plan_path, "-") ? plan_path : "standard input";
 	if (!strcmp(graph_path, "-") && !strcmp(plan_path, "-")) {
@@ -161,25 +162,19 @@ bool model_with_plan(struct model *model, const char *graph_path, const struct r
 	}
 	if (!model_import(model, graph_path, reading))
 		return false;
-	if (npuimport_read_file(plan_path, &text, &size, &error)) {
+	if (npuimport_read_file(plan_path, &text, &size, &error) ||
+	    (!is_blob(text, size) &&
+	     (npuplan_json_tiling(model->graph, text, size, &said, &error) ||
+	      (!model->graph->step_count &&
+	       npuplan_json_external(model->graph, text, size, &error)))))
 		failure(file->path, "%s", error.text);
-		return false;
-	}
-	if (!is_blob(text, size) && (npuplan_json_tiling(model->graph, text, size, &said, &error) ||
-				     (!model->graph->step_count &&
-				      npuplan_json_external(model->graph, text, size, &error)))) {
-		failure(file->path, "%s", error.text);
-		npuplan_tiling_fini(&said);
-		free(text);
-		return false;
-	}
-	if (!tile_as(model, tiling, &said)) {
-		npuplan_tiling_fini(&said);
-		free(text);
-		return false;
-	}
+	else
+		tiled = tile_as(model, tiling, &said);
 	npuplan_tiling_fini(&said);
-	return read_plan(model, file, text, size);
+	if (tiled)
+		return read_plan(model, file, text, size);
+	free(text);
+	return false;
 }
 
 void plan_file_release(struct plan_file *file)

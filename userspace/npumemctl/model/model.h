@@ -11,14 +11,13 @@
 /*
  * struct tiling - what the command line says of how a graph is cut into steps
  * @asked: without what is said of single operators; all 0: nothing
- * @tiles: values of --tile, in order
+ * @tiles: values of --tile
  * @is_said: any option but --params and --inputs was given
  * @inputs: enum npuplan_inputs, where neither the command line nor a plan says
  */
 struct tiling {
 	struct npuplan_tiling asked;
-	const char **tiles;
-	size_t tile_count;
+	struct option_texts tiles;
 	bool is_said;
 	uint32_t inputs;
 };

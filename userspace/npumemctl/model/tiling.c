@@ -46,18 +46,22 @@ static const struct argp_option options[] = {
 	{ 0 }
 };
 
-static void add_tile(struct tiling *tiling, const char *text)
-{
-	size_t bytes = (tiling->tile_count + 1) * sizeof(*tiling->tiles);
-	const char **more = realloc(tiling->tiles, bytes);
+static const char *const inputs[] = { "host", "resident", NULL };
 
-	if (!more)
-		abort();
-	tiling->tiles = more;
-	tiling->tiles[tiling->tile_count++] = text;
-}
+#define FIELD(name) offsetof(struct tiling, name)
 
-/* One of @limit..: "all" is 0. Ends before @end or at the end of the text. */
+static const struct option_value values[] = {
+	{ OPTION_BANDS, VALUE_COUNT, FIELD(asked.bands), 1, MAX_BANDS },
+	{ OPTION_ROWS, VALUE_COUNT, FIELD(asked.rows), 1, MAX_ROWS },
+	{ OPTION_ONCHIP, VALUE_SIZE, FIELD(asked.onchip) },
+	{ OPTION_DOUBLE, VALUE_FLAG, FIELD(asked.double_buffer) },
+	{ OPTION_TILE, VALUE_TEXTS, FIELD(tiles) },
+	{ OPTION_PARAMS, VALUE_FLAG, FIELD(asked.with_parameters) },
+	{ OPTION_INPUTS, VALUE_CHOICE, FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
+	{ 0 }
+};
+
+/* A number from 1 on, "all" is 0; @text is moved behind it. */
 static bool parse_extent(const char **text, uint32_t *out)
 {
 	unsigned long long value;
@@ -100,8 +104,6 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	return true;
 }
 
-static const char *const inputs[] = { "host", "resident", NULL };
-
 static void check_together(const struct argp_state *state, const struct npuplan_tiling *asked)
 {
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
@@ -113,77 +115,49 @@ static void check_together(const struct argp_state *state, const struct npuplan_
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
 	struct tiling *tiling = state->input;
-	struct npuplan_tiling *asked = &tiling->asked;
 	struct npuplan_tile_choice choice;
 	unsigned int layout = 0;
 
-	switch (key) {
-	case OPTION_BANDS:
-		asked->bands = (uint32_t)option_number(state, "--bands", arg, 1, MAX_BANDS);
-		break;
-	case OPTION_ROWS:
-		asked->rows = (uint32_t)option_number(state, "--rows", arg, 1, MAX_ROWS);
-		break;
-	case OPTION_ONCHIP:
-		asked->onchip = option_size(state, "--onchip", arg);
-		break;
-	case OPTION_DOUBLE:
-		asked->double_buffer = true;
-		break;
-	case OPTION_LAYOUT:
+	if (key == OPTION_LAYOUT) {
 		while (npuplan_layout_name(layout) && strcmp(npuplan_layout_name(layout), arg) != 0)
 			layout++;
 		if (!npuplan_layout_name(layout))
 			usage_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
-		asked->layout = layout;
-		break;
-	case OPTION_TILE:
-		if (!parse_tile(arg, &choice))
-			usage_error(
-				state,
-				"--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
-				"number or all",
-				arg);
-		add_tile(tiling, arg);
-		break;
-	case OPTION_PARAMS:
-		asked->with_parameters = true;
+		tiling->asked.layout = layout;
+	} else if (key == ARGP_KEY_END) {
+		check_together(state, &tiling->asked);
 		return 0;
-	case OPTION_INPUTS:
-		asked->inputs = NPUPLAN_INPUTS_HOST + option_choice(state, "--inputs", arg, inputs);
-		return 0;
-	case ARGP_KEY_END:
-		check_together(state, asked);
-		return 0;
-	default:
+	} else if (!option_store(state, options, values, key, arg, tiling)) {
 		return ARGP_ERR_UNKNOWN;
 	}
-	tiling->is_said = true;
+	if (key == OPTION_TILE && !parse_tile(arg, &choice))
+		usage_error(state,
+			    "--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
+			    "number or all",
+			    arg);
+	tiling->is_said |= key != OPTION_PARAMS && key != OPTION_INPUTS;
 	return 0;
 }
 
 const struct argp tiling_argp = { .options = options, .parser = parse };
 
-/* By name first, then by id; a name that is there twice is none. */
+/* By name first, then by id; @count: how many are called so. */
 static uint32_t find_op(const struct npuplan_graph *graph, const char *text, size_t length,
 			uint32_t *count)
 {
 	uint32_t found = NPUMEM_NONE;
 	char *end = NULL;
-	long long id;
+	long long id = strtoll(text, &end, 10);
 
 	*count = 0;
-	for (uint32_t i = 0; i < graph->op_count; i++)
-		if (strlen(graph->ops[i].name) == length &&
-		    !strncmp(graph->ops[i].name, text, length)) {
-			found = i;
-			++*count;
-		}
-	if (*count)
-		return found;
-	id = strtoll(text, &end, 10);
-	for (uint32_t i = 0; i < graph->op_count && end == text + length; i++)
-		if (graph->ops[i].id == id) {
+	for (int by_id = 0; by_id <= (end == text + length) && !*count; by_id++)
+		for (uint32_t i = 0; i < graph->op_count; i++) {
+			const struct npuplan_op *op = &graph->ops[i];
+
+			if (by_id ? op->id != id :
+				    strlen(op->name) != length ||
+					    strncmp(op->name, text, length) != 0)
+				continue;
 			found = i;
 			++*count;
 		}
@@ -212,11 +186,11 @@ bool tiling_of(const struct tiling *tiling, const char *path, const struct npupl
 	out->with_parameters |= plan && plan->with_parameters;
 	if (!out->inputs)
 		out->inputs = plan ? plan->inputs : tiling->inputs;
-	out->ops = calloc(tiling->tile_count + 1, sizeof(*out->ops));
+	out->ops = calloc(tiling->tiles.count + 1, sizeof(*out->ops));
 	if (!out->ops)
 		abort();
-	for (size_t i = 0; i < tiling->tile_count; i++) {
-		const char *text = tiling->tiles[i];
+	for (size_t i = 0; i < tiling->tiles.count; i++) {
+		const char *text = tiling->tiles.list[i];
 		int length = (int)(strrchr(text, '=') - text);
 		struct npuplan_tile_choice choice;
 		uint32_t count;
@@ -246,13 +220,12 @@ void tiling_for_planner(struct tiling *tiling, const char *planner)
 
 	if (npuplan_planner_moves(planner))
 		tiling->inputs = NPUPLAN_INPUTS_HOST;
-
 	if (schedules_tiles(planner) && !asked->bands && !asked->rows && !asked->onchip)
 		asked->rows = 1;
 }
 
 void tiling_release(struct tiling *tiling)
 {
-	free(tiling->tiles);
+	free(tiling->tiles.list);
 	*tiling = (struct tiling){ 0 };
 }
