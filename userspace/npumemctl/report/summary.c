@@ -11,16 +11,9 @@
 
 static const char *status_name(uint32_t status)
 {
-	switch (status) {
-	case NPUMEM_PLAN_FEASIBLE:
-		return "feasible";
-	case NPUMEM_PLAN_OPTIMAL:
-		return "optimal";
-	case NPUMEM_PLAN_INFEASIBLE:
-		return "infeasible";
-	default:
-		return "unknown";
-	}
+	static const char *const names[] = { "unknown", "feasible", "optimal", "infeasible" };
+
+	return names[status <= NPUMEM_PLAN_INFEASIBLE ? status : NPUMEM_PLAN_UNKNOWN];
 }
 
 /* Name of the step at a position of the schedule, or "" */
@@ -112,6 +105,12 @@ static uint32_t placed_tensors(const struct npuplan_graph *graph, const struct n
 /* What a plan that is optimal is best in, and among which; NULL if that is not known. */
 static const char *optimal_in(const struct npuplan_plan *plan, const struct asked *asked)
 {
+	static const char *const texts[2][2] = {
+		{ "no plan in any order of the steps moves less within the budget",
+		  "no plan in this order of the steps moves less within the budget" },
+		{ "no plan in any order of the steps needs less without moving",
+		  "no plan in this order of the steps needs less without moving" },
+	};
 	const struct npuplan_options *options = asked->options;
 	bool peak, fixed;
 
@@ -126,38 +125,22 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 	fixed = options->schedule != NPUPLAN_SCHEDULE_FREE;
 	peak = options->objective == NPUPLAN_OBJECTIVE_PEAK ||
 	       (!options->arena_budget && !options->banks);
-	if (peak)
-		return fixed ? "no plan in this order of the steps needs less without moving" :
-			       "no plan in any order of the steps needs less without moving";
-	return fixed ? "no plan in this order of the steps moves less within the budget" :
-		       "no plan in any order of the steps moves less within the budget";
-}
-
-static json_t *optimal_json(const struct npuplan_plan *plan, const struct asked *asked)
-{
-	const char *text = optimal_in(plan, asked);
-
-	return text ? json_string(text) : json_null();
-}
-
-static json_t *budget_json(const struct asked *asked)
-{
-	return asked->options && asked->options->arena_budget ?
-		       json_integer((json_int_t)asked->options->arena_budget) :
-		       json_null();
+	return texts[peak][fixed];
 }
 
 json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		    const struct asked *asked)
 {
 	const struct npuplan_options *options = asked->savings ? asked->options : NULL;
+	uint64_t budget = asked->options ? asked->options->arena_budget : 0;
 
-	return json_pack("{ss ss# ss so so sI sI sI sI sI sI sI so so so so sf sI}", "graph",
+	return json_pack("{ss ss# ss ss? so sI sI sI sI sI sI sI so so so so sf sI}", "graph",
 			 graph->name, "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
-			 status_name(plan->info.status), "optimal", optimal_json(plan, asked),
-			 "budget", budget_json(asked), "arena", (json_int_t)plan->info.arena_size,
-			 "lower_bound", (json_int_t)plan->info.lower_bound, "tensor_bytes",
+			 status_name(plan->info.status), "optimal", optimal_in(plan, asked),
+			 "budget", budget ? json_integer((json_int_t)budget) : json_null(), "arena",
+			 (json_int_t)plan->info.arena_size, "lower_bound",
+			 (json_int_t)plan->info.lower_bound, "tensor_bytes",
 			 (json_int_t)model_bytes(graph), "alignment",
 			 (json_int_t)plan->info.alignment, "bands", (json_int_t)graph->tiling.bands,
 			 "steps", (json_int_t)graph->step_count, "placements",

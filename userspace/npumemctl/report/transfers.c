@@ -8,19 +8,22 @@
 /* Names of this many tensors that are moved are printed; JSON has all of them. */
 #define MOVED_NAMES 8
 
-/** struct moved - bytes of one tensor that are moved in an inference */
+/* struct moved - bytes of one tensor that are moved in an inference, by enum npumem_position_kind */
 struct moved {
 	uint32_t tensor;
-	uint64_t load;
-	uint64_t store;
-	uint64_t spill;
-	uint64_t fill;
+	uint64_t bytes[NPUMEM_POSITION_STORE + 1];
 };
+
+/* Without what is compulsory. */
+static uint64_t cost(const struct moved *moved)
+{
+	return moved->bytes[NPUMEM_POSITION_SPILL] + moved->bytes[NPUMEM_POSITION_FILL];
+}
 
 static int by_bytes(const void *left, const void *right)
 {
 	const struct moved *a = left, *b = right;
-	uint64_t x = a->spill + a->fill, y = b->spill + b->fill;
+	uint64_t x = cost(a), y = cost(b);
 
 	if (x != y)
 		return x > y ? -1 : 1;
@@ -40,22 +43,16 @@ static struct moved *list_moved(const struct npuplan_graph *graph, const struct 
 		list[t].tensor = t;
 	for (uint32_t p = 0; p < plan->position_count; p++) {
 		const struct npumem_position *position = &plan->positions[p];
-		struct moved *moved = &list[position->index];
 
-		if (position->kind == NPUMEM_POSITION_STEP ||
-		    position->index >= graph->tensor_count)
-			continue;
-		if (position->kind == NPUMEM_POSITION_LOAD)
-			moved->load += position->length;
-		else if (position->kind == NPUMEM_POSITION_STORE)
-			moved->store += position->length;
-		else if (position->kind == NPUMEM_POSITION_SPILL)
-			moved->spill += position->length;
-		else if (position->kind == NPUMEM_POSITION_FILL)
-			moved->fill += position->length;
+		if (position->kind != NPUMEM_POSITION_STEP &&
+		    position->kind != NPUMEM_POSITION_DROP &&
+		    position->kind <= NPUMEM_POSITION_STORE &&
+		    position->index < graph->tensor_count)
+			list[position->index].bytes[position->kind] += position->length;
 	}
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		if (list[t].load + list[t].store + list[t].spill + list[t].fill)
+		if (cost(&list[t]) + list[t].bytes[NPUMEM_POSITION_LOAD] +
+		    list[t].bytes[NPUMEM_POSITION_STORE])
 			list[kept++] = list[t];
 	if (kept)
 		qsort(list, kept, sizeof(*list), by_bytes);
@@ -128,24 +125,26 @@ static void print_banks(FILE *out, const struct npuplan_plan *plan)
 json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npuplan_plan *plan)
 {
 	const struct npumem_plan_info *info = &plan->info;
-	json_t *object, *tensors = json_array();
-	uint32_t count;
+	json_t *object, *tensors;
 	struct moved *list;
+	uint32_t count;
 
-	if (!moves(plan)) {
-		json_decref(tensors);
+	if (!moves(plan))
 		return json_null();
-	}
+	tensors = json_array();
 	list = list_moved(graph, plan, &count);
-	for (uint32_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < count; i++) {
+		const struct npuplan_tensor *tensor = &graph->tensors[list[i].tensor];
+		const uint64_t *bytes = list[i].bytes;
+
 		json_array_append_new(tensors,
-				      json_pack("{sI ss sI sI sI sI}", "id",
-						(json_int_t)graph->tensors[list[i].tensor].id,
-						"name", graph->tensors[list[i].tensor].name,
-						"spill", (json_int_t)list[i].spill, "fill",
-						(json_int_t)list[i].fill, "load",
-						(json_int_t)list[i].load, "store",
-						(json_int_t)list[i].store));
+				      json_pack("{sI ss sI sI sI sI}", "id", (json_int_t)tensor->id,
+						"name", tensor->name, "spill",
+						(json_int_t)bytes[NPUMEM_POSITION_SPILL], "fill",
+						(json_int_t)bytes[NPUMEM_POSITION_FILL], "load",
+						(json_int_t)bytes[NPUMEM_POSITION_LOAD], "store",
+						(json_int_t)bytes[NPUMEM_POSITION_STORE]));
+	}
 	free(list);
 	object = json_pack("{sI sI sI sI}", "spill", (json_int_t)info->spill_bytes, "fill",
 			   (json_int_t)info->fill_bytes, "compulsory", (json_int_t)info->load_bytes,
@@ -162,16 +161,18 @@ json_t *plan_transfers_json(const struct npuplan_graph *graph, const struct npup
 static void print_moved(FILE *out, const struct npuplan_graph *graph,
 			const struct npuplan_plan *plan)
 {
-	uint32_t count, cost = 0;
+	uint32_t count, named = 0;
 	struct moved *list = list_moved(graph, plan, &count);
 
-	while (cost < count && list[cost].spill + list[cost].fill)
-		cost++;
-	for (uint32_t i = 0; i < cost && i < MOVED_NAMES; i++)
+	while (count && !cost(&list[count - 1]))
+		count--;
+	for (; named < count && named < MOVED_NAMES; named++)
 		fprintf(out, "  moved      %s: spilled %" PRIu64 ", filled %" PRIu64 " bytes\n",
-			graph->tensors[list[i].tensor].name, list[i].spill, list[i].fill);
-	if (cost > MOVED_NAMES)
-		fprintf(out, "  moved      and %" PRIu32 " more\n", cost - MOVED_NAMES);
+			graph->tensors[list[named].tensor].name,
+			list[named].bytes[NPUMEM_POSITION_SPILL],
+			list[named].bytes[NPUMEM_POSITION_FILL]);
+	if (count > named)
+		fprintf(out, "  moved      and %" PRIu32 " more\n", count - named);
 	free(list);
 }
 
