@@ -79,9 +79,9 @@ void npuplan_partition_set(struct npuplan_partition *p, const struct npuplan_til
 const struct npuplan_tile_choice *npuplan_told(const struct npuplan_tiling *tiling, uint32_t op)
 {
 	const struct npuplan_tile_choice *ops = tiling->ops;
-	size_t at = ops ? npuplan_sorted_at(&ops->op, tiling->op_count, sizeof(*ops), op) : 0;
+	size_t at = npuplan_bisect(i, 0, ops ? tiling->op_count : 0, ops[i].op < op);
 
-	return at < tiling->op_count && ops[at].op == op ? &ops[at] : NULL;
+	return ops && at < tiling->op_count && ops[at].op == op ? &ops[at] : NULL;
 }
 
 void npuplan_partition_of(struct npuplan_partition *p, const struct npuplan_graph *graph,
