@@ -11,17 +11,6 @@
 /* Work of the packing core on one change of the combined plan. */
 #define TRY_WORK 10000000ull
 
-/* struct placed - address that a sub-graph's plan gave to a stay
- * @tensor: as in struct cosma_stay
- * @from: instant of the whole
- */
-struct placed {
-	uint32_t tensor;
-	uint32_t from;
-	bool parameter;
-	uint64_t offset;
-};
-
 /*
  * struct divide - sub-graphs on their way to one plan
  * @window: per operator
@@ -29,8 +18,12 @@ struct placed {
  * @later: per tensor: the last window that uses it
  * @order: operators so far; @done of them
  * @returns: per use (as model->consumers.item): the tensor is away before it
+ * @placed: stays so far, with the addresses that the sub-graphs' plans gave them; each
+ *	@tensor is the whole's, @from, too
+ * @found: each sub-graph so far has a plan
  */
 struct divide {
+	struct npuplan_pool pool;
 	struct cosma_solve *solve;
 	const struct npuplan_cosma_ilp_options *ilp;
 	const struct ilp_solver *solver;
@@ -41,8 +34,8 @@ struct divide {
 	uint32_t *order;
 	uint32_t done;
 	bool *returns;
-	struct placed *placed;
-	uint32_t placed_count;
+	struct cosma_stays placed;
+	bool found;
 };
 
 static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
@@ -74,52 +67,33 @@ static void set_flags(const struct divide *divide, struct cosma_model *part, uin
 	}
 }
 
-/* Stays of a sub-graph's schedule; parameters by their number in the graph. */
-static int part_stays(struct cosma_stays *stays, const struct ilp_encoding *encoding,
-		      const struct cosma_schedule *schedule)
-{
-	uint32_t own = schedule->model->tensor_count;
-	int err = cosma_stays_init(stays, schedule, NULL);
-
-	for (uint32_t a = own; a < encoding->tensor_count && !err; a++) {
-		uint32_t at = schedule->position[encoding->tensor[a].producer] + 1;
-
-		if (encoding->tensor[a].graph == NPUMEM_NONE)
-			continue;
-		if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
-			err = -ENOMEM;
-		else
-			stays->stay[stays->count++] = (struct cosma_stay){
-				.tensor = encoding->tensor[a].graph,
-				.from = at,
-				.to = at,
-				.parameter = true,
-			};
-	}
-	return err;
-}
-
-static int keep_offsets(struct divide *divide, const struct ilp_encoding *encoding,
-			const double *value, const struct cosma_schedule *schedule)
+/* Stays of a sub-graph's schedule, and where they are. */
+static int keep_addresses(struct divide *divide, const struct ilp_encoding *encoding,
+			  const double *value, const struct cosma_schedule *schedule)
 {
 	const struct cosma_model *part = schedule->model;
 	struct cosma_stays stays;
-	int err = part_stays(&stays, encoding, schedule);
+	int err = cosma_stays_init(&stays, schedule, NULL);
 
+	/* Parameters go by their number in the graph. */
+	for (uint32_t a = part->tensor_count; a < encoding->tensor_count && !err; a++) {
+		uint32_t at = schedule->position[encoding->tensor[a].producer] + 1;
+
+		if (encoding->tensor[a].graph != NPUMEM_NONE)
+			err = cosma_stays_add(&stays, (struct cosma_stay){
+							      .tensor = encoding->tensor[a].graph,
+							      .from = at,
+							      .to = at,
+							      .parameter = true,
+						      });
+	}
 	err = err ? err : ilp_read_addresses(encoding, value, &stays);
 	for (uint32_t i = 0; i < stays.count && !err; i++) {
-		const struct cosma_stay *stay = &stays.stay[i];
+		struct cosma_stay stay = stays.stay[i];
 
-		if (npuplan_grow(&divide->placed, divide->placed_count, sizeof(*divide->placed)))
-			err = -ENOMEM;
-		else
-			divide->placed[divide->placed_count++] = (struct placed){
-				.tensor = stay->parameter ? stay->tensor :
-							    part->tensor_of[stay->tensor],
-				.from = stay->from ? stay->from + divide->done : 0,
-				.parameter = stay->parameter,
-				.offset = stay->offset,
-			};
+		stay.tensor = stay.parameter ? stay.tensor : part->tensor_of[stay.tensor];
+		stay.from += stay.from ? divide->done : 0;
+		err = cosma_stays_add(&divide->placed, stay);
 	}
 	cosma_stays_fini(&stays);
 	return err;
@@ -130,7 +104,7 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 		  const struct cosma_schedule *schedule)
 {
 	const struct cosma_model *part = schedule->model;
-	int err = keep_offsets(divide, encoding, value, schedule);
+	int err = keep_addresses(divide, encoding, value, schedule);
 
 	for (uint32_t x = 0; x < part->tensor_count; x++) {
 		bool back = encoding->tensor[x].charged;
@@ -148,8 +122,7 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 	return err;
 }
 
-/* Solve one sub-graph. @found: out: it has a plan. */
-static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window, bool *found)
+static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window)
 {
 	struct cosma_solve *solve = divide->solve;
 	AUTO_HEAP bool *charged = npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*charged));
@@ -163,29 +136,26 @@ static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t 
 	struct cosma_schedule schedule;
 	int err = charged ? cosma_schedule_init(&schedule, part) : -ENOMEM;
 
-	*found = false;
 	if (err)
 		return err;
 	set_flags(divide, part, window, charged);
 	err = ilp_encode(&encoding, NULL);
-	if (!err) {
-		err = divide->solver->solve(&encoding.program, false, &solve->run, &answer);
-		*found = !err && answer.value;
-		if (*found) {
-			ilp_read_schedule(&encoding, answer.value, &schedule);
-			err = append(divide, &encoding, answer.value, &schedule);
-		}
-		free(answer.value);
-		ilp_encoding_fini(&encoding);
+	err = err ? err : divide->solver->solve(&encoding.program, false, &solve->run, &answer);
+	divide->found = !err && answer.value;
+	if (divide->found) {
+		ilp_read_schedule(&encoding, answer.value, &schedule);
+		err = append(divide, &encoding, answer.value, &schedule);
 	}
+	free(answer.value);
+	ilp_encoding_fini(&encoding);
 	cosma_schedule_fini(&schedule);
 	return err;
 }
 
-static int solve_window(struct divide *divide, uint32_t window, bool *found)
+static int solve_window(struct divide *divide, uint32_t window)
 {
 	const struct cosma_model *model = &divide->solve->model;
-	AUTO_HEAP uint32_t *ops = npuplan_malloc(((size_t)model->op_count + 1) * sizeof(*ops));
+	uint32_t *ops = npuplan_pool_take(&divide->pool, model->op_count, sizeof(*ops));
 	struct cosma_model part;
 	uint32_t count = 0;
 	int err;
@@ -198,7 +168,7 @@ static int solve_window(struct divide *divide, uint32_t window, bool *found)
 	err = cosma_model_part(&part, model, ops, count, NULL);
 	if (err)
 		return err;
-	err = solve_part(divide, &part, window, found);
+	err = solve_part(divide, &part, window);
 	cosma_model_fini(&part);
 	return err;
 }
@@ -224,15 +194,15 @@ static bool find_addresses(const struct divide *divide, struct cosma_stays *stay
 {
 	for (uint32_t i = 0; i < stays->count; i++) {
 		struct cosma_stay *stay = &stays->stay[i];
-		uint32_t k = 0;
+		const struct cosma_stay *at = divide->placed.stay;
+		const struct cosma_stay *end = at + divide->placed.count;
 
-		while (k < divide->placed_count && (divide->placed[k].tensor != stay->tensor ||
-						    divide->placed[k].from != stay->from ||
-						    divide->placed[k].parameter != stay->parameter))
-			k++;
-		if (k == divide->placed_count)
+		while (at < end && (at->tensor != stay->tensor || at->from != stay->from ||
+				    at->parameter != stay->parameter))
+			at++;
+		if (at == end)
 			return false;
-		stay->offset = divide->placed[k].offset;
+		stay->offset = at->offset;
 	}
 	return true;
 }
@@ -278,21 +248,20 @@ static int take_back(struct divide *divide, struct cosma_schedule *schedule)
 static int divide_init(struct divide *divide)
 {
 	const struct cosma_model *model = &divide->solve->model;
-	size_t ops = (size_t)model->op_count + 1, tensors = (size_t)model->tensor_count + 1;
+	uint32_t ops = model->op_count, tensors = model->tensor_count;
+	struct npuplan_pool *pool = &divide->pool;
 
-	divide->window = calloc(ops, sizeof(*divide->window));
-	divide->order = calloc(ops, sizeof(*divide->order));
-	divide->seen = calloc(tensors, sizeof(*divide->seen));
-	divide->later = calloc(tensors, sizeof(*divide->later));
-	divide->returns = calloc((size_t)model->consumers.first[model->tensor_count] + 1,
-				 sizeof(*divide->returns));
-	if (!divide->window || !divide->order || !divide->seen || !divide->later ||
-	    !divide->returns)
-		return -ENOMEM;
-	if (cosma_windows_cut(model, (divide->ilp->divide + 1) / 2, divide->ilp->divide,
+	divide->window = npuplan_pool_take(pool, ops, sizeof(*divide->window));
+	divide->order = npuplan_pool_take(pool, ops, sizeof(*divide->order));
+	divide->seen = npuplan_pool_take(pool, tensors, sizeof(*divide->seen));
+	divide->later = npuplan_pool_take(pool, tensors, sizeof(*divide->later));
+	divide->returns =
+		npuplan_pool_take(pool, model->consumers.first[tensors], sizeof(*divide->returns));
+	if (pool->failed ||
+	    cosma_windows_cut(model, (divide->ilp->divide + 1) / 2, divide->ilp->divide,
 			      divide->window, &divide->windows))
 		return -ENOMEM;
-	for (uint32_t x = 0; x < model->tensor_count; x++) {
+	for (uint32_t x = 0; x < tensors; x++) {
 		divide->seen[x] = model->flags[x] & COSMA_ENTRY;
 		cosma_for_each(k, model->consumers, x) {
 			uint32_t window = divide->window[model->consumers.item[k]];
@@ -310,22 +279,21 @@ static int divide_init(struct divide *divide)
 int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
 	       const struct ilp_solver *solver)
 {
-	struct divide divide = { .solve = solve, .ilp = ilp, .solver = solver };
+	struct divide divide = { .solve = solve, .ilp = ilp, .solver = solver, .found = true };
 	struct cosma_schedule schedule = { 0 };
-	bool found = true;
 	int err = divide_init(&divide);
 
-	for (uint32_t window = 0; window < divide.windows && !err && found; window++)
-		err = solve_window(&divide, window, &found);
+	for (uint32_t window = 0; window < divide.windows && !err && divide.found; window++)
+		err = solve_window(&divide, window);
 	err = err ? err : cosma_schedule_init(&schedule, &solve->model);
-	if (!err && found) {
+	if (!err && divide.found) {
 		combine(&divide, &schedule);
 		err = offer_parts(&divide, &schedule);
 		if (!err && solve->found)
 			err = take_back(&divide, &schedule);
 	}
 	cosma_schedule_fini(&schedule);
-	free_all(divide.window, divide.order, divide.seen, divide.later, divide.returns,
-		 divide.placed);
+	cosma_stays_fini(&divide.placed);
+	npuplan_pool_free(&divide.pool);
 	return err;
 }

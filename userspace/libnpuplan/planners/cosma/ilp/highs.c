@@ -13,6 +13,7 @@
 
 /** struct arrays - a program as HiGHS takes it: by rows */
 struct arrays {
+	struct npuplan_pool pool;
 	double *cost;
 	double *lower;
 	double *upper;
@@ -31,34 +32,22 @@ static double number(int64_t value, void *highs)
 				  (double)value;
 }
 
-static void arrays_fini(struct arrays *arrays)
-{
-	free_all(arrays->cost, arrays->lower, arrays->upper, arrays->integer, arrays->row_lower,
-		 arrays->row_upper, arrays->first, arrays->index, arrays->factor);
-}
-
 static int arrays_init(struct arrays *arrays, const struct ilp_program *program, void *highs)
 {
-	size_t columns = (size_t)program->column_count + 1, rows = (size_t)program->row_count + 1;
-	size_t terms = (size_t)program->term_count + 1;
+	uint32_t columns = program->column_count, rows = program->row_count;
+	struct npuplan_pool *pool = &arrays->pool;
 
-	*arrays = (struct arrays){
-		.cost = malloc(columns * sizeof(double)),
-		.lower = malloc(columns * sizeof(double)),
-		.upper = malloc(columns * sizeof(double)),
-		.integer = malloc(columns * sizeof(HighsInt)),
-		.row_lower = malloc(rows * sizeof(double)),
-		.row_upper = malloc(rows * sizeof(double)),
-		.first = malloc(rows * sizeof(HighsInt)),
-		.index = malloc(terms * sizeof(HighsInt)),
-		.factor = malloc(terms * sizeof(double)),
-	};
-	if (!arrays->cost || !arrays->lower || !arrays->upper || !arrays->integer ||
-	    !arrays->row_lower || !arrays->row_upper || !arrays->first || !arrays->index ||
-	    !arrays->factor) {
-		arrays_fini(arrays);
+	arrays->cost = npuplan_pool_take(pool, columns, sizeof(double));
+	arrays->lower = npuplan_pool_take(pool, columns, sizeof(double));
+	arrays->upper = npuplan_pool_take(pool, columns, sizeof(double));
+	arrays->integer = npuplan_pool_take(pool, columns, sizeof(HighsInt));
+	arrays->row_lower = npuplan_pool_take(pool, rows, sizeof(double));
+	arrays->row_upper = npuplan_pool_take(pool, rows, sizeof(double));
+	arrays->first = npuplan_pool_take(pool, rows, sizeof(HighsInt));
+	arrays->index = npuplan_pool_take(pool, program->term_count, sizeof(HighsInt));
+	arrays->factor = npuplan_pool_take(pool, program->term_count, sizeof(double));
+	if (pool->failed)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < program->column_count; i++) {
 		arrays->cost[i] = (double)program->column[i].cost;
 		arrays->lower[i] = number(program->column[i].lower, highs);
@@ -179,27 +168,23 @@ static int solve(const struct ilp_program *program, bool whole, struct cosma_run
 {
 	struct telling telling = { .program = program, .run = run, .whole = whole };
 	void *highs = Highs_create();
-	struct arrays arrays;
+	struct arrays arrays = { 0 };
 	int err = highs ? arrays_init(&arrays, program, highs) : -ENOMEM;
 
-	memset(answer, 0, sizeof(*answer));
-	answer->status = ILP_UNKNOWN;
-	if (err) {
-		Highs_destroy(highs);
-		return err;
-	}
-	if (!set_options(highs, run) ||
-	    Highs_setCallback(highs, tell, &telling) != kHighsStatusOk ||
-	    Highs_startCallback(highs, kHighsCallbackMipInterrupt) != kHighsStatusOk ||
-	    Highs_passMip(highs, (HighsInt)program->column_count, (HighsInt)program->row_count,
-			  (HighsInt)program->term_count, kHighsMatrixFormatRowwise,
-			  kHighsObjSenseMinimize, 0, arrays.cost, arrays.lower, arrays.upper,
-			  arrays.row_lower, arrays.row_upper, arrays.first, arrays.index,
-			  arrays.factor, arrays.integer) == kHighsStatusError ||
-	    Highs_run(highs) == kHighsStatusError)
+	*answer = (struct ilp_answer){ .status = ILP_UNKNOWN };
+	if (!err &&
+	    (!set_options(highs, run) ||
+	     Highs_setCallback(highs, tell, &telling) != kHighsStatusOk ||
+	     Highs_startCallback(highs, kHighsCallbackMipInterrupt) != kHighsStatusOk ||
+	     Highs_passMip(highs, (HighsInt)program->column_count, (HighsInt)program->row_count,
+			   (HighsInt)program->term_count, kHighsMatrixFormatRowwise,
+			   kHighsObjSenseMinimize, 0, arrays.cost, arrays.lower, arrays.upper,
+			   arrays.row_lower, arrays.row_upper, arrays.first, arrays.index,
+			   arrays.factor, arrays.integer) == kHighsStatusError ||
+	     Highs_run(highs) == kHighsStatusError))
 		err = -EIO;
 	err = err ? err : read_answer(highs, program, run, answer);
-	arrays_fini(&arrays);
+	npuplan_pool_free(&arrays.pool);
 	Highs_destroy(highs);
 	if (err) {
 		free(answer->value);

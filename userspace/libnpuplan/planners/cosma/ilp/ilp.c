@@ -10,6 +10,8 @@
 #include "decode.h"
 #include "divide.h"
 
+static const struct npuplan_cosma_ilp_options none;
+
 static int offer(struct cosma_solve *solve, const struct ilp_encoding *encoding,
 		 const double *value)
 {
@@ -87,44 +89,45 @@ static int solve_parts(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 }
 
 /* What npuplan_cosma() does not check. */
-static int check(const struct npuplan_cosma_options *options,
-		 const struct npuplan_cosma_ilp_options *ilp, struct npuplan_error *error)
+static int check(const struct npuplan_options *asked, const struct npuplan_cosma_ilp_options *ilp,
+		 struct npuplan_error *error)
 {
-	if (!ilp->divide)
-		return 0;
-	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
+	if (ilp->divide && asked->objective == NPUPLAN_OBJECTIVE_PEAK)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer is for the traffic, not for the peak");
-	if (options->common.schedule != NPUPLAN_SCHEDULE_FREE)
+	if (ilp->divide && asked->schedule != NPUPLAN_SCHEDULE_FREE)
 		return npuplan_fail(error, -EINVAL,
 				    "divide and conquer chooses the order: it cannot be fixed");
 	return 0;
+}
+
+/* M_R, and whether that is more than there is. */
+static bool is_too_much(const struct cosma_solve *solve, uint64_t *needed, uint32_t *op, int *err)
+{
+	const struct npuplan_options *asked = &solve->options->common;
+
+	*err = cosma_need(solve->graph, &solve->model, asked->alignment, needed, op);
+	return !*err && asked->objective != NPUPLAN_OBJECTIVE_PEAK && *needed > asked->arena_budget;
 }
 
 int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
-	struct npuplan_cosma_ilp_options none = { 0 };
 	struct cosma_solve solve;
 	int err;
 
 	memset(plan, 0, sizeof(*plan));
 	ilp = ilp ? ilp : &none;
-	err = check(options, ilp, error);
+	err = check(&options->common, ilp, error);
 	err = err ? err : cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->common.alignment, &plan->needed,
-			 &plan->needed_op);
-	if (err)
-		plan->status = NPUMEM_PLAN_UNKNOWN;
-	else if (options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
-		 plan->needed > options->common.arena_budget)
+	if (is_too_much(&solve, &plan->needed, &plan->needed_op, &err))
 		plan->status = NPUMEM_PLAN_INFEASIBLE;
-	else if (ilp->divide && ilp->divide < solve.model.op_count)
+	else if (!err && ilp->divide && ilp->divide < solve.model.op_count)
 		err = solve_parts(&solve, ilp, solver, plan, error);
-	else
+	else if (!err)
 		err = solve_whole(&solve, ilp, solver, plan, error);
 	if (!err && solve.found)
 		err = cosma_steps(graph, &solve.best, &solve.stays, plan);
@@ -166,23 +169,6 @@ int npuplan_cosma_ilp(const struct npuplan_graph *graph,
 			    "can still be written to a file, for any solver");
 }
 
-static int write_text(const struct ilp_program *program, char **text, size_t *size)
-{
-	FILE *file = open_memstream(text, size);
-	bool failed;
-
-	if (!file)
-		return -ENOMEM;
-	ilp_write(program, file);
-	failed = ferror(file);
-	/* fclose() is what makes the text whole. */
-	if (!fclose(file) && !failed)
-		return 0;
-	free(*text);
-	*text = NULL;
-	return -ENOMEM;
-}
-
 static int write_encoded(const struct cosma_solve *solve,
 			 const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			 struct npuplan_error *error)
@@ -193,10 +179,20 @@ static int write_encoded(const struct cosma_solve *solve,
 		.spill_steps = ilp->spill_steps,
 	};
 	int err = ilp_encode(&encoding, error);
+	FILE *file = err ? NULL : open_memstream(text, size);
 
-	if (err)
-		return err;
-	err = write_text(&encoding.program, text, size);
+	if (file) {
+		ilp_write(&encoding.program, file);
+		err = ferror(file) ? -ENOMEM : 0;
+		/* fclose() is what makes the text whole. */
+		if (fclose(file) || err) {
+			err = -ENOMEM;
+			free(*text);
+			*text = NULL;
+		}
+	} else if (!err) {
+		err = -ENOMEM;
+	}
 	ilp_encoding_fini(&encoding);
 	return err;
 }
@@ -206,7 +202,6 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			    struct npuplan_error *error)
 {
-	struct npuplan_cosma_ilp_options none = { 0 };
 	struct cosma_solve solve;
 	uint64_t needed;
 	uint32_t op;
@@ -223,16 +218,13 @@ int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
 	err = cosma_solve_init(&solve, graph, options, error);
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve.model, options->common.alignment, &needed, &op);
-	if (!err && options->common.objective != NPUPLAN_OBJECTIVE_PEAK &&
-	    needed > options->common.arena_budget) {
-		const char *name = op == NPUMEM_NONE ? "" : graph->ops[op].name;
-
+	if (is_too_much(&solve, &needed, &op, &err)) {
 		cosma_solve_fini(&solve);
 		return npuplan_fail(error, -EINVAL,
 				    "%s '%s' needs %llu bytes, more than the budget of %llu",
 				    op == NPUMEM_NONE ? "what is on chip at the start" : "operator",
-				    name, (unsigned long long)needed,
+				    op == NPUMEM_NONE ? "" : graph->ops[op].name,
+				    (unsigned long long)needed,
 				    (unsigned long long)options->common.arena_budget);
 	}
 	err = err ? err : write_encoded(&solve, ilp, text, size, error);

@@ -165,7 +165,7 @@ void cosma_stays_fini(struct cosma_stays *stays)
 	memset(stays, 0, sizeof(*stays));
 }
 
-static int add(struct cosma_stays *stays, struct cosma_stay stay)
+int cosma_stays_add(struct cosma_stays *stays, struct cosma_stay stay)
 {
 	if (npuplan_grow(&stays->stay, stays->count, sizeof(*stays->stay)))
 		return -ENOMEM;
@@ -200,14 +200,14 @@ static int add_tensor(struct cosma_stays *stays, const struct cosma_schedule *sc
 		uint32_t at = schedule->position[schedule->uses[k]] + 1;
 
 		if (schedule->away[k]) {
-			err = add(stays, stay);
+			err = cosma_stays_add(stays, stay);
 			stay.from = at;
 			stay.made = false;
 		}
 		stay.to = at;
 		end_with(&stay, model, schedule->uses[k]);
 	}
-	return err ? err : add(stays, stay);
+	return err ? err : cosma_stays_add(stays, stay);
 }
 
 /* Parameters that only this operator uses. */
@@ -221,14 +221,14 @@ static int add_parameters(struct cosma_stays *stays, const struct cosma_schedule
 
 	for (uint32_t k = 0; k < op->input_count && !err; k++)
 		if (cosma_is_own_parameter(model, graph, v, k))
-			err = add(stays, (struct cosma_stay){
-						 .tensor = op->inputs[k],
-						 .from = position + 1,
-						 .to = position + 1,
-						 .taker = NPUMEM_NONE,
-						 .parameter = true,
-						 .early = model->staged[v],
-					 });
+			err = cosma_stays_add(stays, (struct cosma_stay){
+							     .tensor = op->inputs[k],
+							     .from = position + 1,
+							     .to = position + 1,
+							     .taker = NPUMEM_NONE,
+							     .parameter = true,
+							     .early = model->staged[v],
+						     });
 	return err;
 }
 

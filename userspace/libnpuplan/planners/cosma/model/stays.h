@@ -120,4 +120,5 @@ struct cosma_stays {
  */
 int cosma_stays_init(struct cosma_stays *stays, const struct cosma_schedule *schedule,
 		     const struct npuplan_graph *graph);
+int cosma_stays_add(struct cosma_stays *stays, struct cosma_stay stay);
 void cosma_stays_fini(struct cosma_stays *stays);
