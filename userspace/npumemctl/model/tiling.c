@@ -50,14 +50,18 @@ static const char *const inputs[] = { "host", "resident", NULL };
 
 #define FIELD(name) offsetof(struct tiling, name)
 
-static const struct option_value values[] = {
-	{ OPTION_BANDS, VALUE_COUNT, FIELD(asked.bands), 1, MAX_BANDS },
-	{ OPTION_ROWS, VALUE_COUNT, FIELD(asked.rows), 1, MAX_ROWS },
-	{ OPTION_ONCHIP, VALUE_SIZE, FIELD(asked.onchip) },
-	{ OPTION_DOUBLE, VALUE_FLAG, FIELD(asked.double_buffer) },
-	{ OPTION_TILE, VALUE_TEXTS, FIELD(tiles) },
-	{ OPTION_PARAMS, VALUE_FLAG, FIELD(asked.with_parameters) },
-	{ OPTION_INPUTS, VALUE_CHOICE, FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
+/* Those that are kept as they are given. */
+static const struct command_option kept[] = {
+	{ "bands", OPTION_BANDS, VALUE_COUNT, .offset = FIELD(asked.bands), .min = 1,
+	  .max = MAX_BANDS },
+	{ "rows", OPTION_ROWS, VALUE_COUNT, .offset = FIELD(asked.rows), .min = 1,
+	  .max = MAX_ROWS },
+	{ "onchip", OPTION_ONCHIP, VALUE_SIZE, .offset = FIELD(asked.onchip) },
+	{ "double-buffer", OPTION_DOUBLE, VALUE_FLAG, .offset = FIELD(asked.double_buffer) },
+	{ "tile", OPTION_TILE, VALUE_TEXTS, .offset = FIELD(tiles) },
+	{ "params", OPTION_PARAMS, VALUE_FLAG, .offset = FIELD(asked.with_parameters) },
+	{ "inputs", OPTION_INPUTS, VALUE_CHOICE, .offset = FIELD(asked.inputs),
+	  .min = NPUPLAN_INPUTS_HOST, .choices = inputs },
 	{ 0 }
 };
 
@@ -114,6 +118,7 @@ static void check_together(const struct argp_state *state, const struct npuplan_
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
+	const struct command_option *option = kept;
 	struct tiling *tiling = state->input;
 	struct npuplan_tile_choice choice;
 	unsigned int layout = 0;
@@ -127,8 +132,12 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	} else if (key == ARGP_KEY_END) {
 		check_together(state, &tiling->asked);
 		return 0;
-	} else if (!option_store(state, options, values, key, arg, tiling)) {
-		return ARGP_ERR_UNKNOWN;
+	} else {
+		while (option->key && option->key != key)
+			option++;
+		if (!option->key)
+			return ARGP_ERR_UNKNOWN;
+		option_store(state, option, arg, tiling);
 	}
 	if (key == OPTION_TILE && !parse_tile(arg, &choice))
 		usage_error(state,
