@@ -73,32 +73,33 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 	return err;
 }
 
+/* The order of least peak as the best one; if it is not proved the order that was given. */
+static int find_least_peak(struct cosma_solve *solve, bool fixed, int64_t *peak, int64_t *bound)
+{
+	int outcome = cosma_least_peak(solve, fixed, &solve->best, peak, bound);
+
+	if (outcome == COSMA_STOPPED) {
+		cosma_solve_order(solve, &solve->best);
+		cosma_schedule_order(&solve->best);
+		*peak = cosma_schedule_peak(&solve->best);
+	}
+	return outcome;
+}
+
 static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan)
 {
-	struct cosma_schedule schedule;
 	int64_t peak = 0, bound = 0;
 	uint32_t status;
-	int err = cosma_schedule_init(&schedule, &solve->model), outcome;
+	int outcome = find_least_peak(solve, solve->rank, &peak, &bound), err;
 
-	if (err)
-		return err;
-	outcome = cosma_least_peak(solve, solve->rank, &schedule, &peak, &bound);
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
 	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
-	if (outcome == COSMA_STOPPED) {
-		cosma_solve_order(solve, &schedule);
-		cosma_schedule_order(&schedule);
-	}
-	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &schedule, solve->graph);
+	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &solve->best, solve->graph);
 	if (!err)
 		err = cosma_addresses(solve->graph, &solve->model, &solve->stays, 0, 0, UINT32_MAX,
 				      NPUMEM_NONE, PLACE_WORK, &solve->run, &status);
-	if (!err) {
-		cosma_schedule_copy(&solve->best, &schedule);
-		solve->found = true;
-	}
-	cosma_schedule_fini(&schedule);
+	solve->found = !err;
 	return err;
 }
 
@@ -166,14 +167,8 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	err = begin(&solve, graph, options, &budgets->needed, &budgets->step, error);
 	if (err)
 		return err;
-	outcome = cosma_least_peak(&solve, false, &solve.best, &peak, &bound);
+	outcome = find_least_peak(&solve, false, &peak, &bound);
 	budgets->proved = outcome == COSMA_SOLVED;
-	if (outcome == COSMA_STOPPED) {
-		/* Not proved: what the graph's own order needs. */
-		cosma_solve_order(&solve, &solve.best);
-		cosma_schedule_order(&solve.best);
-		peak = cosma_schedule_peak(&solve.best);
-	}
 	budgets->peak = (uint64_t)peak > budgets->needed ? (uint64_t)peak : budgets->needed;
 	budgets->middle = (budgets->needed + budgets->peak) / 2;
 	cosma_solve_fini(&solve);
