@@ -239,14 +239,12 @@ static int refute(struct exact *exact, struct piece *piece)
 		npuplan_malloc(((size_t)stays->count + 1) * sizeof(*items));
 	uint32_t count = 0, first = 2 * piece->first + 1, last = 2 * piece->last + 2;
 	uint32_t last_op = exact->schedule.order[piece->last];
-	int err;
 
 	if (!items)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < stays->count; i++) {
 		const struct cosma_stay *stay = &stays->stay[i];
 		uint32_t t = stay->parameter ? stay->tensor : exact->model->tensor_of[stay->tensor];
-
 		uint32_t from = cosma_stay_start(stay), to = cosma_stay_end(stay);
 
 		/* Whoever may take its bytes may be anywhere then: that refutes less. */
@@ -263,9 +261,8 @@ static int refute(struct exact *exact, struct piece *piece)
 			.to = to < last ? to : last,
 		};
 	}
-	err = cosma_grid_refute(items, count, exact->budget, GRID_WORK, &exact->solve->run.work,
-				&piece->infeasible);
-	return err;
+	return cosma_grid_refute(items, count, exact->budget, GRID_WORK, &exact->solve->run.work,
+				 &piece->infeasible);
 }
 
 /*

@@ -93,8 +93,9 @@ static int plan_by_windows(struct segment *segment)
 {
 	static const uint32_t widths[] = { 5, 10 };
 	const struct cosma_model *model = segment->query.model;
-	uint32_t *window = malloc(((size_t)model->op_count + 1) * sizeof(*window)), count;
+	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
 	int outcome = window ? 0 : -ENOMEM;
+	uint32_t count;
 
 	segment->query.window = window;
 	segment->query.window_goals = 20;
@@ -108,7 +109,6 @@ static int plan_by_windows(struct segment *segment)
 		outcome = err ? err : attempt(segment);
 	}
 	segment->query.window = NULL;
-	free(window);
 	return outcome < 0 ? outcome : 0;
 }
 
@@ -116,8 +116,9 @@ static int plan_by_windows(struct segment *segment)
 static int bound_by_windows(struct segment *segment)
 {
 	const struct cosma_model *model = segment->query.model;
-	uint32_t *window = malloc(((size_t)model->op_count + 1) * sizeof(*window)), count;
+	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
 	int err = window ? 0 : -ENOMEM;
+	uint32_t count;
 
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
@@ -132,7 +133,6 @@ static int bound_by_windows(struct segment *segment)
 						&segment->solve->run, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
 	}
-	free(window);
 	return err;
 }
 
