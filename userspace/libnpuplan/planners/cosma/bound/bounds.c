@@ -112,22 +112,19 @@ static int scratch_init(struct cosma_bounds *bounds)
 static void ask_early(struct cosma_bounds *bounds, struct cosma_critical *critical)
 {
 	struct cosma_cover_item *cover = bounds->scratch->cover;
-	uint32_t count = critical->member_count;
+	int64_t *asked[] = { &critical->grouped, &critical->alone };
 
-	for (uint32_t k = 0; k < count; k++)
-		cover[k] = (struct cosma_cover_item){
-			.size = critical->member[k].bytes,
-			.unit = critical->member[k].unit,
-		};
-	critical->grouped = cosma_cover(cover, count, critical->excess, &bounds->work);
-	for (uint32_t k = 0; k < count; k++)
-		cover[k] = (struct cosma_cover_item){
-			.size = critical->member[k].bytes,
-			.unit = bounds->model->flags[critical->member[k].tensor] & COSMA_COPIED ?
-					1 :
-					2,
-		};
-	critical->alone = cosma_cover(cover, count, critical->excess, &bounds->work);
+	for (int alone = 0; alone < 2; alone++) {
+		for (uint32_t k = 0; k < critical->member_count; k++) {
+			const struct cosma_member *member = &critical->member[k];
+			bool copied = bounds->model->flags[member->tensor] & COSMA_COPIED;
+
+			cover[k].size = member->bytes;
+			cover[k].unit = !alone ? member->unit : copied ? 1 : 2;
+		}
+		*asked[alone] =
+			cosma_cover(cover, critical->member_count, critical->excess, &bounds->work);
+	}
 }
 
 int cosma_bounds_init(struct cosma_bounds *bounds, const struct cosma_model *model, int64_t budget)
@@ -384,17 +381,14 @@ static int64_t ask_group(struct cosma_bounds *bounds, const struct cosma_downset
 	int64_t most = bound->floor[group], asked;
 	uint32_t first = bound->first[group], end = bound->first[group + 1], taken;
 
-	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
-		asked = ask(bounds, downset, masks, &bound->critical[i], GROUP, &taken);
-		most = asked > most ? asked : most;
-	}
-	for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
-		asked = ask(bounds, downset, masks, &bound->critical[i], GROUP_ADDERS, &taken);
-		if (asked <= most)
-			continue;
-		most = asked;
-		best = &bound->critical[i];
-	}
+	for (enum asking how = GROUP; how <= GROUP_ADDERS; how++)
+		for (uint32_t i = first; i < end && most != COSMA_NEVER; i++) {
+			asked = ask(bounds, downset, masks, &bound->critical[i], how, &taken);
+			if (asked <= most)
+				continue;
+			most = asked;
+			best = how == GROUP ? NULL : &bound->critical[i];
+		}
 	if (!best || most == COSMA_NEVER)
 		return most;
 	/* Once more, to know whom it took. */

@@ -23,26 +23,17 @@ bool cosma_used_between(const struct cosma_model *model, uint32_t x, uint32_t fi
 static bool share(const struct cosma_model *model, const struct cosma_critical *a,
 		  const struct cosma_critical *b)
 {
-	const struct cosma_critical *first = a, *last = b;
-
 	/* Numbers are topological. */
-	if (first->op > last->op) {
-		first = b;
-		last = a;
-	}
+	uint32_t first = a->op < b->op ? a->op : b->op, last = a->op < b->op ? b->op : a->op;
+
 	for (uint32_t i = 0, k = 0; i < a->member_count && k < b->member_count;) {
-		if (a->member[i].tensor != b->member[k].tensor) {
-			if (a->member[i].tensor < b->member[k].tensor)
-				i++;
-			else
-				k++;
-			continue;
-		}
-		if (!cosma_before(model, first->op, last->op) ||
-		    !cosma_used_between(model, a->member[i].tensor, first->op, last->op))
+		uint32_t x = a->member[i].tensor, y = b->member[k].tensor;
+
+		if (x == y && (!cosma_before(model, first, last) ||
+			       !cosma_used_between(model, x, first, last)))
 			return true;
-		i++;
-		k++;
+		i += x <= y;
+		k += y <= x;
 	}
 	return false;
 }
