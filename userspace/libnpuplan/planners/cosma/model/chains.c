@@ -96,7 +96,7 @@ static uint32_t find_closing(const struct cosma_model *model, uint32_t x)
  */
 static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 {
-	int64_t loads = model->work[v], stores = model->staged[v] ? 0 : model->work[v];
+	int64_t stores = model->staged[v] ? 0 : model->work[v];
 	int64_t after = model->need[w], made = 0;
 	uint32_t y = model->outputs.item[model->outputs.first[v]];
 
@@ -106,13 +106,13 @@ static bool follows(const struct cosma_model *model, uint32_t v, uint32_t w)
 		uint32_t x = model->inputs.item[k];
 		bool sole = cosma_users(model, x) == 1;
 
-		loads += model->size[x];
 		stores += sole && cosma_makes_room(model, v, k) ? 0 : model->size[x];
 		made += model->size[x];
 	}
 	cosma_for_each(k, model->inputs, w)
 		after -= model->size[model->inputs.item[k]];
-	return made <= model->size[y] && stores <= after && loads - model->size[y] <= after;
+	return made <= model->size[y] && stores <= after &&
+	       model->work[v] + made - model->size[y] <= after;
 }
 
 /* Followers; of several that may lead the same operator, the one with the largest output. */

@@ -64,12 +64,12 @@ static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t
 }
 
 /* Seen from the other side: of each number the lists, of @count in @of, that have it. */
-static void list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
-			const struct cosma_list *of, uint32_t count)
+static int list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
+		       const struct cosma_list *of, uint32_t count)
 {
 	list_take(list, pool, numbers, of->first[count]);
 	if (pool->failed)
-		return;
+		return -ENOMEM;
 	for (uint32_t k = 0; k < of->first[count]; k++)
 		list->first[of->item[k] + 2]++;
 	for (uint32_t x = 0; x < numbers; x++)
@@ -78,6 +78,7 @@ static void list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint
 	for (uint32_t i = 0; i < count; i++)
 		cosma_for_each(k, *of, i)
 			list->item[list->first[of->item[k] + 1]++] = i;
+	return 0;
 }
 
 /* Arrays for so many operators, tensors, inputs and outputs. */
@@ -145,9 +146,8 @@ static int derive_lists(struct cosma_model *model)
 		cosma_for_each(k, model->outputs, v)
 			model->producer[model->outputs.item[k]] = v;
 	}
-	list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
-		    model->op_count);
-	if (model->pool.failed)
+	if (list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
+			model->op_count))
 		return -ENOMEM;
 	for (uint32_t v = 0; v < model->op_count; v++)
 		cosma_for_each(k, model->outputs, v)
@@ -170,8 +170,8 @@ static int add_before(struct cosma_list *before, uint32_t v, uint32_t from, uint
 
 static int derive_after(struct cosma_model *model)
 {
-	list_invert(&model->after, &model->pool, model->op_count, &model->before, model->op_count);
-	return model->pool.failed ? -ENOMEM : 0;
+	return list_invert(&model->after, &model->pool, model->op_count, &model->before,
+			   model->op_count);
 }
 
 static void derive_ancestors(struct cosma_model *model)
@@ -302,8 +302,8 @@ static int list_reads(struct reading *reading)
 		}
 		reads->first[v + 1] = count;
 	}
-	list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads, graph->op_count);
-	return reading->pool.failed ? -ENOMEM : 0;
+	return list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads,
+			   graph->op_count);
 }
 
 /* Operators that read the tensor. */

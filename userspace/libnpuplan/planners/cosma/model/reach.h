@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Operators that depend on a tensor, as far as something of it is alive until they run. */
-#ifndef NPUPLAN_COSMA_REACH_H
-#define NPUPLAN_COSMA_REACH_H
+#pragma once
 
 #include "model.h"
 
@@ -31,5 +30,3 @@ struct cosma_reach {
 
 /* A route, kept if it is the widest to its operator; false if there is no room (chains.c). */
 bool cosma_reach_add(struct cosma_reach *reach, struct cosma_route route);
-
-#endif /* NPUPLAN_COSMA_REACH_H */

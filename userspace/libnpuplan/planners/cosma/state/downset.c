@@ -5,8 +5,6 @@
 
 #include "state.h"
 
-#define NO_FRONT NPUMEM_NONE
-
 int cosma_downsets_init(struct cosma_downsets *downsets, const struct cosma_model *model)
 {
 	memset(downsets, 0, sizeof(*downsets));
@@ -110,7 +108,7 @@ int cosma_downsets_of(struct cosma_downsets *downsets, const struct cosma_board 
 	struct cosma_downset downset = { 0 };
 	int err;
 
-	for (uint32_t i = downsets->bucket[hash & (downsets->buckets - 1)]; i != NO_FRONT;
+	for (uint32_t i = downsets->bucket[hash & (downsets->buckets - 1)]; i != NPUMEM_NONE;
 	     i = downsets->downset[i].next)
 		if (!memcmp(downsets->downset[i].executed, board->executed,
 			    model->words * sizeof(*board->executed))) {
