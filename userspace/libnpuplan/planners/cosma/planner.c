@@ -94,21 +94,13 @@ static int ask(struct planning *planning)
 	return 0;
 }
 
-/* What is left of the deadline. */
-static void use_up(struct planning *planning)
-{
-	double left = planning->started + planning->options->deadline_seconds - npuplan_now();
-
-	if (planning->options->deadline_seconds > 0)
-		planning->asked.common.deadline_seconds = left > 1e-6 ? left : 1e-6;
-}
-
 /* The order of least peak footprint, to be kept to. */
 static int find_order(struct planning *planning)
 {
 	struct npuplan_cosma_options asked = planning->asked;
 	struct npuplan_cosma_plan found;
 	uint32_t count = 0;
+	double left;
 	int err;
 
 	asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
@@ -126,7 +118,10 @@ static int find_order(struct planning *planning)
 	if (!planning->order)
 		return npuplan_fail(planning->error, -ENOMEM, "out of memory");
 	planning->asked.order = planning->order;
-	use_up(planning);
+	/* What is left of the deadline. */
+	left = planning->started + planning->options->deadline_seconds - npuplan_now();
+	if (planning->options->deadline_seconds > 0)
+		planning->asked.common.deadline_seconds = left > 1e-6 ? left : 1e-6;
 	return 0;
 }
 
@@ -155,10 +150,11 @@ static int run(struct planning *planning)
 		return npuplan_cosma_ilp(graph, &planning->asked, NULL, &planning->found,
 					 planning->error);
 	case NPUPLAN_COSMA_BY_BELADY:
-		return npuplan_cosma_baseline(graph, &planning->asked, NPUPLAN_COSMA_BELADY,
-					      &planning->found, planning->error);
 	case NPUPLAN_COSMA_BY_GREEDY:
-		return npuplan_cosma_baseline(graph, &planning->asked, NPUPLAN_COSMA_GREEDY,
+		return npuplan_cosma_baseline(graph, &planning->asked,
+					      planning->planner == NPUPLAN_COSMA_BY_BELADY ?
+						      NPUPLAN_COSMA_BELADY :
+						      NPUPLAN_COSMA_GREEDY,
 					      &planning->found, planning->error);
 	default:
 		if (planning->options->banks)
@@ -183,19 +179,15 @@ static int fail_without(struct planning *planning)
 				    (unsigned long long)budget);
 	npuplan_format_bytes(found->needed, needed);
 	npuplan_format_bytes(budget, given);
-	if (planning->units.unaligned)
-		return npuplan_fail(
-			error, -ETIMEDOUT,
-			"unknown: there is no plan within %llu bytes (%s) that aligns each part of "
-			"a tensor which steps use apart; others are not searched",
-			(unsigned long long)budget, given);
 	if (planning->loose)
-		return npuplan_fail(
-			error, -ETIMEDOUT,
-			"unknown: there is no plan within %llu bytes (%s) that gives each "
-			"output bytes of its own where operators in place, or cut into "
-			"tiles, may share them in parts; others are not searched",
-			(unsigned long long)budget, given);
+		return npuplan_fail(error, -ETIMEDOUT,
+				    "unknown: there is no plan within %llu bytes (%s) that %s; "
+				    "others are not searched",
+				    (unsigned long long)budget, given,
+				    planning->units.unaligned ?
+					    "aligns each part of a tensor which steps use apart" :
+					    "gives each output bytes of its own where operators in "
+					    "place, or cut into tiles, may share them in parts");
 	if (planning->options->banks && found->needed <= budget)
 		err = npuplan_fail(
 			error, -ENOSPC,
