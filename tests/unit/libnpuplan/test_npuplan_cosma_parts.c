@@ -412,18 +412,18 @@ TEST(windows)
 		}
 		for (uint32_t w = 0; w < count; w++)
 			assert_true(size[w] <= 2 * low && (size[w] >= low || w + 1 == count));
-		assert_int_equal(cosma_windows_bound(&model, 24, window, count, false, 1000, &run,
-						     &bound),
-				 0);
-		assert_true(bound <= least);
 		query.window = window;
+		query.state_limit = 1000;
+		assert_int_equal(cosma_windows_bound(&query, count, &run, &bound), 0);
+		assert_true(bound <= least);
+		query.state_limit = 0;
 		assert_int_equal(cosma_search(&query, &run, &path, &unused), COSMA_FOUND);
 		assert_true(path.cost >= least);
 		cosma_path_fini(&path);
 	}
 	/* One window is the whole. */
 	memset(window, 0, sizeof(window));
-	assert_int_equal(cosma_windows_bound(&model, 24, window, 1, false, 0, &run, &bound), 0);
+	assert_int_equal(cosma_windows_bound(&query, 1, &run, &bound), 0);
 	assert_int_equal(bound, least);
 	cosma_model_fini(&model);
 }

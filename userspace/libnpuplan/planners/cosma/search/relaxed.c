@@ -117,9 +117,12 @@ static int bound_by_windows(struct segment *segment)
 {
 	const struct cosma_model *model = segment->query.model;
 	AUTO_HEAP uint32_t *window = npuplan_malloc((model->op_count + 1) * sizeof(*window));
+	struct cosma_query query = segment->query;
 	int err = window ? 0 : -ENOMEM;
 	uint32_t count;
 
+	query.window = window;
+	query.state_limit = WINDOW_STATES;
 	for (uint32_t width = 10; width <= 80 && width < model->op_count && !err; width *= 2) {
 		int64_t bound = 0;
 
@@ -127,10 +130,7 @@ static int bound_by_windows(struct segment *segment)
 			break;
 		cosma_run_slice(&segment->solve->run, 0, 0.3);
 		err = cosma_windows_cut(model, width, 2 * width, window, &count);
-		err = err ? err :
-			    cosma_windows_bound(model, segment->query.budget, window, count,
-						segment->query.fixed, WINDOW_STATES,
-						&segment->solve->run, &bound);
+		err = err ? err : cosma_windows_bound(&query, count, &segment->solve->run, &bound);
 		segment->bound = bound > segment->bound ? bound : segment->bound;
 	}
 	return err;

@@ -70,14 +70,14 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 	if (!uses)
 		return -ENOMEM;
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
-		uint32_t best = NPUMEM_NONE;
+		uint32_t from = model->producer[x], best = NPUMEM_NONE;
 
-		if (model->producer[x] != NPUMEM_NONE)
-			uses[window[model->producer[x]]]++;
+		if (from != NPUMEM_NONE) {
+			best = window[from];
+			uses[best]++;
+		}
 		cosma_for_each(k, model->consumers, x)
 			uses[window[model->consumers.item[k]]]++;
-		if (model->producer[x] != NPUMEM_NONE)
-			best = window[model->producer[x]];
 		cosma_for_each(k, model->consumers, x) {
 			uint32_t w = window[model->consumers.item[k]];
 
@@ -86,28 +86,21 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 		}
 		/* One use in the window leaves no gap. */
 		owner[x] = best != NPUMEM_NONE && uses[best] > 1 ? best : NPUMEM_NONE;
-		if (model->producer[x] != NPUMEM_NONE)
-			uses[window[model->producer[x]]] = 0;
+		if (from != NPUMEM_NONE)
+			uses[window[from]] = 0;
 		cosma_for_each(k, model->consumers, x)
 			uses[window[model->consumers.item[k]]] = 0;
 	}
 	return 0;
 }
 
-static int bound_window(const struct cosma_model *model, int64_t budget, const uint32_t *ops,
-			uint32_t count, const bool *keep, bool fixed, uint32_t state_limit,
-			struct cosma_run *run, int64_t *bound)
+/* @query: of all windows */
+static int bound_window(struct cosma_query query, const uint32_t *ops, uint32_t count,
+			const bool *keep, struct cosma_run *run, int64_t *bound)
 {
 	struct cosma_path path = { 0 };
 	struct cosma_model part;
-	const struct cosma_query query = {
-		.model = &part,
-		.budget = budget,
-		.upper = INT64_MAX / 2,
-		.fixed = fixed,
-		.state_limit = state_limit,
-	};
-	int outcome = cosma_model_part(&part, model, ops, count, keep);
+	int outcome = cosma_model_part(&part, query.model, ops, count, keep);
 
 	if (outcome)
 		return outcome;
@@ -115,6 +108,9 @@ static int bound_window(const struct cosma_model *model, int64_t budget, const u
 	for (uint32_t x = 0; x < part.tensor_count; x++)
 		if (part.producer[x] == NPUMEM_NONE)
 			part.flags[x] = COSMA_HOST;
+	query.model = &part;
+	query.window = NULL;
+	query.upper = INT64_MAX / 2;
 	outcome = cosma_search(&query, run, &path, bound);
 	if (outcome == COSMA_EXHAUSTED)
 		*bound = 0;
@@ -123,10 +119,11 @@ static int bound_window(const struct cosma_model *model, int64_t budget, const u
 	return outcome < 0 ? outcome : 0;
 }
 
-int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
-			uint32_t count, bool fixed, uint32_t state_limit, struct cosma_run *run,
+int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_run *run,
 			int64_t *bound)
 {
+	const struct cosma_model *model = query->model;
+	const uint32_t *window = query->window;
 	struct npuplan_pool pool = { 0 };
 	uint32_t *owner = npuplan_pool_take(&pool, model->tensor_count, sizeof(*owner));
 	uint32_t *ops = npuplan_pool_take(&pool, model->op_count, sizeof(*ops));
@@ -142,8 +139,7 @@ int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const u
 			ops[number++] = v;
 		for (uint32_t x = 0; x < model->tensor_count; x++)
 			keep[x] = owner[x] == w;
-		err = bound_window(model, budget, ops, number, keep, fixed, state_limit, run,
-				   &more);
+		err = bound_window(*query, ops, number, keep, run, &more);
 		*bound += more;
 	}
 	npuplan_pool_free(&pool);

@@ -21,9 +21,9 @@ int cosma_windows_cut(const struct cosma_model *model, uint32_t low, uint32_t hi
  * takes room while an operator uses it. Whatever the whole does, restricted to a
  * window it is a way to run the window, and moves no less.
  *
- * @fixed: operators run by the model's rank; else in any order
- * @state_limit: of each window's search; where it ends one, its bound counts
+ * @query: of the whole, but for its limit of states, which is of each window's search: where it
+ *	ends one, its bound counts
+ * @count: windows
  */
-int cosma_windows_bound(const struct cosma_model *model, int64_t budget, const uint32_t *window,
-			uint32_t count, bool fixed, uint32_t state_limit, struct cosma_run *run,
+int cosma_windows_bound(const struct cosma_query *query, uint32_t count, struct cosma_run *run,
 			int64_t *bound);
