@@ -54,7 +54,7 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 	memset(segments, 0, sizeof(*segments));
 	segments->first = npuplan_pool_take(pool, (size_t)n + 2, sizeof(*segments->first));
 	segments->ops = npuplan_pool_take(pool, n, sizeof(*segments->ops));
-	cut_at = npuplan_pool_take(pool, n, sizeof(*cut_at));
+	cut_at = npuplan_pool_take(pool, (size_t)n + 1, sizeof(*cut_at));
 	taken = npuplan_pool_take(pool, n, sizeof(*taken));
 	if (pool->failed) {
 		cosma_segments_fini(segments);
@@ -67,30 +67,19 @@ int cosma_segments_init(struct cosma_segments *segments, const struct cosma_mode
 		if (rank != NPUMEM_NONE && nothing_crosses(model, v))
 			cut_at[rank] = v + 1;
 	}
-	for (uint32_t rank = 0; rank < n; rank++) {
+	/* What comes after the last one is a segment, too. */
+	for (uint32_t rank = 0; rank <= n && filled < n; rank++) {
 		uint32_t cut = cut_at[rank] - 1;
 
-		if (!cut_at[rank])
+		if (rank < n && !cut_at[rank])
 			continue;
 		for (uint32_t u = 0; u < n; u++) {
-			if (taken[u] || (u != cut && !cosma_before(model, u, cut)))
+			if (taken[u] || (rank < n && u != cut && !cosma_before(model, u, cut)))
 				continue;
 			taken[u] = true;
 			segments->ops[filled++] = u;
 		}
 		segments->first[++segments->count] = filled;
 	}
-	if (filled < n) {
-		for (uint32_t u = 0; u < n; u++)
-			if (!taken[u])
-				segments->ops[filled++] = u;
-		segments->first[++segments->count] = filled;
-	}
 	return 0;
-}
-
-void cosma_segments_fini(struct cosma_segments *segments)
-{
-	npuplan_pool_free(&segments->pool);
-	memset(segments, 0, sizeof(*segments));
 }

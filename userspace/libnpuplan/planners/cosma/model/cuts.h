@@ -20,4 +20,7 @@ struct cosma_segments {
 
 /* -ENOMEM */
 int cosma_segments_init(struct cosma_segments *segments, const struct cosma_model *model);
-void cosma_segments_fini(struct cosma_segments *segments);
+static inline void cosma_segments_fini(struct cosma_segments *segments)
+{
+	npuplan_pool_free(&segments->pool);
+}

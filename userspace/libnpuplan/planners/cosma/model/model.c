@@ -524,6 +524,7 @@ static int read_graph(struct cosma_model *model, struct reading *reading)
 	size_t inputs = 0;
 	int err = 0;
 
+	memset(model, 0, sizeof(*model));
 	if (!graph->op_count)
 		return npuplan_fail(reading->error, -EINVAL, "the graph has no operators");
 	for (uint32_t t = 0; t < graph->tensor_count && !err; t++)
@@ -551,10 +552,8 @@ int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *grap
 		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
 {
 	struct reading reading = { .graph = graph, .options = options, .error = error };
-	int err;
+	int err = read_graph(model, &reading);
 
-	memset(model, 0, sizeof(*model));
-	err = read_graph(model, &reading);
 	npuplan_pool_free(&reading.pool);
 	if (err)
 		cosma_model_fini(model);
@@ -658,7 +657,8 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, const uint32_t *ops,
 		     uint32_t op_count, const bool *keep)
 {
-	uint32_t *part_of = malloc(((size_t)whole->tensor_count + 1) * sizeof(*part_of));
+	AUTO_HEAP uint32_t *part_of =
+		npuplan_malloc(((size_t)whole->tensor_count + 1) * sizeof(*part_of));
 	size_t inputs = 0, outputs = 0;
 	int err;
 
@@ -683,7 +683,6 @@ int cosma_model_part(struct cosma_model *part, const struct cosma_model *whole, 
 			part->flags[x] |= COSMA_HOST;
 	}
 	err = err ? err : part_order(part, whole);
-	free(part_of);
 	if (err)
 		cosma_model_fini(part);
 	else

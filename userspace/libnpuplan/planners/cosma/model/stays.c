@@ -19,18 +19,6 @@ int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions)
 	return -ENOMEM;
 }
 
-void cosma_path_fini(struct cosma_path *path)
-{
-	npuplan_pool_free(&path->pool);
-	memset(path, 0, sizeof(*path));
-}
-
-void cosma_schedule_fini(struct cosma_schedule *schedule)
-{
-	npuplan_pool_free(&schedule->pool);
-	memset(schedule, 0, sizeof(*schedule));
-}
-
 int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model)
 {
 	uint32_t ops = model->op_count, uses = model->consumers.first[model->tensor_count];

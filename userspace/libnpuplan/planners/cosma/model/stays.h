@@ -28,7 +28,10 @@ struct cosma_path {
 
 /* For so many operators and evictions, which are for the caller to fill in. -ENOMEM. */
 int cosma_path_init(struct cosma_path *path, uint32_t ops, uint32_t evictions);
-void cosma_path_fini(struct cosma_path *path);
+static inline void cosma_path_fini(struct cosma_path *path)
+{
+	npuplan_pool_free(&path->pool);
+}
 
 /*
  * struct cosma_schedule
@@ -48,7 +51,10 @@ struct cosma_schedule {
 };
 
 int cosma_schedule_init(struct cosma_schedule *schedule, const struct cosma_model *model);
-void cosma_schedule_fini(struct cosma_schedule *schedule);
+static inline void cosma_schedule_fini(struct cosma_schedule *schedule)
+{
+	npuplan_pool_free(&schedule->pool);
+}
 void cosma_schedule_copy(struct cosma_schedule *to, const struct cosma_schedule *from);
 
 /* order[] is set: fill in @position and @uses, nobody is away. */

@@ -30,11 +30,12 @@ struct peak_search {
 static int find_certain(struct peak_search *search)
 {
 	const struct cosma_model *model = search->model;
-	uint64_t *members = malloc(2 * ((size_t)model->words + 1) * sizeof(*members));
-	uint64_t *adders = members + model->words + 1;
+	AUTO_HEAP uint64_t *members = npuplan_malloc(2 * (size_t)model->words * sizeof(*members));
+	uint64_t *adders;
 
 	if (!members)
 		return -ENOMEM;
+	adders = members + model->words;
 	for (uint32_t v = 0; v < model->op_count; v++)
 		search->certain[v] = model->need[v];
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
@@ -44,7 +45,6 @@ static int find_certain(struct peak_search *search)
 		cosma_for_each_bit(v, adders, model->words)
 			cosma_set(search->adders + v * (size_t)search->tree.board.tensor_words, x);
 	}
-	free(members);
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		uint32_t at = v;
 

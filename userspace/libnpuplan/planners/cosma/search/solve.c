@@ -29,7 +29,8 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 {
 	const struct cosma_model *model = &solve->model;
 	const uint32_t *order = solve->options->order;
-	uint32_t n = model->op_count, *rank_of = malloc(((size_t)n + 1) * sizeof(*rank_of));
+	uint32_t n = model->op_count;
+	AUTO_HEAP uint32_t *rank_of = npuplan_malloc(((size_t)n + 1) * sizeof(*rank_of));
 	int err = 0;
 
 	if (!rank_of)
@@ -53,7 +54,6 @@ static int read_order(struct cosma_solve *solve, struct npuplan_error *error)
 				err = npuplan_fail(error, -EINVAL,
 						   "the order runs '%s' before what it needs",
 						   solve->graph->ops[model->op_of[v]].name);
-	free(rank_of);
 	return err;
 }
 

@@ -17,12 +17,6 @@ int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
 	return pool->failed ? -ENOMEM : 0;
 }
 
-void cosma_board_fini(struct cosma_board *board)
-{
-	npuplan_pool_free(&board->pool);
-	memset(board, 0, sizeof(*board));
-}
-
 static bool is_ready(const struct cosma_board *board, uint32_t v)
 {
 	cosma_for_each(k, board->model->before, v)

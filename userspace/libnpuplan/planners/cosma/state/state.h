@@ -85,7 +85,10 @@ struct cosma_board {
 };
 
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model);
-void cosma_board_fini(struct cosma_board *board);
+static inline void cosma_board_fini(struct cosma_board *board)
+{
+	npuplan_pool_free(&board->pool);
+}
 /* Nothing has run; entry tensors are on chip. */
 void cosma_board_start(struct cosma_board *board);
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from);
