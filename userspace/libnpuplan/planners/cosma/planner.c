@@ -68,32 +68,6 @@ static void ask_of_units(struct planning *planning)
 		planning->asked.staged = NULL;
 }
 
-static int ask(struct planning *planning)
-{
-	const struct npuplan_options *options = planning->options;
-	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
-
-	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
-		return npuplan_fail(planning->error, -EINVAL,
-				    "a deadline of %g seconds makes no sense",
-				    options->deadline_seconds);
-	if (peak && (planning->planner == NPUPLAN_COSMA_BY_BELADY ||
-		     planning->planner == NPUPLAN_COSMA_BY_GREEDY))
-		return npuplan_fail(planning->error, -EOPNOTSUPP,
-				    "the baselines have no objective but the traffic");
-	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
-		return npuplan_fail(planning->error, -EOPNOTSUPP,
-				    "two banks are planned for least traffic, by planner cosma");
-	ask_of_units(planning);
-	planning->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
-								      ANY_BUDGET;
-	/* With any budget nothing need move: then the least arena is asked for. */
-	if (peak || (!options->arena_budget && !options->banks))
-		planning->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
-	planning->asked.common.schedule = options->schedule;
-	return 0;
-}
-
 /* The order of least peak footprint, to be kept to. */
 static int find_order(struct planning *planning)
 {
@@ -123,6 +97,32 @@ static int find_order(struct planning *planning)
 	if (planning->options->deadline_seconds > 0)
 		planning->asked.common.deadline_seconds = left > 1e-6 ? left : 1e-6;
 	return 0;
+}
+
+static int ask(struct planning *planning)
+{
+	const struct npuplan_options *options = planning->options;
+	bool peak = options->objective == NPUPLAN_OBJECTIVE_PEAK;
+
+	if (!isfinite(options->deadline_seconds) || options->deadline_seconds < 0)
+		return npuplan_fail(planning->error, -EINVAL,
+				    "a deadline of %g seconds makes no sense",
+				    options->deadline_seconds);
+	if (peak && (planning->planner == NPUPLAN_COSMA_BY_BELADY ||
+		     planning->planner == NPUPLAN_COSMA_BY_GREEDY))
+		return npuplan_fail(planning->error, -EOPNOTSUPP,
+				    "the baselines have no objective but the traffic");
+	if (options->banks && (peak || planning->planner != NPUPLAN_COSMA_BY_SEARCH))
+		return npuplan_fail(planning->error, -EOPNOTSUPP,
+				    "two banks are planned for least traffic, by planner cosma");
+	ask_of_units(planning);
+	planning->asked.common.arena_budget = options->arena_budget ? options->arena_budget :
+								      ANY_BUDGET;
+	/* With any budget nothing need move: then the least arena is asked for. */
+	if (peak || (!options->arena_budget && !options->banks))
+		planning->asked.common.objective = NPUPLAN_OBJECTIVE_PEAK;
+	planning->asked.common.schedule = options->schedule;
+	return options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK ? find_order(planning) : 0;
 }
 
 static int run_banks(struct planning *planning)
@@ -311,8 +311,6 @@ int npuplan_plan_cosma(const struct npuplan_problem *problem, const struct npuv_
 	if (err)
 		return err;
 	err = ask(&planning);
-	if (!err && problem->options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
-		err = find_order(&planning);
 	if (!err)
 		err = run(&planning);
 	if (!err)
@@ -337,6 +335,8 @@ static int planning_read(struct planning *planning, const struct npuplan_options
 	err = cosma_units_init(&planning->units, planning->graph, checked.cells,
 			       planning->own.alignment, planning->error);
 	npuplan_checked_fini(&checked);
+	if (!err)
+		ask_of_units(planning);
 	return err;
 }
 
@@ -350,7 +350,6 @@ int npuplan_budgets_find_sized(const struct npuplan_graph *graph,
 
 	if (err)
 		return err;
-	ask_of_units(&planning);
 	err = npuplan_cosma_budgets(planning.units.graph, &planning.asked, &found, error);
 	planning_fini(&planning);
 	if (err)
@@ -369,7 +368,6 @@ int npuplan_needed_find_sized(const struct npuplan_graph *graph,
 
 	if (err)
 		return err;
-	ask_of_units(&planning);
 	err = npuplan_cosma_needed(planning.units.graph, &planning.asked, needed, step, error);
 	planning_fini(&planning);
 	return err;
@@ -390,8 +388,6 @@ int npuplan_lp_write_sized(const struct npuplan_graph *graph, const struct npupl
 		return err;
 	err = ask(&planning);
 	planning.asked.common.progress = NULL;
-	if (!err && planning.own.schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
-		err = find_order(&planning);
 	if (!err)
 		err = npuplan_cosma_ilp_write(planning.units.graph, &planning.asked, NULL, text,
 					      size, error);
