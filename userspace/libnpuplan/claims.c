@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/region.h"
+#include "base/sorted.h"
 #include "planners/planners.h"
 
 /*
@@ -156,14 +157,7 @@ struct range {
 	bool output;
 };
 
-static int by_tensor_and_byte(const void *a, const void *b)
-{
-	const struct range *x = a, *y = b;
-
-	if (x->tensor != y->tensor)
-		return x->tensor < y->tensor ? -1 : 1;
-	return x->first < y->first ? -1 : x->first > y->first;
-}
+NPUPLAN_ORDER(by_tensor_and_byte, struct range, tensor, first)
 
 /* Bytes that are of an output and stored, each once: ranges by tensor and byte. */
 static uint64_t in_both(const struct range *ranges, size_t count)
@@ -222,36 +216,28 @@ static int first_stores(const struct claims *c, uint64_t *bytes)
 static int check_traffic(struct claims *c)
 {
 	const struct npumem_plan_info *info = &c->plan->info;
-	uint64_t fills = 0, loads = 0, stores = 0, spills = 0, first = 0;
+	uint64_t moved[NPUMEM_POSITION_STORE + 1] = { 0 }, first = 0, spills;
 	int err = first_stores(c, &first);
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < c->plan->position_count; i++) {
-		const struct npumem_position *position = &c->plan->positions[i];
-
-		if (position->kind == NPUMEM_POSITION_FILL)
-			fills += position->length;
-		else if (position->kind == NPUMEM_POSITION_LOAD)
-			loads += position->length;
-		else if (position->kind == NPUMEM_POSITION_SPILL)
-			spills += position->length;
-		else if (position->kind == NPUMEM_POSITION_STORE)
-			stores += position->length;
-	}
-	if (info->fill_bytes != fills)
+	for (uint32_t i = 0; i < c->plan->position_count; i++)
+		if (c->plan->positions[i].kind <= NPUMEM_POSITION_STORE)
+			moved[c->plan->positions[i].kind] += c->plan->positions[i].length;
+	spills = moved[NPUMEM_POSITION_SPILL] + moved[NPUMEM_POSITION_STORE] - first;
+	if (info->fill_bytes != moved[NPUMEM_POSITION_FILL])
 		return npuplan_fail(c->error, -EINVAL,
 				    "traffic: %llu bytes filled, but the schedule fills %llu",
-				    bytes(info->fill_bytes), bytes(fills));
-	if (info->spill_bytes != spills + stores - first)
+				    bytes(info->fill_bytes), bytes(moved[NPUMEM_POSITION_FILL]));
+	if (info->spill_bytes != spills)
 		return npuplan_fail(c->error, -EINVAL,
 				    "traffic: %llu bytes spilled, but the schedule spills %llu",
-				    bytes(info->spill_bytes), bytes(spills + stores - first));
-	if (info->load_bytes != loads + first)
+				    bytes(info->spill_bytes), bytes(spills));
+	if (info->load_bytes != moved[NPUMEM_POSITION_LOAD] + first)
 		return npuplan_fail(
 			c->error, -EINVAL,
 			"traffic: %llu bytes compulsory, but the schedule loads and first stores %llu",
-			bytes(info->load_bytes), bytes(loads + first));
+			bytes(info->load_bytes), bytes(moved[NPUMEM_POSITION_LOAD] + first));
 	c->checked |= NPUPLAN_CLAIM_TRAFFIC;
 	return 0;
 }
