@@ -100,64 +100,54 @@ static const struct npuplan_planner all[] = {
 	  .argument = NPUPLAN_COSMA_BY_GREEDY, .moves = true, .published = true },
 };
 
-static bool is_planner(const struct npuplan_planner *one)
+static bool is_one(const struct npuplan_planner *one, bool packer)
 {
-	return one->pack || one->plan;
+	return packer ? one->packer != NULL : one->pack || one->plan;
 }
 
-static bool is_packer(const struct npuplan_planner *one)
-{
-	return one->packer;
-}
-
-static const struct npuplan_planner *find(const char *name,
-					  bool (*is_one)(const struct npuplan_planner *one))
+static const struct npuplan_planner *find(const char *name, bool packer)
 {
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
-		if (is_one(&all[i]) && !strcmp(all[i].name, name))
+		if (is_one(&all[i], packer) && !strcmp(all[i].name, name))
 			return &all[i];
 	return NULL;
 }
 
-/* The @i-th that there is in this build; NULL past the last. */
-static const struct npuplan_planner *at(unsigned int i,
-					bool (*is_one)(const struct npuplan_planner *one))
+/* The @i-th planner or packer that there is in this build; one without a name past the last. */
+static const struct npuplan_planner *at(unsigned int i, bool packer)
 {
+	static const struct npuplan_planner none;
+
 	for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++)
-		if (is_one(&all[k]) && (!all[k].solver || npuplan_cosma_ilp_solver()) && !i--)
+		if (is_one(&all[k], packer) && (!all[k].solver || npuplan_cosma_ilp_solver()) &&
+		    !i--)
 			return &all[k];
-	return NULL;
+	return &none;
 }
 
 const struct npuplan_planner *npuplan_planner_find(const char *name)
 {
-	return find(name ? name : "auto", is_planner);
+	return find(name ? name : "auto", false);
 }
 
 const struct npuplan_planner *npuplan_packer_find(const char *name)
 {
-	return find(name, is_packer);
+	return find(name, true);
 }
 
 const char *npuplan_planner_name(unsigned int i)
 {
-	const struct npuplan_planner *planner = at(i, is_planner);
-
-	return planner ? planner->name : NULL;
+	return at(i, false)->name;
 }
 
 const char *npuplan_planner_purpose(unsigned int i)
 {
-	const struct npuplan_planner *planner = at(i, is_planner);
-
-	return planner ? planner->purpose : NULL;
+	return at(i, false)->purpose;
 }
 
 bool npuplan_planner_published(unsigned int i)
 {
-	const struct npuplan_planner *planner = at(i, is_planner);
-
-	return planner && planner->published;
+	return at(i, false)->published;
 }
 
 bool npuplan_planner_moves(const char *name)
@@ -169,21 +159,15 @@ bool npuplan_planner_moves(const char *name)
 
 const char *npuplan_packer_name(unsigned int i)
 {
-	const struct npuplan_planner *packer = at(i, is_packer);
-
-	return packer ? packer->name : NULL;
+	return at(i, true)->name;
 }
 
 const char *npuplan_packer_purpose(unsigned int i)
 {
-	const struct npuplan_planner *packer = at(i, is_packer);
-
-	return packer ? packer->purpose : NULL;
+	return at(i, true)->purpose;
 }
 
 bool npuplan_packer_published(unsigned int i)
 {
-	const struct npuplan_planner *packer = at(i, is_packer);
-
-	return packer && packer->published;
+	return at(i, true)->published;
 }
