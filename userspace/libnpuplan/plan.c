@@ -13,37 +13,33 @@
 static int check_supported(const struct npuplan_graph *graph, const struct npuplan_planner *planner,
 			   const struct npuplan_options *options, struct npuplan_error *error)
 {
+	bool weighs = options->weights_on_chip || options->traffic_factor != 0;
+	const struct {
+		bool broken;
+		const char *why;
+	} rules[] = {
+		{ options->banks && !planner->moves, "knows one bank; cosma knows two" },
+		{ weighs && (!planner->plan || planner->moves),
+		  "does not weigh what is fetched; tile-scheduled does" },
+		{ !planner->moves && options->objective != NPUPLAN_OBJECTIVE_OWN,
+		  "plans for the smallest arena; cosma has other objectives" },
+		{ !planner->moves && planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE,
+		  "chooses the order of the steps itself; cosma takes one" },
+		{ !planner->moves && options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK,
+		  "leaves the steps in their order; cosma has others" },
+	};
 	char label[96];
 
 	if (options->objective > NPUPLAN_OBJECTIVE_PEAK ||
 	    options->schedule > NPUPLAN_SCHEDULE_LEAST_PEAK)
 		return npuplan_fail(error, -EINVAL, "objective %u, schedule %u: there is none such",
 				    options->objective, options->schedule);
-	if (options->banks && !planner->moves)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "planner %s knows one bank; cosma knows two", planner->name);
-	if ((options->weights_on_chip || options->traffic_factor != 0) &&
-	    (!planner->plan || planner->moves))
-		return npuplan_fail(
-			error, -EOPNOTSUPP,
-			"planner %s does not weigh what is fetched; tile-scheduled does",
-			planner->name);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (rules[i].broken)
+			return npuplan_fail(error, -EOPNOTSUPP, "planner %s %s", planner->name,
+					    rules[i].why);
 	if (planner->moves)
 		return 0;
-	if (options->objective != NPUPLAN_OBJECTIVE_OWN)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "planner %s plans for the smallest arena; cosma has other "
-				    "objectives",
-				    planner->name);
-	if (planner->plan && options->schedule != NPUPLAN_SCHEDULE_FREE)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "planner %s chooses the order of the steps itself; cosma takes "
-				    "one",
-				    planner->name);
-	if (options->schedule == NPUPLAN_SCHEDULE_LEAST_PEAK)
-		return npuplan_fail(error, -EOPNOTSUPP,
-				    "planner %s leaves the steps in their order; cosma has others",
-				    planner->name);
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
@@ -57,33 +53,15 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 }
 
 static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
-				      const struct npuplan_packing *packing, const char *planner)
+				      const struct npuplan_packing *packing)
 {
-	uint32_t steps = problem->graph->step_count;
-	struct npuplan_plan *plan = calloc(1, sizeof(*plan));
+	struct npuplan_plan *plan = npuplan_plan_new(problem, packing, problem->item_count,
+						     problem->graph->step_count, 1, 0);
 
-	if (!plan)
-		return NULL;
-	plan->placements = calloc((size_t)problem->item_count + 1, sizeof(*plan->placements));
-	plan->positions = calloc((size_t)steps + 1, sizeof(*plan->positions));
-	plan->blocks = calloc(1, sizeof(*plan->blocks));
-	if (!plan->placements || !plan->positions || !plan->blocks) {
-		npuplan_plan_free(plan);
-		return NULL;
-	}
-	plan->info = (struct npumem_plan_info){
-		.arena_size = packing->top,
-		.lower_bound = packing->lower_bound,
-		.work = packing->work,
-		.alignment = problem->alignment,
-		.status = packing->status,
-	};
-	plan->memory_ended = packing->memory_ended;
-	snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner);
-	for (uint32_t i = 0; i < problem->item_count; i++) {
+	for (uint32_t i = 0; plan && i < problem->item_count; i++) {
 		const struct npuplan_item *item = &problem->items[i];
 
-		plan->placements[i] = (struct npumem_placement){
+		plan->placements[plan->placement_count++] = (struct npumem_placement){
 			.tensor = item->tensor,
 			.from = npuplan_instant_position(&problem->live, item->start),
 			.to = npuplan_instant_position(&problem->live, item->end),
@@ -91,17 +69,6 @@ static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 			.region = { .length = item->size, .count = { 1, 1, 1 } },
 		};
 	}
-	plan->placement_count = problem->item_count;
-	for (uint32_t i = 0; i < steps; i++)
-		plan->positions[i] = (struct npumem_position){
-			.kind = NPUMEM_POSITION_STEP,
-			.index = i,
-			.placement = NPUMEM_NONE,
-		};
-	plan->position_count = steps;
-	plan->blocks[0].position_count = steps;
-	plan->block_count = 1;
-	plan->peak_position = npuplan_instant_position(&problem->live, problem->peak_instant);
 	return plan;
 }
 
@@ -119,7 +86,7 @@ static int pack(const struct npuplan_problem *problem, const struct npuplan_plan
 	if (!err && options->arena_budget && packing.top > options->arena_budget)
 		err = npuplan_fail_budget(problem, &packing, error);
 	if (!err) {
-		*plan = make_plan(problem, &packing, planner->name);
+		*plan = make_plan(problem, &packing);
 		if (!*plan)
 			err = npuplan_fail(error, -ENOMEM, "out of memory");
 	}
@@ -140,10 +107,7 @@ static int plan_straight(struct npuplan_problem *problem, const struct npuv_grap
 		err = npuplan_make_conflicts(problem, planner->lists, error);
 		return err ? err : pack(problem, planner, problem->options, plan, error);
 	}
-	err = planner->plan(problem, cells, planner->argument, plan, error);
-	if (!err)
-		snprintf((*plan)->info.planner, sizeof((*plan)->info.planner), "%s", planner->name);
-	return err;
+	return planner->plan(problem, cells, planner->argument, plan, error);
 }
 
 int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_options *given,
@@ -189,6 +153,8 @@ int npuplan_plan_sized(const struct npuplan_graph *graph, const struct npuplan_o
 	else
 		err = npuplan_flow_plan(&problem, planner, &plan, error);
 	/* Every plan passes the kernel's verifier before anybody sees it. */
+	if (!err)
+		snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner->name);
 	if (!err)
 		err = npuplan_verify_cells(checked.cells, plan, "the planner's own plan", NULL,
 					   error);

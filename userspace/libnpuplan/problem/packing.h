@@ -35,6 +35,18 @@ static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
 void npuplan_packing_keep(struct npuplan_packing *packing, const uint64_t *offsets, uint64_t top,
 			  uint32_t item_count);
 
+/* npuplan_plan_new() - a plan with the addresses of a packing
+ * @placements: room for so many, and for as many entries; there are none yet
+ * @positions: there are so many: the steps, in the order of the graph
+ * @blocks: there are so many, all 0, but that the positions are of the first one
+ * @edges: there are so many, all 0
+ *
+ * NULL: no memory.
+ */
+struct npuplan_plan *npuplan_plan_new(const struct npuplan_problem *problem,
+				      const struct npuplan_packing *packing, uint32_t placements,
+				      uint32_t positions, uint32_t blocks, uint32_t edges);
+
 /** npuplan_core_problem() - the items of a problem as npuplan_pack() takes them, by overlap */
 static inline struct npuplan_pack_problem
 npuplan_core_problem(const struct npuplan_problem *problem)

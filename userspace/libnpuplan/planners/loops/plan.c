@@ -182,11 +182,7 @@ static void put_instance(const struct npuplan_flow *flow, uint32_t instance,
 	}
 	record->entry_count = plan->entry_count - record->first_entry;
 	for (uint32_t i = 0; i < block->step_count; i++)
-		plan->positions[at->first_position + i] = (struct npumem_position){
-			.kind = NPUMEM_POSITION_STEP,
-			.index = block->first_step + i,
-			.placement = NPUMEM_NONE,
-		};
+		plan->positions[at->first_position + i].index = block->first_step + i;
 	for (uint32_t k = 0; k < npuplan_out_count(flow, at->block); k++)
 		plan->edges[at->first_edge + k] = (struct npumem_plan_edge){
 			.from = instance,
@@ -197,37 +193,14 @@ static void put_instance(const struct npuplan_flow *flow, uint32_t instance,
 
 static struct npuplan_plan *make_plan(const struct npuplan_problem *problem,
 				      const struct npuplan_flow *flow,
-				      const struct flow_packing *found, const char *planner)
+				      const struct flow_packing *found)
 {
-	struct npuplan_plan *plan = calloc(1, sizeof(*plan));
+	struct npuplan_plan *plan = npuplan_plan_new(problem, &found->packing, flow->node_count,
+						     flow->position_count, flow->instance_count,
+						     flow->edge_count);
 
-	if (!plan)
-		return NULL;
-	plan->placements = calloc((size_t)flow->node_count + 1, sizeof(*plan->placements));
-	plan->entries = calloc((size_t)flow->node_count + 1, sizeof(*plan->entries));
-	plan->positions = calloc((size_t)flow->position_count + 1, sizeof(*plan->positions));
-	plan->blocks = calloc((size_t)flow->instance_count + 1, sizeof(*plan->blocks));
-	plan->edges = calloc((size_t)flow->edge_count + 1, sizeof(*plan->edges));
-	if (!plan->placements || !plan->entries || !plan->positions || !plan->blocks ||
-	    !plan->edges) {
-		npuplan_plan_free(plan);
-		return NULL;
-	}
-	plan->memory_ended = found->packing.memory_ended;
-	plan->info = (struct npumem_plan_info){
-		.arena_size = found->packing.top,
-		.lower_bound = found->packing.lower_bound,
-		.work = found->packing.work,
-		.alignment = problem->alignment,
-		.status = found->packing.status,
-	};
-	snprintf(plan->info.planner, sizeof(plan->info.planner), "%s", planner);
-	for (uint32_t i = 0; i < flow->instance_count; i++)
+	for (uint32_t i = 0; plan && i < flow->instance_count; i++)
 		put_instance(flow, i, found, plan);
-	plan->block_count = flow->instance_count;
-	plan->position_count = flow->position_count;
-	plan->edge_count = flow->edge_count;
-	plan->peak_position = npuplan_instant_position(&problem->live, problem->peak_instant);
 	return plan;
 }
 
@@ -248,7 +221,7 @@ int npuplan_flow_plan(struct npuplan_problem *problem, const struct npuplan_plan
 	if (!err)
 		err = pack(problem, &flow, planner, &found, error);
 	if (!err) {
-		*plan = make_plan(problem, &flow, &found, planner->name);
+		*plan = make_plan(problem, &flow, &found);
 		if (!*plan || npuplan_flow_views(&flow, *plan)) {
 			npuplan_plan_free(*plan);
 			*plan = NULL;

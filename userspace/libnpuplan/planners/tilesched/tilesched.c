@@ -95,34 +95,23 @@ static struct npuplan_plan *make_plan(const struct planning *planning,
 {
 	const struct npuplan_problem *problem = planning->problem;
 	const struct tilesched_model *model = &planning->model;
-	struct npuplan_plan *plan = calloc(1, sizeof(*plan));
-	uint64_t top = placing->result.top;
-
-	if (!plan)
-		return NULL;
-	plan->positions = calloc((size_t)model->step_count + 1, sizeof(*plan->positions));
-	plan->blocks = calloc(1, sizeof(*plan->blocks));
-	if (!plan->positions || !plan->blocks || tilesched_records(placing, plan)) {
-		npuplan_plan_free(plan);
-		return NULL;
-	}
-	plan->info = (struct npumem_plan_info){
-		.arena_size = top,
+	const struct npuplan_packing packing = {
+		.top = placing->result.top,
 		/* What is proved of pieces is not of bytes. */
 		.lower_bound = placing->lower_bound,
 		.work = planning->table.work + placing->result.work,
-		.alignment = problem->alignment,
-		.status = npuplan_status_of(top, placing->least),
+		.status = npuplan_status_of(placing->result.top, placing->least),
 	};
+	struct npuplan_plan *plan = npuplan_plan_new(problem, &packing, 0, model->step_count, 1, 0);
+
+	if (!plan)
+		return NULL;
+	if (tilesched_records(placing, plan)) {
+		npuplan_plan_free(plan);
+		return NULL;
+	}
 	for (uint32_t p = 0; p < model->step_count; p++)
-		plan->positions[p] = (struct npumem_position){
-			.kind = NPUMEM_POSITION_STEP,
-			.index = model->steps[placing->order[p]].step,
-			.placement = NPUMEM_NONE,
-		};
-	plan->position_count = model->step_count;
-	plan->blocks[0].position_count = model->step_count;
-	plan->block_count = 1;
+		plan->positions[p].index = model->steps[placing->order[p]].step;
 	plan->peak_position = npuplan_instant_position(&problem->live, placing->peak_instant);
 	plan->scheduled = placing->cost;
 	plan->all_weights = model->all_weights;
