@@ -48,8 +48,14 @@ enum tflite_tensor {
 	TENSOR_TYPE = 1,
 	TENSOR_BUFFER = 2,
 	TENSOR_NAME = 3,
+	TENSOR_QUANTIZATION = 4,
 	TENSOR_IS_VARIABLE = 5,
 	TENSOR_SPARSITY = 6,
+};
+
+enum tflite_quantization {
+	QUANTIZATION_SCALE = 2,	     /* float */
+	QUANTIZATION_ZERO_POINT = 3, /* int64 */
 };
 
 enum tflite_operator {
@@ -58,6 +64,7 @@ enum tflite_operator {
 	OPERATOR_OUTPUTS = 2,
 	OPERATOR_OPTIONS_TYPE = 3,
 	OPERATOR_OPTIONS = 4,
+	OPERATOR_INTERMEDIATES = 8,
 	OPERATOR_LARGE_OFFSET = 9, /* as BUFFER_OFFSET */
 };
 
@@ -75,6 +82,64 @@ enum tflite_options {
 	OPTIONS_CONCATENATION = 10,
 	OPTIONS_TRANSPOSE_CONV = 49,
 	OPTIONS_CONV_3D = 106,
+};
+
+/* Numbers of a fused activation's field. */
+enum tflite_activation_field {
+	CONV_2D_ACTIVATION = 3,
+	DEPTHWISE_ACTIVATION = 4,
+	POOL_2D_ACTIVATION = 5,
+	FULLY_CONNECTED_ACTIVATION = 0,
+	CONCATENATION_ACTIVATION = 1,
+	ADD_ACTIVATION = 0,
+	MUL_ACTIVATION = 0,
+	LSTM_ACTIVATION = 0,
+};
+
+enum tflite_activation {
+	ACTIVATION_NONE = 0,
+	ACTIVATION_RELU = 1,
+	ACTIVATION_RELU_N1_TO_1 = 2,
+	ACTIVATION_RELU6 = 3,
+	ACTIVATION_TANH = 4,
+};
+
+enum tflite_fully_connected {
+	FULLY_CONNECTED_FORMAT = 1, /* of the weights; 0: as they are */
+};
+
+enum tflite_softmax {
+	SOFTMAX_BETA = 0, /* float */
+};
+
+enum tflite_resize_bilinear {
+	RESIZE_BILINEAR_ALIGN = 2,
+	RESIZE_BILINEAR_HALF_PIXEL = 3,
+};
+
+enum tflite_resize_nearest {
+	RESIZE_NEAREST_ALIGN = 0,
+	RESIZE_NEAREST_HALF_PIXEL = 1,
+};
+
+/* Of UNIDIRECTIONAL_SEQUENCE_LSTM; the operator's inputs, by number. */
+enum tflite_lstm {
+	LSTM_CELL_CLIP = 1,	  /* float */
+	LSTM_PROJECTION_CLIP = 2, /* float */
+	LSTM_TIME_MAJOR = 3,
+};
+
+enum tflite_lstm_input {
+	LSTM_INPUT = 0,
+	LSTM_INPUT_WEIGHTS = 1,
+	LSTM_HIDDEN_WEIGHTS = 5,
+	LSTM_PEEPHOLES = 9,
+	LSTM_BIASES = 12,
+	LSTM_PROJECTION = 16,
+	LSTM_HIDDEN = 18,
+	LSTM_CELL = 19,
+	LSTM_NORMS = 20,
+	LSTM_INPUTS = 24,
 };
 
 enum tflite_conv_2d {
@@ -128,22 +193,35 @@ enum tflite_padding {
 
 /* Builtin operators that need more than a name. */
 enum tflite_builtin {
+	BUILTIN_ADD = 0,
 	BUILTIN_AVERAGE_POOL_2D = 1,
 	BUILTIN_CONCATENATION = 2,
 	BUILTIN_CONV_2D = 3,
 	BUILTIN_DEPTHWISE_CONV_2D = 4,
+	BUILTIN_DEQUANTIZE = 6,
+	BUILTIN_FULLY_CONNECTED = 9,
 	BUILTIN_L2_POOL_2D = 12,
+	BUILTIN_LOGISTIC = 14,
 	BUILTIN_MAX_POOL_2D = 17,
+	BUILTIN_MUL = 18,
+	BUILTIN_RELU = 19,
+	BUILTIN_RELU_N1_TO_1 = 20,
+	BUILTIN_RELU6 = 21,
 	BUILTIN_RESHAPE = 22,
+	BUILTIN_RESIZE_BILINEAR = 23,
 	BUILTIN_SOFTMAX = 25,
+	BUILTIN_TANH = 28,
 	BUILTIN_CALL = 31,
 	BUILTIN_CUSTOM = 32,
 	BUILTIN_PAD = 34,
 	BUILTIN_SQUEEZE = 43,
+	BUILTIN_UNIDIRECTIONAL_SEQUENCE_LSTM = 44,
 	BUILTIN_LOG_SOFTMAX = 50,
 	BUILTIN_PADV2 = 60,
 	BUILTIN_TRANSPOSE_CONV = 67,
 	BUILTIN_EXPAND_DIMS = 70,
+	BUILTIN_RESIZE_NEAREST = 97,
+	BUILTIN_QUANTIZE = 114,
 	BUILTIN_IF = 118,
 	BUILTIN_WHILE = 119,
 	BUILTIN_CALL_ONCE = 129,
