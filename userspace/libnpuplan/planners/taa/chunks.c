@@ -1,110 +1,70 @@
 // SPDX-License-Identifier: MIT
 #include "chunks.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/internal.h"
 
-struct npuplan_tile_shape npuplan_region_shape(const struct npumem_region *region)
+int npuplan_render_chunks(const struct npumem_region *region, struct npuplan_chunks *chunks)
 {
-	struct npuplan_tile_shape shape = { .elem = 1 };
+	uint64_t size = region->length;
+	uint32_t axis = 0, count = 1;
 
-	for (uint32_t d = NPUMEM_REGION_DIMS; d-- > 0;) {
-		/* A single repetition has no stride. */
+	/* Line 3: as far as repetitions lie one after another they are one chunk. */
+	for (; axis < NPUMEM_REGION_DIMS &&
+	       (region->count[axis] == 1 || region->stride[axis] == size);
+	     axis++)
+		size *= region->count[axis];
+	for (uint32_t d = axis; d < NPUMEM_REGION_DIMS; d++)
+		count *= region->count[d];
+	*chunks = (struct npuplan_chunks){ malloc(count * sizeof(uint64_t)), size, 1 };
+	if (!chunks->offsets)
+		return -ENOMEM;
+	chunks->offsets[0] = 0;
+	for (; axis < NPUMEM_REGION_DIMS; axis++) {
+		uint32_t inner = chunks->count;
+
+		for (; chunks->count < inner * region->count[axis]; chunks->count++)
+			chunks->offsets[chunks->count] =
+				chunks->offsets[chunks->count - inner] + region->stride[axis];
+	}
+	return 0;
+}
+
+/* A region as all of its shape are: from byte 0 on, without dimensions of one repetition. */
+static struct npumem_region shape_of(const struct npumem_region *region)
+{
+	struct npumem_region shape = { .length = region->length, .count = { 1, 1, 1 } };
+	uint32_t dims = 0;
+
+	for (uint32_t d = 0; d < NPUMEM_REGION_DIMS; d++) {
 		if (region->count[d] == 1)
 			continue;
-		shape.size[shape.dims] = region->count[d];
-		shape.stride[shape.dims++] = region->stride[d];
+		shape.count[dims] = region->count[d];
+		shape.stride[dims++] = region->stride[d];
 	}
-	shape.size[shape.dims] = region->length;
-	shape.stride[shape.dims++] = 1;
 	return shape;
 }
 
-/* Line 3: from here on the elements lie one after another. */
-static bool contiguous(const struct npuplan_tile_shape *shape, uint32_t axis)
+int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npumem_region *region)
 {
-	uint64_t bytes = shape->elem;
-
-	for (uint32_t d = shape->dims; d-- > axis;) {
-		if (shape->stride[d] != bytes)
-			return false;
-		bytes *= shape->size[d];
-	}
-	return true;
-}
-
-static int push(struct npuplan_chunks *chunks, uint64_t offset, uint64_t size)
-{
-	if (npuplan_grow(&chunks->offsets, chunks->count, sizeof(*chunks->offsets)) ||
-	    npuplan_grow(&chunks->sizes, chunks->count, sizeof(*chunks->sizes)))
-		return -ENOMEM;
-	chunks->offsets[chunks->count] = offset;
-	chunks->sizes[chunks->count++] = size;
-	return 0;
-}
-
-int npuplan_render_chunks(const struct npuplan_tile_shape *shape, uint64_t offset, uint32_t axis,
-			  struct npuplan_chunks *chunks)
-{
-	uint32_t first = chunks->count;
-
-	if (contiguous(shape, axis))
-		return push(chunks, offset, shape->size[axis] * shape->stride[axis]);
-	for (uint64_t i = 0; i < shape->size[axis]; i++, offset += shape->stride[axis]) {
-		uint32_t next = chunks->count;
-		int err;
-
-		if (axis == shape->dims - 1) {
-			err = push(chunks, offset, shape->elem);
-			if (err)
-				return err;
-			continue;
-		}
-		err = npuplan_render_chunks(shape, offset, axis + 1, chunks);
-		if (err)
-			return err;
-		/* Line 14: what was rendered begins where the last chunk ends. */
-		if (next > first && contiguous(shape, axis + 1) &&
-		    chunks->offsets[next] == chunks->offsets[next - 1] + chunks->sizes[next - 1]) {
-			chunks->sizes[next - 1] += chunks->sizes[next];
-			chunks->count--;
-		}
-	}
-	return 0;
-}
-
-void npuplan_chunks_fini(struct npuplan_chunks *chunks)
-{
-	free(chunks->offsets);
-	free(chunks->sizes);
-	*chunks = (struct npuplan_chunks){ 0 };
-}
-
-int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npuplan_tile_shape *shape)
-{
-	struct npuplan_chunks chunks = { 0 };
+	const struct npumem_region shape = shape_of(region);
 	uint32_t slot;
-	int err = npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(*shape), shape,
+	int err = npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(shape), &shape,
 				     &slot);
 
 	if (err)
 		return err;
 	if (memo->table.index[slot] != NPUMEM_NONE)
 		return memo->table.index[slot];
-	err = npuplan_render_chunks(shape, 0, 0, &chunks);
-	if (!err)
-		err = npuplan_grow(&memo->shapes, memo->count, sizeof(*memo->shapes));
+	err = npuplan_grow(&memo->shapes, memo->count, sizeof(*memo->shapes));
 	if (!err)
 		err = npuplan_grow(&memo->chunks, memo->count, sizeof(*memo->chunks));
-	if (err) {
-		npuplan_chunks_fini(&chunks);
+	if (!err)
+		err = npuplan_render_chunks(&shape, &memo->chunks[memo->count]);
+	if (err)
 		return err;
-	}
-	memo->shapes[memo->count] = *shape;
-	memo->chunks[memo->count] = chunks;
+	memo->shapes[memo->count] = shape;
 	memo->table.index[slot] = memo->count;
 	return memo->count++;
 }
@@ -112,7 +72,7 @@ int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npupla
 void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo)
 {
 	for (uint32_t i = 0; i < memo->count; i++)
-		npuplan_chunks_fini(&memo->chunks[i]);
+		free(memo->chunks[i].offsets);
 	free(memo->shapes);
 	free(memo->chunks);
 	npuplan_table_fini(&memo->table);
@@ -121,7 +81,7 @@ void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo)
 
 static uint64_t span(const struct npuplan_chunks *chunks)
 {
-	return chunks->offsets[chunks->count - 1] + chunks->sizes[chunks->count - 1];
+	return chunks->offsets[chunks->count - 1] + chunks->size;
 }
 
 uint64_t npuplan_collision_size(const struct npuplan_chunks *chunks1, uint64_t start1,
@@ -135,9 +95,9 @@ uint64_t npuplan_collision_size(const struct npuplan_chunks *chunks1, uint64_t s
 		return 0;
 	while (i1 < chunks1->count && i2 < chunks2->count) {
 		uint64_t begin1 = start1 + chunks1->offsets[i1];
-		uint64_t end1 = begin1 + chunks1->sizes[i1];
+		uint64_t end1 = begin1 + chunks1->size;
 		uint64_t begin2 = start2 + chunks2->offsets[i2];
-		uint64_t end2 = begin2 + chunks2->sizes[i2];
+		uint64_t end2 = begin2 + chunks2->size;
 
 		*work += 1;
 		if (end1 <= begin2)

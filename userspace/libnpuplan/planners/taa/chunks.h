@@ -6,49 +6,26 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "base/table.h"
 #include "npumem_graph.h"
 
-#define NPUPLAN_TILE_DIMS (NPUMEM_REGION_DIMS + 1)
-
-/**
- * struct npuplan_tile_shape - sizes and strides of a tile, outermost first
- * @dims: 1..NPUPLAN_TILE_DIMS; those beyond are zero
- * @elem: bytes of an element
- * @size: elements per dimension
- * @stride: bytes from one to the next
- */
-struct npuplan_tile_shape {
-	uint32_t dims;
-	uint32_t elem;
-	uint64_t size[NPUPLAN_TILE_DIMS];
-	uint64_t stride[NPUPLAN_TILE_DIMS];
-};
-
-/** npuplan_region_shape() - shape of a region, in elements of one byte */
-struct npuplan_tile_shape npuplan_region_shape(const struct npumem_region *region);
-
 /*
  * struct npuplan_chunks - contiguous parts of a tile, ascending
- * @offsets, @sizes: bytes, from the tile's first byte; @count of each
+ * @offsets: bytes, from the tile's first byte; @count of them
+ * @size: bytes of each
  */
 struct npuplan_chunks {
 	uint64_t *offsets;
-	uint64_t *sizes;
+	uint64_t size;
 	uint32_t count;
 };
 
 /* npuplan_render_chunks() - RenderChunks(shape, offset, axis), section III-C1
- * @chunks: what is found is appended
+ * @chunks: out: free() its @offsets
  *
  * -ENOMEM.
  */
-int npuplan_render_chunks(const struct npuplan_tile_shape *shape, uint64_t offset, uint32_t axis,
-			  struct npuplan_chunks *chunks);
-void npuplan_chunks_fini(struct npuplan_chunks *chunks);
+int npuplan_render_chunks(const struct npumem_region *region, struct npuplan_chunks *chunks);
 
 /*
  * struct npuplan_chunk_memo - chunks of the shapes seen so far
@@ -56,15 +33,14 @@ void npuplan_chunks_fini(struct npuplan_chunks *chunks);
  * @table: of @shapes
  */
 struct npuplan_chunk_memo {
-	struct npuplan_tile_shape *shapes;
+	struct npumem_region *shapes;
 	struct npuplan_chunks *chunks;
 	struct npuplan_table table;
 	uint32_t count;
 };
 
-/** npuplan_memo_chunks() - number in @memo of the chunks of a shape, or -ENOMEM */
-int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo,
-			    const struct npuplan_tile_shape *shape);
+/** npuplan_memo_chunks() - number in @memo of the chunks of a region, or -ENOMEM */
+int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npumem_region *region);
 void npuplan_chunk_memo_fini(struct npuplan_chunk_memo *memo);
 
 /*

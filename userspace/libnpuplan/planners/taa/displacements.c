@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
+
 /* Before intervals that overlap are joined; some seconds in all. */
 #define MAX_OF_PAIR  ((size_t)1 << 20)
 #define MAX_OF_GRAPH ((size_t)1 << 24)
@@ -87,41 +89,27 @@ static int repeat(struct npuplan_intervals *list, size_t from, int64_t stride, u
 	return 0;
 }
 
-static void shift(struct npuplan_intervals *list, size_t from, int64_t by)
-{
-	for (size_t i = from; i < list->count; i++) {
-		list->at[i].low += by;
-		list->at[i].high += by;
-	}
-}
-
 /* Repetition i of a and j of b are i * stride(a) - j * stride(b) further apart. */
 static int repeat_both(const struct npuplan_run *a, const struct npuplan_run *b,
 		       struct npuplan_intervals *list, size_t from)
 {
-	int64_t stride_a = (int64_t)a->stride, stride_b = (int64_t)b->stride;
+	int64_t down = (int64_t)((b->repeat - 1) * b->stride);
+	const struct npuplan_run *narrow = a->stride < b->stride ? a : b;
+	const struct npuplan_run *wide = narrow == a ? b : a;
 	int err;
 
-	shift(list, from, -(int64_t)(b->repeat - 1) * stride_b);
-	if (stride_a == stride_b)
-		return repeat(list, from, stride_a, a->repeat + b->repeat - 1);
-	/* The narrower first: what merges there may merge in the wider steps, too. */
-	if (stride_a < stride_b) {
-		err = repeat(list, from, stride_a, a->repeat);
-		return err ? err : repeat(list, from, stride_b, b->repeat);
+	for (size_t i = from; i < list->count; i++) {
+		list->at[i].low -= down;
+		list->at[i].high -= down;
 	}
-	err = repeat(list, from, stride_b, b->repeat);
-	return err ? err : repeat(list, from, stride_a, a->repeat);
+	if (a->stride == b->stride)
+		return repeat(list, from, (int64_t)a->stride, a->repeat + b->repeat - 1);
+	/* The narrower first: what merges there may merge in the wider steps, too. */
+	err = repeat(list, from, (int64_t)narrow->stride, narrow->repeat);
+	return err ? err : repeat(list, from, (int64_t)wide->stride, wide->repeat);
 }
 
-static int by_low(const void *left, const void *right)
-{
-	const struct npuplan_interval *a = left, *b = right;
-
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return a->high < b->high ? -1 : a->high > b->high;
-}
+NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
 static void normalise(struct npuplan_intervals *list, size_t from)
 {
@@ -142,13 +130,11 @@ static void normalise(struct npuplan_intervals *list, size_t from)
 }
 
 /* Ends of a run's life: its atoms' starts and ends rise. */
-static bool apart(const struct npuplan_runs *runs, const struct npuplan_run *a,
-		  const struct npuplan_run *b)
+static bool ends_before(const struct npuplan_runs *runs, const struct npuplan_run *a,
+			const struct npuplan_run *b)
 {
 	return runs->atoms[a->first_atom + a->atom_count - 1].end <
-		       runs->atoms[b->first_atom].start ||
-	       runs->atoms[b->first_atom + b->atom_count - 1].end <
-		       runs->atoms[a->first_atom].start;
+	       runs->atoms[b->first_atom].start;
 }
 
 int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t b,
@@ -161,11 +147,13 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 		for (uint32_t k = runs->run_start[b]; k < runs->run_start[b + 1] && !err; k++) {
 			size_t from = list->count;
 
-			if (apart(runs, &runs->runs[i], &runs->runs[k]))
+			const struct npuplan_run *x = &runs->runs[i], *y = &runs->runs[k];
+
+			if (ends_before(runs, x, y) || ends_before(runs, y, x))
 				continue;
-			err = walk(runs, &runs->runs[i], &runs->runs[k], list);
+			err = walk(runs, x, y, list);
 			if (!err)
-				err = repeat_both(&runs->runs[i], &runs->runs[k], list, from);
+				err = repeat_both(x, y, list, from);
 			if (!err && list->count - before > MAX_OF_PAIR)
 				err = -E2BIG;
 		}
@@ -227,15 +215,13 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 {
 	uint32_t item_count = whole->item_count;
 	struct npuplan_runs runs;
-	struct collection c = { .runs = &runs, .items = whole->items };
-	int err;
-
-	err = npuplan_runs_init(&runs, live, whole->items, item_count);
-	if (err)
-		return err;
 	/* Those that never live at once forbid nothing. Each pair is listed twice there. */
-	c.pairs = malloc(whole->peer_start[item_count] / 2 * sizeof(*c.pairs) + 1);
-	if (!c.pairs)
+	AUTO_HEAP struct npuplan_pair *pairs =
+		npuplan_malloc(whole->peer_start[item_count] / 2 * sizeof(*pairs) + 1);
+	struct collection c = { .runs = &runs, .items = whole->items, .pairs = pairs };
+	int err = npuplan_runs_init(&runs, live, whole->items, item_count);
+
+	if (!pairs)
 		err = -ENOMEM;
 	for (uint32_t b = 0; b < item_count && !err; b++)
 		for (size_t p = whole->peer_start[b];
@@ -246,7 +232,6 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 					      c.pair_count, c.list.at);
 	*covered = c.covered;
 	npuplan_runs_fini(&runs);
-	free(c.pairs);
-	free(c.list.at);
+	npuplan_free(c.list.at);
 	return err;
 }

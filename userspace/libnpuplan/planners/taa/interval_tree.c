@@ -1,67 +1,52 @@
 // SPDX-License-Identifier: MIT
 #include "interval_tree.h"
-#include "base/heap.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static int by_start(const void *left, const void *right, void *context)
+#include "base/heap.h"
+#include "base/sorted.h"
+
+NPUPLAN_ORDER(by_start, struct npuplan_interval_node, start, number)
+
+int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_t *first,
+			       const uint32_t *last, size_t size, uint32_t count)
 {
-	const uint32_t *starts = context;
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	if (starts[a] != starts[b])
-		return starts[a] < starts[b] ? -1 : 1;
-	return a < b ? -1 : a > b;
-}
-
-int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_t *starts,
-			       const uint32_t *ends, uint32_t count)
-{
-	size_t n = count;
-
 	*tree = (struct npuplan_interval_tree){
-		.order = malloc(n * sizeof(*tree->order) + 1),
-		.place = malloc(n * sizeof(*tree->place) + 1),
-		.start = malloc(n * sizeof(*tree->start) + 1),
-		.end = malloc(n * sizeof(*tree->end) + 1),
-		.reach = calloc(n + 1, sizeof(*tree->reach)),
-		.present = calloc(n + 1, sizeof(*tree->present)),
+		.nodes = calloc((size_t)count + 1, sizeof(*tree->nodes)),
+		.place = calloc((size_t)count + 1, sizeof(*tree->place)),
 		.count = count,
 	};
-	if (!tree->order || !tree->place || !tree->start || !tree->end || !tree->reach ||
-	    !tree->present) {
-		npuplan_interval_tree_fini(tree);
+	if (!tree->nodes || !tree->place)
 		return -ENOMEM;
-	}
 	for (uint32_t i = 0; i < count; i++)
-		tree->order[i] = i;
-	qsort_r(tree->order, n, sizeof(*tree->order), by_start, (void *)(uintptr_t)starts);
-	for (uint32_t i = 0; i < count; i++) {
-		tree->place[tree->order[i]] = i;
-		tree->start[i] = starts[tree->order[i]];
-		tree->end[i] = ends[tree->order[i]];
-	}
+		tree->nodes[i] = (struct npuplan_interval_node){
+			.start = *(const uint32_t *)((const char *)first + i * size),
+			.end = *(const uint32_t *)((const char *)last + i * size),
+			.number = i,
+		};
+	qsort(tree->nodes, count, sizeof(*tree->nodes), by_start);
+	for (uint32_t i = 0; i < count; i++)
+		tree->place[tree->nodes[i].number] = i;
 	return 0;
 }
 
 void npuplan_interval_tree_fini(struct npuplan_interval_tree *tree)
 {
-	free_all(tree->order, tree->place, tree->start, tree->end, tree->reach, tree->present);
-	*tree = (struct npuplan_interval_tree){ 0 };
+	free_all(tree->nodes, tree->place);
 }
 
 void npuplan_interval_tree_insert(struct npuplan_interval_tree *tree, uint32_t interval)
 {
 	uint32_t place = tree->place[interval], low = 0, high = tree->count;
-	uint64_t reach = (uint64_t)tree->end[place] + 1;
+	uint64_t reach = (uint64_t)tree->nodes[place].end + 1;
 
-	tree->present[place] = true;
+	tree->nodes[place].present = true;
 	for (;;) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (tree->reach[middle] < reach)
-			tree->reach[middle] = reach;
+		if (tree->nodes[middle].reach < reach)
+			tree->nodes[middle].reach = reach;
 		if (place == middle)
 			return;
 		if (place < middle)
@@ -82,19 +67,19 @@ struct search {
 /* The recursion is O(log n) deep. */
 static bool search_below(const struct search *search, uint32_t low, uint32_t high)
 {
-	const struct npuplan_interval_tree *tree = search->tree;
 	uint32_t middle = low + (high - low) / 2;
+	const struct npuplan_interval_node *node = &search->tree->nodes[middle];
 
 	/* Nothing below ends late enough. */
-	if (low >= high || tree->reach[middle] <= search->first)
+	if (low >= high || node->reach <= search->first)
 		return true;
 	if (!search_below(search, low, middle))
 		return false;
 	/* This one and all after it start too late. */
-	if (tree->start[middle] > search->last)
+	if (node->start > search->last)
 		return true;
-	if (tree->present[middle] && tree->end[middle] >= search->first &&
-	    !search->visit(search->context, tree->order[middle]))
+	if (node->present && node->end >= search->first &&
+	    !search->visit(search->context, node->number))
 		return false;
 	return search_below(search, middle + 1, high);
 }

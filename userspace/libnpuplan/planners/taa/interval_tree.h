@@ -8,29 +8,40 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+/* struct npuplan_interval_node - interval of instants, ends included
+ * @number: of the interval
+ * @reach: one more than the greatest end put in below the node; 0 for none
+ * @present: whether its own is in
+ */
+struct npuplan_interval_node {
+	uint32_t start;
+	uint32_t end;
+	uint32_t number;
+	bool present;
+	uint64_t reach;
+};
+
 /*
- * struct npuplan_interval_tree - intervals of instants, ends included
- * @order: numbers of the intervals by start
- * @place: per interval where in @order it is
- * @start, @end: in the order of @order
- * @reach: per node one more than the greatest end put in below it; 0 for none
- * @present: per node whether its own is in
+ * struct npuplan_interval_tree - by start
+ * @place: per interval where in @nodes it is
  */
 struct npuplan_interval_tree {
-	uint32_t *order;
+	struct npuplan_interval_node *nodes;
 	uint32_t *place;
-	uint32_t *start;
-	uint32_t *end;
-	uint64_t *reach;
-	bool *present;
 	uint32_t count;
 };
 
-/* @starts, @ends: of interval i; start <= end. Nothing is in yet. -ENOMEM */
-int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_t *starts,
-			       const uint32_t *ends, uint32_t count);
+/* npuplan_interval_tree_init() - nothing is in yet
+ * @first, @last: of interval 0; first <= last
+ * @size: bytes from those of one interval to those of the next
+ *
+ * npuplan_interval_tree_fini() in any case. -ENOMEM.
+ */
+int npuplan_interval_tree_init(struct npuplan_interval_tree *tree, const uint32_t *first,
+			       const uint32_t *last, size_t size, uint32_t count);
 void npuplan_interval_tree_fini(struct npuplan_interval_tree *tree);
 
 /* O(log n) */

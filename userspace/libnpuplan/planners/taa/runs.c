@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
+
 #define NONE UINT32_MAX
 
 /*
@@ -30,11 +32,9 @@ static int compare_ends(const void *left, const void *right, void *context)
 	const struct npuplan_atom *a = &atoms[*(const uint32_t *)left];
 	const struct npuplan_atom *b = &atoms[*(const uint32_t *)right];
 
-	if (after(a) != after(b))
-		return after(a) < after(b) ? -1 : 1;
-	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
-	return a < b ? -1 : a > b;
+	return npuplan_compare(after(a), after(b))	   ?:
+		       npuplan_compare(a->start, b->start) ?:
+							     npuplan_compare(a, b);
 }
 
 static void sort_by_end(struct builder *builder, uint32_t count)
@@ -143,23 +143,22 @@ int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *
 		      const struct npuplan_item *items, uint32_t item_count)
 {
 	size_t n = live->atom_count;
+	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct builder builder = {
 		.runs = runs,
-		.next = malloc(n * sizeof(*builder.next) + 1),
-		.heads = malloc(n * sizeof(*builder.heads) + 1),
-		.by_end = malloc(n * sizeof(*builder.by_end) + 1),
+		.next = npuplan_pool_take(&pool, n, sizeof(*builder.next)),
+		.heads = npuplan_pool_take(&pool, n, sizeof(*builder.heads)),
+		.by_end = npuplan_pool_take(&pool, n, sizeof(*builder.by_end)),
 	};
 	uint32_t begin = 0, end;
-	int err = -ENOMEM;
 
-	*runs = (struct npuplan_runs){
-		.atoms = malloc(n * sizeof(*runs->atoms) + 1),
-		.runs = malloc(n * sizeof(*runs->runs) + 1),
-		.run_start = malloc(((size_t)item_count + 1) * sizeof(*runs->run_start)),
-	};
-	if (!builder.next || !builder.heads || !builder.by_end || !runs->atoms || !runs->runs ||
-	    !runs->run_start)
-		goto out;
+	*runs = (struct npuplan_runs){ 0 };
+	runs->atoms = npuplan_pool_take(&runs->pool, n, sizeof(*runs->atoms));
+	runs->runs = npuplan_pool_take(&runs->pool, n, sizeof(*runs->runs));
+	runs->run_start =
+		npuplan_pool_take(&runs->pool, (size_t)item_count + 1, sizeof(*runs->run_start));
+	if (pool.failed || runs->pool.failed)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < item_count; i++) {
 		while (begin < n && live->atoms[begin].tensor < items[i].tensor)
 			begin++;
@@ -171,16 +170,10 @@ int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *
 		begin = end;
 	}
 	runs->run_start[item_count] = runs->run_count;
-	err = 0;
-out:
-	free_all(builder.next, builder.heads, builder.by_end);
-	if (err)
-		npuplan_runs_fini(runs);
-	return err;
+	return 0;
 }
 
 void npuplan_runs_fini(struct npuplan_runs *runs)
 {
-	free_all(runs->atoms, runs->runs, runs->run_start);
-	*runs = (struct npuplan_runs){ 0 };
+	npuplan_pool_free(&runs->pool);
 }

@@ -38,6 +38,7 @@ struct npuplan_runs {
 	uint32_t *run_start;
 	uint32_t atom_count;
 	uint32_t run_count;
+	struct npuplan_pool pool;
 };
 
 /* npuplan_runs_init() - cut the atoms of the items' tensors into runs
@@ -45,7 +46,8 @@ struct npuplan_runs {
  *	be of the same bytes (versions) if they do not live at once
  * @items: ascending by tensor, each of another one
  *
- * Cost O(atoms); O(atoms log atoms) where versions are cut differently. -ENOMEM.
+ * Cost O(atoms); O(atoms log atoms) where versions are cut differently.
+ * npuplan_runs_fini() in any case. -ENOMEM.
  */
 int npuplan_runs_init(struct npuplan_runs *runs, const struct npuplan_liveness *live,
 		      const struct npuplan_item *items, uint32_t item_count);

@@ -8,7 +8,7 @@
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
 #include "displacements.h"
-#include "tiles.h"
+#include "tensor_allocate.h"
 
 /* Steps of algorithm 1 before it is given up: some seconds; beside the exact form, tenths. */
 #define PAPER_WORK  2000000000ull

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tensor_allocate.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/internal.h"
 #include "interval_tree.h"
 
 /* Steps between two questions whether to give up. */
@@ -35,29 +31,6 @@ struct allocation {
 	const struct npuplan_until *until;
 	int err;
 };
-
-void npuplan_taa_fini(struct npuplan_taa *taa)
-{
-	npuplan_chunk_memo_fini(&taa->memo);
-	free_all(taa->tensors, taa->tiles);
-	*taa = (struct npuplan_taa){ 0 };
-}
-
-static int peers_init(struct allocation *allocation)
-{
-	const struct npuplan_taa *taa = allocation->taa;
-	AUTO_HEAP uint32_t *starts = npuplan_malloc((size_t)taa->tile_count * sizeof(*starts) + 1);
-	AUTO_HEAP uint32_t *ends = npuplan_malloc((size_t)taa->tile_count * sizeof(*ends) + 1);
-	int err = starts && ends ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < taa->tile_count && !err; i++) {
-		starts[i] = taa->tiles[i].first;
-		ends[i] = taa->tiles[i].last;
-	}
-	if (!err)
-		err = npuplan_interval_tree_init(&allocation->peers, starts, ends, taa->tile_count);
-	return err;
-}
 
 static bool has_ended(struct allocation *allocation)
 {
@@ -183,8 +156,12 @@ int npuplan_taa_allocate(const struct npuplan_taa *taa, const uint32_t *order, u
 		.until = until,
 		.by_address = by_address,
 	};
-	int err = by_address ? peers_init(&allocation) : -ENOMEM;
+	int err = npuplan_interval_tree_init(&allocation.peers, &taa->tiles->first,
+					     &taa->tiles->last, sizeof(*taa->tiles),
+					     taa->tile_count);
 
+	if (!by_address)
+		err = -ENOMEM;
 	for (uint32_t i = 0; i < placed && !err; i++) {
 		if (find_region(&allocation, order[i], offsets[order[i]]) != offsets[order[i]] ||
 		    find_overlap(&allocation, order[i]))

@@ -16,9 +16,7 @@
 #pragma once
 
 #include "chunks.h"
-
-#include "problem/conflicts.h"
-#include "pack/greedy/first_fit.h"
+#include "problem/problem.h"
 
 /*
  * struct npuplan_taa_tile - tile of a tensor
@@ -60,6 +58,11 @@ struct npuplan_taa {
 	uint32_t tile_count;
 };
 
+/* npuplan_taa_init() - tiles of the problem's items; tensor i is item i (tiles.c)
+ *
+ * Steps run in the order of the graph. npuplan_taa_fini() in any case. -ENOMEM.
+ */
+int npuplan_taa_init(struct npuplan_taa *taa, const struct npuplan_problem *problem);
 void npuplan_taa_fini(struct npuplan_taa *taa);
 
 /* npuplan_taa_allocate() - algorithm 1 for one tensor after another
