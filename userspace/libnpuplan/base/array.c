@@ -31,6 +31,21 @@ int npuplan_grow(void *array, uint32_t count, size_t size)
 	return resize(array, bytes);
 }
 
+int npuplan_append(void *array, uint32_t *count, size_t size, const void *records, uint32_t more)
+{
+	int err = 0;
+	char *items;
+
+	for (uint32_t i = 0; i < more && !err; i++) {
+		err = npuplan_grow(array, *count + i, size);
+		memcpy(&items, array, sizeof(items));
+		if (!err)
+			memcpy(items + (*count + i) * size, (const char *)records + i * size, size);
+	}
+	*count += err ? 0 : more;
+	return err;
+}
+
 int npuplan_reserve(void *array, uint32_t *capacity, size_t count, size_t size)
 {
 	size_t bytes;

@@ -14,6 +14,12 @@
  */
 int npuplan_grow(void *array, uint32_t count, size_t size);
 
+/* npuplan_append() - the same, and put records there
+ * @count: elements in use; out: @more than before, unless it fails
+ * @records: @more of them; may be NULL if that is 0
+ */
+int npuplan_append(void *array, uint32_t *count, size_t size, const void *records, uint32_t more);
+
 /* npuplan_reserve() - make room for @count elements in an array whose capacity is kept
  * @array: pointer to the array
  * @capacity: elements that it has room for, which becomes twice @count if that is more

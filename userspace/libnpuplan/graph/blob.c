@@ -97,16 +97,8 @@ int npuplan_copy_section(const struct npuv_section *section, size_t size, void *
 	int err = 0;
 
 	*count = 0;
-	while (*count < section->count && !err) {
-		uint8_t *records;
-
-		err = npuplan_grow(array, *count, size);
-		if (err)
-			break;
-		memcpy(&records, array, sizeof(records));
-		memcpy(records + *count * size, npuv_record(section, *count), size);
-		++*count;
-	}
+	while (*count < section->count && !err)
+		err = npuplan_append(array, count, size, npuv_record(section, *count), 1);
 	return err;
 }
 
@@ -138,20 +130,23 @@ static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *chec
 {
 	for (uint32_t i = 0; i < checked->steps.count; i++) {
 		const struct npumem_step *record = npuv_step(checked, i);
-		int err = npuplan_grow(&graph->steps, i, sizeof(*graph->steps));
-		char *name = err ? NULL : strdup(npuv_name(checked, record->name));
-
-		if (!name)
-			return err ? err : -ENOMEM;
-		graph->steps[i] = (struct npuplan_step){
+		struct npuplan_step step = {
 			.first_access = record->first_access,
 			.access_count = record->access_count,
 			.flags = record->flags,
 			.op = NPUMEM_NONE,
-			.name = name,
+			.name = strdup(npuv_name(checked, record->name)),
 			.cookie = record->cookie,
 		};
-		graph->step_count = i + 1;
+		int err = -ENOMEM;
+
+		if (step.name)
+			err = npuplan_append(&graph->steps, &graph->step_count, sizeof(step), &step,
+					     1);
+		if (err) {
+			free(step.name);
+			return err;
+		}
 	}
 	return 0;
 }
@@ -161,10 +156,10 @@ static int read_records(struct npuplan_graph *graph, const struct npuv_graph *ch
 {
 	int err = 0;
 
-#define COPY(FIELD, COUNT)                                                                         \
-	(err = err   ?:                                                                            \
-		       npuplan_copy_section(&checked->FIELD, sizeof(*graph->FIELD), &graph->FIELD, \
-					    &graph->COUNT))
+#define COPY(FIELD, COUNT)                                                                       \
+	(err = err ? err :                                                                       \
+		     npuplan_copy_section(&checked->FIELD, sizeof(*graph->FIELD), &graph->FIELD, \
+					  &graph->COUNT))
 	COPY(tiles, tile_count);
 	COPY(accesses, access_count);
 	COPY(blocks, block_count);

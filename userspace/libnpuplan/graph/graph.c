@@ -54,7 +54,7 @@ void npuplan_graph_free(struct npuplan_graph *graph)
 int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npuplan_tensor *tensor)
 {
 	struct npuplan_tensor copy = *tensor;
-	int err;
+	int err = -ENOMEM;
 
 	if (!copy.align)
 		copy.align = 1;
@@ -62,16 +62,15 @@ int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npupl
 	    copy.kind > NPUMEM_TENSOR_STATE || (copy.flags & ~NPUMEM_TENSOR_FLAGS) ||
 	    copy.dim_count > NPUPLAN_MAX_DIMS)
 		return -EINVAL;
-	err = npuplan_grow(&graph->tensors, graph->tensor_count, sizeof(*graph->tensors));
-	if (err)
-		return err;
-	copy.name = strdup(tensor->name ? tensor->name : "");
-	if (!copy.name)
-		return -ENOMEM;
 	if (!(copy.flags & NPUMEM_TENSOR_ALIAS))
 		copy.alias_of = NPUMEM_NONE;
-	graph->tensors[graph->tensor_count] = copy;
-	return graph->tensor_count++;
+	copy.name = strdup(tensor->name ? tensor->name : "");
+	if (copy.name)
+		err = npuplan_append(&graph->tensors, &graph->tensor_count, sizeof(copy), &copy, 1);
+	if (!err)
+		return graph->tensor_count - 1;
+	free(copy.name);
+	return err;
 }
 
 static int copy_indices(uint32_t **copy, const uint32_t *indices, uint32_t count, uint32_t limit)
@@ -95,9 +94,6 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 	if (op->attrs.spatial > NPUPLAN_MAX_SPATIAL || op->block >= graph->block_count ||
 	    (graph->op_count && op->block < graph->ops[graph->op_count - 1].block))
 		return -EINVAL;
-	err = npuplan_grow(&graph->ops, graph->op_count, sizeof(*graph->ops));
-	if (err)
-		return err;
 	copy.inputs = NULL;
 	copy.outputs = NULL;
 	copy.name = strdup(op->name ? op->name : "");
@@ -108,29 +104,23 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 	if (!err)
 		err = copy_indices(&copy.outputs, op->outputs, op->output_count,
 				   graph->tensor_count);
-	if (err) {
-		free_all(copy.name, copy.type, copy.inputs, copy.outputs);
-		return err;
-	}
-	graph->ops[graph->op_count] = copy;
-	return graph->op_count++;
+	if (!err)
+		err = npuplan_append(&graph->ops, &graph->op_count, sizeof(copy), &copy, 1);
+	if (!err)
+		return graph->op_count - 1;
+	free_all(copy.name, copy.type, copy.inputs, copy.outputs);
+	return err;
 }
 
 int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
 			       const struct npumem_region *region)
 {
-	int err;
+	const struct npumem_tile tile = { .tensor = tensor, .region = *region };
+	int err = -EINVAL;
 
-	if (tensor >= graph->tensor_count)
-		return -EINVAL;
-	err = npuplan_grow(&graph->tiles, graph->tile_count, sizeof(*graph->tiles));
-	if (err)
-		return err;
-	graph->tiles[graph->tile_count] = (struct npumem_tile){
-		.tensor = tensor,
-		.region = *region,
-	};
-	return graph->tile_count++;
+	if (tensor < graph->tensor_count)
+		err = npuplan_append(&graph->tiles, &graph->tile_count, sizeof(tile), &tile, 1);
+	return err ? err : (int64_t)graph->tile_count - 1;
 }
 
 static uint32_t block_of(const struct npuplan_graph *graph, uint32_t op)
@@ -142,9 +132,8 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 			       const struct npumem_access *accesses, uint32_t access_count)
 {
 	struct npuplan_step copy = *step;
-	uint32_t old = graph->access_count;
 	struct npumem_block *block;
-	int err;
+	int err = -ENOMEM;
 
 	if (!access_count || (step->op != NPUMEM_NONE && step->op >= graph->op_count))
 		return -EINVAL;
@@ -154,43 +143,42 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 	for (uint32_t i = 0; i < access_count; i++)
 		if (accesses[i].tile >= graph->tile_count)
 			return -EINVAL;
-	err = npuplan_grow(&graph->steps, graph->step_count, sizeof(*graph->steps));
-	for (uint32_t i = 0; i < access_count && !err; i++) {
-		err = npuplan_grow(&graph->accesses, graph->access_count, sizeof(*graph->accesses));
-		if (!err)
-			graph->accesses[graph->access_count++] = accesses[i];
-	}
-	copy.name = err ? NULL : strdup(step->name ? step->name : "");
-	if (!copy.name) {
-		graph->access_count = old;
-		return err ? err : -ENOMEM;
-	}
-	copy.first_access = old;
+	copy.first_access = graph->access_count;
 	copy.access_count = access_count;
-	graph->steps[graph->step_count] = copy;
+	copy.name = strdup(step->name ? step->name : "");
+	if (copy.name)
+		err = npuplan_append(&graph->accesses, &graph->access_count, sizeof(*accesses),
+				     accesses, access_count);
+	if (!err)
+		err = npuplan_append(&graph->steps, &graph->step_count, sizeof(copy), &copy, 1);
+	if (err) {
+		free(copy.name);
+		graph->access_count = copy.first_access;
+		return err;
+	}
 	block = &graph->blocks[block_of(graph, step->op)];
 	if (!block->step_count++)
-		block->first_step = graph->step_count;
-	return graph->step_count++;
+		block->first_step = graph->step_count - 1;
+	return graph->step_count - 1;
 }
 
 int64_t npuplan_graph_add_block(struct npuplan_graph *graph)
 {
-	int err = npuplan_grow(&graph->blocks, graph->block_count, sizeof(*graph->blocks));
+	const struct npumem_block block = { .first_step = graph->step_count, .name = NPUMEM_NONE };
+	int err = npuplan_append(&graph->blocks, &graph->block_count, sizeof(block), &block, 1);
 
-	if (err)
-		return err;
-	graph->blocks[graph->block_count] = (struct npumem_block){
-		.first_step = graph->step_count,
-		.name = NPUMEM_NONE,
-	};
-	return graph->block_count++;
+	return err ? err : (int64_t)graph->block_count - 1;
 }
 
 int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from, uint32_t to,
 			       const struct npumem_carry *carries, uint32_t carry_count)
 {
-	uint32_t first = graph->carry_count;
+	const struct npumem_edge edge = {
+		.from = from,
+		.to = to,
+		.first_carry = graph->carry_count,
+		.carry_count = carry_count,
+	};
 	int err;
 
 	if (from >= graph->block_count || (to >= graph->block_count && to != NPUMEM_NONE))
@@ -200,20 +188,12 @@ int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from, uint3
 		    carries[i].to >= graph->tensor_count ||
 		    graph->tensors[carries[i].from].size != graph->tensors[carries[i].to].size)
 			return -EINVAL;
-	err = npuplan_grow(&graph->edges, graph->edge_count, sizeof(*graph->edges));
-	for (uint32_t i = 0; i < carry_count && !err; i++) {
-		err = npuplan_grow(&graph->carries, first + i, sizeof(*graph->carries));
-		if (!err)
-			graph->carries[first + i] = carries[i];
-	}
+	err = npuplan_append(&graph->carries, &graph->carry_count, sizeof(*carries), carries,
+			     carry_count);
 	if (err)
 		return err;
-	graph->carry_count += carry_count;
-	graph->edges[graph->edge_count] = (struct npumem_edge){
-		.from = from,
-		.to = to,
-		.first_carry = first,
-		.carry_count = carry_count,
-	};
-	return graph->edge_count++;
+	err = npuplan_append(&graph->edges, &graph->edge_count, sizeof(edge), &edge, 1);
+	if (err)
+		graph->carry_count = edge.first_carry;
+	return err ? err : (int64_t)graph->edge_count - 1;
 }

@@ -57,10 +57,10 @@ int npuplan_plan_read(const void *blob, size_t size, struct npuplan_plan **out,
 		return npuplan_fail(error, -ENOMEM, "out of memory");
 	memcpy(&plan->info, info.base, sizeof(plan->info));
 	plan->peak_position = NPUMEM_NONE;
-#define COPY(SECTION, FIELD, COUNT)                                                              \
-	(err = err   ?:                                                                          \
-		       npuplan_copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
-					    &plan->COUNT))
+#define COPY(SECTION, FIELD, COUNT)                                                            \
+	(err = err ? err :                                                                     \
+		     npuplan_copy_section(&parsed.SECTION, sizeof(*plan->FIELD), &plan->FIELD, \
+					  &plan->COUNT))
 	COPY(placements, placements, placement_count);
 	COPY(positions, positions, position_count);
 	COPY(blocks, blocks, block_count);

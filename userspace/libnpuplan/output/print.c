@@ -241,10 +241,10 @@ static int by_bytes(const void *left, const void *right, void *context)
 {
 	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 	const struct npumem_placement *x = placement_at(context, a), *y = placement_at(context, b);
+	int order = npuplan_compare(x->offset, y->offset) ?:
+			    npuplan_compare(npuplan_extent(x), npuplan_extent(y));
 
-	return npuplan_compare(x->offset, y->offset)			     ?:
-		       npuplan_compare(npuplan_extent(x), npuplan_extent(y)) ?:
-									       npuplan_compare(a, b);
+	return order ?: npuplan_compare(a, b);
 }
 
 static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,

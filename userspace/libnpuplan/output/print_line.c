@@ -46,42 +46,30 @@ static uint64_t column_end(const struct npuplan_line *line, unsigned int c)
 
 /* ------------------------------------------------------------------------- ranges */
 
-static int add_range(struct npuplan_line *line, struct npuplan_range range)
-{
-	int err = npuplan_grow(&line->ranges, line->range_count, sizeof(range));
-
-	if (err)
-		return err;
-	line->ranges[line->range_count++] = range;
-	return 0;
-}
-
 static int add_placement(struct npuplan_line *line, const struct npumem_placement *placement)
 {
 	const struct npumem_region *region = &placement->region;
-	size_t first = line->range_count;
-	uint32_t slots = region->count[2];
+	uint32_t first = line->range_count, slots = region->count[2];
+	int err = 0;
 
 	if (placement->ring && placement->ring < slots)
 		slots = placement->ring;
 	for (uint32_t k = 0; k < slots; k++)
 		for (uint32_t j = 0; j < region->count[1]; j++)
-			for (uint32_t i = 0; i < region->count[0]; i++) {
+			for (uint32_t i = 0; i < region->count[0] && !err; i++) {
 				uint64_t begin = placement->offset + k * placement->stride[2] +
 						 j * placement->stride[1] +
 						 i * placement->stride[0];
-				struct npuplan_range *last =
-					line->range_count > first ?
-						&line->ranges[line->range_count - 1] :
-						NULL;
+				struct npuplan_range range = { begin, begin + region->length };
+				struct npuplan_range *end = line->ranges + line->range_count;
 
-				if (last && last->end == begin)
-					last->end += region->length;
-				else if (add_range(line, (struct npuplan_range){
-								 begin, begin + region->length }))
-					return -ENOMEM;
+				if (line->range_count > first && end[-1].end == begin)
+					end[-1].end = range.end;
+				else
+					err = npuplan_append(&line->ranges, &line->range_count,
+							     sizeof(range), &range, 1);
 			}
-	return 0;
+	return err;
 }
 
 int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan,
@@ -94,7 +82,7 @@ int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan
 		.placements = placements,
 		.column_count = columns,
 	};
-	line->first_range = npuplan_pool_take(&line->pool, (size_t)count + 1, sizeof(size_t));
+	line->first_range = npuplan_pool_take(&line->pool, (size_t)count + 1, sizeof(uint32_t));
 	line->drawn = npuplan_pool_take(&line->pool, count, sizeof(*line->drawn));
 	line->columns = npuplan_pool_take(&line->pool, columns, sizeof(*line->columns));
 	if (line->pool.failed)
@@ -107,7 +95,7 @@ int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan
 	at = malloc(line->range_count * sizeof(*line->ranges) + 1);
 	if (at && line->range_count)
 		memcpy(at, line->ranges, line->range_count * sizeof(*line->ranges));
-	return cover_init(&line->covered, at, 2 * line->range_count);
+	return cover_init(&line->covered, at, 2 * (size_t)line->range_count);
 }
 
 void npuplan_line_fini(struct npuplan_line *line)
@@ -139,7 +127,7 @@ static void find_shares(const struct npuplan_line *line, uint32_t k, uint64_t *o
 	memset(own, 0, columns * sizeof(*own));
 	*first = columns;
 	*end = 0;
-	for (size_t r = line->first_range[k]; r < line->first_range[k + 1]; r++) {
+	for (uint32_t r = line->first_range[k]; r < line->first_range[k + 1]; r++) {
 		uint64_t low = line->ranges[r].begin, high = line->ranges[r].end;
 		unsigned __int128 c = (unsigned __int128)low * columns / arena;
 
@@ -177,7 +165,7 @@ int npuplan_line_draw(struct npuplan_line *line, uint32_t k, bool drawn)
 		share_put(column, column->shares, column->count, (struct share){ own[c], k });
 		column->count++;
 	}
-	for (size_t r = line->first_range[k]; r < line->first_range[k + 1]; r++)
+	for (uint32_t r = line->first_range[k]; r < line->first_range[k + 1]; r++)
 		(drawn ? cover_add : cover_remove)(&line->covered, line->ranges[r].begin,
 						   line->ranges[r].end);
 	return 0;

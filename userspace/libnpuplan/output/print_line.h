@@ -33,8 +33,8 @@ struct npuplan_line {
 	const uint32_t *placements;
 	struct npuplan_pool pool;
 	struct npuplan_range *ranges;
-	size_t range_count;
-	size_t *first_range;
+	uint32_t range_count;
+	uint32_t *first_range;
 	bool *drawn;
 	unsigned int column_count;
 	struct npuplan_column *columns;

@@ -376,16 +376,8 @@ static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 	bool in = always || npuplan_set_has(set_of(b, b->live, block), tensor);
 	bool out = always || npuplan_set_has(b->out, tensor);
 	uint32_t exit = 2 * b->graph->blocks[block].step_count + 1;
-	uint32_t count = flow->first_name[block + 1];
-	int err;
-
-	if (count >= NPUPLAN_MAX_NODES)
-		return npuplan_fail(b->error, -E2BIG, "more than %u live tensors of all blocks",
-				    NPUPLAN_MAX_NODES);
-	err = npuplan_grow(&flow->names, count, sizeof(*flow->names));
-	if (err)
-		return err;
-	flow->names[count] = (struct npuplan_name){
+	uint32_t *count = &flow->first_name[block + 1];
+	const struct npuplan_name name = {
 		.tensor = tensor,
 		.start = in ? 0 : UINT32_MAX,
 		.end = out ? exit : 0,
@@ -394,9 +386,12 @@ static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 		.live_out = out,
 		.sure_start = in ? 0 : UINT32_MAX,
 	};
-	b->touched[tensor] = (struct touched){ .block = block, .name = count };
-	flow->first_name[block + 1]++;
-	return 0;
+
+	if (*count >= NPUPLAN_MAX_NODES)
+		return npuplan_fail(b->error, -E2BIG, "more than %u live tensors of all blocks",
+				    NPUPLAN_MAX_NODES);
+	b->touched[tensor] = (struct touched){ .block = block, .name = *count };
+	return npuplan_append(&flow->names, count, sizeof(name), &name, 1);
 }
 
 /* Ranges of the names that a step accesses. */
@@ -475,10 +470,10 @@ static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint
 		if (b->flow->names[read].end != store || b->flow->names[write].start != store ||
 		    from.bytes != to.bytes)
 			continue;
-		err = npuplan_grow(&b->flow->reuses, *count, sizeof(*b->flow->reuses));
+		err = npuplan_append(&b->flow->reuses, count, sizeof(struct npuplan_reuse),
+				     &(struct npuplan_reuse){ read, write }, 1);
 		if (err)
 			return err;
-		b->flow->reuses[(*count)++] = (struct npuplan_reuse){ read, write };
 	}
 	return 0;
 }

@@ -316,28 +316,25 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 {
 	struct npuplan_flow *flow = s->flow;
 	uint32_t count = flow->instance_count, names = npuplan_name_count(flow, block);
-	struct npuplan_instance *added;
-	uint32_t *bucket;
-	int err;
-
-	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
-	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
-		return fail_instances(s, block);
-	err = npuplan_grow(&flow->instances, count, sizeof(*flow->instances));
-	if (err)
-		return err;
-	added = &flow->instances[count];
-	*added = (struct npuplan_instance){
+	const struct npuplan_instance added = {
 		.slots = npuplan_pool_take(&flow->pool, s->in_count[block], sizeof(*key)),
 		.block = block,
 		.first_node = flow->node_count,
 		.first_position = flow->position_count,
 		.first_edge = flow->edge_count,
 	};
-	if (!added->slots)
-		return -ENOMEM;
-	memcpy(added->slots, key, s->in_count[block] * sizeof(*key));
-	flow->instance_count++;
+	uint32_t *bucket;
+	int err = -ENOMEM;
+
+	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
+	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
+		return fail_instances(s, block);
+	if (added.slots)
+		err = npuplan_append(&flow->instances, &flow->instance_count, sizeof(added), &added,
+				     1);
+	if (err)
+		return err;
+	memcpy(added.slots, key, s->in_count[block] * sizeof(*key));
 	flow->node_count += names;
 	flow->position_count += flow->graph->blocks[block].step_count;
 	flow->edge_count += npuplan_out_count(flow, block);
@@ -400,9 +397,8 @@ static int follow_edges(struct search *s)
 			}
 		}
 		if (!err)
-			err = npuplan_grow(&flow->successors, next, sizeof(*flow->successors));
-		if (!err)
-			flow->successors[next++] = successor;
+			err = npuplan_append(&flow->successors, &next, sizeof(successor),
+					     &successor, 1);
 	}
 	return err;
 }
@@ -426,14 +422,10 @@ static int settle(struct search *s)
 		place_first(s);
 	}
 	err = check_updates(s);
-	for (uint32_t i = s->first; i < s->end && !err; i++, node++) {
-		err = npuplan_grow(&flow->nodes, node, sizeof(*flow->nodes));
-		if (!err)
-			flow->nodes[node] = (struct npuplan_node){
-				.name = i,
-				.instance = s->instance,
-				.slot = s->slots[i - s->first],
-			};
+	for (uint32_t i = s->first; i < s->end && !err; i++) {
+		struct npuplan_node added = { i, s->instance, s->slots[i - s->first] };
+
+		err = npuplan_append(&flow->nodes, &node, sizeof(added), &added, 1);
 	}
 	return err ? err : follow_edges(s);
 }

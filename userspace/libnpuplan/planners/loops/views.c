@@ -163,17 +163,16 @@ static int add_loop(struct views *v, uint32_t edge)
 	if (i == MAX_LOOPS)
 		return 0;
 	if (i == v->loop_count) {
-		if (npuplan_grow(&v->loops, i, sizeof(*v->loops)))
-			return -ENOMEM;
-		v->loops[i] = (struct loop){
+		struct loop loop = {
 			.head = e->to,
 			.edge = edge,
 			.parent = NPUMEM_NONE,
 			.inside = npuplan_pool_take(&v->pool, v->flow->graph->block_count, 1),
 		};
-		if (!v->loops[i].inside)
+
+		if (!loop.inside ||
+		    npuplan_append(&v->loops, &v->loop_count, sizeof(loop), &loop, 1))
 			return -ENOMEM;
-		v->loop_count++;
 		add_block(&v->loops[i], e->to);
 	}
 	add_tail(v, &v->loops[i], e->from);
@@ -312,11 +311,7 @@ static bool same_slot(const struct npuplan_plan *plan, uint32_t a, uint32_t b)
 static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, uint32_t tail,
 		    const uint32_t *slots, uint32_t count, uint32_t *slot)
 {
-	int err = npuplan_grow(&plan->views, plan->view_count, sizeof(*plan->views));
-
-	if (err)
-		return err;
-	plan->views[plan->view_count] = (struct npumem_view){
+	const struct npumem_view view = {
 		.tensor = tensor,
 		.type = tail ? NPUMEM_VIEW_FIRST_CYCLIC : NPUMEM_VIEW_CYCLIC,
 		.repeat = count - tail,
@@ -324,14 +319,11 @@ static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, u
 		.first_slot = plan->view_slot_count,
 		.slot_count = count,
 	};
-	for (uint32_t i = 0; i < count && !err; i++) {
-		err = npuplan_grow(&plan->view_slots, plan->view_slot_count,
-				   sizeof(*plan->view_slots));
-		if (!err)
-			plan->view_slots[plan->view_slot_count++] = slots[i];
-	}
-	*slot = plan->view_count++ | NPUMEM_VIEW_NESTED;
-	return err;
+
+	*slot = plan->view_count | NPUMEM_VIEW_NESTED;
+	return npuplan_append(&plan->views, &plan->view_count, sizeof(view), &view, 1) ?:
+		       npuplan_append(&plan->view_slots, &plan->view_slot_count, sizeof(*slots),
+				      slots, count);
 }
 
 /* Slot of a tensor in the iteration that was walked last. */

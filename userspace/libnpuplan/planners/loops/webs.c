@@ -71,10 +71,9 @@ struct key {
 static int by_key(const void *left, const void *right)
 {
 	const struct key *a = left, *b = right;
+	int order = npuplan_compare(a->of, b->of) ?: npuplan_compare(a->slot, b->slot);
 
-	return npuplan_compare(a->of, b->of)		 ?:
-		       npuplan_compare(a->slot, b->slot) ?:
-							   npuplan_compare(a->node, b->node);
+	return order ?: npuplan_compare(a->node, b->node);
 }
 
 /*
@@ -193,12 +192,11 @@ static int by_start(const void *left, const void *right, void *context)
 
 static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 {
+	struct tie tie = { a < b ? a : b, a < b ? b : a, apart };
+
 	if (ties->count == ties->most)
 		return -E2BIG;
-	if (npuplan_grow(&ties->list, ties->count, sizeof(*ties->list)))
-		return -ENOMEM;
-	ties->list[ties->count++] = (struct tie){ a < b ? a : b, a < b ? b : a, apart };
-	return 0;
+	return npuplan_append(&ties->list, &ties->count, sizeof(tie), &tie, 1);
 }
 
 /*
@@ -261,10 +259,9 @@ static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow 
 static int by_webs(const void *left, const void *right)
 {
 	const struct tie *a = left, *b = right;
+	int order = npuplan_compare(a->a, b->a) ?: npuplan_compare(a->b, b->b);
 
-	return npuplan_compare(a->a, b->a)	   ?:
-		       npuplan_compare(a->b, b->b) ?:
-						     npuplan_compare(a->apart, b->apart);
+	return order ?: npuplan_compare(a->apart, b->apart);
 }
 
 /* Each pair once; one instance that needs them disjoint is enough. */
@@ -357,10 +354,10 @@ struct change {
 static int by_instant(const void *left, const void *right)
 {
 	const struct change *a = left, *b = right;
+	int order = npuplan_compare(a->instant, b->instant) ?:
+							      npuplan_compare(b->begins, a->begins);
 
-	return npuplan_compare(a->instant, b->instant)	     ?:
-		       npuplan_compare(b->begins, a->begins) ?:
-							       npuplan_compare(a->node, b->node);
+	return order ?: npuplan_compare(a->node, b->node);
 }
 
 /* Bytes that operators of a block save at an instant by working in place. */

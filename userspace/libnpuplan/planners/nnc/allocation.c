@@ -28,15 +28,7 @@ static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, ui
 		    uint64_t low, uint64_t high, uint32_t first_new)
 {
 	struct npuplan_nnc_edge *end = allocation->edges + allocation->edge_count;
-
-	if (allocation->edge_count > first_new && end[-1].from == from && end[-1].to == to &&
-	    end[-1].high == low) {
-		end[-1].high = high;
-		return 0;
-	}
-	if (npuplan_grow(&allocation->edges, allocation->edge_count, sizeof(*end)))
-		return -ENOMEM;
-	allocation->edges[allocation->edge_count++] = (struct npuplan_nnc_edge){
+	const struct npuplan_nnc_edge edge = {
 		.low = low,
 		.high = high,
 		.from = from,
@@ -44,7 +36,13 @@ static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, ui
 		.after = rank_of(allocation, from),
 		.before = rank_of(allocation, to),
 	};
-	return 0;
+
+	if (allocation->edge_count > first_new && end[-1].from == from && end[-1].to == to &&
+	    end[-1].high == low) {
+		end[-1].high = high;
+		return 0;
+	}
+	return npuplan_append(&allocation->edges, &allocation->edge_count, sizeof(edge), &edge, 1);
 }
 
 int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint64_t size)
@@ -82,10 +80,9 @@ static int take_hosts(struct npuplan_nnc_allocation *allocation, uint32_t rank, 
 		if (edge->after >= rank || edge->before <= rank || edge->low >= high ||
 		    edge->high <= low || edge->low == edge->high)
 			continue;
-		if (npuplan_grow(&allocation->hosts, allocation->host_count,
-				 sizeof(*allocation->hosts)))
+		if (npuplan_append(&allocation->hosts, &allocation->host_count, sizeof(*edge), edge,
+				   1))
 			return -ENOMEM;
-		allocation->hosts[allocation->host_count++] = *edge;
 		kill_edge(allocation, edge);
 	}
 	if (allocation->host_count > 1)

@@ -168,9 +168,9 @@ static bool has_edge(struct nnc *nnc, uint32_t item)
 
 static bool tighter(const struct place *a, const struct place *b)
 {
-	return (npuplan_compare(a->weight, b->weight)	  ?:
-			npuplan_compare(a->span, b->span) ?:
-							    npuplan_compare(a->base, b->base)) < 0;
+	int order = npuplan_compare(a->weight, b->weight) ?: npuplan_compare(a->span, b->span);
+
+	return (order ?: npuplan_compare(a->base, b->base)) < 0;
 }
 
 /* Tightest edge for the tuple that is less tight than @last, if there is one. */

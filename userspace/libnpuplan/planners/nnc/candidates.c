@@ -11,10 +11,9 @@
 static int by_key(const void *left, const void *right)
 {
 	const struct npuplan_nnc_key *a = left, *b = right;
+	int order = npuplan_compare(a->first, b->first) ?: npuplan_compare(a->second, b->second);
 
-	return npuplan_compare(a->first, b->first)	     ?:
-		       npuplan_compare(a->second, b->second) ?:
-							       npuplan_compare(a->third, b->third);
+	return order ?: npuplan_compare(a->third, b->third);
 }
 
 void npuplan_nnc_sort(struct npuplan_nnc_key *keys, uint32_t count, uint32_t *items)
@@ -195,9 +194,9 @@ bool npuplan_nnc_candidates_tuple(struct npuplan_nnc_candidates *c, uint32_t lea
 bool npuplan_nnc_tuple_before(const struct npuplan_nnc_candidates *c,
 			      const struct npuplan_nnc_tuple *a, const struct npuplan_nnc_tuple *b)
 {
+	int order = npuplan_compare(b->size, a->size) ?: npuplan_compare(b->edges, a->edges);
+
 	/* Of one lead, the tuples differ in their sums. */
-	return (npuplan_compare(b->size, a->size)	    ?:
-			npuplan_compare(b->edges, a->edges) ?:
-			npuplan_compare(b->sum, a->sum)	    ?:
-			npuplan_compare(c->rank[a->lead], c->rank[b->lead])) < 0;
+	order = order ?: npuplan_compare(b->sum, a->sum);
+	return (order ?: npuplan_compare(c->rank[a->lead], c->rank[b->lead])) < 0;
 }
