@@ -57,6 +57,7 @@ struct option_texts {
 	const char **list;
 	size_t count;
 };
+void option_texts_add(struct option_texts *texts, const char *text);
 
 /* struct command_option - an option of a command, or with @doc alone a heading
  * @name, @arg, @doc, @flags: as of struct argp_option
@@ -78,20 +79,24 @@ struct command_option {
 	int flags;
 };
 
+/* Most lists of options that a command shares with others. */
+#define COMMAND_SHARED 2
+
 /* struct command - a command line: what it may have, and what the help says
  * @options: an empty one ends them
- * @parse: of arguments, and of options that are not just kept
+ * @parse: of arguments, and of options that are not just kept; NULL: there are none
  * @args_doc, @doc: as of struct argp
- * @children: options that commands share, or NULL
- * @inputs: of each child, offset of what it parses into
+ * @shared: options that it shares with others, and what of its input they are parsed into
  */
 struct command {
 	const struct command_option *options;
 	argp_parser_t parse;
 	const char *args_doc;
 	const char *doc;
-	const struct argp_child *children;
-	size_t inputs[2];
+	struct {
+		const struct command *command;
+		size_t offset;
+	} shared[COMMAND_SHARED];
 };
 
 /* command_parse() - argp_parse(), what a command begins with

@@ -57,28 +57,62 @@ static void check_options(const struct argp *argp, int argc, char **argv)
 	}
 }
 
-/* The command whose line is parsed: there is one. */
-static const struct command *current;
+/*
+ * struct line - options of the command, or some that it shares with others
+ * @input: what they are parsed into
+ * @argp: the same for argp, its options allocated until the program ends
+ */
+struct line {
+	const struct command *command;
+	void *input;
+	struct argp argp;
+};
 
-/* Of options that have no key of their own: their number after this. */
+/* Of options that have no key of their own: their number after this, for each line. */
 #define FIRST_KEY 0x1000
+
+/* The command's line, and those of what it shares. */
+static struct line lines[1 + COMMAND_SHARED];
 
 static bool is_last(const struct command_option *option)
 {
 	return !option->name && !option->doc;
 }
 
-static int key_of(const struct command_option *option)
+static int key_of(const struct line *line, const struct command_option *option)
 {
 	if (option->key || !option->name)
 		return option->key;
-	return FIRST_KEY + (int)(option - current->options);
+	return FIRST_KEY * (int)(line - lines + 1) + (int)(option - line->command->options);
 }
 
-/* Those of the current command as argp has them, for as long as the program runs. */
-static const struct argp_option *make_options(void)
+static error_t parse_line(int key, char *arg, struct argp_state *state)
 {
-	const struct command_option *from = current->options;
+	struct line *line = state->input;
+	error_t err;
+
+	if (key == ARGP_KEY_INIT) {
+		for (size_t i = 0; line->argp.children && line->argp.children[i].argp; i++)
+			state->child_inputs[i] = line + 1 + i;
+		return 0;
+	}
+	for (const struct command_option *o = line->command->options; !is_last(o); o++) {
+		if (key != key_of(line, o) || !o->kind)
+			continue;
+		option_store(state, o, arg, line->input);
+		return 0;
+	}
+	if (!line->command->parse)
+		return ARGP_ERR_UNKNOWN;
+	state->input = line->input;
+	err = line->command->parse(key, arg, state);
+	state->input = line;
+	return err;
+}
+
+static void make_line(struct line *line, const struct command *command, void *input)
+{
+	const struct command_option *from = command->options;
 	struct argp_option *options;
 	size_t count = 0;
 
@@ -87,53 +121,44 @@ static const struct argp_option *make_options(void)
 	options = calloc(count + 1, sizeof(*options));
 	if (!options)
 		abort();
+	line->command = command;
+	line->input = input;
 	for (size_t i = 0; i < count; i++)
-		options[i] = (struct argp_option){ from[i].name,  key_of(&from[i]), from[i].arg,
-						   from[i].flags, from[i].doc,	    0 };
-	return options;
-}
-
-static error_t parse_command(int key, char *arg, struct argp_state *state)
-{
-	const struct argp_child *child = current->children;
-
-	if (key == ARGP_KEY_INIT) {
-		for (size_t i = 0; child && child[i].argp; i++)
-			state->child_inputs[i] = (char *)state->input + current->inputs[i];
-		return 0;
-	}
-	for (const struct command_option *o = current->options; !is_last(o); o++) {
-		if (key != key_of(o) || !o->kind)
-			continue;
-		option_store(state, o, arg, state->input);
-		return 0;
-	}
-	return current->parse(key, arg, state);
+		options[i] = (struct argp_option){ from[i].name, key_of(line, &from[i]),
+						   from[i].arg,	 from[i].flags,
+						   from[i].doc,	 0 };
+	line->argp = (struct argp){
+		.options = options,
+		.parser = parse_line,
+		.args_doc = command->args_doc,
+		.doc = command->doc,
+	};
 }
 
 void command_parse(const struct command *command, int argc, char **argv, void *input)
 {
-	struct argp argp = {
-		.parser = parse_command,
-		.args_doc = command->args_doc,
-		.doc = command->doc,
-		.children = command->children,
-	};
-	const struct argp_child children[] = { { &argp, 0, NULL, 0 }, { 0 } };
+	const struct argp_child children[] = { { &lines[0].argp, 0, NULL, 0 }, { 0 } };
 	const struct argp all = {
 		.options = help_options,
 		.parser = parse_help,
 		.children = children,
 	};
+	struct argp_child shared[COMMAND_SHARED + 1] = { 0 };
 
-	current = command;
-	argp.options = make_options();
+	make_line(&lines[0], command, input);
+	lines[0].argp.children = shared;
+	for (size_t i = 0; i < COMMAND_SHARED && command->shared[i].command; i++) {
+		make_line(&lines[1 + i], command->shared[i].command,
+			  (char *)input + command->shared[i].offset);
+		shared[i].argp = &lines[1 + i].argp;
+	}
 	if (completing) {
-		complete_words(&argp, argc, argv);
+		complete_words(&lines[0].argp, argc, argv);
 		exit(fflush(stdout) ? EXIT_FAILED : EXIT_OK);
 	}
 	check_options(&all, argc, argv);
-	argp_parse(&all, argc, argv, 0, NULL, input);
+	argp_parse(&all, argc, argv, 0, NULL, lines);
+	lines[0].argp.children = NULL;
 }
 
 /* ----------------------------------------------------------------------- completion */

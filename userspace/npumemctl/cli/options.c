@@ -126,7 +126,7 @@ uint32_t option_choice(const struct argp_state *state, const char *option, const
 	return 0;
 }
 
-static void add_text(struct option_texts *texts, const char *text)
+void option_texts_add(struct option_texts *texts, const char *text)
 {
 	const char **grown = realloc(texts->list, (texts->count + 1) * sizeof(*grown));
 
@@ -153,7 +153,7 @@ void option_store(const struct argp_state *state, const struct command_option *o
 		*(const char **)field = arg;
 		break;
 	case VALUE_TEXTS:
-		add_text(field, arg);
+		option_texts_add(field, arg);
 		break;
 	case VALUE_SIZE:
 		*(uint64_t *)field = option_size(state, name, arg);

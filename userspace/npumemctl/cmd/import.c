@@ -49,11 +49,8 @@ static error_t parse(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp_child children[] = { { &reading_argp, 0, NULL, 0 }, { 0 } };
-
 static const struct command command = {
-	.children = children,
-	.inputs = { offsetof(struct arguments, reading) },
+	.shared = { { &reading_command, offsetof(struct arguments, reading) } },
 	.options = options,
 	.parse = parse,
 	.args_doc = "FILE",

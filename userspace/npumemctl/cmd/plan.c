@@ -294,8 +294,7 @@ static const struct command command = {
 	.doc = "Plan where every tensor of a model lives, and when. No device is needed.\n"
 	       "GRAPH is a TFLite model, graph JSON or a graph blob; \"-\" is standard input. The "
 	       "plan is checked by the kernel's verifier before it is written.",
-	.children = model_children,
-	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
+	.shared = SHARED_WITH_MODELS(struct arguments),
 };
 
 /* Into files beside those asked for. */

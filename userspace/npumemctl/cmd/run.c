@@ -150,8 +150,7 @@ static const struct command command = {
 	       "\"mix\" on random inputs, and all outputs are compared with a reference that never "
 	       "uses memory twice. Loops and branches are gone through at random, or on a given "
 	       "path.",
-	.children = model_children,
-	.inputs = { offsetof(struct arguments, tiling), offsetof(struct arguments, reading) },
+	.shared = SHARED_WITH_MODELS(struct arguments),
 };
 
 static bool is_result(const struct npuplan_tensor *tensor)

@@ -5,10 +5,6 @@
 
 #include "model.h"
 
-const struct argp_child model_children[] = { { &tiling_argp, 0, NULL, 0 },
-					     { &reading_argp, 0, NULL, 0 },
-					     { 0 } };
-
 static bool is_blob(const void *data, size_t size)
 {
 	static const uint8_t magic[] = { 'N', 'P', 'P', 'L' };

@@ -23,7 +23,7 @@ struct tiling {
 };
 
 /* Options of the commands that take a graph: a child, whose input is a struct tiling. */
-extern const struct argp tiling_argp;
+extern const struct command tiling_command;
 
 /* tiling_of() - what was said, of a graph that is not tiled yet
  * @plan: what the plan at hand says, for where the command line says nothing; may
@@ -58,10 +58,14 @@ struct reading {
 };
 
 /* Options of the commands that read models: a child, whose input is a struct reading. */
-extern const struct argp reading_argp;
+extern const struct command reading_command;
 
-/* Children of the commands that take a graph and read it: tiling_argp, then reading_argp. */
-extern const struct argp_child model_children[];
+/* Of commands that take a graph and read it: @type has fields tiling and reading. */
+#define SHARED_WITH_MODELS(type)                               \
+	{                                                      \
+		{ &tiling_command, offsetof(type, tiling) },   \
+		{ &reading_command, offsetof(type, reading) }, \
+	}
 
 /* Warnings, a line each; as a JSON object. */
 void warnings_print(const char *path, const struct npuimport_warnings *warnings);

@@ -4,27 +4,14 @@
 
 #include "model.h"
 
-enum {
-	OPTION_STRICT = 0x400,
+static const struct command_option options[] = {
+	{ "strict", 0, VALUE_FLAG, NULL,
+	  "Refuse a model of which something is not understood, instead of warning of it",
+	  offsetof(struct reading, strict) },
+	{ 0 },
 };
 
-static const struct argp_option options[] = {
-	{ "strict", OPTION_STRICT, NULL, 0,
-	  "Refuse a model of which something is not understood, instead of warning of it", 0 },
-	{ 0 }
-};
-
-static error_t parse(int key, char *arg, struct argp_state *state)
-{
-	struct reading *reading = state->input;
-
-	if (key != OPTION_STRICT)
-		return ARGP_ERR_UNKNOWN;
-	reading->strict = true;
-	return 0;
-}
-
-const struct argp reading_argp = { .options = options, .parser = parse };
+const struct command reading_command = { .options = options };
 
 void warnings_print(const char *path, const struct npuimport_warnings *warnings)
 {

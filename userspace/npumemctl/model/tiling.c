@@ -8,61 +8,43 @@
 #include "model.h"
 
 enum {
-	OPTION_BANDS = 0x100,
-	OPTION_PARAMS,
-	OPTION_ROWS,
-	OPTION_ONCHIP,
-	OPTION_LAYOUT,
-	OPTION_DOUBLE,
+	OPTION_LAYOUT = 0x100,
 	OPTION_TILE,
-	OPTION_INPUTS,
 };
 
 /* As on the kernel's side: more bands or rows than this no tensor is cut into. */
 #define MAX_BANDS 65536
 #define MAX_ROWS  UINT32_MAX
 
-static const struct argp_option options[] = {
-	{ "bands", OPTION_BANDS, "N", 0, "Cut each operator into up to N row bands", 0 },
-	{ "rows", OPTION_ROWS, "N", 0, "Cut each operator into tiles of N rows", 0 },
-	{ "onchip", OPTION_ONCHIP, "BYTES", 0,
-	  "Cut each operator so that its steps fit into on-chip memory of this size, weights "
-	  "included, and move the least data",
-	  0 },
-	{ "double-buffer", OPTION_DOUBLE, NULL, 0,
-	  "With --onchip: what changes from step to step has to fit twice", 0 },
-	{ "layout", OPTION_LAYOUT, "LAYOUT", 0,
-	  "Order of the tensors' bytes: nhwc (default), nchw, nc32hw", 0 },
-	{ "tile", OPTION_TILE, "OP=ROWS[xCHANNELS][,channels|,rows]", 0,
-	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
-	  "all channels of some rows first (\",rows\", default), or all rows of some channels. Again "
-	  "for more operators",
-	  0 },
-	{ "params", OPTION_PARAMS, NULL, 0, "Place parameters (weights) in the arena, too", 0 },
-	{ "inputs", OPTION_INPUTS, "WHERE", 0,
-	  "Inputs start in \"host\" memory (default of planner cosma), or are \"resident\" in the "
-	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
-	  0 },
-	{ 0 }
-};
-
 static const char *const inputs[] = { "host", "resident", NULL };
 
 #define FIELD(name) offsetof(struct tiling, name)
 
-/* Those that are kept as they are given. */
-static const struct command_option kept[] = {
-	{ "bands", OPTION_BANDS, VALUE_COUNT, .offset = FIELD(asked.bands), .min = 1,
-	  .max = MAX_BANDS },
-	{ "rows", OPTION_ROWS, VALUE_COUNT, .offset = FIELD(asked.rows), .min = 1,
-	  .max = MAX_ROWS },
-	{ "onchip", OPTION_ONCHIP, VALUE_SIZE, .offset = FIELD(asked.onchip) },
-	{ "double-buffer", OPTION_DOUBLE, VALUE_FLAG, .offset = FIELD(asked.double_buffer) },
-	{ "tile", OPTION_TILE, VALUE_TEXTS, .offset = FIELD(tiles) },
-	{ "params", OPTION_PARAMS, VALUE_FLAG, .offset = FIELD(asked.with_parameters) },
-	{ "inputs", OPTION_INPUTS, VALUE_CHOICE, .offset = FIELD(asked.inputs),
-	  .min = NPUPLAN_INPUTS_HOST, .choices = inputs },
-	{ 0 }
+static const struct command_option options[] = {
+	{ "bands", 0, VALUE_COUNT, "N", "Cut each operator into up to N row bands",
+	  FIELD(asked.bands), 1, MAX_BANDS },
+	{ "rows", 0, VALUE_COUNT, "N", "Cut each operator into tiles of N rows", FIELD(asked.rows),
+	  1, MAX_ROWS },
+	{ "onchip", 0, VALUE_SIZE, "BYTES",
+	  "Cut each operator so that its steps fit into on-chip memory of this size, weights "
+	  "included, and move the least data",
+	  FIELD(asked.onchip) },
+	{ "double-buffer", 0, VALUE_FLAG, NULL,
+	  "With --onchip: what changes from step to step has to fit twice",
+	  FIELD(asked.double_buffer) },
+	{ "layout", OPTION_LAYOUT, VALUE_OTHER, "LAYOUT",
+	  "Order of the tensors' bytes: nhwc (default), nchw, nc32hw" },
+	{ "tile", OPTION_TILE, VALUE_OTHER, "OP=ROWS[xCHANNELS][,channels|,rows]",
+	  "Cut this operator (name or id) into tiles of so many rows and channels (\"all\": of all), "
+	  "all channels of some rows first (\",rows\", default), or all rows of some channels. Again "
+	  "for more operators" },
+	{ "params", 0, VALUE_FLAG, NULL, "Place parameters (weights) in the arena, too",
+	  FIELD(asked.with_parameters) },
+	{ "inputs", 0, VALUE_CHOICE, "WHERE",
+	  "Inputs start in \"host\" memory (default of planner cosma), or are \"resident\" in the "
+	  "arena; parameters that are placed start in host memory. What does is loaded by the plan",
+	  FIELD(asked.inputs), NPUPLAN_INPUTS_HOST, 0, inputs },
+	{ 0 },
 };
 
 /* A number from 1 on, "all" is 0; @text is moved behind it. */
@@ -108,47 +90,50 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	return true;
 }
 
-static void check_together(const struct argp_state *state, const struct npuplan_tiling *asked)
+static void check_together(const struct argp_state *state, struct tiling *tiling)
 {
+	const struct npuplan_tiling *asked = &tiling->asked;
+
 	if (!!asked->bands + !!asked->rows + !!asked->onchip > 1)
 		usage_error(state, "--bands, --rows and --onchip exclude each other");
 	if (asked->double_buffer && !asked->onchip)
 		usage_error(state, "--double-buffer needs --onchip");
+	tiling->is_said |= asked->bands || asked->rows || asked->onchip || tiling->tiles.count;
 }
 
 static error_t parse(int key, char *arg, struct argp_state *state)
 {
-	const struct command_option *option = kept;
 	struct tiling *tiling = state->input;
 	struct npuplan_tile_choice choice;
 	unsigned int layout = 0;
 
-	if (key == OPTION_LAYOUT) {
+	switch (key) {
+	case OPTION_LAYOUT:
 		while (npuplan_layout_name(layout) && strcmp(npuplan_layout_name(layout), arg) != 0)
 			layout++;
 		if (!npuplan_layout_name(layout))
 			usage_error(state, "--layout: '%s' is none of nhwc, nchw, nc32hw", arg);
 		tiling->asked.layout = layout;
-	} else if (key == ARGP_KEY_END) {
-		check_together(state, &tiling->asked);
+		tiling->is_said = true;
 		return 0;
-	} else {
-		while (option->key && option->key != key)
-			option++;
-		if (!option->key)
-			return ARGP_ERR_UNKNOWN;
-		option_store(state, option, arg, tiling);
+	case OPTION_TILE:
+		if (!parse_tile(arg, &choice))
+			usage_error(
+				state,
+				"--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
+				"number or all",
+				arg);
+		option_texts_add(&tiling->tiles, arg);
+		return 0;
+	case ARGP_KEY_END:
+		check_together(state, tiling);
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
 	}
-	if (key == OPTION_TILE && !parse_tile(arg, &choice))
-		usage_error(state,
-			    "--tile: '%s' is not OP=ROWS[xCHANNELS][,channels|,rows], each a "
-			    "number or all",
-			    arg);
-	tiling->is_said |= key != OPTION_PARAMS && key != OPTION_INPUTS;
-	return 0;
 }
 
-const struct argp tiling_argp = { .options = options, .parser = parse };
+const struct command tiling_command = { .options = options, .parse = parse };
 
 /* By name first, then by id; @count: how many are called so. */
 static uint32_t find_op(const struct npuplan_graph *graph, const char *text, size_t length,
