@@ -272,43 +272,45 @@ static int check_reads(const struct npuplan_graph *graph, const uint32_t *writer
 	return 0;
 }
 
+/* Outputs of the graph have values that are written, or that come from elsewhere. */
+static int check_outputs(const struct npuplan_graph *graph, const uint32_t *writer,
+			 const bool *elsewhere, struct npuplan_error *error)
+{
+	for (uint32_t i = 0; i < graph->tensor_count; i++)
+		if (graph->tensors[i].kind == NPUMEM_TENSOR_OUTPUT && writer[i] == NPUMEM_NONE &&
+		    !elsewhere[i])
+			return import_fail(error, -EINVAL,
+					   "%s is an output of the graph, but nothing writes it",
+					   import_tensor_text(&graph->tensors[i]).s);
+	return 0;
+}
+
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error)
 {
-	uint32_t *writer, *reader;
-	bool *elsewhere;
-	int err;
+	size_t room = (size_t)graph->tensor_count + 1;
+	uint32_t *writer = malloc(room * sizeof(*writer)), *reader = malloc(room * sizeof(*reader));
+	bool *elsewhere = calloc(room, sizeof(*elsewhere));
+	int err = 0;
 
 	if (!graph->op_count)
-		return import_fail(error, -EINVAL, "the graph has no operators");
-	writer = malloc(((size_t)graph->tensor_count + 1) * 2 * sizeof(*writer));
-	elsewhere = calloc((size_t)graph->tensor_count + 1, sizeof(*elsewhere));
-	if (!writer || !elsewhere) {
-		free(writer);
-		free(elsewhere);
-		return import_fail(error, -ENOMEM, "out of memory");
-	}
-	reader = writer + graph->tensor_count;
-	for (uint32_t i = 0; i < graph->tensor_count; i++) {
+		err = import_fail(error, -EINVAL, "the graph has no operators");
+	else if (!writer || !reader || !elsewhere)
+		err = import_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < graph->tensor_count && !err; i++) {
 		writer[i] = reader[i] = NPUMEM_NONE;
 		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
 			elsewhere[i] = elsewhere[graph->tensors[i].alias_of] = true;
 	}
-
-	err = check_writes(graph, writer, reader, error);
+	if (!err)
+		err = check_writes(graph, writer, reader, error);
 	if (!err)
 		err = check_carries(graph, writer, elsewhere, error);
 	if (!err)
 		err = check_reads(graph, writer, elsewhere, error);
-	for (uint32_t i = 0; !err && i < graph->tensor_count; i++) {
-		const struct npuplan_tensor *tensor = &graph->tensors[i];
-
-		if (tensor->kind == NPUMEM_TENSOR_OUTPUT && writer[i] == NPUMEM_NONE &&
-		    !elsewhere[i])
-			err = import_fail(error, -EINVAL,
-					  "%s is an output of the graph, but nothing writes it",
-					  import_tensor_text(tensor).s);
-	}
+	if (!err)
+		err = check_outputs(graph, writer, elsewhere, error);
 	free(writer);
+	free(reader);
 	free(elsewhere);
 	return err;
 }

@@ -15,51 +15,40 @@
 
 const char *npuimport_format_name(enum npuimport_format format)
 {
-	switch (format) {
-	case NPUIMPORT_GRAPH_JSON:
-		return "graph JSON";
-	case NPUIMPORT_TFLITE:
-		return "TFLite";
-	case NPUIMPORT_BLOB:
-		return "graph blob";
-	case NPUIMPORT_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
+	static const char *const names[] = { "unknown", "graph JSON", "TFLite", "graph blob" };
 
-const char *npuimport_doubt_name(enum npuimport_doubt kind)
-{
-	static const char *const names[NPUIMPORT_DOUBTS] = {
-		[NPUIMPORT_DOUBT_FIELD] = "field",     [NPUIMPORT_DOUBT_VALUE] = "value",
-		[NPUIMPORT_DOUBT_LAYOUT] = "layout",   [NPUIMPORT_DOUBT_SHAPE] = "shape",
-		[NPUIMPORT_DOUBT_ELEMENT] = "element", [NPUIMPORT_DOUBT_ATTRIBUTE] = "attribute",
-		[NPUIMPORT_DOUBT_WINDOW] = "window",   [NPUIMPORT_DOUBT_PADDING] = "padding",
-		[NPUIMPORT_DOUBT_INPLACE] = "inplace", [NPUIMPORT_DOUBT_OPERATOR] = "operator",
-	};
-
-	return kind < NPUIMPORT_DOUBTS ? names[kind] : "unknown";
+	return names[format <= NPUIMPORT_BLOB ? format : NPUIMPORT_UNKNOWN];
 }
 
 /* What is not understood, and what comes of it; %s is what. */
 static const struct {
+	const char *name;
 	const char *thing;
 	const char *outcome;
-} sentences[NPUIMPORT_DOUBTS] = {
-	[NPUIMPORT_DOUBT_FIELD] = { "field \"%s\" is not known", "passed over" },
-	[NPUIMPORT_DOUBT_VALUE] = { "\"%s\" is not understood", "passed over" },
-	[NPUIMPORT_DOUBT_LAYOUT] = { "\"%s\" is not understood", "all operators planned whole" },
-	[NPUIMPORT_DOUBT_SHAPE] = { "\"%s\" is not understood", "tensors never cut" },
-	[NPUIMPORT_DOUBT_ELEMENT] = { "\"%s\" is not that of all tensors",
+} doubts[NPUIMPORT_DOUBTS] = {
+	[NPUIMPORT_DOUBT_FIELD] = { "field", "field \"%s\" is not known", "passed over" },
+	[NPUIMPORT_DOUBT_VALUE] = { "value", "\"%s\" is not understood", "passed over" },
+	[NPUIMPORT_DOUBT_LAYOUT] = { "layout", "\"%s\" is not understood",
+				     "all operators planned whole" },
+	[NPUIMPORT_DOUBT_SHAPE] = { "shape", "\"%s\" is not understood", "tensors never cut" },
+	[NPUIMPORT_DOUBT_ELEMENT] = { "element", "\"%s\" is not that of all tensors",
 				      "taken from bytes and shape" },
-	[NPUIMPORT_DOUBT_ATTRIBUTE] = { "attribute \"%s\" is not understood",
+	[NPUIMPORT_DOUBT_ATTRIBUTE] = { "attribute", "attribute \"%s\" is not understood",
 					"operators planned whole" },
-	[NPUIMPORT_DOUBT_WINDOW] = { "the window of %s is not understood",
+	[NPUIMPORT_DOUBT_WINDOW] = { "window", "the window of %s is not understood",
 				     "operators planned whole" },
-	[NPUIMPORT_DOUBT_PADDING] = { "padding %s is a name", "its numbers were computed" },
-	[NPUIMPORT_DOUBT_INPLACE] = { "\"%s\" is not understood", "not planned in place" },
-	[NPUIMPORT_DOUBT_OPERATOR] = { "operator %s is not known", "operators planned whole" },
+	[NPUIMPORT_DOUBT_PADDING] = { "padding", "padding %s is a name",
+				      "its numbers were computed" },
+	[NPUIMPORT_DOUBT_INPLACE] = { "inplace", "\"%s\" is not understood",
+				      "not planned in place" },
+	[NPUIMPORT_DOUBT_OPERATOR] = { "operator", "operator %s is not known",
+				       "operators planned whole" },
 };
+
+const char *npuimport_doubt_name(enum npuimport_doubt kind)
+{
+	return kind < NPUIMPORT_DOUBTS ? doubts[kind].name : "unknown";
+}
 
 /* printf() of what fits, after what is there already. */
 __attribute__((format(printf, 4, 5))) static void add_text(char *text, size_t size, size_t *used,
@@ -77,14 +66,14 @@ __attribute__((format(printf, 4, 5))) static void add_text(char *text, size_t si
 
 void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size)
 {
-	const char *thing = sentences[warning->kind].thing, *mark = strstr(thing, "%s");
+	const char *thing = doubts[warning->kind].thing, *mark = strstr(thing, "%s");
 	size_t used = 0;
 
 	if (!size)
 		return;
 	add_text(text, size, &used, "%.*s%s%s, %" PRIu64 " time%s, %s: %s", (int)(mark - thing),
 		 thing, warning->what, mark + 2, warning->count, warning->count == 1 ? "" : "s",
-		 sentences[warning->kind].outcome, warning->text);
+		 doubts[warning->kind].outcome, warning->text);
 	for (uint32_t i = 1; i < NPUIMPORT_PLACES && i < warning->count; i++)
 		add_text(text, size, &used, "%s %s", i == 1 ? "; also" : ",", warning->places[i]);
 	if (warning->count > NPUIMPORT_PLACES)
@@ -95,8 +84,9 @@ void npuimport_warning_text(const struct npuimport_warning *warning, char *text,
 int npuimport_read_file(const char *path, void **data, size_t *size, struct npuplan_error *error)
 {
 	bool is_stdin = !strcmp(path, "-");
-	size_t capacity = 65536, used = 0;
+	size_t capacity = 32768, used = 0;
 	char *bytes = NULL, *grown;
+	ssize_t got = 1;
 	int fd, err = 0;
 
 	*data = NULL;
@@ -104,11 +94,9 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 	fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return import_fail(error, -errno, "%s", strerror(errno));
-	for (;;) {
-		ssize_t got;
-
+	while (got && !err) {
 		if (!bytes || used == capacity) {
-			capacity *= bytes ? 2 : 1;
+			capacity *= 2;
 			grown = realloc(bytes, capacity + 1);
 			if (!grown) {
 				err = import_fail(error, -ENOMEM, "out of memory");
@@ -117,24 +105,19 @@ int npuimport_read_file(const char *path, void **data, size_t *size, struct npup
 			bytes = grown;
 		}
 		got = read(fd, bytes + used, capacity - used);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
+		if (got > 0)
+			used += (size_t)got;
+		else if (got < 0 && errno != EINTR)
 			err = import_fail(error, -errno, "%s", strerror(errno));
-		if (got <= 0)
-			break;
-		used += (size_t)got;
-		if (used > (size_t)NPUIMPORT_MAX_FILE) {
+		if (used > (size_t)NPUIMPORT_MAX_FILE)
 			err = import_fail(error, -E2BIG, "the file has more than %lld bytes",
 					  NPUIMPORT_MAX_FILE);
-			break;
-		}
 	}
 	if (!is_stdin)
 		close(fd);
-	if (err || !bytes) {
+	if (err) {
 		free(bytes);
-		return err ? err : -EIO;
+		return err;
 	}
 	bytes[used] = '\0';
 	*data = bytes;
