@@ -141,12 +141,13 @@ static void sum_paddings(const struct window *window, bool is_pad, struct npupla
 
 static void forget_window(struct npuplan_attrs *attrs)
 {
-	attrs->spatial = 0;
-	memset(attrs->kernel, 0, sizeof(attrs->kernel));
-	memset(attrs->stride, 0, sizeof(attrs->stride));
-	memset(attrs->dilation, 0, sizeof(attrs->dilation));
-	memset(attrs->pad_begin, 0, sizeof(attrs->pad_begin));
-	memset(attrs->pad_end, 0, sizeof(attrs->pad_end));
+	*attrs = (struct npuplan_attrs){
+		.groups = attrs->groups,
+		.axis = attrs->axis,
+		.inplace = attrs->inplace,
+		.transposed = attrs->transposed,
+		.whole = attrs->whole,
+	};
 }
 
 /* Padding that is missing at the end for @size windows of @in elements. */

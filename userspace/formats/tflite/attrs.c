@@ -18,13 +18,13 @@ struct window_options {
 	int32_t kernel[NPUPLAN_MAX_SPATIAL];
 };
 
-/* Fields of an options table: where a window's numbers stand. -1: it has none. */
+/* Fields of an options table: where a window's numbers stand. 0, but of @padding: it has none. */
 struct window_fields {
 	uint8_t type;
-	int padding;
-	int stride[NPUPLAN_MAX_SPATIAL];
-	int dilation[NPUPLAN_MAX_SPATIAL];
-	int kernel[NPUPLAN_MAX_SPATIAL];
+	unsigned int padding;
+	unsigned int stride[NPUPLAN_MAX_SPATIAL];
+	unsigned int dilation[NPUPLAN_MAX_SPATIAL];
+	unsigned int kernel[NPUPLAN_MAX_SPATIAL];
 	uint32_t spatial;
 };
 
@@ -33,7 +33,6 @@ static const struct window_fields conv_2d = {
 	.padding = CONV_2D_PADDING,
 	.stride = { CONV_2D_STRIDE_H, CONV_2D_STRIDE_W },
 	.dilation = { CONV_2D_DILATION_H, CONV_2D_DILATION_W },
-	.kernel = { -1, -1 },
 	.spatial = 2,
 };
 
@@ -42,7 +41,6 @@ static const struct window_fields depthwise_conv_2d = {
 	.padding = DEPTHWISE_PADDING,
 	.stride = { DEPTHWISE_STRIDE_H, DEPTHWISE_STRIDE_W },
 	.dilation = { DEPTHWISE_DILATION_H, DEPTHWISE_DILATION_W },
-	.kernel = { -1, -1 },
 	.spatial = 2,
 };
 
@@ -50,7 +48,6 @@ static const struct window_fields pool_2d = {
 	.type = OPTIONS_POOL_2D,
 	.padding = POOL_2D_PADDING,
 	.stride = { POOL_2D_STRIDE_H, POOL_2D_STRIDE_W },
-	.dilation = { -1, -1 },
 	.kernel = { POOL_2D_FILTER_HEIGHT, POOL_2D_FILTER_WIDTH },
 	.spatial = 2,
 };
@@ -59,8 +56,6 @@ static const struct window_fields transpose_conv = {
 	.type = OPTIONS_TRANSPOSE_CONV,
 	.padding = TRANSPOSE_CONV_PADDING,
 	.stride = { TRANSPOSE_CONV_STRIDE_H, TRANSPOSE_CONV_STRIDE_W },
-	.dilation = { -1, -1 },
-	.kernel = { -1, -1 },
 	.spatial = 2,
 };
 
@@ -69,7 +64,6 @@ static const struct window_fields conv_3d = {
 	.padding = CONV_3D_PADDING,
 	.stride = { CONV_3D_STRIDE_D, CONV_3D_STRIDE_H, CONV_3D_STRIDE_W },
 	.dilation = { CONV_3D_DILATION_D, CONV_3D_DILATION_H, CONV_3D_DILATION_W },
-	.kernel = { -1, -1, -1 },
 	.spatial = 3,
 };
 
@@ -87,13 +81,14 @@ static struct flatbuf_table options_table(struct tflite_reader *r,
 	return options;
 }
 
-static int32_t option(struct tflite_reader *r, const struct flatbuf_table *options, int field,
-		      int32_t absent, int32_t limit, const char *what, const struct npuplan_op *op)
+static int32_t option(struct tflite_reader *r, const struct flatbuf_table *options,
+		      unsigned int field, int32_t absent, int32_t limit, const char *what,
+		      const struct npuplan_op *op)
 {
 	int32_t value = absent;
 
-	if (field >= 0)
-		value = flatbuf_i32(&r->fb, options, (unsigned int)field, absent);
+	if (field)
+		value = flatbuf_i32(&r->fb, options, field, absent);
 	if (value < 1 || value > limit)
 		flatbuf_fail(&r->fb, -EINVAL, "%s: %s of %" PRId32 ", must be 1 to %" PRId32,
 			     import_op_text(op).s, what, value, limit);
@@ -106,7 +101,7 @@ static void read_window_options(struct tflite_reader *r, const struct flatbuf_ta
 {
 	struct flatbuf_table options = options_table(r, table, fields->type, op);
 
-	window->padding = flatbuf_u8(&r->fb, &options, (unsigned int)fields->padding, PADDING_SAME);
+	window->padding = flatbuf_u8(&r->fb, &options, fields->padding, PADDING_SAME);
 	if (window->padding > PADDING_VALID)
 		flatbuf_fail(&r->fb, -EINVAL, "%s: padding %u is neither SAME nor VALID",
 			     import_op_text(op).s, window->padding);
@@ -116,7 +111,7 @@ static void read_window_options(struct tflite_reader *r, const struct flatbuf_ta
 					   "stride", op);
 		window->dilation[d] = option(r, &options, fields->dilation[d], 1,
 					     NPUIMPORT_MAX_DIM / 4, "dilation", op);
-		if (fields->kernel[d] >= 0)
+		if (fields->kernel[d])
 			window->kernel[d] = option(r, &options, fields->kernel[d], 0,
 						   NPUIMPORT_MAX_KERNEL, "filter size", op);
 	}
@@ -240,7 +235,7 @@ static void window_attrs(struct tflite_reader *r, const struct flatbuf_table *ta
 	struct window_options window;
 
 	read_window_options(r, table, fields, op, &window);
-	if (fields->kernel[0] < 0)
+	if (!fields->kernel[0])
 		read_kernel(r, op, fields->spatial, kernel_dim, &window);
 	set_window(r, &window, fields->spatial, op);
 }
@@ -256,23 +251,25 @@ static void conv_groups(const struct tflite_reader *r, struct npuplan_op *op)
 		op->attrs.groups = (int32_t)(channels / each);
 }
 
+static void swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t value = *a;
+
+	*a = *b;
+	*b = value;
+}
+
 /* TFLite's inputs are output shape, weights, data, bias: the data goes first. */
 static void transpose_conv_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
 				 uint32_t *sources, struct npuplan_op *op)
 {
-	uint32_t tensor;
-
 	if (op->input_count < 3) {
 		flatbuf_fail(&r->fb, -EINVAL, "%s: has %" PRIu32 " inputs, must have 3 or 4",
 			     import_op_text(op).s, op->input_count);
 		return;
 	}
-	tensor = op->inputs[0];
-	op->inputs[0] = op->inputs[2];
-	op->inputs[2] = tensor;
-	tensor = sources[0];
-	sources[0] = sources[2];
-	sources[2] = tensor;
+	swap(&op->inputs[0], &op->inputs[2]);
+	swap(&sources[0], &sources[2]);
 	op->attrs.transposed = true;
 	window_attrs(r, table, &transpose_conv, 1, op);
 }
@@ -293,6 +290,13 @@ static void concat_attrs(struct tflite_reader *r, const struct flatbuf_table *ta
 		op->attrs.axis = -1;
 	else
 		tensor_of_rank(r, op, op->inputs[0], (uint32_t)rank, "input");
+}
+
+static int64_t padding(const struct tflite_reader *r, const struct flatbuf_vector *data, bool wide,
+		       uint32_t index)
+{
+	return wide ? flatbuf_vector_i64(&r->fb, data, index) :
+		      flatbuf_vector_i32(&r->fb, data, index);
 }
 
 /* Paddings are the second input, [rank, 2] of int32 or int64, if constant. */
@@ -322,12 +326,9 @@ static void pad_attrs(struct tflite_reader *r, const uint32_t *sources, struct n
 	}
 	op->attrs.spatial = rank - 2;
 	for (uint32_t d = 0; d < rank; d++) {
-		int64_t begin, end;
+		int64_t begin = padding(r, &data, wide, 2 * d);
+		int64_t end = padding(r, &data, wide, 2 * d + 1);
 
-		begin = wide ? flatbuf_vector_i64(&r->fb, &data, 2 * d) :
-			       flatbuf_vector_i32(&r->fb, &data, 2 * d);
-		end = wide ? flatbuf_vector_i64(&r->fb, &data, 2 * d + 1) :
-			     flatbuf_vector_i32(&r->fb, &data, 2 * d + 1);
 		if (begin < 0 || end < 0 || begin > NPUIMPORT_MAX_DIM / 4 ||
 		    end > NPUIMPORT_MAX_DIM / 4 || in->shape[d] + begin + end != out->shape[d])
 			flatbuf_fail(&r->fb, -EINVAL,

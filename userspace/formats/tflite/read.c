@@ -70,14 +70,16 @@ static size_t utf8_length(const uint8_t *s, size_t size)
 }
 
 /* Name as clean UTF-8, cut short to MAX_NAME; bytes that are none become '?'. */
-static struct name clean_name(const struct flatbuf *fb, const struct flatbuf_vector *text)
+static struct name read_name(struct flatbuf *fb, const struct flatbuf_table *table,
+			     unsigned int field)
 {
-	const uint8_t *bytes = fb->data + text->pos;
+	struct flatbuf_vector text = flatbuf_vector(fb, table, field, 1);
+	const uint8_t *bytes = fb->data + text.pos;
 	struct name name;
 	size_t used = 0, i = 0;
 
-	while (i < text->count) {
-		size_t length = utf8_length(bytes + i, text->count - i);
+	while (i < text.count) {
+		size_t length = utf8_length(bytes + i, text.count - i);
 
 		if (used + (length ? length : 1) > MAX_NAME)
 			break;
@@ -94,43 +96,19 @@ static struct name clean_name(const struct flatbuf *fb, const struct flatbuf_vec
 	return name;
 }
 
-static struct name read_name(struct flatbuf *fb, const struct flatbuf_table *table,
-			     unsigned int field)
-{
-	struct flatbuf_vector text = flatbuf_vector(fb, table, field, 1);
-
-	return clean_name(fb, &text);
-}
-
 /* Bits of an element, 0 for types without a size. */
 static unsigned int type_bits(uint8_t type)
 {
-	switch (type) {
-	case TYPE_INT4:
-		return 4;
-	case TYPE_UINT8:
-	case TYPE_BOOL:
-	case TYPE_INT8:
-		return 8;
-	case TYPE_FLOAT16:
-	case TYPE_INT16:
-	case TYPE_UINT16:
-	case TYPE_BFLOAT16:
-		return 16;
-	case TYPE_FLOAT32:
-	case TYPE_INT32:
-	case TYPE_UINT32:
-		return 32;
-	case TYPE_INT64:
-	case TYPE_COMPLEX64:
-	case TYPE_FLOAT64:
-	case TYPE_UINT64:
-		return 64;
-	case TYPE_COMPLEX128:
-		return 128;
-	default:
-		return 0;
-	}
+	static const uint8_t bits[] = {
+		[TYPE_FLOAT32] = 32,  [TYPE_FLOAT16] = 16,     [TYPE_INT32] = 32,
+		[TYPE_UINT8] = 8,     [TYPE_INT64] = 64,       [TYPE_BOOL] = 8,
+		[TYPE_INT16] = 16,    [TYPE_COMPLEX64] = 64,   [TYPE_INT8] = 8,
+		[TYPE_FLOAT64] = 64,  [TYPE_COMPLEX128] = 128, [TYPE_UINT64] = 64,
+		[TYPE_UINT32] = 32,   [TYPE_UINT16] = 16,      [TYPE_INT4] = 4,
+		[TYPE_BFLOAT16] = 16,
+	};
+
+	return type < sizeof(bits) ? bits[type] : 0;
 }
 
 static void unsupported_type(struct tflite_reader *r, const struct npuplan_tensor *tensor,
@@ -233,6 +211,13 @@ static uint32_t kind_of(uint8_t uses, bool constant)
 	return uses & USE_OUTPUT ? NPUMEM_TENSOR_OUTPUT : NPUMEM_TENSOR_INTERMEDIATE;
 }
 
+/* @index: of what the graph was given, or -errno */
+static void check_added(struct tflite_reader *r, int64_t index, const char *what)
+{
+	if (index < 0)
+		flatbuf_fail(&r->fb, (int)index, "%s: %s", what, strerror((int)-index));
+}
+
 static void read_tensor(struct tflite_reader *r, const struct model *model, uint32_t number)
 {
 	struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, number);
@@ -284,10 +269,8 @@ static void read_tensor(struct tflite_reader *r, const struct model *model, uint
 	tensor.kind =
 		kind_of(model->uses[number], data->count && !(model->uses[number] & USE_VARIABLE));
 	index = npuplan_graph_add_tensor(r->graph, &tensor);
-	if (index < 0)
-		flatbuf_fail(&r->fb, (int)index, "%s: %s", import_tensor_text(&tensor).s,
-			     strerror((int)-index));
-	else
+	check_added(r, index, import_tensor_text(&tensor).s);
+	if (index >= 0)
 		r->index[number] = (uint32_t)index;
 }
 
@@ -438,17 +421,6 @@ static void make_view(struct tflite_reader *r, const struct npuplan_op *op)
 	r->views++;
 }
 
-static void add_operator(struct tflite_reader *r, struct npuplan_op *op)
-{
-	int64_t index;
-
-	add_updates(r, op);
-	index = npuplan_graph_add_op(r->graph, op);
-	if (index < 0)
-		flatbuf_fail(&r->fb, (int)index, "%s: %s", import_op_text(op).s,
-			     strerror((int)-index));
-}
-
 /* Newer than is known here. Its tensors say all that planning it whole needs. */
 static void unknown_operator(struct tflite_reader *r, struct npuplan_op *op)
 {
@@ -503,10 +475,12 @@ static void read_operator(struct tflite_reader *r, const struct model *model, ui
 			unknown_operator(r, &op);
 		for (uint32_t i = 0; i < op.input_count; i++)
 			model->uses[sources[i]] |= USE_READ_YET;
-		if (is_view(r, model, builtin, &op, target))
+		if (is_view(r, model, builtin, &op, target)) {
 			make_view(r, &op);
-		else
-			add_operator(r, &op);
+		} else {
+			add_updates(r, &op);
+			check_added(r, npuplan_graph_add_op(r->graph, &op), import_op_text(&op).s);
+		}
 	}
 	free(memory);
 }
