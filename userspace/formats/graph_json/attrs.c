@@ -32,37 +32,35 @@ enum same {
  * dimension, then of the next.
  */
 struct window {
-	int64_t padding[2 * NPUPLAN_MAX_SPATIAL];
-	int64_t folded[2 * NPUPLAN_MAX_SPATIAL];
-	int64_t output_padding[NPUPLAN_MAX_SPATIAL];
+	int32_t padding[2 * NPUPLAN_MAX_SPATIAL];
+	int32_t folded[2 * NPUPLAN_MAX_SPATIAL];
+	int32_t output_padding[NPUPLAN_MAX_SPATIAL];
 	size_t paddings, foldeds;
 	enum same same;
 	bool ceil_mode;
 	bool partial; /* the first input is read in part */
 };
 
-static void copy_list(int32_t *to, const int64_t *from, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		to[i] = (int32_t)from[i];
-}
-
 /* List of @count integers from @min on, which is not there in all cases; returns how many. */
 static size_t get_list(struct graph_json_reader *r, json_t *attrs, const char *key, size_t count,
-		       int64_t min, int64_t *values)
+		       int64_t min, int32_t *values)
 {
-	return npujson_ints(r->json, attrs, key, false, count, count, min, NPUIMPORT_MAX_DIM / 4,
-			    values);
+	int64_t read[2 * NPUPLAN_MAX_SPATIAL];
+
+	count = npujson_ints(r->json, attrs, key, false, count, count, min, NPUIMPORT_MAX_DIM / 4,
+			     read);
+	for (size_t i = 0; i < count; i++)
+		values[i] = (int32_t)read[i];
+	return count;
 }
 
 /* One value of at least 1 a spatial dimension, 1 if there is no list. */
 static void spatial_list(struct graph_json_reader *r, json_t *attrs, const char *key,
 			 uint32_t spatial, int32_t *to)
 {
-	int64_t values[NPUPLAN_MAX_SPATIAL] = { 1, 1, 1 };
-
-	get_list(r, attrs, key, spatial, 1, values);
-	copy_list(to, values, spatial);
+	for (uint32_t d = 0; d < spatial; d++)
+		to[d] = 1;
+	get_list(r, attrs, key, spatial, 1, to);
 }
 
 /*
@@ -97,7 +95,6 @@ static void read_paddings(struct graph_json_reader *r, json_t *attrs, bool is_pa
 			  struct window *window, struct npuplan_attrs *out)
 {
 	const int64_t least = -(NPUIMPORT_MAX_DIM / 4);
-	int64_t values[NPUPLAN_MAX_SPATIAL];
 	size_t begins, ends;
 
 	if (is_pad || !named_padding(r, attrs, window))
@@ -105,10 +102,8 @@ static void read_paddings(struct graph_json_reader *r, json_t *attrs, bool is_pa
 					    is_pad ? least : 0, window->padding);
 	window->foldeds =
 		get_list(r, attrs, "pad_folded", 2 * (size_t)spatial, least, window->folded);
-	begins = get_list(r, attrs, "pad_begin", spatial, least, values);
-	copy_list(out->pad_begin, values, begins);
-	ends = get_list(r, attrs, "pad_end", spatial, least, values);
-	copy_list(out->pad_end, values, ends);
+	begins = get_list(r, attrs, "pad_begin", spatial, least, out->pad_begin);
+	ends = get_list(r, attrs, "pad_end", spatial, least, out->pad_end);
 	if (begins != ends)
 		npujson_fail(r->json, NULL, "\"pad_begin\" and \"pad_end\" go together");
 	if (begins && json_object_get(attrs, "padding"))
@@ -124,18 +119,15 @@ static void sum_paddings(const struct window *window, bool is_pad, struct npupla
 	for (uint32_t d = 0; d < out->spatial; d++) {
 		uint32_t torch = 2 * (out->spatial - 1 - d);
 
-		if (is_pad && window->paddings) {
-			out->pad_begin[d] = (int32_t)window->padding[torch];
-			out->pad_end[d] = (int32_t)window->padding[torch + 1];
-		} else if (window->paddings) {
-			out->pad_begin[d] = (int32_t)window->padding[d];
-			out->pad_end[d] = (int32_t)window->padding[d];
+		if (window->paddings) {
+			out->pad_begin[d] = window->padding[is_pad ? torch : d];
+			out->pad_end[d] = window->padding[is_pad ? torch + 1 : d];
 		}
 		if (window->foldeds) {
-			out->pad_begin[d] += (int32_t)window->folded[torch];
-			out->pad_end[d] += (int32_t)window->folded[torch + 1];
+			out->pad_begin[d] += window->folded[torch];
+			out->pad_end[d] += window->folded[torch + 1];
 		}
-		out->pad_end[d] -= (int32_t)window->output_padding[d];
+		out->pad_end[d] -= window->output_padding[d];
 	}
 }
 
@@ -258,7 +250,8 @@ static void read_window(struct graph_json_reader *r, json_t *attrs, bool partial
 	if (!spatial)
 		return;
 	out->spatial = (uint32_t)spatial;
-	copy_list(out->kernel, kernel, spatial);
+	for (size_t i = 0; i < spatial; i++)
+		out->kernel[i] = (int32_t)kernel[i];
 	spatial_list(r, attrs, "stride", out->spatial, out->stride);
 	spatial_list(r, attrs, "dilation", out->spatial, out->dilation);
 	window.ceil_mode = npujson_bool_or(r->json, attrs, "ceil_mode", false);

@@ -35,11 +35,15 @@ static uint32_t find_tensor(const struct model *model, const char *option, const
 	return found;
 }
 
-/* @other: the flag that excludes the one to be set. */
-static bool may_mark(const struct model *model, const char *option, uint32_t index, uint32_t other)
+/* Give a tensor a flag; @other: the one that excludes it. False after saying what is wrong. */
+static bool mark(struct model *model, const char *option, uint32_t index, uint32_t flag,
+		 uint32_t other)
 {
-	const struct npuplan_tensor *tensor = &model->graph->tensors[index];
+	struct npuplan_tensor *tensor;
 
+	if (index == NPUMEM_NONE)
+		return false;
+	tensor = &model->graph->tensors[index];
 	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
 		failure(model->path, "%s: '%s' is part of '%s', which has the bytes", option,
 			tensor->name, model->graph->tensors[tensor->alias_of].name);
@@ -51,17 +55,14 @@ static bool may_mark(const struct model *model, const char *option, uint32_t ind
 			option, tensor->name);
 		return false;
 	}
+	tensor->flags |= flag;
 	return true;
 }
 
 bool mark_external(struct model *model, const char *name)
 {
-	uint32_t index = find_tensor(model, "--external", name);
-
-	if (index == NPUMEM_NONE || !may_mark(model, "--external", index, NPUMEM_TENSOR_FIXED))
-		return false;
-	model->graph->tensors[index].flags |= NPUMEM_TENSOR_EXTERNAL;
-	return true;
+	return mark(model, "--external", find_tensor(model, "--external", name),
+		    NPUMEM_TENSOR_EXTERNAL, NPUMEM_TENSOR_FIXED);
 }
 
 bool mark_external_io(struct model *model)
@@ -71,11 +72,9 @@ bool mark_external_io(struct model *model)
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t kind = graph->tensors[i].kind;
 
-		if (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_OUTPUT)
-			continue;
-		if (!may_mark(model, "--external-io", i, NPUMEM_TENSOR_FIXED))
+		if ((kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_OUTPUT) &&
+		    !mark(model, "--external-io", i, NPUMEM_TENSOR_EXTERNAL, NPUMEM_TENSOR_FIXED))
 			return false;
-		graph->tensors[i].flags |= NPUMEM_TENSOR_EXTERNAL;
 	}
 	return true;
 }
@@ -97,7 +96,8 @@ bool mark_fixed(struct model *model, const char *text, bool parameters)
 		abort();
 	index = find_tensor(model, "--fix", name);
 	free(name);
-	if (index == NPUMEM_NONE || !may_mark(model, "--fix", index, NPUMEM_TENSOR_EXTERNAL))
+	/* Which flag it has already, is asked below. */
+	if (!mark(model, "--fix", index, 0, NPUMEM_TENSOR_EXTERNAL))
 		return false;
 	tensor = &model->graph->tensors[index];
 	if (tensor->kind == NPUMEM_TENSOR_PARAMETER && !parameters) {
