@@ -37,6 +37,18 @@ struct import_text import_op_text(const struct npuplan_op *op)
 	return text;
 }
 
+void import_info(struct npuimport_info *info, enum npuimport_format format,
+		 const struct npuplan_graph *graph)
+{
+	if (info)
+		*info = (struct npuimport_info){
+			.format = format,
+			.subgraphs = 1,
+			.operators = graph->op_count,
+			.tensors = graph->tensor_count,
+		};
+}
+
 int import_doubts_of(struct import_doubts *doubts, const struct npuimport_options *options,
 		     size_t size, struct npuplan_error *error)
 {

@@ -56,6 +56,10 @@ void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, 
 int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_doubt kind,
 		 const char *what, const char *place, struct npuplan_error *error);
 
+/* import_info() - what is said of a file of one graph; @info may be NULL */
+void import_info(struct npuimport_info *info, enum npuimport_format format,
+		 const struct npuplan_graph *graph);
+
 /** import_is_cat() - an operator whose output is its inputs one after another */
 bool import_is_cat(const struct npuplan_op *op);
 

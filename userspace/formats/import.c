@@ -156,13 +156,8 @@ static int read_blob(const void *data, size_t size, struct npuplan_graph **out,
 {
 	int err = npuplan_graph_read(data, size, out, error);
 
-	if (!err && info)
-		*info = (struct npuimport_info){
-			.format = NPUIMPORT_BLOB,
-			.subgraphs = 1,
-			.operators = (*out)->op_count,
-			.tensors = (*out)->tensor_count,
-		};
+	if (!err)
+		import_info(info, NPUIMPORT_BLOB, *out);
 	return err;
 }
 

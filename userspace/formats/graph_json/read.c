@@ -66,6 +66,8 @@ bool graph_json_known_keys(struct graph_json_reader *r, json_t *object, const ch
 	const char *key;
 	json_t *value;
 
+	if (!json_is_object(object))
+		npujson_fail(r->json, NULL, "must be an object");
 	json_object_foreach(object, key, value)
 		if (!r->json->err && !check_key(r, key, keys))
 			unknown |= graph_json_doubt(r, kind, key);
@@ -206,8 +208,6 @@ static const char *read_name(struct graph_json_reader *r, json_t *object)
 static void read_tensor(struct graph_json_reader *r, json_t *object, int64_t dtype_bytes,
 			struct npuplan_tensor *tensor)
 {
-	if (!json_is_object(object))
-		npujson_fail(r->json, NULL, "must be an object");
 	graph_json_known_keys(r, object, tensor_keys, NPUIMPORT_DOUBT_FIELD);
 	tensor->id = npujson_int(r->json, object, "id", 0, INT64_MAX);
 	/* Copied by npuplan_graph_add_tensor(). */
@@ -288,8 +288,6 @@ static void read_op(struct graph_json_reader *r, json_t *object, struct npuplan_
 	const char *type;
 	bool unknown;
 
-	if (!json_is_object(object))
-		npujson_fail(r->json, NULL, "must be an object");
 	unknown = graph_json_known_keys(r, object, op_keys, NPUIMPORT_DOUBT_ATTRIBUTE);
 	op->id = npujson_int(r->json, object, "id", 0, INT64_MAX);
 	op->name = npujson_copy(r->json, read_name(r, object));
@@ -358,8 +356,6 @@ static void read_graph(struct graph_json_reader *r, json_t *root)
 	const char *name;
 	int64_t dtype_bytes;
 
-	if (!json_is_object(root))
-		npujson_fail(r->json, NULL, "must be an object");
 	graph_json_known_keys(r, root, graph_keys, NPUIMPORT_DOUBT_FIELD);
 	name = read_name(r, root);
 	if (r->json->err)
@@ -410,13 +406,7 @@ int npuimport_graph_json_sized(const char *text, size_t size,
 		npuplan_graph_free(r.graph);
 		return json.err;
 	}
-	if (info)
-		*info = (struct npuimport_info){
-			.format = NPUIMPORT_GRAPH_JSON,
-			.subgraphs = 1,
-			.operators = r.graph->op_count,
-			.tensors = r.graph->tensor_count,
-		};
+	import_info(info, NPUIMPORT_GRAPH_JSON, r.graph);
 	*out = r.graph;
 	return 0;
 }

@@ -41,7 +41,8 @@ static inline uint32_t graph_json_align(uint32_t elem_size)
  */
 bool graph_json_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what);
 
-/* graph_json_known_keys() - others than @keys (NULL-terminated) and "x_..." are doubts
+/* graph_json_known_keys() - @object must be one; others than @keys (NULL-terminated) and "x_..."
+ * are doubts
  *
  * Returns whether there is one.
  */

@@ -10,14 +10,6 @@
 #include "npuimport.h"
 #include "reader.h"
 
-/* Options of a window, whatever operator has them; d, h, w. */
-struct window_options {
-	uint8_t padding;
-	int32_t stride[NPUPLAN_MAX_SPATIAL];
-	int32_t dilation[NPUPLAN_MAX_SPATIAL];
-	int32_t kernel[NPUPLAN_MAX_SPATIAL];
-};
-
 /* Fields of an options table: where a window's numbers stand. 0, but of @padding: it has none. */
 struct window_fields {
 	uint8_t type;
@@ -25,6 +17,8 @@ struct window_fields {
 	unsigned int stride[NPUPLAN_MAX_SPATIAL];
 	unsigned int dilation[NPUPLAN_MAX_SPATIAL];
 	unsigned int kernel[NPUPLAN_MAX_SPATIAL];
+	/* Where the weights have the outermost size of the kernel, unless it is an option. */
+	uint32_t weights;
 	uint32_t spatial;
 };
 
@@ -33,6 +27,7 @@ static const struct window_fields conv_2d = {
 	.padding = CONV_2D_PADDING,
 	.stride = { CONV_2D_STRIDE_H, CONV_2D_STRIDE_W },
 	.dilation = { CONV_2D_DILATION_H, CONV_2D_DILATION_W },
+	.weights = 1,
 	.spatial = 2,
 };
 
@@ -41,6 +36,7 @@ static const struct window_fields depthwise_conv_2d = {
 	.padding = DEPTHWISE_PADDING,
 	.stride = { DEPTHWISE_STRIDE_H, DEPTHWISE_STRIDE_W },
 	.dilation = { DEPTHWISE_DILATION_H, DEPTHWISE_DILATION_W },
+	.weights = 1,
 	.spatial = 2,
 };
 
@@ -56,6 +52,7 @@ static const struct window_fields transpose_conv = {
 	.type = OPTIONS_TRANSPOSE_CONV,
 	.padding = TRANSPOSE_CONV_PADDING,
 	.stride = { TRANSPOSE_CONV_STRIDE_H, TRANSPOSE_CONV_STRIDE_W },
+	.weights = 1,
 	.spatial = 2,
 };
 
@@ -95,28 +92,6 @@ static int32_t option(struct tflite_reader *r, const struct flatbuf_table *optio
 	return value;
 }
 
-static void read_window_options(struct tflite_reader *r, const struct flatbuf_table *table,
-				const struct window_fields *fields, const struct npuplan_op *op,
-				struct window_options *window)
-{
-	struct flatbuf_table options = options_table(r, table, fields->type, op);
-
-	window->padding = flatbuf_u8(&r->fb, &options, fields->padding, PADDING_SAME);
-	if (window->padding > PADDING_VALID)
-		flatbuf_fail(&r->fb, -EINVAL, "%s: padding %u is neither SAME nor VALID",
-			     import_op_text(op).s, window->padding);
-	for (uint32_t d = 0; d < fields->spatial; d++) {
-		/* A stride's default is 0, so that an absent one is refused. */
-		window->stride[d] = option(r, &options, fields->stride[d], 0, NPUIMPORT_MAX_DIM / 4,
-					   "stride", op);
-		window->dilation[d] = option(r, &options, fields->dilation[d], 1,
-					     NPUIMPORT_MAX_DIM / 4, "dilation", op);
-		if (fields->kernel[d])
-			window->kernel[d] = option(r, &options, fields->kernel[d], 0,
-						   NPUIMPORT_MAX_KERNEL, "filter size", op);
-	}
-}
-
 static void tensor_of_rank(struct tflite_reader *r, const struct npuplan_op *op, uint32_t tensor,
 			   uint32_t rank, const char *what)
 {
@@ -129,9 +104,9 @@ static void tensor_of_rank(struct tflite_reader *r, const struct npuplan_op *op,
 			     rank);
 }
 
-/* Kernel from the weights: @first is the dimension of its outermost size. */
-static void read_kernel(struct tflite_reader *r, const struct npuplan_op *op, uint32_t spatial,
-			uint32_t first, struct window_options *window)
+/* Kernel from the weights. */
+static void read_kernel(struct tflite_reader *r, const struct window_fields *fields,
+			struct npuplan_op *op)
 {
 	const struct npuplan_tensor *weights;
 
@@ -139,56 +114,47 @@ static void read_kernel(struct tflite_reader *r, const struct npuplan_op *op, ui
 		flatbuf_fail(&r->fb, -EINVAL, "%s: it has no weights", import_op_text(op).s);
 		return;
 	}
-	tensor_of_rank(r, op, op->inputs[1], spatial + 2, "weights");
+	tensor_of_rank(r, op, op->inputs[1], fields->spatial + 2, "weights");
 	weights = &r->graph->tensors[op->inputs[1]];
-	for (uint32_t d = 0; d < spatial && !r->fb.err; d++) {
-		if (weights->shape[first + d] > NPUIMPORT_MAX_KERNEL)
+	for (uint32_t d = 0; d < fields->spatial && !r->fb.err; d++) {
+		int64_t size = weights->shape[fields->weights + d];
+
+		if (size > NPUIMPORT_MAX_KERNEL)
 			flatbuf_fail(&r->fb, -EINVAL,
 				     "%s: kernel size of %" PRId64 ", must be 1 to %d",
-				     import_op_text(op).s, weights->shape[first + d],
-				     NPUIMPORT_MAX_KERNEL);
-		window->kernel[d] = (int32_t)weights->shape[first + d];
+				     import_op_text(op).s, size, NPUIMPORT_MAX_KERNEL);
+		op->attrs.kernel[d] = (int32_t)size;
 	}
 }
 
-/* Padding that makes @in elements to @out: SAME puts the odd one at the end. */
+/*
+ * Padding that makes @in elements to @out: SAME puts the odd one at the end. Of VALID, rows
+ * behind the last window are not read; or, transposed, are zero.
+ */
 static void place_padding(struct npuplan_attrs *attrs, uint32_t d, uint8_t padding, int64_t in,
 			  int64_t out)
 {
 	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
 	int64_t total = attrs->transposed ? (in - 1) * attrs->stride[d] + extent - out :
 					    (out - 1) * attrs->stride[d] + extent - in;
+	bool shared = padding == PADDING_SAME && total > 0;
 
-	if (padding == PADDING_VALID) {
-		/* Rows behind the last window are not read; or, transposed, are zero. */
-		attrs->pad_begin[d] = 0;
-		attrs->pad_end[d] = attrs->transposed ? (int32_t)total : 0;
-		return;
-	}
-	attrs->pad_begin[d] = total > 0 ? (int32_t)(total / 2) : 0;
-	attrs->pad_end[d] =
-		total > 0 || attrs->transposed ? (int32_t)(total - attrs->pad_begin[d]) : 0;
+	attrs->pad_begin[d] = shared ? (int32_t)(total / 2) : 0;
+	attrs->pad_end[d] = shared || attrs->transposed ? (int32_t)(total - attrs->pad_begin[d]) :
+							  0;
 }
 
 static void check_size(struct tflite_reader *r, const struct npuplan_op *op, uint32_t d,
 		       uint8_t padding, int64_t in, int64_t out)
 {
-	const struct npuplan_attrs *attrs = &op->attrs;
-	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
-	int64_t stride = attrs->stride[d], expected;
-	bool fits;
+	int64_t stride = op->attrs.stride[d],
+		expected = import_window_size(&op->attrs, d, in, false);
+	/* The output's size is free within one stride. */
+	int64_t room = op->attrs.transposed ? stride : 1;
 
-	if (attrs->transposed) {
-		/* The output's size is free within one stride. */
-		expected = padding == PADDING_SAME ? in * stride : (in - 1) * stride + extent;
-		fits = out > expected - stride && out < expected + stride;
-	} else {
-		expected = padding == PADDING_SAME ? (in + stride - 1) / stride :
-			   in < extent		   ? 0 :
-						     (in - extent) / stride + 1;
-		fits = out == expected;
-	}
-	if (!fits)
+	if (padding == PADDING_SAME)
+		expected = op->attrs.transposed ? in * stride : (in + stride - 1) / stride;
+	if (out <= expected - room || out >= expected + room)
 		flatbuf_fail(&r->fb, -EINVAL,
 			     "%s: %s padding makes %" PRId64 " elements of %" PRId64
 			     " along spatial dimension %" PRIu32 ", but its output has %" PRId64,
@@ -196,10 +162,12 @@ static void check_size(struct tflite_reader *r, const struct npuplan_op *op, uin
 			     expected, in, d, out);
 }
 
-static void set_window(struct tflite_reader *r, const struct window_options *window,
-		       uint32_t spatial, struct npuplan_op *op)
+/* The window that the options say must make the output's shape of the input's. */
+static void check_window(struct tflite_reader *r, uint32_t spatial, uint8_t padding,
+			 struct npuplan_op *op)
 {
 	const struct npuplan_tensor *tensors = r->graph->tensors;
+	struct npuplan_attrs *attrs = &op->attrs;
 
 	if (r->fb.err)
 		return;
@@ -209,35 +177,45 @@ static void set_window(struct tflite_reader *r, const struct window_options *win
 	}
 	tensor_of_rank(r, op, op->inputs[0], spatial + 2, "input");
 	tensor_of_rank(r, op, op->outputs[0], spatial + 2, "output");
-	op->attrs.spatial = spatial;
+	attrs->spatial = spatial;
 	for (uint32_t d = 0; !r->fb.err && d < spatial; d++) {
 		int64_t in = tensors[op->inputs[0]].shape[1 + d];
 		int64_t out = tensors[op->outputs[0]].shape[1 + d];
 
-		op->attrs.kernel[d] = window->kernel[d];
-		op->attrs.stride[d] = window->stride[d];
-		op->attrs.dilation[d] = window->dilation[d];
-		if ((int64_t)window->kernel[d] * window->dilation[d] > NPUIMPORT_MAX_DIM / 4)
+		if ((int64_t)attrs->kernel[d] * attrs->dilation[d] > NPUIMPORT_MAX_DIM / 4)
 			flatbuf_fail(&r->fb, -EINVAL,
 				     "%s: kernel %" PRId32 " with dilation %" PRId32
 				     " spans more than %d elements",
-				     import_op_text(op).s, window->kernel[d], window->dilation[d],
+				     import_op_text(op).s, attrs->kernel[d], attrs->dilation[d],
 				     NPUIMPORT_MAX_DIM / 4);
-		check_size(r, op, d, window->padding, in, out);
-		place_padding(&op->attrs, d, window->padding, in, out);
+		check_size(r, op, d, padding, in, out);
+		place_padding(attrs, d, padding, in, out);
 	}
 }
 
 static void window_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
-			 const struct window_fields *fields, uint32_t kernel_dim,
-			 struct npuplan_op *op)
+			 const struct window_fields *fields, struct npuplan_op *op)
 {
-	struct window_options window;
+	struct flatbuf_table options = options_table(r, table, fields->type, op);
+	uint8_t padding = flatbuf_u8(&r->fb, &options, fields->padding, PADDING_SAME);
+	struct npuplan_attrs *attrs = &op->attrs;
 
-	read_window_options(r, table, fields, op, &window);
+	if (padding > PADDING_VALID)
+		flatbuf_fail(&r->fb, -EINVAL, "%s: padding %u is neither SAME nor VALID",
+			     import_op_text(op).s, padding);
+	for (uint32_t d = 0; d < fields->spatial; d++) {
+		/* A stride's default is 0, so that an absent one is refused. */
+		attrs->stride[d] = option(r, &options, fields->stride[d], 0, NPUIMPORT_MAX_DIM / 4,
+					  "stride", op);
+		attrs->dilation[d] = option(r, &options, fields->dilation[d], 1,
+					    NPUIMPORT_MAX_DIM / 4, "dilation", op);
+		if (fields->kernel[d])
+			attrs->kernel[d] = option(r, &options, fields->kernel[d], 0,
+						  NPUIMPORT_MAX_KERNEL, "filter size", op);
+	}
 	if (!fields->kernel[0])
-		read_kernel(r, op, fields->spatial, kernel_dim, &window);
-	set_window(r, &window, fields->spatial, op);
+		read_kernel(r, fields, op);
+	check_window(r, fields->spatial, padding, op);
 }
 
 /* Weights: out, h, w, in/groups. */
@@ -271,7 +249,7 @@ static void transpose_conv_attrs(struct tflite_reader *r, const struct flatbuf_t
 	swap(&op->inputs[0], &op->inputs[2]);
 	swap(&sources[0], &sources[2]);
 	op->attrs.transposed = true;
-	window_attrs(r, table, &transpose_conv, 1, op);
+	window_attrs(r, table, &transpose_conv, op);
 }
 
 static void concat_attrs(struct tflite_reader *r, const struct flatbuf_table *table,
@@ -354,22 +332,22 @@ static void read_attrs(struct tflite_reader *r, const struct flatbuf_table *tabl
 
 	switch (builtin) {
 	case BUILTIN_CONV_2D:
-		window_attrs(r, table, &conv_2d, 1, op);
+		window_attrs(r, table, &conv_2d, op);
 		if (!r->fb.err)
 			conv_groups(r, op);
 		break;
 	case BUILTIN_DEPTHWISE_CONV_2D:
-		window_attrs(r, table, &depthwise_conv_2d, 1, op);
+		window_attrs(r, table, &depthwise_conv_2d, op);
 		if (!r->fb.err && tensors[op->inputs[0]].shape[3] <= INT32_MAX)
 			op->attrs.groups = (int32_t)tensors[op->inputs[0]].shape[3];
 		break;
 	case BUILTIN_AVERAGE_POOL_2D:
 	case BUILTIN_MAX_POOL_2D:
 	case BUILTIN_L2_POOL_2D:
-		window_attrs(r, table, &pool_2d, 0, op);
+		window_attrs(r, table, &pool_2d, op);
 		break;
 	case BUILTIN_CONV_3D:
-		window_attrs(r, table, &conv_3d, 0, op);
+		window_attrs(r, table, &conv_3d, op);
 		break;
 	case BUILTIN_TRANSPOSE_CONV:
 		transpose_conv_attrs(r, table, sources, op);
