@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "model.h"
 
 /* Sizes times uses up to this: costs and their sums stay far from overflow. */
@@ -156,15 +157,14 @@ static int derive_lists(struct cosma_model *model)
 	return 0;
 }
 
-/* One that has to run directly before the operator whose list ends at @count; once each. */
-static int add_before(struct cosma_list *before, uint32_t v, uint32_t from, uint32_t *count)
+/* One that has to run directly before @v, whose list is the last one; once each. */
+static int add_before(struct cosma_list *before, uint32_t v, uint32_t from)
 {
-	for (uint32_t j = before->first[v]; j < *count; j++)
-		if (before->item[j] == from)
-			return 0;
-	if (npuplan_grow(&before->item, *count, sizeof(*before->item)))
+	if (cosma_listed(before, v, from))
+		return 0;
+	if (npuplan_grow(&before->item, before->first[v + 1], sizeof(*before->item)))
 		return -ENOMEM;
-	before->item[(*count)++] = from;
+	before->item[before->first[v + 1]++] = from;
 	return 0;
 }
 
@@ -281,17 +281,13 @@ static int list_reads(struct reading *reading)
 	char name[96], other[96];
 
 	for (uint32_t v = 0; v < graph->op_count; v++) {
-		uint32_t count = reads->first[v];
-
+		reads->first[v + 1] = reads->first[v];
 		for (uint32_t k = 0; k < graph->ops[v].input_count; k++) {
 			uint32_t t = graph->ops[v].inputs[k], kind = graph->tensors[t].kind;
-			bool again = false;
 
-			for (uint32_t j = reads->first[v]; j < count && !again; j++)
-				again = reads->item[j] == t;
-			if (again)
+			if (cosma_listed(reads, v, t))
 				continue;
-			reads->item[count++] = t;
+			reads->item[reads->first[v + 1]++] = t;
 			if (reading->writer[t] != NPUMEM_NONE)
 				reading->waiting[v]++;
 			else if (kind != NPUMEM_TENSOR_INPUT && kind != NPUMEM_TENSOR_PARAMETER)
@@ -300,7 +296,6 @@ static int list_reads(struct reading *reading)
 						    op_label(graph, v, name),
 						    npuplan_tensor_label(graph, t, other));
 		}
-		reads->first[v + 1] = count;
 	}
 	return list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads,
 			   graph->op_count);
@@ -363,18 +358,6 @@ static bool is_external(const struct reading *reading, uint32_t t)
 	return reading->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
 }
 
-/* Whether the tensor is searched for a place of its own. */
-static bool is_placed(const struct reading *reading, uint32_t t)
-{
-	uint32_t kind = reading->graph->tensors[t].kind;
-
-	if (is_external(reading, t))
-		return false;
-	if (kind == NPUMEM_TENSOR_PARAMETER)
-		return reading->options->with_parameters && uses_of(reading, t) > 1;
-	return kind != NPUMEM_TENSOR_INPUT || uses_of(reading, t);
-}
-
 static int check_sizes(struct reading *reading)
 {
 	uint64_t sum = 0;
@@ -391,41 +374,26 @@ static int check_sizes(struct reading *reading)
 	return 0;
 }
 
-/* The operator's first output may take its first input's bytes, as tilers have it. */
-static uint32_t taker_of_op(const struct reading *reading, uint32_t op, uint32_t input)
-{
-	const struct npuplan_op *o = &reading->graph->ops[op];
-	uint32_t output = o->output_count ? o->outputs[0] : NPUMEM_NONE;
-
-	if (!o->attrs.inplace || output == NPUMEM_NONE || o->inputs[0] != input ||
-	    reading->graph->tensors[input].kind == NPUMEM_TENSOR_PARAMETER)
-		return NPUMEM_NONE;
-	return output;
-}
-
 /* Tensor of the model that may take what operator @op reads of tensor @input. */
 static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t input)
 {
 	const struct npuplan_cosma_options *options = reading->options;
-	uint32_t output = NPUMEM_NONE, low = 0, high = options->takeover_count;
+	const struct npuplan_cosma_takeover *takeovers = options->takeovers;
+	const struct npuplan_tensor *tensors = reading->graph->tensors;
+	const struct npuplan_op *o = &reading->graph->ops[op];
+	uint32_t output = NPUMEM_NONE, count = options->takeover_count;
 
 	if (options->out_of_place)
 		return NPUMEM_NONE;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (options->takeovers[middle].op < op)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (; low < options->takeover_count && options->takeovers[low].op == op; low++)
-		if (options->takeovers[low].input == input)
-			output = options->takeovers[low].output;
-	if (!options->takeovers)
-		output = taker_of_op(reading, op, input);
-	if (output == NPUMEM_NONE ||
-	    reading->graph->tensors[output].size != reading->graph->tensors[input].size)
+	/* The first output may take the first input's bytes, as tilers have it. */
+	if (!takeovers && o->attrs.inplace && o->inputs[0] == input &&
+	    tensors[input].kind != NPUMEM_TENSOR_PARAMETER)
+		output = o->outputs[0];
+	for (size_t i = npuplan_bisect(at, 0, count, takeovers[at].op < op);
+	     i < count && takeovers[i].op == op; i++)
+		if (takeovers[i].input == input)
+			output = takeovers[i].output;
+	if (output == NPUMEM_NONE || tensors[output].size != tensors[input].size)
 		return NPUMEM_NONE;
 	return reading->model_of[output];
 }
@@ -458,19 +426,18 @@ static void fill_op(struct cosma_model *model, const struct reading *reading, ui
 static int derive_before(struct cosma_model *model, struct reading *reading)
 {
 	uint32_t *place = npuplan_pool_take(&reading->pool, model->op_count, sizeof(*place));
-	uint32_t count = 0;
 	int err = place ? 0 : -ENOMEM;
 
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
 		place[model->op_of[v]] = v;
 	for (uint32_t v = 0; v < model->op_count && !err; v++) {
+		model->before.first[v + 1] = model->before.first[v];
 		cosma_for_each(k, reading->reads, model->op_of[v]) {
 			uint32_t writer = reading->writer[reading->reads.item[k]];
 
 			if (writer != NPUMEM_NONE && !err)
-				err = add_before(&model->before, v, place[writer], &count);
+				err = add_before(&model->before, v, place[writer]);
 		}
-		model->before.first[v + 1] = count;
 	}
 	return err;
 }
@@ -494,9 +461,11 @@ static int fill_model(struct cosma_model *model, struct reading *reading)
 		return -ENOMEM;
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		uint32_t kind = graph->tensors[t].kind, x = model->tensor_count;
+		uint32_t uses = uses_of(reading, t);
 
-		if (!is_placed(reading, t) ||
-		    (!uses_of(reading, t) && reading->writer[t] == NPUMEM_NONE))
+		if (is_external(reading, t) || (!uses && reading->writer[t] == NPUMEM_NONE) ||
+		    (kind == NPUMEM_TENSOR_PARAMETER &&
+		     (uses < 2 || !reading->options->with_parameters)))
 			continue;
 		reading->model_of[t] = x;
 		model->tensor_of[x] = t;
@@ -632,7 +601,6 @@ static void part_op(struct cosma_model *part, const struct cosma_model *whole, u
 static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 {
 	struct cosma_list *before = &part->before;
-	uint32_t count = 0;
 
 	for (uint32_t v = 0; v < part->op_count; v++) {
 		uint64_t *row = cosma_ancestors(part, v);
@@ -640,16 +608,17 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 		for (uint32_t u = 0; u < v; u++)
 			if (cosma_before(whole, part->op_of[u], part->op_of[v]))
 				cosma_set(row, u);
+		before->first[v + 1] = before->first[v];
 		for (uint32_t u = v; u-- > 0;) {
 			bool implied = !cosma_bit(row, u);
 
 			/* Only those that no other one implies. */
-			for (uint32_t k = before->first[v]; k < count && !implied; k++)
+			for (uint32_t k = before->first[v]; k < before->first[v + 1] && !implied;
+			     k++)
 				implied = cosma_before(part, u, before->item[k]);
-			if (!implied && add_before(before, v, u, &count))
+			if (!implied && add_before(before, v, u))
 				return -ENOMEM;
 		}
-		before->first[v + 1] = count;
 	}
 	return derive_after(part);
 }
