@@ -2,6 +2,7 @@
 /* Minimum-cost cover: which bytes to have away. */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "critical.h"
 
 #define MAX_NODES 512
@@ -21,9 +22,7 @@ static int by_price(const void *a, const void *b)
 {
 	const struct cosma_cover_item *x = a, *y = b;
 
-	if (x->unit != y->unit)
-		return x->unit < y->unit ? -1 : 1;
-	return (x->size < y->size) - (x->size > y->size);
+	return npuplan_compare(x->unit, y->unit) ?: npuplan_compare(y->size, x->size);
 }
 
 /* The cost of covering @excess bytes if items may be taken in part. */

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
+
 /* Relations of steps are matrices of bits: beyond this they need too much memory. */
 #define MAX_STEPS (1u << 16)
 
@@ -270,9 +272,7 @@ static int add_takeovers(struct reading *reading, uint32_t s)
 
 static int by_number(const void *left, const void *right)
 {
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return a < b ? -1 : a > b;
+	return npuplan_compare(*(const uint32_t *)left, *(const uint32_t *)right);
 }
 
 /* Tiles of a step may overlap: each unit once. */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "planners/cosma/place/addresses.h"
 #include "planners/cosma/bound/bounds.h"
 #include "planners/cosma/place/grid.h"
@@ -197,37 +198,25 @@ static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, u
 	return err;
 }
 
-/*
- * Make the piece shorter while it does not fit: the shortest beginning, and the
- * shortest end of that. @proved: it has to be proved each time; else that nothing
- * was found is enough.
- */
+/* Whether positions @first to @last do not fit; @proved: for sure, else that none were found will do. */
+static bool is_stuck(struct exact *exact, struct piece *piece, bool proved, uint32_t first,
+		     uint32_t last, int *err)
+{
+	*err = *err ? *err : try_piece(exact, piece, first, last);
+	return proved ? piece->infeasible : !piece->fits;
+}
+
+/* Make the piece shorter while it does not fit: the shortest beginning, the shortest end of that. */
 static int narrow(struct exact *exact, struct piece *piece, bool proved)
 {
-	uint32_t low = 0, high = exact->model->op_count - 1;
+	uint32_t last = exact->model->op_count - 1;
 	int err = 0;
 
-	while (low < high && !err) {
-		uint32_t middle = low + (high - low) / 2;
-
-		err = try_piece(exact, piece, 0, middle);
-		if (proved ? piece->infeasible : !piece->fits)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	piece->last = high;
-	low = 0;
-	while (low < high && !err) {
-		uint32_t middle = low + (high - low + 1) / 2;
-
-		err = try_piece(exact, piece, middle, piece->last);
-		if (proved ? piece->infeasible : !piece->fits)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	piece->first = low;
+	last = npuplan_bisect(at, 0, last, !is_stuck(exact, piece, proved, 0, at, &err));
+	piece->last = last;
+	piece->first =
+		last -
+		npuplan_bisect(at, 0, last, !is_stuck(exact, piece, proved, last - at, last, &err));
 	return err;
 }
 

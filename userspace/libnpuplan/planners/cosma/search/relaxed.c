@@ -44,7 +44,7 @@ static int note(struct evictions *evictions, const struct cosma_model *part,
 
 /*
  * struct segment - a segment while it is solved
- * @path: the best so far, if its cost is below @upper at the start
+ * @path: the best so far; without an order if there is none
  * @bound: proved
  */
 struct segment {
@@ -52,7 +52,6 @@ struct segment {
 	struct cosma_query query;
 	struct cosma_path path;
 	int64_t bound;
-	bool found;
 };
 
 /* Run the query as it stands, and keep what it finds. Returns its outcome. */
@@ -69,7 +68,6 @@ static int attempt(struct segment *segment)
 	cosma_path_fini(&segment->path);
 	segment->path = path;
 	segment->query.upper = path.cost;
-	segment->found = true;
 	return outcome;
 }
 
@@ -162,9 +160,9 @@ static int solve_segment(struct segment *segment)
 	if (err || outcome < 0)
 		return err ? err : outcome;
 	/* Nothing is below the upper bound: what gave it is the best. */
-	if (segment->found && segment->query.upper <= segment->bound)
+	if (segment->path.order && segment->query.upper <= segment->bound)
 		return COSMA_SOLVED;
-	return segment->found ? COSMA_FOUND : COSMA_STOPPED;
+	return segment->path.order ? COSMA_FOUND : COSMA_STOPPED;
 }
 
 int cosma_relaxed(struct cosma_solve *solve, struct cosma_schedule *schedule, int64_t *lower_bound)

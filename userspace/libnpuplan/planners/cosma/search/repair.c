@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/sorted.h"
 #include "planners/cosma/place/addresses.h"
 #include "solve.h"
 
@@ -17,23 +18,18 @@
 static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule *schedule,
 			 uint32_t *instant)
 {
-	uint32_t low = 0, high = solve->model.op_count, status;
 	struct cosma_stays stays;
+	uint32_t status = NPUPLAN_PACK_UNKNOWN;
 	int err = cosma_stays_init(&stays, schedule, solve->graph);
 
-	while (low < high && !err) {
-		uint32_t middle = low + (high - low) / 2;
-
-		err = cosma_addresses(solve->graph, &solve->model, &stays,
-				      solve->options->common.arena_budget, 0, middle, NPUMEM_NONE,
-				      PIECE_WORK, &solve->run, &status);
-		if (cosma_is_placed(status))
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	*instant = npuplan_bisect(
+		at, 0, solve->model.op_count,
+		!err &&
+			!(err = cosma_addresses(solve->graph, &solve->model, &stays,
+						solve->options->common.arena_budget, 0, at,
+						NPUMEM_NONE, PIECE_WORK, &solve->run, &status)) &&
+			cosma_is_placed(status));
 	cosma_stays_fini(&stays);
-	*instant = high;
 	return err;
 }
 
