@@ -281,8 +281,6 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, u
 		uint32_t x = downset->live[i];
 
 		scratch->at[x] = i;
-		cosma_for_each(k, bounds->of_member, x)
-			scratch->touched[bounds->of_member.item[k]] = true;
 		cosma_for_each(k, bounds->of_adder, x)
 			scratch->touched[bounds->of_adder.item[k]] = true;
 	}
@@ -295,7 +293,9 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, u
 		if (cosma_bit(downset->executed, critical->op))
 			continue;
 		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
-			scratch->touched[i] = is_used(downset, &critical->member[k]);
+			scratch->touched[i] = scratch->at[critical->member[k].tensor] !=
+						      NPUMEM_NONE ||
+					      is_used(downset, &critical->member[k]);
 		if (!scratch->touched[i]) {
 			if (critical->alone > made.alone)
 				made.alone = critical->alone;

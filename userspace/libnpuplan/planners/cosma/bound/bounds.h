@@ -57,8 +57,7 @@ struct cosma_critical {
 };
 
 /* struct cosma_bounds
- * @of_member, @of_adder: critical operators by tensor: those it must be kept over,
- *	and those it must be kept over if it is on chip before
+ * @of_adder: critical operators by tensor: those it must be kept over if it is on chip before
  * @charged: per tensor: some group counts it
  * @bytes: that all of this takes
  */
@@ -68,7 +67,6 @@ struct cosma_bounds {
 	struct cosma_critical *critical;
 	uint32_t critical_count;
 	uint32_t group_count;
-	struct cosma_list of_member;
 	struct cosma_list of_adder;
 	bool *charged;
 	struct cosma_scratch *scratch;

@@ -152,30 +152,6 @@ static int choose(struct finding *finding)
 	return err;
 }
 
-int cosma_critical_list(struct cosma_bounds *bounds)
-{
-	struct cosma_list *list = &bounds->of_member;
-	uint32_t tensors = bounds->model->tensor_count;
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		count += bounds->critical[i].member_count;
-	list->first = npuplan_pool_take(&bounds->pool, (size_t)tensors + 2, sizeof(*list->first));
-	list->item = npuplan_pool_take(&bounds->pool, count, sizeof(*list->item));
-	if (bounds->pool.failed)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
-			list->first[bounds->critical[i].member[k].tensor + 2]++;
-	for (uint32_t x = 0; x < tensors; x++)
-		list->first[x + 2] += list->first[x + 1];
-	/* As it is filled, first[x + 1] moves from where the list of x begins to where it ends. */
-	for (uint32_t i = 0; i < bounds->critical_count; i++)
-		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
-			list->item[list->first[bounds->critical[i].member[k].tensor + 1]++] = i;
-	return 0;
-}
-
 /* Members of operators, by rising tensor; adders by tensor. */
 static int list_pairs(struct finding *finding)
 {
@@ -210,7 +186,7 @@ static int list_pairs(struct finding *finding)
 		}
 		of_adder->first[x + 1] = adders;
 	}
-	return cosma_critical_list(bounds);
+	return 0;
 }
 
 int cosma_critical_find(struct cosma_bounds *bounds)

@@ -31,10 +31,8 @@ struct cosma_cover_item {
  */
 int64_t cosma_cover(struct cosma_cover_item *items, uint32_t count, int64_t excess, uint64_t *work);
 
-/* critical.c: fills critical, of_member, of_adder; no groups yet. */
+/* critical.c: fills critical, of_adder; no groups yet. */
 int cosma_critical_find(struct cosma_bounds *bounds);
-/* critical.c: fills of_member, from the operators' members. */
-int cosma_critical_list(struct cosma_bounds *bounds);
 /* groups.c: fills group_count and group. */
 int cosma_critical_group(struct cosma_bounds *bounds);
 /* deferred.c: adds members of which a part is kept at least. */

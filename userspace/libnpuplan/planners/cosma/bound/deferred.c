@@ -150,19 +150,17 @@ static bool is_disjoint(const uint32_t *tensor, uint32_t count, uint32_t *on_pat
 
 /*
  * Whether the first spill of whatever is away may be charged here, too: nobody else
- * charges that of a tensor of the path. @claimed: per tensor, whose path it is on.
+ * charges that of a tensor of the path. @claimed: per tensor, whose path it is on; @grouped:
+ * whether it is itself kept over an operator of some group.
  */
-static bool may_charge(const struct cosma_bounds *bounds, const uint32_t *tensor, uint32_t count,
-		       uint32_t x, uint32_t *claimed)
+static bool may_charge(const uint32_t *tensor, uint32_t count, uint32_t x, uint32_t *claimed,
+		       const bool *grouped)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t y = tensor[i];
 
-		if (claimed[y] != NPUMEM_NONE && claimed[y] != x)
+		if ((claimed[y] != NPUMEM_NONE && claimed[y] != x) || grouped[y])
 			return false;
-		cosma_for_each(k, bounds->of_member, y)
-			if (bounds->critical[bounds->of_member.item[k]].group != NPUMEM_NONE)
-				return false;
 	}
 	for (uint32_t i = 0; i < count; i++)
 		claimed[tensor[i]] = x;
@@ -196,12 +194,16 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 	struct npuplan_pool pool = { 0 };
 	uint32_t *claimed = npuplan_pool_take(&pool, model->tensor_count, sizeof(*claimed));
 	uint32_t *on_path = npuplan_pool_take(&pool, model->tensor_count, sizeof(*on_path));
-	bool added = false;
+	bool *grouped = npuplan_pool_take(&pool, model->tensor_count, sizeof(*grouped));
 	uint64_t tries = 0;
 	int err = pool.failed ? -ENOMEM : 0;
 
 	for (uint32_t x = 0; x < model->tensor_count && !err; x++)
 		claimed[x] = NPUMEM_NONE;
+	for (uint32_t i = 0; i < bounds->critical_count && !err; i++)
+		for (uint32_t k = 0; k < bounds->critical[i].member_count; k++)
+			grouped[bounds->critical[i].member[k].tensor] |=
+				bounds->critical[i].group != NPUMEM_NONE;
 	for (uint32_t i = 0; i < bounds->critical_count; i++) {
 		struct cosma_critical *critical = &bounds->critical[i];
 
@@ -223,11 +225,10 @@ int cosma_critical_defer(struct cosma_bounds *bounds)
 			if (!is_disjoint(tensor, count, on_path, i))
 				continue;
 			err = add(bounds, critical, x, &path,
-				  may_charge(bounds, tensor, count, x, claimed));
-			added = true;
+				  may_charge(tensor, count, x, claimed, grouped));
 		}
 	}
 	bounds->work += tries;
 	npuplan_pool_free(&pool);
-	return err || !added ? err : cosma_critical_list(bounds);
+	return err;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "critical.h"
 
 /* Comparisons of members, at most; what comes later is in no group. */
@@ -38,37 +39,15 @@ static bool share(const struct cosma_model *model, const struct cosma_critical *
 	return false;
 }
 
-/* Critical operators by falling excess, ties by number. */
-static uint32_t *by_excess(const struct cosma_bounds *bounds, uint32_t *count)
-{
-	uint32_t *order = malloc((bounds->critical_count + 1) * sizeof(*order)), n = 0;
-
-	if (!order)
-		return NULL;
-	for (uint32_t i = 0; i < bounds->critical_count; i++) {
-		uint32_t at = n;
-
-		if (bounds->critical[i].excess <= 0)
-			continue;
-		for (; at && bounds->critical[order[at - 1]].excess < bounds->critical[i].excess;
-		     at--)
-			order[at] = order[at - 1];
-		order[at] = i;
-		n++;
-	}
-	*count = n;
-	return order;
-}
-
 /* The only group it shares with; NPUMEM_NONE for a new one; -1 for several. */
-static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const uint32_t *order,
+static int64_t group_for(struct cosma_bounds *bounds, uint32_t i, const struct npuplan_keyed *order,
 			 uint32_t before)
 {
 	const struct cosma_critical *critical = &bounds->critical[i];
 	int64_t group = NPUMEM_NONE;
 
 	for (uint32_t k = 0; k < before; k++) {
-		const struct cosma_critical *other = &bounds->critical[order[k]];
+		const struct cosma_critical *other = &bounds->critical[order[k].item];
 
 		if (other->group == NPUMEM_NONE || other->group == group)
 			continue;
@@ -120,19 +99,28 @@ int cosma_critical_charge(struct cosma_bounds *bounds)
 
 int cosma_critical_group(struct cosma_bounds *bounds)
 {
-	uint32_t count = 0, *order = by_excess(bounds, &count);
+	AUTO_HEAP struct npuplan_keyed *order =
+		npuplan_malloc((bounds->critical_count + 1) * sizeof(*order));
 	uint64_t limit = bounds->work + MAX_WORK;
+	uint32_t count = 0;
 
 	if (!order)
 		return -ENOMEM;
+	/* By falling excess. */
+	for (uint32_t i = 0; i < bounds->critical_count; i++)
+		if (bounds->critical[i].excess > 0)
+			order[count++] = (struct npuplan_keyed){
+				.key = ~(uint64_t)bounds->critical[i].excess,
+				.item = i,
+			};
+	npuplan_sort_keyed(order, count);
 	for (uint32_t n = 0; n < count && bounds->work < limit; n++) {
-		int64_t group = group_for(bounds, order[n], order, n);
+		int64_t group = group_for(bounds, order[n].item, order, n);
 
 		if (group < 0)
 			continue;
-		bounds->critical[order[n]].group = group == NPUMEM_NONE ? bounds->group_count++ :
-									  (uint32_t)group;
+		bounds->critical[order[n].item].group =
+			group == NPUMEM_NONE ? bounds->group_count++ : (uint32_t)group;
 	}
-	free(order);
 	return 0;
 }
