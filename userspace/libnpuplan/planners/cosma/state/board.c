@@ -4,17 +4,25 @@
 
 #include "state.h"
 
+/* Of all sets of a board, which are one behind the other. */
+static size_t set_words(const struct cosma_board *board)
+{
+	return board->model->words + 2 * (size_t)board->tensor_words;
+}
+
 int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
 {
 	struct npuplan_pool *pool = &board->pool;
 
 	*board = (struct cosma_board){ .model = model };
 	board->tensor_words = (model->tensor_count + 63) / 64;
-	board->executed = npuplan_pool_take(pool, model->words, sizeof(*board->executed));
-	board->on = npuplan_pool_take(pool, board->tensor_words, sizeof(*board->on));
-	board->host = npuplan_pool_take(pool, board->tensor_words, sizeof(*board->host));
+	board->executed = npuplan_pool_take(pool, set_words(board), sizeof(*board->executed));
 	board->ready = npuplan_pool_take(pool, model->op_count, sizeof(*board->ready));
-	return pool->failed ? -ENOMEM : 0;
+	if (pool->failed)
+		return -ENOMEM;
+	board->on = board->executed + model->words;
+	board->host = board->on + board->tensor_words;
+	return 0;
 }
 
 static bool is_ready(const struct cosma_board *board, uint32_t v)
@@ -27,9 +35,7 @@ static bool is_ready(const struct cosma_board *board, uint32_t v)
 
 static void blank(struct cosma_board *board)
 {
-	memset(board->executed, 0, board->model->words * sizeof(*board->executed));
-	memset(board->on, 0, board->tensor_words * sizeof(*board->on));
-	memset(board->host, 0, board->tensor_words * sizeof(*board->host));
+	memset(board->executed, 0, set_words(board) * sizeof(*board->executed));
 	board->ready_count = 0;
 	board->done = 0;
 	board->on_bytes = 0;
@@ -57,9 +63,7 @@ void cosma_board_start(struct cosma_board *board)
 
 void cosma_board_copy(struct cosma_board *to, const struct cosma_board *from)
 {
-	memcpy(to->executed, from->executed, from->model->words * sizeof(*to->executed));
-	memcpy(to->on, from->on, from->tensor_words * sizeof(*to->on));
-	memcpy(to->host, from->host, from->tensor_words * sizeof(*to->host));
+	memcpy(to->executed, from->executed, set_words(from) * sizeof(*to->executed));
 	memcpy(to->ready, from->ready, from->ready_count * sizeof(*to->ready));
 	to->ready_count = from->ready_count;
 	to->done = from->done;
