@@ -296,41 +296,17 @@ static int add_wait(struct maker *m, struct tilesched_step *step, uint32_t own, 
 	return 0;
 }
 
-/* Units of reads that are over before the step stores, or those of reads that are not. */
-static void add_reads(struct maker *m, uint32_t number, bool late)
-{
-	struct tilesched_model *model = m->model;
-	struct tilesched_step *step = &model->steps[number];
-	const struct npumem_step *record = npuv_step(m->cells, step->step);
-	uint32_t end = record->first_access + record->access_count;
-	struct npuv_cells it;
-
-	for (uint32_t a = record->first_access; a < end; a++) {
-		npuv_for_each_read(it, m->cells, a)
-		{
-			uint32_t unit = model->unit_of[it.cell];
-
-			if (unit == NPUMEM_NONE || m->seen[unit] == number ||
-			    (m->late[unit] == number) != late)
-				continue;
-			m->seen[unit] = number;
-			model->units[unit].reads++;
-			model->reads[step[1].first_read++] = unit;
-		}
-	}
-}
-
 /* What the step reads, counted once; and what the one before it has read, too. */
-static void count_reads(struct maker *m, uint32_t number, uint32_t first_of_op)
+static void add_reads(struct maker *m, uint32_t number, const struct npumem_step *record)
 {
 	struct tilesched_model *model = m->model;
 	struct tilesched_step *step = &model->steps[number];
 	const struct npuv_graph *g = m->cells;
-	const struct npumem_step *record = npuv_step(g, step->step);
-	uint32_t end = record->first_access + record->access_count;
+	uint32_t first_of_op = model->ops[m->op_of[step->step]].first, unit;
 	struct npuv_cells it;
 
-	for (uint32_t a = record->first_access; a < end; a++) {
+	for (uint32_t i = 0; i < record->access_count; i++) {
+		uint32_t a = record->first_access + i;
 		bool late = !(record->flags & NPUMEM_STEP_STAGED) ||
 			    npuv_access(g, a)->mode == NPUMEM_ACCESS_UPDATE;
 
@@ -339,8 +315,14 @@ static void count_reads(struct maker *m, uint32_t number, uint32_t first_of_op)
 			uint32_t cell = it.cell;
 			uint64_t bytes = cell_bytes(g, cell);
 
-			if (late && model->unit_of[cell] != NPUMEM_NONE)
-				m->late[model->unit_of[cell]] = number;
+			unit = model->unit_of[cell];
+			if (unit != NPUMEM_NONE && m->seen[unit] != number) {
+				m->seen[unit] = number;
+				model->units[unit].reads++;
+				model->reads[step[1].first_read++] = unit;
+			}
+			if (unit != NPUMEM_NONE && late)
+				m->late[unit] = number;
 			if (is_parameter(g, cell) || m->read_by[cell] == number)
 				continue;
 			if (number > first_of_op && m->read_by[cell] == number - 1)
@@ -348,6 +330,14 @@ static void count_reads(struct maker *m, uint32_t number, uint32_t first_of_op)
 			model->all_reads += bytes;
 			m->read_by[cell] = number;
 		}
+	}
+	/* Those that are over before the step stores come first. */
+	for (uint32_t k = step->first_late = step->first_read; k < step[1].first_read; k++) {
+		unit = model->reads[k];
+		if (m->late[unit] == number)
+			continue;
+		model->reads[k] = model->reads[step->first_late];
+		model->reads[step->first_late++] = unit;
 	}
 }
 
@@ -358,29 +348,27 @@ static int make_step(struct maker *m, uint32_t number)
 	const struct npuv_graph *g = m->cells;
 	const struct npumem_step *record = npuv_step(g, step->step);
 	uint32_t op = m->op_of[step->step];
-	uint32_t end = record->first_access + record->access_count;
+	uint32_t end = m->first_before[step->step + 1];
 	struct npuv_cells it;
 	int err = 0;
 
 	step[1].first_read = step->first_read;
 	step[1].first_write = step->first_write;
 	step[1].first_wait = step->first_wait;
-	count_reads(m, number, model->ops[op].first);
-	add_reads(m, number, false);
-	step->first_late = step[1].first_read;
-	add_reads(m, number, true);
-	for (uint32_t a = record->first_access; a < end; a++) {
+	add_reads(m, number, record);
+	for (uint32_t i = 0; i < record->access_count; i++) {
 		/* What is updated is there already. */
-		if (npuv_access(g, a)->mode != NPUMEM_ACCESS_WRITE)
+		if (npuv_access(g, record->first_access + i)->mode != NPUMEM_ACCESS_WRITE)
 			continue;
-		npuv_for_each_write(it, g, a) if (model->unit_of[it.cell] != NPUMEM_NONE)
-			model->writes[step[1].first_write++] = model->unit_of[it.cell];
+		npuv_for_each_write(it, g, record->first_access + i)
+		{
+			if (model->unit_of[it.cell] != NPUMEM_NONE)
+				model->writes[step[1].first_write++] = model->unit_of[it.cell];
+		}
 	}
-	for (uint32_t k = m->first_before[step->step]; k < m->first_before[step->step + 1] && !err;
-	     k++)
+	for (uint32_t k = m->first_before[step->step]; k < end && !err; k++)
 		err = add_wait(m, step, op, m->before[k]);
-	if (step[1].first_wait - step->first_wait > 1)
-		model->ops[op].branches = true;
+	model->ops[op].branches |= step[1].first_wait - step->first_wait > 1;
 	return err;
 }
 

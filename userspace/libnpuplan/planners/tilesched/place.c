@@ -13,12 +13,6 @@ static const struct npuv_cell *cell_of(const struct tilesched_model *model, uint
 	return &model->cells->cells[model->units[unit].cell];
 }
 
-static void include(struct npuplan_live_range *range, uint32_t start, uint32_t end)
-{
-	range->start = start < range->start ? start : range->start;
-	range->end = end > range->end ? end : range->end;
-}
-
 /* ------------------------------------------------------------------- live ranges */
 
 /* All versions of the same bytes are where the first one is. */
@@ -28,18 +22,29 @@ static int find_ranges(struct tilesched_placing *placing)
 	const struct npuv_graph *cells = model->cells;
 	AUTO_HEAP struct npuplan_live_range *ranges =
 		npuplan_calloc((size_t)cells->cell_count + 1, sizeof(*ranges));
+	struct npuplan_atom *units =
+		npuplan_pool_take(&placing->pool, model->unit_count, sizeof(*units));
 
-	placing->ranges =
-		npuplan_pool_take(&placing->pool, model->unit_count, sizeof(*placing->ranges));
-	if (!ranges || !placing->ranges)
+	if (!ranges || !units)
 		return -ENOMEM;
+	placing->live.atoms = units;
+	placing->live.atom_count = model->unit_count;
+	placing->live.exit = placing->problem->live.exit;
 	npuplan_cell_ranges(cells, placing->positions, ranges);
 	for (uint32_t u = 0; u < model->unit_count; u++)
-		placing->ranges[u] = (struct npuplan_live_range){ UINT32_MAX, 0 };
-	for (uint32_t i = 0; i < cells->cell_count; i++)
-		if (model->unit_of[i] != NPUMEM_NONE)
-			include(&placing->ranges[model->unit_of[i]], ranges[i].start,
-				ranges[i].end);
+		units[u] = (struct npuplan_atom){
+			.length = model->units[u].bytes,
+			.start = UINT32_MAX,
+		};
+	for (uint32_t i = 0; i < cells->cell_count; i++) {
+		struct npuplan_atom *unit;
+
+		if (model->unit_of[i] == NPUMEM_NONE)
+			continue;
+		unit = &units[model->unit_of[i]];
+		unit->start = ranges[i].start < unit->start ? ranges[i].start : unit->start;
+		unit->end = ranges[i].end > unit->end ? ranges[i].end : unit->end;
+	}
 	return 0;
 }
 
@@ -60,50 +65,43 @@ static bool works_in_place(const struct npuv_graph *cells, uint32_t step)
 static int find_bound(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
-	uint32_t exit = placing->problem->live.exit;
-	AUTO_HEAP uint64_t *change = npuplan_calloc((size_t)exit + 2, sizeof(*change));
-	uint64_t now = 0;
+	struct npuplan_liveness *live = &placing->live;
+	int err = 0;
 
-	if (!change)
-		return -ENOMEM;
-	for (uint32_t u = 0; u < model->unit_count; u++) {
-		change[placing->ranges[u].start] += model->units[u].bytes;
-		change[placing->ranges[u].end + 1] -= model->units[u].bytes;
-	}
 	for (uint32_t p = 0; p < model->step_count; p++) {
 		const struct tilesched_step *step = &model->steps[placing->order[p]];
 		uint32_t stores = npuplan_store_instant(p);
+		bool in_place = works_in_place(model->cells, step->step);
 
-		for (uint32_t k = step->first_late; k < step[1].first_read; k++) {
-			uint32_t unit = model->reads[k];
+		for (uint32_t k = step->first_late; k < step[1].first_read && in_place; k++) {
+			const struct npuplan_atom *unit = &live->atoms[model->reads[k]];
 
-			if (placing->ranges[unit].end != stores ||
-			    !works_in_place(model->cells, step->step))
+			if (unit->end != stores)
 				continue;
-			change[stores] -= model->units[unit].bytes;
-			change[stores + 1] += model->units[unit].bytes;
+			err = npuplan_grow(&live->takeovers, live->takeover_count,
+					   sizeof(*live->takeovers));
+			if (err)
+				return err;
+			live->takeovers[live->takeover_count++] = (struct npuplan_takeover){
+				.instant = stores,
+				.length = unit->length,
+			};
 		}
 	}
-	for (uint32_t i = 0; i <= exit; i++) {
-		now += change[i];
-		if (now > placing->lower_bound) {
-			placing->lower_bound = now;
-			placing->peak_instant = i;
-		}
-	}
-	return 0;
+	return npuplan_lower_bound(live, &placing->lower_bound, &placing->peak_instant);
 }
 
 /* What is read, or written, by one step is there at once; so is what enters and leaves. */
 static void find_least(struct tilesched_placing *placing)
 {
 	const struct tilesched_model *model = placing->model;
-	uint32_t exit = placing->problem->live.exit;
 	uint64_t entry = 0, left = 0, least;
 
 	for (uint32_t u = 0; u < model->unit_count; u++) {
-		entry += placing->ranges[u].start ? 0 : model->units[u].bytes;
-		left += placing->ranges[u].end == exit ? model->units[u].bytes : 0;
+		const struct npuplan_atom *unit = &placing->live.atoms[u];
+
+		entry += unit->start ? 0 : unit->length;
+		left += unit->end == placing->live.exit ? unit->length : 0;
 	}
 	least = entry > left ? entry : left;
 	for (uint32_t i = 0; i < model->step_count; i++) {
@@ -154,20 +152,22 @@ static int sort_units(struct tilesched_placing *placing)
 static int add_item(struct tilesched_placing *placing, const struct npuplan_item *tensor,
 		    const struct tilesched_item *of, uint64_t size)
 {
-	struct npuplan_live_range life = { UINT32_MAX, 0 };
+	struct npuplan_item *item;
 
 	if (npuplan_grow(&placing->items, placing->item_count, sizeof(*placing->items)) ||
 	    npuplan_grow(&placing->of, placing->item_count, sizeof(*placing->of)))
 		return -ENOMEM;
+	item = &placing->items[placing->item_count];
+	*item = *tensor;
+	item->size = size;
+	item->start = UINT32_MAX;
+	item->end = 0;
 	for (uint32_t i = of->first_unit; i < of->first_unit + of->unit_count; i++) {
-		const struct npuplan_live_range *range = &placing->ranges[placing->units[i]];
+		const struct npuplan_atom *unit = &placing->live.atoms[placing->units[i]];
 
-		include(&life, range->start, range->end);
+		item->start = unit->start < item->start ? unit->start : item->start;
+		item->end = unit->end > item->end ? unit->end : item->end;
 	}
-	placing->items[placing->item_count] = *tensor;
-	placing->items[placing->item_count].size = size;
-	placing->items[placing->item_count].start = life.start;
-	placing->items[placing->item_count].end = life.end;
 	placing->of[placing->item_count++] = *of;
 	return 0;
 }
@@ -217,10 +217,10 @@ static bool ring_holds(const struct tilesched_placing *placing, uint32_t first, 
 	uint32_t end = 0;
 
 	for (uint32_t i = first + slots; i < first + count; i++) {
-		const struct npuplan_live_range *old = &placing->ranges[placing->units[i - slots]];
+		const struct npuplan_atom *old = &placing->live.atoms[placing->units[i - slots]];
 
 		end = old->end > end ? old->end : end;
-		if (placing->ranges[placing->units[i]].start <= end)
+		if (placing->live.atoms[placing->units[i]].start <= end)
 			return false;
 	}
 	return true;

@@ -47,38 +47,24 @@ static bool extend(struct writer *w, const struct npumem_placement *one)
 	return true;
 }
 
-/* How many chunks from the first on are of equal length and equally far apart. */
-static uint32_t even_run(const struct npuv_segment *chunks, uint32_t count)
+/*
+ * How many times @apart chunks from the first on are alike: each of one length, and as far from
+ * the one @apart before it as the others are.
+ */
+static uint32_t even_runs(const struct npuv_segment *chunks, uint32_t count, uint32_t apart)
 {
-	uint32_t run = 1;
+	uint32_t k = apart;
 
-	while (run < count && chunks[run].length == chunks[0].length &&
-	       chunks[run].first - chunks[run - 1].first == chunks[1].first - chunks[0].first)
-		run++;
-	return run;
-}
-
-/* How many such runs follow each other, each as the first, equally far apart. */
-static uint32_t even_runs(const struct npuv_segment *chunks, uint32_t count, uint32_t run)
-{
-	uint32_t runs = 1;
-
-	while ((runs + 1) * (uint64_t)run <= count) {
-		const struct npuv_segment *next = chunks + runs * run;
-
-		if (next->length != chunks->length || even_run(next, run) != run ||
-		    (run > 1 && next[1].first - next->first != chunks[1].first - chunks->first) ||
-		    next->first - next[-(int64_t)run].first != chunks[run].first - chunks->first)
-			break;
-		runs++;
-	}
-	return runs;
+	while (k < count && chunks[k].length == chunks[0].length &&
+	       chunks[k].first - chunks[k - apart].first == chunks[apart].first - chunks[0].first)
+		k++;
+	return k / apart;
 }
 
 void tilesched_even_chunks(const struct npuv_segment *chunks, uint32_t count, uint32_t *run,
 			   uint32_t *runs)
 {
-	*run = even_run(chunks, count);
+	*run = even_runs(chunks, count, 1);
 	*runs = even_runs(chunks, count, *run);
 }
 

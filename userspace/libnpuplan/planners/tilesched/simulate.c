@@ -66,11 +66,6 @@ int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *
 	return 0;
 }
 
-void tilesched_sim_fini(struct tilesched_sim *sim)
-{
-	npuplan_pool_free(&sim->pool);
-}
-
 void tilesched_sim_rewind(struct tilesched_sim *sim)
 {
 	const struct tilesched_model *model = sim->model;

@@ -73,10 +73,9 @@ struct tilesched_sim {
 	struct npuplan_pool pool;
 };
 
-/* tilesched_sim_fini() in any case. -ENOMEM */
+/* npuplan_pool_free() its pool in any case. -ENOMEM */
 int tilesched_sim_init(struct tilesched_sim *sim, const struct tilesched_model *model,
 		       uint64_t resident);
-void tilesched_sim_fini(struct tilesched_sim *sim);
 
 /* Nothing is done. */
 void tilesched_sim_rewind(struct tilesched_sim *sim);

@@ -42,7 +42,7 @@ static void finish(struct planning *planning)
 {
 	free(planning->front);
 	tilesched_table_fini(&planning->table);
-	tilesched_sim_fini(&planning->sim);
+	npuplan_pool_free(&planning->sim.pool);
 	tilesched_model_fini(&planning->model);
 }
 
@@ -50,7 +50,7 @@ static void finish(struct planning *planning)
 
 static void placing_fini(struct tilesched_placing *placing)
 {
-	free_all(placing->items, placing->of);
+	free_all(placing->items, placing->of, placing->live.takeovers);
 	npuplan_pool_free(&placing->pool);
 }
 

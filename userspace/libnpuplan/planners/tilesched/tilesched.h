@@ -44,13 +44,13 @@ struct tilesched_item {
  * struct tilesched_placing - a schedule and its addresses
  * @order: steps of the model as they are run
  * @positions: per step of the graph, its place in the schedule
- * @ranges: per unit
+ * @live: atoms are units, by number; takeovers are in no order
  * @units: in the order of tensors and their bytes
  * @items: to pack; @of: what each is made of
  * @lower_bound: most bytes that live at once; no placing needs less
  * @peak_instant: when
  * @least: bytes that any schedule needs
- * @pool: of all arrays but @items and @of
+ * @pool: of all arrays but @items, @of and takeovers
  */
 struct tilesched_placing {
 	const struct npuplan_problem *problem;
@@ -58,7 +58,7 @@ struct tilesched_placing {
 	struct npuplan_schedule_point cost;
 	uint32_t *order;
 	uint32_t *positions;
-	struct npuplan_live_range *ranges;
+	struct npuplan_liveness live;
 	uint32_t *units;
 	struct npuplan_item *items;
 	struct tilesched_item *of;
