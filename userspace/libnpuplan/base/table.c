@@ -43,14 +43,18 @@ static int make_room(struct npuplan_table *table, const uint8_t *records, uint32
 	return 0;
 }
 
-int npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
-		       size_t size, const void *record, uint32_t *slot)
+int64_t npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
+			   size_t size, const void *record)
 {
 	int err = make_room(table, records, count, size);
+	uint32_t *index;
 
-	if (!err)
-		*slot = find(table, records, size, record);
-	return err;
+	if (err)
+		return err;
+	index = &table->index[find(table, records, size, record)];
+	if (*index == NPUMEM_NONE)
+		*index = count;
+	return *index;
 }
 
 void npuplan_table_fini(struct npuplan_table *table)

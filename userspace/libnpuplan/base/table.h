@@ -19,15 +19,14 @@ struct npuplan_table {
 	uint32_t slots;
 };
 
-/* npuplan_table_find() - slot of a record, or the free one where it belongs
+/* npuplan_table_find() - index of a record
  * @records: the array, of @count records of @size bytes without padding
  * @record: to look for
- * @slot: out: table->index[slot] is its index; if that is NPUMEM_NONE, it is for the caller to
- *	fill in once it has added the record
  *
- * -ENOMEM.
+ * @count if it is not there: it is in the table then, and the caller has to append it, or be done
+ * with the table. -ENOMEM.
  */
-int npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
-		       size_t size, const void *record, uint32_t *slot);
+int64_t npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
+			   size_t size, const void *record);
 
 void npuplan_table_fini(struct npuplan_table *table);

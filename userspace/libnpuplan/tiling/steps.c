@@ -50,25 +50,17 @@ static int64_t find_tile(struct maker *m, uint32_t tensor, const struct npumem_r
 {
 	struct npuplan_graph *graph = m->graph;
 	struct npumem_tile tile = { .tensor = tensor, .region = *region };
-	uint32_t slot;
-	int64_t added;
+	int64_t found =
+		npuplan_table_find(&m->table, graph->tiles, graph->tile_count, sizeof(tile), &tile);
 	int err;
 
-	err = npuplan_table_find(&m->table, graph->tiles, graph->tile_count, sizeof(tile), &tile,
-				 &slot);
-	if (err)
-		return err;
-	if (m->table.index[slot] != NPUMEM_NONE)
-		return m->table.index[slot];
+	if (found != graph->tile_count)
+		return found;
 	err = npuplan_grow(&m->access_of, graph->tile_count, sizeof(*m->access_of));
 	if (err)
 		return err;
-	added = npuplan_graph_add_tile(graph, tensor, region);
-	if (added >= 0) {
-		m->table.index[slot] = added;
-		m->access_of[added] = 0;
-	}
-	return added;
+	m->access_of[found] = 0;
+	return npuplan_graph_add_tile(graph, tensor, region);
 }
 
 /* Whether a tensor, or the one that it is part of, is a parameter. */

@@ -49,14 +49,12 @@ static struct npumem_region shape_of(const struct npumem_region *region)
 int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npumem_region *region)
 {
 	const struct npumem_region shape = shape_of(region);
-	uint32_t slot;
-	int err = npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(shape), &shape,
-				     &slot);
+	int64_t found =
+		npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(shape), &shape);
+	int err;
 
-	if (err)
-		return err;
-	if (memo->table.index[slot] != NPUMEM_NONE)
-		return memo->table.index[slot];
+	if (found != memo->count)
+		return found;
 	err = npuplan_grow(&memo->shapes, memo->count, sizeof(*memo->shapes));
 	if (!err)
 		err = npuplan_grow(&memo->chunks, memo->count, sizeof(*memo->chunks));
@@ -65,7 +63,6 @@ int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npumem
 	if (err)
 		return err;
 	memo->shapes[memo->count] = shape;
-	memo->table.index[slot] = memo->count;
 	return memo->count++;
 }
 

@@ -25,6 +25,19 @@ static bool touch(const struct npuplan_interval *a, int64_t low, int64_t high)
 	return low < a->high && a->low < high;
 }
 
+/* Join what touches the last of those from @from on to that one. */
+static int join(struct npuplan_intervals *list, size_t from, int64_t low, int64_t high)
+{
+	struct npuplan_interval *last;
+
+	if (list->count == from || !touch(&list->at[list->count - 1], low, high))
+		return append(list, low, high);
+	last = &list->at[list->count - 1];
+	last->low = low < last->low ? low : last->low;
+	last->high = high > last->high ? high : last->high;
+	return 0;
+}
+
 /*
  * Two runs, each once. An atom of b lives at once with consecutive atoms of a,
  * because starts and ends both rise along a; and as these lie one after another,
@@ -40,7 +53,6 @@ static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
 	uint32_t first = 0, end = 0;
 
 	for (uint32_t k = 0; k < b->atom_count; k++) {
-		int64_t low, high;
 		int err;
 
 		while (first < a->atom_count && x[first].end < y[k].start)
@@ -49,16 +61,8 @@ static int walk(const struct npuplan_runs *runs, const struct npuplan_run *a,
 			end++;
 		if (first >= end)
 			continue;
-		low = (int64_t)(x[first].first - y[k].first - y[k].length);
-		high = (int64_t)(x[end - 1].first + x[end - 1].length - y[k].first);
-		if (list->count > from && touch(&list->at[list->count - 1], low, high)) {
-			struct npuplan_interval *last = &list->at[list->count - 1];
-
-			last->low = low < last->low ? low : last->low;
-			last->high = high > last->high ? high : last->high;
-			continue;
-		}
-		err = append(list, low, high);
+		err = join(list, from, (int64_t)(x[first].first - y[k].first - y[k].length),
+			   (int64_t)(x[end - 1].first + x[end - 1].length - y[k].first));
 		if (err)
 			return err;
 	}
@@ -113,20 +117,15 @@ NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
 static void normalise(struct npuplan_intervals *list, size_t from)
 {
-	size_t kept = from;
+	size_t end = list->count;
 
-	if (list->count - from < 2)
+	if (end - from < 2)
 		return;
-	qsort(list->at + from, list->count - from, sizeof(*list->at), by_low);
-	for (size_t i = from; i < list->count; i++) {
-		struct npuplan_interval *last = &list->at[kept - 1], now = list->at[i];
-
-		if (kept > from && now.low < last->high)
-			last->high = now.high > last->high ? now.high : last->high;
-		else
-			list->at[kept++] = now;
-	}
-	list->count = kept;
+	qsort(list->at + from, end - from, sizeof(*list->at), by_low);
+	list->count = from;
+	/* They are no more than there were, so there is room. */
+	for (size_t i = from; i < end; i++)
+		join(list, from, list->at[i].low, list->at[i].high);
 }
 
 /* Ends of a run's life: its atoms' starts and ends rise. */
