@@ -165,55 +165,6 @@ static struct npuplan_rows batch_rows(const struct input *in, struct npuplan_row
 	return groups_of(out, output->shape[1], right->shape[1]);
 }
 
-/* Rows of an input that a tile needs. */
-static struct npuplan_rows input_rows(const struct input *in, struct npuplan_rows out)
-{
-	const struct npuplan_partition *p = in->p;
-	const struct npuplan_rows whole = { 0, in->view.rows };
-	const struct npuplan_rows same = in->view.rows == p->output.rows ? out : whole;
-	uint32_t dims = in->tensor->dim_count;
-	bool needs_same = false;
-
-	switch (in->pattern) {
-	case WINDOW:
-	case TRANSPOSED:
-	case PAD:
-		return window_rows(in, out);
-	case SOFTMAX:
-		needs_same = in->axis == CHANNELS || (in->axis == WITHIN && !p->bands);
-		break;
-	case SAME:
-		/* Of matrices rows of another width may be other rows. */
-		needs_same = dims >= 4 || in->view.channels == p->output.channels ||
-			     in->view.channels == 1;
-		break;
-	case NORM:
-		/* Of rank 4 and 5 the dimensions that are normed are not known. */
-		needs_same = dims < 4 || !strncmp(p->op->type, "local", 5);
-		break;
-	case CONCAT:
-		if (in->axis == ROWS)
-			return joined(in->start_rows, in->view.rows, out);
-		needs_same = in->axis == CHANNELS;
-		break;
-	case UPSAMPLE:
-		return in->index ? whole :
-				   npuplan_upsample_rows(out, p->output.rows, in->view.rows);
-	case LINEAR:
-		needs_same = dims < 4 && !in->index;
-		break;
-	case MATMUL:
-		if (in->index == 1 && !p->bands)
-			return batch_rows(in, out);
-		needs_same = dims < 4 && !in->index && !maybe_transposed(in);
-		break;
-	case MEAN:
-	case WHOLE:
-		break;
-	}
-	return needs_same ? same : whole;
-}
-
 static bool is_depthwise(const struct input *in)
 {
 	return !strcmp(in->p->op->type, "depthwise_conv2d");
@@ -250,46 +201,64 @@ static bool has_columns(const struct input *in)
 	       right->shape[dims - 1] != right->shape[dims - 2];
 }
 
-/* Channels of an input that a tile needs. */
-static struct npuplan_rows input_channels(const struct input *in, struct npuplan_rows out)
+/* Rows of an input, or its channels, that a tile needs, which has @out of them. */
+static struct npuplan_rows needed(const struct input *in, enum axis along, struct npuplan_rows out)
 {
 	const struct npuplan_partition *p = in->p;
-	const struct npuplan_rows whole = { 0, in->view.channels };
-	const struct npuplan_rows same = in->view.channels == p->output.channels ? out : whole;
-	bool needs_same = false;
+	bool rows = along == ROWS, needs_same = false;
+	int64_t all = rows ? p->output.rows : p->output.channels;
+	const struct npuplan_rows whole = { 0, rows ? in->view.rows : in->view.channels };
+	const struct npuplan_rows same = whole.count == all ? out : whole;
+	uint32_t dims = in->tensor->dim_count;
 
-	if (out.count == p->output.channels)
+	if (!rows && out.count == all)
 		return whole;
 	switch (in->pattern) {
 	case WINDOW:
 	case TRANSPOSED:
+	case PAD:
+		if (rows)
+			return window_rows(in, out);
 		if (in->index)
 			return whole;
-		if (in->pattern == TRANSPOSED || !strstr(p->op->type, "pool"))
-			return grouped(in, out);
-		return same;
-	case SAME:
-		return same;
-	case PAD:
-	case UPSAMPLE:
-		needs_same = !in->index;
-		break;
+		if (in->pattern == PAD || (in->pattern == WINDOW && strstr(p->op->type, "pool")))
+			return same;
+		return grouped(in, out);
 	case SOFTMAX:
-		needs_same = in->axis == ROWS || in->axis == WITHIN;
+		needs_same = in->axis == (rows ? CHANNELS : ROWS) ||
+			     (in->axis == WITHIN && !(rows && p->bands));
 		break;
-	case CONCAT:
-		if (in->axis == CHANNELS)
-			return joined(in->start_channels, in->view.channels, out);
-		needs_same = in->axis == ROWS || in->axis == WITHIN;
-		break;
-	case MATMUL:
-		needs_same = in->index == 1 && has_columns(in);
-		break;
-	case MEAN:
-		needs_same = mean_of_rows(in);
+	case SAME:
+		/* Of matrices rows of another width may be other rows. */
+		needs_same = !rows || dims >= 4 || in->view.channels == p->output.channels ||
+			     in->view.channels == 1;
 		break;
 	case NORM:
+		/* Of rank 4 and 5 the dimensions that are normed are not known. */
+		needs_same = rows && (dims < 4 || !strncmp(p->op->type, "local", 5));
+		break;
+	case CONCAT:
+		if (in->axis == along)
+			return joined(rows ? in->start_rows : in->start_channels, whole.count, out);
+		needs_same = in->axis == (rows ? CHANNELS : ROWS) || (!rows && in->axis == WITHIN);
+		break;
+	case UPSAMPLE:
+		if (rows && !in->index)
+			return npuplan_upsample_rows(out, all, in->view.rows);
+		needs_same = !in->index;
+		break;
 	case LINEAR:
+		needs_same = rows && dims < 4 && !in->index;
+		break;
+	case MATMUL:
+		if (rows && in->index == 1 && !p->bands)
+			return batch_rows(in, out);
+		needs_same = rows ? dims < 4 && !in->index && !maybe_transposed(in) :
+				    in->index == 1 && has_columns(in);
+		break;
+	case MEAN:
+		needs_same = !rows && mean_of_rows(in);
+		break;
 	case WHOLE:
 		break;
 	}
@@ -386,8 +355,8 @@ static bool is_alike(const struct input *in)
 static struct npumem_region part_region(const struct input *in, const struct npuplan_part *tile)
 {
 	struct npuplan_part part = {
-		input_rows(in, tile->rows),
-		input_channels(in, tile->channels),
+		needed(in, ROWS, tile->rows),
+		needed(in, CHANNELS, tile->channels),
 	};
 
 	/* Made of padding, or of other inputs, alone. */

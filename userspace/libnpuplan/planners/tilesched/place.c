@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "pack/exact.h"
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
@@ -229,19 +230,12 @@ static bool ring_holds(const struct tilesched_placing *placing, uint32_t first, 
 /* Least slots of a ring that holds a tensor's units; 0: no fewer than there are units. */
 static uint32_t ring_slots(const struct tilesched_placing *placing, uint32_t first, uint32_t count)
 {
-	uint32_t low = 1, high = count;
+	uint32_t least;
 
 	if (!count || !is_even(placing, first, count))
 		return 0;
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (ring_holds(placing, first, count, middle))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < count ? low : 0;
+	least = npuplan_bisect(slots, 1, count, !ring_holds(placing, first, count, slots));
+	return least < count ? least : 0;
 }
 
 static int add_tensor(struct tilesched_placing *placing, const struct npuplan_item *tensor,

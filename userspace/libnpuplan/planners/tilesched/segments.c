@@ -44,12 +44,13 @@ static int keep(struct tilesched_table *table, uint32_t end, uint32_t first,
 	struct tilesched_segment *list = table->at[end];
 	uint32_t kept = first;
 
-	for (uint32_t i = first; i < table->count[end]; i++)
+	/* Who beats it is beaten by none, so that nobody has been dropped by then. */
+	for (uint32_t i = first; i < table->count[end]; i++) {
 		if (beats(&list[i].cost, &found->cost))
 			return 0;
-	for (uint32_t i = first; i < table->count[end]; i++)
 		if (!beats(&found->cost, &list[i].cost))
 			list[kept++] = list[i];
+	}
 	table->count[end] = kept;
 	if (npuplan_grow(&table->at[end], kept, sizeof(**table->at)))
 		return -ENOMEM;
