@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "output/verify.h"
 #include "planners/loops/flow.h"
 #include "planners/planners.h"
 

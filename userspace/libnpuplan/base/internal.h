@@ -72,3 +72,14 @@ struct npuplan_checked {
 int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
 			 struct npuplan_error *error);
 void npuplan_checked_fini(struct npuplan_checked *checked);
+
+/* npuplan_verify_cells() - verify a plan that is not a blob yet
+ * @cells: checked form of its graph
+ * @what: what the error calls the plan
+ * @verdict: may be NULL
+ *
+ * The error quotes the first line of the verifier's log.
+ */
+int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_plan *plan,
+			 const char *what, struct npumem_verdict *verdict,
+			 struct npuplan_error *error);

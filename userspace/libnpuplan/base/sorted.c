@@ -11,6 +11,13 @@ void npuplan_sort_keyed(struct npuplan_keyed *keyed, size_t count)
 		qsort(keyed, count, sizeof(*keyed), by_key);
 }
 
+void npuplan_sort_items(struct npuplan_keyed *keyed, uint32_t count, uint32_t *items)
+{
+	npuplan_sort_keyed(keyed, count);
+	for (uint32_t i = 0; i < count; i++)
+		items[i] = keyed[i].item;
+}
+
 static int by_value(const void *left, const void *right)
 {
 	const uint64_t *a = left, *b = right;

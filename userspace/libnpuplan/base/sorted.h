@@ -47,6 +47,9 @@ struct npuplan_keyed {
 /** npuplan_sort_keyed() - put @count items in ascending order of their keys */
 void npuplan_sort_keyed(struct npuplan_keyed *keyed, size_t count);
 
+/** npuplan_sort_items() - the same; @items: out: @count of them in that order */
+void npuplan_sort_items(struct npuplan_keyed *keyed, uint32_t count, uint32_t *items);
+
 /** npuplan_sort_once() - put numbers in ascending order, each once; returns how many are left */
 uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count);
 

@@ -174,36 +174,27 @@ static int add_ops(struct rewriting *rewriting)
 int npuplan_graph_clone_op(const struct npuplan_graph *graph, const struct npuplan_clone *clone,
 			   struct npuplan_graph **out, struct npuplan_error *error)
 {
-	struct rewriting rewriting = {
-		.old = graph,
-		.clone = clone,
-		.error = error,
-	};
+	AUTO_POOL struct npuplan_pool pool = { 0 };
+	struct rewriting rewriting = { .old = graph, .clone = clone, .error = error };
 	int err = check_clone(&rewriting);
 
 	*out = NULL;
 	if (err)
 		return err;
 	rewriting.graph = npuplan_graph_new(graph->name);
-	rewriting.switched = calloc((size_t)graph->tensor_count + 1, sizeof(uint32_t));
+	rewriting.switched = npuplan_pool_take(&pool, graph->tensor_count, sizeof(uint32_t));
 	rewriting.outputs =
-		calloc((size_t)graph->ops[rewriting.op].output_count + 1, sizeof(uint32_t));
-	if (!rewriting.graph || !rewriting.switched || !rewriting.outputs)
-		err = -ENOMEM;
-	if (!err) {
-		rewriting.graph->source_layout = graph->source_layout;
-		rewriting.graph->layout = graph->layout;
-		err = add_tensors(&rewriting);
-	}
+		npuplan_pool_take(&pool, graph->ops[rewriting.op].output_count, sizeof(uint32_t));
+	err = rewriting.graph && !pool.failed ? add_tensors(&rewriting) : -ENOMEM;
 	if (!err)
 		err = add_ops(&rewriting);
-	free(rewriting.switched);
-	free(rewriting.outputs);
 	if (err) {
 		npuplan_graph_free(rewriting.graph);
 		return npuplan_fail(error, err, "operator %lld cannot run again: %s",
 				    (long long)clone->op, strerror(-err));
 	}
+	rewriting.graph->source_layout = graph->source_layout;
+	rewriting.graph->layout = graph->layout;
 	*out = rewriting.graph;
 	return 0;
 }

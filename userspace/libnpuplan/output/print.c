@@ -221,52 +221,36 @@ static bool are_twins(const struct scene *scene, uint32_t a, uint32_t b)
 	return left->offset == right->offset && npuplan_extent(left) == npuplan_extent(right);
 }
 
-static int by_first(const void *left, const void *right, void *context)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return npuplan_compare(placement_at(context, a)->from, placement_at(context, b)->from) ?:
-		       npuplan_compare(a, b);
-}
-
-static int by_last(const void *left, const void *right, void *context)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return npuplan_compare(placement_at(context, a)->to, placement_at(context, b)->to) ?:
-		       npuplan_compare(a, b);
-}
-
-static int by_bytes(const void *left, const void *right, void *context)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-	const struct npumem_placement *x = placement_at(context, a), *y = placement_at(context, b);
-	int order = npuplan_compare(x->offset, y->offset) ?:
-			    npuplan_compare(npuplan_extent(x), npuplan_extent(y));
-
-	return order ?: npuplan_compare(a, b);
-}
-
 static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,
 		      uint32_t count)
 {
+	struct npuplan_keyed *coming, *going, *twins;
+
 	*scene = (struct scene){ .printing = printing, .list = list, .count = count };
 	scene->coming = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
 	scene->going = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
 	scene->twins = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
 	scene->twin_at = npuplan_pool_take(&scene->pool, count, sizeof(uint32_t));
 	scene->alive = npuplan_pool_take(&scene->pool, count, sizeof(bool));
+	coming = npuplan_pool_take(&scene->pool, count, sizeof(*coming));
+	going = npuplan_pool_take(&scene->pool, count, sizeof(*going));
+	twins = npuplan_pool_take(&scene->pool, count, sizeof(*twins));
 	if (scene->pool.failed)
 		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++) {
-		scene->coming[k] = scene->going[k] = k;
+		const struct npumem_placement *at = placement_at(scene, k);
+		uint64_t bytes = npuplan_extent(at);
+
+		coming[k] = (struct npuplan_keyed){ .key = at->from, .item = k };
+		going[k] = (struct npuplan_keyed){ .key = at->to, .item = k };
 		scene->twin_at[k] = NPUMEM_NONE;
 		if (printing->entered[list[k]])
-			scene->twins[scene->twin_count++] = k;
+			twins[scene->twin_count++] =
+				(struct npuplan_keyed){ at->offset, bytes, .item = k };
 	}
-	qsort_r(scene->coming, count, sizeof(uint32_t), by_first, scene);
-	qsort_r(scene->going, count, sizeof(uint32_t), by_last, scene);
-	qsort_r(scene->twins, scene->twin_count, sizeof(uint32_t), by_bytes, scene);
+	npuplan_sort_items(coming, count, scene->coming);
+	npuplan_sort_items(going, count, scene->going);
+	npuplan_sort_items(twins, scene->twin_count, scene->twins);
 	for (uint32_t t = 0; t < scene->twin_count; t++)
 		scene->twin_at[scene->twins[t]] = t;
 	return npuplan_line_init(&scene->line, printing->plan, list, count, printing->columns);

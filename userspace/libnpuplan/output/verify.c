@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "verify.h"
+#include "base/internal.h"
 
 int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
 		   size_t plan_size, struct npumem_verdict *verdict, char *log_text,

@@ -115,12 +115,7 @@ void npuplan_join(uint32_t *parents, uint32_t a, uint32_t b)
 
 /* ------------------------------------------------------------------ tables */
 
-static int by_to(const void *left, const void *right)
-{
-	const struct npumem_carry *a = left, *b = right;
-
-	return npuplan_compare(a->to, b->to);
-}
+NPUPLAN_ORDER(by_to, struct npumem_carry, to)
 
 /* Names joined by carries hold each other's values; the lowest stands for all. */
 static int group_carries(struct builder *b)

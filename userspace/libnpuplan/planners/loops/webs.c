@@ -68,13 +68,7 @@ struct key {
 	uint32_t node;
 };
 
-static int by_key(const void *left, const void *right)
-{
-	const struct key *a = left, *b = right;
-	int order = npuplan_compare(a->of, b->of) ?: npuplan_compare(a->slot, b->slot);
-
-	return order ?: npuplan_compare(a->node, b->node);
-}
+NPUPLAN_ORDER(by_key, struct key, of, slot, node)
 
 /*
  * Values in one place of a group, and the same local tensor of several
@@ -256,13 +250,7 @@ static int tie_block(const struct npuplan_webs *webs, const struct npuplan_flow 
 	return err;
 }
 
-static int by_webs(const void *left, const void *right)
-{
-	const struct tie *a = left, *b = right;
-	int order = npuplan_compare(a->a, b->a) ?: npuplan_compare(a->b, b->b);
-
-	return order ?: npuplan_compare(a->apart, b->apart);
-}
+NPUPLAN_ORDER(by_webs, struct tie, a, b, apart)
 
 /* Each pair once; one instance that needs them disjoint is enough. */
 static int list_conflicts(struct npuplan_webs *webs, struct ties *ties)
@@ -347,18 +335,11 @@ void npuplan_webs_fini(struct npuplan_webs *webs)
 
 struct change {
 	uint32_t instant;
-	bool begins;
+	bool ends;
 	uint32_t node;
 };
 
-static int by_instant(const void *left, const void *right)
-{
-	const struct change *a = left, *b = right;
-	int order = npuplan_compare(a->instant, b->instant) ?:
-							      npuplan_compare(b->begins, a->begins);
-
-	return order ?: npuplan_compare(a->node, b->node);
-}
+NPUPLAN_ORDER(by_instant, struct change, instant, ends, node)
 
 /* Bytes that operators of a block save at an instant by working in place. */
 static uint64_t saved(const struct npuplan_flow *flow, uint32_t block, uint32_t instant)
@@ -396,8 +377,8 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 
 			if (name->sure_start > name->sure_end)
 				continue;
-			changes[count++] = (struct change){ name->sure_start, true, node };
-			changes[count++] = (struct change){ name->sure_end, false, node };
+			changes[count++] = (struct change){ name->sure_start, false, node };
+			changes[count++] = (struct change){ name->sure_end, true, node };
 		}
 		if (count)
 			qsort(changes, count, sizeof(*changes), by_instant);
@@ -406,7 +387,7 @@ int npuplan_flow_bound(const struct npuplan_flow *flow, const struct npuplan_web
 			uint64_t less, size = webs->items[web].size;
 
 			/* Names of one value share their bytes. */
-			if (!changes[i].begins) {
+			if (changes[i].ends) {
 				now -= --live[web] ? 0 : size;
 				continue;
 			}

@@ -56,12 +56,7 @@ int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint6
 			allocation->edge_count);
 }
 
-static int by_low(const void *left, const void *right)
-{
-	const struct npuplan_nnc_edge *a = left, *b = right;
-
-	return npuplan_compare(a->low, b->low);
-}
+NPUPLAN_ORDER(by_low, struct npuplan_nnc_edge, low)
 
 static void kill_edge(struct npuplan_nnc_allocation *allocation, struct npuplan_nnc_edge *edge)
 {

@@ -483,7 +483,7 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      uint32_t clash[2])
 {
 	size_t n = conflicts->item_count;
-	struct npuplan_pool pool = { 0 };
+	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct nnc nnc = {
 		.conflicts = conflicts,
 		.options = options,
@@ -504,6 +504,5 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		err = insert_all(&nnc, clash);
 	npuplan_fit_free(nnc.fit);
 	npuplan_nnc_allocation_fini(&nnc.allocation);
-	npuplan_pool_free(&pool);
 	return err;
 }

@@ -23,17 +23,6 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      const struct npuplan_nnc_order *order, uint64_t *offsets, uint64_t *work,
 		      uint32_t clash[2]);
 
-/* What an item is sorted by: by @first, then @second, then @third, the least first. */
-struct npuplan_nnc_key {
-	uint64_t first;
-	uint64_t second;
-	uint32_t third;
-	uint32_t item;
-};
-
-/** npuplan_nnc_sort() - sort @count keys; @items: out: what they are of */
-void npuplan_nnc_sort(struct npuplan_nnc_key *keys, uint32_t count, uint32_t *items);
-
 /*
  * struct npuplan_nnc_candidates - items not inserted, and tuples of them (nnc.h says by which rules)
  * @rank: per item, place in the order of access

@@ -1,40 +1,24 @@
 // SPDX-License-Identifier: MIT
 /* NNC: which items to insert next. */
-#include <stdlib.h>
-
 #include "base/sorted.h"
 #include "pack/greedy/first_fit.h"
 #include "build.h"
 
 #define NONE NPUPLAN_NNC_SINK
 
-static int by_key(const void *left, const void *right)
-{
-	const struct npuplan_nnc_key *a = left, *b = right;
-	int order = npuplan_compare(a->first, b->first) ?: npuplan_compare(a->second, b->second);
-
-	return order ?: npuplan_compare(a->third, b->third);
-}
-
-void npuplan_nnc_sort(struct npuplan_nnc_key *keys, uint32_t count, uint32_t *items)
-{
-	qsort(keys, count, sizeof(*keys), by_key);
-	for (uint32_t i = 0; i < count; i++)
-		items[i] = keys[i].item;
-}
-
 /* Both orders: by edges into by_edges, by size into the list. */
 static int sort(struct npuplan_nnc_candidates *c)
 {
 	const struct npuplan_item *items = c->conflicts->items;
 	uint32_t n = c->conflicts->item_count, last = n;
-	AUTO_HEAP struct npuplan_nnc_key *keys = npuplan_malloc(n * sizeof(*keys) + 1);
+	AUTO_HEAP struct npuplan_keyed *keys = npuplan_malloc(n * sizeof(*keys) + 1);
 
 	if (!keys)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = (struct npuplan_nnc_key){ ~items[i].size, ~c->edges[i], c->rank[i], i };
-	npuplan_nnc_sort(keys, n, c->by_edges);
+		keys[i] = (struct npuplan_keyed){ ~(unsigned __int128)items[i].size, ~c->edges[i],
+						  c->rank[i], i };
+	npuplan_sort_items(keys, n, c->by_edges);
 	for (uint32_t i = 0; i <= n; i++) {
 		uint32_t item = i < n ? c->by_edges[i] : n;
 
@@ -43,8 +27,9 @@ static int sort(struct npuplan_nnc_candidates *c)
 		last = item;
 	}
 	for (uint32_t i = 0; i < n; i++)
-		keys[i] = (struct npuplan_nnc_key){ ~c->edges[i], ~items[i].size, c->rank[i], i };
-	npuplan_nnc_sort(keys, n, c->by_edges);
+		keys[i] = (struct npuplan_keyed){ ~(unsigned __int128)c->edges[i], ~items[i].size,
+						  c->rank[i], i };
+	npuplan_sort_items(keys, n, c->by_edges);
 	return 0;
 }
 

@@ -2,6 +2,7 @@
 /* NNC: rounds of construction, the best kept; and NNC as a planner. */
 #include <string.h>
 
+#include "base/sorted.h"
 #include "pack/greedy/first_fit.h"
 #include "build.h"
 
@@ -22,7 +23,7 @@ struct rounds {
 	uint64_t *tried;
 	uint64_t *scratch;
 	uint32_t *permutation;
-	struct npuplan_nnc_key *keys;
+	struct npuplan_keyed *keys;
 	uint64_t most;
 	uint64_t *work;
 };
@@ -50,12 +51,9 @@ static int settle(struct rounds *rounds, uint64_t *top)
 	int err;
 
 	for (uint32_t i = 0; i < n; i++)
-		rounds->keys[i] = (struct npuplan_nnc_key){
-			rounds->tried[i],
-			rounds->order.rank[i],
-			.item = i,
-		};
-	npuplan_nnc_sort(rounds->keys, n, rounds->permutation);
+		rounds->keys[i] =
+			(struct npuplan_keyed){ rounds->tried[i], rounds->order.rank[i], 0, i };
+	npuplan_sort_items(rounds->keys, n, rounds->permutation);
 	err = npuplan_first_fit(rounds->conflicts, rounds->permutation, rounds->options.alignment,
 				false, NULL, rounds->scratch, &settled, rounds->work, clash);
 	if (!err && settled <= *top) {
@@ -123,11 +121,11 @@ static int start(struct rounds *rounds)
 
 	for (uint32_t i = 0; i < n; i++) {
 		rounds->keys[i] =
-			(struct npuplan_nnc_key){ c->items[i].start, c->items[i].end, i, i };
+			(struct npuplan_keyed){ c->items[i].start, c->items[i].end, 0, i };
 		if (rounds->most < rounds->scratch[i] + 1)
 			rounds->most = rounds->scratch[i] + 1;
 	}
-	npuplan_nnc_sort(rounds->keys, n, rounds->order.by_rank);
+	npuplan_sort_items(rounds->keys, n, rounds->order.by_rank);
 	for (uint32_t i = 0; i < n; i++)
 		rounds->order.rank[rounds->order.by_rank[i]] = i + 1;
 	return err;
@@ -138,7 +136,7 @@ int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		uint64_t *work, uint32_t clash[2])
 {
 	size_t n = conflicts->item_count;
-	struct npuplan_pool pool = { 0 };
+	AUTO_POOL struct npuplan_pool pool = { 0 };
 	struct rounds rounds = {
 		.conflicts = conflicts,
 		.options = *options,
@@ -159,10 +157,7 @@ int npuplan_nnc(const struct npuplan_conflicts *conflicts,
 		rounds.options.alignment = 1;
 	if (!pool.failed)
 		err = start(&rounds);
-	if (!err)
-		err = run_rounds(&rounds, offsets, top, clash);
-	npuplan_pool_free(&pool);
-	return err;
+	return err ? err : run_rounds(&rounds, offsets, top, clash);
 }
 
 static void improved(void *context, uint64_t top)
