@@ -111,20 +111,9 @@ static double area_of(const struct picture_box *box)
 
 static void widen(struct extent *extent, const struct picture_box *box)
 {
-	uint64_t end;
-
 	if (!extent->area)
 		extent->hull = *box;
-	end = extent->hull.first + extent->hull.length;
-	if (box->first + box->length > end)
-		end = box->first + box->length;
-	if (box->first < extent->hull.first)
-		extent->hull.first = box->first;
-	extent->hull.length = end - extent->hull.first;
-	if (box->start < extent->hull.start)
-		extent->hull.start = box->start;
-	if (box->end > extent->hull.end)
-		extent->hull.end = box->end;
+	picture_join(&extent->hull, box);
 	extent->area += area_of(box);
 }
 
@@ -153,15 +142,15 @@ void picture_write_names(FILE *out, const struct picture *picture)
 	for (uint32_t i = 0; i < picture->place_count; i++) {
 		const struct picture_place *place = &picture->places[i];
 		struct extent *extent = &extents[place->tensor];
+		bool apart;
 
 		if (extent->area < 0)
 			continue;
-		if (extent->area < 0.6 * area_of(&extent->hull)) {
-			write_name_in(out, &names, picture, place->tensor, &place->hull);
-			continue;
-		}
-		write_name_in(out, &names, picture, place->tensor, &extent->hull);
-		extent->area = -1;
+		apart = extent->area < 0.6 * area_of(&extent->hull);
+		write_name_in(out, &names, picture, place->tensor,
+			      apart ? &place->hull : &extent->hull);
+		if (!apart)
+			extent->area = -1;
 	}
 	fputs("</g>\n", out);
 	free(names.areas);

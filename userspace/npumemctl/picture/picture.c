@@ -460,6 +460,16 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 	return add_boxes(picture, place, placement, all);
 }
 
+void picture_join(struct picture_box *into, const struct picture_box *box)
+{
+	uint64_t end = into->first + into->length, other = box->first + box->length;
+
+	into->first = box->first < into->first ? box->first : into->first;
+	into->length = (other > end ? other : end) - into->first;
+	into->start = box->start < into->start ? box->start : into->start;
+	into->end = box->end > into->end ? box->end : into->end;
+}
+
 /* Let @share neighbours of a place have one box that holds them all. */
 static void coarsen(struct picture *picture, uint32_t share)
 {
@@ -471,18 +481,11 @@ static void coarsen(struct picture *picture, uint32_t share)
 
 		place->first_box = kept;
 		for (uint32_t b = 0; b < count; b++) {
-			struct picture_box *box = &picture->boxes[first + b], *into;
-			uint64_t end = box->first + box->length;
+			const struct picture_box box = picture->boxes[first + b];
 
-			if (b % share == 0) {
-				picture->boxes[kept++] = *box;
-				continue;
-			}
-			into = &picture->boxes[kept - 1];
-			if (end > into->first + into->length)
-				into->length = end - into->first;
-			into->start = box->start < into->start ? box->start : into->start;
-			into->end = box->end > into->end ? box->end : into->end;
+			if (b % share == 0)
+				picture->boxes[kept++] = box;
+			picture_join(&picture->boxes[kept - 1], &box);
 		}
 		place->box_count = kept - place->first_box;
 	}

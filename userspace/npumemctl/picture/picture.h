@@ -79,6 +79,9 @@ void picture_write_svg(FILE *out, struct picture *pictures, unsigned int count);
 /** picture_write_html() - one self-contained page (picture/html.c) */
 void picture_write_html(FILE *out, struct picture *pictures, unsigned int count);
 
+/* Make a box hold another one, too. */
+void picture_join(struct picture_box *into, const struct picture_box *box);
+
 /* picture_grow() - room for one more in an array whose capacity is the next power of two
  * @count: elements in use
  *
