@@ -92,7 +92,7 @@ void *picture_grow(void *array, uint32_t count, size_t size);
 /* picture/peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
 
-/* picture/marks.c: what is drawn above the boxes. */
+/* picture/annotations.c: what is drawn above the boxes. */
 void picture_write_names(FILE *out, const struct picture *picture);
 void picture_write_transfers(FILE *out, const struct picture *picture);
 void picture_write_levels(FILE *out, const struct picture *picture);
