@@ -64,17 +64,17 @@ TEST(boxes)
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
 	assert_int_equal(plan->info.arena_size, 32);
 	assert_int_equal(picture.height, 32);
-	assert_int_equal(picture.place_count, 3);
+	assert_int_equal(picture.placement_count, 3);
 	assert_int_equal(picture.box_count, 12);
 	for (uint32_t t = 0; t < 3; t++) {
-		const struct picture_place *place = &picture.places[t];
+		const struct picture_placement *drawn = &picture.placements[t];
 
-		assert_int_equal(place->tensor, t);
-		assert_int_equal(place->box_count, 4);
+		assert_int_equal(drawn->tensor, t);
+		assert_int_equal(drawn->box_count, 4);
 		for (uint32_t k = 0; k < 4; k++) {
-			const struct picture_box *box = &picture.boxes[place->first_box + k];
+			const struct picture_box *box = &picture.boxes[drawn->first_box + k];
 
-			assert_int_equal(box->first, place->hull.first + 8 * k);
+			assert_int_equal(box->first, drawn->hull.first + 8 * k);
 			assert_int_equal(box->length, 8);
 			/* Stored in the second half of a step, last loaded in the first. */
 			assert_int_equal(box->start, t == 0 ? 0 : t == 1 ? 2 * k + 1 : 9 + 2 * k);
@@ -83,9 +83,9 @@ TEST(boxes)
 	}
 	assert_int_equal(picture.peak, 0);
 	assert_int_equal(picture.peak_bytes, 32);
-	assert_int_equal(picture.places[0].peak_bytes, 32);
-	assert_int_equal(picture.places[1].peak_bytes, 0);
-	assert_int_equal(picture.places[2].peak_bytes, 0);
+	assert_int_equal(picture.placements[0].peak_bytes, 32);
+	assert_int_equal(picture.placements[1].peak_bytes, 0);
+	assert_int_equal(picture.placements[2].peak_bytes, 0);
 	picture_fini(&picture);
 }
 
@@ -133,10 +133,10 @@ TEST(ring)
 	ring->stride[2] = 8;
 	ring->ring = 2;
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
-	assert_int_equal(picture.places[1].hull.length, 12);
-	assert_int_equal(picture.places[1].box_count, 8);
+	assert_int_equal(picture.placements[1].hull.length, 12);
+	assert_int_equal(picture.placements[1].box_count, 8);
 	for (uint32_t i = 0; i < 8; i++) {
-		const struct picture_box *box = &picture.boxes[picture.places[1].first_box + i];
+		const struct picture_box *box = &picture.boxes[picture.placements[1].first_box + i];
 		/* By slot, then by time. */
 		uint32_t slot = i / 4, row = i % 4 * 2 + slot;
 
@@ -154,10 +154,10 @@ TEST(ring)
 	ring->ring = 0;
 	ring->region = (struct npumem_region){ 0, 4, { 1, 1, 4 }, 0, { 0, 0, 8 } };
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
-	assert_int_equal(picture.places[1].hull.length, 28);
-	assert_int_equal(picture.places[1].box_count, 4);
+	assert_int_equal(picture.placements[1].hull.length, 28);
+	assert_int_equal(picture.placements[1].box_count, 4);
 	for (uint32_t i = 0; i < 4; i++) {
-		const struct picture_box *box = &picture.boxes[picture.places[1].first_box + i];
+		const struct picture_box *box = &picture.boxes[picture.placements[1].first_box + i];
 
 		assert_int_equal(box->first, ring->offset + 8 * i);
 		assert_int_equal(box->length, 4);
@@ -259,8 +259,8 @@ TEST(in_place)
 	assert_int_equal(plan->info.arena_size, 64);
 	assert_int_equal(picture_init(&picture, "p", graph, plan), 0);
 	assert_int_equal(picture.peak_bytes, 64);
-	for (uint32_t i = 0; i < picture.place_count; i++)
-		sum += picture.places[i].peak_bytes;
+	for (uint32_t i = 0; i < picture.placement_count; i++)
+		sum += picture.placements[i].peak_bytes;
 	assert_int_equal(sum, 64);
 	text = written(&picture, 1, picture_write_svg);
 	assert_non_null(strstr(text, "; 64 live at step 0"));

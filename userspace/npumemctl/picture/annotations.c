@@ -93,12 +93,12 @@ static void write_name(FILE *out, struct names *names, const char *name, const s
 	else
 		fprintf(out, "<text class=\"name\" x=\"%s\" y=\"%s\">",
 			picture_hundredths(middle_x).s, picture_hundredths(middle_y + 350).s);
-	/* A place for the dots. */
+	/* Room for the dots. */
 	write_cut(out, name, room < length ? room - 1 : length);
 	fputs("</text>\n", out);
 }
 
-/* All places of a tensor together, and how much of that they fill, in units of both. */
+/* All placements of a tensor together, and how much of that they fill, in units of both. */
 struct extent {
 	struct picture_box hull;
 	double area;
@@ -137,18 +137,18 @@ void picture_write_names(FILE *out, const struct picture *picture)
 	if (!extents)
 		return;
 	fputs("<g class=\"names\">\n", out);
-	for (uint32_t i = 0; i < picture->place_count; i++)
-		widen(&extents[picture->places[i].tensor], &picture->places[i].hull);
-	for (uint32_t i = 0; i < picture->place_count; i++) {
-		const struct picture_place *place = &picture->places[i];
-		struct extent *extent = &extents[place->tensor];
+	for (uint32_t i = 0; i < picture->placement_count; i++)
+		widen(&extents[picture->placements[i].tensor], &picture->placements[i].hull);
+	for (uint32_t i = 0; i < picture->placement_count; i++) {
+		const struct picture_placement *drawn = &picture->placements[i];
+		struct extent *extent = &extents[drawn->tensor];
 		bool apart;
 
 		if (extent->area < 0)
 			continue;
 		apart = extent->area < 0.6 * area_of(&extent->hull);
-		write_name_in(out, &names, picture, place->tensor,
-			      apart ? &place->hull : &extent->hull);
+		write_name_in(out, &names, picture, drawn->tensor,
+			      apart ? &drawn->hull : &extent->hull);
 		if (!apart)
 			extent->area = -1;
 	}
@@ -175,15 +175,15 @@ static const struct {
 #define TRANSFERS (sizeof(transfers) / sizeof(*transfers))
 
 /* Where the tensor lies then; NULL: nowhere. */
-static const struct picture_place *place_at(const struct picture *picture, uint32_t tensor,
-					    uint32_t position)
+static const struct picture_placement *placement_at(const struct picture *picture, uint32_t tensor,
+						    uint32_t position)
 {
-	for (uint32_t i = 0; i < picture->place_count; i++) {
-		const struct picture_place *place = &picture->places[i];
+	for (uint32_t i = 0; i < picture->placement_count; i++) {
+		const struct picture_placement *drawn = &picture->placements[i];
 
-		if (place->tensor == tensor && place->hull.start / 2 <= position &&
-		    place->hull.end / 2 >= position)
-			return place;
+		if (drawn->tensor == tensor && drawn->hull.start / 2 <= position &&
+		    drawn->hull.end / 2 >= position)
+			return drawn;
 	}
 	return NULL;
 }
@@ -192,7 +192,7 @@ void picture_write_transfers(FILE *out, const struct picture *picture)
 {
 	for (uint32_t p = 0; p < picture->plan->position_count; p++) {
 		const struct npumem_position *position = &picture->plan->positions[p];
-		const struct picture_place *place;
+		const struct picture_placement *drawn;
 		uint64_t x, y;
 		size_t kind = 0;
 
@@ -200,11 +200,11 @@ void picture_write_transfers(FILE *out, const struct picture *picture)
 			kind++;
 		if (kind == TRANSFERS)
 			continue;
-		place = place_at(picture, position->index, p);
-		if (!place)
+		drawn = placement_at(picture, position->index, p);
+		if (!drawn)
 			continue;
 		x = picture_x(picture, 2 * (uint64_t)p + 1);
-		y = picture_y(picture, place->hull.first + place->hull.length / 2);
+		y = picture_y(picture, drawn->hull.first + drawn->hull.length / 2);
 		fprintf(out, "<path class=\"%s\" d=\"M%s %s%s\"><title>", transfers[kind].name,
 			picture_hundredths(x).s, picture_hundredths(y).s, transfers[kind].path);
 		picture_write_position(out, picture, p);

@@ -14,7 +14,7 @@
 
 static int by_peak(const void *left, const void *right)
 {
-	const struct picture_place *a = left, *b = right;
+	const struct picture_placement *a = left, *b = right;
 
 	if (a->peak_bytes != b->peak_bytes)
 		return a->peak_bytes > b->peak_bytes ? -1 : 1;
@@ -24,32 +24,32 @@ static int by_peak(const void *left, const void *right)
 /* What makes the peak, largest first. */
 static void write_peak_table(FILE *out, const struct picture *picture)
 {
-	struct picture_place *places = malloc(picture->place_count * sizeof(*places) + 1);
+	struct picture_placement *list = malloc(picture->placement_count * sizeof(*list) + 1);
 	uint32_t rest = 0;
 
-	if (!places || !picture->plan->position_count) {
-		free(places);
+	if (!list || !picture->plan->position_count) {
+		free(list);
 		return;
 	}
-	memcpy(places, picture->places, picture->place_count * sizeof(*places));
-	if (picture->place_count)
-		qsort(places, picture->place_count, sizeof(*places), by_peak);
+	memcpy(list, picture->placements, picture->placement_count * sizeof(*list));
+	if (picture->placement_count)
+		qsort(list, picture->placement_count, sizeof(*list), by_peak);
 	fprintf(out, "<p>%" PRIu64 " bytes live at step ", picture->peak_bytes);
 	picture_write_position(out, picture, picture->peak / 2);
 	fputs(":</p>\n<table class=\"peak-table\"><tbody>\n", out);
-	for (uint32_t i = 0; i < picture->place_count && places[i].peak_bytes; i++) {
+	for (uint32_t i = 0; i < picture->placement_count && list[i].peak_bytes; i++) {
 		if (i >= NAMED) {
 			rest++;
 			continue;
 		}
-		fprintf(out, "<tr><td>%" PRIu64 "</td><td>", places[i].peak_bytes);
-		picture_write_tensor(out, picture, places[i].tensor);
+		fprintf(out, "<tr><td>%" PRIu64 "</td><td>", list[i].peak_bytes);
+		picture_write_tensor(out, picture, list[i].tensor);
 		fputs("</td></tr>\n", out);
 	}
 	if (rest)
 		fprintf(out, "<tr><td>...</td><td>and %" PRIu32 " more</td></tr>\n", rest);
 	fputs("</tbody></table>\n", out);
-	free(places);
+	free(list);
 }
 
 static void write_section(FILE *out, const struct picture *picture)
@@ -60,7 +60,7 @@ static void write_section(FILE *out, const struct picture *picture)
 	picture_write_panel(out, picture);
 	write_peak_table(out, picture);
 	fprintf(out, "<p>%" PRIu32 " places, %" PRIu32 " ranges of bytes with one live range",
-		picture->place_count, picture->box_total);
+		picture->placement_count, picture->box_total);
 	if (picture->box_count < picture->box_total)
 		fprintf(out, ", neighbours joined to %" PRIu32 " boxes", picture->box_count);
 	fputs(".</p>\n</section>\n", out);

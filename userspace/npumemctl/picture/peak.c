@@ -74,10 +74,10 @@ static int sweep(struct picture *picture, struct cover *cover)
 	return 0;
 }
 
-/* Box of a place that lives at the peak. */
+/* Box of a placement that lives at the peak. */
 struct living {
 	const struct picture_box *box;
-	struct picture_place *place;
+	struct picture_placement *drawn;
 };
 
 /* By address; of boxes at one, what has come last has the bytes. */
@@ -93,7 +93,7 @@ static int by_owner(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-/* How much of the peak each place has: no byte counts twice. */
+/* How much of the peak each placement has: no byte counts twice. */
 static int share(struct picture *picture)
 {
 	struct living *list = malloc(picture->box_count * sizeof(*list) + 1);
@@ -102,14 +102,14 @@ static int share(struct picture *picture)
 
 	if (!list)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < picture->place_count; i++) {
-		struct picture_place *place = &picture->places[i];
+	for (uint32_t i = 0; i < picture->placement_count; i++) {
+		struct picture_placement *drawn = &picture->placements[i];
 
-		for (uint32_t b = 0; b < place->box_count; b++) {
-			const struct picture_box *box = &picture->boxes[place->first_box + b];
+		for (uint32_t b = 0; b < drawn->box_count; b++) {
+			const struct picture_box *box = &picture->boxes[drawn->first_box + b];
 
 			if (box->start <= picture->peak && box->end >= picture->peak)
-				list[count++] = (struct living){ box, place };
+				list[count++] = (struct living){ box, drawn };
 		}
 	}
 	if (count)
@@ -119,7 +119,7 @@ static int share(struct picture *picture)
 
 		if (end <= covered)
 			continue;
-		list[i].place->peak_bytes += end - (first > covered ? first : covered);
+		list[i].drawn->peak_bytes += end - (first > covered ? first : covered);
 		covered = end;
 	}
 	free(list);

@@ -303,9 +303,9 @@ static void apply_kind(struct slices *slices, uint32_t kind, bool blocks, uint32
 	}
 }
 
-static int add_box(struct picture *picture, struct picture_place *place, struct picture_box box)
+static int add_box(struct picture *picture, struct picture_placement *drawn, struct picture_box box)
 {
-	struct picture_box *last = place->box_count ? &picture->boxes[picture->box_count - 1] :
+	struct picture_box *last = drawn->box_count ? &picture->boxes[picture->box_count - 1] :
 						      NULL;
 	struct picture_box *boxes;
 
@@ -319,12 +319,12 @@ static int add_box(struct picture *picture, struct picture_place *place, struct 
 		return -ENOMEM;
 	picture->boxes = boxes;
 	boxes[picture->box_count++] = box;
-	place->box_count++;
+	drawn->box_count++;
 	return 0;
 }
 
 /* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
-static int add_slices(struct picture *picture, struct picture_place *place,
+static int add_slices(struct picture *picture, struct picture_placement *drawn,
 		      const struct slices *slices, const struct chunks *chunks)
 {
 	const struct chunk *chunk = chunks->chunks;
@@ -337,7 +337,7 @@ static int add_slices(struct picture *picture, struct picture_place *place,
 			chunk++;
 		if (slice->at < chunk->byte || slice->start == NONE)
 			continue;
-		err = add_box(picture, place,
+		err = add_box(picture, drawn,
 			      (struct picture_box){
 				      .first = chunk->address + (slice->at - chunk->byte),
 				      .length = slice[1].at - slice->at,
@@ -374,7 +374,7 @@ static size_t first_use(const struct uses *all, uint32_t tensor, uint32_t positi
 	return low;
 }
 
-static int add_boxes(struct picture *picture, struct picture_place *place,
+static int add_boxes(struct picture *picture, struct picture_placement *drawn,
 		     const struct npumem_placement *placement, const struct uses *all)
 {
 	uint32_t kind = picture->graph->tensors[placement->tensor].kind;
@@ -391,11 +391,11 @@ static int add_boxes(struct picture *picture, struct picture_place *place,
 	if (!err) {
 		apply_kind(&slices, kind, picture->plan->block_count > 1, 2 * placement->from,
 			   2 * placement->to + 1);
-		err = add_slices(picture, place, &slices, &chunks);
+		err = add_slices(picture, drawn, &slices, &chunks);
 	}
 	/* Around a ring, addresses come again. */
-	if (!err && chunks.count > 1 && place->box_count)
-		qsort(&picture->boxes[place->first_box], place->box_count, sizeof(*picture->boxes),
+	if (!err && chunks.count > 1 && drawn->box_count)
+		qsort(&picture->boxes[drawn->first_box], drawn->box_count, sizeof(*picture->boxes),
 		      by_address);
 	free(chunks.chunks);
 	free(slices.list);
@@ -433,10 +433,10 @@ static bool fits(const struct npumem_region *region, uint64_t size)
 	return true;
 }
 
-static int add_place(struct picture *picture, const struct npumem_placement *placement,
-		     const struct uses *all)
+static int add_placement(struct picture *picture, const struct npumem_placement *placement,
+			 const struct uses *all)
 {
-	struct picture_place *place = &picture->places[picture->place_count];
+	struct picture_placement *drawn = &picture->placements[picture->placement_count];
 
 	if (placement->tensor >= picture->graph->tensor_count || placement->from > placement->to ||
 	    placement->block >= picture->plan->block_count ||
@@ -448,16 +448,16 @@ static int add_place(struct picture *picture, const struct npumem_placement *pla
 		return 0;
 	if (placement->to >= picture->plan->position_count)
 		return -EINVAL;
-	*place = (struct picture_place){
+	*drawn = (struct picture_placement){
 		.hull = { placement->offset, extent(placement), 2 * placement->from,
 			  2 * placement->to + 1 },
 		.tensor = placement->tensor,
 		.first_box = picture->box_count,
 	};
-	picture->place_count++;
-	if (place->hull.first + place->hull.length > picture->height)
-		picture->height = place->hull.first + place->hull.length;
-	return add_boxes(picture, place, placement, all);
+	picture->placement_count++;
+	if (drawn->hull.first + drawn->hull.length > picture->height)
+		picture->height = drawn->hull.first + drawn->hull.length;
+	return add_boxes(picture, drawn, placement, all);
 }
 
 void picture_join(struct picture_box *into, const struct picture_box *box)
@@ -470,16 +470,16 @@ void picture_join(struct picture_box *into, const struct picture_box *box)
 	into->end = box->end > into->end ? box->end : into->end;
 }
 
-/* Let @share neighbours of a place have one box that holds them all. */
+/* Let @share neighbours of a placement have one box that holds them all. */
 static void coarsen(struct picture *picture, uint32_t share)
 {
 	uint32_t kept = 0;
 
-	for (uint32_t i = 0; i < picture->place_count; i++) {
-		struct picture_place *place = &picture->places[i];
-		uint32_t first = place->first_box, count = place->box_count;
+	for (uint32_t i = 0; i < picture->placement_count; i++) {
+		struct picture_placement *drawn = &picture->placements[i];
+		uint32_t first = drawn->first_box, count = drawn->box_count;
 
-		place->first_box = kept;
+		drawn->first_box = kept;
 		for (uint32_t b = 0; b < count; b++) {
 			const struct picture_box box = picture->boxes[first + b];
 
@@ -487,7 +487,7 @@ static void coarsen(struct picture *picture, uint32_t share)
 				picture->boxes[kept++] = box;
 			picture_join(&picture->boxes[kept - 1], &box);
 		}
-		place->box_count = kept - place->first_box;
+		drawn->box_count = kept - drawn->first_box;
 	}
 	picture->box_count = kept;
 }
@@ -503,11 +503,12 @@ int picture_init(struct picture *picture, const char *name, const struct npuplan
 		.graph = graph,
 		.plan = plan,
 		.height = plan->info.arena_size ? plan->info.arena_size : 1,
-		.places = calloc((size_t)plan->placement_count + 1, sizeof(*picture->places)),
+		.placements =
+			calloc((size_t)plan->placement_count + 1, sizeof(*picture->placements)),
 	};
-	err = picture->places ? collect(&all, graph, plan) : -ENOMEM;
+	err = picture->placements ? collect(&all, graph, plan) : -ENOMEM;
 	for (uint32_t i = 0; i < plan->placement_count && !err; i++)
-		err = add_place(picture, &plan->placements[i], &all);
+		err = add_placement(picture, &plan->placements[i], &all);
 	if (!err)
 		err = picture_find_peak(picture);
 	picture->box_total = picture->box_count;
@@ -521,7 +522,7 @@ int picture_init(struct picture *picture, const char *name, const struct npuplan
 
 void picture_fini(struct picture *picture)
 {
-	free(picture->places);
+	free(picture->placements);
 	free(picture->boxes);
 	*picture = (struct picture){ 0 };
 }

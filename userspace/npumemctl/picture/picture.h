@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pictures of plans: time across, offset up, a box for each tensor's place and in
+ * Pictures of plans: time across, offset up, a box for each placement and in
  * it one for each range of bytes with one live range.
  */
 #pragma once
@@ -27,12 +27,12 @@ struct picture_box {
 };
 
 /*
- * struct picture_place - place of a tensor, or of a piece of one
+ * struct picture_placement - a placement, as it is drawn
  * @hull: all of it
  * @first_box, @box_count: in picture.boxes; in order of arena bytes, then of time
- * @peak_bytes: that live at the peak; what two places share counts for one
+ * @peak_bytes: that live at the peak; what two placements share counts for one
  */
-struct picture_place {
+struct picture_placement {
 	struct picture_box hull;
 	uint32_t tensor;
 	uint32_t first_box;
@@ -51,9 +51,9 @@ struct picture {
 	const char *name;
 	const struct npuplan_graph *graph;
 	const struct npuplan_plan *plan;
-	struct picture_place *places;
+	struct picture_placement *placements;
 	struct picture_box *boxes;
-	uint32_t place_count;
+	uint32_t placement_count;
 	uint32_t box_count;
 	uint32_t box_total;
 	uint32_t peak;
@@ -89,7 +89,7 @@ void picture_join(struct picture_box *into, const struct picture_box *box);
  */
 void *picture_grow(void *array, uint32_t count, size_t size);
 
-/* picture/peak.c: fill in peak, peak_bytes and those of the places. -ENOMEM. */
+/* picture/peak.c: fill in peak, peak_bytes and those of the placements. -ENOMEM. */
 int picture_find_peak(struct picture *picture);
 
 /* picture/annotations.c: what is drawn above the boxes. */

@@ -104,25 +104,26 @@ void picture_write_tensor(FILE *out, const struct picture *picture, uint32_t ten
 		fprintf(out, "tensor %" PRIu32, tensor);
 }
 
-/* What hovering says: name, shape, size, place, live range. */
-static void write_title(FILE *out, const struct picture *picture, const struct picture_place *place)
+/* What hovering says: name, shape, size, drawn, live range. */
+static void write_title(FILE *out, const struct picture *picture,
+			const struct picture_placement *drawn)
 {
-	const struct npuplan_tensor *tensor = &picture->graph->tensors[place->tensor];
+	const struct npuplan_tensor *tensor = &picture->graph->tensors[drawn->tensor];
 	static const char *const kinds[] = { "intermediate", "input", "output", "parameter",
 					     "state" };
 
 	fputs("<title>", out);
-	picture_write_tensor(out, picture, place->tensor);
+	picture_write_tensor(out, picture, drawn->tensor);
 	fprintf(out, "\n%s", tensor->kind < 5 ? kinds[tensor->kind] : "tensor");
 	for (uint32_t d = 0; d < tensor->dim_count; d++)
 		fprintf(out, "%s%" PRId64, d ? " x " : ", ", tensor->shape[d]);
-	fprintf(out, ", %" PRIu64 " bytes", place->hull.length);
-	fprintf(out, "\noffset %" PRIu64 " to %" PRIu64, place->hull.first,
-		place->hull.first + place->hull.length);
+	fprintf(out, ", %" PRIu64 " bytes", drawn->hull.length);
+	fprintf(out, "\noffset %" PRIu64 " to %" PRIu64, drawn->hull.first,
+		drawn->hull.first + drawn->hull.length);
 	fputs("\nfrom step ", out);
-	picture_write_position(out, picture, place->hull.start / 2);
+	picture_write_position(out, picture, drawn->hull.start / 2);
 	fputs("\nto step ", out);
-	picture_write_position(out, picture, place->hull.end / 2);
+	picture_write_position(out, picture, drawn->hull.end / 2);
 	fputs("</title>", out);
 }
 
@@ -155,33 +156,34 @@ static void write_rect(FILE *out, const struct picture *picture, const char *cla
 		picture_hundredths(width).s, picture_hundredths(height).s);
 }
 
-static void write_place(FILE *out, const struct picture *picture, const struct picture_place *place)
+static void write_placement(FILE *out, const struct picture *picture,
+			    const struct picture_placement *drawn)
 {
 	fprintf(out, "<g class=\"tensor%s\" tabindex=\"0\" role=\"img\"",
-		place->peak_bytes ? " peak" : "");
-	write_colour(out, place->tensor);
+		drawn->peak_bytes ? " peak" : "");
+	write_colour(out, drawn->tensor);
 	fputs(" aria-label=\"", out);
-	picture_write_tensor(out, picture, place->tensor);
+	picture_write_tensor(out, picture, drawn->tensor);
 	fputs("\">", out);
-	write_title(out, picture, place);
+	write_title(out, picture, drawn);
 	fputc('\n', out);
-	write_rect(out, picture, "hull", &place->hull);
+	write_rect(out, picture, "hull", &drawn->hull);
 	fputs("/>\n", out);
-	for (uint32_t b = 0; b < place->box_count; b++) {
-		const struct picture_box *box = &picture->boxes[place->first_box + b];
+	for (uint32_t b = 0; b < drawn->box_count; b++) {
+		const struct picture_box *box = &picture->boxes[drawn->first_box + b];
 
 		write_rect(out, picture, "tile", box);
-		if (place->box_count == 1) {
+		if (drawn->box_count == 1) {
 			fputs("/>\n", out);
 			continue;
 		}
 		fputs("><title>", out);
-		picture_write_tensor(out, picture, place->tensor);
+		picture_write_tensor(out, picture, drawn->tensor);
 		fprintf(out,
 			"\nbytes %" PRIu64 " to %" PRIu64 ", offset %" PRIu64 "\nsteps %" PRIu32
 			" to %" PRIu32 "</title></rect>\n",
-			box->first - place->hull.first,
-			box->first - place->hull.first + box->length, box->first, box->start / 2,
+			box->first - drawn->hull.first,
+			box->first - drawn->hull.first + box->length, box->first, box->start / 2,
 			box->end / 2);
 	}
 	fputs("</g>\n", out);
@@ -268,8 +270,8 @@ static void write_heading(FILE *out, const struct picture *picture)
 static void write_plot(FILE *out, const struct picture *picture)
 {
 	fputs("<g class=\"boxes\">\n", out);
-	for (uint32_t i = 0; i < picture->place_count; i++)
-		write_place(out, picture, &picture->places[i]);
+	for (uint32_t i = 0; i < picture->placement_count; i++)
+		write_placement(out, picture, &picture->placements[i]);
 	fputs("</g>\n", out);
 	write_peak(out, picture);
 	picture_write_transfers(out, picture);
