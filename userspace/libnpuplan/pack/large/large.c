@@ -8,8 +8,6 @@
 #include "large.h"
 #include "pack/greedy/first_fit.h"
 #include "pack/greedy/greedy.h"
-#include "refit.h"
-#include "repair.h"
 
 /* Work if no limit is asked for: some ten seconds. */
 #define LARGE_WORK   1000000000ull

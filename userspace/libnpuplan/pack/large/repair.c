@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "repair.h"
+/*
+ * Large neighbourhood search: lower the top of a packing by packing a few items
+ * anew at a time.
+ *
+ * An item above the top aimed at is freed, together with others that live about
+ * then; all else stays, as obstacles. The exact search (search.h) looks for room
+ * for the free ones below the new top. Where many things would have to go right
+ * at once for a search from scratch, each is put right on its own here, at a cost
+ * that depends on the neighbourhood alone and not on how many items there are.
+ */
+#include "large.h"
 
 #include "base/random.h"
-#include "alive.h"
 #include "pack/search/search.h"
 
 /* Free items at most; of more, some are chosen. */
