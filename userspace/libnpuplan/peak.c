@@ -4,22 +4,17 @@
 #include <string.h>
 
 #include "base/internal.h"
+#include "base/sorted.h"
 
+/* Most bytes first. */
 static int by_bytes(const void *left, const void *right)
 {
 	const struct npuplan_peak_tensor *a = left, *b = right;
 
-	if (a->bytes != b->bytes)
-		return a->bytes > b->bytes ? -1 : 1;
-	return a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
+	return npuplan_compare(b->bytes, a->bytes) ?: npuplan_compare(a->tensor, b->tensor);
 }
 
-static int by_tensor(const void *left, const void *right)
-{
-	const struct npuplan_peak_tensor *a = left, *b = right;
-
-	return a->tensor < b->tensor ? -1 : a->tensor > b->tensor;
-}
+NPUPLAN_ORDER(by_tensor, struct npuplan_peak_tensor, tensor)
 
 static uint64_t placed_bytes(const struct npumem_placement *placement)
 {

@@ -170,19 +170,16 @@ int npuplan_make_conflicts(struct npuplan_problem *problem, bool must_list,
 {
 	const struct npuplan_until until = { .over = is_over, .context = problem };
 	uint64_t memory = problem->options->memory_limit;
-	size_t most = NPUPLAN_LISTED_PAIRS;
+	size_t room = memory ? memory / NPUPLAN_PAIR_BYTES : SIZE_MAX;
+	size_t most = room < NPUPLAN_LISTED_PAIRS ? room : NPUPLAN_LISTED_PAIRS;
 	int err;
 
 	must_list |= is_fixed_in_place(problem);
-	if (memory && memory / NPUPLAN_PAIR_BYTES < most)
-		most = memory / NPUPLAN_PAIR_BYTES;
 	/* A planner that must have them makes one packing even when its time is over. */
 	err = npuplan_conflicts_list(&problem->conflicts, problem->items, problem->item_count, most,
 				     must_list ? NULL : &until);
 	if (must_list && err == -E2BIG && most == NPUPLAN_LISTED_PAIRS) {
-		most = NPUPLAN_MAX_PAIRS;
-		if (memory && memory / NPUPLAN_PAIR_BYTES < most)
-			most = memory / NPUPLAN_PAIR_BYTES;
+		most = room < NPUPLAN_MAX_PAIRS ? room : NPUPLAN_MAX_PAIRS;
 		err = npuplan_conflicts_list(&problem->conflicts, problem->items,
 					     problem->item_count, most, &until);
 	}
