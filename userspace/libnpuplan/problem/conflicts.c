@@ -345,3 +345,17 @@ const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts 
 	*count = 1;
 	return whole;
 }
+
+bool npuplan_is_forbidden(const struct npuplan_conflicts *conflicts, uint32_t item,
+			  const struct npuplan_peer *peer, int64_t d)
+{
+	struct npuplan_interval whole;
+	const struct npuplan_interval *forbidden;
+	uint32_t count;
+
+	forbidden = npuplan_forbidden(conflicts, item, peer, &whole, &count);
+	for (uint32_t k = 0; k < count; k++)
+		if (d > forbidden[k].low && d < forbidden[k].high)
+			return true;
+	return false;
+}

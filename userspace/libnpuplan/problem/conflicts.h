@@ -136,3 +136,7 @@ void npuplan_conflicts_fini(struct npuplan_conflicts *conflicts);
 const struct npuplan_interval *npuplan_forbidden(const struct npuplan_conflicts *conflicts,
 						 uint32_t item, const struct npuplan_peer *peer,
 						 struct npuplan_interval *whole, uint32_t *count);
+
+/* Whether @item, listed with @peer, must not be at the peer's address and @d. */
+bool npuplan_is_forbidden(const struct npuplan_conflicts *conflicts, uint32_t item,
+			  const struct npuplan_peer *peer, int64_t d);

@@ -46,18 +46,13 @@ static int check_listed(const struct npuplan_conflicts *c, const uint64_t *offse
 {
 	for (uint32_t i = 0; i < c->item_count; i++) {
 		for (size_t p = c->peer_start[i]; p < c->peer_start[i + 1]; p++) {
-			uint32_t peer = c->peers[p].item, count;
+			uint32_t peer = c->peers[p].item;
 			int64_t d = (int64_t)(offsets[i] - offsets[peer]);
-			const struct npuplan_interval *forbidden;
-			struct npuplan_interval whole;
 
-			forbidden = npuplan_forbidden(c, i, &c->peers[p], &whole, &count);
-			for (uint32_t k = 0; k < count; k++) {
-				if (d > forbidden[k].low && d < forbidden[k].high) {
-					clash[0] = peer;
-					clash[1] = i;
-					return -EINVAL;
-				}
+			if (npuplan_is_forbidden(c, i, &c->peers[p], d)) {
+				clash[0] = peer;
+				clash[1] = i;
+				return -EINVAL;
 			}
 		}
 	}

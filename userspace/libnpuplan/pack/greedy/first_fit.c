@@ -38,14 +38,24 @@ struct npuplan_fit {
 
 NPUPLAN_ORDER(by_low, struct npuplan_interval, low, high)
 
-static void take(struct npuplan_fit *fit, uint64_t base, const struct npuplan_interval *forbidden,
-		 uint32_t count)
+/* Of the peer of @item that is @placed. */
+static int take(struct npuplan_fit *fit, uint32_t item, const struct npuplan_peer *placed)
 {
+	uint64_t base = fit->offsets[placed->item];
+	const struct npuplan_interval *forbidden;
+	struct npuplan_interval whole;
+	uint32_t count;
+
+	forbidden = npuplan_forbidden(fit->conflicts, item, placed, &whole, &count);
+	if (npuplan_reserve(&fit->taken, &fit->capacity, fit->taken_count + count,
+			    sizeof(*fit->taken)))
+		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++)
 		fit->taken[fit->taken_count++] = (struct npuplan_interval){
 			.low = (int64_t)base + forbidden[k].low,
 			.high = (int64_t)base + forbidden[k].high,
 		};
+	return 0;
 }
 
 /*
@@ -57,26 +67,16 @@ static int collect_in_order(struct npuplan_fit *fit, uint32_t item)
 {
 	const struct npuplan_conflicts *c = fit->conflicts;
 	size_t begin = c->peer_start[item], end = c->peer_start[item + 1];
-	int err = npuplan_reserve(&fit->taken, &fit->capacity, end - begin, sizeof(*fit->taken));
+	int err = 0;
 
-	if (err)
-		return err;
 	for (size_t p = begin; p < end; p++)
 		fit->marked[c->peers[p].item] = true;
-	for (size_t i = 0; i < fit->placed_count; i++) {
-		struct npuplan_peer peer = { .item = fit->placed[i] };
-		const struct npuplan_interval *forbidden;
-		struct npuplan_interval whole;
-		uint32_t count;
-
-		if (!fit->marked[peer.item])
-			continue;
-		forbidden = npuplan_forbidden(c, item, &peer, &whole, &count);
-		take(fit, fit->offsets[peer.item], forbidden, count);
-	}
+	for (size_t i = 0; i < fit->placed_count && !err; i++)
+		if (fit->marked[fit->placed[i]])
+			err = take(fit, item, &(struct npuplan_peer){ .item = fit->placed[i] });
 	for (size_t p = begin; p < end; p++)
 		fit->marked[c->peers[p].item] = false;
-	return 0;
+	return err;
 }
 
 /* Collect addr(B) + F(B, A) over the placed peers B of item A, in ascending order. */
@@ -90,22 +90,9 @@ static int collect(struct npuplan_fit *fit, uint32_t item)
 		in_order = !c->peers[p].interval_count;
 	if (in_order)
 		return collect_in_order(fit, item);
-	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++) {
-		uint64_t base = fit->offsets[c->peers[p].item];
-		const struct npuplan_interval *forbidden;
-		struct npuplan_interval whole;
-		uint32_t count;
-		int err;
-
-		if (base == UNPLACED)
-			continue;
-		forbidden = npuplan_forbidden(c, item, &c->peers[p], &whole, &count);
-		err = npuplan_reserve(&fit->taken, &fit->capacity, fit->taken_count + count,
-				      sizeof(*fit->taken));
-		if (err)
-			return err;
-		take(fit, base, forbidden, count);
-	}
+	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++)
+		if (fit->offsets[c->peers[p].item] != UNPLACED && take(fit, item, &c->peers[p]))
+			return -ENOMEM;
 	if (fit->taken_count)
 		qsort(fit->taken, fit->taken_count, sizeof(*fit->taken), by_low);
 	return 0;
@@ -182,20 +169,12 @@ int npuplan_fit_put_fixed(struct npuplan_fit *fit, uint32_t item, uint32_t clash
 		return place_fixed_unlisted(fit, item, clash);
 	for (size_t p = c->peer_start[item]; p < c->peer_start[item + 1]; p++) {
 		uint64_t base = fit->offsets[c->peers[p].item];
-		const struct npuplan_interval *forbidden;
-		struct npuplan_interval whole;
-		uint32_t count;
 
-		if (base == UNPLACED)
-			continue;
-		forbidden = npuplan_forbidden(c, item, &c->peers[p], &whole, &count);
-		for (uint32_t k = 0; k < count; k++) {
-			if (address > (int64_t)base + forbidden[k].low &&
-			    address < (int64_t)base + forbidden[k].high) {
-				clash[0] = c->peers[p].item;
-				clash[1] = item;
-				return -EADDRINUSE;
-			}
+		if (base != UNPLACED &&
+		    npuplan_is_forbidden(c, item, &c->peers[p], address - (int64_t)base)) {
+			clash[0] = c->peers[p].item;
+			clash[1] = item;
+			return -EADDRINUSE;
 		}
 	}
 	return npuplan_fit_put(fit, item, address);

@@ -96,10 +96,7 @@ static size_t peers_of(const struct npuplan_conflicts *c, uint32_t item)
 
 bool npuplan_nnc_interfere(const struct npuplan_conflicts *c, uint32_t a, uint32_t b, int64_t d)
 {
-	const struct npuplan_interval *forbidden;
 	const struct npuplan_peer *peer;
-	struct npuplan_interval whole;
-	uint32_t count;
 
 	if (!c->peer_start)
 		return c->items[a].start <= c->items[b].end &&
@@ -113,13 +110,7 @@ bool npuplan_nnc_interfere(const struct npuplan_conflicts *c, uint32_t a, uint32
 		d = -d;
 	}
 	peer = npuplan_find_peer(c, b, a);
-	if (!peer)
-		return false;
-	forbidden = npuplan_forbidden(c, b, peer, &whole, &count);
-	for (uint32_t k = 0; k < count; k++)
-		if (d > forbidden[k].low && d < forbidden[k].high)
-			return true;
-	return false;
+	return peer && npuplan_is_forbidden(c, b, peer, d);
 }
 
 /* The largest two that are larger than @lead; neither interferes with it or the other. */
