@@ -37,23 +37,15 @@ static int carveout_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int shares_show(struct seq_file *m, void *unused)
-{
-	npumem_clients_show(seq_to_npumem(m), m);
-	return 0;
-}
-
-static int runs_show(struct seq_file *m, void *unused)
-{
-	npumem_runs_show(seq_to_npumem(m), m);
-	return 0;
-}
-
-static int faults_show(struct seq_file *m, void *unused)
-{
-	npumem_faults_show(seq_to_npumem(m), m);
-	return 0;
-}
+#define DEFINE_SHOW(name, function)                       \
+	static int name(struct seq_file *m, void *unused) \
+	{                                                 \
+		function(seq_to_npumem(m), m);            \
+		return 0;                                 \
+	}
+DEFINE_SHOW(shares_show, npumem_clients_show)
+DEFINE_SHOW(runs_show, npumem_runs_show)
+DEFINE_SHOW(faults_show, npumem_faults_show)
 
 static const struct drm_debugfs_info files[] = {
 	{ "carveout", carveout_show },

@@ -303,14 +303,10 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_file *priv = file->driver_priv;
-	struct drm_npumem_handle *args = data;
-	struct npu_plan *plan;
+	struct npu_plan *plan = npumem_handle_remove(drm, &priv->plans, data, "PLAN", "plan");
 
-	if (args->pad)
-		return npumem_refuse(drm, -EINVAL, "PLAN_DESTROY: pad is not zero");
-	plan = npumem_handle_remove(&priv->plans, args->handle);
-	if (!plan)
-		return npumem_refuse(drm, -ENOENT, "PLAN_DESTROY: no plan %u", args->handle);
+	if (IS_ERR(plan))
+		return PTR_ERR(plan);
 	plan_drop(plan);
 	return 0;
 }

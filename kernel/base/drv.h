@@ -24,6 +24,8 @@
 #ifndef NPUMEM_DRV_H
 #define NPUMEM_DRV_H
 
+#include <linux/err.h>
+#include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
@@ -133,20 +135,39 @@ static inline int npumem_handle_alloc(struct xarray *handles, void *object, u32 
 	return err == -EBUSY ? -EMFILE : err;
 }
 
-/*
- * Take an object off its handle; NULL if there is none. Not xa_erase(), which
- * would also take a handle that somebody has only reserved.
- */
-static inline void *npumem_handle_remove(struct xarray *handles, u32 handle)
+/* The object of a handle, which begins with its count of references, referenced; or NULL. */
+static inline void *npumem_handle_get(struct xarray *handles, u32 handle)
 {
-	void *object;
+	struct kref *object;
 
 	xa_lock(handles);
 	object = xa_load(handles, handle);
 	if (object)
-		__xa_erase(handles, handle);
+		kref_get(object);
 	xa_unlock(handles);
 	return object;
+}
+
+/*
+ * Take an object off its handle, for ioctl @name_DESTROY. ERR_PTR: -EINVAL, -ENOENT. Not
+ * xa_erase(), which would also take a handle that somebody has only reserved.
+ */
+static inline void *npumem_handle_remove(struct drm_device *drm, struct xarray *handles,
+					 const struct drm_npumem_handle *args, const char *name,
+					 const char *kind)
+{
+	void *object;
+
+	if (args->pad)
+		return ERR_PTR(npumem_refuse(drm, -EINVAL, "%s_DESTROY: pad is not zero", name));
+	xa_lock(handles);
+	object = xa_load(handles, args->handle);
+	if (object)
+		__xa_erase(handles, args->handle);
+	xa_unlock(handles);
+	return object ?:
+			ERR_PTR(npumem_refuse(drm, -ENOENT, "%s_DESTROY: no %s %u", name, kind,
+					      args->handle));
 }
 
 /* uarray.c: arrays of user memory that carry their stride, and the log. */

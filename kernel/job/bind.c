@@ -243,15 +243,9 @@ void npumem_externals_destroy(struct npu_externals *externals)
 
 struct npu_external *npumem_external_find(struct npu_externals *externals, u32 tensor)
 {
-	u32 low = 0, high = externals->count, middle;
+	u32 low = 0;
 
-	while (low < high) {
-		middle = low + (high - low) / 2;
-		if (externals->list[middle].tensor < tensor)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	npuv_bisect(low, externals->count, i, externals->list[i].tensor < tensor);
 	if (low == externals->count || externals->list[low].tensor != tensor)
 		return NULL;
 	return &externals->list[low];
@@ -260,10 +254,7 @@ struct npu_external *npumem_external_find(struct npu_externals *externals, u32 t
 struct npu_external *npumem_external_of(struct npu_externals *externals,
 					const struct npuv_graph *graph, u32 tensor)
 {
-	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
-
-	return npumem_external_find(externals,
-				    t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor);
+	return npumem_external_find(externals, npuv_alias_base(graph, tensor));
 }
 
 void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 length)

@@ -68,16 +68,8 @@ struct npu_faults {
 
 void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule)
 {
-	*verdict = (struct npumem_verdict){
-		.rule = rule,
-		.position = NPUMEM_NONE,
-		.step = NPUMEM_NONE,
-		.tile = NPUMEM_NONE,
-		.tensor = NPUMEM_NONE,
-		.other_step = NPUMEM_NONE,
-		.other_tile = NPUMEM_NONE,
-		.other_tensor = NPUMEM_NONE,
-	};
+	npuv_verdict_clear(verdict);
+	verdict->rule = rule;
 }
 
 /* Entries of a user. */
@@ -112,16 +104,26 @@ static struct fault *fault_room(struct npu_faults *faults, kuid_t uid)
 	return room;
 }
 
-static void fault_record(struct npu_faults *faults, const struct fault *fault)
+/* @pid is zero for a job that failed, which is @pending if an event is to tell of it. */
+static void fault_record(const struct npu_run *run, pid_t pid, bool pending, int error,
+			 const struct npumem_verdict *verdict)
 {
-	struct fault *room;
+	struct npu_faults *faults = run->dev->faults;
+	struct fault fault = {
+		.time = ktime_get_ns(),
+		.run = run->id,
+		.uid = npumem_client_uid(run->client),
+		.pid = pid,
+		.pending = pending,
+		.error = error,
+		.verdict = *verdict,
+	};
 	unsigned long flags;
 
-	trace_npumem_fault(fault->run, fault->error, &fault->verdict);
+	trace_npumem_fault(run->id, error, verdict);
 	spin_lock_irqsave(&faults->lock, flags);
-	room = fault_room(faults, fault->uid);
-	*room = *fault;
-	room->number = ++faults->count;
+	fault.number = ++faults->count;
+	*fault_room(faults, fault.uid) = fault;
 	spin_unlock_irqrestore(&faults->lock, flags);
 }
 
@@ -188,36 +190,19 @@ void npumem_fault_refused(const struct npu_run *run, int error,
 			  const struct npumem_verdict *verdict)
 {
 	struct npu_device *dev = run->dev;
-	struct fault fault = {
-		.time = ktime_get_ns(),
-		.run = run->id,
-		.uid = npumem_client_uid(run->client),
-		.pid = task_tgid_nr(current),
-		.error = error,
-		.verdict = *verdict,
-	};
+	pid_t pid = task_tgid_nr(current);
 
 	drm_dbg(&dev->drm, "run %llu: rule %u refuses step %d, tile %d: %d\n", run->id,
 		verdict->rule, verdict->step, verdict->tile, error);
-	fault_record(dev->faults, &fault);
+	fault_record(run, pid, false, error, verdict);
 	if (npumem_client_may_tell(run->client))
-		npumem_upcall_event_fault(dev, run->id, fault.pid, verdict);
+		npumem_upcall_event_fault(dev, run->id, pid, verdict);
 }
 
 void npumem_fault_failed(const struct npu_run *run, int error, const struct npumem_verdict *verdict)
 {
-	struct npu_device *dev = run->dev;
-	struct fault fault = {
-		.time = ktime_get_ns(),
-		.run = run->id,
-		.uid = npumem_client_uid(run->client),
-		.pending = npumem_client_may_tell(run->client),
-		.error = error,
-		.verdict = *verdict,
-	};
-
-	fault_record(dev->faults, &fault);
-	queue_work(npumem_wq, &dev->faults->work);
+	fault_record(run, 0, npumem_client_may_tell(run->client), error, verdict);
+	queue_work(npumem_wq, &run->dev->faults->work);
 }
 
 void npumem_faults_show(struct npu_device *dev, struct seq_file *m)

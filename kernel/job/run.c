@@ -113,18 +113,6 @@ void npumem_runs_unplug(struct npu_device *dev)
 		npumem_gates_cancel(run);
 }
 
-struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle)
-{
-	struct npu_run *run;
-
-	xa_lock(&file->runs);
-	run = xa_load(&file->runs, handle);
-	if (run)
-		kref_get(&run->ref);
-	xa_unlock(&file->runs);
-	return run;
-}
-
 bool npumem_run_busy(struct npu_run *run)
 {
 	return run->last && !dma_fence_is_signaled(run->last);
@@ -462,14 +450,10 @@ int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *
 int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_file *priv = file->driver_priv;
-	struct drm_npumem_handle *args = data;
-	struct npu_run *run;
+	struct npu_run *run = npumem_handle_remove(drm, &priv->runs, data, "RUN", "run");
 
-	if (args->pad)
-		return npumem_refuse(drm, -EINVAL, "RUN_DESTROY: pad is not zero");
-	run = npumem_handle_remove(&priv->runs, args->handle);
-	if (!run)
-		return npumem_refuse(drm, -ENOENT, "RUN_DESTROY: no run %u", args->handle);
+	if (IS_ERR(run))
+		return PTR_ERR(run);
 	run_drop(run);
 	return 0;
 }

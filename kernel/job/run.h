@@ -88,7 +88,12 @@ struct npu_run {
 	struct work_struct release;
 };
 
-struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle);
+static inline struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handle)
+{
+	static_assert(!offsetof(struct npu_run, ref));
+	return npumem_handle_get(&file->runs, handle);
+}
+
 void npumem_run_put(struct npu_run *run);
 DEFINE_FREE(npumem_run_put, struct npu_run *, if (_T) npumem_run_put(_T))
 /* The same from where nothing may sleep, or from within the scheduler. */

@@ -36,18 +36,6 @@ void npumem_graph_put(struct npu_graph *graph)
 	kref_put(&graph->ref, graph_release);
 }
 
-struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle)
-{
-	struct npu_graph *graph;
-
-	xa_lock(&file->graphs);
-	graph = xa_load(&file->graphs, handle);
-	if (graph)
-		npumem_graph_get(graph);
-	xa_unlock(&file->graphs);
-	return graph;
-}
-
 void npumem_graph_release_file(struct npu_file *file)
 {
 	struct npu_graph *graph;
@@ -173,14 +161,10 @@ int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_fil
 int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct npu_file *priv = file->driver_priv;
-	struct drm_npumem_handle *args = data;
-	struct npu_graph *graph;
+	struct npu_graph *graph = npumem_handle_remove(drm, &priv->graphs, data, "GRAPH", "graph");
 
-	if (args->pad)
-		return npumem_refuse(drm, -EINVAL, "GRAPH_DESTROY: pad is not zero");
-	graph = xa_erase(&priv->graphs, args->handle);
-	if (!graph)
-		return npumem_refuse(drm, -ENOENT, "GRAPH_DESTROY: no graph %u", args->handle);
+	if (IS_ERR(graph))
+		return PTR_ERR(graph);
 	npumem_graph_put(graph);
 	return 0;
 }

@@ -65,18 +65,6 @@ void npumem_plan_put(struct npu_plan *plan)
 	kref_put(&plan->ref, plan_release);
 }
 
-struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle)
-{
-	struct npu_plan *plan;
-
-	xa_lock(&file->plans);
-	plan = xa_load(&file->plans, handle);
-	if (plan)
-		npumem_plan_get(plan);
-	xa_unlock(&file->plans);
-	return plan;
-}
-
 /* What a plan that is settled as FAILED will hold; owned is the message or NULL. */
 static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message, char *owned,
 			   const struct npumem_verdict *verdict, u64 verify_ns)

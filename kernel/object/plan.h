@@ -28,7 +28,12 @@ struct npu_graph {
 	struct npuv_graph *v;
 };
 
-struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle);
+static inline struct npu_graph *npumem_graph_lookup(struct npu_file *file, u32 handle)
+{
+	static_assert(!offsetof(struct npu_graph, ref));
+	return npumem_handle_get(&file->graphs, handle);
+}
+
 void npumem_graph_get(struct npu_graph *graph);
 void npumem_graph_put(struct npu_graph *graph);
 DEFINE_FREE(npumem_graph_put, struct npu_graph *, if (_T) npumem_graph_put(_T))
@@ -71,7 +76,12 @@ struct npu_plan {
 	u64 verify_ns;
 };
 
-struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle);
+static inline struct npu_plan *npumem_plan_lookup(struct npu_file *file, u32 handle)
+{
+	static_assert(!offsetof(struct npu_plan, ref));
+	return npumem_handle_get(&file->plans, handle);
+}
+
 /* A PENDING plan with one reference, in no table. ERR_PTR: -ENOMEM, -EDQUOT. */
 struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *client);
 void npumem_plan_get(struct npu_plan *plan);

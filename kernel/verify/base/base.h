@@ -32,7 +32,6 @@ struct npuv_work {
 
 /* log.c */
 
-void npuv_verdict_clear(struct npumem_verdict *verdict);
 /* A graph with transfers: the verdict in words of the client's graph. */
 void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict);
 /* The verdict is of an access, or that is the other one of it. */
@@ -86,20 +85,6 @@ static inline void npuv_work_fini(struct npuv_work *w)
 {
 	npuv_free(w->spare);
 }
-
-/* In lo, the first index from there on up to end that none comes before: "before" asks of i. */
-#define npuv_bisect(lo, end, i, before)          \
-	do {                                     \
-		u32 hi_ = (end), i;              \
-                                                 \
-		while (lo < hi_) {               \
-			i = lo + (hi_ - lo) / 2; \
-			if (before)              \
-				lo = i + 1;      \
-			else                     \
-				hi_ = i;         \
-		}                                \
-	} while (0)
 
 /* Number of values of a sorted array that are <= value. */
 u32 npuv_upper_bound(const u64 *values, u32 count, u64 value);

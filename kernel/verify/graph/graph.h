@@ -26,14 +26,6 @@ static inline bool npuv_starts_valid(const struct npuv_graph *g, u32 tensor)
 	       kind == NPUMEM_TENSOR_STATE;
 }
 
-/* The tensor whose bytes a tensor's are: itself, if it is no alias. */
-static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
-{
-	const struct npumem_tensor *t = npuv_tensor(g, tensor);
-
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
-}
-
 /* flow.c */
 
 /* Carries, and that every block is on a way from block 0 to the exit. */

@@ -106,6 +106,20 @@
 #include "npumem_graph.h"
 #include "npumem_plan.h"
 
+/* In lo, the first index from there on up to end that none comes before: "before" asks of i. */
+#define npuv_bisect(lo, end, i, before)          \
+	do {                                     \
+		u32 hi_ = (end), i;              \
+                                                 \
+		while (lo < hi_) {               \
+			i = lo + (hi_ - lo) / 2; \
+			if (before)              \
+				lo = i + 1;      \
+			else                     \
+				hi_ = i;         \
+		}                                \
+	} while (0)
+
 /**
  * struct npuv_limits - caps, checked before anything is allocated for them
  * @max_blob: bytes of a blob
@@ -148,6 +162,9 @@ struct npuv_log {
 /* Each npuv_log() is one line; nothing is done if log is NULL or its level 0. */
 void npuv_log_init(struct npuv_log *log, u32 level, char *buf, u32 size);
 __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
+
+/* All of a verdict is NPUMEM_NONE or zero. */
+void npuv_verdict_clear(struct npumem_verdict *verdict);
 
 #define NPUV_EMPTY   0xffffffffu /* value of a cell's state */
 #define NPUV_RETIRED 0u		 /* any value between: LIVE, reads left */
@@ -383,6 +400,14 @@ static inline bool npuv_cells_next(struct npuv_cells *it)
 #define npuv_for_each_write(it, g, access)                                     \
 	for (it = npuv_cells_begin((g)->write_start, (g)->write_runs, access); \
 	     npuv_cells_next(&it);)
+
+/* The tensor whose bytes a tensor's are: itself, if it is no alias. */
+static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
+{
+	const struct npumem_tensor *t = npuv_tensor(g, tensor);
+
+	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+}
 
 /* Is a tensor the host copy of one? */
 static inline bool npuv_is_host_copy(const struct npuv_graph *g, u32 tensor)
