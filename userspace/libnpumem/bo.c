@@ -94,10 +94,8 @@ int npumem_bo_import(struct npumem_device *device, int fd, struct npumem_bo **ou
 
 	if (!device || !out)
 		return npumem_fail(error, -EINVAL, "npumem_bo_import: NULL argument");
-	if (drmPrimeFDToHandle(device->fd, fd, &handle)) {
-		err = -errno;
-		return npumem_fail_errno(error, err, "import descriptor %d as a dma-buf", fd);
-	}
+	if (drmPrimeFDToHandle(device->fd, fd, &handle))
+		return npumem_fail_errno(error, -errno, "import descriptor %d as a dma-buf", fd);
 	size = lseek(fd, 0, SEEK_END);
 	if (size < 0) {
 		err = -errno;
@@ -109,15 +107,11 @@ int npumem_bo_import(struct npumem_device *device, int fd, struct npumem_bo **ou
 
 int npumem_bo_export(struct npumem_bo *bo, bool writable, int *fd, struct npumem_error *error)
 {
-	int err;
-
 	if (!bo || !fd)
 		return npumem_fail(error, -EINVAL, "npumem_bo_export: NULL argument");
 	if (drmPrimeHandleToFD(bo->device->fd, bo->handle, DRM_CLOEXEC | (writable ? DRM_RDWR : 0),
-			       fd)) {
-		err = -errno;
-		return npumem_fail_errno(error, err, "export a BO as a dma-buf");
-	}
+			       fd))
+		return npumem_fail_errno(error, -errno, "export a BO as a dma-buf");
 	return 0;
 }
 
@@ -152,16 +146,15 @@ int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *err
 		return npumem_fail(error, -EINVAL, "npumem_bo_map: NULL argument");
 	if (!bo->map) {
 		args.handle = bo->handle;
-		err = npumem_ioctl(bo->device, DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, &args);
+		err = npumem_call(bo->device, DRM_IOCTL_NPUMEM_BO_MMAP_OFFSET, &args, error,
+				  "map a BO");
 		if (err)
-			return npumem_fail_errno(error, err, "map a BO");
+			return err;
 		map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->device->fd,
 			   (off_t)args.offset);
-		if (map == MAP_FAILED) {
-			err = -errno;
-			return npumem_fail_errno(error, err, "map a BO of %llu bytes",
+		if (map == MAP_FAILED)
+			return npumem_fail_errno(error, -errno, "map a BO of %llu bytes",
 						 (unsigned long long)bo->size);
-		}
 		bo->map = map;
 	}
 	*address = bo->map;
@@ -171,11 +164,10 @@ int npumem_bo_map(struct npumem_bo *bo, void **address, struct npumem_error *err
 int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline, struct npumem_error *error)
 {
 	struct drm_npumem_bo_wait args = { .timeout_ns = deadline };
-	int err;
 
 	if (!bo)
 		return npumem_fail(error, -EINVAL, "npumem_bo_wait: NULL argument");
 	args.handle = bo->handle;
-	err = npumem_ioctl(bo->device, DRM_IOCTL_NPUMEM_BO_WAIT, &args);
-	return err ? npumem_fail_errno(error, err, "wait for the jobs that use a BO") : 0;
+	return npumem_call(bo->device, DRM_IOCTL_NPUMEM_BO_WAIT, &args, error,
+			   "wait for the jobs that use a BO");
 }

@@ -203,10 +203,8 @@ static int open_path(const char *path, struct npumem_device **out, struct npumem
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), err;
 
-	if (fd < 0) {
-		err = -errno;
-		return npumem_fail_errno(error, err, "open %s", path);
-	}
+	if (fd < 0)
+		return npumem_fail_errno(error, -errno, "open %s", path);
 	err = make_device(fd, path, out, error);
 	if (err)
 		close(fd);
@@ -300,14 +298,13 @@ int npumem_device_info(struct npumem_device *device, struct drm_npumem_info *inf
 		.size = sizeof(*info),
 		.ptr = (uintptr_t)info,
 	};
-	int err;
 
 	if (!device || !info)
 		return npumem_fail(error, -EINVAL, "npumem_device_info: NULL argument");
 	/* An older driver answers with less: what it does not know is zero. */
 	memset(info, 0, sizeof(*info));
-	err = npumem_ioctl(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query);
-	return err ? npumem_fail_errno(error, err, "ask the device for its limits") : 0;
+	return npumem_call(device, DRM_IOCTL_NPUMEM_DEV_QUERY, &query, error,
+			   "ask the device for its limits");
 }
 
 /* @out: of the pointer that is to point at the records, for the caller to free. */

@@ -35,6 +35,9 @@ int npumem_device_open_first(const char *dev, struct npumem_device **out,
 
 /* ioctl.c */
 int npumem_ioctl(const struct npumem_device *device, unsigned long request, void *argument);
+/* The same, and says what it could not do: npumem_fail_errno(). */
+int npumem_call(const struct npumem_device *device, unsigned long request, void *argument,
+		struct npumem_error *error, const char *what);
 
 /* bo.c: for a GEM handle that the driver made, an arena's. Takes it over. */
 int npumem_bo_wrap(struct npumem_device *device, uint32_t handle, uint64_t size,

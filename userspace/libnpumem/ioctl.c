@@ -52,3 +52,11 @@ int npumem_ioctl(const struct npumem_device *device, unsigned long request, void
 	}
 	return 0;
 }
+
+int npumem_call(const struct npumem_device *device, unsigned long request, void *argument,
+		struct npumem_error *error, const char *what)
+{
+	int err = npumem_ioctl(device, request, argument);
+
+	return err ? npumem_fail_errno(error, err, "%s", what) : 0;
+}

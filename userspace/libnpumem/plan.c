@@ -127,22 +127,20 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 	plan = plan_new(graph->device);
 	if (!plan)
 		return npumem_fail_errno(error, -ENOMEM, "request a plan");
-	err = npumem_sync_new(graph->device, &plan->sync, error);
-	if (err) {
-		plan_free(plan);
-		return err;
-	}
 	args.graph = graph->handle;
 	args.objective = asked.objective;
 	args.arena_budget = asked.arena_budget;
 	args.deadline_ns = asked.deadline;
-	args.out_sync = plan->sync;
 	if (asked.planner)
 		memcpy(args.planner, asked.planner, strlen(asked.planner) + 1);
-	err = npumem_ioctl(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args);
+	err = npumem_sync_new(graph->device, &plan->sync, error);
+	args.out_sync = plan->sync;
+	if (!err)
+		err = npumem_call(graph->device, DRM_IOCTL_NPUMEM_PLAN_REQUEST, &args, error,
+				  "request a plan");
 	if (err) {
 		plan_free(plan);
-		return npumem_fail_errno(error, err, "request a plan");
+		return err;
 	}
 	plan->handle = args.handle;
 	*out = plan;
@@ -153,11 +151,9 @@ int npumem_plan_request_sized(struct npumem_graph *graph, const struct npumem_re
 static int read_state(struct npumem_plan *plan, struct drm_npumem_plan_read *args,
 		      struct npumem_error *error)
 {
-	int err;
-
 	args->handle = plan->handle;
-	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, args);
-	return err ? npumem_fail_errno(error, err, "read the state of a plan") : 0;
+	return npumem_call(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, args, error,
+			   "read the state of a plan");
 }
 
 int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_error *error)
@@ -247,14 +243,12 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 	args.handle = plan->handle;
 	args.blob = (uintptr_t)buffer;
 	args.size = stats.blob_size;
-	err = npumem_ioctl(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args);
+	err = npumem_call(plan->device, DRM_IOCTL_NPUMEM_PLAN_READ, &args, error, "read a plan");
+	if (!err && args.size != stats.blob_size)
+		err = npumem_fail(error, -EPROTO, "a ready plan changed its size");
 	if (err) {
 		free(buffer);
-		return npumem_fail_errno(error, err, "read a plan");
-	}
-	if (args.size != stats.blob_size) {
-		free(buffer);
-		return npumem_fail(error, -EPROTO, "a ready plan changed its size");
+		return err;
 	}
 	*blob = buffer;
 	*size = stats.blob_size;

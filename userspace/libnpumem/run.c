@@ -101,13 +101,11 @@ int npumem_run_bind(struct npumem_run *run, uint32_t tensor, struct npumem_bo *b
 int npumem_run_reset(struct npumem_run *run, struct npumem_error *error)
 {
 	struct drm_npumem_handle args = { 0 };
-	int err;
 
 	if (!run)
 		return npumem_fail(error, -EINVAL, "npumem_run_reset: NULL argument");
 	args.handle = run->handle;
-	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_RESET, &args);
-	return err ? npumem_fail_errno(error, err, "reset a run") : 0;
+	return npumem_call(run->device, DRM_IOCTL_NPUMEM_RUN_RESET, &args, error, "reset a run");
 }
 
 int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stats,
@@ -120,9 +118,9 @@ int npumem_run_stats_sized(struct npumem_run *run, struct npumem_run_stats *stat
 	if (!run || !stats)
 		return npumem_fail(error, -EINVAL, "npumem_run_stats: NULL argument");
 	args.run = run->handle;
-	err = npumem_ioctl(run->device, DRM_IOCTL_NPUMEM_RUN_QUERY, &args);
+	err = npumem_call(run->device, DRM_IOCTL_NPUMEM_RUN_QUERY, &args, error, "query a run");
 	if (err)
-		return npumem_fail_errno(error, err, "query a run");
+		return err;
 	found = (struct npumem_run_stats){
 		.block = args.block,
 		.error = args.error,

@@ -8,15 +8,10 @@
 
 int npumem_sync_new(struct npumem_device *device, uint32_t *handle, struct npumem_error *error)
 {
-	int err;
-
 	if (!device || !handle)
 		return npumem_fail(error, -EINVAL, "npumem_sync_new: NULL argument");
-	err = drmSyncobjCreate(device->fd, 0, handle);
-	if (err) {
-		err = -errno;
-		return npumem_fail_errno(error, err, "create a syncobj");
-	}
+	if (drmSyncobjCreate(device->fd, 0, handle))
+		return npumem_fail_errno(error, -errno, "create a syncobj");
 	return 0;
 }
 
