@@ -115,16 +115,18 @@ static void to_journal(int level, const struct log_fields *fields, char *message
 	sd_journal_sendv(list.vectors, list.count);
 }
 
-__attribute__((format(printf, 3, 0))) static void
-write_message(int level, const struct log_fields *fields, const char *format, va_list args)
+void log_request(int level, const struct log_fields *fields, const char *format, ...)
 {
 	static const char key[] = "MESSAGE=";
 	char line[MESSAGE_SIZE] = "MESSAGE=";
 	char *text = line + sizeof(key) - 1;
+	va_list args;
 
 	if (level > sink.level)
 		return;
+	va_start(args, format);
 	vsnprintf(text, sizeof(line) - (sizeof(key) - 1), format, args);
+	va_end(args);
 	make_plain(text);
 	if (sink.journal)
 		to_journal(level, fields, line);
@@ -132,22 +134,4 @@ write_message(int level, const struct log_fields *fields, const char *format, va
 		fprintf(stderr, "<%d>npumemd: %s\n", level, text);
 	else
 		fprintf(stderr, "npumemd: %s\n", text);
-}
-
-void log_message(int level, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	write_message(level, NULL, format, args);
-	va_end(args);
-}
-
-void log_request(int level, const struct log_fields *fields, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	write_message(level, fields, format, args);
-	va_end(args);
 }

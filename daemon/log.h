@@ -38,12 +38,12 @@ void log_set_level(int level);
 int log_level_parse(const char *name, int *level);
 const char *log_level_name(int level);
 
-__attribute__((format(printf, 2, 3))) void log_message(int level, const char *format, ...);
+/* @fields: NULL for a message about no request. */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
 						       const char *format, ...);
 
-#define log_error(...)	 log_message(LOG_ERR, __VA_ARGS__)
-#define log_warning(...) log_message(LOG_WARNING, __VA_ARGS__)
-#define log_notice(...)	 log_message(LOG_NOTICE, __VA_ARGS__)
-#define log_info(...)	 log_message(LOG_INFO, __VA_ARGS__)
-#define log_debug(...)	 log_message(LOG_DEBUG, __VA_ARGS__)
+#define log_error(...)	 log_request(LOG_ERR, NULL, __VA_ARGS__)
+#define log_warning(...) log_request(LOG_WARNING, NULL, __VA_ARGS__)
+#define log_notice(...)	 log_request(LOG_NOTICE, NULL, __VA_ARGS__)
+#define log_info(...)	 log_request(LOG_INFO, NULL, __VA_ARGS__)
+#define log_debug(...)	 log_request(LOG_DEBUG, NULL, __VA_ARGS__)

@@ -119,10 +119,10 @@ static int on_reply(struct nl_msg *message, void *data)
 	return NL_STOP;
 }
 
-/* Send a command and wait for its one answer. Frees the message. */
-static int call_driver(struct netlink *netlink, struct nl_msg *message, struct call *call)
+/* Send a command, if all of it was put into it, and wait for its one answer. Frees the message. */
+static int call_driver(struct netlink *netlink, struct nl_msg *message, bool put, struct call *call)
 {
-	struct nl_cb *cb = nl_cb_alloc(NL_CB_DEFAULT);
+	struct nl_cb *cb = put ? nl_cb_alloc(NL_CB_DEFAULT) : NULL;
 	int err;
 
 	if (!cb) {
@@ -157,15 +157,10 @@ static int do_register(struct netlink *netlink)
 {
 	struct nl_msg *message = new_command(netlink, NPUMEM_CMD_REGISTER, NLM_F_ACK);
 	struct call call = { 0 };
+	bool put = message && !nla_put_u32(message, NPUMEM_A_DAEMON_VERSION, NPUMEM_VERSION) &&
+		   !nla_put_string(message, NPUMEM_A_DAEMON_NAME, DAEMON_NAME);
 
-	if (!message)
-		return -ENOMEM;
-	if (nla_put_u32(message, NPUMEM_A_DAEMON_VERSION, NPUMEM_VERSION) ||
-	    nla_put_string(message, NPUMEM_A_DAEMON_NAME, DAEMON_NAME)) {
-		nlmsg_free(message);
-		return -ENOMEM;
-	}
-	return call_driver(netlink, message, &call);
+	return call_driver(netlink, message, put, &call);
 }
 
 static int parse_accept(struct nlattr **attributes, void *out)
@@ -204,9 +199,7 @@ static int netlink_accept(void *data, struct accepted *accepted)
 	if (!netlink->family)
 		return -ENOTCONN;
 	message = new_command(netlink, NPUMEM_CMD_ACCEPT, 0);
-	if (!message)
-		return -ENOMEM;
-	err = call_driver(netlink, message, &call);
+	err = call_driver(netlink, message, message, &call);
 	if (err && accepted->fd >= 0)
 		close(accepted->fd);
 	return err;
@@ -217,19 +210,15 @@ static int netlink_done(void *data, uint64_t id, uint32_t status, const char *te
 	struct netlink *netlink = data;
 	struct call call = { 0 };
 	struct nl_msg *message;
+	bool put;
 
 	if (!netlink->family)
 		return -ENOTCONN;
 	message = new_command(netlink, NPUMEM_CMD_DONE, NLM_F_ACK);
-	if (!message)
-		return -ENOMEM;
-	if (nla_put_u64(message, NPUMEM_A_REQUEST_ID, id) ||
-	    nla_put_u32(message, NPUMEM_A_REQUEST_STATUS, status) ||
-	    (text && nla_put_string(message, NPUMEM_A_REQUEST_MESSAGE, text))) {
-		nlmsg_free(message);
-		return -ENOMEM;
-	}
-	return call_driver(netlink, message, &call);
+	put = message && !nla_put_u64(message, NPUMEM_A_REQUEST_ID, id) &&
+	      !nla_put_u32(message, NPUMEM_A_REQUEST_STATUS, status) &&
+	      !(text && nla_put_string(message, NPUMEM_A_REQUEST_MESSAGE, text));
+	return call_driver(netlink, message, put, &call);
 }
 
 /* POLLHUP, of a request that was given up, comes unasked. */

@@ -9,27 +9,20 @@
 #include "npumem_drm.h"
 #include "npuplan.h"
 
-static int out_of_memory(const struct planner_task *task, struct worker_answer *answer)
+static int fail(const struct planner_task *task, int err, const char *what,
+		const struct npuplan_error *error, struct worker_answer *answer)
 {
-	if (task->memory_limit)
+	const char *why = error->text[0] ? error->text : strerror(-err);
+
+	if (err == -ENOMEM && task->memory_limit)
 		snprintf(answer->text, sizeof(answer->text),
 			 "planning needs more memory than %" PRIu64
 			 " bytes, the memory-limit of npumemd.conf",
 			 task->memory_limit);
-	else
+	else if (err == -ENOMEM)
 		snprintf(answer->text, sizeof(answer->text), "planning ran out of memory");
-	return -ENOMEM;
-}
-
-static int fail(const struct planner_task *task, int err, const char *what,
-		const struct npuplan_error *error, struct worker_answer *answer)
-{
-	if (err == -ENOMEM)
-		return out_of_memory(task, answer);
-	if (error->text[0])
-		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, error->text);
 	else
-		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, strerror(-err));
+		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, why);
 	return err;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -67,7 +68,7 @@ static void free_workers(struct request *request)
 	request->plan_worker = NULL;
 }
 
-static void request_free(struct request *request)
+void request_drop(struct request *request)
 {
 	free_workers(request);
 	sd_event_source_disable_unref(request->settled);
@@ -77,14 +78,19 @@ static void request_free(struct request *request)
 
 /* ----------------------------------------------------------------- settling */
 
-static void log_outcome(const struct request *request, uint32_t status, const char *message)
+static struct log_fields fields_of(const struct request *request, uint32_t status)
 {
-	struct log_fields fields = {
+	return (struct log_fields){
 		.request = request->accepted.id,
 		.planner = request->accepted.planner,
 		.status = status,
 		.duration_us = now_us() - request->started_us,
 	};
+}
+
+static void log_outcome(const struct request *request, uint32_t status, const char *message)
+{
+	struct log_fields fields = fields_of(request, status);
 
 	if (status)
 		log_request(LOG_WARNING, &fields,
@@ -120,12 +126,19 @@ static bool send_done(const struct request *request, uint32_t status, const char
 static void end(struct request *request)
 {
 	request->env->ended(request, request->env->userdata);
-	request_free(request);
+	request_drop(request);
 }
 
 /* The daemon's last word on a request that is not aborted; the driver has its own. */
-static void settle(struct request *request, uint32_t status, const char *message)
+__attribute__((format(printf, 3, 4))) static void settle(struct request *request, uint32_t status,
+							 const char *format, ...)
 {
+	char message[MESSAGE_SIZE];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
 	request->answered = send_done(request, status, message);
 	if (request->answered)
 		free_workers(request);
@@ -135,12 +148,7 @@ static void settle(struct request *request, uint32_t status, const char *message
 
 static void log_settled(const struct request *request, const struct outcome *outcome)
 {
-	struct log_fields fields = {
-		.request = request->accepted.id,
-		.planner = request->accepted.planner,
-		.status = outcome->status,
-		.duration_us = now_us() - request->started_us,
-	};
+	struct log_fields fields = fields_of(request, outcome->status);
 
 	if (!request->answered)
 		log_request(LOG_INFO, &fields,
@@ -177,12 +185,7 @@ void request_abort(struct request *request, uint32_t status, const char *message
 {
 	if (!request->answered)
 		send_done(request, status, message);
-	request_free(request);
-}
-
-void request_drop(struct request *request)
-{
-	request_free(request);
+	request_drop(request);
 }
 
 /* -------------------------------------------------------------- plan, check */
@@ -190,25 +193,20 @@ void request_drop(struct request *request)
 static void on_checked(struct worker *worker, const struct worker_result *result, void *userdata)
 {
 	struct request *request = userdata;
-	char message[MESSAGE_SIZE];
 	int err;
 
 	if (result->status) {
-		snprintf(message, sizeof(message),
-			 "planner %s made a plan that does not pass verification: %s",
-			 request->accepted.planner, result->text);
-		settle(request, result->status, message);
+		settle(request, result->status,
+		       "planner %s made a plan that does not pass verification: %s",
+		       request->accepted.planner, result->text);
 		return;
 	}
 	err = write_all(request->accepted.fd, request->plan.data, request->plan.size);
-	if (err) {
-		snprintf(message, sizeof(message),
-			 "the plan of %zu bytes cannot be handed over: %s", request->plan.size,
-			 strerror(-err));
-		settle(request, -err, message);
-		return;
-	}
-	settle(request, 0, "");
+	if (err)
+		settle(request, -err, "the plan of %zu bytes cannot be handed over: %s",
+		       request->plan.size, strerror(-err));
+	else
+		settle(request, 0, "%s", "");
 }
 
 static struct worker_args worker_args(struct request *request)
@@ -234,11 +232,10 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 {
 	struct request *request = userdata;
 	struct worker_args args = worker_args(request);
-	char message[128];
 	int err;
 
 	if (result->status) {
-		settle(request, result->status, result->text);
+		settle(request, result->status, "%s", result->text);
 		return;
 	}
 	if (!result->size) {
@@ -251,11 +248,8 @@ static void on_planned(struct worker *worker, const struct worker_result *result
 	args.blobs[1] = result->blob;
 	args.done = on_checked;
 	err = worker_start(request->env->event, &args, &request->check_worker);
-	if (err) {
-		snprintf(message, sizeof(message), "no process to check the plan in: %s",
-			 strerror(-err));
-		settle(request, -err, message);
-	}
+	if (err)
+		settle(request, -err, "no process to check the plan in: %s", strerror(-err));
 }
 
 static void set_deadline(struct request *request)
