@@ -160,7 +160,7 @@ TEST(instances)
 		uint32_t count;
 	} cases[] = {
 		{ "loop_pool", "conv2d1", 1 },	     /* x and z co-allocated */
-		{ "loop_conv", "conv2d1", 2 },	     /* a ring of two */
+		{ "loop_conv", "conv2d1", 2 },	     /* a cycle of two */
 		{ "loop_conv_after", "conv2d1", 3 }, /* a first one, and two in turn */
 		{ "loop_conv_after", "add3", 2 },    /* y comes in two ways */
 		{ "loop_carry2", "conv2d1", 3 },     /* longest chain of carries + 1 */

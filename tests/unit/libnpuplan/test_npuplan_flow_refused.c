@@ -241,16 +241,16 @@ TEST(fixed)
 /* Loops of 2, 3, 5, 7, 11 and 13 places in turn: 30030 instances. */
 static struct program rings_program(void)
 {
-	static const uint32_t rings[] = { 2, 3, 5, 7, 11, 13 };
+	static const uint32_t cycles[] = { 2, 3, 5, 7, 11, 13 };
 	struct npuplan_graph *graph = npuplan_graph_new("rings");
 	struct program p = { .graph = graph };
 	struct npumem_carry enter[64], again[64];
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < sizeof(rings) / sizeof(rings[0]); i++) {
+	for (size_t i = 0; i < sizeof(cycles) / sizeof(cycles[0]); i++) {
 		uint32_t first = count;
 
-		for (uint32_t k = 0; k < rings[i]; k++) {
+		for (uint32_t k = 0; k < cycles[i]; k++) {
 			char name[16];
 			uint32_t in, x;
 

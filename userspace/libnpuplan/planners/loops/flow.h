@@ -3,11 +3,11 @@
  * Planning of loops and branches: blocks joined by edges, no copy ever.
  *
  * A value that is carried along an edge keeps its bytes, so names that are
- * joined by carries must take turns: y = f(x), x <- y needs two places, and x
- * is in one of them in even iterations, in the other one in odd ones. Each block
+ * joined by carries must take turns: y = f(x), x <- y needs two colours, and x
+ * has one of them in even iterations, in the other one in odd ones. Each block
  * is therefore planned in as many *instances* as there are ways to find the
- * names' values in places on entering it. A loop that is unrolled R times is a
- * ring of R instances; a first iteration of its own and copies of what follows
+ * names' values in colours on entering it. A loop that is unrolled R times is a
+ * cycle of R instances; a first iteration of its own and copies of what follows
  * a loop come out in the same way.
  *
  *   planners/loops/names.c      which tensors live when, block by block (data flow)
@@ -61,15 +61,14 @@ struct npuplan_reuse {
 
 /*
  * struct npuplan_instance - block of the graph in one state of its entry
- * @slots: per name that is live on entry, in order: which of its group's places
- *	it is in
+ * @colours: per name that is live on entry, in order: which of its group's it has
  * @first_node: its names' number in the webs
  * @first_position: in the schedule of the plan
  * @first_edge: of its plan edges, one for each edge of the graph that leaves
  *	the block, in their order
  */
 struct npuplan_instance {
-	uint32_t *slots;
+	uint32_t *colours;
 	uint32_t block;
 	uint32_t first_node;
 	uint32_t first_position;
@@ -78,12 +77,12 @@ struct npuplan_instance {
 
 /*
  * struct npuplan_node - name of an instance; those of an instance are numbered like its block's
- * @slot: its place in its group; NONE if the value neither comes in nor goes out
+ * @colour: which of its group's it has; NONE if the value neither comes in nor goes out
  */
 struct npuplan_node {
 	uint32_t name;
 	uint32_t instance;
-	uint32_t slot;
+	uint32_t colour;
 };
 
 /*
@@ -130,8 +129,8 @@ int npuplan_flow_names(struct npuplan_flow *flow, const struct npuplan_graph *gr
 
 /* npuplan_flow_instances() - instances of the blocks, and the plan's edges
  *
- * A new value takes the place that leads to an instance that is there already,
- * so that rings close soon; else the lowest that is free. As many places as
+ * A new value takes the colour that leads to an instance that is there already,
+ * so that cycles close soon; else the lowest that is free. As many colours as
  * values of the group live at once are enough.
  *
  * -E2BIG: more than NPUPLAN_MAX_INSTANCES, _POSITIONS or _NODES. -ETIMEDOUT: the
@@ -144,13 +143,13 @@ int npuplan_flow_instances(struct npuplan_flow *flow, const struct npuplan_effor
 
 /* enum npuplan_web_merge - names that get one address though they need not
  * @NPUPLAN_WEBS_FINE: only what must; the packer has all freedom
- * @NPUPLAN_WEBS_PLACES: all values in one place of a group, too
+ * @NPUPLAN_WEBS_COLOURS: all values of one colour of a group, too
  * @NPUPLAN_WEBS_TENSORS: and a tensor that lives in one block alone, in all
  *	instances of it: fewest items, fewest views
  */
 enum npuplan_web_merge {
 	NPUPLAN_WEBS_TENSORS,
-	NPUPLAN_WEBS_PLACES,
+	NPUPLAN_WEBS_COLOURS,
 	NPUPLAN_WEBS_FINE,
 	NPUPLAN_WEBS_COUNT,
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Instances of blocks: assign names to places around the loops until nothing new
+ * Instances of blocks: colour names around the loops until nothing new
  * comes up.
  *
- * Within a group (names joined by carries, all of one size) places are numbered.
- * An instance is a block and the place of each name that is live on its entry.
- * Its new values take places that are free; the edges that leave it then say
- * which instances follow. Like register allocation that has no moves, and
+ * Within a group (names joined by carries, all of one size) colours are numbered.
+ * An instance is a block and the colour of each name that is live on its entry.
+ * Its new values take colours that are free; the edges that leave it then say
+ * which instances follow. Like register allocation by colouring that has no moves, and
  * duplicates code instead.
  */
 #include <stdlib.h>
@@ -14,11 +14,11 @@
 
 #include "flow.h"
 
-/* Ways to place an instance's new values that are compared. */
+/* Ways to colour an instance's new values that are compared. */
 #define MAX_TRIES    64
-/* New values of more than so many groups' members get the first place that will do. */
+/* New values of more than so many groups' members get the first colour that will do. */
 #define MAX_SEARCHED 64
-/* Places that are tried for one value, the lowest free one included. */
+/* Colours that are tried for one value, the lowest free one included. */
 #define MAX_CHOICES  8
 /* Number of buckets of the hash table of instances. */
 #define BUCKETS	     8192u
@@ -26,11 +26,11 @@
 /*
  * struct search - where the new values of one instance go
  * @instance: under way; @block: which it is of, whose names are @first to below @end
- * @slots: per name of its block, NPUMEM_NONE for names that never leave it
+ * @colours: per name of its block, NPUMEM_NONE for names that never leave it
  * @best: of the best choice so far, which leads to @score known instances
- * @fresh: names that are to be placed, by start; @fresh_count of them
- * @taken: per place, @now if it is not free for the name under way
- * @alone: per tensor: no carry joins it to another, so it has one place
+ * @fresh: names that are to be coloured, by start; @fresh_count of them
+ * @taken: per colour, @now if it is not free for the name under way
+ * @alone: per tensor: no carry joins it to another, so it has one colour
  * @last_of: per block its latest instance, and @before: per instance the one
  *	before it of the same block; NPUMEM_NONE ends the list
  * @buckets: latest instance of each hash, @chain: per instance the one before it
@@ -40,7 +40,7 @@ struct search {
 	struct npuplan_flow *flow;
 	struct npuplan_error *error;
 	struct npuplan_pool pool;
-	uint32_t *slots;
+	uint32_t *colours;
 	uint32_t *best;
 	uint32_t *fresh;
 	uint32_t *key;
@@ -66,7 +66,7 @@ static uint32_t group_of(const struct npuplan_flow *flow, uint32_t name)
 	return flow->groups[flow->names[name].tensor];
 }
 
-/* Mark the places that a name cannot have: never more than there are names. */
+/* Mark the colours that a name cannot have: never more than there are names. */
 static void mark_taken(struct search *s, uint32_t name)
 {
 	const struct npuplan_flow *flow = s->flow;
@@ -76,24 +76,24 @@ static void mark_taken(struct search *s, uint32_t name)
 	s->now++;
 	for (uint32_t i = s->first; i < s->end; i++) {
 		const struct npuplan_name *other = &flow->names[i];
-		uint32_t slot = s->slots[i - s->first];
+		uint32_t colour = s->colours[i - s->first];
 
-		if (i == name || slot == NPUMEM_NONE || group_of(flow, i) != group ||
+		if (i == name || colour == NPUMEM_NONE || group_of(flow, i) != group ||
 		    other->end < mine->start || other->start > mine->end)
 			continue;
 		if (other->end != mine->start || !npuplan_may_reuse(flow, s->block, i, name))
-			s->taken[slot] = s->now;
+			s->taken[colour] = s->now;
 	}
 }
 
-static bool is_free(const struct search *s, uint32_t slot)
+static bool is_free(const struct search *s, uint32_t colour)
 {
-	return s->taken[slot] != s->now;
+	return s->taken[colour] != s->now;
 }
 
 /*
- * State that an edge hands on to block @to: per name live on its entry the place
- * of the value that it takes. False if a new value's place is not chosen yet.
+ * State that an edge hands on to block @to: per name live on its entry the colour
+ * of the value that it takes. False if a new value's colour is not chosen yet.
  */
 static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_t *key)
 {
@@ -106,7 +106,7 @@ static bool edge_key(const struct search *s, uint32_t edge, uint32_t to, uint32_
 		if (!flow->names[i].live_in)
 			continue;
 		tensor = npuplan_carried(flow, edge, tensor);
-		key[count] = s->slots[npuplan_name_of(flow, s->block, tensor) - s->first];
+		key[count] = s->colours[npuplan_name_of(flow, s->block, tensor) - s->first];
 		if (key[count++] == NPUMEM_NONE)
 			return false;
 	}
@@ -129,7 +129,7 @@ static uint32_t find_instance(const struct search *s, uint32_t block, const uint
 
 	while (i != NPUMEM_NONE &&
 	       (s->flow->instances[i].block != block ||
-		memcmp(s->flow->instances[i].slots, key, s->in_count[block] * sizeof(*key))))
+		memcmp(s->flow->instances[i].colours, key, s->in_count[block] * sizeof(*key))))
 		i = s->chain[i];
 	return i;
 }
@@ -149,22 +149,22 @@ static uint32_t count_known(const struct search *s)
 	return known;
 }
 
-/* @tried: bit set of places that have been looked at */
-static void add_choice(const struct search *s, uint32_t slot, uint64_t *tried, uint32_t *choices,
+/* @tried: bit set of colours that have been looked at */
+static void add_choice(const struct search *s, uint32_t colour, uint64_t *tried, uint32_t *choices,
 		       uint32_t *count)
 {
-	if (slot >= 64 || *tried >> slot & 1)
+	if (colour >= 64 || *tried >> colour & 1)
 		return;
-	*tried |= 1ull << slot;
-	if (is_free(s, slot))
-		choices[(*count)++] = slot;
+	*tried |= 1ull << colour;
+	if (is_free(s, colour))
+		choices[(*count)++] = colour;
 }
 
-/* Places in which instances that may follow expect a value; then the lowest. */
+/* Colours in which instances that may follow expect a value; then the lowest. */
 static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 {
 	const struct npuplan_flow *flow = s->flow;
-	uint32_t count = 0, slot = 0;
+	uint32_t count = 0, colour = 0;
 	uint64_t tried = 0;
 
 	mark_taken(s, name);
@@ -180,23 +180,23 @@ static uint32_t list_choices(struct search *s, uint32_t name, uint32_t *choices)
 			    flow->names[name].tensor)
 				for (uint32_t p = s->last_of[to];
 				     p != NPUMEM_NONE && count < MAX_CHOICES - 1; p = s->before[p])
-					add_choice(s, flow->instances[p].slots[at], &tried, choices,
-						   &count);
+					add_choice(s, flow->instances[p].colours[at], &tried,
+						   choices, &count);
 			at++;
 		}
 	}
-	while (!is_free(s, slot))
-		slot++;
+	while (!is_free(s, colour))
+		colour++;
 	for (uint32_t i = 0; i < count; i++)
-		if (choices[i] == slot)
+		if (choices[i] == colour)
 			return count;
-	choices[count++] = slot;
+	choices[count++] = colour;
 	return count;
 }
 
-static void place(struct search *s, uint32_t at)
+static void choose(struct search *s, uint32_t at)
 {
-	uint32_t choices[MAX_CHOICES], count, known, *slot;
+	uint32_t choices[MAX_CHOICES], count, known, *colour;
 
 	if (s->score == npuplan_out_count(s->flow, s->block) || s->tries >= MAX_TRIES)
 		return;
@@ -205,26 +205,26 @@ static void place(struct search *s, uint32_t at)
 		known = count_known(s);
 		if (s->score == UINT32_MAX || known > s->score) {
 			s->score = known;
-			memcpy(s->best, s->slots, (s->end - s->first) * sizeof(*s->best));
+			memcpy(s->best, s->colours, (s->end - s->first) * sizeof(*s->best));
 		}
 		return;
 	}
-	slot = &s->slots[s->fresh[at] - s->first];
+	colour = &s->colours[s->fresh[at] - s->first];
 	count = list_choices(s, s->fresh[at], choices);
 	for (uint32_t i = 0; i < count; i++) {
-		*slot = choices[i];
-		place(s, at + 1);
+		*colour = choices[i];
+		choose(s, at + 1);
 	}
-	*slot = NPUMEM_NONE;
+	*colour = NPUMEM_NONE;
 }
 
-static void place_first(struct search *s)
+static void choose_first(struct search *s)
 {
 	uint32_t choices[MAX_CHOICES];
 
 	for (uint32_t i = 0; i < s->fresh_count; i++) {
 		list_choices(s, s->fresh[i], choices);
-		s->slots[s->fresh[i] - s->first] = choices[0];
+		s->colours[s->fresh[i] - s->first] = choices[0];
 	}
 }
 
@@ -239,12 +239,13 @@ static int check_updates(const struct search *s)
 	char label[96], other[96], where[128];
 
 	for (uint32_t i = s->first; i < s->end; i++) {
-		uint32_t update = flow->names[i].update, slot = s->slots[i - s->first];
+		uint32_t update = flow->names[i].update, colour = s->colours[i - s->first];
 
-		if (update == UINT32_MAX || slot == NPUMEM_NONE || s->alone[flow->names[i].tensor])
+		if (update == UINT32_MAX || colour == NPUMEM_NONE ||
+		    s->alone[flow->names[i].tensor])
 			continue;
 		for (uint32_t k = s->first; k < s->end; k++)
-			if (k != i && s->slots[k - s->first] == slot &&
+			if (k != i && s->colours[k - s->first] == colour &&
 			    group_of(flow, k) == group_of(flow, i) &&
 			    flow->names[k].start <= update && flow->names[k].end > update)
 				return npuplan_fail(
@@ -269,10 +270,10 @@ static int check_states(const struct search *s)
 
 		if (!flow->names[i].live_in)
 			continue;
-		now = flow->instances[0].slots[at++];
+		now = flow->instances[0].colours[at++];
 		if (flow->graph->tensors[tensor].kind != NPUMEM_TENSOR_STATE)
 			continue;
-		if (s->slots[npuplan_name_of(flow, s->block, tensor) - s->first] != now)
+		if (s->colours[npuplan_name_of(flow, s->block, tensor) - s->first] != now)
 			return npuplan_fail(
 				s->error, -EOPNOTSUPP,
 				"state %s leaves %s in other bytes than those it began in: without a copy the next inference would not find it",
@@ -317,7 +318,7 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	struct npuplan_flow *flow = s->flow;
 	uint32_t count = flow->instance_count, names = npuplan_name_count(flow, block);
 	const struct npuplan_instance added = {
-		.slots = npuplan_pool_take(&flow->pool, s->in_count[block], sizeof(*key)),
+		.colours = npuplan_pool_take(&flow->pool, s->in_count[block], sizeof(*key)),
 		.block = block,
 		.first_node = flow->node_count,
 		.first_position = flow->position_count,
@@ -329,12 +330,12 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	if (count >= NPUPLAN_MAX_INSTANCES || names > NPUPLAN_MAX_NODES - flow->node_count ||
 	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
 		return fail_instances(s, block);
-	if (added.slots)
+	if (added.colours)
 		err = npuplan_append(&flow->instances, &flow->instance_count, sizeof(added), &added,
 				     1);
 	if (err)
 		return err;
-	memcpy(added.slots, key, s->in_count[block] * sizeof(*key));
+	memcpy(added.colours, key, s->in_count[block] * sizeof(*key));
 	flow->node_count += names;
 	flow->position_count += flow->graph->blocks[block].step_count;
 	flow->edge_count += npuplan_out_count(flow, block);
@@ -351,7 +352,7 @@ static bool is_earlier(const struct npuplan_name *a, const struct npuplan_name *
 	return a->start != b->start ? a->start < b->start : a < b;
 }
 
-/* Names that come in have their places; those that go out must get theirs. */
+/* Names that come in have their colours; those that go out must get theirs. */
 static void list_fresh(struct search *s)
 {
 	const struct npuplan_name *names = s->flow->names;
@@ -359,13 +360,13 @@ static void list_fresh(struct search *s)
 
 	s->fresh_count = 0;
 	for (uint32_t i = s->first; i < s->end; i++) {
-		uint32_t *slot = &s->slots[i - s->first], k = s->fresh_count;
+		uint32_t *colour = &s->colours[i - s->first], k = s->fresh_count;
 
-		*slot = NPUMEM_NONE;
+		*colour = NPUMEM_NONE;
 		if (names[i].live_in) {
-			*slot = s->flow->instances[s->instance].slots[at++];
+			*colour = s->flow->instances[s->instance].colours[at++];
 		} else if (names[i].live_out && s->alone[names[i].tensor]) {
-			*slot = 0;
+			*colour = 0;
 		} else if (names[i].live_out) {
 			for (; k && is_earlier(&names[i], &names[s->fresh[k - 1]]); k--)
 				s->fresh[k] = s->fresh[k - 1];
@@ -416,14 +417,14 @@ static int settle(struct search *s)
 	if (s->fresh_count <= MAX_SEARCHED) {
 		s->score = UINT32_MAX;
 		s->tries = 0;
-		place(s, 0);
-		memcpy(s->slots, s->best, (s->end - s->first) * sizeof(*s->slots));
+		choose(s, 0);
+		memcpy(s->colours, s->best, (s->end - s->first) * sizeof(*s->colours));
 	} else {
-		place_first(s);
+		choose_first(s);
 	}
 	err = check_updates(s);
 	for (uint32_t i = s->first; i < s->end && !err; i++) {
-		struct npuplan_node added = { i, s->instance, s->slots[i - s->first] };
+		struct npuplan_node added = { i, s->instance, s->colours[i - s->first] };
 
 		err = npuplan_append(&flow->nodes, &node, sizeof(added), &added, 1);
 	}
@@ -445,9 +446,9 @@ static int allocate(struct search *s)
 	s->buckets = npuplan_pool_take(&s->pool, BUCKETS, number);
 	s->before = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
 	s->chain = npuplan_pool_take(&s->pool, NPUPLAN_MAX_INSTANCES, number);
-	/* A place is numbered no higher than there are tensors: each name takes one. */
+	/* A colour is numbered no higher than there are tensors: each name takes one. */
 	s->taken = npuplan_pool_take(&s->pool, (size_t)tensors + most + 64, sizeof(*s->taken));
-	s->slots = npuplan_pool_take(&s->pool, most, number);
+	s->colours = npuplan_pool_take(&s->pool, most, number);
 	s->best = npuplan_pool_take(&s->pool, most, number);
 	s->fresh = npuplan_pool_take(&s->pool, most, number);
 	s->key = npuplan_pool_take(&s->pool, most, number);
@@ -464,7 +465,7 @@ static int allocate(struct search *s)
 	return 0;
 }
 
-/* The run starts with each value in a place of its own. */
+/* The run starts with each value in a colour of its own. */
 static int add_first(struct search *s)
 {
 	const struct npuplan_flow *flow = s->flow;

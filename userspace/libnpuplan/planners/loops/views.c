@@ -3,7 +3,7 @@
  * Multi-view tensors (NNC): where a tensor lies, told by the counters of loops.
  *
  * The instances of a loop's head that its iterations begin in form a tail and a
- * ring. Without a tail slot = counter % ring (type I); a tail of one is a first
+ * cycle. Without a tail slot = counter % cycle (type I); a tail of one is a first
  * iteration of its own (type II). Longer tails, and iterations whose successor
  * depends on the path within, have no such table: there the plan's edges say
  * where a tensor lies, as they do everywhere.
@@ -13,7 +13,7 @@
 
 #include "flow.h"
 
-/* Tails and rings together; longer ones get no view. */
+/* Tails and cycles together; longer ones get no view. */
 #define MAX_ITERATIONS 1024
 /* Loops with views, and how deep they are nested; others get none. */
 #define MAX_LOOPS      256

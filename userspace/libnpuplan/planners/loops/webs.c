@@ -64,14 +64,14 @@ static void join_edges(const struct npuplan_flow *flow, uint32_t *parents)
 /* struct key - nodes of equal keys are joined by @merge */
 struct key {
 	uint32_t of;
-	uint32_t slot;
+	uint32_t colour;
 	uint32_t node;
 };
 
-NPUPLAN_ORDER(by_key, struct key, of, slot, node)
+NPUPLAN_ORDER(by_key, struct key, of, colour, node)
 
 /*
- * Values in one place of a group, and the same local tensor of several
+ * Values of one colour of a group, and the same local tensor of several
  * instances, are never in each other's way. Groups with a fixed tensor are left
  * alone: only that one has to be there.
  */
@@ -89,16 +89,16 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FIXED);
 	for (uint32_t node = 0; node < flow->node_count; node++) {
 		uint32_t tensor = flow->names[flow->nodes[node].name].tensor;
-		uint32_t group = flow->groups[tensor], slot = flow->nodes[node].slot;
-		bool local = slot == NPUMEM_NONE;
+		uint32_t group = flow->groups[tensor], colour = flow->nodes[node].colour;
+		bool local = colour == NPUMEM_NONE;
 
 		if (local ? merge == NPUPLAN_WEBS_TENSORS : !fixed[group])
-			keys[count++] = (struct key){ local ? tensor : group, slot, node };
+			keys[count++] = (struct key){ local ? tensor : group, colour, node };
 	}
 	if (count)
 		qsort(keys, count, sizeof(*keys), by_key);
 	for (size_t i = 1; i < count; i++)
-		if (keys[i].of == keys[i - 1].of && keys[i].slot == keys[i - 1].slot)
+		if (keys[i].of == keys[i - 1].of && keys[i].colour == keys[i - 1].colour)
 			npuplan_join(parents, keys[i].node, keys[i - 1].node);
 	return 0;
 }
