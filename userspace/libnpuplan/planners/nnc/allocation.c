@@ -58,10 +58,10 @@ int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint6
 
 NPUPLAN_ORDER(by_low, struct npuplan_nnc_edge, low)
 
-static void kill_edge(struct npuplan_nnc_allocation *allocation, struct npuplan_nnc_edge *edge)
+static void empty_edge(struct npuplan_nnc_allocation *allocation, struct npuplan_nnc_edge *edge)
 {
 	edge->high = edge->low;
-	allocation->dead++;
+	allocation->empty++;
 }
 
 /* Take the edges that pass @rank within [low, high) out of the graph, by address. */
@@ -78,7 +78,7 @@ static int take_hosts(struct npuplan_nnc_allocation *allocation, uint32_t rank, 
 		if (npuplan_append(&allocation->hosts, &allocation->host_count, sizeof(*edge), edge,
 				   1))
 			return -ENOMEM;
-		kill_edge(allocation, edge);
+		empty_edge(allocation, edge);
 	}
 	if (allocation->host_count > 1)
 		qsort(allocation->hosts, allocation->host_count, sizeof(*allocation->hosts),
@@ -118,7 +118,7 @@ int npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint
 {
 	struct npuplan_nnc_edge copy = allocation->edges[edge];
 
-	kill_edge(allocation, &allocation->edges[edge]);
+	empty_edge(allocation, &allocation->edges[edge]);
 	return add_edge(allocation, copy.from, copy.to, copy.low, copy.high,
 			allocation->edge_count);
 }
@@ -130,7 +130,7 @@ void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, u
 		npuplan_malloc(((size_t)allocation->edge_count + 1) * sizeof(*living));
 	uint32_t kept = 0;
 
-	/* Dead edges cost time only. */
+	/* Empty edges cost time only. */
 	if (!living)
 		return;
 	for (uint32_t i = 0; i < allocation->edge_count; i++) {
@@ -142,5 +142,5 @@ void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, u
 	for (uint32_t i = 0; i < index_count; i++)
 		indices[i] = living[indices[i]];
 	allocation->edge_count = kept;
-	allocation->dead = 0;
+	allocation->empty = 0;
 }

@@ -24,7 +24,7 @@
 #define NPUPLAN_NNC_SINK   UINT32_MAX
 
 /*
- * struct npuplan_nnc_edge - bytes [low, high) handed on; none left: a dead edge
+ * struct npuplan_nnc_edge - bytes [low, high) handed on; none left: an empty edge
  * @from, @to: items, or source, or sink
  * @after, @before: their ranks
  */
@@ -42,7 +42,7 @@ struct npuplan_nnc_edge {
  * @rank: per item, 1 to item_count: place in the order of access. Not owned.
  *	The source has 0, the sink item_count + 1
  * @edges: an edge is never changed: what is left of it is appended
- * @dead: how many of them are
+ * @empty: how many of them are
  * @size: of the buffer: all that leaves the source
  * @hosts: scratch: edges that an item cuts
  */
@@ -54,7 +54,7 @@ struct npuplan_nnc_allocation {
 	uint32_t item_count;
 	uint32_t edge_count;
 	uint32_t host_count;
-	uint32_t dead;
+	uint32_t empty;
 };
 
 void npuplan_nnc_allocation_fini(struct npuplan_nnc_allocation *allocation);
@@ -74,8 +74,8 @@ int npuplan_nnc_allocation_insert(struct npuplan_nnc_allocation *allocation, uin
 /* Make an edge the last one: what is inserted into it need only look from there on. -ENOMEM. */
 int npuplan_nnc_allocation_renew(struct npuplan_nnc_allocation *allocation, uint32_t edge);
 
-/* npuplan_nnc_allocation_compact() - forget dead edges
- * @indices: of edges; each becomes the number of living edges before it
+/* npuplan_nnc_allocation_compact() - forget empty edges
+ * @indices: of edges; each becomes the number of edges that stay before it
  */
 void npuplan_nnc_allocation_compact(struct npuplan_nnc_allocation *allocation, uint32_t *indices,
 				    uint32_t index_count);

@@ -6,8 +6,8 @@
 
 #define NONE UINT32_MAX
 
-/* Dead edges that are worth forgetting. */
-#define MANY_DEAD  1024
+/* Empty edges that are worth forgetting. */
+#define MANY_EMPTY 1024
 /* Insertions between looks at the clock. */
 #define LOOK_EVERY 64
 
@@ -35,8 +35,8 @@ struct nnc {
 	uint64_t *work;
 };
 
-/* An edge that a tuple would split, and the address that it would have. */
-struct place {
+/* An edge that a tuple would split, and the address that it would have there. */
+struct split {
 	uint64_t base;
 	uint64_t weight;
 	uint32_t span;
@@ -111,7 +111,7 @@ static void offer_edge(struct nnc *nnc, uint32_t index, uint32_t item)
 
 /*
  * Offer the new edges to the items of set 1. An item that no edge can take is not
- * looked at again until one comes that can: edges die, but never get better.
+ * looked at again until one comes that can: edges lose bytes, but never get better.
  */
 static void offer_edges(struct nnc *nnc)
 {
@@ -166,7 +166,7 @@ static bool has_edge(struct nnc *nnc, uint32_t item)
 	return i < nnc->allocation.edge_count;
 }
 
-static bool tighter(const struct place *a, const struct place *b)
+static bool tighter(const struct split *a, const struct split *b)
 {
 	int order = npuplan_compare(a->weight, b->weight) ?: npuplan_compare(a->span, b->span);
 
@@ -174,15 +174,15 @@ static bool tighter(const struct place *a, const struct place *b)
 }
 
 /* Tightest edge for the tuple that is less tight than @last, if there is one. */
-static bool find_place(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint32_t first,
-		       const struct place *last, struct place *best)
+static bool find_split(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint32_t first,
+		       const struct split *last, struct split *best)
 {
 	uint32_t alignment = tuple_alignment(nnc, tuple);
 
 	best->edge = NONE;
 	for (uint32_t i = first; i < nnc->allocation.edge_count; i++) {
 		const struct npuplan_nnc_edge *edge = &nnc->allocation.edges[i];
-		struct place place = {
+		struct split split = {
 			.base = align_up(edge->low, alignment),
 			.weight = edge->high - edge->low,
 			.span = edge->before - edge->after,
@@ -191,11 +191,11 @@ static bool find_place(const struct nnc *nnc, const struct npuplan_nnc_tuple *tu
 		uint32_t k;
 
 		for (k = 0; k < tuple->count; k++)
-			if (!passes(nnc, edge, tuple->items[k], place.base))
+			if (!passes(nnc, edge, tuple->items[k], split.base))
 				break;
-		if (k == tuple->count && (best->edge == NONE || tighter(&place, best)) &&
-		    (last->edge == NONE || tighter(last, &place)))
-			*best = place;
+		if (k == tuple->count && (best->edge == NONE || tighter(&split, best)) &&
+		    (last->edge == NONE || tighter(last, &split)))
+			*best = split;
 	}
 	*nnc->work += nnc->allocation.edge_count - first;
 	return best->edge != NONE;
@@ -222,9 +222,9 @@ static int is_free(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple,
  * intervals of time then nothing else at these bytes does. Other conflicts may
  * know of somebody further away. 1; 0: there is none; -ENOMEM
  */
-static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, struct place *place)
+static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, struct split *split)
 {
-	struct place last = { .edge = NONE };
+	struct split last = { .edge = NONE };
 	uint32_t first = 0;
 	int result = 0;
 
@@ -234,19 +234,19 @@ static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, 
 		if (nnc->searched[tuple->items[i]] > first)
 			first = nnc->searched[tuple->items[i]];
 	}
-	while (!result && find_place(nnc, tuple, first, &last, place)) {
-		result = is_free(nnc, tuple, place->base);
-		last = *place;
+	while (!result && find_split(nnc, tuple, first, &last, split)) {
+		result = is_free(nnc, tuple, split->base);
+		last = *split;
 	}
 	return result;
 }
 
 /*
- * Publication, "Candidate Selection", 1 to 4. 1 and the place; 0: none; -ENOMEM
+ * Publication, "Candidate Selection", 1 to 4. 1 and the split; 0: none; -ENOMEM
  *
  * An item that is not hopeful is in no tuple that an edge takes.
  */
-static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, struct place *place)
+static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, struct split *split)
 {
 	struct npuplan_nnc_candidates *c = &nnc->candidates;
 	uint32_t kept = 0;
@@ -263,7 +263,7 @@ static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, str
 		nnc->hopefuls[kept++] = lead;
 		for (uint32_t count = NPUPLAN_NNC_TUPLE; count; count--) {
 			struct npuplan_nnc_tuple tuple;
-			struct place at;
+			struct split at;
 			int result;
 
 			if (!npuplan_nnc_candidates_tuple(c, lead, count, &tuple) ||
@@ -276,7 +276,7 @@ static int select_on_edge(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, str
 				continue;
 			found = 1;
 			*chosen = tuple;
-			*place = at;
+			*split = at;
 		}
 	}
 	nnc->hopeful_count = kept;
@@ -397,8 +397,8 @@ static int insert(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64
 	}
 	if (!err && nnc->options->inserted)
 		nnc->options->inserted(nnc->options->context, &insertion);
-	if (nnc->allocation.dead > MANY_DEAD &&
-	    nnc->allocation.dead > nnc->allocation.edge_count / 2) {
+	if (nnc->allocation.empty > MANY_EMPTY &&
+	    nnc->allocation.empty > nnc->allocation.edge_count / 2) {
 		offer_edges(nnc);
 		npuplan_nnc_allocation_compact(&nnc->allocation, nnc->searched,
 					       nnc->conflicts->item_count);
@@ -426,20 +426,20 @@ static int insert_next(struct nnc *nnc)
 {
 	bool published = nnc->options->form == NPUPLAN_NNC_PUBLISHED;
 	struct npuplan_nnc_tuple tuple;
-	struct place place = { .edge = NONE };
-	int result = select_on_edge(nnc, &tuple, &place);
+	struct split split = { .edge = NONE };
+	int result = select_on_edge(nnc, &tuple, &split);
 
 	if (!result) {
-		place.edge = NONE;
+		split.edge = NONE;
 		if (!published)
-			result = select_below_top(nnc, &tuple, &place.base);
+			result = select_below_top(nnc, &tuple, &split.base);
 	}
 	if (!result) {
 		select_first(nnc, &tuple);
 		result =
-			lowest_base(nnc, &tuple, published ? nnc->allocation.size : 0, &place.base);
+			lowest_base(nnc, &tuple, published ? nnc->allocation.size : 0, &split.base);
 	}
-	return result < 0 ? result : insert(nnc, &tuple, place.base, place.edge);
+	return result < 0 ? result : insert(nnc, &tuple, split.base, split.edge);
 }
 
 /* Time is up: the rest first fit, largest first. */
