@@ -7,7 +7,7 @@
 #include "base/queue.h"
 
 /* Bytes that a placement has of a column. */
-struct share {
+struct overlap {
 	uint64_t bytes;
 	uint32_t placement;
 };
@@ -15,12 +15,12 @@ struct share {
 /*
  * struct npuplan_column - one character of the arena's picture
  * @taken: bytes of it that all placements have; above its width two overlap
- * @shares: a heap, the largest first: of placements that are drawn, and of some that
+ * @overlaps: a heap, the largest first: of placements that are drawn, and of some that
  *	have been wiped since
  */
 struct npuplan_column {
 	uint64_t taken;
-	struct share *shares;
+	struct overlap *overlaps;
 	uint32_t count;
 };
 
@@ -101,7 +101,7 @@ int npuplan_line_init(struct npuplan_line *line, const struct npuplan_plan *plan
 void npuplan_line_fini(struct npuplan_line *line)
 {
 	for (unsigned int c = 0; c < line->column_count && line->columns; c++)
-		free(line->columns[c].shares);
+		free(line->columns[c].overlaps);
 	npuplan_pool_free(&line->pool);
 	free(line->ranges);
 	cover_fini(&line->covered);
@@ -109,17 +109,17 @@ void npuplan_line_fini(struct npuplan_line *line)
 
 /* ------------------------------------------------------------------------ columns */
 
-static bool is_before(const struct npuplan_column *column, const struct share *a,
-		      const struct share *b)
+static bool is_before(const struct npuplan_column *column, const struct overlap *a,
+		      const struct overlap *b)
 {
 	return a->bytes != b->bytes ? a->bytes > b->bytes : a->placement < b->placement;
 }
 
-NPUPLAN_QUEUE(share, struct share, struct npuplan_column, is_before)
+NPUPLAN_QUEUE(overlap, struct overlap, struct npuplan_column, is_before)
 
 /* Bytes of each column that a placement has; @first, @end: columns that it touches. */
-static void find_shares(const struct npuplan_line *line, uint32_t k, uint64_t *own,
-			unsigned int *first, unsigned int *end)
+static void find_overlaps(const struct npuplan_line *line, uint32_t k, uint64_t *own,
+			  unsigned int *first, unsigned int *end)
 {
 	uint64_t arena = line->plan->info.arena_size ?: 1;
 	unsigned int columns = line->column_count;
@@ -153,16 +153,16 @@ int npuplan_line_draw(struct npuplan_line *line, uint32_t k, bool drawn)
 	if (line->drawn[k] == drawn)
 		return 0;
 	line->drawn[k] = drawn;
-	find_shares(line, k, own, &first, &end);
+	find_overlaps(line, k, own, &first, &end);
 	for (unsigned int c = first; c < end; c++) {
 		struct npuplan_column *column = &line->columns[c];
 
 		column->taken += drawn ? own[c] : -own[c];
 		if (!drawn || !own[c])
 			continue;
-		if (npuplan_grow(&column->shares, column->count, sizeof(*column->shares)))
+		if (npuplan_grow(&column->overlaps, column->count, sizeof(*column->overlaps)))
 			return -ENOMEM;
-		share_put(column, column->shares, column->count, (struct share){ own[c], k });
+		overlap_put(column, column->overlaps, column->count, (struct overlap){ own[c], k });
 		column->count++;
 	}
 	for (uint32_t r = line->first_range[k]; r < line->first_range[k + 1]; r++)
@@ -179,14 +179,14 @@ void npuplan_line_print(struct npuplan_line *line, bool verified, FILE *out)
 		uint32_t k;
 
 		/* Those that have been wiped. */
-		while (column->count && !line->drawn[column->shares[0].placement])
-			share_take(column, column->shares, column->count--);
+		while (column->count && !line->drawn[column->overlaps[0].placement])
+			overlap_take(column, column->overlaps, column->count--);
 		if (!column->taken) {
 			fputc('.', out);
 		} else if (column->taken > width) {
 			fputc(verified ? '+' : '!', out);
 		} else {
-			k = line->placements[column->shares[0].placement];
+			k = line->placements[column->overlaps[0].placement];
 			fputc(npuplan_symbol(line->plan->placements[k].tensor), out);
 		}
 	}
