@@ -35,6 +35,18 @@ int npuplan_fail_later(struct npuplan_error *error, const char *what);
 /** npuplan_format_bytes() - "1.8 MiB", "512 B"; for messages */
 const char *npuplan_format_bytes(uint64_t bytes, char text[32]);
 
+/* Greatest common divisor; of 0 and another number that one. */
+static inline uint64_t npuplan_gcd(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 /* Whether a graph is one block without edges: no loops and branches. */
 static inline bool npuplan_is_straight(const struct npuplan_graph *graph)
 {

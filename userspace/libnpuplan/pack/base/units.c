@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "units.h"
 
-static uint64_t gcd(uint64_t a, uint64_t b)
-{
-	while (b) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
 /* The unit: see the header. Sets sizes, rounded up but not divided yet. */
 static void find_unit(struct npuplan_units *units, const struct npuplan_pack *run)
 {
@@ -29,13 +18,13 @@ static void find_unit(struct npuplan_units *units, const struct npuplan_pack *ru
 
 		units->padding = padding > units->padding ? padding : units->padding;
 		units->size[i] = items[i].size + padding;
-		units->unit = gcd(units->unit, units->size[i]);
+		units->unit = npuplan_gcd(units->unit, units->size[i]);
 		if (items[i].fixed)
-			units->unit = gcd(units->unit, items[i].fixed_offset);
+			units->unit = npuplan_gcd(units->unit, items[i].fixed_offset);
 	}
 	/* Supports are rounded up to an alignment that is no divisor: smaller steps. */
 	if (units->unit % most)
-		units->unit = gcd(units->unit, most);
+		units->unit = npuplan_gcd(units->unit, most);
 	if (!units->unit)
 		units->unit = 1;
 }

@@ -5,21 +5,10 @@
 
 #include "encode.h"
 
-static int64_t common(int64_t a, int64_t b)
+static uint32_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 {
-	while (b) {
-		int64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return a;
-}
-
-static int64_t alignment(const struct ilp_encoding *encoding, uint32_t t)
-{
-	int64_t asked = encoding->solve->options->common.alignment;
-	int64_t own = t == NPUMEM_NONE ? 1 : encoding->solve->graph->tensors[t].align;
+	uint32_t asked = encoding->solve->options->common.alignment;
+	uint32_t own = t == NPUMEM_NONE ? 1 : encoding->solve->graph->tensors[t].align;
 
 	return asked > own ? asked : own;
 }
@@ -28,16 +17,17 @@ static int64_t alignment(const struct ilp_encoding *encoding, uint32_t t)
 static void find_unit(struct ilp_encoding *encoding)
 {
 	bool aligned = true;
+	uint64_t unit = 0;
 
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		encoding->unit = common(encoding->unit, encoding->tensor[a].size);
-	if (!encoding->unit)
-		encoding->unit = 1;
+		unit = npuplan_gcd(unit, (uint64_t)encoding->tensor[a].size);
+	if (!unit)
+		unit = 1;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++)
-		aligned &= !(encoding->unit % alignment(encoding, encoding->tensor[a].graph));
+		aligned &= !(unit % alignment(encoding, encoding->tensor[a].graph));
 	for (uint32_t a = 0; a < encoding->tensor_count && !aligned; a++)
-		encoding->unit =
-			common(encoding->unit, alignment(encoding, encoding->tensor[a].graph));
+		unit = npuplan_gcd(unit, alignment(encoding, encoding->tensor[a].graph));
+	encoding->unit = (int64_t)unit;
 	for (uint32_t a = 0; a < encoding->tensor_count; a++) {
 		struct ilp_tensor *tensor = &encoding->tensor[a];
 
