@@ -64,9 +64,8 @@ static void list_take(struct cosma_list *list, struct npuplan_pool *pool, size_t
 	list->item = npuplan_pool_take(pool, items + 1, sizeof(*list->item));
 }
 
-/* Seen from the other side: of each number the lists, of @count in @of, that have it. */
-static int list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
-		       const struct cosma_list *of, uint32_t count)
+int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
+		      const struct cosma_list *of, uint32_t count)
 {
 	list_take(list, pool, numbers, of->first[count]);
 	if (pool->failed)
@@ -147,8 +146,8 @@ static int derive_lists(struct cosma_model *model)
 		cosma_for_each(k, model->outputs, v)
 			model->producer[model->outputs.item[k]] = v;
 	}
-	if (list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
-			model->op_count))
+	if (cosma_list_invert(&model->consumers, &model->pool, model->tensor_count, &model->inputs,
+			      model->op_count))
 		return -ENOMEM;
 	for (uint32_t v = 0; v < model->op_count; v++)
 		cosma_for_each(k, model->outputs, v)
@@ -170,8 +169,8 @@ static int add_before(struct cosma_list *before, uint32_t v, uint32_t from)
 
 static int derive_after(struct cosma_model *model)
 {
-	return list_invert(&model->after, &model->pool, model->op_count, &model->before,
-			   model->op_count);
+	return cosma_list_invert(&model->after, &model->pool, model->op_count, &model->before,
+				 model->op_count);
 }
 
 static void derive_ancestors(struct cosma_model *model)
@@ -297,8 +296,8 @@ static int list_reads(struct reading *reading)
 						    npuplan_tensor_label(graph, t, other));
 		}
 	}
-	return list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads,
-			   graph->op_count);
+	return cosma_list_invert(&reading->readers, &reading->pool, graph->tensor_count, reads,
+				 graph->op_count);
 }
 
 /* Operators that read the tensor. */

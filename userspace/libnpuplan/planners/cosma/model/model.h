@@ -128,6 +128,10 @@ static inline uint32_t cosma_users(const struct cosma_model *model, uint32_t x)
 	return model->consumers.first[x + 1] - model->consumers.first[x];
 }
 
+/* Lists of @of, @count of them, seen from the other side: of each number those that have it; -ENOMEM. */
+int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
+		      const struct cosma_list *of, uint32_t count);
+
 bool cosma_listed(const struct cosma_list *list, uint32_t i, uint32_t value);
 
 /* Whether the input at entry @k of operator @v makes room for outputs if it leaves with @v. */

@@ -59,107 +59,91 @@ static bool is_only_copy(const struct writing *writing, uint32_t i)
 }
 
 /*
- * What the operator at @instant makes may lie on inputs that leave with it: they have to
- * be with the host before it runs.
+ * What an operator makes may lie on inputs that leave with it: they have to be with the host
+ * before it runs. @i is a stay that ends with it, of tensor @t of the graph.
  */
-static int store_first(struct writing *writing, uint32_t instant)
+static int store_first(struct writing *writing, uint32_t i, uint32_t t)
 {
-	int err = 0;
+	const struct cosma_stay *stay = &writing->stays->stay[i];
 
-	cosma_for_each(k, writing->end, instant) {
-		uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
-		const struct cosma_stay *stay = &writing->stays->stay[i];
-
-		if (err || stay->parameter || !cosma_stay_yields(stay) ||
-		    !has_next(writing->stays, i) || !is_only_copy(writing, i))
-			continue;
-		writing->plan->spill += writing->graph->tensors[t].size;
-		err = add_step(writing, NPUMEM_POSITION_STORE, t);
-	}
-	return err;
+	if (stay->parameter || !cosma_stay_yields(stay) || !has_next(writing->stays, i) ||
+	    !is_only_copy(writing, i))
+		return 0;
+	writing->plan->spill += writing->graph->tensors[t].size;
+	return add_step(writing, NPUMEM_POSITION_STORE, t);
 }
 
-/* What happens between two operators, first of all: who is stored or leaves. */
-static int leave(struct writing *writing, uint32_t instant)
+/* After an operator, first of all: outputs that it has made are stored. */
+static int store_output(struct writing *writing, uint32_t i, uint32_t t)
 {
-	const struct cosma_model *model = writing->schedule->model;
+	const struct cosma_stay *stay = &writing->stays->stay[i];
 	struct npuplan_cosma_plan *plan = writing->plan;
-	int err = 0;
 
-	cosma_for_each(k, writing->begin, instant) {
-		uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
-		const struct cosma_stay *stay = &writing->stays->stay[i];
-
-		if (err || stay->parameter || has_previous(writing->stays, i) ||
-		    !(model->flags[stay->tensor] & COSMA_OUTPUT))
-			continue;
-		if (stay->to == instant)
-			plan->placements[i].to = plan->position_count;
-		plan->compulsory += writing->graph->tensors[t].size;
-		err = add_step(writing, NPUMEM_POSITION_STORE, t);
-	}
-	cosma_for_each(k, writing->end, instant) {
-		uint32_t i = writing->end.item[k], t = graph_tensor(writing, i);
-		const struct cosma_stay *stay = &writing->stays->stay[i];
-		bool spill;
-
-		if (err || stay->parameter || !has_next(writing->stays, i))
-			continue;
-		spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
-		/* Of what yields the bytes are gone. */
-		if (!cosma_stay_yields(stay))
-			plan->placements[i].to = plan->position_count;
-		plan->spill += spill ? writing->graph->tensors[t].size : 0;
-		err = add_step(writing, spill ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_DROP, t);
-	}
-	return err;
+	if (stay->parameter || has_previous(writing->stays, i) ||
+	    !(writing->schedule->model->flags[stay->tensor] & COSMA_OUTPUT))
+		return 0;
+	if (stay->to == stay->from)
+		plan->placements[i].to = plan->position_count;
+	plan->compulsory += writing->graph->tensors[t].size;
+	return add_step(writing, NPUMEM_POSITION_STORE, t);
 }
 
-/* And then who comes, for the operator at @instant. */
-static int come(struct writing *writing, uint32_t instant)
+/* Then those leave that come back. */
+static int leave(struct writing *writing, uint32_t i, uint32_t t)
 {
-	const struct cosma_model *model = writing->schedule->model;
+	const struct cosma_stay *stay = &writing->stays->stay[i];
 	struct npuplan_cosma_plan *plan = writing->plan;
-	int err = 0;
+	bool spill;
 
-	cosma_for_each(k, writing->begin, instant) {
-		uint32_t i = writing->begin.item[k], t = graph_tensor(writing, i);
-		const struct cosma_stay *stay = &writing->stays->stay[i];
-		bool again = !stay->parameter && has_previous(writing->stays, i);
-		uint64_t size = writing->graph->tensors[t].size;
-
-		plan->placements[i].from = plan->position_count;
-		if (err ||
-		    (!stay->parameter && !again && model->producer[stay->tensor] != NPUMEM_NONE))
-			continue;
-		if (again)
-			plan->fill += size;
-		else
-			plan->compulsory += size;
-		err = add_step(writing, again ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, t);
-	}
-	return err;
+	if (stay->parameter || !has_next(writing->stays, i))
+		return 0;
+	spill = !cosma_stay_yields(stay) && is_only_copy(writing, i);
+	/* Of what yields the bytes are gone. */
+	if (!cosma_stay_yields(stay))
+		plan->placements[i].to = plan->position_count;
+	plan->spill += spill ? writing->graph->tensors[t].size : 0;
+	return add_step(writing, spill ? NPUMEM_POSITION_SPILL : NPUMEM_POSITION_DROP, t);
 }
 
-static uint32_t instant_of(const struct cosma_stay *stay, bool end)
+/* And then those come that the next operator needs. */
+static int come(struct writing *writing, uint32_t i, uint32_t t)
 {
-	return end ? stay->to : stay->from;
+	const struct cosma_stay *stay = &writing->stays->stay[i];
+	struct npuplan_cosma_plan *plan = writing->plan;
+	bool again = !stay->parameter && has_previous(writing->stays, i);
+
+	plan->placements[i].from = plan->position_count;
+	if (!stay->parameter && !again &&
+	    writing->schedule->model->producer[stay->tensor] != NPUMEM_NONE)
+		return 0;
+	*(again ? &plan->fill : &plan->compulsory) += writing->graph->tensors[t].size;
+	return add_step(writing, again ? NPUMEM_POSITION_FILL : NPUMEM_POSITION_LOAD, t);
+}
+
+static int each_stay(struct writing *writing, const struct cosma_list *list, uint32_t instant,
+		     int (*act)(struct writing *writing, uint32_t i, uint32_t t))
+{
+	int err = 0;
+
+	cosma_for_each(k, *list, instant)
+		err = err ? err : act(writing, list->item[k], graph_tensor(writing, list->item[k]));
+	return err;
 }
 
 static void by_instant(struct cosma_list *list, struct npuplan_pool *pool,
 		       const struct cosma_stays *stays, uint32_t instants, bool end)
 {
-	list->first = npuplan_pool_take(pool, (size_t)instants + 2, sizeof(*list->first));
-	list->item = npuplan_pool_take(pool, stays->count, sizeof(*list->item));
-	if (pool->failed)
-		return;
-	for (uint32_t i = 0; i < stays->count; i++)
-		list->first[instant_of(&stays->stay[i], end) + 2]++;
-	for (uint32_t t = 0; t < instants; t++)
-		list->first[t + 2] += list->first[t + 1];
-	/* As it is filled, first[t + 1] moves from where the list of t begins to where it ends. */
-	for (uint32_t i = 0; i < stays->count; i++)
-		list->item[list->first[instant_of(&stays->stay[i], end) + 1]++] = i;
+	struct cosma_list instant = {
+		.first = npuplan_pool_take(pool, stays->count + (size_t)1, sizeof(uint32_t)),
+		.item = npuplan_pool_take(pool, stays->count, sizeof(uint32_t)),
+	};
+
+	for (uint32_t i = 0; i < stays->count && !pool->failed; i++) {
+		instant.first[i + 1] = i + 1;
+		instant.item[i] = end ? stays->stay[i].to : stays->stay[i].from;
+	}
+	if (!pool->failed)
+		cosma_list_invert(list, pool, instants, &instant, stays->count);
 }
 
 /* @change: zeroes, two for each instant: operators load, then they store. */
@@ -198,24 +182,22 @@ static int write_steps(struct writing *writing)
 			.offset = writing->stays->stay[i].offset,
 		};
 	for (uint32_t instant = 0; instant <= model->op_count && !err; instant++) {
-		uint32_t v;
-
-		if (!instant) {
-			err = leave(writing, 0);
-			continue;
+		if (instant) {
+			err = each_stay(writing, &writing->begin, instant, come);
+			err = err ? err : each_stay(writing, &writing->end, instant, store_first);
+			/* What the operator produces is there when it starts. */
+			cosma_for_each(k, writing->begin, instant)
+				if (writing->stays->stay[writing->begin.item[k]].made)
+					plan->placements[writing->begin.item[k]].from =
+						plan->position_count;
+			cosma_for_each(k, writing->end, instant)
+				plan->placements[writing->end.item[k]].to = plan->position_count;
+			err = err ? err :
+				    add_step(writing, NPUMEM_POSITION_STEP,
+					     model->op_of[schedule->order[instant - 1]]);
 		}
-		v = schedule->order[instant - 1];
-		err = come(writing, instant);
-		err = err ? err : store_first(writing, instant);
-		/* What the operator produces is there when it starts. */
-		cosma_for_each(k, writing->begin, instant)
-			if (writing->stays->stay[writing->begin.item[k]].made)
-				plan->placements[writing->begin.item[k]].from =
-					plan->position_count;
-		cosma_for_each(k, writing->end, instant)
-			plan->placements[writing->end.item[k]].to = plan->position_count;
-		err = err ? err : add_step(writing, NPUMEM_POSITION_STEP, model->op_of[v]);
-		err = err ? err : leave(writing, instant);
+		err = err ? err : each_stay(writing, &writing->begin, instant, store_output);
+		err = err ? err : each_stay(writing, &writing->end, instant, leave);
 	}
 	return err;
 }
