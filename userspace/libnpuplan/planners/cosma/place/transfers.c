@@ -12,23 +12,22 @@
 
 /*
  * struct writing - the plan in the making
- * @first, @last: those that stand for position i of @found are [first[i], last[i]]
+ * @first: those that stand for position i of @found are [first[i], first[i + 1])
  * @placement: per placement of @found, the first of @plan that stand for its pieces
  * @resident: per unit, its placement in @found now
  * @host: per unit, the byte in host memory where its copy is, pieces one after another
- * @from, @to: positions between which that copy is needed; @to < @from: there is none
+ * @copies: per unit, that copy from the position that needs it first to the last one;
+ *	@start NPUMEM_NONE: there is none
  */
 struct writing {
 	const struct cosma_units *units;
 	const struct npuplan_cosma_plan *found;
 	struct npuplan_plan *plan;
 	uint32_t *first;
-	uint32_t *last;
 	uint32_t *placement;
 	uint32_t *resident;
 	uint64_t *host;
-	uint32_t *from;
-	uint32_t *to;
+	struct npuplan_item *copies;
 };
 
 /* Positions that stand for each of @found. */
@@ -40,13 +39,12 @@ static int number_positions(struct writing *writing)
 	for (uint32_t i = 0; i < found->position_count; i++) {
 		const struct npumem_position *position = &found->positions[i];
 
-		writing->first[i] = (uint32_t)count;
 		count += position->kind == NPUMEM_POSITION_STEP ?
 				 1 :
 				 writing->units->unit[position->index].piece_count;
-		writing->last[i] = (uint32_t)count - 1;
 		if (count >= NPUMEM_NONE)
 			return -E2BIG;
+		writing->first[i + 1] = (uint32_t)count;
 	}
 	writing->plan->position_count = (uint32_t)count;
 	writing->plan->positions = calloc(count + 1, sizeof(*writing->plan->positions));
@@ -73,7 +71,7 @@ static int write_placements(struct writing *writing)
 			plan->placements[plan->placement_count++] = (struct npumem_placement){
 				.tensor = unit->tensor,
 				.from = writing->first[placement->from],
-				.to = writing->last[placement->to],
+				.to = writing->first[placement->to + 1] - 1,
 				.offset = placement->offset + piece->at,
 				.region = { .offset = piece->first,
 					    .length = piece->length,
@@ -88,56 +86,55 @@ static int write_placements(struct writing *writing)
 static void find_copies(struct writing *writing)
 {
 	const struct npuplan_cosma_plan *found = writing->found;
-	const struct npuplan_tensor *tensors = writing->units->graph->tensors;
 	uint32_t end = writing->plan->position_count;
 
 	for (uint32_t u = 0; u < writing->units->count; u++) {
-		bool there = tensors[u].flags & NPUMEM_TENSOR_HOST;
+		const struct npuplan_tensor *tensor = &writing->units->graph->tensors[u];
+		bool there = tensor->flags & NPUMEM_TENSOR_HOST;
 
-		writing->from[u] = there ? 0 : NPUMEM_NONE;
-		writing->to[u] = there ? end : 0;
+		writing->copies[u] = (struct npuplan_item){
+			.size = tensor->size,
+			.align = 1,
+			.start = there ? 0 : NPUMEM_NONE,
+			.end = there ? end : 0,
+			.tensor = u,
+		};
 	}
 	for (uint32_t i = 0; i < found->position_count; i++) {
 		const struct npumem_position *position = &found->positions[i];
-		uint32_t u = position->index;
+		uint32_t last = writing->first[i + 1] - 1;
+		struct npuplan_item *copy;
 
 		if (position->kind == NPUMEM_POSITION_STEP)
 			continue;
-		if (writing->from[u] == NPUMEM_NONE)
-			writing->from[u] = writing->first[i];
-		if (writing->to[u] < writing->last[i])
-			writing->to[u] = writing->last[i];
+		copy = &writing->copies[position->index];
+		if (copy->start == NPUMEM_NONE)
+			copy->start = writing->first[i];
 		if (position->kind == NPUMEM_POSITION_STORE)
-			writing->to[u] = end;
+			copy->end = end;
+		else if (copy->end < last)
+			copy->end = last;
 	}
 }
 
 /* Addresses in host memory: first fit, largest first. */
 static int place_copies(struct writing *writing, struct npuplan_error *error)
 {
-	uint32_t count = writing->units->count;
-	struct npuplan_pool pool = { 0 };
-	struct npuplan_item *items = npuplan_pool_take(&pool, count, sizeof(*items));
-	uint64_t *offsets = npuplan_pool_take(&pool, count, sizeof(*offsets));
+	struct npuplan_item *items = writing->copies;
+	AUTO_HEAP uint64_t *offsets =
+		npuplan_calloc((size_t)writing->units->count + 1, sizeof(*offsets));
 	struct npuplan_pack_problem problem = { .items = items, .alignment = HOST_ALIGN };
 	struct npuplan_pack_result result = { 0 };
-	int err = pool.failed ? -ENOMEM : 0;
+	int err = offsets ? 0 : -ENOMEM;
 
-	for (uint32_t u = 0; u < count && !err; u++)
-		if (writing->from[u] != NPUMEM_NONE)
-			items[problem.item_count++] = (struct npuplan_item){
-				.size = writing->units->graph->tensors[u].size,
-				.align = 1,
-				.start = writing->from[u],
-				.end = writing->to[u],
-				.tensor = u,
-			};
+	for (uint32_t u = 0; u < writing->units->count; u++)
+		if (items[u].start != NPUMEM_NONE)
+			items[problem.item_count++] = items[u];
 	if (!err && problem.item_count)
 		err = npuplan_pack_in_order(NPUPLAN_BY_SIZE, &problem, offsets, &result, error);
 	for (uint32_t i = 0; i < problem.item_count && !err; i++)
 		writing->host[items[i].tensor] = offsets[i];
 	writing->plan->info.host_size = result.top;
-	npuplan_pool_free(&pool);
 	return err;
 }
 
@@ -245,19 +242,18 @@ static int write_plan(struct writing *writing, struct npuplan_error *error)
 int cosma_transfers(const struct cosma_units *units, const struct npuplan_cosma_plan *found,
 		    struct npuplan_plan **out, struct npuplan_error *error)
 {
-	uint32_t steps = found->position_count, count = units->count;
+	uint32_t count = units->count;
 	struct npuplan_pool pool = { 0 };
 	struct writing writing = {
 		.units = units,
 		.found = found,
 		.plan = calloc(1, sizeof(*writing.plan)),
-		.first = npuplan_pool_take(&pool, steps, sizeof(uint32_t)),
-		.last = npuplan_pool_take(&pool, steps, sizeof(uint32_t)),
+		.first = npuplan_pool_take(&pool, found->position_count + (size_t)1,
+					   sizeof(uint32_t)),
 		.placement = npuplan_pool_take(&pool, found->placement_count, sizeof(uint32_t)),
 		.resident = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
 		.host = npuplan_pool_take(&pool, count, sizeof(uint64_t)),
-		.from = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
-		.to = npuplan_pool_take(&pool, count, sizeof(uint32_t)),
+		.copies = npuplan_pool_take(&pool, count, sizeof(*writing.copies)),
 	};
 	int err = writing.plan && !pool.failed ? write_plan(&writing, error) : -ENOMEM;
 
