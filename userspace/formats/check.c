@@ -64,7 +64,7 @@ int import_doubts_of(struct import_doubts *doubts, const struct npuimport_option
 }
 
 void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,
-		 const char *place, const char *text)
+		 const char *where, const char *text)
 {
 	struct npuimport_warnings *warnings = doubts->warnings;
 	struct npuimport_warning key = { .kind = kind }, *warning;
@@ -89,16 +89,16 @@ void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, 
 		warnings->count++;
 	}
 	if (warning->count < NPUIMPORT_PLACES)
-		snprintf(warning->places[warning->count], sizeof(warning->places[0]), "%s", place);
+		snprintf(warning->places[warning->count], sizeof(warning->places[0]), "%s", where);
 	warning->count++;
 }
 
 int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_doubt kind,
-		 const char *what, const char *place, struct npuplan_error *error)
+		 const char *what, const char *where, struct npuplan_error *error)
 {
 	if (err != -EINVAL || doubts->strict)
 		return err;
-	import_warn(doubts, kind, what, place, error->text);
+	import_warn(doubts, kind, what, where, error->text);
 	error->text[0] = '\0';
 	return 0;
 }

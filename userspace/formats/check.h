@@ -40,11 +40,11 @@ int import_doubts_of(struct import_doubts *doubts, const struct npuimport_option
 
 /* import_warn() - count what was not understood
  * @what: name of it, with @kind what warnings are told apart by
- * @place: where
+ * @where: JSON path, or operator
  * @text: sentence
  */
 void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, const char *what,
-		 const char *place, const char *text);
+		 const char *where, const char *text);
 
 /*
  * import_doubt() - an error that need not be one
@@ -54,7 +54,7 @@ void import_warn(const struct import_doubts *doubts, enum npuimport_doubt kind, 
  * Returns what to go on with.
  */
 int import_doubt(const struct import_doubts *doubts, int err, enum npuimport_doubt kind,
-		 const char *what, const char *place, struct npuplan_error *error);
+		 const char *what, const char *where, struct npuplan_error *error);
 
 /* import_info() - what is said of a file of one graph; @info may be NULL */
 void import_info(struct npuimport_info *info, enum npuimport_format format,

@@ -66,13 +66,13 @@ __attribute__((format(printf, 4, 5))) static void add_text(char *text, size_t si
 
 void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size)
 {
-	const char *thing = doubts[warning->kind].thing, *mark = strstr(thing, "%s");
+	const char *thing = doubts[warning->kind].thing, *name = strstr(thing, "%s");
 	size_t used = 0;
 
 	if (!size)
 		return;
-	add_text(text, size, &used, "%.*s%s%s, %" PRIu64 " time%s, %s: %s", (int)(mark - thing),
-		 thing, warning->what, mark + 2, warning->count, warning->count == 1 ? "" : "s",
+	add_text(text, size, &used, "%.*s%s%s, %" PRIu64 " time%s, %s: %s", (int)(name - thing),
+		 thing, warning->what, name + 2, warning->count, warning->count == 1 ? "" : "s",
 		 doubts[warning->kind].outcome, warning->text);
 	for (uint32_t i = 1; i < NPUIMPORT_PLACES && i < warning->count; i++)
 		add_text(text, size, &used, "%s %s", i == 1 ? "; also" : ",", warning->places[i]);

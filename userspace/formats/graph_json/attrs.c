@@ -153,8 +153,8 @@ static int32_t hanging(const struct npuplan_attrs *attrs, uint32_t dim, int64_t 
 }
 
 /* Padding that makes one element of each @stride of @in, as few as do. */
-static void place_same(struct graph_json_reader *r, const struct window *window,
-		       struct npuplan_op *op, uint32_t d, int64_t in)
+static void share_padding(struct graph_json_reader *r, const struct window *window,
+			  struct npuplan_op *op, uint32_t d, int64_t in)
 {
 	struct npuplan_attrs *attrs = &op->attrs;
 	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
@@ -199,7 +199,7 @@ static void check_window(struct graph_json_reader *r, const struct window *windo
 		int64_t size;
 
 		if (window->same)
-			place_same(r, window, op, d, in->shape[first + d]);
+			share_padding(r, window, op, d, in->shape[first + d]);
 		size = import_window_size(&op->attrs, d, in->shape[first + d], window->ceil_mode);
 		if (size == out->shape[first + d]) {
 			/* A window that hangs over the end reads padding there. */

@@ -144,9 +144,9 @@ static void define(struct lowering *l, uint32_t tensor)
 	l->trail[l->trail_count++] = tensor;
 }
 
-static void forget(struct lowering *l, uint32_t mark)
+static void forget(struct lowering *l, uint32_t trail)
 {
-	while (l->trail_count > mark)
+	while (l->trail_count > trail)
 		l->defined[l->trail[--l->trail_count]] = false;
 }
 
@@ -175,7 +175,7 @@ static void read_operator(struct lowering *l, json_t *object)
 }
 
 /* Whether values can be carried to or from a tensor: they are its own, in the arena. */
-static void check_place(struct lowering *l, const char *key, uint32_t tensor)
+static void check_carried(struct lowering *l, const char *key, uint32_t tensor)
 {
 	if (l->graph->tensors[tensor].flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
 		npujson_fail(l->json, key, "%s must be neither an alias nor external",
@@ -190,7 +190,7 @@ static void check_target(struct lowering *l, const char *key, uint32_t tensor)
 	if (kind != NPUMEM_TENSOR_INTERMEDIATE && kind != NPUMEM_TENSOR_OUTPUT)
 		npujson_fail(l->json, key, "%s must be an activation or an output",
 			     text_of(l, tensor).s);
-	check_place(l, key, tensor);
+	check_carried(l, key, tensor);
 	if (l->carried[tensor])
 		npujson_fail(l->json, key, "%s is given values by two loops or branches",
 			     text_of(l, tensor).s);
@@ -201,7 +201,7 @@ static void check_source(struct lowering *l, const char *key, uint32_t from, uin
 {
 	uint64_t have = l->graph->tensors[from].size, want = l->graph->tensors[to].size;
 
-	check_place(l, key, from);
+	check_carried(l, key, from);
 	if (!is_defined(l, from))
 		npujson_fail(l->json, key, "%s is not defined on every path there",
 			     text_of(l, from).s);
@@ -265,7 +265,7 @@ static void enter_loop(struct lowering *l, json_t *list)
 static void read_loop(struct lowering *l, json_t *object)
 {
 	json_t *carries, *body, *test;
-	uint32_t head, last = 0, mark;
+	uint32_t head, last = 0, trail;
 	bool least;
 
 	graph_json_only_keys(l->reader, object, loop_keys);
@@ -283,7 +283,7 @@ static void read_loop(struct lowering *l, json_t *object)
 	enter_loop(l, carries);
 	head = l->block;
 	read_list(l, test, ".test");
-	mark = l->trail_count;
+	trail = l->trail_count;
 	if (!least && !l->json->err) {
 		need_block(l);
 		last = l->block;
@@ -297,7 +297,7 @@ static void read_loop(struct lowering *l, json_t *object)
 	add_edge(l, l->block, head, read_carries(l, carries, "from"), NULL);
 	/* What the body defines is not there if it never ran. */
 	if (!least)
-		forget(l, mark);
+		forget(l, trail);
 	else
 		last = l->block;
 	l->block = NPUMEM_NONE;
@@ -336,7 +336,7 @@ static struct carries read_results(struct lowering *l, json_t *arm, const uint32
 static void read_arm(struct lowering *l, json_t *arm, uint32_t from, const uint32_t *outputs,
 		     uint32_t count, struct edges *exits)
 {
-	uint32_t mark = l->trail_count;
+	uint32_t trail = l->trail_count;
 	json_t *ops;
 
 	graph_json_only_keys(l->reader, arm, arm_keys);
@@ -353,7 +353,7 @@ static void read_arm(struct lowering *l, json_t *arm, uint32_t from, const uint3
 		need_block(l);
 	}
 	add_edge(l, l->block, NPUMEM_NONE, read_results(l, arm, outputs, count), exits);
-	forget(l, mark);
+	forget(l, trail);
 }
 
 static void read_arms(struct lowering *l, json_t *object, bool is_if, const uint32_t *outputs,

@@ -131,7 +131,7 @@ static void read_kernel(struct tflite_reader *r, const struct window_fields *fie
  * Padding that makes @in elements to @out: SAME puts the odd one at the end. Of VALID, rows
  * behind the last window are not read; or, transposed, are zero.
  */
-static void place_padding(struct npuplan_attrs *attrs, uint32_t d, uint8_t padding, int64_t in,
+static void share_padding(struct npuplan_attrs *attrs, uint32_t d, uint8_t padding, int64_t in,
 			  int64_t out)
 {
 	int64_t extent = (int64_t)(attrs->kernel[d] - 1) * attrs->dilation[d] + 1;
@@ -189,7 +189,7 @@ static void check_window(struct tflite_reader *r, uint32_t spatial, uint8_t padd
 				     import_op_text(op).s, attrs->kernel[d], attrs->dilation[d],
 				     NPUIMPORT_MAX_DIM / 4);
 		check_size(r, op, d, padding, in, out);
-		place_padding(attrs, d, padding, in, out);
+		share_padding(attrs, d, padding, in, out);
 	}
 }
 

@@ -424,12 +424,12 @@ static void make_view(struct tflite_reader *r, const struct npuplan_op *op)
 /* Newer than is known here. Its tensors say all that planning it whole needs. */
 static void unknown_operator(struct tflite_reader *r, struct npuplan_op *op)
 {
-	struct import_text place = import_op_text(op);
-	char text[sizeof(place.s) + 32];
+	struct import_text where = import_op_text(op);
+	char text[sizeof(where.s) + 32];
 
-	snprintf(text, sizeof(text), "%s is not known here", place.s);
+	snprintf(text, sizeof(text), "%s is not known here", where.s);
 	op->attrs.whole = true;
-	import_warn(&r->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, place.s, text);
+	import_warn(&r->doubts, NPUIMPORT_DOUBT_OPERATOR, op->type, where.s, text);
 }
 
 static void read_operator(struct tflite_reader *r, const struct model *model, uint32_t number)
@@ -486,9 +486,9 @@ static void read_operator(struct tflite_reader *r, const struct model *model, ui
 }
 
 /* @what: "input" or "output", of an operator or, if @operator_number is NPUMEM_NONE, of the model */
-static void mark(struct tflite_reader *r, const struct model *model,
-		 const struct flatbuf_vector *numbers, int32_t min, uint8_t use, const char *what,
-		 uint32_t operator_number)
+static void note_uses(struct tflite_reader *r, const struct model *model,
+		      const struct flatbuf_vector *numbers, int32_t min, uint8_t use,
+		      const char *what, uint32_t operator_number)
 {
 	char of[32] = "subgraph 0";
 
@@ -514,8 +514,8 @@ static void count_uses(struct tflite_reader *r, struct model *model)
 {
 	uint64_t references = 0;
 
-	mark(r, model, &model->inputs, 0, USE_INPUT, "input", NPUMEM_NONE);
-	mark(r, model, &model->outputs, 0, USE_OUTPUT, "output", NPUMEM_NONE);
+	note_uses(r, model, &model->inputs, 0, USE_INPUT, "input", NPUMEM_NONE);
+	note_uses(r, model, &model->outputs, 0, USE_OUTPUT, "output", NPUMEM_NONE);
 	for (uint32_t i = 0; !r->fb.err && i < model->operators.count; i++) {
 		struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->operators, i);
 		struct flatbuf_vector inputs = flatbuf_vector(&r->fb, &table, OPERATOR_INPUTS, 4);
@@ -529,8 +529,8 @@ static void count_uses(struct tflite_reader *r, struct model *model)
 				     NPUIMPORT_MAX_REFERENCES);
 			return;
 		}
-		mark(r, model, &inputs, -1, USE_READ, "input", i);
-		mark(r, model, &outputs, -1, USE_WRITTEN, "output", i);
+		note_uses(r, model, &inputs, -1, USE_READ, "input", i);
+		note_uses(r, model, &outputs, -1, USE_WRITTEN, "output", i);
 	}
 	for (uint32_t i = 0; !r->fb.err && i < model->tensors.count; i++) {
 		struct flatbuf_table table = flatbuf_vector_table(&r->fb, &model->tensors, i);

@@ -17,8 +17,8 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[SIZE] = "size", [ALIGNMENT] = "alignment", [OFFSET] = "offset",
 };
 
-/* struct span - instants from which, and up to which, a buffer lives */
-struct span {
+/* struct instants - instants from which, and up to which, a buffer lives */
+struct instants {
 	uint64_t lower;
 	uint64_t upper;
 };
@@ -26,7 +26,7 @@ struct span {
 /*
  * struct reader - reading one file
  * @columns: which column each field of a line is
- * @spans: per buffer, as the file has them; room for @capacity, as in the lists of @csv
+ * @instants: per buffer, as the file has them; room for @capacity, as in the lists of @csv
  */
 struct reader {
 	struct pack_csv *csv;
@@ -34,7 +34,7 @@ struct reader {
 	unsigned long line;
 	enum column columns[COLUMN_COUNT];
 	unsigned int column_count;
-	struct span *spans;
+	struct instants *instants;
 	uint32_t capacity;
 };
 
@@ -64,8 +64,8 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Cut @line at its commas; the number of fields, which may exceed MAX_COLUMNS. */
-static unsigned int cut(char *line, char *fields[MAX_COLUMNS])
+/* Split @line at its commas; the number of fields, which may exceed MAX_COLUMNS. */
+static unsigned int split(char *line, char *fields[MAX_COLUMNS])
 {
 	unsigned int count = 0;
 
@@ -108,7 +108,7 @@ static int read_header(struct reader *reader, char *line)
 {
 	bool seen[COLUMN_COUNT] = { false };
 	char *fields[MAX_COLUMNS];
-	unsigned int count = cut(line, fields);
+	unsigned int count = split(line, fields);
 
 	for (unsigned int i = 0; i < count; i++) {
 		unsigned int c = 0;
@@ -146,16 +146,16 @@ static int number(const struct reader *reader, enum column column, const char *t
 }
 
 static int read_field(const struct reader *reader, enum column column, const char *text,
-		      struct npuplan_item *item, struct span *span)
+		      struct npuplan_item *item, struct instants *live)
 {
 	uint64_t value;
 	int err = 0;
 
 	switch (column) {
 	case LOWER:
-		return number(reader, column, text, INT64_MAX, &span->lower);
+		return number(reader, column, text, INT64_MAX, &live->lower);
 	case UPPER:
-		return number(reader, column, text, INT64_MAX, &span->upper);
+		return number(reader, column, text, INT64_MAX, &live->upper);
 	case SIZE:
 		err = number(reader, column, text, MAX_BYTES, &item->size);
 		if (!err && !item->size)
@@ -201,7 +201,7 @@ static int grow(struct reader *reader)
 		return bad(reader, "there are too many buffers");
 	if (!resize(&csv->items, capacity, sizeof(*csv->items)) ||
 	    !resize(&csv->rows, capacity, sizeof(*csv->rows)) ||
-	    !resize(&reader->spans, capacity, sizeof(*reader->spans)))
+	    !resize(&reader->instants, capacity, sizeof(*reader->instants)))
 		return -ENOMEM;
 	reader->capacity = (uint32_t)capacity;
 	return 0;
@@ -212,17 +212,17 @@ static int read_row(struct reader *reader, char *line)
 	struct npuplan_item item = { .align = 1 };
 	struct pack_csv *csv = reader->csv;
 	char *fields[MAX_COLUMNS];
-	unsigned int count = cut(line, fields);
-	struct span span = { 0 };
+	unsigned int count = split(line, fields);
+	struct instants live = { 0 };
 	int err = 0;
 
 	if (count != reader->column_count)
 		return bad(reader, "%u fields, but the header has %u", count, reader->column_count);
 	for (unsigned int i = 0; i < count && !err; i++)
-		err = read_field(reader, reader->columns[i], fields[i], &item, &span);
-	if (!err && span.upper <= span.lower)
-		err = bad(reader, "upper %" PRIu64 " is not above lower %" PRIu64, span.upper,
-			  span.lower);
+		err = read_field(reader, reader->columns[i], fields[i], &item, &live);
+	if (!err && live.upper <= live.lower)
+		err = bad(reader, "upper %" PRIu64 " is not above lower %" PRIu64, live.upper,
+			  live.lower);
 	if (!err && item.fixed && item.fixed_offset % item.align)
 		err = bad(reader, "offset %" PRIu64 " is not a multiple of the alignment %u",
 			  item.fixed_offset, item.align);
@@ -232,7 +232,7 @@ static int read_row(struct reader *reader, char *line)
 		return err;
 	item.tensor = csv->count;
 	csv->items[csv->count] = item;
-	reader->spans[csv->count] = span;
+	reader->instants[csv->count] = live;
 	csv->rows[csv->count] = without_offset(reader, fields);
 	return csv->rows[csv->count++] ? 0 : -ENOMEM;
 }
@@ -262,32 +262,32 @@ static uint32_t rank_of(const uint64_t *values, size_t count, uint64_t value)
 /* Live ranges from the file's instants: the differences, or, if too long, ranks. */
 static int set_times(struct reader *reader)
 {
-	const struct span *spans = reader->spans;
+	const struct instants *instants = reader->instants;
 	struct pack_csv *csv = reader->csv;
 	uint64_t first = UINT64_MAX, last = 0, *values = NULL;
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < csv->count; i++) {
-		first = spans[i].lower < first ? spans[i].lower : first;
-		last = spans[i].upper > last ? spans[i].upper : last;
+		first = instants[i].lower < first ? instants[i].lower : first;
+		last = instants[i].upper > last ? instants[i].upper : last;
 	}
 	if (last > first && last - first >= UINT32_MAX) {
 		values = malloc(2 * (size_t)csv->count * sizeof(*values));
 		if (!values)
 			return -ENOMEM;
 		for (uint32_t i = 0; i < csv->count; i++) {
-			values[count++] = spans[i].lower;
-			values[count++] = spans[i].upper;
+			values[count++] = instants[i].lower;
+			values[count++] = instants[i].upper;
 		}
 		qsort(values, count, sizeof(*values), by_value);
 	}
 	for (uint32_t i = 0; i < csv->count; i++) {
 		struct npuplan_item *item = &csv->items[i];
 
-		item->start = values ? rank_of(values, count, spans[i].lower) :
-				       (uint32_t)(spans[i].lower - first);
-		item->end = values ? rank_of(values, count, spans[i].upper) - 1 :
-				     (uint32_t)(spans[i].upper - first - 1);
+		item->start = values ? rank_of(values, count, instants[i].lower) :
+				       (uint32_t)(instants[i].lower - first);
+		item->end = values ? rank_of(values, count, instants[i].upper) - 1 :
+				     (uint32_t)(instants[i].upper - first - 1);
 	}
 	free(values);
 	return 0;
@@ -326,7 +326,7 @@ int pack_csv_read(struct pack_csv *csv, FILE *in, struct npuplan_error *error)
 	if (!err)
 		err = set_times(&reader);
 	free(line);
-	free(reader.spans);
+	free(reader.instants);
 	return err;
 }
 

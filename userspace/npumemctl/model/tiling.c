@@ -48,7 +48,7 @@ static const struct command_option options[] = {
 };
 
 /* A number from 1 on, "all" is 0; @text is moved behind it. */
-static bool parse_extent(const char **text, uint32_t *out)
+static bool parse_count(const char **text, uint32_t *out)
 {
 	unsigned long long value;
 	char *end;
@@ -76,11 +76,11 @@ static bool parse_tile(const char *text, struct npuplan_tile_choice *choice)
 	if (!at || at == text)
 		return false;
 	at++;
-	if (!parse_extent(&at, &choice->rows))
+	if (!parse_count(&at, &choice->rows))
 		return false;
 	if (*at == 'x') {
 		at++;
-		if (!parse_extent(&at, &choice->channels))
+		if (!parse_count(&at, &choice->channels))
 			return false;
 	}
 	if (!strcmp(at, ",channels"))

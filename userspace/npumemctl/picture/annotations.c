@@ -23,7 +23,7 @@ static size_t characters(const char *text)
 }
 
 /* The last @count characters, which tell more than the first; dots if that is not all. */
-static void write_cut(FILE *out, const char *text, size_t count)
+static void write_tail(FILE *out, const char *text, size_t count)
 {
 	size_t skipped = characters(text) > count ? characters(text) - count : 0;
 
@@ -94,12 +94,12 @@ static void write_name(FILE *out, struct names *names, const char *name, const s
 		fprintf(out, "<text class=\"name\" x=\"%s\" y=\"%s\">",
 			picture_hundredths(middle_x).s, picture_hundredths(middle_y + 350).s);
 	/* Room for the dots. */
-	write_cut(out, name, room < length ? room - 1 : length);
+	write_tail(out, name, room < length ? room - 1 : length);
 	fputs("</text>\n", out);
 }
 
 /* All placements of a tensor together, and how much of that they fill, in units of both. */
-struct extent {
+struct bounds {
 	struct picture_box hull;
 	double area;
 };
@@ -109,12 +109,12 @@ static double area_of(const struct picture_box *box)
 	return (double)box->length * (double)(box->end - box->start + 1);
 }
 
-static void widen(struct extent *extent, const struct picture_box *box)
+static void widen(struct bounds *bounding, const struct picture_box *box)
 {
-	if (!extent->area)
-		extent->hull = *box;
-	picture_join(&extent->hull, box);
-	extent->area += area_of(box);
+	if (!bounding->area)
+		bounding->hull = *box;
+	picture_join(&bounding->hull, box);
+	bounding->area += area_of(box);
 }
 
 static void write_name_in(FILE *out, struct names *names, const struct picture *picture,
@@ -131,30 +131,30 @@ static void write_name_in(FILE *out, struct names *names, const struct picture *
 /* Of pieces that fill most of the rectangle around them one name, else one each. */
 void picture_write_names(FILE *out, const struct picture *picture)
 {
-	struct extent *extents = calloc((size_t)picture->graph->tensor_count + 1, sizeof(*extents));
+	struct bounds *bounds = calloc((size_t)picture->graph->tensor_count + 1, sizeof(*bounds));
 	struct names names = { 0 };
 
-	if (!extents)
+	if (!bounds)
 		return;
 	fputs("<g class=\"names\">\n", out);
 	for (uint32_t i = 0; i < picture->placement_count; i++)
-		widen(&extents[picture->placements[i].tensor], &picture->placements[i].hull);
+		widen(&bounds[picture->placements[i].tensor], &picture->placements[i].hull);
 	for (uint32_t i = 0; i < picture->placement_count; i++) {
 		const struct picture_placement *drawn = &picture->placements[i];
-		struct extent *extent = &extents[drawn->tensor];
+		struct bounds *bounding = &bounds[drawn->tensor];
 		bool apart;
 
-		if (extent->area < 0)
+		if (bounding->area < 0)
 			continue;
-		apart = extent->area < 0.6 * area_of(&extent->hull);
+		apart = bounding->area < 0.6 * area_of(&bounding->hull);
 		write_name_in(out, &names, picture, drawn->tensor,
-			      apart ? &drawn->hull : &extent->hull);
+			      apart ? &drawn->hull : &bounding->hull);
 		if (!apart)
-			extent->area = -1;
+			bounding->area = -1;
 	}
 	fputs("</g>\n", out);
 	free(names.areas);
-	free(extents);
+	free(bounds);
 }
 
 /* ------------------------------------------------------------------------ transfers */

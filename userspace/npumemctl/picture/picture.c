@@ -121,18 +121,19 @@ static int collect(struct uses *all, const struct npuplan_graph *graph,
 /* --------------------------------------------------------- bytes with one life each */
 
 /*
- * struct slice - bytes of a tensor from @at to the next slice's, which are accessed together
+ * struct interval - bytes of a tensor from @at to the next one's, within which no access begins
+ * or ends: an elementary interval
  * @start, @end: halves of positions between which they live, NONE: never
  */
-struct slice {
+struct interval {
 	uint64_t at;
 	uint32_t start;
 	uint32_t end;
 };
 
-/* struct slices - of a placement, ascending; the last one is where they end */
-struct slices {
-	struct slice *list;
+/* struct intervals - of a placement, ascending; the last one is where they end */
+struct intervals {
+	struct interval *list;
 	size_t count;
 };
 
@@ -205,13 +206,13 @@ static int list_chunks(struct chunks *list, const struct npumem_placement *place
 	return 0;
 }
 
-static void add_boundary(struct slices *slices, uint64_t at)
+static void add_boundary(struct intervals *intervals, uint64_t at)
 {
-	slices->list[slices->count++] = (struct slice){ at, NONE, NONE };
+	intervals->list[intervals->count++] = (struct interval){ at, NONE, NONE };
 }
 
-static int find_slices(struct slices *slices, const struct use *uses, size_t use_count,
-		       const struct chunks *chunks)
+static int find_intervals(struct intervals *intervals, const struct use *uses, size_t use_count,
+			  const struct chunks *chunks)
 {
 	uint64_t begin = chunks->chunks[0].byte;
 	uint64_t end = chunks->chunks[chunks->count - 1].byte + chunks->length;
@@ -220,12 +221,12 @@ static int find_slices(struct slices *slices, const struct use *uses, size_t use
 	for (size_t u = 0; u < use_count; u++)
 		most += 2 * (size_t)uses[u].region.count[0] * uses[u].region.count[1] *
 			uses[u].region.count[2];
-	slices->list = malloc(most * sizeof(*slices->list));
-	if (!slices->list)
+	intervals->list = malloc(most * sizeof(*intervals->list));
+	if (!intervals->list)
 		return -ENOMEM;
 	for (size_t c = 0; c < chunks->count; c++) {
-		add_boundary(slices, chunks->chunks[c].byte);
-		add_boundary(slices, chunks->chunks[c].byte + chunks->length);
+		add_boundary(intervals, chunks->chunks[c].byte);
+		add_boundary(intervals, chunks->chunks[c].byte + chunks->length);
 	}
 	for (size_t u = 0; u < use_count; u++) {
 		uint32_t index[3] = { 0 };
@@ -235,27 +236,27 @@ static int find_slices(struct slices *slices, const struct use *uses, size_t use
 			last = first + uses[u].region.length;
 			if (first >= end || last <= begin)
 				continue;
-			add_boundary(slices, first > begin ? first : begin);
-			add_boundary(slices, last < end ? last : end);
+			add_boundary(intervals, first > begin ? first : begin);
+			add_boundary(intervals, last < end ? last : end);
 		}
 	}
-	qsort(slices->list, slices->count, sizeof(*slices->list), by_byte);
-	for (size_t i = 0; i < slices->count; i++)
-		if (!kept || slices->list[kept - 1].at != slices->list[i].at)
-			slices->list[kept++] = slices->list[i];
+	qsort(intervals->list, intervals->count, sizeof(*intervals->list), by_byte);
+	for (size_t i = 0; i < intervals->count; i++)
+		if (!kept || intervals->list[kept - 1].at != intervals->list[i].at)
+			intervals->list[kept++] = intervals->list[i];
 	/* Behind the last one there is nothing. */
-	slices->count = kept - 1;
+	intervals->count = kept - 1;
 	return 0;
 }
 
-static size_t first_slice(const struct slices *slices, uint64_t byte)
+static size_t first_interval(const struct intervals *intervals, uint64_t byte)
 {
-	size_t low = 0, high = slices->count;
+	size_t low = 0, high = intervals->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (slices->list[middle].at < byte)
+		if (intervals->list[middle].at < byte)
 			low = middle + 1;
 		else
 			high = middle;
@@ -264,42 +265,43 @@ static size_t first_slice(const struct slices *slices, uint64_t byte)
 }
 
 /* What is read before it was written has been there since half @from. */
-static void apply(struct slices *slices, const struct use *use, uint32_t from)
+static void apply(struct intervals *intervals, const struct use *use, uint32_t from)
 {
 	uint32_t index[3] = { 0 }, stored = 2 * use->position + 1;
 	uint64_t first;
 
 	while (next_chunk(&use->region, index, &first)) {
-		for (size_t i = first_slice(slices, first);
-		     i < slices->count && slices->list[i].at < first + use->region.length; i++) {
-			struct slice *slice = &slices->list[i];
+		for (size_t i = first_interval(intervals, first);
+		     i < intervals->count && intervals->list[i].at < first + use->region.length;
+		     i++) {
+			struct interval *interval = &intervals->list[i];
 
-			if (slice->start == NONE)
-				slice->start = use->mode & NPUMEM_ACCESS_READ ? from : stored;
-			slice->end = use->mode & NPUMEM_ACCESS_WRITE ? stored : use->loaded;
+			if (interval->start == NONE)
+				interval->start = use->mode & NPUMEM_ACCESS_READ ? from : stored;
+			interval->end = use->mode & NPUMEM_ACCESS_WRITE ? stored : use->loaded;
 		}
 	}
 }
 
 /* What must be there from the start, or to the end. */
-static void apply_kind(struct slices *slices, uint32_t kind, bool blocks, uint32_t from,
+static void apply_kind(struct intervals *intervals, uint32_t kind, bool blocks, uint32_t from,
 		       uint32_t to)
 {
 	bool kept = kind == NPUMEM_TENSOR_PARAMETER || kind == NPUMEM_TENSOR_STATE;
 	bool entry = kept || kind == NPUMEM_TENSOR_INPUT;
 	bool exit = kept || kind == NPUMEM_TENSOR_OUTPUT;
 
-	for (size_t i = 0; i < slices->count; i++) {
-		struct slice *slice = &slices->list[i];
+	for (size_t i = 0; i < intervals->count; i++) {
+		struct interval *interval = &intervals->list[i];
 
 		/* Along an edge values are handed on, whoever reads them. */
-		if (entry || (blocks && slice->start == NONE)) {
-			slice->start = from;
-			if (slice->end == NONE)
-				slice->end = from;
+		if (entry || (blocks && interval->start == NONE)) {
+			interval->start = from;
+			if (interval->end == NONE)
+				interval->end = from;
 		}
-		if ((exit || blocks) && slice->start != NONE)
-			slice->end = to;
+		if ((exit || blocks) && interval->start != NONE)
+			interval->end = to;
 	}
 }
 
@@ -324,25 +326,25 @@ static int add_box(struct picture *picture, struct picture_placement *drawn, str
 }
 
 /* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
-static int add_slices(struct picture *picture, struct picture_placement *drawn,
-		      const struct slices *slices, const struct chunks *chunks)
+static int add_intervals(struct picture *picture, struct picture_placement *drawn,
+			 const struct intervals *intervals, const struct chunks *chunks)
 {
 	const struct chunk *chunk = chunks->chunks;
 	int err = 0;
 
-	for (size_t i = 0; i < slices->count && !err; i++) {
-		const struct slice *slice = &slices->list[i];
+	for (size_t i = 0; i < intervals->count && !err; i++) {
+		const struct interval *interval = &intervals->list[i];
 
-		while (slice->at >= chunk->byte + chunks->length)
+		while (interval->at >= chunk->byte + chunks->length)
 			chunk++;
-		if (slice->at < chunk->byte || slice->start == NONE)
+		if (interval->at < chunk->byte || interval->start == NONE)
 			continue;
 		err = add_box(picture, drawn,
 			      (struct picture_box){
-				      .first = chunk->address + (slice->at - chunk->byte),
-				      .length = slice[1].at - slice->at,
-				      .start = slice->start,
-				      .end = slice->end,
+				      .first = chunk->address + (interval->at - chunk->byte),
+				      .length = interval[1].at - interval->at,
+				      .start = interval->start,
+				      .end = interval->end,
 			      });
 	}
 	return err;
@@ -380,25 +382,25 @@ static int add_boxes(struct picture *picture, struct picture_placement *drawn,
 	uint32_t kind = picture->graph->tensors[placement->tensor].kind;
 	size_t low = first_use(all, placement->tensor, placement->from);
 	size_t high = first_use(all, placement->tensor, placement->to + 1);
-	struct slices slices = { 0 };
+	struct intervals intervals = { 0 };
 	struct chunks chunks;
 	int err = list_chunks(&chunks, placement);
 
 	if (!err && chunks.count)
-		err = find_slices(&slices, all->list + low, high - low, &chunks);
+		err = find_intervals(&intervals, all->list + low, high - low, &chunks);
 	for (size_t u = low; u < high && !err; u++)
-		apply(&slices, &all->list[u], 2 * placement->from);
+		apply(&intervals, &all->list[u], 2 * placement->from);
 	if (!err) {
-		apply_kind(&slices, kind, picture->plan->block_count > 1, 2 * placement->from,
+		apply_kind(&intervals, kind, picture->plan->block_count > 1, 2 * placement->from,
 			   2 * placement->to + 1);
-		err = add_slices(picture, drawn, &slices, &chunks);
+		err = add_intervals(picture, drawn, &intervals, &chunks);
 	}
 	/* Around a ring, addresses come again. */
 	if (!err && chunks.count > 1 && drawn->box_count)
 		qsort(&picture->boxes[drawn->first_box], drawn->box_count, sizeof(*picture->boxes),
 		      by_address);
 	free(chunks.chunks);
-	free(slices.list);
+	free(intervals.list);
 	return err;
 }
 
