@@ -139,7 +139,6 @@ int npuplan_pack_by(const struct npuplan_packer *packer, const struct npuplan_pa
 		.options = options,
 		.packer = packer,
 		.top = UINT64_MAX,
-		.goal = problem->capacity,
 	};
 	struct npuplan_heap heap = { .limit = options->memory_limit }, *outer = NULL;
 	int err = check_problem(problem, error);

@@ -42,7 +42,7 @@ bool npuplan_pack_over(struct npuplan_pack *run)
 {
 	uint64_t capacity = run->problem->capacity;
 
-	if (run->infeasible || run->top <= run->goal || run->top <= run->lower_bound)
+	if (run->infeasible || run->top <= capacity || run->top <= run->lower_bound)
 		return true;
 	if (capacity && run->lower_bound > capacity)
 		return true;

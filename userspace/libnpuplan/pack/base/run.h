@@ -36,7 +36,6 @@ struct npuplan_packer {
  * @offsets: of the best packing
  * @top: of the best packing; UINT64_MAX if there is none yet
  * @lower_bound: proved
- * @goal: a packing no higher than this ends the run
  * @infeasible: proved: fixed offsets cannot be honoured
  * @effort: limit of work, deadline, cancellation
  * @memory_ended: the limit of memory, though nothing else
@@ -51,7 +50,6 @@ struct npuplan_pack {
 	uint64_t *offsets;
 	uint64_t top;
 	uint64_t lower_bound;
-	uint64_t goal;
 	uint64_t work;
 	struct npuplan_effort effort;
 	const struct npuplan_packer *packer;

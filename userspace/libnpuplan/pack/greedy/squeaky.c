@@ -17,8 +17,8 @@ static void promote(const struct npuplan_pack *run, const uint64_t *offsets,
 {
 	uint64_t aim = run->lower_bound + (run->top - run->lower_bound) / 2;
 
-	if (run->goal > aim)
-		aim = run->goal;
+	if (run->problem->capacity > aim)
+		aim = run->problem->capacity;
 	for (uint32_t i = 0; i < run->problem->item_count; i++) {
 		uint32_t item = turns[i].item;
 		uint64_t value = ~turns[i].key;

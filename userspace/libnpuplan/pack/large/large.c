@@ -44,7 +44,8 @@ static uint64_t aim(const struct large *large)
 {
 	const struct npuplan_pack *run = large->run;
 	uint64_t best = npuplan_units_top_to(&large->units, run->top - 1);
-	uint64_t least = run->goal > run->lower_bound ? run->goal : run->lower_bound;
+	uint64_t capacity = run->problem->capacity;
+	uint64_t least = capacity > run->lower_bound ? capacity : run->lower_bound;
 
 	if (best <= least)
 		return best;

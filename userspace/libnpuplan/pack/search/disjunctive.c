@@ -263,7 +263,8 @@ static int descend(struct disjunctive *search, uint64_t *offsets)
 	int err = 0;
 
 	while (!err && !npuplan_pack_over(run)) {
-		uint64_t target = run->goal ? run->goal : run->top - 1;
+		uint64_t capacity = run->problem->capacity;
+		uint64_t target = capacity ? capacity : run->top - 1;
 		int result = search_top(search, target);
 
 		if (result < 0) {

@@ -63,11 +63,11 @@ static uint64_t aim(const struct portfolio *portfolio, unsigned int part, unsign
 {
 	const struct npuplan_pack *run = portfolio->run;
 	uint64_t best = npuplan_units_top_to(&portfolio->units, run->top - 1);
-	uint64_t least = run->lower_bound, goal = run->goal;
+	uint64_t least = run->lower_bound, capacity = run->problem->capacity;
 
 	/* A capacity is all that is asked for: nothing below it is of use. */
-	if (goal > least)
-		least = goal < best ? npuplan_units_top_to(&portfolio->units, goal) : best;
+	if (capacity > least)
+		least = capacity < best ? npuplan_units_top_to(&portfolio->units, capacity) : best;
 	if (least >= best)
 		return best;
 	return npuplan_units_top_to(&portfolio->units, least + (best - least) / of * part);
