@@ -86,7 +86,7 @@ static struct npuplan_strategy pick(const struct portfolio *portfolio, uint32_t 
 	strategy.seed = round;
 	/* From the second round on, every third slice stays near the best packing. */
 	if (round && tick % 3 == 0) {
-		strategy.rank_rule = NPUPLAN_RANK_GUIDE;
+		strategy.rank_rule = NPUPLAN_RANK_INCUMBENT;
 		strategy.section_rule = (tick * 7 + round) % NPUPLAN_SECTION_BLEND;
 		strategy.value_rule = (tick / 4 + round) % 3;
 		strategy.noise = (double)portfolio->run->top * noises[tick / 3 % 4];

@@ -15,7 +15,7 @@ NPUPLAN_ORDER(by_key, struct key, value[0], value[1], value[2], item)
 
 static struct key key_of(const struct npuplan_strategy *strategy, const struct npuplan_item *item,
 			 uint32_t number, double blur, double total, double spread,
-			 const uint64_t *guide)
+			 const uint64_t *incumbent)
 {
 	double width = ((double)item->end - item->start + 1) * (1 + blur);
 	double area = width * (double)item->size;
@@ -35,14 +35,15 @@ static struct key key_of(const struct npuplan_strategy *strategy, const struct n
 		return (struct key){ { -(item->start + blur * spread) }, number };
 	case NPUPLAN_RANK_END:
 		return (struct key){ { item->end + blur * spread }, number };
-	case NPUPLAN_RANK_GUIDE:
-		return (struct key){ { (double)guide[number] + blur * strategy->noise }, number };
+	case NPUPLAN_RANK_INCUMBENT:
+		return (struct key){ { (double)incumbent[number] + blur * strategy->noise },
+				     number };
 	}
 	return (struct key){ .item = number };
 }
 
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
-		 const uint64_t *guide)
+		 const uint64_t *incumbent)
 {
 	const struct npuplan_item *items = state->units->problem->items;
 	uint32_t random = strategy->seed * 2654435761u + 12345 + strategy->rank_rule;
@@ -68,7 +69,7 @@ int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *str
 
 		if (strategy->seed)
 			blur = ((npuplan_random32(&random) & 0xffff) / 65536.0 - 0.5) * 0.4;
-		keys[i] = key_of(strategy, &items[i], i, blur, (double)total[i], spread, guide);
+		keys[i] = key_of(strategy, &items[i], i, blur, (double)total[i], spread, incumbent);
 	}
 	if (state->n)
 		qsort(keys, state->n, sizeof(*keys), by_key);

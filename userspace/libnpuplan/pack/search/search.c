@@ -398,7 +398,7 @@ static int explore(struct npuplan_search *search, uint64_t nodes, struct npuplan
 }
 
 int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
-		       uint64_t top, const uint64_t *guide, uint64_t nodes, int64_t *at,
+		       uint64_t top, const uint64_t *incumbent, uint64_t nodes, int64_t *at,
 		       struct npuplan_pack *run)
 {
 	struct npuplan_state *state = &search->state;
@@ -407,7 +407,7 @@ int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strat
 
 	if (units > (uint64_t)NPUPLAN_MAX_UNITS)
 		return -EAGAIN;
-	result = npuplan_rank(state, strategy, guide);
+	result = npuplan_rank(state, strategy, incumbent);
 	if (result)
 		return result;
 	search->strategy = strategy;

@@ -44,7 +44,7 @@ enum npuplan_rank_rule {
 	NPUPLAN_RANK_SIZE,	 /* largest */
 	NPUPLAN_RANK_START,	 /* latest start */
 	NPUPLAN_RANK_END,	 /* earliest end */
-	NPUPLAN_RANK_GUIDE,	 /* lowest in the best packing so far */
+	NPUPLAN_RANK_INCUMBENT,	 /* lowest in the best packing so far */
 };
 
 /** enum npuplan_value_rule - items that fit the valley well before the others */
@@ -59,7 +59,7 @@ enum npuplan_value_rule {
 /*
  * struct npuplan_strategy - one way to search
  * @seed: 0, or else rules are blurred: keys times 1 +- 0.2, differently for each
- * @noise: of NPUPLAN_RANK_GUIDE, in bytes
+ * @noise: of NPUPLAN_RANK_INCUMBENT, in bytes
  * @slack_weight, @count_weight: of NPUPLAN_SECTION_BLEND: of slack to the floor; of
  *	an item at the floor to the whole capacity
  */
@@ -80,7 +80,7 @@ int npuplan_search_new(struct npuplan_search **search, const struct npuplan_unit
 void npuplan_search_free(struct npuplan_search *search);
 
 /* npuplan_search_run() - look for a packing of at most @top bytes
- * @guide: offsets, for NPUPLAN_RANK_GUIDE
+ * @incumbent: offsets, for NPUPLAN_RANK_INCUMBENT
  * @nodes: give up after so many decisions
  * @at: out: units, per item
  * @run: work is added, and looked at now and then, to stop
@@ -88,5 +88,5 @@ void npuplan_search_free(struct npuplan_search *search);
  * Returns 1 found; 0 proved that there is none; -EAGAIN gave up; -ENOMEM.
  */
 int npuplan_search_run(struct npuplan_search *search, const struct npuplan_strategy *strategy,
-		       uint64_t top, const uint64_t *guide, uint64_t nodes, int64_t *at,
+		       uint64_t top, const uint64_t *incumbent, uint64_t nodes, int64_t *at,
 		       struct npuplan_pack *run);

@@ -122,4 +122,4 @@ void npuplan_state_count(struct npuplan_state *state, uint32_t from, uint32_t to
 
 /* pack/search/rank.c: fill state->rank. */
 int npuplan_rank(struct npuplan_state *state, const struct npuplan_strategy *strategy,
-		 const uint64_t *guide);
+		 const uint64_t *incumbent);
