@@ -116,7 +116,7 @@ int npuplan_fit_put(struct npuplan_fit *fit, uint32_t item, uint64_t offset)
 
 /*
  * Lowest multiple of @align, no less than @from, which is one, that is in no taken
- * interval, or, for best fit, the lowest in the smallest gap between two of them
+ * interval, or, for best fit, the lowest in the smallest hole between two of them
  * that has one.
  */
 static int64_t lowest(const struct npuplan_fit *fit, uint32_t align, int64_t from)

@@ -46,7 +46,7 @@ int npuplan_count_peers(const struct npuplan_conflicts *conflicts, uint64_t *cou
 /* npuplan_first_fit() - place all items, those with a fixed offset first
  * @order: permutation of the items
  * @alignment: of every offset, besides the items' own; power of two
- * @best: best fit: each item in the smallest gap that holds it, above everything only if no gap
+ * @best: best fit: each item in the smallest hole that holds it, above everything only if no hole
  *	does. As TFLite's arena does it, if the order is by size
  * @until: may be NULL
  * @offsets: out: per item

@@ -169,7 +169,7 @@ static void collect(const struct npuplan_occupancy *occupancy, uint32_t item, st
 
 /*
  * Lowest address from @address on with @size free bytes; @end, unless NULL: where
- * the gap ends.
+ * the hole ends.
  */
 static uint64_t room(struct lists *lists, uint64_t size, uint32_t align, uint64_t address,
 		     uint64_t *end, uint64_t *work)
@@ -212,7 +212,7 @@ uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uin
 	do {
 		address = room(&lists, size, align, from, &end, work);
 		if (end - address < smallest || found == UINT64_MAX) {
-			/* The room above everything has no end: only if no gap will do. */
+			/* The room above everything has no end: only if no hole will do. */
 			smallest = end - address;
 			found = address;
 		}

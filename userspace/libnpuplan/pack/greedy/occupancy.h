@@ -46,7 +46,7 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 			  uint64_t size);
 
 /* npuplan_occupancy_lowest() - lowest address, no less than @from, with room
- * @best: not the lowest, but in the smallest gap with room, the lowest of these
+ * @best: not the lowest, but in the smallest hole with room, the lowest of these
  * @work: spans looked at are added
  */
 uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uint32_t item,
