@@ -38,31 +38,32 @@ void npuplan_occupancy_fini(struct npuplan_occupancy *occupancy)
 	*occupancy = (struct npuplan_occupancy){ 0 };
 }
 
-/* First of the spans [@low, @high) that ends above @address; @high: none does. */
-static uint32_t first_above(const struct npuplan_spans *spans, uint32_t low, uint32_t high,
+/* First of the ranges [@low, @high) that ends above @address; @high: none does. */
+static uint32_t first_above(const struct npuplan_ranges *ranges, uint32_t low, uint32_t high,
 			    uint64_t address)
 {
-	return npuplan_bisect(at, low, high, spans->at[at].high <= address);
+	return npuplan_bisect(at, low, high, ranges->at[at].high <= address);
 }
 
-static int add(struct npuplan_spans *spans, uint64_t low, uint64_t high)
+static int add(struct npuplan_ranges *ranges, uint64_t low, uint64_t high)
 {
-	uint32_t begin = first_above(spans, 0, spans->count, low), end;
+	uint32_t begin = first_above(ranges, 0, ranges->count, low), end;
 
-	if (begin && spans->at[begin - 1].high == low)
+	if (begin && ranges->at[begin - 1].high == low)
 		begin--;
-	for (end = begin; end < spans->count && spans->at[end].low <= high; end++) {
-		if (spans->at[end].low < low)
-			low = spans->at[end].low;
-		if (spans->at[end].high > high)
-			high = spans->at[end].high;
+	for (end = begin; end < ranges->count && ranges->at[end].low <= high; end++) {
+		if (ranges->at[end].low < low)
+			low = ranges->at[end].low;
+		if (ranges->at[end].high > high)
+			high = ranges->at[end].high;
 	}
 	if (begin == end &&
-	    npuplan_reserve(&spans->at, &spans->capacity, spans->count + 1, sizeof(*spans->at)))
+	    npuplan_reserve(&ranges->at, &ranges->capacity, ranges->count + 1, sizeof(*ranges->at)))
 		return -ENOMEM;
-	memmove(&spans->at[begin + 1], &spans->at[end], (spans->count - end) * sizeof(*spans->at));
-	spans->at[begin] = (struct npuplan_span){ low, high };
-	spans->count = spans->count + 1 - (end - begin);
+	memmove(&ranges->at[begin + 1], &ranges->at[end],
+		(ranges->count - end) * sizeof(*ranges->at));
+	ranges->at[begin] = (struct npuplan_range){ low, high };
+	ranges->count = ranges->count + 1 - (end - begin);
 	return 0;
 }
 
@@ -93,12 +94,12 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 }
 
 /*
- * struct lists - spans that an item meets, from an address on
- * @cursor: per list, the first span that ends above the address
- * @low, @high: that span; UINT64_MAX: there is none
+ * struct lists - ranges that an item meets, from an address on
+ * @cursor: per list, the first range that ends above the address
+ * @low, @high: that range; UINT64_MAX: there is none
  */
 struct lists {
-	const struct npuplan_spans *at[MAX_LISTS];
+	const struct npuplan_ranges *at[MAX_LISTS];
 	uint32_t cursor[MAX_LISTS];
 	uint64_t low[MAX_LISTS];
 	uint64_t high[MAX_LISTS];
@@ -107,34 +108,34 @@ struct lists {
 
 static void set_cursor(struct lists *lists, uint32_t list, uint32_t cursor)
 {
-	const struct npuplan_spans *spans = lists->at[list];
-	bool end = cursor == spans->count;
+	const struct npuplan_ranges *ranges = lists->at[list];
+	bool end = cursor == ranges->count;
 
 	lists->cursor[list] = cursor;
-	lists->low[list] = end ? UINT64_MAX : spans->at[cursor].low;
-	lists->high[list] = end ? UINT64_MAX : spans->at[cursor].high;
+	lists->low[list] = end ? UINT64_MAX : ranges->at[cursor].low;
+	lists->high[list] = end ? UINT64_MAX : ranges->at[cursor].high;
 }
 
-/* To the first span that ends above @address: near ones are found soon. */
+/* To the first range that ends above @address: near ones are found soon. */
 static void advance(struct lists *lists, uint32_t list, uint64_t address)
 {
-	const struct npuplan_spans *spans = lists->at[list];
+	const struct npuplan_ranges *ranges = lists->at[list];
 	uint32_t from = lists->cursor[list] + 1, step = 1;
 
-	while (from + step <= spans->count && spans->at[from + step - 1].high <= address) {
+	while (from + step <= ranges->count && ranges->at[from + step - 1].high <= address) {
 		from += step;
 		step *= 2;
 	}
-	if (from + step < spans->count)
-		set_cursor(lists, list, first_above(spans, from, from + step, address));
+	if (from + step < ranges->count)
+		set_cursor(lists, list, first_above(ranges, from, from + step, address));
 	else
-		set_cursor(lists, list, first_above(spans, from, spans->count, address));
+		set_cursor(lists, list, first_above(ranges, from, ranges->count, address));
 }
 
-static void list(struct lists *lists, const struct npuplan_spans *spans)
+static void list(struct lists *lists, const struct npuplan_ranges *ranges)
 {
-	if (spans->count) {
-		lists->at[lists->count] = spans;
+	if (ranges->count) {
+		lists->at[lists->count] = ranges;
 		set_cursor(lists, lists->count++, 0);
 	}
 }

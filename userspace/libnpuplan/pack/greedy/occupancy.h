@@ -7,15 +7,15 @@
 
 #include "pack/base/sections.h"
 
-/** struct npuplan_span - addresses [low, high) */
-struct npuplan_span {
+/** struct npuplan_range - addresses [low, high) */
+struct npuplan_range {
 	uint64_t low;
 	uint64_t high;
 };
 
-/** struct npuplan_spans - disjoint spans that do not touch, ascending */
-struct npuplan_spans {
-	struct npuplan_span *at;
+/** struct npuplan_ranges - disjoint ranges that do not touch, ascending */
+struct npuplan_ranges {
+	struct npuplan_range *at;
 	uint32_t count;
 	uint32_t capacity;
 };
@@ -32,8 +32,8 @@ struct npuplan_spans {
  */
 struct npuplan_occupancy {
 	struct npuplan_sections sections;
-	struct npuplan_spans *covering;
-	struct npuplan_spans *inside;
+	struct npuplan_ranges *covering;
+	struct npuplan_ranges *inside;
 	size_t width;
 };
 
@@ -47,7 +47,7 @@ int npuplan_occupancy_put(struct npuplan_occupancy *occupancy, uint32_t item, ui
 
 /* npuplan_occupancy_lowest() - lowest address, no less than @from, with room
  * @best: not the lowest, but in the smallest hole with room, the lowest of these
- * @work: spans looked at are added
+ * @work: ranges looked at are added
  */
 uint64_t npuplan_occupancy_lowest(const struct npuplan_occupancy *occupancy, uint32_t item,
 				  uint64_t size, uint32_t align, uint64_t from, bool best,

@@ -2,11 +2,11 @@
 /*
  * Windows of time packed anew by first fit: lower the top of a packing of many items.
  *
- * What ends above the top aimed at is in few spans of time as a rule, those in which
+ * What ends above the top aimed at is in few stretches of time as a rule, those in which
  * most bytes live. All that lives in a window about one of these, or only what
  * lives within it, is taken out and placed anew, in an order drawn at random from those
  * that do well; what comes to lie too high is placed sooner in the next round. The
- * window is kept if less is too high than before. So each tight span is put right on
+ * window is kept if less is too high than before. So each tight stretch is put right on
  * its own, where a new packing of all would have to be lucky everywhere at once.
  */
 #include "large.h"

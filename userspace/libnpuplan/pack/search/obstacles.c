@@ -6,7 +6,7 @@ static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units 
 		const struct npuplan_keyed *fixed, size_t count, uint32_t first, uint32_t end)
 {
 	const struct npuplan_sections *sections = &units->sections;
-	size_t begin = obstacles->span_count;
+	size_t begin = obstacles->range_count;
 	int64_t above = 0;
 
 	for (size_t k = 0; k < count; k++) {
@@ -16,19 +16,19 @@ static int list(struct npuplan_obstacles *obstacles, const struct npuplan_units 
 
 		if (sections->first[item] >= end || first >= sections->end[item])
 			continue;
-		if (npuplan_reserve(&obstacles->spans, &obstacles->capacity,
-				    obstacles->span_count + 1, sizeof(*obstacles->spans)))
+		if (npuplan_reserve(&obstacles->ranges, &obstacles->capacity,
+				    obstacles->range_count + 1, sizeof(*obstacles->ranges)))
 			return -ENOMEM;
-		last = &obstacles->spans[obstacles->span_count];
-		if (obstacles->span_count > begin && low <= last[-1].high)
+		last = &obstacles->ranges[obstacles->range_count];
+		if (obstacles->range_count > begin && low <= last[-1].high)
 			last[-1].high = high > last[-1].high ? high : last[-1].high;
 		else
-			obstacles->spans[obstacles->span_count++] =
+			obstacles->ranges[obstacles->range_count++] =
 				(struct npuplan_obstacle){ .low = low, .high = high };
 	}
-	for (size_t i = obstacles->span_count; i-- > begin;)
-		obstacles->spans[i].above = above +=
-			obstacles->spans[i].high - obstacles->spans[i].low;
+	for (size_t i = obstacles->range_count; i-- > begin;)
+		obstacles->ranges[i].above = above +=
+			obstacles->ranges[i].high - obstacles->ranges[i].low;
 	return 0;
 }
 
@@ -40,17 +40,17 @@ static int list_all(struct npuplan_obstacles *obstacles, const struct npuplan_un
 	int err = 0;
 
 	for (uint32_t s = 0; s < sections->count && !err; s++) {
-		obstacles->of_section[s] = obstacles->span_count;
+		obstacles->of_section[s] = obstacles->range_count;
 		err = list(obstacles, units, fixed, count, s, s + 1);
 	}
-	obstacles->of_section[sections->count] = obstacles->span_count;
+	obstacles->of_section[sections->count] = obstacles->range_count;
 	for (uint32_t i = 0; i < n && !err; i++) {
-		obstacles->of_item[i] = obstacles->span_count;
+		obstacles->of_item[i] = obstacles->range_count;
 		if (units->fixed[i] < 0)
 			err = list(obstacles, units, fixed, count, sections->first[i],
 				   sections->end[i]);
 	}
-	obstacles->of_item[n] = obstacles->span_count;
+	obstacles->of_item[n] = obstacles->range_count;
 	obstacles->work = count * (sections->count + (uint64_t)n);
 	return err;
 }
@@ -83,15 +83,15 @@ int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npu
 
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles)
 {
-	npuplan_free_all(obstacles->spans, obstacles->of_section, obstacles->of_item);
+	npuplan_free_all(obstacles->ranges, obstacles->of_section, obstacles->of_item);
 	*obstacles = (struct npuplan_obstacles){ 0 };
 }
 
-/* First of @spans[@low .. @high) that ends above @address. */
-static size_t first_above(const struct npuplan_obstacle *spans, size_t low, size_t high,
+/* First of @ranges[@low .. @high) that ends above @address. */
+static size_t first_above(const struct npuplan_obstacle *ranges, size_t low, size_t high,
 			  int64_t address)
 {
-	return npuplan_bisect(at, low, high, spans[at].high <= address);
+	return npuplan_bisect(at, low, high, ranges[at].high <= address);
 }
 
 int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_t item, int64_t low,
@@ -103,10 +103,10 @@ int64_t npuplan_obstacles_fit(const struct npuplan_obstacles *obstacles, uint32_
 	if (!obstacles->any)
 		return low;
 	end = obstacles->of_item[item + 1];
-	at = first_above(obstacles->spans, obstacles->of_item[item], end, low);
-	for (; at < end && obstacles->spans[at].low < low + size; at++)
-		if (obstacles->spans[at].high > low)
-			low = (obstacles->spans[at].high + align - 1) & -align;
+	at = first_above(obstacles->ranges, obstacles->of_item[item], end, low);
+	for (; at < end && obstacles->ranges[at].low < low + size; at++)
+		if (obstacles->ranges[at].high > low)
+			low = (obstacles->ranges[at].high + align - 1) & -align;
 	return low;
 }
 
@@ -117,8 +117,8 @@ int64_t npuplan_obstacles_top(const struct npuplan_obstacles *obstacles, uint32_
 	if (!obstacles->any)
 		return INT64_MAX;
 	end = obstacles->of_item[item + 1];
-	at = first_above(obstacles->spans, obstacles->of_item[item], end, low);
-	return at < end ? obstacles->spans[at].high : INT64_MAX;
+	at = first_above(obstacles->ranges, obstacles->of_item[item], end, low);
+	return at < end ? obstacles->ranges[at].high : INT64_MAX;
 }
 
 int64_t npuplan_obstacles_above(const struct npuplan_obstacles *obstacles, uint32_t section,
@@ -129,10 +129,10 @@ int64_t npuplan_obstacles_above(const struct npuplan_obstacles *obstacles, uint3
 	if (!obstacles->any)
 		return 0;
 	end = obstacles->of_section[section + 1];
-	at = first_above(obstacles->spans, obstacles->of_section[section], end, floor);
+	at = first_above(obstacles->ranges, obstacles->of_section[section], end, floor);
 	if (at == end)
 		return 0;
 	/* The floor may be in one: of an item that lies here in another section only. */
-	return obstacles->spans[at].above -
-	       (floor > obstacles->spans[at].low ? floor - obstacles->spans[at].low : 0);
+	return obstacles->ranges[at].above -
+	       (floor > obstacles->ranges[at].low ? floor - obstacles->ranges[at].low : 0);
 }

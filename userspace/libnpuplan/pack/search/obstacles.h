@@ -18,14 +18,14 @@ struct npuplan_obstacle {
  * struct npuplan_obstacles - what fixed items take, merged and ascending
  * @work: of finding them
  * @any: there is one
- * @of_section: per section, those in spans[of_section[s] .. of_section[s + 1])
+ * @of_section: per section, those in ranges[of_section[s] .. of_section[s + 1])
  * @of_item: per item that is not fixed, those it meets in any of its sections
  */
 struct npuplan_obstacles {
-	struct npuplan_obstacle *spans;
+	struct npuplan_obstacle *ranges;
 	size_t *of_section;
 	size_t *of_item;
-	size_t span_count;
+	size_t range_count;
 	uint32_t capacity;
 	uint64_t work;
 	bool any;
