@@ -84,13 +84,13 @@ static int rounds(struct large *large)
 {
 	struct npuplan_pack *run = large->run;
 	uint64_t work = ROUND_WORK * (uint64_t)run->problem->item_count;
-	unsigned int shares = npuplan_any_fixed(run->problem->items, run->problem->item_count) ?
+	unsigned int levels = npuplan_any_fixed(run->problem->items, run->problem->item_count) ?
 				      0 :
-				      npuplan_pack_tight_shares();
+				      npuplan_pack_tight_levels();
 	int err = 0;
 
 	for (unsigned int round = 0; !err && !npuplan_pack_over(run); round++) {
-		if (round < shares)
+		if (round < levels)
 			err = npuplan_pack_tight_first(run, large->exact, large->breadths, round);
 		if (!err && round < NPUPLAN_ORDER_COUNT && !run->packer->incumbent &&
 		    !npuplan_pack_over(run))

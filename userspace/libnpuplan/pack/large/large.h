@@ -7,10 +7,10 @@
 
 /* large.c: from a packing by overlap; @exact packs a few of the items. */
 int npuplan_pack_large(struct npuplan_pack *run, npuplan_pack_fn *exact);
-/* tight.c: some packings by overlap, without fixed offsets, of the @k-th share of tight items. */
+/* tight.c: some packings by overlap, without fixed offsets, of the @k-th level of tight items. */
 int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 			     const uint64_t *breadths, unsigned int k);
-unsigned int npuplan_pack_tight_shares(void);
+unsigned int npuplan_pack_tight_levels(void);
 
 struct npuplan_refit;
 struct npuplan_repair;

@@ -17,13 +17,13 @@
 #define ASK_EVERY    20000
 
 /* Items are tight where more bytes live than so many in a hundred of the bound; 100: none is. */
-static const uint8_t shares[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
+static const uint8_t levels[] = { 96, 100, 98, 94, 92, 99, 90, 87, 84, 80 };
 
 /* Fourth roots and squares (npuplan_tight_key()) of orders that do well. */
 static const uint8_t orders[TIGHT_ORDERS][2] = { { 2, 3 }, { 1, 4 }, { 2, 4 }, { 1, 2 } };
 
 /*
- * struct kernel - one share
+ * struct kernel - one level
  * @exact: packs the tight items, if they are few
  * @breadths: per item, most bytes live at one instant of its life
  * @items, @at: tight ones, and where they are packed; @numbers: in the whole problem
@@ -48,10 +48,10 @@ static int on_progress(void *context, const struct npuplan_pack_progress *progre
 }
 
 /* 1: packed; 0: not, or too high to be of use. */
-static int pack_tight(struct kernel *kernel, unsigned int share)
+static int pack_tight(struct kernel *kernel, unsigned int level)
 {
 	struct npuplan_pack *run = kernel->run;
-	uint64_t limit = run->lower_bound / 100 * share + run->lower_bound % 100 * share / 100;
+	uint64_t limit = run->lower_bound / 100 * level + run->lower_bound % 100 * level / 100;
 	struct npuplan_pack_problem problem = {
 		.items = kernel->items,
 		.alignment = run->problem->alignment,
@@ -160,7 +160,7 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 		.turns = npuplan_pool_take(&pool, n, sizeof(*kernel.turns)),
 		.offsets = npuplan_pool_take(&pool, n, sizeof(*kernel.offsets)),
 	};
-	int err = pool.failed ? -ENOMEM : pack_tight(&kernel, shares[k]);
+	int err = pool.failed ? -ENOMEM : pack_tight(&kernel, levels[k]);
 
 	for (unsigned int o = 0; o < TIGHT_ORDERS && err == 1 && !npuplan_pack_over(run); o++) {
 		int placed = place_others(&kernel, orders[o][0], orders[o][1]);
@@ -171,7 +171,7 @@ int npuplan_pack_tight_first(struct npuplan_pack *run, npuplan_pack_fn *exact,
 	return err < 0 ? err : 0;
 }
 
-unsigned int npuplan_pack_tight_shares(void)
+unsigned int npuplan_pack_tight_levels(void)
 {
-	return sizeof(shares) / sizeof(shares[0]);
+	return sizeof(levels) / sizeof(levels[0]);
 }

@@ -238,16 +238,17 @@ int npuplan_pack_shared_objects(struct npuplan_pack *run, int strategy)
 	AUTO_POOL struct npuplan_pool pool = { 0 };
 	uint32_t *order = npuplan_pool_take(&pool, n, sizeof(*order)), maximum_count = 0;
 	uint64_t *offsets = npuplan_pool_take(&pool, n, sizeof(*offsets));
-	bool stages = strategy == NPUPLAN_SHARE_BY_SIZE_IMPROVED;
+	bool stages = strategy == NPUPLAN_OBJECTS_BY_SIZE_IMPROVED;
 	int err = pool.failed ? -ENOMEM : 0;
 
 	if (problem->conflicts || npuplan_any_fixed(problem->items, problem->item_count))
 		return -EOPNOTSUPP;
 	if (!err)
-		err = npuplan_order_items(
-			&run->conflicts,
-			strategy == NPUPLAN_SHARE_BY_BREADTH ? NPUPLAN_BY_BREADTH : NPUPLAN_BY_SIZE,
-			order);
+		err = npuplan_order_items(&run->conflicts,
+					  strategy == NPUPLAN_OBJECTS_BY_BREADTH ?
+						  NPUPLAN_BY_BREADTH :
+						  NPUPLAN_BY_SIZE,
+					  order);
 	/* offsets is not needed yet. */
 	if (!err && stages)
 		err = positional_maxima(problem->items, n, offsets, &maximum_count);

@@ -4,11 +4,11 @@
 
 #include "pack/base/run.h"
 
-/** enum npuplan_sharing - Pisarchyk & Lee's strategies for Shared Objects */
-enum npuplan_sharing {
-	NPUPLAN_SHARE_BY_BREADTH,
-	NPUPLAN_SHARE_BY_SIZE,
-	NPUPLAN_SHARE_BY_SIZE_IMPROVED,
+/** enum npuplan_objects_rule - Pisarchyk & Lee's strategies for Shared Objects */
+enum npuplan_objects_rule {
+	NPUPLAN_OBJECTS_BY_BREADTH,
+	NPUPLAN_OBJECTS_BY_SIZE,
+	NPUPLAN_OBJECTS_BY_SIZE_IMPROVED,
 };
 
 /* shared_objects.c; items without fixed offsets and whole conflicts only: -EOPNOTSUPP. */

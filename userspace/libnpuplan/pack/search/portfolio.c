@@ -14,7 +14,7 @@
 #define SLICE_NODES   1024
 #define SLICE_GROWTH  125
 /* Work of restarts, from the second round on, to that of the rounds. */
-#define RESTART_SHARE 3
+#define RESTART_RATIO 3
 /* Restarts without a better packing before they aim at other tops, too. */
 #define PATIENCE      16
 
@@ -190,7 +190,7 @@ static int rounds(struct portfolio *portfolio)
 			err = slice(portfolio, &strategy, aim(portfolio, part, 3), nodes);
 			searched += run->work - before;
 			if (!err && round)
-				err = restarts(portfolio, searched * RESTART_SHARE);
+				err = restarts(portfolio, searched * RESTART_RATIO);
 		}
 		nodes += nodes * (SLICE_GROWTH - 100) / 100;
 	}

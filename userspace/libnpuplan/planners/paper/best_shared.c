@@ -9,10 +9,10 @@ int npuplan_pack_best_shared(const struct npuplan_problem *problem, int unused,
 			     struct npuplan_packing *packing, struct npuplan_error *error)
 {
 	static const struct npuplan_packer strategies[] = {
-		{ "shared-breadth", npuplan_pack_shared_objects, NPUPLAN_SHARE_BY_BREADTH },
-		{ "shared-size", npuplan_pack_shared_objects, NPUPLAN_SHARE_BY_SIZE },
+		{ "shared-breadth", npuplan_pack_shared_objects, NPUPLAN_OBJECTS_BY_BREADTH },
+		{ "shared-size", npuplan_pack_shared_objects, NPUPLAN_OBJECTS_BY_SIZE },
 		{ "shared-size-improved", npuplan_pack_shared_objects,
-		  NPUPLAN_SHARE_BY_SIZE_IMPROVED },
+		  NPUPLAN_OBJECTS_BY_SIZE_IMPROVED },
 	};
 	struct npuplan_pack_problem pack = {
 		.items = problem->items,
