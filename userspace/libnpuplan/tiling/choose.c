@@ -19,9 +19,9 @@
 #define LANES 32
 
 /* Beyond so many tiles not every number of them is tried, but one a quarter higher. */
-#define MANY_TILES 1024
-/* More kinds of tiles than this are taken as one that needs the most of each operand. */
-#define MOST_NEEDS 16
+#define MANY_TILES	1024
+/* More kinds of tiles than this are taken as one that has the most of each operand. */
+#define MOST_FOOTPRINTS 16
 
 /* So many of the best are gone through step by step: bursts do not multiply out exactly. */
 #define FINALISTS 8
@@ -33,7 +33,7 @@
  * @sum: per operand cost of moving all tiles of it
  * @changed: likewise of those tiles only that differ from the tile before
  * @varies: per operand whether not all tiles have the same bytes of it
- * @needs: @need_count times per operand its bytes: those of tiles that differ in them;
+ * @footprints: @footprint_count times per operand its bytes: those of tiles that differ in them;
  *	room for one more
  * @merged: there were too many; the only one has the most of each operand
  */
@@ -43,8 +43,8 @@ struct profile {
 	uint64_t *sum;
 	uint64_t *changed;
 	bool *varies;
-	uint64_t *needs;
-	uint32_t need_count;
+	uint64_t *footprints;
+	uint32_t footprint_count;
 	bool merged;
 };
 
@@ -99,35 +99,35 @@ static int chooser_init(struct chooser *c)
 	return 0;
 }
 
-/* The most of each operand, of all needs and the one behind them, as the only one. */
-static void merge_needs(const struct chooser *c, struct profile *profile)
+/* The most of each operand, of all footprints and the one behind them, as the only one. */
+static void merge_footprints(const struct chooser *c, struct profile *profile)
 {
-	for (uint32_t k = 1; k <= profile->need_count; k++)
+	for (uint32_t k = 1; k <= profile->footprint_count; k++)
 		for (uint32_t i = 0; i < c->o.count; i++) {
-			uint64_t bytes = profile->needs[(size_t)k * c->o.count + i];
+			uint64_t bytes = profile->footprints[(size_t)k * c->o.count + i];
 
-			if (bytes > profile->needs[i])
-				profile->needs[i] = bytes;
+			if (bytes > profile->footprints[i])
+				profile->footprints[i] = bytes;
 		}
-	profile->need_count = 1;
+	profile->footprint_count = 1;
 	profile->merged = true;
 }
 
-/* Keep what a tile needs if no tile before needed just that. */
-static void add_need(const struct chooser *c, struct profile *profile)
+/* Keep what a tile has of each operand, its footprint, if no tile before had just that. */
+static void add_footprint(const struct chooser *c, struct profile *profile)
 {
 	size_t count = c->o.count;
-	uint64_t *need = profile->needs + profile->need_count * count;
+	uint64_t *footprint = profile->footprints + profile->footprint_count * count;
 
 	for (uint32_t i = 0; i < count; i++)
-		need[i] = npuplan_region_bytes(&c->o.regions[i]);
-	for (uint32_t k = 0; k < profile->need_count; k++)
-		if (!memcmp(profile->needs + k * count, need, count * sizeof(*need)))
+		footprint[i] = npuplan_region_bytes(&c->o.regions[i]);
+	for (uint32_t k = 0; k < profile->footprint_count; k++)
+		if (!memcmp(profile->footprints + k * count, footprint, count * sizeof(*footprint)))
 			return;
-	if (profile->merged || profile->need_count == MOST_NEEDS)
-		merge_needs(c, profile);
+	if (profile->merged || profile->footprint_count == MOST_FOOTPRINTS)
+		merge_footprints(c, profile);
 	else
-		profile->need_count++;
+		profile->footprint_count++;
 }
 
 /* An operator cut by rows or by channels into tiles of @size, unless it has been. */
@@ -153,7 +153,7 @@ static int add_profile(struct chooser *c, bool rows, int64_t size)
 		.sum = take(c, 1, sizeof(*profile->sum)),
 		.changed = take(c, 1, sizeof(*profile->changed)),
 		.varies = take(c, 1, sizeof(*profile->varies)),
-		.needs = take(c, MOST_NEEDS + 1, sizeof(*profile->needs)),
+		.footprints = take(c, MOST_FOOTPRINTS + 1, sizeof(*profile->footprints)),
 	};
 	if (c->pool.failed)
 		return -ENOMEM;
@@ -168,7 +168,7 @@ static int add_profile(struct chooser *c, bool rows, int64_t size)
 			profile->changed[i] += is_new ? cost : 0;
 			profile->varies[i] |= k && is_new;
 		}
-		add_need(c, profile);
+		add_footprint(c, profile);
 	}
 	c->o.p = &c->p;
 	return 0;
@@ -216,10 +216,10 @@ static uint64_t onchip_of(const struct chooser *c, const struct profile *rows,
 {
 	uint64_t most = 0;
 
-	for (uint32_t r = 0; r < rows->need_count; r++)
-		for (uint32_t k = 0; k < channels->need_count; k++) {
-			const uint64_t *a = rows->needs + (size_t)r * c->o.count;
-			const uint64_t *b = channels->needs + (size_t)k * c->o.count;
+	for (uint32_t r = 0; r < rows->footprint_count; r++)
+		for (uint32_t k = 0; k < channels->footprint_count; k++) {
+			const uint64_t *a = rows->footprints + (size_t)r * c->o.count;
+			const uint64_t *b = channels->footprints + (size_t)k * c->o.count;
 			uint64_t bytes = 0;
 
 			for (uint32_t i = 0; i < c->o.count; i++) {
