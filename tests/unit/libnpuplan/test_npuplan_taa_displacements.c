@@ -161,12 +161,12 @@ TEST(too_many)
 static int conflicts_of(const struct fixture *f, struct npuplan_conflicts *conflicts)
 {
 	struct npuplan_conflicts whole;
-	bool covered = true;
+	bool approximated = true;
 	int err;
 
 	assert_int_equal(npuplan_conflicts_whole(&whole, f->items, 2), 0);
-	err = npuplan_displacement_conflicts(conflicts, &whole, &f->live, &covered);
-	assert_false(covered);
+	err = npuplan_displacement_conflicts(conflicts, &whole, &f->live, &approximated);
+	assert_false(approximated);
 	npuplan_conflicts_fini(&whole);
 	return err;
 }
@@ -205,7 +205,7 @@ TEST(conflicts)
 }
 
 /* More intervals than are listed: the pair is taken as whole tensors. */
-TEST(covered)
+TEST(approximated)
 {
 	enum { ATOMS = 3000 };
 	struct npuplan_atom *atoms = calloc(2 * ATOMS, sizeof(*atoms));
@@ -215,7 +215,7 @@ TEST(covered)
 		{ .size = 1000033ull * ATOMS, .align = 1, .tensor = 1, .end = 1 },
 	};
 	struct npuplan_conflicts whole, conflicts;
-	bool covered = false;
+	bool approximated = false;
 
 	assert_non_null(atoms);
 	for (uint32_t i = 0; i < ATOMS; i++) {
@@ -223,8 +223,9 @@ TEST(covered)
 		atoms[ATOMS + i] = (struct npuplan_atom){ 1000033ull * i, 1, 1, 0, 1 };
 	}
 	assert_int_equal(npuplan_conflicts_whole(&whole, items, 2), 0);
-	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &whole, &live, &covered), 0);
-	assert_true(covered);
+	assert_int_equal(npuplan_displacement_conflicts(&conflicts, &whole, &live, &approximated),
+			 0);
+	assert_true(approximated);
 	assert_int_equal(conflicts.peer_start[2], 2);
 	assert_int_equal(conflicts.peers[0].interval_count, 0);
 	npuplan_conflicts_fini(&conflicts);

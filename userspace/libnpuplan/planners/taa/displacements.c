@@ -166,7 +166,7 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 /*
  * struct collection - F of all pairs in the making
  * @listed: intervals of all pairs, before those that overlap were joined
- * @covered: some pair is taken as whole tensors, for F would be too many intervals
+ * @approximated: some pair is taken as whole tensors, for F would be too many intervals
  */
 struct collection {
 	const struct npuplan_runs *runs;
@@ -175,7 +175,7 @@ struct collection {
 	struct npuplan_pair *pairs;
 	size_t pair_count;
 	size_t listed;
-	bool covered;
+	bool approximated;
 };
 
 /* Nothing if F is empty; no interval if it is that of whole tensors. */
@@ -191,7 +191,7 @@ static int add_pair(struct collection *c, uint32_t a, uint32_t b)
 	c->listed += listed;
 	if (err == -E2BIG) {
 		list->count = pair.first_interval;
-		c->covered = true;
+		c->approximated = true;
 		c->pairs[c->pair_count++] = pair;
 		return 0;
 	}
@@ -210,7 +210,7 @@ static int add_pair(struct collection *c, uint32_t a, uint32_t b)
 
 int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 				   const struct npuplan_conflicts *whole,
-				   const struct npuplan_liveness *live, bool *covered)
+				   const struct npuplan_liveness *live, bool *approximated)
 {
 	uint32_t item_count = whole->item_count;
 	struct npuplan_runs runs;
@@ -229,7 +229,7 @@ int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 	if (!err)
 		err = npuplan_conflicts_pairs(conflicts, whole->items, item_count, c.pairs,
 					      c.pair_count, c.list.at);
-	*covered = c.covered;
+	*approximated = c.approximated;
 	npuplan_runs_fini(&runs);
 	npuplan_free(c.list.at);
 	return err;

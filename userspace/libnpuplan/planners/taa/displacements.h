@@ -33,11 +33,11 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 /* npuplan_displacement_conflicts() - F of all pairs of items
  * @whole: conflicts of @items as whole tensors, listed
  * @live: as npuplan_runs_init() takes it
- * @covered: out: pairs of too many intervals are listed as whole tensors, which
+ * @approximated: out: pairs of too many intervals are listed as whole tensors, which
  *	is safe; but what packs lower than these conflicts allow may exist
  *
  * Too many are 2^20 of a pair, 2^24 in all. -ENOMEM.
  */
 int npuplan_displacement_conflicts(struct npuplan_conflicts *conflicts,
 				   const struct npuplan_conflicts *whole,
-				   const struct npuplan_liveness *live, bool *covered);
+				   const struct npuplan_liveness *live, bool *approximated);
