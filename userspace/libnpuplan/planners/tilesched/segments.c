@@ -6,9 +6,9 @@
 
 /* Ways to run a segment of several operators, most useful first. */
 static const struct tilesched_way ways[] = {
-	{ TILESCHED_DEMAND, 1 },  { TILESCHED_REVERSE, 1 }, { TILESCHED_EAGER, 1 },
-	{ TILESCHED_DEMAND, 2 },  { TILESCHED_DEMAND, 4 },  { TILESCHED_DEMAND, 8 },
-	{ TILESCHED_DEMAND, 16 },
+	{ TILESCHED_DEPTH_FIRST, 1 },  { TILESCHED_REVERSE, 1 },     { TILESCHED_EAGER, 1 },
+	{ TILESCHED_DEPTH_FIRST, 2 },  { TILESCHED_DEPTH_FIRST, 4 }, { TILESCHED_DEPTH_FIRST, 8 },
+	{ TILESCHED_DEPTH_FIRST, 16 },
 };
 
 /* Work between two looks at the clock. */
@@ -132,11 +132,11 @@ int tilesched_table_init(struct tilesched_table *table, struct tilesched_sim *si
 	tilesched_sim_rewind(sim);
 	if (!err && n > 1 && !is_over(&m))
 		err = play_segment(&m, n);
-	for (uint32_t length = 2; length < n && !err && !table->left_out; length++) {
+	for (uint32_t length = 2; length < n && !err && !table->incomplete; length++) {
 		tilesched_sim_rewind(sim);
 		for (uint32_t begin = 0; begin + length <= n && !err; begin++) {
 			if (is_over(&m)) {
-				table->left_out = true;
+				table->incomplete = true;
 				break;
 			}
 			err = play_segment(&m, begin + length);

@@ -25,14 +25,14 @@ struct tilesched_segment {
  *
  * @at: those with end e are at[e][0 .. count[e]), by begin in the order they were played
  * @work: units and waits looked at
- * @left_out: not all segments were looked at: the limit of work, or the caller's
+ * @incomplete: not all segments were looked at: the limit of work, or the caller's
  */
 struct tilesched_table {
 	uint32_t op_count;
 	struct tilesched_segment **at;
 	uint32_t *count;
 	uint64_t work;
-	bool left_out;
+	bool incomplete;
 };
 
 /* tilesched_table_init() - play all segments, the shorter ones first

@@ -137,7 +137,7 @@ static void run_step(struct run *run, uint32_t op)
 	run->over |= peak > run->limit;
 }
 
-/* ---------------------------------------------------------------------- by demand */
+/* ------------------------------------------------------------------- depth-first */
 
 /* A wait of the next @count steps of @op that is not over yet; false if all are. */
 static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
@@ -165,7 +165,7 @@ static bool unmet(struct run *run, uint32_t op, uint32_t count, bool reverse,
 }
 
 /* Run @op until @count of its steps are done, and all that these need. */
-static void demand(struct run *run, uint32_t op, uint32_t count, struct tilesched_way way)
+static void depth_first(struct run *run, uint32_t op, uint32_t count, struct tilesched_way way)
 {
 	struct tilesched_sim *sim = run->sim;
 	const struct tilesched_model *model = sim->model;
@@ -275,7 +275,7 @@ bool tilesched_sim_segment(struct tilesched_sim *sim, uint32_t end, struct tiles
 	} else {
 		/* Later operators ask first; what they leave over, earlier ones do. */
 		for (uint32_t o = end; o-- > run.begin && !run.over;)
-			demand(&run, o, model->ops[o].count, way);
+			depth_first(&run, o, model->ops[o].count, way);
 	}
 	undo(sim, run.begin, end, live);
 	for (uint32_t o = run.begin; o < end; o++)

@@ -10,16 +10,16 @@
 /*
  * enum tilesched_rule - order of the steps of a segment
  *
- * Depth-first by demand: each step of the last operator asks for what it needs,
+ * Depth-first: each step of the last operator asks for what it needs,
  * these steps for what they need, and so on; an operator that is asked goes on by
  * a quantum of steps. What nobody in the segment has asked for comes last, later
  * operators first.
  */
 enum tilesched_rule {
-	TILESCHED_LAYERS,  /* operator by operator */
-	TILESCHED_DEMAND,  /* inputs asked for in their order */
-	TILESCHED_REVERSE, /* in reverse order */
-	TILESCHED_EAGER,   /* not asked for: always the latest operator that can go on */
+	TILESCHED_LAYERS,      /* operator by operator */
+	TILESCHED_DEPTH_FIRST, /* inputs asked for in their order */
+	TILESCHED_REVERSE,     /* in reverse order */
+	TILESCHED_EAGER,       /* not asked for: always the latest operator that can go on */
 };
 
 /**
@@ -51,7 +51,7 @@ struct tilesched_consumer {
  * @order: steps of the segment, as they were run; @order_count of them
  * @first_consumer: per operator, in @consumers: who needs it
  * @ready: of eager order, a bit an operator
- * @stack: of order by demand
+ * @stack: of depth-first order
  * @resident: bytes of weights that stay on chip while a segment runs
  * @work: units and waits looked at
  */

@@ -240,7 +240,7 @@ int npuplan_front_find_sized(const struct npuplan_graph *graph, const struct npu
 			.all_weights = planning.model.all_weights,
 			.all_reads = planning.model.all_reads,
 			.work = planning.table.work,
-			.left_out = planning.table.left_out,
+			.left_out = planning.table.incomplete,
 			.seconds = npuplan_effort_seconds(&effort),
 		};
 		planning.front = NULL;

@@ -43,7 +43,7 @@ struct tilesched_item {
 /*
  * struct tilesched_placing - a schedule and its addresses
  * @order: steps of the model as they are run
- * @positions: per step of the graph, its place in the schedule
+ * @positions: per step of the graph, its position in the schedule
  * @live: atoms are units, by number; takeovers are in no order
  * @units: in the order of tensors and their bytes
  * @items: to pack; @of: what each is made of
