@@ -134,6 +134,38 @@ TEST(convolution)
 	close_world(&w);
 }
 
+/* Constants are accessed whole, but one row is all that a row is made of. */
+TEST(part_of_a_parameter)
+{
+	struct npuplan_tiling rows = { .rows = 1, .with_parameters = true };
+	struct tb_model model = floats();
+	struct world w;
+	struct parts p;
+	void *command;
+	size_t size;
+
+	model.codes[0].builtin = model.codes[0].deprecated = BUILTIN_DEQUANTIZE;
+	model.ops[0].input_count = 1;
+	model.ops[0].inputs[0] = 1;
+	model.ops[0].options_type = 0;
+	model.ops[0].option_count = 0;
+	model.tensors[1].type = TYPE_FLOAT16;
+	memcpy(model.tensors[1].shape, model.tensors[3].shape, sizeof(model.tensors[1].shape));
+	model.buffers[1].size = 4 * 4 * 2 * 2;
+	open_world(&w, &model, &rows);
+	assert_int_equal(tflite_command(w.commands, 2, &command, &size, &w.error), 0);
+	p = parts_of(command);
+	assert_int_equal(p.head->operation, NPUMEM_COMMAND_CONVERT);
+	ASSERT_FOUR(p.operands[0].origin, 0, 2, 0, 0);
+	ASSERT_FOUR(p.operands[1].origin, 0, 2, 0, 0);
+	ASSERT_FOUR(p.operands[1].dims, 1, 1, 4, 2);
+	ASSERT_FOUR(p.operands[1].shape, 1, 4, 4, 2);
+	assert_int_equal(p.pieces[1].offset, 2 * 4 * 2 * 2);
+	assert_int_equal(p.pieces[1].rows, 1);
+	free(command);
+	close_world(&w);
+}
+
 TEST(initial_values)
 {
 	struct tb_model model = floats();

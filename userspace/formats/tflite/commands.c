@@ -369,6 +369,31 @@ static uint32_t add_output(struct maker *m, enum view view)
 	return m->op->outputs[0];
 }
 
+/*
+ * Output and input of an operator that takes element for element. A parameter is accessed whole
+ * even where the output is cut: of that the same part is the operand.
+ */
+static void add_same(struct maker *m)
+{
+	const struct npumem_command_operand *out = &m->operands[0];
+	struct npumem_command_operand *in = &m->operands[1];
+	struct npumem_command_piece *piece = &m->pieces[1];
+
+	add_output(m, NATURAL);
+	add_input(m, 0, NATURAL);
+	if (m->fb->err || !in->piece_count || memcmp(in->shape, out->shape, sizeof(in->shape)) != 0)
+		return;
+	for (int d = 0; d < 4; d++)
+		if (in->origin[d] > out->origin[d] ||
+		    in->origin[d] + in->dims[d] < out->origin[d] + out->dims[d])
+			return;
+	for (int d = 0; d < 4; d++)
+		piece->offset += (uint64_t)(out->origin[d] - in->origin[d]) * piece->stride[d];
+	piece->rows = out->dims[1];
+	memcpy(in->origin, out->origin, sizeof(in->origin));
+	memcpy(in->dims, out->dims, sizeof(in->dims));
+}
+
 static void add_scale(struct maker *m, double factor)
 {
 	struct npumem_command_scale *scales =
@@ -607,11 +632,13 @@ static void make_binary(struct maker *m, bool is_sum)
 /* Between types and scales: quantize, dequantize, and the activations that only clamp. */
 static void make_convert(struct maker *m, uint8_t activation)
 {
-	uint32_t out = add_output(m, NATURAL), in = add_input(m, 0, NATURAL);
+	uint32_t out = m->op->outputs[0], in;
 	bool from_float, to_float;
 
+	add_same(m);
 	if (m->fb->err)
 		return;
+	in = input_at(m, 0);
 	m->head.attribute_count = NPUMEM_COMMAND_CONVERT_ATTRIBUTES;
 	set_range(m, activation, out, NPUMEM_COMMAND_CLAMP_MIN);
 	from_float = is_float_type(tensor_type(m, in));
@@ -654,20 +681,13 @@ static void make_softmax(struct maker *m)
 
 static void make_logistic(struct maker *m)
 {
-	uint32_t out = add_output(m, NATURAL), in = add_input(m, 0, NATURAL);
-
+	add_same(m);
 	m->head.attribute_count = NPUMEM_COMMAND_LOGISTIC_ATTRIBUTES;
-	if (m->fb->err || is_float_type(tensor_type(m, out)))
+	if (m->fb->err || is_float_type(tensor_type(m, m->op->outputs[0])))
 		return;
-	add_scale(m, (double)scale_of(m, in) * (double)(1 << 27));
+	add_scale(m, (double)scale_of(m, input_at(m, 0)) * (double)(1 << 27));
 	if (!m->fb->err)
 		m->attributes[NPUMEM_COMMAND_LOGISTIC_RADIUS] = radius(4, m->scales[0].shift);
-}
-
-static void make_tanh(struct maker *m)
-{
-	add_output(m, NATURAL);
-	add_input(m, 0, NATURAL);
 }
 
 static void make_pad(struct maker *m)
@@ -873,7 +893,7 @@ static void make(struct maker *m)
 		break;
 	case BUILTIN_TANH:
 		m->head.operation = NPUMEM_COMMAND_TANH;
-		make_tanh(m);
+		add_same(m);
 		break;
 	case BUILTIN_QUANTIZE:
 	case BUILTIN_DEQUANTIZE:
@@ -901,7 +921,7 @@ static void make(struct maker *m)
 	case BUILTIN_SQUEEZE:
 	case BUILTIN_EXPAND_DIMS:
 		m->head.operation = NPUMEM_COMMAND_COPY;
-		make_tanh(m);
+		add_same(m);
 		break;
 	case BUILTIN_RESIZE_BILINEAR:
 		m->head.operation = NPUMEM_COMMAND_RESIZE_BILINEAR;
