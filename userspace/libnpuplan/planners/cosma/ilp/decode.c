@@ -2,7 +2,7 @@
 /* From a solution of the program to a schedule with addresses. */
 #include <stdlib.h>
 
-#include "decode.h"
+#include "encode.h"
 
 static bool is_set(const double *value, uint32_t column)
 {

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
-/* Divide and conquer: sub-graphs between break nodes, and what they make together. */
+/*
+ * Divide and conquer (arXiv 2311.18246, section IV): break nodes cut the order into
+ * sub-graphs that are solved one by one. What crosses a break is stored for the one side
+ * and loaded for the other. Break nodes are not chosen by hand: windows.c finds them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "planners/cosma/place/addresses.h"
 #include "planners/cosma/search/windows.h"
-#include "decode.h"
-#include "divide.h"
+#include "encode.h"
+#include "solver.h"
 
 /* Work of the packing core on one change of the combined plan. */
 #define TRY_WORK 10000000ull

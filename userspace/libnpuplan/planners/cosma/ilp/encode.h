@@ -125,11 +125,20 @@ int ilp_lifetimes(struct ilp_encoding *encoding);
 int ilp_make_columns(struct ilp_encoding *encoding);
 /* Whether two tensors may be on chip at once in some order. */
 bool ilp_may_meet(const struct ilp_encoding *encoding, uint32_t a, uint32_t b);
-/* The tensor is used, so that it may stay, leave and return. */
-bool ilp_is_used(const struct ilp_encoding *encoding, uint32_t a);
 
 /* ilp_check_size() - once there are tensors, but no columns: -E2BIG
  *
  * Counts all columns, but of rows only those of Eq. 10 and 11.
  */
 int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *error);
+
+/* decode.c: operators in their order, and which tensor is away before which use. */
+void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
+		       struct cosma_schedule *schedule);
+
+/* ilp_read_addresses() - the @offset of each stay of that schedule
+ *
+ * -EIO: the solution's addresses overlap by more than rounding can explain.
+ */
+int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
+		       struct cosma_stays *stays);

@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
 #include "planners/cosma/place/need.h"
-#include "decode.h"
-#include "divide.h"
+#include "encode.h"
+#include "solver.h"
 
 static const struct npuplan_cosma_ilp_options none;
 

@@ -2,7 +2,7 @@
 /* What solves programs: HiGHS (highs.c), where it is installed. */
 #pragma once
 
-#include "planners/cosma/model/run.h"
+#include "planners/cosma/search/solve.h"
 #include "ilp.h"
 #include "program.h"
 
@@ -45,3 +45,10 @@ extern const struct ilp_solver ilp_highs;
 int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error);
+
+/* ilp_divide() - offer a plan made of sub-graphs' plans
+ *
+ * No plan is offered if a limit came before each of them had one. -ENOMEM, -EIO
+ */
+int ilp_divide(struct cosma_solve *solve, const struct npuplan_cosma_ilp_options *ilp,
+	       const struct ilp_solver *solver);

@@ -23,8 +23,8 @@ struct candidate {
 
 /*
  * struct climbing - the best so far, and what is tried beside it
- * @graph: of the best plan; @owned unless it is the caller's
- * @work_left: units; @tried: what the first plan took
+ * @graph: of the best plan
+ * @first_work: what the first plan took, of @work units so far
  */
 struct climbing {
 	const struct npuplan_cosma_options *options;
