@@ -44,7 +44,7 @@ static const char *const types[] = {
 	[MEAN] = "mean",
 };
 
-static enum pattern pattern_of(const struct npuplan_op *op)
+int npuplan_pattern(const struct npuplan_op *op)
 {
 	size_t length = strlen(op->type), n;
 
@@ -376,7 +376,7 @@ void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan
 		.attrs = &op->attrs,
 		.first = op->input_count ? &tensors[op->inputs[0]] : NULL,
 		.output = &tensors[op->outputs[0]],
-		.pattern = pattern_of(op),
+		.pattern = p->pattern,
 	};
 
 	for (in.index = 0; in.index < op->input_count; in.index++) {

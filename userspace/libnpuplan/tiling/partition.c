@@ -53,6 +53,7 @@ bool npuplan_partition_init(struct npuplan_partition *p, const struct npuplan_gr
 	p->bands = bands;
 	if (!find_output(p))
 		return false;
+	p->pattern = npuplan_pattern(p->op);
 	p->rows = p->output.rows;
 	p->channels = p->output.channels;
 	if (!bands)

@@ -10,6 +10,7 @@
  * @rows, @channels: of a tile; the last ones have what is left. 0: the operator is one step
  * @bands: so many bands of rows, nearly equal, of tensors of rank 4 and 5 alone; 0 for none
  * @order: enum npuplan_tile_order
+ * @pattern: of the operator's type (inputs.c)
  */
 struct npuplan_partition {
 	const struct npuplan_graph *graph;
@@ -21,6 +22,7 @@ struct npuplan_partition {
 	int64_t channel_tiles;
 	uint32_t bands;
 	uint32_t order;
+	int pattern;
 };
 
 /* An operator that is one step. */
@@ -59,6 +61,9 @@ bool npuplan_partition_view(const struct npuplan_partition *p, uint32_t tensor,
  */
 void npuplan_tile_regions(const struct npuplan_partition *p, uint64_t index,
 			  struct npumem_region *regions);
+
+/* What a tile of an operator's outputs needs of its inputs goes by this (inputs.c). */
+int npuplan_pattern(const struct npuplan_op *op);
 
 /* The same of the inputs alone, of any part of the outputs (inputs.c). */
 void npuplan_tile_inputs(const struct npuplan_partition *p, const struct npuplan_part *tile,
