@@ -310,7 +310,7 @@ TEST(evict)
 	assert_int_equal(sets.costs[0], 10);
 	assert_int_equal(sets.costs[1], 12);
 	assert_int_equal(sets.costs[2], 8);
-	assert_false(eviction.cut);
+	assert_false(eviction.truncated);
 	/* What only has to be away while it stores, and nothing yields: the same. */
 	sets.count = 0;
 	assert_int_equal(cosma_evict(&eviction, -1, 4), 0);
@@ -325,7 +325,7 @@ TEST(evict)
 	eviction.nodes = 0;
 	eviction.node_limit = 1;
 	assert_int_equal(cosma_evict(&eviction, 4, 4), 0);
-	assert_true(eviction.cut);
+	assert_true(eviction.truncated);
 	cosma_board_fini(&board);
 	cosma_model_fini(&model);
 }

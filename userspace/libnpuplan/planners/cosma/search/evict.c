@@ -132,7 +132,7 @@ static int choose(struct evicting *evicting, uint32_t i, int64_t loads, int64_t 
 	if (i == evicting->alike_count || alike->rest < stores || alike->others < loads)
 		return 0;
 	if (++eviction->nodes > eviction->node_limit) {
-		eviction->cut = true;
+		eviction->truncated = true;
 		return 0;
 	}
 	for (uint32_t take = alike->count + 1; take-- > 0 && !err;) {

@@ -7,7 +7,7 @@
 /*
  * struct cosma_eviction - makes room on a board for an operator
  * @limit: only sets that cost no more
- * @node_limit: choices looked at, at most; @cut says whether that left sets out
+ * @node_limit: choices looked at, at most; @truncated says whether that left sets out
  * @found: called with each set; anything but 0 ends it
  */
 struct cosma_eviction {
@@ -16,7 +16,7 @@ struct cosma_eviction {
 	int64_t limit;
 	uint64_t node_limit;
 	uint64_t nodes;
-	bool cut;
+	bool truncated;
 	int (*found)(void *context, const uint32_t *tensors, uint32_t count, int64_t cost);
 	void *context;
 };

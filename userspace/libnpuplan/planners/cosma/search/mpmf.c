@@ -12,7 +12,7 @@
  * @largest: operators by falling @certain
  * @adders: per operator, bits: tensors that add to it if on chip
  * @masks: of the state that is expanded
- * @cut: a limit came while a state was expanded
+ * @truncated: a limit came while a state was expanded
  */
 struct peak_search {
 	const struct cosma_model *model;
@@ -23,7 +23,7 @@ struct peak_search {
 	uint64_t *adders;
 	uint64_t *masks;
 	bool fixed;
-	bool cut;
+	bool truncated;
 };
 
 /* Bytes that are on chip while an operator runs, whatever the order. */
@@ -137,7 +137,7 @@ static int expand(struct peak_search *search, uint32_t id)
 			continue;
 		/* A wide graph has many children, each as long as the graph. */
 		if (cosma_run_over(search->run)) {
-			search->cut = true;
+			search->truncated = true;
 			break;
 		}
 		cosma_board_copy(child, board);
@@ -176,7 +176,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 		if (tree->node[id].dominated)
 			continue;
 		/* What had no room, or no time, may need less. */
-		if (tree->full || search->cut)
+		if (tree->full || search->truncated)
 			return COSMA_STOPPED;
 		*lower_bound = tree->node[id].bound;
 		if (cosma_tree_is_goal(tree, id)) {

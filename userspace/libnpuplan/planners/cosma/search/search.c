@@ -254,7 +254,7 @@ static int expand(struct search *search, uint32_t id)
 		}
 		err = cosma_evict(&eviction, loads - query->budget, stores - query->budget);
 		search->run->work += eviction.nodes;
-		search->incomplete |= eviction.cut;
+		search->incomplete |= eviction.truncated;
 	}
 	return err == ENOUGH ? 0 : err;
 }
