@@ -31,11 +31,11 @@
 #define MAX_OPS	   6000
 
 /*
- * struct dead - state from which no schedule within @slack is complete
+ * struct failed - state from which no schedule within @slack is complete
  * @hash: of what follows but @slack
  * @masks: of the state at its downset; owned, NULL where the table is empty
  */
-struct dead {
+struct failed {
 	uint64_t hash;
 	int64_t slack;
 	uint32_t downset;
@@ -73,9 +73,9 @@ struct exact {
 	int64_t *over;
 	uint32_t *first_left;
 	uint32_t *left;
-	struct dead *dead;
-	uint32_t dead_count;
-	uint32_t dead_room;
+	struct failed *failed;
+	uint32_t failed_count;
+	uint32_t failed_room;
 	uint32_t left_room;
 	uint64_t work_end;
 	uint64_t held;
@@ -104,72 +104,72 @@ static bool is_over(struct exact *exact)
 	return over;
 }
 
-/* --------------------------------------------------------- states that are dead */
+/* --------------------------------------------------------- states that failed */
 
 /* Where the table has the state, or the empty place where it belongs. */
-static struct dead *find_dead(const struct exact *exact, const struct dead *state)
+static struct failed *find_failed(const struct exact *exact, const struct failed *state)
 {
 	size_t bytes = 2 * exact->downsets.downset[state->downset].words * sizeof(*state->masks);
-	uint32_t at = (uint32_t)state->hash & (exact->dead_room - 1);
+	uint32_t at = (uint32_t)state->hash & (exact->failed_room - 1);
 
-	while (exact->dead[at].masks) {
-		const struct dead *dead = &exact->dead[at];
+	while (exact->failed[at].masks) {
+		const struct failed *failed = &exact->failed[at];
 
-		if (dead->hash == state->hash && dead->downset == state->downset &&
-		    dead->last == state->last && !memcmp(dead->masks, state->masks, bytes))
+		if (failed->hash == state->hash && failed->downset == state->downset &&
+		    failed->last == state->last && !memcmp(failed->masks, state->masks, bytes))
 			break;
-		at = (at + 1) & (exact->dead_room - 1);
+		at = (at + 1) & (exact->failed_room - 1);
 	}
-	return &exact->dead[at];
+	return &exact->failed[at];
 }
 
-static void forget_dead(struct exact *exact)
+static void forget_failed(struct exact *exact)
 {
-	for (uint32_t i = 0; i < exact->dead_room; i++)
-		npuplan_free(exact->dead[i].masks);
-	free(exact->dead);
-	exact->dead = NULL;
-	exact->dead_room = 0;
-	exact->dead_count = 0;
+	for (uint32_t i = 0; i < exact->failed_room; i++)
+		npuplan_free(exact->failed[i].masks);
+	free(exact->failed);
+	exact->failed = NULL;
+	exact->failed_room = 0;
+	exact->failed_count = 0;
 	exact->held = exact->base;
 }
 
-static int grow_dead(struct exact *exact)
+static int grow_failed(struct exact *exact)
 {
-	uint32_t room = exact->dead_room;
-	struct dead *old = exact->dead, *grown;
+	uint32_t room = exact->failed_room;
+	struct failed *old = exact->failed, *grown;
 
-	if (room && 2 * exact->dead_count < room)
+	if (room && 2 * exact->failed_count < room)
 		return 0;
 	grown = calloc(room ? 2 * (size_t)room : 256, sizeof(*grown));
 	if (!grown)
 		return -ENOMEM;
-	exact->dead = grown;
-	exact->dead_room = room ? 2 * room : 256;
+	exact->failed = grown;
+	exact->failed_room = room ? 2 * room : 256;
 	for (uint32_t i = 0; i < room; i++)
 		if (old[i].masks)
-			*find_dead(exact, &old[i]) = old[i];
+			*find_failed(exact, &old[i]) = old[i];
 	free(old);
 	return 0;
 }
 
-/* Keeps a dead state; of a new one it takes over @masks. */
-static int note_dead(struct exact *exact, const struct dead *state, uint64_t **masks)
+/* Keeps a failed state; of a new one it takes over @masks. */
+static int note_failed(struct exact *exact, const struct failed *state, uint64_t **masks)
 {
 	uint32_t words = 2 * exact->downsets.downset[state->downset].words;
-	struct dead *dead;
+	struct failed *failed;
 
-	if (grow_dead(exact))
+	if (grow_failed(exact))
 		return -ENOMEM;
-	dead = find_dead(exact, state);
-	if (dead->masks) {
-		dead->slack = state->slack > dead->slack ? state->slack : dead->slack;
+	failed = find_failed(exact, state);
+	if (failed->masks) {
+		failed->slack = state->slack > failed->slack ? state->slack : failed->slack;
 		return 0;
 	}
-	*dead = *state;
+	*failed = *state;
 	*masks = NULL;
-	exact->dead_count++;
-	exact->held += sizeof(*dead) * 2 + words * sizeof(*dead->masks);
+	exact->failed_count++;
+	exact->held += sizeof(*failed) * 2 + words * sizeof(*failed->masks);
 	return 0;
 }
 
@@ -511,14 +511,14 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 /* @p operators have run: all ways to go on. */
 static int visit(struct exact *exact, uint32_t p)
 {
-	struct dead state = {
+	struct failed state = {
 		.slack = exact->level - exact->cost[p],
 		.last = p ? exact->schedule.order[p - 1] : NPUMEM_NONE,
 	};
 	AUTO_HEAP uint64_t *masks = NULL;
 	AUTO_HEAP uint32_t *ready = NULL;
 	uint32_t leaves = exact->leaves, words;
-	const struct dead *dead;
+	const struct failed *failed;
 	bool known;
 	int err;
 
@@ -527,7 +527,7 @@ static int visit(struct exact *exact, uint32_t p)
 	if (is_over(exact))
 		return 0;
 	err = cosma_downsets_of(&exact->downsets, &exact->board[p], &state.downset);
-	err = err ? err : grow_dead(exact);
+	err = err ? err : grow_failed(exact);
 	if (err)
 		return err;
 	words = 2 * exact->downsets.downset[state.downset].words;
@@ -538,9 +538,9 @@ static int visit(struct exact *exact, uint32_t p)
 	cosma_board_pack(&exact->board[p], &exact->downsets.downset[state.downset], masks);
 	state.masks = masks;
 	state.hash = cosma_hash((uint64_t)state.downset << 32 | state.last, masks, words);
-	dead = find_dead(exact, &state);
+	failed = find_failed(exact, &state);
 	/* Not looked at again: the tables may grow, and so move, below. */
-	known = dead->masks && dead->slack >= state.slack;
+	known = failed->masks && failed->slack >= state.slack;
 	for (uint32_t i = 0; i < exact->board[p].ready_count && !known; i++) {
 		err = try_op(exact, p, ready[i]);
 		/* A fixed schedule leaves no other choice. */
@@ -548,7 +548,7 @@ static int visit(struct exact *exact, uint32_t p)
 			break;
 	}
 	if (!err && exact->leaves == leaves && exact->complete)
-		err = note_dead(exact, &state, &masks);
+		err = note_failed(exact, &state, &masks);
 	return err;
 }
 
@@ -559,7 +559,7 @@ static void exact_fini(struct exact *exact)
 	for (uint32_t p = 0; exact->board && p <= exact->model->op_count; p++)
 		cosma_board_fini(&exact->board[p]);
 	npuplan_pool_free(&exact->pool);
-	forget_dead(exact);
+	forget_failed(exact);
 	cosma_schedule_fini(&exact->schedule);
 	cosma_history_fini(&exact->history);
 	cosma_nogoods_fini(&exact->nogoods);
@@ -615,7 +615,7 @@ static int search_levels(struct exact *exact)
 		}
 		exact->level = exact->next;
 		solve->run.lower_bound = (uint64_t)exact->level;
-		forget_dead(exact);
+		forget_failed(exact);
 	}
 	return COSMA_SOLVED;
 }

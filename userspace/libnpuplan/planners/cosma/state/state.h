@@ -115,7 +115,7 @@ static inline bool cosma_board_may_yield(const struct cosma_board *board, uint32
 	return cosma_makes_room(board->model, v, k) &&
 	       !cosma_board_dying(board, board->model->inputs.item[k], v);
 }
-/* Its inputs come to the chip, it runs, the dead go. */
+/* Its inputs come to the chip, it runs, what nobody needs any more goes. */
 void cosma_board_run(struct cosma_board *board, uint32_t v);
 
 /* cosma_board_only() - the only operator that has to be tried; else NPUMEM_NONE
