@@ -65,8 +65,8 @@ struct exact {
 	struct cosma_nogoods nogoods;
 	struct cosma_board *board;
 	struct cosma_schedule schedule;
-	const struct cosma_schedule *guide;
-	uint32_t guide_status;
+	const struct cosma_schedule *relaxed;
+	uint32_t relaxed_status;
 	struct npuplan_pool pool;
 	uint64_t *packed;
 	int64_t *cost;
@@ -283,15 +283,15 @@ static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
 }
 
-static bool is_guide(const struct exact *exact)
+static bool is_relaxed(const struct exact *exact)
 {
 	const struct cosma_model *model = exact->model;
 	size_t uses = model->consumers.first[model->tensor_count];
 
-	return !memcmp(exact->schedule.order, exact->guide->order,
-		       model->op_count * sizeof(*exact->guide->order)) &&
-	       !memcmp(exact->schedule.away, exact->guide->away,
-		       uses * sizeof(*exact->guide->away));
+	return !memcmp(exact->schedule.order, exact->relaxed->order,
+		       model->op_count * sizeof(*exact->relaxed->order)) &&
+	       !memcmp(exact->schedule.away, exact->relaxed->away,
+		       uses * sizeof(*exact->relaxed->away));
 }
 
 static int try_schedule(struct exact *exact)
@@ -306,9 +306,9 @@ static int try_schedule(struct exact *exact)
 	for (uint32_t p = 0; p < n; p++)
 		for (uint32_t k = exact->first_left[p]; k < exact->first_left[p + 1]; k++)
 			cosma_schedule_evict(schedule, exact->left[k], p);
-	/* The guide itself has been tried. */
-	status = exact->guide_status;
-	if (!is_guide(exact))
+	/* The relaxed schedule itself has been tried. */
+	status = exact->relaxed_status;
+	if (!is_relaxed(exact))
 		err = cosma_solve_place(exact->solve, schedule, PLACE_WORK, &status);
 	if (err)
 		return err;
@@ -452,16 +452,16 @@ static int advance(struct exact *exact, uint32_t p, uint32_t v, const uint32_t *
 	return visit(exact, p + 1);
 }
 
-/* Whether the guide has the tensor leave at position @p. */
-static bool guide_leaves(const struct exact *exact, uint32_t p, uint32_t x)
+/* Whether the relaxed schedule has the tensor leave at position @p. */
+static bool relaxed_leaves(const struct exact *exact, uint32_t p, uint32_t x)
 {
-	const struct cosma_schedule *guide = exact->guide;
+	const struct cosma_schedule *relaxed = exact->relaxed;
 
 	cosma_for_each(k, exact->model->consumers, x) {
-		uint32_t at = guide->position[guide->uses[k]];
+		uint32_t at = relaxed->position[relaxed->uses[k]];
 
 		if (at >= p)
-			return guide->away[k];
+			return relaxed->away[k];
 	}
 	return false;
 }
@@ -469,14 +469,14 @@ static bool guide_leaves(const struct exact *exact, uint32_t p, uint32_t x)
 static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 {
 	uint32_t freed[MAX_FREED], left[MAX_FREED], count = list_freed(exact, p, freed);
-	uint32_t guided = 0;
+	uint32_t preferred = 0;
 	int err = 0;
 
 	for (uint32_t i = 0; i < count; i++)
-		guided |= guide_leaves(exact, p, freed[i]) ? 1u << i : 0;
-	/* The guide's choice first, then all others. */
+		preferred |= relaxed_leaves(exact, p, freed[i]) ? 1u << i : 0;
+	/* Its choice first, then all others. */
 	for (uint32_t choice = 0; choice < 1u << count; choice++) {
-		uint32_t set = choice ^ guided, leaving = 0;
+		uint32_t set = choice ^ preferred, leaving = 0;
 
 		for (uint32_t i = 0; i < count; i++)
 			if (set >> i & 1)
@@ -490,7 +490,7 @@ static int try_op(struct exact *exact, uint32_t p, uint32_t v)
 	return err;
 }
 
-/* Ready operators at @p in the guide's order. */
+/* Ready operators at @p in the order of the relaxed schedule. */
 static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 {
 	const struct cosma_board *board = &exact->board[p];
@@ -499,8 +499,8 @@ static uint32_t *sort_ready(const struct exact *exact, uint32_t p)
 	for (uint32_t i = 0; i < board->ready_count && ready; i++) {
 		uint32_t at = i;
 
-		for (; at && exact->guide->position[ready[at - 1]] >
-				     exact->guide->position[board->ready[i]];
+		for (; at && exact->relaxed->position[ready[at - 1]] >
+				     exact->relaxed->position[board->ready[i]];
 		     at--)
 			ready[at] = ready[at - 1];
 		ready[at] = board->ready[i];
@@ -620,16 +620,16 @@ static int search_levels(struct exact *exact)
 	return COSMA_SOLVED;
 }
 
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
-		uint32_t guide_status, uint64_t work_limit, int64_t *level)
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
+		uint32_t relaxed_status, uint64_t work_limit, int64_t *level)
 {
 	const struct cosma_model *model = &solve->model;
 	struct exact exact = {
 		.solve = solve,
 		.model = model,
 		.budget = (int64_t)solve->options->common.arena_budget,
-		.guide = guide,
-		.guide_status = guide_status,
+		.relaxed = relaxed,
+		.relaxed_status = relaxed_status,
 		.level = *level,
 		.work_end = solve->run.work + work_limit,
 		.base = ((uint64_t)model->op_count + 2) *

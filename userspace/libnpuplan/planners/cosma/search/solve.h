@@ -60,11 +60,11 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
 
 /* cosma_exact() - search with addresses, level by level of cost (exact.c)
- * @guide: a schedule of that cost; @guide_status: what the packing core says of it
+ * @relaxed: a schedule of that cost, addresses left out; @relaxed_status: what the packing core says of it
  * @level: no schedule costs less; raised as levels are proved empty
  *
  * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
  * best is optimal; COSMA_EXHAUSTED: there is none; COSMA_STOPPED: by a limit.
  */
-int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *guide,
-		uint32_t guide_status, uint64_t work_limit, int64_t *level);
+int cosma_exact(struct cosma_solve *solve, const struct cosma_schedule *relaxed,
+		uint32_t relaxed_status, uint64_t work_limit, int64_t *level);
