@@ -20,15 +20,15 @@
 #include "nogoods.h"
 #include "solve.h"
 
-/* Work of the packing core: on a schedule, and on a piece of one. */
-#define PLACE_WORK 10000000ull
-#define PIECE_WORK 1000000ull
-/* Work of the grid on a piece. */
-#define GRID_WORK  4000000ull
+/* Work of the packing core: on a schedule, and on an interval of one. */
+#define PLACE_WORK    10000000ull
+#define INTERVAL_WORK 1000000ull
+/* Work of the grid on an interval. */
+#define GRID_WORK     4000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */
-#define MAX_FREED  16
+#define MAX_FREED     16
 /* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
-#define MAX_OPS	   6000
+#define MAX_OPS	      6000
 
 /*
  * struct failed - state from which no schedule within @slack is complete
@@ -175,8 +175,8 @@ static int note_failed(struct exact *exact, const struct failed *state, uint64_t
 
 /* ------------------------------------------------------------------- conflicts */
 
-/** struct piece - positions of a schedule, alone; what is known of their addresses */
-struct piece {
+/** struct interval - positions of a schedule, alone; what is known of their addresses */
+struct interval {
 	struct cosma_stays *stays;
 	uint32_t first;
 	uint32_t last;
@@ -185,49 +185,50 @@ struct piece {
 };
 
 /* Asks the packing core for addresses of positions @first to @last. */
-static int try_piece(struct exact *exact, struct piece *piece, uint32_t first, uint32_t last)
+static int try_interval(struct exact *exact, struct interval *interval, uint32_t first,
+			uint32_t last)
 {
 	uint32_t status;
-	int err = cosma_addresses(exact->solve->graph, exact->model, piece->stays,
+	int err = cosma_addresses(exact->solve->graph, exact->model, interval->stays,
 				  (uint64_t)exact->budget, first + 1, last + 1,
-				  exact->schedule.order[last], PIECE_WORK, &exact->solve->run,
+				  exact->schedule.order[last], INTERVAL_WORK, &exact->solve->run,
 				  &status);
 
-	piece->fits = !err && cosma_is_placed(status);
-	piece->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
+	interval->fits = !err && cosma_is_placed(status);
+	interval->infeasible = !err && status == NPUPLAN_PACK_INFEASIBLE;
 	return err;
 }
 
 /* Whether positions @first to @last do not fit; @proved: for sure, else that none were found will do. */
-static bool is_stuck(struct exact *exact, struct piece *piece, bool proved, uint32_t first,
+static bool is_stuck(struct exact *exact, struct interval *interval, bool proved, uint32_t first,
 		     uint32_t last, int *err)
 {
-	*err = *err ? *err : try_piece(exact, piece, first, last);
-	return proved ? piece->infeasible : !piece->fits;
+	*err = *err ? *err : try_interval(exact, interval, first, last);
+	return proved ? interval->infeasible : !interval->fits;
 }
 
-/* Make the piece shorter while it does not fit: the shortest beginning, the shortest end of that. */
-static int narrow(struct exact *exact, struct piece *piece, bool proved)
+/* Make the interval shorter while it does not fit: the shortest beginning, the shortest end of that. */
+static int narrow(struct exact *exact, struct interval *interval, bool proved)
 {
 	uint32_t last = exact->model->op_count - 1;
 	int err = 0;
 
-	last = npuplan_bisect(at, 0, last, !is_stuck(exact, piece, proved, 0, at, &err));
-	piece->last = last;
-	piece->first =
-		last -
-		npuplan_bisect(at, 0, last, !is_stuck(exact, piece, proved, last - at, last, &err));
+	last = npuplan_bisect(at, 0, last, !is_stuck(exact, interval, proved, 0, at, &err));
+	interval->last = last;
+	interval->first =
+		last - npuplan_bisect(at, 0, last,
+				      !is_stuck(exact, interval, proved, last - at, last, &err));
 	return err;
 }
 
 /* What the packing core could not decide, as a grid. */
-static int refute(struct exact *exact, struct piece *piece)
+static int refute(struct exact *exact, struct interval *interval)
 {
-	const struct cosma_stays *stays = piece->stays;
+	const struct cosma_stays *stays = interval->stays;
 	AUTO_HEAP struct cosma_grid_item *items =
 		npuplan_malloc(((size_t)stays->count + 1) * sizeof(*items));
-	uint32_t count = 0, first = 2 * piece->first + 1, last = 2 * piece->last + 2;
-	uint32_t last_op = exact->schedule.order[piece->last];
+	uint32_t count = 0, first = 2 * interval->first + 1, last = 2 * interval->last + 2;
+	uint32_t last_op = exact->schedule.order[interval->last];
 
 	if (!items)
 		return -ENOMEM;
@@ -251,7 +252,7 @@ static int refute(struct exact *exact, struct piece *piece)
 		};
 	}
 	return cosma_grid_refute(items, count, exact->budget, GRID_WORK, &exact->solve->run.work,
-				 &piece->infeasible);
+				 &interval->infeasible);
 }
 
 /*
@@ -260,27 +261,27 @@ static int refute(struct exact *exact, struct piece *piece)
  */
 static int learn(struct exact *exact, struct cosma_stays *stays, bool proved)
 {
-	struct piece piece = { .stays = stays };
-	int err = narrow(exact, &piece, false);
+	struct interval interval = { .stays = stays };
+	int err = narrow(exact, &interval, false);
 	uint64_t bytes;
 
-	err = err ? err : try_piece(exact, &piece, piece.first, piece.last);
-	if (!err && !piece.infeasible && !piece.fits)
-		err = refute(exact, &piece);
-	if (!err && !piece.infeasible && proved) {
-		err = narrow(exact, &piece, true);
-		piece.infeasible = true;
+	err = err ? err : try_interval(exact, &interval, interval.first, interval.last);
+	if (!err && !interval.infeasible && !interval.fits)
+		err = refute(exact, &interval);
+	if (!err && !interval.infeasible && proved) {
+		err = narrow(exact, &interval, true);
+		interval.infeasible = true;
 	}
-	if (err || !piece.infeasible) {
+	if (err || !interval.infeasible) {
 		/* Neither found nor refuted: this level cannot be proved empty. */
 		exact->complete = false;
 		return err;
 	}
-	exact->back = piece.last;
-	bytes = cosma_nogood_bytes(&exact->history, piece.last - piece.first + 1);
+	exact->back = interval.last;
+	bytes = cosma_nogood_bytes(&exact->history, interval.last - interval.first + 1);
 	exact->held += bytes;
 	exact->base += bytes;
-	return cosma_nogoods_add(&exact->nogoods, &exact->history, piece.first, piece.last);
+	return cosma_nogoods_add(&exact->nogoods, &exact->history, interval.first, interval.last);
 }
 
 static bool is_relaxed(const struct exact *exact)

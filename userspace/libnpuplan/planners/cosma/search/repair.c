@@ -10,9 +10,9 @@
 #include "solve.h"
 
 /* Tensors that are sent away, at most, and work of the packing core on each try. */
-#define MAX_TRIES  200
-#define TRY_WORK   4000000ull
-#define PIECE_WORK 500000ull
+#define MAX_TRIES     200
+#define TRY_WORK      4000000ull
+#define INTERVAL_WORK 500000ull
 
 /* Last instant of the shortest beginning for which no addresses are found. */
 static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule *schedule,
@@ -22,13 +22,14 @@ static int find_conflict(struct cosma_solve *solve, const struct cosma_schedule 
 	uint32_t status = NPUPLAN_PACK_UNKNOWN;
 	int err = cosma_stays_init(&stays, schedule, solve->graph);
 
-	*instant = npuplan_bisect(
-		at, 0, solve->model.op_count,
-		!err &&
-			!(err = cosma_addresses(solve->graph, &solve->model, &stays,
-						solve->options->common.arena_budget, 0, at,
-						NPUMEM_NONE, PIECE_WORK, &solve->run, &status)) &&
-			cosma_is_placed(status));
+	*instant =
+		npuplan_bisect(at, 0, solve->model.op_count,
+			       !err &&
+				       !(err = cosma_addresses(solve->graph, &solve->model, &stays,
+							       solve->options->common.arena_budget,
+							       0, at, NPUMEM_NONE, INTERVAL_WORK,
+							       &solve->run, &status)) &&
+				       cosma_is_placed(status));
 	cosma_stays_fini(&stays);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Windows: consecutive pieces of a model's order, cut where few bytes cross. Searched
+ * Windows: consecutive operators of a model's order, cut where few bytes cross. Searched
  * one after another, with a few states handed on, they give plans (divide and conquer with
  * break points that nobody chose by hand); solved one by one and added up they give a bound.
  */
@@ -8,7 +8,7 @@
 
 #include "search.h"
 
-/* cosma_windows_cut() - pieces of @low to @high operators each (the last may be smaller)
+/* cosma_windows_cut() - windows of @low to @high operators each (the last may be smaller)
  * @window: out: per operator, its window; non-decreasing
  * @count: out: windows
  */
