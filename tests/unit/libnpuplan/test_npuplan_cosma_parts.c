@@ -387,7 +387,7 @@ TEST(windows)
 	AUTO_GRAPH struct npuplan_graph *graph = residual(8);
 	struct npuplan_cosma_options options = { .common.arena_budget = 24 };
 	uint32_t window[25], count, size[25] = { 0 };
-	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .window_goals = 4 };
+	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .beam_width = 4 };
 	struct cosma_path path;
 	struct cosma_model model;
 	struct cosma_run run;

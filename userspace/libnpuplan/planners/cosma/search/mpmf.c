@@ -179,7 +179,7 @@ static int loop(struct peak_search *search, int64_t floor, struct cosma_path *pa
 		if (tree->full || search->truncated)
 			return COSMA_STOPPED;
 		*lower_bound = tree->node[id].bound;
-		if (cosma_tree_is_goal(tree, id)) {
+		if (cosma_tree_is_complete(tree, id)) {
 			err = cosma_tree_path(tree, id, path);
 			path->cost = *lower_bound;
 			return err ? err : COSMA_SOLVED;

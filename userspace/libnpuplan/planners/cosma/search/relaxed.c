@@ -96,7 +96,7 @@ static int plan_by_windows(struct segment *segment)
 	uint32_t count;
 
 	segment->query.window = window;
-	segment->query.window_goals = 20;
+	segment->query.beam_width = 20;
 	for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]) && outcome >= 0; i++) {
 		int err;
 

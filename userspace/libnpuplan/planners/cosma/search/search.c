@@ -38,8 +38,8 @@ struct search {
 	uint64_t masks_used;
 	/* Search by windows. */
 	uint64_t *window_mask;
-	uint32_t *goals;
-	uint32_t goal_count;
+	uint32_t *beam;
+	uint32_t beam_count;
 	uint32_t window_count;
 	uint32_t window;
 	/* While an operator's evictions are tried. */
@@ -273,8 +273,7 @@ static int windows_init(struct search *search)
 			search->window_count = query->window[v] + 1;
 	search->window_mask = npuplan_pool_take(
 		&search->arrays, (size_t)search->window_count * words, sizeof(uint64_t));
-	search->goals =
-		npuplan_pool_take(&search->arrays, query->window_goals, sizeof(*search->goals));
+	search->beam = npuplan_pool_take(&search->arrays, query->beam_width, sizeof(*search->beam));
 	if (search->arrays.failed)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < search->model->op_count; v++)
@@ -295,16 +294,16 @@ static bool ends_window(const struct search *search, uint32_t id)
 	return true;
 }
 
-/* The goals of this window are what the next one starts from. */
+/* The beam of this window is what the next one starts from. */
 static int next_window(struct search *search)
 {
 	int err = 0;
 
 	search->window++;
 	search->tree.queue_count = 0;
-	for (uint32_t i = 0; i < search->goal_count && !err; i++)
-		err = cosma_tree_push(&search->tree, search->goals[i]);
-	search->goal_count = 0;
+	for (uint32_t i = 0; i < search->beam_count && !err; i++)
+		err = cosma_tree_push(&search->tree, search->beam[i]);
+	search->beam_count = 0;
 	return err;
 }
 
@@ -331,8 +330,8 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		bool last = !query->window || search->window + 1 >= search->window_count;
 		uint32_t id;
 
-		if (!last && search->goal_count &&
-		    (!tree->queue_count || search->goal_count >= query->window_goals)) {
+		if (!last && search->beam_count &&
+		    (!tree->queue_count || search->beam_count >= query->beam_width)) {
 			err = next_window(search);
 			continue;
 		}
@@ -345,19 +344,19 @@ static int loop(struct search *search, struct cosma_path *path, int64_t *lower_b
 		/* What has been left out may cost less. */
 		if (!query->window && !search->incomplete && tree->node[id].bound > *lower_bound)
 			*lower_bound = tree->node[id].bound;
-		if (cosma_tree_is_goal(tree, id)) {
+		if (cosma_tree_is_complete(tree, id)) {
 			err = cosma_tree_path(tree, id, path);
 			if (err)
 				return err;
 			return search->incomplete || query->window ? COSMA_FOUND : COSMA_SOLVED;
 		}
 		if (!last && ends_window(search, id)) {
-			search->goals[search->goal_count++] = id;
+			search->beam[search->beam_count++] = id;
 			continue;
 		}
 		if (cosma_run_over(search->run) || !within_memory(search) ||
 		    (query->state_limit && tree->node_count >= query->state_limit)) {
-			if (last || !search->goal_count)
+			if (last || !search->beam_count)
 				return COSMA_STOPPED;
 			err = next_window(search);
 			continue;

@@ -27,7 +27,7 @@ enum cosma_outcome {
  * @fixed: operators run by the model's rank; else in any order
  * @window: search by windows: window of each operator, non-decreasing along every path of
  *	the model. All operators of one run before those of the next; NULL: there are none
- * @window_goals: states that a window hands to the next, at most
+ * @beam_width: states that a window hands to the next, at most
  * @state_limit: states made, at most; 0 = as many as memory holds
  */
 struct cosma_query {
@@ -36,7 +36,7 @@ struct cosma_query {
 	int64_t upper;
 	bool fixed;
 	const uint32_t *window;
-	uint32_t window_goals;
+	uint32_t beam_width;
 	uint32_t state_limit;
 };
 

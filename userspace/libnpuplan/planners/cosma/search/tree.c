@@ -104,17 +104,17 @@ int cosma_tree_add(struct cosma_tree *tree, struct cosma_node node)
 	return node.bound == COSMA_NEVER ? 0 : cosma_tree_push(tree, id);
 }
 
-int cosma_tree_path(const struct cosma_tree *tree, uint32_t goal, struct cosma_path *path)
+int cosma_tree_path(const struct cosma_tree *tree, uint32_t last, struct cosma_path *path)
 {
 	uint32_t at = tree->model->op_count, gone = 0;
 
-	for (uint32_t id = goal; id != NPUMEM_NONE; id = tree->node[id].parent)
+	for (uint32_t id = last; id != NPUMEM_NONE; id = tree->node[id].parent)
 		gone += tree->node[id].evicted;
 	if (cosma_path_init(path, at, gone))
 		return -ENOMEM;
-	path->cost = tree->node[goal].cost;
+	path->cost = tree->node[last].cost;
 	path->first[at] = gone;
-	for (uint32_t id = goal; id != NPUMEM_NONE; id = tree->node[id].parent) {
+	for (uint32_t id = last; id != NPUMEM_NONE; id = tree->node[id].parent) {
 		const struct cosma_node *node = &tree->node[id];
 		const uint32_t *from = tree->paths + node->path;
 

@@ -72,10 +72,10 @@ int cosma_tree_push(struct cosma_tree *tree, uint32_t id);
 uint32_t cosma_tree_take(struct cosma_tree *tree);
 
 /* Whether all operators have run. */
-static inline bool cosma_tree_is_goal(const struct cosma_tree *tree, uint32_t id)
+static inline bool cosma_tree_is_complete(const struct cosma_tree *tree, uint32_t id)
 {
 	return tree->downsets.downset[tree->node[id].downset].done == tree->model->op_count;
 }
 
 /* The way to a node; its cost is the node's. -ENOMEM */
-int cosma_tree_path(const struct cosma_tree *tree, uint32_t goal, struct cosma_path *path);
+int cosma_tree_path(const struct cosma_tree *tree, uint32_t last, struct cosma_path *path);
