@@ -93,8 +93,8 @@ static int check_entry(const struct reading *reading, const struct npuv_cell *ce
 	return 0;
 }
 
-/* The pieces of a cell, one after another, each aligned; returns their end. */
-static int add_pieces(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
+/* The fragments of a cell, one after another, each aligned; returns their end. */
+static int add_fragments(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
 	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_EXTERNAL;
 	uint64_t align = reading->align[cell->tensor];
@@ -105,12 +105,12 @@ static int add_pieces(struct reading *reading, const struct npuv_cell *cell, uin
 		const struct npuv_segment *segment =
 			&reading->cells->segments[cell->first_segment + k];
 
-		if (npuplan_grow(&units->piece, units->piece_count, sizeof(*units->piece)))
+		if (npuplan_grow(&units->fragment, units->fragment_count, sizeof(*units->fragment)))
 			return -ENOMEM;
-		/* Within its whole tensor such a piece needs no place that is aligned. */
+		/* Within its whole tensor such a fragment needs no place that is aligned. */
 		units->unaligned |= !external && (segment->first % align || *size % align);
 		*size = (*size + align - 1) / align * align;
-		units->piece[units->piece_count++] = (struct cosma_piece){
+		units->fragment[units->fragment_count++] = (struct cosma_fragment){
 			.first = segment->first,
 			.length = segment->length,
 			.at = *size,
@@ -157,9 +157,9 @@ static int add_unit(struct reading *reading, uint32_t c)
 		return -ENOMEM;
 	made = &units->unit[units->count];
 	made->tensor = cell->tensor;
-	made->first_piece = units->piece_count;
-	err = add_pieces(reading, cell, &unit.size);
-	made->piece_count = units->piece_count - made->first_piece;
+	made->first_fragment = units->fragment_count;
+	err = add_fragments(reading, cell, &unit.size);
+	made->fragment_count = units->fragment_count - made->first_fragment;
 	added = err ? err : npuplan_graph_add_tensor(units->graph, &unit);
 	if (added < 0)
 		return (int)added;
@@ -360,6 +360,6 @@ int cosma_units_init(struct cosma_units *units, const struct npuplan_graph *grap
 void cosma_units_fini(struct cosma_units *units)
 {
 	npuplan_graph_free(units->graph);
-	free_all(units->unit, units->piece, units->takeovers, units->staged);
+	free_all(units->unit, units->fragment, units->takeovers, units->staged);
 	memset(units, 0, sizeof(*units));
 }

@@ -12,11 +12,11 @@
 #include "planners/cosma/cosma.h"
 
 /*
- * struct cosma_piece - contiguous bytes of a unit
+ * struct cosma_fragment - contiguous bytes of a unit
  * @first, @length: bytes of the tensor
  * @at: where they begin in the unit, which lies on chip as one
  */
-struct cosma_piece {
+struct cosma_fragment {
 	uint64_t first;
 	uint64_t length;
 	uint64_t at;
@@ -25,12 +25,12 @@ struct cosma_piece {
 /*
  * struct cosma_unit - bytes that are moved together
  * @tensor: of the graph; never an alias
- * @first_piece, @piece_count: its pieces, ascending
+ * @first_fragment, @fragment_count: its fragments, ascending
  */
 struct cosma_unit {
 	uint32_t tensor;
-	uint32_t first_piece;
-	uint32_t piece_count;
+	uint32_t first_fragment;
+	uint32_t fragment_count;
 };
 
 /*
@@ -40,7 +40,7 @@ struct cosma_unit {
  * @staged: per step
  * @mixed: outputs may take inputs' bytes in ways that @takeovers do not say, so that plans
  *	may need less than COSMA knows
- * @unaligned: a unit has a piece that begins where its tensor is not aligned: here it is
+ * @unaligned: a unit has a fragment that begins where its tensor is not aligned: here it is
  *	placed at a multiple, but as part of a whole tensor it need not be
  * @resident: an input is on chip from the start
  * @with_parameters: a parameter has a unit
@@ -48,9 +48,9 @@ struct cosma_unit {
 struct cosma_units {
 	struct npuplan_graph *graph;
 	struct cosma_unit *unit;
-	struct cosma_piece *piece;
+	struct cosma_fragment *fragment;
 	uint32_t count;
-	uint32_t piece_count;
+	uint32_t fragment_count;
 	struct npuplan_cosma_takeover *takeovers;
 	bool *staged;
 	uint32_t takeover_count;

@@ -13,9 +13,9 @@
 /*
  * struct writing - the plan in the making
  * @first: those that stand for position i of @found are [first[i], first[i + 1])
- * @placement: per placement of @found, the first of @plan that stand for its pieces
+ * @placement: per placement of @found, the first of @plan that stand for its fragments
  * @resident: per unit, its placement in @found now
- * @host: per unit, the byte in host memory where its copy is, pieces one after another
+ * @host: per unit, the byte in host memory where its copy is, fragments one after another
  * @copies: per unit, that copy from the position that needs it first to the last one;
  *	@start NPUMEM_NONE: there is none
  */
@@ -41,7 +41,7 @@ static int number_positions(struct writing *writing)
 
 		count += position->kind == NPUMEM_POSITION_STEP ?
 				 1 :
-				 writing->units->unit[position->index].piece_count;
+				 writing->units->unit[position->index].fragment_count;
 		if (count >= NPUMEM_NONE)
 			return -E2BIG;
 		writing->first[i + 1] = (uint32_t)count;
@@ -61,9 +61,9 @@ static int write_placements(struct writing *writing)
 		const struct cosma_unit *unit = &writing->units->unit[placement->tensor];
 
 		writing->placement[i] = plan->placement_count;
-		for (uint32_t k = 0; k < unit->piece_count; k++) {
-			const struct cosma_piece *piece =
-				&writing->units->piece[unit->first_piece + k];
+		for (uint32_t k = 0; k < unit->fragment_count; k++) {
+			const struct cosma_fragment *fragment =
+				&writing->units->fragment[unit->first_fragment + k];
 
 			if (npuplan_grow(&plan->placements, plan->placement_count,
 					 sizeof(*plan->placements)))
@@ -72,9 +72,9 @@ static int write_placements(struct writing *writing)
 				.tensor = unit->tensor,
 				.from = writing->first[placement->from],
 				.to = writing->first[placement->to + 1] - 1,
-				.offset = placement->offset + piece->at,
-				.region = { .offset = piece->first,
-					    .length = piece->length,
+				.offset = placement->offset + fragment->at,
+				.region = { .offset = fragment->first,
+					    .length = fragment->length,
 					    .count = { 1, 1, 1 } },
 			};
 		}
@@ -144,8 +144,9 @@ static void write_transfer(struct writing *writing, uint32_t i)
 	const struct cosma_unit *unit = &writing->units->unit[position->index];
 	bool drop = position->kind == NPUMEM_POSITION_DROP;
 
-	for (uint32_t k = 0; k < unit->piece_count; k++) {
-		const struct cosma_piece *piece = &writing->units->piece[unit->first_piece + k];
+	for (uint32_t k = 0; k < unit->fragment_count; k++) {
+		const struct cosma_fragment *fragment =
+			&writing->units->fragment[unit->first_fragment + k];
 
 		writing->plan->positions[writing->first[i] + k] = (struct npumem_position){
 			.kind = position->kind,
@@ -153,9 +154,9 @@ static void write_transfer(struct writing *writing, uint32_t i)
 			.placement =
 				drop ? NPUMEM_NONE :
 				       writing->placement[writing->resident[position->index]] + k,
-			.first = piece->first,
-			.length = piece->length,
-			.host_offset = drop ? 0 : writing->host[position->index] + piece->at,
+			.first = fragment->first,
+			.length = fragment->length,
+			.host_offset = drop ? 0 : writing->host[position->index] + fragment->at,
 		};
 	}
 }

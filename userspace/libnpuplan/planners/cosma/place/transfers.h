@@ -7,8 +7,8 @@
 
 /* cosma_transfers() - positions, placements, addresses in host memory
  *
- * A position for each step that @found runs, and for each piece that a transfer moves; a
- * placement for each piece of each of its placements. Host addresses: each copy has one of
+ * A position for each step that @found runs, and for each fragment that a transfer moves; a
+ * placement for each fragment of each of its placements. Host addresses: each copy has one of
  * its own for as long as it is needed. Those of inputs and parameters, which are
  * there before the first position, and those of outputs, which are there after the
  * last, share theirs with nothing in that time.
