@@ -8,8 +8,8 @@
  * and bringing each back costs its size, and its spill as much again if it has no
  * host copy. The cheapest choice is a minimum-cost cover of the excess.
  *
- * A tensor's stay away lies in one gap between two of its uses. Critical
- * operators that share no gap of any tensor may be added up: they are put into
+ * A tensor's stay away lies in one reuse interval, between two of its uses. Critical
+ * operators that share no such interval of any tensor may be added up: they are put into
  * groups so that different groups share none, and the most that a group asks for
  * is added. A tensor's first spill is charged in one group only.
  *

@@ -424,18 +424,19 @@ static void fill_op(struct cosma_model *model, const struct reading *reading, ui
 /* What must run directly before each: whoever writes what it reads, on chip or outside. */
 static int derive_before(struct cosma_model *model, struct reading *reading)
 {
-	uint32_t *place = npuplan_pool_take(&reading->pool, model->op_count, sizeof(*place));
-	int err = place ? 0 : -ENOMEM;
+	uint32_t *number_of =
+		npuplan_pool_take(&reading->pool, model->op_count, sizeof(*number_of));
+	int err = number_of ? 0 : -ENOMEM;
 
 	for (uint32_t v = 0; v < model->op_count && !err; v++)
-		place[model->op_of[v]] = v;
+		number_of[model->op_of[v]] = v;
 	for (uint32_t v = 0; v < model->op_count && !err; v++) {
 		model->before.first[v + 1] = model->before.first[v];
 		cosma_for_each(k, reading->reads, model->op_of[v]) {
 			uint32_t writer = reading->writer[reading->reads.item[k]];
 
 			if (writer != NPUMEM_NONE && !err)
-				err = add_before(&model->before, v, place[writer]);
+				err = add_before(&model->before, v, number_of[writer]);
 		}
 	}
 	return err;

@@ -34,7 +34,7 @@ struct cosma_list {
  * @flags: COSMA_*, per tensor
  * @producer: operator, or NPUMEM_NONE, per tensor
  * @tensor_of, @op_of: number in the graph (or in the model it is a part of)
- * @rank: place in the order that the caller has given, per operator; for a fixed schedule
+ * @rank: position in the order that the caller has given, per operator; for a fixed schedule
  * @work: bytes only this operator needs, while it runs, per operator
  * @need: bytes that must be on chip while it runs, per operator: with all that may
  *	make room for its outputs gone

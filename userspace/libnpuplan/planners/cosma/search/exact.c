@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * Search with addresses. All schedules of a level of cost are enumerated, without
- * the reductions that only keep the cost: a schedule is an order, and for each gap
- * between two uses of a tensor whether it is away. Each one is given to the packing
+ * the reductions that only keep the cost: a schedule is an order, and for each reuse
+ * interval, between two uses of a tensor, whether it is away. Each one is given to the packing
  * core. What is proved not to fit is cut down to the few operators over which it
  * does not, and never looked at again. When a level is empty, the next one is the
  * least cost that was cut off.
  *
- * Whether a tensor is away in a gap is decided at the gap's begin, so that each
+ * Whether a tensor is away in one is decided where it begins, so that each
  * schedule is met once.
  */
 #include <stdlib.h>

@@ -84,7 +84,7 @@ static int find_owners(const struct cosma_model *model, const uint32_t *window, 
 			if (best == NPUMEM_NONE || uses[w] > uses[best])
 				best = w;
 		}
-		/* One use in the window leaves no gap. */
+		/* One use in the window leaves no reuse interval. */
 		owner[x] = best != NPUMEM_NONE && uses[best] > 1 ? best : NPUMEM_NONE;
 		if (from != NPUMEM_NONE)
 			uses[window[from]] = 0;
