@@ -3,8 +3,8 @@
  * Schedules: an order of operators, and for each tensor between which of its uses
  * it is away. A tensor's stays on chip follow: each begins as late and ends as
  * early as the uses allow, which is best for all others. No solution is lost: when
- * within a reuse interval (between two uses of it) a tensor leaves and comes back changes neither cost nor, to its
- * disadvantage, room.
+ * within a reuse interval (between two uses of it) a tensor leaves and comes back
+ * changes neither cost nor, to its disadvantage, room.
  */
 #pragma once
 
