@@ -86,7 +86,7 @@ static uint64_t top_of(const struct npuplan_plan *plan)
 
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
-		uint64_t end = placement->offset + npuplan_footprint(placement);
+		uint64_t end = placement->offset + npuplan_hull(placement);
 
 		top = end > top ? end : top;
 	}

@@ -308,7 +308,7 @@ TEST(chain)
 	npuplan_conflicts_overlap(&conflicts, items, 6);
 	assert_int_equal(run(&conflicts, &options, offsets), 24);
 	options.form = NPUPLAN_NNC_EXTENDED;
-	options.target = 8;
+	options.capacity = 8;
 	assert_int_equal(run(&conflicts, &options, offsets), 8);
 }
 
@@ -318,7 +318,7 @@ TEST(in_place)
 	struct npuplan_item items[] = { item(4, 0, 2), item(4, 1, 3) };
 	const struct npuplan_interval intervals[] = { { -4, 0 }, { 0, 4 } };
 	const struct npuplan_pair pair = { 0, 1, 2, 0 };
-	struct npuplan_nnc_options options = { .target = 4 };
+	struct npuplan_nnc_options options = { .capacity = 4 };
 	struct npuplan_conflicts conflicts;
 	uint64_t offsets[2];
 
@@ -423,7 +423,7 @@ TEST(stopped)
 	unsigned int asked = 0;
 	struct npuplan_effort effort = npuplan_effort_begin(UINT64_MAX, -1, NULL, NULL);
 	struct npuplan_until until = { .over = stop_at_once, .context = &asked };
-	const struct npuplan_nnc_options options = { .target = 1, .until = &until };
+	const struct npuplan_nnc_options options = { .capacity = 1, .until = &until };
 	struct npuplan_conflicts conflicts;
 
 	fill_layered(items, 300);
@@ -452,7 +452,7 @@ TEST(rounds)
 	}
 	npuplan_conflicts_overlap(&conflicts, items, 1000);
 	once = run(&conflicts, &options, offsets);
-	options.target = bound;
+	options.capacity = bound;
 	assert_int_equal(run(&conflicts, &options, offsets), bound);
 	assert_true(once > bound);
 	assert_int_equal(run(&conflicts, &options, again), bound);
@@ -461,7 +461,7 @@ TEST(rounds)
 
 TEST(nothing)
 {
-	struct npuplan_nnc_options options = { .target = 1 };
+	struct npuplan_nnc_options options = { .capacity = 1 };
 	struct npuplan_conflicts conflicts;
 	uint64_t top = 1, work = 0, offset;
 	uint32_t clash[2];

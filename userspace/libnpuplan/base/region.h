@@ -10,8 +10,8 @@ static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
 	return region->length * region->count[0] * region->count[1] * region->count[2];
 }
 
-/** npuplan_footprint() - bytes of the arena from the first to the last of a placement, gaps included */
-static inline uint64_t npuplan_footprint(const struct npumem_placement *placement)
+/** npuplan_hull() - bytes of the arena from the first to the last of a placement, gaps included */
+static inline uint64_t npuplan_hull(const struct npumem_placement *placement)
 {
 	uint64_t bytes = placement->region.length;
 

@@ -48,8 +48,8 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 		fprintf(out, "%c (id=%lld): offset %llu, %llu bytes, positions %u to %u: %s\n",
 			npuplan_symbol(placement->tensor), id,
 			(unsigned long long)placement->offset,
-			(unsigned long long)npuplan_footprint(placement), placement->from,
-			placement->to, npuplan_tensor_label(graph, placement->tensor, label));
+			(unsigned long long)npuplan_hull(placement), placement->from, placement->to,
+			npuplan_tensor_label(graph, placement->tensor, label));
 	}
 }
 
@@ -175,8 +175,8 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
 				&plan->placements[printing->of_tensor[i]];
 
 			if (other->from <= at->to && other->to >= at->to &&
-			    other->offset < at->offset + npuplan_footprint(at) &&
-			    at->offset < other->offset + npuplan_footprint(other))
+			    other->offset < at->offset + npuplan_hull(at) &&
+			    at->offset < other->offset + npuplan_hull(other))
 				return true;
 		}
 	}
@@ -218,7 +218,7 @@ static bool are_twins(const struct scene *scene, uint32_t a, uint32_t b)
 	const struct npumem_placement *left = placement_at(scene, a);
 	const struct npumem_placement *right = placement_at(scene, b);
 
-	return left->offset == right->offset && npuplan_footprint(left) == npuplan_footprint(right);
+	return left->offset == right->offset && npuplan_hull(left) == npuplan_hull(right);
 }
 
 static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,
@@ -239,7 +239,7 @@ static int scene_init(struct scene *scene, const struct printing *printing, cons
 		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++) {
 		const struct npumem_placement *at = placement_at(scene, k);
-		uint64_t bytes = npuplan_footprint(at);
+		uint64_t bytes = npuplan_hull(at);
 
 		coming[k] = (struct npuplan_keyed){ .key = at->from, .item = k };
 		going[k] = (struct npuplan_keyed){ .key = at->to, .item = k };

@@ -75,11 +75,11 @@ static int try_once(struct rounds *rounds, uint64_t *top, uint32_t clash[2])
 	return rounds->options.form == NPUPLAN_NNC_PUBLISHED ? 0 : settle(rounds, top);
 }
 
-/* What ends above the target is inserted earlier next time. */
+/* What ends above the capacity is inserted earlier next time. */
 static void promote(struct rounds *rounds)
 {
 	for (uint32_t i = 0; i < rounds->conflicts->item_count; i++)
-		if (end_of(rounds, i) > rounds->options.target)
+		if (end_of(rounds, i) > rounds->options.capacity)
 			rounds->order.promoted[i] += rounds->most;
 }
 
@@ -107,7 +107,7 @@ static int run_rounds(struct rounds *rounds, uint64_t *offsets, uint64_t *top, u
 				options->improved(options->context, tried);
 		}
 		promote(rounds);
-	} while (options->target && *top > options->target && idle < PATIENCE &&
+	} while (options->capacity && *top > options->capacity && idle < PATIENCE &&
 		 options->form != NPUPLAN_NNC_PUBLISHED && *rounds->work - begun < limit &&
 		 !npuplan_until_over(options->until));
 	return 0;
@@ -176,7 +176,7 @@ int npuplan_pack_nnc(const struct npuplan_problem *problem, int form,
 	const struct npuplan_nnc_options options = {
 		.form = form,
 		.alignment = problem->alignment,
-		.target = problem->lower_bound,
+		.capacity = problem->lower_bound,
 		.work_limit = problem->options->work_limit,
 		.until = &until,
 		.improved = improved,

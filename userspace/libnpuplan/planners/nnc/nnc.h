@@ -51,8 +51,8 @@
  * - In the end all items are moved down as far as they go, in the order of their
  *   offsets. With whole conflicts the top does not rise by that; otherwise, if it
  *   did, they stay.
- * - If the top is above the target (the lower bound), it is all done again, up to the
- *   limit of work: items that ended above the target count as having as many more edges as
+ * - If the top is above the capacity (the lower bound), it is all done again, up to the
+ *   limit of work: items that ended above the capacity count as having as many more edges as
  *   any item has, and so come first. The best is kept. With small graphs the first
  *   dozen of these rounds finds most of what there is to be found.
  */
@@ -103,7 +103,7 @@ struct npuplan_nnc_insertion {
 /*
  * struct npuplan_nnc_options - zero = default
  * @alignment: of every offset, besides the items' own: power of two; 0 = 1
- * @target: a top that is low enough; 0: one round is all
+ * @capacity: a top that is low enough; 0: one round is all
  * @work_limit: no round begins after so much work; 0 = NPUPLAN_NNC_WORK
  * @until: may be NULL. What is not inserted when it says to give up is placed first fit,
  *	largest first
@@ -113,7 +113,7 @@ struct npuplan_nnc_insertion {
 struct npuplan_nnc_options {
 	enum npuplan_nnc_form form;
 	uint32_t alignment;
-	uint64_t target;
+	uint64_t capacity;
 	uint64_t work_limit;
 	const struct npuplan_until *until;
 	void (*improved)(void *context, uint64_t top);
