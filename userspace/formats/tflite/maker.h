@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A command in the making: what the file says of an operator and its tensors (maker.c), what
+ * each operator makes of it (operators.c), and all of it put together (commands.c).
+ */
+#pragma once
+
+#include "check.h"
+#include "command.h"
+#include "flatbuf.h"
+
+#define MAX_ATTRIBUTES 16
+
+/*
+ * struct tflite_commands - a model beside its graph
+ * @index: per tensor of the file its index in @graph, or NPUMEM_NONE
+ */
+struct tflite_commands {
+	struct flatbuf fb;
+	const struct npuplan_graph *graph;
+	struct flatbuf_vector codes;
+	struct flatbuf_vector buffers;
+	struct flatbuf_vector tensors;
+	struct flatbuf_vector operators;
+	uint32_t *index;
+};
+
+/*
+ * struct maker - a command in the making
+ * @table, @options, @inputs, @outputs: of the operator in the file
+ * @head: has how many there are of @operands, @pieces, @scales and @attributes
+ * @scales: malloc'ed
+ */
+struct maker {
+	struct tflite_commands *all;
+	struct flatbuf *fb;
+	const struct npuplan_graph *graph;
+	const struct npuplan_step *step;
+	const struct npuplan_op *op;
+	struct flatbuf_table table;
+	struct flatbuf_table options;
+	struct flatbuf_vector inputs;
+	struct flatbuf_vector outputs;
+	int32_t builtin;
+	struct npumem_command head;
+	struct npumem_command_operand operands[NPUMEM_COMMAND_MAX_OPERANDS];
+	struct npumem_command_piece pieces[NPUMEM_COMMAND_MAX_OPERANDS];
+	struct npumem_command_scale *scales;
+	int32_t attributes[MAX_ATTRIBUTES];
+};
+
+/* What the file says of a tensor's numbers. */
+struct quantization {
+	struct flatbuf_vector scales;
+	struct flatbuf_vector zero_points;
+};
+
+/* How a tensor's shape is seen as N x H x W x C. */
+enum view {
+	NATURAL, /* rank 4 as it is; others are rows of channels */
+	ALIGNED, /* the last dimensions are the last ones */
+	VECTOR,	 /* all are channels */
+	WEIGHTS, /* out, in of a fully connected layer */
+	SERIES,	 /* batch, time, elements */
+	BATCHES, /* batch, elements */
+};
+
+/*
+ * After the first error, which the file's reader keeps, nothing of these does anything; numbers
+ * are then 0.
+ */
+
+/** maker_fail() - @err with a sentence about the operator; returns the first error */
+__attribute__((format(printf, 3, 4))) int maker_fail(struct maker *m, int err, const char *format,
+						     ...);
+/** maker_tensor_type() - TFLite's type of a tensor of the graph */
+uint8_t maker_tensor_type(struct maker *m, uint32_t tensor);
+bool maker_is_float_type(uint8_t type);
+struct quantization maker_file_quantization(struct flatbuf *fb, const struct flatbuf_table *tensor);
+struct quantization maker_quantization_of(struct maker *m, uint32_t tensor);
+/** maker_scale_at() - the scale of a channel; one that has none, or none that is positive, fails */
+float maker_scale_at(struct maker *m, uint32_t tensor, uint32_t index);
+float maker_scale_of(struct maker *m, uint32_t tensor);
+int32_t maker_zero_point(struct maker *m, uint32_t tensor);
+/** maker_data_of() - constant data of a tensor */
+struct flatbuf_vector maker_data_of(struct maker *m, uint32_t tensor);
+/** maker_input_at() - the operator's n-th input in the file; NPUMEM_NONE if it has none */
+uint32_t maker_input_at(struct maker *m, uint32_t n);
+/** maker_activation_at() - the fused activation that a field of the options says */
+uint8_t maker_activation_at(struct maker *m, unsigned int field);
+
+/** maker_add_operand() - the next operand; @nth: among the step's accesses of that tensor */
+void maker_add_operand(struct maker *m, uint32_t tensor, enum view view, unsigned int mode,
+		       uint32_t nth);
+/** maker_add_input() - the operator's n-th input in the file, which it has to have; which it is */
+uint32_t maker_add_input(struct maker *m, uint32_t n, enum view view);
+/** maker_add_output() - the operator's output, of which it has one; which it is */
+uint32_t maker_add_output(struct maker *m, enum view view);
+/** maker_add_same() - output and input of an operator that takes element for element */
+void maker_add_same(struct maker *m);
+void maker_add_scale(struct maker *m, double factor);
+/** maker_set_range() - two attributes from @first on: what an activation leaves of the output */
+void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint32_t first);
+
+/* The bits of a float, as the file and attributes have them. */
+float maker_float_of(int32_t bits);
+int32_t maker_bits_of(float value);
+
+/** maker_run() - operands, scales and attributes of the operator that the maker is of */
+void maker_run(struct maker *m);
