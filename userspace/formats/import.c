@@ -25,7 +25,7 @@ static const struct {
 	const char *name;
 	const char *thing;
 	const char *outcome;
-} doubts[NPUIMPORT_DOUBTS] = {
+} sentences[NPUIMPORT_DOUBTS] = {
 	[NPUIMPORT_DOUBT_FIELD] = { "field", "field \"%s\" is not known", "passed over" },
 	[NPUIMPORT_DOUBT_VALUE] = { "value", "\"%s\" is not understood", "passed over" },
 	[NPUIMPORT_DOUBT_LAYOUT] = { "layout", "\"%s\" is not understood",
@@ -47,7 +47,7 @@ static const struct {
 
 const char *npuimport_doubt_name(enum npuimport_doubt kind)
 {
-	return kind < NPUIMPORT_DOUBTS ? doubts[kind].name : "unknown";
+	return kind < NPUIMPORT_DOUBTS ? sentences[kind].name : "unknown";
 }
 
 /* printf() of what fits, after what is there already. */
@@ -66,14 +66,14 @@ __attribute__((format(printf, 4, 5))) static void add_text(char *text, size_t si
 
 void npuimport_warning_text(const struct npuimport_warning *warning, char *text, size_t size)
 {
-	const char *thing = doubts[warning->kind].thing, *name = strstr(thing, "%s");
+	const char *thing = sentences[warning->kind].thing, *name = strstr(thing, "%s");
 	size_t used = 0;
 
 	if (!size)
 		return;
 	add_text(text, size, &used, "%.*s%s%s, %" PRIu64 " time%s, %s: %s", (int)(name - thing),
 		 thing, warning->what, name + 2, warning->count, warning->count == 1 ? "" : "s",
-		 doubts[warning->kind].outcome, warning->text);
+		 sentences[warning->kind].outcome, warning->text);
 	for (uint32_t i = 1; i < NPUIMPORT_PLACES && i < warning->count; i++)
 		add_text(text, size, &used, "%s %s", i == 1 ? "; also" : ",", warning->places[i]);
 	if (warning->count > NPUIMPORT_PLACES)
