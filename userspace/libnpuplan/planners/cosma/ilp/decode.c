@@ -122,8 +122,8 @@ static uint64_t end_below(const struct placing *placing, uint32_t count,
 }
 
 /* Stays placing[first..end) take each other's bytes, and so have one address: its end. */
-static uint64_t place_chain(const struct placing *placing, uint32_t first, uint32_t end,
-			    struct cosma_stays *stays)
+static uint64_t place_merged(const struct placing *placing, uint32_t first, uint32_t end,
+			     struct cosma_stays *stays)
 {
 	uint64_t align = 1, offset = 0;
 
@@ -167,7 +167,7 @@ int ilp_read_addresses(const struct ilp_encoding *encoding, const double *value,
 	for (uint32_t first = 0, end = 0; first < stays->count && !err; first = end) {
 		while (end < stays->count && placing[end].head == placing[first].head)
 			end++;
-		if (place_chain(placing, first, end, stays) >
+		if (place_merged(placing, first, end, stays) >
 		    encoding->solve->options->common.arena_budget)
 			err = -EIO;
 	}

@@ -56,13 +56,13 @@ static void mark_return(struct divide *divide, uint32_t x, uint32_t v)
  * later one needs is stored when it is made.
  */
 static void set_flags(const struct divide *divide, struct cosma_model *part, uint32_t window,
-		      bool *charged)
+		      bool *reloaded)
 {
 	for (uint32_t x = 0; x < part->tensor_count; x++) {
 		uint32_t whole = part->tensor_of[x];
 
-		charged[x] = divide->seen[whole];
-		if (charged[x]) {
+		reloaded[x] = divide->seen[whole];
+		if (reloaded[x]) {
 			part->flags[x] &= (uint8_t)~COSMA_ENTRY;
 			part->flags[x] |= COSMA_HOST;
 		} else if (part->producer[x] != NPUMEM_NONE && divide->later[whole] > window) {
@@ -111,7 +111,7 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 	int err = keep_addresses(divide, encoding, value, schedule);
 
 	for (uint32_t x = 0; x < part->tensor_count; x++) {
-		bool back = encoding->tensor[x].charged;
+		bool back = encoding->tensor[x].reloaded;
 
 		cosma_for_each(k, part->consumers, x) {
 			if (back || schedule->away[k])
@@ -129,20 +129,21 @@ static int append(struct divide *divide, const struct ilp_encoding *encoding, co
 static int solve_part(struct divide *divide, struct cosma_model *part, uint32_t window)
 {
 	struct cosma_solve *solve = divide->solve;
-	AUTO_HEAP bool *charged = npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*charged));
+	AUTO_HEAP bool *reloaded =
+		npuplan_calloc((size_t)part->tensor_count + 1, sizeof(*reloaded));
 	struct ilp_encoding encoding = {
 		.solve = solve,
 		.model = part,
-		.charged = charged,
+		.reloaded = reloaded,
 		.spill_steps = divide->ilp->spill_steps,
 	};
 	struct ilp_answer answer = { 0 };
 	struct cosma_schedule schedule;
-	int err = charged ? cosma_schedule_init(&schedule, part) : -ENOMEM;
+	int err = reloaded ? cosma_schedule_init(&schedule, part) : -ENOMEM;
 
 	if (err)
 		return err;
-	set_flags(divide, part, window, charged);
+	set_flags(divide, part, window, reloaded);
 	err = ilp_encode(&encoding, NULL);
 	err = err ? err : divide->solver->solve(&encoding.program, false, &solve->run, &answer);
 	divide->found = !err && answer.value;

@@ -267,7 +267,7 @@ static void eq12_traffic(struct ilp_encoding *encoding, uint32_t a, uint32_t t)
 
 	set_cost(encoding, at->s, tensor->size);
 	set_cost(encoding, at->r, tensor->size);
-	if (tensor->charged)
+	if (tensor->reloaded)
 		set_cost(encoding, at->c, tensor->size);
 }
 

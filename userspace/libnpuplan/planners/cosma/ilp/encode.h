@@ -35,7 +35,7 @@
  * @size: units
  * @step: units that one unit of column L is
  * @host: has a host copy as soon as it is created
- * @charged: its first load is no compulsory one (divide.c)
+ * @reloaded: its first load is a reload, which costs (divide.c)
  * @first, @last: timesteps at which it can be of use, inclusive
  * @created: last timestep at which it can be created; @first is the first
  */
@@ -47,7 +47,7 @@ struct ilp_tensor {
 	int64_t size;
 	int64_t step;
 	bool host;
-	bool charged;
+	bool reloaded;
 	uint32_t first;
 	uint32_t last;
 	uint32_t created;
@@ -78,7 +78,7 @@ struct ilp_op {
  * struct ilp_encoding - a program, and where its columns are
  * @solve: what was asked; with a fixed schedule its @rank
  * @model: of the whole graph, or a part of @solve's
- * @charged: per tensor of @model; NULL: none
+ * @reloaded: per tensor of @model; NULL: none
  * @spill_steps: Eq. 1 to the letter
  * @tensor: the model's tensors, then parameters
  * @op: per operator
@@ -91,7 +91,7 @@ struct ilp_op {
 struct ilp_encoding {
 	const struct cosma_solve *solve;
 	const struct cosma_model *model;
-	const bool *charged;
+	const bool *reloaded;
 	bool spill_steps;
 	struct ilp_program program;
 	struct ilp_tensor *tensor;

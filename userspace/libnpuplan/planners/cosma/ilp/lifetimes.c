@@ -91,7 +91,7 @@ static int add_own(struct ilp_encoding *encoding, uint32_t x)
 		.source = NPUMEM_NONE,
 		.size = model->size[x],
 		.host = model->flags[x] & COSMA_COPIED,
-		.charged = encoding->charged && encoding->charged[x],
+		.reloaded = encoding->reloaded && encoding->reloaded[x],
 	};
 
 	if (tensor.producer != NPUMEM_NONE) {

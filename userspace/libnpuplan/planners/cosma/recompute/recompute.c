@@ -7,8 +7,8 @@
 #include "graph/shape.h"
 #include "recompute.h"
 
-/* Operators that one candidate runs again, one for the other, at most. */
-#define MAX_CHAIN  4
+/* Clones of one candidate, one for the other, at most. */
+#define MAX_CLONES 4
 /* Work of one plan, as a multiple of the first one's, and at least. */
 #define TRY_FACTOR 4
 #define TRY_WORK   20000000ull
@@ -17,7 +17,7 @@
 
 /** struct candidate - clones to add together; each one's readers are owned */
 struct candidate {
-	struct npuplan_clone clones[MAX_CHAIN];
+	struct npuplan_clone clones[MAX_CLONES];
 	uint32_t count;
 };
 
@@ -144,7 +144,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 {
 	const struct npuplan_graph *graph = climb->graph;
 	uint32_t op = producer_of(graph, climb->best->plan.positions[position].index);
-	uint32_t of[MAX_CHAIN];
+	uint32_t of[MAX_CLONES];
 	int err;
 
 	memset(candidate, 0, sizeof(*candidate));
@@ -177,7 +177,7 @@ static int make_candidate(const struct climbing *climb, uint32_t position, bool 
 			candidate->count++;
 		}
 	}
-	/* A chain that is no longer than a shorter one's is that one. */
+	/* As many clones as at less depth are the same ones. */
 	if (err || !candidate->clones[0].reader_count || candidate->count != depth + 1)
 		candidate_fini(candidate);
 	return err;
@@ -309,7 +309,7 @@ static int try_candidate(struct climbing *climb, struct candidate *candidate, st
 static int try_all(struct climbing *climb, uint32_t limit, struct found *found)
 {
 	const struct npuplan_cosma_plan *plan = &climb->best->plan;
-	uint32_t depths = limit < MAX_CHAIN ? limit : MAX_CHAIN;
+	uint32_t depths = limit < MAX_CLONES ? limit : MAX_CLONES;
 	int err = 0;
 
 	for (uint32_t p = 0; p < plan->position_count && !err; p++) {
@@ -355,7 +355,7 @@ static int climb_up(struct climbing *climb, uint32_t limit)
 
 	while (!err && climb->best->answer.traffic && !over(climb)) {
 		struct found found = { 0 };
-		uint32_t left = limit ? limit - climb->best->answer.clone_count : MAX_CHAIN;
+		uint32_t left = limit ? limit - climb->best->answer.clone_count : MAX_CLONES;
 
 		err = try_all(climb, left, &found);
 		if (err || !found.graph) {

@@ -27,7 +27,7 @@ struct npuplan_recomputation {
  *	one, work ends in some seconds
  * @limit: clones at most; 0 = any number
  *
- * Greedy: as long as one helps, the clone (or short chain of clones) that saves most
+ * Greedy: as long as one helps, the clone (or few clones, one for the other) that saves most
  * traffic is added; between equal ones that of less work. Never more traffic than
  * without. -EINVAL, -EOPNOTSUPP: as npuplan_cosma().
  */
