@@ -6,7 +6,7 @@
 
 #include "planners/cosma/bound/critical.h"
 #include "planners/cosma/model/cuts.h"
-#include "planners/cosma/place/grid.h"
+#include "planners/cosma/place/lattice.h"
 #include "planners/cosma/search/evict.h"
 #include "planners/cosma/search/nogoods.h"
 #include "planners/cosma/search/windows.h"
@@ -514,7 +514,7 @@ TEST(closing)
 }
 
 /* Refuted is what the packing core proves infeasible, at any addresses. */
-TEST(grid)
+TEST(lattice)
 {
 	uint64_t random = 20261121;
 	int refuted_count = 0;
@@ -523,7 +523,7 @@ TEST(grid)
 		uint32_t count = 3 + random_next(&random) % 9;
 		uint64_t capacity = 6 + random_next(&random) % 8, offsets[12], work = 0;
 		bool same = random_next(&random) % 2, refuted;
-		struct cosma_grid_item items[12];
+		struct cosma_lattice_item items[12];
 		struct npuplan_item packed[12];
 		struct npuplan_pack_problem problem = {
 			.items = packed,
@@ -536,7 +536,7 @@ TEST(grid)
 		for (uint32_t k = 0; k < count; k++) {
 			uint32_t from = random_next(&random) % 8;
 
-			items[k] = (struct cosma_grid_item){
+			items[k] = (struct cosma_lattice_item){
 				.size = (1 + random_next(&random) % 4) * (same ? 10 : 1),
 				.from = from,
 				.to = from + random_next(&random) % 4,
@@ -552,8 +552,8 @@ TEST(grid)
 			};
 		}
 		assert_int_equal(npuplan_pack(&problem, &options, offsets, &result, NULL), 0);
-		assert_int_equal(cosma_grid_refute(items, count, (int64_t)problem.capacity, 1000000,
-						   &work, &refuted),
+		assert_int_equal(cosma_lattice_refute(items, count, (int64_t)problem.capacity,
+						      1000000, &work, &refuted),
 				 0);
 		if (refuted)
 			assert_int_equal(result.status, NPUPLAN_PACK_INFEASIBLE);
@@ -568,15 +568,15 @@ TEST(grid)
  * slots, and each time what is behind the next cell has to be at an end: two cells fit
  * in a row, three do not. Sizes of NASNet-A's normal cells, in its default order.
  */
-TEST(grid_cells)
+TEST(lattice_cells)
 {
-	static const struct cosma_grid_item cell[] = {
+	static const struct cosma_lattice_item cell[] = {
 		{ 60, 0, 44 },	{ 60, 1, 2 },	{ 10, 2, 43 },	{ 60, 3, 4 },	{ 10, 4, 42 },
 		{ 10, 17, 43 }, { 10, 30, 43 }, { 10, 32, 43 }, { 10, 35, 43 }, { 10, 42, 43 },
 	};
 
 	for (uint32_t cells = 1; cells <= 3; cells++) {
-		struct cosma_grid_item items[31];
+		struct cosma_lattice_item items[31];
 		uint32_t count = 0;
 		uint64_t work = 0;
 		bool refuted;
@@ -586,8 +586,9 @@ TEST(grid_cells)
 			items[count].from += i / 10 * 43;
 			items[count++].to += i / 10 * 43;
 		}
-		items[count++] = (struct cosma_grid_item){ 60, cells * 43, cells * 43 };
-		assert_int_equal(cosma_grid_refute(items, count, 189, 1000000, &work, &refuted), 0);
+		items[count++] = (struct cosma_lattice_item){ 60, cells * 43, cells * 43 };
+		assert_int_equal(cosma_lattice_refute(items, count, 189, 1000000, &work, &refuted),
+				 0);
 		assert_int_equal(refuted, cells == 3);
 	}
 }

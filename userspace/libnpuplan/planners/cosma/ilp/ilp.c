@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
-#include "planners/cosma/place/need.h"
+#include "planners/cosma/place/least_budget.h"
 #include "encode.h"
 #include "solver.h"
 
@@ -106,7 +106,7 @@ static bool is_too_much(const struct cosma_solve *solve, uint64_t *needed, uint3
 {
 	const struct npuplan_options *asked = &solve->options->common;
 
-	*err = cosma_need(solve->graph, &solve->model, asked->alignment, needed, op);
+	*err = cosma_least_budget(solve->graph, &solve->model, asked->alignment, needed, op);
 	return !*err && asked->objective != NPUPLAN_OBJECTIVE_PEAK && *needed > asked->arena_budget;
 }
 

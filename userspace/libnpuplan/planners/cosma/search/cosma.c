@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "planners/cosma/place/addresses.h"
-#include "planners/cosma/place/need.h"
+#include "planners/cosma/place/least_budget.h"
 #include "planners/cosma/paper/baselines.h"
 #include "solve.h"
 
@@ -112,7 +112,7 @@ static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
 
 	if (err)
 		return err;
-	err = cosma_need(graph, &solve->model, options->common.alignment, needed, op);
+	err = cosma_least_budget(graph, &solve->model, options->common.alignment, needed, op);
 	if (!err)
 		return 0;
 	cosma_solve_fini(solve);

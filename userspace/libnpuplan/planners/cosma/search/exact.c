@@ -16,15 +16,15 @@
 #include "base/sorted.h"
 #include "planners/cosma/place/addresses.h"
 #include "planners/cosma/bound/bounds.h"
-#include "planners/cosma/place/grid.h"
+#include "planners/cosma/place/lattice.h"
 #include "nogoods.h"
 #include "solve.h"
 
 /* Work of the packing core: on a schedule, and on an interval of one. */
 #define PLACE_WORK    10000000ull
 #define INTERVAL_WORK 1000000ull
-/* Work of the grid on an interval. */
-#define GRID_WORK     4000000ull
+/* Work of the lattice on an interval. */
+#define LATTICE_WORK  4000000ull
 /* Tensors that one operator touches and that stay, at most; more are never moved. */
 #define MAX_FREED     16
 /* Operators of a graph that is searched at all: each one takes up to a KiB of stack. */
@@ -221,11 +221,11 @@ static int narrow(struct exact *exact, struct interval *interval, bool proved)
 	return err;
 }
 
-/* What the packing core could not decide, as a grid. */
+/* What the packing core could not decide, as a lattice. */
 static int refute(struct exact *exact, struct interval *interval)
 {
 	const struct cosma_stays *stays = interval->stays;
-	AUTO_HEAP struct cosma_grid_item *items =
+	AUTO_HEAP struct cosma_lattice_item *items =
 		npuplan_malloc(((size_t)stays->count + 1) * sizeof(*items));
 	uint32_t count = 0, first = 2 * interval->first + 1, last = 2 * interval->last + 2;
 	uint32_t last_op = exact->schedule.order[interval->last];
@@ -245,14 +245,14 @@ static int refute(struct exact *exact, struct interval *interval)
 			to = last - 1;
 		if (from > last || to < first)
 			continue;
-		items[count++] = (struct cosma_grid_item){
+		items[count++] = (struct cosma_lattice_item){
 			.size = (int64_t)exact->solve->graph->tensors[t].size,
 			.from = from > first ? from : first,
 			.to = to < last ? to : last,
 		};
 	}
-	return cosma_grid_refute(items, count, exact->budget, GRID_WORK, &exact->solve->run.work,
-				 &interval->infeasible);
+	return cosma_lattice_refute(items, count, exact->budget, LATTICE_WORK,
+				    &exact->solve->run.work, &interval->infeasible);
 }
 
 /*

@@ -3,21 +3,21 @@
 #include <stdlib.h>
 
 #include "pack/exact.h"
-#include "need.h"
+#include "least_budget.h"
 
 /* Work of the packing core on one operator's tensors. */
-#define NEED_WORK 1000000
+#define PACK_WORK 1000000
 
 /* What an operator has on chip: while it loads, and while it stores. */
 enum { LOADS = 1, STORES = 2 };
 
 /*
- * struct needing - tensors that must be on chip while an operator runs
+ * struct working_set - tensors that must be on chip while an operator runs
  * @alignment: the largest; @at_least: of every tensor
  * @bytes: per instant
  * @mixed: an output may lie where an input does that is not aligned as it is
  */
-struct needing {
+struct working_set {
 	const struct npuplan_graph *graph;
 	struct npuplan_item *item;
 	uint32_t count;
@@ -27,15 +27,15 @@ struct needing {
 	bool mixed;
 };
 
-static int add(struct needing *needing, uint32_t t, uint32_t start, uint32_t end)
+static int add(struct working_set *set, uint32_t t, uint32_t start, uint32_t end)
 {
-	const struct npuplan_tensor *tensor = &needing->graph->tensors[t];
+	const struct npuplan_tensor *tensor = &set->graph->tensors[t];
 
 	if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
 		return 0;
-	if (npuplan_grow(&needing->item, needing->count, sizeof(*needing->item)))
+	if (npuplan_grow(&set->item, set->count, sizeof(*set->item)))
 		return -ENOMEM;
-	needing->item[needing->count++] = (struct npuplan_item){
+	set->item[set->count++] = (struct npuplan_item){
 		.size = tensor->size,
 		.align = tensor->align,
 		.start = start,
@@ -43,22 +43,22 @@ static int add(struct needing *needing, uint32_t t, uint32_t start, uint32_t end
 		.tensor = t,
 	};
 	for (uint32_t i = start; i <= end; i++)
-		needing->bytes[i] += tensor->size;
-	if (tensor->align > needing->alignment)
-		needing->alignment = tensor->align;
+		set->bytes[i] += tensor->size;
+	if (tensor->align > set->alignment)
+		set->alignment = tensor->align;
 	return 0;
 }
 
 /* Bytes with which they all have an address. */
-static int measure(const struct needing *needing, uint32_t alignment, uint64_t *bytes)
+static int measure(const struct working_set *set, uint32_t alignment, uint64_t *bytes)
 {
 	struct npuplan_pack_problem problem = {
-		.items = needing->item,
-		.item_count = needing->count,
+		.items = set->item,
+		.item_count = set->count,
 		.alignment = alignment,
 	};
-	struct npuplan_pack_options options = { .work_limit = NEED_WORK };
-	uint64_t *offsets = malloc(((size_t)needing->count + 1) * sizeof(*offsets));
+	struct npuplan_pack_options options = { .work_limit = PACK_WORK };
+	uint64_t *offsets = malloc(((size_t)set->count + 1) * sizeof(*offsets));
 	struct npuplan_pack_result result;
 	int err = offsets ? npuplan_pack_exactly(&problem, &options, offsets, &result, NULL) :
 			    -ENOMEM;
@@ -70,18 +70,18 @@ static int measure(const struct needing *needing, uint32_t alignment, uint64_t *
 	return err;
 }
 
-static uint32_t aligned(const struct needing *needing, uint32_t t)
+static uint32_t aligned(const struct working_set *set, uint32_t t)
 {
-	uint32_t align = needing->graph->tensors[t].align;
+	uint32_t align = set->graph->tensors[t].align;
 
-	return align > needing->at_least ? align : needing->at_least;
+	return align > set->at_least ? align : set->at_least;
 }
 
 /*
  * Until when an input is on chip at least. Whose bytes an output takes has its place from
  * the start: as good as anywhere, if that is aligned for both.
  */
-static uint32_t end_of(struct needing *needing, const struct cosma_model *model, uint32_t v,
+static uint32_t end_of(struct working_set *set, const struct cosma_model *model, uint32_t v,
 		       uint32_t t)
 {
 	if (model->staged[v])
@@ -91,7 +91,7 @@ static uint32_t end_of(struct needing *needing, const struct cosma_model *model,
 
 		if (model->tensor_of[model->inputs.item[k]] != t || y == NPUMEM_NONE)
 			continue;
-		needing->mixed |= aligned(needing, t) != aligned(needing, model->tensor_of[y]);
+		set->mixed |= aligned(set, t) != aligned(set, model->tensor_of[y]);
 		return LOADS;
 	}
 	return STORES;
@@ -108,25 +108,24 @@ static bool takes(const struct cosma_model *model, uint32_t v, uint32_t t)
 }
 
 /* Operator @v's tensors, or (NPUMEM_NONE) those that are on chip at the start. */
-static int collect(struct needing *needing, const struct cosma_model *model, uint32_t v)
+static int collect(struct working_set *set, const struct cosma_model *model, uint32_t v)
 {
 	const struct npuplan_op *op;
 	int err = 0;
 
-	needing->count = 0;
-	needing->bytes[LOADS] = 0;
-	needing->bytes[STORES] = 0;
-	needing->alignment = 1;
-	needing->mixed = false;
+	set->count = 0;
+	set->bytes[LOADS] = 0;
+	set->bytes[STORES] = 0;
+	set->alignment = 1;
+	set->mixed = false;
 	for (uint32_t x = 0; x < model->tensor_count && v == NPUMEM_NONE && !err; x++)
 		if (model->flags[x] & COSMA_ENTRY)
-			err = add(needing, model->tensor_of[x], LOADS, LOADS);
+			err = add(set, model->tensor_of[x], LOADS, LOADS);
 	if (v == NPUMEM_NONE)
 		return err;
-	op = &needing->graph->ops[model->op_of[v]];
+	op = &set->graph->ops[model->op_of[v]];
 	for (uint32_t k = 0; k < op->input_count && !err; k++) {
-		bool known = needing->graph->tensors[op->inputs[k]].kind ==
-				     NPUMEM_TENSOR_PARAMETER &&
+		bool known = set->graph->tensors[op->inputs[k]].kind == NPUMEM_TENSOR_PARAMETER &&
 			     !model->work[v];
 
 		cosma_for_each(j, model->inputs, v)
@@ -134,39 +133,38 @@ static int collect(struct needing *needing, const struct cosma_model *model, uin
 				known = false;
 		for (uint32_t j = 0; j < k && !known; j++)
 			known = op->inputs[j] == op->inputs[k];
-		if (!known && end_of(needing, model, v, op->inputs[k]) == STORES)
-			err = add(needing, op->inputs[k], LOADS, STORES);
+		if (!known && end_of(set, model, v, op->inputs[k]) == STORES)
+			err = add(set, op->inputs[k], LOADS, STORES);
 		else if (!known && model->staged[v])
-			err = add(needing, op->inputs[k], LOADS, LOADS);
+			err = add(set, op->inputs[k], LOADS, LOADS);
 	}
 	for (uint32_t k = 0; k < op->output_count && !err; k++)
-		err = add(needing, op->outputs[k], takes(model, v, op->outputs[k]) ? LOADS : STORES,
+		err = add(set, op->outputs[k], takes(model, v, op->outputs[k]) ? LOADS : STORES,
 			  STORES);
 	return err;
 }
 
-int cosma_need(const struct npuplan_graph *graph, const struct cosma_model *model,
-	       uint32_t alignment, uint64_t *need, uint32_t *op)
+int cosma_least_budget(const struct npuplan_graph *graph, const struct cosma_model *model,
+		       uint32_t alignment, uint64_t *budget, uint32_t *op)
 {
-	struct needing needing = { .graph = graph, .at_least = alignment };
+	struct working_set set = { .graph = graph, .at_least = alignment };
 	int err = 0;
 
-	*need = 0;
+	*budget = 0;
 	*op = NPUMEM_NONE;
 	for (uint32_t i = 0; i <= model->op_count && !err; i++) {
 		uint32_t v = i ? i - 1 : NPUMEM_NONE;
 		uint64_t bytes;
 
-		err = collect(&needing, model, v);
-		bytes = needing.bytes[LOADS] > needing.bytes[STORES] ? needing.bytes[LOADS] :
-								       needing.bytes[STORES];
-		if (!err && bytes && !needing.mixed && (alignment > 1 || needing.alignment > 1))
-			err = measure(&needing, alignment, &bytes);
-		if (err || bytes <= *need)
+		err = collect(&set, model, v);
+		bytes = set.bytes[LOADS] > set.bytes[STORES] ? set.bytes[LOADS] : set.bytes[STORES];
+		if (!err && bytes && !set.mixed && (alignment > 1 || set.alignment > 1))
+			err = measure(&set, alignment, &bytes);
+		if (err || bytes <= *budget)
 			continue;
-		*need = bytes;
+		*budget = bytes;
 		*op = v == NPUMEM_NONE ? v : model->op_of[v];
 	}
-	free(needing.item);
+	free(set.item);
 	return err;
 }

@@ -10,20 +10,20 @@
 
 #include "planners/cosma/model/stays.h"
 
-/** struct cosma_grid_item - bytes needed at instants @from..@to */
-struct cosma_grid_item {
+/** struct cosma_lattice_item - bytes needed at instants @from..@to */
+struct cosma_lattice_item {
 	int64_t size;
 	uint32_t from;
 	uint32_t to;
 };
 
-/* cosma_grid_refute() - try to prove that items have no addresses within a capacity
+/* cosma_lattice_refute() - try to prove that items have no addresses within a capacity
  * @items: reordered
  * @work_limit: of the search; @work: out: used, added up
  * @refuted: out: proved. Else nothing is known: items that are no multiples of the
- *	grid's unit are left out, so that what fits here may not fit in full
+ *	lattice's unit are left out, so that what fits here may not fit in full
  *
  * Returns 0 or -ENOMEM.
  */
-int cosma_grid_refute(struct cosma_grid_item *items, uint32_t count, int64_t capacity,
-		      uint64_t work_limit, uint64_t *work, bool *refuted);
+int cosma_lattice_refute(struct cosma_lattice_item *items, uint32_t count, int64_t capacity,
+			 uint64_t work_limit, uint64_t *work, bool *refuted);
