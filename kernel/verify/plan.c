@@ -119,7 +119,7 @@ static int verify(struct npuv_work *w, struct npuv_plan *p)
 	if (!err)
 		err = npuv_edges_check(w, p);
 	if (!err)
-		err = npuv_place_check(w, p);
+		err = npuv_placements_check(w, p);
 	if (!err)
 		err = check_transfers(w, p);
 	if (!err)
@@ -138,8 +138,8 @@ static u32 extent_count(const struct npuv_plan *p)
 {
 	u32 i, count = 0;
 
-	for (i = 0; i < p->place_start[p->blocks.count + 1]; i++)
-		count += p->places[i].count;
+	for (i = 0; i < p->location_start[p->blocks.count + 1]; i++)
+		count += p->locations[i].count;
 	return count;
 }
 

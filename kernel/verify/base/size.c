@@ -24,8 +24,8 @@ static u64 graph_arrays(const struct npuv_graph *g, bool give_back)
 	static_assert(NPUV_OWN_SECTIONS == 5);
 	u64 bytes = NPUV_ARRAYS(give_back, g->cells, g->segments, g->read_start, g->read_runs,
 				g->write_start, g->write_runs, g->merged_start, g->merged,
-				g->access_step, g->cell_start, g->touch_start, g->touches, g->spans,
-				g->out_start, g->out_edges);
+				g->access_step, g->cell_start, g->touch_start, g->touches,
+				g->live_outs, g->out_start, g->out_edges);
 
 	/* One with transfers borrows what is not its own. */
 	if (!g->source)
@@ -48,7 +48,7 @@ u64 npuv_graph_bytes(const struct npuv_graph *g)
 
 static u64 plan_arrays(const struct npuv_plan *p, bool give_back)
 {
-	return NPUV_ARRAYS(give_back, p->place_start, p->places, p->extents, p->placed,
+	return NPUV_ARRAYS(give_back, p->location_start, p->locations, p->extents, p->placed,
 			   p->cell_base, p->uses, p->pred_start, p->pred_cells, p->last_use,
 			   p->overwriter, p->step_at, p->own_placements);
 }

@@ -438,29 +438,29 @@ static int end_touch(struct npuv_finding *f)
 {
 	const struct npuv_classes *classes = &f->classes;
 	struct npuv_touch *touch = npuv_vector_add(&f->touches, 1);
-	struct npuv_span *span = NULL;
+	struct npuv_live_out *live_out = NULL;
 	u32 i, last = 0;
 
 	if (!touch)
 		return -ENOMEM;
 	touch->tensor = classes->tensor;
-	touch->first_span = f->spans.count;
+	touch->first_live_out = f->live_outs.count;
 	for (i = 0; i < classes->segment_count; i++) {
 		u32 c = classes->class_of[i];
 
 		if (f->cell[c] == NPUMEM_NONE) {
-			span = NULL;
+			live_out = NULL;
 			continue;
 		}
-		if (!span || c != last) {
-			span = npuv_vector_add(&f->spans, 1);
-			if (!span)
+		if (!live_out || c != last) {
+			live_out = npuv_vector_add(&f->live_outs, 1);
+			if (!live_out)
 				return -ENOMEM;
-			span->first = classes->bounds[i];
-			span->last = f->cell[c];
+			live_out->first = classes->bounds[i];
+			live_out->last = f->cell[c];
 			last = c;
 		}
-		span->length += classes->bounds[i + 1] - classes->bounds[i];
+		live_out->length += classes->bounds[i + 1] - classes->bounds[i];
 	}
 	return npuv_visit(f->w, classes->segment_count);
 }
@@ -541,14 +541,14 @@ static int find(struct npuv_finding *f)
 	if (!end)
 		return -ENOMEM;
 	end->tensor = NPUMEM_NONE;
-	end->first_span = f->spans.count;
+	end->first_live_out = f->live_outs.count;
 	g->cell_count = f->cells.count;
 	g->segment_count = f->classes.segments.count;
 	g->cells = npuv_vector_take(&f->cells);
 	g->segments = npuv_vector_take(&f->classes.segments);
 	g->touches = npuv_vector_take(&f->touches);
-	g->spans = npuv_vector_take(&f->spans);
-	return g->cells && g->segments && g->touches && g->spans ? 0 : -ENOMEM;
+	g->live_outs = npuv_vector_take(&f->live_outs);
+	return g->cells && g->segments && g->touches && g->live_outs ? 0 : -ENOMEM;
 }
 
 int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv_plan *p)
@@ -560,7 +560,7 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 		.classes = { .w = w, .g = g },
 		.cells = { .size = sizeof(struct npuv_cell) },
 		.touches = { .size = sizeof(struct npuv_touch) },
-		.spans = { .size = sizeof(struct npuv_span) },
+		.live_outs = { .size = sizeof(struct npuv_live_out) },
 		.reads = { .size = sizeof(struct npuv_keyed_run) },
 		.writes = { .size = sizeof(struct npuv_keyed_run) },
 	};
@@ -568,6 +568,6 @@ int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv
 
 	npuv_classes_fini(&f.classes);
 	npuv_free_all(f.order, f.cell, f.write, f.roles, f.host, f.evictor, f.keys, f.cells.data,
-		      f.touches.data, f.spans.data, f.reads.data, f.writes.data);
+		      f.touches.data, f.live_outs.data, f.reads.data, f.writes.data);
 	return err;
 }

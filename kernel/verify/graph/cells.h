@@ -30,7 +30,7 @@
  *	been in the arena
  * @cells: found, of all blocks
  * @touches: found, of all blocks of a graph with edges
- * @spans: see @touches
+ * @live_outs: see @touches
  * @reads: runs of cells of accesses, found
  * @writes: see @reads
  * @keys: room to sort the cells of an access
@@ -43,7 +43,7 @@ struct npuv_finding {
 	u32 *order, *cell, *write, *roles;
 	u32 *host, *evictor;
 	u64 *keys;
-	struct npuv_vector cells, touches, spans, reads, writes;
+	struct npuv_vector cells, touches, live_outs, reads, writes;
 };
 
 static inline struct npuv_cell *npuv_cell_at(const struct npuv_finding *f, u32 cell)

@@ -26,9 +26,9 @@ struct item {
  * @order: of them, by instance, tensor, and first position
  * @external: per tensor, where it lies beyond the arena
  * @entries: entry records by instance and tensor, those before @next_entry done
- * @bounds: of one place, where extents begin and end
+ * @bounds: of one location, where extents begin and end
  * @lists: per bound, where its extents end
- * @places, @extents: found
+ * @locations, @extents: found
  */
 struct cutting {
 	struct npuv_work *w;
@@ -40,7 +40,7 @@ struct cutting {
 	u32 next_entry;
 	u64 *bounds;
 	u32 *lists;
-	struct npuv_vector places, extents;
+	struct npuv_vector locations, extents;
 };
 
 static const struct item *item_at(const struct cutting *c, u32 i)
@@ -159,8 +159,8 @@ static void chunks_begin(const struct cutting *c, const struct item *item,
 	chunks->count[0] = chunks->count[1] = chunks->count[2] = 1;
 }
 
-/* Items [first, end) are of one place. */
-static u32 place_end(const struct cutting *c, u32 first)
+/* Items [first, end) are of one location. */
+static u32 location_end(const struct cutting *c, u32 first)
 {
 	const struct item *item = item_at(c, first);
 	u32 i = first;
@@ -171,7 +171,7 @@ static u32 place_end(const struct cutting *c, u32 first)
 	return i;
 }
 
-/* The entry records of a place: of order from next_entry on, before the end returned. */
+/* The entry records of a location: of order from next_entry on, before the end returned. */
 static u32 entries_end(const struct cutting *c, const struct item *item)
 {
 	const struct npumem_plan_block *b;
@@ -198,7 +198,7 @@ static int allocate(struct cutting *c)
 		const struct item *item = item_at(c, i);
 		u64 count = 0;
 
-		end = place_end(c, i);
+		end = location_end(c, i);
 		next = entries_end(c, item);
 		for (; i < end; i++) {
 			chunks_begin(c, item_at(c, i), &chunks);
@@ -370,12 +370,12 @@ static int mark_entry(struct cutting *c, u32 index, u32 n, struct npuv_extent *e
 	return err;
 }
 
-/* Items [begin, end) are of one place. */
-static int cut_place(struct cutting *c, u32 begin, u32 end)
+/* Items [begin, end) are of one location. */
+static int cut_location(struct cutting *c, u32 begin, u32 end)
 {
 	const struct item *item = item_at(c, begin);
 	struct npuv_extent *out;
-	struct npuv_place *place;
+	struct npuv_location *location;
 	u32 n, entries = entries_end(c, item);
 	struct npuv_text text;
 	int err;
@@ -392,13 +392,13 @@ static int cut_place(struct cutting *c, u32 begin, u32 end)
 				   c->w->limits->max_chunks,
 				   npuv_text_tensor(c->p->graph, item->tensor, &text));
 	}
-	place = npuv_vector_add(&c->places, 1);
-	if (!place)
+	location = npuv_vector_add(&c->locations, 1);
+	if (!location)
 		return -ENOMEM;
-	place->tensor = item->tensor;
-	place->first = c->extents.count;
-	place->count = c->lists[n];
-	out = npuv_vector_add(&c->extents, place->count);
+	location->tensor = item->tensor;
+	location->first = c->extents.count;
+	location->count = c->lists[n];
+	out = npuv_vector_add(&c->extents, location->count);
 	if (!out)
 		return -ENOMEM;
 	fill_extents(c, begin, end, n, out);
@@ -415,14 +415,14 @@ static int cut_all(struct cutting *c)
 
 	for (i = 0; i < c->items.count; i = end) {
 		while (instance < item_at(c, i)->instance)
-			c->p->place_start[++instance] = c->places.count;
-		end = place_end(c, i);
-		err = cut_place(c, i, end);
+			c->p->location_start[++instance] = c->locations.count;
+		end = location_end(c, i);
+		err = cut_location(c, i, end);
 		if (err)
 			return err;
 	}
 	while (instance <= instances)
-		c->p->place_start[++instance] = c->places.count;
+		c->p->location_start[++instance] = c->locations.count;
 	return 0;
 }
 
@@ -432,10 +432,10 @@ static int cut(struct cutting *c)
 	int err = 0;
 	u32 i;
 
-	p->place_start = npuv_alloc_array((u64)p->blocks.count + 2, sizeof(u32));
+	p->location_start = npuv_alloc_array((u64)p->blocks.count + 2, sizeof(u32));
 	p->placed = npuv_alloc_array(p->graph->tensors.count, sizeof(*p->placed));
 	c->external = npuv_alloc_array(p->graph->tensors.count, sizeof(u64));
-	if (!p->place_start || !p->placed || !c->external)
+	if (!p->location_start || !p->placed || !c->external)
 		return -ENOMEM;
 	for (i = 0; !err && i < p->placements.count; i++)
 		err = add_item(c, npuv_placement(p, i)->block, npuv_placement(p, i)->tensor, i);
@@ -449,9 +449,9 @@ static int cut(struct cutting *c)
 		err = cut_all(c);
 	if (err)
 		return err;
-	p->places = npuv_vector_take(&c->places);
+	p->locations = npuv_vector_take(&c->locations);
 	p->extents = npuv_vector_take(&c->extents);
-	return p->places && p->extents ? 0 : -ENOMEM;
+	return p->locations && p->extents ? 0 : -ENOMEM;
 }
 
 int npuv_extents_cut(struct npuv_work *w, struct npuv_plan *p, const u32 *entries)
@@ -461,12 +461,12 @@ int npuv_extents_cut(struct npuv_work *w, struct npuv_plan *p, const u32 *entrie
 		.p = p,
 		.entries = entries,
 		.items = { .size = sizeof(struct item) },
-		.places = { .size = sizeof(struct npuv_place) },
+		.locations = { .size = sizeof(struct npuv_location) },
 		.extents = { .size = sizeof(struct npuv_extent) },
 	};
 	int err = cut(&c);
 
-	npuv_free_all(c.items.data, c.order, c.external, c.bounds, c.lists, c.places.data,
+	npuv_free_all(c.items.data, c.order, c.external, c.bounds, c.lists, c.locations.data,
 		      c.extents.data);
 	return err;
 }

@@ -76,7 +76,7 @@ static const char *placement_flaw(const struct npuv_plan *plan, const struct npu
 	return NULL;
 }
 
-int npuv_place_check(struct npuv_work *w, struct npuv_plan *plan)
+int npuv_placements_check(struct npuv_work *w, struct npuv_plan *plan)
 {
 	u32 i;
 	int err = 0;
@@ -103,15 +103,15 @@ int npuv_place_check(struct npuv_work *w, struct npuv_plan *plan)
 	return err;
 }
 
-const struct npuv_place *npuv_place_of(const struct npuv_plan *p, u32 instance, u32 tensor)
+const struct npuv_location *npuv_location_of(const struct npuv_plan *p, u32 instance, u32 tensor)
 {
-	u32 lo = p->place_start[instance];
+	u32 lo = p->location_start[instance];
 
-	npuv_bisect(lo, p->place_start[instance + 1], i, p->places[i].tensor < tensor);
-	if (lo < p->place_start[instance + 1] && p->places[lo].tensor == tensor)
-		return &p->places[lo];
+	npuv_bisect(lo, p->location_start[instance + 1], i, p->locations[i].tensor < tensor);
+	if (lo < p->location_start[instance + 1] && p->locations[lo].tensor == tensor)
+		return &p->locations[lo];
 	if (npuv_is_external(p->graph, tensor) && instance < p->blocks.count)
-		return npuv_place_of(p, p->blocks.count, tensor);
+		return npuv_location_of(p, p->blocks.count, tensor);
 	return NULL;
 }
 
@@ -125,48 +125,49 @@ u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e)
 	return e->placement == NPUMEM_NONE ? NPUMEM_NONE : npuv_placement(p, e->placement)->to;
 }
 
-/* Index of the first extent of a place that begins at or after a byte. */
-static u32 lower_bound(const struct npuv_plan *p, const struct npuv_place *place, u64 byte)
+/* Index of the first extent of a location that begins at or after a byte. */
+static u32 lower_bound(const struct npuv_plan *p, const struct npuv_location *location, u64 byte)
 {
-	u32 lo = place->first;
+	u32 lo = location->first;
 
-	npuv_bisect(lo, place->first + place->count, i, p->extents[i].first < byte);
+	npuv_bisect(lo, location->first + location->count, i, p->extents[i].first < byte);
 	return lo;
 }
 
-const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, const struct npuv_place *place,
-					  u64 byte)
+const struct npuv_extent *npuv_location_find(const struct npuv_plan *p,
+					     const struct npuv_location *location, u64 byte)
 {
 	u32 i;
 
-	if (!place)
+	if (!location)
 		return NULL;
-	i = lower_bound(p, place, byte);
-	if (i < place->first + place->count && p->extents[i].first == byte)
+	i = lower_bound(p, location, byte);
+	if (i < location->first + location->count && p->extents[i].first == byte)
 		return &p->extents[i];
-	if (i == place->first || byte - p->extents[i - 1].first >= p->extents[i - 1].length)
+	if (i == location->first || byte - p->extents[i - 1].first >= p->extents[i - 1].length)
 		return NULL;
-	return &p->extents[lower_bound(p, place, p->extents[i - 1].first)];
+	return &p->extents[lower_bound(p, location, p->extents[i - 1].first)];
 }
 
-u32 npuv_place_count(const struct npuv_plan *p, const struct npuv_place *place,
-		     const struct npuv_extent *e)
+u32 npuv_location_count(const struct npuv_plan *p, const struct npuv_location *location,
+			const struct npuv_extent *e)
 {
 	u32 first = (u32)(e - p->extents);
 
-	if (first + 1 < place->first + place->count && p->extents[first + 1].first != e->first)
+	if (first + 1 < location->first + location->count &&
+	    p->extents[first + 1].first != e->first)
 		return 1;
-	return lower_bound(p, place, e->first + 1) - first;
+	return lower_bound(p, location, e->first + 1) - first;
 }
 
-u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u64 byte)
+u64 npuv_location_next(const struct npuv_plan *p, const struct npuv_location *location, u64 byte)
 {
 	u32 i;
 
-	if (!place)
+	if (!location)
 		return ~0ull;
-	i = lower_bound(p, place, byte);
-	return i < place->first + place->count ? p->extents[i].first : ~0ull;
+	i = lower_bound(p, location, byte);
+	return i < location->first + location->count ? p->extents[i].first : ~0ull;
 }
 
 u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u32 count,
@@ -183,32 +184,33 @@ u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u
  * with another one that came later and went before would have been refused: it
  * is some cell's home (USED), and that cell would have had two.
  */
-const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p,
-					     const struct npuv_place *place, u64 byte, u32 position)
+const struct npuv_extent *npuv_location_find_at(const struct npuv_plan *p,
+						const struct npuv_location *location, u64 byte,
+						u32 position)
 {
-	const struct npuv_extent *e = npuv_place_find(p, place, byte);
+	const struct npuv_extent *e = npuv_location_find(p, location, byte);
 	u32 begun;
 
 	if (!e)
 		return NULL;
-	begun = npuv_extents_begun(p, e, npuv_place_count(p, place, e), position);
+	begun = npuv_extents_begun(p, e, npuv_location_count(p, location, e), position);
 	if (!begun)
 		return NULL;
 	e += begun - 1;
 	return position <= npuv_extent_to(p, e) ? e : NULL;
 }
 
-void npuv_places_compact(struct npuv_plan *p, u32 instance)
+void npuv_locations_compact(struct npuv_plan *p, u32 instance)
 {
 	u32 t, i, n;
 
-	for (t = p->place_start[instance]; t < p->place_start[instance + 1]; t++) {
-		struct npuv_place *place = &p->places[t];
+	for (t = p->location_start[instance]; t < p->location_start[instance + 1]; t++) {
+		struct npuv_location *location = &p->locations[t];
 
-		n = place->first;
-		for (i = place->first; i < place->first + place->count; i++)
+		n = location->first;
+		for (i = location->first; i < location->first + location->count; i++)
 			if (p->extents[i].flags & (NPUV_EXTENT_USED | NPUV_EXTENT_ENTRY))
 				p->extents[n++] = p->extents[i];
-		place->count = n - place->first;
+		location->count = n - location->first;
 	}
 }

@@ -38,7 +38,7 @@ int npuv_edges_group(struct npuv_work *w, const struct npuv_plan *p, u32 **start
 /* place.c */
 
 /* V1 */
-int npuv_place_check(struct npuv_work *w, struct npuv_plan *p);
+int npuv_placements_check(struct npuv_work *w, struct npuv_plan *p);
 
 /* transfer.c */
 
@@ -56,30 +56,30 @@ int npuv_entries_check(struct npuv_work *w, struct npuv_plan *p, u32 **order);
 
 /* extent.c */
 
-/* Places and extents of all placements; entries in the order of npuv_entries_check(). */
+/* Locations and extents of all placements; entries in the order of npuv_entries_check(). */
 int npuv_extents_cut(struct npuv_work *w, struct npuv_plan *p, const u32 *entries);
-/* Where a tensor lies in an instance; NULL if it has no place there. */
-const struct npuv_place *npuv_place_of(const struct npuv_plan *p, u32 instance, u32 tensor);
+/* Where a tensor lies in an instance; NULL if it has no location there. */
+const struct npuv_location *npuv_location_of(const struct npuv_plan *p, u32 instance, u32 tensor);
 /* First and last position at which an extent is in force. */
 u32 npuv_extent_from(const struct npuv_plan *p, const struct npuv_extent *e);
 u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e);
-/* First extent that holds a byte, NULL if none does. More may follow. Place may be NULL. */
-const struct npuv_extent *npuv_place_find(const struct npuv_plan *p, const struct npuv_place *place,
-					  u64 byte);
+/* First extent that holds a byte, NULL if none does. More may follow. The location may be NULL. */
+const struct npuv_extent *npuv_location_find(const struct npuv_plan *p,
+					     const struct npuv_location *location, u64 byte);
 /* Number of extents that begin where the first one that does so does. */
-u32 npuv_place_count(const struct npuv_plan *p, const struct npuv_place *place,
-		     const struct npuv_extent *e);
+u32 npuv_location_count(const struct npuv_plan *p, const struct npuv_location *location,
+			const struct npuv_extent *e);
 /* Of extents in the order in which they come into force, those that have by then. */
 u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u32 count,
 		       u32 position);
-/* After npuv_places_compact(): the extent that holds a byte at a position, NULL if none does. */
-const struct npuv_extent *npuv_place_find_at(const struct npuv_plan *p,
-					     const struct npuv_place *place, u64 byte,
-					     u32 position);
+/* After npuv_locations_compact(): the extent that holds a byte at a position, NULL if none does. */
+const struct npuv_extent *npuv_location_find_at(const struct npuv_plan *p,
+						const struct npuv_location *location, u64 byte,
+						u32 position);
 /* First byte after one that no extent holds that one does hold; U64 max if none. */
-u64 npuv_place_next(const struct npuv_plan *p, const struct npuv_place *place, u64 byte);
+u64 npuv_location_next(const struct npuv_plan *p, const struct npuv_location *location, u64 byte);
 /* Forget the extents of an instance that are not used. */
-void npuv_places_compact(struct npuv_plan *p, u32 instance);
+void npuv_locations_compact(struct npuv_plan *p, u32 instance);
 
 /* view.c */
 

@@ -453,14 +453,14 @@ int npuv_transfers_placed(struct npuv_work *w, const struct npuv_plan *p)
 
 	for (i = 0; i < p->positions.count; i++) {
 		const struct npumem_position *at = npuv_position(p, i);
-		const struct npuv_place *place;
+		const struct npuv_location *location;
 		u64 byte = at->first, end = at->first + at->length;
 
 		if (!is_move(at))
 			continue;
-		place = npuv_place_of(p, 0, at->index);
+		location = npuv_location_of(p, 0, at->index);
 		while (byte < end) {
-			const struct npuv_extent *e = npuv_place_find_at(p, place, byte, i);
+			const struct npuv_extent *e = npuv_location_find_at(p, location, byte, i);
 
 			if (!e || e->placement != at->placement) {
 				w->verdict->position = i;

@@ -152,14 +152,14 @@ u64 npuv_states_cross_work(const struct npuv_plan *p, u32 plan_edge)
 	return 1 + (u64)block->step_count + g->cell_start[b + 1] - g->cell_start[b];
 }
 
-static void set_place(const struct npuv_states *s, struct npumem_verdict *v, u32 cell, u32 position)
+static void set_where(const struct npuv_states *s, struct npumem_verdict *v, u32 cell, u32 position)
 {
 	const struct npuv_cell *c = &s->plan->graph->cells[cell];
 	const struct npuv_segment *segment = &s->plan->graph->segments[c->first_segment];
 	const struct npuv_extent *e;
 
-	e = npuv_place_find_at(s->plan, npuv_place_of(s->plan, s->block, c->tensor), segment->first,
-			       position);
+	e = npuv_location_find_at(s->plan, npuv_location_of(s->plan, s->block, c->tensor),
+				  segment->first, position);
 	if (!e)
 		return;
 	v->first = e->placement == NPUMEM_NONE ? segment->first :
@@ -179,7 +179,7 @@ static int refuse_read(const struct npuv_states *s, struct npumem_verdict *v, u3
 
 	v->rule = NPUMEM_RULE_ENFORCE_READ;
 	npuv_verdict_access(v, g, access);
-	set_place(s, v, cell, v->position);
+	set_where(s, v, cell, v->position);
 	if (s->cells[cell] != NPUV_EMPTY)
 		writer = over == NPUMEM_NONE ? NPUMEM_NONE : g->cells[over].writer;
 	if (writer != NPUMEM_NONE)
@@ -196,7 +196,7 @@ static int refuse_write(const struct npuv_states *s, struct npumem_verdict *v, u
 
 	v->rule = NPUMEM_RULE_ENFORCE_WRITE;
 	npuv_verdict_access(v, g, access);
-	set_place(s, v, cell, v->position);
+	set_where(s, v, cell, v->position);
 	v->other_tensor = c->tensor;
 	if (s->cells[pred] == NPUV_EMPTY || use == NPUMEM_NONE || g->access_step[use] == v->step ||
 	    is_submitted(s, g->access_step[use]))

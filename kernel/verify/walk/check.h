@@ -97,9 +97,9 @@ struct npuv_initial {
  * @same_reads: of access @same_access - 1, reads of its step of the tile that it may
  *	take in place
  * @map: of the arena: which cell was written to these bytes last
- * @bounds: arena addresses where pieces of cells begin and end
+ * @bounds: arena addresses where fragments of cells begin and end
  * @passes: bytes that pass through
- * @initial: pieces of what is there when the instance is entered
+ * @initial: fragments of what is there when the instance is entered
  * @set_start: members of NPUV_OWNER_SET | i are
  *	set_owners[set_start[i] .. set_start[i + 1])
  * @set_owners: see @set_start
@@ -157,37 +157,37 @@ int npuv_demand_check(struct npuv_check *k);
 /* home.c */
 
 /**
- * struct npuv_pieces - iterator over segments of a tensor, cut where extents begin
+ * struct npuv_fragments - iterator over segments of a tensor, cut where extents begin
  * @first: bytes of the tensor
  * @length: see @first
  * @extent: first extent that holds them, NULL if none does
  * @count: extents that hold them
  * @plan: private, as what follows
- * @place: of the tensor in the instance
+ * @location: of the tensor in the instance
  * @segments: those that are left
  * @segment_count: number of @segments
  * @left: bytes left of the current one
  * The rest is private.
  */
-struct npuv_pieces {
+struct npuv_fragments {
 	u64 first, length;
 	const struct npuv_extent *extent;
 	u32 count;
 	const struct npuv_plan *plan;
-	const struct npuv_place *place;
+	const struct npuv_location *location;
 	const struct npuv_segment *segments;
 	u32 segment_count;
 	u64 left;
 };
 
 /* Segments of a tensor in an instance. */
-void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 instance, u32 tensor,
-		       const struct npuv_segment *segments, u32 count);
-bool npuv_pieces_next(struct npuv_pieces *it);
+void npuv_fragments_begin(struct npuv_fragments *it, const struct npuv_plan *p, u32 instance,
+			  u32 tensor, const struct npuv_segment *segments, u32 count);
+bool npuv_fragments_next(struct npuv_fragments *it);
 /* Those of a cell in the current instance. */
-void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 cell);
+void npuv_cell_fragments(struct npuv_fragments *it, const struct npuv_check *k, u32 cell);
 
-/* V3: the one extent for all the life of each piece; fills bounds and initial. */
+/* V3: the one extent for all the life of each fragment; fills bounds and initial. */
 int npuv_homes_find(struct npuv_check *k);
 
 /* initial.c */
@@ -211,8 +211,8 @@ int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 int npuv_refuse_order(struct npuv_check *k, u32 access, u32 writer);
 /* cell: that none of its bytes [first, end) has a home when it needs one. */
 int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end);
-/* The home of a piece ends before the cell's life does. */
-int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_pieces *it,
+/* The home of a fragment ends before the cell's life does. */
+int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_fragments *it,
 			const struct npuv_extent *home);
 /* A cell takes arena bytes [first, end) that an owner still needs. */
 int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 end);

@@ -10,7 +10,7 @@
  * Two passes. Before an instance is walked, all that its edges need is marked:
  * cells then survive, and bytes that its block does not touch get an owner that
  * is never done with them, so nothing written there is legal (V4). After all
- * instances, the places at both sides are compared.
+ * instances, the locations at both sides are compared.
  */
 #include "check.h"
 
@@ -69,7 +69,7 @@ static const char *text_value(const struct npuv_check *k, u32 tensor, u32 source
 }
 
 /* What an edge needs: bytes [first, end) of source, for tensor. */
-struct need {
+struct requirement {
 	u32 edge;
 	u32 tensor;
 	u32 source;
@@ -77,7 +77,7 @@ struct need {
 	u64 end;
 };
 
-static void set_verdict(const struct npuv_check *k, const struct need *n)
+static void set_verdict(const struct npuv_check *k, const struct requirement *n)
 {
 	struct npumem_verdict *v = k->w->verdict;
 	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
@@ -89,7 +89,7 @@ static void set_verdict(const struct npuv_check *k, const struct need *n)
 		v->other_tensor = n->source;
 }
 
-static int refuse_absent(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
 {
 	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
 	struct edge_text edge;
@@ -116,20 +116,21 @@ static bool is_constant(const struct npuv_check *k, u32 tensor)
 }
 
 /* Bytes that the block does not touch: they must have been there when it was entered. */
-static int mark_pass(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+static int mark_pass(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
 {
-	const struct npuv_place *place = npuv_place_of(k->p, k->instance, n->source);
+	const struct npuv_location *location = npuv_location_of(k->p, k->instance, n->source);
 	struct npuv_pass *pass;
 	int err = 0;
 
 	if (is_constant(k, n->source))
 		return 0;
 	while (!err && first < end) {
-		const struct npuv_extent *e = npuv_place_find(k->p, place, first);
+		const struct npuv_extent *e = npuv_location_find(k->p, location, first);
 		u64 limit;
 
 		if (!e || !(e->flags & NPUV_EXTENT_ENTRY)) {
-			limit = e ? e->first + e->length : npuv_place_next(k->p, place, first);
+			limit = e ? e->first + e->length :
+				    npuv_location_next(k->p, location, first);
 			return refuse_absent(k, n, first, limit < end ? limit : end);
 		}
 		limit = e->first + e->length < end ? e->first + e->length : end;
@@ -146,8 +147,8 @@ static int mark_pass(struct npuv_check *k, const struct need *n, u64 first, u64 
 	return err;
 }
 
-/* The spans of a tensor in the current block: [lo, hi). */
-static void find_spans(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
+/* The live-outs of a tensor in the current block: [lo, hi). */
+static void find_live_outs(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
 {
 	u32 a = k->g->touch_start[k->block], end = k->g->touch_start[k->block + 1];
 
@@ -155,29 +156,29 @@ static void find_spans(const struct npuv_check *k, u32 tensor, u32 *lo, u32 *hi)
 	*lo = *hi = 0;
 	if (a == end || k->g->touches[a].tensor != tensor)
 		return;
-	*lo = k->g->touches[a].first_span;
-	*hi = k->g->touches[a + 1].first_span;
+	*lo = k->g->touches[a].first_live_out;
+	*hi = k->g->touches[a + 1].first_live_out;
 }
 
-/* First of spans [lo, hi) that ends after a byte. */
-static u32 find_span(const struct npuv_check *k, u32 lo, u32 hi, u64 byte)
+/* First of live-outs [lo, hi) that ends after a byte. */
+static u32 find_live_out(const struct npuv_check *k, u32 lo, u32 hi, u64 byte)
 {
-	const struct npuv_span *s = k->g->spans;
+	const struct npuv_live_out *s = k->g->live_outs;
 
 	npuv_bisect(lo, hi, i, s[i].first + s[i].length <= byte);
 	return lo;
 }
 
 /* The last version of each byte must survive the instance. */
-static int mark(struct npuv_check *k, const struct need *n)
+static int mark(struct npuv_check *k, const struct requirement *n)
 {
 	u64 at = n->first;
 	u32 lo, hi, i;
 	int err = 0;
 
-	find_spans(k, n->source, &lo, &hi);
-	for (i = find_span(k, lo, hi, at); !err && at < n->end; i++) {
-		const struct npuv_span *s = i < hi ? &k->g->spans[i] : NULL;
+	find_live_outs(k, n->source, &lo, &hi);
+	for (i = find_live_out(k, lo, hi, at); !err && at < n->end; i++) {
+		const struct npuv_live_out *s = i < hi ? &k->g->live_outs[i] : NULL;
 		u64 gap = s && s->first < n->end ? s->first : n->end;
 
 		if (at < gap) {
@@ -197,21 +198,21 @@ static int mark(struct npuv_check *k, const struct need *n)
 
 /* ---------------------------------------------------------------- what is needed */
 
-typedef int (*need_fn)(struct npuv_check *k, const struct need *n);
+typedef int (*requirement_fn)(struct npuv_check *k, const struct requirement *n);
 
 /* All that an edge to another instance needs: that one's entry state. */
-static int each_entry(struct npuv_check *k, u32 edge, need_fn fn)
+static int each_entry(struct npuv_check *k, u32 edge, requirement_fn fn)
 {
 	u32 to = npuv_plan_edge(k->p, edge)->to;
 	u32 t, i;
 	int err = 0;
 
-	for (t = k->p->place_start[to]; !err && t < k->p->place_start[to + 1]; t++) {
-		const struct npuv_place *place = &k->p->places[t];
-		struct need n = { .edge = edge, .tensor = place->tensor };
+	for (t = k->p->location_start[to]; !err && t < k->p->location_start[to + 1]; t++) {
+		const struct npuv_location *location = &k->p->locations[t];
+		struct requirement n = { .edge = edge, .tensor = location->tensor };
 
 		n.source = source_of(k, n.tensor);
-		for (i = place->first; i < place->first + place->count; i++) {
+		for (i = location->first; i < location->first + location->count; i++) {
 			const struct npuv_extent *e = &k->p->extents[i];
 
 			if (!(e->flags & NPUV_EXTENT_ENTRY))
@@ -222,20 +223,20 @@ static int each_entry(struct npuv_check *k, u32 edge, need_fn fn)
 			if (err)
 				return err;
 		}
-		err = npuv_visit(k->w, 1 + place->count);
+		err = npuv_visit(k->w, 1 + location->count);
 	}
 	return err;
 }
 
 /* All that an edge to the exit needs: outputs and state, by their own name or an alias. */
-static int each_result(struct npuv_check *k, u32 edge, need_fn fn)
+static int each_result(struct npuv_check *k, u32 edge, requirement_fn fn)
 {
 	u32 i;
 	int err = 0;
 
 	for (i = 0; !err && i < k->g->tensors.count; i++) {
 		const struct npumem_tensor *t = npuv_tensor(k->g, i);
-		struct need n = { .edge = edge, .tensor = i, .source = i, .end = t->size };
+		struct requirement n = { .edge = edge, .tensor = i, .source = i, .end = t->size };
 
 		err = npuv_visit(k->w, 1);
 		if (err)
@@ -253,7 +254,7 @@ static int each_result(struct npuv_check *k, u32 edge, need_fn fn)
 	return err;
 }
 
-static int each_need(struct npuv_check *k, u32 edge, need_fn fn)
+static int each_requirement(struct npuv_check *k, u32 edge, requirement_fn fn)
 {
 	int err;
 
@@ -271,14 +272,14 @@ int npuv_demand_mark(struct npuv_check *k)
 	int err = 0;
 
 	for (i = k->edge_start[k->instance]; !err && i < k->edge_start[k->instance + 1]; i++)
-		err = each_need(k, k->edges[i], mark);
+		err = each_requirement(k, k->edges[i], mark);
 	return err;
 }
 
 /* ---------------------------------------------------------------- where it is */
 
-static int refuse_moved(struct npuv_check *k, const struct need *n, u64 first, u64 end, u64 at,
-			u64 expected)
+static int refuse_moved(struct npuv_check *k, const struct requirement *n, u64 first, u64 end,
+			u64 at, u64 expected)
 {
 	struct edge_text edge;
 	struct value_text value;
@@ -293,7 +294,7 @@ static int refuse_moved(struct npuv_check *k, const struct need *n, u64 first, u
 			   text_value(k, n->tensor, n->source, &value), at, expected);
 }
 
-static int refuse_outside(struct npuv_check *k, const struct need *n, u64 first, u64 end)
+static int refuse_outside(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
 {
 	struct edge_text edge;
 	struct value_text value;
@@ -305,7 +306,7 @@ static int refuse_outside(struct npuv_check *k, const struct need *n, u64 first,
 			   text_value(k, n->tensor, n->source, &value));
 }
 
-static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u64 end,
+static int refuse_state(struct npuv_check *k, const struct requirement *n, u64 first, u64 end,
 			const struct npuv_extent *at)
 {
 	struct edge_text edge;
@@ -324,22 +325,22 @@ static int refuse_state(struct npuv_check *k, const struct need *n, u64 first, u
 }
 
 /* Compare where the bytes of a need are with where their entry state has them. */
-static int compare(struct npuv_check *k, const struct need *n)
+static int compare(struct npuv_check *k, const struct requirement *n)
 {
 	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
 	/* Whatever has been in the entry state may begin the next inference. */
 	u32 into = e->to == NPUMEM_NONE ? 0 : e->to;
-	const struct npuv_place *from, *to;
+	const struct npuv_location *from, *to;
 	u64 first = n->first, limit;
 	int err = 0;
 
-	from = npuv_place_of(k->p, e->from, n->source);
-	to = npuv_place_of(k->p, into, npuv_alias_base(k->g, n->tensor));
+	from = npuv_location_of(k->p, e->from, n->source);
+	to = npuv_location_of(k->p, into, npuv_alias_base(k->g, n->tensor));
 	while (!err && first < n->end) {
-		const struct npuv_extent *want = npuv_place_find(k->p, to, first);
+		const struct npuv_extent *want = npuv_location_find(k->p, to, first);
 		const struct npuv_extent *have;
 
-		have = npuv_place_find_at(k->p, from, first, npuv_instance_last(k->p, e->from));
+		have = npuv_location_find_at(k->p, from, first, npuv_instance_last(k->p, e->from));
 		limit = n->end;
 		if (have && have->first + have->length < limit)
 			limit = have->first + have->length;
@@ -360,7 +361,7 @@ static int compare(struct npuv_check *k, const struct need *n)
 	return err;
 }
 
-static int check_place(struct npuv_check *k, const struct need *n)
+static int check_location(struct npuv_check *k, const struct requirement *n)
 {
 	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
 
@@ -378,6 +379,6 @@ int npuv_demand_check(struct npuv_check *k)
 	int err = 0;
 
 	for (i = 0; !err && i < k->p->edges.count; i++)
-		err = each_need(k, i, check_place);
+		err = each_requirement(k, i, check_location);
 	return err;
 }

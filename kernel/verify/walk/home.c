@@ -5,17 +5,17 @@
  */
 #include "check.h"
 
-void npuv_pieces_begin(struct npuv_pieces *it, const struct npuv_plan *p, u32 instance, u32 tensor,
-		       const struct npuv_segment *segments, u32 count)
+void npuv_fragments_begin(struct npuv_fragments *it, const struct npuv_plan *p, u32 instance,
+			  u32 tensor, const struct npuv_segment *segments, u32 count)
 {
 	memset(it, 0, sizeof(*it));
 	it->plan = p;
-	it->place = npuv_place_of(p, instance, tensor);
+	it->location = npuv_location_of(p, instance, tensor);
 	it->segments = segments;
 	it->segment_count = count;
 }
 
-bool npuv_pieces_next(struct npuv_pieces *it)
+bool npuv_fragments_next(struct npuv_fragments *it)
 {
 	const struct npuv_plan *p = it->plan;
 	u64 limit;
@@ -29,25 +29,25 @@ bool npuv_pieces_next(struct npuv_pieces *it)
 		it->segments++;
 		it->segment_count--;
 	}
-	it->extent = npuv_place_find(p, it->place, it->first);
+	it->extent = npuv_location_find(p, it->location, it->first);
 	it->count = 0;
 	if (it->extent) {
 		limit = it->extent->first + it->extent->length;
-		it->count = npuv_place_count(p, it->place, it->extent);
+		it->count = npuv_location_count(p, it->location, it->extent);
 	} else {
-		limit = npuv_place_next(p, it->place, it->first);
+		limit = npuv_location_next(p, it->location, it->first);
 	}
 	it->length = limit - it->first < it->left ? limit - it->first : it->left;
 	it->left -= it->length;
 	return true;
 }
 
-void npuv_cell_pieces(struct npuv_pieces *it, const struct npuv_check *k, u32 cell)
+void npuv_cell_fragments(struct npuv_fragments *it, const struct npuv_check *k, u32 cell)
 {
 	const struct npuv_cell *c = &k->g->cells[cell];
 
-	npuv_pieces_begin(it, k->p, k->instance, c->tensor, k->g->segments + c->first_segment,
-			  c->segment_count);
+	npuv_fragments_begin(it, k->p, k->instance, c->tensor, k->g->segments + c->first_segment,
+			     c->segment_count);
 }
 
 static u32 death_of(const struct npuv_check *k, u32 cell)
@@ -83,11 +83,11 @@ static bool is_entry(const struct npuv_check *k, u32 cell, const struct npuv_ext
 }
 
 /*
- * Of the extents that hold a piece the one from birth on, and one more up to death.
+ * Of the extents that hold a fragment the one from birth on, and one more up to death.
  * Where they are apart, both are among those around the last one that has begun.
  */
 static const struct npuv_extent *find_extent(const struct npuv_check *k,
-					     const struct npuv_pieces *it, u32 birth, u32 death,
+					     const struct npuv_fragments *it, u32 birth, u32 death,
 					     const struct npuv_extent **second)
 {
 	const struct npuv_extent *home = NULL;
@@ -113,13 +113,13 @@ static const struct npuv_extent *find_extent(const struct npuv_check *k,
 	return home;
 }
 
-/* What find_extent() does for a piece. */
-static u64 looked_at(const struct npuv_pieces *it)
+/* What find_extent() does for a fragment. */
+static u64 looked_at(const struct npuv_fragments *it)
 {
 	return it->count && it->extent->flags & NPUV_EXTENT_APART ? 3 : 1 + (u64)it->count;
 }
 
-static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_pieces *it,
+static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_fragments *it,
 		      const struct npuv_extent *home, const struct npuv_extent *second)
 {
 	struct npuv_text text;
@@ -132,7 +132,7 @@ static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_pieces
 			   home->placement, second->placement);
 }
 
-/* A piece that begins with the instance; in one block without edges it is painted later. */
+/* A fragment that begins with the instance; in one block without edges it is painted later. */
 static int add_initial(struct npuv_check *k, u32 owner, u64 arena, u64 length)
 {
 	struct npuv_initial *initial;
@@ -148,8 +148,8 @@ static int add_initial(struct npuv_check *k, u32 owner, u64 arena, u64 length)
 	return 0;
 }
 
-/* The piece's home is found: it is used, and ends where owners may change. */
-static int settle(struct npuv_check *k, const struct npuv_pieces *it,
+/* The fragment's home is found: it is used, and ends where owners may change. */
+static int settle(struct npuv_check *k, const struct npuv_fragments *it,
 		  const struct npuv_extent *home, u32 owner, bool initial)
 {
 	u64 arena = home->arena + (it->first - home->first);
@@ -166,7 +166,7 @@ static int settle(struct npuv_check *k, const struct npuv_pieces *it,
 	return err ? err : npuv_visit(k->w, looked_at(it));
 }
 
-static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_pieces *it)
+static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_fragments *it)
 {
 	u32 birth = npuv_birth_of(k, cell), death = death_of(k, cell);
 	bool initial = k->g->cells[cell].writer == NPUMEM_NONE;
@@ -184,7 +184,7 @@ static int find_cell_home(struct npuv_check *k, u32 cell, const struct npuv_piec
 	return settle(k, it, home, cell, initial);
 }
 
-static int find_pass_home(struct npuv_check *k, u32 index, const struct npuv_pieces *it)
+static int find_pass_home(struct npuv_check *k, u32 index, const struct npuv_fragments *it)
 {
 	const struct npuv_pass *pass = (const struct npuv_pass *)k->passes.data + index;
 	const struct npuv_extent *home, *second;
@@ -200,13 +200,13 @@ static int find_pass_home(struct npuv_check *k, u32 index, const struct npuv_pie
 
 int npuv_homes_find(struct npuv_check *k)
 {
-	struct npuv_pieces it;
+	struct npuv_fragments it;
 	u32 i;
 	int err;
 
 	for (i = k->g->cell_start[k->block]; i < k->g->cell_start[k->block + 1]; i++) {
-		npuv_cell_pieces(&it, k, i);
-		while (npuv_pieces_next(&it)) {
+		npuv_cell_fragments(&it, k, i);
+		while (npuv_fragments_next(&it)) {
 			err = find_cell_home(k, i, &it);
 			if (err)
 				return err;
@@ -216,13 +216,13 @@ int npuv_homes_find(struct npuv_check *k)
 		const struct npuv_pass *pass = (const struct npuv_pass *)k->passes.data + i;
 		struct npuv_segment segment = { .first = pass->first, .length = pass->length };
 
-		npuv_pieces_begin(&it, k->p, k->instance, pass->tensor, &segment, 1);
-		while (npuv_pieces_next(&it)) {
+		npuv_fragments_begin(&it, k->p, k->instance, pass->tensor, &segment, 1);
+		while (npuv_fragments_next(&it)) {
 			err = find_pass_home(k, i, &it);
 			if (err)
 				return err;
 		}
 	}
-	npuv_places_compact(k->p, k->instance);
+	npuv_locations_compact(k->p, k->instance);
 	return 0;
 }

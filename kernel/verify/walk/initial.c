@@ -33,14 +33,14 @@ static int refuse_together(struct npuv_check *k, u32 tensor, u32 other, u64 firs
 			   text.s, other_text.s, first, end, where.s);
 }
 
-/* Entry states of one place go where none of the same place has been. */
-static int paint_place(struct npuv_check *k, struct npuv_arena *map, u32 index)
+/* Entry states of one location go where none of the same one has been. */
+static int paint_location(struct npuv_check *k, struct npuv_arena *map, u32 index)
 {
-	const struct npuv_place *place = &k->p->places[index];
+	const struct npuv_location *location = &k->p->locations[index];
 	u32 i, n, lo, hi;
 	int err;
 
-	for (i = place->first; i < place->first + place->count; i++) {
+	for (i = location->first; i < location->first + location->count; i++) {
 		const struct npuv_extent *e = &k->p->extents[i];
 
 		if (!(e->flags & NPUV_EXTENT_ENTRY))
@@ -55,7 +55,7 @@ static int paint_place(struct npuv_check *k, struct npuv_arena *map, u32 index)
 				return err;
 			if (owner == NPUMEM_NONE || (k->instance && owner != index))
 				continue;
-			return refuse_together(k, place->tensor, k->p->places[owner].tensor,
+			return refuse_together(k, location->tensor, k->p->locations[owner].tensor,
 					       map->bounds[n > lo ? n : lo],
 					       map->bounds[next < hi ? next : hi]);
 		}
@@ -71,7 +71,7 @@ static int paint_place(struct npuv_check *k, struct npuv_arena *map, u32 index)
  */
 static int check_apart(struct npuv_check *k)
 {
-	u32 begin = k->p->place_start[k->instance], end = k->p->place_start[k->instance + 1];
+	u32 begin = k->p->location_start[k->instance], end = k->p->location_start[k->instance + 1];
 	struct npuv_vector bounds = { .size = sizeof(u64) };
 	struct npuv_arena map = { 0 };
 	u32 t, i;
@@ -79,9 +79,9 @@ static int check_apart(struct npuv_check *k)
 	int err;
 
 	for (t = begin; t < end; t++) {
-		const struct npuv_place *place = &k->p->places[t];
+		const struct npuv_location *location = &k->p->locations[t];
 
-		for (i = place->first; i < place->first + place->count; i++) {
+		for (i = location->first; i < location->first + location->count; i++) {
 			const struct npuv_extent *e = &k->p->extents[i];
 
 			if (!(e->flags & NPUV_EXTENT_ENTRY))
@@ -101,14 +101,14 @@ static int check_apart(struct npuv_check *k)
 	else
 		err = npuv_arena_init(&map, bounds.data, bounds.count);
 	for (t = begin; !err && t < end; t++)
-		err = paint_place(k, &map, t);
+		err = paint_location(k, &map, t);
 	npuv_arena_fini(&map);
 	return err;
 }
 
 /* ---------------------------------------------------------------- owners */
 
-static const struct npuv_initial *piece_at(const struct npuv_check *k, u32 i)
+static const struct npuv_initial *fragment_at(const struct npuv_check *k, u32 i)
 {
 	return (const struct npuv_initial *)k->initial.data + i;
 }
@@ -128,8 +128,8 @@ static int collect_bounds(struct npuv_check *k, u64 **bounds, u32 *count)
 	if (!*bounds)
 		return -ENOMEM;
 	for (i = 0; i < k->initial.count; i++) {
-		(*bounds)[2 * i] = piece_at(k, i)->arena;
-		(*bounds)[2 * i + 1] = piece_at(k, i)->arena + piece_at(k, i)->length;
+		(*bounds)[2 * i] = fragment_at(k, i)->arena;
+		(*bounds)[2 * i + 1] = fragment_at(k, i)->arena + fragment_at(k, i)->length;
 	}
 	return npuv_sort_unique(k->w, *bounds, count);
 }
@@ -142,12 +142,12 @@ static int collect_sets(struct npuv_check *k, const u64 *bounds, u32 count)
 	int err = 0;
 
 	for (i = 0; !err && i < k->initial.count; i++) {
-		const struct npuv_initial *piece = piece_at(k, i);
+		const struct npuv_initial *fragment = fragment_at(k, i);
 
-		hi = bound_of(bounds, count, piece->arena + piece->length);
-		lo = bound_of(bounds, count, piece->arena);
+		hi = bound_of(bounds, count, fragment->arena + fragment->length);
+		lo = bound_of(bounds, count, fragment->arena);
 		for (; !err && lo < hi; lo++) {
-			err = npuv_pair_add(&pairs, lo, piece->owner);
+			err = npuv_pair_add(&pairs, lo, fragment->owner);
 			if (!err)
 				err = npuv_visit(k->w, 1);
 		}

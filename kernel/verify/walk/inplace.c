@@ -59,7 +59,7 @@ int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 {
 	u32 access = k->g->cells[cell].writer, position = npuv_position_of(k, access);
 	struct npumem_region write, read;
-	const struct npuv_place *place;
+	const struct npuv_location *location;
 	u32 source;
 	int err;
 
@@ -74,7 +74,7 @@ int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 			return 0;
 	}
 	npuv_access_region(k->g, access, &write);
-	place = npuv_place_of(k->p, k->instance, npuv_access_region(k->g, source, &read));
+	location = npuv_location_of(k->p, k->instance, npuv_access_region(k->g, source, &read));
 	while (first < end) {
 		u64 n = end - first, left, byte, at;
 		const struct npuv_extent *e;
@@ -83,7 +83,7 @@ int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 		n = left < n ? left : n;
 		byte = npuv_region_byte(&read, at, &left);
 		n = left < n ? left : n;
-		e = npuv_place_find_at(k->p, place, byte, position);
+		e = npuv_location_find_at(k->p, location, byte, position);
 		if (!e || e->arena + (byte - e->first) != first)
 			return 0;
 		left = e->length - (byte - e->first);

@@ -83,7 +83,7 @@ static int take_from(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 	return npuv_pair_add(&k->preds, npuv_current(k, cell), owner);
 }
 
-/* A cell takes arena bytes for a piece of its own from whoever has them. */
+/* A cell takes arena bytes for a fragment of its own from whoever has them. */
 static int take(struct npuv_check *k, u32 cell, u64 tensor_first, u64 arena, u64 length)
 {
 	u32 lo = npuv_arena_bound(&k->map, arena), hi = npuv_arena_bound(&k->map, arena + length);
@@ -125,14 +125,14 @@ static int take(struct npuv_check *k, u32 cell, u64 tensor_first, u64 arena, u64
 static int write_cell(struct npuv_check *k, u32 cell)
 {
 	u32 birth = npuv_birth_of(k, cell);
-	struct npuv_pieces it;
+	struct npuv_fragments it;
 	int err;
 
-	npuv_cell_pieces(&it, k, cell);
-	while (npuv_pieces_next(&it)) {
+	npuv_cell_fragments(&it, k, cell);
+	while (npuv_fragments_next(&it)) {
 		const struct npuv_extent *e;
 
-		e = npuv_place_find_at(k->p, it.place, it.first, birth);
+		e = npuv_location_find_at(k->p, it.location, it.first, birth);
 		if (!e)
 			continue; /* needs no home */
 		err = take(k, cell, it.first, e->arena + (it.first - e->first), it.length);
@@ -217,7 +217,7 @@ static int run_schedule(struct npuv_check *k)
 static int check_exit(struct npuv_check *k)
 {
 	struct npuv_text tensor;
-	struct npuv_pieces it;
+	struct npuv_fragments it;
 	u32 cell;
 	int err;
 
@@ -226,12 +226,12 @@ static int check_exit(struct npuv_check *k)
 
 		if (!(c->survives & NPUV_SURVIVES_STATE) || c->writer == NPUMEM_NONE)
 			continue;
-		npuv_cell_pieces(&it, k, cell);
-		while (npuv_pieces_next(&it)) {
+		npuv_cell_fragments(&it, k, cell);
+		while (npuv_fragments_next(&it)) {
 			const struct npuv_extent *begin, *end;
 
-			begin = npuv_place_find_at(k->p, it.place, it.first, k->first);
-			end = npuv_place_find_at(k->p, it.place, it.first, k->last);
+			begin = npuv_location_find_at(k->p, it.location, it.first, k->first);
+			end = npuv_location_find_at(k->p, it.location, it.first, k->last);
 			if (!begin || begin->arena != end->arena) {
 				k->w->verdict->tensor = c->tensor;
 				k->w->verdict->first = end->arena + (it.first - end->first);

@@ -56,7 +56,7 @@ int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end)
 }
 
 /* Bytes that must last to the instance's end, for an edge. */
-static int refuse_short(struct npuv_check *k, u32 tensor, u32 edge, const struct npuv_pieces *it,
+static int refuse_short(struct npuv_check *k, u32 tensor, u32 edge, const struct npuv_fragments *it,
 			u32 to)
 {
 	struct npuv_text text, into;
@@ -71,7 +71,7 @@ static int refuse_short(struct npuv_check *k, u32 tensor, u32 edge, const struct
 			   k->last);
 }
 
-int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_pieces *it,
+int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_fragments *it,
 			const struct npuv_extent *home)
 {
 	u32 to = npuv_placement(k->p, home->placement)->to;
@@ -136,13 +136,13 @@ struct where_text {
 };
 
 /*
- * Where a piece of a tensor lies: text and verdict. Addresses of EXTERNAL tensors
+ * Where a fragment of a tensor lies: text and verdict. Addresses of EXTERNAL tensors
  * beyond the arena mean nothing to anybody: their own bytes do.
  */
 static void set_where(struct npuv_check *k, u32 tensor, u64 first, u64 end, struct where_text *out)
 {
-	const struct npuv_place *place = npuv_place_of(k->p, k->instance, tensor);
-	const struct npuv_extent *e = &k->p->extents[place->first];
+	const struct npuv_location *location = npuv_location_of(k->p, k->instance, tensor);
+	const struct npuv_extent *e = &k->p->extents[location->first];
 	bool external = e->placement == NPUMEM_NONE, host = npuv_is_host_copy(k->g, tensor);
 	u64 base = host ? k->p->info->arena_size : external ? e->arena - e->first : 0;
 

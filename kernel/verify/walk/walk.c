@@ -14,7 +14,7 @@ void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 p
 	memset(walk, 0, sizeof(*walk));
 	tensor = npuv_access_region(plan->graph, access, &region);
 	walk->plan = plan;
-	walk->place = npuv_place_of(plan, npuv_instance_at(plan, position), tensor);
+	walk->location = npuv_location_of(plan, npuv_instance_at(plan, position), tensor);
 	walk->position = position;
 	npuv_chunks_begin(&walk->chunks, &region);
 }
@@ -34,20 +34,20 @@ bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range)
 				break;
 			walk->left = walk->chunks.length;
 		}
-		e = npuv_place_find_at(walk->plan, walk->place, walk->first, walk->position);
+		e = npuv_location_find_at(walk->plan, walk->location, walk->first, walk->position);
 		if (!e)
 			break;
 		skip = walk->first - e->first;
 		n = e->length - skip < walk->left ? e->length - skip : walk->left;
 		at = e->placement == NPUMEM_NONE ? walk->first : e->arena + skip;
-		if (npuv_is_host_copy(walk->plan->graph, walk->place->tensor))
+		if (npuv_is_host_copy(walk->plan->graph, walk->location->tensor))
 			at -= walk->plan->info->arena_size;
 		if (!range->length) {
 			range->arena = at;
 			range->linear = walk->linear;
 			if (e->placement == NPUMEM_NONE)
-				range->external = walk->place->tensor;
-			else if (npuv_is_host_copy(walk->plan->graph, walk->place->tensor))
+				range->external = walk->location->tensor;
+			else if (npuv_is_host_copy(walk->plan->graph, walk->location->tensor))
 				range->external = NPUV_HOST;
 		} else if (range->arena + range->length != at) {
 			break;

@@ -38,7 +38,7 @@
  * a write takes, those owners must be RETIRED, and they are recorded as the
  * written cell's *predecessors*. A run that lets a write go only when its
  * predecessors are RETIRED, and a read only when its cells are LIVE, is safe in
- * any order: the owners of a byte form a chain, each the predecessor of the
+ * any order: the owners of a byte form a sequence, each the predecessor of the
  * next, so no order but the plan's can be had for any one byte.
  *
  * Instances are verified one by one, each from its entry state, whoever comes
@@ -62,7 +62,7 @@
  * each access finds the version that it finds in the client's graph.
  *
  * EXTERNAL tensors are taken to lie beyond the arena, where no placement can be:
- * their versions are chained as all others. A write in place of a read may take
+ * their versions follow each other as all others do. A write in place of a read may take
  * its bytes only where both tiles have the same linear index, if that read, with
  * those of the same tile by the same step, is their last use.
  *
@@ -129,7 +129,7 @@
  * @max_chunks: contiguous chunks of all accesses together; of all placements
  *	together; extents that these are cut into
  * @max_visits: units of work: access-cell incidences, segments visited to find
- *	them, cells of all instances, bytes compared along edges in pieces
+ *	them, cells of all instances, bytes compared along edges in fragments
  */
 struct npuv_limits {
 	u64 max_blob;
@@ -201,12 +201,12 @@ struct npuv_segment {
 };
 
 /**
- * struct npuv_span - bytes of one tensor in one block of a graph with edges
+ * struct npuv_live_out - bytes of one tensor in one block of a graph with edges
  * @first: byte of the tensor
  * @length: bytes
  * @last: cell that holds them at its end
  */
-struct npuv_span {
+struct npuv_live_out {
 	u64 first;
 	u64 length;
 	u32 last;
@@ -215,11 +215,11 @@ struct npuv_span {
 /**
  * struct npuv_touch - a tensor that a block accesses
  * @tensor: index
- * @first_span: its spans, ascending, end where those of the next touch begin
+ * @first_live_out: its live-outs, ascending, end where those of the next touch begin
  */
 struct npuv_touch {
 	u32 tensor;
-	u32 first_span;
+	u32 first_live_out;
 };
 
 /**
@@ -287,9 +287,9 @@ static inline const void *npuv_record(const struct npuv_section *section, u32 i)
  * @cell_start: cells of block b are cells[cell_start[b] .. cell_start[b + 1])
  * @touch_start: tensors that block b accesses, ascending, are
  *	touches[touch_start[b] .. touch_start[b + 1]); one touch more ends the
- *	spans of the last. As what follows, only if @features has BLOCKS
+ *	live-outs of the last. As what follows, only if @features has BLOCKS
  * @touches: see @touch_start
- * @spans: of all touches
+ * @live_outs: of all touches
  * @out_start: edges from block b are
  *	out_edges[out_start[b] .. out_start[b + 1]), ascending
  * @out_edges: see @out_start
@@ -319,7 +319,7 @@ struct npuv_graph {
 	u32 *cell_start;
 	u32 *touch_start;
 	struct npuv_touch *touches;
-	struct npuv_span *spans;
+	struct npuv_live_out *live_outs;
 	u32 *out_start, *out_edges;
 	u32 *alias_start, *aliases;
 	u32 cell_count;
@@ -455,13 +455,13 @@ struct npuv_extent {
 };
 
 /**
- * struct npuv_place - where the bytes of one tensor lie in one instance
+ * struct npuv_location - where the bytes of one tensor lie in one instance
  * @tensor: index
  * @first: of its consecutive extents, by first byte; those that begin at the
  *	same byte are equally long, in the order in which they come into force
  * @count: extents
  */
-struct npuv_place {
+struct npuv_location {
 	u32 tensor;
 	u32 first;
 	u32 count;
@@ -487,11 +487,11 @@ struct npuv_place {
  * @slots: see @positions
  * @cell_base: of instance i (plan block), see npuv_plan_cell(); one more is the
  *	number of instance cells
- * @place_start: of instance i, ascending by tensor,
- *	places[place_start[i] .. place_start[i + 1]); those after the last
+ * @location_start: of instance i, ascending by tensor,
+ *	locations[location_start[i] .. location_start[i + 1]); those after the last
  *	instance's are of EXTERNAL tensors, wherever an instance has none
- * @places: see @place_start
- * @extents: of all places
+ * @locations: see @location_start
+ * @extents: of all locations
  * @placed: per tensor, it has a placement or is EXTERNAL
  * @pred_start: cells whose bytes instance cell c overwrites are
  *	pred_cells[pred_start[c] .. pred_start[c + 1])
@@ -512,8 +512,8 @@ struct npuv_plan {
 	u32 transfers;
 	u32 *step_at;
 	struct npuv_section placements, positions, blocks, entries, edges, views, slots;
-	u32 *place_start;
-	struct npuv_place *places;
+	u32 *location_start;
+	struct npuv_location *locations;
 	struct npuv_extent *extents;
 	u8 *placed;
 	u32 *cell_base;
@@ -638,7 +638,7 @@ struct npuv_chunks {
 /**
  * struct npuv_walk - iterator over the ranges of one access at a position
  * @plan: walked
- * @place: see @plan
+ * @location: see @plan
  * @position: see @plan
  * @chunks: of the tile that are left
  * @first: next byte of the tensor
@@ -656,7 +656,7 @@ struct npuv_chunks {
  */
 struct npuv_walk {
 	const struct npuv_plan *plan;
-	const struct npuv_place *place;
+	const struct npuv_location *location;
 	struct npuv_chunks chunks;
 	u32 position;
 	u64 first;
