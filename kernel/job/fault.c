@@ -4,7 +4,7 @@
  *
  * A client that breaks the rules gets an errno and a verdict; whoever runs the
  * machine finds the same here: among the device's last faults (debugfs), as
- * a tracepoint, and, unless there are too many of the user's, as a netlink event. There is room for RING of them; who has most of
+ * a tracepoint, and, unless there are too many of the user's, as a netlink event. There is room for RECENT of them; who has most of
  * it makes room for the next one, so that nobody's faults are lost in the many of
  * another. Nothing goes to the kernel log above
  * debug level, which any client could fill.
@@ -26,7 +26,7 @@
 #include "base/trace.h"
 #include "upcall/upcall.h"
 
-#define RING 64
+#define RECENT 64
 
 /**
  * struct fault - one fault
@@ -55,14 +55,14 @@ struct fault {
  * @dev: whose they are
  * @lock: guards the following; taken in any context
  * @count: faults since probe
- * @ring: the last ones, in no order
+ * @recent: the last ones, in no order
  * @work: sends events of failed jobs
  */
 struct npu_faults {
 	struct npu_device *dev;
 	spinlock_t lock;
 	u64 count;
-	struct fault ring[RING];
+	struct fault recent[RECENT];
 	struct work_struct work;
 };
 
@@ -77,8 +77,8 @@ static u32 fault_share(const struct npu_faults *faults, kuid_t uid)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < RING; i++)
-		n += faults->ring[i].number && uid_eq(faults->ring[i].uid, uid);
+	for (i = 0; i < RECENT; i++)
+		n += faults->recent[i].number && uid_eq(faults->recent[i].uid, uid);
 	return n;
 }
 
@@ -91,8 +91,8 @@ static struct fault *fault_room(struct npu_faults *faults, kuid_t uid)
 	struct fault *fault, *room = NULL;
 	u32 i, share, most = 0;
 
-	for (i = 0; i < RING; i++) {
-		fault = &faults->ring[i];
+	for (i = 0; i < RECENT; i++) {
+		fault = &faults->recent[i];
 		if (!fault->number)
 			return fault;
 		share = fault_share(faults, fault->uid) + uid_eq(fault->uid, uid);
@@ -134,8 +134,8 @@ static struct fault *fault_first(struct npu_faults *faults, u64 number, bool pen
 	u32 i;
 
 	lockdep_assert_held(&faults->lock);
-	for (i = 0; i < RING; i++) {
-		fault = &faults->ring[i];
+	for (i = 0; i < RECENT; i++) {
+		fault = &faults->recent[i];
 		if (fault->number > number && (fault->pending || !pending) &&
 		    (!found || fault->number < found->number))
 			found = fault;
@@ -143,7 +143,7 @@ static struct fault *fault_first(struct npu_faults *faults, u64 number, bool pen
 	return found;
 }
 
-/* The next failure not sent yet; what the ring has lost is not sent. */
+/* The next failure not sent yet; what is not among the recent any more is not sent. */
 static bool fault_next(struct npu_faults *faults, struct fault *fault)
 {
 	struct fault *found;
