@@ -10,43 +10,43 @@
 #include "npuplan.h"
 
 static int fail(const struct planner_task *task, int err, const char *what,
-		const struct npuplan_error *error, struct worker_answer *answer)
+		const struct npuplan_error *error, struct worker_reply *reply)
 {
 	const char *why = error->text[0] ? error->text : strerror(-err);
 
 	if (err == -ENOMEM && task->memory_limit)
-		snprintf(answer->text, sizeof(answer->text),
+		snprintf(reply->text, sizeof(reply->text),
 			 "planning needs more memory than %" PRIu64
 			 " bytes, the memory-limit of npumemd.conf",
 			 task->memory_limit);
 	else if (err == -ENOMEM)
-		snprintf(answer->text, sizeof(answer->text), "planning ran out of memory");
+		snprintf(reply->text, sizeof(reply->text), "planning ran out of memory");
 	else
-		snprintf(answer->text, sizeof(answer->text), "%s: %s", what, why);
+		snprintf(reply->text, sizeof(reply->text), "%s: %s", what, why);
 	return err;
 }
 
 /* The figures that the objective is about. */
 static void summarize(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
-		      struct worker_answer *answer)
+		      struct worker_reply *reply)
 {
 	const struct npumem_plan_info *info = &plan->info;
 	int used;
 
-	used = snprintf(answer->text, sizeof(answer->text),
+	used = snprintf(reply->text, sizeof(reply->text),
 			"%" PRIu32 " steps, %" PRIu32 " placements, arena %" PRIu64
 			" bytes, lower bound %" PRIu64,
 			graph->step_count, plan->placement_count, (uint64_t)info->arena_size,
 			(uint64_t)info->lower_bound);
 	if (info->host_size)
-		snprintf(answer->text + used, sizeof(answer->text) - used,
+		snprintf(reply->text + used, sizeof(reply->text) - used,
 			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
 			 (uint64_t)(info->spill_bytes + info->fill_bytes), plan->traffic_bound,
 			 info->status == NPUMEM_PLAN_OPTIMAL ? ", optimal" : "");
 }
 
 /* Nothing is freed: the process is about to end. */
-int planner_plan(const struct worker_input *input, struct worker_answer *answer)
+int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 {
 	const struct planner_task *task = input->task;
 	const struct npuplan_options options = {
@@ -66,7 +66,7 @@ int planner_plan(const struct worker_input *input, struct worker_answer *answer)
 
 	if (task->objective != NPUMEM_OBJECTIVE_ARENA &&
 	    task->objective != NPUMEM_OBJECTIVE_TRAFFIC) {
-		snprintf(answer->text, sizeof(answer->text),
+		snprintf(reply->text, sizeof(reply->text),
 			 "objective %" PRIu32 " is not supported; this npumemd plans for the "
 			 "smallest arena (%d) and the least traffic (%d)",
 			 task->objective, NPUMEM_OBJECTIVE_ARENA, NPUMEM_OBJECTIVE_TRAFFIC);
@@ -74,18 +74,18 @@ int planner_plan(const struct worker_input *input, struct worker_answer *answer)
 	}
 	err = npuplan_graph_read(input->blobs[0], input->blob_sizes[0], &graph, &error);
 	if (err)
-		return fail(task, err, "graph", &error, answer);
+		return fail(task, err, "graph", &error, reply);
 	err = npuplan_plan(graph, &options, &plan, &error);
 	if (err)
-		return fail(task, err, task->planner, &error, answer);
-	err = npuplan_plan_write(plan, &answer->data, &answer->size, &error);
+		return fail(task, err, task->planner, &error, reply);
+	err = npuplan_plan_write(plan, &reply->data, &reply->size, &error);
 	if (err)
-		return fail(task, err, "plan", &error, answer);
-	summarize(graph, plan, answer);
+		return fail(task, err, "plan", &error, reply);
+	summarize(graph, plan, reply);
 	return 0;
 }
 
-int planner_check(const struct worker_input *input, struct worker_answer *answer)
+int planner_check(const struct worker_input *input, struct worker_reply *reply)
 {
 	struct npumem_verdict verdict;
 	char log[1024] = "";
@@ -94,6 +94,6 @@ int planner_check(const struct worker_input *input, struct worker_answer *answer
 	err = npuplan_verify(input->blobs[0], input->blob_sizes[0], input->blobs[1],
 			     input->blob_sizes[1], &verdict, log, sizeof(log));
 	if (err)
-		snprintf(answer->text, sizeof(answer->text), "%s", log[0] ? log : strerror(-err));
+		snprintf(reply->text, sizeof(reply->text), "%s", log[0] ? log : strerror(-err));
 	return err;
 }

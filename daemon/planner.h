@@ -32,7 +32,7 @@ struct planner_task {
  * Fails with libnpuplan's errno and reason, and -EOPNOTSUPP for an objective
  * that no planner has.
  */
-int planner_plan(const struct worker_input *input, struct worker_answer *answer);
+int planner_plan(const struct worker_input *input, struct worker_reply *reply);
 
 /*
  * planner_check() - worker's job: has the kernel's verifier look at a plan
@@ -40,7 +40,7 @@ int planner_plan(const struct worker_input *input, struct worker_answer *answer)
  * No task; blob 0 is the graph, blob 1 the plan. In a process of its own: what made
  * the plan had read the graph before, and might not be itself any more.
  */
-int planner_check(const struct worker_input *input, struct worker_answer *answer);
+int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
 /* Their names, for worker_start(). */
 #define PLANNER_PLAN  "plan"

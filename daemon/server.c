@@ -306,7 +306,7 @@ static void check_capability(void)
 			"of its daemon: start npumemd as root or by its service");
 }
 
-static int no_work(const struct worker_input *input, struct worker_answer *answer)
+static int no_work(const struct worker_input *input, struct worker_reply *reply)
 {
 	return 0;
 }

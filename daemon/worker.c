@@ -29,7 +29,7 @@
  * @child: source of its end
  * @timer: source of its deadline, or NULL
  * @pid: of the child; 0 once it has been waited for
- * @memfd: that it writes its answer to
+ * @memfd: that it writes its reply to
  * @said: pipe of its stderr, to read from
  * @timed_out: killed at its deadline
  * @map: of the memfd, @map_size bytes, once it has ended well
@@ -51,7 +51,7 @@ struct worker {
 
 /*
  * struct descriptors - of a worker, in the daemon
- * @result: memfd of its answer
+ * @result: memfd of its reply
  * @start: memfd of struct worker_start
  * @said: pipe for its stderr, to write to
  */
@@ -90,11 +90,11 @@ static int place(const struct descriptors *fds)
 
 /*
  * Only calls that are safe after fork(), were there threads. Of a failure there is
- * nobody to tell but by the answer.
+ * nobody to tell but by the reply.
  */
 __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent)
 {
-	static struct worker_answer answer = { "the worker cannot be started" };
+	static struct worker_reply reply = { "the worker cannot be started" };
 	char *const argv[] = { (char[]){ WORKER_NAME }, NULL };
 	sigset_t blocked;
 	int err;
@@ -116,7 +116,7 @@ __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t
 		execv("/proc/self/exe", argv);
 		err = -errno;
 	}
-	_exit(worker_write_answer(err, &answer) ? EXIT_FAILURE : EXIT_SUCCESS);
+	_exit(worker_write_reply(err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 /* ------------------------------------------------------------ in the daemon */
@@ -154,10 +154,10 @@ static void fail_signal(struct worker *worker, int number)
 		     strsignal(number));
 }
 
-static void read_answer(struct worker *worker)
+static void read_reply(struct worker *worker)
 {
 	struct worker_result *result = &worker->result;
-	const struct worker_answer_header *header;
+	const struct worker_reply_header *header;
 	struct stat stat;
 	uint64_t rest;
 
@@ -184,7 +184,7 @@ static void read_answer(struct worker *worker)
 	}
 	worker->map_size = stat.st_size;
 	header = worker->map;
-	if (header->magic != WORKER_ANSWER_MAGIC || header->data_size != rest ||
+	if (header->magic != WORKER_REPLY_MAGIC || header->data_size != rest ||
 	    rest > worker->args.result_limit || header->status > 4095 ||
 	    header->text[sizeof(header->text) - 1] || (header->status && rest)) {
 		fail(worker, EIO, "the planning process gave an answer that makes no sense");
@@ -227,7 +227,7 @@ static int on_exit_of_child(sd_event_source *source, const siginfo_t *info, void
 	worker->pid = 0; /* sd-event has waited for it, or does so right after */
 	log_said(worker);
 	if (info->si_code == CLD_EXITED && info->si_status == EXIT_SUCCESS)
-		read_answer(worker);
+		read_reply(worker);
 	else if (info->si_code == CLD_EXITED)
 		fail(worker, EIO, "the planning process ended with exit code %d", info->si_status);
 	else
@@ -271,7 +271,7 @@ static int start_file(const struct worker_args *args, pid_t parent)
 
 	if (args->task_size > sizeof(start.task) || strlen(args->job) >= sizeof(start.job))
 		return -EINVAL;
-	start.limits.file_bytes = args->result_limit + sizeof(struct worker_answer_header);
+	start.limits.file_bytes = args->result_limit + sizeof(struct worker_reply_header);
 	memcpy(start.job, args->job, strlen(args->job) + 1);
 	memcpy(start.blobs, args->blobs, sizeof(start.blobs));
 	if (args->task_size)

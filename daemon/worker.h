@@ -3,13 +3,13 @@
  * Workers: one job in one sandboxed child process.
  *
  * Graphs are hostile input and planning is large, so nothing of a graph is read
- * in the daemon itself. A job that crashes, runs away or answers nonsense ends
+ * in the daemon itself. A job that crashes, runs away or replies nonsense ends
  * as an error with a reason, and costs nothing but itself.
  *
  * The child executes the daemon's program anew, so that not a byte of the daemon's
  * memory is in its address space, nor of other requests with it: it has its task,
  * the blobs that are its input, mapped, and nothing else. It keeps no descriptor but
- * that of its answer, a memfd that the daemon reads after the child is gone, when
+ * that of its reply, a memfd that the daemon reads after the child is gone, when
  * nobody can change it any more. What it says on stderr, the daemon logs as said by it.
  */
 #pragma once
@@ -43,12 +43,12 @@ struct worker_input {
 };
 
 /**
- * struct worker_answer - what a job says, in the child
+ * struct worker_reply - what a job says, in the child
  * @text: reason of a failure, or summary of success; for people
  * @data: result of success, malloc'ed; may be NULL
  * @size: bytes at @data
  */
-struct worker_answer {
+struct worker_reply {
 	char text[WORKER_TEXT_SIZE];
 	void *data;
 	size_t size;
@@ -57,11 +57,11 @@ struct worker_answer {
 /**
  * struct worker_job - work that a program's workers can do
  * @name: by which worker_start() calls for it; NULL ends a list of jobs
- * @run: does it, in the child; returns 0, or a negative errno and @answer->text
+ * @run: does it, in the child; returns 0, or a negative errno and @reply->text
  */
 struct worker_job {
 	const char *name;
-	int (*run)(const struct worker_input *input, struct worker_answer *answer);
+	int (*run)(const struct worker_input *input, struct worker_reply *reply);
 };
 
 /*

@@ -30,18 +30,18 @@ int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-int worker_write_answer(int err, const struct worker_answer *answer)
+int worker_write_reply(int err, const struct worker_reply *reply)
 {
-	struct worker_answer_header header = {
-		.magic = WORKER_ANSWER_MAGIC,
+	struct worker_reply_header header = {
+		.magic = WORKER_REPLY_MAGIC,
 		.status = -err,
-		.data_size = err ? 0 : answer->size,
+		.data_size = err ? 0 : reply->size,
 	};
 
-	memcpy(header.text, answer->text, sizeof(header.text));
+	memcpy(header.text, reply->text, sizeof(header.text));
 	err = write_all(WORKER_RESULT_FD, &header, sizeof(header));
 	if (!err && header.data_size)
-		err = write_all(WORKER_RESULT_FD, answer->data, header.data_size);
+		err = write_all(WORKER_RESULT_FD, reply->data, header.data_size);
 	return err;
 }
 
@@ -65,7 +65,7 @@ static int map_blob(int fd, const struct worker_blob *blob, const void **out)
 }
 
 static int map_blobs(const struct worker_start *start, struct worker_input *input,
-		     struct worker_answer *answer)
+		     struct worker_reply *reply)
 {
 	int err;
 
@@ -74,7 +74,7 @@ static int map_blobs(const struct worker_start *start, struct worker_input *inpu
 			continue;
 		err = map_blob(WORKER_BLOB_FD + i, &start->blobs[i], &input->blobs[i]);
 		if (err) {
-			snprintf(answer->text, sizeof(answer->text),
+			snprintf(reply->text, sizeof(reply->text),
 				 "a blob of %zu bytes cannot be mapped: %s", start->blobs[i].size,
 				 strerror(-err));
 			return err;
@@ -84,13 +84,13 @@ static int map_blobs(const struct worker_start *start, struct worker_input *inpu
 	return 0;
 }
 
-static int enter_sandbox(const struct worker_start *start, struct worker_answer *answer)
+static int enter_sandbox(const struct worker_start *start, struct worker_reply *reply)
 {
 	const char *what;
 	int err = sandbox_enter(&start->limits, &what);
 
 	if (err)
-		snprintf(answer->text, sizeof(answer->text),
+		snprintf(reply->text, sizeof(reply->text),
 			 "the worker's sandbox cannot be set up (%s): %s", what, strerror(-err));
 	return err;
 }
@@ -98,7 +98,7 @@ static int enter_sandbox(const struct worker_start *start, struct worker_answer 
 __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 {
 	static struct worker_start start;
-	static struct worker_answer answer;
+	static struct worker_reply reply;
 	struct worker_input input = { .task = start.task };
 	const struct worker_job *job;
 	int err;
@@ -112,16 +112,16 @@ __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 		_exit(EXIT_FAILURE);
 	prctl(PR_SET_NAME, WORKER_NAME);
 	input.task_size = start.task_size;
-	err = map_blobs(&start, &input, &answer);
+	err = map_blobs(&start, &input, &reply);
 	if (!err && close_range(WORKER_RESULT_FD + 1, ~0U, 0))
 		err = -errno;
 	if (!err)
-		err = enter_sandbox(&start, &answer);
+		err = enter_sandbox(&start, &reply);
 	if (!err) {
 		job = find_job(jobs, start.job);
-		err = job ? job->run(&input, &answer) : -ENOSYS;
+		err = job ? job->run(&input, &reply) : -ENOSYS;
 	}
-	_exit(worker_write_answer(err, &answer) ? EXIT_FAILURE : EXIT_SUCCESS);
+	_exit(worker_write_reply(err, &reply) ? EXIT_FAILURE : EXIT_SUCCESS);
 }
 
 void worker_main(char *const *argv, const struct worker_job *jobs)

@@ -17,8 +17,8 @@
 #define WORKER_BLOB_FD	5 /* first one */
 #define WORKER_END_FD	(WORKER_BLOB_FD + WORKER_BLOBS)
 
-#define WORKER_START_MAGIC  0x73776e70u
-#define WORKER_ANSWER_MAGIC 0x72776e70u
+#define WORKER_START_MAGIC 0x73776e70u
+#define WORKER_REPLY_MAGIC 0x72776e70u
 
 /*
  * struct worker_start - what the worker is to do
@@ -36,14 +36,14 @@ struct worker_start {
 };
 
 /* First bytes of the memfd; the data follow. */
-struct worker_answer_header {
+struct worker_reply_header {
 	uint32_t magic;
 	uint32_t status;
 	uint64_t data_size;
 	char text[WORKER_TEXT_SIZE];
 };
 
-_Static_assert(sizeof(struct worker_answer_header) % 8 == 0, "data is aligned");
+_Static_assert(sizeof(struct worker_reply_header) % 8 == 0, "data is aligned");
 
 /* Write it to WORKER_RESULT_FD. */
-int worker_write_answer(int err, const struct worker_answer *answer);
+int worker_write_reply(int err, const struct worker_reply *reply);

@@ -401,11 +401,11 @@ static void test_traffic_by_name(void **state)
 }
 
 /* Planning ends before its process would be killed: what it is told is the least of all. */
-static int plan_seconds(const struct worker_input *input, struct worker_answer *answer)
+static int plan_seconds(const struct worker_input *input, struct worker_reply *reply)
 {
 	const struct planner_task *task = input->task;
 
-	snprintf(answer->text, sizeof(answer->text), "%.0f of %s", task->seconds, task->planner);
+	snprintf(reply->text, sizeof(reply->text), "%.0f of %s", task->seconds, task->planner);
 	return -ECANCELED;
 }
 
@@ -490,13 +490,13 @@ static void test_graph_shorter_than_said(void **state)
 
 /* -------------------------------------------------------------- bad workers */
 
-static int plan_crash(const struct worker_input *input, struct worker_answer *answer)
+static int plan_crash(const struct worker_input *input, struct worker_reply *reply)
 {
 	signal(SIGABRT, SIG_DFL);
 	abort();
 }
 
-static int plan_spin(const struct worker_input *input, struct worker_answer *answer)
+static int plan_spin(const struct worker_input *input, struct worker_reply *reply)
 {
 	volatile bool forever = true;
 
@@ -505,36 +505,36 @@ static int plan_spin(const struct worker_input *input, struct worker_answer *ans
 	return 0;
 }
 
-static int plan_nothing(const struct worker_input *input, struct worker_answer *answer)
+static int plan_nothing(const struct worker_input *input, struct worker_reply *reply)
 {
 	return 0;
 }
 
-static int plan_garbage(const struct worker_input *input, struct worker_answer *answer)
+static int plan_garbage(const struct worker_input *input, struct worker_reply *reply)
 {
-	answer->size = 64;
-	answer->data = calloc(1, answer->size);
-	return answer->data ? 0 : -ENOMEM;
+	reply->size = 64;
+	reply->data = calloc(1, reply->size);
+	return reply->data ? 0 : -ENOMEM;
 }
 
 /* A real plan, but all tensors lie at offset 0. */
-static int plan_overlap(const struct worker_input *input, struct worker_answer *answer)
+static int plan_overlap(const struct worker_input *input, struct worker_reply *reply)
 {
 	struct npuplan_plan *plan;
-	int err = planner_plan(input, answer);
+	int err = planner_plan(input, reply);
 
 	if (!err)
-		err = npuplan_plan_read(answer->data, answer->size, &plan, NULL);
+		err = npuplan_plan_read(reply->data, reply->size, &plan, NULL);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < plan->placement_count; i++)
 		plan->placements[i].offset = 0;
-	return npuplan_plan_write(plan, &answer->data, &answer->size, NULL);
+	return npuplan_plan_write(plan, &reply->data, &reply->size, NULL);
 }
 
-static int plan_strange_errno(const struct worker_input *input, struct worker_answer *answer)
+static int plan_strange_errno(const struct worker_input *input, struct worker_reply *reply)
 {
-	strcpy(answer->text, "strange");
+	strcpy(reply->text, "strange");
 	return -(NPUMEM_MAX_STATUS + 1);
 }
 
@@ -729,25 +729,25 @@ static const struct worker_job replacements[] = {
 };
 
 static int replaced(const char *variable,
-		    int (*real)(const struct worker_input *input, struct worker_answer *answer),
-		    const struct worker_input *input, struct worker_answer *answer)
+		    int (*real)(const struct worker_input *input, struct worker_reply *reply),
+		    const struct worker_input *input, struct worker_reply *reply)
 {
 	const char *name = getenv(variable);
 
 	for (const struct worker_job *job = replacements; name && job->name; job++)
 		if (!strcmp(job->name, name))
-			return job->run(input, answer);
-	return real(input, answer);
+			return job->run(input, reply);
+	return real(input, reply);
 }
 
-static int do_plan(const struct worker_input *input, struct worker_answer *answer)
+static int do_plan(const struct worker_input *input, struct worker_reply *reply)
 {
-	return replaced(REPLACED_PLAN, planner_plan, input, answer);
+	return replaced(REPLACED_PLAN, planner_plan, input, reply);
 }
 
-static int do_check(const struct worker_input *input, struct worker_answer *answer)
+static int do_check(const struct worker_input *input, struct worker_reply *reply)
 {
-	return replaced(REPLACED_CHECK, planner_check, input, answer);
+	return replaced(REPLACED_CHECK, planner_check, input, reply);
 }
 
 static const struct worker_job jobs[] = {

@@ -127,11 +127,11 @@ static void assert_result(const struct worker_result *result, uint32_t status, c
 
 /* ------------------------------------------------------------ good behaviour */
 
-static int job_answer(const struct worker_input *input, struct worker_answer *answer)
+static int job_answer(const struct worker_input *input, struct worker_reply *reply)
 {
-	answer->data = strdup(input->task);
-	answer->size = input->task_size;
-	strcpy(answer->text, "as you said");
+	reply->data = strdup(input->task);
+	reply->size = input->task_size;
+	strcpy(reply->text, "as you said");
 	return 0;
 }
 
@@ -147,7 +147,7 @@ static void test_answer(void **state)
 	assert_string_equal(outcome->data, "hello");
 }
 
-static int job_nothing(const struct worker_input *input, struct worker_answer *answer)
+static int job_nothing(const struct worker_input *input, struct worker_reply *reply)
 {
 	return 0;
 }
@@ -160,11 +160,11 @@ static void test_no_data(void **state)
 	assert_null(result->data);
 }
 
-static int job_refuse(const struct worker_input *input, struct worker_answer *answer)
+static int job_refuse(const struct worker_input *input, struct worker_reply *reply)
 {
-	answer->data = strdup("not looked at");
-	answer->size = 5;
-	strcpy(answer->text, "I would rather not");
+	reply->data = strdup("not looked at");
+	reply->size = 5;
+	strcpy(reply->text, "I would rather not");
 	return -ENOSPC;
 }
 
@@ -173,11 +173,11 @@ static void test_failure(void **state)
 	assert_result(run(*state, "job_refuse"), ENOSPC, "I would rather not");
 }
 
-static int job_large(const struct worker_input *input, struct worker_answer *answer)
+static int job_large(const struct worker_input *input, struct worker_reply *reply)
 {
-	answer->size = *(const size_t *)input->task;
-	answer->data = calloc(1, answer->size);
-	return answer->data ? 0 : -ENOMEM;
+	reply->size = *(const size_t *)input->task;
+	reply->data = calloc(1, reply->size);
+	return reply->data ? 0 : -ENOMEM;
 }
 
 static void test_largest_answer(void **state)
@@ -201,7 +201,7 @@ static void test_answer_too_large(void **state)
 		      "the plan is larger than 65536 bytes, the plan-size-limit of npumemd.conf");
 }
 
-static int job_die(const struct worker_input *input, struct worker_answer *answer)
+static int job_die(const struct worker_input *input, struct worker_reply *reply)
 {
 	int number = *(const int *)input->task;
 
@@ -220,12 +220,12 @@ static void test_crash(void **state)
 		      "the planning process was killed by signal 11 (Segmentation fault)");
 }
 
-static int job_exit_0(const struct worker_input *input, struct worker_answer *answer)
+static int job_exit_0(const struct worker_input *input, struct worker_reply *reply)
 {
 	_exit(0);
 }
 
-static int job_exit_3(const struct worker_input *input, struct worker_answer *answer)
+static int job_exit_3(const struct worker_input *input, struct worker_reply *reply)
 {
 	_exit(3);
 }
@@ -241,7 +241,7 @@ static void test_exit_code(void **state)
 		      "the planning process ended with exit code 3");
 }
 
-static int job_spin(const struct worker_input *input, struct worker_answer *answer)
+static int job_spin(const struct worker_input *input, struct worker_reply *reply)
 {
 	volatile bool forever = true;
 
@@ -272,7 +272,7 @@ static void test_cpu_limit(void **state)
 static unsigned char answer_bytes[4096];
 static size_t answer_size;
 
-static int job_raw(const struct worker_input *input, struct worker_answer *answer)
+static int job_raw(const struct worker_input *input, struct worker_reply *reply)
 {
 	if (write(WORKER_RESULT_FD, input->task, input->task_size) != (ssize_t)input->task_size)
 		_exit(9);
@@ -347,38 +347,38 @@ static void test_garbage(void **state)
 
 #define FORBIDDEN "the planning process made a system call that its sandbox forbids"
 
-static int job_open(const struct worker_input *input, struct worker_answer *answer)
+static int job_open(const struct worker_input *input, struct worker_reply *reply)
 {
 	open("/etc/passwd", O_RDONLY);
 	return 0;
 }
 
-static int job_socket(const struct worker_input *input, struct worker_answer *answer)
+static int job_socket(const struct worker_input *input, struct worker_reply *reply)
 {
 	socket(AF_UNIX, SOCK_STREAM, 0);
 	return 0;
 }
 
-static int job_fork(const struct worker_input *input, struct worker_answer *answer)
+static int job_fork(const struct worker_input *input, struct worker_reply *reply)
 {
 	if (!fork())
 		_exit(0);
 	return 0;
 }
 
-static int job_exec(const struct worker_input *input, struct worker_answer *answer)
+static int job_exec(const struct worker_input *input, struct worker_reply *reply)
 {
 	execl("/bin/true", "true", (char *)NULL);
 	return 0;
 }
 
-static int job_kill_parent(const struct worker_input *input, struct worker_answer *answer)
+static int job_kill_parent(const struct worker_input *input, struct worker_reply *reply)
 {
 	kill(getppid(), SIGTERM);
 	return 0;
 }
 
-static int job_tgkill_parent(const struct worker_input *input, struct worker_answer *answer)
+static int job_tgkill_parent(const struct worker_input *input, struct worker_reply *reply)
 {
 	pid_t parent = *(const pid_t *)input->task;
 
@@ -386,13 +386,13 @@ static int job_tgkill_parent(const struct worker_input *input, struct worker_ans
 	return 0;
 }
 
-static int job_exec_memory(const struct worker_input *input, struct worker_answer *answer)
+static int job_exec_memory(const struct worker_input *input, struct worker_reply *reply)
 {
 	mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	return 0;
 }
 
-static int job_make_executable(const struct worker_input *input, struct worker_answer *answer)
+static int job_make_executable(const struct worker_input *input, struct worker_reply *reply)
 {
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
@@ -400,7 +400,7 @@ static int job_make_executable(const struct worker_input *input, struct worker_a
 	return 0;
 }
 
-static int job_ioctl(const struct worker_input *input, struct worker_answer *answer)
+static int job_ioctl(const struct worker_input *input, struct worker_reply *reply)
 {
 	syscall(SYS_ioctl, 2, 0, 0);
 	return 0;
@@ -433,31 +433,31 @@ static void test_forbidden_calls(void **state)
 }
 
 /* What does not need seccomp, seen without it. */
-static int job_look(const struct worker_input *input, struct worker_answer *answer)
+static int job_look(const struct worker_input *input, struct worker_reply *reply)
 {
 	struct rlimit limit;
 
 	for (int fd = WORKER_RESULT_FD + 1; fd < 1024; fd++) {
 		if (fcntl(fd, F_GETFD) >= 0) {
-			snprintf(answer->text, sizeof(answer->text), "descriptor %d is open", fd);
+			snprintf(reply->text, sizeof(reply->text), "descriptor %d is open", fd);
 			return -EPERM;
 		}
 	}
 	if (open("/etc/passwd", O_RDONLY) >= 0 || errno != EMFILE) {
-		strcpy(answer->text, "a file could be opened");
+		strcpy(reply->text, "a file could be opened");
 		return -EPERM;
 	}
 	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1 || prctl(PR_GET_DUMPABLE, 0, 0, 0, 0)) {
-		strcpy(answer->text, "new privileges may be had");
+		strcpy(reply->text, "new privileges may be had");
 		return -EPERM;
 	}
 	if (getrlimit(RLIMIT_CORE, &limit) || limit.rlim_max) {
-		strcpy(answer->text, "a core may be dumped");
+		strcpy(reply->text, "a core may be dumped");
 		return -EPERM;
 	}
 	/* chroot() wants a capability that root has. */
 	if (!chroot("/") || errno != EPERM) {
-		strcpy(answer->text, "capabilities are left");
+		strcpy(reply->text, "capabilities are left");
 		return -EPERM;
 	}
 	return 0;
@@ -475,14 +475,14 @@ static void test_given_up(void **state)
 }
 
 /* The one call that is refused without killing: see sandbox.c. */
-static int job_stat(const struct worker_input *input, struct worker_answer *answer)
+static int job_stat(const struct worker_input *input, struct worker_reply *reply)
 {
 	struct stat stat;
 
 	if (!fstatat(AT_FDCWD, "/etc/passwd", &stat, 0) || errno != EPERM ||
 	    !syscall(SYS_newfstatat, WORKER_RESULT_FD, "", &stat, AT_EMPTY_PATH) ||
 	    errno != EPERM) {
-		strcpy(answer->text, "a path could be looked at");
+		strcpy(reply->text, "a path could be looked at");
 		return -EPERM;
 	}
 	fprintf(stderr, "streams work\n");
@@ -502,12 +502,12 @@ static void test_no_path(void **state)
 static const char secret[] = "another client's";
 
 /* A page is mapped if the kernel can read it. */
-static int job_find(const struct worker_input *input, struct worker_answer *answer)
+static int job_find(const struct worker_input *input, struct worker_reply *reply)
 {
 	const void *at = *(void *const *)input->task;
 
 	if (write(STDERR_FILENO, at, 1) >= 0 || errno != EFAULT) {
-		strcpy(answer->text, "there is memory of the daemon");
+		strcpy(reply->text, "there is memory of the daemon");
 		return -EPERM;
 	}
 	return 0;
@@ -527,11 +527,11 @@ static void test_nothing_of_the_daemon(void **state)
 	munmap(page, 4096);
 }
 
-static int job_blobs(const struct worker_input *input, struct worker_answer *answer)
+static int job_blobs(const struct worker_input *input, struct worker_reply *reply)
 {
 	if (input->blob_sizes[0] != 5 || memcmp(input->blobs[0], "first", 5) != 0 ||
 	    input->blob_sizes[1] != 6 || memcmp(input->blobs[1], "second", 6) != 0) {
-		strcpy(answer->text, "other blobs");
+		strcpy(reply->text, "other blobs");
 		return -EPERM;
 	}
 	return 0;
@@ -588,14 +588,14 @@ static void test_result_is_sealed(void **state)
 
 /* ---------------------------------------------------------------------- log */
 
-static int job_say(const struct worker_input *input, struct worker_answer *answer)
+static int job_say(const struct worker_input *input, struct worker_reply *reply)
 {
 	fputs("<3>npumemd: request 1 failed: forged\nand\r<1>more\n", stderr);
 	return 0;
 }
 
 /* Far more than is kept; it must neither block nor fail the worker. */
-static int job_babble(const struct worker_input *input, struct worker_answer *answer)
+static int job_babble(const struct worker_input *input, struct worker_reply *reply)
 {
 	for (int i = 0; i < 100000; i++)
 		if (write(STDERR_FILENO, "babble\n", 7) < 0 && errno != EAGAIN)
@@ -681,7 +681,7 @@ static void test_no_descriptor(void **state)
 /* --------------------------------------------------------------------- memory */
 
 #ifdef WITH_MEMORY_LIMIT
-static int job_hog(const struct worker_input *input, struct worker_answer *answer)
+static int job_hog(const struct worker_input *input, struct worker_reply *reply)
 {
 	size_t step = 1 << 20, total = 0;
 
@@ -689,7 +689,7 @@ static int job_hog(const struct worker_input *input, struct worker_answer *answe
 		char *memory = malloc(step);
 
 		if (!memory) {
-			snprintf(answer->text, sizeof(answer->text), "no more");
+			snprintf(reply->text, sizeof(reply->text), "no more");
 			return -ENOMEM;
 		}
 		memset(memory, 1, step);
@@ -714,7 +714,7 @@ static int deep(unsigned int levels)
 	return levels ? deep(levels - 1) + frame[0] : 0;
 }
 
-static int job_deep(const struct worker_input *input, struct worker_answer *answer)
+static int job_deep(const struct worker_input *input, struct worker_reply *reply)
 {
 	return deep(1u << 20) ? -EPERM : 0;
 }
