@@ -220,7 +220,7 @@ void outputs_check(const struct argp_state *state, const struct named_path *inpu
  *	temporary: it could not be
  */
 struct outputs {
-	struct staged {
+	struct pending {
 		char *path;
 		char *temporary;
 	} files[OUTPUTS];

@@ -260,10 +260,10 @@ static void hold_signals(sigset_t *before)
 	sigprocmask(SIG_BLOCK, &set, before);
 }
 
-static int stage(struct outputs *outputs, const char *path, const struct stat *old,
-		 const void *data, size_t size)
+static int add_pending(struct outputs *outputs, const char *path, const struct stat *old,
+		       const void *data, size_t size)
 {
-	struct staged *file = &outputs->files[outputs->count];
+	struct pending *file = &outputs->files[outputs->count];
 	char *folder;
 	int err = 0;
 
@@ -298,9 +298,9 @@ int outputs_add(struct outputs *outputs, const char *path, const void *data, siz
 		return bad ? failure("standard output", "%s", strerror(errno)) : EXIT_OK;
 	}
 	if (!stat(path, &st))
-		return S_ISREG(st.st_mode) ? stage(outputs, path, &st, data, size) :
+		return S_ISREG(st.st_mode) ? add_pending(outputs, path, &st, data, size) :
 					     write_through(path, data, size);
-	return errno == ENOENT ? stage(outputs, path, NULL, data, size) :
+	return errno == ENOENT ? add_pending(outputs, path, NULL, data, size) :
 				 failure(path, "%s", strerror(errno));
 }
 
@@ -322,7 +322,7 @@ int outputs_end(struct outputs *outputs, int status)
 	bool held = outputs->count;
 
 	for (size_t i = 0; i < outputs->count; i++) {
-		struct staged *file = &outputs->files[i];
+		struct pending *file = &outputs->files[i];
 
 		if (status == EXIT_OK && rename(file->temporary, file->path))
 			status = failure(file->path, "%s", strerror(errno));

@@ -298,8 +298,8 @@ static const struct command command = {
 };
 
 /* Into files beside those asked for. */
-static int stage_outputs(const struct arguments *args, const struct model *model,
-			 const struct npuplan_plan *plan, struct outputs *outputs)
+static int add_outputs(const struct arguments *args, const struct model *model,
+		       const struct npuplan_plan *plan, struct outputs *outputs)
 {
 	struct npuplan_error error = { 0 };
 	int status = EXIT_OK;
@@ -332,7 +332,7 @@ static int write_outputs(const struct arguments *args, const struct model *model
 {
 	struct outputs outputs = { 0 };
 
-	return outputs_end(&outputs, stage_outputs(args, model, plan, &outputs));
+	return outputs_end(&outputs, add_outputs(args, model, plan, &outputs));
 }
 
 /* What orders of tiles there are, instead of a plan. */
