@@ -91,7 +91,7 @@ static void merge(struct npuplan_liveness *live)
 
 bool *npuplan_tensors_in_arena(const struct npuv_graph *graph)
 {
-	bool *in_arena = calloc((size_t)graph->tensors.count + 1, sizeof(*in_arena));
+	bool *in_arena = npuplan_calloc((size_t)graph->tensors.count + 1, sizeof(*in_arena));
 
 	if (!in_arena)
 		return NULL;

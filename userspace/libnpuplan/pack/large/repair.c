@@ -62,12 +62,10 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 {
 	size_t n = units->problem->item_count;
 	struct npuplan_repair *repair = npuplan_pool_take(pool, 1, sizeof(*repair));
-	struct npuplan_units *small;
 
 	*out = repair;
 	if (!repair)
 		return -ENOMEM;
-	small = &repair->small;
 	*repair = (struct npuplan_repair){
 		.units = units,
 		.alive = alive,
@@ -84,11 +82,11 @@ int npuplan_repair_new(struct npuplan_repair **out, const struct npuplan_units *
 			.problem = &repair->problem,
 			.unit = units->unit,
 			.padding = units->padding,
-			.sections.first = npuplan_pool_take(pool, n, sizeof(*small->sections.first)),
-			.sections.end = npuplan_pool_take(pool, n, sizeof(*small->sections.end)),
-			.size = npuplan_pool_take(pool, n, sizeof(*small->size)),
-			.align = npuplan_pool_take(pool, n, sizeof(*small->align)),
-			.fixed = npuplan_pool_take(pool, n, sizeof(*small->fixed)),
+			.sections.first = npuplan_pool_take(pool, n, sizeof(uint32_t)),
+			.sections.end = npuplan_pool_take(pool, n, sizeof(uint32_t)),
+			.size = npuplan_pool_take(pool, n, sizeof(int64_t)),
+			.align = npuplan_pool_take(pool, n, sizeof(int64_t)),
+			.fixed = npuplan_pool_take(pool, n, sizeof(int64_t)),
 		},
 		.items = npuplan_pool_take(pool, n, sizeof(*repair->items)),
 		.small_at = npuplan_pool_take(pool, n, sizeof(*repair->small_at)),
