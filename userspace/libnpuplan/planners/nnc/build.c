@@ -16,12 +16,15 @@
  * @searched: per item: no edge before this one can take it
  * @hopeful: per item of set 1: an edge may take it; listed in @hopefuls. The others
  *	cannot be taken by any edge before @seen
+ * @rank: of @order; @alignments: per item, for the loops over edges
  * @end: per item: below this it was seen not to end anywhere, nor ever will
  */
 struct nnc {
 	const struct npuplan_conflicts *conflicts;
 	const struct npuplan_nnc_options *options;
 	const struct npuplan_nnc_order *order;
+	const uint32_t *rank;
+	uint32_t *alignments;
 	struct npuplan_nnc_candidates candidates;
 	struct npuplan_nnc_allocation allocation;
 	struct npuplan_fit *fit;
@@ -48,20 +51,13 @@ static uint64_t size_of(const struct nnc *nnc, uint32_t item)
 	return nnc->conflicts->items[item].size;
 }
 
-static uint32_t alignment_of(const struct nnc *nnc, uint32_t item)
-{
-	uint32_t own = nnc->conflicts->items[item].align;
-
-	return own > nnc->options->alignment ? own : nnc->options->alignment;
-}
-
 static uint32_t tuple_alignment(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple)
 {
 	uint32_t alignment = 1;
 
 	for (uint32_t i = 0; i < tuple->count; i++)
-		if (alignment_of(nnc, tuple->items[i]) > alignment)
-			alignment = alignment_of(nnc, tuple->items[i]);
+		if (nnc->alignments[tuple->items[i]] > alignment)
+			alignment = nnc->alignments[tuple->items[i]];
 	return alignment;
 }
 
@@ -76,7 +72,7 @@ static uint64_t align_up(uint64_t address, uint32_t alignment)
 static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item,
 		   uint64_t base)
 {
-	uint32_t rank = nnc->order->rank[item];
+	uint32_t rank = nnc->rank[item];
 
 	return edge->after < rank && rank < edge->before &&
 	       base + size_of(nnc, item) <= edge->high && edge->from != NPUPLAN_NNC_SOURCE &&
@@ -89,7 +85,7 @@ static bool passes(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, u
 
 static bool passes_alone(const struct nnc *nnc, const struct npuplan_nnc_edge *edge, uint32_t item)
 {
-	return passes(nnc, edge, item, align_up(edge->low, alignment_of(nnc, item)));
+	return passes(nnc, edge, item, align_up(edge->low, nnc->alignments[item]));
 }
 
 static bool in_set(const struct nnc *nnc, uint32_t item)
@@ -318,8 +314,7 @@ static int select_below_top(struct nnc *nnc, struct npuplan_nnc_tuple *chosen, u
 
 		if (nnc->end[item] > nnc->allocation.size)
 			continue;
-		err = npuplan_fit_lowest(nnc->fit, item, alignment_of(nnc, item), 0, base,
-					 nnc->work);
+		err = npuplan_fit_lowest(nnc->fit, item, nnc->alignments[item], 0, base, nnc->work);
 		if (err)
 			return err;
 		nnc->end[item] = *base + size_of(nnc, item);
@@ -452,7 +447,7 @@ static int insert_rest(struct nnc *nnc)
 	     i = c->next[i]) {
 		uint64_t base;
 
-		err = npuplan_fit_lowest(nnc->fit, i, alignment_of(nnc, i), 0, &base, nnc->work);
+		err = npuplan_fit_lowest(nnc->fit, i, nnc->alignments[i], 0, &base, nnc->work);
 		if (!err)
 			err = npuplan_fit_put(nnc->fit, i, base);
 	}
@@ -488,6 +483,8 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		.conflicts = conflicts,
 		.options = options,
 		.order = order,
+		.rank = order->rank,
+		.alignments = npuplan_pool_take(&pool, n, sizeof(*nnc.alignments)),
 		.allocation = { .rank = order->rank, .item_count = n },
 		.offsets = offsets,
 		.hopeful = npuplan_pool_take(&pool, n, sizeof(*nnc.hopeful)),
@@ -498,6 +495,10 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 	};
 	int err = npuplan_nnc_candidates_init(&nnc.candidates, &pool, conflicts, order);
 
+	for (size_t i = 0; i < n && !err; i++)
+		nnc.alignments[i] = conflicts->items[i].align > options->alignment ?
+					    conflicts->items[i].align :
+					    options->alignment;
 	if (!err)
 		err = npuplan_fit_new(&nnc.fit, conflicts, offsets);
 	if (!err)
