@@ -13,7 +13,7 @@ static inline u32 npuv_cell_count(const struct npuv_plan *p)
 	return p->cell_base[p->blocks.count];
 }
 
-/* unknown.c */
+/* unknown_tensor.c */
 
 /* Refuse a record, which the text names, for its tensor. Other fields are set by the caller. */
 __printf(4, 5) int npuv_refuse_unknown_tensor(struct npuv_work *w, u32 rule, u32 tensor,
@@ -35,7 +35,7 @@ int npuv_edges_check(struct npuv_work *w, struct npuv_plan *p);
 /* By instance, its edges, for the caller to free; after npuv_edges_check(). */
 int npuv_edges_group(struct npuv_work *w, const struct npuv_plan *p, u32 **start, u32 **edges);
 
-/* place.c */
+/* placement.c */
 
 /* V1 */
 int npuv_placements_check(struct npuv_work *w, struct npuv_plan *p);

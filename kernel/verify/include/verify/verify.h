@@ -73,7 +73,7 @@
  * (V5), runs.c cells of accesses.
  * plan/: instance.c blocks and schedule (V2), transfer.c transfers (V2, V5) and the
  * graph with them, edge.c ways out (V6), entry.c entry states (V6), view.c views,
- * place.c placements (V1), extent.c placements cut into extents; unknown.c tensors that
+ * placement.c placements (V1), extent.c placements cut into extents; unknown_tensor.c tensors that
  * are not there.
  * walk/: owner.c the walk (V3, V4, V7) with home.c where cells live, initial.c what
  * is there at first, inplace.c writes in place, demand.c what edges and the exit
