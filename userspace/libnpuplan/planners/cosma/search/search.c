@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dominance.h"
 #include "evict.h"
 #include "search.h"
 #include "tree.h"
@@ -50,35 +51,6 @@ struct search {
 
 /* ------------------------------------------------------------------- states */
 
-/*
- * Dominance: whether all that one state can still do, another one of its downset can do for no
- * more. @a imitates @b: first it evicts what @b has away (it pays now what @b has paid), and what
- * only @b has on chip it brings back when @b uses it, which is paid for. Whatever @b has a host
- * copy of and it has not costs it that tensor's spill, once. Of each: masks (what is on chip, then
- * what has a host copy, downset->words words each) and the bytes that it has paid so far.
- */
-static bool dominates(const struct cosma_model *model, const struct cosma_downset *downset,
-		      const uint64_t *a, int64_t a_cost, const uint64_t *b, int64_t b_cost)
-{
-	for (uint32_t w = 0; w < downset->words; w++) {
-		uint64_t host_a = a[downset->words + w], host_b = b[downset->words + w];
-		uint64_t evict = a[w] & ~b[w], spill = a[w] & b[w] & host_b & ~host_a;
-
-		for (; evict && a_cost <= b_cost; evict &= evict - 1) {
-			uint32_t bit = (uint32_t)__builtin_ctzll(evict);
-			int64_t size = model->size[downset->live[64 * w + bit]];
-
-			a_cost += host_a >> bit & 1 ? size : 2 * size;
-		}
-		for (; spill && a_cost <= b_cost; spill &= spill - 1)
-			a_cost += model->size[downset->live[64 * w +
-							    (uint32_t)__builtin_ctzll(spill)]];
-		if (a_cost > b_cost)
-			return false;
-	}
-	return a_cost <= b_cost;
-}
-
 /* Whether a state of the same downset is as good; those that are worse die. */
 static bool is_dominated(struct search *search, struct cosma_downset *downset,
 			 const uint64_t *masks, int64_t cost)
@@ -91,9 +63,9 @@ static bool is_dominated(struct search *search, struct cosma_downset *downset,
 		const uint64_t *theirs = search->masks + state->masks;
 
 		search->run->work += downset->words;
-		if (dominates(search->model, downset, theirs, other->cost, masks, cost))
+		if (cosma_dominates(search->model, downset, theirs, other->cost, masks, cost))
 			return true;
-		if (dominates(search->model, downset, masks, cost, theirs, other->cost)) {
+		if (cosma_dominates(search->model, downset, masks, cost, theirs, other->cost)) {
 			other->dominated = true;
 			*link = state->next;
 			continue;
