@@ -39,6 +39,7 @@ static int query_info(struct npu_device *dev, struct drm_npumem_dev_query *args)
 		.max_syncs = NPUMEM_MAX_SYNCS,
 		.max_submit_work = NPUMEM_MAX_SUBMIT_WORK,
 		.max_queued_jobs = NPUMEM_MAX_CLIENT_JOBS,
+		.max_commands = NPUMEM_MAX_COMMANDS,
 		.max_requests = NPUMEM_MAX_REQUESTS,
 		.bank_count = dev->bank_count,
 		.engine_count = dev->engine_count,
@@ -65,8 +66,9 @@ static int query_engines(struct npu_device *dev, struct drm_npumem_dev_query *ar
 
 	memset(engines, 0, sizeof(engines));
 	for (i = 0; i < dev->engine_count; i++) {
-		engines[i].ops = dev->engines[i]->operators;
 		engines[i].index = i;
+		engines[i].flags = dev->engines[i]->flags;
+		engines[i].version = dev->engines[i]->version;
 		strscpy(engines[i].name, dev->engines[i]->name, sizeof(engines[i].name));
 	}
 	return answer(args, engines, dev->engine_count * sizeof(*engines));

@@ -32,8 +32,7 @@ CHECK_SIZE(drm_npumem_plan_read, 136);
 CHECK_SIZE(drm_npumem_run_create, 32);
 CHECK_SIZE(drm_npumem_run_bind, 24);
 CHECK_SIZE(drm_npumem_sync, 16);
-CHECK_SIZE(drm_npumem_reloc, 16);
-CHECK_SIZE(drm_npumem_job, 64);
+CHECK_SIZE(drm_npumem_job, 32);
 CHECK_SIZE(drm_npumem_submit, 112);
 CHECK_SIZE(drm_npumem_run_query, 56);
 

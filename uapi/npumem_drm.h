@@ -43,8 +43,8 @@ extern "C" {
 #endif
 
 #define NPUMEM_DRIVER_NAME "npumem"
-#define NPUMEM_UAPI_MAJOR  1
-#define NPUMEM_UAPI_MINOR  2 /* 1: NPUMEM_JOB_EDGE, RUN_BIND; 2: transfers, RUN_QUERY */
+#define NPUMEM_UAPI_MAJOR  2 /* 1: jobs had operators instead of their engine's commands */
+#define NPUMEM_UAPI_MINOR  0
 
 enum drm_npumem_ioctl {
 	DRM_NPUMEM_DEV_QUERY = 0x00,
@@ -118,7 +118,7 @@ struct drm_npumem_dev_query {
  * @max_submit_work: units of work of one SUBMIT, see there
  * @max_queued_jobs: jobs of one open file that have not ended; all files of a user
  *	together may have twice as many
- * @pad: zero
+ * @max_commands: bytes that one job may have as commands
  */
 struct drm_npumem_info {
 	__u32 uapi_major;
@@ -136,7 +136,7 @@ struct drm_npumem_info {
 	__u32 daemon;
 	__u64 max_submit_work;
 	__u32 max_queued_jobs;
-	__u32 pad;
+	__u32 max_commands;
 };
 
 /**
@@ -157,24 +157,21 @@ struct drm_npumem_bank {
 	char name[32];
 };
 
-enum drm_npumem_op {
-	NPUMEM_OP_NOP = 0,    /* touch no memory; tile states advance all the same */
-	NPUMEM_OP_COPY = 1,   /* write tiles take the bytes of read tiles */
-	NPUMEM_OP_FILL = 2,   /* every byte of the write tiles becomes the job's value */
-	NPUMEM_OP_MIX = 3,    /* npumem_mix.h: keyed function of all bytes read */
-	NPUMEM_OP_NATIVE = 4, /* a command buffer of the engine's own format */
-};
+/* The engine carries out transfers. Without it there are no jobs of runs that have any. */
+#define NPUMEM_ENGINE_TRANSFERS (1u << 0)
 
 /**
  * struct drm_npumem_engine - one engine
- * @ops: bit mask of (1 << enum drm_npumem_op) that it runs
  * @index: of the engine
+ * @flags: NPUMEM_ENGINE_*
+ * @version: of the format of its commands
  * @pad: zero
- * @name: NUL-terminated
+ * @name: NUL-terminated: what kind of engine it is, and so whose commands it takes
  */
 struct drm_npumem_engine {
-	__u64 ops;
 	__u32 index;
+	__u32 flags;
+	__u32 version;
 	__u32 pad;
 	char name[32];
 };
@@ -491,18 +488,6 @@ struct drm_npumem_sync {
 	__u64 point;
 };
 
-/**
- * struct drm_npumem_reloc - address of a tile into a native command buffer
- * @access: of the step, by its number within it
- * @pad: zero
- * @cmd_offset: byte of the command buffer that receives the 64-bit address
- */
-struct drm_npumem_reloc {
-	__u32 access;
-	__u32 pad;
-	__u64 cmd_offset;
-};
-
 /* The job is no work but a step of control flow: an edge of the plan is crossed. */
 #define NPUMEM_JOB_EDGE (1u << 0)
 
@@ -510,15 +495,17 @@ struct drm_npumem_reloc {
  * struct drm_npumem_job - positions of the plan's schedule put on an engine
  * @first_position: in the schedule; with NPUMEM_JOB_EDGE: number of a plan edge
  * @position_count: >= 1; a range runs in order; with NPUMEM_JOB_EDGE: zero
- * @op: enum drm_npumem_op for its steps. Transfers among the positions are
- *	carried out by the engine's copy whatever @op is; a drop touches no memory
  * @engine: index
- * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
- * @cmd_bo: for NPUMEM_OP_NATIVE, else zero
  * @flags: NPUMEM_JOB_EDGE
- * @cmd_offset: of the command buffer, else zero
- * @cmd_size: see @cmd_offset
- * @relocs: array of struct drm_npumem_reloc, else zero
+ * @commands: user address of what the engine is to do with the steps, in its own format
+ *	(&drm_npumem_engine.name); copied once, by SUBMIT. Zero: nothing. Transfers among
+ *	the positions are carried out whatever it is; a drop touches no memory
+ * @commands_size: bytes of @commands, at most &drm_npumem_info.max_commands
+ * @pad: zero
+ *
+ * Commands name tiles by their place in the graph, never by an address: where they lie is
+ * the plan's, and the driver's, to say. What is wrong with them is EINVAL, what an engine
+ * does not do EOPNOTSUPP; both before anything of the SUBMIT has gone.
  *
  * A run is in one block of its plan at a time: in plan block 0 at first. Positions
  * of others are refused. Once all steps of its block have been submitted, a job
@@ -530,14 +517,11 @@ struct drm_npumem_reloc {
 struct drm_npumem_job {
 	__u32 first_position;
 	__u32 position_count;
-	__u32 op;
 	__u32 engine;
-	__u64 value;
-	__u32 cmd_bo;
 	__u32 flags;
-	__u64 cmd_offset;
-	__u64 cmd_size;
-	struct drm_npumem_array relocs;
+	__u64 commands;
+	__u32 commands_size;
+	__u32 pad;
 };
 
 /**

@@ -43,6 +43,7 @@
 #define NPUMEM_MAX_JOBS		 1024
 /* Jobs that have not ended: of an open file, and of all files of a uid. */
 #define NPUMEM_MAX_CLIENT_JOBS	 2048
+#define NPUMEM_MAX_COMMANDS	 SZ_64K
 #define NPUMEM_MAX_USER_JOBS	 4096
 /* Units of work of one SUBMIT, see npumem_drm.h: about as much as a verification. */
 #define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)

@@ -29,6 +29,10 @@ struct npu_job;
  * @init: optional; at probe. May set &npu_engine.priv
  * @fini: optional; undoes @init. In npumem_device_remove(), after @stop, when nothing
  *	of the engine is in use any more
+ * @check: optional, and without it jobs have no commands; look at a job's
+ *	commands (&npu_job.commands, from a client that may be hostile) and ask for what they
+ *	need (npumem_job_bounce()). In SUBMIT, for many jobs at once. 0; -EINVAL; -EOPNOTSUPP;
+ *	-EINTR: npuv_tick(), which is to be called for all that takes time, said so
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
  *	npumem_job_transferred() for each transfer among its positions. There is
@@ -46,6 +50,7 @@ struct npu_job;
 struct npu_engine_ops {
 	int (*init)(struct npu_engine *engine);
 	void (*fini)(struct npu_engine *engine);
+	int (*check)(struct npu_engine *engine, struct npu_job *job, u32 *ticks);
 	void (*start)(struct npu_engine *engine, struct npu_job *job);
 	bool (*late)(struct npu_engine *engine);
 	void (*drain)(struct npu_engine *engine);
@@ -58,14 +63,15 @@ struct npu_engine_ops {
  * @name: as users see it; copied
  * @owner: module of @ops, THIS_MODULE: held by each open file of the device
  * @ops: what it can do; until npumem_device_remove() returns
- * @operators: bit mask of (1 << enum drm_npumem_op) that it runs. Without
- *	NPUMEM_OP_COPY it gets no jobs of runs that have transfers
+ * @flags: NPUMEM_ENGINE_*
+ * @version: of the format of its commands
  */
 struct npu_engine_desc {
 	const char *name;
 	struct module *owner;
 	const struct npu_engine_ops *ops;
-	u64 operators;
+	u32 flags;
+	u32 version;
 };
 
 /**
@@ -74,7 +80,8 @@ struct npu_engine_desc {
  * @name: as described, cut short if need be
  * @owner: as described; once the device has been removed only who holds it may use it
  * @ops: as described; NULL once the device has been removed
- * @operators: as described
+ * @flags: as described
+ * @version: as described
  * @index: of it in &npu_device.engines
  * @sched: keeps each run's jobs in order and waits for what they depend on
  * @queue: whose turn it is: one job at a time
@@ -88,7 +95,8 @@ struct npu_engine {
 	char name[32];
 	struct module *owner;
 	const struct npu_engine_ops *ops;
-	u64 operators;
+	u32 flags;
+	u32 version;
 	u32 index;
 	struct drm_gpu_scheduler sched;
 	struct npu_fairq queue;

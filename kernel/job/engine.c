@@ -189,7 +189,8 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	strscpy(engine->name, desc->name, sizeof(engine->name));
 	engine->owner = desc->owner;
 	engine->ops = desc->ops;
-	engine->operators = desc->operators;
+	engine->flags = desc->flags;
+	engine->version = desc->version;
 	engine->index = dev->engine_count;
 	mutex_init(&engine->lock);
 	npumem_fairq_init(&engine->queue, engine->index);

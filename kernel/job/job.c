@@ -5,6 +5,8 @@
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
+#include <linux/uaccess.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_print.h>
 
 #include "base/client.h"
@@ -18,7 +20,7 @@
 
 void npumem_job_begin(struct npu_job *job)
 {
-	trace_npumem_job_start(job->run->id, job->first, job->count, job->op, 0);
+	trace_npumem_job_start(job->run->id, job->first, job->count, job->commands_size, 0);
 }
 
 /* A queue costs memory that no cgroup is charged with, so no file's is endless. */
@@ -59,7 +61,7 @@ void npumem_job_done(struct npu_job *job, int error)
 	struct npumem_verdict verdict;
 	struct dma_fence *fence;
 
-	trace_npumem_job_end(run->id, job->first, job->count, job->op, error);
+	trace_npumem_job_end(run->id, job->first, job->count, job->commands_size, error);
 	/* That of a run that is lost already is nobody's fault. */
 	if (error && error != -ECANCELED) {
 		npumem_run_fail(run, error);
@@ -99,6 +101,8 @@ void npumem_job_free(struct npu_job *job)
 	else
 		npumem_fence_free(job->fence);
 	npumem_bounce_put(job->bounce);
+	kvfree(job->commands);
+	npumem_client_uncharge(run->client, NPUMEM_RESOURCE_MEMORY, job->commands_size);
 	kfree(job);
 	npumem_run_put_async(run);
 }
@@ -133,71 +137,20 @@ u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec
 	return work;
 }
 
-/* A copy needs as many bytes as it has, and no more than there are to be written. */
-static int check_copies(const struct npu_run *run, const struct drm_npumem_job *spec, u64 *bounce,
-			u32 *ticks)
-{
-	u64 read, written;
-	u32 i;
-	int err;
-
-	for (i = 0; i < spec->position_count; i++) {
-		err = npuv_copy_bytes(run->plan->v, spec->first_position + i, ticks, &read,
-				      &written);
-		if (err)
-			return err;
-		if (read != written || read > npumem_run_bytes(run))
-			return -EINVAL;
-		*bounce = max(*bounce, read);
-	}
-	return 0;
-}
-
-static int check_value(const struct drm_npumem_job *spec)
-{
-	switch (spec->op) {
-	case NPUMEM_OP_NOP:
-	case NPUMEM_OP_COPY:
-		return spec->value ? -EINVAL : 0;
-	case NPUMEM_OP_FILL:
-		return spec->value > U8_MAX ? -EINVAL : 0;
-	case NPUMEM_OP_MIX:
-		return 0;
-	case NPUMEM_OP_NATIVE:
-		/* No engine has command buffers yet. */
-		return -EOPNOTSUPP;
-	default:
-		return -EINVAL;
-	}
-}
-
-static bool has_commands(const struct drm_npumem_job *spec)
-{
-	return spec->cmd_bo || spec->cmd_offset || spec->cmd_size || spec->relocs.stride ||
-	       spec->relocs.count || spec->relocs.ptr;
-}
-
 static int check_positions(const struct npu_run *run, struct drm_npumem_job *spec)
 {
 	u32 count = run->plan->v->positions.count;
 	struct npu_engine *engine;
-	int err;
 
-	if (spec->flags || !spec->position_count || spec->first_position >= count ||
+	if (spec->flags || spec->pad || !spec->position_count || spec->first_position >= count ||
 	    spec->position_count > count - spec->first_position)
 		return -EINVAL;
-	err = check_value(spec);
-	if (err)
-		return err;
-	if (has_commands(spec))
+	if (!spec->commands != !spec->commands_size || spec->commands_size > NPUMEM_MAX_COMMANDS)
 		return -EINVAL;
 	engine = npumem_engine_lookup(run->dev, spec->engine);
 	if (!engine)
 		return -EINVAL;
-	if (!(engine->operators & BIT_ULL(spec->op)))
-		return -EOPNOTSUPP;
-	/* Transfers are copies, too. */
-	if (run->transfers.bo && !(engine->operators & BIT_ULL(NPUMEM_OP_COPY)))
+	if (run->transfers.bo && !(engine->flags & NPUMEM_ENGINE_TRANSFERS))
 		return -EOPNOTSUPP;
 	/* Records found by it tell where to find others. */
 	spec->first_position = array_index_nospec(spec->first_position, count);
@@ -208,8 +161,8 @@ static int check_edge(const struct npu_run *run, struct drm_npumem_job *spec)
 {
 	u32 count = run->plan->v->edges.count;
 
-	if (spec->flags != NPUMEM_JOB_EDGE || spec->position_count || spec->op || spec->engine ||
-	    spec->value || has_commands(spec) || spec->first_position >= count)
+	if (spec->flags != NPUMEM_JOB_EDGE || spec->position_count || spec->engine ||
+	    spec->commands || spec->commands_size || spec->pad || spec->first_position >= count)
 		return -EINVAL;
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;
@@ -261,33 +214,65 @@ err_job:
 	return ERR_PTR(err);
 }
 
+/* What the caller may change meanwhile is read once. */
+static int job_copy_commands(struct npu_job *job, const struct drm_npumem_job *spec)
+{
+	int err =
+		npumem_client_charge(job->run->client, NPUMEM_RESOURCE_MEMORY, spec->commands_size);
+
+	if (err)
+		return err;
+	job->commands_size = spec->commands_size;
+	job->commands = kvmalloc(job->commands_size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
+	if (!job->commands)
+		return -ENOMEM;
+	if (copy_from_user(job->commands, u64_to_user_ptr(spec->commands), job->commands_size))
+		return -EFAULT;
+	return 0;
+}
+
+static int job_check_commands(struct npu_job *job, u32 *ticks)
+{
+	struct npu_engine *engine = job->engine;
+	int idx, err = -EOPNOTSUPP;
+
+	/* Until then the engine's driver is there. */
+	if (!drm_dev_enter(&engine->dev->drm, &idx))
+		return -ENODEV;
+	if (engine->ops->check)
+		err = engine->ops->check(engine, job, ticks);
+	drm_dev_exit(idx);
+	return err;
+}
+
+int npumem_job_bounce(struct npu_job *job, u64 size)
+{
+	struct npu_bounce *bounce = npumem_run_bounce(job->run, size);
+
+	if (IS_ERR(bounce))
+		return PTR_ERR(bounce);
+	job->bounce = bounce;
+	return 0;
+}
+
 struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
 				  struct drm_file *file, u32 *ticks)
 {
-	struct npu_bounce *bounce;
 	struct npu_job *job;
-	u64 size = 0;
-	int err;
+	int err = 0;
 
-	if (spec->op == NPUMEM_OP_COPY) {
-		err = check_copies(run, spec, &size, ticks);
-		if (err)
-			return ERR_PTR(err);
-	}
 	job = job_create(run, run->dev->engines[spec->engine], file);
 	if (IS_ERR(job))
 		return job;
 	job->first = spec->first_position;
 	job->count = spec->position_count;
-	job->op = spec->op;
-	job->value = spec->value;
-	if (size) {
-		bounce = npumem_run_bounce(run, size);
-		if (IS_ERR(bounce)) {
-			npumem_job_free(job);
-			return ERR_CAST(bounce);
-		}
-		job->bounce = bounce;
+	if (spec->commands)
+		err = job_copy_commands(job, spec);
+	if (!err && spec->commands)
+		err = job_check_commands(job, ticks);
+	if (err) {
+		npumem_job_free(job);
+		return ERR_PTR(err);
 	}
 	return job;
 }

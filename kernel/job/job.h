@@ -25,11 +25,10 @@
  * @queued: in &npu_fair_client.jobs, under the same
  * @first: position in the schedule
  * @count: positions, executed in order; zero for a job that only waits its turn
- * @op: enum drm_npumem_op
- * @value: of the operator
- * @bounce: for NPUMEM_OP_COPY: the bytes of one step, since a step may read and
- *	write the same bytes. The run's, found at submit: nothing is allocated
- *	later. Referenced, or NULL
+ * @commands: the engine's, @commands_size bytes of them, or NULL
+ * @commands_size: see @commands
+ * @bounce: room that the engine's check() asked for, since nothing is allocated
+ *	later. The run's. Referenced, or NULL
  *
  * But for its turn nothing is changed after submission until it ends, so there is
  * no lock.
@@ -46,8 +45,8 @@ struct npu_job {
 	struct list_head queued;
 	u32 first;
 	u32 count;
-	u32 op;
-	u64 value;
+	void *commands;
+	u32 commands_size;
 	struct npu_bounce *bounce;
 };
 
@@ -65,13 +64,19 @@ static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
 /*
  * By SUBMIT: look at what a caller asks for, and make its index safe to use; then
  * make a job of positions, or one of nothing. -EINVAL, -EOPNOTSUPP; ERR_PTR
- * -EINVAL (what is to be copied does not fit), -EBUSY (the client has too many),
- * -ENOMEM, -EINTR. ticks: see npuv_tick(), the same for all jobs of a SUBMIT.
+ * of the engine's check(), -EFAULT, -EBUSY (the client has too many), -EDQUOT, -ENOMEM,
+ * -EINTR. ticks: see npuv_tick(), the same for all jobs of a SUBMIT.
  */
 int npumem_job_check(const struct npu_run *run, struct drm_npumem_job *spec);
 struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
 				  struct drm_file *file, u32 *ticks);
 struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *file);
+
+/*
+ * By the engine's check(): room of at least so many bytes, in &npu_job.bounce->data, which
+ * all jobs of the run share as they run one after another. 0, -ENOMEM, -EDQUOT, -EINTR.
+ */
+int npumem_job_bounce(struct npu_job *job, u64 size);
 
 /*
  * Units of work that SUBMIT has with a job: what is looked at of accesses, cells and

@@ -115,11 +115,12 @@ static int submit_check_jobs(struct submit *submit)
 		}
 		if (err) {
 			submit->args->failed_job = i;
-			return npumem_refuse(submit->drm, err,
-					     "SUBMIT: job %u (%s %u + %u, op %u, flags %#x)", i,
-					     npumem_job_is_edge(spec) ? "edge" : "positions",
-					     spec->first_position, spec->position_count, spec->op,
-					     spec->flags);
+			return npumem_refuse(
+				submit->drm, err,
+				"SUBMIT: job %u (%s %u + %u, commands of %u, flags %#x)", i,
+				npumem_job_is_edge(spec) ? "edge" : "positions",
+				spec->first_position, spec->position_count, spec->commands_size,
+				spec->flags);
 		}
 	}
 	return 0;
@@ -141,9 +142,10 @@ static int submit_create_jobs(struct submit *submit)
 		if (IS_ERR(job)) {
 			submit->args->failed_job = i;
 			return npumem_refuse(submit->drm, (int)PTR_ERR(job),
-					     "SUBMIT: job %u (positions %u + %u, op %u)", i,
-					     submit->specs[i].first_position,
-					     submit->specs[i].position_count, submit->specs[i].op);
+					     "SUBMIT: job %u (positions %u + %u, commands of %u)",
+					     i, submit->specs[i].first_position,
+					     submit->specs[i].position_count,
+					     submit->specs[i].commands_size);
 		}
 		submit->jobs[submit->job_count++] = job;
 	}

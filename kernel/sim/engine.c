@@ -28,7 +28,8 @@
 
 #include "memory/carveout.h"
 #include "job/job.h"
-#include "npumem_mix.h"
+#include "include/npumem_mix.h"
+#include "include/npumem_sim.h"
 #include "sim.h"
 
 #define SIM_CHUNK SZ_64K
@@ -79,6 +80,7 @@ struct sim {
 struct sim_op {
 	struct sim *sim;
 	struct npu_job *job;
+	const struct npumem_sim_command *command;
 	u64 digest; /* mix */
 	u32 access; /* number within the step */
 	u64 copied; /* copy: bytes moved to, or from, the bounce buffer */
@@ -101,7 +103,7 @@ static int sim_end_error(struct sim *sim)
 
 static void sim_fill(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
 {
-	memset(bytes, op->job->value, length);
+	memset(bytes, op->command->value, length);
 }
 
 static void sim_copy_read(struct sim_op *op, u8 *bytes, u64 linear, size_t length)
@@ -240,20 +242,20 @@ static int sim_step(struct sim_op *op, u32 position, u32 index)
 	u32 i, mode;
 	int err;
 
-	switch (op->job->op) {
-	case NPUMEM_OP_COPY:
+	switch (op->command->op) {
+	case NPUMEM_SIM_COPY:
 		read = sim_copy_read;
 		write = sim_copy_write;
 		break;
-	case NPUMEM_OP_FILL:
+	case NPUMEM_SIM_FILL:
 		write = sim_fill;
 		break;
-	case NPUMEM_OP_MIX:
+	case NPUMEM_SIM_MIX:
 		read = sim_mix_read;
 		write = sim_mix_write;
 		break;
 	}
-	op->digest = npumem_mix_begin(op->job->value, index);
+	op->digest = npumem_mix_begin(op->command->value, index);
 	op->copied = 0;
 	for (i = 0; read && i < step->access_count; i++) {
 		mode = npuv_access(graph, step->first_access + i)->mode;
@@ -317,7 +319,8 @@ static bool sim_spoil(atomic_t *jobs)
 
 static int sim_execute(struct sim *sim, struct npu_job *job)
 {
-	struct sim_op op = { .sim = sim, .job = job };
+	static const struct npumem_sim_command nop = { .op = NPUMEM_SIM_NOP };
+	struct sim_op op = { .sim = sim, .job = job, .command = job->commands ?: &nop };
 	bool hang;
 	u32 p;
 	int err;
@@ -356,6 +359,45 @@ static void sim_work(struct work_struct *work)
 }
 
 /* -------------------------------------------------------------- engine ops */
+
+/* A copy needs as many bytes as it has, and no more than there are to be written. */
+static int sim_check_copy(struct npu_job *job, u32 *ticks)
+{
+	const struct npu_run *run = job->run;
+	u64 read, written, size = 0;
+	u32 p;
+	int err;
+
+	for (p = job->first; p < job->first + job->count; p++) {
+		err = npuv_copy_bytes(run->plan->v, p, ticks, &read, &written);
+		if (err)
+			return err;
+		if (read != written || read > npumem_run_bytes(run))
+			return -EINVAL;
+		size = max(size, read);
+	}
+	return size ? npumem_job_bounce(job, size) : 0;
+}
+
+static int sim_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks)
+{
+	const struct npumem_sim_command *command = job->commands;
+
+	if (job->commands_size != sizeof(*command) || command->pad)
+		return -EINVAL;
+	switch (command->op) {
+	case NPUMEM_SIM_NOP:
+		return command->value ? -EINVAL : 0;
+	case NPUMEM_SIM_COPY:
+		return command->value ? -EINVAL : sim_check_copy(job, ticks);
+	case NPUMEM_SIM_FILL:
+		return command->value > U8_MAX ? -EINVAL : 0;
+	case NPUMEM_SIM_MIX:
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
 
 static void sim_start(struct npu_engine *engine, struct npu_job *job)
 {
@@ -514,6 +556,7 @@ static void sim_debugfs(struct npu_engine *engine, struct dentry *dir)
 static const struct npu_engine_ops sim_ops = {
 	.init = sim_init,
 	.fini = sim_fini,
+	.check = sim_check,
 	.start = sim_start,
 	.late = sim_is_late,
 	.drain = sim_drain,
@@ -522,9 +565,9 @@ static const struct npu_engine_ops sim_ops = {
 };
 
 const struct npu_engine_desc npumem_engine_sim = {
-	.name = "sim",
+	.name = NPUMEM_SIM_NAME,
 	.owner = THIS_MODULE,
 	.ops = &sim_ops,
-	.operators = BIT(NPUMEM_OP_NOP) | BIT(NPUMEM_OP_COPY) | BIT(NPUMEM_OP_FILL) |
-		     BIT(NPUMEM_OP_MIX),
+	.flags = NPUMEM_ENGINE_TRANSFERS,
+	.version = NPUMEM_SIM_VERSION,
 };

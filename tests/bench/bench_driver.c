@@ -82,7 +82,7 @@ static int64_t time_null(int fd)
 
 static int64_t time_submit(struct world *w, uint32_t position)
 {
-	struct drm_npumem_job job = world_job(w, position, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(w, position, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_submit args = { .run = w->run, .jobs = NPU_ARRAY(&job, 1) };
 	int64_t start = npu_now();
 	int err = npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args);

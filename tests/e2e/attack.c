@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "npumem.h"
+#include "npumem_sim.h"
 
 struct file {
 	uint8_t *data;
@@ -108,10 +109,12 @@ static void open_victim(struct victim *v, const char *graph, const char *plan)
 /* Submit one position as a job of its own; 0 or a negative errno. */
 static int submit(struct victim *v, uint32_t position)
 {
+	const struct npumem_sim_command command = { .op = NPUMEM_SIM_MIX };
 	struct drm_npumem_job job = {
 		.first_position = position,
 		.position_count = 1,
-		.op = NPUMEM_OP_MIX,
+		.commands = (uintptr_t)&command,
+		.commands_size = sizeof(command),
 	};
 	struct npumem_submit args = { .jobs = &job, .job_count = 1 };
 	int err;

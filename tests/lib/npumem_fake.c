@@ -53,7 +53,9 @@ static int dev_query(struct drm_npumem_dev_query *query)
 		.alignment = 4096,
 		.name = "carveout",
 	};
-	static const struct drm_npumem_engine engine = { .ops = 0xf, .name = "sim" };
+	static const struct drm_npumem_engine engine = { .flags = NPUMEM_ENGINE_TRANSFERS,
+							 .version = 1,
+							 .name = "sim" };
 
 	switch (query->type) {
 	case NPUMEM_QUERY_INFO:

@@ -81,7 +81,7 @@ static int bind_all(const struct world *w, uint32_t bo)
 static int submit_steps(struct world *w, uint32_t first, uint32_t count,
 			struct drm_npumem_submit *args)
 {
-	struct drm_npumem_job job = world_job(w, first, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(w, first, NPUMEM_SIM_MIX, KEY);
 
 	job.position_count = count;
 	return world_submit(w, &job, 1, args);
@@ -111,7 +111,7 @@ static void expect_bytes(const struct model *m, uint8_t *bytes)
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], bytes + offsets[t], SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
 	memcpy(bytes + offsets[EXTERNAL_E], ref[EXTERNAL_E], SIZE);
 	memcpy(bytes + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
@@ -138,7 +138,7 @@ TEST_F(bind, features)
 
 	ASSERT_EQ(0, npu_info(self->fd, &info));
 	EXPECT_EQ(NPUMEM_FEATURE_EXTERNAL, info.features & NPUMEM_FEATURE_EXTERNAL);
-	EXPECT_LE(1, info.uapi_minor);
+	EXPECT_EQ(NPUMEM_UAPI_MAJOR, info.uapi_major);
 }
 
 TEST_F(bind, arguments)
@@ -254,8 +254,8 @@ TEST_F(bind, tensor_fixed_and_external)
 TEST_F(bind, unbound)
 {
 	struct drm_npumem_job jobs[] = {
-		world_job(&self->w, EXTERNAL_LOAD, NPUMEM_OP_MIX, KEY),
-		world_job(&self->w, EXTERNAL_MIX, NPUMEM_OP_MIX, KEY),
+		world_job(&self->w, EXTERNAL_LOAD, NPUMEM_SIM_MIX, KEY),
+		world_job(&self->w, EXTERNAL_MIX, NPUMEM_SIM_MIX, KEY),
 	};
 	struct drm_npumem_submit args;
 
@@ -275,10 +275,10 @@ TEST_F(bind, unbound)
 	EXPECT_EQ(0, world_submit(&self->w, jobs, 2, &args));
 	EXPECT_EQ(NPUMEM_NONE, args.failed_job);
 	/* An operator that touches nothing needs it as well. */
-	EXPECT_EQ(-ENXIO, world_step(&self->w, EXTERNAL_STORE, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-ENXIO, world_step(&self->w, EXTERNAL_STORE, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_Y, self->carveout, 0));
-	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_STORE, NPUMEM_OP_MIX, KEY));
+	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_STORE, NPUMEM_SIM_MIX, KEY));
 }
 
 /* A copy of nobody knows how many bytes is refused for what is wrong with it. */
@@ -286,11 +286,11 @@ TEST_F(bind, copy_into_the_unbound)
 {
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, self->system, 0));
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_P, self->system, SIZE));
-	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_OP_FILL, 9));
-	EXPECT_EQ(-ENXIO, world_step(&self->w, EXTERNAL_MIX, NPUMEM_OP_COPY, 0));
+	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_SIM_FILL, 9));
+	EXPECT_EQ(-ENXIO, world_step(&self->w, EXTERNAL_MIX, NPUMEM_SIM_COPY, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_E, self->carveout, 0));
-	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_MIX, NPUMEM_OP_COPY, 0));
+	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_MIX, NPUMEM_SIM_COPY, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
 	EXPECT_TRUE(npu_all_bytes(self->carveout_map, SIZE, 9));
 	EXPECT_TRUE(npu_all_bytes(self->carveout_map + SIZE, BO_SIZE - SIZE, 0));
@@ -420,18 +420,18 @@ TEST_F(bind, alias_of_an_external_tensor)
 	model_schedule(&m);
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
 	EXPECT_EQ(-EINVAL, world_bind(&w, half, self->system, 0));
-	EXPECT_EQ(-ENXIO, world_step(&w, 0, NPUMEM_OP_MIX, KEY));
+	EXPECT_EQ(-ENXIO, world_step(&w, 0, NPUMEM_SIM_MIX, KEY));
 	world_submit(&w, &(struct drm_npumem_job){ .position_count = 1, .engine = w.engine }, 1,
 		     &args);
 	EXPECT_EQ(0, args.verdict.tensor);
 	EXPECT_EQ(0, args.verdict.tile);
 	ASSERT_EQ(0, world_bind(&w, 0, self->system, 17));
 	fill(self->system_map, BO_SIZE, 5);
-	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_OP_MIX, KEY));
+	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_SIM_MIX, KEY));
 	ASSERT_EQ(0, world_wait(&w));
 	ref = reference_new(&m);
 	memcpy(ref[half], self->system_map + 17 + HALF, HALF);
-	reference_step(&m, ref, 0, NPUMEM_OP_MIX, KEY);
+	reference_step(&m, ref, 0, NPUMEM_SIM_MIX, KEY);
 	EXPECT_EQ(0, memcmp(w.arena, ref[2], HALF));
 	reference_free(&m, ref);
 	world_close(&w);
@@ -448,7 +448,7 @@ TEST_F(bind, not_accessed)
 	t = model_tensor(&m, NPUMEM_TENSOR_INPUT, SIZE);
 	m.tensors[t].flags = NPUMEM_TENSOR_EXTERNAL;
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
-	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_NOP, 0));
 	world_close(&w);
 	model_free(&m);
 }
@@ -568,7 +568,7 @@ TEST_F(bind, bo_is_busy_while_jobs_are)
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_Y, 0, 0));
 	ASSERT_EQ(0, world_reset(&self->w));
 	ASSERT_EQ(0, npu_knob("pause", 1));
-	ASSERT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_SIM_NOP, 0));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd, self->system, 0));
 	EXPECT_EQ(0, npu_bo_wait(self->fd, self->carveout, 0));
 	ASSERT_EQ(0, npu_knob("pause", 0));
@@ -632,7 +632,7 @@ TEST_F(bind, fences_of_others_are_waited_for)
 			  bo;
 		  })));
 	out = (struct drm_npumem_sync){ .handle = npu_syncobj(fd) };
-	job = world_job(&other, EXTERNAL_LOAD, NPUMEM_OP_NOP, 0);
+	job = world_job(&other, EXTERNAL_LOAD, NPUMEM_SIM_NOP, 0);
 	args = (struct drm_npumem_submit){
 		.run = other.run,
 		.jobs = NPU_ARRAY(&job, 1),
@@ -646,7 +646,7 @@ TEST_F(bind, fences_of_others_are_waited_for)
 	/* So X is not there yet. */
 	memset(first, 0, SIZE);
 	ASSERT_EQ(0, bind_all(&self->w, self->system));
-	ASSERT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_OP_MIX, KEY));
+	ASSERT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_SIM_MIX, KEY));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd, self->w.arena_bo, 0));
 	EXPECT_EQ(0, memcmp(a, first, SIZE));
 	ASSERT_EQ(0, npu_knob("pause", 0));
@@ -681,11 +681,11 @@ TEST_F(bind, runs_of_two_clients_hand_over)
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], self->system_map + offsets[t], SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&self->model, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(&self->model, ref, t, NPUMEM_SIM_MIX, KEY);
 	memcpy(ref[EXTERNAL_X], ref[EXTERNAL_Y], SIZE);
 	memset(ref[EXTERNAL_P], 0, SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&self->model, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(&self->model, ref, t, NPUMEM_SIM_MIX, KEY);
 	memcpy(expected, ref[EXTERNAL_Y], SIZE);
 
 	ASSERT_EQ(0, npu_knob("pause", 1));

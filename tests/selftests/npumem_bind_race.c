@@ -39,7 +39,7 @@ static void expect(struct race *race, const char *what, int err, int a, int b)
 
 static int submit_all(struct race *race)
 {
-	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 	struct world w = race->w;
 
@@ -166,7 +166,7 @@ TEST_F_TIMEOUT(threads, on_one_run, 600)
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], map + offsets[t], SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&race.model, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(&race.model, ref, t, NPUMEM_SIM_MIX, KEY);
 	ASSERT_EQ(0, submit_all(&race));
 	ASSERT_EQ(0, world_wait(&race.w));
 	EXPECT_EQ(0, memcmp(map + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE));

@@ -16,7 +16,7 @@ enum { SIZE = 96, X = 0, A };
 
 static struct drm_npumem_job mix(const struct world *w, uint32_t position)
 {
-	return world_job(w, position, NPUMEM_OP_MIX, KEY);
+	return world_job(w, position, NPUMEM_SIM_MIX, KEY);
 }
 
 /*
@@ -89,19 +89,19 @@ TEST(branches)
 		ref = reference_new(&m);
 		memset(w.arena, arm + 1, SIZE);
 		memcpy(ref[X], w.arena, SIZE);
-		reference_step(&m, ref, 0, NPUMEM_OP_MIX, KEY);
+		reference_step(&m, ref, 0, NPUMEM_SIM_MIX, KEY);
 		n = 0;
 		jobs[n++] = mix(&w, 0);
 		jobs[n++] = world_edge(edge[arms[arm][1]]);
 		if (arm < 2) {
-			reference_step(&m, ref, arms[arm][0], NPUMEM_OP_MIX, KEY);
+			reference_step(&m, ref, arms[arm][0], NPUMEM_SIM_MIX, KEY);
 			memcpy(ref[R], ref[arm ? C : B], SIZE);
 			jobs[n++] = mix(&w, 1 + arm);
 			jobs[n++] = world_edge(2 + arm);
 		} else {
 			memcpy(ref[R], ref[A], SIZE);
 		}
-		reference_step(&m, ref, 3, NPUMEM_OP_MIX, KEY);
+		reference_step(&m, ref, 3, NPUMEM_SIM_MIX, KEY);
 		jobs[n++] = mix(&w, arm < 2 ? 3 : 4);
 		ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 		/* The other arm is closed. */

@@ -152,7 +152,7 @@ FIXTURE_TEARDOWN(loop)
 
 static struct drm_npumem_job mix(const struct world *w, uint32_t position)
 {
-	return world_job(w, position, NPUMEM_OP_MIX, KEY);
+	return world_job(w, position, NPUMEM_SIM_MIX, KEY);
 }
 
 static int cross(struct world *w, uint32_t plan_edge, struct drm_npumem_submit *args)
@@ -164,7 +164,7 @@ static int cross(struct world *w, uint32_t plan_edge, struct drm_npumem_submit *
 
 static int step(struct world *w, uint32_t position)
 {
-	return world_step(w, position, NPUMEM_OP_MIX, KEY);
+	return world_step(w, position, NPUMEM_SIM_MIX, KEY);
 }
 
 /* Submit one job that must be refused, and return the verdict. */
@@ -194,15 +194,15 @@ static void expected(const struct model *m, unsigned int seed, int iterations, u
 
 	for (i = 0; i < SIZE; i++)
 		ref[X][i] = i * 5 + seed;
-	reference_step(m, ref, INIT, NPUMEM_OP_MIX, KEY);
+	reference_step(m, ref, INIT, NPUMEM_SIM_MIX, KEY);
 	memcpy(ref[S], ref[A], SIZE);
 	for (i = 0; i < iterations; i++) {
 		if (i)
 			memcpy(ref[S], ref[T], SIZE);
-		reference_step(m, ref, HALF, NPUMEM_OP_MIX, KEY);
-		reference_step(m, ref, BODY, NPUMEM_OP_MIX, KEY);
+		reference_step(m, ref, HALF, NPUMEM_SIM_MIX, KEY);
+		reference_step(m, ref, BODY, NPUMEM_SIM_MIX, KEY);
 	}
-	reference_step(m, ref, LAST, NPUMEM_OP_MIX, KEY);
+	reference_step(m, ref, LAST, NPUMEM_SIM_MIX, KEY);
 	memcpy(y, ref[Y], SIZE);
 	reference_free(m, ref);
 }
@@ -471,19 +471,10 @@ TEST_F(loop, edge_fields)
 #define FIELD(member, value)                                             \
 	{ #member " = " #value, offsetof(struct drm_npumem_job, member), \
 	  sizeof(((struct drm_npumem_job *)0)->member), value }
-		FIELD(first_position, PLAN_EDGES),
-		FIELD(first_position, NPUMEM_NONE),
-		FIELD(position_count, 1),
-		FIELD(op, NPUMEM_OP_FILL),
-		FIELD(engine, 1),
-		FIELD(value, 1),
-		FIELD(cmd_bo, 1),
-		FIELD(flags, NPUMEM_JOB_EDGE | 2),
-		FIELD(cmd_offset, 8),
-		FIELD(cmd_size, 8),
-		FIELD(relocs.stride, 16),
-		FIELD(relocs.count, 1),
-		FIELD(relocs.ptr, 8),
+		FIELD(first_position, PLAN_EDGES), FIELD(first_position, NPUMEM_NONE),
+		FIELD(position_count, 1),	   FIELD(engine, 1),
+		FIELD(flags, NPUMEM_JOB_EDGE | 2), FIELD(commands, 8),
+		FIELD(commands_size, 8),	   FIELD(pad, 1),
 	};
 	struct drm_npumem_submit args;
 	struct drm_npumem_job job;

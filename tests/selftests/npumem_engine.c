@@ -117,9 +117,9 @@ TEST_F(engine, module_stays_while_it_is_used)
 	/* What delete_module(2) says of a module in use if it is not to wait. */
 	ASSERT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
 	/* The client does not notice. */
-	EXPECT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_FILL, 1));
+	EXPECT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_SIM_FILL, 1));
 	EXPECT_EQ(0, world_wait(&w));
-	EXPECT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_SIM_NOP, 0));
 	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
 	world_close(&w);
 	close(fd);
@@ -143,13 +143,13 @@ TEST_F(engine, device_goes_before_its_clients)
 	EXPECT_STREQ("other", self->text);
 	ASSERT_EQ(0, world_open(&w, fd, &self->model));
 	/* The first is running, the other is in the queue. */
-	ASSERT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
-	ASSERT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
+	ASSERT_EQ(0, world_step(&w, CHAIN_MIX, NPUMEM_SIM_NOP, 0));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(fd, w.arena_bo, 0));
 	ASSERT_EQ(0, npu_write(OTHER "unbind", "npumem-test-engine"));
 	EXPECT_TRUE(log_has(self->log, "drvdata kept"));
 	/* All is settled by then, and nothing begins any more. */
-	EXPECT_EQ(-ENODEV, world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-ENODEV, world_step(&w, CHAIN_LAST, NPUMEM_SIM_NOP, 0));
 	EXPECT_EQ(-ENODEV, engine_name(fd, self->text, sizeof(self->text)));
 	EXPECT_EQ(-EWOULDBLOCK, npu_module_unload(ENGINE));
 	munmap(w.arena, w.arena_size);

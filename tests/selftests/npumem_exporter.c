@@ -100,7 +100,7 @@ static int bind_own(FIXTURE_DATA(exporter) * self, uint32_t but)
 
 static int submit_all(FIXTURE_DATA(exporter) * self)
 {
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 
 	job.position_count = EXTERNAL_STEPS;
@@ -116,7 +116,7 @@ static void expect(const struct model *m, const uint8_t *x, const uint8_t *p, ui
 	memcpy(ref[EXTERNAL_X], x, SIZE);
 	memcpy(ref[EXTERNAL_P], p, SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
 	memcpy(y, ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
 }
@@ -292,7 +292,7 @@ TEST_F(exporter, refused_submit_ends_the_access)
 	ASSERT_NE(0, bo);
 	ASSERT_EQ(0, bind_own(self, EXTERNAL_X));
 	ASSERT_EQ(0, world_bind(&self->w, EXTERNAL_X, bo, 0));
-	job = world_job(&self->w, EXTERNAL_STORE, NPUMEM_OP_MIX, KEY);
+	job = world_job(&self->w, EXTERNAL_STORE, NPUMEM_SIM_MIX, KEY);
 	EXPECT_EQ(-EPERM, world_submit(&self->w, &job, 1, &args));
 	EXPECT_EQ(0, npu_bo_wait(self->fd, bo, 0));
 	c = counts(self);
@@ -377,7 +377,7 @@ TEST_F_TIMEOUT(exporter, a_periodic_signal_does_not_interrupt_the_wait, 600)
 			if (t != EXTERNAL_A)
 				ASSERT_EQ(0, world_bind(&other, t, theirs, offsets[t]));
 		ASSERT_EQ(0, npu_knob("pause", 1));
-		job = world_job(&other, 0, NPUMEM_OP_NOP, 0);
+		job = world_job(&other, 0, NPUMEM_SIM_NOP, 0);
 		args = (struct drm_npumem_submit){
 			.run = other.run,
 			.jobs = NPU_ARRAY(&job, 1),
@@ -390,7 +390,7 @@ TEST_F_TIMEOUT(exporter, a_periodic_signal_does_not_interrupt_the_wait, 600)
 			ASSERT_EQ(0, ioctl(dmabuf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &import_fence));
 			close(import_fence.fd);
 		}
-		job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+		job = world_job(&self->w, 0, NPUMEM_SIM_NOP, 0);
 		args = (struct drm_npumem_submit){
 			.run = self->w.run,
 			.jobs = NPU_ARRAY(&job, 1),

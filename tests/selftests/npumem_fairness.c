@@ -79,7 +79,7 @@ static void client_close(struct client *c)
 /* One step, in a SUBMIT of its own. */
 static int client_submit(struct client *c, uint32_t step)
 {
-	struct drm_npumem_job job = world_job(&c->w, step, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_job job = world_job(&c->w, step, NPUMEM_SIM_FILL, 1);
 	struct drm_npumem_sync sync = { .handle = c->out[step] };
 	struct drm_npumem_submit args = {
 		.run = c->w.run,
@@ -225,7 +225,7 @@ TEST_F(fairness, jobs_of_one_submit_give_way_too)
 	int i;
 
 	for (i = 0; i < JOBS; i++)
-		jobs[i] = world_job(&a->w, i, NPUMEM_OP_FILL, 1);
+		jobs[i] = world_job(&a->w, i, NPUMEM_SIM_FILL, 1);
 	ASSERT_EQ(0, npu_knob("pause", 1));
 	ASSERT_EQ(0, npu_ioctl(a->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
 	ASSERT_EQ(0, client_submit(&self->victim, 0));
@@ -372,7 +372,7 @@ static int queue_jobs(struct world *w, uint32_t count)
 	for (; !err && count; count -= n) {
 		n = count < 512 ? count : 512;
 		for (i = 0; i < n; i++) {
-			jobs[2 * i] = world_job(w, 0, NPUMEM_OP_NOP, 0);
+			jobs[2 * i] = world_job(w, 0, NPUMEM_SIM_NOP, 0);
 			jobs[2 * i + 1] = world_edge(AGAIN);
 		}
 		err = world_submit(w, jobs, 2 * n, &args);
@@ -459,7 +459,7 @@ TEST_F(queue, of_a_file_and_of_a_user_are_bounded)
 
 TEST_F(queue, of_edges_alone_is_bounded)
 {
-	struct drm_npumem_job job = world_job(&self->w[0], 0, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w[0], 0, NPUMEM_SIM_NOP, 0);
 	uint32_t i, most = self->info.max_queued_jobs;
 	struct drm_npumem_submit args;
 

@@ -60,7 +60,7 @@ FIXTURE_TEARDOWN(fault)
 static int submit(FIXTURE_DATA(fault) * self, struct world *w, uint32_t step,
 		  struct drm_npumem_submit *args)
 {
-	struct drm_npumem_job job = world_job(w, step, NPUMEM_OP_FILL, step + 1);
+	struct drm_npumem_job job = world_job(w, step, NPUMEM_SIM_FILL, step + 1);
 	struct drm_npumem_sync sync = { .handle = self->out[step] };
 
 	*args = (struct drm_npumem_submit){

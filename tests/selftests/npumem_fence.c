@@ -28,7 +28,7 @@ FIXTURE(fence)
 /* A job of the other device, and its fence as a syncobj of this one. */
 static int make_gate(FIXTURE_DATA(fence) * self)
 {
-	struct drm_npumem_job job = world_job(&self->far_w, 0, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->far_w, 0, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync out = { .handle = npu_syncobj(self->far) };
 	struct drm_npumem_submit args = {
 		.run = self->far_w.run,
@@ -82,13 +82,13 @@ FIXTURE_TEARDOWN(fence)
 
 static int nop(struct world *w, uint32_t position)
 {
-	return world_step(w, position, NPUMEM_OP_NOP, 0);
+	return world_step(w, position, NPUMEM_SIM_NOP, 0);
 }
 
 static int submit_gated(FIXTURE_DATA(fence) * self, uint32_t position, uint32_t value,
 			uint64_t out_point)
 {
-	struct drm_npumem_job job = world_job(&self->w, position, NPUMEM_OP_FILL, value);
+	struct drm_npumem_job job = world_job(&self->w, position, NPUMEM_SIM_FILL, value);
 	struct drm_npumem_sync in = { .handle = self->gate };
 	struct drm_npumem_sync out = { .handle = self->out, .point = out_point };
 	struct drm_npumem_submit args = {
@@ -139,9 +139,9 @@ TEST_F(fence, hazards_order_jobs_without_syncs)
 
 	/* B takes the bytes of X, which LEFT has yet to read. */
 	ASSERT_EQ(0, submit_gated(self, LEFT, 1, 0));
-	ASSERT_EQ(0, world_step(&self->w, RIGHT, NPUMEM_OP_FILL, 2));
-	ASSERT_EQ(0, world_step(&self->w, EXTRA, NPUMEM_OP_FILL, 3));
-	ASSERT_EQ(0, world_step(&self->w, JOIN, NPUMEM_OP_FILL, 4));
+	ASSERT_EQ(0, world_step(&self->w, RIGHT, NPUMEM_SIM_FILL, 2));
+	ASSERT_EQ(0, world_step(&self->w, EXTRA, NPUMEM_SIM_FILL, 3));
+	ASSERT_EQ(0, world_step(&self->w, JOIN, NPUMEM_SIM_FILL, 4));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd, self->w.arena_bo, 0));
 	EXPECT_TRUE(npu_all_bytes(b, SIZE, 0));
 	EXPECT_TRUE(npu_all_bytes(y, SIZE, 0));
@@ -153,7 +153,7 @@ TEST_F(fence, hazards_order_jobs_without_syncs)
 
 TEST_F(fence, timeline_points_in_and_out)
 {
-	struct drm_npumem_job job = world_job(&self->w, RIGHT, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, RIGHT, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync in = { .handle = self->out, .point = 5 };
 	struct drm_npumem_sync out = { .handle = self->out, .point = 9 };
 	struct drm_npumem_submit args = {
@@ -174,7 +174,7 @@ TEST_F(fence, timeline_points_in_and_out)
 
 TEST_F(fence, refusal_signals_nothing)
 {
-	struct drm_npumem_job job = world_job(&self->w, JOIN, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, JOIN, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync out = { .handle = self->out };
 	struct drm_npumem_submit args = {
 		.run = self->w.run,
@@ -188,7 +188,7 @@ TEST_F(fence, refusal_signals_nothing)
 
 TEST_F(fence, bad_syncs)
 {
-	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync good = { .handle = self->out }, bad;
 	struct drm_npumem_submit args = { .run = self->w.run, .jobs = NPU_ARRAY(&job, 1) };
 

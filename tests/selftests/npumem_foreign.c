@@ -84,7 +84,7 @@ static int bind_all(const struct world *w, uint32_t bo)
 
 static int submit_all(struct world *w)
 {
-	struct drm_npumem_job job = world_job(w, 0, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 
 	job.position_count = EXTERNAL_STEPS;
@@ -100,7 +100,7 @@ static void expect_bytes(const struct model *m, uint8_t *bytes, uint64_t x)
 	memcpy(ref[EXTERNAL_X], bytes + x, SIZE);
 	memcpy(ref[EXTERNAL_P], bytes + offsets[EXTERNAL_P], SIZE);
 	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_OP_MIX, KEY);
+		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
 	memcpy(bytes + offsets[EXTERNAL_E], ref[EXTERNAL_E], SIZE);
 	memcpy(bytes + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
@@ -147,7 +147,7 @@ TEST_F(foreign, read_only)
 	EXPECT_EQ(0, world_bind(&self->w, EXTERNAL_X, bo, 0));
 	EXPECT_EQ(0, world_bind(&self->w, EXTERNAL_P, bo, 128));
 	fill(self->map, 3);
-	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_OP_MIX, KEY));
+	EXPECT_EQ(0, world_step(&self->w, EXTERNAL_LOAD, NPUMEM_SIM_MIX, KEY));
 	EXPECT_EQ(0, world_wait(&self->w));
 }
 

@@ -112,7 +112,7 @@ static bool fence_pending(FIXTURE_DATA(foreign) * self)
 /* A step, behind the fence or not. */
 static int submit(FIXTURE_DATA(foreign) * self, uint32_t step, uint32_t in)
 {
-	struct drm_npumem_job job = world_job(&self->w, step, NPUMEM_OP_FILL, step + 1);
+	struct drm_npumem_job job = world_job(&self->w, step, NPUMEM_SIM_FILL, step + 1);
 	struct drm_npumem_sync out = { .handle = self->out[step] };
 	struct drm_npumem_sync wait = { .handle = in };
 	struct drm_npumem_submit args = {
@@ -181,7 +181,7 @@ TEST_F(foreign, keeps_nobody_else_waiting)
 
 	submit_all(_metadata, self);
 	ASSERT_EQ(0, world_open(&w, self->other, &self->model));
-	EXPECT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_OP_FILL, 1));
+	EXPECT_EQ(0, world_step(&w, CHAIN_COPY, NPUMEM_SIM_FILL, 1));
 	EXPECT_EQ(0, world_wait(&w));
 	EXPECT_EQ(0, npu_sync_signalled(self->other, self->seen[0], 0));
 	EXPECT_TRUE(fence_pending(self));
@@ -274,7 +274,7 @@ TEST_F(foreign, fence_of_a_buffer)
 			ASSERT_EQ(0, world_bind(&w, t, bo, t * EXTERNAL_SIZE));
 	ASSERT_EQ(0, drmPrimeHandleToFD(self->fd, bo, O_RDWR | O_CLOEXEC, &buf));
 	ASSERT_EQ(0, ioctl(buf, DMA_BUF_IOCTL_IMPORT_SYNC_FILE, &import));
-	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_MIX, 1));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_MIX, 1));
 	EXPECT_EQ(-ETIMEDOUT, npu_bo_wait(self->fd, w.arena_bo, 0));
 	munmap(w.arena, w.arena_size);
 	client_close(self);

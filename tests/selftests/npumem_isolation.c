@@ -110,7 +110,7 @@ TEST_F(clients, mmap_offset_of_the_other_is_refused)
 
 TEST_F(clients, syncobj_of_the_other_is_refused)
 {
-	struct drm_npumem_job job = world_job(&self->w[1], CHAIN_COPY, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w[1], CHAIN_COPY, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync sync = { 0 };
 	struct drm_npumem_submit args = {
 		.run = self->w[1].run,
@@ -165,8 +165,8 @@ TEST_F(clients, arenas_do_not_overlap)
 	}
 	for (step = 0; step < CHAIN_STEPS; step++)
 		for (i = 0; i < 2; i++) {
-			ASSERT_EQ(0, world_step(&self->w[i], step, NPUMEM_OP_MIX, keys[i]));
-			reference_step(&self->model, ref[i], step, NPUMEM_OP_MIX, keys[i]);
+			ASSERT_EQ(0, world_step(&self->w[i], step, NPUMEM_SIM_MIX, keys[i]));
+			reference_step(&self->model, ref[i], step, NPUMEM_SIM_MIX, keys[i]);
 		}
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, world_wait(&self->w[i]));
@@ -185,7 +185,7 @@ TEST_F(clients, arena_is_scrubbed_before_the_next_client)
 	uint8_t *mem;
 
 	memset(self->w[0].arena, 0xee, self->w[0].arena_size);
-	ASSERT_EQ(0, world_step(&self->w[0], CHAIN_COPY, NPUMEM_OP_FILL, 0xee));
+	ASSERT_EQ(0, world_step(&self->w[0], CHAIN_COPY, NPUMEM_SIM_FILL, 0xee));
 	ASSERT_EQ(0, world_wait(&self->w[0]));
 	world_close(&self->w[0]);
 
@@ -211,15 +211,15 @@ TEST_F(clients, mistakes_of_one_cost_the_other_nothing)
 	struct world *a = &self->w[0], *b = &self->w[1];
 	uint32_t i, handle;
 
-	ASSERT_EQ(0, world_step(a, CHAIN_COPY, NPUMEM_OP_FILL, 1));
+	ASSERT_EQ(0, world_step(a, CHAIN_COPY, NPUMEM_SIM_FILL, 1));
 	places[CHAIN_A].offset = 1;
 	EXPECT_EQ(-EINVAL, world_plan(b->fd, b->graph, &bad, &handle));
 	blob_free(&bad);
-	EXPECT_EQ(-EPERM, world_step(b, CHAIN_LAST, NPUMEM_OP_FILL, 9));
+	EXPECT_EQ(-EPERM, world_step(b, CHAIN_LAST, NPUMEM_SIM_FILL, 9));
 	while (!npu_bo_create(b->fd, 1 << 20, NPUMEM_BO_CARVEOUT, &handle))
 		;
 	for (i = CHAIN_MIX; i < CHAIN_STEPS; i++)
-		EXPECT_EQ(0, world_step(a, i, NPUMEM_OP_FILL, i + 1));
+		EXPECT_EQ(0, world_step(a, i, NPUMEM_SIM_FILL, i + 1));
 	EXPECT_EQ(0, world_wait(a));
 	EXPECT_TRUE(npu_all_bytes(a->arena + self->model.placements[CHAIN_Y].offset, CHAIN_SIZE,
 				  CHAIN_STEPS));
@@ -239,7 +239,7 @@ TEST_F(clients, death_of_one_costs_the_other_nothing)
 		int fd = npu_open();
 
 		if (fd < 0 || world_open(&w, fd, &self->model) ||
-		    world_step(&w, CHAIN_COPY, NPUMEM_OP_FILL, 5) ||
+		    world_step(&w, CHAIN_COPY, NPUMEM_SIM_FILL, 5) ||
 		    npu_bo_create(fd, 1 << 20, NPUMEM_BO_CARVEOUT, &handle))
 			_exit(1);
 		kill(getpid(), SIGKILL);
@@ -247,7 +247,7 @@ TEST_F(clients, death_of_one_costs_the_other_nothing)
 	ASSERT_EQ(pid, waitpid(pid, &status, 0));
 	ASSERT_TRUE(WIFSIGNALED(status));
 	for (i = 0; i < CHAIN_STEPS; i++)
-		EXPECT_EQ(0, world_step(&self->w[0], i, NPUMEM_OP_FILL, i + 1));
+		EXPECT_EQ(0, world_step(&self->w[0], i, NPUMEM_SIM_FILL, i + 1));
 	EXPECT_EQ(0, world_wait(&self->w[0]));
 	EXPECT_TRUE(npu_all_bytes(self->w[0].arena + self->model.placements[CHAIN_Y].offset,
 				  CHAIN_SIZE, CHAIN_STEPS));

@@ -29,7 +29,7 @@ static int job_done(void)
 
 	if (fd < 0 || world_open(&w, fd, &m))
 		return -1;
-	job = world_job(&w, CHAIN_COPY, NPUMEM_OP_COPY, 0);
+	job = world_job(&w, CHAIN_COPY, NPUMEM_SIM_COPY, 0);
 	args.run = w.run;
 	out.handle = npu_syncobj(fd);
 	if (npu_ioctl(fd, DRM_IOCTL_NPUMEM_SUBMIT, &args) || world_wait(&w) ||

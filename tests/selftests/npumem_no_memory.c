@@ -180,8 +180,8 @@ static void undo_bind_imported(struct scene *s)
 static int call_submit(struct scene *s)
 {
 	struct drm_npumem_job jobs[] = {
-		world_job(&s->w, EXTERNAL_LOAD, NPUMEM_OP_MIX, 1),
-		world_job(&s->w, EXTERNAL_MIX, NPUMEM_OP_COPY, 0),
+		world_job(&s->w, EXTERNAL_LOAD, NPUMEM_SIM_MIX, 1),
+		world_job(&s->w, EXTERNAL_MIX, NPUMEM_SIM_COPY, 0),
 	};
 	struct drm_npumem_sync in = { .handle = s->in };
 	struct drm_npumem_sync out[] = { { .handle = s->out }, { .handle = s->in, .point = 0 } };

@@ -147,6 +147,7 @@ static void bind_tensor(int fd)
 static void submit(int fd)
 {
 	struct drm_npumem_sync in[2], out[2];
+	struct npumem_sim_command commands[4] = { 0 };
 	struct drm_npumem_job jobs[4] = { 0 };
 	struct drm_npumem_submit args = { .run = handle() };
 	uint32_t i, count = draw(2) ? 1 : 1 + draw(4);
@@ -159,8 +160,12 @@ static void submit(int fd)
 		}
 		jobs[i].first_position = draw(4) ? draw(3) : draw(12);
 		jobs[i].position_count = draw(4) ? 1 : 1 + draw(4);
-		jobs[i].op = draw(4);
-		jobs[i].value = jobs[i].op >= NPUMEM_OP_FILL ? draw(200) : 0;
+		commands[i].op = draw(4);
+		commands[i].value = commands[i].op >= NPUMEM_SIM_FILL ? draw(200) : 0;
+		if (!commands[i].op && draw(2))
+			continue;
+		jobs[i].commands = (uintptr_t)&commands[i];
+		jobs[i].commands_size = draw(16) ? sizeof(commands[i]) : draw(1 << 17);
 	}
 	for (i = 0; i < 2; i++) {
 		in[i] = (struct drm_npumem_sync){ .handle = handle(), .point = i * draw(5) };

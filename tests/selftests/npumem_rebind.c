@@ -46,7 +46,7 @@ FIXTURE_TEARDOWN(rebind)
 
 static int step(struct world *w, uint32_t position)
 {
-	int err = world_step(w, position, NPUMEM_OP_MIX, 7);
+	int err = world_step(w, position, NPUMEM_SIM_MIX, 7);
 
 	return err ? err : world_wait(w);
 }

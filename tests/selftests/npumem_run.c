@@ -146,7 +146,7 @@ TEST_F(run, outlives_its_plan_and_graph)
 	ASSERT_EQ(0, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, self->w.plan));
 	EXPECT_EQ(-ENOENT, world_destroy(self->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, self->w.graph));
 	EXPECT_EQ(-ENOENT, world_destroy(self->fd, DRM_IOCTL_NPUMEM_PLAN_DESTROY, self->w.plan));
-	EXPECT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_FILL, 3));
+	EXPECT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_FILL, 3));
 	EXPECT_EQ(0, world_wait(&self->w));
 	EXPECT_TRUE(npu_all_bytes(arena_of(&self->w, &self->model, CHAIN_A), CHAIN_SIZE, 3));
 }
@@ -156,34 +156,34 @@ TEST_F(run, reset_starts_the_next_inference)
 	uint32_t i;
 
 	for (i = 0; i < CHAIN_STEPS; i++)
-		ASSERT_EQ(0, world_step(&self->w, i, NPUMEM_OP_NOP, 0));
+		ASSERT_EQ(0, world_step(&self->w, i, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
-	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_reset(&self->w));
 	/* Everything but the input is empty again. */
-	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_MIX, NPUMEM_SIM_NOP, 0));
 	for (i = 0; i < CHAIN_STEPS; i++)
-		EXPECT_EQ(0, world_step(&self->w, i, NPUMEM_OP_NOP, 0));
+		EXPECT_EQ(0, world_step(&self->w, i, NPUMEM_SIM_NOP, 0));
 }
 
 TEST_F(run, reset_in_the_middle)
 {
-	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_reset(&self->w));
-	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
-	EXPECT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
-	EXPECT_EQ(0, world_step(&self->w, CHAIN_MIX, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EPERM, world_step(&self->w, CHAIN_MIX, NPUMEM_SIM_NOP, 0));
+	EXPECT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
+	EXPECT_EQ(0, world_step(&self->w, CHAIN_MIX, NPUMEM_SIM_NOP, 0));
 }
 
 TEST_F(run, copy_fill_mix_whole_tensors)
 {
-	static const uint32_t ops[] = { NPUMEM_OP_COPY, NPUMEM_OP_MIX, NPUMEM_OP_MIX };
+	static const uint32_t ops[] = { NPUMEM_SIM_COPY, NPUMEM_SIM_MIX, NPUMEM_SIM_MIX };
 	uint32_t i;
 
 	set_input(&self->w, &self->model, self->reference, CHAIN_X, 1);
 	for (i = 0; i < CHAIN_STEPS; i++) {
-		uint64_t value = ops[i] == NPUMEM_OP_MIX ? KEY : 0;
+		uint64_t value = ops[i] == NPUMEM_SIM_MIX ? KEY : 0;
 
 		ASSERT_EQ(0, world_step(&self->w, i, ops[i], value));
 		reference_step(&self->model, self->reference, i, ops[i], value);
@@ -199,18 +199,18 @@ TEST_F(run, mix_depends_on_key_step_and_every_byte)
 	uint8_t first[CHAIN_SIZE], *out = arena_of(&self->w, &self->model, CHAIN_A);
 
 	set_input(&self->w, &self->model, self->reference, CHAIN_X, 1);
-	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_MIX, KEY));
+	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_MIX, KEY));
 	ASSERT_EQ(0, world_wait(&self->w));
 	memcpy(first, out, CHAIN_SIZE);
 
 	ASSERT_EQ(0, world_reset(&self->w));
-	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_MIX, KEY + 1));
+	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_MIX, KEY + 1));
 	ASSERT_EQ(0, world_wait(&self->w));
 	EXPECT_NE(0, memcmp(first, out, CHAIN_SIZE));
 
 	ASSERT_EQ(0, world_reset(&self->w));
 	arena_of(&self->w, &self->model, CHAIN_X)[CHAIN_SIZE - 1] ^= 1;
-	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_MIX, KEY));
+	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_MIX, KEY));
 	ASSERT_EQ(0, world_wait(&self->w));
 	EXPECT_NE(0, memcmp(first, out, CHAIN_SIZE));
 }
@@ -219,14 +219,14 @@ TEST_F(run, nop_touches_nothing)
 {
 	set_input(&self->w, &self->model, self->reference, CHAIN_X, 1);
 	memset(arena_of(&self->w, &self->model, CHAIN_A), 0x5a, CHAIN_SIZE);
-	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_OP_NOP, 0));
+	ASSERT_EQ(0, world_step(&self->w, CHAIN_COPY, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_wait(&self->w));
 	EXPECT_TRUE(npu_all_bytes(arena_of(&self->w, &self->model, CHAIN_A), CHAIN_SIZE, 0x5a));
 }
 
 TEST_F(run, range_of_positions_in_one_job)
 {
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 	uint32_t i;
 
@@ -235,7 +235,7 @@ TEST_F(run, range_of_positions_in_one_job)
 	ASSERT_EQ(0, world_submit(&self->w, &job, 1, &args));
 	ASSERT_EQ(0, world_wait(&self->w));
 	for (i = 0; i < CHAIN_STEPS; i++)
-		reference_step(&self->model, self->reference, i, NPUMEM_OP_MIX, KEY);
+		reference_step(&self->model, self->reference, i, NPUMEM_SIM_MIX, KEY);
 	EXPECT_TRUE(output_equals(&self->w, &self->model, self->reference, CHAIN_Y));
 }
 
@@ -290,8 +290,8 @@ TEST(strided_tiles_against_the_reference)
 	ref = reference_new(&m);
 	set_input(&w, &m, ref, X, 5);
 	for (s = 0; s < m.step_count; s++) {
-		ASSERT_EQ(0, world_step(&w, s, NPUMEM_OP_MIX, KEY));
-		reference_step(&m, ref, s, NPUMEM_OP_MIX, KEY);
+		ASSERT_EQ(0, world_step(&w, s, NPUMEM_SIM_MIX, KEY));
+		reference_step(&m, ref, s, NPUMEM_SIM_MIX, KEY);
 	}
 	ASSERT_EQ(0, world_wait(&w));
 	EXPECT_TRUE(output_equals(&w, &m, ref, A));
@@ -349,8 +349,8 @@ TEST(in_place_and_under_another_name)
 	ref = reference_new(&m);
 	set_input(&w, &m, ref, X, 5);
 	for (s = 0; s < m.step_count; s++) {
-		ASSERT_EQ(0, world_step(&w, s, NPUMEM_OP_MIX, KEY));
-		reference_step(&m, ref, s, NPUMEM_OP_MIX, KEY);
+		ASSERT_EQ(0, world_step(&w, s, NPUMEM_SIM_MIX, KEY));
+		reference_step(&m, ref, s, NPUMEM_SIM_MIX, KEY);
 		if (!s)
 			memcpy(ref[A] + SIZE / 2, ref[HALF], SIZE / 2);
 	}
@@ -386,8 +386,8 @@ TEST(copy_between_strides)
 	ASSERT_EQ(0, world_open(&w, fd, &m));
 	ref = reference_new(&m);
 	set_input(&w, &m, ref, 0, 3);
-	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_OP_COPY, 0));
-	reference_step(&m, ref, 0, NPUMEM_OP_COPY, 0);
+	ASSERT_EQ(0, world_step(&w, 0, NPUMEM_SIM_COPY, 0));
+	reference_step(&m, ref, 0, NPUMEM_SIM_COPY, 0);
 	ASSERT_EQ(0, world_wait(&w));
 	EXPECT_TRUE(output_equals(&w, &m, ref, 1));
 	reference_free(&m, ref);
@@ -424,8 +424,8 @@ TEST(copies_of_growing_size)
 	ref = reference_new(&m);
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		set_input(&w, &m, ref, 2 * i, i + 1);
-		reference_step(&m, ref, i, NPUMEM_OP_COPY, 0);
-		jobs[i] = world_job(&w, i, NPUMEM_OP_COPY, 0);
+		reference_step(&m, ref, i, NPUMEM_SIM_COPY, 0);
+		jobs[i] = world_job(&w, i, NPUMEM_SIM_COPY, 0);
 	}
 	ASSERT_EQ(0, world_submit(&w, jobs, ARRAY_SIZE(sizes), &args));
 	ASSERT_EQ(0, world_wait(&w));
@@ -453,8 +453,8 @@ TEST(copy_needs_as_many_bytes_as_it_has)
 	model_place(&m, 1, 64);
 	model_schedule(&m);
 	ASSERT_EQ(0, world_open(&w, fd, &m));
-	EXPECT_EQ(-EINVAL, world_step(&w, 0, NPUMEM_OP_COPY, 0));
-	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_MIX, 0));
+	EXPECT_EQ(-EINVAL, world_step(&w, 0, NPUMEM_SIM_COPY, 0));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_MIX, 0));
 	world_close(&w);
 	model_free(&m);
 	close(fd);

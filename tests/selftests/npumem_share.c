@@ -386,7 +386,7 @@ TEST_F(share, bound_buffers)
 	EXPECT_EQ(-EMFILE, world_bind(&w, i, bo[i], 0));
 	/* In a BO that is bound already there is room. */
 	EXPECT_EQ(0, world_bind(&w, i, bo[0], 8));
-	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_MIX, 1));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_MIX, 1));
 	EXPECT_EQ(0, world_wait(&w));
 	world_close(&w);
 	model_free(&m);
@@ -461,7 +461,7 @@ static void make_faults(uint32_t count)
 	if (fd < 0 || world_open(&w, fd, &m))
 		_exit(1);
 	while (count--)
-		if (world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0) != -EPERM)
+		if (world_step(&w, CHAIN_LAST, NPUMEM_SIM_NOP, 0) != -EPERM)
 			_exit(1);
 }
 

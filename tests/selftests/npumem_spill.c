@@ -64,7 +64,7 @@ static void set_inputs(const struct model *m, uint8_t *host, uint8_t **ref, unsi
 	memcpy(host + spill_host[SPILL_X], ref[SPILL_X], SIZE);
 	memcpy(host + spill_host[SPILL_P], ref[SPILL_P], SIZE);
 	for (i = 0; i < SPILL_STEPS; i++)
-		reference_step(m, ref, i, NPUMEM_OP_MIX, KEY);
+		reference_step(m, ref, i, NPUMEM_SIM_MIX, KEY);
 }
 
 static bool host_has(const uint8_t *host, uint8_t **ref, uint32_t tensor)
@@ -74,7 +74,7 @@ static bool host_has(const uint8_t *host, uint8_t **ref, uint32_t tensor)
 
 static int submit(struct world *w, uint32_t first, uint32_t count, struct drm_npumem_submit *args)
 {
-	struct drm_npumem_job job = world_job(w, first, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(w, first, NPUMEM_SIM_MIX, KEY);
 
 	job.position_count = count;
 	return world_submit(w, &job, 1, args);
@@ -143,7 +143,7 @@ TEST_F(spill, moves_what_the_plan_says)
 /* Each position a job of its own; what the job's operator is matters to steps alone. */
 TEST_F(spill, transfers_are_copied_whatever_the_operator)
 {
-	static const uint32_t ops[] = { NPUMEM_OP_NOP, NPUMEM_OP_COPY, NPUMEM_OP_FILL };
+	static const uint32_t ops[] = { NPUMEM_SIM_NOP, NPUMEM_SIM_COPY, NPUMEM_SIM_FILL };
 	unsigned int i;
 	uint32_t p;
 
@@ -152,10 +152,10 @@ TEST_F(spill, transfers_are_copied_whatever_the_operator)
 		for (p = 0; p < SPILL_POSITIONS; p++) {
 			bool step = self->model.positions[p].kind == NPUMEM_POSITION_STEP;
 
-			ASSERT_EQ(0, world_step(&self->w, p, step ? NPUMEM_OP_MIX : ops[i],
-						step			 ? KEY :
-						ops[i] == NPUMEM_OP_FILL ? 7 :
-									   0));
+			ASSERT_EQ(0, world_step(&self->w, p, step ? NPUMEM_SIM_MIX : ops[i],
+						step			  ? KEY :
+						ops[i] == NPUMEM_SIM_FILL ? 7 :
+									    0));
 		}
 		ASSERT_EQ(0, host_wait(&self->w));
 		EXPECT_TRUE(host_has(self->w.host, self->ref, SPILL_Y));
@@ -167,7 +167,7 @@ TEST_F(spill, transfers_are_copied_whatever_the_operator)
 /* A range of steps and transfers of one job, with each operator that is no mix. */
 TEST_F(spill, ranges_of_any_operator)
 {
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 9);
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_FILL, 9);
 	struct drm_npumem_submit args;
 
 	job.position_count = SPILL_POSITIONS;
@@ -177,8 +177,7 @@ TEST_F(spill, ranges_of_any_operator)
 	EXPECT_TRUE(npu_all_bytes(self->w.host + spill_host[SPILL_Y], SIZE, 9));
 	ASSERT_EQ(0, world_reset(&self->w));
 	/* Step Y reads three tensors and writes one: nothing to copy it to. */
-	job.op = NPUMEM_OP_COPY;
-	job.value = 0;
+	world_command(&job, NPUMEM_SIM_COPY, 0);
 	EXPECT_EQ(-EINVAL, world_submit(&self->w, &job, 1, &args));
 	job.position_count = SPILL_AT_Y;
 	memset(self->w.host + spill_host[SPILL_X], 5, SIZE);
@@ -433,9 +432,9 @@ TEST_F(spill, all_jobs_or_none)
 	struct drm_npumem_run_query query;
 	struct drm_npumem_submit args;
 
-	jobs[0] = world_job(&self->w, SPILL_AT_LOAD_X, NPUMEM_OP_MIX, KEY);
-	jobs[1] = world_job(&self->w, SPILL_AT_A, NPUMEM_OP_MIX, KEY);
-	jobs[2] = world_job(&self->w, SPILL_AT_FILL_A, NPUMEM_OP_MIX, KEY);
+	jobs[0] = world_job(&self->w, SPILL_AT_LOAD_X, NPUMEM_SIM_MIX, KEY);
+	jobs[1] = world_job(&self->w, SPILL_AT_A, NPUMEM_SIM_MIX, KEY);
+	jobs[2] = world_job(&self->w, SPILL_AT_FILL_A, NPUMEM_SIM_MIX, KEY);
 	set_inputs(&self->model, self->w.host, self->ref, 9);
 	EXPECT_EQ(-EPERM, world_submit(&self->w, jobs, 3, &args));
 	EXPECT_EQ(2, args.failed_job);
@@ -573,7 +572,7 @@ TEST_F(spill, device_says_so)
 
 	ASSERT_EQ(0, npu_info(self->fd, &info));
 	EXPECT_EQ(NPUMEM_FEATURE_SPILL, info.features & NPUMEM_FEATURE_SPILL);
-	EXPECT_LE(2, info.uapi_minor);
+	EXPECT_EQ(NPUMEM_UAPI_MAJOR, info.uapi_major);
 }
 
 /* ---------------------------------------------------------------- many of them */

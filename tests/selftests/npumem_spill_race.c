@@ -35,7 +35,7 @@ static void expect(struct race *race, const char *what, int err, int other)
 
 static int submit_all(struct race *race)
 {
-	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_OP_MIX, KEY);
+	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 	struct world w = race->w;
 
@@ -162,7 +162,7 @@ TEST_F_TIMEOUT(race, on_one_run, 600)
 	memcpy(race.w.host + spill_host[SPILL_X], ref[SPILL_X], SPILL_SIZE);
 	memcpy(race.w.host + spill_host[SPILL_P], ref[SPILL_P], SPILL_SIZE);
 	for (i = 0; i < SPILL_STEPS; i++)
-		reference_step(&race.model, ref, i, NPUMEM_OP_MIX, KEY);
+		reference_step(&race.model, ref, i, NPUMEM_SIM_MIX, KEY);
 	ASSERT_EQ(0, submit_all(&race));
 	ASSERT_EQ(0, world_wait(&race.w));
 	EXPECT_EQ(0, memcmp(race.w.host + spill_host[SPILL_Y], ref[SPILL_Y], SPILL_SIZE));

@@ -40,7 +40,7 @@ FIXTURE_TEARDOWN(submit)
 static struct npumem_verdict refused(struct __test_metadata *_metadata, struct world *w,
 				     uint32_t position)
 {
-	struct drm_npumem_job job = world_job(w, position, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(w, position, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_submit args;
 
 	EXPECT_EQ(-EPERM, world_submit(w, &job, 1, &args));
@@ -52,7 +52,7 @@ static struct npumem_verdict refused(struct __test_metadata *_metadata, struct w
 
 static int nop(struct world *w, uint32_t position)
 {
-	return world_step(w, position, NPUMEM_OP_NOP, 0);
+	return world_step(w, position, NPUMEM_SIM_NOP, 0);
 }
 
 TEST_F(submit, in_the_plans_order)
@@ -66,7 +66,7 @@ TEST_F(submit, in_the_plans_order)
 
 TEST_F(submit, success_leaves_no_verdict)
 {
-	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_submit args;
 
 	ASSERT_EQ(0, world_submit(&self->w, &job, 1, &args));
@@ -92,9 +92,9 @@ TEST_F(submit, other_order_gives_the_same_output)
 	memset(ref[X], 7, SIZE);
 	memset(self->w.arena + self->model.placements[X].offset, 7, SIZE);
 	for (i = 0; i < STEPS; i++)
-		reference_step(&self->model, ref, i, NPUMEM_OP_MIX, KEY);
+		reference_step(&self->model, ref, i, NPUMEM_SIM_MIX, KEY);
 	for (i = 0; i < STEPS; i++)
-		ASSERT_EQ(0, world_step(&self->w, order[i], NPUMEM_OP_MIX, KEY));
+		ASSERT_EQ(0, world_step(&self->w, order[i], NPUMEM_SIM_MIX, KEY));
 	ASSERT_EQ(0, world_wait(&self->w));
 	EXPECT_EQ(0, memcmp(out, ref[Y], SIZE));
 	reference_free(&self->model, ref);
@@ -164,9 +164,9 @@ TEST_F(submit, write_over_a_live_tile)
 TEST_F(submit, all_jobs_or_none)
 {
 	struct drm_npumem_job jobs[] = {
-		world_job(&self->w, LEFT, NPUMEM_OP_FILL, 1),
-		world_job(&self->w, RIGHT, NPUMEM_OP_FILL, 2),
-		world_job(&self->w, JOIN, NPUMEM_OP_FILL, 3), /* EXTRA is missing */
+		world_job(&self->w, LEFT, NPUMEM_SIM_FILL, 1),
+		world_job(&self->w, RIGHT, NPUMEM_SIM_FILL, 2),
+		world_job(&self->w, JOIN, NPUMEM_SIM_FILL, 3), /* EXTRA is missing */
 	};
 	struct drm_npumem_submit args;
 
@@ -187,7 +187,7 @@ TEST_F(submit, all_jobs_or_none)
 
 TEST_F(submit, all_positions_of_a_range_or_none)
 {
-	struct drm_npumem_job job = world_job(&self->w, RIGHT, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_job job = world_job(&self->w, RIGHT, NPUMEM_SIM_FILL, 1);
 	struct drm_npumem_submit args;
 
 	/* RIGHT is fine, EXTRA is fine, JOIN has been given nothing by LEFT. */
@@ -207,7 +207,7 @@ TEST_F(submit, all_positions_of_a_range_or_none)
 
 TEST_F(submit, verdict_of_a_range_names_the_position)
 {
-	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, LEFT, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_submit args;
 
 	ASSERT_EQ(0, nop(&self->w, EXTRA));

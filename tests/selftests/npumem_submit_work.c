@@ -65,7 +65,7 @@ TEST(externals_are_not_searched_job_by_job)
 	ASSERT_EQ(0, npu_info(fd, &info));
 	ASSERT_EQ(MAX_JOBS, info.max_jobs);
 	for (i = 0; i < MAX_JOBS; i++)
-		jobs[i] = world_job(&w, 0, NPUMEM_OP_NOP, 0);
+		jobs[i] = world_job(&w, 0, NPUMEM_SIM_NOP, 0);
 
 	EXPECT_EQ(-E2BIG, world_submit(&w, jobs, MAX_JOBS, &args));
 	/* The first that is too much: each is 1, and 2 an access, and its cell. */
@@ -73,7 +73,7 @@ TEST(externals_are_not_searched_job_by_job)
 	EXPECT_EQ(NPUMEM_RULE_NONE, args.verdict.rule);
 	EXPECT_EQ(0, world_submit(&w, jobs, 1, &args));
 	/* The rest as before: who accesses what is bound to nothing is told so. */
-	jobs[0] = world_job(&w, 1, NPUMEM_OP_NOP, 0);
+	jobs[0] = world_job(&w, 1, NPUMEM_SIM_NOP, 0);
 	EXPECT_EQ(-ENXIO, world_submit(&w, jobs, 1, &args));
 	EXPECT_EQ(NPUMEM_RULE_ENFORCE_BIND, args.verdict.rule);
 	EXPECT_EQ(last, args.verdict.tensor);
@@ -135,7 +135,7 @@ FIXTURE_SETUP(loop)
 	ASSERT_EQ(0, world_bind(&self->w, e, self->bo, 0));
 	ASSERT_EQ(0, npu_info(self->fd, &self->info));
 	for (i = 0; i < MAX_JOBS; i++)
-		self->jobs[i] = i % 2 ? world_edge(0) : world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+		self->jobs[i] = i % 2 ? world_edge(0) : world_job(&self->w, 0, NPUMEM_SIM_NOP, 0);
 	while (self->most < MAX_JOBS && (!self->info.max_submit_work ||
 					 work_of(self->most + 1) <= self->info.max_submit_work))
 		self->most++;
@@ -337,9 +337,9 @@ TEST(killed_in_a_reset)
 	EXPECT_EQ(EINTR, query.error);
 	TH_LOG("lost at kill %d", i);
 	/* It means nothing any more, until it is reset to the end. */
-	EXPECT_EQ(-EIO, world_step(&w, 0, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EIO, world_step(&w, 0, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, world_reset(&w));
-	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_NOP, 0));
 	EXPECT_EQ(0, world_wait(&w));
 	world_close(&w);
 	model_free(&m);

@@ -32,8 +32,7 @@ ASSERT_SIZE(drm_npumem_plan_read, 136);
 ASSERT_SIZE(drm_npumem_run_create, 32);
 ASSERT_SIZE(drm_npumem_run_bind, 24);
 ASSERT_SIZE(drm_npumem_sync, 16);
-ASSERT_SIZE(drm_npumem_reloc, 16);
-ASSERT_SIZE(drm_npumem_job, 64);
+ASSERT_SIZE(drm_npumem_job, 32);
 ASSERT_SIZE(drm_npumem_submit, 112);
 ASSERT_SIZE(drm_npumem_run_query, 56);
 ASSERT_SIZE(npumem_verdict, 48);
@@ -74,7 +73,7 @@ FIXTURE_SETUP(uapi)
 	self->graph_blob = model_graph(&self->model);
 	self->plan_blob = model_plan(&self->model);
 	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
-	self->job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+	self->job = world_job(&self->w, 0, NPUMEM_SIM_NOP, 0);
 }
 
 FIXTURE_TEARDOWN(uapi)
@@ -282,7 +281,6 @@ TEST_F(uapi, info_is_what_the_header_says)
 	EXPECT_LT(0, info.max_requests);
 	EXPECT_LT(0, info.max_submit_work);
 	EXPECT_LT(0, info.max_queued_jobs);
-	EXPECT_EQ(0, info.pad);
 	EXPECT_EQ(1, info.bank_count);
 	EXPECT_LE(1, info.engine_count);
 	EXPECT_EQ(0, info.daemon);
@@ -467,20 +465,14 @@ TEST_F(uapi, job_fields)
 		FIELD(drm_npumem_job, position_count, 0, -EINVAL),
 		FIELD(drm_npumem_job, position_count, CHAIN_STEPS + 1, -EINVAL),
 		FIELD(drm_npumem_job, position_count, 0xffffffff, -EINVAL),
-		FIELD(drm_npumem_job, op, NPUMEM_OP_NATIVE, -EOPNOTSUPP),
-		FIELD(drm_npumem_job, op, NPUMEM_OP_NATIVE + 1, -EINVAL),
-		FIELD(drm_npumem_job, op, 64, -EINVAL),
-		FIELD(drm_npumem_job, op, 0xffffffff, -EINVAL),
 		FIELD(drm_npumem_job, engine, 0x7fffffff, -EINVAL),
-		FIELD(drm_npumem_job, cmd_bo, 1, -EINVAL),
 		/* An edge has no positions, and this plan no edges. */
 		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE, -EINVAL),
 		FIELD(drm_npumem_job, flags, NPUMEM_JOB_EDGE << 1, -EINVAL),
-		FIELD(drm_npumem_job, cmd_offset, 8, -EINVAL),
-		FIELD(drm_npumem_job, cmd_size, 8, -EINVAL),
-		FIELD(drm_npumem_job, relocs.stride, 16, -EINVAL),
-		FIELD(drm_npumem_job, relocs.count, 1, -EINVAL),
-		FIELD(drm_npumem_job, relocs.ptr, 8, -EINVAL),
+		/* Commands without a size, and a size without commands. */
+		FIELD(drm_npumem_job, commands, 8, -EINVAL),
+		FIELD(drm_npumem_job, commands_size, 16, -EINVAL),
+		FIELD(drm_npumem_job, pad, 1, -EINVAL),
 	};
 	struct drm_npumem_job job;
 	unsigned int i;
@@ -491,15 +483,66 @@ TEST_F(uapi, job_fields)
 		EXPECT_EQ(fields[i].err, submit_one(self->fd, self->w.run, &job))
 		TH_LOG("field: %s", fields[i].name);
 	}
-	/* A fill's value is a byte; and of a job that needs none, zero. */
-	job = self->job;
-	job.op = NPUMEM_OP_FILL;
-	job.value = 256;
-	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
-	job.op = NPUMEM_OP_NOP;
-	job.value = 1;
-	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
 	EXPECT_EQ(0, submit_one(self->fd, self->w.run, &self->job));
+}
+
+/* What is wrong with commands: of any engine first, then of engine "sim". */
+TEST_F(uapi, job_commands)
+{
+	static const struct {
+		struct npumem_sim_command command;
+		int err;
+	} cases[] = {
+		{ { .op = NPUMEM_SIM_FILL, .value = 255 }, 0 },
+		{ { .op = NPUMEM_SIM_FILL, .value = 256 }, -EINVAL },
+		{ { .op = NPUMEM_SIM_FILL, .pad = 1 }, -EINVAL },
+		{ { .op = NPUMEM_SIM_NOP }, 0 },
+		{ { .op = NPUMEM_SIM_NOP, .value = 1 }, -EINVAL },
+		{ { .op = NPUMEM_SIM_COPY, .value = 1 }, -EINVAL },
+		{ { .op = NPUMEM_SIM_MIX, .value = UINT64_MAX }, 0 },
+		{ { .op = NPUMEM_SIM_MIX + 1 }, -EINVAL },
+		{ { .op = UINT32_MAX }, -EINVAL },
+	};
+	struct drm_npumem_job job = self->job;
+	struct drm_npumem_info info;
+	struct npumem_sim_command *command;
+	uint8_t *bytes;
+	size_t i;
+
+	ASSERT_EQ(0, npu_info(self->fd, &info));
+	ASSERT_LE(4096, info.max_commands);
+	bytes = calloc(1, info.max_commands + 1);
+	command = (struct npumem_sim_command *)bytes;
+	job.commands = (uintptr_t)bytes;
+	job.commands_size = sizeof(*command);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		*command = cases[i].command;
+		EXPECT_EQ(cases[i].err, submit_one(self->fd, self->w.run, &job))
+		TH_LOG("case: %zu", i);
+		ASSERT_EQ(0, world_wait(&self->w));
+		ASSERT_EQ(0, world_reset(&self->w));
+	}
+	*command = (struct npumem_sim_command){ .op = NPUMEM_SIM_MIX };
+	/* "sim" has one command a job. */
+	for (job.commands_size = 1; job.commands_size <= 40; job.commands_size++)
+		EXPECT_EQ(job.commands_size == sizeof(*command) ? 0 : -EINVAL,
+			  submit_one(self->fd, self->w.run, &job));
+	job.commands_size = info.max_commands;
+	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	job.commands_size = info.max_commands + 1;
+	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	job.commands_size = UINT32_MAX;
+	EXPECT_EQ(-EINVAL, submit_one(self->fd, self->w.run, &job));
+	/* They are read from user memory, once, and nothing else. */
+	job.commands_size = sizeof(*command);
+	job.commands = 8;
+	EXPECT_EQ(-EFAULT, submit_one(self->fd, self->w.run, &job));
+	job.commands = UINT64_MAX - 7;
+	EXPECT_EQ(-EFAULT, submit_one(self->fd, self->w.run, &job));
+	ASSERT_EQ(0, world_wait(&self->w));
+	ASSERT_EQ(0, world_reset(&self->w));
+	EXPECT_EQ(0, submit_one(self->fd, self->w.run, &self->job));
+	free(bytes);
 }
 
 /* The three arrays of SUBMIT, by the rules at the top of npumem_drm.h. */
@@ -548,7 +591,7 @@ FIXTURE_SETUP(array)
 	ASSERT_EQ(0, world_open(&self->w, self->fd, &self->model));
 	ASSERT_EQ(0, drmSyncobjCreate(self->fd, DRM_SYNCOBJ_CREATE_SIGNALED,
 				      &self->records.sync.handle));
-	self->records.job = world_job(&self->w, 0, NPUMEM_OP_NOP, 0);
+	self->records.job = world_job(&self->w, 0, NPUMEM_SIM_NOP, 0);
 	self->args = (struct drm_npumem_submit){
 		.run = self->w.run,
 		.jobs = NPU_ARRAY(&self->records.job, 1),

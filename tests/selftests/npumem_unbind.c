@@ -136,7 +136,7 @@ TEST_F(unbind, with_everything_in_flight)
 {
 	struct drm_npumem_plan_request request = { .deadline_ns = npu_late() };
 	struct drm_npumem_sync sync = { 0 };
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_FILL, 1);
 	struct drm_npumem_submit args = {
 		.run = self->w.run,
 		.jobs = NPU_ARRAY(&job, 1),
@@ -201,8 +201,8 @@ TEST_F(unbind, with_tensors_bound)
 			ASSERT_EQ(0,
 				  world_bind(&w, t, t % 2 ? system : carveout, t * EXTERNAL_SIZE));
 	ASSERT_EQ(0, pause_engine("1\n"));
-	jobs[0] = world_job(&w, EXTERNAL_LOAD, NPUMEM_OP_MIX, 1);
-	jobs[1] = world_job(&w, EXTERNAL_MIX, NPUMEM_OP_MIX, 1);
+	jobs[0] = world_job(&w, EXTERNAL_LOAD, NPUMEM_SIM_MIX, 1);
+	jobs[1] = world_job(&w, EXTERNAL_MIX, NPUMEM_SIM_MIX, 1);
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, system));
 
@@ -226,9 +226,9 @@ TEST_F(unbind, with_copies_in_flight)
 
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
 	EXPECT_FALSE(read_faults(w.host));
-	jobs[0] = world_job(&w, 0, NPUMEM_OP_MIX, 1);
+	jobs[0] = world_job(&w, 0, NPUMEM_SIM_MIX, 1);
 	jobs[0].position_count = SPILL_AT_FILL_A;
-	jobs[1] = world_job(&w, SPILL_AT_FILL_A, NPUMEM_OP_MIX, 1);
+	jobs[1] = world_job(&w, SPILL_AT_FILL_A, NPUMEM_SIM_MIX, 1);
 	jobs[1].position_count = SPILL_POSITIONS - SPILL_AT_FILL_A;
 	/* The first one is under way, and takes its time. */
 	ASSERT_EQ(0, slow_engine("100000\n"));
@@ -261,7 +261,7 @@ static void check_fence(struct __test_metadata *_metadata, int file, int status)
 TEST_F(unbind, fences_in_others_hands)
 {
 	struct dma_buf_export_sync_file of_buffer = { .flags = DMA_BUF_SYNC_RW, .fd = -1 };
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_OP_FILL, 1);
+	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_FILL, 1);
 	struct drm_npumem_sync sync = { .handle = npu_syncobj(self->fd) };
 	struct drm_npumem_submit args = {
 		.run = self->w.run,
@@ -305,7 +305,7 @@ TEST_F(unbind, new_device_works_while_the_old_file_is_open)
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&w, fd, &self->model));
 	for (i = 0; i < CHAIN_STEPS; i++)
-		EXPECT_EQ(0, world_step(&w, i, NPUMEM_OP_FILL, i + 1));
+		EXPECT_EQ(0, world_step(&w, i, NPUMEM_SIM_FILL, i + 1));
 	EXPECT_EQ(0, world_wait(&w));
 	EXPECT_TRUE(npu_all_bytes(w.arena + self->model.placements[CHAIN_Y].offset, CHAIN_SIZE,
 				  CHAIN_STEPS));

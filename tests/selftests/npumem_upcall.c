@@ -547,7 +547,7 @@ TEST_F(upcall, events)
 	EXPECT_EQ(NPUMEM_RULE_V4_WRITE, event.verdict.rule);
 
 	ASSERT_EQ(0, world_open(&world, self->fd, &self->model));
-	EXPECT_EQ(-EPERM, world_step(&world, CHAIN_LAST, NPUMEM_OP_NOP, 0));
+	EXPECT_EQ(-EPERM, world_step(&world, CHAIN_LAST, NPUMEM_SIM_NOP, 0));
 	ASSERT_EQ(0, fake_wait_event(&listener, &event));
 	EXPECT_EQ(NPUMEM_CMD_FAULT, event.cmd);
 	EXPECT_EQ(getpid(), event.pid);
@@ -585,7 +585,7 @@ static pid_t flood(struct flood *f, const struct model *m, unsigned int uid, boo
 	if (fd < 0 || world_open(&w, fd, m))
 		_exit(1);
 	do {
-		if (world_step(&w, CHAIN_LAST, NPUMEM_OP_NOP, 0) != -EPERM)
+		if (world_step(&w, CHAIN_LAST, NPUMEM_SIM_NOP, 0) != -EPERM)
 			_exit(1);
 		f->count++;
 	} while (!once && !f->stop);

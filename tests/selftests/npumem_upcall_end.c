@@ -102,7 +102,7 @@ static int export_error(int fd, uint32_t sync)
 /* SUBMIT of a job that waits for it. */
 static int submit_behind(FIXTURE_DATA(end) * self, uint64_t point)
 {
-	struct drm_npumem_job job = world_job(&self->w, CHAIN_COPY, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = world_job(&self->w, CHAIN_COPY, NPUMEM_SIM_NOP, 0);
 	struct drm_npumem_sync in = { .handle = self->sync, .point = point };
 	struct drm_npumem_submit args = {
 		.run = self->w.run,

@@ -42,11 +42,9 @@ int world_plan(int fd, uint32_t graph, const struct blob *blob, uint32_t *handle
 	return err;
 }
 
-/* The first engine that runs all operators these tests use. */
+/* The first engine that does all that these tests want. */
 static int find_engine(int fd, uint32_t *engine)
 {
-	const uint64_t want = 1 << NPUMEM_OP_NOP | 1 << NPUMEM_OP_COPY | 1 << NPUMEM_OP_FILL |
-			      1 << NPUMEM_OP_MIX;
 	struct drm_npumem_engine engines[8] = { 0 };
 	struct drm_npumem_dev_query args = {
 		.type = NPUMEM_QUERY_ENGINES,
@@ -59,7 +57,7 @@ static int find_engine(int fd, uint32_t *engine)
 	if (err)
 		return err;
 	for (i = 0; i < args.size / sizeof(engines[0]) && i < 8; i++) {
-		if ((engines[i].ops & want) == want) {
+		if (engines[i].flags & NPUMEM_ENGINE_TRANSFERS) {
 			*engine = engines[i].index;
 			return 0;
 		}
@@ -159,13 +157,26 @@ struct drm_npumem_job world_edge(uint32_t plan_edge)
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value)
 {
-	return (struct drm_npumem_job){
-		.first_position = position,
-		.position_count = 1,
-		.op = op,
-		.engine = w->engine,
-		.value = value,
-	};
+	struct drm_npumem_job job = { .first_position = position,
+				      .position_count = 1,
+				      .engine = w->engine };
+
+	world_command(&job, op, value);
+	return job;
+}
+
+void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value)
+{
+	struct npumem_sim_command *command = NULL;
+
+	/* Jobs are copied at will, so it lives as long as the process. */
+	if (op != NPUMEM_SIM_NOP) {
+		command = calloc(1, sizeof(*command));
+		command->op = op;
+		command->value = value;
+	}
+	job->commands = (uintptr_t)command;
+	job->commands_size = command ? sizeof(*command) : 0;
 }
 
 int world_submit(struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
@@ -248,9 +259,9 @@ void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t ste
 			continue;
 		tile = &m->tiles[access[a].tile];
 		for (i = 0; i < region_size(&tile->region); i++) {
-			if (op == NPUMEM_OP_FILL)
+			if (op == NPUMEM_SIM_FILL)
 				byte = value;
-			else if (op == NPUMEM_OP_COPY)
+			else if (op == NPUMEM_SIM_COPY)
 				byte = read[next++];
 			else
 				byte = npumem_mix_write(digest, a, i / 8) >> (8 * (i % 8));

@@ -5,13 +5,14 @@
 #pragma once
 
 #include "npumem_model.h"
+#include "npumem_sim.h"
 #include "npumem_test.h"
 
 /*
  * struct world - graph, plan and run of one model, on one open file
  * @arena: mapped, @arena_size bytes
  * @host: mapped, @host_size bytes of @host_bo; NULL and 0 if the plan has no transfers
- * @engine: index of an engine that runs copy, fill and mix
+ * @engine: index of an engine that carries out transfers: "sim", if nothing else is there
  */
 struct world {
 	int fd;
@@ -41,7 +42,9 @@ int world_query(const struct world *w, struct drm_npumem_run_query *query);
 /* RUN_BIND. */
 int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset);
 
-/* A job of one position. */
+/* Gives a job a command of engine "sim"; NPUMEM_SIM_NOP: none. */
+void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value);
+/* A job of one position, with such a command. */
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value);
 /* Submit without fences; args is filled, and so holds the verdict. */

@@ -537,20 +537,22 @@ static inline int npumem_run_stats(struct npumem_run *run, struct npumem_run_sta
  * @engine: index
  * @first: position
  * @count: >= 1, all of one plan block
- * @op: enum drm_npumem_op
- * @value: for NPUMEM_OP_FILL the byte, for NPUMEM_OP_MIX the key
+ * @commands: what the engine is to do with the steps, in its own format, or NULL; read
+ *	by npumem_run_submit()
+ * @commands_size: bytes of it
  */
-static inline struct drm_npumem_job
-npumem_job_positions(uint32_t engine, uint32_t first, uint32_t count, uint32_t op, uint64_t value)
+static inline struct drm_npumem_job npumem_job_positions(uint32_t engine, uint32_t first,
+							 uint32_t count, const void *commands,
+							 uint32_t commands_size)
 {
 	struct drm_npumem_job job;
 
 	memset(&job, 0, sizeof(job));
 	job.first_position = first;
 	job.position_count = count;
-	job.op = op;
 	job.engine = engine;
-	job.value = value;
+	job.commands = (uintptr_t)commands;
+	job.commands_size = commands_size;
 	return job;
 }
 

@@ -2,7 +2,7 @@
 /*
  * A real NPU's driver as kernel/base/engine.h has it, in a module of its own: engine "other" on
  * the device tree node of the NPU, from which npumem's own driver was unbound before. Jobs
- * of NPUMEM_OP_FILL end at once and do nothing, others when the device goes.
+ * with commands, whatever these are, end at once and do nothing, others when the device goes.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -38,9 +38,14 @@ static void other_fini(struct npu_engine *engine)
 	kfree(engine->priv);
 }
 
+static int other_check(struct npu_engine *engine, struct npu_job *job, u32 *ticks)
+{
+	return 0;
+}
+
 static void other_start(struct npu_engine *engine, struct npu_job *job)
 {
-	if (job->op == NPUMEM_OP_FILL)
+	if (job->commands)
 		npumem_job_done(job, 0);
 	else
 		WRITE_ONCE(*(struct npu_job **)engine->priv, job);
@@ -64,6 +69,7 @@ static void other_stop(struct npu_engine *engine)
 static const struct npu_engine_ops other_ops = {
 	.init = other_init,
 	.fini = other_fini,
+	.check = other_check,
 	.start = other_start,
 	.drain = other_drain,
 	.stop = other_stop,
@@ -73,8 +79,8 @@ static const struct npu_engine_desc other_desc = {
 	.name = "other",
 	.owner = THIS_MODULE,
 	.ops = &other_ops,
-	.operators = BIT(NPUMEM_OP_NOP) | BIT(NPUMEM_OP_COPY) | BIT(NPUMEM_OP_FILL) |
-		     BIT(NPUMEM_OP_MIX),
+	.flags = NPUMEM_ENGINE_TRANSFERS,
+	.version = 1,
 };
 
 static int other_probe(struct platform_device *pdev)

@@ -44,7 +44,8 @@ static int older_driver(unsigned long request, void *argument)
 	struct drm_npumem_dev_query *query = argument;
 
 	if (request == DRM_IOCTL_NPUMEM_DEV_QUERY && query->type == NPUMEM_QUERY_INFO)
-		((struct drm_npumem_info *)(uintptr_t)query->ptr)->uapi_major = 2;
+		((struct drm_npumem_info *)(uintptr_t)query->ptr)->uapi_major =
+			NPUMEM_UAPI_MAJOR + 1;
 	return err;
 }
 
@@ -66,7 +67,7 @@ TEST_WITH(other_version, setup, teardown)
 
 	fake.handler = older_driver;
 	assert_error(npumem_device_open("/dev/null", &device, &error), -EPROTONOSUPPORT,
-		     "the driver speaks version 2.0 of its interface, this library 1.2; install "
+		     "the driver speaks version 3.0 of its interface, this library 2.0; install "
 		     "the library that comes with the driver");
 }
 

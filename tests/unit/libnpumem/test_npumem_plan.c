@@ -610,11 +610,12 @@ TEST_WITH(jobs, setup, teardown)
 	struct drm_npumem_job expected = {
 		.first_position = 4,
 		.position_count = 2,
-		.op = NPUMEM_OP_FILL,
 		.engine = 1,
-		.value = 9,
+		.commands = (uintptr_t)"commands",
+		.commands_size = 9,
 	};
-	struct drm_npumem_job job = npumem_job_positions(1, 4, 2, NPUMEM_OP_FILL, 9);
+	struct drm_npumem_job job =
+		npumem_job_positions(1, 4, 2, (const void *)(uintptr_t)expected.commands, 9);
 
 	assert_memory_equal(&job, &expected, sizeof(job));
 	expected = (struct drm_npumem_job){ .first_position = 6, .flags = NPUMEM_JOB_EDGE };
@@ -765,7 +766,7 @@ TEST_WITH(sized, setup, teardown)
 		struct npumem_request now;
 		uint64_t later;
 	} request = { .now = { .planner = "nnc", .deadline = npumem_deadline(1000000) } };
-	struct drm_npumem_job job = npumem_job_positions(0, 0, 2, NPUMEM_OP_NOP, 0);
+	struct drm_npumem_job job = npumem_job_positions(0, 0, 2, NULL, 0);
 	struct {
 		struct npumem_submit now;
 		uint64_t later;

@@ -36,7 +36,7 @@ static const struct command command = {
 static const char *const features[] = {
 	"pieces", "spill", "blocks", "alias", "external", "inplace"
 };
-static const char *const ops[] = { "nop", "copy", "fill", "mix", "native" };
+static const char *const engine_flags[] = { "transfers" };
 
 /* All that one device says of itself. */
 struct device {
@@ -97,8 +97,9 @@ static json_t *device_json(const char *path, const struct device *device)
 		const struct drm_npumem_engine *e = &device->engines[i];
 
 		json_array_append_new(
-			engines, json_pack("{sI ss so}", "index", (json_int_t)e->index, "name",
-					   e->name, "ops", bits_json(e->ops, ops, COUNT(ops))));
+			engines, json_pack("{sI ss sI so}", "index", (json_int_t)e->index, "name",
+					   e->name, "version", (json_int_t)e->version, "flags",
+					   bits_json(e->flags, engine_flags, COUNT(engine_flags))));
 	}
 	return json_pack("{ss s[II] so sb so so s{sI sI sI sI sI sI sI}}", "path", path, "uapi",
 			 (json_int_t)info->uapi_major, (json_int_t)info->uapi_minor, "features",
@@ -129,9 +130,11 @@ static void print_device(const char *path, const struct device *device)
 		       b->alignment);
 	}
 	for (uint32_t i = 0; i < device->engine_count; i++) {
-		printf("  engine %-3" PRIu32 " %s: ", device->engines[i].index,
-		       device->engines[i].name);
-		print_bits(device->engines[i].ops, ops, COUNT(ops));
+		const struct drm_npumem_engine *e = &device->engines[i];
+
+		printf("  engine %-3" PRIu32 " %s, version %" PRIu32 ": ", e->index, e->name,
+		       e->version);
+		print_bits(e->flags, engine_flags, COUNT(engine_flags));
 	}
 	printf("  limits     %" PRIu64 " accesses and %" PRIu64 " chunks a graph, %" PRIu32
 	       " jobs a submission, %" PRIu32 " waiting requests\n",

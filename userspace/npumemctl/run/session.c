@@ -56,12 +56,16 @@ static int open_device(struct session *s)
 		return failure(session_device(s), "%s", error.text);
 	s->engine = NPUMEM_NONE;
 	for (uint32_t i = 0; i < count && s->engine == NPUMEM_NONE; i++) {
-		if (engines[i].ops >> NPUMEM_OP_MIX & 1)
+		if (!strcmp(engines[i].name, NPUMEM_SIM_NAME) &&
+		    engines[i].version == NPUMEM_SIM_VERSION)
 			s->engine = engines[i].index;
 	}
 	free(engines);
 	if (s->engine == NPUMEM_NONE)
-		return failure(session_device(s), "none of its engines runs the operator \"mix\"");
+		return failure(
+			session_device(s),
+			"none of its engines is \"%s\", version %d, which runs the operator \"mix\"",
+			NPUMEM_SIM_NAME, NPUMEM_SIM_VERSION);
 	return EXIT_OK;
 }
 
@@ -371,6 +375,7 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 {
 	int status = EXIT_OK;
 
+	s->command = (struct npumem_sim_command){ .op = NPUMEM_SIM_MIX, .value = key };
 	for (uint32_t i = 0; status == EXIT_OK && i < path->count; i++) {
 		const struct npumem_plan_block *block =
 			&s->file.plan->blocks[path->steps[i].instance];
@@ -383,7 +388,7 @@ static int submit_path(struct session *s, struct batch *batch, const struct path
 			status = add_job(s, batch,
 					 npumem_job_positions(s->engine, block->first_position + p,
 							      left < many ? left : many,
-							      NPUMEM_OP_MIX, key));
+							      &s->command, sizeof(s->command)));
 		}
 		if (status == EXIT_OK && path->steps[i].edge != NPUMEM_NONE)
 			status = add_job(s, batch, npumem_job_edge(path->steps[i].edge));

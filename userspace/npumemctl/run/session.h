@@ -6,6 +6,7 @@
 #pragma once
 
 #include "npumem.h"
+#include "npumem_sim.h"
 #include "model/model.h"
 #include "path.h"
 #include "reference.h"
@@ -55,6 +56,7 @@ struct session {
 	uint8_t *host_bytes;
 	uint8_t *external_bytes;
 	uint32_t engine;
+	struct npumem_sim_command command;
 	uint32_t sync;
 	double plan_seconds;
 	double run_seconds;

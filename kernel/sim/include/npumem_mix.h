@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * NPUMEM_OP_MIX: the test operator of engine "sim".
+ * NPUMEM_SIM_MIX: the test operator of engine "sim".
  *
  * It reads every byte of a step's read and update tiles, in the order of the
  * step's accesses and each in linear index order, into one 64-bit digest, and
