@@ -50,7 +50,7 @@ void npumem_graph_release_file(struct npu_file *file)
 /*
  * Whole pages, so that a mapping of them shows nothing else. Not vmalloc_user():
  * it cannot charge the caller's memory cgroup, and blobs are as large as users
- * like. npumem_request_mmap() therefore does what remap_vmalloc_range() would.
+ * like. request_mmap() of upcall/fd.c therefore does what remap_vmalloc_range() would.
  * Nobody is killed to make room for it.
  */
 static int graph_blob(struct npu_graph *graph, u64 ptr)

@@ -358,7 +358,7 @@ static bool has_lockdep(void)
 	return access("/proc/lockdep", F_OK) == 0;
 }
 
-/* All but unbind; that goes the same way as these (npumem_requests_fail()). */
+/* All but unbind; that goes the same way as these (requests_fail() in upcall.c). */
 enum ending { BY_DESTROY, BY_CLOSE, BY_DEADLINE, BY_SOCKET };
 
 /* A request, and the daemon is in the midst of writing its plan. */

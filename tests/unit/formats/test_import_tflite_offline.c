@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* userspace/formats/tflite/offline.c, tflite_emit.c: offline memory plans in TFLite models. */
+/* userspace/formats/tflite/offline.c, emit.c: offline memory plans in TFLite models. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
