@@ -43,8 +43,9 @@
 #define NPUMEM_MAX_JOBS		 1024
 /* Jobs that have not ended: of an open file, and of all files of a uid. */
 #define NPUMEM_MAX_CLIENT_JOBS	 2048
-#define NPUMEM_MAX_COMMANDS	 SZ_64K
 #define NPUMEM_MAX_USER_JOBS	 4096
+/* Bytes of the commands of one job. */
+#define NPUMEM_MAX_COMMANDS	 SZ_64K
 /* Units of work of one SUBMIT, see npumem_drm.h: about as much as a verification. */
 #define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)
 #define NPUMEM_MAX_SYNCS	 256

@@ -32,6 +32,6 @@ done
 awk '{
 	theirs += $3 - $2
 	ours += $4 - $3
-	printf "%-16s %10.4f %10.4f %8.1f\n", $1, $3 - $2, $4 - $3, ($3 - $2) / ($4 - $3)
+	printf "%-16s %10.4f %10.4f %8.2f\n", $1, $3 - $2, $4 - $3, ($3 - $2) / ($4 - $3)
 }
-END { printf "%-16s %10.4f %10.4f %8.1f\n", "total", theirs, ours, theirs / ours }' "$out/times"
+END { printf "%-16s %10.4f %10.4f %8.2f\n", "total", theirs, ours, theirs / ours }' "$out/times"

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
  * NPUMEM_SIM_MIX: the test operator of engine "sim".
  *

@@ -3,8 +3,8 @@
  * Commands of engine "sim": what the reference engine, which tests and `npumemctl run` use,
  * makes of the steps of a job.
  */
-#ifndef NPUMEM_SIM_H
-#define NPUMEM_SIM_H
+#ifndef NPUMEM_SIM_COMMAND_H
+#define NPUMEM_SIM_COMMAND_H
 
 #include <linux/types.h>
 
@@ -39,4 +39,4 @@ struct npumem_sim_command {
 	__u64 value;
 };
 
-#endif /* NPUMEM_SIM_H */
+#endif /* NPUMEM_SIM_COMMAND_H */

@@ -112,7 +112,7 @@ static int64_t rescaled(const struct problem *p, int64_t x, uint32_t scale)
 	__int128 product = (__int128)x * p->multiplier[scale];
 
 	if (shift > 0)
-		product <<= shift;
+		product *= (__int128)1 << shift;
 	product = (product + (1 << 30)) >> 31;
 	return shift < 0 ? (int64_t)roundl(ldexpl((long double)product, shift)) : (int64_t)product;
 }

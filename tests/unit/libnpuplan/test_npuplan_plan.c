@@ -311,9 +311,11 @@ TEST(blob_round_trip)
 	size_t size, again_size;
 
 	/* Sections that this version's planners leave empty. */
+	free(plan->entries);
 	plan->entries = calloc(1, sizeof(*plan->entries));
 	plan->entries[0].tensor = 2;
 	plan->entry_count = 1;
+	free(plan->edges);
 	plan->edges = calloc(1, sizeof(*plan->edges));
 	plan->edges[0].to = NPUMEM_NONE;
 	plan->edge_count = 1;
