@@ -25,7 +25,6 @@
 
 /*
  * struct worker - child process and what watches it
- * @event: kept so that sources can be made and unmade
  * @child: source of its end
  * @timer: source of its deadline, or NULL
  * @pid: of the child; 0 once it has been waited for

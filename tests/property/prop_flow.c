@@ -27,7 +27,6 @@
 
 /*
  * struct world - program in the making
- * @block: that steps go to
  * @defined: tensors that have a value here, whatever path was taken
  * @left: operators to go
  */

@@ -25,8 +25,8 @@
 
 /*
  * struct random_case - a problem, and who forbids what
- * @forbids: F(a, b) of all pairs, a < b, as a table: d = addr(b) - addr(a) is
- *	forbidden if @table says so, for -reach < d < reach
+ * @pairs: if @listed, F(a, b) of pairs, d = addr(b) - addr(a), each with some of @intervals, or
+ *	with none if they are whole
  * @listed: conflicts are listed; else they are whole, by overlap
  */
 struct random_case {

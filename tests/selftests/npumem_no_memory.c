@@ -29,7 +29,7 @@ enum { BUFFER = 32768, MOST = 2000, TEXT = 1024 };
 /*
  * struct scene - what calls need, made before
  * @path: of the device node
- * @external, @spill: graphs and plans
+ * @models, @graphs, @plans: of external tensors, and of spills
  * @w: with all external tensors bound, X to @imported
  * @nth: /proc/thread-self/fail-nth
  */

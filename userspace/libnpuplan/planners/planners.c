@@ -21,7 +21,7 @@
  * pack/greedy/orders.c and a line here.
  */
 static const struct npuplan_planner all[] = {
-	{ "auto", "default: greedy orders, nnc, exact until one is at the bound",
+	{ "auto", "default: greedy orders, taa, nnc, exact, until at the bound",
 	  .pack = npuplan_pack_auto },
 	{ "exact", "searches for the least arena and a proof of it: slower",
 	  .packer = npuplan_pack_exact, .pack = npuplan_pack_searched },

@@ -24,6 +24,6 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
 		       struct npuplan_packing *packing, struct npuplan_error *error);
 
-/* auto.c: the best of greedy, NNC and exact. */
+/* auto.c: the best of greedy, NNC, TAA and exact. */
 int npuplan_pack_auto(const struct npuplan_problem *problem, int unused,
 		      struct npuplan_packing *packing, struct npuplan_error *error);

@@ -31,7 +31,7 @@ int npuplan_displacements(const struct npuplan_runs *runs, uint32_t a, uint32_t 
 			  struct npuplan_intervals *list, size_t *listed);
 
 /* npuplan_displacement_conflicts() - F of all pairs of items
- * @whole: conflicts of @items as whole tensors, listed
+ * @whole: conflicts of the items as whole tensors, listed
  * @live: as npuplan_runs_init() takes it
  * @approximated: out: pairs of too many intervals are listed as whole tensors, which
  *	is safe; but what packs lower than these conflicts allow may exist

@@ -332,7 +332,7 @@ enum asking {
 
 /*
  * ask() - what a critical operator asks for in a state
- * @taken: out: live tensors that count as adders; @taken_count of them
+ * @taken_count: out: live tensors that count as adders; which they are is in the scratch memory
  */
 static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *downset,
 		   const uint64_t *masks, const struct downset_critical *critical, enum asking how,

@@ -9,7 +9,8 @@
 
 /*
  * struct covering - branch and bound over items, cheap and large ones first
- * @rest: bytes of all items from here on; @cheap: of those with unit 1
+ * @nodes: looked at, MAX_NODES at most
+ * @best: least cost so far
  */
 struct covering {
 	const struct cosma_cover_item *items;
@@ -31,6 +32,7 @@ static int64_t fraction(int64_t cheap, int64_t excess)
 	return excess <= cheap ? excess : cheap + 2 * (excess - cheap);
 }
 
+/* @rest: bytes of all items from @i on; @cheap: of those with unit 1 */
 static void branch(struct covering *covering, uint32_t i, int64_t excess, int64_t cost,
 		   int64_t rest, int64_t cheap)
 {
