@@ -52,7 +52,8 @@ static inline void npumem_compat_sched_start(struct drm_gpu_scheduler *sched, in
 #define drm_sched_start npumem_compat_sched_start
 #endif
 
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+/* No version tells, here and below: stable kernels took the changes with fixes. Kbuild looks. */
+#ifndef NPUMEM_HAVE_DRM_SCHED_INIT_ARGS
 struct drm_sched_init_args {
 	const struct drm_sched_backend_ops *ops;
 	struct workqueue_struct *submit_wq;
@@ -76,7 +77,6 @@ static inline int npumem_compat_sched_init(struct drm_gpu_scheduler *sched,
 #define drm_sched_init npumem_compat_sched_init
 #endif
 
-/* No version tells: stable kernels took the change as a fix. Kbuild looks. */
 #ifndef NPUMEM_HAVE_DRM_CLIENT_ID
 static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 					       struct drm_sched_entity *entity, u32 credits,
