@@ -26,3 +26,17 @@ static inline void npuplan_set_drop(uint64_t *set, uint32_t number)
 {
 	set[number / 64] &= ~(1ull << number % 64);
 }
+
+/* The first number from @from on in a set of @words words; 64 * @words if there is none. */
+static inline uint32_t npuplan_set_next(const uint64_t *set, uint32_t words, uint32_t from)
+{
+	for (uint32_t w = from / 64, low = from % 64; w < words; w++, low = 0)
+		if (set[w] >> low)
+			return w * 64 + low + (uint32_t)__builtin_ctzll(set[w] >> low);
+	return 64 * words;
+}
+
+/* For each number @x of a set of @words words, rising; one that the body adds above @x is met, too. */
+#define npuplan_set_for_each(x, set, words)                                    \
+	for (uint32_t x = npuplan_set_next(set, words, 0); (x) < 64 * (words); \
+	     (x) = npuplan_set_next(set, words, (x) + 1))

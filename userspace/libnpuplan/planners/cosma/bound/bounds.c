@@ -153,7 +153,7 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t user = model->consumers.item[k];
 
-		if (!cosma_bit(downset->executed, user) &&
+		if (!npuplan_set_has(downset->executed, user) &&
 		    (user == v || cosma_before(model, user, v)))
 			return true;
 	}
@@ -163,7 +163,7 @@ static bool is_returning(const struct cosma_model *model, const struct cosma_dow
 /* Whether a deferred member's user has run. */
 static bool is_used(const struct cosma_downset *downset, const struct cosma_member *member)
 {
-	return member->first != NPUMEM_NONE && cosma_bit(downset->executed, member->first);
+	return member->first != NPUMEM_NONE && npuplan_set_has(downset->executed, member->first);
 }
 
 static int add_item(struct cosma_scratch *scratch, uint32_t *count, struct downset_item item)
@@ -290,7 +290,7 @@ static int prepare(struct cosma_bounds *bounds, struct cosma_downset *downset, u
 		struct downset_critical entry = { critical->excess, group, items, items };
 		int64_t gone;
 
-		if (cosma_bit(downset->executed, critical->op))
+		if (npuplan_set_has(downset->executed, critical->op))
 			continue;
 		for (uint32_t k = 0; k < critical->member_count && !scratch->touched[i]; k++)
 			scratch->touched[i] = scratch->at[critical->member[k].tensor] !=
@@ -347,9 +347,10 @@ static int64_t ask(struct cosma_bounds *bounds, const struct cosma_downset *down
 	for (uint32_t k = critical->first; k < critical->end; k++) {
 		const struct downset_item *item = &bound->item[k];
 		uint32_t unit = how == ALONE ? 2 : item->unit;
-		bool on = item->at != NPUMEM_NONE && cosma_bit(masks, item->at);
-		bool host = item->at != NPUMEM_NONE ? cosma_bit(masks + downset->words, item->at) :
-						      item->has_copy;
+		bool on = item->at != NPUMEM_NONE && npuplan_set_has(masks, item->at);
+		bool host = item->at != NPUMEM_NONE ?
+				    npuplan_set_has(masks + downset->words, item->at) :
+				    item->has_copy;
 
 		if (item->kind == HELD) {
 			if (!on || how == GROUP ||

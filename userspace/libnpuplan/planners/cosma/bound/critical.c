@@ -23,7 +23,7 @@ static void cosma_yielding(const struct cosma_model *model, uint32_t x, uint64_t
 		cosma_for_each(j, model->consumers, x)
 			later |= cosma_before(model, v, model->consumers.item[j]);
 		if (later)
-			cosma_set(members, v);
+			npuplan_set_add(members, v);
 	}
 }
 
@@ -52,18 +52,18 @@ void cosma_relations(const struct cosma_model *model, uint32_t x, uint64_t *memb
 			adders[w] |= row[w];
 	}
 	cosma_for_each(k, model->consumers, x)
-		cosma_clear(adders, model->consumers.item[k]);
+		npuplan_set_drop(adders, model->consumers.item[k]);
 	cosma_yielding(model, x, members);
 	if (from != NPUMEM_NONE) {
 		const uint64_t *row = cosma_ancestors(model, from);
 
 		for (uint32_t w = 0; w < words; w++)
 			adders[w] &= ~row[w];
-		cosma_clear(adders, from);
+		npuplan_set_drop(adders, from);
 	}
-	cosma_for_each_bit(v, adders, words)
+	npuplan_set_for_each(v, adders, words)
 		if (cosma_exists_before(model, x, v))
-			cosma_set(members, v);
+			npuplan_set_add(members, v);
 	for (uint32_t w = 0; w < words; w++)
 		adders[w] &= ~members[w];
 }
@@ -90,7 +90,7 @@ struct finding {
 static void add_to(const uint64_t *set, uint32_t words, int64_t bytes, int64_t *sum,
 		   uint32_t *count)
 {
-	cosma_for_each_bit(v, set, words) {
+	npuplan_set_for_each(v, set, words) {
 		sum[v] += bytes;
 		count[v]++;
 	}
@@ -126,7 +126,7 @@ static int keep(struct finding *finding, uint32_t v, int64_t excess)
 		.excess = excess,
 	};
 	finding->number[v] = bounds->critical_count++;
-	cosma_set(finding->critical, v);
+	npuplan_set_add(finding->critical, v);
 	bounds->bytes += sizeof(*critical) + room * sizeof(*critical->member);
 	return critical->member ? 0 : -ENOMEM;
 }
@@ -170,7 +170,7 @@ static int list_pairs(struct finding *finding)
 			finding->members[w] &= finding->critical[w];
 			finding->adders[w] &= finding->critical[w];
 		}
-		cosma_for_each_bit(v, finding->members, model->words) {
+		npuplan_set_for_each(v, finding->members, model->words) {
 			struct cosma_critical *critical = &bounds->critical[finding->number[v]];
 
 			critical->member[critical->member_count++] = (struct cosma_member){
@@ -179,7 +179,7 @@ static int list_pairs(struct finding *finding)
 				.bytes = model->size[x],
 			};
 		}
-		cosma_for_each_bit(v, finding->adders, model->words) {
+		npuplan_set_for_each(v, finding->adders, model->words) {
 			if (npuplan_grow(&of_adder->item, adders, sizeof(uint32_t)))
 				return -ENOMEM;
 			of_adder->item[adders++] = finding->number[v];

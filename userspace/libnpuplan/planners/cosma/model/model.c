@@ -184,7 +184,7 @@ static void derive_ancestors(struct cosma_model *model)
 
 			for (uint32_t w = 0; w < model->words; w++)
 				row[w] |= other[w];
-			cosma_set(row, from);
+			npuplan_set_add(row, from);
 		}
 	}
 }
@@ -316,7 +316,7 @@ static void wake_readers(struct reading *reading, uint32_t v)
 			uint32_t u = reading->readers.item[i];
 
 			if (!--reading->waiting[u])
-				cosma_set(reading->ready, u);
+				npuplan_set_add(reading->ready, u);
 		}
 }
 
@@ -332,12 +332,12 @@ static int find_order(struct reading *reading)
 
 	for (uint32_t v = 0; v < graph->op_count; v++)
 		if (!reading->waiting[v])
-			cosma_set(reading->ready, v);
+			npuplan_set_add(reading->ready, v);
 	for (bool moved = true; moved;) {
 		moved = false;
 		/* Readers further on may get ready meanwhile. */
-		cosma_for_each_bit(v, reading->ready, words) {
-			cosma_clear(reading->ready, v);
+		npuplan_set_for_each(v, reading->ready, words) {
+			npuplan_set_drop(reading->ready, v);
 			reading->waiting[v] = NPUMEM_NONE;
 			reading->order[count++] = v;
 			wake_readers(reading, v);
@@ -607,10 +607,10 @@ static int part_order(struct cosma_model *part, const struct cosma_model *whole)
 
 		for (uint32_t u = 0; u < v; u++)
 			if (cosma_before(whole, part->op_of[u], part->op_of[v]))
-				cosma_set(row, u);
+				npuplan_set_add(row, u);
 		before->first[v + 1] = before->first[v];
 		for (uint32_t u = v; u-- > 0;) {
-			bool implied = !cosma_bit(row, u);
+			bool implied = !npuplan_set_has(row, u);
 
 			/* Only those that no other one implies. */
 			for (uint32_t k = before->first[v]; k < before->first[v + 1] && !implied;

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/bitset.h"
 #include "base/internal.h"
 #include "planners/cosma/cosma.h"
 
@@ -81,35 +82,6 @@ struct cosma_model {
 	struct npuplan_pool pool;
 };
 
-static inline bool cosma_bit(const uint64_t *bits, uint32_t i)
-{
-	return bits[i >> 6] >> (i & 63) & 1;
-}
-
-static inline void cosma_set(uint64_t *bits, uint32_t i)
-{
-	bits[i >> 6] |= 1ull << (i & 63);
-}
-
-static inline void cosma_clear(uint64_t *bits, uint32_t i)
-{
-	bits[i >> 6] &= ~(1ull << (i & 63));
-}
-
-/* The first number from @from on in a set of @words words; 64 * @words if there is none. */
-static inline uint32_t cosma_next_bit(const uint64_t *bits, uint32_t words, uint32_t from)
-{
-	for (uint32_t w = from >> 6, low = from & 63; w < words; w++, low = 0)
-		if (bits[w] >> low)
-			return w * 64 + low + (uint32_t)__builtin_ctzll(bits[w] >> low);
-	return 64 * words;
-}
-
-/* For each number @x in a set, rising; those that come in further on are met, too. */
-#define cosma_for_each_bit(x, bits, words)                                    \
-	for (uint32_t x = cosma_next_bit(bits, words, 0); (x) < 64 * (words); \
-	     (x) = cosma_next_bit(bits, words, (x) + 1))
-
 /* Operators that must run before @v: a row of model->words words. */
 static inline uint64_t *cosma_ancestors(const struct cosma_model *model, uint32_t v)
 {
@@ -119,7 +91,7 @@ static inline uint64_t *cosma_ancestors(const struct cosma_model *model, uint32_
 /* Whether operator @a must run before @b. */
 static inline bool cosma_before(const struct cosma_model *model, uint32_t a, uint32_t b)
 {
-	return cosma_bit(cosma_ancestors(model, b), a);
+	return npuplan_set_has(cosma_ancestors(model, b), a);
 }
 
 /* Operators that use the tensor. */

@@ -36,16 +36,16 @@ static int compare(const struct cosma_board *board, uint32_t a, uint32_t b)
 	const struct cosma_model *model = board->model;
 	uint32_t i = model->consumers.first[a], k = model->consumers.first[b];
 	uint32_t i_end = model->consumers.first[a + 1], k_end = model->consumers.first[b + 1];
-	int host_a = cosma_bit(board->host, a), host_b = cosma_bit(board->host, b);
+	int host_a = npuplan_set_has(board->host, a), host_b = npuplan_set_has(board->host, b);
 
 	if (model->size[a] != model->size[b])
 		return model->size[a] > model->size[b] ? -1 : 1;
 	if (host_a != host_b)
 		return host_b - host_a;
 	for (;; i++, k++) {
-		while (i < i_end && cosma_bit(board->executed, model->consumers.item[i]))
+		while (i < i_end && npuplan_set_has(board->executed, model->consumers.item[i]))
 			i++;
-		while (k < k_end && cosma_bit(board->executed, model->consumers.item[k]))
+		while (k < k_end && npuplan_set_has(board->executed, model->consumers.item[k]))
 			k++;
 		if (i == i_end || k == k_end)
 			return (i < i_end) - (k < k_end);
@@ -73,7 +73,7 @@ static void list_tensors(struct evicting *evicting)
 	const struct cosma_model *model = board->model;
 	uint32_t op = evicting->eviction->op;
 
-	cosma_for_each_bit(x, board->on, board->tensor_words)
+	npuplan_set_for_each(x, board->on, board->tensor_words)
 		if (!cosma_listed(&model->inputs, op, x))
 			list_tensor(evicting, x);
 	/* Those that the operator uses differ from all others in that. */

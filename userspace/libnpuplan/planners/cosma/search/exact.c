@@ -329,7 +329,7 @@ static int visit(struct exact *exact, uint32_t p);
 /* A tensor that is on chip at @p. */
 static void add_freed(struct exact *exact, uint32_t p, uint32_t x, uint32_t *freed, uint32_t *count)
 {
-	if (!cosma_bit(exact->board[p].on, x))
+	if (!npuplan_set_has(exact->board[p].on, x))
 		return;
 	if (*count < MAX_FREED)
 		freed[(*count)++] = x;
@@ -366,11 +366,11 @@ static void record(struct exact *exact, uint32_t p, uint32_t v, const struct cos
 	memset(moved, 0, words * sizeof(*moved));
 	for (uint32_t i = 0; i < count; i++)
 		if (cosma_listed(&model->inputs, v, left[i]))
-			cosma_set(moved, left[i]);
+			npuplan_set_add(moved, left[i]);
 	cosma_for_each(k, model->inputs, v)
-		cosma_set(on, model->inputs.item[k]);
+		npuplan_set_add(on, model->inputs.item[k]);
 	cosma_for_each(k, model->outputs, v)
-		cosma_set(on, model->outputs.item[k]);
+		npuplan_set_add(on, model->outputs.item[k]);
 	*row = model->work[v] || cosma_takes_over(model, v) ? v : NPUMEM_NONE;
 }
 

@@ -40,10 +40,11 @@ static int find_certain(struct peak_search *search)
 		search->certain[v] = model->need[v];
 	for (uint32_t x = 0; x < model->tensor_count; x++) {
 		cosma_relations(model, x, members, adders);
-		cosma_for_each_bit(v, members, model->words)
+		npuplan_set_for_each(v, members, model->words)
 			search->certain[v] += model->size[x];
-		cosma_for_each_bit(v, adders, model->words)
-			cosma_set(search->adders + v * (size_t)search->tree.board.tensor_words, x);
+		npuplan_set_for_each(v, adders, model->words)
+			npuplan_set_add(
+				search->adders + v * (size_t)search->tree.board.tensor_words, x);
 	}
 	for (uint32_t v = 0; v < model->op_count; v++) {
 		uint32_t at = v;
@@ -67,7 +68,7 @@ static int64_t bound_of(struct peak_search *search, const struct cosma_board *bo
 
 		if (bytes + board->on_bytes <= bound)
 			break;
-		if (cosma_bit(board->executed, v))
+		if (npuplan_set_has(board->executed, v))
 			continue;
 		for (uint32_t w = 0; w < words; w++)
 			for (uint64_t bits = board->on[w] & adders[w]; bits; bits &= bits - 1)
@@ -113,9 +114,9 @@ static void unpack(struct peak_search *search, const struct cosma_downset *downs
 		bool on = model->producer[x] != NPUMEM_NONE || model->flags[x] & COSMA_ENTRY;
 
 		cosma_for_each(k, model->consumers, x)
-			on |= cosma_bit(downset->executed, model->consumers.item[k]);
+			on |= npuplan_set_has(downset->executed, model->consumers.item[k]);
 		if (on)
-			cosma_set(search->masks, i);
+			npuplan_set_add(search->masks, i);
 	}
 	cosma_board_unpack(&search->tree.board, downset, search->masks);
 }

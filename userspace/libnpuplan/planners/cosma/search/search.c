@@ -250,7 +250,7 @@ static int windows_init(struct search *search)
 		return -ENOMEM;
 	for (uint32_t v = 0; v < search->model->op_count; v++)
 		for (uint32_t s = query->window[v]; s < search->window_count; s++)
-			cosma_set(search->window_mask + (size_t)s * words, v);
+			npuplan_set_add(search->window_mask + (size_t)s * words, v);
 	return 0;
 }
 

@@ -28,7 +28,7 @@ int cosma_board_init(struct cosma_board *board, const struct cosma_model *model)
 static bool is_ready(const struct cosma_board *board, uint32_t v)
 {
 	cosma_for_each(k, board->model->before, v)
-		if (!cosma_bit(board->executed, board->model->before.item[k]))
+		if (!npuplan_set_has(board->executed, board->model->before.item[k]))
 			return false;
 	return true;
 }
@@ -50,10 +50,10 @@ void cosma_board_start(struct cosma_board *board)
 		if (!cosma_users(model, x))
 			continue;
 		if (model->flags[x] & COSMA_HOST)
-			cosma_set(board->host, x);
+			npuplan_set_add(board->host, x);
 		if (!(model->flags[x] & COSMA_ENTRY))
 			continue;
-		cosma_set(board->on, x);
+		npuplan_set_add(board->on, x);
 		board->on_bytes += model->size[x];
 	}
 	for (uint32_t v = 0; v < model->op_count; v++)
@@ -78,12 +78,12 @@ void cosma_board_unpack(struct cosma_board *board, const struct cosma_downset *d
 	for (uint32_t i = 0; i < downset->live_count; i++) {
 		uint32_t x = downset->live[i];
 
-		if (cosma_bit(masks, i)) {
-			cosma_set(board->on, x);
+		if (npuplan_set_has(masks, i)) {
+			npuplan_set_add(board->on, x);
 			board->on_bytes += board->model->size[x];
 		}
-		if (cosma_bit(masks + downset->words, i))
-			cosma_set(board->host, x);
+		if (npuplan_set_has(masks + downset->words, i))
+			npuplan_set_add(board->host, x);
 	}
 	memcpy(board->ready, downset->ready, downset->ready_count * sizeof(*board->ready));
 	board->ready_count = downset->ready_count;
@@ -95,10 +95,10 @@ void cosma_board_pack(const struct cosma_board *board, const struct cosma_downse
 {
 	memset(masks, 0, 2 * (size_t)downset->words * sizeof(*masks));
 	for (uint32_t i = 0; i < downset->live_count; i++) {
-		if (cosma_bit(board->on, downset->live[i]))
-			cosma_set(masks, i);
-		if (cosma_bit(board->host, downset->live[i]))
-			cosma_set(masks + downset->words, i);
+		if (npuplan_set_has(board->on, downset->live[i]))
+			npuplan_set_add(masks, i);
+		if (npuplan_set_has(board->host, downset->live[i]))
+			npuplan_set_add(masks + downset->words, i);
 	}
 }
 
@@ -111,7 +111,7 @@ void cosma_board_need(const struct cosma_board *board, uint32_t v, int64_t *load
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k];
 
-		if (!cosma_bit(board->on, x)) {
+		if (!npuplan_set_has(board->on, x)) {
 			*loads += model->size[x];
 			*stores += model->size[x];
 		}
@@ -137,7 +137,7 @@ bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v)
 	cosma_for_each(k, model->consumers, x) {
 		uint32_t user = model->consumers.item[k];
 
-		if (user != v && !cosma_bit(board->executed, user))
+		if (user != v && !npuplan_set_has(board->executed, user))
 			return false;
 	}
 	return true;
@@ -145,8 +145,8 @@ bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v)
 
 void cosma_board_evict(struct cosma_board *board, uint32_t x)
 {
-	cosma_clear(board->on, x);
-	cosma_set(board->host, x);
+	npuplan_set_drop(board->on, x);
+	npuplan_set_add(board->host, x);
 	board->on_bytes -= board->model->size[x];
 }
 
@@ -158,12 +158,12 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 	cosma_for_each(k, model->inputs, v) {
 		uint32_t x = model->inputs.item[k];
 
-		if (!cosma_bit(board->on, x)) {
-			cosma_set(board->on, x);
+		if (!npuplan_set_has(board->on, x)) {
+			npuplan_set_add(board->on, x);
 			board->on_bytes += model->size[x];
 		}
 	}
-	cosma_set(board->executed, v);
+	npuplan_set_add(board->executed, v);
 	board->done++;
 	for (uint32_t i = 0; i < board->ready_count; i++)
 		if (board->ready[i] != v)
@@ -174,8 +174,8 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 
 		if (!cosma_board_dying(board, x, v))
 			continue;
-		cosma_clear(board->on, x);
-		cosma_clear(board->host, x);
+		npuplan_set_drop(board->on, x);
+		npuplan_set_drop(board->host, x);
 		board->on_bytes -= model->size[x];
 	}
 	cosma_for_each(k, model->outputs, v) {
@@ -183,10 +183,10 @@ void cosma_board_run(struct cosma_board *board, uint32_t v)
 
 		if (!cosma_users(model, x))
 			continue;
-		cosma_set(board->on, x);
+		npuplan_set_add(board->on, x);
 		board->on_bytes += model->size[x];
 		if (model->flags[x] & COSMA_OUTPUT)
-			cosma_set(board->host, x);
+			npuplan_set_add(board->host, x);
 	}
 	cosma_for_each(k, model->after, v) {
 		uint32_t next = model->after.item[k];
@@ -206,7 +206,7 @@ uint32_t cosma_board_only(const struct cosma_board *board, bool fixed)
 
 		if (fixed && (best == NPUMEM_NONE || rank[v] < rank[best]))
 			best = v;
-		if (!fixed && leader != NPUMEM_NONE && cosma_bit(board->executed, leader))
+		if (!fixed && leader != NPUMEM_NONE && npuplan_set_has(board->executed, leader))
 			best = v;
 	}
 	return best;
@@ -220,7 +220,7 @@ bool cosma_board_may_start(const struct cosma_board *board, uint32_t v, uint32_t
 		cosma_for_each(k, model->before, next) {
 			uint32_t u = model->before.item[k];
 
-			if (u != v && !cosma_bit(board->executed, u))
+			if (u != v && !npuplan_set_has(board->executed, u))
 				return false;
 		}
 	*end = v;

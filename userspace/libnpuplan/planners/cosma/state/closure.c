@@ -20,7 +20,7 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 	if (model->follower[v] != NPUMEM_NONE)
 		return false;
 	cosma_for_each(k, model->inputs, v)
-		if (!cosma_bit(board->on, model->inputs.item[k]))
+		if (!npuplan_set_has(board->on, model->inputs.item[k]))
 			return false;
 	if (board->on_bytes + cosma_board_extra(board, v) > budget)
 		return false;
@@ -30,7 +30,7 @@ static bool is_safe(const struct cosma_board *board, uint32_t v, int64_t budget,
 
 		if (!cosma_board_dying(board, x, v))
 			continue;
-		if (!peak && cosma_bit(board->host, x))
+		if (!peak && npuplan_set_has(board->host, x))
 			room /= 2;
 		dying = peak ? dying + room : room > dying ? room : dying;
 	}
@@ -51,8 +51,8 @@ struct block {
 /* Whether @v is among the first @count. */
 static bool is_in(const struct block *block, uint32_t count, uint32_t v)
 {
-	return count && v <= block->op[count - 1] && !cosma_bit(block->board->executed, v) &&
-	       (v == block->op[block->count - 1] || cosma_bit(block->ancestors, v));
+	return count && v <= block->op[count - 1] && !npuplan_set_has(block->board->executed, v) &&
+	       (v == block->op[block->count - 1] || npuplan_set_has(block->ancestors, v));
 }
 
 /* @last, and all before it that are still to run. False if they are too many. */
@@ -81,7 +81,7 @@ static bool is_done(const struct cosma_board *board, const struct block *block, 
 	cosma_for_each(k, board->model->consumers, x) {
 		uint32_t user = board->model->consumers.item[k];
 
-		if (!cosma_bit(board->executed, user) && !is_in(block, count, user))
+		if (!npuplan_set_has(board->executed, user) && !is_in(block, count, user))
 			return false;
 	}
 	return true;
@@ -100,8 +100,9 @@ static bool block_fits(const struct cosma_board *board, const struct block *bloc
 		cosma_for_each(k, model->inputs, v) {
 			uint32_t x = model->inputs.item[k];
 
-			if (!cosma_bit(board->on, x) && (model->producer[x] == NPUMEM_NONE ||
-							 !is_in(block, i, model->producer[x])))
+			if (!npuplan_set_has(board->on, x) &&
+			    (model->producer[x] == NPUMEM_NONE ||
+			     !is_in(block, i, model->producer[x])))
 				return false;
 			if (cosma_makes_room(model, v, k) && is_done(board, block, i + 1, x))
 				room += model->size[x];
@@ -138,7 +139,7 @@ static bool is_safe_block(const struct cosma_board *board, uint32_t x, int64_t b
 
 	if (last == NPUMEM_NONE)
 		return false;
-	if (!peak && cosma_bit(board->host, x) && model->born[last] > model->size[x] / 2)
+	if (!peak && npuplan_set_has(board->host, x) && model->born[last] > model->size[x] / 2)
 		return false;
 	return collect(board, last, block) && block_fits(board, block, budget);
 }
@@ -163,7 +164,7 @@ static bool run_safe_block(struct cosma_board *board, int64_t budget, bool peak,
 {
 	struct block block;
 
-	cosma_for_each_bit(x, board->on, board->tensor_words) {
+	npuplan_set_for_each(x, board->on, board->tensor_words) {
 		if (!is_safe_block(board, x, budget, peak, &block))
 			continue;
 		for (uint32_t i = 0; i < block.count; i++) {

@@ -59,10 +59,10 @@ static bool is_live(const struct cosma_model *model, const uint64_t *executed, u
 {
 	uint32_t from = model->producer[x];
 
-	if (from != NPUMEM_NONE && !cosma_bit(executed, from))
+	if (from != NPUMEM_NONE && !npuplan_set_has(executed, from))
 		return false;
 	cosma_for_each(k, model->consumers, x)
-		if (!cosma_bit(executed, model->consumers.item[k]))
+		if (!npuplan_set_has(executed, model->consumers.item[k]))
 			return true;
 	return false;
 }

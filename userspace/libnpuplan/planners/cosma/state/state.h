@@ -106,7 +106,7 @@ bool cosma_board_dying(const struct cosma_board *board, uint32_t x, uint32_t v);
 /* What it costs that @x leaves the chip, to come back later. */
 static inline int64_t cosma_board_price(const struct cosma_board *board, uint32_t x)
 {
-	return cosma_bit(board->host, x) ? board->model->size[x] : 2 * board->model->size[x];
+	return npuplan_set_has(board->host, x) ? board->model->size[x] : 2 * board->model->size[x];
 }
 void cosma_board_evict(struct cosma_board *board, uint32_t x);
 /* Whether the input at entry @k of @v is still needed, but could leave with @v to make room. */
