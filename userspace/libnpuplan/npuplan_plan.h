@@ -429,6 +429,12 @@ NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
 NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
 /** npuplan_planner_published() - it does as a publication says, to compare with */
 NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
+/** npuplan_status_name() - "optimal" ... of enum npumem_plan_status; "unknown" of any other number */
+NPUPLAN_EXPORT const char *npuplan_status_name(uint32_t status);
+
+/** npuplan_transfer_name() - "load" ... of enum npumem_position_kind; NULL if it is no transfer */
+NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
+
 /** npuplan_planner_moves() - the planner of a name moves tensors to host memory; false of no name */
 NPUPLAN_EXPORT bool npuplan_planner_moves(const char *name);
 

@@ -31,10 +31,6 @@ struct npuplan_digest_text {
 };
 struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph);
 
-/* Names of enum npumem_plan_status and npumem_position_kind, by value. */
-extern const char *const npuplan_status_names[];
-extern const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1];
-
 /* "reads" or "writes" of a tiled step: what it accesses in that way. */
 json_t *npuplan_json_accesses(const struct npuplan_graph *graph, uint32_t step, uint32_t mode);
 

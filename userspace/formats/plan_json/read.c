@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/names.h"
 #include "output/piece.h"
 #include "plan_json.h"
 

@@ -6,13 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/names.h"
 #include "output/piece.h"
 #include "graph/shape.h"
 #include "plan_json.h"
-
-const char *const npuplan_status_names[] = { "unknown", "feasible", "optimal", "infeasible", NULL };
-const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"load", "spill",
-									"fill", "drop", "store" };
 
 struct npuplan_digest_text npuplan_digest_text(const struct npuplan_graph *graph)
 {

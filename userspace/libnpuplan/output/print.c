@@ -77,13 +77,13 @@ static void print_others(const struct npuplan_graph *graph, FILE *out)
 static void print_position(const struct npuplan_graph *graph,
 			   const struct npumem_position *position, FILE *out)
 {
-	static const char *const kinds[] = { "step", "load", "spill", "fill", "drop", "store" };
+	const char *transfer = npuplan_transfer_name(position->kind);
 	char label[96];
 
 	if (position->kind == NPUMEM_POSITION_STEP)
 		fprintf(out, "%s", npuplan_step_label(graph, position->index, label));
 	else
-		fprintf(out, "%s %s", position->kind < 6 ? kinds[position->kind] : "?",
+		fprintf(out, "%s %s", transfer ? transfer : "?",
 			npuplan_tensor_label(graph, position->index, label));
 }
 

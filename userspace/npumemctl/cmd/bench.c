@@ -103,21 +103,6 @@ static const struct command command = {
 	       "best so far, and 5.",
 };
 
-static const char *status_name(uint32_t status)
-{
-	switch ((enum npuplan_pack_status)status) {
-	case NPUPLAN_PACK_OPTIMAL:
-		return "optimal";
-	case NPUPLAN_PACK_FEASIBLE:
-		return "feasible";
-	case NPUPLAN_PACK_INFEASIBLE:
-		return "infeasible";
-	case NPUPLAN_PACK_UNKNOWN:
-		break;
-	}
-	return "unknown";
-}
-
 static bool read_file(const char *path, struct pack_csv *csv)
 {
 	bool standard = !strcmp(path, "-");
@@ -165,8 +150,8 @@ static void print(const struct arguments *args, const char *path, uint32_t count
 		fprintf(out, ", top %" PRIu64, result->top);
 	if (result->top && result->lower_bound)
 		fprintf(out, " (%.4f)", (double)result->top / (double)result->lower_bound);
-	fprintf(out, ", %s, %.6f s, work %" PRIu64, status_name(result->status), result->seconds,
-		result->work);
+	fprintf(out, ", %s, %.6f s, work %" PRIu64, npuplan_status_name(result->status),
+		result->seconds, result->work);
 	fprintf(out, "%s\n", result->memory_ended ? ", ended by the limit of memory" : "");
 }
 
@@ -182,7 +167,7 @@ static json_t *result_json(const struct arguments *args, const char *path, uint3
 		return NULL;
 	json_object_set_new(object, "top",
 			    result->top ? json_integer((json_int_t)result->top) : json_null());
-	json_object_set_new(object, "status", json_string(status_name(result->status)));
+	json_object_set_new(object, "status", json_string(npuplan_status_name(result->status)));
 	json_object_set_new(object, "ended_by", ended ? json_string(ended) : json_null());
 	json_object_set_new(object, "seconds", json_real(result->seconds));
 	json_object_set_new(object, "work", json_integer((json_int_t)result->work));

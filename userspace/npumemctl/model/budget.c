@@ -91,8 +91,9 @@ int no_plan(const struct model *model, const struct npuplan_options *options,
 	if (json) {
 		object = json_pack("{ss ss ss sI}", "graph", model->graph->name, "planner",
 				   options->planner ? options->planner : "auto", "status",
-				   infeasible ? "infeasible" : "unknown", "budget",
-				   (json_int_t)options->arena_budget);
+				   npuplan_status_name(infeasible ? NPUMEM_PLAN_INFEASIBLE :
+								    NPUMEM_PLAN_UNKNOWN),
+				   "budget", (json_int_t)options->arena_budget);
 		if (infeasible) {
 			json_object_set_new(object, "needed",
 					    json_integer((json_int_t)error->needed));

@@ -161,15 +161,14 @@ void picture_write_names(FILE *out, const struct picture *picture)
 
 static const struct {
 	uint32_t kind;
-	const char *name;
 	/* Triangle around where it is: into the arena points down, out of it up. */
 	const char *path;
 	const char *meaning;
 } transfers[] = {
-	{ NPUMEM_POSITION_LOAD, "load", "l-5 -8h10z", "load: host memory to arena, first" },
-	{ NPUMEM_POSITION_FILL, "fill", "l-5 -8h10z", "fill: back again" },
-	{ NPUMEM_POSITION_SPILL, "spill", "l-5 8h10z", "spill: arena to host memory" },
-	{ NPUMEM_POSITION_STORE, "store", "l-5 8h10z", "store: a copy to host memory" },
+	{ NPUMEM_POSITION_LOAD, "l-5 -8h10z", "load: host memory to arena, first" },
+	{ NPUMEM_POSITION_FILL, "l-5 -8h10z", "fill: back again" },
+	{ NPUMEM_POSITION_SPILL, "l-5 8h10z", "spill: arena to host memory" },
+	{ NPUMEM_POSITION_STORE, "l-5 8h10z", "store: a copy to host memory" },
 };
 
 #define TRANSFERS (sizeof(transfers) / sizeof(*transfers))
@@ -205,8 +204,9 @@ void picture_write_transfers(FILE *out, const struct picture *picture)
 			continue;
 		x = picture_x(picture, 2 * (uint64_t)p + 1);
 		y = picture_y(picture, drawn->hull.first + drawn->hull.length / 2);
-		fprintf(out, "<path class=\"%s\" d=\"M%s %s%s\"><title>", transfers[kind].name,
-			picture_hundredths(x).s, picture_hundredths(y).s, transfers[kind].path);
+		fprintf(out, "<path class=\"%s\" d=\"M%s %s%s\"><title>",
+			npuplan_transfer_name(position->kind), picture_hundredths(x).s,
+			picture_hundredths(y).s, transfers[kind].path);
 		picture_write_position(out, picture, p);
 		fprintf(out, "\n%" PRIu64 " bytes</title></path>\n", (uint64_t)position->length);
 	}
@@ -282,7 +282,8 @@ void picture_write_legend(FILE *out, const struct picture *picture)
 		if (!has(picture, transfers[i].kind))
 			continue;
 		snprintf(shape, sizeof(shape), "<path class=\"%s\" d=\"M7 %d%s\"/>",
-			 transfers[i].name, transfers[i].path[4] == '-' ? 9 : 1, transfers[i].path);
+			 npuplan_transfer_name(transfers[i].kind),
+			 transfers[i].path[4] == '-' ? 9 : 1, transfers[i].path);
 		x = entry(out, x, shape, transfers[i].meaning);
 	}
 	fputs("</g>\n", out);

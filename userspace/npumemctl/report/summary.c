@@ -9,13 +9,6 @@
 /* Most bytes of the line of the peak; JSON has the names of all tensors. */
 #define PEAK_LINE 160
 
-static const char *status_name(uint32_t status)
-{
-	static const char *const names[] = { "unknown", "feasible", "optimal", "infeasible" };
-
-	return names[status <= NPUMEM_PLAN_INFEASIBLE ? status : NPUMEM_PLAN_UNKNOWN];
-}
-
 /* Name of the step at a position of the schedule, or "" */
 static const char *step_at(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 			   uint32_t position)
@@ -137,7 +130,7 @@ json_t *plan_report(const struct npuplan_graph *graph, const struct npuplan_plan
 	return json_pack("{ss ss# ss ss? so sI sI sI sI sI sI sI so so so so sf sI}", "graph",
 			 graph->name, "planner", plan->info.planner,
 			 (int)strnlen(plan->info.planner, sizeof(plan->info.planner)), "status",
-			 status_name(plan->info.status), "optimal", optimal_in(plan, asked),
+			 npuplan_status_name(plan->info.status), "optimal", optimal_in(plan, asked),
 			 "budget", budget ? json_integer((json_int_t)budget) : json_null(), "arena",
 			 (json_int_t)plan->info.arena_size, "lower_bound",
 			 (json_int_t)plan->info.lower_bound, "tensor_bytes",
@@ -240,7 +233,8 @@ void plan_report_print(FILE *out, const struct npuplan_graph *graph,
 	fputc('\n', out);
 	tiling_summary_print(out, graph);
 	fprintf(out, "planner      %.32s, %s%s%s\n", plan->info.planner,
-		status_name(plan->info.status), optimal ? ": " : "", optimal ? optimal : "");
+		npuplan_status_name(plan->info.status), optimal ? ": " : "",
+		optimal ? optimal : "");
 	if (asked->options && asked->options->arena_budget)
 		fprintf(out, "budget       %s%s%s\n", asked->budget ? asked->budget : "",
 			asked->budget ? ": " : "", size_text(asked->options->arena_budget).s);
