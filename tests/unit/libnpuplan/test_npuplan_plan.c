@@ -68,6 +68,18 @@ TEST(chain_staged)
 		assert_int_equal(plan->placements[i].offset, 0);
 }
 
+/* A number that is no status is "unknown"; one that is no transfer, a step's among them, has no name. */
+TEST(names_of_statuses_and_transfers)
+{
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_FEASIBLE), "feasible");
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_INFEASIBLE), "infeasible");
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_INFEASIBLE + 1), "unknown");
+	assert_string_equal(npuplan_transfer_name(NPUMEM_POSITION_LOAD), "load");
+	assert_string_equal(npuplan_transfer_name(NPUMEM_POSITION_STORE), "store");
+	assert_null(npuplan_transfer_name(NPUMEM_POSITION_STEP));
+	assert_null(npuplan_transfer_name(NPUMEM_POSITION_STORE + 1));
+}
+
 static bool is_listed(const char *name)
 {
 	const char *listed;
