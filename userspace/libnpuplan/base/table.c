@@ -43,8 +43,8 @@ static int make_room(struct npuplan_table *table, const uint8_t *records, uint32
 	return 0;
 }
 
-int64_t npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
-			   size_t size, const void *record)
+int64_t npuplan_table_enter(struct npuplan_table *table, const void *records, uint32_t count,
+			    size_t size, const void *record)
 {
 	int err = make_room(table, records, count, size);
 	uint32_t *index;

@@ -19,14 +19,14 @@ struct npuplan_table {
 	uint32_t slots;
 };
 
-/* npuplan_table_find() - index of a record
+/* npuplan_table_enter() - index of a record, which the table has from then on
  * @records: the array, of @count records of @size bytes without padding
  * @record: to look for
  *
- * @count if it is not there: it is in the table then, and the caller has to append it, or be done
- * with the table. -ENOMEM.
+ * @count if it was not there: the caller then appends it to @records, or does not use the table
+ * again. -ENOMEM.
  */
-int64_t npuplan_table_find(struct npuplan_table *table, const void *records, uint32_t count,
-			   size_t size, const void *record);
+int64_t npuplan_table_enter(struct npuplan_table *table, const void *records, uint32_t count,
+			    size_t size, const void *record);
 
 void npuplan_table_fini(struct npuplan_table *table);

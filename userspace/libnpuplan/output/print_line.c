@@ -60,8 +60,9 @@ static int add_placement(struct npuplan_line *line, const struct npumem_placemen
 				uint64_t begin = placement->offset + k * placement->stride[2] +
 						 j * placement->stride[1] +
 						 i * placement->stride[0];
-				struct npuplan_range range = { begin, begin + region->length };
-				struct npuplan_range *end = line->ranges + line->range_count;
+				struct npuplan_print_range range = { begin,
+								     begin + region->length };
+				struct npuplan_print_range *end = line->ranges + line->range_count;
 
 				if (line->range_count > first && end[-1].end == begin)
 					end[-1].end = range.end;

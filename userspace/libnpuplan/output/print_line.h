@@ -14,7 +14,7 @@
 #define NPUPLAN_MAX_COLUMNS 512
 
 /* Arena bytes [begin, end). */
-struct npuplan_range {
+struct npuplan_print_range {
 	uint64_t begin;
 	uint64_t end;
 };
@@ -32,7 +32,7 @@ struct npuplan_line {
 	const struct npuplan_plan *plan;
 	const uint32_t *placements;
 	struct npuplan_pool pool;
-	struct npuplan_range *ranges;
+	struct npuplan_print_range *ranges;
 	uint32_t range_count;
 	uint32_t *first_range;
 	bool *drawn;

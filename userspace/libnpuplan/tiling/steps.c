@@ -50,8 +50,8 @@ static int64_t find_tile(struct maker *m, uint32_t tensor, const struct npumem_r
 {
 	struct npuplan_graph *graph = m->graph;
 	struct npumem_tile tile = { .tensor = tensor, .region = *region };
-	int64_t found =
-		npuplan_table_find(&m->table, graph->tiles, graph->tile_count, sizeof(tile), &tile);
+	int64_t found = npuplan_table_enter(&m->table, graph->tiles, graph->tile_count,
+					    sizeof(tile), &tile);
 	int err;
 
 	if (found != graph->tile_count)

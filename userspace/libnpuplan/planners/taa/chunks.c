@@ -50,7 +50,7 @@ int64_t npuplan_memo_chunks(struct npuplan_chunk_memo *memo, const struct npumem
 {
 	const struct npumem_region shape = shape_of(region);
 	int64_t found =
-		npuplan_table_find(&memo->table, memo->shapes, memo->count, sizeof(shape), &shape);
+		npuplan_table_enter(&memo->table, memo->shapes, memo->count, sizeof(shape), &shape);
 	int err;
 
 	if (found != memo->count)
