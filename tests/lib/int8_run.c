@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../userspace/chunks/chunks.h"
+
 /* Of a tensor that is none. */
 static int8_t nothing;
 
@@ -122,22 +124,6 @@ void int8_net_fini(struct int8_net *net)
 }
 
 /* --------------------------------------------------------------------- step by step */
-
-/* First bytes of a region's chunks, in turn; false after the last. */
-static bool next_chunk(const struct npumem_region *region, uint32_t index[3], uint64_t *first)
-{
-	if (index[2] >= region->count[2])
-		return false;
-	*first = region->offset;
-	for (int d = 0; d < 3; d++)
-		*first += index[d] * region->stride[d];
-	for (int d = 0; d < 3; d++) {
-		if (++index[d] < region->count[d] || d == 2)
-			break;
-		index[d] = 0;
-	}
-	return true;
-}
 
 /*
  * struct run - of steps, in an order
@@ -266,11 +252,10 @@ static int8_t load_read(void *context, uint32_t input, uint64_t byte)
 /* What the step reads, from its tiles. */
 static void take(struct run *run, const struct npumem_tile *tile)
 {
-	uint32_t index[3] = { 0 };
-	uint64_t first;
+	struct chunks walk = chunks_of_region(&tile->region);
 
-	while (next_chunk(&tile->region, index, &first))
-		for (uint64_t b = first; b < first + tile->region.length; b++) {
+	while (chunks_next(&walk))
+		for (uint64_t b = walk.byte; b < walk.byte + tile->region.length; b++) {
 			run->read += run->seen[tile->tensor][b] != run->step + 1;
 			run->seen[tile->tensor][b] = run->step + 1;
 			if (run->plan && run->staged && !outside(run, tile->tensor))
@@ -324,8 +309,7 @@ static bool run_step(struct run *run, uint32_t step)
 			take(run, &graph->tiles[graph->accesses[a].tile]);
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count && good; a++) {
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
-		uint32_t index[3] = { 0 };
-		uint64_t first;
+		struct chunks walk = chunks_of_region(&tile->region);
 
 		run->tile = graph->accesses[a].tile;
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ)
@@ -334,8 +318,9 @@ static bool run_step(struct run *run, uint32_t step)
 			return wrong(run->net,
 				     "operator %s, step %u: writes tensor %s, not its own",
 				     run->op->name, step, graph->tensors[tile->tensor].name);
-		while (good && next_chunk(&tile->region, index, &first))
-			for (uint64_t b = first; b < first + tile->region.length && good; b++)
+		while (good && chunks_next(&walk))
+			for (uint64_t b = walk.byte; b < walk.byte + tile->region.length && good;
+			     b++)
 				good = store(run, tile->tensor, b);
 	}
 	return good && !run->net->text[0];

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../chunks/chunks.h"
 #include "base/region.h"
 #include "base/sorted.h"
 #include "planners/planners.h"
@@ -86,7 +87,7 @@ static uint64_t top_of(const struct npuplan_plan *plan)
 
 	for (uint32_t i = 0; i < plan->placement_count; i++) {
 		const struct npumem_placement *placement = &plan->placements[i];
-		uint64_t end = placement->offset + npuplan_hull(placement);
+		uint64_t end = placement->offset + chunks_hull(placement);
 
 		top = end > top ? end : top;
 	}

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "region.h"
 
+#include "../../chunks/chunks.h"
+
 /* Coordinates of an element, by its number in the tensor. */
 static void locate(const uint32_t shape[TFLITE_BOX_DIMS], uint64_t element,
 		   uint32_t at[TFLITE_BOX_DIMS])
@@ -47,6 +49,7 @@ bool tflite_box(const uint32_t shape[TFLITE_BOX_DIMS], uint32_t elem,
 	uint64_t last = region->offset + region->length - elem, count = region->length / elem;
 	uint64_t size = 1;
 	uint32_t end[TFLITE_BOX_DIMS];
+	struct chunks walk = chunks_of_region(region);
 
 	if (region->offset % elem || region->length % elem || !region->length)
 		return false;
@@ -67,15 +70,8 @@ bool tflite_box(const uint32_t shape[TFLITE_BOX_DIMS], uint32_t elem,
 	/* As many elements, none twice, all of them inside. */
 	if (size != count)
 		return false;
-	for (uint64_t i = 0; i < count / (region->length / elem); i++) {
-		uint64_t at = region->offset, rest = i;
-
-		for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-			at += rest % region->count[d] * region->stride[d];
-			rest /= region->count[d];
-		}
-		if (!is_run_inside(shape, box, at / elem, region->length / elem))
+	while (chunks_next(&walk))
+		if (!is_run_inside(shape, box, walk.byte / elem, region->length / elem))
 			return false;
-	}
 	return true;
 }

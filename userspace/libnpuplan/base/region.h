@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of tensors: how many a region has, how far a placement reaches, whose an alias's are. */
+/* Bytes of tensors: how many a region has, whose an alias's are. */
 #pragma once
 
 #include "npuplan.h"
@@ -8,22 +8,6 @@
 static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
 {
 	return region->length * region->count[0] * region->count[1] * region->count[2];
-}
-
-/** npuplan_hull() - bytes of the arena from the first to the last of a placement, gaps included */
-static inline uint64_t npuplan_hull(const struct npumem_placement *placement)
-{
-	uint64_t bytes = placement->region.length;
-
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		uint64_t count = placement->region.count[d];
-
-		if (d == 2 && placement->ring)
-			count = placement->ring;
-		if (count > 1)
-			bytes += placement->stride[d] * (count - 1);
-	}
-	return bytes;
 }
 
 /** npuplan_base_of() - tensor whose bytes a tensor's are: itself, unless it is an alias */

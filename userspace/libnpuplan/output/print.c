@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
+#include "base/region.h"
 #include "base/sorted.h"
 #include "print_line.h"
 
@@ -48,7 +50,7 @@ static void print_head(const struct npuplan_graph *graph, const struct npuplan_p
 		fprintf(out, "%c (id=%lld): offset %llu, %llu bytes, positions %u to %u: %s\n",
 			npuplan_symbol(placement->tensor), id,
 			(unsigned long long)placement->offset,
-			(unsigned long long)npuplan_hull(placement), placement->from, placement->to,
+			(unsigned long long)chunks_hull(placement), placement->from, placement->to,
 			npuplan_tensor_label(graph, placement->tensor, label));
 	}
 }
@@ -175,8 +177,8 @@ static bool is_taken(const struct printing *printing, uint32_t placement)
 				&plan->placements[printing->of_tensor[i]];
 
 			if (other->from <= at->to && other->to >= at->to &&
-			    other->offset < at->offset + npuplan_hull(at) &&
-			    at->offset < other->offset + npuplan_hull(other))
+			    other->offset < at->offset + chunks_hull(at) &&
+			    at->offset < other->offset + chunks_hull(other))
 				return true;
 		}
 	}
@@ -218,7 +220,7 @@ static bool are_twins(const struct scene *scene, uint32_t a, uint32_t b)
 	const struct npumem_placement *left = placement_at(scene, a);
 	const struct npumem_placement *right = placement_at(scene, b);
 
-	return left->offset == right->offset && npuplan_hull(left) == npuplan_hull(right);
+	return left->offset == right->offset && chunks_hull(left) == chunks_hull(right);
 }
 
 static int scene_init(struct scene *scene, const struct printing *printing, const uint32_t *list,
@@ -239,7 +241,7 @@ static int scene_init(struct scene *scene, const struct printing *printing, cons
 		return -ENOMEM;
 	for (uint32_t k = 0; k < count; k++) {
 		const struct npumem_placement *at = placement_at(scene, k);
-		uint64_t bytes = npuplan_hull(at);
+		uint64_t bytes = chunks_hull(at);
 
 		coming[k] = (struct npuplan_keyed){ .key = at->from, .item = k };
 		going[k] = (struct npuplan_keyed){ .key = at->to, .item = k };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
 #include "base/queue.h"
 
 /* Bytes that a placement has of a column. */
@@ -48,28 +49,25 @@ static uint64_t column_end(const struct npuplan_line *line, unsigned int c)
 
 static int add_placement(struct npuplan_line *line, const struct npumem_placement *placement)
 {
-	const struct npumem_region *region = &placement->region;
-	uint32_t first = line->range_count, slots = region->count[2];
+	struct npumem_placement slots = *placement;
+	struct chunks walk = chunks_of_placement(&slots);
+	uint32_t first = line->range_count;
 	int err = 0;
 
-	if (placement->ring && placement->ring < slots)
-		slots = placement->ring;
-	for (uint32_t k = 0; k < slots; k++)
-		for (uint32_t j = 0; j < region->count[1]; j++)
-			for (uint32_t i = 0; i < region->count[0] && !err; i++) {
-				uint64_t begin = placement->offset + k * placement->stride[2] +
-						 j * placement->stride[1] +
-						 i * placement->stride[0];
-				struct npuplan_print_range range = { begin,
-								     begin + region->length };
-				struct npuplan_print_range *end = line->ranges + line->range_count;
+	/* Once round a ring: its other repetitions lie on the same bytes. */
+	if (placement->ring && placement->ring < slots.region.count[2])
+		slots.region.count[2] = placement->ring;
+	while (!err && chunks_next(&walk)) {
+		struct npuplan_print_range range = { walk.address,
+						     walk.address + slots.region.length };
+		struct npuplan_print_range *end = line->ranges + line->range_count;
 
-				if (line->range_count > first && end[-1].end == begin)
-					end[-1].end = range.end;
-				else
-					err = npuplan_append(&line->ranges, &line->range_count,
-							     sizeof(range), &range, 1);
-			}
+		if (line->range_count > first && end[-1].end == range.begin)
+			end[-1].end = range.end;
+		else
+			err = npuplan_append(&line->ranges, &line->range_count, sizeof(range),
+					     &range, 1);
+	}
 	return err;
 }
 

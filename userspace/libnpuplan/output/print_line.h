@@ -9,7 +9,6 @@
 
 #include "../../cover/cover.h"
 #include "base/internal.h"
-#include "base/region.h"
 
 #define NPUPLAN_MAX_COLUMNS 512
 

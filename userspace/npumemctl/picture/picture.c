@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
+
 #define NONE UINT32_MAX
 
 /*
@@ -137,22 +139,6 @@ struct intervals {
 	size_t count;
 };
 
-/* Chunks of a region, in turn; false after the last. */
-static bool next_chunk(const struct npumem_region *region, uint32_t index[3], uint64_t *first)
-{
-	if (index[2] >= region->count[2])
-		return false;
-	*first = region->offset;
-	for (int d = 0; d < 3; d++)
-		*first += index[d] * region->stride[d];
-	for (int d = 0; d < 3; d++) {
-		if (++index[d] < region->count[d] || d == 2)
-			break;
-		index[d] = 0;
-	}
-	return true;
-}
-
 /* What begins with the byte that it is of. */
 static int by_byte(const void *left, const void *right)
 {
@@ -172,35 +158,26 @@ struct chunk {
 };
 
 /*
- * struct chunks - all of a placement, by byte of the tensor
+ * struct chunk_list - all of a placement, by byte of the tensor
  */
-struct chunks {
+struct chunk_list {
 	struct chunk *chunks;
 	size_t count;
 	uint64_t length;
 };
 
-/* A repetition of a ring lies where the one of @ring before lay. */
-static int list_chunks(struct chunks *list, const struct npumem_placement *placement)
+static int list_chunks(struct chunk_list *list, const struct npumem_placement *placement)
 {
-	const struct npumem_region *region = &placement->region;
-	size_t most = (size_t)region->count[0] * region->count[1] * region->count[2];
-	uint32_t index[3] = { 0 }, at[3] = { 0 };
-	uint64_t byte;
+	struct chunks walk = chunks_of_placement(placement);
 
-	*list = (struct chunks){ malloc(most * sizeof(*list->chunks) + 1), 0, region->length };
+	*list = (struct chunk_list){
+		.chunks = malloc(chunks_count(&placement->region) * sizeof(*list->chunks) + 1),
+		.length = placement->region.length,
+	};
 	if (!list->chunks)
 		return -ENOMEM;
-	while (next_chunk(region, index, &byte)) {
-		uint64_t address = placement->offset;
-
-		if (placement->ring)
-			at[2] %= placement->ring;
-		for (int d = 0; d < 3; d++)
-			address += at[d] * placement->stride[d];
-		list->chunks[list->count++] = (struct chunk){ byte, address };
-		memcpy(at, index, sizeof(at));
-	}
+	while (chunks_next(&walk))
+		list->chunks[list->count++] = (struct chunk){ walk.byte, walk.address };
 	if (list->count)
 		qsort(list->chunks, list->count, sizeof(*list->chunks), by_byte);
 	return 0;
@@ -212,15 +189,14 @@ static void add_boundary(struct intervals *intervals, uint64_t at)
 }
 
 static int find_intervals(struct intervals *intervals, const struct use *uses, size_t use_count,
-			  const struct chunks *chunks)
+			  const struct chunk_list *chunks)
 {
 	uint64_t begin = chunks->chunks[0].byte;
 	uint64_t end = chunks->chunks[chunks->count - 1].byte + chunks->length;
 	size_t most = 2 * chunks->count, kept = 0;
 
 	for (size_t u = 0; u < use_count; u++)
-		most += 2 * (size_t)uses[u].region.count[0] * uses[u].region.count[1] *
-			uses[u].region.count[2];
+		most += 2 * chunks_count(&uses[u].region);
 	intervals->list = malloc(most * sizeof(*intervals->list));
 	if (!intervals->list)
 		return -ENOMEM;
@@ -229,11 +205,11 @@ static int find_intervals(struct intervals *intervals, const struct use *uses, s
 		add_boundary(intervals, chunks->chunks[c].byte + chunks->length);
 	}
 	for (size_t u = 0; u < use_count; u++) {
-		uint32_t index[3] = { 0 };
-		uint64_t first, last;
+		struct chunks walk = chunks_of_region(&uses[u].region);
 
-		while (next_chunk(&uses[u].region, index, &first)) {
-			last = first + uses[u].region.length;
+		while (chunks_next(&walk)) {
+			uint64_t first = walk.byte, last = first + uses[u].region.length;
+
 			if (first >= end || last <= begin)
 				continue;
 			add_boundary(intervals, first > begin ? first : begin);
@@ -267,13 +243,14 @@ static size_t first_interval(const struct intervals *intervals, uint64_t byte)
 /* What is read before it was written has been there since half @from. */
 static void apply(struct intervals *intervals, const struct use *use, uint32_t from)
 {
-	uint32_t index[3] = { 0 }, stored = 2 * use->position + 1;
-	uint64_t first;
+	struct chunks walk = chunks_of_region(&use->region);
+	uint32_t stored = 2 * use->position + 1;
 
-	while (next_chunk(&use->region, index, &first)) {
-		for (size_t i = first_interval(intervals, first);
-		     i < intervals->count && intervals->list[i].at < first + use->region.length;
-		     i++) {
+	while (chunks_next(&walk)) {
+		uint64_t end = walk.byte + use->region.length;
+
+		for (size_t i = first_interval(intervals, walk.byte);
+		     i < intervals->count && intervals->list[i].at < end; i++) {
 			struct interval *interval = &intervals->list[i];
 
 			if (interval->start == NONE)
@@ -327,7 +304,7 @@ static int add_box(struct picture *picture, struct picture_placement *drawn, str
 
 /* Of the bytes that the placement holds: what lies between its chunks is elsewhere. */
 static int add_intervals(struct picture *picture, struct picture_placement *drawn,
-			 const struct intervals *intervals, const struct chunks *chunks)
+			 const struct intervals *intervals, const struct chunk_list *chunks)
 {
 	const struct chunk *chunk = chunks->chunks;
 	int err = 0;
@@ -383,7 +360,7 @@ static int add_boxes(struct picture *picture, struct picture_placement *drawn,
 	size_t low = first_use(all, placement->tensor, placement->from);
 	size_t high = first_use(all, placement->tensor, placement->to + 1);
 	struct intervals intervals = { 0 };
-	struct chunks chunks;
+	struct chunk_list chunks;
 	int err = list_chunks(&chunks, placement);
 
 	if (!err && chunks.count)
@@ -405,22 +382,6 @@ static int add_boxes(struct picture *picture, struct picture_placement *drawn,
 }
 
 /* ------------------------------------------------------------------- the picture */
-
-/* From end to end, if it is a ring or has gaps. */
-static uint64_t extent(const struct npumem_placement *placement)
-{
-	uint64_t bytes = placement->region.length;
-
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		uint64_t count = placement->region.count[d];
-
-		if (d == 2 && placement->ring)
-			count = placement->ring;
-		if (count > 1)
-			bytes += placement->stride[d] * (count - 1);
-	}
-	return bytes;
-}
 
 /* No more of a tensor than there is: then there are not too many chunks either. */
 static bool fits(const struct npumem_region *region, uint64_t size)
@@ -451,7 +412,7 @@ static int add_placement(struct picture *picture, const struct npumem_placement 
 	if (placement->to >= picture->plan->position_count)
 		return -EINVAL;
 	*drawn = (struct picture_placement){
-		.hull = { placement->offset, extent(placement), 2 * placement->from,
+		.hull = { placement->offset, chunks_hull(placement), 2 * placement->from,
 			  2 * placement->to + 1 },
 		.tensor = placement->tensor,
 		.first_box = picture->box_count,

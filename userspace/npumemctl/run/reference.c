@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
 #include "npumem_mix.h"
 
 static bool valid_at_entry(const struct npuplan_tensor *tensor)
@@ -114,48 +115,28 @@ void reference_randomize(struct reference *ref, uint64_t seed, bool state)
 	}
 }
 
-/* Offset in the tensor of repetition @i of a region, in linear index order. */
-static uint64_t chunk_offset(const struct npumem_region *region, uint64_t i)
-{
-	uint64_t offset = region->offset;
-
-	for (int d = 0; d < NPUMEM_REGION_DIMS; d++) {
-		offset += i % region->count[d] * region->stride[d];
-		i /= region->count[d];
-	}
-	return offset;
-}
-
-static uint64_t chunk_count(const struct npumem_region *region)
-{
-	return (uint64_t)region->count[0] * region->count[1] * region->count[2];
-}
-
 static uint64_t read_tile(const uint8_t *bytes, const struct npumem_region *region, uint64_t digest)
 {
-	for (uint64_t c = 0; c < chunk_count(region); c++) {
-		const uint8_t *chunk = bytes + chunk_offset(region, c);
+	struct chunks walk = chunks_of_region(region);
 
+	while (chunks_next(&walk))
 		for (uint64_t i = 0; i < region->length; i++)
-			digest = npumem_mix_read(digest, chunk[i]);
-	}
+			digest = npumem_mix_read(digest, bytes[walk.byte + i]);
 	return digest;
 }
 
 static void write_tile(uint8_t *bytes, const struct npumem_region *region, uint64_t digest,
 		       uint32_t access)
 {
+	struct chunks walk = chunks_of_region(region);
 	uint64_t linear = 0, word = 0;
 
-	for (uint64_t c = 0; c < chunk_count(region); c++) {
-		uint8_t *chunk = bytes + chunk_offset(region, c);
-
+	while (chunks_next(&walk))
 		for (uint64_t i = 0; i < region->length; i++, linear++) {
 			if (linear % 8 == 0)
 				word = npumem_mix_write(digest, access, linear / 8);
-			chunk[i] = (uint8_t)(word >> (linear % 8 * 8));
+			bytes[walk.byte + i] = (uint8_t)(word >> (linear % 8 * 8));
 		}
-	}
 }
 
 static void run_step(struct reference *ref, uint32_t index, uint64_t key)
@@ -217,27 +198,17 @@ void reference_edge(struct reference *ref, uint32_t edge)
 int reference_copy(const struct npumem_placement *placement, uint8_t *tensor, uint64_t tensor_size,
 		   uint8_t *arena, uint64_t arena_size, bool to_arena)
 {
-	const struct npumem_region *region = &placement->region;
+	struct chunks walk = chunks_of_placement(placement);
+	uint64_t length = placement->region.length;
 
-	for (uint64_t c = 0; c < chunk_count(region); c++) {
-		uint64_t i[NPUMEM_REGION_DIMS] = {
-			c % region->count[0],
-			c / region->count[0] % region->count[1],
-			c / region->count[0] / region->count[1],
-		};
-		uint64_t at = chunk_offset(region, c), address = placement->offset;
-
-		if (placement->ring)
-			i[2] %= placement->ring;
-		for (int d = 0; d < NPUMEM_REGION_DIMS; d++)
-			address += i[d] * placement->stride[d];
-		if (at > tensor_size || region->length > tensor_size - at || address > arena_size ||
-		    region->length > arena_size - address)
+	while (chunks_next(&walk)) {
+		if (walk.byte > tensor_size || length > tensor_size - walk.byte ||
+		    walk.address > arena_size || length > arena_size - walk.address)
 			return -EINVAL;
 		if (to_arena)
-			memcpy(arena + address, tensor + at, region->length);
+			memcpy(arena + walk.address, tensor + walk.byte, length);
 		else
-			memcpy(tensor + at, arena + address, region->length);
+			memcpy(tensor + walk.byte, arena + walk.address, length);
 	}
 	return 0;
 }

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../chunks/chunks.h"
+
 static __attribute__((format(printf, 2, 3))) int refuse(struct npuplan_error *error,
 							const char *format, ...)
 {
@@ -104,19 +106,15 @@ static void forget_written(const struct npuplan_graph *graph, uint32_t step, uin
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
 		const struct npuplan_tensor *t = &graph->tensors[tile->tensor];
-		const struct npumem_region *r = &tile->region;
+		struct chunks walk = chunks_of_region(&tile->region);
 		bool alias = t->flags & NPUMEM_TENSOR_ALIAS;
 
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ ||
 		    (alias ? t->alias_of : tile->tensor) != tensor)
 			continue;
-		for (uint32_t k = 0; k < r->count[2]; k++)
-			for (uint32_t j = 0; j < r->count[1]; j++)
-				for (uint32_t i = 0; i < r->count[0]; i++)
-					memset(valid + (alias ? t->alias_offset : 0) + r->offset +
-						       i * r->stride[0] + j * r->stride[1] +
-						       k * r->stride[2],
-					       false, r->length);
+		while (chunks_next(&walk))
+			memset(valid + (alias ? t->alias_offset : 0) + walk.byte, false,
+			       tile->region.length);
 	}
 }
 
