@@ -36,3 +36,25 @@ uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count)
 			numbers[distinct++] = numbers[i];
 	return distinct;
 }
+
+void npuplan_counting_sort(const void *records, uint32_t count, size_t size, size_t key_offset,
+			   uint32_t keys, uint32_t *first, uint32_t *sorted)
+{
+	const char *at = records;
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t k = *(const uint32_t *)(at + i * size + key_offset);
+
+		if (k < keys)
+			first[k + 2]++;
+	}
+	for (uint32_t k = 2; k <= keys; k++)
+		first[k] += first[k - 1];
+	/* Each one's beginning moves to its end, which is the next one's beginning. */
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t k = *(const uint32_t *)(at + i * size + key_offset);
+
+		if (k < keys)
+			sorted[first[k + 1]++] = i;
+	}
+}

@@ -8,6 +8,16 @@
 /* -1, 0 or 1, for two numbers of any type. */
 #define npuplan_compare(A, B) (((A) > (B)) - ((A) < (B)))
 
+/*
+ * For NPUPLAN_ORDER(), whose function names the two elements a and b. NPUPLAN_BY_3(x, y, z) is
+ * a chain that ends at the first member that differs:
+ *
+ *	npuplan_compare(a->x, b->x) ?: npuplan_compare(a->y, b->y) ?: npuplan_compare(a->z, b->z)
+ *
+ * NPUPLAN_BY_COUNT() picks the macro for as many members as there are. In front of the numbers
+ * 6 to 1, each member moves them on by one place, so that N becomes the count of members; the
+ * empty argument at the end is there because the dots have to stand for one.
+ */
 #define NPUPLAN_BY_1(F)	     npuplan_compare(a->F, b->F)
 #define NPUPLAN_BY_2(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_1(__VA_ARGS__)
 #define NPUPLAN_BY_3(F, ...) NPUPLAN_BY_1(F) ?: NPUPLAN_BY_2(__VA_ARGS__)
@@ -74,29 +84,10 @@ uint32_t npuplan_sort_once(uint64_t *numbers, uint32_t count);
 	})
 
 /* npuplan_counting_sort() - numbers of records by a 32-bit key of each, in order where it is equal
- * @records: @count of them, of @size bytes, the key at @key; one of @keys or more is passed over
+ * @records: @count of them, of @size bytes
+ * @key_offset: where a record has its key; a record whose key is @keys or more is passed over
  * @first: @keys + 2 zeros; out: of key k sorted[first[k] .. first[k + 1])
- * @sorted: out: room for all
+ * @sorted: out: room for @count numbers
  */
-static inline void npuplan_counting_sort(const void *records, uint32_t count, size_t size,
-					 size_t key, uint32_t keys, uint32_t *first,
-					 uint32_t *sorted)
-{
-	const char *at = records;
-
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t k = *(const uint32_t *)(at + i * size + key);
-
-		if (k < keys)
-			first[k + 2]++;
-	}
-	for (uint32_t k = 2; k <= keys; k++)
-		first[k] += first[k - 1];
-	/* Each one's beginning moves to its end, which is the next one's beginning. */
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t k = *(const uint32_t *)(at + i * size + key);
-
-		if (k < keys)
-			sorted[first[k + 1]++] = i;
-	}
-}
+void npuplan_counting_sort(const void *records, uint32_t count, size_t size, size_t key_offset,
+			   uint32_t keys, uint32_t *first, uint32_t *sorted);
