@@ -28,7 +28,8 @@ static uint64_t after(const struct npuplan_atom *atom)
 
 static int compare_ends(const void *left, const void *right, void *context)
 {
-	const struct npuplan_atom *atoms = context;
+	const struct builder *builder = context;
+	const struct npuplan_atom *atoms = builder->atoms;
 	const struct npuplan_atom *a = &atoms[*(const uint32_t *)left];
 	const struct npuplan_atom *b = &atoms[*(const uint32_t *)right];
 
@@ -48,8 +49,7 @@ static void sort_by_end(struct builder *builder, uint32_t count)
 	}
 	/* Atoms of a tensor without versions are in order already. */
 	if (!sorted)
-		qsort_r(builder->by_end, count, sizeof(*builder->by_end), compare_ends,
-			(void *)(uintptr_t)builder->atoms);
+		qsort_r(builder->by_end, count, sizeof(*builder->by_end), compare_ends, builder);
 }
 
 /*

@@ -124,7 +124,8 @@ static void find_least(struct tilesched_placing *placing)
 /* By tensor and first byte. */
 static int by_bytes(const void *left, const void *right, void *context)
 {
-	const struct tilesched_model *model = context;
+	const struct tilesched_placing *placing = context;
+	const struct tilesched_model *model = placing->model;
 	const struct npuv_cell *a = cell_of(model, *(const uint32_t *)left);
 	const struct npuv_cell *b = cell_of(model, *(const uint32_t *)right);
 	const struct npuv_segment *segments = model->cells->segments;
@@ -145,8 +146,7 @@ static int sort_units(struct tilesched_placing *placing)
 		return -ENOMEM;
 	for (uint32_t u = 0; u < model->unit_count; u++)
 		placing->units[u] = u;
-	qsort_r(placing->units, model->unit_count, sizeof(*placing->units), by_bytes,
-		(void *)(uintptr_t)model);
+	qsort_r(placing->units, model->unit_count, sizeof(*placing->units), by_bytes, placing);
 	return 0;
 }
 
