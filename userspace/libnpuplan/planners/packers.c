@@ -28,28 +28,26 @@ static bool pairs_overlap(const struct npuplan_conflicts *c)
 
 /*
  * Whether the pairs listed are all that live together, and whole: then the search by
- * overlap, which is far quicker, answers the same question. 1; 0; -ENOMEM
+ * overlap, which is far quicker, answers the same question. 0 or -ENOMEM
  */
-static int is_by_overlap(const struct npuplan_conflicts *c)
+static int compare_with_overlap(const struct npuplan_conflicts *c, bool *same)
 {
 	struct npuplan_conflicts overlap;
 	AUTO_HEAP uint64_t *counts = NULL;
-	int result;
+	int err;
 
-	if (!c->peer_start)
-		return 1;
-	if (!pairs_overlap(c))
+	*same = !c->peer_start;
+	if (*same || !pairs_overlap(c))
 		return 0;
 	counts = npuplan_malloc((size_t)c->item_count * sizeof(*counts) + 1);
 	if (!counts)
 		return -ENOMEM;
 	npuplan_conflicts_overlap(&overlap, c->items, c->item_count);
-	result = npuplan_count_peers(&overlap, counts);
-	if (!result)
-		result = 1;
-	for (uint32_t i = 0; i < c->item_count && result == 1; i++)
-		result = counts[i] == c->peer_start[i + 1] - c->peer_start[i];
-	return result;
+	err = npuplan_count_peers(&overlap, counts);
+	*same = !err;
+	for (uint32_t i = 0; i < c->item_count && *same; i++)
+		*same = counts[i] == c->peer_start[i + 1] - c->peer_start[i];
+	return err;
 }
 
 int npuplan_pack_quick(const struct npuplan_problem *problem, int unused,
@@ -158,11 +156,12 @@ int npuplan_pack_searched(const struct npuplan_problem *problem, int unused,
 		.incumbent = problem->incumbent,
 	};
 	struct npuplan_pack_result result;
-	int err = is_by_overlap(&problem->conflicts);
+	bool by_overlap;
+	int err = compare_with_overlap(&problem->conflicts, &by_overlap);
 
-	if (err < 0)
+	if (err)
 		return npuplan_fail(error, err, "out of memory");
-	if (!err)
+	if (!by_overlap)
 		core.conflicts = &problem->conflicts;
 	err = npuplan_pack_by(&packer, &core, &options, packing->offsets, &result, error);
 	if (err)

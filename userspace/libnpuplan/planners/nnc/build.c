@@ -197,8 +197,8 @@ static bool find_split(const struct nnc *nnc, const struct npuplan_nnc_tuple *tu
 	return best->edge != NONE;
 }
 
-/* 1: all that is placed allows the tuple there; 0: it does not; -ENOMEM */
-static int is_free(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base)
+/* Whether all that is placed allows the tuple at @base. 1: it does; 0: it does not; -ENOMEM */
+static int probe_base(const struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, uint64_t base)
 {
 	for (uint32_t i = 0; i < tuple->count; i++) {
 		uint64_t address;
@@ -231,7 +231,7 @@ static int search_edges(struct nnc *nnc, const struct npuplan_nnc_tuple *tuple, 
 			first = nnc->searched[tuple->items[i]];
 	}
 	while (!result && find_split(nnc, tuple, first, &last, split)) {
-		result = is_free(nnc, tuple, split->base);
+		result = probe_base(nnc, tuple, split->base);
 		last = *split;
 	}
 	return result;
