@@ -31,7 +31,8 @@ int npuplan_grow(void *array, uint32_t count, size_t size)
 	return resize(array, bytes);
 }
 
-int npuplan_append(void *array, uint32_t *count, size_t size, const void *records, uint32_t more)
+int npuplan_append_sized(void *array, uint32_t *count, size_t size, const void *records,
+			 uint32_t more)
 {
 	int err = 0;
 	char *items;

@@ -2,6 +2,7 @@
 /* Arrays that grow, of the memory that heap.h counts. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,10 +16,19 @@
 int npuplan_grow(void *array, uint32_t count, size_t size);
 
 /* npuplan_append() - the same, and put records there
- * @count: elements in use; out: @more than before, unless it fails
- * @records: @more of them; may be NULL if that is 0
+ * @ARRAY: pointer to the array, of elements of the records' type: the compiler looks
+ * @COUNT: pointer to the elements in use; out: @MORE than before, unless it fails
+ * @RECORDS: pointer to @MORE of them; may be NULL if that is 0
+ *
+ * The errnos of npuplan_grow().
  */
-int npuplan_append(void *array, uint32_t *count, size_t size, const void *records, uint32_t more);
+#define npuplan_append(ARRAY, COUNT, RECORDS, MORE)                                            \
+	npuplan_append_sized((ARRAY), (COUNT), sizeof(**(ARRAY)), true ? (RECORDS) : *(ARRAY), \
+			     (MORE))
+
+/* npuplan_append_sized() - the same for elements whose type is not known, of @size bytes */
+int npuplan_append_sized(void *array, uint32_t *count, size_t size, const void *records,
+			 uint32_t more);
 
 /* npuplan_reserve() - make room for @count elements in an array whose capacity is kept
  * @array: pointer to the array

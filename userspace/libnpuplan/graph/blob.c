@@ -98,7 +98,7 @@ int npuplan_copy_section(const struct npuv_section *section, size_t size, void *
 
 	*count = 0;
 	while (*count < section->count && !err)
-		err = npuplan_append(array, count, size, npuv_record(section, *count), 1);
+		err = npuplan_append_sized(array, count, size, npuv_record(section, *count), 1);
 	return err;
 }
 
@@ -141,8 +141,7 @@ static int read_steps(struct npuplan_graph *graph, const struct npuv_graph *chec
 		int err = -ENOMEM;
 
 		if (step.name)
-			err = npuplan_append(&graph->steps, &graph->step_count, sizeof(step), &step,
-					     1);
+			err = npuplan_append(&graph->steps, &graph->step_count, &step, 1);
 		if (err) {
 			free(step.name);
 			return err;

@@ -66,7 +66,7 @@ int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npupl
 		copy.alias_of = NPUMEM_NONE;
 	copy.name = strdup(tensor->name ? tensor->name : "");
 	if (copy.name)
-		err = npuplan_append(&graph->tensors, &graph->tensor_count, sizeof(copy), &copy, 1);
+		err = npuplan_append(&graph->tensors, &graph->tensor_count, &copy, 1);
 	if (!err)
 		return graph->tensor_count - 1;
 	free(copy.name);
@@ -105,7 +105,7 @@ int64_t npuplan_graph_add_op(struct npuplan_graph *graph, const struct npuplan_o
 		err = copy_indices(&copy.outputs, op->outputs, op->output_count,
 				   graph->tensor_count);
 	if (!err)
-		err = npuplan_append(&graph->ops, &graph->op_count, sizeof(copy), &copy, 1);
+		err = npuplan_append(&graph->ops, &graph->op_count, &copy, 1);
 	if (!err)
 		return graph->op_count - 1;
 	free_all(copy.name, copy.type, copy.inputs, copy.outputs);
@@ -119,7 +119,7 @@ int64_t npuplan_graph_add_tile(struct npuplan_graph *graph, uint32_t tensor,
 	int err = -EINVAL;
 
 	if (tensor < graph->tensor_count)
-		err = npuplan_append(&graph->tiles, &graph->tile_count, sizeof(tile), &tile, 1);
+		err = npuplan_append(&graph->tiles, &graph->tile_count, &tile, 1);
 	return err ? err : (int64_t)graph->tile_count - 1;
 }
 
@@ -147,10 +147,10 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 	copy.access_count = access_count;
 	copy.name = strdup(step->name ? step->name : "");
 	if (copy.name)
-		err = npuplan_append(&graph->accesses, &graph->access_count, sizeof(*accesses),
-				     accesses, access_count);
+		err = npuplan_append(&graph->accesses, &graph->access_count, accesses,
+				     access_count);
 	if (!err)
-		err = npuplan_append(&graph->steps, &graph->step_count, sizeof(copy), &copy, 1);
+		err = npuplan_append(&graph->steps, &graph->step_count, &copy, 1);
 	if (err) {
 		free(copy.name);
 		graph->access_count = copy.first_access;
@@ -165,7 +165,7 @@ int64_t npuplan_graph_add_step(struct npuplan_graph *graph, const struct npuplan
 int64_t npuplan_graph_add_block(struct npuplan_graph *graph)
 {
 	const struct npumem_block block = { .first_step = graph->step_count, .name = NPUMEM_NONE };
-	int err = npuplan_append(&graph->blocks, &graph->block_count, sizeof(block), &block, 1);
+	int err = npuplan_append(&graph->blocks, &graph->block_count, &block, 1);
 
 	return err ? err : (int64_t)graph->block_count - 1;
 }
@@ -188,11 +188,10 @@ int64_t npuplan_graph_add_edge(struct npuplan_graph *graph, uint32_t from, uint3
 		    carries[i].to >= graph->tensor_count ||
 		    graph->tensors[carries[i].from].size != graph->tensors[carries[i].to].size)
 			return -EINVAL;
-	err = npuplan_append(&graph->carries, &graph->carry_count, sizeof(*carries), carries,
-			     carry_count);
+	err = npuplan_append(&graph->carries, &graph->carry_count, carries, carry_count);
 	if (err)
 		return err;
-	err = npuplan_append(&graph->edges, &graph->edge_count, sizeof(edge), &edge, 1);
+	err = npuplan_append(&graph->edges, &graph->edge_count, &edge, 1);
 	if (err)
 		graph->carry_count = edge.first_carry;
 	return err ? err : (int64_t)graph->edge_count - 1;

@@ -65,8 +65,7 @@ static int add_placement(struct npuplan_line *line, const struct npumem_placemen
 		if (line->range_count > first && end[-1].end == range.begin)
 			end[-1].end = range.end;
 		else
-			err = npuplan_append(&line->ranges, &line->range_count, sizeof(range),
-					     &range, 1);
+			err = npuplan_append(&line->ranges, &line->range_count, &range, 1);
 	}
 	return err;
 }

@@ -386,7 +386,7 @@ static int add_name(struct builder *b, uint32_t block, uint32_t tensor)
 		return npuplan_fail(b->error, -E2BIG, "more than %u live tensors of all blocks",
 				    NPUPLAN_MAX_NODES);
 	b->touched[tensor] = (struct touched){ .block = block, .name = *count };
-	return npuplan_append(&flow->names, count, sizeof(name), &name, 1);
+	return npuplan_append(&flow->names, count, &name, 1);
 }
 
 /* Ranges of the names that a step accesses. */
@@ -451,6 +451,7 @@ static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint
 	for (uint32_t a = s->first_access; a < s->first_access + s->access_count; a++) {
 		uint32_t inplace = b->graph->accesses[a].inplace, read, write;
 		struct use from, to = use_of(b, a);
+		struct npuplan_reuse reuse;
 		int err;
 
 		if (to.mode != NPUMEM_ACCESS_WRITE || inplace >= s->access_count)
@@ -465,8 +466,8 @@ static int list_reuses(struct builder *b, uint32_t step, uint32_t position, uint
 		if (b->flow->names[read].end != store || b->flow->names[write].start != store ||
 		    from.bytes != to.bytes)
 			continue;
-		err = npuplan_append(&b->flow->reuses, count, sizeof(struct npuplan_reuse),
-				     &(struct npuplan_reuse){ read, write }, 1);
+		reuse = (struct npuplan_reuse){ read, write };
+		err = npuplan_append(&b->flow->reuses, count, &reuse, 1);
 		if (err)
 			return err;
 	}

@@ -331,8 +331,7 @@ static int add_instance(struct search *s, uint32_t block, const uint32_t *key)
 	    flow->graph->blocks[block].step_count > NPUPLAN_MAX_POSITIONS - flow->position_count)
 		return fail_instances(s, block);
 	if (added.colours)
-		err = npuplan_append(&flow->instances, &flow->instance_count, sizeof(added), &added,
-				     1);
+		err = npuplan_append(&flow->instances, &flow->instance_count, &added, 1);
 	if (err)
 		return err;
 	memcpy(added.colours, key, s->in_count[block] * sizeof(*key));
@@ -398,8 +397,7 @@ static int follow_edges(struct search *s)
 			}
 		}
 		if (!err)
-			err = npuplan_append(&flow->successors, &next, sizeof(successor),
-					     &successor, 1);
+			err = npuplan_append(&flow->successors, &next, &successor, 1);
 	}
 	return err;
 }
@@ -426,7 +424,7 @@ static int settle(struct search *s)
 	for (uint32_t i = s->first; i < s->end && !err; i++) {
 		struct npuplan_node added = { i, s->instance, s->colours[i - s->first] };
 
-		err = npuplan_append(&flow->nodes, &node, sizeof(added), &added, 1);
+		err = npuplan_append(&flow->nodes, &node, &added, 1);
 	}
 	return err ? err : follow_edges(s);
 }

@@ -170,8 +170,7 @@ static int add_loop(struct views *v, uint32_t edge)
 			.inside = npuplan_pool_take(&v->pool, v->flow->graph->block_count, 1),
 		};
 
-		if (!loop.inside ||
-		    npuplan_append(&v->loops, &v->loop_count, sizeof(loop), &loop, 1))
+		if (!loop.inside || npuplan_append(&v->loops, &v->loop_count, &loop, 1))
 			return -ENOMEM;
 		add_block(&v->loops[i], e->to);
 	}
@@ -321,9 +320,8 @@ static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, u
 	};
 
 	*slot = plan->view_count | NPUMEM_VIEW_NESTED;
-	return npuplan_append(&plan->views, &plan->view_count, sizeof(view), &view, 1) ?:
-		       npuplan_append(&plan->view_slots, &plan->view_slot_count, sizeof(*slots),
-				      slots, count);
+	return npuplan_append(&plan->views, &plan->view_count, &view, 1) ?:
+		       npuplan_append(&plan->view_slots, &plan->view_slot_count, slots, count);
 }
 
 /* Slot of a tensor in the iteration that was walked last. */

@@ -190,7 +190,7 @@ static int add_tie(struct ties *ties, uint32_t a, uint32_t b, bool apart)
 
 	if (ties->count == ties->most)
 		return -E2BIG;
-	return npuplan_append(&ties->list, &ties->count, sizeof(tie), &tie, 1);
+	return npuplan_append(&ties->list, &ties->count, &tie, 1);
 }
 
 /*

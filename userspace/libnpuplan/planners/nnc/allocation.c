@@ -42,7 +42,7 @@ static int add_edge(struct npuplan_nnc_allocation *allocation, uint32_t from, ui
 		end[-1].high = high;
 		return 0;
 	}
-	return npuplan_append(&allocation->edges, &allocation->edge_count, sizeof(edge), &edge, 1);
+	return npuplan_append(&allocation->edges, &allocation->edge_count, &edge, 1);
 }
 
 int npuplan_nnc_allocation_grow(struct npuplan_nnc_allocation *allocation, uint64_t size)
@@ -75,8 +75,7 @@ static int take_hosts(struct npuplan_nnc_allocation *allocation, uint32_t rank, 
 		if (edge->after >= rank || edge->before <= rank || edge->low >= high ||
 		    edge->high <= low || edge->low == edge->high)
 			continue;
-		if (npuplan_append(&allocation->hosts, &allocation->host_count, sizeof(*edge), edge,
-				   1))
+		if (npuplan_append(&allocation->hosts, &allocation->host_count, edge, 1))
 			return -ENOMEM;
 		empty_edge(allocation, edge);
 	}
