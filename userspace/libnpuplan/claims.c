@@ -194,12 +194,11 @@ static int first_stores(const struct claims *c, uint64_t *bytes)
 		return npuplan_fail(c->error, -ENOMEM, "out of memory");
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
-		bool alias = tensor->flags & NPUMEM_TENSOR_ALIAS;
-		uint64_t first = alias ? tensor->alias_offset : 0;
+		uint64_t first = npuplan_base_offset(tensor);
 
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT)
 			ranges[count++] = (struct range){ first, first + tensor->size,
-							  alias ? tensor->alias_of : t, true };
+							  npuplan_base_of(graph, t), true };
 	}
 	for (uint32_t i = 0; i < c->plan->position_count; i++) {
 		const struct npumem_position *position = &c->plan->positions[i];

@@ -10,6 +10,12 @@ static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
 	return region->length * region->count[0] * region->count[1] * region->count[2];
 }
 
+/** npuplan_base_offset() - first byte of a tensor in its npuplan_base_of() */
+static inline uint64_t npuplan_base_offset(const struct npuplan_tensor *tensor)
+{
+	return tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_offset : 0;
+}
+
 /** npuplan_base_of() - tensor whose bytes a tensor's are: itself, unless it is an alias */
 static inline uint32_t npuplan_base_of(const struct npuplan_graph *graph, uint32_t tensor)
 {
