@@ -15,12 +15,14 @@
  *
  * Errors, the same for all: ENOENT no such handle; EINVAL a rule is broken;
  * EBADMSG a blob is not well formed; E2BIG over a limit of NPUMEM_QUERY_INFO;
- * EFAULT memory not mapped; ENOSPC the carveout is full, or the user's share of it;
- * ENOMEM system memory is; EDQUOT the user's share of kernel memory is; ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
- * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was
- * given up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too
- * many handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and mmap(), EPERM, ENXIO and EIO of SUBMIT as
- * said there. Never EAGAIN: libdrm's drmIoctl() would spin on it.
+ * EFAULT memory not mapped; ENOSPC the carveout is full, or the user's share of
+ * it; ENOMEM system memory is; EDQUOT the user's share of kernel memory is;
+ * ENODEV the device is gone; EOPNOTSUPP not supported (yet); ETIMEDOUT the
+ * deadline passed; ENOTCONN no daemon is there; ECANCELED the request was given
+ * up; ECONNRESET the daemon went away with it; EBUSY in use; EMFILE too many
+ * handles of one kind, or BOs bound; EACCES of RUN_BIND, RUN_CREATE and mmap(),
+ * EPERM, ENXIO and EIO of SUBMIT as said there. Never EAGAIN: libdrm's
+ * drmIoctl() would spin on it.
  *
  * Structs are copied back on failure too, so a verdict comes with its errno.
  *

@@ -8,12 +8,13 @@
  * it is, what happens to a job whose run has failed, late jobs, and unplug.
  *
  * Late jobs. The scheduler's timeout only makes us look; it is short, and no
- * verdict: the engine knows whether its job makes progress. If so, the scheduler
- * goes on, and frees the jobs that have ended behind the one in flight, which it would
- * keep, and their runs, until that is done. If not, timedout_job() stops the scheduler's work first, so that nothing new
- * starts, then lets the engine drain. When it returns nothing is in flight, all fences have signalled, and
- * drm_sched_stop() finds nobody innocent to cancel: jobs of other runs are not
- * affected by one that hangs.
+ * verdict: the engine knows whether its job makes progress. If so, the
+ * scheduler goes on, and frees the jobs that have ended behind the one in
+ * flight, which it would keep, and their runs, until that is done. If not,
+ * timedout_job() stops the scheduler's work first, so that nothing new starts,
+ * then lets the engine drain. When it returns nothing is in flight, all fences
+ * have signalled, and drm_sched_stop() finds nobody innocent to cancel: jobs of
+ * other runs are not affected by one that hangs.
  *
  * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
  * of the engine's driver is called or looked at any more, so that its module may go, once

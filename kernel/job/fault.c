@@ -3,11 +3,11 @@
  * DOC: faults
  *
  * A client that breaks the rules gets an errno and a verdict; whoever runs the
- * machine finds the same here: among the device's last faults (debugfs), as
- * a tracepoint, and, unless there are too many of the user's, as a netlink event. There is room for RECENT of them; who has most of
- * it makes room for the next one, so that nobody's faults are lost in the many of
- * another. Nothing goes to the kernel log above
- * debug level, which any client could fill.
+ * machine finds the same here: among the device's last faults (debugfs), as a
+ * tracepoint, and, unless there are too many of the user's, as a netlink event.
+ * There is room for RECENT of them; who has most of it makes room for the next
+ * one, so that nobody's faults are lost in the many of another. Nothing goes to
+ * the kernel log above debug level, which any client could fill.
  *
  * A refusal happens in its caller's context and its event is sent from there. A
  * job fails in whatever context its engine reports it, so that event is sent by

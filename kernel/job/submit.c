@@ -7,12 +7,13 @@
  * ask the tile states, which are the only thing to be undone, and, under the
  * dma_resvs, collect dependencies. From the first npumem_job_arm() on nothing fails.
  *
- * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or
- * one edge), counted before any of it is done, and what it takes back is no more.
- * A fatal signal ends it within NPUV_TICKS units, whichever of its loops it is in; if that is when states have
- * been changed already, the run is lost, as by a job that fails: its client is dying,
- * and to take back may take as long again. No other signal is looked at: who has a
- * timer would never get to the end.
+ * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one
+ * position, or one edge), counted before any of it is done, and what it takes
+ * back is no more. A fatal signal ends it within NPUV_TICKS units, whichever of
+ * its loops it is in; if that is when states have been changed already, the run
+ * is lost, as by a job that fails: its client is dying, and to take back may
+ * take as long again. No other signal is looked at: who has a timer would never
+ * get to the end.
  *
  * The dma_resvs of what is bound are others' too: of whoever maps the buffers, or
  * draws them. They are taken last, and for no more than fences to be added.

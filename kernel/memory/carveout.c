@@ -3,8 +3,9 @@
  * DOC: carveout banks
  *
  * A bank is a contiguous range of memory that nothing but this device maps: a
- * reserved-memory node with no-map, which the device claims, or, for development on machines that have
- * none, vmalloc'ed memory. Arenas and carveout BOs are ranges of a bank.
+ * reserved-memory node with no-map, which the device claims, or, for
+ * development on machines that have none, vmalloc'ed memory. Arenas and
+ * carveout BOs are ranges of a bank.
  *
  * Isolation is decided here: a range is filled with zeroes *before* it is
  * handed out, not after it came back. So it does not matter how its last owner

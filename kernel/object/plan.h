@@ -91,9 +91,10 @@ DEFINE_FREE(npumem_plan_put, struct npu_plan *, if (_T) npumem_plan_put(_T))
 /*
  * Verify a blob and settle the plan with it: READY, or FAILED with the
  * verifier's errno, verdict and log (ENOSPC if it is sound but above
- * arena_budget, EDQUOT if it is more than the client's share of memory has left). Takes over the kvmalloc'ed blob in any case. Returns 0 or the
- * errno that the plan failed with. Settles at most once: -EALREADY (internal)
- * if it had been settled before. Sleeps for as long as verification takes.
+ * arena_budget, EDQUOT if it is more than the client's share of memory has
+ * left). Takes over the kvmalloc'ed blob in any case. Returns 0 or the errno
+ * that the plan failed with. Settles at most once: -EALREADY (internal) if it
+ * had been settled before. Sleeps for as long as verification takes.
  */
 int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log);
 /*

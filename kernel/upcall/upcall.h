@@ -52,7 +52,8 @@ void npumem_upcall_cancel(struct npu_plan *plan);
 void npumem_upcall_unplug(struct npu_device *dev);
 
 /*
- * Group "events": a process had a plan refused, or a job of a run. They may sleep. An event that nobody can be told of is lost.
+ * Group "events": a process had a plan refused, or a job of a run. They may
+ * sleep. An event that nobody can be told of is lost.
  */
 void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
 				 const struct npumem_verdict *verdict);

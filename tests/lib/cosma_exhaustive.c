@@ -242,7 +242,7 @@ static void place(struct exhaustive *all, struct position *position, uint32_t v,
 	}
 }
 
-/* Bytes while operator @v loads, and while it stores, the larger; @there: what it does not write. */
+/* Bytes while operator @v loads or while it stores, the larger; @there: what it does not write. */
 static uint64_t bytes_at(const struct exhaustive *all, uint32_t v, uint32_t there, uint32_t leaving)
 {
 	uint64_t loads = bytes_of(all, there), stores;

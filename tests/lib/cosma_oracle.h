@@ -65,6 +65,6 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 		      const struct npuplan_cosma_options *options,
 		      const struct npuplan_cosma_plan *plan);
 
-/* End the line, and print as comments of TAP a graph and the options that it was planned with: a case that failed. */
+/* End the line; print a failed case's graph and the options of its plan as comments of TAP. */
 void cosma_print_case(const struct npuplan_graph *graph,
 		      const struct npuplan_cosma_options *options);

@@ -32,7 +32,7 @@ enum feature {
 	FEATURE_MIXED,	  /* placements of one tensor, not in the order of their spans */
 	FEATURE_TRANSFER, /* at a position */
 	FEATURE_GAP,	  /* moved bytes of a tensor, and in between some that are not */
-	FEATURE_STORED,	  /* a tensor is stored, and written or updated at a later position */
+	FEATURE_STORED,	  /* a tensor is stored, and written or updated later */
 	FEATURES
 };
 

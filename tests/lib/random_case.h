@@ -41,7 +41,7 @@ bool random_is_extra(const struct rng *r, uint32_t tensor);
 void random_disorder(struct rng *r, struct build *b);
 /* Several blocks: branches, loops, unrolled as needed; see random_flow.c. */
 void random_flow(struct rng *r, struct build *b);
-/* A plan with transfers for a graph of one block, whose schedule is there; see random_transfer.c. */
+/* A plan with transfers for a graph of one block that has its schedule; random_transfer.c. */
 void random_transfers(struct rng *r, struct build *b);
 /* Change some field of a transfer, or of what begins in host memory. */
 void mutate_transfer(struct rng *r, struct build *b);

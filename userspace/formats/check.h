@@ -78,7 +78,8 @@ int import_check_cat(const struct npuplan_graph *graph, const struct npuplan_op 
  * Inputs and parameters are never written; activations and outputs always are.
  * State may be read, or updated: then it is an input and an output of its
  * operator. Bytes that aliases share may be written under any of their names:
- * whether they are before they are read is left to the verifier. -EINVAL with the operator and the tensor.
+ * whether they are before they are read is left to the verifier. -EINVAL with the operator
+ * and the tensor.
  */
 int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *error);
 

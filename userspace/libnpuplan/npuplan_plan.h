@@ -429,13 +429,13 @@ NPUPLAN_EXPORT const char *npuplan_planner_name(unsigned int i);
 NPUPLAN_EXPORT const char *npuplan_planner_purpose(unsigned int i);
 /** npuplan_planner_published() - it does as a publication says, to compare with */
 NPUPLAN_EXPORT bool npuplan_planner_published(unsigned int i);
-/** npuplan_status_name() - "optimal" ... of enum npumem_plan_status; "unknown" of any other number */
+/** npuplan_status_name() - name of an enum npumem_plan_status; "unknown" of any other number */
 NPUPLAN_EXPORT const char *npuplan_status_name(uint32_t status);
 
 /** npuplan_transfer_name() - "load" ... of enum npumem_position_kind; NULL if it is no transfer */
 NPUPLAN_EXPORT const char *npuplan_transfer_name(uint32_t kind);
 
-/** npuplan_planner_moves() - the planner of a name moves tensors to host memory; false of no name */
+/** npuplan_planner_moves() - whether the planner of this name moves tensors to host memory */
 NPUPLAN_EXPORT bool npuplan_planner_moves(const char *name);
 
 NPUPLAN_EXPORT int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
@@ -526,7 +526,8 @@ NPUPLAN_EXPORT int npuplan_json_external(struct npuplan_graph *graph, const char
 
 /*
  * Plan JSON (docs/formats.md). The graph gives ids and names, and must be tiled
- * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated; free() it.
+ * as the plan's was, its external tensors marked. The text is malloc'ed and NUL-terminated;
+ * free() it.
  * -EBADMSG: not JSON; -EINVAL: a field is missing, unknown or of the wrong type, or does
  * not fit the graph; the error names the field. Whether it is a plan of that very graph
  * its digest says; the graph's name is compared where it has none.

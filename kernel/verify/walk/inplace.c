@@ -50,9 +50,9 @@ static int count_same(struct npuv_check *k, u32 access, u32 source)
 }
 
 /*
- * The owner's last uses must be that read and those of the same tile, and each byte be where the read finds
- * its byte of the same linear index. What is read is LIVE, so its owner is the
- * owner of these bytes.
+ * The owner's last uses must be that read and those of the same tile, and each
+ * byte be where the read finds its byte of the same linear index. What is read
+ * is LIVE, so its owner is the owner of these bytes.
  */
 int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first, u64 first,
 		     u64 end)

@@ -68,7 +68,7 @@ TEST(chain_staged)
 		assert_int_equal(plan->placements[i].offset, 0);
 }
 
-/* A number that is no status is "unknown"; one that is no transfer, a step's among them, has no name. */
+/* A number that is no status is "unknown"; one that is no transfer has no name. */
 TEST(names_of_statuses_and_transfers)
 {
 	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_FEASIBLE), "feasible");

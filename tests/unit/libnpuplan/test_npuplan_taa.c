@@ -148,7 +148,7 @@ TEST(tensor_allocate)
 	assert_int_equal(offsets[0], 0);
 	assert_int_equal(offsets[1], 0);
 
-	/* First and last tile change places: O goes up, a tile a shift, until its first meets I's last. */
+	/* First and last tile change places: O goes up tile by tile until it meets I's last one. */
 	tiles[0].last = 4;
 	tiles[3].last = 1;
 	offsets[1] = 77;

@@ -121,7 +121,7 @@ TEST(cells)
 	plan = accept_plan(&b);
 	g = plan->graph;
 	assert_true(g->features == NPUMEM_FEATURE_BLOCKS);
-	/* Each block has two: what it reads, without a writer unless it is its own; what it writes. */
+	/* Each block has two: what it reads (its own or without writer), and what it writes. */
 	assert_int_equal(g->cell_count, 6);
 	assert_int_equal(g->cell_start[1], 2);
 	assert_int_equal(g->cell_start[2], 4);

@@ -102,7 +102,7 @@ const struct engine_kernel engine_pad = {
 
 /* -------------------------------------------------------------------------- concatenation */
 
-/* Inputs stand one behind the other along the one dimension in which they are the output's parts. */
+/* Inputs follow one another along the one dimension in which they are parts of the output. */
 static int axis_of(const struct engine_call *call)
 {
 	const struct engine_tile *t = call->tiles;

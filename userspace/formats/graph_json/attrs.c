@@ -357,7 +357,7 @@ static void check_others(struct graph_json_reader *r, json_t *attrs)
 	graph_json_doubt(r, NPUIMPORT_DOUBT_VALUE, "scalar");
 }
 
-/* What an operator that was not read as the file meant it is left with. */
+/* An operator of which something was not understood is not cut into tiles. */
 static bool whole_in_doubt(struct graph_json_reader *r, enum npuimport_doubt kind, const char *what,
 			   struct npuplan_op *op)
 {

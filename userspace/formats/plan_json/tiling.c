@@ -229,7 +229,7 @@ void plan_json_check_tiling(struct plan_json_reader *r, const json_t *root)
 	field = plan_json_has_tiling(&plan) && plan_json_has_tiling(graph) ?
 			difference(r->json, &plan, graph) :
 			NULL;
-	/* First: who asks for a layout alone has asked for whole operators, and so differs in both. */
+	/* This comes first: a layout alone asks for whole operators, and so differs in both. */
 	if (field && plan.layout != graph->layout)
 		npujson_fail(r->json, "tiling",
 			     "the plan is for layout %s, the graph was tiled in layout %s",

@@ -318,7 +318,7 @@ static void make_resize(struct maker *m)
 
 /* ---------------------------------------------------------------------------------- LSTM */
 
-/* What the output gate makes is said of by the last of five intermediate tensors. */
+/* The last of five intermediate tensors has the quantization of what the output gate makes. */
 static struct quantization hidden_quantization(struct maker *m)
 {
 	struct flatbuf_vector numbers = flatbuf_vector(m->fb, &m->table, OPERATOR_INTERMEDIATES, 4);

@@ -485,7 +485,7 @@ static void read_operator(struct tflite_reader *r, const struct model *model, ui
 	free(memory);
 }
 
-/* @what: "input" or "output", of an operator or, if @operator_number is NPUMEM_NONE, of the model */
+/* @what: "input" or "output": the operator's, or the model's if @operator_number is NPUMEM_NONE */
 static void note_uses(struct tflite_reader *r, const struct model *model,
 		      const struct flatbuf_vector *numbers, int32_t min, uint8_t use,
 		      const char *what, uint32_t operator_number)

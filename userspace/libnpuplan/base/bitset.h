@@ -36,7 +36,7 @@ static inline uint32_t npuplan_set_next(const uint64_t *set, uint32_t words, uin
 	return 64 * words;
 }
 
-/* For each number @x of a set of @words words, rising; one that the body adds above @x is met, too. */
+/* For each number @x of a set of @words words, rising; those that the body adds above @x, too. */
 #define npuplan_set_for_each(x, set, words)                                    \
 	for (uint32_t x = npuplan_set_next(set, words, 0); (x) < 64 * (words); \
 	     (x) = npuplan_set_next(set, words, (x) + 1))

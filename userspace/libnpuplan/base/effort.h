@@ -3,10 +3,15 @@
  * Effort: what a call may take, and whether it may go on.
  *
  * Planning and packing end early for three reasons: the limit of work is reached, the deadline is
- * past, or the caller, whom progress is told to, wants no more. (The limit of memory is heap.h's:
- * allocations fail.) One effort holds these for one call of the library; every part of the call
- * asks it; a NULL effort never ends. Whoever runs somebody else, who has an effort of his own, gives him what is left by
- * npuplan_effort_left() and npuplan_effort_work_left(), and hears of his progress by a struct npuplan_member.
+ * past, or the caller, whom progress is told to, wants no more. One effort holds these for one call
+ * of the library; every part of the call asks it; a NULL effort never ends. A part that starts
+ * another search with an effort of its own passes on what is left of its limits by
+ * npuplan_effort_left() and npuplan_effort_work_left(), and hears of that search's progress by a
+ * struct npuplan_member.
+ *
+ * The limit of memory is heap.h's: allocations fail. COSMA alone counts the bytes of its searches
+ * by itself (planners/cosma/model/run.h): at the limit they leave states out, and keep what they
+ * have found.
  */
 #pragma once
 

@@ -44,8 +44,8 @@ void npuplan_free_each(void *const *old, size_t count, void (*release)(void *old
 #define free_all(...)	      npuplan_free_list(free, __VA_ARGS__)
 
 /*
- * A variable that is marked AUTO_HEAP is freed when it goes out of scope, as the kernel's __free() has
- * it. It is NULL or owns what it points to.
+ * A variable that is marked AUTO_HEAP is freed when it goes out of scope, as the kernel's __free()
+ * has it. It is NULL or owns what it points to.
  */
 void npuplan_auto_heap(void *variable);
 #define AUTO_HEAP __attribute__((cleanup(npuplan_auto_heap)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What planners and packers are: from items to addresses, from a packing problem, or to a whole plan. */
+/* What planners and packers are: they make addresses of items, or whole plans of graphs. */
 #pragma once
 
 #include "pack/base/run.h"

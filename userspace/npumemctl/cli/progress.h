@@ -44,5 +44,5 @@ bool progress_interrupted(void);
 const char *progress_ended_by(bool memory, double seconds, double deadline, uint64_t work,
 			      uint64_t work_limit);
 
-/** progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s, at most 3.8 s left" */
+/* progress_text() - the line: "arena 4.8 MiB, bound 4.7 MiB, gap 0.9 %, 1.2 s" and so on */
 void progress_text(const struct npuplan_pack_progress *now, double limit, char *text, size_t size);

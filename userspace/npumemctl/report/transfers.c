@@ -8,7 +8,7 @@
 /* Names of this many tensors that are moved are printed; JSON has all of them. */
 #define MOVED_NAMES 8
 
-/* struct moved - bytes of one tensor that are moved in an inference, by enum npumem_position_kind */
+/* struct moved - bytes of one tensor moved in an inference, by enum npumem_position_kind */
 struct moved {
 	uint32_t tensor;
 	uint64_t bytes[NPUMEM_POSITION_STORE + 1];

@@ -741,10 +741,11 @@ int npuv_states_reset(struct npuv_states *states);
  * @position: in the schedule, less than its length
  * @verdict: filled on refusal
  *
- * 0, -EPERM and nothing is changed, or -EINTR. Cost: npuv_states_work(). The verdict of a transfer names its position and its tensor,
- * and neither step nor tile; bytes of host memory are counted from its beginning.
- * So is what a verdict has of another transfer, but without a position. The
- * verdict's rule is, in this order of precedence
+ * 0, -EPERM and nothing is changed, or -EINTR. Cost: npuv_states_work(). The
+ * verdict of a transfer names its position and its tensor, and neither step nor
+ * tile; bytes of host memory are counted from its beginning. So is what a
+ * verdict has of another transfer, but without a position. The verdict's rule
+ * is, in this order of precedence
  *
  * NPUMEM_RULE_ENFORCE_EDGE: the position is not of the current instance.
  * NPUMEM_RULE_ENFORCE_READ: a tile read is not LIVE. If it is EMPTY, other_*

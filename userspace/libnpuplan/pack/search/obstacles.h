@@ -31,7 +31,10 @@ struct npuplan_obstacles {
 	bool any;
 };
 
-/* Cost: fixed items times all items and sections. npuplan_obstacles_fini() it in any case. -ENOMEM */
+/*
+ * Takes time of fixed items times all items and sections. The caller calls
+ * npuplan_obstacles_fini() in any case. -ENOMEM.
+ */
 int npuplan_obstacles_init(struct npuplan_obstacles *obstacles, const struct npuplan_units *units);
 void npuplan_obstacles_fini(struct npuplan_obstacles *obstacles);
 

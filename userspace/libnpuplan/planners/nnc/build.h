@@ -24,7 +24,7 @@ int npuplan_nnc_build(const struct npuplan_conflicts *conflicts,
 		      uint32_t clash[2]);
 
 /*
- * struct npuplan_nnc_candidates - items not inserted, and tuples of them (nnc.h says by which rules)
+ * struct npuplan_nnc_candidates - items not inserted, and tuples of them by the rules of nnc.h
  * @rank: per item, place in the order of access
  * @edges: per item, edges in the interference graph, and what it is promoted by
  * @by_edges: items, most edges first, of these the largest, the earliest accessed

@@ -43,7 +43,7 @@ static bool has_aliases(const struct npuplan_graph *graph)
 	return false;
 }
 
-/* The best of the orders that are done. -E2BIG, -EINTR: none was before @limit; before it was over. */
+/* The best of the orders done; -E2BIG: none was before @limit, -EINTR: before the effort ended. */
 static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 		     struct npuplan_packing *packing)
 {
@@ -202,7 +202,7 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 	err = run_exact(problem, packing, error);
 	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&
 	    !npuplan_effort_ended(problem->effort)) {
-		/* Another order may do better, by luck: never above the paper's engine, if that is quick. */
+		/* By luck the paper's order may do better; if it is quick, it is tried, too. */
 		int paper = run_paper(problem, work_beside(problem, packing), packing);
 
 		if (paper == -ENOMEM)

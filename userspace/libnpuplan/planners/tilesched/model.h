@@ -97,7 +97,10 @@ struct tilesched_model {
 	struct npuplan_pool pool;
 };
 
-/* @graph: for operators' weights; may have no operators. tilesched_model_fini() in any case. -ENOMEM */
+/*
+ * @graph has the operators' weights and may have no operators. The caller calls
+ * tilesched_model_fini() in any case. -ENOMEM.
+ */
 int tilesched_model_init(struct tilesched_model *model, const struct npuplan_graph *graph,
 			 const struct npuv_graph *cells);
 void tilesched_model_fini(struct tilesched_model *model);

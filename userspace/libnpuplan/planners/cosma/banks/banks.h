@@ -37,7 +37,8 @@ struct npuplan_banked {
  * @out->plan.status: optimal is the traffic's, with one bank of both sizes;
  * infeasible: an operator needs more than both, or a tensor is larger than either
  * (@out->plan.needed); unknown: no placement was found. -EINVAL: a bank without
- * bytes or bandwidth, or of 2^60 bytes or 2^63 bytes a microsecond and more; otherwise as npuplan_cosma().
+ * bytes or bandwidth, or of 2^60 bytes or 2^63 bytes a microsecond and more;
+ * otherwise as npuplan_cosma().
  */
 int npuplan_cosma_banks(const struct npuplan_graph *graph,
 			const struct npuplan_cosma_options *options,

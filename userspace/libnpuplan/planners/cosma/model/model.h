@@ -100,7 +100,10 @@ static inline uint32_t cosma_users(const struct cosma_model *model, uint32_t x)
 	return model->consumers.first[x + 1] - model->consumers.first[x];
 }
 
-/* Lists of @of, @count of them, seen from the other side: of each number those that have it; -ENOMEM. */
+/*
+ * cosma_list_invert() - list of each number below @numbers: which of the @count lists of @of
+ * contain it, in rising order; -ENOMEM
+ */
 int cosma_list_invert(struct cosma_list *list, struct npuplan_pool *pool, uint32_t numbers,
 		      const struct cosma_list *of, uint32_t count);
 

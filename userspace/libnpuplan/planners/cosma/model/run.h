@@ -46,7 +46,10 @@ bool cosma_run_over(struct cosma_run *run);
 void cosma_run_slice(struct cosma_run *run, uint64_t work, double share);
 /* Report at once. */
 void cosma_run_report(struct cosma_run *run);
-/* Bytes of an array whose room is doubled, from @first items on (1 by npuplan_grow()), for @count. */
+/*
+ * cosma_grown() - bytes that an array of @count items has been allocated, if its room began with
+ * @first items and was doubled as often as needed; npuplan_grow() begins with 1
+ */
 uint64_t cosma_grown(uint64_t count, uint64_t first, size_t size);
 /* cosma_run_hold() - bytes that are held from now on; negative: no longer
  *

@@ -51,7 +51,8 @@ struct failed {
  * @schedule: the order so far, and who leaves before which position:
  *	@left[first_left[p]..first_left[p + 1])
  * @level: cost allowed; @next: least cost that was cut off
- * @held: bytes, without the downsets', @base of them from the start on; @told: bytes the run knows of
+ * @held: bytes that the search holds, without the downsets', @base of them from the start on
+ * @told: bytes that it has told the run of
  * @back: position to go back to after a conflict
  * @complete: nothing was left out
  */
@@ -199,7 +200,9 @@ static int try_interval(struct exact *exact, struct interval *interval, uint32_t
 	return err;
 }
 
-/* Whether positions @first to @last do not fit; @proved: for sure, else that none were found will do. */
+/*
+ * Whether positions @first to @last have no placement: none exists if @proved, else none was found.
+ */
 static bool is_stuck(struct exact *exact, struct interval *interval, bool proved, uint32_t first,
 		     uint32_t last, int *err)
 {
@@ -207,7 +210,7 @@ static bool is_stuck(struct exact *exact, struct interval *interval, bool proved
 	return proved ? interval->infeasible : !interval->fits;
 }
 
-/* Make the interval shorter while it does not fit: the shortest beginning, the shortest end of that. */
+/* Shorten the interval while it does not fit: first to its shortest beginning, then at its end. */
 static int narrow(struct exact *exact, struct interval *interval, bool proved)
 {
 	uint32_t last = exact->model->op_count - 1;

@@ -60,7 +60,8 @@ int cosma_least_peak(struct cosma_solve *solve, bool fixed, struct cosma_schedul
 int cosma_repair(struct cosma_solve *solve, const struct cosma_schedule *broken);
 
 /* cosma_exact() - search with addresses, level by level of cost (exact.c)
- * @relaxed: a schedule of that cost, addresses left out; @relaxed_status: what the packing core says of it
+ * @relaxed: a schedule of that cost, addresses left out
+ * @relaxed_status: what the packing core says of its addresses
  * @level: no schedule costs less; raised as levels are proved empty
  *
  * Offers the plans it finds. Returns an enum cosma_outcome: COSMA_SOLVED: the
