@@ -145,7 +145,7 @@ static double cpu_now(void)
 	return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static bool execute(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static bool execute(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    const struct npuplan_cosma_plan *plan, const char *what, struct totals *totals)
 {
 	struct cosma_oracle oracle;
@@ -158,7 +158,7 @@ static bool execute(const struct npuplan_graph *graph, const struct npuplan_cosm
 }
 
 /* A plan's traffic: printed, with whether it is proved, and seconds. */
-static uint64_t plan(const struct network *network, const struct npuplan_cosma_options *options,
+static uint64_t plan(const struct network *network, const struct cosma_settings *options,
 		     struct totals *totals)
 {
 	struct npuplan_cosma_plan result;
@@ -188,7 +188,7 @@ static uint64_t plan(const struct network *network, const struct npuplan_cosma_o
 }
 
 /* The four baselines. */
-static void compare(const struct network *network, struct npuplan_cosma_options options, int budget,
+static void compare(const struct network *network, struct cosma_settings options, int budget,
 		    uint64_t ours, struct totals *totals)
 {
 	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
@@ -220,7 +220,7 @@ static void compare(const struct network *network, struct npuplan_cosma_options 
 	}
 }
 
-static void check_known(const char *name, const struct npuplan_cosma_options *options, int budget,
+static void check_known(const char *name, const struct cosma_settings *options, int budget,
 			uint64_t traffic, struct totals *totals)
 {
 	const struct known *known = options->out_of_place ? out_of_place : in_place;
@@ -238,7 +238,7 @@ static void check_known(const char *name, const struct npuplan_cosma_options *op
 }
 
 /* Operators in the order of least peak footprint; NULL if there is none. */
-static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_cosma_options options)
+static uint32_t *peak_order(const struct npuplan_graph *graph, struct cosma_settings options)
 {
 	uint32_t *order = malloc(((size_t)graph->op_count + 1) * sizeof(*order)), count = 0;
 	struct npuplan_cosma_plan result;
@@ -257,7 +257,7 @@ static uint32_t *peak_order(const struct npuplan_graph *graph, struct npuplan_co
 }
 
 static bool network_read(struct network *network, const char *folder, const char *name,
-			 const struct npuplan_cosma_options *options, struct totals *totals)
+			 const struct cosma_settings *options, struct totals *totals)
 {
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
@@ -287,8 +287,7 @@ static void network_free(struct network *network)
 	npuplan_graph_free(network->graph);
 }
 
-static void table_designed(const char *folder, struct npuplan_cosma_options options,
-			   struct totals *totals)
+static void table_designed(const char *folder, struct cosma_settings options, struct totals *totals)
 {
 	printf("%-28s %-3s %9s %9s %-6s %6s | %9s %9s %9s %9s\n", "network", "", "budget",
 	       "traffic", "", "s", "def.Bel.", "def.gr.", "MPMF Bel.", "MPMF gr.");
@@ -317,8 +316,7 @@ static void table_designed(const char *folder, struct npuplan_cosma_options opti
 	}
 }
 
-static void table_searched(const char *folder, struct npuplan_cosma_options options,
-			   struct totals *totals)
+static void table_searched(const char *folder, struct cosma_settings options, struct totals *totals)
 {
 	printf("%-28s %9s %9s %-6s %6s %9s %-6s %6s %9s %-6s %6s |%s\n", "network", "budget",
 	       "joint", "", "s", "default", "", "s", "MPMF", "", "s", " the four baselines");
@@ -432,7 +430,7 @@ static bool table_large(struct totals *totals)
 	       "gap", "KiB held", "s");
 	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
 		struct npuplan_graph *graph = large_network(shapes[i]);
-		struct npuplan_cosma_options options = {
+		struct cosma_settings options = {
 			.common.deadline_seconds = LARGE_DEADLINE,
 			.common.memory_limit = LARGE_MEMORY,
 		};
@@ -482,7 +480,7 @@ static void goal(bool reached, const char *text)
 
 int main(int argc, char **argv)
 {
-	struct npuplan_cosma_options options = { .common.deadline_seconds = 60 };
+	struct cosma_settings options = { .common.deadline_seconds = 60 };
 	struct totals first = { 0 }, second = { 0 }, in_place_totals = { 0 };
 	double activations, parameters;
 	char text[160];

@@ -26,7 +26,7 @@
 static bool failed;
 
 /* One plan's columns, by the search (@ilp is NULL) or the program. */
-static void measure(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static void measure(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    const struct npuplan_cosma_ilp_options *ilp)
 {
 	struct npuplan_cosma_plan plan;
@@ -54,7 +54,7 @@ static void measure(const struct npuplan_graph *graph, const struct npuplan_cosm
 	npuplan_cosma_plan_free(&plan);
 }
 
-static void bench_graph(const char *path, struct npuplan_cosma_options options)
+static void bench_graph(const char *path, struct cosma_settings options)
 {
 	struct npuplan_cosma_ilp_options whole = { 0 }, divided = { .divide = DIVIDE };
 	struct npuplan_budgets budgets;
@@ -89,7 +89,7 @@ static void bench_graph(const char *path, struct npuplan_cosma_options options)
 
 int main(int argc, char **argv)
 {
-	struct npuplan_cosma_options options = { .common.deadline_seconds = 20 };
+	struct cosma_settings options = { .common.deadline_seconds = 20 };
 	int c;
 
 	while ((c = getopt(argc, argv, "pd:")) != -1) {

@@ -41,7 +41,7 @@ struct bag {
  */
 struct exhaustive {
 	const struct npuplan_graph *graph;
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	bool addresses;
 	uint32_t reads[EXHAUSTIVE_OPS];
 	uint32_t writes[EXHAUSTIVE_OPS];
@@ -388,8 +388,8 @@ static void start(struct exhaustive *all, struct position *position, uint32_t t)
 	}
 }
 
-uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options, bool addresses)
+uint64_t exhaustive_traffic(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			    bool addresses)
 {
 	struct exhaustive all = { .graph = graph, .options = options, .addresses = addresses };
 	uint32_t everything = (1u << graph->op_count) - 1;
@@ -452,8 +452,7 @@ static uint64_t footprint(const struct exhaustive *all, uint32_t ran, uint32_t v
 	return bytes_at(all, v, there, (all->reads[v] & ~after) | all->alone[v]);
 }
 
-uint64_t exhaustive_peak(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options)
+uint64_t exhaustive_peak(const struct npuplan_graph *graph, const struct cosma_settings *options)
 {
 	struct exhaustive all = { .graph = graph, .options = options };
 	uint32_t everything = (1u << graph->op_count) - 1;

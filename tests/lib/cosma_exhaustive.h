@@ -19,9 +19,8 @@
  * EXHAUSTIVE_NONE if no plan exists, EXHAUSTIVE_TOO_LARGE if that is not known
  * after hundreds of thousands of states. Sizes and budget below 255.
  */
-uint64_t exhaustive_traffic(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options, bool addresses);
+uint64_t exhaustive_traffic(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			    bool addresses);
 
 /* Least peak footprint of any order, nothing thrown out. */
-uint64_t exhaustive_peak(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options);
+uint64_t exhaustive_peak(const struct npuplan_graph *graph, const struct cosma_settings *options);

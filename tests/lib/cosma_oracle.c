@@ -20,7 +20,7 @@
  */
 struct world {
 	const struct npuplan_graph *graph;
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	const struct npuplan_cosma_plan *plan;
 	struct cosma_oracle *oracle;
 	uint32_t *at;
@@ -319,8 +319,7 @@ static bool compare(struct world *world)
 }
 
 bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options,
-		      const struct npuplan_cosma_plan *plan)
+		      const struct cosma_settings *options, const struct npuplan_cosma_plan *plan)
 {
 	size_t tensors = (size_t)graph->tensor_count + 1, ops = (size_t)graph->op_count + 1;
 	struct world world = {
@@ -355,8 +354,7 @@ bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *g
 	return ok;
 }
 
-void cosma_print_case(const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options)
+void cosma_print_case(const struct npuplan_graph *graph, const struct cosma_settings *options)
 {
 	printf("\n# budget %" PRIu64 "%s%s%s%s alignment %u\n", options->common.arena_budget,
 	       options->common.objective == NPUPLAN_OBJECTIVE_PEAK ? " peak" : "",

@@ -9,7 +9,7 @@
 
 /* Whether a tensor has a copy in host memory at first, and whether it is on chip then. */
 static inline bool cosma_starts_in_host(const struct npuplan_tensor *tensor,
-					const struct npuplan_cosma_options *options)
+					const struct cosma_settings *options)
 {
 	return tensor->kind == NPUMEM_TENSOR_PARAMETER ||
 	       (tensor->kind == NPUMEM_TENSOR_INPUT &&
@@ -17,7 +17,7 @@ static inline bool cosma_starts_in_host(const struct npuplan_tensor *tensor,
 }
 
 static inline bool cosma_starts_on_chip(const struct npuplan_tensor *tensor,
-					const struct npuplan_cosma_options *options)
+					const struct cosma_settings *options)
 {
 	return tensor->kind == NPUMEM_TENSOR_INPUT &&
 	       (options->inputs_flagged ? !(tensor->flags & NPUMEM_TENSOR_HOST) :
@@ -26,8 +26,8 @@ static inline bool cosma_starts_on_chip(const struct npuplan_tensor *tensor,
 
 /* Whether a tensor lies where another one does without harm when the operator stores it. */
 static inline bool cosma_may_take(const struct npuplan_graph *graph,
-				  const struct npuplan_cosma_options *options, uint32_t v,
-				  uint32_t from, uint32_t to)
+				  const struct cosma_settings *options, uint32_t v, uint32_t from,
+				  uint32_t to)
 {
 	const struct npuplan_op *op = &graph->ops[v];
 
@@ -41,7 +41,7 @@ static inline bool cosma_may_take(const struct npuplan_graph *graph,
 	       graph->tensors[from].size == graph->tensors[to].size;
 }
 
-static inline bool cosma_is_staged(const struct npuplan_cosma_options *options, uint32_t v)
+static inline bool cosma_is_staged(const struct cosma_settings *options, uint32_t v)
 {
 	return options->staged && options->staged[v];
 }
@@ -62,9 +62,7 @@ struct cosma_oracle {
  * figures, the budget (unless the objective is the peak) and the order asked for.
  */
 bool cosma_oracle_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options,
-		      const struct npuplan_cosma_plan *plan);
+		      const struct cosma_settings *options, const struct npuplan_cosma_plan *plan);
 
 /* End the line; print a failed case's graph and the options of its plan as comments of TAP. */
-void cosma_print_case(const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options);
+void cosma_print_case(const struct npuplan_graph *graph, const struct cosma_settings *options);

@@ -84,7 +84,7 @@ static bool check_host(struct cosma_oracle *oracle, const struct npuplan_plan *p
 
 /* The same plan as npuplan_cosma() would say it. */
 static bool execute(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
-		    const struct npuplan_cosma_options *options, const struct npuplan_plan *plan,
+		    const struct cosma_settings *options, const struct npuplan_plan *plan,
 		    struct npuplan_cosma_plan *said)
 {
 	for (uint32_t p = 0; p < plan->position_count; p++) {
@@ -106,7 +106,7 @@ static bool execute(struct cosma_oracle *oracle, const struct npuplan_graph *gra
 }
 
 bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
-		    const struct npuplan_cosma_options *options, const struct npuplan_plan *plan)
+		    const struct cosma_settings *options, const struct npuplan_plan *plan)
 {
 	struct npuplan_cosma_plan said = {
 		.status = plan->info.status,

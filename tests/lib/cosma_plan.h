@@ -13,4 +13,4 @@
  * Else oracle->why says why not.
  */
 bool cosma_plan_run(struct cosma_oracle *oracle, const struct npuplan_graph *graph,
-		    const struct npuplan_cosma_options *options, const struct npuplan_plan *plan);
+		    const struct cosma_settings *options, const struct npuplan_plan *plan);

@@ -82,8 +82,7 @@ static struct npuplan_graph *random_graph(void)
 	return graph;
 }
 
-static void check_plan(const struct npuplan_graph *graph,
-		       const struct npuplan_cosma_options *options,
+static void check_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		       const struct npuplan_cosma_plan *plan, const char *what)
 {
 	struct cosma_oracle oracle;
@@ -93,7 +92,7 @@ static void check_plan(const struct npuplan_graph *graph,
 }
 
 static uint64_t check_traffic(const struct npuplan_graph *graph,
-			      const struct npuplan_cosma_options *options)
+			      const struct cosma_settings *options)
 {
 	struct npuplan_cosma_plan plan, again;
 	struct npuplan_error error;
@@ -154,8 +153,8 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	return cost;
 }
 
-static void check_baselines(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options, uint64_t least)
+static void check_baselines(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			    uint64_t least)
 {
 	for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
 		struct npuplan_cosma_plan plan;
@@ -172,8 +171,8 @@ static void check_baselines(const struct npuplan_graph *graph,
 }
 
 /* The same through npuplan_plan(), of the same graph tiled: returns its traffic. */
-static uint64_t check_planner(const struct npuplan_graph *graph,
-			      const struct npuplan_cosma_options *asked, const char *planner)
+static uint64_t check_planner(const struct npuplan_graph *graph, const struct cosma_settings *asked,
+			      const char *planner)
 {
 	struct npuplan_options options = asked->common;
 	struct npuplan_plan *plan = NULL;
@@ -200,7 +199,7 @@ static uint64_t check_planner(const struct npuplan_graph *graph,
 	return traffic;
 }
 
-static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_options options,
+static void check_planners(struct npuplan_graph *graph, struct cosma_settings options,
 			   uint64_t free_order, uint64_t fixed)
 {
 	struct npuplan_error error;
@@ -236,7 +235,7 @@ static void check_planners(struct npuplan_graph *graph, struct npuplan_cosma_opt
 	seen.planned++;
 }
 
-static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_options options)
+static void check_peak(const struct npuplan_graph *graph, struct cosma_settings options)
 {
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error;
@@ -255,7 +254,7 @@ static void check_peak(const struct npuplan_graph *graph, struct npuplan_cosma_o
 static void check_case(void)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph();
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_budgets budgets;
 	struct npuplan_error error;
 	uint64_t free_order, fixed, peak;

@@ -95,8 +95,7 @@ static struct npuplan_graph *random_graph(uint32_t ops)
 }
 
 /* What the plan costs; UINT64_MAX if there is none. */
-static uint64_t execute(const struct npuplan_graph *graph,
-			const struct npuplan_cosma_options *options,
+static uint64_t execute(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			const struct npuplan_cosma_plan *plan, const char *what)
 {
 	struct cosma_oracle oracle;
@@ -109,10 +108,10 @@ static uint64_t execute(const struct npuplan_graph *graph,
 								     plan->spill + plan->fill;
 }
 
-static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static void solve(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan)
 {
-	struct npuplan_cosma_options limited = *options;
+	struct cosma_settings limited = *options;
 	struct npuplan_error error;
 
 	limited.common.deadline_seconds = DEADLINE;
@@ -121,8 +120,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 }
 
 /* Search and program have the same optimum, which is returned; UINT64_MAX: infeasible. */
-static uint64_t compare(const struct npuplan_graph *graph,
-			const struct npuplan_cosma_options *options)
+static uint64_t compare(const struct npuplan_graph *graph, const struct cosma_settings *options)
 {
 	struct npuplan_cosma_plan found, solved;
 	struct npuplan_error error;
@@ -157,8 +155,8 @@ static uint64_t compare(const struct npuplan_graph *graph,
 	return cost;
 }
 
-static void check_file(const struct npuplan_graph *graph,
-		       const struct npuplan_cosma_options *options, uint64_t cost)
+static void check_file(const struct npuplan_graph *graph, const struct cosma_settings *options,
+		       uint64_t cost)
 {
 	char path[] = "/tmp/prop_cosma_ilp_XXXXXX.lp", *text, *again;
 	int fd = mkstemps(path, 3);
@@ -189,8 +187,7 @@ static void check_file(const struct npuplan_graph *graph,
 }
 
 /* Never better than @least; executed. */
-static void check_variant(const struct npuplan_graph *graph,
-			  const struct npuplan_cosma_options *options,
+static void check_variant(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  const struct npuplan_cosma_ilp_options *ilp, uint64_t least,
 			  unsigned long *differ)
 {
@@ -210,7 +207,7 @@ static void check_case(void)
 {
 	uint32_t ops = 6 + (uint32_t)(property.current % 9);
 	AUTO_GRAPH struct npuplan_graph *graph = random_graph(ops);
-	struct npuplan_cosma_options options = {
+	struct cosma_settings options = {
 		.with_parameters = draw(0, 1),
 		.inputs_resident = !draw(0, 3),
 		.common.alignment = draw(0, 9) ? 0 : 2,

@@ -177,8 +177,7 @@ static uint64_t exhaustive(const struct npuplan_graph *graph, uint64_t budget)
 
 /* ------------------------------------------------------------------- cases */
 
-static void check_clones(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options,
+static void check_clones(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			 const struct npuplan_recomputation *found)
 {
 	struct npuplan_graph *now = NULL, *next;
@@ -211,8 +210,7 @@ static void check_clones(const struct npuplan_graph *graph,
 	npuplan_graph_free(now);
 }
 
-static void check_again(const struct npuplan_graph *graph,
-			const struct npuplan_cosma_options *options,
+static void check_again(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			const struct npuplan_recomputation *found)
 {
 	struct npuplan_recomputation again;
@@ -240,7 +238,7 @@ int main(int argc, char **argv)
 	if (!seen || !seen_cost)
 		abort();
 	for (unsigned long i = 0; i < property.cases; i++) {
-		struct npuplan_cosma_options options = { 0 };
+		struct cosma_settings options = { 0 };
 		struct npuplan_recomputation found;
 		struct npuplan_budgets budgets;
 		struct cosma_oracle oracle;

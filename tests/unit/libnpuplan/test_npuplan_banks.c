@@ -25,7 +25,7 @@ static struct npuplan_graph *chain(void)
 	return graph;
 }
 
-static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_options *options,
+static void banks_ok(const struct npuplan_graph *graph, struct cosma_settings *options,
 		     const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *found)
 {
 	struct cosma_oracle oracle;
@@ -48,7 +48,7 @@ static void banks_ok(const struct npuplan_graph *graph, struct npuplan_cosma_opt
 TEST(chain)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_bank banks[] = { { 4, 10 }, { 4, 2 } };
 	struct npuplan_banked found;
 
@@ -77,7 +77,7 @@ TEST(chain)
 TEST(infeasible)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_bank banks[] = { { 3, 10 }, { 3, 2 } };
 	struct npuplan_banked found;
 
@@ -103,7 +103,7 @@ TEST(infeasible)
 TEST(refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_bank banks[] = { { 0, 10 }, { 4, 2 } };
 	struct npuplan_banked found;
 	struct npuplan_error error;

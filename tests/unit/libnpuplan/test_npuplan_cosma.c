@@ -29,7 +29,7 @@ static struct npuplan_graph *diamond(void)
 	return graph;
 }
 
-static void plan_ok(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static void plan_ok(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    struct npuplan_cosma_plan *plan)
 {
 	struct cosma_oracle oracle;
@@ -41,7 +41,7 @@ static void plan_ok(const struct npuplan_graph *graph, const struct npuplan_cosm
 		fail_msg("%s", oracle.why);
 }
 
-static void refused(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static void refused(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		    int err, const char *part)
 {
 	struct npuplan_cosma_plan plan;
@@ -56,7 +56,7 @@ static void refused(const struct npuplan_graph *graph, const struct npuplan_cosm
 TEST(budgets)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_budgets budgets;
 
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
@@ -74,7 +74,7 @@ TEST(budgets)
 TEST(spill)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
+	struct cosma_settings options = { .common.arena_budget = 14 };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -96,7 +96,7 @@ TEST(spill)
 TEST(infeasible)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .common.arena_budget = 11 };
+	struct cosma_settings options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -114,7 +114,7 @@ TEST(infeasible)
 TEST(peak)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
+	struct cosma_settings options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
@@ -135,8 +135,7 @@ TEST(parameters)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 6);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 2);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = { .common.arena_budget = 11,
-						 .with_parameters = true };
+	struct cosma_settings options = { .common.arena_budget = 11, .with_parameters = true };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "first", in, w, NPUMEM_NONE, a);
@@ -165,7 +164,7 @@ TEST(resident)
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INTERMEDIATE, 5);
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 1);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = { .common.arena_budget = 7 };
+	struct cosma_settings options = { .common.arena_budget = 7 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "first", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -198,8 +197,8 @@ TEST(fixed_order)
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
 	static const uint32_t order[] = { 0, 2, 1, 3, 4 }, wrong[] = { 2, 0, 1, 3, 4 };
 	static const uint32_t twice[] = { 0, 0, 1, 3, 4 };
-	struct npuplan_cosma_options options = { .common.arena_budget = 6,
-						 .common.schedule = NPUPLAN_SCHEDULE_GIVEN };
+	struct cosma_settings options = { .common.arena_budget = 6,
+					  .common.schedule = NPUPLAN_SCHEDULE_GIVEN };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -230,7 +229,7 @@ TEST(addresses_cost)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .common.arena_budget = 10, .common.alignment = 4 };
+	struct cosma_settings options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -253,7 +252,7 @@ TEST(addresses_cost)
 TEST(baselines)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .common.arena_budget = 12 };
+	struct cosma_settings options = { .common.arena_budget = 12 };
 	struct npuplan_cosma_plan plan;
 	struct cosma_oracle oracle;
 
@@ -279,7 +278,7 @@ TEST(baseline_external_parameter)
 	uint32_t outside = build_tensor(graph, "outside", NPUMEM_TENSOR_PARAMETER, 16);
 	uint32_t inside = build_tensor(graph, "inside", NPUMEM_TENSOR_PARAMETER, 8);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 2);
-	struct npuplan_cosma_options options = {
+	struct cosma_settings options = {
 		.common.arena_budget = 14,
 		.with_parameters = true,
 	};
@@ -329,7 +328,7 @@ static int stop(void *context, const struct npuplan_pack_progress *progress)
 TEST(limits)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = ladder(18);
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 	uint64_t best;
@@ -366,8 +365,8 @@ TEST(limits)
 TEST(many_evictions)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("wide");
-	struct npuplan_cosma_options options = { .common.work_limit = 2000000,
-						 .common.arena_budget = 100000 };
+	struct cosma_settings options = { .common.work_limit = 2000000,
+					  .common.arena_budget = 100000 };
 	struct npuplan_cosma_plan plan;
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 1), x[40], big, last;
 
@@ -422,8 +421,8 @@ static struct npuplan_graph *random_network(uint32_t ops)
 TEST(large)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(5000);
-	struct npuplan_cosma_options options = { .common.work_limit = 3000000,
-						 .common.memory_limit = 32 << 20 };
+	struct cosma_settings options = { .common.work_limit = 3000000,
+					  .common.memory_limit = 32 << 20 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 
@@ -445,7 +444,7 @@ TEST(large)
 TEST(memory)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = random_network(60);
-	struct npuplan_cosma_options options = { .common.work_limit = 3000000 };
+	struct cosma_settings options = { .common.work_limit = 3000000 };
 	struct npuplan_budgets budgets;
 	struct npuplan_cosma_plan plan;
 	uint64_t held;
@@ -482,7 +481,7 @@ TEST(shared_path)
 	uint32_t l = build_tensor(graph, "l", NPUMEM_TENSOR_INTERMEDIATE, 4);
 	uint32_t z = build_tensor(graph, "z", NPUMEM_TENSOR_INTERMEDIATE, 1);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { 0 };
+	struct cosma_settings options = { 0 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "m", in, NPUMEM_NONE, NPUMEM_NONE, m);
@@ -507,7 +506,7 @@ TEST(shared_path)
 TEST(options_refused)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
-	struct npuplan_cosma_options options = { .common.arena_budget = 14, .common.alignment = 3 };
+	struct cosma_settings options = { .common.arena_budget = 14, .common.alignment = 3 };
 
 	refused(graph, &options, -EINVAL, "alignment 3 is not a power of two");
 	options.common.alignment = 0;
@@ -525,7 +524,7 @@ TEST(options_refused)
 
 TEST(graphs_refused)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 100 };
+	struct cosma_settings options = { .common.arena_budget = 100 };
 	struct npuplan_graph *graph = npuplan_graph_new("empty");
 	struct npuplan_op op = { .name = NULL };
 
@@ -574,7 +573,7 @@ TEST(unsupported)
 		{ NPUMEM_TENSOR_ALIAS, "tensor 'a': cosma plans no aliases" },
 		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
 	};
-	struct npuplan_cosma_options options = { .common.arena_budget = 100 };
+	struct cosma_settings options = { .common.arena_budget = 100 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++) {

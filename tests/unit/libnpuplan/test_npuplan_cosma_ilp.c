@@ -40,7 +40,7 @@ static struct npuplan_graph *diamond(void)
 	return graph;
 }
 
-static char *text_of(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options)
+static char *text_of(const struct npuplan_graph *graph, const struct cosma_settings *options)
 {
 	struct npuplan_error error = { "" };
 	char *text;
@@ -88,7 +88,7 @@ TEST(file_of_peak)
 		"General\n"
 		" C_0_t1 C_1_t1 P_1_t2 R_1_t2 S_1_t2 C_2_t2 M_peak\n"
 		"End\n";
-	struct npuplan_cosma_options options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
+	struct cosma_settings options = { .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	AUTO_GRAPH struct npuplan_graph *graph = chain();
 	AUTO_TEXT char *text = text_of(graph, &options);
 
@@ -102,7 +102,7 @@ TEST(file_of_traffic)
 					     "\n eq4_",	  "\n eq5_",   "\n eq7_",   "\n eq8_",
 					     "\n eq10a_", "\n eq10d_", "\n eq11a_", "\n bytes_",
 					     "obj: + ",	  " L_" };
-	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
+	struct cosma_settings options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	char *text = text_of(graph, &options), *again = text_of(graph, &options);
 
@@ -123,7 +123,7 @@ TEST(file_of_traffic)
 
 TEST(file_refused)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 11 };
+	struct cosma_settings options = { .common.arena_budget = 11 };
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_error error = { "" };
@@ -163,7 +163,7 @@ static struct npuplan_graph *many(uint32_t count, bool chained)
 
 static void refuse_size(struct npuplan_graph *graph, const char *text)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 4 };
+	struct cosma_settings options = { .common.arena_budget = 4 };
 	struct npuplan_error error = { "" };
 	char *program;
 	size_t size;
@@ -192,7 +192,7 @@ TEST(too_large)
 /* With a solver of its own, or a plain word that it has none. */
 TEST(own_solver)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
+	struct cosma_settings options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error = { "" };
@@ -212,7 +212,7 @@ TEST(own_solver)
 
 #ifdef NPUPLAN_HIGHS
 
-static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+static void solve(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan)
 {
 	struct cosma_oracle oracle;
@@ -226,7 +226,7 @@ static void solve(const struct npuplan_graph *graph, const struct npuplan_cosma_
 
 TEST(known_answers)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
+	struct cosma_settings options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 
@@ -264,7 +264,7 @@ TEST(addresses_cost)
 	uint32_t b = build_tensor(graph, "b", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t c = build_tensor(graph, "c", NPUMEM_TENSOR_INTERMEDIATE, 3);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .common.arena_budget = 10, .common.alignment = 4 };
+	struct cosma_settings options = { .common.arena_budget = 10, .common.alignment = 4 };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "a", in, NPUMEM_NONE, NPUMEM_NONE, a);
@@ -285,8 +285,7 @@ TEST(addresses_cost)
 /* What is outside takes no room and no columns, but keeps the operators in order. */
 TEST(external)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 6,
-						 .with_parameters = true };
+	struct cosma_settings options = { .common.arena_budget = 6, .with_parameters = true };
 	struct npuplan_cosma_ilp_options divide = { .divide = 1 };
 	AUTO_GRAPH struct npuplan_graph *graph = npuplan_graph_new("external");
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 2);
@@ -315,7 +314,7 @@ TEST(external)
 TEST(divide)
 {
 	struct npuplan_cosma_ilp_options divide = { .divide = 2 };
-	struct npuplan_cosma_options options = { .common.arena_budget = 14 };
+	struct cosma_settings options = { .common.arena_budget = 14 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();
 	struct npuplan_cosma_plan plan;
 	struct npuplan_error error;
@@ -347,7 +346,7 @@ static int cancel(void *context, const struct npuplan_pack_progress *progress)
 TEST(cancelled)
 {
 	unsigned int calls = 0;
-	struct npuplan_cosma_options options = {
+	struct cosma_settings options = {
 		.common.arena_budget = 60,
 		.common.progress = cancel,
 		.common.context = &calls,

@@ -14,7 +14,7 @@
 #include "npuimport.h"
 
 static struct npuplan_cosma_plan solved(const struct npuplan_graph *graph,
-					const struct npuplan_cosma_options *options)
+					const struct cosma_settings *options)
 {
 	struct npuplan_cosma_plan plan;
 	struct cosma_oracle oracle;
@@ -48,7 +48,7 @@ static struct npuplan_graph *chain(bool again)
 TEST(dying)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(false);
-	struct npuplan_cosma_options options = { .common.arena_budget = 5 };
+	struct cosma_settings options = { .common.arena_budget = 5 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 
 	assert_int_equal(plan.needed, 5);
@@ -86,7 +86,7 @@ static uint32_t find_step(const struct npuplan_cosma_plan *plan, enum npumem_pos
 TEST(yielding)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = chain(true);
-	struct npuplan_cosma_options options = { .common.arena_budget = 8 };
+	struct cosma_settings options = { .common.arena_budget = 8 };
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 	uint32_t at;
 
@@ -121,8 +121,7 @@ TEST(baselines)
 	for (int again = 0; again < 2; again++)
 		for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
 			AUTO_GRAPH struct npuplan_graph *graph = chain(again);
-			struct npuplan_cosma_options options = { .common.arena_budget = again ? 6 :
-												5 };
+			struct cosma_settings options = { .common.arena_budget = again ? 6 : 5 };
 			struct npuplan_cosma_plan plan;
 			struct cosma_oracle oracle;
 
@@ -144,7 +143,7 @@ TEST(staged)
 	uint32_t a = build_tensor(graph, "a", NPUMEM_TENSOR_INPUT, 2);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 7);
 	static const bool staged[] = { true };
-	struct npuplan_cosma_options options = { .common.arena_budget = 8, .staged = staged };
+	struct cosma_settings options = { .common.arena_budget = 8, .staged = staged };
 	struct npuplan_cosma_plan plan;
 
 	build_op(graph, "op", in, a, NPUMEM_NONE, out);

@@ -95,7 +95,7 @@ static struct npuplan_graph *build(bool skip)
 
 static void model_of(struct cosma_model *model, const struct npuplan_graph *graph)
 {
-	struct npuplan_cosma_options options = { .common.arena_budget = 100 };
+	struct cosma_settings options = { .common.arena_budget = 100 };
 	struct npuplan_error error;
 
 	if (cosma_model_init(model, graph, &options, &error))
@@ -385,7 +385,7 @@ static struct npuplan_graph *residual(uint32_t blocks)
 TEST(windows)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = residual(8);
-	struct npuplan_cosma_options options = { .common.arena_budget = 24 };
+	struct cosma_settings options = { .common.arena_budget = 24 };
 	uint32_t window[25], count, size[25] = { 0 };
 	struct cosma_query query = { .budget = 24, .upper = INT64_MAX / 2, .beam_width = 4 };
 	struct cosma_path path;

@@ -116,9 +116,8 @@ TEST(clone_refused)
 	npuplan_graph_free(graph);
 }
 
-static void recompute_ok(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options, uint32_t limit,
-			 struct npuplan_recomputation *found)
+static void recompute_ok(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			 uint32_t limit, struct npuplan_recomputation *found)
 {
 	const struct npuplan_graph *planned;
 	struct cosma_oracle oracle;
@@ -135,7 +134,7 @@ static void recompute_ok(const struct npuplan_graph *graph,
 TEST(recompute)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
-	struct npuplan_cosma_options options = { .common.arena_budget = 12 };
+	struct cosma_settings options = { .common.arena_budget = 12 };
 	struct npuplan_recomputation found;
 
 	recompute_ok(graph, &options, 0, &found);
@@ -175,7 +174,7 @@ TEST(chain)
 	uint32_t n = build_tensor(graph, "n", NPUMEM_TENSOR_INTERMEDIATE, 8);
 	uint32_t k = build_tensor(graph, "k", NPUMEM_TENSOR_INTERMEDIATE, 1);
 	uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 1);
-	struct npuplan_cosma_options options = { .common.arena_budget = 17 };
+	struct cosma_settings options = { .common.arena_budget = 17 };
 	struct npuplan_recomputation found;
 
 	build_op(graph, "make_c", in, NPUMEM_NONE, NPUMEM_NONE, c);
@@ -203,7 +202,7 @@ TEST(limits)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = shortcut();
 	uint32_t calls = 0, order[] = { 0, 1, 2, 3, 4 };
-	struct npuplan_cosma_options options = {
+	struct cosma_settings options = {
 		.common.arena_budget = 12,
 		.common.progress = stop,
 		.common.context = &calls,
@@ -216,10 +215,10 @@ TEST(limits)
 	assert_true(calls > 0);
 	assert_true(found.plan.position_count > 0);
 	npuplan_recomputation_free(&found);
-	options = (struct npuplan_cosma_options){ .common.arena_budget = 12, .order = order };
+	options = (struct cosma_settings){ .common.arena_budget = 12, .order = order };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
-	options = (struct npuplan_cosma_options){ .common.objective = NPUPLAN_OBJECTIVE_PEAK };
+	options = (struct cosma_settings){ .common.objective = NPUPLAN_OBJECTIVE_PEAK };
 	assert_int_equal(npuplan_cosma_recompute(graph, &options, 0, &found, &error), -EINVAL);
 	ASSERT_TEXT(error, "for less traffic only");
 }

@@ -34,7 +34,7 @@ struct npuplan_cosma_takeover {
 };
 
 /*
- * struct npuplan_cosma_options - what is asked for; zero = default
+ * struct cosma_settings - what one search is asked for; zero = default
  * @common: as npuplan_plan() has it, but for these: a budget of 0 is one of no bytes, and
  *	not looked at for NPUPLAN_OBJECTIVE_PEAK (most bytes live at once, with nothing spilled:
  *	Eq. 13-15; else it is the traffic within the budget: Eq. 12); of a schedule that is not
@@ -54,7 +54,7 @@ struct npuplan_cosma_takeover {
  *	may lie where inputs lie that leave with it; NULL: none
  * @started: seconds of npuplan_now() that progress counts from; 0 = the call itself
  */
-struct npuplan_cosma_options {
+struct cosma_settings {
 	struct npuplan_options common;
 	const uint32_t *order;
 	bool with_parameters;
@@ -116,21 +116,19 @@ struct npuplan_cosma_plan {
  * -EOPNOTSUPP: aliases, fixed offsets, state. -ENOMEM. External tensors take no
  * room and are not moved, but order the operators that write and read them.
  */
-int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error);
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
 /* npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
  * @budgets: out; @step is the operator's index
  */
-int npuplan_cosma_budgets(const struct npuplan_graph *graph,
-			  const struct npuplan_cosma_options *options,
+int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error);
 
 /** npuplan_cosma_needed() - M_R alone, without a search, and the operator that needs it */
-int npuplan_cosma_needed(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options, uint64_t *needed,
-			 uint32_t *needed_op, struct npuplan_error *error);
+int npuplan_cosma_needed(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			 uint64_t *needed, uint32_t *needed_op, struct npuplan_error *error);
 
 /** enum npuplan_cosma_policy - whom the baselines throw out */
 enum npuplan_cosma_policy {
@@ -144,7 +142,6 @@ enum npuplan_cosma_policy {
  * (best fit, never moved), and where no gap fits @policy throws tensors out.
  * The plan is never optimal; its lower bound is 0.
  */
-int npuplan_cosma_baseline(const struct npuplan_graph *graph,
-			   const struct npuplan_cosma_options *options,
+int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,
 			   struct npuplan_error *error);

@@ -29,7 +29,7 @@ struct planning {
 	int planner;
 	struct npuplan_error *error;
 	struct cosma_units units;
-	struct npuplan_cosma_options asked;
+	struct cosma_settings asked;
 	struct npuplan_cosma_plan found;
 	struct npuplan_banked banked;
 	uint32_t *order;
@@ -44,7 +44,7 @@ static void ask_of_units(struct planning *planning)
 	const struct npuplan_options *options = planning->options;
 	bool staged = false;
 
-	planning->asked = (struct npuplan_cosma_options){
+	planning->asked = (struct cosma_settings){
 		.common = *options,
 		.with_parameters = units->with_parameters,
 		.inputs_flagged = units->resident,
@@ -71,7 +71,7 @@ static void ask_of_units(struct planning *planning)
 /* The order of least peak footprint, to be kept to. */
 static int find_order(struct planning *planning)
 {
-	struct npuplan_cosma_options asked = planning->asked;
+	struct cosma_settings asked = planning->asked;
 	struct npuplan_cosma_plan found;
 	uint32_t count = 0;
 	double left;

@@ -295,8 +295,7 @@ static int read_stays(struct cosma_banking *banking, const struct npuplan_graph 
 }
 
 /* 0: divided; -ENOENT: no way was found. */
-static int divide_plan(const struct npuplan_graph *graph,
-		       const struct npuplan_cosma_options *options,
+static int divide_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		       const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out)
 {
 	uint32_t fast = banks[1].bandwidth > banks[0].bandwidth;
@@ -362,8 +361,7 @@ static int check_banks(const struct npuplan_bank banks[NPUPLAN_BANKS], uint32_t 
 }
 
 /* The largest tensor that an operator uses, if no bank has room for it. */
-static bool too_large(const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options,
+static bool too_large(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		      const struct npuplan_bank banks[NPUPLAN_BANKS],
 		      struct npuplan_cosma_plan *plan)
 {
@@ -389,12 +387,11 @@ static bool too_large(const struct npuplan_graph *graph,
 	return plan->needed > 0;
 }
 
-int npuplan_cosma_banks(const struct npuplan_graph *graph,
-			const struct npuplan_cosma_options *options,
+int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out,
 			struct npuplan_error *error)
 {
-	struct npuplan_cosma_options now = *options;
+	struct cosma_settings now = *options;
 	uint64_t sum, one;
 	uint32_t status = NPUMEM_PLAN_UNKNOWN;
 	int err = check_banks(banks, options->common.alignment, error);

@@ -40,8 +40,7 @@ struct npuplan_banked {
  * bytes or bandwidth, or of 2^60 bytes or 2^63 bytes a microsecond and more;
  * otherwise as npuplan_cosma().
  */
-int npuplan_cosma_banks(const struct npuplan_graph *graph,
-			const struct npuplan_cosma_options *options,
+int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			const struct npuplan_bank banks[NPUPLAN_BANKS], struct npuplan_banked *out,
 			struct npuplan_error *error);
 void npuplan_banked_free(struct npuplan_banked *banked);

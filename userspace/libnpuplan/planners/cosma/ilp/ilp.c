@@ -110,7 +110,7 @@ static bool is_too_much(const struct cosma_solve *solve, uint64_t *needed, uint3
 	return !*err && asked->objective != NPUPLAN_OBJECTIVE_PEAK && *needed > asked->arena_budget;
 }
 
-int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
@@ -156,8 +156,7 @@ const char *npuplan_cosma_ilp_solver(void)
 	return own_solver() ? own_solver()->name : NULL;
 }
 
-int npuplan_cosma_ilp(const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options,
+int npuplan_cosma_ilp(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		      const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan,
 		      struct npuplan_error *error)
 {
@@ -197,8 +196,7 @@ static int write_encoded(const struct cosma_solve *solve,
 	return err;
 }
 
-int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options,
+int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			    struct npuplan_error *error)
 {

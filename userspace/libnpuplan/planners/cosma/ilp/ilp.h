@@ -30,8 +30,7 @@ struct npuplan_cosma_ilp_options {
  * Error -ENOSYS: this build has no solver. -EIO: the solver failed, or its numbers are
  * too coarse.
  */
-int npuplan_cosma_ilp(const struct npuplan_graph *graph,
-		      const struct npuplan_cosma_options *options,
+int npuplan_cosma_ilp(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		      const struct npuplan_cosma_ilp_options *ilp, struct npuplan_cosma_plan *plan,
 		      struct npuplan_error *error);
 
@@ -48,7 +47,6 @@ const char *npuplan_cosma_ilp_solver(void);
  * more than 2^22 columns and rows together, 2^25 terms, or 2^25 pairs of tensor and timestep
  * (it would take gigabytes); the message says what there is.
  */
-int npuplan_cosma_ilp_write(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options,
+int npuplan_cosma_ilp_write(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			    const struct npuplan_cosma_ilp_options *ilp, char **text, size_t *size,
 			    struct npuplan_error *error);

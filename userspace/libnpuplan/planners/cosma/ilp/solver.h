@@ -42,7 +42,7 @@ struct ilp_solver {
 extern const struct ilp_solver ilp_highs;
 
 /** ilp_plan() - npuplan_cosma_ilp() with a given solver */
-int ilp_plan(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *options,
 	     const struct npuplan_cosma_ilp_options *ilp, const struct ilp_solver *solver,
 	     struct npuplan_cosma_plan *plan, struct npuplan_error *error);
 

@@ -202,7 +202,7 @@ static void derive_ancestors(struct cosma_model *model)
  */
 struct reading {
 	const struct npuplan_graph *graph;
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	struct npuplan_error *error;
 	struct npuplan_pool pool;
 	uint32_t *writer;
@@ -376,7 +376,7 @@ static int check_sizes(struct reading *reading)
 /* Tensor of the model that may take what operator @op reads of tensor @input. */
 static uint32_t find_taker(const struct reading *reading, uint32_t op, uint32_t input)
 {
-	const struct npuplan_cosma_options *options = reading->options;
+	const struct cosma_settings *options = reading->options;
 	const struct npuplan_cosma_takeover *takeovers = options->takeovers;
 	const struct npuplan_tensor *tensors = reading->graph->tensors;
 	const struct npuplan_op *o = &reading->graph->ops[op];
@@ -518,7 +518,7 @@ static int read_graph(struct cosma_model *model, struct reading *reading)
 }
 
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
-		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
+		     const struct cosma_settings *options, struct npuplan_error *error)
 {
 	struct reading reading = { .graph = graph, .options = options, .error = error };
 	int err = read_graph(model, &reading);

@@ -132,7 +132,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
  * overflow. -EOPNOTSUPP: aliases, fixed tensors, state.
  */
 int cosma_model_init(struct cosma_model *model, const struct npuplan_graph *graph,
-		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
+		     const struct cosma_settings *options, struct npuplan_error *error);
 
 /* cosma_model_part() - operators @ops (ascending) of a model, with its order
  * @keep: per tensor of @whole whether it is one of the part; the bytes of others

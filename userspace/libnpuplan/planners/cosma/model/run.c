@@ -5,7 +5,7 @@
 /* Work units between two looks at the clock. */
 #define LOOK_EVERY 200000
 
-void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options)
+void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options)
 {
 	*run = (struct cosma_run){
 		.options = options,

@@ -18,7 +18,7 @@
  * @refused: memory, for some part of the search
  */
 struct cosma_run {
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	struct npuplan_effort effort;
 	double began;
 	uint64_t work;
@@ -34,7 +34,7 @@ struct cosma_run {
 	bool refused;
 };
 
-void cosma_run_start(struct cosma_run *run, const struct npuplan_cosma_options *options);
+void cosma_run_start(struct cosma_run *run, const struct cosma_settings *options);
 /* Whether to stop now. Looks at the clock, and reports, now and then. */
 bool cosma_run_over(struct cosma_run *run);
 /* cosma_run_slice() - a part of what is left, for what runs next

@@ -39,7 +39,7 @@ int npuplan_recompute_find_sized(const struct npuplan_graph *graph,
 				 struct npuplan_error *error)
 {
 	struct npuplan_recomputation found;
-	struct npuplan_cosma_options asked = {
+	struct cosma_settings asked = {
 		.with_parameters = tiling->with_parameters,
 		.inputs_resident = tiling->inputs == NPUPLAN_INPUTS_RESIDENT,
 	};

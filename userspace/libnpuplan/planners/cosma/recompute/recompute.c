@@ -27,7 +27,7 @@ struct candidate {
  * @first_work: what the first plan took, of @work units so far
  */
 struct climbing {
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	struct npuplan_recomputation *best;
 	const struct npuplan_graph *graph;
 	uint64_t work_limit;
@@ -204,7 +204,7 @@ static int tell(void *context, const struct npuplan_pack_progress *now)
 static int make_plan(struct climbing *climb, const struct npuplan_graph *graph, uint64_t work_limit,
 		     struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
-	struct npuplan_cosma_options options = *climb->options;
+	struct cosma_settings options = *climb->options;
 	int err;
 
 	options.common.work_limit = work_limit;
@@ -368,9 +368,9 @@ static int climb_up(struct climbing *climb, uint32_t limit)
 	return err;
 }
 
-int npuplan_cosma_recompute(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options, uint32_t limit,
-			    struct npuplan_recomputation *out, struct npuplan_error *error)
+int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			    uint32_t limit, struct npuplan_recomputation *out,
+			    struct npuplan_error *error)
 {
 	struct climbing climb = {
 		.options = options,

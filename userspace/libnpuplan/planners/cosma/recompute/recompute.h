@@ -31,7 +31,7 @@ struct npuplan_recomputation {
  * traffic is added; between equal ones that of less work. Never more traffic than
  * without. -EINVAL, -EOPNOTSUPP: as npuplan_cosma().
  */
-int npuplan_cosma_recompute(const struct npuplan_graph *graph,
-			    const struct npuplan_cosma_options *options, uint32_t limit,
-			    struct npuplan_recomputation *out, struct npuplan_error *error);
+int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			    uint32_t limit, struct npuplan_recomputation *out,
+			    struct npuplan_error *error);
 void npuplan_recomputation_free(struct npuplan_recomputation *recomputation);

@@ -105,7 +105,7 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 
 /* What is asked, and what the operators need; if it fails there is nothing to finish. */
 static int begin(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		 const struct npuplan_cosma_options *options, uint64_t *needed, uint32_t *op,
+		 const struct cosma_settings *options, uint64_t *needed, uint32_t *op,
 		 struct npuplan_error *error)
 {
 	int err = cosma_solve_init(solve, graph, options, error);
@@ -136,7 +136,7 @@ static int finish(struct cosma_solve *solve, int err, struct npuplan_cosma_plan 
 	return npuplan_fail(error, err, "cosma: %s", strerror(-err));
 }
 
-int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_options *options,
+int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings *options,
 		  struct npuplan_cosma_plan *plan, struct npuplan_error *error)
 {
 	struct cosma_solve solve;
@@ -155,8 +155,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct npuplan_cosma_
 	return finish(&solve, err, plan, error);
 }
 
-int npuplan_cosma_budgets(const struct npuplan_graph *graph,
-			  const struct npuplan_cosma_options *options,
+int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error)
 {
 	struct cosma_solve solve;
@@ -175,9 +174,8 @@ int npuplan_cosma_budgets(const struct npuplan_graph *graph,
 	return outcome < 0 ? npuplan_fail(error, outcome, "cosma: %s", strerror(-outcome)) : 0;
 }
 
-int npuplan_cosma_needed(const struct npuplan_graph *graph,
-			 const struct npuplan_cosma_options *options, uint64_t *needed,
-			 uint32_t *needed_op, struct npuplan_error *error)
+int npuplan_cosma_needed(const struct npuplan_graph *graph, const struct cosma_settings *options,
+			 uint64_t *needed, uint32_t *needed_op, struct npuplan_error *error)
 {
 	struct cosma_solve solve;
 	int err = begin(&solve, graph, options, needed, needed_op, error);
@@ -187,8 +185,7 @@ int npuplan_cosma_needed(const struct npuplan_graph *graph,
 	return err;
 }
 
-int npuplan_cosma_baseline(const struct npuplan_graph *graph,
-			   const struct npuplan_cosma_options *options,
+int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			   enum npuplan_cosma_policy policy, struct npuplan_cosma_plan *plan,
 			   struct npuplan_error *error)
 {

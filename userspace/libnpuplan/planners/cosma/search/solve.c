@@ -7,7 +7,7 @@
 #include "planners/cosma/place/addresses.h"
 #include "solve.h"
 
-static int check_options(const struct npuplan_cosma_options *options, struct npuplan_error *error)
+static int check_options(const struct cosma_settings *options, struct npuplan_error *error)
 {
 	if (options->common.alignment & (options->common.alignment - 1))
 		return npuplan_fail(error, -EINVAL, "alignment %u is not a power of two",
@@ -66,7 +66,7 @@ void cosma_solve_fini(struct cosma_solve *solve)
 }
 
 int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		     const struct npuplan_cosma_options *options, struct npuplan_error *error)
+		     const struct cosma_settings *options, struct npuplan_error *error)
 {
 	int err = check_options(options, error);
 

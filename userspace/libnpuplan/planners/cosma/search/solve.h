@@ -12,7 +12,7 @@
  */
 struct cosma_solve {
 	const struct npuplan_graph *graph;
-	const struct npuplan_cosma_options *options;
+	const struct cosma_settings *options;
 	struct cosma_run run;
 	struct cosma_model model;
 	struct cosma_segments segments;
@@ -27,7 +27,7 @@ struct cosma_solve {
  * Errors as npuplan_cosma(), with a sentence; then there is nothing to free.
  */
 int cosma_solve_init(struct cosma_solve *solve, const struct npuplan_graph *graph,
-		     const struct npuplan_cosma_options *options, struct npuplan_error *error);
+		     const struct cosma_settings *options, struct npuplan_error *error);
 void cosma_solve_fini(struct cosma_solve *solve);
 
 /* The order that was given; the rest of @schedule is untouched. */
