@@ -42,7 +42,7 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 		snprintf(reply->text + used, sizeof(reply->text) - used,
 			 ", traffic %" PRIu64 " bytes, lower bound %" PRIu64 "%s",
 			 (uint64_t)(info->spill_bytes + info->fill_bytes), plan->traffic_bound,
-			 info->status == NPUMEM_PLAN_OPTIMAL ? ", optimal" : "");
+			 info->status == NPUMEM_PLAN_STATUS_OPTIMAL ? ", optimal" : "");
 }
 
 /* Nothing is freed: the process is about to end. */

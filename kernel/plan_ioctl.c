@@ -282,14 +282,14 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	args->tile_states = 0;
 	args->verify_ns = 0;
 	memset(&args->verdict, 0, sizeof(args->verdict));
-	if (args->state == NPUMEM_PLAN_PENDING) {
+	if (args->state == NPUMEM_PLAN_STATE_PENDING) {
 		args->size = 0;
 		return plan_read_message(NULL, args);
 	}
 	args->error = plan->error;
 	args->verify_ns = plan->verify_ns;
 	args->verdict = plan->verdict;
-	if (args->state == NPUMEM_PLAN_READY) {
+	if (args->state == NPUMEM_PLAN_STATE_READY) {
 		info = plan->v->info;
 		args->arena_size = info->arena_size;
 		args->host_size = info->host_size;

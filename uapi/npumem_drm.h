@@ -355,9 +355,9 @@ struct drm_npumem_plan_load {
 };
 
 enum drm_npumem_plan_state {
-	NPUMEM_PLAN_PENDING = 0,
-	NPUMEM_PLAN_READY = 1,
-	NPUMEM_PLAN_FAILED = 2,
+	NPUMEM_PLAN_STATE_PENDING = 0,
+	NPUMEM_PLAN_STATE_READY = 1,
+	NPUMEM_PLAN_STATE_FAILED = 2,
 };
 
 /**
@@ -415,7 +415,7 @@ struct drm_npumem_plan_read {
  * The arena's bytes are zero. Inputs and state are LIVE. ENOSPC: as BO_CREATE says.
  *
  * Transfers of the plan go between the arena and the host BO. The client writes
- * tensors that start in host memory (NPUMEM_TENSOR_HOST) there, where the plan's
+ * tensors that start in host memory (NPUMEM_TENSOR_FLAG_HOST) there, where the plan's
  * loads take them from, before it submits these, and finds outputs that the plan
  * stores there after the last job. The BO is kept while the run lives, whether or
  * not its handle is closed. Every SUBMIT of the run waits for the fences of the BO

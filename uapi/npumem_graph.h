@@ -82,16 +82,16 @@ struct npumem_blob_section {
 #define NPUMEM_SECTION_OPAQUE 0x8000u
 
 enum npumem_graph_section {
-	NPUMEM_GRAPH_TENSORS = 1,  /* struct npumem_tensor */
-	NPUMEM_GRAPH_TILES = 2,	   /* struct npumem_tile */
-	NPUMEM_GRAPH_ACCESSES = 3, /* struct npumem_access */
-	NPUMEM_GRAPH_STEPS = 4,	   /* struct npumem_step */
-	NPUMEM_GRAPH_BLOCKS = 5,   /* struct npumem_block */
-	NPUMEM_GRAPH_EDGES = 6,	   /* struct npumem_edge; absent = none */
-	NPUMEM_GRAPH_CARRIES = 7,  /* struct npumem_carry; absent = none */
-	NPUMEM_GRAPH_STRINGS = 8,  /* bytes, NUL-terminated names; absent = none */
+	NPUMEM_GRAPH_SECTION_TENSORS = 1,  /* struct npumem_tensor */
+	NPUMEM_GRAPH_SECTION_TILES = 2,	   /* struct npumem_tile */
+	NPUMEM_GRAPH_SECTION_ACCESSES = 3, /* struct npumem_access */
+	NPUMEM_GRAPH_SECTION_STEPS = 4,	   /* struct npumem_step */
+	NPUMEM_GRAPH_SECTION_BLOCKS = 5,   /* struct npumem_block */
+	NPUMEM_GRAPH_SECTION_EDGES = 6,	   /* struct npumem_edge; absent = none */
+	NPUMEM_GRAPH_SECTION_CARRIES = 7,  /* struct npumem_carry; absent = none */
+	NPUMEM_GRAPH_SECTION_STRINGS = 8,  /* bytes, NUL-terminated names; absent = none */
 	/* Opaque to the driver: the source model as graph JSON, for planners. */
-	NPUMEM_GRAPH_MODEL = NPUMEM_SECTION_OPAQUE + 1,
+	NPUMEM_GRAPH_SECTION_MODEL = NPUMEM_SECTION_OPAQUE + 1,
 };
 
 #define NPUMEM_REGION_DIMS 3
@@ -132,24 +132,24 @@ enum npumem_tensor_kind {
 };
 
 /* The tensor's offset in the arena is given: fixed_offset. */
-#define NPUMEM_TENSOR_FIXED    (1u << 0)
+#define NPUMEM_TENSOR_FLAG_FIXED    (1u << 0)
 /* Bound at run time to a buffer outside the arena; excludes FIXED and ALIAS. */
-#define NPUMEM_TENSOR_EXTERNAL (1u << 1)
+#define NPUMEM_TENSOR_FLAG_EXTERNAL (1u << 1)
 /* A range of another tensor's bytes: alias_of, alias_offset. Excludes FIXED. */
-#define NPUMEM_TENSOR_ALIAS    (1u << 2)
+#define NPUMEM_TENSOR_FLAG_ALIAS    (1u << 2)
 /* Starts in host memory and must be loaded by the plan (inputs, parameters). */
-#define NPUMEM_TENSOR_HOST     (1u << 3)
-#define NPUMEM_TENSOR_FLAGS    0xfu
+#define NPUMEM_TENSOR_FLAG_HOST	    (1u << 3)
+#define NPUMEM_TENSOR_FLAGS	    0xfu
 
 /**
  * struct npumem_tensor - bytes with a size and an alignment, written once
  * @size: bytes, > 0
- * @fixed_offset: arena offset asked for if NPUMEM_TENSOR_FIXED, else zero
- * @alias_offset: first byte within @alias_of if NPUMEM_TENSOR_ALIAS, else zero
+ * @fixed_offset: arena offset asked for if NPUMEM_TENSOR_FLAG_FIXED, else zero
+ * @alias_offset: first byte within @alias_of if NPUMEM_TENSOR_FLAG_ALIAS, else zero
  * @align: power of two that every placement's offset is a multiple of, 1..65536;
  *	an alias has no placement, so its own says nothing
  * @kind: enum npumem_tensor_kind
- * @flags: NPUMEM_TENSOR_*
+ * @flags: NPUMEM_TENSOR_FLAG_*
  * @alias_of: tensor whose bytes these are, not itself an alias; else NPUMEM_NONE
  * @name: byte offset in the strings section, or NPUMEM_NONE
  * @pad: zero

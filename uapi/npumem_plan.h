@@ -17,23 +17,23 @@ extern "C" {
 #endif
 
 enum npumem_plan_section {
-	NPUMEM_PLAN_INFO = 1,	    /* struct npumem_plan_info, exactly one */
-	NPUMEM_PLAN_PLACEMENTS = 2, /* struct npumem_placement */
-	NPUMEM_PLAN_SCHEDULE = 3,   /* struct npumem_position */
-	NPUMEM_PLAN_BLOCKS = 4,	    /* struct npumem_plan_block */
-	NPUMEM_PLAN_ENTRIES = 5,    /* struct npumem_entry; absent = none */
-	NPUMEM_PLAN_EDGES = 6,	    /* struct npumem_plan_edge; absent = none */
-	NPUMEM_PLAN_VIEWS = 7,	    /* struct npumem_view; absent = none */
-	NPUMEM_PLAN_VIEW_SLOTS = 8, /* __u32 placement, or NPUMEM_VIEW_NESTED | view */
+	NPUMEM_PLAN_SECTION_INFO = 1,	    /* struct npumem_plan_info, exactly one */
+	NPUMEM_PLAN_SECTION_PLACEMENTS = 2, /* struct npumem_placement */
+	NPUMEM_PLAN_SECTION_SCHEDULE = 3,   /* struct npumem_position */
+	NPUMEM_PLAN_SECTION_BLOCKS = 4,	    /* struct npumem_plan_block */
+	NPUMEM_PLAN_SECTION_ENTRIES = 5,    /* struct npumem_entry; absent = none */
+	NPUMEM_PLAN_SECTION_EDGES = 6,	    /* struct npumem_plan_edge; absent = none */
+	NPUMEM_PLAN_SECTION_VIEWS = 7,	    /* struct npumem_view; absent = none */
+	NPUMEM_PLAN_SECTION_VIEW_SLOTS = 8, /* __u32 placement, or NPUMEM_VIEW_SLOT_NESTED | view */
 	/* Opaque to the driver: notes of the planner, UTF-8 JSON. */
-	NPUMEM_PLAN_NOTES = NPUMEM_SECTION_OPAQUE + 1,
+	NPUMEM_PLAN_SECTION_NOTES = NPUMEM_SECTION_OPAQUE + 1,
 };
 
 enum npumem_plan_status {
-	NPUMEM_PLAN_UNKNOWN = 0,
-	NPUMEM_PLAN_FEASIBLE = 1,
-	NPUMEM_PLAN_OPTIMAL = 2,    /* proved by the planner; not by the driver */
-	NPUMEM_PLAN_INFEASIBLE = 3, /* an answer, never a plan that loads */
+	NPUMEM_PLAN_STATUS_UNKNOWN = 0,
+	NPUMEM_PLAN_STATUS_FEASIBLE = 1,
+	NPUMEM_PLAN_STATUS_OPTIMAL = 2,	   /* proved by the planner; not by the driver */
+	NPUMEM_PLAN_STATUS_INFEASIBLE = 3, /* an answer, never a plan that loads */
 };
 
 /**
@@ -224,7 +224,7 @@ struct npumem_plan_edge {
 };
 
 /* A view slot that is itself a multi-view tensor: loops in loops, never in itself. */
-#define NPUMEM_VIEW_NESTED 0x80000000u
+#define NPUMEM_VIEW_SLOT_NESTED 0x80000000u
 
 enum npumem_view_type {
 	NPUMEM_VIEW_CYCLIC = 1,	      /* slot = counter % repeat */

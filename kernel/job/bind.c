@@ -53,7 +53,7 @@ static u32 count_externals(const struct npuv_graph *graph)
 	if (!(graph->features & NPUMEM_FEATURE_EXTERNAL))
 		return 0;
 	for (i = 0; i < graph->tensors.count; i++)
-		count += !!(npuv_tensor(graph, i)->flags & NPUMEM_TENSOR_EXTERNAL);
+		count += !!(npuv_tensor(graph, i)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL);
 	return count;
 }
 
@@ -64,7 +64,7 @@ static void list_externals(struct npu_externals *externals, const struct npuv_gr
 
 	for (i = 0; n < externals->count; i++) {
 		tensor = npuv_tensor(graph, i);
-		if (!(tensor->flags & NPUMEM_TENSOR_EXTERNAL))
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL))
 			continue;
 		externals->list[n].tensor = i;
 		externals->list[n].size = tensor->size;

@@ -232,9 +232,9 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 static int run_check_plan(struct npu_plan *plan)
 {
 	guard(mutex)(&plan->lock);
-	if (plan->state == NPUMEM_PLAN_PENDING)
+	if (plan->state == NPUMEM_PLAN_STATE_PENDING)
 		return -EBUSY;
-	return plan->state == NPUMEM_PLAN_READY ? 0 : -ENOEXEC;
+	return plan->state == NPUMEM_PLAN_STATE_READY ? 0 : -ENOEXEC;
 }
 
 static int run_init_entities(struct npu_run *run)

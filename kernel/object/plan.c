@@ -49,7 +49,7 @@ struct npu_plan *npumem_plan_new(struct npu_graph *graph, struct npu_client *cli
 	plan->charged = sizeof(*plan);
 	kref_init(&plan->ref);
 	mutex_init(&plan->lock);
-	plan->state = NPUMEM_PLAN_PENDING;
+	plan->state = NPUMEM_PLAN_STATE_PENDING;
 	plan->graph = graph;
 	npumem_graph_get(graph);
 	return plan;
@@ -70,7 +70,7 @@ static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message
 			   const struct npumem_verdict *verdict, u64 verify_ns)
 {
 	guard(mutex)(&plan->lock);
-	if (plan->state != NPUMEM_PLAN_PENDING) {
+	if (plan->state != NPUMEM_PLAN_STATE_PENDING) {
 		kfree(owned);
 		return -EALREADY;
 	}
@@ -80,7 +80,7 @@ static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message
 	plan->message = message;
 	plan->owned_message = owned;
 	plan->error = error;
-	plan->state = NPUMEM_PLAN_FAILED;
+	plan->state = NPUMEM_PLAN_STATE_FAILED;
 	return 0;
 }
 
@@ -150,13 +150,13 @@ int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_
 	}
 
 	mutex_lock(&plan->lock);
-	if (plan->state == NPUMEM_PLAN_PENDING) {
+	if (plan->state == NPUMEM_PLAN_STATE_PENDING) {
 		plan->charged += bytes;
 		plan->blob = blob;
 		plan->size = size;
 		plan->v = v;
 		plan->verify_ns = ns;
-		plan->state = NPUMEM_PLAN_READY;
+		plan->state = NPUMEM_PLAN_STATE_READY;
 	} else {
 		err = -EALREADY;
 	}

@@ -405,7 +405,7 @@ void npumem_upcall_cancel(struct npu_plan *plan)
 	bool pending;
 
 	mutex_lock(&plan->lock);
-	pending = plan->state == NPUMEM_PLAN_PENDING;
+	pending = plan->state == NPUMEM_PLAN_STATE_PENDING;
 	mutex_unlock(&plan->lock);
 	if (pending)
 		requests_fail(error_if_of_plan, plan);

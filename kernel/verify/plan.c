@@ -20,13 +20,13 @@ static int check_features(struct npuv_work *w, const struct npuv_graph *g)
 		u32 flags = npuv_tensor(g, i)->flags;
 		const char *what = NULL;
 
-		if (!(flags & NPUMEM_TENSOR_HOST))
+		if (!(flags & NPUMEM_TENSOR_FLAG_HOST))
 			continue;
 		if (!npuv_is_flat(g))
 			what = "in a graph with edges";
-		else if (flags & NPUMEM_TENSOR_ALIAS)
+		else if (flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			what = "of an alias";
-		else if (flags & NPUMEM_TENSOR_EXTERNAL)
+		else if (flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			what = "of an external tensor";
 		if (!what)
 			continue;
@@ -41,19 +41,21 @@ static int check_features(struct npuv_work *w, const struct npuv_graph *g)
 static int check_sections(struct npuv_work *w, struct npuv_plan *p, struct npuv_section *info)
 {
 	const struct npuv_section_rule rules[] = {
-		{ NPUMEM_PLAN_INFO, sizeof(struct npumem_plan_info), 8, true, "info", info },
-		{ NPUMEM_PLAN_PLACEMENTS, sizeof(struct npumem_placement), 8, false, "placements",
-		  &p->placements },
-		{ NPUMEM_PLAN_SCHEDULE, sizeof(struct npumem_position), 8, true, "schedule",
+		{ NPUMEM_PLAN_SECTION_INFO, sizeof(struct npumem_plan_info), 8, true, "info",
+		  info },
+		{ NPUMEM_PLAN_SECTION_PLACEMENTS, sizeof(struct npumem_placement), 8, false,
+		  "placements", &p->placements },
+		{ NPUMEM_PLAN_SECTION_SCHEDULE, sizeof(struct npumem_position), 8, true, "schedule",
 		  &p->positions },
-		{ NPUMEM_PLAN_BLOCKS, sizeof(struct npumem_plan_block), 8, true, "blocks",
+		{ NPUMEM_PLAN_SECTION_BLOCKS, sizeof(struct npumem_plan_block), 8, true, "blocks",
 		  &p->blocks },
-		{ NPUMEM_PLAN_ENTRIES, sizeof(struct npumem_entry), 8, false, "entries",
+		{ NPUMEM_PLAN_SECTION_ENTRIES, sizeof(struct npumem_entry), 8, false, "entries",
 		  &p->entries },
-		{ NPUMEM_PLAN_EDGES, sizeof(struct npumem_plan_edge), 8, false, "edges",
+		{ NPUMEM_PLAN_SECTION_EDGES, sizeof(struct npumem_plan_edge), 8, false, "edges",
 		  &p->edges },
-		{ NPUMEM_PLAN_VIEWS, sizeof(struct npumem_view), 8, false, "views", &p->views },
-		{ NPUMEM_PLAN_VIEW_SLOTS, sizeof(u32), 4, false, "view slots", &p->slots },
+		{ NPUMEM_PLAN_SECTION_VIEWS, sizeof(struct npumem_view), 8, false, "views",
+		  &p->views },
+		{ NPUMEM_PLAN_SECTION_VIEW_SLOTS, sizeof(u32), 4, false, "view slots", &p->slots },
 	};
 
 	return npuv_blob_check(w, p->size, NPUMEM_PLAN_MAGIC, rules,
@@ -76,9 +78,9 @@ static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npu
 		flaw = "planner is not terminated and padded with NULs";
 	else if (!info->alignment || (info->alignment & (info->alignment - 1)))
 		flaw = "alignment is not a power of two";
-	else if (info->status > NPUMEM_PLAN_INFEASIBLE)
+	else if (info->status > NPUMEM_PLAN_STATUS_INFEASIBLE)
 		flaw = "status is unknown";
-	else if (info->status == NPUMEM_PLAN_INFEASIBLE)
+	else if (info->status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 		flaw = "status is INFEASIBLE, there is no plan";
 	if (flaw)
 		return npuv_refuse_at(w, -EINVAL, info, sizeof(*info), "format: info: %s", flaw);

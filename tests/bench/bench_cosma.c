@@ -175,7 +175,7 @@ static uint64_t plan(const struct network *network, const struct cosma_settings 
 	seconds = cpu_now() - seconds;
 	if (execute(network->graph, options, &result, network->name, totals))
 		traffic = result.spill + result.fill;
-	proved = result.status == NPUMEM_PLAN_OPTIMAL;
+	proved = result.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 	printf(" %9" PRIu64 " %-6s %6.3f", traffic, proved ? "proved" : "open", seconds);
 	if (!proved)
 		printf(" (>= %" PRIu64 ")", result.lower_bound);

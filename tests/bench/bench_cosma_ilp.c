@@ -46,7 +46,7 @@ static void measure(const struct npuplan_graph *graph, const struct cosma_settin
 	}
 	if (plan.position_count)
 		printf(" %10" PRIu64 "%c", plan.spill + plan.fill,
-		       plan.status == NPUMEM_PLAN_OPTIMAL ? ' ' : '?');
+		       plan.status == NPUMEM_PLAN_STATUS_OPTIMAL ? ' ' : '?');
 	else
 		printf(" %10s ", "-");
 	printf(" %8.3f", plan.seconds);

@@ -82,7 +82,7 @@ struct comparison {
 
 static const char *status_name(uint32_t status)
 {
-	return status == NPUMEM_PLAN_OPTIMAL ? "optimal" : "feasible";
+	return status == NPUMEM_PLAN_STATUS_OPTIMAL ? "optimal" : "feasible";
 }
 
 static int compare(char *path, struct comparison *comparison)
@@ -109,7 +109,7 @@ static int compare(char *path, struct comparison *comparison)
 		if (i + 1 == COMPARED) {
 			printf(" %11llu %s\n", (unsigned long long)plan->info.lower_bound,
 			       status_name(plan->info.status));
-			comparison->proved += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+			comparison->proved += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 			comparison->models++;
 		}
 		npuplan_plan_free(plan);

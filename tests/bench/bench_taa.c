@@ -187,7 +187,7 @@ static int schedule(const char *path, const struct settings *settings, uint64_t 
 	for (uint32_t i = 0; !err && i < graph->tensor_count; i++)
 		if (graph->tensors[i].kind == NPUMEM_TENSOR_INPUT ||
 		    graph->tensors[i].kind == NPUMEM_TENSOR_OUTPUT)
-			graph->tensors[i].flags |= NPUMEM_TENSOR_EXTERNAL;
+			graph->tensors[i].flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
 	err = err ? err : npuplan_graph_tile(graph, &tiling, error);
 	err = err ? err : npuplan_plan(graph, &options, &plan, error);
 	err = err ? err : npuplan_front_find(graph, &options, &front, error);

@@ -193,7 +193,7 @@ static void filled_again(struct build *b, uint32_t accesses)
 	uint32_t reads = accesses / 3, i;
 
 	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 64, NULL));
-	build_tensor_at(b, 0)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(b, 0)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	for (i = 0; i < reads; i++) {
 		build_step(b, 0, NULL);
 		build_access(b, 0, NPUMEM_ACCESS_READ);

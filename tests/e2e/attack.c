@@ -90,12 +90,12 @@ static void open_victim(struct victim *v, const char *graph, const char *plan)
 {
 	v->graph_file = read_all(graph);
 	v->plan_file = read_all(plan);
-	v->tensors = find(&v->graph_file, NPUMEM_GRAPH_TENSORS);
-	v->tiles = find(&v->graph_file, NPUMEM_GRAPH_TILES);
-	v->accesses = find(&v->graph_file, NPUMEM_GRAPH_ACCESSES);
-	v->steps = find(&v->graph_file, NPUMEM_GRAPH_STEPS);
-	v->placements = find(&v->plan_file, NPUMEM_PLAN_PLACEMENTS);
-	v->positions = find(&v->plan_file, NPUMEM_PLAN_SCHEDULE);
+	v->tensors = find(&v->graph_file, NPUMEM_GRAPH_SECTION_TENSORS);
+	v->tiles = find(&v->graph_file, NPUMEM_GRAPH_SECTION_TILES);
+	v->accesses = find(&v->graph_file, NPUMEM_GRAPH_SECTION_ACCESSES);
+	v->steps = find(&v->graph_file, NPUMEM_GRAPH_SECTION_STEPS);
+	v->placements = find(&v->plan_file, NPUMEM_PLAN_SECTION_PLACEMENTS);
+	v->positions = find(&v->plan_file, NPUMEM_PLAN_SECTION_SCHEDULE);
 	v->submitted = calloc(v->positions.count, sizeof(*v->submitted));
 	if (!v->submitted || npumem_device_open(NULL, &v->device, &v->error) ||
 	    npumem_graph_new(v->device, v->graph_file.data, v->graph_file.size, NULL, &v->graph,

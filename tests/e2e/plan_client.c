@@ -73,7 +73,7 @@ static void fail(const char *what, int err)
 
 static void ask(struct client *client, const struct blob *graph)
 {
-	const struct npumem_tensor *tensors = blob_records(graph, NPUMEM_GRAPH_TENSORS);
+	const struct npumem_tensor *tensors = blob_records(graph, NPUMEM_GRAPH_SECTION_TENSORS);
 	uint32_t handle;
 	int err;
 
@@ -266,7 +266,7 @@ static int latency(int n)
 		read.handle = client.args.handle;
 		if (npu_sync_wait(client.fd, client.args.out_sync, 0) ||
 		    npu_ioctl(client.fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read) ||
-		    read.state != NPUMEM_PLAN_READY)
+		    read.state != NPUMEM_PLAN_STATE_READY)
 			fail("plan", 0);
 		close(client.fd);
 	}

@@ -23,7 +23,7 @@ static void check_emitted(const uint8_t *data, size_t size, const struct npuplan
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
 		FUZZ_ASSERT(tensor->id < tensors, "tensors have the file's numbers");
-		if (tensor->flags & NPUMEM_TENSOR_FIXED)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_FIXED)
 			offsets[tensor->id] = (int32_t)(tensor->fixed_offset & ~15ull);
 	}
 	/* It has read the result again and compared. */

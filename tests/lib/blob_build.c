@@ -26,7 +26,7 @@ void build_init(struct build *b)
 	b->views.size = sizeof(struct npumem_view);
 	b->slots.size = sizeof(uint32_t);
 	b->info.alignment = 1;
-	b->info.status = NPUMEM_PLAN_FEASIBLE;
+	b->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	strcpy(b->info.planner, "test");
 }
 
@@ -294,41 +294,41 @@ static struct build_blob write_blob(uint32_t magic, const struct npublob_section
 struct build_blob build_graph(const struct build *b)
 {
 	struct npublob_section s[8] = {
-		section(NPUMEM_GRAPH_TENSORS, &b->tensors),
-		section(NPUMEM_GRAPH_TILES, &b->tiles),
-		section(NPUMEM_GRAPH_ACCESSES, &b->accesses),
-		section(NPUMEM_GRAPH_STEPS, &b->steps),
-		section(NPUMEM_GRAPH_BLOCKS, &b->blocks),
+		section(NPUMEM_GRAPH_SECTION_TENSORS, &b->tensors),
+		section(NPUMEM_GRAPH_SECTION_TILES, &b->tiles),
+		section(NPUMEM_GRAPH_SECTION_ACCESSES, &b->accesses),
+		section(NPUMEM_GRAPH_SECTION_STEPS, &b->steps),
+		section(NPUMEM_GRAPH_SECTION_BLOCKS, &b->blocks),
 	};
 	uint32_t n = 5;
 
 	if (b->edges.count)
-		s[n++] = section(NPUMEM_GRAPH_EDGES, &b->edges);
+		s[n++] = section(NPUMEM_GRAPH_SECTION_EDGES, &b->edges);
 	if (b->carries.count)
-		s[n++] = section(NPUMEM_GRAPH_CARRIES, &b->carries);
+		s[n++] = section(NPUMEM_GRAPH_SECTION_CARRIES, &b->carries);
 	if (b->strings.count)
-		s[n++] = section(NPUMEM_GRAPH_STRINGS, &b->strings);
+		s[n++] = section(NPUMEM_GRAPH_SECTION_STRINGS, &b->strings);
 	return write_blob(NPUMEM_GRAPH_MAGIC, s, n);
 }
 
 struct build_blob build_plan(const struct build *b)
 {
 	struct npublob_section s[8] = {
-		{ NPUMEM_PLAN_INFO, sizeof(b->info), 1, &b->info },
-		section(NPUMEM_PLAN_PLACEMENTS, &b->placements),
-		section(NPUMEM_PLAN_SCHEDULE, &b->positions),
-		section(NPUMEM_PLAN_BLOCKS, &b->plan_blocks),
+		{ NPUMEM_PLAN_SECTION_INFO, sizeof(b->info), 1, &b->info },
+		section(NPUMEM_PLAN_SECTION_PLACEMENTS, &b->placements),
+		section(NPUMEM_PLAN_SECTION_SCHEDULE, &b->positions),
+		section(NPUMEM_PLAN_SECTION_BLOCKS, &b->plan_blocks),
 	};
 	uint32_t n = 4;
 
 	if (b->entries.count)
-		s[n++] = section(NPUMEM_PLAN_ENTRIES, &b->entries);
+		s[n++] = section(NPUMEM_PLAN_SECTION_ENTRIES, &b->entries);
 	if (b->plan_edges.count)
-		s[n++] = section(NPUMEM_PLAN_EDGES, &b->plan_edges);
+		s[n++] = section(NPUMEM_PLAN_SECTION_EDGES, &b->plan_edges);
 	if (b->views.count)
-		s[n++] = section(NPUMEM_PLAN_VIEWS, &b->views);
+		s[n++] = section(NPUMEM_PLAN_SECTION_VIEWS, &b->views);
 	if (b->slots.count)
-		s[n++] = section(NPUMEM_PLAN_VIEW_SLOTS, &b->slots);
+		s[n++] = section(NPUMEM_PLAN_SECTION_VIEW_SLOTS, &b->slots);
 	return write_blob(NPUMEM_PLAN_MAGIC, s, n);
 }
 

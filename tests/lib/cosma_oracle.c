@@ -232,7 +232,8 @@ static bool makes_room(const struct world *world, uint32_t p, uint32_t k)
 	for (uint32_t j = 0; j < op->input_count; j++)
 		reads |= op->inputs[j] == old->tensor;
 	for (uint32_t j = 0; j < op->output_count && !room; j++)
-		room = !(world->graph->tensors[op->outputs[j]].flags & NPUMEM_TENSOR_EXTERNAL) &&
+		room = !(world->graph->tensors[op->outputs[j]].flags &
+			 NPUMEM_TENSOR_FLAG_EXTERNAL) &&
 		       cosma_may_take(world->graph, world->options, v, old->tensor, op->outputs[j]);
 	return reads && room && old->to == p;
 }

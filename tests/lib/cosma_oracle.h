@@ -13,14 +13,14 @@ static inline bool cosma_starts_in_host(const struct npuplan_tensor *tensor,
 {
 	return tensor->kind == NPUMEM_TENSOR_PARAMETER ||
 	       (tensor->kind == NPUMEM_TENSOR_INPUT &&
-		(!options->inputs_flagged || tensor->flags & NPUMEM_TENSOR_HOST));
+		(!options->inputs_flagged || tensor->flags & NPUMEM_TENSOR_FLAG_HOST));
 }
 
 static inline bool cosma_starts_on_chip(const struct npuplan_tensor *tensor,
 					const struct cosma_settings *options)
 {
 	return tensor->kind == NPUMEM_TENSOR_INPUT &&
-	       (options->inputs_flagged ? !(tensor->flags & NPUMEM_TENSOR_HOST) :
+	       (options->inputs_flagged ? !(tensor->flags & NPUMEM_TENSOR_FLAG_HOST) :
 					  options->inputs_resident);
 }
 

@@ -38,7 +38,7 @@ bool engine_net_init(struct engine_net *net, const void *model, size_t size,
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
 
-		if (tensor->flags & NPUMEM_TENSOR_ALIAS)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			continue;
 		net->values[t] = malloc(tensor->size);
 		memset(net->values[t], 0x5a, tensor->size);
@@ -119,7 +119,7 @@ static uint8_t *find(struct memory *m, uint32_t tensor, uint64_t byte, uint64_t 
 {
 	const struct npuplan_tensor *t = &m->net->graph->tensors[tensor];
 
-	if (t->flags & NPUMEM_TENSOR_ALIAS) {
+	if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 		byte += t->alias_offset;
 		tensor = t->alias_of;
 	}
@@ -260,7 +260,7 @@ static bool begin(struct memory *m)
 
 		if (tensor->kind == NPUMEM_TENSOR_INTERMEDIATE ||
 		    tensor->kind == NPUMEM_TENSOR_OUTPUT ||
-		    tensor->flags & (NPUMEM_TENSOR_HOST | NPUMEM_TENSOR_ALIAS))
+		    tensor->flags & (NPUMEM_TENSOR_FLAG_HOST | NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		/* One that no step accesses may have no place. */
 		for (uint32_t i = 0; i < m->plan->placement_count; i++)
@@ -298,7 +298,7 @@ static bool fetch_outputs(struct memory *m)
 		uint64_t size = graph->tensors[t].size;
 
 		if (graph->tensors[t].kind != NPUMEM_TENSOR_OUTPUT ||
-		    graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+		    graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			continue;
 		for (uint64_t byte = 0, count; byte < size; byte += count) {
 			const uint8_t *from = NULL;

@@ -33,7 +33,7 @@ static uint32_t base_of(const struct build *b, uint32_t tensor)
 	if (tensor >= b->tensors.count)
 		return tensor;
 	t = build_tensor_at(b, tensor);
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
 }
 
 static uint32_t tensor_of(const struct build *b, const struct npumem_access *a)
@@ -59,16 +59,16 @@ static uint32_t of_tensors(const struct build *b)
 	for (i = 0; i < b->tensors.count; i++) {
 		const struct npumem_tensor *t = build_tensor_at(b, i);
 
-		if (t->flags & NPUMEM_TENSOR_ALIAS) {
+		if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 			has |= BIT(FEATURE_ALIAS);
 			if (t->kind != NPUMEM_TENSOR_INTERMEDIATE)
 				has |= BIT(FEATURE_ROLE);
 		} else if (t->kind == NPUMEM_TENSOR_STATE) {
 			has |= BIT(FEATURE_STATE);
 		}
-		if (t->flags & NPUMEM_TENSOR_EXTERNAL)
+		if (t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			has |= BIT(FEATURE_EXTERNAL);
-		if (t->flags & NPUMEM_TENSOR_FIXED)
+		if (t->flags & NPUMEM_TENSOR_FLAG_FIXED)
 			has |= BIT(FEATURE_FIXED);
 	}
 	return has;

@@ -72,7 +72,7 @@ static uint32_t base_of(const struct player *p, uint32_t tensor, uint64_t *first
 	const struct npuplan_tensor *t = &p->graph->tensors[tensor];
 
 	*first = 0;
-	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
+	if (!(t->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 		return tensor;
 	*first = t->alias_offset;
 	return t->alias_of;
@@ -129,7 +129,7 @@ static bool run_access(struct player *p, uint32_t access, uint32_t position, boo
 	uint64_t first;
 	uint32_t tensor = base_of(p, tile->tensor, &first);
 
-	if (p->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL)
+	if (p->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		return true;
 	at = placed(p, tensor, position);
 	if (!at)
@@ -310,7 +310,7 @@ static bool leave(struct player *p, uint32_t block)
 		const struct npuplan_tensor *tensor = &p->graph->tensors[t];
 
 		if (tensor->kind == NPUMEM_TENSOR_OUTPUT &&
-		    !(tensor->flags & (NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS)) &&
+		    !(tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS)) &&
 		    !whole(p, t, last_position(p), false, "exit"))
 			return false;
 	}

@@ -100,7 +100,7 @@ bool int8_net_init(struct int8_net *net, const struct npuplan_graph *graph, enum
 
 		net->bytes[t] = malloc(size + 1);
 		net->element[t] = malloc((size + 1) * sizeof(**net->element));
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			return wrong(net, "tensor %s is an alias", graph->tensors[t].name);
 		good = net->bytes[t] && net->element[t] && map_elements(net, t);
 		for (uint64_t b = 0; b < size && good; b++)
@@ -223,7 +223,7 @@ static bool outside(const struct run *run, uint32_t tensor)
 	const struct npuplan_tensor *t = &run->net->graph->tensors[tensor];
 
 	return (t->kind == NPUMEM_TENSOR_PARAMETER && !run->with_parameters) ||
-	       t->flags & NPUMEM_TENSOR_EXTERNAL;
+	       t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 static int8_t load_read(void *context, uint32_t input, uint64_t byte)
@@ -434,7 +434,7 @@ static void begin(struct run *run)
 
 		if (tensor->kind == NPUMEM_TENSOR_INTERMEDIATE ||
 		    tensor->kind == NPUMEM_TENSOR_OUTPUT || outside(run, t) ||
-		    tensor->flags & NPUMEM_TENSOR_HOST)
+		    tensor->flags & NPUMEM_TENSOR_FLAG_HOST)
 			continue;
 		/* A parameter or input that no step accesses may have no place. */
 		for (uint64_t b = 0;

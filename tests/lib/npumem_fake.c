@@ -96,7 +96,7 @@ int fake_default(unsigned long request, void *argument)
 	case DRM_IOCTL_NPUMEM_PLAN_READ: {
 		struct drm_npumem_plan_read *args = argument;
 
-		args->state = NPUMEM_PLAN_READY;
+		args->state = NPUMEM_PLAN_STATE_READY;
 		args->arena_size = 5000;
 		if (args->blob)
 			memcpy((void *)(uintptr_t)args->blob, BLOB, sizeof(BLOB));

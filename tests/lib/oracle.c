@@ -115,7 +115,7 @@ static const char *judge_placement(struct oracle *o, uint32_t index)
 		return "placement: tensor";
 	t = build_tensor_at(o->b, p->tensor);
 	in = instance_at(o, p->block);
-	if (t->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+	if (t->flags & (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL))
 		return "placement: alias or external";
 	if (p->from > p->to || p->from < in->first_position ||
 	    p->to - in->first_position >= in->position_count + !in->position_count)
@@ -132,7 +132,8 @@ static const char *judge_placement(struct oracle *o, uint32_t index)
 	for (i = 0; i < count; i++) {
 		if (addresses[i] >= o->b->info.arena_size)
 			return "placement: arena";
-		if ((t->flags & NPUMEM_TENSOR_FIXED) && addresses[i] != t->fixed_offset + bytes[i])
+		if ((t->flags & NPUMEM_TENSOR_FLAG_FIXED) &&
+		    addresses[i] != t->fixed_offset + bytes[i])
 			return "placement: fixed";
 		for (at = from; at <= to; at++) {
 			struct oracle_home *h = &o->home[p->tensor][bytes[i]][at];
@@ -154,7 +155,8 @@ static const char *judge_entry(struct oracle *o, uint32_t instance, uint32_t ind
 	if (e->tensor >= o->b->tensors.count || e->pad || e->host_offset || !e->length)
 		return "entry";
 	t = build_tensor_at(o->b, e->tensor);
-	if (t->flags & NPUMEM_TENSOR_ALIAS || e->first > t->size || e->length > t->size - e->first)
+	if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS || e->first > t->size ||
+	    e->length > t->size - e->first)
 		return "entry";
 	if (oracle_external(o, e->tensor)) {
 		if (e->placement != NPUMEM_NONE || e->flags)
@@ -290,7 +292,7 @@ static bool alike(const struct oracle *o, uint32_t block, uint32_t t, uint32_t x
 		const struct npumem_tensor *alias = build_tensor_at(o->b, i);
 		uint64_t from = alias->alias_offset, to = from + alias->size;
 
-		if (alias->flags & NPUMEM_TENSOR_ALIAS && alias->alias_of == t &&
+		if (alias->flags & NPUMEM_TENSOR_FLAG_ALIAS && alias->alias_of == t &&
 		    alias->kind != NPUMEM_TENSOR_INTERMEDIATE &&
 		    (x >= from && x < to) != (y >= from && y < to))
 			return false;
@@ -488,10 +490,10 @@ const char *oracle_plan(struct oracle *o)
 	if (!flaw && b->info.host_size && !o->moving)
 		return "host memory";
 	for (i = 0; !flaw && i < b->tensors.count; i++) {
-		if (!(build_tensor_at(b, i)->flags & NPUMEM_TENSOR_HOST))
+		if (!(build_tensor_at(b, i)->flags & NPUMEM_TENSOR_FLAG_HOST))
 			continue;
-		if (!o->flat ||
-		    build_tensor_at(b, i)->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+		if (!o->flat || build_tensor_at(b, i)->flags &
+					(NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL))
 			return "host";
 		o->moving = true;
 	}

@@ -16,14 +16,14 @@ bool oracle_has_role(const struct oracle *o, uint32_t t, uint32_t byte, uint32_t
 	uint32_t i;
 
 	/* An alias has no bytes of its own. */
-	if (build_tensor_at(b, t)->flags & NPUMEM_TENSOR_ALIAS)
+	if (build_tensor_at(b, t)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		return false;
 	if (build_tensor_at(b, t)->kind == kind)
 		return true;
 	for (i = 0; i < b->tensors.count; i++) {
 		const struct npumem_tensor *a = build_tensor_at(b, i);
 
-		if (a->flags & NPUMEM_TENSOR_ALIAS && a->alias_of == t && a->kind == kind &&
+		if (a->flags & NPUMEM_TENSOR_FLAG_ALIAS && a->alias_of == t && a->kind == kind &&
 		    byte >= a->alias_offset && byte < a->alias_offset + a->size)
 			return true;
 	}
@@ -89,15 +89,15 @@ static const char *judge_alias(const struct build *b, const struct npumem_tensor
 {
 	const struct npumem_tensor *of;
 
-	if (t->flags & NPUMEM_TENSOR_HOST && t->kind != NPUMEM_TENSOR_INPUT &&
+	if (t->flags & NPUMEM_TENSOR_FLAG_HOST && t->kind != NPUMEM_TENSOR_INPUT &&
 	    t->kind != NPUMEM_TENSOR_PARAMETER)
 		return "host";
-	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
+	if (!(t->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 		return t->alias_of != NPUMEM_NONE || t->alias_offset ? "alias" : NULL;
 	if (t->alias_of >= b->tensors.count)
 		return "alias";
 	of = build_tensor_at(b, t->alias_of);
-	if (of->flags & NPUMEM_TENSOR_ALIAS || t->alias_offset > of->size ||
+	if (of->flags & NPUMEM_TENSOR_FLAG_ALIAS || t->alias_offset > of->size ||
 	    t->size > of->size - t->alias_offset)
 		return "alias";
 	return NULL;
@@ -185,7 +185,7 @@ static const char *judge_access(struct oracle *o, const struct npumem_step *step
 		return "write of an input";
 	oracle_enumerate(&tile->region, tensor->size, NULL, o->bytes[a], NULL, &o->byte_count[a]);
 	o->tensor_of[a] = (unsigned char)tile->tensor;
-	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 		o->tensor_of[a] = (unsigned char)tensor->alias_of;
 		for (i = 0; i < o->byte_count[a]; i++)
 			o->bytes[a][i] = (unsigned char)(o->bytes[a][i] + tensor->alias_offset);
@@ -222,9 +222,10 @@ static const char *judge_carries(const struct build *b, const struct npumem_edge
 			return "carry";
 		from = build_tensor_at(b, c->from);
 		to = build_tensor_at(b, c->to);
-		if (from->size != to->size || (from->flags | to->flags) & NPUMEM_TENSOR_ALIAS ||
+		if (from->size != to->size ||
+		    (from->flags | to->flags) & NPUMEM_TENSOR_FLAG_ALIAS ||
 		    to->kind == NPUMEM_TENSOR_INPUT || to->kind == NPUMEM_TENSOR_PARAMETER ||
-		    (c->from != c->to && (from->flags | to->flags) & NPUMEM_TENSOR_EXTERNAL))
+		    (c->from != c->to && (from->flags | to->flags) & NPUMEM_TENSOR_FLAG_EXTERNAL))
 			return "carry";
 		for (k = e->first_carry; k < i; k++)
 			if (build_carry_at(b, k)->to == c->to)

@@ -11,7 +11,7 @@ static const struct npumem_plan_block *instance_at(const struct oracle *o, uint3
 
 bool oracle_external(const struct oracle *o, uint32_t t)
 {
-	return build_tensor_at(o->b, t)->flags & NPUMEM_TENSOR_EXTERNAL;
+	return build_tensor_at(o->b, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 bool oracle_outside(const struct oracle *o, uint32_t t)

@@ -21,7 +21,7 @@ static struct fate fates[ORACLE_TENSORS][ORACLE_BYTES];
 
 bool oracle_hosted(const struct oracle *o, uint32_t t)
 {
-	return build_tensor_at(o->b, t)->flags & NPUMEM_TENSOR_HOST && !oracle_outside(o, t);
+	return build_tensor_at(o->b, t)->flags & NPUMEM_TENSOR_FLAG_HOST && !oracle_outside(o, t);
 }
 
 /* Is it, as to where it is, none of the plan's business? */
@@ -41,7 +41,7 @@ static const char *judge_record(const struct oracle *o, uint32_t position)
 	if (p->index >= b->tensors.count || p->pad)
 		return "transfer: tensor";
 	t = build_tensor_at(b, p->index);
-	if (t->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+	if (t->flags & (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL))
 		return "transfer: alias or external";
 	if (!p->length || p->first >= t->size || p->length > t->size - p->first)
 		return "transfer: range";
@@ -50,7 +50,7 @@ static const char *judge_record(const struct oracle *o, uint32_t position)
 			return "transfer: state";
 	if (p->kind == NPUMEM_POSITION_DROP)
 		return p->placement != NPUMEM_NONE || p->host_offset ? "transfer: drop" : NULL;
-	if (p->kind == NPUMEM_POSITION_LOAD && !(t->flags & NPUMEM_TENSOR_HOST))
+	if (p->kind == NPUMEM_POSITION_LOAD && !(t->flags & NPUMEM_TENSOR_FLAG_HOST))
 		return "transfer: load of what is not in host memory";
 	if (p->host_offset >= b->info.host_size || p->length > b->info.host_size - p->host_offset)
 		return "transfer: host memory";

@@ -292,7 +292,7 @@ static void random_plan(struct rng *r, struct build *b)
 
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER && rng_chance(r, 50))
 			continue;
-		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL) ||
+		if (tensor->flags & (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL) ||
 		    random_is_extra(r, t))
 			continue;
 		span_of(b, t, &from, &to);
@@ -309,7 +309,7 @@ static void random_plan(struct rng *r, struct build *b)
 				place_piece(r, b, t, build_region(a, e - a), from, to);
 		}
 		if (parts == 1 && rng_wish(r, FEATURE_FIXED, 5)) {
-			tensor->flags |= NPUMEM_TENSOR_FIXED;
+			tensor->flags |= NPUMEM_TENSOR_FLAG_FIXED;
 			tensor->fixed_offset =
 				build_placement_at(b, b->placements.count - 1)->offset;
 		}
@@ -335,7 +335,7 @@ static void decorate(struct rng *r, struct build *b)
 
 	for (i = 0; i < b->tensors.count; i++)
 		if (rng_chance(r, r->wish >> FEATURE_EXTERNAL & 1 ? 30 : 5))
-			build_tensor_at(b, i)->flags = NPUMEM_TENSOR_EXTERNAL;
+			build_tensor_at(b, i)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	for (i = 0; i < b->steps.count; i++) {
 		const struct npumem_step *s = build_step_at(b, i);
 
@@ -358,7 +358,7 @@ static void decorate(struct rng *r, struct build *b)
 	k = rng_below(r, (uint32_t)build_tensor_at(b, t)->size - 1);
 	i = build_tensor(b, rng_chance(r, 50) ? NPUMEM_TENSOR_INTERMEDIATE : rng_below(r, 5),
 			 1 + rng_below(r, (uint32_t)build_tensor_at(b, t)->size - k), NULL);
-	build_tensor_at(b, i)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(b, i)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(b, i)->alias_of = t;
 	build_tensor_at(b, i)->alias_offset = k;
 	if (b->steps.count < MAX_TENSOR_STEPS) {

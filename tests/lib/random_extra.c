@@ -170,7 +170,7 @@ static void place_comb(struct rng *r, struct build *b, uint32_t instance)
 	p = build_place_region(b, r->comb, from, to, offset, build_region(0, 12));
 	build_placement_at(b, p)->block = instance;
 	if (rng_wish(r, FEATURE_FIXED, 5)) {
-		build_tensor_at(b, r->comb)->flags |= NPUMEM_TENSOR_FIXED;
+		build_tensor_at(b, r->comb)->flags |= NPUMEM_TENSOR_FLAG_FIXED;
 		build_tensor_at(b, r->comb)->fixed_offset = offset + rng_chance(r, 10);
 	}
 	find_span(b, instance, r->comb + 1, &middle, &to);

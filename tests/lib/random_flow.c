@@ -51,7 +51,7 @@ static const struct npumem_tensor *tensor(const struct flow *f, uint32_t t)
 
 static uint32_t base_of(const struct flow *f, uint32_t t)
 {
-	return tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS ? tensor(f, t)->alias_of : t;
+	return tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor(f, t)->alias_of : t;
 }
 
 static bool kind_valid(uint32_t kind)
@@ -76,7 +76,7 @@ static bool writable(const struct flow *f, uint32_t t)
 	if ((has_kind(f, t, NPUMEM_TENSOR_INPUT) || has_kind(f, t, NPUMEM_TENSOR_PARAMETER)) &&
 	    !rng_chance(f->r, 3))
 		return false;
-	return !(tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS) &&
+	return !(tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_ALIAS) &&
 	       tensor(f, t)->kind != NPUMEM_TENSOR_INPUT &&
 	       tensor(f, t)->kind != NPUMEM_TENSOR_PARAMETER;
 }
@@ -116,7 +116,7 @@ static void make_tensors(struct flow *f)
 		build_tensor(f->b, t ? kind : NPUMEM_TENSOR_INPUT,
 			     rng_chance(f->r, 70) ? 4 : 1 + rng_below(f->r, 8), NULL);
 		if (rng_chance(f->r, f->r->wish >> FEATURE_EXTERNAL & 1 ? 40 : 8))
-			build_tensor_at(f->b, t)->flags = NPUMEM_TENSOR_EXTERNAL;
+			build_tensor_at(f->b, t)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 		f->outside[t] = kind == NPUMEM_TENSOR_PARAMETER && rng_chance(f->r, 50);
 	}
 	if (!rng_chance(f->r, f->r->wish & (1u << FEATURE_ALIAS | 1u << FEATURE_ROLE) ? 80 : 25))
@@ -129,7 +129,7 @@ static void make_tensors(struct flow *f)
 		size = 1 + rng_below(f->r, size);
 	t = build_tensor(f->b, role, size, NULL);
 	alias = build_tensor_at(f->b, t);
-	alias->flags = NPUMEM_TENSOR_ALIAS;
+	alias->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	alias->alias_of = of;
 	alias->alias_offset = rng_chance(f->r, 50) ? tensor(f, of)->size - alias->size : 0;
 }
@@ -233,8 +233,8 @@ static void make_carries(struct flow *f, struct npumem_edge *e)
 		to = rng_below(f->r, f->b->tensors.count);
 		if (from == to || !writable(f, to) ||
 		    tensor(f, from)->size != tensor(f, to)->size ||
-		    tensor(f, from)->flags & NPUMEM_TENSOR_ALIAS ||
-		    (tensor(f, from)->flags | tensor(f, to)->flags) & NPUMEM_TENSOR_EXTERNAL)
+		    tensor(f, from)->flags & NPUMEM_TENSOR_FLAG_ALIAS ||
+		    (tensor(f, from)->flags | tensor(f, to)->flags) & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			continue;
 		if ((!(defined >> from & 1) || f->outside[from] ||
 		     tensor(f, to)->kind == NPUMEM_TENSOR_STATE) &&
@@ -398,8 +398,9 @@ static void find_live(struct flow *f, uint32_t blocks)
 static bool unplanned(const struct flow *f, uint32_t t)
 {
 	return random_is_extra(f->r, t) || f->outside[t] ||
-	       tensor(f, t)->flags & NPUMEM_TENSOR_ALIAS ||
-	       (tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL && kind_valid(tensor(f, t)->kind));
+	       tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_ALIAS ||
+	       (tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL &&
+		kind_valid(tensor(f, t)->kind));
 }
 
 static void add_entry(struct flow *f, uint32_t t, uint32_t placement, uint64_t first,
@@ -558,11 +559,12 @@ static void make_instance(struct flow *f, const struct incoming *in)
 			continue;
 		if (!(f->live[in->block] >> t & 1)) {
 			if (!f->instance_count && s.first_write == NOWHERE && starts(f, t) &&
-			    !(tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL) && rng_chance(f->r, 30))
+			    !(tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL) &&
+			    rng_chance(f->r, 30))
 				place_unused(f, t, first, to);
 			continue;
 		}
-		if (tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL) {
+		if (tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL) {
 			add_entry(f, t, NPUMEM_NONE, 0, tensor(f, t)->size);
 			continue;
 		}
@@ -589,7 +591,7 @@ static void make_instance(struct flow *f, const struct incoming *in)
 		struct span s = span_of(f, t);
 		uint32_t to = out >> t & 1 ? last : s.last;
 
-		if (unplanned(f, t) || tensor(f, t)->flags & NPUMEM_TENSOR_EXTERNAL ||
+		if (unplanned(f, t) || tensor(f, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL ||
 		    s.first_write == NOWHERE || f->out[t] != NOWHERE)
 			continue;
 		f->out[t] = choose_address(f, t, s.first_write, to);

@@ -44,7 +44,7 @@ static uint32_t base_of(const struct build *b, uint32_t tensor)
 {
 	const struct npumem_tensor *t = build_tensor_at(b, tensor);
 
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
 }
 
 /* Does a step access a tensor; does it write it? */
@@ -105,7 +105,7 @@ static void add_part(struct plan *p, uint32_t tensor, uint32_t first, uint32_t e
 	p->host += part->length;
 	if (rng_chance(p->r, 10))
 		part->host = rng_below(p->r, p->host);
-	if (build_tensor_at(p->b, tensor)->flags & NPUMEM_TENSOR_HOST) {
+	if (build_tensor_at(p->b, tensor)->flags & NPUMEM_TENSOR_FLAG_HOST) {
 		part->copy = true;
 	} else if (starts(p->b, tensor)) {
 		part->from = 0;
@@ -118,8 +118,8 @@ static void add_gap(struct plan *p, uint32_t t)
 {
 	uint32_t length = (uint32_t)build_tensor_at(p->b, t + 1)->size, host = p->host, i;
 
-	build_tensor_at(p->b, t)->flags |= NPUMEM_TENSOR_HOST;
-	build_tensor_at(p->b, t + 1)->flags |= NPUMEM_TENSOR_HOST;
+	build_tensor_at(p->b, t)->flags |= NPUMEM_TENSOR_FLAG_HOST;
+	build_tensor_at(p->b, t + 1)->flags |= NPUMEM_TENSOR_FLAG_HOST;
 	add_part(p, t, 0, length, true);
 	add_part(p, t, 2 * length, 3 * length, true);
 	add_part(p, t + 1, 0, length, true);
@@ -141,7 +141,7 @@ static void cut_parts(struct plan *p)
 		bool moves = rng_chance(p->r, 60) && (!state || rng_chance(p->r, 1));
 		uint32_t size = (uint32_t)tensor->size, middle;
 
-		if (tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL) ||
+		if (tensor->flags & (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL) ||
 		    random_is_extra(p->r, t))
 			continue;
 		if (t == p->r->gap) {
@@ -151,7 +151,7 @@ static void cut_parts(struct plan *p)
 		if (p->r->gap != NPUMEM_NONE && t == p->r->gap + 1)
 			continue;
 		if (input && moves && rng_chance(p->r, 60))
-			tensor->flags |= NPUMEM_TENSOR_HOST;
+			tensor->flags |= NPUMEM_TENSOR_FLAG_HOST;
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER && rng_chance(p->r, 30))
 			continue;
 		if (size < 2 || rng_chance(p->r, 70)) {
@@ -371,7 +371,8 @@ void mutate_transfer(struct rng *r, struct build *b)
 		b->info.host_size -= b->info.host_size > 0;
 		break;
 	case 7:
-		build_tensor_at(b, rng_below(r, b->tensors.count))->flags ^= NPUMEM_TENSOR_HOST;
+		build_tensor_at(b, rng_below(r, b->tensors.count))->flags ^=
+			NPUMEM_TENSOR_FLAG_HOST;
 		break;
 	default:
 		/* One less. */

@@ -99,7 +99,7 @@ void host_input(struct build *b, uint32_t kind)
 {
 	chain(b);
 	build_tensor_at(b, X)->kind = kind;
-	build_tensor_at(b, X)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(b, X)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	b->positions.count = 0;
 	move(b, LOAD, X, 0, 0, 8, 0);
 	step(b, COPY);

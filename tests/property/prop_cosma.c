@@ -101,7 +101,7 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	if (npuplan_cosma(graph, options, &plan, &error))
 		FAIL(graph, options, "%s", error.text);
 	check_plan(graph, options, &plan, "plan");
-	if (plan.status == NPUMEM_PLAN_INFEASIBLE) {
+	if (plan.status == NPUMEM_PLAN_STATUS_INFEASIBLE) {
 		if (plan.position_count)
 			FAIL(graph, options, "infeasible, with a plan");
 		least = exhaustive_traffic(graph, options, true);
@@ -126,14 +126,14 @@ static uint64_t check_traffic(const struct npuplan_graph *graph,
 	if (plan.relaxed_bound != least && plan.relaxed_bound + cost)
 		FAIL(graph, options, "without addresses %" PRIu64 ", but the least is %" PRIu64,
 		     plan.relaxed_bound, least);
-	if (plan.status != NPUMEM_PLAN_OPTIMAL || cost != least) {
+	if (plan.status != NPUMEM_PLAN_STATUS_OPTIMAL || cost != least) {
 		seen.apart++;
 		least = exhaustive_traffic(graph, options, true);
 		if (least == EXHAUSTIVE_TOO_LARGE)
 			seen.too_large++;
 		else if (least == EXHAUSTIVE_NONE ?
-				 plan.status != NPUMEM_PLAN_INFEASIBLE :
-				 plan.status != NPUMEM_PLAN_OPTIMAL || cost != least)
+				 plan.status != NPUMEM_PLAN_STATUS_INFEASIBLE :
+				 plan.status != NPUMEM_PLAN_STATUS_OPTIMAL || cost != least)
 			FAIL(graph, options,
 			     "status %u cost %" PRIu64 ", but the least is %" PRIu64, plan.status,
 			     cost, least);
@@ -183,7 +183,7 @@ static uint64_t check_planner(const struct npuplan_graph *graph, const struct co
 
 	options.planner = planner;
 	err = npuplan_plan(graph, &options, &plan, &error);
-	if (err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE)
+	if (err == -ENOSPC && error.status == NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return EXHAUSTIVE_NONE;
 	/* Baselines may find no way where there is one. */
 	if (err == -ETIMEDOUT && strcmp(planner, "cosma"))
@@ -214,7 +214,7 @@ static void check_planners(struct npuplan_graph *graph, struct cosma_settings op
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if ((graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && !options.inputs_flagged) ||
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER && options.with_parameters))
-			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	if (npuplan_graph_tile_whole(graph, options.with_parameters, &error))
 		FAIL(graph, &options, "%s", error.text);
 	for (uint32_t s = 0; s < graph->step_count; s++)
@@ -245,7 +245,7 @@ static void check_peak(const struct npuplan_graph *graph, struct cosma_settings 
 	if (npuplan_cosma(graph, &options, &plan, &error))
 		FAIL(graph, &options, "%s", error.text);
 	check_plan(graph, &options, &plan, "peak");
-	if (plan.status != NPUMEM_PLAN_OPTIMAL || plan.peak != least)
+	if (plan.status != NPUMEM_PLAN_STATUS_OPTIMAL || plan.peak != least)
 		FAIL(graph, &options, "status %u peak %" PRIu64 ", but the least is %" PRIu64,
 		     plan.status, plan.peak, least);
 	npuplan_cosma_plan_free(&plan);
@@ -276,7 +276,7 @@ static void check_case(void)
 	}
 	for (uint32_t t = 0; t < graph->tensor_count && options.inputs_flagged; t++)
 		if (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && draw(0, 1))
-			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	if (npuplan_cosma_budgets(graph, &options, &budgets, &error))
 		FAIL(graph, &options, "%s", error.text);
 	/* Where alignments make an operator need more than its bytes, M_P is that. */

@@ -134,8 +134,8 @@ static uint64_t compare(const struct npuplan_graph *graph, const struct cosma_se
 	if (found.status != solved.status || cost != other)
 		FAIL(graph, options, "search: status %u, %" PRIu64 "; program: status %u, %" PRIu64,
 		     found.status, cost, solved.status, other);
-	if (cost == UINT64_MAX ? found.status != NPUMEM_PLAN_INFEASIBLE :
-				 found.status != NPUMEM_PLAN_OPTIMAL)
+	if (cost == UINT64_MAX ? found.status != NPUMEM_PLAN_STATUS_INFEASIBLE :
+				 found.status != NPUMEM_PLAN_STATUS_OPTIMAL)
 		FAIL(graph, options, "not solved: status %u", found.status);
 	if (cost != UINT64_MAX && solved.lower_bound != cost)
 		FAIL(graph, options, "optimal, but the bound is %" PRIu64 ", not %" PRIu64,
@@ -196,7 +196,7 @@ static void check_variant(const struct npuplan_graph *graph, const struct cosma_
 
 	solve(graph, options, ilp, &plan);
 	cost = execute(graph, options, &plan, ilp->divide ? "divided" : "letter");
-	if (cost < least || (plan.status == NPUMEM_PLAN_OPTIMAL && ilp->divide && cost))
+	if (cost < least || (plan.status == NPUMEM_PLAN_STATUS_OPTIMAL && ilp->divide && cost))
 		FAIL(graph, options, "%s: status %u, %" PRIu64 ", but the least is %" PRIu64,
 		     ilp->divide ? "divided" : "letter", plan.status, cost, least);
 	*differ += cost != least;

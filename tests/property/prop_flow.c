@@ -318,8 +318,8 @@ static void check_views(const struct npuplan_graph *graph, const struct npuplan_
 		for (uint32_t k = 0; k < view->slot_count; k++) {
 			uint32_t slot = plan->view_slots[view->first_slot + k];
 
-			if (slot & NPUMEM_VIEW_NESTED ?
-				    (slot & ~NPUMEM_VIEW_NESTED) >= i :
+			if (slot & NPUMEM_VIEW_SLOT_NESTED ?
+				    (slot & ~NPUMEM_VIEW_SLOT_NESTED) >= i :
 				    plan->placements[slot].tensor != view->tensor)
 				fail("view %u, slot %u: of another tensor", i, k);
 		}
@@ -379,7 +379,7 @@ static bool check_planner(const struct npuplan_graph *graph, const char *name, s
 	check_json(graph, plan);
 	check_views(graph, plan, tally);
 	tally->plans++;
-	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	tally->optimal += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 	tally->unrolled += plan->block_count > graph->block_count;
 	large = plan->block_count > MANY;
 	npuplan_plan_free(again);

@@ -44,7 +44,7 @@ struct world {
 static uint32_t base_of(const struct npuplan_graph *graph, uint32_t tensor, uint64_t *offset)
 {
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
-	bool alias = t->flags & NPUMEM_TENSOR_ALIAS;
+	bool alias = t->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 
 	*offset = alias ? t->alias_offset : 0;
 	return alias ? t->alias_of : tensor;
@@ -76,9 +76,9 @@ static void add_bases(struct world *w)
 		tensor.kind = kind;
 		tensor.alias_of = NPUMEM_NONE;
 		if (!draw(0, 9))
-			tensor.flags = NPUMEM_TENSOR_EXTERNAL;
+			tensor.flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 		else if (!draw(0, 9)) {
-			tensor.flags = NPUMEM_TENSOR_FIXED;
+			tensor.flags = NPUMEM_TENSOR_FLAG_FIXED;
 			tensor.fixed_offset = 8 * draw(0, 10);
 		}
 		add_tensor(w, tensor);
@@ -103,7 +103,7 @@ static void add_aliases(struct world *w)
 				      .align = 1u << draw(0, 2),
 				      .kind = made && !draw(0, 3) ? NPUMEM_TENSOR_OUTPUT :
 								    NPUMEM_TENSOR_INTERMEDIATE,
-				      .flags = NPUMEM_TENSOR_ALIAS,
+				      .flags = NPUMEM_TENSOR_FLAG_ALIAS,
 				      .alias_of = base,
 				      .alias_offset = first,
 			      });
@@ -234,7 +234,7 @@ static uint64_t *byte_at(struct machine *m, uint32_t tensor, uint64_t byte, uint
 	uint32_t base = base_of(m->graph, tensor, &offset), places;
 
 	byte += offset;
-	if (!m->plan || (m->graph->tensors[base].flags & NPUMEM_TENSOR_EXTERNAL))
+	if (!m->plan || (m->graph->tensors[base].flags & NPUMEM_TENSOR_FLAG_EXTERNAL))
 		return &m->own[base][byte];
 	places = place_byte(m->plan, base, byte, position, &arena);
 	if (places == 1)
@@ -416,7 +416,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	for (uint32_t order = 0; order < 3; order++)
 		execute(graph, plan, order, name);
 	tally->plans++;
-	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	tally->optimal += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 	tally->shared += shares_bytes(plan);
 }
 

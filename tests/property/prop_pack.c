@@ -370,9 +370,9 @@ static void check_planners(struct random_case *c, uint64_t lowest)
 			     "planner %s: top %" PRIu64 " of %" PRIu64 ", bound %" PRIu64
 			     ", but the lowest is %" PRIu64,
 			     name, packing.top, top, packing.lower_bound, lowest);
-		if ((packing.status == NPUMEM_PLAN_OPTIMAL && top != lowest) ||
+		if ((packing.status == NPUMEM_PLAN_STATUS_OPTIMAL && top != lowest) ||
 		    ((!strcmp(name, "exact") || !strcmp(name, "auto")) &&
-		     packing.status != NPUMEM_PLAN_OPTIMAL))
+		     packing.status != NPUMEM_PLAN_STATUS_OPTIMAL))
 			FAIL(c, "planner %s: status %u at %" PRIu64 ", the lowest is %" PRIu64,
 			     name, packing.status, top, lowest);
 	}

@@ -315,7 +315,7 @@ static void check_rules(const struct npuplan_graph *graph, const struct npuplan_
 
 		if (p->offset % tensor->align || p->offset % alignment)
 			fail("tensor %u is not aligned", p->tensor);
-		if (tensor->flags & NPUMEM_TENSOR_FIXED && p->offset != tensor->fixed_offset)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_FIXED && p->offset != tensor->fixed_offset)
 			fail("tensor %u is not at its fixed offset", p->tensor);
 		if (top < place_end(p))
 			top = place_end(p);
@@ -368,7 +368,7 @@ static void compare(struct results *results, const char *name, const struct npup
 		results->proved = plan->info.lower_bound;
 	} else if (starts_with(name, "greedy") && arena < results->automatic) {
 		fail("auto needs %" PRIu64 ", %s %" PRIu64, results->automatic, name, arena);
-	} else if (!strcmp(name, "exact") && plan->info.status == NPUMEM_PLAN_OPTIMAL &&
+	} else if (!strcmp(name, "exact") && plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL &&
 		   results->automatic < arena) {
 		fail("exact says that %" PRIu64 " is optimal, auto needs %" PRIu64, arena,
 		     results->automatic);
@@ -376,7 +376,7 @@ static void compare(struct results *results, const char *name, const struct npup
 	if (arena < results->proved)
 		fail("auto has proved %" PRIu64 ", %s needs %" PRIu64, results->proved, name,
 		     arena);
-	if (plan->info.status == NPUMEM_PLAN_OPTIMAL && plan->info.lower_bound != arena)
+	if (plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL && plan->info.lower_bound != arena)
 		fail("%s: optimal at %" PRIu64 ", but the bound is %" PRIu64, name, arena,
 		     (uint64_t)plan->info.lower_bound);
 }
@@ -419,7 +419,7 @@ static void check_planner(const struct npuplan_graph *graph, const char *name, u
 	if (sizes[0] != sizes[1] || memcmp(blobs[0], blobs[1], sizes[0]))
 		fail("%s: not the same bytes twice", name);
 	tally->plans++;
-	tally->optimal += plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	tally->optimal += plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 	mutate(graph, plan, tally);
 	free(blobs[0]);
 	free(blobs[1]);
@@ -451,7 +451,7 @@ static uint64_t cosma_traffic(const struct npuplan_graph *graph, uint64_t budget
 	int err = npuplan_plan(graph, &options, &plan, &error);
 
 	/* Alignments may leave no way, or none that is found in this time. */
-	if ((err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE) || err == -ETIMEDOUT)
+	if ((err == -ENOSPC && error.status == NPUMEM_PLAN_STATUS_INFEASIBLE) || err == -ETIMEDOUT)
 		return UINT64_MAX;
 	if (err || npuplan_plan(graph, &options, &again, &error))
 		fail("cosma: %s", error.text);
@@ -492,7 +492,7 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
 		if (graph->tensors[t].kind == NPUMEM_TENSOR_PARAMETER ||
 		    (graph->tensors[t].kind == NPUMEM_TENSOR_INPUT && (property.current + t) % 2))
-			graph->tensors[t].flags |= NPUMEM_TENSOR_HOST;
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_HOST;
 	if (npuplan_budgets_find(graph, &options, &budgets, &error))
 		fail("cosma: %s", error.text);
 	cosma_traffic(graph, budgets.needed, alignment, tally);
@@ -501,17 +501,17 @@ static void check_cosma(struct npuplan_graph *graph, uint32_t alignment, struct 
 	options.arena_budget = budgets.needed - 1;
 	if (options.arena_budget) {
 		err = npuplan_plan(graph, &options, &plan, &error);
-		if (err == -ENOSPC && error.status == NPUMEM_PLAN_INFEASIBLE &&
+		if (err == -ENOSPC && error.status == NPUMEM_PLAN_STATUS_INFEASIBLE &&
 		    error.needed == budgets.needed)
 			tally->infeasible++;
 		/* Parts that begin where their tensor is not aligned: nothing is proved. */
-		else if (err != -ETIMEDOUT || error.status == NPUMEM_PLAN_INFEASIBLE ||
+		else if (err != -ETIMEDOUT || error.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
 			 !strstr(error.text, "aligns each part"))
 			fail("cosma: within %" PRIu64 " bytes: %s", options.arena_budget,
 			     error.text);
 	}
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		graph->tensors[t].flags &= ~NPUMEM_TENSOR_HOST;
+		graph->tensors[t].flags &= ~NPUMEM_TENSOR_FLAG_HOST;
 }
 
 int main(int argc, char **argv)
@@ -529,7 +529,7 @@ int main(int argc, char **argv)
 		graph = random_graph();
 		check_cosma(graph, 1u << property.current % 3, &tally);
 		for (uint32_t t = 0; t < graph->tensor_count && !draw(0, 2); t++) {
-			graph->tensors[t].flags |= NPUMEM_TENSOR_FIXED;
+			graph->tensors[t].flags |= NPUMEM_TENSOR_FLAG_FIXED;
 			graph->tensors[t].fixed_offset = 16 * draw(0, 10);
 		}
 		alignment = 1u << draw(0, 4);

@@ -60,7 +60,7 @@ static void check_walk(const struct npuv_plan *plan, uint32_t position, uint32_t
 
 	npuv_walk_begin(&walk, plan, position, a);
 	while (npuv_walk_next(&walk, &range)) {
-		bool external = build_tensor_at(oracle.b, t)->flags & NPUMEM_TENSOR_EXTERNAL;
+		bool external = build_tensor_at(oracle.b, t)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 		uint64_t base = external ? ORACLE_ARENA + t * ORACLE_BYTES : 0;
 		uint64_t end = external ? build_tensor_at(oracle.b, t)->size :
 					  oracle.b->info.arena_size;
@@ -476,7 +476,7 @@ static bool has_moves(const struct build *b)
 		if (build_position_at(b, i)->kind != NPUMEM_POSITION_STEP)
 			return true;
 	for (i = 0; i < b->tensors.count; i++)
-		if (build_tensor_at(b, i)->flags & NPUMEM_TENSOR_HOST)
+		if (build_tensor_at(b, i)->flags & NPUMEM_TENSOR_FLAG_HOST)
 			return true;
 	return false;
 }

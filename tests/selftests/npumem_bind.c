@@ -237,7 +237,7 @@ TEST_F(bind, tensor_fixed_and_external)
 	struct drm_npumem_graph_create args = { .log = npu_log(&log, 1) };
 	struct blob graph;
 
-	m.tensors[EXTERNAL_X].flags |= NPUMEM_TENSOR_FIXED;
+	m.tensors[EXTERNAL_X].flags |= NPUMEM_TENSOR_FLAG_FIXED;
 	graph = model_graph(&m);
 	args.blob = (uintptr_t)graph.data;
 	args.size = graph.size;
@@ -409,9 +409,9 @@ TEST_F(bind, alias_of_an_external_tensor)
 	uint8_t **ref;
 
 	model_tensor(&m, NPUMEM_TENSOR_INPUT, SIZE);
-	m.tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
+	m.tensors[0].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	half = model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, HALF);
-	m.tensors[half].flags = NPUMEM_TENSOR_ALIAS;
+	m.tensors[half].flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	m.tensors[half].alias_of = 0;
 	m.tensors[half].alias_offset = HALF;
 	model_tensor(&m, NPUMEM_TENSOR_OUTPUT, HALF);
@@ -446,7 +446,7 @@ TEST_F(bind, not_accessed)
 	uint32_t t;
 
 	t = model_tensor(&m, NPUMEM_TENSOR_INPUT, SIZE);
-	m.tensors[t].flags = NPUMEM_TENSOR_EXTERNAL;
+	m.tensors[t].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
 	EXPECT_EQ(0, world_step(&w, 0, NPUMEM_SIM_NOP, 0));
 	world_close(&w);

@@ -84,11 +84,11 @@ static void refused(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * sel
 }
 
 #define HUGE	 0x1000000000000000ull
-#define TENSORS	 NPUMEM_GRAPH_TENSORS
-#define TILES	 NPUMEM_GRAPH_TILES
-#define ACCESSES NPUMEM_GRAPH_ACCESSES
-#define STEPS	 NPUMEM_GRAPH_STEPS
-#define BLOCKS	 NPUMEM_GRAPH_BLOCKS
+#define TENSORS	 NPUMEM_GRAPH_SECTION_TENSORS
+#define TILES	 NPUMEM_GRAPH_SECTION_TILES
+#define ACCESSES NPUMEM_GRAPH_SECTION_ACCESSES
+#define STEPS	 NPUMEM_GRAPH_SECTION_STEPS
+#define BLOCKS	 NPUMEM_GRAPH_SECTION_BLOCKS
 #define FORMAT	 NPUMEM_RULE_FORMAT
 
 TEST_F(graph, framing)
@@ -176,13 +176,15 @@ TEST_F(graph, tensors)
 		     "format: tensor 1: its kind is unknown\n"),
 		EDIT(TENSORS, npumem_tensor, 1, flags, 16, -EINVAL, FORMAT,
 		     "format: tensor 1: it has unknown flags\n"),
-		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_FIXED,
-		     -EINVAL, FORMAT, "format: tensor 1: EXTERNAL excludes FIXED and ALIAS\n"),
-		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_FIXED,
-		     -EINVAL, FORMAT, "format: tensor 1: ALIAS excludes FIXED\n"),
-		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_ALIAS, -EINVAL, FORMAT,
+		EDIT(TENSORS, npumem_tensor, 1, flags,
+		     NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_FIXED, -EINVAL, FORMAT,
+		     "format: tensor 1: EXTERNAL excludes FIXED and ALIAS\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags,
+		     NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_FIXED, -EINVAL, FORMAT,
+		     "format: tensor 1: ALIAS excludes FIXED\n"),
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_FLAG_ALIAS, -EINVAL, FORMAT,
 		     "format: tensor 1: alias_of is not a tensor\n"),
-		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_HOST, -EINVAL, FORMAT,
+		EDIT(TENSORS, npumem_tensor, 1, flags, NPUMEM_TENSOR_FLAG_HOST, -EINVAL, FORMAT,
 		     "format: tensor 1: HOST is for inputs and parameters\n"),
 		EDIT(TENSORS, npumem_tensor, 1, name, 0, -EINVAL, FORMAT,
 		     "format: tensor 1: its name lies outside section strings\n"),
@@ -508,11 +510,11 @@ TEST_F(graph, host_and_external_tensors)
 	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
 	struct blob blob;
 
-	x->flags = NPUMEM_TENSOR_HOST;
+	x->flags = NPUMEM_TENSOR_FLAG_HOST;
 	blob = model_graph(&self->model);
 	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
 	blob_free(&blob);
-	x->flags = NPUMEM_TENSOR_EXTERNAL;
+	x->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	blob = model_graph(&self->model);
 	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
 	blob_free(&blob);

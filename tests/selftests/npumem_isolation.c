@@ -207,7 +207,7 @@ TEST_F(clients, arena_is_scrubbed_before_the_next_client)
 TEST_F(clients, mistakes_of_one_cost_the_other_nothing)
 {
 	struct blob bad = model_plan(&self->model);
-	struct npumem_placement *places = blob_records(&bad, NPUMEM_PLAN_PLACEMENTS);
+	struct npumem_placement *places = blob_records(&bad, NPUMEM_PLAN_SECTION_PLACEMENTS);
 	struct world *a = &self->w[0], *b = &self->w[1];
 	uint32_t i, handle;
 

@@ -104,10 +104,10 @@ static void accepted(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * sel
 	blob_free(&blob);
 }
 
-#define INFO	 NPUMEM_PLAN_INFO
-#define PLACES	 NPUMEM_PLAN_PLACEMENTS
-#define SCHEDULE NPUMEM_PLAN_SCHEDULE
-#define BLOCKS	 NPUMEM_PLAN_BLOCKS
+#define INFO	 NPUMEM_PLAN_SECTION_INFO
+#define PLACES	 NPUMEM_PLAN_SECTION_PLACEMENTS
+#define SCHEDULE NPUMEM_PLAN_SECTION_SCHEDULE
+#define BLOCKS	 NPUMEM_PLAN_SECTION_BLOCKS
 #define FORMAT	 NPUMEM_RULE_FORMAT
 #define V1	 NPUMEM_RULE_V1_BOUNDS
 #define V2	 NPUMEM_RULE_V2_ORDER
@@ -149,8 +149,8 @@ TEST_F(plan, info)
 		     "format: info: alignment is not a power of two\n"),
 		EDIT(INFO, npumem_plan_info, 0, status, 4, -EINVAL, FORMAT,
 		     "format: info: status is unknown\n"),
-		EDIT(INFO, npumem_plan_info, 0, status, NPUMEM_PLAN_INFEASIBLE, -EINVAL, FORMAT,
-		     "format: info: status is INFEASIBLE, there is no plan\n"),
+		EDIT(INFO, npumem_plan_info, 0, status, NPUMEM_PLAN_STATUS_INFEASIBLE, -EINVAL,
+		     FORMAT, "format: info: status is INFEASIBLE, there is no plan\n"),
 		EDIT(INFO, npumem_plan_info, 0, planner[31], 'x', -EINVAL, FORMAT,
 		     "format: info: planner is not terminated and padded with NULs\n"),
 		EDIT(INFO, npumem_plan_info, 0, host_size, 4096, -EINVAL, FORMAT,
@@ -209,7 +209,7 @@ TEST_F(plan, v1_alignment_and_fixed_offsets)
 		"V1 bounds: placement 1 of tensor 1: its offset is not a multiple of the tensor's "
 		"align\n");
 	self->model.placements[CHAIN_A].offset -= 32;
-	a->flags = NPUMEM_TENSOR_FIXED;
+	a->flags = NPUMEM_TENSOR_FLAG_FIXED;
 	a->fixed_offset = CHAIN_A * CHAIN_SIZE;
 	accepted(_metadata, self);
 	a->fixed_offset += 64;
@@ -382,7 +382,7 @@ TEST_F(plan, input_not_loaded)
 	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
 	struct drm_npumem_info info;
 
-	x->flags = NPUMEM_TENSOR_HOST;
+	x->flags = NPUMEM_TENSOR_FLAG_HOST;
 	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V5_SPILL,
 		"V5 spill: step 0 reads tile 0 of tensor 0 at position 0, whose bytes [0, 256) are "
 		"not loaded yet\n");

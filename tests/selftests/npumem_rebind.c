@@ -97,7 +97,7 @@ TEST_F(rebind, inputs_that_were_read_by_one)
 	x = model_tensor(&m, NPUMEM_TENSOR_INPUT, 256);
 	a = model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, 256);
 	y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 256);
-	m.tensors[x].flags |= NPUMEM_TENSOR_EXTERNAL;
+	m.tensors[x].flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
 	tile = model_whole(&m, x);
 	model_step_rw(&m, tile, model_whole(&m, a));
 	model_step_rw(&m, tile, model_whole(&m, y));

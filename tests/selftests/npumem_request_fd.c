@@ -288,7 +288,7 @@ TEST_F(request_fd, sound_plan_above_the_budget_is_refused)
 	read.message = (uintptr_t)message;
 	read.message_size = sizeof(message);
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read));
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(ENOSPC, read.error);
 	EXPECT_EQ(0, read.size);
 	EXPECT_STREQ(expected, message);

@@ -325,7 +325,7 @@ TEST(in_place_and_under_another_name)
 		model_whole(&m, s);
 	}
 	model_tensor(&m, NPUMEM_TENSOR_INTERMEDIATE, SIZE / 2);
-	m.tensors[HALF].flags = NPUMEM_TENSOR_ALIAS;
+	m.tensors[HALF].flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	m.tensors[HALF].alias_of = A;
 	m.tensors[HALF].alias_offset = SIZE / 2;
 	model_whole(&m, HALF);

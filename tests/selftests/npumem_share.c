@@ -370,7 +370,7 @@ TEST_F(share, bound_buffers)
 	ASSERT_GE(fd, 0);
 	for (i = 0; i < TENSORS; i++) {
 		model_tensor(&m, NPUMEM_TENSOR_INPUT, 8);
-		m.tensors[i].flags |= NPUMEM_TENSOR_EXTERNAL;
+		m.tensors[i].flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
 	}
 	y = model_tensor(&m, NPUMEM_TENSOR_OUTPUT, 8);
 	model_step_rw(&m, model_whole(&m, 0), model_whole(&m, y));

@@ -336,7 +336,7 @@ TEST_F(spill, host_bo_is_not_bound)
 
 	/* Something external for step A to read. */
 	e = model_tensor(&m, NPUMEM_TENSOR_INPUT, 64);
-	m.tensors[e].flags = NPUMEM_TENSOR_EXTERNAL;
+	m.tensors[e].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	ASSERT_EQ(0, world_open(&w, self->fd, &m));
 	EXPECT_EQ(-EINVAL, world_bind(&w, e, w.host_bo, 0));
 	ASSERT_EQ(0, npu_bo_create(self->fd, PAGE, NPUMEM_BO_SYSTEM, &other));

@@ -55,7 +55,7 @@ TEST(externals_are_not_searched_job_by_job)
 	tile = model_whole(&m, x);
 	for (i = 0; i < externals; i++) {
 		last = model_tensor(&m, NPUMEM_TENSOR_INPUT, 64);
-		m.tensors[last].flags = NPUMEM_TENSOR_EXTERNAL;
+		m.tensors[last].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	}
 	model_reads(&m, tile, accesses);
 	model_reads(&m, model_whole(&m, last), 1);
@@ -119,7 +119,7 @@ FIXTURE_SETUP(loop)
 	ASSERT_GE(self->fd, 0);
 	x = model_tensor(m, NPUMEM_TENSOR_INPUT, 1);
 	e = model_tensor(m, NPUMEM_TENSOR_INPUT, PAGE);
-	m->tensors[e].flags = NPUMEM_TENSOR_EXTERNAL;
+	m->tensors[e].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	block = model_block(m);
 	model_reads(m, model_whole(m, x), ACCESSES);
 	model_access(m, model_whole(m, e), NPUMEM_ACCESS_READ);

@@ -351,7 +351,7 @@ TEST_F(uapi, plan_read)
 
 	/* Sizes only. */
 	ASSERT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &args));
-	EXPECT_EQ(NPUMEM_PLAN_READY, args.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, args.state);
 	EXPECT_EQ(0, args.error);
 	EXPECT_EQ(self->plan_blob.size, args.size);
 	EXPECT_EQ(1, args.message_size);

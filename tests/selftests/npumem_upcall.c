@@ -110,7 +110,7 @@ static void expect_failed(struct __test_metadata *_metadata, int fd, uint32_t pl
 	EXPECT_EQ(0, npu_sync_wait(fd, sync, 0));
 	EXPECT_EQ(-(int)error, npu_sync_status(fd, sync));
 	EXPECT_EQ(0, read_plan(fd, plan, &read, NULL, 0));
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(error, read.error);
 	EXPECT_EQ(0, read.size);
 	EXPECT_EQ(-ENOEXEC, npu_ioctl(fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
@@ -216,7 +216,7 @@ TEST_F(upcall, whole_trip)
 	ASSERT_EQ(0, request_and_accept(self->fd, &self->daemon, &self->request, &request));
 	EXPECT_EQ(-EINVAL, npu_sync_now(self->fd, self->sync, 0));
 	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, NULL, 0));
-	EXPECT_EQ(NPUMEM_PLAN_PENDING, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_PENDING, read.state);
 	EXPECT_EQ(0, read.size);
 	run.plan = self->request.handle;
 	EXPECT_EQ(-EBUSY, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
@@ -245,7 +245,7 @@ TEST_F(upcall, whole_trip)
 	read.blob = (uintptr_t)copy;
 	read.size = sizeof(copy);
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read));
-	EXPECT_EQ(NPUMEM_PLAN_READY, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, read.state);
 	EXPECT_EQ(0, read.error);
 	EXPECT_EQ(self->model.info.arena_size, read.arena_size);
 	ASSERT_EQ(self->plan_blob.size, read.size);
@@ -296,7 +296,7 @@ TEST_F(upcall, without_a_syncobj)
 	ASSERT_EQ(0, request_and_accept(self->fd, &self->daemon, &self->request, &request));
 	EXPECT_EQ(0, fake_done(&self->daemon, request.id, ENOSPC, NULL, NULL));
 	EXPECT_EQ(0, read_plan(self->fd, self->request.handle, &read, NULL, 0));
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 }
 
 TEST_F(upcall, refusal_with_the_daemons_reason)
@@ -331,7 +331,7 @@ TEST_F(upcall, bad_plan_is_refused_by_the_verifier)
 	char message[4096];
 
 	/* A on top of X, which is being read. */
-	places = blob_records(&self->plan_blob, NPUMEM_PLAN_PLACEMENTS);
+	places = blob_records(&self->plan_blob, NPUMEM_PLAN_SECTION_PLACEMENTS);
 	places[CHAIN_A].offset = places[CHAIN_X].offset;
 	ASSERT_EQ(0, register_daemon(&self->daemon));
 	ASSERT_EQ(0, request_and_accept(self->fd, &self->daemon, &self->request, &request));
@@ -538,7 +538,7 @@ TEST_F(upcall, events)
 
 	ASSERT_EQ(0, fake_open(&listener));
 	ASSERT_EQ(0, fake_join(&listener, NPUMEM_MCGRP_EVENTS));
-	places = blob_records(&self->plan_blob, NPUMEM_PLAN_PLACEMENTS);
+	places = blob_records(&self->plan_blob, NPUMEM_PLAN_SECTION_PLACEMENTS);
 	places[CHAIN_A].offset = places[CHAIN_X].offset;
 	EXPECT_EQ(-EINVAL, world_plan(self->fd, self->graph, &self->plan_blob, &handle));
 	ASSERT_EQ(0, fake_wait_event(&listener, &event));

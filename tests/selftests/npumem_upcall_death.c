@@ -146,7 +146,7 @@ static void expect_lost(struct __test_metadata *_metadata, FIXTURE_DATA(death) *
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->sync, 0));
 	EXPECT_EQ(-(int)error, npu_sync_status(self->fd, self->sync));
 	read = plan_state(self->fd, self->request.handle);
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(error, read.error);
 	EXPECT_EQ(-ENOEXEC, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
 }
@@ -214,7 +214,7 @@ TEST_F(death, daemon_killed_after_its_answer)
 	killed_at(_metadata, self, DONE);
 	EXPECT_EQ(1, npu_sync_signalled(self->fd, self->sync, 0));
 	EXPECT_EQ(1, npu_sync_status(self->fd, self->sync));
-	EXPECT_EQ(NPUMEM_PLAN_READY, plan_state(self->fd, self->request.handle).state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_READY, plan_state(self->fd, self->request.handle).state);
 	run.plan = self->request.handle;
 	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_RUN_CREATE, &run));
 	next_daemon_works(_metadata, self);
@@ -273,7 +273,7 @@ TEST_F(living, request_fd_closed_without_an_answer)
 	EXPECT_EQ(0, npu_sync_wait(self->fd, self->sync, 0));
 	EXPECT_EQ(-ECONNRESET, npu_sync_status(self->fd, self->sync));
 	read = plan_state(self->fd, self->request.handle);
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(ECONNRESET, read.error);
 	EXPECT_EQ(-ENOENT, fake_done(&self->daemon, request.id, 0, NULL, NULL));
 }
@@ -306,7 +306,7 @@ TEST_F(living, deadline_before_accept)
 	EXPECT_GE(npu_now(), self->request.deadline_ns);
 	EXPECT_EQ(-ETIMEDOUT, npu_sync_status(self->fd, self->sync));
 	read = plan_state(self->fd, self->request.handle);
-	EXPECT_EQ(NPUMEM_PLAN_FAILED, read.state);
+	EXPECT_EQ(NPUMEM_PLAN_STATE_FAILED, read.state);
 	EXPECT_EQ(ETIMEDOUT, read.error);
 	EXPECT_EQ(-ENOENT, fake_accept(&self->daemon, &request));
 }

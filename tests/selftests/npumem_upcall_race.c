@@ -141,7 +141,8 @@ static bool round_trip(int fd, uint32_t graph, uint32_t *random)
 	err = npu_ioctl(fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read);
 	if (destroy)
 		return err == -ENOENT;
-	if (err || read.state != (status == 1 ? NPUMEM_PLAN_READY : NPUMEM_PLAN_FAILED) ||
+	if (err ||
+	    read.state != (status == 1 ? NPUMEM_PLAN_STATE_READY : NPUMEM_PLAN_STATE_FAILED) ||
 	    read.error != (status == 1 ? 0 : (uint32_t)-status)) {
 		printf("# fence says %d, plan: %d, state %u, error %u\n", status, err, read.state,
 		       read.error);

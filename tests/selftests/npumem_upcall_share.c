@@ -360,7 +360,7 @@ static int collect(const struct blob *graph, int plans)
 			break;
 		read.handle = args.handle;
 		if (npu_ioctl(client.fd, DRM_IOCTL_NPUMEM_PLAN_READ, &read) ||
-		    read.state != NPUMEM_PLAN_READY)
+		    read.state != NPUMEM_PLAN_STATE_READY)
 			break;
 		if (i % 4 == 3) {
 			printf("# %2d plans of %zu bytes: client %lld MiB, daemon %lld MiB\n",

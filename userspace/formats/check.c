@@ -172,7 +172,7 @@ static uint32_t kind_of_bytes(const struct npuplan_graph *graph, uint32_t tensor
 {
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
 
-	return t->flags & NPUMEM_TENSOR_ALIAS ? graph->tensors[t->alias_of].kind : t->kind;
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? graph->tensors[t->alias_of].kind : t->kind;
 }
 
 /*
@@ -310,7 +310,7 @@ int import_check_graph(const struct npuplan_graph *graph, struct npuplan_error *
 		err = import_fail(error, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < graph->tensor_count && !err; i++) {
 		writer[i] = reader[i] = NPUMEM_NONE;
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			elsewhere[i] = elsewhere[graph->tensors[i].alias_of] = true;
 	}
 	if (!err)

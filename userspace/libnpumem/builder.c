@@ -96,7 +96,7 @@ int64_t npumem_builder_add_tensor(struct npumem_builder *b, const struct npumem_
 
 	if (!b || !args)
 		return npumem_fail(error, -EINVAL, "npumem_builder_add_tensor: NULL argument");
-	if ((args->flags & NPUMEM_TENSOR_ALIAS) && args->alias_of >= b->tensors.count)
+	if ((args->flags & NPUMEM_TENSOR_FLAG_ALIAS) && args->alias_of >= b->tensors.count)
 		return npumem_fail(error, -EINVAL,
 				   "tensor %u is an alias of tensor %u, which has not been added",
 				   b->tensors.count, args->alias_of);
@@ -112,7 +112,7 @@ int64_t npumem_builder_add_tensor(struct npumem_builder *b, const struct npumem_
 	tensor->align = args->align ? args->align : 1;
 	tensor->kind = args->kind;
 	tensor->flags = args->flags;
-	tensor->alias_of = args->flags & NPUMEM_TENSOR_ALIAS ? args->alias_of : NPUMEM_NONE;
+	tensor->alias_of = args->flags & NPUMEM_TENSOR_FLAG_ALIAS ? args->alias_of : NPUMEM_NONE;
 	tensor->name = name;
 	return b->tensors.count - 1;
 }
@@ -282,19 +282,22 @@ int npumem_builder_finish(const struct npumem_builder *b, void **blob, size_t *s
 		return err;
 
 	const struct npublob_section all[] = {
-		{ NPUMEM_GRAPH_TENSORS, sizeof(struct npumem_tensor), b->tensors.count,
+		{ NPUMEM_GRAPH_SECTION_TENSORS, sizeof(struct npumem_tensor), b->tensors.count,
 		  b->tensors.data },
-		{ NPUMEM_GRAPH_TILES, sizeof(struct npumem_tile), b->tiles.count, b->tiles.data },
-		{ NPUMEM_GRAPH_ACCESSES, sizeof(struct npumem_access), b->accesses.count,
+		{ NPUMEM_GRAPH_SECTION_TILES, sizeof(struct npumem_tile), b->tiles.count,
+		  b->tiles.data },
+		{ NPUMEM_GRAPH_SECTION_ACCESSES, sizeof(struct npumem_access), b->accesses.count,
 		  b->accesses.data },
-		{ NPUMEM_GRAPH_STEPS, sizeof(struct npumem_step), b->steps.count, b->steps.data },
-		{ NPUMEM_GRAPH_BLOCKS, sizeof(struct npumem_block), b->blocks.count,
+		{ NPUMEM_GRAPH_SECTION_STEPS, sizeof(struct npumem_step), b->steps.count,
+		  b->steps.data },
+		{ NPUMEM_GRAPH_SECTION_BLOCKS, sizeof(struct npumem_block), b->blocks.count,
 		  b->blocks.data },
-		{ NPUMEM_GRAPH_EDGES, sizeof(struct npumem_edge), b->edges.count, b->edges.data },
-		{ NPUMEM_GRAPH_CARRIES, sizeof(struct npumem_carry), b->carries.count,
+		{ NPUMEM_GRAPH_SECTION_EDGES, sizeof(struct npumem_edge), b->edges.count,
+		  b->edges.data },
+		{ NPUMEM_GRAPH_SECTION_CARRIES, sizeof(struct npumem_carry), b->carries.count,
 		  b->carries.data },
-		{ NPUMEM_GRAPH_STRINGS, 1, b->strings.size, b->strings.bytes },
-		{ NPUMEM_GRAPH_MODEL, 1, b->model_size, b->model },
+		{ NPUMEM_GRAPH_SECTION_STRINGS, 1, b->strings.size, b->strings.bytes },
+		{ NPUMEM_GRAPH_SECTION_MODEL, 1, b->model_size, b->model },
 	};
 	struct npublob_section present[sizeof(all) / sizeof(all[0])];
 	uint32_t count = 0;

@@ -206,12 +206,12 @@ NPUMEM_EXPORT int npumem_bo_wait(struct npumem_bo *bo, int64_t deadline,
  * struct npumem_tensor_args - tensor to be added; zero = default
  * @name: for people; may be NULL; copied
  * @size: bytes, > 0
- * @fixed_offset: arena offset asked for, with NPUMEM_TENSOR_FIXED
- * @alias_offset: first byte in @alias_of, with NPUMEM_TENSOR_ALIAS
+ * @fixed_offset: arena offset asked for, with NPUMEM_TENSOR_FLAG_FIXED
+ * @alias_offset: first byte in @alias_of, with NPUMEM_TENSOR_FLAG_ALIAS
  * @align: power of two up to 65536; 0 = 1
  * @kind: enum npumem_tensor_kind
- * @flags: NPUMEM_TENSOR_*
- * @alias_of: tensor, with NPUMEM_TENSOR_ALIAS; ignored without
+ * @flags: NPUMEM_TENSOR_FLAG_*
+ * @alias_of: tensor, with NPUMEM_TENSOR_FLAG_ALIAS; ignored without
  */
 struct npumem_tensor_args {
 	const char *name;
@@ -465,7 +465,7 @@ NPUMEM_EXPORT uint32_t npumem_plan_handle(const struct npumem_plan *plan);
  * @out: out: the new object, which is the caller's
  * @error: filled in if the call fails; may be NULL
  *
- * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_HOST)
+ * A plan with transfers: write tensors that start in host memory (NPUMEM_TENSOR_FLAG_HOST)
  * into @host where the plan's loads take them from, before these are submitted; find
  * stored outputs there. npumem_bo_wait() for it waits for the copies. -EINVAL: too
  * small, in the carveout, or imported; -EBUSY: the host BO of another run.

@@ -178,9 +178,9 @@ int npumem_plan_wait(struct npumem_plan *plan, int64_t deadline, struct npumem_e
 		return err;
 	message[sizeof(message) - 1] = '\0';
 	switch (args.state) {
-	case NPUMEM_PLAN_READY:
+	case NPUMEM_PLAN_STATE_READY:
 		return 0;
-	case NPUMEM_PLAN_FAILED:
+	case NPUMEM_PLAN_STATE_FAILED:
 		err = args.error ? -(int)args.error : -EPROTO;
 		if (args.verdict.rule != NPUMEM_RULE_NONE)
 			return npumem_fail_verdict(error, err, "the daemon's plan", &args.verdict,
@@ -233,9 +233,9 @@ int npumem_plan_read(struct npumem_plan *plan, void **blob, size_t *size,
 	err = npumem_plan_stats(plan, &stats, error);
 	if (err)
 		return err;
-	if (stats.state == NPUMEM_PLAN_PENDING)
+	if (stats.state == NPUMEM_PLAN_STATE_PENDING)
 		return npumem_fail(error, -EBUSY, "the plan is still being made");
-	if (stats.state != NPUMEM_PLAN_READY)
+	if (stats.state != NPUMEM_PLAN_STATE_READY)
 		return npumem_fail(error, -ENOEXEC, "the plan's request failed; it has no blob");
 	buffer = malloc(stats.blob_size);
 	if (!buffer)

@@ -83,8 +83,8 @@ int npumem_plan_offset(struct npumem_plan *plan, uint32_t tensor, uint32_t posit
 
 	if (!offset)
 		return npumem_fail(error, -EINVAL, "npumem_plan_offset: NULL argument");
-	err = npumem_plan_records(plan, NPUMEM_PLAN_PLACEMENTS, sizeof(*placements), &records,
-				  &count, error);
+	err = npumem_plan_records(plan, NPUMEM_PLAN_SECTION_PLACEMENTS, sizeof(*placements),
+				  &records, &count, error);
 	if (err)
 		return err;
 	placements = records;

@@ -117,13 +117,13 @@ static int check_status(struct claims *c)
 	memcpy(name, info->planner, sizeof(info->planner));
 	planner = name[0] ? npuplan_planner_find(name) : NULL;
 	switch (info->status) {
-	case NPUMEM_PLAN_INFEASIBLE:
+	case NPUMEM_PLAN_STATUS_INFEASIBLE:
 		return npuplan_fail(c->error, -EINVAL,
 				    "status: infeasible, but here is a plan, and it is valid");
-	case NPUMEM_PLAN_FEASIBLE:
+	case NPUMEM_PLAN_STATUS_FEASIBLE:
 		c->checked |= NPUPLAN_CLAIM_STATUS;
 		return 0;
-	case NPUMEM_PLAN_OPTIMAL:
+	case NPUMEM_PLAN_STATUS_OPTIMAL:
 		break;
 	default:
 		return 0;

@@ -33,11 +33,11 @@ NPUPLAN_EXPORT const char *npuplan_version(void);
  * struct npuplan_error - why a call failed
  * @text: a sentence, no newline
  * @needed: bytes that the graph needs on chip at once, if @status is
- *	NPUMEM_PLAN_INFEASIBLE; bytes of the smallest arena found, if -ENOSPC is of one
+ *	NPUMEM_PLAN_STATUS_INFEASIBLE; bytes of the smallest arena found, if -ENOSPC is of one
  *	above the budget that nothing proves too small; else 0
  * @step: that needs them; NPUMEM_NONE: what is on chip from the start does, or it is
  *	not known
- * @status: NPUMEM_PLAN_INFEASIBLE: npuplan_plan() has proved that there is no plan
+ * @status: NPUMEM_PLAN_STATUS_INFEASIBLE: npuplan_plan() has proved that there is no plan
  *	within the budget: in no order, of planners that move tensors (docs/cosma.md, "What
  *	is proved"); in the order of the graph, of those that keep it; else 0
  * @reserved: room for later versions; zero

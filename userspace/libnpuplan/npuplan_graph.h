@@ -16,11 +16,11 @@ extern "C" {
  * struct npuplan_tensor - bytes with a size, an alignment and a live range
  * @name: owned, never NULL
  * @size: bytes
- * @fixed_offset: arena offset asked for, if flags has NPUMEM_TENSOR_FIXED
- * @alias_offset: first byte in @alias_of, if flags has NPUMEM_TENSOR_ALIAS
+ * @fixed_offset: arena offset asked for, if flags has NPUMEM_TENSOR_FLAG_FIXED
+ * @alias_offset: first byte in @alias_of, if flags has NPUMEM_TENSOR_FLAG_ALIAS
  * @align: power of two
  * @kind: enum npumem_tensor_kind
- * @flags: NPUMEM_TENSOR_*
+ * @flags: NPUMEM_TENSOR_FLAG_*
  * @alias_of: tensor, or NPUMEM_NONE
  * @dim_count: elements per dimension; 0 if not known
  * @shape: see @dim_count

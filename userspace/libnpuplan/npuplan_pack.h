@@ -50,10 +50,11 @@ struct npuplan_item {
 
 /** enum npuplan_pack_status - how good a packing is known to be */
 enum npuplan_pack_status {
-	NPUPLAN_PACK_UNKNOWN = NPUMEM_PLAN_UNKNOWN,	  /* none within the capacity found */
-	NPUPLAN_PACK_FEASIBLE = NPUMEM_PLAN_FEASIBLE,	  /* within the capacity, if any */
-	NPUPLAN_PACK_OPTIMAL = NPUMEM_PLAN_OPTIMAL,	  /* and none is lower: proved */
-	NPUPLAN_PACK_INFEASIBLE = NPUMEM_PLAN_INFEASIBLE, /* none within the capacity: proved */
+	NPUPLAN_PACK_UNKNOWN = NPUMEM_PLAN_STATUS_UNKNOWN,   /* none within the capacity found */
+	NPUPLAN_PACK_FEASIBLE = NPUMEM_PLAN_STATUS_FEASIBLE, /* within the capacity, if any */
+	NPUPLAN_PACK_OPTIMAL = NPUMEM_PLAN_STATUS_OPTIMAL,   /* and none is lower: proved */
+	NPUPLAN_PACK_INFEASIBLE =
+		NPUMEM_PLAN_STATUS_INFEASIBLE, /* none within the capacity: proved */
 };
 
 struct npuplan_conflicts;

@@ -178,7 +178,7 @@ NPUPLAN_EXPORT int npuplan_plan_sized(const struct npuplan_graph *graph,
  *
  * Planners "cosma..." choose the order of the steps, and move tensors to host memory
  * and back where the budget is too small for all; inputs and parameters that start
- * there (NPUMEM_TENSOR_HOST) only they load. Without a budget they plan for the
+ * there (NPUMEM_TENSOR_FLAG_HOST) only they load. Without a budget they plan for the
  * least peak.
  *
  * -ETIMEDOUT: the deadline passed before a loop's instances were settled, or

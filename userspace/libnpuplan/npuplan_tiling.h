@@ -41,7 +41,7 @@ struct npuplan_tile_choice {
 /** enum npuplan_inputs - where what is there before the first step starts */
 enum npuplan_inputs {
 	NPUPLAN_INPUTS_GIVEN = 0, /* where the tensors' flags say */
-	/* Inputs, and parameters that steps access, in host memory (NPUMEM_TENSOR_HOST). */
+	/* Inputs, and parameters that steps access, in host memory (NPUMEM_TENSOR_FLAG_HOST). */
 	NPUPLAN_INPUTS_HOST = 1,
 	NPUPLAN_INPUTS_RESIDENT = 2, /* inputs in the arena; these parameters in host memory */
 };
@@ -147,7 +147,7 @@ NPUPLAN_EXPORT int npuplan_graph_tile_bands(struct npuplan_graph *graph, uint32_
  * says all of it, what the tiler chose included: tiling a graph like it by that
  * gives the same steps.
  *
- * Tensors get NPUMEM_TENSOR_HOST as tiling->inputs says.
+ * Tensors get NPUMEM_TENSOR_FLAG_HOST as tiling->inputs says.
  *
  * -EINVAL: the graph is tiled already, or the tiling says what cannot be done; the
  * error names the operator. -ENOSPC: a step does not fit on chip, however small;
@@ -203,7 +203,7 @@ NPUPLAN_EXPORT void npuplan_tiling_fini(struct npuplan_tiling *tiling);
  * npuplan_graph_untile() - a graph without steps and tiles, as before it was tiled
  * @graph: the graph
  *
- * But for its layout, NPUMEM_TENSOR_HOST and operators that run again. A graph that
+ * But for its layout, NPUMEM_TENSOR_FLAG_HOST and operators that run again. A graph that
  * came as a blob is left without anything to run.
  */
 NPUPLAN_EXPORT void npuplan_graph_untile(struct npuplan_graph *graph);

@@ -72,7 +72,7 @@ static int plan_without(const struct npuplan_graph *graph, struct npuplan_tensor
 	int err;
 
 	without.tensors = tensors;
-	tensor->flags = (tensor->flags & ~NPUMEM_TENSOR_FIXED) | NPUMEM_TENSOR_EXTERNAL;
+	tensor->flags = (tensor->flags & ~NPUMEM_TENSOR_FLAG_FIXED) | NPUMEM_TENSOR_FLAG_EXTERNAL;
 	tensor->fixed_offset = 0;
 	err = npuplan_plan(&without, options, &plan, NULL);
 	*tensor = kept;

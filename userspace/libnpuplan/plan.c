@@ -42,7 +42,7 @@ static int check_supported(const struct npuplan_graph *graph, const struct npupl
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		uint32_t flags = graph->tensors[i].flags;
 
-		if (flags & NPUMEM_TENSOR_HOST)
+		if (flags & NPUMEM_TENSOR_FLAG_HOST)
 			return npuplan_fail(
 				error, -EOPNOTSUPP,
 				"%s: planner %s does not load from host memory, only cosma does",

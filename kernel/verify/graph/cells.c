@@ -500,14 +500,14 @@ static int find_in_block(struct npuv_finding *f, u32 block)
 		if (npuv_is_host_copy(g, tensor))
 			break;
 		for (; !err && npuv_is_flat(g) && next < tensor; next++)
-			if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
+			if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 				err = find_in_tensor(f, next, first, first);
 		if (!err)
 			err = find_in_tensor(f, tensor, first, i);
 		next = tensor + 1;
 	}
 	for (; !err && npuv_is_flat(g) && next < tensors; next++)
-		if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_ALIAS))
+		if (!(npuv_tensor(g, next)->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			err = find_in_tensor(f, next, end, end);
 	return err;
 }

@@ -7,7 +7,7 @@
 
 static bool is_alias(const struct npuv_graph *g, u32 tensor)
 {
-	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_ALIAS;
+	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 }
 
 /* NULL, or what is wrong with a carry whose tensors are there. */

@@ -19,17 +19,21 @@ static_assert(sizeof(struct npumem_carry) == 8);
 static int check_sections(struct npuv_work *w, struct npuv_graph *g)
 {
 	const struct npuv_section_rule rules[] = {
-		{ NPUMEM_GRAPH_TENSORS, sizeof(struct npumem_tensor), 8, true, "tensors",
+		{ NPUMEM_GRAPH_SECTION_TENSORS, sizeof(struct npumem_tensor), 8, true, "tensors",
 		  &g->tensors },
-		{ NPUMEM_GRAPH_TILES, sizeof(struct npumem_tile), 8, true, "tiles", &g->tiles },
-		{ NPUMEM_GRAPH_ACCESSES, sizeof(struct npumem_access), 8, true, "accesses",
+		{ NPUMEM_GRAPH_SECTION_TILES, sizeof(struct npumem_tile), 8, true, "tiles",
+		  &g->tiles },
+		{ NPUMEM_GRAPH_SECTION_ACCESSES, sizeof(struct npumem_access), 8, true, "accesses",
 		  &g->accesses },
-		{ NPUMEM_GRAPH_STEPS, sizeof(struct npumem_step), 8, true, "steps", &g->steps },
-		{ NPUMEM_GRAPH_BLOCKS, sizeof(struct npumem_block), 8, true, "blocks", &g->blocks },
-		{ NPUMEM_GRAPH_EDGES, sizeof(struct npumem_edge), 8, false, "edges", &g->edges },
-		{ NPUMEM_GRAPH_CARRIES, sizeof(struct npumem_carry), 8, false, "carries",
+		{ NPUMEM_GRAPH_SECTION_STEPS, sizeof(struct npumem_step), 8, true, "steps",
+		  &g->steps },
+		{ NPUMEM_GRAPH_SECTION_BLOCKS, sizeof(struct npumem_block), 8, true, "blocks",
+		  &g->blocks },
+		{ NPUMEM_GRAPH_SECTION_EDGES, sizeof(struct npumem_edge), 8, false, "edges",
+		  &g->edges },
+		{ NPUMEM_GRAPH_SECTION_CARRIES, sizeof(struct npumem_carry), 8, false, "carries",
 		  &g->carries },
-		{ NPUMEM_GRAPH_STRINGS, 1, 1, false, "strings", &g->strings },
+		{ NPUMEM_GRAPH_SECTION_STRINGS, 1, 1, false, "strings", &g->strings },
 	};
 	const struct npuv_section *s = &g->strings;
 	int err;
@@ -64,15 +68,15 @@ static const char *tensor_flaw(const struct npuv_graph *g, const struct npumem_t
 		return "it has unknown flags";
 	if (t->pad)
 		return "its pad is not zero";
-	if ((t->flags & NPUMEM_TENSOR_EXTERNAL) &&
-	    (t->flags & (NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_ALIAS)))
+	if ((t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL) &&
+	    (t->flags & (NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_ALIAS)))
 		return "EXTERNAL excludes FIXED and ALIAS";
-	if ((t->flags & NPUMEM_TENSOR_ALIAS) && (t->flags & NPUMEM_TENSOR_FIXED))
+	if ((t->flags & NPUMEM_TENSOR_FLAG_ALIAS) && (t->flags & NPUMEM_TENSOR_FLAG_FIXED))
 		return "ALIAS excludes FIXED";
-	if ((t->flags & NPUMEM_TENSOR_HOST) && t->kind != NPUMEM_TENSOR_INPUT &&
+	if ((t->flags & NPUMEM_TENSOR_FLAG_HOST) && t->kind != NPUMEM_TENSOR_INPUT &&
 	    t->kind != NPUMEM_TENSOR_PARAMETER)
 		return "HOST is for inputs and parameters";
-	if (t->flags & NPUMEM_TENSOR_FIXED) {
+	if (t->flags & NPUMEM_TENSOR_FLAG_FIXED) {
 		if (t->fixed_offset % t->align)
 			return "its fixed_offset is not a multiple of its align";
 		if (check_add_overflow(t->fixed_offset, t->size, &end))
@@ -80,14 +84,14 @@ static const char *tensor_flaw(const struct npuv_graph *g, const struct npumem_t
 	} else if (t->fixed_offset) {
 		return "fixed_offset without FIXED";
 	}
-	if (!(t->flags & NPUMEM_TENSOR_ALIAS)) {
+	if (!(t->flags & NPUMEM_TENSOR_FLAG_ALIAS)) {
 		if (t->alias_of != NPUMEM_NONE || t->alias_offset)
 			return "alias_of or alias_offset without ALIAS";
 		return NULL;
 	}
 	if (t->alias_of >= g->tensors.count)
 		return "alias_of is not a tensor";
-	if (npuv_tensor(g, t->alias_of)->flags & NPUMEM_TENSOR_ALIAS)
+	if (npuv_tensor(g, t->alias_of)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		return "alias_of is an alias itself";
 	if (check_add_overflow(t->alias_offset, t->size, &end) ||
 	    end > npuv_tensor(g, t->alias_of)->size)
@@ -110,11 +114,11 @@ static int check_tensors(struct npuv_work *w, struct npuv_graph *g)
 			return npuv_refuse_at(w, -EINVAL, t, sizeof(*t), "format: %s: %s",
 					      npuv_text_tensor(g, i, &text), flaw);
 		}
-		if (t->flags & NPUMEM_TENSOR_ALIAS)
+		if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			g->features |= NPUMEM_FEATURE_ALIAS;
-		if (t->flags & NPUMEM_TENSOR_EXTERNAL)
+		if (t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			g->features |= NPUMEM_FEATURE_EXTERNAL;
-		if (t->flags & NPUMEM_TENSOR_HOST)
+		if (t->flags & NPUMEM_TENSOR_FLAG_HOST)
 			g->features |= NPUMEM_FEATURE_SPILL;
 		err = npuv_visit(w, 1);
 	}
@@ -131,7 +135,7 @@ static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
 	for (i = 0; !err && i < g->tensors.count; i++) {
 		const struct npumem_tensor *t = npuv_tensor(g, i);
 
-		if (t->flags & NPUMEM_TENSOR_ALIAS && t->kind != NPUMEM_TENSOR_INTERMEDIATE)
+		if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS && t->kind != NPUMEM_TENSOR_INTERMEDIATE)
 			err = npuv_pair_add(&pairs, t->alias_of, i);
 	}
 	return npuv_group(w, err, &pairs, g->tensors.count, &g->alias_start, &g->aliases);
@@ -243,7 +247,7 @@ static int check_writable(struct npuv_work *w, const struct npuv_graph *g, u32 s
 	struct npuv_text step_text, tensor_text;
 
 	/* An alias for bytes that are read only; cells.c sees the other way round. */
-	if (!read_only(kind) && npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_ALIAS)
+	if (!read_only(kind) && npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		kind = npuv_tensor(g, npuv_tensor(g, tensor)->alias_of)->kind;
 	if (a->mode == NPUMEM_ACCESS_READ || !read_only(kind))
 		return 0;

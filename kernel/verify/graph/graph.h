@@ -14,7 +14,7 @@ static inline bool npuv_is_flat(const struct npuv_graph *g)
 
 static inline bool npuv_is_external(const struct npuv_graph *g, u32 tensor)
 {
-	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_EXTERNAL;
+	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 /* Does a client put something into a tensor before an inference begins? */

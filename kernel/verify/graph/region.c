@@ -57,7 +57,7 @@ u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_reg
 	const struct npumem_tensor *tensor = npuv_tensor(g, tile->tensor);
 
 	*region = tile->region;
-	if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+	if (!(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 		return tile->tensor;
 	region->offset += tensor->alias_offset;
 	return tensor->alias_of;

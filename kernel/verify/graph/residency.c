@@ -54,7 +54,7 @@ int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class)
 int npuv_residency_begin(struct npuv_finding *f)
 {
 	u32 tensor = f->classes.tensor, copy = f->g->host_copy[tensor];
-	bool host = npuv_tensor(f->g, tensor)->flags & NPUMEM_TENSOR_HOST;
+	bool host = npuv_tensor(f->g, tensor)->flags & NPUMEM_TENSOR_FLAG_HOST;
 	int err = 0;
 	u32 c;
 

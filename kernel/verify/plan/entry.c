@@ -43,7 +43,7 @@ static const char *placement_flaw(const struct npuv_plan *p, u32 instance,
 {
 	const struct npumem_placement *placement;
 
-	if (npuv_tensor(p->graph, e->tensor)->flags & NPUMEM_TENSOR_EXTERNAL) {
+	if (npuv_tensor(p->graph, e->tensor)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL) {
 		if (e->placement != NPUMEM_NONE || e->flags)
 			return "an external tensor has no placement and no flags";
 		return NULL;
@@ -69,7 +69,7 @@ static const char *entry_flaw(const struct npuv_plan *p, u32 instance, const str
 
 	if (e->pad)
 		return "its pad is not zero";
-	if (t->flags & NPUMEM_TENSOR_ALIAS)
+	if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		return "it is of an alias";
 	if (!e->length)
 		return "its length is zero";

@@ -44,9 +44,9 @@ static const char *placement_flaw(const struct npuv_plan *plan, const struct npu
 	u64 bytes, end;
 	u32 d;
 
-	if (t->flags & NPUMEM_TENSOR_ALIAS)
+	if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		return "it is of an alias, whose bytes lie where the tensor is that it is an alias of";
-	if (t->flags & NPUMEM_TENSOR_EXTERNAL)
+	if (t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		return "it is of an external tensor, which is not in the arena";
 	if (p->block >= plan->blocks.count)
 		return "its block is not in the plan";
@@ -71,7 +71,7 @@ static const char *placement_flaw(const struct npuv_plan *plan, const struct npu
 	if (!reach(p, &bytes) || check_add_overflow(p->offset, bytes, &end) ||
 	    end > plan->info->arena_size)
 		return "it ends beyond the arena";
-	if ((t->flags & NPUMEM_TENSOR_FIXED) && !honours_fixed(t, p))
+	if ((t->flags & NPUMEM_TENSOR_FLAG_FIXED) && !honours_fixed(t, p))
 		return "it is not at the tensor's fixed offset";
 	return NULL;
 }

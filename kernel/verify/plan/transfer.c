@@ -79,9 +79,9 @@ static const char *transfer_flaw(const struct npuv_plan *p, u32 position)
 
 	if (at->pad)
 		return "its pad is not zero";
-	if (t->flags & NPUMEM_TENSOR_ALIAS)
+	if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		return "an alias is moved with the tensor that it is an alias of";
-	if (t->flags & NPUMEM_TENSOR_EXTERNAL)
+	if (t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		return "an external tensor is not in the arena";
 	if (!at->length)
 		return "its length is zero";
@@ -91,7 +91,7 @@ static const char *transfer_flaw(const struct npuv_plan *p, u32 position)
 		return at->placement != NPUMEM_NONE || at->host_offset ?
 			       "a drop has no placement and no host_offset" :
 			       NULL;
-	if (at->kind == NPUMEM_POSITION_LOAD && !(t->flags & NPUMEM_TENSOR_HOST))
+	if (at->kind == NPUMEM_POSITION_LOAD && !(t->flags & NPUMEM_TENSOR_FLAG_HOST))
 		return "the tensor does not begin in host memory";
 	if (check_add_overflow(at->host_offset, at->length, &end) || end > p->info->host_size)
 		return "it ends beyond the plan's host memory";
@@ -203,7 +203,7 @@ static int build_tensors(struct moving *m)
 	t -= m->source->tensors.count;
 	for (i = 0; i < m->source->tensors.count; i++)
 		if (t[i].kind == NPUMEM_TENSOR_PARAMETER && !m->planned[i])
-			t[i].flags &= ~NPUMEM_TENSOR_HOST;
+			t[i].flags &= ~NPUMEM_TENSOR_FLAG_HOST;
 	return npuv_visit(m->w, m->g->tensors.count);
 }
 

@@ -10,8 +10,8 @@ static const char *slot_flaw(const struct npuv_plan *p, const struct npumem_view
 {
 	u32 value = npuv_view_slot(p, slot);
 
-	if (value & NPUMEM_VIEW_NESTED) {
-		value &= ~NPUMEM_VIEW_NESTED;
+	if (value & NPUMEM_VIEW_SLOT_NESTED) {
+		value &= ~NPUMEM_VIEW_SLOT_NESTED;
 		if (value >= p->views.count)
 			return "a view in one of its slots is not there";
 		if (npuv_view(p, value)->tensor != v->tensor)
@@ -72,8 +72,8 @@ static int check_views(struct npuv_work *w, const struct npuv_plan *p, u32 *pare
 			u32 value = npuv_view_slot(p, next + k);
 
 			flaw = slot_flaw(p, v, next + k);
-			if (!flaw && value & NPUMEM_VIEW_NESTED)
-				parents[value & ~NPUMEM_VIEW_NESTED]++;
+			if (!flaw && value & NPUMEM_VIEW_SLOT_NESTED)
+				parents[value & ~NPUMEM_VIEW_SLOT_NESTED]++;
 		}
 		if (flaw)
 			return refuse_view(w, p, i, flaw);
@@ -104,8 +104,9 @@ static int check_nesting(struct npuv_work *w, const struct npuv_plan *p, u32 *pa
 		for (k = 0; k < v->slot_count; k++) {
 			u32 value = npuv_view_slot(p, v->first_slot + k);
 
-			if (value & NPUMEM_VIEW_NESTED && !--parents[value & ~NPUMEM_VIEW_NESTED])
-				queue[count++] = value & ~NPUMEM_VIEW_NESTED;
+			if (value & NPUMEM_VIEW_SLOT_NESTED &&
+			    !--parents[value & ~NPUMEM_VIEW_SLOT_NESTED])
+				queue[count++] = value & ~NPUMEM_VIEW_SLOT_NESTED;
 		}
 		err = npuv_visit(w, 1 + v->slot_count);
 		if (err)

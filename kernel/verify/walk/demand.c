@@ -112,7 +112,7 @@ static bool is_constant(const struct npuv_check *k, u32 tensor)
 
 	if (t->kind == NPUMEM_TENSOR_PARAMETER && !k->p->placed[tensor])
 		return true;
-	return t->flags & NPUMEM_TENSOR_EXTERNAL && npuv_starts_valid(k->g, tensor);
+	return t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL && npuv_starts_valid(k->g, tensor);
 }
 
 /* Bytes that the block does not touch: they must have been there when it was entered. */
@@ -243,7 +243,7 @@ static int each_result(struct npuv_check *k, u32 edge, requirement_fn fn)
 			return err;
 		if (t->kind != NPUMEM_TENSOR_OUTPUT && t->kind != NPUMEM_TENSOR_STATE)
 			continue;
-		if (t->flags & NPUMEM_TENSOR_ALIAS) {
+		if (t->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 			n.source = t->alias_of;
 			n.first = t->alias_offset;
 			n.end = t->alias_offset + t->size;

@@ -154,7 +154,7 @@ uint32_t model_instance(struct model *m, uint32_t block)
 		};
 	}
 	m->info.alignment = 1;
-	m->info.status = NPUMEM_PLAN_FEASIBLE;
+	m->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	strcpy(m->info.planner, "test");
 	return m->instance_count - 1;
 }
@@ -218,13 +218,13 @@ static struct blob write_blob(uint32_t magic, struct npublob_section *sections, 
 struct blob model_graph(const struct model *m)
 {
 	struct npublob_section sections[] = {
-		SECTION(NPUMEM_GRAPH_TENSORS, m->tensors, m->tensor_count),
-		SECTION(NPUMEM_GRAPH_TILES, m->tiles, m->tile_count),
-		SECTION(NPUMEM_GRAPH_ACCESSES, m->accesses, m->access_count),
-		SECTION(NPUMEM_GRAPH_STEPS, m->steps, m->step_count),
-		SECTION(NPUMEM_GRAPH_BLOCKS, m->blocks, m->block_count),
-		SECTION(NPUMEM_GRAPH_EDGES, m->edges, m->edge_count),
-		SECTION(NPUMEM_GRAPH_CARRIES, m->carries, m->carry_count),
+		SECTION(NPUMEM_GRAPH_SECTION_TENSORS, m->tensors, m->tensor_count),
+		SECTION(NPUMEM_GRAPH_SECTION_TILES, m->tiles, m->tile_count),
+		SECTION(NPUMEM_GRAPH_SECTION_ACCESSES, m->accesses, m->access_count),
+		SECTION(NPUMEM_GRAPH_SECTION_STEPS, m->steps, m->step_count),
+		SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, m->blocks, m->block_count),
+		SECTION(NPUMEM_GRAPH_SECTION_EDGES, m->edges, m->edge_count),
+		SECTION(NPUMEM_GRAPH_SECTION_CARRIES, m->carries, m->carry_count),
 	};
 
 	return write_blob(NPUMEM_GRAPH_MAGIC, sections, 5, 7);
@@ -233,12 +233,12 @@ struct blob model_graph(const struct model *m)
 struct blob model_plan(const struct model *m)
 {
 	struct npublob_section sections[] = {
-		SECTION(NPUMEM_PLAN_INFO, &m->info, 1),
-		SECTION(NPUMEM_PLAN_PLACEMENTS, m->placements, m->placement_count),
-		SECTION(NPUMEM_PLAN_SCHEDULE, m->positions, m->position_count),
-		SECTION(NPUMEM_PLAN_BLOCKS, m->instances, m->instance_count),
-		SECTION(NPUMEM_PLAN_ENTRIES, m->entries, m->entry_count),
-		SECTION(NPUMEM_PLAN_EDGES, m->plan_edges, m->plan_edge_count),
+		SECTION(NPUMEM_PLAN_SECTION_INFO, &m->info, 1),
+		SECTION(NPUMEM_PLAN_SECTION_PLACEMENTS, m->placements, m->placement_count),
+		SECTION(NPUMEM_PLAN_SECTION_SCHEDULE, m->positions, m->position_count),
+		SECTION(NPUMEM_PLAN_SECTION_BLOCKS, m->instances, m->instance_count),
+		SECTION(NPUMEM_PLAN_SECTION_ENTRIES, m->entries, m->entry_count),
+		SECTION(NPUMEM_PLAN_SECTION_EDGES, m->plan_edges, m->plan_edge_count),
 	};
 
 	return write_blob(NPUMEM_PLAN_MAGIC, sections, 4, 6);
@@ -331,7 +331,7 @@ struct model model_external(void)
 	for (i = 0; i < EXTERNAL_TENSORS; i++) {
 		model_tensor(&m, kinds[i], EXTERNAL_SIZE);
 		if (i != EXTERNAL_A)
-			m.tensors[i].flags = NPUMEM_TENSOR_EXTERNAL;
+			m.tensors[i].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 		model_whole(&m, i);
 	}
 	m.tensors[EXTERNAL_Y].align = EXTERNAL_ALIGN;
@@ -399,8 +399,8 @@ static void spill_graph(struct model *m)
 
 	for (i = 0; i < SPILL_TENSORS; i++)
 		model_whole(m, model_tensor(m, kinds[i], SPILL_SIZE));
-	m->tensors[SPILL_X].flags = NPUMEM_TENSOR_HOST;
-	m->tensors[SPILL_P].flags = NPUMEM_TENSOR_HOST;
+	m->tensors[SPILL_X].flags = NPUMEM_TENSOR_FLAG_HOST;
+	m->tensors[SPILL_P].flags = NPUMEM_TENSOR_FLAG_HOST;
 	model_step_rw(m, SPILL_X, SPILL_A);
 	model_step_rw(m, SPILL_P, SPILL_B);
 	model_step_rw(m, SPILL_B, SPILL_C);

@@ -96,7 +96,7 @@ static uint8_t *outputs_of(const struct engine_net *net, size_t *size)
 			continue;
 		outputs = realloc(outputs, *size + tensor->size);
 		memcpy(outputs + *size,
-		       tensor->flags & NPUMEM_TENSOR_ALIAS ?
+		       tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ?
 			       net->values[tensor->alias_of] + tensor->alias_offset :
 			       net->values[t],
 		       tensor->size);

@@ -72,7 +72,7 @@ static void refuse(const char *left, const char *right, const char *last, const 
 static void assert_alias(const struct npuplan_graph *graph, uint32_t tensor, uint32_t base,
 			 uint64_t offset)
 {
-	assert_int_equal(graph->tensors[tensor].flags, NPUMEM_TENSOR_ALIAS);
+	assert_int_equal(graph->tensors[tensor].flags, NPUMEM_TENSOR_FLAG_ALIAS);
 	assert_int_equal(graph->tensors[tensor].alias_of, base);
 	assert_int_equal(graph->tensors[tensor].alias_offset, offset);
 }
@@ -240,7 +240,7 @@ static void is_kept(const struct tb_model *model)
 	assert_int_equal(info.views, 0);
 	assert_int_equal(graph->op_count, model->op_count);
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		assert_false(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS);
+		assert_false(graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS);
 }
 
 TEST(no_views)
@@ -299,12 +299,12 @@ TEST(planned_views)
 	npuplan_graph_free(graph);
 	plan.numbers[3 + 3] = 128;
 	graph = read_model(&model, NULL);
-	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FLAG_FIXED);
 	assert_int_equal(graph->op_count, 3);
 	npuplan_graph_free(graph);
 	plan.numbers[3 + 1] = -1;
 	graph = read_model(&model, NULL);
-	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FLAG_FIXED);
 	npuplan_graph_free(graph);
 }
 

@@ -86,13 +86,13 @@ TEST(read)
 	void *data = build(&model, &size);
 	struct npuplan_graph *graph = read_graph(data, size);
 
-	assert_int_equal(graph->tensors[0].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->tensors[0].flags, NPUMEM_TENSOR_FLAG_FIXED);
 	assert_int_equal(graph->tensors[0].fixed_offset, 0);
 	assert_int_equal(graph->tensors[1].flags, 0);
 	assert_int_equal(graph->tensors[2].flags, 0);
-	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->tensors[3].flags, NPUMEM_TENSOR_FLAG_FIXED);
 	assert_int_equal(graph->tensors[3].fixed_offset, 192);
-	assert_int_equal(graph->tensors[4].flags, NPUMEM_TENSOR_FIXED);
+	assert_int_equal(graph->tensors[4].flags, NPUMEM_TENSOR_FLAG_FIXED);
 	npuplan_graph_free(graph);
 	free(data);
 	/* Other metadata is nothing to us. */
@@ -272,9 +272,9 @@ static void has_offsets(const void *data, size_t size, const int32_t *at)
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		if (tensor->flags & NPUMEM_TENSOR_ALIAS)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			continue;
-		assert_int_equal(!!(tensor->flags & NPUMEM_TENSOR_FIXED), at[tensor->id] >= 0);
+		assert_int_equal(!!(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED), at[tensor->id] >= 0);
 		if (at[tensor->id] >= 0)
 			assert_int_equal(tensor->fixed_offset, at[tensor->id]);
 	}
@@ -474,7 +474,7 @@ static int32_t *spread(const struct npuplan_graph *graph, uint32_t count)
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
 		if (tensor->kind == NPUMEM_TENSOR_PARAMETER ||
-		    (tensor->flags & NPUMEM_TENSOR_ALIAS))
+		    (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		at[tensor->id] = next;
 		next += (int32_t)(tensor->size + 15) / 16 * 16;
@@ -482,7 +482,7 @@ static int32_t *spread(const struct npuplan_graph *graph, uint32_t count)
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		if (tensor->flags & NPUMEM_TENSOR_ALIAS)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			at[tensor->id] = at[graph->tensors[tensor->alias_of].id];
 	}
 	return at;

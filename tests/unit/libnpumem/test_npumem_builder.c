@@ -130,9 +130,9 @@ TEST_WITH(sections, setup, teardown)
 
 	build(*state);
 	assert_int_equal(npumem_builder_finish(*state, &blob, &size, &error), 0);
-	assert_null(section(blob, NPUMEM_GRAPH_EDGES));
-	assert_null(section(blob, NPUMEM_GRAPH_CARRIES));
-	model = section(blob, NPUMEM_GRAPH_MODEL);
+	assert_null(section(blob, NPUMEM_GRAPH_SECTION_EDGES));
+	assert_null(section(blob, NPUMEM_GRAPH_SECTION_CARRIES));
+	model = section(blob, NPUMEM_GRAPH_SECTION_MODEL);
 	assert_non_null(model);
 	assert_int_equal(model->count, 2);
 	assert_int_equal(model->offset % 8, 0);
@@ -141,7 +141,7 @@ TEST_WITH(sections, setup, teardown)
 
 	assert_int_equal(npumem_builder_set_model(*state, NULL, 0, &error), 0);
 	assert_int_equal(npumem_builder_finish(*state, &blob, &size, &error), 0);
-	assert_null(section(blob, NPUMEM_GRAPH_MODEL));
+	assert_null(section(blob, NPUMEM_GRAPH_SECTION_MODEL));
 	free(blob);
 }
 
@@ -175,21 +175,24 @@ TEST_WITH(blocks_and_edges, setup, teardown)
 	assert_int_equal(npumem_builder_add_edge(b, 1, NPUMEM_NONE, NULL, 0, &error), 2);
 	assert_int_equal(npumem_builder_finish(b, &blob, &size, &error), 0);
 
-	blocks = (const void *)((const char *)blob + section(blob, NPUMEM_GRAPH_BLOCKS)->offset);
-	assert_int_equal(section(blob, NPUMEM_GRAPH_BLOCKS)->count, 2);
+	blocks = (const void *)((const char *)blob +
+				section(blob, NPUMEM_GRAPH_SECTION_BLOCKS)->offset);
+	assert_int_equal(section(blob, NPUMEM_GRAPH_SECTION_BLOCKS)->count, 2);
 	assert_int_equal(blocks[0].first_step, 0);
 	assert_int_equal(blocks[0].step_count, 1);
 	assert_int_equal(blocks[0].name, NPUMEM_NONE);
 	assert_int_equal(blocks[1].first_step, 1);
 	assert_int_equal(blocks[1].step_count, 1);
 	assert_int_not_equal(blocks[1].name, NPUMEM_NONE);
-	edges = (const void *)((const char *)blob + section(blob, NPUMEM_GRAPH_EDGES)->offset);
-	assert_int_equal(section(blob, NPUMEM_GRAPH_EDGES)->count, 3);
+	edges = (const void *)((const char *)blob +
+			       section(blob, NPUMEM_GRAPH_SECTION_EDGES)->offset);
+	assert_int_equal(section(blob, NPUMEM_GRAPH_SECTION_EDGES)->count, 3);
 	assert_int_equal(edges[1].first_carry, 0);
 	assert_int_equal(edges[1].carry_count, 1);
 	assert_int_equal(edges[2].first_carry, 1);
 	assert_int_equal(edges[2].to, NPUMEM_NONE);
-	carries = (const void *)((const char *)blob + section(blob, NPUMEM_GRAPH_CARRIES)->offset);
+	carries = (const void *)((const char *)blob +
+				 section(blob, NPUMEM_GRAPH_SECTION_CARRIES)->offset);
 	assert_int_equal(carries[0].from, 2);
 	assert_int_equal(carries[0].to, 1);
 	free(blob);
@@ -206,14 +209,15 @@ TEST_WITH(alias, setup, teardown)
 	/* Without the flag the field means nothing. */
 	build(b);
 	assert_int_equal(npumem_builder_add_tensor(b, &args, &error), 2);
-	args.flags = NPUMEM_TENSOR_ALIAS;
+	args.flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	assert_error(npumem_builder_add_tensor(b, &args, &error), -EINVAL,
 		     "tensor 3 is an alias of tensor 5, which has not been added");
 	args.alias_of = 0;
 	args.alias_offset = 4;
 	assert_int_equal(npumem_builder_add_tensor(b, &args, &error), 3);
 	assert_int_equal(npumem_builder_finish(b, &blob, &size, &error), 0);
-	tensors = (const void *)((const char *)blob + section(blob, NPUMEM_GRAPH_TENSORS)->offset);
+	tensors = (const void *)((const char *)blob +
+				 section(blob, NPUMEM_GRAPH_SECTION_TENSORS)->offset);
 	assert_int_equal(tensors[2].alias_of, NPUMEM_NONE);
 	assert_int_equal(tensors[2].align, 1);
 	assert_int_equal(tensors[3].alias_of, 0);

@@ -292,7 +292,7 @@ static int no_daemon(unsigned long request, void *argument)
 static int pending(unsigned long request, void *argument)
 {
 	if (request == DRM_IOCTL_NPUMEM_PLAN_READ) {
-		((struct drm_npumem_plan_read *)argument)->state = NPUMEM_PLAN_PENDING;
+		((struct drm_npumem_plan_read *)argument)->state = NPUMEM_PLAN_STATE_PENDING;
 		return 0;
 	}
 	return fake_default(request, argument);
@@ -307,7 +307,7 @@ static int failed(unsigned long request, void *argument)
 
 	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
 		return fake_default(request, argument);
-	args->state = NPUMEM_PLAN_FAILED;
+	args->state = NPUMEM_PLAN_STATE_FAILED;
 	args->error = failed_errno;
 	args->verdict = no_verdict;
 	args->verdict.rule = failed_rule;
@@ -377,7 +377,7 @@ TEST_WITH(loaded_plan, setup, teardown)
 	fake.wait_error = -EINVAL;
 	assert_int_equal(npumem_plan_wait(o->plan, 0, &error), 0);
 	assert_int_equal(npumem_plan_stats(o->plan, &stats, &error), 0);
-	assert_int_equal(stats.state, NPUMEM_PLAN_READY);
+	assert_int_equal(stats.state, NPUMEM_PLAN_STATE_READY);
 	assert_int_equal(stats.arena_size, 5000);
 	assert_int_equal(stats.blob_size, sizeof("a plan blob"));
 }
@@ -393,7 +393,7 @@ static int says_plan(unsigned long request, void *argument)
 
 	if (request != DRM_IOCTL_NPUMEM_PLAN_READ)
 		return fake_default(request, argument);
-	args->state = NPUMEM_PLAN_READY;
+	args->state = NPUMEM_PLAN_STATE_READY;
 	if (args->blob)
 		memcpy((void *)(uintptr_t)args->blob, plan_blob, plan_blob_size);
 	args->size = plan_blob_size;
@@ -414,7 +414,7 @@ static void make_plan(uint32_t stride)
 	const uint32_t count = sizeof(placements) / sizeof(placements[0]);
 	const size_t known = stride < sizeof(placements[0]) ? stride : sizeof(placements[0]);
 	uint8_t *records = calloc(count, stride);
-	struct npublob_section section = { NPUMEM_PLAN_PLACEMENTS, stride, count, records };
+	struct npublob_section section = { NPUMEM_PLAN_SECTION_PLACEMENTS, stride, count, records };
 
 	assert_non_null(records);
 	for (uint32_t i = 0; i < count; i++)
@@ -439,33 +439,35 @@ TEST_WITH(records, setup, teardown)
 
 	for (size_t i = 0; i < sizeof(strides) / sizeof(strides[0]); i++) {
 		make_plan(strides[i]);
-		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_PLACEMENTS, sizeof(*list),
-						     &records, &count, &error),
+		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS,
+						     sizeof(*list), &records, &count, &error),
 				 0);
 		list = records;
 		assert_int_equal(count, sizeof(placements) / sizeof(placements[0]));
 		for (uint32_t p = 0; p < count; p++)
 			assert_memory_equal(&list[p], &placements[p], sizeof(*list));
 		free(records);
-		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_EDGES, 16, &records,
-						     &count, &error),
+		assert_int_equal(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 16,
+						     &records, &count, &error),
 				 0);
 		assert_int_equal(count, 0);
 		free(records);
 	}
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_EDGES, 0, &records, &count, &error),
+	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 0, &records, &count,
+					 &error),
 		     -EINVAL, "npumem_plan_records: NULL argument");
 	((struct npumem_blob_header *)plan_blob)->section_count = 33333;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_EDGES, 16, &records, &count, &error),
+	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_EDGES, 16, &records, &count,
+					 &error),
 		     -EPROTO, "the driver gave a plan in a format that is not known here");
 	make_plan(sizeof(placements[0]));
 	((struct npumem_blob_section *)((struct npumem_blob_header *)plan_blob + 1))->count++;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_PLACEMENTS, 16, &records, &count,
-					 &error),
+	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS, 16, &records,
+					 &count, &error),
 		     -EPROTO, "section 2 of the driver's plan is beyond its end");
 	plan_blob_size = 5;
-	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_PLACEMENTS, 16, &records, &count,
-					 &error),
+	assert_error(npumem_plan_records(o->plan, NPUMEM_PLAN_SECTION_PLACEMENTS, 16, &records,
+					 &count, &error),
 		     -EPROTO, "the driver gave a plan of 5 bytes");
 	free(plan_blob);
 	plan_blob = NULL;

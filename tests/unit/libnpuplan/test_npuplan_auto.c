@@ -109,7 +109,7 @@ TEST(better_than_greedy)
 	struct npuplan_packing all = pack(&problem, "auto");
 
 	assert_true(greedy.top > problem.lower_bound);
-	assert_int_equal(greedy.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(greedy.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_true(all.top < greedy.top);
 	assert_true(all.top <= nnc.top);
 	npuplan_conflicts_fini(&problem.conflicts);
@@ -215,7 +215,7 @@ TEST(proves_more)
 		assert_int_equal(planner->pack(&problem, planner->argument, &packing, NULL), 0);
 		assert_int_equal(packing.top, 6);
 		assert_int_equal(packing.lower_bound, 6);
-		assert_int_equal(packing.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(packing.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	}
 	npuplan_conflicts_fini(&problem.conflicts);
 }

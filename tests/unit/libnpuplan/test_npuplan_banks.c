@@ -57,7 +57,7 @@ TEST(chain)
 	 * live at once: a and out, or in and b, 16 bytes of 32.
 	 */
 	banks_ok(graph, &options, banks, &found);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(found.plan.spill + found.plan.fill, 0);
 	assert_int_equal(found.accessed[0], 16);
 	assert_int_equal(found.accessed[1], 16);
@@ -83,19 +83,19 @@ TEST(infeasible)
 
 	/* No bank holds a tensor of 4. */
 	banks_ok(graph, &options, banks, &found);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(found.plan.needed, 4);
 	npuplan_banked_free(&found);
 	/* One does, but an operator needs two. */
 	banks[0].size = 4;
 	banks_ok(graph, &options, banks, &found);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(found.plan.needed, 8);
 	npuplan_banked_free(&found);
 	/* Eight bytes, but the second tensor would lie in both: not a proof of anything. */
 	banks[0].size = 5;
 	banks_ok(graph, &options, banks, &found);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_UNKNOWN);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_UNKNOWN);
 	assert_null(found.plan.positions);
 	npuplan_banked_free(&found);
 }

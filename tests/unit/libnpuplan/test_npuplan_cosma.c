@@ -78,14 +78,14 @@ TEST(spill)
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	assert_int_equal(plan.compulsory, 4 + 1);
 	npuplan_cosma_plan_free(&plan);
 	/* b leaves and comes back. */
 	options.common.arena_budget = 12;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill, 4);
 	assert_int_equal(plan.fill, 4);
 	assert_int_equal(plan.lower_bound, 8);
@@ -100,14 +100,14 @@ TEST(infeasible)
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
 	assert_int_equal(plan.position_count, 0);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 0;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	npuplan_cosma_plan_free(&plan);
 }
 
@@ -118,7 +118,7 @@ TEST(peak)
 	struct npuplan_cosma_plan plan;
 
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.peak, 14);
 	assert_int_equal(plan.lower_bound, 14);
 	npuplan_cosma_plan_free(&plan);
@@ -143,7 +143,7 @@ TEST(parameters)
 	build_op(graph, "third", b, NPUMEM_NONE, NPUMEM_NONE, c);
 	build_op(graph, "fourth", c, w, NPUMEM_NONE, out);
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill, 0);
 	assert_int_equal(plan.fill, 5);
 	assert_int_equal(plan.compulsory, 5 + 3 + 2 + 2);
@@ -175,13 +175,13 @@ TEST(resident)
 	npuplan_cosma_plan_free(&plan);
 	options.inputs_resident = true;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill, 0);
 	assert_int_equal(plan.fill, 4);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 5;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(plan.needed, 7);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -238,7 +238,7 @@ TEST(addresses_cost)
 	build_op(graph, "out", a, c, NPUMEM_NONE, out);
 	/* Nine bytes fit in ten, but 0, 4 and 8 do not: a leaves while c is made. */
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.relaxed_bound, 0);
 	assert_int_equal(plan.lower_bound, 6);
 	assert_int_equal(plan.spill + plan.fill, 6);
@@ -259,13 +259,13 @@ TEST(baselines)
 	for (int policy = NPUPLAN_COSMA_BELADY; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
 		options.common.arena_budget = 12;
 		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
-		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 		assert_true(cosma_oracle_run(&oracle, graph, &options, &plan));
 		assert_true(plan.spill + plan.fill >= 8);
 		npuplan_cosma_plan_free(&plan);
 		options.common.arena_budget = 11;
 		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
-		assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 		npuplan_cosma_plan_free(&plan);
 	}
 }
@@ -284,11 +284,11 @@ TEST(baseline_external_parameter)
 	};
 	struct npuplan_cosma_plan plan;
 
-	graph->tensors[outside].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[outside].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	build_op(graph, "op", in, outside, inside, out);
 	for (enum npuplan_cosma_policy policy = 0; policy <= NPUPLAN_COSMA_GREEDY; policy++) {
 		assert_int_equal(npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
-		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 		assert_int_equal(plan.placement_count, 3);
 		assert_int_equal(plan.top, 14);
 		npuplan_cosma_plan_free(&plan);
@@ -337,26 +337,26 @@ TEST(limits)
 	assert_int_equal(npuplan_cosma_budgets(graph, &options, &budgets, NULL), 0);
 	options.common.arena_budget = budgets.needed;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	best = plan.spill + plan.fill;
 	npuplan_cosma_plan_free(&plan);
 	/* Whatever ends it, there is a plan, and the bound is none too high. */
 	options.common.work_limit = 1;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
 	npuplan_cosma_plan_free(&plan);
 	options.common.work_limit = 0;
 	options.common.memory_limit = 1;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_true(plan.spill + plan.fill >= best && plan.lower_bound <= best);
 	npuplan_cosma_plan_free(&plan);
 	options.common.memory_limit = 0;
 	options.common.progress = stop;
 	options.common.context = &calls;
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_int_equal(calls, 1);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -386,7 +386,7 @@ TEST(many_evictions)
 		last = next;
 	}
 	plan_ok(graph, &options, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_true(plan.lower_bound <= plan.spill + plan.fill);
 	/* A look at the limit is never far. */
 	assert_in_range(plan.work, options.common.work_limit, 2 * options.common.work_limit);
@@ -433,7 +433,7 @@ TEST(large)
 	for (int fixed = 0; fixed < 2; fixed++) {
 		options.common.schedule = fixed ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE;
 		plan_ok(graph, &options, &plan);
-		assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 		assert_true(plan.lower_bound && plan.lower_bound < plan.spill + plan.fill);
 		assert_in_range(plan.memory, 1, options.common.memory_limit);
 		npuplan_cosma_plan_free(&plan);
@@ -496,7 +496,7 @@ TEST(shared_path)
 	for (options.common.arena_budget = 9; options.common.arena_budget < 12;
 	     options.common.arena_budget++) {
 		plan_ok(graph, &options, &plan);
-		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 		assert_int_equal(plan.spill + plan.fill, 12);
 		assert_int_equal(plan.lower_bound, 12);
 		npuplan_cosma_plan_free(&plan);
@@ -570,8 +570,8 @@ TEST(unsupported)
 		uint32_t flag;
 		const char *text;
 	} flags[] = {
-		{ NPUMEM_TENSOR_ALIAS, "tensor 'a': cosma plans no aliases" },
-		{ NPUMEM_TENSOR_FIXED, "tensor 'a': cosma plans no fixed offsets" },
+		{ NPUMEM_TENSOR_FLAG_ALIAS, "tensor 'a': cosma plans no aliases" },
+		{ NPUMEM_TENSOR_FLAG_FIXED, "tensor 'a': cosma plans no fixed offsets" },
 	};
 	struct cosma_settings options = { .common.arena_budget = 100 };
 	AUTO_GRAPH struct npuplan_graph *graph = diamond();

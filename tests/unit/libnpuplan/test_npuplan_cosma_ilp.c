@@ -201,7 +201,7 @@ TEST(own_solver)
 	if (npuplan_cosma_ilp_solver()) {
 		assert_string_equal(npuplan_cosma_ilp_solver(), "HiGHS");
 		assert_int_equal(err, 0);
-		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	} else {
 		assert_int_equal(err, -ENOSYS);
 		ASSERT_TEXT(error, "this build has no ILP engine");
@@ -231,26 +231,26 @@ TEST(known_answers)
 	struct npuplan_cosma_plan plan;
 
 	solve(graph, &options, NULL, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
 	/* b is spilled while c is made, and filled for the last operator. */
 	options.common.arena_budget = 12;
 	solve(graph, &options, NULL, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill, 4);
 	assert_int_equal(plan.fill, 4);
 	assert_int_equal(plan.lower_bound, 8);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 11;
 	solve(graph, &options, NULL, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(plan.needed, 12);
 	assert_int_equal(plan.needed_op, 1);
 	assert_null(plan.positions);
 	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
 	solve(graph, &options, NULL, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.peak, 14);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -272,7 +272,7 @@ TEST(addresses_cost)
 	build_op(graph, "c", b, NPUMEM_NONE, NPUMEM_NONE, c);
 	build_op(graph, "out", a, c, NPUMEM_NONE, out);
 	solve(graph, &options, NULL, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.lower_bound, 6);
 	assert_int_equal(plan.spill + plan.fill, 6);
 	npuplan_cosma_plan_free(&plan);
@@ -297,12 +297,12 @@ TEST(external)
 
 	build_op(graph, "first", in, own, outside, a);
 	build_op(graph, "second", a, in, NPUMEM_NONE, out);
-	graph->tensors[a].flags = NPUMEM_TENSOR_EXTERNAL;
-	graph->tensors[outside].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[a].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
+	graph->tensors[outside].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	for (int i = 0; i < 2; i++) {
 		if (ilp_plan(graph, &options, i ? &divide : NULL, &ilp_highs, &plan, NULL))
 			fail_msg("no plan");
-		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 		assert_int_equal(plan.spill + plan.fill, 0);
 		assert_int_equal(plan.placement_count, 3);
 		assert_int_equal(plan.top, 6);
@@ -320,12 +320,12 @@ TEST(divide)
 	struct npuplan_error error;
 
 	solve(graph, &options, &divide, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 12;
 	solve(graph, &options, &divide, &plan);
-	assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_int_equal(plan.spill + plan.fill, 8);
 	npuplan_cosma_plan_free(&plan);
 	options.common.schedule = NPUPLAN_SCHEDULE_GIVEN;
@@ -364,7 +364,7 @@ TEST(cancelled)
 	}
 	solve(graph, &options, NULL, &plan);
 	assert_true(calls >= 1);
-	if (plan.status != NPUMEM_PLAN_UNKNOWN && plan.status != NPUMEM_PLAN_FEASIBLE)
+	if (plan.status != NPUMEM_PLAN_STATUS_UNKNOWN && plan.status != NPUMEM_PLAN_STATUS_FEASIBLE)
 		fail_msg("status %u", plan.status);
 	npuplan_cosma_plan_free(&plan);
 }

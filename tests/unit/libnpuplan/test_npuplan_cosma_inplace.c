@@ -52,7 +52,7 @@ TEST(dying)
 	struct npuplan_cosma_plan plan = solved(graph, &options);
 
 	assert_int_equal(plan.needed, 5);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 0);
 	npuplan_cosma_plan_free(&plan);
 	options.common.objective = NPUPLAN_OBJECTIVE_PEAK;
@@ -67,7 +67,7 @@ TEST(dying)
 	npuplan_cosma_plan_free(&plan);
 	options.common.objective = NPUPLAN_OBJECTIVE_TRAFFIC;
 	plan = solved(graph, &options);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(plan.needed, 8);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -91,7 +91,7 @@ TEST(yielding)
 	uint32_t at;
 
 	/* With room for both it stays; with c it is one more. */
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan.spill + plan.fill, 8);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 9;
@@ -103,7 +103,7 @@ TEST(yielding)
 		options.common.schedule = fixed ? NPUPLAN_SCHEDULE_GIVEN : NPUPLAN_SCHEDULE_FREE;
 		plan = solved(graph, &options);
 		assert_int_equal(plan.needed, 6);
-		assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 		assert_int_equal(plan.spill, 4);
 		assert_int_equal(plan.fill, 4);
 		assert_int_equal(plan.lower_bound, 8);
@@ -127,7 +127,7 @@ TEST(baselines)
 
 			assert_int_equal(
 				npuplan_cosma_baseline(graph, &options, policy, &plan, NULL), 0);
-			assert_int_equal(plan.status, NPUMEM_PLAN_FEASIBLE);
+			assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 			assert_int_equal(plan.spill + plan.fill, again ? 8 : 0);
 			if (!cosma_oracle_run(&oracle, graph, &options, &plan))
 				fail_msg("%s", oracle.why);
@@ -149,16 +149,16 @@ TEST(staged)
 	build_op(graph, "op", in, a, NPUMEM_NONE, out);
 	plan = solved(graph, &options);
 	assert_int_equal(plan.needed, 8);
-	assert_int_equal(plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 7;
 	plan = solved(graph, &options);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	npuplan_cosma_plan_free(&plan);
 	options.common.arena_budget = 14;
 	options.staged = NULL;
 	plan = solved(graph, &options);
-	assert_int_equal(plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(plan.needed, 15);
 	npuplan_cosma_plan_free(&plan);
 }
@@ -223,7 +223,7 @@ TEST(halves)
 	/* And with room for both there is a plan, of which the arena is not proved to be least. */
 	options.arena_budget = 0;
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), 0);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	assert_int_equal(plan->info.lower_bound, 0);
 	npuplan_plan_free(plan);
 }
@@ -263,7 +263,7 @@ static void compare(const struct npuplan_graph *graph, uint64_t arena, uint32_t 
 	npuplan_plan_free(plan);
 	plan = planned(graph, "cosma", 0, schedule);
 	if (plan->info.lower_bound > arena ||
-	    (plan->info.status == NPUMEM_PLAN_OPTIMAL && plan->info.arena_size > arena))
+	    (plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL && plan->info.arena_size > arena))
 		fail_msg("%s: cosma calls %llu the least, at least %llu, but %llu is enough",
 			 graph->name, (unsigned long long)plan->info.arena_size,
 			 (unsigned long long)plan->info.lower_bound, (unsigned long long)arena);

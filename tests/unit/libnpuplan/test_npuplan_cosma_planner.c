@@ -188,7 +188,7 @@ TEST(traffic)
 	struct npuplan_plan *plan = planned(graph, &options);
 
 	assert_string_equal(plan->info.planner, "cosma");
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan->info.spill_bytes, 4);
 	assert_int_equal(plan->info.fill_bytes, 4);
 	assert_int_equal(plan->info.load_bytes, 5);
@@ -202,7 +202,7 @@ TEST(traffic)
 	options.arena_budget = 14;
 	plan = planned(graph, &options);
 	assert_int_equal(traffic(plan), 0);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	npuplan_plan_free(plan);
 }
 
@@ -216,7 +216,7 @@ TEST(infeasible)
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
 	assert_string_equal(error.text, "infeasible: make_b needs 12 bytes (12 B), the budget is "
 					"11 (11 B)");
-	assert_int_equal(error.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(error.needed, 12);
 	assert_int_equal(error.step, 1);
 	/* What others say has none of that. */
@@ -295,7 +295,7 @@ TEST(external)
 	AUTO_PLAN struct npuplan_plan *plan = NULL;
 	uint32_t at[4] = { 0 };
 
-	graph->tensors[1].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	tile(graph, 1, NPUPLAN_INPUTS_HOST);
 	assert_int_equal(npuplan_budgets_find(graph, NULL, &budgets, NULL), 0);
 	assert_int_equal(budgets.needed, 11);
@@ -323,7 +323,7 @@ TEST(alias)
 		.name = (char[]){ "low" },
 		.size = 4,
 		.align = 1,
-		.flags = NPUMEM_TENSOR_ALIAS,
+		.flags = NPUMEM_TENSOR_FLAG_ALIAS,
 		.alias_of = base,
 		.id = 200,
 	};
@@ -370,7 +370,7 @@ TEST(tiled)
 	assert_int_equal(budgets.needed, 32);
 	options.arena_budget = budgets.needed;
 	plan = planned(graph, &options);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 }
 
 TEST(peak)
@@ -382,7 +382,7 @@ TEST(peak)
 
 	assert_int_equal(plan->info.arena_size, 14);
 	assert_int_equal(plan->info.lower_bound, 14);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(traffic(plan), 0);
 	npuplan_plan_free(plan);
 	options.arena_budget = 13;
@@ -429,7 +429,7 @@ TEST(json)
 	assert_int_equal(tiling.inputs, NPUPLAN_INPUTS_HOST);
 	assert_int_equal(npuplan_graph_tile(again, &tiling, NULL), 0);
 	npuplan_tiling_fini(&tiling);
-	assert_int_equal(again->tensors[0].flags, NPUMEM_TENSOR_HOST);
+	assert_int_equal(again->tensors[0].flags, NPUMEM_TENSOR_FLAG_HOST);
 	assert_int_equal(npuplan_plan_from_json(again, text, strlen(text), &read, NULL), 0);
 	assert_int_equal(read->traffic_bound, 8);
 	assert_int_equal(npuplan_plan_write(plan, &blobs[0], &sizes[0], NULL), 0);
@@ -469,7 +469,7 @@ TEST(ended)
 		.planner = "cosma", .arena_budget = 12, .work_limit = 1, .memory_limit = 1
 	};
 	plan = planned(graph, &options);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_FEASIBLE);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_FEASIBLE);
 	npuplan_plan_free(plan);
 }
 
@@ -510,7 +510,7 @@ TEST(bad_graphs)
 	struct npuplan_options options = { .planner = "cosma", .arena_budget = 12 };
 	struct npuplan_graph *graph = tiled_diamond();
 
-	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	refused(graph, &options, -EOPNOTSUPP, "a: cosma plans no fixed offsets");
 	graph->tensors[1].flags = 0;
 	graph->tensors[0].kind = NPUMEM_TENSOR_PARAMETER;
@@ -527,7 +527,7 @@ TEST(bad_graphs)
 	build_step(graph, 0, 0, NPUMEM_NONE, 1);
 	graph->accesses[1].mode = NPUMEM_ACCESS_READ;
 	graph->tensors[1].kind = NPUMEM_TENSOR_INPUT;
-	graph->tensors[1].flags = NPUMEM_TENSOR_HOST;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_HOST;
 	refused(graph, &options, -EINVAL, "'step 0' has no outputs");
 	npuplan_graph_free(graph);
 

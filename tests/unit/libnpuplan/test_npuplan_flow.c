@@ -112,7 +112,7 @@ TEST(bounds)
 		AUTO_PLAN struct npuplan_plan *plan = planned(graph, NULL, 0);
 
 		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
-		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	}
 }
 
@@ -247,8 +247,8 @@ TEST(view_nested)
 	for (int i = 0; i < 2; i++) {
 		uint32_t slot = plan->view_slots[x->first_slot + i];
 
-		assert_true(slot & NPUMEM_VIEW_NESTED);
-		inner[i] = &plan->views[slot & ~NPUMEM_VIEW_NESTED];
+		assert_true(slot & NPUMEM_VIEW_SLOT_NESTED);
+		inner[i] = &plan->views[slot & ~NPUMEM_VIEW_SLOT_NESTED];
 		assert_int_equal(inner[i]->type, NPUMEM_VIEW_FIRST_CYCLIC);
 		assert_int_equal(inner[i]->repeat, 2);
 		assert_int_not_equal(inner[i]->loop, x->loop);

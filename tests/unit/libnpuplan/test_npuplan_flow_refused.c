@@ -154,7 +154,7 @@ TEST(external)
 {
 	struct program p = program();
 
-	p.graph->tensors[p.a].flags = NPUMEM_TENSOR_EXTERNAL;
+	p.graph->tensors[p.a].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	refused(&p, -EINVAL, "it would need a copy, one of its tensors is external");
 }
 
@@ -220,7 +220,7 @@ TEST(fixed)
 {
 	struct program p = program();
 
-	p.graph->tensors[p.a].flags = p.graph->tensors[p.x].flags = NPUMEM_TENSOR_FIXED;
+	p.graph->tensors[p.a].flags = p.graph->tensors[p.x].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	p.graph->tensors[p.a].fixed_offset = 32;
 	p.graph->tensors[p.x].fixed_offset = 64;
 	refused(&p, -EINVAL,
@@ -228,11 +228,11 @@ TEST(fixed)
 
 	/* One place for a tensor that needs two in turn. */
 	p = program();
-	p.graph->tensors[p.x].flags = NPUMEM_TENSOR_FIXED;
+	p.graph->tensors[p.x].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	refused(&p, -EINVAL, "fixed offsets collide: x at 0");
 
 	p = program();
-	p.graph->tensors[p.a].flags = NPUMEM_TENSOR_FIXED;
+	p.graph->tensors[p.a].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	p.graph->tensors[p.a].fixed_offset = 48;
 	accepted(&p);
 	npuplan_graph_free(p.graph);

@@ -19,7 +19,7 @@ static uint32_t build_alias(struct npuplan_graph *graph, const char *name, uint3
 {
 	uint32_t index = build_tensor(graph, name, kind, size);
 
-	graph->tensors[index].flags = NPUMEM_TENSOR_ALIAS;
+	graph->tensors[index].flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	graph->tensors[index].alias_of = base;
 	graph->tensors[index].alias_offset = offset;
 	return index;
@@ -218,7 +218,7 @@ TEST(external)
 	uint32_t in = build_tensor(graph, "in", NPUMEM_TENSOR_INPUT, 8);
 	uint32_t y = build_tensor(graph, "y", NPUMEM_TENSOR_OUTPUT, 8);
 
-	graph->tensors[in].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[in].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	inplace_step(graph, 0, in, NPUMEM_NONE, y);
 	assert_plan(graph, 8, 8);
 }
@@ -369,7 +369,7 @@ TEST(fixed)
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 	struct npuplan_plan *plan;
 
-	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[1].fixed_offset = 40;
 	plan = plan_of(graph, NULL);
 	assert_int_equal(offset_of(plan, 1), 40);
@@ -380,7 +380,7 @@ TEST(fixed)
 	refused(graph, 39, -ENOSPC,
 		"a: 10 bytes at fixed offset 40 are beyond the budget of 39 bytes");
 	/* b is live with a. */
-	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[2].fixed_offset = 49;
 	refused(graph, 0, -EINVAL,
 		"fixed offsets collide: a at 40, 10 bytes, and b at 49, 6 bytes, are live at once");
@@ -399,7 +399,7 @@ TEST(alias_alignment)
 	plan = plan_of(graph, NULL);
 	assert_int_equal(offset_of(plan, 2) % 4, 0);
 	npuplan_plan_free(plan);
-	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[2].fixed_offset = 6;
 	refused(graph, 0, -EINVAL, "b: fixed offset 6 is not a multiple of the alignment 4");
 	graph->tensors[2].flags = 0;

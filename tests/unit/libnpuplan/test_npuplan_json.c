@@ -217,7 +217,7 @@ TEST(transfer_defaults)
 	assert_int_equal(plan->positions[5].length, 6);
 	assert_int_equal(plan->positions[5].host_offset, 0);
 	assert_int_equal(plan->info.host_size, 72);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_UNKNOWN);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_UNKNOWN);
 	assert_int_equal(plan->info.alignment, 1);
 }
 
@@ -300,11 +300,11 @@ TEST(digest)
 	assert_false(read->unbound);
 	npuplan_plan_free(read);
 	/* Fixed and external are what the command line says. */
-	other->tensors[0].flags |= NPUMEM_TENSOR_FIXED;
+	other->tensors[0].flags |= NPUMEM_TENSOR_FLAG_FIXED;
 	other->tensors[0].fixed_offset = 64;
 	npuplan_graph_digest(other, again);
 	assert_memory_equal(digest, again, sizeof(digest));
-	other->tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
+	other->tensors[0].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	npuplan_graph_digest(other, again);
 	assert_memory_equal(digest, again, sizeof(digest));
 	other->tensors[0].flags = 0;

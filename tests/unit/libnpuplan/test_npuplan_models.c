@@ -63,7 +63,7 @@ TEST(whole)
 			plan = planned(graph, planners[k]);
 			assert_int_equal(plan->info.lower_bound, models[i].bound);
 			assert_int_equal(plan->info.arena_size, models[i].bound);
-			assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+			assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 			npuplan_plan_free(plan);
 		}
 	}
@@ -119,7 +119,7 @@ TEST(tiler)
 			assert_in_range(reports[op].onchip, 1, tiling.onchip);
 		plan = planned(graph, "taa");
 		assert_int_equal(plan->info.arena_size, plan->info.lower_bound);
-		assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+		assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 		free(reports);
 	}
 }

@@ -38,7 +38,7 @@ TEST(chain)
 	assert_string_equal(plan->info.planner, "auto");
 	assert_int_equal(plan->info.arena_size, 16);
 	assert_int_equal(plan->info.lower_bound, 16);
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan->info.alignment, 1);
 	assert_true(plan->info.work > 0);
 	assert_int_equal(plan->peak_position, 1);
@@ -71,9 +71,9 @@ TEST(chain_staged)
 /* A number that is no status is "unknown"; one that is no transfer has no name. */
 TEST(names_of_statuses_and_transfers)
 {
-	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_FEASIBLE), "feasible");
-	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_INFEASIBLE), "infeasible");
-	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_INFEASIBLE + 1), "unknown");
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_STATUS_FEASIBLE), "feasible");
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_STATUS_INFEASIBLE), "infeasible");
+	assert_string_equal(npuplan_status_name(NPUMEM_PLAN_STATUS_INFEASIBLE + 1), "unknown");
 	assert_string_equal(npuplan_transfer_name(NPUMEM_POSITION_LOAD), "load");
 	assert_string_equal(npuplan_transfer_name(NPUMEM_POSITION_STORE), "store");
 	assert_null(npuplan_transfer_name(NPUMEM_POSITION_STEP));
@@ -133,7 +133,7 @@ TEST(alignment_and_fixed)
 	struct npuplan_plan *plan;
 
 	graph->tensors[2].align = 64;
-	graph->tensors[1].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[1].fixed_offset = 32;
 	plan = plan_of(graph, &options);
 	assert_int_equal(plan->info.alignment, 16);
@@ -153,7 +153,7 @@ TEST(fixed_collide)
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
 	for (int i = 1; i < 3; i++)
-		graph->tensors[i].flags = NPUMEM_TENSOR_FIXED;
+		graph->tensors[i].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[2].fixed_offset = 9;
 	refused(graph, NULL, -EINVAL,
 		"fixed offsets collide: a at 0, 10 bytes, and b at 9, 6 bytes");
@@ -179,7 +179,7 @@ TEST(not_planned_yet)
 {
 	AUTO_GRAPH struct npuplan_graph *graph = build_chain(0);
 
-	graph->tensors[0].flags = NPUMEM_TENSOR_HOST;
+	graph->tensors[0].flags = NPUMEM_TENSOR_FLAG_HOST;
 	refused(graph, NULL, -EOPNOTSUPP,
 		"in: planner auto does not load from host memory, only cosma does");
 	graph->tensors[0].flags = 0;
@@ -239,7 +239,7 @@ TEST(budget)
 	refused(graph, &options, -ENOSPC,
 		"needs 16 B, budget 15 B, lower bound 16 B, peak at step 1: a + b; no plan in this order fits");
 	assert_int_equal(npuplan_plan(graph, &options, &plan, &error), -ENOSPC);
-	assert_int_equal(error.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(error.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(error.needed, 16);
 	assert_int_equal(error.step, 1);
 }

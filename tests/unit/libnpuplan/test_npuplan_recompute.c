@@ -69,7 +69,7 @@ TEST(clone_of_output)
 	};
 
 	graph->tensors[1].kind = NPUMEM_TENSOR_OUTPUT;
-	graph->tensors[1].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	assert_int_equal(npuplan_graph_clone_op(graph, &clone, &twice, NULL), 0);
 	assert_int_equal(twice->tensors[6].kind, NPUMEM_TENSOR_INTERMEDIATE);
 	assert_int_equal(twice->tensors[6].flags, 0);
@@ -101,7 +101,7 @@ TEST(clone_refused)
 	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
 		      "operator 'make_big' cannot run again: 'in' is state");
 	graph->tensors[0].kind = NPUMEM_TENSOR_INPUT;
-	graph->tensors[1].flags = NPUMEM_TENSOR_ALIAS;
+	graph->tensors[1].flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	clone_refused(graph, 1000, 1004, 1, -EOPNOTSUPP,
 		      "operator 'make_big' cannot run again: 'big' is an alias");
 	graph->tensors[1].flags = 0;
@@ -140,7 +140,7 @@ TEST(recompute)
 	recompute_ok(graph, &options, 0, &found);
 	assert_int_equal(found.answer.traffic_without, 16);
 	assert_int_equal(found.plan.spill + found.plan.fill, 0);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(found.answer.clone_count, 1);
 	assert_int_equal(found.answer.clones[0].op, 1000);
 	assert_int_equal(found.answer.clones[0].reader_count, 1);
@@ -154,12 +154,12 @@ TEST(recompute)
 	recompute_ok(graph, &options, 0, &found);
 	assert_int_equal(found.answer.clone_count, 0);
 	assert_null(found.graph);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	npuplan_recomputation_free(&found);
 	/* No plan at all. */
 	options.common.arena_budget = 9;
 	recompute_ok(graph, &options, 0, &found);
-	assert_int_equal(found.plan.status, NPUMEM_PLAN_INFEASIBLE);
+	assert_int_equal(found.plan.status, NPUMEM_PLAN_STATUS_INFEASIBLE);
 	assert_int_equal(found.answer.clone_count, 0);
 	npuplan_recomputation_free(&found);
 }

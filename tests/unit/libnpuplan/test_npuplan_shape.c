@@ -121,7 +121,7 @@ TEST(set_layout)
 
 	assert_int_equal(npuplan_graph_set_layout(graph, 3, &error), -EINVAL);
 	ASSERT_TEXT(error, "there is no layout 3");
-	graph->tensors[2].flags |= NPUMEM_TENSOR_ALIAS;
+	graph->tensors[2].flags |= NPUMEM_TENSOR_FLAG_ALIAS;
 	assert_int_equal(npuplan_graph_set_layout(graph, NPUPLAN_NC32HW32, &error), -EOPNOTSUPP);
 	ASSERT_TEXT(error, "flat: a range of another tensor has no NC/32HWC32");
 	graph->tensors[2].flags = 0;

@@ -306,17 +306,17 @@ TEST(planners)
 		uint32_t status;
 	} cases[] = {
 		/* Whole operators: each beside its input. */
-		{ "shared-objects", 1, 64, NPUMEM_PLAN_OPTIMAL },
-		{ "taa-paper", 1, 64, NPUMEM_PLAN_OPTIMAL },
-		{ "taa", 1, 64, NPUMEM_PLAN_OPTIMAL },
+		{ "shared-objects", 1, 64, NPUMEM_PLAN_STATUS_OPTIMAL },
+		{ "taa-paper", 1, 64, NPUMEM_PLAN_STATUS_OPTIMAL },
+		{ "taa", 1, 64, NPUMEM_PLAN_STATUS_OPTIMAL },
 		/* In bands each takes its input's place as that is read. */
-		{ "shared-objects", 8, 64, NPUMEM_PLAN_FEASIBLE },
-		{ "taa-paper", 8, 32, NPUMEM_PLAN_OPTIMAL },
-		{ "taa", 8, 32, NPUMEM_PLAN_OPTIMAL },
+		{ "shared-objects", 8, 64, NPUMEM_PLAN_STATUS_FEASIBLE },
+		{ "taa-paper", 8, 32, NPUMEM_PLAN_STATUS_OPTIMAL },
+		{ "taa", 8, 32, NPUMEM_PLAN_STATUS_OPTIMAL },
 		/* Proofs about whole tensors are none about tiles; the default knows tiles. */
-		{ "exact", 1, 64, NPUMEM_PLAN_OPTIMAL },
-		{ "exact", 8, 64, NPUMEM_PLAN_FEASIBLE },
-		{ "auto", 8, 32, NPUMEM_PLAN_OPTIMAL },
+		{ "exact", 1, 64, NPUMEM_PLAN_STATUS_OPTIMAL },
+		{ "exact", 8, 64, NPUMEM_PLAN_STATUS_FEASIBLE },
+		{ "auto", 8, 32, NPUMEM_PLAN_STATUS_OPTIMAL },
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -346,7 +346,7 @@ TEST(fixed)
 	struct npuplan_plan *plan;
 
 	for (int i = 0; i < 2; i++) {
-		graph->tensors[i].flags |= NPUMEM_TENSOR_FIXED;
+		graph->tensors[i].flags |= NPUMEM_TENSOR_FLAG_FIXED;
 		graph->tensors[i].fixed_offset = 32;
 	}
 	/* Tile by tile they do not collide, as whole tensors they would. */

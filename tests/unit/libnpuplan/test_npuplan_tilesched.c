@@ -32,7 +32,7 @@ static struct npuplan_graph *chain(int64_t rows, int64_t width, const int32_t *k
 	struct npuplan_graph *graph = npuplan_graph_new("chain");
 	uint32_t from = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, width, 1);
 
-	graph->tensors[from].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[from].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	for (uint32_t i = 0; kernels[i]; i++) {
 		bool last = !kernels[i + 1];
 		uint32_t weights = build_tensor(graph, "w", NPUMEM_TENSOR_PARAMETER, 10 + i);
@@ -42,7 +42,7 @@ static struct npuplan_graph *chain(int64_t rows, int64_t width, const int32_t *k
 				      rows, width, 1);
 
 		if (last)
-			graph->tensors[to].flags = NPUMEM_TENSOR_EXTERNAL;
+			graph->tensors[to].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 		build_window(build_op(graph, "conv2d", from, weights, NPUMEM_NONE, to), kernels[i],
 			     1, 1, kernels[i] / 2);
 		from = to;
@@ -160,7 +160,7 @@ static struct npuplan_graph *random_graph(uint64_t *random)
 	uint32_t made[8], count = 0;
 
 	made[count++] = build_spatial(graph, "in", NPUMEM_TENSOR_INPUT, 1, rows, 2, 1);
-	graph->tensors[0].flags = NPUMEM_TENSOR_EXTERNAL;
+	graph->tensors[0].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	for (uint32_t i = 0; i < ops; i++) {
 		bool last = i + 1 == ops, add = count > 1 && random_range(random, 0, 1);
 		uint32_t to =
@@ -169,7 +169,7 @@ static struct npuplan_graph *random_graph(uint64_t *random)
 				      rows, 2, random_range(random, 1, 3));
 
 		if (last)
-			graph->tensors[to].flags = NPUMEM_TENSOR_EXTERNAL;
+			graph->tensors[to].flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 		if (add)
 			build_op(graph, "add", made[count - 1],
 				 made[random_range(random, 0, count - 2)], NPUMEM_NONE, to);
@@ -225,7 +225,7 @@ TEST(known_peak)
 	assert_int_equal(plan->scheduled.peak, 3 * 7);
 	assert_int_equal(plan->info.arena_size, 3 * 7);
 	/* A step of the second reads so much at once: nothing can need less. */
-	assert_int_equal(plan->info.status, NPUMEM_PLAN_OPTIMAL);
+	assert_int_equal(plan->info.status, NPUMEM_PLAN_STATUS_OPTIMAL);
 	assert_int_equal(plan->position_count, 40);
 }
 
@@ -468,7 +468,7 @@ TEST(refused)
 
 	/* A tensor with a place of its own is not cut. */
 	options.arena_budget = 0;
-	graph->tensors[2].flags = NPUMEM_TENSOR_FIXED;
+	graph->tensors[2].flags = NPUMEM_TENSOR_FLAG_FIXED;
 	graph->tensors[2].fixed_offset = 7;
 	plan = plan_with(graph, &options);
 	assert_int_equal(plan->placement_count, 1);
@@ -481,7 +481,7 @@ TEST(refused)
 	for (int i = 0; i < 2; i++) {
 		uint32_t out = build_tensor(graph, "out", NPUMEM_TENSOR_OUTPUT, 8);
 
-		graph->tensors[out].flags = NPUMEM_TENSOR_FIXED;
+		graph->tensors[out].flags = NPUMEM_TENSOR_FLAG_FIXED;
 		graph->tensors[out].fixed_offset = 4 * i;
 		build_step(graph, 0, NPUMEM_NONE, NPUMEM_NONE, out);
 	}

@@ -347,12 +347,12 @@ TEST(buffers)
 	uint32_t base, alias, external, idle, input;
 
 	base = plain(graph, NPUMEM_TENSOR_INTERMEDIATE, 0);
-	alias = plain(graph, NPUMEM_TENSOR_INPUT, NPUMEM_TENSOR_ALIAS);
+	alias = plain(graph, NPUMEM_TENSOR_INPUT, NPUMEM_TENSOR_FLAG_ALIAS);
 	graph->tensors[alias].alias_of = base;
 	graph->tensors[alias].alias_offset = 4;
 	graph->tensors[alias].size = 4;
-	external = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_EXTERNAL);
-	idle = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_EXTERNAL);
+	external = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_FLAG_EXTERNAL);
+	idle = plain(graph, NPUMEM_TENSOR_OUTPUT, NPUMEM_TENSOR_FLAG_EXTERNAL);
 	input = plain(graph, NPUMEM_TENSOR_PARAMETER, 0);
 	assert_true(npuplan_graph_add_tile(graph, external, &whole) >= 0);
 	plan = place_all(graph, &placement, 1);

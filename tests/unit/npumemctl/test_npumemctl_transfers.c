@@ -22,9 +22,9 @@ enum { X, Y, VIEW, TENSORS };
  * again, under the name of VIEW, which is Y from byte 2 on.
  */
 static struct npuplan_tensor tensors[] = {
-	[X] = { .size = SIZE, .kind = NPUMEM_TENSOR_INPUT, .flags = NPUMEM_TENSOR_HOST },
+	[X] = { .size = SIZE, .kind = NPUMEM_TENSOR_INPUT, .flags = NPUMEM_TENSOR_FLAG_HOST },
 	[Y] = { .size = SIZE, .kind = NPUMEM_TENSOR_OUTPUT },
-	[VIEW] = { .size = 6, .flags = NPUMEM_TENSOR_ALIAS, .alias_of = Y, .alias_offset = 2 },
+	[VIEW] = { .size = 6, .flags = NPUMEM_TENSOR_FLAG_ALIAS, .alias_of = Y, .alias_offset = 2 },
 };
 static struct npumem_tile tiles[] = {
 	{ .tensor = X, .region = { .length = SIZE, .count = { 1, 1, 1 } } },

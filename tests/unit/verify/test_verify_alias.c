@@ -17,7 +17,7 @@ static void viewed(struct build *b, uint32_t kind)
 {
 	chain(b);
 	build_whole(b, build_tensor(b, kind, 4, "view"));
-	build_tensor_at(b, VIEW)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(b, VIEW)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(b, VIEW)->alias_of = A;
 	build_tensor_at(b, VIEW)->alias_offset = 2;
 }
@@ -187,12 +187,12 @@ TEST(blocks)
 
 	loop(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "view"));
-	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 4)->alias_of = LH;
 	accept(&b);
 	loop(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "view"));
-	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 4)->alias_of = LT;
 	v = refuse_plan(&b, EINVAL, V7,
 			"V7 exit: edge 5 of the plan, from block 3 of the plan (block 2 'tail') to "

@@ -80,57 +80,60 @@ TEST(alignment_in_memory)
 
 TEST(sections)
 {
-	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = 0, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TILES, s->kind = 0, EBADMSG, FORMAT,
 		       "format: section 1 is of unknown kind 0");
-	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = 9, EOPNOTSUPP, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TILES, s->kind = 9, EOPNOTSUPP, FORMAT,
 		       "format: section 1 is of unknown kind 9");
-	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->kind = NPUMEM_GRAPH_TENSORS, EBADMSG, FORMAT,
-		       "format: sections 0 and 1 are of the same kind 1");
-	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, s->kind = NPUMEM_GRAPH_MODEL; s[-1].kind = s->kind;
-		       s[-1].stride = 1; s[-1].count *= 16, EBADMSG, FORMAT,
-					 "format: sections 4 and 5 are of the same kind 32769");
-	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->pad = 1, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TILES, s->kind = NPUMEM_GRAPH_SECTION_TENSORS, EBADMSG,
+		       FORMAT, "format: sections 0 and 1 are of the same kind 1");
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_STRINGS, s->kind = NPUMEM_GRAPH_SECTION_MODEL;
+		       s[-1].kind = s->kind; s[-1].stride = 1;
+		       s[-1].count *= 16, EBADMSG, FORMAT,
+		       "format: sections 4 and 5 are of the same kind 32769");
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TILES, s->pad = 1, EBADMSG, FORMAT,
 		       "format: padding of section 1 (tiles) not zero");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->stride = 40, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->stride = 40, EBADMSG, FORMAT,
 		       "format: stride of section 0 (tensors) is 40, needs 48 or more, multiple "
 		       "of 8");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->stride = 52, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->stride = 52, EBADMSG, FORMAT,
 		       "format: stride of section 0 (tensors) is 52, needs 48 or more, multiple "
 		       "of 8");
-	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, s->stride = 2, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_STRINGS, s->stride = 2, EBADMSG, FORMAT,
 		       "format: stride of section 5 (strings) is 2, needs 1 or more, multiple of "
 		       "1");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->offset += 4, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->offset += 4, EBADMSG, FORMAT,
 		       "format: offset of section 0 (tensors) is 228");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->offset = 216, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->offset = 216, EBADMSG, FORMAT,
 		       "format: offset of section 0 (tensors) is 216");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->offset = 712, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->offset = 712, EBADMSG, FORMAT,
 		       "format: offset of section 0 (tensors) is 712");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->count = 11, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->count = 11, EBADMSG, FORMAT,
 		       "format: section 0 (tensors) of 11 records ends beyond the blob");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->count = 1ull << 60, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->count = 1ull << 60, EBADMSG, FORMAT,
 		       "format: section 0 (tensors) of 1152921504606846976 records ends beyond "
 		       "the blob");
-	REFUSE_SECTION(NPUMEM_GRAPH_TENSORS, s->count = 4, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TENSORS, s->count = 4, EBADMSG, FORMAT,
 		       "format: sections 0 and 1 overlap");
 	/* By the least that aligned sections can. */
-	REFUSE_SECTION(NPUMEM_GRAPH_TILES, s->offset -= 8, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_TILES, s->offset -= 8, EBADMSG, FORMAT,
 		       "format: sections 0 and 1 overlap");
-	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, s->count -= 2, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_STRINGS, s->count -= 2, EBADMSG, FORMAT,
 		       "format: bytes between sections not zero");
-	REFUSE_SECTION(NPUMEM_GRAPH_BLOCKS, s->kind = NPUMEM_GRAPH_MODEL; s->stride = 1;
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, s->kind = NPUMEM_GRAPH_SECTION_MODEL;
+		       s->stride = 1;
 		       s->count = 16, EBADMSG, FORMAT, "format: section blocks is missing");
-	REFUSE_SECTION(NPUMEM_GRAPH_BLOCKS, s->count = 0, EBADMSG, FORMAT,
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, s->count = 0, EBADMSG, FORMAT,
 		       "format: bytes between sections not zero");
-	REFUSE_SECTION(NPUMEM_GRAPH_BLOCKS, memset((char *)blob.data + s->offset, 0, 16);
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, memset((char *)blob.data + s->offset, 0, 16);
 		       s->count = 0, EINVAL, FORMAT, "format: section blocks is empty");
 }
 
 /* The last byte of the strings made another one: what lies behind is still zero. */
 TEST(strings)
 {
-	REFUSE_SECTION(NPUMEM_GRAPH_STRINGS, ((char *)blob.data)[s->offset + s->count - 1] = 'z',
-		       EINVAL, FORMAT, "format: section strings does not end with a NUL");
+	REFUSE_SECTION(NPUMEM_GRAPH_SECTION_STRINGS,
+		       ((char *)blob.data)[s->offset + s->count - 1] = 'z', EINVAL, FORMAT,
+		       "format: section strings does not end with a NUL");
 }
 
 /* A newer writer's longer records: fine while the rest is zero. */
@@ -143,7 +146,7 @@ TEST(long_records)
 	struct npumem_blob_header *h;
 	uint32_t i;
 
-	s = build_section(blob, NPUMEM_GRAPH_TENSORS);
+	s = build_section(blob, NPUMEM_GRAPH_SECTION_TENSORS);
 	assert_int_equal(s->count, 3);
 	longer.size = blob.size + 3 * 16;
 	longer.data = calloc(1, longer.size);
@@ -157,7 +160,7 @@ TEST(long_records)
 	       blob.size - s->offset - 3 * 48);
 	for (i = 1; i < h->section_count; i++)
 		((struct npumem_blob_section *)(h + 1))[i].offset += 3 * 16;
-	build_section(longer, NPUMEM_GRAPH_TENSORS)->stride = 64;
+	build_section(longer, NPUMEM_GRAPH_SECTION_TENSORS)->stride = 64;
 	assert_int_equal(npuv_graph_create(longer.data, longer.size, &npuv_default_limits, NULL,
 					   &verdict, &graph),
 			 0);
@@ -177,7 +180,7 @@ TEST(long_records)
 TEST(opaque_section)
 {
 	struct build_blob blob = chain_graph();
-	struct npumem_blob_section *s = build_section(blob, NPUMEM_GRAPH_STRINGS);
+	struct npumem_blob_section *s = build_section(blob, NPUMEM_GRAPH_SECTION_STRINGS);
 	struct npuv_graph *graph = NULL;
 	struct npumem_verdict verdict;
 	uint32_t i;

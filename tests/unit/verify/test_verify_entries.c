@@ -144,7 +144,7 @@ TEST(entries)
 	assert_int_equal(v.tensor, LH);
 	/* An alias has no place of its own. */
 	REFUSE_LOOP(build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "view");
-		    build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+		    build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 		    build_tensor_at(&b, 4)->alias_of = LH;
 		    build_entry_at(&b, 1)->tensor = 4, EINVAL, V6,
 		    "V6 edge: entry 1 of block 1 of the plan (block 1 'body'), tensor 4 'view': it "
@@ -245,7 +245,7 @@ TEST(beginning)
 	two_steps(&b);
 	build_tensor_at(&b, 0)->kind = NPUMEM_TENSOR_INTERMEDIATE;
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 4, "half");
-	build_tensor_at(&b, 2)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 2)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 2)->alias_of = 0;
 	refuse_plan(&b, EINVAL, V6,
 		    "V6 edge: entry 0 of block 0 of the plan (block 0 'head'), tensor 0 'x': "
@@ -319,7 +319,7 @@ TEST(views)
 	build_view_at(&b, 1)->type = NPUMEM_VIEW_FIRST_CYCLIC;
 	build_view_at(&b, 1)->repeat = 1;
 	/* And one in the other. */
-	((uint32_t *)b.slots.data)[3] = NPUMEM_VIEW_NESTED | 0;
+	((uint32_t *)b.slots.data)[3] = NPUMEM_VIEW_SLOT_NESTED | 0;
 	free_plan(accept_plan(&b));
 	build_free(&b);
 
@@ -336,16 +336,16 @@ TEST(views)
 	     ((uint32_t *)b.slots.data)[1] = 10, "a placement in one of its slots is not there");
 	VIEW((void)i; ((uint32_t *)b.slots.data)[1] = 3,
 		      "a placement in one of its slots is of another tensor");
-	VIEW((void)i; ((uint32_t *)b.slots.data)[1] = NPUMEM_VIEW_NESTED | 1,
+	VIEW((void)i; ((uint32_t *)b.slots.data)[1] = NPUMEM_VIEW_SLOT_NESTED | 1,
 		      "a view in one of its slots is not there");
 	VIEW(i = view(&b); i->tensor = LX; ((uint32_t *)b.slots.data)[2] = 0;
 	     ((uint32_t *)b.slots.data)[3] = 0;
-	     ((uint32_t *)b.slots.data)[0] = NPUMEM_VIEW_NESTED | 1,
+	     ((uint32_t *)b.slots.data)[0] = NPUMEM_VIEW_SLOT_NESTED | 1,
 	     "a view in one of its slots is of another tensor");
-	VIEW((void)i; ((uint32_t *)b.slots.data)[1] = NPUMEM_VIEW_NESTED | 0,
+	VIEW((void)i; ((uint32_t *)b.slots.data)[1] = NPUMEM_VIEW_SLOT_NESTED | 0,
 		      "it is in itself, or in one that is");
-	VIEW(i->repeat = 2; view(&b); ((uint32_t *)b.slots.data)[0] = NPUMEM_VIEW_NESTED | 1;
-	     ((uint32_t *)b.slots.data)[2] = NPUMEM_VIEW_NESTED | 0,
+	VIEW(i->repeat = 2; view(&b); ((uint32_t *)b.slots.data)[0] = NPUMEM_VIEW_SLOT_NESTED | 1;
+	     ((uint32_t *)b.slots.data)[2] = NPUMEM_VIEW_SLOT_NESTED | 0,
 	     "it is in itself, or in one that is");
 	REFUSE_LOOP(view(&b); build_add(&b.slots, 1), EINVAL, NPUMEM_RULE_FORMAT,
 			      "format: view slot 2 belongs to no view");

@@ -12,7 +12,7 @@
 
 static void external(struct build *b, uint32_t tensor)
 {
-	build_tensor_at(b, tensor)->flags = NPUMEM_TENSOR_EXTERNAL;
+	build_tensor_at(b, tensor)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 /* chain() with x and y external, a at 0. */

@@ -35,12 +35,12 @@ TEST(carries)
 	assert_int_equal(v.other_tensor, LT);
 	REFUSE_FLOW(
 		carry(&b)->to = build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, NULL);
-		build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+		build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 		build_tensor_at(&b, 4)->alias_of = LH,
 		"format: carry 0, from tensor 2 't' to tensor 4: one of its tensors is an alias");
 	REFUSE_FLOW(
 		carry(&b)->from = build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, NULL);
-		build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+		build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 		build_tensor_at(&b, 4)->alias_of = LT,
 		"format: carry 0, from tensor 4 to tensor 1 'h': one of its tensors is an alias");
 	REFUSE_FLOW(carry(&b)->to = LX,
@@ -50,10 +50,10 @@ TEST(carries)
 		    carry(&b)->to = LX,
 		    "format: carry 0, from tensor 2 't' to tensor 0 'x': an input or a parameter "
 		    "never takes on another value");
-	REFUSE_FLOW(build_tensor_at(&b, LT)->flags = NPUMEM_TENSOR_EXTERNAL,
+	REFUSE_FLOW(build_tensor_at(&b, LT)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL,
 		    "format: carry 0, from tensor 2 't' to tensor 1 'h': it would need a copy, one "
 		    "of its tensors is external");
-	REFUSE_FLOW(build_tensor_at(&b, LH)->flags = NPUMEM_TENSOR_EXTERNAL,
+	REFUSE_FLOW(build_tensor_at(&b, LH)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL,
 		    "format: carry 0, from tensor 2 't' to tensor 1 'h': it would need a copy, one "
 		    "of its tensors is external");
 	/* Two values for h along one edge; each edge by itself may have one. */

@@ -65,27 +65,28 @@ TEST(tensors)
 	TENSOR(t->kind = 5, "its kind is unknown");
 	TENSOR(t->flags = 16, "it has unknown flags");
 	TENSOR(t->pad = 1, "its pad is not zero");
-	TENSOR(t->flags = NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_FIXED,
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_FIXED,
 	       "EXTERNAL excludes FIXED and ALIAS");
-	TENSOR(t->flags = NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS;
 	       t->alias_of = X, "EXTERNAL excludes FIXED and ALIAS");
-	TENSOR(t->flags = NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_ALIAS;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_ALIAS;
 	       t->alias_of = X, "ALIAS excludes FIXED");
-	TENSOR(t->flags = NPUMEM_TENSOR_HOST, "HOST is for inputs and parameters");
-	TENSOR(t->flags = NPUMEM_TENSOR_FIXED; t->align = 4;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_HOST, "HOST is for inputs and parameters");
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_FIXED; t->align = 4;
 	       t->fixed_offset = 2, "its fixed_offset is not a multiple of its align");
-	TENSOR(t->flags = NPUMEM_TENSOR_FIXED;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_FIXED;
 	       t->fixed_offset = ~0ull, "its fixed_offset is too large");
 	TENSOR(t->fixed_offset = 8, "fixed_offset without FIXED");
 	TENSOR(t->alias_of = X, "alias_of or alias_offset without ALIAS");
 	TENSOR(t->alias_offset = 1, "alias_of or alias_offset without ALIAS");
-	TENSOR(t->flags = NPUMEM_TENSOR_ALIAS; t->alias_of = 3, "alias_of is not a tensor");
-	TENSOR(t->flags = NPUMEM_TENSOR_ALIAS; t->alias_of = A, "alias_of is an alias itself");
-	TENSOR(t->flags = NPUMEM_TENSOR_ALIAS; t->alias_of = Y;
-	       build_tensor_at(&b, Y)->flags = NPUMEM_TENSOR_ALIAS, "alias_of is an alias itself");
-	TENSOR(t->flags = NPUMEM_TENSOR_ALIAS; t->alias_of = X;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_ALIAS; t->alias_of = 3, "alias_of is not a tensor");
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_ALIAS; t->alias_of = A, "alias_of is an alias itself");
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_ALIAS; t->alias_of = Y;
+	       build_tensor_at(&b, Y)->flags = NPUMEM_TENSOR_FLAG_ALIAS,
+	       "alias_of is an alias itself");
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_ALIAS; t->alias_of = X;
 	       t->alias_offset = 1, "it ends beyond the tensor that it is an alias of");
-	TENSOR(t->flags = NPUMEM_TENSOR_ALIAS; t->alias_of = X;
+	TENSOR(t->flags = NPUMEM_TENSOR_FLAG_ALIAS; t->alias_of = X;
 	       t->alias_offset = ~0ull, "it ends beyond the tensor that it is an alias of");
 	REFUSE_GRAPH(build_tensor_at(&b, A)->name = b.strings.count, EINVAL, FORMAT,
 		     "format: tensor 1: its name lies outside section strings");
@@ -262,14 +263,14 @@ TEST(features)
 	build_edge(&b, 1, NPUMEM_NONE);
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_BLOCKS);
 	chain(&b);
-	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, X)->alias_of = build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, NULL);
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_ALIAS);
 	chain(&b);
-	build_tensor_at(&b, A)->flags = NPUMEM_TENSOR_EXTERNAL;
+	build_tensor_at(&b, A)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_EXTERNAL);
 	chain(&b);
-	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	assert_int_equal(features_of(&b), NPUMEM_FEATURE_SPILL);
 	chain(&b);
 	build_access_at(&b, 3)->inplace = 0;

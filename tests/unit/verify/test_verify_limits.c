@@ -166,9 +166,9 @@ static void ring(struct build *b, uint32_t n)
 
 	loop(b);
 	build_tensor(b, NPUMEM_TENSOR_INPUT, 4, "seen");
-	build_tensor_at(b, 4)->flags = NPUMEM_TENSOR_EXTERNAL;
+	build_tensor_at(b, 4)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	build_tensor(b, NPUMEM_TENSOR_OUTPUT, 4, "view");
-	build_tensor_at(b, 5)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(b, 5)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(b, 5)->alias_of = LY;
 	build_access_at(b, 5)->inplace = 0;
 	b->placements.count = 2;
@@ -205,7 +205,7 @@ static void moved(struct build *b, uint32_t n)
 
 	fan(b, n);
 	build_whole(b, build_tensor(b, NPUMEM_TENSOR_INPUT, 4, NULL));
-	build_tensor_at(b, n)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(b, n)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	build_access(b, n, NPUMEM_ACCESS_READ);
 	b->positions.count = 0;
 	b->placements.count = 0;

@@ -41,7 +41,8 @@ TEST(info)
 	INFO(b.info.alignment = 0, "alignment is not a power of two");
 	INFO(b.info.alignment = 12, "alignment is not a power of two");
 	INFO(b.info.status = 4, "status is unknown");
-	INFO(b.info.status = NPUMEM_PLAN_INFEASIBLE, "status is INFEASIBLE, there is no plan");
+	INFO(b.info.status = NPUMEM_PLAN_STATUS_INFEASIBLE,
+	     "status is INFEASIBLE, there is no plan");
 	INFO(b.info.host_size = 8, "host_size is not zero, but nothing is moved to host memory");
 	INFO(memset(b.info.planner, 'p', 32), "planner is not terminated and padded with NULs");
 	INFO(b.info.planner[30] = 'p', "planner is not terminated and padded with NULs");
@@ -61,7 +62,7 @@ static void refuse_infos(uint32_t count, const char *text)
 	longer.data = calloc(1, longer.size);
 	memcpy(longer.data, blob.data, blob.size);
 	((struct npumem_blob_header *)longer.data)->total_size = longer.size;
-	section = build_section(longer, NPUMEM_PLAN_INFO);
+	section = build_section(longer, NPUMEM_PLAN_SECTION_INFO);
 	memset((char *)longer.data + section->offset, 0, sizeof(b.info));
 	section->offset = blob.size;
 	section->count = count;
@@ -183,9 +184,9 @@ TEST(v1_fixed)
 	struct build b;
 	struct npumem_tensor *t;
 
-#define FIXED(spoil)                                                                               \
-	PLACEMENT(t = build_tensor_at(&b, A); t->flags = NPUMEM_TENSOR_FIXED; t->fixed_offset = 8; \
-		  spoil, "it is not at the tensor's fixed offset")
+#define FIXED(spoil)                                                               \
+	PLACEMENT(t = build_tensor_at(&b, A); t->flags = NPUMEM_TENSOR_FLAG_FIXED; \
+		  t->fixed_offset = 8; spoil, "it is not at the tensor's fixed offset")
 	FIXED(t->fixed_offset = 9);
 	/* Pieces: at the place that the whole would give them. */
 	FIXED(p->region = build_region(1, 7));
@@ -194,7 +195,7 @@ TEST(v1_fixed)
 	      p->stride[2] = 4; p->ring = 1);
 	chain(&b);
 	t = build_tensor_at(&b, A);
-	t->flags = NPUMEM_TENSOR_FIXED;
+	t->flags = NPUMEM_TENSOR_FLAG_FIXED;
 	t->fixed_offset = 8;
 	accept(&b);
 }

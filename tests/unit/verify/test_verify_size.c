@@ -95,7 +95,7 @@ TEST(alias)
 
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_OUTPUT, 4, "part");
-	build_tensor_at(&b, 3)->flags |= NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 3)->flags |= NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 3)->alias_of = Y;
 	check(&b);
 }

@@ -98,7 +98,7 @@ TEST(loaded)
 	/* No placement, so it is outside of the arena. */
 	chain(&b);
 	build_tensor_at(&b, X)->kind = NPUMEM_TENSOR_PARAMETER;
-	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	*build_placement_at(&b, X) = *build_placement_at(&b, A);
 	*build_placement_at(&b, A) = *build_placement_at(&b, Y);
 	b.placements.count = 2;
@@ -106,7 +106,7 @@ TEST(loaded)
 	/* Nobody reads it. */
 	chain(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "w"));
-	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	accept(&b);
 
 	host_input(&b, NPUMEM_TENSOR_INPUT);
@@ -309,7 +309,7 @@ TEST(many_stays)
 
 	build_init(&b);
 	add_tensor(&b, NPUMEM_TENSOR_INPUT, "x");
-	build_tensor_at(&b, 0)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, 0)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	for (i = 0; i < stays; i++) {
 		build_step(&b, 0, NULL);
 		build_access(&b, 0, NPUMEM_ACCESS_READ);

@@ -81,7 +81,7 @@ TEST(v2_tensors)
 		       "no host_offset");
 	spilled(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "c");
-	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 4)->alias_of = TA;
 	build_position_at(&b, FILL_A)->index = 4;
 	refuse_plan(&b, EINVAL, V2,
@@ -89,7 +89,7 @@ TEST(v2_tensors)
 		    "tensor that it is an alias of");
 	spilled(&b);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_INTERMEDIATE, 8, "e"));
-	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_EXTERNAL;
+	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	build_position_at(&b, FILL_A)->index = 4;
 	refuse_plan(&b, EINVAL, V2,
 		    "V2 order: position 3, fill of tensor 4 'e': an external tensor is not in the "
@@ -120,14 +120,15 @@ TEST(unsupported)
 
 	REFUSE_LOOP(build_position_at(&b, 1)->kind = SPILL, EOPNOTSUPP, NPUMEM_RULE_NONE,
 		    "not supported: spill in a graph with edges, at position 1");
-	REFUSE_LOOP(build_tensor_at(&b, LX)->flags = NPUMEM_TENSOR_HOST, EOPNOTSUPP,
+	REFUSE_LOOP(build_tensor_at(&b, LX)->flags = NPUMEM_TENSOR_FLAG_HOST, EOPNOTSUPP,
 		    NPUMEM_RULE_NONE, "not supported: HOST in a graph with edges, at tensor 0 'x'");
-	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_HOST | NPUMEM_TENSOR_EXTERNAL,
+	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_HOST |
+						    NPUMEM_TENSOR_FLAG_EXTERNAL,
 		    EOPNOTSUPP, NPUMEM_RULE_NONE,
 		    "not supported: HOST of an external tensor, at tensor 0 'x'");
 	chain(&b);
 	build_tensor(&b, NPUMEM_TENSOR_INPUT, 8, "w");
-	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_HOST;
 	build_tensor_at(&b, 3)->alias_of = X;
 	refuse_plan(&b, EOPNOTSUPP, NPUMEM_RULE_NONE,
 		    "not supported: HOST of an alias, at tensor 3 'w'");
@@ -141,7 +142,7 @@ TEST(unsupported)
 	assert_int_equal(v.tensor, TA);
 	spilled(&b);
 	build_tensor(&b, NPUMEM_TENSOR_STATE, 4, "s");
-	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_ALIAS;
+	build_tensor_at(&b, 4)->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	build_tensor_at(&b, 4)->alias_of = TA;
 	refuse_plan(&b, EOPNOTSUPP, NPUMEM_RULE_NONE,
 		    "not supported: state is moved, spill at position 1 of tensor 1 'a'");
@@ -204,7 +205,7 @@ TEST(v5_not_in_arena)
 			"bytes [6, 8) are not loaded yet");
 	assert_int_equal(v.position, 1);
 	assert_int_equal(v.tensor, X);
-	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_HOST, EINVAL, V5,
+	REFUSE_PLAN(build_tensor_at(&b, X)->flags = NPUMEM_TENSOR_FLAG_HOST, EINVAL, V5,
 		    "V5 spill: step 0 'copy' reads tile 0 of tensor 0 'x' at position 0, whose "
 		    "bytes [0, 8) are not loaded yet");
 	/* Stored, spilled or dropped twice. */
@@ -330,7 +331,7 @@ TEST(v5_host)
 	/* Two tensors that begin at the same bytes. */
 	host_input(&b, NPUMEM_TENSOR_INPUT);
 	build_whole(&b, build_tensor(&b, NPUMEM_TENSOR_PARAMETER, 8, "w"));
-	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_HOST;
+	build_tensor_at(&b, 3)->flags = NPUMEM_TENSOR_FLAG_HOST;
 	stay(&b, 3, 3, 3, 24);
 	move(&b, LOAD, 3, 3, 0, 8, 4);
 	build_placement_at(&b, Y)->to = 3;

@@ -20,7 +20,7 @@ static void read_parents(struct graph_json_reader *r, json_t *list)
 		struct npuplan_tensor *tensor = &r->graph->tensors[i];
 		int64_t id;
 
-		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		id = json_integer_value(json_object_get(object, "alias_of"));
 		tensor->alias_of = graph_json_tensor_of_id(r, id);
@@ -70,7 +70,7 @@ static void check_all(struct graph_json_reader *r,
 	for (uint32_t i = 0; i < r->graph->tensor_count && !r->json->err; i++) {
 		size_t outside = npujson_enter(r->json, ".tensors[%" PRIu32 "]", i);
 
-		if (r->graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+		if (r->graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			check(r, &r->graph->tensors[i]);
 		npujson_leave(r->json, outside);
 	}
@@ -85,7 +85,7 @@ static void flatten(struct graph_json_reader *r, uint32_t start, bool *done, uin
 	struct npuplan_tensor *tensors = r->graph->tensors;
 	uint32_t length = 0, at = start;
 
-	while ((tensors[at].flags & NPUMEM_TENSOR_ALIAS) && !done[at]) {
+	while ((tensors[at].flags & NPUMEM_TENSOR_FLAG_ALIAS) && !done[at]) {
 		/* More names than there are tensors: one came twice. */
 		if (length == r->graph->tensor_count) {
 			npujson_enter(r->json, ".tensors[%" PRIu32 "]", start);
@@ -100,7 +100,7 @@ static void flatten(struct graph_json_reader *r, uint32_t start, bool *done, uin
 		struct npuplan_tensor *tensor = &tensors[chain[--length]];
 		const struct npuplan_tensor *parent = &tensors[tensor->alias_of];
 
-		if (parent->flags & NPUMEM_TENSOR_ALIAS) {
+		if (parent->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 			tensor->alias_offset += parent->alias_offset;
 			tensor->alias_of = parent->alias_of;
 		}

@@ -153,7 +153,7 @@ static void forget(struct lowering *l, uint32_t trail)
 /* What an alias holds came from the tensor it is part of. */
 static bool is_defined(const struct lowering *l, uint32_t tensor)
 {
-	return l->defined[tensor] || (l->graph->tensors[tensor].flags & NPUMEM_TENSOR_ALIAS);
+	return l->defined[tensor] || (l->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_ALIAS);
 }
 
 static void read_operator(struct lowering *l, json_t *object)
@@ -177,7 +177,8 @@ static void read_operator(struct lowering *l, json_t *object)
 /* Whether values can be carried to or from a tensor: they are its own, in the arena. */
 static void check_carried(struct lowering *l, const char *key, uint32_t tensor)
 {
-	if (l->graph->tensors[tensor].flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL))
+	if (l->graph->tensors[tensor].flags &
+	    (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL))
 		npujson_fail(l->json, key, "%s must be neither an alias nor external",
 			     text_of(l, tensor).s);
 }

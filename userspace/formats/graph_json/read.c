@@ -187,9 +187,10 @@ static void read_placing(struct graph_json_reader *r, json_t *object, struct npu
 	tensor->align = (uint32_t)align;
 	tensor->fixed_offset = fixed >= 0 ? (uint64_t)fixed : 0;
 	tensor->alias_offset = alias_offset >= 0 ? (uint64_t)alias_offset : 0;
-	tensor->flags = (fixed >= 0 ? NPUMEM_TENSOR_FIXED : 0) |
-			(external ? NPUMEM_TENSOR_EXTERNAL : 0) |
-			(alias >= 0 ? NPUMEM_TENSOR_ALIAS : 0) | (host ? NPUMEM_TENSOR_HOST : 0);
+	tensor->flags = (fixed >= 0 ? NPUMEM_TENSOR_FLAG_FIXED : 0) |
+			(external ? NPUMEM_TENSOR_FLAG_EXTERNAL : 0) |
+			(alias >= 0 ? NPUMEM_TENSOR_FLAG_ALIAS : 0) |
+			(host ? NPUMEM_TENSOR_FLAG_HOST : 0);
 }
 
 /* People's name of a tensor or operator; "" if there is none that can be read. */

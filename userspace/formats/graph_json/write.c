@@ -37,13 +37,13 @@ static json_t *tensor_json(const struct npuplan_graph *graph, const struct npupl
 		npujson_set_if(&object, "dtype_bytes", tensor->elem_size);
 	if (tensor->align != graph_json_align(tensor->elem_size))
 		npujson_set_int(&object, "align", tensor->align);
-	if (tensor->flags & NPUMEM_TENSOR_FIXED)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_FIXED)
 		npujson_set_int(&object, "fixed_offset", (json_int_t)tensor->fixed_offset);
-	if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		npujson_set(&object, "external", json_true());
-	if (tensor->flags & NPUMEM_TENSOR_HOST)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_HOST)
 		npujson_set(&object, "host", json_true());
-	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 		npujson_set_int(&object, "alias_of", graph->tensors[tensor->alias_of].id);
 		npujson_set_int(&object, "alias_offset", (json_int_t)tensor->alias_offset);
 	}

@@ -65,9 +65,9 @@ static json_t *view_json(const struct npuplan_graph *graph, const struct npuplan
 
 	for (uint32_t i = 0; i < view->slot_count; i++) {
 		uint32_t slot = plan->view_slots[view->first_slot + i];
-		json_int_t nested = slot & ~NPUMEM_VIEW_NESTED;
+		json_int_t nested = slot & ~NPUMEM_VIEW_SLOT_NESTED;
 
-		npujson_append(&slots, slot & NPUMEM_VIEW_NESTED ?
+		npujson_append(&slots, slot & NPUMEM_VIEW_SLOT_NESTED ?
 					       json_pack("{sI}", "view", nested) :
 					       json_integer(slot));
 	}
@@ -251,7 +251,7 @@ static void read_slot(struct plan_json_reader *r, json_t *value, size_t views)
 
 	if (json_is_object(value)) {
 		npujson_object(r->json, value, known);
-		slot = npujson_int(r->json, value, "view", 0, views - 1) | NPUMEM_VIEW_NESTED;
+		slot = npujson_int(r->json, value, "view", 0, views - 1) | NPUMEM_VIEW_SLOT_NESTED;
 	} else {
 		slot = npujson_value(r->json, "slots", value, 0,
 				     (int64_t)plan->placement_count - 1);

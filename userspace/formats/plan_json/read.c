@@ -405,7 +405,7 @@ static void read_rest(struct plan_json_reader *r, const json_t *root)
 		npujson_fail(r->json, "seconds", "must be a number of 0 or more");
 	external = npujson_list(r->json, root, "external", false);
 	for (uint32_t t = 0; external && t < r->graph->tensor_count; t++)
-		count += !!(r->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL);
+		count += !!(r->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_EXTERNAL);
 	if (external && json_array_size(external) != count)
 		npujson_fail(r->json, "external", "graph %s has %u external tensors",
 			     r->graph->name, count);
@@ -413,7 +413,7 @@ static void read_rest(struct plan_json_reader *r, const json_t *root)
 		uint32_t tensor = npuplan_ids_tensor(&r->ids, id);
 
 		if (tensor == NPUMEM_NONE ||
-		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_EXTERNAL))
+		    !(r->graph->tensors[tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL))
 			npujson_fail(r->json, "external", "entry %zu is no external tensor", i);
 	}
 	r->plan->info.host_size = npujson_int_or(r->json, root, "host", 0, INT64_MAX, needed);
@@ -488,8 +488,9 @@ int npuplan_json_external(struct npuplan_graph *graph, const char *text, size_t 
 		uint32_t tensor = npuplan_ids_tensor(&ids, json_array_get(external, i));
 
 		if (tensor != NPUMEM_NONE &&
-		    !(graph->tensors[tensor].flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_FIXED)))
-			graph->tensors[tensor].flags |= NPUMEM_TENSOR_EXTERNAL;
+		    !(graph->tensors[tensor].flags &
+		      (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_FIXED)))
+			graph->tensors[tensor].flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
 	}
 	npuplan_ids_fini(&ids);
 	json_decref(root);

@@ -227,7 +227,7 @@ static json_t *external_json(const struct npuplan_graph *graph)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			npujson_append(&list, json_integer(graph->tensors[i].id));
 	return list;
 }
@@ -268,7 +268,7 @@ static int write_text(const struct npuplan_graph *graph, const struct npuplan_pl
 static int check_fit(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		     struct npuplan_error *error)
 {
-	if (plan->info.status > NPUMEM_PLAN_INFEASIBLE)
+	if (plan->info.status > NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return npuplan_fail(error, -EINVAL, "status: %u is none", plan->info.status);
 	for (uint32_t i = 0; i < plan->position_count; i++) {
 		const struct npumem_position *position = &plan->positions[i];

@@ -309,9 +309,9 @@ static int read_again(const void *data, size_t size, struct npuplan_graph **grap
 	for (uint32_t i = 0; i < (*graph)->tensor_count; i++) {
 		struct npuplan_tensor *tensor = &(*graph)->tensors[i];
 
-		if (!(tensor->flags & NPUMEM_TENSOR_FIXED))
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED))
 			tensor->fixed_offset = UINT64_MAX;
-		tensor->flags &= ~NPUMEM_TENSOR_FIXED;
+		tensor->flags &= ~NPUMEM_TENSOR_FLAG_FIXED;
 	}
 	return npuimport_graph_json_write(*graph, text, error);
 }
@@ -334,7 +334,7 @@ static int check_result(const struct emitter *e)
 		int32_t offset = e->offsets[tensor->id];
 		uint64_t expected = offset < 0 ? UINT64_MAX : (uint64_t)offset;
 
-		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS) && tensor->fixed_offset != expected)
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS) && tensor->fixed_offset != expected)
 			err = import_fail(error, -EINVAL, "%s was not given offset %" PRId32,
 					  import_tensor_text(tensor).s, offset);
 	}

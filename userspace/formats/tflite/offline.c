@@ -130,7 +130,7 @@ void tflite_offline(struct tflite_reader *r, const struct flatbuf_table *model)
 				     " of %s is not a multiple of its alignment, %" PRIu32,
 				     TFLITE_OFFLINE_NAME, offset, import_tensor_text(tensor).s,
 				     tensor->align);
-		tensor->flags |= NPUMEM_TENSOR_FIXED;
+		tensor->flags |= NPUMEM_TENSOR_FLAG_FIXED;
 		tensor->fixed_offset = (uint32_t)offset;
 	}
 }

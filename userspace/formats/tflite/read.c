@@ -369,9 +369,9 @@ static void add_updates(struct tflite_reader *r, struct npuplan_op *op)
 /* Where the metadata wants both they must want the same place. */
 static bool fixed_alike(const struct npuplan_tensor *base, const struct npuplan_tensor *view)
 {
-	if (!(view->flags & NPUMEM_TENSOR_FIXED))
+	if (!(view->flags & NPUMEM_TENSOR_FLAG_FIXED))
 		return true;
-	return (base->flags & NPUMEM_TENSOR_FIXED) && base->fixed_offset == view->fixed_offset;
+	return (base->flags & NPUMEM_TENSOR_FLAG_FIXED) && base->fixed_offset == view->fixed_offset;
 }
 
 /*
@@ -392,7 +392,7 @@ static bool is_view(const struct tflite_reader *r, const struct model *model, in
 		return false;
 	in = &tensors[op->inputs[0]];
 	out = &tensors[op->outputs[0]];
-	base = in->flags & NPUMEM_TENSOR_ALIAS ? &tensors[in->alias_of] : in;
+	base = in->flags & NPUMEM_TENSOR_FLAG_ALIAS ? &tensors[in->alias_of] : in;
 	if (in->size != out->size || in->elem_size != out->elem_size || !fixed_alike(base, out))
 		return false;
 	if (base->kind == NPUMEM_TENSOR_PARAMETER || base->kind == NPUMEM_TENSOR_STATE ||
@@ -403,8 +403,8 @@ static bool is_view(const struct tflite_reader *r, const struct model *model, in
 	if (base->kind != NPUMEM_TENSOR_INPUT && base == in &&
 	    r->writer[op->inputs[0]] == NPUMEM_NONE)
 		return false;
-	return !(out->flags & NPUMEM_TENSOR_ALIAS) && r->writer[op->outputs[0]] == NPUMEM_NONE &&
-	       !(model->uses[target] & USE_READ_YET) &&
+	return !(out->flags & NPUMEM_TENSOR_FLAG_ALIAS) &&
+	       r->writer[op->outputs[0]] == NPUMEM_NONE && !(model->uses[target] & USE_READ_YET) &&
 	       (model->uses[target] & (USE_READ | USE_OUTPUT));
 }
 
@@ -412,9 +412,9 @@ static void make_view(struct tflite_reader *r, const struct npuplan_op *op)
 {
 	struct npuplan_tensor *in = &r->graph->tensors[op->inputs[0]];
 	struct npuplan_tensor *out = &r->graph->tensors[op->outputs[0]];
-	bool chained = in->flags & NPUMEM_TENSOR_ALIAS;
+	bool chained = in->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 
-	out->flags = NPUMEM_TENSOR_ALIAS;
+	out->flags = NPUMEM_TENSOR_FLAG_ALIAS;
 	out->fixed_offset = 0;
 	out->alias_of = chained ? in->alias_of : op->inputs[0];
 	out->alias_offset = chained ? in->alias_offset : 0;

@@ -13,7 +13,7 @@ static inline uint64_t npuplan_region_bytes(const struct npumem_region *region)
 /** npuplan_base_offset() - first byte of a tensor in its npuplan_base_of() */
 static inline uint64_t npuplan_base_offset(const struct npuplan_tensor *tensor)
 {
-	return tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_offset : 0;
+	return tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor->alias_offset : 0;
 }
 
 /** npuplan_base_of() - tensor whose bytes a tensor's are: itself, unless it is an alias */
@@ -21,5 +21,5 @@ static inline uint32_t npuplan_base_of(const struct npuplan_graph *graph, uint32
 {
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
 
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
 }

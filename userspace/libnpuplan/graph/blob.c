@@ -70,17 +70,17 @@ int npuplan_graph_write(const struct npuplan_graph *graph, void **blob, size_t *
 		goto out;
 #define SECTION(KIND, COUNT, DATA) \
 	(sections[count++] = (struct npublob_section){ (KIND), sizeof(*(DATA)), (COUNT), (DATA) })
-	SECTION(NPUMEM_GRAPH_TENSORS, graph->tensor_count, w.tensors);
-	SECTION(NPUMEM_GRAPH_TILES, graph->tile_count, graph->tiles);
-	SECTION(NPUMEM_GRAPH_ACCESSES, graph->access_count, graph->accesses);
-	SECTION(NPUMEM_GRAPH_STEPS, graph->step_count, w.steps);
-	SECTION(NPUMEM_GRAPH_BLOCKS, graph->block_count, w.blocks);
+	SECTION(NPUMEM_GRAPH_SECTION_TENSORS, graph->tensor_count, w.tensors);
+	SECTION(NPUMEM_GRAPH_SECTION_TILES, graph->tile_count, graph->tiles);
+	SECTION(NPUMEM_GRAPH_SECTION_ACCESSES, graph->access_count, graph->accesses);
+	SECTION(NPUMEM_GRAPH_SECTION_STEPS, graph->step_count, w.steps);
+	SECTION(NPUMEM_GRAPH_SECTION_BLOCKS, graph->block_count, w.blocks);
 	if (graph->edge_count)
-		SECTION(NPUMEM_GRAPH_EDGES, graph->edge_count, graph->edges);
+		SECTION(NPUMEM_GRAPH_SECTION_EDGES, graph->edge_count, graph->edges);
 	if (graph->carry_count)
-		SECTION(NPUMEM_GRAPH_CARRIES, graph->carry_count, graph->carries);
+		SECTION(NPUMEM_GRAPH_SECTION_CARRIES, graph->carry_count, graph->carries);
 	if (w.strings.size)
-		SECTION(NPUMEM_GRAPH_STRINGS, w.strings.size, w.strings.bytes);
+		SECTION(NPUMEM_GRAPH_SECTION_STRINGS, w.strings.size, w.strings.bytes);
 #undef SECTION
 	err = npublob_write(NPUMEM_GRAPH_MAGIC, sections, count, blob, size);
 out:

@@ -53,7 +53,7 @@ static int check_op(const struct rewriting *rewriting)
 		uint32_t t = k < op->input_count ? op->inputs[k] : op->outputs[k - op->input_count];
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
 
-		if (tensor->kind == NPUMEM_TENSOR_STATE || tensor->flags & NPUMEM_TENSOR_ALIAS)
+		if (tensor->kind == NPUMEM_TENSOR_STATE || tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			return npuplan_fail(rewriting->error, -EOPNOTSUPP,
 					    "operator '%s' cannot run again: '%s' is %s", op->name,
 					    npuplan_tensor_label(graph, t, text),
@@ -120,7 +120,7 @@ static int add_tensors(struct rewriting *rewriting)
 		tensor.id = id;
 		/* Where the caller wants the value, and at which address, the first one is. */
 		tensor.kind = NPUMEM_TENSOR_INTERMEDIATE;
-		tensor.flags &= ~(uint32_t)(NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_EXTERNAL);
+		tensor.flags &= ~(uint32_t)(NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_EXTERNAL);
 		tensor.fixed_offset = 0;
 		added = npuplan_graph_add_tensor(rewriting->graph, &tensor);
 		free(tensor.name);

@@ -12,7 +12,7 @@
 
 #include "base/internal.h"
 
-#define HASHED_FLAGS (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_HOST)
+#define HASHED_FLAGS (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_HOST)
 
 static void add(struct sha256_ctx *hash, uint64_t number)
 {
@@ -74,7 +74,7 @@ void npuplan_graph_digest(const struct npuplan_graph *graph, uint8_t digest[NPUP
 	add(&hash, graph->edge_count);
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
-		bool alias = tensor->flags & NPUMEM_TENSOR_ALIAS;
+		bool alias = tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 
 		add(&hash, (uint64_t)tensor->id);
 		add(&hash, tensor->size);

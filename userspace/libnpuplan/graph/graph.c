@@ -62,7 +62,7 @@ int64_t npuplan_graph_add_tensor(struct npuplan_graph *graph, const struct npupl
 	    copy.kind > NPUMEM_TENSOR_STATE || (copy.flags & ~NPUMEM_TENSOR_FLAGS) ||
 	    copy.dim_count > NPUPLAN_MAX_DIMS)
 		return -EINVAL;
-	if (!(copy.flags & NPUMEM_TENSOR_ALIAS))
+	if (!(copy.flags & NPUMEM_TENSOR_FLAG_ALIAS))
 		copy.alias_of = NPUMEM_NONE;
 	copy.name = strdup(tensor->name ? tensor->name : "");
 	if (copy.name)

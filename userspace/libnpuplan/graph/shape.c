@@ -209,7 +209,8 @@ int npuplan_graph_set_layout(struct npuplan_graph *graph, enum npuplan_layout la
 	if (layout != NPUPLAN_NHWC && layout != NPUPLAN_NCHW && layout != NPUPLAN_NC32HW32)
 		return npuplan_fail(error, -EINVAL, "there is no layout %d", (int)layout);
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS && layout == NPUPLAN_NC32HW32)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS &&
+		    layout == NPUPLAN_NC32HW32)
 			return npuplan_fail(error, -EOPNOTSUPP,
 					    "%s: a range of another tensor has no NC/32HWC32",
 					    npuplan_tensor_label(graph, i, label));

@@ -7,8 +7,9 @@ const char *const npuplan_transfer_names[NPUMEM_POSITION_STORE + 1] = { NULL,	"l
 
 const char *npuplan_status_name(uint32_t status)
 {
-	return npuplan_status_names[status <= NPUMEM_PLAN_INFEASIBLE ? status :
-								       NPUMEM_PLAN_UNKNOWN];
+	return npuplan_status_names[status <= NPUMEM_PLAN_STATUS_INFEASIBLE ?
+					    status :
+					    NPUMEM_PLAN_STATUS_UNKNOWN];
 }
 
 const char *npuplan_transfer_name(uint32_t kind)

@@ -15,18 +15,18 @@ int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *siz
 
 #define SECTION(KIND, COUNT, DATA) \
 	(sections[count++] = (struct npublob_section){ (KIND), sizeof(*(DATA)), (COUNT), (DATA) })
-	SECTION(NPUMEM_PLAN_INFO, 1, &plan->info);
-	SECTION(NPUMEM_PLAN_PLACEMENTS, plan->placement_count, plan->placements);
-	SECTION(NPUMEM_PLAN_SCHEDULE, plan->position_count, plan->positions);
-	SECTION(NPUMEM_PLAN_BLOCKS, plan->block_count, plan->blocks);
+	SECTION(NPUMEM_PLAN_SECTION_INFO, 1, &plan->info);
+	SECTION(NPUMEM_PLAN_SECTION_PLACEMENTS, plan->placement_count, plan->placements);
+	SECTION(NPUMEM_PLAN_SECTION_SCHEDULE, plan->position_count, plan->positions);
+	SECTION(NPUMEM_PLAN_SECTION_BLOCKS, plan->block_count, plan->blocks);
 	if (plan->entry_count)
-		SECTION(NPUMEM_PLAN_ENTRIES, plan->entry_count, plan->entries);
+		SECTION(NPUMEM_PLAN_SECTION_ENTRIES, plan->entry_count, plan->entries);
 	if (plan->edge_count)
-		SECTION(NPUMEM_PLAN_EDGES, plan->edge_count, plan->edges);
+		SECTION(NPUMEM_PLAN_SECTION_EDGES, plan->edge_count, plan->edges);
 	if (plan->view_count)
-		SECTION(NPUMEM_PLAN_VIEWS, plan->view_count, plan->views);
+		SECTION(NPUMEM_PLAN_SECTION_VIEWS, plan->view_count, plan->views);
 	if (plan->view_slot_count)
-		SECTION(NPUMEM_PLAN_VIEW_SLOTS, plan->view_slot_count, plan->view_slots);
+		SECTION(NPUMEM_PLAN_SECTION_VIEW_SLOTS, plan->view_slot_count, plan->view_slots);
 #undef SECTION
 	err = npublob_write(NPUMEM_PLAN_MAGIC, sections, count, blob, size);
 	return err ? npuplan_fail(error, err, "cannot write plan: %s", strerror(-err)) : 0;

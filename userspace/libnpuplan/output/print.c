@@ -63,13 +63,13 @@ static void print_others(const struct npuplan_graph *graph, FILE *out)
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		if (tensor->flags & NPUMEM_TENSOR_ALIAS)
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			fprintf(out, "  (id=%lld): bytes %llu to %llu of %s: %s\n",
 				(long long)tensor->id, (unsigned long long)tensor->alias_offset,
 				(unsigned long long)(tensor->alias_offset + tensor->size - 1),
 				npuplan_tensor_label(graph, tensor->alias_of, base),
 				npuplan_tensor_label(graph, i, label));
-		else if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+		else if (tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			fprintf(out, "  (id=%lld): external, %llu bytes: %s\n",
 				(long long)tensor->id, (unsigned long long)tensor->size,
 				npuplan_tensor_label(graph, i, label));

@@ -104,7 +104,7 @@ bool *npuplan_tensors_in_arena(const struct npuv_graph *graph)
 	for (uint32_t i = 0; i < graph->tensors.count; i++) {
 		const struct npumem_tensor *tensor = npuv_tensor(graph, i);
 
-		if (tensor->flags & (NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS))
+		if (tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			in_arena[i] = false;
 		else if (tensor->kind != NPUMEM_TENSOR_PARAMETER)
 			in_arena[i] = true;

@@ -107,7 +107,7 @@ static inline uint32_t npuplan_base(const struct npuv_graph *graph, uint32_t ten
 				    uint64_t *offset)
 {
 	const struct npumem_tensor *t = npuv_tensor(graph, tensor);
-	bool alias = t->flags & NPUMEM_TENSOR_ALIAS;
+	bool alias = t->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 
 	*offset = alias ? t->alias_offset : 0;
 	return alias ? t->alias_of : tensor;

@@ -25,7 +25,7 @@ struct npuplan_packing {
 /** npuplan_status_of() - how good a packing is: optimal if it is no higher than a bound */
 static inline uint32_t npuplan_status_of(uint64_t top, uint64_t lower_bound)
 {
-	return top <= lower_bound ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
+	return top <= lower_bound ? NPUMEM_PLAN_STATUS_OPTIMAL : NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
 /* npuplan_packing_keep() - take over addresses if they are lower than what there is
@@ -98,7 +98,8 @@ int npuplan_fail_clash(const struct npuplan_problem *problem, const uint32_t cla
 
 /* npuplan_fail_budget() - say how far the best packing is above the budget; -ENOSPC
  *
- * The error's status is NPUMEM_PLAN_INFEASIBLE if the lower bound proves that no packing fits.
+ * The error's status is NPUMEM_PLAN_STATUS_INFEASIBLE if the lower bound proves that no packing
+ * fits.
  */
 int npuplan_fail_budget(const struct npuplan_problem *problem,
 			const struct npuplan_packing *packing, struct npuplan_error *error);

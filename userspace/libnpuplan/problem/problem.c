@@ -28,7 +28,7 @@ static uint32_t *find_alignments(const struct npuplan_graph *graph, int *err,
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
-		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		if (tensor->alias_offset % tensor->align) {
 			*err = npuplan_fail(
@@ -101,7 +101,7 @@ int npuplan_make_items(struct npuplan_problem *problem, struct npuplan_error *er
 			.start = atom->start,
 			.end = atom->end,
 			.tensor = atom->tensor,
-			.fixed = tensor->flags & NPUMEM_TENSOR_FIXED,
+			.fixed = tensor->flags & NPUMEM_TENSOR_FLAG_FIXED,
 		};
 		problem->item_count++;
 		err = item->fixed ? check_fixed(problem, item, error) : 0;

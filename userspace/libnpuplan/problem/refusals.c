@@ -62,7 +62,7 @@ int npuplan_fail_budget(const struct npuplan_problem *problem,
 		     numbers[0], numbers[1], numbers[2], step, peak,
 		     packing->lower_bound > budget ? "; no plan in this order fits" : "");
 	if (error && packing->lower_bound > budget) {
-		error->status = NPUMEM_PLAN_INFEASIBLE;
+		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		error->needed = packing->lower_bound;
 		/* Of loops and branches a position is not the step of that number. */
 		error->step = problem->graph->block_count == 1 ? step : NPUMEM_NONE;

@@ -117,8 +117,9 @@ static void flag_host(struct npuplan_graph *graph, const struct npuplan_tiling *
 				      tensor->kind == NPUMEM_TENSOR_INPUT &&
 					      tiling->inputs == NPUPLAN_INPUTS_HOST;
 
-		if (loaded && !(tensor->flags & (NPUMEM_TENSOR_ALIAS | NPUMEM_TENSOR_EXTERNAL)))
-			tensor->flags |= NPUMEM_TENSOR_HOST;
+		if (loaded &&
+		    !(tensor->flags & (NPUMEM_TENSOR_FLAG_ALIAS | NPUMEM_TENSOR_FLAG_EXTERNAL)))
+			tensor->flags |= NPUMEM_TENSOR_FLAG_HOST;
 	}
 }
 

@@ -66,7 +66,7 @@ static uint64_t bytes_of_kind(const struct npuplan_graph *graph, uint32_t kind)
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++) {
 		if (graph->tensors[i].kind == kind &&
-		    !(graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS))
+		    !(graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			bytes += graph->tensors[i].size;
 	}
 	return bytes;

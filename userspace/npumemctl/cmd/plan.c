@@ -413,7 +413,7 @@ static json_t *ended_by(const struct arguments *args, const struct npuplan_plan 
 {
 	const char *ended = NULL;
 
-	if (plan->info.status != NPUMEM_PLAN_OPTIMAL)
+	if (plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL)
 		ended = progress_ended_by(plan->memory_ended, plan->seconds,
 					  args->plan.deadline_seconds, plan->info.work,
 					  args->plan.work_limit);
@@ -547,7 +547,8 @@ int cmd_plan(int argc, char **argv)
 	status = write_outputs(&args, &model, plan);
 	if (status == EXIT_OK)
 		status = report(&args, &model, plan);
-	if (status == EXIT_OK && progress_interrupted() && plan->info.status != NPUMEM_PLAN_OPTIMAL)
+	if (status == EXIT_OK && progress_interrupted() &&
+	    plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL)
 		status = EXIT_INTERRUPTED;
 out:
 	free(engine);

@@ -81,7 +81,7 @@ static const char *what_ended(const struct npuplan_options *options,
 int no_plan(const struct model *model, const struct npuplan_options *options,
 	    const struct progress *progress, int err, const struct npuplan_error *error, bool json)
 {
-	bool infeasible = error->status == NPUMEM_PLAN_INFEASIBLE;
+	bool infeasible = error->status == NPUMEM_PLAN_STATUS_INFEASIBLE;
 	const char *ended;
 	json_t *object;
 
@@ -91,8 +91,8 @@ int no_plan(const struct model *model, const struct npuplan_options *options,
 	if (json) {
 		object = json_pack("{ss ss ss sI}", "graph", model->graph->name, "planner",
 				   options->planner ? options->planner : "auto", "status",
-				   npuplan_status_name(infeasible ? NPUMEM_PLAN_INFEASIBLE :
-								    NPUMEM_PLAN_UNKNOWN),
+				   npuplan_status_name(infeasible ? NPUMEM_PLAN_STATUS_INFEASIBLE :
+								    NPUMEM_PLAN_STATUS_UNKNOWN),
 				   "budget", (json_int_t)options->arena_budget);
 		if (infeasible) {
 			json_object_set_new(object, "needed",

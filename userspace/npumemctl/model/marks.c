@@ -44,7 +44,7 @@ static bool mark(struct model *model, const char *option, uint32_t index, uint32
 	if (index == NPUMEM_NONE)
 		return false;
 	tensor = &model->graph->tensors[index];
-	if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 		failure(model->path, "%s: '%s' is part of '%s', which has the bytes", option,
 			tensor->name, model->graph->tensors[tensor->alias_of].name);
 		return false;
@@ -62,7 +62,7 @@ static bool mark(struct model *model, const char *option, uint32_t index, uint32
 bool mark_external(struct model *model, const char *name)
 {
 	return mark(model, "--external", find_tensor(model, "--external", name),
-		    NPUMEM_TENSOR_EXTERNAL, NPUMEM_TENSOR_FIXED);
+		    NPUMEM_TENSOR_FLAG_EXTERNAL, NPUMEM_TENSOR_FLAG_FIXED);
 }
 
 bool mark_external_io(struct model *model)
@@ -73,7 +73,8 @@ bool mark_external_io(struct model *model)
 		uint32_t kind = graph->tensors[i].kind;
 
 		if ((kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_OUTPUT) &&
-		    !mark(model, "--external-io", i, NPUMEM_TENSOR_EXTERNAL, NPUMEM_TENSOR_FIXED))
+		    !mark(model, "--external-io", i, NPUMEM_TENSOR_FLAG_EXTERNAL,
+			  NPUMEM_TENSOR_FLAG_FIXED))
 			return false;
 	}
 	return true;
@@ -97,7 +98,7 @@ bool mark_fixed(struct model *model, const char *text, bool parameters)
 	index = find_tensor(model, "--fix", name);
 	free(name);
 	/* Which flag it has already, is asked below. */
-	if (!mark(model, "--fix", index, 0, NPUMEM_TENSOR_EXTERNAL))
+	if (!mark(model, "--fix", index, 0, NPUMEM_TENSOR_FLAG_EXTERNAL))
 		return false;
 	tensor = &model->graph->tensors[index];
 	if (tensor->kind == NPUMEM_TENSOR_PARAMETER && !parameters) {
@@ -111,13 +112,13 @@ bool mark_fixed(struct model *model, const char *text, bool parameters)
 			offset, tensor->name, tensor->align);
 		return false;
 	}
-	if ((tensor->flags & NPUMEM_TENSOR_FIXED) && tensor->fixed_offset != offset) {
+	if ((tensor->flags & NPUMEM_TENSOR_FLAG_FIXED) && tensor->fixed_offset != offset) {
 		failure(model->path,
 			"--fix: '%s' has fixed offset %" PRIu64 " already, not %" PRIu64,
 			tensor->name, tensor->fixed_offset, offset);
 		return false;
 	}
-	tensor->flags |= NPUMEM_TENSOR_FIXED;
+	tensor->flags |= NPUMEM_TENSOR_FLAG_FIXED;
 	tensor->fixed_offset = offset;
 	return true;
 }

@@ -107,7 +107,7 @@ uint64_t model_bytes(const struct npuplan_graph *graph)
 		uint32_t t = graph->tiles[i].tensor;
 
 		/* The bytes are the base's, by whatever name they are accessed. */
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			t = graph->tensors[t].alias_of;
 		if (!seen[t])
 			bytes += graph->tensors[t].size;

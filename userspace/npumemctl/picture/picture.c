@@ -81,7 +81,7 @@ static int add_step(struct uses *all, const struct npuplan_graph *graph,
 		struct use use = { tile->region, tile->tensor, p, access->mode,
 				   step->flags & NPUMEM_STEP_STAGED ? 2 * p : 2 * p + 1 };
 
-		if (tensor->flags & NPUMEM_TENSOR_ALIAS) {
+		if (tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS) {
 			use.tensor = tensor->alias_of;
 			use.region.offset += tensor->alias_offset;
 		}

@@ -30,8 +30,9 @@ bool emit_prepare(struct model *model, const struct tiling *tiling, struct npupl
 	for (uint32_t i = 0; i < model->graph->tensor_count; i++) {
 		struct npuplan_tensor *tensor = &model->graph->tensors[i];
 
-		if (tensor->kind == NPUMEM_TENSOR_STATE && !(tensor->flags & NPUMEM_TENSOR_FIXED))
-			tensor->flags |= NPUMEM_TENSOR_EXTERNAL;
+		if (tensor->kind == NPUMEM_TENSOR_STATE &&
+		    !(tensor->flags & NPUMEM_TENSOR_FLAG_FIXED))
+			tensor->flags |= NPUMEM_TENSOR_FLAG_EXTERNAL;
 	}
 	return true;
 }
@@ -84,7 +85,7 @@ static bool list_offsets(const struct model *model, const struct npuplan_plan *p
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 		int32_t base;
 
-		if (!(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		if (!(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			continue;
 		base = offsets[graph->tensors[tensor->alias_of].id];
 		if (base >= 0 &&
@@ -127,7 +128,8 @@ void emit_print(FILE *out, const struct model *model, const struct npuplan_plan 
 	for (uint32_t i = 0; i < model->graph->tensor_count; i++) {
 		const struct npuplan_tensor *tensor = &model->graph->tensors[i];
 
-		if (tensor->kind == NPUMEM_TENSOR_STATE && !(tensor->flags & NPUMEM_TENSOR_ALIAS))
+		if (tensor->kind == NPUMEM_TENSOR_STATE &&
+		    !(tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 			variables += tensor->size;
 	}
 	fprintf(out, "tflite       %s: besides these %" PRIu64 " bytes, ", plain,

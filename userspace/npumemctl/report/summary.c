@@ -107,7 +107,7 @@ static const char *optimal_in(const struct npuplan_plan *plan, const struct aske
 	const struct npuplan_options *options = asked->options;
 	bool peak, fixed;
 
-	if (plan->info.status != NPUMEM_PLAN_OPTIMAL)
+	if (plan->info.status != NPUMEM_PLAN_STATUS_OPTIMAL)
 		return NULL;
 	if (schedules_tiles(plan->info.planner))
 		return "no order of its tiles needs less";
@@ -212,7 +212,7 @@ static void print_external(FILE *out, const struct npuplan_graph *graph)
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_EXTERNAL)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			fprintf(out, "%s%s", count++ ? ", " : "external     ",
 				graph->tensors[i].name);
 	if (count)

@@ -71,7 +71,7 @@ static bool moves(const struct npuplan_plan *plan)
 /* Of the least traffic that is possible; a plan that was read as a blob does not know it. */
 static bool knows_bound(const struct npuplan_plan *plan)
 {
-	return plan->traffic_bound || plan->info.status == NPUMEM_PLAN_OPTIMAL;
+	return plan->traffic_bound || plan->info.status == NPUMEM_PLAN_STATUS_OPTIMAL;
 }
 
 /* (traffic - bound) / traffic */

@@ -17,7 +17,7 @@ static bool valid_at_entry(const struct npuplan_tensor *tensor)
 /* The tensor that has a tensor's bytes. */
 static uint32_t base_of(const struct npuplan_graph *graph, uint32_t t)
 {
-	return graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS ? graph->tensors[t].alias_of : t;
+	return graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS ? graph->tensors[t].alias_of : t;
 }
 
 static int add_buffer(struct reference *ref, uint32_t t)
@@ -38,7 +38,7 @@ static int add_buffers(struct reference *ref, const struct npuplan_plan *plan)
 	for (uint32_t i = 0; !err && i < graph->tile_count; i++) {
 		uint32_t t = base_of(graph, graph->tiles[i].tensor);
 
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL)
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 			err = add_buffer(ref, t);
 	}
 	return err;

@@ -131,7 +131,7 @@ int session_open(struct session *s)
 
 static bool is_external(const struct session *s, uint32_t t)
 {
-	return (s->model.graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL) && s->ref.bytes[t];
+	return (s->model.graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_EXTERNAL) && s->ref.bytes[t];
 }
 
 /* One BO for all external tensors, side by side. */
@@ -233,7 +233,7 @@ static int copy_in(struct session *s)
 
 		if (!s->ref.entry[p->tensor] || p->block ||
 		    p->from != plan->blocks[0].first_position ||
-		    (tensor->flags & NPUMEM_TENSOR_HOST))
+		    (tensor->flags & NPUMEM_TENSOR_FLAG_HOST))
 			continue;
 		if (reference_copy(p, s->ref.bytes[p->tensor], tensor->size, s->arena,
 				   s->stats.arena_size, true))
@@ -288,7 +288,7 @@ int session_result(struct session *s, const struct path *path, uint32_t tensor, 
 	uint8_t *base;
 	int status;
 
-	if (!(t->flags & NPUMEM_TENSOR_ALIAS))
+	if (!(t->flags & NPUMEM_TENSOR_FLAG_ALIAS))
 		return copy_out(s, path, tensor, bytes);
 	base = calloc(s->model.graph->tensors[t->alias_of].size, 1);
 	if (!base)

@@ -107,7 +107,7 @@ static void forget_written(const struct npuplan_graph *graph, uint32_t step, uin
 		const struct npumem_tile *tile = &graph->tiles[graph->accesses[a].tile];
 		const struct npuplan_tensor *t = &graph->tensors[tile->tensor];
 		struct chunks walk = chunks_of_region(&tile->region);
-		bool alias = t->flags & NPUMEM_TENSOR_ALIAS;
+		bool alias = t->flags & NPUMEM_TENSOR_FLAG_ALIAS;
 
 		if (graph->accesses[a].mode == NPUMEM_ACCESS_READ ||
 		    (alias ? t->alias_of : tile->tensor) != tensor)

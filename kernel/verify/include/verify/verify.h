@@ -406,7 +406,7 @@ static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
 {
 	const struct npumem_tensor *t = npuv_tensor(g, tensor);
 
-	return t->flags & NPUMEM_TENSOR_ALIAS ? t->alias_of : tensor;
+	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
 }
 
 /* Is a tensor the host copy of one? */
@@ -544,7 +544,7 @@ static inline u32 npuv_step_at(const struct npuv_plan *p, u32 position)
 	return p->step_at ? p->step_at[position] : npuv_position(p, position)->index;
 }
 
-/* Placement, or NPUMEM_VIEW_NESTED | view. */
+/* Placement, or NPUMEM_VIEW_SLOT_NESTED | view. */
 static inline u32 npuv_view_slot(const struct npuv_plan *p, u32 i)
 {
 	return *(const u32 *)(p->slots.base + (size_t)i * p->slots.stride);

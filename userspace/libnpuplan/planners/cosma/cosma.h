@@ -45,7 +45,7 @@ struct npuplan_cosma_takeover {
  * @with_parameters: parameters take room, too
  * @inputs_resident: graph inputs are on chip from the start; else they are
  *	loaded when first needed
- * @inputs_flagged: instead, those without NPUMEM_TENSOR_HOST are on chip from the
+ * @inputs_flagged: instead, those without NPUMEM_TENSOR_FLAG_HOST are on chip from the
  *	start and have no copy in host memory; those with it are loaded
  * @out_of_place: in-place operators get a place for their output, as in the paper
  * @takeovers: of in-place operators, @takeover_count of them by rising operator, one an

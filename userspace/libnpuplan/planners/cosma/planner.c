@@ -172,7 +172,7 @@ static int fail_without(struct planning *planning)
 	char label[96], needed[32], given[32];
 	int err;
 
-	if (found->status != NPUMEM_PLAN_INFEASIBLE)
+	if (found->status != NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return npuplan_fail(error, -ETIMEDOUT,
 				    "unknown: no plan within %llu bytes was found before the "
 				    "limits of work, memory or time",
@@ -215,7 +215,7 @@ static int fail_without(struct planning *planning)
 				   (unsigned long long)found->needed, needed,
 				   (unsigned long long)budget, given);
 	if (error) {
-		error->status = NPUMEM_PLAN_INFEASIBLE;
+		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		error->step = found->needed_op;
 		error->needed = found->needed;
 	}
@@ -230,7 +230,7 @@ static int judge_peak(const struct planning *planning, struct npuplan_plan *plan
 
 	info->lower_bound = planning->loose ? 0 : planning->found.lower_bound;
 	if (info->arena_size > info->lower_bound)
-		info->status = NPUMEM_PLAN_FEASIBLE;
+		info->status = NPUMEM_PLAN_STATUS_FEASIBLE;
 	if (!budget || info->arena_size <= budget)
 		return 0;
 	npuplan_fail(
@@ -239,7 +239,7 @@ static int judge_peak(const struct planning *planning, struct npuplan_plan *plan
 		(unsigned long long)info->arena_size, (unsigned long long)budget,
 		(unsigned long long)info->lower_bound);
 	if (planning->error && info->lower_bound > budget) {
-		planning->error->status = NPUMEM_PLAN_INFEASIBLE;
+		planning->error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		planning->error->step = NPUMEM_NONE;
 		planning->error->needed = info->lower_bound;
 	} else if (planning->error) {
@@ -255,7 +255,7 @@ static void judge_traffic(const struct planning *planning, struct npuplan_plan *
 		return;
 	plan->info.lower_bound = 0;
 	if (plan->info.spill_bytes + plan->info.fill_bytes)
-		plan->info.status = NPUMEM_PLAN_FEASIBLE;
+		plan->info.status = NPUMEM_PLAN_STATUS_FEASIBLE;
 }
 
 static int make_plan(struct planning *planning, struct npuplan_plan **out)
@@ -264,8 +264,8 @@ static int make_plan(struct planning *planning, struct npuplan_plan **out)
 	struct npuplan_plan *plan;
 	int err;
 
-	if (planning->found.status == NPUMEM_PLAN_INFEASIBLE ||
-	    planning->found.status == NPUMEM_PLAN_UNKNOWN)
+	if (planning->found.status == NPUMEM_PLAN_STATUS_INFEASIBLE ||
+	    planning->found.status == NPUMEM_PLAN_STATUS_UNKNOWN)
 		return fail_without(planning);
 	err = cosma_transfers(&planning->units, &planning->found, &plan, planning->error);
 	if (err)

@@ -131,7 +131,7 @@ static int group_carries(struct builder *b)
 
 		flow->carries[i] = *carry;
 		if ((graph->tensors[carry->from].flags | graph->tensors[carry->to].flags) &
-		    NPUMEM_TENSOR_EXTERNAL)
+		    NPUMEM_TENSOR_FLAG_EXTERNAL)
 			return npuplan_fail(
 				b->error, -EOPNOTSUPP,
 				"%s is carried to %s, but one of them is external: without a copy both need the same bytes",
@@ -162,7 +162,7 @@ static void find_bases(struct builder *b)
 		const struct npuplan_tensor *tensor = &graph->tensors[i];
 
 		/* As for straight graphs: liveness.c. */
-		if (tensor->flags & (NPUMEM_TENSOR_EXTERNAL | NPUMEM_TENSOR_ALIAS))
+		if (tensor->flags & (NPUMEM_TENSOR_FLAG_EXTERNAL | NPUMEM_TENSOR_FLAG_ALIAS))
 			b->in_arena[i] = false;
 		else if (tensor->kind != NPUMEM_TENSOR_PARAMETER)
 			b->in_arena[i] = true;

@@ -292,12 +292,12 @@ static bool same_slot(const struct npuplan_plan *plan, uint32_t a, uint32_t b)
 
 	if (a == b)
 		return true;
-	if (!((a | b) & NPUMEM_VIEW_NESTED))
+	if (!((a | b) & NPUMEM_VIEW_SLOT_NESTED))
 		return plan->placements[a].offset == plan->placements[b].offset;
-	if (!(a & b & NPUMEM_VIEW_NESTED))
+	if (!(a & b & NPUMEM_VIEW_SLOT_NESTED))
 		return false;
-	x = &plan->views[a & ~NPUMEM_VIEW_NESTED];
-	y = &plan->views[b & ~NPUMEM_VIEW_NESTED];
+	x = &plan->views[a & ~NPUMEM_VIEW_SLOT_NESTED];
+	y = &plan->views[b & ~NPUMEM_VIEW_SLOT_NESTED];
 	if (x->type != y->type || x->loop != y->loop || x->slot_count != y->slot_count)
 		return false;
 	for (uint32_t i = 0; i < x->slot_count; i++)
@@ -319,7 +319,7 @@ static int add_view(struct npuplan_plan *plan, uint32_t tensor, uint32_t loop, u
 		.slot_count = count,
 	};
 
-	*slot = plan->view_count | NPUMEM_VIEW_NESTED;
+	*slot = plan->view_count | NPUMEM_VIEW_SLOT_NESTED;
 	return npuplan_append(&plan->views, &plan->view_count, &view, 1) ?:
 		       npuplan_append(&plan->view_slots, &plan->view_slot_count, slots, count);
 }

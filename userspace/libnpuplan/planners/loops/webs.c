@@ -86,7 +86,7 @@ static int join_more(const struct npuplan_flow *flow, enum npuplan_web_merge mer
 	if (!keys || !fixed)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FIXED);
+		fixed[flow->groups[i]] |= !!(graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_FIXED);
 	for (uint32_t node = 0; node < flow->node_count; node++) {
 		uint32_t tensor = flow->names[flow->nodes[node].name].tensor;
 		uint32_t group = flow->groups[tensor], colour = flow->nodes[node].colour;
@@ -122,7 +122,7 @@ static int fix(struct npuplan_item *item, const struct npuplan_graph *graph, uin
 	const struct npuplan_tensor *t = &graph->tensors[tensor];
 	char label[96], other[96];
 
-	if (!(t->flags & NPUMEM_TENSOR_FIXED))
+	if (!(t->flags & NPUMEM_TENSOR_FLAG_FIXED))
 		return 0;
 	if (item->fixed && item->fixed_offset != t->fixed_offset)
 		return npuplan_fail(

@@ -38,7 +38,7 @@ static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *ord
 static bool has_aliases(const struct npuplan_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->tensor_count; i++)
-		if (graph->tensors[i].flags & NPUMEM_TENSOR_ALIAS)
+		if (graph->tensors[i].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			return true;
 	return false;
 }

@@ -47,7 +47,7 @@ static void find_items(struct lives *lives, const struct npuplan_problem *proble
 		};
 	}
 	for (uint32_t t = 0; t < graph->tensor_count; t++)
-		if (graph->tensors[t].flags & NPUMEM_TENSOR_ALIAS)
+		if (graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_ALIAS)
 			lives->item_of[t] = lives->item_of[graph->tensors[t].alias_of];
 }
 
@@ -129,7 +129,7 @@ static int add_lives(const struct lives *lives, uint32_t tile)
 	const struct npuplan_tensor *tensor = &lives->graph->tensors[t->tensor];
 	uint32_t item = lives->item_of[t->tensor], first = lives->written[tile];
 	uint32_t last = lives->read[tile], whole, apart;
-	uint64_t shift = tensor->flags & NPUMEM_TENSOR_ALIAS ? tensor->alias_offset : 0;
+	uint64_t shift = tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? tensor->alias_offset : 0;
 	int err = 0;
 
 	if (item == NONE)

@@ -393,14 +393,14 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 {
 	struct cosma_settings now = *options;
 	uint64_t sum, one;
-	uint32_t status = NPUMEM_PLAN_UNKNOWN;
+	uint32_t status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	int err = check_banks(banks, options->common.alignment, error);
 
 	memset(out, 0, sizeof(*out));
 	if (err)
 		return err;
 	if (too_large(graph, options, banks, &out->plan)) {
-		out->plan.status = NPUMEM_PLAN_INFEASIBLE;
+		out->plan.status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		return 0;
 	}
 	sum = banks[0].size + banks[1].size;
@@ -413,7 +413,7 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 		/* Less will not do what more does not. */
 		if (err || !out->plan.positions)
 			break;
-		status = i ? NPUMEM_PLAN_FEASIBLE : out->plan.status;
+		status = i ? NPUMEM_PLAN_STATUS_FEASIBLE : out->plan.status;
 		err = divide_plan(graph, &now, banks, out);
 		if (!err) {
 			out->budget = now.common.arena_budget;
@@ -428,9 +428,9 @@ int npuplan_cosma_banks(const struct npuplan_graph *graph, const struct cosma_se
 		return npuplan_fail(error, err, "two banks: %s", strerror(-err));
 	}
 	/* Infeasible is only what is so with one bank of all bytes. */
-	if (out->plan.positions || status != NPUMEM_PLAN_UNKNOWN) {
+	if (out->plan.positions || status != NPUMEM_PLAN_STATUS_UNKNOWN) {
 		npuplan_cosma_plan_free(&out->plan);
-		out->plan.status = NPUMEM_PLAN_UNKNOWN;
+		out->plan.status = NPUMEM_PLAN_STATUS_UNKNOWN;
 	}
 	return 0;
 }

@@ -44,10 +44,10 @@ static int solve_whole(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 		       struct npuplan_error *error)
 {
 	static const uint32_t status_of[] = {
-		[ILP_OPTIMAL] = NPUMEM_PLAN_OPTIMAL,
-		[ILP_FEASIBLE] = NPUMEM_PLAN_FEASIBLE,
-		[ILP_INFEASIBLE] = NPUMEM_PLAN_INFEASIBLE,
-		[ILP_UNKNOWN] = NPUMEM_PLAN_UNKNOWN,
+		[ILP_OPTIMAL] = NPUMEM_PLAN_STATUS_OPTIMAL,
+		[ILP_FEASIBLE] = NPUMEM_PLAN_STATUS_FEASIBLE,
+		[ILP_INFEASIBLE] = NPUMEM_PLAN_STATUS_INFEASIBLE,
+		[ILP_UNKNOWN] = NPUMEM_PLAN_STATUS_UNKNOWN,
 	};
 	struct ilp_encoding encoding = {
 		.solve = solve,
@@ -82,9 +82,9 @@ static int solve_parts(struct cosma_solve *solve, const struct npuplan_cosma_ilp
 	if (err == -E2BIG)
 		return npuplan_fail(error, err, "the integer program of a sub-graph is too large");
 
-	plan->status = !solve->found	    ? NPUMEM_PLAN_UNKNOWN :
-		       solve->run.incumbent ? NPUMEM_PLAN_FEASIBLE :
-					      NPUMEM_PLAN_OPTIMAL;
+	plan->status = !solve->found	    ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       solve->run.incumbent ? NPUMEM_PLAN_STATUS_FEASIBLE :
+					      NPUMEM_PLAN_STATUS_OPTIMAL;
 	return err;
 }
 
@@ -124,7 +124,7 @@ int ilp_plan(const struct npuplan_graph *graph, const struct cosma_settings *opt
 	if (err)
 		return err;
 	if (is_too_much(&solve, &plan->needed, &plan->needed_op, &err))
-		plan->status = NPUMEM_PLAN_INFEASIBLE;
+		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	else if (!err && ilp->divide && ilp->divide < solve.model.op_count)
 		err = solve_parts(&solve, ilp, solver, plan, error);
 	else if (!err)

@@ -39,7 +39,7 @@ bool cosma_is_own_parameter(const struct cosma_model *model, const struct npupla
 	const struct npuplan_op *op = &graph->ops[model->op_of[v]];
 	const struct npuplan_tensor *tensor = &graph->tensors[op->inputs[k]];
 	bool own = model->work[v] && tensor->kind == NPUMEM_TENSOR_PARAMETER &&
-		   !(tensor->flags & NPUMEM_TENSOR_EXTERNAL);
+		   !(tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL);
 
 	/* Of an operator that names it twice it is the first one. */
 	for (uint32_t j = 0; j < k && own; j++)
@@ -226,15 +226,15 @@ static const char *op_label(const struct npuplan_graph *graph, uint32_t op, char
 static int check_tensor(struct reading *reading, uint32_t i)
 {
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[i];
-	uint32_t wrong = NPUMEM_TENSOR_FIXED | NPUMEM_TENSOR_ALIAS;
+	uint32_t wrong = NPUMEM_TENSOR_FLAG_FIXED | NPUMEM_TENSOR_FLAG_ALIAS;
 	char text[96];
 
 	if (tensor->flags & wrong || tensor->kind == NPUMEM_TENSOR_STATE)
 		return npuplan_fail(reading->error, -EOPNOTSUPP, "tensor '%s': cosma plans no %s",
 				    npuplan_tensor_label(reading->graph, i, text),
-				    tensor->flags & NPUMEM_TENSOR_ALIAS ? "aliases" :
-				    tensor->flags & NPUMEM_TENSOR_FIXED ? "fixed offsets" :
-									  "state");
+				    tensor->flags & NPUMEM_TENSOR_FLAG_ALIAS ? "aliases" :
+				    tensor->flags & NPUMEM_TENSOR_FLAG_FIXED ? "fixed offsets" :
+									       "state");
 	return 0;
 }
 
@@ -354,7 +354,7 @@ static int find_order(struct reading *reading)
 
 static bool is_external(const struct reading *reading, uint32_t t)
 {
-	return reading->graph->tensors[t].flags & NPUMEM_TENSOR_EXTERNAL;
+	return reading->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
 static int check_sizes(struct reading *reading)
@@ -445,8 +445,8 @@ static int derive_before(struct cosma_model *model, struct reading *reading)
 static uint8_t input_flags(const struct reading *reading, uint32_t t)
 {
 	if (reading->options->inputs_flagged)
-		return reading->graph->tensors[t].flags & NPUMEM_TENSOR_HOST ? COSMA_HOST :
-									       COSMA_ENTRY;
+		return reading->graph->tensors[t].flags & NPUMEM_TENSOR_FLAG_HOST ? COSMA_HOST :
+										    COSMA_ENTRY;
 	return COSMA_HOST | (reading->options->inputs_resident ? COSMA_ENTRY : 0);
 }
 

@@ -37,7 +37,7 @@ static int check_tensors(const struct reading *reading)
 				    graph->step_count, MAX_STEPS);
 	for (uint32_t t = 0; t < graph->tensor_count; t++) {
 		const struct npuplan_tensor *tensor = &graph->tensors[t];
-		bool fixed = tensor->flags & NPUMEM_TENSOR_FIXED;
+		bool fixed = tensor->flags & NPUMEM_TENSOR_FLAG_FIXED;
 
 		if (fixed || tensor->kind == NPUMEM_TENSOR_STATE)
 			return npuplan_fail(reading->error, -EOPNOTSUPP, "%s: cosma plans no %s",
@@ -77,7 +77,7 @@ static int check_entry(const struct reading *reading, const struct npuv_cell *ce
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
 	char label[96];
 
-	if (tensor->flags & NPUMEM_TENSOR_HOST)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_HOST)
 		return 0;
 	npuplan_tensor_label(reading->graph, cell->tensor, label);
 	if (tensor->kind == NPUMEM_TENSOR_PARAMETER)
@@ -96,7 +96,7 @@ static int check_entry(const struct reading *reading, const struct npuv_cell *ce
 /* The fragments of a cell, one after another, each aligned; returns their end. */
 static int add_fragments(struct reading *reading, const struct npuv_cell *cell, uint64_t *size)
 {
-	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_EXTERNAL;
+	bool external = reading->graph->tensors[cell->tensor].flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 	uint64_t align = reading->align[cell->tensor];
 	struct cosma_units *units = reading->units;
 
@@ -124,7 +124,7 @@ static int add_unit(struct reading *reading, uint32_t c)
 {
 	const struct npuv_cell *cell = &reading->cells->cells[c];
 	const struct npuplan_tensor *tensor = &reading->graph->tensors[cell->tensor];
-	bool external = tensor->flags & NPUMEM_TENSOR_EXTERNAL;
+	bool external = tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 	struct cosma_units *units = reading->units;
 	struct npuplan_tensor unit = {
 		.name = tensor->name,
@@ -142,12 +142,12 @@ static int add_unit(struct reading *reading, uint32_t c)
 		return 0;
 	if (cell->writer == NPUMEM_NONE) {
 		unit.kind = tensor->kind;
-		unit.flags = tensor->flags & NPUMEM_TENSOR_HOST;
+		unit.flags = tensor->flags & NPUMEM_TENSOR_FLAG_HOST;
 		units->with_parameters |= unit.kind == NPUMEM_TENSOR_PARAMETER;
 		units->resident |= !unit.flags;
 		err = check_entry(reading, cell);
 	} else if (external) {
-		unit.flags = NPUMEM_TENSOR_EXTERNAL;
+		unit.flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
 	} else if (cell->survives) {
 		unit.kind = NPUMEM_TENSOR_OUTPUT;
 	}

@@ -31,7 +31,7 @@ static int add(struct working_set *set, uint32_t t, uint32_t start, uint32_t end
 {
 	const struct npuplan_tensor *tensor = &set->graph->tensors[t];
 
-	if (tensor->flags & NPUMEM_TENSOR_EXTERNAL)
+	if (tensor->flags & NPUMEM_TENSOR_FLAG_EXTERNAL)
 		return 0;
 	if (npuplan_grow(&set->item, set->count, sizeof(*set->item)))
 		return -ENOMEM;

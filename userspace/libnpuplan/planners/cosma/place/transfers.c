@@ -90,7 +90,7 @@ static void find_copies(struct writing *writing)
 
 	for (uint32_t u = 0; u < writing->units->count; u++) {
 		const struct npuplan_tensor *tensor = &writing->units->graph->tensors[u];
-		bool there = tensor->flags & NPUMEM_TENSOR_HOST;
+		bool there = tensor->flags & NPUMEM_TENSOR_FLAG_HOST;
 
 		writing->copies[u] = (struct npuplan_item){
 			.size = tensor->size,

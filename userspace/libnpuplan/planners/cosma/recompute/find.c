@@ -11,7 +11,7 @@ static int fail_without(const struct npuplan_graph *graph, const struct npuplan_
 {
 	int err;
 
-	if (plan->status != NPUMEM_PLAN_INFEASIBLE)
+	if (plan->status != NPUMEM_PLAN_STATUS_INFEASIBLE)
 		return npuplan_fail(
 			error, -ETIMEDOUT,
 			"unknown: no plan within %llu bytes was found before the limits "
@@ -25,7 +25,7 @@ static int fail_without(const struct npuplan_graph *graph, const struct npuplan_
 			   (unsigned long long)plan->needed,
 			   (unsigned long long)options->arena_budget);
 	if (error) {
-		error->status = NPUMEM_PLAN_INFEASIBLE;
+		error->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 		error->step = plan->needed_op;
 		error->needed = plan->needed;
 	}

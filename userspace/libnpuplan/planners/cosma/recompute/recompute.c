@@ -397,7 +397,8 @@ int npuplan_cosma_recompute(const struct npuplan_graph *graph, const struct cosm
 		err = climb_up(&climb, limit);
 		out->plan.lower_bound = 0;
 		out->plan.relaxed_bound = 0;
-		out->plan.status = answer->traffic ? NPUMEM_PLAN_FEASIBLE : NPUMEM_PLAN_OPTIMAL;
+		out->plan.status = answer->traffic ? NPUMEM_PLAN_STATUS_FEASIBLE :
+						     NPUMEM_PLAN_STATUS_OPTIMAL;
 	}
 	answer->operations_again = all_operations(climb.graph) - answer->operations;
 	answer->work = climb.work;

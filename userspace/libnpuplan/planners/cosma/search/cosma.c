@@ -66,10 +66,10 @@ static int solve_traffic(struct cosma_solve *solve, struct npuplan_cosma_plan *p
 	run->lower_bound = (uint64_t)level;
 	plan->lower_bound = (uint64_t)level;
 	cosma_schedule_fini(&schedule);
-	plan->status = outcome == COSMA_EXHAUSTED	 ? NPUMEM_PLAN_INFEASIBLE :
-		       !solve->found			 ? NPUMEM_PLAN_UNKNOWN :
-		       run->incumbent <= (uint64_t)level ? NPUMEM_PLAN_OPTIMAL :
-							   NPUMEM_PLAN_FEASIBLE;
+	plan->status = outcome == COSMA_EXHAUSTED	 ? NPUMEM_PLAN_STATUS_INFEASIBLE :
+		       !solve->found			 ? NPUMEM_PLAN_STATUS_UNKNOWN :
+		       run->incumbent <= (uint64_t)level ? NPUMEM_PLAN_STATUS_OPTIMAL :
+							   NPUMEM_PLAN_STATUS_FEASIBLE;
 	return err;
 }
 
@@ -94,7 +94,8 @@ static int solve_peak(struct cosma_solve *solve, struct npuplan_cosma_plan *plan
 
 	plan->lower_bound = (uint64_t)bound;
 	plan->relaxed_bound = (uint64_t)bound;
-	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_OPTIMAL : NPUMEM_PLAN_FEASIBLE;
+	plan->status = outcome == COSMA_SOLVED ? NPUMEM_PLAN_STATUS_OPTIMAL :
+						 NPUMEM_PLAN_STATUS_FEASIBLE;
 	err = outcome < 0 ? outcome : cosma_stays_init(&solve->stays, &solve->best, solve->graph);
 	if (!err)
 		err = cosma_addresses(solve->graph, &solve->model, &solve->stays, 0, 0, UINT32_MAX,
@@ -149,7 +150,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings
 	if (options->common.objective == NPUPLAN_OBJECTIVE_PEAK)
 		err = solve_peak(&solve, plan);
 	else if (plan->needed > options->common.arena_budget)
-		plan->status = NPUMEM_PLAN_INFEASIBLE;
+		plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	else
 		err = solve_traffic(&solve, plan);
 	return finish(&solve, err, plan, error);
@@ -196,13 +197,13 @@ int npuplan_cosma_baseline(const struct npuplan_graph *graph, const struct cosma
 	err = begin(&solve, graph, options, &plan->needed, &plan->needed_op, error);
 	if (err)
 		return err;
-	plan->status = NPUMEM_PLAN_INFEASIBLE;
+	plan->status = NPUMEM_PLAN_STATUS_INFEASIBLE;
 	if (plan->needed <= options->common.arena_budget) {
 		cosma_solve_order(&solve, &solve.best);
 		err = cosma_linear(graph, &solve.best, options->common.arena_budget,
 				   options->common.alignment, policy, &solve.stays);
 		solve.found = !err;
-		plan->status = err ? NPUMEM_PLAN_UNKNOWN : NPUMEM_PLAN_FEASIBLE;
+		plan->status = err ? NPUMEM_PLAN_STATUS_UNKNOWN : NPUMEM_PLAN_STATUS_FEASIBLE;
 	}
 	return finish(&solve, err == -ENOSPC ? 0 : err, plan, error);
 }
