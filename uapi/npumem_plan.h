@@ -252,6 +252,10 @@ struct npumem_view {
 	__u32 slot_count;
 };
 
+/*
+ * Rules have ranges with room: verification of a plan from 1, the form of a blob from 64,
+ * enforcement of jobs from 128. A number is never used again.
+ */
 enum npumem_rule {
 	NPUMEM_RULE_NONE = 0,
 	NPUMEM_RULE_V1_BOUNDS = 1, /* placements in the arena, aligned, fixed */
@@ -259,15 +263,17 @@ enum npumem_rule {
 	NPUMEM_RULE_V3_READ = 3,   /* bytes read are owned by their tensor */
 	NPUMEM_RULE_V4_WRITE = 4,  /* bytes written are free, dead or updated */
 	NPUMEM_RULE_V5_SPILL = 5,  /* what is filled or evicted has a valid copy */
-	NPUMEM_RULE_V6_EDGE = 6,
-	NPUMEM_RULE_V7_EXIT = 7,	/* outputs intact at the exit */
-	NPUMEM_RULE_FORMAT = 8,		/* the blob itself; see the log */
-	NPUMEM_RULE_ENFORCE_READ = 16,	/* job reads a tile that is not LIVE */
-	NPUMEM_RULE_ENFORCE_WRITE = 17, /* job overwrites a tile not yet RETIRED */
-	NPUMEM_RULE_ENFORCE_TWICE = 18, /* job's step has been submitted already */
-	NPUMEM_RULE_ENFORCE_LOST = 19,	/* the run has failed; RUN_RESET first */
-	NPUMEM_RULE_ENFORCE_EDGE = 20,	/* job of a block that the run is not in */
-	NPUMEM_RULE_ENFORCE_BIND = 21,	/* job accesses an external tensor not bound */
+	NPUMEM_RULE_V6_EDGE = 6,   /* what a block leaves is what the next one needs */
+	NPUMEM_RULE_V7_EXIT = 7,   /* outputs intact at the exit */
+
+	NPUMEM_RULE_FORMAT = 64, /* the blob itself; see the log */
+
+	NPUMEM_RULE_ENFORCE_READ = 128,	 /* job reads a tile that is not LIVE */
+	NPUMEM_RULE_ENFORCE_WRITE = 129, /* job overwrites a tile not yet RETIRED */
+	NPUMEM_RULE_ENFORCE_TWICE = 130, /* job's step has been submitted already */
+	NPUMEM_RULE_ENFORCE_LOST = 131,	 /* the run has failed; RUN_RESET first */
+	NPUMEM_RULE_ENFORCE_EDGE = 132,	 /* job of a block that the run is not in */
+	NPUMEM_RULE_ENFORCE_BIND = 133,	 /* job accesses an external tensor not bound */
 };
 
 /* Features that verification and enforcement know, in drm_npumem_info. */

@@ -36,7 +36,7 @@ struct counts {
 	uint64_t accepted, refused, paths, crossings, refused_jobs, raw_accepted, raw_refused;
 	uint64_t flow_accepted, flow_refused, instances;
 	uint64_t moves_accepted, moves_refused, transfers;
-	uint64_t rules[32];
+	uint64_t rules[NPUMEM_RULE_FORMAT + 1];
 	struct feature_pairs pairs;
 };
 
@@ -516,7 +516,7 @@ static void one_case(uint64_t seed, struct counts *counts)
 		counts->flow_refused += !!err;
 		counts->instances += err ? 0 : b.plan_blocks.count;
 	}
-	counts->rules[verdict.rule % 32]++;
+	counts->rules[verdict.rule]++;
 	counts->moves_accepted += !err && moves;
 	counts->moves_refused += err && moves;
 	counts->transfers += plan ? plan->transfers : 0;
@@ -536,9 +536,12 @@ int main(int argc, char **argv)
 {
 	uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 0) : DEFAULT_SEED;
 	uint64_t count = argc > 2 ? strtoull(argv[2], NULL, 0) : DEFAULT_COUNT;
-	static const char *const names[] = { "",	"V1 bounds", "V2 order",
-					     "V3 read", "V4 write",  "V5 spill",
-					     "V6 edge", "V7 exit",   "format" };
+	static const char *const names[NPUMEM_RULE_FORMAT + 1] = {
+		[NPUMEM_RULE_V1_BOUNDS] = "V1 bounds", [NPUMEM_RULE_V2_ORDER] = "V2 order",
+		[NPUMEM_RULE_V3_READ] = "V3 read",     [NPUMEM_RULE_V4_WRITE] = "V4 write",
+		[NPUMEM_RULE_V5_SPILL] = "V5 spill",   [NPUMEM_RULE_V6_EDGE] = "V6 edge",
+		[NPUMEM_RULE_V7_EXIT] = "V7 exit",     [NPUMEM_RULE_FORMAT] = "format",
+	};
 	static struct counts counts;
 	uint32_t missing;
 	uint64_t i;
@@ -554,7 +557,8 @@ int main(int argc, char **argv)
 	printf("accepted %" PRIu64 ", refused %" PRIu64 ", verifier and oracle agree\n",
 	       counts.accepted, counts.refused);
 	for (i = 1; i <= NPUMEM_RULE_FORMAT; i++)
-		printf("  %-9s %" PRIu64 "\n", names[i], counts.rules[i]);
+		if (names[i])
+			printf("  %-9s %" PRIu64 "\n", names[i], counts.rules[i]);
 	printf("of these with several blocks: accepted %" PRIu64 " (%" PRIu64
 	       " instances), refused %" PRIu64 "\n",
 	       counts.flow_accepted, counts.instances, counts.flow_refused);
