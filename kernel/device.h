@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Devices, as the module and engine "sim" need them beyond base/engine.h.
+ * Devices: what an NPU's driver calls to have one, what the module and engine "sim" need
+ * beside that, and the ioctls that are of no single part.
  */
 #ifndef NPUMEM_DEVICE_H
 #define NPUMEM_DEVICE_H
 
 struct device;
+struct drm_device;
+struct drm_file;
 struct npu_engine_desc;
 struct npu_file;
+
+/**
+ * npumem_device_probe() - register the device of a real NPU, see base/engine.h
+ * @parent: the NPU; the banks are those of its memory-region
+ * @engines: one description each, used only until this returns
+ * @count: of @engines, 1 to NPUMEM_MAX_ENGINES
+ *
+ * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or what else failed,
+ * as of &npu_engine_ops.init. Without success there is nothing to remove.
+ */
+int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
+			unsigned int count);
+void npumem_device_remove(struct device *parent);
 
 /*
  * npumem_device_probe() of a device that has banks of ordinary memory, too: mib has the
@@ -22,5 +38,11 @@ void npumem_devices_wait(void);
 
 /* The file is being closed: drop all plans of it, give up their requests. */
 void npumem_plan_release_file(struct npu_file *file);
+
+int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* NPUMEM_DEVICE_H */

@@ -9,22 +9,19 @@
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
-#include <linux/workqueue.h>
 
-#include "base/drv.h"
+#include "base/work.h"
 #include "device.h"
 #include "job/gate.h"
 #include "memory/bo.h"
 #include "sim/sim.h"
 #include "upcall/upcall.h"
 
-struct workqueue_struct *npumem_wq;
-
 static void devices_wait(void)
 {
 	npumem_devices_wait();
 	/* The last one may still be on its way out of the function that woke us. */
-	destroy_workqueue(npumem_wq);
+	npumem_work_exit();
 	npumem_gates_exit();
 	/* Fences and xarrays that are freed after a grace period. */
 	rcu_barrier();
@@ -35,12 +32,12 @@ static int __init npumem_init(void)
 	int err;
 
 	npumem_bo_init();
-	npumem_wq = alloc_workqueue("npumem", WQ_UNBOUND, 0);
-	if (!npumem_wq)
-		return -ENOMEM;
+	err = npumem_work_init();
+	if (err)
+		return err;
 	err = npumem_gates_init();
 	if (err) {
-		destroy_workqueue(npumem_wq);
+		npumem_work_exit();
 		return err;
 	}
 	err = npumem_upcall_init();

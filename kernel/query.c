@@ -9,6 +9,7 @@
 #include <linux/uaccess.h>
 
 #include "memory/carveout.h"
+#include "device.h"
 #include "base/drv.h"
 #include "base/engine.h"
 #include "upcall/upcall.h"

@@ -59,9 +59,6 @@ struct npu_engine;
 struct npu_faults;
 struct npu_requester;
 
-/* Last references are dropped here where dropping may not wait. */
-extern struct workqueue_struct *npumem_wq;
-
 /**
  * struct npu_device - one NPU and its carveout
  * @drm: base
@@ -200,23 +197,5 @@ struct npu_log_user {
 
 int npumem_log_begin(struct npu_log_user *log, struct drm_npumem_log *user);
 int npumem_log_end(struct npu_log_user *log, int err);
-
-/* ioctls */
-int npumem_ioctl_dev_query(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_plan_request(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_plan_load(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_plan_destroy(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
-int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* NPUMEM_DRV_H */

@@ -2,8 +2,8 @@
 /*
  * Engines: what executes jobs, and how a real NPU's driver brings one.
  *
- * A driver calls npumem_device_probe() from its own probe, with a description of
- * each of its engines, and npumem_device_remove() from its remove. From that on none of
+ * A driver calls npumem_device_probe() (device.h) from its own probe, with a description
+ * of each of its engines, and npumem_device_remove() from its remove. From that on none of
  * its callbacks is called: open files keep the DRM device, but nothing that the driver
  * described. The parent's drvdata are the driver's to use. npumem's own platform driver
  * does just that for engine "sim".
@@ -105,32 +105,5 @@ struct npu_engine {
 	bool stopped;
 	void *priv;
 };
-
-int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc);
-/* The device is being removed: no callback of the engine's driver from its return on. */
-void npumem_engine_stop(struct npu_engine *engine);
-
-/*
- * For an open file: hold the modules of all engines, or none and -ENODEV, as the device
- * or one of them is going; let go of them, even long after the device was removed.
- */
-int npumem_engines_hold(struct npu_device *dev);
-void npumem_engines_release(struct npu_device *dev);
-
-/* The engine of an index that user space named, or NULL. */
-struct npu_engine *npumem_engine_lookup(struct npu_device *dev, u32 index);
-
-/**
- * npumem_device_probe() - register the device of a real NPU, see above
- * @parent: the NPU; the banks are those of its memory-region
- * @engines: one description each, used only until this returns
- * @count: of @engines, 1 to NPUMEM_MAX_ENGINES
- *
- * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or what else failed,
- * as of &npu_engine_ops.init. Without success there is nothing to remove.
- */
-int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
-			unsigned int count);
-void npumem_device_remove(struct device *parent);
 
 #endif /* NPUMEM_ENGINE_H */

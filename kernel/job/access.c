@@ -34,6 +34,7 @@
 #include "access.h"
 #include "base/compat.h"
 #include "base/fence.h"
+#include "base/work.h"
 #include "run.h"
 
 /* Not MODULE_IMPORT_NS(), whose argument became a string. */

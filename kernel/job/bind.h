@@ -116,4 +116,6 @@ struct npu_external *npumem_external_of(struct npu_externals *externals,
  */
 void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 length);
 
+int npumem_ioctl_run_bind(struct drm_device *drm, void *data, struct drm_file *file);
+
 #endif /* NPUMEM_BIND_H */

@@ -28,7 +28,7 @@
 #include <drm/drm_print.h>
 
 #include "base/compat.h"
-#include "base/engine.h"
+#include "engine.h"
 #include "job.h"
 #include "run.h"
 

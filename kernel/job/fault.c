@@ -24,6 +24,7 @@
 #include "fault.h"
 #include "run.h"
 #include "base/trace.h"
+#include "base/work.h"
 #include "upcall/upcall.h"
 
 #define RECENT 64

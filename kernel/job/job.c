@@ -11,6 +11,7 @@
 
 #include "base/client.h"
 #include "base/compat.h"
+#include "engine.h"
 #include "fault.h"
 #include "base/fence.h"
 #include "job.h"

@@ -107,4 +107,6 @@ void npumem_job_free(struct npu_job *job);
  */
 void npumem_job_done(struct npu_job *job, int error);
 
+int npumem_ioctl_submit(struct drm_device *drm, void *data, struct drm_file *file);
+
 #endif /* NPUMEM_JOB_H */

@@ -33,6 +33,7 @@
 #include "base/client.h"
 #include "base/compat.h"
 #include "base/engine.h"
+#include "base/work.h"
 #include "fairq.h"
 #include "gate.h"
 #include "run.h"

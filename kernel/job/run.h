@@ -132,4 +132,8 @@ void npumem_runs_unplug(struct npu_device *dev);
 
 void npumem_runs_show(struct npu_device *dev, struct seq_file *m);
 
+int npumem_ioctl_run_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_reset(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+
 #endif /* NPUMEM_RUN_H */

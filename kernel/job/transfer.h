@@ -10,6 +10,8 @@
 
 #include "memory/bo.h"
 
+struct drm_device;
+struct drm_file;
 struct npu_job;
 
 /**
@@ -55,5 +57,7 @@ void *npumem_transfers_vaddr(const struct npu_transfers *transfers, u64 first, u
  * fill, when all of its bytes have been moved. Any context.
  */
 void npumem_job_transferred(struct npu_job *job, u32 position);
+
+int npumem_ioctl_run_query(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif /* NPUMEM_TRANSFER_H */

@@ -73,4 +73,8 @@ void npumem_bo_access_ended(struct npu_bo *bo);
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dma_buf *buf);
 
+int npumem_ioctl_bo_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_bo_mmap_offset(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *file);
+
 #endif /* NPUMEM_BO_H */

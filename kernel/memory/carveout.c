@@ -35,6 +35,7 @@
 #include "base/client.h"
 #include "base/compat.h"
 #include "base/drv.h"
+#include "base/work.h"
 
 #define SCRUB_CHUNK SZ_256K
 

@@ -40,6 +40,9 @@ DEFINE_FREE(npumem_graph_put, struct npu_graph *, if (_T) npumem_graph_put(_T))
 /* The file is being closed: drop all graphs of it. */
 void npumem_graph_release_file(struct npu_file *file);
 
+int npumem_ioctl_graph_create(struct drm_device *drm, void *data, struct drm_file *file);
+int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_file *file);
+
 /**
  * struct npu_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each

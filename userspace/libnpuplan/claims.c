@@ -6,6 +6,7 @@
 #include "../chunks/chunks.h"
 #include "base/region.h"
 #include "base/sorted.h"
+#include "graph/checked.h"
 #include "planners/planners.h"
 
 /*

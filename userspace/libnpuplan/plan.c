@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/checked.h"
+#include "output/verify.h"
 #include "planners/loops/flow.h"
 #include "planners/planners.h"
 

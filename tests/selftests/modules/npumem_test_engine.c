@@ -12,6 +12,7 @@
 #include <linux/wait.h>
 
 #include "base/engine.h"
+#include "device.h"
 #include "job/job.h"
 
 /* What the parent's drvdata must still be when the device is removed. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "maker.h"
+#include "operators.h"
 #include "schema.h"
 
 /* The parts one behind the other. */

@@ -105,6 +105,3 @@ void maker_set_range(struct maker *m, uint8_t activation, uint32_t tensor, uint3
 /* The bits of a float, as the file and attributes have them. */
 float maker_float_of(int32_t bits);
 int32_t maker_bits_of(float value);
-
-/** maker_run() - operands, scales and attributes of the operator that the maker is of */
-void maker_run(struct maker *m);

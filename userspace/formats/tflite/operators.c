@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What each operator makes of its options, scales and tensors. */
-#include "maker.h"
+#include "operators.h"
 
 #include <errno.h>
 #include <inttypes.h>

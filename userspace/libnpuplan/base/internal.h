@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the files of libnpuplan share: errors, arrays, the framed graph that planners work on.
+ * What all files of libnpuplan share: errors, options, arrays and labels.
  */
 #pragma once
 
@@ -59,39 +59,3 @@ const char *npuplan_step_label(const struct npuplan_graph *graph, uint32_t step,
 
 /* The first line of the verifier's log is the error's text. */
 int npuplan_fail_verdict(struct npuplan_error *error, int err, const char *what, const char *log);
-
-/* npuplan_copy_section() - the known part of each record of a blob's section
- * @size: of that part
- * @array: pointer to an array that npuplan_grow() made, or to NULL; what it has is overwritten
- * @count: out: records in it
- *
- * -ENOMEM
- */
-int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
-			 uint32_t *count);
-
-/*
- * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
- * @blob: owned
- * @cells: checked form of @blob
- */
-struct npuplan_checked {
-	void *blob;
-	size_t size;
-	struct npuv_graph *cells;
-};
-
-int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
-			 struct npuplan_error *error);
-void npuplan_checked_fini(struct npuplan_checked *checked);
-
-/* npuplan_verify_cells() - verify a plan that is not a blob yet
- * @cells: checked form of its graph
- * @what: what the error calls the plan
- * @verdict: may be NULL
- *
- * The error quotes the first line of the verifier's log.
- */
-int npuplan_verify_cells(const struct npuv_graph *cells, const struct npuplan_plan *plan,
-			 const char *what, struct npumem_verdict *verdict,
-			 struct npuplan_error *error);

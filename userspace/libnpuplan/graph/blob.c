@@ -5,6 +5,7 @@
 
 #include "blob.h"
 #include "base/internal.h"
+#include "checked.h"
 
 struct writer {
 	struct npumem_tensor *tensors;

@@ -5,6 +5,7 @@
 
 #include "blob.h"
 #include "base/internal.h"
+#include "graph/checked.h"
 
 int npuplan_plan_write(const struct npuplan_plan *plan, void **blob, size_t *size,
 		       struct npuplan_error *error)

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/internal.h"
+#include "graph/checked.h"
+#include "verify.h"
 
 int npuplan_verify(const void *graph_blob, size_t graph_size, const void *plan_blob,
 		   size_t plan_size, struct npumem_verdict *verdict, char *log_text,

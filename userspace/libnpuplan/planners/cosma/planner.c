@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "graph/checked.h"
 #include "planner.h"
 #include "planners/cosma/banks/banks.h"
 #include "cosma.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/checked.h"
 #include "problem/packing.h"
 
 /* struct planning - segments of a graph, and the front of what they make */

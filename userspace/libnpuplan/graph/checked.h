@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Graphs as blobs, and what the verifier makes of them.
+ */
+#pragma once
+
+#include "base/internal.h"
+
+/* npuplan_copy_section() - the known part of each record of a blob's section
+ * @size: of that part
+ * @array: pointer to an array that npuplan_grow() made, or to NULL; what it has is overwritten
+ * @count: out: records in it
+ *
+ * -ENOMEM
+ */
+int npuplan_copy_section(const struct npuv_section *section, size_t size, void *array,
+			 uint32_t *count);
+
+/*
+ * struct npuplan_checked - graph as blob, checked by the verifier, with its cells
+ * @blob: owned
+ * @cells: checked form of @blob
+ */
+struct npuplan_checked {
+	void *blob;
+	size_t size;
+	struct npuv_graph *cells;
+};
+
+int npuplan_checked_init(struct npuplan_checked *checked, const struct npuplan_graph *graph,
+			 struct npuplan_error *error);
+void npuplan_checked_fini(struct npuplan_checked *checked);
