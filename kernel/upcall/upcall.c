@@ -184,19 +184,47 @@ static void request_fail(struct npu_request *req)
 	request_finish(req);
 }
 
-/* Claim all requests for which error_of() is not zero with that error. */
-static void requests_claim(u32 (*error_of)(const struct npu_request *req, const void *arg),
-			   const void *arg, struct list_head *claimed)
+/*
+ * struct request_filter - which requests are to be settled, and with which errno
+ * @req: this one alone, or NULL
+ * @plan: those for this plan alone, or NULL
+ * @dev: those of this device alone, or NULL
+ * @file: those whose descriptor is this file alone, or NULL
+ * @error: errno, of those that request_reason() knows
+ * @error_waiting: errno of requests that the daemon has not accepted, or 0 if it is @error
+ *
+ * One without a pointer is met by every request.
+ */
+struct request_filter {
+	const struct npu_request *req;
+	const struct npu_plan *plan;
+	const struct npu_device *dev;
+	const struct file *file;
+	u32 error;
+	u32 error_waiting;
+};
+
+static bool request_meets(const struct npu_request *req, const struct request_filter *filter)
+{
+	return (!filter->req || req == filter->req) &&
+	       (!filter->plan || req->plan == filter->plan) &&
+	       (!filter->dev || req->dev == filter->dev) &&
+	       (!filter->file || req->file == filter->file);
+}
+
+/* Claim all requests that meet a filter, each with the filter's errno. */
+static void requests_claim(const struct request_filter *filter, struct list_head *claimed)
 {
 	struct npu_request *req, *next;
-	u32 error;
+	bool waiting;
 
 	lockdep_assert_held(&upcall.lock);
 	list_for_each_entry_safe(req, next, &upcall.requests, link) {
-		error = error_of(req, arg);
-		if (!error)
+		if (!request_meets(req, filter))
 			continue;
-		request_claim(req, error);
+		waiting = req->state == NPUMEM_REQUEST_WAITING;
+		request_claim(req, waiting && filter->error_waiting ? filter->error_waiting :
+								      filter->error);
 		list_add_tail(&req->link, claimed);
 	}
 }
@@ -211,17 +239,13 @@ static void requests_settle(struct list_head *claimed)
 	}
 }
 
-/*
- * Settle all requests for which error_of() is not zero with that error. The
- * errors it may return are those of request_reason().
- */
-static void requests_fail(u32 (*error_of)(const struct npu_request *req, const void *arg),
-			  const void *arg)
+/* Settle all requests that meet a filter, each with the filter's errno. */
+static void requests_fail(const struct request_filter *filter)
 {
 	LIST_HEAD(claimed);
 
 	mutex_lock(&upcall.lock);
-	requests_claim(error_of, arg, &claimed);
+	requests_claim(filter, &claimed);
 	mutex_unlock(&upcall.lock);
 	requests_settle(&claimed);
 }
@@ -262,12 +286,6 @@ static void request_arm(struct npu_request *req)
 	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
 }
 
-/* What requests_fail() is to settle a request with: the errno, or 0 to leave it. */
-static u32 error_if_it(const struct npu_request *req, const void *arg)
-{
-	return req == arg ? ETIMEDOUT : 0;
-}
-
 static void request_expire(struct work_struct *work)
 {
 	struct npu_request *req = container_of(to_delayed_work(work), struct npu_request, expiry);
@@ -286,7 +304,7 @@ static void request_expire(struct work_struct *work)
 		if (!claimed)
 			return;
 	} else {
-		requests_fail(error_if_it, req);
+		requests_fail(&(struct request_filter){ .req = req, .error = ETIMEDOUT });
 	}
 	npumem_request_put(req);
 }
@@ -395,11 +413,6 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 	return 0;
 }
 
-static u32 error_if_of_plan(const struct npu_request *req, const void *plan)
-{
-	return req->plan == plan ? ECANCELED : 0;
-}
-
 void npumem_upcall_cancel(struct npu_plan *plan)
 {
 	bool pending;
@@ -408,17 +421,12 @@ void npumem_upcall_cancel(struct npu_plan *plan)
 	pending = plan->state == NPUMEM_PLAN_STATE_PENDING;
 	mutex_unlock(&plan->lock);
 	if (pending)
-		requests_fail(error_if_of_plan, plan);
-}
-
-static u32 error_if_of_device(const struct npu_request *req, const void *dev)
-{
-	return req->dev == dev ? ENODEV : 0;
+		requests_fail(&(struct request_filter){ .plan = plan, .error = ECANCELED });
 }
 
 void npumem_upcall_unplug(struct npu_device *dev)
 {
-	requests_fail(error_if_of_device, dev);
+	requests_fail(&(struct request_filter){ .dev = dev, .error = ENODEV });
 }
 
 /* --------------------------------------------------------- the daemon's side */
@@ -433,24 +441,15 @@ bool npumem_upcall_is_daemon(const struct sock *sk)
 	return READ_ONCE(upcall.daemon) == sk;
 }
 
-static u32 error_if_accepted(const struct npu_request *req, const void *arg)
-{
-	return req->state == NPUMEM_REQUEST_ACCEPTED ? ECONNRESET : 0;
-}
-
-static u32 error_of_any(const struct npu_request *req, const void *arg)
-{
-	return error_if_accepted(req, arg) ?: ENOTCONN;
-}
-
-/* The daemon's socket is let go of, all requests are claimed. Returns what to sock_put(). */
+/* Forget the daemon's socket and claim all requests. The caller has to sock_put() it. */
 static struct sock *daemon_retire(struct list_head *claimed)
 {
+	const struct request_filter all = { .error = ECONNRESET, .error_waiting = ENOTCONN };
 	struct sock *sk = upcall.daemon;
 
 	lockdep_assert_held(&upcall.lock);
 	WRITE_ONCE(upcall.daemon, NULL);
-	requests_claim(error_of_any, NULL, claimed);
+	requests_claim(&all, claimed);
 	return sk;
 }
 
@@ -534,15 +533,10 @@ void npumem_request_opened(struct npu_request *req, struct file *file)
 	req->file = file;
 }
 
-/* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
-static u32 error_if_of_file(const struct npu_request *req, const void *file)
-{
-	return req->file == file ? ECONNRESET : 0;
-}
-
 void npumem_request_closed(struct npu_request *req, struct file *file)
 {
-	requests_fail(error_if_of_file, file);
+	/* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
+	requests_fail(&(struct request_filter){ .req = req, .file = file, .error = ECONNRESET });
 }
 
 static struct npu_request *request_claim_accepted(u64 id, u32 error)
