@@ -2,11 +2,10 @@
 /**
  * DOC: debugfs
  *
- * In the device's folder: "carveout", the map of each bank; "shares", what each user
- * holds of the device and may hold; "runs", one line for
- * each run with the plan block that it is in (-1 after the exit) and the counts of
- * its cells' states; "faults", the last faults; and
- * a folder for each engine. Not an interface: programs use DEV_QUERY and the
+ * The device's folder has "carveout", the map of each bank; "shares", what each user holds
+ * of the device and may hold; "runs", one line for each run, with the plan block that it is
+ * in (-1 after the exit) and the counts of its cells' states; "faults", the last faults; and
+ * a folder for each engine. None of that is an interface: programs use DEV_QUERY and the
  * netlink events.
  */
 #include <linux/debugfs.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Devices: what an NPU's driver calls to have one, what the module and engine "sim" need
- * beside that, and the ioctls that are of no single part.
+ * Devices: the calls by which an NPU's driver makes and removes one, those that the module
+ * and engine "sim" need beside them, and the ioctls that belong to no single part.
  */
 #ifndef NPUMEM_DEVICE_H
 #define NPUMEM_DEVICE_H
@@ -15,19 +15,19 @@ struct npu_file;
 /**
  * npumem_device_probe() - register the device of a real NPU, see base/engine.h
  * @parent: the NPU; the banks are those of its memory-region
- * @engines: one description each, used only until this returns
- * @count: of @engines, 1 to NPUMEM_MAX_ENGINES
+ * @engines: a description of each engine, used only until this returns
+ * @count: number of @engines, 1 to NPUMEM_MAX_ENGINES
  *
- * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or what else failed,
- * as of &npu_engine_ops.init. Without success there is nothing to remove.
+ * Return: 0; -EINVAL: no engine, or no bank; -E2BIG: too many engines; or the errno of
+ * another step, such as &npu_engine_ops.init. On error there is nothing to remove.
  */
 int npumem_device_probe(struct device *parent, const struct npu_engine_desc *engines,
 			unsigned int count);
 void npumem_device_remove(struct device *parent);
 
 /*
- * npumem_device_probe() of a device that has banks of ordinary memory, too: mib has the
- * size of each in MiB.
+ * The same for a device that has banks of ordinary memory, too: @mib has the size of each
+ * in MiB.
  */
 int npumem_device_probe_software(struct device *parent, const struct npu_engine_desc *engines,
 				 unsigned int count, const unsigned int *mib,

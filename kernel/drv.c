@@ -5,10 +5,10 @@
  * Probe makes the banks, then the engines, then lets user space in; remove goes
  * the other way round: drm_dev_unplug() turns user space away, waits for ioctls
  * that touch the carveout and zaps all mappings; plan requests are settled;
- * engines are stopped, so that what is still queued ends with -ENODEV, and their
- * drivers' callbacks are not called any more; jobs that wait for others' fences need not
- * do so any longer. What open files hold lives on until they are closed, see base/drv.h; the
- * module that has those callbacks is part of it.
+ * engines are stopped, so that jobs still queued end with -ENODEV, and their
+ * drivers' callbacks are not called any more; jobs that wait for other drivers' fences do
+ * so no longer. Objects that open files hold, and the modules of the engines' drivers, live
+ * on until the files are closed, see base/drv.h.
  */
 #include <linux/module.h>
 #include <linux/sizes.h>
@@ -53,7 +53,7 @@ static int npumem_open(struct drm_device *drm, struct drm_file *drm_file)
 	 */
 	if (drm_is_primary_client(drm_file))
 		return -EOPNOTSUPP;
-	/* Nor on an accel node, where root counts as authenticated. */
+	/* On an accel node root would count as authenticated, and could use FLINK there. */
 	drm_file->authenticated = false;
 
 	file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
@@ -111,7 +111,7 @@ static void memory_add(struct drm_memory_stats *stats, struct drm_gem_object *ob
 		stats->shared += obj->size;
 	else
 		stats->private += obj->size;
-	/* A system BO has pages once it was touched. */
+	/* A system BO has no pages before it is touched. */
 	if (to_npumem_bo(obj)->bank || to_npumem_bo(obj)->shmem.pages)
 		stats->resident += obj->size;
 }
@@ -119,7 +119,7 @@ static void memory_add(struct drm_memory_stats *stats, struct drm_gem_object *ob
 static void memory_print(struct drm_printer *p, const struct drm_memory_stats *stats,
 			 const char *region)
 {
-	/* drm-memory- is the older name of what drm-resident- says now. */
+	/* drm-memory- is the older name of drm-resident-. */
 	drm_printf(p, "drm-memory-%s:\t%llu KiB\n", region, stats->resident >> 10);
 	drm_print_memory_stats(p, stats, DRM_GEM_OBJECT_RESIDENT, region);
 }
@@ -249,7 +249,7 @@ static int device_add_banks(struct npu_device *dev, const unsigned int *mib, uns
 	return 0;
 }
 
-/* The parent's drvdata are its own driver's: found by this instead. */
+/* The device is found by this record, since the parent's drvdata belong to its own driver. */
 struct npu_devres {
 	struct npu_device *dev;
 };

@@ -4,8 +4,8 @@
  *
  * Files pin the module, but a job in flight, or a request, keeps its DRM device a
  * moment longer than the file that made it. So on exit, after the last platform device
- * is gone, we wait for the last DRM device, which takes a moment: those jobs wait for
- * nobody's fences any more (job/gate.c).
+ * is gone, we wait for the last DRM device. That takes a moment only, since those jobs wait
+ * for nobody's fences any more (job/gate.c).
  */
 #include <linux/module.h>
 #include <linux/rcupdate.h>
@@ -20,10 +20,10 @@
 static void devices_wait(void)
 {
 	npumem_devices_wait();
-	/* The last one may still be on its way out of the function that woke us. */
+	/* The last device's release may not have returned yet from the function that woke us. */
 	npumem_work_exit();
 	npumem_gates_exit();
-	/* Fences and xarrays that are freed after a grace period. */
+	/* Fences and xarrays are freed after a grace period. */
 	rcu_barrier();
 }
 

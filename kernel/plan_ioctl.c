@@ -19,7 +19,7 @@
 #include "device.h"
 #include "upcall/upcall.h"
 
-/* The handle's reference goes, and with it whoever waits for the plan. */
+/* Drop the handle's reference, and end the request that would settle the plan, if there is one. */
 static void plan_drop(struct npu_plan *plan)
 {
 	npumem_upcall_cancel(plan);
@@ -38,8 +38,9 @@ void npumem_plan_release_file(struct npu_file *file)
 }
 
 /*
- * Who copies may be stuck in a page fault for as long as user space likes, so others do
- * not wait for it; and there may be many who do, so it is charged before.
+ * Copy the blob of a PLAN_LOAD. That may be stuck in a page fault for as long as user space
+ * likes, so no lock is held; and many callers may copy at once, so the memory is charged
+ * before.
  */
 static void *plan_blob(struct npu_plan *plan, const struct drm_npumem_plan_load *args)
 {
@@ -54,7 +55,7 @@ static void *plan_blob(struct npu_plan *plan, const struct drm_npumem_plan_load 
 	return npumem_blob_copy(args->blob, args->size);
 }
 
-/* Verify the blob of a PLAN_LOAD, which is taken over: the plan is READY if that is 0. */
+/* Verify the blob of a PLAN_LOAD and take it over. If 0 is returned the plan is READY. */
 static int plan_verify(struct npu_file *file, struct npu_plan *plan, void *blob,
 		       struct drm_npumem_plan_load *args, struct npuv_log *log)
 {
@@ -143,7 +144,7 @@ static int plan_request_check(struct drm_device *drm, const struct drm_npumem_pl
 	return 0;
 }
 
-/* All that can fail is done before the request exists. */
+/* Find and allocate all that signalling will need: nothing may fail once the request exists. */
 static int out_sync_find(struct npu_out_sync *out, struct drm_file *file,
 			 const struct drm_npumem_plan_request *args)
 {
@@ -171,7 +172,7 @@ static void out_sync_free(struct npu_out_sync *out)
 	drm_syncobj_put(out->syncobj);
 }
 
-/* On error, nobody has a reference on the plan but the caller. */
+/* Queue a request for a plan. On error nobody but the caller has a reference on the plan. */
 static int plan_ask(struct drm_device *drm, struct drm_file *file, struct npu_plan *plan,
 		    struct drm_npumem_plan_request *args)
 {
@@ -240,7 +241,7 @@ static int plan_read_blob(const struct npu_plan *plan, struct drm_npumem_plan_re
 	return 0;
 }
 
-/* The text cut short is NUL-terminated too. */
+/* Copy a message to user memory; if it has to be cut short it is NUL-terminated, too. */
 static int plan_read_message(const char *message, struct drm_npumem_plan_read *args)
 {
 	void __user *user = u64_to_user_ptr(args->message);
@@ -270,7 +271,7 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	if (!plan)
 		return npumem_refuse(drm, -ENOENT, "PLAN_READ: no plan %u", args->handle);
 
-	/* Whatever it is, unless PENDING, is constant once seen under the lock. */
+	/* Once the state is seen, under the lock, to be other than PENDING, the plan is constant. */
 	mutex_lock(&plan->lock);
 	args->state = plan->state;
 	mutex_unlock(&plan->lock);

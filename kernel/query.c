@@ -2,9 +2,9 @@
 /**
  * DOC: DEV_QUERY
  *
- * One ioctl for all that a client may want to know, as {type, size, pointer}:
- * new types and longer answers need no new ioctl. A null pointer asks for the
- * size, a short buffer gets what fits, so old and new get along both ways.
+ * One ioctl answers all that a client may ask about the device, as {type, size, pointer}, so
+ * that new types and longer answers need no new ioctl. A null pointer asks for the size, and
+ * a short buffer gets as much as fits, so that old and new programs and drivers get along.
  */
 #include <linux/uaccess.h>
 

@@ -2,10 +2,10 @@
 /**
  * DOC: clients and their shares
  *
- * What a device has is finite, and a client could take all of it: the carveout,
- * which others then find full; kernel memory, which graphs and plans keep and the
- * OOM killer cannot see in any process. So what is kept is counted, and an
- * unprivileged user's share is limited:
+ * A device's resources are finite, and one client could take all of them: the carveout,
+ * which others would then find full, and kernel memory, which graphs and plans keep and
+ * which the OOM killer cannot see in any process. So the driver counts what each user
+ * keeps, and limits the share of an unprivileged one:
  *
  *  - of each carveout bank, carveout_share per cent (module parameter, 50);
  *  - of kernel memory for graphs, plans and runs, memory_mib MiB (module parameter;
@@ -14,25 +14,27 @@
  *  - MAX_BINDINGS external tensors bound at a time, and four times the GEM handles that
  *    one file may have.
  *
- * The user is who opened the file: opening it twice, or forking, makes no second
- * share, and whoever the file is handed to spends its opener's. A user with
- * CAP_SYS_RESOURCE when the file is opened has no limits, as with setrlimit(2) and
- * disk quotas. Several users can still fill a device together: against that there
- * are the limits of memory cgroups, to which the same memory is charged, and of the
- * dmem controller, to which carveout is (carveout.c).
+ * The user is the one who opened the file: opening the device twice, or forking, makes no
+ * second share, and a process that is handed the file spends the opener's share. A user
+ * who had CAP_SYS_RESOURCE when the file was opened has no limits, as with setrlimit(2)
+ * and disk quotas. Several users can still fill a device together. Memory cgroups limit
+ * that, since the same memory is charged to them, and so does the dmem controller, to
+ * which carveout is charged (memory/carveout.c).
  *
- * Nor can it flood who listens to events: EVENTS_BURST of its mistakes are multicast in
- * EVENTS_INTERVAL, the others counted ("events_suppressed" in debugfs).
+ * A user cannot flood those who listen to events either: EVENTS_BURST of its mistakes are
+ * multicast in EVENTS_INTERVAL, and the others are counted ("events_suppressed" in
+ * debugfs).
  *
- * Engine time is shared out as well, among all users alike (fairq.c).
+ * Engine time is shared as well, among all users alike (job/fairq.c).
  *
- * The share is the user's; what each open file holds is known besides (fdinfo). Plan
- * requests are the daemon's time, and have a queue of their own (upcall/queue.c).
+ * Shares belong to users. The driver also knows what each open file holds, and tells it in
+ * fdinfo. Plan requests cost the daemon's time and have a queue of their own
+ * (upcall/queue.c).
  *
- * Life. A user is found by its uid in the list of the device and lives as long as
- * one of its clients, which live as long as anything charged to them. A user that
- * has clients keeps the DRM device. One that has none any more stays in the list
- * while it owes engine time, or it would come back without that; but not for
+ * Life. A user is found by its uid in the device's list. It lives as long as one of its
+ * clients, and a client lives as long as anything is charged to it. A user that has
+ * clients keeps the DRM device. One that has none any more stays in the list while it
+ * owes engine time, so that it cannot be rid of the debt by coming back; but it stays no
  * longer than KEPT_NS.
  */
 #include <linux/capability.h>
@@ -51,14 +53,14 @@
 #include "client.h"
 #include "engine.h"
 
-/* Mistakes of one user that are multicast: so many in so long. */
+/* At most EVENTS_BURST mistakes of one user are multicast in EVENTS_INTERVAL jiffies. */
 #define EVENTS_BURST	64
 #define EVENTS_INTERVAL (5 * HZ)
 
-/* Kernel mappings and references on BOs; far more than runs of honest clients have. */
+/* A binding keeps a kernel mapping and a reference on a BO. Honest clients have far fewer. */
 #define MAX_BINDINGS 16384
 
-/* Longer than any job, the most that a user may owe, takes. */
+/* A user owes one job's time at most, and every job takes less than this. */
 #define KEPT_NS (60ull * NSEC_PER_SEC)
 
 static unsigned int carveout_share = 50;
@@ -73,17 +75,17 @@ MODULE_PARM_DESC(
 	"MiB of kernel memory that graphs, plans and runs of an unprivileged user may keep (default: 0, an eighth of the memory)");
 
 /**
- * struct npu_user - user of a device: who has a share
+ * struct npu_user - user of a device, who has a share of it
  * @ref: each of its clients holds one; zero of a user that only owes
  * @left_at: CLOCK_MONOTONIC nanoseconds, when @ref became zero
  * @node: in &npu_device.users
  * @dev: referenced, unless @ref is zero
- * @uid: who
- * @unlimited: CAP_SYS_RESOURCE. The same uid without is another user
- * @used: of each resource, by all clients together
- * @verify: held while a blob is verified
- * @events: how many of its mistakes are multicast
- * @events_suppressed: and how many were not
+ * @uid: the user's
+ * @unlimited: it has CAP_SYS_RESOURCE. The same uid without it is another user
+ * @used: amount of each resource that all its clients hold together
+ * @verify: held while a blob of this user is verified
+ * @events: limits how many of its mistakes are multicast
+ * @events_suppressed: number of its mistakes that were not multicast
  * @engines: share of each engine's time
  */
 struct npu_user {
@@ -128,7 +130,7 @@ static bool user_owes(const struct npu_user *user)
 	return false;
 }
 
-/* Those without clients that owe nothing any more. */
+/* Free the users that have no clients and owe no engine time any more. */
 static void users_forget(struct npu_device *dev)
 {
 	u64 now = ktime_get_ns();

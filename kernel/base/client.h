@@ -17,12 +17,12 @@ struct seq_file;
 struct npu_user;
 
 /**
- * enum npu_resource - what a client has a share of
+ * enum npu_resource - resource that a user has a share of, and errno when the share is spent
  * @NPUMEM_RESOURCE_MEMORY: bytes of kernel memory that graphs, plans and runs keep;
  *	-EDQUOT
  * @NPUMEM_RESOURCE_HANDLES: GEM handles; -EMFILE
  * @NPUMEM_RESOURCE_BINDINGS: external tensors that are bound to a BO; -EMFILE
- * @NPUMEM_RESOURCE_JOBS: submitted that have not ended; -EBUSY. One file has
+ * @NPUMEM_RESOURCE_JOBS: jobs submitted that have not ended; -EBUSY. One file has
  *	NPUMEM_MAX_CLIENT_JOBS at most, whoever its user is
  * @NPUMEM_RESOURCE_CARVEOUT: bytes of bank 0, and so on for each bank; -ENOSPC
  * @NPUMEM_RESOURCES: number of them
@@ -39,10 +39,9 @@ enum npu_resource {
 /**
  * struct npu_client - one open file, as its objects know it
  * @ref: the file and everything charged to it hold one each: a plan that a run
- *	keeps is its owner's, long after the file is closed
- * @user: whose file it is; the share is the user's, all of whose files have it
- *	together
- * @used: of each resource, by this file
+ *	keeps is charged to the file that made it, long after that is closed
+ * @user: whose file it is; all files of a user have one share together
+ * @used: amount of each resource that this file holds
  * @engines: its share of each engine's time
  */
 struct npu_client {
@@ -52,16 +51,16 @@ struct npu_client {
 	struct npu_fair_client engines[NPUMEM_MAX_ENGINES];
 };
 
-/* The client of the file that current opens, referenced. ERR_PTR: -ENOMEM. */
+/* Make the client of a file that the current process opens, with a reference. ERR_PTR: -ENOMEM. */
 struct npu_client *npumem_client_create(struct npu_device *dev);
 struct npu_client *npumem_client_get(struct npu_client *client);
 void npumem_client_put(struct npu_client *client); /* or NULL. Any context that may sleep */
 
 /**
- * npumem_client_charge() - take so much of a resource, if the user's share has room
- * @client: who will hold it
- * @resource: what
- * @amount: bytes, or how many
+ * npumem_client_charge() - charge a client for a resource, if its user's share has room
+ * @client: the one who will hold it
+ * @resource: which, of &enum npu_resource; each bank has a number of its own
+ * @amount: bytes, or number of objects
  *
  * The caller keeps a reference on the client until it has given all of it back with
  * npumem_client_uncharge(). Any context, whoever current is.
@@ -72,28 +71,28 @@ int npumem_client_charge(struct npu_client *client, unsigned int resource, u64 a
 void npumem_client_uncharge(struct npu_client *client, unsigned int resource, u64 amount);
 
 /*
- * Verification needs many times the memory that its result keeps, so a user has but
- * one under way (users that may exceed their share have as many as they like). Nothing
- * of user space is touched meanwhile: its other processes would wait for that.
- * -EINTR: killed while waiting for another one.
+ * Around a verification. It needs many times the memory that its result keeps, so a user
+ * has one under way at a time (users without limits have as many as they like). The caller
+ * touches no user memory in between: a page fault would keep other processes of this user
+ * waiting. -EINTR: the caller was killed while it waited for another verification.
  */
 int npumem_client_begin_verify(struct npu_client *client);
 void npumem_client_end_verify(struct npu_client *client);
 
 /*
- * A mistake of the client's is to be multicast: is it, or has its user made too many of
- * late? It is counted then. Any context.
+ * Whether a mistake of the client may be multicast. If its user has made too many of late
+ * it may not, and is counted as suppressed. Any context.
  */
 bool npumem_client_may_tell(struct npu_client *client);
 
-/* What the user may have of a resource; U64_MAX: anything. */
+/* The most that the client's user may have of a resource; U64_MAX if there is no limit. */
 u64 npumem_client_limit(const struct npu_client *client, unsigned int resource);
 
-/* Who opened the file. */
+/* The uid of the user that opened the file. */
 kuid_t npumem_client_uid(const struct npu_client *client);
 
 int npumem_clients_init(struct npu_device *dev); /* at probe; -ENOMEM */
-/* debugfs: what each user holds, and may. */
+/* For debugfs: print what each user holds, and the most that it may hold. */
 void npumem_clients_show(struct npu_device *dev, struct seq_file *m);
 
 #endif /* NPUMEM_CLIENT_H */

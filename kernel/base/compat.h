@@ -18,7 +18,7 @@
 #include <drm/gpu_scheduler.h>
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
-/* No controller: every charge is granted, as where it is not configured. */
+/* This kernel has no dmem controller: every charge is granted, as if it were not configured. */
 struct dmem_cgroup_region;
 struct dmem_cgroup_pool_state;
 
@@ -52,7 +52,10 @@ static inline void npumem_compat_sched_start(struct drm_gpu_scheduler *sched, in
 #define drm_sched_start npumem_compat_sched_start
 #endif
 
-/* No version tells, here and below: stable kernels took the changes with fixes. Kbuild looks. */
+/*
+ * For this change and that below no version number will do: stable kernels took them along
+ * with fixes. Kbuild looks for them in the kernel's headers.
+ */
 #ifndef NPUMEM_HAVE_DRM_SCHED_INIT_ARGS
 struct drm_sched_init_args {
 	const struct drm_sched_backend_ops *ops;
@@ -88,7 +91,7 @@ static inline int npumem_compat_sched_job_init(struct drm_sched_job *job,
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
-/* The names without a suffix were those of the functions that want the lock held. */
+/* In older kernels the names without a suffix are functions that want the lock held. */
 #define drm_gem_vmap   drm_gem_vmap_unlocked
 #define drm_gem_vunmap drm_gem_vunmap_unlocked
 #endif
@@ -122,8 +125,8 @@ static inline int of_reserved_mem_region_count(const struct device_node *np)
  * A fence outlives the module that made it: a sync_file in somebody's hands
  * keeps it after the module is gone. From 7.0 on the core drops a signalled
  * fence's pointer to the ops, if they have neither release nor wait. Before
- * that it is looked at once more when the fence is freed, so fences borrow the
- * ops of the core's own stub there, which names them "stub" in traces.
+ * that the core reads the ops once more when the fence is freed, so there our fences
+ * borrow the ops of the core's own stub, and traces call them "stub".
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
 struct npu_compat_fence {

@@ -41,12 +41,12 @@
 #define NPUMEM_MAX_ENGINES	 4
 #define NPUMEM_MAX_LOG		 (1u << 20)
 #define NPUMEM_MAX_JOBS		 1024
-/* Jobs that have not ended: of an open file, and of all files of a uid. */
+/* The most jobs that have not ended, of one open file, and of all files of a user. */
 #define NPUMEM_MAX_CLIENT_JOBS	 2048
 #define NPUMEM_MAX_USER_JOBS	 4096
-/* Bytes of the commands of one job. */
+/* The most bytes of commands that one job has. */
 #define NPUMEM_MAX_COMMANDS	 SZ_64K
-/* Units of work of one SUBMIT, see npumem_drm.h: about as much as a verification. */
+/* The most units of work of one SUBMIT (npumem_drm.h): about as much as a verification. */
 #define NPUMEM_MAX_SUBMIT_WORK	 (1ull << 24)
 #define NPUMEM_MAX_SYNCS	 256
 #define NPUMEM_MAX_REQUESTS	 16    /* not settled, of one open file */
@@ -64,7 +64,7 @@ struct npu_requester;
  * @drm: base
  * @banks: carveout banks, @bank_count of them
  * @bank_sizes: bytes of each
- * @engines: @engine_count of them, fixed after probe
+ * @engines: the device's engines, @engine_count of them, fixed after probe
  * @bank_count: number of @banks
  * @engine_count: number of @engines
  * @runs_lock: guards @runs
@@ -95,12 +95,12 @@ static inline struct npu_device *to_npumem(struct drm_device *drm)
 /**
  * struct npu_file - handles of one open file; nothing is shared but by PRIME
  * @dev: the device that it was opened on
- * @client: what is charged for what they stand for; referenced
+ * @client: is charged for what the handles stand for; referenced
  * @graphs: of struct npu_graph
  * @plans: of struct npu_plan
  * @runs: of struct npu_run
- * @bo_handles: GEM handles
- * @requester: its share of the plan requests
+ * @bo_handles: number of GEM handles
+ * @requester: the file's share of plan requests
  */
 struct npu_file {
 	struct npu_device *dev;
@@ -113,8 +113,8 @@ struct npu_file {
 };
 
 /*
- * The errno of a mistake that user space made, with a line for who debugs it.
- * Never louder: any client could fill the log.
+ * Log a mistake that user space made as a debug message, and evaluate to its errno. The
+ * message is never louder, since any client could fill the log.
  */
 #define npumem_refuse(drm, error, fmt, ...)                         \
 	({                                                          \
@@ -123,8 +123,8 @@ struct npu_file {
 	})
 
 /*
- * A handle for an object, or a reserved one if the object is NULL. -EMFILE: the
- * file has NPUMEM_MAX_HANDLES of this kind.
+ * Make a handle for an object, or reserve one if the object is NULL. -EMFILE: the file has
+ * NPUMEM_MAX_HANDLES of this kind; -ENOMEM.
  */
 static inline int npumem_handle_alloc(struct xarray *handles, void *object, u32 *handle)
 {
@@ -134,7 +134,10 @@ static inline int npumem_handle_alloc(struct xarray *handles, void *object, u32 
 	return err == -EBUSY ? -EMFILE : err;
 }
 
-/* The object of a handle, which begins with its count of references, referenced; or NULL. */
+/*
+ * Look up the object of a handle, or NULL, and take a reference on it. The object has to
+ * begin with its reference count.
+ */
 static inline void *npumem_handle_get(struct xarray *handles, u32 handle)
 {
 	struct kref *object;
@@ -148,8 +151,9 @@ static inline void *npumem_handle_get(struct xarray *handles, u32 handle)
 }
 
 /*
- * Take an object off its handle, for ioctl @name_DESTROY. ERR_PTR: -EINVAL, -ENOENT. Not
- * xa_erase(), which would also take a handle that somebody has only reserved.
+ * Remove a handle, for ioctl @name_DESTROY, and return its object with the reference that
+ * the handle had. ERR_PTR: -EINVAL, -ENOENT. xa_erase() would not do, since it also
+ * removes a handle that another thread has only reserved.
  */
 static inline void *npumem_handle_remove(struct drm_device *drm, struct xarray *handles,
 					 const struct drm_npumem_handle *args, const char *name,
@@ -172,10 +176,10 @@ static inline void *npumem_handle_remove(struct drm_device *drm, struct xarray *
 /* uarray.c: arrays of user memory that carry their stride, and the log. */
 
 /*
- * Copy count records of size bytes into a kvmalloc'ed array; see npumem_drm.h.
- * NULL if count is zero. -EINVAL: stride or ptr are wrong, even if there are no records.
- * -E2BIG: more than max_count, records longer than 4096 bytes, or an unknown tail that
- * is not zero.
+ * Copy the records of a user's array (npumem_drm.h) into a kvmalloc'ed array of records of
+ * size bytes. NULL if there are none. -EINVAL: stride or ptr are wrong, even if there are
+ * none. -E2BIG: there are more than max_count, they are longer than 4096 bytes, or their
+ * end, which this driver does not know, is not zero.
  */
 void *npumem_array_copy(const struct drm_npumem_array *array, size_t size, u32 max_count);
 /* Copy a blob of user memory, once. ERR_PTR on error; kvfree() it. */

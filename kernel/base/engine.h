@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Engines: what executes jobs, and how a real NPU's driver brings one.
+ * Engines execute jobs. This is the contract between npumem and the driver of a real NPU,
+ * which brings its engines.
  *
  * A driver calls npumem_device_probe() (device.h) from its own probe, with a description
- * of each of its engines, and npumem_device_remove() from its remove. From that on none of
- * its callbacks is called: open files keep the DRM device, but nothing that the driver
- * described. The parent's drvdata are the driver's to use. npumem's own platform driver
- * does just that for engine "sim".
+ * of each of its engines, and npumem_device_remove() from its remove. Once the latter has
+ * returned, none of the driver's callbacks is called any more: open files keep the DRM
+ * device, but nothing that the driver described. The parent's drvdata belong to the
+ * driver. npumem's own platform driver does just that for engine "sim".
  *
  * Each open file holds a reference on the modules of the device's engines, so a module
  * in use is not unloaded by mistake. To take a device from its clients all the same,
@@ -26,26 +27,28 @@ struct npu_job;
 
 /**
  * struct npu_engine_ops - what an engine can do
- * @init: optional; at probe. May set &npu_engine.priv
- * @fini: optional; undoes @init. In npumem_device_remove(), after @stop, when nothing
- *	of the engine is in use any more
- * @check: optional, and without it jobs have no commands; look at a job's
- *	commands (&npu_job.commands, from a client that may be hostile) and ask for what they
- *	need (npumem_job_bounce()). In SUBMIT, for many jobs at once. 0; -EINVAL; -EOPNOTSUPP;
- *	-EINTR: npuv_tick(), which is to be called for all that takes time, said so
+ * @init: optional; called at probe. May set &npu_engine.priv
+ * @fini: optional; undoes @init. Called by npumem_device_remove(), after @stop, when
+ *	nothing of the engine is in use any more
+ * @check: optional; without it no job of this engine has commands. Looks at a job's
+ *	commands (&npu_job.commands, from a client that may be hostile) and asks for the memory
+ *	that they need (npumem_job_bounce()). SUBMIT calls it for all its jobs before any
+ *	of them starts. 0; -EINVAL; -EOPNOTSUPP; -EINTR: npuv_tick(), which has to be called
+ *	in every loop that takes time, says that the caller is being killed
  * @start: start a job and return without waiting for it. The engine calls
  *	npumem_job_done() exactly once for each job started, and before that
  *	npumem_job_transferred() for each transfer among its positions. There is
- *	never more than one job. In process context; must not allocate with GFP_KERNEL, for it
- *	is what memory reclaim may wait for
- * @late: optional; whether the job in flight takes too long, or makes no progress.
- *	Asked every now and then; without, @drain is called instead
- * @drain: a job is late. Return when none is running any more,
- *	having aborted one that makes no progress. From then on an aborted job
- *	touches no memory. May sleep; @start is not called meanwhile
- * @stop: the device is going: abort the running job, if any, and return when it
- *	is done; @start is not called again, @drain may be under way. May sleep
- * @debugfs: optional; files of this engine
+ *	never more than one job. Called in process context; must not allocate with GFP_KERNEL,
+ *	since memory reclaim may wait for the job
+ * @late: optional; tells whether the job in flight takes too long, or makes no progress.
+ *	Called every now and then while a job is in flight; an engine without it has @drain
+ *	called instead
+ * @drain: called when a job is late. Aborts a job that makes no progress, and returns when
+ *	none is running any more. From then on an aborted job touches no memory. May sleep;
+ *	@start is not called meanwhile
+ * @stop: called when the device is going. Aborts the running job, if any, and returns when
+ *	it is done; @start is not called again, @drain may be under way. May sleep
+ * @debugfs: optional; adds files of this engine to the folder
  */
 struct npu_engine_ops {
 	int (*init)(struct npu_engine *engine);
@@ -59,7 +62,7 @@ struct npu_engine_ops {
 };
 
 /**
- * struct npu_engine_desc - engine to be made
+ * struct npu_engine_desc - description of an engine that npumem_device_probe() makes
  * @name: as users see it; copied
  * @owner: module of @ops, THIS_MODULE: held by each open file of the device
  * @ops: what it can do; until npumem_device_remove() returns
@@ -76,19 +79,20 @@ struct npu_engine_desc {
 
 /**
  * struct npu_engine - one engine
- * @dev: whose it is
+ * @dev: the device that it belongs to
  * @name: as described, cut short if need be
- * @owner: as described; once the device has been removed only who holds it may use it
+ * @owner: as described; once the device has been removed only an open file, which holds
+ *	the module, may use it
  * @ops: as described; NULL once the device has been removed
  * @flags: as described
  * @version: as described
  * @index: of it in &npu_device.engines
  * @sched: keeps each run's jobs in order and waits for what they depend on
- * @queue: whose turn it is: one job at a time
+ * @queue: decides whose turn it is; one job at a time has it
  * @timeout_wq: where @sched looks after late jobs; not shared, as it may wait
  * @lock: taken to start a job, guards @stopped
- * @stopped: the device is gone, jobs end with -ENODEV
- * @priv: the engine's own
+ * @stopped: the device is gone, and jobs end with -ENODEV
+ * @priv: for the engine's driver
  */
 struct npu_engine {
 	struct npu_device *dev;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Shares of an engine's time: who has had how much, and who has jobs that wait.
- * job/fairq.c gives the turns.
+ * Shares of an engine's time: how much each user and client has had, and which of them have
+ * jobs that wait. job/fairq.c gives the turns.
  */
 #ifndef NPUMEM_FAIR_H
 #define NPUMEM_FAIR_H
@@ -14,7 +14,7 @@
 struct npu_job;
 
 /**
- * struct npu_fair_node - one among others that take turns
+ * struct npu_fair_node - a user or client, as one of several that take turns
  * @node: in a tree by @vtime, while it has jobs that wait
  * @vtime: ns of engine time that it has had, or would have had, had it never been idle
  */
@@ -24,9 +24,9 @@ struct npu_fair_node {
 };
 
 /**
- * struct npu_fair_set - those that take turns
+ * struct npu_fair_set - users, or clients of one user, that take turns
  * @tree: of struct npu_fair_node that have jobs waiting
- * @floor: of the one that had the last turn: who has been idle begins there
+ * @floor: vtime of the one that had the last turn. One that has been idle begins there
  */
 struct npu_fair_set {
 	struct rb_root_cached tree;
@@ -34,9 +34,9 @@ struct npu_fair_set {
 };
 
 /**
- * struct npu_fair_user - what a user has of one engine
- * @base: among the engine's users
- * @clients: that take turns when it is this user's
+ * struct npu_fair_user - a user's share of one engine
+ * @base: its place among the engine's users
+ * @clients: its clients, which take turns when it is this user's turn
  */
 struct npu_fair_user {
 	struct npu_fair_node base;
@@ -44,10 +44,10 @@ struct npu_fair_user {
 };
 
 /**
- * struct npu_fair_client - what a client has of one engine
- * @base: among its user's clients
- * @user: whose
- * @jobs: that wait, in the order in which they became ready
+ * struct npu_fair_client - a client's share of one engine
+ * @base: its place among its user's clients
+ * @user: the user that opened this client's file
+ * @jobs: jobs that wait, in the order in which they became ready
  */
 struct npu_fair_client {
 	struct npu_fair_node base;
@@ -58,9 +58,9 @@ struct npu_fair_client {
 /**
  * struct npu_fairq - queue of one engine
  * @lock: guards all of this and of the users' and clients' shares; any context
- * @users: that have jobs waiting
- * @current_job: whose turn it is, or NULL; then nobody waits
- * @since: when that began
+ * @users: users that have jobs waiting
+ * @current_job: the job whose turn it is, or NULL; then no job waits
+ * @since: when the turn of @current_job began
  * @index: of the engine
  */
 struct npu_fairq {
@@ -76,8 +76,8 @@ void npumem_fair_client_init(struct npu_fair_client *client, struct npu_fair_use
 void npumem_fairq_init(struct npu_fairq *q, u32 index);
 
 /*
- * Whether a user without clients has had more engine time than who comes now would
- * begin with: it owes that, and must not be forgotten meanwhile.
+ * Whether a user without clients has had more engine time than a new user begins with. It
+ * owes the difference, and must not be forgotten before others have had as much.
  */
 bool npumem_fairq_owes(struct npu_fairq *q, const struct npu_fair_user *user);
 

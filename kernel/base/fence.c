@@ -7,8 +7,8 @@
  * device, and longer than the module. All of the driver's fences are made here
  * so that this is got right once. See compat.h for what older kernels need.
  *
- * Fences of drm_sched never leave the driver: in older kernels who has one and asks
- * its name follows a pointer to the scheduler, which may be gone.
+ * Fences of drm_sched never leave the driver: in older kernels a holder of one that asks
+ * for its name follows a pointer to the scheduler, which may be gone.
  */
 #include <linux/completion.h>
 
@@ -25,7 +25,7 @@ static const char *fence_timeline_name(struct dma_fence *fence)
 	return "npumem";
 }
 
-/* No release, no wait: the core lets go of these ops when a fence signals. */
+/* There is no release() or wait(), so that the core lets go of these ops when a fence signals. */
 static const struct dma_fence_ops npumem_fence_ops = {
 	.get_driver_name = fence_driver_name,
 	.get_timeline_name = fence_timeline_name,
@@ -43,7 +43,7 @@ void npumem_fence_init(struct dma_fence *fence, u64 context, u64 seqno)
 
 void npumem_fence_free(struct dma_fence *fence)
 {
-	/* What the allocation begins with, whatever the kernel. */
+	/* @fence is where the allocation begins, in all kernels. */
 	kfree(fence);
 }
 
@@ -76,7 +76,7 @@ int npumem_fence_wait_killable(struct dma_fence *fence)
 	if (dma_fence_add_callback(fence, &waiter.callback, fence_wake))
 		return 0;
 	err = wait_for_completion_killable(&waiter.signalled);
-	/* Or it has been called. */
+	/* Once it is removed the callback, which uses our stack, is not called any more. */
 	if (err)
 		dma_fence_remove_callback(fence, &waiter.callback);
 	return err ? -EINTR : 0;

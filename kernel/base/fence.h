@@ -8,23 +8,23 @@
 #include <linux/dma-fence.h>
 
 /*
- * A new, unsignalled fence, or NULL. Its lock is its own and nothing of it is
- * in the module once it has signalled, so it may outlive both device and module.
- * Whoever makes one must signal it before the module goes.
+ * A new, unsignalled fence, or NULL. It has a lock of its own and refers to nothing of the
+ * module once it has signalled, so it may outlive both device and module. The caller must
+ * signal it before the module goes.
  */
 struct dma_fence *npumem_fence_create(u64 context, u64 seqno);
 
 /*
- * The same in two steps, for who may only know in which order fences will signal
- * when nothing may fail any more. One that was not initialised is freed, not put.
+ * The same in two steps, for a caller that knows in which order its fences will signal only
+ * when it may not fail any more. A fence that was not initialised is freed, not put.
  */
 struct dma_fence *npumem_fence_alloc(void);
 void npumem_fence_init(struct dma_fence *fence, u64 context, u64 seqno);
 void npumem_fence_free(struct dma_fence *fence); /* or NULL */
 
 /*
- * Wait for anybody's fence: 0 or -EINTR, which only a fatal signal is the cause of, as
- * dma_fence_wait() cannot.
+ * Wait for a fence, whoever made it. 0; -EINTR: a fatal signal came. Other signals do not
+ * end the wait, as they would dma_fence_wait()'s.
  */
 int npumem_fence_wait_killable(struct dma_fence *fence);
 

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Makes the tracepoints of trace.h. */
+/* This file makes the tracepoints that trace.h describes. */
 #define CREATE_TRACE_POINTS
 #include "trace.h"

@@ -12,10 +12,10 @@
 
 #include "npumem_plan.h"
 
-/* These macros are no C. */
+/* clang-format takes the macros for C and spoils them. */
 /* clang-format off */
 
-/* A plan request on its way to the daemon; settled with error 0 or negative. */
+/* A plan request is queued for the daemon; later it is settled, with error 0 or negative. */
 TRACE_EVENT(npumem_request,
 	TP_PROTO(u64 id, u64 graph_size, const char *planner, s64 deadline),
 	TP_ARGS(id, graph_size, planner, deadline),
@@ -96,7 +96,7 @@ TRACE_EVENT(npumem_transfer,
 		  __entry->first, __entry->length, __entry->host_offset)
 );
 
-/* A SUBMIT let go, or refused as a whole. */
+/* A SUBMIT was accepted, or refused as a whole. */
 TRACE_EVENT(npumem_submit,
 	TP_PROTO(u64 run, u32 jobs, int error),
 	TP_ARGS(run, jobs, error),

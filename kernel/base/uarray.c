@@ -13,10 +13,10 @@
 
 #include "drv.h"
 
-/* The largest record a newer user may have, whatever the size of a page. */
+/* The largest record that a newer program may pass, whatever the size of a page. */
 #define MAX_STRIDE 4096
 
-/* One of no records may leave out where they would be, and no more than that. */
+/* An array without records may have a zero pointer and stride; nothing else may be missing. */
 static bool is_empty_array(const struct drm_npumem_array *array)
 {
 	return !array->count && !array->stride && !array->ptr;
@@ -60,7 +60,7 @@ void *npumem_blob_copy(u64 ptr, u64 size)
 
 	if (size > npuv_default_limits.max_blob)
 		return ERR_PTR(-E2BIG);
-	/* Even an empty blob is a blob: the verifier says what is wrong with it. */
+	/* An empty blob is a blob, too: the verifier will say what is wrong with it. */
 	blob = kvmalloc(max_t(u64, size, 8),
 			GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!blob)

@@ -8,18 +8,18 @@
  * coherent are invalidated and written back then, bounce buffers copied. Tensors that
  * steps only read are announced for reading (DMA_FROM_DEVICE), others for both.
  *
- * Where. Beginning waits for the buffer's fences; both may sleep, allocate memory and
- * take the buffer's dma_resv. None of that is allowed to whom a fence waits for, and so
- * to a job from its SUBMIT on:
+ * Where. Beginning an access waits for the buffer's fences; beginning and ending may sleep,
+ * allocate memory and take the buffer's dma_resv. Nobody whom a fence waits for may do so,
+ * and that is true of a job from its SUBMIT on:
  *
- *  - SUBMIT begins before it locks or publishes anything. What the bytes depend on must
- *    have happened by then, so it waits for the in-syncs and the buffers' fences itself
- *    instead of leaving that to the scheduler. Only runs that have imported something
- *    pay for that.
+ *  - SUBMIT begins before it locks or publishes anything. The bytes must be complete by
+ *    then, so it waits for the in-syncs and the buffers' fences itself instead of leaving
+ *    that to the scheduler. Only runs that have imported something pay for that.
  *  - The access ends in a work item once the last job has signalled. BO_WAIT of the
- *    buffer waits for it. Who only waits for the fence, on a device whose caches are not
- *    coherent with the CPU's, may be a moment early: that cannot be helped as long as
- *    exporters may take in end_cpu_access what others hold while they wait for fences.
+ *    buffer waits for it. A client that waits only for the fence may look a moment too
+ *    early, on a device whose caches are not coherent with the CPU's. That cannot be helped
+ *    as long as exporters may take locks in end_cpu_access that others hold while they
+ *    wait for fences.
  */
 #include <linux/dma-buf.h>
 #include <linux/dma-fence.h>
@@ -37,22 +37,22 @@
 #include "base/work.h"
 #include "run.h"
 
-/* Not MODULE_IMPORT_NS(), whose argument became a string. */
+/* This is MODULE_IMPORT_NS() by hand, since the type of its argument changed. */
 MODULE_INFO(import_ns, "DMA_BUF");
 
-/* One buffer, accessed for reading unless @write. */
+/* One buffer. It is accessed for reading and writing if @write is set, else for reading. */
 struct access_buffer {
 	struct npu_bo *bo;
 	bool write;
 };
 
 /**
- * struct npu_cpu_access - of one SUBMIT
- * @work: ends it
+ * struct npu_cpu_access - CPU access to the imported buffers of one SUBMIT
+ * @work: ends the access
  * @callback: queues @work
- * @dev: referenced
- * @count: buffers
- * @buffers: each once, referenced
+ * @dev: device of the SUBMIT; referenced
+ * @count: number of @buffers
+ * @buffers: the buffers, each once, referenced
  */
 struct npu_cpu_access {
 	struct work_struct work;
@@ -72,7 +72,7 @@ static enum dma_data_direction buffer_direction(const struct access_buffer *buff
 	return buffer->write ? DMA_BIDIRECTIONAL : DMA_FROM_DEVICE;
 }
 
-/* Until the fences signal that dma_buf_begin_cpu_access() would wait for. */
+/* Wait until the fences have signalled that dma_buf_begin_cpu_access() would wait for. */
 static int buffer_wait(const struct access_buffer *buffer)
 {
 	struct dma_resv_iter cursor;
@@ -92,8 +92,8 @@ static int buffer_wait(const struct access_buffer *buffer)
 
 /*
  * dma_buf_begin_cpu_access() gives up at any signal, and a SUBMIT that began anew at each
- * would never end beside a timer. What it may wait for long we wait for before; if there
- * is a signal nevertheless, we look again a little later.
+ * would never end in a process with a timer. The long waits were made before, by
+ * buffer_wait(); if a signal comes nevertheless, we try again a little later.
  */
 static int buffer_begin(const struct access_buffer *buffer)
 {
@@ -113,7 +113,7 @@ static int buffer_begin(const struct access_buffer *buffer)
 
 static void buffer_end(struct access_buffer *buffer)
 {
-	/* There is nobody to tell of an error; exporters have none in practice. */
+	/* Nobody is left to be told of an error; exporters report none in practice. */
 	dma_buf_end_cpu_access(buffer_dmabuf(buffer), buffer_direction(buffer));
 	npumem_bo_access_ended(buffer->bo);
 }
@@ -149,7 +149,7 @@ static int buffer_compare(const void *a, const void *b)
 	return first < second ? -1 : first > second;
 }
 
-/* Several tensors may be in one buffer. Drops the references that are too many. */
+/* Keep each buffer once, since several tensors may be in one, and drop the other references. */
 static void access_unique(struct npu_cpu_access *access)
 {
 	struct access_buffer *b = access->buffers;
@@ -167,7 +167,7 @@ static void access_unique(struct npu_cpu_access *access)
 	access->count = n;
 }
 
-/* All that is imported and bound, referenced. Under run->lock. */
+/* Take references on all imported buffers that the run's tensors are bound to. Under run->lock. */
 static struct npu_cpu_access *access_collect(struct npu_run *run)
 {
 	const struct npu_externals *externals = run->externals;

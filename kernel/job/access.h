@@ -16,9 +16,9 @@ struct npu_run;
  * npumem_exporter_error() - an exporter's errno as the caller of SUBMIT gets it
  * @err: negative errno
  *
- * Exporters say what they like, and so what has another meaning to us or to user space:
- * that a tile's state forbids the access, that the run is lost, that the call is to be made
- * again, and again.
+ * Exporters return any errno, and so also those that mean something else to us or to user
+ * space: that a tile's state forbids the access, that the run is lost, or that the call is
+ * to be made again, which would go on for ever.
  */
 static inline int npumem_exporter_error(int err)
 {
@@ -36,20 +36,22 @@ static inline int npumem_exporter_error(int err)
 }
 
 /**
- * npumem_cpu_access_begin() - the CPU is going to access what a run has imported
- * @run: no lock of it held
- * @generation: out: of the run's bindings (&npu_externals.generation) that this is for
+ * npumem_cpu_access_begin() - tell exporters that the CPU will access a run's imported buffers
+ * @run: no lock of it is held
+ * @generation: out: generation of the run's bindings (&npu_externals.generation) that this
+ *	is for
  *
- * By SUBMIT, before anything of it can be seen: waits, interruptibly, for the fences of
- * the buffers, and exporters may sleep, allocate and take the buffers' dma_resv.
+ * SUBMIT calls it before anything of the SUBMIT can be seen: it waits, interruptibly, for
+ * the fences of the buffers, and exporters may sleep, allocate and take the buffers'
+ * dma_resv.
  *
- * Return: to be passed to one of the two functions below; NULL if nothing imported is
- * bound; ERR_PTR: -ENOMEM, -ERESTARTSYS, or npumem_exporter_error().
+ * Return: an access, to be passed to one of the two functions below; NULL if no tensor is
+ * bound to an imported buffer; ERR_PTR: -ENOMEM, -ERESTARTSYS, or npumem_exporter_error().
  */
 struct npu_cpu_access *npumem_cpu_access_begin(struct npu_run *run, u64 *generation);
-/* It has ended; access may be NULL. May sleep. */
+/* End an access now; @access may be NULL. May sleep. */
 void npumem_cpu_access_end(struct npu_cpu_access *access);
-/* It ends when the fence is signalled; access may be NULL. Any context that locks allow. */
+/* End an access when the fence signals; @access may be NULL. Does not sleep. */
 void npumem_cpu_access_end_after(struct npu_cpu_access *access, struct dma_fence *fence);
 
 #endif /* NPUMEM_ACCESS_H */

@@ -4,29 +4,29 @@
  *
  * An external tensor's bytes are not in the arena but in a BO that the client
  * names: one in the carveout, one in system memory, or an imported dma-buf. The
- * verifier knows such a tensor's tiles and their states; where the bytes are is
- * the run's affair.
+ * verifier knows such a tensor's tiles and their states; the run alone knows where the
+ * bytes are.
  *
  * Isolation. The handle is looked up in the caller's own file, so a client binds
  * only what it can map anyway. The range is checked against the BO's size here
  * and once more whenever an engine asks for an address. Arenas are not bound:
  * their bytes have owners, and those owners' states know nothing of a tensor
  * that comes in from outside. Two tensors share bytes of a BO only if no step
- * writes either of them, for the same reason. That two dma-bufs are the same memory
- * (two udmabufs of one memfd) is not seen: their owner can make others of his own
- * bytes of it, and no one else's.
+ * writes either of them, for the same reason. The driver does not see that two dma-bufs
+ * are the same memory (two udmabufs of one memfd): their owner can spoil his own bytes by
+ * that, and no one else's.
  *
  * Life. A binding holds its BO, whatever becomes of the handle, and changes only
- * while none of the run's jobs is in flight; jobs hold the run. Nor does it change
- * in the middle of an inference when steps have yet to read what others wrote
- * there, or the rest of what they read: the states say LIVE of bytes, and those
- * would be others. Memory that may sleep or fail to be had is mapped here, so that
- * an engine never has to.
+ * while none of the run's jobs is in flight; jobs hold the run. It does not change in the
+ * middle of an inference either, if steps have yet to read bytes that others wrote there,
+ * or the rest of bytes that they have begun to read: the states say LIVE of these bytes, and
+ * after the change there would be others in their place. All that may sleep or fail, such
+ * as mapping the memory, is done here, so that an engine never has to.
  *
  * Implicit synchronisation. While a BO is bound, each SUBMIT of the run waits for
  * the BO's fences (for all of them if a step writes the tensor, else for those of
  * writers), and leaves its own there, for this driver's other clients and for
- * whoever shares the dma-buf.
+ * others that share the dma-buf.
  *
  * Caches. Engine "sim" is the CPU, which sees through kernel mappings what other
  * CPUs and coherent devices wrote. For devices that are not coherent the exporters of
@@ -72,7 +72,7 @@ static void list_externals(struct npu_externals *externals, const struct npuv_gr
 	}
 }
 
-/* Which of them steps access, under their own name or that of an alias. */
+/* Mark the external tensors that steps access, under their own name or that of an alias. */
 static void mark_accesses(struct npu_externals *externals, const struct npuv_graph *graph)
 {
 	struct npu_external *external;
@@ -94,8 +94,9 @@ static void mark_accesses(struct npu_externals *externals, const struct npuv_gra
 }
 
 /*
- * Notes which steps access which of them, or only counts if there is no room for
- * that yet. last: per external tensor, last step + 1 that was found to access it.
+ * Note which steps access which external tensors, or only count that if there is no room
+ * for it yet. @last has for each external tensor the number of the last step that was found
+ * to access it, plus 1.
  */
 static u32 find_uses(struct npu_externals *externals, const struct npuv_graph *graph, u32 *last)
 {
@@ -128,7 +129,7 @@ static u32 find_uses(struct npu_externals *externals, const struct npuv_graph *g
 	return n;
 }
 
-/* SUBMIT asks for it at every step, so it is found out once. */
+/* List the external tensors of each step, once, since SUBMIT asks for them at every step. */
 static int list_uses(struct npu_externals *externals, const struct npuv_graph *graph)
 {
 	u32 *last __free(kvfree) =
@@ -149,7 +150,7 @@ static int list_uses(struct npu_externals *externals, const struct npuv_graph *g
 	return 0;
 }
 
-/* A BO that is the run's own takes part in each SUBMIT, and is always written. */
+/* Add a BO of the run's own, which takes part in each SUBMIT and always counts as written. */
 static void resv_own(struct npu_externals *externals, struct npu_bo *bo)
 {
 	externals->objs[externals->resv_count] = &bo->shmem.base;
@@ -169,7 +170,7 @@ struct npu_externals *npumem_externals_create(const struct npuv_graph *graph,
 		return ERR_PTR(-ENOMEM);
 	externals->count = count;
 	externals->client = npumem_client_get(client);
-	/* All may be bound to BOs with nothing in common. */
+	/* Each tensor may be bound to a BO with a reservation object of its own. */
 	externals->objs = kvcalloc(count + 2, sizeof(*externals->objs), GFP_KERNEL_ACCOUNT);
 	externals->resvs = kvcalloc(count + 2, sizeof(*externals->resvs), GFP_KERNEL_ACCOUNT);
 	if (!externals->objs || !externals->resvs) {
@@ -215,7 +216,7 @@ static void binding_unmap(struct npu_external *binding)
 	iosys_map_clear(&binding->map);
 }
 
-/* Let go of a BO and its mapping, as binding_prepare() took them. */
+/* Drop the mapping and the references that binding_prepare() took. */
 static void binding_release(struct npu_externals *externals, struct npu_external *binding)
 {
 	if (!binding->bo)
@@ -268,7 +269,7 @@ void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 
 
 /* ------------------------------------------------------------------ binding */
 
-/* Whether two BOs are the same bytes: one, or two imports of one dma-buf. */
+/* Whether two BOs have the same bytes: they are one BO, or two imports of one dma-buf. */
 static bool same_memory(const struct npu_bo *a, const struct npu_bo *b)
 {
 	return a == b || (imported(a) && imported(a) == imported(b));
@@ -299,8 +300,8 @@ static int binding_check(struct drm_device *drm, const struct npu_file *file,
 }
 
 /*
- * Not drm_gem_vmap(): the shmem helper may hand an I/O mapping back as an error, having
- * unmapped it already.
+ * Map an imported dma-buf. drm_gem_vmap() will not do: for an I/O mapping the shmem helper
+ * may return an error when it has unmapped it already.
  */
 static int map_imported(struct drm_device *drm, struct npu_external *binding)
 {
@@ -315,7 +316,7 @@ static int map_imported(struct drm_device *drm, struct npu_external *binding)
 		iosys_map_clear(&binding->map);
 		return err;
 	}
-	/* Engine "sim" reads and writes as memory is read and written. */
+	/* Engine "sim" uses plain loads and stores, which I/O memory does not allow. */
 	if (binding->map.is_iomem)
 		return npumem_refuse(drm, -EOPNOTSUPP, "RUN_BIND: tensor %u: I/O memory",
 				     binding->tensor);
@@ -331,13 +332,13 @@ static int binding_map(struct drm_device *drm, struct npu_external *binding)
 	if (imported(binding->bo))
 		return map_imported(drm, binding);
 	err = drm_gem_vmap(&binding->bo->shmem.base, &binding->map);
-	/* What it leaves there then is not ours to unmap. */
+	/* On error the exporter may leave something in the map that we may not unmap. */
 	if (err)
 		iosys_map_clear(&binding->map);
 	return err;
 }
 
-/* A binding that holds all it needs, for the run to take over. May sleep. */
+/* Make a binding that holds its BO and mapping, for the run to take over. May sleep. */
 static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 handle,
 			   const struct npu_run *run, struct npu_external *binding)
 {
@@ -360,7 +361,7 @@ static int binding_prepare(struct drm_device *drm, struct drm_file *file, u32 ha
 	return err;
 }
 
-/* Reads of a cell to come. */
+/* How many reads of a cell are still to come. */
 static u32 reads_left(const struct npu_run *run, u32 cell)
 {
 	u32 state = run->states->cells[cell];
@@ -371,9 +372,9 @@ static u32 reads_left(const struct npu_run *run, u32 cell)
 }
 
 /*
- * Whether the inference under way relies on what is in a tensor: steps wrote something
- * that is still to be read, or have read a part of what the client put there. Outputs
- * that nobody reads are the client's once they are written.
+ * Whether the inference under way relies on the bytes of a tensor: steps wrote bytes that
+ * are still to be read, or have read a part of the bytes that the client put there. Outputs
+ * that no step reads belong to the client once they are written.
  */
 static bool is_live(const struct npu_run *run, const struct npu_external *external)
 {
@@ -384,7 +385,7 @@ static bool is_live(const struct npu_run *run, const struct npu_external *extern
 
 	if (!run->submitted || states->block == NPUMEM_NONE)
 		return false;
-	/* What other blocks wrote may be on its way through this one. */
+	/* Other blocks may have written bytes that pass through this one, which counts none of it. */
 	if (external->written && graph->features & NPUMEM_FEATURE_BLOCKS)
 		return true;
 	block = npuv_plan_block(plan, states->block)->block;
@@ -400,7 +401,7 @@ static bool is_live(const struct npu_run *run, const struct npu_external *extern
 	return false;
 }
 
-/* Whether bytes of a new binding would have another owner too. */
+/* Whether bytes of a new binding would belong to another external tensor, too. */
 static bool overlaps(const struct npu_externals *externals, const struct npu_external *binding)
 {
 	const struct npu_external *other;
@@ -455,7 +456,7 @@ static void resv_remove(struct npu_externals *externals, const struct npu_extern
 	externals->resvs[i] = externals->resvs[last];
 }
 
-/* Exchange a tensor's binding for another one, which may be none. */
+/* Exchange a tensor's binding for another one, or for none. */
 static void bind_swap(struct npu_externals *externals, struct npu_external *external,
 		      struct npu_external *binding)
 {
@@ -532,7 +533,7 @@ static int run_bind(struct drm_device *drm, struct drm_file *file, struct npu_ru
 		err = bind_locked(drm, run, external, &binding);
 		mutex_unlock(&run->lock);
 	}
-	/* What was bound before, or what could not be. */
+	/* This is the old binding by now, or the new one if it was refused. */
 	binding_release(run->externals, &binding);
 	return err;
 }

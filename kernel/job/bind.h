@@ -9,18 +9,18 @@
 
 #include "memory/bo.h"
 
-/* BOs with a dma_resv of their own that one run may have bound: each SUBMIT locks all. */
+/* The most BOs with a dma_resv of their own that a run may have bound: SUBMIT locks them all. */
 #define NPUMEM_MAX_BOUND 1024
 
 /**
  * struct npu_external - external tensor of a run's graph
- * @bo: what it is bound to, referenced, or NULL
+ * @bo: BO that it is bound to, referenced, or NULL
  * @map: kernel mapping of all of @bo, if that is not in the carveout
- * @offset: of the tensor's first byte in @bo
+ * @offset: offset of the tensor's first byte in @bo
  * @size: bytes of the tensor
- * @tensor: index in the graph
- * @accessed: by some step
- * @written: by some step
+ * @tensor: its index in the graph
+ * @accessed: some step accesses it
+ * @written: some step writes it
  */
 struct npu_external {
 	struct npu_bo *bo;
@@ -33,9 +33,9 @@ struct npu_external {
 };
 
 /**
- * struct npu_external_use - a step accesses an external tensor
- * @external: in the list
- * @tile: of the first access of the step that does
+ * struct npu_external_use - external tensor that a step accesses
+ * @external: its index in &npu_externals.list
+ * @tile: tile of the step's first access to it
  */
 struct npu_external_use {
 	u32 external;
@@ -44,9 +44,9 @@ struct npu_external_use {
 
 /**
  * struct npu_resv - reservation object that jobs of a run take part in
- * @bindings: external tensors bound to BOs that have it; arena and host BO count as
- *	one each
- * @writers: those of them that steps write, or transfers
+ * @bindings: number of external tensors that are bound to BOs that have it; arena and host
+ *	BO count as one each
+ * @writers: number of those that steps or transfers write
  */
 struct npu_resv {
 	u32 bindings;
@@ -55,24 +55,24 @@ struct npu_resv {
 
 /**
  * struct npu_externals - external tensors of a run
- * @missing: those that steps access and that are bound to nothing
- * @bytes: of those that are bound, together. Both are read without the lock, too,
- *	by who looks again under it or wants but a bound
- * @imported: those that are bound to dma-bufs of other devices
- * @generation: grows with every change
- * @client: who is charged for what is bound; referenced
+ * @missing: number of those that steps access and that are bound to nothing
+ * @bytes: bytes of all that are bound. This and @missing are also read without the lock, by
+ *	callers that look again under it or need only a bound
+ * @imported: number of those that are bound to dma-bufs of other devices
+ * @generation: grows with every change of a binding
+ * @client: is charged for the bindings; referenced
  * @resv_count: reservation objects that every SUBMIT locks
  * @own_count: those of them that are the run's own
  * @objs: a BO of each of them, no two with the same one, as
  *	drm_gem_lock_reservations() has it. The first is the arena, the second the
  *	host BO if there is one, which the run holds; the others are referenced
- * @resvs: what there is to know of each
+ * @resvs: how many tensors are bound to each of them
  * @use_start: external tensors that step i accesses, each once, are
  *	uses[use_start[i] .. use_start[i + 1]); NULL if there is no external tensor
  * @uses: see @use_start
- * @uses_bytes: that these two keep
- * @count: external tensors
- * @list: all of them, by tensor
+ * @uses_bytes: bytes of memory that @use_start and @uses have
+ * @count: number of external tensors
+ * @list: all of them, in the order of their tensors
  *
  * Under run->lock. A binding changes only while none of the run's jobs is in
  * flight, so an engine reads it without.
@@ -94,24 +94,27 @@ struct npu_externals {
 	struct npu_external list[] __counted_by(count);
 };
 
-/* ERR_PTR: -ENOMEM. The arena, and the host BO or NULL, stay the caller's. */
+/*
+ * Make a run's list of external tensors, none of them bound. The caller keeps the arena, and
+ * the host BO or NULL, for as long as the list lives. ERR_PTR: -ENOMEM.
+ */
 struct npu_externals *npumem_externals_create(const struct npuv_graph *graph,
 					      struct npu_client *client, struct npu_bo *arena,
 					      struct npu_bo *host);
 void npumem_externals_destroy(struct npu_externals *externals);
-/* Bytes of memory that it keeps. */
+/* Bytes of memory that the list keeps, which the run is charged for. */
 u64 npumem_externals_bytes(const struct npu_externals *externals);
 
-/* That of a tensor, or NULL if the tensor is not external. */
+/* The record of a tensor, or NULL if the tensor is not external. */
 struct npu_external *npumem_external_find(struct npu_externals *externals, u32 tensor);
 
-/* That whose bytes a tensor's are, under its own name or as an alias; or NULL. */
+/* The record of the external tensor that a tensor is, or is an alias of; or NULL. */
 struct npu_external *npumem_external_of(struct npu_externals *externals,
 					const struct npuv_graph *graph, u32 tensor);
 
 /*
  * Kernel address of bytes [first, first + length) of a tensor that is bound;
- * NULL if they are not all there. Only between drm_dev_enter() and
+ * NULL if they are not all there. The caller is between drm_dev_enter() and
  * drm_dev_exit().
  */
 void *npumem_external_vaddr(const struct npu_external *external, u64 first, u64 length);

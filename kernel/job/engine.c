@@ -7,14 +7,13 @@
  * to get right once and easy to get wrong in every engine: the fences, whose turn
  * it is, what happens to a job whose run has failed, late jobs, and unplug.
  *
- * Late jobs. The scheduler's timeout only makes us look; it is short, and no
- * verdict: the engine knows whether its job makes progress. If so, the
- * scheduler goes on, and frees the jobs that have ended behind the one in
- * flight, which it would keep, and their runs, until that is done. If not,
- * timedout_job() stops the scheduler's work first, so that nothing new starts,
- * then lets the engine drain. When it returns nothing is in flight, all fences
- * have signalled, and drm_sched_stop() finds nobody innocent to cancel: jobs of
- * other runs are not affected by one that hangs.
+ * Late jobs. The scheduler's timeout is short and only makes us look: the engine knows
+ * whether its job makes progress. If it does, the scheduler goes on, and frees the jobs
+ * that have ended behind the one in flight; without that it would keep them and their runs
+ * until the one in flight is done. If the job makes no progress, timedout_job() stops the
+ * scheduler's work first, so that nothing new starts, then lets the engine drain. When that
+ * returns nothing is in flight, all fences have signalled, and drm_sched_stop() finds no
+ * other job to cancel: jobs of other runs are not affected by one that hangs.
  *
  * Unplug. After npumem_engine_stop() every job ends with -ENODEV at once, and nothing
  * of the engine's driver is called or looked at any more, so that its module may go, once
@@ -32,10 +31,13 @@
 #include "job.h"
 #include "run.h"
 
-/* How often late jobs are looked at. What is too late is up to the engine. */
+/* How often a job in flight is looked at. The engine decides which job is too late. */
 #define LATE_MS 500
 
-/* The last dependency of a job: its turn. One of nothing is over when its others are. */
+/*
+ * The last dependency of a job is its turn; NULL if it may go now. A job without positions
+ * needs no turn: it ends when its other dependencies have signalled.
+ */
 static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
 					    struct drm_sched_entity *entity)
 {
@@ -58,12 +60,12 @@ static struct dma_fence *engine_prepare_job(struct drm_sched_job *base,
 	return NULL;
 }
 
-/* The job's fence, the scheduler's on return; NULL if there was nothing to do. */
+/* Start a job. Returns its fence, for the scheduler; NULL if there was nothing to do; ERR_PTR. */
 static struct dma_fence *engine_start(struct npu_engine *engine, struct npu_job *job)
 {
 	struct dma_fence *fence;
 
-	/* An earlier job of the run failed, or its file was closed. */
+	/* An earlier job of this run failed, or the run's file was closed. */
 	if (npumem_run_error(job->run))
 		return ERR_PTR(-ECANCELED);
 
@@ -87,7 +89,7 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 
 	cookie = dma_fence_begin_signalling();
 	fence = engine_start(job->engine, job);
-	/* If it was started it may have ended, and be gone. */
+	/* A job that was started may have ended, and be gone. */
 	if (IS_ERR_OR_NULL(fence))
 		npumem_job_end(job, PTR_ERR_OR_ZERO(fence));
 	dma_fence_end_signalling(cookie);
@@ -95,15 +97,15 @@ static struct dma_fence *engine_run_job(struct drm_sched_job *base)
 }
 
 /*
- * The scheduler took the job off its list to ask about it. It goes to the end of that:
- * jobs are freed from its beginning on, and all others there have ended.
+ * Give a job back to the scheduler, which took it off its list to ask about it. It goes to
+ * the list's end, because jobs are freed from the beginning and all others have ended.
  */
 static void engine_keep_job(struct npu_engine *engine, struct drm_sched_job *base)
 {
 	spin_lock(&engine->sched.job_list_lock);
 	list_add_tail(&base->list, &engine->sched.pending_list);
 	spin_unlock(&engine->sched.job_list_lock);
-	/* Free those, and this one if it has ended meanwhile. */
+	/* The scheduler frees those, and this one if it has ended meanwhile. */
 	drm_sched_wqueue_start(&engine->sched);
 }
 
@@ -116,7 +118,7 @@ static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 	mutex_lock(&engine->lock);
 	stopped = engine->stopped;
 	mutex_unlock(&engine->lock);
-	/* If not, npumem_engine_stop() waits for us; if so, nothing is running. */
+	/* Unless the engine is stopped, npumem_engine_stop() waits for us; if it is, no job runs. */
 	if (!stopped && engine->ops->late && !engine->ops->late(engine)) {
 		engine_keep_job(engine, base);
 		goto out;
@@ -131,7 +133,10 @@ out:
 	return DRM_GPU_SCHED_STAT_RESET;
 }
 
-/* No fence of this job any more, but the scheduler starts others from where it does this. */
+/*
+ * Free a job, whose fence has signalled. The scheduler calls this from the work that starts
+ * other jobs, so it must not wait for memory.
+ */
 static void engine_free_job(struct drm_sched_job *base)
 {
 	bool cookie = dma_fence_begin_signalling();
@@ -147,7 +152,7 @@ static const struct drm_sched_backend_ops engine_sched_ops = {
 	.free_job = engine_free_job,
 };
 
-/* What the engine's driver has, as long as it is there. */
+/* Let the engine's driver free what it has, while the driver is still there. */
 static void engine_forget(struct npu_engine *engine)
 {
 	const struct npu_engine_ops *ops = engine->ops;
@@ -163,7 +168,7 @@ static void engine_fini(struct drm_device *drm, void *ptr)
 
 	drm_sched_fini(&engine->sched);
 	destroy_workqueue(engine->timeout_wq);
-	/* Only if probe failed. */
+	/* This does something only if probe failed: npumem_engine_stop() has done it otherwise. */
 	engine_forget(engine);
 	mutex_destroy(&engine->lock);
 }
@@ -173,7 +178,7 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	struct drm_sched_init_args args = {
 		.ops = &engine_sched_ops,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
-		/* The job whose turn it is, and one to find out who else is ready. */
+		/* One credit for the job whose turn it is, and one to find out which others are ready. */
 		.credit_limit = 2,
 		.timeout = msecs_to_jiffies(LATE_MS),
 		.dev = dev->drm.dev,
@@ -206,7 +211,7 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 		goto err_init;
 	}
 	args.timeout_wq = engine->timeout_wq;
-	/* Fences of jobs have it, too, and outlive the driver that described it. */
+	/* The scheduler's fences have this name, too, and outlive the driver that described it. */
 	args.name = engine->name;
 	err = drm_sched_init(&engine->sched, &args);
 	if (err)
@@ -234,11 +239,11 @@ void npumem_engine_stop(struct npu_engine *engine)
 	mutex_lock(&engine->lock);
 	engine->stopped = true;
 	mutex_unlock(&engine->lock);
-	/* What is in flight signals before this is back. */
+	/* The job in flight has signalled when stop() returns. */
 	cookie = dma_fence_begin_signalling();
 	engine->ops->stop(engine);
 	dma_fence_end_signalling(cookie);
-	/* A look after late jobs, which may have found it not stopped. */
+	/* A look after late jobs may have begun before the engine was stopped. */
 	flush_workqueue(engine->timeout_wq);
 	engine_forget(engine);
 }
@@ -254,7 +259,7 @@ int npumem_engines_hold(struct npu_device *dev)
 	u32 i;
 	int idx;
 
-	/* Until then no module is gone, though it may be on its way. */
+	/* Before drm_dev_exit() no module is gone, though one may be on its way. */
 	if (!drm_dev_enter(&dev->drm, &idx))
 		return -ENODEV;
 	for (i = 0; i < dev->engine_count; i++)

@@ -12,12 +12,16 @@
  * -ENOMEM, or the errno of the engine's init().
  */
 int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc);
-/* The device is being removed: no callback of the engine's driver from its return on. */
+/*
+ * The device is being removed. Once this has returned, no callback of the engine's driver is
+ * called any more.
+ */
 void npumem_engine_stop(struct npu_engine *engine);
 
 /*
- * For an open file: hold the modules of all engines, or none and -ENODEV, as the device
- * or one of them is going; let go of them, even long after the device was removed.
+ * For an open file: hold the modules of all engines, or none of them and return -ENODEV, if
+ * the device or one of the modules is going. They are released when the file is closed,
+ * even long after the device was removed.
  */
 int npumem_engines_hold(struct npu_device *dev);
 void npumem_engines_release(struct npu_device *dev);

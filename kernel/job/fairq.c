@@ -2,24 +2,24 @@
 /**
  * DOC: fair queueing
  *
- * drm_sched runs jobs in the order in which they were submitted, so whoever
- * submits most has the engine. So the scheduler is left to wait for dependencies,
- * and a job that has no more of them asks here, in prepare_job(), for its turn:
- * a fence is the job's last dependency. One job has its turn at a time.
+ * drm_sched runs jobs in the order in which they were submitted, so the client that submits
+ * most would have the engine. Therefore the scheduler only waits for dependencies, and a job
+ * that has no more of them asks here, in prepare_job(), for its turn: the turn is a fence,
+ * the job's last dependency. One job has its turn at a time.
  *
- * The turn goes to the user (uid) that has had the least engine time, and there
- * to the client (open file) that has, and there to the job that has waited
- * longest. Who was idle begins at the time of the one that had the last turn: idle
- * time is not saved up. So a client that comes to a busy engine is next after the
- * job that is in flight (and after others that came so), however much the others
- * have queued, and among those that always have jobs waiting time is shared
- * equally. Jobs are not preempted: engines bound how long one takes. A user that
- * closes all its files has had what it has had: it is remembered for as long as that
- * matters (client.c), or coming back would be a way not to wait.
+ * The turn goes to the user (uid) that has had the least engine time, of this user's
+ * clients (open files) to the one that has had the least, and of its jobs to the one that
+ * has waited longest. A user or client that was idle begins at the time of the one that had
+ * the last turn: idle time is not saved up. So a client that comes to a busy engine is next
+ * after the job in flight (and after others that came like it), however much the others
+ * have queued; and those that always have jobs waiting share the time equally. Jobs are not
+ * preempted: engines bound how long one takes. The time of a user that closes all its files
+ * is remembered for as long as it matters (base/client.c), or coming back would be a way
+ * not to wait.
  *
- * Jobs of a run that failed, or whose file was closed, need no engine to end:
- * they are let go at once, but after the one of the same run that is in flight,
- * for a run's fences signal in their order.
+ * Jobs of a run that failed, or whose file was closed, need no engine to end: they end at
+ * once, but after the job of the same run that is in flight, since a run's fences signal in
+ * their order.
  *
  * All of this is on the way to the signal of a fence: nothing is allocated here.
  */
@@ -52,7 +52,7 @@ static void fair_remove(struct npu_fair_set *set, struct npu_fair_node *n)
 	RB_CLEAR_NODE(&n->node);
 }
 
-/* It has been idle, and what it did not use meanwhile is lost. */
+/* A user or client has jobs again. It has been idle, and the time it did not use is lost. */
 static void fair_begin(struct npu_fair_set *set, struct npu_fair_node *n)
 {
 	n->vtime = max(n->vtime, set->floor);
@@ -124,7 +124,7 @@ static void take(struct npu_fairq *q, struct npu_job *job)
 	job->turn_state = NPUMEM_TURN_ITS;
 }
 
-/* Somebody's turn, if anybody waits: a fence to be signalled, or NULL. */
+/* Give the turn to the next job. Returns the fence of it that is to be signalled, or NULL. */
 static struct dma_fence *take_next(struct npu_fairq *q)
 {
 	struct npu_fair_node *first = fair_first(&q->users);
@@ -142,7 +142,7 @@ static struct dma_fence *take_next(struct npu_fairq *q)
 	return dma_fence_get(job->turn);
 }
 
-/* The run's job that waits may go without the engine, if none is ahead of it. */
+/* Let the run's job that waits end without the engine, if no job of the run is ahead of it. */
 static struct dma_fence *cancel(struct npu_fairq *q, struct npu_run *run)
 {
 	struct npu_job *job = run->waiting[q->index];
@@ -183,7 +183,7 @@ void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq
 	*wake = (struct npu_fairq_wake){};
 	spin_lock_irqsave(&q->lock, flags);
 	if (q->current_job == job) {
-		/* Never nothing: two that wait take turns however short their jobs are. */
+		/* Each job costs some time, so that clients take turns however short their jobs are. */
 		ns = ktime_to_ns(ktime_sub(ktime_get(), q->since)) + 1;
 		fair_charge(&client->user->clients, &client->base, ns);
 		fair_charge(&q->users, &client->user->base, ns);

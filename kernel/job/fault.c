@@ -2,12 +2,12 @@
 /**
  * DOC: faults
  *
- * A client that breaks the rules gets an errno and a verdict; whoever runs the
- * machine finds the same here: among the device's last faults (debugfs), as a
- * tracepoint, and, unless there are too many of the user's, as a netlink event.
- * There is room for RECENT of them; who has most of it makes room for the next
- * one, so that nobody's faults are lost in the many of another. Nothing goes to
- * the kernel log above debug level, which any client could fill.
+ * A client that breaks the rules gets an errno and a verdict. The machine's administrator
+ * finds the same among the device's last faults (debugfs), as a tracepoint, and, unless
+ * the user makes too many, as a netlink event. The last RECENT faults are kept; the user
+ * that has most of them makes room for the next one, so that nobody's faults are lost in
+ * the many of another. Nothing goes to the kernel log above debug level, which any client
+ * could fill.
  *
  * A refusal happens in its caller's context and its event is sent from there. A
  * job fails in whatever context its engine reports it, so that event is sent by
@@ -31,12 +31,12 @@
 
 /**
  * struct fault - one fault
- * @number: from 1 on, since probe; 0 if this is none
- * @uid: whose run it is
- * @pending: of a failed job, and not sent as an event yet
+ * @number: counts from 1 on, since probe; 0 if the entry is free
+ * @uid: user whose run it is
+ * @pending: a job failed, and the event is not sent yet
  * @time: CLOCK_MONOTONIC nanoseconds
  * @run: number of the run
- * @pid: whose call was refused, or zero for a job that failed
+ * @pid: process whose call was refused, or zero for a job that failed
  * @error: negative errno
  * @verdict: rule, position, step, tile
  */
@@ -53,7 +53,7 @@ struct fault {
 
 /**
  * struct npu_faults - last faults of a device
- * @dev: whose they are
+ * @dev: device that they belong to
  * @lock: guards the following; taken in any context
  * @count: faults since probe
  * @recent: the last ones, in no order
@@ -73,7 +73,7 @@ void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule)
 	verdict->rule = rule;
 }
 
-/* Entries of a user. */
+/* How many of the entries belong to a user. */
 static u32 fault_share(const struct npu_faults *faults, kuid_t uid)
 {
 	u32 i, n = 0;
@@ -84,8 +84,8 @@ static u32 fault_share(const struct npu_faults *faults, kuid_t uid)
 }
 
 /*
- * Where the next fault of a user goes: where none is, else where the oldest one is of who
- * has most, the new one counted.
+ * The entry for the next fault of a user: a free one, else the oldest one of the user that
+ * has most entries, the new one counted.
  */
 static struct fault *fault_room(struct npu_faults *faults, kuid_t uid)
 {
@@ -105,7 +105,7 @@ static struct fault *fault_room(struct npu_faults *faults, kuid_t uid)
 	return room;
 }
 
-/* @pid is zero for a job that failed, which is @pending if an event is to tell of it. */
+/* Record a fault. @pid is zero for a job that failed; @pending: a work is to send the event. */
 static void fault_record(const struct npu_run *run, pid_t pid, bool pending, int error,
 			 const struct npumem_verdict *verdict)
 {
@@ -144,7 +144,7 @@ static struct fault *fault_first(struct npu_faults *faults, u64 number, bool pen
 	return found;
 }
 
-/* The next failure not sent yet; what is not among the recent any more is not sent. */
+/* Take the next failure whose event is not sent. One that was pushed out of @recent is lost. */
 static bool fault_next(struct npu_faults *faults, struct fault *fault)
 {
 	struct fault *found;
@@ -181,7 +181,7 @@ int npumem_faults_init(struct npu_device *dev)
 	return 0;
 }
 
-/* Engines are stopped, files cannot submit: this was the last of it. */
+/* Engines are stopped and files cannot submit, so no fault comes any more: send the last events. */
 void npumem_faults_unplug(struct npu_device *dev)
 {
 	disable_work_sync(&dev->faults->work);
@@ -223,7 +223,7 @@ void npumem_faults_show(struct npu_device *dev, struct seq_file *m)
 		if (found)
 			fault = *found;
 		spin_unlock_irq(&faults->lock);
-		/* No further than where it was when we began. */
+		/* Show none that came after we began. */
 		if (!found || fault.number > count)
 			return;
 		seq_printf(

@@ -13,13 +13,13 @@ struct seq_file;
 int npumem_faults_init(struct npu_device *dev); /* at probe */
 void npumem_faults_unplug(struct npu_device *dev);
 
-/* All of a verdict but its rule is NPUMEM_NONE or zero. */
+/* Fill a verdict that says nothing but its rule: all else is NPUMEM_NONE or zero. */
 void npumem_verdict_init(struct npumem_verdict *verdict, u32 rule);
 
-/* A SUBMIT was refused: in the context of the caller. */
+/* Record that a SUBMIT was refused. Called in the context of the process that made it. */
 void npumem_fault_refused(const struct npu_run *run, int error,
 			  const struct npumem_verdict *verdict);
-/* A job failed: in any context. */
+/* Record that a job failed. Any context. */
 void npumem_fault_failed(const struct npu_run *run, int error,
 			 const struct npumem_verdict *verdict);
 

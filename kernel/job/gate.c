@@ -2,19 +2,19 @@
 /**
  * DOC: gates
  *
- * A job may have to wait for what is not the driver's: fences of other drivers, and of
- * other clients' runs, which come with syncobjs and with buffers. The scheduler lets go
- * of such a wait when the fence signals and not before, so a client that dies would keep
+ * A job may have to wait for fences that are not its own run's: those of other drivers and
+ * of other clients' runs, which come with syncobjs and with buffers. The scheduler ends
+ * such a wait when the fence signals and not before, so a client that dies would keep
  * its arena, and its place in the queue, for as long as some other driver likes.
  *
- * So the scheduler is given a fence of the driver's own to wait for: a gate. It opens
- * when all that it stands for has signalled, or is cancelled, when the run has failed or
- * its file is closed: then the job ends without having touched a byte, and nobody's data
- * depend on whether it waited. That a run's fences signal in their order is not the gate's
- * affair: jobs depend on the run's job before them, too, and that is not given up.
+ * So the scheduler is given a fence of this driver to wait for: a gate. It opens when all
+ * fences that it stands for have signalled. It is cancelled when the run has failed or its
+ * file is closed: then the job ends without having touched a byte, so that nobody's data
+ * depend on whether it waited. The gate need not see to it that a run's fences signal in
+ * their order: jobs also depend on the run's job before them, and that is not given up.
  *
  * Locks. Callbacks are called under the lock of the fence they are on, which may be one of
- * the driver's own. They signal nothing therefore, but leave it to a work item.
+ * this driver's own. So they signal nothing, but leave it to a work item.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -23,7 +23,7 @@
 #include "gate.h"
 #include "run.h"
 
-/* On the way to the signal of fences, so memory reclaim may wait for it. */
+/* Fences wait for the work on it, so memory reclaim may wait for it, too. */
 static struct workqueue_struct *gate_wq;
 
 int npumem_gates_init(void)
@@ -63,7 +63,7 @@ static void gate_open(struct work_struct *work)
 	spin_lock_irqsave(&gate->run->gates_lock, flags);
 	list_del_init(&gate->node);
 	spin_unlock_irqrestore(&gate->run->gates_lock, flags);
-	/* The job, and the run with it, may be gone when this is back. */
+	/* The job, and the run with it, may be gone when npumem_fence_signal() returns. */
 	npumem_fence_signal(gate->fence, 0);
 	dma_fence_end_signalling(cookie);
 	kref_put(&gate->ref, gate_release);
@@ -88,7 +88,7 @@ struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 	if (!gate)
 		return NULL;
 	gate->capacity = capacity;
-	/* A context of its own among what a job depends on; all that it has are alike. */
+	/* Gates have a fence context of their own; a job depends on one gate, so all are number 1. */
 	gate->fence = npumem_fence_create(run->fence_context + 1 + NPUMEM_MAX_ENGINES, 1);
 	if (!gate->fence) {
 		kvfree(gate);
@@ -128,7 +128,7 @@ void npumem_gate_arm(struct npu_gate *gate)
 	spin_unlock_irqrestore(&run->gates_lock, flags);
 	/* The job is not pushed yet, so the run is still there. */
 	gate_settle(gate);
-	/* It failed before the gate was there to be cancelled. */
+	/* The run may have failed before the gate was in its list. */
 	if (npumem_run_error(run))
 		npumem_gates_cancel(run);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Gates: what jobs wait for that is others', in a way that can be given up.
+ * Gates: by them jobs wait for the fences of others in a way that can be given up.
  */
 #ifndef NPUMEM_GATE_H
 #define NPUMEM_GATE_H
@@ -16,9 +16,9 @@ struct npu_run;
 
 /**
  * struct npu_gate_wait - one fence that a gate waits for
- * @gate: whose
- * @fence: referenced
- * @callback: on it
+ * @gate: gate that it belongs to
+ * @fence: the fence; referenced
+ * @callback: called when @fence signals
  */
 struct npu_gate_wait {
 	struct npu_gate *gate;
@@ -28,15 +28,15 @@ struct npu_gate_wait {
 
 /**
  * struct npu_gate - the fences of others that the first job of a SUBMIT waits for
- * @ref: whoever opens it holds one, and whoever cancels it
- * @run: whose SUBMIT; as long as the gate is closed
+ * @ref: held by the work that opens it, and by a thread that cancels it
+ * @run: run of the SUBMIT; valid as long as the gate is closed
  * @node: in &npu_run.gates until it is open or cancelled, under its lock
  * @fence: signalled when it is open; what the job depends on. Referenced
- * @open: opens it
- * @pending: fences that have not signalled; one more until it is armed
- * @capacity: of @waits
- * @count: of @waits, those that are used
- * @waits: what it waits for
+ * @open: work that opens it
+ * @pending: number of fences that have not signalled; one more until it is armed
+ * @capacity: number of @waits that there is room for
+ * @count: number of @waits that are used
+ * @waits: the fences that it waits for
  */
 struct npu_gate {
 	struct kref ref;
@@ -51,21 +51,21 @@ struct npu_gate {
 };
 
 int npumem_gates_init(void);
-/* When no run is left. */
+/* At module exit, when no run is left. */
 void npumem_gates_exit(void);
 
-/* Closed, with room for so many fences. NULL: no memory. */
+/* Make a closed gate with room for @capacity fences. NULL: no memory. */
 struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity);
-/* Takes over the fence's reference. Before npumem_gate_arm() only. */
+/* Add a fence, whose reference the gate takes over. Only before npumem_gate_arm(). */
 void npumem_gate_add(struct npu_gate *gate, struct dma_fence *fence);
-/* The gate opens by itself from now on, and is not the caller's any more. Any context. */
+/* Let the gate open by itself. The caller does not own it any more. Any context. */
 void npumem_gate_arm(struct npu_gate *gate);
-/* One that was never armed; or NULL. */
+/* Free a gate that was never armed; or NULL. */
 void npumem_gate_free(struct npu_gate *gate);
 
 /*
- * All of a run's gates open soon, whatever they wait for: its jobs are not to be run, or
- * no engine is left that would. Any context.
+ * Let all gates of a run open soon, whatever they wait for, because its jobs are not to be
+ * run or no engine is left to run them. Any context.
  */
 void npumem_gates_cancel(struct npu_run *run);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Jobs: what a SUBMIT asks for, checked and made into a job of the scheduler,
- * and a job's end. submit.c has the call.
+ * Jobs: an entry of a SUBMIT is checked and made into a job of the scheduler, which later
+ * begins and ends. submit.c has the ioctl.
  */
 #include <linux/mm.h>
 #include <linux/nospec.h>
@@ -24,7 +24,7 @@ void npumem_job_begin(struct npu_job *job)
 	trace_npumem_job_start(job->run->id, job->first, job->count, job->commands_size, 0);
 }
 
-/* A queue costs memory that no cgroup is charged with, so no file's is endless. */
+/* Count a job. Jobs cost memory that no cgroup is charged for, so their number is limited. */
 static int job_count(struct npu_job *job)
 {
 	struct npu_client *client = job->run->client;
@@ -36,7 +36,7 @@ static int job_count(struct npu_job *job)
 	return err;
 }
 
-/* Who waits for a job's fence to submit more finds that there is room for it. */
+/* Before a job's fence signals: a client that waits for it to submit more must find room. */
 static void job_uncount(struct npu_job *job)
 {
 	if (job->counted)
@@ -63,7 +63,7 @@ void npumem_job_done(struct npu_job *job, int error)
 	struct dma_fence *fence;
 
 	trace_npumem_job_end(run->id, job->first, job->count, job->commands_size, error);
-	/* That of a run that is lost already is nobody's fault. */
+	/* -ECANCELED is of a run that is lost already, which was recorded then. */
 	if (error && error != -ECANCELED) {
 		npumem_run_fail(run, error);
 		npumem_verdict_init(&verdict, NPUMEM_RULE_ENFORCE_LOST);
@@ -116,7 +116,7 @@ static u64 position_work(const struct npu_run *run, u32 position, u32 *ticks)
 	const struct npumem_position *p = npuv_position(plan, position);
 	u64 work = npuv_states_work(plan, position, ticks);
 
-	/* What is copied, and what of it is external, is asked access by access. */
+	/* Bytes of a copy, and whether they are external, are looked up access by access. */
 	if (p->kind == NPUMEM_POSITION_STEP)
 		work += npuv_step(run->plan->graph->v, p->index)->access_count;
 	return work;
@@ -153,7 +153,7 @@ static int check_positions(const struct npu_run *run, struct drm_npumem_job *spe
 		return -EINVAL;
 	if (run->transfers.bo && !(engine->flags & NPUMEM_ENGINE_TRANSFERS))
 		return -EOPNOTSUPP;
-	/* Records found by it tell where to find others. */
+	/* Speculation with a wrong index would read records that lead to others. */
 	spec->first_position = array_index_nospec(spec->first_position, count);
 	return 0;
 }
@@ -193,7 +193,7 @@ static struct npu_job *job_create(struct npu_run *run, struct npu_engine *engine
 	job->fence = npumem_fence_alloc();
 	if (!job->fence)
 		goto err_count;
-	/* Nobody else sees it, and nobody asks for the order of two. */
+	/* Nobody else sees this fence, and nobody compares two of them, so all are number 1. */
 	job->turn = npumem_fence_create(run->fence_context + 1 + engine->index, 1);
 	if (!job->turn)
 		goto err_fence;
@@ -215,7 +215,7 @@ err_job:
 	return ERR_PTR(err);
 }
 
-/* What the caller may change meanwhile is read once. */
+/* Copy a job's commands, once, since the caller may change them meanwhile. */
 static int job_copy_commands(struct npu_job *job, const struct drm_npumem_job *spec)
 {
 	int err =
@@ -237,7 +237,7 @@ static int job_check_commands(struct npu_job *job, u32 *ticks)
 	struct npu_engine *engine = job->engine;
 	int idx, err = -EOPNOTSUPP;
 
-	/* Until then the engine's driver is there. */
+	/* The engine's driver stays there until drm_dev_exit(). */
 	if (!drm_dev_enter(&engine->dev->drm, &idx))
 		return -ENODEV;
 	if (engine->ops->check)

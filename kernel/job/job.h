@@ -14,21 +14,21 @@
 /**
  * struct npu_job - one entry of a SUBMIT
  * @base: of the scheduler
- * @run: what it belongs to; referenced
- * @engine: what executes it
- * @fence: signalled when it has ended, in whatever way: what waits for the job waits
+ * @run: run that it belongs to; referenced
+ * @engine: engine that executes it
+ * @fence: signalled when it has ended, in whatever way: all that wait for the job wait
  *	for this. Initialised when it is submitted, then referenced
  * @submitted: @fence is initialised
  * @counted: among its client's jobs that have not ended
- * @turn: signalled when the engine is its; referenced
+ * @turn: signalled when it has the engine; referenced
  * @turn_state: under the lock of the engine's queue
- * @queued: in &npu_fair_client.jobs, under the same
+ * @queued: in &npu_fair_client.jobs, under the same lock
  * @first: position in the schedule
  * @count: positions, executed in order; zero for a job that only waits its turn
- * @commands: the engine's, @commands_size bytes of them, or NULL
+ * @commands: commands for the engine, @commands_size bytes of them, or NULL
  * @commands_size: see @commands
  * @bounce: room that the engine's check() asked for, since nothing is allocated
- *	later. The run's. Referenced, or NULL
+ *	later; the run's, referenced, or NULL
  *
  * But for its turn nothing is changed after submission until it ends, so there is
  * no lock.
@@ -55,17 +55,17 @@ static inline struct npu_job *to_npumem_job(struct drm_sched_job *base)
 	return container_of(base, struct npu_job, base);
 }
 
-/* What stands in a SUBMIT's array is an edge of the plan, no work for an engine. */
+/* Whether an entry of a SUBMIT is an edge of the plan, which is no work for an engine. */
 static inline bool npumem_job_is_edge(const struct drm_npumem_job *spec)
 {
 	return spec->flags & NPUMEM_JOB_EDGE;
 }
 
 /*
- * By SUBMIT: look at what a caller asks for, and make its index safe to use; then
- * make a job of positions, or one of nothing. -EINVAL, -EOPNOTSUPP; ERR_PTR
- * of the engine's check(), -EFAULT, -EBUSY (the client has too many), -EDQUOT, -ENOMEM,
- * -EINTR. ticks: see npuv_tick(), the same for all jobs of a SUBMIT.
+ * SUBMIT checks an entry first, which also makes its index safe to use: -EINVAL,
+ * -EOPNOTSUPP. Then it makes a job of the entry's positions, or one without positions.
+ * ERR_PTR: the errno of the engine's check(), -EFAULT, -EBUSY (the client has too many jobs),
+ * -EDQUOT, -ENOMEM, -EINTR. @ticks: see npuv_tick(); the same for all jobs of a SUBMIT.
  */
 int npumem_job_check(const struct npu_run *run, struct drm_npumem_job *spec);
 struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_job *spec,
@@ -73,37 +73,36 @@ struct npu_job *npumem_job_create(struct npu_run *run, const struct drm_npumem_j
 struct npu_job *npumem_job_create_empty(struct npu_run *run, struct drm_file *file);
 
 /*
- * By the engine's check(): room of at least so many bytes, in &npu_job.bounce->data, which
- * all jobs of the run share as they run one after another. 0, -ENOMEM, -EDQUOT, -EINTR.
+ * The engine's check() asks for room of at least @size bytes, in &npu_job.bounce->data. All
+ * jobs of the run share it, as they run one after another. 0, -ENOMEM, -EDQUOT, -EINTR.
  */
 int npumem_job_bounce(struct npu_job *job, u64 size);
 
 /*
- * Units of work that SUBMIT has with a job: what is looked at of accesses, cells and
- * predecessors, before and after, as npuv_states_work() counts. At least one for
- * each position. Stops counting beyond max, and if a fatal signal is pending. ticks: see
- * npuv_tick().
+ * Units of work that a job costs SUBMIT: the accesses, cells and predecessors that it looks
+ * at, as npuv_states_work() counts them, and at least one for each position. Counting
+ * stops beyond @max, and if a fatal signal is pending. @ticks: see npuv_tick().
  */
 u64 npumem_job_work(const struct npu_run *run, const struct drm_npumem_job *spec, u64 max,
 		    u32 *ticks);
 
 /*
- * By SUBMIT, in the order of the run's jobs, under run->lock: from now on the job has
- * a fence that will signal.
+ * Give a job its fence, which will signal. SUBMIT does so in the order of the run's jobs,
+ * under run->lock.
  */
 void npumem_job_arm(struct npu_job *job);
 
 /*
- * By the engine core: the job starts; it has ended without having been run, or was
- * one of nothing; the job's memory goes.
+ * The engine core (engine.c) calls these: when a job starts; when it ends without having
+ * been run, or has no positions; and when its memory is to be freed.
  */
 void npumem_job_begin(struct npu_job *job);
 void npumem_job_end(struct npu_job *job, int error);
 void npumem_job_free(struct npu_job *job);
 
 /*
- * By the engine, in any context, once for each job started: it has ended, with
- * an error (negative) or zero. The job may be gone on return.
+ * The engine calls this once for each job started, in any context: the job has ended, with
+ * a negative errno or zero. It may be gone on return.
  */
 void npumem_job_done(struct npu_job *job, int error);
 

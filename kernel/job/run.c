@@ -2,25 +2,22 @@
 /**
  * DOC: runs
  *
- * A run is what jobs are submitted to: a verified plan, an arena to run it in,
- * and one state per cell. Nothing of it is shared with other runs, so neither
- * are locks.
+ * Jobs are submitted to a run. It is a verified plan, an arena to run it in, and one state
+ * per cell. Runs share nothing with each other, and no locks either.
  *
- * Failure. A job that fails leaves bytes that nobody can vouch for. The run is
- * lost: its queued jobs are cancelled, SUBMIT says EIO, until RUN_RESET
- * begins the next inference. Other runs do not notice.
+ * Failure. A job that fails leaves bytes that nobody can vouch for. The run is lost: its
+ * queued jobs are cancelled, and SUBMIT says EIO until RUN_RESET begins the next inference.
+ * Other runs do not notice.
  *
- * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops
- * the handle and lets queued jobs finish; closing the file cancels those that
- * have not started, of runs destroyed before, too, and they go at once, not when
- * the engine gets to them, nor when the fences of others do that they wait for: hours of
- * work may be queued, a fence may never signal, and a process that died
- * shall not keep engine and arenas. In both cases the
- * arena goes back to its bank only after the last job has let go of it.
- * Ordinarily that is at once, as no job is in flight; then the call itself
- * cleans up, so the arena is free when it returns. The scheduler's callbacks
- * must not destroy the scheduler, so a reference dropped from there leaves the
- * rest to a work item.
+ * Life. The handle and every job in flight hold a reference. RUN_DESTROY drops the handle
+ * and lets queued jobs finish. Closing the file cancels those that have not started, also
+ * of runs destroyed before. These end at once, neither when the engine would get to them
+ * nor when the fences signal that they wait for: hours of work may be queued, a fence may
+ * never signal, and a process that died shall not keep engine and arenas. In both cases the
+ * arena goes back to its bank only after the last job has dropped its reference. Ordinarily
+ * no job is in flight; then the call itself cleans up, so that the arena is free when it
+ * returns. The scheduler's callbacks must not destroy the scheduler, so a reference dropped
+ * from there leaves the rest to a work item.
  */
 #include <linux/dma-fence.h>
 #include <linux/sched.h>
@@ -38,7 +35,7 @@
 #include "gate.h"
 #include "run.h"
 
-/* Number of the run created last, of all devices. */
+/* The number of the run that was created last, on any device. */
 static atomic64_t last_run = ATOMIC64_INIT(0);
 
 static void run_release_work(struct work_struct *work)
@@ -80,7 +77,7 @@ static void run_put(struct npu_run *run, void (*release)(struct kref *ref))
 {
 	if (kref_put(&run->ref, release))
 		return;
-	/* run_drop() may be waiting. The run may be gone: only its address is used. */
+	/* run_drop() may be waiting. The run may be gone, so only its address is used. */
 	smp_mb__after_atomic();
 	wake_up_var(&run->ref);
 }
@@ -120,8 +117,8 @@ bool npumem_run_busy(struct npu_run *run)
 }
 
 /*
- * The handle's reference goes. A job that has finished holds the run for a
- * moment more; wait for that, so that the arena is free on return.
+ * Drop the handle's reference. A job that has finished holds the run for a moment more; wait
+ * for that, so that the arena is free on return.
  */
 static void run_drop(struct npu_run *run)
 {
@@ -140,7 +137,7 @@ void npumem_run_release_file(struct npu_file *file)
 	struct npu_run *run;
 	unsigned long handle;
 
-	/* Not by their handles: those destroyed have none. */
+	/* Runs that were destroyed have no handle any more, so they are found in the device's list. */
 	mutex_lock(&file->dev->runs_lock);
 	list_for_each_entry(run, &file->dev->runs, node)
 		if (run->file == file)
@@ -184,8 +181,8 @@ static struct npu_bounce *bounce_create(struct npu_client *client, u64 size)
 	kref_init(&bounce->ref);
 	bounce->size = size;
 	/*
-	 * A large wish of one client is no reason to kill another. Zeroed, so that a copy
-	 * could write nothing of anybody else's even if it read less than it writes.
+	 * No process is killed to make room for it. It is zeroed, so that a copy could not
+	 * write anybody else's bytes even if it read less than it writes.
 	 */
 	bounce->data = kvzalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN | __GFP_RETRY_MAYFAIL);
 	if (!bounce->data) {
@@ -210,7 +207,7 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 		return ERR_PTR(-EINTR);
 	bounce = run->bounce;
 	if (!bounce || bounce->size < size) {
-		/* Jobs in flight keep those before; all of them together are as large. */
+		/* Jobs in flight keep smaller ones, which are as large as this one together at most. */
 		if (bounce)
 			size = max(size,
 				   min3(2 * bounce->size, npumem_run_bytes(run), (u64)INT_MAX));
@@ -229,7 +226,7 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 
 /* ----------------------------------------------------------------- create */
 
-/* Only a plan that the verifier let pass. */
+/* Whether a run may be made of a plan: the verifier has accepted it. */
 static int run_check_plan(struct npu_plan *plan)
 {
 	guard(mutex)(&plan->lock);
@@ -258,7 +255,7 @@ err:
 	return err;
 }
 
-/* What the run keeps, but for what copies will need. */
+/* Charge for all memory that the run keeps, but for that of copies, which is charged later. */
 static int run_charge(struct npu_run *run, struct npu_client *client)
 {
 	u64 bytes = sizeof(*run) + npuv_states_bytes(run->states) +
@@ -272,7 +269,7 @@ static int run_charge(struct npu_run *run, struct npu_client *client)
 	return 0;
 }
 
-/* Takes over the plan's reference and the host BO if it succeeds. */
+/* Make a run. If that succeeds, the run has taken over the plan's reference and the host BO. */
 static struct npu_run *run_create(struct npu_file *file, struct npu_plan *plan,
 				  struct npu_bank *bank, const struct npu_transfers *transfers)
 {
@@ -339,7 +336,7 @@ err_run:
 	return ERR_PTR(err);
 }
 
-/* Both handles or none. The run's is reserved before the arena's is visible. */
+/* Make both handles or none. The run's is reserved before the arena's is visible. */
 static int run_publish(struct npu_run *run, struct drm_file *drm_file,
 		       struct drm_npumem_run_create *args)
 {
@@ -410,7 +407,7 @@ err_plan:
 
 /* ---------------------------------------------------------- reset, destroy */
 
-/* Under run->lock. */
+/* Begin the next inference. Under run->lock. */
 static int run_reset(struct npu_run *run)
 {
 	int err;
@@ -419,13 +416,13 @@ static int run_reset(struct npu_run *run)
 		return -EBUSY;
 	err = npuv_states_reset(run->states);
 	if (err) {
-		/* Killed in the midst: they mean nothing to whoever has the file, too. */
+		/* The caller was killed halfway. Another process may have the file: the run is lost. */
 		npumem_run_fail(run, err);
 		return err;
 	}
 	run->submitted = 0;
 	npumem_transfers_reset(&run->transfers);
-	/* Its jobs have all ended, so nobody sets it again. */
+	/* All jobs of the run have ended, so nobody sets the error at the same time. */
 	WRITE_ONCE(run->error, 0);
 	return 0;
 }
@@ -461,7 +458,7 @@ int npumem_ioctl_run_destroy(struct drm_device *drm, void *data, struct drm_file
 
 /* ---------------------------------------------------------------- debugfs */
 
-/* Cells are those of the block that the run is in: no others mean anything. */
+/* Show a run. It counts the cells of the block that it is in; no others mean anything. */
 static void run_show(struct npu_run *run, struct seq_file *m)
 {
 	const struct npuv_graph *graph = run->plan->v->graph;

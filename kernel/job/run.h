@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Runs: a plan bound to an arena, with the states of its tiles.
+ * Runs: a run is a plan bound to an arena, with the states of its tiles.
  */
 #ifndef NPUMEM_RUN_H
 #define NPUMEM_RUN_H
@@ -18,7 +18,7 @@ struct npu_job;
 /**
  * struct npu_bounce - room for the bytes of one step of a copy
  * @ref: the run and each of its jobs that copy hold one
- * @client: who is charged for it; referenced
+ * @client: is charged for it; referenced
  * @size: bytes
  * @data: kvmalloc'ed
  */
@@ -34,31 +34,31 @@ struct npu_bounce {
  * @ref: its handle and each of its jobs hold one
  * @id: unique while the module is loaded
  * @pid: of the process that created it
- * @file: it was created on, to know it by: it may be gone
- * @client: who is charged for it; referenced
- * @charged: bytes of memory, without those of @bounce
- * @dev: whose it is; referenced
- * @plan: READY; referenced
+ * @file: file that it was created on, only to be compared, since it may be gone
+ * @client: is charged for it; referenced
+ * @charged: bytes of memory that it is charged for, without those of @bounce
+ * @dev: device that it belongs to; referenced
+ * @plan: its plan, which is READY; referenced
  * @arena: carveout BO of the plan's arena_size
  * @transfers: host BO, and what went there and back
- * @externals: external tensors of the graph and what they are bound to
+ * @externals: external tensors of the graph and the BOs that they are bound to
  * @lock: guards @states, @submitted, @externals, @last, @bounce, @fence_seqno and the
  *	order of jobs in @entities
- * @states: of the plan's cells
- * @submitted: positions since the inference began
+ * @states: states of the plan's cells
+ * @submitted: number of positions submitted since the inference began
  * @error: negative errno once the run is lost, else zero; see npumem_run_fail()
  * @last: fence of the job submitted last, or NULL
  * @bounce: the largest one yet, or NULL
- * @fence_context: of the jobs' fences; those that follow, of their turns, and the last
- *	one of gates
- * @fence_seqno: of the last of the jobs' fences
+ * @fence_context: context of the jobs' fences; after it there is one for the turns on each
+ *	engine, and one for gates
+ * @fence_seqno: number of the job's fence that was made last
  * @entities: queue of jobs for each of the device's engines
- * @waiting: job that waits for its turn on each of them, or NULL; under the lock of
+ * @waiting: job that waits for its turn on each engine, or NULL; under the lock of
  *	that engine's queue
  * @gates_lock: guards @gates; taken in any context
- * @gates: of struct npu_gate: closed ones of jobs submitted
+ * @gates: of struct npu_gate: those of jobs submitted that are still closed
  * @node: in &npu_device.runs
- * @release: drops what is left where that may sleep
+ * @release: work that frees the run, for callers that may not sleep
  */
 struct npu_run {
 	struct kref ref;
@@ -96,27 +96,30 @@ static inline struct npu_run *npumem_run_lookup(struct npu_file *file, u32 handl
 
 void npumem_run_put(struct npu_run *run);
 DEFINE_FREE(npumem_run_put, struct npu_run *, if (_T) npumem_run_put(_T))
-/* The same from where nothing may sleep, or from within the scheduler. */
+/* The same for callers that may not sleep, or are called by the scheduler. */
 void npumem_run_put_async(struct npu_run *run);
 
-/* Whether a job is in flight. A caller under run->lock can rely on "no". */
+/* Whether a job is in flight. If not, none can be as long as the caller holds run->lock. */
 bool npumem_run_busy(struct npu_run *run);
 
-/* Bytes that steps can reach: those of the arena and of what is bound. */
+/* Number of bytes that steps can reach: those of the arena and of the bound tensors. */
 static inline u64 npumem_run_bytes(const struct npu_run *run)
 {
 	return run->plan->v->info->arena_size + READ_ONCE(run->externals->bytes);
 }
 
 /*
- * A bounce buffer of at least size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
- * -EINTR. Shared by the run's jobs, as they execute one after another: a
- * queue of copies, however long, costs a few times its largest step.
+ * A bounce buffer of at least @size bytes, referenced, or ERR_PTR: -ENOMEM, -EDQUOT,
+ * -EINTR. The run's jobs share it, as they execute one after another: a queue of copies,
+ * however long, costs a few times its largest step.
  */
 struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size);
 void npumem_bounce_put(struct npu_bounce *bounce); /* or NULL */
 
-/* The first failure is what counts. Jobs that wait end with -ECANCELED. Any context. */
+/*
+ * The run has failed, with a negative errno; only the first failure of an inference is kept.
+ * Jobs that wait end with -ECANCELED. Any context.
+ */
 void npumem_run_fail(struct npu_run *run, int error);
 
 static inline int npumem_run_error(const struct npu_run *run)
@@ -124,10 +127,10 @@ static inline int npumem_run_error(const struct npu_run *run)
 	return READ_ONCE(run->error);
 }
 
-/* A file is closed: its queued jobs are not run any more. */
+/* A file is closed: cancel all of its jobs that have not started. */
 void npumem_run_release_file(struct npu_file *file);
 
-/* Engines are stopped: jobs that wait for others' fences are not kept waiting. */
+/* Engines are stopped: end all jobs that wait for others' fences. */
 void npumem_runs_unplug(struct npu_device *dev);
 
 void npumem_runs_show(struct npu_device *dev, struct seq_file *m);

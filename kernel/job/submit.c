@@ -7,35 +7,32 @@
  * ask the tile states, which are the only thing to be undone, and, under the
  * dma_resvs, collect dependencies. From the first npumem_job_arm() on nothing fails.
  *
- * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one
- * position, or one edge), counted before any of it is done, and what it takes
- * back is no more. A fatal signal ends it within NPUV_TICKS units, whichever of
- * its loops it is in; if that is when states have been changed already, the run
- * is lost, as by a job that fails: its client is dying, and to take back may
- * take as long again. No other signal is looked at: who has a timer would never
- * get to the end.
+ * Work. A call has at most NPUMEM_MAX_SUBMIT_WORK units of work (or one position, or one
+ * edge), counted before any of it is done; undoing it is no more. A fatal signal ends the
+ * call within NPUV_TICKS units, whichever of its loops it is in. If states have been changed
+ * already, the run is lost, as by a job that fails: its client is dying, and undoing may
+ * take as long again. Other signals are not looked at, since a process with a timer would
+ * never get to the end.
  *
- * The dma_resvs of what is bound are others' too: of whoever maps the buffers, or
- * draws them. They are taken last, and for no more than fences to be added.
+ * The dma_resvs of bound buffers belong to others, too, who map the buffers or show them on
+ * a display. They are taken last, and held only while fences are added.
  *
- * Order. A run's jobs are a queue: one entity per engine, and a SUBMIT depends
- * on what the arena's reservation object holds, and on the last job of
- * the previous SUBMIT; what it holds of others, as the in-syncs, is waited for by a gate
- * (gate.c). So the tile states, which advance at submission, are in
- * step with what the engine will do: by the time that a job executes, all that
- * was submitted before it has been executed.
+ * Order. A run's jobs are a queue: the run has one entity per engine, and a SUBMIT depends
+ * on the fences in the arena's reservation object and on the last job of the previous
+ * SUBMIT. Fences of others among them, and the in-syncs, are waited for by a gate (gate.c).
+ * So the tile states, which advance at submission, agree with what the engine will do: by
+ * the time that a job executes, all jobs submitted before it have been executed.
  *
- * Edges. Crossing an edge of the plan is a matter of the states alone: nothing is
- * moved, so the scheduler hears nothing of it. A SUBMIT of edges alone still
- * waits for its in-syncs and signals its out-syncs after all earlier work of the
- * run; an empty job sees to that.
+ * Edges. Crossing an edge of the plan changes states alone: nothing is moved, so the
+ * scheduler hears nothing of it. A SUBMIT of edges alone still waits for its in-syncs and
+ * signals its out-syncs after all earlier work of the run; an empty job sees to that.
  *
  * Imported buffers. The CPU's access to them begins before anything else can see the
  * jobs, and ends after them (access.c).
  *
- * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound. Jobs are
- * armed and pushed under all of them, in their order. What others see of a job is its own
- * fence, never the scheduler's (fence.c).
+ * Locks: run->lock, then the dma_resv of the arena, of the host BO and of all BOs bound.
+ * Jobs are armed and pushed under all of them, in their order. Others see a job's own fence,
+ * never the scheduler's (base/fence.c).
  */
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
@@ -56,25 +53,25 @@
 #include "base/trace.h"
 
 /**
- * struct submit - one call on its way
+ * struct submit - one call of the ioctl
  * @drm: device
- * @file: caller
- * @args: of the ioctl
- * @run: referenced
- * @specs: what the caller asked for, @args->jobs.count of them
+ * @file: file of the caller
+ * @args: the ioctl's arguments
+ * @run: run of all its jobs; referenced
+ * @specs: entries that the caller asked for, @args->jobs.count of them
  * @jobs: jobs made of those that are positions, or one empty job if none is;
  *	those that are NULL are the scheduler's already
- * @job_count: jobs
+ * @job_count: number of @jobs
  * @in: syncs to wait for
  * @out: syncs to signal
- * @syncobjs: of @out, referenced
- * @chains: of those in @out that are timelines
+ * @syncobjs: syncobjs of @out, referenced
+ * @chains: links for those in @out that are timelines
  * @awaited: fences of @in, referenced
- * @awaited_count: fences
- * @gate: of @awaited and of what the dma_resvs hold that is others', or NULL
- * @access: to what is imported, or NULL; once the jobs are pushed theirs to end
- * @generation: of the bindings that @access is for
- * @ticks: of all that has work, see npuv_tick()
+ * @awaited_count: number of @awaited
+ * @gate: for @awaited and for the fences of others in the dma_resvs; or NULL
+ * @access: CPU access to imported buffers, or NULL; once the jobs are pushed they end it
+ * @generation: generation of the bindings that @access is for
+ * @ticks: counts the work of all loops, see npuv_tick()
  */
 struct submit {
 	struct drm_device *drm;
@@ -186,7 +183,7 @@ static int step_check_bound(const struct npu_run *run, u32 position, u32 *ticks,
 	return 0;
 }
 
-/* Whether all that jobs access has bytes. Under run->lock. */
+/* Whether all external tensors that jobs access are bound. Under run->lock. */
 static int submit_check_bound(struct submit *submit)
 {
 	const struct drm_npumem_job *spec;
@@ -211,13 +208,13 @@ static int submit_check_bound(struct submit *submit)
 	return 0;
 }
 
-/* What of a job the states are asked for one by one. */
+/* Number of units of a job that the states are asked for one by one: positions, or one edge. */
 static u32 spec_units(const struct drm_npumem_job *spec)
 {
 	return npumem_job_is_edge(spec) ? 1 : spec->position_count;
 }
 
-/* Before any of it is done: how much there is to do. What cannot be split always fits. */
+/* Count the work before any of it is done. A single position or edge is never too much. */
 static int submit_check_work(struct submit *submit)
 {
 	u64 work = 0;
@@ -241,9 +238,9 @@ static int submit_check_work(struct submit *submit)
 }
 
 /*
- * What is wrong with the jobs as such, before anything is made of them: how much a
- * copy needs is known only once all is bound. The bindings may change until we have
- * the lock for good, so submit_locked() looks again.
+ * Check the entries before jobs are made of them, since the bytes that a copy needs are
+ * known only when all tensors are bound. The bindings may change until we hold the lock for
+ * the rest of the call, so submit_locked() checks again.
  */
 static int submit_check(struct submit *submit)
 {
@@ -272,7 +269,7 @@ static int submit_check_syncs(struct submit *submit, const struct drm_npumem_syn
 	return 0;
 }
 
-/* As npumem_array_copy(), but leaves nothing to free behind if it fails. */
+/* As npumem_array_copy(), but @copy, which is freed in any case, never holds an error. */
 static int submit_copy_array(const struct drm_npumem_array *array, size_t size, u32 max_count,
 			     void **copy)
 {
@@ -332,7 +329,7 @@ static int submit_find_out(struct submit *submit)
 	return 0;
 }
 
-/* Others' fences that the first job waits for, and so all of them. */
+/* Look up the fences of the in-syncs, which the first job waits for, and so all of them. */
 static int submit_add_in(struct submit *submit)
 {
 	u32 i, count = submit->args->in_syncs.count;
@@ -356,7 +353,7 @@ static int submit_add_in(struct submit *submit)
 	return 0;
 }
 
-/* For what may be read from the moment on that the CPU's access is announced. */
+/* Wait for the in-syncs: the buffers' bytes have to be complete when CPU access begins. */
 static int submit_wait_in(struct submit *submit)
 {
 	u32 i;
@@ -367,7 +364,7 @@ static int submit_wait_in(struct submit *submit)
 	return err;
 }
 
-/* Before any lock is taken and any fence is published; see access.c. */
+/* Begin CPU access to imported buffers, before locks are taken and fences seen (access.c). */
 static int submit_begin_access(struct submit *submit)
 {
 	struct npu_cpu_access *access;
@@ -397,7 +394,7 @@ static void submit_fini(struct submit *submit)
 	for (i = 0; i < submit->job_count; i++)
 		if (submit->jobs[i])
 			npumem_job_free(submit->jobs[i]);
-	/* A count that was refused has no arrays. */
+	/* If the count was refused there are no arrays. */
 	for (i = 0; submit->syncobjs && submit->chains && i < submit->args->out_syncs.count; i++) {
 		if (submit->syncobjs[i])
 			drm_syncobj_put(submit->syncobjs[i]);
@@ -416,7 +413,7 @@ static void submit_fini(struct submit *submit)
 
 /* ----------------------------------------------------------------- let it go */
 
-/* Take back what submit_states() let go before a unit of a job. 0 or -EINTR. */
+/* Undo the changes that submit_states() made to states before unit @unit of a job. 0 or -EINTR. */
 static int submit_undo(struct submit *submit, u32 job, u32 unit)
 {
 	struct npuv_states *states = submit->run->states;
@@ -440,8 +437,8 @@ static int submit_undo(struct submit *submit, u32 job, u32 unit)
 }
 
 /*
- * SUBMIT ends with an error after units of jobs were let go: they are taken back, or
- * the states, in the midst of which a fatal signal came, are not to be used again.
+ * SUBMIT ends with an error after states were changed for some units. The changes are
+ * undone; if a fatal signal comes in the midst of that, the run is lost.
  */
 static int submit_back_out(struct submit *submit, u32 job, u32 unit, int err)
 {
@@ -479,13 +476,13 @@ static int submit_states(struct submit *submit)
 	return 0;
 }
 
-/* Others' fences are to be waited for by a gate; the run's own come with its last job. */
+/* Whether a gate has to wait for a fence: it is of others. The run's own come with its last job. */
 static bool submit_awaits(const struct submit *submit, struct dma_fence *fence)
 {
 	return fence->context != submit->run->fence_context && !dma_fence_is_signaled(fence);
 }
 
-/* What a dma_resv holds that is to be waited for: how many, or added to the gate. */
+/* Count the fences of others in a dma_resv, and add them to the gate, unless that is NULL. */
 static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *gate)
 {
 	const struct npu_externals *externals = submit->run->externals;
@@ -505,7 +502,10 @@ static u32 submit_await_resv(struct submit *submit, u32 index, struct npu_gate *
 	return n;
 }
 
-/* One fence to depend on for all those of others: the scheduler looks through them all at each. */
+/*
+ * Make a gate, so that the jobs depend on one fence instead of all those of others: at each
+ * dependency that is added, the scheduler looks through all that a job has.
+ */
 static int submit_make_gate(struct submit *submit, u32 capacity)
 {
 	u32 i;
@@ -525,7 +525,7 @@ static int submit_make_gate(struct submit *submit, u32 capacity)
 					    dma_fence_get(submit->gate->fence));
 }
 
-/* What the first job, and so all of them, waits for. Under all dma_resvs. */
+/* Add what the first job depends on, and so all of them. Under all dma_resvs. */
 static int submit_add_dependencies(struct submit *submit)
 {
 	const struct npu_externals *externals = submit->run->externals;
@@ -550,7 +550,7 @@ static int submit_add_dependencies(struct submit *submit)
 	return err;
 }
 
-/* Nothing fails any more. Under run->lock and all dma_resvs. */
+/* Arm and push the jobs, which cannot fail. Under run->lock and all dma_resvs. */
 static void submit_push(struct submit *submit)
 {
 	const struct npu_externals *externals = submit->run->externals;
@@ -569,11 +569,11 @@ static void submit_push(struct submit *submit)
 		npumem_job_arm(job);
 		dma_fence_put(last);
 		last = dma_fence_get(job->fence);
-		/* The scheduler's from here on. */
+		/* The scheduler owns the job from here on. */
 		submit->jobs[i] = NULL;
 		drm_sched_entity_push_job(&job->base);
 	}
-	/* Jobs end in order: who waits for the last one waits for all. */
+	/* Jobs end in order, so that it is enough to wait for the last one. */
 	for (i = 0; i < externals->resv_count; i++)
 		dma_resv_add_fence(externals->objs[i]->resv, last,
 				   externals->resvs[i].writers ? DMA_RESV_USAGE_WRITE :
@@ -612,7 +612,7 @@ static int submit_lock_resvs(struct submit *submit, struct ww_acquire_ctx *ctx)
 	return -EINTR;
 }
 
-/* Under run->lock, states asked. */
+/* Lock the dma_resvs, add dependencies and push. Under run->lock; the states have agreed. */
 static int submit_fence_and_push(struct submit *submit)
 {
 	const struct npu_externals *externals = submit->run->externals;
@@ -622,7 +622,7 @@ static int submit_fence_and_push(struct submit *submit)
 	err = submit_lock_resvs(submit, &ctx);
 	if (err)
 		return err;
-	/* Unplug waits for us only here, where nobody waits for long. */
+	/* Unplug waits for us only in this section, which takes no long wait. */
 	err = -ENODEV;
 	if (drm_dev_enter(submit->drm, &idx)) {
 		err = submit_add_dependencies(submit);
@@ -638,7 +638,7 @@ static int submit_locked(struct submit *submit)
 {
 	int err;
 
-	/* Bound since: other buffers are to be announced. */
+	/* Another buffer was bound since access began, and its exporter knows nothing yet. */
 	if (submit->generation != submit->run->externals->generation)
 		return -ESTALE;
 	if (npumem_run_error(submit->run)) {

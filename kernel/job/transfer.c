@@ -6,11 +6,11 @@
  * loads, spills, stores, fills and drops are positions of the schedule like steps,
  * verified, submitted and enforced like them. The verifier knows which bytes of the
  * arena and of the host BO each of them takes, and lets nothing read a copy that
- * is not there. What is left is here: whose BO it is, and how much was moved.
+ * is not there. This file sees to the host BO, and counts how much was moved.
  *
  * The host BO is system memory of this device that one run has for itself: two runs
- * would overwrite each other's copies, and what is in the carveout is no place to
- * move bytes out of the carveout to. The client may map it, as it may its arena, and
+ * would overwrite each other's copies, and moving bytes out of the carveout into a BO in
+ * the carveout would save nothing. The client may map it, as it may its arena, and
  * write to it at any time; that can spoil its own results and nobody else's. Imported
  * memory may be moved about, or be gone, as its exporter likes, so it is refused.
  *
@@ -18,7 +18,7 @@
  * engine never has to allocate, whatever becomes of the handle. Each SUBMIT waits
  * for the fences of the BO and adds its own, as it does for the arena (bind.h).
  *
- * Counters. An engine says so when a transfer has been carried out to its end; one
+ * Counters. An engine reports a transfer when it has been carried out to its end; one
  * that was aborted half-way counts nothing. RUN_QUERY and debugfs show the sums.
  */
 #include <drm/drm_gem.h>
@@ -47,7 +47,7 @@ static int host_check(struct drm_device *drm, const struct npu_file *file, struc
 	return 0;
 }
 
-/* Make it this run's, and nobody else's. */
+/* Claim a BO as the host BO of one run, and map it. -EBUSY: another run has it. */
 static int host_claim(struct drm_device *drm, struct npu_bo *bo, struct iosys_map *map)
 {
 	int err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Transfers: bytes that a plan moves between arena and host memory.
+ * Transfers move bytes between arena and host memory.
  */
 #ifndef NPUMEM_TRANSFER_H
 #define NPUMEM_TRANSFER_H
@@ -15,11 +15,11 @@ struct drm_file;
 struct npu_job;
 
 /**
- * struct npu_transfers - the host side of a run, and what went there and back
+ * struct npu_transfers - host memory of a run, and how many bytes went there and back
  * @bo: system BO of the plan's host_size, referenced and of no other run while this
  *	one lives; NULL for a plan that needs none
  * @map: kernel mapping of all of it
- * @bytes: moved in this inference, by enum npumem_position_kind
+ * @bytes: bytes moved in this inference, by enum npumem_position_kind
  *
  * @bo and @map are constant; the rest is counted by engines and read by anybody.
  */
@@ -30,15 +30,14 @@ struct npu_transfers {
 };
 
 /*
- * For a run that is being created: find the BO of a handle, see that it will do for
- * so many bytes, and keep it. Allocates what engines will need: may sleep. -ENOENT,
- * -EINVAL, -EBUSY, -ENOMEM.
+ * For a run that is being created: find the BO of a handle, check that it is a host BO of
+ * at least @size bytes, and keep it, mapped. May sleep. -ENOENT, -EINVAL, -EBUSY, -ENOMEM.
  */
 int npumem_transfers_init(struct npu_transfers *transfers, struct drm_device *drm,
 			  struct drm_file *file, u32 handle, u64 size);
 void npumem_transfers_release(struct npu_transfers *transfers);
 
-/* The next inference begins. No job is in flight. */
+/* Set the counters to zero for the next inference. No job is in flight. */
 void npumem_transfers_reset(struct npu_transfers *transfers);
 
 static inline s64 npumem_transfers_bytes(const struct npu_transfers *transfers, u32 kind)
@@ -53,7 +52,7 @@ static inline s64 npumem_transfers_bytes(const struct npu_transfers *transfers, 
 void *npumem_transfers_vaddr(const struct npu_transfers *transfers, u64 first, u64 length);
 
 /*
- * By the engine, once for each position of its job that is a load, spill, store or
+ * The engine calls this once for each position of its job that is a load, spill, store or
  * fill, when all of its bytes have been moved. Any context.
  */
 void npumem_job_transferred(struct npu_job *job, u32 position);

@@ -2,17 +2,17 @@
 /**
  * DOC: buffer objects
  *
- * Two kinds behind one GEM type. BOs in the carveout are ranges of a bank and
- * what arenas are made of. BOs in system memory are those of the shmem helper;
- * imported dma-bufs are too.
+ * There are two kinds of BO behind one GEM type. BOs in the carveout are ranges of a bank;
+ * arenas are such BOs. BOs in system memory are those of the shmem helper, as are imported
+ * dma-bufs.
  *
  * Mappings. User space maps BOs through the device file only, so that unplug
  * can find and zap every mapping there is; a fault after that is a SIGBUS.
  * A mapping holds a reference on its BO, hence bytes never go to another owner
  * while somebody still sees them.
  *
- * PRIME, as far as it goes:
- *  - system BO: export, import elsewhere, mmap of the dma-buf: all work.
+ * PRIME supports:
+ *  - system BO: export, import elsewhere and mmap of the dma-buf work.
  *  - foreign dma-buf: import works; the result is a system BO.
  *  - carveout BO: export works, and import into another file of the same
  *    device, which is how clients share an arena on purpose. mmap of the
@@ -20,9 +20,9 @@
  *    that) and so is attaching another device to it (the core says ENOSYS):
  *    there are no struct pages behind a carveout to make an sg_table of.
  *
- * Imported dma-bufs are attached, which keeps their memory, but not mapped for DMA: the
- * engines there are reach them by the CPU (access.c), and a mapping would have to say
- * for which direction.
+ * Imported dma-bufs are attached, which keeps their memory, but not mapped for DMA: today's
+ * engines access them by the CPU (job/access.c), and a mapping would have to say for which
+ * direction of DMA it is.
  *
  * A BO that was exported for reading only (its first export decides: a BO has one
  * dma-buf) can be read only by whom it is imported: not mapped for writing, nor written
@@ -46,7 +46,7 @@
 
 static DECLARE_WAIT_QUEUE_HEAD(access_ended);
 
-/* Handles are capped like those of all other kinds. */
+/* A file may have only so many handles of BOs, as it may of all other kinds. */
 static int bo_open(struct drm_gem_object *obj, struct drm_file *drm_file)
 {
 	struct npu_file *file = drm_file->driver_priv;
@@ -68,8 +68,8 @@ static void bo_close(struct drm_gem_object *obj, struct drm_file *drm_file)
 }
 
 /*
- * Page of a BO that a fault is for. Not counted from the mapping's begin: a
- * mapping that is unmapped or protected in part becomes several, and each begins
+ * Page of a BO that a fault is for. It may not be counted from the mapping's begin: a
+ * mapping that is unmapped or protected in part becomes several, and each of them begins
  * at the page where it was cut.
  */
 static pgoff_t fault_page(const struct vm_fault *vmf, struct drm_gem_object *obj)
@@ -87,13 +87,13 @@ bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file)
 		return !(attach->dmabuf->file->f_mode & FMODE_WRITE);
 	if (bo->client == file->client)
 		return false;
-	/* There as long as somebody has a handle. */
+	/* obj->dma_buf is there as long as somebody has a handle of the BO. */
 	guard(mutex)(&drm->object_name_lock);
 	buf = bo->shmem.base.dma_buf;
 	return buf && !(buf->file->f_mode & FMODE_WRITE);
 }
 
-/* A mapping of the device file, which may be open for more than the BO is. */
+/* Whether a mapping may write. The device file may be open for writing where the BO is not. */
 static int check_write(struct npu_bo *bo, struct vm_area_struct *vma)
 {
 	const struct drm_file *drm_file = vma->vm_file->private_data;
@@ -108,7 +108,7 @@ static int check_write(struct npu_bo *bo, struct vm_area_struct *vma)
 
 static bool is_device_file(const struct drm_gem_object *obj, const struct vm_area_struct *vma)
 {
-	/* Not by its mapping, which a dma-buf of ours has, too. */
+	/* Comparing address spaces would not tell: our dma-bufs have the device file's, too. */
 	return vma->vm_file->f_op == obj->dev->driver->fops;
 }
 
@@ -139,12 +139,12 @@ static int carveout_mmap(struct drm_gem_object *obj, struct vm_area_struct *vma)
 	err = check_write(to_npumem_bo(obj), vma);
 	if (err)
 		return err;
-	/* A private copy of device memory is nothing anybody wants. */
+	/* A private copy of device memory would be of no use to anybody. */
 	if (is_cow_mapping(vma->vm_flags))
 		return -EINVAL;
 	vm_flags_set(vma, VM_PFNMAP | VM_IO | VM_DONTEXPAND | VM_DONTDUMP);
 	vma->vm_page_prot = vm_get_page_prot(vma->vm_flags);
-	/* The same memory type as the kernel's own mapping. */
+	/* User space gets the same memory type as the kernel's own mapping has. */
 	if (!to_npumem_bo(obj)->bank->software)
 		vma->vm_page_prot = pgprot_writecombine(vma->vm_page_prot);
 	return 0;
@@ -199,8 +199,8 @@ void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset)
 /* ---------------------------------------------------------- system memory */
 
 /*
- * Those of the shmem helper, but for faults: its own neither know of unplug nor
- * find the right page in a mapping cut in pieces.
+ * The operations of the shmem helper, but with our own fault handlers: the helper's neither
+ * know of unplug nor find the right page in a mapping that was cut in pieces.
  */
 static struct vm_operations_struct system_vm_ops __ro_after_init;
 
@@ -217,7 +217,7 @@ static vm_fault_t system_fault(struct vm_fault *vmf)
 	dma_resv_lock(obj->resv, NULL);
 	/* The mapping itself keeps the pages. */
 	if (page < obj->size >> PAGE_SHIFT && shmem->pages) {
-		/* They may be written to from now on, and nobody tells. */
+		/* User space may write to the pages from now on, and nobody will tell. */
 		shmem->pages_mark_dirty_on_put = true;
 		ret = vmf_insert_pfn(vmf->vma, vmf->address, page_to_pfn(shmem->pages[page]));
 	}
@@ -259,14 +259,14 @@ void __init npumem_bo_init(void)
 {
 	system_vm_ops = drm_gem_shmem_vm_ops;
 	system_vm_ops.fault = system_fault;
-	/* Optional: the core falls back to the above. */
+	/* Huge faults are optional: the core falls back to the handler above. */
 	system_vm_ops.huge_fault = NULL;
 	system_vm_ops.map_pages = NULL;
-	/* Newer helpers' note of the page that was written to: as above, a wrong one. */
+	/* Newer helpers mark the page that was written to, which would be the wrong one, as above. */
 	system_vm_ops.pfn_mkwrite = NULL;
 }
 
-/* For the shmem helper: BOs of ours when it creates or imports one. */
+/* The shmem helper calls this when it creates or imports a BO, so that it is one of ours. */
 struct drm_gem_object *npumem_gem_create_object(struct drm_device *drm, size_t size)
 {
 	struct npu_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
@@ -283,7 +283,7 @@ struct drm_gem_object *npumem_gem_prime_import(struct drm_device *drm, struct dm
 	struct dma_buf_attachment *attach;
 	struct drm_gem_object *obj;
 
-	/* The module exports nothing else. */
+	/* All dma-bufs of this module are BOs. */
 	if (buf->owner == THIS_MODULE && own->dev == drm)
 		return drm_gem_prime_import(drm, buf);
 	attach = dma_buf_attach(buf, drm->dev);
@@ -305,11 +305,11 @@ static struct npu_bo *bo_create_system(struct npu_device *dev, u64 size, struct 
 {
 	struct drm_gem_shmem_object *shmem;
 
-	/* More than there is can only fail later, at the first fault. */
+	/* More memory than the machine has would fail only later, at the first fault. */
 	if (size > (u64)totalram_pages() << PAGE_SHIFT)
 		return ERR_PTR(-ENOMEM);
 	shmem = drm_gem_shmem_create(&dev->drm, size);
-	/* What shmem says where it has no memory for an inode: to users that is the carveout. */
+	/* shmem says ENOSPC if it has no inode, but to users ENOSPC means the carveout. */
 	if (IS_ERR(shmem))
 		return ERR_PTR(PTR_ERR(shmem) == -ENOSPC ? -ENOMEM : PTR_ERR(shmem));
 	to_npumem_bo(&shmem->base)->client = npumem_client_get(client);
@@ -380,8 +380,8 @@ void npumem_bo_access_ended(struct npu_bo *bo)
 }
 
 /*
- * Wait until nobody accesses an imported BO. timeout in jiffies; returns what is left of
- * it, 0 if it ran out, or -ERESTARTSYS.
+ * Wait until no SUBMIT accesses an imported BO, for @timeout jiffies at most. Returns the
+ * jiffies that are left, 0 if they ran out, or -ERESTARTSYS.
  */
 static long access_wait(struct npu_bo *bo, long timeout)
 {
@@ -400,7 +400,7 @@ int npumem_ioctl_bo_wait(struct drm_device *drm, void *data, struct drm_file *fi
 	if (!obj)
 		return npumem_refuse(drm, -ENOENT, "BO_WAIT: no BO %u", args->handle);
 	ret = dma_resv_wait_timeout(obj->resv, DMA_RESV_USAGE_READ, true, timeout);
-	/* Without a timeout, what is signalled counts as one jiffy left. */
+	/* With a timeout of zero, a fence that has signalled counts as one jiffy left. */
 	if (ret > 0)
 		ret = access_wait(to_npumem_bo(obj), timeout ? ret : 0);
 	drm_gem_object_put(obj);

@@ -14,11 +14,11 @@
  * struct npu_bo - buffer object
  * @shmem: base. For a BO in the carveout only its GEM object is used
  * @bank: bank of a carveout BO, NULL for system memory and imported dma-bufs
- * @arena: of a run, for ever
+ * @arena: it was made as the arena of a run, and stays one
  * @host: 1 while it is a run's host BO
- * @client: who created it, to know that file by; referenced. NULL if it is imported
- * @accesses: SUBMITs that access it by the CPU, if it is imported
- * @range: of @bank, if there is one
+ * @client: of the file that created it, to know that file by; referenced. NULL if imported
+ * @accesses: number of SUBMITs that access it by the CPU, if it is imported
+ * @range: its bytes of @bank, if there is one
  */
 struct npu_bo {
 	struct drm_gem_shmem_object shmem;
@@ -51,18 +51,18 @@ static inline void npumem_bo_put(struct npu_bo *bo)
 }
 
 /*
- * Kernel address of a carveout BO's byte. Only between drm_dev_enter() and
+ * Kernel address of a carveout BO's byte. The caller is between drm_dev_enter() and
  * drm_dev_exit().
  */
 void *npumem_bo_vaddr(struct npu_bo *bo, u64 offset);
 
 /*
- * Whether a file may only read a BO: it came to it by a dma-buf that is open for reading
- * only. The file has a handle of it.
+ * Whether a file, which has a handle of the BO, may only read it: it was imported from a
+ * dma-buf that is open for reading only.
  */
 bool npumem_bo_read_only(struct npu_bo *bo, const struct npu_file *file);
 
-/* A SUBMIT begins to access an imported BO by the CPU, and has ended that. */
+/* A SUBMIT begins to access an imported BO by the CPU; npumem_bo_access_ended() is the end. */
 static inline void npumem_bo_access_begun(struct npu_bo *bo)
 {
 	atomic_inc(&bo->accesses);

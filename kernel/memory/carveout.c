@@ -71,7 +71,7 @@ static struct npu_bank *bank_create(struct npu_device *dev, const char *name, u6
 	err = drmm_add_action_or_reset(&dev->drm, bank_takedown, bank);
 	if (err)
 		return ERR_PTR(err);
-	/* Not its name, which another bank may have too. */
+	/* The region is not called by the bank's name, since another bank may have the same. */
 	snprintf(region, sizeof(region), "bank%u", bank->index);
 	bank->region = drmm_cgroup_register_region(&dev->drm, region, size);
 	return IS_ERR(bank->region) ? ERR_CAST(bank->region) : bank;
@@ -148,7 +148,7 @@ int npumem_bank_add_software(struct npu_device *dev, u64 size)
 	if (IS_ERR(bank))
 		return PTR_ERR(bank);
 	bank->software = true;
-	/* Page by page in the end, so a bank may be large. */
+	/* vmalloc takes single pages if need be, so that a bank may be large. */
 	bank->vaddr = vmalloc_user(bank->size);
 	if (!bank->vaddr)
 		return -ENOMEM;
@@ -163,7 +163,7 @@ struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index)
 	return dev->banks[array_index_nospec(index, dev->bank_count)];
 }
 
-/* Zeroes, in pieces: a bank may have gigabytes, and unbind waits for us. */
+/* Fill with zeroes in pieces: a bank may have gigabytes, and unbind waits for each piece. */
 static int bank_scrub(struct npu_bank *bank, u64 start, u64 size)
 {
 	u64 done, step;
@@ -182,7 +182,7 @@ static int bank_scrub(struct npu_bank *bank, u64 start, u64 size)
 	return 0;
 }
 
-/* The client's share, and its cgroup's. */
+/* Charge a range to the client's share and to the cgroup of the current process. */
 static int bank_charge(struct npu_bank *bank, struct npu_range *range, u64 size,
 		       struct npu_client *client)
 {
@@ -241,7 +241,7 @@ int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
 
 	if (size > bank->size)
 		return -ENOSPC;
-	/* What is left of the last unit nobody could have: it is not free. */
+	/* Nobody else could have what is left of the last unit, so it is not free. */
 	size = round_up(size, NPUMEM_BANK_ALIGNMENT);
 	err = bank_take(bank, range, size, client);
 	if (err == -ENOSPC) {
@@ -274,7 +274,7 @@ vm_fault_t npumem_bank_fault(struct npu_bank *bank, u64 offset, struct vm_fault 
 	vm_fault_t ret;
 	int idx;
 
-	/* Once unplugged, mappings were zapped and none may come back. */
+	/* Unplug has zapped all mappings, and none may come back afterwards. */
 	if (!drm_dev_enter(&bank->dev->drm, &idx))
 		return VM_FAULT_SIGBUS;
 	if (bank->software)

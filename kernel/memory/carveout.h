@@ -16,23 +16,23 @@ struct npu_client;
 struct seq_file;
 struct vm_fault;
 
-/* Every arena and BO starts at a multiple of it: the largest tensor alignment. */
+/* Every arena and BO starts at a multiple of this, the largest alignment of a tensor. */
 #define NPUMEM_BANK_ALIGNMENT 65536u
 
 /**
  * struct npu_bank - one carveout bank
- * @dev: whose it is
- * @index: of it in &npu_device.banks
+ * @dev: device that it belongs to
+ * @index: its index in &npu_device.banks
  * @name: NUL-terminated, as users see it
  * @phys: first byte's physical address; unused if @software
  * @size: bytes, a multiple of NPUMEM_BANK_ALIGNMENT
  * @vaddr: kernel mapping. Gone once the device is unplugged, so use it between
  *	drm_dev_enter() and drm_dev_exit() only
- * @region: that the dmem cgroup controller knows it as, NULL without
+ * @region: its region of the dmem cgroup controller, NULL where there is no controller
  * @software: the bank is vmalloc'ed memory (see npumem_bank_add_software())
  * @lock: guards @mm and @free
- * @mm: what is allocated, by byte from the bank's start
- * @free: bytes not allocated
+ * @mm: the ranges that are allocated, in bytes from the bank's start
+ * @free: number of bytes not allocated
  */
 struct npu_bank {
 	struct npu_device *dev;
@@ -49,10 +49,10 @@ struct npu_bank {
 };
 
 /**
- * struct npu_range - what is allocated of a bank
+ * struct npu_range - allocated range of a bank
  * @node: bytes from the bank's start; a multiple of NPUMEM_BANK_ALIGNMENT
- * @client: who is charged for it; referenced
- * @pool: the cgroup that is, or NULL
+ * @client: is charged for it; referenced
+ * @pool: pool of the cgroup that is charged for it, or NULL
  */
 struct npu_range {
 	struct drm_mm_node node;
@@ -60,9 +60,9 @@ struct npu_range {
 	struct dmem_cgroup_pool_state *pool;
 };
 
-/* Banks of the device tree's memory-region phandles. At probe. */
+/* At probe: make a bank of each region that the device tree's memory-region names. */
 int npumem_banks_add_regions(struct npu_device *dev);
-/* A bank of ordinary memory, for machines without device tree. At probe. */
+/* At probe: make a bank of ordinary memory, for machines without device tree. */
 int npumem_bank_add_software(struct npu_device *dev, u64 size);
 
 /* The bank of an index that user space named, or NULL. */
@@ -70,9 +70,9 @@ struct npu_bank *npumem_bank_lookup(struct npu_device *dev, u32 index);
 
 /*
  * Allocate a contiguous range, zeroed, of at least that many bytes, and charge the client
- * and current's cgroup for it. -ENOSPC: there is none, or it is more than the client's
- * share or the cgroup's limit has left; -ENODEV: the device is gone; -EINTR: a fatal
- * signal came while the range was scrubbed.
+ * and the current process's cgroup for it. -ENOSPC: no range is free, or it is more than
+ * the client's share or the cgroup's limit has left; -ENODEV: the device is gone; -EINTR:
+ * a fatal signal came while the range was filled with zeroes.
  */
 int npumem_bank_alloc(struct npu_bank *bank, struct npu_range *range, u64 size,
 		      struct npu_client *client);

@@ -48,10 +48,10 @@ void npumem_graph_release_file(struct npu_file *file)
 }
 
 /*
- * Whole pages, so that a mapping of them shows nothing else. Not vmalloc_user():
- * it cannot charge the caller's memory cgroup, and blobs are as large as users
- * like. request_mmap() of upcall/fd.c therefore does what remap_vmalloc_range() would.
- * Nobody is killed to make room for it.
+ * Read a graph's blob into whole pages, so that a mapping of them shows nothing else.
+ * vmalloc_user() cannot charge the caller's memory cgroup, and blobs are as large as users
+ * like, so request_mmap() of upcall/fd.c does without remap_vmalloc_range(). No process is
+ * killed to make room for a blob.
  */
 static int graph_blob(struct npu_graph *graph, u64 ptr)
 {
@@ -73,9 +73,9 @@ static int graph_charge(struct npu_graph *graph, u64 bytes)
 }
 
 /*
- * A graph that is nothing yet but its blob. Who copies may be stuck in a page fault for
- * as long as user space likes, so others do not wait for it; and there may be many who
- * do, so it is charged before.
+ * A graph that has nothing yet but its blob. Copying the blob may be stuck in a page fault
+ * for as long as user space likes, so no lock is held; and many callers may copy at once, so
+ * the memory is charged before.
  */
 static struct npu_graph *graph_read(struct npu_client *client,
 				    const struct drm_npumem_graph_create *args)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Plans: their life, and how they are settled. plan_ioctl.c has the calls.
+ * Plans are made, settled and freed here. plan_ioctl.c has the ioctls.
  *
  * A plan is PENDING until it is settled, once, as READY or FAILED; from then on
  * nothing of it changes but its reference count.
@@ -65,7 +65,10 @@ void npumem_plan_put(struct npu_plan *plan)
 	kref_put(&plan->ref, plan_release);
 }
 
-/* What a plan that is settled as FAILED will hold; owned is the message or NULL. */
+/*
+ * Settle a plan as FAILED. It takes over @owned, which is @message if that was allocated,
+ * else NULL.
+ */
 static int plan_set_failed(struct npu_plan *plan, u32 error, const char *message, char *owned,
 			   const struct npumem_verdict *verdict, u64 verify_ns)
 {
@@ -91,13 +94,13 @@ int npumem_plan_fail(struct npu_plan *plan, u32 error, const char *reason)
 
 int npumem_plan_fail_copy(struct npu_plan *plan, u32 error, const char *message)
 {
-	/* Without memory the errno has to do. */
+	/* Without memory for the message, the errno has to do. */
 	char *copy = kstrndup(message, NPUMEM_MAX_MESSAGE, GFP_KERNEL_ACCOUNT);
 
 	return plan_set_failed(plan, error, copy, copy, NULL, 0);
 }
 
-/* By who settles it. The message is of a refusal, and the caller's. */
+/* Charge the plan's client for it; on refusal @message is the reason, which the caller frees. */
 static int plan_charge(struct npu_plan *plan, u64 bytes, char **message)
 {
 	int err = npumem_client_charge(plan->client, NPUMEM_RESOURCE_MEMORY, bytes);

@@ -13,8 +13,8 @@
 /**
  * struct npu_graph - immutable, checked graph
  * @ref: handles, plans and requests hold one each
- * @client: who is charged for it; referenced
- * @charged: bytes of memory
+ * @client: is charged for it; referenced
+ * @charged: bytes of memory that it is charged for
  * @blob: __vmalloc()'ed copy in whole pages, zero past @size: the daemon maps it
  * @size: bytes of the blob
  * @v: its checked form
@@ -46,9 +46,9 @@ int npumem_ioctl_graph_destroy(struct drm_device *drm, void *data, struct drm_fi
 /**
  * struct npu_plan - plan, pending or settled
  * @ref: handles, runs and the pending request hold one each
- * @graph: it is a plan for
- * @client: who is charged for it, whoever makes it; referenced
- * @charged: bytes of memory; constant once settled
+ * @graph: graph that it is a plan for; referenced
+ * @client: is charged for it, whoever makes it; referenced
+ * @charged: bytes of memory that it is charged for; constant once settled
  * @arena_budget: bytes that the requester lets it need, or 0 for any; constant
  * @lock: guards what follows until @state is not PENDING; then all is constant
  * @state: enum drm_npumem_plan_state
@@ -101,8 +101,8 @@ DEFINE_FREE(npumem_plan_put, struct npu_plan *, if (_T) npumem_plan_put(_T))
  */
 int npumem_plan_settle(struct npu_plan *plan, void *blob, u64 size, struct npuv_log *log);
 /*
- * Settle as FAILED; error is positive. The reason is a constant or NULL; a message is
- * copied, for which the other does without memory.
+ * Settle as FAILED, with a positive errno. The first keeps @reason, a constant or NULL, and
+ * needs no memory; the second copies @message.
  */
 int npumem_plan_fail(struct npu_plan *plan, u32 error, const char *reason);
 int npumem_plan_fail_copy(struct npu_plan *plan, u32 error, const char *message);

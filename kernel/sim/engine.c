@@ -2,16 +2,16 @@
 /**
  * DOC: engine "sim"
  *
- * The reference engine: executes operators on the CPU, in the carveout and in
- * what external tensors are bound to, as a real NPU would by DMA; transfers between
+ * The reference engine executes operators on the CPU, in the carveout and in the buffers
+ * that external tensors are bound to, as a real NPU would by DMA, and transfers between
  * the arena and the run's host BO. One work item executes the job in flight,
  * position by position, in chunks. Between chunks it looks whether it was aborted, and
  * notes that it made progress; each chunk is touched under drm_dev_enter(), so
  * that unplug never waits for more than a chunk.
  *
- * A job hangs if it makes no progress for hang_ms. Nor may it keep others
- * waiting for ever by working honestly: after job_ms it is aborted too. Whoever's
- * turn is next waits for no more than that.
+ * A job hangs if it makes no progress for hang_ms. A job that does make progress may not
+ * keep others waiting for ever either: it is aborted after job_ms, and the next job waits
+ * for no more than that.
  *
  * For tests (debugfs, CAP_SYS_ADMIN): pause holds jobs back before they touch
  * anything, ns_per_byte slows them down, hang_next and fail_next spoil as many
@@ -38,18 +38,18 @@
 
 /**
  * struct sim - state of the engine
- * @engine: whose state this is
+ * @engine: engine whose state this is
  * @wq: executes @work
  * @work: executes @job
- * @job: in flight
+ * @job: job in flight, or NULL
  * @wait: woken when @aborted, @gone or @paused change
  * @progress_at: jiffies of the last sign of life
  * @started_at: jiffies of the start of @job
  * @aborted: @job is to end now
- * @gone: the device is; all jobs are to end now
+ * @gone: the device is gone, and all jobs are to end now
  * @paused: no job begins, and none is late
- * @hang_next: jobs that will hang
- * @fail_next: jobs that will fail
+ * @hang_next: number of jobs to come that will hang
+ * @fail_next: number of jobs to come that will fail
  * @ns_per_byte: time that a byte read or written takes at least
  * @hang_ms: time without progress after which a job hangs
  * @job_ms: time after which it is aborted whatever it does
@@ -76,7 +76,7 @@ struct sim {
 	u32 job_ms;
 };
 
-/* What is done with the bytes of one chunk. */
+/* An operator on its way through the chunks of one step. */
 struct sim_op {
 	struct sim *sim;
 	struct npu_job *job;
@@ -152,7 +152,7 @@ static void sim_from_host(struct sim_op *op, u8 *bytes, u64 linear, size_t lengt
 
 /* ---------------------------------------------------------------- execution */
 
-/* The time that this many bytes take; cut short by an abort. */
+/* Wait as long as so many bytes take at the speed asked for, or until the job is aborted. */
 static int sim_delay(struct sim *sim, u64 bytes)
 {
 	u64 ns = bytes * READ_ONCE(sim->ns_per_byte);
@@ -170,8 +170,8 @@ static int sim_delay(struct sim *sim, u64 bytes)
 }
 
 /*
- * Where bytes of a range are. The verifier, and RUN_BIND, have seen to it that
- * they are somewhere; an engine checks all the same.
+ * Kernel address of bytes of a range, or NULL. The verifier and RUN_BIND have made sure that
+ * there are such bytes; an engine checks all the same.
  */
 static void *sim_vaddr(const struct npu_run *run, const struct npuv_range *range, u64 done,
 		       size_t length)
@@ -197,7 +197,7 @@ static int sim_chunk(struct sim_op *op, const struct npuv_range *range, u64 done
 
 	if (sim_ended(sim))
 		return sim_end_error(sim);
-	/* Its client is gone: nobody waits for what it would compute. */
+	/* The run has failed or its file is closed: nobody waits for the result. */
 	if (npumem_run_error(op->job->run))
 		return -ECANCELED;
 	if (!drm_dev_enter(&sim->engine->dev->drm, &idx))
@@ -233,7 +233,7 @@ static int sim_access(struct sim_op *op, u32 position, u32 access, sim_chunk_fn 
 	return 0;
 }
 
-/* A step reads all that it reads before it writes. */
+/* Execute a step. It has read all that it reads before it writes anything. */
 static int sim_step(struct sim_op *op, u32 position, u32 index)
 {
 	const struct npuv_graph *graph = op->job->run->plan->graph->v;
@@ -280,8 +280,8 @@ static int sim_step(struct sim_op *op, u32 position, u32 index)
 }
 
 /*
- * Between the arena and the host BO, which never share a byte: no bounce buffer. In
- * the host BO the bytes of a transfer lie one after another, by linear index.
+ * Carry out a transfer. Arena and host BO never share a byte, so it needs no bounce buffer.
+ * In the host BO the bytes of a transfer lie one after another, by linear index.
  */
 static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_position *p)
 {
@@ -291,7 +291,7 @@ static int sim_transfer(struct sim_op *op, u32 position, const struct npumem_pos
 	op->host = npumem_transfers_vaddr(&op->job->run->transfers, p->host_offset, p->length);
 	if (WARN_ON_ONCE(!op->host))
 		return -EFAULT;
-	/* Of a transfer's two accesses that which is of the arena. */
+	/* A transfer has two accesses, of which this is the one of the arena. */
 	err = sim_access(op, position, out ? 0 : 1, out ? sim_to_host : sim_from_host);
 	if (!err)
 		npumem_job_transferred(op->job, position);
@@ -333,7 +333,7 @@ static int sim_execute(struct sim *sim, struct npu_job *job)
 		return sim_end_error(sim);
 	if (sim_spoil(&sim->fail_next))
 		return -EIO;
-	/* Only now, or a pause would count as time of this job. */
+	/* The job's time begins only now, or it would include a pause. */
 	WRITE_ONCE(sim->progress_at, jiffies);
 	WRITE_ONCE(sim->started_at, jiffies);
 
@@ -360,7 +360,10 @@ static void sim_work(struct work_struct *work)
 
 /* -------------------------------------------------------------- engine ops */
 
-/* A copy needs as many bytes as it has, and no more than there are to be written. */
+/*
+ * Each step of a copy has to read as many bytes as it writes. The bounce buffer holds those
+ * of the largest step.
+ */
 static int sim_check_copy(struct npu_job *job, u32 *ticks)
 {
 	const struct npu_run *run = job->run;
@@ -441,7 +444,7 @@ static void sim_drain(struct npu_engine *engine)
 		}
 		schedule_timeout_idle(msecs_to_jiffies(20));
 	}
-	/* Its fence has signalled when this is back. */
+	/* Once the work is done, the fence of the job in flight has signalled. */
 	flush_work(&sim->work);
 }
 
@@ -460,7 +463,7 @@ static int sim_init(struct npu_engine *engine)
 
 	if (!sim)
 		return -ENOMEM;
-	/* Others wait for its fences, memory reclaim included. */
+	/* Others, memory reclaim among them, wait for fences of jobs that this queue executes. */
 	sim->wq = alloc_ordered_workqueue("npumem-sim", WQ_MEM_RECLAIM);
 	if (!sim->wq) {
 		kfree(sim);

@@ -11,7 +11,7 @@
 #include "device.h"
 #include "sim.h"
 
-/* Development on machines without device tree; off unless root asks for it. */
+/* For development on machines without device tree; there is no such device unless root asks. */
 static unsigned int software_mib[NPUMEM_MAX_BANKS];
 static unsigned int software_count;
 module_param_array(software_mib, uint, &software_count, 0400);
@@ -25,7 +25,7 @@ static int sim_probe(struct platform_device *pdev)
 	const unsigned int *mib = dev_get_platdata(&pdev->dev);
 	int err;
 
-	/* No DMA of its own, but the mask has a say in importing dma-bufs. */
+	/* The device does no DMA of its own, but its mask decides which dma-bufs it can import. */
 	err = dma_coerce_mask_and_coherent(&pdev->dev, DMA_BIT_MASK(64));
 	if (err)
 		return dev_err_probe(&pdev->dev, err, "no DMA\n");
@@ -53,7 +53,7 @@ static struct platform_driver sim_driver = {
 	},
 };
 
-/* The device that the module parameter asks for. */
+/* Make the device that the module parameter asks for. */
 static int software_create(void)
 {
 	struct platform_device_info info = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Engine "sim" and the platform driver of devices that have it.
+ * The reference engine, which is called "sim", and the platform driver of devices that have
+ * it.
  */
 #ifndef NPUMEM_SIM_H
 #define NPUMEM_SIM_H

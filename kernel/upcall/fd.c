@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Request fd: what the daemon gets for an accepted plan request (npumem_request.h).
+ * The request fd: a descriptor that the daemon gets for a plan request that it has accepted
+ * (npumem_request.h).
  *
  * mmap(), read-only, shows the graph blob; write() and pwrite() put the plan blob
  * in place, without holes and up to the largest blob the verifier takes. The
@@ -9,10 +10,10 @@
  * read() how. The last close of the fd without DONE ends the request; workers may
  * therefore be handed it.
  *
- * Who writes may be stuck in a page fault for as long as user space likes. So bytes
- * are copied from there, and memory is got, with no lock; answer_lock is held to
- * put them in their place only, and who ends the request waits for no more than
- * that. All of it is charged to the requester.
+ * A writer may be stuck in a page fault for as long as user space likes. So bytes are
+ * copied from user memory, and memory is allocated, with no lock held; answer_lock is
+ * held only to put them in their place, and a thread that ends the request waits for no
+ * more than that. All memory is charged to the requester.
  */
 #include <linux/anon_inodes.h>
 #include <linux/file.h>
@@ -29,8 +30,9 @@
 #include "request.h"
 
 /*
- * Memory of the requester's cgroup; NULL if there is none. Rather that than that
- * its processes are killed for what the daemon does.
+ * Memory that is charged to the requester's cgroup; NULL if that has no room. The OOM
+ * killer is not asked: the requester's processes must not be killed for what the daemon
+ * does.
  */
 static void *answer_alloc(struct npu_request *req, u64 size)
 {
@@ -41,16 +43,16 @@ static void *answer_alloc(struct npu_request *req, u64 size)
 	return p;
 }
 
-/* May bytes up to end be put at pos? Under answer_lock. */
+/* Whether bytes may be written at pos: 0 or an errno. Under answer_lock. */
 static int answer_check(const struct npu_request *req, loff_t pos)
 {
 	if (req->answer_closed)
 		return -EPIPE;
-	/* No hole. */
+	/* A write behind the end would leave a hole. */
 	return pos < 0 || pos > req->answer_size ? -EINVAL : 0;
 }
 
-/* A larger buffer takes the place of the answer's; the one to free is left in it. */
+/* Make a larger buffer the answer's. The old one is left in @buffer, for the caller to free. */
 static void answer_grow(struct npu_request *req, u8 **buffer, u64 room)
 {
 	if (req->answer_size)
@@ -60,8 +62,8 @@ static void answer_grow(struct npu_request *req, u8 **buffer, u64 room)
 }
 
 /*
- * Put bytes in their place. Returns zero, an errno, or the room that is wanted.
- * What is left in bytes and buffer is the caller's to free.
+ * Put bytes in their place. Returns zero, an errno, or the bytes of room that the answer
+ * needs and does not have. Afterwards the caller frees what is in bytes and buffer.
  */
 static ssize_t answer_splice(struct npu_request *req, u8 **bytes, u64 count, loff_t pos,
 			     u8 **buffer, u64 room)
@@ -73,7 +75,7 @@ static ssize_t answer_splice(struct npu_request *req, u8 **bytes, u64 count, lof
 	if (ret)
 		return ret;
 	if (!pos && count >= req->answer_size) {
-		/* All of it, as it mostly is. */
+		/* One write brings the whole answer, as it mostly does: no copy. */
 		swap(req->answer, *bytes);
 		req->answer_room = count;
 		req->answer_size = count;
@@ -96,7 +98,7 @@ static ssize_t answer_put(struct npu_request *req, u8 **bytes, u64 count, loff_t
 	ssize_t ret = 0;
 	u64 room;
 
-	/* Once more at most, unless others write meanwhile. */
+	/* There is one more round at most, unless others write at the same time. */
 	do {
 		room = ret;
 		kvfree(buffer);
@@ -124,7 +126,7 @@ static ssize_t request_write(struct file *file, const char __user *user, size_t 
 	mutex_unlock(&req->answer_lock);
 	if (ret)
 		return ret;
-	/* All or nothing: a plan cut short is of no use to anybody. */
+	/* The write goes as a whole or not at all: a plan cut short is of no use. */
 	if (count > limit - *pos)
 		return -EFBIG;
 	if (!count)
@@ -159,7 +161,7 @@ void *npumem_request_take_answer(struct npu_request *req, u64 *size)
 
 static bool request_settled(const struct npu_request *req)
 {
-	/* What is read after it was written before it. */
+	/* The outcome was written before @settled, and is read after it. */
 	return smp_load_acquire(&req->settled);
 }
 
@@ -198,7 +200,7 @@ static ssize_t request_read(struct file *file, char __user *user, size_t count, 
 	return err ?: count;
 }
 
-/* remap_vmalloc_range() for memory that is not vmalloc_user()'s: see graph.c. */
+/* Like remap_vmalloc_range(), but for memory that vmalloc_user() did not make (object/graph.c). */
 static int request_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct npu_request *req = file->private_data;

@@ -3,17 +3,17 @@
  * Generic netlink side of the upcall: family, commands, multicast groups. The
  * tables are generated from uapi/npumem.yaml (upcall_nl_gen.c).
  *
- * Commands come from user space, in the init network namespace only. The daemon is
- * the socket that sent REGISTER: itself, not its portid, which another one may have
- * as soon as that one is closed. Netlink tells by notifier of a socket that is
- * closed. (Its private data per socket, genl_sk_priv_get(), would do so more
+ * Commands come from user space, in the init network namespace only. The daemon is known
+ * by the socket that sent REGISTER, and not by that socket's portid, which another socket
+ * may get as soon as the daemon's is closed. A notifier of netlink tells when a socket is
+ * closed. (Netlink's private data per socket, genl_sk_priv_get(), would do so more
  * directly, but is not exported to modules.) A command runs inside the daemon's
  * sendmsg(), which holds the socket, so it is not closed meanwhile.
  *
- * Generic netlink holds a lock of the whole machine's families during a command.
- * None of them takes long: DONE leaves verification to a work (upcall.c).
+ * Generic netlink holds a lock that all families of the machine share during a command, so
+ * no command may take long: DONE leaves verification to a work (upcall.c).
  *
- * No errno here is EINTR, for which netlink sends no acknowledgement, nor EAGAIN.
+ * No command ends with EINTR or EAGAIN: netlink sends no acknowledgement for the former.
  */
 #include <linux/file.h>
 #include <linux/module.h>
@@ -30,9 +30,9 @@
 #include "upcall_nl_gen.h"
 #include "request.h"
 
-/* Instead of the generated table, which has no place for flags. */
+/* This takes the place of the generated table, which has no place for flags. */
 static const struct genl_multicast_group npumem_nl_groups[] = {
-	/* When others ask for plans is nobody's business but the daemon's. */
+	/* Only the daemon may learn when clients ask for plans. */
 	[NPUMEM_NLGRP_REQUESTS] = {
 		.name = NPUMEM_MCGRP_REQUESTS,
 		.flags = GENL_MCAST_CAP_NET_ADMIN,
@@ -51,7 +51,7 @@ void npumem_upcall_nl_ready(void)
 	void *header;
 
 	/*
-	 * A message lost for want of memory or room is no harm that lasts: the
+	 * A message that is lost for want of memory or room does no lasting harm: the
 	 * daemon accepts until nothing waits, and deadlines end the rest.
 	 */
 	msg = genlmsg_new(0, GFP_KERNEL);
@@ -115,7 +115,7 @@ void npumem_upcall_event_fault(struct npu_device *dev, u64 run, pid_t pid,
 
 /* ---------------------------------------------------------------- commands */
 
-/* A full receive buffer is the daemon's own doing; netlink calls it EAGAIN. */
+/* Netlink's EAGAIN means that the daemon's receive buffer is full, which is its own doing. */
 static int nl_reply(struct sk_buff *msg, struct genl_info *info)
 {
 	int err = genlmsg_reply(msg, info);
@@ -274,12 +274,12 @@ int npumem_upcall_nl_init(void)
 {
 	int err;
 
-	/* The generator knows neither of these. */
+	/* scripts/ynl-gen has no way to say either of these. */
 	npumem_nl_family.netnsok = false;
 	npumem_nl_family.mcgrps = npumem_nl_groups;
 	npumem_nl_family.n_mcgrps = ARRAY_SIZE(npumem_nl_groups);
 
-	/* The notifier first: no daemon may register and die unseen. */
+	/* The notifier comes first, so that no daemon can register and die unseen. */
 	err = netlink_register_notifier(&npumem_nl_notifier);
 	if (err)
 		return err;

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Whose plan request comes next, and how many anybody may have.
+ * The queue of plan requests: which one comes next, and how many a client may have.
  *
- * Planning is the daemon's time, which clients share: first users among each
- * other, then the open files of one user. ACCEPT goes round: the user whose turn it
- * is, of that user's files the one whose turn it is, of that file's requests the
- * oldest. So what one client asks for, however much it is, delays another's request
- * by one of its own, not by all of them.
+ * Planning takes the daemon's time. Users share it equally, and the open files of one user
+ * share that user's part. ACCEPT takes users in turns, of a user's files again in turns,
+ * and of a file's requests the oldest. So a client that asks for many plans delays another
+ * client's request by one of its own, not by all of them.
  *
- * Nor does one client's queue take another's place. A file has at most
- * NPUMEM_MAX_REQUESTS not yet settled, a user NPUMEM_MAX_USER_REQUESTS; but each
- * file may have one whatever the other files of its user do. There is no limit for
- * all users together, which somebody could use up: a request is charged to its
- * requester's memory cgroup.
+ * One client's requests do not take another's place either. A file has at most
+ * NPUMEM_MAX_REQUESTS that are not settled and a user NPUMEM_MAX_USER_REQUESTS, but each
+ * file may have one whatever the other files of its user do. There is no limit for all
+ * users together, since somebody could use it up: a request is charged to its requester's
+ * memory cgroup.
  *
- * A file is its opener's, as in all of DRM, whoever it is given to.
+ * A file counts as its opener's, as in all of DRM, even if it is handed to others.
  */
 #include <linux/slab.h>
 
@@ -22,12 +21,12 @@
 
 /**
  * struct npu_queue_user - all open files of one user
- * @uid: whose
- * @files: number of them
- * @count: requests of them not yet claimed
+ * @uid: the user's
+ * @files: number of its open files
+ * @count: their requests that are not yet claimed
  * @link: in the list of users
  * @turn: in the list of turns, while one of its requests waits
- * @requesters: with a request that waits, by turns
+ * @requesters: its files with a request that waits, in the order of their turns
  */
 struct npu_queue_user {
 	kuid_t uid;
@@ -76,7 +75,10 @@ void npumem_queue_add(struct npu_request *req, struct npu_requester *requester)
 		list_add_tail(&requester->user->turn, &npumem_queue_turns);
 }
 
-/* It does not wait any more; who has no other that does is out of the round. */
+/*
+ * The request does not wait any more. If it was the last one that did, its requester, and
+ * perhaps the user, is given no more turns.
+ */
 static void queue_unlink(struct npu_request *req)
 {
 	struct npu_requester *requester = req->requester;

@@ -24,22 +24,22 @@ struct sock;
 enum npu_request_state {
 	NPUMEM_REQUEST_WAITING, /* for the daemon to accept it */
 	NPUMEM_REQUEST_ACCEPTED,
-	NPUMEM_REQUEST_CLAIMED, /* somebody settles it, or has */
+	NPUMEM_REQUEST_CLAIMED, /* it is being settled, or has been */
 };
 
 /**
  * struct npu_request - one PLAN_REQUEST
  * @ref: the list, the deadline's work, the verifier's and the request fd hold one each
- * @link: in the list of those not yet claimed
+ * @link: in the list of requests that are not yet claimed
  * @waiting: in its requester's list, oldest first, while it waits
- * @requester: whose share it counts in, until it is claimed
+ * @requester: the open file whose requests it counts among, until it is claimed
  * @state: guarded by the upcall's lock; likewise @file
  * @error: what it is settled with, from being claimed on
- * @file: of the fd that the daemon has, to know it by; no reference
+ * @file: open file of the fd that the daemon has, only to be compared; no reference
  * @id: unique while the module is loaded
  * @graph: kept until the request is freed: the fd may be mapped
  * @dev: kept, as is @plan, until it is settled
- * @plan: that waits for it
+ * @plan: PENDING plan that it will settle
  * @out: gets @fence when it is settled, and has none before
  * @fence: seen by nobody before it is signalled
  * @memcg: the requester's, which the answer and the plan are charged to; may be NULL
@@ -48,10 +48,10 @@ enum npu_request_state {
  * @deadline_ns: CLOCK_MONOTONIC
  * @arena_budget: bytes, or 0
  * @objective: enum drm_npumem_objective
- * @planner: name asked for, may be empty
- * @daemon_pid: of the process that sent DONE
+ * @planner: name of the planner asked for, may be empty
+ * @daemon_pid: pid of the process that sent DONE
  * @settled: the outcome may be read; what follows is constant then
- * @answered: by DONE
+ * @answered: DONE has come
  * @wait: for @settled
  * @verdict: of the verifier
  * @text: room for the outcome's message, of an answered request
@@ -101,25 +101,25 @@ struct npu_request {
 
 /* upcall.c */
 
-/* -EBUSY while another socket is registered. */
+/* Make a socket the daemon's. -EBUSY: another one is registered. */
 int npumem_upcall_register(struct sock *sk, u32 portid);
-/* A socket with that number was closed: if it is the daemon's, settle all requests. */
+/* A socket with that portid was closed. If it is the daemon's, settle all requests. */
 void npumem_upcall_unregister(u32 portid);
 bool npumem_upcall_is_daemon(const struct sock *sk);
 
-/* The request whose turn it is, now accepted, and a reference; or NULL. */
+/* Accept the request whose turn it is, and return it with a reference; or NULL. */
 struct npu_request *npumem_request_accept(void);
-/* The daemon could not be told: it waits again, and comes next. */
+/* The daemon could not be told of the request: it waits again, and comes next. */
 void npumem_request_unaccept(struct npu_request *req);
-/* The daemon is about to have this file. */
+/* The daemon is about to get this file for the request. */
 void npumem_request_opened(struct npu_request *req, struct file *file);
-/* It has closed it: settle with ECONNRESET what is not settled. */
+/* That file has been released: settle the request with ECONNRESET, if it is not settled. */
 void npumem_request_closed(struct npu_request *req, struct file *file);
 /*
- * Settle an accepted request as the daemon says; with status zero a work has the
- * answer verified and settles it with that. -ENOENT if there is no such request
- * (any more). Takes text, kmalloc'ed room of NPUMEM_MAX_MESSAGE + 1 bytes with the
- * daemon's message, if it returns 0.
+ * Settle an accepted request as the daemon says. With status zero a work verifies the
+ * answer and settles the request with the outcome. -ENOENT: there is no such request (any
+ * more). @text is kmalloc'ed room of NPUMEM_MAX_MESSAGE + 1 bytes with the daemon's
+ * message; the request owns it if 0 is returned.
  */
 int npumem_request_done(u64 id, u32 status, char *text);
 void npumem_request_get(struct npu_request *req);
@@ -127,34 +127,37 @@ void npumem_request_put(struct npu_request *req);
 
 /* upcall/queue.c, all under the upcall's lock */
 
-/* -EBUSY if the requester has had its share. */
+/* Whether the requester may have another request: 0, or -EBUSY. */
 int npumem_queue_admit(const struct npu_requester *requester);
-/* A request that was admitted waits, behind those of its requester. */
+/* Add a request that was admitted. It waits behind the others of its requester. */
 void npumem_queue_add(struct npu_request *req, struct npu_requester *requester);
-/* Whose turn it is, taken from those that wait; or NULL. */
+/* Take the request whose turn it is from those that wait; or NULL. */
 struct npu_request *npumem_queue_next(void);
-/* It waits again, and comes next. */
+/* Undo npumem_queue_next(): the request waits again, and comes next. */
 void npumem_queue_return(struct npu_request *req);
-/* A request added is about to be settled: it is in nobody's share any more. */
+/* A request is about to be settled, and does not count among its requester's any more. */
 void npumem_queue_remove(struct npu_request *req);
-/* Both return memory to be freed when the lock is released, or NULL. */
+/*
+ * A requester joins when its file is opened and leaves when that is closed. Both return
+ * memory that the caller frees once it has released the lock, or NULL.
+ */
 struct npu_queue_user *npumem_queue_join(struct npu_requester *requester);
 struct npu_queue_user *npumem_queue_leave(struct npu_requester *requester);
-/* Not under the lock: a requester that has not joined yet, or NULL. */
+/* Allocate a requester, which has not joined yet; or NULL. Not to be called under the lock. */
 struct npu_requester *npumem_requester_alloc(kuid_t uid);
 
 /* upcall/fd.c */
 
-/* A file with a reference on the request; not in any table yet. */
+/* Make a file, with a reference on the request. It is in no descriptor table yet. */
 struct file *npumem_request_file(struct npu_request *req);
-/* Take the answer away and let nothing more be written. NULL if there is none. */
+/* Take the answer from the request and refuse further writes. NULL if there is no answer. */
 void *npumem_request_take_answer(struct npu_request *req, u64 *size);
 
 /* upcall/netlink.c */
 
 int npumem_upcall_nl_init(void);
 void npumem_upcall_nl_exit(void);
-/* Multicast READY. */
+/* Multicast READY, which tells the daemon that requests wait. */
 void npumem_upcall_nl_ready(void);
 
 #endif /* NPUMEM_UPCALL_REQUEST_H */

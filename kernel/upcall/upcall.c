@@ -67,11 +67,11 @@
 
 static struct {
 	struct mutex lock;
-	struct list_head requests; /* not claimed, oldest first */
+	struct list_head requests; /* those that are not claimed, oldest first */
 	struct sock *daemon;	   /* its socket, a reference; or NULL */
-	u32 portid;		   /* of it */
+	u32 portid;		   /* that socket's */
 	u64 next_id;
-	struct workqueue_struct *wq; /* deadlines */
+	struct workqueue_struct *wq; /* for requests whose deadline has passed */
 	struct workqueue_struct *verify_wq;
 } upcall = {
 	.lock = __MUTEX_INITIALIZER(upcall.lock),
@@ -79,7 +79,10 @@ static struct {
 	.next_id = 1,
 };
 
-/* Nobody may wait for memory, nor so for a page of user space, under the lock. */
+/*
+ * Tell lockdep that nobody may wait for memory while he holds the lock, nor for a page of
+ * user space, which needs memory.
+ */
 static void taint_lock(struct mutex *lock)
 {
 	if (!IS_ENABLED(CONFIG_LOCKDEP))
@@ -123,7 +126,7 @@ static void request_claim(struct npu_request *req, u32 error)
 	npumem_queue_remove(req);
 }
 
-/* The syncobj gets a fence: signalled before anybody sees it. */
+/* Put the fence, signalled before anybody sees it, into the syncobj. */
 static void request_signal(struct npu_request *req)
 {
 	struct npu_out_sync *out = &req->out;
@@ -139,7 +142,10 @@ static void request_signal(struct npu_request *req)
 	out->syncobj = NULL;
 }
 
-/* The plan has been settled: tell requester and daemon, let go. By the claimer. */
+/*
+ * The plan of a request has been settled: tell requester and daemon, and drop the
+ * references. The claimer calls it.
+ */
 static void request_finish(struct npu_request *req)
 {
 	trace_npumem_settle(req->id, -(int)req->error);
@@ -173,7 +179,7 @@ static const char *request_reason(u32 error)
 	}
 }
 
-/* Settle a claimed request with its error, for which there is a reason. */
+/* Settle a claimed request with its error, which is one that request_reason() knows. */
 static void request_fail(struct npu_request *req)
 {
 	u64 size;
@@ -282,7 +288,7 @@ static void request_arm(struct npu_request *req)
 	s64 left = req->deadline_ns - ktime_get_ns();
 	u64 delay = left > 0 ? nsecs_to_jiffies64(left) + 1 : 0;
 
-	/* The work looks at the clock: a delay cut short is armed again. */
+	/* The work looks at the clock, and arms itself again if the delay had to be cut short. */
 	queue_delayed_work(upcall.wq, &req->expiry, min_t(u64, delay, MAX_JIFFY_OFFSET));
 }
 
@@ -318,7 +324,7 @@ static struct npu_request *request_new(struct npu_plan *plan,
 
 	if (!req)
 		return NULL;
-	/* Requests are independent of each other: each is a timeline of its own. */
+	/* Requests are independent of each other, so each has a timeline of its own. */
 	req->fence = npumem_fence_create(dma_fence_context_alloc(1), 1);
 	if (!req->fence) {
 		kfree(req);
@@ -355,7 +361,7 @@ static int request_queue(struct npu_request *req, struct npu_device *dev,
 	if (err)
 		return err;
 	req->out = *out;
-	/* What was in it before would be taken for this request's. */
+	/* A fence that was in the syncobj before would be taken for this request's. */
 	if (out->syncobj && !out->chain)
 		drm_syncobj_replace_fence(out->syncobj, NULL);
 	npumem_plan_get(plan);
@@ -404,7 +410,7 @@ int npumem_upcall_request(struct npu_device *dev, struct npu_requester *requeste
 		drm_dev_exit(cookie);
 	}
 	if (err) {
-		/* A fence that nobody saw; but released unsignalled it would warn. */
+		/* Nobody saw the fence, but the core warns if one is freed unsignalled. */
 		npumem_fence_signal(req->fence, err);
 		npumem_request_put(req);
 		return err;
@@ -454,8 +460,9 @@ static struct sock *daemon_retire(struct list_head *claimed)
 }
 
 /*
- * A socket that is closed loses its portid first, then is dead, and then netlink
- * tells of it. Another one with its portid says as much as the flag.
+ * Whether the daemon's socket has been closed, as far as socket @sk with @portid can tell. A
+ * socket that is closed loses its portid first, is then marked dead, and only then netlink
+ * tells of it. So another socket with its portid proves it as much as the mark does.
  */
 static bool daemon_has_gone(const struct sock *sk, u32 portid)
 {
@@ -488,8 +495,8 @@ int npumem_upcall_register(struct sock *sk, u32 portid)
 }
 
 /*
- * Netlink frees a portid before it tells, so it may be the number of a daemon that
- * lives: only one whose socket is dead is retired.
+ * Netlink frees a portid before it tells that the socket was closed, so the portid may
+ * already belong to a new daemon. Therefore only a daemon whose socket is dead is retired.
  */
 void npumem_upcall_unregister(u32 portid)
 {
@@ -535,7 +542,7 @@ void npumem_request_opened(struct npu_request *req, struct file *file)
 
 void npumem_request_closed(struct npu_request *req, struct file *file)
 {
-	/* Not every file that is released is the daemon's: see npumem_request_unaccept(). */
+	/* A file that was released may be one that the daemon never got: npumem_request_unaccept(). */
 	requests_fail(&(struct request_filter){ .req = req, .file = file, .error = ECONNRESET });
 }
 
@@ -553,7 +560,7 @@ static struct npu_request *request_claim_accepted(u64 id, u32 error)
 	return NULL;
 }
 
-/* The daemon gave no plan, or says why there is none. */
+/* Settle a claimed request with an error, because the daemon refused it or gave no plan. */
 static void request_refuse(struct npu_request *req)
 {
 	u64 size;
@@ -580,7 +587,7 @@ static void request_settle(struct npu_request *req)
 	}
 	npuv_log_init(&log, 1, req->text, NPUMEM_MAX_MESSAGE + 1);
 	req->error = -npumem_plan_settle(plan, blob, size, &log);
-	/* To read what became of it: settled, it is constant. */
+	/* A settled plan is constant, so that its outcome may be read without a lock. */
 	strscpy(req->text, plan->message ?: "", NPUMEM_MAX_MESSAGE + 1);
 	req->verdict = plan->verdict;
 	if (plan->verdict.rule && npumem_client_may_tell(plan->client))
@@ -652,7 +659,7 @@ void npumem_upcall_exit(void)
 	struct sock *gone;
 
 	npumem_upcall_nl_exit();
-	/* A daemon that still has its socket: nothing is left that would tell of it. */
+	/* The daemon may still have its socket; the notifier that would tell of its end is gone. */
 	mutex_lock(&upcall.lock);
 	gone = upcall.daemon;
 	upcall.daemon = NULL;

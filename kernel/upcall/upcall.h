@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Upcall: plan requests on their way to the daemon and back (uapi/npumem.yaml).
+ * The upcall takes plan requests to the daemon and plans back (uapi/npumem.yaml).
  */
 #ifndef NPUMEM_UPCALL_H
 #define NPUMEM_UPCALL_H
@@ -11,22 +11,22 @@ struct dma_fence_chain;
 struct drm_syncobj;
 struct npu_requester;
 
-/* Before the first device is probed, and after the last one is gone. */
+/* Called before the first device is probed, and after the last one is gone. */
 int npumem_upcall_init(void);
 void npumem_upcall_exit(void);
 
 bool npumem_upcall_has_daemon(void);
 
-/* Requests of one open file; ERR_PTR. */
+/* Make the requester that stands for a file being opened. ERR_PTR: -ENOMEM. */
 struct npu_requester *npumem_upcall_open(void);
-/* All plans of the file have been dropped. */
+/* Free a requester, once all plans of its file have been dropped. */
 void npumem_upcall_close(struct npu_requester *requester);
 
 /**
- * struct npu_out_sync - where it is said that a request is settled
- * @syncobj: or NULL
- * @chain: of a timeline syncobj, else NULL
- * @point: of it
+ * struct npu_out_sync - syncobj that is signalled when a request is settled
+ * @syncobj: referenced, or NULL for none
+ * @chain: link to be added to a timeline syncobj, else NULL
+ * @point: point of the timeline
  */
 struct npu_out_sync {
 	struct drm_syncobj *syncobj;
@@ -52,8 +52,8 @@ void npumem_upcall_cancel(struct npu_plan *plan);
 void npumem_upcall_unplug(struct npu_device *dev);
 
 /*
- * Group "events": a process had a plan refused, or a job of a run. They may
- * sleep. An event that nobody can be told of is lost.
+ * Multicast to group "events" that a plan of a process was refused, or a job of a run. Both
+ * may sleep. An event that cannot be sent is lost.
  */
 void npumem_upcall_event_verdict(struct npu_device *dev, pid_t pid,
 				 const struct npumem_verdict *verdict);

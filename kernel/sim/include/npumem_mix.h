@@ -31,21 +31,21 @@ static inline __u64 npumem_mix_begin(__u64 key, __u32 step)
 	return npumem_mix_scramble(key ^ ((__u64)step * NPUMEM_MIX_PRIME));
 }
 
-/* Marks the begin of a read access, @access being its number within the step. */
+/* Begin a read access, @access being its number within the step; returns the new digest. */
 static inline __u64 npumem_mix_access(__u64 digest, __u32 access)
 {
 	return npumem_mix_scramble(digest + access + 1);
 }
 
-/* One byte of a read access. */
+/* Take one byte of a read access into the digest. */
 static inline __u64 npumem_mix_read(__u64 digest, __u8 byte)
 {
 	return (digest ^ byte) * 0x100000001b3ull;
 }
 
 /*
- * Eight bytes of a write access, the linear index of the first being
- * 8 * @word; byte i of them is (result >> (8 * i)) & 0xff.
+ * Eight bytes that a write access writes. The linear index of the first is 8 * @word; byte
+ * i of them is (result >> (8 * i)) & 0xff.
  */
 static inline __u64 npumem_mix_write(__u64 digest, __u32 access, __u64 word)
 {
