@@ -31,7 +31,7 @@ void config_defaults(struct config *config)
 	};
 }
 
-/* Values. Each returns NULL, or what is wrong with the value. */
+/* Readers of values. Each returns NULL, or a text that says what is wrong with the value. */
 
 static const char *parse_number(const char *value, uint64_t *out)
 {
@@ -102,26 +102,26 @@ static const char *set_traffic_planner(struct config *config, const char *value)
 {
 	const char *wrong = parse_planner(value, config->traffic_planner);
 
-	/* These alone move tensors, so all others would refuse each such request. */
+	/* Only planners that move tensors can plan for the least traffic. */
 	if (!wrong && !npuplan_planner_moves(value))
 		wrong = "does not plan for the least traffic";
 	return wrong;
 }
 
-/* Less cannot even start a worker; say so now and not at each request. */
+/* With less a worker cannot even start; the daemon says so now and not at each request. */
 #define MIN_MEMORY (32ull << 20)
 
 /*
- * struct key - what may stand in the file
- * @section: of the file
- * @name: of the key
- * @set: takes the value; NULL for a number
- * @number: where in struct config that is, a uint64_t
- * @least: at least so much
- * @most: at most so much
- * @range: what is wrong with one that is not
- * @bytes: it may have a unit
- * @or_zero: zero is in the range, too
+ * struct key - a key that the file may have
+ * @section: section that it stands in
+ * @name: its name
+ * @set: stores the value; NULL for a number
+ * @number: offset in struct config of the uint64_t that a number is stored in
+ * @least: smallest number that is allowed
+ * @most: largest one
+ * @range: sentence for a number that is out of this range
+ * @bytes: the number may have a unit
+ * @or_zero: zero is allowed, too
  */
 static const struct key {
 	const char *section;
@@ -163,9 +163,9 @@ static const char *set_number(const struct key *key, struct config *config, cons
 }
 
 /*
- * struct reading - one file being read
- * @line: of the text given to inih last; it does not tell its handler
- * @bad_line: of the first mistake, 0 for none yet
+ * struct reading - state of the reading of one file
+ * @line: number of the line given to inih last, which does not tell its handler
+ * @bad_line: number of the line with the first mistake, 0 for none yet
  */
 struct reading {
 	FILE *file;
@@ -189,7 +189,7 @@ __attribute__((format(printf, 2, 3))) static void mistake(struct reading *readin
 	va_end(args);
 }
 
-/* fgets() that counts; inih would take the rest of a long line for the next. */
+/* As fgets(), but counts lines and refuses long ones, whose rest inih would take for a new line. */
 static char *read_line(char *text, int size, void *stream)
 {
 	struct reading *reading = stream;
@@ -266,7 +266,7 @@ int config_read(const char *path, struct config *config, char *reason, size_t re
 		snprintf(reason, reason_size, "%s: %s", path, strerror(-err));
 		return err;
 	}
-	/* What inih refuses itself never comes to the handler. */
+	/* A line that inih itself refuses never comes to the handler. */
 	if (line && (!reading.bad_line || line < reading.bad_line)) {
 		reading.bad_line = line;
 		strcpy(reading.wrong, "neither [section], key = value, nor a comment");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Configuration file, npumemd.conf(5).
+ * The configuration file, npumemd.conf(5).
  */
 #pragma once
 
@@ -16,10 +16,10 @@
  * @cpu_limit: seconds of processor time of a worker; 0 = no limit
  * @time_limit: seconds that a request may take, its own deadline aside; 0 = no
  *	limit
- * @plan_limit: bytes of a plan blob
+ * @plan_limit: most bytes of a plan blob
  * @seccomp: workers may make only the system calls that planning needs
- * @planner: for requests for the smallest arena that name none
- * @traffic_planner: for requests for the least traffic that name none
+ * @planner: planner for requests for the smallest arena that name none
+ * @traffic_planner: planner for requests for the least traffic that name none
  */
 struct config {
 	int log_level;
@@ -33,7 +33,7 @@ struct config {
 	char traffic_planner[32];
 };
 
-/** config_defaults() - what holds when a file says nothing */
+/** config_defaults() - set everything to the value that it has if the file does not name it */
 void config_defaults(struct config *config);
 
 /*

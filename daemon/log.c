@@ -17,7 +17,7 @@
 
 static struct {
 	bool journal;
-	bool prefix; /* sd-daemon(3) priorities, for whoever collects stderr */
+	bool prefix; /* lines begin with a priority as sd-daemon(3) has it, since stderr is collected */
 	int level;
 } sink = { .level = LOG_INFO };
 
@@ -64,7 +64,7 @@ void log_set_level(int level)
 	sink.level = level;
 }
 
-/* One line of printable text: bytes of UTF-8 stay, control characters do not. */
+/* Make one line of printable text: bytes of UTF-8 stay, control characters are replaced. */
 static void make_plain(char *text)
 {
 	for (; *text; text++)

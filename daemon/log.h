@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Log: to the journal with fields, or to stderr, one line a message.
+ * The daemon's log. It goes to the journal, with fields, or to stderr, one line a message.
  *
  * Text that comes from outside (graph names, workers) is printed with control
  * characters replaced, so that no graph can forge a line.
@@ -26,7 +26,7 @@ struct log_fields {
 };
 
 /**
- * log_setup() - where to and how much
+ * log_setup() - set where messages go and which of them
  * @to_stderr: to stderr; else to the journal, or to stderr if there is none
  *	(which is said there)
  * @level: LOG_ERR .. LOG_DEBUG; less important messages are dropped
@@ -34,11 +34,11 @@ struct log_fields {
 void log_setup(bool to_stderr, int level);
 void log_set_level(int level);
 
-/** log_level_parse() - "error", "warning", "notice", "info", "debug"; -EINVAL */
+/** log_level_parse() - level of "error", "warning", "notice", "info" or "debug"; else -EINVAL */
 int log_level_parse(const char *name, int *level);
 const char *log_level_name(int level);
 
-/* @fields: NULL for a message about no request. */
+/* Log a message. @fields is NULL if it is about no request. */
 __attribute__((format(printf, 3, 4))) void log_request(int level, const struct log_fields *fields,
 						       const char *format, ...);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * npumemd: planning daemon of the npumem driver. Command line.
+ * npumemd, the planning daemon of the npumem driver. This file has its command line.
  */
 #include <argp.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "server.h"
 #include "worker.h"
 
-/* glibc's variable, overridden: hidden, as all else here is, it would not be seen. */
+/* glibc's variable, overridden. If it were hidden, as all else here is, glibc would not see it. */
 __attribute__((visibility("default")))
 const char *argp_program_version = "npumemd " NPUMEM_PACKAGE_VERSION;
 
@@ -74,7 +74,7 @@ static const struct argp argp = {
 	       "SIGTERM ends it. See npumemd(8) and npumemd.conf(5).",
 };
 
-/* Only a file that was asked for has to be there. */
+/* Read the configuration. A file that was asked for has to be there; the default one need not. */
 static int read_config(const struct command_line *line, struct server_args *args)
 {
 	const char *path = line->config ? line->config : NPUMEMD_CONF;

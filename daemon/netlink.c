@@ -19,15 +19,15 @@
 #include "npumem_request.h"
 
 #define RETRY_US    1000000
-/* Room for all attributes of a command but its text. */
+/* Bytes of room for all attributes of a command but its text. */
 #define HEADER_ROOM 512
 #define DAEMON_NAME "npumemd " NPUMEM_PACKAGE_VERSION
 
 /*
- * struct netlink - both sockets
- * @command: asks, and is answered
- * @notify: listens
- * @source: of @notify in the event loop
+ * struct netlink - the daemon's two netlink sockets
+ * @command: sends commands and reads their answers
+ * @notify: reads notifications
+ * @source: event source of @notify
  * @retry: timer after a failure that may pass, or NULL
  * @family: number of the driver's family; 0 while detached
  */
@@ -42,7 +42,7 @@ struct netlink {
 	int family;
 };
 
-/* libnl has numbers of its own; these are its own failures, not the kernel's. */
+/* A negative errno for an error number of libnl, which are not errnos. */
 static int from_libnl(int err)
 {
 	switch (-err) {
@@ -66,7 +66,7 @@ static int from_libnl(int err)
 /* ----------------------------------------------------------------- commands */
 
 /*
- * struct call - command under way
+ * struct call - command that waits for its answer
  * @err: negative errno that the kernel answered with
  * @parse: reads the reply; NULL if there is only an acknowledgement
  */
@@ -140,7 +140,7 @@ static int call_driver(struct netlink *netlink, struct nl_msg *message, bool put
 	return call->answered ? call->err : from_libnl(err);
 }
 
-/* NULL if there is no memory. A reply stands for the acknowledgement. */
+/* Make a message; NULL if there is no memory. Commands with a reply need no acknowledgement. */
 static struct nl_msg *new_command(const struct netlink *netlink, uint8_t command, int flags)
 {
 	struct nl_msg *message = nlmsg_alloc_size(HEADER_ROOM + TRANSPORT_MESSAGE_SIZE);
@@ -167,7 +167,7 @@ static int parse_accept(struct nlattr **attributes, void *out)
 {
 	struct accepted *accepted = out;
 
-	/* The descriptor first: it is ours whatever else the reply has. */
+	/* The descriptor comes first, since it is ours to close whatever else the reply has. */
 	accepted->fd = -1;
 	if (attributes[NPUMEM_A_REQUEST_FD])
 		accepted->fd = nla_get_s32(attributes[NPUMEM_A_REQUEST_FD]);
@@ -221,7 +221,7 @@ static int netlink_done(void *data, uint64_t id, uint32_t status, const char *te
 	return call_driver(netlink, message, put, &call);
 }
 
-/* POLLHUP, of a request that was given up, comes unasked. */
+/* POLLHUP, which says that the request was given up, need not be asked for. */
 static int request_watch(void *data, int fd, sd_event *event, sd_event_io_handler_t handler,
 			 void *userdata, sd_event_source **source)
 {
@@ -262,7 +262,7 @@ static int try_attach(struct netlink *netlink)
 	group = genl_ctrl_resolve_grp(netlink->command, NPUMEM_FAMILY_NAME, NPUMEM_MCGRP_REQUESTS);
 	if (group < 0)
 		return from_libnl(group);
-	/* Listen before registering: requests come only after that, none is missed. */
+	/* Requests come only after registering, so by listening before it none is missed. */
 	err = nl_socket_add_membership(netlink->notify, group);
 	if (err < 0)
 		return from_libnl(err);
@@ -350,7 +350,10 @@ static int on_notification(struct nl_msg *message, void *data)
 	struct netlink *netlink = data;
 	const struct nlmsghdr *header = nlmsg_hdr(message);
 
-	/* Anybody may send to a netlink socket; only the kernel is listened to. */
+	/*
+	 * Any process may send to a netlink socket; messages of others than the kernel are
+	 * ignored.
+	 */
 	if (nlmsg_get_src(message)->nl_pid || !genlmsg_valid_hdr(nlmsg_hdr(message), 0))
 		return NL_SKIP;
 	if (header->nlmsg_type == GENL_ID_CTRL)
@@ -361,7 +364,7 @@ static int on_notification(struct nl_msg *message, void *data)
 	return NL_OK;
 }
 
-/* Notifications were lost: find out what they would have said. */
+/* Notifications were lost: find out by commands what they would have said. */
 static void look_again(struct netlink *netlink)
 {
 	int family = genl_ctrl_resolve(netlink->command, NPUMEM_FAMILY_NAME);
@@ -406,7 +409,7 @@ static int open_sockets(struct netlink *netlink)
 		err = genl_connect(netlink->notify);
 	if (err < 0)
 		return from_libnl(err);
-	/* Commands ask for acknowledgement themselves where there is no reply. */
+	/* A command that has no reply asks for an acknowledgement itself. */
 	nl_socket_disable_auto_ack(netlink->command);
 	nl_socket_disable_seq_check(netlink->notify);
 	err = nl_socket_modify_cb(netlink->notify, NL_CB_VALID, NL_CB_CUSTOM, on_notification,

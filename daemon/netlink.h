@@ -2,14 +2,14 @@
 /*
  * The driver's generic netlink family (uapi/npumem.yaml), from the daemon's side.
  *
- * Two sockets. Commands go out on one and wait for their answer, which the
- * kernel has ready when sendmsg() returns; that socket is the registered one,
- * and its closing is how the driver knows of the daemon's death. The other one
- * listens, in the event loop: to "requests" of the family and to "notify" of
- * nlctrl, which tells when the family comes and goes with the module.
+ * It has two sockets. Commands go out on one and wait for their answer, which the
+ * kernel has ready when sendmsg() returns. That socket is the registered one: when it is
+ * closed, the driver knows that the daemon is dead. The other one listens, in the event
+ * loop, to group "requests" of the family and to group "notify" of nlctrl, which tells
+ * when the family comes and goes with the module.
  *
  * States: detached (no family; waiting for nlctrl) and attached (registered).
- * What cannot be mended by waiting ends the daemon: see struct netlink_events.
+ * An error that waiting cannot mend ends the daemon: see struct netlink_events.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 #include "transport.h"
 
 /**
- * struct netlink_events - called from the event loop, or from netlink_start()
+ * struct netlink_events - handlers, called from the event loop or from netlink_start()
  * @absent: the driver is not loaded; it is waited for
  * @attached: registered with the driver; requests may already wait
  * @ready: requests wait to be accepted
@@ -36,12 +36,12 @@ struct netlink_events {
 
 struct netlink;
 
-/** netlink_open() - sockets; a negative errno if there is no netlink */
+/** netlink_open() - open both sockets; a negative errno if there is no netlink */
 int netlink_open(sd_event *event, const struct netlink_events *events, void *userdata,
 		 struct netlink **out);
-/** netlink_start() - first try to register; if there is no driver yet, wait for it */
+/** netlink_start() - try to register; if there is no driver yet, wait for it */
 void netlink_start(struct netlink *netlink);
 void netlink_close(struct netlink *netlink);
 
-/* @data is the struct netlink. */
+/* The transport of requests by netlink; its functions get the struct netlink as @data. */
 extern const struct transport_ops netlink_transport_ops;

@@ -26,7 +26,7 @@ static int fail(const struct planner_task *task, int err, const char *what,
 	return err;
 }
 
-/* The figures that the objective is about. */
+/* Write the figures that the request's objective is about, for the log. */
 static void summarize(const struct npuplan_graph *graph, const struct npuplan_plan *plan,
 		      struct worker_reply *reply)
 {
@@ -45,14 +45,17 @@ static void summarize(const struct npuplan_graph *graph, const struct npuplan_pl
 			 info->status == NPUMEM_PLAN_STATUS_OPTIMAL ? ", optimal" : "");
 }
 
-/* Nothing is freed: the process is about to end. */
+/* Nothing is freed here, since the process is about to end. */
 int planner_plan(const struct worker_input *input, struct worker_reply *reply)
 {
 	const struct planner_task *task = input->task;
 	const struct npuplan_options options = {
 		.planner = task->planner,
 		.arena_budget = task->arena_budget,
-		/* The rest is for the graph and what else there is. */
+		/*
+		 * The other half of the worker's memory is for the graph, the plan and the
+		 * program.
+		 */
 		.memory_limit = task->memory_limit / 2,
 		.objective = task->objective == NPUMEM_OBJECTIVE_TRAFFIC ?
 				     NPUPLAN_OBJECTIVE_TRAFFIC :

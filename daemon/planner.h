@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's jobs for workers: make a plan, check a plan. All that reads
- * graphs and plans is here, and runs in sandboxed processes only.
+ * The daemon's two jobs for workers: to make a plan and to check one. All code of the daemon
+ * that reads graphs and plans is here, and runs in sandboxed processes only.
  */
 #pragma once
 
@@ -11,12 +11,12 @@
 #include "worker.h"
 
 /**
- * struct planner_task - of planner_plan(), whose blob 0 is the graph as the driver shows it
- * @planner: name, never empty
+ * struct planner_task - task of planner_plan(), whose blob 0 is the graph as the driver shows it
+ * @planner: name of the planner, never empty
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
- * @seconds: that planning should take at most, 0 = any
- * @memory_limit: of the worker, for the reason when it is reached
+ * @seconds: most seconds that planning should take, 0 = any
+ * @memory_limit: bytes of address space of the worker; 0 = no limit
  */
 struct planner_task {
 	char planner[32];
@@ -27,7 +27,7 @@ struct planner_task {
 };
 
 /*
- * planner_plan() - worker's job: graph -> plan blob
+ * planner_plan() - worker's job: make a plan blob for a graph
  *
  * Fails with libnpuplan's errno and reason, and -EOPNOTSUPP for an objective
  * that no planner has.
@@ -35,13 +35,13 @@ struct planner_task {
 int planner_plan(const struct worker_input *input, struct worker_reply *reply);
 
 /*
- * planner_check() - worker's job: has the kernel's verifier look at a plan
+ * planner_check() - worker's job: check a plan with the kernel's verifier
  *
- * No task; blob 0 is the graph, blob 1 the plan. In a process of its own: what made
- * the plan had read the graph before, and might not be itself any more.
+ * It has no task; blob 0 is the graph, blob 1 the plan. It runs in a process of its own: the
+ * one that made the plan had read the hostile graph, which may have taken it over.
  */
 int planner_check(const struct worker_input *input, struct worker_reply *reply);
 
-/* Their names, for worker_start(). */
+/* The names of these jobs, for worker_start(). */
 #define PLANNER_PLAN  "plan"
 #define PLANNER_CHECK "check"

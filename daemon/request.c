@@ -8,35 +8,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "log.h"
 #include "npumem_drm.h"
 #include "npumem_netlink.h"
 #include "planner.h"
 #include "worker.h"
 
-/* Of what is left until the deadline, and of CPU time, the part that planning may use. */
+/* Planning may use this part of the time until the deadline, and of CPU time. */
 #define PLANNING_SHARE 0.8
 
-/* A worker's text with something before it. */
+/* Bytes of a message: a worker's text with some words before it. */
 #define MESSAGE_SIZE (WORKER_TEXT_SIZE + 128)
 _Static_assert(MESSAGE_SIZE < TRANSPORT_MESSAGE_SIZE, "reasons fit into the protocol");
 
 /**
  * struct request - one plan request under way
- * @env: shared
- * @accepted: as it came; its planner is never empty
- * @config: as it was when it came
- * @started_us: CLOCK_MONOTONIC
- * @deadline_us: when its workers are killed, CLOCK_MONOTONIC
- * @settled: source that tells that the driver has settled it
+ * @env: the server's, shared by all requests
+ * @accepted: the request as the driver gave it; its planner is never empty
+ * @config: configuration when the request came
+ * @started_us: when it came, CLOCK_MONOTONIC microseconds
+ * @deadline_us: when its workers are killed, CLOCK_MONOTONIC microseconds
+ * @settled: event source that tells that the driver has settled it
  * @answered: DONE was sent with a plan, which the driver is verifying
- * @plan_worker: makes, then holds, the plan
- * @check_worker: checks it
- * @plan: in @plan_worker's keeping
- * @summary: of the plan, for the log
+ * @plan_worker: makes the plan, and keeps it until it is freed
+ * @check_worker: checks the plan
+ * @plan: the plan, which @plan_worker keeps
+ * @summary: one line about the plan, for the log
  */
 struct request {
 	const struct request_env *env;
@@ -51,14 +51,6 @@ struct request {
 	struct worker_result plan;
 	char summary[WORKER_TEXT_SIZE];
 };
-
-static uint64_t now_us(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
 
 static void free_workers(struct request *request)
 {
@@ -102,7 +94,7 @@ static void log_outcome(const struct request *request, uint32_t status, const ch
 			    fields.request, fields.planner, fields.duration_us / 1000, message);
 }
 
-/* DONE; false if that was the end of the request. */
+/* Send DONE. False: the request had ended before, or has now. */
 static bool send_done(const struct request *request, uint32_t status, const char *message)
 {
 	const struct transport *transport = request->env->transport;
@@ -129,7 +121,7 @@ static void end(struct request *request)
 	request_drop(request);
 }
 
-/* The daemon's last word on a request that is not aborted; the driver has its own. */
+/* Answer a request with a status, zero or an errno, and a message. On failure the request ends. */
 __attribute__((format(printf, 3, 4))) static void settle(struct request *request, uint32_t status,
 							 const char *format, ...)
 {
@@ -156,7 +148,10 @@ static void log_settled(const struct request *request, const struct outcome *out
 			    " ms, its planning is stopped: %s",
 			    fields.request, fields.duration_us / 1000, outcome->message);
 	else if (outcome->status)
-		/* Ours checked it and theirs refused it: the two have drifted apart. */
+		/*
+		 * The daemon's verifier accepted the plan and the driver's refused it:
+		 * versions differ.
+		 */
 		log_error("request %" PRIu64 ": the driver refused a plan that was checked here: "
 			  "%s (%s)",
 			  request->accepted.id, strerror(outcome->status), outcome->message);
@@ -164,7 +159,7 @@ static void log_settled(const struct request *request, const struct outcome *out
 		log_outcome(request, 0, request->summary);
 }
 
-/* The driver has settled it: what the daemon answered, or without an answer. */
+/* The driver has settled the request: as the daemon answered, or before it answered. */
 static int on_settled(sd_event_source *source, int fd, uint32_t events, void *userdata)
 {
 	struct request *request = userdata;
@@ -264,7 +259,7 @@ static void set_deadline(struct request *request)
 		request->deadline_us = request->started_us + limit;
 }
 
-/* Planning ends before its worker is killed, at the deadline or the limit of CPU time. */
+/* Seconds for planning, so that it ends before its worker is killed at a limit of time. */
 static double planning_seconds(const struct request *request)
 {
 	double seconds = (request->deadline_us - request->started_us) * 1e-6;

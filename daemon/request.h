@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A plan request from ACCEPT to its end: plan in one worker, check in another, write
- * the plan to the request's descriptor, DONE, and wait for what the driver says of
- * it. Whatever goes wrong becomes DONE with an errno and a sentence. A request that
- * the driver settles meanwhile (given up, deadline) is over: its worker is killed.
+ * A plan request, from ACCEPT to its end: the daemon plans in one worker, checks the plan in
+ * another, writes it to the request's descriptor, sends DONE, and waits for the driver's
+ * verdict. If anything fails it sends DONE with an errno and a sentence. A request that the
+ * driver settles meanwhile (given up, deadline) is over: its worker is killed.
  */
 #pragma once
 
@@ -15,11 +15,11 @@
 struct request;
 
 /*
- * struct request_env - what all requests share
- * @event: loop that they run in
- * @transport: that they came from
- * @config: of new requests; those under way keep what they began with
- * @ended: called when one is settled, just before it is freed
+ * struct request_env - things that all requests share
+ * @event: event loop that they run in
+ * @transport: where they came from
+ * @config: configuration of new requests; those under way keep the one they began with
+ * @ended: called when a request is settled, just before it is freed
  */
 struct request_env {
 	sd_event *event;
@@ -30,14 +30,14 @@ struct request_env {
 };
 
 /*
- * request_start() - begin; @accepted->fd is the request's from now on
+ * request_start() - begin with a request, which takes over @accepted->fd
  *
  * Returns NULL if the request is settled already, with an error; @ended is then
  * not called.
  */
 struct request *request_start(const struct request_env *env, const struct accepted *accepted);
 
-/* Settle with an error now, whatever it is doing. @ended is not called. */
+/* Settle a request with an error now, whatever it is doing. @ended is not called. */
 void request_abort(struct request *request, uint32_t status, const char *message);
 
 /* The driver is gone, and the request with it. @ended is not called. */

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 /*
- * Memory, time, the result, and dying (abort() raises a signal). There is no
- * opening, no socket, no fork, no exec, no ptrace, no signal to others: tgkill
- * can reach only this process, whose threads are all it may name.
+ * A worker may ask for memory and the time, write its result, and die (abort() raises a
+ * signal). It may not open a file or socket, fork, execute, trace, or send a signal to
+ * others: tgkill reaches only threads of this process, since no other may be named.
  */
 static const int allowed[] = {
 	SCMP_SYS(brk),		 SCMP_SYS(clock_getres),
@@ -43,12 +43,12 @@ static int set_limits(const struct sandbox_limits *limits)
 {
 	int err = limit(RLIMIT_CORE, 0, 0);
 
-	/* Nothing that is open is closed by that; nothing more can be opened. */
+	/* Descriptors that are open stay open, but no more can be opened. */
 	if (!err)
 		err = limit(RLIMIT_NOFILE, 0, 0);
 	if (!err && limits->memory)
 		err = limit(RLIMIT_AS, limits->memory, limits->memory);
-	/* At the soft limit SIGXCPU, which tells itself from the deadline's SIGKILL. */
+	/* SIGXCPU, at the soft limit, can be told from the SIGKILL at the deadline. */
 	if (!err && limits->cpu_seconds)
 		err = limit(RLIMIT_CPU, limits->cpu_seconds, limits->cpu_seconds + 1);
 	if (!err && limits->file_bytes)
@@ -64,7 +64,7 @@ static int drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) ? -errno : 0;
 }
 
-/* mmap and mprotect, unless they would make memory executable. */
+/* Allow mmap or mprotect, unless the call would make memory executable. */
 static int allow_data_only(scmp_filter_ctx filter, int call)
 {
 	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, call, 1,
@@ -72,8 +72,8 @@ static int allow_data_only(scmp_filter_ctx filter, int call)
 }
 
 /*
- * What the C library's streams ask of a descriptor they first write to. By this call
- * any path could be looked at, so nobody is told anything; the streams do without.
+ * Make the call fail by which the C library's streams ask for a descriptor's kind before
+ * they first write to it. It could be used to look at any path; the streams do without it.
  */
 static int refuse_stat(scmp_filter_ctx filter)
 {

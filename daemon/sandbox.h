@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a process that reads hostile graphs may still do: compute, get memory up
- * to a limit, write to the descriptors it has, and end.
+ * The sandbox of a process that reads hostile graphs: it may compute, get memory up to a
+ * limit, write to the descriptors it has, and end.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct sandbox_limits {
 };
 
 /*
- * sandbox_enter() - give up everything; there is no way back
+ * sandbox_enter() - give up all other rights of this process, for good
  * @what: on failure the step that failed
  *
  * Returns 0 or a negative errno, after which the caller must exit.

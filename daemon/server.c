@@ -2,31 +2,32 @@
 #include "server.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
+#include "clock.h"
 #include "log.h"
 #include "netlink.h"
 #include "planner.h"
 #include "request.h"
 #include "worker.h"
 
-#define MAX_WORKERS 64 /* of config.workers */
+#define MAX_WORKERS 64 /* the most that config.workers may be */
 #define NO_WORK	    "none"
 
 /*
- * struct server - the daemon
- * @netlink: the driver, attached or not
- * @requests: under way, @request_count of them
- * @told_absent: it was said that the driver is not loaded
+ * struct server - state of the daemon
+ * @netlink: connection to the driver, attached or not
+ * @requests: requests under way, @request_count of them
+ * @told_absent: the log has a message that the driver is not loaded
  */
 struct server {
 	const struct server_args *args;
@@ -42,7 +43,7 @@ struct server {
 
 /* ----------------------------------------------------------------- requests */
 
-/* Fill the free places. */
+/* Accept requests until all places are taken or none waits. */
 static void accept_requests(struct server *server)
 {
 	while (server->request_count < server->config.workers) {
@@ -81,7 +82,7 @@ static void on_ended(struct request *request, void *data)
 			break;
 		}
 	}
-	/* Not from within the request's own callback. */
+	/* The next request is not accepted from within this one's callback. */
 	err = sd_event_add_defer(server->event, NULL, on_place_free, server);
 	if (err < 0)
 		log_error("cannot go on accepting: %s", strerror(-err));
@@ -89,7 +90,7 @@ static void on_ended(struct request *request, void *data)
 
 /* ------------------------------------------------------------------- driver */
 
-/* Once: it stays so for as long as it likes, and its coming is told too. */
+/* Say once that the driver is not there; when it comes, that is said too. */
 static void on_absent(void *data)
 {
 	struct server *server = data;
@@ -182,17 +183,13 @@ static void reload(struct server *server)
 	server->config = config;
 	log_set_level(server->args->log_level >= 0 ? server->args->log_level : config.log_level);
 	log_info("configuration read again from %s", server->args->config_path);
-	/* There may be more places now. */
+	/* The new configuration may have more places. */
 	accept_requests(server);
 }
 
 static int on_hangup(sd_event_source *source, const struct signalfd_siginfo *info, void *data)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%llu",
-		   (unsigned long long)now.tv_sec * 1000000 + now.tv_nsec / 1000);
+	sd_notifyf(0, "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_us());
 	reload(data);
 	sd_notify(0, "READY=1");
 	return 0;
@@ -235,8 +232,8 @@ static void on_tried(struct worker *worker, const struct worker_result *result, 
 }
 
 /*
- * One worker that does nothing: a kernel without seccomp, or limits too small to
- * start with, are found now and not by the first request.
+ * Start one worker that does nothing, so that a kernel without seccomp, or limits too small
+ * to start with, are found now and not by the first request.
  */
 static int try_worker(struct server *server)
 {
@@ -256,7 +253,7 @@ static int try_worker(struct server *server)
 	sd_event *event = server->event;
 	int err;
 
-	/* In a loop of its own: the real one ends only once. */
+	/* It has an event loop of its own, since a loop ends only once. */
 	err = sd_event_new(&server->event);
 	if (err >= 0)
 		err = worker_start(server->event, &args, &worker);
@@ -293,7 +290,7 @@ static int start(struct server *server)
 	return 0;
 }
 
-/* The driver would say so too, but perhaps it is not there yet. */
+/* Warn if the daemon lacks a capability. The driver would say so too, but may not be there yet. */
 static void check_capability(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -337,7 +334,7 @@ int server_run(const struct server_args *args)
 		server.transport.ops = &netlink_transport_ops;
 		server.transport.data = server.netlink;
 		netlink_start(server.netlink);
-		/* Not if the driver refused this daemon at once. */
+		/* The loop has an exit code already if the driver refused this daemon at once. */
 		if (sd_event_get_exit_code(server.event, &code) == -ENODATA)
 			sd_notify(0, "READY=1");
 		code = sd_event_loop(server.event);

@@ -2,11 +2,10 @@
 /*
  * The daemon's event loop: driver, requests, signals, service manager.
  *
- * Threads: one. Everything runs from one sd-event loop, so nothing is locked and
- * callbacks never overlap. What takes long does not happen here: graphs are read
- * and planned in child processes (worker.h). What does happen here is bounded:
- * netlink commands are answered by the kernel within sendmsg(), and none of them
- * takes long: a plan that DONE hands over is verified afterwards.
+ * The daemon has one thread. Everything runs from one sd-event loop, so nothing is locked
+ * and callbacks never overlap. Long work is not done here: graphs are read and planned in
+ * child processes (worker.h). The kernel answers netlink commands within sendmsg(), and
+ * none of them takes long: it verifies a plan after DONE has returned.
  *
  * At most `workers` requests are under way. The others wait in the driver, which
  * bounds its queue and enforces deadlines; they are accepted as places get free.
@@ -24,9 +23,9 @@
 #define EXIT_PERMISSION 4 /* no CAP_NET_ADMIN */
 
 /**
- * struct server_args - of server_run()
- * @config: to begin with
- * @config_path: read again at SIGHUP; NULL = there is no file, none is read
+ * struct server_args - arguments of server_run()
+ * @config: configuration to begin with
+ * @config_path: file that is read again at SIGHUP; NULL = there is none
  * @log_level: from the command line, stronger than the file's; negative = none
  */
 struct server_args {
@@ -35,8 +34,8 @@ struct server_args {
 	int log_level;
 };
 
-/* What the daemon's workers can do, for worker_main(). */
+/* The jobs that the daemon's workers can do, for worker_main(). */
 extern const struct worker_job server_jobs[];
 
-/** server_run() - until SIGTERM or SIGINT; returns the exit code */
+/** server_run() - serve requests until SIGTERM or SIGINT; returns the exit code */
 int server_run(const struct server_args *args);

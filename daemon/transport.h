@@ -12,11 +12,11 @@
 #define TRANSPORT_MESSAGE_SIZE 4096
 
 /**
- * struct accepted - plan request that is ours now (uapi/npumem.yaml, accept)
+ * struct accepted - plan request that the daemon has accepted (uapi/npumem.yaml, accept)
  * @id: its number
- * @fd: mmap() shows the graph, write() takes the plan; ours to close
- * @graph_size: bytes
- * @planner: name, or "" for the daemon's choice
+ * @fd: mmap() shows the graph, write() takes the plan; the daemon closes it
+ * @graph_size: bytes of the graph
+ * @planner: name of a planner, or "" for the daemon's choice
  * @objective: enum drm_npumem_objective
  * @arena_budget: bytes, 0 = any
  * @deadline_ns: CLOCK_MONOTONIC
@@ -32,7 +32,7 @@ struct accepted {
 };
 
 /**
- * struct outcome - what became of a request
+ * struct outcome - how a request ended
  * @status: positive errno that it ended with, or zero
  * @message: the verifier's log or another reason, or ""
  */
@@ -42,13 +42,13 @@ struct outcome {
 };
 
 /**
- * struct transport_ops - all return 0 or a negative errno
+ * struct transport_ops - functions of a transport; all return 0 or a negative errno
  * @accept: take the next request; -ENOENT if none waits
  * @done: answer an accepted one; -ENOENT if it was settled before. With status zero
  *	the plan is being verified from now on
  * @watch: have a handler called when an accepted request has been settled, by the
  *	answer or by anything else, until the source is disabled
- * @outcome: of a request that was settled
+ * @outcome: read the outcome of a request that was settled
  */
 struct transport_ops {
 	int (*accept)(void *data, struct accepted *accepted);

@@ -19,19 +19,19 @@
 
 #include "log.h"
 
-/* Lines of a worker's stderr that are logged, and bytes that are kept of it. */
+/* So many lines of a worker's stderr are logged, and so many bytes of it are read. */
 #define SAID_LINES 20
 #define SAID_BYTES 8192
 
 /*
- * struct worker - child process and what watches it
- * @child: source of its end
- * @timer: source of its deadline, or NULL
- * @pid: of the child; 0 once it has been waited for
- * @memfd: that it writes its reply to
- * @said: pipe of its stderr, to read from
- * @timed_out: killed at its deadline
- * @map: of the memfd, @map_size bytes, once it has ended well
+ * struct worker - child process and the event sources that watch it
+ * @child: event source of its end
+ * @timer: event source of its deadline, or NULL
+ * @pid: pid of the child; 0 once it has been waited for
+ * @memfd: file that it writes its reply to
+ * @said: read end of the pipe that is its stderr
+ * @timed_out: it was killed at its deadline
+ * @map: mapping of @memfd, @map_size bytes, once it has ended well
  */
 struct worker {
 	sd_event_source *child;
@@ -49,10 +49,10 @@ struct worker {
 /* ------------------------------------------- in the child, until it executes */
 
 /*
- * struct descriptors - of a worker, in the daemon
- * @result: memfd of its reply
- * @start: memfd of struct worker_start
- * @said: pipe for its stderr, to write to
+ * struct descriptors - descriptors for a worker, as they are numbered in the daemon
+ * @result: memfd for its reply
+ * @start: memfd with its struct worker_start
+ * @said: write end of the pipe that will be its stderr
  */
 struct descriptors {
 	int result;
@@ -61,7 +61,7 @@ struct descriptors {
 	const struct worker_blob *blobs;
 };
 
-/* Out of the way of the numbers that they are to have. */
+/* Duplicate a descriptor above the numbers that those of a worker will have. */
 static int above(int fd)
 {
 	return fcntl(fd, F_DUPFD, WORKER_END_FD);
@@ -88,8 +88,8 @@ static int place(const struct descriptors *fds)
 }
 
 /*
- * Only calls that are safe after fork(), were there threads. Of a failure there is
- * nobody to tell but by the reply.
+ * The child between fork() and exec(). It makes only calls that are safe after fork() in a
+ * process with threads. A failure can only be told by the reply.
  */
 __attribute__((noreturn)) static void child(const struct descriptors *fds, pid_t parent)
 {
@@ -164,7 +164,7 @@ static void read_reply(struct worker *worker)
 		fail(worker, errno, "a result cannot be read: %m");
 		return;
 	}
-	/* It goes to another worker: what that one checks is what is used. */
+	/* The reply goes to another worker; sealed, it is what that one checked when it is used. */
 	if (fcntl(worker->memfd, F_ADD_SEALS,
 		  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
 		fail(worker, errno, "a result cannot be sealed: %m");
@@ -200,7 +200,7 @@ static void read_reply(struct worker *worker)
 	};
 }
 
-/* Line by line, so that none of it can be taken for the daemon's. */
+/* Log a worker's stderr line by line, so that none of it can be taken for the daemon's. */
 static void log_said(const struct worker *worker)
 {
 	char said[SAID_BYTES + 1];
@@ -257,7 +257,7 @@ static int watch(sd_event *event, struct worker *worker)
 	return err < 0 ? err : 0;
 }
 
-/* A memfd with what the worker is to do, or a negative errno. */
+/* Make a memfd with the worker's struct worker_start; or a negative errno. */
 static int start_file(const struct worker_args *args, pid_t parent)
 {
 	struct worker_start start = {
@@ -293,7 +293,7 @@ static int spawn(struct worker *worker)
 	int pipes[2];
 	int err = 0;
 
-	/* Not blocking: who says more than it holds says it to nobody. */
+	/* Writing does not block: more than the pipe holds is lost. */
 	if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK))
 		return -errno;
 	worker->said = pipes[0];
@@ -345,7 +345,7 @@ void worker_free(struct worker *worker)
 {
 	if (!worker)
 		return;
-	/* The source first: nobody else may wait for the child. */
+	/* The source goes first, so that it does not wait for the child at the same time. */
 	sd_event_source_disable_unref(worker->child);
 	sd_event_source_disable_unref(worker->timer);
 	if (worker->pid) {

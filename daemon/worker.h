@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Workers: one job in one sandboxed child process.
+ * Workers: a worker does one job in one sandboxed child process.
  *
  * Graphs are hostile input and planning is large, so nothing of a graph is read
  * in the daemon itself. A job that crashes, runs away or replies nonsense ends
  * as an error with a reason, and costs nothing but itself.
  *
- * The child executes the daemon's program anew, so that not a byte of the daemon's
- * memory is in its address space, nor of other requests with it: it has its task,
- * the blobs that are its input, mapped, and nothing else. It keeps no descriptor but
- * that of its reply, a memfd that the daemon reads after the child is gone, when
- * nobody can change it any more. What it says on stderr, the daemon logs as said by it.
+ * The child executes the daemon's program anew, so that its address space has not a byte of
+ * the daemon's memory, nor of other requests: it has its task, the mapped blobs that are its
+ * input, and nothing else. It keeps no descriptor but that of its reply, a memfd that the
+ * daemon reads after the child is gone, when nobody can change it any more. The daemon logs
+ * the child's stderr as the child's words.
  */
 #pragma once
 
@@ -22,18 +22,18 @@
 
 #include "sandbox.h"
 
-/* Where a worker finds its result's memfd; its only descriptor but 0 to 2. */
+/* The number of the memfd for a worker's result, its only descriptor but 0 to 2. */
 #define WORKER_RESULT_FD 3
 #define WORKER_TEXT_SIZE 2048
 #define WORKER_BLOBS	 2
 #define WORKER_TASK_MAX	 4096
 
 /**
- * struct worker_input - what a job is given, in the child
+ * struct worker_input - input of a job, in the child
  * @task: bytes of the task, 8-byte aligned
- * @task_size: of them
- * @blobs: mapped, read-only; NULL for one that was not given
- * @blob_sizes: bytes of each
+ * @task_size: number of them
+ * @blobs: blobs, mapped read-only; NULL for one that was not given
+ * @blob_sizes: bytes of each blob
  */
 struct worker_input {
 	const void *task;
@@ -43,10 +43,10 @@ struct worker_input {
 };
 
 /**
- * struct worker_reply - what a job says, in the child
+ * struct worker_reply - reply of a job, in the child
  * @text: reason of a failure, or summary of success; for people
  * @data: result of success, malloc'ed; may be NULL
- * @size: bytes at @data
+ * @size: number of bytes at @data
  */
 struct worker_reply {
 	char text[WORKER_TEXT_SIZE];
@@ -56,8 +56,8 @@ struct worker_reply {
 
 /**
  * struct worker_job - work that a program's workers can do
- * @name: by which worker_start() calls for it; NULL ends a list of jobs
- * @run: does it, in the child; returns 0, or a negative errno and @reply->text
+ * @name: name for worker_start(); NULL ends a list of jobs
+ * @run: does the job, in the child; returns 0, or a negative errno and @reply->text
  */
 struct worker_job {
 	const char *name;
@@ -86,11 +86,11 @@ struct worker_blob {
 };
 
 /**
- * struct worker_result - what came of it, in the daemon
+ * struct worker_result - result of a job, in the daemon
  * @status: 0 or a positive errno: the job's own, or EIO for one that crashed or
  *	answered nonsense, ETIMEDOUT for one that took too long
  * @text: reason or summary; may come from a hostile process
- * @data: of success; until worker_free(); 8-byte aligned; may be NULL
+ * @data: result of success, valid until worker_free(); 8-byte aligned; may be NULL
  * @size: bytes at @data
  * @blob: the same, as a blob for another worker
  */
@@ -113,13 +113,13 @@ typedef void (*worker_done)(struct worker *worker, const struct worker_result *r
 			    void *userdata);
 
 /*
- * struct worker_args - of worker_start()
- * @limits: of the child; @limits.file_bytes is set from @result_limit
- * @result_limit: bytes of a result
+ * struct worker_args - arguments of worker_start()
+ * @limits: limits of the child; @limits.file_bytes is set from @result_limit
+ * @result_limit: most bytes of a result
  * @deadline_us: CLOCK_MONOTONIC microseconds at which the child is killed; 0 = none
- * @job: name of what it is to do
- * @task, @task_size: copied; WORKER_TASK_MAX bytes at most
- * @blobs: likewise to see
+ * @job: name of the job
+ * @task, @task_size: the job's task, which is copied; WORKER_TASK_MAX bytes at most
+ * @blobs: blobs that the job is to see
  * @request: number of the request that it is for, for the log
  * @done: called with @userdata
  */
@@ -136,7 +136,7 @@ struct worker_args {
 	void *userdata;
 };
 
-/* write() as often as it takes; 0 or a negative errno. */
+/* Write all bytes, by as many calls of write() as that takes; 0 or a negative errno. */
 int write_all(int fd, const void *data, size_t size);
 
 /* No blobs, for an initializer of struct worker_args. */

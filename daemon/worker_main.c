@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The worker's own side: in the program executed anew.
+ * The worker's side: the daemon's program, executed anew, finds its input, does its job and
+ * writes its reply.
  */
 #include <errno.h>
 #include <signal.h>
@@ -53,7 +54,7 @@ static const struct worker_job *find_job(const struct worker_job *jobs, const ch
 	return NULL;
 }
 
-/* Private: what others may still write into it is not seen. */
+/* Map a blob, privately, so that later writes of others into the file are not seen. */
 static int map_blob(int fd, const struct worker_blob *blob, const void **out)
 {
 	uint8_t *map = mmap(NULL, blob->offset + blob->size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -106,7 +107,7 @@ __attribute__((noreturn)) static void be_worker(const struct worker_job *jobs)
 	if (pread(WORKER_START_FD, &start, sizeof(start), 0) != sizeof(start) ||
 	    start.magic != WORKER_START_MAGIC)
 		_exit(EXIT_FAILURE);
-	/* The signal may have been lost on the way here, and the daemon be gone. */
+	/* The daemon may have died before this call, so that the signal will not come. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != start.parent)
 		_exit(EXIT_FAILURE);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Between the daemon (worker.c) and the program that it executes as a worker
- * (worker_main.c): both are one file, so nothing here needs a version.
+ * The protocol between the daemon (worker.c) and a worker (worker_main.c). Both are one
+ * program file, so nothing here needs a version.
  */
 #pragma once
 
@@ -9,10 +9,10 @@
 
 #include "worker.h"
 
-/* Its argv[0], alone, and its name in ps. */
+/* A worker's argv[0], its only argument, and its name in ps. */
 #define WORKER_NAME "npumemd-worker"
 
-/* Descriptors beside the result's. */
+/* Numbers of the worker's descriptors beside that of the result. */
 #define WORKER_START_FD 4
 #define WORKER_BLOB_FD	5 /* first one */
 #define WORKER_END_FD	(WORKER_BLOB_FD + WORKER_BLOBS)
@@ -21,8 +21,8 @@
 #define WORKER_REPLY_MAGIC 0x72776e70u
 
 /*
- * struct worker_start - what the worker is to do
- * @parent: process that it is a child of
+ * struct worker_start - what the daemon tells a worker to do
+ * @parent: pid of the daemon
  * @blobs: as in struct worker_args, but the descriptors are WORKER_BLOB_FD and on
  */
 struct worker_start {
@@ -35,7 +35,7 @@ struct worker_start {
 	uint8_t task[WORKER_TASK_MAX] __attribute__((aligned(8)));
 };
 
-/* First bytes of the memfd; the data follow. */
+/* The first bytes of the memfd with the reply; the data follow. */
 struct worker_reply_header {
 	uint32_t magic;
 	uint32_t status;
@@ -45,5 +45,5 @@ struct worker_reply_header {
 
 _Static_assert(sizeof(struct worker_reply_header) % 8 == 0, "data is aligned");
 
-/* Write it to WORKER_RESULT_FD. */
+/* Write a reply to WORKER_RESULT_FD. */
 int worker_write_reply(int err, const struct worker_reply *reply);

@@ -271,7 +271,10 @@ int npumem_ioctl_plan_read(struct drm_device *drm, void *data, struct drm_file *
 	if (!plan)
 		return npumem_refuse(drm, -ENOENT, "PLAN_READ: no plan %u", args->handle);
 
-	/* Once the state is seen, under the lock, to be other than PENDING, the plan is constant. */
+	/*
+	 * Once the state is seen, under the lock, to be other than PENDING, the plan is
+	 * constant.
+	 */
 	mutex_lock(&plan->lock);
 	args->state = plan->state;
 	mutex_unlock(&plan->lock);

@@ -385,7 +385,10 @@ static bool is_live(const struct npu_run *run, const struct npu_external *extern
 
 	if (!run->submitted || states->block == NPUMEM_NONE)
 		return false;
-	/* Other blocks may have written bytes that pass through this one, which counts none of it. */
+	/*
+	 * Other blocks may have written bytes that pass through this one, which counts
+	 * none of it.
+	 */
 	if (external->written && graph->features & NPUMEM_FEATURE_BLOCKS)
 		return true;
 	block = npuv_plan_block(plan, states->block)->block;

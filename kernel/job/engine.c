@@ -118,7 +118,10 @@ static enum drm_gpu_sched_stat engine_timedout_job(struct drm_sched_job *base)
 	mutex_lock(&engine->lock);
 	stopped = engine->stopped;
 	mutex_unlock(&engine->lock);
-	/* Unless the engine is stopped, npumem_engine_stop() waits for us; if it is, no job runs. */
+	/*
+	 * Unless the engine is stopped, npumem_engine_stop() waits for us; if it is, no
+	 * job runs.
+	 */
 	if (!stopped && engine->ops->late && !engine->ops->late(engine)) {
 		engine_keep_job(engine, base);
 		goto out;
@@ -178,7 +181,10 @@ int npumem_engine_add(struct npu_device *dev, const struct npu_engine_desc *desc
 	struct drm_sched_init_args args = {
 		.ops = &engine_sched_ops,
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
-		/* One credit for the job whose turn it is, and one to find out which others are ready. */
+		/*
+		 * One credit for the job whose turn it is, and one to find out which
+		 * others are ready.
+		 */
 		.credit_limit = 2,
 		.timeout = msecs_to_jiffies(LATE_MS),
 		.dev = dev->drm.dev,

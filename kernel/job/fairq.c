@@ -183,7 +183,10 @@ void npumem_fairq_end(struct npu_fairq *q, struct npu_job *job, struct npu_fairq
 	*wake = (struct npu_fairq_wake){};
 	spin_lock_irqsave(&q->lock, flags);
 	if (q->current_job == job) {
-		/* Each job costs some time, so that clients take turns however short their jobs are. */
+		/*
+		 * Each job costs some time, so that clients take turns however short their
+		 * jobs are.
+		 */
 		ns = ktime_to_ns(ktime_sub(ktime_get(), q->since)) + 1;
 		fair_charge(&client->user->clients, &client->base, ns);
 		fair_charge(&q->users, &client->user->base, ns);

@@ -181,7 +181,7 @@ int npumem_faults_init(struct npu_device *dev)
 	return 0;
 }
 
-/* Engines are stopped and files cannot submit, so no fault comes any more: send the last events. */
+/* Engines are stopped and files cannot submit, so this sends the last events there are. */
 void npumem_faults_unplug(struct npu_device *dev)
 {
 	disable_work_sync(&dev->faults->work);

@@ -88,7 +88,10 @@ struct npu_gate *npumem_gate_create(struct npu_run *run, u32 capacity)
 	if (!gate)
 		return NULL;
 	gate->capacity = capacity;
-	/* Gates have a fence context of their own; a job depends on one gate, so all are number 1. */
+	/*
+	 * Gates have a fence context of their own; a job depends on one gate, so all are
+	 * number 1.
+	 */
 	gate->fence = npumem_fence_create(run->fence_context + 1 + NPUMEM_MAX_ENGINES, 1);
 	if (!gate->fence) {
 		kvfree(gate);

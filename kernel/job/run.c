@@ -137,7 +137,10 @@ void npumem_run_release_file(struct npu_file *file)
 	struct npu_run *run;
 	unsigned long handle;
 
-	/* Runs that were destroyed have no handle any more, so they are found in the device's list. */
+	/*
+	 * Runs that were destroyed have no handle any more, so they are found in the
+	 * device's list.
+	 */
 	mutex_lock(&file->dev->runs_lock);
 	list_for_each_entry(run, &file->dev->runs, node)
 		if (run->file == file)
@@ -207,7 +210,10 @@ struct npu_bounce *npumem_run_bounce(struct npu_run *run, u64 size)
 		return ERR_PTR(-EINTR);
 	bounce = run->bounce;
 	if (!bounce || bounce->size < size) {
-		/* Jobs in flight keep smaller ones, which are as large as this one together at most. */
+		/*
+		 * Jobs in flight keep smaller ones, which are as large as this one
+		 * together at most.
+		 */
 		if (bounce)
 			size = max(size,
 				   min3(2 * bounce->size, npumem_run_bytes(run), (u64)INT_MAX));
@@ -416,7 +422,10 @@ static int run_reset(struct npu_run *run)
 		return -EBUSY;
 	err = npuv_states_reset(run->states);
 	if (err) {
-		/* The caller was killed halfway. Another process may have the file: the run is lost. */
+		/*
+		 * The caller was killed halfway. Another process may have the file: the
+		 * run is lost.
+		 */
 		npumem_run_fail(run, err);
 		return err;
 	}

@@ -262,7 +262,10 @@ void __init npumem_bo_init(void)
 	/* Huge faults are optional: the core falls back to the handler above. */
 	system_vm_ops.huge_fault = NULL;
 	system_vm_ops.map_pages = NULL;
-	/* Newer helpers mark the page that was written to, which would be the wrong one, as above. */
+	/*
+	 * Newer helpers mark the page that was written to, which would be the wrong one,
+	 * as above.
+	 */
 	system_vm_ops.pfn_mkwrite = NULL;
 }
 

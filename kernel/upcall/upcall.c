@@ -542,7 +542,10 @@ void npumem_request_opened(struct npu_request *req, struct file *file)
 
 void npumem_request_closed(struct npu_request *req, struct file *file)
 {
-	/* A file that was released may be one that the daemon never got: npumem_request_unaccept(). */
+	/*
+	 * A file that was released may be one that the daemon never got:
+	 * npumem_request_unaccept().
+	 */
 	requests_fail(&(struct request_filter){ .req = req, .file = file, .error = ECONNRESET });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Plans: the records of the blob, and all that is checked of them in turn.
+ * Plans: reads the records of a plan blob and makes all checks of them in their order.
  */
 #include "walk/check.h"
 
@@ -88,7 +88,7 @@ static int check_info(struct npuv_work *w, struct npuv_plan *p, const struct npu
 	return 0;
 }
 
-/* Transfers, and what has to be loaded. */
+/* Check the records of transfers, and that tensors which begin in host memory are loaded. */
 static int check_transfers(struct npuv_work *w, struct npuv_plan *p)
 {
 	int err;

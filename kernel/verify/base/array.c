@@ -155,7 +155,7 @@ int npuv_group(struct npuv_work *w, int err, struct npuv_vector *pairs, u32 keys
 
 	if (err)
 		goto out;
-	/* One entry more: counts are gathered shifted by two, see below. */
+	/* There is one entry more, since counts are gathered shifted by two, see below. */
 	first = npuv_alloc_array((u64)keys + 2, sizeof(u32));
 	out = npuv_alloc_array(pairs->count, size * sizeof(u32));
 	*start = first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What all of the verifier uses: refusals and the bound on work, arrays, framing of blobs.
+ * All parts of the verifier use this: refusals and the bound on work, arrays, framing of blobs.
  */
 #ifndef NPUMEM_VERIFY_BASE_H
 #define NPUMEM_VERIFY_BASE_H
@@ -8,9 +8,9 @@
 #include "verify/verify.h"
 
 /**
- * struct npuv_work - one npuv_*_create() call under way
- * @blob: that verdicts of NPUMEM_RULE_FORMAT point into
- * @limits: of the caller
+ * struct npuv_work - state of one call of npuv_*_create()
+ * @blob: blob that verdicts of NPUMEM_RULE_FORMAT point into
+ * @limits: the caller's
  * @log: see @limits
  * @verdict: see @limits
  * @visits: units of work done, at most @limits->max_visits
@@ -32,14 +32,14 @@ struct npuv_work {
 
 /* log.c */
 
-/* A graph with transfers: the verdict in words of the client's graph. */
+/* Translate a verdict about a graph with transfers into numbers of the client's graph. */
 void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict);
-/* The verdict is of an access, or that is the other one of it. */
+/* Let a verdict name an access, as the one refused or, if @other is set, as the other one. */
 void npuv_verdict_access(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
 void npuv_verdict_other(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
-/* The verdict is of size bytes at a place in the blob. */
+/* Let the verdict name the @size bytes at a place in the blob. */
 void npuv_verdict_at(struct npuv_work *w, const void *at, u64 size);
-/* Refuse: log the line, name the rule, return err. Other fields are set before. */
+/* Refuse: log the line, name the rule, return @err. The caller sets other fields before. */
 __printf(4, 5) int npuv_refuse(struct npuv_work *w, int err, u32 rule, const char *fmt, ...);
 /* Refuse a blob for the size bytes at a place in it. */
 __printf(5, 6) int npuv_refuse_at(struct npuv_work *w, int err, const void *at, u64 size,
@@ -51,8 +51,9 @@ int npuv_visit(struct npuv_work *w, u64 n);
 const char *npuv_kind_name(u32 kind);
 
 /*
- * "step 12 'conv_3'", "tensor 5 'conv_3/out'", "block 0": short, printable. In a
- * graph with transfers also "fill at position 4", "the host copy of tensor 5".
+ * Texts that name a step, tensor or block: "step 12 'conv_3'", "tensor 5 'conv_3/out'",
+ * "block 0". They are short and printable. In a graph with transfers they may be "fill at
+ * position 4" and "the host copy of tensor 5".
  */
 struct npuv_text {
 	char s[112];
@@ -61,7 +62,7 @@ struct npuv_text {
 const char *npuv_text_step(const struct npuv_graph *g, u32 step, struct npuv_text *text);
 const char *npuv_text_tensor(const struct npuv_graph *g, u32 tensor, struct npuv_text *text);
 const char *npuv_text_block(const struct npuv_graph *g, u32 block, struct npuv_text *text);
-/* "block 2 of the plan (block 1 'body')"; "the exit" for NPUMEM_NONE. */
+/* The text for an instance: "block 2 of the plan (block 1 'body')"; "the exit" for NPUMEM_NONE. */
 const char *npuv_text_instance(const struct npuv_plan *p, u32 instance, struct npuv_text *text);
 
 /* The cookie of a transfer's step is its kind and its position. */
@@ -103,11 +104,11 @@ struct npuv_vector {
 	u32 size;
 };
 
-/* Append n records, zeroed: the first one, or NULL for lack of memory. */
+/* Append n records, zeroed. Returns the first one, or NULL for lack of memory. */
 void *npuv_vector_add(struct npuv_vector *v, u32 n);
 /* Forget all records, keep their memory. */
 void npuv_vector_clear(struct npuv_vector *v);
-/* The records in memory of just their size, NULL for lack of it; empties v. */
+/* Take the records, in memory of just their size, and empty v. NULL for lack of memory. */
 void *npuv_vector_take(struct npuv_vector *v);
 
 /* (key, value) pairs to be grouped by key, order within a key kept. */
@@ -119,16 +120,17 @@ struct npuv_pair {
 /* Append a pair to a vector of them: 0 or -ENOMEM. */
 int npuv_pair_add(struct npuv_vector *pairs, u32 key, u32 value);
 /*
- * Pairs, or other records of u32 that begin with their key: start[0..keys], and where
- * values points to, are arrays of start[key + 1] - start[key] values each. err: of what
- * gathered the pairs, which are freed in any case; it is returned.
+ * Group pairs, or other records of u32 that begin with their key, by key. The values of a
+ * key are values[start[key]] to values[start[key + 1] - 1]. @err is the error of the code
+ * that gathered the pairs: if it is not zero it is returned, and nothing is grouped. The
+ * pairs are freed in any case.
  */
 int npuv_group(struct npuv_work *w, int err, struct npuv_vector *pairs, u32 keys, u32 **start,
 	       void *values);
 
 /* size.c */
 
-/* Bytes of so many arrays, each of which may be NULL, and which may be freed at once. */
+/* Bytes of @count arrays, each of which may be NULL; they are freed if @give_back is set. */
 u64 npuv_arrays(void *const *array, u32 count, bool give_back);
 #define NPUV_ARRAYS(give_back, ...)                 \
 	npuv_arrays((void *const[]){ __VA_ARGS__ }, \
@@ -139,12 +141,12 @@ u64 npuv_arrays(void *const *array, u32 count, bool give_back);
 
 /**
  * struct npuv_section_rule - a kind of section that a blob may have
- * @kind: in the section table
+ * @kind: its kind in the section table
  * @record: bytes of its records; a file may have longer ones if @align > 1
- * @align: that the stride is a multiple of
- * @required: must be there, with at least one record
- * @name: for the log
- * @out: filled; all zero when the section is absent
+ * @align: the stride has to be a multiple of this
+ * @required: the section must be there, with at least one record
+ * @name: its name in the log
+ * @out: where the section is stored; all zero when it is absent
  */
 struct npuv_section_rule {
 	u32 kind;

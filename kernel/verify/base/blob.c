@@ -71,7 +71,7 @@ static const struct npumem_blob_section *entry(const struct npuv_work *w, u32 i)
 	return (const void *)((const u8 *)w->blob + sizeof(*h) + (size_t)i * h->section_stride);
 }
 
-/* One entry of the table, of a known kind or opaque (rule is NULL). */
+/* Check one entry of the table. @rule is NULL for a kind that is not known here. */
 static int check_entry(struct npuv_work *w, u32 i, const struct npuv_section_rule *rule)
 {
 	const struct npumem_blob_header *h = w->blob;
@@ -108,7 +108,7 @@ static int check_entry(struct npuv_work *w, u32 i, const struct npuv_section_rul
 	return 0;
 }
 
-/* Bytes beyond the part of each record that is known here. */
+/* Check the bytes beyond the part of each record that is known here: they must be zero. */
 static int check_tails(struct npuv_work *w, const struct npuv_section_rule *rule)
 {
 	const struct npuv_section *s = rule->out;
@@ -139,7 +139,7 @@ static int check_gap(struct npuv_work *w, u64 begin, u64 end)
 			      "format: bytes between sections not zero");
 }
 
-/* Sections apart from each other, and zeros between them. */
+/* Check that sections do not overlap, and that there are zeros between them. */
 static int check_gaps(struct npuv_work *w)
 {
 	const struct npumem_blob_header *h = w->blob;

@@ -148,7 +148,7 @@ const char *npuv_name(const struct npuv_graph *g, u32 name)
 	return name < g->strings.count ? (const char *)g->strings.base + name : "";
 }
 
-/* Names are a client's bytes: keep them short and without control characters. */
+/* Format a name. Its bytes are a client's, so it is kept short and without control characters. */
 static const char *text(const struct npuv_graph *g, const char *what, u32 index, u32 name,
 			struct npuv_text *out)
 {

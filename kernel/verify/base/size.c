@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The memory that a checked graph, a verified plan and a run's states keep: how much
- * it is, which the driver charges to the client that wants them, and that it is given
- * back. Blobs are the caller's.
+ * The memory that a checked graph, a verified plan and a run's states keep: this file counts
+ * it, since the driver charges it to the client, and frees it. Blobs belong to the caller.
  */
 #include "base.h"
 
@@ -27,7 +26,7 @@ static u64 graph_arrays(const struct npuv_graph *g, bool give_back)
 				g->access_step, g->cell_start, g->touch_start, g->touches,
 				g->live_outs, g->out_start, g->out_edges);
 
-	/* One with transfers borrows what is not its own. */
+	/* A graph with transfers borrows the other arrays of its source. */
 	if (!g->source)
 		return bytes + NPUV_ARRAYS(give_back, g->alias_start, g->aliases);
 	return bytes + NPUV_ARRAYS(give_back, g->own[0], g->own[1], g->own[2], g->own[3], g->own[4],

@@ -17,14 +17,14 @@
  */
 #include "cells.h"
 
-/* Accesses of block b: [first, end). */
+/* The accesses of block b are those from @first on, before @end. */
 static void block_accesses(const struct npuv_graph *g, u32 b, u32 *first, u32 *end)
 {
 	const struct npumem_block *block = npuv_block(g, b);
 	const struct npumem_step *s;
 
 	*first = *end = 0;
-	/* Drops have accesses that are no steps'. */
+	/* Accesses of drops belong to no step. */
 	if (g->source)
 		*end = g->accesses.count;
 	if (g->source || !block->step_count)
@@ -57,7 +57,7 @@ static int sort_accesses(struct npuv_finding *f)
 	return err;
 }
 
-/* By base tensor, and for each in the order of the plan. */
+/* Sort accesses by base tensor, and those of a tensor in the order of the plan. */
 static int sort_planned(struct npuv_finding *f)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
@@ -67,7 +67,7 @@ static int sort_planned(struct npuv_finding *f)
 
 	for (i = 0; !err && i < f->p->positions.count; i++) {
 		const struct npumem_step *s = npuv_step(g, npuv_step_at(f->p, i));
-		/* A drop's one follows although it is not counted. */
+		/* A drop has an access, too, although its step counts none. */
 		u32 end = s->first_access + (s->access_count ? s->access_count : 1);
 
 		for (a = s->first_access; !err && a < end; a++)
@@ -80,7 +80,7 @@ static int sort_planned(struct npuv_finding *f)
 	return err;
 }
 
-/* From i on, accesses of one tensor; where they end, and the tensor. */
+/* The accesses from i on are of one @tensor. Returns the index where they end. */
 static u32 run_end(const struct npuv_finding *f, u32 i, u32 end, u32 *tensor)
 {
 	u32 k = i;
@@ -176,13 +176,13 @@ int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell)
 	return npuv_run_add(&f->reads, access, cell);
 }
 
-/* The class has a new cell. */
+/* Give a class a new cell. */
 static int new_cell(struct npuv_finding *f, u32 class, u32 writer)
 {
 	return npuv_cell_add(f, class, f->classes.tensor, writer, &f->cell[class]);
 }
 
-/* Does a step write the class' current cell? */
+/* Whether a step writes the current cell of a class. */
 static bool written_by_step(const struct npuv_finding *f, u32 class, u32 step)
 {
 	u32 writer;
@@ -208,7 +208,7 @@ static u32 roles_of(u32 kind)
 	}
 }
 
-/* Who gives a class a role: the tensor itself or an alias. */
+/* The tensor that gives a class a role: the current one or an alias of it. */
 static u32 tensor_with_role(const struct npuv_finding *f, u32 class, u32 role)
 {
 	const struct npuv_classes *c = &f->classes;
@@ -286,7 +286,7 @@ static int touch(struct npuv_finding *f, u32 access)
 	return npuv_classes_touch(&f->classes, &region);
 }
 
-/* The current cells of what was touched, ascending: tiles are written in any order. */
+/* Sort the current cells of the classes touched, since tiles are written in any order. */
 static int sort_touched(struct npuv_finding *f)
 {
 	u32 i;
@@ -346,7 +346,7 @@ static int write_cells(struct npuv_finding *f, u32 access)
 	return err;
 }
 
-/* Reads of a step see what was there before it, so they come first. */
+/* Go through the accesses. A step reads bytes as they were before it, so its reads come first. */
 static int go_through(struct npuv_finding *f)
 {
 	const u32 *accesses = f->classes.accesses;
@@ -433,7 +433,7 @@ static int end_flat(struct npuv_finding *f)
 	return 0;
 }
 
-/* In others, remember what the tensor is at the block's end. */
+/* In graphs of several blocks, remember the cells that a tensor has at the block's end. */
 static int end_touch(struct npuv_finding *f)
 {
 	const struct npuv_classes *classes = &f->classes;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Finding the cells of a graph: what cells.c and residency.c share.
+ * Finding the cells of a graph: cells.c and residency.c share this.
  */
 #ifndef NPUMEM_VERIFY_CELLS_H
 #define NPUMEM_VERIFY_CELLS_H
 
 #include "classes.h"
 
-/* What a class' bytes are, by the tensor's kind or by that of aliases. */
+/* Roles of a class' bytes, by the kind of the tensor or of its aliases. */
 #define NPUV_ROLE_VALID	    (1u << 0) /* before the first step */
 #define NPUV_ROLE_OUTPUT    (1u << 1)
 #define NPUV_ROLE_STATE	    (1u << 2)
 #define NPUV_ROLE_READ_ONLY (1u << 3)
 
 /**
- * struct npuv_finding - of the cells of a graph, block by block and tensor by tensor
- * @w: under way
+ * struct npuv_finding - state of finding a graph's cells, block by block, tensor by tensor
+ * @w: the call that this is part of
  * @g: see @w
  * @p: plan whose transfers @g has, NULL if it is a client's own graph
  * @classes: of the current tensor in the current block
@@ -28,10 +28,10 @@
  *	what follows, only with @p
  * @evictor: per class, step that evicted it last, or NPUMEM_NONE if it has never
  *	been in the arena
- * @cells: found, of all blocks
- * @touches: found, of all blocks of a graph with edges
+ * @cells: cells found, of all blocks
+ * @touches: touches found, of all blocks of a graph with edges
  * @live_outs: see @touches
- * @reads: runs of cells of accesses, found
+ * @reads: runs of cells that accesses read, as far as they are found
  * @writes: see @reads
  * @keys: room to sort the cells of an access
  */
@@ -51,18 +51,18 @@ static inline struct npuv_cell *npuv_cell_at(const struct npuv_finding *f, u32 c
 	return (struct npuv_cell *)f->cells.data + cell;
 }
 
-/* A new cell of a class' bytes, of a tensor that has the class; its number is put in out. */
+/* Add a cell of the bytes of a class, which belong to @tensor; @out gets its number. */
 int npuv_cell_add(struct npuv_finding *f, u32 class, u32 tensor, u32 writer, u32 *out);
-/* An access reads a cell. Cells that follow each other take the least memory. */
+/* Note that an access reads a cell. Cells that follow each other take the least memory. */
 int npuv_cell_read(struct npuv_finding *f, u32 access, u32 cell);
 
 /* residency.c */
 
-/* What of the current tensor is where when the schedule begins. */
+/* Set which bytes of the current tensor are in the arena or the host when a schedule begins. */
 int npuv_residency_begin(struct npuv_finding *f);
-/* A transfer; the access is that of the current tensor. */
+/* Go through a transfer, by its access of the current tensor. */
 int npuv_residency_transfer(struct npuv_finding *f, u32 access);
-/* A step reads bytes of a class that are not in the arena. */
+/* Refuse that a step reads bytes of a class that are not in the arena. */
 int npuv_refuse_evicted_read(struct npuv_finding *f, u32 access, u32 class);
 
 #endif /* NPUMEM_VERIFY_CELLS_H */

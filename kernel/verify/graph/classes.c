@@ -10,7 +10,7 @@
 
 int npuv_classes_init(struct npuv_classes *c, u64 chunks)
 {
-	/* There is never more than a class a segment, and class 0. */
+	/* There is a class for each segment at most, and class 0. */
 	u64 bounds = 2 * chunks + 2;
 
 	c->segments.size = sizeof(struct npuv_segment);
@@ -41,7 +41,7 @@ void npuv_alias_region(const struct npuv_graph *g, u32 alias, struct npumem_regi
 	npuv_region_range(region, t->alias_offset, t->size);
 }
 
-/* Regions that divide the tensor: accesses, then aliases. */
+/* Region i of those that divide the tensor: accesses come first, then aliases. */
 static bool region_at(const struct npuv_classes *c, u32 i, struct npumem_region *region)
 {
 	if (i < c->access_count)
@@ -78,7 +78,7 @@ static int cut(struct npuv_classes *c)
 	return err;
 }
 
-/* Segments [lo, hi) of a chunk. */
+/* The segments that a chunk covers, from @lo on, before @hi. */
 static void covered(const struct npuv_classes *c, u64 first, u64 length, u32 *lo, u32 *hi)
 {
 	*lo = npuv_upper_bound(c->bounds, c->segment_count + 1, first) - 1;
@@ -153,17 +153,17 @@ static int refine(struct npuv_classes *c, const struct npumem_region *region)
 	return 0;
 }
 
-/* Does segment i go on what the one before it in its class began? */
+/* Whether segment i continues the one before it in its class. */
 static bool continues(const struct npuv_classes *c, u32 i)
 {
 	return i && c->class_of[i] == c->class_of[i - 1];
 }
 
-/* The segments of each class, neighbours merged, in the order of the classes. */
+/* Collect the segments of each class, in the order of the classes, and merge neighbours. */
 static int collect(struct npuv_classes *c)
 {
 	struct npuv_segment *out;
-	u32 *next = c->hits; /* free by now */
+	u32 *next = c->hits; /* not needed for anything else by now */
 	u32 i, class, used = 0;
 
 	memset(c->members, 0, (size_t)c->class_count * sizeof(u32));

@@ -8,12 +8,12 @@
 #include "graph.h"
 
 /**
- * struct npuv_classes - of one tensor in one block, arrays reused for the next
- * @w: under way
+ * struct npuv_classes - classes of one tensor in one block; arrays are reused for the next
+ * @w: the call that this is part of
  * @g: see @w
  * @tensor: the tensor
- * @accesses: that touch it, @access_count of them, in order of the graph
- * @aliases: that say more of some of its bytes, @alias_count of them; they
+ * @accesses: accesses that touch it, @access_count of them, in order of the graph
+ * @aliases: aliases that give some of its bytes another role, @alias_count of them; they
  *	divide classes as accesses do
  * @bounds: of @segment_count segments: bounds[i] .. bounds[i + 1]
  * @class_of: per segment
@@ -42,14 +42,14 @@ struct npuv_classes {
 	struct npuv_vector segments;
 };
 
-/* Room for a tensor with so many chunks. Free it even on failure. */
+/* Allocate room for a tensor with @chunks chunks. The caller frees it even on failure. */
 int npuv_classes_init(struct npuv_classes *c, u64 chunks);
 void npuv_classes_fini(struct npuv_classes *c);
 /* Find the classes of @tensor by @accesses and @aliases. */
 int npuv_classes_find(struct npuv_classes *c);
-/* The classes that a region covers, into touched: whole ones, once they are found. */
+/* Put the classes that a region covers into @touched. Once all are found it covers whole ones. */
 int npuv_classes_touch(struct npuv_classes *c, const struct npumem_region *region);
-/* The bytes that an alias is of its base. */
+/* The bytes of its base that an alias stands for. */
 void npuv_alias_region(const struct npuv_graph *g, u32 alias, struct npumem_region *region);
 /* First segment of a class. */
 static inline const struct npuv_segment *npuv_class_segment(const struct npuv_classes *c, u32 class)

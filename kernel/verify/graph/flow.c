@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Control flow of a graph: what edges carry, and that every block lies on a way
- * from block 0 to the exit. Linear in blocks, edges and carries.
+ * Control flow of a graph: checks carries, and that every block lies on a way from block 0
+ * to the exit, in time linear in blocks, edges and carries.
  */
 #include "graph.h"
 
@@ -45,7 +45,7 @@ static int check_carry(struct npuv_work *w, const struct npuv_graph *g, u32 inde
 			      npuv_text_tensor(g, c->to, &to), flaw);
 }
 
-/* taken: per tensor, last carry + 1 that is to it. */
+/* Check an edge and its carries. @taken has for each tensor the last carry to it, plus 1. */
 static int check_edge(struct npuv_work *w, const struct npuv_graph *g, u32 edge, u32 *taken)
 {
 	const struct npumem_edge *e = npuv_edge(g, edge);
@@ -85,7 +85,10 @@ static int check_carries(struct npuv_work *w, const struct npuv_graph *g)
 	return err;
 }
 
-/* Edges by the block that they come from or, backwards, lead to; those to the exit by none. */
+/*
+ * Group edges by the block that they come from or, backwards, by the one that they lead to.
+ * Edges to the exit then come after those to all blocks.
+ */
 static int group_edges(struct npuv_work *w, const struct npuv_graph *g, bool backwards, u32 **start,
 		       u32 **edges)
 {
@@ -105,10 +108,10 @@ static int group_edges(struct npuv_work *w, const struct npuv_graph *g, bool bac
 }
 
 /*
- * struct reach - blocks that can be reached
- * @seen: per block
- * @queue: blocks seen, in the order in which they were
- * @count: of them
+ * struct reach - search for the blocks that can be reached
+ * @seen: per block, it has been reached
+ * @queue: blocks reached, in the order in which they were
+ * @count: number of them
  */
 struct reach {
 	bool *seen;
@@ -124,7 +127,7 @@ static void see(struct reach *r, u32 block)
 	r->queue[r->count++] = block;
 }
 
-/* All that can be reached from what has been seen. */
+/* Reach all blocks that edges lead to from those that have been reached. */
 static int spread(struct npuv_work *w, const struct npuv_graph *g, bool backwards, const u32 *start,
 		  const u32 *edges, struct reach *r)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Structure of a graph: every record is well formed and points at others that
- * are there. What its steps do to bytes is looked at in cells.c.
+ * Structure of a graph: checks that every record is well formed and points at others that
+ * are there. cells.c looks at the bytes that steps access.
  */
 #include "graph.h"
 
@@ -125,7 +125,7 @@ static int check_tensors(struct npuv_work *w, struct npuv_graph *g)
 	return err;
 }
 
-/* Those that say more of their bytes than the tensor does whose bytes they are. */
+/* Group, by base tensor, the aliases that give their bytes another role than the base does. */
 static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
@@ -141,7 +141,7 @@ static int group_aliases(struct npuv_work *w, struct npuv_graph *g)
 	return npuv_group(w, err, &pairs, g->tensors.count, &g->alias_start, &g->aliases);
 }
 
-/* The first step that says it accesses a tile, or NPUMEM_NONE. None has been looked at yet. */
+/* The first step that accesses a tile, or NPUMEM_NONE. No step has been checked yet. */
 static u32 step_of_tile(const struct npuv_graph *g, u32 tile)
 {
 	u32 access = 0, i;
@@ -238,7 +238,7 @@ static bool read_only(u32 kind)
 	return kind == NPUMEM_TENSOR_INPUT || kind == NPUMEM_TENSOR_PARAMETER;
 }
 
-/* A write to what is read only breaks a rule of bytes, not of the format. */
+/* Check that a tensor may be written. A write to a read-only one breaks a rule, not the format. */
 static int check_writable(struct npuv_work *w, const struct npuv_graph *g, u32 step,
 			  const struct npumem_access *a)
 {
@@ -246,7 +246,7 @@ static int check_writable(struct npuv_work *w, const struct npuv_graph *g, u32 s
 	u32 kind = npuv_tensor(g, tensor)->kind;
 	struct npuv_text step_text, tensor_text;
 
-	/* An alias for bytes that are read only; cells.c sees the other way round. */
+	/* An alias may not make read-only bytes writable; the other way round is cells.c's. */
 	if (!read_only(kind) && npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_FLAG_ALIAS)
 		kind = npuv_tensor(g, npuv_tensor(g, tensor)->alias_of)->kind;
 	if (a->mode == NPUMEM_ACCESS_READ || !read_only(kind))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Graphs: what is asked of one that is checked, and the parts that check it.
+ * Graphs: questions to one that is checked, and the functions that check it.
  */
 #ifndef NPUMEM_VERIFY_GRAPH_H
 #define NPUMEM_VERIFY_GRAPH_H
@@ -17,7 +17,7 @@ static inline bool npuv_is_external(const struct npuv_graph *g, u32 tensor)
 	return npuv_tensor(g, tensor)->flags & NPUMEM_TENSOR_FLAG_EXTERNAL;
 }
 
-/* Does a client put something into a tensor before an inference begins? */
+/* Whether a client puts bytes into a tensor before an inference begins. */
 static inline bool npuv_starts_valid(const struct npuv_graph *g, u32 tensor)
 {
 	u32 kind = npuv_tensor(g, tensor)->kind;
@@ -28,35 +28,35 @@ static inline bool npuv_starts_valid(const struct npuv_graph *g, u32 tensor)
 
 /* flow.c */
 
-/* Carries, and that every block is on a way from block 0 to the exit. */
+/* Check carries, and that every block is on a way from block 0 to the exit. */
 int npuv_flow_check(struct npuv_work *w, struct npuv_graph *g);
 
 /* region.c */
 
-/* NULL, or what is wrong with a region of a tensor of size bytes. */
+/* NULL, or a text that says what is wrong with a region of a tensor of @size bytes. */
 const char *npuv_region_check(const struct npumem_region *region, u64 size);
 u64 npuv_region_bytes(const struct npumem_region *region);
-/* The region that is a range of bytes. */
+/* Make a region of a range of bytes. */
 void npuv_region_range(struct npumem_region *region, u64 first, u64 length);
-/* The bytes of an access, as those of its tensor's base, which is returned. */
+/* The bytes of an access, as a region of its tensor's base, whose number is returned. */
 u32 npuv_access_region(const struct npuv_graph *g, u32 access, struct npumem_region *region);
-/* That base. */
+/* The base of the tensor that an access is of. */
 static inline u32 npuv_access_base(const struct npuv_graph *g, u32 access)
 {
 	return npuv_alias_base(g, npuv_tile(g, npuv_access(g, access)->tile)->tensor);
 }
 
-/* Linear index of a byte of a region; left: bytes of its chunk from there on. */
+/* Linear index of a byte of a region; @left gets the bytes of its chunk from there on. */
 u64 npuv_region_linear(const struct npumem_region *region, u64 byte, u64 *left);
-/* The byte at a linear index, and what is left of its chunk. */
+/* The byte at a linear index; @left gets the bytes of its chunk from there on. */
 u64 npuv_region_byte(const struct npumem_region *region, u64 linear, u64 *left);
-/* Chunks left to come of a layout just begun. */
+/* Number of chunks of an iterator that has just begun. */
 u64 npuv_chunks_count(const struct npuv_chunks *chunks);
-/* The chunks of a checked region; where they lie in the arena is not asked. */
+/* Begin to go through the chunks of a checked region, without addresses in the arena. */
 void npuv_chunks_begin(struct npuv_chunks *chunks, const struct npumem_region *region);
-/* The chunks of a placement and where they lie. */
+/* Begin to go through the chunks of a placement and their addresses in the arena. */
 void npuv_chunks_begin_placed(struct npuv_chunks *chunks, const struct npumem_placement *placement);
-/* Next chunk: its first byte in the tensor and in the arena; false at the end. */
+/* The next chunk, by its first byte in the tensor and in the arena; false at the end. */
 bool npuv_chunks_next(struct npuv_chunks *chunks, u64 *first, u64 *arena);
 
 /* runs.c */
@@ -69,12 +69,12 @@ struct npuv_keyed_run {
 
 /* Append a cell of a key to a vector of runs, to the last one if it goes on: 0 or -ENOMEM. */
 int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell);
-/* What steps read again and again, once the runs of accesses are there. */
+/* Merge cells that a step reads again and again. The runs of accesses have been found. */
 int npuv_reads_merge(struct npuv_work *w, struct npuv_graph *g);
 
 /* cells.c */
 
-/* Of a client's graph (p is NULL), or of one with the transfers of p. */
+/* Find the cells of a client's graph (@p is NULL), or of one with the transfers of @p. */
 int npuv_cells_find(struct npuv_work *w, struct npuv_graph *g, const struct npuv_plan *p);
 
 #endif /* NPUMEM_VERIFY_GRAPH_H */

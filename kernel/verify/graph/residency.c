@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What transfers do to cells, rule V5: which bytes of a tensor are in the arena,
- * and which have a valid copy in host memory, at each position.
+ * Residency, rule V5: which bytes of a tensor are in the arena, and which have a valid copy
+ * in host memory, at each position of a plan with transfers.
  *
- * Bytes are in the arena if their class has a cell, and have a valid copy if it
- * has one of the host copy. Whatever moves them reads the one and makes a new
- * one of the other. A step that writes them makes the copy worthless.
+ * Bytes are in the arena if their class has a cell, and have a valid copy if their class
+ * has a cell of the host copy. A transfer reads the one cell and makes a new one of the
+ * other kind. A step that writes the bytes makes the copy invalid.
  */
 #include "cells.h"
 
-/* Refuse what a transfer does to the bytes of a class, up to its end. */
+/* Refuse a transfer for the bytes of a class. */
 static int refuse(struct npuv_finding *f, u32 access, u32 class, const char *flaw)
 {
 	const struct npuv_segment *s = npuv_class_segment(&f->classes, class);
@@ -71,7 +71,7 @@ int npuv_residency_begin(struct npuv_finding *f)
 	return err;
 }
 
-/* Host to arena. */
+/* A load or fill: bytes of a class get from host memory into the arena. */
 static int bring(struct npuv_finding *f, u32 access, u32 class, bool load)
 {
 	u32 first = npuv_step(f->g, f->g->access_step[access])->first_access;
@@ -91,7 +91,7 @@ static int bring(struct npuv_finding *f, u32 access, u32 class, bool load)
 	return npuv_cell_add(f, class, f->classes.tensor, first + 1, &f->cell[class]);
 }
 
-/* Arena to host. */
+/* A store, spill or drop: the bytes of a class get a valid copy, or leave the arena. */
 static int put(struct npuv_finding *f, u32 access, u32 class, bool evict)
 {
 	u32 step = f->g->access_step[access], first = npuv_step(f->g, step)->first_access;

@@ -2,9 +2,9 @@
 /*
  * Runs: the cells of an access, as ranges of consecutive numbers.
  *
- * A graph may have thousands of accesses that all read the same thousands of
- * cells. Those are few runs, and what a step does to cells that many of its
- * accesses read is done once, with how many they are.
+ * A graph may have thousands of accesses that all read the same thousands of cells. These
+ * are few runs; and a cell that many accesses of a step read is handled once for the step,
+ * together with the number of these accesses.
  */
 #include "graph.h"
 
@@ -30,14 +30,14 @@ int npuv_run_add(struct npuv_vector *runs, u32 key, u32 cell)
 
 /* ---------------------------------------------------------------- of a step */
 
-/* Reads of so few cells are not worth merging. */
+/* If a step's accesses read fewer cells than this together, they are not merged. */
 #define WORTHWHILE 64
 
 /*
- * struct merging - of the reads of each step
+ * struct merging - state of merging the reads of each step
  * @g: the graph
- * @events: of a step: twice the cell at which a run begins, plus one, or ends
- * @found: merged runs of all steps
+ * @events: begins and ends of a step's runs: twice the cell, plus one for a begin
+ * @found: merged runs of all steps so far
  */
 struct merging {
 	struct npuv_graph *g;
@@ -45,7 +45,7 @@ struct merging {
 	struct npuv_vector found;
 };
 
-/* Runs of a step's accesses together; how many cells they have. One access reads each once. */
+/* The runs of all accesses of a step. Returns how many cells they have, counted each time. */
 static u64 step_runs(const struct npuv_graph *g, u32 step, u32 *first, u32 *end)
 {
 	const struct npumem_step *s = npuv_step(g, step);
@@ -61,7 +61,7 @@ static u64 step_runs(const struct npuv_graph *g, u32 step, u32 *first, u32 *end)
 	return cells;
 }
 
-/* Go through sorted events; out may be NULL. Returns cells, each once, and merged runs. */
+/* Go through sorted events. Returns the number of cells, each once; @out gets the merged runs. */
 static u32 sweep(const u64 *events, u32 count, struct npuv_reads *out, u32 *runs)
 {
 	u32 i, depth = 0, begin = 0, cells = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Edges of a plan, rule V6, the records: whatever way the program takes, there
- * is exactly one edge to take. What has to hold along them is in demand.c.
+ * The records of a plan's edges, rule V6: whatever way the program takes, there is exactly
+ * one edge to take. walk/demand.c checks what has to hold along them.
  */
 #include "plan.h"
 
@@ -18,7 +18,7 @@ static int check_flat(struct npuv_work *w, const struct npuv_plan *p)
 	return 0;
 }
 
-/* NULL, or what is wrong with an edge. */
+/* NULL, or a text that says what is wrong with an edge. */
 static const char *edge_flaw(const struct npuv_plan *p, const struct npumem_plan_edge *e)
 {
 	const struct npuv_graph *g = p->graph;
@@ -51,7 +51,10 @@ static int refuse_edge(struct npuv_work *w, const struct npuv_plan *p, u32 insta
 			   npuv_text_instance(p, instance, &where), what, edge);
 }
 
-/* keys: (from, edge of the graph), sorted; each must be what the graph says, once. */
+/*
+ * Check that each way out of an instance has one edge. @keys are (instance, edge of the
+ * graph), sorted; each way that the graph has must be there once.
+ */
 static int check_ways(struct npuv_work *w, const struct npuv_plan *p, const u64 *keys)
 {
 	const struct npuv_graph *g = p->graph;

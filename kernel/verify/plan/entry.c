@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Entry states, the records: what lies where whenever an instance is entered.
- * That they hold is checked along every edge (edge.c); that the bytes are where
- * their placements say, when these are cut (extent.c).
+ * The records of entry states, which say what lies where whenever an instance is entered.
+ * walk/demand.c checks, along every edge, that they hold; extent.c checks that the bytes
+ * are where their placements say.
  */
 #include "plan.h"
 
@@ -37,7 +37,7 @@ static int find_invalid(struct npuv_work *w, const struct npuv_graph *g, u32 ten
 	return 0;
 }
 
-/* NULL, or what is wrong with an entry of a tensor that is there. */
+/* NULL, or a text that says what is wrong with an entry, whose tensor exists. */
 static const char *placement_flaw(const struct npuv_plan *p, u32 instance,
 				  const struct npumem_entry *e)
 {
@@ -133,7 +133,7 @@ static int check_entry(struct npuv_work *w, const struct npuv_plan *p, u32 insta
 	return err ? err : npuv_visit(w, 1);
 }
 
-/* By instance and tensor; the instances' ranges follow each other already. */
+/* Sort entries by instance and tensor; those of an instance stand together already. */
 static int sort_entries(struct npuv_work *w, const struct npuv_plan *p, u32 *order)
 {
 	u64 *keys = npuv_alloc_array(p->entries.count, sizeof(u64));

@@ -12,7 +12,7 @@
  */
 #include "plan.h"
 
-/* A placement, or an EXTERNAL tensor in one instance (@placement is none). */
+/* A placement, or an EXTERNAL tensor in one instance (@placement is NPUMEM_NONE). */
 struct item {
 	u32 instance;
 	u32 tensor;
@@ -20,15 +20,15 @@ struct item {
 };
 
 /*
- * struct cutting - of all placements into extents
- * @w, @p: under way
- * @items: what there is to cut
- * @order: of them, by instance, tensor, and first position
+ * struct cutting - state of cutting all placements into extents
+ * @w, @p: the call that this is part of, and its plan
+ * @items: placements and EXTERNAL tensors to be cut
+ * @order: the items by instance, tensor, and first position
  * @external: per tensor, where it lies beyond the arena
  * @entries: entry records by instance and tensor, those before @next_entry done
- * @bounds: of one location, where extents begin and end
- * @lists: per bound, where its extents end
- * @locations, @extents: found
+ * @bounds: bytes of one location where extents begin and end
+ * @lists: per bound, index where its extents end
+ * @locations, @extents: the locations and extents found so far
  */
 struct cutting {
 	struct npuv_work *w;
@@ -61,7 +61,7 @@ static int add_item(struct cutting *c, u32 instance, u32 tensor, u32 placement)
 	return npuv_visit(c->w, 1);
 }
 
-/* Every EXTERNAL tensor for all instances, and once more where entry records cut it. */
+/* Add every EXTERNAL tensor once for all instances, and once more where entry records cut it. */
 static int add_external(struct cutting *c)
 {
 	const struct npuv_graph *g = c->p->graph;
@@ -102,7 +102,7 @@ static u32 key_of(const struct item *item, bool by_instance)
 	return by_instance ? item->instance : item->tensor;
 }
 
-/* Stable: order items that are in some order by one more key. */
+/* Sort items by one more key; items of the same key stay in their order. */
 static int sort_by(struct cutting *c, bool by_instance, u32 keys)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
@@ -159,7 +159,7 @@ static void chunks_begin(const struct cutting *c, const struct item *item,
 	chunks->count[0] = chunks->count[1] = chunks->count[2] = 1;
 }
 
-/* Items [first, end) are of one location. */
+/* The index where the items end that are of one location with item @first. */
 static u32 location_end(const struct cutting *c, u32 first)
 {
 	const struct item *item = item_at(c, first);
@@ -171,7 +171,7 @@ static u32 location_end(const struct cutting *c, u32 first)
 	return i;
 }
 
-/* The entry records of a location: of order from next_entry on, before the end returned. */
+/* The entry records of a location are those from @next_entry on, before the end returned. */
 static u32 entries_end(const struct cutting *c, const struct item *item)
 {
 	const struct npumem_plan_block *b;
@@ -230,7 +230,7 @@ static u32 bound_of(const struct cutting *c, u32 count, u64 value)
 	return npuv_upper_bound(c->bounds, count, value) - 1;
 }
 
-/* Where extents may begin and end: where chunks and entry records do. */
+/* Collect the bytes where extents may begin and end: chunks and entry records do there. */
 static int collect_bounds(struct cutting *c, u32 begin, u32 end, u32 entries, u32 *count)
 {
 	struct npuv_chunks chunks;
@@ -254,7 +254,7 @@ static int collect_bounds(struct cutting *c, u32 begin, u32 end, u32 entries, u3
 	return npuv_sort_unique(c->w, c->bounds, count);
 }
 
-/* How many extents begin at each of n bounds, summed up: where they go. */
+/* Count the extents that begin at each of n bounds, and sum the counts up to indices. */
 static int count_extents(struct cutting *c, u32 begin, u32 end, u32 n)
 {
 	struct npuv_chunks chunks;
@@ -307,7 +307,7 @@ static void fill_extents(struct cutting *c, u32 begin, u32 end, u32 n, struct np
 	}
 }
 
-/* Those of the same bytes, of n bounds: is each one over before the next begins? */
+/* Mark extents of the same bytes that are apart: each is over before the next begins. */
 static void mark_apart(struct cutting *c, u32 n, struct npuv_extent *extents)
 {
 	u32 k, i, lo = 0;

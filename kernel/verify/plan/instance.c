@@ -12,7 +12,7 @@ u32 npuv_instance_last(const struct npuv_plan *p, u32 instance)
 	return b->first_position + (b->position_count ? b->position_count - 1 : 0);
 }
 
-/* The last one that begins by then: those without positions come before it. */
+/* This is the last instance that begins by @position; ones without positions come before it. */
 u32 npuv_instance_at(const struct npuv_plan *p, u32 position)
 {
 	u32 lo = 1;
@@ -102,7 +102,7 @@ static int refuse_position(struct npuv_work *w, const struct npuv_plan *p, u32 p
 			   flaw);
 }
 
-/* seen: per step, last instance + 1 that holds it. */
+/* Check a position. @seen has for each step the last instance that holds it, plus 1. */
 static int check_position(struct npuv_work *w, struct npuv_plan *p, u32 instance, u32 i, u32 *seen)
 {
 	const struct npumem_block *block =
@@ -112,7 +112,7 @@ static int check_position(struct npuv_work *w, struct npuv_plan *p, u32 instance
 	if (at->kind > NPUMEM_POSITION_STORE)
 		return refuse_position(w, p, i, "its kind is unknown");
 	if (at->kind != NPUMEM_POSITION_STEP && npuv_is_flat(p->graph)) {
-		p->transfers++; /* transfer.c looks at it */
+		p->transfers++; /* transfer.c checks it */
 		return 0;
 	}
 	if (at->kind != NPUMEM_POSITION_STEP) {

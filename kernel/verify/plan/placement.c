@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Placements: rule V1, and where a byte of a tensor lies at a position, once
- * extent.c has cut them.
+ * Placements: checks rule V1, and tells where a byte of a tensor lies at a position, once
+ * extent.c has cut the placements.
  */
 #include "plan.h"
 
@@ -26,7 +26,7 @@ static bool reach(const struct npumem_placement *p, u64 *bytes)
 	return true;
 }
 
-/* Does every byte lie at the tensor's fixed offset plus its index? */
+/* Whether every byte lies at the tensor's fixed offset plus its index. */
 static bool honours_fixed(const struct npumem_tensor *t, const struct npumem_placement *p)
 {
 	if (p->offset != t->fixed_offset + p->region.offset)
@@ -36,7 +36,7 @@ static bool honours_fixed(const struct npumem_tensor *t, const struct npumem_pla
 	return !p->ring || p->ring == p->region.count[2];
 }
 
-/* NULL, or what is wrong. */
+/* NULL, or a text that says what is wrong with a placement. */
 static const char *placement_flaw(const struct npuv_plan *plan, const struct npumem_placement *p)
 {
 	const struct npumem_tensor *t = npuv_tensor(plan->graph, p->tensor);
@@ -180,9 +180,9 @@ u32 npuv_extents_begun(const struct npuv_plan *p, const struct npuv_extent *e, u
 }
 
 /*
- * The last of them that is in force by then, or none. For an extent in force
- * with another one that came later and went before would have been refused: it
- * is some cell's home (USED), and that cell would have had two.
+ * Only the last extent that has come into force by @position can hold the byte. An earlier
+ * one that is still in force when a later one has gone would have been refused: it is some
+ * cell's home (USED), and that cell would have had two.
  */
 const struct npuv_extent *npuv_location_find_at(const struct npuv_plan *p,
 						const struct npuv_location *location, u64 byte,

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Transfers of a plan: their records (V2), where their copies lie (V5), and the
- * graph in which they are steps.
+ * Transfers of a plan: checks their records (V2) and the addresses of their copies (V5), and
+ * makes the graph in which they are steps.
  *
- * That graph has the client's records first, under their numbers. A transfer's
- * step has two accesses, of a range of the tensor and of the same range of its
- * host copy; a drop's has none, but one that belongs to no step says which bytes
- * it is about. Host copies have placements, too, always in force.
+ * That graph has the client's records first, under their numbers. A transfer's step has two
+ * accesses, of a range of the tensor and of the same range of its host copy. A drop's step
+ * has none; an access that belongs to no step says which bytes it drops. Host copies have
+ * placements, too, which are always in force.
  */
 #include "plan.h"
 
 /*
- * struct moving - a plan with its transfers under way
- * @w, @p: under way
+ * struct moving - state of making the graph of a plan with transfers
+ * @w, @p: the call that this is part of, and its plan
  * @source: the client's graph
  * @g: the graph with transfers
  * @planned: per tensor, it has a placement
- * @moves: transfers but drops
- * @tiles, @accesses: of transfers, in @g
- * @placements: of @p, then those of host copies
+ * @moves: number of transfers that are no drops
+ * @tiles, @accesses: those of transfers, in @g
+ * @placements: those of @p, then those of host copies
  */
 struct moving {
 	struct npuv_work *w;
@@ -37,7 +37,7 @@ static bool is_move(const struct npumem_position *at)
 	return at->kind != NPUMEM_POSITION_STEP && at->kind != NPUMEM_POSITION_DROP;
 }
 
-/* "position 4, spill of tensor 2 'x'" */
+/* A text such as "position 4, spill of tensor 2 'x'". */
 struct transfer_text {
 	char s[160];
 };
@@ -70,7 +70,7 @@ static const char *placement_flaw(const struct npuv_plan *p, u32 position)
 	return NULL;
 }
 
-/* NULL, or what is wrong with a transfer of a tensor that is there. */
+/* NULL, or a text that says what is wrong with a transfer, whose tensor exists. */
 static const char *transfer_flaw(const struct npuv_plan *p, u32 position)
 {
 	const struct npumem_position *at = npuv_position(p, position);
@@ -140,7 +140,7 @@ int npuv_transfers_check(struct npuv_work *w, const struct npuv_plan *p)
 
 /* ---------------------------------------------------------------- graph */
 
-/* A section with the records of another one and room for more, which are returned. */
+/* Copy a section with room for @more records after its own. Returns the first of these, or NULL. */
 static void *copy_section(struct npuv_graph *g, u32 own, const struct npuv_section *from, u32 size,
 			  u32 more, struct npuv_section *out)
 {
@@ -158,7 +158,7 @@ static void *copy_section(struct npuv_graph *g, u32 own, const struct npuv_secti
 	return copy + (size_t)from->count * size;
 }
 
-/* Number the host copies that there are to be. */
+/* Number the host copies that the graph will have. */
 static int number_copies(struct moving *m, u32 *count)
 {
 	u32 tensors = m->source->tensors.count, i;
@@ -179,7 +179,7 @@ static int number_copies(struct moving *m, u32 *count)
 	return 0;
 }
 
-/* HOST is what has to be loaded: not a parameter that the arena has no place for. */
+/* Make the tensors. One that is HOST has to be loaded, unless it is a parameter without place. */
 static int build_tensors(struct moving *m)
 {
 	struct npumem_tensor *t;
@@ -207,7 +207,7 @@ static int build_tensors(struct moving *m)
 	return npuv_visit(m->w, m->g->tensors.count);
 }
 
-/* One access of a transfer, number i of those that are added, of a tile of its own. */
+/* Add access number i of those of transfers, and a tile of its own. */
 static void add_access(struct moving *m, const struct npumem_position *at, u32 i, u32 tensor,
 		       u32 mode, u32 step)
 {
@@ -222,7 +222,7 @@ static void add_access(struct moving *m, const struct npumem_position *at, u32 i
 	m->g->access_step[m->source->accesses.count + i] = step;
 }
 
-/* A step for each transfer; the accesses of drops come after all others. */
+/* Add a step for each transfer; the accesses of drops come after all others. */
 static void add_steps(struct moving *m, struct npumem_step *steps)
 {
 	u32 i, moves = 0, drops = 2 * m->moves, count = 0;
@@ -304,7 +304,7 @@ static int build_graph(struct moving *m)
 
 /* ---------------------------------------------------------------- host memory */
 
-/* Moves by host copy and first byte, for the caller to free. */
+/* Sort moves by host copy and first byte. The caller frees both arrays. */
 static int sort_moves(struct moving *m, u32 **start, u32 **order)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };
@@ -337,7 +337,7 @@ static int sort_moves(struct moving *m, u32 **start, u32 **order)
 			  order);
 }
 
-/* One byte's copy at two addresses. */
+/* Refuse two transfers that have the copy of one byte at different addresses. */
 static int refuse_apart(struct moving *m, u32 position, u32 other)
 {
 	const struct npumem_position *at = npuv_position(m->p, position);
@@ -356,7 +356,7 @@ static int refuse_apart(struct moving *m, u32 position, u32 other)
 			   before->host_offset + (at->first - before->first));
 }
 
-/* Placements of one host copy: what its moves, by first byte, cover. */
+/* Make the placements of one host copy, which cover the bytes of its moves. */
 static int place_copy(struct moving *m, u32 copy, const u32 *moves, u32 count)
 {
 	struct npumem_placement *last = NULL;

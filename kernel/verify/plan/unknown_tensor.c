@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Records of a plan that name a tensor which its graph does not have: the errno, and
- * what is said.
+ * Refuses records of a plan that name a tensor which its graph does not have. Errno and text
+ * are here alone.
  */
 #include "plan.h"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Multi-view tensors of a plan. The driver hands them on to the runtime; what
- * is checked here is that a runtime can follow them.
+ * Multi-view tensors of a plan. The driver hands them on to the runtime; this file checks
+ * that a runtime can follow them.
  */
 #include "plan.h"
 
-/* NULL, or what is wrong with one slot of a view. */
+/* NULL, or a text that says what is wrong with one slot of a view. */
 static const char *slot_flaw(const struct npuv_plan *p, const struct npumem_view *v, u32 slot)
 {
 	u32 value = npuv_view_slot(p, slot);
@@ -52,7 +52,7 @@ static int refuse_view(struct npuv_work *w, const struct npuv_plan *p, u32 i, co
 			      npuv_text_tensor(p->graph, v->tensor, &text), flaw);
 }
 
-/* parents: per view, slots that it is in. */
+/* Check all views. @parents gets for each view the number of slots that it is in. */
 static int check_views(struct npuv_work *w, const struct npuv_plan *p, u32 *parents)
 {
 	u32 i, k, next = 0;
@@ -89,7 +89,7 @@ static int check_views(struct npuv_work *w, const struct npuv_plan *p, u32 *pare
 	return 0;
 }
 
-/* From those in no slot down: whatever is left then is in itself. */
+/* Remove views that are in no slot, again and again: any that is left contains itself. */
 static int check_nesting(struct npuv_work *w, const struct npuv_plan *p, u32 *parents, u32 *queue)
 {
 	u32 i, k, count = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Enforcement: the states of a run's cells, at every submission.
+ * Enforcement: the states of a run's cells are checked and changed at every submission.
  *
- * A step's reads are counted before its writes are looked at. Where the step is
- * not staged that makes no difference: the verifier let no write of it take
- * bytes that it reads, but by an update in place.
+ * A step's reads are counted before its writes are looked at. If the step is not staged
+ * that makes no difference: the verifier has let none of its writes take bytes that it
+ * reads, but by an update in place.
  */
 #include "../plan/plan.h"
 
@@ -51,7 +51,7 @@ static void set_submitted(struct npuv_states *s, u32 step, bool on)
 		s->submitted[step / NPUV_LONG_BITS] &= ~bit;
 }
 
-/* Make an instance current, all its steps submitted or none. -EINTR: half done. */
+/* Make an instance current, with all of its steps submitted or none. -EINTR: it is half done. */
 static int enter(struct npuv_states *s, u32 instance, bool all)
 {
 	const struct npuv_plan *p = s->plan;
@@ -92,7 +92,7 @@ int npuv_states_reset(struct npuv_states *s)
 	return enter(s, 0, false);
 }
 
-/* Cells of a step's reads, each as often as count_reads() comes by. */
+/* The number of cells that count_reads() visits for a step. */
 static u64 read_work(const struct npuv_graph *g, u32 index, u32 *ticks)
 {
 	const struct npumem_step *step = npuv_step(g, index);
@@ -218,7 +218,7 @@ static int add_uses(struct npuv_states *s, u32 first, u32 count, u32 uses)
 	return 0;
 }
 
-/* Count the uses of a step's reads, or take them back. */
+/* Count a step's reads as uses of their cells, or undo that. */
 static int count_reads(struct npuv_states *s, u32 index, bool back)
 {
 	const struct npuv_graph *g = s->plan->graph;
@@ -237,7 +237,7 @@ static int count_reads(struct npuv_states *s, u32 index, bool back)
 	return err;
 }
 
-/* All that a step writes is there, or is not any more. */
+/* Make all cells that a step writes LIVE, or EMPTY again. */
 static int count_writes(struct npuv_states *s, const struct npumem_step *step, bool back)
 {
 	const struct npuv_plan *p = s->plan;
@@ -258,7 +258,7 @@ static int count_writes(struct npuv_states *s, const struct npumem_step *step, b
 	return 0;
 }
 
-/* First cell of a run that is not LIVE, or its end, in dead: 0 or -EINTR. */
+/* Find the first cell of a run that is not LIVE, or the run's end: 0 or -EINTR. */
 static int find_dead(struct npuv_states *s, u32 first, u32 count, u32 *dead)
 {
 	u32 i = first;
@@ -272,7 +272,7 @@ static int find_dead(struct npuv_states *s, u32 first, u32 count, u32 *dead)
 	return 0;
 }
 
-/* Is all LIVE that a step reads again and again? 1, 0 or -EINTR. */
+/* Whether all cells that a step reads again and again are LIVE: 1, 0 or -EINTR. */
 static int merged_live(struct npuv_states *s, u32 index)
 {
 	const struct npuv_graph *g = s->plan->graph;
@@ -339,7 +339,7 @@ static int check_writes(struct npuv_states *s, const struct npumem_step *step,
 	return 0;
 }
 
-/* Position of the current instance? */
+/* Whether a position belongs to the current instance. */
 static bool is_here(const struct npuv_states *s, u32 position)
 {
 	const struct npumem_plan_block *b;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The interval map of the arena: whose bytes are these?
+ * The interval map of the arena, which tells whose bytes a range is.
  *
  * Time: the ranges that paint() removes were once painted or split off, so n
  * paints cost O(n log n) in all, whatever the order.
@@ -67,7 +67,7 @@ u32 npuv_arena_bound(const struct npuv_arena *map, u64 value)
 	return npuv_upper_bound(map->bounds, map->count, value) - 1;
 }
 
-/* Greatest begin <= i. There is one: bound 0 always begins a range. */
+/* The greatest begin <= i. There always is one, since bound 0 begins a range. */
 u32 npuv_arena_first(const struct npuv_arena *map, u32 i)
 {
 	u32 level = 0;
@@ -86,7 +86,7 @@ u32 npuv_arena_first(const struct npuv_arena *map, u32 i)
 	return i;
 }
 
-/* Least begin > i. */
+/* The least begin > i. */
 u32 npuv_arena_next(const struct npuv_arena *map, u32 i)
 {
 	u32 level;
@@ -110,7 +110,7 @@ void npuv_arena_paint(struct npuv_arena *map, u32 lo, u32 hi, u32 owner)
 {
 	u32 i, last;
 
-	/* What begins before hi and goes on beyond it, begins at hi from now on. */
+	/* A range that begins before hi and goes on beyond it begins at hi from now on. */
 	if (hi < map->count) {
 		last = npuv_arena_first(map, hi);
 		map->owner[hi] = map->owner[last];

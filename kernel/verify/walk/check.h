@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Verification of a plan, instance by instance: what its parts share.
+ * Verification of a plan, instance by instance: all parts of it share this.
  */
 #ifndef NPUMEM_VERIFY_CHECK_H
 #define NPUMEM_VERIFY_CHECK_H
@@ -32,7 +32,7 @@ struct npuv_arena {
 	u32 levels;
 };
 
-/* bounds: sorted, unique; the map takes them over, even on failure. */
+/* Make a map. @bounds are sorted and unique; the map takes them over, even on failure. */
 int npuv_arena_init(struct npuv_arena *map, u64 *bounds, u32 count);
 void npuv_arena_fini(struct npuv_arena *map);
 /* Index of a bound; the value must be one. */
@@ -41,10 +41,10 @@ u32 npuv_arena_bound(const struct npuv_arena *map, u64 value);
 u32 npuv_arena_first(const struct npuv_arena *map, u32 i);
 /* Begin of the range after the one that begins at bound i; count past the last. */
 u32 npuv_arena_next(const struct npuv_arena *map, u32 i);
-/* Bounds lo (inclusive) to hi (exclusive) become one range. */
+/* Make bounds lo (inclusive) to hi (exclusive) one range of an owner. */
 void npuv_arena_paint(struct npuv_arena *map, u32 lo, u32 hi, u32 owner);
 
-/* Owners of arena bytes: a cell, or one of these with an index. */
+/* The owner of arena bytes is a cell, or an index with one of these bits. */
 #define NPUV_OWNER_PASS 0x40000000u /* bytes that pass through, see npuv_pass */
 #define NPUV_OWNER_SET	0x80000000u /* several owners, see npuv_check.set_start */
 
@@ -53,7 +53,7 @@ void npuv_arena_paint(struct npuv_arena *map, u32 lo, u32 hi, u32 owner);
  * @first: byte of the tensor
  * @length: bytes
  * @tensor: index
- * @edge: of the plan
+ * @edge: the plan's edge
  */
 struct npuv_pass {
 	u64 first;
@@ -63,7 +63,7 @@ struct npuv_pass {
 };
 
 /**
- * struct npuv_initial - where something lies when the current instance is entered
+ * struct npuv_initial - bytes that are in the arena when the current instance is entered
  * @arena: first byte
  * @length: bytes
  * @owner: cell, or NPUV_OWNER_PASS | index
@@ -75,12 +75,12 @@ struct npuv_initial {
 };
 
 /**
- * struct npuv_check - verification under way
- * @w: of it
+ * struct npuv_check - state of the verification of a plan
+ * @w: the call that this is part of
  * @p: see @w
  * @g: see @w
- * @instance: under verification
- * @block: of the graph that it is an instance of
+ * @instance: current instance
+ * @block: block of the graph that it is an instance of
  * @first: its first and its last position
  * @last: see @first
  * @edge_start: edges of the plan by the instance that they come from
@@ -94,8 +94,8 @@ struct npuv_initial {
  * @stamp: per cell, last cell + 1 of which it was found a predecessor
  * @replaced: per cell, last access + 1 that may write over it in place
  * @same_access: the access that @same_reads is of, plus one
- * @same_reads: of access @same_access - 1, reads of its step of the tile that it may
- *	take in place
+ * @same_reads: number of the step's reads of the tile that access @same_access - 1 may take
+ *	in place
  * @map: of the arena: which cell was written to these bytes last
  * @bounds: arena addresses where fragments of cells begin and end
  * @passes: bytes that pass through
@@ -138,20 +138,20 @@ static inline u32 npuv_current(const struct npuv_check *k, u32 cell)
 	return k->p->cell_base[k->instance] + cell - k->g->cell_start[k->block];
 }
 
-/* Must it survive the instance's end? */
+/* Whether a cell must survive the instance's end. */
 static inline bool npuv_survives(const struct npuv_check *k, u32 cell)
 {
 	return k->g->cells[cell].survives || k->demand[cell] != NPUMEM_NONE;
 }
 
-/* Verdict: the access, and where it stands in the instance. */
+/* Let the verdict name an access, and the position of its step in the instance. */
 void npuv_set_access(const struct npuv_check *k, u32 access);
 
 /* demand.c */
 
-/* V6, V7: what the instance's edges need is there at its end: marks cells and passes. */
+/* V6, V7: mark cells and passes that the instance's edges need at its end. */
 int npuv_demand_mark(struct npuv_check *k);
-/* V6, V7: after all instances, it is where the next entry state says. */
+/* V6, V7: after all instances, check that they are where the next entry state says. */
 int npuv_demand_check(struct npuv_check *k);
 
 /* home.c */
@@ -180,36 +180,36 @@ struct npuv_fragments {
 	u64 left;
 };
 
-/* Segments of a tensor in an instance. */
+/* Begin to go through segments of a tensor in an instance. */
 void npuv_fragments_begin(struct npuv_fragments *it, const struct npuv_plan *p, u32 instance,
 			  u32 tensor, const struct npuv_segment *segments, u32 count);
 bool npuv_fragments_next(struct npuv_fragments *it);
-/* Those of a cell in the current instance. */
+/* Begin to go through the segments of a cell in the current instance. */
 void npuv_cell_fragments(struct npuv_fragments *it, const struct npuv_check *k, u32 cell);
 
-/* V3: the one extent for all the life of each fragment; fills bounds and initial. */
+/* V3: find the one extent that each fragment has all its life; fills @bounds and @initial. */
 int npuv_homes_find(struct npuv_check *k);
 
 /* initial.c */
 
-/* Paint what is there when the instance is entered, where several are in sets. */
+/* Paint the owners of bytes at the instance's entry; several of the same bytes are a set. */
 int npuv_initial_paint(struct npuv_check *k);
 
 /* inplace.c */
 
-/* Note what an access may write over in place. */
+/* Note the cells that an access may write over in place. */
 int npuv_inplace_begin(struct npuv_check *k, u32 access);
 /*
- * May a cell take arena bytes [first, end) in place from an owner that its step
- * reads? tensor_first is the tensor's byte at first. 1, 0 or an error.
+ * Whether a cell may take arena bytes [first, end) in place from an owner that its step
+ * reads: 1, 0 or an error. @tensor_first is the byte of the cell's tensor at @first.
  */
 int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first, u64 first,
 		     u64 end);
 
-/* refuse.c: refusals with all that there is to say */
+/* refuse.c: refusals, each with its verdict and text */
 
 int npuv_refuse_order(struct npuv_check *k, u32 access, u32 writer);
-/* cell: that none of its bytes [first, end) has a home when it needs one. */
+/* None of the bytes [first, end) of a cell has a home when it needs one. */
 int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end);
 /* The home of a fragment ends before the cell's life does. */
 int npuv_refuse_evicted(struct npuv_check *k, u32 cell, const struct npuv_fragments *it,

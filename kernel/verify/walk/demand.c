@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What has to hold along the edges of a plan: rules V6 and V7.
+ * Checks what has to hold along the edges of a plan: rules V6 and V7.
  *
  * The entry state of an instance is a promise that every edge to it has to keep:
  * at the end of the instance that the edge comes from, the tensors listed (or
@@ -14,7 +14,7 @@
  */
 #include "check.h"
 
-/* The tensor whose value another one has along the current edge. */
+/* The tensor whose value a tensor takes along the current edge: itself, unless it is carried. */
 static u32 source_of(const struct npuv_check *k, u32 tensor)
 {
 	return k->source[tensor] == NPUMEM_NONE ? tensor : k->source[tensor];
@@ -34,7 +34,7 @@ static int set_edge(struct npuv_check *k, u32 edge, bool on)
 	return npuv_visit(k->w, 1 + e->carry_count);
 }
 
-/* "edge 2 of the plan, from block 0 of the plan (block 0) to the exit" */
+/* A text such as "edge 2 of the plan, from block 0 of the plan (block 0) to the exit". */
 struct edge_text {
 	char s[320];
 };
@@ -49,7 +49,7 @@ static const char *text_edge(const struct npuv_check *k, u32 edge, struct edge_t
 	return out->s;
 }
 
-/* "tensor 3 'y'", or "tensor 3 'y', the value of tensor 2 'x'" */
+/* A text such as "tensor 3 'y'", or "tensor 3 'y', the value of tensor 2 'x'". */
 struct value_text {
 	char s[256];
 };
@@ -68,7 +68,7 @@ static const char *text_value(const struct npuv_check *k, u32 tensor, u32 source
 	return out->s;
 }
 
-/* What an edge needs: bytes [first, end) of source, for tensor. */
+/* A requirement of an edge: bytes [first, end) of @source, which will be those of @tensor. */
 struct requirement {
 	u32 edge;
 	u32 tensor;
@@ -105,7 +105,7 @@ static int refuse_absent(struct npuv_check *k, const struct requirement *n, u64 
 
 /* ---------------------------------------------------------------- what is there */
 
-/* Valid all the time, whatever the instance. */
+/* Whether a tensor is valid all the time, in all instances. */
 static bool is_constant(const struct npuv_check *k, u32 tensor)
 {
 	const struct npumem_tensor *t = npuv_tensor(k->g, tensor);
@@ -115,7 +115,7 @@ static bool is_constant(const struct npuv_check *k, u32 tensor)
 	return t->flags & NPUMEM_TENSOR_FLAG_EXTERNAL && npuv_starts_valid(k->g, tensor);
 }
 
-/* Bytes that the block does not touch: they must have been there when it was entered. */
+/* Mark bytes that the block does not touch. They must have been there when it was entered. */
 static int mark_pass(struct npuv_check *k, const struct requirement *n, u64 first, u64 end)
 {
 	const struct npuv_location *location = npuv_location_of(k->p, k->instance, n->source);
@@ -169,7 +169,7 @@ static u32 find_live_out(const struct npuv_check *k, u32 lo, u32 hi, u64 byte)
 	return lo;
 }
 
-/* The last version of each byte must survive the instance. */
+/* Mark a requirement: the last version of each of its bytes must survive the instance. */
 static int mark(struct npuv_check *k, const struct requirement *n)
 {
 	u64 at = n->first;
@@ -200,7 +200,7 @@ static int mark(struct npuv_check *k, const struct requirement *n)
 
 typedef int (*requirement_fn)(struct npuv_check *k, const struct requirement *n);
 
-/* All that an edge to another instance needs: that one's entry state. */
+/* Call fn for each requirement of an edge to another instance: that one's entry state. */
 static int each_entry(struct npuv_check *k, u32 edge, requirement_fn fn)
 {
 	u32 to = npuv_plan_edge(k->p, edge)->to;
@@ -228,7 +228,7 @@ static int each_entry(struct npuv_check *k, u32 edge, requirement_fn fn)
 	return err;
 }
 
-/* All that an edge to the exit needs: outputs and state, by their own name or an alias. */
+/* Call fn for each requirement of an edge to the exit: outputs and state, also by aliases. */
 static int each_result(struct npuv_check *k, u32 edge, requirement_fn fn)
 {
 	u32 i;
@@ -324,11 +324,11 @@ static int refuse_state(struct npuv_check *k, const struct requirement *n, u64 f
 			   first, end);
 }
 
-/* Compare where the bytes of a need are with where their entry state has them. */
+/* Compare where the bytes of a requirement are with where the next entry state has them. */
 static int compare(struct npuv_check *k, const struct requirement *n)
 {
 	const struct npumem_plan_edge *e = npuv_plan_edge(k->p, n->edge);
-	/* Whatever has been in the entry state may begin the next inference. */
+	/* After the exit, the next inference begins with the entry state of instance 0. */
 	u32 into = e->to == NPUMEM_NONE ? 0 : e->to;
 	const struct npuv_location *from, *to;
 	u64 first = n->first, limit;
@@ -365,7 +365,7 @@ static int check_location(struct npuv_check *k, const struct requirement *n)
 {
 	bool exit = npuv_plan_edge(k->p, n->edge)->to == NPUMEM_NONE;
 
-	/* Outputs may be anywhere, and what is never elsewhere does not move. */
+	/* At the exit only state has to be at given bytes: outputs may be anywhere. */
 	if (exit && npuv_tensor(k->g, n->tensor)->kind != NPUMEM_TENSOR_STATE)
 		return 0;
 	if (exit && n->source == npuv_alias_base(k->g, n->tensor) && is_constant(k, n->source))

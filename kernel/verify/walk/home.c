@@ -73,18 +73,19 @@ static bool needs_home(const struct npuv_check *k, u32 cell)
 	return c->writer != NPUMEM_NONE || c->reads || c->survives;
 }
 
-/* Is an extent what a cell without a writer may begin with? */
+/* Whether a cell without a writer may begin in an extent. */
 static bool is_entry(const struct npuv_check *k, u32 cell, const struct npuv_extent *home)
 {
 	if (npuv_is_flat(k->g) || home->flags & NPUV_EXTENT_ENTRY)
 		return true;
-	/* A binding lasts for the whole run. */
+	/* An external tensor's binding lasts for the whole run. */
 	return home->placement == NPUMEM_NONE && npuv_starts_valid(k->g, k->g->cells[cell].tensor);
 }
 
 /*
- * Of the extents that hold a fragment the one from birth on, and one more up to death.
- * Where they are apart, both are among those around the last one that has begun.
+ * Of the extents that hold a fragment, find the one from birth on, and a second one up to
+ * death, if there is one. Where extents are apart, both are among those around the last one
+ * that has begun.
  */
 static const struct npuv_extent *find_extent(const struct npuv_check *k,
 					     const struct npuv_fragments *it, u32 birth, u32 death,
@@ -113,7 +114,7 @@ static const struct npuv_extent *find_extent(const struct npuv_check *k,
 	return home;
 }
 
-/* What find_extent() does for a fragment. */
+/* The units of work that find_extent() has with a fragment. */
 static u64 looked_at(const struct npuv_fragments *it)
 {
 	return it->count && it->extent->flags & NPUV_EXTENT_APART ? 3 : 1 + (u64)it->count;
@@ -132,7 +133,10 @@ static int refuse_two(struct npuv_check *k, u32 tensor, const struct npuv_fragme
 			   home->placement, second->placement);
 }
 
-/* A fragment that begins with the instance; in one block without edges it is painted later. */
+/*
+ * Note a fragment that is there when the instance is entered. In a graph of one block
+ * without edges it is painted later.
+ */
 static int add_initial(struct npuv_check *k, u32 owner, u64 arena, u64 length)
 {
 	struct npuv_initial *initial;
@@ -189,7 +193,7 @@ static int find_pass_home(struct npuv_check *k, u32 index, const struct npuv_fra
 	const struct npuv_pass *pass = (const struct npuv_pass *)k->passes.data + index;
 	const struct npuv_extent *home, *second;
 
-	/* There is one: the bytes are part of the entry state. */
+	/* Such an extent exists: the bytes are part of the entry state. */
 	home = find_extent(k, it, k->first, k->last, &second);
 	if (npuv_extent_to(k->p, home) < k->last)
 		return npuv_refuse_evicted(k, NPUV_OWNER_PASS | index, it, home);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * What lies in the arena when an instance is entered.
+ * The owners of arena bytes when an instance is entered.
  *
- * Two names for one value may be at the same bytes: those have several owners,
- * all of which must be done with them before they are written over. Pieces are
- * cut where others begin and end, so that the owners of each part are a set.
+ * Two tensors with one value may be at the same bytes. These have several owners, all of
+ * which must be done with them before they are written over. Pieces are cut where others
+ * begin and end, so that the owners of each part are a set.
  */
 #include "check.h"
 
@@ -33,7 +33,7 @@ static int refuse_together(struct npuv_check *k, u32 tensor, u32 other, u64 firs
 			   text.s, other_text.s, first, end, where.s);
 }
 
-/* Entry states of one location go where none of the same one has been. */
+/* Paint the entry state of one location, and refuse bytes that it has there already. */
 static int paint_location(struct npuv_check *k, struct npuv_arena *map, u32 index)
 {
 	const struct npuv_location *location = &k->p->locations[index];
@@ -65,9 +65,9 @@ static int paint_location(struct npuv_check *k, struct npuv_arena *map, u32 inde
 }
 
 /*
- * When an inference begins all that is there is apart from each other: its
- * client put it there. Later two tensors may be at the same bytes, but never two
- * bytes of one tensor: a step that reads both would find one.
+ * When an inference begins, tensors do not share bytes, since the client puts whole ones
+ * there. Later two tensors may be at the same bytes, but never two bytes of one tensor: a
+ * step that reads both would find one.
  */
 static int check_apart(struct npuv_check *k)
 {
@@ -118,7 +118,7 @@ static u32 bound_of(const u64 *bounds, u32 count, u64 value)
 	return npuv_upper_bound(bounds, count, value) - 1;
 }
 
-/* Where parts begin and end. */
+/* Collect the addresses where parts begin and end. */
 static int collect_bounds(struct npuv_check *k, u64 **bounds, u32 *count)
 {
 	u32 i;
@@ -134,7 +134,7 @@ static int collect_bounds(struct npuv_check *k, u64 **bounds, u32 *count)
 	return npuv_sort_unique(k->w, *bounds, count);
 }
 
-/* The owners of each part. */
+/* Collect the owners of each part. */
 static int collect_sets(struct npuv_check *k, const u64 *bounds, u32 count)
 {
 	struct npuv_vector pairs = { .size = sizeof(struct npuv_pair) };

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 
-/* The read that an access may take the bytes of. */
+/* The read whose bytes an access may take, or NPUMEM_NONE. */
 static u32 source_of(const struct npuv_graph *g, u32 access)
 {
 	const struct npumem_step *s = npuv_step(g, g->access_step[access]);
@@ -31,8 +31,8 @@ int npuv_inplace_begin(struct npuv_check *k, u32 access)
 }
 
 /*
- * How many of the step's reads are of the tile that a write may take: it is done
- * with byte i in all of them. Counted once an access, if it matters.
+ * Count the step's reads of the tile that a write may take, since the step is done with byte
+ * i in all of them at once. It is counted once for an access, and only if it matters.
  */
 static int count_same(struct npuv_check *k, u32 access, u32 source)
 {
@@ -50,9 +50,9 @@ static int count_same(struct npuv_check *k, u32 access, u32 source)
 }
 
 /*
- * The owner's last uses must be that read and those of the same tile, and each
- * byte be where the read finds its byte of the same linear index. What is read
- * is LIVE, so its owner is the owner of these bytes.
+ * The owner's last uses must be that read and the step's other reads of the same tile, and
+ * each byte must be where the read finds its byte of the same linear index. Bytes read are
+ * LIVE, so the cell that the step reads is the owner of these bytes.
  */
 int npuv_inplace_may(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first, u64 first,
 		     u64 end)

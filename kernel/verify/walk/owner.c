@@ -10,7 +10,7 @@
  */
 #include "check.h"
 
-/* V3: nothing is read before it is written. On the way, last uses. */
+/* V3: check that nothing is read before it is written, and note the last use of each cell. */
 static int check_order(struct npuv_check *k)
 {
 	const struct npuv_graph *g = k->g;
@@ -63,7 +63,7 @@ static int take_from(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 	if (owner & NPUV_OWNER_PASS)
 		return npuv_refuse_write(k, cell, owner, first, end);
 	theirs = &k->g->cells[owner];
-	/* Whatever the entry or this very step put there is not yet to be lost. */
+	/* Bytes that were there at the entry, or that this very step wrote, may not be lost yet. */
 	if (mine->writer == NPUMEM_NONE ||
 	    (theirs->writer != NPUMEM_NONE && npuv_birth_of(k, owner) == npuv_birth_of(k, cell)))
 		return npuv_refuse_write(k, cell, owner, first, end);
@@ -83,7 +83,7 @@ static int take_from(struct npuv_check *k, u32 cell, u32 owner, u64 tensor_first
 	return npuv_pair_add(&k->preds, npuv_current(k, cell), owner);
 }
 
-/* A cell takes arena bytes for a fragment of its own from whoever has them. */
+/* A cell takes the arena bytes of one of its fragments from their owners. */
 static int take(struct npuv_check *k, u32 cell, u64 tensor_first, u64 arena, u64 length)
 {
 	u32 lo = npuv_arena_bound(&k->map, arena), hi = npuv_arena_bound(&k->map, arena + length);
@@ -134,7 +134,7 @@ static int write_cell(struct npuv_check *k, u32 cell)
 
 		e = npuv_location_find_at(k->p, it.location, it.first, birth);
 		if (!e)
-			continue; /* needs no home */
+			continue; /* these bytes need no home */
 		err = take(k, cell, it.first, e->arena + (it.first - e->first), it.length);
 		if (err)
 			return err;
@@ -151,9 +151,9 @@ static void count_reads(struct npuv_check *k, u32 access)
 }
 
 /*
- * A staged step's reads are over before it writes. Otherwise an update is done
- * with what it reads, byte by byte, when it writes it, and so is a write in
- * place with what is at its own bytes.
+ * Walk one step. A staged step's reads are over before it writes. Otherwise an update is
+ * done with each byte that it reads when it writes it, and so is a write in place with the
+ * byte at its own address.
  */
 static int run_step(struct npuv_check *k, const struct npumem_step *s)
 {
@@ -183,7 +183,7 @@ static int run_step(struct npuv_check *k, const struct npumem_step *s)
 	return npuv_visit(k->w, s->access_count);
 }
 
-/* In one block without edges, what is valid at its entry is written first. */
+/* In a graph of one block without edges, cells that are valid at its entry are written first. */
 static int write_valid(struct npuv_check *k)
 {
 	u32 i;
@@ -307,7 +307,7 @@ static int check_instance(struct npuv_check *k, u32 instance)
 	return err;
 }
 
-/* Where each instance's cells are in the plan's arrays: counted before there is memory. */
+/* Count cells, to know where each instance's are in the plan's arrays before allocating these. */
 static int count_cells(struct npuv_check *k)
 {
 	struct npuv_plan *p = k->p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Refusals of plans, with all that there is to say.
+ * Refusals of plans: each has a verdict and a text that says what is refused, where, and why.
  */
 #include "check.h"
 
@@ -55,7 +55,7 @@ int npuv_refuse_homeless(struct npuv_check *k, u32 cell, u64 first, u64 end)
 			   npuv_text_instance(k->p, k->instance, &where));
 }
 
-/* Bytes that must last to the instance's end, for an edge. */
+/* Refuse that bytes do not last to the instance's end, where an edge needs them. */
 static int refuse_short(struct npuv_check *k, u32 tensor, u32 edge, const struct npuv_fragments *it,
 			u32 to)
 {
@@ -115,7 +115,7 @@ int npuv_refuse_evicted(struct npuv_check *k, u32 owner, const struct npuv_fragm
 			   text.s, it->first, it->first + it->length, to);
 }
 
-/* "tile 3 of tensor 2 'x'"; of a transfer "tensor 2 'x'" */
+/* A text such as "tile 3 of tensor 2 'x'", or for a transfer "tensor 2 'x'". */
 struct tile_text {
 	char s[144];
 };
@@ -130,14 +130,14 @@ static const char *text_tile(const struct npuv_check *k, u32 step, u32 tile, con
 	return out->s;
 }
 
-/* "bytes [0, 8) of the arena", "of host memory", or "of its binding" */
+/* A text such as "bytes [0, 8) of the arena", "of host memory", or "of its binding". */
 struct where_text {
 	char s[80];
 };
 
 /*
- * Where a fragment of a tensor lies: text and verdict. Addresses of EXTERNAL tensors
- * beyond the arena mean nothing to anybody: their own bytes do.
+ * Put into text and verdict where a fragment of a tensor lies. EXTERNAL tensors have
+ * addresses beyond the arena, which mean nothing to a client, so their own bytes are named.
  */
 static void set_where(struct npuv_check *k, u32 tensor, u64 first, u64 end, struct where_text *out)
 {
@@ -154,13 +154,13 @@ static void set_where(struct npuv_check *k, u32 tensor, u64 first, u64 end, stru
 			    "the arena");
 }
 
-/* Host memory that is still needed is a matter of V5. */
+/* The rule's name in the text. That host memory is still needed is a matter of V5. */
 static const char *rule_name(u32 rule)
 {
 	return rule == NPUMEM_RULE_V5_SPILL ? "V5 spill" : "V4 write";
 }
 
-/* Written over although it has to last: for the exit, or for an edge. */
+/* Refuse that bytes are written over which have to last, for the exit or for an edge. */
 static int refuse_lasting(struct npuv_check *k, u32 rule, u32 edge, const char *where,
 			  const char *step, const char *mine, const char *theirs)
 {
@@ -214,7 +214,7 @@ int npuv_refuse_write(struct npuv_check *k, u32 cell, u32 owner, u64 first, u64 
 		return npuv_refuse(k->w, -EINVAL, rule, "%s: %s writes both %s and %s to %s",
 				   rule_name(rule), step.s, mine.s, theirs.s, where.s);
 	}
-	/* Of a staged step's own reads none is left. */
+	/* A staged step has no reads left when it writes. */
 	staged = npuv_step(k->g, v->step)->flags & NPUMEM_STEP_STAGED;
 	if (use == NPUMEM_NONE || npuv_position_of(k, use) < now + staged)
 		return refuse_lasting(k, rule, k->demand[owner], where.s, step.s, mine.s, theirs.s);

@@ -64,7 +64,7 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access)
 {
 	struct npumem_region region;
 
-	/* What is accessed has a home, but for a parameter without any placement. */
+	/* All bytes accessed have a home, except those of a parameter without any placement. */
 	if (!plan->placed[npuv_access_region(plan->graph, access, &region)])
 		return 0;
 	return npuv_region_bytes(&region);

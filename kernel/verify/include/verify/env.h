@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * What the verifier needs of its surroundings: the only file here that knows
- * whether it is built into the driver or into libnpuplan.
+ * The verifier's surroundings: types, memory and interruption. This is the only file here
+ * that knows whether it is built into the driver or into libnpuplan.
  */
 #ifndef NPUMEM_VERIFY_ENV_H
 #define NPUMEM_VERIFY_ENV_H
@@ -26,13 +26,13 @@
 #error "blobs are little-endian and read as they are"
 #endif
 
-/* Before each array: its size, which kvmalloc() does not tell. Keeps it aligned. */
+/* Bytes before each array, which hold its size, since kvmalloc() does not tell it. */
 #define NPUV_ALLOC_HEADER 16
 
 /*
- * Zeroed array, charged to the caller's cgroup; NULL when it cannot be had.
- * The size comes from a user: no warning for one that kvmalloc() never gives, and
- * nobody is killed to make room for it.
+ * Allocate a zeroed array, charged to the caller's cgroup; NULL if there is no memory. The
+ * size comes from a user: there is no warning for one that kvmalloc() never gives, and no
+ * process is killed to make room for it.
  */
 static inline void *npuv_alloc_array(u64 count, size_t size)
 {
@@ -55,15 +55,15 @@ static inline void npuv_free(void *p)
 		kvfree((u8 *)p - NPUV_ALLOC_HEADER);
 }
 
-/* Bytes of memory that an array takes. */
+/* Bytes of memory that an array takes, or 0 for NULL. */
 static inline u64 npuv_allocated(const void *p)
 {
 	return p ? *(const u64 *)((const u8 *)p - NPUV_ALLOC_HEADER) : 0;
 }
 
 /*
- * Called every few thousand units of work. Only a fatal signal interrupts: a
- * periodic one must not keep a long verification from ever ending.
+ * Whether to give up: -EINTR or 0. Called every few thousand units of work. Only a fatal
+ * signal interrupts: a periodic one must not keep a long verification from ever ending.
  */
 static inline int npuv_interrupted(void)
 {
@@ -116,7 +116,7 @@ typedef __u64 u64; /* unsigned long long, as in the kernel: %llu prints it */
 #define check_add_overflow(a, b, out) __builtin_add_overflow(a, b, out)
 #define check_mul_overflow(a, b, out) __builtin_mul_overflow(a, b, out)
 
-/* Zeroed array; NULL when it cannot be had. The kernel's limit, to be alike. */
+/* Allocate a zeroed array; NULL if there is no memory. It has the kernel's limit of size, too. */
 static inline void *npuv_alloc_array(u64 count, size_t size)
 {
 	size_t bytes;
@@ -136,7 +136,7 @@ static inline u64 npuv_allocated(const void *p)
 	return malloc_usable_size((void *)(uintptr_t)p);
 }
 
-/* A library's caller has no signal to give; tests put their own in place. */
+/* A library is not interrupted. Tests define NPUV_INTERRUPTED to a function of their own. */
 #ifdef NPUV_INTERRUPTED
 int NPUV_INTERRUPTED(void);
 #define npuv_interrupted() NPUV_INTERRUPTED()

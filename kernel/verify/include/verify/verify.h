@@ -14,11 +14,11 @@
  * tensors, overwrite bytes that another step, a later block or the exit still
  * needs, or read bytes other than those that its own graph put there, whatever
  * path the program takes. Blobs must not change while in use: the caller copies
- * them out of reach first. What is not defended here: what a step computes,
- * which edge the client chooses, that an engine touches only the bytes of its
- * accesses and one job ends before another that depends on it begins, that
- * bindings of external tensors are large enough and apart, and bytes valid at
- * entry (inputs, parameters, state), which the client puts there itself.
+ * them out of reach first. The verifier does not check what a step computes or
+ * which edge the client chooses; it relies on engines to touch only the bytes of
+ * their accesses, and on the driver to end a job before another that depends on
+ * it begins and to have bindings of external tensors large enough and apart.
+ * Bytes valid at entry (inputs, parameters, state) are put there by the client.
  *
  * Words. A *cell* is the set of bytes of one tensor that have the same writer
  * and the same readers in one block: the unit whose lifetime is enforced. Tiles
@@ -67,19 +67,21 @@
  * those of the same tile by the same step, is their last use.
  *
  * Files, by folder; a folder uses those that are named before it.
- * base/: log.c refusals, array.c, blob.c framing, size.c memory kept, and given back.
- * graph/: graph.c records, flow.c edges and carries, region.c strided bytes,
- * classes.c and cells.c bytes into cells, residency.c what transfers do to cells
- * (V5), runs.c cells of accesses.
- * plan/: instance.c blocks and schedule (V2), transfer.c transfers (V2, V5) and the
- * graph with them, edge.c ways out (V6), entry.c entry states (V6), view.c views,
- * placement.c placements (V1), extent.c placements cut into extents; unknown_tensor.c tensors that
- * are not there.
- * walk/: owner.c the walk (V3, V4, V7) with home.c where cells live, initial.c what
- * is there at first, inplace.c writes in place, demand.c what edges and the exit
- * need (V6, V7), version.c what transfers must leave as it is (V3, V4), refuse.c
- * words, arena.c the interval map; walk.c ranges for engines.
- * run/: states.c enforcement. plan.c puts the checks of a plan in order.
+ * base/: log.c has refusals, array.c arrays, blob.c the framing of blobs, size.c the memory
+ * that objects keep.
+ * graph/: graph.c checks records, flow.c edges and carries; region.c has strided bytes;
+ * classes.c and cells.c divide bytes into cells, residency.c with transfers (V5); runs.c
+ * has the cells of accesses.
+ * plan/: instance.c checks blocks and schedule (V2), transfer.c transfers (V2, V5), and
+ * makes the graph with them; edge.c checks ways out (V6), entry.c entry states (V6), view.c
+ * views, placement.c placements (V1); extent.c cuts placements into extents;
+ * unknown_tensor.c refuses tensors that are not there.
+ * walk/: owner.c walks the schedule (V3, V4, V7); home.c finds the bytes where cells live,
+ * initial.c those that are there at first; inplace.c decides on writes in place, demand.c
+ * checks what edges and the exit need (V6, V7), version.c that transfers change no version
+ * (V3, V4); refuse.c words the refusals, arena.c is the interval map; walk.c tells engines
+ * the ranges of an access.
+ * run/: states.c enforces. plan.c, beside the folders, puts the checks of a plan in order.
  *
  * Cost O(n log n) in chunks, in access-cell incidences of all instances, and in
  * entry records times edges to their instance; all are counted (struct
@@ -106,7 +108,10 @@
 #include "npumem_graph.h"
 #include "npumem_plan.h"
 
-/* In lo, the first index from there on up to end that none comes before: "before" asks of i. */
+/*
+ * Set @lo to the first index i, from @lo up to @end, for which the condition @before, which
+ * is about i, is false. It has to be true of all indices below that one.
+ */
 #define npuv_bisect(lo, end, i, before)          \
 	do {                                     \
 		u32 hi_ = (end), i;              \
@@ -140,7 +145,7 @@ struct npuv_limits {
 
 extern const struct npuv_limits npuv_default_limits;
 
-/* NPUMEM_FEATURE_* that plans are verified with; updates in place are too. */
+/* The NPUMEM_FEATURE_* bits of graphs whose plans can be verified; updates in place need none. */
 #define NPUV_FEATURES                                                           \
 	(NPUMEM_FEATURE_PIECES | NPUMEM_FEATURE_SPILL | NPUMEM_FEATURE_BLOCKS | \
 	 NPUMEM_FEATURE_ALIAS | NPUMEM_FEATURE_EXTERNAL | NPUMEM_FEATURE_INPLACE)
@@ -159,17 +164,17 @@ struct npuv_log {
 	u32 level;
 };
 
-/* Each npuv_log() is one line; nothing is done if log is NULL or its level 0. */
+/* Begin a log. Each refusal is one line; nothing is written if the log is NULL or its level 0. */
 void npuv_log_init(struct npuv_log *log, u32 level, char *buf, u32 size);
 __printf(2, 3) void npuv_log(struct npuv_log *log, const char *fmt, ...);
 
-/* All of a verdict is NPUMEM_NONE or zero. */
+/* Set all fields of a verdict to NPUMEM_NONE or zero. */
 void npuv_verdict_clear(struct npumem_verdict *verdict);
 
 #define NPUV_EMPTY   0xffffffffu /* value of a cell's state */
-#define NPUV_RETIRED 0u		 /* any value between: LIVE, reads left */
+#define NPUV_RETIRED 0u		 /* values between these are LIVE: the number of uses left */
 
-/* Why a cell must survive the exit. */
+/* Reasons why a cell must survive the exit. */
 #define NPUV_SURVIVES_OUTPUT (1u << 0)
 #define NPUV_SURVIVES_STATE  (1u << 1)
 
@@ -244,7 +249,7 @@ struct npuv_reads {
 	u32 times;
 };
 
-/* A section of a blob, checked: record i is at base + i * stride. */
+/* A checked section of a blob. Record i is at base + i * stride. */
 struct npuv_section {
 	const u8 *base;
 	u32 stride;
@@ -394,14 +399,14 @@ static inline bool npuv_cells_next(struct npuv_cells *it)
 	return true;
 }
 
-/* it.cell is each cell that an access reads, or writes, in turn. */
+/* Loops over the cells that an access reads, or writes: it.cell is each of them in turn. */
 #define npuv_for_each_read(it, g, access) \
 	for (it = npuv_cells_begin((g)->read_start, (g)->read_runs, access); npuv_cells_next(&it);)
 #define npuv_for_each_write(it, g, access)                                     \
 	for (it = npuv_cells_begin((g)->write_start, (g)->write_runs, access); \
 	     npuv_cells_next(&it);)
 
-/* The tensor whose bytes a tensor's are: itself, if it is no alias. */
+/* The tensor that an alias is bytes of, or the tensor itself if it is no alias. */
 static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
 {
 	const struct npumem_tensor *t = npuv_tensor(g, tensor);
@@ -409,26 +414,26 @@ static inline u32 npuv_alias_base(const struct npuv_graph *g, u32 tensor)
 	return t->flags & NPUMEM_TENSOR_FLAG_ALIAS ? t->alias_of : tensor;
 }
 
-/* Is a tensor the host copy of one? */
+/* Whether a tensor is the host copy of another one. */
 static inline bool npuv_is_host_copy(const struct npuv_graph *g, u32 tensor)
 {
 	return g->source && tensor >= g->source->tensors.count;
 }
 
-/* The tensor that one is the host copy of, or itself. */
+/* The tensor that a host copy is of, or the tensor itself if it is no host copy. */
 static inline u32 npuv_base_tensor(const struct npuv_graph *g, u32 tensor)
 {
 	return npuv_is_host_copy(g, tensor) ? g->host_of[tensor - g->source->tensors.count] :
 					      tensor;
 }
 
-/* Is a step a transfer? */
+/* Whether a step stands for a transfer. */
 static inline bool npuv_is_transfer(const struct npuv_graph *g, u32 step)
 {
 	return g->source && step >= g->source->steps.count;
 }
 
-/* Name from the strings section, or "" if it has none. */
+/* A name, by its offset in the strings section; "" if there is none. */
 const char *npuv_name(const struct npuv_graph *graph, u32 name);
 
 #define NPUV_EXTENT_USED  (1u << 0) /* bytes that are needed live there */
@@ -538,19 +543,19 @@ NPUV_ACCESSOR(plan_edge, npumem_plan_edge, edges)
 NPUV_ACCESSOR(view, npumem_view, views)
 #undef NPUV_ACCESSOR
 
-/* Step of the plan's graph (not of the client's, if it is a transfer) at a position. */
+/* The step at a position, by its number in the plan's graph, where transfers are steps, too. */
 static inline u32 npuv_step_at(const struct npuv_plan *p, u32 position)
 {
 	return p->step_at ? p->step_at[position] : npuv_position(p, position)->index;
 }
 
-/* Placement, or NPUMEM_VIEW_SLOT_NESTED | view. */
+/* A slot of a view: a placement, or NPUMEM_VIEW_SLOT_NESTED | view. */
 static inline u32 npuv_view_slot(const struct npuv_plan *p, u32 i)
 {
 	return *(const u32 *)(p->slots.base + (size_t)i * p->slots.stride);
 }
 
-/* Index of a cell of the instance's block into the arrays per instance and cell. */
+/* Index into the arrays per instance and cell, of a cell of the instance's block. */
 static inline u32 npuv_plan_cell(const struct npuv_plan *p, u32 instance, u32 cell)
 {
 	return p->cell_base[instance] + cell -
@@ -664,7 +669,7 @@ struct npuv_walk {
 	u64 linear;
 };
 
-/* access: of the client's graph; of a transfer's position 0 or 1. */
+/* Begin to walk an access: a number of the client's graph, or 0 or 1 at a transfer's position. */
 void npuv_walk_begin(struct npuv_walk *walk, const struct npuv_plan *plan, u32 position,
 		     u32 access);
 bool npuv_walk_next(struct npuv_walk *walk, struct npuv_range *range);
@@ -676,9 +681,9 @@ u64 npuv_access_bytes(const struct npuv_plan *plan, u32 access);
 
 /*
  * Count n units of work, each a few dozen instructions at most: 0, or -EINTR if a fatal
- * signal is pending. ticks: units since that was asked, zero at first. Whoever calls
- * many functions that count passes the same to all of them: it is not asked any less
- * often because each has little to do.
+ * signal is pending. @ticks has the units since the last look for a signal, zero at first.
+ * A caller of several functions that count passes the same @ticks to all of them, so that
+ * it looks often enough even if each of them has little to do.
  */
 static inline int npuv_tick(u32 *ticks, u32 n)
 {
@@ -712,9 +717,9 @@ int npuv_copy_bytes(const struct npuv_plan *plan, u32 position, u32 *ticks, u64 
  * @left: steps of that instance that have not been submitted
  * @ticks: units of work since npuv_interrupted() was asked
  *
- * Not locked; no function but npuv_states_create() allocates. All look for a fatal
- * signal every few thousand units of work, and schedule: on -EINTR the states mean
- * nothing any more, until they are reset to the end.
+ * The caller locks. No function but npuv_states_create() allocates. All look for a fatal
+ * signal every few thousand units of work, and may schedule: after -EINTR the states mean
+ * nothing any more, until npuv_states_reset() has succeeded.
  */
 struct npuv_states {
 	const struct npuv_plan *plan;
@@ -730,13 +735,13 @@ void npuv_states_destroy(struct npuv_states *states);
 /* Bytes of memory that the states keep. */
 u64 npuv_states_bytes(const struct npuv_states *states);
 /*
- * Before the first step of an inference: in instance 0, all EMPTY but what is
- * valid at entry. 0 or -EINTR.
+ * Set the states to those before the first step of an inference: the run is in instance 0,
+ * and all cells are EMPTY but those that are valid at entry. 0 or -EINTR.
  */
 int npuv_states_reset(struct npuv_states *states);
 
 /**
- * npuv_states_submit() - let the step or transfer at a position of the schedule go
+ * npuv_states_submit() - let the step or transfer at a position of the schedule execute
  * @states: of the run
  * @position: in the schedule, less than its length
  * @verdict: filled on refusal
@@ -759,15 +764,19 @@ int npuv_states_reset(struct npuv_states *states);
  * has not gone yet, else the one that wrote them.
  */
 int npuv_states_submit(struct npuv_states *states, u32 position, struct npumem_verdict *verdict);
-/* Take back the steps of positions submitted, and edges crossed, latest first: 0 or -EINTR. */
+/*
+ * Undo the submission of a position. Positions submitted and edges crossed are undone latest
+ * first. 0 or -EINTR.
+ */
 int npuv_states_undo(struct npuv_states *states, u32 position);
 
 /*
- * Units of work that npuv_states_submit() and npuv_states_cross() have with a
- * position and an edge, up to a small factor: its accesses, and the cells that they
- * read and write, and the predecessors of these; steps and cells of the instance
- * entered. At least one. Too low only if a fatal signal is pending. ticks: see
- * npuv_tick(), no more units than accesses, and cells written.
+ * Units of work that a position costs npuv_states_submit(), and an edge costs
+ * npuv_states_cross(), up to a small factor and at least one. For a position they are its
+ * accesses, the cells that these read and write, and the predecessors of the cells; for an
+ * edge the steps and cells of the instance entered. They are too low only if a fatal signal
+ * is pending. @ticks: see npuv_tick(); counting takes a unit for each access and each cell
+ * written at most.
  */
 u64 npuv_states_work(const struct npuv_plan *plan, u32 position, u32 *ticks);
 u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
@@ -784,7 +793,7 @@ u64 npuv_states_cross_work(const struct npuv_plan *plan, u32 plan_edge);
  * edges, whose end is the exit. Cost: npuv_states_cross_work().
  */
 int npuv_states_cross(struct npuv_states *states, u32 plan_edge, struct npumem_verdict *verdict);
-/* Take back an edge crossed, as npuv_states_undo() does a step. */
+/* Undo the crossing of an edge, as npuv_states_undo() does that of a position. */
 int npuv_states_uncross(struct npuv_states *states, u32 plan_edge);
 
 #endif /* NPUMEM_VERIFY_H */
