@@ -43,5 +43,5 @@ int netlink_open(sd_event *event, const struct netlink_events *events, void *use
 void netlink_start(struct netlink *netlink);
 void netlink_close(struct netlink *netlink);
 
-/* The transport of requests by netlink; its functions get the struct netlink as @data. */
+/* The transport of requests by netlink; its functions get the struct netlink as their data. */
 extern const struct transport_ops netlink_transport_ops;

@@ -151,7 +151,7 @@ static inline void *npumem_handle_get(struct xarray *handles, u32 handle)
 }
 
 /*
- * Remove a handle, for ioctl @name_DESTROY, and return its object with the reference that
+ * Remove a handle, for ioctl NAME_DESTROY, and return its object with the reference that
  * the handle had. ERR_PTR: -EINVAL, -ENOENT. xa_erase() would not do, since it also
  * removes a handle that another thread has only reserved.
  */

@@ -58,7 +58,7 @@ static void check_text(const struct npuplan_graph *graph)
 	free(second);
 }
 
-/* @again: the same graph, untiled. */
+/* A copy of a graph, untiled. */
 static struct npuplan_graph *copy(const struct npuplan_graph *graph)
 {
 	struct npuplan_graph *again = NULL;

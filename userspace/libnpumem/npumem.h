@@ -260,7 +260,7 @@ NPUMEM_EXPORT int64_t npumem_builder_add_block(struct npumem_builder *builder, c
  * @name: for people; may be NULL
  * @flags: NPUMEM_STEP_*
  * @cookie: the runtime's own
- * @accesses: copied; see struct npumem_access (@inplace is NPUMEM_NONE mostly)
+ * @accesses: copied; see struct npumem_access (its inplace is NPUMEM_NONE mostly)
  * @access_count: >= 1
  * @error: filled in if the call fails; may be NULL
  */

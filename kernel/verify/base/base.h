@@ -34,7 +34,7 @@ struct npuv_work {
 
 /* Translate a verdict about a graph with transfers into numbers of the client's graph. */
 void npuv_verdict_map(const struct npuv_graph *g, struct npumem_verdict *verdict);
-/* Let a verdict name an access, as the one refused or, if @other is set, as the other one. */
+/* Let a verdict name an access, as the one that is refused or as the other one of two. */
 void npuv_verdict_access(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
 void npuv_verdict_other(struct npumem_verdict *verdict, const struct npuv_graph *g, u32 access);
 /* Let the verdict name the @size bytes at a place in the blob. */

@@ -69,7 +69,7 @@ u32 npuv_extent_to(const struct npuv_plan *p, const struct npuv_extent *e);
 /* First extent that holds a byte, NULL if none does. More may follow. The location may be NULL. */
 const struct npuv_extent *npuv_location_find(const struct npuv_plan *p,
 					     const struct npuv_location *location, u64 byte);
-/* Number of extents that begin at the same byte as @first, which is the first of them. */
+/* Number of extents that begin at the same byte as @e, which is the first of them. */
 u32 npuv_location_count(const struct npuv_plan *p, const struct npuv_location *location,
 			const struct npuv_extent *e);
 /* How many of @count extents, in the order in which they come into force, have by a position. */

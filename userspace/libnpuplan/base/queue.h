@@ -11,7 +11,7 @@
  * @NAME: what they are called: NAME_put() and NAME_take()
  * @ENTRY: type of an entry
  * @OWNER: type of what tells entries apart, given to @BEFORE as a pointer
- * @BEFORE: bool (const OWNER *owner, const ENTRY *a, const ENTRY *b): whether @a is taken before @b
+ * @BEFORE: bool (const OWNER *owner, const ENTRY *a, const ENTRY *b): whether a is taken before b
  *
  * NAME_put() puts an entry into a queue of count entries, which has room for it; NAME_take() takes
  * the first out of one of count entries. Counting is the caller's.

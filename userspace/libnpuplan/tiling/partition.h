@@ -90,7 +90,7 @@ static inline struct npumem_region npuplan_whole(const struct npuplan_tensor *te
 
 /* npuplan_choose_tiles() - have tiling->ops say how each operator is cut
  *
- * Of a tiling with on-chip memory; what @ops says already is checked and kept.
+ * The tiling has on-chip memory; ops that it has already are checked and kept.
  * -ENOSPC: something does not fit.
  */
 int npuplan_choose_tiles(const struct npuplan_graph *graph, struct npuplan_tiling *tiling,

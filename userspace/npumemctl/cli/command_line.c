@@ -206,7 +206,7 @@ static const struct values {
 	{ "run", "external", "system carveout" },
 };
 
-/* Each of a list separated by spaces, until @each says stop. */
+/* Offer each word of a list separated by spaces. */
 static void offer_words(const char *words, const char *prefix, const char *typed)
 {
 	char *copy = strdup(words), *rest = copy, *word;

@@ -447,8 +447,8 @@ const char *npuv_name(const struct npuv_graph *graph, u32 name);
  * @arena: byte of the arena. Byte h of host memory is byte arena_size + h here;
  *	those of EXTERNAL tensors come after both, one after another, where no
  *	placement can be
- * @placement: that puts them there, in force from its @from to its @to;
- *	NPUMEM_NONE for an EXTERNAL tensor
+ * @placement: placement that puts them there, in force from its position from to its
+ *	position to; NPUMEM_NONE for an EXTERNAL tensor
  * @flags: NPUV_EXTENT_*
  */
 struct npuv_extent {

@@ -73,9 +73,9 @@ struct cosma_settings {
  *	addresses, costs less. Infeasible: an operator does not fit the budget.
  *	Unknown: the limits came before any plan
  * @needed: bytes that @needed_op, the operator that needs most, needs: M_R
- * @positions: the schedule. Of each @kind and @index are set; the index is the operator's
+ * @positions: the schedule. Of each, kind and index are set; the index is the operator's
  *	for NPUMEM_POSITION_STEP, the tensor's for all others
- * @placements: tensors on chip, whole: of each @tensor, @from, @to and @offset are set.
+ * @placements: tensors on chip, whole: of each, tensor, from, to and offset are set.
  *	Those of one tensor stand together, in the order of time
  * @peak: most bytes on chip at once
  * @top: first byte above all placements
@@ -121,7 +121,7 @@ int npuplan_cosma(const struct npuplan_graph *graph, const struct cosma_settings
 void npuplan_cosma_plan_free(struct npuplan_cosma_plan *plan);
 
 /* npuplan_cosma_budgets() - M_R, M_H and M_P; options as for npuplan_cosma()
- * @budgets: out; @step is the operator's index
+ * @budgets: out; its step is the operator's index
  */
 int npuplan_cosma_budgets(const struct npuplan_graph *graph, const struct cosma_settings *options,
 			  struct npuplan_budgets *budgets, struct npuplan_error *error);

@@ -7,7 +7,7 @@
 
 #include "problem/packing.h"
 
-/** enum npuplan_taa_engine - @argument of npuplan_pack_taa() */
+/** enum npuplan_taa_engine - which search npuplan_pack_taa() places tiles by */
 enum npuplan_taa_engine {
 	NPUPLAN_TAA_EXACT, /* displacements.h: first fit by every order, then search */
 	NPUPLAN_TAA_PAPER, /* tensor_allocate.h: three sort orders, the best kept */

@@ -76,7 +76,7 @@ struct ilp_op {
 
 /*
  * struct ilp_encoding - a program, and where its columns are
- * @solve: what was asked; with a fixed schedule its @rank
+ * @solve: what was asked; with a fixed schedule its rank, too
  * @model: of the whole graph, or a part of @solve's
  * @reloaded: per tensor of @model; NULL: none
  * @spill_steps: Eq. 1 to the letter
@@ -136,7 +136,7 @@ int ilp_check_size(const struct ilp_encoding *encoding, struct npuplan_error *er
 void ilp_read_schedule(const struct ilp_encoding *encoding, const double *value,
 		       struct cosma_schedule *schedule);
 
-/* ilp_read_addresses() - the @offset of each stay of that schedule
+/* ilp_read_addresses() - the offset of each stay of that schedule
  *
  * -EIO: the solution's addresses overlap by more than rounding can explain.
  */

@@ -6,7 +6,7 @@
 #include "planners/cosma/model/stays.h"
 
 /* cosma_addresses() - place stays
- * @stays: the @offset of each is set; of those outside @first..@last to 0
+ * @stays: the offset of each is set; of those outside @first..@last to 0
  * @capacity: bytes; 0: as low as can be
  * @first, @last: only stays at these instants, cut to them
  * @last_op: operator at @last, of which its inputs may make room for its outputs although

@@ -23,7 +23,7 @@ struct npuplan_recomputation {
 };
 
 /* npuplan_cosma_recompute() - least traffic found if operators may run again
- * @options: objective traffic; @order must be NULL. Limits are for all of it; without
+ * @options: objective traffic; its order must be NULL. Limits are for all of it; without
  *	one, work ends in some seconds
  * @limit: clones at most; 0 = any number
  *
