@@ -14,7 +14,7 @@
 #define PAPER_WORK  2000000000ull
 #define BESIDE_WORK 20000000ull
 
-/* ----------------------------------------------------------------- paper engine */
+/* ----------------------------------------------------------------- paper method */
 
 /* Those with fixed offsets first: they are placed before all others. */
 static uint32_t fixed_first(const struct npuplan_problem *problem, uint32_t *order,
@@ -86,7 +86,7 @@ static int run_paper(const struct npuplan_problem *problem, uint64_t limit,
 	return done && (err == -E2BIG || err == -EINTR) ? 0 : err;
 }
 
-/* ----------------------------------------------------------------- exact engine */
+/* ----------------------------------------------------------------- exact method */
 
 static int run_exact(const struct npuplan_problem *problem, struct npuplan_packing *packing,
 		     struct npuplan_error *error)
@@ -177,7 +177,7 @@ static int pack_paper(const struct npuplan_problem *problem, struct npuplan_pack
 	return finish(problem, packing, err, error);
 }
 
-/* Units of work that the paper's engine may spend beside the exact form. */
+/* Units of work that the method of the paper may spend beside the exact form. */
 static uint64_t work_beside(const struct npuplan_problem *problem,
 			    const struct npuplan_packing *packing)
 {
@@ -189,7 +189,7 @@ static uint64_t work_beside(const struct npuplan_problem *problem,
 	return left < BESIDE_WORK ? left : BESIDE_WORK;
 }
 
-int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
+int npuplan_pack_taa(const struct npuplan_problem *problem, int method,
 		     struct npuplan_packing *packing, struct npuplan_error *error)
 {
 	int err = npuplan_check_straight(problem->graph, error);
@@ -197,7 +197,7 @@ int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
 	if (err)
 		return err;
 	packing->top = UINT64_MAX;
-	if (engine == NPUPLAN_TAA_PAPER)
+	if (method == NPUPLAN_TAA_PAPER)
 		return pack_paper(problem, packing, error);
 	err = run_exact(problem, packing, error);
 	if (!err && packing->top > packing->lower_bound && work_beside(problem, packing) &&

@@ -7,18 +7,18 @@
 
 #include "problem/packing.h"
 
-/** enum npuplan_taa_engine - which search npuplan_pack_taa() places tiles by */
-enum npuplan_taa_engine {
+/** enum npuplan_taa_method - how npuplan_pack_taa() places tiles */
+enum npuplan_taa_method {
 	NPUPLAN_TAA_EXACT, /* displacements.h: first fit by every order, then search */
 	NPUPLAN_TAA_PAPER, /* tensor_allocate.h: three sort orders, the best kept */
 };
 
 /*
- * Units of work of the exact engine, if none are asked for: what search adds where
+ * Units of work of the exact method, if none are asked for: what search adds where
  * first fit misses the lower bound. Milliseconds.
  */
 #define NPUPLAN_TAA_WORK 2000000ull
 
 /* A planner (planners.h). -EOPNOTSUPP: loops and branches. */
-int npuplan_pack_taa(const struct npuplan_problem *problem, int engine,
+int npuplan_pack_taa(const struct npuplan_problem *problem, int method,
 		     struct npuplan_packing *packing, struct npuplan_error *error);
