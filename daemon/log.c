@@ -17,7 +17,7 @@
 
 static struct {
 	bool journal;
-	bool prefix; /* lines begin with a priority as sd-daemon(3) has it, since stderr is collected */
+	bool prefix; /* lines begin with their priority (sd-daemon(3)) */
 	int level;
 } sink = { .level = LOG_INFO };
 
