@@ -20,6 +20,7 @@
 
 #include "npuimport.h"
 #include "base/clock.h"
+#include "graph/checked.h"
 #include "planners/planners.h"
 
 /* Times are the least of so many runs, or of what half a second has room for. */

@@ -2,6 +2,7 @@
 /* Live ranges and the lower bound, worked by hand. */
 #include "npuplan_build.h"
 
+#include "graph/checked.h"
 #include "problem/liveness.h"
 
 static struct npuplan_checked checked;
