@@ -69,29 +69,14 @@ FIXTURE_TEARDOWN(bind)
 /* All external tensors, to one BO. */
 static int bind_all(const struct world *w, uint32_t bo)
 {
-	uint32_t t;
-	int err = 0;
-
-	for (t = 0; !err && t < EXTERNAL_TENSORS; t++)
-		if (t != EXTERNAL_A)
-			err = world_bind(w, t, bo, offsets[t]);
-	return err;
-}
-
-static int submit_steps(struct world *w, uint32_t first, uint32_t count,
-			struct drm_npumem_submit *args)
-{
-	struct drm_npumem_job job = world_job(w, first, NPUMEM_SIM_MIX, KEY);
-
-	job.position_count = count;
-	return world_submit(w, &job, 1, args);
+	return world_bind_external(w, bo, offsets, NPUMEM_NONE);
 }
 
 static int submit_all(struct world *w)
 {
 	struct drm_npumem_submit args;
 
-	return submit_steps(w, 0, EXTERNAL_STEPS, &args);
+	return world_mix(w, 0, EXTERNAL_STEPS, KEY, &args);
 }
 
 static void fill(uint8_t *bytes, size_t size, unsigned int seed)
@@ -110,8 +95,7 @@ static void expect_bytes(const struct model *m, uint8_t *bytes)
 
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], bytes + offsets[t], SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(m, ref, KEY);
 	memcpy(bytes + offsets[EXTERNAL_E], ref[EXTERNAL_E], SIZE);
 	memcpy(bytes + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
@@ -393,7 +377,7 @@ TEST_F(bind, of_this_run_only)
 	ASSERT_EQ(0, world_reset(&self->w));
 	EXPECT_EQ(0, submit_all(&self->w));
 	ASSERT_EQ(0, world_open(&other, self->fd, &self->model));
-	EXPECT_EQ(-ENXIO, submit_steps(&other, 0, EXTERNAL_STEPS, &args));
+	EXPECT_EQ(-ENXIO, world_mix(&other, 0, EXTERNAL_STEPS, KEY, &args));
 	EXPECT_EQ(EXTERNAL_X, args.verdict.tensor);
 	world_close(&other);
 }
@@ -680,12 +664,10 @@ TEST_F(bind, runs_of_two_clients_hand_over)
 	fill(self->system_map, BO_SIZE, 8);
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], self->system_map + offsets[t], SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&self->model, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(&self->model, ref, KEY);
 	memcpy(ref[EXTERNAL_X], ref[EXTERNAL_Y], SIZE);
 	memset(ref[EXTERNAL_P], 0, SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&self->model, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(&self->model, ref, KEY);
 	memcpy(expected, ref[EXTERNAL_Y], SIZE);
 
 	ASSERT_EQ(0, npu_knob("pause", 1));

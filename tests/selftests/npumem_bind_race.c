@@ -5,7 +5,6 @@
  * alone, and when all is quiet the run works.
  */
 #include <errno.h>
-#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -39,12 +38,9 @@ static void expect(struct race *race, const char *what, int err, int a, int b)
 
 static int submit_all(struct race *race)
 {
-	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
-	struct world w = race->w;
 
-	job.position_count = EXTERNAL_STEPS;
-	return world_submit(&w, &job, 1, &args);
+	return world_mix(&race->w, 0, EXTERNAL_STEPS, KEY, &args);
 }
 
 static void *submits(void *data)
@@ -107,13 +103,7 @@ static void *lets_go(void *data)
 
 static int bind_all(struct race *race)
 {
-	uint32_t t;
-	int err = 0;
-
-	for (t = 0; !err && t < EXTERNAL_TENSORS; t++)
-		if (t != EXTERNAL_A)
-			err = world_bind(&race->w, t, race->system, offsets[t]);
-	return err;
+	return world_bind_external(&race->w, race->system, offsets, NPUMEM_NONE);
 }
 
 FIXTURE(threads)
@@ -137,7 +127,6 @@ TEST_F_TIMEOUT(threads, on_one_run, 600)
 {
 	static void *(*const threads[])(void *) = { submits, resets, binds, lets_go };
 	struct race race = { .model = model_external() };
-	pthread_t ids[ARRAY_SIZE(threads)];
 	uint8_t *map, **ref;
 	unsigned int i;
 	uint32_t t;
@@ -147,10 +136,7 @@ TEST_F_TIMEOUT(threads, on_one_run, 600)
 	ASSERT_EQ(0, npu_bo_create(fd, BO_SIZE, NPUMEM_BO_SYSTEM, &race.system));
 	ASSERT_EQ(0, npu_bo_create(fd, BO_SIZE, NPUMEM_BO_CARVEOUT, &race.carveout));
 	ASSERT_EQ(0, bind_all(&race));
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		ASSERT_EQ(0, pthread_create(&ids[i], NULL, threads[i], &race));
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		ASSERT_EQ(0, pthread_join(ids[i], NULL));
+	ASSERT_EQ(0, npu_threads(threads, ARRAY_SIZE(threads), &race));
 	EXPECT_EQ(0, race.failed);
 	EXPECT_LT(0, race.went);
 
@@ -165,8 +151,7 @@ TEST_F_TIMEOUT(threads, on_one_run, 600)
 	ref = reference_new(&race.model);
 	for (t = 0; t < EXTERNAL_TENSORS; t++)
 		memcpy(ref[t], map + offsets[t], SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(&race.model, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(&race.model, ref, KEY);
 	ASSERT_EQ(0, submit_all(&race));
 	ASSERT_EQ(0, world_wait(&race.w));
 	EXPECT_EQ(0, memcmp(map + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE));

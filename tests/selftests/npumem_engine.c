@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -18,7 +17,6 @@
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
-#define DRIVER	  "/sys/bus/platform/drivers/npumem-sim/"
 #define ENGINE	  "npumem_test_engine"
 #define TWIN	  "npumem_test_twin"
 #define OTHER	  "/sys/bus/platform/drivers/npumem-test-engine/"
@@ -52,19 +50,6 @@ static bool log_has(int fd, const char *text)
 	}
 }
 
-/* Of the device tree's NPU, that npumem's own driver has. */
-static int sim_name(char *name, size_t size)
-{
-	glob_t found;
-
-	if (glob(DRIVER "*/driver_override", 0, NULL, &found))
-		return -ENOENT;
-	*strrchr(found.gl_pathv[0], '/') = '\0';
-	snprintf(name, size, "%s", strrchr(found.gl_pathv[0], '/') + 1);
-	globfree(&found);
-	return 0;
-}
-
 FIXTURE(engine)
 {
 	char name[64];
@@ -75,18 +60,18 @@ FIXTURE(engine)
 
 FIXTURE_SETUP(engine)
 {
-	ASSERT_EQ(0, sim_name(self->name, sizeof(self->name)));
+	ASSERT_TRUE(npu_device_name(self->name, sizeof(self->name)));
 	self->log = log_open();
 	ASSERT_GE(self->log, 0);
 	self->model = model_chain();
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 	ASSERT_EQ(0, npu_module_load(ENGINE));
 }
 
 FIXTURE_TEARDOWN(engine)
 {
 	npu_module_unload(ENGINE);
-	EXPECT_EQ(0, npu_write(DRIVER "bind", self->name));
+	EXPECT_EQ(0, npu_write(NPU_DRIVER "bind", self->name));
 	model_free(&self->model);
 	close(self->log);
 }

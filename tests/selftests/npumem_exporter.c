@@ -89,34 +89,24 @@ static struct exporter_counts counts(FIXTURE_DATA(exporter) * self)
 
 static int bind_own(FIXTURE_DATA(exporter) * self, uint32_t but)
 {
-	uint32_t t;
-	int err = 0;
-
-	for (t = 0; !err && t < EXTERNAL_TENSORS; t++)
-		if (t != EXTERNAL_A && t != but)
-			err = world_bind(&self->w, t, self->own, offsets[t]);
-	return err;
+	return world_bind_external(&self->w, self->own, offsets, but);
 }
 
 static int submit_all(FIXTURE_DATA(exporter) * self)
 {
-	struct drm_npumem_job job = world_job(&self->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 
-	job.position_count = EXTERNAL_STEPS;
-	return world_submit(&self->w, &job, 1, &args);
+	return world_mix(&self->w, 0, EXTERNAL_STEPS, KEY, &args);
 }
 
 /* What Y must be, given X and P. */
 static void expect(const struct model *m, const uint8_t *x, const uint8_t *p, uint8_t *y)
 {
 	uint8_t **ref = reference_new(m);
-	uint32_t t;
 
 	memcpy(ref[EXTERNAL_X], x, SIZE);
 	memcpy(ref[EXTERNAL_P], p, SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(m, ref, KEY);
 	memcpy(y, ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
 }

@@ -16,9 +16,8 @@
 #include "kselftest_harness.h"
 #include "npumem_world.h"
 
-#define KEY    0xf0e1
-#define SIZE   EXTERNAL_SIZE
-#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
+#define KEY  0xf0e1
+#define SIZE EXTERNAL_SIZE
 
 enum { BO_SIZE = 8192 };
 
@@ -73,34 +72,24 @@ static uint32_t import(FIXTURE_DATA(foreign) * self, uint32_t bo, uint32_t flags
 
 static int bind_all(const struct world *w, uint32_t bo)
 {
-	uint32_t t;
-	int err = 0;
-
-	for (t = 0; !err && t < EXTERNAL_TENSORS; t++)
-		if (t != EXTERNAL_A)
-			err = world_bind(w, t, bo, offsets[t]);
-	return err;
+	return world_bind_external(w, bo, offsets, NPUMEM_NONE);
 }
 
 static int submit_all(struct world *w)
 {
-	struct drm_npumem_job job = world_job(w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
 
-	job.position_count = EXTERNAL_STEPS;
-	return world_submit(w, &job, 1, &args);
+	return world_mix(w, 0, EXTERNAL_STEPS, KEY, &args);
 }
 
 /* What is in the buffer after a run whose X is at the given offset. */
 static void expect_bytes(const struct model *m, uint8_t *bytes, uint64_t x)
 {
 	uint8_t **ref = reference_new(m);
-	uint32_t t;
 
 	memcpy(ref[EXTERNAL_X], bytes + x, SIZE);
 	memcpy(ref[EXTERNAL_P], bytes + offsets[EXTERNAL_P], SIZE);
-	for (t = 0; t < EXTERNAL_STEPS; t++)
-		reference_step(m, ref, t, NPUMEM_SIM_MIX, KEY);
+	reference_mix(m, ref, KEY);
 	memcpy(bytes + offsets[EXTERNAL_E], ref[EXTERNAL_E], SIZE);
 	memcpy(bytes + offsets[EXTERNAL_Y], ref[EXTERNAL_Y], SIZE);
 	reference_free(m, ref);
@@ -242,12 +231,12 @@ TEST_F(foreign, z_exporter_is_unbound)
 	ASSERT_EQ(0, npu_knob("pause", 1));
 	ASSERT_EQ(0, submit_all(&self->w));
 	/* It is no child of the device tree. */
-	ASSERT_EQ(0, glob(DRIVER "npumem-sim*", 0, NULL, &found));
+	ASSERT_EQ(0, glob(NPU_DRIVER "npumem-sim*", 0, NULL, &found));
 	ASSERT_EQ(1, found.gl_pathc);
 	name = strrchr(found.gl_pathv[0], '/') + 1;
 	snprintf(path, sizeof(path), "%s", name);
 	globfree(&found);
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", path));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", path));
 	ASSERT_EQ(0, npu_knob("pause", 0));
 	EXPECT_EQ(0, world_wait(&self->w));
 	ASSERT_EQ(0, world_reset(&self->w));

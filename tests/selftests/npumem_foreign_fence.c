@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <linux/dma-buf.h>
 #include <linux/sync_file.h>
 #include <poll.h>
@@ -25,7 +24,6 @@
 #include "npumem_world.h"
 
 #define MODULE "npumem_test_fence"
-#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
 
 /*
  * struct FIXTURE(foreign) - client and bystander
@@ -289,23 +287,19 @@ TEST_F(foreign, device_goes)
 	struct sync_fence_info fence = { 0 };
 	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&fence };
 	struct pollfd last = { .events = POLLIN };
-	glob_t found;
-	char *name;
+	char name[64];
 
 	submit_all(_metadata, self);
 	ASSERT_EQ(0, drmSyncobjExportSyncFile(self->other, self->seen[CHAIN_LAST], &last.fd));
-	ASSERT_EQ(0, glob(DRIVER "*/driver_override", 0, NULL, &found));
-	*strrchr(found.gl_pathv[0], '/') = '\0';
-	name = strrchr(found.gl_pathv[0], '/') + 1;
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", name));
+	ASSERT_TRUE(npu_device_name(name, sizeof(name)));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", name));
 	EXPECT_EQ(1, poll(&last, 1, NPU_PATIENCE_NS / 1000000));
 	EXPECT_TRUE(fence_pending(self));
 	EXPECT_EQ(0, ioctl(last.fd, SYNC_IOC_FILE_INFO, &info));
 	EXPECT_EQ(-ENODEV, fence.status);
 	close(last.fd);
 	client_close(self);
-	EXPECT_EQ(0, npu_write(DRIVER "bind", name));
-	globfree(&found);
+	EXPECT_EQ(0, npu_write(NPU_DRIVER "bind", name));
 }
 
 TEST_HARNESS_MAIN

@@ -10,77 +10,43 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "npumem_world.h"
+#include "npumem_refused.h"
+
+static int create(struct offers *offers, const struct blob *blob)
+{
+	struct drm_npumem_graph_create args = {
+		.blob = (uintptr_t)blob->data,
+		.size = blob->size,
+		.log = npu_log(&offers->log, 1),
+	};
+	int err = npu_ioctl(offers->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args);
+
+	offers->verdict = args.verdict;
+	offers->handle = args.handle;
+	offers->log_size = args.log.true_size;
+	return err;
+}
 
 FIXTURE(graph)
 {
-	int fd;
-	struct model model;
-	struct npu_log log;
-	struct drm_npumem_graph_create args;
+	struct offers offers;
 };
 
 FIXTURE_SETUP(graph)
 {
-	self->fd = npu_open();
-	ASSERT_GE(self->fd, 0);
-	self->model = model_chain();
+	self->offers = (struct offers){
+		.fd = npu_open(),
+		.model = model_chain(),
+		.make = model_graph,
+		.call = create,
+	};
+	ASSERT_GE(self->offers.fd, 0);
 }
 
 FIXTURE_TEARDOWN(graph)
 {
-	model_free(&self->model);
-	close(self->fd);
-}
-
-static int create(FIXTURE_DATA(graph) * self, const struct blob *blob)
-{
-	self->args = (struct drm_npumem_graph_create){
-		.blob = (uintptr_t)blob->data,
-		.size = blob->size,
-		.log = npu_log(&self->log, 1),
-	};
-	return npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &self->args);
-}
-
-/* Refused as the edit says: errno, rule, words; and nothing is left. */
-static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self,
-			   const struct blob *blob, const struct blob_edit *edit)
-{
-	EXPECT_EQ(edit->err, create(self, blob))
-	TH_LOG("%s: %s", edit->what, self->log.text);
-	EXPECT_EQ(edit->rule, self->args.verdict.rule)
-	TH_LOG("%s", edit->what);
-	EXPECT_EQ(0, strncmp(edit->log, self->log.text, strlen(edit->log)))
-	TH_LOG("%s: log is: %s", edit->what, self->log.text);
-	EXPECT_EQ(strlen(self->log.text) + 1, self->args.log.true_size);
-	EXPECT_EQ(0, self->args.handle);
-}
-
-static void spoil(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self,
-		  const struct blob_edit *edits, unsigned int count)
-{
-	struct blob blob;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		blob = model_graph(&self->model);
-		ASSERT_EQ(0, create(self, &blob));
-		blob_apply(&blob, &edits[i]);
-		expect_refused(_metadata, self, &blob, &edits[i]);
-		blob_free(&blob);
-	}
-}
-
-/* Refused after a change of the model itself. */
-static void refused(struct __test_metadata *_metadata, FIXTURE_DATA(graph) * self, int err,
-		    uint32_t rule, const char *log)
-{
-	const struct blob_edit edit = { .what = "model", .err = err, .rule = rule, .log = log };
-	struct blob blob = model_graph(&self->model);
-
-	expect_refused(_metadata, self, &blob, &edit);
-	blob_free(&blob);
+	model_free(&self->offers.model);
+	close(self->offers.fd);
 }
 
 #define HUGE	 0x1000000000000000ull
@@ -112,7 +78,7 @@ TEST_F(graph, framing)
 		EDIT_HEADER(pad, 1, -EBADMSG, "format: header's flags or pad not zero\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(graph, section_table)
@@ -152,7 +118,7 @@ TEST_F(graph, section_table)
 			   "format: padding of section 1 (tiles) not zero\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(graph, tensors)
@@ -192,7 +158,7 @@ TEST_F(graph, tensors)
 		     "format: tensor 1: its pad is not zero\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(graph, tiles)
@@ -225,23 +191,23 @@ TEST_F(graph, tiles)
 		EDIT(TILES, npumem_tile, 2, region.pad, 1, -EINVAL, FORMAT,
 		     "format: tile 2 of tensor 2: its pad is not zero (used by step 1)\n"),
 	};
-	struct npumem_region *region = &self->model.tiles[2].region;
+	struct npumem_region *region = &self->offers.model.tiles[2].region;
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 
 	/* Strides: overlapping, and beyond what 64 bits count. */
 	region->length = 8;
 	region->count[0] = 4;
 	region->stride[0] = 7;
-	refused(_metadata, self, -EINVAL, FORMAT,
+	refused(_metadata, &self->offers, -EINVAL, FORMAT,
 		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap (used by step 1)\n");
 	region->stride[0] = UINT64_MAX;
-	refused(_metadata, self, -EINVAL, FORMAT,
+	refused(_metadata, &self->offers, -EINVAL, FORMAT,
 		"format: tile 2 of tensor 2: it ends beyond the tensor (used by step 1)\n");
 	region->stride[0] = 8;
 	region->count[1] = 2;
 	region->stride[1] = 31;
-	refused(_metadata, self, -EINVAL, FORMAT,
+	refused(_metadata, &self->offers, -EINVAL, FORMAT,
 		"format: tile 2 of tensor 2: a stride is too small, repetitions overlap (used by step 1)\n");
 }
 
@@ -269,10 +235,10 @@ TEST_F(graph, accesses)
 		     "V4 write: step 0 writes tile 0 of tensor 0, an input\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
-	self->model.tensors[CHAIN_X].kind = NPUMEM_TENSOR_PARAMETER;
-	self->model.accesses[0].mode = NPUMEM_ACCESS_UPDATE;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V4_WRITE,
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
+	self->offers.model.tensors[CHAIN_X].kind = NPUMEM_TENSOR_PARAMETER;
+	self->offers.model.accesses[0].mode = NPUMEM_ACCESS_UPDATE;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V4_WRITE,
 		"V4 write: step 0 writes tile 0 of tensor 0, a parameter\n");
 }
 
@@ -307,66 +273,66 @@ TEST_F(graph, steps_and_blocks)
 		     "format: block 0: its name lies outside section strings\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(graph, not_topological)
 {
 	/* MIX reads B, which LAST has yet to write. */
-	self->model.accesses[2].tile = CHAIN_B;
-	self->model.accesses[3].tile = CHAIN_Y;
-	self->model.accesses[4].tile = CHAIN_A;
-	self->model.accesses[5].tile = CHAIN_B;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+	self->offers.model.accesses[2].tile = CHAIN_B;
+	self->offers.model.accesses[3].tile = CHAIN_Y;
+	self->offers.model.accesses[4].tile = CHAIN_A;
+	self->offers.model.accesses[5].tile = CHAIN_B;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V3_READ,
 		"V3 read: step 1 reads tile 2 of tensor 2, whose bytes [0, 256) no earlier step "
 		"writes\n");
-	EXPECT_EQ(1, self->args.verdict.step);
-	EXPECT_EQ(CHAIN_B, self->args.verdict.tensor);
-	EXPECT_EQ(CHAIN_B, self->args.verdict.tile);
+	EXPECT_EQ(1, self->offers.verdict.step);
+	EXPECT_EQ(CHAIN_B, self->offers.verdict.tensor);
+	EXPECT_EQ(CHAIN_B, self->offers.verdict.tile);
 }
 
 TEST_F(graph, read_of_what_its_own_step_writes)
 {
-	self->model.accesses[2].tile = CHAIN_B;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+	self->offers.model.accesses[2].tile = CHAIN_B;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V3_READ,
 		"V3 read: step 1 reads tile 2 of "
 		"tensor 2, whose bytes [0, 256) no earlier step writes\n");
 }
 
 TEST_F(graph, read_of_what_is_written_in_part)
 {
-	self->model.tiles[CHAIN_A].region.length = 100;
-	self->model.accesses[2].tile = model_whole(&self->model, CHAIN_A);
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V3_READ,
+	self->offers.model.tiles[CHAIN_A].region.length = 100;
+	self->offers.model.accesses[2].tile = model_whole(&self->offers.model, CHAIN_A);
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V3_READ,
 		"V3 read: step 1 reads tile 4 of "
 		"tensor 1, whose bytes [100, 256) no earlier step writes\n");
 }
 
 TEST_F(graph, written_twice)
 {
-	self->model.accesses[3].tile = CHAIN_A;
-	self->model.accesses[4].tile = CHAIN_A;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V4_WRITE,
+	self->offers.model.accesses[3].tile = CHAIN_A;
+	self->offers.model.accesses[4].tile = CHAIN_A;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V4_WRITE,
 		"V4 write: step 1 writes tile 1 of "
 		"tensor 1, whose bytes [0, 256) step 0 writes too\n");
-	EXPECT_EQ(0, self->args.verdict.other_step);
+	EXPECT_EQ(0, self->offers.verdict.other_step);
 }
 
 TEST_F(graph, output_with_a_hole)
 {
-	self->model.tiles[CHAIN_Y].region.length = 200;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V7_EXIT,
+	self->offers.model.tiles[CHAIN_Y].region.length = 200;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V7_EXIT,
 		"V7 exit: bytes [200, 256) of output tensor 3 are never written\n");
 }
 
 TEST_F_TIMEOUT(graph, cut_short_anywhere, 600)
 {
-	struct blob whole = model_graph(&self->model), cut = whole;
+	struct blob whole = model_graph(&self->offers.model), cut = whole;
 	uint8_t *copy;
 
 	for (cut.size = 0; cut.size < whole.size; cut.size += 3) {
 		/* As it is, and with a header that says so. */
-		EXPECT_EQ(-EBADMSG, create(self, &cut)) TH_LOG("%zu bytes", cut.size);
+		EXPECT_EQ(-EBADMSG, create(&self->offers, &cut)) TH_LOG("%zu bytes", cut.size);
 		if (cut.size < sizeof(struct npumem_blob_header))
 			continue;
 		copy = malloc(cut.size);
@@ -374,28 +340,29 @@ TEST_F_TIMEOUT(graph, cut_short_anywhere, 600)
 		memcpy(copy, whole.data, cut.size);
 		((struct npumem_blob_header *)copy)->total_size = cut.size;
 		cut.data = copy;
-		EXPECT_EQ(-EBADMSG, create(self, &cut)) TH_LOG("%zu bytes, and says so", cut.size);
+		EXPECT_EQ(-EBADMSG, create(&self->offers, &cut))
+		TH_LOG("%zu bytes, and says so", cut.size);
 		cut.data = whole.data;
 		free(copy);
 	}
-	EXPECT_EQ(0, create(self, &whole));
+	EXPECT_EQ(0, create(&self->offers, &whole));
 	blob_free(&whole);
 }
 
 TEST_F(graph, bytes_nobody_owns)
 {
-	struct blob blob = model_graph(&self->model);
+	struct blob blob = model_graph(&self->offers.model);
 
 	/* A gap: the last section claims one record less. */
 	blob_section(&blob, STEPS)->count--;
-	EXPECT_EQ(-EBADMSG, create(self, &blob));
-	EXPECT_STREQ("format: bytes between sections not zero\n", self->log.text);
+	EXPECT_EQ(-EBADMSG, create(&self->offers, &blob));
+	EXPECT_STREQ("format: bytes between sections not zero\n", self->offers.log.text);
 	blob_free(&blob);
 }
 
 TEST_F(graph, wider_records_of_a_newer_writer)
 {
-	struct blob old = model_graph(&self->model), wide = { 0 };
+	struct blob old = model_graph(&self->offers.model), wide = { 0 };
 	struct npumem_blob_section *section;
 	uint64_t extra = CHAIN_TENSORS * 16ull;
 	uint8_t *to;
@@ -413,15 +380,15 @@ TEST_F(graph, wider_records_of_a_newer_writer)
 	section->stride += 16;
 	to = wide.data + old.size;
 	for (i = 0; i < CHAIN_TENSORS; i++)
-		memcpy(to + i * section->stride, &self->model.tensors[i],
+		memcpy(to + i * section->stride, &self->offers.model.tensors[i],
 		       sizeof(struct npumem_tensor));
-	EXPECT_EQ(0, create(self, &wide)) TH_LOG("%s", self->log.text);
+	EXPECT_EQ(0, create(&self->offers, &wide)) TH_LOG("%s", self->offers.log.text);
 
 	to[2 * section->stride + section->stride - 1] = 1;
-	EXPECT_EQ(-EBADMSG, create(self, &wide));
+	EXPECT_EQ(-EBADMSG, create(&self->offers, &wide));
 	EXPECT_STREQ("format: record 2 of section tensors has bytes beyond the 48 known that are "
 		     "not zero\n",
-		     self->log.text);
+		     self->offers.log.text);
 	blob_free(&old);
 	blob_free(&wide);
 }
@@ -433,23 +400,23 @@ TEST_F(graph, huge_counts_in_small_blobs)
 	struct drm_npumem_info info;
 	uint64_t tensor = 1ull << 40;
 
-	ASSERT_EQ(0, npu_info(self->fd, &info));
-	self->model.tensors[CHAIN_A].size = tensor;
-	region = &self->model.tiles[CHAIN_A].region;
+	ASSERT_EQ(0, npu_info(self->offers.fd, &info));
+	self->offers.model.tensors[CHAIN_A].size = tensor;
+	region = &self->offers.model.tiles[CHAIN_A].region;
 	region->length = 1;
 	region->count[0] = info.max_chunks + 1;
 	region->stride[0] = 2;
-	refused(_metadata, self, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
+	refused(_metadata, &self->offers, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
 	region->count[0] = 0xffffffff;
 	region->stride[0] = 2;
 	region->count[1] = 16;
 	region->stride[1] = 1ull << 34;
-	refused(_metadata, self, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
+	refused(_metadata, &self->offers, -E2BIG, NPUMEM_RULE_NONE, "limit: more than ");
 }
 
 TEST_F(graph, log_levels_and_truncation)
 {
-	struct blob good = model_graph(&self->model), bad = model_graph(&self->model);
+	struct blob good = model_graph(&self->offers.model), bad = model_graph(&self->offers.model);
 	struct drm_npumem_graph_create args;
 	uint32_t size;
 
@@ -458,48 +425,50 @@ TEST_F(graph, log_levels_and_truncation)
 	args = (struct drm_npumem_graph_create){
 		.blob = (uintptr_t)bad.data,
 		.size = bad.size,
-		.log = npu_log(&self->log, 0),
+		.log = npu_log(&self->offers.log, 0),
 	};
-	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
 	EXPECT_EQ(NPUMEM_RULE_FORMAT, args.verdict.rule);
 	EXPECT_EQ(offsetof(struct npumem_blob_header, flags), args.verdict.first);
 
 	/* Level 1 says nothing of success; level 2 does. */
-	EXPECT_EQ(0, create(self, &good));
-	EXPECT_STREQ("", self->log.text);
-	EXPECT_EQ(1, self->args.log.true_size);
+	EXPECT_EQ(0, create(&self->offers, &good));
+	EXPECT_STREQ("", self->offers.log.text);
+	EXPECT_EQ(1, self->offers.log_size);
 	args = (struct drm_npumem_graph_create){
 		.blob = (uintptr_t)good.data,
 		.size = good.size,
-		.log = npu_log(&self->log, 2),
+		.log = npu_log(&self->offers.log, 2),
 	};
-	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
-	EXPECT_EQ(0,
-		  strncmp("graph: 4 tensors, 3 steps, 6 accesses, 4 cells, ", self->log.text, 48))
-	TH_LOG("%s", self->log.text);
+	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	EXPECT_EQ(0, strncmp("graph: 4 tensors, 3 steps, 6 accesses, 4 cells, ",
+			     self->offers.log.text, 48))
+	TH_LOG("%s", self->offers.log.text);
 
 	/* Cut short at every size: terminated, and nothing is written beyond. */
-	EXPECT_EQ(-EBADMSG, create(self, &bad));
-	size = self->args.log.true_size;
+	EXPECT_EQ(-EBADMSG, create(&self->offers, &bad));
+	size = self->offers.log_size;
 	for (args.log.size = 0; args.log.size <= size; args.log.size++) {
 		uint32_t room = args.log.size;
 
-		memset(self->log.text, 'x', sizeof(self->log.text));
+		memset(self->offers.log.text, 'x', sizeof(self->offers.log.text));
 		args.blob = (uintptr_t)bad.data;
 		args.size = bad.size;
 		args.log.level = 1;
-		EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+		EXPECT_EQ(-EBADMSG,
+			  npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
 		EXPECT_EQ(size, args.log.true_size);
-		EXPECT_EQ('x', self->log.text[room]);
+		EXPECT_EQ('x', self->offers.log.text[room]);
 		if (room)
-			EXPECT_EQ(room - 1,
-				  strlen(self->log.text) < room ? strlen(self->log.text) : room);
+			EXPECT_EQ(room - 1, strlen(self->offers.log.text) < room ?
+						    strlen(self->offers.log.text) :
+						    room);
 	}
 
 	/* Nowhere to write it: the reason of the refusal is not hidden. */
 	args.log.size = 64;
 	args.log.ptr = NPU_UNMAPPED;
-	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_GRAPH_CREATE, &args));
 	blob_free(&good);
 	blob_free(&bad);
 }
@@ -507,16 +476,16 @@ TEST_F(graph, log_levels_and_truncation)
 /* Tensors in host memory and external ones are taken by themselves; plans tell more. */
 TEST_F(graph, host_and_external_tensors)
 {
-	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
+	struct npumem_tensor *x = &self->offers.model.tensors[CHAIN_X];
 	struct blob blob;
 
 	x->flags = NPUMEM_TENSOR_FLAG_HOST;
-	blob = model_graph(&self->model);
-	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
+	blob = model_graph(&self->offers.model);
+	EXPECT_EQ(0, create(&self->offers, &blob)) TH_LOG("%s", self->offers.log.text);
 	blob_free(&blob);
 	x->flags = NPUMEM_TENSOR_FLAG_EXTERNAL;
-	blob = model_graph(&self->model);
-	EXPECT_EQ(0, create(self, &blob)) TH_LOG("%s", self->log.text);
+	blob = model_graph(&self->offers.model);
+	EXPECT_EQ(0, create(&self->offers, &blob)) TH_LOG("%s", self->offers.log.text);
 	blob_free(&blob);
 }
 

@@ -139,7 +139,7 @@ TEST_F(clients, buffers_have_no_global_names)
 	EXPECT_EQ(-EACCES, npu_ioctl(self->fd[0], DRM_IOCTL_GEM_FLINK, &flink));
 	EXPECT_EQ(-EACCES, npu_ioctl(self->fd[1], DRM_IOCTL_GEM_OPEN, &open_args));
 	/* Where there is a card node beside the render node, it cannot be opened. */
-	if (glob("/sys/bus/platform/drivers/npumem-sim/*/drm/card*", 0, NULL, &cards))
+	if (glob(NPU_DRIVER "*/drm/card*", 0, NULL, &cards))
 		return;
 	for (i = 0; i < cards.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "/dev/dri/%s", strrchr(cards.gl_pathv[i], '/') + 1);

@@ -11,96 +11,59 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
-#include "npumem_world.h"
-
-FIXTURE(plan)
-{
-	int fd;
-	struct model model;
-	struct npu_log log;
-	struct drm_npumem_plan_load args;
-};
-
-FIXTURE_SETUP(plan)
-{
-	self->fd = npu_open();
-	ASSERT_GE(self->fd, 0);
-	self->model = model_chain();
-}
-
-FIXTURE_TEARDOWN(plan)
-{
-	model_free(&self->model);
-	close(self->fd);
-}
+#include "npumem_refused.h"
 
 /* Load a plan blob for the model's graph as it is now. */
-static int load(FIXTURE_DATA(plan) * self, const struct blob *plan)
+static int load(struct offers *offers, const struct blob *plan)
 {
-	struct blob graph = model_graph(&self->model);
-	uint32_t handle;
-	int err = world_graph(self->fd, &graph, &handle);
+	struct drm_npumem_plan_load args = {
+		.blob = (uintptr_t)plan->data,
+		.size = plan->size,
+		.log = npu_log(&offers->log, 1),
+	};
+	struct blob graph = model_graph(&offers->model);
+	int err = world_graph(offers->fd, &graph, &args.graph);
 
 	blob_free(&graph);
 	if (err)
 		return -ENOTRECOVERABLE; /* of no PLAN_LOAD */
-	self->args = (struct drm_npumem_plan_load){
-		.graph = handle,
-		.blob = (uintptr_t)plan->data,
-		.size = plan->size,
-		.log = npu_log(&self->log, 1),
-	};
-	err = npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &self->args);
-	world_destroy(self->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, handle);
+	err = npu_ioctl(offers->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args);
+	world_destroy(offers->fd, DRM_IOCTL_NPUMEM_GRAPH_DESTROY, args.graph);
+	offers->verdict = args.verdict;
+	offers->handle = args.handle;
+	offers->log_size = args.log.true_size;
 	return err;
 }
 
-static void expect_refused(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self,
-			   const struct blob *blob, const struct blob_edit *edit)
+FIXTURE(plan)
 {
-	EXPECT_EQ(edit->err, load(self, blob))
-	TH_LOG("%s: %s", edit->what, self->log.text);
-	EXPECT_EQ(edit->rule, self->args.verdict.rule)
-	TH_LOG("%s", edit->what);
-	EXPECT_EQ(0, strncmp(edit->log, self->log.text, strlen(edit->log)))
-	TH_LOG("%s: log is: %s", edit->what, self->log.text);
-	EXPECT_EQ(0, self->args.handle);
+	struct offers offers;
+};
+
+FIXTURE_SETUP(plan)
+{
+	self->offers = (struct offers){
+		.fd = npu_open(),
+		.model = model_chain(),
+		.make = model_plan,
+		.call = load,
+	};
+	ASSERT_GE(self->offers.fd, 0);
 }
 
-static void spoil(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self,
-		  const struct blob_edit *edits, unsigned int count)
+FIXTURE_TEARDOWN(plan)
 {
-	struct blob blob;
-	unsigned int i;
-
-	for (i = 0; i < count; i++) {
-		blob = model_plan(&self->model);
-		ASSERT_EQ(0, load(self, &blob));
-		blob_apply(&blob, &edits[i]);
-		expect_refused(_metadata, self, &blob, &edits[i]);
-		blob_free(&blob);
-	}
-}
-
-static const struct npumem_verdict *refused(struct __test_metadata *_metadata,
-					    FIXTURE_DATA(plan) * self, int err, uint32_t rule,
-					    const char *log)
-{
-	const struct blob_edit edit = { .what = "model", .err = err, .rule = rule, .log = log };
-	struct blob blob = model_plan(&self->model);
-
-	expect_refused(_metadata, self, &blob, &edit);
-	blob_free(&blob);
-	return &self->args.verdict;
+	model_free(&self->offers.model);
+	close(self->offers.fd);
 }
 
 static void accepted(struct __test_metadata *_metadata, FIXTURE_DATA(plan) * self)
 {
-	struct blob blob = model_plan(&self->model);
+	struct blob blob = model_plan(&self->offers.model);
 
-	EXPECT_EQ(0, load(self, &blob)) TH_LOG("%s", self->log.text);
-	EXPECT_EQ(NPUMEM_RULE_NONE, self->args.verdict.rule);
-	EXPECT_NE(0, self->args.handle);
+	EXPECT_EQ(0, load(&self->offers, &blob)) TH_LOG("%s", self->offers.log.text);
+	EXPECT_EQ(NPUMEM_RULE_NONE, self->offers.verdict.rule);
+	EXPECT_NE(0, self->offers.handle);
 	blob_free(&blob);
 }
 
@@ -137,7 +100,7 @@ TEST_F(plan, framing)
 			   "format: padding of section 1 (placements) not zero\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(plan, info)
@@ -157,7 +120,7 @@ TEST_F(plan, info)
 		     "format: info: host_size is not zero, "),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(plan, v1_bounds)
@@ -195,27 +158,27 @@ TEST_F(plan, v1_bounds)
 		     "V1 bounds: placement 1 of tensor 1: it has unknown flags\n"),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(plan, v1_alignment_and_fixed_offsets)
 {
-	struct npumem_tensor *a = &self->model.tensors[CHAIN_A];
+	struct npumem_tensor *a = &self->offers.model.tensors[CHAIN_A];
 
 	a->align = 64;
 	accepted(_metadata, self);
-	self->model.placements[CHAIN_A].offset += 32;
-	refused(_metadata, self, -EINVAL, V1,
+	self->offers.model.placements[CHAIN_A].offset += 32;
+	refused(_metadata, &self->offers, -EINVAL, V1,
 		"V1 bounds: placement 1 of tensor 1: its offset is not a multiple of the tensor's "
 		"align\n");
-	self->model.placements[CHAIN_A].offset -= 32;
+	self->offers.model.placements[CHAIN_A].offset -= 32;
 	a->flags = NPUMEM_TENSOR_FLAG_FIXED;
 	a->fixed_offset = CHAIN_A * CHAIN_SIZE;
 	accepted(_metadata, self);
 	a->fixed_offset += 64;
-	refused(_metadata, self, -EINVAL, V1,
+	refused(_metadata, &self->offers, -EINVAL, V1,
 		"V1 bounds: placement 1 of tensor 1: it is not at the tensor's fixed offset\n");
-	EXPECT_EQ(CHAIN_A, self->args.verdict.tensor);
+	EXPECT_EQ(CHAIN_A, self->offers.verdict.tensor);
 }
 
 TEST_F(plan, v2_order)
@@ -243,28 +206,28 @@ TEST_F(plan, v2_order)
 		     "V2 order: block 0 of the plan is not the whole schedule of block 0, "),
 	};
 
-	spoil(_metadata, self, edits, ARRAY_SIZE(edits));
+	spoil(_metadata, &self->offers, edits, ARRAY_SIZE(edits));
 }
 
 TEST_F(plan, v2_step_left_out)
 {
 	uint32_t i;
 
-	self->model.position_count--;
-	self->model.instances[0].position_count--;
+	self->offers.model.position_count--;
+	self->offers.model.instances[0].position_count--;
 	for (i = 0; i < CHAIN_TENSORS; i++)
-		self->model.placements[i].to--;
-	refused(_metadata, self, -EINVAL, V2, "V2 order: step 2 is not in the schedule\n");
-	EXPECT_EQ(CHAIN_LAST, self->args.verdict.step);
+		self->offers.model.placements[i].to--;
+	refused(_metadata, &self->offers, -EINVAL, V2, "V2 order: step 2 is not in the schedule\n");
+	EXPECT_EQ(CHAIN_LAST, self->offers.verdict.step);
 }
 
 TEST_F(plan, v3_schedule_against_the_data)
 {
 	const struct npumem_verdict *v;
 
-	self->model.positions[1].index = CHAIN_LAST;
-	self->model.positions[2].index = CHAIN_MIX;
-	v = refused(_metadata, self, -EINVAL, V3,
+	self->offers.model.positions[1].index = CHAIN_LAST;
+	self->offers.model.positions[2].index = CHAIN_MIX;
+	v = refused(_metadata, &self->offers, -EINVAL, V3,
 		    "V3 read: step 2 reads tile 2 of tensor 2 before step 1 writes it\n");
 	EXPECT_EQ(1, v->position);
 	EXPECT_EQ(CHAIN_LAST, v->step);
@@ -274,29 +237,29 @@ TEST_F(plan, v3_schedule_against_the_data)
 
 TEST_F(plan, v3_no_placement)
 {
-	self->model.placements[CHAIN_A] = self->model.placements[CHAIN_Y];
-	self->model.placement_count--;
-	refused(_metadata, self, -EINVAL, V3,
+	self->offers.model.placements[CHAIN_A] = self->offers.model.placements[CHAIN_Y];
+	self->offers.model.placement_count--;
+	refused(_metadata, &self->offers, -EINVAL, V3,
 		"V3 read: tensor 1 bytes [0, 256) have no placement at position 0, where step 0 "
 		"writes them\n");
-	EXPECT_EQ(CHAIN_A, self->args.verdict.tensor);
+	EXPECT_EQ(CHAIN_A, self->offers.verdict.tensor);
 }
 
 TEST_F(plan, v3_placement_ends_before_the_read)
 {
-	self->model.placements[CHAIN_A].to = 0;
-	refused(_metadata, self, -EINVAL, V3,
+	self->offers.model.placements[CHAIN_A].to = 0;
+	refused(_metadata, &self->offers, -EINVAL, V3,
 		"V3 read: tensor 1 bytes [0, 256) are placed up to position 0 only, but step 1 "
 		"reads tile 1 of them at position 1\n");
 }
 
 TEST_F(plan, v3_two_homes)
 {
-	struct npumem_placement second = self->model.placements[CHAIN_A];
+	struct npumem_placement second = self->offers.model.placements[CHAIN_A];
 
-	model_place(&self->model, CHAIN_A, 4 * CHAIN_SIZE);
-	self->model.placements[CHAIN_TENSORS].to = second.to;
-	refused(_metadata, self, -EINVAL, V3,
+	model_place(&self->offers.model, CHAIN_A, 4 * CHAIN_SIZE);
+	self->offers.model.placements[CHAIN_TENSORS].to = second.to;
+	refused(_metadata, &self->offers, -EINVAL, V3,
 		"V3 read: tensor 1 bytes [0, 256) are in both placement 1 and placement 4\n");
 }
 
@@ -305,8 +268,8 @@ TEST_F(plan, v4_live_tensors_overlap)
 	const struct npumem_verdict *v;
 
 	/* Y over B, which LAST reads to write Y: by its last byte. */
-	self->model.placements[CHAIN_Y].offset -= 1;
-	v = refused(_metadata, self, -EINVAL, V4,
+	self->offers.model.placements[CHAIN_Y].offset -= 1;
+	v = refused(_metadata, &self->offers, -EINVAL, V4,
 		    "V4 write: step 2 writes tensor 3 to bytes [767, 768) of the arena, where it "
 		    "reads tile 2 of tensor 2 itself and is not staged\n");
 	EXPECT_EQ(CHAIN_LAST, v->step);
@@ -318,7 +281,7 @@ TEST_F(plan, v4_live_tensors_overlap)
 	EXPECT_EQ(1, v->length);
 
 	/* Staged, it reads all before it writes. */
-	self->model.steps[CHAIN_LAST].flags = NPUMEM_STEP_STAGED;
+	self->offers.model.steps[CHAIN_LAST].flags = NPUMEM_STEP_STAGED;
 	accepted(_metadata, self);
 }
 
@@ -327,10 +290,10 @@ TEST_F(plan, v4_still_needed_by_a_later_step)
 	const struct npumem_verdict *v;
 
 	/* LAST reads A too; B is written over it before. */
-	self->model.accesses[4].tile = CHAIN_A;
-	self->model.placements[CHAIN_B].offset = CHAIN_A * CHAIN_SIZE + 16;
-	self->model.steps[CHAIN_MIX].flags = NPUMEM_STEP_STAGED;
-	v = refused(_metadata, self, -EINVAL, V4,
+	self->offers.model.accesses[4].tile = CHAIN_A;
+	self->offers.model.placements[CHAIN_B].offset = CHAIN_A * CHAIN_SIZE + 16;
+	self->offers.model.steps[CHAIN_MIX].flags = NPUMEM_STEP_STAGED;
+	v = refused(_metadata, &self->offers, -EINVAL, V4,
 		    "V4 write: step 1 writes tensor 2 to bytes [272, 512) of the arena, still "
 		    "needed by step 2 which reads tile 1 of tensor 1\n");
 	EXPECT_EQ(CHAIN_MIX, v->step);
@@ -341,10 +304,10 @@ TEST_F(plan, v4_still_needed_by_a_later_step)
 
 TEST_F(plan, v4_inputs_overlap)
 {
-	uint32_t z = model_tensor(&self->model, NPUMEM_TENSOR_INPUT, 64);
+	uint32_t z = model_tensor(&self->offers.model, NPUMEM_TENSOR_INPUT, 64);
 
-	model_place(&self->model, z, 32);
-	refused(_metadata, self, -EINVAL, V4,
+	model_place(&self->offers.model, z, 32);
+	refused(_metadata, &self->offers, -EINVAL, V4,
 		"V4 write: tensor 4 and tensor 0 are both at bytes [32, 96) of the arena when the "
 		"schedule begins\n");
 }
@@ -352,9 +315,9 @@ TEST_F(plan, v4_inputs_overlap)
 TEST_F(plan, v4_over_an_output)
 {
 	/* A second output, written first and then written over. */
-	self->model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
-	self->model.placements[CHAIN_Y].offset = CHAIN_A * CHAIN_SIZE;
-	refused(_metadata, self, -EINVAL, V4,
+	self->offers.model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
+	self->offers.model.placements[CHAIN_Y].offset = CHAIN_A * CHAIN_SIZE;
+	refused(_metadata, &self->offers, -EINVAL, V4,
 		"V4 write: step 2 writes tensor 3 to bytes [256, 512) of the arena, where tensor 1 "
 		"must survive the exit\n");
 }
@@ -362,16 +325,16 @@ TEST_F(plan, v4_over_an_output)
 TEST_F(plan, v4_reuse_of_dead_bytes_is_fine)
 {
 	/* Y where X was: X is dead by then. */
-	self->model.placements[CHAIN_Y].offset = 0;
-	self->model.info.arena_size = 3 * CHAIN_SIZE;
+	self->offers.model.placements[CHAIN_Y].offset = 0;
+	self->offers.model.info.arena_size = 3 * CHAIN_SIZE;
 	accepted(_metadata, self);
 }
 
 TEST_F(plan, v7_output_leaves_before_the_exit)
 {
-	self->model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
-	self->model.placements[CHAIN_A].to = 1;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V7_EXIT,
+	self->offers.model.tensors[CHAIN_A].kind = NPUMEM_TENSOR_OUTPUT;
+	self->offers.model.placements[CHAIN_A].to = 1;
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V7_EXIT,
 		"V7 exit: tensor 1 bytes [0, 256) are placed up to position 1 only, but must "
 		"survive the exit\n");
 }
@@ -379,87 +342,89 @@ TEST_F(plan, v7_output_leaves_before_the_exit)
 /* What begins in host memory is loaded before it is read; more in npumem_spill.c. */
 TEST_F(plan, input_not_loaded)
 {
-	struct npumem_tensor *x = &self->model.tensors[CHAIN_X];
+	struct npumem_tensor *x = &self->offers.model.tensors[CHAIN_X];
 	struct drm_npumem_info info;
 
 	x->flags = NPUMEM_TENSOR_FLAG_HOST;
-	refused(_metadata, self, -EINVAL, NPUMEM_RULE_V5_SPILL,
+	refused(_metadata, &self->offers, -EINVAL, NPUMEM_RULE_V5_SPILL,
 		"V5 spill: step 0 reads tile 0 of tensor 0 at position 0, whose bytes [0, 256) are "
 		"not loaded yet\n");
 	x->flags = 0;
 
 	/* The device says beforehand that it knows of them. */
-	ASSERT_EQ(0, npu_info(self->fd, &info));
+	ASSERT_EQ(0, npu_info(self->offers.fd, &info));
 	EXPECT_NE(0, info.features & NPUMEM_FEATURE_SPILL);
 }
 
 TEST_F(plan, tensor_in_pieces_that_move)
 {
-	struct npumem_placement *a = &self->model.placements[CHAIN_A];
+	struct npumem_placement *a = &self->offers.model.placements[CHAIN_A];
 	uint32_t second;
 
 	/* Two halves, swapped. */
-	second = model_place(&self->model, CHAIN_A, CHAIN_A * CHAIN_SIZE);
-	a = &self->model.placements[CHAIN_A];
+	second = model_place(&self->offers.model, CHAIN_A, CHAIN_A * CHAIN_SIZE);
+	a = &self->offers.model.placements[CHAIN_A];
 	a->region.length = CHAIN_SIZE / 2;
 	a->offset += CHAIN_SIZE / 2;
-	a = &self->model.placements[second];
+	a = &self->offers.model.placements[second];
 	a->region.offset = CHAIN_SIZE / 2;
 	a->region.length = CHAIN_SIZE / 2;
 	accepted(_metadata, self);
 	/* The second on top of the first. */
 	a->offset += CHAIN_SIZE / 2;
-	refused(_metadata, self, -EINVAL, V4,
+	refused(_metadata, &self->offers, -EINVAL, V4,
 		"V4 write: step 0 writes both tensor 1 and tensor 1 to bytes [384, 512) of the "
 		"arena\n");
 }
 
 TEST_F(plan, log_of_success)
 {
-	struct blob graph = model_graph(&self->model), plan = model_plan(&self->model);
+	struct blob graph = model_graph(&self->offers.model),
+		    plan = model_plan(&self->offers.model);
 	struct drm_npumem_plan_load args = {
 		.blob = (uintptr_t)plan.data,
 		.size = plan.size,
-		.log = npu_log(&self->log, 2),
+		.log = npu_log(&self->offers.log, 2),
 	};
 
-	ASSERT_EQ(0, world_graph(self->fd, &graph, &args.graph));
-	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
-	EXPECT_EQ(0, strncmp("plan: 3 positions, 4 placements, ", self->log.text, 33))
-	TH_LOG("%s", self->log.text);
-	EXPECT_EQ(strlen(self->log.text) + 1, args.log.true_size);
+	ASSERT_EQ(0, world_graph(self->offers.fd, &graph, &args.graph));
+	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_EQ(0, strncmp("plan: 3 positions, 4 placements, ", self->offers.log.text, 33))
+	TH_LOG("%s", self->offers.log.text);
+	EXPECT_EQ(strlen(self->offers.log.text) + 1, args.log.true_size);
 	blob_free(&graph);
 	blob_free(&plan);
 }
 
 TEST_F(plan, of_another_graph)
 {
-	struct blob plan = model_plan(&self->model);
+	struct blob plan = model_plan(&self->offers.model);
 
 	/* The same plan, for a graph whose A is one byte longer. */
-	self->model.tensors[CHAIN_A].size++;
-	self->model.tiles[CHAIN_A].region.length++;
-	EXPECT_EQ(-EINVAL, load(self, &plan));
-	EXPECT_EQ(V3, self->args.verdict.rule);
+	self->offers.model.tensors[CHAIN_A].size++;
+	self->offers.model.tiles[CHAIN_A].region.length++;
+	EXPECT_EQ(-EINVAL, load(&self->offers, &plan));
+	EXPECT_EQ(V3, self->offers.verdict.rule);
 	blob_free(&plan);
 }
 
 TEST_F_TIMEOUT(plan, cut_short_anywhere, 600)
 {
-	struct blob graph = model_graph(&self->model), plan = model_plan(&self->model);
+	struct blob graph = model_graph(&self->offers.model),
+		    plan = model_plan(&self->offers.model);
 	struct drm_npumem_plan_load args = { .blob = (uintptr_t)plan.data };
 	size_t size;
 
-	ASSERT_EQ(0, world_graph(self->fd, &graph, &args.graph));
+	ASSERT_EQ(0, world_graph(self->offers.fd, &graph, &args.graph));
 	for (size = 0; size < plan.size; size += 3) {
 		args.size = size;
-		EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args))
+		EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args))
 		TH_LOG("%zu bytes", size);
 	}
 	args.size = plan.size - 1;
-	EXPECT_EQ(-EBADMSG, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_EQ(-EBADMSG, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
 	args.size = plan.size;
-	EXPECT_EQ(0, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
+	EXPECT_EQ(0, npu_ioctl(self->offers.fd, DRM_IOCTL_NPUMEM_PLAN_LOAD, &args));
 	blob_free(&graph);
 	blob_free(&plan);
 }

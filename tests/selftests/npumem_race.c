@@ -9,7 +9,6 @@
  * NPUMEM_RACE_SECONDS and NPUMEM_RACE_SEED say otherwise how long, and from which seed;
  * who comes first is not in it.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -36,7 +35,6 @@
 
 #define SEED	20261122u
 #define SECONDS 10
-#define DRIVER	"/sys/bus/platform/drivers/npumem-sim/"
 
 enum {
 	CLIENTS = 3,
@@ -551,31 +549,14 @@ static void plug(const char *device, uint32_t number)
 		if (draw(2))
 			continue;
 		npu_knob("pause", 0);
-		if (npu_write(DRIVER "unbind", device))
+		if (npu_write(NPU_DRIVER "unbind", device))
 			_exit(1);
 		usleep(draw(100000));
-		if (npu_write(DRIVER "bind", device))
+		if (npu_write(NPU_DRIVER "bind", device))
 			_exit(2);
 		open_nodes();
 	}
 	_exit(0);
-}
-
-/* Name of the platform device that the driver has. */
-static bool device_name(char *name, size_t size)
-{
-	struct dirent *entry;
-	DIR *dir = opendir(DRIVER);
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		found = entry->d_type == DT_LNK && strcmp(entry->d_name, "module");
-		if (found)
-			snprintf(name, size, "%s", entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
 }
 
 /* ------------------------------------------------------------------- the test */
@@ -649,7 +630,7 @@ FIXTURE(race)
 
 FIXTURE_SETUP(race)
 {
-	ASSERT_TRUE(device_name(self->device, sizeof(self->device)));
+	ASSERT_TRUE(npu_device_name(self->device, sizeof(self->device)));
 	self->exporter = npu_module_load("npumem_test_exporter") == 0;
 	EXPECT_TRUE(self->exporter);
 	self->fence = npu_module_load("npumem_test_fence") == 0;

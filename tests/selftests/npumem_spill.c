@@ -63,8 +63,7 @@ static void set_inputs(const struct model *m, uint8_t *host, uint8_t **ref, unsi
 	memset(host, 0xee, SPILL_HOST_SIZE);
 	memcpy(host + spill_host[SPILL_X], ref[SPILL_X], SIZE);
 	memcpy(host + spill_host[SPILL_P], ref[SPILL_P], SIZE);
-	for (i = 0; i < SPILL_STEPS; i++)
-		reference_step(m, ref, i, NPUMEM_SIM_MIX, KEY);
+	reference_mix(m, ref, KEY);
 }
 
 static bool host_has(const uint8_t *host, uint8_t **ref, uint32_t tensor)
@@ -74,10 +73,7 @@ static bool host_has(const uint8_t *host, uint8_t **ref, uint32_t tensor)
 
 static int submit(struct world *w, uint32_t first, uint32_t count, struct drm_npumem_submit *args)
 {
-	struct drm_npumem_job job = world_job(w, first, NPUMEM_SIM_MIX, KEY);
-
-	job.position_count = count;
-	return world_submit(w, &job, 1, args);
+	return world_mix(w, first, count, KEY, args);
 }
 
 static int submit_all(struct world *w)

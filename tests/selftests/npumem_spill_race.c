@@ -35,12 +35,9 @@ static void expect(struct race *race, const char *what, int err, int other)
 
 static int submit_all(struct race *race)
 {
-	struct drm_npumem_job job = world_job(&race->w, 0, NPUMEM_SIM_MIX, KEY);
 	struct drm_npumem_submit args;
-	struct world w = race->w;
 
-	job.position_count = SPILL_POSITIONS;
-	return world_submit(&w, &job, 1, &args);
+	return world_mix(&race->w, 0, SPILL_POSITIONS, KEY, &args);
 }
 
 static void *submits(void *data)
@@ -136,16 +133,13 @@ TEST_F_TIMEOUT(race, on_one_run, 600)
 {
 	static void *(*const threads[])(void *) = { submits, resets, queries, rivals };
 	struct race race = { .model = model_spill() };
-	pthread_t ids[ARRAY_SIZE(threads)], scribbler;
+	pthread_t scribbler;
 	unsigned int i;
 	uint8_t **ref;
 
 	ASSERT_EQ(0, world_open(&race.w, self->fd, &race.model));
 	ASSERT_EQ(0, pthread_create(&scribbler, NULL, scribbles, &race));
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		ASSERT_EQ(0, pthread_create(&ids[i], NULL, threads[i], &race));
-	for (i = 0; i < ARRAY_SIZE(threads); i++)
-		ASSERT_EQ(0, pthread_join(ids[i], NULL));
+	ASSERT_EQ(0, npu_threads(threads, ARRAY_SIZE(threads), &race));
 	__atomic_store_n(&race.stop, 1, __ATOMIC_RELAXED);
 	ASSERT_EQ(0, pthread_join(scribbler, NULL));
 	EXPECT_EQ(0, race.failed);
@@ -161,8 +155,7 @@ TEST_F_TIMEOUT(race, on_one_run, 600)
 	}
 	memcpy(race.w.host + spill_host[SPILL_X], ref[SPILL_X], SPILL_SIZE);
 	memcpy(race.w.host + spill_host[SPILL_P], ref[SPILL_P], SPILL_SIZE);
-	for (i = 0; i < SPILL_STEPS; i++)
-		reference_step(&race.model, ref, i, NPUMEM_SIM_MIX, KEY);
+	reference_mix(&race.model, ref, KEY);
 	ASSERT_EQ(0, submit_all(&race));
 	ASSERT_EQ(0, world_wait(&race.w));
 	EXPECT_EQ(0, memcmp(race.w.host + spill_host[SPILL_Y], ref[SPILL_Y], SPILL_SIZE));

@@ -4,7 +4,6 @@
  * request, mappings. All of it ends with ENODEV or SIGBUS, and a new device is
  * there, whole, after bind. Runs near the end: it takes the device from everybody.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -24,25 +23,6 @@
 #include "kselftest_harness.h"
 #include "npumem_fake_daemon.h"
 #include "npumem_world.h"
-
-#define DRIVER "/sys/bus/platform/drivers/npumem-sim/"
-
-/* Name of the platform device that the driver has. */
-static bool device_name(char *name, size_t size)
-{
-	struct dirent *entry;
-	DIR *dir = opendir(DRIVER);
-	bool found = false;
-
-	while (dir && !found && (entry = readdir(dir))) {
-		found = entry->d_type == DT_LNK && strcmp(entry->d_name, "module");
-		if (found)
-			snprintf(name, size, "%s", entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return found;
-}
 
 /* A knob of the one engine there is. */
 static int set_engine(const char *knob, const char *value)
@@ -101,7 +81,7 @@ FIXTURE(unbind)
 
 FIXTURE_SETUP(unbind)
 {
-	ASSERT_TRUE(device_name(self->name, sizeof(self->name)));
+	ASSERT_TRUE(npu_device_name(self->name, sizeof(self->name)));
 	self->fd = npu_open();
 	ASSERT_GE(self->fd, 0);
 	self->model = model_chain();
@@ -122,8 +102,8 @@ FIXTURE_TEARDOWN(unbind)
 	if (self->w.arena)
 		munmap(self->w.arena, self->w.arena_size);
 	model_free(&self->model);
-	if (!device_name(name, sizeof(name)))
-		EXPECT_EQ(0, npu_write(DRIVER "bind", self->name));
+	if (!npu_device_name(name, sizeof(name)))
+		EXPECT_EQ(0, npu_write(NPU_DRIVER "bind", self->name));
 	fd = npu_open();
 	ASSERT_GE(fd, 0);
 	while (!npu_bank(fd, &bank) && bank.free != bank.size)
@@ -168,7 +148,7 @@ TEST_F(unbind, with_everything_in_flight)
 		EXPECT_EQ(0, npu_sync_signalled(self->fd, out[i], 0));
 	}
 
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, npu_info(self->fd, &info));
 	EXPECT_EQ(-ENODEV, npu_ioctl(self->fd, DRM_IOCTL_NPUMEM_SUBMIT, &args));
@@ -206,7 +186,7 @@ TEST_F(unbind, with_tensors_bound)
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, system));
 
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_bind(&w, EXTERNAL_Y, 0, 0));
 	EXPECT_TRUE(read_faults(mapped));
@@ -235,7 +215,7 @@ TEST_F(unbind, with_copies_in_flight)
 	ASSERT_EQ(0, world_submit(&w, jobs, 2, &args));
 	ASSERT_EQ(0, npu_bo_close(self->fd, w.host_bo));
 
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 
 	EXPECT_EQ(-ENODEV, world_query(&w, &query));
 	EXPECT_TRUE(read_faults(w.host));
@@ -286,7 +266,7 @@ TEST_F(unbind, fences_in_others_hands)
 	self->w.arena = NULL;
 	close(self->fd);
 	self->fd = -1;
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 	check_fence(_metadata, of_syncobj, 1);
 	check_fence(_metadata, of_buffer.fd, 1);
 	close(of_syncobj);
@@ -299,8 +279,8 @@ TEST_F(unbind, new_device_works_while_the_old_file_is_open)
 	uint32_t i;
 	int fd;
 
-	ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
-	ASSERT_EQ(0, npu_write(DRIVER "bind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
+	ASSERT_EQ(0, npu_write(NPU_DRIVER "bind", self->name));
 	fd = npu_open();
 	ASSERT_GE(fd, 0);
 	ASSERT_EQ(0, world_open(&w, fd, &self->model));
@@ -318,10 +298,10 @@ TEST_F(unbind, many_times)
 	int i, fd;
 
 	for (i = 0; i < 10; i++) {
-		ASSERT_EQ(0, npu_write(DRIVER "unbind", self->name));
+		ASSERT_EQ(0, npu_write(NPU_DRIVER "unbind", self->name));
 		fd = npu_open();
 		EXPECT_EQ(-1, fd);
-		ASSERT_EQ(0, npu_write(DRIVER "bind", self->name));
+		ASSERT_EQ(0, npu_write(NPU_DRIVER "bind", self->name));
 		fd = npu_open();
 		ASSERT_GE(fd, 0);
 		close(fd);

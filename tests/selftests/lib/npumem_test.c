@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "npumem_test.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <linux/sync_file.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +65,22 @@ int npu_ioctl(int fd, unsigned long request, void *arg)
 unsigned long npu_ioctl_resize(unsigned long request, size_t size)
 {
 	return _IOC(_IOC_DIR(request), _IOC_TYPE(request), _IOC_NR(request), size);
+}
+
+bool npu_device_name(char *name, size_t size)
+{
+	struct dirent *entry;
+	DIR *dir = opendir(NPU_DRIVER);
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir))) {
+		found = entry->d_type == DT_LNK && strcmp(entry->d_name, "module");
+		if (found)
+			snprintf(name, size, "%s", entry->d_name);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 int64_t npu_now(void)
@@ -296,6 +314,21 @@ int npu_module_load(const char *name)
 int npu_module_unload(const char *name)
 {
 	return syscall(SYS_delete_module, name, O_NONBLOCK) ? -errno : 0;
+}
+
+int npu_threads(void *(*const *functions)(void *data), unsigned int count, void *data)
+{
+	pthread_t ids[count];
+	unsigned int started = 0, i;
+	int err = 0;
+
+	while (!err && started < count) {
+		err = -pthread_create(&ids[started], NULL, functions[started], data);
+		started += !err;
+	}
+	for (i = 0; i < started; i++)
+		pthread_join(ids[i], NULL);
+	return err;
 }
 
 int npu_become(unsigned int uid)

@@ -25,6 +25,11 @@ int npu_ioctl(int fd, unsigned long request, void *arg);
 /* The ioctl number @request with another struct size. */
 unsigned long npu_ioctl_resize(unsigned long request, size_t size);
 
+/* The platform driver of engine "sim", in sysfs. */
+#define NPU_DRIVER "/sys/bus/platform/drivers/npumem-sim/"
+/* The name of the platform device that it has; false if it has none. */
+bool npu_device_name(char *name, size_t size);
+
 int64_t npu_now(void); /* CLOCK_MONOTONIC, ns */
 /* A deadline of a plan request that no test lives to see. */
 int64_t npu_late(void);
@@ -98,6 +103,9 @@ int npu_knob_of(int fd, const char *name, unsigned long value);
  */
 int npu_module_load(const char *name);
 int npu_module_unload(const char *name);
+
+/* Runs all functions at once, each in a thread and with @data, until all have ended. */
+int npu_threads(void *(*const *functions)(void *data), unsigned int count, void *data);
 
 /* Become somebody without privileges. 0 or a negative errno. */
 int npu_become(unsigned int uid);

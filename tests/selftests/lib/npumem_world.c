@@ -149,6 +149,17 @@ int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t off
 	return npu_ioctl(w->fd, DRM_IOCTL_NPUMEM_RUN_BIND, &args);
 }
 
+int world_bind_external(const struct world *w, uint32_t bo, const uint64_t *offsets, uint32_t but)
+{
+	uint32_t t;
+	int err = 0;
+
+	for (t = 0; !err && t < EXTERNAL_TENSORS; t++)
+		if (t != EXTERNAL_A && t != but)
+			err = world_bind(w, t, bo, offsets[t]);
+	return err;
+}
+
 struct drm_npumem_job world_edge(uint32_t plan_edge)
 {
 	return (struct drm_npumem_job){ .first_position = plan_edge, .flags = NPUMEM_JOB_EDGE };
@@ -179,7 +190,7 @@ void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value)
 	job->commands_size = command ? sizeof(*command) : 0;
 }
 
-int world_submit(struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
+int world_submit(const struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args)
 {
 	memset(args, 0, sizeof(*args));
@@ -194,6 +205,15 @@ int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value)
 	struct drm_npumem_submit args;
 
 	return world_submit(w, &job, 1, &args);
+}
+
+int world_mix(const struct world *w, uint32_t first, uint32_t count, uint64_t key,
+	      struct drm_npumem_submit *args)
+{
+	struct drm_npumem_job job = world_job(w, first, NPUMEM_SIM_MIX, key);
+
+	job.position_count = count;
+	return world_submit(w, &job, 1, args);
 }
 
 int world_wait(struct world *w)
@@ -269,6 +289,14 @@ void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t ste
 		}
 	}
 	free(read);
+}
+
+void reference_mix(const struct model *m, uint8_t *const *tensors, uint64_t key)
+{
+	uint32_t i;
+
+	for (i = 0; i < m->step_count; i++)
+		reference_step(m, tensors, i, NPUMEM_SIM_MIX, key);
 }
 
 uint8_t **reference_new(const struct model *m)

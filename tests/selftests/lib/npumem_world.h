@@ -41,6 +41,8 @@ int world_reset(struct world *w);
 int world_query(const struct world *w, struct drm_npumem_run_query *query);
 /* RUN_BIND. */
 int world_bind(const struct world *w, uint32_t tensor, uint32_t bo, uint64_t offset);
+/* Binds all external tensors of model_external() but @but (NPUMEM_NONE: all) to one BO. */
+int world_bind_external(const struct world *w, uint32_t bo, const uint64_t *offsets, uint32_t but);
 
 /* Gives a job a command of engine "sim"; NPUMEM_SIM_NOP: none. */
 void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value);
@@ -48,12 +50,15 @@ void world_command(struct drm_npumem_job *job, uint32_t op, uint64_t value);
 struct drm_npumem_job world_job(const struct world *w, uint32_t position, uint32_t op,
 				uint64_t value);
 /* Submit without fences; args is filled, and so holds the verdict. */
-int world_submit(struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
+int world_submit(const struct world *w, const struct drm_npumem_job *jobs, uint32_t count,
 		 struct drm_npumem_submit *args);
 /* A job that crosses an edge of the plan. */
 struct drm_npumem_job world_edge(uint32_t plan_edge);
 /* One position, one operator, no questions. */
 int world_step(struct world *w, uint32_t position, uint32_t op, uint64_t value);
+/* Submits one job of positions @first to @first + @count - 1, each with operator "mix". */
+int world_mix(const struct world *w, uint32_t first, uint32_t count, uint64_t key,
+	      struct drm_npumem_submit *args);
 int world_wait(struct world *w); /* until the arena is idle */
 
 /*
@@ -62,6 +67,8 @@ int world_wait(struct world *w); /* until the arena is idle */
  */
 void reference_step(const struct model *m, uint8_t *const *tensors, uint32_t step, uint32_t op,
 		    uint64_t value);
+/* All steps of the model in their order, each with operator "mix". */
+void reference_mix(const struct model *m, uint8_t *const *tensors, uint64_t key);
 /* Zeroed memory for all tensors of a model; reference_free() it. */
 uint8_t **reference_new(const struct model *m);
 void reference_free(const struct model *m, uint8_t **tensors);
