@@ -10,7 +10,7 @@ static struct CMUnitTest tests[MAX_TESTS];
 static size_t count;
 
 void unit_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
-	      CMFixtureFunction teardown)
+	      CMFixtureFunction teardown, void *argument)
 {
 	if (count == MAX_TESTS) {
 		fprintf(stderr, "unit: more than %d tests\n", MAX_TESTS);
@@ -21,6 +21,7 @@ void unit_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup
 		.test_func = test,
 		.setup_func = setup,
 		.teardown_func = teardown,
+		.initial_state = argument,
 	};
 }
 

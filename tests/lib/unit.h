@@ -19,9 +19,12 @@
 
 #include <cmocka.h>
 
-/** unit_add() - add a test to those that unit_run() runs; TEST() does */
+/**
+ * unit_add() - add a test to those that unit_run() runs; TEST() does
+ * @argument: what @setup, or the test if there is no setup, has in @state at first
+ */
 void unit_add(const char *name, CMUnitTestFunction test, CMFixtureFunction setup,
-	      CMFixtureFunction teardown);
+	      CMFixtureFunction teardown, void *argument);
 
 /**
  * unit_run() - run all tests of the program
@@ -34,10 +37,21 @@ int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown);
 
 /* A test, and one whose @state is made and freed by functions of its own. */
 #define TEST(name) TEST_WITH(name, NULL, NULL)
-#define TEST_WITH(name, setup, teardown)                                   \
-	static void test_##name(void **state);                             \
-	__attribute__((constructor)) static void add_##name(void)          \
-	{                                                                  \
-		unit_add("test_" #name, test_##name, (setup), (teardown)); \
-	}                                                                  \
+#define TEST_WITH(name, setup, teardown)                                         \
+	static void test_##name(void **state);                                   \
+	__attribute__((constructor)) static void add_##name(void)                \
+	{                                                                        \
+		unit_add("test_" #name, test_##name, (setup), (teardown), NULL); \
+	}                                                                        \
 	static void test_##name(void **state)
+
+/*
+ * One row of a table of tests that are the same but for an argument: @function finds in @state
+ * the address of a @type with the values that follow.
+ */
+#define TEST_CASE(name, function, setup, teardown, type, ...)                      \
+	__attribute__((constructor)) static void add_##name(void)                  \
+	{                                                                          \
+		static type argument = { __VA_ARGS__ };                            \
+		unit_add("test_" #name, function, (setup), (teardown), &argument); \
+	}

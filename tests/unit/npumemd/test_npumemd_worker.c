@@ -8,9 +8,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,9 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "log.h"
+#include "unit.h"
 #include "worker.h"
 
 #define RESULT_LIMIT 65536
@@ -135,7 +132,7 @@ static int job_answer(const struct worker_input *input, struct worker_reply *rep
 	return 0;
 }
 
-static void test_answer(void **state)
+TEST_WITH(answer, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_answer");
 	struct outcome *outcome = *state;
@@ -152,7 +149,7 @@ static int job_nothing(const struct worker_input *input, struct worker_reply *re
 	return 0;
 }
 
-static void test_no_data(void **state)
+TEST_WITH(no_data, setup, teardown)
 {
 	const struct worker_result *result = run(*state, "job_nothing");
 
@@ -168,7 +165,7 @@ static int job_refuse(const struct worker_input *input, struct worker_reply *rep
 	return -ENOSPC;
 }
 
-static void test_failure(void **state)
+TEST_WITH(failure, setup, teardown)
 {
 	assert_result(run(*state, "job_refuse"), ENOSPC, "I would rather not");
 }
@@ -180,7 +177,7 @@ static int job_large(const struct worker_input *input, struct worker_reply *repl
 	return reply->data ? 0 : -ENOMEM;
 }
 
-static void test_largest_answer(void **state)
+TEST_WITH(largest_answer, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_large");
 
@@ -191,7 +188,7 @@ static void test_largest_answer(void **state)
 
 /* ------------------------------------------------------------- bad behaviour */
 
-static void test_answer_too_large(void **state)
+TEST_WITH(answer_too_large, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_large");
 
@@ -210,7 +207,7 @@ static int job_die(const struct worker_input *input, struct worker_reply *reply)
 	return 0;
 }
 
-static void test_crash(void **state)
+TEST_WITH(crash, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_die");
 
@@ -230,12 +227,12 @@ static int job_exit_3(const struct worker_input *input, struct worker_reply *rep
 	_exit(3);
 }
 
-static void test_exit_without_answer(void **state)
+TEST_WITH(exit_without_answer, setup, teardown)
 {
 	assert_result(run(*state, "job_exit_0"), EIO, "the planning process gave no answer");
 }
 
-static void test_exit_code(void **state)
+TEST_WITH(exit_code, setup, teardown)
 {
 	assert_result(run(*state, "job_exit_3"), EIO,
 		      "the planning process ended with exit code 3");
@@ -250,7 +247,7 @@ static int job_spin(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-static void test_deadline(void **state)
+TEST_WITH(deadline, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 
@@ -258,7 +255,7 @@ static void test_deadline(void **state)
 	assert_result(run_args(*state, &args), ETIMEDOUT, "planning was stopped at the deadline");
 }
 
-static void test_cpu_limit(void **state)
+TEST_WITH(cpu_limit, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 
@@ -310,7 +307,7 @@ static void assert_nonsense(void **state)
 		      "the planning process gave an answer that makes no sense");
 }
 
-static void test_garbage(void **state)
+TEST_WITH(garbage, setup, teardown)
 {
 	good_bytes(0, 8);
 	assert_result(run_raw(state), 0, "text");
@@ -406,7 +403,7 @@ static int job_ioctl(const struct worker_input *input, struct worker_reply *repl
 	return 0;
 }
 
-static void test_forbidden_calls(void **state)
+TEST_WITH(forbidden_calls, setup, teardown)
 {
 	static const char *const jobs[] = {
 		"job_open",
@@ -463,7 +460,7 @@ static int job_look(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-static void test_given_up(void **state)
+TEST_WITH(given_up, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_look");
 	int fd = open("/dev/null", O_RDONLY);
@@ -489,7 +486,7 @@ static int job_stat(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-static void test_no_path(void **state)
+TEST_WITH(no_path, setup, teardown)
 {
 	assert_result(run(*state, "job_stat"), 0, "");
 }
@@ -513,7 +510,7 @@ static int job_find(const struct worker_input *input, struct worker_reply *reply
 	return 0;
 }
 
-static void test_nothing_of_the_daemon(void **state)
+TEST_WITH(nothing_of_the_daemon, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_find");
 	char *page = mmap(FAR_AWAY, 4096, PROT_READ | PROT_WRITE,
@@ -537,7 +534,7 @@ static int job_blobs(const struct worker_input *input, struct worker_reply *repl
 	return 0;
 }
 
-static void test_blobs(void **state)
+TEST_WITH(blobs, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_blobs");
 	int fd = memfd_create("blobs", MFD_CLOEXEC);
@@ -549,7 +546,7 @@ static void test_blobs(void **state)
 	close(fd);
 }
 
-static void test_blob_not_mapped(void **state)
+TEST_WITH(blob_not_mapped, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_nothing");
 	int fd = memfd_create("blob", MFD_CLOEXEC);
@@ -574,7 +571,7 @@ static void on_sealed(struct worker *worker, const struct worker_result *result,
 	on_done(worker, result, userdata);
 }
 
-static void test_result_is_sealed(void **state)
+TEST_WITH(result_is_sealed, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_answer");
 	struct outcome *outcome = *state;
@@ -623,7 +620,7 @@ static void run_logged(void **state, const char *job, char *log, size_t size)
 	close(file);
 }
 
-static void test_says_nothing_in_the_daemons_name(void **state)
+TEST_WITH(says_nothing_in_the_daemons_name, setup, teardown)
 {
 	char log[4096];
 
@@ -634,7 +631,7 @@ static void test_says_nothing_in_the_daemons_name(void **state)
 			    "<4>npumemd: the planning process of request 77 said: and?<1>more\n");
 }
 
-static void test_says_not_much(void **state)
+TEST_WITH(says_not_much, setup, teardown)
 {
 	static char log[65536];
 	struct outcome *outcome = *state;
@@ -649,7 +646,7 @@ static void test_says_not_much(void **state)
 
 /* -------------------------------------------------------------------- freeing */
 
-static void test_free_while_running(void **state)
+TEST_WITH(free_while_running, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_spin");
 	struct outcome *outcome = *state;
@@ -664,7 +661,7 @@ static void test_free_while_running(void **state)
 	assert_int_equal(outcome->done, 0);
 }
 
-static void test_no_descriptor(void **state)
+TEST_WITH(no_descriptor, setup, teardown)
 {
 	const struct worker_args args = default_args(*state, "job_nothing");
 	struct outcome *outcome = *state;
@@ -698,7 +695,7 @@ static int job_hog(const struct worker_input *input, struct worker_reply *reply)
 	return 0;
 }
 
-static void test_memory_limit(void **state)
+TEST_WITH(memory_limit, setup, teardown)
 {
 	struct worker_args args = default_args(*state, "job_hog");
 
@@ -719,7 +716,7 @@ static int job_deep(const struct worker_input *input, struct worker_reply *reply
 	return deep(1u << 20) ? -EPERM : 0;
 }
 
-static void test_stack_overflow(void **state)
+TEST_WITH(stack_overflow, setup, teardown)
 {
 	assert_result(run(*state, "job_deep"), EIO,
 		      "the planning process was killed by signal 11 (Segmentation fault)");
@@ -760,39 +757,8 @@ static const struct worker_job jobs[] = {
 	{ 0 },
 };
 
-#define TEST(name) cmocka_unit_test_setup_teardown(test_##name, setup, teardown)
-
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-#ifdef WITH_MEMORY_LIMIT
-		TEST(memory_limit),
-		TEST(stack_overflow),
-#endif
-		TEST(answer),
-		TEST(no_data),
-		TEST(failure),
-		TEST(largest_answer),
-		TEST(answer_too_large),
-		TEST(crash),
-		TEST(exit_without_answer),
-		TEST(exit_code),
-		TEST(deadline),
-		TEST(cpu_limit),
-		TEST(garbage),
-		TEST(forbidden_calls),
-		TEST(given_up),
-		TEST(no_path),
-		TEST(nothing_of_the_daemon),
-		TEST(blobs),
-		TEST(blob_not_mapped),
-		TEST(result_is_sealed),
-		TEST(says_nothing_in_the_daemons_name),
-		TEST(says_not_much),
-		TEST(free_while_running),
-		TEST(no_descriptor),
-	};
-
 	worker_main(argv, jobs);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return unit_run(NULL, NULL);
 }

@@ -106,7 +106,7 @@ static void refuse(struct npuv_limits limits, bool planned, const char *text)
 	end(&t);
 }
 
-static void test_limits(void **state)
+TEST(limits)
 {
 	struct npuv_limits l = npuv_default_limits;
 
@@ -124,7 +124,7 @@ static void test_limits(void **state)
 }
 
 /* The graph has six chunks; the plan of many small pieces has more. */
-static void test_plan_limits(void **state)
+TEST(plan_limits)
 {
 	struct npuv_limits l = npuv_default_limits;
 	struct attempt t;
@@ -278,8 +278,17 @@ static void interrupt(void **state)
 	exhaust(*state, &interrupts_left, -EINTR);
 }
 
+#define EXHAUST(name, function, ...) \
+	TEST_CASE(name, function, NULL, NULL, struct exhausted, __VA_ARGS__)
+EXHAUST(no_memory, no_memory, fan, 3, 30)
+EXHAUST(interrupt, interrupt, fan, 10000, 10)
+EXHAUST(moved_no_memory, no_memory, moved, 3, 100)
+EXHAUST(moved_interrupt, interrupt, moved, 10000, 30)
+EXHAUST(ring_no_memory, no_memory, ring, 4, 150)
+EXHAUST(ring_interrupt, interrupt, ring, 400, 10)
+
 /* Whatever the limit on visits is, it is kept to and said. */
-static void test_moved_limits(void **state)
+TEST(moved_limits)
 {
 	struct npuv_limits l = npuv_default_limits;
 	bool planned = false;
@@ -303,7 +312,7 @@ static void test_moved_limits(void **state)
 }
 
 /* Instances and cells are counted before there is memory for both together. */
-static void test_ring_limits(void **state)
+TEST(ring_limits)
 {
 	struct npuv_limits l = npuv_default_limits;
 	struct attempt t;
@@ -336,7 +345,7 @@ static void write_fan(struct npuv_states *states, uint32_t n)
 }
 
 /* A step of many cells ends in the midst of them, and states are whole after a reset. */
-static void test_states_interrupted(void **state)
+TEST(states_interrupted)
 {
 	const uint32_t n = 50000;
 	struct npuv_graph *graph = NULL;
@@ -378,7 +387,7 @@ static void test_states_interrupted(void **state)
 	end(&t);
 }
 
-static void test_log(void **state)
+TEST(log)
 {
 	struct attempt t;
 	struct npuv_graph *graph = NULL;
@@ -418,28 +427,4 @@ static void test_log(void **state)
 	assert_int_equal(log.used, 4);
 	npuv_log(NULL, "nobody listens");
 	end(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_limits),
-		cmocka_unit_test(test_plan_limits),
-		{ "test_no_memory", no_memory, NULL, NULL, &(struct exhausted){ fan, 3, 30 } },
-		{ "test_interrupt", interrupt, NULL, NULL, &(struct exhausted){ fan, 10000, 10 } },
-		{ "test_moved_no_memory", no_memory, NULL, NULL,
-		  &(struct exhausted){ moved, 3, 100 } },
-		{ "test_moved_interrupt", interrupt, NULL, NULL,
-		  &(struct exhausted){ moved, 10000, 30 } },
-		cmocka_unit_test(test_moved_limits),
-		{ "test_ring_no_memory", no_memory, NULL, NULL,
-		  &(struct exhausted){ ring, 4, 150 } },
-		{ "test_ring_interrupt", interrupt, NULL, NULL,
-		  &(struct exhausted){ ring, 400, 10 } },
-		cmocka_unit_test(test_ring_limits),
-		cmocka_unit_test(test_states_interrupted),
-		cmocka_unit_test(test_log),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }
