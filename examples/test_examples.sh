@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
 # test_examples.sh - the examples run, and say what they are meant to show.
@@ -6,29 +6,22 @@
 # usage: test_examples.sh PACK_BUFFERS PLAN_MODEL GRAPHS
 #
 # TAP.
-set -u
 
-pack=$1 plan=$2 graphs=$3
-n=0 failed=0
+pack=$(realpath "$1") plan=$(realpath "$2") graphs=$(realpath "$3")
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../tests/lib/command.sh"
 
-# says NAME STATUS LAST_LINE COMMAND...: one test
-says() {
-	name=$1 status=$2 last=$3
-	shift 3
-	n=$((n + 1))
+# ends STATUS LAST_LINE COMMAND...: exit status, and the last line of both outputs
+ends() {
+	local status=$1 last=$2 text got
+	shift 2
 	text=$("$@" 2>&1)
-	if [ $? = "$status" ] && [ "$(echo "$text" | tail -n 1)" = "$last" ]; then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		echo "$text" | sed 's/^/# /'
-		failed=1
-	fi
+	got=$?
+	compared $got "$status" "${text##*$'\n'}" "$last"
 }
 
-says 'buffers are packed' 0 'arena: 5120 bytes' "$pack"
-says 'a model is planned' 0 'arena: 800 bytes, at least 400' "$plan" "$graphs/loop_conv.json"
-says 'a model that is not there' 1 'none.json: No such file or directory' "$plan" none.json
-says 'no model' 2 '' "$plan"
-echo "1..$n"
-exit $failed
+check 'buffers are packed' ends 0 'arena: 5120 bytes' "$pack"
+check 'a model is planned' ends 0 'arena: 800 bytes, at least 400' "$plan" "$graphs/loop_conv.json"
+check 'a model that is not there' ends 1 'none.json: No such file or directory' "$plan" none.json
+check 'no model' ends 2 '' "$plan"
+check_plan

@@ -1,33 +1,25 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
 #
-# tap.sh - a lane's own tests, as TAP.  Source common.sh first.
+# tap.sh - a lane's own tests, as TAP.  Source common.sh first; end with check_plan.
 
-TAP_N=0 TAP_FAILED=0
+# shellcheck source=tests/lib/check.sh
+. "$TOP/tests/lib/check.sh"
+CHECK_OUT=$LOGS/tap-${0##*/}.out
 
-# tap NAME COMMAND...: one test; its output becomes comments if it fails.
-tap() {
-	local name=$1 out rc=0
-	shift
-	TAP_N=$((TAP_N + 1))
-	out=$("$@" 2>&1) || rc=$?
-	if [ $rc = 0 ]; then
-		echo "ok $TAP_N - $name"
-	else
-		TAP_FAILED=$((TAP_FAILED + 1))
-		echo "not ok $TAP_N - $name"
-		# The lines that say why, or the last ones.  head may end
-		# before they do: no error.
-		{ grep -E -A 6 '([Ee]rror|ERROR|warning|FAILED):' <<<"$out" ||
-			tail -n 40 <<<"$out"; } |
-			sed 's/^/# /' | head -n "${TAP_LINES:-60}" || true
-	fi
+# check_why: the lines that say why a test has failed, or the last ones.  head may end before
+# they do: no error.
+check_why() {
+	{ grep -E -A 6 '([Ee]rror|ERROR|warning|FAILED):' "$CHECK_OUT" || tail -n 40 "$CHECK_OUT"; } |
+		sed 's/^/# /' | head -n "${TAP_LINES:-60}" || true
 }
 
-# tap_done: the plan, and the lane's exit code.
-tap_done() {
-	echo "1..$TAP_N"
-	[ $TAP_FAILED = 0 ]
+apart() { ("$@"); }
+
+# tap NAME COMMAND...: runs one test, in a shell of its own.
+tap() {
+	mkdir -p "$LOGS"
+	check "$1" apart "${@:2}"
 }
 
 # tracked PATTERN...: the project's files, tracked or about to be, not deleted.

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 #
 # test_headers.sh - the installed headers, each on its own, in C and C++, without a
@@ -7,31 +7,21 @@
 # usage: test_headers.sh SOURCE_FOLDER LIBDRM_HEADERS
 #
 # TAP.
-set -u
 
-top=$1 drm=$2
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-n=0 failed=0
+top=$(realpath "$1") drm=$2
+# shellcheck source=tests/lib/command.sh
+. "$(dirname "$0")/../lib/command.sh"
 
-# header COMPILER STANDARD SUFFIX HEADER
+# header COMPILER STANDARD SUFFIX HEADER: one test
 header() {
-	n=$((n + 1))
-	what="$4 by $1, $2"
 	if ! command -v "$1" >/dev/null; then
-		echo "ok $n - $what # SKIP no $1 here"
+		skipped "$4 by $1, $2" "no $1 here"
 		return
 	fi
-	echo "#include <$4>" >"$tmp/use.$3"
-	if "$1" -std="$2" -Wall -Wextra -pedantic -Werror -fsyntax-only \
+	echo "#include <$4>" >"use.$3"
+	check "$4 by $1, $2" "$1" -std="$2" -Wall -Wextra -pedantic -Werror -fsyntax-only \
 		-I"$top/userspace/libnpumem" -I"$top/userspace/libnpuplan" -I"$top/userspace/formats" -I"$top/uapi" \
-		-isystem "$drm" "$tmp/use.$3" >"$tmp/log" 2>&1; then
-		echo "ok $n - $what"
-	else
-		echo "not ok $n - $what"
-		sed 's/^/# /' "$tmp/log"
-		failed=1
-	fi
+		-isystem "$drm" "use.$3"
 }
 
 for name in npumem.h npuplan.h npuplan_base.h npuplan_graph.h npuplan_pack.h \
@@ -42,5 +32,4 @@ for name in npumem.h npuplan.h npuplan_base.h npuplan_graph.h npuplan_pack.h \
 	done
 	header clang++-19 c++17 cc $name
 done
-echo "1..$n"
-[ $failed = 0 ]
+check_plan
