@@ -430,284 +430,76 @@ static int8_t resize(const struct int8_op *k, const int64_t *out)
 
 /* ------------------------------------------------------------- element by element */
 
-static double f_same(const double *x)
-{
-	return x[0];
-}
+/*
+ * Type, number of inputs, and what it makes of inputs x[], which are of the same element, of one
+ * element for all, or of one for a channel.
+ */
+#define ELEMENTWISE_OPERATORS(X)                                    \
+	X(abs, 1, fabs(x[0]))                                       \
+	X(add, 2, x[0] + x[1])                                      \
+	X(add_n, 3, x[0] + x[1] + x[2])                             \
+	X(batchnorm, 3, x[0] * x[1] / 4 + x[2])                     \
+	X(cast, 1, x[0])                                            \
+	X(ceil, 1, ceil(x[0]))                                      \
+	X(clamp, 1, fmin(fmax(x[0], -1), 1))                        \
+	X(cos, 1, 4 * cos(x[0]))                                    \
+	X(dequantize, 1, x[0])                                      \
+	X(div, 2, x[1] == 0 ? 0 : x[0] / x[1])                      \
+	X(dropout, 1, x[0])                                         \
+	X(elu, 1, x[0] < 0 ? exp(x[0]) - 1 : x[0])                  \
+	X(equal, 2, x[0] == x[1])                                   \
+	X(exp, 1, exp(x[0] / 4))                                    \
+	X(fake_quant, 1, nearbyint(x[0]))                           \
+	X(floor, 1, floor(x[0]))                                    \
+	X(floor_div, 2, floor(f_div(x)))                            \
+	X(floor_mod, 2, x[1] == 0 ? 0 : fmod(x[0], x[1]))           \
+	X(gelu, 1, x[0] / (1 + exp(-1.702 * x[0])))                 \
+	X(greater, 2, x[0] > x[1])                                  \
+	X(greater_equal, 2, x[0] > x[1])                            \
+	X(hardsigmoid, 1, fmin(fmax(x[0] + 3, 0), 6) / 6)           \
+	X(hardswish, 1, x[0] * f_hardsigmoid(x))                    \
+	X(leaky_relu, 1, x[0] < 0 ? x[0] / 4 : x[0])                \
+	X(less, 2, x[0] < x[1])                                     \
+	X(less_equal, 2, x[0] < x[1])                               \
+	X(log, 1, log(fabs(x[0]) + 1))                              \
+	X(logical_and, 2, x[0] != 0 && x[1] != 0)                   \
+	X(logical_not, 1, x[0] == 0)                                \
+	X(logical_or, 2, x[0] != 0 || x[1] != 0)                    \
+	X(maximum, 2, fmax(x[0], x[1]))                             \
+	X(minimum, 2, fmin(x[0], x[1]))                             \
+	X(mul, 2, x[0] * x[1] / 4)                                  \
+	X(neg, 1, -x[0])                                            \
+	X(not_equal, 2, x[0] != x[1])                               \
+	X(pow, 2, pow(fabs(x[0]), x[1] / 4))                        \
+	X(prelu, 2, x[0] < 0 ? x[0] * x[1] / 4 : x[0])              \
+	X(quantize, 1, x[0])                                        \
+	X(relu, 1, fmax(x[0], 0))                                   \
+	X(relu6, 1, fmin(fmax(x[0], 0), 6))                         \
+	X(relu_n1_to_1, 1, fmin(fmax(x[0], -1), 1))                 \
+	X(round, 1, nearbyint(x[0]))                                \
+	X(rsqrt, 1, 1 / sqrt(fabs(x[0]) + 1))                       \
+	X(select, 3, x[0] > 0 ? x[1] : x[2])                        \
+	X(sigmoid, 1, 4 / (1 + exp(-x[0])))                         \
+	X(sin, 1, 4 * sin(x[0]))                                    \
+	X(sqrt, 1, sqrt(fabs(x[0])))                                \
+	X(square, 1, x[0] * x[0])                                   \
+	X(squared_difference, 2, (x[0] - x[1]) * (x[0] - x[1]) / 4) \
+	X(sub, 2, x[0] - x[1])                                      \
+	X(tanh, 1, 4 * tanh(x[0]))
 
-static double f_abs(const double *x)
-{
-	return fabs(x[0]);
-}
+#define FUNCTION(type, inputs, value)           \
+	static double f_##type(const double *x) \
+	{                                       \
+		return value;                   \
+	}
+ELEMENTWISE_OPERATORS(FUNCTION)
 
-static double f_neg(const double *x)
-{
-	return -x[0];
-}
-
-static double f_relu(const double *x)
-{
-	return fmax(x[0], 0);
-}
-
-static double f_relu6(const double *x)
-{
-	return fmin(fmax(x[0], 0), 6);
-}
-
-static double f_clamp(const double *x)
-{
-	return fmin(fmax(x[0], -1), 1);
-}
-
-static double f_square(const double *x)
-{
-	return x[0] * x[0];
-}
-
-static double f_sqrt(const double *x)
-{
-	return sqrt(fabs(x[0]));
-}
-
-static double f_rsqrt(const double *x)
-{
-	return 1 / sqrt(fabs(x[0]) + 1);
-}
-
-static double f_log(const double *x)
-{
-	return log(fabs(x[0]) + 1);
-}
-
-static double f_sigmoid(const double *x)
-{
-	return 4 / (1 + exp(-x[0]));
-}
-
-static double f_elu(const double *x)
-{
-	return x[0] < 0 ? exp(x[0]) - 1 : x[0];
-}
-
-static double f_gelu(const double *x)
-{
-	return x[0] / (1 + exp(-1.702 * x[0]));
-}
-
-static double f_hardsigmoid(const double *x)
-{
-	return fmin(fmax(x[0] + 3, 0), 6) / 6;
-}
-
-static double f_hardswish(const double *x)
-{
-	return x[0] * f_hardsigmoid(x);
-}
-
-static double f_leaky(const double *x)
-{
-	return x[0] < 0 ? x[0] / 4 : x[0];
-}
-
-static double f_not(const double *x)
-{
-	return x[0] == 0;
-}
-
-static double f_floor(const double *x)
-{
-	return floor(x[0]);
-}
-
-static double f_ceil(const double *x)
-{
-	return ceil(x[0]);
-}
-
-static double f_round(const double *x)
-{
-	return nearbyint(x[0]);
-}
-
-static double f_cos(const double *x)
-{
-	return 4 * cos(x[0]);
-}
-
-static double f_sin(const double *x)
-{
-	return 4 * sin(x[0]);
-}
-
-static double f_exp(const double *x)
-{
-	return exp(x[0] / 4);
-}
-
-static double f_tanh(const double *x)
-{
-	return 4 * tanh(x[0]);
-}
-
-static double f_add(const double *x)
-{
-	return x[0] + x[1];
-}
-
-static double f_sub(const double *x)
-{
-	return x[0] - x[1];
-}
-
-static double f_mul(const double *x)
-{
-	return x[0] * x[1] / 4;
-}
-
-static double f_div(const double *x)
-{
-	return x[1] == 0 ? 0 : x[0] / x[1];
-}
-
-static double f_floor_div(const double *x)
-{
-	return floor(f_div(x));
-}
-
-static double f_mod(const double *x)
-{
-	return x[1] == 0 ? 0 : fmod(x[0], x[1]);
-}
-
-static double f_pow(const double *x)
-{
-	return pow(fabs(x[0]), x[1] / 4);
-}
-
-static double f_max(const double *x)
-{
-	return fmax(x[0], x[1]);
-}
-
-static double f_min(const double *x)
-{
-	return fmin(x[0], x[1]);
-}
-
-static double f_equal(const double *x)
-{
-	return x[0] == x[1];
-}
-
-static double f_unequal(const double *x)
-{
-	return x[0] != x[1];
-}
-
-static double f_greater(const double *x)
-{
-	return x[0] > x[1];
-}
-
-static double f_less(const double *x)
-{
-	return x[0] < x[1];
-}
-
-static double f_and(const double *x)
-{
-	return x[0] != 0 && x[1] != 0;
-}
-
-static double f_or(const double *x)
-{
-	return x[0] != 0 || x[1] != 0;
-}
-
-static double f_difference(const double *x)
-{
-	return (x[0] - x[1]) * (x[0] - x[1]) / 4;
-}
-
-static double f_prelu(const double *x)
-{
-	return x[0] < 0 ? x[0] * x[1] / 4 : x[0];
-}
-
-static double f_scale(const double *x)
-{
-	return x[0] * x[1] / 4 + x[2];
-}
-
-static double f_select(const double *x)
-{
-	return x[0] > 0 ? x[1] : x[2];
-}
-
-static double f_sum(const double *x)
-{
-	return x[0] + x[1] + x[2];
-}
-
-/* Inputs of the same element, of one element for all, or one for a channel. */
+#define ROW(type, inputs, value) { #type, inputs, f_##type },
 static const struct {
 	const char *type;
 	uint32_t inputs;
 	double (*f)(const double *x);
-} elementwise[] = {
-	{ "abs", 1, f_abs },
-	{ "add", 2, f_add },
-	{ "add_n", 3, f_sum },
-	{ "batchnorm", 3, f_scale },
-	{ "cast", 1, f_same },
-	{ "ceil", 1, f_ceil },
-	{ "clamp", 1, f_clamp },
-	{ "cos", 1, f_cos },
-	{ "dequantize", 1, f_same },
-	{ "div", 2, f_div },
-	{ "dropout", 1, f_same },
-	{ "elu", 1, f_elu },
-	{ "equal", 2, f_equal },
-	{ "exp", 1, f_exp },
-	{ "fake_quant", 1, f_round },
-	{ "floor", 1, f_floor },
-	{ "floor_div", 2, f_floor_div },
-	{ "floor_mod", 2, f_mod },
-	{ "gelu", 1, f_gelu },
-	{ "greater", 2, f_greater },
-	{ "greater_equal", 2, f_greater },
-	{ "hardsigmoid", 1, f_hardsigmoid },
-	{ "hardswish", 1, f_hardswish },
-	{ "leaky_relu", 1, f_leaky },
-	{ "less", 2, f_less },
-	{ "less_equal", 2, f_less },
-	{ "log", 1, f_log },
-	{ "logical_and", 2, f_and },
-	{ "logical_not", 1, f_not },
-	{ "logical_or", 2, f_or },
-	{ "maximum", 2, f_max },
-	{ "minimum", 2, f_min },
-	{ "mul", 2, f_mul },
-	{ "neg", 1, f_neg },
-	{ "not_equal", 2, f_unequal },
-	{ "pow", 2, f_pow },
-	{ "prelu", 2, f_prelu },
-	{ "quantize", 1, f_same },
-	{ "relu", 1, f_relu },
-	{ "relu6", 1, f_relu6 },
-	{ "relu_n1_to_1", 1, f_clamp },
-	{ "round", 1, f_round },
-	{ "rsqrt", 1, f_rsqrt },
-	{ "select", 3, f_select },
-	{ "sigmoid", 1, f_sigmoid },
-	{ "sin", 1, f_sin },
-	{ "sqrt", 1, f_sqrt },
-	{ "square", 1, f_square },
-	{ "squared_difference", 2, f_difference },
-	{ "sub", 2, f_sub },
-	{ "tanh", 1, f_tanh },
-};
+} elementwise[] = { ELEMENTWISE_OPERATORS(ROW) };
 
 #define ELEMENTWISE (sizeof(elementwise) / sizeof(elementwise[0]))
 
