@@ -266,3 +266,49 @@ int __wrap_drmPrimeHandleToFD(int fd, uint32_t handle, uint32_t flags, int *prim
 	*prime = 31;
 	return 0;
 }
+
+struct npumem_error error;
+
+void assert_error(int err, int expected, const char *text)
+{
+	assert_int_equal(err, expected);
+	assert_int_equal(error.code, expected);
+	assert_string_equal(error.text, text);
+}
+
+int objects_setup(void **state)
+{
+	static struct objects o;
+
+	fake_reset();
+	memset(&error, 0, sizeof(error));
+	o.device = fake_device();
+	assert_int_equal(npumem_graph_new(o.device, "g", 1, NULL, &o.graph, &error), 0);
+	assert_int_equal(npumem_plan_load(o.graph, "p", 1, NULL, &o.plan, &error), 0);
+	assert_int_equal(npumem_run_new(o.plan, 0, NULL, &o.run, &error), 0);
+	fake.calls = 0;
+	*state = &o;
+	return 0;
+}
+
+int objects_teardown(void **state)
+{
+	struct objects *o = *state;
+
+	/* In an order that nobody would choose. */
+	npumem_device_close(o->device);
+	npumem_graph_free(o->graph);
+	npumem_plan_free(o->plan);
+	npumem_run_free(o->run);
+	return 0;
+}
+
+const struct npumem_verdict no_verdict = {
+	.position = NPUMEM_NONE,
+	.step = NPUMEM_NONE,
+	.tile = NPUMEM_NONE,
+	.tensor = NPUMEM_NONE,
+	.other_step = NPUMEM_NONE,
+	.other_tile = NPUMEM_NONE,
+	.other_tensor = NPUMEM_NONE,
+};

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "npumem.h"
+#include "unit.h"
 
 /*
  * struct fake - what the driver does, and what was asked of it
@@ -60,3 +61,22 @@ int fake_default(unsigned long request, void *argument);
 void fake_reset(void);
 /* Device on a memfd of some pages. */
 struct npumem_device *fake_device(void);
+
+/* What the call under test has said. */
+extern struct npumem_error error;
+/* A call has failed with that errno and exactly that text. */
+void assert_error(int err, int expected, const char *text);
+
+/* Everything that a test of jobs needs; made by objects_setup(), which leaves it in @state. */
+struct objects {
+	struct npumem_device *device;
+	struct npumem_graph *graph;
+	struct npumem_plan *plan;
+	struct npumem_run *run;
+};
+
+int objects_setup(void **state);
+int objects_teardown(void **state);
+
+/* A verdict that says nothing. */
+extern const struct npumem_verdict no_verdict;

@@ -12,8 +12,6 @@
 #include "npumem_fake.h"
 #include "unit.h"
 
-static struct npumem_error error;
-
 static int setup(void **state)
 {
 	fake_reset();
@@ -27,13 +25,6 @@ static int teardown(void **state)
 {
 	npumem_device_close(*state);
 	return 0;
-}
-
-static void assert_error(int err, int expected, const char *text)
-{
-	assert_int_equal(err, expected);
-	assert_int_equal(error.code, expected);
-	assert_string_equal(error.text, text);
 }
 
 /* ----------------------------------------------------------------- devices */
